@@ -1,0 +1,71 @@
+# artoo: `make demo` shows it at work, `make test` tests it.
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+DATE    ?= $(shell git log -1 --format=%cs 2>/dev/null || echo unknown)
+
+GO      ?= go
+LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
+PREFIX  ?= /usr/local
+FUZZTIME ?= 60s
+
+# A pinned checker, built once into this directory.
+STATICCHECK = .tools/staticcheck
+
+.PHONY: build run demo test check bench fuzz integration install clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o artoo .
+
+run: build
+	./artoo
+
+# A whole session on the built-in model, with real tools and approvals.
+# Without a terminal it runs unattended.
+demo: build
+	./artoo demo
+
+test:
+	CGO_ENABLED=0 $(GO) test ./...
+
+# Format, vet, staticcheck, import rules, then all tests, with the race
+# detector where there is a C compiler for it.
+check: $(STATICCHECK)
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) build ./...
+	$(STATICCHECK) ./...
+	$(GO) test -run TestImports .
+	@if command -v $${CC:-cc} >/dev/null 2>&1; then \
+		echo "$(GO) test -race ./..."; CGO_ENABLED=1 $(GO) test -race -timeout 14m ./...; \
+	else \
+		echo "no C compiler here: testing without the race detector"; CGO_ENABLED=0 $(GO) test -timeout 14m ./...; \
+	fi
+
+$(STATICCHECK):
+	GOBIN=$(CURDIR)/.tools $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Prints the figures of docs/performance.md.
+bench: build
+	ARTOO_BENCH=1 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 20m .
+
+fuzz:
+	@for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "fuzzing $$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+# A short real conversation with each provider whose key is set.
+integration:
+	$(GO) test -tags integration -run TestIntegration -v .
+
+install: build
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 0755 artoo $(DESTDIR)$(PREFIX)/bin/artoo
+
+clean:
+	rm -rf artoo .tools

@@ -1,0 +1,79 @@
+// Package agent is the loop: a message goes to the model, the tools it calls
+// are run, their results go back, until a reply calls nothing. It reports
+// through Callbacks and holds no terminal.
+package agent
+
+import (
+	"context"
+	"sync"
+
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// Agent is one conversation with a model. Main makes it with a struct literal;
+// the exported fields may be changed between turns, never during one.
+// SendMessage is not safe for concurrent use: a conversation has one turn at a
+// time.
+type Agent struct {
+	Provider     provider.Provider
+	ProviderName string
+	Defaults     provider.Options   // what a request uses where nothing else is said
+	Info         provider.ModelInfo // facts about Defaults.Model
+	System       string             // the system prompt, fixed for the session
+	Tools        []tool.Tool
+	Env          *tool.Env
+	Conversation *conversation.Conversation
+	Policy       *Policy
+	Limits       Limits
+	SessionID    string
+	// Concurrency is how many read-only calls run side by side; 0 means 4.
+	Concurrency int
+	// SaveRule writes an allow rule to the user's file for good. nil where there
+	// is none: such an answer then holds for the session, with a notice.
+	SaveRule func(rule string) error
+	// Note returns what the model must be told before the next user message
+	// (changed instructions), or "". May be nil.
+	Note func() string
+
+	spent  spending       // of this run, all turns
+	orphan sync.WaitGroup // calls that were given up and are still being killed
+}
+
+// SendMessage appends the user's message, asks the model, runs the tools it
+// calls, and repeats until a reply calls nothing. It always returns a Response
+// that holds what there is. An interrupt (ctx done) keeps the partial reply in
+// the history and returns ctx's cause; every other error is classified by
+// Classify. After any error the conversation can go on.
+func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks, attachments ...provider.Part) (*Response, error) {
+	t, ctx := a.begin(ctx, cb)
+	defer t.end()
+	if err := t.hear(text, attachments); err != nil {
+		return t.failed(ctx, err)
+	}
+	for {
+		reply, err := t.ask(ctx)
+		if err != nil {
+			return t.failed(ctx, err)
+		}
+		again, err := t.settle(ctx, reply)
+		if err != nil {
+			return t.failed(ctx, err)
+		}
+		if again {
+			continue
+		}
+		calls := reply.Message.Calls()
+		if len(calls) == 0 {
+			return t.completed(reply)
+		}
+		if err := t.runCalls(ctx, calls); err != nil {
+			return t.failed(ctx, err)
+		}
+	}
+}
+
+// Close waits until the processes of interrupted calls are gone. Call it before
+// the program ends.
+func (a *Agent) Close() { a.orphan.Wait() }

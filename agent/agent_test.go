@@ -1,0 +1,580 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+// recorder writes every callback down as a line, and answers questions from a
+// list.
+type recorder struct {
+	agent.NopCallbacks
+	mu      sync.Mutex
+	inside  bool
+	broken  bool // two callbacks ran at once
+	lines   []string
+	notices []agent.Notice
+	answers []agent.Answer
+	asked   []agent.Question
+	onAsk   func(agent.Question)
+}
+
+func (r *recorder) add(format string, args ...any) {
+	r.mu.Lock()
+	if r.inside {
+		r.broken = true
+	}
+	r.inside = true
+	r.mu.Unlock()
+	line := fmt.Sprintf(format, args...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inside = false
+	r.lines = append(r.lines, line)
+}
+
+func (r *recorder) OnThinking()             { r.add("thinking") }
+func (r *recorder) OnThinkingDone()         { r.add("thinking done") }
+func (r *recorder) OnReasoning(s string)    { r.add("reasoning %s", s) }
+func (r *recorder) OnText(s string)         { r.add("text %s", s) }
+func (r *recorder) OnToolCall(c agent.Call) { r.add("call %s %d/%d", c.ID, c.Index, c.Of) }
+func (r *recorder) OnToolOutput(c agent.Call, s string) {
+	r.add("output %s %s", c.ID, s)
+}
+func (r *recorder) OnToolResult(c agent.Call, res agent.CallResult) {
+	r.add("result %s %s", c.ID, res.Status)
+}
+func (r *recorder) OnNotice(n agent.Notice) {
+	if n.Kind == agent.NoticeUsage {
+		return
+	}
+	r.add("notice %s", n.Kind)
+	r.notices = append(r.notices, n)
+}
+func (r *recorder) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	r.add("ask %d/%d %s", q.Number, q.Of, q.Call.ID)
+	r.asked = append(r.asked, q)
+	if r.onAsk != nil {
+		r.onAsk(q)
+	}
+	if len(r.answers) == 0 {
+		return agent.Answer{}, agent.ErrNobody
+	}
+	answer := r.answers[0]
+	r.answers = r.answers[1:]
+	return answer, ctx.Err()
+}
+
+type in struct {
+	Arg string `json:"arg,omitempty"`
+}
+
+// makeTool makes a tool that answers "name:arg".
+func makeTool(name string, kind tool.Kind, run func(ctx context.Context, arg string, out io.Writer) (tool.Result, error)) tool.Tool {
+	if run == nil {
+		run = func(_ context.Context, arg string, _ io.Writer) (tool.Result, error) {
+			return tool.Result{Text: name + ":" + arg, Summary: "fine"}, nil
+		}
+	}
+	return tool.New(tool.Def{Name: name, Description: name, Kind: kind},
+		func(_ context.Context, _ *tool.Env, i in) (tool.Access, error) {
+			a := tool.Access{Kind: kind, Verb: name, Object: i.Arg}
+			if kind == tool.KindRun {
+				a.Command, a.Dir = i.Arg, "/p"
+			} else {
+				a.Paths = []string{"/p/" + i.Arg}
+			}
+			return a, nil
+		},
+		func(ctx context.Context, _ *tool.Env, i in, out io.Writer) (tool.Result, error) {
+			return run(ctx, i.Arg, out)
+		})
+}
+
+func newAgent(p provider.Provider, tools ...tool.Tool) *agent.Agent {
+	return &agent.Agent{
+		Provider: p, ProviderName: fake.Name, Defaults: provider.Options{Model: "m", MaxTokens: 1000},
+		Info:   provider.ModelInfo{Context: 100000, MaxOutput: 4000, Price: &provider.Price{Input: 1, Output: 10}},
+		System: "be brief", Tools: tools, Env: &tool.Env{Dir: "/p"},
+		Conversation: conversation.New(conversation.Config{MaxContextTokens: 50000, ToolResultMaxChars: 10000}, nil),
+		Policy:       &agent.Policy{Mode: agent.ModeAsk, Root: "/p"},
+		Limits:       agent.Limits{MaxTurns: 20},
+	}
+}
+
+func send(t *testing.T, a *agent.Agent, cb agent.Callbacks, text string) (*agent.Response, error) {
+	t.Helper()
+	return a.SendMessage(t.Context(), text, cb)
+}
+
+func history(a *agent.Agent) []string {
+	var lines []string
+	for _, m := range a.Conversation.Messages() {
+		line := string(m.Role)
+		if m.Partial {
+			line += " partial"
+		}
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case provider.Text:
+				line += " " + p.Text
+			case provider.ToolCall:
+				line += " call:" + p.ID
+			case provider.ToolResult:
+				line += fmt.Sprintf(" result:%s error=%v %s", p.CallID, p.IsError, p.Text)
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func wantLines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestATurnWithTools(t *testing.T) {
+	step := fake.Calls(fake.ToolCall("c1", "look", `{"arg":"x"}`), fake.ToolCall("c2", "look", `{"arg":"y"}`))
+	step.Text, step.Usage = []string{"let me see"}, provider.Usage{Input: 100, Output: 10}
+	answer := fake.Say("it is ", "so")
+	answer.Usage = provider.Usage{Input: 200, CacheRead: 50, Output: 20}
+	p := &fake.Provider{Steps: []fake.Step{step, answer}}
+	a := newAgent(p, makeTool("look", tool.KindRead, nil))
+	a.Concurrency = 1
+	cb := &recorder{}
+	r, err := send(t, a, cb, "why?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, cb.lines, "thinking", "thinking done", "text let me see", "call c1 0/2", "call c2 1/2",
+		"result c1 ok", "result c2 ok", "thinking", "thinking done", "text it is ", "text so")
+	wantLines(t, history(a), "user why?", "assistant let me see call:c1 call:c2",
+		"tool result:c1 error=false look:x", "tool result:c2 error=false look:y", "assistant it is so")
+	if r.Text != "it is so" || r.Stop != provider.StopComplete || r.Steps != 2 || len(r.Requests) != 2 || r.Usage.Output != 30 {
+		t.Errorf("response %+v", r)
+	}
+	if r.CostUSD == nil || *r.CostUSD <= 0 {
+		t.Errorf("cost %v", r.CostUSD)
+	}
+	req, _ := p.Last()
+	if req.System != "be brief" || req.Model != "m" || len(req.Tools) != 1 || len(req.Messages) != 4 {
+		t.Errorf("request %+v", req)
+	}
+}
+
+func TestReadersRunSideBySideAndWritersDoNot(t *testing.T) {
+	meet := make(chan struct{})
+	look := makeTool("look", tool.KindRead, func(ctx context.Context, arg string, _ io.Writer) (tool.Result, error) {
+		select { // two of them must be here at once
+		case meet <- struct{}{}:
+		case <-meet:
+		case <-ctx.Done():
+			return tool.Result{}, ctx.Err()
+		}
+		return tool.Result{Text: arg}, nil
+	})
+	running := make(chan struct{}, 1)
+	change := makeTool("change", tool.KindWrite, func(_ context.Context, arg string, _ io.Writer) (tool.Result, error) {
+		select {
+		case running <- struct{}{}:
+		default:
+			return tool.Result{}, errors.New("another one is running")
+		}
+		<-running
+		return tool.Result{Text: arg}, nil
+	})
+	p := &fake.Provider{Steps: []fake.Step{fake.Calls(
+		fake.ToolCall("r1", "look", `{"arg":"1"}`), fake.ToolCall("r2", "look", `{"arg":"2"}`),
+		fake.ToolCall("w1", "change", `{"arg":"3"}`), fake.ToolCall("w2", "change", `{"arg":"4"}`)), fake.Say("ok")}}
+	a := newAgent(p, look, change)
+	a.Policy.Mode = agent.ModeEdits
+	cb := &recorder{}
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, history(a)[2:], "tool result:r1 error=false 1", "tool result:r2 error=false 2",
+		"tool result:w1 error=false 3", "tool result:w2 error=false 4", "assistant ok")
+	if cb.broken {
+		t.Error("two callbacks ran at once")
+	}
+}
+
+func TestEveryCallGetsOneResultWhateverHappens(t *testing.T) {
+	bad := makeTool("crash", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { panic("boom") })
+	fails := makeTool("fails", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) {
+		return tool.Result{Text: "out\nput", IsError: true, Summary: "exit 1"}, nil
+	})
+	p := &fake.Provider{Steps: []fake.Step{fake.Calls(
+		fake.ToolCall("a", "nothing_like_it", `{}`), fake.ToolCall("b", "crash", `{}`), fake.ToolCall("c", "crash", `{"arg":`),
+		fake.ToolCall("d", "crash", `{"arg":7}`), fake.ToolCall("e", "crash", `{"typo":"x"}`), fake.ToolCall("f", "fails", `{}`),
+		fake.ToolCall("g", "run", `{"arg":"make"}`)), fake.Say("sorry")}}
+	a := newAgent(p, bad, fails, makeTool("run", tool.KindRun, nil))
+	cb := &recorder{}
+	r, err := send(t, a, cb, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := history(a)[2:]
+	for i, want := range []string{
+		`result:a error=true There is no tool "nothing_like_it". The tools are: crash, fails, run.`,
+		"result:b error=true the tool crashed: boom",
+		`result:c error=true The input of this call is not a JSON object, so it was not run. It begins: {"arg":`,
+		"result:d error=true the input of crash does not fit",
+		"result:e error=true the input of crash does not fit",
+		"result:f error=true out\nput",
+		"result:g error=true Not run: this call needs approval and nobody is there",
+	} {
+		if !strings.HasPrefix(got[i], "tool "+want) {
+			t.Errorf("result %d is %q, want %q", i, got[i], want)
+		}
+	}
+	if r.ToolErrors != 6 || len(r.Denied) != 1 || !r.Denied[0].Nobody || r.Denied[0].Rule != "bash(make)" && r.Denied[0].Rule != "run(make)" {
+		t.Errorf("tool errors %d, denied %+v", r.ToolErrors, r.Denied)
+	}
+}
+
+func TestAnswersToQuestions(t *testing.T) {
+	calls := func() fake.Step {
+		return fake.Calls(fake.ToolCall("a", "bash", `{"arg":"make a"}`), fake.ToolCall("b", "bash", `{"arg":"make b"}`))
+	}
+	cases := []struct {
+		name    string
+		answers []agent.Answer
+		results []string // status of a and b
+		err     error
+	}{
+		{"yes and no", []agent.Answer{{Verdict: agent.Yes}, {Reason: "use ninja"}}, []string{"ok", "denied"}, nil},
+		{"always for all of make", []agent.Answer{{Verdict: agent.YesForSession, Rule: "bash(make:*)"}}, []string{"ok", "ok"}, nil},
+		{"always for this one", []agent.Answer{{Verdict: agent.YesForSession}, {}}, []string{"ok", "denied"}, nil},
+		{"a rule that does not fit is asked again", []agent.Answer{{Verdict: agent.YesForSession, Rule: "bash(ninja:*)"}, {Verdict: agent.Yes}, {}}, []string{"ok", "denied"}, nil},
+		{"stop", []agent.Answer{{Verdict: agent.StopTurn}}, []string{"denied", "interrupted"}, agent.ErrStopped},
+		{"edited, then yes", []agent.Answer{{Input: []byte(`{"arg":"make c"}`)}, {Verdict: agent.Yes}, {}}, []string{"ok", "denied"}, nil},
+		{"edited into nonsense, then no", []agent.Answer{{Input: []byte(`{"arg":1}`)}, {}, {}}, []string{"denied", "denied"}, nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			a := newAgent(&fake.Provider{Steps: []fake.Step{calls(), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
+			cb := &recorder{answers: c.answers}
+			_, err := send(t, a, cb, "go")
+			if !errors.Is(err, c.err) {
+				t.Fatalf("error %v, want %v", err, c.err)
+			}
+			if len(cb.answers) > 0 {
+				t.Errorf("%d answers were not asked for", len(cb.answers))
+			}
+			var results []string
+			for _, line := range cb.lines {
+				if rest, ok := strings.CutPrefix(line, "result "); ok {
+					results = append(results, strings.Fields(rest)[1])
+				}
+			}
+			wantLines(t, results, c.results...)
+			if first := cb.asked[0]; first.Number != 1 || first.Of != 2 || first.Rule != "bash(make a)" {
+				t.Errorf("first question %+v", first)
+			}
+			if c.name == "edited, then yes" && !strings.Contains(history(a)[2], `changed the input of this call before it ran, to: {"arg":"make c"}`) {
+				t.Errorf("the model is not told: %s", history(a)[2])
+			}
+			if c.name == "yes and no" && !strings.Contains(history(a)[3], "Reason: use ninja") {
+				t.Errorf("the reason is lost: %s", history(a)[3])
+			}
+		})
+	}
+}
+
+func TestInterruptKeepsThePartialText(t *testing.T) {
+	gate := fake.NewGate()
+	step := fake.Say("half a ", "sentence", " more")
+	step.Reasoning = []string{"hm"}
+	step.Gate, step.GateAfter = gate, 4
+	a := newAgent(&fake.Provider{Steps: []fake.Step{step, fake.Say("ok")}})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-gate.Reached(); cancel() }()
+	cb := &recorder{}
+	r, err := a.SendMessage(ctx, "go", cb)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	if r.Text != "half a sentence" {
+		t.Errorf("partial %q", r.Text)
+	}
+	if _, err := send(t, a, cb, "go on"); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, history(a), "user go", "assistant partial half a sentence", "user go on", "assistant ok")
+}
+
+func TestInterruptGivesEveryOpenCallAResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stubborn := make(chan struct{})
+		slow := makeTool("slow", tool.KindNone, func(ctx context.Context, arg string, out io.Writer) (tool.Result, error) {
+			io.WriteString(out, "working")
+			<-stubborn // ignores ctx, like a command that traps the signal
+			io.WriteString(out, "too late")
+			return tool.Result{}, nil
+		})
+		p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "slow", `{}`), fake.ToolCall("b", "bash", `{"arg":"make"}`)), fake.Say("ok")}}
+		a := newAgent(p, slow, makeTool("bash", tool.KindRun, nil))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Second, cancel)
+		cb := &recorder{}
+		began := time.Now()
+		_, err := a.SendMessage(ctx, "go", cb)
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("error %v", err)
+		}
+		if took := time.Since(began); took > 11*time.Second {
+			t.Errorf("the prompt came back %s after the interrupt", took-10*time.Second)
+		}
+		close(stubborn)
+		a.Close()
+		wantLines(t, cb.lines, "thinking", "thinking done", "call a 0/2", "output a working", "result a interrupted", "call b 1/2", "result b interrupted")
+		if _, err := a.SendMessage(t.Context(), "again", cb); err != nil {
+			t.Errorf("the history is broken: %v", err)
+		}
+	})
+}
+
+func TestTheSameFailingCall(t *testing.T) {
+	fails := makeTool("fails", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
+	p := &fake.Provider{Then: func(req provider.Request) fake.Step {
+		return fake.Call(fmt.Sprintf("c%d", len(req.Messages)), "fails", `{"arg":"x"}`)
+	}}
+	a := newAgent(p, fails)
+	_, err := send(t, a, &recorder{}, "go")
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
+		t.Fatalf("error %v", err)
+	}
+	if n := len(p.Requests()); n != 6 {
+		t.Errorf("%d requests, want 6", n)
+	}
+	results := history(a)
+	if strings.Contains(results[4], "failed 2 times") || !strings.Contains(results[6], "has now failed 3 times") {
+		t.Errorf("the third result does not say so: %q", results)
+	}
+
+	// Another call that changes something starts the count anew.
+	n := 0
+	p = &fake.Provider{Then: func(req provider.Request) fake.Step {
+		n++
+		switch {
+		case n > 20:
+			return fake.Say("done")
+		case n%2 == 0:
+			return fake.Call(fmt.Sprintf("c%d", n), "change", `{"arg":"x"}`)
+		}
+		return fake.Call(fmt.Sprintf("c%d", n), "fails", `{"arg":"x"}`)
+	}}
+	a = newAgent(p, fails, makeTool("change", tool.KindWrite, nil))
+	a.Limits.MaxTurns = 50
+	a.Policy.Mode = agent.ModeEdits
+	if _, err := send(t, a, &recorder{}, "go"); err != nil {
+		t.Errorf("a test that fails between edits ended the turn: %v", err)
+	}
+}
+
+func TestEndsOfReplies(t *testing.T) {
+	cutCall := fake.Call("c", "bash", `{"arg":"rm"}`)
+	cutCall.Stop = provider.StopMaxTokens
+	cutText := func(s string) fake.Step { st := fake.Say(s); st.Stop = provider.StopMaxTokens; return st }
+	refused := fake.Say("I will not")
+	refused.Stop, refused.Detail = provider.StopRefusal, "against the rules"
+	full := fake.Say("so far")
+	full.Stop = provider.StopContext
+	pause := fake.Say("working")
+	pause.Stop = provider.StopPause
+	cases := []struct {
+		name    string
+		steps   []fake.Step
+		text    string
+		kind    agent.Kind
+		history []string
+	}{
+		{"a cut text is continued once", []fake.Step{cutText("one "), fake.Say("two")}, "one two", "",
+			[]string{"user go", "assistant partial one ", "user Your reply was cut", "assistant two"}},
+		{"twice is a cap", []fake.Step{cutText("one "), cutText("two ")}, "one two ", agent.KindCap,
+			[]string{"user go", "assistant partial one ", "user Your reply was cut", "assistant partial two "}},
+		{"a cut call is asked again and never run", []fake.Step{cutCall, fake.Say("ok")}, "ok", "", []string{"user go", "assistant ok"}},
+		{"twice is a cap too", []fake.Step{cutCall, cutCall}, "", agent.KindCap, []string{"user go"}},
+		{"reasoning took all the room", []fake.Step{cutText(""), fake.Say("ok")}, "ok", "", []string{"user go", "assistant ok"}},
+		{"refusal", []fake.Step{refused}, "I will not", agent.KindRefused, []string{"user go"}},
+		{"nothing once", []fake.Step{{}, fake.Say("ok")}, "ok", "", []string{"user go", "user Your last reply was empty", "assistant ok"}},
+		{"nothing twice", []fake.Step{{}, {}}, "", agent.KindProvider, []string{"user go", "user Your last reply was empty"}},
+		{"pause", []fake.Step{pause, fake.Say("ok")}, "ok", "", []string{"user go", "assistant working", "assistant ok"}},
+		{"the stream ends without an end", []fake.Step{{Text: []string{"x"}, Cut: true}}, "x", agent.KindProvider, []string{"user go", "assistant partial x"}},
+		{"fault after a part", []fake.Step{{Text: []string{"x"}, Err: &provider.Error{Kind: provider.KindNetwork, Err: io.ErrUnexpectedEOF}}}, "x", agent.KindNetwork, []string{"user go", "assistant partial x"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p := &fake.Provider{Steps: c.steps, Lenient: true}
+			ran := false
+			a := newAgent(p, makeTool("bash", tool.KindRun, func(context.Context, string, io.Writer) (tool.Result, error) { ran = true; return tool.Result{}, nil }))
+			a.Policy.AllowRules = []agent.Rule{{Tool: "bash"}}
+			r, err := send(t, a, &recorder{}, "go")
+			if f := agent.Classify(err); (f == nil) != (c.kind == "") || f != nil && f.Kind != c.kind {
+				t.Fatalf("error %v, want kind %q", err, c.kind)
+			}
+			if r.Text != c.text {
+				t.Errorf("text %q, want %q", r.Text, c.text)
+			}
+			if ran {
+				t.Error("a cut call was run")
+			}
+			if p.Left() != 0 {
+				t.Errorf("%d steps left", p.Left())
+			}
+			got := history(a)
+			if len(got) != len(c.history) {
+				t.Fatalf("history %q, want %q", got, c.history)
+			}
+			for i := range got {
+				if !strings.HasPrefix(got[i], c.history[i]) {
+					t.Errorf("history %d: %q, want %q", i, got[i], c.history[i])
+				}
+			}
+			if c.name == "a cut call is asked again and never run" {
+				if req, _ := p.Last(); req.MaxTokens != 4000 {
+					t.Errorf("asked again with %d tokens, want the model's own maximum", req.MaxTokens)
+				}
+			}
+		})
+	}
+}
+
+func TestTooLongIsTrimmedOnceAndAskedOnce(t *testing.T) {
+	tooLong := fake.Fail(provider.KindContext)
+	for _, c := range []struct {
+		steps []fake.Step
+		kind  agent.Kind
+	}{{[]fake.Step{tooLong, fake.Say("ok")}, ""}, {[]fake.Step{tooLong, tooLong}, agent.KindContext}} {
+		p := &fake.Provider{}
+		big := strings.Repeat("word ", 4000)
+		for i := range 8 {
+			p.Steps = append(p.Steps, fake.Call(fmt.Sprintf("c%d", i), "look", `{"arg":"x"}`))
+		}
+		p.Steps = append(append(p.Steps, fake.Say("read it all")), c.steps...)
+		a := newAgent(p, makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{Text: big}, nil }))
+		if _, err := send(t, a, &recorder{}, "read"); err != nil {
+			t.Fatal(err)
+		}
+		cb := &recorder{}
+		_, err := send(t, a, cb, "and now")
+		if f := agent.Classify(err); (f == nil) != (c.kind == "") || f != nil && f.Kind != c.kind {
+			t.Errorf("error %v, want kind %q", err, c.kind)
+		}
+		if len(cb.notices) == 0 || cb.notices[0].Kind != agent.NoticeTrimmed {
+			t.Errorf("notices %+v, want one that tells of the trim", cb.notices)
+		}
+		requests := p.Requests()
+		before, after := requests[len(requests)-2], requests[len(requests)-1]
+		if size(t, after) >= size(t, before) {
+			t.Error("the second request is not smaller")
+		}
+	}
+}
+
+func size(t *testing.T, r provider.Request) int {
+	t.Helper()
+	data, err := json.Marshal(r.Messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(data)
+}
+
+func TestCaps(t *testing.T) {
+	endless := func() *fake.Provider {
+		n := 0
+		return &fake.Provider{Then: func(provider.Request) fake.Step {
+			n++
+			st := fake.Call(fmt.Sprintf("c%d", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))
+			st.Usage = provider.Usage{Input: 1000, Output: 1000}
+			return st
+		}}
+	}
+	look := makeTool("look", tool.KindRead, nil)
+	cases := []struct {
+		name   string
+		limits agent.Limits
+		price  *provider.Price
+		kind   agent.Kind
+		steps  int
+	}{
+		{"steps", agent.Limits{MaxTurns: 3}, nil, agent.KindCap, 3},
+		{"tokens", agent.Limits{MaxTotalTokens: 7000}, nil, agent.KindCap, 3},
+		{"money", agent.Limits{MaxCost: 0.045}, &provider.Price{Input: 10, Output: 10}, agent.KindCap, 2},
+		{"money of unknown price", agent.Limits{MaxCost: 1}, nil, agent.KindUsage, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p := endless()
+			a := newAgent(p, look)
+			a.Limits, a.Info.Price = c.limits, c.price
+			cb := &recorder{}
+			r, err := send(t, a, cb, "go")
+			f := agent.Classify(err)
+			if f == nil || f.Kind != c.kind {
+				t.Fatalf("error %v, want kind %q", err, c.kind)
+			}
+			if r.Steps != c.steps {
+				t.Errorf("%d steps, want %d (%v)", r.Steps, c.steps, err)
+			}
+			if c.kind == agent.KindUsage && !strings.Contains(f.Hint, `[provider.fake.models."m"]`) {
+				t.Errorf("hint %q does not name the key", f.Hint)
+			}
+			if c.name == "money" && (len(cb.notices) == 0 || cb.notices[0].Kind != agent.NoticeCap) {
+				t.Errorf("no warning before the cap: %+v", cb.notices)
+			}
+		})
+	}
+}
+
+func TestMaxTimeStandsStillWhileTheUserIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := makeTool("bash", tool.KindRun, func(ctx context.Context, arg string, _ io.Writer) (tool.Result, error) {
+			select {
+			case <-time.After(3 * time.Second):
+			case <-ctx.Done():
+			}
+			return tool.Result{Text: "x"}, ctx.Err()
+		})
+		n := 0
+		p := &fake.Provider{Then: func(provider.Request) fake.Step {
+			n++
+			return fake.Call(fmt.Sprintf("c%d", n), "bash", fmt.Sprintf(`{"arg":"make %d"}`, n))
+		}}
+		a := newAgent(p, slow)
+		a.Limits.MaxTime = 10 * time.Second
+		cb := &recorder{onAsk: func(agent.Question) { <-time.After(time.Hour) }} // of fake time
+		for range 20 {
+			cb.answers = append(cb.answers, agent.Answer{Verdict: agent.Yes})
+		}
+		_, err := a.SendMessage(t.Context(), "go", cb)
+		if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
+			t.Fatalf("error %v", err)
+		}
+		if len(cb.asked) != 4 {
+			t.Errorf("%d commands of 3 s began within 10 s, want 4", len(cb.asked))
+		}
+		a.Close()
+	})
+}

@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"artoo/provider"
+)
+
+// asker puts the questions of one reply to the user, one by one, numbered.
+type asker struct {
+	*turn
+	number, of int
+}
+
+// newAsker counts the questions beforehand, as well as that can be known: what
+// a later call would touch may change with an earlier one.
+func (t *turn) newAsker(ctx context.Context, calls []provider.ToolCall) *asker {
+	a := &asker{turn: t}
+	for _, c := range calls {
+		tool_ := t.tool(c.Name)
+		if tool_ == nil || c.Raw != "" || tool_.Check(c.Input) != nil {
+			continue
+		}
+		p := &pending{call: Call{ToolCall: c}, tool: tool_}
+		if t.plan(ctx, p); !p.settled && t.Policy.Decide(c.Name, p.call.Access).Effect == Ask {
+			a.of++
+		}
+	}
+	return a
+}
+
+// ask asks until there is a clear answer. It returns the error that ends the
+// turn: an interrupt, or the user's wish.
+func (a *asker) ask(ctx context.Context, p *pending, decision Decision) error {
+	a.number++
+	a.of = max(a.of, a.number)
+	for {
+		answer, err := a.cb.Ask(ctx, Question{
+			Kind: QuestionApproval, Call: p.call, Dir: a.Env.Dir, Reason: decision.Reason,
+			Rule: decision.Narrow, Suggested: decision.Suggested, Number: a.number, Of: a.of,
+		})
+		switch {
+		case context.Cause(ctx) != nil:
+			p.interrupted(context.Cause(ctx))
+			return context.Cause(ctx)
+		case errors.Is(err, ErrNobody):
+			a.deny(p, decision, decision.Reason, true)
+			return nil
+		case err != nil:
+			a.deny(p, decision, err.Error(), false)
+			return nil
+		}
+		if answer.Input != nil {
+			if decision, err = a.replace(ctx, p, answer.Input); err != nil {
+				a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: err.Error()})
+			}
+			if p.settled || decision.Effect == Allow {
+				return nil
+			}
+			if decision.Effect == Deny {
+				a.deny(p, decision, decision.Reason, false)
+				return nil
+			}
+			continue
+		}
+		if ok, err := a.take(p, decision, answer); ok {
+			return err
+		}
+	}
+}
+
+// replace puts the user's version of the input in the call's place.
+func (a *asker) replace(ctx context.Context, p *pending, input []byte) (Decision, error) {
+	before := p.call
+	p.call.Input = json.RawMessage(input)
+	a.plan(ctx, p)
+	if p.settled {
+		err := errors.New("the edited call cannot run: " + p.outcome.Text)
+		p.settled, p.outcome, p.call = false, CallResult{}, before
+		return a.Policy.Decide(p.tool.Name, p.call.Access), err
+	}
+	p.edited = "The user changed the input of this call before it ran, to: " + string(input)
+	return a.Policy.Decide(p.tool.Name, p.call.Access), nil
+}
+
+// take acts on an answer. ok is false when it must be asked again.
+func (a *asker) take(p *pending, decision Decision, answer Answer) (ok bool, err error) {
+	switch answer.Verdict {
+	case Yes:
+		return true, nil
+	case YesForSession, YesForever:
+		return a.remember(p, decision, answer), nil
+	case StopTurn:
+		a.deny(p, decision, "the user stopped the turn", false)
+		return true, ErrStopped
+	}
+	a.deny(p, decision, answer.Reason, false)
+	return true, nil
+}
+
+// remember adds the rule of a lasting yes. A rule that would not allow this
+// very call is a slip of the pen: it is said, and asked again.
+func (a *asker) remember(p *pending, decision Decision, answer Answer) bool {
+	rule := answer.Rule
+	if rule == "" {
+		rule = decision.Narrow
+	}
+	if err := a.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
+		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: err.Error()})
+		return false
+	}
+	if answer.Verdict != YesForever {
+		return true
+	}
+	if a.SaveRule == nil {
+		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "rules cannot be saved here; " + rule + " holds for this session"})
+		return true
+	}
+	if err := a.SaveRule(rule); err != nil {
+		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "the rule holds for this session only: " + err.Error()})
+	}
+	return true
+}

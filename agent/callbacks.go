@@ -1,0 +1,169 @@
+package agent
+
+import (
+	"context"
+
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// Callbacks is how a turn is reported, and how its questions are asked. Eight
+// methods tell, one asks.
+//
+// They are called by one goroutine at a time, also while tools run side by
+// side, and never after SendMessage returned. OnToolCall and OnToolResult come
+// in pairs, one pair for each call of a reply, results in the order in which
+// the calls ended. The telling methods must not block for long: the turn waits
+// for them. No method may call back into the agent.
+type Callbacks interface {
+	// OnThinking says that a request begins; OnThinkingDone that the first
+	// piece of its reply came, or that it failed. They come in pairs.
+	OnThinking()
+	OnThinkingDone()
+	// OnReasoning and OnText carry streamed pieces as the model sent them:
+	// untrusted, unsanitised, cut anywhere but inside a rune.
+	OnReasoning(text string)
+	OnText(text string)
+	// OnToolCall comes when a call was understood and planned, before it is
+	// decided or run. For a call that will not run (unknown tool, broken
+	// input) Access is zero but for Verb and Object.
+	OnToolCall(call Call)
+	// OnToolOutput carries live output of a running call, untrusted.
+	OnToolOutput(call Call, chunk string)
+	OnToolResult(call Call, result CallResult)
+	// OnNotice tells everything recoverable.
+	OnNotice(n Notice)
+	// Ask puts a question to the user and waits. It returns ctx's error when
+	// the turn is interrupted, and ErrNobody when no one can be asked; any
+	// error means "no". Waiting time does not count against time limits.
+	Ask(ctx context.Context, q Question) (Answer, error)
+}
+
+// Call is a tool call on its way through the loop.
+type Call struct {
+	provider.ToolCall
+	Access tool.Access
+	Index  int // position in its reply, from 0
+	Of     int // how many calls the reply has
+}
+
+// CallResult is how a call ended.
+type CallResult struct {
+	Text     string // what the model is told, after truncation
+	Summary  string // for the person, a few words
+	Tail     string // the last lines of a failed command's output, for the person; may be ""
+	Status   CallStatus
+	Duration float64 // seconds it ran, 0 when it did not
+	File     string  // where the whole output is, when Text was cut
+}
+
+// CallStatus sorts the ends of a call.
+type CallStatus string
+
+// The ends a call can come to.
+const (
+	CallOK          CallStatus = "ok"
+	CallFailed      CallStatus = "failed"      // ran, and failed; or could not be run (unknown, invalid, panic)
+	CallDenied      CallStatus = "denied"      // a person or a rule said no
+	CallUnanswered  CallStatus = "unanswered"  // nobody could be asked: the run ends 6
+	CallInterrupted CallStatus = "interrupted" // the turn was stopped before or while it ran
+)
+
+// Notice tells of something recoverable. Text is one sentence without a full
+// stop, safe but for parts that came from outside (sanitise it).
+type Notice struct {
+	Kind NoticeKind
+	Text string
+	// Retry is set for NoticeRetry.
+	Retry *provider.Retry
+	// Request is set for NoticeUsage.
+	Request *RequestReport
+}
+
+// NoticeKind sorts notices for front ends that treat some differently.
+type NoticeKind string
+
+// The kinds of notice.
+const (
+	NoticeRetry     NoticeKind = "retry"
+	NoticeTrimmed   NoticeKind = "trimmed"   // history was shrunk or dropped to fit
+	NoticeTruncated NoticeKind = "truncated" // a reply was cut, or a tool result shortened
+	NoticeModel     NoticeKind = "model"     // the model that answers is not the one asked for
+	NoticeCap       NoticeKind = "cap"       // a cap is near
+	NoticeUsage     NoticeKind = "usage"     // a request ended; Text is empty, most front ends show nothing
+	NoticeInfo      NoticeKind = "info"
+	NoticeWarning   NoticeKind = "warning"
+)
+
+// QuestionKind says what an answer means.
+type QuestionKind string
+
+// The kinds of question. Only approvals exist until the tools that ask come.
+const QuestionApproval QuestionKind = "approval"
+
+// Question asks whether a call may run.
+type Question struct {
+	Kind QuestionKind
+	Call Call
+	Dir  string // the project root, absolute
+	// Reason says why it is asked, a few words ("asked whatever the mode: git
+	// reset --hard"); may be "".
+	Reason string
+	// Rule is the narrowest rule that would allow this very call, Suggested
+	// the wider one that `a` could take; both in rule syntax.
+	Rule, Suggested string
+	// Number and Of count the questions of one reply, from 1.
+	Number, Of int
+}
+
+// Verdict is the decision of an Answer.
+type Verdict string
+
+// The verdicts. The zero value is no.
+const (
+	No            Verdict = ""
+	Yes           Verdict = "yes"
+	YesForSession Verdict = "session" // and Answer.Rule holds until the session ends
+	YesForever    Verdict = "forever" // and Answer.Rule is written to the user's file
+	StopTurn      Verdict = "stop"    // no, and the turn ends
+)
+
+// Answer is what the user said.
+type Answer struct {
+	Verdict Verdict
+	Reason  string // with No: goes to the model; may be ""
+	Rule    string // with YesForSession and YesForever; "" means Question.Rule
+	// Input replaces the call's input when the user edited it; nil otherwise.
+	Input []byte
+}
+
+// NopCallbacks ignores everything and answers nobody is there. Embed it to
+// implement a part of Callbacks.
+type NopCallbacks struct{}
+
+// OnThinking implements Callbacks.
+func (NopCallbacks) OnThinking() {}
+
+// OnThinkingDone implements Callbacks.
+func (NopCallbacks) OnThinkingDone() {}
+
+// OnReasoning implements Callbacks.
+func (NopCallbacks) OnReasoning(string) {}
+
+// OnText implements Callbacks.
+func (NopCallbacks) OnText(string) {}
+
+// OnToolCall implements Callbacks.
+func (NopCallbacks) OnToolCall(Call) {}
+
+// OnToolOutput implements Callbacks.
+func (NopCallbacks) OnToolOutput(Call, string) {}
+
+// OnToolResult implements Callbacks.
+func (NopCallbacks) OnToolResult(Call, CallResult) {}
+
+// OnNotice implements Callbacks.
+func (NopCallbacks) OnNotice(Notice) {}
+
+// Ask implements Callbacks: nobody is there.
+func (NopCallbacks) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }

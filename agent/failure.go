@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+)
+
+// ErrNobody is Ask's answer where no one can be asked.
+var ErrNobody = errors.New("nobody is there to ask")
+
+// Kind names a failure in JSON output and decides the exit code.
+type Kind string
+
+// The kinds of failure. Those of a provider have the provider package's words.
+const (
+	KindInternal   Kind = "internal"
+	KindSchema     Kind = "schema"
+	KindUsage      Kind = "usage"
+	KindConfig     Kind = "config"
+	KindAuth       Kind = "auth"
+	KindBilling    Kind = "billing"
+	KindProvider   Kind = "provider"
+	KindNetwork    Kind = "network"
+	KindTimeout    Kind = "timeout"
+	KindInvalid    Kind = "invalid"
+	KindRateLimit  Kind = "rate_limit"
+	KindOverloaded Kind = "overloaded"
+	KindApproval   Kind = "approval"
+	KindCap        Kind = "cap"
+	KindContext    Kind = "context"
+	KindRefused    Kind = "refused"
+)
+
+// Exit is a row of the exit table.
+type Exit struct {
+	Code    int
+	Kinds   []Kind
+	Meaning string
+}
+
+// Exits is the table of exit codes, shown by --help and in the docs.
+var Exits = []Exit{
+	{0, nil, "done"},
+	{1, []Kind{KindInternal, KindSchema}, "a bug, an I/O error, an answer that would not fit the schema"},
+	{2, []Kind{KindUsage, KindConfig}, "flags, variables, files; unknown provider or model; no prompt; late input"},
+	{3, []Kind{KindAuth, KindBilling}, "no key, refused key, no credit"},
+	{4, []Kind{KindProvider, KindNetwork, KindTimeout, KindInvalid}, "the provider or the way to it failed, after the retries"},
+	{5, []Kind{KindRateLimit, KindOverloaded}, "too busy, after the retries: try later"},
+	{6, []Kind{KindApproval}, "a call was refused because nobody could be asked"},
+	{7, []Kind{KindCap}, "steps, tokens, money, time, or a reply still cut after its continuation"},
+	{8, []Kind{KindContext}, "the context is full and could not be reduced"},
+	{9, []Kind{KindRefused}, "the model refused"},
+}
+
+// ExitCode is the exit code of a kind; 1 for a kind that is in no row.
+func (k Kind) ExitCode() int {
+	for _, row := range Exits {
+		for _, kind := range row.Kinds {
+			if kind == k {
+				return row.Code
+			}
+		}
+	}
+	return 1
+}
+
+// Failure is an error with a kind and a hint: what stands on stderr as
+// "artoo: what: why" and "  try: hint", and in JSON as "error".
+type Failure struct {
+	Kind Kind
+	What string // what was being done, a few words: "session", "config.toml line 3"
+	Hint string // what to do, without "try:"; "" when there is nothing to say
+	Err  error  // why; never nil
+}
+
+// Error is the one line of the failure without program name and hint.
+func (f *Failure) Error() string {
+	if f.What == "" {
+		return f.Err.Error()
+	}
+	return f.What + ": " + f.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// ErrorKind names the kind.
+func (f *Failure) ErrorKind() string { return string(f.Kind) }
+
+// ErrorHint is the `try:` line.
+func (f *Failure) ErrorHint() string { return f.Hint }
+
+// Classify turns any error of any room into a Failure. Rooms that know more
+// than "it went wrong" say so with ErrorKind() and ErrorHint() methods on their
+// error types. nil stays nil.
+func Classify(err error) *Failure {
+	if err == nil {
+		return nil
+	}
+	var f *Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	f = &Failure{Kind: KindInternal, Err: err}
+	var kinder interface{ ErrorKind() string }
+	if errors.As(err, &kinder) {
+		f.Kind = Kind(kinder.ErrorKind())
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		f.Kind = KindTimeout
+	}
+	var hinter interface{ ErrorHint() string }
+	if errors.As(err, &hinter) {
+		f.Hint = hinter.ErrorHint()
+	}
+	if f.Hint == "" {
+		f.Hint = defaultHint(f.Kind, err)
+	}
+	return f
+}
+
+func defaultHint(kind Kind, err error) string {
+	switch kind {
+	case KindAuth:
+		return "artoo login, or set the provider's key variable (see artoo --help)"
+	case KindBilling:
+		return "add credit with the provider, or choose another with --provider"
+	case KindRateLimit, KindOverloaded:
+		return "again in a few minutes, or choose another model with --model"
+	case KindNetwork:
+		return "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
+	case KindTimeout:
+		return "again, or allow more time with ARTOO_IDLE_TIMEOUT or ARTOO_REQUEST_TIMEOUT"
+	case KindContext:
+		return "a new session, or a model with a larger window"
+	case KindRefused:
+		return "put it in other words, or choose another model with --model"
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return "free some space on the disk"
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return "check the owner and mode of the file"
+	}
+	return ""
+}

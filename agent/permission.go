@@ -1,0 +1,370 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"artoo/tool"
+)
+
+// Mode is the approval mode.
+type Mode string
+
+// The four modes. ModeAuto asks nothing that a sandbox confines; commands are
+// not confined yet, so it is ModeEdits.
+const (
+	ModeAsk   Mode = "ask"
+	ModeEdits Mode = "edits"
+	ModeAuto  Mode = "auto"
+	ModePlan  Mode = "plan"
+)
+
+// Effect is what a policy says of a call.
+type Effect string
+
+// The three effects.
+const (
+	Allow Effect = "allow"
+	Ask   Effect = "ask"
+	Deny  Effect = "deny"
+)
+
+// Decision is a policy's word on one call, with the reason.
+type Decision struct {
+	Effect    Effect
+	Reason    string // why, for the user and, with Deny, for the model
+	Rule      string // the rule that decided, "" when the mode did
+	Narrow    string // the narrowest rule that would allow this very call; "" when none can
+	Suggested string // a wider one a person may want; may equal Narrow
+}
+
+// Policy decides calls from the mode and the rules: deny over ask over allow,
+// except that what the user allowed in this session beats an ask rule. It
+// changes nothing; what it must know of the world comes through its two funcs.
+// Not safe for concurrent use.
+type Policy struct {
+	Mode Mode
+	// NoProject says there is no project: "/", the home directory, or root
+	// outside a container. Every write and run is asked then.
+	NoProject bool
+	Root      string // the project root, absolute
+	// AllowRules, AskRules and DenyRules are the user's.
+	AllowRules, AskRules, DenyRules []Rule
+	// Reach guards the files of reading commands; nil lets all pass.
+	Reach Reach
+	// GitRuns tells whether git in dir would run programs named by the
+	// repository's own configuration, in words. nil lets all pass.
+	GitRuns func(dir string) error
+
+	session []Rule
+}
+
+// SessionRules are the rules the user allowed in this session.
+func (p *Policy) SessionRules() []Rule { return append([]Rule(nil), p.session...) }
+
+// AllowInSession adds an allow rule for the rest of the session, if it allows
+// the call it was given for; the error says why it does not.
+func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
+	r, err := ParseRule(rule)
+	if err != nil {
+		return err
+	}
+	p.session = append(p.session, r)
+	if d := p.Decide(name, access); d.Effect != Allow {
+		p.session = p.session[:len(p.session)-1]
+		return fmt.Errorf("the rule %s would not allow this call", r)
+	}
+	return nil
+}
+
+// Decide says whether the call of the named tool may run.
+func (p *Policy) Decide(name string, access tool.Access) Decision {
+	switch {
+	case access.Denied, access.Outside:
+		return Decision{Effect: Deny, Reason: access.Why}
+	case access.Kind == tool.KindRun:
+		return p.decideRun(name, access)
+	}
+	d := Decision{}
+	d.Narrow, d.Suggested = p.rulesFor(name, access)
+	if r, ok := p.covered(p.DenyRules, name, access, false); ok {
+		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
+	}
+	if p.Mode == ModePlan && access.Kind != tool.KindRead && access.Kind != tool.KindNone {
+		return Decision{Effect: Deny, Reason: "plan mode only looks and changes nothing"}
+	}
+	if r, ok := p.covered(p.session, name, access, true); ok {
+		return d.because(Allow, "allowed in this session by "+r.String(), r)
+	}
+	if r, ok := p.covered(p.AskRules, name, access, false); ok {
+		return d.because(Ask, "the rule ask "+r.String(), r)
+	}
+	if r, ok := p.covered(p.AllowRules, name, access, true); ok && (r.exact() || !p.inGit(access)) {
+		return d.because(Allow, "the rule allow "+r.String(), r)
+	}
+	return p.byMode(d, access)
+}
+
+func (d Decision) because(effect Effect, reason string, r Rule) Decision {
+	d.Effect, d.Reason, d.Rule = effect, reason, r.String()
+	return d
+}
+
+// byMode decides what no rule spoke of.
+func (p *Policy) byMode(d Decision, access tool.Access) Decision {
+	d.Effect, d.Reason = Ask, ""
+	switch access.Kind {
+	case tool.KindNone, tool.KindRead:
+		d.Effect = Allow
+	case tool.KindWrite:
+		switch {
+		case p.NoProject:
+			d.Reason = "there is no project here"
+		case p.inGit(access):
+			d.Reason = "it writes into .git"
+		case p.Mode == ModeEdits, p.Mode == ModeAuto:
+			d.Effect, d.Reason = Allow, "mode "+string(p.Mode)
+		}
+	}
+	return d
+}
+
+// decideRun takes the shell line apart: every command in it must be allowed.
+func (p *Policy) decideRun(name string, access tool.Access) Decision {
+	line := strings.TrimSpace(access.Command)
+	whole := Rule{Tool: name, Arg: line, HasArg: true}
+	d := Decision{Effect: Ask, Narrow: whole.String(), Suggested: whole.String()}
+	commands, parsed := shellLine(line, access.Dir)
+
+	if r, ok := p.anyCommand(p.DenyRules, name, line, commands); ok {
+		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
+	}
+	rest, why := p.unread(commands)
+	reads := parsed && len(commands) > 0 && len(rest) == 0 && !p.NoProject
+	if r, ok := p.anyCommand(p.DenyRules, name, readGroup, nil); ok && reads {
+		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
+	}
+	if p.Mode == ModePlan && !reads {
+		return Decision{Effect: Deny, Reason: "plan mode only looks; this command may change something"}
+	}
+	if r, ok := exactly(p.session, name, line); ok {
+		return d.because(Allow, "allowed in this session by "+r.String(), r)
+	}
+	if r, ok := p.anyCommand(p.AskRules, name, line, commands); ok && !p.allCovered(p.session, name, rest) {
+		return d.because(Ask, "the rule ask "+r.String(), r)
+	}
+	if r, ok := exactly(p.AllowRules, name, line); ok {
+		return d.because(Allow, "the rule allow "+r.String(), r)
+	}
+	if !parsed {
+		d.Reason = "the line could not be taken apart, so no rule but its own covers it"
+		return d
+	}
+	if reads {
+		return d.because(Allow, "it only reads", Rule{Tool: name, Arg: readGroup, HasArg: true})
+	}
+	if d.Suggested = suggestRun(name, rest); d.Suggested == "" {
+		d.Suggested = d.Narrow
+	}
+	for _, s := range commands {
+		if what, yes := destructive(s); yes {
+			if !p.namedExactly(name, s) {
+				d.Reason, d.Suggested = "asked whatever the mode: "+what, d.Narrow
+				return d
+			}
+		}
+	}
+	if p.allCovered(append(p.SessionRules(), p.AllowRules...), name, rest) && len(rest) > 0 {
+		d.Effect, d.Reason = Allow, "every command in it is allowed by a rule"
+		return d
+	}
+	d.Reason = why
+	return d
+}
+
+// unread are the commands that are not of the reading kind; why is the reason
+// of the first that nearly is.
+func (p *Policy) unread(commands []simple) (rest []simple, why string) {
+	for _, s := range commands {
+		ok, reason := p.onlyReads(s)
+		if ok {
+			continue
+		}
+		if why == "" && reason != "" {
+			why = s.words[0] + ": " + reason
+		}
+		rest = append(rest, s)
+	}
+	return rest, why
+}
+
+func exactly(rules []Rule, name, line string) (Rule, bool) {
+	for _, r := range rules {
+		if r.names(name, tool.KindRun) && r.HasArg && r.Arg == line {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// anyCommand finds a deny or ask rule that speaks of the line or any command in
+// it, by name or by path.
+func (p *Policy) anyCommand(rules []Rule, name, line string, commands []simple) (Rule, bool) {
+	for _, r := range rules {
+		if !r.names(name, tool.KindRun) {
+			continue
+		}
+		if !r.HasArg || r.Arg == line {
+			return r, true
+		}
+		for _, s := range commands {
+			based := append([]string(nil), s.words...)
+			if len(based) > 0 {
+				based[0] = filepath.Base(based[0])
+			}
+			if r.matchesWords(s.words) || r.matchesWords(based) {
+				return r, true
+			}
+		}
+	}
+	return Rule{}, false
+}
+
+// allCovered reports whether allow rules cover every command. Rights raised by
+// sudo, redirections into files and variables set for a command are covered
+// only by a rule for the whole tool or the whole line.
+func (p *Policy) allCovered(rules []Rule, name string, commands []simple) bool {
+	for _, s := range commands {
+		covered := false
+		for _, r := range rules {
+			if !r.names(name, tool.KindRun) || r.Arg == readGroup {
+				continue
+			}
+			if !r.HasArg || !s.raised && !s.writes && !s.assigns && s.words[0] != "=" && r.matchesWords(s.words) {
+				covered = true
+				break
+			}
+		}
+		if !covered {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Policy) namedExactly(name string, s simple) bool {
+	for _, r := range append(p.SessionRules(), p.AllowRules...) {
+		if r.names(name, tool.KindRun) && r.exact() && r.Arg == s.text() {
+			return true
+		}
+	}
+	return false
+}
+
+// covered finds a rule for the paths or host of a call. An allow rule (all)
+// must cover every path, a deny or ask rule any of them.
+func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
+	for _, r := range rules {
+		if !r.names(name, access.Kind) {
+			continue
+		}
+		if !r.HasArg {
+			return r, true
+		}
+		if access.Kind == tool.KindNetwork {
+			if r.matchesHost(access.Object) {
+				return r, true
+			}
+			continue
+		}
+		hits := 0
+		for _, path := range access.Paths {
+			if r.matchesPath(p.Root, path) {
+				hits++
+			}
+		}
+		if hits > 0 && (!all || hits == len(access.Paths)) {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// inGit reports whether a call writes git's own files.
+func (p *Policy) inGit(access tool.Access) bool {
+	if access.Kind != tool.KindWrite {
+		return false
+	}
+	for _, path := range access.Paths {
+		for _, part := range strings.Split(filepath.ToSlash(path), "/") {
+			if strings.EqualFold(part, ".git") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rulesFor are the narrowest rule for a call on files or hosts and a wider one.
+func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested string) {
+	switch {
+	case access.Kind == tool.KindNetwork:
+		r := Rule{Tool: name, Arg: access.Object, HasArg: access.Object != ""}.String()
+		return r, r
+	case len(access.Paths) != 1:
+		return name, name
+	}
+	path := access.Paths[0]
+	if rel, err := filepath.Rel(p.Root, path); err == nil && filepath.IsLocal(rel) {
+		path = rel
+	}
+	narrow = Rule{Tool: name, Arg: escapePattern(path), HasArg: true}.String()
+	dir := filepath.Dir(path)
+	if dir == "." || dir == string(filepath.Separator) {
+		return narrow, narrow
+	}
+	return narrow, Rule{Tool: name, Arg: escapePattern(dir) + "/**", HasArg: true}.String()
+}
+
+// suggestRun is a wider rule for a line in which one kind of command needs it:
+// its name and subcommand. Programs that run what they are given have none.
+func suggestRun(name string, rest []simple) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	first := commandWords(rest[0])
+	for _, s := range rest {
+		if s.raised || s.writes || s.assigns || s.unknown || s.fed || strings.Join(commandWords(s), " ") != strings.Join(first, " ") {
+			return ""
+		}
+	}
+	if len(first) == 0 {
+		return ""
+	}
+	return Rule{Tool: name, Arg: strings.Join(first, " ") + ":*", HasArg: true}.String()
+}
+
+func commandWords(s simple) []string {
+	if len(s.words) == 0 {
+		return nil
+	}
+	switch filepath.Base(s.words[0]) {
+	case "rm", "mv", "cp", "dd", "chmod", "chown", "python", "python3", "node", "perl", "ruby", "php", "sh", "bash", "zsh", "eval", "source", ".", "curl", "wget", "ssh", "=":
+		return nil
+	}
+	if len(s.words) > 1 && !isOption(s.words[1]) && !strings.ContainsAny(s.words[1], "/.*=") {
+		return s.words[:2]
+	}
+	return s.words[:1]
+}
+
+// CheckMode refuses modes that cannot hold where there is no project.
+func (p *Policy) CheckMode() error {
+	if p.NoProject && (p.Mode == ModeEdits || p.Mode == ModeAuto) {
+		return &Failure{Kind: KindUsage, What: "--approval " + string(p.Mode),
+			Err: errors.New("there is no project here, so every write and run is asked"), Hint: "cd into a project directory, or --approval ask"}
+	}
+	return nil
+}

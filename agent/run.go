@@ -1,0 +1,323 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// interruptGrace is how long an interrupted call may take to end by itself
+// before the turn goes on without it. The prompt has to be back within a
+// second; a command that traps the signal is killed in the background.
+const interruptGrace = 500 * time.Millisecond
+
+// Repeats of one failing call: at the first number the model is told, at the
+// second the turn ends.
+const (
+	tellRepeats = 3
+	stopRepeats = 6
+)
+
+// pending is one call on its way to its one result.
+type pending struct {
+	call    Call
+	tool    *tool.Tool
+	result  provider.ToolResult
+	outcome CallResult
+	settled bool   // outcome is final, the call does not run
+	edited  string // what the user changed the input to, for the model
+}
+
+// runCalls gives every call of a reply exactly one result, in the model's
+// order. Neighbouring calls that only read run side by side; the others one
+// after another, each planned when its turn comes, since the one before may
+// have changed what it sees.
+func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
+	asks := t.newAsker(ctx, calls)
+	for i := 0; i < len(calls); {
+		batch := t.batch(ctx, calls, i)
+		var stop error
+		for _, p := range batch {
+			if err := t.decide(ctx, p, asks, stop); err != nil {
+				stop = err
+			}
+		}
+		t.runBatch(ctx, batch)
+		for _, p := range batch {
+			if err := t.finish(p); err != nil {
+				return err
+			}
+		}
+		i += len(batch)
+		if stop == nil {
+			stop = context.Cause(ctx)
+		}
+		if stop == nil {
+			stop = t.repeated(batch)
+		}
+		if stop != nil {
+			return errors.Join(stop, t.skip(calls, i, stop))
+		}
+	}
+	return nil
+}
+
+// batch takes the call at i, and its neighbours as long as all of them read.
+func (t *turn) batch(ctx context.Context, calls []provider.ToolCall, i int) []*pending {
+	batch := []*pending{t.prepare(ctx, calls, i)}
+	for i++; i < len(calls) && sideBySide(batch[len(batch)-1].tool) && sideBySide(t.tool(calls[i].Name)); i++ {
+		batch = append(batch, t.prepare(ctx, calls, i))
+	}
+	return batch
+}
+
+func sideBySide(tool_ *tool.Tool) bool {
+	return tool_ != nil && (tool_.Kind == tool.KindRead || tool_.Kind == tool.KindNone)
+}
+
+// prepare finds the tool, checks the input and plans the call.
+func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *pending {
+	c := calls[i]
+	p := &pending{call: Call{ToolCall: c, Index: i, Of: len(calls), Access: tool.Access{Verb: c.Name}}, tool: t.tool(c.Name)}
+	switch {
+	case p.tool == nil:
+		p.fail("unknown tool", fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, t.toolNames()))
+	case c.Raw != "":
+		p.fail("broken input", fmt.Sprintf("The input of this call is not a JSON object, so it was not run. It begins: %s", preview(c.Raw, 300)))
+	default:
+		t.plan(ctx, p)
+	}
+	t.cb.OnToolCall(p.call)
+	return p
+}
+
+func (t *turn) plan(ctx context.Context, p *pending) {
+	p.call.Input = mendInput(p.tool, p.call.Input)
+	if err := p.tool.Check(p.call.Input); err != nil {
+		p.fail("broken input", err.Error())
+		return
+	}
+	access, err := guard(func() (tool.Access, error) { return p.tool.Plan(ctx, t.Env, p.call.Input) })
+	if access.Verb != "" {
+		p.call.Access = access
+	}
+	if err != nil {
+		p.fail(firstLine(err.Error()), err.Error())
+	}
+}
+
+// decide asks the policy, and the user if the policy says so. It returns the
+// error that ends the turn, if there is one; the call is settled then.
+func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) error {
+	if stop == nil {
+		stop = context.Cause(ctx)
+	}
+	if p.settled {
+		return nil
+	}
+	if stop != nil {
+		p.interrupted(stop)
+		return nil
+	}
+	decision := t.Policy.Decide(p.tool.Name, p.call.Access)
+	switch decision.Effect {
+	case Allow:
+		return nil
+	case Ask:
+		return asks.ask(ctx, p, decision)
+	}
+	t.deny(p, decision, decision.Reason, false)
+	return nil
+}
+
+// deny settles a call with a refusal that the model is told.
+func (t *turn) deny(p *pending, d Decision, reason string, nobody bool) {
+	text := "Not run: this call was denied."
+	status := CallDenied
+	if nobody {
+		text = "Not run: this call needs approval and nobody is there to give it. Do what can be done without it, and say what is left."
+		status = CallUnanswered
+	}
+	if reason != "" {
+		text += " Reason: " + reason
+	}
+	p.settle(CallResult{Status: status, Text: text, Summary: summaryOf("denied", reason)})
+	t.response.Denied = append(t.response.Denied, Denial{Tool: p.call.Name, Object: p.call.Access.Object, Reason: reason, Rule: d.Narrow, Nobody: nobody})
+}
+
+// runBatch runs the calls that were not settled: one, or several that read.
+func (t *turn) runBatch(ctx context.Context, batch []*pending) {
+	limit := t.Concurrency
+	if limit <= 0 {
+		limit = 4
+	}
+	slots := make(chan struct{}, limit)
+	var all sync.WaitGroup
+	for _, p := range batch {
+		if p.settled {
+			t.cb.OnToolResult(p.call, p.outcome)
+			continue
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			t.run(ctx, p)
+			t.cb.OnToolResult(p.call, p.outcome)
+		})
+	}
+	all.Wait()
+}
+
+// run runs one call and waits for it, or, after an interrupt, for a moment.
+func (t *turn) run(ctx context.Context, p *pending) {
+	began := now()
+	live := &liveOutput{call: p.call, cb: t.cb}
+	type end struct {
+		result tool.Result
+		err    error
+	}
+	done := make(chan end, 1)
+	t.orphan.Go(func() {
+		result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.Env, p.call.Input, live) })
+		done <- end{result, err}
+	})
+	var e end
+	select {
+	case e = <-done:
+	case <-ctx.Done():
+		grace := time.NewTimer(interruptGrace)
+		defer grace.Stop()
+		select {
+		case e = <-done:
+		case <-grace.C:
+			e.err = context.Cause(ctx)
+		}
+	}
+	live.close()
+	p.outcome = outcomeOf(ctx, e.result, e.err, now().Sub(began))
+	p.result.Images = images(e.result.Images)
+	if p.edited != "" {
+		p.outcome.Text = p.edited + "\n\n" + p.outcome.Text
+	}
+}
+
+// finish appends the call's one result to the conversation.
+func (t *turn) finish(p *pending) error {
+	if note := t.countFailure(p); note != "" {
+		p.outcome.Text += "\n\n" + note
+	}
+	p.result.CallID, p.result.Name = p.call.ID, p.call.Name
+	p.result.Text = p.outcome.Text
+	p.result.IsError = p.outcome.Status != CallOK
+	if p.outcome.Status == CallFailed {
+		t.response.ToolErrors++
+	}
+	_, err := t.Conversation.AppendToolResult(p.result)
+	return err
+}
+
+// skip gives the calls from i on their results when the turn ends before them.
+func (t *turn) skip(calls []provider.ToolCall, i int, why error) error {
+	for ; i < len(calls); i++ {
+		p := &pending{call: Call{ToolCall: calls[i], Index: i, Of: len(calls), Access: tool.Access{Verb: calls[i].Name}}}
+		p.interrupted(why)
+		t.cb.OnToolCall(p.call)
+		t.cb.OnToolResult(p.call, p.outcome)
+		if err := t.finish(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countFailure counts a failing call and returns what the model must hear of
+// it. A change by another call starts the count anew: running a test again
+// after an edit is no repeat.
+func (t *turn) countFailure(p *pending) string {
+	key := p.call.Name + "\x00" + string(p.call.Input) + p.call.Raw
+	if p.outcome.Status == CallOK {
+		if p.tool != nil && !sideBySide(p.tool) {
+			clear(t.failures)
+		}
+		delete(t.failures, key)
+		return ""
+	}
+	if p.outcome.Status == CallInterrupted {
+		return ""
+	}
+	t.failures[key]++
+	if n := t.failures[key]; n >= tellRepeats {
+		return fmt.Sprintf("This very call has now failed %d times. It will fail again: do something else, or say what is in the way.", n)
+	}
+	return ""
+}
+
+func (t *turn) repeated(batch []*pending) error {
+	for _, p := range batch {
+		key := p.call.Name + "\x00" + string(p.call.Input) + p.call.Raw
+		if t.failures[key] >= stopRepeats {
+			return capFailure(fmt.Sprintf("the model repeated the same failing call of %s %d times", p.call.Name, stopRepeats), "another message that says what to do instead")
+		}
+	}
+	return nil
+}
+
+// liveOutput passes a running call's output on until the call was given up.
+type liveOutput struct {
+	call Call
+	cb   *serial
+
+	mu     sync.Mutex
+	held   []byte // an incomplete rune at the end of the last chunk
+	closed bool
+}
+
+var _ io.Writer = (*liveOutput)(nil)
+
+// Write never fails; a rune that is cut at the chunk's end waits for the rest.
+func (o *liveOutput) Write(chunk []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return len(chunk), nil
+	}
+	data := append(o.held, chunk...)
+	cut := len(data)
+	for i := 1; i <= min(utf8.UTFMax-1, len(data)); i++ {
+		if utf8.RuneStart(data[len(data)-i]) {
+			if !utf8.FullRune(data[len(data)-i:]) {
+				cut = len(data) - i
+			}
+			break
+		}
+	}
+	o.held = append([]byte(nil), data[cut:]...)
+	if cut > 0 {
+		o.cb.OnToolOutput(o.call, string(data[:cut]))
+	}
+	return len(chunk), nil
+}
+
+func (o *liveOutput) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+}
+
+// guard turns a panic into an error: a tool's bug is the tool's error.
+func guard[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the tool crashed: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f()
+}

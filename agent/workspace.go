@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"artoo/conversation"
+	"artoo/tool"
+)
+
+// Workspace is the place an agent works in: the project, what it may reach, and
+// where sessions are kept. Main fills it once; Begin may be called again for
+// each session.
+type Workspace struct {
+	Project   tool.Project
+	ConfigDir string // the user's own AGENTS.md is here; may be ""
+	NoProject bool   // read no instructions of the project
+	Replace   string // the user's own system prompt; "" for artoo's
+	Append    string // added to the system prompt
+	Shell     string // see tool.FindShell
+	Headless  bool   // nobody can be asked
+	Began     time.Time
+	Version   string // of the program
+
+	AddDirs   []string // DIR or DIR:rw, absolute
+	DenyFiles []string // artoo's own secrets
+
+	Store     conversation.Store
+	Ephemeral bool // keep no session file
+	// Budget is the context budget in tokens, ToolResultMaxChars the limit of a
+	// tool's result.
+	Budget             func() int
+	ToolResultMaxChars int
+
+	scratch string // of an ephemeral session
+	output  string // of the present session
+}
+
+// Begin puts a session into the agent: conversation, system prompt, files. A
+// nil session begins a new one. notices are for the user.
+func (w *Workspace) Begin(a *Agent, s *conversation.Session) (notices []string, err error) {
+	instructions, cut, err := w.instructions()
+	if err != nil {
+		return nil, err
+	}
+	if cut {
+		notices = append(notices, "the instruction files are longer than 32 KB together; the rest was left out")
+	}
+	system := SystemPrompt(PromptInfo{
+		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Platform: runtime.GOOS + "/" + runtime.GOARCH, Date: w.Began,
+		Shell: w.Shell, Mode: a.Policy.Mode, Headless: w.Headless, Replace: w.Replace, Append: w.Append, Instructions: instructions,
+	})
+	if s == nil && !w.Ephemeral {
+		s = w.Store.Create(conversation.Header{CWD: w.Project.Dir, Version: w.Version, Provider: a.ProviderName, Model: a.Defaults.Model, System: system})
+	}
+	if s != nil {
+		notices = append(notices, s.Notices()...)
+		a.SessionID = s.ID()
+		if s.Header().System != "" {
+			// The session began with this prompt, and the provider's cache with it.
+			system = s.Header().System
+		}
+	}
+	output, read, err := w.outputs(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.openFiles(a, read); err != nil {
+		return nil, err
+	}
+	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: w.Budget(), ToolResultMaxChars: w.ToolResultMaxChars, OutputDir: output}, s)
+	a.System = system
+	a.Conversation.SetOverhead(overhead(a))
+	a.Note = w.note(system, instructions)
+	return notices, nil
+}
+
+// Close removes what an ephemeral session left.
+func (w *Workspace) Close() error {
+	w.empty()
+	if w.scratch == "" {
+		return nil
+	}
+	return os.RemoveAll(w.scratch)
+}
+
+func overhead(a *Agent) int {
+	n := len(a.System)
+	for _, t := range a.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	return n
+}
+
+func (w *Workspace) instructions() ([]Instruction, bool, error) {
+	if w.NoProject {
+		return Instructions(w.ConfigDir, "", "")
+	}
+	return Instructions(w.ConfigDir, w.Project.Root, w.Project.Dir)
+}
+
+// note tells the model once of instructions that are not those of its prompt.
+func (w *Workspace) note(system string, known []Instruction) func() string {
+	for i := range known {
+		if !strings.Contains(system, strings.TrimSpace(known[i].Text)) {
+			known[i].Text = "" // a resumed session began with another text
+		}
+	}
+	return func() string {
+		now, _, err := w.instructions()
+		if err != nil {
+			return fmt.Sprintf("(The instruction files can no longer be read: %v.)", err)
+		}
+		note := InstructionsNote(known, now)
+		known = now
+		return note
+	}
+}
+
+// outputs are the directory for a session's long outputs, and all that hold
+// outputs it may speak of. The first is made at once: the files are opened
+// before there is an output, and a state directory that cannot be written is
+// better known before the first message. Close takes it away if it stayed empty.
+func (w *Workspace) outputs(s *conversation.Session) (output string, read []string, err error) {
+	if s == nil {
+		if w.scratch == "" {
+			if w.scratch, err = os.MkdirTemp("", "artoo-"); err != nil {
+				return "", nil, err
+			}
+		}
+		return w.scratch, []string{w.scratch}, nil
+	}
+	w.empty()
+	w.output = s.OutputDir()
+	if err := os.MkdirAll(w.output, 0o700); err != nil {
+		return "", nil, &Failure{Kind: KindInternal, What: "session", Err: err, Hint: "set XDG_STATE_HOME to a directory that can be written, or --ephemeral"}
+	}
+	for _, dir := range s.OutputDirs() {
+		if _, err := os.Stat(dir); err == nil {
+			read = append(read, dir)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", nil, err
+		}
+	}
+	return w.output, read, nil
+}
+
+// empty removes the last session's output directory if nothing is in it; one
+// that holds something stays, which is the error ignored here.
+func (w *Workspace) empty() {
+	if w.output != "" {
+		_ = os.Remove(w.output)
+	}
+}
+
+// openFiles opens the granted directories anew.
+func (w *Workspace) openFiles(a *Agent, read []string) error {
+	cfg := tool.FilesConfig{Root: w.Project.Root, ReadDirs: read, DenyFiles: w.DenyFiles}
+	for _, dir := range w.AddDirs {
+		if writable, ok := strings.CutSuffix(dir, ":rw"); ok {
+			cfg.WriteDirs = append(cfg.WriteDirs, writable)
+		} else {
+			cfg.ReadDirs = append(cfg.ReadDirs, dir)
+		}
+	}
+	files, err := tool.OpenFiles(cfg)
+	if err != nil {
+		return err
+	}
+	if a.Env.Files != nil {
+		if err := a.Env.Files.Close(); err != nil {
+			return err
+		}
+	}
+	a.Env.Files = files
+	return nil
+}
+
+// Output is the directory for long outputs of the present session.
+func (w *Workspace) Output() string {
+	if w.output != "" {
+		return w.output
+	}
+	return w.scratch
+}

@@ -1,0 +1,52 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// check looks at what no single value shows.
+func (c *Config) check(options []Option) error {
+	if c.Provider != "" && !c.isProvider(c.Provider) {
+		names := append(KnownProviders(), sortedKeys(c.Providers)...)
+		hint := orList(names)
+		if near := Nearest(c.Provider, names); near != "" {
+			hint = near
+		}
+		return c.blame("provider", "unknown provider "+strconv.Quote(c.Provider), hint)
+	}
+	if c.Continue && c.Resume != "" {
+		return &Error{Kind: kindUsage, Where: "--resume", Why: "does not go with --continue", Hint: "one of the two"}
+	}
+	if c.Print && c.Interactive {
+		return &Error{Kind: kindUsage, Where: "--interactive", Why: "does not go with --print", Hint: "one of the two"}
+	}
+	if c.ShellTimeout > c.ShellTimeoutMax {
+		key := "shell_timeout"
+		if c.origins["shell_timeout_max"].rank > c.origins[key].rank {
+			key = "shell_timeout_max"
+		}
+		why := fmt.Sprintf("the default of a command, %s, is more than the most it may get, %s",
+			formatDuration(c.ShellTimeout), formatDuration(c.ShellTimeoutMax))
+		return c.blame(key, why, "ARTOO_SHELL_TIMEOUT_MAX="+formatDuration(c.ShellTimeout))
+	}
+	return nil
+}
+
+// blame is an error about an option's value, named by where it was set.
+func (c *Config) blame(key, why, hint string) error {
+	kind := kindUsage
+	if c.origins[key].rank <= fromFile {
+		kind = kindConfig
+	}
+	return &Error{Kind: kind, Where: c.Origin(key), Why: why, Hint: hint}
+}
+
+// isProvider reports whether name is known or defined in the file.
+func (c *Config) isProvider(name string) bool {
+	if _, ok := c.Providers[name]; ok {
+		return true
+	}
+	_, ok := findKnown(name)
+	return ok
+}

@@ -1,0 +1,216 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Choice is the provider and model the settings mean.
+type Choice struct {
+	Provider string
+	Model    string
+	// Note says in one line how the provider was found, "" when the user
+	// named it.
+	Note string
+}
+
+// Situation is what Choose must know besides the settings. Choose calls the
+// funcs on its caller's goroutine.
+type Situation struct {
+	// AtHand are the providers that could be used at once: those of
+	// Config.AtHand, and ollama when its server answers.
+	AtHand []string
+	// DefaultModel is the model to take for a provider when none is named;
+	// "" when it has none.
+	DefaultModel func(provider string) string
+	// Catalog is the provider whose catalogue lists the model, "" for none.
+	// It may be nil.
+	Catalog func(model string) string
+}
+
+// Choose decides provider and model from the settings and the situation; it
+// looks at nothing else. Errors: *SeveralProviders and *NoProvider, which a
+// front end with a person may answer, and *Error.
+func (c *Config) Choose(s Situation) (Choice, error) {
+	if c.Provider != "" {
+		return c.withModel(Choice{Provider: c.Provider, Model: c.Model}, s)
+	}
+	if c.BaseURL != "" {
+		note := "provider compatible, because " + c.Origin("base_url") + " names an address and no provider"
+		return c.withModel(Choice{Provider: "compatible", Model: c.Model, Note: note}, s)
+	}
+	if c.Model != "" {
+		if choice, ok := c.byModel(s); ok {
+			return c.withModel(choice, s)
+		}
+	}
+	switch len(s.AtHand) {
+	case 1:
+		choice := Choice{Provider: s.AtHand[0], Model: c.Model}
+		choice.Note = "provider " + choice.Provider + ", the only one at hand"
+		return c.withModel(choice, s)
+	case 0:
+		if !c.APIKey.IsZero() || c.APIKeyFile != "" {
+			return Choice{}, &Error{Kind: kindUsage, Where: "provider", Why: "a key is given, but not for which provider", Hint: "--provider NAME or ARTOO_PROVIDER: " + orList(keyedProviders())}
+		}
+		return Choice{}, &NoProvider{}
+	}
+	return Choice{}, &SeveralProviders{Names: s.AtHand}
+}
+
+// With is the settings with the choice made: from then on ARTOO_API_KEY and
+// ARTOO_BASE_URL count for its provider and for no other one the user may
+// switch to.
+func (c *Config) With(choice Choice) *Config {
+	made := *c
+	made.Provider, made.Model = choice.Provider, choice.Model
+	return &made
+}
+
+// byModel finds the provider a model id alone means.
+func (c *Config) byModel(s Situation) (Choice, bool) {
+	if name, model, found := strings.Cut(c.Model, "/"); found && model != "" && c.isProvider(name) {
+		return Choice{Provider: name, Model: model, Note: "provider " + name + ", named by the model " + c.Model}, true
+	}
+	if s.Catalog != nil {
+		if name := s.Catalog(c.Model); name != "" {
+			return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose catalogue has " + c.Model}, true
+		}
+	}
+	if name := c.lister(c.Model); name != "" {
+		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose models in " + c.Providers[name].Origin + " have " + c.Model}, true
+	}
+	if name := family(c.Model); name != "" {
+		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", of whose family " + c.Model + " is"}, true
+	}
+	return Choice{}, false
+}
+
+// lister is the one provider whose table describes the model.
+func (c *Config) lister(model string) string {
+	found := ""
+	for _, name := range sortedKeys(c.Providers) {
+		if _, ok := c.Providers[name].Models[model]; !ok {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = name
+	}
+	return found
+}
+
+// withModel fills in the provider's default model.
+func (c *Config) withModel(choice Choice, s Situation) (Choice, error) {
+	if choice.Model == "" {
+		choice.Model = s.DefaultModel(choice.Provider)
+	}
+	if choice.Model == "" {
+		return Choice{}, &Error{Kind: kindUsage, Where: choice.Provider, Why: "no model is named, and this provider has no default", Hint: "-m MODEL or ARTOO_MODEL"}
+	}
+	return choice, nil
+}
+
+// AtHand are the providers whose key is at hand, and the servers the settings
+// name an address of, in the order of KnownProviders and then by name. It
+// runs no command and asks no server. Coding CLIs and the demo are never
+// among them: those must be asked for.
+func (c *Config) AtHand() ([]string, error) {
+	var names []string
+	for _, k := range knownTable() {
+		ok, err := c.atHand(k.name, k.key)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			names = append(names, k.name)
+		}
+	}
+	for _, name := range sortedKeys(c.Providers) {
+		if _, isKnown := findKnown(name); !isKnown {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func (c *Config) atHand(name string, key need) (bool, error) {
+	switch key {
+	case keyNever:
+		return false, nil
+	case keyOptional:
+		address, _, err := c.Endpoint(name)
+		return address != "", err
+	}
+	p := c.Providers[name]
+	var found Key
+	var err error
+	switch c.keySource(name) {
+	case "command":
+		return len(p.APIKeyCommand) > 0, nil
+	case "keyring":
+		return false, nil
+	case "env":
+		found, err = c.keyFromEnv(name)
+	case "config":
+		found, err = c.keyFromTable(name)
+	default:
+		found, err = c.keyFromAuto(name)
+	}
+	return !found.Value.IsZero(), err
+}
+
+// keyedProviders are the providers that want a key.
+func keyedProviders() []string {
+	var names []string
+	for _, k := range knownTable() {
+		if k.key == keyRequired {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}
+
+// SeveralProviders says that more than one provider could be meant.
+type SeveralProviders struct{ Names []string }
+
+// Error lists the providers.
+func (e *SeveralProviders) Error() string {
+	return "provider: several are at hand: " + strings.Join(e.Names, ", ")
+}
+
+// ErrorKind is usage.
+func (e *SeveralProviders) ErrorKind() string { return kindUsage }
+
+// ErrorHint says how to name one.
+func (e *SeveralProviders) ErrorHint() string {
+	return fmt.Sprintf("--provider %s, ARTOO_PROVIDER=%s, or provider = %q under [provider] in config.toml", e.Names[0], e.Names[0], e.Names[0])
+}
+
+// NoProvider says that there is nothing to talk to.
+type NoProvider struct{}
+
+// Error says what was looked for.
+func (e *NoProvider) Error() string { return "provider: no key is set and no model server is named" }
+
+// ErrorKind is auth.
+func (e *NoProvider) ErrorKind() string { return kindAuth }
+
+// ErrorHint is the ways in, in one line.
+func (e *NoProvider) ErrorHint() string { return strings.Join(e.Ways(), "; ") }
+
+// Ways are the ways in, one line each, for a page shown to a newcomer.
+func (e *NoProvider) Ways() []string {
+	var vars []string
+	for _, k := range knownTable() {
+		if k.key == keyRequired {
+			vars = append(vars, k.keyVars[0])
+		}
+	}
+	return []string{
+		"set " + orList(vars),
+		"set ARTOO_BASE_URL to a server such as http://localhost:8080/v1",
+		"artoo demo, which needs neither",
+	}
+}

@@ -1,0 +1,147 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestChoose(t *testing.T) {
+	const groq = "[provider.groq]\nbase_url = \"https://x.org\"\n[provider.groq.models.\"odd-model\"]\ncontext = 1\n"
+	for _, test := range []struct {
+		name, file string
+		env        map[string]string
+		atHand     string
+		want       string // provider and model
+		note       string
+	}{
+		{"provider and model", "", map[string]string{"ARTOO_PROVIDER": "openrouter", "ARTOO_MODEL": "anthropic/claude-x"}, "", "openrouter anthropic/claude-x", ""},
+		{"provider alone", "", map[string]string{"ARTOO_PROVIDER": "openai"}, "anthropic", "openai openai-default", ""},
+		{"known name before the slash", "", map[string]string{"ARTOO_MODEL": "openrouter/meta/llama"}, "", "openrouter meta/llama", "named by the model"},
+		{"own name before the slash", groq, map[string]string{"ARTOO_MODEL": "groq/llama"}, "", "groq llama", "named by the model"},
+		{"catalogue", "", map[string]string{"ARTOO_MODEL": "listed"}, "openai gemini", "deepseek listed", "catalogue"},
+		{"own table", groq, map[string]string{"ARTOO_MODEL": "odd-model"}, "openai", "groq odd-model", "config.toml line 1"},
+		{"claude", "", map[string]string{"ARTOO_MODEL": "claude-opus-5"}, "openai", "anthropic claude-opus-5", "family"},
+		{"gpt", "", map[string]string{"ARTOO_MODEL": "gpt-5"}, "", "openai gpt-5", "family"},
+		{"o", "", map[string]string{"ARTOO_MODEL": "o3-mini"}, "", "openai o3-mini", "family"},
+		{"gemini", "", map[string]string{"ARTOO_MODEL": "gemini-3"}, "", "gemini gemini-3", "family"},
+		{"deepseek", "", map[string]string{"ARTOO_MODEL": "deepseek-chat"}, "", "deepseek deepseek-chat", "family"},
+		{"unknown model, one at hand", "", map[string]string{"ARTOO_MODEL": "olmo"}, "ollama", "ollama olmo", "only one"},
+		{"one at hand", "", nil, "gemini", "gemini gemini-default", "only one"},
+		{"address alone", "", map[string]string{"ARTOO_BASE_URL": "http://localhost:1/v1", "ARTOO_MODEL": "openai/gpt-oss"}, "openai", "compatible openai/gpt-oss", "ARTOO_BASE_URL"},
+		{"demo", "", map[string]string{"ARTOO_PROVIDER": "demo"}, "", "demo demo-default", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			home := world(t)
+			writeFile(t, 0o600, test.file, home, ".config", "artoo", "config.toml")
+			for name, value := range test.env {
+				t.Setenv(name, value)
+			}
+			choice, err := mustLoad(t, LoadOptions{}).Choose(situation(strings.Fields(test.atHand)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := choice.Provider + " " + choice.Model; got != test.want {
+				t.Errorf("chose %q, want %q", got, test.want)
+			}
+			if (test.note == "") != (choice.Note == "") || !strings.Contains(choice.Note, test.note) {
+				t.Errorf("note %q, want %q in it", choice.Note, test.note)
+			}
+		})
+	}
+}
+
+func situation(atHand []string) Situation {
+	return Situation{
+		AtHand: atHand,
+		DefaultModel: func(provider string) string {
+			if provider == "compatible" || provider == "ollama" {
+				return ""
+			}
+			return provider + "-default"
+		},
+		Catalog: func(model string) string {
+			if model == "listed" {
+				return "deepseek"
+			}
+			return ""
+		},
+	}
+}
+
+func TestChooseErrors(t *testing.T) {
+	world(t)
+	_, err := mustLoad(t, LoadOptions{}).Choose(situation(nil))
+	wantError(t, err, "auth", "no key is set", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "ARTOO_BASE_URL", "artoo demo")
+	if none := (*NoProvider)(nil); !errors.As(err, &none) {
+		t.Errorf("%T", err)
+	}
+
+	_, err = mustLoad(t, LoadOptions{}).Choose(situation([]string{"openai", "gemini"}))
+	wantError(t, err, "usage", "several are at hand: openai, gemini", "--provider openai")
+	var several *SeveralProviders
+	if !errors.As(err, &several) || len(several.Names) != 2 {
+		t.Errorf("%T", err)
+	}
+
+	t.Setenv("ARTOO_BASE_URL", "http://localhost:1/v1")
+	_, err = mustLoad(t, LoadOptions{}).Choose(situation(nil))
+	wantError(t, err, "usage", "compatible: no model is named", "ARTOO_MODEL")
+
+	t.Setenv("ARTOO_BASE_URL", "")
+	t.Setenv("ARTOO_API_KEY", "x")
+	_, err = mustLoad(t, LoadOptions{}).Choose(situation(nil))
+	wantError(t, err, "usage", "not for which provider", "ARTOO_PROVIDER")
+}
+
+func TestAtHand(t *testing.T) {
+	home := world(t)
+	writeFile(t, 0o600, `
+[provider.box]
+base_url = "http://localhost:1"
+[provider.deepseek]
+api_key_command = "exit 1"
+[provider.gemini]
+api_key_source = "keyring"
+[provider.openai]
+api_key_source = "config"
+[provider.openrouter]
+api_key = "k"
+`, home, ".config", "artoo", "config.toml")
+	for _, v := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
+		t.Setenv(v, "k")
+	}
+	t.Setenv("OLLAMA_HOST", "127.0.0.1")
+	got, err := mustLoad(t, LoadOptions{}).AtHand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"anthropic", "deepseek", "openrouter", "ollama", "box"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	home := world(t)
+	writeFile(t, 0o600, "[provider.openai]\nbase_url = \"http://table\"\n[provider]\nbase_url = \"http://general\"\nprovider = \"openai\"\n", home, ".config", "artoo", "config.toml")
+	check := func(name, address, source string) {
+		t.Helper()
+		a, s, err := mustLoad(t, LoadOptions{}).Endpoint(name)
+		if a != address || s != source || err != nil {
+			t.Errorf("%s is at %q from %q (%v), want %q from %q", name, a, s, err, address, source)
+		}
+	}
+	check("openai", "http://general", "config.toml line 4")
+	check("anthropic", "", "")
+	t.Setenv("OPENAI_BASE_URL", "http://variable")
+	check("openai", "http://variable", "OPENAI_BASE_URL")
+	t.Setenv("ARTOO_BASE_URL", "http://own")
+	check("openai", "http://own", "ARTOO_BASE_URL")
+	t.Setenv("OLLAMA_HOST", "0.0.0.0")
+	check("ollama", "0.0.0.0", "OLLAMA_HOST")
+	t.Setenv("ANTHROPIC_BASE_URL", "nonsense")
+	_, _, err := mustLoad(t, LoadOptions{}).Endpoint("anthropic")
+	wantError(t, err, "usage", "ANTHROPIC_BASE_URL: is not an address")
+}

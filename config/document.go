@@ -1,0 +1,101 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strconv"
+
+	"github.com/BurntSushi/toml"
+)
+
+// document is a TOML file on its way into a Config: it knows lines, and
+// collects what is wrong and what is only strange.
+type document struct {
+	path     string
+	root     map[string]any
+	index    *lineIndex
+	problems []problem
+	warnings []problem
+}
+
+// problem is something to say about a line.
+type problem struct {
+	line      int
+	why, hint string
+}
+
+// parseDocument decodes data; path is for messages only.
+func parseDocument(path string, data []byte) (*document, error) {
+	d := &document{path: path, root: map[string]any{}}
+	if _, err := toml.Decode(string(data), &d.root); err != nil {
+		var syntax toml.ParseError
+		if !errors.As(err, &syntax) {
+			return nil, &Error{Kind: kindConfig, Where: path, Why: err.Error(), Err: err}
+		}
+		return nil, &Error{
+			Kind: kindConfig, Where: fmt.Sprintf("%s line %d", path, syntax.Position.Line),
+			Why: syntax.Message, Err: err,
+			Hint: "mend the line, or choose another file with --config",
+		}
+	}
+	d.index = indexLines(string(data))
+	return d, nil
+}
+
+// where names a line of the document for an origin: the file's base name.
+func (d *document) where(path ...string) string {
+	return filepath.Base(d.path) + " line " + strconv.Itoa(d.index.find(path...))
+}
+
+// wrong notes an error at path.
+func (d *document) wrong(path []string, why, hint string) {
+	d.problems = append(d.problems, problem{d.index.find(path...), why, hint})
+}
+
+// warn notes something that is only strange.
+func (d *document) warn(path []string, why string) {
+	d.warnings = append(d.warnings, problem{line: d.index.find(path...), why: why})
+}
+
+// err is the problem that stands first in the file, or nil.
+func (d *document) err() error {
+	if len(d.problems) == 0 {
+		return nil
+	}
+	sort.SliceStable(d.problems, func(i, j int) bool { return d.problems[i].line < d.problems[j].line })
+	p := d.problems[0]
+	return &Error{Kind: kindConfig, Where: fmt.Sprintf("%s line %d", d.path, p.line), Why: p.why, Hint: p.hint}
+}
+
+// lines are the warnings in the order of the file, ready to be shown.
+func (d *document) lines() []string {
+	sort.SliceStable(d.warnings, func(i, j int) bool { return d.warnings[i].line < d.warnings[j].line })
+	var lines []string
+	for _, w := range d.warnings {
+		lines = append(lines, fmt.Sprintf("%s line %d: %s", d.path, w.line, w.why))
+	}
+	return lines
+}
+
+// typeName names the TOML type of a decoded value, for messages.
+func typeName(v any) string {
+	switch v.(type) {
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case int64:
+		return "a whole number"
+	case float64:
+		return "a number with a fraction"
+	case []any:
+		return "an array"
+	case []map[string]any:
+		return "an array of tables"
+	case map[string]any:
+		return "a table"
+	}
+	return "a date or time"
+}

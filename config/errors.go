@@ -1,0 +1,30 @@
+package config
+
+// The kinds of failure this package reports, words of the exit table.
+const (
+	kindUsage  = "usage"
+	kindConfig = "config"
+	kindAuth   = "auth"
+)
+
+// Error says what in the settings is wrong: a variable, a flag, a place in a
+// file, a key that is missing. It never holds the value of a secret.
+type Error struct {
+	Kind  string // "usage", "config" or "auth"
+	Where string // "ARTOO_COLOR", "--color", "…/config.toml line 4", "anthropic"
+	Why   string // lower case, no full stop
+	Hint  string // what to do; "" when Why says it
+	Err   error  // the cause; may be nil
+}
+
+// Error is "where: why".
+func (e *Error) Error() string { return e.Where + ": " + e.Why }
+
+// Unwrap returns the cause, which may be nil.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ErrorKind names the kind for the exit table.
+func (e *Error) ErrorKind() string { return e.Kind }
+
+// ErrorHint is the text after "try:".
+func (e *Error) ErrorHint() string { return e.Hint }

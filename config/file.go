@@ -1,0 +1,193 @@
+package config
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// applyFile takes over everything a config file says.
+func (c *Config) applyFile(d *document, options []Option) error {
+	root := &table{doc: d, m: d.root, asked: map[string]bool{}}
+	for _, name := range root.keys() {
+		v := d.root[name]
+		switch name {
+		case "provider", "agent", "permissions", "ui", "session":
+			if t, ok := d.table(v, name); ok {
+				c.applySection(t, name, options)
+			}
+		case "project":
+			if t, ok := d.table(v, name); ok {
+				c.applyProjects(t)
+			}
+		case "hooks", "mcp":
+			if t, ok := d.table(v, name); ok {
+				for _, k := range t.keys() {
+					d.wrong(t.at(k), t.name(k)+": "+name+" come with a later version", "remove the line")
+				}
+			}
+		default:
+			d.warn([]string{name}, "no such key: "+name+misplaced(name, options))
+		}
+	}
+	c.Warnings = append(c.Warnings, d.lines()...)
+	return d.err()
+}
+
+// misplaced is the tail of a warning for a name outside its section.
+func misplaced(name string, options []Option) string {
+	sections := []string{"provider", "agent", "permissions", "ui", "session", "project", "hooks", "mcp"}
+	for i := range options {
+		if options[i].Key == name && !options[i].NoFile {
+			return ", it belongs under [" + options[i].Section + "]"
+		}
+	}
+	return didYouMean(name, sections)
+}
+
+// applySection reads the options of a section, and in [provider] the tables
+// of providers too.
+func (c *Config) applySection(t *table, section string, options []Option) {
+	for i := range options {
+		o := &options[i]
+		if o.Section != section || o.NoFile {
+			continue
+		}
+		key, found := "", false
+		for _, k := range append([]string{o.Key}, o.Aliases...) {
+			if _, ok := t.get(k); !ok {
+				continue
+			}
+			if found {
+				t.doc.wrong(t.at(k), t.name(k)+" says the same as "+t.name(key), "keep one of the two lines")
+			}
+			key, found = k, true
+		}
+		if found {
+			c.applyKey(t, key, o)
+		}
+	}
+	if section == "provider" {
+		c.applyProviders(t)
+	}
+	for _, k := range t.keys() {
+		if !t.asked[k] {
+			t.unknown(k, elsewhere(k, section, options), section == "permissions")
+		}
+	}
+}
+
+// elsewhere is the tail of a message about an unknown key of a section.
+func elsewhere(key, section string, options []Option) string {
+	var known []string
+	for i := range options {
+		o := &options[i]
+		switch {
+		case o.NoFile:
+			if o.Key == key {
+				return ", it is a flag or a variable only"
+			}
+		case o.Key == key:
+			return ", it belongs under [" + o.Section + "]"
+		case o.Section == section:
+			known = append(known, o.Key)
+			known = append(known, o.Aliases...)
+		}
+	}
+	return didYouMean(key, known)
+}
+
+// applyKey stores the value at key as the option's.
+func (c *Config) applyKey(t *table, key string, o *Option) {
+	v := t.m[key]
+	texts, want := o.fromTOML(v)
+	if want != "" {
+		t.doc.wrong(t.at(key), t.name(key)+" must be "+want+", not "+typeName(v), key+" = "+o.exampleTOML(""))
+		return
+	}
+	if err := c.assign(o, texts); err != nil {
+		t.doc.wrong(t.at(key), t.name(key)+": "+err.Error(), key+" = "+o.exampleTOML(strings.Join(texts, "")))
+		return
+	}
+	c.noteOrigin(o, fromFile, t.doc.where(t.at(key)...))
+}
+
+// fromTOML turns a decoded value into the texts assign takes, or says what
+// type it should have.
+func (o *Option) fromTOML(v any) (texts []string, want string) {
+	s, isText := v.(string)
+	n, isInt := v.(int64)
+	switch o.Kind {
+	case KindBool:
+		if b, ok := v.(bool); ok {
+			return []string{strconv.FormatBool(b)}, ""
+		}
+		return nil, "true or false"
+	case KindInt:
+		if isInt {
+			return []string{strconv.FormatInt(n, 10)}, ""
+		}
+		return nil, "a whole number"
+	case KindFloat:
+		if f, ok := v.(float64); ok {
+			return []string{strconv.FormatFloat(f, 'g', -1, 64)}, ""
+		}
+		if isInt {
+			return []string{strconv.FormatInt(n, 10)}, ""
+		}
+		return nil, "a number"
+	case KindDuration, KindBytes:
+		if isInt {
+			return []string{strconv.FormatInt(n, 10)}, ""
+		}
+		if isText {
+			return []string{s}, ""
+		}
+		return nil, "a string or a whole number"
+	case KindList:
+		if isText {
+			return splitList(s), ""
+		}
+		if list, ok := stringList(v); ok {
+			return list, ""
+		}
+		return nil, "an array of strings"
+	}
+	if isText {
+		return []string{s}, ""
+	}
+	return nil, "a string"
+}
+
+// exampleTOML is a right value as the file would have it.
+func (o *Option) exampleTOML(wrong string) string {
+	text := o.example(wrong)
+	switch o.Kind {
+	case KindInt, KindFloat:
+		return text
+	case KindBool:
+		return "true"
+	case KindList:
+		return fmt.Sprintf("[%q]", text)
+	}
+	return strconv.Quote(text)
+}
+
+// noteOrigin remembers where the option's value came from.
+func (c *Config) noteOrigin(o *Option, r rank, text string) {
+	if old := c.origins[o.Key]; o.Kind == KindList && o.Adds && old.rank != fromDefault {
+		text = old.text + ", " + text
+	}
+	c.origins[o.Key] = origin{r, text}
+}
+
+// sortedKeys are the keys of m in order.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

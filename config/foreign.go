@@ -1,0 +1,57 @@
+package config
+
+// Foreign is a variable that is not artoo's own but that it honours.
+type Foreign struct {
+	Name    string
+	Meaning string
+}
+
+// ForeignVariables is the table of the variables artoo reads besides its own,
+// in the order in which the help lists them.
+func ForeignVariables() []Foreign {
+	var all []Foreign
+	for _, k := range knownTable() {
+		for _, v := range k.keyVars {
+			all = append(all, Foreign{v, "key for " + k.name})
+		}
+	}
+	for _, k := range knownTable() {
+		if k.urlVar != "" {
+			all = append(all, Foreign{k.urlVar, "address of " + k.name})
+		}
+	}
+	return append(all, []Foreign{
+		{"HTTPS_PROXY", "proxy for https addresses; https_proxy too"},
+		{"HTTP_PROXY", "proxy for http addresses; http_proxy too"},
+		{"NO_PROXY", "hosts that are reached without a proxy; no_proxy too"},
+		{"SSL_CERT_FILE", "file of root certificates"},
+		{"SSL_CERT_DIR", "directories of root certificates"},
+		{"HOME", "where the XDG directories are when their variables are not set"},
+		{"XDG_CONFIG_HOME", "config file; ~/.config when not set"},
+		{"XDG_DATA_HOME", "credentials; ~/.local/share when not set"},
+		{"XDG_STATE_HOME", "sessions, history; ~/.local/state when not set"},
+		{"XDG_CACHE_HOME", "what can be made again; ~/.cache when not set"},
+		{"TMPDIR", "directory for temporary files"},
+		{"PATH", "where commands are found"},
+		{"NO_COLOR", "not empty: no colour"},
+		{"CLICOLOR", "0: no colour"},
+		{"CLICOLOR_FORCE", "not empty and not 0: colour also where there is no terminal"},
+		{"FORCE_COLOR", "as CLICOLOR_FORCE"},
+		{"TERM", "dumb, unknown or not set: plain output"},
+		{"TERM_PROGRAM", "terminals known to show links"},
+		{"COLUMNS", "width, over what the terminal says"},
+		{"INSIDE_EMACS", "plain output in Emacs' shell buffers"},
+		{"ACCESSIBLE", "1: output made to be read aloud"},
+		{"LC_ALL", "whether the terminal shows UTF-8"},
+		{"LC_CTYPE", "as LC_ALL, after it"},
+		{"LANG", "as LC_ALL, after both"},
+		{"SSH_CONNECTION", "a slower progress line over ssh"},
+		{"SSH_TTY", "as SSH_CONNECTION"},
+		{"container", "not empty: root in a container may work in a project"},
+		{"KUBERNETES_SERVICE_HOST", "as container"},
+		{"CI", "not empty, 0 or false: a prompt on the command line never talks"},
+		{"VISUAL", "editor for long input"},
+		{"EDITOR", "as VISUAL, after it"},
+		{"PAGER", "pager, after ARTOO_PAGER"},
+	}...)
+}

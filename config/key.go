@@ -1,0 +1,173 @@
+package config
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// Key is a key and where it came from.
+type Key struct {
+	Value  Secret // zero when the provider works without
+	Source string // "ARTOO_API_KEY", "config.toml line 7", "credentials"; "" without a key
+}
+
+// maxKeyLine bounds what is read of a file or a command for one key.
+const maxKeyLine = 64 << 10
+
+// Key finds the key of the named provider: ARTOO_API_KEY and its file for the
+// chosen provider, then what the provider's api_key_source says. It may run
+// the user's key command, for 30 seconds at most, and may be called from any
+// goroutine. A provider that needs no key, or whose server may do without and
+// has none, gets the zero Key. Errors are *Error of kind auth, or config for
+// a source that cannot be used.
+func (c *Config) Key(ctx context.Context, name string) (Key, error) {
+	known, isKnown := findKnown(name)
+	if !c.isProvider(name) {
+		return Key{}, &Error{Kind: kindUsage, Where: name, Why: "unknown provider", Hint: orList(KnownProviders())}
+	}
+	if isKnown && known.key == keyNever {
+		return Key{}, nil
+	}
+	if key, err := c.generalKey(name); err != nil || !key.Value.IsZero() {
+		return key, err
+	}
+	p := c.Providers[name]
+	switch c.keySource(name) {
+	case "env":
+		return c.orMissing(name, true)(c.keyFromEnv(name))
+	case "config":
+		return c.orMissing(name, true)(c.keyFromTable(name))
+	case "command":
+		if len(p.APIKeyCommand) == 0 {
+			return Key{}, &Error{Kind: kindConfig, Where: p.Origin, Why: "api_key_source is command, but there is no api_key_command", Hint: `api_key_command = "pass show ` + name + `"`}
+		}
+		return runKeyCommand(ctx, name, p.APIKeyCommand)
+	case "keyring":
+		return Key{}, &Error{Kind: kindAuth, Where: name, Why: "the keyring comes with a later version", Hint: `api_key_source = "env", and set ` + c.keyVariables(name)[0]}
+	}
+	return c.orMissing(name, !isKnown || known.key == keyOptional)(c.keyFromAuto(name))
+}
+
+// keySource is how the provider's key is found. A table that names a command
+// and no source means the command.
+func (c *Config) keySource(name string) string {
+	p := c.Providers[name]
+	switch {
+	case p.APIKeySource != "":
+		return p.APIKeySource
+	case len(p.APIKeyCommand) > 0:
+		return "command"
+	}
+	return "auto"
+}
+
+// generalKey is the key that holds for the chosen provider, whatever it is.
+func (c *Config) generalKey(name string) (Key, error) {
+	if c.Provider != "" && c.Provider != name {
+		return Key{}, nil
+	}
+	if !c.APIKey.IsZero() {
+		return checkKey(c.APIKey.Reveal(), c.Origin("api_key"))
+	}
+	if c.APIKeyFile == "" {
+		return Key{}, nil
+	}
+	where := c.Origin("api_key_file")
+	f, err := os.Open(c.APIKeyFile)
+	if err != nil {
+		return Key{}, &Error{Kind: kindAuth, Where: where, Why: err.Error(), Err: err, Hint: "a file whose first line is the key"}
+	}
+	defer f.Close() // only read from
+	line, err := firstLine(f)
+	if err != nil {
+		return Key{}, &Error{Kind: kindAuth, Where: where, Why: err.Error(), Err: err, Hint: "a file whose first line is the key"}
+	}
+	if line == "" {
+		return Key{}, &Error{Kind: kindAuth, Where: where, Why: "the first line of " + c.APIKeyFile + " is empty", Hint: "put the key there"}
+	}
+	return checkKey(line, where)
+}
+
+// keyFromAuto looks at what login stored, the provider's own variables, and
+// the config value.
+func (c *Config) keyFromAuto(name string) (Key, error) {
+	if key, err := c.storedKey(name); err != nil || !key.Value.IsZero() {
+		return key, err
+	}
+	if key, err := c.keyFromEnv(name); err != nil || !key.Value.IsZero() {
+		return key, err
+	}
+	return c.keyFromTable(name)
+}
+
+func (c *Config) keyFromEnv(name string) (Key, error) {
+	for _, v := range c.keyVariables(name) {
+		if text, _ := c.lookup(v); strings.TrimSpace(text) != "" {
+			return checkKey(text, v)
+		}
+	}
+	return Key{}, nil
+}
+
+func (c *Config) keyFromTable(name string) (Key, error) {
+	p := c.Providers[name]
+	if p.APIKey.IsZero() {
+		return Key{}, nil
+	}
+	return checkKey(p.APIKey.Reveal(), p.Origin)
+}
+
+// orMissing turns a key that was not found into the error that says what to
+// set, unless the provider may do without and its source was left open.
+func (c *Config) orMissing(name string, optional bool) func(Key, error) (Key, error) {
+	return func(key Key, err error) (Key, error) {
+		source := c.keySource(name)
+		if err != nil || !key.Value.IsZero() || (optional && source == "auto") {
+			return key, err
+		}
+		vars := c.keyVariables(name)
+		if source == "config" {
+			return Key{}, &Error{Kind: kindAuth, Where: name, Why: "no key: " + c.Providers[name].Origin + " has no api_key", Hint: `api_key = "…" there, or api_key_source = "env"`}
+		}
+		return Key{}, &Error{
+			Kind: kindAuth, Where: name, Why: "no key: " + strings.Join(vars, " and ") + notSet(vars),
+			Hint: "set " + orList(vars) + ", or ARTOO_API_KEY_FILE to a file that holds the key",
+		}
+	}
+}
+
+func notSet(vars []string) string {
+	if len(vars) > 1 {
+		return " are not set"
+	}
+	return " is not set"
+}
+
+// checkKey refuses what cannot stand in a header: it is a paste gone wrong.
+func checkKey(text, source string) (Key, error) {
+	text = strings.TrimSpace(text)
+	for _, r := range text {
+		if r <= ' ' || r >= 0x7f {
+			return Key{}, &Error{Kind: kindAuth, Where: source, Why: "the key holds a blank, a control character or a letter outside ASCII", Hint: "copy the key again, without quotes"}
+		}
+	}
+	return Key{Value: NewSecret(text), Source: source}, nil
+}
+
+// firstLine reads the first line of r, trimmed.
+func firstLine(r io.Reader) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(r, maxKeyLine)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return "", fmt.Errorf("reading the key: %w", err)
+	}
+	return strings.TrimSpace(line), nil
+}

@@ -1,0 +1,202 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func isWindows() bool { return runtime.GOOS == "windows" }
+
+func TestKeyOrder(t *testing.T) {
+	home := world(t)
+	dir := filepath.Join(home, ".local", "share", "artoo")
+	writeFile(t, 0o600, "[provider.openai]\napi_key = \"from-table\"\n", home, ".config", "artoo", "config.toml")
+	check := func(value, source string) {
+		t.Helper()
+		key, err := mustLoad(t, LoadOptions{}).Key(t.Context(), "openai")
+		if err != nil || key.Value.Reveal() != value || key.Source != source {
+			t.Errorf("key %q from %q (%v), want %q from %q", key.Value.Reveal(), key.Source, err, value, source)
+		}
+	}
+	check("from-table", "config.toml line 1")
+	t.Setenv("OPENAI_API_KEY", " from-env\n")
+	check("from-env", "OPENAI_API_KEY")
+	writeFile(t, 0o600, "[openai]\napi_key = \"stored\"\n", dir, "credentials.toml")
+	check("stored", "credentials")
+	t.Setenv("ARTOO_API_KEY_FILE", writeFile(t, 0o600, "  from-file \nsecond line\n", home, "key"))
+	check("from-file", "ARTOO_API_KEY_FILE")
+	t.Setenv("ARTOO_API_KEY", "general")
+	check("general", "ARTOO_API_KEY")
+}
+
+func TestKeySources(t *testing.T) {
+	for _, test := range []struct {
+		name, provider, table, env string
+		value, source              string
+		words                      []string // of the error
+	}{
+		{"env", "openai", `api_key_source = "env"`, "OPENAI_API_KEY=k", "k", "OPENAI_API_KEY", nil},
+		{"env by name", "openai", `api_key_env = "MY_KEY"`, "MY_KEY=k", "k", "MY_KEY", nil},
+		{"env missing", "openai", "api_key_source = \"env\"\napi_key = \"x\"", "", "", "", []string{"openai: no key: OPENAI_API_KEY is not set", "ARTOO_API_KEY_FILE"}},
+		{"config", "openai", "api_key_source = \"config\"\napi_key = \"x\"", "OPENAI_API_KEY=k", "x", "config.toml line 1", nil},
+		{"config missing", "openai", `api_key_source = "config"`, "OPENAI_API_KEY=k", "", "", []string{"config.toml line 1 has no api_key"}},
+		{"keyring", "openai", `api_key_source = "keyring"`, "OPENAI_API_KEY=k", "", "", []string{"the keyring comes with a later version", "OPENAI_API_KEY"}},
+		{"auto none", "gemini", "", "", "", "", []string{"GEMINI_API_KEY and GOOGLE_API_KEY are not set"}},
+		{"auto second variable", "gemini", "", "GOOGLE_API_KEY=k", "k", "GOOGLE_API_KEY", nil},
+		{"new name", "my-box", `base_url = "http://localhost:1"`, "MY_BOX_API_KEY=k", "k", "MY_BOX_API_KEY", nil},
+		{"new name without key", "my-box", `base_url = "http://localhost:1"`, "", "", "", nil},
+		{"new name, env asked for", "my-box", "base_url = \"http://localhost:1\"\napi_key_source = \"env\"", "", "", "", []string{"MY_BOX_API_KEY is not set"}},
+		{"compatible without key", "compatible", "", "", "", "", nil},
+		{"demo", "demo", "", "ARTOO_API_KEY=k", "", "", nil},
+		{"broken key", "openai", "", "OPENAI_API_KEY=sk \"x", "", "", []string{"OPENAI_API_KEY: the key holds a blank"}},
+		{"unknown", "nobody", "", "", "", "", []string{"nobody: unknown provider"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			home := world(t)
+			if test.table != "" {
+				writeFile(t, 0o600, "[provider."+test.provider+"]\n"+test.table+"\n", home, ".config", "artoo", "config.toml")
+			}
+			if name, value, ok := strings.Cut(test.env, "="); ok {
+				t.Setenv(name, value)
+			}
+			key, err := mustLoad(t, LoadOptions{}).Key(t.Context(), test.provider)
+			if test.words != nil {
+				kind := "auth"
+				if test.name == "unknown" {
+					kind = "usage"
+				}
+				wantError(t, err, kind, test.words...)
+				return
+			}
+			if err != nil || key.Value.Reveal() != test.value || key.Source != test.source {
+				t.Errorf("key %q from %q (%v), want %q from %q", key.Value.Reveal(), key.Source, err, test.value, test.source)
+			}
+		})
+	}
+}
+
+// TestGeneralKeyStaysWithItsProvider: ARTOO_API_KEY is for the chosen
+// provider, and no other one may see it.
+func TestGeneralKeyStaysWithItsProvider(t *testing.T) {
+	world(t)
+	t.Setenv("ARTOO_API_KEY", "general")
+	t.Setenv("ARTOO_BASE_URL", "http://localhost:9/v1")
+	c := mustLoad(t, LoadOptions{}).With(Choice{Provider: "anthropic", Model: "m"})
+	if key, err := c.Key(t.Context(), "anthropic"); err != nil || key.Value.Reveal() != "general" {
+		t.Errorf("%q, %v", key.Value.Reveal(), err)
+	}
+	if key, err := c.Key(t.Context(), "openai"); err == nil {
+		t.Errorf("openai would get %q", key.Value.Reveal())
+	}
+	if a, source, err := c.Endpoint("anthropic"); a != "http://localhost:9/v1" || source != "ARTOO_BASE_URL" || err != nil {
+		t.Errorf("anthropic is at %q from %q, %v", a, source, err)
+	}
+	if a, _, err := c.Endpoint("openai"); a != "" || err != nil {
+		t.Errorf("openai is at %q, %v", a, err)
+	}
+}
+
+func TestKeyCommand(t *testing.T) {
+	if isWindows() {
+		return // needs a POSIX shell
+	}
+	load := func(command string) *Config {
+		return mustFile(t, "[provider.openai]\napi_key_command = "+command+"\n")
+	}
+	for _, command := range []string{`"echo sk-1; echo second"`, `["printf", "sk-1\nsecond"]`} {
+		key, err := load(command).Key(t.Context(), "openai")
+		if err != nil || key.Value.Reveal() != "sk-1" || key.Source != "api_key_command" {
+			t.Errorf("%s: %q from %q, %v", command, key.Value.Reveal(), key.Source, err)
+		}
+	}
+	for _, test := range []struct{ command, word string }{
+		{`"echo oh dear >&2; exit 3"`, "api_key_command: exit status 3: oh dear"},
+		{`"true"`, "its first line is empty"},
+		{`["/no/such/program", "x"]`, "no such file"},
+		{`"printf 'a\\033[2Jb' >&2; exit 1"`, "a[2Jb"},
+	} {
+		_, err := load(test.command).Key(t.Context(), "openai")
+		wantError(t, err, "auth", "openai: ", test.word, "run it by hand")
+	}
+	// Much output and a process left behind that holds the pipe do not stop it.
+	flag := writeFile(t, 0o600, "", t.TempDir(), "stay")
+	key, err := load(`"echo sk-2; head -c 300000 /dev/zero; while [ -e `+flag+` ]; do sleep 0.1; done &"`).Key(t.Context(), "openai")
+	if err != nil || key.Value.Reveal() != "sk-2" {
+		t.Errorf("%q, %v", key.Value.Reveal(), err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = load(`"exec sleep 100"`).Key(ctx, "openai")
+	wantError(t, err, "auth", "took longer than")
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v does not wrap the deadline", err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	if _, err = load(`"exec sleep 100"`).Key(ctx, "openai"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v is no cancellation", err)
+	}
+}
+
+func TestCredentialsAreRefusedWhenOthersCanReadThem(t *testing.T) {
+	home := world(t)
+	path := writeFile(t, 0o644, "[openai]\napi_key = \"stored\"\n", home, ".local", "share", "artoo", "credentials.toml")
+	t.Setenv("OPENAI_API_KEY", "k")
+	if isWindows() {
+		return
+	}
+	_, err := mustLoad(t, LoadOptions{}).Key(t.Context(), "openai")
+	wantError(t, err, "config", "others can read the keys", "chmod 600 ~/.local/share/artoo/credentials.toml")
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if key, err := mustLoad(t, LoadOptions{}).Key(t.Context(), "openai"); err != nil || key.Value.Reveal() != "stored" {
+		t.Errorf("%q, %v", key.Value.Reveal(), err)
+	}
+}
+
+func TestKeyFileErrors(t *testing.T) {
+	home := world(t)
+	t.Setenv("ARTOO_API_KEY_FILE", filepath.Join(home, "none"))
+	_, err := mustLoad(t, LoadOptions{}).Key(t.Context(), "openai")
+	wantError(t, err, "auth", "ARTOO_API_KEY_FILE: ", "none")
+	t.Setenv("ARTOO_API_KEY_FILE", writeFile(t, 0o600, "\nsecond\n", home, "empty"))
+	_, err = mustLoad(t, LoadOptions{}).Key(t.Context(), "openai")
+	wantError(t, err, "auth", "the first line of", "is empty")
+	t.Setenv("ARTOO_API_KEY_FILE", home)
+	_, err = mustLoad(t, LoadOptions{}).Key(t.Context(), "openai")
+	wantError(t, err, "auth", "directory")
+}
+
+func TestSecretNeverPrints(t *testing.T) {
+	const text = "sk-very-secret"
+	type nested struct{ inner Secret }
+	s := NewSecret(text)
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "key", s)
+	encoded, err := json.Marshal(map[string]any{"k": s, "key": Key{Value: s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed := []string{log.String(), string(encoded), s.String(), fmt.Sprint(&s), fmt.Errorf("x %w %v", errors.New("y"), s).Error()}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%10s", "%T", "%p"} {
+		printed = append(printed, fmt.Sprintf(verb, s), fmt.Sprintf(verb, nested{s}), fmt.Sprintf(verb, Config{ProviderSettings: ProviderSettings{APIKey: s}}))
+	}
+	for _, p := range printed {
+		if strings.Contains(p, "very") || strings.Contains(p, fmt.Sprintf("%x", "very")) {
+			t.Errorf("%q shows the secret", p)
+		}
+	}
+	if s.String() != "[hidden]" || s.Reveal() != text || NewSecret("").String() != "" || !NewSecret("").IsZero() {
+		t.Error("mask or text is wrong")
+	}
+}

@@ -1,0 +1,220 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// LoadOptions are what Load needs besides the environment.
+type LoadOptions struct {
+	// Flags are the values of the flags that were given, raw and in order, by
+	// the key of their option. A switch has the value "true". May be nil.
+	Flags map[string][]string
+	// ProjectRoot is the absolute path of the project, "" for none. Nothing of
+	// its .artoo/config.toml is read; that it is ignored is a warning.
+	ProjectRoot string
+}
+
+// Load merges defaults, config file, environment and flags. Every error is a
+// *Error: kind usage for variables and flags, config for the file.
+func Load(o LoadOptions) (*Config, error) {
+	options := Options()
+	c := &Config{
+		Providers: map[string]ProviderTable{},
+		Projects:  map[string]ProjectRules{},
+		Paths:     FindPaths(os.LookupEnv),
+		origins:   map[string]origin{},
+		lookup:    os.LookupEnv,
+	}
+	for i := range options {
+		if options[i].Default == "" {
+			continue
+		}
+		if err := c.assign(&options[i], []string{options[i].Default}); err != nil {
+			return nil, fmt.Errorf("default of %s: %w", options[i].Key, err)
+		}
+	}
+	vars, err := readVariables(options)
+	if err != nil {
+		return nil, err
+	}
+	c.Warnings = unknownVariables(options)
+	if err := c.readFile(o, vars, options); err != nil {
+		return nil, err
+	}
+	if err := c.applyVariables(vars, options); err != nil {
+		return nil, err
+	}
+	if err := c.applyFlags(o.Flags, options); err != nil {
+		return nil, err
+	}
+	if err := c.check(options); err != nil {
+		return nil, err
+	}
+	c.noticeProject(o.ProjectRoot)
+	return c, nil
+}
+
+// readFile finds the config file, which only --config and ARTOO_CONFIG can
+// move, and takes it over. The file of the default place may be missing.
+func (c *Config) readFile(o LoadOptions, vars map[string]string, options []Option) error {
+	path, named := vars["config"], "ARTOO_CONFIG"
+	if flag := o.Flags["config"]; len(flag) > 0 && flag[len(flag)-1] != "" {
+		path, named = flag[len(flag)-1], "--config"
+	}
+	if path == "" {
+		var err error
+		if path, err = c.Paths.ConfigFile(); err != nil {
+			return nil // no home, no default file
+		}
+		named = ""
+	}
+	data, err := os.ReadFile(path)
+	if named == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		why := err.Error()
+		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+			why = pathErr.Err.Error()
+		}
+		if named != "" {
+			why += " (named by " + named + ")"
+		}
+		return &Error{Kind: kindConfig, Where: path, Why: why, Err: err, Hint: "create the file, or name another with --config"}
+	}
+	c.File = path
+	d, err := parseDocument(shorten(path, c.lookup), data)
+	if err != nil {
+		return err
+	}
+	if err := c.applyFile(d, options); err != nil {
+		return err
+	}
+	c.warnExposed(path)
+	return nil
+}
+
+// warnExposed warns of a file with keys that other users can read.
+func (c *Config) warnExposed(path string) {
+	holds := !c.APIKey.IsZero()
+	for _, p := range c.Providers {
+		holds = holds || !p.APIKey.IsZero() || len(p.ExtraHeaders) > 0
+	}
+	if !holds || runtime.GOOS == "windows" {
+		return
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: holds keys and others can read it, chmod 600 mends that", shorten(path, c.lookup)))
+	}
+}
+
+func (c *Config) applyVariables(vars map[string]string, options []Option) error {
+	before := c.chosen()
+	for i := range options {
+		o := &options[i]
+		text, ok := vars[o.Key]
+		if !ok {
+			continue
+		}
+		texts := []string{text}
+		if o.Kind == KindList {
+			texts = splitList(text)
+		}
+		if err := c.assign(o, texts); err != nil {
+			return &Error{Kind: kindUsage, Where: o.Env, Why: err.Error(), Err: err, Hint: o.Env + "=" + o.example(text)}
+		}
+		c.noteOrigin(o, fromEnvironment, o.Env)
+	}
+	c.untie(before, fromEnvironment)
+	return nil
+}
+
+func (c *Config) applyFlags(flags map[string][]string, options []Option) error {
+	before := c.chosen()
+	known := map[string]bool{}
+	for i := range options {
+		o := &options[i]
+		known[o.Key] = true
+		given := flags[o.Key]
+		if len(given) == 0 {
+			continue
+		}
+		texts := given
+		if o.Kind == KindList && !o.Unsplit {
+			texts = nil
+			for _, g := range given {
+				texts = append(texts, splitList(g)...)
+			}
+		}
+		if err := c.assign(o, texts); err != nil {
+			hint := "--" + o.Flag
+			if o.Kind != KindBool {
+				hint += " " + o.example(strings.Join(given, ""))
+			}
+			return &Error{Kind: kindUsage, Where: "--" + o.Flag, Why: err.Error(), Err: err, Hint: hint}
+		}
+		c.noteOrigin(o, fromFlag, "--"+o.Flag)
+	}
+	for _, key := range sortedKeys(flags) {
+		if !known[key] {
+			return &Error{Kind: kindUsage, Where: key, Why: "no such option"}
+		}
+	}
+	c.untie(before, fromFlag)
+	return nil
+}
+
+// providerAt is the provider a lower place named, and the place's weight.
+type providerAt struct {
+	name string
+	rank rank
+}
+
+func (c *Config) chosen() providerAt { return providerAt{c.Provider, c.origins["provider"].rank} }
+
+// untie drops what a lower place said together with another provider than
+// the one this place names: a model, an address or a key of one provider is
+// wrong for another, and a key would be sent to a stranger.
+func (c *Config) untie(before providerAt, now rank) {
+	if before.name == "" || c.Provider == before.name || c.origins["provider"].rank != now {
+		return
+	}
+	tied := func(key string) bool {
+		if c.origins[key].rank != before.rank {
+			return false
+		}
+		delete(c.origins, key)
+		return true
+	}
+	if model := c.origins["model"].text; tied("model") {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("model %s of %s: left out, since it goes with %s and %s asks for %s",
+			c.Model, model, before.name, c.Origin("provider"), c.Provider))
+		c.Model = ""
+	}
+	if tied("base_url") {
+		c.BaseURL = ""
+	}
+	if tied("api_key") {
+		c.APIKey = Secret{}
+	}
+	if tied("api_key_file") {
+		c.APIKeyFile = ""
+	}
+}
+
+// noticeProject warns that the project's own file is ignored.
+func (c *Config) noticeProject(root string) {
+	if root == "" || c.NoProject {
+		return
+	}
+	path := filepath.Join(root, filepath.FromSlash(projectFile))
+	if _, err := os.Lstat(path); err == nil {
+		c.Warnings = append(c.Warnings, shorten(path, c.lookup)+": ignored, since the project is not trusted; --no-project silences this")
+	}
+}

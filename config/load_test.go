@@ -1,0 +1,299 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDefaults(t *testing.T) {
+	world(t)
+	c := mustLoad(t, LoadOptions{})
+	if diff := cmp.Diff(AgentSettings{
+		MaxTokens: 8192, MaxContextTokens: 180000, ToolResultMaxChars: 10000, MaxTurns: 50,
+		MaxRetryTime: 2 * time.Minute, MaxConcurrentTools: 4,
+		ShellTimeout: 2 * time.Minute, ShellTimeoutMax: 30 * time.Minute, Compact: "ask",
+	}, c.AgentSettings); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(UISettings{
+		Output: "text", UI: "auto", Color: "auto", Status: "short", Notify: "off", History: true,
+		EditMode: "emacs", Stdin: "auto", StdinWait: 3 * time.Second, StdinMax: 1 << 30,
+	}, c.UISettings); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(ProviderSettings{IdleTimeout: 5 * time.Minute}, c.ProviderSettings); diff != "" {
+		t.Error(diff)
+	}
+	if c.Approval != "ask" || c.Sandbox != "auto" || c.File != "" || len(c.Warnings) != 0 {
+		t.Errorf("approval %q, sandbox %q, file %q, warnings %q", c.Approval, c.Sandbox, c.File, c.Warnings)
+	}
+	for _, v := range c.Values() {
+		if v.Origin != "default" || c.IsSet(v.Option.Key) {
+			t.Errorf("%s comes from %s", v.Option.Key, v.Origin)
+		}
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	file := "[provider]\nmodel = \"from-file\"\n[agent]\nmax_turns = 7\n"
+	for _, test := range []struct {
+		name, file, env, flag string
+		model, origin         string
+	}{
+		{"default", "", "", "", "", "default"},
+		{"file", file, "", "", "from-file", "config.toml line 2"},
+		{"environment", file, "from-env", "", "from-env", "ARTOO_MODEL"},
+		{"flag", file, "from-env", "from-flag", "from-flag", "--model"},
+		{"flag over file", file, "", "from-flag", "from-flag", "--model"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			home := world(t)
+			if test.file != "" {
+				writeFile(t, 0o600, test.file, home, ".config", "artoo", "config.toml")
+			}
+			t.Setenv("ARTOO_MODEL", test.env)
+			flags := map[string][]string{}
+			if test.flag != "" {
+				flags["model"] = []string{"earlier", test.flag}
+			}
+			c := mustLoad(t, LoadOptions{Flags: flags})
+			if c.Model != test.model || c.Origin("model") != test.origin {
+				t.Errorf("model %q from %q, want %q from %q", c.Model, c.Origin("model"), test.model, test.origin)
+			}
+			if c.IsSet("model") != (test.model != "") {
+				t.Error("IsSet is wrong")
+			}
+		})
+	}
+}
+
+func TestRulesOfSeveralPlacesAddUp(t *testing.T) {
+	home := world(t)
+	writeFile(t, 0o600, "[permissions]\nallow = [\"a\"]\ndeny = \"d1, d2\"\n[agent]\ntools = [\"read\", \"bash\"]\n", home, ".config", "artoo", "config.toml")
+	t.Setenv("ARTOO_ALLOW", "bash(git log, git status)\nread , write(a,b)")
+	t.Setenv("ARTOO_TOOLS", "-bash")
+	c := mustLoad(t, LoadOptions{Flags: map[string][]string{"allow": {"x", "y,z"}, "add_dirs": {"/a,b", "/c:rw"}}})
+	if diff := cmp.Diff([]string{"a", "bash(git log, git status)", "read", "write(a,b)", "x", "y", "z"}, c.Allow); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"d1", "d2"}, c.Deny); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"/a,b", "/c:rw"}, c.AddDirs); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"read", "bash", "-bash"}, c.Tools); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := c.Origin("allow"), "config.toml line 2, ARTOO_ALLOW, --allow"; got != want {
+		t.Errorf("origin %q, want %q", got, want)
+	}
+}
+
+func TestV1_Values(t *testing.T) {
+	for _, test := range []struct {
+		env, text string
+		get       func(*Config) any
+		want      any
+	}{
+		{"ARTOO_QUIET", "YES", func(c *Config) any { return c.Quiet }, true},
+		{"ARTOO_QUIET", "On", func(c *Config) any { return c.Quiet }, true},
+		{"ARTOO_HISTORY", "off", func(c *Config) any { return c.History }, false},
+		{"ARTOO_HISTORY", "0", func(c *Config) any { return c.History }, false},
+		{"ARTOO_HISTORY", "No", func(c *Config) any { return c.History }, false},
+		{"ARTOO_HISTORY", "", func(c *Config) any { return c.History }, true},
+		{"ARTOO_MAX_TURNS", " 12 ", func(c *Config) any { return c.MaxTurns }, 12},
+		{"ARTOO_MAX_TURNS", "", func(c *Config) any { return c.MaxTurns }, 50},
+		{"ARTOO_MAX_TIME", "90", func(c *Config) any { return c.MaxTime }, 90 * time.Second},
+		{"ARTOO_MAX_TIME", "1h30m", func(c *Config) any { return c.MaxTime }, 90 * time.Minute},
+		{"ARTOO_STDIN_WAIT", "0.5", func(c *Config) any { return c.StdinWait }, 500 * time.Millisecond},
+		{"ARTOO_IDLE_TIMEOUT", "0", func(c *Config) any { return c.IdleTimeout }, time.Duration(0)},
+		{"ARTOO_STDIN_MAX", "512KiB", func(c *Config) any { return c.StdinMax }, Bytes(512 << 10)},
+		{"ARTOO_STDIN_MAX", "2 gb", func(c *Config) any { return c.StdinMax }, Bytes(2e9)},
+		{"ARTOO_STDIN_MAX", "1.5k", func(c *Config) any { return c.StdinMax }, Bytes(1536)},
+		{"ARTOO_STDIN_MAX", "77", func(c *Config) any { return c.StdinMax }, Bytes(77)},
+		{"ARTOO_TEMPERATURE", "0", func(c *Config) any { return *c.Temperature }, 0.0},
+		{"ARTOO_MAX_COST", "0.25", func(c *Config) any { return c.MaxCost }, 0.25},
+		{"ARTOO_COLOR", "Never", func(c *Config) any { return c.Color }, "never"},
+		{"ARTOO_APPROVAL", "prompt", func(c *Config) any { return c.Approval }, "ask"},
+		{"ARTOO_SYSTEM", "  two  blanks ", func(c *Config) any { return c.System }, "  two  blanks "},
+		{"ARTOO_DEBUG", "1", func(c *Config) any { return c.Debug }, true},
+	} {
+		t.Run(test.env+"="+test.text, func(t *testing.T) {
+			world(t)
+			t.Setenv(test.env, test.text)
+			if got := test.get(mustLoad(t, LoadOptions{})); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestV1_BadValues(t *testing.T) {
+	for _, test := range []struct {
+		env, text string
+		words     []string
+	}{
+		{"ARTOO_QUIET", "maybe", []string{`ARTOO_QUIET: "maybe" is not one of 1, true, yes, on, 0, false, no, off`}},
+		{"ARTOO_COLOR", "allways", []string{`ARTOO_COLOR: "allways" is not one of auto, always, never`, "try: ARTOO_COLOR=always"}},
+		{"ARTOO_EFFORT", "hard", []string{`"hard" is not one of off, low, medium, high, max`}},
+		{"ARTOO_MAX_TURNS", "many", []string{`ARTOO_MAX_TURNS: "many" is not a whole number`, "try: ARTOO_MAX_TURNS=50"}},
+		{"ARTOO_MAX_TURNS", "0", []string{"more than 0"}},
+		{"ARTOO_MAX_TURNS", "-3", []string{"-3 is too small"}},
+		{"ARTOO_MAX_TURNS", "99999999999999999999", []string{"too large"}},
+		{"ARTOO_MAX_COST", "0", []string{"more than 0"}},
+		{"ARTOO_MAX_COST", "NaN", []string{"is not a number"}},
+		{"ARTOO_MAX_COST", "$5", []string{"is not a number"}},
+		{"ARTOO_MAX_TIME", "soon", []string{"is not a time like 90s"}},
+		{"ARTOO_MAX_TIME", "1e30", []string{"too long"}},
+		{"ARTOO_STDIN_MAX", "1PiB", []string{"is not a size"}},
+		{"ARTOO_STDIN_MAX", "9999999TiB", []string{"too large"}},
+		{"ARTOO_STDIN_MAX", "GiB", []string{"is not a size"}},
+		{"ARTOO_TEMPERATURE", "2.5", []string{"the most is 2"}},
+		{"ARTOO_BASE_URL", "localhost:8080", []string{"ARTOO_BASE_URL: is not an address"}},
+		{"ARTOO_MODEL", "  ", []string{"ARTOO_MODEL: is empty"}},
+		{"ARTOO_PROVIDER", "antropic", []string{`ARTOO_PROVIDER: unknown provider "antropic"`, "try: anthropic"}},
+		{"ARTOO_SHELL_TIMEOUT", "2h", []string{"ARTOO_SHELL_TIMEOUT: ", "30m", "2h"}},
+	} {
+		t.Run(test.env+"="+test.text, func(t *testing.T) {
+			world(t)
+			t.Setenv(test.env, test.text)
+			_, err := Load(LoadOptions{})
+			wantError(t, err, "usage", test.words...)
+		})
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, test := range []struct {
+		flags map[string][]string
+		words []string
+	}{
+		{map[string][]string{"max_turns": {"x"}}, []string{`--max-turns: "x" is not a whole number`, "try: --max-turns 50"}},
+		{map[string][]string{"quiet": {"x"}}, []string{"--quiet: ", "try: --quiet"}},
+		{map[string][]string{"model": {""}}, []string{"--model: is empty"}},
+		{map[string][]string{"continue": {"true"}, "resume": {"ab"}}, []string{"--continue"}},
+		{map[string][]string{"print": {"true"}, "interactive": {"true"}}, []string{"--print"}},
+		{map[string][]string{"nonsense": {"true"}}, []string{"nonsense: no such option"}},
+	} {
+		world(t)
+		_, err := Load(LoadOptions{Flags: test.flags})
+		wantError(t, err, "usage", test.words...)
+	}
+}
+
+func TestV2_UnknownVariablesWarnOnce(t *testing.T) {
+	world(t)
+	t.Setenv("ARTOO_MODLE", "x")
+	t.Setenv("ARTOO_ZZZZZZZZZZZZ", "x")
+	t.Setenv("ARTOO_EMPTY", "")
+	want := []string{
+		"ARTOO_MODLE: no such variable, did you mean ARTOO_MODEL?",
+		"ARTOO_ZZZZZZZZZZZZ: no such variable",
+	}
+	if diff := cmp.Diff(want, mustLoad(t, LoadOptions{}).Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestConfigFilePlaces(t *testing.T) {
+	home := world(t)
+	other := writeFile(t, 0o600, "[provider]\nmodel = \"other\"\n", home, "elsewhere", "my.toml")
+	c := mustLoad(t, LoadOptions{Flags: map[string][]string{"config": {other}}})
+	if c.Model != "other" || c.File != other || c.Origin("model") != "my.toml line 2" {
+		t.Errorf("model %q of %q, file %q", c.Model, c.Origin("model"), c.File)
+	}
+	t.Setenv("ARTOO_CONFIG", other)
+	if c := mustLoad(t, LoadOptions{}); c.Model != "other" {
+		t.Error("ARTOO_CONFIG is not honoured")
+	}
+	t.Setenv("ARTOO_CONFIG", "")
+	missing := filepath.Join(home, "none.toml")
+	_, err := Load(LoadOptions{Flags: map[string][]string{"config": {missing}}})
+	wantError(t, err, "config", missing, "--config")
+
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "xdg"))
+	writeFile(t, 0o600, "[provider]\nmodel = \"xdg\"\n", home, "xdg", "artoo", "config.toml")
+	if c := mustLoad(t, LoadOptions{}); c.Model != "xdg" {
+		t.Error("XDG_CONFIG_HOME is not honoured")
+	}
+	t.Setenv("XDG_CONFIG_HOME", "relative")
+	if c := mustLoad(t, LoadOptions{}); c.Model != "" {
+		t.Error("a relative XDG_CONFIG_HOME is honoured")
+	}
+}
+
+// TestAnotherProviderDropsWhatBelongsToTheFirst: a key, an address or a model
+// that one place gives for its provider is not used with another one.
+func TestAnotherProviderDropsWhatBelongsToTheFirst(t *testing.T) {
+	home := world(t)
+	writeFile(t, 0o600, "[provider]\nprovider = \"openrouter\"\nmodel = \"a/b\"\nbase_url = \"http://127.0.0.1:1/\"\n", home, ".config", "artoo", "config.toml")
+	t.Setenv("ARTOO_API_KEY", "sk-env")
+	c := mustLoad(t, LoadOptions{Flags: map[string][]string{"provider": {"openai"}}})
+	if c.Model != "" || c.BaseURL != "" || c.IsSet("model") || c.Origin("base_url") != "default" {
+		t.Errorf("model %q, base URL %q", c.Model, c.BaseURL)
+	}
+	if c.APIKey.IsZero() {
+		t.Error("the key was given after the provider it is said to belong to")
+	}
+	want := []string{"model a/b of config.toml line 3: left out, since it goes with openrouter and --provider asks for openai"}
+	if diff := cmp.Diff(want, c.Warnings); diff != "" {
+		t.Error(diff)
+	}
+	t.Setenv("ARTOO_PROVIDER", "anthropic")
+	if c := mustLoad(t, LoadOptions{}); c.Model != "" || c.BaseURL != "" || c.APIKey.IsZero() {
+		t.Errorf("model %q, base URL %q", c.Model, c.BaseURL)
+	}
+	c = mustLoad(t, LoadOptions{Flags: map[string][]string{"provider": {"openai"}}})
+	if !c.APIKey.IsZero() {
+		t.Error("the key for anthropic would go to openai")
+	}
+	c = mustLoad(t, LoadOptions{Flags: map[string][]string{"model": {"c"}}})
+	if c.Provider != "anthropic" || c.Model != "c" || c.APIKey.IsZero() {
+		t.Errorf("provider %q, model %q", c.Provider, c.Model)
+	}
+}
+
+func TestProjectFileIsIgnoredAndSaid(t *testing.T) {
+	world(t)
+	root := t.TempDir()
+	if c := mustLoad(t, LoadOptions{ProjectRoot: root}); len(c.Warnings) != 0 {
+		t.Errorf("warnings %q", c.Warnings)
+	}
+	writeFile(t, 0o600, "not toml [[", root, ".artoo", "config.toml")
+	c := mustLoad(t, LoadOptions{ProjectRoot: root})
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "config.toml: ignored, since the project is not trusted") {
+		t.Errorf("warnings %q", c.Warnings)
+	}
+	c = mustLoad(t, LoadOptions{ProjectRoot: root, Flags: map[string][]string{"no_project": {"true"}}})
+	if len(c.Warnings) != 0 {
+		t.Errorf("warnings %q", c.Warnings)
+	}
+}
+
+func TestValuesHideSecrets(t *testing.T) {
+	home := world(t)
+	writeFile(t, 0o600, "[provider]\nbase_url = \"https://me:pass@example.org/v1\"\n", home, ".config", "artoo", "config.toml")
+	t.Setenv("ARTOO_API_KEY", "sk-secret")
+	t.Setenv("ARTOO_MAX_TIME", "5m")
+	got := map[string]string{}
+	for _, v := range mustLoad(t, LoadOptions{}).Values() {
+		got[v.Option.Key] = v.Value + " <- " + v.Origin
+		if strings.Contains(v.Value, "pass") || strings.Contains(v.Value, "sk-") {
+			t.Errorf("%s shows %q", v.Option.Key, v.Value)
+		}
+	}
+	for key, want := range map[string]string{
+		"api_key": "[hidden] <- ARTOO_API_KEY", "max_time": "5m <- ARTOO_MAX_TIME", "max_cost": " <- default",
+		"stdin_max": "1GiB <- default", "history": "true <- default", "temperature": " <- default",
+		"base_url": "https://me:xxxxx@example.org/v1 <- config.toml line 2",
+	} {
+		if got[key] != want {
+			t.Errorf("%s: %q, want %q", key, got[key], want)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Paths says where artoo's files live: the XDG base directories with artoo
+// below, on every system. A base that cannot be known is an error of the
+// method that needs it, never before.
+type Paths struct {
+	config, data, state, cache string // "" when unknown
+}
+
+// FindPaths derives the paths from the environment. A variable that is empty
+// or not absolute is ignored, as the XDG specification says. lookup is
+// os.LookupEnv.
+func FindPaths(lookup func(string) (string, bool)) Paths {
+	home, _ := homeDir(lookup)
+	base := func(variable string, below ...string) string {
+		if dir, _ := lookup(variable); filepath.IsAbs(dir) {
+			return filepath.Join(dir, "artoo")
+		}
+		if home == "" {
+			return ""
+		}
+		return filepath.Join(append(append([]string{home}, below...), "artoo")...)
+	}
+	return Paths{
+		config: base("XDG_CONFIG_HOME", ".config"),
+		data:   base("XDG_DATA_HOME", ".local", "share"),
+		state:  base("XDG_STATE_HOME", ".local", "state"),
+		cache:  base("XDG_CACHE_HOME", ".cache"),
+	}
+}
+
+// homeDir is the user's home directory, if the environment names one.
+func homeDir(lookup func(string) (string, bool)) (string, bool) {
+	names := []string{"HOME"}
+	if runtime.GOOS == "windows" {
+		names = append(names, "USERPROFILE")
+	}
+	for _, name := range names {
+		if dir, _ := lookup(name); filepath.IsAbs(dir) {
+			return filepath.Clean(dir), true
+		}
+	}
+	return "", false
+}
+
+// ConfigDir holds the config file, the user's own AGENTS.md and commands.
+func (p Paths) ConfigDir() (string, error) { return known(p.config, "config", "XDG_CONFIG_HOME") }
+
+// DataDir holds the credentials.
+func (p Paths) DataDir() (string, error) { return known(p.data, "data", "XDG_DATA_HOME") }
+
+// StateDir holds sessions, journal, history and ledger.
+func (p Paths) StateDir() (string, error) { return known(p.state, "state", "XDG_STATE_HOME") }
+
+// CacheDir holds what can be made again.
+func (p Paths) CacheDir() (string, error) { return known(p.cache, "cache", "XDG_CACHE_HOME") }
+
+// ConfigFile is the config file's default place.
+func (p Paths) ConfigFile() (string, error) { return below(p.ConfigDir, "config.toml") }
+
+// Credentials is the file of stored keys.
+func (p Paths) Credentials() (string, error) { return below(p.DataDir, "credentials.toml") }
+
+// Sessions is the directory of the session files.
+func (p Paths) Sessions() (string, error) { return below(p.StateDir, "sessions") }
+
+// History is the file of what was typed at the prompt.
+func (p Paths) History() (string, error) { return below(p.StateDir, "history") }
+
+func below(dir func() (string, error), name string) (string, error) {
+	d, err := dir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(d, name), nil
+}
+
+func known(dir, what, variable string) (string, error) {
+	if dir != "" {
+		return dir, nil
+	}
+	return "", &Error{
+		Kind: kindConfig, Where: what + " directory",
+		Why:  "neither " + variable + " nor HOME is an absolute path",
+		Hint: "set HOME, or " + variable + ", to an absolute path",
+	}
+}
+
+// shorten writes a path below the home directory with ~.
+func shorten(path string, lookup func(string) (string, bool)) string {
+	home, ok := homeDir(lookup)
+	if !ok || home == string(filepath.Separator) {
+		return path
+	}
+	if rest, found := strings.CutPrefix(path, home+string(filepath.Separator)); found {
+		return "~" + string(filepath.Separator) + rest
+	}
+	return path
+}

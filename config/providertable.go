@@ -1,0 +1,203 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ProviderTable is a [provider.NAME] table: how to reach a provider, and what
+// is known of its models.
+type ProviderTable struct {
+	Name          string
+	BaseURL       string   // "" for the provider's own
+	APIKeySource  string   // auto, keyring, env, config, command; "" when left out
+	APIKeyEnv     string   // "" when left out
+	APIKey        Secret   // for the sources auto and config
+	APIKeyCommand []string // program and arguments; one element goes to the shell
+	ExtraHeaders  map[string]Secret
+	Models        map[string]Model
+	Origin        string // "config.toml line 7"
+}
+
+// Model is what the user says about a model. Zero and nil mean unsaid.
+type Model struct {
+	Context   int // window in tokens
+	MaxOutput int // tokens of one reply
+	Price     *Price
+}
+
+// Price is in US dollars per million tokens. A nil part was not said.
+type Price struct{ Input, Output, CacheRead, CacheWrite *float64 }
+
+// applyProviders reads the sub-tables of [provider] that are no options.
+func (c *Config) applyProviders(t *table) {
+	for _, name := range t.keys() {
+		if t.asked[name] {
+			continue
+		}
+		switch v := t.m[name].(type) {
+		case map[string]any:
+			t.asked[name] = true
+			if sub, ok := t.doc.table(v, t.at(name)...); ok {
+				c.addProvider(sub, name)
+			}
+		case []map[string]any:
+			if name != "openai_compatible" {
+				t.doc.wrong(t.at(name), t.name(name)+" must be a table, not an array of tables", "[provider."+name+"]")
+				t.asked[name] = true
+				continue
+			}
+			t.asked[name] = true
+			c.addCompatible(t, v)
+		}
+	}
+}
+
+// addCompatible reads the [[provider.openai_compatible]] tables.
+func (c *Config) addCompatible(t *table, list []map[string]any) {
+	for i, m := range list {
+		path := append(t.at("openai_compatible"), "["+strconv.Itoa(i)+"]")
+		sub := &table{doc: t.doc, path: path, m: m, asked: map[string]bool{}}
+		var name string
+		if !sub.text("name", &name) || name == "" {
+			if _, given := m["name"]; !given || name == "" {
+				t.doc.wrong(path, "[[provider.openai_compatible]] has no name", `name = "my-server"`)
+			}
+			continue
+		}
+		c.addProvider(sub, name)
+	}
+}
+
+func (c *Config) addProvider(t *table, name string) {
+	if !validName(name) {
+		t.doc.wrong(t.path, strconv.Quote(name)+" cannot be a provider's name: letters, digits, - and _ only", "")
+		return
+	}
+	if _, twice := c.Providers[name]; twice {
+		t.doc.wrong(t.path, "the provider "+name+" is defined twice", "keep one of the two tables")
+		return
+	}
+	p := ProviderTable{Name: name, Origin: t.doc.where(t.path...)}
+	if t.text("base_url", &p.BaseURL) {
+		if _, err := checkURL(p.BaseURL); err != nil {
+			t.doc.wrong(t.at("base_url"), t.name("base_url")+" "+err.Error(), `base_url = "http://localhost:8080/v1"`)
+		}
+	}
+	if t.text("api_key_source", &p.APIKeySource) {
+		sources := []string{"auto", "keyring", "env", "config", "command"}
+		if !slices.Contains(sources, p.APIKeySource) {
+			t.doc.wrong(t.at("api_key_source"), t.name("api_key_source")+": "+strconv.Quote(p.APIKeySource)+" is not one of "+strings.Join(sources, ", "), `api_key_source = "env"`)
+		}
+	}
+	t.text("api_key_env", &p.APIKeyEnv)
+	var key string
+	if t.text("api_key", &key) {
+		p.APIKey = NewSecret(strings.TrimSpace(key))
+	}
+	p.APIKeyCommand = t.command("api_key_command")
+	p.ExtraHeaders = t.headers("extra_headers")
+	p.Models = t.models("models")
+	t.leftover(false)
+	if _, known := findKnown(name); !known && p.BaseURL == "" {
+		t.doc.wrong(t.path, "unknown provider "+strconv.Quote(name)+didYouMean(name, KnownProviders()), `a new name needs a base_url = "https://…"`)
+	}
+	c.Providers[name] = p
+}
+
+// command reads a command line: a string for the shell, or an array of
+// program and arguments.
+func (t *table) command(key string) []string {
+	v, ok := t.get(key)
+	if !ok {
+		return nil
+	}
+	if s, ok := v.(string); ok && strings.TrimSpace(s) != "" {
+		return []string{s}
+	}
+	if list, ok := stringList(v); ok && len(list) > 0 && list[0] != "" {
+		return list
+	}
+	t.mismatch(key, "a command as a string, or as an array of strings", v)
+	return nil
+}
+
+func (t *table) headers(key string) map[string]Secret {
+	v, ok := t.get(key)
+	if !ok {
+		return nil
+	}
+	sub, ok := t.doc.table(v, t.at(key)...)
+	if !ok {
+		return nil
+	}
+	headers := map[string]Secret{}
+	for _, name := range sub.keys() {
+		var value string
+		if !sub.text(name, &value) {
+			continue
+		}
+		if !validHeader(name) || strings.ContainsAny(value, "\r\n\x00") {
+			t.doc.wrong(sub.at(name), sub.name(name)+" is no header that can be sent", "")
+			continue
+		}
+		headers[name] = NewSecret(value)
+	}
+	return headers
+}
+
+func (t *table) models(key string) map[string]Model {
+	v, ok := t.get(key)
+	if !ok {
+		return nil
+	}
+	sub, ok := t.doc.table(v, t.at(key)...)
+	if !ok {
+		return nil
+	}
+	models := map[string]Model{}
+	for _, id := range sub.keys() {
+		m, ok := t.doc.table(sub.m[id], sub.at(id)...)
+		if !ok {
+			continue
+		}
+		var model Model
+		m.count("context", &model.Context)
+		m.count("max_output", &model.MaxOutput)
+		if v, ok := m.get("price"); ok {
+			if p, ok := t.doc.table(v, m.at("price")...); ok {
+				model.Price = &Price{}
+				p.number("input", &model.Price.Input)
+				p.number("output", &model.Price.Output)
+				p.number("cache_read", &model.Price.CacheRead)
+				p.number("cache_write", &model.Price.CacheWrite)
+				p.leftover(false)
+			}
+		}
+		m.leftover(false)
+		models[id] = model
+	}
+	return models
+}
+
+// validName keeps provider names usable as part of provider/model and of a
+// variable's name.
+func validName(name string) bool {
+	for _, r := range name {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// validHeader reports whether name is a token of HTTP.
+func validHeader(name string) bool {
+	for _, r := range name {
+		if r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) {
+			return false
+		}
+	}
+	return name != ""
+}

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Value is one setting as /config shows it.
+type Value struct {
+	Option Option
+	Value  string // "" when unset; a mask for secrets
+	Origin string // "default", "config.toml line 4", "ARTOO_MODEL", "--model"
+}
+
+// Values are all settings in the order of Options, safe to show.
+func (c *Config) Values() []Value {
+	options := Options()
+	values := make([]Value, 0, len(options))
+	for i := range options {
+		o := &options[i]
+		values = append(values, Value{Option: *o, Value: c.show(o), Origin: c.Origin(o.Key)})
+	}
+	return values
+}
+
+// show is the option's value as text.
+func (c *Config) show(o *Option) string {
+	number := func(zero bool, text string) string {
+		if zero && o.Default == "" {
+			return ""
+		}
+		return text
+	}
+	switch p := c.target(o).(type) {
+	case *string:
+		if o.Key == "base_url" {
+			return redact(*p)
+		}
+		return *p
+	case *Secret:
+		return p.String()
+	case *bool:
+		return strconv.FormatBool(*p)
+	case *int:
+		return number(*p == 0, strconv.Itoa(*p))
+	case *float64:
+		return number(*p == 0, strconv.FormatFloat(*p, 'f', -1, 64))
+	case **float64:
+		if *p == nil {
+			return ""
+		}
+		return strconv.FormatFloat(**p, 'f', -1, 64)
+	case *time.Duration:
+		return number(*p == 0, formatDuration(*p))
+	case *Bytes:
+		return p.String()
+	case *[]string:
+		return strings.Join(*p, ", ")
+	}
+	return ""
+}
+
+// redact hides the password of an address.
+func redact(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return hidden
+	}
+	return u.Redacted()
+}

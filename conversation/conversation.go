@@ -1,0 +1,155 @@
+// Package conversation holds what has been said and keeps it: the history that
+// is sent to the model, its size against the budget, the trimming that makes it
+// fit, the shortening of long tool results, and the session file.
+package conversation
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"artoo/provider"
+)
+
+// Config sets the limits of a conversation.
+type Config struct {
+	// MaxContextTokens is the budget of a request in tokens, the reply not
+	// included. 0 or less: none.
+	MaxContextTokens int
+	// ToolResultMaxChars is the longest tool result in characters (runes); what
+	// is longer is cut, and the whole goes to a file. 0 or less: none.
+	ToolResultMaxChars int
+	// OutputDir is where those files go, absolute. It is made when the first
+	// one is written. "" keeps no files.
+	OutputDir string
+}
+
+// Conversation is the history of one session. Its methods may be called from
+// several goroutines; those that change it are the agent's, one turn at a time.
+type Conversation struct {
+	mu      sync.Mutex
+	cfg     Config
+	session *Session // nil: nothing is kept
+	files   outputs
+
+	items   []item
+	size    size
+	meter   meter
+	sent    int            // items that the last Messages returned
+	counted provider.Usage // of the last Observe, until RecordUsage took it
+	nextID  int            // of items without a session
+}
+
+// New returns the conversation of s, with the history s was opened with, which
+// it takes over. A nil
+// s is an ephemeral conversation: nothing is written but the files of
+// cfg.OutputDir. A session has one conversation.
+func New(cfg Config, s *Session) *Conversation {
+	c := &Conversation{
+		cfg:     cfg,
+		session: s,
+		meter:   meter{ratio: defaultRatio},
+		files:   outputs{dir: cfg.OutputDir},
+	}
+	if s != nil {
+		c.replay(s.history)
+		c.files.next = len(s.history)
+		s.history = nil
+	}
+	return c
+}
+
+func (c *Conversation) add(it item) {
+	c.items = append(c.items, it)
+	c.size = c.size.plus(it.size)
+	c.meter.appended(it.msg, it.size, c.size)
+}
+
+// Append adds a message: first its line goes to the kernel, then it is part of
+// the history. After an error the history is as it was; the error is a
+// *FileError or *ReadOnlyError, or tells that the message has no JSON. What is
+// kept is what a resumed session would read, so that both send the same bytes.
+// A message without parts is not kept, since no model takes one.
+func (c *Conversation) Append(m provider.Message) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.append(m)
+}
+
+func (c *Conversation) append(m provider.Message) error {
+	if len(m.Parts) == 0 {
+		return nil
+	}
+	m, err := normal(m)
+	if err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
+	var id string
+	if c.session == nil {
+		c.nextID++
+		id = fmt.Sprint(c.nextID)
+	} else if id, err = c.session.append(typeMessage, &messageRecord{m}); err != nil {
+		return err
+	}
+	c.add(newItem(id, m))
+	return nil
+}
+
+// AppendToolResult adds the result of a call as a message of its own. A text
+// over the limit keeps its head and tail, with a line between them that names
+// the file with the whole and how to read it. It returns what was kept. Errors
+// are those of Append; a file that cannot be written is no error, the text
+// says so.
+func (c *Conversation) AppendToolResult(r provider.ToolResult) (provider.ToolResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if strings.TrimSpace(r.Text) == "" && len(r.Images) == 0 {
+		r.Text = "(no output)"
+	}
+	if limit := c.cfg.ToolResultMaxChars; limit > 0 {
+		r.Text = strings.ToValidUTF8(r.Text, "\ufffd")
+		if longer(r.Text, limit) {
+			place := c.files.keep(r.Name, ".txt", []byte(r.Text))
+			r.Text = shorten(r.Text, limit, place)
+			r.File = place.path
+		}
+	}
+	if err := c.append(provider.Message{Role: provider.RoleTool, Parts: []provider.Part{r}}); err != nil {
+		return r, err
+	}
+	if kept, ok := c.items[len(c.items)-1].msg.Parts[0].(provider.ToolResult); ok {
+		r = kept
+	}
+	return r, nil
+}
+
+// Messages is what to send: a fresh slice whose messages must not be changed.
+// It remembers what it returned as what was sent, for Observe.
+func (c *Conversation) Messages() []provider.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent = len(c.items)
+	out := make([]provider.Message, len(c.items))
+	for i, it := range c.items {
+		out[i] = it.sent()
+	}
+	return out
+}
+
+// MessageCount is the number of messages that would be sent.
+func (c *Conversation) MessageCount() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.items)
+}
+
+// Session is the conversation's session, nil when it is ephemeral.
+func (c *Conversation) Session() *Session { return c.session }
+
+// Sync marks the end of a turn and waits until the session file is on the disk.
+func (c *Conversation) Sync() error {
+	if c.session == nil {
+		return nil
+	}
+	return c.session.Sync()
+}

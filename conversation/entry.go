@@ -1,0 +1,148 @@
+package conversation
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"artoo/provider"
+)
+
+// formatVersion is the "v" of a session file's header. A file with a higher one
+// is opened read-only.
+const formatVersion = 1
+
+// The types of a session file's lines. FORMAT.md documents their fields.
+const (
+	typeSession = "session"
+	typeMessage = "message"
+	typeUsage   = "usage"
+	typeTrim    = "trim"
+	typeNote    = "note"
+	typeTurn    = "turn"
+)
+
+// NoteTorn is the kind of the note that follows a line which broke off. It
+// tells the next load that the broken line is known.
+const NoteTorn = "torn"
+
+// Header is the first line of a session file: where and with what the session
+// began. The caller of Store.Create fills CWD, Version, Provider and Model; the
+// rest is the store's.
+type Header struct {
+	V        int       `json:"v"`
+	ID       string    `json:"session"`
+	CWD      string    `json:"cwd"`      // absolute directory the session was started in
+	Version  string    `json:"artoo"`    // artoo's version
+	Provider string    `json:"provider"` // configured name; messages tell who really answered
+	Model    string    `json:"model"`
+	System   string    `json:"system,omitempty"`  // the system prompt, which stays the session's when it is resumed
+	ForkOf   string    `json:"fork_of,omitempty"` // id of the session this one was copied from
+	Outputs  []string  `json:"outputs,omitempty"` // output directories of the sessions it was copied from, beside the file
+	Started  time.Time `json:"-"`                 // the line's own time
+}
+
+// UsageRecord is what one request used.
+type UsageRecord struct {
+	Model   string         `json:"model"`
+	Usage   provider.Usage `json:"usage"`
+	CostUSD *float64       `json:"cost_usd"` // null where a price is unknown
+	// Sent is the id of the last message that was sent, when the counts are of
+	// this conversation's own history: a resumed session starts its accounting
+	// from them. "" for other requests.
+	Sent string `json:"sent,omitempty"`
+}
+
+// Note is something about the session worth keeping that no model is sent.
+type Note struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// turnRecord ends a turn. It saves List from counting.
+type turnRecord struct {
+	Messages int    `json:"messages"` // in the file up to here, on this line of history
+	Model    string `json:"model"`    // that answered last; may be ""
+}
+
+type messageRecord struct {
+	Message provider.Message `json:"message"`
+}
+
+// head is what every line begins with.
+type head struct {
+	Type   string    `json:"type"`
+	ID     string    `json:"id"`
+	Parent string    `json:"parent"`
+	Time   time.Time `json:"time"`
+}
+
+// entry is one line. payload is a *Header, *messageRecord, *UsageRecord,
+// *trimRecord, *Note or *turnRecord, and nil for a type this version does not
+// know.
+type entry struct {
+	head
+	payload any
+}
+
+// encodeEntry returns the line, its newline included.
+func encodeEntry(e entry) ([]byte, error) {
+	line, err := provider.Marshal(e.head)
+	if err != nil {
+		return nil, err
+	}
+	body, err := provider.Marshal(e.payload)
+	if err != nil {
+		return nil, err
+	}
+	line = append(line[:len(line)-1], ',')
+	line = append(line, body[1:]...)
+	return append(line, '\n'), nil
+}
+
+// decodeEntry reads a line without its newline.
+func decodeEntry(line []byte) (entry, error) {
+	if isType(line, typeMessage) { // nearly all bytes of a file: read them once
+		var m struct {
+			head
+			messageRecord
+		}
+		err := json.Unmarshal(line, &m)
+		return entry{m.head, &m.messageRecord}, err
+	}
+	var e entry
+	if err := json.Unmarshal(line, &e.head); err != nil {
+		return entry{}, err
+	}
+	switch e.Type {
+	case "":
+		return entry{}, fmt.Errorf("a line without a type")
+	case typeSession:
+		e.payload = &Header{}
+	case typeMessage:
+		e.payload = &messageRecord{}
+	case typeUsage:
+		e.payload = &UsageRecord{}
+	case typeTrim:
+		e.payload = &trimRecord{}
+	case typeNote:
+		e.payload = &Note{}
+	case typeTurn:
+		e.payload = &turnRecord{}
+	default:
+		return e, nil
+	}
+	if err := json.Unmarshal(line, e.payload); err != nil {
+		return entry{}, err
+	}
+	if h, ok := e.payload.(*Header); ok {
+		h.Started = e.Time
+	}
+	return e, nil
+}
+
+// The beginnings of lines; the encoder always writes the type first.
+func isType(line []byte, kind string) bool {
+	return bytes.HasPrefix(line, []byte(`{"type":"`+kind+`"`))
+}

@@ -1,0 +1,182 @@
+package conversation
+
+import (
+	"math"
+
+	"artoo/provider"
+)
+
+// Bounds of the estimate. Bytes per token are measured in UTF-8 bytes because
+// they vary less between languages than characters do: English prose is near
+// 4.5, code 3.3, Chinese 2.5, base64 and JSON near 2.
+const (
+	defaultRatio = 3.5
+	minRatio     = 1.5
+	maxRatio     = 8.0
+	// imageTokens is what a picture counts: the upper end of what the Messages
+	// API (width × height / 750, at most about 1,600) and the others charge.
+	imageTokens = 1600
+	// minSample is the smallest prompt in tokens that corrects the ratio; below
+	// it the fixed parts of a request weigh too much.
+	minSample = 500
+	// implausible is the bytes per token above which a provider's count is not
+	// believed: some local servers count only what their cache did not hold.
+	implausible = 16
+	// messageBytes and partBytes stand for the JSON and role marks around them.
+	messageBytes, partBytes = 12, 8
+)
+
+// size is what estimates are made from.
+type size struct{ bytes, images int }
+
+func (s size) plus(t size) size  { return size{s.bytes + t.bytes, s.images + t.images} }
+func (s size) minus(t size) size { return size{s.bytes - t.bytes, s.images - t.images} }
+
+// meter estimates the tokens of the history. It starts from the provider's own
+// count of the last request and adds an estimate for what came since.
+type meter struct {
+	ratio    float64 // bytes per token
+	overhead int     // bytes of the system prompt and tools
+
+	anchored       bool
+	anchorTokens   float64
+	anchorSize     size
+	anchorOverhead int  // overhead when the anchor was set
+	anchorForeign  bool // the anchor comes from a file: its overhead is not known yet
+	output         int  // tokens of the reply that was counted and not yet appended
+	reasoning      int  // of them reasoning
+}
+
+func (m *meter) raw(s size) float64 {
+	return float64(s.bytes)/m.ratio + float64(s.images*imageTokens)
+}
+
+// tokens estimates a history of this size.
+func (m *meter) tokens(s size) float64 {
+	if !m.anchored {
+		return m.raw(s.plus(size{bytes: m.overhead}))
+	}
+	since := s.minus(m.anchorSize).plus(size{bytes: m.overhead - m.anchorOverhead})
+	return max(0, m.anchorTokens+m.raw(since))
+}
+
+func (m *meter) setOverhead(n int) {
+	m.overhead = n
+	if m.anchorForeign {
+		m.anchorForeign = false
+		m.anchorOverhead = n
+	}
+}
+
+// anchor takes tokens as the truth for a history of this size.
+func (m *meter) anchor(tokens float64, s size) {
+	m.anchored = true
+	m.anchorTokens, m.anchorSize, m.anchorOverhead = tokens, s, m.overhead
+}
+
+// observe corrects the meter by a provider's count. sent is the size of the
+// history that was sent, now that of the history as it is. foreign counts come
+// from a file: what stood before the history is not known.
+func (m *meter) observe(u provider.Usage, sent, now size, foreign bool) {
+	m.output = 0
+	prompt := u.Prompt()
+	if u.Estimated || prompt <= 0 {
+		return
+	}
+	all := sent
+	if !foreign {
+		all.bytes += m.overhead
+	}
+	if all.bytes > implausible*prompt {
+		return
+	}
+	// What stands before the history must be known to tell the ratio, and
+	// pictures, whose size is a guess, must be few.
+	pictures := all.images * imageTokens
+	if text := prompt - pictures; !foreign && m.overhead > 0 && text >= minSample && pictures <= prompt/4 {
+		fit := min(max(float64(all.bytes)/float64(text), minRatio), maxRatio)
+		m.ratio = (m.ratio + fit) / 2
+	}
+	m.anchor(float64(prompt), sent)
+	m.anchorForeign = foreign
+	if now != sent {
+		return // the reply is already in the history, and estimated
+	}
+	m.output, m.reasoning = u.Output, u.Reasoning
+}
+
+// appended tells of a message that was added; now includes it. The reply that
+// was just counted is taken at the provider's count.
+func (m *meter) appended(msg provider.Message, s, now size) {
+	output := m.output
+	m.output = 0
+	if output <= 0 || msg.Role != provider.RoleAssistant {
+		return
+	}
+	if !hasReasoning(msg) {
+		output -= m.reasoning // it is not sent back
+	}
+	// A message that was cut down before it was appended is far smaller than
+	// what the model wrote; then the estimate is nearer.
+	if raw := m.raw(s); float64(output) > 3*raw+100 {
+		return
+	}
+	foreign, overhead := m.anchorForeign, m.anchorOverhead
+	m.anchor(m.tokens(now.minus(s))+float64(max(output, 0)), now)
+	if foreign {
+		m.anchorForeign, m.anchorOverhead = true, overhead
+	}
+}
+
+// rescale tells that the history was cut from one size to another: what the
+// provider counted shrinks in proportion.
+func (m *meter) rescale(before, after size) {
+	if m.anchored {
+		foreign := m.anchorForeign
+		m.anchor(m.tokens(before)*m.share(before, after), after)
+		m.anchorForeign = foreign
+	}
+}
+
+func (m *meter) share(before, after size) float64 {
+	over := size{bytes: m.overhead}
+	whole := m.raw(before.plus(over))
+	if whole <= 0 {
+		return 1
+	}
+	return m.raw(after.plus(over)) / whole
+}
+
+func roundTokens(f float64) int { return int(math.Round(f)) }
+
+// sizeOf measures a message. Opaque payloads are base64 of something shorter,
+// and partly not counted by the providers at all: a quarter is near enough.
+func sizeOf(msg provider.Message) size {
+	s := size{bytes: messageBytes}
+	for _, p := range msg.Parts {
+		s.bytes += partBytes
+		switch p := p.(type) {
+		case provider.Text:
+			s.bytes += len(p.Text) + len(p.Opaque)/4
+		case provider.Reasoning:
+			s.bytes += len(p.Text) + len(p.Opaque)/4
+		case provider.Image:
+			s.images++
+		case provider.ToolCall:
+			s.bytes += len(p.Name) + len(p.Input) + len(p.Raw) + len(p.Opaque)/4
+		case provider.ToolResult:
+			s.bytes += len(p.Text)
+			s.images += len(p.Images)
+		}
+	}
+	return s
+}
+
+func hasReasoning(msg provider.Message) bool {
+	for _, p := range msg.Parts {
+		if _, ok := p.(provider.Reasoning); ok {
+			return true
+		}
+	}
+	return false
+}

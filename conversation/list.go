@@ -1,0 +1,185 @@
+package conversation
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"artoo/provider"
+)
+
+// Info describes a session for a list.
+type Info struct {
+	ID       string
+	Path     string
+	CWD      string    // "" when the header cannot be read
+	Started  time.Time // zero when the header cannot be read
+	Updated  time.Time // when the file was last written
+	First    string    // the first words of the user on one line; may be ""
+	Messages int
+	Provider string // configured name at the start
+	Model    string // that answered last, else the one it started with
+	ForkOf   string
+}
+
+// Bounds of what List reads of each file.
+const (
+	peekBytes  = 1 << 20  // at most, to find the header and the first user message
+	tailBytes  = 64 << 10 // to find the last turn marker
+	firstChars = 80
+)
+
+// List describes all sessions, the last written first. It reads the beginning
+// and the end of each file, and the whole only where the end does not tell how
+// many messages there are. Files that are broken or cannot be read are listed
+// with what is known.
+func (st Store) List() ([]Info, error) {
+	files, err := st.files()
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]Info, 0, len(files))
+	for _, f := range files {
+		info, err := peek(f.path)
+		if err == nil {
+			err = info.count(f.size)
+		}
+		if err != nil && errors.Is(err, os.ErrNotExist) {
+			continue // removed since the directory was read
+		}
+		info.Updated = f.modified
+		infos = append(infos, info)
+	}
+	return infos, nil
+}
+
+// peek reads the header and the first user message.
+func peek(path string) (Info, error) {
+	info := Info{ID: idOf(path), Path: path}
+	f, err := os.Open(path)
+	if err != nil {
+		return info, err
+	}
+	defer f.Close()
+	in := bufio.NewReader(io.LimitReader(f, peekBytes))
+	for header := false; ; {
+		line, readErr := in.ReadBytes('\n')
+		e, err := decodeEntry(line)
+		if err == nil {
+			switch p := e.payload.(type) {
+			case *Header:
+				if !header {
+					header = true
+					info.CWD, info.Started, info.Provider, info.Model, info.ForkOf = p.CWD, p.Started, p.Provider, p.Model, p.ForkOf
+				}
+			case *messageRecord:
+				if p.Message.Role == provider.RoleUser {
+					info.First = firstWords(p.Message)
+					return info, nil
+				}
+			}
+		}
+		if readErr != nil {
+			if errors.Is(readErr, io.EOF) {
+				readErr = nil
+			}
+			return info, readErr
+		}
+	}
+}
+
+// firstWords is the beginning of a message on one line.
+func firstWords(m provider.Message) string {
+	for _, p := range m.Parts {
+		t, ok := p.(provider.Text)
+		if !ok {
+			continue
+		}
+		text := t.Text[:min(len(t.Text), 8*firstChars)] // enough, however long it is
+		text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+		if text != "" {
+			return clip(text, firstChars, "...")
+		}
+	}
+	return ""
+}
+
+// count finds the number of messages and the last model.
+func (info *Info) count(size int64) error {
+	f, err := os.Open(info.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	from := max(0, size-tailBytes)
+	tail := make([]byte, size-from)
+	n, err := f.ReadAt(tail, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if info.countTail(tail[:n], from == 0) {
+		return nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return info.countAll(f)
+}
+
+// countTail looks for the last turn marker in the end of the file, or counts if
+// that is all of it. It reports false when neither tells.
+func (info *Info) countTail(tail []byte, whole bool) bool {
+	if !whole {
+		_, tail, _ = bytes.Cut(tail, []byte{'\n'})
+	}
+	messages, model, known := 0, "", whole
+	for line := range bytes.Lines(tail) {
+		switch {
+		case isType(line, typeTurn):
+			e, err := decodeEntry(line)
+			if err != nil {
+				continue
+			}
+			turn := e.payload.(*turnRecord)
+			messages, model, known = turn.Messages, turn.Model, true
+		case isType(line, typeMessage):
+			if complete(line) {
+				messages++
+			}
+		}
+	}
+	if !known {
+		return false
+	}
+	info.Messages = messages
+	if model != "" {
+		info.Model = model
+	}
+	return true
+}
+
+// countAll counts the message lines of the file.
+func (info *Info) countAll(r io.Reader) error {
+	in := bufio.NewReaderSize(r, tailBytes)
+	for {
+		begin, err := in.ReadSlice('\n')
+		if isType(begin, typeMessage) {
+			info.Messages++
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = in.ReadSlice('\n')
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func complete(line []byte) bool { return bytes.HasSuffix(bytes.TrimSpace(line), []byte{'}'}) }

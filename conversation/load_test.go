@@ -1,0 +1,202 @@
+package conversation
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"artoo/provider"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCutAnywhere cuts a session file at every byte: it loads, what it holds is
+// a prefix of what was said, and it can be gone on with.
+func TestCutAnywhere(t *testing.T) {
+	st := testStore(t)
+	s := record(t, st)
+	must(t, s.Close())
+	whole := readFile(t, s.Path())
+	full, err := load(strings.NewReader(whole))
+	must(t, err)
+	if len(full.notices) > 0 {
+		t.Fatalf("whole file: %q", full.notices)
+	}
+	messages := func(l loaded) (ms []provider.Message) {
+		s := &Session{history: l.history}
+		return s.Messages()
+	}
+	all := messages(full)
+	most := 0
+	for cut := range len(whole) + 1 {
+		l, err := load(strings.NewReader(whole[:cut]))
+		must(t, err)
+		got := messages(l)
+		if len(got) < most || len(got) > len(all) || !cmp.Equal(got, all[:len(got)]) && len(got) > 0 {
+			t.Fatalf("cut at %d: %d messages that are no prefix", cut, len(got))
+		}
+		most = len(got)
+		atLine := cut == 0 || whole[cut-1] == '\n'
+		wholeLine := cut < len(whole) && whole[cut] == '\n'
+		torn := strings.Contains(strings.Join(l.notices, "\n"), "broke off and is left out")
+		if torn == (atLine || wholeLine) || l.torn == atLine {
+			t.Fatalf("cut at %d: torn %v, notices %q", cut, l.torn, l.notices)
+		}
+	}
+	if most != len(all) {
+		t.Errorf("%d of %d messages", most, len(all))
+	}
+}
+
+// TestGoingOnAfterACut appends to files cut in all kinds of places; the next
+// load must tell nothing new and hold both.
+func TestGoingOnAfterACut(t *testing.T) {
+	st := testStore(t)
+	s := record(t, st)
+	must(t, s.Close())
+	whole := readFile(t, s.Path())
+	for cut := 1; cut < len(whole); cut += 97 {
+		path := filepath.Join(st.Dir, "cut.jsonl")
+		must(t, os.WriteFile(path, []byte(whole[:cut]), 0o600))
+		s, err := st.Open("cut")
+		must(t, err)
+		before := s.Messages()
+		conv := New(Config{}, s)
+		add(t, conv, user("on"))
+		must(t, conv.Sync())
+		must(t, s.Close())
+		if raw := readFile(t, path); !strings.HasPrefix(raw, whole[:cut]) {
+			t.Fatalf("cut at %d: bytes were taken away", cut)
+		}
+		s, err = st.Open("cut")
+		must(t, err)
+		if diff := cmp.Diff(append(before, user("on")), s.Messages()); diff != "" {
+			t.Fatalf("cut at %d:\n%s", cut, diff)
+		}
+		for _, n := range s.Notices() {
+			if strings.Contains(n, "broke off and is left out") || strings.Contains(n, "cannot be read") {
+				t.Fatalf("cut at %d: told again: %q", cut, n)
+			}
+		}
+		must(t, s.Close())
+	}
+}
+
+func TestDamage(t *testing.T) {
+	const (
+		header = `{"type":"session","id":"0","parent":"","time":"2026-03-14T15:30:00Z","v":1,"session":"x","cwd":"/w","artoo":"1","provider":"p","model":"m"}`
+		one    = `{"type":"message","id":"1","parent":"0","time":"2026-03-14T15:30:01Z","message":{"role":"user","parts":[{"type":"text","text":"one"}]}}`
+		two    = `{"type":"message","id":"2","parent":"1","time":"2026-03-14T15:30:02Z","message":{"role":"assistant","parts":[{"type":"text","text":"two"}]}}`
+		three  = `{"type":"message","id":"3","parent":"2","time":"2026-03-14T15:30:03Z","message":{"role":"user","parts":[{"type":"text","text":"three"}]}}`
+		call   = `{"type":"message","id":"4","parent":"3","time":"2026-03-14T15:30:03Z","message":{"role":"assistant","parts":[{"type":"tool_call","id":"c","name":"ls","input":{}}]}}`
+		branch = `{"type":"message","id":"9","parent":"1","time":"2026-03-14T15:30:03Z","message":{"role":"user","parts":[{"type":"text","text":"nine"}]}}`
+		later  = `{"type":"hologram","id":"3","parent":"2","time":"2026-03-14T15:30:03Z","x":[1]}`
+		part   = `{"type":"message","id":"3","parent":"2","time":"2026-03-14T15:30:03Z","message":{"role":"user","parts":[{"type":"hologram"}]}}`
+		trim   = `{"type":"trim","id":"5","parent":"4","time":"2026-03-14T15:30:03Z","edits":[{"message":"77","part":0,"text":"x"},{"message":"1","part":5,"text":"x"}],"drop":["88"],"before":1,"after":1}`
+	)
+	newer := strings.Replace(header, `"v":1`, `"v":2`, 1)
+	latin := strings.Replace(two, "two", "tw\xf6", 1)
+	for name, tc := range map[string]struct {
+		lines   []string
+		texts   string
+		notices []string
+	}{
+		"whole":              {[]string{header, one, two, three}, "one two three", nil},
+		"empty file":         {nil, "", nil},
+		"header only":        {[]string{header}, "", nil},
+		"no header":          {[]string{one, two}, "one two", []string{"the session's first line is missing"}},
+		"two headers":        {[]string{header, one, header, two}, "one two", []string{"2 headers"}},
+		"glued files":        {[]string{header, one, two, header, one, two}, "one two one two", []string{"2 headers"}},
+		"unknown type":       {[]string{header, one, two, later, call}, "one two ", []string{"1 line of the session is of a kind this artoo does not know", "1 tool call has no result"}},
+		"unknown part":       {[]string{header, one, part, two}, "one two", []string{"1 line of the session cannot be read and is left out (the first is line 3)"}},
+		"rubbish in between": {[]string{header, one, "rubbish", "\x00\x00\x00", two}, "one two", []string{"2 lines of the session cannot be read and are left out (the first is line 3)"}},
+		"lost parent":        {[]string{header, one, three}, "one three", []string{"1 line of the session is out of place"}},
+		"no result":          {[]string{header, one, two, three, call}, "one two three ", []string{"1 tool call has no result"}},
+		"a branch":           {[]string{header, one, two, three, branch}, "one nine", nil},
+		"its own parent":     {[]string{header, strings.Replace(one, `"parent":"0"`, `"parent":"1"`, 1)}, "one", []string{"out of place"}},
+		"not UTF-8":          {[]string{header, one, latin}, "one tw\ufffd", nil},
+		"blank lines":        {[]string{header, "", "  ", one}, "one", nil},
+		"CRLF":               {[]string{header + "\r", one + "\r"}, "one", nil},
+		"trim of the lost":   {[]string{header, one, two, three, trim}, "one two three", []string{"out of place", "3 pieces of what was trimmed before belong to a damaged part"}},
+		"newer":              {[]string{newer, one, later}, "one", []string{"newer artoo (format 2)", "out of place", "of a kind"}},
+		"JSON but no line":   {[]string{header, "[]", "3", "null", `{"id":"1"}`, one}, "one", []string{"4 lines"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := testStore(t)
+			must(t, os.MkdirAll(st.Dir, 0o700))
+			path := filepath.Join(st.Dir, "x.jsonl")
+			file := strings.Join(tc.lines, "\n")
+			if file != "" {
+				file += "\n"
+			}
+			must(t, os.WriteFile(path, []byte(file), 0o600))
+			s, err := st.Open("x")
+			must(t, err)
+			conv := New(Config{}, s)
+			var texts []string
+			for _, m := range conv.Messages() {
+				texts = append(texts, m.Text())
+			}
+			if got := strings.Join(texts, " "); got != tc.texts {
+				t.Errorf("messages %q, want %q", got, tc.texts)
+			}
+			notices := s.Notices()
+			if len(notices) != len(tc.notices) {
+				t.Fatalf("notices %q, want %q", notices, tc.notices)
+			}
+			for i, want := range tc.notices {
+				if !strings.Contains(notices[i], want) {
+					t.Errorf("notice %q, want %q", notices[i], want)
+				}
+			}
+			err = conv.Append(user("on"))
+			if name == "newer" {
+				var e *ReadOnlyError
+				if !errors.As(err, &e) || e.V != 2 || e.ErrorKind() != "usage" || !strings.Contains(err.Error(), "newer artoo (format 2") || !s.ReadOnly() {
+					t.Errorf("append: %v", err)
+				}
+				if readFile(t, path) != file {
+					t.Error("the file was changed")
+				}
+				return
+			}
+			must(t, err)
+			want := encoded(t, conv.Messages())
+			must(t, s.Close())
+			s, err = st.Open("x")
+			must(t, err)
+			defer s.Close()
+			if got := encoded(t, New(Config{}, s).Messages()); got != want {
+				t.Error(cmp.Diff(want, got))
+			}
+			if !strings.HasPrefix(readFile(t, path), file) {
+				t.Error("something was taken out of the file")
+			}
+		})
+	}
+}
+
+// FuzzLoad feeds any bytes: loading never fails, and what was loaded can be
+// gone on with.
+func FuzzLoad(f *testing.F) {
+	raw, err := os.ReadFile(filepath.Join("testdata", "session.jsonl"))
+	must(f, err)
+	f.Add(raw)
+	f.Add(bytes.ReplaceAll(raw, []byte(`"parent":"3"`), []byte(`"parent":"9"`)))
+	f.Add([]byte("{}\n\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, err := load(bytes.NewReader(data))
+		must(t, err)
+		c := New(Config{MaxContextTokens: 100}, nil)
+		c.replay(l.history)
+		if c.EstimatedTokens() < 0 {
+			t.Error("less than nothing")
+		}
+		if _, err := c.Trim(); err != nil && !errors.Is(err, ErrFull) {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package conversation
+
+import (
+	"artoo/provider"
+)
+
+// planner works out a trim on a copy of the history.
+type planner struct {
+	c      *Conversation
+	items  []item
+	size   size
+	before float64 // estimated tokens of the history as it was
+	goal   float64
+	record trimRecord
+	did    Trimmed
+}
+
+func (p *planner) tokens() float64 { return p.before * p.c.meter.share(p.c.size, p.size) }
+
+func (p *planner) enough() bool { return p.tokens() <= p.goal }
+
+func (p *planner) run(limit float64) {
+	recent := recentFrom(p.items, stepsOf(p.items))
+	latest := lastUser(p.items)
+	p.images(recent, latest)
+	p.results(recent)
+	p.texts(recent)
+	p.users(latest)
+	p.steps()
+	if p.tokens() > limit {
+		p.lastResort()
+	}
+}
+
+// edit makes an edit and records it.
+func (p *planner) edit(i int, e edit) {
+	e.Message = p.items[i].id
+	before := p.items[i].size
+	if p.items[i].apply(e) {
+		p.size = p.size.minus(before).plus(p.items[i].size)
+		p.record.Edits = append(p.record.Edits, e)
+	}
+}
+
+// steps drops whole steps, the oldest first, but not the last three.
+func (p *planner) steps() {
+	steps := stepsOf(p.items)
+	steps = steps[:max(0, len(steps)-keptSteps)]
+	drop := make([]bool, len(p.items))
+	left := map[int]bool{} // user messages after which steps were dropped
+	user := -1
+	next := 0
+	for i := 0; i < len(p.items) && next < len(steps) && !p.enough(); i++ {
+		if p.items[i].msg.Role == provider.RoleUser {
+			user = i
+		}
+		if i != steps[next].from {
+			continue
+		}
+		for k := steps[next].from; k < steps[next].to; k++ {
+			drop[k] = true
+			p.size = p.size.minus(p.items[k].size)
+			p.record.Drop = append(p.record.Drop, p.items[k].id)
+		}
+		if user >= 0 && !left[user] {
+			left[user] = true
+			p.note(user)
+		}
+		p.did.Steps++
+		next++
+	}
+	kept := p.items[:0]
+	for i, it := range p.items {
+		if !drop[i] {
+			kept = append(kept, it)
+		}
+	}
+	p.items = kept
+}
+
+// note tells the model that steps are missing after a user message.
+func (p *planner) note(i int) {
+	const text = "[What you did and answered next was left out to save room.]"
+	if p.items[i].note == text {
+		return
+	}
+	before := p.items[i].size
+	p.items[i].note = text
+	p.items[i].measure()
+	p.size = p.size.minus(before).plus(p.items[i].size)
+	p.record.Notes = append(p.record.Notes, leftNote{Message: p.items[i].id, Text: text})
+}
+
+// lastResort shortens the results of the last steps: the alternative is to
+// send nothing at all.
+func (p *planner) lastResort() {
+	recent := recentFrom(p.items, stepsOf(p.items))
+	touched := map[int]bool{}
+	for i := recent; i < len(p.items) && !p.enough(); i++ {
+		if n := p.did.Images; p.items[i].msg.Role == provider.RoleTool {
+			p.imagesOf(i)
+			p.did.Recent += min(1, p.did.Images-n)
+			touched[i] = p.did.Images > n
+		}
+	}
+	for _, limit := range recentCuts() {
+		for i := recent; i < len(p.items); i++ {
+			for n, part := range p.items[i].msg.Parts {
+				if p.enough() {
+					return
+				}
+				r, ok := part.(provider.ToolResult)
+				if !ok || !longer(r.Text, limit) {
+					continue
+				}
+				place := p.placeOf(r)
+				text := shorten(r.Text, limit, place)
+				if len(text)+worth > len(r.Text) {
+					continue
+				}
+				p.edit(i, edit{Part: n, Text: text, File: place.path})
+				if !touched[i] {
+					touched[i] = true
+					p.did.Recent++
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package conversation
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"artoo/provider"
+)
+
+// replay brings the conversation to where its file left it.
+func (c *Conversation) replay(history []entry) {
+	for _, e := range history {
+		switch p := e.payload.(type) {
+		case *messageRecord:
+			if len(p.Message.Parts) > 0 {
+				c.add(newItem(e.ID, p.Message))
+			}
+		case *UsageRecord:
+			if c.sent = c.after(p.Sent); c.sent > 0 {
+				c.count(p.Usage, true)
+			}
+		case *trimRecord:
+			before := c.size
+			// What a damaged file no longer holds was told when it was loaded.
+			c.items, _ = replay(c.items, *p)
+			c.size = sizeOfAll(c.items)
+			c.meter.rescale(before, c.size)
+		}
+	}
+	c.sent, c.counted = len(c.items), provider.Usage{}
+}
+
+// after is the number of items up to the one with the id, 0 when there is none.
+// It is looked for from the end, where it is.
+func (c *Conversation) after(id string) int {
+	if id == "" {
+		return 0
+	}
+	for i, it := range slices.Backward(c.items) {
+		if it.id == id {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// normal returns the message as it would be read back from its line.
+func normal(m provider.Message) (provider.Message, error) {
+	for i, p := range m.Parts {
+		call, ok := p.(provider.ToolCall)
+		if !ok || isObject(call.Input) {
+			continue
+		}
+		// One broken call must not make the whole history unwritable.
+		if call.Raw == "" {
+			call.Raw = string(call.Input)
+		}
+		call.Input = json.RawMessage("{}")
+		parts := append([]provider.Part(nil), m.Parts...)
+		parts[i] = call
+		m.Parts = parts
+	}
+	line, err := provider.Marshal(m)
+	if err != nil {
+		return m, err
+	}
+	var back provider.Message
+	err = json.Unmarshal(line, &back)
+	return back, err
+}
+
+func isObject(raw json.RawMessage) bool {
+	return strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{") && json.Valid(raw)
+}

@@ -1,0 +1,166 @@
+package conversation
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/provider"
+)
+
+// Session is one session file: append-only JSON lines. It is made by a Store
+// and written by a Conversation. Its methods may be called from several
+// goroutines.
+type Session struct {
+	now      func() time.Time
+	path     string
+	readOnly bool
+	newer    int // format version of a newer artoo, else 0
+	notices  []string
+	history  []entry // what it held when it was opened
+	resumed  bool
+
+	mu      sync.Mutex
+	header  Header
+	file    sessionFile // nil until the first append
+	lock    *fileLock   // nil until the file is written, or opened for it
+	copied  []entry     // history of a fork, written before its first line
+	last    string      // id of the last line
+	next    int         // number of the next line
+	torn    bool        // the file does not end with a newline
+	broken  bool        // its last line cannot be read
+	dirty   bool        // lines were written since the last turn marker
+	turn    turnRecord
+	totals  Totals
+	updated time.Time
+}
+
+// sessionFile is the part of *os.File a session uses.
+type sessionFile interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// Totals sums what the requests of a session used.
+type Totals struct {
+	Requests int
+	Usage    provider.Usage
+	// CostUSD is the sum in US dollars, nil when the price of any request is
+	// unknown.
+	CostUSD  *float64
+	Unpriced int // requests of unknown price
+}
+
+func (t *Totals) add(u UsageRecord) {
+	t.Requests++
+	t.Usage = t.Usage.Add(u.Usage)
+	switch {
+	case u.CostUSD == nil:
+		t.Unpriced++
+		t.CostUSD = nil
+	case t.Unpriced == 0:
+		sum := *u.CostUSD
+		if t.CostUSD != nil {
+			sum += *t.CostUSD
+		}
+		t.CostUSD = &sum
+	}
+}
+
+// ID is the session's short, unique name.
+func (s *Session) ID() string { return s.header.ID }
+
+// Header tells where and with what the session began.
+func (s *Session) Header() Header { return s.header }
+
+// Path is the session's file. It exists once something was appended.
+func (s *Session) Path() string { return s.path }
+
+// OutputDir is where the conversation's long outputs go, for
+// Config.OutputDir. It exists once one was written.
+func (s *Session) OutputDir() string { return strings.TrimSuffix(s.path, fileExt) + outputExt }
+
+// OutputDirs are all directories that results in the history may name: the
+// session's own and those of the sessions it was forked from. The model must be
+// able to read them.
+func (s *Session) OutputDirs() []string {
+	dirs := []string{s.OutputDir()}
+	for _, name := range s.header.Outputs {
+		dirs = append(dirs, filepath.Join(filepath.Dir(s.path), filepath.Base(name)))
+	}
+	return dirs
+}
+
+// Notices are what was mended or left out when the session was opened, one
+// sentence each, for the user.
+func (s *Session) Notices() []string { return slices.Clone(s.notices) }
+
+// Resumed reports whether the session had a history when it was opened.
+func (s *Session) Resumed() bool { return s.resumed }
+
+// ReadOnly reports whether appends are refused.
+func (s *Session) ReadOnly() bool { return s.readOnly }
+
+// Updated is the time of the last line, zero for a new session.
+func (s *Session) Updated() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.updated
+}
+
+// Totals sums the usage lines of the file. A fork starts from nothing: what was
+// used before it was used by the other session.
+func (s *Session) Totals() Totals {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.totals
+}
+
+// Messages is what was said, untrimmed, when the session was opened; for
+// showing and exporting. Empty once New took the session.
+func (s *Session) Messages() []provider.Message {
+	var messages []provider.Message
+	for _, e := range s.history {
+		if record, ok := e.payload.(*messageRecord); ok {
+			messages = append(messages, record.Message)
+		}
+	}
+	return messages
+}
+
+// Sync marks the end of a turn, if anything was written since the last one, and
+// waits until the file is on the disk. The agent calls it when a turn ends.
+func (s *Session) Sync() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil || !s.dirty {
+		return nil
+	}
+	turn := s.turn
+	if _, err := s.appendLocked(typeTurn, &turn); err != nil {
+		return err
+	}
+	return fileError(s.path, s.file.Sync())
+}
+
+// Close gives the session free for other processes. A session to which nothing
+// was appended leaves nothing behind.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	if s.file != nil {
+		err = s.file.Close()
+		s.file = nil
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.release())
+		s.lock = nil
+	}
+	s.readOnly = true
+	return fileError(s.path, err)
+}

@@ -1,0 +1,149 @@
+package conversation
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"artoo/provider"
+)
+
+// images replaces old images by a sentence that names their file.
+func (p *planner) images(recent, latest int) {
+	for i := range p.items {
+		if i >= recent && p.items[i].msg.Role != provider.RoleUser || i == latest {
+			continue
+		}
+		if p.enough() {
+			return
+		}
+		p.imagesOf(i)
+	}
+}
+
+func (p *planner) imagesOf(i int) {
+	for n, part := range p.items[i].msg.Parts {
+		switch part := part.(type) {
+		case provider.Image:
+			p.edit(i, edit{Part: n, Text: p.imageText("image", part)})
+			p.did.Images++
+		case provider.ToolResult:
+			if len(part.Images) == 0 {
+				continue
+			}
+			text := ""
+			for k, img := range part.Images {
+				if k > 0 {
+					text += "\n"
+				}
+				text += p.imageText(part.Name, img)
+			}
+			p.edit(i, edit{Part: n, Text: text, Add: true})
+			p.did.Images += len(part.Images)
+		}
+	}
+}
+
+func (p *planner) imageText(name string, img provider.Image) string {
+	const left = "[an image was left out here to save room"
+	place := p.c.files.keep(name, imageExt(img.MediaType), img.Data)
+	if place.path == "" {
+		return left + "]"
+	}
+	return left + "; it is in " + place.path + "]"
+}
+
+func imageExt(mediaType string) string {
+	switch mediaType {
+	case "image/jpeg":
+		return ".jpg"
+	case "image/gif":
+		return ".gif"
+	case "image/webp":
+		return ".webp"
+	}
+	return ".png"
+}
+
+// results shrinks the results before the last steps to one line each.
+func (p *planner) results(recent int) {
+	for i := range recent {
+		if p.items[i].msg.Role != provider.RoleTool {
+			continue
+		}
+		for n, part := range p.items[i].msg.Parts {
+			if p.enough() {
+				return
+			}
+			if r, ok := part.(provider.ToolResult); ok && len(r.Text) > worth+150+len(p.c.cfg.OutputDir) {
+				e := p.resultLine(r)
+				e.Part = n
+				p.edit(i, e)
+				p.did.Results++
+			}
+		}
+	}
+}
+
+// resultLine is the line that stands for an old result. The whole is put into a
+// file if it is in none yet.
+func (p *planner) resultLine(r provider.ToolResult) edit {
+	place := p.placeOf(r)
+	if place.path == "" {
+		return edit{Text: fmt.Sprintf("[old result of %s, %s, left out to save room. Call the tool again if it is needed]", r.Name, bytesText(len(r.Text)))}
+	}
+	text := fmt.Sprintf("[old result of %s, left out to save room. %s %s: read or grep it if it is needed]", r.Name, place.why, place.path)
+	return edit{Text: text, File: place.path}
+}
+
+// placeOf is where the whole result is, or was put just now.
+func (p *planner) placeOf(r provider.ToolResult) location {
+	if r.File != "" {
+		return location{path: r.File, why: "The whole is in", again: true}
+	}
+	return p.c.files.keep(r.Name, ".txt", []byte(r.Text))
+}
+
+// texts shortens the model's texts before the last steps.
+func (p *planner) texts(recent int) {
+	for i := range recent {
+		if p.items[i].msg.Role != provider.RoleAssistant {
+			continue
+		}
+		for n, part := range p.items[i].msg.Parts {
+			if p.enough() {
+				return
+			}
+			if t, ok := part.(provider.Text); ok && longer(t.Text, textLong) {
+				p.edit(i, edit{Part: n, Text: clip(t.Text, textKept, " [... shortened to save room]")})
+				p.did.Texts++
+			}
+		}
+	}
+}
+
+// users shortens the user's messages but the latest to what is always kept.
+func (p *planner) users(latest int) {
+	for i := range p.items {
+		if p.items[i].msg.Role != provider.RoleUser || i == latest {
+			continue
+		}
+		left := int(userKept * p.c.meter.ratio)
+		for n, part := range p.items[i].msg.Parts {
+			t, ok := part.(provider.Text)
+			// The room for the mark keeps a shortened text from being shortened
+			// again.
+			if !ok || len(t.Text) <= max(left, 0)+2*markerRoom {
+				left -= len(t.Text)
+				continue
+			}
+			if p.enough() {
+				return
+			}
+			chars := max(left, markerRoom) * utf8.RuneCountInString(t.Text) / len(t.Text)
+			place := p.c.files.keep("message", ".txt", []byte(t.Text))
+			p.edit(i, edit{Part: n, Text: shorten(t.Text, chars, place)})
+			p.did.Users++
+			left = 0
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package conversation
+
+import (
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Names in the store's directory: DATE-TIME-ID.jsonl is a session, the same
+// with .out its output directory.
+const (
+	fileExt   = ".jsonl"
+	outputExt = ".out"
+	stamp     = "20060102-150405"
+)
+
+// Store is a directory of session files.
+type Store struct {
+	Dir string           // absolute; made 0700 when the first session is written
+	Now func() time.Time // nil: time.Now
+}
+
+func (st Store) now() time.Time {
+	if st.Now != nil {
+		return st.Now()
+	}
+	return time.Now()
+}
+
+// Create begins a session. Of h, CWD, Version, Provider and Model are taken.
+// Nothing is written before the first append.
+func (st Store) Create(h Header) *Session {
+	h.V = formatVersion
+	h.ID = newID()
+	h.ForkOf, h.Outputs = "", nil
+	return st.fresh(h)
+}
+
+func (st Store) fresh(h Header) *Session {
+	h.Started = st.now().UTC().Truncate(time.Millisecond)
+	name := h.Started.Format(stamp) + "-" + h.ID + fileExt
+	return &Session{now: st.now, path: filepath.Join(st.Dir, name), header: h, next: 1}
+}
+
+// newID is 40 random bits in lower case letters and digits.
+func newID() string { return strings.ToLower(rand.Text()[:8]) }
+
+// Open opens a session for going on with it. asked is its id or the beginning
+// of one. A session that another process writes is forked: the result is a new
+// session with the same history, and Notices says so. One that a newer artoo
+// wrote is read-only. Errors are *LookupError and *FileError.
+func (st Store) Open(asked string) (*Session, error) {
+	path, err := st.find(asked)
+	if err != nil {
+		return nil, err
+	}
+	return st.open(path)
+}
+
+func (st Store) open(path string) (*Session, error) {
+	lock, err := lockFile(path)
+	if errors.Is(err, errInUse) {
+		s, err := st.fork(path)
+		if err != nil {
+			return nil, err
+		}
+		s.notices = append([]string{"session " + s.header.ForkOf + " is in use by another artoo; this one goes on as " + s.header.ID}, s.notices...)
+		return s, nil
+	}
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	s, err := st.read(path)
+	if err != nil || s.newer > 0 {
+		return s, errors.Join(err, fileError(path, lock.release()))
+	}
+	s.lock, s.readOnly = lock, false
+	return s, nil
+}
+
+// Read opens a session for reading, in use or not. Appends are refused.
+func (st Store) Read(asked string) (*Session, error) {
+	path, err := st.find(asked)
+	if err != nil {
+		return nil, err
+	}
+	return st.read(path)
+}
+
+// Fork begins a session with the history of another, which may be in use. As
+// with Create nothing is written before the first append.
+func (st Store) Fork(asked string) (*Session, error) {
+	path, err := st.find(asked)
+	if err != nil {
+		return nil, err
+	}
+	return st.fork(path)
+}
+
+func (st Store) fork(path string) (*Session, error) {
+	from, err := st.read(path)
+	if err != nil {
+		return nil, err
+	}
+	h := from.header
+	h.V, h.ID, h.ForkOf = formatVersion, newID(), from.header.ID
+	h.Outputs = append([]string{filepath.Base(from.OutputDir())}, from.header.Outputs...)
+	s := st.fresh(h)
+	for _, e := range from.history {
+		switch e.payload.(type) {
+		case *messageRecord, *trimRecord, *Note:
+			s.copied = append(s.copied, e)
+		}
+	}
+	s.history, s.resumed = s.copied, from.resumed
+	s.next, s.updated, s.notices = from.next, from.updated, from.notices
+	return s, nil
+}
+
+// Newest opens the session of the directory cwd that was written last, as Open
+// does. It returns a *LookupError when there is none.
+func (st Store) Newest(cwd string) (*Session, error) {
+	files, err := st.files()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		info, err := peek(f.path)
+		if err == nil && info.CWD != "" && filepath.Clean(info.CWD) == filepath.Clean(cwd) {
+			return st.open(f.path)
+		}
+	}
+	return nil, &LookupError{Asked: cwd, here: true}
+}
+
+// read loads a file. The session is read-only.
+func (st Store) read(path string) (*Session, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	l, err := load(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fileError(path, err)
+	}
+	s := &Session{
+		now: st.now, path: path, readOnly: true, newer: l.newer, notices: l.notices, history: l.history,
+		header: l.header, last: l.last, next: l.next, torn: l.torn, broken: l.broken, totals: l.totals, updated: l.updated,
+	}
+	s.header.ID = idOf(path) // the name decides: a copied file is another session
+	for _, e := range l.history {
+		s.turn.add(e)
+	}
+	s.resumed = s.turn.Messages > 0
+	return s, nil
+}

@@ -1,0 +1,313 @@
+package conversation
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"artoo/provider"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// long is a conversation of n steps whose results are size bytes each.
+func long(t testing.TB, c *Conversation, n, size int) {
+	t.Helper()
+	add(t, c, user("the task"))
+	for i := range n {
+		id := fmt.Sprintf("c%d", i)
+		add(t, c, calling("", id))
+		addResult(t, c, result(id, strings.Repeat("0123456789abcde\n", size/16)))
+	}
+}
+
+func TestUnderTheBudgetNothingHappens(t *testing.T) {
+	st := testStore(t)
+	s := st.Create(testHeader())
+	c := New(Config{MaxContextTokens: 20_000}, s)
+	long(t, c, 10, 3500)
+	before, file := encoded(t, c.Messages()), readFile(t, s.Path())
+	trimmed, err := c.Trim()
+	if err != nil || trimmed != (Trimmed{}) || trimmed.String() != "" {
+		t.Errorf("%+v, %v", trimmed, err)
+	}
+	if encoded(t, c.Messages()) != before || readFile(t, s.Path()) != file {
+		t.Error("something changed")
+	}
+	unlimited := New(Config{}, nil)
+	long(t, unlimited, 10, 1<<16)
+	if trimmed, err := unlimited.Trim(); err != nil || trimmed != (Trimmed{}) {
+		t.Errorf("without a budget: %+v, %v", trimmed, err)
+	}
+	must(t, s.Close())
+}
+
+func TestOldResultsGoFirstAlsoInTheNewestTurn(t *testing.T) {
+	dir := t.TempDir()
+	c := New(Config{MaxContextTokens: 10_000, OutputDir: dir}, nil)
+	long(t, c, 12, 3500) // about 12,400 tokens in one turn
+	trimmed, err := c.Trim()
+	must(t, err)
+	if trimmed.Results < 5 || trimmed.Results > 6 || trimmed.Texts+trimmed.Users+trimmed.Steps+trimmed.Recent+trimmed.Images != 0 {
+		t.Errorf("%+v", trimmed)
+	}
+	if trimmed.After > 7500 || trimmed.After < 6000 || c.EstimatedTokens() != trimmed.After || trimmed.Before < 12_000 {
+		t.Errorf("%+v, now %d", trimmed, c.EstimatedTokens())
+	}
+	first := c.Messages()[2].Parts[0].(provider.ToolResult)
+	want := "[old result of bash, left out to save room. The whole is in " + filepath.Join(dir, "bash-1.txt") + ": read or grep it if it is needed]"
+	if first.Text != want || first.File != filepath.Join(dir, "bash-1.txt") || len(readFile(t, first.File)) != 3488 {
+		t.Errorf("%+v", first)
+	}
+	if c.MessageCount() != 25 {
+		t.Errorf("%d messages", c.MessageCount())
+	}
+	if s := trimmed.String(); !strings.HasPrefix(s, "the context was trimmed from about 12,") || !strings.HasSuffix(s, " old tool results shrunk to a line each") {
+		t.Error(s)
+	}
+}
+
+func TestAResultAlreadyInAFileKeepsIt(t *testing.T) {
+	dir := t.TempDir()
+	c := New(Config{MaxContextTokens: 3500, ToolResultMaxChars: 2000, OutputDir: dir}, nil)
+	long(t, c, 8, 3500)
+	_, err := c.Trim()
+	must(t, err)
+	files, err := os.ReadDir(dir)
+	must(t, err)
+	if len(files) != 8 {
+		t.Errorf("%d files for 8 results", len(files))
+	}
+	if r := c.Messages()[2].Parts[0].(provider.ToolResult); r.File != filepath.Join(dir, "bash-1.txt") || !strings.Contains(r.Text, r.File) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestTextsThenUsersThenSteps(t *testing.T) {
+	prose := strings.Repeat("a sentence of the model. ", 100)
+	build := func(budget int) *Conversation {
+		c := New(Config{MaxContextTokens: budget, OutputDir: t.TempDir()}, nil)
+		for i := range 10 {
+			words := fmt.Sprintf("message %d ", i)
+			if i == 4 {
+				words += strings.Repeat("pasted ", 3000)
+			}
+			add(t, c, user(words), said(provider.RoleAssistant, prose))
+		}
+		return c
+	}
+	c := build(13_000)
+	trimmed, err := c.Trim()
+	must(t, err)
+	if trimmed.Texts == 0 || trimmed.Users+trimmed.Steps != 0 {
+		t.Errorf("texts: %+v", trimmed)
+	}
+	if text := c.Messages()[1].Text(); !strings.HasPrefix(text, "a sentence of the model. a") || !strings.HasSuffix(text, " [... shortened to save room]") || len(text) > 250 {
+		t.Errorf("%q", text)
+	}
+
+	c = build(8000)
+	trimmed, err = c.Trim()
+	must(t, err)
+	if trimmed.Texts != 7 || trimmed.Users != 1 || trimmed.Steps != 0 {
+		t.Errorf("users: %+v", trimmed)
+	}
+	pasted := c.Messages()[8].Text()
+	if n := len(pasted); n > 7000+100 || n < 6000 || !strings.Contains(pasted, "message-1.txt") || !strings.HasPrefix(pasted, "message 4 pasted") {
+		t.Errorf("%d bytes: %.100q", n, pasted)
+	}
+
+	c = build(4000)
+	trimmed, err = c.Trim()
+	if err == nil {
+		t.Fatalf("%+v", trimmed) // 2,100 of the paste, 2,200 of the last three, 250 of the others
+	}
+	if !errors.Is(err, ErrFull) || trimmed.Steps != 7 {
+		t.Errorf("%+v, %v", trimmed, err)
+	}
+	messages := c.Messages()
+	if len(messages) != 13 || messages[0].Text() != "message 0 [What you did and answered next was left out to save room.]" || messages[12].Text() != prose {
+		t.Errorf("%d messages, first %q", len(messages), messages[0].Text())
+	}
+	var full *FullError
+	if !errors.As(err, &full) || full.ErrorKind() != "context" || full.ErrorHint() == "" || full.Budget != 4000 {
+		t.Errorf("%#v", err)
+	}
+}
+
+func TestTheLatestUserMessageIsWhole(t *testing.T) {
+	c := New(Config{MaxContextTokens: 5000, OutputDir: t.TempDir()}, nil)
+	giant := strings.Repeat("giant ", 10_000)
+	add(t, c, user("first"), said(provider.RoleAssistant, "hm"), user(giant))
+	trimmed, err := c.Trim()
+	if !errors.Is(err, ErrFull) {
+		t.Fatalf("%+v, %v", trimmed, err)
+	}
+	if got := c.Messages(); got[2].Text() != giant || len(got) != 3 {
+		t.Error("it was changed")
+	}
+	// As soon as it is not the latest, it is cut.
+	add(t, c, said(provider.RoleAssistant, "ok"), user("next"))
+	trimmed, err = c.Trim()
+	must(t, err)
+	if trimmed.Users != 1 || trimmed.After > 3750 {
+		t.Errorf("%+v", trimmed)
+	}
+}
+
+func TestImagesGoBeforeResults(t *testing.T) {
+	dir := t.TempDir()
+	c := New(Config{MaxContextTokens: 11_000, OutputDir: dir}, nil)
+	img := provider.Image{MediaType: "image/jpeg", Data: []byte("jpeg")}
+	add(t, c, provider.UserText("look", img))
+	for i := range 5 {
+		id := fmt.Sprint("c", i)
+		add(t, c, calling("", id))
+		addResult(t, c, provider.ToolResult{CallID: id, Name: "read", Text: "a picture" + strings.Repeat(".", 1000), Images: []provider.Image{img}})
+	}
+	add(t, c, provider.UserText("and this", img))
+	trimmed, err := c.Trim()
+	must(t, err)
+	if trimmed.Images != 3 || trimmed.Results+trimmed.Steps+trimmed.Recent != 0 {
+		t.Fatalf("%+v", trimmed)
+	}
+	got := c.Messages()
+	if want := "[an image was left out here to save room; it is in " + filepath.Join(dir, "image-1.jpg") + "]"; got[0].Parts[1] != any(provider.Text{Text: want}) {
+		t.Errorf("%+v", got[0].Parts[1])
+	}
+	r := got[2].Parts[0].(provider.ToolResult)
+	if !strings.HasPrefix(r.Text, "a picture....") || !strings.HasSuffix(r.Text, ".\n[an image was left out here to save room; it is in "+filepath.Join(dir, "read-2.jpg")+"]") || len(r.Images) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if readFile(t, filepath.Join(dir, "read-2.jpg")) != "jpeg" {
+		t.Error("the picture is not in its file")
+	}
+	if len(got[11].Parts) != 2 || got[11].Parts[1].(provider.Image).MediaType != "image/jpeg" {
+		t.Error("the latest message lost its picture")
+	}
+}
+
+func TestRecentResultsAreTheLastResort(t *testing.T) {
+	c := New(Config{MaxContextTokens: 4000, OutputDir: t.TempDir()}, nil)
+	long(t, c, 3, 8000)
+	trimmed, err := c.Trim()
+	must(t, err)
+	if trimmed.Recent == 0 || trimmed.Steps != 0 || trimmed.After > 3000 {
+		t.Errorf("%+v", trimmed)
+	}
+	for i, m := range c.Messages() {
+		if m.Role == provider.RoleTool {
+			if r := m.Parts[0].(provider.ToolResult); len(r.Text) < 500 || !strings.HasPrefix(r.Text, "0123456789abcde\n") {
+				t.Errorf("message %d: %q", i, r.Text)
+			}
+		}
+	}
+}
+
+func TestReasoningGoesWithItsStep(t *testing.T) {
+	c := New(Config{MaxContextTokens: 3000}, nil)
+	add(t, c, user("task"))
+	for i := range 10 {
+		m := calling("", fmt.Sprint("c", i))
+		m.Parts = append([]provider.Part{provider.Reasoning{Text: strings.Repeat("hm ", 500), Opaque: "sig"}}, m.Parts...)
+		add(t, c, m)
+		addResult(t, c, result(fmt.Sprint("c", i), "ok"))
+	}
+	trimmed, err := c.Trim()
+	must(t, err)
+	if trimmed.Steps < 5 || trimmed.Results+trimmed.Texts > 0 {
+		t.Errorf("%+v", trimmed)
+	}
+	for _, m := range c.Messages() {
+		if m.Role == provider.RoleAssistant && !cmp.Equal(m.Parts[0], any(provider.Reasoning{Text: strings.Repeat("hm ", 500), Opaque: "sig"})) {
+			t.Error("reasoning was changed")
+		}
+	}
+}
+
+func TestTrimHardGoesWellBelow(t *testing.T) {
+	c := New(Config{MaxContextTokens: 100_000, OutputDir: t.TempDir()}, nil)
+	long(t, c, 12, 3500)
+	before := c.EstimatedTokens()
+	trimmed, err := c.TrimHard()
+	must(t, err)
+	if trimmed.After > before*6/10+1 || trimmed.Before != before {
+		t.Errorf("%+v", trimmed)
+	}
+	if b := c.Budget(); b < before*8/10 || b > before*9/10+1 {
+		t.Errorf("the budget is %d after %d did not fit", b, before)
+	}
+
+	// The window the error named is less still.
+	c = New(Config{MaxContextTokens: 100_000, OutputDir: t.TempDir()}, nil)
+	long(t, c, 12, 3500)
+	c.SetBudget(5000)
+	trimmed, err = c.TrimHard()
+	must(t, err)
+	if trimmed.After > 3750 || c.Budget() != 5000 {
+		t.Errorf("%+v, budget %d", trimmed, c.Budget())
+	}
+
+	c = New(Config{MaxContextTokens: 100_000}, nil)
+	add(t, c, user(strings.Repeat("x", 10_000)))
+	if trimmed, err := c.TrimHard(); !errors.Is(err, ErrFull) || trimmed.String() != "" || c.Budget() != 100_000 {
+		t.Errorf("%+v, %v, budget %d", trimmed, err, c.Budget())
+	}
+}
+
+func TestTrimIsRecordedBeforeItHolds(t *testing.T) {
+	st := testStore(t)
+	s := st.Create(testHeader())
+	c := New(Config{MaxContextTokens: 5000}, s)
+	long(t, c, 12, 3500)
+	before, tokens := encoded(t, c.Messages()), c.EstimatedTokens()
+	s.file = &fullDisk{s.file, s.Path(), 10}
+	trimmed, err := c.Trim()
+	if !errors.Is(err, syscall.ENOSPC) || trimmed != (Trimmed{}) {
+		t.Errorf("%+v, %v", trimmed, err)
+	}
+	if encoded(t, c.Messages()) != before || c.EstimatedTokens() != tokens {
+		t.Error("the history changed though its trim was not recorded")
+	}
+	must(t, s.Close())
+}
+
+func TestTrimFollowsTheProvidersCount(t *testing.T) {
+	st := testStore(t)
+	s := st.Create(testHeader())
+	c := New(Config{MaxContextTokens: 10_000}, s)
+	long(t, c, 6, 3500) // about 6,200 tokens by itself
+	c.Messages()
+	usage := provider.Usage{Input: 12_000, Output: 10}
+	c.Observe(usage)
+	must(t, c.RecordUsage("m", usage, nil))
+	trimmed, err := c.Trim()
+	must(t, err)
+	if trimmed.Before != 12_000 || trimmed.After > 7500 || c.EstimatedTokens() != trimmed.After {
+		t.Errorf("%+v, now %d", trimmed, c.EstimatedTokens())
+	}
+	must(t, s.Close())
+	s, err = st.Open(s.ID())
+	must(t, err)
+	if got := New(Config{}, s).EstimatedTokens(); got != trimmed.After {
+		t.Errorf("resumed with %d tokens, not %d", got, trimmed.After)
+	}
+	must(t, s.Close())
+}
+
+func TestFilesThatCannotBeWrittenDoNotStopATrim(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+	c := New(Config{MaxContextTokens: 5000, OutputDir: filepath.Join(file, "out")}, nil)
+	long(t, c, 12, 3500)
+	_, err := c.Trim()
+	must(t, err)
+	r := c.Messages()[2].Parts[0].(provider.ToolResult)
+	if r.Text != "[old result of bash, 3,488 bytes, left out to save room. Call the tool again if it is needed]" || r.File != "" {
+		t.Errorf("%+v", r)
+	}
+}

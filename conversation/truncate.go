@@ -1,0 +1,134 @@
+package conversation
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// longer reports whether s has more than n characters.
+func longer(s string, n int) bool {
+	return len(s) > n && utf8.RuneCountInString(s) > n
+}
+
+// headTail keeps about head characters of the beginning of s and tail of its
+// end. They are cut at line borders where that costs no more than half of
+// either, else between characters. inLine says that a line is cut through.
+func headTail(s string, head, tail int) (first, rest string, inLine bool) {
+	end := 0
+	for range head {
+		_, n := utf8.DecodeRuneInString(s[end:])
+		if n == 0 {
+			break
+		}
+		end += n
+	}
+	start := len(s)
+	for range tail {
+		_, n := utf8.DecodeLastRuneInString(s[end:start])
+		if n == 0 {
+			break
+		}
+		start -= n
+	}
+	first, rest = s[:end], s[start:]
+	if i := strings.LastIndexByte(first, '\n') + 1; i > 0 && i >= len(first)/2 {
+		first = first[:i]
+	} else if first != "" {
+		inLine = true
+	}
+	if start > 0 && s[start-1] == '\n' {
+		return first, rest, inLine
+	}
+	if i := strings.IndexByte(rest, '\n') + 1; i > 0 && i <= len(rest)/2 {
+		rest = rest[i:]
+	} else if rest != "" {
+		inLine = true
+	}
+	return first, rest, inLine
+}
+
+// markerRoom is kept for the line between head and tail; file names longer than
+// usual make the result a little longer than the limit.
+const markerRoom = 320
+
+// shorten cuts s, which is longer than limit characters, to about limit. where
+// tells where the whole is.
+func shorten(s string, limit int, where location) string {
+	room := max(limit-markerRoom, limit/2)
+	head := room / 2
+	first, rest, inLine := headTail(s, head, room-head)
+	gap := s[len(first) : len(s)-len(rest)]
+	var b strings.Builder
+	b.WriteString(first)
+	if first != "" && !strings.HasSuffix(first, "\n") {
+		b.WriteByte('\n')
+	}
+	b.WriteString(gapLine(first, gap, inLine, where))
+	b.WriteByte('\n')
+	b.WriteString(rest)
+	return b.String()
+}
+
+// gapLine stands for what was left out. It tells the model how to get it.
+func gapLine(first, gap string, inLine bool, where location) string {
+	what := bytesText(len(gap))
+	if n := strings.Count(gap, "\n"); n > 0 {
+		what = grouped(n) + plural(n, " line", " lines") + ", " + what
+	}
+	if where.again {
+		what = "more than " + what
+	}
+	if where.path == "" {
+		return fmt.Sprintf("[... %s left out here. %s ...]", what, where.why)
+	}
+	how := fmt.Sprintf("read it with offset %d and a limit, or grep it", 1+strings.Count(first, "\n"))
+	if inLine {
+		how = fmt.Sprintf("its lines are long, so grep it, or take a piece: tail -c +%d FILE | head -c 4000", len(first)+1)
+	}
+	return fmt.Sprintf("[... %s left out here. %s %s: %s ...]", what, where.why, where.path, how)
+}
+
+// clip keeps the first characters of s at a word's end, with a mark.
+func clip(s string, n int, mark string) string {
+	if !longer(s, n) {
+		return s
+	}
+	first, _, _ := headTail(s, n, 0)
+	if i := strings.LastIndexAny(first, " \n"); i > len(first)/2 {
+		first = first[:i]
+	}
+	return strings.TrimRight(first, " \n") + mark
+}
+
+// bytesText is a number of bytes for reading.
+func bytesText(n int) string {
+	switch {
+	case n < 10_000:
+		return grouped(n) + plural(n, " byte", " bytes")
+	case n < 10_000_000:
+		return grouped((n+512)/1024) + " KB"
+	}
+	return grouped((n+1<<19)>>20) + " MB"
+}
+
+// grouped writes n with commas between thousands.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	from := 0
+	if n < 0 {
+		from = 1
+	}
+	for i := len(s) - 3; i > from; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

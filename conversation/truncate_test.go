@@ -1,0 +1,147 @@
+package conversation
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestHeadTail(t *testing.T) {
+	for name, tc := range map[string]struct {
+		in          string
+		head, tail  int
+		first, rest string
+		inLine      bool
+	}{
+		"at line borders":          {"aaaa\nbbbb\ncccc\ndddd\neeee\n", 12, 12, "aaaa\nbbbb\n", "dddd\neeee\n", false},
+		"exactly at a border":      {"aaaa\nbbbb\ncccc\ndddd\n", 5, 5, "aaaa\n", "dddd\n", false},
+		"one enormous line":        {strings.Repeat("x", 100), 10, 5, strings.Repeat("x", 10), "xxxxx", true},
+		"border too far away":      {"a\n" + strings.Repeat("b", 100) + "\nc", 20, 20, "a\n" + strings.Repeat("b", 18), strings.Repeat("b", 18) + "\nc", true},
+		"between characters":       {"日本語日本語日本語", 2, 2, "日本", "本語", true},
+		"astral characters":        {strings.Repeat("🎉", 10), 3, 2, "🎉🎉🎉", "🎉🎉", true},
+		"no tail":                  {"aaaa bbbb", 4, 0, "aaaa", "", true},
+		"nothing":                  {"", 3, 3, "", "", false},
+		"invalid bytes stay bytes": {"\xff\xfe\xfd\xfc", 1, 1, "\xff", "\xfc", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, rest, inLine := headTail(tc.in, tc.head, tc.tail)
+			if diff := cmp.Diff([]any{tc.first, tc.rest, tc.inLine}, []any{first, rest, inLine}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestLongResultKeepsHeadTailAndFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "out")
+	c := New(Config{ToolResultMaxChars: 1000, OutputDir: dir}, nil)
+	whole := lines(500)
+	r := addResult(t, c, result("c1", whole))
+
+	if r.File != filepath.Join(dir, "bash-1.txt") || readFile(t, r.File) != whole {
+		t.Fatalf("the whole is not in %q", r.File)
+	}
+	want := lines(15) + "[... 471 lines, 10 KB left out here. " // 340 characters on each side
+	if !strings.HasPrefix(r.Text, want) {
+		t.Errorf("text begins\n%s\nwant\n%s", r.Text[:min(len(r.Text), 500)], want)
+	}
+	for _, part := range []string{r.File + ": read it with offset 16 and a limit, or grep it ...]\n", "line 487 of the output\n", "\nline 500 of the output\n"} {
+		if !strings.Contains(r.Text, part) {
+			t.Errorf("no %q in\n%s", part, r.Text)
+		}
+	}
+	if n := utf8.RuneCountInString(r.Text); n > 1000+len(dir) {
+		t.Errorf("%d characters", n)
+	}
+	if got := c.Messages()[0].Parts[0]; !cmp.Equal(got, any(r)) {
+		t.Error(cmp.Diff(any(r), got))
+	}
+	if runtime.GOOS != "windows" {
+		for path, mode := range map[string]os.FileMode{dir: 0o700, r.File: 0o600} {
+			info, err := os.Stat(path)
+			must(t, err)
+			if info.Mode().Perm() != mode {
+				t.Errorf("%s has mode %v", path, info.Mode())
+			}
+		}
+	}
+}
+
+func TestResultAtTheLimitIsUntouched(t *testing.T) {
+	c := New(Config{ToolResultMaxChars: 100, OutputDir: t.TempDir()}, nil)
+	text := strings.Repeat("ü", 100)
+	if r := addResult(t, c, result("c1", text)); r.Text != text || r.File != "" {
+		t.Errorf("%+v", r)
+	}
+	if r := addResult(t, c, result("c1", text+"!")); r.File == "" {
+		t.Error("a character more was not cut")
+	}
+	if r := addResult(t, c, result("c1", " \n")); r.Text != "(no output)" {
+		t.Errorf("empty result is %q", r.Text)
+	}
+}
+
+func TestOneEnormousLine(t *testing.T) {
+	c := New(Config{ToolResultMaxChars: 1000, OutputDir: t.TempDir()}, nil)
+	r := addResult(t, c, result("c1", strings.Repeat("{\"k\":\"ü🎉\"},", 1<<16)+"\xff"))
+	if !utf8.ValidString(r.Text) || len(r.Text) > 3000 {
+		t.Errorf("%d bytes, valid %v", len(r.Text), utf8.ValidString(r.Text))
+	}
+	if !strings.Contains(r.Text, "its lines are long, so grep it, or take a piece: tail -c +") {
+		t.Error(r.Text)
+	}
+}
+
+func TestWholeCannotBeKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+	for name, tc := range map[string]struct{ dir, want string }{
+		"no directory":         {"", "left out here. The rest is not kept. ...]"},
+		"directory impossible": {filepath.Join(file, "out"), "left out here. The rest could not be kept: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := New(Config{ToolResultMaxChars: 1000, OutputDir: tc.dir}, nil)
+			r := addResult(t, c, result("c1", lines(500)))
+			if r.File != "" || !strings.Contains(r.Text, tc.want) {
+				t.Errorf("file %q, text\n%s", r.File, r.Text)
+			}
+			if strings.Contains(r.Text, file) {
+				t.Error("the error repeats the path")
+			}
+		})
+	}
+}
+
+func TestFileIsCappedBetweenCharacters(t *testing.T) {
+	o := outputs{dir: t.TempDir()}
+	data := []byte("x" + strings.Repeat("ü", maxOutput/2+10))
+	place := o.keep("bash", ".txt", data)
+	info, err := os.Stat(place.path)
+	must(t, err)
+	if info.Size() != maxOutput-1 || place.why != "The first 50 MB are in" {
+		t.Errorf("%d bytes, %q", info.Size(), place.why)
+	}
+}
+
+func TestOutputsNeverOverwrite(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "mcp__a_b-1.txt"), []byte("old"), 0o600))
+	o := outputs{dir: dir}
+	place := o.keep("mcp__a/b", ".txt", []byte("new"))
+	if filepath.Base(place.path) != "mcp__a_b-2.txt" || readFile(t, filepath.Join(dir, "mcp__a_b-1.txt")) != "old" {
+		t.Error(place)
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -999: "-999"} {
+		if got := grouped(n); got != want {
+			t.Errorf("%d is %s", n, got)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package conversation
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"artoo/provider"
+)
+
+// append hands a line to the kernel in one write and returns its id. The first
+// one makes the file.
+func (s *Session) append(kind string, payload any) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.appendLocked(kind, payload)
+}
+
+func (s *Session) appendLocked(kind string, payload any) (string, error) {
+	if s.readOnly {
+		return "", &ReadOnlyError{Path: s.path, V: s.newer}
+	}
+	if err := s.open(); err != nil {
+		return "", fileError(s.path, err)
+	}
+	if err := s.mend(); err != nil {
+		return "", fileError(s.path, err)
+	}
+	e := entry{head{Type: kind, ID: strconv.Itoa(s.next), Parent: s.last, Time: s.stamp()}, payload}
+	if err := s.write(e); err != nil {
+		return "", fileError(s.path, err)
+	}
+	s.next++
+	return e.ID, nil
+}
+
+// stamp is the time of a line, in milliseconds.
+func (s *Session) stamp() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
+
+// write writes the line and counts it in.
+func (s *Session) write(e entry) error {
+	line, err := encodeEntry(e)
+	if err != nil {
+		return err
+	}
+	n, err := s.file.Write(line)
+	if err != nil {
+		if n > 0 {
+			s.torn, s.broken = true, n < len(line)-1
+		}
+		return err
+	}
+	s.last, s.updated = e.ID, e.Time
+	s.dirty = e.Type != typeTurn
+	s.turn.add(e)
+	if u, ok := e.payload.(*UsageRecord); ok {
+		s.totals.add(*u)
+	}
+	return nil
+}
+
+// add counts a message in.
+func (t *turnRecord) add(e entry) {
+	record, ok := e.payload.(*messageRecord)
+	if !ok {
+		return
+	}
+	t.Messages++
+	if m := record.Message; m.Role == provider.RoleAssistant && m.Model != "" {
+		t.Model = m.Model
+	}
+}
+
+// mend ends a line that broke off, so that the next one does not grow onto it.
+// The broken bytes stay where they are; a note says that they are known.
+func (s *Session) mend() error {
+	if !s.torn {
+		return nil
+	}
+	if _, err := s.file.Write([]byte{'\n'}); err != nil {
+		return err
+	}
+	s.torn = false
+	if !s.broken {
+		return nil
+	}
+	s.broken = false
+	e := entry{head{Type: typeNote, ID: strconv.Itoa(s.next), Parent: s.last, Time: s.stamp()},
+		&Note{Kind: NoteTorn, Text: "the line before this one broke off when it was written"}}
+	s.next++
+	return s.write(e)
+}
+
+// open opens the file for appending, or makes it with its header and, in a
+// fork, the history.
+func (s *Session) open() error {
+	if s.file != nil {
+		return nil
+	}
+	if s.lock != nil { // an existing file, locked when it was opened
+		f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		s.file = f
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	lock, err := lockFile(s.path)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return errors.Join(err, lock.release())
+	}
+	s.file = f
+	if err := s.begin(); err != nil {
+		// Nothing was acted on yet: the next append starts from nothing again.
+		s.file, s.torn, s.broken, s.dirty, s.last, s.turn = nil, false, false, false, "", turnRecord{}
+		return errors.Join(err, f.Close(), os.Remove(s.path), lock.release())
+	}
+	s.lock, s.copied = lock, nil
+	return nil
+}
+
+// begin writes the header and the history of a fork.
+func (s *Session) begin() error {
+	err := s.write(entry{head{Type: typeSession, ID: headerID, Time: s.header.Started}, &s.header})
+	for _, e := range s.copied {
+		if err != nil {
+			return err
+		}
+		e.Parent = s.last
+		err = s.write(e)
+	}
+	return err
+}
+
+// headerID is the id of the header's line. Those of the others count from 1.
+const headerID = "0"

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// allowed says which packages of artoo a package may import, tests included. The
+// first row that matches counts. docs/architecture.md explains the table.
+var allowed = []struct {
+	pkg     string
+	imports []string
+}{
+	{"artoo", []string{"*"}},
+	{"artoo/config", nil},
+	{"artoo/provider", nil},
+	{"artoo/provider/transport", nil},
+	{"artoo/provider/internal/*", []string{"artoo/provider", "artoo/provider/internal/*"}},
+	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
+	{"artoo/tool", nil},
+	{"artoo/tool/*", []string{"artoo/tool"}},
+	{"artoo/conversation", []string{"artoo/provider"}},
+	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool"}},
+	{"artoo/ui/screen", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool"}},
+	{"artoo/ui", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
+	{"artoo/ui/*", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
+}
+
+// testDoubles may be imported by the tests of rooms above the provider.
+var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest"}
+
+func TestImports(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != ".") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(name, ".go") {
+			files++
+			checkFile(t, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 10 {
+		t.Errorf("looked at %d files only: the walk is wrong", files)
+	}
+}
+
+func checkFile(t *testing.T, name string) {
+	pkg := path.Join("artoo", filepath.ToSlash(filepath.Dir(name)))
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := strings.HasSuffix(name, "_test.go")
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if imported != "artoo" && !strings.HasPrefix(imported, "artoo/") || imported == pkg {
+			continue
+		}
+		if !mayImport(pkg, imported, test) {
+			t.Errorf("%s: %s may not import %s", name, pkg, imported)
+		}
+	}
+	if pkg != "artoo" && !test {
+		checkStreams(t, name, file)
+	}
+}
+
+func mayImport(pkg, imported string, test bool) bool {
+	for _, row := range allowed {
+		if !matches(row.pkg, pkg) {
+			continue
+		}
+		for _, pattern := range row.imports {
+			if matches(pattern, imported) {
+				return true
+			}
+		}
+		if test && (strings.HasPrefix(pkg, "artoo/agent") || strings.HasPrefix(pkg, "artoo/ui") || strings.HasPrefix(pkg, "artoo/provider")) {
+			for _, double := range testDoubles {
+				if imported == double {
+					return true
+				}
+			}
+		}
+		// The loopback server's own tests play it to the wires.
+		return test && pkg == "artoo/provider/providertest" && strings.HasPrefix(imported, "artoo/provider/")
+	}
+	return false
+}
+
+func matches(pattern, pkg string) bool {
+	if pattern == "*" {
+		return true
+	}
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(pkg, prefix)
+	}
+	return pattern == pkg
+}
+
+// checkStreams refuses the process's own streams and exit outside main: they
+// are passed in, so that every room can be tested and none can talk behind the
+// terminal's back.
+func checkStreams(t *testing.T, name string, file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		pkg, ok := sel.X.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		use := pkg.Name + "." + sel.Sel.Name
+		switch {
+		case use == "os.Stdin", use == "os.Stdout", use == "os.Stderr", use == "os.Exit",
+			use == "fmt.Print", use == "fmt.Println", use == "fmt.Printf",
+			pkg.Name == "log" && (strings.HasPrefix(sel.Sel.Name, "Fatal") || strings.HasPrefix(sel.Sel.Name, "Print")):
+			t.Errorf("%s: %s is for main alone", name, use)
+		}
+		return true
+	})
+}

@@ -1,0 +1,85 @@
+// Package anthropic speaks the Messages API, of Anthropic itself and of the
+// servers that offer the same (llama.cpp, DeepSeek, gateways).
+package anthropic
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// DefaultBaseURL is Anthropic's own server.
+const DefaultBaseURL = "https://api.anthropic.com"
+
+// version is the API version this wire is written for; the Messages API demands
+// the header and has kept this value since 2023.
+const version = "2023-06-01"
+
+// Provider asks models through the Messages API. The zero value of every field
+// but Name has a meaning; the fields must not change once it is in use. It may
+// be used by several goroutines.
+type Provider struct {
+	Name    string // the configured name; Reasoning goes back only to messages of the same name and model
+	BaseURL string // with or without /v1; "" means DefaultBaseURL
+	// Key is asked before each request, inside its time limits; nil, or an
+	// empty key, sends none.
+	Key    func(context.Context) (string, error)
+	Bearer bool         // send the key as a bearer token instead of x-api-key
+	HTTP   *http.Client // nil means http.DefaultClient; redirects are not followed
+	// Headers are sent with each request and win over the wire's own, so that
+	// betas can be switched on.
+	Headers map[string]string
+	// Idle is the longest silence between two bytes, twice as long before the
+	// first. 0 means 5 minutes, or no limit for a Local server; negative, none.
+	Idle           time.Duration
+	RequestTimeout time.Duration // the whole of one request; 0 means no limit
+	Local          bool          // the server is on a loopback or private address
+}
+
+var _ provider.Provider = (*Provider)(nil)
+
+// Stream implements provider.Provider.
+func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req) }
+		dec := &decoder{provider: p.Name, model: req.Model, history: req.Messages}
+		wire.Stream(ctx, e, prepare, dec)(yield)
+	}
+}
+
+func (p *Provider) prepare(ctx context.Context, req provider.Request) (wire.Request, error) {
+	base := p.BaseURL
+	if base == "" {
+		base = DefaultBaseURL
+	}
+	url, err := wire.Join(base, "v1", "messages")
+	if err != nil {
+		return wire.Request{}, err
+	}
+	key, err := wire.Key(ctx, p.Key)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	body, err := encode(p.Name, req)
+	if err != nil {
+		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
+	}
+	h := http.Header{}
+	h.Set("Anthropic-Version", version)
+	switch {
+	case key == "":
+	case p.Bearer:
+		h.Set("Authorization", "Bearer "+key)
+	default:
+		h.Set("X-Api-Key", key)
+	}
+	for k, v := range p.Headers {
+		h.Set(k, v)
+	}
+	return wire.Request{URL: url, Header: h, Secret: key, Model: req.Model, Body: body}, nil
+}

@@ -1,0 +1,309 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// The two shapes of reasoning in the Messages API.
+const (
+	formThinking = "thinking"
+	formRedacted = "redacted_thinking"
+)
+
+// decoder gathers one reply. Blocks are addressed by their index: the events of
+// open blocks may interleave.
+type decoder struct {
+	provider string
+	model    string
+	history  []provider.Message
+
+	blocks  map[int]*content
+	order   []int
+	usage   provider.Usage
+	stop    string
+	detail  string
+	begun   bool // message_start came
+	said    bool // something was yielded
+	ended   bool // message_stop came
+	pending []provider.Event
+}
+
+// content is a block that is being gathered.
+type content struct {
+	kind      string
+	id, name  string
+	text      strings.Builder // text, thought, or the arguments' JSON
+	signature strings.Builder
+	input     json.RawMessage // arguments that came with the block's start
+}
+
+// event is any event of the stream, or a whole message.
+type event struct {
+	Type         string          `json:"type"`
+	Index        int             `json:"index"`
+	Message      *messageHead    `json:"message"`
+	ContentBlock *blockHead      `json:"content_block"`
+	Delta        *delta          `json:"delta"`
+	Usage        *usage          `json:"usage"`
+	Error        json.RawMessage `json:"error"`
+}
+
+type messageHead struct {
+	Model       string       `json:"model"`
+	Content     []blockHead  `json:"content"`
+	StopReason  *string      `json:"stop_reason"`
+	StopDetails *stopDetails `json:"stop_details"`
+	Usage       *usage       `json:"usage"`
+}
+
+type blockHead struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	From      *struct {
+		Model string `json:"model"`
+	} `json:"from"`
+	To *struct {
+		Model string `json:"model"`
+	} `json:"to"`
+}
+
+type delta struct {
+	Type        string       `json:"type"`
+	Text        string       `json:"text"`
+	PartialJSON string       `json:"partial_json"`
+	Thinking    string       `json:"thinking"`
+	Signature   string       `json:"signature"`
+	StopReason  *string      `json:"stop_reason"`
+	StopDetails *stopDetails `json:"stop_details"`
+}
+
+type stopDetails struct {
+	Category    string  `json:"category"`
+	Explanation *string `json:"explanation"`
+}
+
+// Feed implements wire.Decoder.
+func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
+	d.pending = d.pending[:0]
+	var ev event
+	if err := json.Unmarshal([]byte(data), &ev); err != nil {
+		return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
+	}
+	if len(ev.Error) > 0 && string(ev.Error) != "null" {
+		if e := wire.Failure([]byte(data)); e != nil {
+			return nil, wire.More, e
+		}
+		if ev.Type == "error" {
+			return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "the server reports an error without a word"}
+		}
+	}
+	switch ev.Type {
+	case "message_start":
+		if ev.Message != nil {
+			d.start(ev.Message)
+		}
+	case "content_block_start":
+		if ev.ContentBlock != nil {
+			d.open(ev.Index, ev.ContentBlock)
+		}
+	case "content_block_delta":
+		if ev.Delta != nil {
+			d.grow(ev.Index, ev.Delta)
+		}
+	case "message_delta":
+		if ev.Delta != nil && ev.Delta.StopReason != nil {
+			d.finish(*ev.Delta.StopReason, ev.Delta.StopDetails)
+		}
+		d.count(ev.Usage)
+	case "message_stop":
+		d.ended = true
+		return d.pending, wire.End, nil
+	}
+	return d.pending, wire.More, nil
+}
+
+// Whole implements wire.Decoder.
+func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
+	d.pending = nil
+	var kind event
+	var m messageHead
+	err := json.Unmarshal(data, &kind)
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if e := wire.Failure(data); e != nil && (err != nil || kind.Type != "message") {
+		return nil, e
+	}
+	if err != nil || kind.Type != "message" {
+		return nil, &provider.Error{Kind: provider.KindProvider, Message: fmt.Sprintf("the reply is no message: %.200q", data), Err: err}
+	}
+	d.start(&m)
+	for i := range m.Content {
+		d.open(i, &m.Content[i])
+	}
+	if m.StopReason != nil {
+		d.finish(*m.StopReason, m.StopDetails)
+		d.ended = true
+	}
+	return d.pending, nil
+}
+
+// start begins the reply. Some gateways begin it a second time when they change
+// servers behind our back: then all that came before is void.
+func (d *decoder) start(m *messageHead) {
+	if d.begun && d.said {
+		d.pending = append(d.pending, provider.Notice{Text: "the server began its reply again, what it said before does not count"})
+	}
+	if !d.begun || d.said {
+		d.blocks, d.order, d.stop, d.said = map[int]*content{}, nil, "", false
+	}
+	d.begun = true
+	d.count(m.Usage)
+	d.pending = append(d.pending, provider.Started{Model: m.Model})
+}
+
+func (d *decoder) open(index int, b *blockHead) {
+	c := d.block(index, b.Type)
+	c.kind, c.id, c.name = b.Type, b.ID, b.Name
+	switch b.Type {
+	case "text":
+		d.text(c, b.Text)
+	case formThinking:
+		c.signature.WriteString(b.Signature)
+		d.thought(c, b.Thinking)
+	case formRedacted:
+		c.signature.WriteString(b.Data)
+	case "tool_use":
+		d.said = true
+		c.input = b.Input
+	case "fallback":
+		if b.From != nil && b.To != nil {
+			d.pending = append(d.pending, provider.Notice{Text: fmt.Sprintf("%s handed over to %s", b.From.Model, b.To.Model)})
+		}
+	}
+}
+
+// block finds the block of an index, or makes it: a delta without a start is a
+// sloppy server's way.
+func (d *decoder) block(index int, kind string) *content {
+	if d.blocks == nil {
+		d.blocks = map[int]*content{}
+	}
+	c := d.blocks[index]
+	if c == nil {
+		c = &content{kind: kind}
+		d.blocks[index] = c
+		d.order = append(d.order, index)
+	}
+	return c
+}
+
+func (d *decoder) grow(index int, dl *delta) {
+	switch dl.Type {
+	case "text_delta":
+		d.text(d.block(index, "text"), dl.Text)
+	case "thinking_delta":
+		d.thought(d.block(index, formThinking), dl.Thinking)
+	case "signature_delta":
+		d.block(index, formThinking).signature.WriteString(dl.Signature)
+	case "input_json_delta":
+		d.block(index, "").text.WriteString(dl.PartialJSON)
+	}
+}
+
+func (d *decoder) text(c *content, s string) {
+	if s == "" || c.kind != "text" {
+		return
+	}
+	d.said = true
+	c.text.WriteString(s)
+	d.pending = append(d.pending, provider.TextDelta{Text: s})
+}
+
+func (d *decoder) thought(c *content, s string) {
+	if s == "" || c.kind != formThinking {
+		return
+	}
+	d.said = true
+	c.text.WriteString(s)
+	d.pending = append(d.pending, provider.ReasoningDelta{Text: s})
+}
+
+func (d *decoder) finish(reason string, details *stopDetails) {
+	d.stop = reason
+	if details == nil {
+		return
+	}
+	d.detail = details.Category
+	if details.Explanation != nil && *details.Explanation != "" {
+		d.detail = *details.Explanation
+	}
+}
+
+// Done implements wire.Decoder.
+func (d *decoder) Done() (provider.Done, error) {
+	done := provider.Done{Usage: d.usage, Detail: d.detail}
+	if !d.ended || d.stop == "" {
+		return done, wire.ErrCut
+	}
+	m := provider.Message{Role: provider.RoleAssistant, Provider: d.provider, Model: d.model}
+	var calls []provider.ToolCall
+	var at []int
+	slices.Sort(d.order)
+	for _, index := range d.order {
+		c := d.blocks[index]
+		switch c.kind {
+		case "text":
+			if c.text.Len() > 0 {
+				m.Parts = append(m.Parts, provider.Text{Text: c.text.String()})
+			}
+		case formThinking, formRedacted:
+			m.Parts = append(m.Parts, provider.Reasoning{Text: c.text.String(), Form: c.kind, Opaque: c.signature.String()})
+		case "tool_use":
+			args := c.text.String()
+			if args == "" {
+				args = string(c.input)
+			}
+			calls = append(calls, wire.NewCall(c.id, c.name, args))
+			at = append(at, len(m.Parts))
+			m.Parts = append(m.Parts, provider.ToolCall{})
+		}
+	}
+	wire.UniqueIDs(calls, d.history)
+	for i, call := range calls {
+		m.Parts[at[i]] = call
+	}
+	done.Message, done.Stop = m, stopReason(d.stop, len(calls) > 0)
+	return done, nil
+}
+
+// stopReason maps the API's word. That there are calls to run is told by the
+// calls; only a reply that was cut or refused must not run them.
+func stopReason(word string, calls bool) provider.StopReason {
+	switch word {
+	case "max_tokens":
+		return provider.StopMaxTokens
+	case "refusal":
+		return provider.StopRefusal
+	case "model_context_window_exceeded":
+		return provider.StopContext
+	case "pause_turn":
+		return provider.StopPause
+	}
+	if calls {
+		return provider.StopToolUse
+	}
+	return provider.StopComplete
+}

@@ -1,0 +1,231 @@
+package anthropic
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// body is the request. The order of the fields is the order of the bytes, and
+// part of the contract: messages come last, so that a request is a prefix of
+// the next one.
+type body struct {
+	Model        string        `json:"model"`
+	MaxTokens    int           `json:"max_tokens"`
+	Stream       bool          `json:"stream"`
+	Temperature  *float64      `json:"temperature,omitempty"`
+	Thinking     *thinking     `json:"thinking,omitempty"`
+	OutputConfig *outputConfig `json:"output_config,omitempty"`
+	Tools        []tool        `json:"tools,omitempty"`
+	System       []block       `json:"system,omitempty"`
+	Messages     []message     `json:"messages"`
+}
+
+type outputConfig struct {
+	Effort string `json:"effort"`
+}
+
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema"`
+	Cache       *cacheControl   `json:"cache_control,omitempty"`
+}
+
+type message struct {
+	Role    string  `json:"role"`
+	Content []block `json:"content"`
+}
+
+// block is any content block; the fields in use depend on Type. Cache stands
+// last, so that a mark never changes the bytes before it.
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	Thinking  *string         `json:"thinking,omitempty"`
+	Signature *string         `json:"signature,omitempty"`
+	Data      string          `json:"data,omitempty"`
+	Source    *source         `json:"source,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Content   []block         `json:"content,omitempty"`
+	IsError   bool            `json:"is_error,omitempty"`
+	Cache     *cacheControl   `json:"cache_control,omitempty"`
+}
+
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      string `json:"data"`
+}
+
+type cacheControl struct {
+	Type string `json:"type"`
+}
+
+// The Messages API's limits for names (letters, digits, _ and -) and ids, and
+// what it is given where the caller says nothing of the reply's length, which
+// the API demands.
+const (
+	nameLimit        = 128
+	idLimit          = 64
+	defaultMaxTokens = 8192
+)
+
+// encode makes the body of a request by the provider of the given name.
+func encode(name string, req provider.Request) ([]byte, error) {
+	b := body{Model: req.Model, MaxTokens: req.MaxTokens, Stream: true, Temperature: req.Temperature}
+	if b.MaxTokens <= 0 {
+		b.MaxTokens = defaultMaxTokens
+	}
+	for _, t := range req.Tools {
+		schema := json.RawMessage(wire.CleanJSON(t.Schema))
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		b.Tools = append(b.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: schema})
+	}
+	if !blank(req.System) {
+		b.System = []block{{Type: "text", Text: req.System}}
+	}
+	h := history{provider: name, model: req.Model, ids: wire.IDs{Provider: name, Limit: idLimit}}
+	for _, m := range req.Messages {
+		h.add(m)
+	}
+	b.Messages = h.messages
+	b.think(req.Effort, h.messages)
+	b.mark()
+	return provider.Marshal(b)
+}
+
+// history gathers the API's messages: neighbours of one role become one, since
+// a tool result is a block of a user message here, and user and assistant must
+// take turns.
+type history struct {
+	provider string
+	model    string
+	ids      wire.IDs
+	messages []message
+}
+
+func (h *history) add(m provider.Message) {
+	var blocks []block
+	role := "user"
+	switch m.Role {
+	case provider.RoleAssistant:
+		role = "assistant"
+		blocks = h.assistant(m)
+	default:
+		blocks = h.user(m)
+	}
+	if len(blocks) == 0 {
+		return
+	}
+	if n := len(h.messages); n > 0 && h.messages[n-1].Role == role {
+		last := &h.messages[n-1]
+		last.Content = joinBlocks(last.Content, blocks)
+		return
+	}
+	h.messages = append(h.messages, message{Role: role, Content: blocks})
+}
+
+// joinBlocks appends, but keeps tool results in front of everything else: the
+// API refuses results that come after text.
+func joinBlocks(have, more []block) []block {
+	at := len(have)
+	if more[0].Type == "tool_result" {
+		for at > 0 && have[at-1].Type != "tool_result" {
+			at--
+		}
+	}
+	joined := append([]block{}, have[:at]...)
+	joined = append(joined, more...)
+	return append(joined, have[at:]...)
+}
+
+func (h *history) user(m provider.Message) []block {
+	var results, rest []block
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			rest = appendText(rest, p.Text)
+		case provider.Image:
+			rest = append(rest, image(p))
+		case provider.ToolResult:
+			results = append(results, h.result(p))
+		}
+	}
+	return append(results, rest...)
+}
+
+func (h *history) assistant(m provider.Message) []block {
+	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
+	var blocks []block
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			blocks = appendText(blocks, p.Text)
+		case provider.Reasoning:
+			if own {
+				blocks = appendReasoning(blocks, p, h.model)
+			}
+		case provider.ToolCall:
+			if m.Partial {
+				continue
+			}
+			input, _ := wire.Object(p.Input)
+			blocks = append(blocks, block{Type: "tool_use", ID: h.ids.Call(p.ID, m.Provider), Name: wire.Name(p.Name, nameLimit), Input: input})
+		}
+	}
+	return blocks
+}
+
+// appendReasoning gives the model its own thoughts back, byte for byte. Claude
+// refuses a thought without a signature (one that was cut off); other servers
+// send none and want the thought all the same.
+func appendReasoning(blocks []block, r provider.Reasoning, model string) []block {
+	switch {
+	case r.Form == formRedacted:
+		return append(blocks, block{Type: formRedacted, Data: r.Opaque})
+	case r.Form == formThinking && (r.Opaque != "" || !isClaude(model)):
+		return append(blocks, block{Type: formThinking, Thinking: &r.Text, Signature: &r.Opaque})
+	}
+	return blocks
+}
+
+func (h *history) result(r provider.ToolResult) block {
+	var content []block
+	content = appendText(content, r.Text)
+	for _, img := range r.Images {
+		content = append(content, image(img))
+	}
+	if len(content) == 0 {
+		content = appendText(content, "(no output)")
+	}
+	return block{Type: "tool_result", ToolUseID: h.ids.Result(r.CallID), Content: content, IsError: r.IsError}
+}
+
+// image is a picture, or a word in its place: the Messages API takes four
+// formats and refuses the whole request for any other.
+func image(img provider.Image) block {
+	switch img.MediaType {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		return block{Type: "image", Source: &source{Type: "base64", MediaType: img.MediaType, Data: base64.StdEncoding.EncodeToString(img.Data)}}
+	}
+	return block{Type: "text", Text: "(an image of type " + img.MediaType + " was left out: this model takes JPEG, PNG, GIF and WebP)"}
+}
+
+// appendText leaves out what is blank: the API refuses empty text blocks.
+func appendText(blocks []block, text string) []block {
+	if blank(text) {
+		return blocks
+	}
+	return append(blocks, block{Type: "text", Text: text})
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }

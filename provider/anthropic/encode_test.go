@@ -1,0 +1,277 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/provider"
+	"artoo/provider/providertest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares a request body with a file, one key or block per line there.
+func golden(t *testing.T, name string, body []byte) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, body, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteByte('\n')
+	path := filepath.Join("testdata", name+".json")
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), b.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func session() provider.Request {
+	temperature := 0.5
+	own := func(parts ...provider.Part) provider.Message {
+		return provider.Message{Role: provider.RoleAssistant, Provider: "anthropic", Model: "claude-sonnet-4-5", Parts: parts}
+	}
+	tool := func(id, text string, images ...provider.Image) provider.Message {
+		return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "read", Text: text, Images: images, IsError: id == "toolu_2"}}}
+	}
+	return provider.Request{
+		Options: provider.Options{Model: "claude-sonnet-4-5", MaxTokens: 4000, Temperature: &temperature},
+		System:  "Be <brief>.",
+		Tools:   []provider.ToolSpec{{Name: "read", Description: "Reads & shows.", Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}}`)}},
+		Messages: []provider.Message{
+			provider.UserText("look", provider.Image{MediaType: "image/png", Data: []byte("PNG")}, provider.Image{MediaType: "image/bmp", Data: []byte("BM")}),
+			own(provider.Reasoning{Text: "hm\n", Form: "thinking", Opaque: "c2ln+/=="}, provider.Reasoning{Form: "redacted_thinking", Opaque: "ZGF0YQ"},
+				provider.Text{Text: "\n\n"}, provider.Text{Text: "I look."},
+				provider.ToolCall{ID: "toolu_1", Name: "read", Input: json.RawMessage(`{"path": "a"}`)},
+				provider.ToolCall{ID: "toolu_2", Name: "read", Input: json.RawMessage(`{}`), Raw: "{"}),
+			tool("toolu_1", "one", provider.Image{MediaType: "image/webp", Data: []byte("W")}),
+			tool("toolu_2", ""),
+			provider.UserText("stop that"),
+			{Role: provider.RoleAssistant, Provider: "openai", Model: "gpt", Parts: []provider.Part{
+				provider.Reasoning{Text: "foreign", Form: "thinking", Opaque: "x"}, provider.Text{Text: "yes"}}},
+			provider.UserText("go on"),
+		},
+	}
+}
+
+func TestGoldenRequests(t *testing.T) {
+	tests := map[string]func(*provider.Request){
+		"session":  func(*provider.Request) {},
+		"thinking": func(r *provider.Request) { r.Effort = provider.EffortHigh },
+		"bare": func(r *provider.Request) {
+			*r = provider.Request{Messages: []provider.Message{provider.UserText("hi")}, Options: provider.Options{Model: "m"}}
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			req := session()
+			change(&req)
+			body, err := encode("anthropic", req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := providertest.Validate(providertest.WireAnthropic, body); err != nil {
+				t.Error(err)
+			}
+			golden(t, name, body)
+		})
+	}
+}
+
+func TestThinkingByFamily(t *testing.T) {
+	const (
+		none     = `{}`
+		disabled = `{"thinking":{"type":"disabled"}}`
+	)
+	adaptive := func(effort, display string) string {
+		return `{"thinking":{"type":"adaptive"` + display + `},"output_config":{"effort":"` + effort + `"}}`
+	}
+	const shown = `,"display":"summarized"`
+	enabled := func(n string) string { return `{"thinking":{"type":"enabled","budget_tokens":` + n + `}}` }
+	tests := []struct {
+		model     string
+		off, high string
+		hot       bool // takes a temperature when no effort is set
+	}{
+		{"claude-3-5-haiku-20241022", none, none, true},
+		{"claude-3-opus-20240229", none, none, true},
+		{"claude-3-7-sonnet-latest", none, enabled("6000"), true},
+		{"claude-sonnet-4-20250514", none, enabled("6000"), true},
+		{"claude-opus-4-1-20250805", none, enabled("6000"), true},
+		{"us.anthropic.claude-haiku-4-5-20251001-v1:0", none, enabled("6000"), true},
+		{"anthropic/claude-sonnet-4.5", none, enabled("6000"), true},
+		{"claude-opus-4-6", none, adaptive("high", ""), true},
+		{"claude-sonnet-4-6@20260101", none, adaptive("high", ""), true},
+		{"claude-opus-4-7", none, adaptive("high", ""), false},
+		{"claude-opus-4-8", none, adaptive("high", ""), false},
+		{"claude-sonnet-5", none, adaptive("high", shown), false},
+		{"claude-opus-5", disabled, adaptive("high", shown), false},
+		{"claude-opus-5-5", disabled, adaptive("high", shown), false},
+		{"claude-haiku-6", disabled, adaptive("high", shown), false},
+		{"claude-latest", disabled, adaptive("high", shown), false},
+		{"claude-mythos-5", `{"output_config":{"effort":"low"}}`, adaptive("high", shown), false},
+		{"claude-fable-5", `{"output_config":{"effort":"low"}}`, adaptive("high", shown), false},
+		{"deepseek-v4-pro", disabled, enabled("6000"), true},
+	}
+	for _, tc := range tests {
+		t.Run(tc.model, func(t *testing.T) {
+			for effort, want := range map[provider.Effort]string{"": none, provider.EffortOff: tc.off, provider.EffortHigh: tc.high} {
+				hot := 1.0
+				b := body{Model: tc.model, MaxTokens: 8000, Temperature: &hot}
+				b.think(effort, nil)
+				got, err := provider.Marshal(struct {
+					Thinking     *thinking     `json:"thinking,omitempty"`
+					OutputConfig *outputConfig `json:"output_config,omitempty"`
+				}{b.Thinking, b.OutputConfig})
+				if err != nil || string(got) != want {
+					t.Errorf("effort %q: %s, want %s", effort, got, want)
+				}
+				if effort == "" && (b.Temperature != nil) != tc.hot {
+					t.Errorf("temperature kept: %v, want %v", b.Temperature != nil, tc.hot)
+				}
+				if b.Thinking != nil && b.Thinking.Type != "disabled" && b.Temperature != nil {
+					t.Errorf("effort %q: thinking with a temperature", effort)
+				}
+			}
+		})
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	for _, tc := range []struct {
+		max    int
+		effort provider.Effort
+		want   int
+	}{
+		{8192, provider.EffortLow, 2048}, {8192, provider.EffortMedium, 4096}, {8192, provider.EffortHigh, 6144}, {8192, provider.EffortMax, 7372},
+		{2000, provider.EffortLow, 1024}, {1600, provider.EffortMax, 1088}, {1500, provider.EffortMax, 0}, {100, provider.EffortHigh, 0},
+	} {
+		b := body{Model: "claude-sonnet-4-5", MaxTokens: tc.max}
+		b.think(tc.effort, nil)
+		got := 0
+		if b.Thinking != nil {
+			got = b.Thinking.Budget
+		}
+		if got != tc.want {
+			t.Errorf("%s of %d: %d, want %d", tc.effort, tc.max, got, tc.want)
+		}
+	}
+}
+
+// TestNoBudgetInTheMiddleOfALoopMadeWithoutThought: the API answers such a
+// history with a 400 about the missing first thought.
+func TestNoBudgetInTheMiddleOfALoopMadeWithoutThought(t *testing.T) {
+	req := session()
+	req.Effort = provider.EffortHigh
+	req.Messages = req.Messages[:4]
+	for _, tc := range []struct {
+		name string
+		cut  int // parts of the assistant's message to leave out
+		want bool
+	}{{"with", 0, true}, {"without", 2, false}} {
+		msgs := append([]provider.Message{}, req.Messages...)
+		msgs[1].Parts = msgs[1].Parts[tc.cut:]
+		r := req
+		r.Messages = msgs
+		raw, err := encode("anthropic", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bytes.Contains(raw, []byte(`"budget_tokens"`)); got != tc.want {
+			t.Errorf("%s a thought: budget sent %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestMarksStandWhereThePreviousRequestEnded(t *testing.T) {
+	req := session()
+	var places []string
+	for range 6 {
+		raw, err := encode("anthropic", req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark := []byte(`,"cache_control":{"type":"ephemeral"}`)
+		if n := bytes.Count(raw, mark); n < 2 || n > 4 {
+			t.Errorf("%d marks", n)
+		}
+		// Where the marks stand, as lengths of the unmarked prefix.
+		var now []string
+		rest := raw
+		prefix := []byte{}
+		for {
+			i := bytes.Index(rest, mark)
+			if i < 0 {
+				break
+			}
+			prefix = append(prefix, rest[:i]...)
+			now = append(now, string(prefix))
+			rest = rest[i+len(mark):]
+		}
+		if len(places) > 0 && !contains(now, places[len(places)-1]) {
+			t.Error("no mark where the previous request wrote its last")
+		}
+		places = now
+		step := provider.Message{Role: provider.RoleAssistant, Provider: "anthropic", Model: req.Model}
+		var results []provider.Message
+		for i := range 25 {
+			id := "t" + string(rune('a'+i)) + string(rune('a'+len(req.Messages)%26))
+			step.Parts = append(step.Parts, provider.ToolCall{ID: id, Name: "read", Input: json.RawMessage(`{}`)})
+			results = append(results, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Text: "x"}}})
+		}
+		req.Messages = append(append(req.Messages, step), results...)
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+func TestCutThoughtsGoBackOnlyWhereTheyAreTaken(t *testing.T) {
+	for model, want := range map[string]bool{"claude-opus-4-8": false, "qwen3": true} {
+		req := provider.Request{Options: provider.Options{Model: model}, Messages: []provider.Message{
+			provider.UserText("hi"),
+			{Role: provider.RoleAssistant, Provider: "p", Model: model, Parts: []provider.Part{provider.Reasoning{Text: "half", Form: "thinking"}, provider.Text{Text: "x"}}},
+			provider.UserText("more"),
+		}}
+		raw, err := encode("p", req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bytes.Contains(raw, []byte("half")); got != want {
+			t.Errorf("%s: %v, want %v", model, got, want)
+		}
+	}
+}
+
+func TestResultsComeBeforeText(t *testing.T) {
+	req := session()
+	m := req.Messages
+	req.Messages = []provider.Message{m[0], m[1], m[2], provider.UserText("in between"), m[3]}
+	raw, err := encode("anthropic", req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := providertest.Validate(providertest.WireAnthropic, raw); err != nil {
+		t.Error(err)
+	}
+}

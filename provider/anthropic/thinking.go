@@ -1,0 +1,162 @@
+package anthropic
+
+import (
+	"strconv"
+	"strings"
+
+	"artoo/provider"
+)
+
+// thinking is the request's switch for extended thinking.
+type thinking struct {
+	Type    string `json:"type"`
+	Budget  int    `json:"budget_tokens,omitempty"`
+	Display string `json:"display,omitempty"`
+}
+
+// style is how a model family wants to be told to think. Saying it wrongly is a
+// 400, so the table follows the Messages API's notes on each family.
+type style int
+
+const (
+	styleNone     style = iota // cannot think (before 3.7)
+	styleBudget                // {"type":"enabled","budget_tokens":N}: 3.7 to 4.5, and other vendors' models behind this API
+	styleAdaptive              // {"type":"adaptive"} and an effort; off when the field is absent: 4.6 to 4.8, Sonnet 5
+	styleDefault               // the same, but on by default, {"type":"disabled"} switches it off: Opus 5 and whatever comes
+	styleAlways                // cannot be switched off: Mythos, Fable
+)
+
+// family is what can be read out of a model's id.
+type family struct {
+	claude bool
+	name   string // opus, sonnet, haiku, mythos, fable or ""
+	major  int
+	minor  int
+}
+
+func isClaude(model string) bool { return parseFamily(model).claude }
+
+// parseFamily reads ids such as claude-3-7-sonnet-20250219, claude-opus-4-6,
+// anthropic/claude-sonnet-4.5, us.anthropic.claude-haiku-4-5-20251001-v1:0.
+func parseFamily(model string) family {
+	_, rest, found := strings.Cut(strings.ToLower(model), "claude")
+	f := family{claude: found}
+	if !found {
+		return f
+	}
+	words := strings.FieldsFunc(rest, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	numbers := 0
+	for _, w := range words {
+		n, err := strconv.Atoi(w)
+		switch {
+		case err == nil && n < 100 && numbers == 0:
+			f.major = n
+			numbers++
+		case err == nil && n < 100 && numbers == 1:
+			f.minor = n
+			numbers++
+		case err == nil:
+			numbers = 2 // a date ends the version
+		case w == "opus" || w == "sonnet" || w == "haiku" || w == "mythos" || w == "fable":
+			f.name = w
+		default:
+			if f.name != "" && f.major > 0 {
+				numbers = 2 // "v1", "thinking": what follows is no version
+			}
+		}
+	}
+	return f
+}
+
+func (f family) style() style {
+	version := f.major*100 + f.minor
+	switch {
+	case !f.claude:
+		return styleBudget
+	case f.name == "mythos" || f.name == "fable":
+		return styleAlways
+	case f.major == 0:
+		return styleDefault // an alias without a version is the newest model
+	case version < 307:
+		return styleNone
+	case version <= 405:
+		return styleBudget
+	case f.major == 4, f.name == "sonnet" && f.major == 5:
+		return styleAdaptive
+	}
+	return styleDefault
+}
+
+// takesTemperature reports whether the family accepts a temperature at all:
+// from Opus 4.7 on any but the default is refused.
+func (f family) takesTemperature() bool {
+	return !f.claude || f.major > 0 && f.major*100+f.minor <= 406 && f.style() != styleAlways
+}
+
+// think says in the family's words how hard to think. An unset effort sends
+// nothing: it means the model's own default, which every family accepts.
+func (b *body) think(effort provider.Effort, messages []message) {
+	f := parseFamily(b.Model)
+	if !f.takesTemperature() {
+		b.Temperature = nil
+	}
+	if effort == "" {
+		return
+	}
+	s := f.style()
+	if effort == provider.EffortOff {
+		switch {
+		case s == styleDefault, !f.claude:
+			b.Thinking = &thinking{Type: "disabled"}
+		case s == styleAlways:
+			b.OutputConfig = &outputConfig{Effort: string(provider.EffortLow)}
+		}
+		return
+	}
+	switch s {
+	case styleBudget:
+		b.budget(effort, messages)
+	case styleAdaptive, styleDefault, styleAlways:
+		b.Thinking = &thinking{Type: "adaptive"}
+		if f.major >= 5 || f.major == 0 {
+			b.Thinking.Display = "summarized" // these show nothing unless asked
+		}
+		b.OutputConfig = &outputConfig{Effort: string(effort)}
+		b.Temperature = nil // only the default goes with thinking
+	}
+}
+
+// The smallest budget the API takes, and what must be left for the answer.
+const (
+	minBudget = 1024
+	minAnswer = 512
+)
+
+// budget gives a share of the reply's tokens to thinking. It is left out where
+// the reply is too short for any, and in the middle of a tool loop whose last
+// step was made without thinking: the API refuses a history that does not
+// begin that step with a thought.
+func (b *body) budget(effort provider.Effort, messages []message) {
+	if !mayThink(messages) {
+		return
+	}
+	share := map[provider.Effort]int{provider.EffortLow: 25, provider.EffortMedium: 50, provider.EffortHigh: 75}[effort]
+	if share == 0 {
+		share = 90
+	}
+	n := min(max(b.MaxTokens*share/100, minBudget), b.MaxTokens-minAnswer)
+	if n < minBudget {
+		return
+	}
+	b.Thinking = &thinking{Type: "enabled", Budget: n}
+	b.Temperature = nil // as above
+}
+
+func mayThink(messages []message) bool {
+	n := len(messages)
+	if n < 2 || messages[n-1].Content[0].Type != "tool_result" {
+		return true
+	}
+	first := messages[n-2].Content[0].Type
+	return first == formThinking || first == formRedacted
+}

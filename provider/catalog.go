@@ -1,0 +1,184 @@
+package provider
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// CatalogDate is the day of the price lists and model pages the built-in
+// catalogue was made from.
+const CatalogDate = "2026-08-21"
+
+// ModelInfo is what is known of a model before it is asked.
+type ModelInfo struct {
+	ID       string // as its provider knows it
+	Provider string // whose id it is
+	Name     string // for people
+	Context  int    // the window in tokens, prompt and reply together
+	// MaxOutput is the most tokens a reply may have, reasoning included.
+	MaxOutput int
+	Price     *Price // nil when unknown
+	Images    bool   // it sees
+	Tools     bool   // it calls tools
+	Reasoning bool   // it can reason before it answers
+	// Guess says that the model is not in the catalogue: all but its name is
+	// what models of its family can safely be taken to have.
+	Guess bool
+}
+
+// Price is in US dollars per million tokens. Where CacheRead or CacheWrite is 0
+// such tokens are charged as Input: a cost is never taken too low.
+type Price struct {
+	Input, Output, CacheRead, CacheWrite float64
+}
+
+// Lookup finds a model of a provider. An empty provider means the model's own
+// vendor. A dated or "-latest" id is that of its family, and a vendor/model id
+// of a router has the vendor's facts. The price is known only where the vendor
+// itself is the provider (routers and gateways set their own) and where nothing
+// is charged: models that Ollama runs locally, OpenRouter's ":free" ones. For a
+// model that is not in the catalogue known is false, and the facts are safe
+// guesses.
+func Lookup(provider, model string) (info ModelInfo, known bool) {
+	vendor, id := vendorOf(model)
+	info, known = find(vendor, id)
+	if !known {
+		info = guess(vendor, id)
+	}
+	if provider == "" {
+		provider = info.Provider
+	}
+	if provider != info.Provider {
+		info.Price = nil
+	}
+	switch {
+	case provider == "ollama" && !strings.HasSuffix(model, "cloud"): // runs on the user's own machine
+		info.Price = new(Price)
+	case provider == "openrouter" && strings.HasSuffix(model, ":free"):
+		info.Price = new(Price)
+	}
+	info.ID, info.Provider = model, provider
+	return info, known
+}
+
+// Models lists the catalogue's models of a provider, the newest first within a
+// family.
+func Models(provider string) []ModelInfo {
+	var list []ModelInfo
+	for _, m := range catalog() {
+		if m.Provider == provider {
+			m.Price = new(*m.Price)
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// DefaultModel is the model taken where the user named only the provider. It is
+// "" where there is none: servers with models of their own, and command-line
+// agents, which have their own default.
+func DefaultModel(provider string) string {
+	switch provider {
+	case "anthropic":
+		return "claude-sonnet-5"
+	case "openai":
+		return "gpt-5.6-terra"
+	case "gemini":
+		return "gemini-3.7-flash"
+	case "deepseek":
+		return "deepseek-v4-pro"
+	case "openrouter":
+		return "anthropic/claude-sonnet-5"
+	case "demo":
+		return "demo"
+	}
+	return ""
+}
+
+// ProviderFor names the provider whose model this is: by the catalogue, else by
+// the prefix of its family; "" when neither tells.
+func ProviderFor(model string) string {
+	if info, ok := find("", model); ok {
+		return info.Provider
+	}
+	return guess("", model).Provider
+}
+
+// Cost is what usage costs in US dollars at price. What the provider itself
+// says it charged wins; nil means unknown.
+func Cost(usage Usage, price *Price) *float64 {
+	if usage.CostUSD != nil {
+		return new(*usage.CostUSD)
+	}
+	if price == nil {
+		return nil
+	}
+	read, write := price.CacheRead, price.CacheWrite
+	if read == 0 {
+		read = price.Input
+	}
+	if write == 0 {
+		write = price.Input
+	}
+	sum := float64(usage.Input)*price.Input + float64(usage.Output)*price.Output +
+		float64(usage.CacheRead)*read + float64(usage.CacheWrite)*write
+	return new(sum / 1e6)
+}
+
+// vendorOf takes a router's vendor/model:variant apart. The vendor is one of
+// our provider names, or "" when the id names none we know.
+func vendorOf(model string) (vendor, id string) {
+	prefix, rest, ok := strings.Cut(model, "/")
+	if !ok {
+		return "", model
+	}
+	rest, _, _ = strings.Cut(rest, ":")
+	switch prefix {
+	case "anthropic", "openai", "deepseek":
+		return prefix, rest
+	case "google", "gemini":
+		return "gemini", rest
+	}
+	return "", model
+}
+
+var byID = sync.OnceValue(func() map[string]ModelInfo {
+	m := map[string]ModelInfo{}
+	for _, info := range catalog() {
+		m[info.ID] = info
+	}
+	return m
+})
+
+func find(vendor, id string) (ModelInfo, bool) {
+	id = family(id)
+	for _, name := range []string{id, strings.ReplaceAll(id, ".", "-")} { // routers write claude-haiku-4.5
+		if info, ok := byID()[name]; ok && (vendor == "" || vendor == info.Provider) {
+			info.Price = new(*info.Price) // the caller's own
+			return info, true
+		}
+	}
+	return ModelInfo{}, false
+}
+
+// family strips "-latest" or a date from an id: -20251001, -2025-10-01.
+func family(id string) string {
+	id = strings.TrimSuffix(id, "-latest")
+	for _, shape := range []string{"-dddddddd", "-dddd-dd-dd"} {
+		if stem := len(id) - len(shape); stem > 0 && fits(id[stem:], shape) {
+			return id[:stem]
+		}
+	}
+	return id
+}
+
+func fits(s, shape string) bool {
+	return !slices.ContainsFunc([]byte(s), func(c byte) bool { return c != '-' && (c < '0' || c > '9') }) &&
+		strings.Map(func(r rune) rune {
+			if r == '-' {
+				return r
+			}
+			return 'd'
+		}, s) == shape
+}

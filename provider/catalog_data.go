@@ -1,0 +1,106 @@
+package provider
+
+import (
+	"strings"
+	"sync"
+)
+
+// The window that nearly every model with tools has, and the reply every server
+// grants.
+const (
+	guessContext = 128_000
+	guessOutput  = 8_192
+)
+
+// catalog is the built-in table: the vendors' own prices and limits. Cache
+// writes of Anthropic are those of the five-minute cache.
+var catalog = sync.OnceValue(func() []ModelInfo {
+	const (
+		k = 1_000
+		m = 1_000_000
+	)
+	model := func(provider, id, name string, context, output int, in, out, read, write float64) ModelInfo {
+		return ModelInfo{
+			ID: id, Provider: provider, Name: name, Context: context, MaxOutput: output,
+			Price:  &Price{Input: in, Output: out, CacheRead: read, CacheWrite: write},
+			Images: provider != "deepseek", Tools: true, Reasoning: id != "gpt-4.1",
+		}
+	}
+	return []ModelInfo{
+		model("anthropic", "claude-opus-5", "Claude Opus 5", m, 128*k, 5, 25, 0.5, 6.25),
+		model("anthropic", "claude-opus-4-8", "Claude Opus 4.8", m, 128*k, 5, 25, 0.5, 6.25),
+		model("anthropic", "claude-opus-4-7", "Claude Opus 4.7", m, 128*k, 5, 25, 0.5, 6.25),
+		model("anthropic", "claude-opus-4-6", "Claude Opus 4.6", 200*k, 128*k, 5, 25, 0.5, 6.25),
+		model("anthropic", "claude-sonnet-5", "Claude Sonnet 5", m, 128*k, 2, 10, 0.2, 2.5),
+		model("anthropic", "claude-sonnet-4-6", "Claude Sonnet 4.6", 200*k, 128*k, 3, 15, 0.3, 3.75),
+		model("anthropic", "claude-haiku-4-5", "Claude Haiku 4.5", 200*k, 64*k, 1, 5, 0.1, 1.25),
+		model("anthropic", "claude-mythos-5", "Claude Mythos 5", m, 128*k, 10, 50, 1, 12.5),
+		model("anthropic", "claude-fable-5", "Claude Fable 5", m, 128*k, 10, 50, 1, 12.5),
+
+		model("openai", "gpt-5.6-sol", "GPT-5.6 Sol", 1050*k, 128*k, 5, 30, 0.5, 6.25),
+		model("openai", "gpt-5.6-terra", "GPT-5.6 Terra", 1050*k, 128*k, 2.5, 15, 0.25, 3.125),
+		model("openai", "gpt-5.6-luna", "GPT-5.6 Luna", 1050*k, 128*k, 1, 6, 0.1, 1.25),
+		model("openai", "gpt-5.5", "GPT-5.5", 1050*k, 128*k, 5, 30, 0.5, 0),
+		model("openai", "gpt-5.4", "GPT-5.4", 1050*k, 128*k, 2.5, 15, 0.25, 0),
+		model("openai", "gpt-5.4-mini", "GPT-5.4 mini", 400*k, 128*k, 0.75, 4.5, 0.075, 0),
+		model("openai", "gpt-5.4-nano", "GPT-5.4 nano", 400*k, 128*k, 0.2, 1.25, 0.02, 0),
+		model("openai", "gpt-5.3-codex", "GPT-5.3 Codex", 400*k, 128*k, 1.75, 14, 0.175, 0),
+		model("openai", "gpt-5.2", "GPT-5.2", 400*k, 128*k, 1.75, 14, 0.175, 0),
+		model("openai", "gpt-4.1", "GPT-4.1", 1_047_576, 16_384, 2, 8, 0.5, 0),
+
+		model("gemini", "gemini-3.7-flash", "Gemini 3.7 Flash", 1_048_576, 65_536, 0.75, 3.75, 0.075, 0),
+		model("gemini", "gemini-3.6-flash", "Gemini 3.6 Flash", 1_048_576, 65_536, 1.5, 7.5, 0.15, 0),
+		model("gemini", "gemini-3.1-pro-preview", "Gemini 3.1 Pro", 1_048_576, 64*k, 2, 12, 0.2, 0),
+		model("gemini", "gemini-3.1-pro-preview-customtools", "Gemini 3.1 Pro, own tools", 1_048_576, 64*k, 2, 12, 0.2, 0),
+		model("gemini", "gemini-3.1-flash-lite", "Gemini 3.1 Flash-Lite", 1_048_576, 65_536, 0.25, 1.5, 0.025, 0),
+		model("gemini", "gemini-2.5-pro", "Gemini 2.5 Pro", 1_048_576, 50*k, 1.25, 10, 0.125, 0),
+		model("gemini", "gemini-2.5-flash", "Gemini 2.5 Flash", 1_048_576, 50*k, 0.3, 2.5, 0.03, 0),
+
+		model("deepseek", "deepseek-v4-pro", "DeepSeek V4 Pro", m, 384*k, 0.435, 0.87, 0.003625, 0),
+		model("deepseek", "deepseek-v4-flash", "DeepSeek V4 Flash", m, 384*k, 0.14, 0.28, 0.0028, 0),
+
+		{ID: "demo", Provider: "demo", Name: "the scripted demo", Context: guessContext, MaxOutput: guessOutput, Price: new(Price), Tools: true},
+	}
+})
+
+// families tells what a model outside the table can be taken to have: the
+// least that any of its family has. The first prefix that fits decides.
+var families = sync.OnceValue(func() []ModelInfo {
+	family := func(prefix, provider string, output int, images, reasoning bool) ModelInfo {
+		return ModelInfo{ID: prefix, Provider: provider, Context: guessContext, MaxOutput: output, Images: images, Tools: true, Reasoning: reasoning}
+	}
+	return []ModelInfo{
+		family("claude-3", "anthropic", 4_096, true, false),
+		family("claude-", "anthropic", 32_000, true, true),
+		family("gpt-3", "openai", 4_096, false, false),
+		family("gpt-4", "openai", 16_384, true, false),
+		family("gpt-5", "openai", 128_000, true, true),
+		family("gpt-oss", "", guessOutput, false, true), // open weights: anyone may serve it
+		family("gpt-", "openai", 16_384, true, true),
+		family("chatgpt-", "openai", 16_384, true, false),
+		family("codex-", "openai", 16_384, true, true),
+		family("gemini-1", "gemini", 8_192, true, false),
+		family("gemini-2.0", "gemini", 8_192, true, false),
+		family("gemini-", "gemini", 50_000, true, true),
+		family("deepseek-", "deepseek", guessOutput, false, true),
+	}
+})
+
+// guess makes up the facts of a model that is not in the catalogue.
+func guess(vendor, id string) ModelInfo {
+	info := ModelInfo{Provider: vendor, Context: guessContext, MaxOutput: guessOutput, Tools: true}
+	for _, f := range families() {
+		if strings.HasPrefix(id, f.ID) {
+			info = f
+			break
+		}
+	}
+	if len(id) > 1 && id[0] == 'o' && id[1] >= '1' && id[1] <= '9' && (len(id) == 2 || id[2] == '-') { // o3, o4-mini
+		info = ModelInfo{Provider: "openai", Context: guessContext, MaxOutput: 64_000, Images: true, Tools: true, Reasoning: true}
+	}
+	info.ID, info.Name, info.Guess = id, id, true
+	if vendor != "" {
+		info.Provider = vendor
+	}
+	return info
+}

@@ -1,0 +1,148 @@
+package provider
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLookup(t *testing.T) {
+	haiku := ModelInfo{Provider: "anthropic", Name: "Claude Haiku 4.5", Context: 200_000, MaxOutput: 64_000,
+		Price: &Price{1, 5, 0.1, 1.25}, Images: true, Tools: true, Reasoning: true}
+	unpriced := haiku
+	unpriced.Price, unpriced.Provider = nil, "openrouter"
+	gateway := unpriced
+	gateway.Provider = "compatible"
+	unknown := func(provider, name string, price *Price) ModelInfo {
+		return ModelInfo{Provider: provider, Name: name, Context: 128_000, MaxOutput: 8_192, Price: price, Tools: true, Guess: true}
+	}
+	tests := []struct {
+		provider, model string
+		want            ModelInfo // ID is the model
+		known           bool
+	}{
+		{"anthropic", "claude-haiku-4-5", haiku, true},
+		{"anthropic", "claude-haiku-4-5-20251001", haiku, true},
+		{"anthropic", "claude-haiku-4-5-latest", haiku, true},
+		{"", "claude-haiku-4-5", haiku, true},
+		{"openrouter", "anthropic/claude-haiku-4.5", unpriced, true},
+		{"openrouter", "anthropic/claude-haiku-4.5:nitro", unpriced, true},
+		{"compatible", "claude-haiku-4-5", gateway, true},
+		{"openai", "gpt-5.4-mini-2026-03-05", ModelInfo{Provider: "openai", Name: "GPT-5.4 mini", Context: 400_000, MaxOutput: 128_000,
+			Price: &Price{0.75, 4.5, 0.075, 0}, Images: true, Tools: true, Reasoning: true}, true},
+		{"openrouter", "deepseek/deepseek-v4-pro:free", ModelInfo{Provider: "openrouter", Name: "DeepSeek V4 Pro", Context: 1_000_000, MaxOutput: 384_000,
+			Price: &Price{}, Tools: true, Reasoning: true}, true},
+		{"demo", "demo", ModelInfo{Provider: "demo", Name: "the scripted demo", Context: 128_000, MaxOutput: 8_192, Price: &Price{}, Tools: true}, true},
+		{"openrouter", "moon/shot", unknown("openrouter", "moon/shot", nil), false},
+		{"ollama", "qwen3:8b", unknown("ollama", "qwen3:8b", &Price{}), false},
+		{"ollama", "glm:cloud", unknown("ollama", "glm:cloud", nil), false},
+		{"compatible", "", unknown("compatible", "", nil), false},
+		{"anthropic", "claude-opus-9", ModelInfo{Provider: "anthropic", Name: "claude-opus-9", Context: 128_000, MaxOutput: 32_000, Images: true, Tools: true, Reasoning: true, Guess: true}, false},
+		// another vendor's model under a known name is not that model
+		{"openrouter", "openai/claude-haiku-4-5", ModelInfo{Provider: "openrouter", Name: "claude-haiku-4-5", Context: 128_000, MaxOutput: 32_000, Images: true, Tools: true, Reasoning: true, Guess: true}, false},
+	}
+	for _, tt := range tests {
+		tt.want.ID = tt.model
+		got, known := Lookup(tt.provider, tt.model)
+		if diff := cmp.Diff(tt.want, got); diff != "" || known != tt.known {
+			t.Errorf("Lookup(%q, %q): known %v (-want +got)\n%s", tt.provider, tt.model, known, diff)
+		}
+	}
+}
+
+func TestLookupHandsOutCopies(t *testing.T) {
+	info, _ := Lookup("openai", "gpt-5.5")
+	info.Price.Input = 0
+	if again, _ := Lookup("openai", "gpt-5.5"); again.Price.Input != 5 {
+		t.Error("a caller changed the catalogue")
+	}
+	Models("openai")[0].Price.Input = 0
+	if again := Models("openai")[0]; again.Price.Input == 0 {
+		t.Error("a caller changed the catalogue's list")
+	}
+}
+
+// Slips of the pen in the table show as numbers out of proportion.
+func TestCatalogIsPlausible(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range catalog() {
+		p := m.Price
+		switch {
+		case seen[m.ID]:
+			t.Errorf("%s stands twice", m.ID)
+		case m.Context < 100_000 || m.MaxOutput < 4_000 || m.MaxOutput >= m.Context:
+			t.Errorf("%s: window %d, reply %d", m.ID, m.Context, m.MaxOutput)
+		case m.Provider == "demo" && *p == (Price{}):
+		case p.Input <= 0 || p.Output <= p.Input || p.CacheRead <= 0 || p.CacheRead > p.Input/2:
+			t.Errorf("%s: price %+v", m.ID, *p)
+		case p.CacheWrite != 0 && p.CacheWrite < p.Input:
+			t.Errorf("%s: cache write %v below input %v", m.ID, p.CacheWrite, p.Input)
+		case ProviderFor(m.ID) != m.Provider || family(m.ID) != m.ID:
+			t.Errorf("%s is not found as it stands", m.ID)
+		}
+		seen[m.ID] = true
+	}
+}
+
+func TestDefaultModelsAreInTheCatalog(t *testing.T) {
+	for _, provider := range []string{"anthropic", "openai", "gemini", "deepseek", "openrouter", "demo"} {
+		model := DefaultModel(provider)
+		if info, known := Lookup(provider, model); !known || !info.Tools {
+			t.Errorf("the default of %s is %q, which is not known", provider, model)
+		}
+		if provider != "openrouter" && len(Models(provider)) == 0 {
+			t.Errorf("%s lists no models", provider)
+		}
+	}
+	for _, provider := range []string{"ollama", "compatible", "claude-cli", "mine"} {
+		if model := DefaultModel(provider); model != "" {
+			t.Errorf("the default of %s is %q", provider, model)
+		}
+	}
+}
+
+func TestProviderFor(t *testing.T) {
+	for list, want := range map[string]string{
+		"claude-sonnet-5 claude-opus-9-20280101 claude-3-haiku-20240307":       "anthropic",
+		"gpt-5.5 gpt-7 o3 o4-mini chatgpt-4o-latest codex-mini-latest":         "openai",
+		"gemini-4-argon gemini-2.5-pro":                                        "gemini",
+		"deepseek-chat deepseek-flash":                                         "deepseek",
+		"demo":                                                                 "demo",
+		"llama3 qwen3:8b gpt-oss:20b olmo o o0 ollama/x openai/gpt-5.5 sonnet": "",
+	} {
+		for model := range strings.FieldsSeq(list) {
+			if got := ProviderFor(model); got != want {
+				t.Errorf("ProviderFor(%q) = %q, want %q", model, got, want)
+			}
+		}
+	}
+	if got := ProviderFor(""); got != "" {
+		t.Errorf("no model is from %q", got)
+	}
+}
+
+func TestCost(t *testing.T) {
+	used := Usage{Input: 1_000_000, CacheRead: 2_000_000, CacheWrite: 100_000, Output: 10_000, Reasoning: 9_000}
+	own := used
+	own.CostUSD = new(0.5)
+	tests := []struct {
+		name  string
+		usage Usage
+		price *Price
+		want  *float64
+	}{
+		{"by the table", used, &Price{Input: 2, Output: 10, CacheRead: 0.25, CacheWrite: 2.5}, new(2 + 0.5 + 0.25 + 0.1)},
+		{"unknown cache prices are those of the input", used, &Price{Input: 2, Output: 10}, new(2 + 4 + 0.2 + 0.1)},
+		{"the provider's word wins", own, &Price{Input: 2}, new(0.5)},
+		{"also without a price", own, nil, new(0.5)},
+		{"unknown", used, nil, nil},
+		{"free", used, &Price{}, new(0.0)},
+	}
+	for _, tt := range tests {
+		got := Cost(tt.usage, tt.price)
+		if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}

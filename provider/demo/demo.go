@@ -1,0 +1,162 @@
+// Package demo is the model of `artoo demo`: a script inside the program that
+// plays a coding agent at work, so that artoo can be seen working without a key
+// or a network. It drives the real loop with the real tools on the files of
+// Files, and decides each step by what the tools returned.
+package demo
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"time"
+
+	"artoo/provider"
+)
+
+// How fast the script speaks.
+const (
+	thinking = 400 * time.Millisecond // before the first piece of a reply
+	between  = 25 * time.Millisecond  // two pieces
+)
+
+// Provider plays the script. Its state is the history of each request, so that
+// one value serves any number of conversations at once.
+type Provider struct {
+	// Pace waits for d, or until ctx is done: Wait when a person looks on, nil
+	// for no waiting at all.
+	Pace func(ctx context.Context, d time.Duration)
+}
+
+// Wait is a Pace for people.
+func Wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Stream implements provider.Provider. It fails only when ctx is done.
+func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		s := read(req.Messages)
+		m := s.next(offer(req.Tools))
+		if !p.say(ctx, m, yield) {
+			return
+		}
+		out := size(m.reasoning) + size(m.text)
+		message := provider.Message{Role: provider.RoleAssistant, Provider: Name, Model: Name}
+		if m.reasoning != "" {
+			message.Parts = append(message.Parts, provider.Reasoning{Text: m.reasoning})
+		}
+		message.Parts = append(message.Parts, provider.Text{Text: m.text})
+		stop := provider.StopComplete
+		for _, c := range m.calls {
+			message.Parts = append(message.Parts, c)
+			out += size(string(c.Input))
+			stop = provider.StopToolUse
+		}
+		yield(provider.Done{Message: message, Stop: stop, Tries: 1, Usage: provider.Usage{
+			Input: prompt(req), Output: out, Reasoning: size(m.reasoning), Estimated: true,
+		}}, nil)
+	}
+}
+
+// say streams the words of a move. It returns false when the reply is over
+// before its end: the consumer broke off, or ctx is done.
+func (p *Provider) say(ctx context.Context, m move, yield func(provider.Event, error) bool) bool {
+	events := []provider.Event{provider.Started{Model: Name}}
+	for _, piece := range pieces(m.reasoning) {
+		events = append(events, provider.ReasoningDelta{Text: piece})
+	}
+	for _, piece := range pieces(m.text) {
+		events = append(events, provider.TextDelta{Text: piece})
+	}
+	for i, e := range events {
+		if p.Pace != nil {
+			d := between
+			if i == 0 {
+				d = thinking
+			}
+			p.Pace(ctx, d)
+		}
+		if err := ctx.Err(); err != nil {
+			yield(nil, &provider.Error{Kind: provider.KindCanceled, Provider: Name, Err: err})
+			return false
+		}
+		if !yield(e, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// pieces cuts text behind blanks into pieces of a word or two.
+func pieces(text string) []string {
+	var all []string
+	start := 0
+	for i := range len(text) {
+		if (text[i] == ' ' || text[i] == '\n') && i-start >= 8 {
+			all = append(all, text[start:i+1])
+			start = i + 1
+		}
+	}
+	if start < len(text) {
+		all = append(all, text[start:])
+	}
+	return all
+}
+
+// size guesses tokens: four bytes make one.
+func size(s string) int { return (len(s) + 3) / 4 }
+
+func prompt(req provider.Request) int {
+	n := size(req.System)
+	for _, t := range req.Tools {
+		n += size(t.Description) + size(string(t.Schema))
+	}
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case provider.Text:
+				n += size(p.Text)
+			case provider.ToolCall:
+				n += size(string(p.Input))
+			case provider.ToolResult:
+				n += size(p.Text)
+			}
+		}
+	}
+	return n
+}
+
+// offered is the set of tools the script may use.
+type offered map[string]bool
+
+func offer(tools []provider.ToolSpec) offered {
+	o := offered{}
+	for _, t := range tools {
+		o[t.Name] = true
+	}
+	return o
+}
+
+// firstLine is the first line of what a tool said, cut to a sentence's length.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	line = strings.TrimSpace(line)
+	if cut := []rune(line); len(cut) > 160 {
+		line = string(cut[:160]) + "…"
+	}
+	return line
+}
+
+// quote makes that fit for Markdown.
+func quote(s string) string {
+	line := strings.ReplaceAll(firstLine(s), "`", "'")
+	if line == "" {
+		return "(nothing)"
+	}
+	return "`" + line + "`"
+}

@@ -1,0 +1,172 @@
+package demo
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"artoo/provider"
+)
+
+// scene is what has happened so far, read from the history.
+type scene struct {
+	fresh   bool      // the script has said nothing yet
+	ended   bool      // it has given its last answer, and the user went on
+	spoken  bool      // the user said something in the middle of it
+	calls   int       // all calls so far, for ids
+	listed  bool      // the directory was listed, or that was refused
+	look    *exchange // the file was read, or that was refused
+	checks  []exchange
+	edit    *exchange
+	recheck []exchange // checks after the edit
+}
+
+// exchange is a call with its result.
+type exchange struct {
+	call   provider.ToolCall
+	result provider.ToolResult
+}
+
+// read makes out the scene of a history. A call that was interrupted counts as
+// never made: the script makes it again.
+func read(messages []provider.Message) scene {
+	s := scene{fresh: true}
+	results := map[string]provider.ToolResult{}
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if r, ok := p.(provider.ToolResult); ok {
+				results[r.CallID] = r
+			}
+		}
+	}
+	answered := false // by a reply without calls
+	for i, m := range messages {
+		switch m.Role {
+		case provider.RoleUser:
+			s.ended = s.ended || answered
+			s.spoken = !s.fresh && i == len(messages)-1
+		case provider.RoleAssistant:
+			s.fresh = false
+			answered = !m.Partial && len(m.Calls()) == 0
+			for _, c := range m.Calls() {
+				s.calls++
+				r, ok := results[c.ID]
+				if ok && !(r.IsError && strings.HasPrefix(strings.ToLower(r.Text), "interrupted")) {
+					s.add(exchange{c, r})
+				}
+			}
+		}
+	}
+	return s
+}
+
+func (s *scene) add(x exchange) {
+	switch x.call.Name {
+	case "ls", "glob":
+		s.listed = true
+	case "read":
+		s.look = &x
+	case "edit":
+		s.edit = &x
+	case "bash":
+		if s.edit == nil {
+			s.checks = append(s.checks, x)
+		} else {
+			s.recheck = append(s.recheck, x)
+		}
+	}
+}
+
+// verdict is what a check came to.
+type verdict int
+
+const (
+	unknown verdict = iota // it was not run: refused, or never asked
+	useless                // it ran, but tells nothing: no Go on this machine
+	failed
+	passed
+)
+
+// verdict sorts what bash really returned.
+func (x exchange) verdict() verdict {
+	text := x.result.Text
+	code, ran := exitCode(text)
+	switch {
+	case !x.result.IsError:
+		return passed
+	case x.command() == shellCheck && ran && code == 1: // grep found nothing
+		return failed
+	case strings.Contains(text, "--- FAIL"):
+		return failed
+	case ran || strings.Contains(text, "not found"):
+		return useless
+	}
+	return unknown
+}
+
+func (x exchange) command() string {
+	var in struct {
+		Command string `json:"command"`
+	}
+	if err := json.Unmarshal(x.call.Input, &in); err != nil {
+		return ""
+	}
+	return in.Command
+}
+
+// exitCode finds a command's exit status in the words of the tool: the number
+// behind the last "exit".
+func exitCode(text string) (code int, ok bool) {
+	i := strings.LastIndex(strings.ToLower(text), "exit")
+	if i < 0 {
+		return 0, false
+	}
+	rest := text[i:min(len(text), i+24)]
+	digit := func(r rune) bool { return r >= '0' && r <= '9' }
+	start := strings.IndexFunc(rest, digit)
+	if start < 0 {
+		return 0, false
+	}
+	number := rest[start:]
+	if end := strings.IndexFunc(number, func(r rune) bool { return !digit(r) }); end >= 0 {
+		number = number[:end]
+	}
+	code, err := strconv.Atoi(number)
+	return code, err == nil
+}
+
+// verdict of the last check before the edit, and after it.
+func last(checks []exchange) (x exchange, v verdict) {
+	if len(checks) == 0 {
+		return exchange{}, unknown
+	}
+	x = checks[len(checks)-1]
+	return x, x.verdict()
+}
+
+// Outcome says whether the program is mended, as far as the results of the
+// tools show it, and why in one line without a full stop. It is not mended as
+// long as no check passed. Main calls it when the demo is over, for the exit
+// code.
+func Outcome(messages []provider.Message) (mended bool, why string) {
+	s := read(messages)
+	before, first := last(s.checks)
+	after, second := last(s.recheck)
+	switch {
+	case s.edit == nil && first == passed:
+		return true, before.command() + " passed already, nothing was changed"
+	case s.edit == nil && s.look != nil && s.look.result.IsError:
+		return false, source + " could not be read: " + firstLine(s.look.result.Text)
+	case s.edit == nil && first == failed:
+		return false, before.command() + " fails, and " + source + " was not edited"
+	case s.edit == nil:
+		return false, source + " was not edited"
+	case s.edit.result.IsError:
+		return false, "the edit of " + source + " failed: " + firstLine(s.edit.result.Text)
+	case second == passed:
+		return true, after.command() + " passes after the edit of " + source
+	case second == failed:
+		return false, after.command() + " still fails after the edit of " + source
+	}
+	return false, source + " was edited, but no check could be run after it"
+}

@@ -1,0 +1,270 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"artoo/provider"
+)
+
+// move is one reply of the script.
+type move struct {
+	reasoning string
+	text      string
+	calls     []provider.ToolCall
+}
+
+// next decides what comes now. Every branch depends on what the tools returned
+// and on which of them are offered.
+func (s scene) next(tools offered) move {
+	if s.ended {
+		return move{text: further}
+	}
+	m := s.act(tools)
+	if s.spoken {
+		m.text = "I am a script and cannot take that in, so I go on where I was.\n\n" + m.text
+	}
+	return m
+}
+
+func (s scene) act(tools offered) move {
+	if calls := s.looking(tools); len(calls) > 0 {
+		return s.hello(calls)
+	}
+	if s.edit != nil {
+		return s.afterEdit(tools)
+	}
+	if s.look != nil {
+		if s.look.result.IsError {
+			return s.end("Not mended", "I could not read `"+source+"`: "+quote(s.look.result.Text), "I do not change a file I have not seen, so I stop here.")
+		}
+		if !strings.Contains(s.look.result.Text, wrong) {
+			return s.end("Not mended", "`"+source+"` is not the file I know. It begins with "+quote(s.look.result.Text), "I am a script and have no other plan, so I stop here.")
+		}
+	}
+	x, v := last(s.checks)
+	switch {
+	case len(s.checks) == 0 && tools["bash"]:
+		return s.run(goCheck, s.greet(s.guess()+" **The test decides**, so I run it."))
+	case v == passed:
+		return s.end("Nothing to mend", "`"+x.command()+"` passes as it is.", "I changed nothing.")
+	case v == useless && x.command() == goCheck:
+		return s.run(shellCheck, "The test cannot run here. The shell said:\n\n"+block(tail(x.result.Text, 3))+
+			"\n\nIt takes a working [Go](https://go.dev). I go on with a plainer check: is the price multiplied by the count anywhere?")
+	case s.fixed():
+		return s.end("Not mended", "`"+source+"` already has the line I would write, yet no check has passed.", "I am a script and have no other plan, so I stop here.")
+	case !tools["edit"]:
+		return s.end("Not mended", "The line `"+wrong+"` ignores how many pieces were bought.", "I have no `edit` tool in this run, so **the file stays broken**.")
+	}
+	return s.change(x, v)
+}
+
+// looking lists the calls that are still needed to see what is there.
+func (s scene) looking(tools offered) []provider.ToolCall {
+	if s.edit != nil {
+		return nil
+	}
+	var calls []provider.ToolCall
+	switch {
+	case s.listed:
+	case tools["ls"]:
+		calls = append(calls, s.call(0, "ls", map[string]any{"path": "."}))
+	case tools["glob"]:
+		calls = append(calls, s.call(0, "glob", map[string]any{"pattern": "*"}))
+	}
+	if s.look == nil && tools["read"] {
+		calls = append(calls, s.call(len(calls), "read", map[string]any{"path": source}))
+	}
+	return calls
+}
+
+func (s scene) hello(calls []provider.ToolCall) move {
+	m := move{text: s.greet("First I look at what is here."), calls: calls}
+	if s.fresh {
+		m.reasoning = "A failing test in a small directory. I should look before I change anything: list the files and read the source."
+	}
+	return m
+}
+
+// greet puts a greeting before the script's first words.
+func (s scene) greet(text string) string {
+	if !s.fresh {
+		return text
+	}
+	return "Hello! I am the **scripted demo** of artoo. There is no model behind me and I need no network, but the tools below are real, and so are the files.\n\n" + text
+}
+
+// guess says what the source looks like before anything was run.
+func (s scene) guess() string {
+	switch {
+	case s.look == nil:
+		return "I have no `read` tool in this run."
+	case s.fixed():
+		return "I see nothing wrong in `Total`."
+	}
+	return "One line of `Total` looks odd, but a guess is no finding."
+}
+
+// fixed reports whether the file that was read is already right.
+func (s scene) fixed() bool {
+	return s.look != nil && strings.Contains(s.look.result.Text, right)
+}
+
+// change explains what the check showed and mends the file.
+func (s scene) change(x exchange, v verdict) move {
+	var b strings.Builder
+	switch {
+	case v == failed && x.command() == goCheck:
+		b.WriteString("The test fails, and it says where:\n\n" + block(failures(x.result.Text)) + "\n\n")
+	case v == failed:
+		b.WriteString("Nothing found, so the count is never used.\n\n")
+	case len(s.checks) == 0:
+		b.WriteString(s.greet("I have no `bash` tool in this run, so I cannot run the test.\n\n"))
+	default:
+		b.WriteString("The check was not run: " + quote(x.result.Text) + "\n\n")
+	}
+	b.WriteString("`Total` adds the price of each item *once*, however many were bought. I change that one line.")
+	return move{text: b.String(), calls: []provider.ToolCall{s.call(0, "edit", theEdit())}}
+}
+
+func theEdit() map[string]any {
+	return map[string]any{"path": source, "edits": []map[string]any{{"old_string": wrong, "new_string": right}}}
+}
+
+// Scripted reports whether a call is one the script makes, to the letter. Main
+// approves such calls itself where nobody can be asked; everything else is
+// somebody's doing and stays refused.
+func Scripted(c provider.ToolCall) bool {
+	var inputs []map[string]any
+	switch c.Name {
+	case "ls":
+		inputs = []map[string]any{{"path": "."}}
+	case "glob":
+		inputs = []map[string]any{{"pattern": "*"}}
+	case "read":
+		inputs = []map[string]any{{"path": source}}
+	case "edit":
+		inputs = []map[string]any{theEdit()}
+	case "bash":
+		inputs = []map[string]any{{"command": goCheck}, {"command": shellCheck}}
+	}
+	return slices.ContainsFunc(inputs, func(in map[string]any) bool { return bytes.Equal(encode(in), c.Input) })
+}
+
+func (s scene) afterEdit(tools offered) move {
+	if s.edit.result.IsError {
+		return s.end("Not mended", "The edit was not made: "+quote(s.edit.result.Text), "I stop here; `"+source+"` is as it was.")
+	}
+	x, v := last(s.checks)
+	if len(s.recheck) == 0 && v == failed && tools["bash"] {
+		return s.run(x.command(), "Edited. Now the same check once more.")
+	}
+	x, v = last(s.recheck)
+	changed := fmt.Sprintf("One line of `%s` is different:\n\n```go\n%s\n```", source, right)
+	switch v {
+	case passed:
+		how := "The same check failed before the change and passes now."
+		if x.command() == shellCheck {
+			how = "The same check failed before the change and passes now. It only looks at the text: **the test itself was not run**."
+		}
+		return s.end("Mended", "`Total` ignored how many pieces of an item were bought.", how, changed)
+	case failed:
+		return s.end("Not mended", "The check still fails after the change:\n\n"+block(failures(x.result.Text)), changed)
+	}
+	why := "Nothing could be run to check it."
+	if len(s.recheck) > 0 {
+		why = "The check afterwards gave no answer: " + quote(x.result.Text)
+	}
+	return s.end("Edited, not tested", why, changed)
+}
+
+// end is the last answer: a heading, what there is to say as a list (texts with
+// a code block stand on their own), and the checks that were run as a table.
+func (s scene) end(heading string, say ...string) move {
+	var list, blocks, b strings.Builder
+	b.WriteString(s.greet("## " + heading + "\n\n"))
+	for _, text := range say {
+		if strings.Contains(text, "\n") {
+			blocks.WriteString(text + "\n\n")
+			continue
+		}
+		list.WriteString("- " + text + "\n")
+	}
+	if list.Len() > 0 {
+		b.WriteString(list.String() + "\n")
+	}
+	b.WriteString(blocks.String())
+	if len(s.checks)+len(s.recheck) > 0 {
+		b.WriteString("| when | check | result |\n|---|---|---|\n")
+		for _, x := range s.checks {
+			b.WriteString(x.row("before"))
+		}
+		for _, x := range s.recheck {
+			b.WriteString(x.row("after"))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("To talk to a real model, set `ANTHROPIC_API_KEY` or another provider's key and run `artoo`.")
+	return move{text: b.String()}
+}
+
+func (x exchange) row(when string) string {
+	word := map[verdict]string{unknown: "not run", useless: "could not run", failed: "failed", passed: "passed"}[x.verdict()]
+	return fmt.Sprintf("| %s | `%s` | %s |\n", when, x.command(), word)
+}
+
+// further answers whatever the user says when the script is over.
+const further = "I am a script, not a model, and my part is over: I cannot answer that.\n\n" +
+	"To talk to a model, leave with `/quit`, set a key and start artoo:\n\n" +
+	"```sh\nexport ANTHROPIC_API_KEY=...   # or OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, OPENROUTER_API_KEY\nartoo\n```\n\n" +
+	"`/help` lists what you can type here."
+
+func (s scene) run(command, text string) move {
+	return move{text: text, calls: []provider.ToolCall{s.call(0, "bash", map[string]any{"command": command})}}
+}
+
+// call makes the nth call of a reply, from 0.
+func (s scene) call(n int, name string, input map[string]any) provider.ToolCall {
+	return provider.ToolCall{ID: fmt.Sprintf("demo_%d", s.calls+n+1), Name: name, Input: encode(input)}
+}
+
+func encode(input map[string]any) json.RawMessage {
+	raw, err := provider.Marshal(input)
+	if err != nil {
+		panic(fmt.Sprintf("demo: %v", err)) // only strings and maps: a mistake in this file
+	}
+	return raw
+}
+
+// failures picks the lines of a test's output that say what was expected.
+func failures(output string) string {
+	var lines []string
+	for line := range strings.Lines(output) {
+		if strings.Contains(line, "want") && len(lines) < 3 {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	if len(lines) == 0 {
+		return tail(output, 3)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// tail is the last n lines that are not empty.
+func tail(output string, n int) string {
+	var lines []string
+	for line := range strings.Lines(output) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// block makes a code block that its content cannot end.
+func block(content string) string {
+	return "```\n" + strings.ReplaceAll(content, "```", "'''") + "\n```"
+}

@@ -1,0 +1,97 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrorKind sorts failures by what the caller can do about them. The words are
+// those of the program's JSON output.
+type ErrorKind string
+
+// The kinds a wire may report.
+const (
+	KindAuth       ErrorKind = "auth"       // no key, refused key
+	KindBilling    ErrorKind = "billing"    // no credit, quota used up: waiting does not help
+	KindConfig     ErrorKind = "config"     // unknown model or endpoint: the user must change a setting
+	KindProvider   ErrorKind = "provider"   // the server failed (5xx), or its reply made no sense
+	KindNetwork    ErrorKind = "network"    // no connection, or it broke off before the terminal event
+	KindTimeout    ErrorKind = "timeout"    // silence or a deadline
+	KindInvalid    ErrorKind = "invalid"    // the server refused the request as malformed (400, 422)
+	KindRateLimit  ErrorKind = "rate_limit" // 429
+	KindOverloaded ErrorKind = "overloaded" // 503, 529 and their in-stream forms
+	KindContext    ErrorKind = "context"    // the request does not fit the model's window
+	KindRefused    ErrorKind = "refused"    // the model or a filter refused
+	KindCanceled   ErrorKind = "canceled"   // the caller's context ended the request
+)
+
+// Error is the one error type of all wires. errors.Is finds context.Canceled
+// and context.DeadlineExceeded through it.
+type Error struct {
+	Kind       ErrorKind
+	Provider   string        // the configured provider's name
+	Status     int           // HTTP status, 0 when there was none
+	Code       string        // the provider's own code or type of the error
+	Message    string        // the provider's own words, or the cause's; unsanitised, never a key
+	Hint       string        // what the user can do, "" when nothing is known beyond the kind
+	RetryAfter time.Duration // what the server asked to wait; 0 when it did not say
+	Retry      *bool         // the server's explicit word (x-should-retry); nil when it said nothing
+	RequestID  string
+	Local      bool  // the server is on a loopback or private address
+	Usage      Usage // what the failed try is known to have used
+	// Window and Requested are the numbers of a KindContext error, 0 when unknown.
+	Window, Requested int
+	Err               error // the cause; may be nil
+}
+
+// Error says who failed and why, in one line without a full stop.
+func (e *Error) Error() string {
+	why := e.Message
+	if why == "" && e.Err != nil {
+		why = e.Err.Error()
+	}
+	if why == "" {
+		why = string(e.Kind)
+	}
+	if e.Status != 0 {
+		return fmt.Sprintf("%s: %s (%d)", e.Provider, why, e.Status)
+	}
+	return fmt.Sprintf("%s: %s", e.Provider, why)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ErrorKind names the kind for the program's exit table.
+func (e *Error) ErrorKind() string { return string(e.Kind) }
+
+// ErrorHint is the `try:` line, "" for the kind's default.
+func (e *Error) ErrorHint() string { return e.Hint }
+
+// Temporary reports whether the same request may succeed if sent again. The
+// server's explicit word wins; a timeout of a local server is final, since it
+// is most often still computing the same answer.
+func (e *Error) Temporary() bool {
+	if e.Kind == KindCanceled {
+		return false
+	}
+	if e.Retry != nil {
+		return *e.Retry
+	}
+	switch e.Kind {
+	case KindRateLimit, KindOverloaded, KindNetwork, KindProvider:
+		return true
+	case KindTimeout:
+		return !e.Local
+	}
+	return false
+}
+
+// AsError finds the *Error in err, or nil.
+func AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package provider
+
+import "time"
+
+// Event is one thing that happened while a reply streamed: Started, TextDelta,
+// ReasoningDelta, Retry, Notice or Done. The set is sealed.
+type Event interface{ event() }
+
+// Started is the reply's first sign of life: the server accepted the request
+// and sent its first event. At most one comes per try.
+type Started struct {
+	RequestID string // the provider's id of this request, "" when it sent none
+	Model     string // the model that answers, as the server names it; may be ""
+}
+
+// TextDelta is a piece of the answer. Text is valid UTF-8 and never empty.
+type TextDelta struct{ Text string }
+
+// ReasoningDelta is a piece of the readable reasoning. Never empty.
+type ReasoningDelta struct{ Text string }
+
+// Retry tells that a try failed and another follows after Wait. The retry
+// wrapper makes it, wires do not. Discard says that deltas of the failed try
+// were already yielded: they are void, the reply starts again from nothing.
+type Retry struct {
+	Try     int // the try that comes next, from 2
+	Tries   int // how many there are at most
+	Wait    time.Duration
+	Err     *Error
+	Discard bool
+}
+
+// Notice is something the user should know that does not end the reply, in one
+// sentence without a full stop.
+type Notice struct{ Text string }
+
+// Done is a complete reply. Message holds all parts in the order the model made
+// them; tool calls have unique ids and an Input that is a JSON object (or Raw,
+// see ToolCall).
+type Done struct {
+	Message   Message
+	Stop      StopReason
+	Detail    string // the provider's own explanation of a refusal or cut; may be ""
+	Usage     Usage
+	RequestID string
+	Tries     int // 1 unless the retry wrapper counted more
+}
+
+func (Started) event()        {}
+func (TextDelta) event()      {}
+func (ReasoningDelta) event() {}
+func (Retry) event()          {}
+func (Notice) event()         {}
+func (Done) event()           {}

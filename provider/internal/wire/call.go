@@ -1,0 +1,226 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"artoo/provider"
+)
+
+// call is one request and its reply.
+type call struct {
+	Endpoint
+	parent    context.Context
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	stopTimer context.CancelFunc
+	dog       *watchdog
+	req       Request
+	resp      *http.Response
+	body      *bufio.Reader
+	whole     bool // the reply is one JSON document
+	settled   *time.Timer
+	started   bool
+	requestID string
+}
+
+// errRequestTimeout is the cause of a request that took longer than allowed.
+var errRequestTimeout = errors.New("request timeout")
+
+// errSettled ends the wait for what may follow a complete reply.
+var errSettled = errors.New("the reply is complete")
+
+func newCall(ctx context.Context, e Endpoint) *call {
+	c := &call{Endpoint: e, parent: ctx}
+	limited, cancel := context.WithCancelCause(ctx)
+	c.ctx, c.cancel, c.stopTimer = limited, cancel, func() {}
+	if e.RequestTimeout > 0 {
+		c.ctx, c.stopTimer = context.WithTimeoutCause(limited, e.RequestTimeout, errRequestTimeout)
+	}
+	c.dog = newWatchdog(idleLimit(e), cancel)
+	return c
+}
+
+func idleLimit(e Endpoint) time.Duration {
+	const usual = 5 * time.Minute // measured: large models think for minutes without a byte
+	switch {
+	case e.Idle > 0:
+		return e.Idle
+	case e.Idle < 0 || e.Local:
+		return 0
+	}
+	return usual
+}
+
+func (c *call) close() {
+	c.dog.stop()
+	if c.settled != nil {
+		c.settled.Stop()
+	}
+	if c.resp != nil {
+		c.resp.Body.Close()
+	}
+	c.stopTimer()
+	c.cancel(nil)
+}
+
+// post sends the request and looks at the head of the reply. After it returned
+// nil the body is a reply to decode.
+func (c *call) post(r Request) error {
+	c.req = r
+	hr, err := http.NewRequestWithContext(c.ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
+	if err != nil {
+		return &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + urlProblem(err),
+			Hint: "check ARTOO_BASE_URL or base_url in config.toml", Err: err}
+	}
+	hr.Header = r.Header.Clone()
+	if hr.Header == nil {
+		hr.Header = http.Header{}
+	}
+	setDefault(hr.Header, "Content-Type", "application/json")
+	setDefault(hr.Header, "Accept", "text/event-stream, application/json")
+	setDefault(hr.Header, "User-Agent", "artoo")
+	c.dog.start()
+	resp, err := c.client().Do(hr)
+	if err != nil {
+		return err
+	}
+	c.resp = resp
+	c.requestID = requestID(resp.Header)
+	c.body = bufio.NewReaderSize(&watched{src: resp.Body, dog: c.dog}, 4096)
+	if resp.StatusCode/100 != 2 {
+		return c.statusError()
+	}
+	return c.checkType()
+}
+
+// client is the given client without redirects: following one would turn the
+// POST into a GET, or hand the key to a server the user did not name.
+func (c *call) client() *http.Client {
+	hc := http.Client{}
+	if c.HTTP != nil {
+		hc = *c.HTTP
+	}
+	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &hc
+}
+
+func setDefault(h http.Header, key, value string) {
+	if h.Get(key) == "" {
+		h.Set(key, value)
+	}
+}
+
+// requestID is what the server calls this request; the names are those of
+// Anthropic, OpenAI and most gateways, and OpenRouter.
+func requestID(h http.Header) string {
+	for _, key := range []string{"Request-Id", "X-Request-Id", "X-Generation-Id"} {
+		if id := h.Get(key); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// checkType tells a stream from a whole document, and both from a page that a
+// proxy put in the way. A missing or vague type is decided by the first bytes.
+func (c *call) checkType() error {
+	given := c.resp.Header.Get("Content-Type")
+	kind, _, err := mime.ParseMediaType(given)
+	if err != nil {
+		kind = strings.ToLower(strings.TrimSpace(strings.SplitN(given, ";", 2)[0]))
+	}
+	switch kind {
+	case "text/event-stream":
+		return nil
+	case "application/json":
+		c.whole = true
+		return nil
+	case "", "text/plain", "application/octet-stream":
+		switch first := c.firstByte(); first {
+		case '{', '[':
+			c.whole = true
+			return nil
+		case 'd', 'e', 'i', 'r', ':':
+			return nil
+		case 0:
+			if _, err := c.body.Peek(1); err != nil && err != io.EOF {
+				return err
+			}
+			return nil
+		}
+	}
+	return c.pageError(given)
+}
+
+// firstByte is the first byte of the body that is not blank, 0 when there is none.
+func (c *call) firstByte() byte {
+	for {
+		b, err := c.body.Peek(1)
+		if err != nil {
+			return 0
+		}
+		if strings.IndexByte(" \t\r\n\xef\xbb\xbf", b[0]) < 0 { // blanks and a byte order mark
+			return b[0]
+		}
+		if _, err := c.body.Discard(1); err != nil {
+			return 0
+		}
+	}
+}
+
+// pageError reports a reply that is no reply of a model.
+func (c *call) pageError(contentType string) error {
+	text := c.excerpt()
+	if contentType == "" {
+		contentType = "no content type"
+	}
+	msg := fmt.Sprintf("unexpected reply (%s), perhaps from a proxy or a wrong address: %s", contentType, text)
+	return &provider.Error{Kind: provider.KindProvider, Status: c.resp.StatusCode, Message: msg,
+		Hint: "check ARTOO_BASE_URL and HTTPS_PROXY: what answered at " + c.host() + " is not a model's API"}
+}
+
+// excerpt is the first 200 characters of the body, on one line.
+func (c *call) excerpt() string {
+	data, _ := io.ReadAll(io.LimitReader(c.body, 8<<10)) // what came before a fault is all there is to show
+	return shorten(string(data), 200)
+}
+
+func shorten(s string, n int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
+
+func (c *call) host() string {
+	if c.resp != nil && c.resp.Request != nil {
+		return c.resp.Request.URL.Host
+	}
+	return hostOf(c.req.URL)
+}
+
+// settle bounds what may still come after a complete reply, keep-alives included.
+func (c *call) settle(d time.Duration) {
+	if c.settled != nil {
+		c.settled.Stop()
+	}
+	c.settled = time.AfterFunc(d, func() { c.cancel(errSettled) })
+}
+
+// drain lets the connection come to its end so that the next request can reuse
+// it. A server that keeps it open only costs us the connection.
+func (c *call) drain() {
+	c.settle(drainGrace)
+	// Whatever happens here happens after the reply: nothing to report.
+	_, _ = io.CopyN(io.Discard, c.body, 64<<10)
+}

@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"io"
+	"net/http"
+	"strings"
+
+	"artoo/provider"
+)
+
+// statusError reads the body of a reply whose status is no success.
+func (c *call) statusError() error {
+	status := c.resp.StatusCode
+	data, readErr := io.ReadAll(io.LimitReader(c.body, 1<<20))
+	if readErr != nil && c.ctx.Err() != nil {
+		return readErr
+	}
+	d, ok := parseDetail(data)
+	if !ok {
+		d.Message = shorten(string(data), 200)
+		if d.Message == "" {
+			d.Message = strings.ToLower(http.StatusText(status))
+		}
+	}
+	e := classify(status, d, c.req)
+	e.Status = status
+	e.RetryAfter, e.Retry = retryWords(c.resp.Header)
+	if id := d.RequestID; id != "" && c.requestID == "" {
+		c.requestID = id
+	}
+	switch {
+	case status/100 == 3:
+		e.Kind, e.Message = provider.KindConfig, "the server redirects to "+redactURL(c.resp.Header.Get("Location"))
+		e.Hint = "set ARTOO_BASE_URL (or base_url) to the address itself"
+	case len(data) == 0 && status == http.StatusBadRequest && len(c.req.Body) > 64<<10:
+		// Cerebras answers an overflow with an empty 400.
+		e.Kind = provider.KindContext
+	case !ok && looksLikePage(c.resp.Header, data):
+		c.proxyPage(e)
+	case status == http.StatusPaymentRequired && d.LimitSource == "openrouter_in_flight_budget" && e.RetryAfter > 0:
+		// Credit that running requests hold back, not credit that is gone.
+		e.Kind = provider.KindRateLimit
+	}
+	return e
+}
+
+func looksLikePage(h http.Header, data []byte) bool {
+	return strings.HasPrefix(h.Get("Content-Type"), "text/html") || strings.HasPrefix(strings.TrimSpace(string(data[:min(len(data), 64)])), "<")
+}
+
+// proxyPage words the error of an HTML page that came instead of an API's JSON.
+// Its status still counts, but only servers that fail, not those that refuse,
+// are worth another try.
+func (c *call) proxyPage(e *provider.Error) {
+	e.Message = "a web page came instead of an answer, perhaps from a proxy: " + e.Message
+	if e.Kind == provider.KindAuth || e.Kind == provider.KindInvalid {
+		e.Kind = provider.KindProvider
+		no := false
+		e.Retry = &no
+	}
+	if e.Hint == "" || e.Kind == provider.KindProvider {
+		e.Hint = "check ARTOO_BASE_URL and HTTPS_PROXY: what answered at " + c.host() + " is not a model's API"
+	}
+}
+
+// classify sorts a failure by what the server said and its status. Words that
+// mean an overflow win over everything, because resending would not help.
+func classify(status int, d detail, r Request) *provider.Error {
+	e := &provider.Error{Message: d.Message, Code: d.Code}
+	if e.Code == "" || e.Code[0] >= '0' && e.Code[0] <= '9' {
+		if d.Type != "" {
+			e.Code = d.Type
+		}
+	}
+	if e.Message == "" {
+		e.Message = e.Code
+	}
+	switch {
+	case isOverflow(status, d.Message, d.Code, d.Type):
+		e.Kind = provider.KindContext
+		e.Window, e.Requested = d.Window, d.Requested
+		if e.Window == 0 {
+			e.Window, e.Requested = windowNumbers(d.Message)
+		}
+	case outOfCredit(d):
+		e.Kind = provider.KindBilling
+	case unknownModel(status, d):
+		e.Kind = provider.KindConfig
+		e.Hint = "choose a model the provider has with --model; artoo models lists them"
+		if r.Model != "" {
+			e.Hint = "the provider does not know " + r.Model + ": choose another with --model"
+		}
+	case strings.Contains(d.Message, "image input is not supported"): // llama.cpp, as a 500
+		e.Kind, e.Hint = provider.KindInvalid, "this model takes no images: choose another with --model, or start a new session"
+	default:
+		byStatus(e, status, d)
+	}
+	return e
+}
+
+func byStatus(e *provider.Error, status int, d detail) {
+	switch {
+	case status == 401:
+		e.Kind = provider.KindAuth
+	case status == 402:
+		e.Kind = provider.KindBilling
+	case status == 403 && (d.Moderation || strings.Contains(strings.ToLower(d.Message), "moderation")):
+		e.Kind = provider.KindRefused
+	case status == 403:
+		e.Kind = provider.KindAuth
+	case status == 404, status == 405:
+		e.Kind = provider.KindConfig
+		e.Hint = "check ARTOO_BASE_URL (or base_url): many servers want it to end in /v1; and --model"
+	case status == 407:
+		e.Kind = provider.KindNetwork
+		e.Hint = "the proxy wants a user and password: set them in HTTPS_PROXY"
+		no := false
+		e.Retry = &no
+	case status == 408, status == 504:
+		e.Kind = provider.KindTimeout
+	case status == 409, status == 425:
+		e.Kind = provider.KindProvider
+	case status == 413:
+		e.Kind = provider.KindContext
+		e.Hint = "the request is too large in bytes: fewer or smaller images, or a new session"
+	case status == 429:
+		e.Kind = provider.KindRateLimit
+	case status == 503, status == 529:
+		e.Kind = provider.KindOverloaded
+	case status >= 500, status == 0:
+		e.Kind = provider.KindProvider
+	default:
+		e.Kind = provider.KindInvalid
+	}
+}
+
+// outOfCredit knows the failures that are about money though their status says
+// 400 or 429: OpenAI's used-up quota, Anthropic's balance and spend limits.
+func outOfCredit(d detail) bool {
+	if d.Code == "insufficient_quota" || d.Type == "insufficient_quota" || d.Code == "billing_hard_limit_reached" {
+		return true
+	}
+	msg := strings.ToLower(d.Message)
+	for _, words := range []string{"credit balance is too low", "specified api usage limits", "insufficient balance", "insufficient credits"} {
+		if strings.Contains(msg, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// unknownModel knows the ways in which servers say that they have no such model.
+func unknownModel(status int, d detail) bool {
+	if d.Code == "model_not_found" || d.Type == "model_not_found" {
+		return true
+	}
+	msg := strings.ToLower(d.Message)
+	if status == 404 && strings.Contains(msg, "model") {
+		return true
+	}
+	if status != 400 && status != 422 {
+		return false
+	}
+	return strings.Contains(msg, "not a valid model id") || strings.Contains(msg, "model not exist") ||
+		strings.Contains(msg, "invalid model name") || strings.Contains(msg, "model not found")
+}
+
+// Failure makes an error of what a server said inside a reply that had begun
+// well. data is the JSON of the error, in any of the known shapes. It is nil
+// when data says nothing of an error.
+func Failure(data []byte) *provider.Error {
+	d, ok := parseDetail(data)
+	if !ok {
+		return nil
+	}
+	return classify(d.status(), d, Request{})
+}

@@ -1,0 +1,149 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// detail is what a server says about a failure, whatever the shape it says it in.
+type detail struct {
+	Message     string
+	Code        string // the most telling word or number
+	Type        string
+	RequestID   string
+	Window      int // llama.cpp: n_ctx
+	Requested   int // llama.cpp: n_prompt_tokens
+	LimitSource string
+	Moderation  bool // OpenRouter: the input was flagged
+}
+
+type errorJSON struct {
+	Message   json.RawMessage `json:"message"`
+	Type      json.RawMessage `json:"type"`
+	Code      json.RawMessage `json:"code"`
+	Status    json.RawMessage `json:"status"`
+	Detail    json.RawMessage `json:"detail"`
+	Error     json.RawMessage `json:"error"`
+	RequestID string          `json:"request_id"`
+	NPrompt   int             `json:"n_prompt_tokens"`
+	NCtx      int             `json:"n_ctx"`
+	Metadata  struct {
+		Raw         json.RawMessage `json:"raw"`
+		ErrorType   string          `json:"error_type"`
+		LimitSource string          `json:"limit_source"`
+		Reasons     json.RawMessage `json:"reasons"`
+	} `json:"metadata"`
+}
+
+// parseDetail reads an error document: {"error":{…}}, {"error":"…"}, the object
+// alone, FastAPI's {"detail":…}, or any of these in a list. ok is false when
+// there is no message in it.
+func parseDetail(data []byte) (d detail, ok bool) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 {
+		return d, false
+	}
+	switch data[0] {
+	case '[':
+		var list []json.RawMessage
+		if json.Unmarshal(data, &list) != nil || len(list) == 0 {
+			return d, false
+		}
+		return parseDetail(list[0])
+	case '"':
+		d.Message = plain(data)
+		return d, d.Message != ""
+	case '{':
+	default:
+		return d, false
+	}
+	var e errorJSON
+	if err := json.Unmarshal(data, &e); err != nil && e.Message == nil && e.Error == nil {
+		return d, false
+	}
+	if present(e.Error) {
+		if inner, ok := parseDetail(e.Error); ok {
+			if inner.RequestID == "" {
+				inner.RequestID = e.RequestID
+			}
+			return inner, true
+		}
+	}
+	return e.detail()
+}
+
+func (e errorJSON) detail() (detail, bool) {
+	d := detail{
+		Message: plain(e.Message), Code: plain(e.Code), Type: plain(e.Type), RequestID: e.RequestID,
+		Window: e.NCtx, Requested: e.NPrompt, LimitSource: e.Metadata.LimitSource,
+		Moderation: present(e.Metadata.Reasons),
+	}
+	if d.Type == "" {
+		d.Type = e.Metadata.ErrorType
+	}
+	if d.Type == "" {
+		d.Type = plain(e.Status)
+	}
+	if d.Message == "" {
+		d.Message = plain(e.Detail)
+	}
+	// A router's own words ("Provider returned error") say less than those of
+	// the server behind it.
+	if raw := plain(e.Metadata.Raw); raw != "" {
+		if inner, ok := parseDetail([]byte(raw)); ok {
+			raw = inner.Message
+		}
+		d.Message = strings.TrimPrefix(d.Message+": "+shorten(raw, 500), ": ")
+	}
+	return d, d.Message != "" || d.Code != "" || d.Type != "" && d.Type != "error"
+}
+
+// plain is the text of a JSON value: a string's content, anything else as it is
+// written, "" for null and nothing.
+func plain(raw json.RawMessage) string {
+	if !present(raw) {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// present reports whether a value was sent and is not null.
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// status is the HTTP status a code or type stands for, 0 when it is none.
+func (d detail) status() int {
+	if n, err := strconv.Atoi(d.Code); err == nil && n >= 400 && n < 600 {
+		return n
+	}
+	for _, word := range []string{d.Type, d.Code} {
+		switch word {
+		case "invalid_request_error", "invalid_request", "BadRequestError", "INVALID_ARGUMENT":
+			return 400
+		case "authentication_error", "invalid_api_key", "AuthenticationError", "UNAUTHENTICATED", "authentication":
+			return 401
+		case "billing_error", "insufficient_balance", "payment_required":
+			return 402
+		case "permission_error", "PermissionDeniedError", "PERMISSION_DENIED", "permission_denied":
+			return 403
+		case "not_found_error", "model_not_found", "NotFoundError", "not_found":
+			return 404
+		case "request_too_large", "payload_too_large":
+			return 413
+		case "rate_limit_error", "rate_limit_exceeded", "RateLimitError", "RESOURCE_EXHAUSTED", "rate_limit":
+			return 429
+		case "overloaded_error", "overloaded", "provider_overloaded", "service_unavailable", "UNAVAILABLE", "engine_overloaded_error":
+			return 529
+		case "timeout_error", "timeout", "DEADLINE_EXCEEDED":
+			return 504
+		case "api_error", "server_error", "internal_error", "internal_server_error", "INTERNAL", "unavailable_error":
+			return 500
+		}
+	}
+	return 0
+}

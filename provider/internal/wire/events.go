@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/tmaxmax/go-sse"
+)
+
+// MaxEvent is the largest event that is read. Tool arguments and whole-message
+// events come on one line, which can be megabytes long.
+const MaxEvent = 64 << 20
+
+// ErrEventTooLarge tells that one event was larger than MaxEvent.
+var ErrEventTooLarge = fmt.Errorf("an event of the reply is larger than %d MiB", MaxEvent>>20)
+
+// Events yields the data of each server-sent event in src. Events without data
+// are left out; one that is pending at a clean end of the stream counts. After
+// an error nothing follows.
+func Events(src io.Reader) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		f := &framer{src: src, start: true, border: true}
+		for ev, err := range sse.Read(f, &sse.ReadConfig{MaxEventSize: MaxEvent}) {
+			if err != nil {
+				// go-sse calls a line that a fault cut short an unexpected end;
+				// the fault itself says more.
+				if f.err != nil && f.err != io.EOF {
+					err = f.err
+				}
+				if errors.Is(err, bufio.ErrTooLong) {
+					err = ErrEventTooLarge
+				}
+				yield("", err)
+				return
+			}
+			if ev.Data == "" {
+				continue
+			}
+			if !yield(ev.Data, nil) {
+				return
+			}
+		}
+	}
+}
+
+// framer hands the stream to the parser in pieces that end where an event ends.
+// The parser looks at its whole buffer again after each read, so without this
+// an event of many megabytes would cost time quadratic in its size. It also
+// ends the last event at a clean end of the stream, and makes a JSON object
+// that stands on a line of its own (an error from a gateway) an event.
+type framer struct {
+	src    io.Reader
+	buf    [32 << 10]byte
+	rest   []byte // read but not handed on
+	insert string // to hand on before rest
+	err    error
+	start  bool // at the start of a line
+	border bool // at the end of an event
+	cr     bool // the last byte was a CR: a LF belongs to it
+	bare   bool // in a line without a field name
+}
+
+func (f *framer) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		switch {
+		case f.insert != "":
+			c := copy(p[n:], f.insert)
+			f.insert = f.insert[c:]
+			n += c
+		case len(f.rest) > 0:
+			if f.start && !f.bare && f.rest[0] == '{' {
+				f.bare, f.insert = true, "data: "
+				continue
+			}
+			n += f.copyLine(p[n:])
+		case n > 0 && (f.border || f.err != nil):
+			return n, nil
+		case f.err != nil:
+			return 0, f.err
+		default:
+			f.fill()
+		}
+	}
+	return n, nil
+}
+
+func (f *framer) fill() {
+	n, err := f.src.Read(f.buf[:])
+	f.rest, f.err = f.buf[:n], err
+	if err == io.EOF && (n > 0 || !f.border) {
+		f.rest = append(f.rest[:n:n], "\n\n"...)
+	}
+}
+
+// copyLine hands on the rest of the current line, as far as it is there and
+// fits, and keeps track of where lines and events end.
+func (f *framer) copyLine(p []byte) int {
+	seg := f.rest[:min(len(f.rest), len(p))]
+	if i := bytes.IndexAny(seg, "\r\n"); i >= 0 {
+		seg = seg[:i+1]
+	}
+	copy(p, seg)
+	f.rest = f.rest[len(seg):]
+	last := seg[len(seg)-1]
+	second := f.cr && seg[0] == '\n' // the LF of a CRLF whose CR came before
+	f.cr = last == '\r'
+	switch {
+	case second:
+	case last != '\n' && last != '\r':
+		f.start, f.border = false, false
+	case f.start && len(seg) == 1:
+		f.border = true
+	default:
+		f.start, f.border = true, false
+		if f.bare {
+			f.bare, f.border, f.insert = false, true, "\n"
+		}
+	}
+	return len(seg)
+}

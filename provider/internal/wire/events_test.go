@@ -1,0 +1,141 @@
+package wire
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func read(r io.Reader) (events []string, err error) {
+	for data, err := range Events(r) {
+		if err != nil {
+			return events, err
+		}
+		events = append(events, data)
+	}
+	return events, nil
+}
+
+func TestEvents(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     []string
+	}{
+		{"nothing", "", nil},
+		{"plain", "data: a\n\ndata: b\n\n", []string{"a", "b"}},
+		{"CRLF", "event: x\r\ndata: a\r\n\r\ndata: b\r\n\r\n", []string{"a", "b"}},
+		{"CR", "data: a\r\rdata: b\r\r", []string{"a", "b"}},
+		{"several data lines", "data: a\ndata: b\n\n", []string{"a\nb"}},
+		{"no data", "event: ping\n\nid: 3\n\ndata: a\n\n", []string{"a"}},
+		{"comments", ": one\n\n:\ndata: a\n: two\ndata: b\n\n", []string{"a\nb"}},
+		{"one space goes", "data:a\n\ndata:  b\n\n", []string{"a", " b"}},
+		{"pending at the end", "data: a\n\ndata: b", []string{"a", "b"}},
+		{"pending with a line end", "data: a\n\ndata: b\n", []string{"a", "b"}},
+		{"a lone object", "data: a\n\n{\"error\":{\"message\":\"x\"}}\ndata: b\n\n", []string{"a", `{"error":{"message":"x"}}`, "b"}},
+		{"a lone object at the end", "{\"error\":1}", []string{`{"error":1}`}},
+		{"a line of spaces is no end", "data: a\n   \ndata: b\n\n", []string{"a\nb"}},
+		{"mark of byte order", "\xef\xbb\xbfdata: a\n\n", []string{"a"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			for how, r := range map[string]io.Reader{
+				"whole": strings.NewReader(tc.in), "bytewise": iotest.OneByteReader(strings.NewReader(tc.in)),
+				"with the end": iotest.DataErrReader(strings.NewReader(tc.in)),
+			} {
+				got, err := read(r)
+				if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+					t.Errorf("%s: %v\n%s", how, err, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestAFaultDiscardsThePendingEvent(t *testing.T) {
+	broken := errors.New("connection reset")
+	for _, in := range []string{"data: a\n\ndata: b", "data: a\n\ndata: b\n"} {
+		got, err := read(io.MultiReader(strings.NewReader(in), iotest.ErrReader(broken)))
+		if diff := cmp.Diff([]string{"a"}, got); diff != "" || !errors.Is(err, broken) {
+			t.Errorf("%q: %v\n%s", in, err, diff)
+		}
+	}
+}
+
+// TestAnEventComesAtOnce: the reader must not wait for the next event before it
+// hands on this one.
+func TestAnEventComesAtOnce(t *testing.T) {
+	pr, pw := io.Pipe()
+	defer pr.Close()
+	written := make(chan struct{})
+	go func() {
+		io.WriteString(pw, "data: a\n\n")
+		<-written
+		io.WriteString(pw, "data: b\r\n\r\n")
+		pw.Close()
+	}()
+	var got []string
+	for data, err := range Events(pr) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data == "a" {
+			close(written) // a deadlock here is the failure
+		}
+		got = append(got, data)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// counting counts how many bytes the parser was handed for how many reads.
+type counting struct {
+	io.Reader
+	reads int
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	c.reads++
+	return c.Reader.Read(p[:min(len(p), 1000)])
+}
+
+// TestALongEventIsHandedOnInFewPieces: the parser scans its buffer anew after
+// each read, so the number of reads decides whether the cost stays linear.
+func TestALongEventIsHandedOnInFewPieces(t *testing.T) {
+	src := &counting{Reader: io.MultiReader(strings.NewReader("data: "), io.LimitReader(repeat('x'), 4<<20), strings.NewReader("\n\n"))}
+	f := &framer{src: src, start: true, border: true}
+	reads, total := 0, 0
+	for size := 4096; ; size *= 2 { // a bufio.Scanner doubles its buffer
+		n, err := f.Read(make([]byte, size))
+		reads, total = reads+1, total+n
+		if err == io.EOF {
+			break
+		}
+	}
+	if reads > 14 || total < 4<<20 || src.reads < 4000 {
+		t.Errorf("%d reads for %d bytes, of %d reads of the source", reads, total, src.reads)
+	}
+}
+
+func BenchmarkEvents(b *testing.B) {
+	in := strings.Repeat(`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word"}}`+"\n\n", 10000)
+	b.SetBytes(int64(len(in)))
+	for b.Loop() {
+		if _, err := read(strings.NewReader(in)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkOneLongEvent(b *testing.B) {
+	for b.Loop() {
+		r := io.MultiReader(strings.NewReader("data: "), io.LimitReader(repeat('x'), 16<<20), strings.NewReader("\n\n"))
+		if _, err := read(iotest.HalfReader(r)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

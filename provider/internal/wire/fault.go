@@ -1,0 +1,205 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"artoo/provider"
+)
+
+// fail turns any error of this call into the provider's one error type.
+func (c *call) fail(err error, usage provider.Usage) *provider.Error {
+	e := provider.AsError(err)
+	if e == nil {
+		e = c.fault(err)
+	}
+	out := *e // a decoder or key source may keep its own value
+	out.Provider, out.Local = c.Provider, c.Local
+	if out.RequestID == "" {
+		out.RequestID = c.requestID
+	}
+	if out.Usage == (provider.Usage{}) {
+		out.Usage = usage
+	}
+	if c.req.Secret != "" {
+		out.Message = strings.ReplaceAll(out.Message, c.req.Secret, "‹key›")
+	}
+	return &out
+}
+
+// fault sorts what went wrong below the protocol. Who ended the request is
+// asked first: a cancelled connection fails with whatever it was doing.
+func (c *call) fault(err error) *provider.Error {
+	if c.parent.Err() != nil {
+		cause := context.Cause(c.parent)
+		if !errors.Is(cause, c.parent.Err()) {
+			cause = fmt.Errorf("%w: %w", c.parent.Err(), cause)
+		}
+		return &provider.Error{Kind: provider.KindCanceled, Err: cause}
+	}
+	cause := context.Cause(c.ctx)
+	var idle idleError
+	switch {
+	case errors.As(cause, &idle):
+		return &provider.Error{Kind: provider.KindTimeout, Err: idle,
+			Hint: "again, or allow more silence with ARTOO_IDLE_TIMEOUT"}
+	case cause != nil && (errors.Is(cause, errRequestTimeout) || errors.Is(c.ctx.Err(), context.DeadlineExceeded)):
+		return &provider.Error{Kind: provider.KindTimeout, Err: fmt.Errorf("not done after %s: %w", c.RequestTimeout, context.DeadlineExceeded),
+			Hint: "again, or allow more time with ARTOO_REQUEST_TIMEOUT"}
+	}
+	switch {
+	case errors.Is(err, ErrEventTooLarge):
+		no := false
+		return &provider.Error{Kind: provider.KindProvider, Err: err, Retry: &no}
+	case errors.Is(err, ErrCut), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &provider.Error{Kind: provider.KindNetwork, Message: ErrCut.Error(),
+			Err: fmt.Errorf("%w: %w", ErrCut, io.ErrUnexpectedEOF)}
+	}
+	return c.transport(err)
+}
+
+// kinded is an error that already knows what it is, such as an address that the
+// program refuses to connect to.
+type kinded interface {
+	error
+	ErrorKind() string
+	ErrorHint() string
+}
+
+func (c *call) transport(err error) *provider.Error {
+	// The next try must not meet another stale connection of the pool.
+	c.client().CloseIdleConnections()
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	host := hostOf(c.req.URL)
+	e := &provider.Error{Kind: provider.KindNetwork, Message: err.Error(), Err: err}
+	no := false
+	var known kinded
+	var dns *net.DNSError
+	var op *net.OpError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &known):
+		e.Kind, e.Hint = provider.ErrorKind(known.ErrorKind()), known.ErrorHint()
+		e.Retry = &no
+	case tlsError(e, err, host):
+		e.Retry = &no
+	case errors.As(err, &op) && op.Op == "proxyconnect", strings.Contains(err.Error(), "proxyconnect"):
+		e.Message, e.Hint = "the proxy does not answer: "+err.Error(), "check HTTPS_PROXY and NO_PROXY"
+	case errors.As(err, &dns):
+		e.Message = "no such host: " + dns.Name
+		if !dns.IsNotFound {
+			e.Message = "cannot look up " + dns.Name + ": " + dns.Err
+		}
+		e.Hint = "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Message, e.Hint = host+" refuses the connection", "check ARTOO_BASE_URL"
+		if c.Local {
+			e.Hint = "is the server at " + host + " running? Or check ARTOO_BASE_URL"
+		}
+	case errors.As(err, &timeout) && timeout.Timeout():
+		e.Kind, e.Message = provider.KindTimeout, host+" does not answer: "+err.Error()
+		e.Err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		e.Kind, e.Hint = provider.KindConfig, "the server speaks plain HTTP: write http:// in ARTOO_BASE_URL"
+	}
+	return e
+}
+
+// tlsError words a certificate that could not be checked. The issuer is named
+// because a company's proxy that signs for everyone is the usual reason.
+func tlsError(e *provider.Error, err error, host string) bool {
+	var verify *tls.CertificateVerificationError
+	if !errors.As(err, &verify) {
+		return false
+	}
+	issuer := "unknown"
+	if len(verify.UnverifiedCertificates) > 0 {
+		last := verify.UnverifiedCertificates[len(verify.UnverifiedCertificates)-1]
+		issuer = last.Issuer.String()
+	}
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	e.Message = fmt.Sprintf("the certificate of %s is not trusted (issuer: %s): %v", host, issuer, verify.Err)
+	switch {
+	case errors.As(err, &name):
+		e.Hint = "the certificate is for another name: check ARTOO_BASE_URL and HTTPS_PROXY"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		e.Hint = "the certificate has expired or is not valid yet: check this computer's clock, then the server"
+	default:
+		e.Hint = "if this is your company's or your own authority, set ARTOO_CA_FILE to its certificate (PEM)"
+	}
+	return true
+}
+
+// retryWords reads how long the server asks to wait, and whether it says
+// outright that another try makes sense: retry-after-ms, then retry-after in
+// seconds or as a date; x-should-retry.
+func retryWords(h http.Header) (wait time.Duration, retry *bool) {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
+		wait = seconds(ms / 1000)
+	} else if s := h.Get("Retry-After"); s != "" {
+		if sec, err := strconv.ParseFloat(s, 64); err == nil {
+			wait = seconds(sec)
+		} else if at, err := http.ParseTime(s); err == nil {
+			wait = max(0, time.Until(at))
+		}
+	}
+	switch h.Get("X-Should-Retry") {
+	case "true":
+		yes := true
+		retry = &yes
+	case "false":
+		no := false
+		retry = &no
+	}
+	return wait, retry
+}
+
+// seconds makes a duration of a float that may be anything.
+func seconds(s float64) time.Duration {
+	if math.IsNaN(s) || s <= 0 {
+		return 0
+	}
+	return time.Duration(min(s, 1e9) * float64(time.Second))
+}
+
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	return u.Host
+}
+
+// redactURL is an address without what may be secret in it.
+func redactURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "another address"
+	}
+	u.User, u.RawQuery = nil, ""
+	return u.String()
+}
+
+func urlProblem(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,197 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"artoo/provider"
+)
+
+// NewCall makes a tool call of what a model sent as its arguments, once all of
+// it is there. Nothing at all means no arguments; a JSON string that holds an
+// object is decoded once more (Qwen sends such); what is no object is kept in
+// Raw, with an empty Input, so that the history stays valid.
+func NewCall(id, name, args string) provider.ToolCall {
+	call := provider.ToolCall{ID: id, Name: strings.ToValidUTF8(name, "_")}
+	text := strings.TrimSpace(args)
+	if text == "" || text == "null" {
+		call.Input = json.RawMessage("{}")
+		return call
+	}
+	if text[0] == '"' {
+		var inner string
+		if json.Unmarshal([]byte(text), &inner) == nil {
+			text = strings.TrimSpace(inner)
+		}
+	}
+	var ok bool
+	if call.Input, ok = Object(json.RawMessage(text)); !ok {
+		call.Raw = strings.ToValidUTF8(args, "\uFFFD")
+	}
+	return call
+}
+
+// Object returns raw as a compact JSON object in valid UTF-8 without half
+// surrogates, which servers refuse. ok is false, and the object empty, when raw
+// is none.
+func Object(raw json.RawMessage) (clean json.RawMessage, ok bool) {
+	if t := bytes.TrimLeft(raw, " \t\r\n"); len(t) == 0 || t[0] != '{' || !json.Valid(t) {
+		return json.RawMessage("{}"), false
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return json.RawMessage("{}"), false
+	}
+	return CleanJSON(b.Bytes()), true
+}
+
+// CleanJSON replaces in a JSON text what is invalid in the strings of a strict
+// parser though encoding/json lets it pass: bytes that are no UTF-8, and
+// escapes of lone surrogates.
+func CleanJSON(raw []byte) []byte {
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	}
+	if !bytes.Contains(raw, []byte(`\u`)) {
+		return raw
+	}
+	var out []byte
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' || i+1 >= len(raw) {
+			continue
+		}
+		if raw[i+1] != 'u' {
+			i++
+			continue
+		}
+		r := hex4(raw, i+2)
+		switch {
+		case r >= 0xD800 && r < 0xDC00:
+			if low := hex4(raw, i+8); i+7 < len(raw) && raw[i+6] == '\\' && raw[i+7] == 'u' && low >= 0xDC00 && low < 0xE000 {
+				i += 11
+				continue
+			}
+			fallthrough
+		case r >= 0xDC00 && r < 0xE000:
+			if out == nil {
+				out = bytes.Clone(raw)
+			}
+			copy(out[i:], `\ufffd`)
+		}
+		i += 5
+	}
+	if out == nil {
+		return raw
+	}
+	return out
+}
+
+// hex4 is the number that the four hex digits at i stand for, -1 when they are none.
+func hex4(raw []byte, i int) int64 {
+	if i+4 > len(raw) {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(raw[i:i+4]), 16, 32)
+	if err != nil {
+		return -1
+	}
+	return int64(n)
+}
+
+// Name is a tool's name as every API takes it: letters, digits, _ and -, at
+// most limit of them. A model can call a tool by any name, and a history with
+// such a call would be refused for ever.
+func Name(name string, limit int) string {
+	name = identifier(name, limit)
+	if name == "" {
+		return "unknown"
+	}
+	return name
+}
+
+func identifier(s string, limit int) string {
+	ok := len(s) <= limit
+	for i := 0; ok && i < len(s); i++ {
+		ok = isWord(s[i])
+	}
+	if ok {
+		return s
+	}
+	b := []byte(strings.ToValidUTF8(s, "_"))
+	for i := range b {
+		if !isWord(b[i]) {
+			b[i] = '_'
+		}
+	}
+	return string(b[:min(len(b), limit)])
+}
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
+
+// UniqueIDs gives each call an id that neither the history nor an earlier call
+// of the same reply has. New ids depend only on the history, so that the same
+// conversation always gives the same bytes.
+func UniqueIDs(calls []provider.ToolCall, history []provider.Message) {
+	used := map[string]bool{}
+	for _, m := range history {
+		for _, p := range m.Parts {
+			if c, ok := p.(provider.ToolCall); ok {
+				used[c.ID] = true
+			}
+		}
+	}
+	n := len(used)
+	for i := range calls {
+		id := strings.ToValidUTF8(calls[i].ID, "_")
+		for id == "" || used[id] {
+			n++
+			id = "call_" + strconv.Itoa(n)
+		}
+		used[id] = true
+		calls[i].ID = id
+	}
+}
+
+// IDs maps the ids of calls that another provider made to ids this one takes.
+// Ids of its own are returned as they are.
+type IDs struct {
+	Provider string // whose ids need no change
+	Limit    int    // the longest id that is taken
+
+	to   map[string]string
+	used map[string]bool
+}
+
+// Call returns the id to send for a call of a message made by provider from.
+// Calls must come in the order of the history.
+func (m *IDs) Call(id, from string) string {
+	if m.to == nil {
+		m.to, m.used = map[string]string{}, map[string]bool{}
+	}
+	if to, ok := m.to[id]; ok {
+		return to
+	}
+	to := id
+	if from != m.Provider || id == "" {
+		to = identifier(id, m.Limit)
+	}
+	for n := 1; to == "" || m.used[to]; n++ {
+		suffix := "_" + strconv.Itoa(n)
+		to = identifier(id, m.Limit-len(suffix)) + suffix
+	}
+	m.to[id], m.used[to] = to, true
+	return to
+}
+
+// Result returns the id to send for the result of the call with the given id.
+func (m *IDs) Result(id string) string {
+	if to, ok := m.to[id]; ok {
+		return to
+	}
+	return identifier(id, m.Limit)
+}

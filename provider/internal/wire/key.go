@@ -1,0 +1,67 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"artoo/provider"
+)
+
+// Key asks key for the provider's key. A nil func means that the server needs
+// none. Its errors are of kind auth unless they know better.
+func Key(ctx context.Context, key func(context.Context) (string, error)) (string, error) {
+	if key == nil {
+		return "", nil
+	}
+	k, err := key(ctx)
+	if err != nil {
+		var known kinded
+		switch {
+		case provider.AsError(err) != nil || ctx.Err() != nil:
+			return "", err
+		case errors.As(err, &known):
+			no := false
+			return "", &provider.Error{Kind: provider.ErrorKind(known.ErrorKind()), Message: err.Error(), Hint: known.ErrorHint(), Retry: &no, Err: err}
+		}
+		return "", &provider.Error{Kind: provider.KindAuth, Message: err.Error(), Err: err}
+	}
+	k = strings.TrimSpace(k)
+	for _, r := range k {
+		if r < ' ' || r > '~' {
+			return "", &provider.Error{Kind: provider.KindAuth, Message: "the key holds a line break or another character no key has",
+				Hint: "store the key again, without quotes and line breaks"}
+		}
+	}
+	return k, nil
+}
+
+// Join puts an API path behind a base URL. A base that already ends in a part
+// of the path, as people copy it from a provider's page, is not doubled:
+// Join("https://h/v1/", "v1", "messages") is https://h/v1/messages. A query of
+// the base is kept.
+func Join(base string, path ...string) (string, error) {
+	bad := func(why string) error {
+		return &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + why,
+			Hint: "ARTOO_BASE_URL is an address such as https://host/v1"}
+	}
+	u, err := url.Parse(strings.TrimSpace(base))
+	if err != nil {
+		return "", bad(urlProblem(err))
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return "", bad("it must begin with http:// or https://")
+	}
+	if u.Host == "" {
+		return "", bad("it names no host")
+	}
+	have := strings.Split(strings.Trim(u.Path, "/"), "/")
+	for n := len(path); n > 0; n-- {
+		if len(have) >= n && strings.Join(have[len(have)-n:], "/") == strings.Join(path[:n], "/") {
+			path = path[n:]
+			break
+		}
+	}
+	return u.JoinPath(path...).String(), nil
+}

@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// overflowPatterns are the words with which servers say that a request does not
+// fit the model's window: Anthropic, OpenAI, Bedrock, Gemini, xAI, Groq,
+// OpenRouter, llama.cpp, vLLM, LM Studio, Ollama, Moonshot, DashScope, Mistral.
+const overflowPatterns = `prompt is too long` +
+	`|input is too long for requested model` +
+	`|exceeds? (the )?context (window|limit|length)` +
+	`|context[ _]length[ _]exceeded` +
+	"|input length and .max_tokens. exceed" +
+	`|input token count.*exceeds the maximum` +
+	`|maximum prompt length is \d+` +
+	`|reduce the length of the messages` +
+	`|maximum context length (is|of) \d+` +
+	`|tokens?\b.*exceeds the limit of \d+` +
+	`|exceed_context_size_error` +
+	`|exceeds the available context size` +
+	`|context size has been exceeded` +
+	`|greater than the context length` +
+	`|context window is full` +
+	`|exceeded model token limit` +
+	`|too large for model with \d+ maximum context` +
+	`|range of input length should be` +
+	`|input too long:` +
+	`|input length exceeds the context length` +
+	`|request_too_large`
+
+var overflow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)` + overflowPatterns) })
+
+// weakOverflow also means a rate limit where the status is 429.
+const weakOverflow = "too many tokens"
+
+// isOverflow reports whether an error says that the request does not fit.
+func isOverflow(status int, words ...string) bool {
+	if status == 401 || status == 403 {
+		return false
+	}
+	text := strings.Join(words, "\n")
+	if status != 429 && strings.Contains(strings.ToLower(text), weakOverflow) {
+		return true
+	}
+	return overflow().MatchString(text)
+}
+
+// overflowNumbers are the forms in which the numbers come: the window and what
+// was asked for, in either order, the second part perhaps a sum.
+var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`(?P<req>\d+)(?: \+ (?P<more>\d+))? (?:tokens )?> (?P<win>\d+)`),                                      // Anthropic
+		regexp.MustCompile(`(?is)(?P<win>\d+) tokens.*?(?:resulted in|requested)(?: about)? ~?(?P<req>\d+)`),                     // OpenAI, OpenRouter, vLLM
+		regexp.MustCompile(`(?is)request \((?P<req>\d+) tokens\) exceeds the available context size \((?P<win>\d+)`),             // llama.cpp
+		regexp.MustCompile(`(?is)token count.*?\((?P<req>\d+)\) exceeds the maximum.*?\((?P<win>\d+)\)`),                         // Gemini
+		regexp.MustCompile(`(?is)token count of (?P<req>\d+) exceeds the limit of (?P<win>\d+)`),                                 // Copilot
+		regexp.MustCompile(`(?is)maximum prompt length is (?P<win>\d+) but the request contains (?P<req>\d+)`),                   // xAI
+		regexp.MustCompile(`(?is)(?:too large for model with|context length (?:is|of)) (?P<win>\d+)`),                            // Mistral and others
+		regexp.MustCompile(`(?is)(?:limit|size|window|length)\D{0,20}(?P<win>\d{4,})\D+?(?:request(?:ed)?)\D{0,20}(?P<req>\d+)`), // loosely worded
+	}
+})
+
+// windowNumbers reads the model's window and the size of the request out of an
+// error text; 0 for what is not there. With Anthropic's "input + max_tokens"
+// form requested is the sum.
+func windowNumbers(text string) (window, requested int) {
+	text = strings.ReplaceAll(text, ",", "")
+	for _, re := range overflowNumbers() {
+		m := re.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		for i, name := range re.SubexpNames() {
+			n, err := strconv.Atoi(m[i])
+			if err != nil {
+				continue
+			}
+			switch name {
+			case "win":
+				window = n
+			case "req", "more":
+				requested += n
+			}
+		}
+		return window, requested
+	}
+	return 0, 0
+}

@@ -1,0 +1,183 @@
+// Package wire is what all HTTP wires share: one POST with a JSON body, one
+// reader of server-sent events, one table that sorts failures. A wire brings
+// the body and a Decoder for the events; everything about connections,
+// timeouts and status codes is decided here and only here.
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"time"
+
+	"artoo/provider"
+)
+
+// Endpoint is the server a wire talks to and how patient it is with it.
+type Endpoint struct {
+	Provider string       // the configured provider's name, for errors
+	HTTP     *http.Client // nil means http.DefaultClient; redirects are never followed
+	// Idle is the longest silence between two bytes of a reply; before the
+	// first byte twice as much is allowed. 0 means 5 minutes, and no limit at
+	// all for a local server; a negative value means no limit.
+	Idle           time.Duration
+	RequestTimeout time.Duration // the whole of one request; 0 means no limit
+	Local          bool          // loopback or private address
+}
+
+// Request is one POST.
+type Request struct {
+	URL    string
+	Header http.Header
+	Secret string // the key in use, so that it can be blotted out of error texts; may be empty
+	Model  string // for hints
+	Body   []byte // JSON
+}
+
+// Progress says how far a reply has come.
+type Progress int
+
+const (
+	More     Progress = iota // the terminal event is still to come
+	Complete                 // the reply is complete, but a last event (usage) may follow
+	End                      // nothing of interest follows
+)
+
+// Decoder turns the wire's events into the provider's. It is used by one
+// goroutine for one reply. Its errors are *provider.Error without the fields
+// Stream knows itself (Provider, Local, RequestID, Usage), or ErrCut.
+type Decoder interface {
+	// Feed takes the data of one event. The slice it returns is valid until
+	// the next call.
+	Feed(data string) ([]provider.Event, Progress, error)
+	// Whole takes a complete reply that came as one JSON document, because the
+	// server ignored stream:true.
+	Whole(data []byte) ([]provider.Event, error)
+	// Done builds the reply when no more events come. With an error the Done's
+	// Usage still holds what is known.
+	Done() (provider.Done, error)
+}
+
+// ErrCut tells that the stream ended before its terminal event.
+var ErrCut = errors.New("the stream ended before the reply was complete")
+
+// completeGrace is how long a complete reply's connection is given to deliver
+// a usage event, drainGrace how long to end by itself so that it can be reused.
+const (
+	completeGrace = 5 * time.Second
+	drainGrace    = 250 * time.Millisecond
+)
+
+// Stream sends one request and yields the reply's events as the
+// provider.Provider contract wants them. prepare builds the request, inside the
+// request's time limits (it may have to fetch a key).
+func Stream(ctx context.Context, e Endpoint, prepare func(context.Context) (Request, error), dec Decoder) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		c := newCall(ctx, e)
+		defer c.close()
+		c.run(prepare, dec, yield)
+	}
+}
+
+func (c *call) run(prepare func(context.Context) (Request, error), dec Decoder, yield func(provider.Event, error) bool) {
+	fail := func(err error) {
+		done, _ := dec.Done()
+		yield(nil, c.fail(err, done.Usage))
+	}
+	req, err := prepare(c.ctx)
+	if err != nil {
+		fail(err)
+		return
+	}
+	if err := c.post(req); err != nil {
+		fail(err)
+		return
+	}
+	var ok bool
+	if c.whole {
+		ok, err = c.runWhole(dec, yield)
+	} else {
+		ok, err = c.runEvents(dec, yield)
+	}
+	if !ok {
+		return
+	}
+	if err != nil {
+		fail(err)
+		return
+	}
+	done, err := dec.Done()
+	if err != nil {
+		fail(err)
+		return
+	}
+	done.RequestID, done.Tries = c.requestID, 1
+	c.drain()
+	yield(done, nil)
+}
+
+// runWhole reads a reply that is one document. ok is false when the consumer
+// has had enough.
+func (c *call) runWhole(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
+	data, err := io.ReadAll(io.LimitReader(c.body, MaxEvent+1))
+	if err != nil {
+		return true, err
+	}
+	if len(data) > MaxEvent {
+		return true, ErrEventTooLarge
+	}
+	events, err := dec.Whole(data)
+	if err != nil {
+		return true, err
+	}
+	return c.emit(events, yield), nil
+}
+
+func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
+	progress := More
+	for data, err := range Events(c.body) {
+		if err != nil {
+			// What breaks after the terminal event does not unmake the reply,
+			// unless the caller itself ended it.
+			if progress != More && c.parent.Err() == nil && !errors.Is(err, ErrEventTooLarge) {
+				return true, nil
+			}
+			return true, err
+		}
+		events, p, err := dec.Feed(data)
+		if !c.emit(events, yield) {
+			return false, nil
+		}
+		if err != nil {
+			return true, err
+		}
+		if p > progress {
+			progress = p
+			c.settle(completeGrace)
+		}
+		if progress == End {
+			break
+		}
+	}
+	return true, nil
+}
+
+// emit yields the events, with the request's id filled in where it belongs.
+func (c *call) emit(events []provider.Event, yield func(provider.Event, error) bool) bool {
+	for _, ev := range events {
+		if s, ok := ev.(provider.Started); ok {
+			if c.started {
+				continue
+			}
+			c.started = true
+			s.RequestID = c.requestID
+			ev = s
+		}
+		if !yield(ev, nil) {
+			return false
+		}
+	}
+	return true
+}

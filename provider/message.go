@@ -1,0 +1,192 @@
+package provider
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Role says who speaks.
+type Role string
+
+// The three roles. The system prompt is a field of Request, not a message.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool" // holds exactly one ToolResult; wires join neighbours as their protocol wants
+)
+
+// Message is one entry of the history. Its JSON is stable: it is what session
+// files hold.
+type Message struct {
+	Role  Role
+	Parts []Part
+	// Provider and Model tell who made an assistant message. Opaque payloads go
+	// back only to the same two.
+	Provider string
+	Model    string
+	// Partial marks an assistant message that broke off (interrupt, fault); it
+	// holds text only.
+	Partial bool
+}
+
+// Part is a piece of a message: Text, Reasoning, Image, ToolCall or ToolResult.
+// The set is sealed.
+type Part interface{ partType() string }
+
+// Text is plain words. Opaque is a payload the wire attached to this very part
+// (a signature, an item id) and wants back byte for byte.
+type Text struct {
+	Text   string `json:"text"`
+	Opaque string `json:"opaque,omitempty"`
+}
+
+// Reasoning is what the model thought. Text may be empty (withheld); Opaque is
+// the wire's proof of it (signature, encrypted content), kept byte for byte.
+// Form is the wire's own word for the shape of the part (e.g. "thinking",
+// "redacted_thinking", "reasoning_content"), so that it can rebuild it.
+type Reasoning struct {
+	Text   string `json:"text,omitempty"`
+	Form   string `json:"form,omitempty"`
+	Opaque string `json:"opaque,omitempty"`
+}
+
+// Image is a picture for models that see. Data is raw, not base64.
+type Image struct {
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"`
+}
+
+// ToolCall is the model's wish to run a tool. Input is always a JSON object. If
+// what the model sent was not one, Input is {} and Raw keeps what it sent: such
+// a call is answered with the parse error and never run.
+type ToolCall struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Input  json.RawMessage `json:"input"`
+	Raw    string          `json:"raw,omitempty"`
+	Opaque string          `json:"opaque,omitempty"`
+}
+
+// ToolResult answers the call with the same id.
+type ToolResult struct {
+	CallID  string  `json:"call_id"`
+	Name    string  `json:"name"`
+	Text    string  `json:"text"`
+	Images  []Image `json:"images,omitempty"`
+	IsError bool    `json:"is_error,omitempty"`
+	File    string  `json:"file,omitempty"` // where the whole output is, when Text was cut
+}
+
+func (Text) partType() string       { return "text" }
+func (Reasoning) partType() string  { return "reasoning" }
+func (Image) partType() string      { return "image" }
+func (ToolCall) partType() string   { return "tool_call" }
+func (ToolResult) partType() string { return "tool_result" }
+
+// UserText makes a user message of text followed by the attachments.
+func UserText(text string, attachments ...Part) Message {
+	return Message{Role: RoleUser, Parts: append([]Part{Text{Text: text}}, attachments...)}
+}
+
+// Text joins the message's text parts.
+func (m Message) Text() string {
+	var b strings.Builder
+	for _, p := range m.Parts {
+		if t, ok := p.(Text); ok {
+			b.WriteString(t.Text)
+		}
+	}
+	return b.String()
+}
+
+// Calls lists the message's tool calls in order.
+func (m Message) Calls() []ToolCall {
+	var calls []ToolCall
+	for _, p := range m.Parts {
+		if c, ok := p.(ToolCall); ok {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+type messageJSON struct {
+	Role     Role              `json:"role"`
+	Provider string            `json:"provider,omitempty"`
+	Model    string            `json:"model,omitempty"`
+	Partial  bool              `json:"partial,omitempty"`
+	Parts    []json.RawMessage `json:"parts"`
+}
+
+// MarshalJSON writes the stable form: each part is an object whose first key is
+// "type".
+func (m Message) MarshalJSON() ([]byte, error) {
+	out := messageJSON{Role: m.Role, Provider: m.Provider, Model: m.Model, Partial: m.Partial, Parts: []json.RawMessage{}}
+	for _, p := range m.Parts {
+		raw, err := marshalPart(p)
+		if err != nil {
+			return nil, err
+		}
+		out.Parts = append(out.Parts, raw)
+	}
+	return Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an
+// error: dropping it silently would break the pairing of calls and results.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var in messageJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*m = Message{Role: in.Role, Provider: in.Provider, Model: in.Model, Partial: in.Partial}
+	for _, raw := range in.Parts {
+		p, err := unmarshalPart(raw)
+		if err != nil {
+			return err
+		}
+		m.Parts = append(m.Parts, p)
+	}
+	return nil
+}
+
+func marshalPart(p Part) (json.RawMessage, error) {
+	body, err := Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	head := fmt.Sprintf(`{"type":%q`, p.partType())
+	if string(body) == "{}" {
+		return json.RawMessage(head + "}"), nil
+	}
+	return json.RawMessage(head + "," + string(body[1:])), nil
+}
+
+func unmarshalPart(raw json.RawMessage) (Part, error) {
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, err
+	}
+	switch head.Type {
+	case "text":
+		return decodePart[Text](raw)
+	case "reasoning":
+		return decodePart[Reasoning](raw)
+	case "image":
+		return decodePart[Image](raw)
+	case "tool_call":
+		return decodePart[ToolCall](raw)
+	case "tool_result":
+		return decodePart[ToolResult](raw)
+	}
+	return nil, fmt.Errorf("unknown message part %q", head.Type)
+}
+
+func decodePart[P Part](raw json.RawMessage) (Part, error) {
+	var p P
+	err := json.Unmarshal(raw, &p)
+	return p, err
+}

@@ -1,0 +1,126 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// fragment is a piece of a tool call.
+type fragment struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"` // a string; a few servers send the object itself
+	} `json:"function"`
+}
+
+func (f *fragment) arguments() string {
+	raw := f.Function.Arguments
+	if !present(raw) {
+		return ""
+	}
+	if raw[0] == '"' {
+		return plain(raw)
+	}
+	return string(raw)
+}
+
+// calls gathers the tool calls of one reply. In theory the index tells them
+// apart; in practice parallel calls share an index, come without one, without
+// an id, or with the same id.
+type calls struct {
+	list    []*slot
+	byIndex map[int]int // an index's newest call
+}
+
+type slot struct {
+	id, name string
+	index    int
+	args     strings.Builder
+}
+
+// add works a fragment in and returns the call it belongs to; fresh is true
+// when it begins a new one. Fragments that say nothing belong to no call (-1).
+func (c *calls) add(f *fragment) (n int, fresh bool) {
+	args := f.arguments()
+	n = c.find(f, args)
+	if n < 0 {
+		if f.ID == "" && f.Function.Name == "" && args == "" {
+			return -1, false
+		}
+		n, fresh = len(c.list), true
+		s := &slot{index: n}
+		if f.Index != nil {
+			s.index = *f.Index
+		}
+		c.list = append(c.list, s)
+		if c.byIndex == nil {
+			c.byIndex = map[int]int{}
+		}
+		c.byIndex[s.index] = n
+	}
+	s := c.list[n]
+	if s.id == "" {
+		s.id = f.ID
+	}
+	if s.name == "" {
+		s.name = f.Function.Name
+	}
+	s.args.WriteString(args)
+	return n, fresh
+}
+
+// find returns the call a fragment continues, -1 when it begins one.
+func (c *calls) find(f *fragment, args string) int {
+	current := len(c.list) - 1
+	if f.Index != nil {
+		n, ok := c.byIndex[*f.Index]
+		if !ok {
+			return -1
+		}
+		current = n
+	}
+	if current < 0 {
+		return -1
+	}
+	s := c.list[current]
+	switch {
+	case f.ID != "" && s.id != "" && f.ID != s.id:
+		// Another call at the same index; perhaps an older one that goes on.
+		for n, other := range c.list {
+			if other.id == f.ID && (f.Index == nil || other.index == *f.Index) {
+				return n
+			}
+		}
+		return -1
+	case f.Function.Name != "" && s.name != "" && s.complete(f, args):
+		return -1
+	}
+	return current
+}
+
+// complete reports whether a fragment that names a function comes after the
+// end of the call. A server that repeats the name in every fragment does not
+// begin its arguments anew.
+func (s *slot) complete(f *fragment, args string) bool {
+	have := strings.TrimSpace(s.args.String())
+	if have == "" {
+		return f.Function.Name != s.name
+	}
+	if args = strings.TrimSpace(args); args != "" && args[0] != '{' && args[0] != '"' {
+		return false
+	}
+	return (have[len(have)-1] == '}' || have[len(have)-1] == '"') && json.Valid([]byte(have))
+}
+
+// whole reports whether there are calls and the arguments of all have come to
+// their end. Arguments that never began may be still to come.
+func (c *calls) whole() bool {
+	for _, s := range c.list {
+		if !json.Valid([]byte(s.args.String())) {
+			return false
+		}
+	}
+	return len(c.list) > 0
+}

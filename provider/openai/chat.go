@@ -1,0 +1,75 @@
+// Package openai speaks Chat Completions, the wire of OpenAI that nearly every
+// other server offers too.
+package openai
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// DefaultBaseURL is OpenAI's own server.
+const DefaultBaseURL = "https://api.openai.com/v1"
+
+// Chat asks models through Chat Completions. The zero value of every field but
+// Name has a meaning; the fields must not change once it is in use. It may be
+// used by several goroutines.
+type Chat struct {
+	Name    string // the configured name; reasoning goes back only to messages of the same name and model
+	BaseURL string // up to /v1 where the server has one; "" means DefaultBaseURL
+	// Key is asked before each request, inside its time limits; nil, or an
+	// empty key, sends none.
+	Key  func(context.Context) (string, error)
+	HTTP *http.Client // nil means http.DefaultClient; redirects are not followed
+	// Headers are sent with each request and win over the wire's own.
+	Headers map[string]string
+	// Idle is the longest silence between two bytes, twice as long before the
+	// first. 0 means 5 minutes, or no limit for a Local server; negative, none.
+	Idle           time.Duration
+	RequestTimeout time.Duration // the whole of one request; 0 means no limit
+	Local          bool          // the server is on a loopback or private address
+	Quirks         Quirks        // see QuirksFor
+}
+
+var _ provider.Provider = (*Chat)(nil)
+
+// Stream implements provider.Provider.
+func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req) }
+		dec := &decoder{provider: p.Name, model: req.Model, history: req.Messages, quirks: p.Quirks, fields: p.Quirks.reasoningFields()}
+		wire.Stream(ctx, e, prepare, dec)(yield)
+	}
+}
+
+func (p *Chat) prepare(ctx context.Context, req provider.Request) (wire.Request, error) {
+	base := p.BaseURL
+	if base == "" {
+		base = DefaultBaseURL
+	}
+	url, err := wire.Join(base, "chat", "completions")
+	if err != nil {
+		return wire.Request{}, err
+	}
+	key, err := wire.Key(ctx, p.Key)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	body, err := encode(p.Name, p.Quirks, req)
+	if err != nil {
+		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
+	}
+	h := http.Header{}
+	if key != "" {
+		h.Set("Authorization", "Bearer "+key)
+	}
+	for k, v := range p.Headers {
+		h.Set(k, v)
+	}
+	return wire.Request{URL: url, Header: h, Secret: key, Model: req.Model, Body: body}, nil
+}

@@ -1,0 +1,285 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// decoder gathers one reply.
+type decoder struct {
+	provider string
+	model    string
+	history  []provider.Message
+	quirks   Quirks
+	fields   []string // where reasoning may come, in order of preference
+
+	parts   []*gathered
+	calls   calls
+	details details
+	usage   provider.Usage
+	refusal strings.Builder
+	stop    string
+	begun   bool
+	pending []provider.Event
+}
+
+// gathered is a part of the reply that is still growing.
+type gathered struct {
+	form string // "text", "call", or the field that reasoning came in
+	text strings.Builder
+	call int // index into calls
+}
+
+// chunk is an event of the stream or, with Message in its choices, a whole
+// reply. Servers disagree about where the usage stands.
+type chunk struct {
+	Object  string          `json:"object"`
+	Model   string          `json:"model"`
+	Choices []choice        `json:"choices"`
+	Usage   *usage          `json:"usage"`
+	Timings *timings        `json:"timings"`
+	XGroq   *xGroq          `json:"x_groq"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type xGroq struct {
+	Usage *usage `json:"usage"`
+}
+
+type choice struct {
+	Index        int             `json:"index"`
+	Delta        *delta          `json:"delta"`
+	Message      *delta          `json:"message"`
+	FinishReason *string         `json:"finish_reason"`
+	NativeFinish string          `json:"native_finish_reason"`
+	Usage        *usage          `json:"usage"`
+	Error        json.RawMessage `json:"error"`
+}
+
+type delta struct {
+	Content          json.RawMessage `json:"content"`
+	Refusal          string          `json:"refusal"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	Reasoning        json.RawMessage `json:"reasoning"`
+	ReasoningText    json.RawMessage `json:"reasoning_text"`
+	ReasoningDetails []detail        `json:"reasoning_details"`
+	ToolCalls        []fragment      `json:"tool_calls"`
+}
+
+// Feed implements wire.Decoder.
+func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
+	d.pending = d.pending[:0]
+	if strings.TrimSpace(data) == "[DONE]" {
+		return nil, wire.End, nil
+	}
+	var c chunk
+	if err := json.Unmarshal([]byte(data), &c); err != nil {
+		return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
+	}
+	err := d.take(&c, []byte(data))
+	if err == nil && d.stop != "" {
+		return d.pending, wire.Complete, nil
+	}
+	return d.pending, wire.More, err
+}
+
+// Whole implements wire.Decoder.
+func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
+	d.pending = nil
+	var c chunk
+	err := json.Unmarshal(data, &c)
+	if err == nil && len(c.Choices) > 0 {
+		return d.pending, d.takeWhole(&c, data)
+	}
+	if e := wire.Failure(data); e != nil {
+		return nil, e
+	}
+	return nil, &provider.Error{Kind: provider.KindProvider, Message: fmt.Sprintf("the reply is no completion: %.200q", data), Err: err}
+}
+
+func (d *decoder) takeWhole(c *chunk, data []byte) error {
+	err := d.take(c, data)
+	if err == nil && d.stop == "" {
+		d.stop = "stop" // a whole document needs no word that it ended
+	}
+	return err
+}
+
+// take works a chunk in. An error is looked for before the choices: a router's
+// error chunk has an empty list of them, like one that only brings usage.
+func (d *decoder) take(c *chunk, data []byte) error {
+	if present(c.Error) || c.Object == "error" { // the latter is vLLM's form
+		if e := wire.Failure(data); e != nil {
+			return e
+		}
+	}
+	if !d.begun {
+		d.begun = true
+		d.pending = append(d.pending, provider.Started{Model: c.Model})
+	}
+	d.count(c.Usage)
+	if c.XGroq != nil {
+		d.count(c.XGroq.Usage)
+	}
+	if c.Usage == nil && c.Timings != nil {
+		d.count(c.Timings.usage())
+	}
+	for i := range c.Choices {
+		ch := &c.Choices[i]
+		if ch.Index != 0 {
+			continue
+		}
+		d.count(ch.Usage)
+		for _, dl := range []*delta{ch.Delta, ch.Message} {
+			if dl != nil {
+				if err := d.grow(dl); err != nil {
+					return err
+				}
+			}
+		}
+		if present(ch.Error) {
+			if e := wire.Failure(ch.Error); e != nil {
+				return e
+			}
+		}
+		if ch.FinishReason != nil && *ch.FinishReason != "" {
+			if err := d.finish(*ch.FinishReason, ch.NativeFinish); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *decoder) grow(dl *delta) error {
+	for _, field := range d.fields {
+		if text := plain(dl.field(field)); text != "" {
+			d.thought(field, text)
+			break
+		}
+	}
+	for i := range dl.ReasoningDetails {
+		d.details.add(dl.ReasoningDetails[i])
+	}
+	d.content(dl.Content)
+	d.refusal.WriteString(dl.Refusal)
+	for i := range dl.ToolCalls {
+		f := &dl.ToolCalls[i]
+		if n, fresh := d.calls.add(f); fresh {
+			d.parts = append(d.parts, &gathered{form: "call", call: n})
+		}
+	}
+	return nil
+}
+
+func (dl *delta) field(name string) json.RawMessage {
+	switch name {
+	case "reasoning_content":
+		return dl.ReasoningContent
+	case "reasoning":
+		return dl.Reasoning
+	case "reasoning_text":
+		return dl.ReasoningText
+	}
+	return nil
+}
+
+// content is a string, or with Mistral a list of typed pieces.
+func (d *decoder) content(raw json.RawMessage) {
+	if !present(raw) {
+		return
+	}
+	if raw[0] != '[' {
+		d.text(plain(raw))
+		return
+	}
+	var pieces []struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	if json.Unmarshal(raw, &pieces) != nil {
+		return // a list of something else is nothing to read
+	}
+	for _, p := range pieces {
+		switch p.Type {
+		case "thinking":
+			var inner []struct {
+				Text string `json:"text"`
+			}
+			if json.Unmarshal(p.Thinking, &inner) != nil {
+				d.thought("thinking", plain(p.Thinking))
+				continue
+			}
+			for _, t := range inner {
+				d.thought("thinking", t.Text)
+			}
+		default:
+			d.text(p.Text)
+		}
+	}
+}
+
+func (d *decoder) text(s string) {
+	if s != "" {
+		d.part("text").WriteString(s)
+		d.pending = append(d.pending, provider.TextDelta{Text: s})
+	}
+}
+
+func (d *decoder) thought(form, s string) {
+	if s != "" {
+		d.part(form).WriteString(s)
+		d.pending = append(d.pending, provider.ReasoningDelta{Text: s})
+	}
+}
+
+// part is where a piece of the given form goes: the last part if it is of that
+// form, else a new one.
+func (d *decoder) part(form string) *strings.Builder {
+	if n := len(d.parts); n > 0 && d.parts[n-1].form == form {
+		return &d.parts[n-1].text
+	}
+	g := &gathered{form: form}
+	d.parts = append(d.parts, g)
+	return &g.text
+}
+
+// finish takes the word for the end. Some of the words tell of a failure; the
+// router's own "stop" may hide one that the server behind it named.
+func (d *decoder) finish(word, native string) error {
+	for _, w := range []string{word, native} {
+		switch w {
+		case "error":
+			return &provider.Error{Kind: provider.KindProvider, Code: w, Message: "the server broke the reply off with an error"}
+		case "network_error":
+			return &provider.Error{Kind: provider.KindNetwork, Code: w, Message: "the server lost its connection to the model"}
+		case "insufficient_system_resource":
+			return &provider.Error{Kind: provider.KindOverloaded, Code: w, Message: "the server broke the reply off for lack of resources"}
+		}
+	}
+	d.stop = word
+	return nil
+}
+
+// present reports whether a value was sent and is not null.
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// plain is the content of a JSON string, "" for anything else. Most pieces of a
+// stream need no decoding, which would be the larger part of reading one.
+func plain(raw json.RawMessage) string {
+	if n := len(raw); n >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw[1 : n-1])
+	}
+	var s string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}

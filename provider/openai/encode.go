@@ -1,0 +1,140 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// body is the request. The order of the fields is the order of the bytes, and
+// part of the contract: messages come last, so that a request is a prefix of
+// the next one. Only one of the two length fields is set.
+type body struct {
+	Model               string         `json:"model"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+	Usage               *usageOptions  `json:"usage,omitempty"`
+	MaxTokens           int            `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+	Temperature         *float64       `json:"temperature,omitempty"`
+	Thinking            *thinking      `json:"thinking,omitempty"`
+	Reasoning           *reasoning     `json:"reasoning,omitempty"`
+	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
+	ParallelToolCalls   *bool          `json:"parallel_tool_calls,omitempty"`
+	PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
+	Tools               []tool         `json:"tools,omitempty"`
+	Messages            []message      `json:"messages"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type usageOptions struct {
+	Include bool `json:"include"`
+}
+
+type thinking struct {
+	Type string `json:"type"`
+}
+
+type reasoning struct {
+	Effort  string `json:"effort,omitempty"`
+	Enabled *bool  `json:"enabled,omitempty"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// nameLimit is Chat Completions' limit for the names of functions; idLimit what
+// OpenAI takes as the id of a call that another provider named.
+const (
+	nameLimit = 64
+	idLimit   = 40
+)
+
+// encode makes the body of a request by the provider of the given name.
+func encode(name string, q Quirks, req provider.Request) ([]byte, error) {
+	b := body{Model: req.Model, Stream: true, Temperature: req.Temperature}
+	if q.StreamOptions {
+		b.StreamOptions = &streamOptions{IncludeUsage: true}
+	}
+	if q.UsageInclude {
+		b.Usage = &usageOptions{Include: true}
+	}
+	if q.MaxTokensField == "max_completion_tokens" {
+		b.MaxCompletionTokens = max(0, req.MaxTokens)
+	} else {
+		b.MaxTokens = max(0, req.MaxTokens)
+	}
+	if q.PromptCacheKey {
+		b.PromptCacheKey = req.SessionID
+	}
+	b.think(q, req.Effort)
+	for _, t := range req.Tools {
+		params := json.RawMessage(wire.CleanJSON(t.Schema))
+		if len(params) == 0 {
+			params = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		b.Tools = append(b.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: params}})
+	}
+	if q.ParallelCalls && len(b.Tools) > 0 {
+		yes := true
+		b.ParallelToolCalls = &yes
+	}
+	h := history{
+		provider: name, model: req.Model, quirks: q,
+		blocks: q.CacheControl && strings.Contains(strings.ToLower(req.Model), "claude"),
+		ids:    wire.IDs{Provider: name, Limit: idLimit},
+	}
+	h.system(req.System)
+	for _, m := range req.Messages {
+		h.add(m)
+	}
+	h.flush()
+	if h.blocks {
+		mark(h.messages)
+	}
+	b.Messages = h.messages
+	return provider.Marshal(b)
+}
+
+// think says how hard to think, in the server's form. An unset effort sends
+// nothing: it means the model's own default.
+func (b *body) think(q Quirks, effort provider.Effort) {
+	word := q.EffortWords[effort]
+	if effort == "" || word == "" {
+		return
+	}
+	off := effort == provider.EffortOff
+	switch q.Effort {
+	case EffortField:
+		b.ReasoningEffort = word
+	case EffortObject:
+		b.Reasoning = &reasoning{Effort: word}
+		if off {
+			no := false
+			b.Reasoning = &reasoning{Enabled: &no}
+		}
+	case EffortThinking:
+		b.Thinking = &thinking{Type: "disabled"}
+		if !off {
+			b.Thinking.Type, b.ReasoningEffort = "enabled", word
+		}
+	}
+}
+
+func dataURL(img provider.Image) string {
+	return "data:" + img.MediaType + ";base64," + base64.StdEncoding.EncodeToString(img.Data)
+}

@@ -1,0 +1,109 @@
+package openai
+
+import "artoo/provider"
+
+// Quirks are the ways in which one Chat Completions server differs from the
+// next, as data. The zero value is the plainest server: max_tokens, a system
+// role, no extras.
+type Quirks struct {
+	// MaxTokensField names the field for the reply's length; "" means
+	// max_tokens, which all but OpenAI itself know.
+	MaxTokensField string
+	// SystemRole is the role of the system prompt; "" means system.
+	SystemRole string
+	// StreamOptions asks for usage with stream_options; a few servers refuse it.
+	StreamOptions bool
+	// UsageInclude asks for usage with OpenRouter's own field and reads the
+	// cost it then tells.
+	UsageInclude bool
+	// ReasoningFields are the names under which readable reasoning comes, the
+	// first one with text wins (some servers send two with the same text).
+	// Empty means the three known ones.
+	ReasoningFields []string
+	// Effort says in which form the effort is sent, EffortWords in which
+	// words; an effort without a word is not sent.
+	Effort      EffortStyle
+	EffortWords map[provider.Effort]string
+	// Echo says what of the reasoning goes back to the model that made it.
+	Echo Echo
+	// CacheControl marks the prompt for Anthropic's cache where the model is a
+	// Claude; the marks need the content in blocks.
+	CacheControl bool
+	// ParallelCalls asks outright for parallel tool calls.
+	ParallelCalls bool
+	// PromptCacheKey routes the requests of one session to one cache.
+	PromptCacheKey bool
+	// NoImages leaves a word in the place of each image.
+	NoImages bool
+	// MergeUsers joins neighbouring user messages, because the chat templates
+	// of many local models insist on turns.
+	MergeUsers bool
+}
+
+// EffortStyle is a form for the reasoning effort.
+type EffortStyle string
+
+// The forms in use.
+const (
+	EffortNone     EffortStyle = ""                 // not sent
+	EffortField    EffortStyle = "reasoning_effort" // {"reasoning_effort":"low"}
+	EffortObject   EffortStyle = "reasoning"        // OpenRouter: {"reasoning":{"effort":"low"}} or {"enabled":false}
+	EffortThinking EffortStyle = "thinking"         // DeepSeek: {"thinking":{"type":"enabled"},"reasoning_effort":"low"}
+)
+
+// Echo says what of a reply's reasoning is sent back with it.
+type Echo string
+
+// The ways in use.
+const (
+	EchoNone      Echo = ""           // nothing
+	EchoSame      Echo = "same"       // the field it came in, when it came
+	EchoToolTurns Echo = "tool_turns" // DeepSeek: reasoning_content on every turn with calls, also when empty
+	EchoDetails   Echo = "details"    // OpenRouter: reasoning_details as they came
+)
+
+// QuirksFor returns the quirks of a known provider: openai, openrouter,
+// deepseek; any other name gets those of a compatible server. The facts are the
+// providers' own documentation.
+func QuirksFor(name string) Quirks {
+	switch name {
+	case "openai":
+		return Quirks{
+			MaxTokensField: "max_completion_tokens", SystemRole: "developer", StreamOptions: true,
+			Effort: EffortField, EffortWords: effortWords("none", "xhigh"),
+			ParallelCalls: true, PromptCacheKey: true,
+		}
+	case "openrouter":
+		return Quirks{
+			UsageInclude: true, ReasoningFields: []string{"reasoning", "reasoning_content"},
+			Effort: EffortObject, EffortWords: effortWords("none", "xhigh"),
+			Echo: EchoDetails, CacheControl: true,
+		}
+	case "deepseek":
+		return Quirks{
+			StreamOptions: true, ReasoningFields: []string{"reasoning_content"},
+			Effort: EffortThinking, EffortWords: effortWords("none", "max"),
+			Echo: EchoToolTurns, NoImages: true,
+		}
+	}
+	return Quirks{
+		StreamOptions: true,
+		Effort:        EffortField, EffortWords: effortWords("none", "high"),
+		Echo: EchoSame, MergeUsers: true,
+	}
+}
+
+// effortWords are the words most servers share; off and max differ.
+func effortWords(off, highest string) map[provider.Effort]string {
+	return map[provider.Effort]string{
+		provider.EffortOff: off, provider.EffortLow: "low", provider.EffortMedium: "medium",
+		provider.EffortHigh: "high", provider.EffortMax: highest,
+	}
+}
+
+func (q Quirks) reasoningFields() []string {
+	if len(q.ReasoningFields) > 0 {
+		return q.ReasoningFields
+	}
+	return []string{"reasoning_content", "reasoning", "reasoning_text"}
+}

@@ -1,0 +1,136 @@
+// Package provider is the vocabulary of talking to a language model: messages,
+// requests, the events of a streamed reply, usage and errors. It knows nothing
+// of the rest of artoo. Each wire (Anthropic Messages, Chat Completions, …) is
+// a sub-package that implements Provider; retry, repair and the catalogue are
+// here because every wire needs them.
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+)
+
+// Provider asks a model and streams its reply.
+type Provider interface {
+	// Stream sends req and yields the reply's events as they arrive. The
+	// last event of a complete reply is exactly one Done; a reply that failed
+	// yields one last pair (nil, err) with err an *Error, and nothing after it.
+	// No event comes after Done. The request is sent when iteration starts;
+	// breaking out of the loop or cancelling ctx closes the connection at once.
+	// A Provider may be used by several goroutines at a time; each returned
+	// sequence is used once, by one.
+	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
+}
+
+// Options are what a single request may set differently from the agent's
+// defaults. The zero value of each field means "unset".
+type Options struct {
+	Model       string   // the model's id as the provider knows it
+	MaxTokens   int      // tokens of the reply, reasoning included
+	Temperature *float64 // sent only when not nil
+	Effort      Effort   // reasoning effort
+}
+
+// Or returns o with every unset field taken from d.
+func (o Options) Or(d Options) Options {
+	if o.Model == "" {
+		o.Model = d.Model
+	}
+	if o.MaxTokens == 0 {
+		o.MaxTokens = d.MaxTokens
+	}
+	if o.Temperature == nil {
+		o.Temperature = d.Temperature
+	}
+	if o.Effort == "" {
+		o.Effort = d.Effort
+	}
+	return o
+}
+
+// Request is everything a model is given for one reply. Wires encode Options,
+// Tools and System before Messages, so that the body of one request up to the
+// end of its history is a prefix of the next one's.
+type Request struct {
+	Options
+	System    string
+	Tools     []ToolSpec
+	Messages  []Message
+	SessionID string // a stable, meaningless name of the conversation for providers that route caches by it; may be empty
+}
+
+// ToolSpec tells the model of one tool. Schema is a JSON Schema object whose
+// bytes never change during a session: prompt caches depend on it.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage
+}
+
+// Effort says how hard a model should reason. Empty leaves it to the model.
+type Effort string
+
+// The efforts a user may ask for; each wire maps them to its own words.
+const (
+	EffortOff    Effort = "off"
+	EffortLow    Effort = "low"
+	EffortMedium Effort = "medium"
+	EffortHigh   Effort = "high"
+	EffortMax    Effort = "max"
+)
+
+// StopReason says why a complete reply ended.
+type StopReason string
+
+// The stop reasons every wire maps its own words to. ToolUse is decided by the
+// presence of calls, never by the provider's word for it.
+const (
+	StopComplete  StopReason = "complete"
+	StopToolUse   StopReason = "tool_use"
+	StopMaxTokens StopReason = "max_tokens" // cut at the reply limit; a last tool call may be incomplete
+	StopRefusal   StopReason = "refusal"    // refused by the model or a filter
+	StopContext   StopReason = "context"    // the window is full; the reply is truncated
+	StopPause     StopReason = "pause"      // the server paused its own work: send the history again as it is
+)
+
+// Usage counts tokens. Input excludes what was read from or written to the
+// provider's cache, on every wire; Output includes Reasoning.
+type Usage struct {
+	Input      int      `json:"input_tokens"`
+	CacheRead  int      `json:"cache_read_tokens"`
+	CacheWrite int      `json:"cache_write_tokens"`
+	Output     int      `json:"output_tokens"`
+	Reasoning  int      `json:"reasoning_tokens"`
+	Estimated  bool     `json:"estimated,omitempty"` // the provider sent no count; this is artoo's own guess
+	CostUSD    *float64 `json:"cost_usd,omitempty"`  // what the provider says it charged; nil when it does not say
+}
+
+// Prompt is the size in tokens of what was sent.
+func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
+
+// Total is every token of the request and its reply.
+func (u Usage) Total() int { return u.Prompt() + u.Output }
+
+// Add returns the sum of u and v. Costs add up where both are known or one of
+// the two used no tokens; otherwise the sum's cost is unknown.
+func (u Usage) Add(v Usage) Usage {
+	sum := Usage{
+		Input:      u.Input + v.Input,
+		CacheRead:  u.CacheRead + v.CacheRead,
+		CacheWrite: u.CacheWrite + v.CacheWrite,
+		Output:     u.Output + v.Output,
+		Reasoning:  u.Reasoning + v.Reasoning,
+		Estimated:  u.Estimated || v.Estimated,
+	}
+	switch {
+	case u.CostUSD != nil && v.CostUSD != nil:
+		c := *u.CostUSD + *v.CostUSD
+		sum.CostUSD = &c
+	case u.Total() == 0:
+		sum.CostUSD = v.CostUSD
+	case v.Total() == 0:
+		sum.CostUSD = u.CostUSD
+	}
+	return sum
+}

@@ -1,0 +1,228 @@
+package providertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"artoo/provider"
+)
+
+// Item is a piece of a scripted reply, made by Text, Reason, Call, Usage and
+// Stop. The builders Anthropic and Chat write a list of them in their wire's
+// form, with a stop reason that fits when none is given.
+type Item struct {
+	kind     string
+	pieces   []string
+	id, name string
+	usage    provider.Usage
+}
+
+// Text is a part of the answer, one delta per piece.
+func Text(pieces ...string) Item { return Item{kind: "text", pieces: pieces} }
+
+// Reason is a part of the reasoning, one delta per piece.
+func Reason(pieces ...string) Item { return Item{kind: "reason", pieces: pieces} }
+
+// Call is a tool call; args is its JSON, which is sent in two pieces. Several
+// in a row are parallel calls.
+func Call(id, name, args string) Item {
+	return Item{kind: "call", id: id, name: name, pieces: halves(args)}
+}
+
+// Usage is what the reply reports to have used; without it a small count is
+// reported.
+func Usage(u provider.Usage) Item { return Item{kind: "usage", usage: u} }
+
+// NoUsage makes the reply report no usage at all.
+func NoUsage() Item { return Item{kind: "nousage"} }
+
+// Stop is the stop reason in the wire's own word.
+func Stop(word string) Item { return Item{kind: "stop", name: word} }
+
+func halves(s string) []string {
+	if len(s) < 2 {
+		return []string{s}
+	}
+	return []string{s[:len(s)/2], s[len(s)/2:]}
+}
+
+// usual is the usage of replies that give none.
+var usual = provider.Usage{Input: 10, Output: 5}
+
+// script is a list of items sorted out.
+type script struct {
+	parts []Item
+	calls int
+	usage *provider.Usage
+	stop  string
+}
+
+func sortOut(items []Item) script {
+	u := usual
+	s := script{usage: &u}
+	for _, it := range items {
+		switch it.kind {
+		case "usage":
+			u := it.usage
+			s.usage = &u
+		case "nousage":
+			s.usage = nil
+		case "stop":
+			s.stop = it.name
+		case "call":
+			s.calls++
+			s.parts = append(s.parts, it)
+		default:
+			s.parts = append(s.parts, it)
+		}
+	}
+	return s
+}
+
+// quote is a JSON string.
+func quote(s string) string {
+	b, err := provider.Marshal(s)
+	if err != nil {
+		panic(err) // a string always marshals
+	}
+	return string(b)
+}
+
+// Anthropic writes a reply in the form of the Messages API.
+func Anthropic(items ...Item) Reply {
+	s := sortOut(items)
+	var b strings.Builder
+	event := func(name, rest string) {
+		fmt.Fprintf(&b, "event: %s\ndata: {\"type\":%q%s}\n\n", name, name, rest)
+	}
+	start := ""
+	if s.usage != nil {
+		start = fmt.Sprintf(`,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":1}`,
+			s.usage.Input, s.usage.CacheRead, s.usage.CacheWrite)
+	}
+	event("message_start", `,"message":{"id":"msg_1","type":"message","role":"assistant","model":"test-model","content":[],"stop_reason":null`+start+`}`)
+	for i, it := range s.parts {
+		anthropicBlock(event, i, it)
+	}
+	stop := s.stop
+	if stop == "" {
+		stop = "end_turn"
+		if s.calls > 0 {
+			stop = "tool_use"
+		}
+	}
+	end := ""
+	if s.usage != nil {
+		end = fmt.Sprintf(`,"usage":{"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}}`, s.usage.Output, s.usage.Reasoning)
+	}
+	event("message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null}%s`, stop, end))
+	event("message_stop", "")
+	return Stream(b.String()).With("Request-Id", "req_test")
+}
+
+func anthropicBlock(event func(name, rest string), i int, it Item) {
+	start := func(block string) {
+		event("content_block_start", fmt.Sprintf(`,"index":%d,"content_block":%s`, i, block))
+	}
+	grow := func(kind, field, piece string) {
+		event("content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{"type":%q,%q:%s}`, i, kind, field, quote(piece)))
+	}
+	switch it.kind {
+	case "text":
+		start(`{"type":"text","text":""}`)
+		for _, p := range it.pieces {
+			grow("text_delta", "text", p)
+		}
+	case "reason":
+		start(`{"type":"thinking","thinking":"","signature":""}`)
+		for _, p := range it.pieces {
+			grow("thinking_delta", "thinking", p)
+		}
+		grow("signature_delta", "signature", fmt.Sprintf("sig+/%d==", i))
+	case "call":
+		start(fmt.Sprintf(`{"type":"tool_use","id":%s,"name":%s,"input":{}}`, quote(it.id), quote(it.name)))
+		for _, p := range it.pieces {
+			grow("input_json_delta", "partial_json", p)
+		}
+	}
+	event("content_block_stop", fmt.Sprintf(`,"index":%d`, i))
+}
+
+// Chat writes a reply in the form of Chat Completions.
+func Chat(items ...Item) Reply {
+	s := sortOut(items)
+	var b strings.Builder
+	chunk := func(choices, rest string) {
+		fmt.Fprintf(&b, "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"test-model\",\"choices\":[%s]%s}\n\n", choices, rest)
+	}
+	delta := func(d string) { chunk(`{"index":0,"delta":`+d+`,"finish_reason":null}`, "") }
+	delta(`{"role":"assistant","content":null}`)
+	call := 0
+	for _, it := range s.parts {
+		switch it.kind {
+		case "text":
+			for _, p := range it.pieces {
+				delta(`{"content":` + quote(p) + `}`)
+			}
+		case "reason":
+			for _, p := range it.pieces {
+				delta(`{"reasoning_content":` + quote(p) + `}`)
+			}
+		case "call":
+			chatCall(delta, call, it)
+			call++
+		}
+	}
+	stop := s.stop
+	if stop == "" {
+		stop = "stop"
+		if s.calls > 0 {
+			stop = "tool_calls"
+		}
+	}
+	chunk(`{"index":0,"delta":{},"finish_reason":`+quote(stop)+`}`, "")
+	if s.usage != nil {
+		u := s.usage
+		chunk("", fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}`,
+			u.Prompt(), u.Output, u.Total(), u.CacheRead, u.CacheWrite, u.Reasoning))
+	}
+	b.WriteString("data: [DONE]\n\n")
+	return Stream(b.String()).With("X-Request-Id", "req_test")
+}
+
+func chatCall(delta func(string), index int, it Item) {
+	delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":""}}]}`, index, quote(it.id), quote(it.name)))
+	for _, p := range it.pieces {
+		delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, index, quote(p)))
+	}
+}
+
+// errorBody is the usual form of an error document, of both wires.
+func errorBody(kind, message string) string {
+	b, err := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": kind, "code": kind, "message": message}})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return string(b)
+}
+
+// Fail is an error reply with a status, in the form of both wires.
+func Fail(status int, kind, message string) Reply { return JSON(status, errorBody(kind, message)) }
+
+// Events keeps the first n events of a stream, or all but the last -n.
+func (r Reply) Events(n int) Reply {
+	events := strings.SplitAfter(strings.TrimSuffix(string(r.Body), "\n\n"), "\n\n")
+	if n < 0 {
+		n = len(events) + n
+	}
+	r.Body = []byte(strings.Join(events[:min(max(n, 0), len(events))], ""))
+	return r
+}
+
+// Break ends a stream with an error event after its first n events.
+func (r Reply) Break(n int, kind, message string) Reply {
+	r = r.Events(n)
+	r.Body = append(r.Body, "event: error\ndata: "+errorBody(kind, message)+"\n\n"...)
+	return r
+}

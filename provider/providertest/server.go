@@ -1,0 +1,109 @@
+package providertest
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Request is one request the server saw.
+type Request struct {
+	Method string
+	Path   string
+	Header http.Header
+	Body   []byte
+}
+
+// Handler answers requests with scripted replies and keeps what it was asked.
+// It may be used by several requests at a time.
+type Handler struct {
+	// Next chooses the reply of the n-th request, from 0. It is called by one
+	// request at a time.
+	Next func(n int, r Request) Reply
+
+	mu       sync.Mutex
+	requests []Request
+}
+
+// Script answers with one reply after the other; a request too many gets a 500
+// that says so.
+func Script(replies ...Reply) *Handler {
+	return &Handler{Next: func(n int, _ Request) Reply {
+		if n >= len(replies) {
+			return JSON(http.StatusInternalServerError, fmt.Sprintf(`{"error":{"message":"the script has only %d replies","type":"script"}}`, len(replies))).
+				With("X-Should-Retry", "false")
+		}
+		return replies[n]
+	}}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client left in the middle of its request
+	}
+	got := Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
+	h.mu.Lock()
+	n := len(h.requests)
+	h.requests = append(h.requests, got)
+	reply := h.Next(n, got)
+	h.mu.Unlock()
+	reply.play(w, r)
+}
+
+// Requests returns what has been asked so far.
+func (h *Handler) Requests() []Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.requests)
+}
+
+// Server is a Handler behind a loopback address.
+type Server struct {
+	*Handler
+	URL  string
+	HTTP *http.Client // a client of its own, so that no test sees another's connections
+	srv  *httptest.Server
+
+	conns atomic.Int64
+}
+
+// NewServer starts a server that plays the replies in order. It stops with the
+// test, or at Close.
+func NewServer(t testing.TB, replies ...Reply) *Server {
+	t.Helper()
+	return Serve(t, Script(replies...))
+}
+
+// Serve starts a server with the given handler.
+func Serve(t testing.TB, h *Handler) *Server {
+	t.Helper()
+	s := &Server{Handler: h, HTTP: &http.Client{Transport: &http.Transport{}}}
+	s.srv = httptest.NewUnstartedServer(h)
+	s.srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.conns.Add(1)
+		}
+	}
+	s.srv.Start()
+	s.URL = s.srv.URL
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Connections is how many connections were opened so far.
+func (s *Server) Connections() int { return int(s.conns.Load()) }
+
+// Close ends all connections and waits for the handlers. It may be called twice.
+func (s *Server) Close() {
+	s.srv.CloseClientConnections()
+	s.srv.Close()
+	s.HTTP.CloseIdleConnections()
+}

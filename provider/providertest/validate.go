@@ -1,0 +1,149 @@
+package providertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The wires Validate knows.
+const (
+	WireAnthropic = "anthropic"
+	WireChat      = "chat"
+)
+
+// Validate checks a request body as strictly as the strictest server of the
+// wire does, and against what artoo promises beyond that: the order of the
+// fields, a history that does not end in the model's own words. It returns all
+// that is wrong, nil when nothing is.
+func Validate(wire string, body []byte) error {
+	var v validator
+	v.bytes(body)
+	v.lastKey(body, "messages")
+	switch wire {
+	case WireAnthropic:
+		v.anthropic(body)
+	case WireChat:
+		v.chat(body)
+	default:
+		v.bad("no validator for the wire %q", wire)
+	}
+	return errors.Join(v.errs...)
+}
+
+// validator gathers what is wrong.
+type validator struct {
+	errs []error
+	ids  map[string]bool // of all tool calls so far
+}
+
+func (v *validator) bad(format string, args ...any) {
+	v.errs = append(v.errs, fmt.Errorf(format, args...))
+}
+
+// bytes checks the encoding: valid UTF-8, and no escape of half a surrogate
+// pair, which encoding/json replaces while strict servers refuse it.
+func (v *validator) bytes(body []byte) {
+	if !utf8.Valid(body) {
+		v.bad("the body is not valid UTF-8")
+	}
+	v.surrogates("the body", body)
+}
+
+func (v *validator) surrogates(what string, raw []byte) {
+	for i := 0; i+5 < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if raw[i+1] != 'u' {
+			i++
+			continue
+		}
+		n, err := strconv.ParseUint(string(raw[i+2:i+6]), 16, 32)
+		if err != nil || n < 0xD800 || n > 0xDFFF {
+			continue
+		}
+		low := uint64(0)
+		if i+12 <= len(raw) && raw[i+6] == '\\' && raw[i+7] == 'u' {
+			low, _ = strconv.ParseUint(string(raw[i+8:i+12]), 16, 32) // no number is no surrogate either
+		}
+		if n > 0xDBFF || low < 0xDC00 || low > 0xDFFF {
+			v.bad("%s holds half a surrogate pair: %s", what, raw[i:i+6])
+			return
+		}
+		i += 11
+	}
+}
+
+// lastKey checks that the body is an object whose last key is name.
+func (v *validator) lastKey(body []byte, name string) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		v.bad("the body is no JSON object")
+		return
+	}
+	last := ""
+	seen := map[string]bool{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			v.bad("the body is no JSON: %w", err)
+			return
+		}
+		last, _ = key.(string)
+		if seen[last] {
+			v.bad("the key %q stands twice", last)
+		}
+		seen[last] = true
+		var skip json.RawMessage
+		if err := dec.Decode(&skip); err != nil {
+			v.bad("the body is no JSON: %w", err)
+			return
+		}
+	}
+	if last != name {
+		v.bad("the last key is %q, want %q", last, name)
+	}
+}
+
+func (v *validator) name(what, name string, limit int) {
+	if name == "" || len(name) > limit {
+		v.bad("%s: the name %q is empty or longer than %d", what, name, limit)
+	}
+	for _, r := range name {
+		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", r) {
+			v.bad("%s: the name %q has a character that no API takes", what, name)
+			return
+		}
+	}
+}
+
+func (v *validator) callID(what, id string) {
+	if id == "" {
+		v.bad("%s: a call without an id", what)
+	}
+	if v.ids == nil {
+		v.ids = map[string]bool{}
+	}
+	if v.ids[id] {
+		v.bad("%s: the call id %q is used twice", what, id)
+	}
+	v.ids[id] = true
+}
+
+func (v *validator) object(what string, raw []byte) {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
+		v.bad("%s is no JSON object: %.80s", what, raw)
+	}
+}
+
+func (v *validator) text(what, text string) {
+	if strings.TrimSpace(text) == "" {
+		v.bad("%s is empty or blank", what)
+	}
+}

@@ -1,0 +1,267 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What repair says in the places where something has to stand.
+const (
+	noResult     = "interrupted, no result"
+	noStart      = "(The start of this conversation is not available.)"
+	continueText = "Continue."
+)
+
+// Repair returns the history in the shape every API accepts, whatever broke it:
+// an interrupt, a crash, a cut file, another provider's habits. The history
+// begins with a user message and does not end with an assistant's (models
+// refuse to continue their own message). Every call has exactly one result,
+// right after its message, in the order of the calls: results are moved there,
+// missing ones made up as errors, those without a call dropped. Call ids fit
+// ^[a-zA-Z0-9_-]{1,64}$ and are unique, tool names fit the same with 128; the
+// input of a call is an object. Empty texts, images and messages go, also a
+// message that is nothing but reasoning; a partial message keeps its text only.
+// No string holds invalid UTF-8 or half a surrogate pair. Opaque payloads are
+// never touched.
+//
+// Messages and all it refers to stay as they are; when nothing is wrong it is
+// returned itself. The result for a longer history starts with that for a
+// shorter one, up to what was made up at its end, so that prompt caches hold.
+// Repair is pure and linear in the number of messages. The agent calls it
+// before each request.
+func Repair(messages []Message) []Message {
+	if len(messages) == 0 {
+		return messages
+	}
+	r := repairer{
+		used:    make(map[string]bool),
+		again:   make(map[string]int),
+		waiting: make(map[string][]*slot),
+	}
+	for _, m := range messages {
+		r.add(m)
+	}
+	return r.finish(messages)
+}
+
+// slot is the place of one call's result.
+type slot struct {
+	call   ToolCall
+	result *Message // nil until it came
+	source int
+}
+
+// turn is a message of the repaired history with the results that follow it.
+type turn struct {
+	message Message
+	source  int // index in the original history
+	slots   []*slot
+}
+
+type repairer struct {
+	turns   []turn
+	used    map[string]bool    // call ids given out
+	again   map[string]int     // how often an id was given out once more
+	waiting map[string][]*slot // by the original call id: slots without a result
+	read    int                // messages seen
+	changed bool
+}
+
+func (r *repairer) add(m Message) {
+	source := r.read
+	r.read++
+	role := m.Role
+	switch role {
+	case RoleUser, RoleAssistant, RoleTool:
+	default:
+		role = RoleUser
+		r.changed = true
+	}
+	t := turn{message: m, source: source}
+	t.message.Role = role
+	var parts []Part
+	results, cut := 0, false
+	for _, p := range m.Parts {
+		if result, ok := p.(ToolResult); ok {
+			results++
+			r.result(m, result, source, len(m.Parts) == 1 && role == RoleTool)
+			continue
+		}
+		kept, same := r.part(p, &t, m.Partial)
+		cut = cut || !same
+		if kept != nil {
+			parts = append(parts, kept)
+		}
+	}
+	if role == RoleTool {
+		if results != 1 || len(m.Parts) != 1 {
+			r.changed = true
+		}
+		return
+	}
+	if results > 0 || cut {
+		r.changed = true
+		t.message.Parts = parts
+	}
+	if !slices.ContainsFunc(t.message.Parts, func(p Part) bool { _, ok := p.(Reasoning); return !ok }) {
+		r.changed = true // empty, or nothing but reasoning
+		return
+	}
+	r.turns = append(r.turns, t)
+}
+
+// part returns the part as it may be sent, nil when it may not, and whether
+// that is the very same.
+func (r *repairer) part(p Part, t *turn, partial bool) (kept Part, same bool) {
+	role := t.message.Role
+	if role == RoleTool {
+		return nil, false
+	}
+	switch p := p.(type) {
+	case Text:
+		fixed := p
+		fixed.Text = validUTF8(p.Text)
+		if partial {
+			fixed.Opaque = ""
+		}
+		if fixed.Opaque == "" && strings.TrimSpace(fixed.Text) == "" {
+			return nil, false
+		}
+		return fixed, fixed == p
+	case Image:
+		if role != RoleUser || !usable(p) {
+			return nil, false
+		}
+		return p, true
+	case Reasoning:
+		if role != RoleAssistant || partial {
+			return nil, false
+		}
+		fixed := p
+		fixed.Text = validUTF8(p.Text)
+		return fixed, fixed == p
+	case ToolCall:
+		if role != RoleAssistant || partial {
+			return nil, false
+		}
+		fixed := r.call(p, t)
+		return fixed, fixed.ID == p.ID && fixed.Name == p.Name && fixed.Raw == p.Raw && bytes.Equal(fixed.Input, p.Input)
+	}
+	return nil, false
+}
+
+// call mends a call and opens the slot of its result.
+func (r *repairer) call(c ToolCall, t *turn) ToolCall {
+	fixed := c
+	fixed.ID = r.id(c.ID)
+	fixed.Name = nameChars(c.Name, 128)
+	fixed.Raw = validUTF8(c.Raw)
+	if !isObject(c.Input) {
+		if c.Raw == "" {
+			fixed.Raw = validUTF8(string(c.Input))
+		}
+		fixed.Input = json.RawMessage("{}")
+	} else {
+		fixed.Input = mendStrings(c.Input)
+	}
+	// A result that comes from now on answers this message's calls, not those
+	// of an earlier message that used the same id.
+	if open := r.waiting[c.ID]; len(open) > 0 && !slices.Contains(t.slots, open[0]) {
+		delete(r.waiting, c.ID)
+	}
+	s := &slot{call: fixed}
+	t.slots = append(t.slots, s)
+	r.waiting[c.ID] = append(r.waiting[c.ID], s)
+	return fixed
+}
+
+// result puts a result into the oldest slot that waits for it; one that nobody
+// waits for is dropped. alone says that m holds nothing else, as it should.
+func (r *repairer) result(m Message, result ToolResult, source int, alone bool) {
+	open := r.waiting[result.CallID]
+	if len(open) == 0 {
+		r.changed = true
+		return
+	}
+	s := open[0]
+	r.waiting[result.CallID] = open[1:]
+	fixed := result
+	fixed.CallID, fixed.Name = s.call.ID, s.call.Name
+	fixed.Text = validUTF8(result.Text)
+	if slices.ContainsFunc(result.Images, func(img Image) bool { return !usable(img) }) {
+		fixed.Images = slices.DeleteFunc(slices.Clone(result.Images), func(img Image) bool { return !usable(img) })
+	}
+	same := fixed.CallID == result.CallID && fixed.Name == result.Name && fixed.Text == result.Text &&
+		len(fixed.Images) == len(result.Images)
+	s.source = source
+	if same && alone {
+		s.result = &m
+		return
+	}
+	r.changed = true
+	s.result = &Message{Role: RoleTool, Parts: []Part{fixed}}
+}
+
+// finish lines everything up.
+func (r *repairer) finish(original []Message) []Message {
+	out := make([]Message, 0, len(original)+2)
+	emit := func(m Message, source int) {
+		if source != len(out) {
+			r.changed = true // moved, or something before it came or went
+		}
+		out = append(out, m)
+	}
+	if len(r.turns) > 0 && r.turns[0].message.Role != RoleUser {
+		emit(UserText(noStart), -1)
+	}
+	for _, t := range r.turns {
+		emit(t.message, t.source)
+		for _, s := range t.slots {
+			if s.result == nil {
+				missing := ToolResult{CallID: s.call.ID, Name: s.call.Name, Text: noResult, IsError: true}
+				emit(Message{Role: RoleTool, Parts: []Part{missing}}, -1)
+				continue
+			}
+			emit(*s.result, s.source)
+		}
+	}
+	if n := len(out); n == 0 || out[n-1].Role == RoleAssistant {
+		emit(UserText(continueText), -1)
+	}
+	if !r.changed {
+		return original
+	}
+	return out
+}
+
+// id gives out a call id that fits and is not in use. It depends on nothing
+// but the calls before, so that a history keeps its ids as it grows.
+func (r *repairer) id(id string) string {
+	const most = 64
+	stem := nameChars(id, most)
+	id = stem
+	for r.used[id] {
+		r.again[stem]++
+		suffix := "-" + strconv.Itoa(r.again[stem]+1)
+		id = stem[:min(len(stem), most-len(suffix))] + suffix
+	}
+	r.used[id] = true
+	return id
+}
+
+// nameChars replaces what does not fit [a-zA-Z0-9_-] and cuts to most bytes.
+func nameChars(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" {
+		return "unknown"
+	}
+	return s[:min(len(s), most)]
+}

@@ -1,0 +1,245 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The delays are those of the vendors' own SDKs: 0.5 s, doubled up to 8 s, less
+// up to a quarter at random.
+const (
+	retryTries = 5
+	retryTime  = 2 * time.Minute
+	retryFirst = 500 * time.Millisecond
+	retryMost  = 8 * time.Second
+	retrySpare = 0.25
+	// A server that is not there (refused, unknown host) rarely comes up while
+	// one waits: it gets fewer tries, all of them within a few seconds.
+	absentTries = 3
+	absentTime  = 5 * time.Second
+)
+
+// Retrier is a Provider that sends a request again when it failed for a reason
+// that may pass (Error.Temporary). It yields a Retry event before each wait,
+// counts the tries in Done, and adds what the failed tries used to the Usage of
+// Done or of the last error. It waits as long as the server asks, but never less
+// than its own backoff, and ends at once when that would take more than MaxTime.
+// Nothing is retried after Done, nor once ctx is done: then the error is
+// KindCanceled and wraps ctx's.
+type Retrier struct {
+	Provider Provider
+	// MaxTime limits the sum of all waits of one request; 0 means two minutes,
+	// less than 0 that nothing is ever retried.
+	MaxTime time.Duration
+	// Tries limits the tries of one request, the first included; 0 means five.
+	Tries int
+	// Rand returns numbers in [0,1) for the jitter; nil means math/rand. It
+	// must be safe for concurrent use.
+	Rand func() float64
+}
+
+// Stream implements Provider.
+func (r *Retrier) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		s := retrying{Retrier: r}
+		for s.try(ctx, req, yield) {
+		}
+	}
+}
+
+// retrying is the state of one request.
+type retrying struct {
+	*Retrier
+	n      int           // the current try, from 1
+	waited time.Duration // so far
+	used   Usage         // by the failed tries
+	absent int           // tries in a row that found no server
+	since  time.Time     // when the first of these began
+}
+
+// try sends the request once. When it failed and may be sent again, try tells
+// the consumer, waits, and returns true.
+func (s *retrying) try(ctx context.Context, req Request, yield func(Event, error) bool) (again bool) {
+	s.n++
+	if s.absent == 0 {
+		s.since = time.Now()
+	}
+	shown, err := s.pass(ctx, req, yield)
+	if err == nil {
+		return false
+	}
+	last := describe(err)
+	s.used = s.used.Add(last.Usage)
+	if err := ctx.Err(); err != nil {
+		yield(nil, s.canceled(last, err))
+		return false
+	}
+	next, ok := s.plan(last)
+	if !ok {
+		yield(nil, s.final(last))
+		return false
+	}
+	next.Discard = shown
+	if !yield(next, nil) {
+		return false
+	}
+	s.waited += next.Wait
+	if err := wait(ctx, next.Wait); err != nil {
+		yield(nil, s.canceled(last, err))
+		return false
+	}
+	return true
+}
+
+// pass yields the events of one try. It returns whether deltas were among them,
+// and the error that ended it; nil when the reply is complete or the consumer
+// broke off.
+func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, error) bool) (shown bool, failed error) {
+	for e, err := range s.Provider.Stream(ctx, req) {
+		if err != nil {
+			return shown, err
+		}
+		switch done := e.(type) {
+		case TextDelta, ReasoningDelta:
+			shown = true
+		case Done:
+			done.Tries = s.n
+			done.Usage = s.used.Add(done.Usage)
+			yield(done, nil)
+			return shown, nil
+		}
+		if !yield(e, nil) {
+			return shown, nil
+		}
+	}
+	return shown, &Error{Kind: KindNetwork, Provider: "provider", Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF}
+}
+
+// describe finds the *Error, which stays as it is, and gives an error that is
+// none the least it needs.
+func describe(err error) *Error {
+	if e := AsError(err); e != nil {
+		return e
+	}
+	return &Error{Kind: KindProvider, Provider: "provider", Retry: new(false), Err: err}
+}
+
+// plan says what to do about the failed try: ok means to send again after
+// next.Wait.
+func (s *retrying) plan(e *Error) (next Retry, ok bool) {
+	if !e.Temporary() || s.MaxTime < 0 {
+		return Retry{}, false
+	}
+	most := s.Tries
+	if most <= 0 {
+		most = retryTries
+	}
+	delay := max(s.backoff(s.n), e.RetryAfter)
+	if noServer(e) {
+		s.absent++
+		delay = s.backoff(s.absent)
+		most = min(most, s.n-s.absent+absentTries)
+		if time.Since(s.since)+delay > absentTime {
+			return Retry{}, false
+		}
+	} else {
+		s.absent = 0
+	}
+	if s.n >= most || s.waited+delay > s.maxTime() {
+		return Retry{}, false
+	}
+	return Retry{Try: s.n + 1, Tries: most, Wait: delay, Err: e}, true
+}
+
+// backoff is our own delay after the nth failure, from 1.
+func (s *retrying) backoff(n int) time.Duration {
+	delay := min(retryFirst<<min(n-1, 8), retryMost)
+	random := s.Rand
+	if random == nil {
+		random = rand.Float64
+	}
+	return delay - time.Duration(retrySpare*random()*float64(delay))
+}
+
+// final is the error that ends the request. It says after how many tries, and
+// when to come back if the server named a time.
+func (s *retrying) final(e *Error) *Error {
+	out := *e
+	out.Usage = s.used
+	if s.n > 1 {
+		why := e.Message
+		if why == "" && e.Err != nil {
+			why = e.Err.Error()
+		}
+		if why == "" {
+			why = string(e.Kind)
+		}
+		out.Message = fmt.Sprintf("%s, after %d tries", strings.TrimRight(why, " .\n"), s.n)
+	}
+	busy := e.Kind == KindRateLimit || e.Kind == KindOverloaded
+	if e.RetryAfter > 0 && (busy || e.Temporary()) {
+		if !busy && s.waited+e.RetryAfter > s.maxTime() {
+			out.Kind = KindOverloaded // whatever failed, the server's word is "try later"
+		}
+		out.Hint = fmt.Sprintf("again in %s, or choose another model with --model", inWords(e.RetryAfter))
+	}
+	return &out
+}
+
+func (s *retrying) canceled(last *Error, err error) *Error {
+	return &Error{Kind: KindCanceled, Provider: last.Provider, Message: "stopped", RequestID: last.RequestID, Local: last.Local, Usage: s.used, Err: err}
+}
+
+func (s *retrying) maxTime() time.Duration {
+	if s.MaxTime == 0 {
+		return retryTime
+	}
+	return s.MaxTime
+}
+
+// noServer reports whether the request never reached one. Windows has a number
+// of its own for a refused connection, which syscall does not translate.
+func noServer(err error) bool {
+	const wsaConnRefused = syscall.Errno(10061)
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, wsaConnRefused) {
+		return true
+	}
+	dns, ok := errors.AsType[*net.DNSError](err)
+	return ok && dns.IsNotFound
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// inWords writes a time to come back in, rounded up: "2h10m", "5m", "40s".
+func inWords(d time.Duration) string {
+	switch {
+	case d >= time.Hour:
+		d = roundUp(d, time.Minute)
+		if m := int(d.Minutes()) % 60; m != 0 {
+			return fmt.Sprintf("%dh%dm", int(d.Hours()), m)
+		}
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	case d > time.Minute:
+		return fmt.Sprintf("%dm", int(roundUp(d, time.Minute).Minutes()))
+	}
+	return fmt.Sprintf("%ds", int(roundUp(d, time.Second).Seconds()))
+}
+
+func roundUp(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit * unit }

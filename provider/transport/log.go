@@ -1,0 +1,207 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// logLimit is how much of a body is kept in one record, in bytes.
+const logLimit = 256 << 10
+
+// Log records requests and replies, keys masked. It is safe for concurrent use
+// and may be switched on and off at any time.
+type Log struct {
+	// Text gets lines for people, through a sanitiser; JSON a line of JSON each.
+	// Either may be nil.
+	Text func(line string)
+	JSON io.Writer
+
+	on      atomic.Bool
+	mu      sync.Mutex
+	failed  bool // JSON could not be written; said once
+	request atomic.Int64
+}
+
+// SetOn switches the text record; the JSON record, where there is one, is
+// always kept.
+func (l *Log) SetOn(on bool) { l.on.Store(on) }
+
+// On reports whether the text record is on.
+func (l *Log) On() bool { return l.on.Load() }
+
+func (l *Log) active() bool { return l.JSON != nil || l.Text != nil && l.On() }
+
+// record is one line of the JSON log.
+type record struct {
+	Time    string            `json:"time"`
+	Event   string            `json:"event"` // request, response, body, error
+	Request int64             `json:"request"`
+	Method  string            `json:"method,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Status  int               `json:"status,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    string            `json:"body,omitempty"`
+	Cut     bool              `json:"cut,omitempty"` // the body was longer
+	Error   string            `json:"error,omitempty"`
+}
+
+func (l *Log) write(r record) {
+	r.Time = time.Now().UTC().Format(time.RFC3339Nano)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.JSON != nil && !l.failed {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		err := enc.Encode(r)
+		if err == nil {
+			_, err = l.JSON.Write(b.Bytes())
+		}
+		if err != nil {
+			l.failed = true
+			if l.Text != nil {
+				l.Text("the log cannot be written: " + err.Error())
+			}
+		}
+	}
+	if l.Text != nil && l.On() {
+		l.Text(r.line())
+	}
+}
+
+func (r record) line() string {
+	switch r.Event {
+	case "request":
+		return fmt.Sprintf("debug: request %d: %s %s %s\n%s", r.Request, r.Method, r.URL, headerLine(r.Headers), r.Body)
+	case "response":
+		return fmt.Sprintf("debug: reply %d: %d %s", r.Request, r.Status, headerLine(r.Headers))
+	case "error":
+		return fmt.Sprintf("debug: request %d failed: %s", r.Request, r.Error)
+	}
+	return fmt.Sprintf("debug: reply %d: %s", r.Request, r.Body)
+}
+
+func headerLine(h map[string]string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		fmt.Fprintf(&b, "%s: %s; ", name, h[name])
+	}
+	return strings.TrimSuffix(b.String(), "; ")
+}
+
+// recording is a RoundTripper that writes down what passes.
+type recording struct {
+	next http.RoundTripper
+	log  *Log
+}
+
+// CloseIdleConnections passes the call on: a wrapper that hides it leaves stale
+// connections in the pool.
+func (t *recording) CloseIdleConnections() {
+	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *recording) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !t.log.active() {
+		return t.next.RoundTrip(r)
+	}
+	n := t.log.request.Add(1)
+	body, cut := requestBody(r)
+	t.log.write(record{Event: "request", Request: n, Method: r.Method, URL: maskURL(r), Headers: headers(r.Header), Body: body, Cut: cut})
+	reply, err := t.next.RoundTrip(r)
+	if err != nil {
+		t.log.write(record{Event: "error", Request: n, Error: err.Error()})
+		return nil, err
+	}
+	t.log.write(record{Event: "response", Request: n, Status: reply.StatusCode, Headers: headers(reply.Header)})
+	reply.Body = &recordedBody{ReadCloser: reply.Body, log: t.log, request: n}
+	return reply, nil
+}
+
+// requestBody reads a copy of the body; the request itself stays as it is.
+func requestBody(r *http.Request) (text string, cut bool) {
+	if r.GetBody == nil {
+		return "", false
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return "", false
+	}
+	defer body.Close()
+	data, err := io.ReadAll(io.LimitReader(body, logLimit+1))
+	if err != nil {
+		return "", false
+	}
+	if len(data) > logLimit {
+		return string(data[:logLimit]), true
+	}
+	return string(data), false
+}
+
+// recordedBody writes down a reply as it is read, chunk by chunk.
+type recordedBody struct {
+	io.ReadCloser
+	log     *Log
+	request int64
+}
+
+// Read implements io.Reader.
+func (b *recordedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.log.write(record{Event: "body", Request: b.request, Body: string(p[:n])})
+	}
+	return n, err
+}
+
+// headers masks what may hold a key: everything but what is known to be
+// harmless.
+func headers(h http.Header) map[string]string {
+	out := map[string]string{}
+	for name, values := range h {
+		lower := strings.ToLower(name)
+		value := strings.Join(values, ", ")
+		if !harmless(lower) {
+			value = "***"
+		}
+		out[lower] = value
+	}
+	return out
+}
+
+func harmless(name string) bool {
+	switch name {
+	case "content-type", "content-length", "accept", "user-agent", "date", "server", "transfer-encoding", "connection",
+		"retry-after", "retry-after-ms", "request-id", "x-request-id", "anthropic-version", "anthropic-beta", "x-should-retry",
+		"cf-ray", "via", "content-encoding", "x-generation-id", "http-referer", "x-title":
+		return true
+	}
+	return strings.HasPrefix(name, "anthropic-ratelimit-") || strings.HasPrefix(name, "x-ratelimit-")
+}
+
+// maskURL leaves out user information and query values: both may be keys.
+func maskURL(r *http.Request) string {
+	u := *r.URL
+	u.User = nil
+	if q := u.Query(); len(q) > 0 {
+		for name := range q {
+			if name != "alt" {
+				q.Set(name, "***")
+			}
+		}
+		u.RawQuery = q.Encode()
+	}
+	return u.String()
+}

@@ -1,0 +1,14 @@
+//go:build !unix
+
+package tool
+
+import (
+	"io/fs"
+	"os"
+)
+
+// keepOwner has nothing to do: a new file inherits from its directory.
+func keepOwner(*os.File, fs.FileInfo) {}
+
+// syncDir has nothing to do: directories cannot be synced.
+func syncDir(*os.Root, string) error { return nil }

@@ -1,0 +1,132 @@
+package tool
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWriteFileAtomic(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"old": "old", "dir/x": "x"})
+	w.link("old", "link")
+	w.link(w.path("dir/new"), "link-new")
+	f := w.env.Files
+	for _, test := range []struct{ path, file string }{
+		{"old", "old"}, {"link", "old"}, {"new", "new"}, {"link-new", "dir/new"}, {"deep/er/new", "deep/er/new"},
+	} {
+		state, err := f.WriteFileAtomic(w.path(test.path), []byte("by "+test.path), nil)
+		if err != nil || w.content(test.file) != "by "+test.path || state.Size != int64(len("by "+test.path)) {
+			t.Errorf("%s: %+v %v", test.path, state, err)
+		}
+	}
+	if info, err := os.Lstat(w.path("link")); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is no link any more: %v %v", info, err)
+	}
+	if diff := cmp.Diff([]string{"deep", "dir", "link", "link-new", "new", "old"}, w.names(".")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWriteFileAtomicLeavesNothingBehind(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"a": "a", "dir/x": "x"})
+	f := w.env.Files
+	stale := State{Size: 99}
+	for name, test := range map[string]struct {
+		path   string
+		expect *State
+	}{
+		"directory":       {"dir", nil},
+		"under a file":    {"a/b", nil},
+		"changed":         {"a", &stale},
+		"came":            {"a", &State{Missing: true}},
+		"gone":            {"n/e/w", &stale},
+		"too long a name": {"n/" + longName(), nil},
+	} {
+		if _, err := f.WriteFileAtomic(w.path(test.path), []byte("new"), test.expect); err == nil {
+			t.Errorf("%s: written", name)
+		}
+		if diff := cmp.Diff([]string{"a", "dir"}, w.names(".")); diff != "" || w.content("a") != "a" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	if _, err := f.WriteFileAtomic(w.path("a"), []byte("new"), &stale); !errors.Is(err, errChanged) {
+		t.Errorf("changed: %v", err)
+	}
+}
+
+func longName() string {
+	name := make([]byte, 300)
+	for i := range name {
+		name[i] = 'x'
+	}
+	return string(name)
+}
+
+// Readers see the old content or the new, never a part of one.
+func TestWriteFileAtomicIsAtomic(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"f": ""})
+	contents := map[string]bool{"": true}
+	var versions [][]byte
+	for i := range 20 {
+		data := make([]byte, 50000+i)
+		for j := range data {
+			data[j] = byte('a' + i)
+		}
+		versions = append(versions, data)
+		contents[string(data)] = true
+	}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	readers.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if data, err := os.ReadFile(w.path("f")); err != nil || !contents[string(data)] {
+				t.Errorf("saw %d bytes, %v", len(data), err)
+				return
+			}
+		}
+	})
+	var writers sync.WaitGroup
+	for _, data := range versions {
+		writers.Go(func() {
+			if _, err := w.env.Files.WriteFileAtomic(w.path("f"), data, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	writers.Wait()
+	close(stop)
+	readers.Wait()
+	if diff := cmp.Diff([]string{"f"}, w.names(".")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of several writers that expect the same old file one wins.
+func TestWriteFileAtomicExpect(t *testing.T) {
+	w := newFileWorld(t, nil)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	won := 0
+	for range 8 {
+		wg.Go(func() {
+			if _, err := w.env.Files.WriteFileAtomic(filepath.Join(w.root, "f"), []byte("x"), &State{Missing: true}); err == nil {
+				mu.Lock()
+				won++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if won != 1 {
+		t.Errorf("%d writers won", won)
+	}
+}

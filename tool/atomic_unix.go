@@ -1,0 +1,35 @@
+//go:build unix
+
+package tool
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// keepOwner gives file the owner and group of old as far as the system lets us:
+// only root may give files away, a group must be one of ours.
+func keepOwner(file *os.File, old fs.FileInfo) {
+	was, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return
+	}
+	if file.Chown(int(was.Uid), int(was.Gid)) != nil {
+		_ = file.Chown(-1, int(was.Gid)) // the file is ours then, with the old group if we are in it
+	}
+}
+
+// syncDir makes a rename in the directory last.
+func syncDir(root *os.Root, dir string) error {
+	d, err := root.Open(dir)
+	if err != nil {
+		return nil // may be written to but not read; the rename itself was done
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// What a command's limits are where the environment names none.
+const (
+	defaultShellTimeout    = 120 * time.Second
+	defaultShellTimeoutMax = 30 * time.Minute
+)
+
+type bashInput struct {
+	Command string  `json:"command" jsonschema:"the command line; may have several lines"`
+	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds until it is stopped"`
+	Cwd     string  `json:"cwd,omitempty" jsonschema:"directory to run in; default: the project root"`
+}
+
+// FindShell is the path of bash, where there is none of sh, "" where there is
+// neither.
+func FindShell() string {
+	for _, name := range []string{"bash", "/bin/bash", "sh", "/bin/sh"} {
+		if shell, err := exec.LookPath(name); err == nil && filepath.IsAbs(shell) {
+			return shell
+		}
+	}
+	return ""
+}
+
+// Bash makes the tool that runs shell commands, with the shell at the path
+// FindShell gave. With "" every call fails and says that there is no shell.
+func Bash(shell string) Tool {
+	s := commandShell{path: shell, pace: defaultPace()}
+	return New(Def{Name: "bash", Kind: KindRun, Description: s.description()}, s.plan, s.run)
+}
+
+// commandShell runs commands with one shell.
+type commandShell struct {
+	path string
+	pace pace
+}
+
+// isBash says whether the shell takes bash's own options.
+func (s commandShell) isBash() bool {
+	return strings.HasPrefix(strings.ToLower(filepath.Base(s.path)), "bash")
+}
+
+func (s commandShell) description() string {
+	how, warning := "bash -c", ""
+	if !s.isBash() {
+		how, warning = "sh -c", " There is no bash here: write POSIX sh."
+	}
+	return "Run a command with " + how + " and get its output (stdout and stderr together) and exit status." + warning +
+		" Each call is a new shell: directories and variables do not carry over; use cwd." +
+		" There is no input and no terminal: pass flags such as -y, never start editors, pagers or prompts." +
+		" Processes left in the background are stopped when the call ends. It is stopped after 120 seconds unless timeout says otherwise." +
+		" Use read, grep, glob and edit rather than cat, grep, find and sed."
+}
+
+// args are the shell's arguments for a command line.
+func (s commandShell) args(command string) []string {
+	if s.isBash() {
+		return []string{"--noprofile", "--norc", "-c", "--", command}
+	}
+	return []string{"-c", "--", command}
+}
+
+func (s commandShell) plan(_ context.Context, env *Env, in bashInput) (Access, error) {
+	place, err := s.check(env, in)
+	if err != nil {
+		return Access{}, err
+	}
+	return Access{
+		Kind: KindRun, Command: in.Command, Dir: place.Abs,
+		Outside: place.Outside, Denied: place.Denied, Why: place.Why,
+		Verb: "run", Object: in.Command,
+	}, nil
+}
+
+// check says what is wrong with a call, and where it would run.
+func (s commandShell) check(env *Env, in bashInput) (Place, error) {
+	switch {
+	case s.path == "":
+		return Place{}, errors.New("bash: there is neither bash nor sh on this machine; use the other tools")
+	case strings.TrimSpace(in.Command) == "":
+		return Place{}, errors.New("bash: the command is empty")
+	case strings.ContainsRune(in.Command, 0):
+		return Place{}, errors.New("bash: the command has a NUL byte in it; write it as an escape, as in printf '\\0'")
+	case in.Timeout < 0:
+		return Place{}, errors.New("bash: timeout counts seconds: it cannot be negative")
+	}
+	dir := in.Cwd
+	if dir == "" {
+		dir = orDot(env.Dir)
+	}
+	place, err := env.Files.Resolve(dir, false)
+	if err != nil {
+		return Place{}, fmt.Errorf("bash: cwd: %w", err)
+	}
+	if info, err := os.Stat(place.Abs); err != nil || !info.IsDir() {
+		return Place{}, fmt.Errorf("bash: cwd: there is no directory %s", place.Display)
+	}
+	return place, nil
+}
+
+// limit is how long the call may run, and a remark when that is less than what
+// was asked for.
+func (in bashInput) limit(env *Env) (time.Duration, string) {
+	limit, most := env.ShellTimeout, env.ShellTimeoutMax
+	if limit <= 0 {
+		limit = defaultShellTimeout
+	}
+	if most <= 0 {
+		most = defaultShellTimeoutMax
+	}
+	if in.Timeout == 0 {
+		return limit, ""
+	}
+	if in.Timeout > most.Seconds() {
+		return most, fmt.Sprintf("[a timeout of %s seconds is more than the most allowed: %s seconds it was]\n",
+			trimNumber(in.Timeout), trimNumber(most.Seconds()))
+	}
+	return time.Duration(in.Timeout * float64(time.Second)), ""
+}
+
+func trimNumber(f float64) string {
+	if f == math.Trunc(f) {
+		return fmt.Sprintf("%.0f", f)
+	}
+	return fmt.Sprintf("%.1f", f)
+}
+
+func (s commandShell) run(ctx context.Context, env *Env, in bashInput, out io.Writer) (Result, error) {
+	place, err := s.check(env, in)
+	if err != nil {
+		return Result{}, err
+	}
+	if place.Outside || place.Denied {
+		return Result{}, fmt.Errorf("bash: cwd: %s", place.Why)
+	}
+	limit, remark := in.limit(env)
+	cmd := exec.Command(s.path, s.args(in.Command)...)
+	cmd.Dir = place.Abs
+	cmd.Env = append(env.Environ[:len(env.Environ):len(env.Environ)], "PWD="+place.Abs)
+	job := job{cmd: cmd, limit: limit, pace: s.pace, screen: out}
+	end, err := job.run(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("bash: %w", startError(err))
+	}
+	return end.result(remark, env.Withheld), nil
+}

@@ -1,0 +1,123 @@
+package tool
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// ChildEnviron makes the environment of commands from environ, which is as
+// os.Environ gives it. Keys of model providers and artoo's own variables never
+// get through; other variables whose names look like credentials only when pass
+// names them. What could make a command read other files first, open an editor
+// or a pager, or ask somebody, is set so that it does not. withheld names the
+// credential-like variables that were left out, sorted; it is for Env.Withheld.
+func ChildEnviron(environ []string, pass []string) (env []string, withheld []string) {
+	set := quietVariables()
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if name == "" {
+			// Windows keeps each drive's directory in a variable named "=C:".
+			env = append(env, kv)
+			continue
+		}
+		key := name
+		if runtime.GOOS == "windows" {
+			key = strings.ToUpper(name)
+		}
+		_, ours := set[key]
+		switch {
+		case ours, isDropped(key):
+		case isProviderKey(key):
+			withheld = append(withheld, name)
+		case isCredential(key) && !slices.Contains(pass, name):
+			withheld = append(withheld, name)
+		default:
+			env = append(env, kv)
+		}
+	}
+	for name, value := range set {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env[len(env)-len(set):])
+	slices.Sort(withheld)
+	return env, slices.Compact(withheld)
+}
+
+// quietVariables keep commands from waiting for somebody.
+func quietVariables() map[string]string {
+	return map[string]string{
+		"TERM":                "dumb",
+		"NO_COLOR":            "1",
+		"PAGER":               "cat",
+		"GIT_PAGER":           "cat",
+		"GIT_TERMINAL_PROMPT": "0",
+		"EDITOR":              "false",
+		"VISUAL":              "false",
+		"GIT_EDITOR":          "false",
+		"DEBIAN_FRONTEND":     "noninteractive",
+		"SSH_ASKPASS_REQUIRE": "never",
+	}
+}
+
+// isProviderKey says whether the variable holds a model provider's key.
+func isProviderKey(name string) bool {
+	switch name {
+	case "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY",
+		"DEEPSEEK_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_API_KEY", "COMPATIBLE_API_KEY",
+		"CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY":
+		return true
+	}
+	return false
+}
+
+// isDropped says whether the variable is left out without a word: artoo's own,
+// files and functions that shells read before the command, colour that is
+// forced, and programs that ask for passwords in windows of their own.
+func isDropped(name string) bool {
+	switch name {
+	case "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "CDPATH", "PROMPT_COMMAND", "PWD",
+		"CLICOLOR_FORCE", "FORCE_COLOR", "MANPAGER", "SYSTEMD_PAGER", "GIT_SEQUENCE_EDITOR",
+		"GIT_ASKPASS", "SSH_ASKPASS":
+		return true
+	}
+	return strings.HasPrefix(name, "ARTOO_") || strings.HasPrefix(name, "BASH_FUNC_")
+}
+
+// isCredential says whether the variable's name looks like that of a password,
+// token or key.
+func isCredential(name string) bool {
+	switch name {
+	case "MYSQL_PWD", "DOCKER_AUTH_CONFIG":
+		return true
+	}
+	words := strings.Split(strings.ToUpper(name), "_")
+	for i, w := range words {
+		switch w {
+		case "SECRET", "SECRETS", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "APIKEY":
+			return true
+		case "KEY":
+			if i == len(words)-1 || i > 0 && keyOf(words[i-1]) {
+				return true
+			}
+		case "PAT", "AUTH", "PASS":
+			if i == len(words)-1 && i > 0 {
+				return true
+			}
+		}
+		if i == len(words)-1 && (strings.HasSuffix(w, "PASSWORD") || strings.HasSuffix(w, "TOKEN")) {
+			return true // PGPASSWORD, VAULTTOKEN
+		}
+	}
+	return false
+}
+
+// keyOf says whether a key of this kind is one to keep, whatever follows the
+// word: ACCESS_KEY_ID, PRIVATE_KEY_PEM.
+func keyOf(word string) bool {
+	switch word {
+	case "ACCESS", "API", "PRIVATE", "SECRET", "SIGNING", "ENCRYPTION", "MASTER", "DEPLOY":
+		return true
+	}
+	return false
+}

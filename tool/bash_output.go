@@ -1,0 +1,166 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	// maxOutput is how much of a command's output is kept, in bytes: what the
+	// file for the model may hold.
+	maxOutput = 50 << 20
+	// spoolBlock is the unit in which output is kept and dropped.
+	spoolBlock = 64 << 10
+)
+
+// spool keeps the first and the last part of what is written to it.
+type spool struct {
+	max     int // bytes kept
+	blocks  [][]byte
+	head    int // blocks that are never dropped; what follows them may be
+	size    int
+	dropped int // bytes
+}
+
+// newSpool keeps max bytes, half of them from the beginning.
+func newSpool(max int) *spool { return &spool{max: max} }
+
+// Write implements io.Writer; it cannot fail.
+func (s *spool) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		last := len(s.blocks) - 1
+		if last < 0 || len(s.blocks[last]) == cap(s.blocks[last]) {
+			s.grow()
+			last = len(s.blocks) - 1
+		}
+		b := s.blocks[last]
+		n := copy(b[len(b):cap(b)], rest)
+		s.blocks[last] = b[:len(b)+n]
+		s.size += n
+		rest = rest[n:]
+	}
+	return len(p), nil
+}
+
+// grow adds a block, in the place of the oldest of the tail when all room is
+// taken. The first block is small, because most output is.
+func (s *spool) grow() {
+	block := min(spoolBlock, max(s.max/4, 1))
+	if len(s.blocks) == 0 {
+		s.blocks = append(s.blocks, make([]byte, 0, min(block, 4<<10)))
+		return
+	}
+	if s.size+block <= s.max {
+		s.blocks = append(s.blocks, make([]byte, 0, block))
+		return
+	}
+	if s.head == 0 {
+		s.head = (len(s.blocks) + 1) / 2
+	}
+	oldest := s.blocks[s.head]
+	s.dropped += len(oldest)
+	s.size -= len(oldest)
+	copy(s.blocks[s.head:], s.blocks[s.head+1:])
+	s.blocks[len(s.blocks)-1] = oldest[:0]
+}
+
+// String is what was kept, with a line that says how much is missing and where.
+// It is valid UTF-8 whatever was written.
+func (s *spool) String() string {
+	var b strings.Builder
+	b.Grow(s.size + 80)
+	for i, block := range s.blocks {
+		if s.dropped > 0 && i == s.head {
+			fmt.Fprintf(&b, "\n[%d bytes are missing here: only the first and the last part were kept]\n", s.dropped)
+		}
+		b.Write(block)
+	}
+	return strings.ToValidUTF8(b.String(), "\ufffd")
+}
+
+// result puts a job's end into words.
+func (e jobEnd) result(remark string, withheld []string) Result {
+	took, limit := seconds(e.took), trimNumber(e.limit.Seconds())+"s"
+	failed, words, summary := true, "", ""
+	signal := signalOf(e.state)
+	switch {
+	case e.cut == cutTimeout:
+		words = fmt.Sprintf("stopped: it was not done after %s (timeout, in seconds, allows more)", limit)
+		summary = "timed out after " + limit
+	case e.cut == cutCanceled:
+		words, summary = "interrupted after "+took, "interrupted after "+took
+	case signal != "":
+		words, summary = "killed by signal "+signal, "killed by "+signal+" in "+took
+	default:
+		code := e.state.ExitCode()
+		failed = code != 0
+		words = fmt.Sprintf("exit status %d%s", code, meaning(code))
+		summary = fmt.Sprintf("exit %d in %s", code, took)
+	}
+	var b strings.Builder
+	b.Grow(len(e.output) + len(remark) + 200)
+	b.WriteString(e.output)
+	switch {
+	case e.output == "":
+		b.WriteString("[no output]\n")
+	case !strings.HasSuffix(e.output, "\n"):
+		b.WriteByte('\n')
+	}
+	if e.strays > 0 && e.cut == cutNone {
+		fmt.Fprintf(&b, "[%s still running in the background and stopped: nothing outlives a call]\n", counted(e.strays, "process was", "processes were"))
+	}
+	if e.held {
+		b.WriteString("[a process that detached itself still runs and could not be stopped; its further output is lost]\n")
+	}
+	b.WriteString(remark)
+	if failed {
+		b.WriteString(withheldNote(withheld))
+	}
+	fmt.Fprintf(&b, "[%s]\n", words)
+	return Result{Text: b.String(), Summary: summary, IsError: failed}
+}
+
+// seconds writes how long something took.
+func seconds(d time.Duration) string {
+	switch {
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < 10*time.Minute:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// meaning explains the exit codes by which shells say that they did not get to
+// run a command, or how it died.
+func meaning(code int) string {
+	switch {
+	case code == 126:
+		return ", found but not executable"
+	case code == 127:
+		return ", command not found"
+	case code > 128:
+		if name := signalName(code - 128); name != "" {
+			return ", which is how shells report " + name
+		}
+	}
+	return ""
+}
+
+// maxWithheld is how many withheld variables a failing command names.
+const maxWithheld = 20
+
+// withheldNote tells a failing command's reader which variables it did not get.
+func withheldNote(withheld []string) string {
+	if len(withheld) == 0 {
+		return ""
+	}
+	few := withheld[:min(len(withheld), maxWithheld)]
+	more := ""
+	if n := len(withheld) - len(few); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("[variables withheld from commands: %s%s; the user can pass them with ARTOO_PASS_ENV, but never keys of model providers]\n",
+		strings.Join(few, ", "), more)
+}

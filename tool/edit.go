@@ -1,0 +1,198 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// replacement is one edit; pointers tell an empty string from none.
+type replacement struct {
+	OldString  *string `json:"old_string"`
+	NewString  *string `json:"new_string"`
+	ReplaceAll bool    `json:"replace_all"`
+}
+
+type editInput struct {
+	Path  string        `json:"path"`
+	Edits []replacement `json:"edits"`
+	replacement
+}
+
+// Edit is the tool that replaces parts of a text file.
+func Edit() Tool {
+	return newTool(Def{
+		Name: "edit",
+		Kind: KindWrite,
+		Description: "Replace text in a file: give edits, or old_string and new_string for just one. They are applied in order, all or none. " +
+			"Each old_string must be exactly as in the file, without the line numbers that read shows, and occur only once: " +
+			"take in lines around it to make it unique, or set replace_all. Line ends and encoding are kept.",
+	}, editSchema(), planEdit, runEdit)
+}
+
+// editSchema takes one edit flat or several as a list. Which one it is cannot be
+// said with anyOf: the Responses API refuses that at the top of a schema.
+func editSchema() *jsonschema.Schema {
+	text := func(description string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "string", Description: description}
+	}
+	one := func() map[string]*jsonschema.Schema {
+		return map[string]*jsonschema.Schema{
+			"old_string":  text("text to replace, exactly as in the file"),
+			"new_string":  text("what takes its place"),
+			"replace_all": {Type: "boolean", Description: "replace every occurrence"},
+		}
+	}
+	closed := func() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
+	order := []string{"old_string", "new_string", "replace_all"}
+	schema := &jsonschema.Schema{
+		Type:                 "object",
+		Properties:           one(),
+		PropertyOrder:        append([]string{"path", "edits"}, order...),
+		Required:             []string{"path"},
+		AdditionalProperties: closed(),
+	}
+	schema.Properties["path"] = text("file, relative to the project root or absolute")
+	schema.Properties["edits"] = &jsonschema.Schema{
+		Type: "array",
+		Items: &jsonschema.Schema{
+			Type: "object", Properties: one(), PropertyOrder: order,
+			Required: []string{"old_string", "new_string"}, AdditionalProperties: closed(),
+		},
+	}
+	return schema
+}
+
+// list is the edits, whichever way they were given.
+func (in editInput) list() ([]replacement, error) {
+	filled := func(s *string) bool { return s != nil && *s != "" }
+	flat := filled(in.OldString) || filled(in.NewString)
+	switch {
+	case len(in.Edits) > 0 && flat:
+		return nil, errors.New("give either edits or one old_string and new_string, not both")
+	case len(in.Edits) > 0:
+		return in.Edits, nil
+	case in.OldString == nil && in.NewString == nil:
+		return nil, errors.New("nothing to do: give edits, or old_string and new_string")
+	}
+	return []replacement{in.replacement}, nil
+}
+
+func planEdit(_ context.Context, env *Env, in editInput) (Access, error) {
+	t, err := env.Files.resolve(in.Path, true)
+	if err != nil {
+		return Access{Kind: KindWrite, Verb: "edit", Object: in.Path}, err
+	}
+	access := t.access(KindWrite, "edit")
+	if t.refused() != nil {
+		return access, nil
+	}
+	c, _, err := env.Files.editChange(t, in)
+	if err != nil {
+		return access, err
+	}
+	return env.Files.planChange(access, c), nil
+}
+
+func runEdit(_ context.Context, env *Env, in editInput, _ io.Writer) (Result, error) {
+	t, err := env.Files.resolve(in.Path, true)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := t.refused(); err != nil {
+		return Result{}, err
+	}
+	c, n, err := env.Files.editChange(t, in)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := env.Files.commit(c); err != nil {
+		return Result{}, err
+	}
+	text := fmt.Sprintf("edited %s: %s, %s; it now reads\n%s", c.Display, plural(n, "replacement"), c.counts(), c.regions())
+	return Result{Text: text, Summary: c.counts()}, nil
+}
+
+// editChange finds out what the edits do to the file, and how many places they
+// replace.
+func (f *Files) editChange(t target, in editInput) (c change, replaced int, err error) {
+	edits, err := in.list()
+	if err != nil {
+		return c, 0, err
+	}
+	before, old, state, err := t.loadText()
+	if err != nil {
+		return c, 0, err
+	}
+	if state.Missing {
+		return c, 0, f.missing(t, "write creates files")
+	}
+	if err := f.stale(t, state); err != nil {
+		return c, 0, err
+	}
+	after := before
+	for i, e := range edits {
+		which := ""
+		if len(edits) > 1 {
+			which = fmt.Sprintf("edit %d of %d: ", i+1, len(edits))
+		}
+		next, n, err := after.replace(e)
+		if err != nil {
+			return c, 0, t.errorf(err, "%s", which)
+		}
+		after, replaced = next, replaced+n
+	}
+	c, err = newChange(t, in.Path, state, old, before, after)
+	return c, replaced, err
+}
+
+// replace does one edit and tells at how many places.
+func (t textFile) replace(e replacement) (textFile, int, error) {
+	switch {
+	case e.OldString == nil || *e.OldString == "":
+		return t, 0, errors.New("old_string is empty: give the text to replace, or use write for the whole file")
+	case e.NewString == nil:
+		return t, 0, errors.New(`new_string is missing: give "" to delete old_string`)
+	}
+	old, replacement := t.adopt(*e.OldString), t.adopt(*e.NewString)
+	if t.crlf == nil && strings.Contains(old, "\r\n") && !strings.Contains(t.body, old) {
+		// The model took the file for one with \r\n.
+		old, replacement = strings.ReplaceAll(old, "\r\n", "\n"), strings.ReplaceAll(replacement, "\r\n", "\n")
+	}
+	if old == replacement {
+		return t, 0, errors.New("old_string and new_string are the same")
+	}
+	at := occurrences(t.body, old, !e.ReplaceAll)
+	switch {
+	case len(at) == 0:
+		return t, 0, errors.New(explainMiss(t.body, old, replacement))
+	case len(at) > 1 && !e.ReplaceAll:
+		return t, 0, fmt.Errorf("old_string is there %d times, %s; take in lines around it to make it unique, or set replace_all", len(at), linesOf(t.body, at))
+	}
+	edits := make([]udiff.Edit, len(at))
+	for i, start := range at {
+		edits[i] = udiff.Edit{Start: start, End: start + len(old), New: replacement}
+	}
+	return t.apply(edits), len(at), nil
+}
+
+// occurrences are the offsets of part in s; overlapping ones count only if
+// asked for.
+func occurrences(s, part string, overlapping bool) []int {
+	var at []int
+	for from := 0; ; {
+		i := strings.Index(s[from:], part)
+		if i < 0 {
+			return at
+		}
+		at = append(at, from+i)
+		if from += i + len(part); overlapping {
+			from = at[len(at)-1] + 1
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// FilesConfig says what the file tools may reach.
+type FilesConfig struct {
+	Root string // the project root, absolute
+	// ReadDirs and WriteDirs are further directories, absolute; WriteDirs are
+	// readable too. The session's output directory is one of ReadDirs. All of
+	// them must exist.
+	ReadDirs, WriteDirs []string
+	// DenyFiles are further absolute paths (artoo's own credentials) that are
+	// denied besides the built-in list of secrets. One that names a directory
+	// denies all beneath it; they need not exist.
+	DenyFiles []string
+}
+
+// Files is the confined view of the file system that all file tools share. It
+// follows links inside the granted directories and refuses all that leads out.
+// Safe for concurrent use.
+type Files struct {
+	grants []*grant // the project first
+	deny   []string // DenyFiles, links resolved
+	links  *resolver
+
+	writing sync.Mutex // one write at a time: its check and its rename belong together
+
+	mu      sync.Mutex // guards what follows
+	seen    map[string]State
+	planned map[string]planned
+}
+
+// grant is a directory the user opened to the file tools.
+type grant struct {
+	given string // as configured, clean
+	real  string // the same without links
+	root  *os.Root
+	write bool
+}
+
+// Place is a resolved path.
+type Place struct {
+	Abs     string // absolute, clean, links resolved as far as the path exists
+	Display string // relative to the project root where it is inside (with slashes), else Abs
+	Outside bool   // in no granted directory (for writing, if write was asked)
+	Denied  bool   // on the deny list
+	Why     string // why it is Outside or Denied, or what InGit means for a write, in words
+	InGit   bool   // in a .git directory: writing there is asked whatever the mode
+}
+
+// RefusedError is what Open and its kin return for a place that is Outside or
+// Denied.
+type RefusedError struct{ Place Place }
+
+// Error is the place's Why.
+func (e *RefusedError) Error() string { return e.Place.Why }
+
+// GrantError says that a directory of a FilesConfig cannot be opened.
+type GrantError struct {
+	Dir string
+	Err error
+}
+
+// Error names the directory and the reason.
+func (e *GrantError) Error() string { return fmt.Sprintf("directory %s: %v", e.Dir, cause(e.Err)) }
+
+// Unwrap returns the reason.
+func (e *GrantError) Unwrap() error { return e.Err }
+
+// ErrorKind is "config": the directory came from the command line, a variable
+// or the configuration.
+func (e *GrantError) ErrorKind() string { return "config" }
+
+// ErrorHint says what to do.
+func (e *GrantError) ErrorHint() string { return "name an existing directory, with its full path" }
+
+// OpenFiles opens the granted directories. It returns a *GrantError for one
+// that does not exist, is no directory or is not absolute. Close it at the end.
+func OpenFiles(cfg FilesConfig) (*Files, error) {
+	f := &Files{links: newResolver(), seen: map[string]State{}, planned: map[string]planned{}}
+	add := func(dir string, write bool) error {
+		g, err := f.openGrant(dir, write)
+		if err != nil {
+			f.Close()
+			return &GrantError{Dir: dir, Err: err}
+		}
+		f.grants = append(f.grants, g)
+		return nil
+	}
+	if err := add(cfg.Root, true); err != nil {
+		return nil, err
+	}
+	for _, dir := range cfg.WriteDirs {
+		if err := add(dir, true); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range cfg.ReadDirs {
+		if err := add(dir, false); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range cfg.DenyFiles {
+		real, err := f.links.real(filepath.Clean(path))
+		if err != nil {
+			f.Close()
+			return nil, &GrantError{Dir: path, Err: err}
+		}
+		f.deny = append(f.deny, real)
+	}
+	return f, nil
+}
+
+func (f *Files) openGrant(dir string, write bool) (*grant, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, errors.New("is not an absolute path")
+	}
+	dir = filepath.Clean(dir)
+	real, err := f.links.real(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, err
+	}
+	return &grant{given: dir, real: real, root: root, write: write}, nil
+}
+
+// Close gives the directories back. Calls that still run fail.
+func (f *Files) Close() error {
+	var errs []error
+	for _, g := range f.grants {
+		errs = append(errs, g.root.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Root is the project root, absolute and without links: what Place.Abs of
+// everything inside begins with.
+func (f *Files) Root() string { return f.grants[0].real }
+
+// covers reports whether path is the granted directory or beneath it, and the
+// path relative to it.
+func (g *grant) covers(path string) (rel string, ok bool) { return under(g.real, path) }
+
+// under returns path relative to dir if it is dir or beneath it. Both are
+// clean; nothing is looked up.
+func under(dir, path string) (rel string, ok bool) {
+	if path == dir {
+		return ".", true
+	}
+	if !strings.HasSuffix(dir, string(filepath.Separator)) {
+		dir += string(filepath.Separator)
+	}
+	return strings.CutPrefix(path, dir)
+}
+
+// cause strips the operation and path that os puts around an error: the
+// messages here name the path in the words of the caller.
+func cause(err error) error {
+	var pathErr *os.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	var linkErr *os.LinkError
+	if errors.As(err, &linkErr) {
+		return linkErr.Err
+	}
+	return err
+}

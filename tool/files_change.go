@@ -1,0 +1,196 @@
+package tool
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// maxEdit is the size in bytes of the largest file that is changed here; it is
+// held in memory a few times over.
+const maxEdit = 10 << 20
+
+// change is what a call would do to one file.
+type change struct {
+	target
+	path     string // as the model wrote it
+	state    State  // of the file before
+	old, new []byte
+	unified  udiff.UnifiedDiff
+	added    int
+	removed  int
+}
+
+// access is the part of Access that every file tool fills alike.
+func (t target) access(kind Kind, verb string) Access {
+	return Access{
+		Kind: kind, Paths: []string{t.Abs},
+		Outside: t.Outside, Denied: t.Denied, Why: t.Why,
+		Verb: verb, Object: t.Display,
+	}
+}
+
+// loadText reads the text file at the target. A file that does not exist is an
+// empty textFile with State.Missing.
+func (t target) loadText() (textFile, []byte, State, error) {
+	info, err := t.replaceable()
+	if err != nil {
+		return textFile{}, nil, State{}, err
+	}
+	if info == nil {
+		return textFile{}, nil, State{Missing: true}, nil
+	}
+	raw, info, err := t.readFile(maxEdit)
+	if errors.Is(err, ErrTooLarge) {
+		return textFile{}, nil, State{}, fmt.Errorf("%w; change it with a command", err)
+	}
+	if err != nil {
+		return textFile{}, nil, State{}, err
+	}
+	if kind := binaryType(raw); kind != "" {
+		return textFile{}, nil, State{}, t.errorf(nil, "is a binary file (%s); change it with a command", kind)
+	}
+	text, err := decodeText(raw)
+	if err != nil {
+		return textFile{}, nil, State{}, t.errorf(err, "")
+	}
+	return text, raw, stateOf(info, raw), nil
+}
+
+// stale returns an error if the file is not as the model last saw it.
+func (f *Files) stale(t target, now State) error {
+	if seen, ok := f.Remembered(t.Abs); ok && !seen.Same(now) {
+		if now.Missing {
+			return t.errorf(nil, "has been removed since it was read")
+		}
+		return t.errorf(nil, "has changed since it was read; read it again before changing it")
+	}
+	return nil
+}
+
+// newChange compares the file with what it is to become.
+func newChange(t target, path string, state State, old []byte, before, after textFile) (change, error) {
+	c := change{target: t, path: path, state: state, old: old}
+	var err error
+	if c.new, err = after.encode(); err != nil {
+		return c, t.errorf(err, "cannot be written as %s: ", after.charset)
+	}
+	if !state.Missing && bytes.Equal(c.old, c.new) {
+		return c, t.errorf(nil, "has this very content already; there is nothing to do")
+	}
+	from := label("a/" + t.Display)
+	if state.Missing {
+		from = "/dev/null"
+	}
+	edits := udiff.Lines(before.body, after.body)
+	c.unified, err = udiff.ToUnifiedDiff(from, label("b/"+t.Display), before.body, edits, udiff.DefaultContextLines)
+	if err != nil {
+		return c, t.errorf(err, "cannot be compared: ")
+	}
+	for _, h := range c.unified.Hunks {
+		for _, line := range h.Lines {
+			switch line.Kind {
+			case udiff.Insert:
+				c.added++
+			case udiff.Delete:
+				c.removed++
+			}
+		}
+	}
+	return c, nil
+}
+
+// label is a file name in the head of a diff, quoted like git does if it could
+// be taken for more.
+func label(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsAny(name, `"\`) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// planned completes the Access of a call with the change and keeps it for Run.
+func (f *Files) planChange(access Access, c change) Access {
+	access.Diff = strings.ToValidUTF8(c.unified.String(), "�")
+	access.Added, access.Removed = c.added, c.removed
+	f.plan(c.path, planned{abs: c.Abs, state: c.state, after: sha256.Sum256(c.new)})
+	return access
+}
+
+// commit writes what Plan showed, and nothing else.
+func (f *Files) commit(c change) error {
+	shown, ok := f.takePlan(c.path)
+	if !ok || shown.abs != c.Abs || !shown.state.Same(c.state) || shown.after != sha256.Sum256(c.new) {
+		return c.errorf(nil, "has changed since this call was shown and allowed, and was left alone; read it again and repeat the call")
+	}
+	state, err := f.WriteFileAtomic(c.Abs, c.new, &c.state)
+	if err != nil {
+		return err
+	}
+	f.Remember(c.Abs, state)
+	return nil
+}
+
+// counts is the summary of a change, such as "+3 -1".
+func (c change) counts() string {
+	if c.state.Missing {
+		return "new, " + plural(c.added, "line")
+	}
+	return fmt.Sprintf("+%d -%d", c.added, c.removed)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// The changed regions that the model is shown after an edit.
+const (
+	regionLines = 60
+	regionBytes = 4 << 10
+)
+
+// regions is the file around each change as it is now, with line numbers.
+func (c change) regions() string {
+	var b strings.Builder
+	lines := 0
+	for i, h := range c.unified.Hunks {
+		if i > 0 {
+			b.WriteString("   ...\n")
+		}
+		n := h.ToLine
+		for _, line := range h.Lines {
+			if line.Kind == udiff.Delete {
+				continue
+			}
+			if lines++; lines > regionLines || b.Len() > regionBytes {
+				b.WriteString("[more was changed further down]\n")
+				return b.String()
+			}
+			text, cut := cutLine(strings.TrimSuffix(line.Content, "\n"), maxLine)
+			writeLine(&b, n, text, cut)
+			n++
+		}
+	}
+	return b.String()
+}
+
+// writeLine writes a line of a file as models see it: right-aligned number,
+// tab, text. cut is how many bytes were left out of the text.
+func writeLine(w io.Writer, number int, text string, cut int) {
+	mark := ""
+	if cut > 0 {
+		mark = fmt.Sprintf(" [%s of this line left out]", byteSize(int64(cut)))
+	}
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "�")
+	fmt.Fprintf(w, "%6d\t%s%s\n", number, text, mark)
+}

@@ -1,0 +1,78 @@
+package tool
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A file system that ignores case, made of one that does not: names are looked
+// up folded.
+func TestSpellingWhereCaseIsIgnored(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "Docs", "Straße"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "Docs", ".env"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	find := func(path string) string {
+		at := dir
+		rel, ok := under(dir, path)
+		if !ok || rel == "." {
+			return path
+		}
+		for _, name := range split(rel) {
+			entries, _ := os.ReadDir(at)
+			next := filepath.Join(at, name)
+			for _, e := range entries {
+				if strings.EqualFold(e.Name(), name) || foldName(e.Name()) == foldName(name) {
+					next = filepath.Join(at, e.Name())
+				}
+			}
+			at = next
+		}
+		return at
+	}
+	r := newResolver()
+	r.foldCase = true
+	lists := 0
+	r.lstat = func(p string) (fs.FileInfo, error) { return os.Lstat(find(p)) }
+	r.names = func(d string) ([]string, error) { lists++; return readNames(d) }
+	for path, want := range map[string]string{
+		"docs/.ENV":      "Docs/.env",
+		"DOCS/new.txt":   "Docs/new.txt",
+		"Docs/.env":      "Docs/.env",
+		"docs/strasse/x": "Docs/Straße/x",
+	} {
+		got, err := r.walk(dir, path)
+		if err != nil || got != filepath.Join(dir, filepath.FromSlash(want)) {
+			t.Errorf("%s: %s %v, want %s", path, got, err, want)
+		}
+	}
+	before := lists
+	if _, err := r.walk(dir, "docs/.env"); err != nil || lists != before {
+		t.Errorf("an unchanged directory was listed again (%d times, %v)", lists-before, err)
+	}
+	// A short name of Windows is found by what it leads to.
+	r.lstat = func(p string) (fs.FileInfo, error) { return os.Lstat(strings.ReplaceAll(p, "DOCS~1", "Docs")) }
+	if got, _ := r.walk(dir, "DOCS~1/.env"); got != filepath.Join(dir, "Docs", ".env") {
+		t.Errorf("short name: %s", got)
+	}
+}
+
+func TestFoldName(t *testing.T) {
+	for name, want := range map[string]string{
+		".ENV": ".env", ".ſsh": ".ssh", ".ßh": ".ssh", ".g\u200cit": ".git", ".\u212aube": ".kube",
+		"ﬁle": "file", "É": "é", "a_b-1": "a_b-1",
+	} {
+		if got := foldName(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

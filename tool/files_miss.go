@@ -1,0 +1,257 @@
+package tool
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// tellingLen is how many characters must be found again to mean something.
+const tellingLen = 10
+
+// explainMiss says why old is not in body, in words that let the model mend the
+// edit: what the difference is, and the lines it probably meant.
+func explainMiss(body, old, replacement string) string {
+	const miss = "old_string is not in the file"
+	if i := strings.Index(body, replacement); i >= 0 && len(squeeze(replacement)) >= tellingLen && !strings.Contains(old, replacement) {
+		return fmt.Sprintf("%s, but new_string is, on line %d: perhaps this was done before", miss, lineAt(body, i))
+	}
+	if bare, ok := cutNumbers(old); ok && strings.Contains(body, bare) {
+		return miss + " with the line numbers that read shows; leave them out"
+	}
+	if plain, err := strconv.Unquote(`"` + strings.ReplaceAll(old, `"`, `\"`) + `"`); err == nil && plain != old && strings.Contains(body, plain) {
+		return miss + ` as written: it has escapes such as \n where the file has the characters themselves`
+	}
+	lines := strings.Split(body, "\n")
+	want := strings.Split(strings.Trim(old, "\n"), "\n")
+	for _, look := range []struct {
+		alike func(string) string
+		words string
+	}{
+		{strings.TrimSpace, "only indentation or blanks at the ends of lines differ"},
+		{squeeze, "only white space differs"},
+		{plainMarks, "only the kind of quotes, dashes or blanks differs"},
+		{func(s string) string { return strings.ToLower(plainMarks(s)) }, "only case differs"},
+	} {
+		if at := findLines(lines, want, look.alike); at >= 0 {
+			return fmt.Sprintf("%s, %s; the file has\n%s", miss, look.words, showLines(lines, at, len(want)))
+		}
+	}
+	if at := nearestLines(lines, want); at >= 0 {
+		return fmt.Sprintf("%s; the nearest lines are\n%s", miss, showLines(lines, max(0, at-1), len(want)+2))
+	}
+	return miss + ", nor anything like it; read it again"
+}
+
+// findLines is the index where want stands in lines, seen through alike; the
+// first and last line of want may be parts of lines. -1 if it is nowhere.
+func findLines(lines, want []string, alike func(string) string) int {
+	seen := make([]string, len(want))
+	for i, w := range want {
+		seen[i] = alike(w)
+	}
+	if strings.Join(seen, "") == "" {
+		return -1
+	}
+	last := len(seen) - 1
+	for at := 0; at+last < len(lines); at++ {
+		if last == 0 {
+			if strings.Contains(alike(lines[at]), seen[0]) {
+				return at
+			}
+			continue
+		}
+		if !strings.HasSuffix(alike(lines[at]), seen[0]) || !strings.HasPrefix(alike(lines[at+last]), seen[last]) {
+			continue
+		}
+		i := 1
+		for i < last && alike(lines[at+i]) == seen[i] {
+			i++
+		}
+		if i >= last {
+			return at
+		}
+	}
+	return -1
+}
+
+// squeeze takes all white space out.
+func squeeze(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsSpace(c) {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// plainMarks writes typographic quotes, dashes and blanks as on a typewriter,
+// and takes white space out.
+func plainMarks(s string) string {
+	return strings.Map(func(c rune) rune {
+		switch c {
+		case '‘', '’', '‚', '‛', '`', '´':
+			return '\''
+		case '“', '”', '„', '‟', '«', '»':
+			return '"'
+		case '‐', '‑', '‒', '–', '—', '―', '−':
+			return '-'
+		case '\u200b', '\u200c', '\u200d', '\ufeff':
+			return -1
+		}
+		if unicode.IsSpace(c) {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// cutNumbers takes the numbers of read off each line, if each one has one.
+func cutNumbers(s string) (string, bool) {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		number, text, ok := strings.Cut(line, "\t")
+		if _, err := strconv.Atoi(strings.TrimSpace(number)); !ok || err != nil {
+			if i == len(lines)-1 && i > 0 && line == "" {
+				break
+			}
+			return "", false
+		}
+		lines[i] = text
+	}
+	return strings.Join(lines, "\n"), true
+}
+
+// nearestLines is the index in lines where the most of want may stand, -1 if
+// nothing is alike.
+func nearestLines(lines, want []string) int {
+	where := map[string][]int{} // in want, by squeezed line
+	for j, w := range want {
+		if s := squeeze(w); len(s) > 2 {
+			where[s] = append(where[s], j)
+		}
+	}
+	votes := map[int]int{} // by line where want would begin
+	for i, line := range lines {
+		for _, j := range where[squeeze(line)] {
+			votes[i-j]++
+		}
+	}
+	best, most := -1, 0
+	for at, n := range votes {
+		if n > most || n == most && at < best {
+			best, most = at, n
+		}
+	}
+	if most > 0 {
+		return max(0, best)
+	}
+	if len(lines) > likeLines {
+		return -1
+	}
+	// No line is the same: the one most like the longest wanted line.
+	longest := slices.MaxFunc(want, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	pairs := pairsOf(longest)
+	alike := 0.5
+	for i, line := range lines {
+		if len(line) < len(longest)/4 {
+			continue // too short to be half alike
+		}
+		if d := dice(pairs, line); d > alike {
+			best, alike = i, d
+		}
+	}
+	if best < 0 {
+		return -1
+	}
+	return max(0, best-slices.Index(want, longest))
+}
+
+// likeMax is how much of a line is compared when none is the same, likeLines
+// how many lines a file may have for it: this takes some 5 µs a line.
+const (
+	likeMax   = 400
+	likeLines = 50_000
+)
+
+// pairsOf counts the pairs of neighbouring bytes in s without white space.
+func pairsOf(s string) map[[2]byte]int {
+	s = squeeze(s[:min(len(s), likeMax)])
+	pairs := map[[2]byte]int{}
+	for i := 1; i < len(s); i++ {
+		pairs[[2]byte{s[i-1], s[i]}]++
+	}
+	return pairs
+}
+
+// dice is the share of pairs that line has in common with those given, from 0
+// to 1 (the Sørensen-Dice coefficient).
+func dice(pairs map[[2]byte]int, line string) float64 {
+	common, total := 0, 0
+	for p, n := range pairsOf(line) {
+		common += min(n, pairs[p])
+		total += n
+	}
+	for _, n := range pairs {
+		total += n
+	}
+	if total == 0 {
+		return 0
+	}
+	return 2 * float64(common) / float64(total)
+}
+
+// showLines writes n lines from index at with their numbers, at most 12.
+func showLines(lines []string, at, n int) string {
+	const most = 12
+	var b strings.Builder
+	end := min(at+n, len(lines))
+	for i := at; i < min(end, at+most); i++ {
+		text, cut := cutLine(lines[i], likeMax)
+		writeLine(&b, i+1, text, cut)
+	}
+	if end > at+most {
+		fmt.Fprintf(&b, "   ... and %s more\n", plural(end-at-most, "line"))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// linesOf tells on which lines the offsets are, in words.
+func linesOf(body string, at []int) string {
+	const most = 10
+	numbers := make([]string, 0, most)
+	line, from := 1, 0
+	for _, offset := range at[:min(len(at), most)] {
+		line += strings.Count(body[from:offset], "\n")
+		from = offset
+		numbers = append(numbers, strconv.Itoa(line))
+	}
+	numbers = slices.Compact(numbers)
+	words := "on line " + numbers[0]
+	if len(numbers) > 1 {
+		words = "on lines " + strings.Join(numbers, ", ")
+	}
+	if len(at) > most {
+		words += " and more"
+	}
+	return words
+}
+
+func lineAt(body string, offset int) int { return 1 + strings.Count(body[:offset], "\n") }
+
+// cutLine shortens a line to about limit bytes, never within a character, and
+// tells how many were left out.
+func cutLine(line string, limit int) (kept string, cut int) {
+	if len(line) <= limit {
+		return line, 0
+	}
+	end := limit
+	for end > limit-utf8.UTFMax && !utf8.RuneStart(line[end]) {
+		end--
+	}
+	return line[:end], len(line) - end
+}

@@ -1,0 +1,147 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// notebook is the part of a Jupyter notebook (nbformat 4) that is shown.
+type notebook struct {
+	Cells []struct {
+		Kind    string           `json:"cell_type"`
+		Source  joined           `json:"source"`
+		Count   *int             `json:"execution_count"`
+		Outputs []notebookOutput `json:"outputs"`
+	} `json:"cells"`
+	Metadata struct {
+		Kernel struct {
+			Name string `json:"display_name"`
+		} `json:"kernelspec"`
+	} `json:"metadata"`
+}
+
+type notebookOutput struct {
+	Text  joined                     `json:"text"`
+	Data  map[string]json.RawMessage `json:"data"`
+	Name  string                     `json:"ename"`
+	Value string                     `json:"evalue"`
+}
+
+// joined is a text that notebooks hold whole or as a list of lines.
+type joined string
+
+// UnmarshalJSON takes both forms.
+func (j *joined) UnmarshalJSON(data []byte) error {
+	var lines []string
+	if err := json.Unmarshal(data, &lines); err == nil {
+		*j = joined(strings.Join(lines, ""))
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(j))
+}
+
+// cellOutput is how many bytes of a cell's output are shown.
+const cellOutput = 2000
+
+// showNotebook shows a notebook as cells, or as the text it is if it cannot be
+// read as one.
+func (t target) showNotebook(r io.Reader, size int64, in readInput) (Result, error) {
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return Result{}, t.errorf(err, "")
+	}
+	var nb notebook
+	if err := json.Unmarshal(raw, &nb); err != nil || nb.Cells == nil {
+		return t.showText(strings.NewReader(string(raw)), size, in, true)
+	}
+	if in.Offset > max(1, len(nb.Cells)) {
+		return Result{}, t.errorf(nil, "offset %d is past the end: there are %s", in.Offset, plural(len(nb.Cells), "cell"))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "notebook, %s", plural(len(nb.Cells), "cell"))
+	if nb.Metadata.Kernel.Name != "" {
+		b.WriteString(", " + nb.Metadata.Kernel.Name)
+	}
+	b.WriteString("\n")
+	last := min(in.Offset-1+in.Limit, len(nb.Cells))
+	for i := in.Offset - 1; i < last; i++ {
+		cell := nb.cell(i)
+		if b.Len()+len(cell) > readBytes && i >= in.Offset {
+			last = i
+			break
+		}
+		cell, cut := cutLine(cell, readBytes)
+		b.WriteString(cell)
+		if cut > 0 {
+			fmt.Fprintf(&b, "\n[%s of this cell left out]\n", byteSize(int64(cut)))
+		}
+	}
+	summary := plural(len(nb.Cells), "cell")
+	if last < len(nb.Cells) {
+		fmt.Fprintf(&b, "\n[cells %d-%d of %d; use offset=%d to continue]\n", in.Offset, last, len(nb.Cells), last+1)
+		summary = fmt.Sprintf("cells %d-%d of %d", in.Offset, last, len(nb.Cells))
+	}
+	return Result{Text: strings.ToValidUTF8(b.String(), "�"), Summary: summary}, nil
+}
+
+// cell writes cell i, with its output.
+func (nb notebook) cell(i int) string {
+	c := nb.Cells[i]
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n--- cell %d, %s", i+1, c.Kind)
+	if c.Count != nil {
+		fmt.Fprintf(&b, ", run %d", *c.Count)
+	}
+	fmt.Fprintf(&b, " ---\n%s\n", strings.TrimSuffix(string(c.Source), "\n"))
+	for _, out := range c.Outputs {
+		text, cut := cutLine(strings.TrimSuffix(withoutEscapes(out.text()), "\n"), cellOutput)
+		if text == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "output:\n%s\n", text)
+		if cut > 0 {
+			fmt.Fprintf(&b, "[%s of output left out]\n", byteSize(int64(cut)))
+		}
+	}
+	return b.String()
+}
+
+// text is an output in the simplest form it comes in.
+func (o notebookOutput) text() string {
+	if o.Name != "" {
+		return o.Name + ": " + o.Value
+	}
+	if o.Text != "" {
+		return string(o.Text)
+	}
+	var plain joined
+	if err := json.Unmarshal(o.Data["text/plain"], &plain); err == nil && plain != "" {
+		return string(plain)
+	}
+	for _, kind := range []string{"image/png", "image/jpeg", "image/svg+xml", "text/html", "application/json"} {
+		if data, ok := o.Data[kind]; ok {
+			return fmt.Sprintf("[%s, %s]", kind, byteSize(int64(len(data))))
+		}
+	}
+	return ""
+}
+
+// withoutEscapes takes the colours out that programs print into notebooks.
+func withoutEscapes(s string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(s, '\x1b')
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:i])
+		s = s[i+1:]
+		if rest, ok := strings.CutPrefix(s, "["); ok {
+			end := strings.IndexFunc(rest, func(c rune) bool { return c >= '@' && c <= '~' })
+			s = rest[end+1:] // all of it if the sequence has no end: then end is -1 and only "[" goes
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// target is a Place with the way to it: through grant.root at rel. grant is nil
+// for a place that is Outside.
+type target struct {
+	Place
+	grant *grant
+	rel   string
+}
+
+// refused returns a *RefusedError if nothing may be done at the place.
+func (t target) refused() error {
+	if t.Outside || t.Denied {
+		return &RefusedError{t.Place}
+	}
+	return nil
+}
+
+// errorf describes a failure at the place; err may be nil.
+func (t target) errorf(err error, format string, args ...any) error {
+	words := t.Display + ": " + fmt.Sprintf(format, args...)
+	if err == nil {
+		return errors.New(words)
+	}
+	return fmt.Errorf("%s%w", words, cause(err))
+}
+
+// Resolve finds where path leads; relative paths start at the project root. The
+// error is for paths that cannot mean anything (empty, NUL byte, a loop of
+// links, "~"). With write, a place that may only be read is Outside.
+func (f *Files) Resolve(path string, write bool) (Place, error) {
+	t, err := f.resolve(path, write)
+	return t.Place, err
+}
+
+func (f *Files) resolve(path string, write bool) (target, error) {
+	start, rest, err := f.start(path)
+	if err != nil {
+		return target{}, err
+	}
+	for _, name := range split(rest) {
+		if why := badName(name); why != "" {
+			return target{}, fmt.Errorf("path %q: %s", path, why)
+		}
+	}
+	abs, err := f.links.walk(start, rest)
+	if err != nil {
+		return target{}, fmt.Errorf("path %q: %w", path, err)
+	}
+	t := target{Place: Place{Abs: abs, Display: f.display(abs)}}
+	t.InGit = inGit(rest) || inGit(t.Display)
+	t.grant, t.rel = f.grantOf(abs, write)
+	if t.grant == nil {
+		t.Outside = true
+		t.Why = f.whyOutside(path, filepath.Join(start, rest), abs)
+		return t, nil
+	}
+	if why := f.secret(t); why != "" {
+		t.Denied = true
+		t.Why = fmt.Sprintf("%s %s, and such files are denied to the file tools", t.Display, why)
+	} else if t.InGit && write {
+		t.Why = t.Display + " belongs to git itself: writing in .git is asked every time"
+	}
+	return t, nil
+}
+
+// start splits path into a link-free directory and what is to be followed from
+// there.
+func (f *Files) start(path string) (dir, rest string, err error) {
+	switch {
+	case strings.TrimSpace(path) == "":
+		return "", "", errors.New("the path is empty: give one relative to the project root, such as . for the root itself")
+	case strings.ContainsRune(path, 0):
+		return "", "", fmt.Errorf("path %q: holds a NUL byte", path)
+	case path == "~" || strings.HasPrefix(path, "~/"):
+		return "", "", fmt.Errorf("path %q: ~ is not expanded here; give a path relative to the project root, or a whole one", path)
+	}
+	path = filepath.FromSlash(path)
+	if !filepath.IsAbs(path) {
+		if filepath.VolumeName(path) != "" || path[0] == filepath.Separator {
+			return "", "", fmt.Errorf("path %q: is neither whole nor relative to the project root", path)
+		}
+		return f.Root(), path, nil
+	}
+	for _, g := range f.grants {
+		// The way to the granted directory itself was followed when it was
+		// opened.
+		for _, dir := range []string{g.real, g.given} {
+			if rest, ok := under(dir, path); ok {
+				return g.real, rest, nil
+			}
+		}
+	}
+	volume := filepath.VolumeName(path)
+	return volume + string(filepath.Separator), path[len(volume):], nil
+}
+
+// grantOf finds the innermost granted directory around abs; for writing, the
+// innermost that may be written to.
+func (f *Files) grantOf(abs string, write bool) (best *grant, rel string) {
+	for _, g := range f.grants {
+		if write && !g.write || best != nil && len(g.real) <= len(best.real) {
+			continue
+		}
+		if r, ok := g.covers(abs); ok {
+			best, rel = g, r
+		}
+	}
+	return best, rel
+}
+
+func (f *Files) display(abs string) string {
+	if rel, ok := f.grants[0].covers(abs); ok {
+		return filepath.ToSlash(rel)
+	}
+	return abs
+}
+
+func (f *Files) whyOutside(path, written, abs string) string {
+	what := path
+	if written != abs {
+		what = fmt.Sprintf("%s leads to %s, which", path, abs)
+	}
+	if g, _ := f.grantOf(abs, false); g != nil {
+		return fmt.Sprintf("%s is in %s, which is open for reading only (--add-dir %s:rw opens it for writing)", what, g.given, g.given)
+	}
+	return fmt.Sprintf("%s is outside the project %s (--add-dir opens further directories)", what, f.Root())
+}
+
+// inGit reports whether a part of the path is a git directory, in any spelling
+// a file system may take for .git.
+func inGit(path string) bool {
+	for _, name := range split(path) {
+		if foldName(name) == ".git" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,220 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// globLimit is how many files one call of glob names.
+const globLimit = 200
+
+type globInput struct {
+	Pattern string `json:"pattern" jsonschema:"such as **/*.go or src/{a,b}/*.ts; ** crosses directories"`
+	Path    string `json:"path,omitempty" jsonschema:"directory the pattern starts at; default: the project root"`
+}
+
+// Glob makes the tool that finds files by name.
+func Glob() Tool {
+	return New(Def{
+		Name: "glob",
+		Kind: KindRead,
+		Description: "Find files by name pattern, newest first, at most 200. " +
+			"Leaves out what .gitignore names. *.go means this directory only, **/*.go every depth.",
+	}, planGlob, runGlob)
+}
+
+// globTarget is where a call searches and for what.
+type globTarget struct {
+	place   Place
+	pattern string
+}
+
+func (in globInput) target(files *Files) (globTarget, error) {
+	pattern := filepath.ToSlash(strings.TrimSpace(in.Pattern))
+	if pattern == "" {
+		return globTarget{}, errors.New("glob: the pattern is empty: give one such as **/*.go")
+	}
+	if !doublestar.ValidatePattern(pattern) {
+		return globTarget{}, fmt.Errorf("glob: %q is no pattern: close every [ and {, or put a backslash before one that means itself", in.Pattern)
+	}
+	base, rest := doublestar.SplitPattern(path.Clean(pattern))
+	base = filepath.FromSlash(base)
+	if !filepath.IsAbs(base) {
+		base = filepath.Join(orDot(in.Path), base)
+	}
+	place, err := files.Resolve(base, false)
+	if err != nil {
+		return globTarget{}, fmt.Errorf("glob: %w", err)
+	}
+	return globTarget{place, rest}, nil
+}
+
+func planGlob(_ context.Context, env *Env, in globInput) (Access, error) {
+	t, err := in.target(env.Files)
+	if err != nil {
+		return Access{}, err
+	}
+	a := t.place.reading("glob", in.Pattern)
+	if in.Path != "" {
+		a.Object += " in " + in.Path
+	}
+	return a, nil
+}
+
+// reading is what a reading call of one place would touch.
+func (p Place) reading(verb, object string) Access {
+	return Access{
+		Kind: KindRead, Paths: []string{p.Abs},
+		Outside: p.Outside, Denied: p.Denied, Why: p.Why,
+		Verb: verb, Object: object,
+	}
+}
+
+// found is a file that matched.
+type found struct {
+	name    string // relative to the search's directory
+	changed time.Time
+}
+
+func runGlob(ctx context.Context, env *Env, in globInput, _ io.Writer) (Result, error) {
+	t, err := in.target(env.Files)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := mustBeDir(t.place); err != nil {
+		return Result{}, fmt.Errorf("glob: %w", err)
+	}
+	list, err := listFiles(ctx, env, t.place.Abs)
+	if err != nil {
+		return Result{}, fmt.Errorf("glob: %w", err)
+	}
+	matches := matchNewest(t, list.names)
+	shown := make([]string, 0, min(len(matches), globLimit))
+	hidden := 0 // denied ones, or links that lead out
+	for _, m := range matches {
+		if len(shown) == globLimit {
+			break
+		}
+		place, err := env.Files.Resolve(filepath.Join(t.place.Abs, filepath.FromSlash(m.name)), false)
+		if err != nil || place.Outside || place.Denied {
+			hidden++
+			continue
+		}
+		shown = append(shown, printable(t.place.child(m.name)))
+	}
+	return globResult(in, t, list, shown, len(matches)-hidden), nil
+}
+
+// mustBeDir says what is wrong with a place that is searched as a directory.
+func mustBeDir(p Place) error {
+	if p.Outside || p.Denied {
+		return errors.New(p.Why)
+	}
+	info, err := os.Stat(p.Abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no directory %s", p.Display)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is a file, not a directory", p.Display)
+	}
+	return nil
+}
+
+// child is how a file below the place is shown: as a path that other tools take.
+func (p Place) child(name string) string {
+	if p.Display == "" || p.Display == "." {
+		return name
+	}
+	return path.Join(filepath.ToSlash(p.Display), name)
+}
+
+// matchNewest picks the names that match and still exist, newest first, those
+// of one age by name.
+func matchNewest(t globTarget, names []string) []found {
+	var matches []found
+	for _, name := range names {
+		if !doublestar.MatchUnvalidated(t.pattern, name) {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(t.place.Abs, filepath.FromSlash(name)))
+		if err != nil || info.IsDir() {
+			continue // tracked, but deleted or replaced
+		}
+		matches = append(matches, found{name, info.ModTime()})
+	}
+	slices.SortStableFunc(matches, func(a, b found) int { return b.changed.Compare(a.changed) })
+	return matches
+}
+
+func globResult(in globInput, t globTarget, list listing, shown []string, total int) Result {
+	var b strings.Builder
+	for _, name := range shown {
+		b.WriteString(name)
+		b.WriteByte('\n')
+	}
+	if len(shown) == 0 {
+		fmt.Fprintf(&b, "no files match %s in %s\n", in.Pattern, t.place.Display)
+		if deep := countDeep(t, list.names); deep > 0 {
+			fmt.Fprintf(&b, "(at every depth, as **/%s, %s)\n", t.pattern, counted(deep, "file matches", "files match"))
+		}
+	}
+	summary := counted(total, "file", "files")
+	if len(shown) < total {
+		summary = fmt.Sprintf("%d of %s", len(shown), summary)
+		fmt.Fprintf(&b, "(the newest %s; narrow the pattern or the path to see others)\n", summary)
+	}
+	if list.cut {
+		fmt.Fprintf(&b, "(only the first %d files were looked at; narrow the path)\n", maxListed)
+	}
+	return Result{Text: b.String(), Summary: summary}
+}
+
+// countDeep counts what a pattern of one element would match at every depth.
+func countDeep(t globTarget, names []string) int {
+	if strings.Contains(t.pattern, "/") {
+		return 0
+	}
+	n := 0
+	for _, name := range names {
+		if doublestar.MatchUnvalidated(t.pattern, path.Base(name)) {
+			n++
+		}
+	}
+	return n
+}
+
+// counted counts things in words.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// printable quotes a file name that would not stay on its line.
+func printable(name string) string {
+	if !utf8.ValidString(name) {
+		return strconv.Quote(name)
+	}
+	for _, r := range name {
+		if !strconv.IsPrint(r) {
+			return strconv.Quote(name)
+		}
+	}
+	return name
+}

@@ -1,0 +1,237 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	grepLimit    = 100  // matches shown unless the call says otherwise
+	maxGrepLimit = 1000 // and the most it may say
+	maxContext   = 20   // lines before and after a match
+)
+
+type grepInput struct {
+	Pattern    string `json:"pattern" jsonschema:"regular expression, RE2 syntax"`
+	Path       string `json:"path,omitempty" jsonschema:"file or directory; default: the project root"`
+	Glob       string `json:"glob,omitempty" jsonschema:"only files such as *.{ts,tsx} or src/**; ! in front leaves them out"`
+	Type       string `json:"type,omitempty" jsonschema:"only files of a language: go, py, js, ts, rust, java, ..."`
+	Context    int    `json:"context,omitempty" jsonschema:"lines shown around each match, up to 20"`
+	IgnoreCase bool   `json:"ignore_case,omitempty"`
+	Multiline  bool   `json:"multiline,omitempty" jsonschema:"matches may span lines and . matches line breaks"`
+	FilesOnly  bool   `json:"files_only,omitempty" jsonschema:"name the files only"`
+	Limit      int    `json:"limit,omitempty" jsonschema:"matches (or files) shown; default 100"`
+}
+
+// Grep makes the tool that searches file contents.
+func Grep() Tool {
+	return New(Def{
+		Name: "grep",
+		Kind: KindRead,
+		Description: "Search file contents with a regular expression. Answers path:line: text, sorted by path; " +
+			"context lines are path-line- text. Leaves out binary files, and what .gitignore names: " +
+			"a file named as path is searched even so.",
+	}, planGrep, runGrep)
+}
+
+// grepCall is a checked call.
+type grepCall struct {
+	in      grepInput
+	place   Place
+	pattern textPattern
+	filter  fileFilter
+}
+
+func (in grepInput) check(files *Files) (grepCall, error) {
+	c := grepCall{in: in}
+	var err error
+	if c.pattern, err = compilePattern(in.Pattern, in.IgnoreCase, in.Multiline); err != nil {
+		return c, fmt.Errorf("grep: %w", err)
+	}
+	if c.filter, err = newFileFilter(in.Glob, in.Type); err != nil {
+		return c, fmt.Errorf("grep: %w", err)
+	}
+	if in.Context < 0 || in.Limit < 0 {
+		return c, errors.New("grep: context and limit count lines and matches: they cannot be negative")
+	}
+	c.in.Context = min(in.Context, maxContext)
+	if in.Limit == 0 {
+		c.in.Limit = grepLimit
+	}
+	c.in.Limit = min(c.in.Limit, maxGrepLimit)
+	if c.place, err = files.Resolve(orDot(in.Path), false); err != nil {
+		return c, fmt.Errorf("grep: %w", err)
+	}
+	return c, nil
+}
+
+func planGrep(_ context.Context, env *Env, in grepInput) (Access, error) {
+	c, err := in.check(env.Files)
+	if err != nil {
+		return Access{}, err
+	}
+	return c.place.reading("search", fmt.Sprintf("\"%s\" in %s", in.Pattern, orDot(c.place.Display))), nil
+}
+
+func runGrep(ctx context.Context, env *Env, in grepInput, _ io.Writer) (Result, error) {
+	c, err := in.check(env.Files)
+	if err != nil {
+		return Result{}, err
+	}
+	if c.place.Outside || c.place.Denied {
+		return Result{}, fmt.Errorf("grep: %s", c.place.Why)
+	}
+	info, err := os.Stat(c.place.Abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Result{}, fmt.Errorf("grep: there is no %s; use glob to find its name", c.place.Display)
+	case err != nil:
+		return Result{}, fmt.Errorf("grep: %w", err)
+	case info.IsDir():
+		return c.tree(ctx, env)
+	}
+	return c.file(ctx, env)
+}
+
+// searcher is what each file is searched with.
+func (c *grepCall) searcher() lineSearch {
+	return lineSearch{pattern: c.pattern, context: c.in.Context, first: c.in.FilesOnly}
+}
+
+// file searches the one file the call names.
+func (c *grepCall) file(ctx context.Context, env *Env) (Result, error) {
+	s := fileSearch{env: env, lines: c.searcher()}
+	hits, err := s.file(ctx, c.place.Abs, c.in.Limit, 0)
+	switch {
+	case errors.Is(err, errBinary):
+		return Result{}, fmt.Errorf("grep: %s is a binary file", c.place.Display)
+	case errors.Is(err, errTooBig) && c.pattern.multi:
+		return Result{}, fmt.Errorf("grep: %s is %w: search it without multiline", c.place.Display, err)
+	case err != nil:
+		return Result{}, fmt.Errorf("grep: %s: %w", c.place.Display, err)
+	}
+	var all treeHits
+	all.add("", fileResult{hits: hits}, c.in.Limit, c.in.FilesOnly)
+	return c.result(all, false), nil
+}
+
+// tree searches the files below the directory the call names.
+func (c *grepCall) tree(ctx context.Context, env *Env) (Result, error) {
+	list, err := listFiles(ctx, env, c.place.Abs)
+	if err != nil {
+		return Result{}, fmt.Errorf("grep: %w", err)
+	}
+	names := list.names[:0]
+	for _, name := range list.names {
+		if c.filter.takes(name, c.place.child(name)) {
+			names = append(names, name)
+		}
+	}
+	t := treeSearch{env: env, dir: c.place.Abs, proto: c.searcher(), limit: c.in.Limit, patience: grepTimeout}
+	all, err := t.search(ctx, names)
+	if err != nil {
+		return Result{}, fmt.Errorf("grep: %w", err)
+	}
+	return c.result(all, list.cut), nil
+}
+
+// result puts the answer into words.
+func (c *grepCall) result(all treeHits, cut bool) Result {
+	var b strings.Builder
+	for _, f := range all.files {
+		name := filepath.ToSlash(c.place.Display)
+		if f.name != "" {
+			name = c.place.child(f.name)
+		}
+		if c.in.FilesOnly {
+			fmt.Fprintln(&b, printable(name))
+			continue
+		}
+		writeHits(&b, printable(name), f.lines, c.in.Context > 0)
+	}
+	if all.total == 0 {
+		fmt.Fprintf(&b, "nothing matches %q in %s\n", c.in.Pattern, orDot(c.place.Display))
+	}
+	c.notes(&b, all, cut)
+	return Result{Text: b.String(), Summary: c.summary(all)}
+}
+
+// writeHits writes a file's lines; where context is shown, lines that are not
+// neighbours are parted by "--".
+func writeHits(b *strings.Builder, name string, lines []hitLine, parted bool) {
+	last := -1
+	for _, l := range lines {
+		if parted && b.Len() > 0 && l.num != last+1 {
+			b.WriteString("--\n")
+		}
+		last = l.num
+		if l.kind == hitContext {
+			fmt.Fprintf(b, "%s-%d- %s\n", name, l.num, l.text)
+		} else {
+			fmt.Fprintf(b, "%s:%d: %s\n", name, l.num, l.text)
+		}
+	}
+}
+
+// notes says what is not shown.
+func (c *grepCall) notes(b *strings.Builder, all treeHits, cut bool) {
+	if left := all.total - all.shown; left > 0 {
+		over := ""
+		if all.more {
+			over = "more than "
+		}
+		if c.in.FilesOnly {
+			fmt.Fprintf(b, "(%s%s not shown; narrow the pattern, path or glob, or raise limit)\n", over, counted(left, "more file", "more files"))
+		} else {
+			fmt.Fprintf(b, "(%s%s not shown, %s in all; narrow the pattern, path or glob, or raise limit)\n",
+				over, counted(left, "more match", "more matches"), counted(all.matching, "file", "files"))
+		}
+	}
+	if all.timedOut {
+		fmt.Fprintf(b, "(stopped after %s: not every file was searched; narrow the path or glob)\n", grepTimeout)
+	}
+	if cut {
+		fmt.Fprintf(b, "(only the first %d files were looked at; narrow the path)\n", maxListed)
+	}
+	if n := len(all.tooBig); n > 0 {
+		var few []string
+		for _, name := range all.tooBig[:min(n, 3)] {
+			few = append(few, printable(c.place.child(name)))
+		}
+		fmt.Fprintf(b, "(%s over %d MB left out, such as %s; name one as path to search it)\n",
+			counted(n, "file", "files"), maxGrepFile>>20, strings.Join(few, ", "))
+	}
+	if all.unread > 0 {
+		fmt.Fprintf(b, "(%s could not be read)\n", counted(all.unread, "file", "files"))
+	}
+}
+
+// summary is the answer in a few words.
+func (c *grepCall) summary(all treeHits) string {
+	one, many := "hit", "hits"
+	if c.in.FilesOnly {
+		one, many = "file", "files"
+	}
+	found := counted(all.total, one, many)
+	if all.more {
+		found = "over " + found
+	}
+	if all.shown < all.total {
+		return fmt.Sprintf("%d of %s", all.shown, found)
+	}
+	return found
+}
+
+// orDot is the path a missing one stands for.
+func orDot(p string) string {
+	if p == "" {
+		return "."
+	}
+	return p
+}

@@ -1,0 +1,169 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const (
+	// maxGrepFile is the size in bytes up to which the files of a tree are
+	// searched. A file that is named itself has no limit.
+	maxGrepFile = 16 << 20
+	// maxGrepWhole is what of a file can be in memory at once: for patterns
+	// that span lines, and for UTF-16.
+	maxGrepWhole = 16 << 20
+	// sniffed is how much of a file is looked at to tell text from the rest.
+	sniffed = 8000
+	// maxMultiLines is how many lines of one match are shown.
+	maxMultiLines = 20
+)
+
+var (
+	errBinary = errors.New("a binary file")
+	errTooBig = errors.New("too big")
+)
+
+// fileSearch searches files one after the other; each worker has its own.
+type fileSearch struct {
+	env   *Env
+	lines lineSearch
+}
+
+// file searches the file at the absolute path abs. The error for one that is
+// denied or leads out of what may be read is a *RefusedError. max bounds the
+// size, in bytes; 0 means no bound.
+func (s *fileSearch) file(ctx context.Context, abs string, keep int, max int64) (fileHits, error) {
+	f, info, err := openRegular(s.env.Files, abs)
+	if err != nil {
+		return fileHits{}, err
+	}
+	defer f.Close()
+	if max > 0 && info.Size() > max {
+		return fileHits{}, errTooBig
+	}
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fileHits{}, err
+	}
+	head = head[:n]
+	var r io.Reader = io.MultiReader(bytes.NewReader(head), f)
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		data, err := readWhole(r)
+		if err != nil {
+			return fileHits{}, err
+		}
+		r = bytes.NewReader(fromUTF16(data))
+	case bytes.IndexByte(head, 0) >= 0:
+		return fileHits{}, errBinary
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		r = io.MultiReader(bytes.NewReader(head[3:]), f)
+	}
+	if !s.lines.pattern.multi {
+		return s.lines.search(ctx, r, keep)
+	}
+	data, err := readWhole(r)
+	if err != nil {
+		return fileHits{}, err
+	}
+	return s.lines.whole(ctx, data, keep)
+}
+
+func readWhole(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxGrepWhole+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxGrepWhole {
+		return nil, fmt.Errorf("%w to be searched in one piece", errTooBig)
+	}
+	return data, nil
+}
+
+// fromUTF16 turns UTF-16 that begins with a byte-order mark into UTF-8.
+func fromUTF16(data []byte) []byte {
+	low, high := 0, 1
+	if data[0] == 0xfe {
+		low, high = 1, 0
+	}
+	out := make([]byte, 0, len(data))
+	for i := 2; i+1 < len(data); i += 2 {
+		r := rune(data[i+low]) | rune(data[i+high])<<8
+		if utf16.IsSurrogate(r) && i+3 < len(data) {
+			second := rune(data[i+2+low]) | rune(data[i+2+high])<<8
+			if r = utf16.DecodeRune(r, second); r != utf8.RuneError {
+				i += 2
+			}
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return out
+}
+
+// whole searches text for matches that may span lines. Line breaks are made
+// uniform first, so that a pattern need not know of \r.
+func (s *lineSearch) whole(ctx context.Context, data []byte, keep int) (fileHits, error) {
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte{'\n'})
+	s.buf, s.keep, s.hits, s.after, s.shown, s.seen, s.line = data, keep, fileHits{}, 0, 0, 0, 1
+	defer func() { s.buf = nil }() // it is as large as the file was
+	if s.prefilter(0, len(data)) && s.nextNeed(0) < 0 {
+		return s.hits, nil
+	}
+	for at := 0; at < len(data) && s.hits.count < keep+maxCounted; {
+		if err := ctx.Err(); err != nil {
+			return s.hits, err
+		}
+		// Each search begins at a line: what it looks back at is there.
+		m := s.pattern.re.FindIndex(data[at:])
+		if m == nil || at > 0 && s.pattern.atStart {
+			break
+		}
+		from, last := at+m[0], at+max(m[0], m[1]-1)
+		if from == len(data) && data[from-1] == '\n' {
+			break // behind the last line
+		}
+		line := at + bytes.LastIndexByte(data[at:from], '\n') + 1
+		at = len(data)
+		if i := bytes.IndexByte(data[last:], '\n'); i >= 0 {
+			at = last + i + 1
+		}
+		s.hitLines(line, at, from-line)
+		if s.first {
+			break
+		}
+	}
+	s.owed(len(data))
+	return s.hits, nil
+}
+
+// hitLines notes a match that covers the lines buf[at:stop].
+func (s *lineSearch) hitLines(at, stop, col int) {
+	first := at
+	for n := 0; at < stop; n++ {
+		end := stop
+		if i := bytes.IndexByte(s.buf[at:stop], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		switch {
+		case at == first:
+			s.hit(at, end, []int{col})
+			if s.first || s.shown != end {
+				return // only counted
+			}
+		case n < maxMultiLines:
+			s.count(at)
+			s.hits.lines = append(s.hits.lines, hitLine{num: s.line, text: clip(chomp(s.buf[at:end]), 0), kind: hitRest})
+		case n == maxMultiLines:
+			s.count(at)
+			s.hits.lines = append(s.hits.lines, hitLine{num: s.line, text: "… (the match goes on)", kind: hitRest})
+		}
+		at = end
+		s.shown = end
+	}
+}

@@ -1,0 +1,231 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"io"
+)
+
+// hitLine is a line of a search's answer.
+type hitLine struct {
+	num  int // from 1
+	text string
+	kind hitKind
+}
+
+// hitKind is why a line is in the answer.
+type hitKind byte
+
+const (
+	hitContext hitKind = iota // it stands before or after a match
+	hitStart                  // a match begins on it
+	hitRest                   // a match goes on
+)
+
+// fileHits is what a search found in one file.
+type fileHits struct {
+	count int // matching lines, or with multiline matches
+	lines []hitLine
+}
+
+// grepChunk is how much of a file is searched at a time, in bytes. A longer
+// line is searched in pieces.
+const grepChunk = 256 << 10
+
+// lineSearch searches a stream line by line in constant memory. One is used
+// for many files by one goroutine.
+type lineSearch struct {
+	pattern textPattern
+	context int  // lines shown before and after a match
+	first   bool // stop at the first match
+
+	buf     []byte
+	lowered []byte // room for text
+	text    []byte // the region being searched, in lower case for patterns that fold
+	next    []int  // where in text each of pattern.needs comes next
+
+	keep  int // matches whose lines are still kept
+	hits  fileHits
+	after int // lines of context still owed to the last match
+	shown int // offset in buf up to which lines were shown
+	seen  int // offset in buf up to which line breaks were counted
+	line  int // number of the line at seen
+}
+
+// search reads r to its end, or to the first match when that is enough. Of the
+// matches the first keep come with their lines; the rest is counted.
+func (s *lineSearch) search(ctx context.Context, r io.Reader, keep int) (fileHits, error) {
+	if s.buf == nil {
+		s.buf = make([]byte, grepChunk)
+	}
+	s.keep, s.hits, s.after, s.shown, s.seen, s.line = keep, fileHits{}, 0, 0, 0, 1
+	have, from := 0, 0 // buf[:have] is filled, buf[:from] was searched
+	for {
+		if err := ctx.Err(); err != nil {
+			return s.hits, err
+		}
+		n, err := io.ReadFull(r, s.buf[have:])
+		have += n
+		ended := err == io.EOF || err == io.ErrUnexpectedEOF
+		if err != nil && !ended {
+			return s.hits, err
+		}
+		end := have
+		if !ended {
+			if i := bytes.LastIndexByte(s.buf[from:have], '\n'); i >= 0 {
+				end = from + i + 1
+			}
+		}
+		s.region(from, end)
+		if ended || s.first && s.hits.count > 0 {
+			return s.hits, nil
+		}
+		from, have = s.shift(end, have)
+	}
+}
+
+// shift makes room in the buffer behind end, keeping the lines before it that
+// may become context.
+func (s *lineSearch) shift(end, have int) (int, int) {
+	keep := s.linesBack(end, s.context, max(s.shown, end-len(s.buf)/2))
+	s.count(keep)
+	copy(s.buf, s.buf[keep:have])
+	s.shown = max(0, s.shown-keep)
+	s.seen -= keep
+	return end - keep, have - keep
+}
+
+// linesBack is the offset where the n-th line before offset at begins, but not
+// before floor.
+func (s *lineSearch) linesBack(at, n, floor int) int {
+	for ; n > 0 && at > floor; n-- {
+		at = floor + bytes.LastIndexByte(s.buf[floor:at-1], '\n') + 1
+	}
+	return at
+}
+
+// count brings the line number up to offset at.
+func (s *lineSearch) count(at int) {
+	s.line += bytes.Count(s.buf[s.seen:at], []byte{'\n'})
+	s.seen = at
+}
+
+// region searches the whole lines buf[from:end].
+func (s *lineSearch) region(from, end int) {
+	filter := s.prefilter(from, end)
+	for at := from; at < end; {
+		if filter {
+			next := s.nextNeed(at - from)
+			if next < 0 {
+				break
+			}
+			at += bytes.LastIndexByte(s.buf[at:from+next], '\n') + 1
+		}
+		stop := end
+		if i := bytes.IndexByte(s.buf[at:end], '\n'); i >= 0 {
+			stop = at + i + 1
+		}
+		if where := s.pattern.re.FindIndex(chomp(s.buf[at:stop])); where != nil {
+			s.hit(at, stop, where)
+			if s.first {
+				return
+			}
+		}
+		at = stop
+	}
+	s.owed(end)
+}
+
+// prefilter prepares looking for the pattern's needs; false when every line has
+// to be matched.
+func (s *lineSearch) prefilter(from, end int) bool {
+	p := &s.pattern
+	if p.needs == nil {
+		return false
+	}
+	s.text = s.buf[from:end]
+	if p.fold {
+		// The only letters outside ASCII that fold to letters inside it: the
+		// long s and the Kelvin sign.
+		if bytes.Contains(s.text, []byte("\u017f")) || bytes.Contains(s.text, []byte("\u212a")) {
+			return false
+		}
+		if cap(s.lowered) < len(s.text) {
+			s.lowered = make([]byte, len(s.buf))
+		}
+		s.lowered = s.lowered[:len(s.text)]
+		lowerASCII(s.lowered, s.text)
+		s.text = s.lowered
+	}
+	s.next = s.next[:0]
+	for range p.needs {
+		s.next = append(s.next, -1)
+	}
+	return true
+}
+
+// nextNeed is the offset in text, at or after at, where the next of the needed
+// texts begins; -1 when there is none.
+func (s *lineSearch) nextNeed(at int) int {
+	nowhere := len(s.text)
+	best := nowhere
+	for i, need := range s.pattern.needs {
+		if s.next[i] < at {
+			s.next[i] = nowhere
+			if j := bytes.Index(s.text[at:], need); j >= 0 {
+				s.next[i] = at + j
+			}
+		}
+		best = min(best, s.next[i])
+	}
+	if best == nowhere {
+		return -1
+	}
+	return best
+}
+
+// hit notes the matching line buf[at:stop], with the context before it.
+func (s *lineSearch) hit(at, stop int, where []int) {
+	s.hits.count++
+	if s.keep == 0 {
+		return
+	}
+	s.owed(at)
+	s.keep--
+	if s.first {
+		return
+	}
+	s.show(s.linesBack(at, s.context, s.shown), at)
+	s.count(at)
+	s.hits.lines = append(s.hits.lines, hitLine{s.line, clip(chomp(s.buf[at:stop]), where[0]), hitStart})
+	s.shown, s.after = stop, s.context
+}
+
+// owed shows the context that the last match still has to get from the lines
+// before offset end.
+func (s *lineSearch) owed(end int) {
+	at := s.shown
+	for s.after > 0 && at < end {
+		stop := end
+		if i := bytes.IndexByte(s.buf[at:end], '\n'); i >= 0 {
+			stop = at + i + 1
+		}
+		s.show(at, stop)
+		at = stop
+		s.after--
+	}
+}
+
+// show adds the lines buf[at:end] as context.
+func (s *lineSearch) show(at, end int) {
+	for at < end {
+		stop := end
+		if i := bytes.IndexByte(s.buf[at:end], '\n'); i >= 0 {
+			stop = at + i + 1
+		}
+		s.count(at)
+		s.hits.lines = append(s.hits.lines, hitLine{s.line, clip(chomp(s.buf[at:stop]), 0), hitContext})
+		at = stop
+		s.shown = stop
+	}
+}

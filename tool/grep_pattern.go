@@ -1,0 +1,185 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// textPattern is a compiled search pattern.
+type textPattern struct {
+	re *regexp.Regexp
+	// needs are texts of which every match holds at least one; nil when
+	// nothing is known. Looking for them is far cheaper than matching.
+	needs [][]byte
+	fold  bool // needs are lower-case ASCII, whatever the case of the match
+	multi bool // a match may span lines
+	// atStart says that only the beginning of the text can match: \A.
+	atStart bool
+}
+
+// compilePattern compiles RE2 syntax. The error tells a model that wrote
+// another syntax what to write instead.
+func compilePattern(pattern string, fold, multi bool) (textPattern, error) {
+	if pattern == "" {
+		return textPattern{}, errors.New("the pattern is empty")
+	}
+	flags := ""
+	if fold {
+		flags = "i"
+	}
+	if multi {
+		flags += "ms"
+	}
+	expr := pattern
+	if flags != "" {
+		expr = "(?" + flags + ")(?:" + pattern + ")"
+	}
+	if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
+		return textPattern{}, patternError(pattern, err)
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return textPattern{}, patternError(pattern, err)
+	}
+	tree, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return textPattern{}, patternError(pattern, err)
+	}
+	if !multi && hasNewline(tree) {
+		return textPattern{}, errors.New("the pattern holds a line break, but lines are searched one by one: set multiline to true")
+	}
+	p := textPattern{re: re, multi: multi, atStart: anyPart(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpBeginText })}
+	for _, lit := range requiredLiterals(tree) {
+		p.needs = append(p.needs, []byte(lit.text))
+		p.fold = p.fold || lit.fold
+	}
+	if p.fold {
+		for i := range p.needs {
+			lowerASCII(p.needs[i], p.needs[i])
+		}
+	}
+	return p, nil
+}
+
+// patternError puts into words what regexp/syntax refuses.
+func patternError(pattern string, err error) error {
+	var bad *syntax.Error
+	if !errors.As(err, &bad) {
+		return err
+	}
+	hint := ""
+	switch bad.Code {
+	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidNamedCapture:
+		hint = "the syntax is RE2: lookahead, lookbehind and atomic groups do not exist (a named group is (?P<name>...)); search for the plain text and look at the lines, or use bash with grep -P"
+	case syntax.ErrInvalidEscape:
+		hint = `the syntax is RE2: backreferences (\1), \K, \R, \h do not exist; write \\ for a backslash itself`
+	case syntax.ErrInvalidRepeatOp:
+		hint = `possessive and double repetitions do not exist; write \+ or \* for the character itself`
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
+		hint = `write \( and \) for parentheses themselves`
+	case syntax.ErrMissingBracket, syntax.ErrInvalidCharClass, syntax.ErrInvalidCharRange:
+		hint = `write \[ for a bracket itself`
+	case syntax.ErrMissingRepeatArgument:
+		hint = `write \* \+ \? for the characters themselves`
+	case syntax.ErrInvalidRepeatSize:
+		hint = "a repetition counts to 1000 at most"
+	case syntax.ErrTrailingBackslash:
+		hint = `write \\ for a backslash itself`
+	case syntax.ErrLarge, syntax.ErrNestingDepth:
+		hint = "make it smaller"
+	default:
+		hint = "the syntax is RE2"
+	}
+	return fmt.Errorf("the pattern %q is not valid: %s: %q: %s", pattern, bad.Code, bad.Expr, hint)
+}
+
+// hasNewline says whether the pattern spells out a line break.
+func hasNewline(re *syntax.Regexp) bool {
+	return anyPart(re, func(t *syntax.Regexp) bool {
+		return t.Op == syntax.OpLiteral && slices.Contains(t.Rune, '\n')
+	})
+}
+
+// anyPart says whether is holds for re or a part of it.
+func anyPart(re *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
+	return is(re) || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return anyPart(sub, is) })
+}
+
+// literal is a text that is part of a match.
+type literal struct {
+	text string
+	fold bool // in any case
+}
+
+// maxAlternatives bounds the texts that are looked for at once; with more,
+// matching directly is as quick.
+const maxAlternatives = 8
+
+// requiredLiterals finds texts of which every match of re holds at least one;
+// nil when there are none.
+func requiredLiterals(re *syntax.Regexp) []literal {
+	switch re.Op {
+	case syntax.OpLiteral:
+		lit := literal{string(re.Rune), re.Flags&syntax.FoldCase != 0}
+		if lit.fold && !isASCII(lit.text) {
+			return nil
+		}
+		return []literal{lit}
+	case syntax.OpCapture, syntax.OpPlus:
+		return requiredLiterals(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return requiredLiterals(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		var best []literal
+		for _, sub := range re.Sub {
+			if lits := requiredLiterals(sub); rarity(lits) > rarity(best) {
+				best = lits
+			}
+		}
+		return best
+	case syntax.OpAlternate:
+		var all []literal
+		for _, sub := range re.Sub {
+			lits := requiredLiterals(sub)
+			if lits == nil || len(all)+len(lits) > maxAlternatives {
+				return nil
+			}
+			all = append(all, lits...)
+		}
+		return all
+	}
+	return nil
+}
+
+// rarity guesses how seldom one of lits occurs: the shortest counts.
+func rarity(lits []literal) int {
+	if len(lits) == 0 {
+		return 0
+	}
+	shortest := len(lits[0].text)
+	for _, lit := range lits {
+		shortest = min(shortest, len(lit.text))
+	}
+	return shortest*maxAlternatives - len(lits) + 1
+}
+
+// lowerASCII writes src to dst, which is as long, with A to Z made lower case.
+// Other letters stay: their length could change.
+func lowerASCII(dst, src []byte) {
+	for i, c := range src {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst[i] = c
+	}
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0
+}

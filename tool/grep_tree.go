@@ -1,0 +1,155 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// grepBatch is how many files are searched before their hits are put in
+	// order.
+	grepBatch = 256
+	// maxCounted is how many further matches are counted, not shown.
+	maxCounted = 5000
+	// grepTimeout ends a search that takes too long; what was found is shown.
+	grepTimeout = 30 * time.Second
+)
+
+// treeHits is what a search found in several files.
+type treeHits struct {
+	files    []namedHits // with lines to show, by path
+	shown    int         // matches in files
+	total    int         // matches found
+	matching int         // files with matches
+	more     bool        // counting stopped: there are more than total
+	timedOut bool
+	tooBig   []string // names of files left out for their size
+	unread   int      // files that could not be read
+}
+
+type namedHits struct {
+	name string
+	fileHits
+}
+
+// treeSearch searches the files of a listing side by side.
+type treeSearch struct {
+	env   *Env
+	dir   string // absolute
+	proto lineSearch
+	limit int // matches shown, or with first, files
+	// patience is when the search ends before all files were looked at.
+	patience time.Duration
+}
+
+// fileResult is one file's part of a batch.
+type fileResult struct {
+	hits fileHits
+	err  error
+}
+
+// search looks at names, which are relative to dir, in their order.
+func (t *treeSearch) search(ctx context.Context, names []string) (treeHits, error) {
+	var all treeHits
+	inner, cancel := context.WithTimeout(ctx, t.patience)
+	defer cancel()
+	workers := make([]*fileSearch, min(4, max(2, runtime.GOMAXPROCS(0))))
+	for i := range workers {
+		workers[i] = &fileSearch{env: t.env, lines: t.proto}
+	}
+	for len(names) > 0 && !all.more {
+		batch := names[:min(grepBatch, len(names))]
+		names = names[len(batch):]
+		results := t.batch(inner, workers, batch, t.limit-all.shown)
+		if err := ctx.Err(); err != nil {
+			return all, err
+		}
+		for i, r := range results {
+			all.add(batch[i], r, t.limit, t.proto.first)
+		}
+		if inner.Err() != nil {
+			all.timedOut = true
+			break
+		}
+		all.more = len(names) > 0 && all.total > t.limit+maxCounted
+	}
+	return all, nil
+}
+
+// batch searches some files; the results are in the order of names.
+func (t *treeSearch) batch(ctx context.Context, workers []*fileSearch, names []string, keep int) []fileResult {
+	results := make([]fileResult, len(names))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for _, w := range workers {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(names) || ctx.Err() != nil {
+					return
+				}
+				abs := filepath.Join(t.dir, filepath.FromSlash(names[i]))
+				results[i].hits, results[i].err = w.file(ctx, abs, keep, maxGrepFile)
+			}
+		})
+	}
+	wg.Wait()
+	return results
+}
+
+// add takes up a file's hits, as far as the limit allows.
+func (all *treeHits) add(name string, r fileResult, limit int, filesOnly bool) {
+	if errors.Is(r.err, errTooBig) {
+		all.tooBig = append(all.tooBig, name)
+	} else if r.err != nil && !leftOut(r.err) {
+		all.unread++
+	}
+	if r.hits.count == 0 {
+		return
+	}
+	all.matching++
+	all.total += r.hits.count
+	room := limit - all.shown
+	if room <= 0 {
+		return
+	}
+	if filesOnly {
+		all.shown++
+		all.files = append(all.files, namedHits{name: name})
+		return
+	}
+	hits := r.hits
+	if hits.count > room {
+		hits.lines = firstHits(hits.lines, room)
+	}
+	all.shown += min(hits.count, room)
+	all.files = append(all.files, namedHits{name, hits})
+}
+
+// leftOut says whether err is why a file is passed over without a word: it is
+// no text, is denied, leads out, or is gone.
+func leftOut(err error) bool {
+	var refused *RefusedError
+	return errors.As(err, &refused) || errors.Is(err, errBinary) || errors.Is(err, errNotRegular) ||
+		errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// firstHits keeps the lines up to and with the n-th match: a file of a batch
+// did not know what the files before it would use up.
+func firstHits(lines []hitLine, n int) []hitLine {
+	for i, l := range lines {
+		if l.kind == hitStart {
+			if n == 0 {
+				return lines[:i]
+			}
+			n--
+		}
+	}
+	return lines
+}

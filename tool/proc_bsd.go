@@ -1,0 +1,18 @@
+//go:build unix && !linux && !darwin
+
+package tool
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+// confine gives the command a session of its own: without a terminal it cannot
+// ask for a password behind everybody's back, nor be stopped for trying.
+func confine(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+}
+
+// listProcesses has no way of its own here: commands are ended by their group.
+func listProcesses() ([]procInfo, error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,38 @@
+package tool
+
+import (
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// confine gives the command a session of its own: without a terminal it cannot
+// ask for a password behind everybody's back, nor be stopped for trying.
+func confine(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+}
+
+// zombie is SZOMB of sys/proc.h.
+const zombie = 5
+
+// listProcesses lists the running processes, zombies left out.
+func listProcesses() ([]procInfo, error) {
+	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
+	if err != nil {
+		return nil, err
+	}
+	list := make([]procInfo, 0, len(all))
+	for i := range all {
+		pid := int(all[i].Proc.P_pid)
+		if pid <= 0 || all[i].Proc.P_stat == zombie {
+			continue
+		}
+		session, err := unix.Getsid(pid)
+		if err != nil {
+			continue // it has ended since
+		}
+		list = append(list, procInfo{pid, int(all[i].Eproc.Ppid), int(all[i].Eproc.Pgid), session})
+	}
+	return list, nil
+}

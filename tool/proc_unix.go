@@ -1,0 +1,116 @@
+//go:build unix
+
+package tool
+
+import (
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// procInfo is a running process.
+type procInfo struct {
+	pid, parent, group, session int
+}
+
+// interrupt asks all processes to stop as Ctrl-C would.
+func (p *process) interrupt() { p.signal(syscall.SIGINT) }
+
+// terminate asks all processes to end.
+func (p *process) terminate() { p.signal(syscall.SIGTERM) }
+
+// signal sends to the shell's group, and one by one to those of its processes
+// that have left the group, as under timeout(1).
+func (p *process) signal(sig syscall.Signal) { p.send(sig, p.rest()) }
+
+func (p *process) send(sig syscall.Signal, to []procInfo) {
+	leader := p.cmd.Process.Pid
+	group := !p.ended()
+	// The only error there can be is ESRCH, that a process is gone already,
+	// which is as good as success.
+	for _, q := range to {
+		if q.group == leader {
+			group = true
+		} else {
+			_ = syscall.Kill(q.pid, sig)
+		}
+	}
+	if group {
+		_ = syscall.Kill(-leader, sig)
+	}
+}
+
+// killAll kills what is left of the command, and returns how many processes
+// besides the shell there were. It looks again until all are gone, since one
+// may have started another before it was hit.
+func (p *process) killAll() int {
+	strays := map[int]bool{}
+	deadline := time.NewTimer(time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left := p.rest()
+		if len(left) == 0 && p.ended() {
+			return len(strays)
+		}
+		for _, q := range left {
+			if q.pid != p.cmd.Process.Pid {
+				strays[q.pid] = true
+			}
+		}
+		p.send(syscall.SIGKILL, left)
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return len(strays)
+		}
+	}
+}
+
+// rest are the processes of the command that still run: those of the session
+// that the shell began, whatever group they are in and whoever their parent is
+// now, and what descends from them. Where processes cannot be listed it is the
+// shell's group as a whole.
+func (p *process) rest() []procInfo {
+	leader := p.cmd.Process.Pid
+	all, err := listProcesses()
+	if err != nil {
+		if syscall.Kill(-leader, 0) != nil {
+			return nil
+		}
+		return []procInfo{{pid: leader, group: leader, session: leader}}
+	}
+	ours := map[int]bool{leader: !p.ended()}
+	for _, q := range all {
+		if q.session == leader {
+			ours[q.pid] = true
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, q := range all {
+			if !ours[q.pid] && ours[q.parent] {
+				ours[q.pid], grown = true, true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(q procInfo) bool { return !ours[q.pid] })
+}
+
+// signalOf is the signal that ended a process, as a name such as SIGKILL; ""
+// when it exited.
+func signalOf(state *os.ProcessState) string {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return ""
+	}
+	return signalName(int(status.Signal()))
+}
+
+// signalName is the name of a signal, such as SIGKILL; "" for a number that is
+// none.
+func signalName(number int) string { return unix.SignalName(syscall.Signal(number)) }

@@ -1,0 +1,145 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// The limits of one read.
+const (
+	readLines = 2000     // lines shown unless asked otherwise
+	readBytes = 50 << 10 // bytes shown, whatever was asked
+	maxLine   = 2000     // bytes shown of one line
+	maxImage  = 5 << 20  // bytes of a picture, the limit of the Messages API
+)
+
+type readInput struct {
+	Path   string `json:"path" jsonschema:"file, relative to the project root or absolute"`
+	Offset int    `json:"offset,omitempty" jsonschema:"first line to show, counted from 1"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to show, 2000 if left out"`
+}
+
+// Read is the tool that shows a file.
+func Read() Tool {
+	return New(Def{
+		Name: "read",
+		Kind: KindRead,
+		Description: "Show a file: text as lines, each after its number and a tab, which are not part of the file. " +
+			"Long files come in pieces; offset and limit choose the lines. Pictures (PNG, JPEG, GIF, WebP) are shown to you, " +
+			"notebooks as cells, which offset and limit then count. For a directory use ls.",
+	}, planRead, runRead)
+}
+
+func planRead(_ context.Context, env *Env, in readInput) (Access, error) {
+	t, err := env.Files.resolve(in.Path, false)
+	if err != nil {
+		return Access{Kind: KindRead, Verb: "read", Object: in.Path}, err
+	}
+	access := t.access(KindRead, "read")
+	if in.Offset < 0 || in.Limit < 0 {
+		return access, errors.New("offset and limit count from 1")
+	}
+	return access, nil
+}
+
+func runRead(ctx context.Context, env *Env, in readInput, _ io.Writer) (Result, error) {
+	t, err := env.Files.resolve(in.Path, false)
+	if err != nil {
+		return Result{}, err
+	}
+	file, info, err := t.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return Result{}, env.Files.missing(t, "glob finds files by name")
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	defer file.Close()
+	if info.IsDir() {
+		return Result{}, t.errorf(nil, "is a directory; ls lists it")
+	}
+	in.Offset = max(in.Offset, 1)
+	if in.Limit <= 0 {
+		in.Limit = readLines
+	}
+	result, state, err := t.show(ctx, file, info, in)
+	if err != nil {
+		return Result{}, err
+	}
+	env.Files.Remember(t.Abs, state)
+	return result, nil
+}
+
+// show reads as much of the file as is needed.
+func (t target) show(ctx context.Context, file *os.File, info fs.FileInfo, in readInput) (Result, State, error) {
+	state := State{ModTime: info.ModTime(), Size: info.Size()}
+	source := contextReader{ctx, file}
+	head, err := io.ReadAll(io.LimitReader(source, headSize))
+	if err != nil {
+		return Result{}, state, t.errorf(err, "")
+	}
+	rest := io.MultiReader(bytes.NewReader(head), source)
+	if kind := binaryType(head); kind != "" {
+		result, err := t.showBinary(rest, info.Size(), kind)
+		return result, state, err
+	}
+	if info.Size() > maxEdit {
+		result, err := t.showText(rest, info.Size(), in, false)
+		return result, state, err
+	}
+	hash := sha256.New()
+	rest = io.TeeReader(io.LimitReader(rest, maxEdit), hash)
+	var result Result
+	if strings.EqualFold(path.Ext(t.Display), ".ipynb") {
+		result, err = t.showNotebook(rest, info.Size(), in)
+	} else {
+		result, err = t.showText(rest, info.Size(), in, true)
+	}
+	hash.Sum(state.Hash[:0])
+	return result, state, err
+}
+
+// contextReader stops reading when the context is done.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := context.Cause(c.ctx); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// showBinary returns a picture, or says what the file is.
+func (t target) showBinary(r io.Reader, size int64, kind string) (Result, error) {
+	switch kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+	default:
+		return Result{
+			Text:    fmt.Sprintf("%s is a binary file (%s, %s), which cannot be shown as text", t.Display, kind, byteSize(size)),
+			Summary: "binary, " + byteSize(size),
+		}, nil
+	}
+	if size > maxImage {
+		return Result{}, t.errorf(nil, "is a picture of %s (%s); the limit is %s, make a smaller copy first", byteSize(size), kind, byteSize(maxImage))
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxImage))
+	if err != nil {
+		return Result{}, t.errorf(err, "")
+	}
+	return Result{
+		Text:    fmt.Sprintf("%s is a picture (%s, %s) and comes with this result", t.Display, kind, byteSize(size)),
+		Images:  []Image{{MediaType: kind, Data: data}},
+		Summary: "picture, " + byteSize(size),
+	}, nil
+}

@@ -1,0 +1,160 @@
+// Package tool is what the model can do: each tool is a value made from a typed
+// func. It knows nothing of models, the loop or a terminal. A tool never asks
+// for permission: it says beforehand what a call would touch (Plan), the loop
+// decides, and only then Run is called.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Kind is the coarsest statement of what a call does to the world.
+type Kind string
+
+// The kinds, from harmless to not. KindNone touches nothing outside the
+// process.
+const (
+	KindNone    Kind = "none"
+	KindRead    Kind = "read"
+	KindWrite   Kind = "write"
+	KindRun     Kind = "run"
+	KindNetwork Kind = "network"
+)
+
+// Access is what one call would touch, found out before it runs.
+type Access struct {
+	Kind Kind
+	// Paths are the absolute, cleaned, link-free paths that are read or
+	// written. Empty for KindRun: a command's reach cannot be listed.
+	Paths []string
+	// Command and Dir are set for KindRun: the shell line and the absolute
+	// directory it runs in.
+	Command, Dir string
+	// Outside says that a path lies outside every directory the user granted,
+	// Denied that it matches the built-in deny list (secrets, credentials);
+	// Why says it in words for the model and the user.
+	Outside, Denied bool
+	Why             string
+	// Verb and Object are the call in two words for the transcript, such as
+	// "read" and "internal/cart/week.go", unsanitised.
+	Verb, Object string
+	// Diff is the unified diff of a KindWrite call, "" when nothing changes.
+	Diff string
+	// Added and Removed count the diff's lines.
+	Added, Removed int
+}
+
+// Result is what a call came to.
+type Result struct {
+	Text    string  // for the model, untruncated and without terminal escapes
+	Images  []Image // for models that see
+	Summary string  // for the person, a few words: "88 lines", "exit 1 in 1.9s"
+	IsError bool    // the call did what it could, but failed (a command's exit status)
+}
+
+// Image is a picture a tool returns; Data is raw.
+type Image struct {
+	MediaType string
+	Data      []byte
+}
+
+// Tool is one thing the model can do. Use New to make one. The zero Tool is not
+// usable.
+type Tool struct {
+	Name        string
+	Description string
+	Kind        Kind // the most it ever does; Plan tells of one call
+	// Schema is the JSON Schema of the input, the same bytes every time.
+	Schema json.RawMessage
+
+	resolved *jsonschema.Resolved
+	plan     func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
+	run      func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
+}
+
+// Def is the part of a tool that is not code.
+type Def struct {
+	Name        string
+	Description string
+	Kind        Kind
+}
+
+// New makes a tool from typed funcs. The schema comes from In's json and
+// jsonschema tags: fields without omitempty are required, unknown ones are
+// refused. plan may be nil for a tool that touches nothing; it must not change
+// anything, and an error it returns is given to the model without asking
+// anyone. run's error is text for the model too, never the end of a turn; out
+// takes output as it appears and is never nil. New panics if In has no schema:
+// that is a mistake in the program, found by any test that makes the tool.
+func New[In any](def Def, plan func(ctx context.Context, env *Env, in In) (Access, error), run func(ctx context.Context, env *Env, in In, out io.Writer) (Result, error)) Tool {
+	schema, err := jsonschema.For[In](nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
+	}
+	return newTool(def, schema, plan, run)
+}
+
+func newTool[In any](def Def, schema *jsonschema.Schema, plan func(context.Context, *Env, In) (Access, error), run func(context.Context, *Env, In, io.Writer) (Result, error)) Tool {
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
+	}
+	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Schema: raw, resolved: resolved}
+	t.plan = func(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
+		if plan == nil {
+			return Access{Kind: def.Kind, Verb: def.Name}, nil
+		}
+		var in In
+		if err := json.Unmarshal(input, &in); err != nil {
+			return Access{}, fmt.Errorf("%s: %w", def.Name, err)
+		}
+		return plan(ctx, env, in)
+	}
+	t.run = func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error) {
+		var in In
+		if err := json.Unmarshal(input, &in); err != nil {
+			return Result{}, fmt.Errorf("%s: %w", def.Name, err)
+		}
+		return run(ctx, env, in, out)
+	}
+	return t
+}
+
+// Check validates input against the schema. The error names the property and
+// what it should be, for the model to mend the call.
+func (t Tool) Check(input json.RawMessage) error {
+	var v any
+	if err := json.Unmarshal(input, &v); err != nil {
+		return fmt.Errorf("the input of %s is not JSON: %w", t.Name, err)
+	}
+	if err := t.resolved.Validate(v); err != nil {
+		why := err.Error()
+		if i := strings.Index(why, "validating /"); i > 0 {
+			why = why[i:] // the library's outer layers only repeat "root"
+		}
+		return fmt.Errorf("the input of %s does not fit its schema: %s; the schema is %s", t.Name, why, t.Schema)
+	}
+	return nil
+}
+
+// Plan says what the call would touch. Input must have passed Check.
+func (t Tool) Plan(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
+	return t.plan(ctx, env, input)
+}
+
+// Run does it. Input must have passed Check, and the caller must have the right
+// to what Plan told. It returns soon after ctx is done, leaving no process.
+// Calls of KindRead and KindNone may run side by side.
+func (t Tool) Run(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error) {
+	return t.run(ctx, env, input, out)
+}

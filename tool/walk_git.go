@@ -1,0 +1,139 @@
+package tool
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// gitTimeout is how long git may take to list files before the walk is tried.
+const gitTimeout = 10 * time.Second
+
+// gitFiles asks git for the files below dir that are tracked or not ignored,
+// relative to dir, and for the repositories nested below it, which git names
+// but does not enter. top is the work tree's directory that holds .git.
+func gitFiles(ctx context.Context, env *Env, top, dir string) (names, nested []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	err = runGit(ctx, env, top, dir, func(name string) error {
+		if repo, ok := strings.CutSuffix(name, "/"); ok {
+			nested = append(nested, repo)
+			return nil
+		}
+		if len(names) >= maxListed {
+			return errTooMany
+		}
+		names = append(names, name)
+		return nil
+	}, "ls-files", "-co", "--exclude-standard", "-z")
+	if err != nil {
+		return names, nil, err
+	}
+	if _, err := os.Lstat(filepath.Join(top, ".gitmodules")); err != nil {
+		return names, nested, nil
+	}
+	modules := map[string]bool{}
+	err = runGit(ctx, env, top, dir, func(entry string) error {
+		mode, name, _ := strings.Cut(entry, "\t")
+		if strings.HasPrefix(mode, "160000 ") { // a commit of another repository
+			modules[name] = true
+			nested = append(nested, name)
+		}
+		return nil
+	}, "ls-files", "-s", "-z")
+	kept := names[:0]
+	for _, name := range names {
+		if !modules[name] {
+			kept = append(kept, name)
+		}
+	}
+	return kept, nested, err
+}
+
+// runGit runs git in dir, of the work tree top, and hands every NUL-terminated
+// piece of its output to each. What each returns ends it.
+func runGit(ctx context.Context, env *Env, top, dir string, each func(string) error, args ...string) error {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, git, append(safeGitFlags(), args...)...)
+	cmd.Dir = dir
+	// A repository can say that its files are somewhere else.
+	cmd.Env = append(safeGitEnviron(env.Environ), "GIT_WORK_TREE="+top)
+	cmd.WaitDelay = time.Second
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	read := readPieces(out, each)
+	if read != nil {
+		cancel()
+	}
+	if err := cmd.Wait(); read == nil && err != nil {
+		return fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return read
+}
+
+func readPieces(r io.Reader, each func(string) error) error {
+	br := bufio.NewReaderSize(r, 64<<10)
+	for {
+		piece, err := br.ReadString(0)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(piece, "\x00")
+		if name == ".." || strings.HasPrefix(name, "../") || path.IsAbs(name) {
+			return fmt.Errorf("git names a file outside the directory: %q", name)
+		}
+		if err := each(name); err != nil {
+			return err
+		}
+	}
+}
+
+// safeGitFlags turns off what a repository's own configuration could make git
+// run: a file-system monitor, hooks, a pager, a transport that fetches what a
+// partial clone lacks, a repository that hides among the files of another. It
+// takes no lock either.
+func safeGitFlags() []string {
+	return []string{
+		"--no-pager", "--no-optional-locks",
+		"-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
+		"-c", "core.hooksPath=" + os.DevNull,
+		"-c", "protocol.allow=never",
+		"-c", "safe.bareRepository=explicit",
+	}
+}
+
+// safeGitEnviron leaves out every GIT_ variable: they could point git at
+// another repository, or make it write traces.
+func safeGitEnviron(environ []string) []string {
+	env := make([]string, 0, len(environ)+5)
+	for _, kv := range environ {
+		if !strings.HasPrefix(strings.ToUpper(kv), "GIT_") {
+			env = append(env, kv)
+		}
+	}
+	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")
+}

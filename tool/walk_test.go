@@ -1,0 +1,292 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// treeEnv makes a project of the given files, whose names use slashes.
+func treeEnv(t testing.TB, files map[string]string) *Env {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeTree(t, dir, files)
+	f, err := OpenFiles(FilesConfig{Root: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	env, _ := ChildEnviron(os.Environ(), nil)
+	return &Env{Files: f, Dir: dir, Environ: env}
+}
+
+func writeTree(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		abs := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(abs, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// inRepo turns the directory into a git repository, untouched by the
+// configuration of whoever runs the tests.
+func inRepo(t testing.TB, dir string) {
+	t.Helper()
+	git(t, dir, "init", "-q")
+}
+
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(safeGitEnviron(os.Environ()),
+		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// call checks the input, plans and runs the call.
+func call(t testing.TB, tool Tool, env *Env, input string) (Access, Result, error) {
+	t.Helper()
+	access, result, _, err := callLive(t, context.Background(), tool, env, input)
+	return access, result, err
+}
+
+func callLive(t testing.TB, ctx context.Context, tool Tool, env *Env, input string) (Access, Result, string, error) {
+	t.Helper()
+	raw := json.RawMessage(input)
+	if err := tool.Check(raw); err != nil {
+		t.Fatal(err)
+	}
+	access, err := tool.Plan(ctx, env, raw)
+	if err != nil {
+		return access, Result{}, "", err
+	}
+	var out bytes.Buffer
+	result, err := tool.Run(ctx, env, raw, &out)
+	return access, result, out.String(), err
+}
+
+// mustCall is call for those that work.
+func mustCall(t testing.TB, tool Tool, env *Env, input string) Result {
+	t.Helper()
+	_, result, err := call(t, tool, env, input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// ignoreTree has rules of every sort; git is the judge of what they mean.
+func ignoreTree() map[string]string {
+	tree := map[string]string{
+		".gitignore": strings.Join([]string{
+			"# a comment", "", `\#hash`, `\!bang`, "*.log", "!keep.log", "/top.txt", "build/", "doc/*.html",
+			"**/deep/x", "a/**/z", "inside/**", "!inside/", "!inside/keep.go", "*_test.go", "!/src/cmd/go",
+			"trail   ", `blank\ `, "[ab]c.txt", "[!ab]d.txt", "{x,y}.txt", "q?.md", "cr.txt\r", "*.tmp/", "every/*", "!every/*/", "every/*/*", "!every/*/*.go",
+			"half[", "one/two", "/anch/*.c",
+		}, "\n"),
+		"sub/.gitignore":  "*.txt\n!mine.txt\n/only.md\n*.log\n",
+		".git2/x":         "",
+		"src/.gitignore":  "!*_test.go\n",
+		"sub/.hidden/x.c": "",
+	}
+	for _, name := range []string{
+		"a.log", "keep.log", "top.txt", "x/top.txt", "build/out", "x/build/out", "build2", "doc/a.html", "doc/sub/a.html", "x/doc/a.html",
+		"deep/x", "p/deep/x", "p/deep/y", "a/z", "a/b/z", "a/b/c/z", "a/b/c/y", "inside/a", "inside/keep.go", "inside/d/keep.go",
+		"f_test.go", "src/cmd/go/f_test.go", "src/cmd/go/f.go", "src/f_test.go", "src/cmd/f_test.go", "lib/f_test.go",
+		"#hash", "!bang", "trail", "blank ", "ac.txt", "cc.txt", "ad.txt", "cd.txt", "{x,y}.txt", "x.txt", "qa.md", "qab.md", "cr.txt",
+		"t.tmp", "d.tmp/f", "every/f", "every/d/f", "every/d/f.go", "every/d/e/f.go", "half[", "one/two", "x/one/two", "one/two2",
+		"anch/x.c", "anch/y/x.c", "sub/x.txt", "sub/mine.txt", "sub/deep/mine.txt", "sub/only.md", "sub/deep/only.md", "sub/keep.log", "sub/deep/a.txt",
+		".hidden", ".github/w.yml", "büro/ä.txt", "with blank/f",
+	} {
+		tree[name] = "x\n"
+	}
+	return tree
+}
+
+func TestListFilesAsGitDoes(t *testing.T) {
+	env := treeEnv(t, ignoreTree())
+	inRepo(t, env.Dir)
+	writeTree(t, env.Dir, map[string]string{".git/info/exclude": "p/deep/y\n", "loc.al": ""})
+	want := strings.Split(strings.TrimSuffix(git(t, env.Dir, "ls-files", "-co", "--exclude-standard", "-z"), "\x00"), "\x00")
+	for _, dir := range []string{"", "sub", "src", "every", "a/b"} {
+		var below []string
+		for _, name := range want {
+			if dir == "" {
+				below = append(below, name)
+			} else if rest, ok := strings.CutPrefix(name, dir+"/"); ok {
+				below = append(below, rest)
+			}
+		}
+		abs := filepath.Join(env.Dir, filepath.FromSlash(dir))
+		t.Run("git/"+dir, func(t *testing.T) { sameListing(t, env, abs, below) })
+		t.Run("walk/"+dir, func(t *testing.T) {
+			t.Setenv("PATH", t.TempDir()) // no git
+			sameListing(t, env, abs, below)
+		})
+	}
+}
+
+func sameListing(t *testing.T, env *Env, dir string, want []string) {
+	t.Helper()
+	got, err := listFiles(t.Context(), env, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sorted(want), got.names); diff != "" {
+		t.Errorf("(-git +listed)\n%s", diff)
+	}
+}
+
+func sorted(names []string) []string {
+	set := map[string]bool{}
+	var out []string
+	for _, n := range names {
+		if !set[n] {
+			set[n] = true
+			out = append(out, n)
+		}
+	}
+	for i := range out {
+		for j := i; j > 0 && out[j] < out[j-1]; j-- {
+			out[j], out[j-1] = out[j-1], out[j]
+		}
+	}
+	return out
+}
+
+func TestListFilesWithoutRepository(t *testing.T) {
+	env := treeEnv(t, map[string]string{".gitignore": "*.o\nout/\n", "a.c": "", "a.o": "", "out/x": "", "d/.gitignore": "!b.o\n", "d/b.o": "", "d/c.o": ""})
+	sameListing(t, env, env.Dir, []string{".gitignore", "a.c", "d/.gitignore", "d/b.o"})
+}
+
+func TestListFilesOfAnIgnoredDirectoryByName(t *testing.T) {
+	tree := map[string]string{".gitignore": "node_modules\n*.log\n", "a.js": "", "node_modules/m/i.js": "", "node_modules/m/.gitignore": "dist\n", "node_modules/m/dist/x": "", "node_modules/m/a.log": ""}
+	want := []string{".gitignore", "a.log", "i.js"}
+	t.Run("walk", func(t *testing.T) {
+		env := treeEnv(t, tree)
+		sameListing(t, env, filepath.Join(env.Dir, "node_modules", "m"), want)
+	})
+	t.Run("git", func(t *testing.T) {
+		env := treeEnv(t, tree)
+		inRepo(t, env.Dir)
+		sameListing(t, env, filepath.Join(env.Dir, "node_modules", "m"), want)
+		sameListing(t, env, env.Dir, []string{".gitignore", "a.js"})
+	})
+}
+
+func TestListFilesOfAllIgnored(t *testing.T) {
+	// The directory itself is not ignored, only all that is in it.
+	env := treeEnv(t, map[string]string{".gitignore": "*.o\n", "obj/a.o": "", "x.c": ""})
+	inRepo(t, env.Dir)
+	sameListing(t, env, filepath.Join(env.Dir, "obj"), nil)
+}
+
+func TestListFilesNestedRepositories(t *testing.T) {
+	env := treeEnv(t, map[string]string{
+		"a.go": "", "lib/b.go": "", "lib/.gitignore": "*.tmp\n", "lib/x.tmp": "", "mod/c.go": "", "mod/sub/d.go": "",
+	})
+	inRepo(t, filepath.Join(env.Dir, "lib"))
+	inRepo(t, filepath.Join(env.Dir, "mod"))
+	git(t, filepath.Join(env.Dir, "mod"), "add", ".")
+	git(t, filepath.Join(env.Dir, "mod"), "commit", "-q", "-m", "x")
+	inRepo(t, env.Dir)
+	git(t, env.Dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./mod", "mod")
+	sameListing(t, env, env.Dir, []string{".gitmodules", "a.go", "lib/.gitignore", "lib/b.go", "mod/c.go", "mod/sub/d.go"})
+}
+
+func TestListFilesDoesNotFollowLinks(t *testing.T) {
+	outside := t.TempDir()
+	writeTree(t, outside, map[string]string{"secret": "x"})
+	for _, repo := range []bool{false, true} {
+		t.Run(fmt.Sprint(repo), func(t *testing.T) {
+			env := treeEnv(t, map[string]string{"a/b": ""})
+			if repo {
+				inRepo(t, env.Dir)
+			}
+			link(t, outside, filepath.Join(env.Dir, "out"))
+			link(t, "a", filepath.Join(env.Dir, "in"))
+			sameListing(t, env, env.Dir, []string{"a/b", "in", "out"})
+		})
+	}
+}
+
+func link(t testing.TB, target, name string) {
+	t.Helper()
+	if err := os.Symlink(target, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestListFilesCancelled(t *testing.T) {
+	env := treeEnv(t, map[string]string{"a": ""})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := listFiles(ctx, env, env.Dir); err == nil {
+		t.Error("a cancelled listing succeeded")
+	}
+	inRepo(t, env.Dir)
+	if _, err := listFiles(ctx, env, env.Dir); err == nil {
+		t.Error("a cancelled listing by git succeeded")
+	}
+}
+
+// A repository from elsewhere must not run anything, nor lead anywhere, when
+// its files are listed.
+func TestListFilesOfAHostileRepository(t *testing.T) {
+	env := treeEnv(t, map[string]string{"a.go": ""})
+	inRepo(t, env.Dir)
+	mark := filepath.Join(t.TempDir(), "ran")
+	for _, key := range []string{"core.fsmonitor", "core.pager", "pager.ls-files", "core.sshCommand", "core.gitProxy", "core.askPass", "uploadpack.packObjectsHook", "filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv", "alias.ls-files"} {
+		git(t, env.Dir, "config", key, "touch "+mark+"; false")
+	}
+	git(t, env.Dir, "config", "core.hooksPath", filepath.Join(env.Dir, "hooks"))
+	writeTree(t, env.Dir, map[string]string{".gitattributes": "* filter=x diff=x\n", "hooks/post-index-change": "#!/bin/sh\ntouch " + mark + "\n"})
+	if err := os.Chmod(filepath.Join(env.Dir, "hooks/post-index-change"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// What surrounds artoo may point git elsewhere too.
+	other := t.TempDir()
+	inRepo(t, other)
+	env.Environ = append(env.Environ, "GIT_DIR="+filepath.Join(other, ".git"), "GIT_TRACE2="+mark, "GIT_INDEX_FILE="+mark)
+	names, _, err := gitFiles(t.Context(), env, env.Dir, env.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{".gitattributes", "a.go", "hooks/post-index-change"}, sorted(names)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Lstat(mark); err == nil {
+		t.Error("listing files ran a program of the repository's choice")
+	}
+}
+
+func TestListFilesWorktreeElsewhere(t *testing.T) {
+	env := treeEnv(t, map[string]string{"a.go": ""})
+	inRepo(t, env.Dir)
+	outside := t.TempDir()
+	writeTree(t, outside, map[string]string{"secret": ""})
+	git(t, env.Dir, "config", "core.worktree", outside)
+	sameListing(t, env, env.Dir, []string{"a.go"})
+}

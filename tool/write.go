@@ -1,0 +1,81 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+type writeInput struct {
+	Path    string `json:"path" jsonschema:"file, relative to the project root or absolute"`
+	Content string `json:"content" jsonschema:"the whole new content"`
+}
+
+// Write is the tool that creates a file or replaces all of it.
+func Write() Tool {
+	return New(Def{
+		Name: "write",
+		Kind: KindWrite,
+		Description: "Create a file, or replace all of an existing one, with the given content. Missing directories are made. " +
+			"An existing file must have been read before; its line ends and encoding are kept. Use edit to change a part of a file.",
+	}, planWrite, runWrite)
+}
+
+func planWrite(_ context.Context, env *Env, in writeInput) (Access, error) {
+	t, err := env.Files.resolve(in.Path, true)
+	if err != nil {
+		return Access{Kind: KindWrite, Verb: "write", Object: in.Path}, err
+	}
+	access := t.access(KindWrite, "write")
+	if t.refused() != nil {
+		return access, nil
+	}
+	c, err := env.Files.writeChange(t, in)
+	if err != nil {
+		return access, err
+	}
+	return env.Files.planChange(access, c), nil
+}
+
+func runWrite(_ context.Context, env *Env, in writeInput, _ io.Writer) (Result, error) {
+	t, err := env.Files.resolve(in.Path, true)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := t.refused(); err != nil {
+		return Result{}, err
+	}
+	c, err := env.Files.writeChange(t, in)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := env.Files.commit(c); err != nil {
+		return Result{}, err
+	}
+	return Result{Text: fmt.Sprintf("wrote %s (%s)", c.Display, c.counts()), Summary: c.counts()}, nil
+}
+
+// writeChange finds out what a write does to the file.
+func (f *Files) writeChange(t target, in writeInput) (change, error) {
+	before, old, state, err := t.loadText()
+	if err != nil {
+		return change{}, err
+	}
+	if state.Missing {
+		return newChange(t, in.Path, state, nil, before, textFile{body: in.Content})
+	}
+	if _, seen := f.Remembered(t.Abs); !seen && len(old) > 0 {
+		return change{}, t.errorf(nil, "exists and was not read yet; read it before replacing it, or change a part with edit")
+	}
+	if err := f.stale(t, state); err != nil {
+		return change{}, err
+	}
+	content := before.adopt(in.Content)
+	if before.charset != utf8Plain {
+		content = strings.TrimPrefix(content, "\ufeff") // the mark is kept anyway
+	}
+	return newChange(t, in.Path, state, old, before, before.apply(udiff.Lines(before.body, content)))
+}

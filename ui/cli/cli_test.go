@@ -1,0 +1,310 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// record is what a run of the command line did.
+type record struct {
+	out  bytes.Buffer
+	call string // run, demo, sessions, explain
+	inv  Invocation
+	yes  bool
+	line string
+}
+
+// testDeps is a small program with every func there.
+func testDeps(r *record) Deps {
+	noted := func(call string, inv Invocation) error {
+		r.call, r.inv = call, inv
+		return nil
+	}
+	return Deps{
+		Out:   &r.out,
+		Build: Build{Version: "1.2.3", Commit: "abc", Go: "go1.26", Platform: "linux/amd64"},
+		Options: []Option{
+			{Key: "model", Section: "provider", Group: "Model", Flag: "model", Short: "m", Arg: "ID", Env: "ARTOO_MODEL", Kind: "string", Default: "the provider's own", Meaning: "model id, or provider/model"},
+			{Key: "provider", Section: "provider", Group: "Model", Flag: "provider", Arg: "NAME", Env: "ARTOO_PROVIDER", Kind: "string", Aliases: []string{"default"}, Meaning: "provider name"},
+			{Key: "ca_file", Section: "provider", Group: "Model", Env: "ARTOO_CA_FILE", Kind: "string", Meaning: "more root certificates, which are added to those the system has and trusted as much"},
+			{Key: "allow", Section: "permissions", Group: "Permissions", Flag: "allow", Arg: "RULE", Env: "ARTOO_ALLOW", Kind: "list", Meaning: "calls that need no question, a|b"},
+			{Key: "approval", Section: "permissions", Group: "Permissions", Flag: "approval", Arg: "MODE", Env: "ARTOO_APPROVAL", Kind: "enum", Choices: []string{"ask", "edits"}, Default: "ask", Meaning: "what runs unasked; ask: nothing; edits: writes"},
+			{Key: "output", Section: "ui", Group: "Output", Flag: "output", Short: "o", Arg: "FORMAT", Env: "ARTOO_OUTPUT", Kind: "enum", Choices: []string{"text", "json"}, Default: "text", Meaning: "what stdout gets"},
+			{Key: "quiet", Section: "ui", Group: "Output", Flag: "quiet", Short: "q", Env: "ARTOO_QUIET", Kind: "bool", Switch: true, Default: "false", Meaning: "nothing on stderr unless something fails"},
+			{Key: "ui", Section: "ui", Group: "Output", Flag: "ui", Arg: "PROFILE", Env: "ARTOO_UI", Kind: "enum", Choices: []string{"rich", "plain"}, Meaning: "how the terminal is used"},
+			{Key: "print", Section: "session", Group: "Session", Flag: "print", Short: "p", NoFile: true, Kind: "bool", Switch: true, Default: "false", Meaning: "print the answer and leave"},
+			{Key: "debug", Section: "session", Group: "Session", Flag: "verbose", Short: "v", Env: "ARTOO_DEBUG", Kind: "bool", Switch: true, Default: "false", Meaning: "what is sent and received"},
+		},
+		Exits: []Exit{
+			{Code: 0, Meaning: "done"},
+			{Code: 2, Kinds: []string{"usage", "config"}, Meaning: "flags, variables, files"},
+		},
+		Variables: []Variable{{"NO_COLOR", "not empty: no colour"}, {"A_VARIABLE_WITH_A_VERY_LONG_NAME", "nothing"}},
+		Nearest: func(word string, candidates []string) string {
+			for _, c := range candidates {
+				if len(c) == len(word) && c[0] == word[0] {
+					return c
+				}
+			}
+			return ""
+		},
+		Run:  func(_ context.Context, inv Invocation) error { return noted("run", inv) },
+		Demo: func(_ context.Context, inv Invocation, yes bool) error { r.yes = yes; return noted("demo", inv) },
+		Sessions: func(_ context.Context, inv Invocation, asJSON bool) error {
+			r.yes = asJSON
+			return noted("sessions", inv)
+		},
+		Explain: func(_ context.Context, inv Invocation, line string) error {
+			r.line = line
+			return noted("explain", inv)
+		},
+	}
+}
+
+func TestInvocations(t *testing.T) {
+	type flags = map[string][]string
+	for _, test := range []struct {
+		args  []string
+		call  string
+		words []string
+		flags flags
+		yes   bool
+		line  string
+	}{
+		{args: nil, call: "run", words: []string{}, flags: flags{}},
+		{args: []string{"fix", "it"}, call: "run", words: []string{"fix", "it"}, flags: flags{}},
+		{args: []string{"-p", "fix", "-q", "it", "-m", "x"}, call: "run", words: []string{"fix", "it"}, flags: flags{"print": {"true"}, "quiet": {"true"}, "model": {"x"}}},
+		{args: []string{"-pqm", "x", "fix"}, call: "run", words: []string{"fix"}, flags: flags{"print": {"true"}, "quiet": {"true"}, "model": {"x"}}},
+		{args: []string{"-pm", "sessions", "fix"}, call: "run", words: []string{"fix"}, flags: flags{"print": {"true"}, "model": {"sessions"}}},
+		{args: []string{"--allow", "a", "--allow=b,c", "x"}, call: "run", words: []string{"x"}, flags: flags{"allow": {"a", "b,c"}}},
+		{args: []string{"--quiet=no", "--model="}, call: "run", words: []string{}, flags: flags{"quiet": {"no"}, "model": {""}}},
+		{args: []string{"-v", "--", "login", "-p", "fails"}, call: "run", words: []string{"login", "-p", "fails"}, flags: flags{"debug": {"true"}}},
+		{args: []string{"--", "demo"}, call: "run", words: []string{"demo"}, flags: flags{}},
+		{args: []string{"login fails on staging"}, call: "run", words: []string{"login fails on staging"}, flags: flags{}},
+		{args: []string{"why", "login"}, call: "run", words: []string{"why", "login"}, flags: flags{}},
+		{args: []string{"", "sessions"}, call: "run", words: []string{"", "sessions"}, flags: flags{}},
+		{args: []string{"-", "sessions"}, call: "run", words: []string{"-", "sessions"}, flags: flags{}},
+		{args: []string{"demo"}, call: "demo", flags: flags{}},
+		{args: []string{"-v", "demo", "--yes", "--ui", "plain"}, call: "demo", flags: flags{"debug": {"true"}, "ui": {"plain"}}, yes: true},
+		{args: []string{"sessions"}, call: "sessions", flags: flags{}},
+		{args: []string{"sessions", "list", "--json"}, call: "sessions", flags: flags{}, yes: true},
+		{args: []string{"rules", "explain", "git push --force"}, call: "explain", flags: flags{}, line: "git push --force"},
+		{args: []string{"rules", "explain", "--allow", "x", "--", "git", "push", "-f"}, call: "explain", flags: flags{"allow": {"x"}}, line: "git push -f"},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			var r record
+			if err := Execute(t.Context(), test.args, testDeps(&r)); err != nil {
+				t.Fatal(err)
+			}
+			if r.call != test.call || r.yes != test.yes || r.line != test.line || r.out.Len() > 0 {
+				t.Errorf("called %q, yes %v, line %q, printed %q", r.call, r.yes, r.line, r.out.String())
+			}
+			if diff := cmp.Diff(Invocation{Words: test.words, Flags: test.flags}, r.inv); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	for _, test := range []struct{ line, message, hint string }{
+		{"login fails on staging", `login: cannot take "fails on staging"`, "artoo -- login fails on staging"},
+		{"-p login fails -o json on staging", "login: does not take --print", "artoo -p -o json -- login fails on staging"},
+		{"-q sessions don't load", `sessions: cannot take "don't load"`, `artoo -q -- sessions 'don'\''t' load`},
+		{"sessions don't load", `sessions: cannot take "don't load"`, `artoo -- sessions 'don'\''t' load`},
+		{"sessions list of mine", `sessions: cannot take "of mine"`, "artoo -- sessions list of mine"},
+		{"demo of it", `demo: cannot take "of it"`, "artoo -- demo of it"},
+		{"version now", `version: cannot take "now"`, "artoo -- version now"},
+		{"completion bash please", `completion: cannot take "please"`, "artoo -- completion bash please"},
+		{"completion tcsh", `completion: cannot take "tcsh"`, "artoo -- completion tcsh"},
+		{"help me", `help: cannot take "me"`, "artoo -- help me"},
+		{"rules for naming", `rules: cannot take "for naming"`, "artoo -- rules for naming"},
+		{"completion", "completion: for which shell?", "artoo completion bash, zsh or fish"},
+		{"rules explain", "rules explain: which command?", "artoo rules explain 'git push'"},
+		{"login openai", "login: comes with a later version", keysHint},
+		{"doctor --paths", "doctor: comes with a later version", "artoo help environment"},
+		{"mcp add db -- npx db", "mcp: comes with a later version", "artoo --help"},
+		{"sessions show abc def", "sessions show: comes with a later version", "artoo sessions list, and artoo -r ID"},
+		{"rules", "rules list: comes with a later version", "artoo rules explain 'COMMAND', or look into config.toml"},
+		{"--modle x", "--modle: unknown flag, did you mean --model?", dashHint},
+		{"hi --xyzzy-plugh", "--xyzzy-plugh: unknown flag", dashHint},
+		{"-pz hi", "-z: unknown flag", dashHint},
+		{"-model x hi", "-model: long flags have two dashes, did you mean --model?", dashHint},
+		{"-m", "--model: needs a value", "--model ID"},
+		{"hi --output", "--output: needs a value", "--output FORMAT"},
+		{"--=x", "--=x: is no flag", dashHint},
+		{"demo --provider x", "demo: does not take --provider", "artoo --provider x -- demo"},
+		{"demo --yse", "--yse: unknown flag, did you mean --yes?", dashHint},
+		{"version -p", "version: does not take --print", "artoo -p -- version"},
+	} {
+		t.Run(test.line, func(t *testing.T) {
+			var r record
+			deps := testDeps(&r)
+			err := Execute(t.Context(), strings.Fields(test.line), deps)
+			var usage *UsageError
+			if !errors.As(err, &usage) {
+				t.Fatalf("%v (%T), called %q", err, err, r.call)
+			}
+			if usage.Error() != test.message || usage.ErrorHint() != test.hint || usage.ErrorKind() != "usage" {
+				t.Errorf("%s\n  try: %s\nwant %s\n  try: %s", usage, usage.ErrorHint(), test.message, test.hint)
+			}
+			if r.call != "" || r.out.Len() > 0 {
+				t.Errorf("called %q, printed %q", r.call, r.out.String())
+			}
+		})
+	}
+}
+
+func TestCommandsWithoutFuncComeLater(t *testing.T) {
+	for _, name := range []string{"demo", "sessions", "rules explain x"} {
+		var r record
+		deps := testDeps(&r)
+		deps.Demo, deps.Sessions, deps.Explain = nil, nil, nil
+		err := Execute(t.Context(), strings.Fields(name), deps)
+		if err == nil || !strings.Contains(err.Error(), "comes with a later version") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestErrorsOfTheFuncsComeBack(t *testing.T) {
+	var r record
+	deps := testDeps(&r)
+	want := errors.New("no")
+	deps.Run = func(context.Context, Invocation) error { return want }
+	if err := Execute(t.Context(), []string{"x"}, deps); err != want {
+		t.Errorf("%v", err)
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestAWriterThatFailsIsSaid(t *testing.T) {
+	for _, line := range []string{"--help", "-h", "demo --help", "help", "help environment", "--version", "version", "completion bash"} {
+		var r record
+		deps := testDeps(&r)
+		deps.Out = brokenWriter{}
+		if err := Execute(t.Context(), strings.Fields(line), deps); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestPrompt(t *testing.T) {
+	for _, test := range []struct {
+		words string
+		text  string
+		stdin bool
+	}{
+		{"", "", false}, {"fix it", "fix it", false}, {"-", "", true}, {"- explain this", "explain this", true},
+		{"explain -", "explain", true}, {"5 - 3", "5 - 3", false}, {"- -", "", true},
+	} {
+		text, stdin := Invocation{Words: strings.Fields(test.words)}.Prompt()
+		if text != test.text || stdin != test.stdin {
+			t.Errorf("%q gives %q, %v", test.words, text, stdin)
+		}
+	}
+}
+
+func output(t *testing.T, line string) string {
+	t.Helper()
+	var r record
+	if err := Execute(t.Context(), strings.Fields(line), testDeps(&r)); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	if r.call != "" {
+		t.Errorf("%s called %s", line, r.call)
+	}
+	return r.out.String()
+}
+
+func TestPages(t *testing.T) {
+	for _, test := range []struct{ line, golden string }{
+		{"--help", "help.txt"}, {"help", "help.txt"}, {"-h fix it", "help.txt"}, {"-p -m x --help", "help.txt"},
+		{"help environment", "environment.txt"}, {"--help environment", "environment.txt"},
+		{"demo --help", "demo.txt"}, {"help demo", "demo.txt"}, {"models -h", "models.txt"}, {"help models", "models.txt"},
+		{"version", "version.txt"},
+	} {
+		got := output(t, test.line)
+		golden(t, test.golden, got)
+		for i, l := range strings.Split(got, "\n") {
+			if utf8.RuneCountInString(l) > width || strings.ContainsAny(l, "\x1b\t\r") || strings.HasSuffix(l, " ") {
+				t.Errorf("%s line %d: %q", test.line, i+1, l)
+			}
+		}
+	}
+	if got := output(t, "--version"); got != "artoo 1.2.3\n" {
+		t.Errorf("--version prints %q", got)
+	}
+}
+
+func TestConfigurationDoc(t *testing.T) {
+	var r record
+	golden(t, "configuration.md", ConfigurationDoc(testDeps(&r)))
+}
+
+func TestCompletion(t *testing.T) {
+	for shell, word := range map[string]string{"bash": "__start_artoo", "zsh": "#compdef artoo", "fish": "complete -c artoo"} {
+		if got := output(t, "completion "+shell); !strings.Contains(got, word) {
+			t.Errorf("%s script lacks %q", shell, word)
+		}
+	}
+	for _, test := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--output", ""}, []string{"text", "json"}},
+		{[]string{"d"}, []string{"demo"}},
+		{[]string{"completion", "z"}, []string{"zsh"}},
+		{[]string{"demo", "--y"}, []string{"--yes"}},
+		{[]string{"--prov"}, []string{"--provider"}},
+	} {
+		var r record
+		if err := Execute(t.Context(), append([]string{"__complete"}, test.args...), testDeps(&r)); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range strings.Split(r.out.String(), "\n") {
+			word, _, _ := strings.Cut(l, "\t")
+			if word != "" && !strings.HasPrefix(word, ":") && !strings.HasPrefix(word, "_active") {
+				got = append(got, word)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%q: %s", test.args, diff)
+		}
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
+		t.Errorf("%s: %s", name, diff)
+	}
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// subcommand is a row of the table of subcommands.
+type subcommand struct {
+	name  string
+	args  string // after the name, for the usage line
+	short string
+	// verbs are the first words it knows; most is how many words it can take
+	// besides the verb, -1 for any.
+	verbs []string
+	most  int
+	// options are the keys of the settings it takes as flags, own its flags.
+	options []string
+	own     func(*pflag.FlagSet)
+	// run does it; nil when it comes later, and then hint says what to do now.
+	run  func(ctx context.Context, cmd *cobra.Command, words []string) error
+	hint string
+}
+
+// commandNames are the words that name a subcommand.
+func commandNames() []string {
+	return []string{
+		"sessions", "models", "login", "logout", "rules", "trust", "undo", "usage", "doctor",
+		"demo", "mcp", "acp", "completion", "version", "help",
+	}
+}
+
+const keysHint = "set the provider's key variable, see artoo help environment"
+
+// commands is the table of subcommands, in the order of the help; help itself
+// is apart, since cobra asks for it by another way.
+func (p *program) commands() []subcommand {
+	screen := []string{"ui", "color", "quiet", "debug", "config"}
+	list := []subcommand{
+		{name: "sessions", args: "[list] [--json]", short: "the sessions kept so far", most: 0,
+			verbs: []string{"list", "show", "export", "rm", "grep", "import"}, options: screen,
+			own:  func(fs *pflag.FlagSet) { fs.Bool("json", false, "as JSON") },
+			hint: "artoo -r ID goes on with a session"},
+		{name: "models", args: "[provider]", short: "the models a provider has", most: 1, hint: "artoo -m MODEL, or -m provider/model"},
+		{name: "login", args: "[provider]", short: "store a key", most: 1, hint: keysHint},
+		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, hint: keysHint},
+		{name: "rules", args: "explain 'COMMAND'", short: "which rule decides over a command, and why", most: -1,
+			verbs: []string{"explain", "list", "add", "rm"}, options: append([]string{"approval", "allow", "ask", "deny", "no_project"}, screen...),
+			hint: "--allow RULE, or allow = [\"RULE\"] under [permissions] in config.toml"},
+		{name: "trust", args: "[directory]", short: "let a project's own settings hold", most: 1, hint: "put the settings into your own config.toml"},
+		{name: "undo", args: "[session]", short: "take back what a session changed", most: 1, hint: "git diff, and git restore FILE"},
+		{name: "usage", short: "tokens and money spent", hint: "artoo -o json -p ... tells them for one run"},
+		{name: "doctor", args: "[--paths]", short: "check what artoo needs", hint: "artoo help environment"},
+		{name: "demo", args: "[--yes]", short: "see artoo work, without key or network", options: append([]string{"print", "interactive", "output", "tools", "approval", "allow", "ask", "deny", "max_turns"}, screen...),
+			own: func(fs *pflag.FlagSet) { fs.Bool("yes", false, "approve its calls") }, hint: keysHint},
+		{name: "mcp", short: "tools from MCP servers", most: -1, verbs: []string{"list", "add", "rm"}, hint: "artoo --help"},
+		{name: "acp", short: "serve an editor", hint: "artoo --interactive"},
+		{name: "completion", args: "bash|zsh|fish", short: "completion script for a shell", verbs: []string{"bash", "zsh", "fish"}, run: p.runCompletion},
+		{name: "version", short: "version, commit, date, Go, platform", run: func(context.Context, *cobra.Command, []string) error { return p.printBuild() }},
+	}
+	for i := range list {
+		switch c := &list[i]; {
+		case c.name == "sessions" && p.deps.Sessions != nil:
+			c.run = p.runSessions
+		case c.name == "rules" && p.deps.Explain != nil:
+			c.run = p.runRules
+		case c.name == "demo" && p.deps.Demo != nil:
+			c.run = p.runDemo
+		}
+	}
+	return list
+}
+
+// addCommands gives the conversation its subcommands.
+func (p *program) addCommands(root *cobra.Command) error {
+	for _, c := range p.commands() {
+		cmd := &cobra.Command{
+			Use: strings.TrimSpace(c.name + " " + c.args), Short: c.short, ValidArgs: c.verbs,
+			SilenceErrors: true, SilenceUsage: true, Hidden: c.run == nil,
+			Args: func(_ *cobra.Command, words []string) error { return p.checkWords(c, words) },
+		}
+		run := c.run
+		if run == nil {
+			// Its flags are not known yet, so none is looked at.
+			cmd.DisableFlagParsing = true
+			cmd.Args = cobra.ArbitraryArgs
+			run = func(_ context.Context, cmd *cobra.Command, args []string) error { return p.later(c, cmd, args) }
+		}
+		cmd.RunE = func(cmd *cobra.Command, words []string) error { return run(cmd.Context(), cmd, words) }
+		addOptions(cmd.Flags(), p.deps.Options, func(o Option) bool { return slices.Contains(c.options, o.Key) })
+		if c.own != nil {
+			c.own(cmd.Flags())
+		}
+		if err := completeChoices(cmd, p.deps.Options); err != nil {
+			return err
+		}
+		root.AddCommand(cmd)
+	}
+	return nil
+}
+
+// checkWords refuses words a subcommand cannot take: they are most often the
+// beginning of a prompt.
+func (p *program) checkWords(c subcommand, words []string) error {
+	rest := words
+	if len(c.verbs) > 0 && len(words) > 0 {
+		if !slices.Contains(c.verbs, words[0]) {
+			return p.cannotTake(c, words)
+		}
+		rest = words[1:]
+	}
+	if c.most >= 0 && len(rest) > c.most && !p.verbIsLater(c, words) {
+		return p.cannotTake(c, rest)
+	}
+	return nil
+}
+
+// verbIsLater reports whether the words begin with a verb that is known but
+// not there yet: what it will take is not judged.
+func (p *program) verbIsLater(c subcommand, words []string) bool {
+	return c.name == "sessions" && len(words) > 0 && words[0] != "list" && slices.Contains(c.verbs, words[0])
+}
+
+func (p *program) cannotTake(c subcommand, words []string) error {
+	return &UsageError{Where: c.name, Why: fmt.Sprintf("cannot take %q", joinWords(words)), Hint: p.asPrompt()}
+}
+
+// later answers for a subcommand that is not there yet.
+func (p *program) later(c subcommand, cmd *cobra.Command, args []string) error {
+	var words []string
+	for _, a := range args {
+		switch {
+		case a == "-h" || a == "--help":
+			return p.help(cmd)
+		case a == "-p" || a == "--print":
+			return &UsageError{Where: c.name, Why: "does not take --print", Hint: p.asPrompt()}
+		case !strings.HasPrefix(a, "-"):
+			words = append(words, a)
+		}
+	}
+	if err := p.checkWords(c, words); err != nil {
+		return err
+	}
+	return notYet(c.name, c.hint)
+}
+
+func notYet(what, hint string) error {
+	return &UsageError{Where: what, Why: "comes with a later version", Hint: hint}
+}
+
+func (p *program) runSessions(ctx context.Context, cmd *cobra.Command, words []string) error {
+	if len(words) > 0 && words[0] != "list" {
+		return notYet("sessions "+words[0], "artoo sessions list, and artoo -r ID")
+	}
+	return p.deps.Sessions(ctx, Invocation{Flags: given(cmd.Flags())}, cmd.Flags().Changed("json"))
+}
+
+func (p *program) runRules(ctx context.Context, cmd *cobra.Command, words []string) error {
+	if len(words) == 0 || words[0] != "explain" {
+		what := "rules list"
+		if len(words) > 0 {
+			what = "rules " + words[0]
+		}
+		return notYet(what, "artoo rules explain 'COMMAND', or look into config.toml")
+	}
+	line := joinWords(words[1:])
+	if strings.TrimSpace(line) == "" {
+		return &UsageError{Where: "rules explain", Why: "which command?", Hint: "artoo rules explain 'git push'"}
+	}
+	return p.deps.Explain(ctx, Invocation{Flags: given(cmd.Flags())}, line)
+}
+
+func (p *program) runDemo(ctx context.Context, cmd *cobra.Command, _ []string) error {
+	return p.deps.Demo(ctx, Invocation{Flags: given(cmd.Flags())}, cmd.Flags().Changed("yes"))
+}
+
+func (p *program) runCompletion(_ context.Context, cmd *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return &UsageError{Where: "completion", Why: "for which shell?", Hint: "artoo completion bash, zsh or fish"}
+	}
+	switch words[0] {
+	case "bash":
+		return cmd.Root().GenBashCompletionV2(p.deps.Out, true)
+	case "zsh":
+		return cmd.Root().GenZshCompletion(p.deps.Out)
+	default:
+		return cmd.Root().GenFishCompletion(p.deps.Out, true)
+	}
+}

@@ -1,0 +1,96 @@
+// Package cli is the command line: flags and subcommands, help, shell
+// completion, and the documentation made from the same tables. It decides
+// what was asked for and calls the func that does it; it reads no
+// configuration and checks no value, but hands on what was written.
+package cli
+
+import (
+	"context"
+	"io"
+)
+
+// Deps is everything the command line needs of the program. Fields without a
+// remark must be set. The funcs are called on Execute's goroutine, at most one
+// of them per call, and what they return Execute returns.
+type Deps struct {
+	Out io.Writer // help, versions, completions: what was asked for
+
+	Build     Build
+	Options   []Option   // in the order of the help; grouped by Group
+	Exits     []Exit     // by code
+	Variables []Variable // honoured variables that are not the program's own
+
+	// Nearest is the candidate a misspelt word was most likely meant to be,
+	// "" when none is near.
+	Nearest func(word string, candidates []string) string
+
+	// Run talks: the prompt, if any, and everything else are in the invocation.
+	Run func(ctx context.Context, inv Invocation) error
+
+	// Demo runs the scripted demonstration; yes approves its calls. nil: comes
+	// later, like the others below.
+	Demo func(ctx context.Context, inv Invocation, yes bool) error
+	// Sessions lists the sessions, as JSON if asked.
+	Sessions func(ctx context.Context, inv Invocation, asJSON bool) error
+	// Explain says which rule decides over a shell line, and why.
+	Explain func(ctx context.Context, inv Invocation, line string) error
+}
+
+// Build says which program this is. Empty fields show as unknown.
+type Build struct {
+	Version  string // 1.2.3, without a v
+	Commit   string
+	Date     string
+	Go       string
+	Platform string // linux/amd64
+}
+
+// Option is a setting as the command line and the documentation need it.
+type Option struct {
+	Key     string   // identity; the key of Invocation.Flags
+	Section string   // section of the config file
+	Group   string   // heading in the help
+	Flag    string   // without dashes; "" for none
+	Short   string   // one letter; "" for none
+	Arg     string   // what the flag's value is called
+	Env     string   // "" for none
+	NoFile  bool     // has no key in the config file
+	Kind    string   // bool, int, float, duration, bytes, string, list, enum
+	Switch  bool     // the flag needs no value
+	Default string   // as shown; "" for none
+	Choices []string // of an enum
+	Aliases []string // other keys in the config file
+	Meaning string
+}
+
+// Exit is a row of the table of exit codes.
+type Exit struct {
+	Code    int
+	Kinds   []string
+	Meaning string
+}
+
+// Variable is a variable of the environment that is honoured.
+type Variable struct{ Name, Meaning string }
+
+// Invocation is what was asked for: words, and flags as they were written.
+type Invocation struct {
+	// Words are the arguments that are no flags, in order.
+	Words []string
+	// Flags are the values of the flags that were given, by Option.Key, in the
+	// order in which they stood; a switch without value has "true".
+	Flags map[string][]string
+}
+
+// Prompt is the words as one text. A single dash that stands first or last
+// asks for stdin and is left out; anywhere else it is a word.
+func (i Invocation) Prompt() (text string, stdin bool) {
+	words := i.Words
+	if len(words) > 0 && words[0] == "-" {
+		words, stdin = words[1:], true
+	}
+	if n := len(words); n > 0 && words[n-1] == "-" {
+		words, stdin = words[:n-1], true
+	}
+	return joinWords(words), stdin
+}

@@ -1,0 +1,163 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/ui/screen"
+)
+
+// oneLine makes text from outside fit to stand within a line.
+func oneLine(s string) string { return screen.Sanitize(s, screen.Line) }
+
+// columns prints rows indented, all but their last column padded.
+func (t *Terminal) columns(rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], displaywidth.String(cell))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			b.WriteString(cell)
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-displaywidth.String(cell)))
+			}
+		}
+		t.Note(strings.TrimRight(b.String(), " "))
+	}
+}
+
+func runTools(_ context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Tools == nil {
+		return errNotHere
+	}
+	var rows [][]string
+	for _, r := range t.opt.Deps.Tools() {
+		rows = append(rows, []string{oneLine(r.Name), r.Kind, oneLine(r.About)})
+	}
+	if rows == nil {
+		t.Note("no tools")
+	}
+	t.columns(rows)
+	return nil
+}
+
+func runConfig(_ context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Config == nil {
+		return errNotHere
+	}
+	var rows [][]string
+	for _, r := range t.opt.Deps.Config() {
+		rows = append(rows, []string{oneLine(r.Name), oneLine(r.Value), "(" + oneLine(r.Origin) + ")"})
+	}
+	t.columns(rows)
+	return nil
+}
+
+func runPermissions(_ context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Permissions == nil {
+		return errNotHere
+	}
+	p := t.opt.Deps.Permissions()
+	t.Note("mode " + string(p.Mode) + ": " + modeText(p.Mode))
+	if p.Sandbox == "" {
+		t.Note("commands are not confined")
+	} else {
+		t.Note("commands are confined by " + oneLine(p.Sandbox))
+	}
+	var rows [][]string
+	for _, r := range p.Rules {
+		rows = append(rows, []string{string(r.Effect), oneLine(r.Rule), "(" + oneLine(r.Origin) + ")"})
+	}
+	if rows == nil {
+		t.Note("no rules; --allow, --ask and --deny give some")
+	}
+	t.columns(rows)
+	return nil
+}
+
+func modeText(mode agent.Mode) string {
+	switch mode {
+	case agent.ModeEdits:
+		return "writes in the project pass, the rest is asked"
+	case agent.ModeAuto:
+		return "what is confined passes"
+	case agent.ModePlan:
+		return "only reading"
+	}
+	return "asks before it writes, runs or fetches"
+}
+
+func runContext(_ context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Context == nil {
+		return errNotHere
+	}
+	c := t.opt.Deps.Context()
+	text := fmt.Sprintf("about %s tokens in %s", tokens(c.Used), count(c.Messages, "message"))
+	if c.Budget > 0 {
+		text += fmt.Sprintf(", %d%% of the budget of %s", c.Used*100/c.Budget, tokens(c.Budget))
+	}
+	if c.Window > 0 {
+		text += fmt.Sprintf(" (the model takes %s)", tokens(c.Window))
+	}
+	t.Note(text)
+	return nil
+}
+
+func runCost(_ context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Cost == nil {
+		return errNotHere
+	}
+	c := t.opt.Deps.Cost()
+	money := "cost unknown: the model has no price (ARTOO_CONFIG names the file where one can be given)"
+	if c.CostUSD != nil {
+		money = fmt.Sprintf("$%.4f", *c.CostUSD)
+	}
+	t.Note(fmt.Sprintf("%s, %s, %s", count(c.Requests, "request"), usage(c.Usage), money))
+	return nil
+}
+
+func usage(u provider.Usage) string {
+	text := tokens(u.Input) + " in"
+	if u.CacheRead > 0 || u.CacheWrite > 0 {
+		text += fmt.Sprintf(" and %s from, %s to the cache", tokens(u.CacheRead), tokens(u.CacheWrite))
+	}
+	text += ", " + tokens(u.Output) + " out"
+	if u.Reasoning > 0 {
+		text += fmt.Sprintf(" (%s of it reasoning)", tokens(u.Reasoning))
+	}
+	if u.Estimated {
+		text += ", in part estimated"
+	}
+	return text
+}
+
+// tokens shortens a number as the status line does.
+func tokens(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return strconv.FormatFloat(float64(n)/1000, 'f', 1, 64) + "k"
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}

@@ -1,0 +1,119 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func runSessions(_ context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Sessions == nil {
+		return errNotHere
+	}
+	rows, err := t.opt.Deps.Sessions()
+	if err != nil {
+		return err
+	}
+	t.listed = rows
+	if len(rows) == 0 {
+		t.Note("no sessions of this directory")
+		return nil
+	}
+	const most = 20
+	var table [][]string
+	for i, r := range rows[:min(len(rows), most)] {
+		title := oneLine(firstLine(r.Title))
+		if r.InUse {
+			title += " (in use)"
+		}
+		table = append(table, []string{strconv.Itoa(i + 1), oneLine(r.ID), age(t.opt.Clock.Now().Sub(r.When)), count(r.Messages, "message"), title})
+	}
+	t.columns(table)
+	if len(rows) > most {
+		t.Note(fmt.Sprintf("%d more: artoo sessions list", len(rows)-most))
+	}
+	t.Note("/resume NUMBER or /resume ID goes on with one")
+	return nil
+}
+
+func runResume(ctx context.Context, t *Terminal, arg string) error {
+	if t.opt.Deps.Resume == nil {
+		return errNotHere
+	}
+	if arg == "" {
+		return runSessions(ctx, t, "")
+	}
+	id := arg
+	if n, err := strconv.Atoi(arg); err == nil && n >= 1 && n <= len(t.listed) {
+		id = t.listed[n-1].ID
+	}
+	resumed, err := t.opt.Deps.Resume(ctx, id)
+	if err != nil {
+		return err
+	}
+	t.showResumed(resumed)
+	return nil
+}
+
+// answerTail is how many lines of the last answer are shown again.
+const answerTail = 12
+
+// showResumed prints what a person needs to pick up the thread.
+func (t *Terminal) showResumed(r *Resumed) {
+	head := "resumed " + oneLine(r.ID)
+	if !r.When.IsZero() {
+		head += ", " + age(t.opt.Clock.Now().Sub(r.When))
+	}
+	if r.Model != "" {
+		head += ", " + oneLine(r.Model)
+	}
+	if r.Mode != "" {
+		head += ", approval " + string(r.Mode)
+	}
+	t.Note(head)
+	if r.User != "" {
+		t.Block(t.opt.Prompt + indent(r.User, lineIndent))
+	}
+	if r.Answer != "" || r.Cut {
+		t.Block(tail(r.Answer, answerTail))
+		if r.Cut {
+			t.Note("the answer broke off here")
+		}
+	}
+	if len(r.Changed) > 0 {
+		names := make([]string, 0, len(r.Changed))
+		for _, name := range r.Changed {
+			names = append(names, oneLine(name))
+		}
+		t.Note("changed since: " + strings.Join(names, ", "))
+	}
+}
+
+// tail is the last n lines of text, and how many there were before them.
+func tail(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) <= n {
+		return strings.Join(lines, "\n")
+	}
+	return fmt.Sprintf("… %s before\n%s", count(len(lines)-n, "line"), strings.Join(lines[len(lines)-n:], "\n"))
+}
+
+// indent begins every line of text but the first with prefix.
+func indent(text, prefix string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+prefix)
+}
+
+// age says how long ago something was.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return count(int(d/time.Minute), "minute") + " ago"
+	case d < 48*time.Hour:
+		return count(int(d/time.Hour), "hour") + " ago"
+	}
+	return count(int(d/(24*time.Hour)), "day") + " ago"
+}

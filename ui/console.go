@@ -1,0 +1,339 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"artoo/ui/screen"
+)
+
+// line is what a person or a script sent.
+type line struct {
+	text string
+	// pasted says that the text begins with something pasted: no command then.
+	pasted bool
+	// burst says that a part of it was pasted, or that its Enter came in one
+	// read with other keys: such an answer approves nothing.
+	burst bool
+	// queued says that it came before it was wanted.
+	queued bool
+}
+
+// errInterrupted is Ctrl-C where a line was waited for, and the cause of an
+// interrupted turn.
+var errInterrupted = errors.New("interrupted")
+
+// signalError ends a conversation.
+type signalError struct{ signal os.Signal }
+
+func (e *signalError) Error() string { return "ended by signal: " + e.signal.String() }
+
+// want is a line that is being waited for.
+type want struct {
+	prompt   string
+	initial  string // text to begin with
+	question bool   // an answer, not a message
+	reply    chan result
+}
+
+type result struct {
+	line line
+	err  error
+}
+
+// front is how lines are typed: with an editor in raw mode, or as the system
+// gives them. All its methods are called by the console's goroutine.
+type front interface {
+	begin(w *want) // show the prompt
+	take(c chunk)  // input came
+	end()          // the line is no longer wanted
+}
+
+// terminalFront is a front that changes the terminal.
+type terminalFront interface {
+	release() error // give the terminal back as it was found
+	reclaim() error
+	resized()
+}
+
+// maxBacklog bounds what is read ahead, in bytes.
+const maxBacklog = 16 << 20
+
+// console takes the conversation's lines. One goroutine owns all of its state;
+// the others post funcs to it.
+type console struct {
+	in       *input
+	front    front
+	modes    *ttyModes // nil where the terminal is not touched
+	screen   *screen.Screen
+	announce bool // say what was queued: a person is typing it
+
+	calls   chan func()
+	signals chan os.Signal
+	quit    chan struct{}
+	ended   chan struct{}
+
+	want      *want
+	queue     []line
+	backlog   int
+	interrupt func() // stops the running turn; nil between turns
+	yielded   bool   // a child has the terminal
+	ending    error  // no more lines will come, and why
+}
+
+func (c *console) run() {
+	defer close(c.ended)
+	defer c.guard()
+	for {
+		chunks := c.in.chunks
+		if c.yielded || c.backlog > maxBacklog {
+			chunks = nil
+		} else if len(c.in.held) > 0 {
+			next := c.in.held[0]
+			c.in.held = c.in.held[1:]
+			c.front.take(next)
+			continue
+		}
+		select {
+		case next := <-chunks:
+			c.front.take(next)
+		case f := <-c.calls:
+			f()
+		case s := <-c.signals:
+			c.signal(s)
+		case <-c.quit:
+			return
+		}
+	}
+}
+
+// guard is deferred by every goroutine of this package: a panic leaves the
+// terminal as it was found, so that its message can be read and the shell used.
+func (c *console) guard() {
+	if c.modes == nil {
+		return
+	}
+	if r := recover(); r != nil {
+		err := c.modes.leave()
+		panic(fmt.Sprint(r, "\n", errors.Join(err), "\n", string(debug.Stack())))
+	}
+}
+
+// post has f run by the console's goroutine. It reports false when that ended.
+func (c *console) post(f func()) bool {
+	select {
+	case c.calls <- f:
+		return true
+	case <-c.ended:
+		return false
+	}
+}
+
+// do is post that waits.
+func (c *console) do(f func()) {
+	done := make(chan struct{})
+	if c.post(func() { defer close(done); f() }) {
+		select {
+		case <-done:
+		case <-c.ended:
+		}
+	}
+}
+
+// readLine waits for the next message: one that was queued, or one that is
+// typed now. It returns io.EOF when there will be none, errInterrupted for a
+// Ctrl-C on an empty line, a *signalError, or ctx's error.
+func (c *console) readLine(ctx context.Context, prompt, initial string) (line, error) {
+	return c.wait(ctx, &want{prompt: prompt, initial: initial})
+}
+
+// ask waits for the answer to a question. Lines that came before it was shown
+// are never taken. Errors as of readLine.
+func (c *console) ask(ctx context.Context, prompt, initial string) (line, error) {
+	return c.wait(ctx, &want{prompt: prompt, initial: initial, question: true})
+}
+
+func (c *console) wait(ctx context.Context, w *want) (line, error) {
+	w.reply = make(chan result, 1)
+	if !c.post(func() { c.start(w) }) {
+		return line{}, io.EOF
+	}
+	select {
+	case r := <-w.reply:
+		return r.line, r.err
+	case <-c.ended:
+		return line{}, io.EOF
+	case <-ctx.Done():
+	}
+	c.do(func() {
+		if c.want == w {
+			c.finish(result{err: context.Cause(ctx)})
+		}
+	})
+	select {
+	case r := <-w.reply:
+		return r.line, r.err
+	default:
+		return line{}, context.Cause(ctx)
+	}
+}
+
+func (c *console) start(w *want) {
+	switch {
+	case !w.question && len(c.queue) > 0 && w.initial == "":
+		next := c.queue[0]
+		c.queue = c.queue[1:]
+		c.backlog -= len(next.text)
+		w.reply <- result{line: next}
+	case c.ending != nil:
+		w.reply <- result{err: c.ending}
+	case w.question && c.backlog > maxBacklog:
+		w.reply <- result{err: io.EOF} // what waits unread are messages: no answer can get past them
+	default:
+		c.want = w
+		c.front.begin(w)
+	}
+}
+
+// finish gives the wanted line, or why there is none.
+func (c *console) finish(r result) {
+	w := c.want
+	c.want = nil
+	c.front.end()
+	w.reply <- r
+}
+
+// enqueue keeps a line for the next time one is wanted.
+func (c *console) enqueue(l line) {
+	l.queued = true
+	c.queue = append(c.queue, l)
+	c.backlog += len(l.text)
+	if c.announce {
+		c.screen.Queued(firstLine(l.text))
+	}
+}
+
+// takeQueue empties the queue.
+func (c *console) takeQueue() []line {
+	var lines []line
+	c.do(func() { lines, c.queue, c.backlog = c.queue, nil, 0 })
+	return lines
+}
+
+// beginTurn says what Ctrl-C does until endTurn.
+func (c *console) beginTurn(interrupt func()) { c.do(func() { c.interrupt = interrupt }) }
+
+func (c *console) endTurn() { c.do(func() { c.interrupt = nil }) }
+
+// over says why no more lines will come; nil while they may.
+func (c *console) over() error {
+	var err error
+	c.do(func() { err = c.ending })
+	return err
+}
+
+// interrupted is a Ctrl-C that did not just clear a line.
+func (c *console) interrupted() {
+	if c.interrupt != nil {
+		c.interrupt() // first: who asked must find the turn stopped, not go on with a no
+	}
+	if c.want != nil {
+		c.finish(result{err: errInterrupted})
+	}
+}
+
+// hungUp is the end of the input. A line that was begun is not sent.
+func (c *console) hungUp(err error) {
+	if c.ending == nil {
+		c.ending = err
+	}
+	if c.want != nil {
+		c.finish(result{err: c.ending})
+	}
+}
+
+func (c *console) signal(s os.Signal) {
+	front, isTerminal := c.front.(terminalFront)
+	switch {
+	case isResize(s):
+		if isTerminal && !c.yielded {
+			front.resized()
+		}
+	case isContinue(s):
+		if isTerminal && !c.yielded {
+			c.complain(c.modes.again())
+			front.resized()
+		}
+	case c.yielded && (isInterrupt(s) || isQuit(s)): // for the child, not for us
+	case isInterrupt(s):
+		c.interrupted()
+	case isQuit(s):
+		c.dump()
+	default:
+		if c.interrupt != nil {
+			c.interrupt()
+		}
+		c.ending = nil // a signal is a better reason than any before
+		c.hungUp(&signalError{s})
+	}
+}
+
+// dump ends the program as SIGQUIT does, but with a sane terminal.
+func (c *console) dump() {
+	if c.modes != nil {
+		c.complain(c.modes.leave())
+	}
+	c.complain(dump())
+}
+
+// yield runs f while the terminal is as it was found and nothing reads it: a
+// pager or an editor has it.
+func (c *console) yield(f func() error) error {
+	var resume func()
+	var err error
+	front, isTerminal := c.front.(terminalFront)
+	c.do(func() {
+		c.yielded = true
+		resume = c.in.pause()
+		if isTerminal {
+			err = front.release()
+		}
+	})
+	if resume == nil {
+		return io.EOF
+	}
+	if err == nil {
+		err = f()
+	}
+	c.do(func() {
+		if isTerminal {
+			err = errors.Join(err, front.reclaim())
+		}
+		c.yielded = false
+		resume()
+	})
+	return err
+}
+
+func (c *console) complain(err error) {
+	if err != nil {
+		c.screen.Note("error: " + err.Error())
+	}
+}
+
+// close ends the console's goroutines and gives the terminal back.
+func (c *console) close() error {
+	close(c.quit)
+	<-c.ended
+	// The pump goes first: a read that begins as the modes change back would
+	// wait for a whole line.
+	err := c.in.stop()
+	if f, ok := c.front.(io.Closer); ok {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}

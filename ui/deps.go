@@ -1,0 +1,111 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	"artoo/agent"
+	"artoo/provider"
+)
+
+// Sender runs turns; *agent.Agent is one. Main may put something in front of it
+// that changes which agent speaks after Deps.Clear, Resume or SwitchModel.
+type Sender interface {
+	SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error)
+}
+
+// Deps is what the slash commands need of the rest of artoo. Main fills it. All
+// funcs are called between turns, by the goroutine that runs Terminal.Run; a
+// nil one makes its command say that it is not to be had here. Texts they
+// return may come from outside: they are sanitised before they are shown.
+type Deps struct {
+	// Sessions lists the sessions of this directory, newest first.
+	Sessions func() ([]SessionRow, error)
+	// Resume goes on with the session whose id begins with id.
+	Resume func(ctx context.Context, id string) (*Resumed, error)
+	// Clear begins a new session and returns the id of the old one, "" if it
+	// was not kept.
+	Clear func(ctx context.Context) (old string, err error)
+	// Model is the provider and model that answer now, as "provider/model".
+	Model func() string
+	// SwitchModel changes the model, and the provider if name has one before a
+	// slash. What it returns is shown: the model that answers from now on.
+	SwitchModel func(ctx context.Context, name string) (string, error)
+	// Config lists the settings in the order of the help.
+	Config func() []ConfigRow
+	// Tools lists the tools the model is offered.
+	Tools func() []ToolRow
+	// Permissions tells what may run unasked.
+	Permissions func() Permissions
+	// Context tells how full the context is.
+	Context func() ContextInfo
+	// Cost tells what this session has used so far.
+	Cost func() CostInfo
+	// Debug turns wire debugging on or off, and says whether it is on; with nil
+	// it only says.
+	Debug func(on *bool) bool
+}
+
+// SessionRow is a session in a list.
+type SessionRow struct {
+	ID       string
+	When     time.Time // of its last entry
+	Messages int       // the user's
+	Title    string    // its first message, cut
+	InUse    bool      // another process writes it
+}
+
+// Resumed is what a person should see again when a session goes on.
+type Resumed struct {
+	ID      string
+	When    time.Time // of its last entry
+	Model   string    // that answers now
+	Mode    agent.Mode
+	User    string   // the last message; "" when there is none
+	Answer  string   // the last reply, as far as it came
+	Cut     bool     // it broke off
+	Changed []string // files that changed since
+}
+
+// ConfigRow is one setting.
+type ConfigRow struct {
+	Name   string
+	Value  string // never a key
+	Origin string // where it comes from: default, a file, a variable, a flag
+}
+
+// ToolRow is one tool.
+type ToolRow struct {
+	Name  string
+	Kind  string // read, write, run, network, none
+	About string // one line
+}
+
+// Permissions are the approval mode and the rules, in the order they count.
+type Permissions struct {
+	Mode    agent.Mode
+	Sandbox string // what confines commands; "" for nothing
+	Rules   []RuleRow
+}
+
+// RuleRow is one rule.
+type RuleRow struct {
+	Effect agent.Effect
+	Rule   string
+	Origin string // a file, a flag, "this session"
+}
+
+// ContextInfo counts tokens.
+type ContextInfo struct {
+	Used     int // of the next request, estimated
+	Budget   int // what the history may fill; 0 for unlimited
+	Window   int // what the model can take; 0 when unknown
+	Messages int
+}
+
+// CostInfo is what a session used.
+type CostInfo struct {
+	Requests int
+	Usage    provider.Usage
+	CostUSD  *float64 // nil when a price is unknown
+}

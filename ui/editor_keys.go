@@ -1,0 +1,108 @@
+package ui
+
+import "github.com/chzyer/readline"
+
+// do carries out an editing key. It reports false for a key that did nothing,
+// which is worth a beep, and for one it does not know.
+func (e *editor) do(kind keyKind) bool {
+	before := string(e.line)
+	at := e.pos
+	switch kind {
+	case keyUp:
+		if pos, ok := lineUp(e.line, e.pos); ok {
+			e.move(pos)
+		} else {
+			e.recall(readline.CharPrev)
+		}
+	case keyDown:
+		if pos, ok := lineDown(e.line, e.pos); ok {
+			e.move(pos)
+		} else {
+			e.recall(readline.CharNext)
+		}
+	case keyPrev:
+		e.recall(readline.CharPrev)
+	case keyNext:
+		e.recall(readline.CharNext)
+	case keyTranspose:
+		if len(e.line) > 1 { // the engine puts the cursor beyond the end of a line of one
+			e.edit(transpose)
+		}
+	case keyYank:
+		e.insert(string(e.kill), false)
+	case keyNewline:
+		e.insert("\n", false)
+	default:
+		if !e.doMove(kind) && !e.doKill(kind) {
+			return false
+		}
+	}
+	return e.pos != at || string(e.line) != before
+}
+
+// recall calls back a line of the history.
+func (e *editor) recall(key rune) {
+	before := string(e.line)
+	e.key(key)
+	if string(e.line) != before {
+		e.pastedStart = false
+	}
+}
+
+func (e *editor) move(pos int) {
+	e.edit(func(line []rune, _ int) ([]rune, int) { return line, pos })
+}
+
+func (e *editor) doMove(kind keyKind) bool {
+	switch kind {
+	case keyLeft:
+		e.move(clusterLeft(e.line, e.pos))
+	case keyRight:
+		e.move(min(clusterRight(e.line, e.pos), len(e.line)))
+	case keyHome:
+		e.move(lineStart(e.line, e.pos))
+	case keyEnd:
+		e.move(lineEnd(e.line, e.pos))
+	case keyWordLeft:
+		e.move(wordLeft(e.line, e.pos))
+	case keyWordRight:
+		e.move(wordRight(e.line, e.pos))
+	default:
+		return false
+	}
+	return true
+}
+
+func (e *editor) doKill(kind keyKind) bool {
+	switch kind {
+	case keyBackspace:
+		e.remove(clusterLeft(e.line, e.pos), e.pos, false)
+	case keyDelete:
+		e.remove(e.pos, clusterRight(e.line, e.pos), false)
+	case keyKillEnd:
+		end := lineEnd(e.line, e.pos)
+		if end == e.pos && end < len(e.line) {
+			end++ // at a line's end the newline goes, as everywhere
+		}
+		e.remove(e.pos, end, true)
+	case keyKillStart:
+		e.remove(lineStart(e.line, e.pos), e.pos, true)
+	case keyKillWordLeft:
+		e.remove(blankLeft(e.line, e.pos), e.pos, true)
+	case keyKillWordRight:
+		e.remove(e.pos, wordRight(e.line, e.pos), true)
+	default:
+		return false
+	}
+	return true
+}
+
+func (e *editor) remove(from, to int, keep bool) {
+	if to = min(to, len(e.line)); from >= to {
+		return
+	}
+	if keep {
+		e.kill = append([]rune(nil), e.line[from:to]...)
+	}
+	e.edit(func(line []rune, _ int) ([]rune, int) { return cut(line, from, to), from })
+}

@@ -1,0 +1,166 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func startEditor(t *testing.T, history ...string) *editor {
+	t.Helper()
+	e, err := newEditor(history)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// typeKeys plays keys: letters are typed, and each mark names an editing key.
+func typeKeys(e *editor, keys string) {
+	for _, r := range keys {
+		if kind, ok := controlKey(byte(r)); ok && r < 0x20 || r == 0x7f {
+			e.do(kind)
+		} else if kind, ok := editMarks[r]; ok {
+			e.do(kind)
+		} else {
+			e.insert(string(r), false)
+		}
+	}
+}
+
+var editMarks = map[rune]keyKind{
+	'←': keyLeft, '→': keyRight, '↑': keyUp, '↓': keyDown, '«': keyWordLeft, '»': keyWordRight, '⌦': keyDelete,
+}
+
+func TestEdits(t *testing.T) {
+	for _, tt := range []struct{ name, keys, want string }{
+		{"insert", "ac←b", "ab|c"},
+		{"home and end", "bc\x01a\x05d", "abcd|"},
+		{"backspace", "abc\x7f", "ab|"},
+		{"backspace at the start", "ab\x01\x7f", "|ab"},
+		{"delete", "abc\x01⌦", "|bc"},
+		{"delete at the end", "abc⌦", "abc|"},
+		{"delete on an empty line", "⌦", "|"},
+		{"kill to the end", "abc←←\x0b", "a|"},
+		{"kill to the start", "abc←\x15", "|c"},
+		{"kill a word", "one two\x17", "one |"},
+		{"kill the first word keeps the rest", "one two«←\x17", "| two"},
+		{"kill takes what stands between blanks", "see a/b-c.go\x17", "see |"},
+		{"kill in another script", "привет мир\x17", "привет |"},
+		{"yank", "one two\x17\x01\x19", "two|one "},
+		{"word left", "one two-three««x", "one x|two-three"},
+		{"word in another script", "привет мир«x", "привет x|мир"},
+		{"word right", "one two\x01»x", "onex| two"},
+		{"transpose", "ab\x14", "ba|"},
+		{"transpose in the middle", "abc←\x14", "acb|"},
+		{"transpose of one", "a\x14b", "ab|"},
+		{"emoji is one", "a👨‍👩‍👧b←←x", "ax|👨‍👩‍👧b"},
+		{"emoji goes whole", "a👨‍👩‍👧\x7f", "a|"},
+		{"combining goes whole", "ae\u0301\x7f", "a|"},
+		{"newline", "ab\x0acd", "ab\ncd|"},
+		{"home in a line", "ab\x0acd\x01x", "ab\nx|cd"},
+		{"up in a text", "abc\x0ade↑x", "abx|c\nde"},
+		{"down in a text", "ab\x0acd↑↓x", "ab\ncdx|"},
+		{"kill at a line's end joins", "ab\x0acd↑\x05\x0b", "ab|cd"},
+	} {
+		e := startEditor(t)
+		typeKeys(e, tt.keys)
+		if got := string(e.line[:e.pos]) + "|" + string(e.line[e.pos:]); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestSubmitAndHistory(t *testing.T) {
+	e := startEditor(t, "first", "two\nlines", " blank before")
+	typeKeys(e, "half")
+	e.do(keyPrev)
+	if e.text() != "two\nlines" && e.text() != " blank before" {
+		t.Fatalf("recalled %q", e.text())
+	}
+	e.do(keyNext)
+	if e.text() != "half" {
+		t.Errorf("the line that was being typed came back as %q", e.text())
+	}
+	e.do(keyPrev)
+	typeKeys(e, " changed")
+	if got, _ := e.submit(true); !strings.HasSuffix(got, " changed") {
+		t.Errorf("submitted %q", got)
+	}
+	var recalled []string
+	for range 5 {
+		before := e.text()
+		if e.do(keyPrev); e.text() == before {
+			break
+		}
+		recalled = append(recalled, e.text())
+	}
+	want := []string{" blank before changed", " blank before", "two\nlines", "first"}
+	if diff := cmp.Diff(want[1:], recalled); diff != "" { // a line that begins with a blank is not remembered
+		t.Error(diff)
+	}
+}
+
+func TestG4_BigPasteIsOneMark(t *testing.T) {
+	e := startEditor(t)
+	big := strings.Repeat("0123456789\n", 214)
+	typeKeys(e, "see ")
+	e.insert(big, true)
+	typeKeys(e, " ok")
+	if got := e.shown(e.line); got != "see [paste 1: 215 lines] ok" {
+		t.Errorf("shown as %q", got)
+	}
+	if e.text() != "see "+big+" ok" {
+		t.Error("the text is not whole")
+	}
+	typeKeys(e, "\x7f\x7f\x7f\x7f")
+	if e.text() != "see " {
+		t.Errorf("after deleting the mark: %q", e.text())
+	}
+	e.insert(big, true)
+	e.submit(true)
+	e.do(keyPrev)
+	if got := e.shown(e.line); got != "[paste 2: 215 lines]" || e.text() != "see "+big {
+		t.Errorf("recalled as %q, %d bytes", got, len(e.text()))
+	}
+}
+
+func TestG6_PastedStartIsKnown(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		do   func(*editor)
+		want bool
+	}{
+		{"typed", func(e *editor) { typeKeys(e, "/quit") }, false},
+		{"pasted", func(e *editor) { e.insert("/quit", true) }, true},
+		{"one rune pasted", func(e *editor) { e.insert("/", true); typeKeys(e, "quit") }, true},
+		{"pasted after", func(e *editor) { typeKeys(e, "/model "); e.insert("x", true) }, false},
+		{"typed before", func(e *editor) { e.insert("x", true); typeKeys(e, "\x01/") }, false},
+		{"emptied in between", func(e *editor) { e.insert("/x", true); typeKeys(e, "\x15/quit") }, false},
+	} {
+		e := startEditor(t)
+		tt.do(e)
+		if _, pasted := e.submit(false); pasted != tt.want {
+			t.Errorf("%s: %v", tt.name, pasted)
+		}
+	}
+}
+
+func TestEditorEnds(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	e, err := newEditor([]string{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	typeKeys(e, "rm it")
+	if err := e.close(); err != nil {
+		t.Error(err)
+	}
+}

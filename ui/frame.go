@@ -1,0 +1,173 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// frame is the prompt on the screen: the only rows that are ever rewritten. It
+// knows what stands there and writes the difference, so that a key at the end
+// of a line costs as many bytes as the key has. Not safe for concurrent use.
+type frame struct {
+	out  io.Writer // never fails: the screen deals with a terminal that is gone
+	now  layout
+	open bool
+}
+
+// Bracketed paste is on only while a line is read: whatever runs in between
+// must find the terminal as it expects it.
+const (
+	pasteOn  = "\x1b[?2004h"
+	pasteOff = "\x1b[?2004l"
+)
+
+// show draws the wanted rows over those that are there.
+func (f *frame) show(want layout) {
+	var b strings.Builder
+	if !f.open {
+		b.WriteString(pasteOn)
+		f.now, f.open = layout{rows: []row{{}}}, true
+	}
+	p := pen{b: &b, row: f.now.row, col: f.now.col, rows: len(f.now.rows)}
+	for i, r := range want.rows {
+		old := row{}
+		if i < len(f.now.rows) {
+			old = f.now.rows[i]
+		}
+		p.rewrite(i, old, r)
+	}
+	if last := len(want.rows) - 1; last < len(f.now.rows)-1 {
+		p.to(last, want.rows[last].width)
+		b.WriteString("\x1b[J")
+	}
+	p.to(want.row, want.col)
+	f.now = want
+	f.write(b.String())
+}
+
+// end leaves the prompt as a finished line that ends in mark, and the cursor
+// below it.
+func (f *frame) end(mark string) {
+	if !f.open {
+		return
+	}
+	var b strings.Builder
+	p := pen{b: &b, row: f.now.row, col: f.now.col, rows: len(f.now.rows)}
+	last := len(f.now.rows) - 1
+	p.to(last, f.now.rows[last].width)
+	b.WriteString(mark + pasteOff + "\n")
+	f.open = false
+	f.write(b.String())
+}
+
+// erase takes the prompt away, for what must be printed in its place.
+func (f *frame) erase() {
+	if !f.open {
+		return
+	}
+	var b strings.Builder
+	p := pen{b: &b, row: f.now.row, col: f.now.col, rows: len(f.now.rows)}
+	p.to(0, 0)
+	b.WriteString("\x1b[J" + pasteOff)
+	f.open = false
+	f.write(b.String())
+}
+
+// resized corrects where the cursor is after the terminal became cols wide:
+// terminals wrap rows that are too long now. They end in line breaks, so a
+// wider terminal leaves them alone.
+func (f *frame) resized(cols int) {
+	if !f.open || cols < 1 {
+		return
+	}
+	above := 0
+	for _, r := range f.now.rows[:f.now.row] {
+		above += max((r.width+cols-1)/cols, 1)
+	}
+	above += f.now.col / cols
+	// Nothing of what is there can be relied on: go to its top, start anew.
+	var b strings.Builder
+	b.WriteByte('\r')
+	if above > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", above)
+	}
+	b.WriteString("\x1b[J")
+	f.now = layout{rows: []row{{}}}
+	f.write(b.String())
+}
+
+// clear empties the screen and keeps what was on it in the scrollback: it is
+// pushed up by as many line breaks as the screen has rows.
+func (f *frame) clear(height int) {
+	f.write(strings.Repeat("\n", height) + "\x1b[H")
+	if f.open {
+		f.now = layout{rows: []row{{}}}
+	}
+}
+
+func (f *frame) beep() { f.write("\a") }
+
+func (f *frame) write(s string) {
+	if s != "" {
+		_, _ = io.WriteString(f.out, s)
+	}
+}
+
+// pen moves and writes within the rows of a frame.
+type pen struct {
+	b        *strings.Builder
+	row, col int
+	rows     int // how many exist on the screen
+}
+
+// to moves to a cell in as few bytes as plain sequences allow.
+func (p *pen) to(row, col int) {
+	if row < p.row {
+		fmt.Fprintf(p.b, "\x1b[%dA", p.row-row)
+	}
+	for ; p.row < row; p.row++ { // a line break, not cursor-down: it makes the row if there is none
+		p.b.WriteByte('\n')
+		p.col = 0
+	}
+	p.row = row
+	p.rows = max(p.rows, row+1)
+	switch back := p.col - col; {
+	case back == 0:
+	case col == 0:
+		p.b.WriteByte('\r')
+	case back > 0 && back <= 4:
+		p.b.WriteString(strings.Repeat("\b", back))
+	case back > 0:
+		fmt.Fprintf(p.b, "\x1b[%dD", back)
+	default:
+		fmt.Fprintf(p.b, "\x1b[%dC", -back)
+	}
+	p.col = col
+}
+
+// rewrite makes row i read want where it read old.
+func (p *pen) rewrite(i int, old, want row) {
+	if old.text == want.text && i < p.rows {
+		return
+	}
+	same, cells := commonStart(old.text, want.text)
+	p.to(i, cells)
+	p.b.WriteString(want.text[same:])
+	p.col = want.width
+	if old.width > want.width {
+		p.b.WriteString("\x1b[K")
+	}
+}
+
+// commonStart is how many bytes and cells two rows share, in whole clusters.
+func commonStart(a, b string) (bytes, cells int) {
+	x, y := displaywidth.StringGraphemes(a), displaywidth.StringGraphemes(b)
+	for x.Next() && y.Next() && x.Value() == y.Value() {
+		bytes += len(x.Value())
+		cells += x.Width()
+	}
+	return bytes, cells
+}

@@ -1,0 +1,183 @@
+package ui
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// historyFile keeps the lines a person sent, one JSON string per line, so that
+// a line with newlines in it comes back as it was. Several artoo may use one
+// file: each line is one write at the end, under a lock.
+type historyFile struct {
+	path string // "" keeps nothing
+	warn func(text string)
+	told bool
+}
+
+// trimFactor is how far the file may outgrow what is kept before it is cut.
+const trimFactor = 2
+
+// load returns the newest entries, oldest first. A line that is no JSON string
+// (torn by a full disk) is passed over.
+func (h *historyFile) load() []string {
+	if h.path == "" {
+		return nil
+	}
+	data, err := os.ReadFile(h.path)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			h.complain(err)
+		}
+		return nil
+	}
+	entries, lines := parseHistory(data)
+	if lines > trimFactor*historyEntries {
+		if err := h.trim(); err != nil {
+			h.complain(err)
+		}
+	}
+	return entries
+}
+
+func parseHistory(data []byte) (entries []string, lines int) {
+	reader := bufio.NewReader(bytes.NewReader(data))
+	for {
+		line, err := reader.ReadBytes('\n')
+		if len(line) > 0 {
+			lines++
+			var entry string
+			if json.Unmarshal(line, &entry) == nil && entry != "" {
+				entries = append(entries, entry)
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	return entries[max(len(entries)-historyEntries, 0):], lines
+}
+
+// add appends a line, unless it is one of those that are not kept.
+func (h *historyFile) add(entry string) {
+	if h.path == "" || !keepsHistory(entry) {
+		return
+	}
+	if err := h.locked(func() error { return h.write(entry) }); err != nil {
+		h.complain(err)
+	}
+}
+
+// keepsHistory says whether a line is remembered: blank ones are not, and those
+// that begin with a space, as in the shells.
+func keepsHistory(entry string) bool {
+	return strings.TrimSpace(entry) != "" && entry[0] != ' '
+}
+
+// appendHistory adds an entry to those that can be called back; a repeat counts
+// once.
+func appendHistory(entries []string, entry string) []string {
+	if !keepsHistory(entry) || len(entries) > 0 && entries[len(entries)-1] == entry {
+		return entries
+	}
+	entries = append(entries, entry)
+	return entries[max(len(entries)-historyEntries, 0):]
+}
+
+func encodeHistory(entry string) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(entry)
+	return b.Bytes(), err
+}
+
+func (h *historyFile) write(entry string) (err error) {
+	line, err := encodeHistory(entry)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(h.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := f.Chmod(0o600); err != nil {
+		return err
+	}
+	// A torn last line must not swallow this one.
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
+			line = append([]byte{'\n'}, line...)
+		}
+	}
+	n, err := f.Write(line)
+	if err == nil && n < len(line) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+// trim keeps the newest entries. It reads the file anew under the lock, so that
+// lines other processes added are kept too.
+func (h *historyFile) trim() error {
+	return h.locked(func() error {
+		data, err := os.ReadFile(h.path)
+		if err != nil {
+			return err
+		}
+		entries, _ := parseHistory(data)
+		var b bytes.Buffer
+		for _, entry := range entries {
+			line, err := encodeHistory(entry)
+			if err != nil {
+				return err
+			}
+			b.Write(line)
+		}
+		next, err := os.CreateTemp(filepath.Dir(h.path), ".history-*") // made 0600
+		if err != nil {
+			return err
+		}
+		_, err = next.Write(b.Bytes())
+		if err = errors.Join(err, next.Close()); err == nil {
+			err = os.Rename(next.Name(), h.path)
+		}
+		if err != nil {
+			return errors.Join(err, os.Remove(next.Name()))
+		}
+		return nil
+	})
+}
+
+// locked runs f while no other artoo writes the file. The lock is a file of its
+// own, because trimming replaces the other one.
+func (h *historyFile) locked(f func() error) (err error) {
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(h.path+".lock", flock.SetPermissions(0o600))
+	if err := lock.Lock(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	return f()
+}
+
+// complain warns once: without its history a conversation goes on.
+func (h *historyFile) complain(err error) {
+	if !h.told && h.warn != nil {
+		h.told = true
+		h.warn(fmt.Sprintf("history: %v", err))
+	}
+}

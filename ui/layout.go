@@ -1,0 +1,102 @@
+package ui
+
+import (
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// row is one row of the prompt as it stands on the screen.
+type row struct {
+	text  string
+	width int // cells
+}
+
+// layout breaks a prompt and the edited text into rows, and finds the cursor.
+type layout struct {
+	rows     []row
+	row, col int // the cursor's cell
+}
+
+// lineIndent begins the further lines of a text of several lines.
+const lineIndent = "  "
+
+// tabCells is how a tab within an edited line is shown: as blanks, since a real
+// one would depend on the column.
+const tabCells = "    "
+
+// place lays out prompt and text in rows of at most cols cells. cursor is a
+// byte offset into text. The last column stays free: what a terminal does after
+// writing there differs, and moving away from it is wrong on half of them.
+// display turns what came from outside into what may be shown.
+func place(prompt, text string, cursor, cols int, display func(string) string) layout {
+	p := placer{cols: max(cols-1, 2)}
+	p.put(prompt)
+	for {
+		line, rest, more := strings.Cut(text, "\n")
+		if cursor >= 0 && cursor <= len(line) {
+			p.put(display(line[:cursor]))
+			p.mark()
+			p.put(display(line[cursor:]))
+		} else {
+			p.put(display(line))
+		}
+		if !more {
+			break
+		}
+		cursor -= len(line) + 1
+		text = rest
+		p.end()
+		p.put(lineIndent)
+	}
+	p.end()
+	return p.layout
+}
+
+type placer struct {
+	layout
+	cols int
+	b    strings.Builder
+	col_ int
+}
+
+func (p *placer) put(s string) {
+	for clusters := displaywidth.StringGraphemes(s); clusters.Next(); {
+		value, width := clusters.Value(), clusters.Width()
+		if value == "\t" {
+			value, width = tabCells, len(tabCells)
+		}
+		if p.col_+width > p.cols && p.col_ > 0 {
+			p.end()
+		}
+		p.b.WriteString(value)
+		p.col_ += width
+	}
+}
+
+// mark remembers the cursor. At the end of a full row it stands before the
+// next, which is where the next character goes.
+func (p *placer) mark() {
+	if p.col_ >= p.cols {
+		p.end()
+	}
+	p.row, p.col = len(p.rows), p.col_
+}
+
+func (p *placer) end() {
+	p.rows = append(p.rows, row{p.b.String(), p.col_})
+	p.b.Reset()
+	p.col_ = 0
+}
+
+// clip keeps at most height rows, those around the cursor: rows that have left
+// the screen cannot be reached any more, and going up to them would overwrite
+// the transcript.
+func (l layout) clip(height int) layout {
+	height = max(height, 1)
+	if len(l.rows) <= height {
+		return l
+	}
+	top := min(max(l.row-height+1, 0), len(l.rows)-height)
+	return layout{rows: l.rows[top : top+height], row: l.row - top, col: l.col}
+}

@@ -1,0 +1,348 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/tool"
+	"artoo/ui/screen"
+)
+
+// patience is how long a test waits for what must happen at once.
+const patience = 10 * time.Second
+
+// sender is a scripted Sender: each turn is played by the func, which gets the
+// message; the messages are kept.
+type sender struct {
+	mu   sync.Mutex
+	got  []string
+	play func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error)
+}
+
+func (s *sender) SendMessage(ctx context.Context, text string, cb agent.Callbacks, _ ...provider.Part) (*agent.Response, error) {
+	s.mu.Lock()
+	s.got = append(s.got, text)
+	s.mu.Unlock()
+	if s.play == nil {
+		cb.OnText("answer to " + text + "\n")
+		return &agent.Response{Text: "answer to " + text}, nil
+	}
+	return s.play(ctx, text, cb)
+}
+
+func (s *sender) messages() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.got...)
+}
+
+// manual is a clock that a test moves.
+type manual struct {
+	mu     sync.Mutex
+	now    time.Time
+	timers []timer
+	set    chan struct{} // one for each timer that was asked for
+}
+
+type timer struct {
+	at time.Time
+	c  chan time.Time
+}
+
+func newManual() *manual {
+	return &manual{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), set: make(chan struct{}, 1000)}
+}
+
+func (m *manual) Now() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+func (m *manual) After(d time.Duration) <-chan time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := make(chan time.Time, 1)
+	m.timers = append(m.timers, timer{m.now.Add(d), c})
+	m.set <- struct{}{}
+	return c
+}
+
+func (m *manual) advance(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = m.now.Add(d)
+	for _, t := range m.timers {
+		if !t.at.After(m.now) {
+			select {
+			case t.c <- m.now:
+			default:
+			}
+		}
+	}
+}
+
+// talk is a conversation that a test holds: over a pty, or over pipes.
+type talk struct {
+	*testing.T
+	clock  *manual
+	sender *sender
+	in     *os.File // what the test types into
+	tty    *os.File // the terminal's own end, nil for pipes
+	answer *sink    // stdout
+	chrome *sink    // what is on the terminal
+	term   *Terminal
+	ended  chan outcome
+	seen   int // of the chrome, by expect
+
+	stopReading func()
+}
+
+type outcome struct {
+	code int
+	err  error
+}
+
+// sink keeps what is written and lets a test wait for it.
+type sink struct {
+	mu      sync.Mutex
+	b       bytes.Buffer
+	changed chan struct{}
+}
+
+func newSink() *sink { return &sink{changed: make(chan struct{})} }
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return s.b.Write(p)
+}
+
+func (s *sink) read() (string, chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String(), s.changed
+}
+
+func (s *sink) String() string { text, _ := s.read(); return text }
+
+// startPTY begins a conversation on a new terminal of 80x24.
+func startPTY(t *testing.T, s *sender, change func(*Options)) *talk {
+	t.Helper()
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
+		t.Fatal(err)
+	}
+	k := &talk{T: t, clock: newManual(), sender: s, in: master, tty: slave, answer: newSink(), chrome: newSink()}
+	k.stopReading = readAll(t, master, k.chrome)
+	t.Cleanup(func() {
+		k.stopReading()
+		_ = slave.Close()
+		_ = master.Close()
+	})
+	k.start(slave, slave, func(o *Options) {
+		o.Tty = slave
+		if change != nil {
+			change(o)
+		}
+	})
+	return k
+}
+
+// readAll copies what comes from the terminal until stop is called. A read that
+// blocks would keep the file from being closed.
+func readAll(t *testing.T, master *os.File, to io.Writer) (stop func()) {
+	t.Helper()
+	w, err := newWaiter(master)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quit, read := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(read)
+		buf := make([]byte, 32<<10)
+		for {
+			readable, err := w.wait(false)
+			select {
+			case <-quit:
+				return
+			default:
+			}
+			if err == nil && readable {
+				var n int
+				n, err = master.Read(buf)
+				_, _ = to.Write(buf[:n])
+			}
+			if err != nil { // EIO: the terminal's other end was closed
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(quit)
+		w.wake()
+		<-read
+		_ = w.close()
+	})
+}
+
+func (k *talk) start(in io.Reader, chrome io.Writer, change func(*Options)) {
+	k.Helper()
+	opt := Options{
+		In: in, Sender: k.sender, Profile: screen.Rich,
+		Clock: Clock{Now: k.clock.Now, After: k.clock.After},
+		Size:  func() (int, int) { return 80, 24 },
+	}
+	if change != nil {
+		change(&opt)
+	}
+	opt.Screen = newTestScreen(k.answer, chrome, opt.Profile, k.clock.Now)
+	term, err := New(opt)
+	if err != nil {
+		k.Fatal(err)
+	}
+	k.term = term
+	k.ended = make(chan outcome, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		code, err := term.Run(ctx)
+		k.ended <- outcome{code, err}
+	}()
+	k.Cleanup(func() {
+		cancel()
+		select {
+		case <-over:
+		case <-time.After(patience):
+			k.Errorf("the conversation does not end; the terminal shows %q", k.chrome)
+		}
+	})
+}
+
+// expect waits until the terminal shows text after what was expected before.
+func (k *talk) expect(text string) {
+	k.Helper()
+	k.seen = k.await(k.chrome, k.seen, text)
+}
+
+func (k *talk) await(s *sink, from int, text string) int {
+	k.Helper()
+	deadline := time.After(patience)
+	for {
+		all, changed := s.read()
+		if i := strings.Index(all[from:], text); i >= 0 {
+			return from + i + len(text)
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			k.Fatalf("waited for %q; there is %q", text, all[from:])
+		}
+	}
+}
+
+func (k *talk) send(keys string) {
+	k.Helper()
+	if _, err := io.WriteString(k.in, keys); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// enter types text, waits for its echo, and presses Enter by itself.
+func (k *talk) enter(text string) {
+	k.Helper()
+	k.send(text)
+	k.expect(text)
+	k.send("\r")
+	k.expect(pasteOff)
+}
+
+// settle makes sure that everything sent so far was dealt with.
+func (k *talk) settle() {
+	k.Helper()
+	mark := make(chan struct{})
+	k.term.console.do(func() { k.term.console.in.flush(mark) })
+	// The mark is behind all input, and a posted func behind the mark.
+	for range 3 {
+		k.term.console.do(func() {})
+	}
+}
+
+func (k *talk) end() outcome {
+	k.Helper()
+	select {
+	case o := <-k.ended:
+		return o
+	case <-time.After(patience):
+		k.Fatalf("the conversation does not end; the terminal shows %q", k.chrome)
+		return outcome{}
+	}
+}
+
+// asking is a turn that asks about a command and tells how it was answered.
+func asking(command string, answers chan<- agent.Answer, errs chan<- error) func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
+	return func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		call := agent.Call{
+			ToolCall: provider.ToolCall{ID: "1", Name: "bash", Input: []byte(`{"command":"` + command + `"}`)},
+			Access:   tool.Access{Kind: tool.KindRun, Command: command, Dir: "/", Verb: "run", Object: command}, Of: 1,
+		}
+		a, err := cb.Ask(ctx, agent.Question{Kind: agent.QuestionApproval, Call: call, Dir: "/", Rule: "bash(" + command + ")", Number: 1, Of: 1})
+		if err != nil {
+			errs <- err
+		} else {
+			answers <- a
+		}
+		return &agent.Response{}, context.Cause(ctx)
+	}
+}
+
+func startAsking(t *testing.T, change func(*Options)) (*talk, chan agent.Answer, chan error) {
+	t.Helper()
+	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
+	k := startPTY(t, &sender{play: asking("rm -r build", answers, errs)}, change)
+	k.expect("> ")
+	k.enter("do it")
+	k.expect("(n) ")
+	return k, answers, errs
+}
+
+func wanted[T any](k *talk, c <-chan T) T {
+	k.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		k.Fatalf("nothing came; the terminal shows %q", k.chrome)
+		panic("unreachable")
+	}
+}
+
+func none[T any](k *talk, c <-chan T) {
+	k.Helper()
+	select {
+	case v := <-c:
+		k.Fatalf("unexpected: %v", v)
+	default:
+	}
+}
+
+var errTest = errors.New("it broke")

@@ -1,0 +1,166 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"artoo/agent"
+)
+
+const (
+	// margin is the indent of all chrome, verbCells the column of verbs after
+	// it, rightEdge where results end on a rich terminal, body the indent of
+	// what belongs to a call.
+	margin    = "  "
+	verbCells = 7
+	rightEdge = 78
+	body      = "          "
+	tailLines = 5
+)
+
+func callVerb(c agent.Call) string {
+	if c.Access.Verb != "" {
+		return line(c.Access.Verb)
+	}
+	return line(c.Name)
+}
+
+// object is what a call works on, in one safe line.
+func (s *Screen) object(c agent.Call) string {
+	text := strings.TrimRight(c.Access.Object, "\n")
+	first, rest, more := strings.Cut(text, "\n")
+	first = Sanitize(s.path(first), Line)
+	if more {
+		first += fmt.Sprintf(" %s %s", s.ellipsis(), count(strings.Count(rest, "\n")+1, "more line"))
+	}
+	return first
+}
+
+// callLine is the line of a call with its result; "" when it has none yet.
+func (s *Screen) callLine(c agent.Call, result string) string {
+	if s.opt.Profile == Spoken {
+		return s.spokenCall(c, result)
+	}
+	l := callText{verb: callVerb(c), object: s.object(c), result: result, edge: rightEdge}
+	return s.lay(l) + "\n"
+}
+
+// ranLine is the end of a call whose own line stands right above.
+func (s *Screen) ranLine(c agent.Call, result string) string {
+	if s.opt.Profile == Spoken {
+		return s.spokenCall(c, result)
+	}
+	return s.lay(callText{verb: callVerb(c), result: result}) + "\n"
+}
+
+// callText is what goes into the line of a call; all of it is safe.
+type callText struct {
+	verb, object, result string
+	edge                 int  // the column where the result ends if it can
+	bare                 bool // without styles
+}
+
+// lay sets verb, object and result on one line. Where rows are seen, an
+// overlong object is cut.
+func (s *Screen) lay(l callText) string {
+	at := len(margin) + max(cells(l.verb), verbCells)
+	verb := l.verb
+	if !l.bare {
+		verb = s.ink.dim.Sprint(verb)
+	}
+	head := margin + verb
+	if l.object == "" && l.result == "" {
+		return head
+	}
+	head += strings.Repeat(" ", max(verbCells-cells(l.verb), 0))
+	if l.object == "" {
+		return head + " " + l.result
+	}
+	edge := min(l.edge, s.width()-1)
+	object := l.object
+	if s.opt.ErrTTY {
+		object = s.cut(object, max(s.width()-1-at-1-2-cells(l.result), 20))
+	}
+	at += 1 + cells(object)
+	head += " " + object
+	switch n := cells(l.result); {
+	case n == 0:
+		return head
+	case s.opt.Profile == Rich && s.opt.ErrTTY && at+2+n <= edge:
+		return head + strings.Repeat(" ", edge-at-n) + l.result
+	}
+	return head + "  " + l.result
+}
+
+// result says how a call ended, in a few words.
+func result(r agent.CallResult) string {
+	summary := line(r.Summary)
+	switch r.Status {
+	case agent.CallDenied:
+		return prefixed("denied", summary)
+	case agent.CallUnanswered:
+		return prefixed("denied: nobody to ask", "")
+	case agent.CallInterrupted:
+		return prefixed("interrupted", summary)
+	case agent.CallFailed:
+		if summary == "" {
+			return "failed"
+		}
+	case agent.CallOK:
+		if summary == "" {
+			return "ok"
+		}
+	}
+	return summary
+}
+
+func prefixed(word, summary string) string {
+	switch {
+	case summary == "":
+		return word
+	case strings.HasPrefix(summary, word):
+		return summary
+	}
+	return word + ": " + summary
+}
+
+// tail is the end of a failed command's output.
+func (s *Screen) tail(text string) string {
+	text = strings.TrimRight(Sanitize(text, Code), "\n")
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) > tailLines {
+		lines = lines[len(lines)-tailLines:]
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		l = strings.TrimRight(strings.ReplaceAll(l, "\t", "    "), " ")
+		if s.opt.ErrTTY && s.opt.Profile != Spoken {
+			l = s.cut(l, s.width()-1-len(body))
+		}
+		if l != "" {
+			b.WriteString(body + l)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return group(n) + " " + noun + "s"
+}
+
+// group writes a number with commas between thousands.
+func group(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

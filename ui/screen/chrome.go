@@ -1,0 +1,140 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// print puts whole lines of chrome on Err after closing the reply.
+func (s *Screen) print(lines string) {
+	s.closeReply()
+	s.gap(chrome)
+	s.put(lines)
+}
+
+// aside puts whole lines into the transcript without ending an open reply,
+// which goes on in the next row.
+func (s *Screen) aside(lines string) {
+	if !s.replying() {
+		s.print(lines)
+		return
+	}
+	last := s.last
+	if s.md != nil && s.opt.ErrTTY {
+		s.breakRow()
+	}
+	s.put(lines)
+	s.last = last
+}
+
+// must is print for what is shown even when Quiet is set.
+func (s *Screen) must(lines string) {
+	quiet := s.opt.Quiet
+	s.opt.Quiet = false
+	s.print(lines)
+	s.opt.Quiet = quiet
+}
+
+// put writes lines to Err.
+func (s *Screen) put(lines string) {
+	if s.opt.Quiet || lines == "" {
+		return
+	}
+	s.emit(lines)
+	s.last, s.lastRun = chrome, ""
+}
+
+// emit writes to Err whatever the settings.
+func (s *Screen) emit(text string) {
+	s.hideTransient()
+	if s.prompt {
+		s.prompt = false
+		s.sink.chrome(s.opt.Now(), "\n")
+	}
+	s.sink.chrome(s.opt.Now(), s.ascii(text))
+}
+
+// gap writes the blank line that sets next apart from what stands above.
+func (s *Screen) gap(next section) {
+	if !s.opt.ErrTTY && !s.opt.Conversation {
+		return
+	}
+	var need bool
+	switch next {
+	case chrome:
+		need = s.last == promptLine || s.last == answer
+	case answer:
+		need = s.last == promptLine || s.last == chrome
+	case promptLine:
+		need = s.last == answer || s.last == banner
+	}
+	if need && !s.opt.Quiet {
+		s.emit("\n")
+	}
+}
+
+// ascii turns chrome into ASCII where the locale has no UTF-8. Escape sequences
+// are ASCII already.
+func (s *Screen) ascii(text string) string {
+	if s.opt.UTF8 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r < utf8.RuneSelf:
+			b.WriteRune(r)
+		case r == '…':
+			b.WriteString("...")
+		default:
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		}
+	}
+	return b.String()
+}
+
+// line makes one safe line of untrusted text.
+func line(text string) string {
+	return Sanitize(strings.Join(strings.Fields(text), " "), Line)
+}
+
+// indented makes whole lines of text, each after the given margin.
+func indented(text, margin string) string {
+	text = strings.TrimRight(Sanitize(text, Code), "\n")
+	if text == "" {
+		return ""
+	}
+	var b strings.Builder
+	for _, l := range strings.Split(text, "\n") {
+		if l != "" {
+			b.WriteString(margin)
+			b.WriteString(l)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// path shows a path relative to the project root, or with ~.
+func (s *Screen) path(p string) string {
+	if rel, ok := below(p, s.opt.Root); ok && rel != "" {
+		return rel
+	}
+	if rel, ok := below(p, s.opt.Home); ok {
+		return strings.TrimSuffix("~/"+rel, "/")
+	}
+	return p
+}
+
+func below(p, dir string) (string, bool) {
+	dir = strings.TrimRight(dir, "/")
+	if dir == "" {
+		return "", false
+	}
+	if p == dir {
+		return "", true
+	}
+	rel, ok := strings.CutPrefix(p, dir+"/")
+	return rel, ok
+}

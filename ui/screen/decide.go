@@ -1,0 +1,155 @@
+package screen
+
+import (
+	"runtime"
+	"strings"
+)
+
+// Profile is how much a terminal can do. Words and their order are the same in
+// Rich and Plain; Spoken says them in sentences with labels.
+type Profile int
+
+const (
+	// Plain is for anything that only scrolls: no colour, no repainting.
+	Plain Profile = iota
+	// Rich is for terminals that understand cursor and colour sequences.
+	Rich
+	// Spoken is for screen readers: labelled lines, no glyphs, no repainting.
+	Spoken
+)
+
+// String is the word of the --ui option.
+func (p Profile) String() string {
+	switch p {
+	case Rich:
+		return "rich"
+	case Spoken:
+		return "spoken"
+	}
+	return "plain"
+}
+
+// ColorDecision says whether one output is coloured. flag is the resolved
+// --color: always, never, or anything else for auto; env looks up environment
+// variables; tty tells whether this output is a terminal of the rich profile
+// (main passes "is a terminal and the profile is Rich", so that a plain
+// terminal sees no escape byte unless it was forced). In order: the flag,
+// NO_COLOR (not empty, whatever its value), CLICOLOR_FORCE or FORCE_COLOR, a
+// terminal without colours, CLICOLOR=0, tty.
+func ColorDecision(flag string, env func(string) string, tty bool) bool {
+	switch flag {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	if env("NO_COLOR") != "" {
+		return false
+	}
+	for _, name := range []string{"CLICOLOR_FORCE", "FORCE_COLOR"} {
+		if v := env(name); v != "" && v != "0" {
+			return true
+		}
+	}
+	if whyPlain(env) != "" || env("CLICOLOR") == "0" {
+		return false
+	}
+	return tty
+}
+
+// ProfileDecision chooses the profile and says why when it is not Rich, for the
+// banner ("TERM=dumb"). flag is the resolved --ui: rich, plain, spoken, or
+// anything else for auto; tty tells whether stderr is a terminal.
+func ProfileDecision(flag string, env func(string) string, tty bool) (p Profile, why string) {
+	switch flag {
+	case "rich":
+		return Rich, ""
+	case "plain":
+		return Plain, "asked for"
+	case "spoken":
+		return Spoken, "asked for"
+	}
+	switch v := env("ACCESSIBLE"); strings.ToLower(v) {
+	case "", "0", "false", "no", "off":
+	default:
+		return Spoken, "ACCESSIBLE=" + v
+	}
+	if !tty {
+		return Plain, "no terminal"
+	}
+	if why := whyPlain(env); why != "" {
+		return Plain, why
+	}
+	return Rich, ""
+}
+
+// whyPlain names the variable that rules out escape sequences, or "".
+func whyPlain(env func(string) string) string {
+	emacs := env("INSIDE_EMACS")
+	for _, mode := range []string{"comint", "eshell", "compile"} {
+		if strings.Contains(emacs, mode) {
+			return "INSIDE_EMACS=" + emacs
+		}
+	}
+	switch term := env("TERM"); term {
+	case "":
+		if runtime.GOOS == "windows" {
+			return "" // the console has no TERM
+		}
+		return "TERM is not set"
+	case "dumb", "unknown":
+		return "TERM=" + term
+	}
+	return ""
+}
+
+// UTF8Decision says whether the locale names UTF-8: the first of LC_ALL,
+// LC_CTYPE and LANG that is not empty decides. Windows consoles are written in
+// UTF-8.
+func UTF8Decision(env func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := env(name); v != "" {
+			v = strings.ToLower(v)
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return runtime.GOOS == "windows"
+}
+
+// clampWidth keeps a width inside what the layout can work with.
+func clampWidth(w int) int {
+	switch {
+	case w <= 0:
+		return 80
+	case w < 10:
+		return 10
+	case w > 1000:
+		return 1000
+	}
+	return w
+}
+
+// WidthDecision is the width in cells of a terminal: COLUMNS when it is a
+// positive number, else what size reports for the terminal, else 80; never less
+// than 10 nor more than 1000. size may be nil and returns 0 when it does not
+// know.
+func WidthDecision(env func(string) string, size func() int) int {
+	if n := positive(env("COLUMNS")); n > 0 {
+		return clampWidth(n)
+	}
+	if size == nil {
+		return 80
+	}
+	return clampWidth(size())
+}
+
+func positive(s string) int {
+	n := 0
+	for _, c := range s {
+		if c < '0' || c > '9' || n > 100000 {
+			return 0
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}

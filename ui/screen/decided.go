@@ -1,0 +1,124 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"artoo/agent"
+)
+
+// QuestionHelp prints what the letters of a question mean, with the rules that
+// `a` and `A` would make.
+func (s *Screen) QuestionHelp(q agent.Question) {
+	s.do(func() {
+		wider := "a RULE makes that rule instead"
+		if q.Suggested != "" && q.Suggested != q.Rule {
+			wider = "a " + q.Suggested + " makes that rule instead"
+		}
+		rows := [][2]string{
+			{"y", "yes, this once"},
+			{"n", "no; n REASON tells the model why"},
+			{"a", "always in this session: " + orWords(q.Rule, "just this call")},
+			{"", wider},
+			{"A", "the same for good, for this project: kept in your config file"},
+			{"e", "edit it first"},
+			{"p", "show all of it in the pager"},
+			{"q", "no, and stop this turn"},
+			{"?", "this text; Enter alone means no"},
+		}
+		var b strings.Builder
+		for _, r := range rows {
+			if s.opt.Profile == Spoken {
+				fmt.Fprintf(&b, "%s: %s.\n", orWords(r[0], "or"), line(r[1]))
+				continue
+			}
+			fmt.Fprintf(&b, "  %-3s %s\n", r[0], line(r[1]))
+		}
+		s.must(b.String())
+	})
+}
+
+func orWords(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// Decided prints the answer to a question and the rule that now holds; the
+// transient line may come back. A change that was allowed once is told by its
+// result line instead. Whoever called Question calls Decided, with the zero
+// Answer when none came.
+func (s *Screen) Decided(q agent.Question, a agent.Answer) {
+	s.do(func() {
+		s.endAsking()
+		r := s.running(q.Call.ID)
+		if r == nil {
+			r = &running{}
+		}
+		r.since = s.opt.Now() // it begins now, not when the model asked for it
+		r.said = r.since
+		rule := line(orWords(a.Rule, q.Rule))
+		text := ""
+		switch a.Verdict {
+		case agent.Yes:
+			if q.Call.Access.Diff != "" && s.running(q.Call.ID) != nil {
+				r.decision = applied
+				return
+			}
+			text = "allowed once"
+		case agent.YesForSession:
+			text = fmt.Sprintf("allowed always in this session: %s   (/permissions to change)", rule)
+		case agent.YesForever:
+			text = fmt.Sprintf("allowed always in this project: %s   (artoo rules to change)", rule)
+		case agent.StopTurn:
+			r.decision = denied
+			text = "denied, and the turn stops"
+		default:
+			r.decision = denied
+			text = "denied"
+			if a.Reason != "" {
+				text += ": " + line(a.Reason)
+			}
+		}
+		if len(a.Input) > 0 && r.decision != denied {
+			text += ", as edited"
+		}
+		s.must(s.note(text))
+	})
+}
+
+// appliedLine is the result line of a change that was allowed once.
+func (s *Screen) appliedLine(c agent.Call) string {
+	if s.opt.Profile == Spoken {
+		return "tool: applied once.\n"
+	}
+	return margin + "applied once  " + s.object(c) + "\n"
+}
+
+func (s *Screen) running(id string) *running {
+	for _, r := range s.calls {
+		if r.call.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *Screen) startAsking() {
+	if !s.asking {
+		s.asking, s.askedAt = true, s.opt.Now()
+	}
+}
+
+// endAsking lets the clocks of what is running go on where they stood.
+func (s *Screen) endAsking() {
+	if !s.asking {
+		return
+	}
+	s.asking = false
+	waited := s.opt.Now().Sub(s.askedAt)
+	for _, r := range s.calls {
+		r.since, r.said = r.since.Add(waited), r.said.Add(waited)
+	}
+}

@@ -1,0 +1,209 @@
+package screen
+
+import (
+	"io"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// MarkdownOptions say where rendered text goes and how it looks.
+type MarkdownOptions struct {
+	Out   io.Writer  // takes the rendered bytes, at most one Write per call; never nil
+	Width func() int // cells of a row, read at the start of each block; nil means 80
+	Color bool       // bold, italic and struck-out by SGR sequences
+	// Records prints every table as `Header: value` lines, for screen readers.
+	Records bool
+	// Label stands before the first line ("artoo: "); may be "".
+	Label string
+}
+
+// Markdown renders a reply while it streams, for a terminal that only scrolls:
+// what was written is never touched again. Open paragraphs, headings and items
+// grow word by word; only the current word, or an inline span that is still
+// open (one row at most), is held back. Code goes line by line as it is, a table
+// at its end. Line breaks, bullets, # and backticks of the source stay, so that
+// nothing depends on colour. A block over 8 KB, and what follows the 5,000th
+// styled span of one reply, is shown as source: time stays linear in size.
+//
+// The text is untrusted; it is sanitised here. Whatever the pieces it arrives
+// in, the bytes are the same. Not for concurrent use.
+type Markdown struct {
+	opt   MarkdownOptions
+	clean Sanitizer
+	ink   *ink
+	err   error
+
+	buf []byte // rendered and not yet handed to Out
+
+	// The row being written.
+	width   int
+	col     int
+	started bool   // the source line has put something on the screen
+	head    string // what its first word comes after: "- ", "> ", ""
+	hang    string // what further rows of it come after
+	style   string // the SGR sequence that is open
+
+	// The source line being read.
+	state   state
+	lead    []byte // what was read of a line whose kind is not known yet
+	word    []byte // the run of words held back
+	wordHot bool   // word has a character that may be markup
+	last    rune   // the last rune of word
+	spaces  int    // blanks before word
+	heading bool
+	size    int // bytes of the block
+
+	// The source lines before.
+	written   bool // anything at all
+	blank     bool // blank lines wait for something to follow them
+	prev      kind
+	listAt    int // where the text of the current list item begins
+	fence     fence
+	table     []string // rows held back
+	tableHead string   // what they come after
+	tableSize int
+	tableLong bool // the table is too long to hold: rows are shown as source
+}
+
+type state int
+
+const (
+	atStart state = iota // of a line, kind unknown
+	inText
+	inLong  // a word longer than a row
+	inCode  // the rest of a line is shown as it is
+	inTable // a row is held back
+)
+
+// maxBlock is the size from which on a block is shown as source, in bytes.
+const maxBlock = 8 << 10
+
+// NewMarkdown makes a renderer for one reply.
+func NewMarkdown(opt MarkdownOptions) *Markdown {
+	if opt.Width == nil {
+		opt.Width = func() int { return 80 }
+	}
+	m := &Markdown{opt: opt, ink: &ink{color: opt.Color}, clean: Sanitizer{deferIt: true}}
+	m.width = clampWidth(opt.Width())
+	return m
+}
+
+// RenderMarkdown renders a whole text.
+func RenderMarkdown(text string, opt MarkdownOptions) string {
+	var b strings.Builder
+	opt.Out = &b
+	m := NewMarkdown(opt)
+	m.text(text) // a strings.Builder takes everything
+	m.end()
+	b.Write(m.buf)
+	return b.String()
+}
+
+// WriteString takes the next piece of the reply. The error is Out's.
+func (m *Markdown) WriteString(s string) (int, error) {
+	m.text(s)
+	return len(s), m.flush()
+}
+
+// Break ends the current row, so that something else can be printed. The reply
+// goes on in a new row.
+func (m *Markdown) Break() error {
+	if m.col > 0 {
+		m.newline()
+	}
+	return m.flush()
+}
+
+// Column is the cell the next character would stand in.
+func (m *Markdown) Column() int { return m.col }
+
+// Close writes what was held back and ends the row.
+func (m *Markdown) Close() error {
+	m.end()
+	return m.flush()
+}
+
+func (m *Markdown) flush() error {
+	if len(m.buf) > 0 && m.err == nil {
+		_, m.err = m.opt.Out.Write(m.buf)
+	}
+	m.buf = m.buf[:0]
+	return m.err
+}
+
+func (m *Markdown) text(s string) {
+	m.feed(m.clean.Write(s))
+}
+
+func (m *Markdown) end() {
+	m.feed(m.clean.Close())
+	if m.state == atStart && len(m.lead) > 0 && m.fence.open == 0 {
+		m.beginLine(true)
+	}
+	switch {
+	case m.state == inText:
+		m.endRun(true)
+		m.endLine()
+	case len(m.lead) > 0: // the start of a code line
+		m.raw(Sanitize(string(m.lead), Code))
+	}
+	m.lead = m.lead[:0]
+	m.flushTable()
+	if m.col > 0 {
+		m.newline()
+	}
+	m.state = atStart
+}
+
+func (m *Markdown) feed(s string) {
+	for len(s) > 0 {
+		switch m.state {
+		case atStart:
+			if m.fence.open != 0 {
+				s = m.readFenced(s)
+			} else {
+				s = m.readStart(s)
+			}
+		case inText:
+			s = m.readText(s)
+		case inLong:
+			s = m.readLong(s)
+		case inCode:
+			s = m.readCode(s)
+		case inTable:
+			s = m.readRow(s)
+		}
+	}
+}
+
+// newline ends the row; a style never crosses it.
+func (m *Markdown) newline() {
+	m.setStyle("")
+	m.buf = append(m.buf, '\n')
+	m.col = 0
+}
+
+func (m *Markdown) setStyle(sgr string) {
+	if m.style == sgr {
+		return
+	}
+	if m.style != "" {
+		m.buf = append(m.buf, "\x1b[0m"...)
+	}
+	m.buf = append(m.buf, sgr...)
+	m.style = sgr
+}
+
+// raw puts text on the row.
+func (m *Markdown) raw(s string) {
+	m.buf = append(m.buf, s...)
+	m.col += cells(s)
+	if m.col == 0 && s != "" {
+		m.col = 1 // a tab has no width of its own
+	}
+	m.started, m.written = true, true
+}
+
+// cells is the width of a text without escapes.
+func cells(s string) int { return displaywidth.String(s) }

@@ -1,0 +1,401 @@
+package screen
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func readTour(t testing.TB) string {
+	t.Helper()
+	b, err := os.ReadFile("testdata/tour.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(b), "\r\n", "\n")
+}
+
+// pieces renders text that arrives in pieces.
+func pieces(t testing.TB, opt MarkdownOptions, parts ...string) string {
+	t.Helper()
+	var b strings.Builder
+	opt.Out = &b
+	m := NewMarkdown(opt)
+	for _, p := range parts {
+		if _, err := m.WriteString(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func wide(n int) func() int { return func() int { return n } }
+
+func TestMarkdownGoldens(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		opt  MarkdownOptions
+	}{
+		{"tour-80.golden", MarkdownOptions{Color: true}},
+		{"tour-30.golden", MarkdownOptions{Width: wide(30)}},
+		{"tour-spoken.golden", MarkdownOptions{Records: true, Label: "artoo: "}},
+	} {
+		golden(t, c.name, strings.ReplaceAll(pieces(t, c.opt, readTour(t)), "\x1b", "␛"))
+	}
+}
+
+// checkRows asserts what holds of every output: it ends a line, no style crosses
+// one, and nothing but SGR is in it.
+func checkRows(t *testing.T, out string) {
+	t.Helper()
+	if out != "" && !strings.HasSuffix(out, "\n") {
+		t.Errorf("does not end a line: %q", tailOf(out))
+	}
+	for _, row := range strings.Split(out, "\n") {
+		open := false
+		for _, code := range sgr.FindAllString(row, -1) {
+			open = code != "\x1b[0m" && code != "\x1b[22m"
+			if regexp.MustCompile(`[\[;](3[078]|4[0-9]|9[07]|10[0-7])[;m]`).MatchString(code) {
+				t.Errorf("colour %q", code)
+			}
+		}
+		if open {
+			t.Errorf("style left open: %q", row)
+		}
+		if bare := sgr.ReplaceAllString(row, ""); strings.ContainsAny(bare, "\x1b\r\b\x07") {
+			t.Errorf("control byte in %q", row)
+		}
+	}
+}
+
+func tailOf(s string) string { return s[max(0, len(s)-60):] }
+
+func TestE3_AnyChunkingGivesTheSameBytes(t *testing.T) {
+	src := readTour(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, opt := range []MarkdownOptions{{Color: true}, {Width: wide(24), Color: true}, {Records: true, Width: wide(200)}} {
+		want := pieces(t, opt, src)
+		for range 350 {
+			var parts []string
+			rest := src
+			for rest != "" {
+				n := 1 + rng.IntN(40) // may part a rune
+				n = min(n, len(rest))
+				parts, rest = append(parts, rest[:n]), rest[n:]
+			}
+			if got := pieces(t, opt, parts...); got != want {
+				t.Fatalf("chunks %q:\n%s", parts, cmp.Diff(want, got))
+			}
+		}
+	}
+	bytewise := strings.Split(src, "")
+	if got, want := pieces(t, MarkdownOptions{}, bytewise...), pieces(t, MarkdownOptions{}, src); got != want {
+		t.Errorf("rune by rune:\n%s", cmp.Diff(want, got))
+	}
+}
+
+func TestE3_AnyCutLeavesTheNextLineClean(t *testing.T) {
+	src := readTour(t)
+	for cut := range len(src) {
+		checkRows(t, pieces(t, MarkdownOptions{Color: true, Width: wide(40)}, src[:cut]))
+	}
+}
+
+func TestE3_ABreakOnlyAddsRowEnds(t *testing.T) {
+	src := readTour(t)
+	want := strings.Fields(sgr.ReplaceAllString(pieces(t, MarkdownOptions{}, src), ""))
+	for _, every := range []int{3, 17, 101} {
+		var b strings.Builder
+		m := NewMarkdown(MarkdownOptions{Out: &b})
+		for i := 0; i < len(src); i += every {
+			if _, err := m.WriteString(src[i:min(i+every, len(src))]); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Break(); err != nil {
+				t.Fatal(err)
+			}
+			if m.Column() != 0 {
+				t.Fatal("the row is still open")
+			}
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		// A break may part a quote's row, which repeats its mark.
+		got := strings.ReplaceAll(strings.Join(strings.Fields(b.String()), ""), ">", "")
+		if diff := cmp.Diff(strings.ReplaceAll(strings.Join(want, ""), ">", ""), got); diff != "" {
+			t.Errorf("every %d: %s", every, diff)
+		}
+	}
+}
+
+func TestE2_AFinishedWordIsShownAtOnce(t *testing.T) {
+	for src, shown := range map[string]string{
+		"The discount wee":                    "The discount",
+		"# Head li":                           "# Head",
+		"- item o":                            "- item",
+		"see `a b` and **bo":                  "see `a b` and",
+		"plain snake_case and 2 * 3 star":     "plain snake_case and 2 * 3",
+		"a [link](http://x) af":               "a link (http://x)",
+		"> quoted wo":                         "> quoted",
+		"```go\nx := 1\ny :=":                 "```go\nx := 1\n",
+		"open **" + strings.Repeat("ab ", 40): "open **" + strings.TrimSpace(strings.Repeat("ab ", 24)),
+		"这是中文":                                "这是中",
+	} {
+		var b strings.Builder
+		m := NewMarkdown(MarkdownOptions{Out: &b})
+		if _, err := m.WriteString(src); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); !strings.HasPrefix(got, shown) {
+			t.Errorf("after %q: shown %q, want %q", src, got, shown)
+		}
+	}
+}
+
+func TestE4_CodeStreamsAsItIs(t *testing.T) {
+	code := "```go\n\tif x {\n\n\t\ty := \"**z**\" // 80 " + strings.Repeat("x", 200) + "\n\t}\n```\n"
+	if got := pieces(t, MarkdownOptions{Color: true}, strings.Split(code, "")...); got != code {
+		t.Error(cmp.Diff(code, got))
+	}
+	long := "```\n" + strings.Repeat("0123456789", 1000) + "\n```\n"
+	if got := pieces(t, MarkdownOptions{}, long); got != long {
+		t.Error("a long code line changed")
+	}
+	nested := "````\n```\ninner\n```\n````\nafter **b**\n"
+	if got, want := pieces(t, MarkdownOptions{}, nested), "````\n```\ninner\n```\n````\nafter b\n"; got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestE4_FewBytes(t *testing.T) {
+	dense := strings.Repeat("# Head of a section\n\nSome **bold** and `code` and *em* words with [a link](http://x.y/z) here.\n\n- item **one**\n- item `two`\n\n| a | bcd |\n|---|---|\n| 1 | **2** |\n\n", 120)
+	prose := strings.Repeat("The discount week comes from the wall clock, so the test depends on the day it runs. ", 240)
+	for name, src := range map[string]string{"dense": dense, "prose": prose, "tour": readTour(t)} {
+		plain := len(pieces(t, MarkdownOptions{}, src))
+		color := len(pieces(t, MarkdownOptions{Color: true}, src))
+		if plain*10 > len(src)*13 || color > len(src)*3 {
+			t.Errorf("%s: %d bytes of source became %d, with colour %d", name, len(src), plain, color)
+		}
+	}
+	for _, row := range strings.Split(pieces(t, MarkdownOptions{Width: wide(33)}, dense+prose), "\n") {
+		if strings.HasSuffix(row, " ") {
+			t.Fatalf("trailing blank: %q", row)
+		}
+	}
+}
+
+func TestE5_Tables(t *testing.T) {
+	cell := func(n int) string { return strings.Repeat("x", n) }
+	src := func(n int) string {
+		return "| A | B |\n|---|---|\n| " + cell(n/2) + " | " + cell(n/2-4) + " |\n"
+	}
+	for n, aligned := range map[int]bool{40: true, 80: true, 82: false, 200: false} {
+		got := pieces(t, MarkdownOptions{}, src(n))
+		if strings.Contains(got, "A: ") == aligned {
+			t.Errorf("%d cells:\n%s", n, got)
+		}
+	}
+	var b strings.Builder
+	m := NewMarkdown(MarkdownOptions{Out: &b})
+	if _, err := m.WriteString(src(40)); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > 0 {
+		t.Errorf("shown before its end: %q", b.String())
+	}
+	var big strings.Builder
+	big.WriteString("| A | B |\n|---|---|\n")
+	for i := range 1000 {
+		fmt.Fprintf(&big, "| row %d | **x** |\n", i)
+	}
+	got := pieces(t, MarkdownOptions{}, strings.SplitAfter(big.String(), "x")...)
+	if got != big.String() {
+		t.Errorf("a table over 8 KB is not its source: %s", cmp.Diff(big.String()[:200], got[:200]))
+	}
+}
+
+func TestE7_WidthIsReadAtEachBlock(t *testing.T) {
+	width := 80
+	var b strings.Builder
+	m := NewMarkdown(MarkdownOptions{Out: &b, Width: func() int { return width }})
+	text := strings.TrimSpace(strings.Repeat("word ", 30))
+	if _, err := m.WriteString(text[:60]); err != nil {
+		t.Fatal(err)
+	}
+	width = 40
+	if _, err := m.WriteString(text[60:] + "\n\n" + text); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first, second, _ := strings.Cut(b.String(), "\n\n")
+	if !strings.HasPrefix(first, text[:79]+"\n") || !strings.HasPrefix(second, text[:39]+"\n") {
+		t.Errorf("got %q", b.String())
+	}
+}
+
+func TestE8_Links(t *testing.T) {
+	for src, want := range map[string]string{
+		"[label](http://a.b/c_d*e)":         "label (http://a.b/c_d*e)",
+		"**[la *b*](internal/x.go)**":       "la b (internal/x.go)",
+		"[x](javascript:alert)":             "x (javascript:alert)",
+		"[http://a.b](http://a.b)":          "http://a.b",
+		"<mailto:me@x.org>, <me@x.org>":     "mailto:me@x.org, me@x.org",
+		"![alt](pic.png)":                   "alt (pic.png)",
+		"[a](%zz) [b](#frag) [c]() [d][e]":  "a (%zz) b (#frag) c [d][e]",
+		"**me@x.org www.x.org http://a.b**": "me@x.org www.x.org http://a.b",
+		"[evil](http://a\u202eb)":           "evil (http://a<U+202E>b)",
+		"a[0](x) f(y)[1]":                   "a0 (x) f(y)[1]",
+		"[t](/url \"title\")":               "t (/url)",
+	} {
+		if got := strings.TrimSuffix(pieces(t, MarkdownOptions{}, src), "\n"); got != want {
+			t.Errorf("%s: got %q, want %q", src, got, want)
+		}
+	}
+}
+
+func TestMarkdownInline(t *testing.T) {
+	bold, ital, off := "\x1b[1m", "\x1b[3m", "\x1b[0m"
+	for src, want := range map[string]string{
+		"**b** *i* __b__ _i_":        bold + "b" + off + " " + ital + "i" + off + " " + bold + "b" + off + " " + ital + "i" + off,
+		"a**b**c":                    "a" + bold + "b" + off + "c",
+		"`&amp; &lt; **x**` &amp;":   "`&amp; &lt; **x**` &",
+		"**`&lt;`**":                 "`&lt;`",
+		"``a`b``":                    "``a`b``",
+		`\*no\* C:\new \`:            `*no* C:\new \`,
+		"**x\\_y &#27;[2J &copy=1**": bold + "x_y" + " &#27;[2J &copy=1" + off,
+		"2**3 **open":                "2**3 **open",
+		"*.go and *.c":               "*.go and *.c",
+		"~/a and ~/b ~c~":            "~/a and ~/b ~c~",
+		"这是**粗体**文字":                 "这是" + bold + "粗体" + off + "文字",
+		"# **x** &lt; y #":           bold + "#" + off + " " + bold + "x" + off + " " + bold + "<" + off + " " + bold + "y" + off + " " + bold + "#" + off,
+		"#hash -dash 1.5 1.x":        "#hash -dash 1.5 1.x",
+		"**1. > - # |x|**":           bold + "1. > - # |x|" + off,
+		"<div>**x**</div>":           "<div>" + bold + "x" + off + "</div>",
+	} {
+		got := strings.TrimSuffix(pieces(t, MarkdownOptions{Color: true}, src), "\n")
+		if got != want {
+			t.Errorf("%s:\n got %q\nwant %q", src, got, want)
+		}
+	}
+}
+
+func TestMarkdownBlankLinesAndEnds(t *testing.T) {
+	for src, want := range map[string]string{
+		"":                       "",
+		"\n\n":                   "",
+		"\n\na\n\n\n\nb\n\n\n":   "a\n\nb\n",
+		"a\r\nb\rc":              "a\nb\nc\n",
+		"-":                      "-\n",
+		">":                      ">\n",
+		"- \n- x":                "-\n- x\n",
+		"```":                    "```\n",
+		"``":                     "``\n",
+		"a  \nb   c":             "a\nb   c\n",
+		"| a |":                  "| a |\n",
+		"x\n|a|\n|-|\n|b|\ntext": "x\na\n-\nb\ntext\n",
+		"1":                      "1\n",
+		"--- --- x":              "--- --- x\n",
+	} {
+		if got := pieces(t, MarkdownOptions{}, src); got != want {
+			t.Errorf("%q: got %q, want %q", src, got, want)
+		}
+	}
+}
+
+func TestMarkdownRowsFit(t *testing.T) {
+	for _, w := range []int{10, 20, 37, 80, 200} {
+		for _, row := range strings.Split(pieces(t, MarkdownOptions{Width: wide(w)}, proseOf(readTour(t))), "\n") {
+			if cells(row) >= w && strings.Contains(strings.TrimSpace(strings.TrimLeft(row, "->0123456789. ")), " ") {
+				t.Errorf("%d cells in %d: %q", cells(row), w, row)
+			}
+		}
+	}
+}
+
+// proseOf leaves out what is shown as it is.
+func proseOf(src string) string {
+	src = regexp.MustCompile("(?ms)^(> |- )?(```|~~~).*?^(> |  )?(```|~~~)$").ReplaceAllString(src, "")
+	return regexp.MustCompile(`(?m)^(    .*|\|.*)$`).ReplaceAllString(src, "")
+}
+
+func TestMarkdownLongBlocksAreSource(t *testing.T) {
+	src := strings.Repeat("some **bold** text ", 1000) + "\n\n**next**\n"
+	got := pieces(t, MarkdownOptions{Color: true}, src)
+	if n := strings.Count(got, "\x1b[1m"); n < 400 || n > 500 {
+		t.Errorf("%d styled spans", n)
+	}
+	if !strings.Contains(got, "**bold**") || !strings.HasSuffix(got, "\x1b[1mnext\x1b[0m\n") {
+		t.Errorf("ends %q", tailOf(got))
+	}
+	many := strings.Repeat("**b**\n\n", maxSpans+10)
+	if got := pieces(t, MarkdownOptions{Color: true}, many); strings.Count(got, "\x1b[1m") != maxSpans || !strings.HasSuffix(got, "**b**\n") {
+		t.Error("the budget of styled spans does not hold")
+	}
+}
+
+func FuzzMarkdown(f *testing.F) {
+	for _, seed := range []string{"# a\n**b** `c`\n- d\n```\ne\n", "|a|\n|-|\n", "&#27;**&#x1b;**", "\x1b]0;x\x07", "[a](b\u202e) *\u200d*"} {
+		f.Add(seed, uint8(7))
+	}
+	f.Fuzz(func(t *testing.T, src string, n uint8) {
+		size := int(n%32) + 1
+		var parts []string
+		for i := 0; i < len(src); i += size {
+			parts = append(parts, src[i:min(i+size, len(src))])
+		}
+		opt := MarkdownOptions{Color: true, Width: wide(int(n) + 5)}
+		got := pieces(t, opt, parts...)
+		if want := pieces(t, opt, src); got != want {
+			t.Errorf("chunks of %d: %q, whole %q", size, got, want)
+		}
+		checkRows(t, got)
+		checkSafe(t, sgr.ReplaceAllString(got, ""), Prose)
+		if !utf8.ValidString(got) {
+			t.Errorf("invalid UTF-8 in %q", got)
+		}
+	})
+}
+
+// corpus is about n bytes of a typical answer.
+func corpus(n int) string {
+	unit := "## Step\n\nThe discount week comes from the **wall clock**, so the test depends on the day it runs. On a Monday `weekOf` steps one day too far back, see [docs](https://example.com/x).\n\n```go\nstart := d.AddDate(0, 0, -int(d.Weekday())-1)\n```\n\n- one *item* of a list\n- another\n\n"
+	return strings.Repeat(unit, n/len(unit)+1)[:n]
+}
+
+func BenchmarkMarkdown2MB(b *testing.B) {
+	for name, src := range map[string]string{
+		"typical": corpus(2 << 20),
+		"openers": strings.Repeat("*a `b [c ", 2<<20/9),
+		"prose":   strings.Repeat("plain words and nothing else here. ", 2<<20/35),
+		"oneword": strings.Repeat("x", 2<<20),
+		"cjk":     strings.Repeat("中文段落没有空格，", 2<<20/27),
+		"blanks":  strings.Repeat(" ", 2<<20),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
+			for b.Loop() {
+				m := NewMarkdown(MarkdownOptions{Out: &strings.Builder{}, Color: true})
+				for i := 0; i < len(src); i += 20 {
+					if _, err := m.WriteString(src[i:min(i+20, len(src))]); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := m.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package screen
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// kind is what a source line turned out to be.
+type kind int
+
+const (
+	kindNone kind = iota
+	kindBlank
+	kindText
+	kindItem
+	kindHeading
+	kindFence
+	kindIndented
+	kindRule
+	kindTable
+)
+
+// opening is the start of a source line, understood.
+type opening struct {
+	kind   kind
+	at     int    // where the content begins
+	head   string // the containers before it as they are shown: "> - "
+	hang   string // the same for further rows
+	indent int    // cells of blanks before the content of the innermost container
+	list   int    // where an item's text begins, 0 when the line starts none
+	quoted bool   // inside a block quote
+}
+
+// maxLead bounds how much of a line is read before its kind is guessed.
+const maxLead = 256
+
+// readStart reads up to where the kind of the line is known.
+func (m *Markdown) readStart(s string) string {
+	for i := 0; i < len(s); {
+		if s[i] == '\n' {
+			m.beginLine(true)
+			m.readText("\n")
+			return s[i+1:]
+		}
+		n := 1
+		if s[i] >= utf8.RuneSelf {
+			_, n = utf8.DecodeRuneInString(s[i:])
+		}
+		m.lead = append(m.lead, s[i:i+n]...)
+		i += n
+		if _, ok := m.parse(false); ok || len(m.lead) >= maxLead {
+			m.beginLine(false)
+			return s[i:]
+		}
+	}
+	return ""
+}
+
+// beginLine acts on the start of a line; what it did not need is fed on.
+func (m *Markdown) beginLine(whole bool) {
+	o, ok := m.parse(whole)
+	if !ok {
+		o = opening{kind: kindText}
+	}
+	lead := string(m.lead)
+	m.lead = m.lead[:0]
+	if o.kind != kindTable {
+		m.flushTable()
+	}
+	if o.kind == kindBlank {
+		m.blank = m.written
+		m.prev, m.state, m.started = kindBlank, inText, true
+		return
+	}
+	if o.kind != kindText || m.prev != kindText {
+		m.width = clampWidth(m.opt.Width())
+		m.size = 0
+	}
+	m.startBlock(o)
+	rest := lead[o.at:]
+	switch o.kind {
+	case kindFence:
+		m.openFence(o, lead)
+		rest = lead
+		fallthrough
+	case kindIndented:
+		m.state, m.head = inCode, ""
+		m.labelLine()
+		rest = lead
+	case kindTable:
+		m.startRow(o)
+	default:
+		m.state = inText
+		m.heading = o.kind == kindHeading
+	}
+	m.prev = o.kind
+	m.feed(rest)
+}
+
+// startBlock writes the blank line that was waiting and notes what the rows of
+// this source line come after.
+func (m *Markdown) startBlock(o opening) {
+	if m.blank {
+		m.blank = false
+		m.newline()
+	}
+	switch {
+	case o.list > 0:
+		m.listAt = o.list
+	case o.indent == 0 && !o.quoted && m.prev == kindBlank:
+		m.listAt = 0
+	}
+	m.started, m.spaces = false, 0
+	m.head, m.hang = o.head, o.hang
+	if !m.written && m.opt.Label != "" {
+		m.head = m.opt.Label + m.head
+	}
+	if len(m.hang) > m.width/2 {
+		m.hang = ""
+	}
+}
+
+// labelLine gives the label its own row before what must stand as it is.
+func (m *Markdown) labelLine() {
+	if !m.written && m.opt.Label != "" {
+		m.raw(strings.TrimRight(m.opt.Label, " "))
+		m.newline()
+	}
+}
+
+// endLine ends a source line of text.
+func (m *Markdown) endLine() {
+	if !m.started {
+		if head := strings.TrimRight(m.head, " "); head != "" {
+			m.raw(head)
+		}
+	}
+	if m.col > 0 {
+		m.newline()
+	}
+	m.state, m.heading = atStart, false
+}

@@ -1,0 +1,281 @@
+package screen
+
+import "strings"
+
+// startRow begins a row of a table: held back with the others until the table
+// ends, unless it has grown too long for that.
+func (m *Markdown) startRow(o opening) {
+	if m.tableLong {
+		m.state = inCode
+		return
+	}
+	if len(m.table) == 0 {
+		m.tableHead = m.head
+	}
+	m.table = append(m.table, "")
+	m.state = inTable
+}
+
+func (m *Markdown) readRow(s string) string {
+	row := &m.table[len(m.table)-1]
+	end := strings.IndexByte(s, '\n')
+	if end < 0 {
+		*row += s
+		m.tableSize += len(s)
+		s = ""
+	} else {
+		*row += s[:end]
+		m.tableSize += end
+		s = s[end+1:]
+		m.state = atStart
+	}
+	if m.tableSize > maxBlock {
+		m.tableLong = true
+		if m.state == inTable {
+			m.state = inCode
+		}
+		m.rowsAsSource(m.state == inCode)
+	}
+	return s
+}
+
+// rowsAsSource shows the held rows as they are.
+func (m *Markdown) rowsAsSource(lastOpen bool) {
+	for i, row := range m.table {
+		m.labelLine()
+		m.raw(m.tableHead + Sanitize(row, Code))
+		if !lastOpen || i < len(m.table)-1 {
+			m.newline()
+		}
+	}
+	m.table, m.tableSize = nil, 0
+}
+
+// flushTable shows the table that has ended.
+func (m *Markdown) flushTable() {
+	rows := m.table
+	if len(rows) > 0 {
+		m.table, m.tableSize = nil, 0
+		m.layTable(rows)
+	}
+	m.tableLong = false
+}
+
+// layTable shows whole rows: aligned when they fit, else as records. Rows
+// without the line of dashes are text.
+func (m *Markdown) layTable(rows []string) {
+	head := m.tableHead
+	save := m.hang
+	defer func() { m.hang = save }()
+	m.hang = strings.Repeat(" ", len(head))
+	t := table{limit: m.width - 1 - len(head)}
+	if len(rows) < 2 || !t.dashes(rows[1]) {
+		for _, row := range rows {
+			m.textRow(head, row)
+		}
+		return
+	}
+	for i, row := range rows {
+		if i != 1 {
+			t.add(m.cellsOf(row))
+		}
+	}
+	m.labelLine()
+	if t.fits() && !m.opt.Records {
+		m.aligned(head, t)
+	} else {
+		m.records(head, t)
+	}
+}
+
+// textRow shows a row that belongs to no table as a line of text.
+func (m *Markdown) textRow(head, row string) {
+	m.started, m.head, m.spaces = false, head, 0
+	m.labelLine()
+	m.clearWord()
+	m.state = inText
+	m.feed(strings.TrimRight(row, " \t") + "\n")
+}
+
+// cellsOf parts a row at its bars and styles each cell.
+func (m *Markdown) cellsOf(row string) [][]word {
+	var out [][]word
+	for _, text := range splitRow(row) {
+		if m.ink.spent() || scanInline(text).openAt >= 0 {
+			out = append(out, splitWords([]atom{{text: Sanitize(text, Prose)}}))
+			continue
+		}
+		out = append(out, splitWords(m.ink.render(text, false)))
+	}
+	return out
+}
+
+// splitRow parts a row at the bars that are not escaped nor in a code span.
+func splitRow(row string) []string {
+	row = strings.TrimSpace(row)
+	row = strings.TrimPrefix(row, "|")
+	var out []string
+	var b strings.Builder
+	code := false
+	for i := 0; i < len(row); i++ {
+		switch c := row[i]; {
+		case c == '\\' && i+1 < len(row) && row[i+1] == '|':
+			i++
+			b.WriteByte('|')
+			continue
+		case c == '`':
+			code = !code && strings.IndexByte(row[i+1:], '`') >= 0
+		case c == '|' && !code:
+			out = append(out, cell(b.String()))
+			b.Reset()
+			continue
+		}
+		b.WriteByte(row[i])
+	}
+	if rest := strings.TrimSpace(b.String()); rest != "" {
+		out = append(out, cell(rest))
+	}
+	return out
+}
+
+func cell(s string) string {
+	return strings.TrimSpace(strings.NewReplacer("<br>", " ", "<br/>", " ", "<br />", " ").Replace(s))
+}
+
+// aligned shows the table in columns two blanks apart.
+func (m *Markdown) aligned(head string, t table) {
+	for i, row := range t.rows {
+		m.alignedRow(head, t, row)
+		if i == 0 {
+			line := head
+			for c, w := range t.widths {
+				if c > 0 {
+					line += "  "
+				}
+				line += strings.Repeat("-", max(w, 1))
+			}
+			m.raw(line)
+			m.newline()
+		}
+	}
+}
+
+func (m *Markdown) alignedRow(head string, t table, row [][]word) {
+	m.raw(head)
+	pad := 0
+	for c, w := range t.widths {
+		if c > 0 {
+			pad += 2
+		}
+		var words []word
+		if c < len(row) {
+			words = row[c]
+		}
+		gap := w - phrase(words)
+		if t.right[c] {
+			pad, gap = pad+gap, 0
+		}
+		if len(words) > 0 {
+			m.raw(strings.Repeat(" ", pad))
+			m.putPhrase(words)
+			pad = 0
+		} else {
+			gap = w - phrase(words)
+			if t.right[c] {
+				gap = 0
+			}
+		}
+		pad += gap
+	}
+	m.newline()
+}
+
+func (m *Markdown) putPhrase(words []word) {
+	for i, w := range words {
+		if i > 0 {
+			m.raw(" ")
+		}
+		for _, a := range w {
+			m.setStyle(a.sgr)
+			m.raw(a.text)
+		}
+	}
+	m.setStyle("")
+}
+
+// records shows each row as lines of `Header: value`, a blank line between two.
+func (m *Markdown) records(head string, t table) {
+	for i, row := range t.rows[1:] {
+		if i > 0 {
+			m.newline()
+		}
+		for c, words := range row {
+			if len(words) == 0 {
+				continue
+			}
+			var line []word
+			if c < len(t.rows[0]) && len(t.rows[0][c]) > 0 {
+				line = append(line, t.rows[0][c]...)
+				last := append(word{}, line[len(line)-1]...)
+				line[len(line)-1] = append(last, atom{text: ":"})
+			}
+			m.started, m.head, m.hang = false, head, head+"  "
+			for k, w := range append(line, words...) {
+				if k > 0 {
+					m.spaces = 1
+				}
+				m.place(w)
+			}
+			m.newline()
+		}
+	}
+}
+
+// table is a table that has been read whole.
+type table struct {
+	limit  int // cells it may take
+	right  []bool
+	rows   [][][]word // the first is the header
+	widths []int
+}
+
+// dashes reads the second line of a table and reports whether it is one.
+func (t *table) dashes(row string) bool {
+	for _, c := range splitRow(row) {
+		if strings.Trim(c, "-") != "" && strings.Trim(strings.Trim(c, ":"), "-") != "" || !strings.Contains(c, "-") {
+			return false
+		}
+		t.right = append(t.right, strings.HasSuffix(c, ":") && !strings.HasPrefix(c, ":"))
+	}
+	return len(t.right) > 0
+}
+
+func (t *table) add(row [][]word) {
+	t.rows = append(t.rows, row)
+	for c, words := range row {
+		if c == len(t.widths) {
+			t.widths = append(t.widths, 0)
+			if c == len(t.right) {
+				t.right = append(t.right, false)
+			}
+		}
+		t.widths[c] = max(t.widths[c], phrase(words))
+	}
+}
+
+func (t *table) fits() bool {
+	total := 2 * (len(t.widths) - 1)
+	for _, w := range t.widths {
+		total += w
+	}
+	return total <= t.limit
+}
+
+// phrase is the width of words one blank apart.
+func phrase(words []word) int {
+	n := max(len(words)-1, 0)
+	for _, w := range words {
+		n += w.cells()
+	}
+	return n
+}

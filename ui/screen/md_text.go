@@ -1,0 +1,236 @@
+package screen
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// atom is a stretch of text in one style; a word is one or more of them that no
+// row end may part.
+type atom struct{ text, sgr string }
+
+type word []atom
+
+func (w word) cells() int {
+	n := 0
+	for _, a := range w {
+		n += cells(a.text)
+	}
+	return n
+}
+
+// maxSpan is the most cells of an open span that are held back on a wide screen.
+const maxSpan = 120
+
+// readText reads words until the line ends.
+func (m *Markdown) readText(s string) string {
+	for i, r := range s {
+		m.size++
+		switch {
+		case r == '\n':
+			m.endRun(true)
+			m.endLine()
+			return s[i+1:]
+		case r == ' ' || r == '\t':
+			m.endRun(false)
+			switch {
+			case m.state != inText:
+				return s[i:]
+			case len(m.word) > 0: // a span is open
+				m.word = append(m.word, ' ')
+				m.last = ' '
+			case m.started:
+				m.spaces++
+			}
+			continue
+		}
+		if len(m.word) > 0 && breaksBetween(m.last, r) && !m.open() {
+			m.putRun()
+		}
+		m.word = utf8.AppendRune(m.word, r)
+		m.last = r
+		if strings.ContainsRune("`*_~[<&\\", r) {
+			m.wordHot = true
+		}
+		if m.tooLong() {
+			run := string(m.word)
+			m.clearWord()
+			m.putWords(run)
+			m.state = inLong
+			return s[i+utf8.RuneLen(r):]
+		}
+	}
+	return ""
+}
+
+// readLong passes the rest of an overlong word on, in pieces whose size does
+// not depend on how it arrives.
+func (m *Markdown) readLong(s string) string {
+	for i, r := range s {
+		if r == ' ' || r == '\t' || r == '\n' {
+			m.putPiece()
+			m.state = inText
+			return s[i:]
+		}
+		m.word = utf8.AppendRune(m.word, r)
+		if len(m.word) >= 64 {
+			m.putPiece()
+		}
+	}
+	return ""
+}
+
+func (m *Markdown) putPiece() {
+	m.raw(Sanitize(string(m.word), Prose))
+	m.word = m.word[:0]
+}
+
+// tooLong reports a word that is not worth holding back further: one that fills
+// a row, or, where it may be the address of a link, a kilobyte.
+func (m *Markdown) tooLong() bool {
+	if len(m.word) < m.width {
+		return false
+	}
+	return len(m.word) >= 1<<10 || !m.wordHot && m.last < 0x80 && cells(string(m.word)) >= m.width
+}
+
+// open reports whether the word holds an inline span that later text may close.
+func (m *Markdown) open() bool {
+	return m.wordHot && !m.asSource() && scanInline(string(m.word)).openAt >= 0
+}
+
+// asSource reports whether this block is no longer styled.
+func (m *Markdown) asSource() bool { return m.size > maxBlock || m.ink.spent() }
+
+// endRun puts the word on the screen unless a span in it is open; at the end of
+// a line, or when it fills a row, it can no longer be closed.
+func (m *Markdown) endRun(lineEnd bool) {
+	if !lineEnd {
+		if len(m.word) > 0 && !m.open() {
+			m.putRun()
+		} else if cells(string(m.word)) >= min(m.width, maxSpan) {
+			m.giveUp()
+		}
+		return
+	}
+	for len(m.word) > 0 {
+		switch {
+		case m.state == inLong:
+			m.putPiece()
+			m.state = inText
+		case m.open():
+			m.giveUp()
+		default:
+			m.putRun()
+		}
+	}
+}
+
+func (m *Markdown) putRun() {
+	run, hot := string(m.word), m.wordHot
+	m.clearWord()
+	if !hot && !m.heading || m.asSource() {
+		m.putWords(run)
+		return
+	}
+	atoms := m.ink.render(run, m.heading)
+	for i, w := range splitWords(atoms) {
+		if i > 0 {
+			m.spaces = 1
+		}
+		m.place(w)
+	}
+	m.setStyle("")
+}
+
+// literalMark makes the next character of held text no markup. It cannot come
+// from outside: the sanitiser lets no control character through.
+const literalMark = '\x01'
+
+// giveUp decides that the first span still open in the held text is none, and
+// reads the text again with that mark as a plain character.
+func (m *Markdown) giveUp() {
+	run := string(m.word)
+	at := scanInline(run).openAt
+	m.clearWord()
+	m.size -= len(run)
+	m.ink.spans++ // reading again costs about what styling does
+	m.feed(run[:at] + string(literalMark) + run[at:])
+}
+
+func (m *Markdown) clearWord() { m.word, m.last, m.wordHot = m.word[:0], 0, false }
+
+// putWords shows held text as the source has it.
+func (m *Markdown) putWords(run string) {
+	run = unmark(run)
+	for i, text := range strings.Split(Sanitize(run, Prose), " ") {
+		if i > 0 {
+			m.spaces++
+		}
+		if text != "" {
+			m.place(word{{text: text}})
+		}
+	}
+}
+
+func unmark(s string) string { return strings.ReplaceAll(s, string(literalMark), "") }
+
+// place puts a word on the row, or on the next when it does not fit.
+func (m *Markdown) place(w word) {
+	width := w.cells()
+	switch {
+	case !m.started:
+		m.raw(m.head)
+	case m.col == 0: // something else was printed in between
+		m.raw(m.hang)
+	case m.col+m.spaces+width > m.width-1 && m.col > len(m.hang):
+		m.newline()
+		m.raw(m.hang)
+	default:
+		m.raw(strings.Repeat(" ", m.spaces))
+	}
+	m.spaces = 0
+	for _, a := range w {
+		m.setStyle(a.sgr)
+		m.raw(a.text)
+	}
+}
+
+// splitWords parts styled text at its blanks.
+func splitWords(atoms []atom) []word {
+	var words []word
+	var w word
+	for _, a := range atoms {
+		for i, text := range strings.Split(a.text, " ") {
+			if i > 0 && len(w) > 0 {
+				words, w = append(words, w), nil
+			}
+			if text != "" {
+				w = append(w, atom{text, a.sgr})
+			}
+		}
+	}
+	if len(w) > 0 {
+		words = append(words, w)
+	}
+	return words
+}
+
+// breaksBetween reports whether a row may end between two runes that no blank
+// parts: beside the characters of scripts written without blanks, but not
+// before a closing mark nor after an opening one, nor beside markup.
+func breaksBetween(a, b rune) bool {
+	if !isIdeograph(a) && !isIdeograph(b) || a == ' ' {
+		return false
+	}
+	const never = "`*_~[]()<>!\\&\x01"
+	return !strings.ContainsRune(never, a) && !strings.ContainsRune(never, b) &&
+		!strings.ContainsRune("，。、；：？！）」』】〉》”’…・ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ,.;:?%", b) &&
+		!strings.ContainsRune("（「『【〈《“‘$", a) &&
+		!isHidden(b) && !isHidden(a) && !unicode.Is(unicode.M, b)
+}
+
+func isIdeograph(r rune) bool {
+	return r >= 0x4e00 && r <= 0x9fff || r >= 0x2e80 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303f || r >= 0xff01 && r <= 0xff60)
+}

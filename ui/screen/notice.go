@@ -1,0 +1,100 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"artoo/agent"
+	"artoo/provider"
+)
+
+// OnNotice implements agent.Callbacks: one line, none for reports of usage.
+func (s *Screen) OnNotice(n agent.Notice) {
+	s.do(func() {
+		switch {
+		case n.Retry != nil:
+			s.retry(*n.Retry)
+		case n.Kind == agent.NoticeUsage || n.Text == "":
+		case n.Kind == agent.NoticeWarning:
+			s.aside(s.note("warning: " + line(n.Text)))
+		default:
+			s.aside(s.note(line(n.Text)))
+		}
+	})
+}
+
+// retry tells of a failed try. A reply that has begun is void: the next starts
+// on a line of its own.
+func (s *Screen) retry(r provider.Retry) {
+	if r.Discard {
+		s.held.Reset()
+	}
+	s.closeReply()
+	text := fmt.Sprintf("%s. Try %d of %d in %s", retryReason(r.Err), r.Try, r.Tries, wait(r.Wait))
+	if s.opt.ErrTTY {
+		text += ", Ctrl-C stops"
+	}
+	label := s.ink.red.Sprint("error:")
+	if s.opt.Profile == Spoken {
+		s.print("error: " + text + ".\n")
+	} else {
+		s.print(margin + label + " " + text + ".\n")
+	}
+	now := s.opt.Now()
+	s.busy = busy{thinking: true, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
+	if s.moving() {
+		s.busy.since = now // the wait itself is counted down
+	}
+}
+
+// wait is a duration before a try.
+func wait(d time.Duration) string {
+	if d > 0 && d < time.Second {
+		return "1s"
+	}
+	return span(d)
+}
+
+// retryReason says what went wrong in words, with the provider's own where the
+// kind alone says little.
+func retryReason(e *provider.Error) string {
+	if e == nil {
+		return "the request failed"
+	}
+	status := ""
+	if e.Status != 0 {
+		status = fmt.Sprintf(" (%d)", e.Status)
+	}
+	why := line(e.Message)
+	if why == "" && e.Err != nil {
+		why = line(e.Err.Error())
+	}
+	why = strings.TrimRight(why, ".")
+	switch e.Kind {
+	case provider.KindOverloaded:
+		return "the API is overloaded" + status
+	case provider.KindRateLimit:
+		return "the rate limit is reached" + status
+	case provider.KindTimeout:
+		return "no answer in time" + status
+	case provider.KindNetwork:
+		return colon("the connection failed", why) + status
+	}
+	return colon("the API failed", why) + status
+}
+
+func colon(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + ": " + why
+}
+
+// note is one line of chrome.
+func (s *Screen) note(text string) string {
+	if s.opt.Profile == Spoken {
+		return "note: " + strings.TrimRight(text, ".") + ".\n"
+	}
+	return margin + text + "\n"
+}

@@ -1,0 +1,132 @@
+package screen
+
+import "strings"
+
+// plainReply is a reply on an Out that is no terminal.
+type plainReply struct {
+	open     bool
+	newlines int  // held back: the reply ends in exactly one
+	before   bool // an earlier reply stands above
+}
+
+// replyOut takes what Markdown rendered.
+type replyOut struct{ s *Screen }
+
+func (w replyOut) Write(p []byte) (int, error) {
+	s := w.s
+	if !s.shown {
+		s.shown = true
+		s.hideTransient()
+		if s.opt.ErrTTY {
+			s.gap(answer)
+		} else if s.plain.before {
+			s.sink.pending = append(s.sink.pending, '\n')
+		}
+	}
+	s.hideTransient()
+	s.sink.pending = append(s.sink.pending, p...)
+	return len(p), nil
+}
+
+// replying reports whether a reply is open.
+func (s *Screen) replying() bool { return s.md != nil && s.shown || s.plain.open }
+
+// reply takes a piece of the model's text.
+func (s *Screen) reply(text string) {
+	switch {
+	case s.opt.Hold && !s.opt.OutTTY:
+		s.held.WriteString(text)
+		return
+	case !s.opt.OutTTY:
+		s.plainText(text)
+		s.sink.flush(s.opt.Now())
+		return
+	}
+	if s.md == nil {
+		label := ""
+		if s.opt.Profile == Spoken {
+			label = "artoo: "
+		}
+		s.md = NewMarkdown(MarkdownOptions{
+			Out: replyOut{s}, Width: s.opt.Width, Color: s.opt.OutColor,
+			Records: s.opt.Profile == Spoken, Label: label,
+		})
+	}
+	s.md.WriteString(text) // replyOut never fails; the sink keeps write errors
+	if now := s.opt.Now(); now.Sub(s.sink.flushed) >= interval {
+		s.sink.flush(now)
+	}
+}
+
+// plainText passes the source on, holding newlines back until text follows.
+func (s *Screen) plainText(text string) {
+	body := strings.TrimRight(text, "\n")
+	if body == "" {
+		s.plain.newlines += len(text)
+		return
+	}
+	if !s.plain.open {
+		s.plain.open = true
+		if s.plain.before {
+			s.sink.pending = append(s.sink.pending, '\n')
+		}
+	}
+	s.sink.pending = append(s.sink.pending, strings.Repeat("\n", s.plain.newlines)...)
+	s.sink.pending = append(s.sink.pending, body...)
+	s.plain.newlines = len(text) - len(body)
+}
+
+// breakRow ends the open row of the reply.
+func (s *Screen) breakRow() {
+	s.md.Break()
+	s.sink.flush(s.opt.Now())
+}
+
+// closeReply ends the open reply, if there is one.
+func (s *Screen) closeReply() {
+	s.endReasoning()
+	if s.md != nil {
+		s.md.Close()
+		if s.shown && s.opt.ErrTTY {
+			s.last = answer
+		}
+		s.plain.before = s.plain.before || s.shown
+		s.md, s.shown = nil, false
+	}
+	if s.plain.open {
+		s.sink.pending = append(s.sink.pending, '\n')
+		s.plain = plainReply{before: true}
+	}
+	s.plain.newlines = 0
+	s.sink.flush(s.opt.Now())
+}
+
+// holdEnds moves what was held to Err: tool calls follow, so it was not the
+// answer.
+func (s *Screen) holdEnds() {
+	text := s.held.String()
+	s.held.Reset()
+	if strings.TrimSpace(text) != "" {
+		s.print(indented(strings.Trim(text, "\n"), "  "))
+	}
+}
+
+// Finish ends the turn: the open reply is closed, and one that was held is
+// written to Out with one newline at its end, also when it is only what came
+// before an interrupt or a fault. Whoever called SendMessage calls Finish when
+// it has returned, before the status or a failure is shown.
+func (s *Screen) Finish() {
+	s.do(func() {
+		s.rest()
+		if text := s.held.String(); strings.Trim(text, "\n") != "" {
+			s.plainText(text)
+		}
+		s.held.Reset()
+		s.closeReply()
+	})
+}
+
+// Discard forgets a reply that was held: it will be given again.
+func (s *Screen) Discard() {
+	s.do(func() { s.held.Reset() })
+}

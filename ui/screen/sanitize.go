@@ -1,0 +1,196 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Context says where a text will stand, and so what becomes of characters that
+// cannot be seen.
+type Context int
+
+const (
+	// Prose drops invisible characters, but for the joiners that emoji and
+	// some scripts are written with.
+	Prose Context = iota
+	// Code shows every invisible character as <U+202E>. Tabs and newlines
+	// stay.
+	Code
+	// Line is Code for what must stay on one line and hide nothing: commands,
+	// paths, names. Newlines show as ^J, tabs and unusual blanks as <U+0009>.
+	Line
+)
+
+// Sanitize makes untrusted text safe to show: C0 controls but newline and tab,
+// DEL and C1 are shown in caret notation (C1 as the two characters ESC form),
+// a carriage return is a newline, invalid UTF-8 is U+FFFD, and invisible
+// characters are treated as the context says. It never returns an escape byte.
+func Sanitize(s string, where Context) string {
+	if where != Line && isPlainASCII(s) {
+		return s
+	}
+	z := Sanitizer{Where: where}
+	return z.Write(s) + z.Close()
+}
+
+// Sanitizer is Sanitize for text that arrives in pieces: however it is cut, the
+// outputs joined are the same. The zero value sanitises prose. Not for
+// concurrent use.
+type Sanitizer struct {
+	Where Context
+
+	held    string // a rune or sequence whose meaning the next bytes decide
+	prev    rune   // the last rune that was let through, for joiners
+	count   Hidden
+	deferIt bool // invisible characters pass: whoever splits prose from code decides later
+}
+
+// Hidden counts what a reader would not have seen: Marks are the characters
+// that change the direction of text, Others all the rest (control characters,
+// zero-width, tags, and with Line tabs and unusual blanks).
+type Hidden struct{ Marks, Others int }
+
+// Total is the sum of both.
+func (h Hidden) Total() int { return h.Marks + h.Others }
+
+// Hidden tells what was shown or dropped so far.
+func (z *Sanitizer) Hidden() Hidden { return z.count }
+
+// Write takes the next piece and returns what can be shown of the text so far
+// and was not returned before.
+func (z *Sanitizer) Write(s string) string {
+	if z.held != "" {
+		s = z.held + s
+		z.held = ""
+	} else if z.Where != Line && isPlainASCII(s) {
+		if s != "" {
+			z.prev = rune(s[len(s)-1])
+		}
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for len(s) > 0 {
+		n := z.step(&b, s, false)
+		if n == 0 {
+			z.held = s
+			break
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// Close returns what was held back, as it stands. The Sanitizer starts afresh;
+// the count stays.
+func (z *Sanitizer) Close() string {
+	var b strings.Builder
+	for s := z.held; len(s) > 0; {
+		s = s[z.step(&b, s, true):]
+	}
+	z.held, z.prev = "", 0
+	return b.String()
+}
+
+// step handles the first rune of s and returns how many bytes it took; 0 means
+// that more text is needed, never with last.
+func (z *Sanitizer) step(b *strings.Builder, s string, last bool) int {
+	if c := s[0]; c < utf8.RuneSelf {
+		return z.ascii(b, s, last)
+	}
+	if !last && !utf8.FullRuneInString(s) {
+		return 0
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	switch {
+	case r == utf8.RuneError && n == 1:
+		z.keep(b, utf8.RuneError)
+	case r < 0xa0: // C1: the same commands as ESC and a letter
+		z.count.Others++
+		z.show(b, "^["+string(r-0x40))
+	case r == zwj && z.Where == Prose && isPictograph(z.prev) && !z.deferIt:
+		next := s[n:]
+		if !last && !utf8.FullRuneInString(next) {
+			return 0
+		}
+		if e, _ := utf8.DecodeRuneInString(next); isPictograph(e) && e != vs16 {
+			z.keep(b, r)
+		} else {
+			z.hide(b, r)
+		}
+	case isHidden(r):
+		z.hide(b, r)
+	case z.Where == Line && isOddBlank(r):
+		z.hide(b, r)
+	default:
+		z.keep(b, r)
+	}
+	return n
+}
+
+func (z *Sanitizer) ascii(b *strings.Builder, s string, last bool) int {
+	c := s[0]
+	switch {
+	case c == '\r' && z.Where != Line:
+		if len(s) == 1 && !last {
+			return 0
+		}
+		z.keep(b, '\n')
+		if len(s) > 1 && s[1] == '\n' {
+			return 2
+		}
+	case c == '\n' && z.Where == Line:
+		z.count.Others++
+		z.show(b, "^J")
+	case c == '\t' && z.Where == Line:
+		z.hide(b, '\t')
+	case c == '\n' || c == '\t' || c >= ' ' && c != 0x7f:
+		z.keep(b, rune(c))
+	default:
+		z.count.Others++
+		z.show(b, "^"+string(rune(c^0x40)))
+	}
+	return 1
+}
+
+func (z *Sanitizer) keep(b *strings.Builder, r rune) {
+	b.WriteRune(r)
+	z.prev = r
+}
+
+func (z *Sanitizer) show(b *strings.Builder, text string) {
+	b.WriteString(text)
+	z.prev = 0
+}
+
+func (z *Sanitizer) hide(b *strings.Builder, r rune) {
+	switch {
+	case z.deferIt:
+		z.keep(b, r)
+		return
+	case z.Where == Prose && neededInProse(z.prev, r):
+		z.keep(b, r)
+		return
+	case z.Where == Prose && (r == 0x2028 || r == 0x2029):
+		z.keep(b, ' ')
+	case z.Where != Prose:
+		z.show(b, fmt.Sprintf("<U+%04X>", r))
+	}
+	if isDirection(r) {
+		z.count.Marks++
+	} else {
+		z.count.Others++
+	}
+}
+
+// isPlainASCII reports whether s has nothing but printable ASCII, newlines and
+// tabs, which is nearly always so.
+func isPlainASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,147 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"artoo/agent"
+)
+
+// BannerInfo is the first line of a conversation.
+type BannerInfo struct {
+	Version, Model string
+	Dir            string // absolute
+	Branch         string // "" outside git
+	Changed        int    // files git reports as changed
+	Why            string // why the profile is not Rich, from ProfileDecision
+	Notes          []string
+}
+
+// Banner opens a conversation: what runs where, how to get help, and the notes,
+// one line each.
+func (s *Screen) Banner(i BannerInfo) {
+	s.do(func() {
+		var b strings.Builder
+		dir := Sanitize(s.home(i.Dir), Line)
+		if s.opt.Profile == Spoken {
+			fmt.Fprintf(&b, "Screen reader mode: on, %s.\n", line(orWords(i.Why, "asked for")))
+			fmt.Fprintf(&b, "artoo %s, model %s, directory %s", line(i.Version), line(i.Model), dir)
+			if i.Branch != "" {
+				fmt.Fprintf(&b, ", branch %s, %s", line(i.Branch), count(i.Changed, "changed file"))
+			}
+			b.WriteString(".\n")
+		} else {
+			fmt.Fprintf(&b, "artoo %s  %s  %s", line(i.Version), line(i.Model), dir)
+			switch {
+			case i.Branch != "" && i.Changed > 0:
+				fmt.Fprintf(&b, " (%s, %s)", line(i.Branch), group(i.Changed)+" changed")
+			case i.Branch != "":
+				fmt.Fprintf(&b, " (%s)", line(i.Branch))
+			}
+			b.WriteString("\n")
+		}
+		switch s.opt.Profile {
+		case Plain:
+			fmt.Fprintf(&b, "Plain terminal (%s): no colours, no line editing. /help for commands.\n", line(orWords(i.Why, "asked for")))
+		case Spoken:
+			b.WriteString("Type /help for commands.\n")
+		default:
+			b.WriteString("/help for commands. Ctrl-C stops a turn, Ctrl-D leaves.\n")
+		}
+		for _, n := range i.Notes {
+			b.WriteString(line(n) + "\n")
+		}
+		s.print(b.String())
+		if !s.opt.Quiet {
+			s.last = banner
+		}
+	})
+}
+
+// Line prints text from column 0; it may have several lines.
+func (s *Screen) Line(text string) {
+	s.do(func() { s.aside(indented(text, "")) })
+}
+
+// Note prints text indented like all chrome; it may have several lines.
+func (s *Screen) Note(text string) {
+	s.do(func() {
+		if s.opt.Profile == Spoken {
+			s.aside(indented(text, "note: "))
+			return
+		}
+		s.aside(indented(text, margin))
+	})
+}
+
+// Block prints a text of its own, such as the output of a command the user ran
+// or the last exchange of a resumed session: from column 0, line breaks, tabs
+// and blanks as they are, set apart by blank lines from answers and prompts.
+func (s *Screen) Block(text string) {
+	s.do(func() { s.print(indented(text, "")) })
+}
+
+// Markdown prints a finished Markdown text as an answer is shown, but to Err.
+func (s *Screen) Markdown(text string) {
+	s.do(func() {
+		if !s.opt.ErrTTY {
+			s.print(indented(text, ""))
+			return
+		}
+		s.print(RenderMarkdown(text, MarkdownOptions{
+			Width: s.opt.Width, Color: s.opt.ErrColor, Records: s.opt.Profile == Spoken,
+		}))
+	})
+}
+
+// Queued tells once that a line typed during a turn waits for its end. It goes
+// between two rows of the answer.
+func (s *Screen) Queued(text string) {
+	s.do(func() { s.aside(s.note("queued: " + line(text))) })
+}
+
+// Stopped tells that a turn was interrupted after so many words of the reply,
+// and whether a queued line is handed back to the prompt.
+func (s *Screen) Stopped(words int, queued bool) {
+	s.do(func() {
+		s.rest()
+		s.closeReply()
+		text := "stopped"
+		if words > 0 {
+			text = fmt.Sprintf("stopped after %s; the text so far is kept", count(words, "word"))
+		}
+		if queued {
+			text += ". Your queued line is below."
+		}
+		// The answer was cut: no blank line parts it from this.
+		if s.last == answer {
+			s.last = chrome
+		}
+		s.print(s.note(text))
+	})
+}
+
+// Failure prints why something did not work and what to do: "artoo: what: why",
+// then "  try: …". Both also when Quiet is set. A nil f prints nothing.
+func (s *Screen) Failure(f *agent.Failure) {
+	if f == nil {
+		return
+	}
+	s.do(func() {
+		s.rest()
+		text := line(f.Error())
+		hint := line(f.Hint)
+		if s.opt.Profile == Spoken {
+			if hint != "" {
+				hint = " Try: " + hint + "."
+			}
+			s.must("error: " + text + "." + hint + "\n")
+			return
+		}
+		out := s.ink.red.Sprint("artoo:") + " " + text + "\n"
+		if hint != "" {
+			out += margin + "try: " + hint + "\n"
+		}
+		s.must(out)
+	})
+}

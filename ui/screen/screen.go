@@ -1,0 +1,127 @@
+// Package screen is the one door to the terminal. Everything a person sees goes
+// through it, in a conversation and without one: answers to the first output,
+// all the rest ("chrome") to the second, both sanitised, in a scrolling
+// transcript whose finished lines are never touched again. The words are the
+// same on every terminal; colour, alignment and one transient line at the bottom
+// are all that a rich one has more.
+package screen
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options say what the outputs are and what may be shown.
+type Options struct {
+	Out io.Writer // takes answers; never nil
+	Err io.Writer // takes all chrome; never nil
+	// OutTTY and ErrTTY tell whether they are terminals. When both are, they
+	// are taken to be the same one. An Out that is no terminal gets the answer's
+	// Markdown source, unsanitised: it is data there.
+	OutTTY, ErrTTY bool
+	// OutColor and ErrColor come from ColorDecision.
+	OutColor, ErrColor bool
+	Profile            Profile
+	UTF8               bool       // from UTF8Decision; without it chrome is ASCII
+	Width              func() int // cells of a row, see WidthDecision; nil means 80
+
+	// Conversation says that Err is read as a dialogue even when it is no
+	// terminal, so that blank lines set answers and chrome apart.
+	Conversation bool
+	// Hold keeps a reply back until it is known to be the last one of the turn:
+	// text before tool calls goes to Err, the final reply to Out, as it came.
+	// For a run without a conversation whose Out is no terminal.
+	Hold    bool
+	Quiet   bool // nothing but questions and failures on Err
+	Verbose bool // show the model's reasoning
+	SSH     bool // the transient line changes once a second, not twice
+	Status  StatusMode
+	Root    string // absolute; paths below it are shown relative to it; may be ""
+	Home    string // absolute; shown as ~; may be ""
+
+	// Now and After are the clock: time.Now and time.AfterFunc when nil. After
+	// calls f once on any goroutine after d unless stop was called before.
+	Now   func() time.Time
+	After func(d time.Duration, f func()) (stop func())
+	// Broken is called once, on its own goroutine, with the first error of
+	// writing to Out or Err; nothing more is written there. May be nil.
+	Broken func(error)
+}
+
+// Screen shows a transcript. It implements the telling methods of
+// agent.Callbacks; whoever asks embeds it and adds Ask. All methods may be
+// called from any goroutine.
+type Screen struct {
+	opt Options
+	ink palette // of Err
+
+	mu     sync.Mutex
+	sink   sink
+	last   section // what the terminal ends with
+	md     *Markdown
+	shown  bool            // the open reply has put something on the terminal
+	plain  plainReply      // the open reply where Out is no terminal
+	held   strings.Builder // the reply kept back by Hold
+	reason strings.Builder // the open line of reasoning
+
+	busy    busy
+	calls   []*running
+	lastRun string // id of the call whose start line is the last line
+	paused  bool
+	asking  bool
+	askedAt time.Time
+	prompt  bool // the prompt is open
+
+	transient transient
+	timer     func() // stops the one timer; nil when none is set
+	timerAt   time.Time
+	timerID   int
+}
+
+// section is what stands last on the terminal; it decides about blank lines.
+type section int
+
+const (
+	nothing section = iota
+	banner
+	promptLine
+	chrome
+	answer
+)
+
+// New makes a Screen. It writes nothing yet.
+func New(opt Options) *Screen {
+	if opt.Width == nil {
+		opt.Width = func() int { return 80 }
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.After == nil {
+		opt.After = func(d time.Duration, f func()) func() {
+			t := time.AfterFunc(d, f)
+			return func() { t.Stop() }
+		}
+	}
+	s := &Screen{opt: opt, ink: newPalette(opt.ErrColor)}
+	s.sink = sink{out: opt.Out, err: opt.Err, broken: opt.Broken}
+	return s
+}
+
+// same reports whether answers and chrome share one terminal.
+func (s *Screen) same() bool { return s.opt.OutTTY && s.opt.ErrTTY }
+
+// moving reports whether a transient line may ever be shown.
+func (s *Screen) moving() bool { return s.opt.Profile == Rich && s.same() && !s.opt.Quiet }
+
+func (s *Screen) width() int { return clampWidth(s.opt.Width()) }
+
+// do runs f as the only one that touches the screen.
+func (s *Screen) do(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+	s.schedule()
+}

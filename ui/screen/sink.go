@@ -1,0 +1,48 @@
+package screen
+
+import (
+	"io"
+	"time"
+)
+
+// sink is the only place that writes. Text of an answer waits here for a moment
+// on a terminal, so that a fast model does not mean thousands of writes.
+type sink struct {
+	out, err       io.Writer
+	broken         func(error)
+	outBad, errBad bool
+	pending        []byte // for out
+	flushed        time.Time
+}
+
+// interval is the least time between two writes of new answer text: twenty a
+// second look continuous and suit slow links.
+const interval = 50 * time.Millisecond
+
+// flush writes what waits.
+func (k *sink) flush(now time.Time) {
+	if len(k.pending) == 0 {
+		return
+	}
+	k.write(k.out, &k.outBad, k.pending)
+	k.pending = k.pending[:0]
+	k.flushed = now
+}
+
+// chrome writes to err, after everything that waits.
+func (k *sink) chrome(now time.Time, s string) {
+	k.flush(now)
+	k.write(k.err, &k.errBad, []byte(s))
+}
+
+func (k *sink) write(w io.Writer, bad *bool, p []byte) {
+	if *bad || len(p) == 0 {
+		return
+	}
+	if _, err := w.Write(p); err != nil {
+		if *bad = true; k.broken != nil {
+			go k.broken(err)
+			k.broken = nil
+		}
+	}
+}

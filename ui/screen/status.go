@@ -1,0 +1,120 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"artoo/provider"
+)
+
+// StatusMode is how much the status line tells: the words of ARTOO_STATUS.
+type StatusMode string
+
+// The status modes; the zero value is StatusShort.
+const (
+	StatusShort StatusMode = "short"
+	StatusFull  StatusMode = "full"
+	StatusOff   StatusMode = "off"
+)
+
+// StatusInfo is what a turn took.
+type StatusInfo struct {
+	Model   string // the model that answered; shown with StatusFull
+	Usage   provider.Usage
+	CostUSD *float64 // nil when a price is unknown
+	Elapsed time.Duration
+	// Context is how much of the context budget is used, in percent; negative
+	// when it is not known.
+	Context int
+}
+
+// Status prints the line after a turn: "18.2k in, 412 out, $0.06, 11s, context
+// 9%".
+func (s *Screen) Status(info StatusInfo) {
+	s.do(func() {
+		s.rest()
+		s.closeReply()
+		if s.opt.Status == StatusOff {
+			return
+		}
+		text := strings.Join(s.statusParts(info), ", ")
+		if s.opt.Profile == Spoken {
+			s.print("status: " + text + ".\n")
+			return
+		}
+		s.print(margin + s.ink.dim.Sprint(text) + "\n")
+	})
+}
+
+func (s *Screen) statusParts(info StatusInfo) []string {
+	var parts []string
+	spoken := s.opt.Profile == Spoken
+	if spoken {
+		parts = append(parts, "done, "+count(int(info.Elapsed.Round(time.Second)/time.Second), "second"))
+	}
+	full := s.opt.Status == StatusFull
+	if full && info.Model != "" {
+		parts = append(parts, line(info.Model))
+	}
+	u := info.Usage
+	about := ""
+	if u.Estimated {
+		about = "about "
+	}
+	if u.Total() > 0 {
+		parts = append(parts, about+tokens(u.Prompt())+" in")
+		if full && u.CacheRead > 0 {
+			parts = append(parts, tokens(u.CacheRead)+" of it cached")
+		}
+		parts = append(parts, tokens(u.Output)+" out")
+	}
+	switch {
+	case info.CostUSD == nil && full:
+		parts = append(parts, "cost unknown")
+	case info.CostUSD != nil && spoken:
+		parts = append(parts, cents(*info.CostUSD))
+	case info.CostUSD != nil:
+		parts = append(parts, Dollars(*info.CostUSD))
+	}
+	if !spoken {
+		parts = append(parts, span(info.Elapsed))
+	}
+	if info.Context >= 0 {
+		parts = append(parts, fmt.Sprintf("context %d%%", info.Context))
+	}
+	return parts
+}
+
+// tokens is a number of tokens: 412, 18.2k, 180k, 1.2M.
+func tokens(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 99_950:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+// Dollars is an amount of US dollars: two digits after the point, more when it
+// would read as nothing.
+func Dollars(usd float64) string {
+	if usd > 0 && usd < 0.01 {
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+func cents(usd float64) string {
+	switch n := int(usd*100 + 0.5); {
+	case usd > 0 && n == 0:
+		return "less than a cent"
+	case n < 100:
+		return count(n, "cent")
+	default:
+		return fmt.Sprintf("%d dollars %d", n/100, n%100)
+	}
+}

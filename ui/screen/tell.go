@@ -1,0 +1,104 @@
+package screen
+
+import (
+	"strings"
+
+	"artoo/agent"
+)
+
+// OnThinking implements agent.Callbacks: a request begins.
+func (s *Screen) OnThinking() {
+	s.do(func() {
+		now := s.opt.Now()
+		s.endAsking()
+		s.busy = busy{thinking: true, since: now, said: now}
+	})
+}
+
+// OnThinkingDone implements agent.Callbacks. Nothing changes to see: between a
+// reply's first byte and its first word a model may reason for minutes.
+func (s *Screen) OnThinkingDone() {}
+
+// OnReasoning implements agent.Callbacks: shown only when Verbose is set.
+func (s *Screen) OnReasoning(text string) {
+	if !s.opt.Verbose {
+		return
+	}
+	s.do(func() {
+		s.reason.WriteString(text)
+		all := s.reason.String()
+		if end := strings.LastIndexByte(all, '\n'); end >= 0 {
+			s.reason.Reset()
+			s.reason.WriteString(all[end+1:])
+			s.aside(indented(all[:end], margin))
+		}
+	})
+}
+
+// endReasoning shows the line of reasoning that is still open.
+func (s *Screen) endReasoning() {
+	if text := s.reason.String(); text != "" {
+		s.reason.Reset()
+		s.aside(indented(text, margin))
+	}
+}
+
+// OnText implements agent.Callbacks: a piece of the answer.
+func (s *Screen) OnText(text string) {
+	if text == "" {
+		return
+	}
+	s.do(func() {
+		s.busy = busy{}
+		s.endReasoning()
+		s.reply(text)
+	})
+}
+
+// OnToolCall implements agent.Callbacks: the reply's text is over, a call
+// begins.
+func (s *Screen) OnToolCall(call agent.Call) {
+	s.do(func() {
+		s.busy = busy{}
+		s.hideTransient()
+		s.holdEnds()
+		s.closeReply()
+		s.calls = append(s.calls, &running{call: call, since: s.opt.Now()})
+	})
+}
+
+// OnToolOutput implements agent.Callbacks. Live output is not part of the
+// transcript: a call is one line.
+func (s *Screen) OnToolOutput(agent.Call, string) {}
+
+// OnToolResult implements agent.Callbacks: one line, and the last lines of what
+// failed.
+func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
+	s.do(func() {
+		s.endAsking()
+		run := &running{call: call}
+		for i, c := range s.calls {
+			if c.call.ID == call.ID {
+				run = c
+				s.calls = append(s.calls[:i:i], s.calls[i+1:]...)
+				break
+			}
+		}
+		if run.decision == denied && r.Status != agent.CallOK && r.Status != agent.CallFailed {
+			return // the decision line has said it
+		}
+		text := result(r)
+		failed := r.Status != agent.CallOK
+		switch {
+		case run.decision == applied && !failed:
+			s.print(s.appliedLine(call))
+		case run.started && s.lastRun == call.ID:
+			s.print(s.ranLine(call, text))
+		default:
+			s.print(s.callLine(call, text))
+		}
+		if failed {
+			s.put(s.tail(r.Tail))
+		}
+	})
+}

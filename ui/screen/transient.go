@@ -1,0 +1,169 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/briandowns/spinner"
+	"github.com/clipperhouse/displaywidth"
+)
+
+// transient is the one line that may change: the last, without a newline.
+type transient struct {
+	line    string // what stands there; "" when nothing does
+	width   int    // of the screen when it was drawn
+	painted time.Time
+	frame   int
+}
+
+// Sets of spinner frames, as that library numbers them.
+const (
+	framesASCII   = 9
+	framesBraille = 14
+)
+
+// pace is how often the transient line may change.
+func (s *Screen) pace() time.Duration {
+	if s.opt.SSH {
+		return time.Second
+	}
+	return 500 * time.Millisecond
+}
+
+// mayPaint reports whether the cursor stands at the start of a free line.
+func (s *Screen) mayPaint() bool {
+	return !s.paused && !s.asking && !s.prompt && len(s.sink.pending) == 0 &&
+		(s.md == nil || s.md.Column() == 0) && (s.busy.thinking || len(s.calls) > 0)
+}
+
+// nextPaint is when the transient line appears or changes; zero for never.
+func (s *Screen) nextPaint() time.Time {
+	if !s.mayPaint() {
+		return time.Time{}
+	}
+	if s.transient.line != "" {
+		return s.transient.painted.Add(s.pace())
+	}
+	at := s.busySince().Add(patience)
+	if next := s.transient.painted.Add(s.pace()); next.After(at) {
+		return next
+	}
+	return at
+}
+
+func (s *Screen) busySince() time.Time {
+	if len(s.calls) > 0 {
+		return s.calls[0].since
+	}
+	return s.busy.since
+}
+
+// paint draws the transient line when it is due, changing as little as it can.
+// The cursor never leaves the line and is never hidden.
+func (s *Screen) paint(now time.Time) {
+	if at := s.nextPaint(); at.IsZero() || now.Before(at) {
+		return
+	}
+	width := s.width()
+	next := s.ascii(s.transientText(now, width))
+	old := s.transient
+	s.transient = transient{line: next, width: width, painted: now, frame: old.frame + 1}
+	keep := commonPrefix(old.line, next)
+	back := cells(old.line[keep:])
+	if old.line == "" || old.width != width || keep == 0 || back > 8 {
+		erase := ""
+		if old.line != "" {
+			erase = "\r\x1b[K"
+		}
+		s.sink.chrome(now, erase+next)
+		return
+	}
+	tail := next[keep:]
+	if cells(tail) < back {
+		tail += "\x1b[K"
+	}
+	s.sink.chrome(now, strings.Repeat("\b", back)+tail)
+}
+
+// hideTransient wipes the transient line.
+func (s *Screen) hideTransient() {
+	if s.transient.line == "" {
+		return
+	}
+	s.transient.line = ""
+	s.sink.chrome(s.opt.Now(), "\r\x1b[K")
+}
+
+// transientText says what is going on, in less than a row.
+func (s *Screen) transientText(now time.Time, width int) string {
+	if len(s.calls) > 0 {
+		r := s.calls[0]
+		took := passed(now.Sub(r.since))
+		if n := len(s.calls) - 1; n > 0 {
+			took = strings.TrimSuffix(fmt.Sprintf("and %d more, %s", n, took), ", ")
+		}
+		return s.cut(s.lay(callText{callVerb(r.call), s.object(r.call), took, rightEdge, true}), width-1)
+	}
+	set := framesASCII
+	if s.opt.UTF8 {
+		set = framesBraille
+	}
+	frames := spinner.CharSets[set]
+	since := s.busy.since
+	if s.busy.until.After(since) {
+		since = s.busy.until
+	}
+	text := strings.TrimSuffix("thinking "+passed(now.Sub(since)), " ")
+	if left := s.busy.until.Sub(now); left > 0 {
+		text = "waiting " + span(left)
+	}
+	return s.cut("  "+text+" "+frames[s.transient.frame%len(frames)], width-1)
+}
+
+// passed is the whole seconds that have passed, "" for none.
+func passed(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	return span(d.Truncate(time.Second))
+}
+
+// cut shortens text to a number of cells.
+func (s *Screen) cut(text string, n int) string {
+	return displaywidth.TruncateString(text, max(n, 1), s.ellipsis())
+}
+
+func (s *Screen) ellipsis() string {
+	if s.opt.UTF8 {
+		return "…"
+	}
+	return "..."
+}
+
+// commonPrefix is how many bytes two texts share at their start, in whole runes.
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	for n > 0 && n < len(a) && !utf8.RuneStart(a[n]) {
+		n--
+	}
+	return n
+}
+
+// Pause keeps the transient line away while something else owns the last line
+// (the prompt, a pager, an editor). Resume lets it come back.
+func (s *Screen) Pause() {
+	s.do(func() {
+		s.paused = true
+		s.hideTransient()
+	})
+}
+
+// Resume ends Pause.
+func (s *Screen) Resume() {
+	s.do(func() { s.paused = false })
+}

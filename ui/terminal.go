@@ -1,0 +1,264 @@
+// Package ui is the conversation in a terminal: lines scroll, and only the rows
+// of the prompt being edited move. Terminal reads a line, runs a slash command
+// or a turn of the agent with it, and shows the next prompt. Package screen does
+// all showing; this one reads.
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"artoo/provider"
+	"artoo/ui/screen"
+)
+
+// Options are what a conversation is made of. Main fills them once.
+type Options struct {
+	// In is where lines are read; an *os.File where it is a terminal. Nothing
+	// else may read it while Run runs.
+	In io.Reader
+	// Tty is the terminal's output for children (editor, pager); nil where
+	// there is none. The conversation itself writes through Screen only.
+	Tty    *os.File
+	Screen *screen.Screen
+	Sender Sender
+	// Profile Plain reads plain lines and leaves the terminal's modes alone.
+	Profile screen.Profile
+	// Lines is --interactive: any streams, one line is one message, and a
+	// question is answered by the next line that comes after it was written.
+	Lines bool
+	// Prompt stands before what is typed; "" means "> ", or "you: " when spoken.
+	Prompt string
+	// Size is the terminal's columns and rows, asked before each drawing; nil
+	// means 80 and 24. Absurd sizes do no harm.
+	Size func() (cols, rows int)
+	// History is the path of the history file; "" keeps none.
+	History string
+	// Pager is the user's pager command line; "" means PAGER, then less.
+	Pager string
+	// Environ is the environment of the editor and the pager, as os.Environ
+	// gives it.
+	Environ []string
+	Deps    Deps
+	// Resumed is shown at the start when a session goes on; may be nil.
+	Resumed *Resumed
+	// First is the first message, "" for none; with its attachments.
+	First       string
+	Attachments []provider.Part
+	Clock       Clock
+}
+
+// Terminal is a conversation in a terminal. It implements agent.Callbacks: the
+// screen tells, the terminal asks. Make one with New, call Run once.
+type Terminal struct {
+	*screen.Screen
+	opt     Options
+	console *console
+	listed  []SessionRow // as /sessions numbered them
+	initial string       // text for the next prompt
+	lastInt time.Time    // of the Ctrl-C that said how to leave
+}
+
+// leaveWait is how long a second Ctrl-C still leaves.
+const leaveWait = 2 * time.Second
+
+// Exit codes Run returns besides 0 and those of signals.
+const (
+	exitError     = 1
+	exitInterrupt = 130
+)
+
+// New checks the options. Nothing is read or changed before Run.
+func New(opt Options) (*Terminal, error) {
+	if opt.In == nil || opt.Screen == nil || opt.Sender == nil {
+		return nil, errors.New("terminal: In, Screen and Sender are needed")
+	}
+	opt.Clock = opt.Clock.orReal()
+	opt.Size = saneSize(opt.Size)
+	if opt.Prompt == "" {
+		opt.Prompt = "> "
+		if opt.Profile == screen.Spoken {
+			opt.Prompt = "you: "
+		}
+	}
+	return &Terminal{Screen: opt.Screen, opt: opt}, nil
+}
+
+// saneSize bounds what a terminal says of its size: serial lines and expect
+// scripts have terminals without one.
+func saneSize(size func() (cols, rows int)) func() (int, int) {
+	return func() (cols, rows int) {
+		if size != nil {
+			cols, rows = size()
+		}
+		if cols <= 0 {
+			cols = 80
+		}
+		if rows <= 0 {
+			rows = 24
+		}
+		return max(cols, 10), max(rows, 2)
+	}
+}
+
+// Run holds the conversation until it ends and returns the exit code: 0 when
+// the person leaves or the input ends, 130 for Ctrl-C twice, 128 and the number
+// of a signal that ended it. The terminal's modes are then as they were found,
+// also when Run panics. ctx ends the conversation too. An error is one of the
+// terminal itself; errors of turns are shown and the conversation goes on.
+func (t *Terminal) Run(ctx context.Context) (code int, err error) {
+	stop, err := t.open()
+	if err != nil {
+		return exitError, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	defer t.console.guard()
+	if t.opt.Resumed != nil {
+		t.showResumed(t.opt.Resumed)
+	}
+	if t.opt.First != "" {
+		if err := t.turn(ctx, t.opt.First, t.opt.Attachments); err != nil {
+			return t.leave(err)
+		}
+	}
+	for {
+		l, err := t.readMessage(ctx)
+		if err == nil {
+			err = t.handle(ctx, l)
+		}
+		if err != nil {
+			if code, err := t.leave(err); code >= 0 {
+				return code, err
+			}
+		}
+	}
+}
+
+// leave turns what ended a line or a turn into an exit code; -1 goes on.
+func (t *Terminal) leave(err error) (code int, left error) {
+	var signal *signalError
+	switch {
+	case errors.As(err, &signal):
+		return exitCode(signal.signal), nil
+	case errors.Is(err, errLeave), errors.Is(err, io.EOF):
+		return 0, nil
+	case errors.Is(err, errStuck):
+		return exitInterrupt, nil
+	case !errors.Is(err, errInterrupted):
+		return exitError, err
+	}
+	now := t.opt.Clock.Now()
+	if !t.lastInt.IsZero() && now.Sub(t.lastInt) <= leaveWait {
+		return exitInterrupt, nil
+	}
+	t.lastInt = now
+	t.Note("Ctrl-C again or Ctrl-D to leave")
+	return -1, nil
+}
+
+// readMessage reads one whole message, which may take several lines.
+func (t *Terminal) readMessage(ctx context.Context) (line, error) {
+	initial := t.initial
+	t.initial = ""
+	l, err := t.console.readLine(ctx, t.opt.Prompt, initial)
+	if err != nil || t.console.modes != nil { // an editor sends whole messages
+		t.echo(l)
+		return l, err
+	}
+	text := l.text
+	for {
+		message, rest, whole := compose(text)
+		if whole {
+			l.text = message
+			t.echo(l)
+			return l, nil
+		}
+		next, err := t.console.readLine(ctx, lineIndent, "")
+		if err != nil {
+			return line{}, err // half a message is not sent
+		}
+		text = rest + next.text
+	}
+}
+
+// echo shows a message that was queued where it now stands in the conversation.
+func (t *Terminal) echo(l line) {
+	if l.queued {
+		t.Block(t.opt.Prompt + indent(l.text, lineIndent))
+	}
+}
+
+// handle does what a message says.
+func (t *Terminal) handle(ctx context.Context, l line) error {
+	t.lastInt = time.Time{}
+	word := strings.TrimSpace(l.text)
+	switch {
+	case word == "":
+		return nil
+	case l.pasted:
+	case word == "quit" || word == "exit":
+		return errLeave
+	case strings.HasPrefix(l.text, "/"):
+		return t.runCommand(ctx, l.text)
+	case strings.HasPrefix(l.text, "!"):
+		t.Note("! to run a command comes with a later version; nothing was sent")
+		return nil
+	}
+	return t.turn(ctx, l.text, nil)
+}
+
+// open starts reading. stop undoes it.
+func (t *Terminal) open() (stop func() error, err error) {
+	in, err := startInput(t.opt.In, t.opt.Clock.Now)
+	if err != nil {
+		return nil, err
+	}
+	signals, unwatch := watchSignals()
+	c := &console{
+		in: in, screen: t.Screen, signals: signals,
+		calls: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
+	}
+	file, isFile := t.opt.In.(*os.File)
+	tty := isFile && isTerminal(file)
+	c.announce = tty && !t.opt.Lines
+	c.front = &lineFront{console: c, tty: tty}
+	if tty && !t.opt.Lines && t.opt.Profile != screen.Plain {
+		if err := t.openEditor(c, file); err != nil {
+			t.Note("plain lines: " + err.Error())
+		}
+	}
+	t.console = c
+	go c.run()
+	return func() error { unwatch(); return c.close() }, nil
+}
+
+// openEditor puts an editor in front. Where the terminal's modes cannot be
+// changed, plain lines have to do.
+func (t *Terminal) openEditor(c *console, file *os.File) error {
+	modes, err := newTTYModes(file)
+	if err != nil {
+		return err
+	}
+	history := &historyFile{path: t.opt.History, warn: t.Note}
+	ed, err := newEditor(history.load())
+	if err != nil {
+		return err
+	}
+	if err := modes.enter(); err != nil {
+		return errors.Join(err, ed.close())
+	}
+	c.modes = modes
+	c.front = &rawFront{
+		console: c, clock: t.opt.Clock, size: t.opt.Size, ed: ed, frame: frame{out: drawer{t.Screen}}, remember: history.add,
+		display: func(s string) string { return screen.Sanitize(s, screen.Prose) },
+	}
+	return nil
+}
+
+// errStuck is a turn that does not end when it is told to.
+var errStuck = fmt.Errorf("the turn does not end: %w", context.Canceled)

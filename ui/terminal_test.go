@@ -1,0 +1,426 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"artoo/agent"
+	"artoo/ui/screen"
+)
+
+func TestA1_AnswersAndChromeAreApart(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("> ")
+	k.enter("why?")
+	k.await(k.answer, 0, "answer to why?\n")
+	k.expect("> ")
+	k.send("\x04")
+	if o := k.end(); o != (outcome{}) {
+		t.Errorf("ended with %+v", o)
+	}
+	if strings.Contains(k.chrome.String(), "answer to") {
+		t.Errorf("the answer is among the chrome: %q", k.chrome)
+	}
+}
+
+func TestB2_NoEscapeEntersThePipe(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect(pasteOn + "> ")
+	k.send("a\x1b[D\x1b[C\x01\x05b")
+	k.expect("b")
+	k.enter("c")
+	k.await(k.answer, 0, "answer to abc\n")
+	if got := k.answer.String(); strings.Contains(got, "\x1b") || strings.Contains(got, "> ") {
+		t.Errorf("stdout holds %q", got)
+	}
+}
+
+func termios(t *testing.T, f *os.File) unix.Termios {
+	t.Helper()
+	fd, err := fdOf(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *got
+}
+
+func TestB3_PlainTouchesNothing(t *testing.T) {
+	var before unix.Termios
+	k := startPTY(t, &sender{}, func(o *Options) {
+		o.Profile = screen.Plain
+		before = termios(t, o.In.(*os.File))
+	})
+	k.expect("> ")
+	if diff := cmp.Diff(before, termios(t, k.tty)); diff != "" {
+		t.Errorf("the modes changed: %s", diff)
+	}
+	k.send("first\n")
+	k.await(k.answer, 0, "answer to first\n")
+	k.expect("> ")
+	k.send("two \\\nlines\n")
+	k.await(k.answer, 0, "answer to two \nlines\n")
+	k.expect("> ")
+	k.send("\x1b[Aarrow\x00\x0f\n")
+	k.await(k.answer, 0, "answer to arrow\n")
+	k.expect("> ")
+	k.send("\x04")
+	if o := k.end(); o.code != 0 {
+		t.Errorf("ended with %+v", o)
+	}
+	if diff := cmp.Diff(before, termios(t, k.tty)); diff != "" {
+		t.Errorf("the modes are not as they were: %s", diff)
+	}
+	shown := strings.ReplaceAll(k.chrome.String(), "\r\n", "\n")
+	shown = strings.ReplaceAll(shown, "^[[Aarrow", "") // the kernel's own echo
+	if strings.ContainsAny(shown, "\x1b\r") {
+		t.Errorf("the plain terminal got %q", shown)
+	}
+}
+
+func TestF2_DeleteOnAnEmptyLineDoesNothing(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("> ")
+	k.send("\x1b[3~")
+	k.send("\x1b[1~b\x1b[1~a\x1b[4~c") // home and end as tmux sends them
+	k.settle()
+	k.send("\r")
+	k.await(k.answer, 0, "answer to abc\n")
+}
+
+func TestF3_UnboundKeysAtThePrompt(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("> ")
+	k.send("a\x00\x0f\x11\x12\x07\x16\x18\x1c\x1d\x1e\x1fb")
+	k.send("\x1b[99;99z\x1bOP\x1b]11;rgb:00/00/00\x07\x1bP1$r\x1b\\\x1b[24;80R\x1b[?62;c")
+	k.send("c")
+	k.expect("c")
+	k.settle()
+	if got := k.sender.messages(); got != nil {
+		t.Fatalf("sent %q", got)
+	}
+	k.send("\r")
+	k.await(k.answer, 0, "answer to abc\n")
+}
+
+func TestG1_PasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect(pasteOn)
+	k.enter("one")
+	k.await(k.answer, 0, "answer to one\n")
+	k.expect(pasteOn)
+	k.send("\x03")
+	k.expect("leave")
+	k.expect(pasteOn)
+	k.send("\x04")
+	k.end()
+	k.expect(pasteOff)
+	term := newVT(80, 24)
+	_, _ = term.Write([]byte(strings.ReplaceAll(k.chrome.String(), "\r\n", "\n")))
+	if term.err != nil || term.paste {
+		t.Errorf("%v, paste mode %v", term.err, term.paste)
+	}
+}
+
+func TestG2_PasteWaitsForEnter(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("> ")
+	k.send(pasteBegin + "a\rb\r\nc\x1b[31m\n" + pasteEnd + " x\n")
+	k.expect("x")
+	k.settle()
+	if got := k.sender.messages(); got != nil {
+		t.Fatalf("sent %q before Enter", got)
+	}
+	k.send("y")
+	k.expect("y")
+	k.send("\r")
+	k.await(k.answer, 0, "answer to a\nb\nc[31m x\ny\n")
+}
+
+func TestG4_BigPasteCostsLittle(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("> ")
+	big := strings.Repeat("0123456789abcdef\n", 1<<16) // 1 MB
+	before := len(k.chrome.String())
+	go func() { // more than the kernel takes at once
+		if _, err := io.WriteString(k.in, pasteBegin+big+pasteEnd); err != nil {
+			t.Error(err)
+		}
+	}()
+	k.expect("[paste 1: 65536 lines]")
+	if n := len(k.chrome.String()) - before; n > 200 {
+		t.Errorf("the paste echoed %d bytes", n)
+	}
+	k.send("\r")
+	deadline := time.After(patience)
+	for len(k.sender.messages()) == 0 {
+		_, changed := k.answer.read()
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatal("nothing was sent")
+		}
+	}
+	if got := k.sender.messages()[0]; got != strings.TrimSuffix(big, "\n") {
+		t.Errorf("%d of %d bytes were sent", len(got), len(big)-1)
+	}
+}
+
+func TestG5_SeveralLines(t *testing.T) {
+	for _, tt := range []struct{ name, keys, want string }{
+		{"backslash", "a\\|\r|b", "a\nb"},
+		{"ctrl-j", "a\nb", "a\nb"},
+		{"alt-enter", "a\x1b\rb", "a\nb"},
+		{"block", "\"\"\"|\r|a|\r|/quit|\r|\"\"\"", "a\n/quit"},
+		{"two backslashes are text", "a\\\\", `a\\`},
+	} {
+		k := startPTY(t, &sender{}, nil)
+		k.expect("> ")
+		for part := range strings.SplitSeq(tt.keys, "|") {
+			k.send(part)
+			k.settle()
+		}
+		k.send("\r")
+		k.await(k.answer, 0, "answer to "+tt.want+"\n")
+	}
+}
+
+func TestG6_PastedCommandsAreText(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("> ")
+	k.send(pasteBegin + "/quit" + pasteEnd)
+	k.expect("/quit")
+	k.send("\r")
+	k.await(k.answer, 0, "answer to /quit\n")
+}
+
+func TestJ1_CtrlCStopsTheTurn(t *testing.T) {
+	partial := make(chan struct{})
+	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		cb.OnText("three words so")
+		close(partial)
+		<-ctx.Done()
+		return &agent.Response{Text: "three words so"}, context.Cause(ctx)
+	}}, nil)
+	k.expect("> ")
+	k.enter("tell me")
+	wanted(k, partial)
+	began := time.Now()
+	k.send("\x03")
+	k.expect("stopped after 3 words")
+	k.expect(pasteOn + "> ")
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("the prompt took %v", took)
+	}
+	k.send("\x04")
+	k.end()
+}
+
+// A turn that does not listen cannot keep the person.
+func TestJ1_ATurnThatDoesNotEnd(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
+		close(started)
+		<-release
+		return nil, errTest
+	}}, nil)
+	t.Cleanup(func() { close(release) })
+	k.expect("> ")
+	k.enter("hang")
+	wanted(k, started)
+	before := termios(t, k.tty)
+	k.send("\x03")
+	k.settle()
+	k.send("\x03")
+	k.expect("stopping")
+	k.clock.advance(2 * time.Second)
+	k.send("\x03")
+	if o := k.end(); o.code != 130 {
+		t.Errorf("ended with %+v", o)
+	}
+	if before == termios(t, k.tty) {
+		t.Error("the terminal's modes were not given back")
+	}
+}
+
+func TestJ2_CtrlCAtThePrompt(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("> ")
+	k.send("some text")
+	k.expect("some text")
+	k.send("\x03")
+	k.expect("^C")
+	k.expect("> ")
+	k.send("\x03")
+	k.expect("Ctrl-C again or Ctrl-D to leave")
+	k.expect("> ")
+	k.clock.advance(2*time.Second + time.Millisecond)
+	k.send("\x03")
+	k.expect("Ctrl-C again or Ctrl-D to leave")
+	k.expect("> ")
+	k.clock.advance(time.Second)
+	k.send("\x10") // the cleared line can be called back
+	k.expect("some text")
+	k.send("\x03")
+	k.expect("> ")
+	k.send("\x03")
+	if o := k.end(); o.code != 130 {
+		t.Errorf("ended with %+v", o)
+	}
+	if got := k.sender.messages(); got != nil {
+		t.Errorf("sent %q", got)
+	}
+}
+
+func TestJ3_CtrlD(t *testing.T) {
+	inTurn, goOn := make(chan struct{}), make(chan struct{})
+	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		close(inTurn)
+		<-goOn
+		cb.OnText("done\n")
+		return &agent.Response{Text: "done"}, nil
+	}}, nil)
+	k.expect("> ")
+	k.send("abc\x01\x04") // deletes
+	k.expect("bc")
+	k.settle()
+	k.send("\r")
+	wanted(k, inTurn)
+	k.send("\x04")
+	k.settle()
+	close(goOn)
+	k.await(k.answer, 0, "done\n")
+	k.expect(pasteOn + "> ")
+	if got := k.sender.messages(); len(got) != 1 || got[0] != "bc" {
+		t.Errorf("sent %q", got)
+	}
+	k.send("\x04")
+	if o := k.end(); o.code != 0 {
+		t.Errorf("ended with %+v", o)
+	}
+}
+
+func TestJ3_HangUpSendsNoHalfLine(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("> ")
+	k.send("rm it")
+	k.expect("rm it")
+	k.stopReading()
+	if err := k.in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if o := k.end(); o.code != 0 {
+		t.Errorf("ended with %+v", o)
+	}
+	if got := k.sender.messages(); got != nil {
+		t.Errorf("sent %q", got)
+	}
+}
+
+func TestK2_TypingDuringATurn(t *testing.T) {
+	inTurn, goOn := make(chan struct{}, 2), make(chan struct{})
+	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		inTurn <- struct{}{}
+		<-goOn
+		cb.OnText("answer to " + text + "\n")
+		return &agent.Response{}, nil
+	}}, nil)
+	k.expect("> ")
+	k.enter("one")
+	wanted(k, inTurn)
+	from := len(k.chrome.String())
+	k.send("twx\x7fo") // edited unseen
+	k.settle()
+	k.send("\r")
+	k.expect("queued: two")
+	k.send("half")
+	k.settle()
+	if shown := k.chrome.String()[from:]; strings.Contains(shown, "half") {
+		t.Errorf("typed text mixes with the turn: %q", shown)
+	}
+	goOn <- struct{}{}
+	k.expect("> two")
+	wanted(k, inTurn)
+	goOn <- struct{}{}
+	k.expect(pasteOn + "> half")
+	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+	if n := strings.Count(k.chrome.String(), "queued: two"); n != 1 {
+		t.Errorf("queued was said %d times", n)
+	}
+	if got := strings.Fields(k.answer.String()); strings.Join(got, " ") != "answer to one answer to two" {
+		t.Errorf("stdout holds %q", got)
+	}
+}
+
+func TestK3_QueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
+	for _, how := range []string{"interrupt", "error"} {
+		inTurn := make(chan struct{}, 2)
+		fail := make(chan struct{})
+		k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+			inTurn <- struct{}{}
+			select {
+			case <-ctx.Done():
+				return &agent.Response{}, context.Cause(ctx)
+			case <-fail:
+				return &agent.Response{}, errTest
+			}
+		}}, nil)
+		k.expect("> ")
+		k.enter("one")
+		wanted(k, inTurn)
+		k.send("two")
+		k.settle()
+		k.send("\r")
+		k.expect("queued: two")
+		if how == "error" {
+			close(fail)
+			k.expect("it broke")
+		} else {
+			k.send("\x03")
+			k.expect("stopped")
+		}
+		k.expect(pasteOn + "> two")
+		k.settle()
+		if got := k.sender.messages(); len(got) != 1 {
+			t.Errorf("%s: sent %q", how, got)
+		}
+		k.send("\x15\x04")
+		k.end()
+	}
+}
+
+func TestX14_NoSizeNeverHangs(t *testing.T) {
+	for _, size := range []pty.Winsize{{}, {Cols: 1, Rows: 1}, {Cols: 20, Rows: 5}} {
+		k := startPTY(t, &sender{}, func(o *Options) {
+			o.Size = func() (int, int) { return int(size.Cols), int(size.Rows) }
+		})
+		if err := pty.Setsize(k.in, &size); err != nil {
+			t.Fatal(err)
+		}
+		k.expect("> ")
+		k.send("ab\x1b[D\x1b[Dc日本")
+		k.settle()
+		k.send("\r")
+		k.await(k.answer, 0, "answer to c日本ab\n")
+		k.expect(pasteOn + "> ")
+		k.send("\x04")
+		if o := k.end(); o.code != 0 {
+			t.Errorf("%v: ended with %+v", size, o)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// ttyModes is the one thing that changes the terminal's modes. leave may be
+// called at any time, from any goroutine, any number of times: on return, on a
+// panic, on a signal. Editing wants every byte as it comes, without echo and
+// without the kernel's own meaning of Ctrl-C and Ctrl-Z; output stays as it is.
+type ttyModes struct {
+	fd    int
+	mu    sync.Mutex
+	saved *unix.Termios // as it was found; nil while nothing is changed
+}
+
+func newTTYModes(f *os.File) (*ttyModes, error) {
+	fd, err := fdOf(f)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := unix.IoctlGetTermios(fd, getTermios); err != nil {
+		return nil, fmt.Errorf("terminal: %w", err)
+	}
+	return &ttyModes{fd: fd}, nil
+}
+
+// enter sets the editing mode. What was there is read anew each time: a child
+// that had the terminal may have left it changed on purpose.
+func (m *ttyModes) enter() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.saved != nil {
+		return nil
+	}
+	found, err := unix.IoctlGetTermios(m.fd, getTermios)
+	if err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	edit := *found
+	edit.Iflag &^= unix.ICRNL | unix.INLCR | unix.IGNCR | unix.IXON | unix.ISTRIP | unix.BRKINT | unix.PARMRK
+	edit.Lflag &^= unix.ICANON | unix.ECHO | unix.ECHONL | unix.ISIG | unix.IEXTEN
+	edit.Cc[unix.VMIN], edit.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(m.fd, setTermios, &edit); err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	m.saved = found
+	return nil
+}
+
+// leave puts the modes back as they were found.
+func (m *ttyModes) leave() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.saved == nil {
+		return nil
+	}
+	err := unix.IoctlSetTermios(m.fd, setTermios, m.saved)
+	m.saved = nil
+	if err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	return nil
+}
+
+// again sets the editing mode after something else had its way with the
+// terminal, such as a shell that stopped and continued us.
+func (m *ttyModes) again() error {
+	m.mu.Lock()
+	if m.saved == nil {
+		m.mu.Unlock()
+		return nil
+	}
+	m.saved = nil
+	m.mu.Unlock()
+	return m.enter()
+}
+
+// fdOf gives the descriptor without changing how the runtime uses the file;
+// File.Fd would make it blocking.
+func fdOf(f *os.File) (int, error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd := -1
+	err = conn.Control(func(u uintptr) { fd = int(u) })
+	return fd, err
+}
+
+// fileWaiter waits with select(2): poll(2) does not know terminals on macOS.
+type fileWaiter struct {
+	fd   int
+	r, w *os.File // a pipe that wakes it
+	rfd  int
+}
+
+func newWaiter(reader io.Reader) (waiter, error) {
+	f, ok := reader.(*os.File)
+	if !ok {
+		return nil, nil
+	}
+	fd, err := fdOf(f)
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	rfd, err := fdOf(r)
+	if err == nil && max(fd, rfd) >= unix.FD_SETSIZE {
+		err = fmt.Errorf("input: descriptor %d is too large for select", max(fd, rfd))
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close(), w.Close())
+	}
+	return &fileWaiter{fd: fd, r: r, w: w, rfd: rfd}, nil
+}
+
+func (w *fileWaiter) wait(poll bool) (bool, error) {
+	for {
+		var set unix.FdSet
+		set.Zero()
+		set.Set(w.fd)
+		var timeout *unix.Timeval
+		if poll {
+			timeout = &unix.Timeval{}
+		} else {
+			set.Set(w.rfd)
+		}
+		_, err := unix.Select(max(w.fd, w.rfd)+1, &set, nil, nil, timeout)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("input: %w", err)
+		}
+		if !poll && set.IsSet(w.rfd) {
+			if _, err := w.r.Read(make([]byte, 64)); err != nil {
+				return false, fmt.Errorf("input: %w", err)
+			}
+		}
+		return set.IsSet(w.fd), nil
+	}
+}
+
+func (w *fileWaiter) wake() {
+	// The pipe takes far more wakes than can be waiting; a full one wakes too.
+	_, _ = w.w.Write([]byte{0})
+}
+
+func (w *fileWaiter) close() error { return errors.Join(w.r.Close(), w.w.Close()) }
+
+// isTerminal says whether f is a terminal.
+func isTerminal(f *os.File) bool {
+	fd, err := fdOf(f)
+	if err != nil {
+		return false
+	}
+	_, err = unix.IoctlGetTermios(fd, getTermios)
+	return err == nil
+}
+
+// isHangup says whether a read failed because the terminal is gone.
+func isHangup(err error) bool { return errors.Is(err, unix.EIO) }

@@ -1,0 +1,156 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/ui/screen"
+)
+
+// signalWait is how long a turn may take to end after a signal before the
+// conversation ends without it.
+const signalWait = 2 * time.Second
+
+// ended is how a turn came back.
+type ended struct {
+	response *agent.Response
+	err      error
+}
+
+// turn sends a message and shows what comes of it. Errors of the turn are
+// shown; the error it returns ends the conversation.
+func (t *Terminal) turn(ctx context.Context, text string, attachments []provider.Part) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	began := t.opt.Clock.Now()
+	stuck := make(chan struct{}, 1)
+	t.console.beginTurn(t.interrupter(cancel, stuck))
+	done := make(chan ended, 1)
+	go func() {
+		defer t.console.guard()
+		response, err := t.opt.Sender.SendMessage(ctx, text, t, attachments...)
+		done <- ended{response, err}
+	}()
+	var end ended
+	select {
+	case end = <-done:
+	case <-stuck:
+		return errStuck
+	case <-ctx.Done():
+		select {
+		case end = <-done:
+		case <-stuck:
+			return errStuck
+		case <-t.died():
+			return t.console.over()
+		}
+	}
+	t.console.endTurn()
+	t.showEnd(ctx, end, t.opt.Clock.Now().Sub(began))
+	if err := t.console.over(); isSignal(err) {
+		return err
+	}
+	return nil
+}
+
+func isSignal(err error) bool {
+	var signal *signalError
+	return errors.As(err, &signal)
+}
+
+// died fires when a signal wants the conversation to end and the turn had its
+// time to.
+func (t *Terminal) died() <-chan time.Time {
+	if !isSignal(t.console.over()) {
+		return nil
+	}
+	return t.opt.Clock.After(signalWait)
+}
+
+// interrupter is what Ctrl-C does in a turn: it stops it. A turn that has not
+// ended a while later can be left behind, and artoo with it. Called by the
+// console's goroutine.
+func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- struct{}) func() {
+	var first time.Time
+	return func() {
+		now := t.opt.Clock.Now()
+		switch {
+		case first.IsZero():
+			first = now
+			cancel(errInterrupted)
+		case now.Sub(first) >= leaveWait:
+			select {
+			case stuck <- struct{}{}:
+			default:
+			}
+		default:
+			t.Note("stopping; Ctrl-C again in two seconds leaves")
+		}
+	}
+}
+
+// showEnd shows how a turn ended, and what it took. What was queued is sent
+// next, unless the turn did not end well: then it is put into the prompt for
+// the person to decide.
+func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
+	interrupted := errors.Is(context.Cause(ctx), errInterrupted)
+	var back []line
+	if end.err != nil || interrupted {
+		back = t.unqueue()
+	}
+	switch {
+	case interrupted:
+		t.Stopped(wordCount(end.response), t.initial != "")
+	case errors.Is(end.err, agent.ErrStopped):
+		t.Note("turn stopped")
+	case end.err != nil && !errors.Is(end.err, context.Cause(ctx)):
+		t.Failure(agent.Classify(end.err))
+	}
+	t.showStatus(end.response, took)
+	for _, l := range back {
+		t.Note("not sent: " + l.text)
+	}
+}
+
+// showStatus prints the status line.
+func (t *Terminal) showStatus(r *agent.Response, took time.Duration) {
+	info := screen.StatusInfo{Elapsed: took, Context: -1}
+	if r != nil {
+		info.Model, info.Usage, info.CostUSD = r.Model, r.Usage, r.CostUSD
+	}
+	if t.opt.Deps.Context != nil {
+		if c := t.opt.Deps.Context(); c.Budget > 0 {
+			info.Context = c.Used * 100 / c.Budget
+		}
+	}
+	t.Status(info)
+}
+
+func wordCount(r *agent.Response) int {
+	if r == nil {
+		return 0
+	}
+	return len(strings.Fields(r.Text))
+}
+
+// unqueue takes back what was queued and puts it into the next prompt; what it
+// returns could not be. Lines from a script stay: nobody is there to send them.
+func (t *Terminal) unqueue() []line {
+	if !t.console.announce {
+		return nil
+	}
+	lines := t.console.takeQueue()
+	if t.console.modes == nil {
+		return lines
+	}
+	texts := make([]string, 0, len(lines))
+	for _, l := range lines {
+		texts = append(texts, l.text)
+	}
+	t.initial = strings.Join(texts, "\n")
+	return nil
+}
