@@ -16,8 +16,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -68,6 +66,8 @@ type app struct {
 	place   *agent.Workspace
 
 	ask headless.Asker // approves the demo's own calls; nil otherwise
+
+	asked headless.Format // what stdout was wanted to hold; "" where there is no answer
 
 	// What a headless run came to, for its result and its exit code.
 	signals  *headless.Signals
@@ -138,10 +138,11 @@ func (a *app) load(inv cli.Invocation, prompt bool) error {
 	}
 	a.who = present(a.cfg, prompt)
 	a.screen = a.newScreen()
-	for _, w := range a.cfg.Warnings {
-		a.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: w})
+	warnings, err := a.cfg.Later()
+	for _, w := range append(a.cfg.Warnings, warnings...) {
+		a.warn(w)
 	}
-	return a.refuseLater()
+	return err
 }
 
 // present decides who is there.
@@ -154,33 +155,6 @@ func present(cfg *config.Config, prompt bool) who {
 	return w
 }
 
-// refuseLater says which settings this version cannot keep. A cap or a guard
-// that would silently not hold is an error, comfort a warning.
-func (a *app) refuseLater() error {
-	for _, l := range []struct {
-		key   string
-		set   bool
-		fatal bool
-		hint  string
-	}{
-		{"daily_cost", a.cfg.DailyCost > 0, true, "--max-cost caps a run"},
-		{"schema", a.cfg.Schema != "", true, "ask for JSON in the prompt, and check it"},
-		{"sandbox", a.cfg.Sandbox == "on", true, "ARTOO_SANDBOX=auto; commands are asked about"},
-		{"compact", a.cfg.Compact == "auto", false, ""},
-		{"notify", a.cfg.Notify != "off" && a.cfg.Notify != "", false, ""},
-		{"edit_mode", a.cfg.EditMode == "vi", false, ""},
-	} {
-		switch {
-		case !l.set:
-		case l.fatal:
-			return &agent.Failure{Kind: agent.KindUsage, What: a.cfg.Origin(l.key), Err: errors.New("comes with a later version"), Hint: l.hint}
-		default:
-			a.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: a.cfg.Origin(l.key) + " comes with a later version and does nothing yet"})
-		}
-	}
-	return nil
-}
-
 // newScreen makes the screen for the settings and streams there are.
 func (a *app) newScreen() *screen.Screen {
 	cfg := a.cfg
@@ -189,7 +163,7 @@ func (a *app) newScreen() *screen.Screen {
 	o := screen.Options{
 		Out: os.Stdout, Err: os.Stderr, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
 		OutColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.out), ErrColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.err),
-		UTF8: screen.UTF8Decision(os.Getenv), Width: func() int { return screen.WidthDecision(os.Getenv, width) },
+		UTF8: screen.UTF8Decision(os.Getenv), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
 		Root: a.project.Root, Home: home,
@@ -201,19 +175,15 @@ func (a *app) newScreen() *screen.Screen {
 	return screen.New(o)
 }
 
-func width() int {
-	for _, f := range []*os.File{os.Stdout, os.Stderr} {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
-		}
+// size is the size of the terminal, or what has to do for one.
+func (a *app) size() (cols, rows int) {
+	tty := os.Stderr
+	if a.who.out {
+		tty = os.Stdout
 	}
-	return 0
-}
-
-func size() (cols, rows int) {
-	cols, rows, err := term.GetSize(int(os.Stderr.Fd()))
+	cols, rows, err := term.GetSize(int(tty.Fd()))
 	if err != nil {
-		return 0, 0
+		cols, rows = 0, 0
 	}
 	return screen.WidthDecision(os.Getenv, func() int { return cols }), rows
 }
@@ -226,8 +196,8 @@ func (a *app) open() error {
 	if err := a.choose(); err != nil {
 		return err
 	}
-	environ, withheld := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv)
-	env := &tool.Env{Dir: a.project.Root, Environ: environ, Withheld: withheld, ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax}
+	environ, withheld := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
+	env := &tool.Env{Dir: a.project.Root, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars, ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax}
 	policy, err := a.policy(env)
 	if err != nil {
 		return err
@@ -250,9 +220,7 @@ func (a *app) open() error {
 	if err := a.use(a.choice); err != nil {
 		return err
 	}
-	if a.place, err = a.workspace(); err != nil {
-		return err
-	}
+	a.place = a.workspace()
 	session, err := a.wanted()
 	if err != nil {
 		return err
@@ -261,39 +229,22 @@ func (a *app) open() error {
 }
 
 // workspace is what begins sessions.
-func (a *app) workspace() (*agent.Workspace, error) {
+func (a *app) workspace() *agent.Workspace {
 	w := &agent.Workspace{
 		Project: a.project, NoProject: a.cfg.NoProject, Replace: a.cfg.System, Append: a.cfg.AppendSystem, Shell: tool.FindShell(),
 		Headless: a.who.headless && !a.canAsk(), Began: a.began, Version: build().Version, Store: a.desk.Store, Ephemeral: a.cfg.Ephemeral,
-		Budget: a.budget, ToolResultMaxChars: a.cfg.ToolResultMaxChars,
+		Budget: a.budget, ToolResultMaxChars: a.cfg.ToolResultMaxChars, AddDirs: a.cfg.AddDirs,
 	}
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
 		w.ConfigDir = dir
 	}
 	if file, err := a.cfg.Paths.Credentials(); err == nil {
-		w.DenyFiles = []string{file}
+		w.DenyFiles = append(w.DenyFiles, file)
 	}
-	for _, dir := range a.cfg.AddDirs {
-		dir, err := absolute(dir)
-		if err != nil {
-			return nil, err
-		}
-		w.AddDirs = append(w.AddDirs, dir)
+	if file, err := filepath.Abs(a.cfg.APIKeyFile); err == nil && a.cfg.APIKeyFile != "" {
+		w.DenyFiles = append(w.DenyFiles, file)
 	}
-	return w, nil
-}
-
-// absolute is DIR or DIR:rw with a whole path; ~ is the home directory.
-func absolute(dir string) (string, error) {
-	name, writable := strings.CutSuffix(dir, ":rw")
-	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
-		name = os.Getenv("HOME") + rest
-	}
-	name, err := filepath.Abs(name)
-	if writable {
-		name += ":rw"
-	}
-	return name, err
+	return w
 }
 
 // begin puts a session into the agent; nil begins a new one.
@@ -361,7 +312,7 @@ func (a *app) choose() error {
 	if err != nil {
 		return err
 	}
-	if a.choice.Note != "" {
+	if a.choice.Note != "" && a.who.headless { // the banner tells it in a conversation
 		a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: a.choice.Note})
 	}
 	a.cfg = a.cfg.With(a.choice)
@@ -402,13 +353,21 @@ func (a *app) use(choice config.Choice) error {
 		info = merge(info, m)
 	}
 	ag := a.desk.Agent
-	ag.Provider = &provider.Retrier{Provider: wire, MaxTime: a.cfg.MaxRetryTime}
+	ag.Provider = &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime)}
 	ag.ProviderName, ag.Info = choice.Provider, info
 	ag.Defaults = provider.Options{Model: choice.Model, MaxTokens: min(a.cfg.MaxTokens, info.Context/4), Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
 	if info.MaxOutput > 0 {
 		ag.Defaults.MaxTokens = min(ag.Defaults.MaxTokens, info.MaxOutput)
 	}
 	return nil
+}
+
+// retryTime is the setting as the Retrier takes it: there 0 is the default.
+func retryTime(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
 }
 
 // budget is the context budget: never more than the window less the reply.
@@ -463,7 +422,7 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 	case demo.Name:
 		return &demo.Provider{Pace: a.pace()}, nil
 	case "anthropic":
-		return &anthropic.Provider{Name: name, BaseURL: address, Key: a.key(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local}, nil
+		return &anthropic.Provider{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local}, nil
 	case "gemini", "ollama", "claude-cli", "codex-cli", "gemini-cli":
 		hint := "--provider with one of anthropic, openai, openrouter, deepseek, compatible"
 		if name == "ollama" {
@@ -471,25 +430,7 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 		}
 		return nil, &agent.Failure{Kind: agent.KindUsage, What: "provider " + name, Err: errors.New("comes with a later version"), Hint: hint}
 	}
-	return &openai.Chat{Name: name, BaseURL: address, Key: a.key(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local, Quirks: openai.QuirksFor(name)}, nil
-}
-
-// key finds a provider's key once, at its first request.
-func (a *app) key(name string) func(context.Context) (string, error) {
-	var mu sync.Mutex
-	var found *config.Key
-	return func(ctx context.Context) (string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if found == nil {
-			k, err := a.cfg.Key(ctx, name)
-			if err != nil {
-				return "", err
-			}
-			found = &k
-		}
-		return found.Value.Reveal(), nil
-	}
+	return &openai.Chat{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local, Quirks: openai.QuirksFor(name)}, nil
 }
 
 // pace lets a person watch the demo.
@@ -538,6 +479,7 @@ func (a *app) tools() ([]tool.Tool, error) {
 
 // talk is `artoo [prompt]`: a conversation, or a headless run.
 func (a *app) talk(ctx context.Context, inv cli.Invocation) error {
+	a.asked = asked(inv)
 	prompt, dash := inv.Prompt()
 	if err := a.load(inv, prompt != ""); err != nil {
 		return err
@@ -574,7 +516,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		resumed = a.desk.Resumed(s)
 	}
 	t, err := ui.New(ui.Options{
-		In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Sender: a.desk, Profile: profile, Lines: a.cfg.Interactive, Size: size,
+		In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Sender: a.desk, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
 		History: history, Pager: a.cfg.Pager, Environ: os.Environ(), Deps: deps, Resumed: resumed, First: first,
 	})
 	if err != nil {
@@ -590,10 +532,14 @@ func (a *app) converse(ctx context.Context, first string) error {
 
 // notes are what a person should know before the first message.
 func (a *app) notes() []string {
-	if a.project.None != "" {
-		return []string{a.project.None + ": every change and every command is asked"}
+	var notes []string
+	if a.choice.Note != "" {
+		notes = append(notes, a.choice.Note)
 	}
-	return nil
+	if a.project.None != "" {
+		notes = append(notes, a.project.None+": every change and every command is asked")
+	}
+	return notes
 }
 
 // settings are the rows of /config.
@@ -608,10 +554,11 @@ func (a *app) settings() []ui.ConfigRow {
 // demo is `artoo demo`: the scripted model on a small broken program, in a
 // directory of its own. Without a person it approves its own calls.
 func (a *app) demo(ctx context.Context, inv cli.Invocation, yes bool) error {
+	a.asked = asked(inv)
 	if err := a.load(inv, true); err != nil {
 		return err
 	}
-	dir, err := scratch(demo.Files())
+	dir, err := demo.Scratch()
 	if err != nil {
 		return err
 	}
@@ -648,21 +595,29 @@ func (a *app) demo(ctx context.Context, inv cli.Invocation, yes bool) error {
 	return nil
 }
 
-// scratch writes files into a new directory.
-func scratch(files map[string]string) (string, error) {
-	dir, err := os.MkdirTemp("", "artoo-demo-")
-	if err != nil {
-		return "", err
+// asked is the output format as far as flags and environment tell it, before
+// the settings are read: what is wrong with them is an exit in JSON too.
+func asked(inv cli.Invocation) headless.Format {
+	format := headless.Format(os.Getenv("ARTOO_OUTPUT"))
+	if given := inv.Flags["output"]; len(given) > 0 {
+		format = headless.Format(given[len(given)-1])
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return "", err
+	if format != headless.JSON && format != headless.JSONL {
+		return headless.Text
 	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			return "", err
-		}
+	return format
+}
+
+// format is what stdout holds.
+func (a *app) format() headless.Format {
+	switch {
+	case a.asked == "":
+	case a.cfg == nil:
+		return a.asked
+	case a.who.headless:
+		return headless.Format(a.cfg.Output)
 	}
-	return dir, nil
+	return headless.Text
 }
 
 // exitStatus is an exit code that has been explained already.
@@ -676,7 +631,7 @@ func (a *app) canAsk() bool { return !a.cfg.Print && a.who.watched }
 
 // headless runs one message.
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
-	ctx, a.signals = headless.Watch(ctx)
+	ctx, a.signals = headless.Watch(ctx, os.Stdout, os.Stderr)
 	defer a.signals.End()
 	if err := a.open(); err != nil {
 		return err
@@ -685,6 +640,9 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	in := headless.Stdin{
 		File: os.Stdin, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: prompt, Dash: dash, Patient: a.who.watched, Wait: a.cfg.StdinWait,
 		Max: int64(a.cfg.StdinMax), Dir: a.place.Output(), Notice: func(text string) { a.screen.Note(text) },
+	}
+	if a.cfg.MaxTime > 0 {
+		in.Until = a.began.Add(a.cfg.MaxTime)
 	}
 	input, err := in.Read(ctx)
 	if err != nil {
@@ -713,8 +671,8 @@ func (a *app) info() headless.Info {
 
 // broken is told that stdout or stderr cannot be written.
 func (a *app) broken(err error) {
-	if a.signals != nil && errors.Is(err, syscall.EPIPE) {
-		a.signals.Stop(syscall.SIGPIPE)
+	if a.signals != nil {
+		a.signals.Broken(err)
 	}
 }
 
@@ -749,7 +707,7 @@ func (a *app) exit(err error) int {
 	if failure != nil && !caught {
 		a.show(failure)
 	}
-	if a.cfg != nil && a.who.headless && a.cfg.Output != string(headless.Text) {
+	if a.format() != headless.Text {
 		if err := headless.WriteLine(os.Stdout, headless.NewResult(a.info(), a.response, failure, code)); err != nil && code == 0 {
 			a.show(&agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err})
 			code = 1
@@ -772,49 +730,39 @@ func (a *app) show(f *agent.Failure) {
 }
 
 // sessions is `artoo sessions`.
-func (a *app) sessions(_ context.Context, inv cli.Invocation, asJSON bool) error {
+func (a *app) sessions(_ context.Context, inv cli.Invocation) ([]cli.Session, error) {
 	if err := a.load(inv, false); err != nil {
-		return err
+		return nil, err
 	}
 	dir, err := a.cfg.Paths.Sessions()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	infos, err := conversation.Store{Dir: dir}.List()
-	if err != nil {
-		return err
-	}
+	var rows []cli.Session
 	for _, i := range infos {
-		if asJSON {
-			err = headless.WriteLine(os.Stdout, i)
-		} else {
-			_, err = fmt.Fprintf(os.Stdout, "%s  %s  %4d  %s  %s\n", i.ID, i.Updated.Format("2006-01-02 15:04"), i.Messages, screen.Sanitize(i.CWD, screen.Line), screen.Sanitize(i.First, screen.Line))
-		}
-		if err != nil {
-			return err
-		}
+		rows = append(rows, cli.Session{ID: i.ID, Path: i.Path, CWD: i.CWD, Started: i.Started, Updated: i.Updated, First: i.First, Messages: i.Messages, Provider: i.Provider, Model: i.Model, ForkOf: i.ForkOf})
 	}
-	return nil
+	return rows, err
 }
 
 // explain is `artoo rules explain`.
-func (a *app) explain(_ context.Context, inv cli.Invocation, line string) error {
+func (a *app) explain(_ context.Context, inv cli.Invocation, line string) (d agent.Decision, err error) {
 	if err := a.load(inv, false); err != nil {
-		return err
+		return d, err
 	}
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root})
 	if err != nil {
-		return err
+		return d, err
 	}
 	defer files.Close()
 	policy, err := a.policy(&tool.Env{Files: files})
 	if err != nil {
-		return err
+		return d, err
 	}
-	d := policy.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: a.project.Root, Object: line})
+	d = policy.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: a.project.Root, Object: line})
 	if d.Reason == "" {
 		d.Reason = "mode " + a.cfg.Approval
 	}
-	_, err = fmt.Fprintf(os.Stdout, "%s: %s\nto allow just this: %s\na wider rule: %s\n", d.Effect, d.Reason, screen.Sanitize(d.Narrow, screen.Line), screen.Sanitize(d.Suggested, screen.Line))
-	return err
+	return d, nil
 }

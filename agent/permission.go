@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"artoo/tool"
 )
@@ -42,7 +42,7 @@ type Decision struct {
 
 // Policy decides calls from the mode and the rules: deny over ask over allow,
 // except that what the user allowed in this session beats an ask rule. It
-// changes nothing; what it must know of the world comes through its two funcs.
+// changes nothing; what it must know of the world comes through its funcs.
 // Not safe for concurrent use.
 type Policy struct {
 	Mode Mode
@@ -57,6 +57,9 @@ type Policy struct {
 	// GitRuns tells whether git in dir would run programs named by the
 	// repository's own configuration, in words. nil lets all pass.
 	GitRuns func(dir string) error
+	// GitShows tells whether git in dir would show what is in secret files,
+	// since the repository tracks them. nil lets all pass.
+	GitShows func(dir string) error
 
 	session []Rule
 }
@@ -101,7 +104,7 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 	if r, ok := p.covered(p.AskRules, name, access, false); ok {
 		return d.because(Ask, "the rule ask "+r.String(), r)
 	}
-	if r, ok := p.covered(p.AllowRules, name, access, true); ok && (r.exact() || !p.inGit(access)) {
+	if r, ok := p.covered(p.AllowRules, name, access, true); ok && (r.exact() || !writesGit(access)) {
 		return d.because(Allow, "the rule allow "+r.String(), r)
 	}
 	return p.byMode(d, access)
@@ -122,145 +125,13 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 		switch {
 		case p.NoProject:
 			d.Reason = "there is no project here"
-		case p.inGit(access):
+		case writesGit(access):
 			d.Reason = "it writes into .git"
 		case p.Mode == ModeEdits, p.Mode == ModeAuto:
 			d.Effect, d.Reason = Allow, "mode "+string(p.Mode)
 		}
 	}
 	return d
-}
-
-// decideRun takes the shell line apart: every command in it must be allowed.
-func (p *Policy) decideRun(name string, access tool.Access) Decision {
-	line := strings.TrimSpace(access.Command)
-	whole := Rule{Tool: name, Arg: line, HasArg: true}
-	d := Decision{Effect: Ask, Narrow: whole.String(), Suggested: whole.String()}
-	commands, parsed := shellLine(line, access.Dir)
-
-	if r, ok := p.anyCommand(p.DenyRules, name, line, commands); ok {
-		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
-	}
-	rest, why := p.unread(commands)
-	reads := parsed && len(commands) > 0 && len(rest) == 0 && !p.NoProject
-	if r, ok := p.anyCommand(p.DenyRules, name, readGroup, nil); ok && reads {
-		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
-	}
-	if p.Mode == ModePlan && !reads {
-		return Decision{Effect: Deny, Reason: "plan mode only looks; this command may change something"}
-	}
-	if r, ok := exactly(p.session, name, line); ok {
-		return d.because(Allow, "allowed in this session by "+r.String(), r)
-	}
-	if r, ok := p.anyCommand(p.AskRules, name, line, commands); ok && !p.allCovered(p.session, name, rest) {
-		return d.because(Ask, "the rule ask "+r.String(), r)
-	}
-	if r, ok := exactly(p.AllowRules, name, line); ok {
-		return d.because(Allow, "the rule allow "+r.String(), r)
-	}
-	if !parsed {
-		d.Reason = "the line could not be taken apart, so no rule but its own covers it"
-		return d
-	}
-	if reads {
-		return d.because(Allow, "it only reads", Rule{Tool: name, Arg: readGroup, HasArg: true})
-	}
-	if d.Suggested = suggestRun(name, rest); d.Suggested == "" {
-		d.Suggested = d.Narrow
-	}
-	for _, s := range commands {
-		if what, yes := destructive(s); yes {
-			if !p.namedExactly(name, s) {
-				d.Reason, d.Suggested = "asked whatever the mode: "+what, d.Narrow
-				return d
-			}
-		}
-	}
-	if p.allCovered(append(p.SessionRules(), p.AllowRules...), name, rest) && len(rest) > 0 {
-		d.Effect, d.Reason = Allow, "every command in it is allowed by a rule"
-		return d
-	}
-	d.Reason = why
-	return d
-}
-
-// unread are the commands that are not of the reading kind; why is the reason
-// of the first that nearly is.
-func (p *Policy) unread(commands []simple) (rest []simple, why string) {
-	for _, s := range commands {
-		ok, reason := p.onlyReads(s)
-		if ok {
-			continue
-		}
-		if why == "" && reason != "" {
-			why = s.words[0] + ": " + reason
-		}
-		rest = append(rest, s)
-	}
-	return rest, why
-}
-
-func exactly(rules []Rule, name, line string) (Rule, bool) {
-	for _, r := range rules {
-		if r.names(name, tool.KindRun) && r.HasArg && r.Arg == line {
-			return r, true
-		}
-	}
-	return Rule{}, false
-}
-
-// anyCommand finds a deny or ask rule that speaks of the line or any command in
-// it, by name or by path.
-func (p *Policy) anyCommand(rules []Rule, name, line string, commands []simple) (Rule, bool) {
-	for _, r := range rules {
-		if !r.names(name, tool.KindRun) {
-			continue
-		}
-		if !r.HasArg || r.Arg == line {
-			return r, true
-		}
-		for _, s := range commands {
-			based := append([]string(nil), s.words...)
-			if len(based) > 0 {
-				based[0] = filepath.Base(based[0])
-			}
-			if r.matchesWords(s.words) || r.matchesWords(based) {
-				return r, true
-			}
-		}
-	}
-	return Rule{}, false
-}
-
-// allCovered reports whether allow rules cover every command. Rights raised by
-// sudo, redirections into files and variables set for a command are covered
-// only by a rule for the whole tool or the whole line.
-func (p *Policy) allCovered(rules []Rule, name string, commands []simple) bool {
-	for _, s := range commands {
-		covered := false
-		for _, r := range rules {
-			if !r.names(name, tool.KindRun) || r.Arg == readGroup {
-				continue
-			}
-			if !r.HasArg || !s.raised && !s.writes && !s.assigns && s.words[0] != "=" && r.matchesWords(s.words) {
-				covered = true
-				break
-			}
-		}
-		if !covered {
-			return false
-		}
-	}
-	return true
-}
-
-func (p *Policy) namedExactly(name string, s simple) bool {
-	for _, r := range append(p.SessionRules(), p.AllowRules...) {
-		if r.names(name, tool.KindRun) && r.exact() && r.Arg == s.text() {
-			return true
-		}
-	}
-	return false
 }
 
 // covered finds a rule for the paths or host of a call. An allow rule (all)
@@ -281,7 +152,7 @@ func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool
 		}
 		hits := 0
 		for _, path := range access.Paths {
-			if r.matchesPath(p.Root, path) {
+			if r.matchesPath(p.Root, path, !all) {
 				hits++
 			}
 		}
@@ -292,19 +163,9 @@ func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool
 	return Rule{}, false
 }
 
-// inGit reports whether a call writes git's own files.
-func (p *Policy) inGit(access tool.Access) bool {
-	if access.Kind != tool.KindWrite {
-		return false
-	}
-	for _, path := range access.Paths {
-		for _, part := range strings.Split(filepath.ToSlash(path), "/") {
-			if strings.EqualFold(part, ".git") {
-				return true
-			}
-		}
-	}
-	return false
+// writesGit reports whether a call writes git's own files.
+func writesGit(access tool.Access) bool {
+	return access.Kind == tool.KindWrite && slices.ContainsFunc(access.Paths, inGit)
 }
 
 // rulesFor are the narrowest rule for a call on files or hosts and a wider one.
@@ -326,38 +187,6 @@ func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested st
 		return narrow, narrow
 	}
 	return narrow, Rule{Tool: name, Arg: escapePattern(dir) + "/**", HasArg: true}.String()
-}
-
-// suggestRun is a wider rule for a line in which one kind of command needs it:
-// its name and subcommand. Programs that run what they are given have none.
-func suggestRun(name string, rest []simple) string {
-	if len(rest) == 0 {
-		return ""
-	}
-	first := commandWords(rest[0])
-	for _, s := range rest {
-		if s.raised || s.writes || s.assigns || s.unknown || s.fed || strings.Join(commandWords(s), " ") != strings.Join(first, " ") {
-			return ""
-		}
-	}
-	if len(first) == 0 {
-		return ""
-	}
-	return Rule{Tool: name, Arg: strings.Join(first, " ") + ":*", HasArg: true}.String()
-}
-
-func commandWords(s simple) []string {
-	if len(s.words) == 0 {
-		return nil
-	}
-	switch filepath.Base(s.words[0]) {
-	case "rm", "mv", "cp", "dd", "chmod", "chown", "python", "python3", "node", "perl", "ruby", "php", "sh", "bash", "zsh", "eval", "source", ".", "curl", "wget", "ssh", "=":
-		return nil
-	}
-	if len(s.words) > 1 && !isOption(s.words[1]) && !strings.ContainsAny(s.words[1], "/.*=") {
-		return s.words[:2]
-	}
-	return s.words[:1]
 }
 
 // CheckMode refuses modes that cannot hold where there is no project.

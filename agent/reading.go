@@ -1,9 +1,11 @@
 package agent
 
 import (
-	"path"
-	"slices"
+	"fmt"
+	"path/filepath"
 	"strings"
+
+	"artoo/tool"
 )
 
 // Reach tells whether a command may read what its argument names without being
@@ -13,158 +15,269 @@ import (
 // not exist is no reason.
 type Reach func(dir, arg string, recursive bool) error
 
-// reading describes a command of the @read group.
+// reading describes a command of the @read group: the options it may be used
+// with. Only those are listed that mean the same to GNU and BSD.
 type reading struct {
-	// bad are options that write, execute, or read a list of files; an option
-	// of one letter also counts inside a cluster (-xo), a long one with =value.
-	bad string
-	// recursive are options that make it descend; "*" when it always does.
+	flags  string // letters of options without a value
+	values string // letters of options with a value that names no file
+	files  string // letters of options with a value that may name one
+	long   string // long options; "name=" takes a value, "name=@" one that may name a file, "name?" may have one
+	// recursive are options (a letter or a long name each) that make it
+	// descend; "*" when it may without any.
 	recursive string
+	numbers   bool // -5 is an option
+	any       bool // no option does harm
 	// operands is how many plain words it may have, 0 for any: a further one
 	// would be an output file.
 	operands int
-	// pathless marks commands whose words are no files.
-	pathless bool
-}
-
-func readingOf(name string) (reading, bool) {
-	switch name {
-	case "ls", "cat", "head", "tail", "stat", "pwd", "cut":
-		return reading{}, true
-	case "wc":
-		return reading{bad: "--files0-from"}, true
-	case "file":
-		return reading{bad: "-C --compile -m --magic-file -f --files-from -z -Z --uncompress --uncompress-noreport"}, true
-	case "grep":
-		return reading{recursive: "-r -R --recursive --dereference-recursive -d --directories"}, true
-	case "rg":
-		return reading{bad: "--pre --pre-glob --hostname-bin -z --search-zip -f --file --ignore-file", recursive: "*"}, true
-	case "find":
-		return reading{bad: "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from"}, true
-	case "sort":
-		return reading{bad: "-o --output -T --temporary-directory --compress-program --files0-from"}, true
-	case "uniq":
-		return reading{operands: 1}, true
-	case "diff":
-		return reading{recursive: "-r --recursive"}, true
-	case "echo", "printf", "true", "false", "cd":
-		return reading{pathless: name != "cd"}, true
-	}
-	return reading{}, false
+	pathless bool // its words are no files
+	pattern  bool // its first plain word is a pattern, unless an option gives one
 }
 
 // onlyReads reports whether a simple command is one of the reading commands,
 // used without options that write or execute, on files it may read. why says
 // what is in the way, "" when it is not such a command at all.
 func (p *Policy) onlyReads(s simple) (ok bool, why string) {
-	if len(s.words) == 0 {
-		return false, ""
-	}
-	name := s.words[0]
-	r, known := readingOf(name)
-	if name == "git" {
-		known = true
-	}
+	name := s.name()
+	r, listed := readingOf(name)
 	switch {
-	case !known:
+	case !listed && name != "find" && name != "git":
 		return false, ""
-	case s.unknown:
+	case s.opaque, s.hides:
+		return false, ""
+	case !s.known():
 		return false, "it holds an expansion whose value is not known beforehand"
-	case s.writes:
+	case len(s.outputs) > 0:
 		return false, "its output goes into a file"
 	case s.assigns:
 		return false, "variables are set for it"
 	case s.raised, s.fed:
 		return false, "it is started by another command"
-	case s.dir == "":
+	case len(s.dirs) == 0:
 		return false, "the directory it runs in is not known beforehand"
 	}
 	for _, input := range s.inputs {
-		if err := p.reach(s.dir, input, false); err != nil {
-			return false, err.Error()
+		if why := p.mayRead(s.dirs, input.text, false); why != "" {
+			return false, why
 		}
 	}
-	if name == "git" {
-		return p.gitReads(s)
+	words := plain(s.words[1:])
+	switch {
+	case name == "git":
+		return p.gitReads(s.dirs, words)
+	case name == "find":
+		why = p.findReads(s.dirs, words)
+	case r.pathless:
+		if s.globs() { // the shell reads directories for it
+			why = p.allMayRead(s.dirs, words)
+		}
+		if name == "printf" && !tamePrintf(words) {
+			why = "printf can set variables"
+		}
+	default:
+		why = p.wordsRead(s.dirs, r, words)
 	}
-	return p.wordsRead(s, r, s.words[1:])
+	return why == "", why
 }
 
-func (p *Policy) wordsRead(s simple, r reading, words []string) (bool, string) {
-	if r.pathless {
-		return true, ""
+// wordsRead judges the words of a reading command by its options.
+func (p *Policy) wordsRead(dirs []string, r reading, words []string) (why string) {
+	o, why := r.options(words)
+	if why != "" {
+		return why
 	}
-	recursive := r.recursive == "*"
-	operands, ended := 0, false
+	if r.operands > 0 && len(o.operands) > r.operands {
+		return "its second word is a file it writes"
+	}
+	files := append(o.files, o.operands...)
+	places := len(o.operands)
+	if r.pattern && !o.given && places > 0 {
+		places--
+		if o.sure {
+			files = append(o.files, o.operands[1:]...)
+		}
+	}
+	for _, f := range files {
+		if why := p.mayRead(dirs, f, o.recursive); why != "" {
+			return why
+		}
+	}
+	if o.recursive && places == 0 {
+		return p.mayRead(dirs, ".", true)
+	}
+	return ""
+}
+
+func (p *Policy) allMayRead(dirs, words []string) (why string) {
 	for _, w := range words {
-		if ended || !isOption(w) {
-			operands++
+		if why := p.mayRead(dirs, w, false); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// mayRead says why a command in any of these directories may not read what arg
+// names, "" when it may.
+func (p *Policy) mayRead(dirs []string, arg string, recursive bool) (why string) {
+	if arg == "" {
+		return ""
+	}
+	for _, dir := range dirs {
+		if p.Reach != nil {
+			if err := p.Reach(dir, arg, recursive); err != nil {
+				return err.Error()
+			}
+		}
+		if r, ok := p.readRule(dir, arg, recursive); ok {
+			return "the rule " + r.String() + " speaks of files it may read"
+		}
+	}
+	return ""
+}
+
+// readRule finds a deny or ask rule of the user for reading that may cover what
+// arg names.
+func (p *Policy) readRule(dir, arg string, recursive bool) (Rule, bool) {
+	for _, rules := range [][]Rule{p.DenyRules, p.AskRules} {
+		for _, r := range rules {
+			if !r.names("read", tool.KindRead) {
+				continue
+			}
+			if !r.HasArg || recursive || strings.ContainsAny(arg, "*?[") {
+				return r, true
+			}
+			path := arg
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(dir, path)
+			}
+			if r.matchesPath(p.Root, path, true) {
+				return r, true
+			}
+			if real, err := filepath.EvalSymlinks(path); err == nil && r.matchesPath(p.Root, real, true) {
+				return r, true
+			}
+		}
+	}
+	return Rule{}, false
+}
+
+// options are the words of a command, sorted.
+type options struct {
+	files     []string // values of options that may name files
+	operands  []string
+	recursive bool
+	given     bool // an option gave the pattern
+	sure      bool // which word is the first operand is beyond doubt
+}
+
+// options sorts words, and says which of them is not known to be harmless.
+// Values count as what they are only before the first operand: after it BSD
+// takes every word for an operand, GNU does not.
+func (r reading) options(words []string) (o options, why string) {
+	o.sure = true
+	o.recursive = r.recursive == "*"
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		var next string
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		var took, ok bool
+		switch {
+		case w == "--":
+			o.operands = append(o.operands, words[i+1:]...)
+			return o, ""
+		case !isOption(w):
+			o.operands = append(o.operands, w)
+			continue
+		case r.any:
+			o.files = append(o.files, optionValue(w))
+			continue
+		case strings.HasPrefix(w, "--"):
+			took, ok = o.long(r, w[2:], next)
+		default:
+			took, ok = o.cluster(r, w[1:], next)
+		}
+		if !ok {
+			return o, fmt.Sprintf("option %s is not one that is known to do nothing but read", w)
+		}
+		if took {
+			i++
+		}
+	}
+	return o, ""
+}
+
+// long takes a long option; took says that its value is the next word.
+func (o *options) long(r reading, text, next string) (took, ok bool) {
+	name, value, has := strings.Cut(text, "=")
+	for _, spec := range strings.Fields(r.long) {
+		stem := strings.TrimRight(spec, "=@?")
+		if stem != name {
 			continue
 		}
-		ended = w == "--"
-		if hasOption(w, r.bad) {
-			return false, "option " + w + " can write or execute"
+		kind := spec[len(stem):]
+		if kind == "" && has {
+			return false, false
 		}
-		recursive = recursive || hasOption(w, r.recursive)
-	}
-	if r.operands > 0 && operands > r.operands {
-		return false, "its second word is a file it writes"
-	}
-	for _, w := range words {
-		if err := p.reach(s.dir, optionValue(w), recursive); err != nil {
-			return false, err.Error()
+		o.note(r, name)
+		took = !has && (kind == "=" || kind == "=@")
+		if took {
+			value = next
 		}
+		o.value(value, kind == "=")
+		return took, true
 	}
-	if recursive && operands <= 1 {
-		if err := p.reach(s.dir, ".", true); err != nil {
-			return false, err.Error()
-		}
-	}
-	return true, ""
+	return false, false
 }
 
-func (p *Policy) reach(dir, arg string, recursive bool) error {
-	if arg == "" || p.Reach == nil {
-		return nil
+// cluster takes options of one letter each; took says that the value of the
+// last is the next word.
+func (o *options) cluster(r reading, letters, next string) (took, ok bool) {
+	for i := 0; i < len(letters); i++ {
+		c := letters[i : i+1]
+		switch {
+		case strings.Contains(r.flags, c), r.numbers && c >= "0" && c <= "9":
+			o.note(r, c)
+		case strings.Contains(r.values, c), strings.Contains(r.files, c):
+			o.note(r, c)
+			value := letters[i+1:]
+			if took = value == ""; took {
+				value = next
+			}
+			o.value(value, strings.Contains(r.values, c))
+			return took, true
+		default:
+			return false, false
+		}
 	}
-	return p.Reach(dir, arg, recursive)
+	return false, true
 }
 
-// gitReads knows the subcommands of git that only read.
-func (p *Policy) gitReads(s simple) (bool, string) {
-	const bad = "--output --ext-diff --textconv --open-files-in-pager --exec --upload-pack --paginate -p --contents --no-index -O"
-	if len(s.words) < 2 || isOption(s.words[1]) {
-		return false, "git's own options come before its command"
+// note takes down what an option changes.
+func (o *options) note(r reading, name string) {
+	for _, n := range strings.Fields(r.recursive) {
+		o.recursive = o.recursive || n == name
 	}
-	sub := s.words[1]
-	switch sub {
-	case "status", "log", "diff", "show", "blame", "ls-files", "rev-parse":
-	default:
-		return false, ""
+	switch name {
+	case "e", "f", "regexp", "file", "files", "type-list":
+		o.given = true
 	}
-	for _, w := range s.words[2:] {
-		if isOption(w) && hasOption(w, bad) && !(w == "-p" && sub != "rev-parse") {
-			return false, "option " + w + " can write or execute"
-		}
-		if err := p.reach(s.dir, optionValue(w), false); err != nil {
-			return false, err.Error()
-		}
+}
+
+func (o *options) value(v string, harmless bool) {
+	if harmless && len(o.operands) == 0 {
+		return
 	}
-	if p.GitRuns != nil {
-		if err := p.GitRuns(s.dir); err != nil {
-			return false, err.Error()
-		}
-	}
-	return true, ""
+	o.files = append(o.files, v)
+	o.sure = o.sure && harmless
 }
 
 func isOption(w string) bool { return len(w) > 1 && w[0] == '-' }
 
-// optionValue is the part of a word that may name a file.
+// optionValue is the part of an option word that may name a file.
 func optionValue(w string) string {
-	if !isOption(w) {
-		return w
-	}
 	if _, value, ok := strings.Cut(w, "="); ok {
 		return value
 	}
@@ -174,78 +287,24 @@ func optionValue(w string) string {
 	return ""
 }
 
-// hasOption reports whether a word is, or holds in a cluster, one of the
-// options. GNU programs take any unambiguous beginning of a long option, so a
-// beginning counts too.
-func hasOption(w, options string) bool {
-	name, _, _ := strings.Cut(w, "=")
-	for _, o := range strings.Fields(options) {
-		switch {
-		case name == o:
-			return true
-		case strings.HasPrefix(o, "--") && strings.HasPrefix(name, "--") && len(name) > 3 && strings.HasPrefix(o, name):
-			return true
-		case len(o) == 2 && len(w) > 2 && w[1] != '-' && strings.IndexByte(w[1:], o[1]) >= 0:
-			return true
-		}
+// tamePrintf reports whether printf only prints: -v and %n set a variable, and
+// run commands in its subscript.
+func tamePrintf(words []string) bool {
+	if len(words) > 0 && isOption(words[0]) && words[0] != "--" {
+		return false
 	}
-	return false
-}
-
-// destructive names commands that throw work away; they are asked whatever the
-// mode, unless a rule names the very command.
-func destructive(s simple) (what string, yes bool) {
-	if len(s.words) == 0 {
-		return "", false
-	}
-	name, args := path.Base(s.words[0]), s.words[1:]
-	if name == "rm" {
-		for _, a := range args {
-			if isOption(a) && hasOption(a, "-r -R --recursive") {
-				return "rm -r", true
+	for _, w := range words {
+		for {
+			_, rest, ok := strings.Cut(w, "%")
+			if !ok {
+				break
 			}
-		}
-		return "", false
-	}
-	if name != "git" {
-		return "", false
-	}
-	args = gitCommand(args)
-	if len(args) == 0 {
-		return "", false
-	}
-	has := func(options string) bool {
-		return slices.ContainsFunc(args[1:], func(a string) bool { return isOption(a) && hasOption(a, options) })
-	}
-	switch sub := args[0]; {
-	case sub == "clean", sub == "restore", sub == "rebase":
-		return "git " + sub, true
-	case sub == "reset" && has("--hard --merge"):
-		return "git reset --hard", true
-	case sub == "checkout" && (slices.Contains(args, "--") || has("-f --force") || slices.Contains(args, ".")):
-		return "git checkout --", true
-	case sub == "switch" && has("-f --force --discard-changes"):
-		return "git switch --force", true
-	case sub == "stash" && len(args) > 1 && (args[1] == "drop" || args[1] == "clear"):
-		return "git stash " + args[1], true
-	case sub == "branch" && (has("-D") || has("--force -f") && has("-d --delete")):
-		return "git branch -D", true
-	case sub == "push" && (has("--force -f --force-with-lease --mirror --delete -d") || slices.ContainsFunc(args[1:], func(a string) bool { return strings.HasPrefix(a, "+") })):
-		return "git push --force", true
-	}
-	return "", false
-}
-
-// gitCommand skips git's own options.
-func gitCommand(args []string) []string {
-	for i := 0; i < len(args); i++ {
-		switch a := args[i]; {
-		case a == "-C" || a == "-c" || a == "--git-dir" || a == "--work-tree" || a == "--namespace":
-			i++
-		case isOption(a):
-		default:
-			return args[i:]
+			rest = strings.TrimLeft(rest, "0123456789.*#+-' hlLjztq")
+			if strings.HasPrefix(rest, "n") || strings.HasPrefix(rest, "\\") {
+				return false
+			}
+			w = strings.TrimPrefix(rest, "%")
 		}
 	}
-	return nil
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -85,8 +86,12 @@ func (r Rule) names(name string, kind tool.Kind) bool {
 	return r.Tool == name || r.Tool == "read" && kind == tool.KindRead || r.Tool == "write" && kind == tool.KindWrite
 }
 
-// matchesPath reports whether the rule covers an absolute path.
-func (r Rule) matchesPath(root, path string) bool {
+// foldsPaths is set where file systems usually ignore case.
+const foldsPaths = runtime.GOOS == "darwin" || runtime.GOOS == "windows"
+
+// matchesPath reports whether the rule covers an absolute path. What refuses or
+// asks is taken widely: letters of either case count where files have it so.
+func (r Rule) matchesPath(root, path string, wide bool) bool {
 	if !r.HasArg {
 		return true
 	}
@@ -98,31 +103,69 @@ func (r Rule) matchesPath(root, path string) bool {
 		}
 		path = rel
 	}
-	return doublestar.MatchUnvalidated(pattern, filepath.ToSlash(path))
+	path = filepath.ToSlash(path)
+	if wide && foldsPaths {
+		pattern, path = strings.ToLower(pattern), strings.ToLower(path)
+	}
+	return doublestar.MatchUnvalidated(pattern, path)
 }
 
 // matchesHost reports whether the rule covers a host name.
 func (r Rule) matchesHost(host string) bool {
-	return !r.HasArg || host == r.Arg || strings.HasSuffix(host, "."+strings.TrimPrefix(r.Arg, "*."))
+	host, arg := strings.ToLower(strings.TrimSuffix(host, ".")), strings.ToLower(strings.TrimPrefix(r.Arg, "*."))
+	return !r.HasArg || host == arg || strings.HasSuffix(host, "."+arg)
 }
 
-// matchesWords reports whether a bash rule covers a simple command.
-func (r Rule) matchesWords(words []string) bool {
-	if !r.HasArg {
-		return true
-	}
-	prefix, open := strings.CutSuffix(r.Arg, ":*")
-	if !open {
-		if prefix, open = strings.CutSuffix(r.Arg, " *"); !open {
-			return r.Arg == strings.Join(words, " ")
+// command takes the argument of a rule for commands apart: the line it stands
+// for, or, with prefix, the words a command begins with. A line that ends like
+// a prefix is written with a backslash before its last star: bash(rm \*).
+func (r Rule) command() (line string, prefix bool) {
+	for _, end := range []string{":*", " *"} {
+		if stem, ok := strings.CutSuffix(r.Arg, end); ok {
+			return stem, true
 		}
 	}
-	want := strings.Fields(prefix)
-	if len(want) > len(words) {
+	if stem, ok := strings.CutSuffix(r.Arg, `\*`); ok && endsOpen(stem) {
+		return stem + "*", false
+	}
+	return r.Arg, false
+}
+
+// lineRule is the rule for this very line.
+func lineRule(name, line string) Rule {
+	if stem, ok := strings.CutSuffix(line, "*"); ok && endsOpen(stem) {
+		line = stem + `\*`
+	}
+	return Rule{Tool: name, Arg: line, HasArg: true}
+}
+
+// endsOpen reports whether a star would make a prefix of it, backslashes aside.
+func endsOpen(stem string) bool {
+	stem = strings.TrimRight(stem, `\`)
+	return strings.HasSuffix(stem, ":") || strings.HasSuffix(stem, " ")
+}
+
+// is reports whether the rule stands for this very line.
+func (r Rule) is(line string) bool {
+	own, prefix := r.command()
+	return r.HasArg && !prefix && own == line
+}
+
+// begins reports whether the rule covers a command of these words. A word that
+// is not known, and one that the shell makes from a glob, is never a match.
+func (r Rule) begins(words []word) bool {
+	line, prefix := r.command()
+	want := strings.Fields(line)
+	if len(want) == 0 || len(want) > len(words) || !prefix && len(want) != len(words) {
 		return false
 	}
 	for i, w := range want {
-		if words[i] != w {
+		if !words[i].known || words[i].glob || words[i].text != w {
+			return false
+		}
+	}
+	for _, w := range words { // an exact rule speaks of known words only
+		if !prefix && (!w.known || w.glob) {
 			return false
 		}
 	}
@@ -135,9 +178,10 @@ func (r Rule) exact() bool {
 		return false
 	}
 	if r.Tool == "bash" {
-		return !strings.HasSuffix(r.Arg, ":*") && !strings.HasSuffix(r.Arg, " *")
+		_, prefix := r.command()
+		return !prefix
 	}
-	return !strings.ContainsAny(strings.ReplaceAll(r.Arg, `\*`, ""), "*?[{")
+	return !strings.ContainsAny(strings.NewReplacer(`\*`, "", `\?`, "", `\[`, "", `\{`, "").Replace(r.Arg), "*?[{")
 }
 
 // escapePattern makes a path match itself only.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ type Workspace struct {
 	Began     time.Time
 	Version   string // of the program
 
-	AddDirs   []string // DIR or DIR:rw, absolute
+	AddDirs   []string // DIR or DIR:rw; ~ is the home directory
 	DenyFiles []string // artoo's own secrets
 
 	Store     conversation.Store
@@ -162,8 +163,16 @@ func (w *Workspace) empty() {
 func (w *Workspace) openFiles(a *Agent, read []string) error {
 	cfg := tool.FilesConfig{Root: w.Project.Root, ReadDirs: read, DenyFiles: w.DenyFiles}
 	for _, dir := range w.AddDirs {
-		if writable, ok := strings.CutSuffix(dir, ":rw"); ok {
-			cfg.WriteDirs = append(cfg.WriteDirs, writable)
+		dir, writable := strings.CutSuffix(dir, ":rw")
+		if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
+			dir = os.Getenv("HOME") + rest
+		}
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return err
+		}
+		if writable {
+			cfg.WriteDirs = append(cfg.WriteDirs, dir)
 		} else {
 			cfg.ReadDirs = append(cfg.ReadDirs, dir)
 		}

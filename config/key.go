@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 )
 
 // Key is a key and where it came from.
@@ -170,4 +171,36 @@ func firstLine(r io.Reader) (string, error) {
 		return "", fmt.Errorf("reading the key: %w", err)
 	}
 	return strings.TrimSpace(line), nil
+}
+
+// KeyFunc is a func that finds the named provider's key when it is first
+// called, and remembers it: a key command runs once. An error is not remembered.
+// Safe for concurrent use.
+func (c *Config) KeyFunc(name string) func(context.Context) (string, error) {
+	var mu sync.Mutex
+	var found *Key
+	return func(ctx context.Context) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if found == nil {
+			k, err := c.Key(ctx, name)
+			if err != nil {
+				return "", err
+			}
+			found = &k
+		}
+		return found.Value.Reveal(), nil
+	}
+}
+
+// KeyVariables are the variables the config file names for keys. No child
+// process may see them, whatever they are called.
+func (c *Config) KeyVariables() []string {
+	var names []string
+	for _, p := range c.Providers {
+		if p.APIKeyEnv != "" {
+			names = append(names, p.APIKeyEnv)
+		}
+	}
+	return names
 }

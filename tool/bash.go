@@ -21,7 +21,7 @@ const (
 
 type bashInput struct {
 	Command string  `json:"command" jsonschema:"the command line; may have several lines"`
-	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds until it is stopped"`
+	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds until it is stopped; for long builds and tests"`
 	Cwd     string  `json:"cwd,omitempty" jsonschema:"directory to run in; default: the project root"`
 }
 
@@ -62,7 +62,7 @@ func (s commandShell) description() string {
 	return "Run a command with " + how + " and get its output (stdout and stderr together) and exit status." + warning +
 		" Each call is a new shell: directories and variables do not carry over; use cwd." +
 		" There is no input and no terminal: pass flags such as -y, never start editors, pagers or prompts." +
-		" Processes left in the background are stopped when the call ends. It is stopped after 120 seconds unless timeout says otherwise." +
+		" Processes left in the background are stopped when the call ends. A command is stopped when its time is up, 120 seconds unless set otherwise: give timeout for longer work." +
 		" Use read, grep, glob and edit rather than cat, grep, find and sed."
 }
 

@@ -7,12 +7,12 @@ import (
 )
 
 // ChildEnviron makes the environment of commands from environ, which is as
-// os.Environ gives it. Keys of model providers and artoo's own variables never
-// get through; other variables whose names look like credentials only when pass
+// os.Environ gives it. Keys of model providers (keys names further variables that
+// hold one) and artoo's own variables never get through; other variables whose names look like credentials only when pass
 // names them. What could make a command read other files first, open an editor
 // or a pager, or ask somebody, is set so that it does not. withheld names the
 // credential-like variables that were left out, sorted; it is for Env.Withheld.
-func ChildEnviron(environ []string, pass []string) (env []string, withheld []string) {
+func ChildEnviron(environ, pass []string, keys ...string) (env []string, withheld []string) {
 	set := quietVariables()
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
@@ -28,7 +28,7 @@ func ChildEnviron(environ []string, pass []string) (env []string, withheld []str
 		_, ours := set[key]
 		switch {
 		case ours, isDropped(key):
-		case isProviderKey(key):
+		case isProviderKey(key), slices.Contains(keys, name):
 			withheld = append(withheld, name)
 		case isCredential(key) && !slices.Contains(pass, name):
 			withheld = append(withheld, name)

@@ -175,9 +175,10 @@ func (g *gate) Write(p []byte) (int, error) {
 }
 
 func TestBashTimeout(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
-	got := mustCall(t, quickShell(t), env, `{"command":"echo begun; sleep 600","timeout":0.3}`)
-	want := Result{Text: "begun\n[stopped: it was not done after 0.3s (timeout, in seconds, allows more)]\n", Summary: "timed out after 0.3s", IsError: true}
+	got := mustCall(t, quickShell(t), env, `{"command":"echo begun; sleep 600","timeout":1}`)
+	want := Result{Text: "begun\n[stopped: it was not done after 1s (timeout, in seconds, allows more)]\n", Summary: "timed out after 1s", IsError: true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -94,15 +94,17 @@ sh -c 'trap "" TERM INT; echo $$ >b.pid
 while :; do sleep 600; done`
 
 func TestBashTimeoutKillsTheTree(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
-	got := mustCall(t, quickShell(t), env, strings.TrimSuffix(command(tree), "}")+`,"timeout":1}`)
-	if got.Summary != "timed out after 1s" || !strings.HasPrefix(got.Text, "up\n[stopped") {
+	got := mustCall(t, quickShell(t), env, strings.TrimSuffix(command(tree), "}")+`,"timeout":2}`)
+	if got.Summary != "timed out after 2s" || !strings.HasPrefix(got.Text, "up\n[stopped") {
 		t.Errorf("%+v", got)
 	}
 	awaitGone(t, readPIDs(t, env.Dir, 3))
 }
 
 func TestBashCancelKillsTheTree(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -122,8 +124,9 @@ type writerFunc func([]byte)
 func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
 func TestBashCancelIsPolite(t *testing.T) {
+	t.Parallel()
 	env := treeEnv(t, nil)
-	for _, test := range []struct{ signal, extra string }{{"INT", ""}, {"TERM", `,"timeout":0.3`}} {
+	for _, test := range []struct{ signal, extra string }{{"INT", ""}, {"TERM", `,"timeout":1`}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		input := strings.TrimSuffix(command("trap 'echo tidied up; exit 5' "+test.signal+"; echo up; while :; do sleep 0.05; done"), "}") + test.extra + "}"
@@ -140,6 +143,7 @@ func TestBashCancelIsPolite(t *testing.T) {
 
 // What stays in the background neither holds the call up nor outlives it.
 func TestBashBackground(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"holds the pipe":    "sleep 600 & echo $! >x.pid; echo done",
 		"does not":          "sleep 600 >/dev/null 2>&1 & echo $! >x.pid; echo done",
@@ -164,6 +168,7 @@ func TestBashBackground(t *testing.T) {
 
 // A daemon has left the session; the call ends all the same.
 func TestBashDaemonHoldsThePipe(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil {
 		return // macOS has no such command
 	}

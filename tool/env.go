@@ -17,6 +17,9 @@ type Env struct {
 	// Withheld names the credential-like variables that were left out of
 	// Environ; a failing command's result mentions them.
 	Withheld []string
+	// ResultMax is the number of characters after which a result is cut for the
+	// model, 0 for no limit: tools that can show less at a time do.
+	ResultMax int
 	// ShellTimeout is a command's default limit, ShellTimeoutMax the most the
 	// model may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration

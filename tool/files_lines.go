@@ -119,7 +119,7 @@ func (p *page) fill(r lineReader, in readInput, whole bool) error {
 		if p.lines < in.Offset {
 			continue
 		}
-		full := p.lines-in.Offset >= in.Limit || p.first > 0 && p.body.Len()+len(line.text) > readBytes
+		full := p.lines-in.Offset >= in.Limit || p.first > 0 && p.body.Len()+len(line.text) > in.bytes
 		if p.more = p.more || full; p.more {
 			if !whole {
 				p.lines--

@@ -68,11 +68,11 @@ func (t target) showNotebook(r io.Reader, size int64, in readInput) (Result, err
 	last := min(in.Offset-1+in.Limit, len(nb.Cells))
 	for i := in.Offset - 1; i < last; i++ {
 		cell := nb.cell(i)
-		if b.Len()+len(cell) > readBytes && i >= in.Offset {
+		if b.Len()+len(cell) > in.bytes && i >= in.Offset {
 			last = i
 			break
 		}
-		cell, cut := cutLine(cell, readBytes)
+		cell, cut := cutLine(cell, in.bytes)
 		b.WriteString(cell)
 		if cut > 0 {
 			fmt.Fprintf(&b, "\n[%s of this cell left out]\n", byteSize(int64(cut)))

@@ -35,7 +35,7 @@ func Grep() Tool {
 		Name: "grep",
 		Kind: KindRead,
 		Description: "Search file contents with a regular expression. Answers path:line: text, sorted by path; " +
-			"context lines are path-line- text. Leaves out binary files, and what .gitignore names: " +
+			"context lines are path-line- text. Leaves out binary files, and what .gitignore names; " +
 			"a file named as path is searched even so.",
 	}, planGrep, runGrep)
 }

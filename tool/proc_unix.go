@@ -28,18 +28,17 @@ func (p *process) signal(sig syscall.Signal) { p.send(sig, p.rest()) }
 
 func (p *process) send(sig syscall.Signal, to []procInfo) {
 	leader := p.cmd.Process.Pid
-	group := !p.ended()
-	// The only error there can be is ESRCH, that a process is gone already,
-	// which is as good as success.
+	inGroup := func(q procInfo) bool { return q.group == leader }
+	// The shell comes first: it must not go on, nor report, when what it
+	// waited for has ended. The only error there can be is ESRCH, that a
+	// process is gone already, which is as good as success.
+	if !p.ended() || slices.ContainsFunc(to, inGroup) {
+		_ = syscall.Kill(-leader, sig)
+	}
 	for _, q := range to {
-		if q.group == leader {
-			group = true
-		} else {
+		if !inGroup(q) {
 			_ = syscall.Kill(q.pid, sig)
 		}
-	}
-	if group {
-		_ = syscall.Kill(-leader, sig)
 	}
 }
 

@@ -3,44 +3,40 @@ package tool
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
 
 // reachLimit is how many entries are looked at to say that a directory holds no
-// secrets; a larger one is asked about.
+// secrets, or what a glob stands for; where there are more, it is asked about.
 const reachLimit = 20000
 
+var errReachTooMuch = errors.New("it reads more files than could be looked at beforehand")
+
 // Reach returns nil if a command that runs in dir may read what arg names:
-// inside the granted directories and not on the deny list. Globs are expanded
-// as the shell would. What does not exist is judged by where it would be. With
-// recursive, a directory must not hold anything denied either.
+// inside the granted directories and not on the deny list. Links and ".." count
+// as the kernel takes them. Globs stand for all that a shell could make of
+// them. What does not exist is judged by where it would be. With recursive, a
+// directory must not hold anything denied either, nor links to directories
+// elsewhere. Agent.Policy calls it before a command is run unasked.
 func (f *Files) Reach(dir, arg string, recursive bool) error {
 	path := arg
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-		// Join cleans: a/../../b is judged lexically, as far as links go by
-		// Resolve below.
-		if strings.Contains(arg, "..") && hasLink(dir, arg) {
-			return errors.New(arg + " goes up through a link")
-		}
+		path = dir + string(filepath.Separator) + arg // not cleaned: a/.. is not . when a is a link
 	}
-	paths := []string{path}
-	if strings.ContainsAny(arg, "*?[") {
-		matches, err := filepath.Glob(path)
-		if err != nil {
-			return errors.New(arg + " is no pattern that can be expanded beforehand")
-		}
-		paths = append(paths, matches...)
+	paths, err := f.expand(path)
+	if err != nil {
+		return err
 	}
 	for _, p := range paths {
-		if err := f.readable(p); err != nil {
-			return err
-		}
 		if recursive {
-			if err := f.readableBelow(p); err != nil {
-				return err
-			}
+			err = f.readableBelow(p)
+		} else {
+			err = f.readable(p)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -57,30 +53,112 @@ func (f *Files) readable(path string) error {
 	return nil
 }
 
+// readableBelow is readable for path and all that is beneath it.
 func (f *Files) readableBelow(path string) error {
+	top, err := f.resolve(path, false)
+	if err != nil {
+		return err
+	}
+	if top.Outside || top.Denied {
+		return errors.New(top.Why)
+	}
 	seen := 0
-	return filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(top.Abs, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // what cannot be listed, the command cannot read either
 		}
 		if seen++; seen > reachLimit {
-			return errors.New("it reads more files than could be looked at beforehand")
+			return errReachTooMuch
 		}
-		if d.Type()&fs.ModeSymlink != 0 || !d.IsDir() {
-			return f.readable(at)
+		if d.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
+			t := target{Place: Place{Abs: at, Display: f.display(at)}}
+			t.grant, t.rel = f.grantOf(at, false)
+			if why := f.secret(t); why != "" {
+				return errors.New(t.Display + " " + why)
+			}
+			return nil
+		}
+		place, err := f.Resolve(at, false)
+		switch {
+		case err != nil:
+			return err
+		case place.Outside, place.Denied:
+			return errors.New(place.Why)
+		}
+		if _, inside := under(top.Abs, place.Abs); inside {
+			return nil
+		}
+		if info, err := os.Stat(place.Abs); err == nil && info.IsDir() {
+			return errors.New(f.display(at) + " is a link to another directory")
 		}
 		return nil
 	})
 }
 
-// hasLink reports whether a part of arg that ".." goes up from is a link.
-func hasLink(dir, arg string) bool {
-	at := dir
-	for _, part := range strings.Split(filepath.ToSlash(arg), "/") {
-		at = filepath.Join(at, part)
-		if resolved, err := filepath.EvalSymlinks(at); err == nil && resolved != at {
-			return true
-		}
+// expand lists the paths a glob may stand for, and the path itself. It takes
+// too many rather than too few: what a shell makes of brackets and question
+// marks depends on its version and language, so they count as stars.
+func (f *Files) expand(path string) ([]string, error) {
+	if !strings.ContainsAny(path, "*?[") {
+		return []string{path}, nil
 	}
-	return false
+	if err := f.readable(path); err != nil {
+		return nil, err
+	}
+	volume := filepath.VolumeName(path)
+	found := []string{volume + string(filepath.Separator)}
+	looked := 0
+	for _, part := range split(path[len(volume):]) {
+		var next []string
+		for _, dir := range found {
+			if !strings.ContainsAny(part, "*?[") {
+				next = append(next, filepath.Clean(dir)+string(filepath.Separator)+part)
+				continue
+			}
+			if err := f.readable(dir); err != nil {
+				return nil, err
+			}
+			names, err := readNames(dir)
+			if err != nil {
+				continue // no directory, or none that the command can list
+			}
+			if looked += len(names); looked > reachLimit {
+				return nil, errReachTooMuch
+			}
+			for _, name := range names {
+				if globMay(part, name) {
+					next = append(next, filepath.Clean(dir)+string(filepath.Separator)+name)
+				}
+			}
+		}
+		if len(next) > reachLimit {
+			return nil, errReachTooMuch
+		}
+		found = next
+	}
+	return append(found, path), nil
+}
+
+// globMay reports whether a part of a glob may stand for a name. Names that
+// begin with a dot need one in the glob.
+func globMay(glob, name string) bool {
+	if strings.HasPrefix(name, ".") && !strings.HasPrefix(glob, ".") {
+		return false
+	}
+	if i := strings.IndexByte(glob, '['); i >= 0 {
+		glob = glob[:i] + "*"
+	}
+	pieces := strings.Split(strings.ReplaceAll(glob, "?", "*"), "*")
+	name, ok := strings.CutPrefix(name, pieces[0])
+	if !ok {
+		return false
+	}
+	for _, piece := range pieces[1 : len(pieces)-1] {
+		_, after, ok := strings.Cut(name, piece)
+		if !ok {
+			return false
+		}
+		name = after
+	}
+	return strings.HasSuffix(name, pieces[len(pieces)-1])
 }

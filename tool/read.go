@@ -17,6 +17,7 @@ import (
 const (
 	readLines = 2000     // lines shown unless asked otherwise
 	readBytes = 50 << 10 // bytes shown, whatever was asked
+	pageNote  = 500      // room for the words around them
 	maxLine   = 2000     // bytes shown of one line
 	maxImage  = 5 << 20  // bytes of a picture, the limit of the Messages API
 )
@@ -25,6 +26,8 @@ type readInput struct {
 	Path   string `json:"path" jsonschema:"file, relative to the project root or absolute"`
 	Offset int    `json:"offset,omitempty" jsonschema:"first line to show, counted from 1"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to show, 2000 if left out"`
+
+	bytes int // how many are shown at most
 }
 
 // Read is the tool that shows a file.
@@ -69,6 +72,10 @@ func runRead(ctx context.Context, env *Env, in readInput, _ io.Writer) (Result, 
 	in.Offset = max(in.Offset, 1)
 	if in.Limit <= 0 {
 		in.Limit = readLines
+	}
+	in.bytes = readBytes
+	if env.ResultMax > 0 { // what is longer would lose its middle on the way to the model
+		in.bytes = min(readBytes, max(env.ResultMax-pageNote, pageNote))
 	}
 	result, state, err := t.show(ctx, file, info, in)
 	if err != nil {

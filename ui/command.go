@@ -28,7 +28,7 @@ func commands() []command {
 	return []command{
 		{"help", []string{"?"}, "[keys|approvals]", "this page", runHelp},
 		{"quit", []string{"exit", "bye"}, "", "leave (so do quit, exit and Ctrl-D)", runQuit},
-		{"clear", []string{"new", "reset"}, "", "begin a new session; the old one stays", runClear},
+		{"clear", []string{"new", "reset"}, "", "new session; the old one stays", runClear},
 		{"model", nil, "[NAME]", "show or change the model", runModel},
 		{"tools", nil, "", "list the tools", runTools},
 		{"context", nil, "", "how full the context is", runContext},
@@ -36,7 +36,7 @@ func commands() []command {
 		{"sessions", nil, "", "list the sessions of this directory", runSessions},
 		{"resume", []string{"continue"}, "[ID|NUMBER]", "go on with an earlier session", runResume},
 		{"permissions", []string{"approvals"}, "", "the approval mode and the rules", runPermissions},
-		{"config", []string{"settings"}, "", "the settings, and where each comes from", runConfig},
+		{"config", []string{"settings"}, "", "the settings and their origins", runConfig},
 		{"debug", nil, "[on|off]", "show what is sent and received", runDebug},
 
 		{name: "provider"}, {name: "effort"}, {name: "approval"}, {name: "plan"},

@@ -41,11 +41,10 @@ func helpKeys() [][]string {
 	return [][]string{
 		{"Enter", "send; during a turn: queue"},
 		{`\ Enter, Ctrl-J, Alt-Enter`, "a new line"},
-		{"Ctrl-C", "stop the turn; clear the line; twice on an empty line: leave"},
+		{"Ctrl-C", "stop the turn; clear the line; twice: leave"},
 		{"Ctrl-D", "leave, on an empty line"},
 		{"Ctrl-Z", "suspend; fg comes back"},
 		{"Up, Down, Ctrl-P, Ctrl-N", "history; within several lines: move"},
-		{"Ctrl-R", "search the history"},
 		{"Ctrl-A, Ctrl-E", "start and end of the line"},
 		{"Alt-B, Alt-F, Ctrl-arrows", "by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K", "delete a word, to the start, to the end"},

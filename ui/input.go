@@ -167,12 +167,6 @@ func (in *input) serve() (granted, ok bool) {
 		case r := <-in.requests:
 			in.grant(r)
 			granted = true
-			continue
-		case <-in.quit:
-			return granted, false
-		default:
-		}
-		select {
 		case <-in.quit:
 			return granted, false
 		default:

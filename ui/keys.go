@@ -17,8 +17,6 @@ const (
 	keyQuit      // Ctrl-\
 	keyEscape    // Esc by itself
 	keyClear     // Ctrl-L
-	keySearch    // Ctrl-R
-	keyCancel    // Ctrl-G
 	keyLeft
 	keyRight
 	keyUp
@@ -62,8 +60,6 @@ func controlKey(b byte) (keyKind, bool) {
 		return keyEnd, true
 	case 0x06:
 		return keyRight, true
-	case 0x07:
-		return keyCancel, true
 	case 0x08, 0x7f:
 		return keyBackspace, true
 	case 0x0a:
@@ -78,8 +74,6 @@ func controlKey(b byte) (keyKind, bool) {
 		return keyNext, true
 	case 0x10:
 		return keyPrev, true
-	case 0x12:
-		return keySearch, true
 	case 0x14:
 		return keyTranspose, true
 	case 0x15:

@@ -107,6 +107,7 @@ type talk struct {
 	term   *Terminal
 	ended  chan outcome
 	seen   int // of the chrome, by expect
+	sent   int // bytes
 
 	stopReading func()
 }
@@ -262,9 +263,18 @@ func (k *talk) await(s *sink, from int, text string) int {
 
 func (k *talk) send(keys string) {
 	k.Helper()
+	if k.sent == 0 && k.tty != nil {
+		c := k.term.console
+		c.do(func() {
+			if raw, ok := c.front.(*rawFront); ok {
+				c.front = &counting{rawFront: raw}
+			}
+		})
+	}
 	if _, err := io.WriteString(k.in, keys); err != nil {
 		k.Fatal(err)
 	}
+	k.sent += len(keys)
 }
 
 // enter types text, waits for its echo, and presses Enter by itself.
@@ -276,14 +286,27 @@ func (k *talk) enter(text string) {
 	k.expect(pasteOff)
 }
 
-// settle makes sure that everything sent so far was dealt with.
+// counting counts the bytes that the editor has dealt with.
+type counting struct {
+	*rawFront
+	taken int
+}
+
+func (c *counting) take(next chunk) {
+	c.rawFront.take(next)
+	c.taken += len(next.data)
+}
+
+// settle waits until all keys sent so far were dealt with. The kernel hands
+// them over in its own time, so there is no other way to know.
 func (k *talk) settle() {
 	k.Helper()
-	mark := make(chan struct{})
-	k.term.console.do(func() { k.term.console.in.flush(mark) })
-	// The mark is behind all input, and a posted func behind the mark.
-	for range 3 {
-		k.term.console.do(func() {})
+	deadline := time.Now().Add(patience)
+	for taken := -1; taken < k.sent; {
+		k.term.console.do(func() { taken = k.term.console.front.(*counting).taken })
+		if time.Now().After(deadline) {
+			k.Fatalf("%d of %d bytes were taken", taken, k.sent)
+		}
 	}
 }
 

@@ -45,15 +45,20 @@ func (m *ttyModes) enter() error {
 	if err != nil {
 		return fmt.Errorf("terminal: %w", err)
 	}
-	edit := *found
-	edit.Iflag &^= unix.ICRNL | unix.INLCR | unix.IGNCR | unix.IXON | unix.ISTRIP | unix.BRKINT | unix.PARMRK
-	edit.Lflag &^= unix.ICANON | unix.ECHO | unix.ECHONL | unix.ISIG | unix.IEXTEN
-	edit.Cc[unix.VMIN], edit.Cc[unix.VTIME] = 1, 0
+	edit := editing(*found)
 	if err := unix.IoctlSetTermios(m.fd, setTermios, &edit); err != nil {
 		return fmt.Errorf("terminal: %w", err)
 	}
 	m.saved = found
 	return nil
+}
+
+// editing is t for editing: every byte as it comes, no echo, no meaning.
+func editing(t unix.Termios) unix.Termios {
+	t.Iflag &^= unix.ICRNL | unix.INLCR | unix.IGNCR | unix.IXON | unix.ISTRIP | unix.BRKINT | unix.PARMRK
+	t.Lflag &^= unix.ICANON | unix.ECHO | unix.ECHONL | unix.ISIG | unix.IEXTEN
+	t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
+	return t
 }
 
 // leave puts the modes back as they were found.
@@ -71,17 +76,20 @@ func (m *ttyModes) leave() error {
 	return nil
 }
 
-// again sets the editing mode after something else had its way with the
-// terminal, such as a shell that stopped and continued us.
+// again sets the editing mode once more after something else had its way with
+// the terminal, such as the shell in whose hands we were while stopped. What
+// leave puts back stays what it was.
 func (m *ttyModes) again() error {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.saved == nil {
-		m.mu.Unlock()
 		return nil
 	}
-	m.saved = nil
-	m.mu.Unlock()
-	return m.enter()
+	edit := editing(*m.saved)
+	if err := unix.IoctlSetTermios(m.fd, setTermios, &edit); err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	return nil
 }
 
 // fdOf gives the descriptor without changing how the runtime uses the file;

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -61,18 +63,18 @@ func testDeps(r *record) Deps {
 		},
 		Run:  func(_ context.Context, inv Invocation) error { return noted("run", inv) },
 		Demo: func(_ context.Context, inv Invocation, yes bool) error { r.yes = yes; return noted("demo", inv) },
-		Sessions: func(_ context.Context, inv Invocation, asJSON bool) error {
-			r.yes = asJSON
-			return noted("sessions", inv)
+		Sessions: func(_ context.Context, inv Invocation) ([]Session, error) {
+			return []Session{{ID: "abc", CWD: "/p", First: "hi\x1b[2J"}}, noted("sessions", inv)
 		},
-		Explain: func(_ context.Context, inv Invocation, line string) error {
+		Explain: func(_ context.Context, inv Invocation, line string) (agent.Decision, error) {
 			r.line = line
-			return noted("explain", inv)
+			return agent.Decision{Effect: agent.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)"}, noted("explain", inv)
 		},
 	}
 }
 
 func TestInvocations(t *testing.T) {
+	const decided = "ask: why\nto allow just this: --allow 'bash(git push)'\na wider rule: --allow 'bash(git push:*)'\n"
 	type flags = map[string][]string
 	for _, test := range []struct {
 		args  []string
@@ -81,6 +83,7 @@ func TestInvocations(t *testing.T) {
 		flags flags
 		yes   bool
 		line  string
+		out   string
 	}{
 		{args: nil, call: "run", words: []string{}, flags: flags{}},
 		{args: []string{"fix", "it"}, call: "run", words: []string{"fix", "it"}, flags: flags{}},
@@ -97,17 +100,17 @@ func TestInvocations(t *testing.T) {
 		{args: []string{"-", "sessions"}, call: "run", words: []string{"-", "sessions"}, flags: flags{}},
 		{args: []string{"demo"}, call: "demo", flags: flags{}},
 		{args: []string{"-v", "demo", "--yes", "--ui", "plain"}, call: "demo", flags: flags{"debug": {"true"}, "ui": {"plain"}}, yes: true},
-		{args: []string{"sessions"}, call: "sessions", flags: flags{}},
-		{args: []string{"sessions", "list", "--json"}, call: "sessions", flags: flags{}, yes: true},
-		{args: []string{"rules", "explain", "git push --force"}, call: "explain", flags: flags{}, line: "git push --force"},
-		{args: []string{"rules", "explain", "--allow", "x", "--", "git", "push", "-f"}, call: "explain", flags: flags{"allow": {"x"}}, line: "git push -f"},
+		{args: []string{"sessions"}, call: "sessions", flags: flags{}, out: "abc  0001-01-01 00:00     0  /p  hi^[[2J\n"},
+		{args: []string{"sessions", "list", "--json"}, call: "sessions", flags: flags{}, out: `{"id":"abc","path":"","cwd":"/p","started":"0001-01-01T00:00:00Z","updated":"0001-01-01T00:00:00Z","first":"hi\u001b[2J","messages":0,"provider":"","model":""}` + "\n"},
+		{args: []string{"rules", "explain", "git push --force"}, call: "explain", flags: flags{}, line: "git push --force", out: decided},
+		{args: []string{"rules", "explain", "--allow", "x", "--", "git", "push", "-f"}, call: "explain", flags: flags{"allow": {"x"}}, line: "git push -f", out: decided},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			var r record
 			if err := Execute(t.Context(), test.args, testDeps(&r)); err != nil {
 				t.Fatal(err)
 			}
-			if r.call != test.call || r.yes != test.yes || r.line != test.line || r.out.Len() > 0 {
+			if r.call != test.call || r.yes != test.yes || r.line != test.line || r.out.String() != test.out {
 				t.Errorf("called %q, yes %v, line %q, printed %q", r.call, r.yes, r.line, r.out.String())
 			}
 			if diff := cmp.Diff(Invocation{Words: test.words, Flags: test.flags}, r.inv); diff != "" {

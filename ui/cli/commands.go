@@ -157,7 +157,11 @@ func (p *program) runSessions(ctx context.Context, cmd *cobra.Command, words []s
 	if len(words) > 0 && words[0] != "list" {
 		return notYet("sessions "+words[0], "artoo sessions list, and artoo -r ID")
 	}
-	return p.deps.Sessions(ctx, Invocation{Flags: given(cmd.Flags())}, cmd.Flags().Changed("json"))
+	list, err := p.deps.Sessions(ctx, Invocation{Flags: given(cmd.Flags())})
+	if err != nil {
+		return err
+	}
+	return p.printSessions(list, cmd.Flags().Changed("json"))
 }
 
 func (p *program) runRules(ctx context.Context, cmd *cobra.Command, words []string) error {
@@ -172,7 +176,11 @@ func (p *program) runRules(ctx context.Context, cmd *cobra.Command, words []stri
 	if strings.TrimSpace(line) == "" {
 		return &UsageError{Where: "rules explain", Why: "which command?", Hint: "artoo rules explain 'git push'"}
 	}
-	return p.deps.Explain(ctx, Invocation{Flags: given(cmd.Flags())}, line)
+	d, err := p.deps.Explain(ctx, Invocation{Flags: given(cmd.Flags())}, line)
+	if err != nil {
+		return err
+	}
+	return p.printDecision(d)
 }
 
 func (p *program) runDemo(ctx context.Context, cmd *cobra.Command, _ []string) error {

@@ -7,6 +7,8 @@ package cli
 import (
 	"context"
 	"io"
+
+	"artoo/agent"
 )
 
 // Deps is everything the command line needs of the program. Fields without a
@@ -30,10 +32,10 @@ type Deps struct {
 	// Demo runs the scripted demonstration; yes approves its calls. nil: comes
 	// later, like the others below.
 	Demo func(ctx context.Context, inv Invocation, yes bool) error
-	// Sessions lists the sessions, as JSON if asked.
-	Sessions func(ctx context.Context, inv Invocation, asJSON bool) error
-	// Explain says which rule decides over a shell line, and why.
-	Explain func(ctx context.Context, inv Invocation, line string) error
+	// Sessions lists the sessions, newest first.
+	Sessions func(ctx context.Context, inv Invocation) ([]Session, error)
+	// Explain says what is decided over a shell line, and why.
+	Explain func(ctx context.Context, inv Invocation, line string) (agent.Decision, error)
 }
 
 // Build says which program this is. Empty fields show as unknown.

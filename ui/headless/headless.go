@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"artoo/agent"
 	"artoo/provider"
@@ -19,7 +20,7 @@ type Sender interface {
 // Asker puts a question to a person, as agent.Callbacks' Ask does.
 type Asker func(ctx context.Context, q agent.Question) (agent.Answer, error)
 
-// Runner runs one message. All fields but Ask are needed.
+// Runner runs one message. All fields but Ask and Stopped are needed.
 type Runner struct {
 	Agent  Sender
 	Format Format
@@ -27,27 +28,30 @@ type Runner struct {
 	Screen *screen.Screen // progress on stderr; in text format it also writes the answer
 	Ask    Asker          // nil: nobody is there
 	Info   Info
-	// Stopped is called when stdout cannot be written: the run must end. It may
-	// be called several times.
+	// Stopped is called, on Run's goroutine or one of the agent's, when stdout
+	// cannot be written. The run is being ended then. It may be called twice.
 	Stopped func(error)
 }
 
 // Run sends the message. It returns what came of it and the failure that decides
-// the exit code: nil, the error of the turn, or that a call was refused because
-// nobody could be asked. The answer is on stdout when it returns; the result
-// object is not, see WriteResult.
+// the exit code: nil, the error of the turn, that stdout could not be written,
+// or that a call was refused because nobody could be asked. The answer is on
+// stdout when it returns; the result object is not, see NewResult.
 func (r *Runner) Run(ctx context.Context, text string) (*agent.Response, *agent.Failure) {
-	cb := &callbacks{Screen: r.Screen, runner: r}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	cb := &callbacks{Screen: r.Screen, runner: r, stop: stop}
 	if r.Format == JSONL {
-		cb.event(map[string]any{"type": "session", "v": 1, "session_id": r.Info.SessionID, "provider": r.Info.Provider, "model": r.Info.Model})
+		cb.event(sessionEvent{"session", 1, r.Info.SessionID, r.Info.Provider, r.Info.Model})
 	}
 	response, err := r.Agent.SendMessage(ctx, text, cb)
-	failure := agent.Classify(err)
 	r.Screen.Finish()
-	if cb.failed != nil && failure == nil {
+	cb.checkScreen()
+	failure := agent.Classify(err)
+	switch {
+	case cb.failed != nil && failure == nil:
 		failure = outputFailure(cb.failed)
-	}
-	if failure == nil {
+	case failure == nil:
 		failure = unanswered(response.Denied)
 	}
 	return response, failure
@@ -83,7 +87,9 @@ func unanswered(denied []agent.Denial) *agent.Failure {
 type callbacks struct {
 	*screen.Screen
 	runner *Runner
-	failed error // the first write that did not go through
+	stop   context.CancelCauseFunc
+	failed error // the first write to stdout that did not go through
+	pieces int   // text and reasoning events of the running request
 }
 
 // Ask asks the person there is, or says which rule would have done.
@@ -92,29 +98,55 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 	if c.runner.Ask != nil {
 		answer, err = c.runner.Ask(ctx, q)
 	}
-	if errors.Is(err, agent.ErrNobody) {
-		f := &agent.Failure{Kind: agent.KindApproval, What: "denied: " + q.Call.Access.Verb + " " + q.Call.Access.Object, Err: errors.New("nobody is there to ask")}
+	nobody := errors.Is(err, agent.ErrNobody)
+	if nobody {
+		f := &agent.Failure{Kind: agent.KindApproval, What: "denied: " + q.Call.Access.Verb + " " + q.Call.Access.Object, Err: agent.ErrNobody}
 		if q.Rule != "" {
 			f.Hint = "artoo --allow " + ShellQuote(q.Rule)
 		}
-		c.Screen.Failure(f)
+		c.Failure(f)
 	}
 	if c.runner.Format == JSONL {
 		verdict := string(answer.Verdict)
 		if err != nil || answer.Verdict == agent.No {
 			verdict = "no"
 		}
-		c.event(map[string]any{"type": "approval", "id": q.Call.ID, "tool": q.Call.Name, "rule": q.Rule, "answer": verdict, "nobody": errors.Is(err, agent.ErrNobody), "reason": answer.Reason})
+		c.event(approvalEvent{"approval", q.Call.ID, q.Call.Name, q.Call.Access.Object, verdict, nobody, answer.Reason, q.Rule})
 	}
 	return answer, err
 }
 
 // event writes one line of jsonl.
-func (c *callbacks) event(e map[string]any) {
-	if err := WriteLine(c.runner.Out, e); err != nil && c.failed == nil {
-		c.failed = err
+func (c *callbacks) event(e any) {
+	if c.failed == nil {
+		c.broken(WriteLine(c.runner.Out, e))
+	}
+}
+
+// broken ends the run after the first write to stdout that failed: an answer
+// that nobody gets is not worth its tokens.
+func (c *callbacks) broken(err error) {
+	if err == nil || c.failed != nil {
+		return
+	}
+	c.failed = err
+	if c.runner.Stopped != nil {
 		c.runner.Stopped(err)
 	}
+	c.stop(outputFailure(err))
+}
+
+// checkScreen looks whether the screen could write the answer.
+func (c *callbacks) checkScreen() {
+	if c.runner.Format == Text {
+		c.broken(c.Err())
+	}
+}
+
+// OnThinking implements agent.Callbacks.
+func (c *callbacks) OnThinking() {
+	c.Screen.OnThinking()
+	c.pieces = 0
 }
 
 // OnText implements agent.Callbacks.
@@ -122,8 +154,10 @@ func (c *callbacks) OnText(text string) {
 	switch c.runner.Format {
 	case Text:
 		c.Screen.OnText(text)
+		c.checkScreen()
 	case JSONL:
-		c.event(map[string]any{"type": "text", "text": text})
+		c.pieces++
+		c.event(textEvent{"text", text})
 	}
 }
 
@@ -131,7 +165,8 @@ func (c *callbacks) OnText(text string) {
 func (c *callbacks) OnReasoning(text string) {
 	c.Screen.OnReasoning(text)
 	if c.runner.Format == JSONL {
-		c.event(map[string]any{"type": "reasoning", "text": text})
+		c.pieces++
+		c.event(textEvent{"reasoning", text})
 	}
 }
 
@@ -139,7 +174,7 @@ func (c *callbacks) OnReasoning(text string) {
 func (c *callbacks) OnToolCall(call agent.Call) {
 	c.Screen.OnToolCall(call)
 	if c.runner.Format == JSONL {
-		c.event(map[string]any{"type": "tool_call", "id": call.ID, "tool": call.Name, "input": call.Input, "index": call.Index, "of": call.Of})
+		c.event(callEvent{"tool_call", call.ID, call.Name, inputOf(call), call.Access.Object, call.Index, call.Of})
 	}
 }
 
@@ -147,7 +182,7 @@ func (c *callbacks) OnToolCall(call agent.Call) {
 func (c *callbacks) OnToolOutput(call agent.Call, chunk string) {
 	c.Screen.OnToolOutput(call, chunk)
 	if c.runner.Format == JSONL {
-		c.event(map[string]any{"type": "tool_output", "id": call.ID, "text": chunk})
+		c.event(outputEvent{"tool_output", call.ID, chunk})
 	}
 }
 
@@ -155,36 +190,31 @@ func (c *callbacks) OnToolOutput(call agent.Call, chunk string) {
 func (c *callbacks) OnToolResult(call agent.Call, result agent.CallResult) {
 	c.Screen.OnToolResult(call, result)
 	if c.runner.Format == JSONL {
-		c.event(map[string]any{"type": "tool_result", "id": call.ID, "tool": call.Name, "status": result.Status, "text": result.Text, "seconds": result.Duration, "file": result.File})
+		c.event(callResultEvent{"tool_result", call.ID, call.Name, result.Status, result.Text, result.File, int64(result.Duration * 1000)})
 	}
 }
 
 // OnNotice implements agent.Callbacks.
 func (c *callbacks) OnNotice(n agent.Notice) {
 	c.Screen.OnNotice(n)
-	if c.runner.Format != JSONL {
-		return
+	switch {
+	case c.runner.Format != JSONL:
+	case n.Retry != nil:
+		e := retryEvent{Type: "retry", Try: n.Retry.Try, Tries: n.Retry.Tries, WaitMS: n.Retry.Wait.Milliseconds(), Reason: n.Text}
+		if n.Retry.Discard {
+			e.Discard = c.pieces
+		}
+		c.event(e)
+	case n.Kind == agent.NoticeUsage:
+		if n.Request != nil {
+			c.event(usageEvent{"usage", *n.Request})
+		}
+	default:
+		c.event(noticeEvent{"notice", n.Kind, n.Text})
 	}
-	if n.Retry != nil {
-		c.event(map[string]any{"type": "retry", "try": n.Retry.Try, "tries": n.Retry.Tries, "wait_ms": n.Retry.Wait.Milliseconds(), "discard": n.Retry.Discard, "text": n.Text})
-		return
-	}
-	if n.Kind == agent.NoticeUsage {
-		c.event(map[string]any{"type": "usage", "request": n.Request})
-		return
-	}
-	c.event(map[string]any{"type": "notice", "kind": n.Kind, "text": n.Text})
 }
 
 // ShellQuote quotes a word for a POSIX shell.
 func ShellQuote(s string) string {
-	quoted := []byte{'\''}
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\'' {
-			quoted = append(quoted, `'\''`...)
-			continue
-		}
-		quoted = append(quoted, s[i])
-	}
-	return string(append(quoted, '\''))
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

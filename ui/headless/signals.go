@@ -2,6 +2,7 @@ package headless
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -12,9 +13,11 @@ import (
 // Signals ends a headless run on INT, TERM, HUP and PIPE, and lets the process
 // die of the signal itself afterwards: a shell that sees that stops its loop.
 type Signals struct {
-	cancel context.CancelCauseFunc
-	caught atomic.Pointer[os.Signal]
-	stop   func()
+	cancel  context.CancelCauseFunc
+	caught  atomic.Pointer[os.Signal]
+	stop    func()
+	pipe    bool // SIGPIPE was not ignored when the process began
+	outputs []*os.File
 }
 
 // SignalError is the cause of a context that a signal ended.
@@ -23,14 +26,22 @@ type SignalError struct{ Signal os.Signal }
 // Error names the signal.
 func (e *SignalError) Error() string { return "stopped by " + e.Signal.String() }
 
+// ErrorKind is signal: no row of the exit table, the signal itself decides.
+func (e *SignalError) ErrorKind() string { return "signal" }
+
+// ErrorHint is empty: whoever sent it knows.
+func (e *SignalError) ErrorHint() string { return "" }
+
 // Watch begins to watch. The context it returns ends at the first signal; a
 // second one ends the process at once. A signal that was ignored when the
-// process began (nohup) stays ignored.
-func Watch(ctx context.Context) (context.Context, *Signals) {
+// process began (nohup) stays ignored. outputs are stdout and stderr: as long as
+// SIGPIPE is watched, a write to one that nobody reads is an error, see Broken,
+// and not the end of the process.
+func Watch(ctx context.Context, outputs ...*os.File) (context.Context, *Signals) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &Signals{cancel: cancel}
-	var watched []os.Signal
-	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
+	s := &Signals{cancel: cancel, pipe: !signal.Ignored(syscall.SIGPIPE), outputs: outputs}
+	watched := []os.Signal{syscall.SIGPIPE}
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(sig) {
 			watched = append(watched, sig)
 		}
@@ -42,10 +53,7 @@ func Watch(ctx context.Context) (context.Context, *Signals) {
 		for {
 			select {
 			case sig := <-came:
-				if s.caught.Load() != nil && sig != syscall.SIGPIPE {
-					s.Die()
-				}
-				s.Stop(sig)
+				s.take(sig)
 			case <-done:
 				return
 			}
@@ -55,8 +63,28 @@ func Watch(ctx context.Context) (context.Context, *Signals) {
 	return ctx, s
 }
 
-// Stop ends the run as if the signal had come. Writing to a pipe that nobody
-// reads is such a signal.
+// take acts on a signal. SIGPIPE comes for every pipe and connection that the
+// other side closed, a model server's too; the write that failed tells whether
+// it was an output.
+func (s *Signals) take(sig os.Signal) {
+	if sig == syscall.SIGPIPE {
+		return
+	}
+	if s.caught.Load() != nil {
+		s.Die()
+	}
+	s.Stop(sig)
+}
+
+// Broken is told that an output could not be written. One that nobody reads any
+// more ends the run as the signal does.
+func (s *Signals) Broken(err error) {
+	if s.pipe && errors.Is(err, syscall.EPIPE) {
+		s.Stop(syscall.SIGPIPE)
+	}
+}
+
+// Stop ends the run as if the signal had come. The first one counts.
 func (s *Signals) Stop(sig os.Signal) {
 	if s.caught.CompareAndSwap(nil, &sig) {
 		s.cancel(&SignalError{sig})
@@ -87,6 +115,14 @@ func (s *Signals) Die() {
 		return
 	}
 	signal.Reset(sig)
+	if sig == syscall.SIGPIPE {
+		// Sent by the process to itself it would be ignored: only a write makes
+		// the runtime die of it.
+		for _, f := range unread(s.outputs) {
+			_, _ = f.Write([]byte{'\n'}) // nobody reads it
+		}
+		return
+	}
 	if p, err := os.FindProcess(os.Getpid()); err == nil && p.Signal(sig) == nil {
 		<-time.After(time.Second) // the signal is on its way
 	}

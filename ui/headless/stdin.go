@@ -4,17 +4,14 @@
 package headless
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"artoo/agent"
 )
@@ -28,12 +25,11 @@ const (
 	StdinNever StdinMode = "never"
 )
 
-// inlineLimit is how much input goes to the model whole, in bytes; more goes to
-// a file.
-const inlineLimit = 64 << 10
+// patientWait is how long a person waits before being told what artoo waits for.
+const patientWait = 3 * time.Second
 
-// excerpt is how much of a larger input's head and tail the model sees, bytes.
-const excerpt = 4 << 10
+// reportEvery is the time between two reports of a long read.
+const reportEvery = 30 * time.Second
 
 // Stdin is the policy for one run's standard input. The zero Wait means do not
 // wait.
@@ -50,6 +46,7 @@ type Stdin struct {
 	// long as it takes then.
 	Patient bool
 	Wait    time.Duration // for the first byte, where nobody is there
+	Until   time.Time     // when the run must have ended (--max-time); zero for never
 	Max     int64         // bytes that are read at most; 0 for no bound
 	// Dir is where an input over 64 KiB is kept, made when needed.
 	Dir string
@@ -76,19 +73,26 @@ type chunk struct {
 	err  error
 }
 
-// Read reads what belongs to the message. ctx ends the wait. An error of kind
-// usage says that there is neither prompt nor input.
+// Read reads what belongs to the message. ctx ends the wait, and its cause is
+// returned then. An error of kind usage says that there is neither prompt nor
+// input, or too much of it; of kind cap, that Until came first.
 func (s Stdin) Read(ctx context.Context) (Input, error) {
-	wanted := s.Dash || s.Prompt == ""
 	if s.Mode == StdinNever || s.File == nil || !s.Dash && s.nothing() {
-		if s.Prompt == "" {
+		if strings.TrimSpace(s.Prompt) == "" {
 			return Input{}, noPrompt()
 		}
 		return Input{Text: s.Prompt, State: "none"}, nil
 	}
+	if !s.Until.IsZero() {
+		over := &agent.Failure{Kind: agent.KindCap, What: "stdin", Err: errors.New("the run's time is over, and the input has not ended"), Hint: "a higher --max-time, or --stdin never"}
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadlineCause(ctx, s.Until, over)
+		defer stop()
+	}
 	first := make(chan chunk, 1)
 	go func() { first <- readChunk(s.File) }()
-	c, ok, err := s.await(ctx, first, wanted || s.regular())
+	wanted := s.Dash || s.Prompt == "" || s.regular()
+	c, ok, err := s.await(ctx, first, wanted)
 	if err != nil {
 		return Input{}, err
 	}
@@ -102,18 +106,18 @@ func (s Stdin) Read(ctx context.Context) (Input, error) {
 		}()
 		return Input{Text: s.Prompt, State: "skipped", late: late}, nil
 	}
-	data, err := s.rest(ctx, c)
-	if err != nil {
-		return Input{}, err
+	got := &intake{dir: s.Dir}
+	if err := s.rest(ctx, c, got); err != nil {
+		return Input{}, errors.Join(err, got.discard())
 	}
-	return s.compose(data)
+	return got.message(s.Prompt)
 }
 
-// nothing reports whether standard input cannot hold a message: a terminal, or
-// no file at all.
+// nothing reports whether standard input cannot hold a message: a terminal, the
+// null device, or no file at all.
 func (s Stdin) nothing() bool {
 	info, err := s.File.Stat()
-	return err != nil || info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0
+	return err != nil || info.Mode()&os.ModeCharDevice != 0
 }
 
 func (s Stdin) regular() bool {
@@ -123,10 +127,12 @@ func (s Stdin) regular() bool {
 
 // await waits for the first chunk. ok is false when the wait was over first.
 func (s Stdin) await(ctx context.Context, first <-chan chunk, forever bool) (chunk, bool, error) {
-	notice := time.NewTimer(3 * time.Second)
-	defer notice.Stop()
-	var over <-chan time.Time
-	if !forever && !s.Patient {
+	var notice, over <-chan time.Time
+	if s.Patient {
+		timer := time.NewTimer(patientWait)
+		defer timer.Stop()
+		notice = timer.C
+	} else if !forever {
 		timer := time.NewTimer(s.Wait)
 		defer timer.Stop()
 		over = timer.C
@@ -137,10 +143,8 @@ func (s Stdin) await(ctx context.Context, first <-chan chunk, forever bool) (chu
 			return c, true, nil
 		case <-over:
 			return chunk{}, false, nil
-		case <-notice.C:
-			if s.Patient {
-				s.Notice("waiting for stdin; Ctrl-C stops, --stdin never ignores it")
-			}
+		case <-notice:
+			s.Notice("waiting for stdin; Ctrl-C stops, --stdin never ignores it")
 		case <-ctx.Done():
 			return chunk{}, false, context.Cause(ctx)
 		}
@@ -148,15 +152,16 @@ func (s Stdin) await(ctx context.Context, first <-chan chunk, forever bool) (chu
 }
 
 // rest reads on to the end, and says every half minute how far it is.
-func (s Stdin) rest(ctx context.Context, c chunk) ([]byte, error) {
-	var data bytes.Buffer
-	tick := time.NewTicker(30 * time.Second)
+func (s Stdin) rest(ctx context.Context, c chunk, got *intake) error {
+	tick := time.NewTicker(reportEvery)
 	defer tick.Stop()
 	more := make(chan chunk, 1)
 	for {
-		data.Write(c.data)
-		if s.Max > 0 && int64(data.Len()) > s.Max {
-			return nil, &agent.Failure{Kind: agent.KindUsage, What: "stdin", Err: fmt.Errorf("more than %d bytes", s.Max), Hint: "a higher ARTOO_STDIN_MAX, or a smaller input (head, grep)"}
+		if s.Max > 0 && got.bytes+int64(len(c.data)) > s.Max {
+			return &agent.Failure{Kind: agent.KindUsage, What: "stdin", Err: fmt.Errorf("more than %d bytes", s.Max), Hint: "a higher ARTOO_STDIN_MAX, or a smaller input (head, grep)"}
+		}
+		if err := got.add(c.data); err != nil {
+			return err
 		}
 		if c.err != nil {
 			break
@@ -167,94 +172,24 @@ func (s Stdin) rest(ctx context.Context, c chunk) ([]byte, error) {
 			case c = <-more:
 				waiting = false
 			case <-tick.C:
-				s.Notice(fmt.Sprintf("still reading stdin, %d bytes so far", data.Len()))
+				s.Notice(fmt.Sprintf("still reading stdin, %d bytes so far", got.bytes))
 			case <-ctx.Done():
-				return nil, context.Cause(ctx)
+				return context.Cause(ctx)
 			}
 		}
 	}
 	// A closed descriptor is no input; any other fault would make an answer
 	// that missed a part of it.
-	if !errors.Is(c.err, io.EOF) && !(data.Len() == 0 && isClosed(c.err)) {
-		return nil, &agent.Failure{Kind: agent.KindInternal, What: "stdin", Err: c.err}
+	if !errors.Is(c.err, io.EOF) && !(got.bytes == 0 && isClosed(c.err)) {
+		return &agent.Failure{Kind: agent.KindInternal, What: "stdin", Err: c.err, Hint: "check what is piped or redirected into artoo, or --stdin never"}
 	}
-	return data.Bytes(), nil
+	return nil
 }
 
 func readChunk(f *os.File) chunk {
 	buf := make([]byte, 32<<10)
 	n, err := f.Read(buf)
 	return chunk{buf[:n], err}
-}
-
-// compose makes the message of prompt and input. The input follows the prompt.
-func (s Stdin) compose(data []byte) (Input, error) {
-	in := Input{Bytes: int64(len(data)), State: "read"}
-	if len(bytes.TrimSpace(data)) == 0 {
-		if s.Prompt == "" {
-			return Input{}, noPrompt()
-		}
-		in.Text, in.State = s.Prompt, "none"
-		return in, nil
-	}
-	if len(data) <= inlineLimit && bytes.IndexByte(data, 0) < 0 {
-		text := strings.ToValidUTF8(string(data), "\uFFFD")
-		if s.Prompt == "" {
-			in.Text = text
-			return in, nil
-		}
-		in.Text = s.Prompt + "\n\nStandard input, " + counts(data) + ":\n\n" + text
-		return in, nil
-	}
-	path, err := s.keep(data)
-	if err != nil {
-		return Input{}, err
-	}
-	in.File, in.State = path, "file"
-	head, tail := data[:min(excerpt, len(data))], data[max(0, len(data)-excerpt):]
-	prompt := s.Prompt
-	if prompt == "" {
-		prompt = "The message came on standard input and is long."
-	}
-	in.Text = fmt.Sprintf("%s\n\nStandard input, %s, is in the file %s: read or grep it as needed. It begins:\n\n%s\n\n[…]\n\nand ends:\n\n%s",
-		prompt, counts(data), path, clean(head), clean(tail))
-	return in, nil
-}
-
-// keep writes a large input where the model can read it.
-func (s Stdin) keep(data []byte) (string, error) {
-	fail := func(err error) (string, error) {
-		return "", &agent.Failure{Kind: agent.KindInternal, What: "keeping stdin", Err: err, Hint: "free some space, or set XDG_STATE_HOME to a directory that can be written"}
-	}
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return fail(err)
-	}
-	f, err := os.CreateTemp(s.Dir, "stdin-*.txt") // 0600
-	if err != nil {
-		return fail(err)
-	}
-	if _, err := f.Write(data); err != nil {
-		return fail(errors.Join(err, f.Close()))
-	}
-	if err := f.Close(); err != nil {
-		return fail(err)
-	}
-	return filepath.Clean(f.Name()), nil
-}
-
-func clean(data []byte) string {
-	for len(data) > 0 && !utf8.RuneStart(data[0]) {
-		data = data[1:]
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(string(data), "\uFFFD"), "\x00", "\uFFFD")
-}
-
-func counts(data []byte) string {
-	lines := bytes.Count(data, []byte("\n"))
-	if len(data) > 0 && data[len(data)-1] != '\n' {
-		lines++
-	}
-	return fmt.Sprintf("%d lines, %d bytes", lines, len(data))
 }
 
 func isClosed(err error) bool {

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"unicode/utf8"
 )
@@ -135,6 +136,9 @@ func below(p, dir string) (string, bool) {
 	if p == dir {
 		return "", true
 	}
-	rel, ok := strings.CutPrefix(p, dir+"/")
-	return rel, ok
+	rel, ok := strings.CutPrefix(p, dir)
+	if !ok || !os.IsPathSeparator(rel[0]) {
+		return "", false
+	}
+	return rel[1:], true
 }

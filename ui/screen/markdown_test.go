@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -345,6 +346,32 @@ func TestMarkdownLongBlocksAreSource(t *testing.T) {
 	}
 }
 
+// The time limit is far above what is needed, and far below what anything
+// quadratic takes.
+func TestMarkdownTakesLinearTime(t *testing.T) {
+	for _, unit := range []string{"[", "(", "[(", "*a", "*_", "**a _b ", "`", "` ``", "<a:", "<", "中[", "中`", "中*_", "[中](", "a\u0301", "\u200b", "\\", "&lt;", "|", "> ", "- ", "#", "1", "~", "[a](", "!["} {
+		for _, sep := range []string{"", "\n"} {
+			src := strings.Repeat(unit, 200)
+			src = strings.Repeat(src+sep, 1<<18/len(src))
+			begin := time.Now()
+			m := NewMarkdown(MarkdownOptions{Out: &strings.Builder{}, Color: true, Width: wide(1000)})
+			for i := 0; i < len(src); i += 20 {
+				if _, err := m.WriteString(src[i:min(i+20, len(src))]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begin); took > 10*time.Second {
+				t.Errorf("%q %q: %v", unit, sep, took)
+			} else if testing.Verbose() {
+				t.Logf("%q %q: %v", unit, sep, took)
+			}
+		}
+	}
+}
+
 func FuzzMarkdown(f *testing.F) {
 	for _, seed := range []string{"# a\n**b** `c`\n- d\n```\ne\n", "|a|\n|-|\n", "&#27;**&#x1b;**", "\x1b]0;x\x07", "[a](b\u202e) *\u200d*"} {
 		f.Add(seed, uint8(7))
@@ -397,5 +424,15 @@ func BenchmarkMarkdown2MB(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestC5_AStyleEndsWithItsRow(t *testing.T) {
+	got := pieces(t, MarkdownOptions{Color: true, Width: wide(20)}, "- some **bold words in** rows\n- some **bold words in several rows** and\n\n# a heading of several rows\n")
+	checkRows(t, got)
+	want := "- some \x1b[1mbold words\x1b[0m\n  \x1b[1min\x1b[0m rows\n- some **bold words\n  in several rows**\n  and\n\n" +
+		"\x1b[1m#\x1b[0m \x1b[1ma\x1b[0m \x1b[1mheading\x1b[0m \x1b[1mof\x1b[0m\n\x1b[1mseveral\x1b[0m \x1b[1mrows\x1b[0m\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

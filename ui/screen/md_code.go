@@ -10,8 +10,8 @@ type fence struct {
 	quoted bool
 }
 
-// maxHeld bounds how much of a code line is held back to see whether it closes
-// the fence, in bytes.
+// maxHeld bounds what is held back, in bytes: of a code line, to see whether it
+// closes the fence, and of a word that may be a link.
 const maxHeld = 1 << 10
 
 func (m *Markdown) openFence(o opening, line string) {

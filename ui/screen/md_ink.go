@@ -13,21 +13,27 @@ import (
 // about 20 µs for each (measured); the rest of the reply is shown as source.
 const maxSpans = 5000
 
+// maxScanned is how many bytes of held text are looked through for the ends of
+// spans in one reply, again and again as it grows. A usual reply takes two or
+// three times its size; one made of opening marks would take many times more.
+const maxScanned = 16 << 20
+
 // ink styles runs of words. Emphasis and headings are glamour's work; code
 // spans keep their backticks and links become `label (url)` before it sees
 // them, because it decodes entities inside code, drops addresses it cannot
 // parse and makes relative ones absolute.
 type ink struct {
-	head   string // the SGR sequence of headings, once known
-	headOK bool
-	color  bool
-	spans  int
-	term   *glamour.TermRenderer
-	failed bool
+	head    string // the SGR sequence of headings, once known
+	headOK  bool
+	color   bool
+	spans   int
+	scanned int
+	term    *glamour.TermRenderer
+	failed  bool
 }
 
 // spent reports whether the budget is used up.
-func (k *ink) spent() bool { return k.spans >= maxSpans || k.failed }
+func (k *ink) spent() bool { return k.spans >= maxSpans || k.scanned >= maxScanned || k.failed }
 
 // render styles a run of words that holds no open span.
 func (k *ink) render(run string, heading bool) []atom {

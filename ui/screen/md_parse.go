@@ -2,13 +2,16 @@ package screen
 
 import "strings"
 
+// maxDepth is how many quotes and items within each other are understood.
+const maxDepth = 10
+
 // parse understands the start of a line from what was read of it. It reports
 // false when more must be read; never when the line is whole.
 func (m *Markdown) parse(whole bool) (opening, bool) {
 	s := string(m.lead)
 	o := opening{kind: kindText}
 	i := 0
-	for {
+	for depth := 0; ; depth++ {
 		start := i
 		for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
 			i++
@@ -27,6 +30,9 @@ func (m *Markdown) parse(whole bool) (opening, bool) {
 			return o, true
 		}
 		o.head, o.hang = o.head+blanks, o.hang+blanks
+		if depth == maxDepth {
+			return o, true
+		}
 		n, known := container(s[i:], whole)
 		if !known {
 			return o, false

@@ -43,6 +43,7 @@ type scanner struct {
 	text   int // where the current literal text began
 	out    inline
 	delims []delim
+	pairs  map[int]int // where the bracket opened at a place is closed; made when needed
 }
 
 // scanInline finds the spans of a run of words. It follows the CommonMark rules
@@ -120,48 +121,60 @@ func (sc *scanner) code() {
 // link reads [label](url) and ![alt](url). A bracket that is still open may
 // become one.
 func (sc *scanner) link() {
-	label, ok := closing(sc.s[sc.i:], '[', ']')
+	label, ok := sc.closing(sc.i)
 	if !ok {
 		sc.open(sc.i)
 		sc.i++
 		return
 	}
-	after := sc.i + label + 1
-	if after >= len(sc.s) || sc.s[after] != '(' {
+	if label+1 >= len(sc.s) || sc.s[label+1] != '(' {
 		sc.i++
 		return
 	}
-	target, ok := closing(sc.s[after:], '(', ')')
+	end, ok := sc.closing(label + 1)
 	if !ok {
 		sc.open(sc.i)
 		sc.i++
 		return
 	}
-	p := piece{kind: pieceLink, text: sc.s[sc.i+1 : sc.i+label], url: linkTarget(sc.s[after+1 : after+target])}
+	p := piece{kind: pieceLink, text: sc.s[sc.i+1 : label], url: linkTarget(sc.s[label+2 : end])}
 	if sc.i > sc.text && sc.s[sc.i-1] == '!' {
 		sc.i--
-		sc.add(p, after+target+1)
-		return
 	}
-	sc.add(p, after+target+1)
+	sc.add(p, end+1)
 }
 
-// closing finds the bracket that closes the one s begins with.
-func closing(s string, open, end byte) (int, bool) {
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\', literalMark:
-			i++
-		case open:
-			depth++
-		case end:
-			if depth--; depth == 0 {
-				return i, true
+// closing is where the bracket that opens at i is closed. All are paired at
+// once: looking for each one's end would take quadratic time.
+func (sc *scanner) closing(i int) (int, bool) {
+	if sc.pairs == nil {
+		sc.pairs = map[int]int{}
+		var square, round []int
+		for k := 0; k < len(sc.s); k++ {
+			switch sc.s[k] {
+			case '\\', literalMark:
+				k++
+			case '[':
+				square = append(square, k)
+			case '(':
+				round = append(round, k)
+			case ']':
+				square = sc.pair(square, k)
+			case ')':
+				round = sc.pair(round, k)
 			}
 		}
 	}
-	return 0, false
+	end, ok := sc.pairs[i]
+	return end, ok
+}
+
+func (sc *scanner) pair(open []int, end int) []int {
+	if len(open) == 0 {
+		return open
+	}
+	sc.pairs[open[len(open)-1]] = end
+	return open[:len(open)-1]
 }
 
 // linkTarget is the address in the parentheses of a link, without its title.
@@ -181,8 +194,8 @@ func linkTarget(s string) string {
 // autolink reads <https://…> and <name@host>.
 func (sc *scanner) autolink() {
 	rest := sc.s[sc.i:]
-	end := strings.IndexAny(rest, "> ")
-	if end > 0 && rest[end] == '>' && strings.ContainsAny(rest[:end], ":@") && !strings.ContainsAny(rest[1:end], "<\"'") {
+	end := 1 + strings.IndexAny(rest[1:], "<> \"'")
+	if end > 1 && rest[end] == '>' && strings.ContainsAny(rest[:end], ":@") {
 		sc.add(piece{kind: pieceLink, url: rest[1:end]}, sc.i+end+1)
 		return
 	}

@@ -92,12 +92,16 @@ func (m *Markdown) tooLong() bool {
 	if len(m.word) < m.width {
 		return false
 	}
-	return len(m.word) >= 1<<10 || !m.wordHot && m.last < 0x80 && cells(string(m.word)) >= m.width
+	return len(m.word) >= maxHeld || !m.wordHot && m.last < 0x80 && cells(string(m.word)) >= m.width
 }
 
 // open reports whether the word holds an inline span that later text may close.
 func (m *Markdown) open() bool {
-	return m.wordHot && !m.asSource() && scanInline(string(m.word)).openAt >= 0
+	if !m.wordHot || m.asSource() {
+		return false
+	}
+	m.ink.scanned += len(m.word)
+	return scanInline(string(m.word)).openAt >= 0
 }
 
 // asSource reports whether this block is no longer styled.
@@ -149,14 +153,25 @@ func (m *Markdown) putRun() {
 const literalMark = '\x01'
 
 // giveUp decides that the first span still open in the held text is none, and
-// reads the text again with that mark as a plain character.
+// reads the text again with that mark as plain characters.
 func (m *Markdown) giveUp() {
 	run := string(m.word)
+	m.ink.scanned += len(run)
 	at := scanInline(run).openAt
 	m.clearWord()
 	m.size -= len(run)
-	m.ink.spans++ // reading again costs about what styling does
-	m.feed(run[:at] + string(literalMark) + run[at:])
+	end := at + 1
+	for end < len(run) && run[end] == run[at] && run[at] != '[' {
+		end++ // ** is one mark
+	}
+	var marked strings.Builder
+	marked.WriteString(run[:at])
+	for _, c := range run[at:end] {
+		marked.WriteRune(literalMark)
+		marked.WriteRune(c)
+	}
+	marked.WriteString(run[end:])
+	m.feed(marked.String())
 }
 
 func (m *Markdown) clearWord() { m.word, m.last, m.wordHot = m.word[:0], 0, false }

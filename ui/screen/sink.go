@@ -10,7 +10,7 @@ import (
 type sink struct {
 	out, err       io.Writer
 	broken         func(error)
-	outBad, errBad bool
+	outBad, errBad error  // the first write that failed; nothing more is written
 	pending        []byte // for out
 	flushed        time.Time
 }
@@ -35,14 +35,22 @@ func (k *sink) chrome(now time.Time, s string) {
 	k.write(k.err, &k.errBad, []byte(s))
 }
 
-func (k *sink) write(w io.Writer, bad *bool, p []byte) {
-	if *bad || len(p) == 0 {
+func (k *sink) write(w io.Writer, bad *error, p []byte) {
+	if *bad != nil || len(p) == 0 {
 		return
 	}
 	if _, err := w.Write(p); err != nil {
-		if *bad = true; k.broken != nil {
+		if *bad = err; k.broken != nil {
 			go k.broken(err)
 			k.broken = nil
 		}
 	}
+}
+
+// Err is the first error of writing to Out, nil as long as all went well. What
+// waits on a terminal is not written yet: call it after Finish to be sure.
+func (s *Screen) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sink.outBad
 }

@@ -29,8 +29,8 @@ func (s *Screen) OnReasoning(text string) {
 		all := s.reason.String()
 		if end := strings.LastIndexByte(all, '\n'); end >= 0 {
 			s.reason.Reset()
-			s.reason.WriteString(all[end+1:])
 			s.aside(indented(all[:end], margin))
+			s.reason.WriteString(all[end+1:])
 		}
 	})
 }
@@ -92,7 +92,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		switch {
 		case run.decision == applied && !failed:
 			s.print(s.appliedLine(call))
-		case run.started && s.lastRun == call.ID:
+		case run.started && s.lastRun == call.ID && len(s.calls) == 0:
 			s.print(s.ranLine(call, text))
 		default:
 			s.print(s.callLine(call, text))

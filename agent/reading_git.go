@@ -1,0 +1,182 @@
+package agent
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// gitReads reports whether a git command does nothing but read; why is the
+// reason when it is of the reading kind and yet does not.
+func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
+	dirs, words, why = p.gitGlobals(dirs, words)
+	if why != "" || len(words) == 0 {
+		return false, why
+	}
+	sub, words := words[0], words[1:]
+	switch sub {
+	case "status", "log", "diff", "show", "blame", "ls-files", "rev-parse":
+	default:
+		return false, ""
+	}
+	ended := false
+	for _, w := range words {
+		option := isOption(w) && !ended
+		if option && (badGitOption(w) || strings.Contains(w, "%G")) {
+			return false, "option " + w + " can write, execute or leave the repository"
+		}
+		if why := p.gitWord(dirs, w, option); why != "" {
+			return false, why
+		}
+		ended = ended || w == "--"
+	}
+	why = p.gitRepository(dirs, sub, words)
+	return why == "", why
+}
+
+// gitGlobals takes git's own options off, which come before its command.
+func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string) {
+	for len(words) > 0 && isOption(words[0]) {
+		switch {
+		case slices.Contains([]string{"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"}, words[0]):
+			words = words[1:]
+		case words[0] == "-C" && len(words) > 1 && words[1] != "":
+			if why := p.mayReadNames(dirs, words[1]); why != "" {
+				return nil, nil, why
+			}
+			dirs, words = into(dirs, words[1]), words[2:]
+		default:
+			return nil, nil, "git " + words[0] + " is not known to do nothing but read"
+		}
+	}
+	return dirs, words, ""
+}
+
+func into(dirs []string, to string) []string {
+	if filepath.IsAbs(to) {
+		return []string{filepath.Clean(to)}
+	}
+	out := make([]string, len(dirs))
+	for i, d := range dirs {
+		out[i] = filepath.Join(d, to)
+	}
+	return out
+}
+
+// gitRepository asks about the repository itself.
+func (p *Policy) gitRepository(dirs []string, sub string, words []string) (why string) {
+	broad := gitShowsMuch(sub, words)
+	for _, dir := range dirs {
+		if p.GitRuns != nil {
+			if err := p.GitRuns(dir); err != nil {
+				return err.Error()
+			}
+		}
+		if !broad {
+			continue
+		}
+		if p.GitShows != nil {
+			if err := p.GitShows(dir); err != nil {
+				return err.Error()
+			}
+		}
+		if r, ok := p.readRule(dir, ".", true); ok {
+			return "the rule " + r.String() + " speaks of files it may show"
+		}
+	}
+	return ""
+}
+
+// badGitOption reports whether an option writes, executes, reads files that are
+// named elsewhere, or enters other repositories. Git takes any unambiguous
+// beginning of a long option.
+func badGitOption(w string) bool {
+	if strings.HasPrefix(w, "-O") {
+		return true
+	}
+	name, _, _ := strings.Cut(w, "=")
+	for _, bad := range []string{"--output", "--ext-diff", "--textconv", "--no-index", "--contents", "--open-files-in-pager", "--exec",
+		"--upload-pack", "--paginate", "--show-signature", "--submodule", "--recurse-submodules", "--stdin"} {
+		if strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(bad, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// gitWord checks what may be a path in a word: the word itself, or what follows
+// a colon, as in HEAD:a.go and -L1,5:a.go.
+func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
+	if !option && (strings.HasPrefix(w, ":(") || strings.HasPrefix(w, ":/") || strings.HasPrefix(w, ":!") || strings.HasPrefix(w, ":^")) {
+		return w + " is a pattern of git's own"
+	}
+	path := w
+	if option {
+		path = optionValue(w)
+	}
+	if why := p.mayRead(dirs, path, false); why != "" {
+		return why
+	}
+	for rest := w; ; {
+		_, after, ok := strings.Cut(rest, ":")
+		if !ok {
+			return ""
+		}
+		// A path in a revision starts at the root of the repository.
+		if why := p.mayRead(append(slices.Clip(dirs), p.Root), after, false); why != "" {
+			return why
+		}
+		rest = after
+	}
+}
+
+// gitShowsMuch reports whether the command shows what is in files that its
+// words do not name one by one.
+func gitShowsMuch(sub string, words []string) bool {
+	switch sub {
+	case "show":
+		return true
+	case "status":
+		return slices.ContainsFunc(words, func(w string) bool {
+			return strings.HasPrefix(w, "--v") || isOption(w) && w[1] != '-' && strings.Contains(w, "v")
+		})
+	case "log":
+		if !slices.ContainsFunc(words, func(w string) bool { return isOption(w) && !summary(w) }) {
+			return false
+		}
+	case "diff":
+		if slices.ContainsFunc(words, func(w string) bool { return isOption(w) && diffSummary(w) }) &&
+			!slices.ContainsFunc(words, func(w string) bool { return isOption(w) && !diffSummary(w) && !summary(w) }) {
+			return false
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// diffSummary names options that make diff tell names or counts, no content.
+func diffSummary(w string) bool {
+	name, _, _ := strings.Cut(w, "=")
+	switch name {
+	case "--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--summary", "--dirstat", "--compact-summary", "--quiet":
+		return true
+	}
+	return false
+}
+
+// summary names options with which log still shows no content of files.
+func summary(w string) bool {
+	if strings.Trim(w, "-0123456789") == "" || diffSummary(w) || strings.HasPrefix(w, "-n") {
+		return true
+	}
+	name, _, _ := strings.Cut(w, "=")
+	switch name {
+	case "--oneline", "--graph", "--all", "--decorate", "--no-decorate", "--format", "--pretty", "--abbrev-commit", "--since", "--until",
+		"--after", "--before", "--author", "--committer", "--grep", "-n", "--max-count", "--no-merges", "--merges", "--reverse", "--date",
+		"--follow", "--tags", "--branches", "--remotes", "--first-parent", "--cached", "--staged", "-i", "-E", "-F", "--", "--topo-order",
+		"--date-order", "--diff-filter", "--no-color", "--color", "--skip", "--left-right", "--cherry-pick", "--ancestry-path", "--full-history":
+		return true
+	}
+	return strings.HasPrefix(w, "-S") || strings.HasPrefix(w, "-G")
+}

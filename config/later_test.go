@@ -1,0 +1,36 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// withVariable loads the settings with one variable set.
+func withVariable(t *testing.T, variable string) *Config {
+	t.Helper()
+	name, value, _ := strings.Cut(variable, "=")
+	t.Setenv(name, value)
+	c := mustLoad(t, LoadOptions{})
+	t.Setenv(name, "")
+	return c
+}
+
+func TestSettingsThatComeLaterSaySo(t *testing.T) {
+	for _, name := range []string{"ARTOO_DAILY_COST=1", "ARTOO_SCHEMA=x.json", "ARTOO_SANDBOX=on"} {
+		c := withVariable(t, name)
+		var e *Error
+		if _, err := c.Later(); !errors.As(err, &e) || e.Kind != "usage" || e.Hint == "" {
+			t.Errorf("%s: %v, want a usage error with a hint", name, err)
+		}
+	}
+	for _, name := range []string{"ARTOO_COMPACT=auto", "ARTOO_NOTIFY=bell", "ARTOO_EDIT_MODE=vi"} {
+		c := withVariable(t, name)
+		if warnings, err := c.Later(); err != nil || len(warnings) != 1 {
+			t.Errorf("%s: %q, %v, want one warning", name, warnings, err)
+		}
+	}
+	if warnings, err := withVariable(t, "ARTOO_QUIET=0").Later(); err != nil || len(warnings) != 0 {
+		t.Errorf("the defaults: %q, %v", warnings, err)
+	}
+}

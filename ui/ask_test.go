@@ -1,0 +1,341 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
+)
+
+func TestApprovalAnswers(t *testing.T) {
+	decide := func(v agent.Verdict) reply { return reply{stepDecide, agent.Answer{Verdict: v}} }
+	with := func(a agent.Answer) reply { return reply{stepDecide, a} }
+	for text, want := range map[string]reply{
+		"": decide(agent.No), "  ": decide(agent.No), "n": decide(agent.No), "no": decide(agent.No), "NO": decide(agent.No),
+		"y": decide(agent.Yes), "yes": decide(agent.Yes), "Yes": decide(agent.Yes), " y ": decide(agent.Yes),
+		"a": decide(agent.YesForSession), "always": decide(agent.YesForSession),
+		"A": decide(agent.YesForever), "forever": decide(agent.YesForever),
+		"q": decide(agent.StopTurn), "quit": decide(agent.StopTurn),
+		"n use apt":         with(agent.Answer{Reason: "use apt"}),
+		"no use apt":        with(agent.Answer{Reason: "use apt"}),
+		"a bash(go test:*)": with(agent.Answer{Verdict: agent.YesForSession, Rule: "bash(go test:*)"}),
+		"A write(docs/**)":  with(agent.Answer{Verdict: agent.YesForever, Rule: "write(docs/**)"}),
+		"e":                 {step: stepEdit},
+		"edit":              {step: stepEdit},
+		"p":                 {step: stepPage},
+		"page":              {step: stepPage},
+		"?":                 {step: stepHelp},
+		"help":              {step: stepHelp},
+	} {
+		if diff := cmp.Diff(want, parseAnswer(text), cmp.AllowUnexported(reply{})); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+	// Anything else asks again.
+	for _, text := range []string{
+		"1", "2", "Y", "N", "yy", "yay", "ye", "ok", "okay", "sure", "yes please", "y!", "yes.", "y y", "Q", "E", "P", "s", "d", "aa", "AA",
+		"j", "t", "true", "/yes", "'y'", "y;", "у" /* Cyrillic */, "ｙ", "yеs", "\ty\tx", "go", "do it", "allow", "approve", "run", "-y", "--yes",
+		"e x", "p x", "q x", "? x", "quit now", "[y]", "y,n", "0", "+", "*", ".", "\\y", "oui", "da", "si", "ja", "はい", "👍",
+	} {
+		if r := parseAnswer(text); r.step != stepAgain || r.approves() {
+			t.Errorf("%q was understood as %+v", text, r)
+		}
+	}
+}
+
+func TestL1_TheQuestionIsTheLastLine(t *testing.T) {
+	k, answers, _ := startAsking(t, nil)
+	rows := strings.Split(strings.TrimRight(strings.ReplaceAll(k.chrome.String(), "\r\n", "\n"), "\n"), "\n")
+	if last := rows[len(rows)-1]; !strings.HasSuffix(last, "[y,n,a,A,e,p,q,?] (n) ") {
+		t.Errorf("the last line is %q", last)
+	}
+	if !strings.Contains(k.chrome.String(), "rm -r build") {
+		t.Error("the command is not shown")
+	}
+	k.clock.advance(quiet)
+	k.send("\r") // an empty line is no
+	if a := wanted(k, answers); a.Verdict != agent.No {
+		t.Errorf("Enter alone means %q", a.Verdict)
+	}
+}
+
+func TestL2_OnlyAYesApproves(t *testing.T) {
+	k, answers, _ := startAsking(t, nil)
+	k.clock.advance(quiet)
+	for _, keys := range []string{"1", "\t", "\x1b[A", "\x1b[Z", "yay", "ok", " "} {
+		k.send(keys)
+		k.settle()
+		if strings.TrimSpace(keys) == "" || keys[0] == 0x1b {
+			k.send("x") // such a key leaves no text, and an empty line is an answer
+			k.settle()
+		}
+		k.send("\r")
+		k.expect("please answer")
+		k.expect("(n) ")
+		k.clock.advance(quiet)
+		none(k, answers)
+	}
+	k.send("yes")
+	k.expect("yes")
+	k.send("\r")
+	if a := wanted(k, answers); a.Verdict != agent.Yes {
+		t.Errorf("got %+v", a)
+	}
+}
+
+func TestL2_AnswersWithWords(t *testing.T) {
+	for keys, want := range map[string]agent.Answer{
+		"n take the other": {Reason: "take the other"},
+		"a bash(rm:*)":     {Verdict: agent.YesForSession, Rule: "bash(rm:*)"},
+		"A":                {Verdict: agent.YesForever},
+		"q":                {Verdict: agent.StopTurn},
+	} {
+		k, answers, _ := startAsking(t, nil)
+		k.clock.advance(quiet)
+		k.send(keys)
+		k.expect(keys)
+		k.send("\r")
+		if diff := cmp.Diff(want, wanted(k, answers)); diff != "" {
+			t.Errorf("%q: %s", keys, diff)
+		}
+		k.expect(pasteOn + "> ")
+		k.send("\x10") // an answer is not in the history
+		k.expect("do it")
+	}
+}
+
+func TestL3_PastedTextNeverApproves(t *testing.T) {
+	for name, parts := range map[string][]string{
+		"newline in one read":    {"y\r"},
+		"bracketed":              {pasteBegin + "y\r" + pasteEnd},
+		"bracketed, then Enter":  {pasteBegin + "yes" + pasteEnd, "\r"},
+		"bracketed with Enter":   {pasteBegin + "y" + pasteEnd + "\r"},
+		"always, in one read":    {"always\r"},
+		"behind a cursor key":    {"y", "\x1b[C\r"},
+		"typed before and after": {"y", pasteBegin + "es" + pasteEnd, "\r"},
+	} {
+		k, answers, errs := startAsking(t, nil)
+		k.clock.advance(quiet)
+		for _, part := range parts {
+			k.send(part)
+			k.settle()
+		}
+		if name == "bracketed" {
+			k.send("\r")
+		}
+		k.expect("pasted text approves nothing")
+		k.expect("(n) ")
+		none(k, answers)
+		none(k, errs)
+		k.clock.advance(quiet)
+		k.send("y")
+		k.expect("y")
+		k.send("\r")
+		if a := wanted(k, answers); a.Verdict != agent.Yes {
+			t.Errorf("%s: then a typed yes gave %+v", name, a)
+		}
+	}
+}
+
+func TestL4_EndsMeanNo(t *testing.T) {
+	t.Run("ctrl-d", func(t *testing.T) {
+		k, answers, errs := startAsking(t, nil)
+		k.clock.advance(quiet)
+		k.send("\x04")
+		if err := wanted(k, errs); err == nil {
+			t.Error("no error")
+		}
+		none(k, answers)
+		k.expect(pasteOn + "> ") // the conversation goes on
+	})
+	t.Run("ctrl-c", func(t *testing.T) {
+		k, answers, errs := startAsking(t, nil)
+		k.send("\x03") // at once: it needs no quiet
+		wanted(k, errs)
+		none(k, answers)
+		k.expect("stopped")
+		k.expect(pasteOn + "> ")
+	})
+	t.Run("hang-up", func(t *testing.T) {
+		k, answers, errs := startAsking(t, nil)
+		k.clock.advance(quiet)
+		k.send("y")
+		k.expect("y")
+		k.stopReading()
+		if err := k.in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := wanted(k, errs); err != agent.ErrNobody {
+			t.Errorf("got %v", err)
+		}
+		none(k, answers)
+		k.end()
+	})
+}
+
+// The sentence that is being typed when the question comes is no answer, nor
+// any part of it.
+func TestK4_TypeAheadIsNoAnswer(t *testing.T) {
+	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
+	ready, goOn := make(chan struct{}, 1), make(chan struct{})
+	ask := asking("rm -r build", answers, errs)
+	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		ready <- struct{}{}
+		<-goOn
+		return ask(ctx, text, cb)
+	}}, nil)
+	k.expect("> ")
+	k.enter("do it")
+	wanted(k, ready)
+	k.send("yay al")
+	k.settle()
+	goOn <- struct{}{}
+	k.expect("(n) ")
+	for _, r := range "ways yes" { // the rest of the sentence, key by key
+		k.clock.advance(quiet / 2)
+		k.send(string(r))
+		k.settle()
+	}
+	k.clock.advance(quiet / 2)
+	k.send("\r")
+	k.settle()
+	none(k, answers)
+	none(k, errs)
+	if got := k.chrome.String()[k.seen:]; got != "" {
+		t.Errorf("the question shows %q", got)
+	}
+	k.clock.advance(quiet - 1)
+	k.send("y")
+	k.settle()
+	k.clock.advance(quiet) // now it was quiet
+	k.send("n")
+	k.expect("n")
+	k.send("\r")
+	if a := wanted(k, answers); a.Verdict != agent.No {
+		t.Errorf("got %+v", a)
+	}
+	k.expect(pasteOn + "> yay al") // nothing is lost
+}
+
+func TestK4_EnteredTypeAheadIsAMessage(t *testing.T) {
+	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
+	ready, goOn := make(chan struct{}, 2), make(chan struct{}, 2)
+	ask := asking("rm -r build", answers, errs)
+	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		ready <- struct{}{}
+		<-goOn
+		return ask(ctx, text, cb)
+	}}, nil)
+	k.expect("> ")
+	k.enter("do it")
+	wanted(k, ready)
+	k.send("y\r")
+	k.expect("queued: y")
+	goOn <- struct{}{}
+	k.expect("(n) ")
+	none(k, answers)
+	k.clock.advance(quiet)
+	k.send("\r")
+	if a := wanted(k, answers); a.Verdict != agent.No {
+		t.Errorf("got %+v", a)
+	}
+	wanted(k, ready) // the queued line is the next message
+	if diff := cmp.Diff([]string{"do it", "y"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+	goOn <- struct{}{}
+	k.expect("(n) ")
+	k.clock.advance(quiet)
+	k.send("q")
+	k.expect("q")
+	k.send("\r")
+	wanted(k, answers)
+}
+
+// script writes an executable and returns its path.
+func script(t *testing.T, body string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestEditTheCommand(t *testing.T) {
+	editor := script(t, `stty size >/dev/null; printf 'rm -r "build/tmp"\n' >"$1"; stty raw -echo`)
+	k, answers, _ := startAsking(t, func(o *Options) { o.Environ = []string{"EDITOR=" + editor, "PATH=" + os.Getenv("PATH")} })
+	k.clock.advance(quiet)
+	k.send("e")
+	k.expect("e")
+	k.send("\r")
+	a := wanted(k, answers)
+	if diff := cmp.Diff(agent.Answer{Input: []byte(`{"command":"rm -r \"build/tmp\""}`)}, a); diff != "" {
+		t.Error(diff)
+	}
+	k.expect(pasteOn + "> ")
+	k.send("works")
+	k.expect("works")
+}
+
+func TestEditWithoutEditor(t *testing.T) {
+	k, answers, _ := startAsking(t, nil)
+	k.clock.advance(quiet)
+	k.send("e")
+	k.expect("e")
+	k.send("\r")
+	k.expect("command: rm -r build")
+	k.clock.advance(quiet)
+	k.send("2")
+	k.expect("2")
+	k.send("\r")
+	if diff := cmp.Diff(agent.Answer{Input: []byte(`{"command":"rm -r build2"}`)}, wanted(k, answers)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestS1_Pager(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	pager := script(t, `{ echo "LESS=$LESS LV=$LV"; cat; } >`+out)
+	k, answers, _ := startAsking(t, func(o *Options) {
+		o.Pager = pager
+		o.Environ = []string{"PATH=" + os.Getenv("PATH"), "LESS=-S"}
+	})
+	k.clock.advance(quiet)
+	k.send("p")
+	k.expect("p")
+	k.send("\r")
+	k.expect("(n) ")
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(data); !strings.HasPrefix(got, "LESS=-S LV=-c\n") || !strings.Contains(got, "rm -r build") {
+		t.Errorf("the pager got %q", got)
+	}
+	none(k, answers)
+	k.clock.advance(quiet)
+	k.send("\r")
+	wanted(k, answers)
+}
+
+func TestQuestionHelpAsksAgain(t *testing.T) {
+	k, answers, _ := startAsking(t, nil)
+	k.clock.advance(quiet)
+	k.send("?")
+	k.expect("?")
+	k.send("\r")
+	k.expect("Enter alone means no")
+	k.expect("(n) ")
+	none(k, answers)
+	k.clock.advance(quiet)
+	k.send("\r")
+	wanted(k, answers)
+}

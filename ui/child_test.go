@@ -1,0 +1,266 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"artoo/agent"
+	"artoo/ui/screen"
+)
+
+// The tests of signals, panics and job control need a process of their own: the
+// test binary, started again with this variable.
+const childVariable = "ARTOO_UI_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childVariable) {
+	case "talk":
+		os.Exit(childTalk())
+	case "shell":
+		os.Exit(childShell())
+	}
+	os.Exit(m.Run())
+}
+
+// childTalk holds a conversation on the standard streams. What is said decides
+// what the turn does.
+func childTalk() int {
+	s := &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		switch text {
+		case "panic":
+			panic("the turn broke")
+		case "hang":
+			fmt.Fprintln(os.Stderr, "hanging")
+			<-ctx.Done()
+			return &agent.Response{}, context.Cause(ctx)
+		}
+		cb.OnText("answer to " + text + "\n")
+		return &agent.Response{}, nil
+	}}
+	term, err := New(Options{
+		In: os.Stdin, Tty: os.Stderr, Sender: s, Profile: screen.Rich, Clock: Clock{},
+		Screen: newTestScreen(os.Stdout, os.Stderr, screen.Rich, nil),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 99
+	}
+	code, err := term.Run(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 98
+	}
+	return code
+}
+
+// childShell is as much of a job-control shell as it takes: it runs one job in
+// a group of its own, and when that stops, takes the terminal back and waits
+// for a line before it lets the job go on.
+func childShell() int {
+	signal.Ignore(syscall.SIGTTOU)
+	job := exec.Command(os.Args[0])
+	job.Env = append(os.Environ(), childVariable+"=talk")
+	job.Stdin, job.Stdout, job.Stderr = os.Stdin, os.Stdout, os.Stderr
+	job.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true}
+	if err := job.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 97
+	}
+	for {
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(job.Process.Pid, &status, syscall.WUNTRACED, nil); errors.Is(err, syscall.EINTR) {
+			continue
+		} else if err != nil || !status.Stopped() {
+			fmt.Fprintf(os.Stderr, "exit %d\n", status.ExitStatus())
+			return status.ExitStatus()
+		}
+		if err := unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, unix.Getpgrp()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 96
+		}
+		fmt.Fprintln(os.Stderr, "stopped")
+		if _, err := os.Stdin.Read(make([]byte, 64)); err != nil {
+			return 95
+		}
+		if err := unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, job.Process.Pid); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 94
+		}
+		if err := syscall.Kill(-job.Process.Pid, syscall.SIGCONT); err != nil {
+			return 93
+		}
+	}
+}
+
+// startChild runs the test binary in a session of its own on a new terminal.
+func startChild(t *testing.T, what string) (*talk, *exec.Cmd) {
+	t.Helper()
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &talk{T: t, in: master, tty: nil, chrome: newSink()}
+	k.stopReading = readAll(t, master, k.chrome)
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), childVariable+"="+what)
+	command.Stdin, command.Stdout, command.Stderr = slave, slave, slave
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	k.tty = slave
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		k.stopReading()
+		_, _ = master.Close(), slave.Close()
+	})
+	return k, command
+}
+
+// type_ types into a child, which is not watched.
+func (k *talk) type_(keys string) {
+	k.Helper()
+	if _, err := io.WriteString(k.in, keys); err != nil {
+		k.Fatal(err)
+	}
+}
+
+func exitOf(t *testing.T, command *exec.Cmd) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if err := command.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return command.ProcessState.ExitCode()
+}
+
+func TestT2_SignalsGiveTheTerminalBack(t *testing.T) {
+	for _, tt := range []struct {
+		signal syscall.Signal
+		turn   bool
+		code   int
+	}{{syscall.SIGTERM, false, 143}, {syscall.SIGHUP, false, 129}, {syscall.SIGTERM, true, 143}} {
+		t.Run(fmt.Sprint(tt.signal, tt.turn), func(t *testing.T) {
+			t.Parallel()
+			k, command := startChild(t, "talk")
+			before := termios(t, k.tty)
+			k.expect(pasteOn + "> ")
+			if during := termios(t, k.tty); during == before {
+				t.Fatal("the modes did not change")
+			}
+			if tt.turn {
+				k.type_("hang")
+				k.expect("hang")
+				k.type_("\r")
+				k.expect("hanging")
+			} else {
+				k.type_("half a line")
+				k.expect("half a line")
+			}
+			if err := command.Process.Signal(tt.signal); err != nil {
+				t.Fatal(err)
+			}
+			if code := exitOf(t, command); code != tt.code {
+				t.Errorf("exit %d, want %d", code, tt.code)
+			}
+			if after := termios(t, k.tty); after != before {
+				t.Errorf("the modes are %+v, were %+v", after, before)
+			}
+			if !tt.turn {
+				k.expect(pasteOff)
+			}
+		})
+	}
+}
+
+func TestU1_APanicGivesTheTerminalBack(t *testing.T) {
+	t.Parallel()
+	k, command := startChild(t, "talk")
+	before := termios(t, k.tty)
+	k.expect(pasteOn + "> ")
+	k.type_("panic")
+	k.expect("panic")
+	k.type_("\r")
+	if code := exitOf(t, command); code != 2 {
+		t.Errorf("exit %d", code)
+	}
+	k.expect("the turn broke")
+	if after := termios(t, k.tty); after != before {
+		t.Errorf("the modes are %+v, were %+v", after, before)
+	}
+}
+
+func TestJ5_SuspendAndComeBack(t *testing.T) {
+	t.Parallel()
+	k, command := startChild(t, "shell")
+	before := termios(t, k.tty)
+	for _, where := range []string{"prompt", "turn"} {
+		k.expect(pasteOn + "> ")
+		if where == "turn" {
+			k.type_("hang")
+			k.expect("hang")
+			k.type_("\r")
+			k.expect("hanging")
+		} else {
+			k.type_("some text")
+			k.expect("some text")
+		}
+		k.type_("\x1a")
+		k.expect("stopped")
+		if got := termios(t, k.tty); got != before {
+			t.Errorf("%s: stopped with the modes %+v, were %+v; %q", where, got, before, k.chrome)
+		}
+		k.type_("fg\n")
+		if where == "prompt" {
+			k.expect(pasteOn + "> some text")
+			k.type_("\x03")
+			continue
+		}
+		// Nothing shows that it goes on but the modes; a key before that is
+		// the shell's.
+		for deadline := time.Now().Add(patience); termios(t, k.tty) == before; {
+			if time.Now().After(deadline) {
+				t.Fatal("it does not go on")
+			}
+		}
+		k.type_("\x03")
+		k.expect("stopped\r\n")
+		k.expect(pasteOn + "> ")
+	}
+	k.type_("\x04")
+	if code := exitOf(t, command); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if got := termios(t, k.tty); got != before {
+		t.Errorf("the modes are %+v, were %+v", got, before)
+	}
+}
+
+// Without a shell above it a stopped artoo would never go on: it beeps instead.
+func TestJ5_NoJobControlBeeps(t *testing.T) {
+	t.Parallel()
+	k, command := startChild(t, "talk")
+	k.expect(pasteOn + "> ")
+	k.type_("text")
+	k.expect("text")
+	k.type_("\x1a")
+	k.expect("> text")
+	k.expect("\a")
+	k.type_("!\x15\x04")
+	if code := exitOf(t, command); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}

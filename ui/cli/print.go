@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/ui/screen"
+)
+
+// Session is a kept session. Its JSON is what `artoo sessions --json` prints, a
+// line each.
+type Session struct {
+	ID       string    `json:"id"`
+	Path     string    `json:"path"`
+	CWD      string    `json:"cwd"`     // "" when the file's first line cannot be read
+	Started  time.Time `json:"started"` // zero when the file's first line cannot be read
+	Updated  time.Time `json:"updated"`
+	First    string    `json:"first"` // the first words of the user
+	Messages int       `json:"messages"`
+	Provider string    `json:"provider"`
+	Model    string    `json:"model"`
+	ForkOf   string    `json:"fork_of,omitempty"`
+}
+
+func (p *program) printSessions(list []Session, asJSON bool) error {
+	for _, s := range list {
+		line := fmt.Sprintf("%s  %s  %4d  %s  %s", s.ID, s.Updated.Format("2006-01-02 15:04"), s.Messages,
+			screen.Sanitize(s.CWD, screen.Line), screen.Sanitize(s.First, screen.Line))
+		if asJSON {
+			data, err := provider.Marshal(s)
+			if err != nil {
+				return err
+			}
+			line = string(data)
+		}
+		if _, err := fmt.Fprintln(p.deps.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *program) printDecision(d agent.Decision) error {
+	text := fmt.Sprintf("%s: %s\n", d.Effect, screen.Sanitize(d.Reason, screen.Line))
+	if d.Effect != agent.Allow && d.Narrow != "" {
+		text += fmt.Sprintf("to allow just this: --allow %s\n", quoteWord(screen.Sanitize(d.Narrow, screen.Line)))
+		if d.Suggested != d.Narrow {
+			text += fmt.Sprintf("a wider rule: --allow %s\n", quoteWord(screen.Sanitize(d.Suggested, screen.Line)))
+		}
+	}
+	_, err := fmt.Fprint(p.deps.Out, text)
+	return err
+}

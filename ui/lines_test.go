@@ -1,0 +1,201 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
+	"artoo/ui/screen"
+)
+
+// startLines begins a conversation over pipes.
+func startLines(t *testing.T, s *sender, change func(*Options)) *talk {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &talk{T: t, clock: newManual(), sender: s, in: w, answer: newSink(), chrome: newSink()}
+	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
+	k.start(r, k.chrome, func(o *Options) {
+		o.Profile, o.Lines = screen.Plain, true
+		if change != nil {
+			change(o)
+		}
+	})
+	return k
+}
+
+func (k *talk) eof() {
+	k.Helper()
+	if err := k.in.Close(); err != nil {
+		k.Fatal(err)
+	}
+}
+
+func TestLines_OneLineIsOneMessage(t *testing.T) {
+	k := startLines(t, &sender{}, nil)
+	k.send("one\r\ntwo\n\n  \n\"\"\"\nthree\n/quit\n\"\"\"\nfour \\\nfive\n")
+	k.eof()
+	if o := k.end(); o != (outcome{}) {
+		t.Errorf("ended with %+v", o)
+	}
+	if diff := cmp.Diff([]string{"one", "two", "three\n/quit", "four \nfive"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+	if shown := k.chrome.String(); strings.ContainsAny(shown, "\x1b\r") {
+		t.Errorf("not plain: %q", shown)
+	}
+}
+
+// All lines are there before the question is: they are messages, and the end
+// of the input is no.
+func TestLines_WaitingLinesAreNoAnswers(t *testing.T) {
+	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
+	ask := asking("rm -r build", answers, errs)
+	k := startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		if text == "do it" {
+			return ask(ctx, text, cb)
+		}
+		return &agent.Response{}, nil
+	}}, nil)
+	k.send("do it\ny\nyes\n")
+	k.eof()
+	if o := k.end(); o.code != 0 {
+		t.Errorf("ended with %+v", o)
+	}
+	none(k, answers)
+	if err := wanted(k, errs); err != agent.ErrNobody {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff([]string{"do it", "y", "yes"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The same without an end: the next line that comes is the answer.
+func TestLines_TheNextLineAnswers(t *testing.T) {
+	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
+	ask := asking("rm -r build", answers, errs)
+	k := startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		if text == "do it" {
+			return ask(ctx, text, cb)
+		}
+		return &agent.Response{}, nil
+	}}, nil)
+	k.send("do it\ny\nA\n")
+	k.expect("[y,n,a,A,e,p,q,?] (n) ")
+	none(k, answers)
+	k.send("yes\n")
+	if a := wanted(k, answers); a.Verdict != agent.Yes {
+		t.Errorf("got %+v", a)
+	}
+	k.eof()
+	k.end()
+	if diff := cmp.Diff([]string{"do it", "y", "A"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A line that had begun before the question is not its answer.
+func TestLines_HalfALineIsNoAnswer(t *testing.T) {
+	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
+	ask := asking("rm -r build", answers, errs)
+	k := startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		if text == "do it" {
+			return ask(ctx, text, cb)
+		}
+		return &agent.Response{}, nil
+	}}, nil)
+	k.send("do it\nye")
+	k.expect("[y,n,a,A,e,p,q,?] (n) ")
+	k.send("s\n")
+	k.send("n because\n")
+	if diff := cmp.Diff(agent.Answer{Reason: "because"}, wanted(k, answers)); diff != "" {
+		t.Error(diff)
+	}
+	k.eof()
+	k.end()
+	if diff := cmp.Diff([]string{"do it", "yes"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLines_HalfALineIsNotSent(t *testing.T) {
+	k := startLines(t, &sender{}, nil)
+	k.send("one\nrm it")
+	k.eof()
+	k.end()
+	k.expect("not sent")
+	if diff := cmp.Diff([]string{"one"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A plain terminal: type-ahead is a message, Ctrl-D at a question is no and not
+// the end.
+func TestPlainTerminalQuestions(t *testing.T) {
+	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
+	ready, goOn := make(chan struct{}, 4), make(chan struct{}, 4)
+	ask := asking("rm -r build", answers, errs)
+	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		ready <- struct{}{}
+		<-goOn
+		return ask(ctx, text, cb)
+	}}, func(o *Options) { o.Profile = screen.Plain })
+	k.expect("> ")
+	k.send("do it\n")
+	wanted(k, ready)
+	k.send("y\n")
+	k.expect("queued: y")
+	goOn <- struct{}{}
+	k.expect("(n) ")
+	none(k, answers)
+	k.send("\x04")
+	wanted(k, errs)
+	k.expect("> y") // the queued line is sent
+	wanted(k, ready)
+	goOn <- struct{}{}
+	k.expect("(n) ")
+	k.send("yes\n")
+	if a := wanted(k, answers); a.Verdict != agent.Yes {
+		t.Errorf("got %+v", a)
+	}
+	k.expect("> ")
+	k.send("\x04")
+	if o := k.end(); o.code != 0 {
+		t.Errorf("ended with %+v", o)
+	}
+}
+
+func TestPlainTerminalCtrlDInATurn(t *testing.T) {
+	ready, goOn := make(chan struct{}, 4), make(chan struct{}, 4)
+	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
+		ready <- struct{}{}
+		<-goOn
+		return &agent.Response{}, nil
+	}}, func(o *Options) { o.Profile = screen.Plain })
+	k.expect("> ")
+	k.send("one\n")
+	wanted(k, ready)
+	k.send("\x04")
+	deadline := time.Now().Add(patience)
+	for asleep := false; !asleep && time.Now().Before(deadline); {
+		k.term.console.do(func() { asleep = k.term.console.front.(*lineFront).asleep })
+	}
+	k.send("two\n")
+	goOn <- struct{}{}
+	wanted(k, ready)
+	goOn <- struct{}{}
+	k.expect("> ")
+	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}

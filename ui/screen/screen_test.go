@@ -1,0 +1,547 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/tool"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A front end embeds the Screen and adds Ask.
+type frontEnd struct{ *Screen }
+
+func (frontEnd) Ask(context.Context, agent.Question) (agent.Answer, error) {
+	return agent.Answer{}, agent.ErrNobody
+}
+
+var _ agent.Callbacks = frontEnd{}
+
+func TestE1_NothingAboveIsTouched(t *testing.T) {
+	moves := regexp.MustCompile(`\x1b\[[0-9;?]*[^mK0-9;?]|\x1b[^\[]|\x1b\[[12]K`)
+	for name, change := range profiles() {
+		r := newRig(change)
+		r.conversation()
+		for _, out := range []string{r.out.String(), r.err.String()} {
+			if bad := moves.FindString(out); bad != "" {
+				t.Errorf("%s: %q", name, bad)
+			}
+			if strings.Contains(out, "?25l") {
+				t.Errorf("%s: the cursor is hidden (D4)", name)
+			}
+		}
+	}
+}
+
+func TestB3_PlainHasNoEscapes(t *testing.T) {
+	for _, name := range []string{"plain", "spoken", "piped"} {
+		r := newRig(profiles()[name])
+		r.conversation()
+		if out := r.out.String() + r.err.String(); strings.ContainsAny(out, "\x1b\r\b") {
+			t.Errorf("%s: a control byte in %q", name, out)
+		}
+	}
+}
+
+func TestC4_ColourIsNeverTheOnlyCarrier(t *testing.T) {
+	texts := map[string]string{}
+	for _, name := range []string{"rich", "nocolor", "plain"} {
+		r := newRig(profiles()[name])
+		r.OnToolCall(call("1", "read", "a.go"))
+		r.OnToolResult(call("1", "read", "a.go"), ok("88 lines"))
+		r.stream(readTour(t), 50)
+		r.Finish()
+		r.Question(ask(editCall("2"), 1, 1))
+		r.Decided(ask(editCall("2"), 1, 1), agent.Answer{Reason: "no"})
+		r.Failure(&agent.Failure{Err: errors.New("it broke"), Hint: "mend it"})
+		texts[name] = sgr.ReplaceAllString(r.err.String(), "")
+	}
+	if diff := cmp.Diff(texts["nocolor"], texts["rich"]); diff != "" {
+		t.Errorf("rich without its colours: %s", diff)
+	}
+	if diff := cmp.Diff(strings.Fields(texts["plain"]), strings.Fields(texts["rich"])); diff != "" {
+		t.Errorf("words: %s", diff)
+	}
+}
+
+func TestC5_StylesEndWithTheirLine(t *testing.T) {
+	r := newRig(nil)
+	r.conversation()
+	var v vt
+	v.write(r.err.String())
+	for _, row := range strings.Split(r.err.String(), "\n") {
+		codes := sgr.FindAllString(row, -1)
+		if len(codes)%2 != 0 {
+			t.Errorf("%q", row)
+		}
+		for _, c := range codes {
+			if regexp.MustCompile(`[\[;](3[078]|4[0-9]|9[07]|10[0-7])[;m]`).MatchString(c) {
+				t.Errorf("colour %q", c)
+			}
+		}
+	}
+}
+
+func TestD1_WithoutATransientLineCallsAreTold(t *testing.T) {
+	r := newRig(profiles()["plain"])
+	c := runCall("1", "make")
+	r.OnToolCall(c)
+	r.pass(499 * time.Millisecond)
+	if got := r.err.String(); got != "" {
+		t.Fatalf("too early: %q", got)
+	}
+	r.pass(65 * time.Second)
+	r.OnToolResult(c, ok("exit 0 in 65.5s"))
+	r.OnThinking()
+	r.pass(61 * time.Second)
+	want := "  run     make\n  run     still running (30s)\n  run     still running (1m00s)\n  run     exit 0 in 65.5s\n" +
+		"  still thinking (30s)\n  still thinking (1m00s)\n"
+	// The first report comes 30 s after the start line.
+	want = strings.Replace(want, "(30s)\n  run     still running (1m00s)", "(31s)\n  run     still running (1m01s)", 1)
+	if diff := cmp.Diff(want, r.err.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestD1_ParallelCallsAreWholeLines(t *testing.T) {
+	for _, name := range []string{"plain", "nocolor"} {
+		r := newRig(profiles()[name])
+		a, b := runCall("1", "make a"), runCall("2", "make b")
+		r.OnToolCall(a)
+		r.OnToolCall(b)
+		r.pass(2 * time.Second)
+		r.OnToolResult(b, ok("exit 0"))
+		r.pass(2 * time.Second)
+		r.OnToolResult(a, ok("exit 0"))
+		var v vt
+		v.write(r.err.String())
+		text := strings.Join(strings.Fields(v.text()), " ")
+		if !strings.HasSuffix(text, "run make b exit 0 run make a exit 0") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+func TestD2_TheTransientLineStaysInItsRow(t *testing.T) {
+	for _, width := range []int{10, 30, 80} {
+		r := newRig(func(o *Options) { o.Width = wide(width) })
+		r.Line("above 1")
+		r.Line("above 2")
+		c := runCall("1", "測試測試測試測試測試測試測試測試測試測試 --long 👨‍👩‍👧 option")
+		r.OnToolCall(c)
+		r.pass(12 * time.Second)
+		var v vt
+		v.write(r.err.String())
+		if diff := cmp.Diff([]string{"above 1", "above 2"}, v.rows); diff != "" {
+			t.Errorf("%d: %s", width, diff)
+		}
+		if last := strings.ReplaceAll(string(v.row), "\x00", ""); last == "" || cells(last) >= width {
+			t.Errorf("%d: %d cells: %q", width, cells(last), last)
+		}
+		r.Note("x")
+		v = vt{}
+		v.write(r.err.String())
+		if len(v.rows) != 3 || v.rows[2] != "  x" {
+			t.Errorf("%d: the transient line was not wiped: %q", width, v.rows)
+		}
+	}
+}
+
+func TestD3_ThePaceOfTheTransientLine(t *testing.T) {
+	for _, c := range []struct {
+		ssh    bool
+		bytes  int
+		writes int
+	}{{false, 1000, 20}, {true, 500, 10}} {
+		for name, begin := range map[string]func(*rig){
+			"thinking": func(r *rig) { r.OnThinking() },
+			"call":     func(r *rig) { r.OnToolCall(runCall("1", "go test ./... -race")) },
+		} {
+			r := newRig(func(o *Options) { o.SSH = c.ssh })
+			begin(r)
+			r.pass(499 * time.Millisecond)
+			if r.err.Len() > 0 {
+				t.Errorf("%s: shown before its time", name)
+			}
+			r.pass(9501 * time.Millisecond)
+			if r.err.Len() == 0 || r.err.Len() >= c.bytes || r.err.writes > c.writes {
+				t.Errorf("%s over ssh=%v: %d bytes in %d writes", name, c.ssh, r.err.Len(), r.err.writes)
+			}
+		}
+	}
+}
+
+func TestTransientLineIsAwayWhileOthersOwnTheRow(t *testing.T) {
+	q := ask(runCall("1", "make"), 1, 1)
+	for name, c := range map[string]struct{ begin, end func(*rig) }{
+		"paused":   {func(r *rig) { r.Pause() }, func(r *rig) { r.Resume() }},
+		"question": {func(r *rig) { r.OnToolCall(q.Call); r.Question(q) }, func(r *rig) { r.Decided(q, agent.Answer{Verdict: agent.Yes}) }},
+		"prompt":   {func(r *rig) { r.Prompt("> ") }, nil},
+		"text":     {func(r *rig) { r.OnText("a word "); r.pass(time.Second) }, nil},
+		"finished": {func(r *rig) { r.Finish() }, nil},
+	} {
+		r := newRig(nil)
+		r.OnThinking()
+		r.pass(5 * time.Second)
+		c.begin(r)
+		before := r.err.Len()
+		r.pass(time.Minute)
+		if got := r.err.String()[before:]; got != "" {
+			t.Errorf("%s: wrote %q", name, got)
+		}
+		if n := r.waiting(); n != 0 {
+			t.Errorf("%s: %d timers wait for nothing (P3)", name, n)
+		}
+		if c.end != nil {
+			c.end(r)
+			before = r.err.Len()
+			r.pass(2 * time.Second)
+			if r.err.Len() == before {
+				t.Errorf("%s: the transient line did not come back", name)
+			}
+		}
+	}
+}
+
+func TestTransientLineCountsRetriesDown(t *testing.T) {
+	r := newRig(nil)
+	r.OnThinking()
+	r.OnNotice(agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{Try: 2, Tries: 5, Wait: 8 * time.Second}})
+	r.pass(3 * time.Second)
+	var v vt
+	v.write(r.err.String())
+	if got := string(v.row); !strings.HasPrefix(got, "  waiting 5s") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestP2_NewTextIsCoalesced(t *testing.T) {
+	r := newRig(nil)
+	r.OnThinking()
+	for range 2500 {
+		r.OnText("word ")
+		r.pass(2 * time.Millisecond)
+	}
+	if r.err.writes > 110 || r.err.writes < 50 {
+		t.Errorf("%d writes in 5 s", r.err.writes)
+	}
+	r.pass(time.Second)
+	if got := len(strings.Fields(r.err.String())); got != 2500 {
+		t.Errorf("%d words shown", got)
+	}
+}
+
+func TestE2_PendingTextIsShownInTime(t *testing.T) {
+	r := newRig(nil)
+	r.OnText("one ")
+	r.OnText("two ")
+	r.OnText("three ")
+	r.pass(200 * time.Millisecond)
+	if got := r.err.String(); got != "one two three" {
+		t.Errorf("after 200 ms: %q", got)
+	}
+}
+
+func TestA1_E6_APipeGetsTheSource(t *testing.T) {
+	for name, c := range map[string]struct {
+		hold bool
+		err  bool
+	}{"tee": {false, true}, "headless": {true, false}, "headless on a terminal": {true, true}} {
+		r := newRig(func(o *Options) { o.OutTTY, o.ErrTTY, o.Hold = false, c.err, c.hold })
+		r.stream("\x1b[1mraw **b**\r\n\n", 3)
+		r.Note("meanwhile")
+		r.stream("| x |  \n\n\n", 1)
+		r.Finish()
+		r.Status(StatusInfo{Context: -1, Elapsed: time.Second})
+		if got, want := r.out.String(), "\x1b[1mraw **b**\r\n\n| x |  \n"; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		if got := r.err.String(); strings.Contains(got, "raw") || !strings.HasSuffix(got, "\n") {
+			t.Errorf("%s: stderr %q", name, got)
+		}
+	}
+}
+
+func TestHold(t *testing.T) {
+	hold := func(o *Options) { o.OutTTY, o.ErrTTY, o.ErrColor, o.Profile, o.Hold = false, false, false, Plain, true }
+	retry := agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{Try: 2, Tries: 5, Wait: time.Second, Discard: true}}
+	for name, c := range map[string]struct {
+		do       func(*rig)
+		out, err string
+	}{
+		"final":     {func(r *rig) { r.OnText("an"); r.OnText("swer\n\n") }, "answer\n", ""},
+		"nothing":   {func(r *rig) { r.OnText("\n") }, "", ""},
+		"broken":    {func(r *rig) { r.OnText("half a se") }, "half a se\n", ""},
+		"continued": {func(r *rig) { r.OnText("one "); r.OnThinking(); r.OnThinkingDone(); r.OnText("two") }, "one two\n", ""},
+		"calls": {func(r *rig) {
+			r.OnText("Let me\nlook.\n\n")
+			r.OnToolCall(call("1", "read", "a"))
+			r.OnToolResult(call("1", "read", "a"), ok("1 line"))
+			r.OnText("answer")
+		}, "answer\n", "  Let me\n  look.\n  read    a  1 line\n"},
+		"discarded": {func(r *rig) { r.OnText("void"); r.OnNotice(retry); r.OnText("answer") }, "answer\n", "  error: the request failed. Try 2 of 5 in 1s.\n"},
+		"dropped":   {func(r *rig) { r.OnText("not it"); r.Discard(); r.OnText("answer") }, "answer\n", ""},
+	} {
+		r := newRig(hold)
+		c.do(r)
+		if r.out.Len() > 0 {
+			t.Errorf("%s: %q came before the end", name, r.out.String())
+		}
+		r.Finish()
+		r.Finish()
+		if diff := cmp.Diff([]string{c.out, c.err}, []string{r.out.String(), r.err.String()}); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestQuietShowsQuestionsAndFailuresOnly(t *testing.T) {
+	r := newRig(func(o *Options) {
+		profiles()["piped"](o)
+		o.Quiet = true
+	})
+	r.OnThinking()
+	r.pass(time.Minute)
+	r.OnText("thoughts")
+	c := runCall("1", "make")
+	r.OnToolCall(c)
+	r.pass(time.Minute)
+	r.OnToolResult(c, agent.CallResult{Status: agent.CallFailed, Tail: "boom"})
+	r.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "x"})
+	r.Status(StatusInfo{})
+	if got := r.err.String(); got != "" {
+		t.Errorf("got %q", got)
+	}
+	r.Question(ask(c, 1, 1))
+	r.Failure(&agent.Failure{What: "w", Err: errors.New("y\nz"), Hint: "h"})
+	if got, want := r.err.String(), "  run     make\nartoo: w: y z\n  try: h\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
+	r := newRig(profiles()["nocolor"])
+	var command strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&command, "echo %d\n", i)
+	}
+	q := ask(runCall("1", command.String()), 1, 3)
+	prompt := r.Question(q)
+	if want := "Run this in ~/src/shop? 1/3 [y,n,a,A,e,p,q,?] (n) "; prompt != want {
+		t.Errorf("asks %q", prompt)
+	}
+	if got := r.err.String(); !strings.Contains(got, "echo 59\n          … 440 more lines, p shows all\n") || strings.Contains(got, "echo 60\n") {
+		t.Errorf("shown: %q", tailOf(got))
+	}
+	if all := r.QuestionAll(q); !strings.Contains(all, "echo 499\n") || strings.Contains(all, "more lines") {
+		t.Errorf("all: %q", tailOf(all))
+	}
+	long := ask(runCall("2", "echo "+strings.Repeat("é", 3000)), 1, 1)
+	r.Question(long)
+	if got := r.err.String(); !strings.Contains(got, "… 2,003 more characters, p shows all\n") {
+		t.Errorf("shown: %q", tailOf(got))
+	}
+	mcp := call("3", "query", "db")
+	mcp.Access.Kind, mcp.Input = tool.KindNone, []byte(`{"sql":"drop table \u202e"}`)
+	if prompt := r.Question(ask(mcp, 1, 1)); prompt != "Allow this? "+choices {
+		t.Errorf("asks %q", prompt)
+	}
+	if got := r.err.String(); !strings.Contains(got, `"sql": "drop table \u202e"`) {
+		t.Errorf("shown: %q", tailOf(got))
+	}
+	big := editCall("4")
+	big.Access.Diff = cartDiff + strings.Repeat("+x\n", 300) + "+last \u200b\n"
+	r.Question(ask(big, 1, 1))
+	if got := r.err.String(); !strings.Contains(got, "… 112 more lines, p shows all\n") || !strings.Contains(got, "warning: 1 hidden character in this change\n") {
+		t.Errorf("shown: %q", tailOf(got))
+	}
+}
+
+func TestL6_HostileCommands(t *testing.T) {
+	for _, c := range []struct{ command, shown, warning string }{
+		{"ls\u202e\u2066", "ls<U+202E><U+2066>", "2 invisible direction marks"},
+		{"ls\t\trm", "ls<U+0009><U+0009>rm", "2 hidden characters"},
+		{"ls\x1b[8m rm", "ls^[[8m rm", "1 hidden character "},
+		{"ls \U000E0072\U000E006D", "ls <U+E0072><U+E006D>", "2 hidden characters"},
+		{"ls\u00a0rm", "ls<U+00A0>rm", "1 hidden character "},
+		{"ls\rrm", "ls^Mrm", "1 hidden character "},
+		{"ls\u200b", "ls<U+200B>", "1 hidden character "},
+		{"ls\u202e\x00", "ls<U+202E>^@", "2 hidden characters"},
+	} {
+		r := newRig(profiles()["plain"])
+		r.Question(ask(runCall("1", c.command), 1, 1))
+		if got := r.err.String(); !strings.Contains(got, "  run     "+c.shown+"\n") || !strings.Contains(got, "warning: "+c.warning) {
+			t.Errorf("%q: %q", c.command, got)
+		}
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	for _, c := range []struct {
+		call   agent.Call
+		answer agent.Answer
+		result agent.CallResult
+		want   string
+	}{
+		{runCall("1", "make"), agent.Answer{Verdict: agent.Yes}, ok("exit 0"), "  allowed once\n  run     make  exit 0\n"},
+		{editCall("1"), agent.Answer{Verdict: agent.Yes}, ok("+3 -1"), "  applied once  internal/cart/cart.go\n"},
+		{editCall("1"), agent.Answer{Verdict: agent.Yes}, agent.CallResult{Status: agent.CallFailed, Summary: "changed since"}, "  edit    internal/cart/cart.go  changed since\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForSession}, ok(""), "  allowed always in this session: bash(make)   (/permissions to change)\n  run     make  ok\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForever, Rule: "bash(x:*)"}, ok(""), "  allowed always in this project: bash(x:*)   (artoo rules to change)\n  run     make  ok\n"},
+		{runCall("1", "make"), agent.Answer{Reason: "a\nb\x1b"}, agent.CallResult{Status: agent.CallDenied}, "  denied: a b^[\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.StopTurn}, agent.CallResult{Status: agent.CallInterrupted}, "  denied, and the turn stops\n"},
+	} {
+		r := newRig(profiles()["piped"])
+		q := ask(c.call, 1, 1)
+		r.OnToolCall(c.call)
+		r.Question(q)
+		r.err.Reset()
+		r.Decided(q, c.answer)
+		r.OnToolResult(c.call, c.result)
+		if diff := cmp.Diff(c.want, r.err.String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestResultLines(t *testing.T) {
+	for _, c := range []struct {
+		object string
+		result agent.CallResult
+		want   string
+	}{
+		{"/home/jo/src/shop/a.go", ok("1 line"), "  read    a.go  1 line\n"},
+		{"/home/jo/x", ok(""), "  read    ~/x  ok\n"},
+		{"a\x1b]0;x\x07\u202eb", ok("1\x1b[2J"), "  read    a^[]0;x^G<U+202E>b  1^[[2J\n"},
+		{"one\ntwo\nthree", ok("x"), "  read    one … 2 more lines  x\n"},
+		{"x", agent.CallResult{Status: agent.CallDenied, Summary: "rule bash(x)"}, "  read    x  denied: rule bash(x)\n"},
+		{"x", agent.CallResult{Status: agent.CallUnanswered}, "  read    x  denied: nobody to ask\n"},
+		{"x", agent.CallResult{Status: agent.CallInterrupted}, "  read    x  interrupted\n"},
+		{"x", agent.CallResult{Status: agent.CallFailed, Tail: "1\n2\n3\n4\n\x1b[31m5\n6\n"}, "  read    x  failed\n          2\n          3\n          4\n          ^[[31m5\n          6\n"},
+		{"", ok("done"), "  read    done\n"},
+	} {
+		r := newRig(profiles()["piped"])
+		k := call("1", "read", c.object)
+		r.OnToolCall(k)
+		r.OnToolResult(k, c.result)
+		if diff := cmp.Diff(c.want, r.err.String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	r := newRig(func(o *Options) { profiles()["nocolor"](o); o.Width = wide(50) })
+	k := call("1", "read", strings.Repeat("long/", 20)+"x.go")
+	r.OnToolCall(k)
+	r.OnToolResult(k, ok("88 lines"))
+	if got := strings.TrimSuffix(r.err.String(), "\n"); cells(got) > 49 || !strings.HasSuffix(got, "…  88 lines") {
+		t.Errorf("%d cells: %q", cells(got), got)
+	}
+}
+
+func TestW3_RetryReasons(t *testing.T) {
+	for want, e := range map[string]*provider.Error{
+		"the API is overloaded (529)":                            {Kind: provider.KindOverloaded, Status: 529, Message: "Overloaded"},
+		"the rate limit is reached (429)":                        {Kind: provider.KindRateLimit, Status: 429},
+		"the connection failed: connection refused":              {Kind: provider.KindNetwork, Err: errors.New("connection refused")},
+		"no answer in time":                                      {Kind: provider.KindTimeout},
+		"the API failed: it\u2019s down ^[[2J<U+202E> now (500)": {Kind: provider.KindProvider, Status: 500, Message: "it\u2019s down\n\x1b[2J\u202e now."},
+	} {
+		if got := retryReason(e); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestStatusLine(t *testing.T) {
+	cost := func(f float64) *float64 { return &f }
+	u := provider.Usage{Input: 100, CacheRead: 900, Output: 12}
+	for want, c := range map[string]struct {
+		mode StatusMode
+		info StatusInfo
+	}{
+		"  1.0k in, 12 out, $0.06, 11s, context 9%\n":                            {"", StatusInfo{Usage: u, CostUSD: cost(0.06), Elapsed: 11 * time.Second, Context: 9}},
+		"  1.0k in, 12 out, 2m05s\n":                                             {StatusShort, StatusInfo{Usage: u, Elapsed: 125 * time.Second, Context: -1}},
+		"  m, 1.0k in, 900 of it cached, 12 out, cost unknown, 0s, context 0%\n": {StatusFull, StatusInfo{Model: "m", Usage: u}},
+		"  about 2.5M in, 100k out, $0.0012, 1h01m\n":                            {"", StatusInfo{Usage: provider.Usage{Input: 2_500_000, Output: 99_990, Estimated: true}, CostUSD: cost(0.0012), Elapsed: 61 * time.Minute, Context: -1}},
+		"": {StatusOff, StatusInfo{Usage: u}},
+	} {
+		r := newRig(func(o *Options) { profiles()["piped"](o); o.Status = c.mode })
+		r.Status(c.info)
+		if got := r.err.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestVerboseShowsReasoning(t *testing.T) {
+	r := newRig(func(o *Options) { profiles()["plain"](o); o.Verbose = true })
+	r.OnReasoning("let me \x1b[2J")
+	r.OnReasoning("see\nand th")
+	r.OnReasoning("en")
+	r.OnText("Hi")
+	r.Finish()
+	if got, want := r.err.String(), "  let me ^[[2Jsee\n  and then\n\nHi\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+type brokenWriter struct{ n int }
+
+func (b *brokenWriter) Write([]byte) (int, error) {
+	b.n++
+	return 0, errors.New("no space")
+}
+
+func TestU4_AWriteErrorIsToldOnce(t *testing.T) {
+	told := make(chan error, 8)
+	w := &brokenWriter{}
+	s := New(Options{Out: w, Err: &tape{}, Broken: func(err error) { told <- err }})
+	for range 5 {
+		s.OnText("text\n")
+	}
+	s.Finish()
+	if err := <-told; err == nil || err.Error() != "no space" {
+		t.Errorf("told %v", err)
+	}
+	if w.n != 1 || len(told) > 0 {
+		t.Errorf("%d writes, %d more reports", w.n, len(told))
+	}
+}
+
+func TestManyGoroutines(t *testing.T) {
+	tp := &tape{}
+	s := New(Options{Out: tp, Err: tp, OutTTY: true, ErrTTY: true, Profile: Rich, UTF8: true})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 200 {
+				switch (g + i) % 4 {
+				case 0:
+					s.OnText("word ")
+				case 1:
+					s.Queued("line")
+				case 2:
+					s.OnThinking()
+				case 3:
+					s.Pause()
+					s.Resume()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.Finish()
+	for _, l := range strings.Split(tp.String(), "\n") {
+		if strings.Contains(l, "queued") && !strings.HasSuffix(l, "  queued: line") {
+			t.Errorf("torn line %q", l)
+		}
+	}
+}
