@@ -159,10 +159,11 @@ func present(cfg *config.Config, prompt bool) who {
 func (a *app) newScreen() *screen.Screen {
 	cfg := a.cfg
 	profile, _ := screen.ProfileDecision(cfg.UI, os.Getenv, a.who.err)
+	rich := profile == screen.Rich // plain and spoken have no escapes unless they are asked for
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
 		Out: os.Stdout, Err: os.Stderr, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
-		OutColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.out), ErrColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.err),
+		OutColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.out && rich), ErrColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.err && rich),
 		UTF8: screen.UTF8Decision(os.Getenv), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
@@ -308,7 +309,14 @@ func (a *app) choose() error {
 	if err != nil {
 		return err
 	}
-	a.choice, err = a.cfg.Choose(config.Situation{AtHand: hand, DefaultModel: defaultModel, Catalog: provider.ProviderFor})
+	situation := config.Situation{AtHand: hand, DefaultModel: defaultModel, Catalog: provider.ProviderFor}
+	a.choice, err = a.cfg.Choose(situation)
+	var several *config.SeveralProviders
+	if errors.As(err, &several) && !a.who.headless && a.who.in {
+		if situation.AtHand, err = a.askProvider(several.Names); err == nil {
+			a.choice, err = a.cfg.Choose(situation)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -317,6 +325,27 @@ func (a *app) choose() error {
 	}
 	a.cfg = a.cfg.With(a.choice)
 	return nil
+}
+
+// askProvider asks once which provider to take, and writes it down.
+func (a *app) askProvider(names []string) ([]string, error) {
+	name, err := ui.Choose(context.Background(), os.Stdin, a.screen, "Several providers are at hand. Which one shall artoo use from now on?", names)
+	if err != nil {
+		return nil, &config.SeveralProviders{Names: names}
+	}
+	path := a.cfg.File
+	if path == "" {
+		path, err = a.cfg.Paths.ConfigFile()
+	}
+	if err == nil {
+		err = config.SetProvider(path, name)
+	}
+	if err != nil {
+		a.warn("the choice holds for this run only: " + err.Error())
+	} else {
+		a.screen.Note("written to " + path)
+	}
+	return []string{name}, nil
 }
 
 // defaultModel is the provider's; servers with one model of their own mostly
@@ -487,7 +516,13 @@ func (a *app) talk(ctx context.Context, inv cli.Invocation) error {
 	if a.who.headless {
 		return a.headless(ctx, prompt, dash)
 	}
-	if err := a.open(); err != nil {
+	err := a.open()
+	var none *config.NoProvider
+	if errors.As(err, &none) {
+		a.screen.Block("artoo needs a model to talk to. Ways in:\n\n  " + strings.Join(none.Ways(), "\n  ") + "\n")
+		return &agent.Failure{Kind: agent.KindAuth, Err: none, Hint: "artoo demo"}
+	}
+	if err != nil {
 		return err
 	}
 	return a.converse(ctx, prompt)

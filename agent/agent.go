@@ -37,8 +37,9 @@ type Agent struct {
 	// (changed instructions), or "". May be nil.
 	Note func() string
 
-	spent  spending       // of this run, all turns
-	orphan sync.WaitGroup // calls that were given up and are still being killed
+	spent      spending       // of this run, all turns
+	otherModel string         // the last answer to "which model answers" that was told
+	orphan     sync.WaitGroup // calls that were given up and are still being killed
 }
 
 // SendMessage appends the user's message, asks the model, runs the tools it

@@ -18,6 +18,9 @@ type asker struct {
 // a later call would touch may change with an earlier one.
 func (t *turn) newAsker(ctx context.Context, calls []provider.ToolCall) *asker {
 	a := &asker{turn: t}
+	if len(calls) == 1 {
+		return a // it need not be planned twice
+	}
 	for _, c := range calls {
 		tool_ := t.tool(c.Name)
 		if tool_ == nil || c.Raw != "" || tool_.Check(c.Input) != nil {

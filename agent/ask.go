@@ -2,8 +2,9 @@ package agent
 
 import (
 	"context"
-	"errors"
+	"io"
 	"strings"
+	"time"
 
 	"artoo/conversation"
 	"artoo/provider"
@@ -23,16 +24,22 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 		reply, err := t.stream(ctx, request)
 		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext && !t.trimmed {
 			t.trimmed = true
-			room, budget := e.Window-t.replyLimit(), t.Conversation.Budget()
-			if e.Window > 0 && room > 0 && (budget <= 0 || room < budget) {
-				t.Conversation.SetBudget(room)
-			}
+			t.partial = ""
+			t.fitWindow(e.Window)
 			if err := t.trimHard(); err != nil {
 				return provider.Done{}, err
 			}
 			continue
 		}
 		return reply, err
+	}
+}
+
+// fitWindow lowers the budget to the window the provider named, less the reply.
+func (t *turn) fitWindow(window int) {
+	budget := window - t.room
+	if now := t.Conversation.Budget(); window > 0 && budget > 0 && (now <= 0 || budget < now) {
+		t.Conversation.SetBudget(budget)
 	}
 }
 
@@ -49,14 +56,14 @@ func (t *turn) trimHard() error {
 // request builds what is sent next, within the caps.
 func (t *turn) request() (provider.Request, error) {
 	options := provider.Options{MaxTokens: t.maxTokens}.Or(t.Defaults)
-	options.MaxTokens = t.replyLimit()
 	room, err := t.checkLimits()
 	if err != nil {
 		return provider.Request{}, err
 	}
-	if room > 0 && room < options.MaxTokens {
+	if room > 0 && (options.MaxTokens == 0 || room < options.MaxTokens) {
 		options.MaxTokens = room
 	}
+	t.room = options.MaxTokens
 	return provider.Request{
 		Options:   options,
 		System:    t.System,
@@ -64,13 +71,6 @@ func (t *turn) request() (provider.Request, error) {
 		Messages:  provider.Repair(t.Conversation.Messages()),
 		SessionID: t.SessionID,
 	}, nil
-}
-
-func (t *turn) replyLimit() int {
-	if t.maxTokens > 0 {
-		return t.maxTokens
-	}
-	return t.Defaults.MaxTokens
 }
 
 func (t *turn) specs() []provider.ToolSpec {
@@ -84,45 +84,63 @@ func (t *turn) specs() []provider.ToolSpec {
 // stream sends the request, passes the pieces on, and accounts for the reply.
 func (t *turn) stream(ctx context.Context, request provider.Request) (provider.Done, error) {
 	t.response.Steps++
-	began := now()
+	t.response.Stop, t.response.Detail = "", ""
+	began := time.Now()
 	thinking := t.think()
-	defer thinking.done()
+	defer func() { thinking.done() }() // the one of the last try
 	var text strings.Builder
-	var started provider.Started
+	var lost provider.Usage // by tries that failed
+	failed := failedRequest{tries: 1}
 	for event, err := range t.Provider.Stream(ctx, request) {
 		if err != nil {
 			thinking.done()
 			t.partial = text.String()
-			t.accountFailure(request, err, started, began)
-			return provider.Done{}, err
+			return provider.Done{}, t.broken(failed, err, began)
 		}
-		if _, started := event.(provider.Started); !started {
+		if _, first := event.(provider.Started); !first {
 			thinking.done()
 		}
 		switch e := event.(type) {
 		case provider.Started:
-			started = e
+			failed.started = e
 			t.checkModel(request.Model, e.Model)
 		case provider.TextDelta:
 			text.WriteString(e.Text)
+			failed.received += len(e.Text)
 			t.cb.OnText(e.Text)
 		case provider.ReasoningDelta:
+			failed.received += len(e.Text)
 			t.cb.OnReasoning(e.Text)
 		case provider.Retry:
 			if e.Discard {
 				text.Reset()
 			}
+			if e.Err != nil {
+				lost = lost.Add(e.Err.Usage)
+			}
+			failed.tries = e.Try
 			t.cb.OnNotice(Notice{Kind: NoticeRetry, Text: retryText(e), Retry: &e})
 			thinking = t.think()
 		case provider.Notice:
 			t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: e.Text})
 		case provider.Done:
 			t.partial = text.String()
-			return e, t.account(request, e, began)
+			t.response.Stop, t.response.Detail = e.Stop, e.Detail
+			return e, t.account(e, lost, began)
 		}
 	}
 	t.partial = text.String()
-	return provider.Done{}, &provider.Error{Kind: provider.KindProvider, Provider: t.ProviderName, Message: "the reply ended without an end", Err: errors.ErrUnsupported}
+	return provider.Done{}, t.broken(failed, &provider.Error{Kind: provider.KindProvider, Provider: t.ProviderName,
+		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF}, began)
+}
+
+// broken books a request that failed, and returns why it did.
+func (t *turn) broken(f failedRequest, err error, began time.Time) error {
+	if f.err = provider.AsError(err); f.err == nil {
+		f.err = &provider.Error{}
+	}
+	t.accountFailure(f, began)
+	return err
 }
 
 // thinking keeps OnThinking and OnThinkingDone in pairs.
@@ -150,27 +168,40 @@ func retryText(r provider.Retry) string {
 	return r.Err.Error()
 }
 
-// checkModel tells when another model answers than the one asked for. Servers
-// add dates and vendors to names; only a different family counts.
+// checkModel tells, once, when another model answers than the one asked for.
 func (t *turn) checkModel(asked, answered string) {
 	if answered == "" {
 		return
 	}
 	t.response.Model = answered
-	if !sameModel(asked, answered) {
+	if told := asked + " " + answered; !sameModel(asked, answered) && t.otherModel != told {
+		t.otherModel = told
 		t.cb.OnNotice(Notice{Kind: NoticeModel, Text: "asked " + asked + ", answered by " + answered})
 	}
 }
 
-func sameModel(asked, answered string) bool {
-	a, b := strings.ToLower(asked), strings.ToLower(answered)
-	return strings.Contains(a, b) || strings.Contains(b, strings.TrimSuffix(a, "-latest")) || baseName(a) == baseName(b)
-}
+// sameModel compares what stays of names without the vendors before them and
+// the versions and dates behind them.
+func sameModel(asked, answered string) bool { return modelFamily(asked) == modelFamily(answered) }
 
-func baseName(model string) string {
-	model = model[strings.LastIndexByte(model, '/')+1:]
+func modelFamily(model string) string {
+	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	model, _, _ = strings.Cut(model, ":")
-	return model
+	model, _, _ = strings.Cut(model, "@")
+	model = strings.ReplaceAll(strings.TrimSuffix(model, "-latest"), ".", "-")
+	stem, digits := model, 0
+	for {
+		i := strings.LastIndexByte(stem, '-')
+		if i < 0 || len(stem)-i < 3 || strings.Trim(stem[i+1:], "0123456789") != "" {
+			break
+		}
+		digits += len(stem) - i - 1
+		stem = stem[:i]
+	}
+	if digits < 4 { // no date
+		return model
+	}
+	return stem
 }
 
 // tellTrimmed says what went; nothing leaves the history silently.

@@ -12,9 +12,9 @@ import (
 //
 // They are called by one goroutine at a time, also while tools run side by
 // side, and never after SendMessage returned. OnToolCall and OnToolResult come
-// in pairs, one pair for each call of a reply, results in the order in which
-// the calls ended. The telling methods must not block for long: the turn waits
-// for them. No method may call back into the agent.
+// in pairs, one pair for each call of a reply, results in the model's order,
+// each when it is part of the history. The telling methods must not block for
+// long: the turn waits for them. No method may call back into the agent.
 type Callbacks interface {
 	// OnThinking says that a request begins; OnThinkingDone that the first
 	// piece of its reply came, or that it failed. They come in pairs.

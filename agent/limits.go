@@ -46,6 +46,9 @@ func (a *Agent) Spent() (provider.Usage, *float64) {
 func (t *turn) checkLimits() (room int, err error) {
 	l, estimate := t.Limits, t.Conversation.EstimatedTokens()
 	t.warnNear()
+	if err := t.clock.over(); err != nil {
+		return 0, err // at once: the timer ends a request, it does not forbid one
+	}
 	if l.MaxTurns > 0 && t.response.Steps >= l.MaxTurns {
 		return 0, capFailure(fmt.Sprintf("%d steps in this turn", l.MaxTurns), "--max-turns with a higher number, or send another message to go on")
 	}
@@ -111,36 +114,76 @@ func (t *turn) warnNear() {
 	}
 }
 
-// account books a complete reply.
-func (t *turn) account(request provider.Request, reply provider.Done, began time.Time) error {
+// account books a complete reply. lost is the part of its usage that tries
+// which failed used: it costs, but says nothing of the history's size.
+func (t *turn) account(reply provider.Done, lost provider.Usage, began time.Time) error {
 	usage := reply.Usage
 	if usage.Total() == 0 {
 		usage.Input = t.Conversation.EstimatedTokens()
-		usage.Output = (len(reply.Message.Text()) + 3) / 4
+		usage.Output = (replySize(reply.Message) + 3) / 4
 		usage.Estimated = true
 	}
 	if reply.Message.Model != "" {
 		t.response.Model = reply.Message.Model
 	}
-	t.Conversation.Observe(usage)
-	t.spent.cached = usage.CacheRead + usage.CacheWrite
-	return t.book(RequestReport{ID: reply.RequestID, Model: t.response.Model, Usage: usage, Millis: now().Sub(began).Milliseconds(), Tries: max(1, reply.Tries)})
+	own := without(usage, lost)
+	if own.Total() > 0 {
+		t.Conversation.Observe(own)
+	}
+	t.spent.cached = own.CacheRead + own.CacheWrite
+	return t.book(RequestReport{ID: reply.RequestID, Model: t.response.Model, Usage: usage, Millis: time.Since(began).Milliseconds(), Tries: max(1, reply.Tries)})
 }
 
-// accountFailure books what a failed request is known to have used.
-func (t *turn) accountFailure(request provider.Request, err error, started provider.Started, began time.Time) {
-	e := provider.AsError(err)
-	if e == nil || e.Usage.Total() == 0 {
+// replySize is the size of a reply in bytes.
+func replySize(m provider.Message) (n int) {
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			n += len(p.Text)
+		case provider.Reasoning:
+			n += len(p.Text)
+		case provider.ToolCall:
+			n += len(p.Name) + len(p.Input) + len(p.Raw)
+		}
+	}
+	return n
+}
+
+func without(all, lost provider.Usage) provider.Usage {
+	all.Input -= min(all.Input, lost.Input)
+	all.CacheRead -= min(all.CacheRead, lost.CacheRead)
+	all.CacheWrite -= min(all.CacheWrite, lost.CacheWrite)
+	all.Output -= min(all.Output, lost.Output)
+	all.Reasoning -= min(all.Reasoning, lost.Reasoning)
+	return all
+}
+
+// accountFailure books what a failed request is known to have used, or, when
+// pieces of a reply came and nothing is known, about what they cost.
+func (t *turn) accountFailure(f failedRequest, began time.Time) {
+	usage := f.err.Usage
+	if usage.Total() == 0 && f.received > 0 {
+		usage = provider.Usage{Input: t.Conversation.EstimatedTokens(), Output: (f.received + 3) / 4, Estimated: true}
+	}
+	if usage.Total() == 0 {
 		return
 	}
-	model := started.Model
-	if model == "" {
-		model = request.Model
+	id := f.err.RequestID
+	if id == "" {
+		id = f.started.RequestID
 	}
-	report := RequestReport{ID: e.RequestID, Model: model, Usage: e.Usage, Millis: now().Sub(began).Milliseconds(), Tries: 1}
+	report := RequestReport{ID: id, Model: t.response.Model, Usage: usage, Millis: time.Since(began).Milliseconds(), Tries: f.tries}
 	// The request's own error is what the caller must see; the file that could
 	// not take this line fails again, and is told, at the end of the turn.
 	_ = t.book(report)
+}
+
+// failedRequest is what is known of a request without a whole reply.
+type failedRequest struct {
+	err      *provider.Error
+	started  provider.Started
+	received int // bytes of text and reasoning
+	tries    int
 }
 
 func (t *turn) book(report RequestReport) error {
@@ -194,19 +237,31 @@ type runClock struct {
 
 func (a *Agent) startClock(ctx context.Context) (context.Context, *runClock) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	c := &runClock{agent: a, cancel: cancel, since: now()}
+	c := &runClock{agent: a, cancel: cancel, since: time.Now()}
 	if a.Limits.MaxTime > 0 {
-		c.timer = time.AfterFunc(a.Limits.MaxTime-a.spent.elapsed, func() {
-			cancel(capFailure(fmt.Sprintf("the run's %s are over", a.Limits.MaxTime), "a higher --max-time"))
-		})
+		c.timer = time.AfterFunc(a.Limits.MaxTime-a.spent.elapsed, func() { cancel(c.failure()) })
 	}
 	return ctx, c
+}
+
+func (c *runClock) failure() error {
+	return capFailure(fmt.Sprintf("the run's %s are over", c.agent.Limits.MaxTime), "a higher --max-time")
+}
+
+// over is the error of a run whose time is up.
+func (c *runClock) over() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if limit := c.agent.Limits.MaxTime; limit > 0 && c.agent.spent.elapsed+time.Since(c.since) >= limit {
+		return c.failure()
+	}
+	return nil
 }
 
 func (c *runClock) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.agent.spent.elapsed += now().Sub(c.since)
+	c.agent.spent.elapsed += time.Since(c.since)
 	c.paused = true
 	if c.timer != nil {
 		c.timer.Stop()
@@ -216,7 +271,7 @@ func (c *runClock) pause() {
 func (c *runClock) resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.since = now()
+	c.since = time.Now()
 	c.paused = false
 	if c.timer != nil {
 		c.timer.Reset(c.agent.Limits.MaxTime - c.agent.spent.elapsed)

@@ -9,10 +9,10 @@ import (
 
 // decideRun takes the shell line apart: every command in it must be allowed.
 func (p *Policy) decideRun(name string, access tool.Access) Decision {
-	line := strings.TrimSpace(access.Command)
+	line := trimLine(access.Command)
 	whole := lineRule(name, line).String()
 	d := Decision{Effect: Ask, Narrow: whole, Suggested: whole}
-	commands, parsed := shellLine(line, access.Dir)
+	commands, parsed := shellLine(access.Command, access.Dir)
 
 	r, denied, maybe := p.speaks(p.DenyRules, name, line, commands)
 	if denied {
@@ -46,6 +46,16 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 		return d.because(Allow, "it only reads", Rule{Tool: name, Arg: readGroup, HasArg: true})
 	}
 	return p.decideRest(d, name, commands, rest, why)
+}
+
+// trimLine takes blank space off the ends of a command, but for what a shell
+// does not take for blank, and a line's end that a backslash takes away.
+func trimLine(command string) string {
+	line := strings.Trim(command, " \t\n")
+	if strings.HasSuffix(line, `\`) {
+		return strings.TrimLeft(command, " \t\n")
+	}
+	return line
 }
 
 // decideRest decides a line by the commands in it that do more than read.

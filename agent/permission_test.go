@@ -9,11 +9,15 @@ import (
 	"artoo/tool"
 )
 
-// testReach grants what is below /p, but for files named .env.
+// testReach grants what is below /p, but for names that begin with .env, which
+// are in /p and /p/sub.
 func testReach(dir, arg string, recursive bool) error {
-	path := arg
+	path := filepath.Clean(arg)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, arg)
+	}
+	if recursive && (path == "/p" || path == "/p/sub") {
+		return errors.New("sub/.env holds secrets")
 	}
 	if path != "/p" && !strings.HasPrefix(path, "/p/") {
 		return errors.New(arg + " is outside the project")

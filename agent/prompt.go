@@ -100,8 +100,9 @@ func yesNo(b bool) string {
 // (in configDir, "" for none), then those of the project root and of each
 // directory from there down to dir. In each directory the first of AGENTS.md,
 // AGENT.md, CLAUDE.md counts. Together they are cut at 32 KB; cut says so. A
-// project's file that is a link out of the project is not read: a repository
-// must not choose which of the user's files go to a provider.
+// project's file that is a link out of the project, or to anything but Markdown,
+// is not read: a repository must not choose which of the user's files go to a
+// provider. "" for root reads no project's files.
 func Instructions(configDir, root, dir string) (list []Instruction, cut bool, err error) {
 	left := instructionsLimit
 	read := func(base, rel string) error {
@@ -113,6 +114,9 @@ func Instructions(configDir, root, dir string) (list []Instruction, cut bool, er
 			text, cut = strings.ToValidUTF8(text[:left], ""), true
 		}
 		left -= len(text)
+		if strings.TrimSpace(text) == "" {
+			return nil
+		}
 		list = append(list, Instruction{Path: path, Text: strings.ToValidUTF8(text, "\uFFFD")})
 		return nil
 	}
@@ -144,6 +148,11 @@ func firstInstruction(base, rel string, n int) (text, path string, err error) {
 		info, err := root.Stat(at)
 		if err != nil || !info.Mode().IsRegular() {
 			continue // missing, a directory, or a link that leads out
+		}
+		// A link to something else than Markdown is as likely one to a secret.
+		real, err := filepath.EvalSymlinks(filepath.Join(base, at))
+		if err != nil || !strings.EqualFold(filepath.Ext(real), ".md") {
+			continue
 		}
 		f, err := root.Open(at)
 		if err != nil {

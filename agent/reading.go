@@ -53,12 +53,24 @@ func (p *Policy) onlyReads(s simple) (ok bool, why string) {
 		return false, "variables are set for it"
 	case s.raised, s.fed:
 		return false, "it is started by another command"
-	case len(s.dirs) == 0:
+	case len(s.dirs) == 0 && !(r.pathless && !s.globs()):
 		return false, "the directory it runs in is not known beforehand"
 	}
 	for _, input := range s.inputs {
+		if len(s.dirs) == 0 {
+			return false, "the directory it runs in is not known beforehand"
+		}
 		if why := p.mayRead(s.dirs, input.text, false); why != "" {
 			return false, why
+		}
+	}
+	// A glob becomes any number of words: what it stands for counts as files
+	// wherever it is.
+	for _, w := range s.words {
+		if w.glob {
+			if why := p.mayRead(s.dirs, w.text, false); why != "" {
+				return false, why
+			}
 		}
 	}
 	words := plain(s.words[1:])
@@ -68,9 +80,6 @@ func (p *Policy) onlyReads(s simple) (ok bool, why string) {
 	case name == "find":
 		why = p.findReads(s.dirs, words)
 	case r.pathless:
-		if s.globs() { // the shell reads directories for it
-			why = p.allMayRead(s.dirs, words)
-		}
 		if name == "printf" && !tamePrintf(words) {
 			why = "printf can set variables"
 		}
@@ -104,15 +113,6 @@ func (p *Policy) wordsRead(dirs []string, r reading, words []string) (why string
 	}
 	if o.recursive && places == 0 {
 		return p.mayRead(dirs, ".", true)
-	}
-	return ""
-}
-
-func (p *Policy) allMayRead(dirs, words []string) (why string) {
-	for _, w := range words {
-		if why := p.mayRead(dirs, w, false); why != "" {
-			return why
-		}
 	}
 	return ""
 }

@@ -50,20 +50,16 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 				stop = err
 			}
 		}
-		t.runBatch(ctx, batch)
-		for _, p := range batch {
-			if err := t.finish(p); err != nil {
-				return err
-			}
-		}
+		lost := t.runBatch(ctx, batch)
 		i += len(batch)
 		if stop == nil {
 			stop = context.Cause(ctx)
 		}
-		if stop == nil {
+		if stop == nil && lost == nil {
 			stop = t.repeated(batch)
 		}
-		if stop != nil {
+		// A result that could not be kept ends the turn like an interrupt.
+		if stop = errors.Join(stop, lost); stop != nil {
 			return errors.Join(stop, t.skip(calls, i, stop))
 		}
 	}
@@ -153,32 +149,45 @@ func (t *turn) deny(p *pending, d Decision, reason string, nobody bool) {
 	t.response.Denied = append(t.response.Denied, Denial{Tool: p.call.Name, Object: p.call.Access.Object, Reason: reason, Rule: d.Narrow, Nobody: nobody})
 }
 
-// runBatch runs the calls that were not settled: one, or several that read.
-func (t *turn) runBatch(ctx context.Context, batch []*pending) {
+// runBatch runs the calls that were not settled, one or several that read, and
+// finishes all in their order, each as soon as those before it are. The error
+// is of the first result that could not be kept.
+func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
 	limit := t.Concurrency
 	if limit <= 0 {
 		limit = 4
 	}
 	slots := make(chan struct{}, limit)
-	var all sync.WaitGroup
-	for _, p := range batch {
+	ended := make([]chan struct{}, len(batch))
+	for i, p := range batch {
+		ended[i] = make(chan struct{})
 		if p.settled {
-			t.cb.OnToolResult(p.call, p.outcome)
+			close(ended[i])
 			continue
 		}
-		slots <- struct{}{}
-		all.Go(func() {
+		go func() {
+			defer close(ended[i])
+			slots <- struct{}{}
 			defer func() { <-slots }()
 			t.run(ctx, p)
-			t.cb.OnToolResult(p.call, p.outcome)
-		})
+		}()
 	}
-	all.Wait()
+	for i, p := range batch {
+		<-ended[i]
+		if err := t.finish(p); err != nil && lost == nil {
+			lost = err
+		}
+	}
+	return lost
 }
 
 // run runs one call and waits for it, or, after an interrupt, for a moment.
 func (t *turn) run(ctx context.Context, p *pending) {
-	began := now()
+	if cause := context.Cause(ctx); cause != nil {
+		p.interrupted(cause)
+		return
+	}
+	began := time.Now()
 	live := &liveOutput{call: p.call, cb: t.cb}
 	type end struct {
 		result tool.Result
@@ -202,14 +211,15 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		}
 	}
 	live.close()
-	p.outcome = outcomeOf(ctx, e.result, e.err, now().Sub(began))
+	p.outcome = outcomeOf(ctx, e.result, e.err, time.Since(began))
 	p.result.Images = images(e.result.Images)
 	if p.edited != "" {
 		p.outcome.Text = p.edited + "\n\n" + p.outcome.Text
 	}
 }
 
-// finish appends the call's one result to the conversation.
+// finish appends the call's one result to the conversation, and tells it. The
+// result is told even when it could not be kept.
 func (t *turn) finish(p *pending) error {
 	if note := t.countFailure(p); note != "" {
 		p.outcome.Text += "\n\n" + note
@@ -220,22 +230,23 @@ func (t *turn) finish(p *pending) error {
 	if p.outcome.Status == CallFailed {
 		t.response.ToolErrors++
 	}
-	_, err := t.Conversation.AppendToolResult(p.result)
+	kept, err := t.Conversation.AppendToolResult(p.result)
+	p.outcome.Text, p.outcome.File = kept.Text, kept.File
+	t.cb.OnToolResult(p.call, p.outcome)
 	return err
 }
 
 // skip gives the calls from i on their results when the turn ends before them.
-func (t *turn) skip(calls []provider.ToolCall, i int, why error) error {
+func (t *turn) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 	for ; i < len(calls); i++ {
 		p := &pending{call: Call{ToolCall: calls[i], Index: i, Of: len(calls), Access: tool.Access{Verb: calls[i].Name}}}
 		p.interrupted(why)
 		t.cb.OnToolCall(p.call)
-		t.cb.OnToolResult(p.call, p.outcome)
-		if err := t.finish(p); err != nil {
-			return err
+		if err := t.finish(p); err != nil && lost == nil && !errors.Is(why, err) {
+			lost = err
 		}
 	}
-	return nil
+	return lost
 }
 
 // countFailure counts a failing call and returns what the model must hear of
@@ -316,7 +327,8 @@ func (o *liveOutput) close() {
 func guard[T any](f func() (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the tool crashed: %v\n%s", r, debug.Stack())
+			// The first frames show where; more would only fill the context.
+			err = fmt.Errorf("the tool crashed: %v\n%s", r, preview(string(debug.Stack()), 1500))
 		}
 	}()
 	return f()

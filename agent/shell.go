@@ -112,12 +112,7 @@ func shellLine(line, dir string) (commands []simple, ok bool) {
 }
 
 func parseShell(line string, dirs []string, depth int) ([]simple, bool) {
-	if depth > mostScripts || len(line) > longestLine || strings.Count(line, "(") > mostParens {
-		return nil, false
-	}
-	// The parser skips a carriage return, the shell takes it for a part of the
-	// word; other control characters are not worth finding out.
-	if strings.ContainsFunc(line, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\uFFFD' }) {
+	if depth > mostScripts || !legible(line) {
 		return nil, false
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
@@ -127,4 +122,23 @@ func parseShell(line string, dirs []string, depth int) ([]simple, bool) {
 	w := &shellWalker{ok: true, depth: depth, line: line}
 	w.list(file.Stmts, dirs)
 	return w.commands, w.ok
+}
+
+// legible reports whether the parser surely sees in a line what shells see.
+func legible(line string) bool {
+	if len(line) > longestLine || strings.Count(line, "(") > mostParens || strings.HasSuffix(line, `\`) {
+		return false
+	}
+	// The parser skips a carriage return, the shell takes it for a part of the
+	// word; other control characters are not worth finding out.
+	if strings.ContainsFunc(line, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\uFFFD' }) {
+		return false
+	}
+	// The parser lets a backslash continue a comment, the shell does not.
+	for physical := range strings.Lines(line) {
+		if strings.HasSuffix(physical, "\\\n") && strings.Contains(physical, "#") {
+			return false
+		}
+	}
+	return true
 }

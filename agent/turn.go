@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"artoo/provider"
 )
@@ -21,10 +20,11 @@ type turn struct {
 
 	answer    strings.Builder // text of the final reply, continuations joined
 	partial   string          // text of a reply that broke off
-	continued bool            // a cut reply was continued or asked again
-	prodded   bool            // an empty reply was asked again
-	trimmed   bool            // a reply that did not fit was asked again
+	continued bool            // the present reply was cut, and is continued or asked again
+	prodded   bool            // the present reply was empty, and is asked again
+	trimmed   bool            // the present request did not fit, and was trimmed
 	maxTokens int             // overrides the reply limit for the next request
+	room      int             // the reply limit of the last request, 0 for none
 	failures  map[string]int  // failing calls by name and input
 	warned    bool            // a notice said that a step cap is near
 }
@@ -79,20 +79,23 @@ func (t *turn) settle(ctx context.Context, reply provider.Done) (again bool, err
 	if err := t.Conversation.Append(reply.Message); err != nil {
 		return false, err
 	}
-	t.partial = ""
-	t.maxTokens = 0
+	if len(calls) > 0 {
+		t.answer.Reset() // what came so far was not the final reply
+	}
+	t.partial, t.maxTokens = "", 0
+	t.continued, t.prodded, t.trimmed = false, false, false
 	return reply.Stop == provider.StopPause, nil
 }
 
 // askWider asks the same again with the model's own maximum: the cut fell into
 // a tool call, which must never run, or the reasoning took all the room.
 func (t *turn) askWider(reply provider.Done) (bool, error) {
-	limit := t.replyLimit()
+	limit := t.room
 	if t.continued || t.Info.MaxOutput <= limit {
-		t.partial = reply.Message.Text()
 		return false, cutFailure(limit)
 	}
 	t.continued = true
+	t.partial = ""
 	t.maxTokens = t.Info.MaxOutput
 	t.cb.OnNotice(Notice{
 		Kind:  NoticeTruncated,
@@ -114,7 +117,7 @@ func (t *turn) continueCut(reply provider.Done) (bool, error) {
 		if reply.Stop == provider.StopContext {
 			return false, &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"), Hint: defaultHint(KindContext, nil)}
 		}
-		return false, cutFailure(t.replyLimit())
+		return false, cutFailure(t.room)
 	}
 	t.continued = true
 	if reply.Stop == provider.StopContext {
@@ -132,7 +135,7 @@ func (t *turn) prod() (bool, error) {
 	if t.prodded {
 		return false, &Failure{Kind: KindProvider, Err: errors.New("the model answered with nothing, twice"), Hint: "put the question in other words, or choose another model with --model"}
 	}
-	t.prodded = true
+	t.prodded, t.partial = true, ""
 	t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: "the model answered with nothing; asking once more"})
 	return true, t.Conversation.Append(provider.UserText("Your last reply was empty. Go on with the task, or answer."))
 }
@@ -141,7 +144,6 @@ func (t *turn) prod() (bool, error) {
 func (t *turn) completed(reply provider.Done) (*Response, error) {
 	t.answer.WriteString(reply.Message.Text())
 	t.response.Text = t.answer.String()
-	t.response.Stop, t.response.Detail = reply.Stop, reply.Detail
 	if err := t.Conversation.Sync(); err != nil {
 		return t.response, err
 	}
@@ -150,20 +152,23 @@ func (t *turn) completed(reply provider.Done) (*Response, error) {
 
 // failed ends the turn with an error and keeps what came of the reply.
 func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause // a cap or an interrupt says more than the error it led to
+	// A cap or an interrupt says more than the request that it ended. What else
+	// went wrong, such as a session that cannot be written, is said too.
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		if provider.AsError(err) != nil || errors.Is(err, ctx.Err()) {
+			err = cause
+		} else {
+			err = errors.Join(cause, err)
+		}
 	}
-	if t.partial != "" {
+	if strings.TrimSpace(t.partial) != "" {
 		m := provider.Message{Role: provider.RoleAssistant, Provider: t.response.Provider, Model: t.response.Model, Partial: true,
 			Parts: []provider.Part{provider.Text{Text: t.partial}}}
 		err = errors.Join(err, t.Conversation.Append(m))
 		t.answer.WriteString(t.partial)
 	}
 	t.response.Text = t.answer.String()
-	if syncErr := t.Conversation.Sync(); syncErr != nil {
-		err = errors.Join(err, syncErr)
-	}
-	return t.response, err
+	return t.response, errors.Join(err, t.Conversation.Sync())
 }
 
 func refusal(reply provider.Done) error {
@@ -175,7 +180,11 @@ func refusal(reply provider.Done) error {
 }
 
 func cutFailure(limit int) error {
-	return &Failure{Kind: KindCap, Err: errors.New("the reply is still cut at " + count(limit, "token")), Hint: "a higher ARTOO_MAX_TOKENS, or a smaller task"}
+	at := "its limit"
+	if limit > 0 {
+		at = count(limit, "token")
+	}
+	return &Failure{Kind: KindCap, Err: errors.New("the reply is still cut at " + at), Hint: "a higher ARTOO_MAX_TOKENS, or a smaller task"}
 }
 
 func endsInCall(m provider.Message) bool {
@@ -198,7 +207,3 @@ func textOnly(m provider.Message) provider.Message {
 	m.Parts = kept
 	return m
 }
-
-// now is the time for durations; a variable clock is not needed, tests use
-// testing/synctest.
-func now() time.Time { return time.Now() }

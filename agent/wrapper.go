@@ -184,8 +184,8 @@ func shellScript(words []word) (string, wrapping) {
 		}
 		switch text := at.text; {
 		case text == "--noprofile", text == "--norc", text == "--posix":
-		case text == "-o", text == "+o", text == "-O", text == "+O":
-			i++
+		case text == "+o", text == "-O", text == "+O", strings.HasPrefix(text, "-") && strings.Trim(text[1:], "efux") == "o":
+			i++ // its value
 		case !strings.HasPrefix(text, "-"):
 			return "", wrapsNothing // a script in a file, judged by its own name
 		case strings.Trim(text[1:], "ceflux") != "":

@@ -119,6 +119,9 @@ func (c *Config) withModel(choice Choice, s Situation) (Choice, error) {
 func (c *Config) AtHand() ([]string, error) {
 	var names []string
 	for _, k := range knownTable() {
+		if k.later {
+			continue
+		}
 		ok, err := c.atHand(k.name, k.key)
 		if err != nil {
 			return nil, err
@@ -165,7 +168,7 @@ func (c *Config) atHand(name string, key need) (bool, error) {
 func keyedProviders() []string {
 	var names []string
 	for _, k := range knownTable() {
-		if k.key == keyRequired {
+		if k.key == keyRequired && !k.later {
 			names = append(names, k.name)
 		}
 	}
@@ -204,7 +207,7 @@ func (e *NoProvider) ErrorHint() string { return strings.Join(e.Ways(), "; ") }
 func (e *NoProvider) Ways() []string {
 	var vars []string
 	for _, k := range knownTable() {
-		if k.key == keyRequired {
+		if k.key == keyRequired && !k.later {
 			vars = append(vars, k.keyVars[0])
 		}
 	}

@@ -18,6 +18,7 @@ type knownProvider struct {
 	keyVars  []string // the provider's own variables, the first that is set wins
 	urlVar   string   // the variable its own tools take the address from
 	families []string // what its model ids begin with
+	later    bool     // comes with a later version: never chosen by itself
 }
 
 // knownTable is in the order in which providers are listed to people.
@@ -25,14 +26,14 @@ func knownTable() []knownProvider {
 	return []knownProvider{
 		{name: "anthropic", keyVars: []string{"ANTHROPIC_API_KEY"}, urlVar: "ANTHROPIC_BASE_URL", families: []string{"claude-"}},
 		{name: "openai", keyVars: []string{"OPENAI_API_KEY"}, urlVar: "OPENAI_BASE_URL", families: []string{"gpt-", "chatgpt-"}},
-		{name: "gemini", keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urlVar: "GOOGLE_GEMINI_BASE_URL", families: []string{"gemini-"}},
+		{name: "gemini", keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urlVar: "GOOGLE_GEMINI_BASE_URL", families: []string{"gemini-"}, later: true},
 		{name: "deepseek", keyVars: []string{"DEEPSEEK_API_KEY"}, families: []string{"deepseek-"}},
 		{name: "openrouter", keyVars: []string{"OPENROUTER_API_KEY"}},
-		{name: "ollama", key: keyOptional, urlVar: "OLLAMA_HOST"},
+		{name: "ollama", key: keyOptional, urlVar: "OLLAMA_HOST", later: true},
 		{name: "compatible", key: keyOptional},
-		{name: "claude-cli", key: keyNever},
-		{name: "codex-cli", key: keyNever},
-		{name: "gemini-cli", key: keyNever},
+		{name: "claude-cli", key: keyNever, later: true},
+		{name: "codex-cli", key: keyNever, later: true},
+		{name: "gemini-cli", key: keyNever, later: true},
 		{name: "demo", key: keyNever},
 	}
 }

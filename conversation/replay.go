@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"artoo/provider"
 )
@@ -61,6 +62,10 @@ func normal(m provider.Message) (provider.Message, error) {
 		parts[i] = call
 		m.Parts = parts
 	}
+	if onlyText(m) {
+		m.Parts = slices.Clone(m.Parts)
+		return m, nil
+	}
 	line, err := provider.Marshal(m)
 	if err != nil {
 		return m, err
@@ -72,4 +77,16 @@ func normal(m provider.Message) (provider.Message, error) {
 
 func isObject(raw json.RawMessage) bool {
 	return strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{") && json.Valid(raw)
+}
+
+// onlyText reports whether a message is sure to be read back as it is, so that
+// several copies of an answer, which can be long, need not be made to see.
+func onlyText(m provider.Message) bool {
+	for _, p := range m.Parts {
+		t, ok := p.(provider.Text)
+		if !ok || !utf8.ValidString(t.Text) || !utf8.ValidString(t.Opaque) {
+			return false
+		}
+	}
+	return utf8.ValidString(string(m.Role) + m.Provider + m.Model)
 }

@@ -91,6 +91,10 @@ func UserText(text string, attachments ...Part) Message {
 
 // Text joins the message's text parts.
 func (m Message) Text() string {
+	if len(m.Parts) == 1 { // most answers; they can be long, so no copy is made
+		t, _ := m.Parts[0].(Text)
+		return t.Text
+	}
 	var b strings.Builder
 	for _, p := range m.Parts {
 		if t, ok := p.(Text); ok {

@@ -78,8 +78,8 @@ func (s *retrying) try(ctx context.Context, req Request, yield func(Event, error
 	}
 	last := describe(err)
 	s.used = s.used.Add(last.Usage)
-	if err := ctx.Err(); err != nil {
-		yield(nil, s.canceled(last, err))
+	if ctx.Err() != nil {
+		yield(nil, s.canceled(ctx, last))
 		return false
 	}
 	next, ok := s.plan(last)
@@ -92,8 +92,8 @@ func (s *retrying) try(ctx context.Context, req Request, yield func(Event, error
 		return false
 	}
 	s.waited += next.Wait
-	if err := wait(ctx, next.Wait); err != nil {
-		yield(nil, s.canceled(last, err))
+	if wait(ctx, next.Wait) != nil {
+		yield(nil, s.canceled(ctx, last))
 		return false
 	}
 	return true
@@ -194,7 +194,13 @@ func (s *retrying) final(e *Error) *Error {
 	return &out
 }
 
-func (s *retrying) canceled(last *Error, err error) *Error {
+// canceled is the error of a request that its context ended. It wraps the
+// context's error and the cause, where one was given.
+func (s *retrying) canceled(ctx context.Context, last *Error) *Error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); !errors.Is(cause, err) {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
 	return &Error{Kind: KindCanceled, Provider: last.Provider, Message: "stopped", RequestID: last.RequestID, Local: last.Local, Usage: s.used, Err: err}
 }
 

@@ -228,14 +228,15 @@ func TestRetryStopsAtOnce(t *testing.T) {
 			t.Errorf("error %+v", o.Err)
 		}
 
-		// in a try, whatever the wire makes of it
-		ctx, cancel = context.WithCancel(t.Context())
+		// in a try, whatever the wire makes of it; the cause is kept
+		ctx, because := context.WithCancelCause(t.Context())
+		capped := errors.New("a cap was reached")
 		p = &fake.Provider{Then: func(provider.Request) fake.Step {
-			cancel()
+			because(capped)
 			return fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindNetwork}}
 		}}
 		o = drain(ctx, &provider.Retrier{Provider: p})
-		if len(o.Events) != 1 || o.Err.Kind != provider.KindCanceled || !errors.Is(o.Err, context.Canceled) {
+		if len(o.Events) != 1 || o.Err.Kind != provider.KindCanceled || !errors.Is(o.Err, context.Canceled) || !errors.Is(o.Err, capped) {
 			t.Errorf("events %q, error %+v", o.Events, o.Err)
 		}
 	})

@@ -186,8 +186,10 @@ func waitFor(done <-chan struct{}, d time.Duration, stop <-chan struct{}) bool {
 
 // process is a started shell and all that came from it.
 type process struct {
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the shell itself has ended
+	cmd    *exec.Cmd
+	begun  time.Time
+	before int           // the process number given last before it began, 0 when unknown
+	done   chan struct{} // closed when the shell itself has ended
 }
 
 // start starts the command in a session of its own. The goroutine that does it
@@ -195,7 +197,7 @@ type process struct {
 // the command when the thread that started it is gone.
 func start(cmd *exec.Cmd) (*process, error) {
 	confine(cmd)
-	p := &process{cmd: cmd, done: make(chan struct{})}
+	p := &process{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()

@@ -36,3 +36,6 @@ func listProcesses() ([]procInfo, error) {
 	}
 	return list, nil
 }
+
+// list are the running processes.
+func (p *process) list() ([]procInfo, error) { return listProcesses() }

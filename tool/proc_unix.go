@@ -76,7 +76,7 @@ func (p *process) killAll() int {
 // shell's group as a whole.
 func (p *process) rest() []procInfo {
 	leader := p.cmd.Process.Pid
-	all, err := listProcesses()
+	all, err := p.list()
 	if err != nil {
 		if syscall.Kill(-leader, 0) != nil {
 			return nil

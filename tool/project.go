@@ -1,11 +1,8 @@
 package tool
 
 import (
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Project is where the tools are at home.
@@ -64,85 +61,4 @@ func inContainer() bool {
 		}
 	}
 	return os.Getenv("container") != "" || os.Getenv("KUBERNETES_SERVICE_HOST") != ""
-}
-
-// GitRuns returns an error when git in the project's working directory would
-// run programs that the repository's own configuration names: file system
-// monitors, external diffs, filters. A repository that came from elsewhere
-// could run anything through them. The user's own configuration is the user's
-// affair.
-func (p Project) GitRuns() error {
-	for at := p.Dir; ; at = filepath.Dir(at) {
-		// git takes a directory that looks like a bare repository for one.
-		if _, err := os.Lstat(filepath.Join(at, "HEAD")); err == nil {
-			return errors.New(at + " looks like a bare repository, whose configuration git would use")
-		}
-		if at == p.Root || at == filepath.Dir(at) {
-			break
-		}
-	}
-	if !p.Git {
-		return nil
-	}
-	dir := filepath.Join(p.Root, ".git")
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return errors.New("git's directory is elsewhere, its configuration was not looked at")
-	}
-	for _, name := range []string{"config", "config.worktree"} {
-		f, err := os.Open(filepath.Join(dir, name))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		data, err := io.ReadAll(io.LimitReader(f, 1<<20))
-		f.Close()
-		if err != nil {
-			return err
-		}
-		if key := runningKey(string(data)); key != "" {
-			return errors.New("the repository's own .git/" + name + " sets " + key + ", which can run programs")
-		}
-	}
-	return nil
-}
-
-// runningKey finds a section or key of a git configuration that names a program
-// or brings in another file. It errs on the side of finding one.
-func runningKey(config string) string {
-	for line := range strings.Lines(strings.ToLower(config)) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			for _, section := range []string{"[include", "[filter", "[alias"} {
-				if strings.HasPrefix(line, section) {
-					return strings.TrimPrefix(section, "[")
-				}
-			}
-			if _, after, ok := strings.Cut(line, "]"); ok {
-				line = strings.TrimSpace(after)
-			}
-		}
-		key, _, _ := strings.Cut(line, "=")
-		for _, word := range []string{"fsmonitor", "textconv", "external", "command", "pager", "program", "hookspath", "askpass", "editor"} {
-			if strings.Contains(key, word) {
-				return strings.TrimSpace(key)
-			}
-		}
-	}
-	return ""
-}
-
-// Branch is the branch that is checked out, as .git/HEAD says; "" when that
-// does not tell, or there is no git. It runs nothing.
-func (p Project) Branch() string {
-	data, err := os.ReadFile(filepath.Join(p.Root, ".git", "HEAD"))
-	if !p.Git || err != nil || len(data) > 4096 {
-		return ""
-	}
-	name, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: refs/heads/")
-	if !ok {
-		return ""
-	}
-	return name
 }

@@ -17,21 +17,26 @@ var errReachTooMuch = errors.New("it reads more files than could be looked at be
 // Reach returns nil if a command that runs in dir may read what arg names:
 // inside the granted directories and not on the deny list. Links and ".." count
 // as the kernel takes them. Globs stand for all that a shell could make of
-// them. What does not exist is judged by where it would be. With recursive, a
+// them, which must not look like options. What does not exist is judged by where it would be. With recursive, a
 // directory must not hold anything denied either, nor links to directories
 // elsewhere. Agent.Policy calls it before a command is run unasked.
 func (f *Files) Reach(dir, arg string, recursive bool) error {
-	path := arg
-	if !filepath.IsAbs(path) {
-		path = dir + string(filepath.Separator) + arg // not cleaned: a/.. is not . when a is a link
+	return f.reach(dir, arg, recursive, reachLimit)
+}
+
+// reach is Reach with a limit of its own.
+func (f *Files) reach(dir, arg string, recursive bool, limit int) error {
+	base := dir
+	if filepath.IsAbs(arg) {
+		base, arg = f.splitBase(arg)
 	}
-	paths, err := f.expand(path)
+	paths, err := f.expand(base, arg, limit)
 	if err != nil {
 		return err
 	}
 	for _, p := range paths {
 		if recursive {
-			err = f.readableBelow(p)
+			err = f.readableBelow(p, limit)
 		} else {
 			err = f.readable(p)
 		}
@@ -54,7 +59,7 @@ func (f *Files) readable(path string) error {
 }
 
 // readableBelow is readable for path and all that is beneath it.
-func (f *Files) readableBelow(path string) error {
+func (f *Files) readableBelow(path string, limit int) error {
 	top, err := f.resolve(path, false)
 	if err != nil {
 		return err
@@ -67,7 +72,7 @@ func (f *Files) readableBelow(path string) error {
 		if err != nil {
 			return nil // what cannot be listed, the command cannot read either
 		}
-		if seen++; seen > reachLimit {
+		if seen++; seen > limit {
 			return errReachTooMuch
 		}
 		if d.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
@@ -95,24 +100,20 @@ func (f *Files) readableBelow(path string) error {
 	})
 }
 
-// expand lists the paths a glob may stand for, and the path itself. It takes
-// too many rather than too few: what a shell makes of brackets and question
-// marks depends on its version and language, so they count as stars.
-func (f *Files) expand(path string) ([]string, error) {
-	if !strings.ContainsAny(path, "*?[") {
-		return []string{path}, nil
+// expand lists the paths a glob in base may stand for, and the path itself. It
+// takes too many rather than too few: what a shell makes of brackets and
+// question marks depends on its version and language, so they count as stars.
+func (f *Files) expand(base, glob string, limit int) ([]string, error) {
+	all := []string{below(base, glob)}
+	if !strings.ContainsAny(glob, "*?[") {
+		return all, nil
 	}
-	if err := f.readable(path); err != nil {
-		return nil, err
-	}
-	volume := filepath.VolumeName(path)
-	found := []string{volume + string(filepath.Separator)}
-	looked := 0
-	for _, part := range split(path[len(volume):]) {
+	found, looked := []string{base}, 0
+	for _, part := range split(glob) {
 		var next []string
 		for _, dir := range found {
 			if !strings.ContainsAny(part, "*?[") {
-				next = append(next, filepath.Clean(dir)+string(filepath.Separator)+part)
+				next = append(next, below(dir, part))
 				continue
 			}
 			if err := f.readable(dir); err != nil {
@@ -122,21 +123,41 @@ func (f *Files) expand(path string) ([]string, error) {
 			if err != nil {
 				continue // no directory, or none that the command can list
 			}
-			if looked += len(names); looked > reachLimit {
+			if looked += len(names); looked > limit {
 				return nil, errReachTooMuch
 			}
 			for _, name := range names {
-				if globMay(part, name) {
-					next = append(next, filepath.Clean(dir)+string(filepath.Separator)+name)
+				if !globMay(part, name) {
+					continue
 				}
+				if dir == base && strings.HasPrefix(name, "-") {
+					return nil, errors.New("a file is named like an option: " + name)
+				}
+				next = append(next, below(dir, name))
 			}
-		}
-		if len(next) > reachLimit {
-			return nil, errReachTooMuch
 		}
 		found = next
 	}
-	return append(found, path), nil
+	return append(found, all...), nil
+}
+
+// splitBase parts an absolute path where globs can begin: not in the name of a
+// granted directory.
+func (f *Files) splitBase(path string) (base, rest string) {
+	for _, g := range f.grants {
+		for _, dir := range []string{g.real, g.given} {
+			if rest, ok := under(dir, path); ok {
+				return dir, rest
+			}
+		}
+	}
+	volume := filepath.VolumeName(path)
+	return volume + string(filepath.Separator), path[len(volume):]
+}
+
+// below joins without cleaning: a/.. is not . when a is a link.
+func below(dir, name string) string {
+	return strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator) + name
 }
 
 // globMay reports whether a part of a glob may stand for a name. Names that

@@ -60,6 +60,8 @@ func TestL1_TheQuestionIsTheLastLine(t *testing.T) {
 		t.Error("the command is not shown")
 	}
 	k.clock.advance(quiet)
+	k.send("\x10\x1b[A") // messages are not to be had as answers
+	k.settle()
 	k.send("\r") // an empty line is no
 	if a := wanted(k, answers); a.Verdict != agent.No {
 		t.Errorf("Enter alone means %q", a.Verdict)

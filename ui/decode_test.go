@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -256,7 +255,7 @@ func FuzzDecoder(f *testing.F) {
 		for _, k := range keys {
 			for _, r := range k.text {
 				if r < 0x20 && !(k.kind == keyPaste && (r == '\n' || r == '\t')) || r >= 0x7f && r < 0xa0 || r >= markBase {
-					t.Fatal(fmt.Sprintf("%q let %U through in %+v", data, r, k))
+					t.Fatalf("%q let %U through in %+v", data, r, k)
 				}
 			}
 		}

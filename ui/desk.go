@@ -85,10 +85,11 @@ func (d *Desk) change(s *conversation.Session) error {
 	return before.Close()
 }
 
-// Resumed is what a person should see again of a session that goes on.
+// Resumed is what a person should see again of the session s, which the agent
+// has already begun to go on with.
 func (d *Desk) Resumed(s *conversation.Session) *Resumed {
 	r := &Resumed{ID: s.ID(), When: s.Updated(), Model: d.model(), Mode: d.Agent.Policy.Mode}
-	for _, m := range s.Messages() {
+	for _, m := range d.Agent.Conversation.Messages() {
 		switch {
 		case m.Role == provider.RoleUser:
 			r.User, r.Answer, r.Cut = m.Text(), "", false

@@ -100,7 +100,6 @@ func (f *lineFront) split() {
 func (f *lineFront) finished(err error) {
 	if !errors.Is(err, io.EOF) {
 		f.complain(err)
-		err = io.EOF
 	}
 	if len(f.partial) > 0 {
 		if !f.tty {

@@ -4,8 +4,10 @@ package ui
 
 import (
 	"context"
+	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -198,4 +200,37 @@ func TestPlainTerminalCtrlDInATurn(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// What a script wrote before it could have seen the question is no answer,
+// also when it is still in the pipe at that moment.
+func TestLines_WhatIsInThePipeIsNoAnswer(t *testing.T) {
+	answers, errs := make(chan agent.Answer, 1), make(chan error, 1)
+	ask := asking("rm -r build", answers, errs)
+	var k *talk
+	var over atomic.Bool
+	k = startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		if over.Load() {
+			return &agent.Response{}, nil
+		}
+		if _, err := io.WriteString(k.in, "y\n"); err != nil {
+			t.Error(err)
+		}
+		return ask(ctx, text, cb)
+	}}, nil)
+	k.send("begin\n")
+	for range 30 {
+		k.expect("(n) ")
+		k.send("n no\n")
+		if diff := cmp.Diff(agent.Answer{Reason: "no"}, wanted(k, answers)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	k.expect("(n) ")
+	over.Store(true)
+	k.eof()
+	if err := wanted(k, errs); err != agent.ErrNobody {
+		t.Errorf("got %v", err)
+	}
+	k.end()
 }

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -51,6 +52,8 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	}
 	t.console.endTurn()
 	t.showEnd(ctx, end, t.opt.Clock.Now().Sub(began))
+	// A prompt may stand for hours: it should not hold what the turn needed.
+	debug.FreeOSMemory()
 	if err := t.console.over(); isSignal(err) {
 		return err
 	}

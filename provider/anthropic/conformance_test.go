@@ -9,8 +9,8 @@ import (
 	"artoo/provider/providertest"
 )
 
-func TestConformance(t *testing.T) {
-	providertest.Run(t, providertest.Wire{
+func suite() providertest.Wire {
+	return providertest.Wire{
 		New: func(c providertest.Config) provider.Provider {
 			return &anthropic.Provider{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP,
 				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
@@ -26,5 +26,9 @@ func TestConformance(t *testing.T) {
 			"model_context_window_exceeded": provider.StopContext, "tool_use": provider.StopComplete,
 		},
 		EchoesReasoning: true,
-	})
+	}
 }
+
+func TestConformance(t *testing.T) { providertest.Run(t, suite()) }
+
+func FuzzAnthropicStream(f *testing.F) { providertest.FuzzStream(f, suite()) }

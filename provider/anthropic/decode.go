@@ -32,6 +32,7 @@ type decoder struct {
 	said    bool // something was yielded
 	ended   bool // message_stop came
 	pending []provider.Event
+	refrain wire.Refrain
 }
 
 // content is a block that is being gathered.
@@ -97,8 +98,12 @@ type stopDetails struct {
 // Feed implements wire.Decoder.
 func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 	d.pending = d.pending[:0]
+	if text, index, ok := d.refrain.Text(data); ok {
+		d.text(d.block(index, "text"), text)
+		return d.pending, wire.More, nil
+	}
 	var ev event
-	if err := json.Unmarshal([]byte(data), &ev); err != nil {
+	if err := wire.Decode([]byte(data), &ev); err != nil {
 		return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
 	}
 	if len(ev.Error) > 0 && string(ev.Error) != "null" {
@@ -122,6 +127,9 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 		if ev.Delta != nil {
 			d.grow(ev.Index, ev.Delta)
 		}
+		if ev.Message == nil && ev.ContentBlock == nil && ev.Usage == nil {
+			d.refrain.Learn(data, wire.OnlyText(d.pending), ev.Index)
+		}
 	case "message_delta":
 		if ev.Delta != nil && ev.Delta.StopReason != nil {
 			d.finish(*ev.Delta.StopReason, ev.Delta.StopDetails)
@@ -139,15 +147,15 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	d.pending = nil
 	var kind event
 	var m messageHead
-	err := json.Unmarshal(data, &kind)
+	err := wire.Decode(data, &kind)
 	if err == nil {
-		err = json.Unmarshal(data, &m)
+		err = wire.Decode(data, &m)
 	}
 	if e := wire.Failure(data); e != nil && (err != nil || kind.Type != "message") {
 		return nil, e
 	}
 	if err != nil || kind.Type != "message" {
-		return nil, &provider.Error{Kind: provider.KindProvider, Message: fmt.Sprintf("the reply is no message: %.200q", data), Err: err}
+		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no message: " + string(data), Err: err}
 	}
 	d.start(&m)
 	for i := range m.Content {

@@ -190,7 +190,7 @@ func (h *history) assistant(m provider.Message) []block {
 // send none and want the thought all the same.
 func appendReasoning(blocks []block, r provider.Reasoning, model string) []block {
 	switch {
-	case r.Form == formRedacted:
+	case r.Form == formRedacted && r.Opaque != "":
 		return append(blocks, block{Type: formRedacted, Data: r.Opaque})
 	case r.Form == formThinking && (r.Opaque != "" || !isClaude(model)):
 		return append(blocks, block{Type: formThinking, Thinking: &r.Text, Signature: &r.Opaque})

@@ -133,9 +133,9 @@ const (
 )
 
 // budget gives a share of the reply's tokens to thinking. It is left out where
-// the reply is too short for any, and in the middle of a tool loop whose last
-// step was made without thinking: the API refuses a history that does not
-// begin that step with a thought.
+// the reply is too short for any, and in the middle of a tool loop that began
+// without thinking: the API refuses a history whose loop does not begin with a
+// thought.
 func (b *body) budget(effort provider.Effort, messages []message) {
 	if !mayThink(messages) {
 		return
@@ -152,11 +152,22 @@ func (b *body) budget(effort provider.Effort, messages []message) {
 	b.Temperature = nil // as above
 }
 
+// mayThink looks for the first step of the tool loop that the history ends in.
+// The later ones need no thought: these families think once, when a loop
+// begins, and switching thinking off and on within it would cost the cache.
 func mayThink(messages []message) bool {
-	n := len(messages)
-	if n < 2 || messages[n-1].Content[0].Type != "tool_result" {
+	first := -1
+	last := len(messages) - 1
+	for i := last; i >= 1; i -= 2 {
+		content := messages[i].Content
+		if content[0].Type != "tool_result" || i < last && content[len(content)-1].Type != "tool_result" {
+			break // the user spoke: a loop begins after it
+		}
+		first = i - 1
+	}
+	if first < 0 {
 		return true
 	}
-	first := messages[n-2].Content[0].Type
-	return first == formThinking || first == formRedacted
+	begin := messages[first].Content[0].Type
+	return begin == formThinking || begin == formRedacted
 }

@@ -1,5 +1,7 @@
 package anthropic
 
+import "artoo/provider/internal/wire"
+
 // usage is the API's count. Its numbers are cumulative; any may be absent or
 // null in a later event, which leaves the earlier one standing. input_tokens
 // excludes what the cache holds.
@@ -19,7 +21,7 @@ func (d *decoder) count(u *usage) {
 	}
 	set := func(to *int, from *int) {
 		if from != nil && *from >= 0 {
-			*to = *from
+			*to = wire.Count(*from)
 		}
 	}
 	set(&d.usage.Input, u.Input)

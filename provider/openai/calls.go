@@ -31,13 +31,15 @@ func (f *fragment) arguments() string {
 // an id, or with the same id.
 type calls struct {
 	list    []*slot
-	byIndex map[int]int // an index's newest call
+	byIndex map[int]int    // an index's newest call
+	byID    map[string]int // an id's first call
 }
 
 type slot struct {
 	id, name string
 	index    int
 	args     strings.Builder
+	extent   extent // of args
 }
 
 // add works a fragment in and returns the call it belongs to; fresh is true
@@ -56,18 +58,22 @@ func (c *calls) add(f *fragment) (n int, fresh bool) {
 		}
 		c.list = append(c.list, s)
 		if c.byIndex == nil {
-			c.byIndex = map[int]int{}
+			c.byIndex, c.byID = map[int]int{}, map[string]int{}
 		}
 		c.byIndex[s.index] = n
 	}
 	s := c.list[n]
 	if s.id == "" {
 		s.id = f.ID
+		if _, ok := c.byID[s.id]; !ok {
+			c.byID[s.id] = n
+		}
 	}
 	if s.name == "" {
 		s.name = f.Function.Name
 	}
 	s.args.WriteString(args)
+	s.extent.add(args)
 	return n, fresh
 }
 
@@ -88,10 +94,8 @@ func (c *calls) find(f *fragment, args string) int {
 	switch {
 	case f.ID != "" && s.id != "" && f.ID != s.id:
 		// Another call at the same index; perhaps an older one that goes on.
-		for n, other := range c.list {
-			if other.id == f.ID && (f.Index == nil || other.index == *f.Index) {
-				return n
-			}
+		if n, ok := c.byID[f.ID]; ok && (f.Index == nil || c.list[n].index == *f.Index) {
+			return n
 		}
 		return -1
 	case f.Function.Name != "" && s.name != "" && s.complete(f, args):
@@ -104,15 +108,48 @@ func (c *calls) find(f *fragment, args string) int {
 // end of the call. A server that repeats the name in every fragment does not
 // begin its arguments anew.
 func (s *slot) complete(f *fragment, args string) bool {
-	have := strings.TrimSpace(s.args.String())
-	if have == "" {
+	if !s.extent.begun {
 		return f.Function.Name != s.name
 	}
 	if args = strings.TrimSpace(args); args != "" && args[0] != '{' && args[0] != '"' {
 		return false
 	}
-	return (have[len(have)-1] == '}' || have[len(have)-1] == '"') && json.Valid([]byte(have))
+	return s.extent.ended()
 }
+
+// extent follows a JSON value piece by piece and knows when it has come to its
+// end, without reading it all again for each piece.
+type extent struct {
+	depth           int
+	quoted, escaped bool // in a string, behind a backslash there
+	begun           bool // something but blanks came
+	bare            bool // it is a number or a word, whose end cannot be seen
+}
+
+func (e *extent) add(piece string) {
+	for i := range len(piece) {
+		c := piece[i]
+		switch {
+		case e.escaped:
+			e.escaped = false
+		case e.quoted:
+			e.escaped, e.quoted = c == '\\', c != '"'
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			continue
+		case c == '"':
+			e.quoted = true
+		case c == '{' || c == '[':
+			e.depth++
+		case c == '}' || c == ']':
+			e.depth--
+		default:
+			e.bare = e.bare || e.depth == 0
+		}
+		e.begun = true
+	}
+}
+
+func (e *extent) ended() bool { return e.begun && !e.bare && !e.quoted && e.depth <= 0 }
 
 // whole reports whether there are calls and the arguments of all have come to
 // their end. Arguments that never began may be still to come.

@@ -9,27 +9,30 @@ import (
 	"artoo/provider/providertest"
 )
 
-func TestConformance(t *testing.T) {
-	echoes := map[string]bool{"compatible": true, "deepseek": true}
-	for _, name := range []string{"openai", "openrouter", "deepseek", "compatible"} {
-		t.Run(name, func(t *testing.T) {
-			providertest.Run(t, providertest.Wire{
-				New: func(c providertest.Config) provider.Provider {
-					return &openai.Chat{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP,
-						Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local, Quirks: openai.QuirksFor(name)}
-				},
-				Build:    providertest.Chat,
-				Validate: func(body []byte) error { return providertest.Validate(providertest.WireChat, body) },
-				Unmark: func(body []byte) []byte {
-					return bytes.ReplaceAll(body, []byte(`,"cache_control":{"type":"ephemeral"}`), nil)
-				},
-				Stops: map[string]provider.StopReason{
-					"stop": provider.StopComplete, "end_turn": provider.StopComplete, "eos": provider.StopComplete, "tool_calls": provider.StopComplete,
-					"length": provider.StopMaxTokens, "content_filter": provider.StopRefusal, "sensitive": provider.StopRefusal,
-					"model_context_window_exceeded": provider.StopContext,
-				},
-				EchoesReasoning: echoes[name],
-			})
-		})
+func suite(name string) providertest.Wire {
+	return providertest.Wire{
+		New: func(c providertest.Config) provider.Provider {
+			return &openai.Chat{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP,
+				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local, Quirks: openai.QuirksFor(name)}
+		},
+		Build:    providertest.Chat,
+		Validate: func(body []byte) error { return providertest.Validate(providertest.WireChat, body) },
+		Unmark: func(body []byte) []byte {
+			return bytes.ReplaceAll(body, []byte(`,"cache_control":{"type":"ephemeral"}`), nil)
+		},
+		Stops: map[string]provider.StopReason{
+			"stop": provider.StopComplete, "end_turn": provider.StopComplete, "eos": provider.StopComplete, "tool_calls": provider.StopComplete,
+			"length": provider.StopMaxTokens, "content_filter": provider.StopRefusal, "sensitive": provider.StopRefusal,
+			"model_context_window_exceeded": provider.StopContext,
+		},
+		EchoesReasoning: name == "compatible" || name == "deepseek",
 	}
 }
+
+func TestConformance(t *testing.T) {
+	for _, name := range []string{"openai", "openrouter", "deepseek", "compatible"} {
+		t.Run(name, func(t *testing.T) { providertest.Run(t, suite(name)) })
+	}
+}
+
+func FuzzChatStream(f *testing.F) { providertest.FuzzStream(f, suite("openrouter")) }

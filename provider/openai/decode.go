@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -27,6 +26,7 @@ type decoder struct {
 	stop    string
 	begun   bool
 	pending []provider.Event
+	refrain wire.Refrain
 }
 
 // gathered is a part of the reply that is still growing.
@@ -78,29 +78,49 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 	if strings.TrimSpace(data) == "[DONE]" {
 		return nil, wire.End, nil
 	}
+	if text, _, ok := d.refrain.Text(data); ok && d.stop == "" {
+		d.text(text)
+		return d.pending, wire.More, nil
+	}
 	var c chunk
-	if err := json.Unmarshal([]byte(data), &c); err != nil {
+	if err := wire.Decode([]byte(data), &c); err != nil {
 		return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
 	}
 	err := d.take(&c, []byte(data))
 	if err == nil && d.stop != "" {
 		return d.pending, wire.Complete, nil
 	}
+	if err == nil && c.onlyText() {
+		d.refrain.Learn(data, wire.OnlyText(d.pending), 0)
+	}
 	return d.pending, wire.More, err
+}
+
+// onlyText reports whether a chunk holds nothing to keep but text.
+func (c *chunk) onlyText() bool {
+	if len(c.Choices) != 1 || c.Usage != nil || c.XGroq != nil || c.Timings != nil || present(c.Error) {
+		return false
+	}
+	ch := &c.Choices[0]
+	if ch.Index != 0 || ch.Delta == nil || ch.Message != nil || ch.Usage != nil || present(ch.Error) || ch.FinishReason != nil && *ch.FinishReason != "" {
+		return false
+	}
+	d := ch.Delta
+	return d.Refusal == "" && !present(d.ReasoningContent) && !present(d.Reasoning) && !present(d.ReasoningText) && len(d.ReasoningDetails)+len(d.ToolCalls) == 0
 }
 
 // Whole implements wire.Decoder.
 func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	d.pending = nil
 	var c chunk
-	err := json.Unmarshal(data, &c)
+	err := wire.Decode(data, &c)
 	if err == nil && len(c.Choices) > 0 {
 		return d.pending, d.takeWhole(&c, data)
 	}
 	if e := wire.Failure(data); e != nil {
 		return nil, e
 	}
-	return nil, &provider.Error{Kind: provider.KindProvider, Message: fmt.Sprintf("the reply is no completion: %.200q", data), Err: err}
+	return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no completion: " + string(data), Err: err}
 }
 
 func (d *decoder) takeWhole(c *chunk, data []byte) error {

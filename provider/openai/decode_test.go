@@ -249,6 +249,7 @@ func TestUsageOfManyServers(t *testing.T) {
 		{"Groq", "compatible", `{"choices":[],"x_groq":{"usage":{"prompt_tokens":10,"completion_tokens":2}}}`, provider.Usage{Input: 10, Output: 2}},
 		{"Moonshot", "compatible", `{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":10,"completion_tokens":2}}]}`, provider.Usage{Input: 10, Output: 2}},
 		{"llama.cpp", "compatible", `{"choices":[],"timings":{"cache_n":8,"prompt_n":2,"predicted_n":3}}`, provider.Usage{Input: 2, CacheRead: 8, Output: 3}},
+		{"nonsense", "compatible", `{"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":9000000000000000000,"total_tokens":"?","prompt_tokens_details":{"cached_tokens":-1}}}`, provider.Usage{Output: 1 << 40}},
 		{"none", "compatible", `{"choices":[],"usage":null}`, provider.Usage{}},
 	}
 	for _, tc := range tests {

@@ -131,3 +131,26 @@ func TestMarksOnlyForClaude(t *testing.T) {
 		}
 	}
 }
+
+// TestThePrefixHoldsWithMarks: with a Claude behind OpenRouter every content is
+// a list, and marks come and go as the session grows.
+func TestThePrefixHoldsWithMarks(t *testing.T) {
+	req := session("openrouter", "anthropic/claude-sonnet-4.5")
+	all := req.Messages
+	var before []byte
+	for n := 1; n <= len(all); n++ {
+		if last := all[n-1]; last.Role == provider.RoleAssistant || n < len(all) && all[n].Role == provider.RoleTool {
+			continue // no request ends there
+		}
+		req.Messages = all[:n]
+		raw, err := encode("openrouter", QuirksFor("openrouter"), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = bytes.ReplaceAll(raw, []byte(`,"cache_control":{"type":"ephemeral"}`), nil)
+		if !bytes.HasPrefix(raw, before) {
+			t.Errorf("at %d messages the prefix breaks:\n%s\n%s", n, before, raw)
+		}
+		before = bytes.TrimRight(raw, "]}")
+	}
+}

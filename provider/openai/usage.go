@@ -1,6 +1,9 @@
 package openai
 
-import "artoo/provider"
+import (
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
 
 // usage is Chat Completions' count, with the fields some servers add.
 // prompt_tokens includes what came from the cache.
@@ -36,14 +39,14 @@ func (d *decoder) count(u *usage) {
 	if u == nil || u.Prompt == 0 && u.Completion == 0 && u.Total == 0 {
 		return
 	}
-	out := provider.Usage{Output: u.Completion, CacheRead: u.CacheHit}
+	out := provider.Usage{Output: wire.Count(u.Completion), CacheRead: wire.Count(u.CacheHit)}
 	if u.PromptDetails != nil {
-		out.CacheRead = max(out.CacheRead, u.PromptDetails.Cached)
-		out.CacheWrite = u.PromptDetails.CacheWrite
+		out.CacheRead = max(out.CacheRead, wire.Count(u.PromptDetails.Cached))
+		out.CacheWrite = wire.Count(u.PromptDetails.CacheWrite)
 	}
-	out.Input = max(0, u.Prompt-out.CacheRead-out.CacheWrite)
+	out.Input = max(0, wire.Count(u.Prompt)-out.CacheRead-out.CacheWrite)
 	if u.CompletionDetails != nil {
-		out.Reasoning = u.CompletionDetails.Reasoning
+		out.Reasoning = wire.Count(u.CompletionDetails.Reasoning)
 		// xAI counts the reasoning beside the completion, not in it.
 		if out.Reasoning > 0 && u.Total == u.Prompt+u.Completion+out.Reasoning {
 			out.Output += out.Reasoning

@@ -16,6 +16,7 @@ import (
 type Request struct {
 	Method string
 	Path   string
+	Proto  string // HTTP/1.1 or HTTP/2.0
 	Header http.Header
 	Body   []byte
 }
@@ -49,7 +50,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client left in the middle of its request
 	}
-	got := Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
+	got := Request{Method: r.Method, Path: r.URL.Path, Proto: r.Proto, Header: r.Header.Clone(), Body: body}
 	h.mu.Lock()
 	n := len(h.requests)
 	h.requests = append(h.requests, got)
@@ -85,15 +86,30 @@ func NewServer(t testing.TB, replies ...Reply) *Server {
 // Serve starts a server with the given handler.
 func Serve(t testing.TB, h *Handler) *Server {
 	t.Helper()
-	s := &Server{Handler: h, HTTP: &http.Client{Transport: &http.Transport{}}}
-	s.srv = httptest.NewUnstartedServer(h)
+	s := unstarted(t, h)
+	s.srv.Start()
+	s.URL, s.HTTP = s.srv.URL, &http.Client{Transport: &http.Transport{}}
+	return s
+}
+
+// ServeTLS starts one that speaks HTTP/2 over TLS, as the real ones do; its
+// client trusts it.
+func ServeTLS(t testing.TB, h *Handler) *Server {
+	t.Helper()
+	s := unstarted(t, h)
+	s.srv.EnableHTTP2 = true
+	s.srv.StartTLS()
+	s.URL, s.HTTP = s.srv.URL, s.srv.Client()
+	return s
+}
+
+func unstarted(t testing.TB, h *Handler) *Server {
+	s := &Server{Handler: h, srv: httptest.NewUnstartedServer(h)}
 	s.srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			s.conns.Add(1)
 		}
 	}
-	s.srv.Start()
-	s.URL = s.srv.URL
 	t.Cleanup(s.Close)
 	return s
 }

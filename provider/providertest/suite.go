@@ -43,7 +43,7 @@ func Run(t *testing.T, w Wire) {
 		"text": testText, "calls": testCalls, "reasoning": testReasoning, "usage": testUsage,
 		"stops": testStops, "statuses": testStatuses, "broken": testBroken, "in-stream": testInStream,
 		"cancel": testCancel, "timeouts": testTimeouts, "framing": testFraming, "prefix": testPrefix,
-		"history": testHistory, "concurrent": testConcurrent,
+		"history": testHistory, "concurrent": testConcurrent, "http2": testHTTP2, "leaks": testLeaks,
 	}
 	for name, run := range groups {
 		t.Run(name, func(t *testing.T) {

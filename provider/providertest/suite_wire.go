@@ -39,6 +39,8 @@ func testFraming(t *testing.T, w Wire) {
 		"pending at end": {ContentType: plain.ContentType, Body: bytes.TrimRight(plain.Body, "\n")},
 		"no type":        {Body: plain.Body},
 		"plain type":     {ContentType: "text/plain", Body: plain.Body},
+		"JSON type":      {ContentType: "application/json", Body: plain.Body},
+		"odd fields":     replace(`"usage":`, `"usage":"none","x_usage":`),
 	}
 	_, want := newBench(t, w, Config{}, plain).done(t, question())
 	for name, reply := range tests {
@@ -81,8 +83,12 @@ func testPrefix(t *testing.T, w Wire) {
 		for i := range 5 {
 			_, done := b.done(t, req)
 			req.Messages = append(req.Messages, done.Message)
-			for _, c := range done.Message.Calls() {
-				req.Messages = append(req.Messages, result(c, fmt.Sprintf("result <%d> of %s", i, c.ID)))
+			for n, c := range done.Message.Calls() {
+				answer := result(c, fmt.Sprintf("result <%d> of %s", i, c.ID))
+				if n == 1 {
+					answer.Parts = []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name, Images: []provider.Image{{MediaType: "image/png", Data: []byte("PNG")}}}}
+				}
+				req.Messages = append(req.Messages, answer)
 			}
 			if len(done.Message.Calls()) == 0 {
 				req.Messages = append(req.Messages, provider.UserText("and then & then?",

@@ -12,9 +12,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 )
 
-// logLimit is how much of a body is kept in one record, in bytes.
+// logLimit is how much of a request's body is kept, and how long the record of
+// a piece of a reply gets, in bytes.
 const logLimit = 256 << 10
 
 // Log records requests and replies, keys masked. It is safe for concurrent use
@@ -118,15 +120,16 @@ func (t *recording) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(r)
 	}
 	n := t.log.request.Add(1)
+	keys := secretsOf(r)
 	body, cut := requestBody(r)
-	t.log.write(record{Event: "request", Request: n, Method: r.Method, URL: maskURL(r), Headers: headers(r.Header), Body: body, Cut: cut})
+	t.log.write(record{Event: "request", Request: n, Method: r.Method, URL: maskURL(r.URL), Headers: headers(r.Header, nil), Body: body, Cut: cut})
 	reply, err := t.next.RoundTrip(r)
 	if err != nil {
-		t.log.write(record{Event: "error", Request: n, Error: err.Error()})
+		t.log.write(record{Event: "error", Request: n, Error: keys.mask(err.Error())})
 		return nil, err
 	}
-	t.log.write(record{Event: "response", Request: n, Status: reply.StatusCode, Headers: headers(reply.Header)})
-	reply.Body = &recordedBody{ReadCloser: reply.Body, log: t.log, request: n}
+	t.log.write(record{Event: "response", Request: n, Status: reply.StatusCode, Headers: headers(reply.Header, keys)})
+	reply.Body = &recordedBody{ReadCloser: reply.Body, log: t.log, request: n, keys: keys}
 	return reply, nil
 }
 
@@ -145,63 +148,72 @@ func requestBody(r *http.Request) (text string, cut bool) {
 		return "", false
 	}
 	if len(data) > logLimit {
-		return string(data[:logLimit]), true
+		return string(data[:wholeRunes(data[:logLimit])]), true
 	}
 	return string(data), false
 }
 
-// recordedBody writes down a reply as it is read, chunk by chunk.
+// wholeRunes is the length of data without a rune that was cut off at its end.
+func wholeRunes(data []byte) int {
+	for n := len(data); n > len(data)-utf8.UTFMax && n > 0; n-- {
+		if utf8.RuneStart(data[n-1]) {
+			if utf8.FullRune(data[n-1:]) {
+				return len(data)
+			}
+			return n - 1
+		}
+	}
+	return len(data)
+}
+
+// recordedBody writes down a reply as it is read, in whole lines: a read may
+// end within a rune, or within a key that the server quotes.
 type recordedBody struct {
 	io.ReadCloser
 	log     *Log
 	request int64
+	keys    secrets
+
+	mu   sync.Mutex
+	held []byte
 }
 
 // Read implements io.Reader.
 func (b *recordedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.log.write(record{Event: "body", Request: b.request, Body: string(p[:n])})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	end := bytes.LastIndexByte(p[:n], '\n') + 1
+	if end > 0 {
+		end += len(b.held)
+	}
+	b.held = append(b.held, p[:n]...)
+	switch {
+	case err != nil:
+		b.put(len(b.held))
+	case end > 0:
+		b.put(end)
+	case len(b.held) > logLimit:
+		b.held = []byte(b.keys.mask(string(b.held))) // now only a key's beginning can be left, at the end
+		b.put(wholeRunes(b.held[:max(0, len(b.held)-b.keys.longest())]))
 	}
 	return n, err
 }
 
-// headers masks what may hold a key: everything but what is known to be
-// harmless.
-func headers(h http.Header) map[string]string {
-	out := map[string]string{}
-	for name, values := range h {
-		lower := strings.ToLower(name)
-		value := strings.Join(values, ", ")
-		if !harmless(lower) {
-			value = "***"
-		}
-		out[lower] = value
-	}
-	return out
+// Close implements io.Closer.
+func (b *recordedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.put(len(b.held))
+	return err
 }
 
-func harmless(name string) bool {
-	switch name {
-	case "content-type", "content-length", "accept", "user-agent", "date", "server", "transfer-encoding", "connection",
-		"retry-after", "retry-after-ms", "request-id", "x-request-id", "anthropic-version", "anthropic-beta", "x-should-retry",
-		"cf-ray", "via", "content-encoding", "x-generation-id", "http-referer", "x-title":
-		return true
+// put writes the first n bytes that are held.
+func (b *recordedBody) put(n int) {
+	if n <= 0 {
+		return
 	}
-	return strings.HasPrefix(name, "anthropic-ratelimit-") || strings.HasPrefix(name, "x-ratelimit-")
-}
-
-// maskURL leaves out user information and query values: both may be keys.
-func maskURL(r *http.Request) string {
-	u := *r.URL
-	u.User = nil
-	if q := u.Query(); len(q) > 0 {
-		for name := range q {
-			if name != "alt" {
-				q.Set(name, "***")
-			}
-		}
-		u.RawQuery = q.Encode()
-	}
-	return u.String()
+	b.log.write(record{Event: "body", Request: b.request, Body: b.keys.mask(string(b.held[:n]))})
+	b.held = append(b.held[:0], b.held[n:]...)
 }

@@ -11,20 +11,19 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
+	"net/url"
 	"os"
-	"syscall"
 	"time"
 )
 
 // Options configure the client. The zero value is an ordinary one.
 type Options struct {
 	CAFile string // PEM file of further root certificates
-	// Offline refuses every address that is neither loopback, private nor that
-	// of a host in Listed.
+	// Offline refuses every address that is neither loopback, private nor in
+	// Listed, name servers included, and takes no proxy to one.
 	Offline bool
-	Listed  []string
-	Log     *Log // nil records nothing
+	Listed  []string // host names and addresses, without ports
+	Log     *Log     // nil records nothing
 }
 
 // Error is a setting that cannot hold, or a connection the settings forbid.
@@ -48,18 +47,36 @@ func (e *Error) ErrorHint() string { return e.Hint }
 // New makes the client. It has no timeout of its own: a stream may last, and
 // the wires watch over silence. The error is a CA file that cannot be read.
 func New(o Options) (*http.Client, error) {
-	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	if o.Offline {
-		dialer.ControlContext = guard(o.Listed)
+	t, err := newTransport(o, http.ProxyFromEnvironment)
+	if err != nil {
+		return nil, err
 	}
+	if o.Log != nil {
+		return &http.Client{Transport: &recording{next: t, log: o.Log}}, nil
+	}
+	return &http.Client{Transport: t}, nil
+}
+
+type proxyFunc func(*http.Request) (*url.URL, error)
+
+func newTransport(o Options, env proxyFunc) (*http.Transport, error) {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           dialer.DialContext,
-		ForceAttemptHTTP2:     true,
+		Proxy:                  careful(env),
+		OnProxyConnectResponse: proxyRefusal,
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		// A connection that died while the computer slept looks alive, and all
+		// requests share it: asking it now and then is the only way to notice.
+		HTTP2:                 &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 		TLSHandshakeTimeout:   15 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		IdleConnTimeout:       90 * time.Second,
 		MaxIdleConns:          10,
+	}
+	if o.Offline {
+		g := &guard{dialer: dialer, listed: o.Listed}
+		t.DialContext, t.Proxy = g.DialContext, g.proxy(t.Proxy)
 	}
 	if o.CAFile != "" {
 		pool, err := roots(o.CAFile)
@@ -68,10 +85,7 @@ func New(o Options) (*http.Client, error) {
 		}
 		t.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
-	if o.Log != nil {
-		return &http.Client{Transport: &recording{next: t, log: o.Log}}, nil
-	}
-	return &http.Client{Transport: t}, nil
+	return t, nil
 }
 
 func roots(path string) (*x509.CertPool, error) {
@@ -89,38 +103,28 @@ func roots(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// guard refuses public addresses. It sees the address after the name was
-// looked up, so a name cannot lead out; a proxy is an address like any other.
-func guard(listed []string) func(ctx context.Context, network, address string, c syscall.RawConn) error {
-	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(address)
+// careful keeps a proxy address that cannot be read, and the password in it,
+// out of the error.
+func careful(env proxyFunc) proxyFunc {
+	return func(r *http.Request) (*url.URL, error) {
+		u, err := env(r)
 		if err != nil {
-			return err
+			return nil, &Error{Kind: "config", What: "HTTPS_PROXY or HTTP_PROXY", Err: errors.New("is no valid address"), Hint: "write it as http://host:port"}
 		}
-		if Private(at.Addr()) {
-			return nil
-		}
-		for _, l := range listed {
-			if addr, err := netip.ParseAddr(l); err == nil && addr.Unmap() == at.Addr().Unmap() {
-				return nil
-			}
-		}
-		return &Error{Kind: "config", What: "offline", Err: fmt.Errorf("%s is a public address", at.Addr()), Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network"}
+		return u, nil
 	}
 }
 
-// Private reports whether an address is this machine's or a private network's.
-func Private(a netip.Addr) bool {
-	a = a.Unmap()
-	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast()
-}
-
-// Local reports whether a host, a name or an address without port, is this
-// machine or in a private network. Names are not looked up: only "localhost"
-// and those below it count.
-func Local(host string) bool {
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return Private(addr) || addr.IsUnspecified()
+// proxyRefusal names the proxy that does not let a request through; by itself
+// net/http says no more than "Forbidden".
+func proxyRefusal(_ context.Context, proxy *url.URL, connect *http.Request, answer *http.Response) error {
+	if answer.StatusCode/100 != 4 {
+		return nil
 	}
-	return host == "localhost" || len(host) > 10 && host[len(host)-10:] == ".localhost"
+	e := &Error{Kind: "network", What: "the proxy " + proxy.Host, Hint: "check HTTPS_PROXY, or put " + connect.URL.Hostname() + " into NO_PROXY",
+		Err: fmt.Errorf("refuses to connect to %s: %s", connect.URL.Host, answer.Status)}
+	if answer.StatusCode == http.StatusProxyAuthRequired {
+		e.Hint = "the proxy wants a user and password: HTTPS_PROXY=http://user:password@" + proxy.Host
+	}
+	return e
 }

@@ -62,6 +62,9 @@ func NewResult(info Info, response *agent.Response, failure *agent.Failure, code
 		DurationMS: time.Since(info.Began).Milliseconds(), Denied: []agent.Denial{}, Sandbox: info.Sandbox, Stdin: info.Stdin,
 		ExitCode: code, Requests: []agent.RequestReport{},
 	}
+	if r.Stdin == "" {
+		r.Stdin = "none"
+	}
 	if response != nil {
 		r.Result, r.StopReason, r.Turns = response.Text, string(response.Stop), response.Steps
 		r.Usage, r.CostUSD = response.Usage, response.CostUSD

@@ -16,7 +16,6 @@ type Signals struct {
 	cancel  context.CancelCauseFunc
 	caught  atomic.Pointer[os.Signal]
 	stop    func()
-	pipe    bool // SIGPIPE was not ignored when the process began
 	outputs []*os.File
 }
 
@@ -39,7 +38,7 @@ func (e *SignalError) ErrorHint() string { return "" }
 // and not the end of the process.
 func Watch(ctx context.Context, outputs ...*os.File) (context.Context, *Signals) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &Signals{cancel: cancel, pipe: !signal.Ignored(syscall.SIGPIPE), outputs: outputs}
+	s := &Signals{cancel: cancel, outputs: outputs}
 	watched := []os.Signal{syscall.SIGPIPE}
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(sig) {
@@ -79,7 +78,7 @@ func (s *Signals) take(sig os.Signal) {
 // Broken is told that an output could not be written. One that nobody reads any
 // more ends the run as the signal does.
 func (s *Signals) Broken(err error) {
-	if s.pipe && errors.Is(err, syscall.EPIPE) {
+	if errors.Is(err, syscall.EPIPE) {
 		s.Stop(syscall.SIGPIPE)
 	}
 }

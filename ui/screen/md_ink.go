@@ -14,9 +14,9 @@ import (
 const maxSpans = 5000
 
 // maxScanned is how many bytes of held text are looked through for the ends of
-// spans in one reply, again and again as it grows. A usual reply takes two or
-// three times its size; one made of opening marks would take many times more.
-const maxScanned = 16 << 20
+// spans in one reply, again and again as it grows. A usual reply takes less
+// than its size; one made of opening marks would take many times more.
+const maxScanned = 8 << 20
 
 // ink styles runs of words. Emphasis and headings are glamour's work; code
 // spans keep their backticks and links become `label (url)` before it sees

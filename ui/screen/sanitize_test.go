@@ -35,6 +35,7 @@ func TestN3_InvisibleCharacters(t *testing.T) {
 		{"a\u202eb\u2066c", "abc", "a<U+202E>b<U+2066>c"},
 		{"a\u200bb\ufeff", "ab", "a<U+200B>b<U+FEFF>"},
 		{"x\U000E0041y", "xy", "x<U+E0041>y"},
+		{"x\U000E0100y", "xy", "x<U+E0100>y"},
 		{"a\u200db", "ab", "a<U+200D>b"},
 		{"👨\u200d👩", "👨\u200d👩", "👨<U+200D>👩"},
 		{"👨\u200d", "👨", "👨<U+200D>"},

@@ -3,7 +3,6 @@ package screen
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -12,7 +11,6 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
-	"artoo/tool"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -212,6 +210,51 @@ func TestTransientLineIsAwayWhileOthersOwnTheRow(t *testing.T) {
 	}
 }
 
+func TestTimeOfAQuestionDoesNotCount(t *testing.T) {
+	other, asked := runCall("1", "make other"), runCall("2", "make")
+	for name, want := range map[string]string{
+		"plain":   "  run     make  exit 0\n  run     make other  still running (31s)\n",
+		"nocolor": "  run     make other",
+	} {
+		r := newRig(profiles()[name])
+		r.OnToolCall(other)
+		r.OnToolCall(asked)
+		before := 400 * time.Millisecond
+		if name == "nocolor" {
+			before = 1400 * time.Millisecond
+		}
+		r.pass(before)
+		q := ask(asked, 1, 1)
+		r.Question(q)
+		r.pass(time.Minute)
+		r.Decided(q, agent.Answer{Verdict: agent.Yes})
+		written := r.err.Len()
+		if name == "nocolor" {
+			r.pass(1100 * time.Millisecond)
+			var v vt
+			v.write(r.err.String())
+			if got := v.text(); !strings.HasSuffix(got, "and 1 more, 2s") {
+				t.Errorf("%s: %q", name, tailOf(got))
+			}
+			r.OnToolResult(other, ok("exit 0"))
+			r.pass(2 * time.Second)
+			v = vt{}
+			v.write(r.err.String())
+			if got := v.text(); !strings.HasSuffix(got, " 3s") {
+				t.Errorf("%s: %q", name, tailOf(got))
+			}
+			continue
+		}
+		r.pass(200 * time.Millisecond)
+		r.OnToolResult(asked, ok("exit 0"))
+		r.pass(30 * time.Second)
+		got := strings.TrimPrefix(r.err.String()[written:], "  run     make other\n")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestTransientLineCountsRetriesDown(t *testing.T) {
 	r := newRig(nil)
 	r.OnThinking()
@@ -325,124 +368,6 @@ func TestQuietShowsQuestionsAndFailuresOnly(t *testing.T) {
 	r.Failure(&agent.Failure{What: "w", Err: errors.New("y\nz"), Hint: "h"})
 	if got, want := r.err.String(), "  run     make\nartoo: w: y z\n  try: h\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
-	r := newRig(profiles()["nocolor"])
-	var command strings.Builder
-	for i := range 500 {
-		fmt.Fprintf(&command, "echo %d\n", i)
-	}
-	q := ask(runCall("1", command.String()), 1, 3)
-	prompt := r.Question(q)
-	if want := "Run this in ~/src/shop? 1/3 [y,n,a,A,e,p,q,?] (n) "; prompt != want {
-		t.Errorf("asks %q", prompt)
-	}
-	if got := r.err.String(); !strings.Contains(got, "echo 59\n          … 440 more lines, p shows all\n") || strings.Contains(got, "echo 60\n") {
-		t.Errorf("shown: %q", tailOf(got))
-	}
-	if all := r.QuestionAll(q); !strings.Contains(all, "echo 499\n") || strings.Contains(all, "more lines") {
-		t.Errorf("all: %q", tailOf(all))
-	}
-	long := ask(runCall("2", "echo "+strings.Repeat("é", 3000)), 1, 1)
-	r.Question(long)
-	if got := r.err.String(); !strings.Contains(got, "… 2,003 more characters, p shows all\n") {
-		t.Errorf("shown: %q", tailOf(got))
-	}
-	mcp := call("3", "query", "db")
-	mcp.Access.Kind, mcp.Input = tool.KindNone, []byte(`{"sql":"drop table \u202e"}`)
-	if prompt := r.Question(ask(mcp, 1, 1)); prompt != "Allow this? "+choices {
-		t.Errorf("asks %q", prompt)
-	}
-	if got := r.err.String(); !strings.Contains(got, `"sql": "drop table \u202e"`) {
-		t.Errorf("shown: %q", tailOf(got))
-	}
-	big := editCall("4")
-	big.Access.Diff = cartDiff + strings.Repeat("+x\n", 300) + "+last \u200b\n"
-	r.Question(ask(big, 1, 1))
-	if got := r.err.String(); !strings.Contains(got, "… 112 more lines, p shows all\n") || !strings.Contains(got, "warning: 1 hidden character in this change\n") {
-		t.Errorf("shown: %q", tailOf(got))
-	}
-}
-
-func TestL6_HostileCommands(t *testing.T) {
-	for _, c := range []struct{ command, shown, warning string }{
-		{"ls\u202e\u2066", "ls<U+202E><U+2066>", "2 invisible direction marks"},
-		{"ls\t\trm", "ls<U+0009><U+0009>rm", "2 hidden characters"},
-		{"ls\x1b[8m rm", "ls^[[8m rm", "1 hidden character "},
-		{"ls \U000E0072\U000E006D", "ls <U+E0072><U+E006D>", "2 hidden characters"},
-		{"ls\u00a0rm", "ls<U+00A0>rm", "1 hidden character "},
-		{"ls\rrm", "ls^Mrm", "1 hidden character "},
-		{"ls\u200b", "ls<U+200B>", "1 hidden character "},
-		{"ls\u202e\x00", "ls<U+202E>^@", "2 hidden characters"},
-	} {
-		r := newRig(profiles()["plain"])
-		r.Question(ask(runCall("1", c.command), 1, 1))
-		if got := r.err.String(); !strings.Contains(got, "  run     "+c.shown+"\n") || !strings.Contains(got, "warning: "+c.warning) {
-			t.Errorf("%q: %q", c.command, got)
-		}
-	}
-}
-
-func TestDecisions(t *testing.T) {
-	for _, c := range []struct {
-		call   agent.Call
-		answer agent.Answer
-		result agent.CallResult
-		want   string
-	}{
-		{runCall("1", "make"), agent.Answer{Verdict: agent.Yes}, ok("exit 0"), "  allowed once\n  run     make  exit 0\n"},
-		{editCall("1"), agent.Answer{Verdict: agent.Yes}, ok("+3 -1"), "  applied once  internal/cart/cart.go\n"},
-		{editCall("1"), agent.Answer{Verdict: agent.Yes}, agent.CallResult{Status: agent.CallFailed, Summary: "changed since"}, "  edit    internal/cart/cart.go  changed since\n"},
-		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForSession}, ok(""), "  allowed always in this session: bash(make)   (/permissions to change)\n  run     make  ok\n"},
-		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForever, Rule: "bash(x:*)"}, ok(""), "  allowed always in this project: bash(x:*)   (artoo rules to change)\n  run     make  ok\n"},
-		{runCall("1", "make"), agent.Answer{Reason: "a\nb\x1b"}, agent.CallResult{Status: agent.CallDenied}, "  denied: a b^[\n"},
-		{runCall("1", "make"), agent.Answer{Verdict: agent.StopTurn}, agent.CallResult{Status: agent.CallInterrupted}, "  denied, and the turn stops\n"},
-	} {
-		r := newRig(profiles()["piped"])
-		q := ask(c.call, 1, 1)
-		r.OnToolCall(c.call)
-		r.Question(q)
-		r.err.Reset()
-		r.Decided(q, c.answer)
-		r.OnToolResult(c.call, c.result)
-		if diff := cmp.Diff(c.want, r.err.String()); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
-func TestResultLines(t *testing.T) {
-	for _, c := range []struct {
-		object string
-		result agent.CallResult
-		want   string
-	}{
-		{"/home/jo/src/shop/a.go", ok("1 line"), "  read    a.go  1 line\n"},
-		{"/home/jo/x", ok(""), "  read    ~/x  ok\n"},
-		{"a\x1b]0;x\x07\u202eb", ok("1\x1b[2J"), "  read    a^[]0;x^G<U+202E>b  1^[[2J\n"},
-		{"one\ntwo\nthree", ok("x"), "  read    one … 2 more lines  x\n"},
-		{"x", agent.CallResult{Status: agent.CallDenied, Summary: "rule bash(x)"}, "  read    x  denied: rule bash(x)\n"},
-		{"x", agent.CallResult{Status: agent.CallUnanswered}, "  read    x  denied: nobody to ask\n"},
-		{"x", agent.CallResult{Status: agent.CallInterrupted}, "  read    x  interrupted\n"},
-		{"x", agent.CallResult{Status: agent.CallFailed, Tail: "1\n2\n3\n4\n\x1b[31m5\n6\n"}, "  read    x  failed\n          2\n          3\n          4\n          ^[[31m5\n          6\n"},
-		{"", ok("done"), "  read    done\n"},
-	} {
-		r := newRig(profiles()["piped"])
-		k := call("1", "read", c.object)
-		r.OnToolCall(k)
-		r.OnToolResult(k, c.result)
-		if diff := cmp.Diff(c.want, r.err.String()); diff != "" {
-			t.Error(diff)
-		}
-	}
-	r := newRig(func(o *Options) { profiles()["nocolor"](o); o.Width = wide(50) })
-	k := call("1", "read", strings.Repeat("long/", 20)+"x.go")
-	r.OnToolCall(k)
-	r.OnToolResult(k, ok("88 lines"))
-	if got := strings.TrimSuffix(r.err.String(), "\n"); cells(got) > 49 || !strings.HasSuffix(got, "…  88 lines") {
-		t.Errorf("%d cells: %q", cells(got), got)
 	}
 }
 

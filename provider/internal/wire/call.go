@@ -24,6 +24,7 @@ type call struct {
 	stopTimer context.CancelFunc
 	dog       *watchdog
 	req       Request
+	secrets   secrets // of req
 	resp      *http.Response
 	body      *bufio.Reader
 	whole     bool // the reply is one JSON document
@@ -60,16 +61,18 @@ func idleLimit(e Endpoint) time.Duration {
 	return usual
 }
 
+// close ends the request. The context goes first: closing the body of a stalled
+// HTTP/2 stream would wait for a frame to be written.
 func (c *call) close() {
 	c.dog.stop()
 	if c.settled != nil {
 		c.settled.Stop()
 	}
+	c.cancel(nil)
+	c.stopTimer()
 	if c.resp != nil {
 		c.resp.Body.Close()
 	}
-	c.stopTimer()
-	c.cancel(nil)
 }
 
 // post sends the request and looks at the head of the reply. After it returned
@@ -78,8 +81,8 @@ func (c *call) post(r Request) error {
 	c.req = r
 	hr, err := http.NewRequestWithContext(c.ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
-		return &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + urlProblem(err),
-			Hint: "check ARTOO_BASE_URL or base_url in config.toml", Err: err}
+		return &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + urlProblem(r.URL, err),
+			Hint: "check ARTOO_BASE_URL or base_url in config.toml"}
 	}
 	hr.Header = r.Header.Clone()
 	if hr.Header == nil {
@@ -88,6 +91,7 @@ func (c *call) post(r Request) error {
 	setDefault(hr.Header, "Content-Type", "application/json")
 	setDefault(hr.Header, "Accept", "text/event-stream, application/json")
 	setDefault(hr.Header, "User-Agent", "artoo")
+	c.secrets = secretsOf(r.Secret, hr.Header, hr.URL)
 	c.dog.start()
 	resp, err := c.client().Do(hr)
 	if err != nil {
@@ -131,7 +135,8 @@ func requestID(h http.Header) string {
 }
 
 // checkType tells a stream from a whole document, and both from a page that a
-// proxy put in the way. A missing or vague type is decided by the first bytes.
+// proxy put in the way. Where the type says nothing, or JSON, which proxies write
+// on streams too, the first byte decides.
 func (c *call) checkType() error {
 	given := c.resp.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(given)
@@ -141,22 +146,25 @@ func (c *call) checkType() error {
 	switch kind {
 	case "text/event-stream":
 		return nil
-	case "application/json":
+	case "application/json", "", "text/plain", "application/octet-stream":
+	default:
+		return c.pageError(given)
+	}
+	switch first := c.firstByte(); first {
+	case 'd', 'e', 'i', 'r', ':':
+		return nil
+	case 0:
+		if _, err := c.body.Peek(1); err != nil && err != io.EOF {
+			return err
+		}
+		return nil
+	case '{', '[':
 		c.whole = true
 		return nil
-	case "", "text/plain", "application/octet-stream":
-		switch first := c.firstByte(); first {
-		case '{', '[':
-			c.whole = true
-			return nil
-		case 'd', 'e', 'i', 'r', ':':
-			return nil
-		case 0:
-			if _, err := c.body.Peek(1); err != nil && err != io.EOF {
-				return err
-			}
-			return nil
-		}
+	}
+	if kind == "application/json" {
+		c.whole = true
+		return nil
 	}
 	return c.pageError(given)
 }
@@ -191,7 +199,7 @@ func (c *call) pageError(contentType string) error {
 // excerpt is the first 200 characters of the body, on one line.
 func (c *call) excerpt() string {
 	data, _ := io.ReadAll(io.LimitReader(c.body, 8<<10)) // what came before a fault is all there is to show
-	return shorten(string(data), 200)
+	return shorten(c.secrets.hide(string(data)), 200)
 }
 
 func shorten(s string, n int) string {

@@ -17,7 +17,7 @@ func (c *call) statusError() error {
 	}
 	d, ok := parseDetail(data)
 	if !ok {
-		d.Message = shorten(string(data), 200)
+		d.Message = shorten(c.secrets.hide(string(data)), 200)
 		if d.Message == "" {
 			d.Message = strings.ToLower(http.StatusText(status))
 		}
@@ -82,8 +82,13 @@ func classify(status int, d detail, r Request) *provider.Error {
 		if e.Window == 0 {
 			e.Window, e.Requested = windowNumbers(d.Message)
 		}
+		if status == http.StatusRequestEntityTooLarge {
+			e.Hint = hintTooLarge
+		}
 	case outOfCredit(d):
 		e.Kind = provider.KindBilling
+	case filtered(d):
+		e.Kind = provider.KindRefused
 	case unknownModel(status, d):
 		e.Kind = provider.KindConfig
 		e.Hint = "choose a model the provider has with --model; artoo models lists them"
@@ -92,11 +97,49 @@ func classify(status int, d detail, r Request) *provider.Error {
 		}
 	case strings.Contains(d.Message, "image input is not supported"): // llama.cpp, as a 500
 		e.Kind, e.Hint = provider.KindInvalid, "this model takes no images: choose another with --model, or start a new session"
+	case status == http.StatusBadRequest && plainToTLS(d.Message):
+		e.Kind, e.Hint = provider.KindConfig, "the server speaks HTTPS: write https:// in ARTOO_BASE_URL"
 	default:
-		byStatus(e, status, d)
+		byStatus(e, moreTelling(status, d), d)
 	}
 	return e
 }
+
+// moreTelling is the status that a failure stands for. Where the server gives a
+// vague one (400, 5xx), the word in its error may say more: some gateways put
+// a refused key or a busy server behind those.
+func moreTelling(status int, d detail) int {
+	word := d.wordStatus()
+	if status == 400 && strings.Contains(strings.ToLower(d.Message), "api key not valid") { // Gemini
+		return 401
+	}
+	switch {
+	case status == 400 && (word == 401 || word == 402 || word == 403 || word == 404), // the request, not the server, is at fault
+		(status == 400 || status >= 500) && (word == 429 || word == 529):
+		return word
+	}
+	return status
+}
+
+func plainToTLS(message string) bool {
+	message = strings.ToLower(message)
+	return strings.Contains(message, "http request") && (strings.Contains(message, "an https server") || strings.Contains(message, "to https port"))
+}
+
+// filtered knows the failures by which a content filter refuses the prompt:
+// Azure, OpenAI, Anthropic, DashScope.
+func filtered(d detail) bool {
+	for _, word := range []string{d.Code, d.Type} {
+		switch word {
+		case "content_filter", "content_policy_violation", "invalid_prompt", "data_inspection_failed":
+			return true
+		}
+	}
+	return strings.Contains(strings.ToLower(d.Message), "blocked by content filtering policy")
+}
+
+// hintTooLarge goes with a size in bytes, not in tokens.
+const hintTooLarge = "the request is too large in bytes: fewer or smaller images, or a new session"
 
 func byStatus(e *provider.Error, status int, d detail) {
 	switch {
@@ -108,7 +151,7 @@ func byStatus(e *provider.Error, status int, d detail) {
 		e.Kind = provider.KindRefused
 	case status == 403:
 		e.Kind = provider.KindAuth
-	case status == 404, status == 405:
+	case status == 404, status == 405, status == 410:
 		e.Kind = provider.KindConfig
 		e.Hint = "check ARTOO_BASE_URL (or base_url): many servers want it to end in /v1; and --model"
 	case status == 407:
@@ -122,7 +165,7 @@ func byStatus(e *provider.Error, status int, d detail) {
 		e.Kind = provider.KindProvider
 	case status == 413:
 		e.Kind = provider.KindContext
-		e.Hint = "the request is too large in bytes: fewer or smaller images, or a new session"
+		e.Hint = hintTooLarge
 	case status == 429:
 		e.Kind = provider.KindRateLimit
 	case status == 503, status == 529:
@@ -155,7 +198,7 @@ func unknownModel(status int, d detail) bool {
 		return true
 	}
 	msg := strings.ToLower(d.Message)
-	if status == 404 && strings.Contains(msg, "model") {
+	if (status == 404 || status == 410) && (strings.Contains(msg, "model") || strings.Contains(msg, "no endpoints found")) { // the latter is OpenRouter's
 		return true
 	}
 	if status != 400 && status != 422 {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +91,10 @@ func TestRetryWords(t *testing.T) {
 		{head("Retry-After", "-3"), 0},
 		{head("Retry-After", "NaN"), 0},
 		{head("Retry-After", "soon"), 0},
+		{head("Retry-After", "1m30s"), 90 * time.Second},
+		{head("Retry-After", "-20s"), 0},
+		{head("Retry-After", "Inf"), 1e9 * time.Second},
+		{head("Retry-After-Ms", "-5", "Retry-After", "2"), 2 * time.Second},
 		{head("Retry-After", "1e300"), 1e9 * time.Second},
 		{head("Retry-After", "7", "Retry-After-Ms", "20"), 20 * time.Millisecond},
 		{head("Retry-After", "7", "Retry-After-Ms", "x"), 7 * time.Second},
@@ -105,5 +110,72 @@ func TestRetryWords(t *testing.T) {
 	}
 	if _, retry := retryWords(head("X-Should-Retry", "true")); retry == nil || !*retry {
 		t.Error("x-should-retry: true was not seen")
+	}
+}
+
+func TestTheMoreTellingWordCounts(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		kind   provider.ErrorKind
+		hint   string
+	}{
+		{"Gemini's refused key", 400, `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`, provider.KindAuth, ""},
+		{"a gateway's refused key", 400, `{"error":{"type":"authentication_error","message":"no"}}`, provider.KindAuth, ""},
+		{"busy behind a gateway", 500, `{"error":{"type":"overloaded_error","message":"Overloaded"}}`, provider.KindOverloaded, ""},
+		{"a rate behind a gateway", 502, `{"error":{"type":"rate_limit_error","message":"slow"}}`, provider.KindRateLimit, ""},
+		{"a bad request behind a gateway", 502, `{"error":{"type":"invalid_request_error","message":"upstream"}}`, provider.KindProvider, ""},
+		{"Azure's filter", 400, `{"error":{"message":"The response was filtered","type":null,"param":"prompt","code":"content_filter","status":400}}`, provider.KindRefused, ""},
+		{"OpenAI's filter", 400, `{"error":{"message":"Your prompt was flagged","code":"invalid_prompt"}}`, provider.KindRefused, ""},
+		{"Anthropic's filter", 400, `{"error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`, provider.KindRefused, ""},
+		{"more than a minute allows", 429, `{"error":{"message":"Request too large for gpt on tokens per min (TPM): Limit 30000, Requested 34567. The input or output tokens must be reduced in order to run successfully.","type":"tokens","code":"rate_limit_exceeded"}}`, provider.KindContext, ""},
+		{"a reply limit is no window", 400, `{"error":{"message":"max_tokens exceeds the limit of 8192"}}`, provider.KindInvalid, ""},
+		{"Anthropic's size in bytes", 413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, provider.KindContext, "bytes"},
+		{"a model that is gone", 410, `{"error":{"message":"this model was retired"}}`, provider.KindConfig, "--model"},
+		{"a path that is gone", 410, `{"error":{"message":"gone"}}`, provider.KindConfig, "ARTOO_BASE_URL"},
+		{"OpenRouter has no one for it", 404, `{"error":{"code":404,"message":"No endpoints found that support tool use"}}`, provider.KindConfig, "--model"},
+		{"plain HTTP to TLS", 400, `{"error":{"message":"Client sent an HTTP request to an HTTPS server."}}`, provider.KindConfig, "https://"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			d, ok := parseDetail([]byte(tc.body))
+			if !ok {
+				t.Fatal("not understood")
+			}
+			if e := classify(tc.status, d, Request{}); e.Kind != tc.kind || !strings.Contains(e.Hint, tc.hint) {
+				t.Errorf("kind %s, hint %q, want %s and %q", e.Kind, e.Hint, tc.kind, tc.hint)
+			}
+		})
+	}
+}
+
+// TestErrorsInErrorsCostNoMore: each level is read again for the next one.
+func TestErrorsInErrorsCostNoMore(t *testing.T) {
+	deep := strings.Repeat(`{"error":`, 9000) + `"x"` + strings.Repeat(`}`, 9000)
+	big := `{"error":{"error":{"message":"boom","pad":"` + strings.Repeat("x", 1<<20) + `"}}}`
+	for _, body := range []string{deep, "[" + deep + "]", big} {
+		cost := testing.AllocsPerRun(1, func() { parseDetail([]byte(body)) })
+		if cost > 200 {
+			t.Errorf("%.0f allocations for %.40s…", cost, body)
+		}
+	}
+	if d, ok := parseDetail([]byte(big)); !ok || d.Message != "boom" {
+		t.Errorf("%+v", d.Message)
+	}
+}
+
+func TestDecodeLeavesOutWhatDoesNotFit(t *testing.T) {
+	var v struct {
+		A string
+		N int
+		L []string
+		Z string
+	}
+	if err := Decode([]byte(`{"a":"x","n":"12","l":{"0":"y"},"z":"last"}`), &v); err != nil || v.A != "x" || v.Z != "last" || v.N != 0 {
+		t.Errorf("%+v %v", v, err)
+	}
+	if err := Decode([]byte(`{"a":`), &v); err == nil {
+		t.Error("a broken document gave no error")
 	}
 }

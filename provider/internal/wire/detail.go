@@ -37,12 +37,18 @@ type errorJSON struct {
 	} `json:"metadata"`
 }
 
+// nesting is how deep errors are looked for in errors. Each level reads all
+// that is below it, so without a limit a hostile one would cost quadratic time.
+const nesting = 4
+
 // parseDetail reads an error document: {"error":{…}}, {"error":"…"}, the object
 // alone, FastAPI's {"detail":…}, or any of these in a list. ok is false when
 // there is no message in it.
-func parseDetail(data []byte) (d detail, ok bool) {
+func parseDetail(data []byte) (d detail, ok bool) { return parseNested(data, nesting) }
+
+func parseNested(data []byte, levels int) (d detail, ok bool) {
 	data = bytes.TrimSpace(data)
-	if len(data) == 0 {
+	if len(data) == 0 || levels == 0 {
 		return d, false
 	}
 	switch data[0] {
@@ -51,7 +57,7 @@ func parseDetail(data []byte) (d detail, ok bool) {
 		if json.Unmarshal(data, &list) != nil || len(list) == 0 {
 			return d, false
 		}
-		return parseDetail(list[0])
+		return parseNested(list[0], levels-1)
 	case '"':
 		d.Message = plain(data)
 		return d, d.Message != ""
@@ -64,17 +70,17 @@ func parseDetail(data []byte) (d detail, ok bool) {
 		return d, false
 	}
 	if present(e.Error) {
-		if inner, ok := parseDetail(e.Error); ok {
+		if inner, ok := parseNested(e.Error, levels-1); ok {
 			if inner.RequestID == "" {
 				inner.RequestID = e.RequestID
 			}
 			return inner, true
 		}
 	}
-	return e.detail()
+	return e.detail(levels)
 }
 
-func (e errorJSON) detail() (detail, bool) {
+func (e errorJSON) detail(levels int) (detail, bool) {
 	d := detail{
 		Message: plain(e.Message), Code: plain(e.Code), Type: plain(e.Type), RequestID: e.RequestID,
 		Window: e.NCtx, Requested: e.NPrompt, LimitSource: e.Metadata.LimitSource,
@@ -92,10 +98,10 @@ func (e errorJSON) detail() (detail, bool) {
 	// A router's own words ("Provider returned error") say less than those of
 	// the server behind it.
 	if raw := plain(e.Metadata.Raw); raw != "" {
-		if inner, ok := parseDetail([]byte(raw)); ok {
+		if inner, ok := parseNested([]byte(raw), levels-1); ok {
 			raw = inner.Message
 		}
-		d.Message = strings.TrimPrefix(d.Message+": "+shorten(raw, 500), ": ")
+		d.Message = strings.TrimPrefix(d.Message+": "+raw, ": ")
 	}
 	return d, d.Message != "" || d.Code != "" || d.Type != "" && d.Type != "error"
 }
@@ -121,6 +127,11 @@ func (d detail) status() int {
 	if n, err := strconv.Atoi(d.Code); err == nil && n >= 400 && n < 600 {
 		return n
 	}
+	return d.wordStatus()
+}
+
+// wordStatus is the same, but only for words.
+func (d detail) wordStatus() int {
 	for _, word := range []string{d.Type, d.Code} {
 		switch word {
 		case "invalid_request_error", "invalid_request", "BadRequestError", "INVALID_ARGUMENT":

@@ -73,6 +73,10 @@ func (f *framer) Read(p []byte) (int, error) {
 			f.insert = f.insert[c:]
 			n += c
 		case len(f.rest) > 0:
+			if f.border && !f.bare && (f.rest[0] == '\n' || f.rest[0] == '\r') {
+				f.rest = f.rest[1:] // the parser would keep blank lines, and look at all of them again
+				continue
+			}
 			if f.start && !f.bare && f.rest[0] == '{' {
 				f.bare, f.insert = true, "data: "
 				continue

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -26,6 +27,7 @@ func TestEvents(t *testing.T) {
 		want     []string
 	}{
 		{"nothing", "", nil},
+		{"many blank lines", "\n\r\n\rdata: a\r\n\r\n\r\n\ndata: b\n\n\n\n\n{}\n\n\n", []string{"a", "b", "{}"}},
 		{"plain", "data: a\n\ndata: b\n\n", []string{"a", "b"}},
 		{"CRLF", "event: x\r\ndata: a\r\n\r\ndata: b\r\n\r\n", []string{"a", "b"}},
 		{"CR", "data: a\r\rdata: b\r\r", []string{"a", "b"}},
@@ -139,3 +141,21 @@ func BenchmarkOneLongEvent(b *testing.B) {
 		}
 	}
 }
+
+// TestAFloodOfNothingCostsInProportion: keep-alives of all kinds, in small
+// reads. A reader that looks at them again with each read takes minutes.
+func TestAFloodOfNothingCostsInProportion(t *testing.T) {
+	const size = 2 << 20
+	for _, piece := range []string{"\n", "\r", "\r\n", " \n", ": x\n", ": x\n\n", "event: x\n\n", "data\n\n", "x"} {
+		start := time.Now()
+		events, err := read(&trickle{strings.NewReader(strings.Repeat(piece, size/len(piece)))})
+		if took := time.Since(start); err != nil || len(events) != 0 || took > 20*time.Second {
+			t.Errorf("%q: %d events after %s, error %v", piece, len(events), took, err)
+		}
+	}
+}
+
+// trickle reads 100 bytes at a time.
+type trickle struct{ io.Reader }
+
+func (r *trickle) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(len(p), 100)]) }

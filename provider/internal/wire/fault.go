@@ -33,10 +33,21 @@ func (c *call) fail(err error, usage provider.Usage) *provider.Error {
 	if out.Usage == (provider.Usage{}) {
 		out.Usage = usage
 	}
-	if c.req.Secret != "" {
-		out.Message = strings.ReplaceAll(out.Message, c.req.Secret, "‹key›")
-	}
+	c.blot(&out)
 	return &out
+}
+
+// blot takes keys out of everything an error may show, and cuts what a server
+// said at length.
+func (c *call) blot(e *provider.Error) {
+	if e.Message == "" && e.Err != nil {
+		if why := e.Err.Error(); c.secrets.hide(why) != why {
+			e.Message = why
+		}
+	}
+	e.Message = shorten(c.secrets.hide(e.Message), maxMessage)
+	e.Code, e.RequestID = shorten(c.secrets.hide(e.Code), 100), shorten(c.secrets.hide(e.RequestID), 200)
+	e.Hint = c.secrets.hide(e.Hint)
 }
 
 // fault sorts what went wrong below the protocol. Who ended the request is
@@ -60,7 +71,7 @@ func (c *call) fault(err error) *provider.Error {
 			Hint: "again, or allow more time with ARTOO_REQUEST_TIMEOUT"}
 	}
 	switch {
-	case errors.Is(err, ErrEventTooLarge):
+	case errors.Is(err, ErrEventTooLarge), errors.Is(err, ErrReplyTooLarge):
 		no := false
 		return &provider.Error{Kind: provider.KindProvider, Err: err, Retry: &no}
 	case errors.Is(err, ErrCut), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -116,6 +127,8 @@ func (c *call) transport(err error) *provider.Error {
 		e.Err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		e.Kind, e.Hint = provider.KindConfig, "the server speaks plain HTTP: write http:// in ARTOO_BASE_URL"
+	case strings.Contains(err.Error(), "invalid header field"):
+		e.Kind, e.Hint = provider.KindConfig, "check extra_headers in config.toml: names are words, values are one line"
 	}
 	return e
 }
@@ -148,7 +161,7 @@ func tlsError(e *provider.Error, err error, host string) bool {
 
 // retryWords reads how long the server asks to wait, and whether it says
 // outright that another try makes sense: retry-after-ms, then retry-after in
-// seconds or as a date; x-should-retry.
+// seconds, as a date or as a duration; x-should-retry.
 func retryWords(h http.Header) (wait time.Duration, retry *bool) {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
 		wait = seconds(ms / 1000)
@@ -157,6 +170,8 @@ func retryWords(h http.Header) (wait time.Duration, retry *bool) {
 			wait = seconds(sec)
 		} else if at, err := http.ParseTime(s); err == nil {
 			wait = max(0, time.Until(at))
+		} else if d, err := time.ParseDuration(s); err == nil {
+			wait = max(0, d) // "20s", as the reset headers have it
 		}
 	}
 	switch h.Get("X-Should-Retry") {
@@ -176,30 +191,4 @@ func seconds(s float64) time.Duration {
 		return 0
 	}
 	return time.Duration(min(s, 1e9) * float64(time.Second))
-}
-
-func hostOf(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return raw
-	}
-	return u.Host
-}
-
-// redactURL is an address without what may be secret in it.
-func redactURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "another address"
-	}
-	u.User, u.RawQuery = nil, ""
-	return u.String()
-}
-
-func urlProblem(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err.Error()
-	}
-	return err.Error()
 }

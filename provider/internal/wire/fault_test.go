@@ -355,3 +355,33 @@ type repeat byte
 func (r repeat) Read(p []byte) (int, error) {
 	return copy(p, bytes.Repeat([]byte{byte(r)}, len(p))), nil
 }
+
+// TestAReplyWithoutEndEnds: a server caught in a loop must not fill the memory.
+func TestAReplyWithoutEndEnds(t *testing.T) {
+	event := "data: " + strings.Repeat("x", 1<<20) + "\n\n"
+	hc := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(&looped{text: event}), Request: r}, nil
+	})}
+	prepare := func(context.Context) (Request, error) { return Request{URL: "http://h/"}, nil }
+	n := 0
+	var last error
+	for _, err := range Stream(t.Context(), Endpoint{HTTP: hc}, prepare, &words{}) {
+		n++
+		last = err
+	}
+	if e := provider.AsError(last); !errors.Is(last, ErrReplyTooLarge) || e.Kind != provider.KindProvider || e.Temporary() || n > maxReply>>20+1 {
+		t.Errorf("%d events, then %v", n, last)
+	}
+}
+
+// looped is a text without end.
+type looped struct {
+	text string
+	at   int
+}
+
+func (l *looped) Read(p []byte) (int, error) {
+	n := copy(p, l.text[l.at:])
+	l.at = (l.at + n) % len(l.text)
+	return n, nil
+}

@@ -48,7 +48,7 @@ func Join(base string, path ...string) (string, error) {
 	}
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil {
-		return "", bad(urlProblem(err))
+		return "", bad(urlProblem(base, err))
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return "", bad("it must begin with http:// or https://")

@@ -19,7 +19,7 @@ const overflowPatterns = `prompt is too long` +
 	`|maximum prompt length is \d+` +
 	`|reduce the length of the messages` +
 	`|maximum context length (is|of) \d+` +
-	`|tokens?\b.*exceeds the limit of \d+` +
+	`|\btokens?\b.*exceeds the limit of \d+` + // but not "max_tokens … exceeds"
 	`|exceed_context_size_error` +
 	`|exceeds the available context size` +
 	`|context size has been exceeded` +
@@ -30,7 +30,7 @@ const overflowPatterns = `prompt is too long` +
 	`|range of input length should be` +
 	`|input too long:` +
 	`|input length exceeds the context length` +
-	`|request_too_large`
+	`|must be reduced in order to run successfully` // OpenAI's 429 for a request above the limit per minute
 
 var overflow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)` + overflowPatterns) })
 

@@ -6,7 +6,9 @@ package wire
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -59,6 +61,27 @@ type Decoder interface {
 	// Usage still holds what is known.
 	Done() (provider.Done, error)
 }
+
+// Decode is json.Unmarshal that leaves out what is of an unexpected type: a
+// server that counts tokens in a string must not cost the reply.
+func Decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil
+	}
+	return err
+}
+
+// Count is a number of tokens as a server tells it, within reason: sums of
+// counts must neither shrink nor overflow.
+func Count(n int) int { return min(max(n, 0), 1<<40) }
+
+// maxReply is how much data is read of one reply, in bytes: a hundred times
+// that of the longest a model can give. A server caught in a loop ends here.
+const maxReply = 256 << 20
+
+// ErrReplyTooLarge tells that a reply was larger than any can be.
+var ErrReplyTooLarge = fmt.Errorf("the reply is larger than %d MiB", maxReply>>20)
 
 // ErrCut tells that the stream ended before its terminal event.
 var ErrCut = errors.New("the stream ended before the reply was complete")
@@ -136,12 +159,15 @@ func (c *call) runWhole(dec Decoder, yield func(provider.Event, error) bool) (ok
 }
 
 func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
-	progress := More
+	progress, size := More, 0
 	for data, err := range Events(c.body) {
+		if size += len(data); size > maxReply {
+			err = ErrReplyTooLarge
+		}
 		if err != nil {
 			// What breaks after the terminal event does not unmake the reply,
 			// unless the caller itself ended it.
-			if progress != More && c.parent.Err() == nil && !errors.Is(err, ErrEventTooLarge) {
+			if progress != More && c.parent.Err() == nil {
 				return true, nil
 			}
 			return true, err

@@ -1,0 +1,518 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+// pairs checks that callbacks come in pairs and in order.
+func pairs(t *testing.T, lines []string) {
+	t.Helper()
+	thinking := false
+	open := map[string]bool{}
+	var results, calls []string
+	for _, line := range lines {
+		word, rest, _ := strings.Cut(line, " ")
+		switch {
+		case line == "thinking" && thinking, line == "thinking done" && !thinking:
+			t.Errorf("%q comes twice: %q", line, lines)
+		case line == "thinking":
+			thinking = true
+		case line == "thinking done":
+			thinking = false
+		case word == "call":
+			id, _, _ := strings.Cut(rest, " ")
+			if open[id] {
+				t.Errorf("call %s is told twice", id)
+			}
+			open[id] = true
+			calls = append(calls, id)
+		case word == "output", word == "result":
+			id, _, _ := strings.Cut(rest, " ")
+			if !open[id] {
+				t.Errorf("%s of a call that is not open", line)
+			}
+			if word == "result" {
+				delete(open, id)
+				results = append(results, id)
+			}
+		}
+	}
+	if thinking || len(open) > 0 {
+		t.Errorf("left open: thinking %v, calls %v: %q", thinking, open, lines)
+	}
+	if !slices.Equal(calls, results) {
+		t.Errorf("calls %v, results %v", calls, results)
+	}
+}
+
+// usable checks that the next request would be accepted, and makes it.
+func usable(t *testing.T, a *agent.Agent) {
+	t.Helper()
+	if err := fake.Check(provider.Repair(a.Conversation.Messages())); err != nil {
+		t.Errorf("the history is broken: %v", err)
+	}
+}
+
+func TestInterruptsAtEveryMoment(t *testing.T) {
+	cause := errors.New("that is enough")
+	for _, moment := range []string{"before", "thinking", "text", "plan", "call", "ask", "run", "after a run", "result", "notice"} {
+		t.Run(moment, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			at := func(m string) {
+				if m == moment {
+					cancel(cause)
+				}
+			}
+			look := tool.New(tool.Def{Name: "look", Kind: tool.KindRead}, func(context.Context, *tool.Env, in) (tool.Access, error) {
+				at("plan")
+				return tool.Access{Kind: tool.KindRead, Verb: "look"}, nil
+			}, func(ctx context.Context, _ *tool.Env, i in, _ io.Writer) (tool.Result, error) {
+				at("run")
+				return tool.Result{Text: i.Arg}, ctx.Err()
+			})
+			ran := 0
+			bash := makeTool("bash", tool.KindRun, func(context.Context, string, io.Writer) (tool.Result, error) {
+				ran++
+				at("after a run")
+				return tool.Result{Text: "did it"}, nil
+			})
+			first := fake.Calls(fake.ToolCall("a", "look", `{}`), fake.ToolCall("b", "look", `{}`), fake.ToolCall("c", "bash", `{"arg":"make"}`), fake.ToolCall("d", "bash", `{"arg":"make"}`))
+			first.Text = []string{"let me"}
+			first.Model = "other"
+			p := &fake.Provider{Steps: []fake.Step{first, fake.Say("done")}}
+			a := newAgent(p, look, bash)
+			cb := &hooked{recorder: &recorder{answers: slices.Repeat([]agent.Answer{{Verdict: agent.Yes}}, 9)}, at: at}
+			at("before")
+			r, err := a.SendMessage(ctx, "go", cb)
+			if !errors.Is(err, cause) {
+				t.Errorf("error %v, want the cause of the interrupt", err)
+			}
+			if r == nil || r.Provider != fake.Name || r.Model == "" {
+				t.Errorf("response %+v", r)
+			}
+			pairs(t, cb.lines)
+			usable(t, a)
+			if n := len(slices.DeleteFunc(slices.Clone(cb.lines), func(l string) bool { return !strings.HasPrefix(l, "result ") })); n != 0 && n != 4 {
+				t.Errorf("%d results for 4 calls", n)
+			}
+			if moment == "after a run" && ran != 1 || moment != "after a run" && ran > 0 && moment != "result" {
+				t.Errorf("%d commands ran", ran)
+			}
+			if _, err := a.SendMessage(t.Context(), "again", &recorder{}); err != nil && !strings.Contains(err.Error(), "only 2 steps") {
+				t.Errorf("the next turn: %v", err)
+			}
+			a.Close()
+		})
+	}
+}
+
+// hooked calls at with the name of each moment.
+type hooked struct {
+	*recorder
+	at func(string)
+}
+
+func (h *hooked) OnThinking()             { h.recorder.OnThinking(); h.at("thinking") }
+func (h *hooked) OnText(s string)         { h.recorder.OnText(s); h.at("text") }
+func (h *hooked) OnToolCall(c agent.Call) { h.recorder.OnToolCall(c); h.at("call") }
+func (h *hooked) OnNotice(n agent.Notice) { h.recorder.OnNotice(n); h.at("notice") }
+func (h *hooked) OnToolResult(c agent.Call, r agent.CallResult) {
+	h.recorder.OnToolResult(c, r)
+	h.at("result")
+}
+func (h *hooked) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	h.at("ask")
+	return h.recorder.Ask(ctx, q)
+}
+
+func TestASessionThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		moment   string
+		requests int
+		lines    []string
+	}{
+		{"from the start", 0, nil},
+		{"during the request", 1, []string{"thinking", "thinking done", "text hm"}},
+		{"in the first tool", 1, []string{"thinking", "thinking done", "text hm", "call a 0/3", "result a ok", "call b 1/3", "result b interrupted", "call c 2/3", "result c interrupted"}},
+		{"in the last tool", 1, []string{"thinking", "thinking done", "text hm", "call a 0/3", "result a ok", "call b 1/3", "result b ok", "call c 2/3", "result c ok"}},
+	} {
+		t.Run(c.moment, func(t *testing.T) {
+			store := conversation.Store{Dir: filepath.Join(dir, c.moment)}
+			if c.moment == "from the start" {
+				store.Dir = filepath.Join(dir, "file", "x")
+			}
+			session := store.Create(conversation.Header{CWD: "/p"})
+			shut := func(m string) {
+				if m == c.moment {
+					if err := session.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			n := 0
+			change := makeTool("change", tool.KindWrite, func(context.Context, string, io.Writer) (tool.Result, error) {
+				if n++; n == 1 {
+					shut("in the first tool")
+				} else if n == 3 {
+					shut("in the last tool")
+				}
+				return tool.Result{Text: "x"}, nil
+			})
+			step := fake.Calls(fake.ToolCall("a", "change", `{}`), fake.ToolCall("b", "change", `{}`), fake.ToolCall("c", "change", `{}`))
+			step.Text = []string{"hm"}
+			p := &fake.Provider{Then: func(provider.Request) fake.Step { shut("during the request"); return step }}
+			a := newAgent(p, change)
+			a.Policy.Mode = agent.ModeEdits
+			a.Conversation = conversation.New(conversation.Config{}, session)
+			cb := &recorder{}
+			r, err := send(t, a, cb, "go")
+			if err == nil || r == nil {
+				t.Fatalf("response %v, error %v", r, err)
+			}
+			if f := agent.Classify(err); f.Hint == "" || f.Kind != agent.KindInternal && f.Kind != agent.KindUsage {
+				t.Errorf("kind %s, hint %q: %v", f.Kind, f.Hint, err)
+			}
+			if got := len(p.Requests()); got != c.requests {
+				t.Errorf("%d requests, want %d", got, c.requests)
+			}
+			wantLines(t, cb.lines, c.lines...)
+			usable(t, a)
+		})
+	}
+}
+
+func TestPanicsAreTheToolsOwn(t *testing.T) {
+	plans := tool.New(tool.Def{Name: "plans", Kind: tool.KindRead}, func(context.Context, *tool.Env, in) (tool.Access, error) { panic("no plan") },
+		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
+	p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "plans", `{}`), fake.ToolCall("b", "plans", `{}`)), fake.Say("ok")}}
+	a := newAgent(p, plans)
+	if _, err := send(t, a, &recorder{}, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if got := history(a)[2]; !strings.Contains(got, "the tool crashed: no plan") || len(got) > 2500 {
+		t.Errorf("result %q", got)
+	}
+
+	// A front end's panic is the program's: it reaches the caller, on its own
+	// goroutine, and leaves a history that can be sent.
+	for _, moment := range []string{"thinking", "text", "call", "ask", "result"} {
+		step := fake.Calls(fake.ToolCall("a", "bash", `{"arg":"x"}`))
+		step.Text = []string{"t"}
+		a := newAgent(&fake.Provider{Steps: []fake.Step{step, fake.Say("ok")}}, makeTool("bash", tool.KindRun, nil))
+		cb := &hooked{recorder: &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, at: func(m string) {
+			if m == moment {
+				panic("front end")
+			}
+		}}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: the panic is lost", moment)
+				}
+			}()
+			_, _ = send(t, a, cb, "go")
+		}()
+		usable(t, a)
+		if _, err := send(t, a, &recorder{}, "again"); err != nil {
+			t.Errorf("%s: the next turn: %v", moment, err)
+		}
+	}
+}
+
+func TestOutputAfterTheEndIsDropped(t *testing.T) {
+	var late io.Writer
+	look := makeTool("look", tool.KindRead, func(_ context.Context, _ string, out io.Writer) (tool.Result, error) {
+		late = out
+		_, err := out.Write([]byte("caf\xc3"))
+		_, err2 := out.Write([]byte("\xa9 x"))
+		return tool.Result{Text: "x"}, errors.Join(err, err2)
+	})
+	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{}`), {Func: func(provider.Request) fake.Step {
+		io.WriteString(late, "too late")
+		return fake.Say("ok")
+	}}}}, look)
+	cb := &recorder{}
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.WriteString(late, "even later"); n != 10 || err != nil {
+		t.Errorf("a late write: %d, %v", n, err)
+	}
+	wantLines(t, cb.lines, "thinking", "thinking done", "call a 0/1", "output a caf", "output a é x", "result a ok", "thinking", "thinking done", "text ok")
+}
+
+func TestAResultIsToldAsTheModelGetsIt(t *testing.T) {
+	long := strings.Repeat("line\n", 1000)
+	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{Text: long}, nil })
+	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{}`), fake.Say("ok")}}, look)
+	a.Conversation = conversation.New(conversation.Config{ToolResultMaxChars: 500, OutputDir: t.TempDir()}, nil)
+	var told agent.CallResult
+	cb := &results{told: &told}
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(told.File)
+	if err != nil || string(kept) != long {
+		t.Errorf("file %q: %d bytes, %v", told.File, len(kept), err)
+	}
+	if sent := a.Conversation.Messages()[2].Parts[0].(provider.ToolResult).Text; sent != told.Text || len(sent) > 1000 {
+		t.Errorf("sent %q, told %q", sent, told.Text)
+	}
+}
+
+type results struct {
+	agent.NopCallbacks
+	told *agent.CallResult
+}
+
+func (r *results) OnToolResult(_ agent.Call, res agent.CallResult) { *r.told = res }
+
+func TestEveryReplyHasItsOwnSecondChance(t *testing.T) {
+	cut := func(s string) fake.Step { st := fake.Say(s); st.Stop = provider.StopMaxTokens; return st }
+	call := func(id string) fake.Step { return fake.Call(id, "look", `{"arg":"`+id+`"}`) }
+	p := &fake.Provider{Steps: []fake.Step{
+		cut("first half, "), call("a"), {}, call("b"), cut("one "), fake.Say("two"), // the turn's end
+	}}
+	a := newAgent(p, makeTool("look", tool.KindRead, nil))
+	r, err := send(t, a, &recorder{}, "go")
+	if err != nil || r.Text != "one two" || r.Stop != provider.StopComplete {
+		t.Errorf("text %q, stop %q, %v", r.Text, r.Stop, err)
+	}
+	if p.Left() != 0 || r.Steps != 6 || len(r.Requests) != 6 {
+		t.Errorf("%d steps left, %d steps, %d reports", p.Left(), r.Steps, len(r.Requests))
+	}
+	usable(t, a)
+}
+
+func TestTheResponseSaysHowItStopped(t *testing.T) {
+	refused := fake.Say("no")
+	refused.Stop, refused.Detail = provider.StopRefusal, "policy"
+	cut := fake.Call("a", "look", `{}`)
+	cut.Stop = provider.StopMaxTokens
+	for _, c := range []struct {
+		steps  []fake.Step
+		stop   provider.StopReason
+		detail string
+	}{
+		{[]fake.Step{fake.Say("x")}, provider.StopComplete, ""},
+		{[]fake.Step{refused}, provider.StopRefusal, "policy"},
+		{[]fake.Step{cut, cut}, provider.StopMaxTokens, ""},
+		{[]fake.Step{fake.Call("a", "look", `{}`), fake.Fail(provider.KindNetwork)}, "", ""},
+	} {
+		a := newAgent(&fake.Provider{Steps: c.steps}, makeTool("look", tool.KindRead, nil))
+		if r, _ := send(t, a, &recorder{}, "go"); r.Stop != c.stop || r.Detail != c.detail {
+			t.Errorf("stop %q %q, want %q %q", r.Stop, r.Detail, c.stop, c.detail)
+		}
+	}
+}
+
+func TestTriesThatFailedCount(t *testing.T) {
+	busy := func(after ...string) fake.Step {
+		return fake.Step{Text: after, Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake", Usage: provider.Usage{Input: 100, Output: 10}}}
+	}
+	answer := fake.Say("ok")
+	answer.Usage = provider.Usage{Input: 100, Output: 20}
+	synctest.Test(t, func(t *testing.T) {
+		p := &fake.Provider{Steps: []fake.Step{busy("half"), busy(), answer}}
+		a := newAgent(&provider.Retrier{Provider: p})
+		cb := &recorder{}
+		r, err := a.SendMessage(t.Context(), "go", cb)
+		if err != nil || r.Text != "ok" || r.Usage.Input != 300 || r.Usage.Output != 40 || len(r.Requests) != 1 || r.Requests[0].Tries != 3 || r.Steps != 1 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		wantLines(t, cb.lines, "thinking", "thinking done", "text half", "notice retry", "thinking", "thinking done", "notice retry", "thinking", "thinking done", "text ok")
+		if total, cost := a.Spent(); total.Input != 300 || cost == nil || *cost != (300*1+40*10)/1e6 {
+			t.Errorf("spent %+v, %v", total, cost)
+		}
+		if n := a.Conversation.EstimatedTokens(); n > 200 {
+			t.Errorf("the failed tries count as history: %d tokens", n)
+		}
+
+		// All tries fail.
+		p = &fake.Provider{Then: func(provider.Request) fake.Step { return busy("x") }}
+		a = newAgent(&provider.Retrier{Provider: p})
+		cb = &recorder{}
+		r, err = a.SendMessage(t.Context(), "go", cb)
+		if f := agent.Classify(err); f == nil || f.Kind != agent.KindOverloaded {
+			t.Errorf("error %v", err)
+		}
+		if r.Usage.Input != 500 || len(r.Requests) != 1 || r.Requests[0].Tries != 5 || r.Text != "x" {
+			t.Errorf("%+v", r)
+		}
+		pairs(t, cb.lines)
+
+		// A request that broke off costs something even if nobody says what.
+		a = newAgent(&fake.Provider{Steps: []fake.Step{{Text: []string{"some words"}, Cut: true}, {Err: &provider.Error{Kind: provider.KindNetwork}}}})
+		if r, _ = a.SendMessage(t.Context(), "go", &recorder{}); len(r.Requests) != 1 || !r.Requests[0].Usage.Estimated || r.Usage.Output != 3 {
+			t.Errorf("%+v", r)
+		}
+		if r, _ = a.SendMessage(t.Context(), "go", &recorder{}); len(r.Requests) != 0 {
+			t.Errorf("a request that never began is booked: %+v", r)
+		}
+	})
+}
+
+func TestThinkingEndsWhenARetryComesToNothing(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{{Events: []provider.Event{provider.Started{}, provider.Retry{Try: 2, Tries: 2}}, Cut: true}}}
+	cb := &recorder{}
+	if _, err := send(t, newAgent(p), cb, "go"); err == nil {
+		t.Error("no error")
+	}
+	wantLines(t, cb.lines, "thinking", "thinking done", "notice retry", "thinking", "thinking done")
+}
+
+func TestAnotherModelIsToldOnce(t *testing.T) {
+	for _, c := range []struct {
+		asked, answered string
+		told            bool
+	}{
+		{"m", "m", false}, {"claude-x-4-5", "claude-x-4-5-20250929", false}, {"anthropic/claude-x-4.5", "claude-x-4-5", false}, {"gpt-9", "gpt-9-2025-08-07", false},
+		{"gpt-9-latest", "gpt-9-0613", false}, {"llama3", "llama3:latest", false}, {"gpt-9", "gpt-9-mini", true}, {"gpt-9-mini", "gpt-9", true},
+		{"claude-x-4-5", "claude-x-4-1", true}, {"big", "small", true}, {"m", "", false},
+	} {
+		n := 0
+		p := &fake.Provider{Then: func(provider.Request) fake.Step {
+			n++
+			if n%3 == 0 {
+				return fake.Step{Model: c.answered, Text: []string{"x"}}
+			}
+			return fake.Step{Model: c.answered, Calls: []provider.ToolCall{fake.ToolCall(fmt.Sprint("c", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))}}
+		}}
+		a := newAgent(p, makeTool("look", tool.KindRead, nil))
+		a.Defaults.Model = c.asked
+		cb := &recorder{}
+		for range 2 {
+			if _, err := send(t, a, cb, "go"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if told := slices.ContainsFunc(cb.notices, func(n agent.Notice) bool { return n.Kind == agent.NoticeModel }); told != c.told {
+			t.Errorf("asked %s, answered %s: told %v", c.asked, c.answered, told)
+		}
+		if len(cb.notices) > 1 {
+			t.Errorf("asked %s: told %d times", c.asked, len(cb.notices))
+		}
+	}
+}
+
+func TestAfterACapTheConversationGoesOn(t *testing.T) {
+	n := 0
+	p := &fake.Provider{Then: func(provider.Request) fake.Step {
+		n++
+		if n > 3 {
+			return fake.Say("done")
+		}
+		return fake.Call(fmt.Sprint("c", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))
+	}}
+	a := newAgent(p, makeTool("look", tool.KindRead, nil))
+	a.Limits.MaxTurns = 2
+	_, err := send(t, a, &recorder{}, "go")
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap || f.Hint == "" {
+		t.Errorf("error %v", err)
+	}
+	usable(t, a)
+	if r, err := send(t, a, &recorder{}, "go on"); err != nil || r.Text != "done" || r.Steps != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestCapsBoundTheReply(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		limits agent.Limits
+		reply  int // the default
+		most   int
+	}{
+		{"tokens", agent.Limits{MaxTotalTokens: 500}, 1000, 500},
+		{"tokens, no limit of the reply", agent.Limits{MaxTotalTokens: 500}, 0, 500},
+		{"money", agent.Limits{MaxCost: 0.005}, 1000, 500},
+		{"both", agent.Limits{MaxCost: 0.005, MaxTotalTokens: 300}, 1000, 300},
+		{"far away", agent.Limits{MaxCost: 5, MaxTotalTokens: 1e6}, 1000, 1000},
+	} {
+		p := &fake.Provider{Steps: []fake.Step{fake.Say("x")}}
+		a := newAgent(p)
+		a.Limits, a.Defaults.MaxTokens = c.limits, c.reply
+		if _, err := send(t, a, &recorder{}, "go"); err != nil {
+			t.Fatal(err)
+		}
+		if r, _ := p.Last(); r.MaxTokens > c.most || r.MaxTokens < c.most-60 {
+			t.Errorf("%s: the reply may have %d tokens, want about %d", c.name, r.MaxTokens, c.most)
+		}
+	}
+}
+
+func TestMaxTimeOverSeveralTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := makeTool("slow", tool.KindNone, func(ctx context.Context, _ string, _ io.Writer) (tool.Result, error) {
+			select {
+			case <-time.After(4 * time.Second):
+				return tool.Result{Text: "x"}, nil
+			case <-ctx.Done():
+				return tool.Result{}, ctx.Err()
+			}
+		})
+		n := 0
+		p := &fake.Provider{Then: func(provider.Request) fake.Step {
+			if n++; n%2 == 0 {
+				return fake.Say("ok")
+			}
+			return fake.Call(fmt.Sprint("c", n), "slow", `{}`)
+		}}
+		a := newAgent(p, slow)
+		a.Limits.MaxTime = 10 * time.Second
+		a.Spend(time.Second)
+		for range 2 {
+			if _, err := a.SendMessage(t.Context(), "go", &recorder{}); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(time.Hour) // between turns nothing counts
+		}
+		began := time.Now()
+		cb := &recorder{}
+		_, err := a.SendMessage(t.Context(), "go", cb)
+		if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
+			t.Fatalf("error %v", err)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the third turn took %s of the one second that was left", took)
+		}
+		pairs(t, cb.lines)
+		usable(t, a)
+		if _, err := a.SendMessage(t.Context(), "go", cb); agent.Classify(err).Kind != agent.KindCap {
+			t.Errorf("after the end: %v", err)
+		}
+		a.Close()
+	})
+}
+
+func TestBrokenInputOfReadersIsMended(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{"arg":`), fake.Call("b", "look", `{"arg":7}`), fake.Say("ok")}}
+	a := newAgent(p, makeTool("look", tool.KindRead, nil))
+	r, err := send(t, a, &recorder{}, "go")
+	if err != nil || r.ToolErrors != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if !strings.Contains(history(a)[2], "is not a JSON object") {
+		t.Errorf("%q", history(a))
+	}
+}

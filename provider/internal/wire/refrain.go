@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"artoo/provider"
+)
+
+// Refrain reads those events of a stream that differ from the one before in
+// nothing but a piece of text, as nearly all of them do, without decoding their
+// JSON again: that is the larger part of the work of reading a long answer. The
+// zero value knows nothing yet. It is used by one goroutine, for one reply.
+type Refrain struct {
+	head, tail string // around the text, the quotes included
+	block      int
+	sure       bool // a second event was decoded as expected
+	misses     int  // in a row
+}
+
+// maxMisses is how many events in a row may be different before it is given up:
+// some servers put padding or a time into each of them.
+const maxMisses = 16
+
+// Text is the text of an event if nothing else is new in it and it needs no
+// decoding, and the block that Learn was given.
+func (r *Refrain) Text(data string) (text string, block int, ok bool) {
+	if !r.sure {
+		return "", 0, false
+	}
+	text, ok = r.match(data)
+	return text, r.block, ok
+}
+
+// Learn is told of an event from which the decoder took nothing but a text,
+// which went as it is into the given block.
+func (r *Refrain) Learn(data, text string, block int) {
+	if r.misses > maxMisses || text == "" || !verbatim(text) {
+		return
+	}
+	if found, ok := r.match(data); ok && found == text && r.block == block {
+		r.sure, r.misses = true, 0
+		return
+	}
+	*r = Refrain{misses: r.misses + 1, block: block}
+	literal := `"` + text + `"`
+	if at := strings.Index(data, literal); at > 0 && strings.LastIndex(data, literal) == at {
+		r.head, r.tail = data[:at+1], data[at+len(literal)-1:]
+	}
+}
+
+// OnlyText is the text of the events, if it is all they hold.
+func OnlyText(events []provider.Event) string {
+	if len(events) != 1 {
+		return ""
+	}
+	delta, _ := events[0].(provider.TextDelta)
+	return delta.Text
+}
+
+// match cuts the text out of an event with the same head and tail.
+func (r *Refrain) match(data string) (text string, ok bool) {
+	if r.head == "" || len(data) <= len(r.head)+len(r.tail) || !strings.HasPrefix(data, r.head) || !strings.HasSuffix(data, r.tail) {
+		return "", false
+	}
+	text = data[len(r.head) : len(data)-len(r.tail)]
+	return text, verbatim(text)
+}
+
+// verbatim reports whether a text stands in JSON as it is: valid, and without
+// quotes, escapes and control characters.
+func verbatim(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}

@@ -1,0 +1,89 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"artoo/provider"
+)
+
+func TestSecretsOfARequest(t *testing.T) {
+	u, err := url.Parse("https://me:hunter22@h.example/v1?api-version=2024-10-21&api_key=querykey-1&x=plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := secretsOf("given-key", http.Header{
+		"Authorization":  {"Bearer headerkey-1"},
+		"X-Gateway":      {"0123456789abcdefghijklmnopqrstuvwxyz"},
+		"X-Session-Code": {"abc123"},
+		"X-Route":        {"anthropic"},
+		"Http-Referer":   {"https://example.org/a/long/address"},
+		"Content-Type":   {"application/json; charset=utf-8"},
+	}, u)
+	for _, hidden := range []string{"given-key", "headerkey-1", "Bearer headerkey-1", "0123456789abcdefghijklmnopqrstuvwxyz", "abc123", "hunter22", "bWU6aHVudGVyMjI=", "querykey-1"} {
+		if got := s.hide("a " + hidden + " b"); got != "a ‹key› b" {
+			t.Errorf("%s: %q", hidden, got)
+		}
+	}
+	for _, plain := range []string{"2024-10-21", "plain", "anthropic", "https://example.org/a/long/address", "application/json", "Bearer"} {
+		if got := s.hide("a " + plain + " b"); got != "a "+plain+" b" {
+			t.Errorf("%s: %q", plain, got)
+		}
+	}
+	if got := secretsOf("x", http.Header{}, &url.URL{}).hide("a text with an x"); got != "a text with an x" {
+		t.Errorf("a dummy key: %q", got)
+	}
+	if got := secretsOf(`k<y"1`, http.Header{}, &url.URL{}).hide(`{"k":"k\u003cy\"1"}`); strings.Contains(got, "u003cy") {
+		t.Errorf("quoted in JSON: %q", got)
+	}
+}
+
+func TestAddressesInErrorsHoldNoPassword(t *testing.T) {
+	for _, base := range []string{"https://me:hun/ter22@h.example/v1", "https://me:hunter22@h example", "https://me:hunter22@[::1"} {
+		_, err := Join(base, "v1")
+		e := provider.AsError(err)
+		if e == nil || strings.Contains(e.Error()+e.Hint, "hun") {
+			t.Errorf("%s: %v", base, err)
+		}
+	}
+	for in, want := range map[string]string{
+		"https://me:pw@h.example/a?key=1#t": "https://h.example/a", "/login?x=1": "/login", "": "another address", "http://[": "another address",
+	} {
+		if got := redactURL(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := hostOf("http://[me:pw@"); got != "the server" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestACauseIsNoWayOut: an error without words of its own shows its cause's.
+func TestACauseIsNoWayOut(t *testing.T) {
+	broken := errors.New("cannot send: key-0123456789")
+	prepare := func(context.Context) (Request, error) {
+		return Request{URL: "http://h.example/", Secret: "key-0123456789"}, nil
+	}
+	for _, cause := range []error{broken, &provider.Error{Kind: provider.KindNetwork, Err: broken}} {
+		for _, err := range Stream(t.Context(), Endpoint{Provider: "p", HTTP: failing(cause)}, prepare, &words{}) {
+			if err == nil || strings.Contains(err.Error(), "key-0") || !errors.Is(err, broken) {
+				t.Errorf("got %v", err)
+			}
+		}
+	}
+}
+
+func TestABadHeaderIsASetting(t *testing.T) {
+	prepare := func(context.Context) (Request, error) {
+		return Request{URL: "http://127.0.0.1:1/", Header: http.Header{"X-A": {"two\nlines"}}}, nil
+	}
+	for _, err := range Stream(t.Context(), Endpoint{Provider: "p"}, prepare, &words{}) {
+		if e := provider.AsError(err); e == nil || e.Kind != provider.KindConfig || e.Temporary() || !strings.Contains(e.Hint, "extra_headers") {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestManyFragmentsCostInProportion: servers that repeat the name in each
+// fragment, or give each call an id of its own at one index, must not make the
+// reader look through all it has for each of them.
+func TestManyFragmentsCostInProportion(t *testing.T) {
+	index := 0
+	cases := map[string]func(c *calls, i int){
+		"a name in each fragment": func(c *calls, i int) {
+			f := fragment{Index: &index, ID: "a"}
+			f.Function.Name, f.Function.Arguments = "write", json.RawMessage(`"{}},"`)
+			if i == 0 {
+				f.Function.Arguments = json.RawMessage(`"{\"list\":["`)
+			}
+			c.add(&f)
+		},
+		"an id in each": func(c *calls, i int) {
+			f := fragment{ID: fmt.Sprintf("id-%07d", i)}
+			f.Function.Name, f.Function.Arguments = "read", json.RawMessage(`"{}"`)
+			c.add(&f)
+		},
+	}
+	for name, add := range cases {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			var c calls
+			for i := range 300_000 {
+				add(&c, i)
+			}
+			if took := time.Since(start); took > 20*time.Second { // quadratic, it takes minutes
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}
+
+func TestExtent(t *testing.T) {
+	for in, want := range map[string]bool{
+		``: false, ` `: false, `{`: false, `{}`: true, ` { } `: true, `{"a":"}"`: false, `{"a":"}"}`: true, `{"a":"\"}"`: false, `{"a":"\\"}`: true,
+		`"x`: false, `"x"`: true, `"{\"a\":1}"`: true, `[1]`: true, `null`: false, `12`: false, `{"a":1}{"b"`: false, `}}`: true,
+	} {
+		var whole, pieces extent
+		whole.add(in)
+		for _, piece := range strings.Split(in, "") {
+			pieces.add(piece)
+		}
+		if whole.ended() != want || pieces != whole {
+			t.Errorf("%s: %v, want %v (%+v, in pieces %+v)", in, whole.ended(), want, whole, pieces)
+		}
+	}
+}

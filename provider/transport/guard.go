@@ -1,0 +1,129 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// guard is the offline guard: it connects only to what is near or listed. It
+// sees each address after the name was looked up, so that no name and no
+// redirect can lead out, and keeps the lookup itself in the house too.
+type guard struct {
+	dialer     *net.Dialer
+	listed     []string
+	nameServer string // asked instead of the system's; for tests
+}
+
+// DialContext connects like the dialer, or returns an *Error.
+func (g *guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if g.lists(host) {
+		return g.dialer.DialContext(ctx, network, address)
+	}
+	var server refused
+	guarded := *g.dialer
+	guarded.ControlContext = g.control
+	guarded.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if g.nameServer != "" {
+			address = g.nameServer
+		}
+		plain := net.Dialer{ControlContext: g.control}
+		conn, err := plain.DialContext(ctx, network, address)
+		server.note(err)
+		return conn, err
+	}}
+	conn, err := guarded.DialContext(ctx, network, address)
+	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
+		// The resolver keeps only the words of an error.
+		if e := server.get(); e != nil {
+			return nil, &Error{Kind: e.Kind, What: e.What, Hint: e.Hint, Err: fmt.Errorf("%s cannot be looked up, the name server is outside: %w", host, e.Err)}
+		}
+	}
+	return conn, err
+}
+
+// refused keeps the first refusal; a resolver asks several servers at a time.
+type refused struct {
+	mu  sync.Mutex
+	err *Error
+}
+
+func (r *refused) note(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		errors.As(err, &r.err)
+	}
+}
+
+func (r *refused) get() *Error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// control refuses public addresses before the first packet.
+func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	if Private(at.Addr()) || g.lists(at.Addr().Unmap().WithZone("").String()) {
+		return nil
+	}
+	return &Error{Kind: "config", What: "offline", Err: fmt.Errorf("%s is a public address", at.Addr()), Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network"}
+}
+
+// lists reports whether the user named a host or an address.
+func (g *guard) lists(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	addr, err := netip.ParseAddr(host)
+	for _, l := range g.listed {
+		if strings.EqualFold(strings.TrimSuffix(l, "."), host) {
+			return true
+		}
+		if want, e := netip.ParseAddr(l); e == nil && err == nil && want.Unmap() == addr.Unmap() {
+			return true
+		}
+	}
+	return false
+}
+
+// proxy takes one only for listed hosts: a proxy would look up and connect to
+// whatever it is asked for, out of the guard's sight.
+func (g *guard) proxy(next proxyFunc) proxyFunc {
+	return func(r *http.Request) (*url.URL, error) {
+		if !g.lists(r.URL.Hostname()) {
+			return nil, nil
+		}
+		return next(r)
+	}
+}
+
+// Private reports whether an address is this machine's or a private network's.
+func Private(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified() // the last is dialled as loopback
+}
+
+// Local reports whether a host, a name or an address without port, is this
+// machine or in a private network. Names are not looked up: only "localhost"
+// and those below it count.
+func Local(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return Private(addr)
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}

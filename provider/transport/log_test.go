@@ -1,0 +1,183 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+const key = "sk-ant-0123456789"
+
+// answering is a client whose record goes to l, and a server that quotes the
+// request's headers and address, a byte at a time.
+func answering(l *Log, body string) *http.Client {
+	return &http.Client{Transport: &recording{log: l, next: roundTripper(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 401, Header: http.Header{"X-Request-Id": {"for " + key}, "Set-Cookie": {"id=1"}},
+			Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(body))), Request: r}, nil
+	})}}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func post(t *testing.T, hc *http.Client, address, body string, header http.Header) error {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = header
+	resp, err := hc.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
+}
+
+func lines(t *testing.T, out []byte) []record {
+	t.Helper()
+	var all []record
+	for line := range bytes.Lines(out) {
+		var r record
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestNoKeyIsLogged(t *testing.T) {
+	headers := map[string]http.Header{
+		"x-api-key":     {"X-Api-Key": {key}},
+		"bearer":        {"Authorization": {"Bearer " + key}},
+		"any case":      {"aUTHORIZATION": {"Bearer " + key}},
+		"another name":  {"Ocp-Apim-Subscription": {key}},
+		"proxy":         {"Proxy-Authorization": {"Basic " + key}},
+		"in the URL":    {},
+		"twice, spaced": {"X-A": {"other", key}},
+	}
+	addresses := []string{
+		"https://h.example/v1?key=" + key, "https://h.example/v1?" + key, "https://h.example/v1?a=1;key=" + key + "&alt=sse",
+		"https://h.example/v1?a=%zz&key=" + key, "https://me:" + key + "@h.example/v1", "https://" + key + "@h.example/v1?alt=sse",
+	}
+	for name, h := range headers {
+		for _, address := range addresses {
+			var out bytes.Buffer
+			var text strings.Builder
+			l := &Log{JSON: &out, Text: func(s string) { text.WriteString(s + "\n") }}
+			l.SetOn(true)
+			quoted := `{"error":"refused, your headers were: ` + key + ` and that is\nall"}` + "\n" + key
+			if err := post(t, answering(l, quoted), address, "{}", h); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(out.String(), key) || strings.Contains(text.String(), key) {
+				t.Errorf("%s, %s: the key is in the log:\n%s", name, address, out.String())
+			}
+		}
+	}
+}
+
+func TestTheLogTellsWhatPassed(t *testing.T) {
+	var out bytes.Buffer
+	l := &Log{JSON: &out}
+	reply := "data: žluť 漢字\n\ndata: b"
+	if err := post(t, answering(l, reply), "https://h.example/v1?alt=sse&x=secret-1", `{"a":"<b>"}`, http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}}); err != nil {
+		t.Fatal(err)
+	}
+	all := lines(t, out.Bytes())
+	if len(all) != 5 {
+		t.Fatalf("%d lines, want request, response, three pieces:\n%s", len(all), out.String())
+	}
+	if r := all[0]; r.Method != "POST" || r.URL != "https://h.example/v1?alt=sse&x=***" || r.Body != `{"a":"<b>"}` || r.Cut || r.Headers["content-type"] != "application/json" || r.Headers["x-api-key"] != "***" || r.Request != 1 {
+		t.Errorf("request: %+v", r)
+	}
+	if r := all[1]; r.Status != 401 || r.Headers["set-cookie"] != "***" || r.Headers["x-request-id"] != "for ***" {
+		t.Errorf("response: %+v", r)
+	}
+	if got := all[2].Body + all[3].Body + all[4].Body; got != reply {
+		t.Errorf("body %q, want %q", got, reply)
+	}
+}
+
+func TestBodiesHaveALimit(t *testing.T) {
+	var out bytes.Buffer
+	l := &Log{JSON: &out}
+	sent := "x" + strings.Repeat("漢", logLimit/3+10)
+	got := strings.Repeat("字", logLimit/2) + key + strings.Repeat("y", logLimit)
+	if err := post(t, answering(l, got), "https://h.example/", sent, http.Header{"X-Api-Key": {key}}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "�") || strings.Contains(out.String(), key) {
+		t.Error("a rune was cut in half, or the key is there")
+	}
+	all := lines(t, out.Bytes())
+	if r := all[0]; !r.Cut || len(r.Body) > logLimit || len(r.Body) < logLimit-3 || !strings.HasPrefix(sent, r.Body) {
+		t.Errorf("%d bytes of the request were kept, cut %v", len(r.Body), r.Cut)
+	}
+	whole := ""
+	for _, r := range all[2:] {
+		if len(r.Body) > logLimit+len(key) {
+			t.Errorf("a record of %d bytes", len(r.Body))
+		}
+		whole += r.Body
+	}
+	if want := strings.ReplaceAll(got, key, "***"); whole != want {
+		t.Errorf("%d bytes of the reply were kept, want %d", len(whole), len(want))
+	}
+}
+
+func TestWhatBreaksIsLogged(t *testing.T) {
+	var out bytes.Buffer
+	hc := &http.Client{Transport: &recording{log: &Log{JSON: &out}, next: roundTripper(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("bad request with " + key)
+	})}}
+	if err := post(t, hc, "https://h.example/", "", http.Header{"X-Api-Key": {key}}); err == nil {
+		t.Fatal("no error")
+	}
+	if all := lines(t, out.Bytes()); len(all) != 2 || all[1].Error != "bad request with ***" {
+		t.Errorf("got %+v", all)
+	}
+}
+
+// full is a file on a full disk.
+type full struct{ writes int }
+
+func (f *full) Write([]byte) (int, error) { f.writes++; return 0, errors.New("no space left") }
+
+func TestALogThatCannotBeWrittenIsToldOnce(t *testing.T) {
+	disk := &full{}
+	var told []string
+	l := &Log{JSON: disk, Text: func(s string) { told = append(told, s) }}
+	for range 2 {
+		if err := post(t, answering(l, "x"), "https://h.example/", "", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if disk.writes != 1 || len(told) != 1 || !strings.Contains(told[0], "no space left") {
+		t.Errorf("%d writes, told %q", disk.writes, told)
+	}
+}
+
+func TestTheTextRecordCanBeSwitched(t *testing.T) {
+	var told []string
+	l := &Log{Text: func(s string) { told = append(told, s) }}
+	hc := answering(l, "x\n")
+	for _, on := range []bool{false, true, false} {
+		l.SetOn(on)
+		if err := post(t, hc, "https://h.example/", "hello", http.Header{"Accept": {"a"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(told) != 3 || told[0] != "debug: request 1: POST https://h.example/ accept: a\nhello" || told[2] != "debug: reply 1: x\n" {
+		t.Errorf("told %q", told)
+	}
+}

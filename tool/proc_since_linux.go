@@ -1,0 +1,66 @@
+package tool
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// A process's number is that of the last one plus one, until the largest number
+// there is (32,768 at least): so what a command has started stands between its
+// shell and the last number given. To look there only is far cheaper than to
+// list all processes, which would cost more than most commands. It must not
+// have gone round since, so only what was quick is looked up like this.
+const (
+	quickCommand = 100 * time.Millisecond
+	quickNumbers = 500
+)
+
+// lastNumber is the number that was given to a process or thread last, as
+// /proc/loadavg tells it; 0 where it does not.
+func lastNumber() int {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(data)
+	if len(fields) == 0 {
+		return 0
+	}
+	n, err := strconv.Atoi(string(fields[len(fields)-1]))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// list are the running processes, or for a quick command those that have begun
+// since it did. Some containers show another system's numbers: these do not
+// have the shell between them.
+func (p *process) list() ([]procInfo, error) {
+	shell, last := p.cmd.Process.Pid, lastNumber()
+	if p.before <= 0 || p.before >= shell || last < shell || last-p.before > quickNumbers || time.Since(p.begun) > quickCommand {
+		return listProcesses()
+	}
+	var list []procInfo
+	for pid := shell; pid <= last; pid++ {
+		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		if err != nil {
+			continue // there is none, or it has ended since
+		}
+		if info, ok := parseStat(pid, stat); ok && !isThread(pid) {
+			list = append(list, info)
+		}
+	}
+	return list, nil
+}
+
+// isThread says whether the number is that of a thread other than a process's
+// first: /proc does not list these, but shows them when asked.
+func isThread(number int) bool {
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(number), "status"))
+	return err == nil && !bytes.Contains(status, fmt.Appendf(nil, "\nTgid:\t%d\n", number))
+}

@@ -1,0 +1,186 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// deepestModule is how many repositories within repositories are looked at.
+const deepestModule = 4
+
+// GitRuns returns an error when git in the project's working directory would
+// run programs that the repository's own configuration names: file system
+// monitors, external diffs, filters, hooks; also that of repositories within
+// it, which git enters. A repository that came from elsewhere could run
+// anything through them. The user's own configuration is the user's affair.
+// Agent.Policy calls it before a git command is run unasked.
+func (p Project) GitRuns() error {
+	for at := p.Dir; ; at = filepath.Dir(at) {
+		// git takes a directory that looks like a bare repository for one.
+		if _, err := os.Lstat(filepath.Join(at, "HEAD")); err == nil {
+			return errors.New(at + " looks like a bare repository, whose configuration git would use")
+		}
+		if at == p.Root || at == filepath.Dir(at) {
+			break
+		}
+	}
+	if !p.Git {
+		return nil
+	}
+	return workTreeRuns(p.Root, 0)
+}
+
+// GitShows returns an error when the repository tracks a file of the deny list,
+// so that git would show what is in it without being given its name. History is
+// not looked at, nor the contents of files. Agent.Policy calls it before a git
+// command that shows contents is run unasked.
+func (p Project) GitShows() error {
+	if !p.Git {
+		return nil
+	}
+	dir, common, err := gitDirs(p.Root)
+	if err != nil {
+		return err
+	}
+	return eachIndexed(dir, common, func(name string, module bool) error {
+		folded := foldName(name)
+		if why := secretName(folded, filepath.ToSlash(foldName(p.Root))+"/"+folded); why != "" {
+			return fmt.Errorf("the repository tracks %s, which %s", name, why)
+		}
+		return nil
+	})
+}
+
+// workTreeRuns is GitRuns for the work tree at top.
+func workTreeRuns(top string, depth int) error {
+	if depth > deepestModule {
+		return errors.New("the repositories within repositories go too deep to be looked at")
+	}
+	dir, common, err := gitDirs(top)
+	if err != nil {
+		return err
+	}
+	for _, path := range []string{filepath.Join(common, "config"), filepath.Join(dir, "config.worktree")} {
+		data, err := readSome(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if key := runningKey(data); key != "" {
+			return fmt.Errorf("the repository's own %s sets %s, which can run programs or read elsewhere", filepath.Base(path), key)
+		}
+	}
+	// The one hook that commands which only look may run.
+	if info, err := os.Stat(filepath.Join(common, "hooks", "post-index-change")); err == nil && !info.IsDir() {
+		return errors.New("the repository has a hook that git status runs (post-index-change)")
+	}
+	return eachIndexed(dir, common, func(name string, module bool) error {
+		if !module {
+			return nil
+		}
+		inner := filepath.Join(top, filepath.FromSlash(name))
+		if _, err := os.Lstat(filepath.Join(inner, ".git")); err != nil {
+			return nil // not checked out: git does not enter it
+		}
+		if err := workTreeRuns(inner, depth+1); err != nil {
+			return fmt.Errorf("the repository within, %s: %w", name, err)
+		}
+		return nil
+	})
+}
+
+// gitDirs finds the directory of the work tree's own git files, and the one
+// they share with other work trees.
+func gitDirs(top string) (dir, common string, err error) {
+	dir = filepath.Join(top, ".git")
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", "", err
+	}
+	if !info.IsDir() {
+		text, err := readSome(dir)
+		if err != nil {
+			return "", "", err
+		}
+		to, ok := strings.CutPrefix(strings.TrimRight(text, "\r\n"), "gitdir: ")
+		if !ok {
+			return "", "", errors.New(dir + " is not one of git's files")
+		}
+		dir = seenFrom(top, to)
+	}
+	common = dir
+	switch text, err := readSome(filepath.Join(dir, "commondir")); {
+	case err == nil:
+		common = seenFrom(dir, strings.TrimRight(text, "\r\n"))
+	case !errors.Is(err, os.ErrNotExist):
+		return "", "", err
+	}
+	return dir, common, nil
+}
+
+// seenFrom is where path leads, seen from dir.
+func seenFrom(dir, path string) string {
+	path = filepath.FromSlash(path)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// readSome reads a small regular file.
+func readSome(path string) (string, error) {
+	const most = 1 << 20
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return "", errors.New(path + " is not a file of a usual kind and size")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most))
+	return string(data), err
+}
+
+// runningKey finds a section or key of a git configuration that names a program
+// or a place elsewhere, or brings in another file. It errs on the side of
+// finding one.
+func runningKey(config string) string {
+	for line := range strings.Lines(strings.ToLower(config)) {
+		line = strings.TrimSpace(line)
+		for _, section := range []string{"[include", "[filter"} {
+			if strings.Contains(line, section) { // several may stand in one line
+				return strings.TrimPrefix(section, "[")
+			}
+		}
+		for strings.HasPrefix(line, "[") {
+			_, after, ok := strings.Cut(line, "]")
+			if !ok {
+				break
+			}
+			line = strings.TrimSpace(after)
+		}
+		key, _, _ := strings.Cut(line, "=")
+		key = strings.TrimSpace(key)
+		if key == "worktree" {
+			return key
+		}
+		for _, word := range []string{"fsmonitor", "textconv", "external", "command", "pager", "program", "hookspath", "askpass", "editor",
+			"driver", "uploadpack", "promisor", "partialclone", "partialclonefilter"} {
+			if strings.Contains(key, word) {
+				return key
+			}
+		}
+	}
+	return ""
+}

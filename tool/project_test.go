@@ -1,0 +1,273 @@
+package tool
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func mkfile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func realTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestFindProject(t *testing.T) {
+	base := realTemp(t)
+	for _, dir := range []string{"home/work/repo/.git", "home/work/repo/a/b", "home/plain", "home2/.git", "home2/x"} {
+		if err := os.MkdirAll(filepath.Join(base, filepath.FromSlash(dir)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mkfile(t, filepath.Join(base, "home", "tree", ".git"), "gitdir: x\n")
+	for _, c := range []struct {
+		dir, home, root string
+		git             bool
+		none            string
+	}{
+		{"home/work/repo/a/b", "home", "home/work/repo", true, ""},
+		{"home/work/repo", "home", "home/work/repo", true, ""},
+		{"home/tree", "home", "home/tree", true, ""},
+		{"home/plain", "home", "home/plain", false, ""},
+		{"home", "home", "home", false, "this is the home directory"},
+		{"home2/x", "home2", "home2", true, "this is the home directory"},
+	} {
+		p, err := FindProject(filepath.Join(base, c.dir), filepath.Join(base, c.home), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Root != filepath.Join(base, filepath.FromSlash(c.root)) || p.Git != c.git || p.None != c.none || p.Dir != filepath.Join(base, filepath.FromSlash(c.dir)) {
+			t.Errorf("%s: %+v", c.dir, p)
+		}
+	}
+	if _, err := FindProject(filepath.Join(base, "missing"), "", false); err == nil {
+		t.Error("a directory that is not there has a project")
+	}
+	root := filepath.VolumeName(base) + string(filepath.Separator)
+	if p, err := FindProject(root, "", false); err != nil || p.None == "" {
+		t.Errorf("%s: %+v, %v", root, p, err)
+	}
+}
+
+func TestGitRuns(t *testing.T) {
+	cases := []struct {
+		name  string
+		files map[string]string
+		dir   string
+		why   string // a part of the error, "" for none
+	}{
+		{"plain", map[string]string{".git/config": "[core]\n\tbare = false\n[user]\n\tname = x\n"}, "", ""},
+		{"no config", map[string]string{".git/x": ""}, "", ""},
+		{"monitor", map[string]string{".git/config": "[core]\n\tfsmonitor = ./x\n"}, "", "fsmonitor"},
+		{"any case, one line", map[string]string{".git/config": "[CORE] FSMonitor=./x\n"}, "", "fsmonitor"},
+		{"textconv", map[string]string{".git/config": "[diff \"x\"]\n textconv = ./x\n"}, "", "textconv"},
+		{"external", map[string]string{".git/config": "[diff]\n external = ./x\n"}, "", "external"},
+		{"filter", map[string]string{".git/config": "[filter \"x\"]\n clean = ./x\n"}, "", "filter"},
+		{"include", map[string]string{".git/config": "[include]\n path = ../x\n"}, "", "include"},
+		{"include behind another section", map[string]string{".git/config": "[a][include]path = ../x\n"}, "", "include"},
+		{"include behind a quoted bracket", map[string]string{".git/config": "[a \"]\"] [includeIf \"x\"]path = ../x\n"}, "", "include"},
+		{"monitor behind two sections", map[string]string{".git/config": "[a] [core] fsmonitor = x\n"}, "", "fsmonitor"},
+		{"merge driver", map[string]string{".git/config": "[merge \"x\"]\n driver = ./x\n"}, "", "driver"},
+		{"upload-pack of a partial clone", map[string]string{".git/config": "[remote \"o\"]\n uploadpack = ./x\n"}, "", "uploadpack"},
+		{"partial clone", map[string]string{".git/config": "[remote \"o\"]\n promisor = true\n"}, "", "promisor"},
+		{"files elsewhere", map[string]string{".git/config": "[core]\n worktree = /\n"}, "", "worktree"},
+		{"worktree config", map[string]string{".git/config": "[extensions]\n worktreeConfig = true\n", ".git/config.worktree": "[core]\n fsmonitor=x\n"}, "", "fsmonitor"},
+		{"hooks elsewhere", map[string]string{".git/config": "[core]\n hooksPath = x\n"}, "", "hookspath"},
+		{"a hook of status", map[string]string{".git/config": "", ".git/hooks/post-index-change": "x"}, "", "post-index-change"},
+		{"other hooks", map[string]string{".git/config": "", ".git/hooks/pre-commit": "x"}, "", ""},
+		{"a bare repository in the way", map[string]string{".git/config": "", "sub/HEAD": "ref: x"}, "sub/deep", "bare"},
+		{"one beside it", map[string]string{".git/config": "", "sub/HEAD": "ref: x"}, "other", ""},
+		{"another directory", map[string]string{".git": "gitdir: real\n", "real/config": "[core]\n fsmonitor=x\n"}, "", "fsmonitor"},
+		{"another directory, shared", map[string]string{".git": "gitdir: real\n", "real/commondir": "../all\n", "all/config": "[core]\n fsmonitor=x\n"}, "", "fsmonitor"},
+		{"no file of git", map[string]string{".git": "x\n"}, "", "not one of git's files"},
+		{"an index that is none", map[string]string{".git/config": "", ".git/index": "x"}, "", "index"},
+		{"a config too large", map[string]string{".git/config": strings.Repeat("#", 2<<20)}, "", "usual kind and size"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			root := realTemp(t)
+			for name, text := range c.files {
+				mkfile(t, filepath.Join(root, filepath.FromSlash(name)), text)
+			}
+			dir := filepath.Join(root, filepath.FromSlash(c.dir))
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			p, err := FindProject(dir, "", false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err = p.GitRuns(); c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+				t.Errorf("error %v, want one with %q", err, c.why)
+			}
+		})
+	}
+	if err := (Project{Root: t.TempDir(), Dir: t.TempDir()}).GitRuns(); err != nil {
+		t.Errorf("without git: %v", err)
+	}
+}
+
+// index makes git's index with these names; one that ends in a slash is a
+// repository within.
+func index(version uint32, names ...string) string {
+	raw := []byte("DIRC")
+	put := func(n uint32) { raw = append(raw, byte(n>>24), byte(n>>16), byte(n>>8), byte(n)) }
+	put(version)
+	put(uint32(len(names)))
+	before := ""
+	for _, name := range names {
+		start := len(raw)
+		name, module := strings.CutSuffix(name, "/")
+		for i := range 10 {
+			switch {
+			case i == 6 && module:
+				put(0o160000)
+			case i == 6:
+				put(0o100644)
+			default:
+				put(7)
+			}
+		}
+		raw = append(raw, make([]byte, 20)...)
+		raw = append(raw, 0, byte(len(name)))
+		if version == 4 {
+			same := 0
+			for same < min(len(name), len(before)) && name[same] == before[same] {
+				same++
+			}
+			strip := len(before) - same
+			if strip > 127 {
+				raw = append(raw, byte(0x80|(strip>>7-1)), byte(strip&0x7f))
+			} else {
+				raw = append(raw, byte(strip))
+			}
+			raw = append(append(raw, name[same:]...), 0)
+		} else {
+			raw = append(raw, name...)
+			raw = append(raw, make([]byte, 8-(len(raw)-start)%8)...)
+		}
+		before = name
+	}
+	return string(append(raw, make([]byte, 20)...))
+}
+
+func TestGitShows(t *testing.T) {
+	long := strings.Repeat("d", 200)
+	for _, version := range []uint32{2, 3, 4} {
+		for _, c := range []struct {
+			names []string
+			why   string
+		}{
+			{[]string{".env.example", "a.go", long + "/a", long + "/b", "z"}, ""},
+			{[]string{".env", "a.go"}, "tracks .env"},
+			{[]string{"a.go", long + "/a", "z/.env.production"}, "tracks z/.env.production"},
+			{[]string{"keys/id_rsa", "z"}, "tracks keys/id_rsa"},
+			{[]string{".aws/credentials"}, "tracks .aws/credentials"},
+			{nil, ""},
+		} {
+			root := realTemp(t)
+			mkfile(t, filepath.Join(root, ".git", "index"), index(version, c.names...))
+			err := Project{Root: root, Dir: root, Git: true}.GitShows()
+			if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+				t.Errorf("version %d, %v: error %v, want one with %q", version, c.names, err, c.why)
+			}
+		}
+	}
+	whole := index(2, "a", "b")
+	for name, text := range map[string]string{
+		"cut": whole[:60], "cut in a name": whole[:75], "no entries": whole[:12], "a newer version": index(5), "split": whole[:len(whole)-20] + "link\x00\x00\x00\x00" + strings.Repeat("\x00", 20),
+		"sparse": whole[:len(whole)-20] + "sdir\x00\x00\x00\x00" + strings.Repeat("\x00", 20), "a broken extension": whole[:len(whole)-20] + "TREE\x7f\x00\x00\x00" + strings.Repeat("\x00", 20),
+	} {
+		root := realTemp(t)
+		mkfile(t, filepath.Join(root, ".git", "index"), text)
+		if err := (Project{Root: root, Dir: root, Git: true}).GitShows(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestRepositoriesWithinAreLookedAt(t *testing.T) {
+	root := realTemp(t)
+	mkfile(t, filepath.Join(root, ".git", "index"), index(2, "a", "mod/"))
+	p := Project{Root: root, Dir: root, Git: true}
+	if err := p.GitRuns(); err != nil {
+		t.Errorf("not checked out: %v", err)
+	}
+	mkfile(t, filepath.Join(root, "mod", ".git"), "gitdir: ../.git/modules/mod\n")
+	mkfile(t, filepath.Join(root, ".git", "modules", "mod", "config"), "[core]\n worktreeX = y\n")
+	if err := p.GitRuns(); err != nil {
+		t.Errorf("harmless: %v", err)
+	}
+	mkfile(t, filepath.Join(root, ".git", "modules", "mod", "config"), "[core]\n fsmonitor = y\n")
+	if err := p.GitRuns(); err == nil || !strings.Contains(err.Error(), "mod: ") {
+		t.Errorf("error %v", err)
+	}
+	mkfile(t, filepath.Join(root, ".git", "modules", "mod", "config"), "")
+	mkfile(t, filepath.Join(root, ".git", "modules", "mod", "index"), index(2, "mod/"))
+	mkfile(t, filepath.Join(root, "mod", "mod", ".git"), "gitdir: ../../.git/modules/mod\n")
+	if err := os.Symlink("..", filepath.Join(root, "mod", "mod", "mod")); err == nil {
+		if err := p.GitRuns(); err == nil {
+			t.Error("a repository within itself: no error")
+		}
+	}
+}
+
+// TestTheIndexOfGitItself reads what git writes, where there is a git.
+func TestTheIndexOfGitItself(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Log("no git here; the made-up indexes of the other tests have to do")
+		return
+	}
+	root := realTemp(t)
+	do := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(git, args...)
+		cmd.Dir = root
+		cmd.Env = append(safeGitEnviron(os.Environ()), "HOME="+root)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	do("init", "-q")
+	for i := range 50 {
+		mkfile(t, filepath.Join(root, "dir", fmt.Sprintf("file%d", i)), "x")
+	}
+	mkfile(t, filepath.Join(root, "tail", "ü.txt"), "x")
+	p := Project{Root: root, Dir: root, Git: true}
+	for _, version := range []string{"2", "4"} {
+		do("update-index", "--index-version", version)
+		do("add", "-A", ".")
+		seen := 0
+		if err := eachIndexed(filepath.Join(root, ".git"), filepath.Join(root, ".git"), func(name string, module bool) error { seen++; return nil }); err != nil || seen != 51 {
+			t.Errorf("version %s: %d names, %v", version, seen, err)
+		}
+		if err := p.GitRuns(); err != nil {
+			t.Error(err)
+		}
+		if err := p.GitShows(); err != nil {
+			t.Error(err)
+		}
+	}
+	mkfile(t, filepath.Join(root, "tail", ".env"), "x")
+	do("add", "-f", "tail/.env")
+	if err := p.GitShows(); err == nil {
+		t.Error("a tracked secret is not seen")
+	}
+}
