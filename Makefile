@@ -47,7 +47,7 @@ check: $(STATICCHECK)
 $(STATICCHECK):
 	GOBIN=$(CURDIR)/.tools $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# Prints the figures of docs/performance.md.
+# Prints the figures of docs/performance.md; with ARTOO_BENCH_UPDATE=1 writes them there.
 bench: build
 	ARTOO_BENCH=1 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 20m .
 
@@ -61,7 +61,7 @@ fuzz:
 
 # A short real conversation with each provider whose key is set.
 integration:
-	$(GO) test -tags integration -run TestIntegration -v .
+	$(GO) test -tags integration -count=1 -run TestIntegration -v .
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin

@@ -74,7 +74,6 @@ func setUpScript(env *testscript.Env) error {
 	// Root in a container may work in a project: the scripts then see the same
 	// whoever runs them.
 	env.Setenv("container", "testscript")
-	env.Setenv("GOFLAGS", "-mod=mod")
 	env.Setenv("GOCACHE", os.Getenv("GOCACHE"))
 	if os.Getenv("GOCACHE") == "" {
 		cache, err := os.UserCacheDir()

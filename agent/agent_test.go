@@ -354,44 +354,6 @@ func TestInterruptGivesEveryOpenCallAResult(t *testing.T) {
 	})
 }
 
-func TestTheSameFailingCall(t *testing.T) {
-	fails := makeTool("fails", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
-	p := &fake.Provider{Then: func(req provider.Request) fake.Step {
-		return fake.Call(fmt.Sprintf("c%d", len(req.Messages)), "fails", `{"arg":"x"}`)
-	}}
-	a := newAgent(p, fails)
-	_, err := send(t, a, &recorder{}, "go")
-	if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
-		t.Fatalf("error %v", err)
-	}
-	if n := len(p.Requests()); n != 6 {
-		t.Errorf("%d requests, want 6", n)
-	}
-	results := history(a)
-	if strings.Contains(results[4], "failed 2 times") || !strings.Contains(results[6], "has now failed 3 times") {
-		t.Errorf("the third result does not say so: %q", results)
-	}
-
-	// Another call that changes something starts the count anew.
-	n := 0
-	p = &fake.Provider{Then: func(req provider.Request) fake.Step {
-		n++
-		switch {
-		case n > 20:
-			return fake.Say("done")
-		case n%2 == 0:
-			return fake.Call(fmt.Sprintf("c%d", n), "change", `{"arg":"x"}`)
-		}
-		return fake.Call(fmt.Sprintf("c%d", n), "fails", `{"arg":"x"}`)
-	}}
-	a = newAgent(p, fails, makeTool("change", tool.KindWrite, nil))
-	a.Limits.MaxTurns = 50
-	a.Policy.Mode = agent.ModeEdits
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Errorf("a test that fails between edits ended the turn: %v", err)
-	}
-}
-
 func TestEndsOfReplies(t *testing.T) {
 	cutCall := fake.Call("c", "bash", `{"arg":"rm"}`)
 	cutCall.Stop = provider.StopMaxTokens
@@ -501,80 +463,11 @@ func size(t *testing.T, r provider.Request) int {
 	return len(data)
 }
 
-func TestCaps(t *testing.T) {
-	endless := func() *fake.Provider {
-		n := 0
-		return &fake.Provider{Then: func(provider.Request) fake.Step {
-			n++
-			st := fake.Call(fmt.Sprintf("c%d", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))
-			st.Usage = provider.Usage{Input: 1000, Output: 1000}
-			return st
-		}}
+// newScript is a provider that says these texts, one for each request.
+func newScript(texts ...string) *fake.Provider {
+	p := &fake.Provider{}
+	for _, text := range texts {
+		p.Steps = append(p.Steps, fake.Say(text))
 	}
-	look := makeTool("look", tool.KindRead, nil)
-	cases := []struct {
-		name   string
-		limits agent.Limits
-		price  *provider.Price
-		kind   agent.Kind
-		steps  int
-	}{
-		{"steps", agent.Limits{MaxTurns: 3}, nil, agent.KindCap, 3},
-		{"tokens", agent.Limits{MaxTotalTokens: 7000}, nil, agent.KindCap, 3},
-		{"money", agent.Limits{MaxCost: 0.045}, &provider.Price{Input: 10, Output: 10}, agent.KindCap, 2},
-		{"money of unknown price", agent.Limits{MaxCost: 1}, nil, agent.KindUsage, 0},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			p := endless()
-			a := newAgent(p, look)
-			a.Limits, a.Info.Price = c.limits, c.price
-			cb := &recorder{}
-			r, err := send(t, a, cb, "go")
-			f := agent.Classify(err)
-			if f == nil || f.Kind != c.kind {
-				t.Fatalf("error %v, want kind %q", err, c.kind)
-			}
-			if r.Steps != c.steps {
-				t.Errorf("%d steps, want %d (%v)", r.Steps, c.steps, err)
-			}
-			if c.kind == agent.KindUsage && !strings.Contains(f.Hint, `[provider.fake.models."m"]`) {
-				t.Errorf("hint %q does not name the key", f.Hint)
-			}
-			if c.name == "money" && (len(cb.notices) == 0 || cb.notices[0].Kind != agent.NoticeCap) {
-				t.Errorf("no warning before the cap: %+v", cb.notices)
-			}
-		})
-	}
-}
-
-func TestMaxTimeStandsStillWhileTheUserIsAsked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := makeTool("bash", tool.KindRun, func(ctx context.Context, arg string, _ io.Writer) (tool.Result, error) {
-			select {
-			case <-time.After(3 * time.Second):
-			case <-ctx.Done():
-			}
-			return tool.Result{Text: "x"}, ctx.Err()
-		})
-		n := 0
-		p := &fake.Provider{Then: func(provider.Request) fake.Step {
-			n++
-			return fake.Call(fmt.Sprintf("c%d", n), "bash", fmt.Sprintf(`{"arg":"make %d"}`, n))
-		}}
-		a := newAgent(p, slow)
-		a.Limits.MaxTime = 10 * time.Second
-		cb := &recorder{onAsk: func(agent.Question) { <-time.After(time.Hour) }} // of fake time
-		for range 20 {
-			cb.answers = append(cb.answers, agent.Answer{Verdict: agent.Yes})
-		}
-		_, err := a.SendMessage(t.Context(), "go", cb)
-		if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
-			t.Fatalf("error %v", err)
-		}
-		if len(cb.asked) != 4 {
-			t.Errorf("%d commands of 3 s began within 10 s, want 4", len(cb.asked))
-		}
-		a.Close()
-	})
+	return p
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"artoo/agent"
 	"artoo/conversation"
@@ -413,96 +412,6 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 			t.Errorf("asked %s: told %d times", c.asked, len(cb.notices))
 		}
 	}
-}
-
-func TestAfterACapTheConversationGoesOn(t *testing.T) {
-	n := 0
-	p := &fake.Provider{Then: func(provider.Request) fake.Step {
-		n++
-		if n > 3 {
-			return fake.Say("done")
-		}
-		return fake.Call(fmt.Sprint("c", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))
-	}}
-	a := newAgent(p, makeTool("look", tool.KindRead, nil))
-	a.Limits.MaxTurns = 2
-	_, err := send(t, a, &recorder{}, "go")
-	if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap || f.Hint == "" {
-		t.Errorf("error %v", err)
-	}
-	usable(t, a)
-	if r, err := send(t, a, &recorder{}, "go on"); err != nil || r.Text != "done" || r.Steps != 2 {
-		t.Errorf("%+v, %v", r, err)
-	}
-}
-
-func TestCapsBoundTheReply(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		limits agent.Limits
-		reply  int // the default
-		most   int
-	}{
-		{"tokens", agent.Limits{MaxTotalTokens: 500}, 1000, 500},
-		{"tokens, no limit of the reply", agent.Limits{MaxTotalTokens: 500}, 0, 500},
-		{"money", agent.Limits{MaxCost: 0.005}, 1000, 500},
-		{"both", agent.Limits{MaxCost: 0.005, MaxTotalTokens: 300}, 1000, 300},
-		{"far away", agent.Limits{MaxCost: 5, MaxTotalTokens: 1e6}, 1000, 1000},
-	} {
-		p := &fake.Provider{Steps: []fake.Step{fake.Say("x")}}
-		a := newAgent(p)
-		a.Limits, a.Defaults.MaxTokens = c.limits, c.reply
-		if _, err := send(t, a, &recorder{}, "go"); err != nil {
-			t.Fatal(err)
-		}
-		if r, _ := p.Last(); r.MaxTokens > c.most || r.MaxTokens < c.most-60 {
-			t.Errorf("%s: the reply may have %d tokens, want about %d", c.name, r.MaxTokens, c.most)
-		}
-	}
-}
-
-func TestMaxTimeOverSeveralTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := makeTool("slow", tool.KindNone, func(ctx context.Context, _ string, _ io.Writer) (tool.Result, error) {
-			select {
-			case <-time.After(4 * time.Second):
-				return tool.Result{Text: "x"}, nil
-			case <-ctx.Done():
-				return tool.Result{}, ctx.Err()
-			}
-		})
-		n := 0
-		p := &fake.Provider{Then: func(provider.Request) fake.Step {
-			if n++; n%2 == 0 {
-				return fake.Say("ok")
-			}
-			return fake.Call(fmt.Sprint("c", n), "slow", `{}`)
-		}}
-		a := newAgent(p, slow)
-		a.Limits.MaxTime = 10 * time.Second
-		a.Spend(time.Second)
-		for range 2 {
-			if _, err := a.SendMessage(t.Context(), "go", &recorder{}); err != nil {
-				t.Fatal(err)
-			}
-			<-time.After(time.Hour) // between turns nothing counts
-		}
-		began := time.Now()
-		cb := &recorder{}
-		_, err := a.SendMessage(t.Context(), "go", cb)
-		if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
-			t.Fatalf("error %v", err)
-		}
-		if took := time.Since(began); took != time.Second {
-			t.Errorf("the third turn took %s of the one second that was left", took)
-		}
-		pairs(t, cb.lines)
-		usable(t, a)
-		if _, err := a.SendMessage(t.Context(), "go", cb); agent.Classify(err).Kind != agent.KindCap {
-			t.Errorf("after the end: %v", err)
-		}
-		a.Close()
-	})
 }
 
 func TestBrokenInputOfReadersIsMended(t *testing.T) {

@@ -38,7 +38,7 @@ func outcomeOf(ctx context.Context, r tool.Result, err error, took time.Duration
 		out.Summary = firstLine(err.Error())
 	case r.IsError:
 		out.Status = CallFailed
-		out.Tail = lastLines(r.Text, 5)
+		out.Tail = lastLines(withoutEnd(r.Text), 5)
 	}
 	return out
 }
@@ -104,6 +104,19 @@ func preview(s string, n int) string {
 		n--
 	}
 	return s[:n] + "…"
+}
+
+// withoutEnd drops the lines in brackets at the end of a command's text: they
+// say how it ended, and the summary says that already.
+func withoutEnd(s string) string {
+	for {
+		s = strings.TrimRight(s, "\n")
+		i := strings.LastIndexByte(s, '\n') + 1
+		if last := s[i:]; !strings.HasPrefix(last, "[") || !strings.HasSuffix(last, "]") {
+			return s
+		}
+		s = s[:i]
+	}
 }
 
 func lastLines(s string, n int) string {

@@ -84,7 +84,7 @@ func (t *turn) settle(ctx context.Context, reply provider.Done) (again bool, err
 	}
 	t.partial, t.maxTokens = "", 0
 	t.continued, t.prodded, t.trimmed = false, false, false
-	return reply.Stop == provider.StopPause, nil
+	return reply.Stop == provider.StopPause && len(calls) == 0, nil
 }
 
 // askWider asks the same again with the model's own maximum: the cut fell into

@@ -92,6 +92,14 @@ func encodeEntry(e entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m, ok := e.payload.(*messageRecord); ok { // it can be long: encode it once
+		body, err := m.Message.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		line = append(line[:len(line)-1], `,"message":`...)
+		return append(append(line, body...), "}\n"...), nil
+	}
 	body, err := provider.Marshal(e.payload)
 	if err != nil {
 		return nil, err

@@ -127,14 +127,22 @@ type messageJSON struct {
 // "type".
 func (m Message) MarshalJSON() ([]byte, error) {
 	out := messageJSON{Role: m.Role, Provider: m.Provider, Model: m.Model, Partial: m.Partial, Parts: []json.RawMessage{}}
-	for _, p := range m.Parts {
-		raw, err := marshalPart(p)
-		if err != nil {
+	line, err := Marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	// The parts are put between the brackets by hand: a long answer would be
+	// copied three times more if each level were encoded on its own.
+	line = line[:len(line)-len("]}")]
+	for i, p := range m.Parts {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		if line, err = appendPart(line, p); err != nil {
 			return nil, err
 		}
-		out.Parts = append(out.Parts, raw)
 	}
-	return Marshal(out)
+	return append(line, "]}"...), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an
@@ -155,16 +163,16 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func marshalPart(p Part) (json.RawMessage, error) {
+func appendPart(line []byte, p Part) ([]byte, error) {
 	body, err := Marshal(p)
 	if err != nil {
 		return nil, err
 	}
-	head := fmt.Sprintf(`{"type":%q`, p.partType())
-	if string(body) == "{}" {
-		return json.RawMessage(head + "}"), nil
+	line = fmt.Appendf(line, `{"type":%q`, p.partType())
+	if string(body) != "{}" {
+		line = append(line, ',')
 	}
-	return json.RawMessage(head + "," + string(body[1:])), nil
+	return append(line, body[1:]...), nil
 }
 
 func unmarshalPart(raw json.RawMessage) (Part, error) {

@@ -73,6 +73,7 @@ type Tool struct {
 	// Schema is the JSON Schema of the input, the same bytes every time.
 	Schema json.RawMessage
 
+	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
 	plan     func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
 	run      func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
@@ -109,20 +110,20 @@ func newTool[In any](def Def, schema *jsonschema.Schema, plan func(context.Conte
 	if err != nil {
 		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
 	}
-	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Schema: raw, resolved: resolved}
+	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Schema: raw, schema: schema, resolved: resolved}
 	t.plan = func(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
 		if plan == nil {
 			return Access{Kind: def.Kind, Verb: def.Name}, nil
 		}
 		var in In
-		if err := json.Unmarshal(input, &in); err != nil {
+		if err := json.Unmarshal(mendInput(schema, input), &in); err != nil {
 			return Access{}, fmt.Errorf("%s: %w", def.Name, err)
 		}
 		return plan(ctx, env, in)
 	}
 	t.run = func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error) {
 		var in In
-		if err := json.Unmarshal(input, &in); err != nil {
+		if err := json.Unmarshal(mendInput(schema, input), &in); err != nil {
 			return Result{}, fmt.Errorf("%s: %w", def.Name, err)
 		}
 		return run(ctx, env, in, out)
@@ -130,22 +131,27 @@ func newTool[In any](def Def, schema *jsonschema.Schema, plan func(context.Conte
 	return t
 }
 
-// Check validates input against the schema. The error names the property and
-// what it should be, for the model to mend the call.
+// Check validates input against the schema. Slips that can mean only one thing
+// are let pass: null for what may be left out, a number, truth value or list in
+// quotes. The error names each property that is wrong and what it should be,
+// for the model to mend the call.
 func (t Tool) Check(input json.RawMessage) error {
 	var v any
-	if err := json.Unmarshal(input, &v); err != nil {
+	if err := json.Unmarshal(mendInput(t.schema, input), &v); err != nil {
 		return fmt.Errorf("the input of %s is not JSON: %w", t.Name, err)
 	}
-	if err := t.resolved.Validate(v); err != nil {
-		why := err.Error()
-		if i := strings.Index(why, "validating /"); i > 0 {
-			why = why[i:] // the library's outer layers only repeat "root"
-		}
-		return fmt.Errorf("the input of %s does not fit its schema: %s; the schema is %s", t.Name, why, t.Schema)
+	wrong := misfits(t.schema, "", v)
+	if err := t.resolved.Validate(v); err != nil && len(wrong) == 0 {
+		wrong = append(wrong, err.Error())
 	}
-	return nil
+	if len(wrong) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the input of %s does not fit: %s; it takes %s", t.Name, strings.Join(wrong[:min(len(wrong), maxMisfits)], "; "), properties(t.schema))
 }
+
+// maxMisfits is how many mistakes of one call are named.
+const maxMisfits = 8
 
 // Plan says what the call would touch. Input must have passed Check.
 func (t Tool) Plan(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {

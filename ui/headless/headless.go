@@ -44,9 +44,16 @@ func (r *Runner) Run(ctx context.Context, text string) (*agent.Response, *agent.
 	if r.Format == JSONL {
 		cb.event(sessionEvent{"session", 1, r.Info.SessionID, r.Info.Provider, r.Info.Model})
 	}
+	if cb.failed != nil {
+		return &agent.Response{}, outputFailure(cb.failed)
+	}
 	response, err := r.Agent.SendMessage(ctx, text, cb)
 	r.Screen.Finish()
 	cb.checkScreen()
+	var signal *SignalError
+	if err != nil && errors.As(context.Cause(ctx), &signal) {
+		err = signal // and not what it broke
+	}
 	failure := agent.Classify(err)
 	switch {
 	case cb.failed != nil && failure == nil:

@@ -52,6 +52,15 @@ type Stdin struct {
 	Dir string
 	// Notice tells the user something, one sentence; never nil.
 	Notice func(string)
+	// After is time.After when nil.
+	After func(time.Duration) <-chan time.Time
+}
+
+func (s Stdin) after(d time.Duration) <-chan time.Time {
+	if s.After != nil {
+		return s.After(d)
+	}
+	return time.After(d)
 }
 
 // Input is what came of standard input.
@@ -61,7 +70,8 @@ type Input struct {
 	File  string // where a large input is, "" when it is in Text
 	State string // for JSON: "none", "read", "file", "skipped"
 
-	late *atomic.Bool
+	late    *atomic.Bool
+	settled <-chan struct{} // closed once late will not change any more; nil where nothing was skipped
 }
 
 // Late reports whether input arrived after the run had gone on without it.
@@ -98,13 +108,14 @@ func (s Stdin) Read(ctx context.Context) (Input, error) {
 	}
 	if !ok {
 		s.Notice(fmt.Sprintf("no input came within %s; going on without it (--stdin never leaves it alone from the start)", s.Wait))
-		late := new(atomic.Bool)
+		late, settled := new(atomic.Bool), make(chan struct{})
 		go func() {
+			defer close(settled)
 			if c := <-first; len(c.data) > 0 {
 				late.Store(true)
 			}
 		}()
-		return Input{Text: s.Prompt, State: "skipped", late: late}, nil
+		return Input{Text: s.Prompt, State: "skipped", late: late, settled: settled}, nil
 	}
 	got := &intake{dir: s.Dir}
 	if err := s.rest(ctx, c, got); err != nil {
@@ -129,13 +140,9 @@ func (s Stdin) regular() bool {
 func (s Stdin) await(ctx context.Context, first <-chan chunk, forever bool) (chunk, bool, error) {
 	var notice, over <-chan time.Time
 	if s.Patient {
-		timer := time.NewTimer(patientWait)
-		defer timer.Stop()
-		notice = timer.C
+		notice = s.after(patientWait)
 	} else if !forever {
-		timer := time.NewTimer(s.Wait)
-		defer timer.Stop()
-		over = timer.C
+		over = s.after(s.Wait)
 	}
 	for {
 		select {
@@ -153,8 +160,7 @@ func (s Stdin) await(ctx context.Context, first <-chan chunk, forever bool) (chu
 
 // rest reads on to the end, and says every half minute how far it is.
 func (s Stdin) rest(ctx context.Context, c chunk, got *intake) error {
-	tick := time.NewTicker(reportEvery)
-	defer tick.Stop()
+	report := s.after(reportEvery)
 	more := make(chan chunk, 1)
 	for {
 		if s.Max > 0 && got.bytes+int64(len(c.data)) > s.Max {
@@ -171,8 +177,9 @@ func (s Stdin) rest(ctx context.Context, c chunk, got *intake) error {
 			select {
 			case c = <-more:
 				waiting = false
-			case <-tick.C:
+			case <-report:
 				s.Notice(fmt.Sprintf("still reading stdin, %d bytes so far", got.bytes))
+				report = s.after(reportEvery)
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}

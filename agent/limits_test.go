@@ -1,0 +1,223 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+func TestCaps(t *testing.T) {
+	endless := func() *fake.Provider {
+		n := 0
+		return &fake.Provider{Then: func(provider.Request) fake.Step {
+			n++
+			st := fake.Call(fmt.Sprintf("c%d", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))
+			st.Usage = provider.Usage{Input: 1000, Output: 1000}
+			return st
+		}}
+	}
+	look := makeTool("look", tool.KindRead, nil)
+	cases := []struct {
+		name   string
+		limits agent.Limits
+		price  *provider.Price
+		kind   agent.Kind
+		steps  int
+	}{
+		{"steps", agent.Limits{MaxTurns: 3}, nil, agent.KindCap, 3},
+		{"tokens", agent.Limits{MaxTotalTokens: 7000}, nil, agent.KindCap, 3},
+		{"money", agent.Limits{MaxCost: 0.045}, &provider.Price{Input: 10, Output: 10}, agent.KindCap, 2},
+		{"money of unknown price", agent.Limits{MaxCost: 1}, nil, agent.KindUsage, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p := endless()
+			a := newAgent(p, look)
+			a.Limits, a.Info.Price = c.limits, c.price
+			cb := &recorder{}
+			r, err := send(t, a, cb, "go")
+			f := agent.Classify(err)
+			if f == nil || f.Kind != c.kind {
+				t.Fatalf("error %v, want kind %q", err, c.kind)
+			}
+			if r.Steps != c.steps {
+				t.Errorf("%d steps, want %d (%v)", r.Steps, c.steps, err)
+			}
+			if c.kind == agent.KindUsage && !strings.Contains(f.Hint, `[provider.fake.models."m"]`) {
+				t.Errorf("hint %q does not name the key", f.Hint)
+			}
+			if c.name == "money" && (len(cb.notices) == 0 || cb.notices[0].Kind != agent.NoticeCap) {
+				t.Errorf("no warning before the cap: %+v", cb.notices)
+			}
+		})
+	}
+}
+
+func TestMaxTimeStandsStillWhileTheUserIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := makeTool("bash", tool.KindRun, func(ctx context.Context, arg string, _ io.Writer) (tool.Result, error) {
+			select {
+			case <-time.After(3 * time.Second):
+			case <-ctx.Done():
+			}
+			return tool.Result{Text: "x"}, ctx.Err()
+		})
+		n := 0
+		p := &fake.Provider{Then: func(provider.Request) fake.Step {
+			n++
+			return fake.Call(fmt.Sprintf("c%d", n), "bash", fmt.Sprintf(`{"arg":"make %d"}`, n))
+		}}
+		a := newAgent(p, slow)
+		a.Limits.MaxTime = 10 * time.Second
+		cb := &recorder{onAsk: func(agent.Question) { <-time.After(time.Hour) }} // of fake time
+		for range 20 {
+			cb.answers = append(cb.answers, agent.Answer{Verdict: agent.Yes})
+		}
+		_, err := a.SendMessage(t.Context(), "go", cb)
+		if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
+			t.Fatalf("error %v", err)
+		}
+		if len(cb.asked) != 4 {
+			t.Errorf("%d commands of 3 s began within 10 s, want 4", len(cb.asked))
+		}
+		a.Close()
+	})
+}
+
+func TestAfterACapTheConversationGoesOn(t *testing.T) {
+	n := 0
+	p := &fake.Provider{Then: func(provider.Request) fake.Step {
+		n++
+		if n > 3 {
+			return fake.Say("done")
+		}
+		return fake.Call(fmt.Sprint("c", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))
+	}}
+	a := newAgent(p, makeTool("look", tool.KindRead, nil))
+	a.Limits.MaxTurns = 2
+	_, err := send(t, a, &recorder{}, "go")
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap || f.Hint == "" {
+		t.Errorf("error %v", err)
+	}
+	usable(t, a)
+	if r, err := send(t, a, &recorder{}, "go on"); err != nil || r.Text != "done" || r.Steps != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestCapsBoundTheReply(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		limits agent.Limits
+		reply  int // the default
+		most   int
+	}{
+		{"tokens", agent.Limits{MaxTotalTokens: 500}, 1000, 500},
+		{"tokens, no limit of the reply", agent.Limits{MaxTotalTokens: 500}, 0, 500},
+		{"money", agent.Limits{MaxCost: 0.005}, 1000, 500},
+		{"both", agent.Limits{MaxCost: 0.005, MaxTotalTokens: 300}, 1000, 300},
+		{"far away", agent.Limits{MaxCost: 5, MaxTotalTokens: 1e6}, 1000, 1000},
+	} {
+		p := &fake.Provider{Steps: []fake.Step{fake.Say("x")}}
+		a := newAgent(p)
+		a.Limits, a.Defaults.MaxTokens = c.limits, c.reply
+		if _, err := send(t, a, &recorder{}, "go"); err != nil {
+			t.Fatal(err)
+		}
+		if r, _ := p.Last(); r.MaxTokens > c.most || r.MaxTokens < c.most-60 {
+			t.Errorf("%s: the reply may have %d tokens, want about %d", c.name, r.MaxTokens, c.most)
+		}
+	}
+}
+
+func TestMaxTimeOverSeveralTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := makeTool("slow", tool.KindNone, func(ctx context.Context, _ string, _ io.Writer) (tool.Result, error) {
+			select {
+			case <-time.After(4 * time.Second):
+				return tool.Result{Text: "x"}, nil
+			case <-ctx.Done():
+				return tool.Result{}, ctx.Err()
+			}
+		})
+		n := 0
+		p := &fake.Provider{Then: func(provider.Request) fake.Step {
+			if n++; n%2 == 0 {
+				return fake.Say("ok")
+			}
+			return fake.Call(fmt.Sprint("c", n), "slow", `{}`)
+		}}
+		a := newAgent(p, slow)
+		a.Limits.MaxTime = 10 * time.Second
+		a.Spend(time.Second)
+		for range 2 {
+			if _, err := a.SendMessage(t.Context(), "go", &recorder{}); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(time.Hour) // between turns nothing counts
+		}
+		began := time.Now()
+		cb := &recorder{}
+		_, err := a.SendMessage(t.Context(), "go", cb)
+		if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
+			t.Fatalf("error %v", err)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the third turn took %s of the one second that was left", took)
+		}
+		pairs(t, cb.lines)
+		usable(t, a)
+		if _, err := a.SendMessage(t.Context(), "go", cb); agent.Classify(err).Kind != agent.KindCap {
+			t.Errorf("after the end: %v", err)
+		}
+		a.Close()
+	})
+}
+
+func TestTheSameFailingCall(t *testing.T) {
+	fails := makeTool("fails", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
+	p := &fake.Provider{Then: func(req provider.Request) fake.Step {
+		return fake.Call(fmt.Sprintf("c%d", len(req.Messages)), "fails", `{"arg":"x"}`)
+	}}
+	a := newAgent(p, fails)
+	_, err := send(t, a, &recorder{}, "go")
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
+		t.Fatalf("error %v", err)
+	}
+	if n := len(p.Requests()); n != 6 {
+		t.Errorf("%d requests, want 6", n)
+	}
+	results := history(a)
+	if strings.Contains(results[4], "failed 2 times") || !strings.Contains(results[6], "has now failed 3 times") {
+		t.Errorf("the third result does not say so: %q", results)
+	}
+
+	// Another call that changes something starts the count anew.
+	n := 0
+	p = &fake.Provider{Then: func(req provider.Request) fake.Step {
+		n++
+		switch {
+		case n > 20:
+			return fake.Say("done")
+		case n%2 == 0:
+			return fake.Call(fmt.Sprintf("c%d", n), "change", `{"arg":"x"}`)
+		}
+		return fake.Call(fmt.Sprintf("c%d", n), "fails", `{"arg":"x"}`)
+	}}
+	a = newAgent(p, fails, makeTool("change", tool.KindWrite, nil))
+	a.Limits.MaxTurns = 50
+	a.Policy.Mode = agent.ModeEdits
+	if _, err := send(t, a, &recorder{}, "go"); err != nil {
+		t.Errorf("a test that fails between edits ended the turn: %v", err)
+	}
+}

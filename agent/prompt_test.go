@@ -1,0 +1,263 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/tool"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+func promptInfo() agent.PromptInfo {
+	return agent.PromptInfo{
+		Dir: "/home/me/shop/cart", Root: "/home/me/shop", Platform: "linux/amd64", Shell: "/bin/bash", Mode: agent.ModeAsk, Git: true,
+		Date: time.Date(2026, 3, 14, 23, 59, 0, 0, time.UTC),
+	}
+}
+
+func TestSystemPrompt(t *testing.T) {
+	info := promptInfo()
+	info.Instructions = []agent.Instruction{{Path: "/home/me/shop/AGENTS.md", Text: "Run make check.\n\n"}, {Path: "/home/me/shop/cart/AGENTS.md", Text: "No floats."}}
+	info.Append = "Speak French.\n"
+	golden(t, "system.txt", agent.SystemPrompt(info))
+
+	plain := agent.PromptInfo{Dir: "/tmp/x", Root: "/tmp/x", Platform: "darwin/arm64", Mode: agent.ModePlan, Replace: "You are a poet.", Headless: true, Date: info.Date}
+	golden(t, "system_replaced.txt", agent.SystemPrompt(plain))
+
+	for mode, want := range map[agent.Mode]string{
+		agent.ModeAsk:   "every edit and every other command is asked of the user first.",
+		agent.ModeEdits: "and so do edits inside the project; every other command is asked",
+		agent.ModeAuto:  "and so do edits inside the project; every other command is asked",
+		agent.ModePlan:  "everything else is refused. End with a plan.",
+	} {
+		info.Mode, info.Headless = mode, false
+		if got := agent.SystemPrompt(info); !strings.Contains(got, want) {
+			t.Errorf("mode %s: no %q", mode, want)
+		}
+	}
+	info.Mode, info.Headless = agent.ModeAsk, true
+	if got := agent.SystemPrompt(info); !strings.Contains(got, "every other command is refused, since nobody is there") {
+		t.Error("headless is not told")
+	}
+	later := info
+	later.Date = info.Date.Add(-10 * time.Hour)
+	if agent.SystemPrompt(info) != agent.SystemPrompt(later) {
+		t.Error("the prompt changes within a day")
+	}
+}
+
+// TestTheFirstRequestIsSmall holds the promise of a small prompt: system prompt
+// and default tools together, as JSON, well under 8 KB.
+func TestTheFirstRequestIsSmall(t *testing.T) {
+	const most = 8 << 10
+	type spec struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Schema      json.RawMessage `json:"input_schema"`
+	}
+	body := struct {
+		Model    string             `json:"model"`
+		System   string             `json:"system"`
+		Tools    []spec             `json:"tools"`
+		Messages []provider.Message `json:"messages"`
+	}{Model: "a-model-with-a-long-name-20250929", System: agent.SystemPrompt(promptInfo()), Messages: []provider.Message{provider.UserText("why does the test fail?")}}
+	for _, o := range tool.BuiltIn("/bin/bash") {
+		if o.Default {
+			body.Tools = append(body.Tools, spec{o.Tool.Name, o.Tool.Description, o.Tool.Schema})
+		}
+	}
+	if len(body.Tools) != 7 {
+		t.Errorf("%d default tools, want 7", len(body.Tools))
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) > most*9/10 {
+		for _, s := range body.Tools {
+			t.Logf("%s: description %d, schema %d", s.Name, len(s.Description), len(s.Schema))
+		}
+		t.Errorf("the first request is %d bytes, of which %d are the system prompt; the limit is %d", len(data), len(body.System), most)
+	}
+}
+
+func write(t *testing.T, text string, path ...string) {
+	t.Helper()
+	p := filepath.Join(path...)
+	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func link(t *testing.T, to string, path ...string) {
+	t.Helper()
+	if err := os.Symlink(to, filepath.Join(path...)); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+}
+
+func TestInstructions(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, root := filepath.Join(base, "config"), filepath.Join(base, "p")
+	write(t, "mine", config, "AGENTS.md")
+	write(t, "secret", base, "secret.md")
+	write(t, "root agents", root, "AGENTS.md")
+	write(t, "root claude", root, "CLAUDE.md")
+	write(t, "a", root, "a", "AGENT.md")
+	write(t, "a claude", root, "a", "CLAUDE.md")
+	write(t, "", root, "a", "AGENTS.md", "x") // a directory of that name
+	write(t, "b claude", root, "a", "b", "CLAUDE.md")
+	write(t, " \n\t", root, "blank", "AGENTS.md")
+	write(t, "caf\xe9 \xff", root, "bytes", "AGENTS.md")
+	write(t, "PASSWORD=x", root, "env", ".env")
+	write(t, "shared", root, "docs", "agents.MD")
+	for _, dir := range []string{"none", "out", "outdir", "env", "in", "loop", "gone"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(t, filepath.Join("..", "..", "secret.md"), root, "out", "AGENTS.md")
+	link(t, base, root, "outdir", "away")
+	link(t, ".env", root, "env", "AGENTS.md")
+	link(t, filepath.Join("..", "docs", "agents.MD"), root, "in", "AGENTS.md")
+	link(t, "AGENTS.md", root, "loop", "AGENTS.md")
+	link(t, "nothing.md", root, "gone", "AGENTS.md")
+	for _, c := range []struct {
+		config, dir string
+		want        []string
+	}{
+		{"", ".", []string{"root agents"}},
+		{config, ".", []string{"mine", "root agents"}},
+		{filepath.Join(base, "missing"), ".", []string{"root agents"}},
+		{"", "a", []string{"root agents", "a"}},
+		{"", filepath.Join("a", "b"), []string{"root agents", "a", "b claude"}},
+		{"", "none", []string{"root agents"}},
+		{"", "blank", []string{"root agents"}},
+		{"", "bytes", []string{"root agents", "caf\uFFFD \uFFFD"}},
+		{"", "out", []string{"root agents"}},
+		{"", filepath.Join("outdir", "away"), []string{"root agents"}},
+		{"", "env", []string{"root agents"}},
+		{"", "in", []string{"root agents", "shared"}},
+		{"", "loop", []string{"root agents"}},
+		{"", "gone", []string{"root agents"}},
+		{"", filepath.Join("..", "elsewhere"), []string{"root agents"}},
+	} {
+		list, cut, err := agent.Instructions(c.config, root, filepath.Join(root, c.dir))
+		if err != nil || cut {
+			t.Errorf("%s: cut %v, error %v", c.dir, cut, err)
+		}
+		var got []string
+		for _, i := range list {
+			got = append(got, i.Text)
+			if !filepath.IsAbs(i.Path) || !utf8.ValidString(i.Text) {
+				t.Errorf("%s: %+v", c.dir, i)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.dir, diff)
+		}
+	}
+	if list, _, err := agent.Instructions(config, "", ""); err != nil || len(list) != 1 || list[0].Text != "mine" {
+		t.Errorf("without a project: %+v, %v", list, err)
+	}
+	if list, _, err := agent.Instructions("", "", ""); err != nil || len(list) != 0 {
+		t.Errorf("with nothing: %+v, %v", list, err)
+	}
+}
+
+func TestInstructionsAreCutAt32KB(t *testing.T) {
+	root := t.TempDir()
+	for _, c := range []struct {
+		first, second string
+		sizes         []int
+		cut           bool
+	}{
+		{strings.Repeat("a", 20<<10), strings.Repeat("b", 12<<10), []int{20 << 10, 12 << 10}, false},
+		{strings.Repeat("a", 20<<10), strings.Repeat("b", 12<<10+1), []int{20 << 10, 12 << 10}, true},
+		{strings.Repeat("a", 32<<10), "b", []int{32 << 10}, true},
+		{strings.Repeat("a", 64<<10), "b", []int{32 << 10}, true},
+		{strings.Repeat("a", 32<<10-1), "é", []int{32<<10 - 1}, true}, // no half characters
+		{strings.Repeat("a", 32<<10), "", []int{32 << 10}, false},
+	} {
+		write(t, c.first, root, "AGENTS.md")
+		write(t, c.second, root, "d", "AGENTS.md")
+		list, cut, err := agent.Instructions("", root, filepath.Join(root, "d"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sizes []int
+		for _, i := range list {
+			sizes = append(sizes, len(i.Text))
+		}
+		if diff := cmp.Diff(c.sizes, sizes); diff != "" || cut != c.cut {
+			t.Errorf("%d and %d bytes: cut %v\n%s", len(c.first), len(c.second), cut, diff)
+		}
+	}
+}
+
+func TestInstructionsNote(t *testing.T) {
+	one, two := agent.Instruction{Path: "/p/AGENTS.md", Text: "one\n"}, agent.Instruction{Path: "/p/a/AGENTS.md", Text: "two"}
+	changed := agent.Instruction{Path: one.Path, Text: "three"}
+	for _, c := range []struct {
+		before, after []agent.Instruction
+		want          string
+	}{
+		{nil, nil, ""},
+		{[]agent.Instruction{one, two}, []agent.Instruction{one, two}, ""},
+		{[]agent.Instruction{one, two}, []agent.Instruction{changed, two}, "(The instructions in /p/AGENTS.md have changed. They now read:\nthree)"},
+		{[]agent.Instruction{one, two}, []agent.Instruction{one}, "(The instructions file /p/a/AGENTS.md is gone; it no longer holds.)"},
+		{nil, []agent.Instruction{one}, "(The instructions in /p/AGENTS.md have changed. They now read:\none)"},
+		{[]agent.Instruction{two}, []agent.Instruction{one}, "(The instructions in /p/AGENTS.md have changed. They now read:\none)\n(The instructions file /p/a/AGENTS.md is gone; it no longer holds.)"},
+	} {
+		if got := agent.InstructionsNote(c.before, c.after); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestTheNoteComesBeforeTheMessage(t *testing.T) {
+	p := newScript("ok", "ok")
+	a := newAgent(p)
+	notes := []string{"(changed)", ""}
+	a.Note = func() string { n := notes[0]; notes = notes[1:]; return n }
+	for range 2 {
+		if _, err := send(t, a, &recorder{}, "go"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantLines(t, history(a), "user (changed) go", "assistant ok", "user go", "assistant ok")
+}

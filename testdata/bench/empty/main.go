@@ -1,0 +1,4 @@
+// Empty is what every Go program costs.
+package main
+
+func main() {}

@@ -1,0 +1,242 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// mendInput takes slips that models make and that can mean only one thing: null
+// for a property that may be left out, a number or truth value in quotes, a
+// whole number written as 2.0, a list in quotes. All else stays as it is.
+func mendInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
+	input = bytes.TrimSpace(input)
+	if len(input) == 0 {
+		return input
+	}
+	switch {
+	case input[0] == '{' && schema.Type == "object":
+		return mendObject(schema, input)
+	case input[0] == '[' && schema.Type == "array" && schema.Items != nil:
+		return mendList(schema.Items, input)
+	case input[0] == '"' && schema.Type != "string":
+		var quoted string
+		if err := json.Unmarshal(input, &quoted); err != nil {
+			return input
+		}
+		if inner := json.RawMessage(strings.TrimSpace(quoted)); isA(schema.Type, inner) {
+			return mendInput(schema, inner)
+		}
+	case schema.Type == "integer":
+		return plainInteger(input)
+	}
+	return input
+}
+
+// isA reports whether raw is JSON of the type, which is none that is written in
+// quotes itself.
+func isA(kind string, raw json.RawMessage) bool {
+	if len(raw) == 0 || !json.Valid(raw) {
+		return false
+	}
+	switch kind {
+	case "array":
+		return raw[0] == '['
+	case "boolean":
+		return raw[0] == 't' || raw[0] == 'f'
+	case "integer", "number":
+		return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
+	}
+	return false
+}
+
+func mendObject(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(input, &fields); err != nil {
+		return input
+	}
+	changed := false
+	for name, value := range fields {
+		property, ok := schema.Properties[name]
+		if !ok {
+			continue
+		}
+		if string(value) == "null" && !slices.Contains(schema.Required, name) {
+			delete(fields, name)
+			changed = true
+		} else if mended := mendInput(property, value); !bytes.Equal(mended, value) {
+			fields[name] = mended
+			changed = true
+		}
+	}
+	return again(input, fields, changed)
+}
+
+func mendList(item *jsonschema.Schema, input json.RawMessage) json.RawMessage {
+	var values []json.RawMessage
+	if err := json.Unmarshal(input, &values); err != nil {
+		return input
+	}
+	changed := false
+	for i, value := range values {
+		mended := mendInput(item, value)
+		changed = changed || !bytes.Equal(mended, value)
+		values[i] = mended
+	}
+	return again(input, values, changed)
+}
+
+// again writes v, which came from input, if it was changed.
+func again(input json.RawMessage, v any, changed bool) json.RawMessage {
+	if !changed {
+		return input
+	}
+	mended, err := json.Marshal(v)
+	if err != nil {
+		return input
+	}
+	return mended
+}
+
+// plainInteger writes 2.0 and 2e3 as Go reads integers. Fractions and what is
+// too large for an int64 stay.
+func plainInteger(number json.RawMessage) json.RawMessage {
+	if !bytes.ContainsAny(number, ".eE") || len(number) > 24 {
+		return number
+	}
+	f, _, err := big.ParseFloat(string(number), 10, 128, big.ToNearestEven)
+	if err != nil || !f.IsInt() {
+		return number
+	}
+	n, exact := f.Int64()
+	if exact != big.Exact {
+		return number
+	}
+	return fmt.Append(nil, n)
+}
+
+// misfits says in words what is wrong with v, a decoded JSON value named by at;
+// none when nothing of the simple kind is.
+func misfits(schema *jsonschema.Schema, at string, v any) []string {
+	if is := typeOf(v); schema.Type != "" && is != schema.Type && (is != "number" || schema.Type != "integer" || !wholeNumber(v)) {
+		return []string{fmt.Sprintf("%s must be %s, not %s", orInput(at), article(schema.Type), article(is))}
+	}
+	var wrong []string
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if property, ok := schema.Properties[name]; ok {
+				wrong = append(wrong, misfits(property, join(at, name), v[name])...)
+			} else if schema.AdditionalProperties != nil {
+				wrong = append(wrong, fmt.Sprintf("there is no property %q%s", join(at, name), perhaps(schema, v, name)))
+			}
+		}
+		for _, name := range schema.Required {
+			if _, ok := v[name]; !ok {
+				wrong = append(wrong, fmt.Sprintf("%s is missing", join(at, name)))
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if schema.Items != nil {
+				wrong = append(wrong, misfits(schema.Items, fmt.Sprintf("%s[%d]", at, i), item)...)
+			}
+		}
+	}
+	return wrong
+}
+
+// perhaps suggests the property that was meant by name: one that looks like it
+// and was not given.
+func perhaps(schema *jsonschema.Schema, given map[string]any, name string) string {
+	folded := strings.ReplaceAll(foldName(name), "-", "_")
+	best, least := "", 3
+	for _, p := range schema.PropertyOrder {
+		if _, ok := given[p]; ok {
+			continue
+		}
+		off := distance(folded, p, least)
+		if strings.HasSuffix(folded, "_"+p) || strings.HasPrefix(folded, p) || strings.HasPrefix(p, folded) {
+			off = min(off, 1) // file_path, old_str
+		}
+		if off < least {
+			best, least = p, off
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
+}
+
+// properties lists a tool's properties for the end of an error.
+func properties(schema *jsonschema.Schema) string {
+	var words []string
+	for _, name := range schema.PropertyOrder {
+		property := schema.Properties[name]
+		if property == nil {
+			continue
+		}
+		word := name + " (" + property.Type
+		if slices.Contains(schema.Required, name) {
+			word += ", required"
+		}
+		words = append(words, word+")")
+	}
+	return strings.Join(words, ", ")
+}
+
+func join(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+func orInput(at string) string {
+	if at == "" {
+		return "the input"
+	}
+	return at
+}
+
+func article(kind string) string {
+	switch kind {
+	case "null":
+		return kind
+	case "integer":
+		return "a whole number"
+	case "array", "object":
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// typeOf names the JSON type of a decoded value.
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case float64:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+// wholeNumber reports whether a number is one that an int64 holds exactly.
+func wholeNumber(v any) bool {
+	f, ok := v.(float64)
+	return ok && f == float64(int64(f)) && f > -1<<63 && f < 1<<63
+}

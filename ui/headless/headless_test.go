@@ -1,0 +1,258 @@
+package headless
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+	"artoo/ui/screen"
+)
+
+// desk is a run with a scripted model and a tool that is always asked about.
+type desk struct {
+	*Runner
+	model    *fake.Provider
+	out, err bytes.Buffer
+	ran      int
+}
+
+// newDesk makes a run that writes to out, or to its own buffer when out is nil.
+func newDesk(format Format, out io.Writer, steps ...fake.Step) *desk {
+	d := &desk{model: &fake.Provider{Steps: steps}}
+	if out == nil {
+		out = &d.out
+	}
+	shown := out
+	if format != Text {
+		shown = io.Discard
+	}
+	d.Runner = &Runner{
+		Agent: &agent.Agent{
+			Provider: &provider.Retrier{Provider: d.model, Rand: func() float64 { return 0 }}, ProviderName: "fake",
+			Defaults: provider.Options{Model: "m", MaxTokens: 100}, Tools: []tool.Tool{d.touch()}, Env: &tool.Env{Dir: "/w"},
+			Policy: &agent.Policy{Mode: agent.ModeAsk, Root: "/w"}, Conversation: conversation.New(conversation.Config{MaxContextTokens: 10000}, nil),
+		},
+		Format: format, Out: out, Screen: screen.New(screen.Options{Out: shown, Err: &d.err, Hold: true}),
+		Info: Info{SessionID: "s1", Provider: "fake", Model: "m"},
+	}
+	return d
+}
+
+type touchInput struct {
+	Path string `json:"path"`
+}
+
+func (d *desk) touch() tool.Tool {
+	return tool.New(tool.Def{Name: "touch", Description: "touches", Kind: tool.KindWrite},
+		func(_ context.Context, _ *tool.Env, in touchInput) (tool.Access, error) {
+			return tool.Access{Kind: tool.KindWrite, Verb: "touch", Object: in.Path, Paths: []string{"/w/" + in.Path}}, nil
+		},
+		func(_ context.Context, _ *tool.Env, _ touchInput, out io.Writer) (tool.Result, error) {
+			d.ran++
+			_, err := io.WriteString(out, "touching")
+			return tool.Result{Text: "touched"}, err
+		})
+}
+
+// asking is a reply that says something and then calls the tool.
+func asking() fake.Step {
+	return fake.Step{Text: []string{"I shall touch it."}, Calls: []provider.ToolCall{fake.ToolCall("c1", "touch", `{"path":"it's"}`)}}
+}
+
+func yes(context.Context, agent.Question) (agent.Answer, error) {
+	return agent.Answer{Verdict: agent.Yes}, nil
+}
+
+func TestTextIsTheAnswerAlone(t *testing.T) {
+	d := newDesk(Text, nil, asking(), fake.Say("It is ", "done.\n\n"))
+	d.Ask = yes
+	response, failure := d.Run(t.Context(), "go")
+	if failure != nil || d.ran != 1 || response.Text == "" {
+		t.Fatalf("failure %v, the tool ran %d times", failure, d.ran)
+	}
+	if got := d.out.String(); got != "It is done.\n" {
+		t.Errorf("stdout is %q", got)
+	}
+	if !strings.Contains(d.err.String(), "I shall touch it.") {
+		t.Errorf("stderr lacks what was said before the call: %q", d.err.String())
+	}
+}
+
+func TestAFaultPrintsWhatThereIs(t *testing.T) {
+	d := newDesk(Text, nil, fake.Step{Text: []string{"half an ans"}, Err: &provider.Error{Kind: provider.KindInvalid, Provider: "fake", Message: "no"}})
+	response, failure := d.Run(t.Context(), "go")
+	if failure == nil || failure.Kind != agent.KindInvalid || response.Text != "half an ans" {
+		t.Errorf("failure %v, response %q", failure, response.Text)
+	}
+	if got := d.out.String(); got != "half an ans\n" {
+		t.Errorf("stdout is %q", got)
+	}
+}
+
+func TestAnInterruptPrintsWhatThereIs(t *testing.T) {
+	gate := fake.NewGate()
+	d := newDesk(Text, nil, fake.Step{Text: []string{"half", "more"}, Gate: gate, GateAfter: 2})
+	ctx, stop := context.WithCancelCause(t.Context())
+	go func() {
+		<-gate.Reached()
+		stop(&SignalError{syscall.SIGINT})
+	}()
+	_, failure := d.Run(ctx, "go")
+	if failure == nil || failure.Kind != "signal" {
+		t.Errorf("failure %v of kind %s", failure, failure.Kind)
+	}
+	if got := d.out.String(); got != "half\n" {
+		t.Errorf("stdout is %q", got)
+	}
+}
+
+func TestNobodyIsThere(t *testing.T) {
+	d := newDesk(Text, nil, asking(), fake.Say("I could not."))
+	response, failure := d.Run(t.Context(), "go")
+	if failure == nil || failure.Kind != agent.KindApproval || d.ran != 0 || len(response.Denied) != 1 {
+		t.Fatalf("failure %v, the tool ran %d times, denied %v", failure, d.ran, response.Denied)
+	}
+	if want := `--allow 'touch(it'\''s)'`; failure.Hint != want {
+		t.Errorf("the hint is %s, want %s", failure.Hint, want)
+	}
+	if want := "artoo: denied: touch it's: nobody is there to ask\n  try: artoo --allow 'touch(it'\\''s)'\n"; !strings.Contains(d.err.String(), want) {
+		t.Errorf("stderr is %q, want %q in it", d.err.String(), want)
+	}
+	if got := d.out.String(); got != "I could not.\n" {
+		t.Errorf("stdout is %q", got)
+	}
+}
+
+// A person who says no is no missing person, and an error counts over one.
+func TestWhatDecidesTheExit(t *testing.T) {
+	no := func(context.Context, agent.Question) (agent.Answer, error) { return agent.Answer{Reason: "later"}, nil }
+	fails := fake.Step{Err: &provider.Error{Kind: provider.KindAuth, Provider: "fake"}}
+	for name, test := range map[string]struct {
+		ask  Asker
+		last fake.Step
+		want agent.Kind
+	}{
+		"no":     {no, fake.Say("well"), ""},
+		"nobody": {nil, fake.Say("well"), agent.KindApproval},
+		"error":  {nil, fails, agent.KindAuth},
+	} {
+		d := newDesk(Text, nil, asking(), test.last)
+		d.Ask = test.ask
+		_, failure := d.Run(t.Context(), "go")
+		var got agent.Kind
+		if failure != nil {
+			got = failure.Kind
+		}
+		if got != test.want {
+			t.Errorf("%s: the kind is %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := fake.Step{Reasoning: []string{"hm"}, Text: []string{"I", " was"}, Err: &provider.Error{Kind: provider.KindProvider, Provider: "fake", Status: 500, Message: "out of order"}}
+		d := newDesk(JSONL, nil, broken, asking(), fake.Say("<done> & gone"))
+		d.Ask = yes
+		if _, failure := d.Run(t.Context(), "go"); failure != nil {
+			t.Fatal(failure)
+		}
+		want := strings.Join([]string{
+			`{"type":"session","v":1,"session_id":"s1","provider":"fake","model":"m"}`,
+			`{"type":"reasoning","text":"hm"}`,
+			`{"type":"text","text":"I"}`,
+			`{"type":"text","text":" was"}`,
+			`{"type":"retry","try":2,"tries":5,"wait_ms":500,"discard":3,"reason":"fake: out of order (500)"}`,
+			`{"type":"text","text":"I shall touch it."}`,
+			`{"type":"usage","request":USAGE}`,
+			`{"type":"tool_call","id":"c1","tool":"touch","input":{"path":"it's"},"object":"it's","index":0,"of":1}`,
+			`{"type":"approval","id":"c1","tool":"touch","object":"it's","answer":"yes","nobody":false,"reason":"","rule":"touch(it's)"}`,
+			`{"type":"tool_output","id":"c1","text":"touching"}`,
+			`{"type":"tool_result","id":"c1","tool":"touch","status":"ok","text":"touched","file":"","ms":0}`,
+			`{"type":"text","text":"<done> & gone"}`,
+			`{"type":"usage","request":USAGE}`,
+			``,
+		}, "\n")
+		got := regexp.MustCompile(`"request":\{.*\}\}`).ReplaceAllString(d.out.String(), `"request":USAGE}`)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// What follows a retry without a reply that began has nothing to discard, nor
+// what an earlier request said.
+func TestDiscardCountsOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := fake.Step{Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake"}}
+		d := newDesk(JSONL, nil, asking(), down, fake.Say("done"))
+		d.Ask = yes
+		if _, failure := d.Run(t.Context(), "go"); failure != nil {
+			t.Fatal(failure)
+		}
+		if !strings.Contains(d.out.String(), `"type":"retry","try":2,"tries":5,"wait_ms":500,"discard":0,`) {
+			t.Errorf("stdout is\n%s", d.out.String())
+		}
+	})
+}
+
+// full takes so many writes, and then no more.
+type full struct {
+	bytes.Buffer
+	left int
+}
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, syscall.ENOSPC
+	}
+	return f.Buffer.Write(p)
+}
+
+func TestStdoutThatCannotBeWritten(t *testing.T) {
+	for name, test := range map[string]struct {
+		format   Format
+		writes   int
+		requests int // to the model, at most
+	}{
+		"text":                   {Text, 0, 1},
+		"events, from the start": {JSONL, 0, 0},
+		"events, later":          {JSONL, 2, 1},
+	} {
+		out := &full{left: test.writes}
+		d := newDesk(test.format, out, fake.Say("one", "two", "three"))
+		var stopped []error
+		d.Stopped = func(err error) { stopped = append(stopped, err) }
+		_, failure := d.Run(t.Context(), "go")
+		if failure == nil || failure.Kind != agent.KindInternal || failure.What != "stdout" || !errors.Is(failure, syscall.ENOSPC) {
+			t.Errorf("%s: failure %v", name, failure)
+		}
+		if len(stopped) != 1 || !errors.Is(stopped[0], syscall.ENOSPC) {
+			t.Errorf("%s: told %v", name, stopped)
+		}
+		if got := len(d.model.Requests()); got > test.requests {
+			t.Errorf("%s: the model was asked %d times", name, got)
+		}
+	}
+}
+
+func TestShellQuote(t *testing.T) {
+	for in, want := range map[string]string{"": `''`, "a b": `'a b'`, "it's": `'it'\''s'`, "$x\n": "'$x\n'"} {
+		if got := ShellQuote(in); got != want {
+			t.Errorf("%q is quoted as %s, want %s", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package headless
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"artoo/agent"
+	"artoo/provider"
+)
+
+func TestResult(t *testing.T) {
+	info := Info{SessionID: "s1", Provider: "p", Model: "m", Sandbox: "none", Began: time.Now()}
+	cost := 0.5
+	response := &agent.Response{
+		Text: "<a> & b", Stop: provider.StopComplete, Steps: 2, CostUSD: &cost, Model: "m-2",
+		Denied:   []agent.Denial{{Tool: "bash", Object: "rm x", Reason: "no", Rule: "bash(rm x)", Nobody: true}},
+		Requests: []agent.RequestReport{{ID: "r", Model: "m-2", Tries: 1}},
+	}
+	failure := &agent.Failure{Kind: agent.KindApproval, What: "a", Err: errors.New("b"), Hint: "c"}
+	usage := `{"input_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0,"output_tokens":0,"reasoning_tokens":0}`
+	for _, test := range []struct {
+		name string
+		r    Result
+		want string
+	}{
+		{"nothing came of it", NewResult(info, nil, failure, 6), `{"v":1,"type":"result","result":"","session_id":"s1","provider":"p","model":"m","stop_reason":"","turns":0,"usage":` + usage +
+			`,"cost_usd":null,"duration_ms":0,"denied":[],"sandbox":"none","stdin":"none","exit_code":6,"requests":[],"error":{"kind":"approval","message":"a: b","hint":"c"}}`},
+		{"all", NewResult(info, response, nil, 0), `{"v":1,"type":"result","result":"<a> & b","session_id":"s1","provider":"p","model":"m-2","stop_reason":"complete","turns":2,"usage":` + usage +
+			`,"cost_usd":0.5,"duration_ms":0,"denied":[{"tool":"bash","object":"rm x","reason":"no","rule":"bash(rm x)","nobody":true}],"sandbox":"none","stdin":"none","exit_code":0,` +
+			`"requests":[{"id":"r","model":"m-2","usage":` + usage + `,"cost_usd":null,"ms":0,"tries":1}],"error":null}`},
+	} {
+		test.r.DurationMS = 0
+		var b bytes.Buffer
+		if err := WriteLine(&b, test.r); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); got != test.want+"\n" {
+			t.Errorf("%s:\n%s\nwant\n%s", test.name, got, test.want)
+		}
+	}
+}
+
+// TestFieldsAreDocumented wants each type and field of what stdout may hold in
+// docs/headless.md.
+func TestFieldsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "headless.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []any{
+		Result{}, ResultError{}, sessionEvent{}, textEvent{}, callEvent{}, outputEvent{}, callResultEvent{}, approvalEvent{},
+		retryEvent{}, noticeEvent{}, usageEvent{}, provider.Usage{}, agent.RequestReport{}, agent.Denial{},
+	} {
+		kind := reflect.TypeOf(v)
+		if event := strings.HasSuffix(kind.Name(), "Event"); event && kind.Field(0).Tag.Get("json") != "type" {
+			t.Errorf("%s does not begin with its type", kind.Name())
+		}
+		for i := range kind.NumField() {
+			name, option, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
+			if option == "omitempty" {
+				continue // there in rare cases, and explained in sessions.md
+			}
+			if !bytes.Contains(page, []byte("`"+name+"`")) {
+				t.Errorf("docs/headless.md does not have the field %s of %s", name, kind.Name())
+			}
+		}
+	}
+}
+
+func TestInputOfIsAlwaysJSON(t *testing.T) {
+	for _, call := range []provider.ToolCall{{Input: json.RawMessage(`{"a":1}`)}, {Input: json.RawMessage(`{}`), Raw: "{broken"}, {Input: json.RawMessage(`{"a"`)}, {}} {
+		if got := inputOf(agent.Call{ToolCall: call}); !json.Valid(got) {
+			t.Errorf("the input of %+v becomes %s", call, got)
+		}
+	}
+}

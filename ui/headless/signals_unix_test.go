@@ -1,0 +1,79 @@
+//go:build unix
+
+package headless
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+)
+
+func TestASignalEndsTheRun(t *testing.T) {
+	ctx, s := Watch(t.Context())
+	defer s.End()
+	if s.Caught() != nil {
+		t.Fatalf("caught %v before there was one", s.Caught())
+	}
+	kill(t, syscall.SIGHUP)
+	<-ctx.Done()
+	var cause *SignalError
+	if !errors.As(context.Cause(ctx), &cause) || cause.Signal != syscall.SIGHUP || cause.ErrorKind() != "signal" {
+		t.Errorf("the cause is %v", context.Cause(ctx))
+	}
+	if s.Caught() != syscall.SIGHUP || s.Code() != 129 {
+		t.Errorf("caught %v, code %d", s.Caught(), s.Code())
+	}
+}
+
+// A pipe or a connection that the other side closed raises SIGPIPE as well as an
+// output that nobody reads: only the latter ends the run.
+func TestOnlyOutputsBreak(t *testing.T) {
+	ctx, s := Watch(t.Context())
+	defer s.End()
+	seen := make(chan os.Signal, 1)
+	signal.Notify(seen, syscall.SIGPIPE)
+	defer signal.Stop(seen)
+	kill(t, syscall.SIGPIPE)
+	<-seen
+	s.Broken(fmt.Errorf("writing: %w", syscall.ENOSPC))
+	if s.Caught() != nil {
+		t.Fatalf("caught %v", s.Caught())
+	}
+	// Signals come in order: what follows the pipe's is the first that counts.
+	kill(t, syscall.SIGHUP)
+	<-ctx.Done()
+	if s.Caught() != syscall.SIGHUP {
+		t.Errorf("caught %v", s.Caught())
+	}
+
+	ctx, s = Watch(t.Context())
+	defer s.End()
+	s.Broken(&os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE})
+	s.Stop(syscall.SIGTERM) // too late to count
+	if <-ctx.Done(); s.Caught() != syscall.SIGPIPE || s.Code() != 141 {
+		t.Errorf("caught %v, code %d", s.Caught(), s.Code())
+	}
+}
+
+func TestUnread(t *testing.T) {
+	r1, w1 := pipe(t)
+	_, w2 := pipe(t)
+	if gone := unread([]*os.File{w1, w2}); len(gone) > 0 {
+		t.Errorf("%d have no reader", len(gone))
+	}
+	r1.Close()
+	if gone := unread([]*os.File{w2, w1}); len(gone) != 1 || gone[0] != w1 {
+		t.Errorf("%d have no reader, want one", len(gone))
+	}
+}
+
+func kill(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), sig); err != nil {
+		t.Fatal(err)
+	}
+}
