@@ -79,7 +79,6 @@ type app struct {
 // who says who is there.
 type who struct {
 	headless     bool
-	conversation bool // of any streams (--interactive)
 	in, out, err bool // are terminals
 	watched      bool // stderr is a terminal with artoo in its foreground
 }
@@ -148,7 +147,7 @@ func (a *app) load(inv cli.Invocation, prompt bool) error {
 // present decides who is there.
 func present(cfg *config.Config, prompt bool) who {
 	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-	w := who{conversation: cfg.Interactive, in: tty(os.Stdin), out: tty(os.Stdout), err: tty(os.Stderr)}
+	w := who{in: tty(os.Stdin), out: tty(os.Stdout), err: tty(os.Stderr)}
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
 	w.headless = !cfg.Interactive && (cfg.Print || !w.in || !w.err || prompt && (!w.out || ci))
 	w.watched = w.err && ui.Foreground(os.Stderr)
@@ -474,14 +473,9 @@ func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
 	project := a.cfg.Rules(a.project.Root)
 	p := &agent.Policy{
 		Mode: agent.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root,
-		Reach: func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
-		GitRuns: func(dir string) error {
-			at, err := tool.FindProject(dir, "", false)
-			if err != nil {
-				return err
-			}
-			return at.GitRuns()
-		},
+		Reach:    func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
+		GitRuns:  func(dir string) error { return inProject(dir, tool.Project.GitRuns) },
+		GitShows: func(dir string) error { return inProject(dir, tool.Project.GitShows) },
 	}
 	var errs [3]error
 	p.AllowRules, errs[0] = agent.ParseRules(slices.Concat(project.Allow, a.cfg.Allow))
@@ -491,6 +485,15 @@ func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
 		return nil, &agent.Failure{Kind: agent.KindUsage, What: "rules", Err: err, Hint: "--allow 'bash(go test:*)'"}
 	}
 	return p, p.CheckMode()
+}
+
+// inProject asks the project that dir belongs to.
+func inProject(dir string, ask func(tool.Project) error) error {
+	p, err := tool.FindProject(dir, "", false)
+	if err != nil {
+		return err
+	}
+	return ask(p)
 }
 
 func (a *app) tools() ([]tool.Tool, error) {

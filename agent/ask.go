@@ -168,10 +168,11 @@ func retryText(r provider.Retry) string {
 	return r.Err.Error()
 }
 
-// checkModel tells, once, when another model answers than the one asked for.
+// checkModel notes the model that answers, and tells, once, when it is another
+// than the one asked for. A server that does not say is taken at its word.
 func (t *turn) checkModel(asked, answered string) {
 	if answered == "" {
-		return
+		answered = asked
 	}
 	t.response.Model = answered
 	if told := asked + " " + answered; !sameModel(asked, answered) && t.otherModel != told {

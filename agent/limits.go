@@ -123,9 +123,6 @@ func (t *turn) account(reply provider.Done, lost provider.Usage, began time.Time
 		usage.Output = (replySize(reply.Message) + 3) / 4
 		usage.Estimated = true
 	}
-	if reply.Message.Model != "" {
-		t.response.Model = reply.Message.Model
-	}
 	own := without(usage, lost)
 	if own.Total() > 0 {
 		t.Conversation.Observe(own)

@@ -140,6 +140,69 @@ func (h *hooked) Ask(ctx context.Context, q agent.Question) (agent.Answer, error
 	return h.recorder.Ask(ctx, q)
 }
 
+func TestCallsThatWaitDoNotBeginAfterAnInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := 0
+	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
+		ran++
+		cancel()
+		return tool.Result{Text: "x"}, nil
+	})
+	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "look", `{}`), fake.ToolCall("b", "look", `{}`))}}, look)
+	a.Concurrency = 1
+	cb := &recorder{}
+	if _, err := a.SendMessage(ctx, "go", cb); !errors.Is(err, context.Canceled) || ran != 1 {
+		t.Errorf("%d calls ran, %v", ran, err)
+	}
+	pairs(t, cb.lines)
+}
+
+func TestAnInterruptDoesNotHideALostSession(t *testing.T) {
+	session := conversation.Store{Dir: t.TempDir()}.Create(conversation.Header{CWD: "/p"})
+	ctx, cancel := context.WithCancel(t.Context())
+	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{}`)}})
+	a.Conversation = conversation.New(conversation.Config{}, session)
+	cb := &hooked{recorder: &recorder{}, at: func(m string) {
+		if m == "notice" { // of the request's usage
+			cancel()
+			if err := session.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}}
+	_, err := a.SendMessage(ctx, "go", cb)
+	var lost *conversation.ReadOnlyError
+	if !errors.Is(err, context.Canceled) || !errors.As(err, &lost) {
+		t.Errorf("error %v, want the interrupt and the session's", err)
+	}
+}
+
+func TestNothingIsToldAfterAPanicOfTheFrontEnd(t *testing.T) {
+	release := make(chan struct{})
+	look := makeTool("look", tool.KindRead, func(_ context.Context, arg string, out io.Writer) (tool.Result, error) {
+		if arg == "slow" {
+			<-release
+			io.WriteString(out, "late")
+		}
+		return tool.Result{Text: "x"}, nil
+	})
+	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "look", `{}`), fake.ToolCall("b", "look", `{"arg":"slow"}`))}}, look)
+	cb := &hooked{recorder: &recorder{}, at: func(m string) {
+		if m == "result" {
+			panic("front end")
+		}
+	}}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = send(t, a, cb, "go")
+	}()
+	close(release)
+	a.Close()
+	if last := cb.lines[len(cb.lines)-1]; last != "result a ok" {
+		t.Errorf("told afterwards: %q", last)
+	}
+}
+
 func TestASessionThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
@@ -423,5 +486,37 @@ func TestBrokenInputOfReadersIsMended(t *testing.T) {
 	}
 	if !strings.Contains(history(a)[2], "is not a JSON object") {
 		t.Errorf("%q", history(a))
+	}
+}
+
+// A command that only reads changes nothing: it does not make a failing call
+// worth trying again.
+func TestAReadingCommandDoesNotResetTheRepeats(t *testing.T) {
+	fails := makeTool("fails", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
+	n := 0
+	p := &fake.Provider{Then: func(provider.Request) fake.Step {
+		n++
+		return fake.Calls(fake.ToolCall(fmt.Sprintf("a%d", n), "bash", `{"arg":"pwd"}`), fake.ToolCall(fmt.Sprintf("b%d", n), "fails", `{"arg":"x"}`))
+	}}
+	a := newAgent(p, fails, makeTool("bash", tool.KindRun, nil))
+	a.Limits.MaxTurns = 20
+	_, err := send(t, a, &recorder{}, "go")
+	if f := agent.Classify(err); f == nil || !strings.Contains(f.Error(), "repeated the same failing call") {
+		t.Errorf("after %d requests: %v", n, err)
+	}
+}
+
+// The model that is shown is the one that answered.
+func TestTheAnsweringModelIsShown(t *testing.T) {
+	step := fake.Say("hi")
+	step.Model = "other-9"
+	step.Usage = provider.Usage{Input: 1, Output: 1}
+	a := newAgent(&fake.Provider{Steps: []fake.Step{step}})
+	r, err := send(t, a, &recorder{}, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Model != "other-9" || r.Requests[0].Model != "other-9" {
+		t.Errorf("model %q, of the request %q", r.Model, r.Requests[0].Model)
 	}
 }

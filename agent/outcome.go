@@ -61,10 +61,10 @@ func (t *turn) toolNames() string {
 	return strings.Join(names, ", ")
 }
 
-// mendInput repairs JSON that is not valid, for tools that only read: a wrong
+// repairJSON repairs JSON that is not valid, for tools that only read: a wrong
 // guess there costs nothing. What writes or runs is never guessed at, since the
 // repair drops backslashes.
-func mendInput(t *tool.Tool, input json.RawMessage) json.RawMessage {
+func repairJSON(t *tool.Tool, input json.RawMessage) json.RawMessage {
 	if json.Valid(input) || t.Kind != tool.KindRead {
 		return input
 	}

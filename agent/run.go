@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -32,6 +33,7 @@ type pending struct {
 	tool    *tool.Tool
 	result  provider.ToolResult
 	outcome CallResult
+	reads   bool   // it changes nothing
 	settled bool   // outcome is final, the call does not run
 	edited  string // what the user changed the input to, for the model
 }
@@ -96,7 +98,7 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 }
 
 func (t *turn) plan(ctx context.Context, p *pending) {
-	p.call.Input = mendInput(p.tool, p.call.Input)
+	p.call.Input = repairJSON(p.tool, p.call.Input)
 	if err := p.tool.Check(p.call.Input); err != nil {
 		p.fail("broken input", err.Error())
 		return
@@ -124,6 +126,7 @@ func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) 
 		return nil
 	}
 	decision := t.Policy.Decide(p.tool.Name, p.call.Access)
+	p.reads = sideBySide(p.tool) || strings.HasSuffix(decision.Rule, "("+readGroup+")")
 	switch decision.Effect {
 	case Allow:
 		return nil
@@ -255,7 +258,7 @@ func (t *turn) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 func (t *turn) countFailure(p *pending) string {
 	key := p.call.Name + "\x00" + string(p.call.Input) + p.call.Raw
 	if p.outcome.Status == CallOK {
-		if p.tool != nil && !sideBySide(p.tool) {
+		if !p.reads {
 			clear(t.failures)
 		}
 		delete(t.failures, key)

@@ -124,6 +124,24 @@ func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
 	}
 }
 
+// TestAlwaysThisVeryLine allows a line for the session, as the user may answer,
+// and tries another one that would fit if its end were taken for a pattern.
+func TestAlwaysThisVeryLine(t *testing.T) {
+	for line, other := range map[string]string{
+		"rm *": "rm x", "make a:*": "make a b", `rm \*`: `rm *`, `rm \\*`: `rm \*`, "make": "make x", "make x > out": "make x", "make # x": "make",
+		"rm 'a b'": "rm a b", "rm a b": "rm 'a b'", "find . -delete -name *": "find . -delete -name x",
+	} {
+		p := testPolicy(t, ModeAsk, "", "", "")
+		d := p.Decide("bash", run(line))
+		if err := p.AllowInSession(d.Narrow, "bash", run(line)); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		if got := p.Decide("bash", run(other)); got.Effect != Ask {
+			t.Errorf("the rule %s allows %s (%s)", d.Narrow, other, got.Reason)
+		}
+	}
+}
+
 // TestDenyAndAskSeeThrough tries to get past deny and ask rules with everything
 // else allowed.
 func TestDenyAndAskSeeThrough(t *testing.T) {
@@ -160,6 +178,10 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 		p := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)|bash(git push:*)")
 		if got := p.Decide("bash", run(line)); got.Effect != Ask {
 			t.Errorf("%q was %s (%s)", line, got.Effect, got.Reason)
+		}
+		p = testPolicy(t, ModeAsk, "bash", "bash(rm:*)|bash(git push:*)", "")
+		if got := p.Decide("bash", run(line)); got.Effect != Ask {
+			t.Errorf("with ask rules %q was %s (%s)", line, got.Effect, got.Reason)
 		}
 		p = testPolicy(t, ModeAsk, "bash", "", "")
 		if got := p.Decide("bash", run(line)); got.Effect != Allow {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -13,8 +14,16 @@ import (
 const lockExt = ".lock"
 
 // errInUse says that another process, or another Session of this one, writes
-// the file.
-var errInUse = errors.New("in use by another artoo")
+// the file. errNoLocks says that the file system knows no locks, so that nobody
+// can tell.
+var (
+	errInUse   = errors.New("in use by another artoo")
+	errNoLocks = errors.New("on a file system without locks")
+)
+
+// lockTries bounds the race with one who removes the lock. A file system whose
+// files have no lasting identity would lose it for ever.
+const lockTries = 100
 
 type fileLock struct {
 	path string
@@ -22,12 +31,15 @@ type fileLock struct {
 }
 
 // lockFile takes the advisory lock of the session file at path, or returns
-// errInUse. The kernel frees it when the process dies.
+// errInUse or errNoLocks. The kernel frees it when the process dies.
 func lockFile(path string) (*fileLock, error) {
 	path += lockExt
-	for {
+	for range lockTries {
 		lock := flock.New(path)
 		got, err := lock.TryLock()
+		if noLocks(err) {
+			return nil, errors.Join(errNoLocks, notMissing(os.Remove(path)))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -47,11 +59,21 @@ func lockFile(path string) (*fileLock, error) {
 			return nil, err
 		}
 	}
+	return nil, errNoLocks
+}
+
+// noLocks reports whether err is what some network and FUSE file systems answer
+// to flock(2).
+func noLocks(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK)
 }
 
 // release frees the lock and removes its file. On Windows an open file cannot
 // be removed, and a file that another process opened meanwhile stays.
 func (l *fileLock) release() error {
+	if l == nil {
+		return nil
+	}
 	if runtime.GOOS == "windows" {
 		err := l.lock.Unlock()
 		_ = os.Remove(l.path) // in use again, or gone: both are fine

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,5 +58,31 @@ func TestNormal(t *testing.T) {
 	m.Parts[0] = provider.Text{Text: "changed"}
 	if kept.Text() != "a" {
 		t.Error("what is kept changes with the caller's message")
+	}
+}
+
+// TestAllFieldsAreKept fails when a field of a part is written to a session and
+// not read back.
+func TestAllFieldsAreKept(t *testing.T) {
+	image := provider.Image{MediaType: "image/png", Data: []byte{1, 2}}
+	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Partial: true, Parts: []provider.Part{
+		provider.Text{Text: "t", Opaque: "o"},
+		provider.Reasoning{Text: "t", Form: "f", Opaque: "o"},
+		image,
+		provider.ToolCall{ID: "i", Name: "n", Input: []byte(`{"a":1}`), Raw: "r", Opaque: "o"},
+		provider.ToolResult{CallID: "i", Name: "n", Text: "t", Images: []provider.Image{image}, IsError: true, File: "f"},
+	}}
+	for _, p := range m.Parts {
+		v := reflect.ValueOf(p)
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				t.Errorf("%T: this test leaves %s out", p, v.Type().Field(i).Name)
+			}
+		}
+	}
+	got, err := normal(m)
+	must(t, err)
+	if diff := cmp.Diff(m, got); diff != "" {
+		t.Error(diff)
 	}
 }

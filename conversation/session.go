@@ -17,6 +17,7 @@ import (
 // goroutines.
 type Session struct {
 	now      func() time.Time
+	lockFile func(path string) (*fileLock, error)
 	path     string
 	readOnly bool
 	newer    int // format version of a newer artoo, else 0

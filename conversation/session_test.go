@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"artoo/provider"
@@ -268,6 +269,49 @@ func TestLookup(t *testing.T) {
 		var e *LookupError
 		if !errors.As(err, &e) || !slices.Equal(e.Found, found) || e.ErrorKind() != "usage" || e.ErrorHint() == "" {
 			t.Errorf("%q: %v", asked, err)
+		}
+	}
+}
+
+// TestNoLocks is a state directory on a file system without locks: sessions
+// work, and one that is resumed goes on in a file of its own.
+func TestNoLocks(t *testing.T) {
+	st := testStore(t)
+	st.lock = func(string) (*fileLock, error) { return nil, errNoLocks }
+	s := st.Create(testHeader())
+	must(t, New(Config{}, s).Append(user("hello")))
+	must(t, s.Sync())
+	must(t, s.Close())
+	before, err := os.ReadFile(s.Path())
+	must(t, err)
+	again, err := st.Open(s.ID())
+	must(t, err)
+	if want := []string{"session " + s.ID() + " is on a file system without locks; this one goes on as " + again.ID()}; again.Header().ForkOf != s.ID() || !slices.Equal(again.Notices(), want) {
+		t.Errorf("forked from %q, %q", again.Header().ForkOf, again.Notices())
+	}
+	must(t, New(Config{}, again).Append(user("and on")))
+	must(t, again.Close())
+	after, err := os.ReadFile(s.Path())
+	must(t, err)
+	if string(after) != string(before) {
+		t.Errorf("the first file was written to:\n%s", after)
+	}
+	last, err := st.Read(again.ID())
+	must(t, err)
+	if n := len(last.Messages()); n != 2 {
+		t.Errorf("%d messages", n)
+	}
+}
+
+func TestNoLocksErrors(t *testing.T) {
+	for _, err := range []error{syscall.ENOLCK, syscall.ENOSYS, &fs.PathError{Op: "flock", Err: syscall.ENOTSUP}} {
+		if !noLocks(err) {
+			t.Errorf("%v is taken for a fault", err)
+		}
+	}
+	for _, err := range []error{nil, syscall.EACCES, syscall.EINTR} {
+		if noLocks(err) {
+			t.Errorf("%v is taken for missing locks", err)
 		}
 	}
 }

@@ -21,6 +21,15 @@ const (
 type Store struct {
 	Dir string           // absolute; made 0700 when the first session is written
 	Now func() time.Time // nil: time.Now
+
+	lock func(path string) (*fileLock, error) // nil: lockFile
+}
+
+func (st Store) lockFile(path string) (*fileLock, error) {
+	if st.lock != nil {
+		return st.lock(path)
+	}
+	return lockFile(path)
 }
 
 func (st Store) now() time.Time {
@@ -42,15 +51,16 @@ func (st Store) Create(h Header) *Session {
 func (st Store) fresh(h Header) *Session {
 	h.Started = st.now().UTC().Truncate(time.Millisecond)
 	name := h.Started.Format(stamp) + "-" + h.ID + fileExt
-	return &Session{now: st.now, path: filepath.Join(st.Dir, name), header: h, next: 1}
+	return &Session{now: st.now, lockFile: st.lockFile, path: filepath.Join(st.Dir, name), header: h, next: 1}
 }
 
 // newID is 40 random bits in lower case letters and digits.
 func newID() string { return strings.ToLower(rand.Text()[:8]) }
 
 // Open opens a session for going on with it. asked is its id or the beginning
-// of one. A session that another process writes is forked: the result is a new
-// session with the same history, and Notices says so. One that a newer artoo
+// of one. A session that another process writes, or may write since the file system
+// has no locks, is forked: the result is a new session with the same history,
+// and Notices says so. One that a newer artoo
 // wrote is read-only. Errors are *LookupError and *FileError.
 func (st Store) Open(asked string) (*Session, error) {
 	path, err := st.find(asked)
@@ -61,13 +71,17 @@ func (st Store) Open(asked string) (*Session, error) {
 }
 
 func (st Store) open(path string) (*Session, error) {
-	lock, err := lockFile(path)
-	if errors.Is(err, errInUse) {
-		s, err := st.fork(path)
-		if err != nil {
-			return nil, err
+	lock, err := st.lockFile(path)
+	if errors.Is(err, errInUse) || errors.Is(err, errNoLocks) {
+		s, forkErr := st.fork(path)
+		if forkErr != nil {
+			return nil, forkErr
 		}
-		s.notices = append([]string{"session " + s.header.ForkOf + " is in use by another artoo; this one goes on as " + s.header.ID}, s.notices...)
+		why := errInUse
+		if errors.Is(err, errNoLocks) {
+			why = errNoLocks
+		}
+		s.notices = append([]string{"session " + s.header.ForkOf + " is " + why.Error() + "; this one goes on as " + s.header.ID}, s.notices...)
 		return s, nil
 	}
 	if err != nil {
@@ -147,7 +161,7 @@ func (st Store) read(path string) (*Session, error) {
 		return nil, fileError(path, err)
 	}
 	s := &Session{
-		now: st.now, path: path, readOnly: true, newer: l.newer, notices: l.notices, history: l.history,
+		now: st.now, lockFile: st.lockFile, path: path, readOnly: true, newer: l.newer, notices: l.notices, history: l.history,
 		header: l.header, last: l.last, next: l.next, torn: l.torn, broken: l.broken, totals: l.totals, updated: l.updated,
 	}
 	s.header.ID = idOf(path) // the name decides: a copied file is another session

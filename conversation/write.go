@@ -110,8 +110,8 @@ func (s *Session) open() error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
-	lock, err := lockFile(s.path)
-	if err != nil {
+	lock, err := s.lockFile(s.path)
+	if err != nil && !errors.Is(err, errNoLocks) { // a new name is nobody else's
 		return err
 	}
 	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)

@@ -115,18 +115,19 @@ func (m Message) Calls() []ToolCall {
 	return calls
 }
 
-type messageJSON struct {
-	Role     Role              `json:"role"`
-	Provider string            `json:"provider,omitempty"`
-	Model    string            `json:"model,omitempty"`
-	Partial  bool              `json:"partial,omitempty"`
-	Parts    []json.RawMessage `json:"parts"`
+// messageJSON is a message's JSON, with its parts as P.
+type messageJSON[P any] struct {
+	Role     Role   `json:"role"`
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Partial  bool   `json:"partial,omitempty"`
+	Parts    []P    `json:"parts"`
 }
 
 // MarshalJSON writes the stable form: each part is an object whose first key is
 // "type".
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := messageJSON{Role: m.Role, Provider: m.Provider, Model: m.Model, Partial: m.Partial, Parts: []json.RawMessage{}}
+	out := messageJSON[Part]{Role: m.Role, Provider: m.Provider, Model: m.Model, Partial: m.Partial, Parts: []Part{}}
 	line, err := Marshal(out)
 	if err != nil {
 		return nil, err
@@ -148,19 +149,57 @@ func (m Message) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an
 // error: dropping it silently would break the pairing of calls and results.
 func (m *Message) UnmarshalJSON(data []byte) error {
-	var in messageJSON
+	var in messageJSON[partJSON]
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
 	*m = Message{Role: in.Role, Provider: in.Provider, Model: in.Model, Partial: in.Partial}
-	for _, raw := range in.Parts {
-		p, err := unmarshalPart(raw)
-		if err != nil {
+	if len(in.Parts) > 0 {
+		m.Parts = make([]Part, len(in.Parts))
+	}
+	for i := range in.Parts {
+		var err error
+		if m.Parts[i], err = in.Parts[i].part(); err != nil {
 			return err
 		}
-		m.Parts = append(m.Parts, p)
 	}
 	return nil
+}
+
+// partJSON has the fields of every kind of part, so that a message is read in
+// one pass: long sessions are read at the start of the program.
+type partJSON struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Form      string          `json:"form"`
+	Opaque    string          `json:"opaque"`
+	MediaType string          `json:"media_type"`
+	Data      []byte          `json:"data"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	Raw       string          `json:"raw"`
+	CallID    string          `json:"call_id"`
+	Images    []Image         `json:"images"`
+	IsError   bool            `json:"is_error"`
+	File      string          `json:"file"`
+}
+
+// part is the part of the type that was read.
+func (p *partJSON) part() (Part, error) {
+	switch p.Type {
+	case "text":
+		return Text{Text: p.Text, Opaque: p.Opaque}, nil
+	case "reasoning":
+		return Reasoning{Text: p.Text, Form: p.Form, Opaque: p.Opaque}, nil
+	case "image":
+		return Image{MediaType: p.MediaType, Data: p.Data}, nil
+	case "tool_call":
+		return ToolCall{ID: p.ID, Name: p.Name, Input: p.Input, Raw: p.Raw, Opaque: p.Opaque}, nil
+	case "tool_result":
+		return ToolResult{CallID: p.CallID, Name: p.Name, Text: p.Text, Images: p.Images, IsError: p.IsError, File: p.File}, nil
+	}
+	return nil, fmt.Errorf("unknown message part %q", p.Type)
 }
 
 func appendPart(line []byte, p Part) ([]byte, error) {
@@ -173,32 +212,4 @@ func appendPart(line []byte, p Part) ([]byte, error) {
 		line = append(line, ',')
 	}
 	return append(line, body[1:]...), nil
-}
-
-func unmarshalPart(raw json.RawMessage) (Part, error) {
-	var head struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(raw, &head); err != nil {
-		return nil, err
-	}
-	switch head.Type {
-	case "text":
-		return decodePart[Text](raw)
-	case "reasoning":
-		return decodePart[Reasoning](raw)
-	case "image":
-		return decodePart[Image](raw)
-	case "tool_call":
-		return decodePart[ToolCall](raw)
-	case "tool_result":
-		return decodePart[ToolResult](raw)
-	}
-	return nil, fmt.Errorf("unknown message part %q", head.Type)
-}
-
-func decodePart[P Part](raw json.RawMessage) (Part, error) {
-	var p P
-	err := json.Unmarshal(raw, &p)
-	return p, err
 }

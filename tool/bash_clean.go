@@ -37,9 +37,29 @@ const (
 )
 
 func (c *cleaner) write(p []byte) {
-	for _, b := range p {
-		c.byte(b)
+	for len(p) > 0 {
+		n := c.plain(p)
+		if n == 0 {
+			c.byte(p[0])
+			n = 1
+		}
+		p = p[n:]
 	}
+}
+
+// plain takes the characters p begins with that are no control, all at once:
+// nearly all output is such. It returns how many bytes it took.
+func (c *cleaner) plain(p []byte) int {
+	if c.state != cleanText || c.wiped {
+		return 0
+	}
+	room := min(len(p), maxCleanLine-1-len(c.line)) // put takes the byte that fills the line
+	n := 0
+	for n < room && p[n] >= 0x20 && p[n] != 0x7f && p[n] != 0xc2 {
+		n++
+	}
+	c.line = append(c.line, p[:n]...)
+	return n
 }
 
 // flush ends what was written without a line break.

@@ -174,6 +174,9 @@ func (t textFile) replace(e replacement) (textFile, int, error) {
 	case len(at) > 1 && !e.ReplaceAll:
 		return t, 0, fmt.Errorf("old_string is there %d times, %s; take in lines around it to make it unique, or set replace_all", len(at), linesOf(t.body, at))
 	}
+	if err := t.takes(replacement); err != nil {
+		return t, 0, fmt.Errorf("the file %w", err)
+	}
 	edits := make([]udiff.Edit, len(at))
 	for i, start := range at {
 		edits[i] = udiff.Edit{Start: start, End: start + len(old), New: replacement}

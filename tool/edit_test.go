@@ -189,3 +189,51 @@ func TestEditMissInLargeFile(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestOtherEncoding is a file in Latin-1: its bytes survive, and UTF-8 never
+// gets among them.
+func TestOtherEncoding(t *testing.T) {
+	const latin = "caf\xe9 one\ntwo\n"
+	tests := []struct {
+		name  string
+		tool  Tool
+		input map[string]any
+		want  string // the file afterwards, latin when refused
+		err   string
+	}{
+		{"ASCII", Edit(), map[string]any{"path": "a", "old_string": "two", "new_string": "2"}, "caf\xe9 one\n2\n", ""},
+		{"beyond ASCII", Edit(), map[string]any{"path": "a", "old_string": "two", "new_string": "zwölf"}, latin, "is not UTF-8"},
+		{"what read shows", Edit(), map[string]any{"path": "a", "old_string": "caf\ufffd one", "new_string": "tea"}, latin, "no UTF-8"},
+		{"whole as shown", Write(), map[string]any{"path": "a", "content": "caf\ufffd one\nthree\n"}, latin, "a: is not UTF-8"},
+		{"whole in ASCII", Write(), map[string]any{"path": "a", "content": "tea\n"}, "tea\n", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newFileWorld(t, map[string]string{"a": latin})
+			w.ok(Read(), map[string]any{"path": "a"})
+			_, _, err := w.call(tt.tool, tt.input)
+			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+			if got := w.content("a"); got != tt.want {
+				t.Errorf("the file is %q", got)
+			}
+		})
+	}
+}
+
+// A file of equal lines, and an edit that nearly fits everywhere: the search for
+// the nearest lines once took half a minute.
+func TestMissAmongEqualLines(t *testing.T) {
+	body := strings.Repeat("same line\n", 20_000)
+	if words := explainMiss(body, body+"x", "y"); !strings.Contains(words, "the nearest lines are") {
+		t.Errorf("%.300s", words)
+	}
+}
+
+func TestMissNamesTheUnicodeForm(t *testing.T) {
+	words := explainMiss("x\ncafe\u0301 au lait\n", "caf\u00e9 au lait", "tea")
+	if !strings.Contains(words, "Unicode form") || !strings.Contains(words, "     2\tcafe\u0301") {
+		t.Error(words)
+	}
+}

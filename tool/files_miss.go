@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // tellingLen is how many characters must be found again to mean something.
@@ -19,6 +21,9 @@ func explainMiss(body, old, replacement string) string {
 	const miss = "old_string is not in the file"
 	if i := strings.Index(body, replacement); i >= 0 && len(squeeze(replacement)) >= tellingLen && !strings.Contains(old, replacement) {
 		return fmt.Sprintf("%s, but new_string is, on line %d: perhaps this was done before", miss, lineAt(body, i))
+	}
+	if strings.Contains(old, "\ufffd") && !utf8.ValidString(body) {
+		return miss + ": � is how read shows bytes that are no UTF-8; take lines or parts of lines without it"
 	}
 	if bare, ok := cutNumbers(old); ok && strings.Contains(body, bare) {
 		return miss + " with the line numbers that read shows; leave them out"
@@ -36,6 +41,7 @@ func explainMiss(body, old, replacement string) string {
 		{squeeze, "only white space differs"},
 		{plainMarks, "only the kind of quotes, dashes or blanks differs"},
 		{func(s string) string { return strings.ToLower(plainMarks(s)) }, "only case differs"},
+		{norm.NFC.String, "only the Unicode form of accented letters differs (composed or not), so take a part of the line without them"},
 	} {
 		if at := findLines(lines, want, look.alike); at >= 0 {
 			return fmt.Sprintf("%s, %s; the file has\n%s", miss, look.words, showLines(lines, at, len(want)))
@@ -57,27 +63,37 @@ func findLines(lines, want []string, alike func(string) string) int {
 	if strings.Join(seen, "") == "" {
 		return -1
 	}
+	there := make([]string, len(lines))
+	for i, line := range lines {
+		there[i] = alike(line)
+	}
 	last := len(seen) - 1
-	for at := 0; at+last < len(lines); at++ {
+	compared := 0
+	for at := 0; at+last < len(lines) && compared < maxCompared; at++ {
 		if last == 0 {
-			if strings.Contains(alike(lines[at]), seen[0]) {
+			if strings.Contains(there[at], seen[0]) {
 				return at
 			}
 			continue
 		}
-		if !strings.HasSuffix(alike(lines[at]), seen[0]) || !strings.HasPrefix(alike(lines[at+last]), seen[last]) {
+		if !strings.HasSuffix(there[at], seen[0]) || !strings.HasPrefix(there[at+last], seen[last]) {
 			continue
 		}
 		i := 1
-		for i < last && alike(lines[at+i]) == seen[i] {
+		for i < last && there[at+i] == seen[i] {
 			i++
 		}
 		if i >= last {
 			return at
 		}
+		compared += i
 	}
 	return -1
 }
+
+// maxCompared bounds the search in a file of lines that are all the same, in
+// pairs of lines: an explanation is not worth seconds.
+const maxCompared = 2_000_000
 
 // squeeze takes all white space out.
 func squeeze(s string) string {
@@ -136,9 +152,14 @@ func nearestLines(lines, want []string) int {
 		}
 	}
 	votes := map[int]int{} // by line where want would begin
+	compared := 0
 	for i, line := range lines {
+		if compared > maxCompared {
+			break
+		}
 		for _, j := range where[squeeze(line)] {
 			votes[i-j]++
+			compared++
 		}
 	}
 	best, most := -1, 0

@@ -125,6 +125,9 @@ func plainInteger(number json.RawMessage) json.RawMessage {
 // none when nothing of the simple kind is.
 func misfits(schema *jsonschema.Schema, at string, v any) []string {
 	if is := typeOf(v); schema.Type != "" && is != schema.Type && (is != "number" || schema.Type != "integer" || !wholeNumber(v)) {
+		if is == "number" {
+			return []string{fmt.Sprintf("%s must be %s, not %v", orInput(at), article(schema.Type), v)}
+		}
 		return []string{fmt.Sprintf("%s must be %s, not %s", orInput(at), article(schema.Type), article(is))}
 	}
 	var wrong []string
@@ -152,9 +155,25 @@ func misfits(schema *jsonschema.Schema, at string, v any) []string {
 	return wrong
 }
 
-// perhaps suggests the property that was meant by name: one that looks like it
-// and was not given.
+// perhaps suggests the property that was meant by name: the one that is missing
+// where it is the only wrong one, else one that looks like it.
 func perhaps(schema *jsonschema.Schema, given map[string]any, name string) string {
+	const meant = " (did you mean %s?)"
+	var missing []string
+	for _, p := range schema.Required {
+		if _, ok := given[p]; !ok {
+			missing = append(missing, p)
+		}
+	}
+	unknown := 0
+	for n := range given {
+		if _, ok := schema.Properties[n]; !ok {
+			unknown++
+		}
+	}
+	if len(missing) == 1 && unknown == 1 {
+		return fmt.Sprintf(meant, missing[0]) // cmd is command, not cwd
+	}
 	folded := strings.ReplaceAll(foldName(name), "-", "_")
 	best, least := "", 3
 	for _, p := range schema.PropertyOrder {
@@ -162,7 +181,7 @@ func perhaps(schema *jsonschema.Schema, given map[string]any, name string) strin
 			continue
 		}
 		off := distance(folded, p, least)
-		if strings.HasSuffix(folded, "_"+p) || strings.HasPrefix(folded, p) || strings.HasPrefix(p, folded) {
+		if strings.HasSuffix(folded, "_"+p) || strings.HasPrefix(p, folded) {
 			off = min(off, 1) // file_path, old_str
 		}
 		if off < least {
@@ -172,7 +191,7 @@ func perhaps(schema *jsonschema.Schema, given map[string]any, name string) strin
 	if best == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
+	return fmt.Sprintf(meant, best)
 }
 
 // properties lists a tool's properties for the end of an error.

@@ -87,6 +87,7 @@ func TestGitRuns(t *testing.T) {
 		{"upload-pack of a partial clone", map[string]string{".git/config": "[remote \"o\"]\n uploadpack = ./x\n"}, "", "uploadpack"},
 		{"partial clone", map[string]string{".git/config": "[remote \"o\"]\n promisor = true\n"}, "", "promisor"},
 		{"files elsewhere", map[string]string{".git/config": "[core]\n worktree = /\n"}, "", "worktree"},
+		{"files elsewhere behind two sections", map[string]string{".git/config": "[a] [core] worktree = /\n"}, "", "worktree"},
 		{"worktree config", map[string]string{".git/config": "[extensions]\n worktreeConfig = true\n", ".git/config.worktree": "[core]\n fsmonitor=x\n"}, "", "fsmonitor"},
 		{"hooks elsewhere", map[string]string{".git/config": "[core]\n hooksPath = x\n"}, "", "hookspath"},
 		{"a hook of status", map[string]string{".git/config": "", ".git/hooks/post-index-change": "x"}, "", "post-index-change"},

@@ -193,6 +193,17 @@ func (t textFile) adopt(s string) string {
 	return s
 }
 
+var errNotUTF8 = errors.New("is not UTF-8, and what is not ASCII would come out wrong in its encoding; leave such characters out, or convert the file first, with iconv for example")
+
+// takes returns errNotUTF8 for text from the model, which is UTF-8, if the file
+// is in some other encoding and that makes a difference.
+func (t textFile) takes(s string) error {
+	if t.charset == utf8Plain && !isASCII(s) && !utf8.ValidString(t.body) {
+		return errNotUTF8
+	}
+	return nil
+}
+
 // apply returns the file after edits of its body, which are in order and do
 // not overlap. Lines that stay keep their line ends; a new line takes that of
 // the line it replaces, or of the one before.

@@ -181,7 +181,7 @@ func (w *walker) walk(rel string, rules ignoreRules) error {
 		}
 		return nil // not ours to read, or gone since its parent was listed
 	}
-	entries, err := d.ReadDir(maxListed)
+	entries, err := d.ReadDir(maxListed + 1) // one more, to know that there are more
 	d.Close()
 	if err != nil && !errors.Is(err, io.EOF) && rel == "" {
 		return err

@@ -77,5 +77,8 @@ func (f *Files) writeChange(t target, in writeInput) (change, error) {
 	if before.charset != utf8Plain {
 		content = strings.TrimPrefix(content, "\ufeff") // the mark is kept anyway
 	}
+	if err := before.takes(content); err != nil {
+		return change{}, t.errorf(err, "")
+	}
 	return newChange(t, in.Path, state, old, before, before.apply(udiff.Lines(before.body, content)))
 }

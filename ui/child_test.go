@@ -166,6 +166,8 @@ func TestT2_SignalsGiveTheTerminalBack(t *testing.T) {
 				k.expect("hang")
 				k.type_("\r")
 				k.expect("hanging")
+				k.type_("later\r")
+				k.expect("queued: later")
 			} else {
 				k.type_("half a line")
 				k.expect("half a line")
@@ -181,7 +183,9 @@ func TestT2_SignalsGiveTheTerminalBack(t *testing.T) {
 			}
 			if !tt.turn {
 				k.expect(pasteOff)
+				return
 			}
+			k.expect("not sent: later") // there is no next prompt to give it back to
 		})
 	}
 }

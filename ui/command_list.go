@@ -30,15 +30,12 @@ func (t *Terminal) columns(rows [][]string) {
 	for _, row := range rows {
 		var b strings.Builder
 		for i, cell := range row {
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			b.WriteString(cell)
 			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-displaywidth.String(cell)))
+				b.WriteString(cell + strings.Repeat(" ", widths[i]-displaywidth.String(cell)) + "  ")
+				continue
 			}
+			t.Row(b.String(), cell)
 		}
-		t.Note(strings.TrimRight(b.String(), " "))
 	}
 }
 

@@ -74,13 +74,17 @@ func (t *Terminal) showResumed(r *Resumed) {
 	}
 	t.Note(head)
 	if r.User != "" {
-		t.Block(t.opt.Prompt + indent(r.User, lineIndent))
+		t.Line("\n" + t.opt.Prompt + indent(r.User, lineIndent))
 	}
-	if r.Answer != "" || r.Cut {
-		t.Block(tail(r.Answer, answerTail))
-		if r.Cut {
-			t.Note("the answer broke off here")
+	if r.Answer != "" {
+		text, before := tail(r.Answer, answerTail)
+		if before > 0 {
+			t.Note(count(before, "line") + " before this")
 		}
+		t.Markdown(text)
+	}
+	if r.Cut {
+		t.Note("the answer broke off here")
 	}
 	if len(r.Changed) > 0 {
 		names := make([]string, 0, len(r.Changed))
@@ -91,13 +95,34 @@ func (t *Terminal) showResumed(r *Resumed) {
 	}
 }
 
-// tail is the last n lines of text, and how many there were before them.
-func tail(text string, n int) string {
+// tail is the last n lines of a Markdown text, and how many there were before
+// them. Lines that stand in a code block stay code.
+func tail(text string, n int) (last string, before int) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) <= n {
-		return strings.Join(lines, "\n")
+		return strings.Join(lines, "\n"), 0
 	}
-	return fmt.Sprintf("… %s before\n%s", count(len(lines)-n, "line"), strings.Join(lines[len(lines)-n:], "\n"))
+	before = len(lines) - n
+	fence := ""
+	for _, l := range lines[:before] {
+		l = strings.TrimSpace(l)
+		switch mark := fenceMark(l); {
+		case fence == "" && len(mark) >= 3:
+			fence = l
+		case fence != "" && mark == l && strings.HasPrefix(l, fenceMark(fence)):
+			fence = ""
+		}
+	}
+	lines = lines[before:]
+	if fence != "" {
+		lines = append([]string{fence}, lines...)
+	}
+	return strings.Join(lines, "\n"), before
+}
+
+// fenceMark is the run of marks that a line begins with.
+func fenceMark(l string) string {
+	return l[:len(l)-len(strings.TrimLeft(l, "`~"))]
 }
 
 // indent begins every line of text but the first with prefix.

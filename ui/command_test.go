@@ -136,7 +136,7 @@ func TestCommandsShow(t *testing.T) {
 		"/config":      {"model  demo  (default)"},
 		"/tools":       {"read  read  reads files", "bash  run   runs commands"},
 		"/permissions": {"mode ask", "not confined", "allow  bash(ls)  (this session)"},
-		"/context":     {"16.2k tokens in 4 messages, 9% of the budget of 180.0k (the model takes 200.0k)"},
+		"/context":     {"16.2k tokens in 4 messages, 9% of the budget of 180.0k (the model takes\n  200.0k)"},
 		"/cost":        {"2 requests, 1.2k in and 900 from, 0 to the cache, 300 out, $0.0625"},
 		"/debug on":    {"debug: on"},
 		"/debug maybe": {"neither on nor off"},
@@ -163,10 +163,10 @@ func TestCommandsShow(t *testing.T) {
 
 func TestResumedIsShownFirst(t *testing.T) {
 	shown, _ := say(t, func(o *Options) {
-		o.Resumed = &Resumed{ID: "3f2a", User: "why?", Answer: strings.Repeat("line\n", 30), Model: "demo/demo"}
+		o.Resumed = &Resumed{ID: "3f2a", User: "why?", Answer: strings.Repeat("line\n", 30) + "a **bold** end\n", Model: "demo/demo"}
 		o.First = "go on"
 	})
-	for _, want := range []string{"resumed 3f2a, demo/demo", "> why?", "… 18 lines before"} {
+	for _, want := range []string{"resumed 3f2a, demo/demo", "> why?", "19 lines before this", "a bold end"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in %q", want, shown)
 		}

@@ -31,7 +31,7 @@ const tabCells = "    "
 // display turns what came from outside into what may be shown.
 func place(prompt, text string, cursor, cols int, display func(string) string) layout {
 	p := placer{cols: max(cols-1, 2)}
-	p.put(prompt)
+	p.words(prompt)
 	for {
 		line, rest, more := strings.Cut(text, "\n")
 		if cursor >= 0 && cursor <= len(line) {
@@ -71,6 +71,16 @@ func (p *placer) put(s string) {
 		}
 		p.b.WriteString(value)
 		p.col_ += width
+	}
+}
+
+// words puts a prompt that is wider than a row, breaking it at blanks.
+func (p *placer) words(s string) {
+	for word := range strings.SplitAfterSeq(s, " ") {
+		if width := displaywidth.String(strings.TrimSuffix(word, " ")); p.col_ > 0 && p.col_+width > p.cols && width <= p.cols {
+			p.end()
+		}
+		p.put(word)
 	}
 }
 

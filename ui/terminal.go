@@ -122,7 +122,7 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 		t.showResumed(t.opt.Resumed)
 	}
 	if t.opt.First != "" {
-		t.Line(t.opt.Prompt + indent(t.opt.First, lineIndent)) // as if it had been typed
+		t.Line("\n" + t.opt.Prompt + indent(t.opt.First, lineIndent)) // as if it had been typed
 		if err := t.turn(ctx, t.opt.First, t.opt.Attachments); err != nil {
 			return t.leave(err)
 		}

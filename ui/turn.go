@@ -141,13 +141,14 @@ func wordCount(r *agent.Response) int {
 }
 
 // unqueue takes back what was queued and puts it into the next prompt; what it
-// returns could not be. Lines from a script stay: nobody is there to send them.
+// returns could not be: there are plain lines, or no next prompt. Lines from a
+// script stay: nobody is there to send them.
 func (t *Terminal) unqueue() []line {
 	if !t.console.announce {
 		return nil
 	}
 	lines := t.console.takeQueue()
-	if t.console.modes == nil {
+	if t.console.modes == nil || t.console.over() != nil {
 		return lines
 	}
 	texts := make([]string, 0, len(lines))

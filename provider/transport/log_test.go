@@ -133,6 +133,20 @@ func TestBodiesHaveALimit(t *testing.T) {
 	if want := strings.ReplaceAll(got, key, "***"); whole != want {
 		t.Errorf("%d bytes of the reply were kept, want %d", len(whole), len(want))
 	}
+
+	// a key where one record ends and the next begins
+	out.Reset()
+	got = strings.Repeat("y", logLimit-len(key)-3) + key + strings.Repeat("y", 100)
+	if err := post(t, answering(l, got), "https://h.example/", "", http.Header{"X-Api-Key": {key}}); err != nil {
+		t.Fatal(err)
+	}
+	whole = ""
+	for _, r := range lines(t, out.Bytes())[2:] {
+		whole += r.Body
+	}
+	if strings.Contains(whole, key[:6]) || strings.Contains(whole, key[8:]) {
+		t.Error("a part of the key is in the log")
+	}
 }
 
 func TestWhatBreaksIsLogged(t *testing.T) {

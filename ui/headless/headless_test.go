@@ -193,17 +193,16 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// What follows a retry without a reply that began has nothing to discard, nor
-// what an earlier request said.
+// What an earlier request said is not void.
 func TestDiscardCountsOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		down := fake.Step{Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake"}}
+		down := fake.Step{Text: []string{"not "}, Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake"}}
 		d := newDesk(JSONL, nil, asking(), down, fake.Say("done"))
 		d.Ask = yes
 		if _, failure := d.Run(t.Context(), "go"); failure != nil {
 			t.Fatal(failure)
 		}
-		if !strings.Contains(d.out.String(), `"type":"retry","try":2,"tries":5,"wait_ms":500,"discard":0,`) {
+		if !strings.Contains(d.out.String(), `"type":"retry","try":2,"tries":5,"wait_ms":500,"discard":1,`) {
 			t.Errorf("stdout is\n%s", d.out.String())
 		}
 	})

@@ -16,6 +16,9 @@ const (
 	rightEdge = 78
 	body      = "          "
 	tailLines = 5
+	// leastObject is how much of an object stays beside a result; one that
+	// leaves less room stands in rows of its own.
+	leastObject = 20
 )
 
 func callVerb(c agent.Call) string {
@@ -61,7 +64,7 @@ type callText struct {
 }
 
 // lay sets verb, object and result on one line. Where rows are seen, an
-// overlong object is cut.
+// overlong object is cut, and an overlong result goes below.
 func (s *Screen) lay(l callText) string {
 	at := len(margin) + max(cells(l.verb), verbCells)
 	verb := l.verb
@@ -74,12 +77,17 @@ func (s *Screen) lay(l callText) string {
 	}
 	head += strings.Repeat(" ", max(verbCells-cells(l.verb), 0))
 	if l.object == "" {
-		return head + " " + l.result
+		plain := margin + l.verb + strings.Repeat(" ", max(verbCells-cells(l.verb), 0)) + " "
+		return head + strings.TrimSuffix(s.wrap(l.result, plain, body), "\n")[len(plain)-1:]
+	}
+	if s.opt.ErrTTY && !l.bare && at+1+min(cells(l.object), leastObject)+2+cells(l.result) >= s.width() {
+		head += " " + s.cut(l.object, s.width()-1-at-1)
+		return head + "\n" + strings.TrimSuffix(s.wrap(l.result, body, body), "\n")
 	}
 	edge := min(l.edge, s.width()-1)
 	object := l.object
 	if s.opt.ErrTTY {
-		object = s.cut(object, max(s.width()-1-at-1-2-cells(l.result), 20))
+		object = s.cut(object, max(s.width()-1-at-1-2-cells(l.result), leastObject))
 	}
 	at += 1 + cells(object)
 	head += " " + object

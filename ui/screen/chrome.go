@@ -37,6 +37,15 @@ func (s *Screen) must(lines string) {
 	s.opt.Quiet = quiet
 }
 
+// asIs is put for a text that keeps its characters whatever the locale, as
+// answers do.
+func (s *Screen) asIs(lines string) {
+	utf8 := s.opt.UTF8
+	s.opt.UTF8 = true
+	s.put(lines)
+	s.opt.UTF8 = utf8
+}
+
 // put writes lines to Err.
 func (s *Screen) put(lines string) {
 	if s.opt.Quiet || lines == "" {

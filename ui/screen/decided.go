@@ -29,10 +29,10 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 		var b strings.Builder
 		for _, r := range rows {
 			if s.opt.Profile == Spoken {
-				fmt.Fprintf(&b, "%s: %s.\n", orWords(r[0], "or"), line(r[1]))
+				b.WriteString(s.wrap(orWords(r[0], "or")+": "+line(r[1])+".", "", ""))
 				continue
 			}
-			fmt.Fprintf(&b, "  %-3s %s\n", r[0], line(r[1]))
+			b.WriteString(s.wrap(line(r[1]), fmt.Sprintf("  %-3s ", r[0]), "      "))
 		}
 		s.must(b.String())
 	})

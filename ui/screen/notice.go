@@ -35,11 +35,10 @@ func (s *Screen) retry(r provider.Retry) {
 	if s.opt.ErrTTY {
 		text += ", Ctrl-C stops"
 	}
-	label := s.ink.red.Sprint("error:")
 	if s.opt.Profile == Spoken {
-		s.print("error: " + text + ".\n")
+		s.print(s.wrap("error: "+text+".", "", ""))
 	} else {
-		s.print(margin + label + " " + text + ".\n")
+		s.print(s.labelled(margin, "error:", text+"."))
 	}
 	now := s.opt.Now()
 	s.busy = busy{thinking: true, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
@@ -94,7 +93,7 @@ func colon(what, why string) string {
 // note is one line of chrome.
 func (s *Screen) note(text string) string {
 	if s.opt.Profile == Spoken {
-		return "note: " + strings.TrimRight(text, ".") + ".\n"
+		return s.wrap("note: "+strings.TrimRight(text, ".")+".", "", "")
 	}
-	return margin + text + "\n"
+	return s.wrap(text, margin, margin)
 }

@@ -109,22 +109,27 @@ func (s *Screen) questionText(q agent.Question, cut bool) string {
 		seen = s.otherText(&b, q, cut)
 	}
 	if q.Reason != "" {
-		b.WriteString(s.bodyLine(line(q.Reason)))
+		b.WriteString(s.bodyLine(line(q.Reason), cut))
 	}
 	if a.Why != "" && a.Why != q.Reason {
-		b.WriteString(s.bodyLine(line(a.Why)))
+		b.WriteString(s.bodyLine(line(a.Why), cut))
 	}
 	if text := warning(seen, what); text != "" {
-		b.WriteString(s.bodyLine(text))
+		b.WriteString(s.bodyLine(text, cut))
 	}
 	return b.String()
 }
 
-func (s *Screen) bodyLine(text string) string {
+// bodyLine is a remark below a call; in rows unless it goes to a pager.
+func (s *Screen) bodyLine(text string, rows bool) string {
+	first, next := body, body
 	if s.opt.Profile == Spoken {
-		return "tool: " + text + ".\n"
+		first, next, text = "tool: ", "", text+"."
 	}
-	return body + text + "\n"
+	if !rows {
+		return first + text + "\n"
+	}
+	return s.wrap(text, first, next)
 }
 
 // warning tells of characters that a reader would not have seen.

@@ -2,6 +2,9 @@ package screen
 
 import "strings"
 
+// spokenAnswer stands before an answer that is spoken.
+const spokenAnswer = "artoo: "
+
 // plainReply is a reply on an Out that is no terminal.
 type plainReply struct {
 	open     bool
@@ -45,7 +48,7 @@ func (s *Screen) reply(text string) {
 	if s.md == nil {
 		label := ""
 		if s.opt.Profile == Spoken {
-			label = "artoo: "
+			label = spokenAnswer
 		}
 		s.md = NewMarkdown(MarkdownOptions{
 			Out: replyOut{s}, Width: s.opt.Width, Color: s.opt.OutColor,

@@ -51,7 +51,11 @@ func (s *Screen) Banner(i BannerInfo) {
 		for _, n := range i.Notes {
 			b.WriteString(line(n) + "\n")
 		}
-		s.print(b.String())
+		var rows strings.Builder
+		for _, l := range strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n") {
+			rows.WriteString(s.wrap(strings.TrimSuffix(l, "\n"), "", s.hanging()))
+		}
+		s.print(rows.String())
 		if !s.opt.Quiet {
 			s.last = banner
 		}
@@ -67,10 +71,10 @@ func (s *Screen) Line(text string) {
 func (s *Screen) Note(text string) {
 	s.do(func() {
 		if s.opt.Profile == Spoken {
-			s.aside(indented(text, "note: "))
+			s.aside(s.prose(text, "note: "))
 			return
 		}
-		s.aside(indented(text, margin))
+		s.aside(s.prose(text, margin))
 	})
 }
 
@@ -84,13 +88,21 @@ func (s *Screen) Block(text string) {
 // Markdown prints a finished Markdown text as an answer is shown, but to Err.
 func (s *Screen) Markdown(text string) {
 	s.do(func() {
-		if !s.opt.ErrTTY {
-			s.print(indented(text, ""))
-			return
+		rows, label := indented(text, ""), ""
+		if s.opt.Profile == Spoken {
+			label = spokenAnswer
 		}
-		s.print(RenderMarkdown(text, MarkdownOptions{
-			Width: s.opt.Width, Color: s.opt.ErrColor, Records: s.opt.Profile == Spoken,
-		}))
+		if s.opt.ErrTTY {
+			rows = RenderMarkdown(text, MarkdownOptions{
+				Width: s.opt.Width, Color: s.opt.ErrColor, Records: s.opt.Profile == Spoken, Label: label,
+			})
+		}
+		s.closeReply()
+		s.gap(answer)
+		s.asIs(rows)
+		if rows != "" && !s.opt.Quiet {
+			s.last = answer
+		}
 	})
 }
 
@@ -135,10 +147,10 @@ func (s *Screen) Failure(f *agent.Failure) {
 			if hint != "" {
 				hint = " Try: " + hint + "."
 			}
-			s.must("error: " + text + "." + hint + "\n")
+			s.must(s.wrap("error: "+text+"."+hint, "", ""))
 			return
 		}
-		out := s.ink.red.Sprint("artoo:") + " " + text + "\n"
+		out := s.labelled("", "artoo:", text)
 		if hint != "" {
 			out += margin + "try: " + hint + "\n"
 		}

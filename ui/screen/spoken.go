@@ -11,5 +11,5 @@ func (s *Screen) spokenCall(c agent.Call, result string) string {
 	if result != "" {
 		text += ", " + result
 	}
-	return text + ".\n"
+	return s.wrap(text+".", "", "")
 }

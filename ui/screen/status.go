@@ -40,10 +40,12 @@ func (s *Screen) Status(info StatusInfo) {
 		}
 		text := strings.Join(s.statusParts(info), ", ")
 		if s.opt.Profile == Spoken {
-			s.print("status: " + text + ".\n")
+			s.print(s.wrap("status: "+text+".", "", ""))
 			return
 		}
-		s.print(margin + s.ink.dim.Sprint(text) + "\n")
+		for l := range strings.Lines(s.wrap(text, margin, margin)) {
+			s.print(margin + s.ink.dim.Sprint(strings.TrimSpace(l)) + "\n")
+		}
 	})
 }
 

@@ -29,7 +29,7 @@ func (s *Screen) OnReasoning(text string) {
 		all := s.reason.String()
 		if end := strings.LastIndexByte(all, '\n'); end >= 0 {
 			s.reason.Reset()
-			s.aside(indented(all[:end], margin))
+			s.aside(s.prose(all[:end], margin))
 			s.reason.WriteString(all[end+1:])
 		}
 	})
@@ -39,7 +39,7 @@ func (s *Screen) OnReasoning(text string) {
 func (s *Screen) endReasoning() {
 	if text := s.reason.String(); text != "" {
 		s.reason.Reset()
-		s.aside(indented(text, margin))
+		s.aside(s.prose(text, margin))
 	}
 }
 

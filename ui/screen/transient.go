@@ -155,11 +155,16 @@ func commonPrefix(a, b string) int {
 }
 
 // Pause keeps the transient line away while something else owns the last line
-// (the prompt, a pager, an editor). Resume lets it come back.
+// (the prompt, a pager, an editor, the shell while artoo is stopped). Resume
+// lets it come back. A reply goes on in a row of its own: where the cursor will
+// be by then nobody knows.
 func (s *Screen) Pause() {
 	s.do(func() {
 		s.paused = true
 		s.hideTransient()
+		if s.replying() && s.same() && s.md.Column() > 0 {
+			s.breakRow()
+		}
 	})
 }
 

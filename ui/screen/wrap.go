@@ -1,0 +1,96 @@
+package screen
+
+import "strings"
+
+// wrap makes whole rows of one safe line of chrome, broken at blanks so that no
+// terminal breaks it within a word; first begins it, next its further rows. A
+// word wider than a row is left to the terminal, which keeps it in one piece for
+// copying. Where rows are not seen the line stays whole. It is for prose:
+// commands, diffs and what is to be copied stay as they are.
+func (s *Screen) wrap(text, first, next string) string {
+	if !s.opt.ErrTTY || cells(first)+cells(text) < s.width() {
+		return strings.TrimRight(first+text, " ") + "\n"
+	}
+	var b strings.Builder
+	b.WriteString(first)
+	col, indent := cells(first), cells(next)
+	fresh := true // nothing stands in the row but its margin
+	for text != "" {
+		blanks := len(text) - len(strings.TrimLeft(text, " "))
+		end := strings.IndexByte(text[blanks:], ' ')
+		if end < 0 {
+			end = len(text) - blanks
+		}
+		word := text[blanks : blanks+end]
+		text = text[blanks+end:]
+		if word == "" {
+			break
+		}
+		switch width := cells(word); {
+		case fresh, col+blanks+width < s.width():
+			b.WriteString(strings.Repeat(" ", blanks) + word)
+			col += blanks + width
+		default:
+			b.WriteString("\n" + next + word)
+			col = indent + width
+		}
+		fresh = false
+	}
+	return b.String() + "\n"
+}
+
+// hanging begins the further rows of a line that stands in column 0.
+func (s *Screen) hanging() string {
+	if s.opt.Profile == Spoken {
+		return ""
+	}
+	return margin
+}
+
+// labelled is a line of chrome behind a red label.
+func (s *Screen) labelled(before, label, text string) string {
+	rows := s.wrap(label+" "+text, before, margin)
+	return before + s.ink.red.Sprint(label) + rows[len(before)+len(label):]
+}
+
+// prose makes whole rows of text of several lines, each after the given margin
+// and its own indent.
+func (s *Screen) prose(text, margin string) string {
+	text = strings.TrimRight(Sanitize(text, Code), "\n")
+	if text == "" {
+		return ""
+	}
+	var b strings.Builder
+	for _, l := range strings.Split(text, "\n") {
+		if l == "" {
+			b.WriteByte('\n')
+			continue
+		}
+		words := strings.TrimLeft(l, " ")
+		first := margin + l[:len(l)-len(words)]
+		next := first
+		if s.opt.Profile == Spoken {
+			next = "" // the margin is a label there
+		}
+		b.WriteString(s.wrap(words, first, next))
+	}
+	return b.String()
+}
+
+// hang is how much room the text of a Row needs beside its head.
+const hang = 20
+
+// Row prints a row of a table as a note: text after head, whose further rows
+// stand below its beginning, or a little deeper than head where that is narrow.
+// head holds the blanks that align it.
+func (s *Screen) Row(head, text string) {
+	s.do(func() {
+		first, next := margin+Sanitize(head, Line), ""
+		if s.opt.Profile == Spoken {
+			first = "note: " + Sanitize(head, Line)
+		} else if next = strings.Repeat(" ", cells(first)); s.width()-cells(first) < hang {
+			next = margin + margin
+		}
+		s.aside(s.wrap(Sanitize(text, Line), first, next))
+	})
+}

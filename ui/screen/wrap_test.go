@@ -1,0 +1,194 @@
+package screen
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"artoo/agent"
+	"artoo/provider"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// chromeKinds prints every kind of prose that artoo says of itself.
+func chromeKinds(r *rig) {
+	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Changed: 2, Why: "TERM=dumb", Notes: []string{"provider anthropic, the only one at hand"}})
+	r.Note("the first line of a note that is long enough for two rows\n  - and a further one that has an indent of its own")
+	r.Row("/approval [MODE]  ", "shows or sets what is asked before it runs")
+	r.Row("/x  ", "a row with room for its text beside the head of it")
+	r.Queued("and add a test for Sunday 23:59 in the time zone of the server")
+	r.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "80 % of the money of this run is spent by now"})
+	r.OnNotice(agent.Notice{Retry: &provider.Retry{Try: 2, Tries: 5, Wait: 8 * time.Second, Err: &provider.Error{Kind: provider.KindOverloaded, Status: 529}}})
+	q := ask(editCall("1"), 1, 1)
+	q.Call.Access.Why, q.Reason = "the path is a link that leads to another place", "no rule allows it and the mode is ask"
+	r.Question(q)
+	r.QuestionHelp(q)
+	r.Decided(q, agent.Answer{Reason: "use the package that is in the distribution instead"})
+	r.Failure(&agent.Failure{Err: errors.New("no answer: the API is overloaded (529) after 5 tries")})
+	r.Stopped(61, true)
+	r.Status(StatusInfo{Usage: provider.Usage{Input: 18200, Output: 412}, Elapsed: 11 * time.Second, Context: 9})
+}
+
+// The line of a call and the lines of a diff, which stay whole.
+var verbatim = regexp.MustCompile(`^(  edit |tool: edit |added line|removed line)`)
+
+func TestChromeBreaksAtBlanks(t *testing.T) {
+	for _, name := range []string{"rich", "nocolor", "plain", "spoken", "ascii", "tee"} {
+		wide := newRig(profiles()[name])
+		wide.opt.Width = func() int { return 1000 }
+		chromeKinds(wide)
+		want := strings.Fields(sgr.ReplaceAllString(wide.err.String(), ""))
+		for _, width := range []int{30, 40, 57, 80} {
+			narrow := newRig(profiles()[name])
+			narrow.opt.Width = func() int { return width }
+			chromeKinds(narrow)
+			got := sgr.ReplaceAllString(narrow.err.String(), "")
+			if diff := cmp.Diff(want, strings.Fields(got)); diff != "" {
+				t.Errorf("%s in %d columns: other words: %s", name, width, diff)
+			}
+			for _, row := range strings.Split(got, "\n") {
+				if cells(row) >= width && strings.Contains(strings.TrimSpace(row), " ") && !verbatim.MatchString(row) && !strings.Contains(cartDiff, row) {
+					t.Errorf("%s: wider than %d columns: %q", name, width, row)
+				}
+				if strings.HasSuffix(row, " ") && !strings.Contains(cartDiff, row) {
+					t.Errorf("%s: blanks at the end of %q", name, row)
+				}
+			}
+			for _, row := range strings.SplitAfter(narrow.err.String(), "\n") {
+				if n := strings.Count(row, "\x1b["); n%2 != 0 {
+					t.Errorf("%s: a style goes past its row: %q", name, row)
+				}
+			}
+		}
+	}
+}
+
+func TestNarrowChrome(t *testing.T) {
+	r := newRig(profiles()["nocolor"])
+	r.opt.Width = func() int { return 40 }
+	chromeKinds(r)
+	golden(t, "narrow.golden", r.err.String())
+}
+
+// What a person approves or copies keeps its blanks and its line.
+func TestVerbatimIsNotBroken(t *testing.T) {
+	r := newRig(profiles()["nocolor"])
+	r.opt.Width = func() int { return 40 }
+	c := call("1", "bash", "")
+	c.Access.Kind, c.Access.Command = "run", "printf '%s   %s'  one two three | sort --reverse --unique"
+	r.Question(ask(c, 1, 1))
+	hint := "artoo --allow 'bash(go test ./...)' -p 'run the tests again'"
+	r.Failure(&agent.Failure{Err: errors.New("refused"), Hint: hint})
+	r.Block("a block of text keeps its rows, however long")
+	for _, want := range []string{c.Access.Command, "  try: " + hint + "\n", "\na block of text keeps its rows, however long\n"} {
+		if !strings.Contains(r.err.String(), want) {
+			t.Errorf("no %q in %q", want, r.err.String())
+		}
+	}
+}
+
+func TestUnseenRowsAreNotBroken(t *testing.T) {
+	r := newRig(profiles()["piped"])
+	text := strings.TrimSpace(strings.Repeat("word ", 60))
+	r.Note(text)
+	if want := "  " + text + "\n"; r.err.String() != want {
+		t.Errorf("%q", r.err.String())
+	}
+}
+
+func FuzzWrap(f *testing.F) {
+	f.Add("some words   of which one is muchlongerthantheothers", 12)
+	f.Add("  你好 世界  ", 10)
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		r := newRig(profiles()["nocolor"])
+		r.opt.Width = func() int { return width }
+		text = line(text)
+		got := r.wrap(text, "  ", "    ")
+		if diff := cmp.Diff(strings.Fields(text), strings.Fields(got)); diff != "" {
+			t.Errorf("%q in %d: %s", text, width, diff)
+		}
+		if strings.Count(got, "\n") > 1 && strings.Contains(got, "\n\n") || !strings.HasSuffix(got, "\n") {
+			t.Errorf("%q in %d: %q", text, width, got)
+		}
+	})
+}
+
+// What runs while artoo is stopped leaves the cursor anywhere; the reply must
+// not count on it.
+func TestJ5_AReplyGoesOnInARowOfItsOwn(t *testing.T) {
+	r := newRig(profiles()["nocolor"])
+	r.OnThinking()
+	r.OnText("some words of a reply ")
+	r.pass(time.Second)
+	r.Pause()
+	before := r.err.String()
+	if !strings.HasSuffix(before, "reply\n") {
+		t.Errorf("stopped at %q", before)
+	}
+	r.Resume()
+	r.OnText("and more\n")
+	r.Finish()
+	if got, want := r.err.String()[len(before):], "and more\n"; got != want {
+		t.Errorf("went on with %q, want %q", got, want)
+	}
+}
+
+func TestMarkdownReadsLikeAnAnswer(t *testing.T) {
+	for name, want := range map[string]string{
+		"nocolor": "  a\n\nbold 世\n\n> ",
+		"ascii":   "  a\n\nbold 世\n\n> ",
+		"spoken":  "note: a.\n\nartoo: bold 世\n\n> ",
+		"piped":   "  a\n**bold** 世\n> ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(profiles()[name])
+			r.Queued("a")
+			r.Markdown("**bold** 世")
+			r.Prompt("> ")
+			if got := strings.Replace(r.err.String(), "queued: ", "", 1); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestALongResultStandsBelow(t *testing.T) {
+	long := "notes.txt: exists and was not read yet; read it before replacing it"
+	for _, c := range []struct {
+		name, profile string
+		width         int
+		result        string
+		want          string
+	}{
+		{"short", "nocolor", 40, "+2 -0", "  write   notes.txt               +2 -0\n"},
+		{"long", "nocolor", 40, long, "  write   notes.txt\n          notes.txt: exists and was not\n          read yet; read it before\n          replacing it\n"},
+		{"plain", "plain", 80, long, "  write   notes.txt\n          notes.txt: exists and was not read yet; read it before replacing it\n"},
+		{"spoken", "spoken", 40, long, "tool: write notes.txt, notes.txt:\nexists and was not read yet; read it\nbefore replacing it.\n"},
+		{"piped", "piped", 40, long, "  write   notes.txt  " + long + "\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(profiles()[c.profile])
+			r.opt.Width = func() int { return c.width }
+			r.OnToolCall(call("1", "write", "notes.txt"))
+			r.OnToolResult(call("1", "write", "notes.txt"), ok(c.result))
+			if diff := cmp.Diff(c.want, r.err.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestALongResultOfAStartedCall(t *testing.T) {
+	r := newRig(profiles()["plain"])
+	r.opt.Width = func() int { return 40 }
+	r.OnToolCall(call("1", "run", "make"))
+	r.pass(time.Second)
+	r.OnToolResult(call("1", "run", "make"), ok("exit 2 in 1.0s, and it was told what was withheld"))
+	want := "  run     make\n  run     exit 2 in 1.0s, and it was\n          told what was withheld\n"
+	if diff := cmp.Diff(want, r.err.String()); diff != "" {
+		t.Error(diff)
+	}
+}
