@@ -30,6 +30,7 @@ type call struct {
 	whole     bool // the reply is one JSON document
 	settled   *time.Timer
 	started   bool
+	most      int // bytes of data in a stream
 	requestID string
 }
 
@@ -40,7 +41,7 @@ var errRequestTimeout = errors.New("request timeout")
 var errSettled = errors.New("the reply is complete")
 
 func newCall(ctx context.Context, e Endpoint) *call {
-	c := &call{Endpoint: e, parent: ctx}
+	c := &call{Endpoint: e, parent: ctx, most: maxReply}
 	limited, cancel := context.WithCancelCause(ctx)
 	c.ctx, c.cancel, c.stopTimer = limited, cancel, func() {}
 	if e.RequestTimeout > 0 {

@@ -358,18 +358,25 @@ func (r repeat) Read(p []byte) (int, error) {
 
 // TestAReplyWithoutEndEnds: a server caught in a loop must not fill the memory.
 func TestAReplyWithoutEndEnds(t *testing.T) {
-	event := "data: " + strings.Repeat("x", 1<<20) + "\n\n"
+	event := "data: " + strings.Repeat("x", 1<<10) + "\n\n"
 	hc := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(&looped{text: event}), Request: r}, nil
 	})}
 	prepare := func(context.Context) (Request, error) { return Request{URL: "http://h/"}, nil }
+	c := newCall(t.Context(), Endpoint{HTTP: hc})
+	defer c.close()
+	if c.most != maxReply {
+		t.Errorf("the limit is %d", c.most)
+	}
+	c.most = 100 << 10
 	n := 0
 	var last error
-	for _, err := range Stream(t.Context(), Endpoint{HTTP: hc}, prepare, &words{}) {
+	c.run(prepare, &words{}, func(_ provider.Event, err error) bool {
 		n++
 		last = err
-	}
-	if e := provider.AsError(last); !errors.Is(last, ErrReplyTooLarge) || e.Kind != provider.KindProvider || e.Temporary() || n > maxReply>>20+1 {
+		return n < 1000
+	})
+	if e := provider.AsError(last); !errors.Is(last, ErrReplyTooLarge) || e.Kind != provider.KindProvider || e.Temporary() || n != 101 {
 		t.Errorf("%d events, then %v", n, last)
 	}
 }

@@ -161,7 +161,7 @@ func (c *call) runWhole(dec Decoder, yield func(provider.Event, error) bool) (ok
 func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
 	progress, size := More, 0
 	for data, err := range Events(c.body) {
-		if size += len(data); size > maxReply {
+		if size += len(data); size > c.most {
 			err = ErrReplyTooLarge
 		}
 		if err != nil {
