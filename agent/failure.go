@@ -128,6 +128,10 @@ func defaultHint(kind Kind, err error) string {
 		return "add credit with the provider, or choose another with --provider"
 	case KindRateLimit, KindOverloaded:
 		return "again in a few minutes, or choose another model with --model"
+	case KindProvider:
+		return "again later, or -v to see what was sent and what came"
+	case KindInvalid:
+		return "another model with --model, or -v to see what was sent"
 	case KindNetwork:
 		return "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
 	case KindTimeout:

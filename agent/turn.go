@@ -154,10 +154,11 @@ func (t *turn) completed(reply provider.Done) (*Response, error) {
 func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 	// A cap or an interrupt says more than the request that it ended. What else
 	// went wrong, such as a session that cannot be written, is said too.
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
-		if provider.AsError(err) != nil || errors.Is(err, ctx.Err()) {
+	if cause := context.Cause(ctx); cause != nil {
+		switch {
+		case provider.AsError(err) != nil, errors.Is(err, ctx.Err()):
 			err = cause
-		} else {
+		case !errors.Is(err, cause):
 			err = errors.Join(cause, err)
 		}
 	}

@@ -27,6 +27,8 @@ func (c *call) fail(err error, usage provider.Usage) *provider.Error {
 	}
 	out := *e // a decoder or key source may keep its own value
 	out.Provider, out.Local = c.Provider, c.Local
+	// A key source begins with the provider's name, which Error puts there too.
+	out.Message = strings.TrimPrefix(out.Message, c.Provider+": ")
 	if out.RequestID == "" {
 		out.RequestID = c.requestID
 	}
