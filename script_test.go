@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,9 +197,6 @@ func cmdLarge(ts *testscript.TestScript, neg bool, args []string) {
 // TestEveryExitCodeHasAScript keeps the table of exit codes honest: for each row
 // some script makes the program end so.
 func TestEveryExitCodeHasAScript(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("some scripts need a Unix system")
-	}
 	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)

@@ -152,16 +152,16 @@ func TestSilence(t *testing.T) {
 	pause := func(d time.Duration) func(io.Writer) {
 		return func(w io.Writer) {
 			io.WriteString(w, "data: a\n\n")
-			time.Sleep(d)
+			<-time.After(d)
 			io.WriteString(w, "data: b\n\ndata: end\n\n")
 		}
 	}
 	late := func(d time.Duration) func(io.Writer) {
-		return func(w io.Writer) { time.Sleep(d); io.WriteString(w, "data: a\n\ndata: end\n\n") }
+		return func(w io.Writer) { <-time.After(d); io.WriteString(w, "data: a\n\ndata: end\n\n") }
 	}
 	comments := func(w io.Writer) {
 		for range 30 {
-			time.Sleep(4 * time.Minute)
+			<-time.After(4 * time.Minute)
 			io.WriteString(w, ": still here\n")
 		}
 		io.WriteString(w, "data: a\n\ndata: end\n\n")
@@ -194,7 +194,7 @@ func TestSilence(t *testing.T) {
 				if e := provider.AsError(err); !tc.ok && (e == nil || e.Kind != provider.KindTimeout || !errors.Is(err, context.DeadlineExceeded)) {
 					t.Errorf("got %v, want a timeout", err)
 				}
-				time.Sleep(24 * time.Hour) // lets the writer end
+				<-time.After(24 * time.Hour) // lets the writer end
 			})
 		})
 	}
@@ -212,7 +212,7 @@ func TestASlowReaderIsNotTheServersSilence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 		}
 	})
 }
@@ -225,7 +225,7 @@ func TestTheEndOfACompleteReplyIsNotWaitedForLong(t *testing.T) {
 		_, done, err := ask(t.Context(), Endpoint{HTTP: piped(func(w io.Writer) {
 			io.WriteString(w, "data: a\n\ndata: end\n\n")
 			for {
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				if _, err := io.WriteString(w, ": keep-alive\n\n"); err != nil {
 					return
 				}
@@ -234,7 +234,7 @@ func TestTheEndOfACompleteReplyIsNotWaitedForLong(t *testing.T) {
 		if took := time.Since(start); !done || err != nil || took > 6*time.Second {
 			t.Errorf("done %v after %s: %v", done, took, err)
 		}
-		time.Sleep(time.Minute) // lets the writer end
+		<-time.After(time.Minute) // lets the writer end
 	})
 }
 
@@ -244,7 +244,7 @@ func TestTheBodyIsReadToItsEnd(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			hc := piped(func(w io.Writer) {
 				io.WriteString(w, "data: a\n\ndata: last\n\n")
-				time.Sleep(wait)
+				<-time.After(wait)
 			})
 			var body *watchedEnd
 			inner := hc.Transport
@@ -260,7 +260,7 @@ func TestTheBodyIsReadToItsEnd(t *testing.T) {
 			if body.end != want {
 				t.Errorf("an end after %s was seen: %v, want %v", wait, body.end, want)
 			}
-			time.Sleep(time.Hour) // lets the writer end
+			<-time.After(time.Hour) // lets the writer end
 		})
 	}
 }
