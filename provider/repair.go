@@ -20,8 +20,8 @@ const (
 // begins with a user message and does not end with an assistant's (models
 // refuse to continue their own message). Every call has exactly one result,
 // right after its message, in the order of the calls: results are moved there,
-// missing ones made up as errors, those without a call dropped. Call ids fit
-// ^[a-zA-Z0-9_-]{1,64}$ and are unique, tool names fit the same with 128; the
+// missing ones made up as errors, those without a call dropped. Call ids are
+// unique and otherwise as they came, tool names fit ^[a-zA-Z0-9_-]{1,128}$, the
 // input of a call is an object. Empty texts, images and messages go, also a
 // message that is nothing but reasoning; a partial message keeps its text only.
 // No string holds invalid UTF-8 or half a surrogate pair. Opaque payloads are
@@ -237,16 +237,19 @@ func (r *repairer) finish(original []Message) []Message {
 	return out
 }
 
-// id gives out a call id that fits and is not in use. It depends on nothing
-// but the calls before, so that a history keeps its ids as it grows.
+// id gives out a call id that is not in use. It depends on nothing but the
+// calls before, so that a history keeps its ids as it grows. The characters stay
+// as they came: to the server that made an id it may mean something, and the
+// wires map those of others.
 func (r *repairer) id(id string) string {
-	const most = 64
-	stem := nameChars(id, most)
+	stem := strings.ToValidUTF8(id, "_")
+	if stem == "" {
+		stem = "unknown"
+	}
 	id = stem
 	for r.used[id] {
 		r.again[stem]++
-		suffix := "-" + strconv.Itoa(r.again[stem]+1)
-		id = stem[:min(len(stem), most-len(suffix))] + suffix
+		id = stem + "-" + strconv.Itoa(r.again[stem]+1)
 	}
 	r.used[id] = true
 	return id

@@ -89,8 +89,8 @@ func (c *checker) message(m provider.Message) error {
 }
 
 func (c *checker) call(call provider.ToolCall) error {
-	if !validName(call.ID, 64) {
-		return fmt.Errorf("call id %q does not fit ^[a-zA-Z0-9_-]{1,64}$", call.ID)
+	if call.ID == "" || !utf8.ValidString(call.ID) {
+		return fmt.Errorf("call id %q is empty or no text", call.ID)
 	}
 	if !validName(call.Name, 128) {
 		return fmt.Errorf("tool name %q does not fit ^[a-zA-Z0-9_-]{1,128}$", call.Name)
