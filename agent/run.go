@@ -168,12 +168,13 @@ func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
 			close(ended[i])
 			continue
 		}
-		go func() {
+		// Counted here, on the turn's goroutine: Close may not wait before it.
+		t.orphan.Go(func() {
 			defer close(ended[i])
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			t.run(ctx, p)
-		}()
+		})
 	}
 	for i, p := range batch {
 		<-ended[i]
