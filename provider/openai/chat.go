@@ -12,15 +12,12 @@ import (
 	"artoo/provider/internal/wire"
 )
 
-// DefaultBaseURL is OpenAI's own server.
-const DefaultBaseURL = "https://api.openai.com/v1"
-
 // Chat asks models through Chat Completions. The zero value of every field but
 // Name has a meaning; the fields must not change once it is in use. It may be
 // used by several goroutines.
 type Chat struct {
 	Name    string // the configured name; reasoning goes back only to messages of the same name and model
-	BaseURL string // up to /v1 where the server has one; "" means DefaultBaseURL
+	BaseURL string // up to /v1 where the server has one; "" means Quirks.BaseURL
 	// Key is asked before each request, inside its time limits; nil, or an
 	// empty key, sends none.
 	Key  func(context.Context) (string, error)
@@ -50,7 +47,12 @@ func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provi
 func (p *Chat) prepare(ctx context.Context, req provider.Request) (wire.Request, error) {
 	base := p.BaseURL
 	if base == "" {
-		base = DefaultBaseURL
+		base = p.Quirks.BaseURL
+	}
+	if base == "" {
+		// Nothing is guessed: a key must not reach another vendor's server.
+		return wire.Request{}, &provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",
+			Hint: "ARTOO_BASE_URL=http://host:port/v1, or base_url under [provider." + p.Name + "] in config.toml"}
 	}
 	url, err := wire.Join(base, "chat", "completions")
 	if err != nil {
