@@ -359,7 +359,7 @@ func defaultModel(name string) string {
 // switchModel makes another model answer from the next message on.
 func (a *app) switchModel(_ context.Context, name string) (string, error) {
 	choice := config.Choice{Provider: a.choice.Provider, Model: name}
-	if first, rest, ok := strings.Cut(name, "/"); ok && slices.Contains(config.KnownProviders(), first) && rest != "" {
+	if first, rest, ok := strings.Cut(name, "/"); ok && a.provides(first) && rest != "" {
 		choice = config.Choice{Provider: first, Model: rest}
 	}
 	if err := a.use(choice); err != nil {
@@ -368,6 +368,12 @@ func (a *app) switchModel(_ context.Context, name string) (string, error) {
 	a.choice = choice
 	a.desk.Agent.Conversation.SetBudget(a.budget())
 	return choice.Provider + "/" + choice.Model, nil
+}
+
+// provides reports whether name is a provider: a known one, or one of the file.
+func (a *app) provides(name string) bool {
+	_, own := a.cfg.Providers[name]
+	return own || slices.Contains(config.KnownProviders(), name)
 }
 
 // use puts a provider and model into the agent.
