@@ -14,6 +14,8 @@ import (
 // line is what a person or a script sent.
 type line struct {
 	text string
+	// action is what is to be done with it; text is then what stood in the line.
+	action action
 	// pasted says that the text begins with something pasted: no command then.
 	pasted bool
 	// burst says that a part of it was pasted, or that its Enter came in one

@@ -20,6 +20,7 @@ type rawFront struct {
 	clock    Clock
 	size     func() (cols, rows int)
 	display  func(string) string // makes text from outside safe to show
+	complete completer           // what Tab proposes; nil proposes nothing
 	remember func(text string)   // keeps a line in the history file
 
 	ed      *editor

@@ -45,6 +45,13 @@ type Options struct {
 	// gives it.
 	Environ []string
 	Deps    Deps
+	// ViKeys edits with vi's keys instead of emacs'.
+	ViKeys bool
+	// Env looks up what the environment says of the terminal (TERM, INSIDE_EMACS,
+	// TERM_PROGRAM …); nil knows nothing.
+	Env func(name string) string
+	// Notify is ARTOO_NOTIFY: off, bell, osc9, osc777, osc99 or a command.
+	Notify string
 	// Resumed is shown at the start when a session goes on; may be nil.
 	Resumed *Resumed
 	// First is the first message, "" for none; with its attachments.
@@ -197,6 +204,9 @@ func (t *Terminal) echo(l line) {
 // handle does what a message says.
 func (t *Terminal) handle(ctx context.Context, l line) error {
 	t.lastInt = time.Time{}
+	if l.action != actSend {
+		return t.act(ctx, l)
+	}
 	word := strings.TrimSpace(l.text)
 	switch {
 	case word == "":

@@ -1,0 +1,34 @@
+package ui
+
+import "context"
+
+// action is what a key asks for besides sending a line. The front finishes the
+// wanted line with it: the conversation carries it out between turns and shows
+// the prompt again with the text as it was. During a turn and at a question
+// these keys only beep.
+type action uint8
+
+const (
+	actSend   action = iota // Enter: the line is a message
+	actEdit                 // Ctrl-G, Ctrl-X Ctrl-E: compose the text in the editor
+	actMode                 // Shift-Tab: the next approval mode
+	actOutput               // Ctrl-O: the last tool's whole output, as /out
+	actRewind               // Esc Esc on an empty line: what /undo is for
+)
+
+// act carries out what a key asked for; the text it stood in comes back with
+// the next prompt.
+func (t *Terminal) act(ctx context.Context, l line) error {
+	t.initial = l.text
+	switch l.action {
+	case actEdit:
+		return t.runCommand(ctx, "/edit")
+	case actMode:
+		return t.runCommand(ctx, "/approval next")
+	case actOutput:
+		return t.runCommand(ctx, "/out")
+	case actRewind:
+		return t.runCommand(ctx, "/undo")
+	}
+	return nil
+}
