@@ -12,7 +12,7 @@ import (
 
 // What a terminal may get for each byte of an answer.
 const (
-	plainBytes = 1.5
+	plainBytes = 1.3
 	colorBytes = 3.0
 )
 

@@ -215,7 +215,9 @@ func (k *talk) start(in io.Reader, chrome io.Writer, change func(*Options)) {
 	if change != nil {
 		change(&opt)
 	}
-	opt.Screen = newTestScreen(k.answer, chrome, opt.Profile, k.clock.Now)
+	if opt.Screen == nil {
+		opt.Screen = newTestScreen(k.answer, chrome, opt.Profile, k.clock.Now)
+	}
 	term, err := New(opt)
 	if err != nil {
 		k.Fatal(err)

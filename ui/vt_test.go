@@ -20,7 +20,8 @@ type vt struct {
 	paste      bool
 	err        error
 	rest       string
-	top        int // the highest row the cursor went up to, with scrolled rows counted
+	wraps      map[int]bool // rows that go on in the next, with scrolled rows counted
+	top        int          // the highest row the cursor went up to, with scrolled rows counted
 }
 
 func newVT(cols, rows int) *vt {
@@ -88,6 +89,10 @@ func (v *vt) put(cluster string, width int) {
 		return
 	}
 	if v.pending || v.col+width > v.cols {
+		if v.wraps == nil {
+			v.wraps = map[int]bool{}
+		}
+		v.wraps[v.row+len(v.scrolled)] = true
 		v.lineFeed()
 		v.col = 0
 	}
@@ -185,4 +190,16 @@ func (v *vt) screen() []string {
 // all is everything that was ever on the screen.
 func (v *vt) all() string {
 	return strings.Join(append(append([]string(nil), v.scrolled...), v.screen()...), "\n")
+}
+
+// joined is all with the rows joined that the terminal itself broke.
+func (v *vt) joined() string {
+	var b strings.Builder
+	for i, row := range strings.Split(v.all(), "\n") {
+		b.WriteString(row)
+		if !v.wraps[i] {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
 }
