@@ -14,7 +14,9 @@ import (
 // or not at all, readable by its owner only, and none that exists is replaced.
 // What is wrong with the name is an *Error.
 func File(dir, name string, s Session) (path string, err error) {
-	path = name
+	if path = name; name == "-" {
+		return "", &Error{What: name, Why: "is no file's name", Hint: "give a name that ends in .md, .json or .html"}
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, name)
 	}

@@ -52,7 +52,7 @@ func TestFileRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"old.md": "exists already", "": "exists already", ".": "exists already", "link.md": "exists already", "a.pdf": "ends like no format",
+		"old.md": "exists already", "": "exists already", ".": "exists already", "link.md": "exists already", "-": "is no file's name", "a.pdf": "ends like no format",
 		"missing/a.md": "cannot be written", "missing/": "cannot be written",
 	} {
 		_, err := File(dir, name, session())
