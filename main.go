@@ -555,6 +555,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		}
 		return a.log.On()
 	}
+	deps.Expand = a.desk.Expand
 	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
 	var resumed *ui.Resumed
 	if s := a.desk.Agent.Conversation.Session(); s != nil && s.Resumed() {

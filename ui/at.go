@@ -15,35 +15,32 @@ import (
 	"artoo/tool"
 )
 
-// FileAccess is what the @paths of typed text may reach, and from where they
+// fileAccess is what the @paths of typed text may reach, and from where they
 // start.
-type FileAccess struct {
-	Env  *tool.Env // with its Files; nil reaches nothing
-	Dir  string    // the working directory, absolute
-	Home string    // what ~ means; "" for nothing
+type fileAccess struct {
+	env  *tool.Env // with its Files; nil reaches nothing
+	dir  string    // the working directory, absolute
+	home string    // what ~ means; "" for nothing
 }
 
-// Files is the access of the present session: that of its file tools. It is a
-// copy, so that it stays as it is while another session begins.
-func (d *Desk) Files() FileAccess {
-	env := *d.Agent.Env
-	access := FileAccess{Env: &env, Dir: d.Dir}
-	if home, err := os.UserHomeDir(); err == nil { // without one ~ means nothing
-		access.Home = home
+// files is the confined view, nil where there is none.
+func (a fileAccess) files() *tool.Files {
+	if a.env == nil {
+		return nil
 	}
-	return access
+	return a.env.Files
 }
 
 // abs is where a typed path leads, absolute but not cleaned: a/.. is not . when
 // a is a link.
-func (a FileAccess) abs(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && a.Home != "" && (rest == "" || rest[0] == '/') {
-		return a.Home + filepath.FromSlash(rest)
+func (a fileAccess) abs(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && a.home != "" && (rest == "" || rest[0] == '/') {
+		return a.home + filepath.FromSlash(rest)
 	}
 	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
 		return path
 	}
-	return a.Dir + string(filepath.Separator) + path
+	return a.dir + string(filepath.Separator) + path
 }
 
 // The most that one message brings along.
@@ -52,63 +49,49 @@ const (
 	maxAttachedBytes = 200 << 10
 )
 
-// expansion is a typed message with what its @paths stand for.
-type expansion struct {
-	text  string          // as typed, but \@ is @
-	parts []provider.Part // a Text for each file or directory
-	notes []string        // for the person, a line each, unsanitised
+// Expansion is a typed message with what its @paths stand for.
+type Expansion struct {
+	Text  string          // as typed, but \@ is @
+	Parts []provider.Part // a Text for each file or directory
+	Notes []string        // for the person, a line each, unsanitised
 }
-
-// span is a range of bytes of a text.
-type span struct{ from, to int }
 
 // expand finds the @paths of a typed message and reads what they name, as the
 // tools read and ls would show it. A word that names nothing that exists is
-// text, and so is what stands in one of the pasted ranges. What exists but may
-// not be read is told in the notes.
-func (a FileAccess) expand(ctx context.Context, text string, pasted ...span) expansion {
+// text. What exists but may not be read is told in the notes.
+func (a fileAccess) expand(ctx context.Context, text string) Expansion {
 	e := expander{access: a, ctx: ctx, seen: map[string]bool{}}
 	var out strings.Builder
 	done := 0
 	for _, w := range atWords(text) {
 		switch {
-		case overlaps(w, pasted):
 		case w.literal:
 			out.WriteString(text[done:w.from])
 			done = w.from + 1
-		case !w.open && a.Env != nil && a.Env.Files != nil:
+		case !w.open && a.files() != nil:
 			e.word(w)
 		}
 	}
 	out.WriteString(text[done:])
-	e.out.text = out.String()
+	e.out.Text = out.String()
 	if len(e.attached) > 0 {
-		e.out.notes = append([]string{"attached: " + strings.Join(e.attached, "; ")}, e.out.notes...)
+		e.out.Notes = append([]string{"attached: " + strings.Join(e.attached, "; ")}, e.out.Notes...)
 	}
 	return e.out
 }
 
-func overlaps(w atWord, pasted []span) bool {
-	for _, s := range pasted {
-		if w.from < s.to && s.from < w.to {
-			return true
-		}
-	}
-	return false
-}
-
 // expander is one expand.
 type expander struct {
-	access   FileAccess
+	access   fileAccess
 	ctx      context.Context
-	out      expansion
+	out      Expansion
 	seen     map[string]bool // absolute paths
 	attached []string        // what came along, for the person
 	bytes    int
 }
 
 func (e *expander) note(format string, args ...any) {
-	e.out.notes = append(e.out.notes, fmt.Sprintf(format, args...))
+	e.out.Notes = append(e.out.Notes, fmt.Sprintf(format, args...))
 }
 
 // word attaches what the word names, if that is anything.
@@ -123,7 +106,7 @@ func (e *expander) word(w atWord) {
 // path reports whether the path names something, and then attaches it or says
 // why not.
 func (e *expander) path(path string) bool {
-	files := e.access.Env.Files
+	files := e.access.files()
 	abs := e.access.abs(path)
 	place, err := files.Resolve(abs, false)
 	if err != nil {
@@ -144,7 +127,7 @@ func (e *expander) path(path string) bool {
 	switch {
 	case err != nil:
 		e.note("@%s is not attached: %v", path, err)
-	case len(e.out.parts) == maxAttached:
+	case len(e.out.Parts) == maxAttached:
 		e.note("@%s is not attached: %d files in one message are the most", path, maxAttached)
 	default:
 		e.attach(path, place, info)
@@ -165,7 +148,7 @@ func (e *expander) attach(path string, place tool.Place, info fs.FileInfo) {
 		e.note("@%s is not attached: %v", path, err)
 		return
 	}
-	result, err := show.Run(e.ctx, e.access.Env, input, io.Discard)
+	result, err := show.Run(e.ctx, e.access.env, input, io.Discard)
 	switch {
 	case err != nil:
 		e.note("@%s is not attached: %v", path, err)
@@ -180,7 +163,7 @@ func (e *expander) attach(path string, place tool.Place, info fs.FileInfo) {
 	e.bytes += len(result.Text)
 	e.attached = append(e.attached, fmt.Sprintf("%s, %s", name, result.Summary))
 	head := fmt.Sprintf("[@%s: %s, %s, %s]\n", singleLine(path), singleLine(name), result.Summary, how)
-	e.out.parts = append(e.out.parts, provider.Text{Text: head + result.Text})
+	e.out.Parts = append(e.out.Parts, provider.Text{Text: head + result.Text})
 }
 
 // singleLine quotes a name that would not stay on its line.
@@ -189,4 +172,17 @@ func singleLine(name string) string {
 		return strconv.Quote(name)
 	}
 	return name
+}
+
+// attach is the message of a typed line with what its @paths name; the person is
+// told what came along and what did not. What was pasted is data.
+func (t *Terminal) attach(ctx context.Context, l line) (text string, parts []provider.Part) {
+	if l.pasted || t.opt.Deps.Expand == nil {
+		return l.text, nil
+	}
+	e := t.opt.Deps.Expand(ctx, l.text)
+	for _, note := range e.Notes {
+		t.Note(oneLine(note))
+	}
+	return e.Text, e.Parts
 }

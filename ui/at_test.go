@@ -15,7 +15,7 @@ import (
 
 // reaching is the access to a directory with the given files, whose names use
 // slashes; the working directory is the project root.
-func reaching(t testing.TB, tree map[string]string) FileAccess {
+func reaching(t testing.TB, tree map[string]string) fileAccess {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -35,7 +35,7 @@ func reaching(t testing.TB, tree map[string]string) FileAccess {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() })
-	return FileAccess{Env: &tool.Env{Files: files, Dir: dir}, Dir: dir, Home: dir}
+	return fileAccess{env: &tool.Env{Files: files, Dir: dir}, dir: dir, home: dir}
 }
 
 func TestAtWords(t *testing.T) {
@@ -89,8 +89,8 @@ func FuzzEscapeAt(f *testing.F) {
 func TestI1_TypedPathsAreAttached(t *testing.T) {
 	a := reaching(t, map[string]string{"week.go": "package cart\n\nvar Days = 7\n", "lib/a b.txt": "one\n", "lib/c.txt": "", "x.bin": "\x00\x01"})
 	e := a.expand(t.Context(), "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin")
-	if want := "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin"; e.text != want {
-		t.Errorf("the text became %q", e.text)
+	if want := "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin"; e.Text != want {
+		t.Errorf("the text became %q", e.Text)
 	}
 	want := []provider.Part{
 		provider.Text{Text: "[@week.go: week.go, 3 lines, as read shows it]\n     1\tpackage cart\n     2\t\n     3\tvar Days = 7\n"},
@@ -98,10 +98,10 @@ func TestI1_TypedPathsAreAttached(t *testing.T) {
 		provider.Text{Text: "[@lib: lib/, 2 entries, as ls lists it]\n         4  a b.txt\n         0  c.txt\n"},
 		provider.Text{Text: "[@x.bin: x.bin, binary, 2 bytes, as read shows it]\nx.bin is a binary file (application/octet-stream, 2 bytes), which cannot be shown as text"},
 	}
-	if diff := cmp.Diff(want, e.parts); diff != "" {
+	if diff := cmp.Diff(want, e.Parts); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"attached: week.go, 3 lines; lib/a b.txt, 1 line; lib/, 2 entries; x.bin, binary, 2 bytes"}, e.notes); diff != "" {
+	if diff := cmp.Diff([]string{"attached: week.go, 3 lines; lib/a b.txt, 1 line; lib/, 2 entries; x.bin, binary, 2 bytes"}, e.Notes); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -122,11 +122,11 @@ func TestExpandLeavesWhatIsNoFile(t *testing.T) {
 		if want == "" {
 			want = text
 		}
-		if e := a.expand(t.Context(), text); e.text != want || e.parts != nil || e.notes != nil {
+		if e := a.expand(t.Context(), text); e.Text != want || e.Parts != nil || e.Notes != nil {
 			t.Errorf("%.60q became %+v", text, e)
 		}
 	}
-	if e := (FileAccess{}).expand(t.Context(), "@week.go"); e.text != "@week.go" || e.parts != nil {
+	if e := (fileAccess{}).expand(t.Context(), "@week.go"); e.Text != "@week.go" || e.Parts != nil {
 		t.Errorf("without files: %+v", e)
 	}
 }
@@ -137,11 +137,11 @@ func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(elsewhere, "out.txt"), []byte("hunter2"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(elsewhere, filepath.Join(a.Dir, "link")); err != nil {
+	if err := os.Symlink(elsewhere, filepath.Join(a.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	root := a.Dir
-	a.Dir = filepath.Join(root, "sub")
+	root := a.dir
+	a.dir = filepath.Join(root, "sub")
 	for word, want := range map[string]string{
 		"in.txt":                "attached: sub/in.txt, 1 line",
 		"../sub/in.txt":         "attached: sub/in.txt, 1 line",
@@ -155,12 +155,12 @@ func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
 		"../logo.png":           "@../logo.png is not attached: pictures come with a later version",
 	} {
 		e := a.expand(t.Context(), "@"+word)
-		got := strings.Join(e.notes, "\n")
+		got := strings.Join(e.Notes, "\n")
 		if (want == "") != (got == "") || !strings.Contains(got, want) || strings.Contains(fmt.Sprint(e), "hunter2") {
-			t.Errorf("@%s: %q, %v", word, got, e.parts)
+			t.Errorf("@%s: %q, %v", word, got, e.Parts)
 		}
-		if attached := strings.HasPrefix(want, "attached"); attached != (len(e.parts) == 1) {
-			t.Errorf("@%s attached %v", word, e.parts)
+		if attached := strings.HasPrefix(want, "attached"); attached != (len(e.Parts) == 1) {
+			t.Errorf("@%s attached %v", word, e.Parts)
 		}
 	}
 }
@@ -176,36 +176,26 @@ func TestExpandHasLimits(t *testing.T) {
 	}
 	a := reaching(t, tree)
 	e := a.expand(t.Context(), strings.Join(small, " "))
-	if last := e.notes[len(e.notes)-1]; len(e.parts) != maxAttached || last != "@small20 is not attached: 20 files in one message are the most" {
-		t.Errorf("%d parts, %q", len(e.parts), e.notes)
+	if last := e.Notes[len(e.Notes)-1]; len(e.Parts) != maxAttached || last != "@small20 is not attached: 20 files in one message are the most" {
+		t.Errorf("%d parts, %q", len(e.Parts), e.Notes)
 	}
 	e = a.expand(t.Context(), strings.Join(large, " "))
 	size := 0
-	for _, p := range e.parts {
+	for _, p := range e.Parts {
 		size += len(p.(provider.Text).Text)
 	}
-	if size > maxAttachedBytes+len(e.parts)*100 || len(e.parts) < 2 || !strings.Contains(e.notes[len(e.notes)-1], "more than 200 KB in one message") {
-		t.Errorf("%d parts of %d bytes, %q", len(e.parts), size, e.notes)
+	if size > maxAttachedBytes+len(e.Parts)*100 || len(e.Parts) < 2 || !strings.Contains(e.Notes[len(e.Notes)-1], "more than 200 KB in one message") {
+		t.Errorf("%d parts of %d bytes, %q", len(e.Parts), size, e.Notes)
 	}
-	if first := e.parts[0].(provider.Text).Text; !strings.Contains(first, "use offset=") {
+	if first := e.Parts[0].(provider.Text).Text; !strings.Contains(first, "use offset=") {
 		t.Errorf("a long file does not say how to go on: %.200q", first[len(first)-200:])
-	}
-}
-
-// What was pasted is data, also within a typed line.
-func TestExpandLeavesPastesAlone(t *testing.T) {
-	a := reaching(t, map[string]string{"a.go": "x\n", "b.go": "x\n"})
-	text := `see @a.go and @b.go \@c`
-	e := a.expand(t.Context(), text, span{4, 9}, span{20, 23})
-	if e.text != text || len(e.parts) != 1 || !strings.HasPrefix(e.parts[0].(provider.Text).Text, "[@b.go") {
-		t.Errorf("%+v", e)
 	}
 }
 
 func TestExpandQuotesNames(t *testing.T) {
 	a := reaching(t, map[string]string{"a\u202eog.txt": "x\n"})
 	e := a.expand(t.Context(), "@a\u202eog.txt")
-	if len(e.parts) != 1 || strings.Contains(e.parts[0].(provider.Text).Text, "\u202e") {
-		t.Errorf("%+q", e.parts)
+	if len(e.Parts) != 1 || strings.Contains(e.Parts[0].(provider.Text).Text, "\u202e") {
+		t.Errorf("%+q", e.Parts)
 	}
 }

@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	"artoo/tool"
@@ -17,50 +16,29 @@ const (
 	maxFound     = 50
 )
 
-// fileNames completes the @paths of what is being typed. set may be called while
-// complete runs: they belong to different goroutines.
+// fileNames completes the @paths of what is being typed.
 type fileNames struct {
-	wait time.Duration // 0 means completeWait
-
-	mu     sync.Mutex
-	access FileAccess
-}
-
-// set changes what is reached, between turns.
-func (n *fileNames) set(access FileAccess) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.access = access
-}
-
-func (n *fileNames) reach() FileAccess {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.access
+	access fileAccess
+	wait   time.Duration
 }
 
 // complete is a completer: it proposes the files that the @ word before the
 // cursor may be meant to name, and nothing where there is no such word. A word
 // without a slash that no name here begins with is looked for in all directories
 // below.
-func (n *fileNames) complete(text string, cursor int) completion {
+func (n fileNames) complete(text string, cursor int) completion {
 	w, ok := wordAt(text[:cursor])
-	access := n.reach()
-	if !ok || access.Env == nil || access.Env.Files == nil {
+	if !ok || n.access.files() == nil {
 		return completion{}
 	}
-	wait := n.wait
-	if wait == 0 {
-		wait = completeWait
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	ctx, cancel := context.WithTimeout(context.Background(), n.wait)
 	defer cancel()
 	c := completion{from: w.from, to: cursor}
 	after := text[cursor:]
 	if w.quoted && strings.HasPrefix(after, `"`) {
 		c.to, after = c.to+1, after[1:]
 	}
-	dir, entries := access.entries(ctx, w.path)
+	dir, entries := n.access.entries(ctx, w.path)
 	for _, e := range entries {
 		c.candidates = append(c.candidates, w.candidate(dir, e, strings.HasPrefix(after, " ")))
 	}
@@ -82,21 +60,21 @@ func wordAt(text string) (atWord, bool) {
 
 // entries finds what the path may go on as: dir is the part of it that stays,
 // with its slash. What cannot be read has no entries.
-func (a FileAccess) entries(ctx context.Context, path string) (dir string, entries []tool.NameEntry) {
+func (a fileAccess) entries(ctx context.Context, path string) (dir string, entries []tool.NameEntry) {
 	cut := strings.LastIndexByte(path, '/') + 1
 	dir, prefix := path[:cut], path[cut:]
 	if prefix == ".." {
 		return dir, []tool.NameEntry{{Path: prefix, Dir: true}}
 	}
-	from := a.Dir
+	from := a.dir
 	if dir != "" {
 		from = a.abs(dir)
 	}
 	// A directory that is missing, denied or outside proposes nothing, and there
 	// is no place to say so while someone types.
-	entries, err := a.Env.Files.Names(ctx, from, prefix, maxNames)
+	entries, err := a.files().Names(ctx, from, prefix, maxNames)
 	if err == nil && len(entries) == 0 && dir == "" {
-		entries, err = a.Env.Files.Find(ctx, from, prefix, maxFound)
+		entries, err = a.files().Find(ctx, from, prefix, maxFound)
 	}
 	if err != nil {
 		return dir, nil

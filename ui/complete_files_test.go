@@ -12,14 +12,10 @@ import (
 )
 
 // names is a completer of files that takes its time.
-func names(a FileAccess) *fileNames {
-	n := &fileNames{wait: time.Hour}
-	n.set(a)
-	return n
-}
+func names(a fileAccess) fileNames { return fileNames{access: a, wait: time.Hour} }
 
 // results are the texts Tab could lead to; the cursor stands at the bar.
-func results(t *testing.T, n *fileNames, text string) []string {
+func results(t *testing.T, n fileNames, text string) []string {
 	t.Helper()
 	cursor := strings.IndexByte(text, '|')
 	text = text[:cursor] + text[cursor+1:]
@@ -75,13 +71,13 @@ func TestI1_FileNamesAreCompleted(t *testing.T) {
 	if got := results(t, n, "@|"); len(got) != 5 {
 		t.Errorf("@: %q", got)
 	}
-	if got := results(t, n, "@"+a.Dir+"/app|"); len(got) != 2 || got[0] != "@"+a.Dir+"/apple/" {
+	if got := results(t, n, "@"+a.dir+"/app|"); len(got) != 2 || got[0] != "@"+a.dir+"/apple/" {
 		t.Errorf("an absolute path: %q", got)
 	}
 	if c := n.complete("@app.l", 6); c.candidates[0].help != "ignored" {
 		t.Errorf("%+v", c)
 	}
-	if got := results(t, &fileNames{}, "@a|"); got != nil {
+	if got := results(t, fileNames{}, "@a|"); got != nil {
 		t.Errorf("without files: %q", got)
 	}
 }
@@ -90,7 +86,7 @@ func TestI1_FileNamesAreCompleted(t *testing.T) {
 // as far as the project goes.
 func TestFileNamesFromBelow(t *testing.T) {
 	a := reaching(t, map[string]string{"go.mod": "", "cmd/main.go": ""})
-	a.Dir = filepath.Join(a.Dir, "cmd")
+	a.dir = filepath.Join(a.dir, "cmd")
 	n := names(a)
 	for text, want := range map[string][]string{"@m|": {"@main.go "}, "@../g|": {"@../go.mod "}, "@go|": {"@main.go "}, "@mod|": nil, "@../../|": nil} {
 		if diff := cmp.Diff(want, results(t, n, text)); diff != "" {
@@ -101,8 +97,7 @@ func TestFileNamesFromBelow(t *testing.T) {
 
 // When the time is over what was found by then is proposed.
 func TestFileNamesEndInTime(t *testing.T) {
-	n := &fileNames{wait: 1}
-	n.set(reaching(t, map[string]string{"a.go": ""}))
+	n := fileNames{access: reaching(t, map[string]string{"a.go": ""}), wait: 1}
 	if c := n.complete("@a.go", 5); len(c.candidates) > 1 {
 		t.Errorf("%+v", c)
 	}
@@ -113,7 +108,7 @@ func TestFileNamesEndInTime(t *testing.T) {
 func BenchmarkFileNames(b *testing.B) {
 	a := reaching(b, nil)
 	for d := range 100 {
-		dir := filepath.Join(a.Dir, fmt.Sprintf("dir%03d", d))
+		dir := filepath.Join(a.dir, fmt.Sprintf("dir%03d", d))
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			b.Fatal(err)
 		}
@@ -123,8 +118,7 @@ func BenchmarkFileNames(b *testing.B) {
 			}
 		}
 	}
-	n := &fileNames{}
-	n.set(a)
+	n := fileNames{access: a, wait: completeWait}
 	for _, text := range []string{"@dir", "@dir042/", "@file0999", "@nowhere"} {
 		b.Run(text, func(b *testing.B) {
 			for b.Loop() {

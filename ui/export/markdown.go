@@ -23,7 +23,7 @@ func markdown(w io.Writer, s Session, results bool) error {
 	p.line("# " + title(s))
 	p.line("")
 	for _, f := range facts(s) {
-		p.line("- " + f[0] + ": " + inlineCode(f[1]))
+		p.line("- " + f[0] + ": " + InlineCode(f[1]))
 	}
 	var last provider.Role
 	for _, m := range transcript(s.Messages) {
@@ -138,7 +138,7 @@ func (p *page) call(c *item) {
 func callLine(c *item) string {
 	text := "**" + screen.Sanitize(c.Name, screen.Line) + "**"
 	if object := c.object(); object != "" {
-		text += " " + inlineCode(firstOf(object))
+		text += " " + InlineCode(firstOf(object))
 	}
 	switch {
 	case c.Result == nil:
@@ -167,8 +167,9 @@ func (p *page) fenced(kind, text string) {
 	p.line(fence)
 }
 
-// inlineCode writes a line that nothing in it can end.
-func inlineCode(text string) string {
+// InlineCode writes a text from outside as code within a line of Markdown, so that
+// nothing in it can end that.
+func InlineCode(text string) string {
 	text = screen.Sanitize(text, screen.Line)
 	ticks := strings.Repeat("`", longestRun(text, '`')+1)
 	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
