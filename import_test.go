@@ -29,7 +29,7 @@ var allowed = []struct {
 	{"artoo/conversation", []string{"artoo/provider"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool"}},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool"}},
-	{"artoo/ui", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
+	{"artoo/ui", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
 }
 

@@ -31,6 +31,7 @@ import (
 	"artoo/tool"
 	"artoo/ui"
 	"artoo/ui/cli"
+	"artoo/ui/export"
 	"artoo/ui/headless"
 	"artoo/ui/screen"
 )
@@ -87,7 +88,7 @@ type who struct {
 func (a *app) deps() cli.Deps {
 	d := cli.Deps{
 		Out: os.Stdout, Build: build(), Nearest: config.Nearest,
-		Run: a.talk, Demo: a.demo, Sessions: a.sessions, Explain: a.explain,
+		Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain,
 	}
 	for _, o := range config.Options() {
 		shown := o.DefaultNote
@@ -554,6 +555,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		}
 		return a.log.On()
 	}
+	deps.Expand = a.desk.Expand
 	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
 	var resumed *ui.Resumed
 	if s := a.desk.Agent.Conversation.Session(); s != nil && s.Resumed() {
@@ -788,6 +790,40 @@ func (a *app) sessions(_ context.Context, inv cli.Invocation) ([]cli.Session, er
 		rows = append(rows, cli.Session{ID: i.ID, Path: i.Path, CWD: i.CWD, Started: i.Started, Updated: i.Updated, First: i.First, Messages: i.Messages, Provider: i.Provider, Model: i.Model, ForkOf: i.ForkOf})
 	}
 	return rows, err
+}
+
+// export is `artoo sessions export` and `artoo sessions show`.
+func (a *app) export(_ context.Context, inv cli.Invocation, e cli.Export) error {
+	if err := a.load(inv, false); err != nil {
+		return err
+	}
+	dir, err := a.cfg.Paths.Sessions()
+	if err != nil {
+		return err
+	}
+	kept, err := conversation.Store{Dir: dir}.Read(e.ID)
+	if err != nil {
+		return err
+	}
+	for _, n := range kept.Notices() {
+		a.warn(n)
+	}
+	s := export.Of(kept)
+	if e.Brief {
+		return export.Summary(os.Stdout, s)
+	}
+	if e.File == "" {
+		format, err := export.FormatOf(e.Format)
+		if err != nil {
+			return err
+		}
+		return export.Write(os.Stdout, format, s)
+	}
+	path, err := export.File(a.project.Dir, e.File, s)
+	if err == nil {
+		a.screen.Note("written: " + screen.Sanitize(path, screen.Line))
+	}
+	return err
 }
 
 // explain is `artoo rules explain`.

@@ -44,6 +44,8 @@ type Deps struct {
 	// Debug turns wire debugging on or off, and says whether it is on; with nil
 	// it only says.
 	Debug func(on *bool) bool
+	// Expand reads what the @paths of a typed message name.
+	Expand func(ctx context.Context, text string) Expansion
 }
 
 // SessionRow is a session in a list.

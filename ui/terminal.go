@@ -220,7 +220,8 @@ func (t *Terminal) handle(ctx context.Context, l line) error {
 		t.Note("! to run a command comes with a later version; nothing was sent")
 		return nil
 	}
-	return t.turn(ctx, l.text, nil)
+	text, parts := t.attach(ctx, l)
+	return t.turn(ctx, text, parts)
 }
 
 // open starts reading. stop undoes it.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // record is what a run of the command line did.
 type record struct {
 	out  bytes.Buffer
-	call string // run, demo, sessions, explain
+	call string // run, demo, sessions, export, explain
 	inv  Invocation
 	yes  bool
 	line string
@@ -66,6 +67,10 @@ func testDeps(r *record) Deps {
 		Sessions: func(_ context.Context, inv Invocation) ([]Session, error) {
 			return []Session{{ID: "abc", CWD: "/p", First: "hi\x1b[2J"}}, noted("sessions", inv)
 		},
+		Export: func(_ context.Context, inv Invocation, e Export) error {
+			r.line = fmt.Sprintf("%+v", e)
+			return noted("export", inv)
+		},
 		Explain: func(_ context.Context, inv Invocation, line string) (agent.Decision, error) {
 			r.line = line
 			return agent.Decision{Effect: agent.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)"}, noted("explain", inv)
@@ -102,6 +107,11 @@ func TestInvocations(t *testing.T) {
 		{args: []string{"-v", "demo", "--yes", "--ui", "plain"}, call: "demo", flags: flags{"debug": {"true"}, "ui": {"plain"}}, yes: true},
 		{args: []string{"sessions"}, call: "sessions", flags: flags{}, out: "abc  0001-01-01 00:00     0  /p  hi^[[2J\n"},
 		{args: []string{"sessions", "list", "--json"}, call: "sessions", flags: flags{}, out: `{"id":"abc","path":"","cwd":"/p","started":"0001-01-01T00:00:00Z","updated":"0001-01-01T00:00:00Z","first":"hi\u001b[2J","messages":0,"provider":"","model":""}` + "\n"},
+		{args: []string{"sessions", "show", "abc"}, call: "export", flags: flags{}, line: "{ID:abc File: Format: Brief:true}"},
+		{args: []string{"sessions", "show", "abc", "--json"}, call: "export", flags: flags{}, line: "{ID:abc File: Format:json Brief:false}"},
+		{args: []string{"sessions", "export", "abc"}, call: "export", flags: flags{}, line: "{ID:abc File: Format: Brief:false}"},
+		{args: []string{"sessions", "export", "abc", "a.html"}, call: "export", flags: flags{}, line: "{ID:abc File:a.html Format: Brief:false}"},
+		{args: []string{"sessions", "export", "--format", "html", "abc"}, call: "export", flags: flags{}, line: "{ID:abc File: Format:html Brief:false}"},
 		{args: []string{"rules", "explain", "git push --force"}, call: "explain", flags: flags{}, line: "git push --force", out: decided},
 		{args: []string{"rules", "explain", "--allow", "x", "--", "git", "push", "-f"}, call: "explain", flags: flags{"allow": {"x"}}, line: "git push -f", out: decided},
 	} {
@@ -138,7 +148,15 @@ func TestUsageErrors(t *testing.T) {
 		{"login openai", "login: comes with a later version", keysHint},
 		{"doctor --paths", "doctor: comes with a later version", "artoo help environment"},
 		{"mcp add db -- npx db", "mcp: comes with a later version", "artoo --help"},
-		{"sessions show abc def", "sessions show: comes with a later version", "artoo sessions list, and artoo -r ID"},
+		{"sessions rm abc def", "sessions rm: comes with a later version", "artoo sessions list, and artoo -r ID"},
+		{"sessions show abc def", `sessions show: cannot take "def"`, "artoo -- sessions show abc def"},
+		{"sessions export a b c", `sessions export: cannot take "c"`, "artoo -- sessions export a b c"},
+		{"sessions show", "sessions show: which session?", "artoo sessions show ID"},
+		{"sessions export", "sessions export: which session?", "artoo sessions export ID [FILE]"},
+		{"sessions show a --format md", "sessions show: does not take --format", "artoo sessions show ID"},
+		{"sessions export a --format md --json", "sessions export: takes --json or --format, not both", "artoo sessions export ID [FILE]"},
+		{"sessions export a b.md --format json", "sessions export: the end of the file's name decides the format", "artoo sessions export ID [FILE]"},
+		{"sessions --format json", "sessions list: does not take --format", "artoo sessions list --json"},
 		{"rules", "rules list: comes with a later version", "artoo rules explain 'COMMAND', or look into config.toml"},
 		{"--modle x", "--modle: unknown flag, did you mean --model?", dashHint},
 		{"hi --xyzzy-plugh", "--xyzzy-plugh: unknown flag", dashHint},

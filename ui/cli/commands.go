@@ -42,9 +42,8 @@ const keysHint = "set the provider's key variable, see artoo help environment"
 func (p *program) commands() []subcommand {
 	screen := []string{"ui", "color", "quiet", "debug", "config"}
 	list := []subcommand{
-		{name: "sessions", args: "[list] [--json]", short: "the sessions kept so far", most: 0,
-			verbs: []string{"list", "show", "export", "rm", "grep", "import"}, options: screen,
-			own:  func(fs *pflag.FlagSet) { fs.Bool("json", false, "as JSON") },
+		{name: "sessions", args: "[list|show ID|export ID [FILE]]", short: "the sessions kept so far", most: 0,
+			verbs: []string{"list", "show", "export", "rm", "grep", "import"}, options: screen, own: sessionFlags,
 			hint: "artoo -r ID goes on with a session"},
 		{name: "models", args: "[provider]", short: "the models a provider has", most: 1, hint: "artoo -m MODEL, or -m provider/model"},
 		{name: "login", args: "[provider]", short: "store a key", most: 1, hint: keysHint},
@@ -114,16 +113,10 @@ func (p *program) checkWords(c subcommand, words []string) error {
 		}
 		rest = words[1:]
 	}
-	if c.most >= 0 && len(rest) > c.most && !p.verbIsLater(c, words) {
+	if c.most >= 0 && len(rest) > c.most && !p.verbTakesWords(c, words) {
 		return p.cannotTake(c, rest)
 	}
 	return nil
-}
-
-// verbIsLater reports whether the words begin with a verb that is known but
-// not there yet: what it will take is not judged.
-func (p *program) verbIsLater(c subcommand, words []string) bool {
-	return c.name == "sessions" && len(words) > 0 && words[0] != "list" && slices.Contains(c.verbs, words[0])
 }
 
 func (p *program) cannotTake(c subcommand, words []string) error {
@@ -151,17 +144,6 @@ func (p *program) later(c subcommand, cmd *cobra.Command, args []string) error {
 
 func notYet(what, hint string) error {
 	return &UsageError{Where: what, Why: "comes with a later version", Hint: hint}
-}
-
-func (p *program) runSessions(ctx context.Context, cmd *cobra.Command, words []string) error {
-	if len(words) > 0 && words[0] != "list" {
-		return notYet("sessions "+words[0], "artoo sessions list, and artoo -r ID")
-	}
-	list, err := p.deps.Sessions(ctx, Invocation{Flags: given(cmd.Flags())})
-	if err != nil {
-		return err
-	}
-	return p.printSessions(list, cmd.Flags().Changed("json"))
 }
 
 func (p *program) runRules(ctx context.Context, cmd *cobra.Command, words []string) error {

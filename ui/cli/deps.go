@@ -34,6 +34,8 @@ type Deps struct {
 	Demo func(ctx context.Context, inv Invocation, yes bool) error
 	// Sessions lists the sessions, newest first.
 	Sessions func(ctx context.Context, inv Invocation) ([]Session, error)
+	// Export writes one session.
+	Export func(ctx context.Context, inv Invocation, e Export) error
 	// Explain says what is decided over a shell line, and why.
 	Explain func(ctx context.Context, inv Invocation, line string) (agent.Decision, error)
 }

@@ -1,0 +1,326 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// NameEntry is a file or directory that a word someone types may stand for.
+type NameEntry struct {
+	Path    string // slash-separated, relative to the directory that was asked about
+	Dir     bool   // a directory, or a link to one
+	Ignored bool   // an ignore rule names it
+}
+
+// nameBatch is how many entries of a directory are read before the time is
+// looked at.
+const nameBatch = 4096
+
+// Names lists the entries of the absolute directory dir whose names begin with
+// prefix: by name, what is ignored last, limit at most. Case counts only if
+// something matches with it. Hidden ones are left out unless the prefix begins
+// with a dot; .git, what is denied or leads out, and names that do not stay on a
+// line always are. Nothing below dir is read. When ctx ends the entries that
+// were read by then count.
+func (f *Files) Names(ctx context.Context, dir, prefix string, limit int) ([]NameEntry, error) {
+	t, err := f.resolve(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := t.begins(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	w := walker{ctx: ctx, files: f, dir: t.Abs}
+	rules, err := w.rulesAbove(topFor(f, gitTop(t.Abs), t.Abs))
+	if err != nil {
+		return nil, err
+	}
+	rules = append(rules, w.readRules(filepath.Join(t.Abs, ".gitignore"), w.top)...)
+	names := make([]NameEntry, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, NameEntry{Path: e.Name(), Dir: e.IsDir(), Ignored: rules.ignores(path.Join(w.top, e.Name()), e.IsDir())})
+	}
+	slices.SortFunc(names, func(a, b NameEntry) int {
+		return cmp.Or(compareBool(a.Ignored, b.Ignored), cmp.Compare(a.Path, b.Path))
+	})
+	kept := names[:0]
+	for _, n := range names {
+		if len(kept) == limit {
+			break
+		}
+		if n.Dir, err = f.offered(filepath.Join(t.Abs, n.Path)); err == nil {
+			kept = append(kept, n)
+		}
+	}
+	return kept, nil
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// begins reads the entries that begin with prefix.
+func (t target) begins(ctx context.Context, prefix string) ([]fs.DirEntry, error) {
+	dir, info, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if !info.IsDir() {
+		return nil, t.errorf(nil, "is not a directory")
+	}
+	folded := strings.ToLower(prefix)
+	var exact, other []fs.DirEntry
+	for ctx.Err() == nil {
+		entries, err := dir.ReadDir(nameBatch)
+		for _, e := range entries {
+			name := e.Name()
+			switch {
+			case !typeable(name), strings.HasPrefix(name, ".") && !strings.HasPrefix(prefix, "."):
+			case strings.HasPrefix(name, prefix):
+				exact = append(exact, e)
+			case strings.HasPrefix(strings.ToLower(name), folded):
+				other = append(other, e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, t.errorf(err, "")
+		}
+	}
+	if len(exact) > 0 {
+		return exact, nil
+	}
+	return other, nil
+}
+
+// typeable reports whether a name can stand in a line of text and be seen whole
+// there. git's own directory is not for anyone to name.
+func typeable(name string) bool {
+	return foldName(name) != ".git" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+	})
+}
+
+// offered says whether the path, absolute and clean, may be proposed (an error
+// if not), and whether it is a directory.
+func (f *Files) offered(abs string) (dir bool, err error) {
+	info, err := f.Stat(abs)
+	if err != nil {
+		return false, err
+	}
+	return info.IsDir(), nil
+}
+
+// maxFindDirs bounds how many directories Find reads.
+const maxFindDirs = 2000
+
+// Find looks for files and directories whose name contains word anywhere below
+// the absolute directory dir, and returns the best at most limit: those whose
+// name begins with the word first, then the shallower. What is tracked is found
+// in git's index; for the rest a bounded number of directories is read, the
+// shallow ones first, until ctx ends. What Names leaves out is left out here,
+// and what is ignored too.
+func (f *Files) Find(ctx context.Context, dir, word string, limit int) ([]NameEntry, error) {
+	s := finder{files: f, ctx: ctx, word: word, folded: strings.ToLower(word), limit: limit}
+	return s.find(dir)
+}
+
+// finder is one Find.
+type finder struct {
+	files        *Files
+	ctx          context.Context
+	word, folded string
+	limit        int
+
+	best []finding
+	dirs int // directories read
+}
+
+// finding is an entry with what it is ranked by.
+type finding struct {
+	NameEntry
+	worth int // 0 is best
+	depth int
+}
+
+func (a finding) compare(b finding) int {
+	return cmp.Or(cmp.Compare(a.worth, b.worth), cmp.Compare(a.depth, b.depth), cmp.Compare(a.Path, b.Path))
+}
+
+func (s *finder) find(dir string) ([]NameEntry, error) {
+	t, err := s.files.resolve(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.refused(); err != nil {
+		return nil, err
+	}
+	if s.word == "" {
+		return nil, nil
+	}
+	top := gitTop(t.Abs)
+	if top != "" {
+		s.index(top, t.Abs)
+	}
+	if err := s.walk(t.Abs, topFor(s.files, top, t.Abs)); err != nil {
+		return nil, err
+	}
+	found := make([]NameEntry, 0, len(s.best))
+	for _, b := range s.best {
+		if b.Dir, err = s.files.offered(filepath.Join(t.Abs, filepath.FromSlash(b.Path))); err == nil {
+			found = append(found, b.NameEntry)
+		}
+	}
+	return found, nil
+}
+
+var errFoundEnough = errors.New("no more time")
+
+// index looks through what is tracked. An index that cannot be read is no
+// error: the walk finds what it can.
+func (s *finder) index(top, dir string) {
+	gitDir, common, err := gitDirs(top)
+	if err != nil {
+		return
+	}
+	rel, ok := under(top, dir)
+	if !ok {
+		return
+	}
+	below := ""
+	if rel != "." {
+		below = filepath.ToSlash(rel) + "/"
+	}
+	count, last := 0, ""
+	// The only errors are those of the index's form, and the end of the time.
+	_ = eachIndexed(gitDir, common, func(name string, module bool) error {
+		if count++; count%nameBatch == 0 && s.ctx.Err() != nil {
+			return errFoundEnough
+		}
+		name, ok := strings.CutPrefix(name, below)
+		if !ok {
+			return nil
+		}
+		if parent := path.Dir(name); parent != last {
+			s.parents(parent, last)
+			last = parent
+		}
+		s.consider(name, module)
+		return nil
+	})
+}
+
+// parents considers the directories above a tracked file that were not yet
+// above the one before it: an index is sorted, and holds no directories.
+func (s *finder) parents(dir, last string) {
+	for ; dir != "." && dir != last && !strings.HasPrefix(last, dir+"/"); dir = path.Dir(dir) {
+		s.consider(dir, true)
+	}
+}
+
+// walk reads directories, the shallow ones first.
+func (s *finder) walk(dir, top string) error {
+	w := walker{ctx: s.ctx, files: s.files, dir: dir}
+	rules, err := w.rulesAbove(top)
+	if err != nil {
+		return err
+	}
+	type open struct {
+		rel   string
+		rules ignoreRules
+	}
+	for queue := []open{{"", rules}}; len(queue) > 0; queue = queue[1:] {
+		if s.dirs == maxFindDirs || s.ctx.Err() != nil {
+			return nil
+		}
+		s.dirs++
+		at := queue[0]
+		abs := filepath.Join(dir, filepath.FromSlash(at.rel))
+		d, err := s.files.Open(abs)
+		if err != nil {
+			continue // not ours to read, or gone since its parent was listed
+		}
+		rules := append(at.rules[:len(at.rules):len(at.rules)], w.readRules(filepath.Join(abs, ".gitignore"), path.Join(w.top, at.rel))...)
+		for s.ctx.Err() == nil {
+			entries, err := d.ReadDir(nameBatch)
+			for _, e := range entries {
+				name := path.Join(at.rel, e.Name())
+				if s.hidden(e.Name()) || rules.ignores(path.Join(w.top, name), e.IsDir()) {
+					continue
+				}
+				s.consider(name, e.IsDir())
+				if e.IsDir() {
+					queue = append(queue, open{name, rules})
+				}
+			}
+			if err != nil {
+				break // the end, or what cannot be listed
+			}
+		}
+		d.Close()
+	}
+	return nil
+}
+
+func (s *finder) hidden(name string) bool {
+	return foldName(name) == ".git" || strings.HasPrefix(name, ".") && !strings.HasPrefix(s.word, ".")
+}
+
+// consider keeps the entry if it matches and is among the best so far.
+func (s *finder) consider(name string, dir bool) {
+	base := path.Base(name)
+	folded := strings.ToLower(base)
+	f := finding{NameEntry: NameEntry{Path: name, Dir: dir}}
+	switch {
+	case !strings.Contains(folded, s.folded):
+		return
+	case strings.HasPrefix(base, s.word):
+	case strings.HasPrefix(folded, s.folded):
+		f.worth = 1
+	case strings.Contains(base, s.word):
+		f.worth = 2
+	default:
+		f.worth = 3
+	}
+	f.depth = strings.Count(name, "/")
+	for part := range strings.SplitSeq(name, "/") {
+		if s.hidden(part) || !typeable(part) {
+			return
+		}
+	}
+	at, there := slices.BinarySearchFunc(s.best, f, finding.compare)
+	if there || at == s.limit {
+		return
+	}
+	s.best = slices.Insert(s.best, at, f)
+	if len(s.best) > s.limit {
+		s.best = s.best[:s.limit]
+	}
+}
+
+// List names the files below the absolute directory dir as git would: tracked
+// ones and those that no ignore rule names, relative to dir, with slashes,
+// sorted. more says that there are too many to be listed. It may run git.
+func List(ctx context.Context, env *Env, dir string) (names []string, more bool, err error) {
+	l, err := listFiles(ctx, env, dir)
+	return l.names, l.cut, err
+}

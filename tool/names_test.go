@@ -1,0 +1,213 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// written is entries as one string each: a slash after directories, ! before
+// what is ignored.
+func written(entries []NameEntry) []string {
+	var out []string
+	for _, e := range entries {
+		text := e.Path
+		if e.Dir {
+			text += "/"
+		}
+		if e.Ignored {
+			text = "!" + text
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func namesTree() map[string]string {
+	return map[string]string{
+		".gitignore": "*.log\n/build/\n", ".env": "KEY=1", ".golangci.yml": "", "README.md": "", "readme.txt": "", "run.log": "",
+		"build/out.go": "", "internal/cart/week.go": "", "internal/cart/week_test.go": "", "internal/.env": "", "internal/Weekend.go": "",
+		"docs/midweek.md": "", "a b.txt": "", "bad\nname": "", "run.sh": "", ".hidden/week.go": "",
+	}
+}
+
+func TestNames(t *testing.T) {
+	env := treeEnv(t, namesTree())
+	if err := os.Symlink("internal", filepath.Join(env.Dir, "inside")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(env.Dir, "outside")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dir, prefix string
+		limit       int
+		want        []string
+	}{
+		{"", "", 100, []string{"README.md", "a b.txt", "docs/", "inside/", "internal/", "readme.txt", "run.sh", "!build/", "!run.log"}},
+		{"", "r", 100, []string{"readme.txt", "run.sh", "!run.log"}},
+		{"", "reAD", 100, []string{"README.md", "readme.txt"}},
+		{"", "", 2, []string{"README.md", "a b.txt"}},
+		{"", ".", 100, []string{".gitignore", ".golangci.yml", ".hidden/"}},
+		{"internal", "", 100, []string{"Weekend.go", "cart/"}},
+		{"inside/cart", "week_", 100, []string{"week_test.go"}},
+		{"build", "", 100, []string{"out.go"}},
+		{"", "nothing", 100, nil},
+	} {
+		got, err := env.Files.Names(t.Context(), filepath.Join(env.Dir, c.dir), c.prefix, c.limit)
+		if err != nil {
+			t.Errorf("%s %q: %v", c.dir, c.prefix, err)
+		}
+		if diff := cmp.Diff(c.want, written(got)); diff != "" {
+			t.Errorf("%s %q:\n%s", c.dir, c.prefix, diff)
+		}
+	}
+	for _, dir := range []string{"outside", "README.md", "missing"} {
+		if got, err := env.Files.Names(t.Context(), filepath.Join(env.Dir, dir), "", 100); err == nil {
+			t.Errorf("%s: %v", dir, written(got))
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	env := treeEnv(t, namesTree())
+	for _, c := range []struct {
+		dir, word string
+		limit     int
+		want      []string
+	}{
+		{"", "week", 50, []string{"internal/cart/week.go", "internal/cart/week_test.go", "internal/Weekend.go", "docs/midweek.md"}},
+		{"", "week", 1, []string{"internal/cart/week.go"}},
+		{"internal", "week.go", 50, []string{"cart/week.go"}},
+		{"", "cart", 50, []string{"internal/cart/"}},
+		{"", "out.go", 50, nil},
+		{"", ".env", 50, nil},
+		{"", ".golang", 50, []string{".golangci.yml"}},
+		{"", "", 50, nil},
+	} {
+		got, err := env.Files.Find(t.Context(), filepath.Join(env.Dir, c.dir), c.word, c.limit)
+		if err != nil {
+			t.Errorf("%q: %v", c.word, err)
+		}
+		if diff := cmp.Diff(c.want, written(got)); diff != "" {
+			t.Errorf("%s %q:\n%s", c.dir, c.word, diff)
+		}
+	}
+	if got, err := env.Files.Find(t.Context(), t.TempDir(), "week", 50); err == nil {
+		t.Errorf("outside: %v", written(got))
+	}
+}
+
+// The index names what the walk may not have reached; what it says of files
+// that are denied, gone or elsewhere is not believed.
+func TestFindInTheIndex(t *testing.T) {
+	env := treeEnv(t, map[string]string{"far/week.go": "", "new/week_new.go": "", "far/.env": "", "far/key/id_rsa": ""})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	mkfile(t, filepath.Join(env.Dir, ".git", "config"), "")
+	mkfile(t, filepath.Join(env.Dir, ".git", "index"), index(4, "../week.go", "far/key/id_rsa", "far/week.go", "gone/week.go", "mod/"))
+	for word, want := range map[string][]string{"week": {"far/week.go"}, "far": {"far/"}, "id_rsa": nil} {
+		got, err := env.Files.Find(ended, env.Dir, word, 50) // no time to walk
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, written(got)); diff != "" {
+			t.Errorf("%s:\n%s", word, diff)
+		}
+	}
+	got, err := env.Files.Find(t.Context(), env.Dir, "week", 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"far/week.go", "new/week_new.go"}, written(got)); diff != "" {
+		t.Error(diff)
+	}
+	mkfile(t, filepath.Join(env.Dir, ".git", "index"), "broken")
+	if got, err = env.Files.Find(t.Context(), env.Dir, "week.go", 50); err != nil || len(got) != 1 {
+		t.Errorf("with a broken index: %v, %v", written(got), err)
+	}
+}
+
+// However large a tree is, no more than so many of its directories are read.
+func TestFindReadsABoundedNumberOfDirectories(t *testing.T) {
+	env := treeEnv(t, nil)
+	for i := range maxFindDirs + 100 {
+		if err := os.MkdirAll(filepath.Join(env.Dir, fmt.Sprintf("d%d", i%50), fmt.Sprintf("e%d", i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := finder{files: env.Files, ctx: t.Context(), word: "nowhere", folded: "nowhere", limit: 50}
+	if _, err := s.find(env.Dir); err != nil || s.dirs != maxFindDirs {
+		t.Errorf("read %d directories: %v", s.dirs, err)
+	}
+}
+
+func TestList(t *testing.T) {
+	env := treeEnv(t, map[string]string{".gitignore": "*.log", "b/c.go": "", "a.go": "", "x.log": ""})
+	got, more, err := List(t.Context(), env, env.Dir)
+	if diff := cmp.Diff([]string{".gitignore", "a.go", "b/c.go"}, got); diff != "" || more || err != nil {
+		t.Errorf("%v %v\n%s", more, err, diff)
+	}
+}
+
+// BenchmarkNames and BenchmarkFind complete in a tree of 100,000 files, with the
+// time that a person who types gives them.
+func BenchmarkNames(b *testing.B) {
+	env := hugeTree(b)
+	for b.Loop() {
+		got, err := env.Files.Names(b.Context(), filepath.Join(env.Dir, "dir042"), "file04", 1000)
+		if err != nil || len(got) != 100 {
+			b.Fatal(len(got), err)
+		}
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	env := hugeTree(b)
+	for _, word := range []string{"file0999_17", "file"} {
+		b.Run(word, func(b *testing.B) {
+			for b.Loop() {
+				ctx, cancel := context.WithTimeout(b.Context(), 40*time.Millisecond)
+				got, err := env.Files.Find(ctx, env.Dir, word, 50)
+				cancel()
+				if err != nil || len(got) == 0 {
+					b.Fatal(len(got), err)
+				}
+			}
+		})
+	}
+}
+
+func hugeTree(b *testing.B) *Env {
+	env := treeEnv(b, nil)
+	var names []string
+	for d := range 100 {
+		dir := fmt.Sprintf("dir%03d", d)
+		if err := os.Mkdir(filepath.Join(env.Dir, dir), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		for i := range 1000 {
+			name := fmt.Sprintf("%s/file%04d_%d", dir, i, d)
+			names = append(names, name)
+			if err := os.WriteFile(filepath.Join(env.Dir, name), nil, 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for name, text := range map[string]string{"config": "", "index": index(2, names...)} {
+		if err := os.MkdirAll(filepath.Join(env.Dir, ".git"), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(env.Dir, ".git", name), []byte(text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Logf("an index of %d bytes", len(strings.Join(names, "")))
+	return env
+}

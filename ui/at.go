@@ -1,0 +1,188 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// fileAccess is what the @paths of typed text may reach, and from where they
+// start.
+type fileAccess struct {
+	env  *tool.Env // with its Files; nil reaches nothing
+	dir  string    // the working directory, absolute
+	home string    // what ~ means; "" for nothing
+}
+
+// files is the confined view, nil where there is none.
+func (a fileAccess) files() *tool.Files {
+	if a.env == nil {
+		return nil
+	}
+	return a.env.Files
+}
+
+// abs is where a typed path leads, absolute but not cleaned: a/.. is not . when
+// a is a link.
+func (a fileAccess) abs(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && a.home != "" && (rest == "" || rest[0] == '/') {
+		return a.home + filepath.FromSlash(rest)
+	}
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+		return path
+	}
+	return a.dir + string(filepath.Separator) + path
+}
+
+// The most that one message brings along.
+const (
+	maxAttached      = 20
+	maxAttachedBytes = 200 << 10
+)
+
+// Expansion is a typed message with what its @paths stand for.
+type Expansion struct {
+	Text  string          // as typed, but \@ is @
+	Parts []provider.Part // a Text for each file or directory
+	Notes []string        // for the person, a line each, unsanitised
+}
+
+// expand finds the @paths of a typed message and reads what they name, as the
+// tools read and ls would show it. A word that names nothing that exists is
+// text. What exists but may not be read is told in the notes.
+func (a fileAccess) expand(ctx context.Context, text string) Expansion {
+	e := expander{access: a, ctx: ctx, seen: map[string]bool{}}
+	var out strings.Builder
+	done := 0
+	for _, w := range atWords(text) {
+		switch {
+		case w.literal:
+			out.WriteString(text[done:w.from])
+			done = w.from + 1
+		case !w.open && a.files() != nil:
+			e.word(w)
+		}
+	}
+	out.WriteString(text[done:])
+	e.out.Text = out.String()
+	if len(e.attached) > 0 {
+		e.out.Notes = append([]string{"attached: " + strings.Join(e.attached, "; ")}, e.out.Notes...)
+	}
+	return e.out
+}
+
+// expander is one expand.
+type expander struct {
+	access   fileAccess
+	ctx      context.Context
+	out      Expansion
+	seen     map[string]bool // absolute paths
+	attached []string        // what came along, for the person
+	bytes    int
+}
+
+func (e *expander) note(format string, args ...any) {
+	e.out.Notes = append(e.out.Notes, fmt.Sprintf(format, args...))
+}
+
+// word attaches what the word names, if that is anything.
+func (e *expander) word(w atWord) {
+	for _, path := range w.trimmedPaths() {
+		if e.path(path) {
+			return
+		}
+	}
+}
+
+// path reports whether the path names something, and then attaches it or says
+// why not.
+func (e *expander) path(path string) bool {
+	files := e.access.files()
+	abs := e.access.abs(path)
+	place, err := files.Resolve(abs, false)
+	if err != nil {
+		return false
+	}
+	if _, err := os.Lstat(place.Abs); err != nil {
+		return false // e-mail-like, a decorator, a package: no file
+	}
+	if place.Outside || place.Denied {
+		e.note("@%s is not attached: %s", path, place.Why)
+		return true
+	}
+	if e.seen[place.Abs] {
+		return true
+	}
+	e.seen[place.Abs] = true
+	info, err := files.Stat(place.Abs)
+	switch {
+	case err != nil:
+		e.note("@%s is not attached: %v", path, err)
+	case len(e.out.Parts) == maxAttached:
+		e.note("@%s is not attached: %d files in one message are the most", path, maxAttached)
+	default:
+		e.attach(path, place, info)
+	}
+	return true
+}
+
+// attach runs the tool that shows the place.
+func (e *expander) attach(path string, place tool.Place, info fs.FileInfo) {
+	show, how := tool.Read(), "as read shows it"
+	name := place.Display
+	if info.IsDir() {
+		show, how = tool.Ls(), "as ls lists it"
+		name = strings.TrimSuffix(name, "/") + "/"
+	}
+	input, err := json.Marshal(map[string]string{"path": place.Abs})
+	if err != nil {
+		e.note("@%s is not attached: %v", path, err)
+		return
+	}
+	result, err := show.Run(e.ctx, e.access.env, input, io.Discard)
+	switch {
+	case err != nil:
+		e.note("@%s is not attached: %v", path, err)
+		return
+	case len(result.Images) > 0:
+		e.note("@%s is not attached: pictures come with a later version", path)
+		return
+	case e.bytes+len(result.Text) > maxAttachedBytes:
+		e.note("@%s is not attached: more than %d KB in one message; the model can read it", path, maxAttachedBytes>>10)
+		return
+	}
+	e.bytes += len(result.Text)
+	e.attached = append(e.attached, fmt.Sprintf("%s, %s", name, result.Summary))
+	head := fmt.Sprintf("[@%s: %s, %s, %s]\n", singleLine(path), singleLine(name), result.Summary, how)
+	e.out.Parts = append(e.out.Parts, provider.Text{Text: head + result.Text})
+}
+
+// singleLine quotes a name that would not stay on its line.
+func singleLine(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// attach is the message of a typed line with what its @paths name; the person is
+// told what came along and what did not. What was pasted is data.
+func (t *Terminal) attach(ctx context.Context, l line) (text string, parts []provider.Part) {
+	if l.pasted || t.opt.Deps.Expand == nil {
+		return l.text, nil
+	}
+	e := t.opt.Deps.Expand(ctx, l.text)
+	for _, note := range e.Notes {
+		t.Note(oneLine(note))
+	}
+	return e.Text, e.Parts
+}

@@ -1,0 +1,201 @@
+package ui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// reaching is the access to a directory with the given files, whose names use
+// slashes; the working directory is the project root.
+func reaching(t testing.TB, tree map[string]string) fileAccess {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range tree {
+		abs := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(abs, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	return fileAccess{env: &tool.Env{Files: files, Dir: dir}, dir: dir, home: dir}
+}
+
+func TestAtWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                                nil,
+		"see @week.go and @lib/":          {"week.go", "lib/"},
+		"@a, (@b) [@c] {@d} \"@e\" '@f'":  {"a,", "b)", "c]", "d}", "e\"", "f'"},
+		"mail me@example.org, a@b":        nil,
+		`@a\ b.txt @"c d.txt" @"e \" f"x`: {"a b.txt", "c d.txt", `e " f`},
+		`@src\main.go`:                    {`src\main.go`},
+		"@\n@":                            nil,
+		`@"open`:                          {"open"},
+		"@\"two\nlines\"":                 {"two"},
+		"@dé/ü@x":                         {"dé/ü@x"},
+	} {
+		var got []string
+		for _, w := range atWords(text) {
+			got = append(got, w.path)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q:\n%s", text, diff)
+		}
+	}
+}
+
+// Whatever a file is called, the word that completion writes for it means it.
+func FuzzEscapeAt(f *testing.F) {
+	for _, name := range []string{"a.go", "a b", `a\b`, `"a"`, "a\\ b", "tab\tname", "\u00a0", "\u2003x"} {
+		f.Add(name, true)
+		f.Add(name, false)
+	}
+	f.Fuzz(func(t *testing.T, name string, quoted bool) {
+		name = strings.ToValidUTF8(strings.ReplaceAll(name, "\n", ""), "")
+		if name == "" {
+			return
+		}
+		text := "@" + escapeAt(name, quoted) + " more"
+		if quoted {
+			text = `@"` + escapeAt(name, true) + `" more`
+		}
+		words := atWords(text)
+		if len(words) == 0 || words[0].path != name {
+			t.Errorf("%q became %q: %+v", name, text, words)
+		}
+	})
+}
+
+// A word that names a file brings it along; the text stays as it was typed.
+//
+// Red: expander.path returns true before it attaches.
+func TestI1_TypedPathsAreAttached(t *testing.T) {
+	a := reaching(t, map[string]string{"week.go": "package cart\n\nvar Days = 7\n", "lib/a b.txt": "one\n", "lib/c.txt": "", "x.bin": "\x00\x01"})
+	e := a.expand(t.Context(), "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin")
+	if want := "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin"; e.Text != want {
+		t.Errorf("the text became %q", e.Text)
+	}
+	want := []provider.Part{
+		provider.Text{Text: "[@week.go: week.go, 3 lines, as read shows it]\n     1\tpackage cart\n     2\t\n     3\tvar Days = 7\n"},
+		provider.Text{Text: "[@lib/a b.txt: lib/a b.txt, 1 line, as read shows it]\n     1\tone\n"},
+		provider.Text{Text: "[@lib: lib/, 2 entries, as ls lists it]\n         4  a b.txt\n         0  c.txt\n"},
+		provider.Text{Text: "[@x.bin: x.bin, binary, 2 bytes, as read shows it]\nx.bin is a binary file (application/octet-stream, 2 bytes), which cannot be shown as text"},
+	}
+	if diff := cmp.Diff(want, e.Parts); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"attached: week.go, 3 lines; lib/a b.txt, 1 line; lib/, 2 entries; x.bin, binary, 2 bytes"}, e.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExpandLeavesWhatIsNoFile(t *testing.T) {
+	a := reaching(t, map[string]string{"week.go": "x\n", "decorated": ""})
+	for text, want := range map[string]string{
+		"mail me@week.go":               "",
+		"install @types/node":           "",
+		"the @decorator and @property":  "",
+		`\@week.go is literal, a\@b`:    "@week.go is literal, a\\@b",
+		"@week.go/below @missing.go":    "",
+		`@"week.go`:                     "",
+		"@" + strings.Repeat("x", 5000): "",
+		"@nul\x00byte":                  "",
+		"@~nobody @... @":               "",
+	} {
+		if want == "" {
+			want = text
+		}
+		if e := a.expand(t.Context(), text); e.Text != want || e.Parts != nil || e.Notes != nil {
+			t.Errorf("%.60q became %+v", text, e)
+		}
+	}
+	if e := (fileAccess{}).expand(t.Context(), "@week.go"); e.Text != "@week.go" || e.Parts != nil {
+		t.Errorf("without files: %+v", e)
+	}
+}
+
+func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
+	a := reaching(t, map[string]string{".env": "KEY=hunter2", "logo.png": "\x89PNG\r\n\x1a\n", "sub/in.txt": "in\n", "id_rsa": "hunter2"})
+	elsewhere := t.TempDir()
+	if err := os.WriteFile(filepath.Join(elsewhere, "out.txt"), []byte("hunter2"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(a.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	root := a.dir
+	a.dir = filepath.Join(root, "sub")
+	for word, want := range map[string]string{
+		"in.txt":                "attached: sub/in.txt, 1 line",
+		"../sub/in.txt":         "attached: sub/in.txt, 1 line",
+		"~/sub/in.txt":          "attached: sub/in.txt, 1 line",
+		root + "/sub/in.txt":    "attached: sub/in.txt, 1 line",
+		"../.env":               "@../.env is not attached: .env may hold passwords",
+		"../id_rsa":             "@../id_rsa is not attached: id_rsa is or holds a private key",
+		"../link/out.txt":       "outside the project",
+		elsewhere + "/out.txt":  "outside the project",
+		elsewhere + "/none.txt": "",
+		"../logo.png":           "@../logo.png is not attached: pictures come with a later version",
+	} {
+		e := a.expand(t.Context(), "@"+word)
+		got := strings.Join(e.Notes, "\n")
+		if (want == "") != (got == "") || !strings.Contains(got, want) || strings.Contains(fmt.Sprint(e), "hunter2") {
+			t.Errorf("@%s: %q, %v", word, got, e.Parts)
+		}
+		if attached := strings.HasPrefix(want, "attached"); attached != (len(e.Parts) == 1) {
+			t.Errorf("@%s attached %v", word, e.Parts)
+		}
+	}
+}
+
+func TestExpandHasLimits(t *testing.T) {
+	tree := map[string]string{}
+	var small, large []string
+	for i := range maxAttached + 1 {
+		name := fmt.Sprintf("small%02d", i)
+		tree[name], small = "x\n", append(small, "@"+name)
+		name = fmt.Sprintf("large%02d", i)
+		tree[name], large = strings.Repeat("0123456789abcdef\n", 4<<10), append(large, "@"+name)
+	}
+	a := reaching(t, tree)
+	e := a.expand(t.Context(), strings.Join(small, " "))
+	if last := e.Notes[len(e.Notes)-1]; len(e.Parts) != maxAttached || last != "@small20 is not attached: 20 files in one message are the most" {
+		t.Errorf("%d parts, %q", len(e.Parts), e.Notes)
+	}
+	e = a.expand(t.Context(), strings.Join(large, " "))
+	size := 0
+	for _, p := range e.Parts {
+		size += len(p.(provider.Text).Text)
+	}
+	if size > maxAttachedBytes+len(e.Parts)*100 || len(e.Parts) < 2 || !strings.Contains(e.Notes[len(e.Notes)-1], "more than 200 KB in one message") {
+		t.Errorf("%d parts of %d bytes, %q", len(e.Parts), size, e.Notes)
+	}
+	if first := e.Parts[0].(provider.Text).Text; !strings.Contains(first, "use offset=") {
+		t.Errorf("a long file does not say how to go on: %.200q", first[len(first)-200:])
+	}
+}
+
+func TestExpandQuotesNames(t *testing.T) {
+	a := reaching(t, map[string]string{"a\u202eog.txt": "x\n"})
+	e := a.expand(t.Context(), "@a\u202eog.txt")
+	if len(e.Parts) != 1 || strings.Contains(e.Parts[0].(provider.Text).Text, "\u202e") {
+		t.Errorf("%+q", e.Parts)
+	}
+}

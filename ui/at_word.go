@@ -1,0 +1,122 @@
+package ui
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// atWord is a word of a text that begins with @ and may name a file: @week.go,
+// @a\ b.txt, @"a b.txt".
+type atWord struct {
+	from, to int    // bytes of the text, the @ and the quotes included
+	path     string // without @, quotes and backslashes
+	quoted   bool
+	open     bool // quoted, and the closing quote is missing
+	literal  bool // written \@: from is the backslash, to behind the @, path empty
+}
+
+// atWords finds the @ words of a text. An @ begins one at the start of the text
+// and after a blank, an opening bracket or a quote: so an address like
+// me@example.org is none.
+func atWords(text string) []atWord {
+	var words []atWord
+	for i := 0; i < len(text); {
+		switch {
+		case !beginsWord(text[:i]):
+		case strings.HasPrefix(text[i:], `\@`):
+			words = append(words, atWord{from: i, to: i + 2, literal: true})
+			i++
+		case text[i] == '@':
+			w := scanAt(text, i)
+			if w.path != "" || w.open {
+				words = append(words, w)
+			}
+			i = w.to
+			continue
+		}
+		i++
+	}
+	return words
+}
+
+func beginsWord(before string) bool {
+	if before == "" {
+		return true
+	}
+	r, _ := utf8.DecodeLastRuneInString(before)
+	return unicode.IsSpace(r) || strings.ContainsRune("([{\"'", r)
+}
+
+// scanAt reads the word whose @ is at byte from.
+func scanAt(text string, from int) atWord {
+	w := atWord{from: from}
+	rest := text[from+1:]
+	if inner, ok := strings.CutPrefix(rest, `"`); ok {
+		path, n, closed := unescape(inner, func(r rune) bool { return r == '"' || r == '\n' })
+		w.path, w.quoted, w.to = path, true, from+2+n
+		if w.open = !closed || inner[n] != '"'; !w.open {
+			w.to++
+		}
+		return w
+	}
+	path, n, _ := unescape(rest, unicode.IsSpace)
+	w.path, w.to = path, from+1+n
+	return w
+}
+
+// unescape reads text up to the first rune that ends it, n bytes; stopped is
+// false when there was none. A backslash is taken off only before what would
+// otherwise mean something: Windows' paths stay what they are.
+func unescape(text string, ends func(rune) bool) (path string, n int, stopped bool) {
+	var b strings.Builder
+	for n < len(text) {
+		r, size := utf8.DecodeRuneInString(text[n:])
+		if r == '\\' && n+1 < len(text) {
+			next, nextSize := utf8.DecodeRuneInString(text[n+1:])
+			if next != '\n' && needsEscape(next) {
+				b.WriteString(text[n+1 : n+1+nextSize])
+				n += 1 + nextSize
+				continue
+			}
+		}
+		if ends(r) {
+			return b.String(), n, true
+		}
+		b.WriteString(text[n : n+size])
+		n += size
+	}
+	return b.String(), n, false
+}
+
+func needsEscape(r rune) bool { return r == '\\' || r == '"' || unicode.IsSpace(r) }
+
+// escapeAt writes a path as the rest of an @ word, the inverse of unescape.
+func escapeAt(path string, quoted bool) string {
+	var b strings.Builder
+	for _, r := range path {
+		if r == '\\' || r == '"' || !quoted && unicode.IsSpace(r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// trimmedPaths are what a word may mean: itself, then without the marks of the
+// sentence at its end, one after the other. Nothing is taken off what was
+// quoted.
+func (w atWord) trimmedPaths() []string {
+	paths := []string{w.path}
+	for at := w.path; !w.quoted; {
+		r, size := utf8.DecodeLastRuneInString(at)
+		if !strings.ContainsRune(".,;:!?)]}>\"'`…", r) {
+			break
+		}
+		if at = at[:len(at)-size]; strings.Trim(at, ".") == "" {
+			break // an ellipsis, not the directory above
+		}
+		paths = append(paths, at)
+	}
+	return paths
+}

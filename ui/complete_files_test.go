@@ -1,0 +1,129 @@
+package ui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// names is a completer of files that takes its time.
+func names(a fileAccess) fileNames { return fileNames{access: a, wait: time.Hour} }
+
+// results are the texts Tab could lead to; the cursor stands at the bar.
+func results(t *testing.T, n fileNames, text string) []string {
+	t.Helper()
+	cursor := strings.IndexByte(text, '|')
+	text = text[:cursor] + text[cursor+1:]
+	c := n.complete(text, cursor)
+	var got []string
+	for _, k := range c.candidates {
+		got = append(got, text[:c.from]+k.text+text[c.to:])
+	}
+	return got
+}
+
+// Files are completed where an @ word begins, as git sees them, and blanks are
+// escaped.
+//
+// Red: escapeAt does not write the backslash before a blank.
+func TestI1_FileNamesAreCompleted(t *testing.T) {
+	a := reaching(t, map[string]string{
+		".gitignore": "*.log\n", ".env": "", ".github/x.yml": "", "app.log": "", "apple/tree.go": "", "a b.txt": "", "internal/cart/week.go": "",
+		"internal/cart/week_test.go": "", `quo"te`: "", "internal/two words/x": "",
+	})
+	n := names(a)
+	for text, want := range map[string][]string{
+		"see @ap|":                  {"see @apple/", "see @app.log "},
+		"@a|":                       {`@a\ b.txt `, "@apple/", "@app.log "},
+		"@a| then":                  {`@a\ b.txt then`, "@apple/ then", "@app.log then"},
+		`@a\ |`:                     {`@a\ b.txt `},
+		`@"a |`:                     {`@"a b.txt" `},
+		`@"a |" x`:                  {`@"a b.txt" x`},
+		"@internal/|":               {"@internal/cart/", `@internal/two\ words/`},
+		`@"internal/t|`:             {`@"internal/two words/`},
+		`@internal/two\ words/|`:    {`@internal/two\ words/x `},
+		"(@./internal/cart/week_|)": {"(@./internal/cart/week_test.go )"},
+		"@week.|":                   {"@internal/cart/week.go "},
+		"@WEEK|":                    {"@internal/cart/week.go ", "@internal/cart/week_test.go "},
+		"@.|":                       {"@.github/", "@.gitignore "},
+		"@quo|":                     {`@quo\"te `},
+		"@..|":                      {"@../"},
+		"@~/app|":                   {"@~/apple/", "@~/app.log "},
+		"@nothing|":                 nil,
+		"@../|":                     nil,
+		"@/etc/|":                   nil,
+		"@missing/x|":               nil,
+		"app|":                      nil,
+		"me@ap|":                    nil,
+		`\@ap|`:                     nil,
+		`@"apple/"|`:                nil,
+		"@apple/ |":                 nil,
+	} {
+		if diff := cmp.Diff(want, results(t, n, text)); diff != "" {
+			t.Errorf("%s:\n%s", text, diff)
+		}
+	}
+	if got := results(t, n, "@|"); len(got) != 5 {
+		t.Errorf("@: %q", got)
+	}
+	if got := results(t, n, "@"+a.dir+"/app|"); len(got) != 2 || got[0] != "@"+a.dir+"/apple/" {
+		t.Errorf("an absolute path: %q", got)
+	}
+	if c := n.complete("@app.l", 6); c.candidates[0].help != "ignored" {
+		t.Errorf("%+v", c)
+	}
+	if got := results(t, fileNames{}, "@a|"); got != nil {
+		t.Errorf("without files: %q", got)
+	}
+}
+
+// The working directory is where names start, and what lies above it is reached
+// as far as the project goes.
+func TestFileNamesFromBelow(t *testing.T) {
+	a := reaching(t, map[string]string{"go.mod": "", "cmd/main.go": ""})
+	a.dir = filepath.Join(a.dir, "cmd")
+	n := names(a)
+	for text, want := range map[string][]string{"@m|": {"@main.go "}, "@../g|": {"@../go.mod "}, "@go|": {"@main.go "}, "@mod|": nil, "@../../|": nil} {
+		if diff := cmp.Diff(want, results(t, n, text)); diff != "" {
+			t.Errorf("%s:\n%s", text, diff)
+		}
+	}
+}
+
+// When the time is over what was found by then is proposed.
+func TestFileNamesEndInTime(t *testing.T) {
+	n := fileNames{access: reaching(t, map[string]string{"a.go": ""}), wait: 1}
+	if c := n.complete("@a.go", 5); len(c.candidates) > 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// BenchmarkFileNames completes in a tree of 100,000 files; what it reports must
+// stay under 50 ms, whatever is typed.
+func BenchmarkFileNames(b *testing.B) {
+	a := reaching(b, nil)
+	for d := range 100 {
+		dir := filepath.Join(a.dir, fmt.Sprintf("dir%03d", d))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		for i := range 1000 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%04d", i)), nil, 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	n := fileNames{access: a, wait: completeWait}
+	for _, text := range []string{"@dir", "@dir042/", "@file0999", "@nowhere"} {
+		b.Run(text, func(b *testing.B) {
+			for b.Loop() {
+				n.complete(text, len(text))
+			}
+		})
+	}
+}

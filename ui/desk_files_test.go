@@ -1,0 +1,106 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/provider"
+)
+
+// deskIn is a desk over a tree, with a session that holds one exchange; kept
+// says whether it has a file.
+func deskIn(t *testing.T, tree map[string]string, kept bool) *Desk {
+	t.Helper()
+	a := reaching(t, tree)
+	store := conversation.Store{Dir: t.TempDir()}
+	var s *conversation.Session
+	if kept {
+		s = store.Create(conversation.Header{CWD: a.dir, Provider: "demo", Model: "demo-1"})
+	}
+	c := conversation.New(conversation.Config{}, s)
+	for _, m := range []provider.Message{
+		provider.UserText("why?"), {Role: provider.RoleAssistant, Parts: []provider.Part{provider.Text{Text: "That is why."}}},
+	} {
+		if err := c.Append(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s != nil {
+		t.Cleanup(func() { s.Close() })
+	}
+	d := &Desk{Agent: &agent.Agent{Env: a.env, Conversation: c, ProviderName: "demo"}, Store: store, Dir: a.dir}
+	return d
+}
+
+// The session in use is written whole, kept or not, and no file is replaced.
+func TestDeskExportsTheSession(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		d := deskIn(t, map[string]string{"old.md": "mine"}, kept)
+		told, err := d.ExportFile(t.Context(), "new.html")
+		path := filepath.Join(d.Dir, "new.html")
+		if err != nil || told != "written to "+path {
+			t.Fatalf("kept %v: %q, %v", kept, told, err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(data), "That is why.") || !strings.Contains(string(data), "why?") {
+			t.Errorf("kept %v: %s, %v", kept, data, err)
+		}
+		if _, err := d.ExportFile(t.Context(), "old.md"); err == nil || !strings.Contains(err.Error(), "exists already and is not replaced; give another name") {
+			t.Errorf("kept %v: %v", kept, err)
+		}
+	}
+	d := deskIn(t, nil, false)
+	d.Agent.Conversation = conversation.New(conversation.Config{}, nil)
+	if _, err := d.ExportFile(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "nothing was said yet") {
+		t.Errorf("an empty session: %v", err)
+	}
+}
+
+func TestDeskFileNames(t *testing.T) {
+	d := deskIn(t, map[string]string{"a b.txt": "", "apple/x": ""}, false)
+	for prefix, want := range map[string][]string{"a": {`a\ b.txt`, "apple/"}, `"a`: {`"a b.txt"`, `"apple/`}, "": {`a\ b.txt`, "apple/"}, "zzz": nil} {
+		if diff := cmp.Diff(want, d.FileNames(prefix)); diff != "" {
+			t.Errorf("@%s:\n%s", prefix, diff)
+		}
+	}
+}
+
+func TestDeskInit(t *testing.T) {
+	d := deskIn(t, map[string]string{"go.mod": "module x\n"}, false)
+	told, err := d.InitFile(t.Context())
+	if err != nil || !strings.HasPrefix(told, "wrote "+filepath.Join(d.Dir, "AGENTS.md")) {
+		t.Errorf("%q, %v", told, err)
+	}
+}
+
+// What a typed line names comes with its message; what was pasted does not, and
+// the person is told.
+//
+// Red: attach does not look whether the line was pasted.
+func TestI1_PastedPathsAreData(t *testing.T) {
+	d := deskIn(t, map[string]string{"week.go": "package cart\n"}, false)
+	opt := func(o *Options) { o.Deps.Expand = d.Expand }
+	shown, sent := say(t, opt, "why @week.go?", "mail me@week.go", `\@week.go`)
+	if diff := cmp.Diff([]string{"why @week.go?", "mail me@week.go", "@week.go"}, sent); diff != "" {
+		t.Error(diff)
+	}
+	if strings.Count(shown, "attached: week.go, 1 line") != 1 {
+		t.Errorf("shown %q", shown)
+	}
+	k := startLines(t, &sender{}, opt)
+	for text, want := range map[line]int{{text: "@week.go"}: 1, {text: "@week.go", pasted: true}: 0} {
+		if got, parts := k.term.attach(t.Context(), text); len(parts) != want || got != "@week.go" {
+			t.Errorf("%+v: %q, %v", text, got, parts)
+		}
+	}
+	k.eof()
+	k.end()
+}

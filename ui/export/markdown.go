@@ -1,0 +1,236 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"artoo/provider"
+	"artoo/ui/screen"
+)
+
+// Markdown writes the session for people: what was said, each tool call, and
+// what came of it. Nothing in it can move a terminal that shows it.
+func Markdown(w io.Writer, s Session) error { return markdown(w, s, true) }
+
+// Summary is Markdown without what came of the calls: a line for each.
+func Summary(w io.Writer, s Session) error { return markdown(w, s, false) }
+
+func markdown(w io.Writer, s Session, results bool) error {
+	p := page{results: results}
+	p.line("# " + title(s))
+	p.line("")
+	for _, f := range facts(s) {
+		p.line("- " + f[0] + ": " + InlineCode(f[1]))
+	}
+	var last provider.Role
+	for _, m := range transcript(s.Messages) {
+		if m.Role != last {
+			p.gap()
+			p.line(map[provider.Role]string{provider.RoleUser: "## You", provider.RoleAssistant: "## artoo"}[m.Role])
+		}
+		last = m.Role
+		for _, it := range m.Items {
+			p.item(m, it)
+		}
+		if m.Partial {
+			p.gap()
+			p.line("(The answer broke off here.)")
+		}
+	}
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
+// page is Markdown that is being written.
+type page struct {
+	b       strings.Builder
+	results bool // of calls too
+	list    bool // the last line was one of a list
+}
+
+func (p *page) line(text string) {
+	p.b.WriteString(text)
+	p.b.WriteByte('\n')
+}
+
+func (p *page) gap() {
+	p.list = false
+	p.line("")
+}
+
+func (p *page) item(m said, it *item) {
+	switch {
+	case it.Type == "text" && strings.TrimSpace(it.Text) == "":
+	case it.Type == "text" && m.Role == provider.RoleUser:
+		p.gap()
+		for line := range strings.SplitSeq(strings.TrimRight(screen.Sanitize(it.Text, screen.Code), "\n"), "\n") {
+			p.line(strings.TrimRight("> "+line, " "))
+		}
+	case it.Type == "text":
+		p.gap()
+		p.line(closeFence(strings.TrimRight(screen.Sanitize(it.Text, screen.Prose), "\n")))
+	case it.Type == "image":
+		p.gap()
+		p.line("> " + describe(*it.Image))
+	case it.Type == "call" && p.results:
+		p.gap()
+		p.call(it)
+	case it.Type == "call":
+		if !p.list {
+			p.gap()
+		}
+		p.list = true
+		p.line("- " + callLine(it))
+	}
+}
+
+// closeFence ends a code block that an answer, cut perhaps, left open: it would
+// take in all that follows.
+func closeFence(text string) string {
+	fence := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		for _, mark := range []string{"`", "~"} {
+			run := line[:len(line)-len(strings.TrimLeft(line, mark))]
+			switch {
+			case len(run) < 3:
+			case fence == "" && (mark == "~" || !strings.Contains(line[len(run):], mark)):
+				fence = run
+			case fence != "" && run == line && strings.HasPrefix(run, fence):
+				fence = ""
+			}
+		}
+	}
+	if fence == "" {
+		return text
+	}
+	return text + "\n" + fence
+}
+
+// call writes a call with its result.
+func (p *page) call(c *item) {
+	p.line(callLine(c))
+	if object := c.object(); strings.Contains(object, "\n") {
+		p.gap()
+		p.fenced("", object)
+	}
+	if change := c.change(); change != "" {
+		p.gap()
+		p.fenced("diff", change)
+	}
+	p.gap()
+	if c.Result == nil {
+		p.line("(There is no result: the session broke off.)")
+		return
+	}
+	if c.Result.Text != "" {
+		p.fenced("", c.Result.Text)
+	}
+	for _, i := range c.Result.Images {
+		p.line(describe(i))
+	}
+}
+
+// callLine names a call on one line.
+func callLine(c *item) string {
+	text := "**" + screen.Sanitize(c.Name, screen.Line) + "**"
+	if object := c.object(); object != "" {
+		text += " " + InlineCode(firstOf(object))
+	}
+	switch {
+	case c.Result == nil:
+		text += ", no result"
+	case c.Result.IsError:
+		text += ", failed"
+	}
+	return text
+}
+
+// firstOf is the first line of a text, with a mark if there are more.
+func firstOf(text string) string {
+	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if more {
+		first += " …"
+	}
+	return first
+}
+
+// fenced writes a text that nothing in it can end.
+func (p *page) fenced(kind, text string) {
+	text = strings.TrimRight(screen.Sanitize(text, screen.Code), "\n")
+	fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+	p.line(fence + kind)
+	p.line(text)
+	p.line(fence)
+}
+
+// InlineCode writes a text from outside as code within a line of Markdown, so that
+// nothing in it can end that.
+func InlineCode(text string) string {
+	text = screen.Sanitize(text, screen.Line)
+	ticks := strings.Repeat("`", longestRun(text, '`')+1)
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " "
+	}
+	return ticks + text + ticks
+}
+
+func longestRun(text string, of byte) int {
+	longest, run := 0, 0
+	for i := range len(text) {
+		if text[i] != of {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+func describe(p picture) string {
+	return fmt.Sprintf("(a picture: %s, %d bytes)", screen.Sanitize(p.MediaType, screen.Line), p.Bytes)
+}
+
+func title(s Session) string {
+	if s.ID == "" {
+		return "A session with artoo"
+	}
+	return "artoo session " + screen.Sanitize(s.ID, screen.Line)
+}
+
+// facts are what is known of the session: names and unsanitised values.
+func facts(s Session) [][2]string {
+	var list [][2]string
+	add := func(name, value string) {
+		if value != "" {
+			list = append(list, [2]string{name, value})
+		}
+	}
+	add("directory", s.Dir)
+	add("model", strings.TrimPrefix(s.Provider+"/"+s.Model, "/"))
+	add("started", moment(s.Started))
+	add("last written", moment(s.Updated))
+	if t := s.Totals; t.Requests > 0 {
+		add("requests", strconv.Itoa(t.Requests))
+		add("tokens", fmt.Sprintf("%d in, %d out", t.Usage.Prompt(), t.Usage.Output))
+		cost := "unknown"
+		if t.CostUSD != nil {
+			cost = fmt.Sprintf("$%.4f", *t.CostUSD)
+		}
+		add("cost", cost)
+	}
+	add("copied from", s.ForkOf)
+	add("artoo", s.Version)
+	return list
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
+}

@@ -1,0 +1,185 @@
+package export
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"artoo/provider"
+)
+
+// said is a message as it is shown: what a model did in it, with the results
+// that came later. Its JSON is that of the export.
+type said struct {
+	Role     provider.Role `json:"role"` // user or assistant
+	Provider string        `json:"provider,omitempty"`
+	Model    string        `json:"model,omitempty"`
+	Partial  bool          `json:"partial,omitempty"`
+	Items    []*item       `json:"items"`
+}
+
+// item is a piece of a message.
+type item struct {
+	Type   string          `json:"type"` // text, reasoning, image, call
+	Text   string          `json:"text,omitempty"`
+	Image  *picture        `json:"image,omitempty"`
+	ID     string          `json:"id,omitempty"` // of a call
+	Name   string          `json:"name,omitempty"`
+	Input  json.RawMessage `json:"input,omitempty"`
+	Raw    string          `json:"raw,omitempty"` // what the model sent, when it was no object
+	Result *outcome        `json:"result,omitempty"`
+}
+
+// outcome is the result of a call.
+type outcome struct {
+	Text    string    `json:"text"`
+	IsError bool      `json:"is_error,omitempty"`
+	File    string    `json:"file,omitempty"` // where the whole is, when the text was cut
+	Images  []picture `json:"images,omitempty"`
+}
+
+// picture stands for an image, whose data is left out.
+type picture struct {
+	MediaType string `json:"media_type"`
+	Bytes     int    `json:"bytes"`
+}
+
+func pictureOf(i provider.Image) picture { return picture{i.MediaType, len(i.Data)} }
+
+// transcript brings each call together with its result.
+func transcript(messages []provider.Message) []said {
+	all := []said{}
+	open := map[string][]*item{} // calls without a result, by id
+	for _, m := range messages {
+		s := said{Role: m.Role, Provider: m.Provider, Model: m.Model, Partial: m.Partial, Items: []*item{}}
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case provider.Text:
+				s.Items = append(s.Items, &item{Type: "text", Text: p.Text})
+			case provider.Reasoning:
+				if p.Text != "" {
+					s.Items = append(s.Items, &item{Type: "reasoning", Text: p.Text})
+				}
+			case provider.Image:
+				image := pictureOf(p)
+				s.Items = append(s.Items, &item{Type: "image", Image: &image})
+			case provider.ToolCall:
+				call := &item{Type: "call", ID: p.ID, Name: p.Name, Input: p.Input, Raw: p.Raw}
+				s.Items = append(s.Items, call)
+				open[p.ID] = append(open[p.ID], call)
+			case provider.ToolResult:
+				call := &item{Type: "call", ID: p.CallID, Name: p.Name}
+				if waiting := open[p.CallID]; len(waiting) > 0 {
+					call, open[p.CallID] = waiting[0], waiting[1:]
+				} else { // its call was lost with a damaged line
+					s.Role, s.Items = provider.RoleAssistant, append(s.Items, call)
+				}
+				call.Result = outcomeOf(p)
+			}
+		}
+		if m.Role != provider.RoleTool || len(s.Items) > 0 {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func outcomeOf(r provider.ToolResult) *outcome {
+	o := &outcome{Text: r.Text, IsError: r.IsError, File: r.File}
+	for _, i := range r.Images {
+		o.Images = append(o.Images, pictureOf(i))
+	}
+	return o
+}
+
+// input is what the arguments of calls are called, whatever the tool.
+type input struct {
+	Command string `json:"command"`
+	Pattern string `json:"pattern"`
+	Path    string `json:"path"`
+	URL     string `json:"url"`
+	Query   string `json:"query"`
+	Content string `json:"content"`
+	replacement
+	Edits []replacement `json:"edits"`
+}
+
+type replacement struct {
+	Old string `json:"old_string"`
+	New string `json:"new_string"`
+}
+
+// arguments reads what is known of a call's input; an argument of another kind
+// than expected leaves it unknown.
+func (c *item) arguments() (in input, ok bool) {
+	err := json.Unmarshal(c.Input, &in)
+	return in, err == nil
+}
+
+// object says what a call was about, in the words of its input.
+func (c *item) object() string {
+	in, ok := c.arguments()
+	for _, text := range []string{in.Command, in.Pattern, in.URL, in.Query} {
+		switch {
+		case !ok || text == "":
+		case in.Path == "":
+			return text
+		default:
+			return text + " in " + in.Path
+		}
+	}
+	switch {
+	case ok && in.Path != "":
+		return in.Path
+	case c.Raw != "":
+		return c.Raw
+	case len(c.Input) == 0 || string(c.Input) == "{}":
+		return ""
+	}
+	return string(c.Input)
+}
+
+// change is what a call was to write: the lines of a diff, with their signs and
+// without numbers, since nobody knows where in the file they were. "" for none.
+func (c *item) change() string {
+	in, ok := c.arguments()
+	if !ok {
+		return ""
+	}
+	edits := in.Edits
+	if in.replacement != (replacement{}) {
+		edits = append(edits, in.replacement)
+	}
+	if in.Content != "" {
+		edits = append(edits, replacement{New: in.Content})
+	}
+	var parts []string
+	for _, e := range edits {
+		if text := lineDiff(e.Old, e.New); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func lineDiff(before, after string) string {
+	var b strings.Builder
+	hunks := false
+	for line := range strings.Lines(udiff.Unified("", "", closed(before), closed(after))) {
+		if !hunks || strings.HasPrefix(line, "@@") { // headers, and where each hunk would be
+			hunks = hunks || strings.HasPrefix(line, "@@")
+			continue
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// closed ends a text with a newline, so that the diff has nothing to say of it.
+func closed(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
