@@ -114,7 +114,7 @@ func TestResultLines(t *testing.T) {
 		{"x", agent.CallResult{Status: agent.CallDenied, Summary: "rule bash(x)"}, "  read    x  denied: rule bash(x)\n"},
 		{"x", agent.CallResult{Status: agent.CallUnanswered}, "  read    x  denied: nobody to ask\n"},
 		{"x", agent.CallResult{Status: agent.CallInterrupted}, "  read    x  interrupted\n"},
-		{"x", agent.CallResult{Status: agent.CallFailed, Tail: "1\n2\n3\n4\n\x1b[31m5\n6\n"}, "  read    x  failed\n          2\n          3\n          4\n          ^[[31m5\n          6\n"},
+		{"x", agent.CallResult{Status: agent.CallFailed, Tail: "1\n2\n3\n4\n\x1b[31m5\n6\n"}, "  read    x  failed\n          2\n          3\n          4\n          5\n          6\n"},
 		{"", ok("done"), "  read    done\n"},
 	} {
 		r := newRig(profiles()["piped"])
