@@ -150,7 +150,7 @@ func (m *Markdown) end() {
 		m.beginLine(true)
 	}
 	switch {
-	case m.state == inText:
+	case m.state == inText || m.state == inLong:
 		m.endRun(true)
 		m.endLine()
 	case len(m.lead) > 0: // the start of a code line

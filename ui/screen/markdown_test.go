@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -390,25 +389,24 @@ func renderTime(t *testing.T, unit, sep string, size int) time.Duration {
 }
 
 func FuzzMarkdown(f *testing.F) {
-	for _, seed := range []string{"# a\n**b** `c`\n- d\n```\ne\n", "|a|\n|-|\n", "&#27;**&#x1b;**", "\x1b]0;x\x07", "[a](b\u202e) *\u200d*"} {
-		f.Add(seed, uint8(7))
+	for _, seed := range []string{"# a\n**b** `c`\n- d\n```\ne\n", "> - [x] a\n  1. b\n> ```go\nc\n---\n", "[a](https://b.c/d) ~~e~~ <http://f>\n|a|[b](http://c)|\n|-|-|\n|d|\n", "|a|\n|-|\n", "&#27;**&#x1b;**", "\x1b]0;x\x07", "[a](b\u202e) *\u200d*"} {
+		for look := range uint8(4) {
+			f.Add(seed, uint8(7), look)
+		}
 	}
-	f.Fuzz(func(t *testing.T, src string, n uint8) {
+	f.Add(readHostile(f), uint8(3), uint8(1))
+	f.Fuzz(func(t *testing.T, src string, n, look uint8) {
 		size := int(n%32) + 1
 		var parts []string
 		for i := 0; i < len(src); i += size {
 			parts = append(parts, src[i:min(i+size, len(src))])
 		}
-		opt := MarkdownOptions{Color: true, Width: wide(int(n) + 5)}
+		opt := MarkdownOptions{Color: look&4 == 0, Links: look&1 != 0, Spoken: look&2 != 0, Width: wide(int(n) + 5)}
 		got := pieces(t, opt, parts...)
 		if want := pieces(t, opt, src); got != want {
 			t.Errorf("chunks of %d: %q, whole %q", size, got, want)
 		}
-		checkRows(t, got)
-		checkSafe(t, sgr.ReplaceAllString(got, ""), Prose)
-		if !utf8.ValidString(got) {
-			t.Errorf("invalid UTF-8 in %q", got)
-		}
+		checkRendered(t, got)
 	})
 }
 

@@ -146,7 +146,8 @@ func splitRow(row string) []string {
 }
 
 func cell(s string) string {
-	return strings.TrimSpace(strings.NewReplacer("<br>", " ", "<br/>", " ", "<br />", " ").Replace(s))
+	// A tab is as wide as where it stands makes it: columns would not line up.
+	return strings.TrimSpace(strings.NewReplacer("<br>", " ", "<br/>", " ", "<br />", " ", "\t", " ").Replace(s))
 }
 
 // aligned shows the table in columns two blanks apart.
