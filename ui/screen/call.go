@@ -177,7 +177,7 @@ func (s *Screen) tail(text string) string {
 	}
 	var b strings.Builder
 	if s.opt.Profile == Spoken {
-		fmt.Fprintf(&b, "output, last %s:\n", count(len(lines), "line"))
+		fmt.Fprintf(&b, "tool: output, last %s:\n", count(len(lines), "line"))
 		for _, l := range lines {
 			b.WriteString(strings.TrimSpace(l) + "\n")
 		}

@@ -39,7 +39,7 @@ func checkRendered(t *testing.T, out string) {
 	checkSafe(t, sgr.ReplaceAllString(out, ""), Prose)
 }
 
-// Red: return the text of a link as it came in ink.plain.
+// Red: leave the sanitiser out of the address in ink.plain.
 func TestN2_HostileMarkdown(t *testing.T) {
 	src := readHostile(t)
 	for name, opt := range map[string]MarkdownOptions{

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +12,7 @@ import (
 // A terminal may say that it has no cells, one, or a billion. Nothing divides by
 // that, loops or loses a word.
 //
-// Red: return w unbounded in clampWidth.
+// Red: return w when it is not positive in clampWidth.
 func TestB4_AbsurdWidths(t *testing.T) {
 	words := func(name string, width int) []string {
 		r := newRig(profiles()[name])
@@ -84,7 +83,7 @@ func TestMarkdownOfOneKind(t *testing.T) {
 			var b strings.Builder
 			opt.Out = &b
 			m := NewMarkdown(opt)
-			begin, late := time.Now(), 0
+			late := 0
 			for i := 0; i < len(src); i += 4096 {
 				part := src[i:min(i+4096, len(src))]
 				if _, err := m.WriteString(part); err != nil {
@@ -94,9 +93,6 @@ func TestMarkdownOfOneKind(t *testing.T) {
 			}
 			if err := m.Close(); err != nil {
 				t.Fatal(err)
-			}
-			if took := time.Since(begin); took > 20*time.Second {
-				t.Errorf("%s: %v", name, took)
 			}
 			got := b.String()
 			if !utf8.ValidString(got) {
@@ -140,6 +136,8 @@ func TestMarkdownLineEnds(t *testing.T) {
 }
 
 // Columns are cells, not runes.
+//
+// Red: count runes and not cells in phrase.
 func TestE5_TablesOfWideCharacters(t *testing.T) {
 	src := "| 名前 | N |\n|---|--:|\n| 中文字 | 1 |\n| é👨‍👩‍👧 | 22 |\n| a\tb | 3 |\n"
 	got := pieces(t, MarkdownOptions{Width: wide(40)}, src)

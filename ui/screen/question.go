@@ -221,7 +221,11 @@ func (s *Screen) otherText(b *strings.Builder, q agent.Question, cut bool) Hidde
 	if json.Indent(&pretty, q.Call.Input, "", "  ") != nil || pretty.Len() <= len("{}") {
 		return seen
 	}
-	lines, more := safeLines(pretty.String(), Line)
+	text := pretty.String()
+	if s.opt.Profile == Spoken {
+		text = spokenInput(q.Call.Input)
+	}
+	lines, more := safeLines(text, Line)
 	seen.Marks += more.Marks
 	seen.Others += more.Others
 	shown := lines

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Red: say nothing of hidden lines in more.
 func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	var command strings.Builder
@@ -54,6 +55,7 @@ func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
 	}
 }
 
+// Red: count no hidden characters in hide.
 func TestL6_HostileCommands(t *testing.T) {
 	for _, c := range []struct{ command, shown, warning string }{
 		{"ls\u202e\u2066", "ls<U+202E><U+2066>", "2 invisible direction marks"},

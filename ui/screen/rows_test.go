@@ -16,7 +16,7 @@ import (
 // Each output is coloured by what was decided for it, and by nothing else: the
 // libraries' own guesses look at stdout, which here is none.
 //
-// Red: give ErrColor instead of OutColor to the Markdown of a reply; or make no call of EnableColor in newPalette.
+// Red: give ErrColor instead of OutColor to the Markdown of a reply.
 func TestC3_EachOutputHasItsOwnColour(t *testing.T) {
 	t.Setenv("NO_COLOR", "1") // has been read where it matters, in ColorDecision
 	for _, c := range []struct{ outTTY, errTTY, out, err bool }{
@@ -48,7 +48,7 @@ func TestC3_EachOutputHasItsOwnColour(t *testing.T) {
 
 // Neither titles nor progress marks are ever sent, so none has to be taken back.
 //
-// Red: write "\x1b]9;4;3\x07" when the transient line is painted.
+// Red: write "\x1b]9;4;3\x07" before the transient line in paint.
 func TestD5_NeitherTitlesNorProgress(t *testing.T) {
 	osc := regexp.MustCompile(`\x1b\][^8]|\x1b\]8[^;]|\x1b[kPX^_]`)
 	for name, change := range profiles() {
@@ -67,7 +67,7 @@ func TestD5_NeitherTitlesNorProgress(t *testing.T) {
 	}
 }
 
-// Red: write "\x1b[?25l" before the transient line.
+// Red: write "\x1b[?25l" before the transient line in paint.
 func TestD4_TheCursorIsNeverHidden(t *testing.T) {
 	for name, change := range profiles() {
 		r := newRig(change)
@@ -167,7 +167,7 @@ func TestP2_AtMostTwentyWritesASecond(t *testing.T) {
 // A listener hears every byte: nothing is written twice, and what takes long is
 // told in the words of a line.
 //
-// Red: let Spoken pass in moving.
+// Red: leave the profile out of moving.
 func TestQ3_SpokenRepaintsNothing(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	r.OnThinking()
@@ -222,7 +222,7 @@ func TestQ2_ADiffIsReadOnPage(t *testing.T) {
 	}
 }
 
-// Red: print nothing for a retry's wait in retry.
+// Red: print 0s for a wait of less than a second in wait.
 func TestW3_ARetryIsOneLine(t *testing.T) {
 	for name, want := range map[string]string{
 		"nocolor": "  error: the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
@@ -257,7 +257,7 @@ func TestW3_ARetryIsOneLine(t *testing.T) {
 
 // Lines of a plan or of a sub-agent stand below each other, without boxes.
 //
-// Red: give n.Text to line whatever it holds in OnNotice.
+// Red: take every text for one line in notice.
 func TestListsAreShownAsLines(t *testing.T) {
 	plan := call("1", "plan", "1 of 2\n[x] read \x1b[2Jit\n    [ ] mend it\n")
 	plan.Access.Kind = "none"
@@ -283,6 +283,28 @@ func TestListsAreShownAsLines(t *testing.T) {
 		r.OnToolResult(c, ok(""))
 		if got := r.err.String(); !strings.Contains(got, "step 100\n") || strings.Contains(got, "step 101\n") || !strings.HasSuffix(got, "49 more lines\n") {
 			t.Errorf("%s: a long list ends %q", name, tailOf(got))
+		}
+	}
+}
+
+// The input of a call that is neither a command nor a change is said by its
+// fields, all of them.
+//
+// Red: leave the sanitiser out of otherText's lines.
+func TestQ2_SpokenInput(t *testing.T) {
+	c := call("1", "query", "db")
+	c.Access.Kind = "none"
+	for input, want := range map[string]string{
+		`{"sql":"drop\u202e \u001b[2J","n":[1,{"a":2}],"on":true}`: "sql: drop<U+202E> ^[[2J\nn: [1,{\"a\":2}]\non: true\ntool: warning: 2 hidden characters in this call.\n",
+		`{"text":"one\ntwo","none":null}`:                          "text: one\ntwo\nnone: null\n",
+		`["a"]`:                                                    "[\"a\"]\n",
+		`{}`:                                                       "",
+	} {
+		c.Input = []byte(input)
+		r := newRig(profiles()["spoken"])
+		r.Question(ask(c, 1, 1))
+		if diff := cmp.Diff("tool: query db\n"+want, r.err.String()); diff != "" {
+			t.Errorf("%s: %s", input, diff)
 		}
 	}
 }

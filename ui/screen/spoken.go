@@ -1,6 +1,8 @@
 package screen
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -52,6 +54,32 @@ func (s *Screen) spokenCommand(b *strings.Builder, verb string, shown []string, 
 	}
 	s.more(b, more)
 	b.WriteString("end command.\n")
+}
+
+// spokenInput says each field of a call's input in a line, "name: value";
+// what is nested stays JSON. input is valid.
+func spokenInput(input []byte) string {
+	d := json.NewDecoder(bytes.NewReader(input))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return string(input)
+	}
+	var b strings.Builder
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return string(input)
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return string(input)
+		}
+		text := string(value)
+		if value[0] == '"' && json.Unmarshal(value, &text) != nil {
+			return string(input)
+		}
+		fmt.Fprintf(&b, "%v: %s\n", name, text)
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // spokenKeys says what the letters of a question mean; capitals and marks by

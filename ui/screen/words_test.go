@@ -61,7 +61,10 @@ func content(text string) []string {
 	return words
 }
 
-// Red: let Spoken leave the queued lines out in Queued; or print the arrow of a result in Rich only.
+// One script, three profiles, the same words: what is told otherwise to a
+// listener is listed, and what is left has to be equal.
+//
+// Red: print nothing in Queued when the profile is Spoken.
 func TestC4_Q2_ProfilesSayTheSameWords(t *testing.T) {
 	var v vt
 	v.write(calm("rich"))
@@ -86,7 +89,7 @@ func TestC4_Q2_ProfilesSayTheSameWords(t *testing.T) {
 // Without colour a rich transcript is the same bytes, also those of the
 // transient line.
 //
-// Red: colour an added line of a diff and leave its + out.
+// Red: leave the + of an added line of a diff out where it is green.
 func TestC4_WithoutColourNothingElseChanges(t *testing.T) {
 	rich, bare := newRig(nil), newRig(profiles()["nocolor"])
 	rich.conversation()
@@ -99,7 +102,7 @@ func TestC4_WithoutColourNothingElseChanges(t *testing.T) {
 	}
 }
 
-// Red: print the announcement after the line of the model in Banner.
+// Red: leave the announcement out of Banner.
 func TestQ2_SpokenAnnouncesItselfFirst(t *testing.T) {
 	for why, want := range map[string]string{
 		"ACCESSIBLE=1": "on, from ACCESSIBLE", "ARTOO_UI": "on, from ARTOO_UI", "--ui": "on, from --ui",

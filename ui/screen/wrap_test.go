@@ -119,6 +119,8 @@ func FuzzWrap(f *testing.F) {
 
 // What runs while artoo is stopped leaves the cursor anywhere; the reply must
 // not count on it.
+//
+// Red: leave breakRow out of Pause.
 func TestJ5_AReplyGoesOnInARowOfItsOwn(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	r.OnThinking()
