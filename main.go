@@ -164,7 +164,8 @@ func (a *app) newScreen() *screen.Screen {
 	o := screen.Options{
 		Out: os.Stdout, Err: os.Stderr, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
 		OutColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.out && rich), ErrColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.err && rich),
-		UTF8: screen.UTF8Decision(os.Getenv), Width: func() int { cols, _ := a.size(); return cols },
+		Links: screen.LinkDecision(os.Getenv, a.who.out && rich),
+		UTF8:  screen.UTF8Decision(os.Getenv), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
 		Root: a.project.Root, Home: home,
@@ -557,6 +558,9 @@ func (a *app) converse(ctx context.Context, first string) error {
 	}
 	deps.Expand = a.desk.Expand
 	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
+	if why == "asked for" {
+		why = a.cfg.Origin("ui")
+	}
 	var resumed *ui.Resumed
 	if s := a.desk.Agent.Conversation.Session(); s != nil && s.Resumed() {
 		resumed = a.desk.Resumed(s)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/tool"
 )
 
 const (
@@ -33,10 +34,41 @@ func (s *Screen) object(c agent.Call) string {
 	text := strings.TrimRight(c.Access.Object, "\n")
 	first, rest, more := strings.Cut(text, "\n")
 	first = Sanitize(s.path(first), Line)
-	if more {
-		first += fmt.Sprintf(" %s %s", s.ellipsis(), count(strings.Count(rest, "\n")+1, "more line"))
+	switch n := strings.Count(rest, "\n") + 1; {
+	case !more || listed(c):
+	case s.opt.Profile == Spoken:
+		first += ", and " + count(n, "more line")
+	default:
+		first += fmt.Sprintf(" %s %s", s.ellipsis(), count(n, "more line"))
 	}
 	return first
+}
+
+// listed reports whether all lines of the object are for the person, as those of
+// a plan are, and not just what the call works on.
+func listed(c agent.Call) bool { return c.Access.Kind == tool.KindNone && c.Access.Command == "" }
+
+// maxListed is how many lines of an object are shown below its call.
+const maxListed = 100
+
+// list is the further lines of an object that is shown whole, one below the
+// other.
+func (s *Screen) list(c agent.Call) string {
+	_, rest, _ := strings.Cut(strings.TrimRight(c.Access.Object, "\n"), "\n")
+	if !listed(c) || rest == "" {
+		return ""
+	}
+	before := body
+	if s.opt.Profile == Spoken {
+		before = ""
+	}
+	lines := strings.Split(rest, "\n")
+	more := ""
+	if n := len(lines) - maxListed; n > 0 {
+		lines = lines[:maxListed]
+		more = s.prose(count(n, "more line"), before)
+	}
+	return s.prose(strings.Join(lines, "\n"), before) + more
 }
 
 // callLine is the line of a call with its result; "" when it has none yet.
@@ -132,9 +164,10 @@ func prefixed(word, summary string) string {
 	return word + ": " + summary
 }
 
-// tail is the end of a failed command's output.
+// tail is the end of a failed command's output, without its escape sequences:
+// colours would say what the words do not.
 func (s *Screen) tail(text string) string {
-	text = strings.TrimRight(Sanitize(text, Code), "\n")
+	text = strings.TrimRight(Sanitize(StripSequences(text), Code), "\n")
 	if text == "" {
 		return ""
 	}
@@ -143,9 +176,16 @@ func (s *Screen) tail(text string) string {
 		lines = lines[len(lines)-tailLines:]
 	}
 	var b strings.Builder
+	if s.opt.Profile == Spoken {
+		fmt.Fprintf(&b, "tool: output, last %s:\n", count(len(lines), "line"))
+		for _, l := range lines {
+			b.WriteString(strings.TrimSpace(l) + "\n")
+		}
+		return b.String() + "end output.\n"
+	}
 	for _, l := range lines {
 		l = strings.TrimRight(strings.ReplaceAll(l, "\t", "    "), " ")
-		if s.opt.ErrTTY && s.opt.Profile != Spoken {
+		if s.opt.ErrTTY {
 			l = s.cut(l, s.width()-1-len(body))
 		}
 		if l != "" {

@@ -102,6 +102,13 @@ type rig struct {
 	*Screen
 	*clock
 	out, err *tape
+	calm     bool // time stands still
+}
+
+func (r *rig) pass(d time.Duration) {
+	if !r.calm {
+		r.clock.pass(d)
+	}
 }
 
 func newRig(change func(*Options)) *rig {
@@ -137,7 +144,15 @@ func profiles() map[string]func(*Options) {
 	}
 }
 
-// say streams text in pieces of n bytes, 10 ms apart.
+// why is what the banner says of the profile.
+func (r *rig) why() string {
+	if r.opt.Profile == Spoken {
+		return "ACCESSIBLE=1"
+	}
+	return "TERM=dumb"
+}
+
+// stream sends text in pieces of n bytes, 10 ms apart.
 func (r *rig) stream(text string, n int) {
 	for len(text) > 0 {
 		k := min(n, len(text))

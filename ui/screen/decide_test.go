@@ -16,6 +16,7 @@ func environ(s string) func(string) string {
 	return func(k string) string { return m[k] }
 }
 
+// Red: take NO_COLOR=0 for unset in ColorDecision.
 func TestC1_C2_ColorDecision(t *testing.T) {
 	for _, c := range []struct {
 		flag, env string
@@ -47,6 +48,23 @@ func TestC1_C2_ColorDecision(t *testing.T) {
 		{"auto", "CLICOLOR=0 CLICOLOR_FORCE=1", true, true},
 		{"auto", "CLICOLOR=1", true, true},
 		{"auto", "CLICOLOR=1", false, false},
+		{"always", "CLICOLOR=0", false, true},
+		{"always", "INSIDE_EMACS=29.4,comint", true, true},
+		{"never", "FORCE_COLOR=1", true, false},
+		{"never", "NO_COLOR=", true, false},
+		{"auto", "NO_COLOR=", false, false},
+		{"auto", "NO_COLOR= CLICOLOR_FORCE=1", false, true},
+		{"auto", "NO_COLOR=0 FORCE_COLOR=1", true, false},
+		{"auto", "NO_COLOR=false", true, false},
+		{"auto", "CLICOLOR_FORCE= FORCE_COLOR=", false, false},
+		{"auto", "CLICOLOR_FORCE=0 FORCE_COLOR=1", false, true},
+		{"auto", "FORCE_COLOR=1 TERM=dumb", false, true},
+		{"auto", "FORCE_COLOR=1 CLICOLOR=0", false, true},
+		{"auto", "FORCE_COLOR=1 INSIDE_EMACS=29.4,comint", true, true},
+		{"auto", "TERM=dumb CLICOLOR=1", true, false},
+		{"auto", "INSIDE_EMACS=29.4,eshell", true, false},
+		{"auto", "INSIDE_EMACS=29.4,compile", true, false},
+		{"auto", "CLICOLOR=", true, true},
 	} {
 		if got := ColorDecision(c.flag, environ(c.env), c.tty); got != c.want {
 			t.Errorf("%+v: %v", c, got)
@@ -54,6 +72,7 @@ func TestC1_C2_ColorDecision(t *testing.T) {
 	}
 }
 
+// Red: leave the case "dumb" out of whyPlain.
 func TestB3_ProfileDecision(t *testing.T) {
 	for _, c := range []struct {
 		flag, env string
@@ -87,6 +106,7 @@ func TestB3_ProfileDecision(t *testing.T) {
 	}
 }
 
+// Red: look at LANG before LC_ALL.
 func TestQ4_UTF8Decision(t *testing.T) {
 	for env, want := range map[string]bool{
 		"LANG=en_US.UTF-8":                       true,
@@ -102,6 +122,7 @@ func TestQ4_UTF8Decision(t *testing.T) {
 	}
 }
 
+// Red: return text unchanged in Screen.ascii.
 func TestQ4_ChromeIsASCII(t *testing.T) {
 	r := newRig(profiles()["ascii"])
 	k := call("1", "read", "café.go")
@@ -120,6 +141,7 @@ func TestQ4_ChromeIsASCII(t *testing.T) {
 	}
 }
 
+// Red: take COLUMNS=0 as a width in WidthDecision.
 func TestB4_WidthDecision(t *testing.T) {
 	size := func(n int) func() int { return func() int { return n } }
 	for _, c := range []struct {

@@ -26,12 +26,12 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 			{"q", "no, and stop this turn"},
 			{"?", "this text; Enter alone means no"},
 		}
+		if s.opt.Profile == Spoken {
+			s.must(s.spokenKeys(rows))
+			return
+		}
 		var b strings.Builder
 		for _, r := range rows {
-			if s.opt.Profile == Spoken {
-				b.WriteString(s.wrap(orWords(r[0], "or")+": "+line(r[1])+".", "", ""))
-				continue
-			}
 			b.WriteString(s.wrap(line(r[1]), fmt.Sprintf("  %-3s ", r[0]), "      "))
 		}
 		s.must(b.String())
@@ -68,9 +68,9 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 			}
 			text = "allowed once"
 		case agent.YesForSession:
-			text = fmt.Sprintf("allowed always in this session: %s   (/permissions to change)", rule)
+			text = fmt.Sprintf("allowed always in this session: %s%s", rule, s.remark("/permissions to change"))
 		case agent.YesForever:
-			text = fmt.Sprintf("allowed always in this project: %s   (artoo rules to change)", rule)
+			text = fmt.Sprintf("allowed always in this project: %s%s", rule, s.remark("artoo rules to change"))
 		case agent.StopTurn:
 			r.decision = denied
 			text = "denied, and the turn stops"
@@ -86,6 +86,14 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		}
 		s.must(s.note(text))
 	})
+}
+
+// remark sets a hint apart from a rule, whose end must be clear.
+func (s *Screen) remark(hint string) string {
+	if s.opt.Profile == Spoken {
+		return "; " + hint
+	}
+	return "   (" + hint + ")"
 }
 
 // appliedLine is the result line of a change that was allowed once.

@@ -16,8 +16,10 @@ func (s *Screen) changeText(b *strings.Builder, q agent.Question, cut bool) Hidd
 	seen.Marks += more.Marks
 	seen.Others += more.Others
 	if s.opt.Profile == Spoken {
-		fmt.Fprintf(b, "%s, %s added, %d removed.\n", s.head(verb, path), count(a.Added, "line"), a.Removed)
-		s.spokenDiff(b, lines, cut)
+		b.WriteString(s.wrap(fmt.Sprintf("%s, %s added, %d removed.", s.head(verb, path), count(a.Added, "line"), a.Removed), "", ""))
+		if !cut { // the question says how much; `p` reads it
+			s.spokenDiff(b, lines)
+		}
 		return seen
 	}
 	size := fmt.Sprintf("+%d -%d", a.Added, a.Removed)
@@ -46,12 +48,9 @@ func (s *Screen) changeText(b *strings.Builder, q agent.Question, cut bool) Hidd
 	return seen
 }
 
-// maxSpoken is how many changed lines are read out before `p` is offered.
-const maxSpoken = 20
-
 // spokenDiff reads the changed lines out, each with its number.
-func (s *Screen) spokenDiff(b *strings.Builder, lines []string, cut bool) {
-	var from, to, n int
+func (s *Screen) spokenDiff(b *strings.Builder, lines []string) {
+	var from, to int
 	for _, l := range lines {
 		switch {
 		case strings.HasPrefix(l, "@@"):
@@ -69,21 +68,14 @@ func (s *Screen) spokenDiff(b *strings.Builder, lines []string, cut bool) {
 		case from == 0 && to == 0, strings.HasPrefix(l, `\`):
 			continue // the names of the files; "no newline at end of file"
 		case strings.HasPrefix(l, "+"):
-			if n++; !cut || n <= maxSpoken {
-				fmt.Fprintf(b, "added line %d: %s\n", to, strings.TrimSpace(s.short(l[1:], cut)))
-			}
+			fmt.Fprintf(b, "added line %d: %s\n", to, strings.TrimSpace(l[1:]))
 			to++
 		case strings.HasPrefix(l, "-"):
-			if n++; !cut || n <= maxSpoken {
-				fmt.Fprintf(b, "removed line %d: %s\n", from, strings.TrimSpace(s.short(l[1:], cut)))
-			}
+			fmt.Fprintf(b, "removed line %d: %s\n", from, strings.TrimSpace(l[1:]))
 			from++
 		default:
 			from++
 			to++
 		}
-	}
-	if cut && n > maxSpoken {
-		fmt.Fprintf(b, "%s changed, p reads all.\n", count(n-maxSpoken, "more line"))
 	}
 }

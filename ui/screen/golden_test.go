@@ -11,6 +11,7 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/tool"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -36,9 +37,9 @@ func golden(t *testing.T, name, got string) {
 
 const weekAnswer = "The discount week comes from the wall clock, so the test depends on the day it runs. On a Monday `weekOf` steps one day too far back:\n\n" +
 	"```go\nstart := d.AddDate(0, 0, -int(d.Weekday())-1)\n```\n\n" +
-	"Two ways out:\n\n1. give `Cart` a **clock** (3 call sites)\n2. freeze the clock in the test only\n\n" +
+	"## Two ways out\n\n1. give `Cart` a **clock** (3 call sites)\n2. freeze the clock in the test only\n\n" +
 	"| File | Lines |\n|---|--:|\n| `week.go` | 88 |\n| `cart_test.go` | 1,204 |\n\n" +
-	"I would do 1: it also repairs the coupon expiry, see [the issue](https://example.org/i/12). Shall I?\n"
+	"> The clock is injected, not global.\n\n- [ ] `New` takes it\n- [x] the test fails\n\nI would do 1: it also repairs the coupon expiry, see [the issue](https://example.org/i/12). Shall I?\n"
 
 const cartDiff = `--- a/internal/cart/cart.go
 +++ b/internal/cart/cart.go
@@ -79,8 +80,12 @@ func (r *rig) typed(prompt, text string) {
 // conversation plays a long conversation with everything in it.
 func (r *rig) conversation() {
 	cost := 0.06
-	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Changed: 2, Why: "TERM=dumb"})
-	r.typed("> ", "why does TestCheckout fail on Mondays?")
+	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Changed: 2, Why: r.why()})
+	you := "> "
+	if r.opt.Profile == Spoken {
+		you = "you: "
+	}
+	r.typed(you, "why does TestCheckout fail on Mondays?")
 	r.OnThinking()
 	r.pass(3200 * time.Millisecond)
 	r.OnThinkingDone()
@@ -104,7 +109,7 @@ func (r *rig) conversation() {
 	r.Finish()
 	r.Status(StatusInfo{Usage: provider.Usage{Input: 18150, CacheRead: 50, Output: 412}, CostUSD: &cost, Elapsed: 11 * time.Second, Context: 9})
 
-	r.typed("> ", "yes, do 1")
+	r.typed(you, "yes, do 1")
 	edit, test := editCall("4"), runCall("5", "go test ./... -race")
 	r.OnThinking()
 	r.OnToolCall(edit)
@@ -137,12 +142,17 @@ func (r *rig) conversation() {
 	r.OnNotice(agent.Notice{Kind: agent.NoticeUsage, Request: &agent.RequestReport{}})
 	r.Finish()
 	r.Stopped(61, true)
-	r.typed("> ", "and go on")
+	r.typed(you, "and go on")
 	r.OnThinking()
 	r.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "80 % of the money is spent"})
+	r.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: "changed since then:\n  internal/cart/cart.go\n  go.mod"})
+	plan := call("7", "plan", "2 of 3 done\ndone: read the cart\ndone: add a clock\nnext: run the tests")
+	plan.Access.Kind = tool.KindNone
+	r.OnToolCall(plan)
+	r.OnToolResult(plan, ok("kept"))
 	r.Finish()
 	r.Failure(&agent.Failure{Kind: agent.KindOverloaded, What: "no answer", Err: errors.New("the API is overloaded (529) after 5 tries"), Hint: "again in a few minutes, or choose another model with --model"})
-	r.typed("> ", "")
+	r.typed(you, "")
 }
 
 func TestTranscripts(t *testing.T) {

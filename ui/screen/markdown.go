@@ -12,8 +12,13 @@ type MarkdownOptions struct {
 	Out   io.Writer  // takes the rendered bytes, at most one Write per call; never nil
 	Width func() int // cells of a row, read at the start of each block; nil means 80
 	Color bool       // bold, italic and struck-out by SGR sequences
-	// Records prints every table as `Header: value` lines, for screen readers.
-	Records bool
+	// Links makes the address of a link that leads to the web one to click on
+	// (OSC 8), see LinkDecision; it stays visible all the same.
+	Links bool
+	// Spoken is for screen readers: no marks of Markdown, numbers before the
+	// items of lists, code and tables in sentences. A code block is held back to
+	// its end, since the number of its lines is said first.
+	Spoken bool
 	// Label stands before the first line ("artoo: "); may be "".
 	Label string
 }
@@ -42,7 +47,7 @@ type Markdown struct {
 	started bool   // the source line has put something on the screen
 	head    string // what its first word comes after: "- ", "> ", ""
 	hang    string // what further rows of it come after
-	style   string // the SGR sequence that is open
+	style   string // the SGR sequence that is open; never at the end of a row
 
 	// The source line being read.
 	state   state
@@ -60,6 +65,9 @@ type Markdown struct {
 	prev      kind
 	listAt    int // where the text of the current list item begins
 	fence     fence
+	code      heldCode // with Spoken
+	items     []item   // with Spoken: the list items the line is in
+	quoting   bool     // with Spoken: the line before was in a quote
 	table     []string // rows held back
 	tableHead string   // what they come after
 	tableSize int
@@ -84,7 +92,7 @@ func NewMarkdown(opt MarkdownOptions) *Markdown {
 	if opt.Width == nil {
 		opt.Width = func() int { return 80 }
 	}
-	m := &Markdown{opt: opt, ink: &ink{color: opt.Color}, clean: Sanitizer{deferIt: true}}
+	m := &Markdown{opt: opt, ink: &ink{color: opt.Color, links: opt.Links, spoken: opt.Spoken}, clean: Sanitizer{deferIt: true}}
 	m.width = clampWidth(opt.Width())
 	return m
 }
@@ -142,13 +150,14 @@ func (m *Markdown) end() {
 		m.beginLine(true)
 	}
 	switch {
-	case m.state == inText:
+	case m.state == inText || m.state == inLong:
 		m.endRun(true)
 		m.endLine()
 	case len(m.lead) > 0: // the start of a code line
-		m.raw(Sanitize(string(m.lead), Code))
+		m.codeText(string(m.lead))
 	}
 	m.lead = m.lead[:0]
+	m.flushCode()
 	m.flushTable()
 	if m.col > 0 {
 		m.newline()

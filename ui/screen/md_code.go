@@ -18,10 +18,16 @@ func (m *Markdown) openFence(o opening, line string) {
 	c := line[o.at]
 	n := len(line[o.at:]) - len(strings.TrimLeft(line[o.at:], line[o.at:o.at+1]))
 	m.fence = fence{open: c, n: n, indent: len(o.head), quoted: o.quoted}
+	if m.opt.Spoken {
+		m.holdCode(line[o.at+n:])
+	}
 }
 
 // closes reports whether the line ends the fence.
 func (f fence) closes(line string) bool {
+	if len(line) > maxHeld {
+		return false
+	}
 	if f.quoted {
 		line = strings.TrimLeft(line, "> ")
 	} else if indent := len(line) - len(strings.TrimLeft(line, " ")); indent > f.indent+3 {
@@ -31,42 +37,82 @@ func (f fence) closes(line string) bool {
 	return len(line) >= f.n && strings.Trim(line, string(f.open)) == ""
 }
 
+// left reports whether the line shows that the quote around the fence has
+// ended, and the fence with it. However a long line arrives, its beginning
+// decides.
+func (f fence) left(line string) bool {
+	return f.quoted && !strings.HasPrefix(strings.TrimLeft(line[:min(len(line), maxHeld+1)], " "), ">")
+}
+
 // readFenced reads a whole line inside a fence, or as much as cannot be its end.
 func (m *Markdown) readFenced(s string) string {
 	end := strings.IndexByte(s, '\n')
 	if end < 0 {
-		m.lead = append(m.lead, s...)
-		if len(m.lead) > maxHeld {
-			m.state = inCode
-			m.raw(Sanitize(string(m.lead), Code))
-			m.lead = m.lead[:0]
+		if m.lead = append(m.lead, s...); len(m.lead) <= maxHeld {
+			return ""
 		}
+		line := string(m.lead)
+		m.lead = m.lead[:0]
+		if m.fence.left(line) {
+			m.leaveFence(line)
+			return ""
+		}
+		m.state = inCode
+		m.codeText(line)
 		return ""
 	}
 	line := string(append(m.lead, s[:end]...))
 	m.lead = m.lead[:0]
-	if m.fence.quoted && !strings.HasPrefix(strings.TrimLeft(line, " "), ">") {
-		m.fence = fence{} // the quote ended, and its fence with it
-		m.feed(line + "\n")
+	switch {
+	case m.fence.left(line):
+		m.leaveFence(line + "\n")
 		return s[end+1:]
-	}
-	if m.fence.closes(line) {
+	case m.fence.closes(line):
 		m.fence = fence{}
+		if m.opt.Spoken {
+			m.flushCode()
+			return s[end+1:]
+		}
 	}
-	m.raw(Sanitize(line, Code))
-	m.newline()
+	m.codeText(line)
+	m.codeEnd()
 	return s[end+1:]
+}
+
+// leaveFence reads on outside of the fence.
+func (m *Markdown) leaveFence(text string) {
+	m.fence = fence{}
+	m.flushCode()
+	m.feed(text)
 }
 
 // readCode shows the rest of a line as it is.
 func (m *Markdown) readCode(s string) string {
 	end := strings.IndexByte(s, '\n')
 	if end < 0 {
-		m.raw(Sanitize(s, Code))
+		m.codeText(s)
 		return ""
 	}
-	m.raw(Sanitize(s[:end], Code))
-	m.newline()
+	m.codeText(s[:end])
+	m.codeEnd()
 	m.state = atStart
 	return s[end+1:]
+}
+
+// codeText shows a part of a line of code, or holds it back to be spoken.
+func (m *Markdown) codeText(s string) {
+	if m.code.open {
+		m.code.add(m, s)
+		return
+	}
+	m.raw(Sanitize(s, Code))
+}
+
+// codeEnd ends a line of code.
+func (m *Markdown) codeEnd() {
+	if m.code.open {
+		m.code.add(m, "\n")
+		return
+	}
+	m.newline()
 }

@@ -26,6 +26,8 @@ type ink struct {
 	head    string // the SGR sequence of headings, once known
 	headOK  bool
 	color   bool
+	links   bool
+	spoken  bool
 	spans   int
 	scanned int
 	term    *glamour.TermRenderer
@@ -41,13 +43,13 @@ func (k *ink) render(run string, heading bool) []atom {
 	if !in.styled && (!heading || k.headOK) {
 		var b strings.Builder
 		for _, p := range in.pieces {
-			b.WriteString(p.plain())
+			b.WriteString(k.plain(p))
 		}
 		a := atom{text: b.String()}
 		if heading {
 			a.sgr = k.head
 		}
-		return []atom{a}
+		return k.linked([]atom{a}, in.pieces)
 	}
 	k.spans++
 	var src strings.Builder
@@ -58,7 +60,7 @@ func (k *ink) render(run string, heading bool) []atom {
 	// fence; it is taken off again.
 	src.WriteString("x ")
 	for _, p := range in.pieces {
-		src.WriteString(p.source())
+		src.WriteString(k.source(p))
 	}
 	out, err := k.glamour(src.String())
 	if err != nil {
@@ -75,7 +77,7 @@ func (k *ink) render(run string, heading bool) []atom {
 	if heading && !in.styled && len(atoms) == 1 {
 		k.head, k.headOK = atoms[0].sgr, true // plain words need not ask again
 	}
-	return atoms
+	return k.linked(atoms, in.pieces)
 }
 
 func (k *ink) glamour(src string) (string, error) {
@@ -86,7 +88,7 @@ func (k *ink) glamour(src string) (string, error) {
 		if k.color {
 			profile = termenv.ANSI
 		}
-		r, err := glamour.NewTermRenderer(glamour.WithStyles(inkStyle(k.color)), glamour.WithColorProfile(profile), glamour.WithWordWrap(0))
+		r, err := glamour.NewTermRenderer(glamour.WithStyles(k.style()), glamour.WithColorProfile(profile), glamour.WithWordWrap(0))
 		if err != nil {
 			return "", fmt.Errorf("markdown style: %w", err)
 		}
@@ -95,23 +97,32 @@ func (k *ink) glamour(src string) (string, error) {
 	return k.term.Render(src)
 }
 
-// inkStyle has no colours, margins or padding, so that it suits any background
-// and costs few bytes.
-func inkStyle(on bool) ansi.StyleConfig {
+// style has no colours, margins or padding, so that it suits any background and
+// costs few bytes.
+func (k *ink) style() ansi.StyleConfig {
+	on := k.color
+	struck, end, tick := "~~", "~~", "`"
+	if k.spoken {
+		struck, end, tick = "struck out: ", "", ""
+	}
 	return ansi.StyleConfig{
 		Strong:        ansi.StylePrimitive{Bold: &on},
 		Emph:          ansi.StylePrimitive{Italic: &on},
-		Strikethrough: ansi.StylePrimitive{CrossedOut: &on, BlockPrefix: "~~", BlockSuffix: "~~"},
-		Code:          ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: "`", Suffix: "`"}},
+		Strikethrough: ansi.StylePrimitive{CrossedOut: &on, BlockPrefix: struck, BlockSuffix: end},
+		Code:          ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: tick, Suffix: tick}},
 		Heading:       ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: &on}},
 	}
 }
 
 // plain is the piece without styles, safe to show.
-func (p piece) plain() string {
+func (k *ink) plain(p piece) string {
 	switch p.kind {
 	case pieceCode:
-		return Sanitize(unmark(p.text), Code)
+		text := Sanitize(unmark(p.text), Code)
+		if k.spoken {
+			return bareCode(text)
+		}
+		return text
 	case pieceLink:
 		return linkText(Sanitize(unescape(p.text), Prose), Sanitize(unmark(p.url), Line))
 	}
@@ -120,7 +131,7 @@ func (p piece) plain() string {
 
 // source is the piece as Markdown that glamour renders to what plain returns,
 // with its emphasis styled.
-func (p piece) source() string {
+func (k *ink) source(p piece) string {
 	switch p.kind {
 	case pieceCode:
 		return strings.ReplaceAll(Sanitize(unmark(p.text), Code), "&", "&amp;")
@@ -234,7 +245,7 @@ func parseSGR(s string) []atom {
 			n = len(s)
 		}
 		if text := strings.ReplaceAll(s[:n], "\n", " "); text != "" {
-			atoms = append(atoms, atom{text, sgr})
+			atoms = append(atoms, atom{text: text, sgr: sgr})
 		}
 		s = s[n:]
 	}

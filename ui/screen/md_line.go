@@ -67,9 +67,10 @@ func (m *Markdown) beginLine(whole bool) {
 	if o.kind != kindTable {
 		m.flushTable()
 	}
-	if o.kind == kindBlank {
+	if o.kind == kindBlank || m.opt.Spoken && (o.kind == kindRule || o.quoted && o.at == len(lead)) {
 		m.blank = m.written
 		m.prev, m.state, m.started = kindBlank, inText, true
+		m.quoting = m.quoting && o.quoted
 		return
 	}
 	if o.kind != kindText || m.prev != kindText {
@@ -81,20 +82,33 @@ func (m *Markdown) beginLine(whole bool) {
 	switch o.kind {
 	case kindFence:
 		m.openFence(o, lead)
-		rest = lead
-		fallthrough
+		rest = m.beginCode(lead)
 	case kindIndented:
-		m.state, m.head = inCode, ""
-		m.labelLine()
-		rest = lead
+		rest = m.beginCode(lead)
 	case kindTable:
 		m.startRow(o)
 	default:
 		m.state = inText
-		m.heading = o.kind == kindHeading
+		if m.heading = o.kind == kindHeading; m.heading && m.opt.Spoken {
+			m.head += "heading: "
+			rest = strings.TrimLeft(rest, "# \t")
+		}
 	}
 	m.prev = o.kind
 	m.feed(rest)
+}
+
+// beginCode shows a line as it is and returns it, but for a fence that is
+// spoken: it is said when its code has been read.
+func (m *Markdown) beginCode(lead string) (rest string) {
+	if m.code.open {
+		m.labelHead()
+		m.state, m.started = inText, true // the end of the line makes no row
+		return ""
+	}
+	m.state, m.head = inCode, ""
+	m.labelLine()
+	return lead
 }
 
 // startBlock writes the blank line that was waiting and notes what the rows of
@@ -112,6 +126,9 @@ func (m *Markdown) startBlock(o opening) {
 	}
 	m.started, m.spaces = false, 0
 	m.head, m.hang = o.head, o.hang
+	if m.opt.Spoken {
+		m.head, m.hang = m.spokenHead(o), ""
+	}
 	if !m.written && m.opt.Label != "" {
 		m.head = m.opt.Label + m.head
 	}
@@ -126,6 +143,14 @@ func (m *Markdown) labelLine() {
 		m.raw(strings.TrimRight(m.opt.Label, " "))
 		m.newline()
 	}
+}
+
+// labelHead gives the label its own row and takes it away from the head.
+func (m *Markdown) labelHead() {
+	if !m.written {
+		m.head = strings.TrimPrefix(m.head, m.opt.Label)
+	}
+	m.labelLine()
 }
 
 // endLine ends a source line of text.

@@ -7,6 +7,7 @@ import "strings"
 func (m *Markdown) startRow(o opening) {
 	if m.tableLong {
 		m.state = inCode
+		m.raw(m.head)
 		return
 	}
 	if len(m.table) == 0 {
@@ -80,10 +81,16 @@ func (m *Markdown) layTable(rows []string) {
 			t.add(m.cellsOf(row))
 		}
 	}
-	m.labelLine()
-	if t.fits() && !m.opt.Records {
+	switch {
+	case m.opt.Spoken:
+		m.head = head
+		m.labelHead()
+		m.sentences(t)
+	case t.fits():
+		m.labelLine()
 		m.aligned(head, t)
-	} else {
+	default:
+		m.labelLine()
 		m.records(head, t)
 	}
 }
@@ -139,7 +146,8 @@ func splitRow(row string) []string {
 }
 
 func cell(s string) string {
-	return strings.TrimSpace(strings.NewReplacer("<br>", " ", "<br/>", " ", "<br />", " ").Replace(s))
+	// A tab is as wide as where it stands makes it: columns would not line up.
+	return strings.TrimSpace(strings.NewReplacer("<br>", " ", "<br/>", " ", "<br />", " ", "\t", " ").Replace(s))
 }
 
 // aligned shows the table in columns two blanks apart.
@@ -193,11 +201,10 @@ func (m *Markdown) alignedRow(head string, t table, row [][]word) {
 func (m *Markdown) putPhrase(words []word) {
 	for i, w := range words {
 		if i > 0 {
-			m.raw(" ")
+			m.between(w, 1)
 		}
 		for _, a := range w {
-			m.setStyle(a.sgr)
-			m.raw(a.text)
+			m.put(a)
 		}
 	}
 	m.setStyle("")

@@ -8,7 +8,10 @@ import (
 
 // atom is a stretch of text in one style; a word is one or more of them that no
 // row end may part.
-type atom struct{ text, sgr string }
+type atom struct {
+	text, sgr string
+	link      bool // text is an address of the web
+}
 
 type word []atom
 
@@ -132,7 +135,7 @@ func (m *Markdown) endRun(lineEnd bool) {
 }
 
 func (m *Markdown) putRun() {
-	run, hot := string(m.word), m.wordHot
+	run, hot := m.spokenTask(string(m.word)), m.wordHot
 	m.clearWord()
 	if !hot && !m.heading || m.asSource() {
 		m.putWords(run)
@@ -145,7 +148,6 @@ func (m *Markdown) putRun() {
 		}
 		m.place(w)
 	}
-	m.setStyle("")
 }
 
 // literalMark makes the next character of held text no markup. It cannot come
@@ -203,12 +205,32 @@ func (m *Markdown) place(w word) {
 		m.newline()
 		m.raw(m.hang)
 	default:
-		m.raw(strings.Repeat(" ", m.spaces))
+		m.between(w, m.spaces)
 	}
 	m.spaces = 0
 	for _, a := range w {
-		m.setStyle(a.sgr)
-		m.raw(a.text)
+		m.put(a)
+	}
+}
+
+// between writes the blanks before a word; between two of one style they have
+// it too, which spares its sequences.
+func (m *Markdown) between(w word, blanks int) {
+	if m.style != w[0].sgr {
+		m.setStyle("")
+	}
+	m.raw(strings.Repeat(" ", blanks))
+}
+
+// put writes an atom.
+func (m *Markdown) put(a atom) {
+	m.setStyle(a.sgr)
+	if a.link {
+		m.buf = append(append(append(m.buf, "\x1b]8;;"...), a.text...), "\x1b\\"...)
+	}
+	m.raw(a.text)
+	if a.link {
+		m.buf = append(m.buf, "\x1b]8;;\x1b\\"...)
 	}
 }
 
@@ -222,7 +244,7 @@ func splitWords(atoms []atom) []word {
 				words, w = append(words, w), nil
 			}
 			if text != "" {
-				w = append(w, atom{text, a.sgr})
+				w = append(w, atom{text, a.sgr, a.link})
 			}
 		}
 	}

@@ -17,9 +17,9 @@ func (s *Screen) OnNotice(n agent.Notice) {
 			s.retry(*n.Retry)
 		case n.Kind == agent.NoticeUsage || n.Text == "":
 		case n.Kind == agent.NoticeWarning:
-			s.aside(s.note("warning: " + line(n.Text)))
+			s.aside(s.notice("warning: " + n.Text))
 		default:
-			s.aside(s.note(line(n.Text)))
+			s.aside(s.notice(n.Text))
 		}
 	})
 }
@@ -88,6 +88,18 @@ func colon(what, why string) string {
 		return what
 	}
 	return what + ": " + why
+}
+
+// notice is a sentence, or a list whose lines stand below each other.
+func (s *Screen) notice(text string) string {
+	text = strings.TrimSpace(text)
+	if !strings.Contains(text, "\n") {
+		return s.note(line(text))
+	}
+	if s.opt.Profile == Spoken {
+		return s.prose(text, "note: ")
+	}
+	return s.prose(text, margin)
 }
 
 // note is one line of chrome.

@@ -74,7 +74,10 @@ func (s *Screen) askLine(q agent.Question) string {
 	case a.Kind == tool.KindNetwork && a.Verb == "fetch":
 		text = "Fetch this?"
 	}
-	if q.Of > 1 {
+	switch {
+	case q.Of > 1 && s.opt.Profile == Spoken:
+		text += fmt.Sprintf(" Question %d of %d.", q.Number, q.Of)
+	case q.Of > 1:
 		text += fmt.Sprintf(" %d/%d", q.Number, q.Of)
 	}
 	if s.opt.Profile == Spoken {
@@ -158,6 +161,10 @@ func (s *Screen) commandText(b *strings.Builder, q agent.Question, cut bool) Hid
 	if cut && len(lines) > maxCommandLines {
 		shown = lines[:maxCommandLines]
 	}
+	if s.opt.Profile == Spoken {
+		s.spokenCommand(b, callVerb(q.Call), shown, len(lines)-len(shown), cut)
+		return seen
+	}
 	for i, l := range shown {
 		l = s.short(l, cut)
 		if i == 0 {
@@ -179,7 +186,9 @@ func (s *Screen) indent(l string) string {
 }
 
 func (s *Screen) more(b *strings.Builder, n int) {
-	if n > 0 {
+	if n > 0 && s.opt.Profile == Spoken {
+		fmt.Fprintf(b, "%s, p reads all.\n", count(n, "more line"))
+	} else if n > 0 {
 		b.WriteString(s.indent(fmt.Sprintf("%s %s, p shows all", s.ellipsis(), count(n, "more line"))))
 	}
 }
@@ -193,7 +202,11 @@ func (s *Screen) short(l string, cut bool) string {
 	for keep > 0 && l[keep]&0xc0 == 0x80 {
 		keep--
 	}
-	return fmt.Sprintf("%s %s %s, p shows all", l[:keep], s.ellipsis(), count(len([]rune(l[keep:])), "more character"))
+	more := count(len([]rune(l[keep:])), "more character")
+	if s.opt.Profile == Spoken {
+		return l[:keep] + ", and " + more + ", p reads all"
+	}
+	return fmt.Sprintf("%s %s %s, p shows all", l[:keep], s.ellipsis(), more)
 }
 
 // otherText shows a call that is neither a command nor a change of a file: its
@@ -208,7 +221,11 @@ func (s *Screen) otherText(b *strings.Builder, q agent.Question, cut bool) Hidde
 	if json.Indent(&pretty, q.Call.Input, "", "  ") != nil || pretty.Len() <= len("{}") {
 		return seen
 	}
-	lines, more := safeLines(pretty.String(), Line)
+	text := pretty.String()
+	if s.opt.Profile == Spoken {
+		text = spokenInput(q.Call.Input)
+	}
+	lines, more := safeLines(text, Line)
 	seen.Marks += more.Marks
 	seen.Others += more.Others
 	shown := lines

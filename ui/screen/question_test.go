@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Red: say nothing of hidden lines in more.
 func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	var command strings.Builder
@@ -54,6 +55,7 @@ func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
 	}
 }
 
+// Red: count no hidden characters in hide.
 func TestL6_HostileCommands(t *testing.T) {
 	for _, c := range []struct{ command, shown, warning string }{
 		{"ls\u202e\u2066", "ls<U+202E><U+2066>", "2 invisible direction marks"},
@@ -114,7 +116,7 @@ func TestResultLines(t *testing.T) {
 		{"x", agent.CallResult{Status: agent.CallDenied, Summary: "rule bash(x)"}, "  read    x  denied: rule bash(x)\n"},
 		{"x", agent.CallResult{Status: agent.CallUnanswered}, "  read    x  denied: nobody to ask\n"},
 		{"x", agent.CallResult{Status: agent.CallInterrupted}, "  read    x  interrupted\n"},
-		{"x", agent.CallResult{Status: agent.CallFailed, Tail: "1\n2\n3\n4\n\x1b[31m5\n6\n"}, "  read    x  failed\n          2\n          3\n          4\n          ^[[31m5\n          6\n"},
+		{"x", agent.CallResult{Status: agent.CallFailed, Tail: "1\n2\n3\n4\n\x1b[31m5\n6\n"}, "  read    x  failed\n          2\n          3\n          4\n          5\n          6\n"},
 		{"", ok("done"), "  read    done\n"},
 	} {
 		r := newRig(profiles()["piped"])

@@ -52,7 +52,7 @@ func (s *Screen) reply(text string) {
 		}
 		s.md = NewMarkdown(MarkdownOptions{
 			Out: replyOut{s}, Width: s.opt.Width, Color: s.opt.OutColor,
-			Records: s.opt.Profile == Spoken, Label: label,
+			Links: s.opt.Links && s.opt.Profile == Rich, Spoken: s.opt.Profile == Spoken, Label: label,
 		})
 	}
 	s.md.WriteString(text) // replyOut never fails; the sink keeps write errors

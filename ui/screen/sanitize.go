@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,6 +33,23 @@ func Sanitize(s string, where Context) string {
 	}
 	z := Sanitizer{Where: where}
 	return z.Write(s) + z.Close()
+}
+
+// sequence is an escape sequence as a terminal reads it: CSI, then the strings
+// that ST (or BEL) ends or the end of the line, then those of one character.
+var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+	"|(?:\x1b[]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n]*(?:\x07|\x1b\\\\|\u009c)?" +
+	"|\x1b[ -/]*[0-Z\\\\^-~]")
+
+// StripSequences takes terminal sequences (colours, cursor moves, titles, links)
+// out of a program's output, where nobody is to be deceived by them and they
+// would only be noise. What is left still has to be sanitised. Never use it on
+// what a person is to approve: there everything has to be seen.
+func StripSequences(s string) string {
+	if !strings.ContainsAny(s, "\x1b\u0090\u0098\u009b\u009d\u009e\u009f") {
+		return s
+	}
+	return sequence.ReplaceAllString(s, "")
 }
 
 // Sanitizer is Sanitize for text that arrives in pieces: however it is cut, the

@@ -13,7 +13,7 @@ type BannerInfo struct {
 	Dir            string // absolute
 	Branch         string // "" outside git
 	Changed        int    // files git reports as changed
-	Why            string // why the profile is not Rich, from ProfileDecision
+	Why            string // why the profile is not Rich, from ProfileDecision, or which setting asked for it
 	Notes          []string
 }
 
@@ -24,7 +24,7 @@ func (s *Screen) Banner(i BannerInfo) {
 		var b strings.Builder
 		dir := Sanitize(s.home(i.Dir), Line)
 		if s.opt.Profile == Spoken {
-			fmt.Fprintf(&b, "Screen reader mode: on, %s.\n", line(orWords(i.Why, "asked for")))
+			b.WriteString("Screen reader mode: on" + spokenWhy(i.Why) + ".\n")
 			fmt.Fprintf(&b, "artoo %s, model %s, directory %s", line(i.Version), line(i.Model), dir)
 			if i.Branch != "" {
 				fmt.Fprintf(&b, ", branch %s, %s", line(i.Branch), count(i.Changed, "changed file"))
@@ -62,6 +62,18 @@ func (s *Screen) Banner(i BannerInfo) {
 	})
 }
 
+// spokenWhy names what chose the profile; the value of a variable says no more.
+func spokenWhy(why string) string {
+	name, _, _ := strings.Cut(line(why), "=")
+	switch name {
+	case "":
+		return ""
+	case "asked for":
+		return ", as asked for"
+	}
+	return ", from " + name
+}
+
 // Line prints text from column 0; it may have several lines.
 func (s *Screen) Line(text string) {
 	s.do(func() { s.aside(indented(text, "")) })
@@ -94,7 +106,8 @@ func (s *Screen) Markdown(text string) {
 		}
 		if s.opt.ErrTTY {
 			rows = RenderMarkdown(text, MarkdownOptions{
-				Width: s.opt.Width, Color: s.opt.ErrColor, Records: s.opt.Profile == Spoken, Label: label,
+				Width: s.opt.Width, Color: s.opt.ErrColor, Links: s.opt.Links && s.opt.Profile == Rich,
+				Spoken: s.opt.Profile == Spoken, Label: label,
 			})
 		}
 		s.closeReply()

@@ -24,6 +24,7 @@ func (frontEnd) Ask(context.Context, agent.Question) (agent.Answer, error) {
 
 var _ agent.Callbacks = frontEnd{}
 
+// Red: write "\x1b[A" before the line is wiped in hideTransient.
 func TestE1_NothingAboveIsTouched(t *testing.T) {
 	moves := regexp.MustCompile(`\x1b\[[0-9;?]*[^mK0-9;?]|\x1b[^\[]|\x1b\[[12]K`)
 	for name, change := range profiles() {
@@ -40,6 +41,7 @@ func TestE1_NothingAboveIsTouched(t *testing.T) {
 	}
 }
 
+// Red: let every profile paint in moving.
 func TestB3_PlainHasNoEscapes(t *testing.T) {
 	for _, name := range []string{"plain", "spoken", "piped"} {
 		r := newRig(profiles()[name])
@@ -50,6 +52,7 @@ func TestB3_PlainHasNoEscapes(t *testing.T) {
 	}
 }
 
+// Red: leave the - of a removed line of a diff out where it is red.
 func TestC4_ColourIsNeverTheOnlyCarrier(t *testing.T) {
 	texts := map[string]string{}
 	for _, name := range []string{"rich", "nocolor", "plain"} {
@@ -71,6 +74,7 @@ func TestC4_ColourIsNeverTheOnlyCarrier(t *testing.T) {
 	}
 }
 
+// Red: leave setStyle out of newline.
 func TestC5_StylesEndWithTheirLine(t *testing.T) {
 	r := newRig(nil)
 	r.conversation()
@@ -89,6 +93,7 @@ func TestC5_StylesEndWithTheirLine(t *testing.T) {
 	}
 }
 
+// Red: make patience a second.
 func TestD1_WithoutATransientLineCallsAreTold(t *testing.T) {
 	r := newRig(profiles()["plain"])
 	c := runCall("1", "make")
@@ -97,7 +102,11 @@ func TestD1_WithoutATransientLineCallsAreTold(t *testing.T) {
 	if got := r.err.String(); got != "" {
 		t.Fatalf("too early: %q", got)
 	}
-	r.pass(65 * time.Second)
+	r.pass(time.Millisecond)
+	if got, want := r.err.String(), "  run     make\n"; got != want {
+		t.Fatalf("after half a second: %q, want %q", got, want)
+	}
+	r.pass(65*time.Second - time.Millisecond)
 	r.OnToolResult(c, ok("exit 0 in 65.5s"))
 	r.OnThinking()
 	r.pass(61 * time.Second)
@@ -110,6 +119,7 @@ func TestD1_WithoutATransientLineCallsAreTold(t *testing.T) {
 	}
 }
 
+// Red: take ranLine whatever stands above in OnToolResult.
 func TestD1_ParallelCallsAreWholeLines(t *testing.T) {
 	for _, name := range []string{"plain", "nocolor"} {
 		r := newRig(profiles()[name])
@@ -129,6 +139,7 @@ func TestD1_ParallelCallsAreWholeLines(t *testing.T) {
 	}
 }
 
+// Red: cut the line of a call to width and not to width-1 in transientText.
 func TestD2_TheTransientLineStaysInItsRow(t *testing.T) {
 	for _, width := range []int{10, 30, 80} {
 		r := newRig(func(o *Options) { o.Width = wide(width) })
@@ -154,6 +165,7 @@ func TestD2_TheTransientLineStaysInItsRow(t *testing.T) {
 	}
 }
 
+// Red: make pace 200 milliseconds.
 func TestD3_ThePaceOfTheTransientLine(t *testing.T) {
 	for _, c := range []struct {
 		ssh    bool
@@ -267,6 +279,7 @@ func TestTransientLineCountsRetriesDown(t *testing.T) {
 	}
 }
 
+// Red: compare with 0 and not with interval in reply.
 func TestP2_NewTextIsCoalesced(t *testing.T) {
 	r := newRig(nil)
 	r.OnThinking()
@@ -283,6 +296,7 @@ func TestP2_NewTextIsCoalesced(t *testing.T) {
 	}
 }
 
+// Red: leave the pending text out of next.
 func TestE2_PendingTextIsShownInTime(t *testing.T) {
 	r := newRig(nil)
 	r.OnText("one ")
@@ -294,6 +308,7 @@ func TestE2_PendingTextIsShownInTime(t *testing.T) {
 	}
 }
 
+// Red: leave the newlines at the end of text in plainText.
 func TestA1_E6_APipeGetsTheSource(t *testing.T) {
 	for name, c := range map[string]struct {
 		hold bool
@@ -371,6 +386,7 @@ func TestQuietShowsQuestionsAndFailuresOnly(t *testing.T) {
 	}
 }
 
+// Red: leave the status out of a rate limit in retryReason.
 func TestW3_RetryReasons(t *testing.T) {
 	for want, e := range map[string]*provider.Error{
 		"the API is overloaded (529)":                            {Kind: provider.KindOverloaded, Status: 529, Message: "Overloaded"},
@@ -425,6 +441,7 @@ func (b *brokenWriter) Write([]byte) (int, error) {
 	return 0, errors.New("no space")
 }
 
+// Red: go on writing after an error in sink.write.
 func TestU4_AWriteErrorIsToldOnce(t *testing.T) {
 	told := make(chan error, 8)
 	w := &brokenWriter{}

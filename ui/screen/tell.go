@@ -97,6 +97,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		default:
 			s.print(s.callLine(call, text))
 		}
+		s.put(s.list(call))
 		if failed {
 			s.put(s.tail(r.Tail))
 		}

@@ -70,7 +70,7 @@ func (s *Screen) prose(text, margin string) string {
 		first := margin + l[:len(l)-len(words)]
 		next := first
 		if s.opt.Profile == Spoken {
-			next = "" // the margin is a label there
+			first, next = margin, "" // a label, and an indent is not heard
 		}
 		b.WriteString(s.wrap(words, first, next))
 	}
@@ -87,7 +87,7 @@ func (s *Screen) Row(head, text string) {
 	s.do(func() {
 		first, next := margin+Sanitize(head, Line), ""
 		if s.opt.Profile == Spoken {
-			first = "note: " + Sanitize(head, Line)
+			first = "note: " + strings.TrimRight(Sanitize(head, Line), " ") + ": "
 		} else if next = strings.Repeat(" ", cells(first)); s.width()-cells(first) < hang {
 			next = margin + margin
 		}

@@ -110,6 +110,7 @@ func FuzzWrap(f *testing.F) {
 		if diff := cmp.Diff(strings.Fields(text), strings.Fields(got)); diff != "" {
 			t.Errorf("%q in %d: %s", text, width, diff)
 		}
+		checkSafe(t, got, Code)
 		if strings.Count(got, "\n") > 1 && strings.Contains(got, "\n\n") || !strings.HasSuffix(got, "\n") {
 			t.Errorf("%q in %d: %q", text, width, got)
 		}
@@ -118,6 +119,8 @@ func FuzzWrap(f *testing.F) {
 
 // What runs while artoo is stopped leaves the cursor anywhere; the reply must
 // not count on it.
+//
+// Red: leave breakRow out of Pause.
 func TestJ5_AReplyGoesOnInARowOfItsOwn(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	r.OnThinking()

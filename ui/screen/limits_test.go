@@ -1,0 +1,225 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A terminal may say that it has no cells, one, or a billion. Nothing divides by
+// that, loops or loses a word.
+//
+// Red: return w when it is not positive in clampWidth.
+func TestB4_AbsurdWidths(t *testing.T) {
+	words := func(name string, width int) []string {
+		r := newRig(profiles()[name])
+		r.opt.Width = wide(width)
+		r.calm = true
+		r.conversation()
+		return strings.Fields(sgr.ReplaceAllString(r.err.String(), ""))
+	}
+	for _, name := range []string{"plain", "spoken"} {
+		want := words(name, 80)
+		for _, width := range []int{-1 << 40, -1, 0, 1, 2, 9, 10, 40, 1 << 20, 1 << 40} {
+			got := words(name, width)
+			// A line of a call that is cut, and a table in records, have other words.
+			if width > 0 && width < 80 {
+				got, want := strings.Join(got, " "), []string{"why does TestCheckout fail on Mondays?", "stopped after 61 words; the text so far is kept.", "80 % of the money is spent", "after 5 tries"}
+				for _, w := range want {
+					if !strings.Contains(got, w) {
+						t.Errorf("%s in %d columns: no %q", name, width, w)
+					}
+				}
+				continue
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s in %d columns: %s", name, width, diff)
+			}
+		}
+	}
+	for _, width := range []int{0, 1, 2, 10, 1 << 40} {
+		r := newRig(nil)
+		r.opt.Width = wide(width)
+		r.conversation()
+		var v vt
+		v.write(r.err.String())
+		if v.bad != "" || v.col < 0 {
+			t.Errorf("rich in %d columns: the terminal got %s, the cursor is at %d", width, v.bad, v.col)
+		}
+	}
+}
+
+// marks are the signs of Markdown that a rendering may add, leave out or move.
+func bareWords(text string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("`", "", "*", "", "#", "", ">", "", "|", "", "-", "").Replace(sgr.ReplaceAllString(text, ""))), "")
+}
+
+// Much of one kind is neither lost nor slow nor held back for long.
+func TestMarkdownOfOneKind(t *testing.T) {
+	var nested, quotes strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&nested, "%s- item %d\n", strings.Repeat("  ", i), i)
+		fmt.Fprintf(&quotes, "%sword %d\n", strings.Repeat("> ", i), i)
+	}
+	for name, src := range map[string]string{
+		"one line":                    strings.Repeat("x", 1<<20),
+		"one line of wide characters": strings.Repeat("中", 1<<18),
+		"words":                       strings.Repeat("word ", 1<<16),
+		"code line":                   "```\n" + strings.Repeat("y", 1<<20) + "\n```\n",
+		"items":                       strings.Repeat("- item\n", 100_000),
+		"ordered":                     strings.Repeat("1. item\n", 20_000),
+		"nested":                      nested.String(),
+		"quotes":                      quotes.String(),
+		"tabs":                        strings.Repeat("a\tb\t\tc ", 2000) + "\n",
+		"headings":                    strings.Repeat("# a\n", 5000),
+		"blank lines":                 "a\n" + strings.Repeat("\n", 100_000) + "b\n",
+		"rules":                       strings.Repeat("---\n\n", 5000),
+		"open fence":                  "```go\n" + strings.Repeat("line\n", 50_000),
+	} {
+		for _, opt := range []MarkdownOptions{{Color: true, Links: true}, {Width: wide(1)}, {Width: wide(10)}, {Spoken: true}} {
+			var b strings.Builder
+			opt.Out = &b
+			m := NewMarkdown(opt)
+			late := 0
+			for i := 0; i < len(src); i += 4096 {
+				part := src[i:min(i+4096, len(src))]
+				if _, err := m.WriteString(part); err != nil {
+					t.Fatal(err)
+				}
+				late = max(late, i+len(part)-b.Len())
+			}
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+			got := b.String()
+			if !utf8.ValidString(got) {
+				t.Errorf("%s: broken UTF-8", name)
+			}
+			if opt.Spoken {
+				continue // it says numbers and sentences instead of marks
+			}
+			if bareWords(got) != bareWords(src) {
+				t.Errorf("%s: other words: %q", name, tailOf(got))
+			}
+			if limit := len(src)/4 + 3*maxBlock; name != "blank lines" && name != "nested" && late > limit {
+				t.Errorf("%s: %d bytes of %d are held back", name, late, len(src))
+			}
+		}
+	}
+}
+
+// A reply may end within a word that is longer than a row.
+//
+// Red: leave inLong out of end.
+func TestE3_NoCutLosesACharacter(t *testing.T) {
+	for _, src := range []string{strings.Repeat("x", 300), "`" + strings.Repeat("x", 2000), strings.Repeat("中", 100), "```\n" + strings.Repeat("x", 1500), "**a " + strings.Repeat("b", 200), "| " + strings.Repeat("c", 200)} {
+		for cut := range src {
+			if got := pieces(t, MarkdownOptions{Width: wide(20)}, src[:cut]); bareWords(got) != bareWords(src[:cut]) {
+				t.Errorf("%.20q cut at %d: %q", src, cut, tailOf(got))
+				break
+			}
+		}
+	}
+}
+
+func TestMarkdownLineEnds(t *testing.T) {
+	src := readTour(t)
+	crlf := strings.ReplaceAll(src, "\n", "\r\n")
+	for _, opt := range []MarkdownOptions{{Color: true}, {Spoken: true}} {
+		if diff := cmp.Diff(pieces(t, opt, src), pieces(t, opt, strings.SplitAfter(crlf, "\r")...)); diff != "" {
+			t.Errorf("CRLF: %s", diff)
+		}
+	}
+}
+
+// Columns are cells, not runes.
+//
+// Red: count runes and not cells in phrase.
+func TestE5_TablesOfWideCharacters(t *testing.T) {
+	src := "| 名前 | N |\n|---|--:|\n| 中文字 | 1 |\n| é👨‍👩‍👧 | 22 |\n| a\tb | 3 |\n"
+	got := pieces(t, MarkdownOptions{Width: wide(40)}, src)
+	want := "名前     N\n------  --\n中文字   1\né👨‍👩‍👧     22\na b      3\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := pieces(t, MarkdownOptions{Width: wide(10)}, src); !strings.HasPrefix(got, "名前:\n  中文字\nN: 1\n\n") {
+		t.Errorf("as records: %q", got)
+	}
+}
+
+// A code block is spoken with the number of its lines, in whichever pieces it
+// comes; one too long to be held back without it.
+//
+// Red: count the newlines and not the lines in flushCode.
+func TestQ2_SpokenCode(t *testing.T) {
+	big := strings.Repeat("0123456789\n", maxBlock/10)
+	for src, want := range map[string]string{
+		"```go\nx := 1\n```\n":             "code go, 1 line:\nx := 1\nend code.\n",
+		"```\n```\n":                       "code, 0 lines:\nend code.\n",
+		"```\na\n\n\tb":                    "code, 3 lines:\na\n\n\tb\nend code.\n",
+		"~~~ sh -x\na\n~~~\nafter\n":       "code sh, 1 line:\na\nend code.\nafter\n",
+		"- ```\n  a\n  ```\n- b\n":         "1. code, 1 line:\n  a\nend code.\n2. b\n",
+		"> ```\n> a\n> ```\n":              "quote: code, 1 line:\n> a\nend code.\n",
+		"> ```\n> a\nafter\n":              "quote: code, 1 line:\n> a\nend code.\nafter\n",
+		"```x\u202e\x1b\na\u202e\n```\n":   "code x<U+202E>^[, 1 line:\na<U+202E>\nend code.\n",
+		"```go\n" + big + "```\n":          "code go:\n" + big + "end code.\n",
+		"```go\n" + long(9000) + "\n```\n": "code go:\n" + long(9000) + "\nend code.\n",
+	} {
+		if got := pieces(t, MarkdownOptions{Spoken: true}, src); got != want {
+			t.Errorf("%.40q: %s", src, cmp.Diff(want, got))
+		}
+		if got := pieces(t, MarkdownOptions{Spoken: true}, strings.SplitAfter(src, "")...); got != want {
+			t.Errorf("%.40q in pieces: %s", src, cmp.Diff(want, got))
+		}
+	}
+}
+
+func long(n int) string { return strings.Repeat("x", n) }
+
+// Red: let countItem begin at 0.
+func TestQ2_SpokenLists(t *testing.T) {
+	for src, want := range map[string]string{
+		"- a\n- b\n\n- c\n":                    "1. a\n2. b\n\n3. c\n",
+		"* a\n  * b\n  * c\n* d\n":             "1. a\n1.1. b\n1.2. c\n2. d\n",
+		"3. a\n7) b\n":                         "3. a\n7. b\n",
+		"1. a\n   - b\n   - c\n2. d\n   - e\n": "1. a\n1.1. b\n1.2. c\n2. d\n2.1. e\n",
+		"- a\n\ntext\n\n- b\n":                 "1. a\n\ntext\n\n1. b\n",
+		"- a\n# h\n- b\n":                      "1. a\nheading: h\n1. b\n",
+		"- a\n1. b\n- c\n":                     "1. a\n1. b\n1. c\n",
+		"- [ ] a\n- [x] b\n- [X] c\n- [y] d\n": "1. not done: a\n2. done: b\n3. done: c\n4. [y] d\n",
+		"- a\n  more\n- b\n":                   "1. a\nmore\n2. b\n",
+		"> - a\n> - b\n\n- c\n":                "quote: 1. a\n2. b\n\n1. c\n",
+		"> a\n> b\n>\n> c\n\nd\n\n> e\n":       "quote: a\nb\n\nc\n\nd\n\nquote: e\n",
+		"- - a\n- b\n":                         "1.1. a\n2. b\n",
+		"# A\n\n## B ##\n\n---\n\nc\n":         "heading: A\n\nheading: B ##\n\nc\n",
+		"`a` ``b`c`` `` `x `` **`d`** ~~e~~\n": "a b`c `x d struck out: e\n",
+		"-\n- a\n":                             "1.\n2. a\n",
+	} {
+		if got := pieces(t, MarkdownOptions{Spoken: true}, src); got != want {
+			t.Errorf("%q: got %q, want %q", src, got, want)
+		}
+		if got := pieces(t, MarkdownOptions{Spoken: true}, strings.SplitAfter(src, "")...); got != want {
+			t.Errorf("%q in pieces: got %q, want %q", src, got, want)
+		}
+	}
+}
+
+// Red: leave the comma between two cells out of sentences.
+func TestQ2_SpokenTables(t *testing.T) {
+	for src, want := range map[string]string{
+		"| A | B |\n|---|---|\n| 1 | 2. |\n| 3 | |\n| | 4 |\n": "A: 1, B: 2.\nA: 3.\nB: 4.\n",
+		"| A | |\n|---|---|\n| 1 | 2 |\n| | |\n":               "A: 1, 2.\n",
+		"> | A |\n> |---|\n> | `x` |\n":                        "quote: A: x.\n",
+		"- a\n\n  | A | B |\n  |---|---|\n  | 1 | 2 |\n":       "1. a\n\nA: 1, B: 2.\n",
+	} {
+		if got := pieces(t, MarkdownOptions{Spoken: true}, src); got != want {
+			t.Errorf("%q: got %q, want %q", src, got, want)
+		}
+	}
+	if got, want := pieces(t, MarkdownOptions{Spoken: true, Label: "artoo: "}, "| A |\n|---|\n| 1 |\n"), "artoo:\nA: 1.\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,115 @@
+package screen
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Red: leave the check of TMUX out of LinkDecision.
+func TestE8_LinkDecision(t *testing.T) {
+	for _, c := range []struct {
+		env       string
+		tty, want bool
+	}{
+		{"", true, false},
+		{"TERM=xterm-256color", true, false},
+		{"TERM=xterm-kitty", true, true},
+		{"TERM=xterm-kitty", false, false},
+		{"TERM=xterm-ghostty", true, true},
+		{"TERM=foot", true, true},
+		{"TERM_PROGRAM=iTerm.app", true, true},
+		{"TERM_PROGRAM=WezTerm", true, true},
+		{"TERM_PROGRAM=vscode", true, true},
+		{"TERM_PROGRAM=Apple_Terminal", true, false},
+		{"TERM_PROGRAM=tmux", true, false},
+		{"TERM_PROGRAM=iTerm.app TMUX=/tmp/x,1,0", true, false},
+		{"TERM_PROGRAM=iTerm.app STY=1.x", true, false},
+		{"TERM_PROGRAM=iTerm.app TERM=dumb", true, false},
+		{"VTE_VERSION=6800", true, true},
+		{"VTE_VERSION=4999", true, false},
+		{"VTE_VERSION=x", true, false},
+		{"WT_SESSION=1-2-3", true, true},
+		{"KITTY_WINDOW_ID=1 INSIDE_EMACS=29,comint", true, false},
+		{"TERM=linux", true, false},
+		{"TERM=vt220", true, false},
+	} {
+		if got := LinkDecision(environ(c.env), c.tty); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// Red: accept every scheme in linkable.
+func TestE8_OnlyAddressesOfTheWebAreLinked(t *testing.T) {
+	link := func(u string) string { return "\x1b]8;;" + u + "\x1b\\" + u + "\x1b]8;;\x1b\\" }
+	for src, want := range map[string]string{
+		"[a b](http://x.org/p?q=1#f)":         "a b (" + link("http://x.org/p?q=1#f") + ")",
+		"<https://x.org>":                     link("https://x.org"),
+		"**[a](https://x.org/_b_*c)**":        "\x1b[1ma (" + link("https://x.org/_b_*c") + ")\x1b[0m",
+		"![i](HTTPS://x.org/i.png)":           "i (" + link("HTTPS://x.org/i.png") + ")",
+		"[a](http://x.org)[b](http://y.org)":  "a (" + link("http://x.org") + ")b (" + link("http://y.org") + ")",
+		"[http://good.org](http://evil.org)":  "http://good.org (" + link("http://evil.org") + ")",
+		"[http://good.org](javascript:alert)": "http://good.org (javascript:alert)",
+		"[a](javascript:alert)":               "a (javascript:alert)",
+		"[a](data:text/html,x)":               "a (data:text/html,x)",
+		"[a](file:///etc/passwd)":             "a (file:///etc/passwd)",
+		"[a](ssh://x.org)":                    "a (ssh://x.org)",
+		"[a](/local)":                         "a (/local)",
+		"[a](http:///nohost)":                 "a (http:///nohost)",
+		"[a](http://good.org@evil.org/)":      "a (http://good.org@evil.org/)",
+		"[a](http://x\u202ey.org)":            "a (http://x<U+202E>y.org)",
+		"[a](http://x\x1b]8;;http://y.org)":   "a (http://x^[]8;;http://y.org)",
+		"[a](http://пример.рф)":               "a (http://пример.рф)",
+		"<me@x.org> http://bare.org":          "me@x.org http://bare.org",
+		"`[a](http://x.org)`":                 "`[a](http://x.org)`",
+	} {
+		got := strings.TrimSuffix(pieces(t, MarkdownOptions{Color: true, Links: true, Width: wide(1000)}, src), "\n")
+		if got != want {
+			t.Errorf("%s: got %q, want %q", src, got, want)
+		}
+		bare := pieces(t, MarkdownOptions{Color: true, Width: wide(1000)}, src)
+		if diff := cmp.Diff(bare, osc8.ReplaceAllString(got, "")+"\n"); diff != "" {
+			t.Errorf("%s: the words change with links: %s", src, diff)
+		}
+	}
+}
+
+// Red: leave the length out of linkable.
+func TestE8_AnOverlongAddressIsNotLinked(t *testing.T) {
+	address := "http://x.org/"
+	if linkable(address+strings.Repeat("x", maxLink)) || !linkable(address+strings.Repeat("x", maxLink-len(address))) {
+		t.Errorf("the limit of %d bytes does not hold", maxLink)
+	}
+}
+
+// Links take no cells: rows break where they would without.
+//
+// Red: give the link's sequences to raw instead of to the buffer in put.
+func TestE8_LinksChangeNothingElse(t *testing.T) {
+	src := readTour(t) + strings.Repeat("some words with [a link](https://example.org/path) in them. ", 20)
+	for _, width := range []int{20, 47, 80} {
+		bare := pieces(t, MarkdownOptions{Color: true, Width: wide(width)}, src)
+		linked := pieces(t, MarkdownOptions{Color: true, Links: true, Width: wide(width)}, src)
+		if !osc8.MatchString(linked) {
+			t.Errorf("in %d columns: no link", width)
+		}
+		if diff := cmp.Diff(bare, osc8.ReplaceAllString(linked, "")); diff != "" {
+			t.Errorf("in %d columns: %s", width, diff)
+		}
+	}
+	for name, want := range map[string]bool{"rich": true, "nocolor": true, "plain": false, "spoken": false, "tee": false} {
+		r := newRig(func(o *Options) {
+			if f := profiles()[name]; f != nil {
+				f(o)
+			}
+			o.Links = true
+		})
+		r.OnText("[a](http://x.org)")
+		r.Finish()
+		if got := strings.Contains(r.out.String()+r.err.String(), "\x1b]8;"); got != want {
+			t.Errorf("%s: a link: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package screen
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// calm plays the conversation on one profile without time passing, so that
+// nothing is told of what takes long.
+func calm(profile string) string {
+	r := newRig(profiles()[profile])
+	r.calm = true
+	r.conversation()
+	return r.err.String()
+}
+
+// saidOtherwise are the parts that a listener is told in other words: what is
+// seen, and what is said instead.
+var saidOtherwise = [][2]string{
+	{"artoo 0.9.0  claude-sonnet-4-5  ~/src/shop (main, 2 changed)\nPlain terminal (TERM=dumb): no colours, no line editing. /help for commands.\n",
+		"Screen reader mode: on, from ACCESSIBLE.\nartoo 0.9.0, model claude-sonnet-4-5, directory ~/src/shop, branch main, 2\nchanged files.\nType /help for commands.\n"},
+	{"          === RUN\n          --- FAIL: TestCheckout (0.00s)\n              cart_test.go:41: discount = 0, want 5\n",
+		"output, last 3 lines:\n=== RUN\n--- FAIL: TestCheckout (0.00s)\ncart_test.go:41: discount = 0, want 5\nend output.\n"},
+	{"```go\nstart := d.AddDate(0, 0, -int(d.Weekday())-1)\n```\n", "code go, 1 line:\nstart := d.AddDate(0, 0, -int(d.Weekday())-1)\nend code.\n"},
+	{"## Two ways out\n", "heading: Two ways out\n"},
+	{"File            Lines\n--------------  -----\n`week.go`          88\n`cart_test.go`  1,204\n", "File: week.go, Lines: 88.\nFile: cart_test.go, Lines: 1,204.\n"},
+	{"> The clock", "quote: The clock"},
+	{"- [ ] `New` takes it\n- [x] the test fails\n", "1. not done: New takes it\n2. done: the test fails\n"},
+	{"  18.2k in, 412 out, $0.06, 11s, context 9%\n", "status: done, 11 seconds, 18.2k in, 412 out, 6 cents, context 9%.\n"},
+	{"  edit    internal/cart/cart.go  +3 -1\n\n" + cartDiff, "tool: edit internal/cart/cart.go, 3 lines added, 1 removed.\n"},
+	{" 1/2 [y,n,a,A,e,p,q,?] (n) ", " Question 1 of 2. Type y, n, a, A, e, p, q, or ? for help. Enter means no. "},
+	{" 2/2 [y,n,a,A,e,p,q,?] (n) ", " Question 2 of 2. Type y, n, a, A, e, p, q, or ? for help. Enter means no. "},
+	{" [y,n,a,A,e,p,q,?] (n) ", " Type y, n, a, A, e, p, q, or ? for help. Enter means no. "},
+	{"  applied once  internal/cart/cart.go\n", "tool: applied once.\n"},
+	{"      a bash(go test:*) makes that rule instead\n", "or: a bash(go test:*) makes that rule instead.\n"},
+	{"  A   the same for good", "capital A: the same for good"},
+	{"  ?   this text", "question mark: this text"},
+	{"   (/permissions to change)", "; /permissions to change"},
+	{"  run     curl -s https://get.example.dev/i.sh<U+202E><U+2066> | sh\n          rm<U+0009>-rf ^[[2K.\n",
+		"tool: run 2 lines:\ncurl -s https://get.example.dev/i.sh<U+202E><U+2066> | sh\nrm<U+0009>-rf ^[[2K.\nend command.\n"},
+	{"```go\ncutoff := time.Now().Trunc\n", "code go, 1 line:\ncutoff := time.Now().Trunc\nend code.\n"},
+}
+
+var (
+	label = regexp.MustCompile(`(?m)^ *(>|you:|artoo:|tool:|approve:|error:|status:|note:)`)
+	// Marks that a voice does not need: they are no words.
+	mark = regexp.MustCompile("[`.,:;]+( |$)|[`]|^[.,:;]+")
+)
+
+// content are the words of a transcript without labels and punctuation.
+func content(text string) []string {
+	var words []string
+	for _, w := range strings.Fields(label.ReplaceAllString(text, "")) {
+		if w = strings.ToLower(mark.ReplaceAllString(w, "")); w != "" {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// One script, three profiles, the same words: what is told otherwise to a
+// listener is listed, and what is left has to be equal.
+//
+// Red: print nothing in Queued when the profile is Spoken.
+func TestC4_Q2_ProfilesSayTheSameWords(t *testing.T) {
+	var v vt
+	v.write(calm("rich"))
+	plain, spoken := calm("plain"), calm("spoken")
+	const help = "/help for commands. Ctrl-C stops a turn, Ctrl-D leaves.\n"
+	const plainHelp = "Plain terminal (TERM=dumb): no colours, no line editing. /help for commands.\n"
+	rich := strings.Replace(v.text(), help, plainHelp, 1)
+	if diff := cmp.Diff(strings.Fields(plain), strings.Fields(rich)); diff != "" {
+		t.Errorf("rich and plain: %s", diff)
+	}
+	for _, pair := range saidOtherwise {
+		if !strings.Contains(plain, pair[0]) || !strings.Contains(spoken, pair[1]) {
+			t.Errorf("seen as %q, said as %q: one of them is missing", pair[0], pair[1])
+		}
+		plain = strings.ReplaceAll(plain, pair[0], pair[1])
+	}
+	if diff := cmp.Diff(content(plain), content(spoken)); diff != "" {
+		t.Errorf("plain and spoken: %s", diff)
+	}
+}
+
+// Without colour a rich transcript is the same bytes, also those of the
+// transient line.
+//
+// Red: leave the + of an added line of a diff out where it is green.
+func TestC4_WithoutColourNothingElseChanges(t *testing.T) {
+	rich, bare := newRig(nil), newRig(profiles()["nocolor"])
+	rich.conversation()
+	bare.conversation()
+	if !sgr.MatchString(rich.err.String()) || sgr.MatchString(bare.err.String()) {
+		t.Fatal("colour is not where it should be")
+	}
+	if diff := cmp.Diff(bare.err.String(), sgr.ReplaceAllString(rich.err.String(), "")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Red: leave the announcement out of Banner.
+func TestQ2_SpokenAnnouncesItselfFirst(t *testing.T) {
+	for why, want := range map[string]string{
+		"ACCESSIBLE=1": "on, from ACCESSIBLE", "ARTOO_UI": "on, from ARTOO_UI", "--ui": "on, from --ui",
+		"config.toml line 3": "on, from config.toml line 3", "asked for": "on, as asked for", "": "on",
+	} {
+		r := newRig(profiles()["spoken"])
+		r.Banner(BannerInfo{Version: "0.9.0", Model: "m", Dir: "/home/jo", Why: why})
+		if want := "Screen reader mode: " + want + ".\nartoo 0.9.0, model m, directory ~.\n"; !strings.HasPrefix(r.err.String(), want) {
+			t.Errorf("%q: %q", why, r.err.String())
+		}
+	}
+}
+
+// Every line of a spoken transcript begins with a label or belongs to what one
+// began, and none has a mark that a voice would spell.
+//
+// Red: leave the label away in spokenCall.
+func TestQ2_SpokenLinesAreLabelled(t *testing.T) {
+	r := newRig(profiles()["spoken"])
+	r.opt.Width = wide(1000)
+	chromeKinds(r)
+	r.OnToolCall(runCall("9", "make"))
+	r.OnToolResult(runCall("9", "make"), ok("exit 0 in 2s"))
+	first := regexp.MustCompile(`^(Screen reader mode|artoo 0\.9\.0, model|Type /help|provider anthropic|artoo:|tool:|approve:|error:|status:|note:|(y|n|a|or|capital A|e|p|q|question mark):)`)
+	for _, l := range strings.Split(strings.TrimSpace(r.err.String()), "\n") {
+		if l != "" && !first.MatchString(l) {
+			t.Errorf("no label: %q", l)
+		}
+		if strings.ContainsAny(l, "…│─┌•✓→\t") || strings.HasPrefix(l, " ") || strings.Contains(l, "  ") {
+			t.Errorf("a mark or an indent in %q", l)
+		}
+	}
+}
