@@ -83,7 +83,7 @@ func (j *job) run(ctx context.Context) (jobEnd, error) {
 	end := jobEnd{limit: j.limit}
 	end.cut = j.await(ctx, shell)
 	if end.cut != cutNone {
-		j.stop(shell, end.cut, hurried(ctx))
+		j.stop(shell, end.cut, Hurried(ctx))
 	} else {
 		waitFor(drained, j.pace.pipe, ctx.Done())
 	}

@@ -11,9 +11,9 @@ func WithHurry(ctx context.Context, hurry <-chan struct{}) context.Context {
 	return context.WithValue(ctx, hurryKey{}, hurry)
 }
 
-// hurried is the channel of WithHurry; nil, which never fires, where there is
+// Hurried is the channel of WithHurry; nil, which never fires, where there is
 // none.
-func hurried(ctx context.Context) <-chan struct{} {
+func Hurried(ctx context.Context) <-chan struct{} {
 	hurry, _ := ctx.Value(hurryKey{}).(<-chan struct{})
 	return hurry
 }

@@ -52,6 +52,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 		case <-stuck:
 			return errStuck
 		case <-t.died():
+			t.hurry()
 			return t.console.over()
 		}
 	}
@@ -60,6 +61,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	// A prompt may stand for hours: it should not hold what the turn needed.
 	debug.FreeOSMemory()
 	if err := t.console.over(); isSignal(err) {
+		t.hurry() // what ends artoo leaves no time for more
 		return err
 	}
 	return nil
