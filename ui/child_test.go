@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		os.Exit(childTalk())
 	case "shell":
 		os.Exit(childShell())
+	case "crash":
+		os.Exit(childCrash())
+	case "ask":
+		os.Exit(childAsk())
 	}
 	os.Exit(m.Run())
 }
