@@ -63,8 +63,7 @@ func (breaking) SendMessage(_ context.Context, text string, cb agent.Callbacks, 
 // A crash prints two lines, what happened and where the trace is, on a sane
 // terminal. The trace is a file for the user alone, without keys and prompts.
 //
-// Red: show the value itself in thrown; or write the trace with os.WriteFile and
-// mode 0644.
+// Red: show the value itself in thrown.
 func TestU2_ACrashLeavesATrace(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"turn", "main", "runtime"} {

@@ -123,7 +123,7 @@ func (k *terminal) session() string {
 // Ctrl-C at a command that takes no notice of it: the prompt is back within a
 // second, a second Ctrl-C ends what still runs, and the conversation goes on.
 //
-// Red: send no signal but SIGINT in job.run of package tool (no killAll).
+// Red: leave shell.killAll() out of job.run in package tool.
 func TestJ1_CtrlCEndsToolsThatDoNotListen(t *testing.T) {
 	t.Parallel()
 	k, tty, before := startTree(t)
@@ -208,8 +208,7 @@ func TestT2_AnIgnoredHangupStaysIgnored(t *testing.T) {
 // Beside a pipe whose other end still runs, Ctrl-C at a question stops the run
 // as it stops any program; nothing was allowed.
 //
-// Red: catch no SIGINT in headless.Watch; or read on in ttyAsker.readLine when
-// ctx is done.
+// Red: read on in ttyAsker.readLine when ctx is done.
 func TestL4_CtrlCAtAQuestionBesideAPipe(t *testing.T) {
 	t.Parallel()
 	cmd := onTerminal(t, []providertest.Reply{
