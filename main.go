@@ -16,6 +16,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -48,7 +49,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 // run is the whole program; its result is the exit code.
 func run(args []string) int {
 	a := &app{began: time.Now()}
-	err := cli.Execute(context.Background(), args, a.deps())
+	err := a.guarded(func() error { return cli.Execute(context.Background(), args, a.deps()) })
 	return a.exit(err)
 }
 
@@ -65,6 +66,8 @@ type app struct {
 	log     *transport.Log
 	desk    *ui.Desk
 	place   *agent.Workspace
+
+	crashing sync.Mutex // held for ever by the crash that ends the program
 
 	ask headless.Asker // approves the demo's own calls; nil otherwise
 
@@ -565,9 +568,15 @@ func (a *app) converse(ctx context.Context, first string) error {
 	if s := a.desk.Agent.Conversation.Session(); s != nil && s.Resumed() {
 		resumed = a.desk.Resumed(s)
 	}
+	notify, err := a.notifier(profile)
+	if err != nil {
+		return err
+	}
+	defer notify.Close()
 	t, err := ui.New(ui.Options{
 		In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Sender: a.desk, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
-		History: history, Pager: a.cfg.Pager, Environ: os.Environ(), Deps: deps, Resumed: resumed, First: first,
+		History: history, Pager: a.pager(), Piped: !a.who.out, Environ: os.Environ(), Deps: deps, Resumed: resumed, First: first,
+		ViKeys: a.cfg.EditMode == "vi", Env: os.Getenv, Notify: notify, Crash: a.crash,
 	})
 	if err != nil {
 		return err
@@ -578,6 +587,26 @@ func (a *app) converse(ctx context.Context, first string) error {
 		return err
 	}
 	return exitStatus(code)
+}
+
+// pager is the pager's command line as the conversation takes it: one that was
+// set to nothing is none.
+func (a *app) pager() string {
+	if a.cfg.IsSet("pager") && strings.TrimSpace(a.cfg.Pager) == "" {
+		return "cat"
+	}
+	return a.cfg.Pager
+}
+
+// notifier is what calls the person who looks elsewhere.
+func (a *app) notifier(profile screen.Profile) (*ui.Notifier, error) {
+	n, err := ui.NewNotifier(ui.NotifyOptions{
+		How: a.cfg.Notify, Screen: a.screen, TTY: a.who.err, Profile: profile, Dir: a.project.Dir, Environ: a.desk.Agent.Env.Environ, Env: os.Getenv,
+	})
+	if err != nil {
+		return nil, &agent.Failure{Kind: agent.KindUsage, What: a.cfg.Origin("notify"), Err: err, Hint: "off, bell, osc9, osc777, osc99, or a command such as notify-send"}
+	}
+	return n, nil
 }
 
 // notes are what a person should know before the first message.
@@ -702,7 +731,13 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	a.desk.Agent.Spend(time.Since(a.began))
 	r := &headless.Runner{Agent: a.desk, Format: headless.Format(a.cfg.Output), Out: os.Stdout, Screen: a.screen, Ask: a.ask, Info: a.info(), Stopped: a.broken}
 	if r.Ask == nil && a.canAsk() {
-		r.Ask = ui.AskOnTTY(a.screen)
+		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
+		notify, err := a.notifier(profile)
+		if err != nil {
+			return err
+		}
+		defer notify.Close()
+		r.Ask = ui.AskOnTTY(a.screen, notify)
 	}
 	var failure *agent.Failure
 	a.response, failure = r.Run(ctx, input.Text)

@@ -43,6 +43,10 @@ func (a *asker) ask(ctx context.Context, p *pending, decision Decision) error {
 		answer, err := a.cb.Ask(ctx, Question{
 			Kind: QuestionApproval, Call: p.call, Dir: a.Env.Dir, Reason: decision.Reason,
 			Rule: decision.Narrow, Suggested: decision.Suggested, Number: a.number, Of: a.of,
+			Covers: func(rule string) error {
+				_, err := a.Policy.covers(rule, p.tool.Name, p.call.Access)
+				return err
+			},
 		})
 		switch {
 		case context.Cause(ctx) != nil:
@@ -59,14 +63,7 @@ func (a *asker) ask(ctx context.Context, p *pending, decision Decision) error {
 			if decision, err = a.replace(ctx, p, answer.Input); err != nil {
 				a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: err.Error()})
 			}
-			if p.settled || decision.Effect == Allow {
-				return nil
-			}
-			if decision.Effect == Deny {
-				a.deny(p, decision, decision.Reason, false)
-				return nil
-			}
-			continue
+			continue // what was edited is not approved yet, whatever a rule says of it
 		}
 		if ok, err := a.take(p, decision, answer); ok {
 			return err
@@ -74,7 +71,9 @@ func (a *asker) ask(ctx context.Context, p *pending, decision Decision) error {
 	}
 }
 
-// replace puts the user's version of the input in the call's place.
+// replace puts the user's version of the input in the call's place: checked,
+// planned and decided as if the model had sent it. One that may not run leaves
+// the call as it was, and is the error.
 func (a *asker) replace(ctx context.Context, p *pending, input []byte) (Decision, error) {
 	before := p.call
 	p.call.Input = json.RawMessage(input)
@@ -84,8 +83,15 @@ func (a *asker) replace(ctx context.Context, p *pending, input []byte) (Decision
 		p.settled, p.outcome, p.call = false, CallResult{}, before
 		return a.Policy.Decide(p.tool.Name, p.call.Access), err
 	}
+	decision := a.Policy.Decide(p.tool.Name, p.call.Access)
+	if decision.Effect == Deny {
+		err := errors.New("the edited call is denied: " + decision.Reason)
+		p.call = before
+		return a.Policy.Decide(p.tool.Name, p.call.Access), err
+	}
 	p.edited = "The user changed the input of this call before it ran, to: " + string(input)
-	return a.Policy.Decide(p.tool.Name, p.call.Access), nil
+	p.reads = readsOnly(p.tool, decision)
+	return decision, nil
 }
 
 // take acts on an answer. ok is false when it must be asked again.

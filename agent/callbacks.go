@@ -112,6 +112,10 @@ type Question struct {
 	// Rule is the narrowest rule that would allow this very call, Suggested
 	// the wider one that `a` could take; both in rule syntax.
 	Rule, Suggested string
+	// Covers says why a rule would not allow this call: it is not a rule, or
+	// speaks of something else. An answer with such a rule approves nothing.
+	// To be called by the goroutine that is asked, while it is; may be nil.
+	Covers func(rule string) error
 	// Number and Of count the questions of one reply, from 1.
 	Number, Of int
 }

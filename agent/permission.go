@@ -70,16 +70,25 @@ func (p *Policy) SessionRules() []Rule { return append([]Rule(nil), p.session...
 // AllowInSession adds an allow rule for the rest of the session, if it allows
 // the call it was given for; the error says why it does not.
 func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
+	r, err := p.covers(rule, name, access)
+	if err == nil {
+		p.session = append(p.session, r)
+	}
+	return err
+}
+
+// covers reads a rule that has to allow a call.
+func (p *Policy) covers(rule, name string, access tool.Access) (Rule, error) {
 	r, err := ParseRule(rule)
 	if err != nil {
-		return err
+		return Rule{}, err
 	}
-	p.session = append(p.session, r)
-	if d := p.Decide(name, access); d.Effect != Allow {
-		p.session = p.session[:len(p.session)-1]
-		return fmt.Errorf("the rule %s would not allow this call", r)
+	with := *p
+	with.session = append(p.SessionRules(), r)
+	if with.Decide(name, access).Effect != Allow {
+		return Rule{}, fmt.Errorf("the rule %s would not allow this call", r)
 	}
-	return nil
+	return r, nil
 }
 
 // Decide says whether the call of the named tool may run.

@@ -126,7 +126,7 @@ func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) 
 		return nil
 	}
 	decision := t.Policy.Decide(p.tool.Name, p.call.Access)
-	p.reads = sideBySide(p.tool) || strings.HasSuffix(decision.Rule, "("+readGroup+")")
+	p.reads = readsOnly(p.tool, decision)
 	switch decision.Effect {
 	case Allow:
 		return nil
@@ -135,6 +135,11 @@ func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) 
 	}
 	t.deny(p, decision, decision.Reason, false)
 	return nil
+}
+
+// readsOnly reports whether a call with this decision changes nothing.
+func readsOnly(tool_ *tool.Tool, d Decision) bool {
+	return sideBySide(tool_) || strings.HasSuffix(d.Rule, "("+readGroup+")")
 }
 
 // deny settles a call with a refusal that the model is told.

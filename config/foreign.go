@@ -57,6 +57,10 @@ func ForeignVariables() []Foreign {
 		{"CI", "not empty, 0 or false: a prompt on the command line never talks"},
 		{"VISUAL", "editor for long input"},
 		{"EDITOR", "as VISUAL, after it"},
-		{"PAGER", "pager, after ARTOO_PAGER"},
+		{"PAGER", "pager, after ARTOO_PAGER; set to nothing or to cat: none"},
+		{"LESS", "options of less, FRX when not set"},
+		{"LV", "options of lv, -c when not set"},
+		{"TMUX", "set: a notification is a bell"},
+		{"STY", "as TMUX"},
 	}...)
 }

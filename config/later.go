@@ -13,8 +13,6 @@ func (c *Config) Later() (warnings []string, err error) {
 		{"schema", c.Schema != "", "ask for JSON in the prompt, and check it"},
 		{"sandbox", c.Sandbox == "on", "ARTOO_SANDBOX=auto; commands are asked about"},
 		{"compact", c.Compact == "auto", ""},
-		{"notify", c.Notify != "off" && c.Notify != "", ""},
-		{"edit_mode", c.EditMode == "vi", ""},
 	} {
 		switch {
 		case !l.set:

@@ -117,11 +117,11 @@ func uiOptions() []Option {
 		{Key: "status", field: "Status", Env: "ARTOO_STATUS", Kind: KindEnum, Default: "short", Choices: []string{"full", "short", "off"},
 			Meaning: "status line after each turn"},
 		{Key: "notify", field: "Notify", Env: "ARTOO_NOTIFY", Kind: KindString, Default: "off",
-			Meaning: "`bell` or a command, when a question waits or a long turn ends"},
+			Meaning: "when a question waits or a turn over 10 s ends: bell, osc9, osc777, osc99 (what the terminal understands), or a command that gets the text as its last argument; off: nothing"},
 		{Key: "history", field: "History", Env: "ARTOO_HISTORY", Kind: KindBool, Default: "on",
 			Meaning: "keep what was typed for the next session"},
 		{Key: "pager", field: "Pager", Env: "ARTOO_PAGER", Kind: KindString, Empty: true,
-			DefaultNote: "$PAGER, then less", Meaning: "program that shows long texts"},
+			DefaultNote: "$PAGER, then less", Meaning: "program that shows long texts; cat: none"},
 		{Key: "edit_mode", field: "EditMode", Env: "ARTOO_EDIT_MODE", Kind: KindEnum, Default: "emacs", Choices: []string{"emacs", "vi"},
 			Meaning: "keys of the prompt"},
 	})

@@ -83,7 +83,7 @@ func (j *job) run(ctx context.Context) (jobEnd, error) {
 	end := jobEnd{limit: j.limit}
 	end.cut = j.await(ctx, shell)
 	if end.cut != cutNone {
-		j.stop(shell, end.cut)
+		j.stop(shell, end.cut, Hurried(ctx))
 	} else {
 		waitFor(drained, j.pace.pipe, ctx.Done())
 	}
@@ -142,8 +142,9 @@ func (j *job) await(ctx context.Context, shell *process) cut {
 	}
 }
 
-// stop asks the command and all it started to end, and gives them time to.
-func (j *job) stop(shell *process, why cut) {
+// stop asks the command and all it started to end, and gives them time to,
+// until hurry is closed.
+func (j *job) stop(shell *process, why cut, hurry <-chan struct{}) {
 	if why == cutCanceled {
 		shell.interrupt()
 	} else {
@@ -156,6 +157,8 @@ func (j *job) stop(shell *process, why cut) {
 	for {
 		select {
 		case <-timer.C:
+			return
+		case <-hurry:
 			return
 		case <-tick.C:
 			if shell.ended() && len(shell.rest()) == 0 {

@@ -66,3 +66,28 @@ func (r reply) approves() bool {
 	v := r.answer.Verdict
 	return r.step == stepDecide && (v == agent.Yes || v == agent.YesForSession || v == agent.YesForever)
 }
+
+// answersThereAre is said to what is none of them.
+const answersThereAre = "please answer y, n, a, A, e, p, q or ? (Enter means n)"
+
+// refused says why an answer that would let something run does not: a part of
+// it was pasted (burst), or its rule does not cover the call. It is "" for every
+// other answer.
+func (r reply) refused(q agent.Question, burst bool) string {
+	switch {
+	case !r.approves():
+		return ""
+	case burst:
+		return "pasted text approves nothing: type the answer, then Enter"
+	case r.answer.Verdict == agent.Yes || q.Covers == nil:
+		return ""
+	}
+	rule := r.answer.Rule
+	if rule == "" {
+		rule = q.Rule
+	}
+	if err := q.Covers(rule); err != nil {
+		return "nothing is allowed by that: " + err.Error()
+	}
+	return ""
+}

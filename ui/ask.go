@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"artoo/agent"
@@ -16,15 +15,17 @@ import (
 // message, never as an answer. The end of the input, a hang-up and Ctrl-C are
 // no; Ctrl-C stops the turn as well. Called by the agent's goroutine.
 func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	t.tellNotify()
 	prompt := t.Question(q)
+	t.opt.Notify.Question()
 	for {
 		l, err := t.console.ask(ctx, prompt, "")
 		if err != nil {
 			return agent.Answer{}, t.unanswered(ctx, q, err)
 		}
 		r := parseAnswer(l.text)
-		if r.approves() && l.burst {
-			t.Note("pasted text approves nothing: type the answer, then Enter")
+		if why := r.refused(q, l.burst); why != "" {
+			t.Note(why)
 			continue
 		}
 		switch r.step {
@@ -48,7 +49,7 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 		case stepHelp:
 			t.QuestionHelp(q)
 		default:
-			t.Note("please answer y, n, a, A, e, p, q or ? (Enter means n)")
+			t.Note(answersThereAre)
 		}
 	}
 }
@@ -70,14 +71,8 @@ func (t *Terminal) unanswered(ctx context.Context, q agent.Question, err error) 
 // errNoAnswer is Ctrl-D at a question.
 var errNoAnswer = errors.New("no answer")
 
-// callText is all that a call will do.
-func callText(call agent.Call) string {
-	switch {
-	case call.Access.Command != "":
-		return call.Access.Command
-	case call.Access.Diff != "":
-		return call.Access.Diff
-	}
+// callInput is a call's input, laid out for people.
+func callInput(call agent.Call) string {
 	var b bytes.Buffer
 	if json.Indent(&b, call.Input, "", "  ") != nil {
 		return string(call.Input)
@@ -88,14 +83,14 @@ func callText(call agent.Call) string {
 // editCall lets the person change a call: the command of one that runs
 // something, else its whole input. It returns nil when nothing was changed.
 func (t *Terminal) editCall(ctx context.Context, call agent.Call) ([]byte, error) {
-	if call.Access.Command != "" {
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(call.Input, &fields); err != nil {
-			return nil, err
-		}
-		if _, ok := fields["command"]; ok {
-			return t.editCommand(ctx, call.Access.Command, fields)
-		}
+	if isCommand(call) {
+		return editCommand(call, func(command string) (string, error) {
+			text, err := t.editText(ctx, command, ".sh")
+			if errors.Is(err, errNoEditor) {
+				return t.editLine(ctx, command)
+			}
+			return text, err
+		})
 	}
 	text, err := t.editText(ctx, callInput(call), ".json")
 	if err != nil || text == callInput(call) {
@@ -107,53 +102,43 @@ func (t *Terminal) editCall(ctx context.Context, call agent.Call) ([]byte, error
 	return []byte(text), nil
 }
 
-func callInput(call agent.Call) string {
-	call.Access.Command, call.Access.Diff = "", ""
-	return callText(call)
+// isCommand reports whether what a call runs is one field of its input.
+func isCommand(call agent.Call) bool {
+	var fields map[string]json.RawMessage
+	return call.Access.Command != "" && json.Unmarshal(call.Input, &fields) == nil && fields["command"] != nil
 }
 
-func (t *Terminal) editCommand(ctx context.Context, command string, fields map[string]json.RawMessage) ([]byte, error) {
-	text, err := t.editText(ctx, command, ".sh")
-	if errors.Is(err, errNoEditor) {
-		text, err = t.editLine(ctx, command)
+// editCommand changes the command of a call by edit, and nothing else of its
+// input. It returns nil when the command stays, or when nothing is left of it.
+func editCommand(call agent.Call, edit func(command string) (string, error)) ([]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(call.Input, &fields); err != nil {
+		return nil, err
 	}
+	text, err := edit(call.Access.Command)
 	text = strings.TrimRight(text, "\n")
-	if err != nil || text == command || strings.TrimSpace(text) == "" {
+	if err != nil || text == call.Access.Command || strings.TrimSpace(text) == "" {
 		return nil, err
 	}
-	raw, err := json.Marshal(text)
-	if err != nil {
+	if fields["command"], err = json.Marshal(text); err != nil {
 		return nil, err
 	}
-	fields["command"] = raw
 	return json.Marshal(fields)
 }
+
+// newCommand asks for a command where a line cannot begin with the old one.
+const newCommand = "new command (an empty line changes nothing): "
 
 // editLine edits a command where there is no editor: on a line that begins with
 // it, or, where lines come as they are, on a new one.
 func (t *Terminal) editLine(ctx context.Context, command string) (string, error) {
 	prompt := "command: "
 	if t.console.modes == nil {
-		prompt = "new command (an empty line changes nothing): "
+		prompt = newCommand
 	}
 	l, err := t.console.ask(ctx, prompt, command)
 	if err != nil {
 		return "", errors.New("no command was given")
 	}
 	return l.text, nil
-}
-
-// page shows safe text in the pager, or prints it where there is none.
-func (t *Terminal) page(text string) error {
-	argv := t.pager()
-	if argv == nil {
-		t.Block(text)
-		return nil
-	}
-	err := t.child(argv, pagerEnviron(t.opt.Environ), strings.NewReader(text))
-	if err != nil {
-		t.Block(text)
-		return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
-	}
-	return nil
 }

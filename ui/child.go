@@ -3,12 +3,14 @@ package ui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"artoo/ui/screen"
 )
@@ -16,14 +18,15 @@ import (
 // errNoEditor says that no editor is set, or that none can run here.
 var errNoEditor = errors.New("no editor: set VISUAL or EDITOR")
 
-// getenv looks up a variable of the user's environment.
-func getenv(environ []string, name string) string {
+// lookup finds a variable of the user's environment, and whether it is set: an
+// empty PAGER means something.
+func lookup(environ []string, name string) (value string, set bool) {
 	for i := len(environ) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(environ[i], name+"="); ok {
-			return value
+			return value, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // shellArgv runs a command line a user configured, which may hold arguments,
@@ -35,33 +38,35 @@ func shellArgv(line string, args ...string) []string {
 	return append([]string{"sh", "-c", line + ` "$@"`, line}, args...)
 }
 
-// editor is the command line of the user's editor, "" where there is none. A
-// simple terminal cannot show a full-screen one: only EDITOR counts there, as
-// for git.
+// editor is the command line of the user's editor, "" where none is set or none
+// can run. A simple terminal cannot show a full-screen one: only EDITOR counts
+// there, as for git.
 func (t *Terminal) editor() string {
 	if !t.hasTerminal() {
 		return ""
 	}
-	if visual := getenv(t.opt.Environ, "VISUAL"); visual != "" && t.opt.Profile != screen.Plain {
+	if visual, _ := lookup(t.opt.Environ, "VISUAL"); visual != "" && t.opt.Profile != screen.Plain {
 		return visual
 	}
-	return getenv(t.opt.Environ, "EDITOR")
+	editor, _ := lookup(t.opt.Environ, "EDITOR")
+	return editor
 }
 
 // pager is the command of the pager, nil where the text has to be printed: on a
-// simple terminal, for a screen reader, and when the user wants none.
+// simple terminal, for a screen reader, where answers go somewhere else, and
+// when the user wants none, which an empty setting says as well as cat.
 func (t *Terminal) pager() []string {
-	if t.opt.Profile != screen.Rich || !t.hasTerminal() {
+	if t.opt.Profile != screen.Rich || t.opt.Piped || !t.hasTerminal() {
 		return nil
 	}
-	line := t.opt.Pager
-	if line == "" {
-		line = getenv(t.opt.Environ, "PAGER")
+	line, set := t.opt.Pager, t.opt.Pager != ""
+	if !set {
+		line, set = lookup(t.opt.Environ, "PAGER")
 	}
-	if line == "" {
+	if !set {
 		line = "less"
 	}
-	if line == "cat" {
+	if line = strings.TrimSpace(line); line == "" || line == "cat" {
 		return nil
 	}
 	return shellArgv(line)
@@ -73,20 +78,37 @@ func pagerEnviron(environ []string) []string {
 	environ = append([]string(nil), environ...)
 	for _, def := range []string{"LESS=FRX", "LV=-c"} {
 		name, _, _ := strings.Cut(def, "=")
-		if !hasVariable(environ, name) {
+		if _, set := lookup(environ, name); !set {
 			environ = append(environ, def)
 		}
 	}
 	return environ
 }
 
-func hasVariable(environ []string, name string) bool {
-	for _, v := range environ {
-		if strings.HasPrefix(v, name+"=") {
-			return true
-		}
+// page shows safe text in the pager, or prints it where there is none or where
+// it cannot run.
+func (t *Terminal) page(text string) error {
+	argv := t.pager()
+	if argv == nil {
+		t.Block(text)
+		return nil
 	}
-	return false
+	err := t.child(argv, pagerEnviron(t.opt.Environ), strings.NewReader(text))
+	if err == nil || leftEarly(err) {
+		return nil
+	}
+	t.Block(text)
+	return fmt.Errorf("%s: %w", argv[len(argv)-1], err)
+}
+
+// leftEarly says whether a pager ended because the person had seen enough: by a
+// signal from the keyboard, or by a pipe that nobody read any more.
+func leftEarly(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	return keyboardSignal(exit.ProcessState)
 }
 
 // hasTerminal says whether a child could talk to the person.
@@ -95,49 +117,94 @@ func (t *Terminal) hasTerminal() bool {
 	return ok && t.opt.Tty != nil && isTerminal(in) && !t.opt.Lines
 }
 
-// editText lets the user's editor change text. An editor that fails, or leaves
-// an empty file, changes nothing.
+// editText lets the user's editor change text. What the editor did not write,
+// or left empty, stays as it was. Without an editor the error is errNoEditor.
 func (t *Terminal) editText(ctx context.Context, text, suffix string) (edited string, err error) {
 	command := t.editor()
 	if command == "" {
 		return "", errNoEditor
 	}
+	edited, saved, err := t.edit(ctx, command, text, suffix)
+	if err == nil && !saved {
+		edited = text
+	}
+	return edited, err
+}
+
+// composeText lets the person write a message in VISUAL, EDITOR or vi, beginning
+// with text. saved is false when the editor wrote nothing, or nothing but
+// blanks: then nothing is to be sent. An editor that fails, and a terminal that
+// can show none, is an error.
+func (t *Terminal) composeText(ctx context.Context, text string) (edited string, saved bool, err error) {
+	command := t.editor()
+	switch {
+	case command != "":
+	case !t.hasTerminal():
+		return "", false, errors.New("no terminal to edit on: write the message on lines between " + fence)
+	case t.opt.Profile == screen.Plain:
+		return "", false, errors.New("no editor for a simple terminal: set EDITOR to one that needs no full screen, such as ed or emacsclient")
+	default:
+		command = "vi"
+	}
+	return t.edit(ctx, command, text, ".md")
+}
+
+// edit runs an editor on text in a file of its own. saved says that the editor
+// wrote it and left more than blanks.
+func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edited string, saved bool, err error) {
 	dir, err := os.MkdirTemp("", "artoo-edit-*") // made 0700
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "edit"+suffix)
 	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-		return "", err
+		return "", false, err
+	}
+	// An old time, so that even a write in the same moment can be told.
+	old := time.Unix(1, 0)
+	if err := os.Chtimes(path, old, old); err != nil {
+		return "", false, err
 	}
 	if err := t.child(shellArgv(command, path), t.opt.Environ, nil); err != nil {
-		return "", err
+		return "", false, fmt.Errorf("%s: %w; VISUAL or EDITOR names another", command, err)
 	}
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return "", false, context.Cause(ctx)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", err
+		return "", false, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", false, err
 	}
 	edited = strings.TrimSuffix(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
-	if strings.TrimSpace(edited) == "" {
-		return text, nil
-	}
-	return edited, nil
+	return edited, !info.ModTime().Equal(old) && strings.TrimSpace(edited) != "", nil
 }
 
 // child runs a program that has the terminal to itself. Its input is the
-// terminal unless one is given. While it runs, Ctrl-C is for it alone.
+// terminal unless one is given. While it runs, Ctrl-C is for it alone, and a
+// signal that ends artoo ends it too. The terminal's modes are then as it left
+// them, unless it left them so that no line could be typed.
 func (t *Terminal) child(argv, environ []string, in io.Reader) error {
 	return t.console.yield(func() error {
+		mend, err := watchModes(t.opt.In)
+		if err != nil {
+			return err
+		}
 		command := exec.Command(argv[0], argv[1:]...)
 		command.Env = environ
 		command.Stdin, command.Stdout, command.Stderr = in, t.opt.Tty, t.opt.Tty
 		if in == nil {
 			command.Stdin = t.opt.In
 		}
-		return command.Run()
+		if err := command.Start(); err != nil {
+			return err
+		}
+		unwatch := passSignals(command.Process)
+		defer unwatch()
+		return errors.Join(command.Wait(), mend())
 	})
 }

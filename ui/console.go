@@ -3,10 +3,8 @@ package ui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 
 	"artoo/ui/screen"
 )
@@ -73,6 +71,7 @@ type console struct {
 	modes    *ttyModes // nil where the terminal is not touched
 	screen   *screen.Screen
 	announce bool // say what was queued: a person is typing it
+	crash    func(value any, stack []byte)
 
 	calls   chan func()
 	signals chan os.Signal
@@ -110,18 +109,6 @@ func (c *console) run() {
 		case <-c.quit:
 			return
 		}
-	}
-}
-
-// guard is deferred by every goroutine of this package: a panic leaves the
-// terminal as it was found, so that its message can be read and the shell used.
-func (c *console) guard() {
-	if c.modes == nil {
-		return
-	}
-	if r := recover(); r != nil {
-		err := c.modes.leave()
-		panic(fmt.Sprint(r, "\n", errors.Join(err), "\n", string(debug.Stack())))
 	}
 }
 

@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -13,15 +14,16 @@ import (
 // AskOnTTY asks approval questions on the controlling terminal, for runs whose
 // standard input is something else, as sudo and ssh do. The screen's Err must be
 // that terminal. What was typed before a question stood there is thrown away.
-// Where there is no controlling terminal every answer is agent.ErrNobody.
-func AskOnTTY(s *screen.Screen) func(ctx context.Context, q agent.Question) (agent.Answer, error) {
+// Where there is no controlling terminal every answer is agent.ErrNobody. notify
+// calls the person for each question; it may be nil.
+func AskOnTTY(s *screen.Screen, notify *Notifier) func(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	return func(ctx context.Context, q agent.Question) (agent.Answer, error) {
 		tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 		if err != nil {
 			return agent.Answer{}, agent.ErrNobody
 		}
 		defer tty.Close()
-		a := ttyAsker{screen: s, tty: tty}
+		a := ttyAsker{screen: s, tty: tty, notify: notify}
 		return a.ask(ctx, q)
 	}
 }
@@ -29,37 +31,70 @@ func AskOnTTY(s *screen.Screen) func(ctx context.Context, q agent.Question) (age
 type ttyAsker struct {
 	screen *screen.Screen
 	tty    *os.File
+	notify *Notifier
 }
 
 func (a ttyAsker) ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	if err := a.notify.Trouble(); err != nil {
+		a.screen.Note("notify: " + err.Error())
+	}
 	prompt := a.screen.Question(q)
+	a.notify.Question()
 	for {
-		if err := flushInput(a.tty); err != nil {
-			return agent.Answer{}, agent.ErrNobody
-		}
-		a.screen.Prompt(prompt)
-		text, burst, err := a.readLine(ctx)
-		a.screen.PromptDone()
+		text, burst, err := a.line(ctx, prompt)
 		if err != nil {
+			a.screen.Decided(q, agent.Answer{})
 			return agent.Answer{}, err
 		}
 		r := parseAnswer(text)
-		switch {
-		case r.approves() && burst:
-			a.screen.Line("  pasted text approves nothing: type the answer, then Enter")
-		case r.step == stepDecide:
+		if why := r.refused(q, burst); why != "" {
+			a.screen.Note(why)
+			continue
+		}
+		switch r.step {
+		case stepDecide:
 			a.screen.Decided(q, r.answer)
 			return r.answer, nil
-		case r.step == stepHelp:
+		case stepHelp:
 			a.screen.QuestionHelp(q)
-		case r.step == stepPage:
-			a.screen.Block(callText(q.Call))
-		case r.step == stepEdit:
-			a.screen.Line("  editing needs a conversation: run artoo without a pipe")
+		case stepPage: // a pager would take the Ctrl-C that stops the run
+			a.screen.Block(a.screen.QuestionAll(q))
+		case stepEdit:
+			input, err := a.edit(ctx, q.Call)
+			switch {
+			case err != nil:
+				a.screen.Note("not edited: " + err.Error())
+			case input != nil:
+				return agent.Answer{Input: input}, nil // the agent plans it anew, and asks again
+			default:
+				a.screen.Note("unchanged")
+			}
 		default:
-			a.screen.Line("  please answer y, n, a, A, p, q or ? (Enter means n)")
+			a.screen.Note(answersThereAre)
 		}
 	}
+}
+
+// edit takes a new command on a line; there is no editor beside a pipe. An
+// error of the terminal comes back at the next question.
+func (a ttyAsker) edit(ctx context.Context, call agent.Call) ([]byte, error) {
+	if !isCommand(call) {
+		return nil, errors.New("only a command can be edited here; n REASON tells the model what to change")
+	}
+	return editCommand(call, func(string) (string, error) {
+		text, _, err := a.line(ctx, newCommand)
+		return text, err
+	})
+}
+
+// line shows a prompt and reads the line that is typed after it.
+func (a ttyAsker) line(ctx context.Context, prompt string) (text string, burst bool, err error) {
+	if err := flushInput(a.tty); err != nil {
+		return "", false, agent.ErrNobody
+	}
+	a.screen.Prompt(prompt)
+	defer a.screen.PromptDone()
+	return a.readLine(ctx)
 }
 
 // readLine reads one line. burst says that more followed it at once: nobody

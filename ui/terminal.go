@@ -39,7 +39,8 @@ type Options struct {
 	Size func() (cols, rows int)
 	// History is the path of the history file; "" keeps none.
 	History string
-	// Pager is the user's pager command line; "" means PAGER, then less.
+	// Pager is the user's pager command line; "" means PAGER, then less, and cat
+	// none.
 	Pager string
 	// Environ is the environment of the editor and the pager, as os.Environ
 	// gives it.
@@ -50,8 +51,16 @@ type Options struct {
 	// Env looks up what the environment says of the terminal (TERM, INSIDE_EMACS,
 	// TERM_PROGRAM …); nil knows nothing.
 	Env func(name string) string
-	// Notify is ARTOO_NOTIFY: off, bell, osc9, osc777, osc99 or a command.
-	Notify string
+	// Notify calls the person when a question waits and when a long turn has
+	// ended; nil calls nobody.
+	Notify *Notifier
+	// Piped says that answers go somewhere else than to the terminal: then
+	// nothing is paged.
+	Piped bool
+	// Crash is told of a panic after the terminal was given back, with what was
+	// thrown and the trace of its goroutine, on any goroutine. It has to end the
+	// program. nil lets the panic end it.
+	Crash func(value any, stack []byte)
 	// Resumed is shown at the start when a session goes on; may be nil.
 	Resumed *Resumed
 	// First is the first message, "" for none; with its attachments.
@@ -69,6 +78,8 @@ type Terminal struct {
 	listed  []SessionRow // as /sessions numbered them
 	initial string       // text for the next prompt
 	lastInt time.Time    // of the Ctrl-C that said how to leave
+	hurry   func()       // kills what the last turn left running; nil before the first
+	spent   float64      // US dollars, as far as they are known
 }
 
 // leaveWait is how long a second Ctrl-C still leaves.
@@ -160,6 +171,9 @@ func (t *Terminal) leave(err error) (code int, left error) {
 	case !errors.Is(err, errInterrupted):
 		return exitError, err
 	}
+	if t.hurry != nil {
+		t.hurry()
+	}
 	now := t.opt.Clock.Now()
 	if !t.lastInt.IsZero() && now.Sub(t.lastInt) <= leaveWait {
 		return exitInterrupt, nil
@@ -232,7 +246,7 @@ func (t *Terminal) open() (stop func() error, err error) {
 	}
 	signals, unwatch := watchSignals()
 	c := &console{
-		in: in, screen: t.Screen, signals: signals,
+		in: in, screen: t.Screen, signals: signals, crash: t.opt.Crash,
 		calls: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	file, isFile := t.opt.In.(*os.File)

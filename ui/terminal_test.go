@@ -207,6 +207,9 @@ func TestG6_PastedCommandsAreText(t *testing.T) {
 	k.await(k.answer, 0, "answer to /quit\n")
 }
 
+// Ctrl-C stops the turn, and the prompt is back within a second.
+//
+// Red: leave cancel(errInterrupted) out of interrupter.
 func TestJ1_CtrlCStopsTheTurn(t *testing.T) {
 	partial := make(chan struct{})
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -230,6 +233,8 @@ func TestJ1_CtrlCStopsTheTurn(t *testing.T) {
 }
 
 // A turn that does not listen cannot keep the person.
+//
+// Red: never send to stuck in interrupter.
 func TestJ1_ATurnThatDoesNotEnd(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {

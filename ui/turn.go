@@ -5,10 +5,12 @@ import (
 	"errors"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/tool"
 	"artoo/ui/screen"
 )
 
@@ -28,8 +30,11 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began := t.opt.Clock.Now()
-	stuck := make(chan struct{}, 1)
-	t.console.beginTurn(t.interrupter(cancel, stuck))
+	stuck, hurry := make(chan struct{}, 1), make(chan struct{})
+	ctx = tool.WithHurry(ctx, hurry)
+	t.hurry = sync.OnceFunc(func() { close(hurry) })
+	t.countFrom()
+	t.console.beginTurn(t.interrupter(cancel, stuck, t.hurry))
 	done := make(chan ended, 1)
 	go func() {
 		defer t.console.guard()
@@ -47,6 +52,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 		case <-stuck:
 			return errStuck
 		case <-t.died():
+			t.hurry()
 			return t.console.over()
 		}
 	}
@@ -55,6 +61,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	// A prompt may stand for hours: it should not hold what the turn needed.
 	debug.FreeOSMemory()
 	if err := t.console.over(); isSignal(err) {
+		t.hurry() // what ends artoo leaves no time for more
 		return err
 	}
 	return nil
@@ -74,17 +81,20 @@ func (t *Terminal) died() <-chan time.Time {
 	return t.opt.Clock.After(signalWait)
 }
 
-// interrupter is what Ctrl-C does in a turn: it stops it. A turn that has not
-// ended a while later can be left behind, and artoo with it. Called by the
-// console's goroutine.
-func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- struct{}) func() {
+// interrupter is what Ctrl-C does in a turn: it stops it. Another one kills the
+// commands that do not stop. A turn that has not ended a while later can be left
+// behind, and artoo with it. Called by the console's goroutine.
+func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- struct{}, hurry func()) func() {
 	var first time.Time
 	return func() {
 		now := t.opt.Clock.Now()
-		switch {
-		case first.IsZero():
+		if first.IsZero() {
 			first = now
 			cancel(errInterrupted)
+			return
+		}
+		hurry()
+		switch {
 		case now.Sub(first) >= leaveWait:
 			select {
 			case stuck <- struct{}{}:
@@ -114,6 +124,10 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 		t.Failure(agent.Classify(end.err))
 	}
 	t.showStatus(end.response, took)
+	t.tellNotify()
+	if !interrupted { // who interrupts is there
+		t.opt.Notify.Done(took)
+	}
 	for _, l := range back {
 		t.Note("not sent: " + l.text)
 	}

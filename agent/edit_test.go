@@ -1,0 +1,85 @@
+package agent_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"artoo/agent"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+// What the user edited is checked, planned and decided anew, and asked again
+// also where a rule would let it pass.
+//
+// Red: return nil when the edited call's decision is Allow, in asker.ask.
+func TestL8_AnEditedCallIsAskedAgain(t *testing.T) {
+	edit := func(arg string) agent.Answer { return agent.Answer{Input: []byte(`{"arg":"` + arg + `"}`)} }
+	for _, c := range []struct {
+		name     string
+		answers  []agent.Answer
+		commands []string // of the questions
+		ran      string
+		warned   string
+	}{
+		{"into what a rule allows", []agent.Answer{edit("ninja all"), {}}, []string{"make", "ninja all"}, "", ""},
+		{"into what a rule allows, then yes", []agent.Answer{edit("ninja all"), {Verdict: agent.Yes}}, []string{"make", "ninja all"}, "ninja all", ""},
+		{"into what only reads", []agent.Answer{edit("ls"), {}}, []string{"make", "ls"}, "", ""},
+		{"into what is denied", []agent.Answer{edit("rm -r /p/x"), {Verdict: agent.Yes}}, []string{"make", "make"}, "make", "denied"},
+		{"into what does not fit the schema", []agent.Answer{{Input: []byte(`{"arg":["x"]}`)}, {Verdict: agent.Yes}}, []string{"make", "make"}, "make", "cannot run"},
+		{"twice", []agent.Answer{edit("make a"), edit("make b"), {Verdict: agent.Yes}}, []string{"make", "make a", "make b"}, "make b", ""},
+		{"always, for what it was edited into", []agent.Answer{edit("make a"), {Verdict: agent.YesForSession}}, []string{"make", "make a"}, "make a", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "bash", `{"arg":"make"}`)), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
+			a.Policy.AllowRules = []agent.Rule{{Tool: "bash", Arg: "ninja:*", HasArg: true}}
+			a.Policy.DenyRules = []agent.Rule{{Tool: "bash", Arg: "rm:*", HasArg: true}}
+			cb := &recorder{answers: c.answers}
+			if _, err := send(t, a, cb, "go"); err != nil {
+				t.Fatal(err)
+			}
+			var asked []string
+			for _, q := range cb.asked {
+				asked = append(asked, q.Call.Access.Command)
+			}
+			if !slices.Equal(asked, c.commands) {
+				t.Errorf("asked about %q, want %q", asked, c.commands)
+			}
+			if got := strings.Contains(history(a)[2], "bash:"); got != (c.ran != "") || !strings.Contains(history(a)[2], c.ran) {
+				t.Errorf("the model is told %q, want a run of %q", history(a)[2], c.ran)
+			}
+			if c.warned != "" && (len(cb.notices) != 1 || !strings.Contains(cb.notices[0].Text, c.warned)) {
+				t.Errorf("the notices are %+v, want one of %q", cb.notices, c.warned)
+			}
+		})
+	}
+}
+
+// A question says beforehand whether a rule would do, without taking it.
+//
+// Red: let Policy.covers return the rule without deciding the call by it.
+func TestL7_AQuestionKnowsWhichRulesCoverIt(t *testing.T) {
+	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "bash", `{"arg":"make all && touch x"}`)), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
+	cb := &recorder{answers: []agent.Answer{{}}}
+	cb.onAsk = func(q agent.Question) {
+		for rule, want := range map[string]bool{
+			"bash": true, "bash(make all && touch x)": true,
+			"bash(make:*)": false, "bash(make all)": false, "bash(touch:*)": false, "write": false,
+			"": false, "bash(": false, "bash()": false, "make": false, "make all": false, "bash make": false,
+		} {
+			if err := q.Covers(rule); (err == nil) != want {
+				t.Errorf("the rule %q: %v, want it to cover the call: %v", rule, err, want)
+			}
+		}
+		if rules := a.Policy.SessionRules(); len(rules) != 0 {
+			t.Errorf("asking took the rules %v", rules)
+		}
+	}
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if len(cb.asked) != 1 {
+		t.Fatalf("%d questions", len(cb.asked))
+	}
+}

@@ -1,0 +1,203 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"golang.org/x/term"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/ui"
+	"artoo/ui/cli"
+	"artoo/ui/screen"
+)
+
+// broken is a program that breaks: where says how. What it throws holds a key
+// and what was said.
+func broken(where string) int {
+	a := &app{}
+	err := a.guarded(func() error {
+		if err := a.load(cli.Invocation{}, false); err != nil {
+			return err
+		}
+		if where == "runtime" {
+			return errors.New(strings.Repeat("x", len(os.Args))[:len(os.Args)+40])
+		}
+		if where != "turn" {
+			panic(errors.New(thrownText))
+		}
+		t, err := ui.New(ui.Options{In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Profile: screen.Rich, Sender: breaking{}, Crash: a.crash})
+		if err != nil {
+			return err
+		}
+		_, err = t.Run(context.Background())
+		return err
+	})
+	return a.exit(err)
+}
+
+// thrownText is what nobody but the model may read.
+const thrownText = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz is refused for: my secret plan"
+
+// breaking is an agent with a bug.
+type breaking struct{}
+
+// SendMessage panics in the middle of a line.
+func (breaking) SendMessage(_ context.Context, text string, cb agent.Callbacks, _ ...provider.Part) (*agent.Response, error) {
+	cb.OnText("half a li")
+	panic(fmt.Sprintf("%s, %s", thrownText, text))
+}
+
+// A crash prints two lines, what happened and where the trace is, on a sane
+// terminal. The trace is a file for the user alone, without keys and prompts.
+//
+// Red: show the value itself in thrown.
+func TestU2_ACrashLeavesATrace(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"turn", "main", "runtime"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			program, err := exec.LookPath("broken") // TestMain put it into PATH
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(program, where)
+			home := t.TempDir()
+			cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}
+			k, tty := onPTY(t, cmd)
+			before, err := term.GetState(int(tty.Fd()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if where == "turn" {
+				k.expect("> ", 0)
+				k.type_("my secret plan")
+				k.expect("plan", 0)
+				k.type_("\r")
+			}
+			k.expect(".txt", 0)
+			if code := k.wait(tty, before); code != 1 {
+				t.Errorf("exit %d", code)
+			}
+			shown := strings.ReplaceAll(string(k.shown), "\r\n", "\n")
+			lines := regexp.MustCompile(`\nartoo: crashed: (.+)\n  try: report it with the trace in (/\S+)\n$`).FindStringSubmatch("\n" + shown)
+			if lines == nil {
+				t.Fatalf("the terminal shows %q", shown)
+			}
+			if filepath.Dir(lines[2]) != filepath.Join(home, ".local", "state", "artoo") {
+				t.Errorf("the trace is in %s", lines[2])
+			}
+			info, err := os.Stat(lines[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Mode() != fs.FileMode(0o600) {
+				t.Errorf("the trace's mode is %v", info.Mode())
+			}
+			data, err := os.ReadFile(lines[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if trace := string(data); !strings.Contains(trace, "crash_unix_test.go") || !strings.Contains(trace, lines[1]) {
+				t.Errorf("the trace is %s", trace)
+			}
+			for _, text := range []string{string(data), lines[1]} {
+				for _, secret := range []string{"sk-ant", "abcdef", "secret plan", "refused"} {
+					if strings.Contains(text, secret) {
+						t.Errorf("it holds %q: %s", secret, text)
+					}
+				}
+			}
+			if where == "runtime" && !strings.Contains(lines[1], "slice bounds out of range") {
+				t.Errorf("it says %q", lines[1])
+			}
+		})
+	}
+}
+
+// onPTY starts a program on a terminal of its own. tty is the program's end: it
+// keeps the terminal's modes until wait.
+func onPTY(t *testing.T, cmd *exec.Cmd) (k *terminal, tty *os.File) {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = onItsTerminal()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	k = &terminal{TB: t, cmd: cmd, tty: master, lines: make(chan []byte, 1)}
+	go func() {
+		defer close(k.lines)
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := master.Read(buf)
+			if n > 0 {
+				k.lines <- append([]byte(nil), buf[:n]...)
+			}
+			if err != nil { // EIO on Linux, EOF elsewhere: the other end was closed
+				return
+			}
+		}
+	}()
+	return k, tty
+}
+
+// type_ types keys.
+func (k *terminal) type_(keys string) {
+	k.Helper()
+	if _, err := k.tty.WriteString(keys); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// wait waits for the end of the program, which must leave the terminal's modes
+// as they were before, and returns its exit status.
+func (k *terminal) wait(tty *os.File, before *term.State) int {
+	k.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = k.cmd.Wait() // the status is looked at below
+	}()
+	for running := true; running; {
+		select {
+		case piece := <-k.lines: // it must be able to write
+			k.shown = append(k.shown, piece...)
+		case <-ended:
+			running = false
+		}
+	}
+	after, err := term.GetState(int(tty.Fd()))
+	if err != nil {
+		k.Fatal(err)
+	}
+	if *after != *before {
+		k.Errorf("the terminal's modes are %+v, were %+v", after, before)
+	}
+	if err := tty.Close(); err != nil {
+		k.Fatal(err)
+	}
+	k.drain()
+	if err := k.tty.Close(); err != nil {
+		k.Fatal(err)
+	}
+	return k.cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,115 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"artoo/agent"
+	"artoo/ui/screen"
+)
+
+// crashed is the exit status of a child whose Crash was told.
+const crashed = 77
+
+// childCrash holds a conversation in which each message is the place where
+// something breaks.
+func childCrash() int {
+	var term *Terminal
+	crash := func(value any, stack []byte) {
+		where := "elsewhere"
+		if bytes.Contains(stack, []byte("crash_test.go")) {
+			where = "this test"
+		}
+		fmt.Fprintf(os.Stderr, "crash: %v, in %s\n", value, where)
+		os.Exit(crashed)
+	}
+	s := &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		switch text {
+		case "turn":
+			cb.OnText("half a li")
+			panic("in the turn")
+		case "question":
+			_, err := cb.Ask(context.Background(), agent.Question{Covers: func(string) error { panic("at the question") }, Rule: "x"})
+			return nil, err
+		case "console":
+			term.console.do(func() { panic("in the console") })
+		}
+		return &agent.Response{}, nil
+	}}
+	profile := screen.Rich
+	if os.Getenv("TERM") == "dumb" {
+		profile = screen.Plain
+	}
+	var seconds atomic.Int64 // a clock so fast that a question takes an answer at once
+	now := func() time.Time { return time.Unix(seconds.Add(1), 0) }
+	var err error
+	term, err = New(Options{
+		In: os.Stdin, Tty: os.Stderr, Sender: s, Profile: profile, Crash: crash, Clock: Clock{Now: now},
+		Deps:   Deps{Tools: func() []ToolRow { panic("in a command") }},
+		Screen: newTestScreen(os.Stdout, os.Stderr, profile, nil),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 99
+	}
+	code, err := term.Run(context.Background())
+	fmt.Fprintln(os.Stderr, "ended", code, err)
+	return 98
+}
+
+// Wherever a conversation breaks, Crash is told with the trace of the goroutine
+// that broke, on a terminal as it was found and at the start of a line.
+//
+// Red: leave `c.modes.leave()` out of console.guard.
+func TestU2_ACrashIsToldOnASaneTerminal(t *testing.T) {
+	for _, c := range []struct {
+		message, value string
+		simple         bool
+	}{
+		{"turn", "in the turn", false}, {"question", "at the question", false}, {"console", "in the console", false}, {"/tools", "in a command", false},
+		{"turn", "in the turn", true}, {"/tools", "in a command", true},
+	} {
+		t.Run(fmt.Sprint(c.message, c.simple), func(t *testing.T) {
+			if c.simple {
+				t.Setenv("TERM", "dumb")
+			} else {
+				t.Setenv("TERM", "xterm")
+			}
+			k, command := startChild(t, "crash")
+			before := termios(t, k.tty)
+			k.expect("> ")
+			k.type_(c.message)
+			k.expect(c.message)
+			k.type_("\r")
+			if c.message == "question" {
+				k.expect("(n) ")
+				k.type_("a")
+				k.expect("a")
+				k.type_("\r")
+			}
+			k.expect("crash: " + c.value + ", in this test")
+			if code := exitOf(t, command); code != crashed {
+				t.Errorf("exit %d", code)
+			}
+			if after := termios(t, k.tty); after != before {
+				t.Errorf("the modes are %+v, were %+v", after, before)
+			}
+			shown := k.chrome.String()
+			if !regexp.MustCompile(`\n(\x1b\[\?2004l)?crash: `).MatchString(shown) {
+				t.Errorf("the message does not begin a line: %q", shown)
+			}
+			if !c.simple && strings.LastIndex(shown, pasteOn) > strings.LastIndex(shown, pasteOff) || c.simple && strings.Contains(shown, "\x1b") {
+				t.Errorf("paste mode is left as it should not be: %q", shown)
+			}
+		})
+	}
+}

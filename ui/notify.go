@@ -1,0 +1,241 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/ui/screen"
+)
+
+const (
+	// notifyAfter is how long a turn must take for its end to be worth a call:
+	// of a shorter one the person is still there.
+	notifyAfter = 10 * time.Second
+	// notifyLimit is how long a notification's command may run.
+	notifyLimit = 5 * time.Second
+	// notifyRunes bounds a notification's text.
+	notifyRunes = 180
+)
+
+// NotifyOptions are what a Notifier is made of.
+type NotifyOptions struct {
+	// How is the setting: off, bell, osc9, osc777, osc99, or a command line.
+	How    string
+	Screen *screen.Screen
+	// TTY says that the screen's Err is a terminal; without one nobody is called.
+	TTY bool
+	// Profile Plain gets a bell in place of an escape sequence.
+	Profile screen.Profile
+	Dir     string // the working directory; the text ends with its name
+	// Environ is the environment of the command, as os.Environ gives it.
+	Environ []string
+	// Env looks up what the environment says of the terminal; nil knows nothing.
+	Env   func(name string) string
+	Clock Clock
+}
+
+// Notifier calls a person who looks elsewhere: when a question waits, and when
+// a long turn has ended. A nil one never does. Its methods may be called from
+// any goroutine and do not wait.
+type Notifier struct {
+	screen   *screen.Screen
+	sequence func(text string) string // nil for a command
+	command  []string
+	environ  []string
+	dir      string
+	ascii    bool
+	clock    Clock
+	quit     chan struct{}
+	running  sync.WaitGroup
+
+	mu      sync.Mutex
+	trouble error // the first failure of the command, until it was told
+	failed  bool
+}
+
+// NewNotifier makes one, nil where nobody is to be called. The error says what
+// is wrong with a command line.
+func NewNotifier(o NotifyOptions) (*Notifier, error) {
+	if o.Env == nil {
+		o.Env = func(string) string { return "" }
+	}
+	n := &Notifier{screen: o.Screen, environ: o.Environ, clock: o.Clock.orReal(), ascii: !screen.UTF8Decision(o.Env), quit: make(chan struct{})}
+	n.dir = filepath.Base(o.Dir)
+	bell := func(string) string { return "\a" }
+	switch o.How {
+	case "", "off":
+		return nil, nil
+	case "bell":
+		n.sequence = bell
+	case "osc9":
+		n.sequence = func(text string) string { return "\x1b]9;" + text + "\x1b\\" }
+	case "osc777":
+		n.sequence = func(text string) string {
+			return "\x1b]777;notify;artoo;" + strings.ReplaceAll(text, ";", ",") + "\x1b\\"
+		}
+	case "osc99":
+		n.sequence = func(text string) string { return "\x1b]99;;" + text + "\x1b\\" }
+	default:
+		words, err := splitWords(o.How)
+		if err != nil {
+			return nil, err
+		}
+		n.command = words
+	}
+	if n.command == nil && (o.Profile == screen.Plain || multiplexed(o.Env)) {
+		n.sequence = bell
+	}
+	if !o.TTY {
+		return nil, nil
+	}
+	return n, nil
+}
+
+// multiplexed says whether tmux or screen stands between artoo and the
+// terminal: they do not pass notifications on, and some show them as text.
+func multiplexed(env func(string) string) bool {
+	term := env("TERM")
+	return env("TMUX") != "" || env("STY") != "" || strings.HasPrefix(term, "tmux") || strings.HasPrefix(term, "screen")
+}
+
+// Question calls for an answer.
+func (n *Notifier) Question() { n.call("artoo: a question waits in ") }
+
+// Done tells of the end of a turn that took so long; a short one is not told.
+func (n *Notifier) Done(took time.Duration) {
+	if took > notifyAfter {
+		n.call("artoo: the turn has ended in ")
+	}
+}
+
+func (n *Notifier) call(what string) {
+	switch {
+	case n == nil:
+	case n.command != nil:
+		n.start(n.text(what))
+	default:
+		n.screen.Alert(n.sequence(n.text(what)))
+	}
+}
+
+// text is fixed words and the directory's name, safe and short. Where the
+// locale is not UTF-8 a terminal may take a byte of a longer character for the
+// end of the sequence.
+func (n *Notifier) text(what string) string {
+	name := strings.ReplaceAll(screen.Sanitize(n.dir, screen.Line), "\n", " ")
+	runes := []rune(what + name)
+	for i, r := range runes {
+		if n.ascii && r > '~' {
+			runes[i] = '?'
+		}
+	}
+	return string(runes[:min(len(runes), notifyRunes)])
+}
+
+// start runs the command with the text as its last argument: no shell reads it.
+func (n *Notifier) start(text string) {
+	command := exec.Command(n.command[0], append(n.command[1:len(n.command):len(n.command)], text)...)
+	command.Env = n.environ
+	ownGroup(command)
+	if err := command.Start(); err != nil {
+		n.fail(err)
+		return
+	}
+	over := n.clock.After(notifyLimit)
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	n.running.Go(func() {
+		select {
+		case err := <-ended:
+			if err != nil {
+				n.fail(fmt.Errorf("%s: %w", n.command[0], err))
+			}
+		case <-over:
+			killGroup(command)
+			<-ended
+			n.fail(fmt.Errorf("%s: it was stopped after %v", n.command[0], notifyLimit))
+		case <-n.quit:
+			killGroup(command)
+			<-ended
+		}
+	})
+}
+
+func (n *Notifier) fail(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.failed {
+		n.failed, n.trouble = true, err
+	}
+}
+
+// Trouble is the first failure of the command, once: nil before it and ever
+// after.
+func (n *Notifier) Trouble() error {
+	if n == nil {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	err := n.trouble
+	n.trouble = nil
+	return err
+}
+
+// Close ends the commands that still run. Nothing may be called afterwards.
+func (n *Notifier) Close() {
+	if n != nil {
+		close(n.quit)
+		n.running.Wait()
+	}
+}
+
+// splitWords takes a command line apart as a shell would, without anything a
+// shell does besides: blanks part words, quotes and backslashes keep them
+// together.
+func splitWords(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	begun := false
+	quote := rune(0)
+	runes := []rune(line)
+	for i := 0; i < len(runes); i++ {
+		r := runes[i]
+		switch {
+		case r == '\\' && quote != '\'' && i+1 < len(runes) && (quote == 0 || strings.ContainsRune(`\"$`+"`", runes[i+1])):
+			i++
+			word.WriteRune(runes[i])
+			begun = true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, begun = r, true
+		case r == ' ' || r == '\t' || r == '\n':
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+				begun = false
+			}
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("a quote (%c) is not closed", quote)
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	if len(words) == 0 || words[0] == "" {
+		return nil, errors.New("there is no command in it")
+	}
+	return words, nil
+}

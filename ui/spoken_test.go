@@ -1,0 +1,67 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"artoo/agent"
+	"artoo/ui/screen"
+)
+
+// Read aloud the question is a sentence that ends with what Enter means; the
+// answers are the same.
+//
+// Red: let parseAnswer take an empty line for a yes.
+func TestL1_SpokenQuestions(t *testing.T) {
+	for keys, want := range map[string]agent.Verdict{"\r": agent.No, "yes": agent.Yes, "a": agent.YesForSession} {
+		answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
+		k := startPTY(t, &sender{play: asking("rm -r build", answers, errs)}, func(o *Options) { o.Profile = screen.Spoken })
+		k.expect("you: ")
+		k.enter("do it")
+		k.expect("rm -r build")
+		k.expect("approve: Run this in /?")
+		k.expect("for help. Enter means")
+		k.clock.advance(quiet)
+		if text := strings.TrimSuffix(keys, "\r"); text != "" {
+			k.send(text)
+			k.expect(text)
+		}
+		k.send("\r")
+		if a := wanted(k, answers); a.Verdict != want {
+			t.Errorf("%q means %q, want %q", keys, a.Verdict, want)
+		}
+	}
+}
+
+// A signal that ends artoo ends the editor with it: it would go on with a
+// terminal that is the shell's again.
+//
+// Red: leave passSignals out of Terminal.child.
+func TestT2_ASignalEndsTheEditorToo(t *testing.T) {
+	editor := script(t, fmt.Sprintf("kill -TERM %d; exec sleep 300", os.Getpid()))
+	returned := make(chan error, 1)
+	var k *talk
+	k = startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+		_, _, err := k.term.composeText(ctx, "draft")
+		returned <- err
+		return &agent.Response{}, context.Cause(ctx)
+	}}, func(o *Options) { o.Environ = []string{"PATH=" + os.Getenv("PATH"), "EDITOR=" + editor} })
+	before := termios(t, k.tty)
+	k.expect("> ")
+	k.enter("now")
+	if err := wanted(k, returned); err == nil || !strings.Contains(err.Error(), syscall.SIGTERM.String()) {
+		t.Errorf("the editor ended with %v", err)
+	}
+	if o := k.end(); o.code != 128+int(syscall.SIGTERM) {
+		t.Errorf("ended with %+v", o)
+	}
+	if usable(before) != usable(termios(t, k.tty)) {
+		t.Error("the terminal is not as it was")
+	}
+}
