@@ -104,7 +104,7 @@ func TestF2_DeleteOnAnEmptyLineDoesNothing(t *testing.T) {
 func TestF3_UnboundKeysAtThePrompt(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("> ")
-	k.send("a\x00\x0f\x11\x12\x07\x16\x18\x1c\x1d\x1e\x1fb")
+	k.send("a\x00\x11\x16\x18\x18\x1c\x1d\x1eb")
 	k.send("\x1b[99;99z\x1bOP\x1b]11;rgb:00/00/00\x07\x1bP1$r\x1b\\\x1b[24;80R\x1b[?62;c")
 	k.send("c")
 	k.expect("c")
