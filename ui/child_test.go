@@ -114,6 +114,7 @@ func startChild(t *testing.T, what string) (*talk, *exec.Cmd) {
 	}
 	k := &talk{T: t, in: master, tty: nil, chrome: newSink()}
 	k.stopReading = readAll(t, master, k.chrome)
+	k.before = termios(t, slave)
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), childVariable+"="+what)
 	command.Stdin, command.Stdout, command.Stderr = slave, slave, slave
@@ -156,7 +157,7 @@ func TestT2_SignalsGiveTheTerminalBack(t *testing.T) {
 		t.Run(fmt.Sprint(tt.signal, tt.turn), func(t *testing.T) {
 			t.Parallel()
 			k, command := startChild(t, "talk")
-			before := termios(t, k.tty)
+			before := k.before
 			k.expect(pasteOn + "> ")
 			if during := termios(t, k.tty); during == before {
 				t.Fatal("the modes did not change")
@@ -193,7 +194,7 @@ func TestT2_SignalsGiveTheTerminalBack(t *testing.T) {
 func TestU1_APanicGivesTheTerminalBack(t *testing.T) {
 	t.Parallel()
 	k, command := startChild(t, "talk")
-	before := termios(t, k.tty)
+	before := k.before
 	k.expect(pasteOn + "> ")
 	k.type_("panic")
 	k.expect("panic")
@@ -210,7 +211,7 @@ func TestU1_APanicGivesTheTerminalBack(t *testing.T) {
 func TestJ5_SuspendAndComeBack(t *testing.T) {
 	t.Parallel()
 	k, command := startChild(t, "shell")
-	before := termios(t, k.tty)
+	before := k.before
 	for _, where := range []string{"prompt", "turn"} {
 		k.expect(pasteOn + "> ")
 		if where == "turn" {

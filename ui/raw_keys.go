@@ -125,6 +125,7 @@ func (f *rawFront) ctrlC() {
 		f.interrupted()
 		return
 	}
+	f.draw() // what came in the same read
 	f.frame.end("^C")
 	f.screen.PromptDone()
 	f.screen.Prompt("")

@@ -43,9 +43,17 @@ func (f *rawFront) searchKey(k key) bool {
 	s := f.search
 	switch k.kind {
 	case keyText, keyPaste:
-		s.before = append(s.before, s.searchState)
-		s.pattern += firstLine(k.text)
-		s.find(f.ed.history, min(s.at, len(f.ed.history)-1), older)
+		text := k.text
+		if k.kind == keyPaste {
+			text = firstLine(text)
+		}
+		for text != "" {
+			n := clusterBytes(text)
+			s.before = append(s.before, s.searchState)
+			s.pattern += text[:n]
+			s.find(f.ed.history, min(s.at, len(f.ed.history)-1), older)
+			text = text[n:]
+		}
 		if s.failed {
 			f.frame.beep()
 		}
