@@ -239,3 +239,66 @@ func TestF2_Undo(t *testing.T) {
 		t.Errorf("after a recall: %q", b.line())
 	}
 }
+
+// Paste mode is off while artoo is stopped, while a child has the terminal and
+// while a question or a turn goes on, and on whenever a line is read.
+//
+// Red: erase leaves paste mode on.
+func TestG1_PasteModeIsOffMeanwhile(t *testing.T) {
+	b := newBare(t, nil, nil)
+	b.read("")
+	stops := 0
+	b.f.stop = func() bool {
+		if stops++; b.term.paste {
+			t.Error("stopped with paste mode on")
+		}
+		return true
+	}
+	b.keys("text", "\x1a")
+	if !b.term.paste || stops != 1 || !strings.HasSuffix(b.line(), "text|") {
+		t.Errorf("after %d stops: paste mode %v, %q", stops, b.term.paste, b.line())
+	}
+	if err := b.f.release(); err != nil || b.term.paste {
+		t.Errorf("a child gets the terminal with paste mode %v, %v", b.term.paste, err)
+	}
+	if b.f.reclaim() == nil || !b.term.paste { // there is no terminal whose modes could change
+		t.Error("paste mode is off after the child")
+	}
+	for _, keys := range []string{"\x1b[Z", "\r", "\x03"} {
+		if b.keys(keys); b.term.paste && keys != "\x03" {
+			t.Errorf("%q left paste mode on", keys)
+		}
+		b.result()
+		b.read("text")
+		if !b.term.paste || b.term.err != nil {
+			t.Errorf("after %q: paste mode %v, %v", keys, b.term.paste, b.term.err)
+		}
+	}
+}
+
+// Cancelled prompts are remembered, answers never, repeats once.
+//
+// Red: answerKey remembers what is entered.
+func TestH4_AnswersAreNotRemembered(t *testing.T) {
+	b := newBare(t, nil, nil)
+	for _, text := range []string{"one", "one", " with a space", "two"} {
+		b.read("")
+		b.keys(text, "\r")
+		b.sent()
+	}
+	b.ask()
+	b.silence(quiet)
+	b.keys("n because", "\r")
+	b.sent()
+	b.read("")
+	b.keys("cancelled", "\x03")
+	for _, want := range []string{"cancelled", "two", "one", "one"} {
+		b.keys("\x10")
+		if got := b.line(); got != want+"|" {
+			t.Errorf("called back %q, want %q", got, want)
+		}
+	}
+	if diff := cmp.Diff([]string{"one", "one", "two", "cancelled"}, b.kept); diff != "" { // the file takes repeats itself
+		t.Error(diff)
+	}
+}
