@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -30,7 +32,9 @@ func TestMain(m *testing.M) {
 	case "talk":
 		os.Exit(childTalk())
 	case "shell":
-		os.Exit(childShell())
+		os.Exit(childShell(true))
+	case "background":
+		os.Exit(childShell(false))
 	case "crash":
 		os.Exit(childCrash())
 	case "ask":
@@ -46,6 +50,9 @@ func childTalk() int {
 		switch text {
 		case "panic":
 			panic("the turn broke")
+		case "half":
+			cb.OnText("half a row of an answer")
+			panic("the answer broke")
 		case "hang":
 			fmt.Fprintln(os.Stderr, "hanging")
 			<-ctx.Done()
@@ -54,13 +61,30 @@ func childTalk() int {
 		cb.OnText("answer to " + text + "\n")
 		return &agent.Response{}, nil
 	}}
+	var narrow atomic.Bool
 	term, err := New(Options{
 		In: os.Stdin, Tty: os.Stderr, Sender: s, Profile: screen.Rich, Clock: Clock{},
-		Screen: newTestScreen(os.Stdout, os.Stderr, screen.Rich, nil),
+		Screen: screen.New(screen.Options{
+			Out: os.Stdout, Err: os.Stderr, OutTTY: true, ErrTTY: true, Conversation: true, Profile: screen.Rich, UTF8: true,
+		}),
+		Size: func() (int, int) {
+			if narrow.Load() {
+				panic("the size broke")
+			}
+			return 80, 24
+		},
+		Deps: Deps{Model: func() string { panic("the command broke") }},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
+	}
+	term.complete = func(text string, _ int) completion {
+		if text == "size" {
+			narrow.Store(true) // the next drawing
+			return completion{}
+		}
+		panic("the completer broke")
 	}
 	code, err := term.Run(context.Background())
 	if err != nil {
@@ -73,12 +97,12 @@ func childTalk() int {
 // childShell is as much of a job-control shell as it takes: it runs one job in
 // a group of its own, and when that stops, takes the terminal back and waits
 // for a line before it lets the job go on.
-func childShell() int {
-	signal.Ignore(syscall.SIGTTOU)
+func childShell(foreground bool) int {
+	signal.Ignore(syscall.SIGTTOU) // so does the job
 	job := exec.Command(os.Args[0])
 	job.Env = append(os.Environ(), childVariable+"=talk")
 	job.Stdin, job.Stdout, job.Stderr = os.Stdin, os.Stdout, os.Stderr
-	job.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true}
+	job.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: foreground}
 	if err := job.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 97
@@ -118,6 +142,7 @@ func startChild(t *testing.T, what string) (*talk, *exec.Cmd) {
 	}
 	k := &talk{T: t, in: master, tty: nil, chrome: newSink()}
 	k.stopReading = readAll(t, master, k.chrome)
+	k.before = termios(t, slave)
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), childVariable+"="+what)
 	command.Stdin, command.Stdout, command.Stderr = slave, slave, slave
@@ -163,7 +188,7 @@ func TestT2_SignalsGiveTheTerminalBack(t *testing.T) {
 		t.Run(fmt.Sprint(tt.signal, tt.turn), func(t *testing.T) {
 			t.Parallel()
 			k, command := startChild(t, "talk")
-			before := termios(t, k.tty)
+			before := k.before
 			k.expect(pasteOn + "> ")
 			if during := termios(t, k.tty); during == before {
 				t.Fatal("the modes did not change")
@@ -197,27 +222,116 @@ func TestT2_SignalsGiveTheTerminalBack(t *testing.T) {
 	}
 }
 
+// Wherever it breaks: in a turn, in the middle of an answer's row, in the
+// goroutine that reads keys, while drawing, in a command. The terminal is as it
+// was, and the message begins a row.
+//
+// Red: guard does not call crashed, or not modes.leave.
 func TestU1_APanicGivesTheTerminalBack(t *testing.T) {
+	for _, tt := range []struct{ typed, end, message string }{
+		{"panic", "\r", "the turn broke"}, {"half", "\r", "the answer broke"}, {"tab", "\t", "the completer broke"},
+		{"size", "\t", "the size broke"}, {"/model", "\r", "the command broke"},
+	} {
+		t.Run(tt.typed, func(t *testing.T) {
+			t.Parallel()
+			k, command := startChild(t, "talk")
+			k.expect(pasteOn + "> ")
+			k.type_(tt.typed)
+			k.expect(tt.typed)
+			k.type_(tt.end)
+			if code := exitOf(t, command); code != 2 {
+				t.Errorf("exit %d", code)
+			}
+			k.expect("panic: ")
+			begin := k.chrome.String()[:k.seen-len("panic: ")]
+			if !strings.HasSuffix(begin, "\n") {
+				t.Errorf("the message does not begin a row: %q", begin)
+			}
+			if strings.Count(begin, pasteOn) != strings.Count(begin, pasteOff) {
+				t.Errorf("paste mode is on: %q", begin)
+			}
+			k.expect(tt.message)
+			if after := termios(t, k.tty); after != k.before {
+				t.Errorf("the modes are %+v, were %+v", after, k.before)
+			}
+		})
+	}
+}
+
+// QUIT dumps the goroutines, as for every Go program, onto a sane terminal.
+//
+// Red: dump does not call modes.leave.
+func TestT3_QuitGivesTheTerminalBack(t *testing.T) {
+	for _, where := range []string{"key in a turn", "signal at the prompt"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			k, command := startChild(t, "talk")
+			k.expect(pasteOn + "> ")
+			if where == "signal at the prompt" {
+				k.type_("half a line\x1c") // at the prompt the key means nothing
+				k.expect("half a line")
+				if err := command.Process.Signal(syscall.SIGQUIT); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				k.type_("hang")
+				k.expect("hang")
+				k.type_("\r")
+				k.expect("hanging")
+				k.type_("\x1c")
+			}
+			if code := exitOf(t, command); code != 2 {
+				t.Errorf("exit %d", code)
+			}
+			k.expect("SIGQUIT: quit")
+			begin := k.chrome.String()[:k.seen-len("SIGQUIT: quit")]
+			if !strings.HasSuffix(begin, "\n") || strings.Count(begin, pasteOn) != strings.Count(begin, pasteOff) {
+				t.Errorf("before the dump stands %q", begin)
+			}
+			if after := termios(t, k.tty); after != k.before {
+				t.Errorf("the modes are %+v, were %+v", after, k.before)
+			}
+		})
+	}
+}
+
+// Started in the background artoo stops before it changes anything, even where
+// the kernel would let it, and begins when it is brought to the foreground.
+//
+// Red: enter does not look whether it is in the foreground.
+func TestT3_InTheBackgroundNothingIsTouched(t *testing.T) {
 	t.Parallel()
-	k, command := startChild(t, "talk")
-	before := termios(t, k.tty)
+	k, command := startChild(t, "background")
+	k.expect("stopped")
+	if got := termios(t, k.tty); got != k.before {
+		t.Errorf("the modes are %+v, were %+v", got, k.before)
+	}
+	if shown := k.chrome.String(); strings.Contains(shown, pasteOn) {
+		t.Errorf("it wrote %q", shown)
+	}
+	k.type_("fg\n")
 	k.expect(pasteOn + "> ")
-	k.type_("panic")
-	k.expect("panic")
+	if got := termios(t, k.tty); got == k.before {
+		t.Error("in the foreground the modes did not change")
+	}
+	k.type_("one")
+	k.expect("one")
 	k.type_("\r")
-	if code := exitOf(t, command); code != 2 {
+	k.expect("answer to one")
+	k.expect(pasteOn + "> ")
+	k.type_("\x04")
+	if code := exitOf(t, command); code != 0 {
 		t.Errorf("exit %d", code)
 	}
-	k.expect("the turn broke")
-	if after := termios(t, k.tty); after != before {
-		t.Errorf("the modes are %+v, were %+v", after, before)
+	if got := termios(t, k.tty); got != k.before {
+		t.Errorf("at the end the modes are %+v, were %+v", got, k.before)
 	}
 }
 
 func TestJ5_SuspendAndComeBack(t *testing.T) {
 	t.Parallel()
 	k, command := startChild(t, "shell")
-	before := termios(t, k.tty)
+	before := k.before
 	for _, where := range []string{"prompt", "turn"} {
 		k.expect(pasteOn + "> ")
 		if where == "turn" {

@@ -58,6 +58,9 @@ type terminalFront interface {
 	release() error // give the terminal back as it was found
 	reclaim() error
 	resized()
+	// crashed leaves the cursor at the start of a free row, and paste mode off.
+	// It may be called by any goroutine: the program is about to end.
+	crashed()
 }
 
 // maxBacklog bounds what is read ahead, in bytes.
@@ -70,8 +73,9 @@ type console struct {
 	front    front
 	modes    *ttyModes // nil where the terminal is not touched
 	screen   *screen.Screen
-	announce bool // say what was queued: a person is typing it
+	die      func() error // ends the program as SIGQUIT does
 	crash    func(value any, stack []byte)
+	announce bool // say what was queued: a person is typing it
 
 	calls   chan func()
 	signals chan os.Signal
@@ -216,7 +220,15 @@ func (c *console) takeQueue() []line {
 // beginTurn says what Ctrl-C does until endTurn.
 func (c *console) beginTurn(interrupt func()) { c.do(func() { c.interrupt = interrupt }) }
 
-func (c *console) endTurn() { c.do(func() { c.interrupt = nil }) }
+// endTurn says that the turn is over, and whether it came to a good end.
+func (c *console) endTurn(good bool) {
+	c.do(func() {
+		c.interrupt = nil
+		if front, ok := c.front.(interface{ turned(good bool) }); ok {
+			front.turned(good)
+		}
+	})
+}
 
 // over says why no more lines will come; nil while they may.
 func (c *console) over() error {
@@ -273,10 +285,13 @@ func (c *console) signal(s os.Signal) {
 
 // dump ends the program as SIGQUIT does, but with a sane terminal.
 func (c *console) dump() {
+	if front, ok := c.front.(terminalFront); ok {
+		front.crashed()
+	}
 	if c.modes != nil {
 		c.complain(c.modes.leave())
 	}
-	c.complain(dump())
+	c.complain(c.die())
 }
 
 // yield runs f while the terminal is as it was found and nothing reads it: a

@@ -19,16 +19,20 @@ func (c *console) guard() {
 		return
 	}
 	stack := debug.Stack()
-	end, err := "\n", error(nil)
+	var err error
 	if c.modes != nil {
-		end, err = pasteOff+"\n", c.modes.leave()
+		err = c.modes.leave()
 	}
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
 		// It may have been the screen that broke: then there is no more to say.
 		defer func() { _ = recover() }()
-		c.screen.Draw([]byte(end))
+		if front, ok := c.front.(terminalFront); ok {
+			front.crashed()
+		} else {
+			c.screen.Draw([]byte("\n"))
+		}
 		c.complain(err)
 	}()
 	select {

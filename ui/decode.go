@@ -35,6 +35,10 @@ type decoder struct {
 	// closed says that a paste ended in this chunk. What follows it in the same
 	// read was not typed: its Enter must not submit.
 	closed bool
+	// chorded says that a Ctrl-X came: what follows is its second half, and
+	// means nothing by itself.
+	chorded bool
+	meta    bool // an Esc stands before the sequence being decoded
 }
 
 // feed decodes a chunk as it was read. Incomplete ends wait for the next.
@@ -59,7 +63,7 @@ func (d *decoder) wait() time.Duration {
 		return pasteWait
 	case len(d.rest) == 0:
 		return 0
-	case len(d.rest) == 1 && d.rest[0] == 0x1b:
+	case len(bytes.Trim(d.rest, "\x1b")) == 0:
 		return escWait
 	}
 	return sequenceWait
@@ -90,12 +94,16 @@ func (d *decoder) addPaste() {
 func (d *decoder) run(silent bool) []key {
 	d.keys = nil
 	for len(d.rest) > 0 {
+		chorded := d.chorded
 		n := d.step(silent)
 		if n == 0 {
 			if !silent {
 				break
 			}
 			n = len(d.rest)
+		}
+		if chorded {
+			d.chorded = false // whatever it was, known or not
 		}
 		d.rest = d.rest[n:]
 	}
@@ -108,6 +116,17 @@ func (d *decoder) run(silent bool) []key {
 func (d *decoder) add(kind keyKind, text string) {
 	if kind == keyEnter && d.closed {
 		kind = keyNewline
+	}
+	switch {
+	case d.chorded && kind == keyText:
+		if text = text[clusterBytes(text):]; text == "" {
+			return
+		}
+	case d.chorded && kind != keyInterrupt:
+		return
+	}
+	if d.meta {
+		kind = metaSequence(kind)
 	}
 	d.keys = append(d.keys, key{kind: kind, text: text})
 }
@@ -122,12 +141,22 @@ func (d *decoder) step(silent bool) int {
 	case b[0] == 0x1b:
 		return d.stepEscape(silent)
 	case b[0] < 0x20 || b[0] == 0x7f:
-		if kind, ok := controlKey(b[0]); ok {
-			d.add(kind, "")
-		}
+		d.stepControl(b[0])
 		return 1
 	}
 	return d.stepText()
+}
+
+func (d *decoder) stepControl(b byte) {
+	if kind, ok := chordKey(b); ok && d.chorded {
+		d.chorded = false
+		d.add(kind, "")
+		return
+	}
+	if kind, ok := controlKey(b); ok {
+		d.add(kind, "")
+	}
+	d.chorded = b == chord && !d.chorded
 }
 
 // stepText takes a run of printable characters. Bytes that are no UTF-8, and
@@ -168,9 +197,8 @@ func (d *decoder) stepEscape(silent bool) int {
 		return 0
 	}
 	switch b[1] {
-	case 0x1b: // the first was a key of its own
-		d.add(keyEscape, "")
-		return 1
+	case 0x1b:
+		return d.stepTwoEscapes(silent)
 	case '[':
 		return d.stepCSI()
 	case 'O':
@@ -188,6 +216,26 @@ func (d *decoder) stepEscape(silent bool) int {
 		return 1 // Esc, then a key such as Ctrl-C: only the Esc is dropped
 	}
 	return 1 + size
+}
+
+// stepTwoEscapes decodes an Esc after an Esc: two keys, unless the second
+// begins a sequence, which then is that of Alt and a key.
+func (d *decoder) stepTwoEscapes(silent bool) int {
+	b := d.rest
+	switch {
+	case len(b) == 2 && !silent:
+		return 0
+	case len(b) > 2 && (b[2] == '[' || b[2] == 'O'):
+		d.rest, d.meta = b[1:], true
+		n := d.stepEscape(silent)
+		d.rest, d.meta = b, false
+		if n == 0 {
+			return 0
+		}
+		return n + 1
+	}
+	d.add(keyEscape, "") // the first was a key of its own
+	return 1
 }
 
 func (d *decoder) stepCSI() int {

@@ -48,6 +48,9 @@ var keyTable = []struct {
 	{"alt-enter", "\x1b\r", keyNewline}, {"shift-enter CSI u", "\x1b[13;2u", keyNewline}, {"shift-enter xterm", "\x1b[27;2;13~", keyNewline}, {"ctrl-j", "\n", keyNewline},
 	{"enter", "\r", keyEnter}, {"backspace", "\x7f", keyBackspace}, {"ctrl-h", "\b", keyBackspace},
 	{"ctrl-c", "\x03", keyInterrupt}, {"ctrl-d", "\x04", keyEOF}, {"ctrl-z", "\x1a", keySuspend},
+	{"shift-tab", "\x1b[Z", keyMode}, {"tab", "\t", keyTab}, {"ctrl-o", "\x0f", keyOutput}, {"ctrl-g", "\x07", keyEdit}, {"ctrl-x ctrl-e", "\x18\x05", keyEdit},
+	{"ctrl-r", "\x12", keySearch}, {"ctrl-s", "\x13", keySearchBack}, {"ctrl-_", "\x1f", keyUndo}, {"ctrl-x ctrl-u", "\x18\x15", keyUndo},
+	{"alt-left with two escapes", "\x1b\x1b[D", keyWordLeft}, {"alt-right with two escapes", "\x1b\x1bOC", keyWordRight},
 	{"ctrl-w", "\x17", keyKillWordLeft}, {"ctrl-u", "\x15", keyKillStart}, {"ctrl-k", "\x0b", keyKillEnd}, {"ctrl-y", "\x19", keyYank},
 }
 
@@ -69,7 +72,7 @@ func TestF2_Keys(t *testing.T) {
 func TestF3_UnboundBytesAreNoKeys(t *testing.T) {
 	for b := byte(0); b < 0x20; b++ {
 		_, bound := controlKey(b)
-		if bound || b == 0x1b {
+		if bound || b == 0x1b || b == chord {
 			continue
 		}
 		if got := joined(decodeAll(&decoder{}, "a"+string(rune(b))+"z")); len(got) != 1 || got[0].text != "az" {
@@ -77,9 +80,9 @@ func TestF3_UnboundBytesAreNoKeys(t *testing.T) {
 		}
 	}
 	for _, seq := range []string{
-		"\x1b[200", "\x1b[?1;2c", "\x1b[24;80R", "\x1b[I", "\x1b[O", "\x1b[Z", "\x1b[2~", "\x1b[11~", "\x1b[15;5~", "\x1b[[A", "\x1b[97;5u", "\x1b[<0;1;1M", "\x1b[>0q",
+		"\x1b[200", "\x1b[?1;2c", "\x1b[24;80R", "\x1b[I", "\x1b[O", "\x1b[2~", "\x1b[11~", "\x1b[15;5~", "\x1b[[A", "\x1b[97;5u", "\x1b[<0;1;1M", "\x1b[>0q",
 		"\x1bOP", "\x1bO5P", "\x1b]11;rgb:0000/0000/0000\x07", "\x1b]0;title\x1b\\", "\x1bP1$r0m\x1b\\", "\x1b_apc\x1b\\", "\x1b^pm\x1b\\", "\x1bXsos\x1b\\",
-		"\x1bé", "\x1bq", "\x1b7", "\x80\x9b\xff", "\u0085\u009b", "\x00", "\x0f", "\x11", "\x18",
+		"\x1bé", "\x1bq", "\x1b7", "\x80\x9b\xff", "\u0085\u009b", "\x00", "\x11", "\x1d", "\x18q", "\x18\x18", "\x18\r", "\x18\x1b[A", "\x18\x1b[200",
 	} {
 		d := &decoder{}
 		got := append(decodeAll(d, "a"+seq), decodeExpired(d)...)

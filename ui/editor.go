@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -50,6 +51,7 @@ type editor struct {
 	// pastedStart says that the text begins with something pasted: it then is
 	// no command, whatever it looks like.
 	pastedStart bool
+	undos       undos
 }
 
 // keyFeed is the engine's Stdin: one key per read.
@@ -112,7 +114,7 @@ func (e *editor) start() {
 	for _, entry := range e.history {
 		_ = e.engine.SaveHistory(e.collapse(entry)) // fails only for a history file, and there is none
 	}
-	e.line, e.pos, e.pastedStart = nil, 0, false
+	e.line, e.pos, e.pastedStart, e.undos = nil, 0, false, undos{}
 	go func() {
 		_, err := e.engine.Readline()
 		e.done <- err
@@ -141,8 +143,15 @@ func (e *editor) key(r rune) {
 	<-e.heard
 }
 
-// edit changes the line by a func.
+// edit changes the line by a func. It can be undone.
 func (e *editor) edit(f func(line []rune, pos int) ([]rune, int)) {
+	before := e.snapshot()
+	e.apply(f)
+	e.undos.note(before, e.snapshot(), false)
+}
+
+// apply changes the line by a func, for good.
+func (e *editor) apply(f func(line []rune, pos int) ([]rune, int)) {
 	e.pending = f
 	e.key(markEdit)
 	if len(e.line) == 0 {
@@ -159,6 +168,8 @@ func (e *editor) insert(text string, pasted bool) {
 	if len(runes) == 0 {
 		return
 	}
+	before := e.snapshot()
+	defer func() { e.undos.note(before, e.snapshot(), !pasted) }()
 	if e.pos == 0 {
 		e.pastedStart = pasted
 	}
@@ -167,7 +178,7 @@ func (e *editor) insert(text string, pasted bool) {
 		return
 	}
 	start := e.pastedStart
-	e.edit(func(line []rune, pos int) ([]rune, int) { return insert(line, pos, runes), pos + len(runes) })
+	e.apply(func(line []rune, pos int) ([]rune, int) { return insert(line, pos, runes), pos + len(runes) })
 	e.pastedStart = start
 }
 
@@ -178,10 +189,52 @@ func (e *editor) set(text string) {
 	e.pastedStart = false
 }
 
-// put restores a line as it was, marks and all.
+// put restores a line as it was, marks and all. That is no change to undo.
 func (e *editor) put(line []rune, pos int, pasted bool) {
-	e.edit(func([]rune, int) ([]rune, int) { return line, pos })
+	line = slices.Clone(line) // the engine works in what it is given
+	e.apply(func([]rune, int) ([]rune, int) { return line, pos })
 	e.pastedStart = pasted && len(line) > 0
+}
+
+// cursor is the cursor as a byte of the text in full.
+func (e *editor) cursor() int {
+	return len(e.expand(e.line[:e.pos], func(_ int, paste string) string { return paste }))
+}
+
+// replace puts text in place of the bytes from:to of the text in full, and the
+// cursor behind it. It reports false where these are not whole characters, or
+// lie in a collapsed paste.
+func (e *editor) replace(from, to int, text string) bool {
+	start, end := e.rune(from), e.rune(to)
+	if start < 0 || end < start {
+		return false
+	}
+	for _, r := range e.line[start:end] {
+		if r >= markBase {
+			return false
+		}
+	}
+	runes := []rune(text)
+	e.edit(func(line []rune, _ int) ([]rune, int) {
+		return insert(cut(line, start, end), start, runes), start + len(runes)
+	})
+	return true
+}
+
+// rune is the place in the line of a byte of the text in full, -1 where there
+// is none.
+func (e *editor) rune(at int) int {
+	n := 0
+	for i := range e.line {
+		if n == at {
+			return i
+		}
+		n += len(e.expand(e.line[i:i+1], func(_ int, paste string) string { return paste }))
+	}
+	if n == at {
+		return len(e.line)
+	}
+	return -1
 }
 
 // collapse gives big text as its mark.

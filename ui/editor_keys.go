@@ -1,6 +1,10 @@
 package ui
 
-import "github.com/chzyer/readline"
+import (
+	"slices"
+
+	"github.com/chzyer/readline"
+)
 
 // do carries out an editing key. It reports false for a key that did nothing,
 // which is worth a beep, and for one it does not know.
@@ -32,6 +36,8 @@ func (e *editor) do(kind keyKind) bool {
 		e.insert(string(e.kill), false)
 	case keyNewline:
 		e.insert("\n", false)
+	case keyUndo:
+		return e.undo()
 	default:
 		if !e.doMove(kind) && !e.doKill(kind) {
 			return false
@@ -42,11 +48,12 @@ func (e *editor) do(kind keyKind) bool {
 
 // recall calls back a line of the history.
 func (e *editor) recall(key rune) {
-	before := string(e.line)
+	before := e.snapshot()
 	e.key(key)
-	if string(e.line) != before {
+	if !slices.Equal(e.line, before.line) {
 		e.pastedStart = false
 	}
+	e.undos.note(before, e.snapshot(), false)
 }
 
 func (e *editor) move(pos int) {

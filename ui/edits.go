@@ -1,8 +1,10 @@
 package ui
 
 import (
+	"iter"
 	"slices"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 )
@@ -14,24 +16,50 @@ import (
 
 // clusterLeft is the start of the grapheme cluster before pos.
 func clusterLeft(line []rune, pos int) int {
-	start, at := 0, 0
-	for clusters := displaywidth.StringGraphemes(string(line)); clusters.Next(); {
-		if at >= pos {
-			break
-		}
-		start = at
-		at += len([]rune(clusters.Value()))
-	}
-	return start
+	return clusterStart(line, max(pos-1, 0))
 }
 
 // clusterRight is the end of the grapheme cluster at pos.
 func clusterRight(line []rune, pos int) int {
-	at := 0
-	for clusters := displaywidth.StringGraphemes(string(line)); clusters.Next() && at <= pos; {
-		at += len([]rune(clusters.Value()))
+	for end := range clusterEnds(line) {
+		if end > pos {
+			return end
+		}
 	}
-	return at
+	return len(line)
+}
+
+// clusterStart is the start of the grapheme cluster pos is in.
+func clusterStart(line []rune, pos int) int {
+	start := 0
+	for end := range clusterEnds(line) {
+		if end > pos {
+			return start
+		}
+		start = end
+	}
+	return start
+}
+
+// clusterEnds goes through the ends of the grapheme clusters.
+func clusterEnds(line []rune) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		at := 0
+		for clusters := displaywidth.StringGraphemes(string(line)); clusters.Next(); {
+			at += utf8.RuneCountInString(clusters.Value())
+			if !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// clusterBytes is the length of the first grapheme cluster of s.
+func clusterBytes(s string) int {
+	if clusters := displaywidth.StringGraphemes(s); clusters.Next() {
+		return len(clusters.Value())
+	}
+	return 0
 }
 
 func isWord(r rune) bool {

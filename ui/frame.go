@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"github.com/clipperhouse/displaywidth"
 )
@@ -15,6 +16,12 @@ type frame struct {
 	out  io.Writer // never fails: the screen deals with a terminal that is gone
 	now  layout
 	open bool
+	// marks tells the terminal where prompts, lines and output begin; nil where
+	// it would not understand.
+	marks    *marks
+	unmarked bool // the rows are drawn anew, and have no marks yet
+	// pasting is open, for a goroutine that finds the program broken.
+	pasting atomic.Bool
 }
 
 // Bracketed paste is on only while a line is read: whatever runs in between
@@ -24,14 +31,28 @@ const (
 	pasteOff = "\x1b[?2004l"
 )
 
-// show draws the wanted rows over those that are there.
-func (f *frame) show(want layout) {
+// show draws the wanted rows over those that are there. start is the prompt by
+// itself.
+func (f *frame) show(start, want layout) {
 	var b strings.Builder
 	if !f.open {
 		b.WriteString(pasteOn)
 		f.now, f.open = layout{rows: []row{{}}}, true
+		f.pasting.Store(true)
+		f.unmarked = true
 	}
-	p := pen{b: &b, row: f.now.row, col: f.now.col, rows: len(f.now.rows)}
+	if f.marks != nil && f.unmarked {
+		b.WriteString(f.marks.begin())
+		f.draw(&b, start)
+		b.WriteString(markTyped)
+	}
+	f.unmarked = false
+	f.draw(&b, want)
+	f.write(b.String())
+}
+
+func (f *frame) draw(b *strings.Builder, want layout) {
+	p := pen{b: b, row: f.now.row, col: f.now.col, rows: len(f.now.rows)}
 	for i, r := range want.rows {
 		old := row{}
 		if i < len(f.now.rows) {
@@ -45,7 +66,6 @@ func (f *frame) show(want layout) {
 	}
 	p.to(want.row, want.col)
 	f.now = want
-	f.write(b.String())
 }
 
 // end leaves the prompt as a finished line that ends in mark, and the cursor
@@ -59,8 +79,24 @@ func (f *frame) end(mark string) {
 	last := len(f.now.rows) - 1
 	p.to(last, f.now.rows[last].width)
 	b.WriteString(mark + pasteOff + "\n")
-	f.open = false
+	f.close()
 	f.write(b.String())
+}
+
+// entered is end for a line that is sent: what follows is its output.
+func (f *frame) entered() {
+	if !f.open {
+		return
+	}
+	f.end("")
+	if f.marks != nil {
+		f.write(f.marks.output())
+	}
+}
+
+func (f *frame) close() {
+	f.open = false
+	f.pasting.Store(false)
 }
 
 // erase takes the prompt away, for what must be printed in its place.
@@ -72,7 +108,7 @@ func (f *frame) erase() {
 	p := pen{b: &b, row: f.now.row, col: f.now.col, rows: len(f.now.rows)}
 	p.to(0, 0)
 	b.WriteString("\x1b[J" + pasteOff)
-	f.open = false
+	f.close()
 	f.write(b.String())
 }
 
@@ -95,7 +131,7 @@ func (f *frame) resized(cols int) {
 		fmt.Fprintf(&b, "\x1b[%dA", above)
 	}
 	b.WriteString("\x1b[J")
-	f.now = layout{rows: []row{{}}}
+	f.now, f.unmarked = layout{rows: []row{{}}}, true
 	f.write(b.String())
 }
 
@@ -104,7 +140,7 @@ func (f *frame) resized(cols int) {
 func (f *frame) clear(height int) {
 	f.write(strings.Repeat("\n", height) + "\x1b[H")
 	if f.open {
-		f.now = layout{rows: []row{{}}}
+		f.now, f.unmarked = layout{rows: []row{{}}}, true
 	}
 }
 

@@ -90,7 +90,7 @@ func TestE1_FrameTouchesOnlyItsRows(t *testing.T) {
 			pos := random.IntN(len(text) + 1)
 			want := place("> ", string(text), len(string(text[:pos])), cols, identity).clip(rows - 1)
 			term.top = 1 << 30
-			f.show(want)
+			f.show(layout{}, want)
 			checkFrame(t, round, term, want, above)
 			if t.Failed() {
 				return
@@ -141,11 +141,11 @@ func TestF5_AKeyCostsFewBytes(t *testing.T) {
 	c := &counter{}
 	f := frame{out: c}
 	text := ""
-	f.show(place("> ", text, 0, 80, identity))
+	f.show(layout{}, place("> ", text, 0, 80, identity))
 	c.n, c.most = 0, 0
 	for i := range 300 {
 		text += string(rune('a' + i%26))
-		f.show(place("> ", text, len(text), 80, identity))
+		f.show(layout{}, place("> ", text, len(text), 80, identity))
 	}
 	if c.n > 1000 || c.most > 40 {
 		t.Errorf("300 keys cost %d bytes, the dearest %d", c.n, c.most)
@@ -157,10 +157,10 @@ func TestResizeStartsTheRowsAnew(t *testing.T) {
 	f := frame{out: term}
 	f.write("finished line\n")
 	text := strings.Repeat("x", 60)
-	f.show(place("> ", text, len(text), 40, identity))
+	f.show(layout{}, place("> ", text, len(text), 40, identity))
 	wide := place("> ", text, len(text), 100, identity)
 	f.resized(100) // wider: the broken rows stay broken
-	f.show(wide)
+	f.show(layout{}, wide)
 	if term.err != nil || term.top > 1 {
 		t.Errorf("top %d, %v", term.top, term.err)
 	}
@@ -170,7 +170,7 @@ func TestResizeStartsTheRowsAnew(t *testing.T) {
 	// Narrower: 38-cell rows take two rows of 20 each.
 	var out strings.Builder
 	g := frame{out: &out}
-	g.show(place("> ", text, len(text), 40, identity))
+	g.show(layout{}, place("> ", text, len(text), 40, identity))
 	out.Reset()
 	g.resized(20)
 	if got := out.String(); got != "\r\x1b[3A\x1b[J" {

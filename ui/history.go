@@ -77,10 +77,10 @@ func (h *historyFile) add(entry string) {
 	}
 }
 
-// keepsHistory says whether a line is remembered: blank ones are not, and those
-// that begin with a space, as in the shells.
+// keepsHistory says whether a line is remembered: blank ones are not, nor those
+// that begin with a space, as in the shells, nor those with a key in them.
 func keepsHistory(entry string) bool {
-	return strings.TrimSpace(entry) != "" && entry[0] != ' '
+	return strings.TrimSpace(entry) != "" && entry[0] != ' ' && !holdsSecret(entry)
 }
 
 // appendHistory adds an entry to those that can be called back; a repeat counts

@@ -34,7 +34,42 @@ const (
 	keyKillWordRight
 	keyYank
 	keyTranspose
+	keyUndo       // Ctrl-_
+	keyTab        // completes
+	keySearch     // Ctrl-R: back through the history
+	keySearchBack // Ctrl-S: the other way
+	keyMode       // Shift-Tab
+	keyOutput     // Ctrl-O
+	keyEdit       // Ctrl-G, Ctrl-X Ctrl-E; in a search: give it up
 )
+
+// chord begins a key of two control bytes.
+const chord = 0x18 // Ctrl-X
+
+// chordKey is the meaning of Ctrl-X and a byte.
+func chordKey(b byte) (keyKind, bool) {
+	switch b {
+	case 0x05:
+		return keyEdit, true
+	case 0x15:
+		return keyUndo, true
+	}
+	return 0, false
+}
+
+// metaSequence is the meaning of Alt and a key that sends a sequence, where the
+// terminal puts an Esc before it.
+func metaSequence(kind keyKind) keyKind {
+	switch kind {
+	case keyLeft:
+		return keyWordLeft
+	case keyRight:
+		return keyWordRight
+	case keyDelete:
+		return keyKillWordRight
+	}
+	return kind
+}
 
 // key is one decoded key.
 type key struct {
@@ -60,8 +95,12 @@ func controlKey(b byte) (keyKind, bool) {
 		return keyEnd, true
 	case 0x06:
 		return keyRight, true
+	case 0x07:
+		return keyEdit, true
 	case 0x08, 0x7f:
 		return keyBackspace, true
+	case 0x09:
+		return keyTab, true
 	case 0x0a:
 		return keyNewline, true
 	case 0x0b:
@@ -72,8 +111,14 @@ func controlKey(b byte) (keyKind, bool) {
 		return keyEnter, true
 	case 0x0e:
 		return keyNext, true
+	case 0x0f:
+		return keyOutput, true
 	case 0x10:
 		return keyPrev, true
+	case 0x12:
+		return keySearch, true
+	case 0x13:
+		return keySearchBack, true
 	case 0x14:
 		return keyTranspose, true
 	case 0x15:
@@ -86,6 +131,8 @@ func controlKey(b byte) (keyKind, bool) {
 		return keySuspend, true
 	case 0x1c:
 		return keyQuit, true
+	case 0x1f:
+		return keyUndo, true
 	}
 	return 0, false
 }
@@ -138,6 +185,8 @@ func sequenceKey(params string, final byte) (keyKind, bool) {
 		return keyHome, true
 	case 'F':
 		return keyEnd, true
+	case 'Z':
+		return keyMode, true
 	case 'M': // the keypad's Enter in application mode
 		return keyEnter, params == ""
 	case 'u': // a terminal that tells modified keys apart

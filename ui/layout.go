@@ -35,11 +35,9 @@ func place(prompt, text string, cursor, cols int, display func(string) string) l
 	for {
 		line, rest, more := strings.Cut(text, "\n")
 		if cursor >= 0 && cursor <= len(line) {
-			p.put(display(line[:cursor]))
-			p.mark()
-			p.put(display(line[cursor:]))
+			p.withCursor(line, cursor, display)
 		} else {
-			p.put(display(line))
+			p.put(display(line), -1)
 		}
 		if !more {
 			break
@@ -47,7 +45,7 @@ func place(prompt, text string, cursor, cols int, display func(string) string) l
 		cursor -= len(line) + 1
 		text = rest
 		p.end()
-		p.put(lineIndent)
+		p.put(lineIndent, -1)
 	}
 	p.end()
 	return p.layout
@@ -60,17 +58,40 @@ type placer struct {
 	col_ int
 }
 
-func (p *placer) put(s string) {
+// withCursor puts a line with the cursor before one of its bytes. The line is
+// measured as a whole: a character may join with the one on the cursor's other
+// side.
+func (p *placer) withCursor(line string, cursor int, display func(string) string) {
+	shown, before := display(line), display(line[:cursor])
+	if !strings.HasPrefix(shown, before) { // what is shown of a half depends on the other
+		shown = before + display(line[cursor:])
+	}
+	p.put(shown, len(before))
+}
+
+// put writes text, and marks the cursor's cell before its byte at; -1 for none.
+// A wide character that does not fit begins the next row, and so does a cursor
+// before it.
+func (p *placer) put(s string, at int) {
+	end := 0
 	for clusters := displaywidth.StringGraphemes(s); clusters.Next(); {
 		value, width := clusters.Value(), clusters.Width()
+		end += len(value)
 		if value == "\t" {
 			value, width = tabCells, len(tabCells)
 		}
 		if p.col_+width > p.cols && p.col_ > 0 {
 			p.end()
 		}
+		if at >= 0 && at < end {
+			p.mark()
+			at = -1
+		}
 		p.b.WriteString(value)
 		p.col_ += width
+	}
+	if at >= 0 {
+		p.mark()
 	}
 }
 
@@ -80,12 +101,12 @@ func (p *placer) words(s string) {
 		if width := displaywidth.String(strings.TrimSuffix(word, " ")); p.col_ > 0 && p.col_+width > p.cols && width <= p.cols {
 			p.end()
 		}
-		p.put(word)
+		p.put(word, -1)
 	}
 }
 
-// mark remembers the cursor. At the end of a full row it stands before the
-// next, which is where the next character goes.
+// mark remembers the cursor. At the end of a full row it stands in the next,
+// which is where the next character goes.
 func (p *placer) mark() {
 	if p.col_ >= p.cols {
 		p.end()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"artoo/agent"
 	"artoo/ui/screen"
@@ -233,4 +234,78 @@ func TestLines_WhatIsInThePipeIsNoAnswer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	k.end()
+}
+
+// Lines as Windows programs write them lose their carriage return, and none is
+// ever written.
+//
+// Red: split keeps the carriage return, and cleanLine makes a newline of it.
+func TestR1_InputMayHaveCarriageReturns(t *testing.T) {
+	k := startLines(t, &sender{}, nil)
+	k.send("one\r\n\"\"\"\r\ntwo\r\nthree\r\n\"\"\"\r\nfo\rur\r\n")
+	k.eof()
+	k.end()
+	if diff := cmp.Diff([]string{"one", "two\nthree", "fo\nur"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+	if both := k.chrome.String() + k.answer.String(); strings.Contains(both, "\r") {
+		t.Errorf("wrote %q", both)
+	}
+}
+
+// A shell buffer of Emacs: a terminal that does not echo and does nothing to
+// what is written, where a person has a whole conversation with a question in
+// it. Each prompt is there before anything is typed.
+//
+// Red: show does not write the prompt before it waits.
+func TestQ1_AConversationInComint(t *testing.T) {
+	answers, errs := make(chan agent.Answer, 1), make(chan error, 1)
+	ask := asking("make", answers, errs)
+	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		if text == "build" {
+			return ask(ctx, text, cb)
+		}
+		cb.OnText("answer to " + text + "\n")
+		return &agent.Response{}, nil
+	}}, func(o *Options) {
+		o.Profile, o.Env = screen.Plain, env("TERM=dumb", "INSIDE_EMACS=29.4,comint")
+		fd, err := fdOf(o.Tty)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := termios(t, o.Tty)
+		raw.Lflag &^= unix.ECHO
+		raw.Oflag &^= unix.OPOST
+		if err := unix.IoctlSetTermios(fd, setTermios, &raw); err != nil {
+			t.Fatal(err)
+		}
+	})
+	before := termios(t, k.tty)
+	k.expect("> ")
+	k.send("one\n")
+	k.await(k.answer, 0, "answer to one\n")
+	k.expect("> ")
+	k.send("build\n")
+	k.expect("[y,n,a,A,e,p,q,?] (n) ")
+	k.send("n not now\n")
+	if diff := cmp.Diff(agent.Answer{Reason: "not now"}, wanted(k, answers)); diff != "" {
+		t.Error(diff)
+	}
+	k.expect("> ")
+	k.send("/help\n")
+	k.expect("/quit")
+	k.expect("> ")
+	k.send("two\n")
+	k.await(k.answer, 0, "answer to two\n")
+	k.expect("> ")
+	if got := termios(t, k.tty); got != before {
+		t.Errorf("the modes changed: %+v, were %+v", got, before)
+	}
+	k.send("\x04")
+	if o := k.end(); o != (outcome{}) {
+		t.Errorf("ended with %+v", o)
+	}
+	if shown := k.chrome.String(); strings.ContainsAny(shown, "\x1b\r\x07") {
+		t.Errorf("comint got %q", shown)
+	}
 }

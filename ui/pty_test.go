@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"artoo/agent"
 	"artoo/provider"
@@ -106,8 +107,9 @@ type talk struct {
 	chrome *sink    // what is on the terminal
 	term   *Terminal
 	ended  chan outcome
-	seen   int // of the chrome, by expect
-	sent   int // bytes
+	seen   int          // of the chrome, by expect
+	sent   int          // bytes
+	before unix.Termios // the terminal's modes when a child was started
 
 	stopReading func()
 }

@@ -22,6 +22,9 @@ type rawFront struct {
 	display  func(string) string // makes text from outside safe to show
 	complete completer           // what Tab proposes; nil proposes nothing
 	remember func(text string)   // keeps a line in the history file
+	stop     func() bool         // stops the process until it is continued; false where it cannot
+	spoken   bool                // what is there is never drawn over: it would be read again
+	marks    *marks              // for messages, not for questions; may be nil
 
 	ed      *editor
 	frame   frame
@@ -30,6 +33,27 @@ type rawFront struct {
 	shown   bool          // the wanted line's prompt is on the screen
 	mark    chan struct{} // being waited for, before a question may be shown
 	answer  answerState
+	vi      *vi       // nil with emacs' keys
+	search  *search   // nil but while the history is searched
+	sought  string    // the last pattern
+	escaped time.Time // of an Esc at the prompt that may be the first of two; zero after another key
+	kept    *kept     // the line a key took away to have something done
+}
+
+// newRawFront puts the pieces of an editing front together.
+func (t *Terminal) newRawFront(c *console, ed *editor, remember func(string)) *rawFront {
+	f := &rawFront{
+		console: c, clock: t.opt.Clock, size: t.opt.Size, ed: ed, frame: frame{out: drawer{t.Screen}},
+		remember: remember, complete: t.complete, stop: suspend, spoken: t.opt.Profile == screen.Spoken,
+		display: func(s string) string { return screen.Sanitize(s, screen.Prose) },
+	}
+	if !f.spoken {
+		f.marks = newMarks(t.opt.Env)
+	}
+	if t.opt.ViKeys {
+		f.vi = &vi{}
+	}
+	return f
 }
 
 // answerState belongs to the question that is shown.
@@ -62,19 +86,21 @@ func (f *rawFront) show() {
 	f.shown = true
 	f.screen.Prompt("") // the frame draws its text
 	f.answer = answerState{question: w.question}
-	switch {
-	case w.question:
+	f.frame.marks = nil
+	var held []key
+	if w.question {
 		f.answer.lastInput = f.clock.Now()
 		f.answer.aside, f.answer.asidePos, f.answer.asidePasted = f.ed.line, f.ed.pos, f.ed.pastedStart
 		f.ed.set(w.initial)
-	case w.initial != "":
-		text := w.initial
-		if typed := f.ed.text(); typed != "" {
-			text += "\n" + typed
-		}
-		f.ed.set(text)
+		f.ed.undos = undos{} // nothing of the message can be undone into the answer
+	} else {
+		f.frame.marks = f.marks
+		held = f.restore(w.initial)
 	}
 	f.draw()
+	if len(held) > 0 {
+		f.keys(held, f.clock.Now())
+	}
 }
 
 func (f *rawFront) end() {
@@ -85,8 +111,10 @@ func (f *rawFront) end() {
 	f.shown = false
 	f.frame.end("")
 	f.screen.PromptDone()
+	f.search = nil
 	if f.answer.question {
 		f.ed.put(f.answer.aside, f.answer.asidePos, f.answer.asidePasted)
+		f.ed.undos = undos{}
 	}
 }
 
@@ -95,9 +123,12 @@ func (f *rawFront) draw() {
 		return
 	}
 	cols, rows := f.size()
-	text := f.ed.shown(f.ed.line)
-	cursor := len(f.ed.shown(f.ed.line[:f.ed.pos]))
-	f.frame.show(place(f.want.prompt, text, cursor, cols, f.display).clip(rows - 1))
+	prompt, text, cursor := f.want.prompt, f.ed.shown(f.ed.line), len(f.ed.shown(f.ed.line[:f.ed.pos]))
+	if f.search != nil {
+		prompt, text, cursor = f.searchView()
+	}
+	start := place(f.want.prompt, "", 0, cols, f.display).clip(rows - 1)
+	f.frame.show(start, place(prompt, text, cursor, cols, f.display).clip(rows-1))
 }
 
 func (f *rawFront) take(c chunk) {
@@ -144,94 +175,16 @@ func (f *rawFront) expect(wait time.Duration, n int) {
 // keys carries out keys that came at a time, and then draws once.
 func (f *rawFront) keys(keys []key, at time.Time) {
 	for _, k := range keys {
-		if f.shown && f.answer.question {
-			f.answerKey(k, at)
-		} else {
-			f.messageKey(k)
-		}
-	}
-	f.draw()
-}
-
-// messageKey is a key while a message is typed, before a prompt or not.
-func (f *rawFront) messageKey(k key) {
-	switch k.kind {
-	case keyText:
-		f.ed.insert(k.text, false)
-	case keyPaste:
-		f.ed.insert(k.text, true)
-	case keyEnter:
-		f.enter()
-	case keyEOF:
 		switch {
-		case len(f.ed.line) > 0:
-			f.ed.do(keyDelete)
-		case f.shown:
-			f.hungUp(io.EOF)
+		case f.shown && f.answer.question:
+			f.answerKey(k, at)
+		case f.holds(k):
+			f.kept.keys = append(f.kept.keys, k)
+		default:
+			f.messageKey(k, at)
 		}
-	case keyInterrupt:
-		f.ctrlC()
-	case keySuspend, keyQuit, keyClear:
-		f.control(k.kind)
-	default:
-		if !f.ed.do(k.kind) && f.shown {
-			f.frame.beep()
-		}
-	}
-}
-
-// control carries out the keys that mean the same everywhere.
-func (f *rawFront) control(kind keyKind) {
-	switch kind {
-	case keySuspend:
-		f.suspend()
-	case keyQuit:
-		if f.interrupt != nil { // at the prompt it is an unbound key
-			f.dump()
-		}
-	case keyClear:
-		if f.shown {
-			_, rows := f.size()
-			f.frame.clear(rows)
-		}
-	}
-}
-
-// enter sends the message, or goes on with its next line.
-func (f *rawFront) enter() {
-	text := f.ed.text()
-	if !f.ed.pastedStart {
-		message, rest, whole := compose(text)
-		if !whole {
-			f.ed.set(rest)
-			return
-		}
-		text = message
 	}
 	f.draw()
-	pasted := f.ed.pastedStart
-	f.remember(f.ed.text())
-	f.ed.submit(true)
-	switch l := (line{text: text, pasted: pasted}); {
-	case f.shown:
-		f.finish(result{line: l})
-	case text != "":
-		f.enqueue(l)
-	}
-}
-
-// ctrlC clears the line that is shown; if there is nothing to clear it is an
-// interrupt. A cleared line can be called back.
-func (f *rawFront) ctrlC() {
-	if !f.shown || len(f.ed.line) == 0 {
-		f.interrupted()
-		return
-	}
-	f.frame.end("^C")
-	f.screen.PromptDone()
-	f.screen.Prompt("")
-	f.remember(f.ed.text())
-	f.ed.submit(true)
 }
 
 // answerKey is a key while a question is shown.
@@ -280,7 +233,7 @@ func (f *rawFront) answerKey(k key, at time.Time) {
 func (f *rawFront) suspend() {
 	resume := f.in.pause()
 	f.complain(f.release())
-	stopped := suspend()
+	stopped := f.stop()
 	f.complain(f.reclaim())
 	resume()
 	if !stopped {
@@ -316,20 +269,56 @@ func (f *rawFront) resized() {
 	f.draw()
 }
 
-// complain says what is wrong with the terminal, above the prompt.
-func (f *rawFront) complain(err error) {
-	if err == nil {
+// above prints something where the prompt stands, and the prompt again below.
+func (f *rawFront) above(print func()) {
+	if !f.shown {
+		print()
 		return
 	}
-	if f.shown {
-		f.frame.erase()
+	f.leaveRows()
+	print()
+	f.screen.Prompt("")
+	f.draw()
+}
+
+// leaveRows makes room for what is printed next: the prompt's rows go, or stay
+// as they are where nothing is drawn over.
+func (f *rawFront) leaveRows() {
+	if f.spoken {
+		f.frame.end("")
 		f.screen.PromptDone()
+		return
 	}
-	f.console.complain(err)
-	if f.shown {
-		f.screen.Prompt("")
-		f.draw()
+	f.frame.erase()
+	f.screen.PromptErased()
+}
+
+// complain says what is wrong with the terminal, above the prompt.
+func (f *rawFront) complain(err error) {
+	if err != nil {
+		f.above(func() { f.console.complain(err) })
 	}
+}
+
+// turned is told how a turn ended, for the terminal's marks.
+func (f *rawFront) turned(good bool) {
+	switch {
+	case f.marks == nil || !f.marks.ran:
+	case good:
+		f.marks.exit = 0
+	default:
+		f.marks.exit = 1
+	}
+}
+
+// crashed implements terminalFront.
+func (f *rawFront) crashed() {
+	if f.frame.pasting.Load() {
+		f.screen.Draw([]byte(pasteOff + "\n"))
+		return
+	}
+	f.screen.Pause()            // takes the transient line away
+	f.screen.Draw([]byte("\n")) // an answer may go somewhere else that is this terminal all the same
 }
 
 // drawer lets the frame write through the screen, the one door to the terminal.

@@ -38,14 +38,17 @@ func exitCode(s os.Signal) int {
 // that it was never stopped.
 const stopWait = 300 * time.Millisecond
 
-// suspend stops this process group, as the kernel does for Ctrl-Z, and returns
-// when it goes on. It reports false when nothing happened: in a group without a
+// suspend stops this process group, as the kernel does for Ctrl-Z.
+func suspend() bool { return stopFor(syscall.SIGTSTP) }
+
+// stopFor stops this process group by a signal of job control, and returns when
+// it goes on. It reports false when nothing happened: in a group without a
 // job-control shell above it the kernel ignores the signal.
-func suspend() bool {
+func stopFor(s syscall.Signal) bool {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
-	if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
+	if err := syscall.Kill(0, s); err != nil {
 		return false
 	}
 	timer := time.NewTimer(stopWait)

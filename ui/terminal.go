@@ -77,9 +77,11 @@ type Terminal struct {
 	console *console
 	listed  []SessionRow // as /sessions numbered them
 	initial string       // text for the next prompt
-	lastInt time.Time    // of the Ctrl-C that said how to leave
-	hurry   func()       // kills what the last turn left running; nil before the first
-	spent   float64      // US dollars, as far as they are known
+	// complete is what Tab proposes; nil proposes nothing. Set before Run.
+	complete completer
+	lastInt  time.Time // of the Ctrl-C that said how to leave
+	hurry    func()    // kills what the last turn left running; nil before the first
+	spent    float64   // US dollars, as far as they are known
 }
 
 // leaveWait is how long a second Ctrl-C still leaves.
@@ -246,7 +248,7 @@ func (t *Terminal) open() (stop func() error, err error) {
 	}
 	signals, unwatch := watchSignals()
 	c := &console{
-		in: in, screen: t.Screen, signals: signals, crash: t.opt.Crash,
+		in: in, screen: t.Screen, signals: signals, die: dump, crash: t.opt.Crash,
 		calls: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	file, isFile := t.opt.In.(*os.File)
@@ -279,10 +281,7 @@ func (t *Terminal) openEditor(c *console, file *os.File) error {
 		return errors.Join(err, ed.close())
 	}
 	c.modes = modes
-	c.front = &rawFront{
-		console: c, clock: t.opt.Clock, size: t.opt.Size, ed: ed, frame: frame{out: drawer{t.Screen}}, remember: history.add,
-		display: func(s string) string { return screen.Sanitize(s, screen.Prose) },
-	}
+	c.front = t.newRawFront(c, ed, history.add)
 	return nil
 }
 

@@ -104,7 +104,7 @@ func TestF2_DeleteOnAnEmptyLineDoesNothing(t *testing.T) {
 func TestF3_UnboundKeysAtThePrompt(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("> ")
-	k.send("a\x00\x0f\x11\x12\x07\x16\x18\x1c\x1d\x1e\x1fb")
+	k.send("a\x00\x11\x16\x18\x18\x1c\x1d\x1eb")
 	k.send("\x1b[99;99z\x1bOP\x1b]11;rgb:00/00/00\x07\x1bP1$r\x1b\\\x1b[24;80R\x1b[?62;c")
 	k.send("c")
 	k.expect("c")
@@ -335,7 +335,7 @@ func TestJ3_HangUpSendsNoHalfLine(t *testing.T) {
 	}
 }
 
-func TestK2_TypingDuringATurn(t *testing.T) {
+func TestK1_K2_TypingDuringATurn(t *testing.T) {
 	inTurn, goOn := make(chan struct{}, 2), make(chan struct{})
 	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		inTurn <- struct{}{}
@@ -406,6 +406,70 @@ func TestK3_QueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 		}
 		k.send("\x15\x04")
 		k.end()
+	}
+}
+
+// A line that was queued keeps its meaning: a command stays one, and what was
+// pasted stays text.
+//
+// Red: enqueue forgets that a line was pasted.
+func TestK3_QueuedCommandsKeepTheirMeaning(t *testing.T) {
+	inTurn, goOn := make(chan struct{}, 4), make(chan struct{})
+	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
+		inTurn <- struct{}{}
+		<-goOn
+		return &agent.Response{}, nil
+	}}, nil)
+	k.expect("> ")
+	k.enter("one")
+	wanted(k, inTurn)
+	k.send(pasteBegin + "/quit" + pasteEnd)
+	k.settle()
+	k.send("\r")
+	k.expect("queued: /quit")
+	k.send("/help keys")
+	k.settle()
+	k.send("\r")
+	k.expect("queued: /help keys")
+	k.send("/quit")
+	k.settle()
+	k.send("\r")
+	k.expect("queued: /quit")
+	goOn <- struct{}{}
+	wanted(k, inTurn)
+	goOn <- struct{}{}
+	k.expect("Ctrl-C")
+	if o := k.end(); o != (outcome{}) {
+		t.Errorf("ended with %+v", o)
+	}
+	if diff := cmp.Diff([]string{"one", "/quit"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A prompt that nobody types at writes nothing, and has set no timer that would
+// wake the process up.
+//
+// Red: show asks the clock for a timer, or draws again when it fires.
+func TestP3_AnIdlePromptIsIdle(t *testing.T) {
+	for _, profile := range []screen.Profile{screen.Rich, screen.Plain, screen.Spoken} {
+		k := startPTY(t, &sender{}, func(o *Options) { o.Profile, o.Prompt = profile, "> " })
+		k.expect("> ")
+		k.send("some text")
+		k.expect("some text") // drawn, or echoed by the terminal
+		before := k.chrome.String()
+		k.clock.mu.Lock()
+		timers := len(k.clock.timers)
+		k.clock.mu.Unlock()
+		k.clock.advance(time.Minute)
+		k.term.console.do(func() {})
+		k.term.console.do(func() {})
+		if got := k.chrome.String(); got != before {
+			t.Errorf("%v: an idle minute wrote %q", profile, got[len(before):])
+		}
+		if timers != 0 {
+			t.Errorf("%v: %d timers are set", profile, timers)
+		}
 	}
 }
 

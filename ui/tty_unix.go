@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,8 +35,15 @@ func newTTYModes(f *os.File) (*ttyModes, error) {
 }
 
 // enter sets the editing mode. What was there is read anew each time: a child
-// that had the terminal may have left it changed on purpose.
+// that had the terminal may have left it changed on purpose. In the background
+// the terminal is another's: there it stops, as whatever reads a terminal does,
+// until it is brought to the foreground.
 func (m *ttyModes) enter() error {
+	for !m.foreground() {
+		if !stopFor(syscall.SIGTTIN) {
+			return errBackground
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.saved != nil {
@@ -53,6 +61,18 @@ func (m *ttyModes) enter() error {
 	return nil
 }
 
+// errBackground says that artoo runs in the background and nothing brings it
+// back: no shell with job control is above it.
+var errBackground = errors.New("the terminal is another program's: artoo runs in the background")
+
+// foreground says whether the terminal is ours to change. One that does not
+// control this process has no background, and group 0 is one that cannot be seen
+// from within a container.
+func (m *ttyModes) foreground() bool {
+	group, err := unix.IoctlGetInt(m.fd, unix.TIOCGPGRP)
+	return err != nil || group == 0 || group == unix.Getpgrp()
+}
+
 // editing is t for editing: every byte as it comes, no echo, no meaning.
 func editing(t unix.Termios) unix.Termios {
 	t.Iflag &^= unix.ICRNL | unix.INLCR | unix.IGNCR | unix.IXON | unix.ISTRIP | unix.BRKINT | unix.PARMRK
@@ -66,6 +86,10 @@ func (m *ttyModes) leave() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.saved == nil {
+		return nil
+	}
+	if !m.foreground() { // whoever has the terminal now has set it for itself
+		m.saved = nil
 		return nil
 	}
 	err := unix.IoctlSetTermios(m.fd, setTermios, m.saved)
@@ -82,7 +106,7 @@ func (m *ttyModes) leave() error {
 func (m *ttyModes) again() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.saved == nil {
+	if m.saved == nil || !m.foreground() {
 		return nil
 	}
 	edit := editing(*m.saved)

@@ -56,7 +56,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 			return t.console.over()
 		}
 	}
-	t.console.endTurn()
+	t.console.endTurn(end.err == nil)
 	t.showEnd(ctx, end, t.opt.Clock.Now().Sub(began))
 	// A prompt may stand for hours: it should not hold what the turn needed.
 	debug.FreeOSMemory()

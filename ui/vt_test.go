@@ -21,6 +21,7 @@ type vt struct {
 	err        error
 	rest       string
 	wraps      map[int]bool // rows that go on in the next, with scrolled rows counted
+	marks      []string     // OSC 133, with where they stand: "A 0,0"
 	top        int          // the highest row the cursor went up to, with scrolled rows counted
 }
 
@@ -120,6 +121,9 @@ func (v *vt) sequence(s string) int {
 	if len(s) < 3 {
 		return 0
 	}
+	if s[1] == ']' {
+		return v.osc(s)
+	}
 	end := 2
 	for end < len(s) && (s[end] < 0x40 || s[end] > 0x7e) {
 		end++
@@ -167,6 +171,19 @@ func (v *vt) sequence(s string) int {
 	}
 	v.pending = false
 	return end + 1
+}
+
+func (v *vt) osc(s string) int {
+	end := strings.Index(s, "\x1b\\")
+	if end < 0 {
+		return 0
+	}
+	if mark, ok := strings.CutPrefix(s[2:end], "133;"); ok {
+		v.marks = append(v.marks, fmt.Sprintf("%s %d,%d", mark, v.row, v.col))
+	} else {
+		v.err = fmt.Errorf("unexpected sequence %q", s[:end])
+	}
+	return end + 2
 }
 
 func (v *vt) erase(row, from int) {

@@ -38,3 +38,12 @@ func (s *Screen) PromptDone() {
 		}
 	})
 }
+
+// PromptErased says that the prompt's rows were taken away and the cursor stands
+// where they began: what is printed now takes their place.
+func (s *Screen) PromptErased() {
+	s.do(func() {
+		s.prompt = false
+		s.last = chrome
+	})
+}

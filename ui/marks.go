@@ -1,0 +1,65 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+)
+
+// What terminals are told of the transcript's structure, so that they can jump
+// from prompt to prompt and select one output: OSC 133 with A before a prompt,
+// B where typing begins, C where the output does, D where it ended.
+const (
+	markPrompt = "\x1b]133;A\x1b\\"
+	markTyped  = "\x1b]133;B\x1b\\"
+	markOutput = "\x1b]133;C\x1b\\"
+)
+
+// marks knows which of these are due.
+type marks struct {
+	ran  bool // a line was sent, and its end was not told yet
+	exit int  // how it ended, as a shell says it; -1 when nobody knows
+}
+
+// begin is what stands before a prompt.
+func (m *marks) begin() string {
+	if !m.ran {
+		return markPrompt
+	}
+	m.ran = false
+	done := "\x1b]133;D"
+	if m.exit >= 0 {
+		done += ";" + strconv.Itoa(m.exit)
+	}
+	return done + "\x1b\\" + markPrompt
+}
+
+// output is what stands before the output of a line.
+func (m *marks) output() string {
+	m.ran, m.exit = true, -1
+	return markOutput
+}
+
+// newMarks gives nil for a terminal that shows such sequences, or would pass
+// them to nobody: the Linux console and old hardware, Emacs, multiplexers.
+// Nothing is asked of the terminal itself. A nil env knows nothing.
+func newMarks(env func(name string) string) *marks {
+	if env == nil {
+		return nil
+	}
+	term := env("TERM")
+	switch term {
+	case "", "dumb", "unknown", "linux", "cons25":
+		return nil
+	}
+	for _, prefix := range []string{"vt", "screen", "tmux", "eterm"} {
+		if strings.HasPrefix(term, prefix) {
+			return nil
+		}
+	}
+	for _, name := range []string{"INSIDE_EMACS", "TMUX", "STY"} {
+		if env(name) != "" {
+			return nil
+		}
+	}
+	return &marks{exit: -1}
+}

@@ -1,0 +1,162 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"bytes"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+)
+
+// FuzzInputPump types anything, cut into reads anywhere and with pauses, at a
+// prompt, during a turn and at a question. Whatever comes: nothing is approved
+// but by a lone Enter after an answer that was typed, nothing is sent without an
+// Enter, no control byte gets into a text, only the frame's own sequences reach
+// the terminal, and it ends.
+//
+// The cuts say how long each read is (low bits), and with the highest bit that
+// half a second passes before the next.
+func FuzzInputPump(f *testing.F) {
+	for _, k := range keyTable {
+		f.Add([]byte("y"+k.bytes+"\r"), []byte{1, 2, 0x81}, byte(0))
+		f.Add([]byte(k.bytes+"ab"), []byte{1}, byte(3))
+	}
+	f.Add([]byte("yes\r"), []byte{0x81, 0x81, 0x81, 0x81}, byte(1))
+	f.Add([]byte(pasteBegin+"yes\r"+pasteEnd+"\r"), []byte{0x9f, 0x9f}, byte(1))
+	f.Add([]byte("\x12go\r\x1b\x1b"), []byte{3, 0x81, 0x81}, byte(2))
+	f.Add([]byte("abc\x1bdwp/x\r"), []byte{3, 0x81}, byte(4))
+	f.Fuzz(func(t *testing.T, data, cuts []byte, mode byte) {
+		if len(data) > 1<<12 {
+			return
+		}
+		hangs := fmt.Sprintf("this does not end: %q, cuts %v, mode %d", data, cuts, mode)
+		watchdog := time.AfterFunc(patience, func() { debug.SetTraceback("all"); panic(hangs) })
+		defer watchdog.Stop()
+		p := startPump(t, mode)
+		for len(data) > 0 {
+			n, pause := 1, false
+			if len(cuts) > 0 {
+				n, pause = int(cuts[0]&0x7f)+1, cuts[0]&0x80 != 0
+				cuts = cuts[1:]
+			}
+			n = min(n, len(data))
+			p.read(data[:n])
+			data = data[n:]
+			if pause {
+				p.silence(500 * time.Millisecond)
+			}
+		}
+		p.silence(pasteWait)
+	})
+}
+
+// pump checks what comes out of what is typed.
+type pump struct {
+	*bare
+	lone    bool // the last read was an Enter and nothing else
+	entered bool // there was an Enter in what was typed since the last line
+}
+
+func startPump(t *testing.T, mode byte) *pump {
+	p := &pump{bare: newBare(t, []string{"go test ./...", "two\nlines", "yes"}, func(o *Options) {
+		o.ViKeys = mode&4 != 0
+		if mode&8 != 0 {
+			o.Env = func(string) string { return "xterm" }
+		}
+	})}
+	p.f.complete = func(text string, cursor int) completion {
+		return completion{from: 0, to: cursor, candidates: []candidate{{text: text[:cursor] + "y"}, {text: text[:cursor] + "yes"}}}
+	}
+	switch mode & 3 {
+	case 0:
+		p.bare.read("")
+	case 1:
+		p.ask()
+	case 2:
+		p.f.interrupt = func() {}
+	case 3:
+		p.bare.read("yes")
+	}
+	return p
+}
+
+func (p *pump) read(data []byte) {
+	p.lone = isEnter(data)
+	p.entered = p.entered || bytes.ContainsAny(data, "\r\n") || bytes.ContainsAny(data, "Mu~") // the keypad's and modified ones
+	p.f.take(chunk{data: bytes.Clone(data), at: p.now})
+	p.check()
+}
+
+func (p *pump) silence(d time.Duration) {
+	p.lone = false
+	p.bare.silence(d)
+	p.check()
+}
+
+func isEnter(data []byte) bool {
+	switch string(data) {
+	case "\r", "\n", "\x1bOM", "\x1b[M", "\x1b\r", "\x1b\n", "M", "~", "u":
+		return true
+	}
+	return false
+}
+
+func (p *pump) check() {
+	p.Helper()
+	if p.term.err != nil {
+		p.Fatal(p.term.err)
+	}
+	for _, l := range p.f.queue {
+		p.checkLine(l)
+	}
+	p.f.queue, p.f.backlog = nil, 0
+	p.clean(string(p.f.ed.line), true)
+	if p.f.ed.pos < 0 || p.f.ed.pos > len(p.f.ed.line) {
+		p.Fatalf("the cursor is at %d of %d", p.f.ed.pos, len(p.f.ed.line))
+	}
+	if p.w == nil {
+		return
+	}
+	r, ok := p.result()
+	if !ok {
+		return
+	}
+	if r.err == nil {
+		p.checkLine(r.line)
+		if approving := parseAnswer(r.line.text).approves() && !r.line.burst; p.w.question && approving && !p.lone {
+			p.Fatalf("%q approved without an Enter by itself", r.line.text)
+		}
+	}
+	if r.line.action == actSend {
+		p.entered = false // else the Enter may be among the keys that wait for the line to come back
+	}
+	next := &want{prompt: "> ", question: !p.w.question}
+	if r.line.action != actSend {
+		next.initial, next.question = r.line.text, false
+	}
+	if p.f.ending == nil {
+		p.start(next)
+	}
+}
+
+func (p *pump) checkLine(l line) {
+	p.Helper()
+	p.clean(l.text, false)
+	if l.action == actSend && !p.entered {
+		p.Fatalf("%q was sent without an Enter", l.text)
+	}
+}
+
+// clean fails if there is something in a text that nobody can type.
+func (p *pump) clean(text string, marks bool) {
+	p.Helper()
+	bad := func(r rune) bool {
+		return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= markBase && !marks
+	}
+	if i := strings.IndexFunc(text, bad); i >= 0 {
+		p.Fatalf("%q holds %q", text, text[i:])
+	}
+}

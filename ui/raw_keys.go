@@ -1,0 +1,205 @@
+package ui
+
+import (
+	"io"
+	"time"
+)
+
+// messageKey is a key while a message is typed, before a prompt or not.
+func (f *rawFront) messageKey(k key, at time.Time) {
+	if k.kind != keyEscape {
+		f.escaped = time.Time{}
+	}
+	if f.search != nil && f.searchKey(k) {
+		return
+	}
+	if f.vi != nil && f.viKey(k) {
+		return
+	}
+	switch k.kind {
+	case keyText:
+		f.ed.insert(k.text, false)
+	case keyPaste:
+		f.ed.insert(k.text, true)
+	case keyEnter:
+		f.enter()
+	case keyEOF:
+		switch {
+		case len(f.ed.line) > 0:
+			f.ed.do(keyDelete)
+		case f.shown:
+			f.hungUp(io.EOF)
+		}
+	case keyInterrupt:
+		f.ctrlC()
+	case keyEscape:
+		f.escape(k, at)
+	case keyTab, keySearch, keySearchBack, keyMode, keyOutput, keyEdit:
+		f.ask(k.kind)
+	case keySuspend, keyQuit, keyClear:
+		f.control(k.kind)
+	default:
+		if !f.ed.do(k.kind) && f.shown {
+			f.frame.beep()
+		}
+	}
+}
+
+// ask carries out a key that wants more than the line changed. During a turn
+// there is nobody to do it.
+func (f *rawFront) ask(kind keyKind) {
+	if !f.shown {
+		f.frame.beep()
+		return
+	}
+	switch kind {
+	case keyTab:
+		f.completeLine()
+	case keySearch, keySearchBack:
+		f.startSearch()
+	case keyMode:
+		f.act(actMode)
+	case keyOutput:
+		f.act(actOutput)
+	case keyEdit:
+		f.act(actEdit)
+	}
+}
+
+// control carries out the keys that mean the same everywhere.
+func (f *rawFront) control(kind keyKind) {
+	switch kind {
+	case keySuspend:
+		f.suspend()
+	case keyQuit:
+		if f.interrupt != nil { // at the prompt it is an unbound key
+			f.dump()
+		}
+	case keyClear:
+		if f.shown {
+			_, rows := f.size()
+			f.frame.clear(rows)
+		}
+	}
+}
+
+// enter sends the message, or goes on with its next line.
+func (f *rawFront) enter() {
+	text := f.ed.text()
+	if !f.ed.pastedStart {
+		message, rest, whole := compose(text)
+		if !whole {
+			f.ed.set(rest)
+			if f.vi != nil {
+				f.vi.reset()
+			}
+			return
+		}
+		text = message
+	}
+	f.draw()
+	pasted := f.ed.pastedStart
+	f.shelve()
+	switch l := (line{text: text, pasted: pasted}); {
+	case f.shown:
+		f.frame.entered()
+		f.finish(result{line: l})
+	case text != "":
+		f.enqueue(l)
+	}
+}
+
+// shelve puts the line into the history and begins the next.
+func (f *rawFront) shelve() {
+	f.remember(f.ed.text())
+	f.ed.submit(true)
+	if f.vi != nil {
+		f.vi.reset()
+	}
+}
+
+// ctrlC clears the line that is shown; if there is nothing to clear it is an
+// interrupt. A cleared line can be called back.
+func (f *rawFront) ctrlC() {
+	if !f.shown || len(f.ed.line) == 0 {
+		f.interrupted()
+		return
+	}
+	f.draw() // what came in the same read
+	f.frame.end("^C")
+	f.screen.PromptDone()
+	f.screen.Prompt("")
+	f.shelve()
+}
+
+// escape is Esc by itself. In a turn it stops it. At the prompt two of them
+// clear the line, or want to go back when there is none.
+func (f *rawFront) escape(k key, at time.Time) {
+	switch {
+	case !f.shown:
+		if f.interrupt != nil && !k.burst { // among other bytes it was not typed by itself
+			f.interrupted()
+		}
+	case f.escaped.IsZero() || at.Sub(f.escaped) > leaveWait:
+		f.escaped = at
+	case len(f.ed.line) == 0:
+		f.escaped = time.Time{}
+		f.act(actRewind)
+	default:
+		f.escaped = time.Time{}
+		if f.spoken {
+			f.leaveRows()
+			f.screen.Prompt("")
+		}
+		f.shelve()
+	}
+}
+
+// kept is a line that a key took away, to have something done that needs its
+// rows. It comes back with the next prompt as it was.
+type kept struct {
+	snapshot
+	text string
+	keys []key // typed meanwhile: they belong to the line
+}
+
+// act finishes the wanted line with an action.
+func (f *rawFront) act(a action) {
+	f.kept = &kept{snapshot: f.ed.snapshot(), text: f.ed.text()}
+	l := line{action: a, text: f.kept.text, pasted: f.ed.pastedStart}
+	f.ed.put(nil, 0, false)
+	f.leaveRows()
+	f.shown = false // its rows are gone already
+	f.finish(result{line: l})
+}
+
+// holds says whether a key waits for the line that was taken away: between the
+// prompts, and not for a turn that was begun instead.
+func (f *rawFront) holds(k key) bool {
+	return f.kept != nil && !f.shown && f.interrupt == nil && k.kind != keyInterrupt
+}
+
+// restore begins the wanted line: with the text that was handed back, and after
+// that what was typed meanwhile. It returns the keys that are still to be
+// carried out.
+func (f *rawFront) restore(text string) []key {
+	was := f.kept
+	if was == nil {
+		was = &kept{}
+	}
+	f.kept = nil
+	typed := f.ed.text()
+	if f.vi != nil && text == "" && typed == "" {
+		f.vi.reset()
+	}
+	switch {
+	case text == "":
+	case typed != "":
+		f.ed.set(text + "\n" + typed)
+	case text == was.text:
+		f.ed.put(was.line, was.pos, was.pasted)
+	default:
+		f.ed.set(text)
+	}
+	return was.keys
+}

@@ -1,0 +1,139 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"artoo/ui/screen"
+)
+
+var searched = []string{"go vet ./...", "go test ./ui", "日本語のテスト", "first\nsecond line", "go test ./...", "Go Test", "go test ./..."}
+
+// Red: find goes on from the entry that was found also for an older one.
+func TestF2_SearchBackwards(t *testing.T) {
+	b := newBare(t, searched, nil)
+	b.read("")
+	b.keys("half", "\x12")
+	b.shows("(search ''): half")
+	b.keys("go te")
+	b.shows("(search 'go te'): go test ./...")
+	if b.term.col != len("(search 'go te'): ") {
+		t.Errorf("the cursor stands in column %d", b.term.col)
+	}
+	b.keys("\x12")
+	b.shows("(search 'go te'): Go Test")
+	b.keys("\x12")
+	b.shows("(search 'go te'): go test ./...")
+	b.keys("\x12")
+	b.shows("(search 'go te'): go test ./ui")
+	b.keys("\x12")
+	b.shows("(no more 'go te'): go test ./ui")
+	b.keys("\x13")
+	b.shows("(search 'go te'): go test ./...")
+	b.keys("\x7f", "\x7f", "v")
+	b.shows("(search 'go v'): go vet ./...")
+	b.keys("\x1b")
+	b.shows("> go vet ./...")
+	b.unsent()
+	b.keys("\x15", "\x12", "\x12") // again: the last pattern
+	b.shows("(search 'go v'): go vet ./...")
+	b.keys("\r")
+	if got := b.sent(); got != "go vet ./..." {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// Red: endSearch keeps what was found.
+func TestF2_SearchGivenUp(t *testing.T) {
+	for _, key := range []string{"\x07", "\x03"} {
+		b := newBare(t, searched, nil)
+		b.read("")
+		b.keys("half", "\x1b[D", "\x12", "go", key)
+		if b.shows("> half"); b.line() != "hal|f" {
+			t.Errorf("%q left %q", key, b.line())
+		}
+		b.unsent()
+	}
+}
+
+// Red: searchKey says of every key that it is done.
+func TestF2_SearchEndsInOtherKeys(t *testing.T) {
+	for _, tt := range []struct{ keys, want string }{
+		{"\x1b[D", "go| test ./..."}, {"\x05", "go test ./...|"}, {"\x04", "go |test ./..."}, {"\x1f", "half|"}, {"\x10", "go test ./...|"},
+	} {
+		b := newBare(t, searched, nil)
+		b.read("")
+		b.keys("half", "\x12", "test .", tt.keys)
+		if b.line() != tt.want {
+			t.Errorf("%q led to %q, want %q", tt.keys, b.line(), tt.want)
+		}
+		if b.f.search != nil {
+			t.Errorf("%q did not end the search", tt.keys)
+		}
+		b.unsent()
+	}
+}
+
+// Wide characters, several lines and collapsed pastes are found and shown.
+//
+// Red: found gives the cursor in bytes.
+func TestF4_SearchShowsWideAndLongEntries(t *testing.T) {
+	big := strings.Repeat("needle in hay\n", 20) + "end"
+	b := newBare(t, append([]string{big}, searched...), nil)
+	b.read("")
+	b.keys("\x12", "テ")
+	b.shows("(search 'テ'): 日本語のテスト")
+	if want := len("(search '") + 2 + len("'): ") + 8; b.term.col != want {
+		t.Errorf("the cursor stands in column %d, want %d", b.term.col, want)
+	}
+	b.keys("\x7f", "second")
+	b.shows("(search 'second'): first", "  second line")
+	b.keys("\x07", "\x12", "needle")
+	b.shows("(search 'needle'): [paste 1: 21 lines]")
+	b.keys("\r")
+	if b.sent() != big {
+		t.Error("the entry is not whole")
+	}
+}
+
+// A pattern may hold what must not be shown as it is.
+//
+// Red: searchView does not make the pattern safe.
+func TestN1_ThePatternIsSafe(t *testing.T) {
+	b := newBare(t, searched, nil)
+	b.read("")
+	b.keys("\x12", "a\u202eb\u200bc")
+	if got := b.wrote(); strings.ContainsAny(got, "\u202e\u200b") {
+		t.Errorf("wrote %q", got)
+	}
+}
+
+// A screen reader hears the pattern as it is typed and each entry once, in
+// lines of their own, and Enter first shows what would be sent.
+//
+// Red: searchKey sends on Enter whatever the profile.
+func TestQ3_SpokenSearch(t *testing.T) {
+	b := newBare(t, searched, func(o *Options) { o.Profile = screen.Spoken })
+	b.read("")
+	b.keys("\x12", "g", "o")
+	b.wrote()
+	b.keys(" ")
+	if got := b.wrote(); got != " " {
+		t.Errorf("a character of the pattern wrote %q", got)
+	}
+	b.keys("v", "\x12")
+	b.keys("\r")
+	b.unsent()
+	b.shows("> go vet ./...")
+	for _, r := range b.term.all() {
+		if r == '(' {
+			t.Errorf("there is more than words: %q", b.term.all())
+		}
+	}
+	b.keys("\r")
+	if b.sent() != "go vet ./..." {
+		t.Error("not sent")
+	}
+}

@@ -1,0 +1,158 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"artoo/ui/screen"
+)
+
+// proposing completes the word before the cursor from a list.
+func proposing(words ...candidate) completer {
+	return func(text string, cursor int) completion {
+		from := strings.LastIndexAny(text[:cursor], " \n") + 1
+		c := completion{from: from, to: cursor}
+		for _, w := range words {
+			if strings.HasPrefix(w.text, text[from:cursor]) {
+				c.candidates = append(c.candidates, w)
+			}
+		}
+		return c
+	}
+}
+
+func words(texts ...string) []candidate {
+	var list []candidate
+	for _, text := range texts {
+		list = append(list, candidate{text: text})
+	}
+	return list
+}
+
+// Red: completeLine takes the first candidate instead of what all begin with.
+func TestI1_TabCompletes(t *testing.T) {
+	for _, tt := range []struct{ name, keys, want string }{
+		{"one", "/he|\t", "/help |"},
+		{"within a text", "say /he now|\x1b[D|\x1b[D|\x1b[D|\x1b[D|\t", "say /help | now"},
+		{"the common start", "@src/a|\t", "@src/日本|"},
+		{"nothing", "zzz|\t", "zzz|"},
+		{"behind a collapsed paste", pasteBegin + strings.Repeat("x\n", 20) + "y" + pasteEnd + "| /he|\t", string(markPaste) + " /help |"},
+	} {
+		b := newBare(t, nil, nil)
+		b.f.complete = proposing(words("/help ", "@src/日本語", "@src/日本人", "@src/b")...)
+		if tt.name == "the common start" {
+			b.f.complete = func(text string, cursor int) completion {
+				return completion{from: 0, to: cursor, candidates: words("@src/日本語", "@src/日本人")}
+			}
+		}
+		b.read("")
+		b.keys(strings.Split(tt.keys, "|")...)
+		if got := b.line(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		if tt.name == "nothing" && !strings.HasSuffix(b.wrote(), "\a") {
+			t.Error("no beep")
+		}
+	}
+}
+
+// Where Tab brings nothing more, what there is stands above the prompt.
+//
+// Red: completeLine lists also when something was gained.
+func TestI1_TabLists(t *testing.T) {
+	b := newBare(t, nil, nil)
+	b.f.complete = proposing(words("@alpha", "@alphabet", "@alps/")...)
+	b.read("")
+	b.keys("see @a", "\t")
+	b.shows("> see @alp")
+	b.keys("\t")
+	b.shows("@alpha     @alphabet  @alps/", "> see @alp")
+	b.keys("h", "\t")
+	b.shows("> see @alpha")
+	b.keys("b", "\t")
+	b.shows("> see @alphabet")
+	b.f.complete = proposing(candidate{"/approval ", "the mode"}, candidate{"/approvals ", "the rules\x1b[31m\nx"})
+	b.keys("\x15", "/approval", "\t")
+	b.shows("/approval   the mode", "/approvals  the rules^[[31m^Jx", "> /approval")
+	b.unsent()
+}
+
+// A long list leaves the prompt on the screen and says how many there are more.
+//
+// Red: list prints all candidates.
+func TestI1_LongListsAreCut(t *testing.T) {
+	var many []candidate
+	for i := range 300 {
+		many = append(many, candidate{text: fmt.Sprintf("@file%03d.go", i)})
+	}
+	b := newBare(t, nil, nil)
+	b.term = newVT(80, 10)
+	b.f.frame.out = b.term
+	b.f.complete = proposing(many...)
+	b.read("")
+	b.keys("@file", "\t")
+	got := b.wrote() // what the screen printed; the prompt went to the terminal
+	lines := strings.Split(strings.TrimSpace(got), "\n")
+	if len(lines) > 8 {
+		t.Errorf("%d lines", len(lines))
+	}
+	listed := strings.Count(got, "@file")
+	if want := fmt.Sprintf("… %d more", 300-listed); lines[len(lines)-1] != want {
+		t.Errorf("the last line is %q, want %q", lines[len(lines)-1], want)
+	}
+	for _, l := range lines {
+		if len([]rune(l)) > 79 {
+			t.Errorf("%d cells: %q", len([]rune(l)), l)
+		}
+	}
+}
+
+// Names nobody could type are not put into the line; the others are shown safe.
+//
+// Red: completeLine does not look at what the candidates hold.
+func TestI1_CandidatesAreSafe(t *testing.T) {
+	b := newBare(t, nil, nil)
+	b.read("")
+	for _, name := range []string{"@a\x1b[31m", "@a\nrm -rf", "@a\u009b", "@a" + string(markPaste)} {
+		b.f.complete = func(string, int) completion { return completion{from: 0, to: 0, candidates: words(name)} }
+		b.keys("\t")
+		if b.line() != "|" {
+			t.Fatalf("%q became %q", name, b.line())
+		}
+	}
+	b.f.complete = func(string, int) completion {
+		return completion{candidates: words("\u202eabc", "b\u200bcd")}
+	}
+	b.wrote()
+	b.keys("\t")
+	if got := b.wrote(); strings.ContainsAny(got, "\u202e\u200b") || !strings.Contains(got, "<U+202E>abc") {
+		t.Errorf("listed as %q", got)
+	}
+	for _, c := range []completion{{from: -1, to: 0}, {from: 3, to: 2}, {from: 0, to: 99}, {from: 1, to: 1}} {
+		c.candidates = words("x")
+		b.f.complete = func(string, int) completion { return c }
+		b.keys("日", "\t", "\x15") // 1 is within the character
+		if b.line() != "|" {
+			t.Errorf("%+v: %q", c, b.line())
+		}
+	}
+}
+
+// Spoken, the rows that are there stay, and the prompt comes again below.
+//
+// Red: leaveRows erases in every profile.
+func TestQ3_SpokenList(t *testing.T) {
+	b := newBare(t, nil, func(o *Options) { o.Profile = screen.Spoken })
+	b.f.complete = proposing(words("@alpha", "@beta")...)
+	b.read("")
+	b.keys("@")
+	b.wrote()
+	b.keys("\t")
+	if got := b.wrote(); strings.Contains(got, "\x1b[J") || strings.Contains(got, "\r") {
+		t.Errorf("something was drawn over: %q", got)
+	}
+	b.shows("> @", "", "@alpha  @beta", "> @")
+}
