@@ -45,7 +45,7 @@ func ForeignVariables() []Foreign {
 		{"LC_ALL", "whether the terminal shows UTF-8"},
 		{"LC_CTYPE", "as LC_ALL, after it"},
 		{"LANG", "as LC_ALL, after both"},
-		{"SSH_CONNECTION", "a slower progress line over ssh"},
+		{"SSH_CONNECTION", "a slower progress line over ssh; /copy does not fill the clipboard there"},
 		{"SSH_TTY", "as SSH_CONNECTION"},
 		{"container", "not empty: root in a container may work in a project"},
 		{"KUBERNETES_SERVICE_HOST", "as container"},
@@ -53,5 +53,8 @@ func ForeignVariables() []Foreign {
 		{"VISUAL", "editor for long input"},
 		{"EDITOR", "as VISUAL, after it"},
 		{"PAGER", "pager, after ARTOO_PAGER"},
+		{"SHELL", "runs what is typed behind !"},
+		{"WAYLAND_DISPLAY", "/copy: wl-copy fills the clipboard"},
+		{"DISPLAY", "/copy: xclip or xsel does"},
 	}...)
 }

@@ -109,7 +109,7 @@ func testDeps(now time.Time) Deps {
 		Config:      func() []ConfigRow { return []ConfigRow{{"model", "demo", "default"}} },
 		Tools:       func() []ToolRow { return []ToolRow{{"read", "read", "reads files"}, {"bash", "run", "runs commands"}} },
 		Permissions: func() Permissions {
-			return Permissions{Mode: agent.ModeAsk, Rules: []RuleRow{{agent.Allow, "bash(ls)", "this session"}}}
+			return Permissions{Mode: agent.ModeAsk, Rules: []RuleRow{{agent.Allow, "bash(ls)", "this session", true}}}
 		},
 		Context: func() ContextInfo { return ContextInfo{Used: 16200, Budget: 180000, Window: 200000, Messages: 4} },
 		Cost: func() CostInfo {

@@ -209,7 +209,7 @@ func (f *rawFront) enter() {
 		text = message
 	}
 	f.draw()
-	pasted := f.ed.pastedStart
+	pasted := f.ed.pastedStart || fenced(f.ed.text())
 	f.remember(f.ed.text())
 	f.ed.submit(true)
 	switch l := (line{text: text, pasted: pasted}); {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/agent"
 	"artoo/provider"
 	"artoo/ui/screen"
 )
@@ -44,7 +45,12 @@ type Options struct {
 	// Environ is the environment of the editor and the pager, as os.Environ
 	// gives it.
 	Environ []string
-	Deps    Deps
+	// Dir is where the person's own commands run; "" means the process's.
+	Dir string
+	// ResultMax is how much of such a command's output the model is shown, in
+	// bytes; 0 means 10,000.
+	ResultMax int
+	Deps      Deps
 	// ViKeys edits with vi's keys instead of emacs'.
 	ViKeys bool
 	// Env looks up what the environment says of the terminal (TERM, INSIDE_EMACS,
@@ -69,6 +75,10 @@ type Terminal struct {
 	listed  []SessionRow // as /sessions numbered them
 	initial string       // text for the next prompt
 	lastInt time.Time    // of the Ctrl-C that said how to leave
+
+	shared     []provider.Part // commands the person ran, for the next message
+	outputs    outputs         // of the last calls, for /out
+	beforePlan agent.Mode      // what /plan goes back to; "" for ask
 }
 
 // leaveWait is how long a second Ctrl-C still leaves.
@@ -182,6 +192,7 @@ func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 	for {
 		message, rest, whole := compose(text)
 		if whole {
+			l.pasted = l.pasted || fenced(text) // a block is text, whatever it begins with
 			l.text = message
 			t.echo(l)
 			return l, nil
@@ -217,10 +228,9 @@ func (t *Terminal) handle(ctx context.Context, l line) error {
 	case strings.HasPrefix(l.text, "/"):
 		return t.runCommand(ctx, l.text)
 	case strings.HasPrefix(l.text, "!"):
-		t.Note("! to run a command comes with a later version; nothing was sent")
-		return nil
+		return t.shell(ctx, l.text)
 	}
-	return t.turn(ctx, l.text, nil)
+	return t.turn(ctx, l.text, t.takeShared())
 }
 
 // open starts reading. stop undoes it.

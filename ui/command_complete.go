@@ -1,0 +1,136 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+)
+
+// completions is what may stand at the cursor: after a slash at the start of the
+// text the names of the commands, then their arguments; after an @ files. It is
+// a completer.
+func (t *Terminal) completions(text string, cursor int) completion {
+	if w := t.console.want; w == nil || w.question {
+		return completion{} // a command or a turn may be changing what would be looked at
+	}
+	return t.propose(text, min(max(cursor, 0), len(text)))
+}
+
+// propose is completions at a prompt.
+func (t *Terminal) propose(text string, cursor int) completion {
+	before := text[:cursor]
+	if strings.HasPrefix(text, "/") && !strings.Contains(before, "\n") {
+		if name, arg, inArg := strings.Cut(before[1:], " "); inArg {
+			if c := t.completeArgument(name, arg, cursor); c.candidates != nil {
+				return c
+			}
+		} else if !strings.Contains(name, "/") && cursor > 0 {
+			return completeName(text, name, cursor)
+		}
+	}
+	return t.completeFile(before, cursor)
+}
+
+// completeName proposes commands by their names, and by an alias where no name
+// begins so. The whole word under the cursor is replaced.
+func completeName(text, typed string, cursor int) completion {
+	end := cursor
+	for end < len(text) && text[end] != ' ' && text[end] != '\n' {
+		end++
+	}
+	blank := ""
+	if end == len(text) {
+		blank = " "
+	}
+	c := completion{from: 0, to: end}
+	propose := func(name string, of command) {
+		if strings.HasPrefix(name, typed) && of.run != nil {
+			after := ""
+			if of.args != "" {
+				after = blank
+			}
+			c.candidates = append(c.candidates, candidate{text: "/" + name + after, help: of.help})
+		}
+	}
+	for _, of := range commands() {
+		propose(of.name, of)
+	}
+	if c.candidates == nil {
+		for _, of := range commands() {
+			for _, alias := range of.aliases {
+				propose(alias, of)
+			}
+		}
+	}
+	slices.SortFunc(c.candidates, func(a, b candidate) int { return strings.Compare(a.text, b.text) })
+	return c
+}
+
+// completeArgument proposes whole arguments of a command.
+func (t *Terminal) completeArgument(name, arg string, cursor int) completion {
+	of, ok := findCommand(name)
+	if !ok || of.complete == nil {
+		return completion{}
+	}
+	arg = strings.TrimLeft(arg, " ")
+	c := completion{from: cursor - len(arg), to: cursor}
+	for _, cand := range of.complete(t, arg) {
+		if strings.HasPrefix(cand.text, arg) {
+			c.candidates = append(c.candidates, cand)
+		}
+	}
+	return c
+}
+
+// completeFile proposes files for a word that begins with an @ before the
+// cursor.
+func (t *Terminal) completeFile(before string, cursor int) completion {
+	at := wordAfterAt(before)
+	if at < 0 || t.opt.Deps.Files == nil {
+		return completion{}
+	}
+	c := completion{from: at, to: cursor}
+	for _, name := range t.opt.Deps.Files(before[at:]) {
+		if !strings.HasSuffix(name, "/") && !strings.HasSuffix(name, `/"`) {
+			name += " "
+		}
+		c.candidates = append(c.candidates, candidate{text: name})
+	}
+	return c
+}
+
+// wordAfterAt is where the word begins that an @ stands before, at a word's
+// start, and that goes on to the end of text; -1 when there is none. Blanks
+// belong to it behind a backslash, and between double quotes.
+func wordAfterAt(text string) int {
+	const blanks = " \t\n"
+	at, quoted, start := -1, false, true
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case at < 0 && c == '@' && start:
+			at = i + 1
+			if quoted = strings.HasPrefix(text[at:], `"`); quoted {
+				i++
+			}
+		case at >= 0 && quoted && c == '"':
+			at = -1 // it is closed
+		case at >= 0 && !quoted && c == '\\':
+			i++
+		case at >= 0 && !quoted && strings.IndexByte(blanks, c) >= 0:
+			at = -1
+		}
+		start = strings.IndexByte(blanks+"(", c) >= 0
+	}
+	return at
+}
+
+// words are arguments that are always the same.
+func words(list ...string) func(*Terminal, string) []candidate {
+	return func(*Terminal, string) []candidate {
+		all := make([]candidate, 0, len(list))
+		for _, w := range list {
+			all = append(all, candidate{text: w})
+		}
+		return all
+	}
+}
