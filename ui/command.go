@@ -37,7 +37,7 @@ func commands() []command {
 // sessionCommands are about sessions and leaving.
 func sessionCommands() []command {
 	return []command{
-		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "this; keys, approvals", run: runHelp, complete: words("keys", "approvals")},
+		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "this; keys, approvals", run: runHelp, complete: oneOf("keys", "approvals")},
 		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
 		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear},
 		{name: "sessions", help: "list them", run: runSessions},
@@ -52,7 +52,7 @@ func modelCommands() []command {
 	return []command{
 		{name: "model", args: "[NAME]", help: "show or change it", run: runModel, complete: completeModels},
 		{name: "provider", args: "[NAME]", help: "show or change it", run: runProvider, complete: completeProviders},
-		{name: "effort", args: "[LEVEL]", help: "how hard it thinks", run: runEffort, complete: words(efforts()...)},
+		{name: "effort", args: "[LEVEL]", help: "how hard it thinks", run: runEffort, complete: oneOf(efforts()...)},
 		{name: "context", help: "what fills it now", run: runContext},
 		{name: "cost", aliases: []string{"usage", "tokens", "stats"}, help: "tokens and money", run: runCost},
 		{name: "status", aliases: []string{"session"}, help: "where things stand", run: runStatus},
@@ -62,8 +62,8 @@ func modelCommands() []command {
 // rightsCommands are about what may be done unasked.
 func rightsCommands() []command {
 	return []command{
-		{name: "approval", args: "[MODE]", help: "ask edits auto plan", run: runApproval, complete: words("ask", "edits", "auto", "plan", "next")},
-		{name: "plan", args: "[off]", help: "only look", run: runPlan, complete: words("off")},
+		{name: "approval", args: "[MODE]", help: "ask edits auto plan", run: runApproval, complete: oneOf("ask", "edits", "auto", "plan", "next")},
+		{name: "plan", args: "[off]", help: "only look", run: runPlan, complete: oneOf("off")},
 		{name: "permissions", aliases: []string{"approvals"}, args: "[rm]", help: "the rules; rm N", run: runPermissions, complete: completeRules},
 	}
 }
@@ -72,9 +72,9 @@ func rightsCommands() []command {
 func turnCommands() []command {
 	return []command{
 		{name: "edit", aliases: []string{"editor", "e"}, args: "[TEXT]", help: "write in the editor", run: runEdit},
-		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: words("osc52")},
+		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: oneOf("osc52")},
 		{name: "out", aliases: []string{"log"}, args: "[N|list]", help: "a call's output", run: runOut, complete: completeOutputs},
-		{name: "queue", args: "[drop N]", help: "lines that wait", run: runQueue, complete: words("drop ", "drop all", "edit ")},
+		{name: "queue", args: "[drop N]", help: "lines that wait", run: runQueue, complete: oneOf("drop ", "drop all", "edit ")},
 		{name: "run", args: "COMMAND", help: "as !COMMAND", run: runRun},
 	}
 }
@@ -86,17 +86,17 @@ func otherCommands() []command {
 		{name: "tools", help: "what the model has", run: runTools},
 		{name: "init", help: "write AGENTS.md", run: runInitFile},
 		{name: "config", aliases: []string{"settings", "set"}, help: "the settings", run: runConfig},
-		{name: "debug", args: "[on|off]", help: "what is sent", run: runDebug, complete: words("on", "off")},
+		{name: "debug", args: "[on|off]", help: "what is sent", run: runDebug, complete: oneOf("on", "off")},
 
-		{name: "compact", aliases: []string{"compress"}, instead: later("a full context is trimmed by itself, /clear begins anew")},
-		{name: "uncompact", instead: later("")},
-		{name: "undo", aliases: []string{"rewind", "restore"}, instead: later("!git diff shows what changed, !git restore FILE takes it back")},
-		{name: "redo", instead: later("")},
-		{name: "diff", instead: later("!git diff shows what changed")},
-		{name: "doctor", instead: later("/status and /config tell how things are set")},
-		{name: "memory", instead: later("what is in AGENTS.md is told to the model; /init writes one")},
-		{name: "mcp", instead: later("")}, {name: "skills", instead: later("")}, {name: "hooks", instead: later("")},
-		{name: "agents", instead: later("")},
+		{name: "compact", aliases: []string{"compress"}, instead: comesLater("a full context is trimmed by itself, /clear begins anew")},
+		{name: "uncompact", instead: comesLater("")},
+		{name: "undo", aliases: []string{"rewind", "restore"}, instead: comesLater("!git diff shows what changed, !git restore FILE takes it back")},
+		{name: "redo", instead: comesLater("")},
+		{name: "diff", instead: comesLater("!git diff shows what changed")},
+		{name: "doctor", instead: comesLater("/status and /config tell how things are set")},
+		{name: "memory", instead: comesLater("what is in AGENTS.md is told to the model; /init writes one")},
+		{name: "mcp", instead: comesLater("")}, {name: "skills", instead: comesLater("")}, {name: "hooks", instead: comesLater("")},
+		{name: "agents", instead: comesLater("")},
 
 		{name: "add", aliases: []string{"read-only", "drop", "ls"}, instead: "write @PATH in a message; the model reads the file then"},
 		{name: "add-dir", aliases: []string{"directory"}, instead: "start artoo with --add-dir DIR, or DIR:rw to let it write there"},
@@ -105,9 +105,9 @@ func otherCommands() []command {
 	}
 }
 
-// later says that a command comes with a later version, and what to do until
+// comesLater says that a command comes with a later version, and what to do until
 // then.
-func later(until string) string {
+func comesLater(until string) string {
 	if until == "" {
 		return "comes with a later version"
 	}

@@ -18,12 +18,12 @@ func (t *Terminal) completions(text string, cursor int) completion {
 // propose is completions at a prompt.
 func (t *Terminal) propose(text string, cursor int) completion {
 	before := text[:cursor]
-	if strings.HasPrefix(text, "/") && !strings.Contains(before, "\n") {
+	if strings.HasPrefix(before, "/") && !strings.Contains(before, "\n") {
 		if name, arg, inArg := strings.Cut(before[1:], " "); inArg {
 			if c := t.completeArgument(name, arg, cursor); c.candidates != nil {
 				return c
 			}
-		} else if !strings.Contains(name, "/") && cursor > 0 {
+		} else if !strings.Contains(name, "/") {
 			return completeName(text, name, cursor)
 		}
 	}
@@ -124,8 +124,8 @@ func wordAfterAt(text string) int {
 	return at
 }
 
-// words are arguments that are always the same.
-func words(list ...string) func(*Terminal, string) []candidate {
+// oneOf proposes arguments that are always the same.
+func oneOf(list ...string) func(*Terminal, string) []candidate {
 	return func(*Terminal, string) []candidate {
 		all := make([]candidate, 0, len(list))
 		for _, w := range list {

@@ -72,7 +72,7 @@ func runCopy(ctx context.Context, t *Terminal, arg string) error {
 	if err := runClipboard(ctx, argv, t.opt.Environ, text); err != nil {
 		return fmt.Errorf("%s: %w; /copy osc52 asks the terminal to do it", filepath.Base(argv[0]), err)
 	}
-	t.Note(fmt.Sprintf("copied %s with %s", size(len(text)), filepath.Base(argv[0])))
+	t.Note(fmt.Sprintf("copied %s with %s", byteSize(len(text)), filepath.Base(argv[0])))
 	return nil
 }
 
@@ -82,9 +82,9 @@ func (t *Terminal) copyByTerminal(text string) error {
 		return errors.New("there is no terminal here that could be asked")
 	}
 	if !t.Screen.Clipboard(text) {
-		return fmt.Errorf("%s are more than terminals take, which is %s", size(len(text)), size(screen.MaxClipboard))
+		return fmt.Errorf("%s are more than terminals take, which is %s", byteSize(len(text)), byteSize(screen.MaxClipboard))
 	}
-	t.Note(fmt.Sprintf("%s were handed to the terminal; it does not say whether it took them", size(len(text))))
+	t.Note(fmt.Sprintf("%s were handed to the terminal; it does not say whether it took them", byteSize(len(text))))
 	return nil
 }
 
@@ -146,8 +146,8 @@ func utf16Bytes(text string) []byte {
 	return data
 }
 
-// size is a number of bytes for reading.
-func size(n int) string {
+// byteSize is a number of bytes for reading.
+func byteSize(n int) string {
 	if n < 10_000 {
 		return count(n, "byte")
 	}

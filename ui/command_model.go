@@ -47,8 +47,8 @@ func (t *Terminal) choices(list []Choice, none string) {
 	t.columns(rows)
 }
 
-// candidates are choices to be completed.
-func candidates(list []Choice) []candidate {
+// choiceCandidates are choices to be completed.
+func choiceCandidates(list []Choice) []candidate {
 	var all []candidate
 	for _, c := range list {
 		all = append(all, candidate{text: c.Name, help: c.About})
@@ -61,7 +61,7 @@ func completeModels(t *Terminal, arg string) []candidate {
 	if d.Models == nil {
 		return nil
 	}
-	all := append(candidates(d.Models()), candidate{text: "list", help: "those known"})
+	all := append(choiceCandidates(d.Models()), candidate{text: "list", help: "those known"})
 	if d.Providers != nil && arg != "" {
 		list, _ := d.Providers() // /provider says what is wrong
 		for _, p := range list {
@@ -98,7 +98,7 @@ func completeProviders(t *Terminal, _ string) []candidate {
 		return nil
 	}
 	list, _ := t.opt.Deps.Providers() // the command itself says what is wrong
-	return candidates(list)
+	return choiceCandidates(list)
 }
 
 // efforts are the words /effort takes.

@@ -41,7 +41,7 @@ func newShellOutput(t *Terminal, max int) *shellOutput {
 		open: func() { t.Prompt("") }, close: t.PromptDone,
 		after: t.opt.Clock.After, guard: t.console.guard, keep: excerpt{max: max},
 	}
-	o.clean = tool.NewCleaner(lines{o})
+	o.clean = tool.NewCleaner(cleanLines{o})
 	return o
 }
 
@@ -120,10 +120,10 @@ func (o *shellOutput) kept() string {
 	return o.keep.String()
 }
 
-// lines takes whole lines from the cleaner.
-type lines struct{ *shellOutput }
+// cleanLines takes whole lines from the cleaner.
+type cleanLines struct{ *shellOutput }
 
-func (l lines) Write(p []byte) (int, error) {
+func (l cleanLines) Write(p []byte) (int, error) {
 	if l.opened {
 		l.show(string(p))
 		l.shown = ""

@@ -21,7 +21,7 @@ func (d *Desk) Resumed(s *conversation.Session) *Resumed {
 	for _, m := range messages {
 		switch {
 		case m.Role == provider.RoleUser:
-			r.User, r.Answer, r.Cut = typed(m), "", false
+			r.User, r.Answer, r.Cut = typedText(m), "", false
 		case m.Role == provider.RoleAssistant && m.Text() != "":
 			r.Answer, r.Cut = m.Text(), m.Partial
 		}
@@ -30,9 +30,9 @@ func (d *Desk) Resumed(s *conversation.Session) *Resumed {
 	return r
 }
 
-// typed is a message as the person wrote it, without the commands that went
+// typedText is a message as the person wrote it, without the commands that went
 // along with it.
-func typed(m provider.Message) string {
+func typedText(m provider.Message) string {
 	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p provider.Part) bool {
 		t, ok := p.(provider.Text)
 		return ok && strings.HasPrefix(t.Text, sharedHead)

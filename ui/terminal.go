@@ -253,6 +253,9 @@ func (t *Terminal) open() (stop func() error, err error) {
 			t.Note("plain lines: " + err.Error())
 		}
 	}
+	if raw, ok := c.front.(*rawFront); ok && raw.complete == nil {
+		raw.complete = t.completions
+	}
 	t.console = c
 	go c.run()
 	return func() error { unwatch(); return c.close() }, nil

@@ -1,0 +1,103 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// completed shows what the candidates make of a text, whose cursor is at the
+// bar.
+func completed(t *Terminal, text string) []string {
+	before, after, _ := strings.Cut(text, "|")
+	c := t.propose(before+after, len(before))
+	var all []string
+	for _, cand := range c.candidates {
+		all = append(all, (before + after)[:c.from]+cand.text+"|"+(before + after)[c.to:])
+	}
+	return all
+}
+
+func TestI1_CommandsAndArgumentsAreCompleted(t *testing.T) {
+	deps := testDeps(newManual().now)
+	var asked []string
+	deps.Files = func(prefix string) []string {
+		asked = append(asked, prefix)
+		return []string{"src/", "go.mod", `with\ blank`, `"a dir/"`}
+	}
+	term := &Terminal{opt: Options{Deps: deps, Clock: Clock{}.orReal()}}
+	term.outputs.add(output{verb: "run", object: "ls"})
+	for text, want := range map[string][]string{
+		"/he|":                {"/help |"},
+		"/qu|":                {"/queue |", "/quit|"},
+		"/p|":                 {"/permissions |", "/plan |", "/provider |"},
+		"/bye|":               {"/bye|"},
+		"/und|":               nil, // not there yet
+		"/he| keys":           {"/help| keys"},
+		"/h|elp":              {"/help |"},
+		"/usr/b|":             nil,
+		"no /he|":             nil,
+		"a\n/he|":             nil,
+		"/help |":             {"/help keys|", "/help approvals|"},
+		"/help a|":            {"/help approvals|"},
+		"/? k|":               {"/? keys|"},
+		"/effort m|":          {"/effort medium|", "/effort max|"},
+		"/approval |":         {"/approval ask|", "/approval edits|", "/approval auto|", "/approval plan|", "/approval next|"},
+		"/plan o|":            {"/plan off|"},
+		"/model s|":           {"/model small|", "/model smart|"},
+		"/model o|":           {"/model openai/|"},
+		"/provider  |":        {"/provider  demo|", "/provider  openai|"},
+		"/resume 3|":          {"/resume 3f2a|"},
+		"/permissions |":      {"/permissions rm bash(ls)|"},
+		"/permissions rm ba|": {"/permissions rm bash(ls)|"},
+		"/debug of|":          {"/debug off|"},
+		"/queue d|":           {"/queue drop |", "/queue drop all|"},
+		"/out |":              {"/out list|", "/out 1|"},
+		"/copy o|":            {"/copy osc52|"},
+		"/quit n|":            nil,
+		"/nothing n|":         nil,
+		"look at @|":          {"look at @src/|", "look at @go.mod |", `look at @with\ blank |`, `look at @"a dir/"|`},
+		"(@g|":                {"(@src/|", "(@go.mod |", `(@with\ blank |`, `(@"a dir/"|`},
+		"me@host|":            nil,
+		"@a b|":               nil,
+	} {
+		if diff := cmp.Diff(want, completed(term, text)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+	asked = nil
+	for _, text := range []string{"@", "x @a/b", `@a\ b`, `@"a b`, "/edit @x", "@a @b", "a\n@c", `@"a" @"d e`} {
+		completed(term, text+"|")
+	}
+	if diff := cmp.Diff([]string{"", "a/b", `a\ b`, `"a b`, "x", "b", "c", `"d e`}, asked); diff != "" {
+		t.Error(diff)
+	}
+	for _, text := range []string{"a@b", `@"a b" `, `@"a"x`, `@a\`, "", "@a ", "/", "/ "} {
+		for i := range len(text) + 1 { // nothing panics, wherever the cursor stands
+			completed(term, text[:i]+"|"+text[i:])
+		}
+	}
+}
+
+// While nobody may type a message there is nothing to complete: what would be
+// looked at may be changing.
+func TestI1_OnlyAPromptIsCompleted(t *testing.T) {
+	k, answers, _ := startAsking(t, nil)
+	propose := func() (c completion) {
+		k.term.console.do(func() { c = k.term.completions("/he", 3) })
+		return c
+	}
+	if c := propose(); c.candidates != nil {
+		t.Errorf("at a question: %+v", c)
+	}
+	k.clock.advance(quiet)
+	k.send("\r")
+	wanted(k, answers)
+	k.expect(pasteOn + "> ")
+	if c := propose(); len(c.candidates) != 1 {
+		t.Errorf("at the prompt: %+v", c)
+	}
+}
