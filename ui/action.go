@@ -20,7 +20,7 @@ const (
 // the next prompt.
 func (t *Terminal) act(ctx context.Context, l line) error {
 	if l.action == actEdit {
-		return t.edit(ctx, l.text) // it gives the text back itself
+		return t.editMessage(ctx, l.text) // it gives the text back itself
 	}
 	t.initial = l.text
 	switch l.action {

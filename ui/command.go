@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"artoo/agent"
+	"artoo/provider"
 )
 
 // errLeave is returned by the commands that end the conversation.
@@ -26,6 +29,13 @@ type command struct {
 	// not; nil proposes none. Called by the console's goroutine while a prompt
 	// stands: it must be quick, and may not touch the console.
 	complete func(t *Terminal, arg string) []candidate
+}
+
+// commandState is what commands remember between them.
+type commandState struct {
+	shared     []provider.Part // commands the person ran, for the next message
+	outputs    outputs         // of the last calls, for /out
+	beforePlan agent.Mode      // what /plan goes back to; "" for ask
 }
 
 // commands is every command there is. Their names are those people know from

@@ -13,12 +13,12 @@ import (
 )
 
 // runEdit composes a message in the editor.
-func runEdit(ctx context.Context, t *Terminal, text string) error { return t.edit(ctx, text) }
+func runEdit(ctx context.Context, t *Terminal, text string) error { return t.editMessage(ctx, text) }
 
-// edit lets the person write a message in their editor, beginning with text.
+// editMessage lets the person write a message in their editor, beginning with text.
 // What they save is sent, and is never a command. What they do not save, an
 // empty file, and a failing editor send nothing; text comes back.
-func (t *Terminal) edit(ctx context.Context, text string) error {
+func (t *Terminal) editMessage(ctx context.Context, text string) error {
 	written, saved, err := t.writeMessage(text)
 	why := ""
 	switch {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"artoo/agent"
 	"artoo/provider"
 	"artoo/ui/screen"
 )
@@ -70,15 +69,12 @@ type Options struct {
 // screen tells, the terminal asks. Make one with New, call Run once.
 type Terminal struct {
 	*screen.Screen
+	commandState
 	opt     Options
 	console *console
 	listed  []SessionRow // as /sessions numbered them
 	initial string       // text for the next prompt
 	lastInt time.Time    // of the Ctrl-C that said how to leave
-
-	shared     []provider.Part // commands the person ran, for the next message
-	outputs    outputs         // of the last calls, for /out
-	beforePlan agent.Mode      // what /plan goes back to; "" for ask
 }
 
 // leaveWait is how long a second Ctrl-C still leaves.
