@@ -612,9 +612,9 @@ func (a *app) converse(ctx context.Context, first string) error {
 		resumed = a.desk.Resumed(s)
 	}
 	t, err := ui.New(ui.Options{
+		Dir: a.project.Dir, ResultMax: a.cfg.ToolResultMaxChars,
 		In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Sender: a.desk, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
 		History: history, Pager: a.cfg.Pager, Environ: os.Environ(), Deps: deps, Resumed: resumed, First: first,
-		Dir: a.project.Dir, ResultMax: a.cfg.ToolResultMaxChars,
 	})
 	if err != nil {
 		return err

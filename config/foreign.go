@@ -49,12 +49,12 @@ func ForeignVariables() []Foreign {
 		{"SSH_TTY", "as SSH_CONNECTION"},
 		{"container", "not empty: root in a container may work in a project"},
 		{"KUBERNETES_SERVICE_HOST", "as container"},
+		{"SHELL", "runs what is typed behind !"},
+		{"WAYLAND_DISPLAY", "/copy: wl-copy fills the clipboard"},
+		{"DISPLAY", "/copy: xclip or xsel does"},
 		{"CI", "not empty, 0 or false: a prompt on the command line never talks"},
 		{"VISUAL", "editor for long input"},
 		{"EDITOR", "as VISUAL, after it"},
 		{"PAGER", "pager, after ARTOO_PAGER"},
-		{"SHELL", "runs what is typed behind !"},
-		{"WAYLAND_DISPLAY", "/copy: wl-copy fills the clipboard"},
-		{"DISPLAY", "/copy: xclip or xsel does"},
 	}...)
 }
