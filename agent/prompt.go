@@ -73,12 +73,6 @@ const basePrompt = `You are artoo, a coding agent in the user's terminal. You wo
 - Answer in short Markdown that reads well in a terminal: the answer first, no preamble, code in fences, wide tables avoided. Name places as path:line.
 `
 
-// ModeNote tells the model that the approval mode is another one now than its
-// prompt says, for the user's next message.
-func ModeNote(m Mode, headless bool) string {
-	return "(The approval mode is now " + string(m) + ": " + m.forModel(headless) + ")"
-}
-
 // forModel says what may run unasked.
 func (m Mode) forModel(headless bool) string {
 	asked := "is asked of the user first"

@@ -21,9 +21,6 @@ const (
 	shellKeep = 10_000
 )
 
-// sharedHead begins the part of a message that holds a command the person ran.
-const sharedHead = "I ran a command myself"
-
 // runRun is !COMMAND for those used to /run.
 func runRun(ctx context.Context, t *Terminal, arg string) error { return t.shell(ctx, "!"+arg) }
 
@@ -65,7 +62,7 @@ func firstSet(n, otherwise int) int {
 // sharedText is what the model is told of a command.
 func sharedText(command, dir, output, how string) string {
 	var b strings.Builder
-	b.WriteString(sharedHead)
+	b.WriteString("I ran a command myself")
 	if dir != "" {
 		b.WriteString(" in " + dir)
 	}

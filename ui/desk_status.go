@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/agent"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
@@ -21,23 +22,24 @@ func (d *Desk) Resumed(s *conversation.Session) *Resumed {
 	for _, m := range messages {
 		switch {
 		case m.Role == provider.RoleUser:
-			r.User, r.Answer, r.Cut = typedText(m), "", false
+			r.User, r.Answer, r.Cut = typedText(m), "", true // until an answer to it is there
 		case m.Role == provider.RoleAssistant && m.Text() != "":
-			r.Answer, r.Cut = m.Text(), m.Partial
+			r.Answer, r.Cut = m.Text(), m.Partial || len(m.Calls()) > 0
 		}
 	}
 	r.Changed = d.changed(messages, s.Updated())
 	return r
 }
 
-// typedText is a message as the person wrote it, without the commands that went
+// typedText is a message as the person wrote it: without notes and what went
 // along with it.
 func typedText(m provider.Message) string {
-	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p provider.Part) bool {
-		t, ok := p.(provider.Text)
-		return ok && strings.HasPrefix(t.Text, sharedHead)
-	})
-	return m.Text()
+	for _, p := range m.Parts {
+		if t, ok := p.(provider.Text); ok && !agent.IsNote(t.Text) {
+			return t.Text
+		}
+	}
+	return ""
 }
 
 // changed are the files that the calls of a history read or wrote and that are
