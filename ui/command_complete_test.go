@@ -21,6 +21,10 @@ func completed(t *Terminal, text string) []string {
 	return all
 }
 
+// Names of commands, their arguments, and files behind an @ are proposed where
+// they may stand, and nowhere else.
+//
+// Red: propose completes names anywhere in the text.
 func TestI1_CommandsAndArgumentsAreCompleted(t *testing.T) {
 	deps := testDeps(newManual().now)
 	var asked []string
@@ -84,6 +88,8 @@ func TestI1_CommandsAndArgumentsAreCompleted(t *testing.T) {
 
 // While nobody may type a message there is nothing to complete: what would be
 // looked at may be changing.
+//
+// Red: completions does not look at what is being waited for.
 func TestI1_OnlyAPromptIsCompleted(t *testing.T) {
 	k, answers, _ := startAsking(t, nil)
 	propose := func() (c completion) {

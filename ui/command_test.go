@@ -5,6 +5,8 @@ package ui
 import (
 	"context"
 	"errors"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +61,24 @@ func TestCommandTable(t *testing.T) {
 	} {
 		if c, ok := findCommand(alias); !ok || c.name != name {
 			t.Errorf("/%s is not /%s", alias, name)
+		}
+	}
+}
+
+// Every command is in the manual, with its other names.
+func TestCommandsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range commands() {
+		if c.run == nil {
+			continue
+		}
+		for _, name := range append([]string{c.name}, c.aliases...) {
+			if !regexp.MustCompile("`/" + regexp.QuoteMeta(name) + "[` ]").Match(page) {
+				t.Errorf("docs/commands.md does not tell of /%s", name)
+			}
 		}
 	}
 }
