@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -220,7 +221,7 @@ func (a *app) open() error {
 			Tools: tools, Env: env, Policy: policy, Concurrency: a.cfg.MaxConcurrentTools, SaveRule: a.saveRule,
 			Limits: agent.Limits{MaxTurns: a.cfg.MaxTurns, MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
 		},
-		Store: conversation.Store{Dir: sessions}, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel,
+		Store: conversation.Store{Dir: sessions}, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch,
 	}
 	if err := a.use(a.choice); err != nil {
 		return err
@@ -373,6 +374,56 @@ func (a *app) switchModel(_ context.Context, name string) (string, error) {
 	a.choice = choice
 	a.desk.Agent.Conversation.SetBudget(a.budget())
 	return choice.Provider + "/" + choice.Model, nil
+}
+
+// switchProvider makes another provider's default model answer.
+func (a *app) switchProvider(ctx context.Context, name string) (string, error) {
+	if !a.provides(name) {
+		return "", errors.New("there is no provider " + name)
+	}
+	model := defaultModel(name)
+	if model == "" {
+		return "", errors.New(name + " has no default model; /model " + name + "/NAME names one")
+	}
+	return a.switchModel(ctx, name+"/"+model)
+}
+
+// providers are those whose key or server is at hand, and the present one.
+func (a *app) providers() ([]ui.Choice, error) {
+	names, err := a.cfg.AtHand()
+	if !slices.Contains(names, a.choice.Provider) {
+		names = append(names, a.choice.Provider)
+	}
+	var list []ui.Choice
+	for _, name := range names {
+		list = append(list, ui.Choice{Name: name, About: defaultModel(name)})
+	}
+	return list, err
+}
+
+// models are those known of the present provider: the catalogue's and the
+// user's own.
+func (a *app) models() []ui.Choice {
+	var list []ui.Choice
+	for _, m := range provider.Models(a.choice.Provider) {
+		list = append(list, ui.Choice{Name: m.ID, About: fmt.Sprintf("%s, window %dk", m.Name, m.Context/1000)})
+	}
+	table := a.cfg.Providers[a.choice.Provider]
+	for _, name := range slices.Sorted(maps.Keys(table.Models)) {
+		if !slices.ContainsFunc(list, func(c ui.Choice) bool { return c.Name == name }) {
+			list = append(list, ui.Choice{Name: name, About: "from " + table.Origin})
+		}
+	}
+	return list
+}
+
+// effort sets the reasoning effort, also for models that are switched to later.
+func (a *app) effort(set *provider.Effort) provider.Effort {
+	if set != nil {
+		a.cfg.Effort = string(*set)
+		a.desk.Agent.Defaults.Effort = *set
+	}
+	return a.desk.Agent.Defaults.Effort
 }
 
 // provides reports whether name is a provider: a known one, or one of the file.
@@ -552,14 +603,14 @@ func (a *app) converse(ctx context.Context, first string) error {
 		}
 	}
 	deps := a.desk.Deps()
-	deps.Config = a.settings
+	deps.Config, deps.Effort = a.settings, a.effort
+	deps.Models, deps.Providers, deps.SwitchProvider = a.models, a.providers, a.switchProvider
 	deps.Debug = func(on *bool) bool {
 		if on != nil {
 			a.log.SetOn(*on)
 		}
 		return a.log.On()
 	}
-	deps.Expand = a.desk.Expand
 	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
 	if why == "asked for" {
 		why = a.cfg.Origin("ui")
@@ -574,6 +625,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	}
 	defer notify.Close()
 	t, err := ui.New(ui.Options{
+		Dir: a.project.Dir, ResultMax: a.cfg.ToolResultMaxChars,
 		In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Sender: a.desk, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
 		History: history, Pager: a.pager(), Piped: !a.who.out, Environ: os.Environ(), Deps: deps, Resumed: resumed, First: first,
 		ViKeys: a.cfg.EditMode == "vi", Env: os.Getenv, Notify: notify, Crash: a.crash,

@@ -19,10 +19,11 @@ const (
 // act carries out what a key asked for; the text it stood in comes back with
 // the next prompt.
 func (t *Terminal) act(ctx context.Context, l line) error {
+	if l.action == actEdit {
+		return t.editMessage(ctx, l.text) // it gives the text back itself
+	}
 	t.initial = l.text
 	switch l.action {
-	case actEdit:
-		return t.runCommand(ctx, "/edit")
 	case actMode:
 		return t.runCommand(ctx, "/approval next")
 	case actOutput:

@@ -29,6 +29,12 @@ func lookup(environ []string, name string) (value string, set bool) {
 	return "", false
 }
 
+// variable is one of the user's environment, "" when it is not set.
+func (t *Terminal) variable(name string) string {
+	value, _ := lookup(t.opt.Environ, name)
+	return value
+}
+
 // shellArgv runs a command line a user configured, which may hold arguments,
 // with more arguments added.
 func shellArgv(line string, args ...string) []string {
@@ -45,11 +51,10 @@ func (t *Terminal) editor() string {
 	if !t.hasTerminal() {
 		return ""
 	}
-	if visual, _ := lookup(t.opt.Environ, "VISUAL"); visual != "" && t.opt.Profile != screen.Plain {
+	if visual := t.variable("VISUAL"); visual != "" && t.opt.Profile != screen.Plain {
 		return visual
 	}
-	editor, _ := lookup(t.opt.Environ, "EDITOR")
-	return editor
+	return t.variable("EDITOR")
 }
 
 // pager is the command of the pager, nil where the text has to be printed: on a
@@ -125,16 +130,15 @@ func (t *Terminal) editText(ctx context.Context, text, suffix string) (edited st
 		return "", errNoEditor
 	}
 	edited, saved, err := t.edit(ctx, command, text, suffix)
-	if err == nil && !saved {
+	if err == nil && (!saved || strings.TrimSpace(edited) == "") {
 		edited = text
 	}
 	return edited, err
 }
 
 // composeText lets the person write a message in VISUAL, EDITOR or vi, beginning
-// with text. saved is false when the editor wrote nothing, or nothing but
-// blanks: then nothing is to be sent. An editor that fails, and a terminal that
-// can show none, is an error.
+// with text. saved is false when the editor wrote nothing: then nothing is to be
+// sent. An editor that fails, and a terminal that can show none, is an error.
 func (t *Terminal) composeText(ctx context.Context, text string) (edited string, saved bool, err error) {
 	command := t.editor()
 	switch {
@@ -150,7 +154,7 @@ func (t *Terminal) composeText(ctx context.Context, text string) (edited string,
 }
 
 // edit runs an editor on text in a file of its own. saved says that the editor
-// wrote it and left more than blanks.
+// wrote it.
 func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edited string, saved bool, err error) {
 	dir, err := os.MkdirTemp("", "artoo-edit-*") // made 0700
 	if err != nil {
@@ -181,7 +185,7 @@ func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edit
 		return "", false, err
 	}
 	edited = strings.TrimSuffix(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
-	return edited, !info.ModTime().Equal(old) && strings.TrimSpace(edited) != "", nil
+	return edited, !info.ModTime().Equal(old), nil
 }
 
 // child runs a program that has the terminal to itself. Its input is the

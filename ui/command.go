@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"artoo/agent"
+	"artoo/provider"
 )
 
 // errLeave is returned by the commands that end the conversation.
@@ -18,35 +21,107 @@ type command struct {
 	args    string // as the help shows them
 	help    string
 	// run carries the command out; its error is shown. nil: the command is
-	// known, and comes with a later version.
-	run func(ctx context.Context, t *Terminal, arg string) error
+	// known, and instead says what to do; without that it comes with a later
+	// version.
+	run     func(ctx context.Context, t *Terminal, arg string) error
+	instead string
+	// complete proposes whole arguments for one that begins as arg, filtered or
+	// not; nil proposes none. Called by the console's goroutine while a prompt
+	// stands: it must be quick, and may not touch the console.
+	complete func(t *Terminal, arg string) []candidate
+}
+
+// commandState is what commands remember between them.
+type commandState struct {
+	shared     []provider.Part // commands the person ran, for the next message
+	outputs    outputs         // of the last calls, for /out
+	beforePlan agent.Mode      // what /plan goes back to; "" for ask
 }
 
 // commands is every command there is. Their names are those people know from
 // other agents; no known name means something else here.
 func commands() []command {
-	return []command{
-		{"help", []string{"?"}, "[keys|approvals]", "this page", runHelp},
-		{"quit", []string{"exit", "bye"}, "", "leave (so do quit, exit and Ctrl-D)", runQuit},
-		{"clear", []string{"new", "reset"}, "", "new session; the old one stays", runClear},
-		{"model", nil, "[NAME]", "show or change the model", runModel},
-		{"tools", nil, "", "list the tools", runTools},
-		{"context", nil, "", "how full the context is", runContext},
-		{"cost", []string{"usage", "tokens", "stats"}, "", "tokens and money so far", runCost},
-		{"sessions", nil, "", "list the sessions of this directory", runSessions},
-		{"resume", []string{"continue"}, "[ID|NUMBER]", "go on with an earlier session", runResume},
-		{"permissions", []string{"approvals"}, "", "the approval mode and the rules", runPermissions},
-		{"config", []string{"settings"}, "", "the settings and their origins", runConfig},
-		{"debug", nil, "[on|off]", "show what is sent and received", runDebug},
+	return slices.Concat(sessionCommands(), modelCommands(), rightsCommands(), turnCommands(), otherCommands())
+}
 
-		{name: "provider"}, {name: "effort"}, {name: "approval"}, {name: "plan"},
-		{name: "compact", aliases: []string{"compress"}}, {name: "uncompact"},
-		{name: "undo", aliases: []string{"rewind", "restore"}}, {name: "redo"}, {name: "diff"},
-		{name: "status", aliases: []string{"session"}}, {name: "fork"},
-		{name: "export", aliases: []string{"save"}}, {name: "edit", aliases: []string{"editor", "e"}},
-		{name: "copy"}, {name: "out", aliases: []string{"log"}}, {name: "queue"}, {name: "init"}, {name: "doctor"},
-		{name: "run"}, {name: "mcp"}, {name: "skills"}, {name: "hooks"},
+// sessionCommands are about sessions and leaving.
+func sessionCommands() []command {
+	return []command{
+		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "this; keys, approvals", run: runHelp, complete: oneOf("keys", "approvals")},
+		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
+		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear},
+		{name: "sessions", help: "list them", run: runSessions},
+		{name: "resume", aliases: []string{"continue"}, args: "[ID|N]", help: "go on with one", run: runResume, complete: completeSessions},
+		{name: "fork", help: "go on in a copy", run: runFork},
+		{name: "export", aliases: []string{"save"}, args: "[FILE]", help: "write it to a file", run: runExportFile},
 	}
+}
+
+// modelCommands are about what answers, and what it costs.
+func modelCommands() []command {
+	return []command{
+		{name: "model", args: "[NAME]", help: "show or change it", run: runModel, complete: completeModels},
+		{name: "provider", args: "[NAME]", help: "show or change it", run: runProvider, complete: completeProviders},
+		{name: "effort", args: "[LEVEL]", help: "how hard it thinks", run: runEffort, complete: oneOf(efforts()...)},
+		{name: "context", help: "what fills it now", run: runContext},
+		{name: "cost", aliases: []string{"usage", "tokens", "stats"}, help: "tokens and money", run: runCost},
+		{name: "status", aliases: []string{"session"}, help: "where things stand", run: runStatus},
+	}
+}
+
+// rightsCommands are about what may be done unasked.
+func rightsCommands() []command {
+	return []command{
+		{name: "approval", args: "[MODE]", help: "ask edits auto plan", run: runApproval, complete: oneOf("ask", "edits", "auto", "plan", "next")},
+		{name: "plan", args: "[off]", help: "only look", run: runPlan, complete: oneOf("off")},
+		{name: "permissions", aliases: []string{"approvals"}, args: "[rm]", help: "the rules; rm N", run: runPermissions, complete: completeRules},
+	}
+}
+
+// turnCommands are about messages and what came of them.
+func turnCommands() []command {
+	return []command{
+		{name: "edit", aliases: []string{"editor", "e"}, args: "[TEXT]", help: "write in the editor", run: runEdit},
+		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: oneOf("osc52")},
+		{name: "out", aliases: []string{"log"}, args: "[N|list]", help: "a call's output", run: runOut, complete: completeOutputs},
+		{name: "queue", args: "[drop N]", help: "lines that wait", run: runQueue, complete: oneOf("drop ", "drop all", "edit ")},
+		{name: "run", args: "COMMAND", help: "as !COMMAND", run: runRun},
+	}
+}
+
+// otherCommands are the rest, and those of later versions and other agents.
+func otherCommands() []command {
+	const block = `write """, the lines, and """ again`
+	return []command{
+		{name: "tools", help: "what the model has", run: runTools},
+		{name: "init", help: "write AGENTS.md", run: runInitFile},
+		{name: "config", aliases: []string{"settings", "set"}, help: "the settings", run: runConfig},
+		{name: "debug", args: "[on|off]", help: "what is sent", run: runDebug, complete: oneOf("on", "off")},
+
+		{name: "compact", aliases: []string{"compress"}, instead: comesLater("a full context is trimmed by itself, /clear begins anew")},
+		{name: "uncompact", instead: comesLater("")},
+		{name: "undo", aliases: []string{"rewind", "restore"}, instead: comesLater("!git diff shows what changed, !git restore FILE takes it back")},
+		{name: "redo", instead: comesLater("")},
+		{name: "diff", instead: comesLater("!git diff shows what changed")},
+		{name: "doctor", instead: comesLater("/status and /config tell how things are set")},
+		{name: "memory", instead: comesLater("what is in AGENTS.md is told to the model; /init writes one")},
+		{name: "mcp", instead: comesLater("")}, {name: "skills", instead: comesLater("")}, {name: "hooks", instead: comesLater("")},
+		{name: "agents", instead: comesLater("")},
+
+		{name: "add", aliases: []string{"read-only", "drop", "ls"}, instead: "write @PATH in a message; the model reads the file then"},
+		{name: "add-dir", aliases: []string{"directory"}, instead: "start artoo with --add-dir DIR, or DIR:rw to let it write there"},
+		{name: "paste", aliases: []string{"multiline-mode"}, instead: block},
+		{name: "vim", instead: "start artoo with ARTOO_EDIT_MODE=vi"},
+	}
+}
+
+// comesLater says that a command comes with a later version, and what to do until
+// then.
+func comesLater(until string) string {
+	if until == "" {
+		return "comes with a later version"
+	}
+	return "comes with a later version; until then " + until
 }
 
 // findCommand looks a name or alias up.
@@ -62,27 +137,41 @@ func findCommand(name string) (command, bool) {
 // runCommand carries out a line that begins with a slash. A name that is not
 // known is never guessed at and never sent to the model.
 func (t *Terminal) runCommand(ctx context.Context, text string) error {
-	name, arg, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(text), "/"), " ")
+	name, arg := cutWord(strings.TrimPrefix(strings.TrimSpace(text), "/"))
 	c, ok := findCommand(name)
 	switch {
 	case !ok:
-		t.Note(fmt.Sprintf("unknown command /%s; did you mean /%s? Nothing was sent (/help lists the commands)", oneLine(name), nearestCommand(name)))
+		t.Note(fmt.Sprintf("unknown command /%s; did you mean /%s? Nothing was sent (/help lists the commands; with a blank before it, it is a message)",
+			oneLine(name), nearestCommand(name)))
 		return nil
 	case c.run == nil:
-		t.Note(fmt.Sprintf("/%s comes with a later version", c.name))
+		t.Note(fmt.Sprintf("/%s: %s", name, c.instead))
 		return nil
 	}
-	err := c.run(ctx, t, strings.TrimSpace(arg))
-	if err != nil && !errors.Is(err, errLeave) {
+	err := c.run(ctx, t, arg)
+	if err != nil && !errors.Is(err, errLeave) && !errors.Is(err, errStuck) && !isSignal(err) {
 		t.Note(fmt.Sprintf("/%s: %s", c.name, oneLine(err.Error())))
 		return nil
 	}
 	return err
 }
 
+// cutWord is the first word of a line and what follows it, without the blanks
+// around them.
+func cutWord(line string) (word, rest string) {
+	line = strings.TrimSpace(line)
+	if i := strings.IndexAny(line, " \t\n"); i >= 0 {
+		return line[:i], strings.TrimSpace(line[i:])
+	}
+	return line, ""
+}
+
 // nearestCommand is the command whose name or alias is least far away.
 func nearestCommand(name string) string {
 	best, least := "help", len(name)+1
+	if len(name) > 40 { // no slip of the fingers
+		return best
+	}
 	for _, c := range commands() {
 		for _, known := range append([]string{c.name}, c.aliases...) {
 			if d := distance(name, known); d < least {
@@ -123,41 +212,6 @@ var errNotHere = errors.New("not to be had here")
 
 func runQuit(context.Context, *Terminal, string) error { return errLeave }
 
-func runClear(ctx context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Clear == nil {
-		return errNotHere
-	}
-	old, err := t.opt.Deps.Clear(ctx)
-	if err != nil {
-		return err
-	}
-	if old == "" {
-		t.Note("a new session begins")
-	} else {
-		t.Note("a new session begins; /resume " + oneLine(old) + " goes back")
-	}
-	return nil
-}
-
-func runModel(ctx context.Context, t *Terminal, name string) error {
-	if name == "" {
-		if t.opt.Deps.Model == nil {
-			return errNotHere
-		}
-		t.Note("" + oneLine(t.opt.Deps.Model()) + " (/model NAME or /model PROVIDER/NAME changes it)")
-		return nil
-	}
-	if t.opt.Deps.SwitchModel == nil {
-		return errNotHere
-	}
-	now, err := t.opt.Deps.SwitchModel(ctx, name)
-	if err != nil {
-		return err
-	}
-	t.Note("model: " + oneLine(now))
-	return nil
-}
-
 func runDebug(_ context.Context, t *Terminal, arg string) error {
 	if t.opt.Deps.Debug == nil {
 		return errNotHere
@@ -176,5 +230,18 @@ func runDebug(_ context.Context, t *Terminal, arg string) error {
 	} else {
 		t.Note("debug: off")
 	}
+	return nil
+}
+
+// runInitFile has an AGENTS.md written for the project.
+func runInitFile(ctx context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Init == nil {
+		return errNotHere
+	}
+	told, err := t.opt.Deps.Init(ctx)
+	if err != nil {
+		return err
+	}
+	t.Note(told)
 	return nil
 }

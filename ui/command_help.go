@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"artoo/ui/screen"
 )
 
 func runHelp(_ context.Context, t *Terminal, topic string) error {
@@ -20,36 +22,64 @@ func runHelp(_ context.Context, t *Terminal, topic string) error {
 	return nil
 }
 
+// The layout of the page of commands: how wide a command and its arguments
+// are, how wide one of two columns, and how wide a terminal must be for two.
+const (
+	helpUse     = 17
+	helpCells   = 39
+	helpColumns = 2*helpCells + 2
+)
+
+// helpCommands lists the commands, in two columns where they can be seen side
+// by side: the page fits 24 rows then. Read aloud, each is a line of its own.
 func (t *Terminal) helpCommands() {
 	var rows [][]string
 	for _, c := range commands() {
-		if c.run == nil {
-			continue
+		if c.run != nil {
+			rows = append(rows, []string{strings.TrimSpace("/" + c.name + " " + c.args), c.help})
 		}
-		help := c.help
-		if len(c.aliases) > 0 && c.name != "quit" {
-			help += " (also /" + strings.Join(c.aliases, ", /") + ")"
-		}
-		rows = append(rows, []string{strings.TrimSpace("/" + c.name + " " + c.args), help})
 	}
-	t.columns(rows)
-	t.Note(`\ at a line's end, Ctrl-J or """ ... """ write several lines`)
-	t.Note("Ctrl-C stops a turn, Ctrl-D leaves, what is typed during a turn waits")
+	if cols, _ := t.opt.Size(); t.opt.Profile == screen.Spoken || cols < helpColumns {
+		t.columns(rows)
+	} else {
+		half := (len(rows) + 1) / 2
+		for i, row := range rows[:half] {
+			text := helpCell(row)
+			if half+i < len(rows) {
+				text += strings.Repeat(" ", max(helpCells-len(text), 1)) + helpCell(rows[half+i])
+			}
+			t.Line("  " + text)
+		}
+	}
+	t.Note("!COMMAND runs it and shows the model what came; !!COMMAND only runs it")
+	t.Note(`@FILE names a file; \ at a line's end, Ctrl-J and """ write several lines`)
+	t.Note("What is typed during a turn waits. More: /help keys, /help approvals")
+}
+
+func helpCell(row []string) string {
+	return row[0] + strings.Repeat(" ", max(helpUse-len(row[0]), 0)+1) + row[1]
 }
 
 func helpKeys() [][]string {
 	return [][]string{
 		{"Enter", "send; during a turn: queue"},
 		{`\ Enter, Ctrl-J, Alt-Enter`, "a new line"},
-		{"Ctrl-C", "stop the turn; clear the line; twice: leave"},
+		{"Esc, Ctrl-C", "stop the turn; Ctrl-C clears the line, twice leaves"},
+		{"Esc Esc", "clear the line; on an empty one, as /undo"},
 		{"Ctrl-D", "leave, on an empty line"},
 		{"Ctrl-Z", "suspend; fg comes back"},
+		{"Tab", "complete a /command, its arguments, an @file"},
+		{"Shift-Tab", "the next approval mode, as /approval next"},
+		{"Ctrl-O", "the last call's whole output, as /out"},
+		{"Ctrl-G, Ctrl-X Ctrl-E", "write the message in the editor, as /edit"},
 		{"Up, Down, Ctrl-P, Ctrl-N", "history; within several lines: move"},
+		{"Ctrl-R", "search the history backwards"},
 		{"Ctrl-A, Ctrl-E", "start and end of the line"},
 		{"Alt-B, Alt-F, Ctrl-arrows", "by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K", "delete a word, to the start, to the end"},
 		{"Ctrl-Y", "put back what was deleted"},
 		{"Ctrl-L", "a clear screen; the scrollback stays"},
+		{"ARTOO_EDIT_MODE=vi", "vi's keys: Esc for its commands, i to type again"},
 	}
 }
 
@@ -63,6 +93,9 @@ func helpApprovals() [][]string {
 		{"p", "all of it, in the pager"},
 		{"q", "no, and stop the turn"},
 		{"?", "the same, with the rule it suggests"},
+		{"words", "yes, no, always, forever, edit, page and quit do too"},
 		{"rules", "bash(git status:*)  write(docs/**)  web_fetch(go.dev)"},
+		{"/approval", "the mode: ask, edits (writes pass), auto, plan (only reading)"},
+		{"/permissions", "lists the rules; rm N drops one of this session"},
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
-	"artoo/agent"
 	"artoo/provider"
 	"artoo/ui/screen"
 )
@@ -66,45 +65,25 @@ func runConfig(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
-func runPermissions(_ context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Permissions == nil {
-		return errNotHere
-	}
-	p := t.opt.Deps.Permissions()
-	t.Note("mode " + string(p.Mode) + ": " + modeText(p.Mode))
-	if p.Sandbox == "" {
-		t.Note("commands are not confined")
-	} else {
-		t.Note("commands are confined by " + oneLine(p.Sandbox))
-	}
-	var rows [][]string
-	for _, r := range p.Rules {
-		rows = append(rows, []string{string(r.Effect), oneLine(r.Rule), "(" + oneLine(r.Origin) + ")"})
-	}
-	if rows == nil {
-		t.Note("no rules; --allow, --ask and --deny give some")
-	}
-	t.columns(rows)
-	return nil
-}
-
-func modeText(mode agent.Mode) string {
-	switch mode {
-	case agent.ModeEdits:
-		return "writes in the project pass, the rest is asked"
-	case agent.ModeAuto:
-		return "what is confined passes"
-	case agent.ModePlan:
-		return "only reading"
-	}
-	return "asks before it writes, runs or fetches"
-}
-
 func runContext(_ context.Context, t *Terminal, _ string) error {
 	if t.opt.Deps.Context == nil {
 		return errNotHere
 	}
 	c := t.opt.Deps.Context()
+	t.Note(contextText(c))
+	var rows [][]string
+	for _, p := range c.Parts {
+		share := "0%"
+		if c.Used > 0 {
+			share = strconv.Itoa(p.Tokens*100/c.Used) + "%"
+		}
+		rows = append(rows, []string{oneLine(p.Name), tokens(p.Tokens), share})
+	}
+	t.columns(rows)
+	return nil
+}
+
+func contextText(c ContextInfo) string {
 	text := fmt.Sprintf("about %s tokens in %s", tokens(c.Used), count(c.Messages, "message"))
 	if c.Budget > 0 {
 		text += fmt.Sprintf(", %d%% of the budget of %s", c.Used*100/c.Budget, tokens(c.Budget))
@@ -112,20 +91,34 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 	if c.Window > 0 {
 		text += fmt.Sprintf(" (the model takes %s)", tokens(c.Window))
 	}
-	t.Note(text)
-	return nil
+	return text
 }
 
 func runCost(_ context.Context, t *Terminal, _ string) error {
 	if t.opt.Deps.Cost == nil {
 		return errNotHere
 	}
-	c := t.opt.Deps.Cost()
+	t.Note(costText(t.opt.Deps.Cost()))
+	return nil
+}
+
+func costText(c CostInfo) string {
 	money := "cost unknown: the model has no price (ARTOO_CONFIG names the file where one can be given)"
 	if c.CostUSD != nil {
 		money = fmt.Sprintf("$%.4f", *c.CostUSD)
 	}
-	t.Note(fmt.Sprintf("%s, %s, %s", count(c.Requests, "request"), usage(c.Usage), money))
+	return fmt.Sprintf("%s, %s, %s", count(c.Requests, "request"), usage(c.Usage), money)
+}
+
+func runStatus(_ context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Status == nil {
+		return errNotHere
+	}
+	var rows [][]string
+	for _, r := range t.opt.Deps.Status() {
+		rows = append(rows, []string{oneLine(r.Name), oneLine(r.About)})
+	}
+	t.columns(rows)
 	return nil
 }
 

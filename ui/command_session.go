@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// listedSessions is how many sessions are shown, the newest.
+const listedSessions = 20
+
 func runSessions(_ context.Context, t *Terminal, _ string) error {
 	if t.opt.Deps.Sessions == nil {
 		return errNotHere
@@ -21,9 +24,8 @@ func runSessions(_ context.Context, t *Terminal, _ string) error {
 		t.Note("no sessions of this directory")
 		return nil
 	}
-	const most = 20
 	var table [][]string
-	for i, r := range rows[:min(len(rows), most)] {
+	for i, r := range rows[:min(len(rows), listedSessions)] {
 		title := oneLine(firstLine(r.Title))
 		if r.InUse {
 			title += " (in use)"
@@ -31,8 +33,8 @@ func runSessions(_ context.Context, t *Terminal, _ string) error {
 		table = append(table, []string{strconv.Itoa(i + 1), oneLine(r.ID), age(t.opt.Clock.Now().Sub(r.When)), count(r.Messages, "message"), title})
 	}
 	t.columns(table)
-	if len(rows) > most {
-		t.Note(fmt.Sprintf("%d more: artoo sessions list", len(rows)-most))
+	if len(rows) > listedSessions {
+		t.Note(fmt.Sprintf("%d more: artoo sessions list", len(rows)-listedSessions))
 	}
 	t.Note("/resume NUMBER or /resume ID goes on with one")
 	return nil
@@ -53,7 +55,73 @@ func runResume(ctx context.Context, t *Terminal, arg string) error {
 	if err != nil {
 		return err
 	}
+	t.forget()
 	t.showResumed(resumed)
+	return nil
+}
+
+// forget drops what belongs to the session that was left: outputs, and what the
+// person ran for the next message.
+func (t *Terminal) forget() {
+	t.shared = nil
+	t.outputs.clear()
+}
+
+// completeSessions proposes the ids of the sessions that go on here.
+func completeSessions(t *Terminal, _ string) []candidate {
+	if t.opt.Deps.Sessions == nil {
+		return nil
+	}
+	rows, err := t.opt.Deps.Sessions()
+	if err != nil {
+		return nil // the command itself says why
+	}
+	var all []candidate
+	for _, r := range rows[:min(len(rows), listedSessions)] {
+		all = append(all, candidate{text: r.ID, help: age(t.opt.Clock.Now().Sub(r.When)) + ", " + firstLine(r.Title)})
+	}
+	return all
+}
+
+func runClear(ctx context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Clear == nil {
+		return errNotHere
+	}
+	old, err := t.opt.Deps.Clear(ctx)
+	if err != nil {
+		return err
+	}
+	t.forget()
+	if old == "" {
+		t.Note("a new session begins")
+	} else {
+		t.Note("a new session begins; /resume " + oneLine(old) + " goes back")
+	}
+	return nil
+}
+
+func runFork(ctx context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Fork == nil {
+		return errNotHere
+	}
+	old, now, err := t.opt.Deps.Fork(ctx)
+	if err != nil {
+		return err
+	}
+	t.Note(fmt.Sprintf("this goes on as session %s; /resume %s goes back to the one it was copied from", oneLine(now), oneLine(old)))
+	return nil
+}
+
+// runExportFile writes the session to a file.
+func runExportFile(ctx context.Context, t *Terminal, name string) error {
+	if t.opt.Deps.Export == nil {
+		return errNotHere
+	}
+	told, err := t.opt.Deps.Export(ctx, name)
+	if err != nil {
+		return err
+	}
+	t.Note(told)
 	return nil
 }
 
@@ -87,11 +155,16 @@ func (t *Terminal) showResumed(r *Resumed) {
 		t.Note("the answer broke off here")
 	}
 	if len(r.Changed) > 0 {
+		const most = 10
 		names := make([]string, 0, len(r.Changed))
-		for _, name := range r.Changed {
+		for _, name := range r.Changed[:min(len(r.Changed), most)] {
 			names = append(names, oneLine(name))
 		}
-		t.Note("changed since: " + strings.Join(names, ", "))
+		text := "changed since: " + strings.Join(names, ", ")
+		if more := len(r.Changed) - most; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		t.Note(text)
 	}
 }
 

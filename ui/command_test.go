@@ -5,6 +5,8 @@ package ui
 import (
 	"context"
 	"errors"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -37,27 +39,82 @@ func TestCommandTable(t *testing.T) {
 				t.Errorf("/%s is not found", name)
 			}
 		}
-		if c.run != nil && c.help == "" {
-			t.Errorf("/%s has no help", c.name)
+		if (c.run == nil) != (c.help == "") || (c.run == nil) != (c.instead != "") {
+			t.Errorf("/%s is neither done nor explained", c.name)
 		}
 	}
-	for _, name := range strings.Fields("help quit exit bye clear new reset model provider effort approval plan permissions approvals compact compress uncompact undo redo diff context cost usage tokens stats status config sessions resume continue fork export edit copy out queue tools init doctor debug run") {
-		if !seen[name] {
-			t.Errorf("/%s is not known", name)
+	done := "help quit exit clear model provider effort approval plan permissions context cost status config sessions resume fork export edit copy out queue tools init debug"
+	for _, name := range strings.Fields(done) {
+		if c, ok := findCommand(name); !ok || c.run == nil {
+			t.Errorf("/%s is not there", name)
+		}
+	}
+	for _, name := range strings.Fields("compact uncompact undo redo diff doctor mcp skills hooks memory add read-only add-dir") {
+		if c, ok := findCommand(name); !ok || c.run == nil && c.instead == "" {
+			t.Errorf("/%s says nothing", name)
+		}
+	}
+	for alias, name := range map[string]string{
+		"?": "help", "bye": "quit", "new": "clear", "reset": "clear", "compress": "compact", "continue": "resume", "usage": "cost", "tokens": "cost",
+		"stats": "cost", "session": "status", "approvals": "permissions", "rewind": "undo", "restore": "undo", "editor": "edit", "e": "edit",
+		"settings": "config", "save": "export", "log": "out",
+	} {
+		if c, ok := findCommand(alias); !ok || c.name != name {
+			t.Errorf("/%s is not /%s", alias, name)
 		}
 	}
 }
 
+// Every command is in the manual, with its other names.
+func TestCommandsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range commands() {
+		if c.run == nil {
+			continue
+		}
+		for _, name := range append([]string{c.name}, c.aliases...) {
+			if !regexp.MustCompile("`/" + regexp.QuoteMeta(name) + "[` ]").Match(page) {
+				t.Errorf("docs/commands.md does not tell of /%s", name)
+			}
+		}
+	}
+}
+
+// A name that is not known is answered with the nearest one, and neither run
+// nor sent.
+//
+// Red: runCommand runs the nearest command when the name is not found.
 func TestI2_UnknownCommandsAreNotSent(t *testing.T) {
 	for typed, nearest := range map[string]string{"/quti": "/quit", "/hlep": "/help", "/modle x": "/model", "/sesions": "/sessions", "/permisions": "/permissions"} {
-		shown, sent := say(t, nil, typed)
-		if sent != nil || !strings.Contains(shown, "did you mean "+nearest+"?") {
+		shown, sent := say(t, nil, typed, "after")
+		if diff := cmp.Diff([]string{"after"}, sent); diff != "" || !strings.Contains(shown, "did you mean "+nearest+"?") {
 			t.Errorf("%s: sent %q, shown %q", typed, sent, shown)
 		}
 	}
-	shown, sent := say(t, nil, "/undo 2", "!ls")
-	if sent != nil || !strings.Contains(shown, "/undo comes with a later version") || !strings.Contains(shown, "later version; nothing was sent") {
-		t.Errorf("sent %q, shown %q", sent, shown)
+	if shown, sent := say(t, nil, "/"+strings.Repeat("x", 1<<20)+"\x1b[31m"); sent != nil || strings.Contains(shown, "\x1b") {
+		t.Errorf("sent %d messages", len(sent))
+	}
+}
+
+func TestCommandsOfLaterVersionsSayWhatToDo(t *testing.T) {
+	for typed, want := range map[string]string{
+		"/undo 2":          "/undo: comes with a later version; until then !git diff",
+		"/rewind":          "/rewind: comes with a later version",
+		"/compact":         "/clear begins anew",
+		"/mcp":             "comes with a later version",
+		"/add x.go":        "write @PATH in a message",
+		"/read-only x":     "write @PATH in a message",
+		"/add-dir /tmp":    "--add-dir DIR",
+		"/memory":          "AGENTS.md",
+		"/multiline-mode":  `write """`,
+		"/DIFF is unknown": "did you mean",
+	} {
+		if shown, sent := say(t, nil, typed); sent != nil || !strings.Contains(shown, want) {
+			t.Errorf("%s: sent %q, shown %q", typed, sent, shown)
+		}
 	}
 }
 
@@ -74,8 +131,23 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
+// The pages of the help fit a terminal of 80x24, and say all there is.
+//
+// Red: helpCommands prints one command a line in any width.
 func TestW5_HelpFitsAScreen(t *testing.T) {
-	for _, page := range []string{"/help", "/help keys", "/help approvals", "/?"} {
+	var all []string
+	for _, c := range commands() {
+		if c.run != nil {
+			all = append(all, "/"+c.name+" ")
+		}
+	}
+	for page, wants := range map[string][]string{
+		"/help": append(all, "!COMMAND", "!!COMMAND", "@FILE", "/help keys", "/help approvals"),
+		"/?":    all,
+		"/help keys": {"Esc, ", "Esc Esc", "Shift-Tab", "Ctrl-O", "Ctrl-R", "Ctrl-G", "Ctrl-X Ctrl-E", "Tab ", "ARTOO_EDIT_MODE=vi",
+			"Ctrl-C", "Ctrl-D", "Ctrl-Z", "Ctrl-L", "Alt-Enter"},
+		"/help approvals": {"y ", "n [reason]", "a [rule]", "A [rule]", "e ", "p ", "q ", "? ", "Enter alone", "/permissions", "/approval"},
+	} {
 		shown, _ := say(t, nil, page)
 		lines := strings.Split(strings.TrimSpace(shown), "\n")
 		if len(lines) > 23 {
@@ -85,15 +157,29 @@ func TestW5_HelpFitsAScreen(t *testing.T) {
 			if len(l) > 80 {
 				t.Errorf("%s: %d columns: %q", page, len(l), l)
 			}
+			if i := strings.LastIndex(l, "  /"); page == "/help" && i > 2 && i+2 != 2+helpCells {
+				t.Errorf("a column begins at %d: %q", i+2, l)
+			}
+		}
+		for _, want := range wants {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%s: no %q in\n%s", page, want, shown)
+			}
 		}
 	}
 	if shown, _ := say(t, nil, "/help nothing"); !strings.Contains(shown, "there are keys and approvals") {
 		t.Errorf("shown %q", shown)
 	}
+	narrow := func(o *Options) { o.Size = func() (int, int) { return 60, 24 } }
+	if shown, _ := say(t, narrow, "/help"); !strings.Contains(shown, "\n  /quit") || !strings.Contains(shown, "\n  /status") {
+		t.Errorf("the narrow page is\n%s", shown)
+	}
 }
 
 func testDeps(now time.Time) Deps {
 	cost, debug := 0.0625, false
+	mode, effort := agent.ModeAsk, provider.Effort("")
+	rules := []RuleRow{{agent.Deny, "bash(rm:*)", "settings", false}, {agent.Allow, "bash(ls)", "this session", true}}
 	rows := []SessionRow{{ID: "3f2a", When: now.Add(-2 * time.Hour), Messages: 3, Title: "fix the\ntest"}, {ID: "77\x1b[2Jbc", When: now.Add(-72 * time.Hour), Messages: 1, InUse: true}}
 	return Deps{
 		Sessions: func() ([]SessionRow, error) { return rows, nil },
@@ -106,12 +192,49 @@ func testDeps(now time.Time) Deps {
 		Clear:       func(context.Context) (string, error) { return "3f2a", nil },
 		Model:       func() string { return "demo/demo" },
 		SwitchModel: func(_ context.Context, name string) (string, error) { return "demo/" + name, nil },
-		Config:      func() []ConfigRow { return []ConfigRow{{"model", "demo", "default"}} },
-		Tools:       func() []ToolRow { return []ToolRow{{"read", "read", "reads files"}, {"bash", "run", "runs commands"}} },
-		Permissions: func() Permissions {
-			return Permissions{Mode: agent.ModeAsk, Rules: []RuleRow{{agent.Allow, "bash(ls)", "this session"}}}
+		Models:      func() []Choice { return []Choice{{"small", "the small one"}, {"smart", "the \x1b[2Jother"}} },
+		Providers: func() ([]Choice, error) {
+			return []Choice{{"demo", "demo"}, {"openai", "gpt"}}, errors.New("a key cannot be read")
 		},
-		Context: func() ContextInfo { return ContextInfo{Used: 16200, Budget: 180000, Window: 200000, Messages: 4} },
+		SwitchProvider: func(_ context.Context, name string) (string, error) {
+			if name != "openai" {
+				return "", errors.New("there is no provider " + name)
+			}
+			return "openai/gpt", nil
+		},
+		Effort: func(set *provider.Effort) provider.Effort {
+			if set != nil {
+				effort = *set
+			}
+			return effort
+		},
+		Mode: func() agent.Mode { return mode },
+		SetMode: func(m agent.Mode) error {
+			if m == agent.ModeAuto {
+				return &agent.Failure{Kind: agent.KindUsage, What: "--approval auto", Err: errors.New("no project here")}
+			}
+			mode = m
+			return nil
+		},
+		DropRule: func(rule string) error { rules = rules[:1]; return nil },
+		Fork:     func(context.Context) (string, string, error) { return "3f2a", "88cc", nil },
+		Status:   func() []Choice { return []Choice{{"model", "demo/demo"}, {"directory", "/tmp/\x1b[2Jx"}} },
+		Answer:   func(n int) string { return map[int]string{1: "the last", 2: "the one before"}[n] },
+		Export: func(_ context.Context, name string) (string, error) {
+			if name == "there.md" {
+				return "", errors.New("there.md exists; give another name")
+			}
+			return "written to " + name, nil
+		},
+		Init:   func(context.Context) (string, error) { return "AGENTS.md, 12 lines", nil },
+		Config: func() []ConfigRow { return []ConfigRow{{"model", "demo", "default"}} },
+		Tools:  func() []ToolRow { return []ToolRow{{"read", "read", "reads files"}, {"bash", "run", "runs commands"}} },
+		Permissions: func() Permissions {
+			return Permissions{Mode: mode, Rules: rules}
+		},
+		Context: func() ContextInfo {
+			return ContextInfo{Used: 16200, Budget: 180000, Window: 200000, Messages: 4, Parts: []ContextPart{{"tool results", 8100}, {"system prompt", 900}}}
+		},
 		Cost: func() CostInfo {
 			return CostInfo{Requests: 2, Usage: provider.Usage{Input: 1200, CacheRead: 900, Output: 300}, CostUSD: &cost}
 		},
@@ -127,19 +250,33 @@ func testDeps(now time.Time) Deps {
 func TestCommandsShow(t *testing.T) {
 	now := newManual().now
 	for command, wants := range map[string][]string{
-		"/sessions":    {"1  3f2a", "2 hours ago", "3 messages", "fix the …", "3 days ago", "(in use)", "^["},
-		"/resume 1":    {"resumed 3f2a, 2 hours ago, demo/demo, approval ask", "> fix the test", "Done.", "broke off", "changed since: a.go"},
-		"/resume nope": {"/resume: no session nope"},
-		"/clear":       {"a new session begins; /resume 3f2a goes back"},
-		"/model":       {"demo/demo"},
-		"/model small": {"model: demo/small"},
-		"/config":      {"model  demo  (default)"},
-		"/tools":       {"read  read  reads files", "bash  run   runs commands"},
-		"/permissions": {"mode ask", "not confined", "allow  bash(ls)  (this session)"},
-		"/context":     {"16.2k tokens in 4 messages, 9% of the budget of 180.0k (the model takes\n  200.0k)"},
-		"/cost":        {"2 requests, 1.2k in and 900 from, 0 to the cache, 300 out, $0.0625"},
-		"/debug on":    {"debug: on"},
-		"/debug maybe": {"neither on nor off"},
+		"/sessions":        {"1  3f2a", "2 hours ago", "3 messages", "fix the …", "3 days ago", "(in use)", "^["},
+		"/resume 1":        {"resumed 3f2a, 2 hours ago, demo/demo, approval ask", "> fix the test", "Done.", "broke off", "changed since: a.go"},
+		"/resume nope":     {"/resume: no session nope"},
+		"/clear":           {"a new session begins; /resume 3f2a goes back"},
+		"/model":           {"demo/demo"},
+		"/model list":      {"small  the small one", "smart", "^[[2J"},
+		"/provider":        {"now demo/demo", "openai  gpt", "/provider: a key cannot be read"},
+		"/provider x":      {"/provider: there is no provider x"},
+		"/provider openai": {"model: openai/gpt"},
+		"/effort":          {"effort: not set", "off, low, medium, high, max"},
+		"/effort high":     {"effort: high"},
+		"/effort huge":     {"none of off, low, medium, high, max"},
+		"/fork":            {"goes on as session 88cc", "/resume 3f2a"},
+		"/status":          {"model      demo/demo", "directory  /tmp/^[[2Jx"},
+		"/session":         {"directory"},
+		"/export":          {"written to"},
+		"/save x.md":       {"written to x.md"},
+		"/export there.md": {"/export: there.md exists; give another name"},
+		"/init":            {"AGENTS.md, 12 lines"},
+		"/model small":     {"model: demo/small"},
+		"/config":          {"model  demo  (default)"},
+		"/tools":           {"read  read  reads files", "bash  run   runs commands"},
+		"/permissions":     {"mode ask", "not confined", "1  deny   bash(rm:*)  (settings)", "2  allow  bash(ls)    (this session)", "/permissions rm N"},
+		"/context":         {"16.2k tokens in 4 messages, 9% of the budget of 180.0k (the model takes\n  200.0k)", "tool results   8.1k  50%", "system prompt  900   5%"},
+		"/cost":            {"2 requests, 1.2k in and 900 from, 0 to the cache, 300 out, $0.0625"},
+		"/debug on":        {"debug: on"},
+		"/debug maybe":     {"neither on nor off"},
 	} {
 		shown, sent := say(t, func(o *Options) { o.Deps = testDeps(now) }, "/sessions", command)
 		if sent != nil {
@@ -154,7 +291,8 @@ func TestCommandsShow(t *testing.T) {
 			t.Errorf("%s shows an escape: %q", command, shown)
 		}
 	}
-	for _, command := range []string{"/sessions", "/resume x", "/clear", "/model", "/model x", "/config", "/tools", "/permissions", "/context", "/cost", "/debug"} {
+	for _, command := range []string{"/sessions", "/resume x", "/clear", "/model", "/model x", "/config", "/tools", "/permissions", "/context", "/cost", "/debug",
+		"/model list", "/provider", "/provider x", "/effort", "/approval", "/plan", "/permissions rm 1", "/fork", "/status", "/export", "/init", "/copy"} {
 		if shown, _ := say(t, nil, command); !strings.Contains(shown, "not to be had here") {
 			t.Errorf("%s without what it needs: %q", command, shown)
 		}

@@ -24,6 +24,9 @@ func compose(text string) (message, rest string, whole bool) {
 	return text, "", true
 }
 
+// fenced says whether text is a block between fences.
+func fenced(text string) bool { return strings.HasPrefix(strings.TrimLeft(text, " \t"), fence) }
+
 // firstLine is what a text of several lines is shown as.
 func firstLine(text string) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(text), "\n")

@@ -202,6 +202,9 @@ func (c *console) finish(r result) {
 
 // enqueue keeps a line for the next time one is wanted.
 func (c *console) enqueue(l line) {
+	if c.atOnce(l) {
+		return
+	}
 	l.queued = true
 	c.queue = append(c.queue, l)
 	c.backlog += len(l.text)

@@ -16,7 +16,8 @@ type Sender interface {
 
 // Deps is what the slash commands need of the rest of artoo. Main fills it. All
 // funcs are called between turns, by the goroutine that runs Terminal.Run; a
-// nil one makes its command say that it is not to be had here. Texts they
+// nil one makes its command say that it is not to be had here. Those that list
+// things are called to complete a line too, while its prompt stands. Texts they
 // return may come from outside: they are sanitised before they are shown.
 type Deps struct {
 	// Sessions lists the sessions of this directory, newest first.
@@ -31,6 +32,37 @@ type Deps struct {
 	// SwitchModel changes the model, and the provider if name has one before a
 	// slash. What it returns is shown: the model that answers from now on.
 	SwitchModel func(ctx context.Context, name string) (string, error)
+	// Models lists the models known of the present provider.
+	Models func() []Choice
+	// Providers lists the providers that could answer.
+	Providers func() ([]Choice, error)
+	// SwitchProvider changes to a provider's default model, and returns as
+	// SwitchModel does.
+	SwitchProvider func(ctx context.Context, name string) (string, error)
+	// Effort sets the reasoning effort and returns what is set now; with nil it
+	// only says. "" leaves it to the model.
+	Effort func(set *provider.Effort) provider.Effort
+	// Mode is the approval mode, SetMode changes it; the error says why it
+	// cannot hold here.
+	Mode    func() agent.Mode
+	SetMode func(mode agent.Mode) error
+	// DropRule takes back a rule that was allowed in this session.
+	DropRule func(rule string) error
+	// Fork goes on in a copy of the present session, and returns the ids of the
+	// two.
+	Fork func(ctx context.Context) (old, now string, err error)
+	// Status tells where things stand.
+	Status func() []Choice
+	// Answer is the model's answer n turns back, 1 for the last; "" when there
+	// is none.
+	Answer func(n int) string
+	// Export writes the session to a file, "" for one it names, and returns
+	// what to tell the person.
+	Export func(ctx context.Context, name string) (told string, err error)
+	// Init writes an AGENTS.md for the project, and returns what to tell.
+	Init func(ctx context.Context) (told string, err error)
+	// Files completes the @paths of a text.
+	Files completer
 	// Config lists the settings in the order of the help.
 	Config func() []ConfigRow
 	// Tools lists the tools the model is offered.
@@ -92,9 +124,16 @@ type Permissions struct {
 
 // RuleRow is one rule.
 type RuleRow struct {
-	Effect agent.Effect
-	Rule   string
-	Origin string // a file, a flag, "this session"
+	Effect  agent.Effect
+	Rule    string
+	Origin  string // a file, a flag, "this session"
+	Session bool   // it was allowed in this session, and can be dropped
+}
+
+// Choice is one of several things, with a few words about it.
+type Choice struct {
+	Name  string
+	About string // may be ""
 }
 
 // ContextInfo counts tokens.
@@ -103,6 +142,13 @@ type ContextInfo struct {
 	Budget   int // what the history may fill; 0 for unlimited
 	Window   int // what the model can take; 0 when unknown
 	Messages int
+	Parts    []ContextPart // what it is made of; their sum is about Used
+}
+
+// ContextPart is a part of what the model is sent.
+type ContextPart struct {
+	Name   string
+	Tokens int
 }
 
 // CostInfo is what a session used.

@@ -2,6 +2,8 @@ package ui
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"artoo/agent"
@@ -22,18 +24,33 @@ type Desk struct {
 	Begin func(s *conversation.Session) error
 	// Switch makes the named model answer, and returns its provider and id.
 	Switch func(ctx context.Context, name string) (string, error)
+	// Branch is the branch that is checked out, "" outside git; may be nil.
+	Branch func() string
+	// Sandbox names what confines commands, "" for nothing.
+	Sandbox string
+
+	mode agent.Mode // the mode artoo was started with, once it was changed
+	told agent.Mode // the mode the model was told last, once it was changed
 }
 
 // SendMessage implements Sender with the present session's agent.
 func (d *Desk) SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error) {
+	if now := d.Agent.Policy.Mode; d.told != "" && d.told != now {
+		d.told = now
+		attachments = append([]provider.Part{provider.Text{Text: agent.ModeNote(now, false)}}, attachments...)
+	}
 	return d.Agent.SendMessage(ctx, text, cb, attachments...)
 }
 
 // Deps fills what the desk knows; the rest is main's.
 func (d *Desk) Deps() Deps {
 	return Deps{
-		Sessions: d.sessions, Resume: d.resume, Clear: d.clear, Model: d.model, SwitchModel: d.Switch,
-		Tools: d.tools, Permissions: d.permissions, Context: d.context, Cost: d.cost,
+		Sessions: d.sessions, Resume: d.resume, Clear: d.clear, Fork: d.fork, Answer: d.answer,
+		Model: d.model, SwitchModel: d.Switch, Tools: d.tools,
+		Mode: func() agent.Mode { return d.Agent.Policy.Mode }, SetMode: d.setMode,
+		Permissions: d.permissions, DropRule: d.dropRule,
+		Context: d.context, Cost: d.cost, Status: d.status,
+		Files: d.completeFiles, Expand: d.expand, Export: d.exportFile, Init: d.initFile,
 	}
 }
 
@@ -60,18 +77,54 @@ func (d *Desk) resume(_ context.Context, id string) (*Resumed, error) {
 	if err != nil {
 		return nil, err
 	}
+	policy := d.Agent.Policy
+	mode := policy.Mode
+	if d.mode != "" {
+		policy.Mode = d.mode
+	}
 	if err := d.change(s); err != nil {
+		policy.Mode = mode
 		return nil, err
 	}
+	policy.ForgetSession()
 	return d.Resumed(s), nil
 }
 
-// clear begins a new session.
+// clear begins a new session. The mode stays: the prompt of the new one tells
+// it.
 func (d *Desk) clear(context.Context) (old string, err error) {
 	if s := d.Agent.Conversation.Session(); s != nil && d.Agent.Conversation.MessageCount() > 0 {
 		old = s.ID()
 	}
-	return old, d.change(nil)
+	if err := d.change(nil); err != nil {
+		return "", err
+	}
+	d.Agent.Policy.ForgetSession()
+	return old, nil
+}
+
+// fork goes on in a copy of the present session, which stays as it is.
+func (d *Desk) fork(context.Context) (old, now string, err error) {
+	s := d.Agent.Conversation.Session()
+	switch {
+	case s == nil:
+		return "", "", errors.New("no session is kept, so there is nothing to copy")
+	case d.Agent.Conversation.MessageCount() == 0:
+		return "", "", errors.New("nothing was said yet, so there is nothing to copy")
+	}
+	if err := d.Agent.Conversation.Sync(); err != nil {
+		return "", "", err
+	}
+	told := d.told
+	forked, err := d.Store.Fork(s.ID())
+	if err != nil {
+		return "", "", err
+	}
+	if err := d.change(forked); err != nil {
+		return "", "", err
+	}
+	d.told = told // the history is the same, and so is what the model knows
+	return s.ID(), forked.ID(), nil
 }
 
 func (d *Desk) change(s *conversation.Session) error {
@@ -79,25 +132,54 @@ func (d *Desk) change(s *conversation.Session) error {
 	if err := d.Begin(s); err != nil {
 		return err
 	}
+	d.told = ""
 	if before == nil {
 		return nil
 	}
 	return before.Close()
 }
 
-// Resumed is what a person should see again of the session s, which the agent
-// has already begun to go on with.
-func (d *Desk) Resumed(s *conversation.Session) *Resumed {
-	r := &Resumed{ID: s.ID(), When: s.Updated(), Model: d.model(), Mode: d.Agent.Policy.Mode}
-	for _, m := range d.Agent.Conversation.Messages() {
-		switch {
-		case m.Role == provider.RoleUser:
-			r.User, r.Answer, r.Cut = m.Text(), "", false
-		case m.Role == provider.RoleAssistant && m.Text() != "":
-			r.Answer, r.Cut = m.Text(), m.Partial
+func (d *Desk) setMode(mode agent.Mode) error {
+	policy := d.Agent.Policy
+	before := policy.Mode
+	policy.Mode = mode
+	if err := policy.CheckMode(); err != nil {
+		policy.Mode = before
+		return err
+	}
+	if d.mode == "" {
+		d.mode = before
+	}
+	if d.told == "" {
+		d.told = before
+	}
+	return nil
+}
+
+// answer is the last text of the model before the n-th message from the end, or
+// before the end for the first.
+func (d *Desk) answer(n int) string {
+	text := ""
+	messages := d.Agent.Conversation.Messages()
+	for i := len(messages) - 1; i >= 0; i-- {
+		switch m := messages[i]; m.Role {
+		case provider.RoleAssistant:
+			if text == "" {
+				text = m.Text()
+			}
+		case provider.RoleUser:
+			if text != "" {
+				if n--; n == 0 {
+					return text
+				}
+			}
+			text = ""
 		}
 	}
-	return r
+	if n == 1 {
+		return text
+	}
+	return ""
 }
 
 func (d *Desk) tools() []ToolRow {
@@ -113,22 +195,24 @@ func (d *Desk) tools() []ToolRow {
 }
 
 func (d *Desk) permissions() Permissions {
-	p := Permissions{Mode: d.Agent.Policy.Mode}
-	add := func(effect agent.Effect, rules []agent.Rule, origin string) {
+	p := Permissions{Mode: d.Agent.Policy.Mode, Sandbox: d.Sandbox}
+	add := func(effect agent.Effect, rules []agent.Rule, origin string, session bool) {
 		for _, r := range rules {
-			p.Rules = append(p.Rules, RuleRow{Effect: effect, Rule: r.String(), Origin: origin})
+			p.Rules = append(p.Rules, RuleRow{Effect: effect, Rule: r.String(), Origin: origin, Session: session})
 		}
 	}
-	add(agent.Deny, d.Agent.Policy.DenyRules, "settings")
-	add(agent.Allow, d.Agent.Policy.SessionRules(), "this session")
-	add(agent.Ask, d.Agent.Policy.AskRules, "settings")
-	add(agent.Allow, d.Agent.Policy.AllowRules, "settings")
+	add(agent.Deny, d.Agent.Policy.DenyRules, "settings", false)
+	add(agent.Allow, d.Agent.Policy.SessionRules(), "this session", true)
+	add(agent.Ask, d.Agent.Policy.AskRules, "settings", false)
+	add(agent.Allow, d.Agent.Policy.AllowRules, "settings", false)
 	return p
 }
 
-func (d *Desk) context() ContextInfo {
-	c := d.Agent.Conversation
-	return ContextInfo{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: d.Agent.Info.Context, Messages: c.MessageCount()}
+func (d *Desk) dropRule(rule string) error {
+	if !d.Agent.Policy.DropInSession(rule) {
+		return fmt.Errorf("%s was not allowed in this session", rule)
+	}
+	return nil
 }
 
 // cost counts the whole session where there is a file, else this run.

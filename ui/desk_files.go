@@ -18,27 +18,19 @@ func (d *Desk) access() fileAccess {
 	return a
 }
 
-// Expand reads what the @paths of a typed message name. Called between turns.
-func (d *Desk) Expand(ctx context.Context, text string) Expansion {
+// expand reads what the @paths of a typed message name. Called between turns.
+func (d *Desk) expand(ctx context.Context, text string) Expansion {
 	return d.access().expand(ctx, text)
 }
 
-// FileNames proposes what may follow an @ that prefix follows as it was typed, as
-// it is to be typed, within 50 ms; directories end in a slash. Called between
-// turns.
-func (d *Desk) FileNames(prefix string) []string {
-	text := "@" + prefix
-	c := fileNames{access: d.access(), wait: completeWait}.complete(text, len(text))
-	var names []string
-	for _, k := range c.candidates {
-		names = append(names, strings.TrimSuffix(strings.TrimPrefix(k.text, "@"), " "))
-	}
-	return names
+// completeFiles is a completer of @paths.
+func (d *Desk) completeFiles(text string, cursor int) completion {
+	return fileNames{access: d.access(), wait: completeWait}.complete(text, cursor)
 }
 
-// ExportFile writes the session to the file of that name, see export.File, and
+// exportFile writes the session to the file of that name, see export.File, and
 // returns what to tell the person. Called between turns.
-func (d *Desk) ExportFile(_ context.Context, name string) (told string, err error) {
+func (d *Desk) exportFile(_ context.Context, name string) (told string, err error) {
 	s, err := d.exported()
 	if err != nil {
 		return "", err
@@ -76,9 +68,9 @@ func (d *Desk) exported() (export.Session, error) {
 	return s, nil
 }
 
-// InitFile writes an AGENTS.md for the project from what its files say, and
+// initFile writes an AGENTS.md for the project from what its files say, and
 // returns what to tell the person. Called between turns.
-func (d *Desk) InitFile(ctx context.Context) (told string, err error) {
+func (d *Desk) initFile(ctx context.Context) (told string, err error) {
 	notes, err := initialise(ctx, d.access())
 	for i, note := range notes {
 		notes[i] = oneLine(note)

@@ -44,7 +44,7 @@ func deskIn(t *testing.T, tree map[string]string, kept bool) *Desk {
 func TestDeskExportsTheSession(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		d := deskIn(t, map[string]string{"old.md": "mine"}, kept)
-		told, err := d.ExportFile(t.Context(), "new.html")
+		told, err := d.exportFile(t.Context(), "new.html")
 		path := filepath.Join(d.Dir, "new.html")
 		if err != nil || told != "written to "+path {
 			t.Fatalf("kept %v: %q, %v", kept, told, err)
@@ -53,29 +53,35 @@ func TestDeskExportsTheSession(t *testing.T) {
 		if err != nil || !strings.Contains(string(data), "That is why.") || !strings.Contains(string(data), "why?") {
 			t.Errorf("kept %v: %s, %v", kept, data, err)
 		}
-		if _, err := d.ExportFile(t.Context(), "old.md"); err == nil || !strings.Contains(err.Error(), "exists already and is not replaced; give another name") {
+		if _, err := d.exportFile(t.Context(), "old.md"); err == nil || !strings.Contains(err.Error(), "exists already and is not replaced; give another name") {
 			t.Errorf("kept %v: %v", kept, err)
 		}
 	}
 	d := deskIn(t, nil, false)
 	d.Agent.Conversation = conversation.New(conversation.Config{}, nil)
-	if _, err := d.ExportFile(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "nothing was said yet") {
+	if _, err := d.exportFile(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "nothing was said yet") {
 		t.Errorf("an empty session: %v", err)
 	}
 }
 
-func TestDeskFileNames(t *testing.T) {
+func TestDeskCompletesFiles(t *testing.T) {
 	d := deskIn(t, map[string]string{"a b.txt": "", "apple/x": ""}, false)
-	for prefix, want := range map[string][]string{"a": {`a\ b.txt`, "apple/"}, `"a`: {`"a b.txt"`, `"apple/`}, "": {`a\ b.txt`, "apple/"}, "zzz": nil} {
-		if diff := cmp.Diff(want, d.FileNames(prefix)); diff != "" {
-			t.Errorf("@%s:\n%s", prefix, diff)
+	for text, want := range map[string][]string{
+		"@a": {`@a\ b.txt `, "@apple/"}, `@"a`: {`@"a b.txt" `, `@"apple/`}, "@": {`@a\ b.txt `, "@apple/"}, "@zzz": nil, "a": nil,
+	} {
+		var got []string
+		for _, c := range d.completeFiles(text, len(text)).candidates {
+			got = append(got, c.text)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s:\n%s", text, diff)
 		}
 	}
 }
 
 func TestDeskInit(t *testing.T) {
 	d := deskIn(t, map[string]string{"go.mod": "module x\n"}, false)
-	told, err := d.InitFile(t.Context())
+	told, err := d.initFile(t.Context())
 	if err != nil || !strings.HasPrefix(told, "wrote "+filepath.Join(d.Dir, "AGENTS.md")) {
 		t.Errorf("%q, %v", told, err)
 	}
@@ -87,7 +93,7 @@ func TestDeskInit(t *testing.T) {
 // Red: attach does not look whether the line was pasted.
 func TestI1_PastedPathsAreData(t *testing.T) {
 	d := deskIn(t, map[string]string{"week.go": "package cart\n"}, false)
-	opt := func(o *Options) { o.Deps.Expand = d.Expand }
+	opt := func(o *Options) { o.Deps.Expand = d.expand }
 	shown, sent := say(t, opt, "why @week.go?", "mail me@week.go", `\@week.go`)
 	if diff := cmp.Diff([]string{"why @week.go?", "mail me@week.go", "@week.go"}, sent); diff != "" {
 		t.Error(diff)

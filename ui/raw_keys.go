@@ -98,7 +98,7 @@ func (f *rawFront) enter() {
 		text = message
 	}
 	f.draw()
-	pasted := f.ed.pastedStart
+	pasted := f.ed.pastedStart || fenced(f.ed.text())
 	f.shelve()
 	switch l := (line{text: text, pasted: pasted}); {
 	case f.shown:

@@ -45,7 +45,12 @@ type Options struct {
 	// Environ is the environment of the editor and the pager, as os.Environ
 	// gives it.
 	Environ []string
-	Deps    Deps
+	// Dir is where the person's own commands run; "" means the process's.
+	Dir string
+	// ResultMax is how much of such a command's output the model is shown, in
+	// bytes; 0 means 10,000.
+	ResultMax int
+	Deps      Deps
 	// ViKeys edits with vi's keys instead of emacs'.
 	ViKeys bool
 	// Env looks up what the environment says of the terminal (TERM, INSIDE_EMACS,
@@ -73,15 +78,15 @@ type Options struct {
 // screen tells, the terminal asks. Make one with New, call Run once.
 type Terminal struct {
 	*screen.Screen
-	opt     Options
-	console *console
-	listed  []SessionRow // as /sessions numbered them
-	initial string       // text for the next prompt
-	// complete is what Tab proposes; nil proposes nothing. Set before Run.
-	complete completer
-	lastInt  time.Time // of the Ctrl-C that said how to leave
-	hurry    func()    // kills what the last turn left running; nil before the first
-	spent    float64   // US dollars, as far as they are known
+	commandState
+	opt      Options
+	console  *console
+	listed   []SessionRow // as /sessions numbered them
+	initial  string       // text for the next prompt
+	complete completer    // what Tab proposes
+	lastInt  time.Time    // of the Ctrl-C that said how to leave
+	hurry    func()       // kills what the last turn left running; nil before the first
+	spent    float64      // US dollars, as far as they are known
 }
 
 // leaveWait is how long a second Ctrl-C still leaves.
@@ -106,7 +111,9 @@ func New(opt Options) (*Terminal, error) {
 			opt.Prompt = "you: "
 		}
 	}
-	return &Terminal{Screen: opt.Screen, opt: opt}, nil
+	t := &Terminal{Screen: opt.Screen, opt: opt}
+	t.complete = t.completions
+	return t, nil
 }
 
 // saneSize bounds what a terminal says of its size: serial lines and expect
@@ -198,6 +205,7 @@ func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 	for {
 		message, rest, whole := compose(text)
 		if whole {
+			l.pasted = l.pasted || fenced(text) // a block is text, whatever it begins with
 			l.text = message
 			t.echo(l)
 			return l, nil
@@ -233,11 +241,10 @@ func (t *Terminal) handle(ctx context.Context, l line) error {
 	case strings.HasPrefix(l.text, "/"):
 		return t.runCommand(ctx, l.text)
 	case strings.HasPrefix(l.text, "!"):
-		t.Note("! to run a command comes with a later version; nothing was sent")
-		return nil
+		return t.shell(ctx, l.text)
 	}
 	text, parts := t.attach(ctx, l)
-	return t.turn(ctx, text, parts)
+	return t.turn(ctx, text, append(t.takeShared(), parts...))
 }
 
 // open starts reading. stop undoes it.

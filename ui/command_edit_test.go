@@ -1,0 +1,96 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/ui/screen"
+)
+
+// withEditor is a conversation whose user has the editor.
+func withEditor(variables ...string) func(*Options) {
+	return func(o *Options) { o.Environ = append(variables, "PATH="+os.Getenv("PATH")) }
+}
+
+// What is not saved, is empty, or comes from an editor that fails is not sent,
+// and the text comes back; what is saved is a message, whatever it looks like.
+//
+// Red: Terminal.edit reports saved without looking at the file's time.
+func TestG7_OnlyWhatIsSavedIsSent(t *testing.T) {
+	writing := script(t, `printf '/quit\nis a command\n' >"$1"`)
+	emptying := script(t, `: >"$1"`)
+	blank := script(t, `printf ' \n\n' >"$1"`)
+	failing := script(t, `echo changed >"$1"; exit 3`)
+	for _, test := range []struct {
+		name, editor, text string
+		sent               []string
+		says               string
+	}{
+		{"unsaved", "true", "some text", nil, "nothing was sent: it was not saved"},
+		{"failed", "false", "some text", nil, "nothing was sent: false: exit status 1"},
+		{"failed after saving", failing, "some text", nil, "exit status 3"},
+		{"not there", "/nowhere/ed", "some text", nil, "exit status 127"},
+		{"emptied", emptying, "some text", nil, "nothing was sent: it is empty"},
+		{"blank", blank, "some text", nil, "nothing was sent: it is empty"},
+		{"saved as it was", "touch", "some text", []string{"some text"}, ""},
+		{"touched without text", "touch", "", nil, "nothing was sent: it is empty"},
+		{"written", writing, "some text", []string{"/quit\nis a command"}, "> /quit"},
+		{"with arguments", writing + " -f", "", nil, "it was not saved"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := startPTY(t, &sender{}, withEditor("VISUAL="+test.editor, "EDITOR=false"))
+			k.expect("> ")
+			k.send("/edit " + test.text)
+			k.expect("/edit")
+			k.settle()
+			k.send("\r")
+			if test.says != "" {
+				k.expect(test.says)
+			}
+			if test.sent == nil {
+				k.expect(pasteOn + "> " + test.text)
+			} else {
+				k.await(k.answer, 0, "answer to "+test.sent[0])
+				k.expect(pasteOn + "> ")
+			}
+			if diff := cmp.Diff(test.sent, k.sender.messages()); diff != "" {
+				t.Error(diff)
+			}
+			k.send("\x15\x04")
+			k.end()
+		})
+	}
+}
+
+// Red: act runs /edit without the text of the line.
+func TestG7_TheLineIsEdited(t *testing.T) {
+	k := startPTY(t, &sender{}, withEditor("EDITOR="+script(t, `printf ' and more\n' >>"$1"`)))
+	k.expect("> ")
+	if err := k.term.act(t.Context(), line{action: actEdit, text: "a line\nof two"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a line\nof two\n and more"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+	k.expect("> a line\r\n  of two\r\n   and more")
+}
+
+// Without an editor that could run, the message comes back.
+//
+// Red: editMessage leaves giveBack out.
+func TestG7_WithoutAnEditorTheTextComesBack(t *testing.T) {
+	k := startPTY(t, &sender{}, func(o *Options) { o.Profile, o.Environ = screen.Plain, []string{"VISUAL=vim"} })
+	k.expect("> ")
+	k.send("/edit some text\n")
+	k.expect("set EDITOR")
+	k.expect("not sent: some text")
+	if shown, sent := say(t, withEditor("EDITOR=touch"), "/edit some text"); sent != nil ||
+		!strings.Contains(shown, "no terminal to edit on") || !strings.Contains(shown, "not sent: some text") {
+		t.Errorf("over pipes: sent %q, shown %q", sent, shown)
+	}
+}

@@ -1,0 +1,178 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"artoo/agent"
+)
+
+// approvalModes are the modes in the order in which they are listed.
+func approvalModes() []agent.Mode {
+	return []agent.Mode{agent.ModeAsk, agent.ModeEdits, agent.ModeAuto, agent.ModePlan}
+}
+
+func runApproval(_ context.Context, t *Terminal, arg string) error {
+	d := t.opt.Deps
+	if d.Mode == nil || d.SetMode == nil {
+		return errNotHere
+	}
+	switch {
+	case arg == "":
+		t.Note(fmt.Sprintf("approval: %s: %s", d.Mode(), modeText(d.Mode())))
+		t.Note("/approval ask, edits, auto or plan changes it; next goes through ask, edits and plan")
+		return nil
+	case arg == "next":
+		return t.nextMode()
+	case arg == "prompt": // as the option has it
+		arg = string(agent.ModeAsk)
+	case !slices.Contains(approvalModes(), agent.Mode(arg)):
+		return fmt.Errorf("%q is none of ask, edits, auto, plan", arg)
+	}
+	return t.setMode(agent.Mode(arg))
+}
+
+// setMode changes the mode and prints what holds now.
+func (t *Terminal) setMode(mode agent.Mode) error {
+	d := t.opt.Deps
+	before := d.Mode()
+	if err := d.SetMode(mode); err != nil {
+		var f *agent.Failure
+		if errors.As(err, &f) && f.Err != nil {
+			return f.Err // what stands before it speaks of the command line
+		}
+		return err
+	}
+	if mode == agent.ModePlan && before != mode {
+		t.beforePlan = before
+	}
+	t.Note(fmt.Sprintf("approval: %s: %s", mode, modeText(mode)))
+	return nil
+}
+
+// nextMode goes through ask, edits and plan. A mode that cannot hold here is
+// passed over.
+func (t *Terminal) nextMode() error {
+	cycle := []agent.Mode{agent.ModeAsk, agent.ModeEdits, agent.ModePlan}
+	at := slices.Index(cycle, t.opt.Deps.Mode()) // -1 for auto, whose next is ask
+	var err error
+	for i := 1; i < len(cycle); i++ {
+		if err = t.setMode(cycle[(at+i)%len(cycle)]); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func runPlan(_ context.Context, t *Terminal, arg string) error {
+	d := t.opt.Deps
+	if d.Mode == nil || d.SetMode == nil {
+		return errNotHere
+	}
+	if arg != "" && arg != "off" {
+		return fmt.Errorf("%q is not off: /plan alone begins and ends it", arg)
+	}
+	planning := d.Mode() == agent.ModePlan
+	switch {
+	case !planning && arg == "":
+		return t.setMode(agent.ModePlan)
+	case !planning:
+		t.Note(fmt.Sprintf("approval: %s: %s", d.Mode(), modeText(d.Mode())))
+		return nil
+	}
+	back := t.beforePlan
+	if back == "" { // it began with plan
+		back = agent.ModeAsk
+	}
+	return t.setMode(back)
+}
+
+func runPermissions(_ context.Context, t *Terminal, arg string) error {
+	if t.opt.Deps.Permissions == nil {
+		return errNotHere
+	}
+	if what, which := cutWord(arg); what != "" {
+		if !slices.Contains([]string{"rm", "drop", "remove"}, what) || which == "" {
+			return fmt.Errorf("%q is not rm and the number or text of a rule", arg)
+		}
+		return t.dropRule(which)
+	}
+	p := t.opt.Deps.Permissions()
+	t.Note("mode " + string(p.Mode) + ": " + modeText(p.Mode))
+	if p.Sandbox == "" {
+		t.Note("commands are not confined")
+	} else {
+		t.Note("commands are confined by " + oneLine(p.Sandbox))
+	}
+	var rows [][]string
+	dropped := false
+	for i, r := range p.Rules {
+		rows = append(rows, []string{strconv.Itoa(i + 1), string(r.Effect), oneLine(r.Rule), "(" + oneLine(r.Origin) + ")"})
+		dropped = dropped || r.Session
+	}
+	if rows == nil {
+		t.Note("no rules; --allow, --ask and --deny give some")
+	}
+	t.columns(rows)
+	if dropped {
+		t.Note("/permissions rm N drops one of this session")
+	}
+	return nil
+}
+
+// dropRule takes back what was allowed in this session, by the number in the
+// list or as it is written.
+func (t *Terminal) dropRule(which string) error {
+	if t.opt.Deps.DropRule == nil {
+		return errNotHere
+	}
+	rules := t.opt.Deps.Permissions().Rules
+	found := slices.IndexFunc(rules, func(r RuleRow) bool { return r.Session && r.Rule == which })
+	if n, err := strconv.Atoi(which); err == nil {
+		if found = n - 1; found < 0 || found >= len(rules) {
+			return fmt.Errorf("there is no rule %d; /permissions numbers them", n)
+		}
+	} else if found < 0 {
+		found = slices.IndexFunc(rules, func(r RuleRow) bool { return r.Rule == which })
+	}
+	if found < 0 {
+		return fmt.Errorf("there is no rule %s; /permissions lists them", which)
+	}
+	r := rules[found]
+	if !r.Session {
+		return fmt.Errorf("%s %s comes from %s and is changed there", r.Effect, r.Rule, r.Origin)
+	}
+	if err := t.opt.Deps.DropRule(r.Rule); err != nil {
+		return err
+	}
+	t.Note("dropped: " + string(r.Effect) + " " + oneLine(r.Rule))
+	return nil
+}
+
+func completeRules(t *Terminal, _ string) []candidate {
+	if t.opt.Deps.Permissions == nil {
+		return nil
+	}
+	var all []candidate
+	for _, r := range t.opt.Deps.Permissions().Rules {
+		if r.Session {
+			all = append(all, candidate{text: "rm " + r.Rule, help: string(r.Effect) + ", " + r.Origin})
+		}
+	}
+	return all
+}
+
+func modeText(mode agent.Mode) string {
+	switch mode {
+	case agent.ModeEdits:
+		return "writes in the project pass, the rest is asked"
+	case agent.ModeAuto:
+		return "what is confined passes; nothing is confined yet, so it is as edits"
+	case agent.ModePlan:
+		return "only reading, all else is refused"
+	}
+	return "asks before it writes, runs or fetches"
+}

@@ -1,0 +1,85 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"strings"
+	"testing"
+)
+
+// shownRows are what was shown, without the prompts, what was typed there, and blank rows.
+func shownRows(shown string) []string {
+	var all []string
+	for l := range strings.SplitSeq(shown, "\n") {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, ">") {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+func TestModesAreChangedAndPrinted(t *testing.T) {
+	const ask, edits, plan = "approval: ask: asks before it writes, runs or fetches",
+		"approval: edits: writes in the project pass, the rest is asked", "approval: plan: only reading, all else is refused"
+	for typed, wants := range map[string][]string{
+		"/approval edits":  {edits},
+		"/approval prompt": {ask},
+		"/approval next|/approval next|/approval next": {edits, plan, ask},
+		"/plan|/plan":                     {plan, ask},
+		"/approval edits|/plan|/plan off": {edits, plan, edits},
+		"/plan off":                       {ask},
+		"/approval plan|/plan off":        {plan, ask},
+		"/approval edits|/approval next|/approval next|/plan":  {edits, plan, ask, plan},
+		"/approval edits|/approval plan|/approval plan|/plan ": {edits, plan, plan, edits},
+		"/approval auto": {"/approval: no project here"},
+		"/approval all":  {`/approval: "all" is none of ask, edits, auto, plan`},
+		"/plan the move": {`/plan: "the move" is not off: /plan alone begins and ends it`},
+		"/approval": {ask,
+			"/approval ask, edits, auto or plan changes it; next goes through ask, edits", "and plan"},
+	} {
+		shown, sent := say(t, func(o *Options) { o.Deps = testDeps(newManual().now) }, strings.Split(typed, "|")...)
+		if got := strings.Join(shownRows(shown), "\n"); got != strings.Join(wants, "\n") || sent != nil {
+			t.Errorf("%s: sent %q, shown\n%s", typed, sent, got)
+		}
+	}
+}
+
+func TestShiftTabGoesThroughTheModes(t *testing.T) {
+	k := startPTY(t, &sender{}, func(o *Options) { o.Deps = testDeps(newManual().now) })
+	k.expect("> ")
+	for _, want := range []string{"approval: edits", "approval: plan", "approval: ask"} {
+		if err := k.term.act(t.Context(), line{action: actMode, text: "half"}); err != nil {
+			t.Fatal(err)
+		}
+		k.expect(want)
+		if k.term.initial != "half" {
+			t.Errorf("the text is %q", k.term.initial)
+		}
+	}
+	k.send("\x04")
+	k.end()
+}
+
+func TestRulesOfTheSessionAreDropped(t *testing.T) {
+	for typed, want := range map[string]string{
+		"/permissions rm 2":            "dropped: allow bash(ls)",
+		"/permissions rm bash(ls)":     "dropped: allow bash(ls)",
+		"/approvals drop 2":            "dropped: allow bash(ls)",
+		"/permissions rm 1":            "deny bash(rm:*) comes from settings and is changed there",
+		"/permissions rm bash(rm:*)":   "deny bash(rm:*) comes from settings and is changed there",
+		"/permissions rm 3":            "there is no rule 3; /permissions numbers them",
+		"/permissions rm 0":            "there is no rule 0",
+		"/permissions rm bash(cat)":    "there is no rule bash(cat); /permissions lists them",
+		"/permissions rm":              `"rm" is not rm and the number or text of a rule`,
+		"/permissions allow bash(cat)": "is not rm and the number or text of a rule",
+	} {
+		shown, _ := say(t, func(o *Options) { o.Deps = testDeps(newManual().now) }, typed, "/permissions")
+		if !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {
+			t.Errorf("%s: shown\n%s", typed, shown)
+		}
+		dropped := strings.HasPrefix(want, "dropped")
+		if left := strings.Contains(shown, "2  allow  bash(ls)"); left == dropped {
+			t.Errorf("%s: shown\n%s", typed, shown)
+		}
+	}
+}

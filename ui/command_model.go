@@ -1,0 +1,132 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"artoo/provider"
+)
+
+func runModel(ctx context.Context, t *Terminal, name string) error {
+	d := t.opt.Deps
+	switch {
+	case name == "":
+		if d.Model == nil {
+			return errNotHere
+		}
+		t.Note(oneLine(d.Model()) + " (/model NAME or /model PROVIDER/NAME changes it, /model list tells those known)")
+		return nil
+	case name == "list":
+		if d.Models == nil {
+			return errNotHere
+		}
+		t.choices(d.Models(), "none is known; any name may be given")
+		return nil
+	case d.SwitchModel == nil:
+		return errNotHere
+	}
+	now, err := d.SwitchModel(ctx, name)
+	if err != nil {
+		return err
+	}
+	t.Note("model: " + oneLine(now))
+	return nil
+}
+
+// choices prints what may be chosen, with what is known of each.
+func (t *Terminal) choices(list []Choice, none string) {
+	if len(list) == 0 {
+		t.Note(none)
+	}
+	var rows [][]string
+	for _, c := range list {
+		rows = append(rows, []string{oneLine(c.Name), oneLine(c.About)})
+	}
+	t.columns(rows)
+}
+
+// choiceCandidates are choices to be completed.
+func choiceCandidates(list []Choice) []candidate {
+	var all []candidate
+	for _, c := range list {
+		all = append(all, candidate{text: c.Name, help: c.About})
+	}
+	return all
+}
+
+func completeModels(t *Terminal, arg string) []candidate {
+	d := t.opt.Deps
+	if d.Models == nil {
+		return nil
+	}
+	all := append(choiceCandidates(d.Models()), candidate{text: "list", help: "those known"})
+	if d.Providers != nil && arg != "" {
+		list, _ := d.Providers() // /provider says what is wrong
+		for _, p := range list {
+			all = append(all, candidate{text: p.Name + "/", help: "a model of " + p.Name})
+		}
+	}
+	return all
+}
+
+func runProvider(ctx context.Context, t *Terminal, name string) error {
+	d := t.opt.Deps
+	if name == "" {
+		if d.Providers == nil || d.Model == nil {
+			return errNotHere
+		}
+		list, err := d.Providers()
+		t.Note("now " + oneLine(d.Model()) + "; /provider NAME changes to one of these, with its default model:")
+		t.choices(list, "none is at hand")
+		return err
+	}
+	if d.SwitchProvider == nil {
+		return errNotHere
+	}
+	now, err := d.SwitchProvider(ctx, name)
+	if err != nil {
+		return err
+	}
+	t.Note("model: " + oneLine(now))
+	return nil
+}
+
+func completeProviders(t *Terminal, _ string) []candidate {
+	if t.opt.Deps.Providers == nil {
+		return nil
+	}
+	list, _ := t.opt.Deps.Providers() // the command itself says what is wrong
+	return choiceCandidates(list)
+}
+
+// efforts are the words /effort takes.
+func efforts() []string {
+	var all []string
+	for _, e := range []provider.Effort{provider.EffortOff, provider.EffortLow, provider.EffortMedium, provider.EffortHigh, provider.EffortMax} {
+		all = append(all, string(e))
+	}
+	return all
+}
+
+func runEffort(_ context.Context, t *Terminal, arg string) error {
+	d := t.opt.Deps
+	if d.Effort == nil {
+		return errNotHere
+	}
+	if arg != "" {
+		if !slices.Contains(efforts(), arg) {
+			return fmt.Errorf("%q is none of %s", arg, strings.Join(efforts(), ", "))
+		}
+		effort := provider.Effort(arg)
+		t.Note("effort: " + string(d.Effort(&effort)))
+		return nil
+	}
+	now := string(d.Effort(nil))
+	if now == "" {
+		now = "not set, it is the model's own"
+	}
+	t.Note("effort: " + now + " (" + strings.Join(efforts(), ", ") + ")")
+	return nil
+}

@@ -1,0 +1,154 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
+	"artoo/ui/screen"
+)
+
+// waitingTurn is a turn that goes on until the test says so.
+func waitingTurn(t *testing.T, change func(*Options)) (k *talk, goOn chan struct{}) {
+	goOn = make(chan struct{})
+	inTurn := make(chan struct{}, 8)
+	k = startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		inTurn <- struct{}{}
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+			return &agent.Response{}, context.Cause(ctx)
+		}
+		cb.OnText("answer to " + text + "\n")
+		return &agent.Response{}, nil
+	}}, change)
+	k.expect("> ")
+	k.send("one")
+	k.expect("one")
+	k.send("\r")
+	wanted(k, inTurn)
+	return k, goOn
+}
+
+// typeBlind types a line that is not shown as it is typed.
+func (k *talk) typeBlind(text string) {
+	k.Helper()
+	k.send(text)
+	k.settle()
+	k.send("\r")
+}
+
+func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
+	k, goOn := waitingTurn(t, nil)
+	for _, text := range []string{"two", "three", "four", "five"} {
+		k.typeBlind(text)
+		k.expect("queued: " + text)
+	}
+	k.typeBlind("/queue")
+	k.expect("1  two")
+	k.expect("4  five")
+	k.typeBlind("/queue drop 2")
+	k.expect("dropped: three")
+	k.typeBlind("/queue edit 2")
+	k.expect("taken back, it is in the next prompt: four")
+	k.typeBlind("\x15/queue drop 7") // the line is empty again
+	k.expect(`no line "7" waits`)
+	k.typeBlind("/queue drop")
+	k.expect(`no line "" waits`)
+	k.typeBlind("/queue shuffle")
+	k.expect(`"shuffle" is neither drop N, drop all nor edit N`)
+	k.typeBlind("/queue drop 1")
+	k.expect("dropped: two")
+	k.typeBlind("/queue edit 1")
+	k.expect("in the next prompt: five")
+	k.typeBlind("\x01/queue " + "\x05") // typed before what came back
+	k.expect("is neither drop N")
+	k.typeBlind("six")
+	k.expect("queued: six")
+	k.typeBlind("/queue edit 1")
+	k.expect("in the next prompt: six")
+	goOn <- struct{}{}
+	k.await(k.answer, 0, "answer to one\n")
+	k.expect(pasteOn + "> six")
+	k.send("\r")
+	goOn <- struct{}{}
+	k.await(k.answer, 0, "answer to six\n")
+	if diff := cmp.Diff([]string{"one", "six"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestQueueAtThePrompt(t *testing.T) {
+	for typed, want := range map[string]string{
+		"/queue": "nothing waits", "/queue drop all": "dropped 0 lines", "/queue edit 1": `no line "1" waits`,
+	} {
+		if shown, sent := say(t, nil, typed); !strings.Contains(shown, want) || sent != nil {
+			t.Errorf("%s: sent %q, shown %q", typed, sent, shown)
+		}
+	}
+}
+
+// Lines of a script keep their order: /queue is one of them there.
+func TestQueueOfAScript(t *testing.T) {
+	k := startLines(t, &sender{}, nil)
+	k.send("/queue\nlater\n\n/queue drop all\n")
+	k.eof()
+	k.end()
+	if diff := cmp.Diff([]string{"later"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What was queued keeps its meaning when its time comes.
+//
+// Red: handle sends every queued line as a message.
+func TestK3_QueuedCommandsRunInTheirTurn(t *testing.T) {
+	made := filepath.Join(t.TempDir(), "made")
+	k, goOn := waitingTurn(t, func(o *Options) { o.Environ = []string{"SHELL=/bin/sh", "PATH=" + os.Getenv("PATH")} })
+	for _, text := range []string{"!echo ran >" + made, "/out", "two"} {
+		k.typeBlind(text)
+		k.expect("queued: ")
+	}
+	goOn <- struct{}{}
+	k.expect("exit status 0")
+	k.expect("no tool was called yet")
+	goOn <- struct{}{}
+	k.await(k.answer, 0, "answer to two\n")
+	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+	if got, err := os.ReadFile(made); string(got) != "ran\n" || err != nil {
+		t.Errorf("the command wrote %q, %v", got, err)
+	}
+}
+
+// On a simple terminal a line cannot be put into the prompt: it stays.
+func TestQueueOnASimpleTerminal(t *testing.T) {
+	goOn, inTurn := make(chan struct{}), make(chan struct{}, 8)
+	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		inTurn <- struct{}{}
+		<-goOn
+		return &agent.Response{}, nil
+	}}, func(o *Options) { o.Profile = screen.Plain })
+	k.expect("> ")
+	k.send("one\n")
+	wanted(k, inTurn)
+	k.send("two\n")
+	k.expect("queued: two")
+	k.send("/queue edit 1\n")
+	k.expect("a line cannot be edited here; /queue drop 1")
+	goOn <- struct{}{}
+	wanted(k, inTurn)
+	goOn <- struct{}{}
+	k.expect("> ")
+	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,191 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"artoo/provider"
+)
+
+const (
+	// shellPipeWait is how long the output of what a command left in the
+	// background is waited for.
+	shellPipeWait = 500 * time.Millisecond
+	// shellKeep is how much of an output the model is shown when nothing else
+	// is set, in bytes.
+	shellKeep = 10_000
+)
+
+// runRun is !COMMAND for those used to /run.
+func runRun(ctx context.Context, t *Terminal, arg string) error { return t.shell(ctx, "!"+arg) }
+
+// shell runs the command of a line that begins with "!". Its output goes along
+// with the next message, unless there are two. The policy has no say: the person
+// typed it.
+func (t *Terminal) shell(ctx context.Context, text string) error {
+	command, private := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(text), "!"), "!")
+	command = strings.TrimSpace(command)
+	if command == "" {
+		t.Note("write a command behind it: !ls shows the model what comes, !!ls does not")
+		return nil
+	}
+	out := newShellOutput(t, firstSet(t.opt.ResultMax, shellKeep))
+	how, err := t.runShell(ctx, command, out)
+	if err != nil {
+		t.Note("!: " + oneLine(err.Error()))
+		if how == "" {
+			return nil
+		}
+	}
+	switch {
+	case !private:
+		t.Note(how + "; it goes along with your next message")
+		t.shared = append(t.shared, provider.Text{Text: sharedText(command, t.opt.Dir, out.kept(), how)})
+	case how != exitedWell:
+		t.Note(how)
+	}
+	return nil
+}
+
+func firstSet(n, otherwise int) int {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// sharedText is what the model is told of a command.
+func sharedText(command, dir, output, how string) string {
+	var b strings.Builder
+	b.WriteString("I ran a command myself")
+	if dir != "" {
+		b.WriteString(" in " + dir)
+	}
+	b.WriteString(". It and its output:\n\n$ " + command + "\n" + output)
+	if output != "" && !strings.HasSuffix(output, "\n") {
+		b.WriteByte('\n')
+	}
+	return b.String() + "[" + how + "]"
+}
+
+// takeShared is what goes along with the message that is sent now.
+func (t *Terminal) takeShared() []provider.Part {
+	parts := t.shared
+	t.shared = nil
+	return parts
+}
+
+// exitedWell is the end of a command that did what it should.
+const exitedWell = "exit status 0"
+
+// runShell runs a command line with the person's whole environment and returns
+// how it ended, "" when it did not begin. It has the terminal for its input if
+// there is one, and Ctrl-C is for it alone.
+func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
+	command := exec.CommandContext(ctx, t.userShell(), shellFlag(), line)
+	command.Dir, command.Env = t.opt.Dir, t.opt.Environ
+	command.Stdout, command.Stderr = out, out
+	command.WaitDelay = shellPipeWait
+	command.Cancel = func() error { return stopCommand(command, true) }
+	run := func() error {
+		out.begin()
+		defer out.end()
+		started, over := make(chan struct{}), make(chan struct{})
+		stop := t.shellStopper(command, over)
+		t.console.beginTurn(func() { <-started; stop() }) // first: what is shown can be interrupted
+		err := command.Start()
+		if err != nil {
+			close(over)
+			close(started)
+			t.console.endTurn(false)
+			return err
+		}
+		close(started)
+		err = command.Wait()
+		close(over)
+		how = howItEnded(command.ProcessState)
+		t.console.endTurn(how == exitedWell)
+		var exit *exec.ExitError
+		if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
+			return nil // how says it; what stays in the background is no failure
+		}
+		return err
+	}
+	if t.hasTerminal() {
+		command.Stdin = t.opt.In
+		err = t.console.yield(run)
+		return how, err
+	}
+	ownSession(command) // no terminal that it could wait for
+	err = run()
+	return how, err
+}
+
+// shellStopper ends a command: the first interrupt asks it to, the second kills
+// it, and so does time. Called by the console's goroutine.
+func (t *Terminal) shellStopper(command *exec.Cmd, over <-chan struct{}) func() {
+	asked := false
+	return func() {
+		select {
+		case <-over:
+			return
+		default:
+		}
+		kill := asked
+		t.console.complain(stopCommand(command, kill))
+		if asked {
+			return
+		}
+		asked = true
+		late := t.opt.Clock.After(signalWait)
+		go func() {
+			defer t.console.guard()
+			select {
+			case <-over:
+			case <-late:
+				t.console.post(func() {
+					select {
+					case <-over:
+					default:
+						t.console.complain(stopCommand(command, true))
+					}
+				})
+			}
+		}()
+	}
+}
+
+// userShell is the person's shell, which takes a command line as sh does.
+func (t *Terminal) userShell() string {
+	if runtime.GOOS == "windows" {
+		return firstText(t.variable("COMSPEC"), "cmd.exe")
+	}
+	return firstText(t.variable("SHELL"), "/bin/sh")
+}
+
+func shellFlag() string {
+	if runtime.GOOS == "windows" {
+		return "/c"
+	}
+	return "-c"
+}
+
+func firstText(text, otherwise string) string {
+	if text != "" {
+		return text
+	}
+	return otherwise
+}
+
+// howItEnded is "exit status 1" or "signal: killed".
+func howItEnded(state *os.ProcessState) string {
+	if state == nil {
+		return ""
+	}
+	return state.String()
+}

@@ -1,0 +1,181 @@
+package ui
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/tool"
+	"artoo/ui/screen"
+)
+
+// shellOpenWait is after what silence a line that has not ended is shown: it may
+// be a question.
+const shellOpenWait = 100 * time.Millisecond
+
+// shellOutput shows a command's output as it comes, without terminal control,
+// and keeps its beginning and end. Safe for concurrent use.
+type shellOutput struct {
+	draw  func(text string) // writes safe text to the terminal
+	open  func()            // takes the rows below the cursor, close gives them back
+	close func()
+	after func(time.Duration) <-chan time.Time
+	guard func()
+
+	mu     sync.Mutex
+	clean  *tool.Cleaner
+	keep   excerpt
+	shown  string // of the line that has not ended
+	inRow  bool   // the cursor stands behind text
+	opened bool
+	writes int  // counts them, so that a silence can be told
+	armed  bool // a silence is being waited for
+	ended  chan struct{}
+}
+
+// newShellOutput shows on t's screen, and keeps max bytes.
+func newShellOutput(t *Terminal, max int) *shellOutput {
+	o := &shellOutput{
+		draw: func(text string) { t.Draw([]byte(text)) },
+		open: func() { t.Prompt("") }, close: t.PromptDone,
+		after: t.opt.Clock.After, guard: t.console.guard, keep: excerpt{max: max}, ended: make(chan struct{}),
+	}
+	o.clean = tool.NewCleaner(cleanLines{o})
+	return o
+}
+
+// begin takes the screen: what is written from now on is shown.
+func (o *shellOutput) begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open()
+	o.opened = true
+}
+
+// end shows the rest and gives the screen back.
+func (o *shellOutput) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_ = o.clean.Close() // cannot fail
+	if o.inRow {
+		o.draw("\n")
+	}
+	o.opened = false
+	close(o.ended)
+	o.close()
+}
+
+// Write implements io.Writer for the command's output.
+func (o *shellOutput) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, _ = o.clean.Write(p) // cannot fail
+	o.writes++
+	if !o.armed && o.clean.Open() != "" {
+		o.armed = true
+		go o.silence(o.after(shellOpenWait), o.writes)
+	}
+	return len(p), nil
+}
+
+// silence shows the open line once nothing was written for a while.
+func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
+	defer o.guard()
+	for {
+		select {
+		case <-timer:
+		case <-o.ended:
+			return
+		}
+		o.mu.Lock()
+		if !o.opened || o.writes == writes {
+			break
+		}
+		writes = o.writes
+		timer = o.after(shellOpenWait)
+		o.mu.Unlock()
+	}
+	o.armed = false
+	if o.opened {
+		o.show(o.clean.Open())
+	}
+	o.mu.Unlock()
+}
+
+// show draws a line, or as much of one as there is, over what was shown of it.
+// Nothing is taken back: a line that changed stands below itself.
+func (o *shellOutput) show(text string) {
+	text = screen.Sanitize(text, screen.Code)
+	rest, same := strings.CutPrefix(text, o.shown)
+	if !same {
+		rest = "\n" + text
+	}
+	o.shown = text
+	if rest != "" {
+		o.draw(rest)
+		o.inRow = !strings.HasSuffix(rest, "\n")
+	}
+}
+
+// kept is what the model is shown. Call it after end.
+func (o *shellOutput) kept() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.keep.String()
+}
+
+// cleanLines takes whole lines from the cleaner.
+type cleanLines struct{ *shellOutput }
+
+func (l cleanLines) Write(p []byte) (int, error) {
+	if l.opened {
+		l.show(string(p))
+		l.shown = ""
+	}
+	l.keep.write(p)
+	return len(p), nil
+}
+
+// excerpt keeps the first and the last part of a text, half of max bytes each.
+type excerpt struct {
+	max        int
+	head, tail []byte
+	dropped    int
+}
+
+func (e *excerpt) write(p []byte) {
+	if room := e.max/2 - len(e.head); room > 0 && e.dropped == 0 && len(e.tail) == 0 {
+		n := min(room, len(p))
+		e.head = append(e.head, p[:n]...)
+		p = p[n:]
+	}
+	e.tail = append(e.tail, p...)
+	if over := len(e.tail) - (e.max - e.max/2); over > 0 {
+		e.dropped += over
+		e.tail = append(e.tail[:0], e.tail[over:]...)
+	}
+}
+
+// String is the text, cut at line ends if it was cut, with a line that says how
+// much is missing.
+func (e *excerpt) String() string {
+	head, tail, dropped := e.head, e.tail, e.dropped
+	if dropped == 0 {
+		return strings.ToValidUTF8(string(head)+string(tail), "\ufffd")
+	}
+	if i := bytes.LastIndexByte(head, '\n') + 1; i > len(head)/2 {
+		dropped += len(head) - i
+		head = head[:i]
+	}
+	if i := bytes.IndexByte(tail, '\n') + 1; i > 0 && i <= len(tail)/2 {
+		dropped += i
+		tail = tail[i:]
+	}
+	gap := "\n"
+	if bytes.HasSuffix(head, []byte("\n")) {
+		gap = ""
+	}
+	return strings.ToValidUTF8(string(head), "\ufffd") + fmt.Sprintf("%s[... %d bytes left out here ...]\n", gap, dropped) + strings.ToValidUTF8(string(tail), "\ufffd")
+}
