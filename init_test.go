@@ -120,7 +120,9 @@ func initClocks(t testing.TB, program string, args ...string) map[string]float64
 }
 
 // withoutGlamour are the packages that artoo would link if nothing imported
-// glamour: those that can be reached from main without passing it.
+// glamour: those that can be reached from main without passing it or its parser,
+// goldmark. artoo/ui/export uses goldmark too, which costs nothing more as long as
+// glamour is linked; if it is not, goldmark counts.
 func withoutGlamour() (map[string]bool, error) {
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,ImportMap", ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
@@ -147,11 +149,13 @@ func withoutGlamour() (map[string]bool, error) {
 			imports[p.ImportPath] = append(imports[p.ImportPath], name)
 		}
 	}
+	_, linked := imports["github.com/charmbracelet/glamour"]
 	own, todo := map[string]bool{}, []string{"artoo", "runtime"}
 	for len(todo) > 0 {
 		name := todo[0]
 		todo = todo[1:]
-		if own[name] || strings.HasPrefix(name, "github.com/charmbracelet/glamour") {
+		glamours := strings.HasPrefix(name, "github.com/charmbracelet/glamour") || linked && strings.HasPrefix(name, "github.com/yuin/goldmark")
+		if own[name] || glamours {
 			continue
 		}
 		own[name] = true

@@ -75,7 +75,8 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// begins reads the entries that begin with prefix.
+// begins reads the entries that begin with prefix, maxEntriesRead and a batch of
+// them at most: more would take too long to sort.
 func (t target) begins(ctx context.Context, prefix string) ([]fs.DirEntry, error) {
 	dir, info, err := t.open()
 	if err != nil {
@@ -87,7 +88,7 @@ func (t target) begins(ctx context.Context, prefix string) ([]fs.DirEntry, error
 	}
 	folded := strings.ToLower(prefix)
 	var exact, other []fs.DirEntry
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && len(exact)+len(other) < maxEntriesRead {
 		entries, err := dir.ReadDir(nameBatch)
 		for _, e := range entries {
 			name := e.Name()

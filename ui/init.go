@@ -98,7 +98,7 @@ func (s surveyor) present(names ...string) []string {
 
 // languages counts the files of each programming language, the most first.
 func languages(names []string) []tally {
-	counts := map[string]int{}
+	counts, languageOf := map[string]int{}, languagesByExtension()
 	for _, name := range names {
 		if language := languageOf[strings.ToLower(path.Ext(name))]; language != "" {
 			counts[language]++
@@ -251,14 +251,17 @@ func (o overview) missingFrom(files *tool.Files, at string) []string {
 	return []string{text}
 }
 
-// languageOf names the language of a file by its extension.
-var languageOf = map[string]string{
-	".go": "Go", ".py": "Python", ".rs": "Rust", ".c": "C", ".h": "C", ".cc": "C++", ".cpp": "C++", ".cxx": "C++", ".hpp": "C++",
-	".js": "JavaScript", ".jsx": "JavaScript", ".mjs": "JavaScript", ".cjs": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript",
-	".java": "Java", ".kt": "Kotlin", ".kts": "Kotlin", ".scala": "Scala", ".clj": "Clojure", ".cs": "C#", ".fs": "F#", ".rb": "Ruby",
-	".php": "PHP", ".swift": "Swift", ".m": "Objective-C", ".dart": "Dart", ".ex": "Elixir", ".exs": "Elixir", ".erl": "Erlang",
-	".hs": "Haskell", ".ml": "OCaml", ".lua": "Lua", ".pl": "Perl", ".pm": "Perl", ".r": "R", ".jl": "Julia", ".zig": "Zig", ".nim": "Nim",
-	".sh": "Shell", ".bash": "Shell", ".zsh": "Shell", ".fish": "Shell", ".ps1": "PowerShell", ".el": "Emacs Lisp", ".lisp": "Lisp",
-	".sql": "SQL", ".html": "HTML", ".css": "CSS", ".scss": "CSS", ".vue": "Vue", ".svelte": "Svelte", ".tf": "Terraform", ".nix": "Nix",
-	".proto": "Protocol Buffers", ".vim": "Vim script", ".f90": "Fortran", ".d": "D",
+// languagesByExtension names the language of a file by its extension. It is made
+// when it is asked for: hardly any run does.
+func languagesByExtension() map[string]string {
+	return map[string]string{
+		".go": "Go", ".py": "Python", ".rs": "Rust", ".c": "C", ".h": "C", ".cc": "C++", ".cpp": "C++", ".cxx": "C++", ".hpp": "C++",
+		".js": "JavaScript", ".jsx": "JavaScript", ".mjs": "JavaScript", ".cjs": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript",
+		".java": "Java", ".kt": "Kotlin", ".kts": "Kotlin", ".scala": "Scala", ".clj": "Clojure", ".cs": "C#", ".fs": "F#", ".rb": "Ruby",
+		".php": "PHP", ".swift": "Swift", ".m": "Objective-C", ".dart": "Dart", ".ex": "Elixir", ".exs": "Elixir", ".erl": "Erlang",
+		".hs": "Haskell", ".ml": "OCaml", ".lua": "Lua", ".pl": "Perl", ".pm": "Perl", ".r": "R", ".jl": "Julia", ".zig": "Zig", ".nim": "Nim",
+		".sh": "Shell", ".bash": "Shell", ".zsh": "Shell", ".fish": "Shell", ".ps1": "PowerShell", ".el": "Emacs Lisp", ".lisp": "Lisp",
+		".sql": "SQL", ".html": "HTML", ".css": "CSS", ".scss": "CSS", ".vue": "Vue", ".svelte": "Svelte", ".tf": "Terraform", ".nix": "Nix",
+		".proto": "Protocol Buffers", ".vim": "Vim script", ".f90": "Fortran", ".d": "D",
+	}
 }

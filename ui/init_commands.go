@@ -85,18 +85,14 @@ func usualFirst(commands []initCommand, name func(initCommand) string) []initCom
 
 func lastWord(c initCommand) string { return c.line[strings.LastIndexByte(c.line, ' ')+1:] }
 
-var (
-	makeTarget = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]*)\s*::?(?:\s([^=#]*))?(?:#+\s*(.*))?$`)
-	justRecipe = regexp.MustCompile(`^@?([A-Za-z][A-Za-z0-9_-]*)[^:]*:(?:[^=].*)?$`)
-)
-
 // makeTargets are the targets of a makefile that are names, no patterns or
 // files; a comment behind one that begins with ## is what it does.
 func makeTargets(text string) []initCommand {
+	target := regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]*)\s*::?(?:\s([^=#]*))?(?:#+\s*(.*))?$`)
 	var commands []initCommand
 	seen := map[string]bool{}
 	for line := range strings.Lines(text) {
-		m := makeTarget.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		m := target.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil || seen[m[1]] {
 			continue
 		}
@@ -113,6 +109,7 @@ func makeTargets(text string) []initCommand {
 // justRecipes are the recipes of a justfile; a comment on the line before one is
 // what it does. Private ones, with an underscore, are left out.
 func justRecipes(text string) []initCommand {
+	recipe := regexp.MustCompile(`^@?([A-Za-z][A-Za-z0-9_-]*)[^:]*:(?:[^=].*)?$`)
 	var commands []initCommand
 	about := ""
 	for line := range strings.Lines(text) {
@@ -121,7 +118,7 @@ func justRecipes(text string) []initCommand {
 			about = comment
 			continue
 		}
-		if m := justRecipe.FindStringSubmatch(line); m != nil && !strings.HasPrefix(line, "set ") && !strings.HasPrefix(line, "alias ") && !strings.HasPrefix(line, "export ") {
+		if m := recipe.FindStringSubmatch(line); m != nil && !strings.HasPrefix(line, "set ") && !strings.HasPrefix(line, "alias ") && !strings.HasPrefix(line, "export ") {
 			commands = append(commands, initCommand{"just " + m[1], about})
 		}
 		about = ""
