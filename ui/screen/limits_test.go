@@ -137,7 +137,7 @@ func TestMarkdownLineEnds(t *testing.T) {
 
 // Columns are cells, not runes.
 //
-// Red: count runes and not cells in phrase.
+// Red: count runes and not cells in word.cells.
 func TestE5_TablesOfWideCharacters(t *testing.T) {
 	src := "| 名前 | N |\n|---|--:|\n| 中文字 | 1 |\n| é👨‍👩‍👧 | 22 |\n| a\tb | 3 |\n"
 	got := pieces(t, MarkdownOptions{Width: wide(40)}, src)

@@ -68,6 +68,7 @@ type Markdown struct {
 	code      heldCode // with Spoken
 	items     []item   // with Spoken: the list items the line is in
 	quoting   bool     // with Spoken: the line before was in a quote
+	relabel   bool     // with Spoken: something else was said since the last row
 	table     []string // rows held back
 	tableHead string   // what they come after
 	tableSize int
@@ -115,8 +116,9 @@ func (m *Markdown) WriteString(s string) (int, error) {
 }
 
 // Break ends the current row, so that something else can be printed. The reply
-// goes on in a new row.
+// goes on in a new row, where the label is said again.
 func (m *Markdown) Break() error {
+	m.relabel = m.opt.Spoken && m.written
 	if m.col > 0 {
 		m.newline()
 	}

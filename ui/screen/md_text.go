@@ -198,9 +198,9 @@ func (m *Markdown) place(w word) {
 	width := w.cells()
 	switch {
 	case !m.started:
-		m.raw(m.head)
+		m.raw(m.again() + m.head)
 	case m.col == 0: // something else was printed in between
-		m.raw(m.hang)
+		m.raw(m.again() + m.hang)
 	case m.col+m.spaces+width > m.width-1 && m.col > len(m.hang):
 		m.newline()
 		m.raw(m.hang)
@@ -211,6 +211,15 @@ func (m *Markdown) place(w word) {
 	for _, a := range w {
 		m.put(a)
 	}
+}
+
+// again is the label, if the reply goes on after something else was said.
+func (m *Markdown) again() string {
+	if !m.relabel {
+		return ""
+	}
+	m.relabel = false
+	return m.opt.Label
 }
 
 // between writes the blanks before a word; between two of one style they have

@@ -55,7 +55,7 @@ func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
 	}
 }
 
-// Red: count no hidden characters in hide.
+// Red: count direction marks among the others in hide.
 func TestL6_HostileCommands(t *testing.T) {
 	for _, c := range []struct{ command, shown, warning string }{
 		{"ls\u202e\u2066", "ls<U+202E><U+2066>", "2 invisible direction marks"},

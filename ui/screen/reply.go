@@ -109,8 +109,12 @@ func (s *Screen) closeReply() {
 func (s *Screen) holdEnds() {
 	text := s.held.String()
 	s.held.Reset()
-	if strings.TrimSpace(text) != "" {
-		s.print(indented(strings.Trim(text, "\n"), "  "))
+	switch text = strings.Trim(text, "\n"); {
+	case strings.TrimSpace(text) == "":
+	case s.opt.Profile == Spoken:
+		s.print(indented(spokenAnswer+text, ""))
+	default:
+		s.print(indented(text, margin))
 	}
 }
 

@@ -158,9 +158,9 @@ func (s *Screen) Failure(f *agent.Failure) {
 		hint := line(f.Hint)
 		if s.opt.Profile == Spoken {
 			if hint != "" {
-				hint = " Try: " + hint + "."
+				hint = " Try: " + strings.TrimRight(hint, ".") + "."
 			}
-			s.must(s.wrap("error: "+text+"."+hint, "", ""))
+			s.must(s.wrap("error: "+strings.TrimRight(text, ".")+"."+hint, "", ""))
 			return
 		}
 		out := s.labelled("", "artoo:", text)

@@ -1,9 +1,12 @@
 package screen
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
+
+	"artoo/agent"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -134,5 +137,34 @@ func TestQ2_SpokenLinesAreLabelled(t *testing.T) {
 		if strings.ContainsAny(l, "…│─┌•✓→\t") || strings.HasPrefix(l, " ") || strings.Contains(l, "  ") {
 			t.Errorf("a mark or an indent in %q", l)
 		}
+	}
+}
+
+// Red: add a full stop to every failure in Failure.
+func TestQ2_SpokenFailure(t *testing.T) {
+	for _, stop := range []string{"", "."} {
+		r := newRig(func(o *Options) { profiles()["spoken"](o); o.OutTTY, o.Hold = false, true })
+		r.OnText("I look.\n\nThen I mend.\n")
+		r.OnToolCall(call("1", "read", "a"))
+		r.Failure(&agent.Failure{What: "no answer", Err: errors.New("it broke" + stop), Hint: "again" + stop})
+		want := "artoo: I look.\n\nThen I mend.\nerror: no answer: it broke. Try: again.\n"
+		if got := r.err.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// Red: leave relabel unset in Break.
+func TestQ2_TheLabelIsSaidAgain(t *testing.T) {
+	r := newRig(profiles()["spoken"])
+	r.OnText("one ")
+	r.Queued("x")
+	r.OnText("two\nthree\n")
+	r.Queued("y")
+	r.OnText("- four\n- five\n")
+	r.Finish()
+	want := "artoo: one\nnote: queued: x.\nartoo: two\nthree\nnote: queued: y.\nartoo: 1. four\n2. five\n"
+	if got := r.err.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
