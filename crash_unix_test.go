@@ -65,7 +65,7 @@ func TestU2_ACrashLeavesATrace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if trace := string(data); !strings.Contains(trace, "crash_unix_test.go") || !strings.Contains(trace, lines[1]) {
+			if trace := string(data); !strings.Contains(trace, "broken_test.go") || !strings.Contains(trace, lines[1]) {
 				t.Errorf("the trace is %s", trace)
 			}
 			for _, text := range []string{string(data), lines[1]} {
