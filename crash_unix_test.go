@@ -31,11 +31,7 @@ func TestU2_ACrashLeavesATrace(t *testing.T) {
 			cmd := exec.Command(program, where)
 			home := t.TempDir()
 			cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}
-			k, tty := onPTY(t, cmd)
-			before, err := term.GetState(int(tty.Fd()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			k, tty, before := onPTY(t, cmd)
 			if where == "turn" {
 				k.expect("> ", 0)
 				k.type_("my secret plan")
@@ -83,14 +79,17 @@ func TestU2_ACrashLeavesATrace(t *testing.T) {
 }
 
 // onPTY starts a program on a terminal of its own. tty is the program's end: it
-// keeps the terminal's modes until wait.
-func onPTY(t *testing.T, cmd *exec.Cmd) (k *terminal, tty *os.File) {
+// keeps the terminal's modes until wait; before are those the program found.
+func onPTY(t *testing.T, cmd *exec.Cmd) (k *terminal, tty *os.File, before *term.State) {
 	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
+		t.Fatal(err)
+	}
+	if before, err = term.GetState(int(tty.Fd())); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
@@ -112,7 +111,7 @@ func onPTY(t *testing.T, cmd *exec.Cmd) (k *terminal, tty *os.File) {
 			}
 		}
 	}()
-	return k, tty
+	return k, tty, before
 }
 
 // type_ types keys.
