@@ -3,9 +3,6 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -16,49 +13,7 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/term"
-
-	"artoo/agent"
-	"artoo/provider"
-	"artoo/ui"
-	"artoo/ui/cli"
-	"artoo/ui/screen"
 )
-
-// broken is a program that breaks: where says how. What it throws holds a key
-// and what was said.
-func broken(where string) int {
-	a := &app{}
-	err := a.guarded(func() error {
-		if err := a.load(cli.Invocation{}, false); err != nil {
-			return err
-		}
-		if where == "runtime" {
-			return errors.New(strings.Repeat("x", len(os.Args))[:len(os.Args)+40])
-		}
-		if where != "turn" {
-			panic(errors.New(thrownText))
-		}
-		t, err := ui.New(ui.Options{In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Profile: screen.Rich, Sender: breaking{}, Crash: a.crash})
-		if err != nil {
-			return err
-		}
-		_, err = t.Run(context.Background())
-		return err
-	})
-	return a.exit(err)
-}
-
-// thrownText is what nobody but the model may read.
-const thrownText = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz is refused for: my secret plan"
-
-// breaking is an agent with a bug.
-type breaking struct{}
-
-// SendMessage panics in the middle of a line.
-func (breaking) SendMessage(_ context.Context, text string, cb agent.Callbacks, _ ...provider.Part) (*agent.Response, error) {
-	cb.OnText("half a li")
-	panic(fmt.Sprintf("%s, %s", thrownText, text))
-}
 
 // A crash prints two lines, what happened and where the trace is, on a sane
 // terminal. The trace is a file for the user alone, without keys and prompts.
@@ -76,11 +31,7 @@ func TestU2_ACrashLeavesATrace(t *testing.T) {
 			cmd := exec.Command(program, where)
 			home := t.TempDir()
 			cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}
-			k, tty := onPTY(t, cmd)
-			before, err := term.GetState(int(tty.Fd()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			k, tty, before := onPTY(t, cmd)
 			if where == "turn" {
 				k.expect("> ", 0)
 				k.type_("my secret plan")
@@ -110,7 +61,7 @@ func TestU2_ACrashLeavesATrace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if trace := string(data); !strings.Contains(trace, "crash_unix_test.go") || !strings.Contains(trace, lines[1]) {
+			if trace := string(data); !strings.Contains(trace, "broken_test.go") || !strings.Contains(trace, lines[1]) {
 				t.Errorf("the trace is %s", trace)
 			}
 			for _, text := range []string{string(data), lines[1]} {
@@ -128,14 +79,17 @@ func TestU2_ACrashLeavesATrace(t *testing.T) {
 }
 
 // onPTY starts a program on a terminal of its own. tty is the program's end: it
-// keeps the terminal's modes until wait.
-func onPTY(t *testing.T, cmd *exec.Cmd) (k *terminal, tty *os.File) {
+// keeps the terminal's modes until wait; before are those the program found.
+func onPTY(t *testing.T, cmd *exec.Cmd) (k *terminal, tty *os.File, before *term.State) {
 	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
+		t.Fatal(err)
+	}
+	if before, err = term.GetState(int(tty.Fd())); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
@@ -157,7 +111,7 @@ func onPTY(t *testing.T, cmd *exec.Cmd) (k *terminal, tty *os.File) {
 			}
 		}
 	}()
-	return k, tty
+	return k, tty, before
 }
 
 // type_ types keys.

@@ -45,11 +45,7 @@ func startTree(t *testing.T, wrap ...string) (k *terminal, tty *os.File, before 
 	if err := syscall.Mkfifo(filepath.Join(cmd.Dir, "started"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k, tty = onPTY(t, cmd)
-	before, err := term.GetState(int(tty.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k, tty, before = onPTY(t, cmd)
 	k.expect("> ", 0)
 	k.type_("go")
 	k.expect("go", 0)
@@ -154,8 +150,7 @@ func TestJ1_CtrlCEndsToolsThatDoNotListen(t *testing.T) {
 // TERM and HUP end a conversation within three seconds: the command is killed
 // with all it started, what came is kept, the terminal is as it was.
 //
-// Red: leave t.hurry() out of the end of turn; the command then has two seconds
-// more, and the program ends too late.
+// Red: return exitInterrupt for every signal, in leave.
 func TestT2_SignalsEndTheTurnAndItsTools(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

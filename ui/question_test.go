@@ -227,16 +227,19 @@ func TestJ1_ThePartialAnswerIsKept(t *testing.T) {
 //
 // Red: leave t.hurry() out of leave.
 func TestJ1_ACommandThatTrapsTheInterrupt(t *testing.T) {
-	running, killed := make(chan struct{}), make(chan struct{})
+	running, killed, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	a, model := agentWith(func(ctx context.Context, _ string) string {
 		close(running)
 		<-ctx.Done()
-		<-tool.Hurried(ctx)
-		close(killed)
+		select {
+		case <-tool.Hurried(ctx):
+			close(killed)
+		case <-over:
+		}
 		return "killed"
 	}, fake.Calls(fake.ToolCall("a", "bash", `{"command":"make"}`)), fake.Say("well"))
 	a.Policy.AllowRules = []agent.Rule{{Tool: "bash"}}
-	t.Cleanup(a.Close)
+	t.Cleanup(func() { close(over); a.Close() })
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		return a.SendMessage(ctx, text, cb)
 	}}, nil)
