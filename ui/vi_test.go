@@ -18,7 +18,7 @@ func newVi(t *testing.T, history ...string) *bare {
 // Each line is typed, left with Esc, and then edited with vi's commands. ^ in
 // them is Esc; the result has the cursor before the character it stands on.
 //
-// Red: any command of vi.command, vi.change or vi.target is left out.
+// Red: change does not know D (or any other command is left out).
 func TestF2_ViCommands(t *testing.T) {
 	for _, tt := range []struct{ text, commands, want string }{
 		{"abc", "", "ab|c"},
