@@ -286,6 +286,42 @@ func TestJ1_ATurnThatDoesNotEnd(t *testing.T) {
 	}
 }
 
+// Esc by itself is Ctrl-C in a turn.
+//
+// Red: escape does nothing while no prompt is shown.
+func TestF6_EscapeInAConversation(t *testing.T) {
+	began := make(chan struct{}, 1)
+	k := startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		return &agent.Response{}, context.Cause(ctx)
+	}}, nil)
+	k.expect("> ")
+	k.enter("tell me")
+	wanted(k, began)
+	k.send("\x1b")
+	k.settle()
+	k.clock.advance(escWait)
+	k.expect("stopped")
+	k.expect(pasteOn + "> ")
+}
+
+// A key that has something done between the prompts brings the text back, and
+// what was typed at once behind it too.
+//
+// Red: act does not hand the text to the next prompt.
+func TestG7_ShiftTabInAConversation(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("> ")
+	k.send("draft")
+	k.expect("draft")
+	k.send("\x1b[Z ends here")
+	k.expect(pasteOn + "> draft")
+	k.expect("ends here")
+	k.send("\r")
+	k.await(k.answer, 0, "answer to draft ends here\n")
+}
+
 // Ctrl-C clears a line, then says how to leave, then leaves, if it comes within two seconds.
 //
 // Red: ctrlC interrupts also with text in the line.

@@ -75,11 +75,15 @@ func TestF2_ViModes(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 	b.read("")
-	b.keys("x", "\x1b", "k", "k", "k")
-	if b.line() != "olde|r" && b.line() != "|older" {
+	b.keys("x", "\x1b", "k", "k")
+	if b.line() != "ol|d" {
 		t.Errorf("history gave %q", b.line())
 	}
-	b.keys("jA!", "\r")
+	b.keys("\x03", "new") // a cleared line too begins anew
+	if b.line() != "new|" {
+		t.Errorf("after Ctrl-C there is %q", b.line())
+	}
+	b.keys("\x1b", "kkjA!", "\r")
 	if got := b.sent(); got != "old!" {
 		t.Errorf("sent %q", got)
 	}
