@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 		os.Exit(childShell(true))
 	case "background":
 		os.Exit(childShell(false))
+	case "history":
+		os.Exit(childHistory())
 	}
 	os.Exit(m.Run())
 }
