@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 		os.Exit(childCrash())
 	case "ask":
 		os.Exit(childAsk())
+	case "history":
+		os.Exit(childHistory())
 	}
 	os.Exit(m.Run())
 }
@@ -247,7 +249,7 @@ func TestU1_APanicGivesTheTerminalBack(t *testing.T) {
 			if !strings.HasSuffix(begin, "\n") {
 				t.Errorf("the message does not begin a row: %q", begin)
 			}
-			if strings.Count(begin, pasteOn) != strings.Count(begin, pasteOff) {
+			if strings.LastIndex(begin, pasteOn) > strings.LastIndex(begin, pasteOff) {
 				t.Errorf("paste mode is on: %q", begin)
 			}
 			k.expect(tt.message)
@@ -285,7 +287,7 @@ func TestT3_QuitGivesTheTerminalBack(t *testing.T) {
 			}
 			k.expect("SIGQUIT: quit")
 			begin := k.chrome.String()[:k.seen-len("SIGQUIT: quit")]
-			if !strings.HasSuffix(begin, "\n") || strings.Count(begin, pasteOn) != strings.Count(begin, pasteOff) {
+			if !strings.HasSuffix(begin, "\n") || strings.LastIndex(begin, pasteOn) > strings.LastIndex(begin, pasteOff) {
 				t.Errorf("before the dump stands %q", begin)
 			}
 			if after := termios(t, k.tty); after != k.before {
@@ -328,6 +330,9 @@ func TestT3_InTheBackgroundNothingIsTouched(t *testing.T) {
 	}
 }
 
+// Ctrl-Z at the prompt and in a turn gives the terminal back as it was; with fg prompt, text and modes are there again.
+//
+// Red: suspend does not release the terminal.
 func TestJ5_SuspendAndComeBack(t *testing.T) {
 	t.Parallel()
 	k, command := startChild(t, "shell")
@@ -375,6 +380,8 @@ func TestJ5_SuspendAndComeBack(t *testing.T) {
 }
 
 // Without a shell above it a stopped artoo would never go on: it beeps instead.
+//
+// Red: stopFor says that it was stopped, whether it was or not.
 func TestJ5_NoJobControlBeeps(t *testing.T) {
 	t.Parallel()
 	k, command := startChild(t, "talk")

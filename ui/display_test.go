@@ -99,7 +99,7 @@ func TestF4_CharactersThatJoin(t *testing.T) {
 
 // Through the editor and the screen a key costs as little as in the frame.
 //
-// Red: show draws all rows anew.
+// Red: rewrite writes each row from its start.
 func TestF5_300KeysCostLittle(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
@@ -133,7 +133,7 @@ func TestF5_CtrlLKeepsTheScrollback(t *testing.T) {
 
 // Spoken, typing at the end echoes the character and Backspace its erasure.
 //
-// Red: the frame begins each row anew when spoken.
+// Red: rewrite writes each row from its start.
 func TestQ3_OnlyTheChangeIsEchoed(t *testing.T) {
 	b := newBare(t, nil, func(o *Options) {
 		o.Profile = screen.Spoken
@@ -173,7 +173,7 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-// Red: newMarks does not look at the environment.
+// Red: newMarks does not look at what the environment says.
 func TestF1_MarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 	for _, tt := range []struct {
 		env  []string
@@ -205,7 +205,7 @@ func TestF1_MarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 // A stands before each prompt, B where typing begins, C where the output does,
 // D where it ended, with its exit status if that is known.
 //
-// Red: end writes C for every line, or begin writes D for none.
+// Red: begin writes D for no line.
 func TestF1_MarksStandInTheirPlaces(t *testing.T) {
 	b := newBare(t, nil, func(o *Options) { o.Env = env("TERM=xterm-256color") })
 	b.f.interrupt = nil

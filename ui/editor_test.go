@@ -39,7 +39,10 @@ var editMarks = map[rune]keyKind{
 	'←': keyLeft, '→': keyRight, '↑': keyUp, '↓': keyDown, '«': keyWordLeft, '»': keyWordRight, '⌦': keyDelete,
 }
 
-func TestEdits(t *testing.T) {
+// Each key, from a line to the next.
+//
+// Red: Ctrl-W deletes to the start of the text.
+func TestF2_Edits(t *testing.T) {
 	for _, tt := range []struct{ name, keys, want string }{
 		{"insert", "ac←b", "ab|c"},
 		{"home and end", "bc\x01a\x05d", "abcd|"},
@@ -78,7 +81,10 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-func TestSubmitAndHistory(t *testing.T) {
+// Lines are called back as they were sent, and what was being typed comes back.
+//
+// Red: start does not give the engine the history anew.
+func TestF2_History(t *testing.T) {
 	e := startEditor(t, "first", "two\nlines", " blank before")
 	typeKeys(e, "half")
 	e.do(keyPrev)
@@ -108,6 +114,9 @@ func TestSubmitAndHistory(t *testing.T) {
 	}
 }
 
+// A big paste is one rune to edit, one label to see, and whole when sent or called back.
+//
+// Red: text gives the mark instead of what was pasted.
 func TestG4_BigPasteIsOneMark(t *testing.T) {
 	e := startEditor(t)
 	big := strings.Repeat("0123456789\n", 214)
@@ -132,6 +141,9 @@ func TestG4_BigPasteIsOneMark(t *testing.T) {
 	}
 }
 
+// A line counts as pasted when its first character was.
+//
+// Red: insert does not look at where it inserts.
 func TestG6_PastedStartIsKnown(t *testing.T) {
 	for _, tt := range []struct {
 		name string

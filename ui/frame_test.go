@@ -49,7 +49,10 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-func TestX14_AnySizeEnds(t *testing.T) {
+// Absurd sizes neither loop nor lose the cursor.
+//
+// Red: clip takes the height as it is.
+func TestB4_AnySizeEnds(t *testing.T) {
 	for cols := -1; cols < 12; cols++ {
 		for rows := -1; rows < 4; rows++ {
 			text := "日本 some\ntext\t👨‍👩‍👧 here"
@@ -65,6 +68,8 @@ func TestX14_AnySizeEnds(t *testing.T) {
 
 // Whatever is typed, the screen shows the layout, the cursor stands in its
 // cell, and nothing above the prompt was touched.
+//
+// Red: clip keeps all rows.
 func TestE1_FrameTouchesOnlyItsRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	alphabet := []rune("ab cdefgh日本ー👍é\n\n")
@@ -137,6 +142,9 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Typing at the end writes the character and hardly more.
+//
+// Red: rewrite writes each row from its start.
 func TestF5_AKeyCostsFewBytes(t *testing.T) {
 	c := &counter{}
 	f := frame{out: c}

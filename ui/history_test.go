@@ -18,6 +18,9 @@ func historyAt(t *testing.T, path string) *historyFile {
 	return &historyFile{path: path, warn: func(text string) { t.Errorf("warned: %s", text) }}
 }
 
+// File and directory are the user's alone, also a file that was open to others.
+//
+// Red: write leaves the mode of the file as it is.
 func TestH1_HistoryIsPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "artoo", "history")
 	h := historyAt(t, path)
@@ -46,6 +49,9 @@ func TestH1_HistoryIsPrivate(t *testing.T) {
 	}
 }
 
+// Where no history can be kept, one warning says so.
+//
+// Red: complain warns each time.
 func TestH1_HistoryThatCannotBeKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -66,6 +72,9 @@ func TestH1_HistoryThatCannotBeKept(t *testing.T) {
 	}
 }
 
+// Newlines, blanks and quotes of an entry survive the file.
+//
+// Red: encodeHistory trims the entry.
 func TestH2_EntriesComeBackUnchanged(t *testing.T) {
 	h := historyAt(t, filepath.Join(t.TempDir(), "history"))
 	entries := []string{"plain", "two\nlines\n  indented", "tab\there", `quotes " and \ and <b>`, "日本 👨‍👩‍👧", "trailing "}
@@ -77,6 +86,9 @@ func TestH2_EntriesComeBackUnchanged(t *testing.T) {
 	}
 }
 
+// Blank lines, lines that begin with a space and repeats are not kept.
+//
+// Red: keepsHistory keeps lines that begin with a space.
 func TestH4_WhatIsNotKept(t *testing.T) {
 	h := historyAt(t, filepath.Join(t.TempDir(), "history"))
 	for _, e := range []string{"", "   ", "\n", " a secret", "kept"} {
@@ -129,6 +141,8 @@ func TestHistoryMendsATornLine(t *testing.T) {
 
 // Several artoo write one file, and it is trimmed meanwhile: nothing is lost
 // but the oldest, and no line is torn.
+//
+// Red: locked takes no lock.
 func TestH3_SeveralWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	const writers, each = 4, 60

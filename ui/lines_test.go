@@ -239,7 +239,7 @@ func TestLines_WhatIsInThePipeIsNoAnswer(t *testing.T) {
 // Lines as Windows programs write them lose their carriage return, and none is
 // ever written.
 //
-// Red: split keeps the carriage return, and cleanLine makes a newline of it.
+// Red: cleanPaste drops a carriage return that stands alone.
 func TestR1_InputMayHaveCarriageReturns(t *testing.T) {
 	k := startLines(t, &sender{}, nil)
 	k.send("one\r\n\"\"\"\r\ntwo\r\nthree\r\n\"\"\"\r\nfo\rur\r\n")

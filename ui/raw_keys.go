@@ -35,7 +35,7 @@ func (f *rawFront) messageKey(k key, at time.Time) {
 	case keyEscape:
 		f.escape(k, at)
 	case keyTab, keySearch, keySearchBack, keyMode, keyOutput, keyEdit:
-		f.ask(k.kind)
+		f.special(k.kind)
 	case keySuspend, keyQuit, keyClear:
 		f.control(k.kind)
 	default:
@@ -45,9 +45,9 @@ func (f *rawFront) messageKey(k key, at time.Time) {
 	}
 }
 
-// ask carries out a key that wants more than the line changed. During a turn
+// special carries out a key that wants more than the line changed. During a turn
 // there is nobody to do it.
-func (f *rawFront) ask(kind keyKind) {
+func (f *rawFront) special(kind keyKind) {
 	if !f.shown {
 		f.frame.beep()
 		return

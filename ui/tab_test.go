@@ -61,7 +61,7 @@ func TestI1_TabCompletes(t *testing.T) {
 
 // Where Tab brings nothing more, what there is stands above the prompt.
 //
-// Red: completeLine lists also when something was gained.
+// Red: completeLine lists instead of inserting what all begin with.
 func TestI1_TabLists(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.f.complete = proposing(words("@alpha", "@alphabet", "@alps/")...)

@@ -18,6 +18,9 @@ import (
 	"artoo/ui/screen"
 )
 
+// The answer goes to one stream and all the rest to the other.
+//
+// Red: Draw writes the prompt's rows to Out.
 func TestA1_AnswersAndChromeAreApart(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("> ")
@@ -33,6 +36,9 @@ func TestA1_AnswersAndChromeAreApart(t *testing.T) {
 	}
 }
 
+// With stdout in a pipe the editor works on the terminal, and the pipe holds the answer alone.
+//
+// Red: Draw writes to Out.
 func TestB2_NoEscapeEntersThePipe(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect(pasteOn + "> ")
@@ -58,6 +64,9 @@ func termios(t *testing.T, f *os.File) unix.Termios {
 	return *got
 }
 
+// In the plain profile the modes stay as they are and no escape is written.
+//
+// Red: open puts the editor in front whatever the profile.
 func TestB3_PlainTouchesNothing(t *testing.T) {
 	var before unix.Termios
 	k := startPTY(t, &sender{}, func(o *Options) {
@@ -91,6 +100,9 @@ func TestB3_PlainTouchesNothing(t *testing.T) {
 	}
 }
 
+// The Delete key never leaves, and Home and End work as tmux sends them.
+//
+// Red: the Delete key is decoded as Ctrl-D.
 func TestF2_DeleteOnAnEmptyLineDoesNothing(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("> ")
@@ -101,6 +113,9 @@ func TestF2_DeleteOnAnEmptyLineDoesNothing(t *testing.T) {
 	k.await(k.answer, 0, "answer to abc\n")
 }
 
+// At the prompt too they neither enter the text nor submit it.
+//
+// Red: stepControl makes text of a byte that is no key.
 func TestF3_UnboundKeysAtThePrompt(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("> ")
@@ -116,6 +131,9 @@ func TestF3_UnboundKeysAtThePrompt(t *testing.T) {
 	k.await(k.answer, 0, "answer to abc\n")
 }
 
+// On and off alternate, and off is the last word.
+//
+// Red: end leaves paste mode on.
 func TestG1_PasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect(pasteOn)
@@ -135,6 +153,9 @@ func TestG1_PasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
 	}
 }
 
+// No line end within a paste, nor one glued to it, submits.
+//
+// Red: csi does not know the begin of a paste.
 func TestG2_PasteWaitsForEnter(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("> ")
@@ -150,6 +171,9 @@ func TestG2_PasteWaitsForEnter(t *testing.T) {
 	k.await(k.answer, 0, "answer to a\nb\nc[31m x\ny\n")
 }
 
+// A megabyte is shown as a label and sent whole.
+//
+// Red: collapse leaves every text as it is.
 func TestG4_BigPasteCostsLittle(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("> ")
@@ -179,6 +203,9 @@ func TestG4_BigPasteCostsLittle(t *testing.T) {
 	}
 }
 
+// All ways to write a newline, typed key by key.
+//
+// Red: compose does not look for a backslash.
 func TestG5_SeveralLines(t *testing.T) {
 	for _, tt := range []struct{ name, keys, want string }{
 		{"backslash", "a\\|\r|b", "a\nb"},
@@ -198,6 +225,9 @@ func TestG5_SeveralLines(t *testing.T) {
 	}
 }
 
+// A pasted /quit is sent, not obeyed.
+//
+// Red: handle does not ask whether a line was pasted.
 func TestG6_PastedCommandsAreText(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("> ")
@@ -261,6 +291,45 @@ func TestJ1_ATurnThatDoesNotEnd(t *testing.T) {
 	}
 }
 
+// Esc by itself is Ctrl-C in a turn.
+//
+// Red: escape does nothing while no prompt is shown.
+func TestF6_EscapeInAConversation(t *testing.T) {
+	began := make(chan struct{}, 1)
+	k := startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		return &agent.Response{}, context.Cause(ctx)
+	}}, nil)
+	k.expect("> ")
+	k.enter("tell me")
+	wanted(k, began)
+	k.send("\x1b")
+	k.settle()
+	k.clock.advance(escWait)
+	k.expect("stopped")
+	k.expect(pasteOn + "> ")
+}
+
+// A key that has something done between the prompts brings the text back, and
+// what was typed at once behind it too.
+//
+// Red: act does not hand the text to the next prompt.
+func TestG7_ShiftTabInAConversation(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("> ")
+	k.send("draft")
+	k.expect("draft")
+	k.send("\x1b[Z ends here")
+	k.expect(pasteOn + "> draft")
+	k.expect("ends here")
+	k.send("\r")
+	k.await(k.answer, 0, "answer to draft ends here\n")
+}
+
+// Ctrl-C clears a line, then says how to leave, then leaves, if it comes within two seconds.
+//
+// Red: ctrlC interrupts also with text in the line.
 func TestJ2_CtrlCAtThePrompt(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("> ")
@@ -290,6 +359,9 @@ func TestJ2_CtrlCAtThePrompt(t *testing.T) {
 	}
 }
 
+// Ctrl-D deletes within a line, does nothing in a turn, and leaves on an empty line.
+//
+// Red: messageKey takes it for the end also in a turn.
 func TestJ3_CtrlD(t *testing.T) {
 	inTurn, goOn := make(chan struct{}), make(chan struct{})
 	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -318,6 +390,9 @@ func TestJ3_CtrlD(t *testing.T) {
 	}
 }
 
+// A terminal that goes away ends the conversation, and what stood in the line is not sent.
+//
+// Red: take submits the line at the end of the input.
 func TestJ3_HangUpSendsNoHalfLine(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("> ")
@@ -335,6 +410,9 @@ func TestJ3_HangUpSendsNoHalfLine(t *testing.T) {
 	}
 }
 
+// What is typed in a turn is not shown but in one line when entered; that line is sent next, the rest stands at the prompt.
+//
+// Red: enqueue does not say what was queued.
 func TestK1_K2_TypingDuringATurn(t *testing.T) {
 	inTurn, goOn := make(chan struct{}, 2), make(chan struct{})
 	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -372,6 +450,9 @@ func TestK1_K2_TypingDuringATurn(t *testing.T) {
 	}
 }
 
+// After a turn that did not end well, what was queued stands at the prompt, not sent.
+//
+// Red: unqueue leaves the lines in the queue.
 func TestK3_QueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 	for _, how := range []string{"interrupt", "error"} {
 		inTurn := make(chan struct{}, 2)
@@ -473,7 +554,7 @@ func TestP3_AnIdlePromptIsIdle(t *testing.T) {
 	}
 }
 
-func TestX14_NoSizeNeverHangs(t *testing.T) {
+func TestSizesThatAreNone(t *testing.T) {
 	for _, size := range []pty.Winsize{{}, {Cols: 1, Rows: 1}, {Cols: 20, Rows: 5}} {
 		k := startPTY(t, &sender{}, func(o *Options) {
 			o.Size = func() (int, int) { return int(size.Cols), int(size.Rows) }
