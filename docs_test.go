@@ -19,8 +19,14 @@ import (
 
 // TestConfigurationDoc keeps the reference of settings what the tables say.
 func TestConfigurationDoc(t *testing.T) {
-	path := filepath.Join("docs", "configuration.md")
-	want := cli.ConfigurationDoc(new(app).deps())
+	madeFromTables(t, "configuration.md", cli.ConfigurationDoc(new(app).deps()))
+}
+
+// madeFromTables compares a page of docs with what the tables make of it; -update
+// rewrites it.
+func madeFromTables(t *testing.T, name, want string) {
+	t.Helper()
+	path := filepath.Join("docs", name)
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

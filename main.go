@@ -87,7 +87,7 @@ type who struct {
 func (a *app) deps() cli.Deps {
 	d := cli.Deps{
 		Out: os.Stdout, Build: build(), Nearest: config.Nearest,
-		Run: a.talk, Demo: a.demo, Sessions: a.sessions, Explain: a.explain,
+		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Explain: a.explain,
 	}
 	for _, o := range config.Options() {
 		shown := o.DefaultNote
@@ -109,14 +109,18 @@ func (a *app) deps() cli.Deps {
 	for _, v := range config.ForeignVariables() {
 		d.Variables = append(d.Variables, cli.Variable{Name: v.Name, Meaning: v.Meaning})
 	}
+	for _, f := range config.Files() {
+		d.Files = append(d.Files, cli.Variable{Name: f.Name, Meaning: f.Meaning})
+	}
 	return d
 }
 
 func build() cli.Build {
-	b := cli.Build{Version: strings.TrimPrefix(version, "v"), Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := cli.Build{Version: version, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok && b.Version == "" {
-		b.Version = strings.TrimPrefix(info.Main.Version, "v")
+		b.Version = info.Main.Version
 	}
+	b.Version = number(b.Version)
 	return b
 }
 
