@@ -162,11 +162,16 @@ func present(cfg *config.Config, prompt bool) who {
 func (a *app) newScreen() *screen.Screen {
 	cfg := a.cfg
 	profile, _ := screen.ProfileDecision(cfg.UI, os.Getenv, a.who.err)
-	rich := profile == screen.Rich // plain and spoken have no escapes unless they are asked for
+	// Plain and spoken have no colour unless it is asked for; each stream is
+	// looked at on its own, since the other one may be a file.
+	colored := func(tty bool) bool {
+		profile, _ := screen.ProfileDecision(cfg.UI, os.Getenv, tty)
+		return screen.ColorDecision(cfg.Color, os.Getenv, tty && profile == screen.Rich)
+	}
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
 		Out: os.Stdout, Err: os.Stderr, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
-		OutColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.out && rich), ErrColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.err && rich),
+		OutColor: colored(a.who.out), ErrColor: colored(a.who.err),
 		UTF8: screen.UTF8Decision(os.Getenv), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
