@@ -746,7 +746,12 @@ func (a *app) close() {
 // the exit code.
 func (a *app) exit(err error) int {
 	var status exitStatus
-	if errors.As(err, &status) {
+	explained := errors.As(err, &status)
+	if (err == nil || explained && status == 0) && a.screen != nil && a.screen.ErrChrome() != nil {
+		// What should have been told was not, and this will not be either.
+		err, explained = &agent.Failure{Kind: agent.KindInternal, What: "stderr", Err: a.screen.ErrChrome()}, false
+	}
+	if explained {
 		return int(status)
 	}
 	failure, code := agent.Classify(err), 0

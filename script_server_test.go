@@ -22,7 +22,7 @@ import (
 )
 
 // patience bounds what a script waits for; only a bug makes it wait so long.
-const patience = time.Minute
+const patience = 8 * time.Second
 
 // modelServer is the model behind a script.
 type modelServer struct {

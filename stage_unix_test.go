@@ -183,7 +183,7 @@ func (s *stage) ends(code int) *stage {
 
 // query are the sequences that make a terminal answer, and those that hide its
 // cursor, change its screen or hold its output back.
-var query = regexp.MustCompile(`\x1b\[[0-9;]*n|\x1b\[[>=]?[0-9]*c|\x1b\][0-9;]*;\?|\$p|\?2026|\?1049|\?1047|\?47h|\?25l|\x1bZ|\x1bP\+q`)
+var query = regexp.MustCompile(`\x1b(\[[0-9;]*n|\[[>=]?[0-9]*c|\[\??[0-9;]*\$p|\[\?(2026|1049|1047|47|25)[hl]|\][0-9;]*;\?|Z|P\+q)`)
 
 // sgr is a change of colour or weight.
 var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)

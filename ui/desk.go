@@ -92,9 +92,9 @@ func (d *Desk) Resumed(s *conversation.Session) *Resumed {
 	for _, m := range d.Agent.Conversation.Messages() {
 		switch {
 		case m.Role == provider.RoleUser:
-			r.User, r.Answer, r.Cut = m.Text(), "", false
+			r.User, r.Answer, r.Cut = m.Text(), "", true // until an answer to it is there
 		case m.Role == provider.RoleAssistant && m.Text() != "":
-			r.Answer, r.Cut = m.Text(), m.Partial
+			r.Answer, r.Cut = m.Text(), m.Partial || len(m.Calls()) > 0
 		}
 	}
 	return r
