@@ -747,9 +747,10 @@ func (a *app) close() {
 func (a *app) exit(err error) int {
 	var status exitStatus
 	explained := errors.As(err, &status)
-	if (err == nil || explained && status == 0) && a.screen != nil && a.screen.ErrChrome() != nil {
-		// What should have been told was not, and this will not be either.
-		err, explained = &agent.Failure{Kind: agent.KindInternal, What: "stderr", Err: a.screen.ErrChrome()}, false
+	if err == nil || explained && status == 0 {
+		if lost := a.lost(); lost != nil {
+			err, explained = lost, false
+		}
 	}
 	if explained {
 		return int(status)
@@ -775,6 +776,21 @@ func (a *app) exit(err error) int {
 		a.signals.Die()
 	}
 	return code
+}
+
+// lost is what could not be written, nil if all was: who reads neither the answer
+// nor what is told beside it should not take the run for a good one.
+func (a *app) lost() error {
+	if a.screen == nil {
+		return nil
+	}
+	if err := a.screen.Err(); err != nil {
+		return &agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err, Hint: "check where stdout goes: a full disk, or a reader that left"}
+	}
+	if err := a.screen.ErrChrome(); err != nil {
+		return &agent.Failure{Kind: agent.KindInternal, What: "stderr", Err: err}
+	}
+	return nil
 }
 
 // show prints a failure, also when there is no screen yet.
