@@ -22,7 +22,7 @@ import (
 )
 
 // patience bounds what a script waits for; only a bug makes it wait so long.
-const patience = 8 * time.Second
+const patience = time.Minute
 
 // modelServer is the model behind a script.
 type modelServer struct {
