@@ -25,8 +25,7 @@ import (
 
 // Colour follows the flag, then the variables, then the stream.
 //
-// Red: ColorDecision in ui/screen/decide.go tests NO_COLOR for "1" instead of for
-// being there, or looks at it before the flag.
+// Red: ColorDecision in ui/screen/decide.go wants NO_COLOR to be "1".
 func TestC1_C2_ColourOfTheProgram(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -82,7 +81,7 @@ func TestC1_C2_ColourOfTheProgram(t *testing.T) {
 
 // Ctrl-C on a loop of a shell ends the loop, since artoo dies of the signal.
 //
-// Red: exit in main.go returns 130 instead of calling Die.
+// Red: exit in main.go returns the code instead of calling Die.
 func TestJ4_ALoopStops(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
@@ -111,7 +110,7 @@ func TestJ4_ALoopStops(t *testing.T) {
 // Nothing in the program asks the terminal anything; ends looks at the bytes of
 // every session of these tests as well.
 //
-// Red: frame.show in ui/frame.go writes "\x1b[6n" first.
+// Red: clear in ui/frame.go asks where the cursor is, "\x1b[6n".
 func TestP1_NoTerminalQueries(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{
@@ -200,8 +199,7 @@ func TestQ1_EmacsShell(t *testing.T) {
 // Lines of another system's files: the message has no carriage return, the output
 // neither, and an edited file keeps what it has.
 //
-// Red: feed in ui/lines.go keeps the \r of a line (message), or edit in
-// tool/edit.go writes \n for every line's end (file).
+// Red: split in ui/lines.go keeps the line as it came.
 func TestR1_LineEnds(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{
@@ -238,8 +236,8 @@ const killed = 50
 // Whenever it is killed, the session resumes with every block that the model was
 // told of, and the request is one that servers take.
 //
-// Red: Append in conversation/conversation.go writes to memory only; or Repair in
-// provider/repair.go gives open calls no result.
+// Red: append in conversation/conversation.go keeps the model's messages in memory
+// only.
 func TestU3_KilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	run := func(t *testing.T, dir string, env []string, after time.Duration, args ...string) (took time.Duration) {

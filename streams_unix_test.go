@@ -3,7 +3,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,7 +28,7 @@ func calls(name, args string) providertest.Reply {
 // With stdout a pipe the conversation is on the terminal and the pipe holds the
 // answer, nothing else.
 //
-// Red: newScreen in main.go gives the screen os.Stderr as Out, or os.Stdout as Err.
+// Red: newScreen in main.go gives the screen os.Stderr as Out.
 func TestA1_B2_AnswerInThePipe(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{says("well *met*")}).start("tpt")
@@ -49,8 +51,7 @@ func TestA1_B2_AnswerInThePipe(t *testing.T) {
 
 // Something is on the screen before the model has been heard of.
 //
-// Red: submit in ui/editor.go writes the line's end only once the turn is over
-// (its `out` is not flushed): nothing comes before the answer.
+// Red: end in ui/raw.go does not call frame.end: nothing comes before the answer.
 func TestA6_EnterIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	open := make(chan struct{})
@@ -83,8 +84,8 @@ func TestA6_EnterIsAnsweredAtOnce(t *testing.T) {
 // on 2 alone beside a pipe; what moves needs them on 1 and 2; colour follows the
 // stream it goes to.
 //
-// Red: present in main.go takes stdout for stderr or stdin; OutColor in newScreen
-// is ErrColor's value; moving in ui/screen/screen.go asks for one terminal only.
+// Red: present in main.go looks at stdout for stderr; or moving in
+// ui/screen/screen.go does not ask for both terminals.
 func TestB1_C3_EachStreamOnItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -165,8 +166,8 @@ func (s *stage) answers(key string, keys bool) {
 // A terminal that only scrolls gets text and line ends, its modes are left alone,
 // and lines are read as it edits them.
 //
-// Red: whyPlain in ui/screen/decide.go does not know "unknown" (or any other row
-// below); openEditor in ui/terminal.go is used in the plain profile.
+// Red: whyPlain in ui/screen/decide.go does not know "unknown"; or open in
+// ui/terminal.go puts the editor before the plain profile too.
 func TestB3_PlainTerminalsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	for _, env := range [][]string{
@@ -226,35 +227,37 @@ func (s *stage) leavesModes(before term.State) {
 // A terminal without a size, or an absurd one, does no harm, and nothing turns
 // round and round while it waits.
 //
-// Red: saneSize in ui/terminal.go returns the size as it is.
+// Red: pace in ui/screen/transient.go is 0.
 func TestB4_AbsurdSizes(t *testing.T) {
 	t.Parallel()
-	usual := make(chan time.Duration, 1)
-	for _, size := range []pty.Winsize{{Cols: 80, Rows: 24}, {}, {Cols: 1, Rows: 1}, {Cols: 20, Rows: 5}} {
-		t.Run("", func(t *testing.T) {
+	start := exec.Command("artoo", "version") // what it takes to begin at all
+	if err := start.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []pty.Winsize{{}, {Cols: 1, Rows: 1}, {Cols: 20, Rows: 5}} {
+		t.Run(fmt.Sprintf("%dx%d", size.Cols, size.Rows), func(t *testing.T) {
+			t.Parallel()
 			open := make(chan struct{})
 			s := newStage(t, []providertest.Reply{says("# Heading\n\nwell met, and a long word: ", strings.Repeat("x", 100), "\n\n| a | b |\n|---|---|\n| 1 | 2 |\n").Hold(0, open)})
 			s.size = size
 			s.start("ttt")
 			s.waits("> ")
 			s.types("abc\x1b[D\x1b[D漢x\r")
-			time.AfterFunc(time.Second, func() { close(open) }) // a busy loop would show by then
-			s.waits("xxx", "> ")
+			time.AfterFunc(2*time.Second, func() { close(open) }) // a busy loop would show by then
+			s.waits("xx", "> ")
 			s.types("\x04")
 			s.ends(0)
-			spent := s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
-			if size.Cols == 80 {
-				usual <- spent
-				return
-			}
-			least := <-usual
-			usual <- least
-			if spent > least+500*time.Millisecond {
-				t.Errorf("%dx%d takes %v of the processor, 80x24 %v", size.Cols, size.Rows, spent, least)
+			if spent, most := processor(s.cmd), 2*processor(start)+500*time.Millisecond; spent > most {
+				t.Errorf("it takes %v of the processor, over %v", spent, most)
 			}
 			if body := string(s.model.Requests()[0].Body); !strings.Contains(body, "a漢xbc") {
-				t.Errorf("%dx%d: the model got %s", size.Cols, size.Rows, body)
+				t.Errorf("the model got %s", body)
 			}
 		})
 	}
+}
+
+// processor is the time of the processor that a program took.
+func processor(cmd *exec.Cmd) time.Duration {
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }

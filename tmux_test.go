@@ -142,7 +142,7 @@ func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n'
 
 // The cursor stands in the cell where the next character will.
 //
-// Red: cells in ui/layout.go counts runes.
+// Red: put in ui/layout.go gives every character one cell.
 func TestTmuxF4_CursorColumn(t *testing.T) {
 	t.Parallel()
 	m := pane(t, 80, 24, nil, "artoo")
@@ -187,7 +187,7 @@ func (m *mux) width(text string) string {
 
 // A label wider than the pane does not wipe the lines above it.
 //
-// Red: transientText in ui/screen/transient.go does not cut its line to the width.
+// Red: transientText in ui/screen/transient.go cuts a call's line at ten widths.
 func TestTmuxD2_WideLabel(t *testing.T) {
 	t.Parallel()
 	label := strings.Repeat("漢", 40)
@@ -215,7 +215,7 @@ func TestTmuxD2_WideLabel(t *testing.T) {
 
 // Ctrl-Z gives the shell its terminal back; fg brings the prompt and the text.
 //
-// Red: suspend in ui/raw.go does not call release (modes), or reclaim (text).
+// Red: suspend in ui/raw.go does not call release.
 func TestTmuxJ5_Suspend(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -272,7 +272,7 @@ func TestTmuxF5_ClearKeepsTheScrollback(t *testing.T) {
 
 // Code can be copied as it was written.
 //
-// Red: the code of ui/screen/md_code.go is indented by two blanks.
+// Red: readFenced in ui/screen/md_code.go indents each line by two blanks.
 func TestTmuxE4_CodeIsItsSource(t *testing.T) {
 	t.Parallel()
 	code := "```go\nfunc main() {\n        if true {\n                println(\"a   b\")\n        }\n}\n\n// end\n```"
@@ -289,7 +289,7 @@ func TestTmuxE4_CodeIsItsSource(t *testing.T) {
 
 // A question is the last line, with the cursor behind it.
 //
-// Red: Question in ui/screen/question.go puts the call's lines behind the prompt.
+// Red: Question in ui/screen/question.go ends with more words.
 func TestTmuxL1_TheQuestionIsLast(t *testing.T) {
 	t.Parallel()
 	m := pane(t, 80, 24, []providertest.Reply{calls("bash", `{"command":"touch made"}`), says("as you like")}, "artoo")
