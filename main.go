@@ -47,6 +47,11 @@ func main() { os.Exit(run(os.Args[1:])) }
 // run is the whole program; its result is the exit code.
 func run(args []string) int {
 	a := &app{began: time.Now()}
+	defer func() {
+		for _, undo := range a.restore {
+			undo()
+		}
+	}()
 	err := cli.Execute(context.Background(), args, a.deps())
 	return a.exit(err)
 }
@@ -65,6 +70,8 @@ type app struct {
 	desk    *ui.Desk
 	place   *agent.Workspace
 
+	restore []func() // undoes what was changed for the streams
+
 	ask headless.Asker // approves the demo's own calls; nil otherwise
 
 	asked headless.Format // what stdout was wanted to hold; "" where there is no answer
@@ -81,6 +88,8 @@ type who struct {
 	headless     bool
 	in, out, err bool // are terminals
 	watched      bool // stderr is a terminal with artoo in its foreground
+
+	outConsole, errConsole console
 }
 
 // deps is what the command line needs.
@@ -139,7 +148,7 @@ func (a *app) load(inv cli.Invocation, prompt bool) error {
 	if err != nil {
 		return err
 	}
-	a.who = present(a.cfg, prompt)
+	a.who = a.present(prompt)
 	a.screen = a.newScreen()
 	warnings, err := a.cfg.Later()
 	for _, w := range append(a.cfg.Warnings, warnings...) {
@@ -149,29 +158,43 @@ func (a *app) load(inv cli.Invocation, prompt bool) error {
 }
 
 // present decides who is there.
-func present(cfg *config.Config, prompt bool) who {
-	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-	w := who{in: tty(os.Stdin), out: tty(os.Stdout), err: tty(os.Stderr)}
+func (a *app) present(prompt bool) who {
+	cfg, tty := a.cfg, [3]console{}
+	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		var restore func()
+		tty[i], restore = consoleOf(f)
+		a.restore = append(a.restore, restore)
+	}
+	w := who{in: tty[0].tty(), out: tty[1].tty(), err: tty[2].tty(), outConsole: tty[1], errConsole: tty[2]}
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
 	w.headless = !cfg.Interactive && (cfg.Print || !w.in || !w.err || prompt && (!w.out || ci))
 	w.watched = w.err && ui.Foreground(os.Stderr)
 	return w
 }
 
+// profile is how much a stream's console can do, and why not more.
+func (a *app) profile(c console) (screen.Profile, string) {
+	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, c.tty())
+	if limit := c.why(); limit != "" && profile == screen.Rich && a.cfg.UI != profile.String() {
+		return screen.Plain, limit
+	}
+	return profile, why
+}
+
 // newScreen makes the screen for the settings and streams there are.
 func (a *app) newScreen() *screen.Screen {
 	cfg := a.cfg
-	profile, _ := screen.ProfileDecision(cfg.UI, os.Getenv, a.who.err)
+	profile, _ := a.profile(a.who.errConsole)
 	// Plain and spoken have no colour unless it is asked for; each stream is
 	// looked at on its own, since the other one may be a file.
-	colored := func(tty bool) bool {
-		profile, _ := screen.ProfileDecision(cfg.UI, os.Getenv, tty)
-		return screen.ColorDecision(cfg.Color, os.Getenv, tty && profile == screen.Rich)
+	colored := func(c console) bool {
+		profile, _ := a.profile(c)
+		return screen.ColorDecision(cfg.Color, os.Getenv, c.tty() && profile == screen.Rich)
 	}
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
 		Out: os.Stdout, Err: os.Stderr, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
-		OutColor: colored(a.who.out), ErrColor: colored(a.who.err),
+		OutColor: colored(a.who.outConsole), ErrColor: colored(a.who.errConsole),
 		UTF8: screen.UTF8Decision(os.Getenv), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
@@ -563,7 +586,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		}
 		return a.log.On()
 	}
-	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
+	profile, why := a.profile(a.who.errConsole)
 	var resumed *ui.Resumed
 	if s := a.desk.Agent.Conversation.Session(); s != nil && s.Resumed() {
 		resumed = a.desk.Resumed(s)

@@ -34,7 +34,7 @@ func TestA1_B2_AnswerInThePipe(t *testing.T) {
 	s := newStage(t, []providertest.Reply{says("well *met*")}).start("tpt")
 	s.waits("/help for commands", "> ")
 	s.types("helo\x1b[Dl\r") // the editor works: it is hello
-	s.waits("well *met*\n", "> ")
+	s.waits("well *met*", "5 out", "> ")
 	s.types("\x04")
 	s.ends(0)
 	if got := s.out.text.String(); got != "well *met*\n" {
@@ -84,7 +84,7 @@ func TestA6_EnterIsAnsweredAtOnce(t *testing.T) {
 // on 2 alone beside a pipe; what moves needs them on 1 and 2; colour follows the
 // stream it goes to.
 //
-// Red: present in main.go looks at stdout for stderr; or moving in
+// Red: present in main.go takes what it found of stdout for stderr; or moving in
 // ui/screen/screen.go does not ask for both terminals.
 func TestB1_C3_EachStreamOnItsOwn(t *testing.T) {
 	t.Parallel()

@@ -187,7 +187,7 @@ func (m *mux) width(text string) string {
 
 // A label wider than the pane does not wipe the lines above it.
 //
-// Red: transientText in ui/screen/transient.go cuts a call's line at ten widths.
+// Red: cut in ui/screen/transient.go cuts nothing.
 func TestTmuxD2_WideLabel(t *testing.T) {
 	t.Parallel()
 	label := strings.Repeat("漢", 40)
@@ -215,7 +215,7 @@ func TestTmuxD2_WideLabel(t *testing.T) {
 
 // Ctrl-Z gives the shell its terminal back; fg brings the prompt and the text.
 //
-// Red: suspend in ui/raw.go does not call release.
+// Red: suspend in ui/raw.go does not call reclaim.
 func TestTmuxJ5_Suspend(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -252,7 +252,7 @@ func TestTmuxJ5_Suspend(t *testing.T) {
 
 // Ctrl-L clears the screen and keeps what was on it in the scrollback.
 //
-// Red: clear in ui/frame.go erases the display instead of scrolling it.
+// Red: clear in ui/frame.go erases the scrollback too, \x1b[3J.
 func TestTmuxF5_ClearKeepsTheScrollback(t *testing.T) {
 	t.Parallel()
 	m := pane(t, 80, 12, []providertest.Reply{says("an earlier line")}, "artoo")
@@ -331,7 +331,7 @@ func TestTmuxE7_Resize(t *testing.T) {
 	close(open)
 	m.shows("thin")
 	m.prompts("")
-	all := m.screen("-S", "-")
+	all := m.screen("-S", "-", "-J")
 	if strings.Count(all, "wide") != 15 || strings.Count(all, "thin") != 15 || strings.Count(all, "> go") != 1 {
 		t.Errorf("words are missing or twice there:\n%s", all)
 	}
