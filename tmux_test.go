@@ -206,6 +206,9 @@ func TestTmuxD2_WideLabel(t *testing.T) {
 	m.shows("over")
 	m.prompts("")
 	all := m.screen("-S", "-")
+	if strings.Count(all, "sleep 2") != 1 {
+		t.Errorf("the call stands there more than once:\n%s", all)
+	}
 	for _, line := range []string{"> first", "one", "two", "three", "> second", "over"} {
 		if strings.Count("\n"+all+"\n", "\n"+line+"\n") != 1 {
 			t.Errorf("%q is not there once:\n%s", line, all)
