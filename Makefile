@@ -7,12 +7,17 @@ DATE    ?= $(shell git log -1 --format=%cs 2>/dev/null || echo unknown)
 GO      ?= go
 LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 PREFIX  ?= /usr/local
+MANDIR  ?= $(PREFIX)/share/man/man1
+# Where the shells look for completions.
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 FUZZTIME ?= 60s
 
 # A pinned checker, built once into this directory.
 STATICCHECK = .tools/staticcheck
 
-.PHONY: build run demo test check bench fuzz integration install clean
+.PHONY: build run demo test test-tmux check bench fuzz integration install uninstall clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o artoo .
@@ -28,6 +33,14 @@ demo: build
 test:
 	CGO_ENABLED=0 $(GO) test ./...
 
+# The tests that look at a real terminal's screen.
+test-tmux:
+	@if command -v tmux >/dev/null 2>&1; then \
+		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ."; CGO_ENABLED=0 $(GO) test -tags tmux -run TestTmux -timeout 5m .; \
+	else \
+		echo "no tmux here: leaving its tests out"; \
+	fi
+
 # Format, vet, staticcheck, import rules, then all tests, with the race
 # detector where there is a C compiler for it.
 check: $(STATICCHECK)
@@ -38,6 +51,8 @@ check: $(STATICCHECK)
 	GOOS=windows $(GO) build ./...
 	$(STATICCHECK) ./...
 	$(GO) test -run TestImports .
+	$(GO) vet -tags tmux .
+	@$(MAKE) --no-print-directory test-tmux
 	@if command -v $${CC:-cc} >/dev/null 2>&1; then \
 		echo "$(GO) test -race ./..."; CGO_ENABLED=1 $(GO) test -race -timeout 14m ./...; \
 	else \
@@ -66,6 +81,17 @@ integration:
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 0755 artoo $(DESTDIR)$(PREFIX)/bin/artoo
+	install -d $(DESTDIR)$(MANDIR) $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
+	install -m 0644 docs/artoo.1 $(DESTDIR)$(MANDIR)/artoo.1
+	./artoo completion bash >$(DESTDIR)$(BASHDIR)/artoo
+	./artoo completion zsh >$(DESTDIR)$(ZSHDIR)/_artoo
+	./artoo completion fish >$(DESTDIR)$(FISHDIR)/artoo.fish
+	chmod 0644 $(DESTDIR)$(BASHDIR)/artoo $(DESTDIR)$(ZSHDIR)/_artoo $(DESTDIR)$(FISHDIR)/artoo.fish
+
+# What install put there, nothing else: settings and sessions stay.
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/artoo $(DESTDIR)$(MANDIR)/artoo.1 $(DESTDIR)$(BASHDIR)/artoo \
+		$(DESTDIR)$(ZSHDIR)/_artoo $(DESTDIR)$(FISHDIR)/artoo.fish
 
 clean:
 	rm -rf artoo .tools

@@ -50,6 +50,11 @@ func main() { os.Exit(run(os.Args[1:])) }
 // run is the whole program; its result is the exit code.
 func run(args []string) int {
 	a := &app{began: time.Now()}
+	defer func() {
+		for _, undo := range a.restore {
+			undo()
+		}
+	}()
 	err := a.guarded(func() error { return cli.Execute(context.Background(), args, a.deps()) })
 	return a.exit(err)
 }
@@ -69,6 +74,7 @@ type app struct {
 	place   *agent.Workspace
 
 	crashing sync.Mutex // held for ever by the crash that ends the program
+	restore  []func()   // undoes what was changed for the streams
 
 	ask headless.Asker // approves the demo's own calls; nil otherwise
 
@@ -86,13 +92,15 @@ type who struct {
 	headless     bool
 	in, out, err bool // are terminals
 	watched      bool // stderr is a terminal with artoo in its foreground
+
+	outConsole, errConsole console
 }
 
 // deps is what the command line needs.
 func (a *app) deps() cli.Deps {
 	d := cli.Deps{
 		Out: os.Stdout, Build: build(), Nearest: config.Nearest,
-		Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain,
+		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain,
 	}
 	for _, o := range config.Options() {
 		shown := o.DefaultNote
@@ -114,14 +122,18 @@ func (a *app) deps() cli.Deps {
 	for _, v := range config.ForeignVariables() {
 		d.Variables = append(d.Variables, cli.Variable{Name: v.Name, Meaning: v.Meaning})
 	}
+	for _, f := range config.Files() {
+		d.Files = append(d.Files, cli.Variable{Name: f.Name, Meaning: f.Meaning})
+	}
 	return d
 }
 
 func build() cli.Build {
-	b := cli.Build{Version: strings.TrimPrefix(version, "v"), Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := cli.Build{Version: version, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok && b.Version == "" {
-		b.Version = strings.TrimPrefix(info.Main.Version, "v")
+		b.Version = info.Main.Version
 	}
+	b.Version = number(b.Version)
 	return b
 }
 
@@ -140,7 +152,7 @@ func (a *app) load(inv cli.Invocation, prompt bool) error {
 	if err != nil {
 		return err
 	}
-	a.who = present(a.cfg, prompt)
+	a.who = a.present(prompt)
 	a.screen = a.newScreen()
 	warnings, err := a.cfg.Later()
 	for _, w := range append(a.cfg.Warnings, warnings...) {
@@ -150,26 +162,47 @@ func (a *app) load(inv cli.Invocation, prompt bool) error {
 }
 
 // present decides who is there.
-func present(cfg *config.Config, prompt bool) who {
-	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-	w := who{in: tty(os.Stdin), out: tty(os.Stdout), err: tty(os.Stderr)}
+func (a *app) present(prompt bool) who {
+	cfg, tty := a.cfg, [3]console{}
+	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		var restore func()
+		tty[i], restore = consoleOf(f)
+		a.restore = append(a.restore, restore)
+	}
+	w := who{in: tty[0].tty(), out: tty[1].tty(), err: tty[2].tty(), outConsole: tty[1], errConsole: tty[2]}
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
 	w.headless = !cfg.Interactive && (cfg.Print || !w.in || !w.err || prompt && (!w.out || ci))
 	w.watched = w.err && ui.Foreground(os.Stderr)
 	return w
 }
 
+// profile is how much a stream's console can do, and why not more.
+func (a *app) profile(c console) (screen.Profile, string) {
+	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, c.tty())
+	if limit := c.why(); limit != "" && profile == screen.Rich && a.cfg.UI != profile.String() {
+		return screen.Plain, limit
+	}
+	if why == "asked for" {
+		why = a.cfg.Origin("ui")
+	}
+	return profile, why
+}
+
 // newScreen makes the screen for the settings and streams there are.
 func (a *app) newScreen() *screen.Screen {
 	cfg := a.cfg
-	profile, _ := screen.ProfileDecision(cfg.UI, os.Getenv, a.who.err)
-	rich := profile == screen.Rich // plain and spoken have no escapes unless they are asked for
+	profile, _ := a.profile(a.who.errConsole)
+	// Plain and spoken have no colour unless it is asked for; each stream is
+	// looked at on its own, since the other one may be a file.
+	colored := func(c console) bool {
+		profile, _ := a.profile(c)
+		return screen.ColorDecision(cfg.Color, os.Getenv, c.tty() && profile == screen.Rich)
+	}
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
 		Out: os.Stdout, Err: os.Stderr, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
-		OutColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.out && rich), ErrColor: screen.ColorDecision(cfg.Color, os.Getenv, a.who.err && rich),
-		Links: screen.LinkDecision(os.Getenv, a.who.out && rich),
-		UTF8:  screen.UTF8Decision(os.Getenv), Width: func() int { cols, _ := a.size(); return cols },
+		OutColor: colored(a.who.outConsole), ErrColor: colored(a.who.errConsole), Links: screen.LinkDecision(os.Getenv, a.who.out && profile == screen.Rich),
+		UTF8: screen.UTF8Decision(os.Getenv), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
 		Root: a.project.Root, Home: home,
@@ -611,10 +644,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		}
 		return a.log.On()
 	}
-	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
-	if why == "asked for" {
-		why = a.cfg.Origin("ui")
-	}
+	profile, why := a.profile(a.who.errConsole)
 	var resumed *ui.Resumed
 	if s := a.desk.Agent.Conversation.Session(); s != nil && s.Resumed() {
 		resumed = a.desk.Resumed(s)
@@ -830,7 +860,13 @@ func (a *app) close() {
 // the exit code.
 func (a *app) exit(err error) int {
 	var status exitStatus
-	if errors.As(err, &status) {
+	explained := errors.As(err, &status)
+	if err == nil || explained && status == 0 {
+		if lost := a.lost(); lost != nil {
+			err, explained = lost, false
+		}
+	}
+	if explained {
 		return int(status)
 	}
 	failure, code := agent.Classify(err), 0
@@ -854,6 +890,21 @@ func (a *app) exit(err error) int {
 		a.signals.Die()
 	}
 	return code
+}
+
+// lost is what could not be written, nil if all was: who reads neither the answer
+// nor what is told beside it should not take the run for a good one.
+func (a *app) lost() error {
+	if a.screen == nil {
+		return nil
+	}
+	if err := a.screen.Err(); err != nil {
+		return &agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err, Hint: "check where stdout goes: a full disk, or a reader that left"}
+	}
+	if err := a.screen.ErrChrome(); err != nil {
+		return &agent.Failure{Kind: agent.KindInternal, What: "stderr", Err: err}
+	}
+	return nil
 }
 
 // show prints a failure, also when there is no screen yet.

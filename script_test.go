@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"artoo/agent"
+	"artoo/ui/cli"
 )
 
 // TestScript runs the program as its user does: testdata/script/*.txtar. The
@@ -119,6 +120,9 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != args[0] {
 		ts.Fatalf("%s ended with %s, want %s", args[1], got, args[0])
 	}
+	if code, err := strconv.Atoi(got); err == nil && code != 0 && args[1] == "artoo" && !strings.Contains("\n"+ts.ReadFile("stderr"), "\nartoo: ") {
+		ts.Fatalf("it ended with %s and did not say why", got)
+	}
 }
 
 // howEnded is the exit status, or the name of the signal.
@@ -194,9 +198,12 @@ func cmdLarge(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
 }
 
-// TestEveryExitCodeHasAScript keeps the table of exit codes honest: for each row
-// some script makes the program end so.
-func TestEveryExitCodeHasAScript(t *testing.T) {
+// TestT1_EveryExitCodeHasAScript keeps the table of exit codes honest: for each
+// row some script makes the program end so, and the help says it. That an end
+// which is no good one has a line on stderr is checked by exits.
+//
+// Red: a row {10, nil, "more"} is added to Exits in agent/failure.go.
+func TestT1_EveryExitCodeHasAScript(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +223,16 @@ func TestEveryExitCodeHasAScript(t *testing.T) {
 			named[string(m[1])] = true
 		}
 	}
+	var help strings.Builder
+	deps := new(app).deps()
+	deps.Out = &help
+	if err := cli.Execute(t.Context(), []string{"--help"}, deps); err != nil {
+		t.Fatal(err)
+	}
 	for _, row := range agent.Exits {
+		if !strings.Contains(help.String(), fmt.Sprintf("\n  %d  ", row.Code)) {
+			t.Errorf("the help does not say %d", row.Code)
+		}
 		if !codes[strconv.Itoa(row.Code)] {
 			t.Errorf("no script ends with %d (%s)", row.Code, row.Meaning)
 		}

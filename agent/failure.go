@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"artoo/provider"
 )
 
 // ErrNobody is Ask's answer where no one can be asked.
@@ -123,11 +125,17 @@ func Classify(err error) *Failure {
 func defaultHint(kind Kind, err error) string {
 	switch kind {
 	case KindAuth:
+		var refused *provider.Error
+		if errors.As(err, &refused) && refused.Status == 403 {
+			return "the provider knows the key but does not let it do this: check the key's rights, or choose another model with --model"
+		}
 		return "artoo login, or set the provider's key variable (see artoo --help)"
 	case KindBilling:
 		return "add credit with the provider, or choose another with --provider"
-	case KindRateLimit, KindOverloaded:
+	case KindRateLimit:
 		return "again in a few minutes, or choose another model with --model"
+	case KindOverloaded:
+		return "again in a few minutes, or another provider with --provider: this one has too much to do"
 	case KindProvider:
 		return "again later, or -v to see what was sent and what came"
 	case KindInvalid:

@@ -67,3 +67,17 @@ func ForeignVariables() []Foreign {
 		{"STY", "as TMUX"},
 	}...)
 }
+
+// Files is the table of the files that artoo reads and writes, by the path that
+// a person would write, in the order in which the manual lists them.
+func Files() []Foreign {
+	return []Foreign{
+		{"~/.config/artoo/config.toml", "settings; a running artoo adds the rules that are allowed for good"},
+		{"~/.config/artoo/AGENTS.md", "instructions for every project"},
+		{"~/.local/share/artoo/credentials.toml", "stored keys"},
+		{"~/.local/state/artoo/sessions/", "one file of JSON lines for each session, kept until it is removed"},
+		{"~/.local/state/artoo/history", "what was typed at the prompt"},
+		{"AGENTS.md", "instructions, in the project's root and the directories down to the working one; AGENT.md and CLAUDE.md too"},
+		{".artoo/config.toml", "the project's own settings, once they are trusted"},
+	}
+}

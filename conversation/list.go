@@ -57,6 +57,24 @@ func (st Store) List() ([]Info, error) {
 	return infos, nil
 }
 
+// Recent is the newest n sessions, newest first, without their number of
+// messages: no file is read further than its first message. What cannot be read
+// is left out.
+func (st Store) Recent(n int) ([]Info, error) {
+	files, err := st.files()
+	if err != nil {
+		return nil, err
+	}
+	var infos []Info
+	for _, f := range files[:min(n, len(files))] {
+		if info, err := peek(f.path); err == nil {
+			info.Updated = f.modified
+			infos = append(infos, info)
+		}
+	}
+	return infos, nil
+}
+
 // peek reads the header and the first user message.
 func peek(path string) (Info, error) {
 	info := Info{ID: idOf(path), Path: path}

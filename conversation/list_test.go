@@ -65,6 +65,16 @@ func TestList(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	recent, err := st.Recent(2)
+	must(t, err)
+	want = want[:2]
+	want[0].Messages, want[1].Messages = 0, 0
+	if diff := cmp.Diff(want, recent); diff != "" {
+		t.Error(diff)
+	}
+	if all, err := st.Recent(10); err != nil || len(all) != 4 {
+		t.Errorf("%d sessions, %v", len(all), err)
+	}
 }
 
 func TestNewest(t *testing.T) {

@@ -62,7 +62,7 @@ func (p *program) root() (*cobra.Command, error) {
 	}
 	addGeneral(root.Flags())
 	addOptions(root.Flags(), p.deps.Options, func(Option) bool { return true })
-	if err := completeChoices(root, p.deps.Options); err != nil {
+	if err := p.completeFlags(root); err != nil {
 		return nil, err
 	}
 	root.SetOut(p.deps.Out)

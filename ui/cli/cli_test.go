@@ -54,6 +54,18 @@ func testDeps(r *record) Deps {
 			{Code: 2, Kinds: []string{"usage", "config"}, Meaning: "flags, variables, files"},
 		},
 		Variables: []Variable{{"NO_COLOR", "not empty: no colour"}, {"A_VARIABLE_WITH_A_VERY_LONG_NAME", "nothing"}},
+		Files:     []Variable{{"~/.config/artoo/config.toml", "settings"}},
+		Complete: func(inv Invocation, key string) []Candidate {
+			switch key {
+			case "provider":
+				return []Candidate{{Word: "anthropic"}, {Word: "openai"}}
+			case "model":
+				if len(inv.Flags["provider"]) > 0 {
+					return []Candidate{{Word: "of-" + inv.Flags["provider"][0], Meaning: "said\x1b[2J\tin\nlines"}}
+				}
+			}
+			return nil
+		},
 		Nearest: func(word string, candidates []string) string {
 			for _, c := range candidates {
 				if len(c) == len(word) && c[0] == word[0] {
@@ -292,6 +304,12 @@ func TestCompletion(t *testing.T) {
 		{[]string{"completion", "z"}, []string{"zsh"}},
 		{[]string{"demo", "--y"}, []string{"--yes"}},
 		{[]string{"--prov"}, []string{"--provider"}},
+		{[]string{"--provider", "o"}, []string{"openai"}},
+		{[]string{"--provider=a"}, []string{"anthropic"}},
+		{[]string{"--provider", "x", "-m", ""}, []string{"of-x"}},
+		{[]string{"-m", ""}, nil},
+		{[]string{"rules", ""}, []string{"explain", "list", "add", "rm"}},
+		{[]string{"rules", "explain", ""}, nil},
 	} {
 		var r record
 		if err := Execute(t.Context(), append([]string{"__complete"}, test.args...), testDeps(&r)); err != nil {
@@ -307,6 +325,18 @@ func TestCompletion(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%q: %s", test.args, diff)
 		}
+	}
+}
+
+// What is offered comes from files and the config: it is one line, without
+// escapes.
+func TestCandidatesAreSafe(t *testing.T) {
+	var r record
+	if err := Execute(t.Context(), []string{"__complete", "--provider", "x", "-m", ""}, testDeps(&r)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "of-x\tsaid^[[2J in lines\n:36\n"; !strings.HasPrefix(r.out.String(), want) {
+		t.Errorf("%q, want %q", r.out.String(), want)
 	}
 }
 

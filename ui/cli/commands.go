@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -79,7 +80,7 @@ func (p *program) commands() []subcommand {
 func (p *program) addCommands(root *cobra.Command) error {
 	for _, c := range p.commands() {
 		cmd := &cobra.Command{
-			Use: strings.TrimSpace(c.name + " " + c.args), Short: c.short, ValidArgs: c.verbs,
+			Use: strings.TrimSpace(c.name + " " + c.args), Short: c.short,
 			SilenceErrors: true, SilenceUsage: true, Hidden: c.run == nil,
 			Args: func(_ *cobra.Command, words []string) error { return p.checkWords(c, words) },
 		}
@@ -90,17 +91,31 @@ func (p *program) addCommands(root *cobra.Command) error {
 			cmd.Args = cobra.ArbitraryArgs
 			run = func(_ context.Context, cmd *cobra.Command, args []string) error { return p.later(c, cmd, args) }
 		}
+		cmd.ValidArgsFunction = verbsOnce(c.verbs)
 		cmd.RunE = func(cmd *cobra.Command, words []string) error { return run(cmd.Context(), cmd, words) }
 		addOptions(cmd.Flags(), p.deps.Options, func(o Option) bool { return slices.Contains(c.options, o.Key) })
 		if c.own != nil {
 			c.own(cmd.Flags())
 		}
-		if err := completeChoices(cmd, p.deps.Options); err != nil {
+		if err := p.completeFlags(cmd); err != nil {
 			return err
 		}
 		root.AddCommand(cmd)
 	}
 	return nil
+}
+
+// verbsOnce makes the shell offer the verbs as the first word, and no files.
+func verbsOnce(verbs []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+		var words []string
+		for _, v := range verbs {
+			if len(before) == 0 && strings.HasPrefix(v, begun) {
+				words = append(words, v)
+			}
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // checkWords refuses words a subcommand cannot take: they are most often the
@@ -175,10 +190,31 @@ func (p *program) runCompletion(_ context.Context, cmd *cobra.Command, words []s
 	}
 	switch words[0] {
 	case "bash":
-		return cmd.Root().GenBashCompletionV2(p.deps.Out, true)
+		if err := cmd.Root().GenBashCompletionV2(p.deps.Out, true); err != nil {
+			return err
+		}
+		_, err := io.WriteString(p.deps.Out, bashAlone)
+		return err
 	case "zsh":
 		return cmd.Root().GenZshCompletion(p.deps.Out)
 	default:
 		return cmd.Root().GenFishCompletion(p.deps.Out, true)
 	}
 }
+
+// bashAlone takes the place of a func of the generated script, which needs the
+// package bash-completion: macOS and small images have none.
+const bashAlone = `
+__artoo_init_completion()
+{
+    COMPREPLY=()
+    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        _get_comp_words_by_ref "$@" cur prev words cword
+    else
+        words=("${COMP_WORDS[@]}")
+        cword=$COMP_CWORD
+        cur=${COMP_WORDS[COMP_CWORD]}
+        prev=${COMP_WORDS[COMP_CWORD-1]}
+    fi
+}
+`

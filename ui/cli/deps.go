@@ -21,10 +21,16 @@ type Deps struct {
 	Options   []Option   // in the order of the help; grouped by Group
 	Exits     []Exit     // by code
 	Variables []Variable // honoured variables that are not the program's own
+	Files     []Variable // the files it reads and writes, by the path that a person would write
 
 	// Nearest is the candidate a misspelt word was most likely meant to be,
 	// "" when none is near.
 	Nearest func(word string, candidates []string) string
+
+	// Complete is what the option of that key can be, as far as it is known
+	// without asking anybody: providers, models, sessions. The invocation holds
+	// the flags written so far. nil knows nothing.
+	Complete func(inv Invocation, key string) []Candidate
 
 	// Run talks: the prompt, if any, and everything else are in the invocation.
 	Run func(ctx context.Context, inv Invocation) error
@@ -74,7 +80,7 @@ type Exit struct {
 	Meaning string
 }
 
-// Variable is a variable of the environment that is honoured.
+// Variable is a variable of the environment that is honoured, or a file.
 type Variable struct{ Name, Meaning string }
 
 // Invocation is what was asked for: words, and flags as they were written.

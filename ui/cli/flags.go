@@ -58,19 +58,6 @@ func given(fs *pflag.FlagSet) map[string][]string {
 	return flags
 }
 
-// completeChoices makes the shell offer the words of an enum.
-func completeChoices(cmd *cobra.Command, options []Option) error {
-	for _, o := range options {
-		if o.Flag == "" || len(o.Choices) == 0 || cmd.Flags().Lookup(o.Flag) == nil {
-			continue
-		}
-		if err := cmd.RegisterFlagCompletionFunc(o.Flag, cobra.FixedCompletions(o.Choices, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // flagError puts what pflag found into words.
 func (p *program) flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError

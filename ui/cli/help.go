@@ -60,12 +60,7 @@ func (p *program) helpCommand() *cobra.Command {
 func (p *program) mainPage() string {
 	var b page
 	b.heading("Usage:")
-	for _, u := range [][2]string{
-		{"artoo [flags] [prompt ...]", "talk; a prompt is the first message"},
-		{"artoo -p \"prompt\"", "print the answer and leave; never asks"},
-		{"command | artoo \"prompt\"", "the same; the input follows the prompt"},
-		{"artoo COMMAND", "see Commands; artoo -- WORDS is always a prompt"},
-	} {
+	for _, u := range usages() {
 		b.row(u[0], 31, u[1])
 	}
 	for _, group := range p.groups() {
@@ -93,10 +88,29 @@ func (p *program) mainPage() string {
 		b.row(strconv.Itoa(e.Code), 5, e.Meaning)
 	}
 	b.heading("Examples:")
-	b.WriteString("  artoo \"why does the login test fail?\"\n")
-	b.WriteString("  git diff | artoo -p \"review this change\" > review.md\n")
-	b.WriteString("  artoo -p --approval edits --allow 'bash(go test:*)' \"make the tests pass\"\n")
+	for _, e := range examples() {
+		b.WriteString("  " + e.Word + "\n")
+	}
 	return b.String()
+}
+
+// usages are the ways to call artoo, with what each does.
+func usages() [][2]string {
+	return [][2]string{
+		{"artoo [flags] [prompt ...]", "talk; a prompt is the first message"},
+		{"artoo -p \"prompt\"", "print the answer and leave; never asks"},
+		{"command | artoo \"prompt\"", "the same; the input follows the prompt"},
+		{"artoo COMMAND", "see Commands; artoo -- WORDS is always a prompt"},
+	}
+}
+
+// examples are command lines to begin with.
+func examples() []Candidate {
+	return []Candidate{
+		{"artoo \"why does the login test fail?\"", "A conversation that begins with a question:"},
+		{"git diff | artoo -p \"review this change\" > review.md", "A stage of a pipeline; the answer is Markdown:"},
+		{"artoo -p --approval edits --allow 'bash(go test:*)' \"make the tests pass\"", "Work without a person there, within what is allowed:"},
+	}
 }
 
 // commandList names the subcommands, those to come in one line.
@@ -143,10 +157,12 @@ func (p *program) commandPage(cmd *cobra.Command) string {
 	return b.String()
 }
 
+const environmentIntro = "Each setting is a variable, and a key of config.toml: the name without ARTOO_, in lower case. Flags win over variables, variables over the file. An empty variable counts as not set."
+
 // environmentPage is `artoo help environment`.
 func (p *program) environmentPage() string {
 	var b page
-	b.para("Each setting is a variable, and a key of config.toml: the name without ARTOO_, in lower case. Flags win over variables, variables over the file. An empty variable counts as not set.")
+	b.para(environmentIntro)
 	for _, group := range p.groups() {
 		first := true
 		for _, o := range p.deps.Options {
@@ -163,6 +179,10 @@ func (p *program) environmentPage() string {
 	b.heading("Variables of others that are honoured:")
 	for _, v := range p.deps.Variables {
 		b.row(v.Name, variableColumn, v.Meaning)
+	}
+	b.heading("Files:")
+	for _, f := range p.deps.Files {
+		b.row(f.Name, variableColumn, f.Meaning)
 	}
 	return b.String()
 }

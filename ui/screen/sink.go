@@ -54,3 +54,10 @@ func (s *Screen) Err() error {
 	defer s.mu.Unlock()
 	return s.sink.outBad
 }
+
+// ErrChrome is the first error of writing to Err, nil as long as all went well.
+func (s *Screen) ErrChrome() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sink.errBad
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"artoo/config"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/ui/cli"
+)
+
+// completedSessions is how many of the newest sessions a shell offers.
+const completedSessions = 50
+
+// complete is what the shell may offer for an option. It reads the config file
+// and the heads of session files, never the network. What is wrong with the
+// settings is not told here: the run that follows tells it.
+func complete(inv cli.Invocation, key string) []cli.Candidate {
+	switch cfg, _ := config.Load(config.LoadOptions{Flags: inv.Flags}); key {
+	case "provider":
+		return providerWords(cfg)
+	case "model":
+		return modelWords(cfg)
+	case "resume":
+		return sessionWords()
+	}
+	return nil
+}
+
+func providerWords(cfg *config.Config) []cli.Candidate {
+	names := config.KnownProviders()
+	if cfg != nil {
+		for name := range cfg.Providers {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var words []cli.Candidate
+	for _, name := range slices.Compact(names) {
+		words = append(words, cli.Candidate{Word: name})
+	}
+	return words
+}
+
+// modelWords are the models of the provider that is set; else those of all, with
+// their providers.
+func modelWords(cfg *config.Config) []cli.Candidate {
+	var words []cli.Candidate
+	if cfg != nil && cfg.Provider != "" {
+		for _, m := range provider.Models(cfg.Provider) {
+			words = append(words, cli.Candidate{Word: m.ID})
+		}
+		return words
+	}
+	for _, name := range config.KnownProviders() {
+		for _, m := range provider.Models(name) {
+			words = append(words, cli.Candidate{Word: name + "/" + m.ID})
+		}
+	}
+	return words
+}
+
+func sessionWords() []cli.Candidate {
+	dir, err := config.FindPaths(os.LookupEnv).Sessions()
+	if err != nil {
+		return nil
+	}
+	infos, err := conversation.Store{Dir: dir}.Recent(completedSessions)
+	if err != nil {
+		return nil
+	}
+	var words []cli.Candidate
+	for _, i := range infos {
+		words = append(words, cli.Candidate{Word: i.ID, Meaning: i.First})
+	}
+	return words
+}
+
+// number is a version that begins with three numbers, as those who compare
+// versions expect: what a build without a tag says of itself comes behind 0.0.0.
+func number(version string) string {
+	version = strings.TrimPrefix(version, "v")
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) == 3 && !slices.ContainsFunc(parts, func(p string) bool { return p == "" || p[0] < '0' || p[0] > '9' }) {
+		return version
+	}
+	version = strings.Trim(version, "()")
+	if version == "" {
+		version = "devel"
+	}
+	return "0.0.0-" + version
+}

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// manDate is the day the words of the manual page that stand in no table were
+// last looked over.
+const manDate = "2026-11-21"
+
+// manWidth is the widest line of the page's source: what mails and old tools take.
+const manWidth = 78
+
+// ManPage is artoo.1, in the man macros, made from the same tables as --help.
+// It uses the tables of deps only and calls none of its funcs. It is ASCII.
+func ManPage(deps Deps) string {
+	p := &program{deps: deps}
+	var m manual
+	fmt.Fprintf(&m, ".\\\" Made from the tables of the program. Do not edit: a test compares.\n")
+	fmt.Fprintf(&m, ".TH ARTOO 1 \"%s\" \"artoo\" \"User Commands\"\n", manDate)
+	m.section("NAME")
+	m.text("artoo - a coding agent for the terminal and the pipe")
+	m.section("SYNOPSIS")
+	for i, u := range usages() {
+		if i > 0 {
+			m.request(".br")
+		}
+		m.code(u[0])
+	}
+	m.section("DESCRIPTION")
+	for i, paragraph := range manIntro {
+		if i > 0 {
+			m.request(".PP")
+		}
+		m.text(paragraph)
+	}
+	m.section("COMMANDS")
+	m.text("The first word decides. Words that a command cannot take are most often a prompt: artoo -- WORDS sends them.")
+	for _, c := range p.commands() {
+		if c.run != nil {
+			m.item(strings.TrimSpace(c.name+" "+c.args), c.short)
+		}
+	}
+	m.item("help [environment|COMMAND]", "a page of help")
+	m.section("OPTIONS")
+	p.manOptions(&m)
+	m.section("EXIT STATUS")
+	for _, e := range deps.Exits {
+		m.item(fmt.Sprint(e.Code), e.Meaning)
+	}
+	m.request(".PP")
+	m.text("A headless run that a signal ended dies of it, so shells show 130, 143, 129 or 141.")
+	m.section("ENVIRONMENT")
+	m.text(environmentIntro)
+	for _, o := range deps.Options {
+		if o.Env != "" {
+			m.item(o.Env, describe(o))
+		}
+	}
+	m.request(".SS Variables of others")
+	for _, v := range deps.Variables {
+		m.item(v.Name, v.Meaning)
+	}
+	m.section("FILES")
+	for _, f := range deps.Files {
+		m.item(f.Name, f.Meaning)
+	}
+	m.section("EXAMPLES")
+	for i, e := range examples() {
+		if i > 0 {
+			m.request(".PP")
+		}
+		m.text(e.Meaning)
+		m.request(".IP")
+		m.code(e.Word)
+	}
+	m.section("SEE ALSO")
+	m.text("less(1), git(1)")
+	return m.String()
+}
+
+// manOptions are the flags under the headings of the help.
+func (p *program) manOptions(m *manual) {
+	for _, group := range p.groups() {
+		first := true
+		for _, o := range p.deps.Options {
+			if o.Group != group || o.Flag == "" {
+				continue
+			}
+			if first {
+				m.request(".SS " + group)
+				first = false
+			}
+			m.item(manFlag(o.Short, o.Flag, o.Arg), describe(o))
+		}
+	}
+	m.request(".SS Help")
+	m.item("-h, --help", "a page of help; --help environment lists the variables")
+	m.item("--version", "name and version")
+}
+
+func manFlag(short, long, arg string) string {
+	return strings.TrimLeft(flagColumnText(short, long, arg), " ")
+}
+
+var manIntro = []string{
+	"With terminals on standard input and standard error, artoo holds a conversation: lines scroll, nothing is repainted, and a question stands before anything is changed or run. Otherwise, and with -p, it answers one message and leaves, as a stage of a pipeline.",
+	"The answer goes to standard output, everything else to standard error. Where nobody is there to be asked, what would need a question is refused, and the exit status says so.",
+	"Anthropic, OpenAI, DeepSeek, OpenRouter and any server with the Chat Completions interface can be the model. artoo connects to nothing but the chosen one.",
+}
+
+// manual is a manual page in the making.
+type manual struct{ strings.Builder }
+
+// request writes a line of its own, as it is.
+func (m *manual) request(line string) { m.WriteString(line + "\n") }
+
+func (m *manual) section(name string) { m.request(".SH " + name) }
+
+// item is a term with what it means.
+func (m *manual) item(term, meaning string) {
+	m.request(".TP")
+	m.code(term)
+	m.text(capital(meaning) + ".")
+}
+
+// code writes a line that is typed as it stands, in bold.
+func (m *manual) code(text string) { m.request("\\fB" + escape(text) + "\\fP") }
+
+// text writes running text, filled by the formatter.
+func (m *manual) text(text string) {
+	for _, line := range wrap(text, manWidth-10) { // escapes make it longer
+		m.request(escape(line))
+	}
+}
+
+func capital(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if word, _, _ := strings.Cut(text, " "); word != strings.ToLower(word) || strings.ContainsAny(word, "`+/") {
+		return text // a name, or something that is typed
+	}
+	return strings.ToUpper(string(first)) + text[size:]
+}
+
+// escape writes text so that the formatter shows it as it is: hyphens as one
+// types them, quotes straight.
+func escape(text string) string {
+	text = strings.NewReplacer(
+		`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, `"`, `\(dq`, "^", `\(ha`, "~", `\(ti`, "…", "...", "–", `\(en`,
+	).Replace(text)
+	if strings.HasPrefix(text, ".") {
+		return `\&` + text
+	}
+	return text
+}
