@@ -95,14 +95,18 @@ func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) 
 	run := func() error {
 		out.begin()
 		defer out.end()
-		if err := command.Start(); err != nil {
-			return err
+		// The one who interrupts waits until the command runs: it shows
+		// something before Start returns.
+		started, over := make(chan struct{}), make(chan struct{})
+		t.console.beginTurn(t.shellStopper(command, started, over))
+		defer t.console.endTurn()
+		defer close(over)
+		err := command.Start()
+		if err != nil {
+			return err // and started stays open: there is nothing to stop
 		}
-		over := make(chan struct{})
-		t.console.beginTurn(t.shellStopper(command, over))
-		err := command.Wait()
-		close(over)
-		t.console.endTurn()
+		close(started)
+		err = command.Wait()
 		how = howItEnded(command.ProcessState)
 		var exit *exec.ExitError
 		if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
@@ -121,31 +125,36 @@ func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) 
 }
 
 // shellStopper ends a command: the first interrupt asks it to, the second kills
-// it, and so does time. Called by the console's goroutine.
-func (t *Terminal) shellStopper(command *exec.Cmd, over <-chan struct{}) func() {
-	asked := false
-	return func() {
-		kill := asked
-		t.console.complain(stopCommand(command, kill))
-		if asked {
-			return
-		}
-		asked = true
-		late := t.opt.Clock.After(signalWait)
-		go func() {
-			defer t.console.guard()
+// it, and so does time. Called by the console's goroutine, which it does not
+// hold up.
+func (t *Terminal) shellStopper(command *exec.Cmd, started, over <-chan struct{}) func() {
+	asked := make(chan struct{}, 2)
+	go func() {
+		defer t.console.guard()
+		var late <-chan time.Time
+		for times := 0; times < 2; times++ {
 			select {
-			case <-over:
+			case <-asked:
 			case <-late:
-				t.console.post(func() {
-					select {
-					case <-over:
-					default:
-						t.console.complain(stopCommand(command, true))
-					}
-				})
+			case <-over:
+				return
 			}
-		}()
+			select {
+			case <-started:
+			case <-over:
+				return
+			}
+			if err := stopCommand(command, times > 0); err != nil {
+				t.Note("error: " + err.Error())
+			}
+			late = t.opt.Clock.After(signalWait)
+		}
+	}()
+	return func() {
+		select {
+		case asked <- struct{}{}:
+		default: // it is being killed
+		}
 	}
 }
 

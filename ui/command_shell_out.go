@@ -32,6 +32,7 @@ type shellOutput struct {
 	opened bool
 	writes int  // counts them, so that a silence can be told
 	armed  bool // a silence is being waited for
+	over   chan struct{}
 }
 
 // newShellOutput shows on t's screen, and keeps max bytes.
@@ -39,7 +40,7 @@ func newShellOutput(t *Terminal, max int) *shellOutput {
 	o := &shellOutput{
 		draw: func(text string) { t.Draw([]byte(text)) },
 		open: func() { t.Prompt("") }, close: t.PromptDone,
-		after: t.opt.Clock.After, guard: t.console.guard, keep: excerpt{max: max},
+		after: t.opt.Clock.After, guard: t.console.guard, keep: excerpt{max: max}, over: make(chan struct{}),
 	}
 	o.clean = tool.NewCleaner(cleanLines{o})
 	return o
@@ -62,6 +63,7 @@ func (o *shellOutput) end() {
 		o.draw("\n")
 	}
 	o.opened = false
+	close(o.over)
 	o.close()
 }
 
@@ -82,20 +84,30 @@ func (o *shellOutput) Write(p []byte) (int, error) {
 func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
 	defer o.guard()
 	for {
-		<-timer
-		o.mu.Lock()
-		if !o.opened || o.writes == writes {
-			break
+		select {
+		case <-timer:
+		case <-o.over:
+			return
 		}
-		writes = o.writes
-		timer = o.after(shellOpenWait)
-		o.mu.Unlock()
+		if timer, writes = o.quiet(writes); timer == nil {
+			return
+		}
+	}
+}
+
+// quiet shows the open line if nothing was written since there were so many
+// writes; otherwise it returns when to look again.
+func (o *shellOutput) quiet(writes int) (again <-chan time.Time, now int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.opened && o.writes != writes {
+		return o.after(shellOpenWait), o.writes
 	}
 	o.armed = false
 	if o.opened {
 		o.show(o.clean.Open())
 	}
-	o.mu.Unlock()
+	return nil, 0
 }
 
 // show draws a line, or as much of one as there is, over what was shown of it.
