@@ -94,6 +94,9 @@ func TestRulesOfSeveralPlacesAddUp(t *testing.T) {
 	}
 }
 
+// Values are read as people write them; an empty one counts as unset.
+//
+// Red: the case of booleans counts (parse.go compares text as it is).
 func TestV1_Values(t *testing.T) {
 	for _, test := range []struct {
 		env, text string
@@ -133,6 +136,9 @@ func TestV1_Values(t *testing.T) {
 	}
 }
 
+// What is no value is an error that names the variable and what it may be.
+//
+// Red: leave the choices out of the error about an enumeration.
 func TestV1_BadValues(t *testing.T) {
 	for _, test := range []struct {
 		env, text string
@@ -186,6 +192,9 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
+// An unknown ARTOO_ variable is told with the nearest name.
+//
+// Red: didYouMean proposes nothing.
 func TestV2_UnknownVariablesWarnOnce(t *testing.T) {
 	world(t)
 	t.Setenv("ARTOO_MODLE", "x")
