@@ -28,7 +28,7 @@ func calls(name, args string) providertest.Reply {
 // With stdout a pipe the conversation is on the terminal and the pipe holds the
 // answer, nothing else.
 //
-// Red: newScreen in main.go gives the screen os.Stderr as Out.
+// Red: newScreen in streams.go gives the screen os.Stderr as Out.
 func TestA1_B2_AnswerInThePipe(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{says("well *met*")}).start("tpt")
@@ -84,7 +84,7 @@ func TestA6_EnterIsAnsweredAtOnce(t *testing.T) {
 // on 2 alone beside a pipe; what moves needs them on 1 and 2; colour follows the
 // stream it goes to.
 //
-// Red: present in main.go takes what it found of stdout for stderr; or moving in
+// Red: present in streams.go takes what it found of stdout for stderr; or moving in
 // ui/screen/screen.go does not ask for both terminals.
 func TestB1_C3_EachStreamOnItsOwn(t *testing.T) {
 	t.Parallel()

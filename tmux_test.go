@@ -316,7 +316,7 @@ func TestTmuxL1_TheQuestionIsLast(t *testing.T) {
 // A window that is made narrower in the middle of an answer changes the blocks
 // that come, and nothing is lost or printed twice.
 //
-// Red: Width in newScreen of main.go is asked once only.
+// Red: Width in newScreen of streams.go is asked once only.
 func TestTmuxE7_Resize(t *testing.T) {
 	t.Parallel()
 	open := make(chan struct{})

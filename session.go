@@ -1,0 +1,223 @@
+package main
+
+// What a turn needs: session, tools, policy.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/conversation"
+	"artoo/tool"
+	"artoo/ui"
+	"artoo/ui/cli"
+	"artoo/ui/export"
+	"artoo/ui/screen"
+)
+
+// open makes everything a turn needs.
+func (a *app) open() error {
+	if err := a.transport(); err != nil {
+		return err
+	}
+	if err := a.choose(); err != nil {
+		return err
+	}
+	environ, withheld := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
+	env := &tool.Env{Dir: a.project.Root, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars, ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax}
+	policy, err := a.policy(env)
+	if err != nil {
+		return err
+	}
+	tools, err := a.tools()
+	if err != nil {
+		return err
+	}
+	sessions, err := a.cfg.Paths.Sessions()
+	if err != nil && !a.cfg.Ephemeral {
+		return err
+	}
+	a.desk = &ui.Desk{
+		Agent: &agent.Agent{
+			Tools: tools, Env: env, Policy: policy, Concurrency: a.cfg.MaxConcurrentTools, SaveRule: a.saveRule,
+			Limits: agent.Limits{MaxTurns: a.cfg.MaxTurns, MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
+		},
+		Store: conversation.Store{Dir: sessions}, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch,
+	}
+	if err := a.use(a.choice); err != nil {
+		return err
+	}
+	a.place = a.workspace()
+	session, err := a.wanted()
+	if err != nil {
+		return err
+	}
+	return a.begin(session)
+}
+
+// workspace is what begins sessions.
+func (a *app) workspace() *agent.Workspace {
+	w := &agent.Workspace{
+		Project: a.project, NoProject: a.cfg.NoProject, Replace: a.cfg.System, Append: a.cfg.AppendSystem, Shell: tool.FindShell(),
+		Headless: a.who.headless && !a.canAsk(), Began: a.began, Version: build().Version, Store: a.desk.Store, Ephemeral: a.cfg.Ephemeral,
+		Budget: a.budget, ToolResultMaxChars: a.cfg.ToolResultMaxChars, AddDirs: a.cfg.AddDirs,
+	}
+	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
+		w.ConfigDir = dir
+	}
+	if file, err := a.cfg.Paths.Credentials(); err == nil {
+		w.DenyFiles = append(w.DenyFiles, file)
+	}
+	if file, err := filepath.Abs(a.cfg.APIKeyFile); err == nil && a.cfg.APIKeyFile != "" {
+		w.DenyFiles = append(w.DenyFiles, file)
+	}
+	return w
+}
+
+// begin puts a session into the agent; nil begins a new one.
+func (a *app) begin(s *conversation.Session) error {
+	notices, err := a.place.Begin(a.desk.Agent, s)
+	a.session = a.desk.Agent.SessionID
+	for _, n := range notices {
+		a.warn(n)
+	}
+	return err
+}
+
+// wanted is the session to go on with, nil for a new one.
+func (a *app) wanted() (*conversation.Session, error) {
+	switch {
+	case a.cfg.Resume != "":
+		return a.desk.Store.Open(a.cfg.Resume)
+	case a.cfg.Continue:
+		return a.desk.Store.Newest(a.project.Dir)
+	}
+	return nil, nil
+}
+
+func (a *app) saveRule(rule string) error {
+	path, err := a.cfg.Paths.ConfigFile()
+	if err != nil {
+		return err
+	}
+	if a.cfg.File != "" {
+		path = a.cfg.File
+	}
+	return config.AddRule(path, a.project.Root, "allow", rule)
+}
+
+func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
+	project := a.cfg.Rules(a.project.Root)
+	p := &agent.Policy{
+		Mode: agent.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root,
+		Reach:    func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
+		GitRuns:  func(dir string) error { return inProject(dir, tool.Project.GitRuns) },
+		GitShows: func(dir string) error { return inProject(dir, tool.Project.GitShows) },
+	}
+	var errs [3]error
+	p.AllowRules, errs[0] = agent.ParseRules(slices.Concat(project.Allow, a.cfg.Allow))
+	p.AskRules, errs[1] = agent.ParseRules(slices.Concat(project.Ask, a.cfg.Ask))
+	p.DenyRules, errs[2] = agent.ParseRules(slices.Concat(project.Deny, a.cfg.Deny))
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, &agent.Failure{Kind: agent.KindUsage, What: "rules", Err: err, Hint: "--allow 'bash(go test:*)'"}
+	}
+	return p, p.CheckMode()
+}
+
+// inProject asks the project that dir belongs to.
+func inProject(dir string, ask func(tool.Project) error) error {
+	p, err := tool.FindProject(dir, "", false)
+	if err != nil {
+		return err
+	}
+	return ask(p)
+}
+
+func (a *app) tools() ([]tool.Tool, error) {
+	offers := tool.BuiltIn(tool.FindShell())
+	var all, on []string
+	for _, o := range offers {
+		all = append(all, o.Tool.Name)
+		if o.Default {
+			on = append(on, o.Tool.Name)
+		}
+	}
+	names, err := a.cfg.SelectTools(all, on)
+	return tool.Pick(offers, names), err
+}
+
+// sessions is `artoo sessions`.
+func (a *app) sessions(_ context.Context, inv cli.Invocation) ([]cli.Session, error) {
+	if err := a.load(inv, false); err != nil {
+		return nil, err
+	}
+	dir, err := a.cfg.Paths.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	infos, err := conversation.Store{Dir: dir}.List()
+	var rows []cli.Session
+	for _, i := range infos {
+		rows = append(rows, cli.Session{ID: i.ID, Path: i.Path, CWD: i.CWD, Started: i.Started, Updated: i.Updated, First: i.First, Messages: i.Messages, Provider: i.Provider, Model: i.Model, ForkOf: i.ForkOf})
+	}
+	return rows, err
+}
+
+// export is `artoo sessions export` and `artoo sessions show`.
+func (a *app) export(_ context.Context, inv cli.Invocation, e cli.Export) error {
+	if err := a.load(inv, false); err != nil {
+		return err
+	}
+	dir, err := a.cfg.Paths.Sessions()
+	if err != nil {
+		return err
+	}
+	kept, err := conversation.Store{Dir: dir}.Read(e.ID)
+	if err != nil {
+		return err
+	}
+	for _, n := range kept.Notices() {
+		a.warn(n)
+	}
+	s := export.Of(kept)
+	if e.Brief {
+		return export.Summary(os.Stdout, s)
+	}
+	if e.File == "" {
+		format, err := export.FormatOf(e.Format)
+		if err != nil {
+			return err
+		}
+		return export.Write(os.Stdout, format, s)
+	}
+	path, err := export.File(a.project.Dir, e.File, s)
+	if err == nil {
+		a.screen.Note("written: " + screen.Sanitize(path, screen.Line))
+	}
+	return err
+}
+
+// explain is `artoo rules explain`.
+func (a *app) explain(_ context.Context, inv cli.Invocation, line string) (d agent.Decision, err error) {
+	if err := a.load(inv, false); err != nil {
+		return d, err
+	}
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root})
+	if err != nil {
+		return d, err
+	}
+	defer files.Close()
+	policy, err := a.policy(&tool.Env{Files: files})
+	if err != nil {
+		return d, err
+	}
+	d = policy.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: a.project.Root, Object: line})
+	if d.Reason == "" {
+		d.Reason = "mode " + a.cfg.Approval
+	}
+	return d, nil
+}

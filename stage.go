@@ -1,0 +1,90 @@
+package main
+
+// One stage of a pipeline: a headless run.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"artoo/agent"
+	"artoo/ui"
+	"artoo/ui/cli"
+	"artoo/ui/headless"
+	"artoo/ui/screen"
+)
+
+// asked is the output format as far as flags and environment tell it, before
+// the settings are read: what is wrong with them is an exit in JSON too.
+func asked(inv cli.Invocation) headless.Format {
+	format := headless.Format(os.Getenv("ARTOO_OUTPUT"))
+	if given := inv.Flags["output"]; len(given) > 0 {
+		format = headless.Format(given[len(given)-1])
+	}
+	if format != headless.JSON && format != headless.JSONL {
+		return headless.Text
+	}
+	return format
+}
+
+// format is what stdout holds.
+func (a *app) format() headless.Format {
+	switch {
+	case a.asked == "":
+	case a.cfg == nil:
+		return a.asked
+	case a.who.headless:
+		return headless.Format(a.cfg.Output)
+	}
+	return headless.Text
+}
+
+// canAsk reports whether a person can be asked beside a pipe.
+func (a *app) canAsk() bool { return !a.cfg.Print && a.who.watched }
+
+// headless runs one message.
+func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
+	ctx, a.signals = headless.Watch(ctx, os.Stdout, os.Stderr)
+	defer a.signals.End()
+	if err := a.open(); err != nil {
+		return err
+	}
+	defer a.close()
+	in := headless.Stdin{
+		File: os.Stdin, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: prompt, Dash: dash, Patient: a.who.watched, Wait: a.cfg.StdinWait,
+		Max: int64(a.cfg.StdinMax), Dir: a.place.Output(), Notice: func(text string) { a.screen.Note(text) },
+	}
+	if a.cfg.MaxTime > 0 {
+		in.Until = a.began.Add(a.cfg.MaxTime)
+	}
+	input, err := in.Read(ctx)
+	if err != nil {
+		return err
+	}
+	a.stdin = input.State
+	a.desk.Agent.Spend(time.Since(a.began))
+	r := &headless.Runner{Agent: a.desk, Format: headless.Format(a.cfg.Output), Out: os.Stdout, Screen: a.screen, Ask: a.ask, Info: a.info(), Stopped: a.broken}
+	if r.Ask == nil && a.canAsk() {
+		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
+		notify, err := a.notifier(profile)
+		if err != nil {
+			return err
+		}
+		defer notify.Close()
+		r.Ask = ui.AskOnTTY(a.screen, notify)
+	}
+	var failure *agent.Failure
+	a.response, failure = r.Run(ctx, input.Text)
+	switch {
+	case failure != nil:
+		return failure
+	case input.Late():
+		return &agent.Failure{Kind: agent.KindUsage, What: "stdin", Err: errors.New("input came after the run had gone on without it"), Hint: "--stdin never, or a longer ARTOO_STDIN_WAIT"}
+	}
+	return nil
+}
+
+func (a *app) info() headless.Info {
+	return headless.Info{SessionID: a.session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: "none", Stdin: a.stdin, Began: a.began}
+}

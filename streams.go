@@ -1,0 +1,91 @@
+package main
+
+// What the three streams are, and the screen made of them.
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"artoo/ui"
+	"artoo/ui/headless"
+	"artoo/ui/screen"
+)
+
+// who says who is there.
+type who struct {
+	headless     bool
+	in, out, err bool // are terminals
+	watched      bool // stderr is a terminal with artoo in its foreground
+
+	outConsole, errConsole console
+}
+
+// present decides who is there.
+func (a *app) present(prompt bool) who {
+	cfg, tty := a.cfg, [3]console{}
+	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		var restore func()
+		tty[i], restore = consoleOf(f)
+		a.restore = append(a.restore, restore)
+	}
+	w := who{in: tty[0].tty(), out: tty[1].tty(), err: tty[2].tty(), outConsole: tty[1], errConsole: tty[2]}
+	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
+	w.headless = !cfg.Interactive && (cfg.Print || !w.in || !w.err || prompt && (!w.out || ci))
+	w.watched = w.err && ui.Foreground(os.Stderr)
+	return w
+}
+
+// profile is how much a stream's console can do, and why not more.
+func (a *app) profile(c console) (screen.Profile, string) {
+	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, c.tty())
+	if limit := c.why(); limit != "" && profile == screen.Rich && a.cfg.UI != profile.String() {
+		return screen.Plain, limit
+	}
+	if why == "asked for" {
+		why = a.cfg.Origin("ui")
+	}
+	return profile, why
+}
+
+// newScreen makes the screen for the settings and streams there are.
+func (a *app) newScreen() *screen.Screen {
+	cfg := a.cfg
+	profile, _ := a.profile(a.who.errConsole)
+	// Plain and spoken have no colour unless it is asked for; each stream is
+	// looked at on its own, since the other one may be a file.
+	colored := func(c console) bool {
+		profile, _ := a.profile(c)
+		return screen.ColorDecision(cfg.Color, os.Getenv, c.tty() && profile == screen.Rich)
+	}
+	home, _ := os.LookupEnv("HOME")
+	o := screen.Options{
+		Out: os.Stdout, Err: os.Stderr, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
+		OutColor: colored(a.who.outConsole), ErrColor: colored(a.who.errConsole), Links: screen.LinkDecision(os.Getenv, a.who.out && profile == screen.Rich),
+		UTF8: screen.UTF8Decision(os.Getenv), Width: func() int { cols, _ := a.size(); return cols },
+		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
+		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
+		Root: a.project.Root, Home: home,
+		Broken: func(err error) { a.broken(err) },
+	}
+	if a.who.headless && cfg.Output != string(headless.Text) {
+		o.Out, o.OutTTY, o.Hold = io.Discard, false, true // stdout is the JSON's
+	}
+	return screen.New(o)
+}
+
+// size is the size of the terminal, or what has to do for one.
+func (a *app) size() (cols, rows int) {
+	tty := os.Stderr
+	if a.who.out {
+		tty = os.Stdout
+	}
+	cols, rows, err := term.GetSize(int(tty.Fd()))
+	if err != nil {
+		cols, rows = 0, 0
+	}
+	return screen.WidthDecision(os.Getenv, func() int { return cols }), rows
+}
