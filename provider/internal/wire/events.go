@@ -68,6 +68,8 @@ func (f *framer) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
 		switch {
+		case n > 0 && f.border && f.insert == "":
+			return n, nil // an event is whole: it must not wait for the rest of the next
 		case f.insert != "":
 			c := copy(p[n:], f.insert)
 			f.insert = f.insert[c:]
@@ -82,7 +84,7 @@ func (f *framer) Read(p []byte) (int, error) {
 				continue
 			}
 			n += f.copyLine(p[n:])
-		case n > 0 && (f.border || f.err != nil):
+		case n > 0 && f.err != nil:
 			return n, nil
 		case f.err != nil:
 			return 0, f.err

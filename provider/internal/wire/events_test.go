@@ -159,3 +159,46 @@ func TestAFloodOfNothingCostsInProportion(t *testing.T) {
 type trickle struct{ io.Reader }
 
 func (r *trickle) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(len(p), 100)]) }
+
+// stepReader gives one piece for each read.
+type stepReader struct {
+	pieces []string
+	reads  int
+}
+
+func (r *stepReader) Read(p []byte) (int, error) {
+	if r.reads == len(r.pieces) {
+		return 0, io.EOF
+	}
+	r.reads++
+	return copy(p, r.pieces[r.reads-1]), nil
+}
+
+// An event that came whole is handed on before anything more is read, also when
+// the beginning of the next came with it: packets end where they like.
+//
+// Red: framer.Read reads on at the end of an event.
+func TestE2_AWholeEventDoesNotWait(t *testing.T) {
+	for name, pieces := range map[string][]string{
+		"half an event":      {"data: a\n\ndata: ", "b\n\n"},
+		"half a blank line":  {"data: a\r\n\r\ndata: b\r\n", "\r\n"},
+		"half a line end":    {"data: a\r\n\r", "\ndata: b\r\n\r\n"},
+		"the name only":      {"event: x\ndata: a\n\nev", "ent: x\ndata: b\n\n"},
+		"a comment":          {"data: a\n\n: ping", "\n\ndata: b\n\n"},
+		"an error of a line": {"{\"a\":1}\ndata: ", "b\n\n"},
+	} {
+		r := &stepReader{pieces: pieces}
+		n := 0
+		for _, err := range Events(r) {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if n++; r.reads != n {
+				t.Errorf("%s: event %d came after %d reads", name, n, r.reads)
+			}
+		}
+		if n != 2 {
+			t.Errorf("%s: %d events", name, n)
+		}
+	}
+}
