@@ -17,7 +17,7 @@ FUZZTIME ?= 60s
 # A pinned checker, built once into this directory.
 STATICCHECK = .tools/staticcheck
 
-.PHONY: build run demo test test-tmux check bench fuzz integration install uninstall clean
+.PHONY: build run demo picture test test-tmux check bench fuzz integration install uninstall clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o artoo .
@@ -36,7 +36,7 @@ test:
 # The tests that look at a real terminal's screen.
 test-tmux:
 	@if command -v tmux >/dev/null 2>&1; then \
-		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ."; CGO_ENABLED=0 $(GO) test -tags tmux -run TestTmux -timeout 5m .; \
+		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m . ./ui"; CGO_ENABLED=0 $(GO) test -tags tmux -run TestTmux -timeout 5m . ./ui; \
 	else \
 		echo "no tmux here: leaving its tests out"; \
 	fi
@@ -51,7 +51,7 @@ check: $(STATICCHECK)
 	GOOS=windows $(GO) build ./...
 	$(STATICCHECK) ./...
 	$(GO) test -run TestImports .
-	$(GO) vet -tags tmux .
+	$(GO) vet -tags tmux . ./ui
 	@$(MAKE) --no-print-directory test-tmux
 	@if command -v $${CC:-cc} >/dev/null 2>&1; then \
 		echo "$(GO) test -race ./..."; CGO_ENABLED=1 $(GO) test -race -timeout 14m ./...; \
@@ -73,6 +73,11 @@ fuzz:
 			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$pkg || exit 1; \
 		done; \
 	done
+
+# docs/demo.png: the demo in a real terminal, answered by typing. Needs Xvfb,
+# xterm, xdotool and ImageMagick.
+picture: build
+	docs/picture/make.sh
 
 # A short real conversation with each provider whose key is set.
 integration:
