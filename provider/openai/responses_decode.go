@@ -83,8 +83,11 @@ func (d *responsesDecoder) Feed(data string) ([]provider.Event, wire.Progress, e
 		return nil, wire.More, nil
 	}
 	var ev responsesEvent
-	if err := wire.Decode([]byte(data), &ev); err != nil {
-		return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
+	if !ev.flat(data) {
+		ev = responsesEvent{}
+		if err := wire.Decode([]byte(data), &ev); err != nil {
+			return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
+		}
 	}
 	if ev.Type == "error" || present(ev.Error) {
 		if e := wire.Failure([]byte(data)); e != nil {
