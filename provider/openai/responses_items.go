@@ -151,9 +151,7 @@ func (d *responsesDecoder) close(o *outputItem, it *itemHead, raw json.RawMessag
 			d.refusal.WriteString(refusal.String())
 		}
 	case "reasoning":
-		if o.raw == nil {
-			o.raw = raw
-		}
+		o.raw = raw
 		if o.text.Len() > 0 {
 			return
 		}
