@@ -254,6 +254,9 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 		}
 		return nil, &agent.Failure{Kind: agent.KindUsage, What: "provider " + name, Err: errors.New("comes with a later version"), Hint: hint}
 	}
+	if name == "openai" && openai.SpeaksResponses(address) {
+		return &openai.Responses{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local}, nil
+	}
 	return &openai.Chat{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local, Quirks: openai.QuirksFor(name)}, nil
 }
 

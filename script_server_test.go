@@ -33,7 +33,7 @@ type modelServer struct {
 // ServeHTTP implements http.Handler.
 func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Handler.ServeHTTP(w, r) }
 
-// cmdServer is `server anthropic|chat|tls FILE`: starts a model on loopback that
+// cmdServer is `server anthropic|chat|responses|tls FILE`: starts a model on loopback that
 // answers with the replies of FILE, and points artoo at it: provider, model,
 // address and key. tls speaks the Messages API behind a certificate that nobody
 // signed, which is written to ca.pem. The address without scheme is in HOST.
@@ -55,7 +55,7 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 //	repeat              the reply of all further requests too
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: server anthropic|chat|tls FILE")
+		ts.Fatalf("usage: server anthropic|chat|responses|tls FILE")
 	}
 	wire, replies := args[0], parseReplies(ts, args[1])
 	m := &modelServer{arrived: make(chan struct{}, 1000)}
@@ -91,6 +91,12 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if wire == "chat" {
 		ts.Setenv("ARTOO_PROVIDER", "compatible")
 		ts.Setenv("ARTOO_BASE_URL", srv.URL+"/v1")
+		return
+	}
+	if wire == "responses" {
+		ts.Setenv("ARTOO_PROVIDER", "openai")
+		ts.Setenv("OPENAI_BASE_URL", srv.URL+"/v1/responses")
+		ts.Setenv("OPENAI_API_KEY", "sk-test-0123456789")
 		return
 	}
 	ts.Setenv("ARTOO_PROVIDER", "anthropic")
@@ -194,8 +200,11 @@ func (b *replyBuilder) line(line string) error {
 
 func (b *replyBuilder) reply() providertest.Reply {
 	r := providertest.Anthropic(b.items...)
-	if b.wire == "chat" {
+	switch b.wire {
+	case "chat":
 		r = providertest.Chat(b.items...)
+	case "responses":
+		r = providertest.Responses(b.items...)
 	}
 	if b.whole != nil {
 		r = *b.whole
@@ -261,11 +270,10 @@ func cmdPrefix(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		bodies[i] = withoutMarks(seen[n-1].Body)
 	}
-	at := bytes.LastIndex(bodies[0], []byte("}]"))
-	if end := bytes.Index(bodies[0], []byte(`"messages":[`)); end < 0 || at < end {
+	head := history(bodies[0])
+	if len(head) == 0 {
 		ts.Fatalf("no history in %s", bodies[0])
 	}
-	head := history(bodies[0])
 	if bytes.HasPrefix(bodies[1], head) == neg {
 		ts.Fatalf("request %s does not go on where request %s ends:\n%s\n%s", args[1], args[0], bodies[0], bodies[1])
 	}
@@ -276,13 +284,17 @@ func withoutMarks(body []byte) []byte {
 	return regexp.MustCompile(`,"cache_control":\{[^}]*\}`).ReplaceAll(body, nil)
 }
 
-// history is the body up to the end of its last message.
+// history is the body up to the end of its last message, nil when there is none.
 func history(body []byte) []byte {
-	start := bytes.Index(body, []byte(`"messages":[`)) + len(`"messages":[`)
-	d := json.NewDecoder(bytes.NewReader(body[start-1:]))
-	var list []json.RawMessage
-	if err := d.Decode(&list); err != nil {
+	at := regexp.MustCompile(`"(messages|input)":\[`).FindIndex(body)
+	if at == nil {
 		return nil
 	}
-	return body[:start-1+int(d.InputOffset())-1]
+	start := at[1] - 1
+	d := json.NewDecoder(bytes.NewReader(body[start:]))
+	var list []json.RawMessage
+	if err := d.Decode(&list); err != nil || len(list) == 0 {
+		return nil
+	}
+	return body[:start+int(d.InputOffset())-1]
 }

@@ -1,5 +1,6 @@
-// Package openai speaks Chat Completions, the wire of OpenAI that nearly every
-// other server offers too.
+// Package openai speaks the two wires of OpenAI: Chat Completions, which nearly
+// every other server offers too, and Responses, which OpenAI's own models are
+// asked through.
 package openai
 
 import (

@@ -36,3 +36,24 @@ func TestConformance(t *testing.T) {
 }
 
 func FuzzChatStream(f *testing.F) { providertest.FuzzStream(f, suite("openrouter")) }
+
+func responsesSuite() providertest.Wire {
+	return providertest.Wire{
+		New: func(c providertest.Config) provider.Provider {
+			return &openai.Responses{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP,
+				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
+		},
+		Build:    providertest.Responses,
+		Validate: func(body []byte) error { return providertest.Validate(providertest.WireResponses, body) },
+		Unmark:   func(body []byte) []byte { return body },
+		Stops: map[string]provider.StopReason{
+			"completed": provider.StopComplete, "max_output_tokens": provider.StopMaxTokens,
+			"content_filter": provider.StopRefusal, "novelty": provider.StopMaxTokens,
+		},
+		EchoesReasoning: true,
+	}
+}
+
+func TestResponsesConformance(t *testing.T) { providertest.Run(t, responsesSuite()) }
+
+func FuzzResponsesStream(f *testing.F) { providertest.FuzzStream(f, responsesSuite()) }

@@ -9,8 +9,8 @@ import (
 )
 
 // Item is a piece of a scripted reply, made by Text, Reason, Call, Usage and
-// Stop. The builders Anthropic and Chat write a list of them in their wire's
-// form, with a stop reason that fits when none is given.
+// Stop. The builders Anthropic, Chat and Responses write a list of them in their
+// wire's form, with a stop reason that fits when none is given.
 type Item struct {
 	kind     string
 	pieces   []string
@@ -198,7 +198,7 @@ func chatCall(delta func(string), index int, it Item) {
 	}
 }
 
-// errorBody is the usual form of an error document, of both wires.
+// errorBody is the usual form of an error document, of all these wires.
 func errorBody(kind, message string) string {
 	b, err := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": kind, "code": kind, "message": message}})
 	if err != nil {
@@ -207,7 +207,7 @@ func errorBody(kind, message string) string {
 	return string(b)
 }
 
-// Fail is an error reply with a status, in the form of both wires.
+// Fail is an error reply with a status, in the form of all these wires.
 func Fail(status int, kind, message string) Reply { return JSON(status, errorBody(kind, message)) }
 
 // Events keeps the first n events of a stream, or all but the last -n.

@@ -7,6 +7,53 @@ import (
 	"artoo/provider/providertest"
 )
 
+// refusalTest is a body and what the validator says of it; "" for a good one.
+type refusalTest struct{ name, wire, body, why string }
+
+// responsesTests are those of the Responses API.
+func responsesTests() []refusalTest {
+	const (
+		user    = `{"role":"user","content":[{"type":"input_text","text":"x"}]}`
+		answer  = `{"type":"message","role":"assistant","id":"msg_1","phase":"final_answer","content":[{"type":"output_text","text":"x"}]}`
+		thought = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}`
+		call    = `{"type":"function_call","id":"fc_1","call_id":"c1","name":"n","arguments":"{}"}`
+		output  = `{"type":"function_call_output","call_id":"c1","output":"x"}`
+		head    = `"stream":true,"store":false,"include":["reasoning.encrypted_content"],`
+	)
+	with := func(head string, items ...string) string {
+		return `{"model":"gpt-5",` + head + `"input":[` + strings.Join(items, ",") + `]}`
+	}
+	input := func(items ...string) string { return with(head, items...) }
+	swap := strings.Replace
+	return []refusalTest{
+		{"responses: good", "responses", input(user, thought, call, output, thought, answer, user), ""},
+		{"responses: parallel calls", "responses", input(user, thought, call, swap(call, "c1", "c2", 1), output, swap(output, "c1", "c2", 1)), ""},
+		{"responses: an older model", "responses", `{"model":"gpt-4.1","stream":true,"store":false,"input":[` + user + `]}`, ""},
+		{"responses: stored", "responses", with(swap(head, "false", "true", 1), user), "store"},
+		{"responses: nothing said of storing", "responses", with(swap(head, `"store":false,`, "", 1), user), "store"},
+		{"responses: reasoning not asked for", "responses", with(`"stream":true,"store":false,`, user), "include"},
+		{"responses: input not last", "responses", `{"model":"m","input":[` + user + `],` + head[:len(head)-1] + `}`, "last key"},
+		{"responses: temperature", "responses", with(head+`"temperature":1,`, user), "temperature"},
+		{"responses: short reply", "responses", with(head+`"max_output_tokens":5,`, user), "least"},
+		{"responses: strict tool", "responses", with(head+`"tools":[{"type":"function","name":"n","parameters":{},"strict":true}],`, user), "strict"},
+		{"responses: strict by default", "responses", with(head+`"tools":[{"type":"function","name":"n","parameters":{}}],`, user), "strict"},
+		{"responses: lone reasoning", "responses", input(user, thought, user), "required following item"},
+		{"responses: hollow reasoning", "responses", input(user, swap(thought, `"e"`, `""`, 1), answer, user), "its content"},
+		{"responses: id of another kind", "responses", input(user, swap(call, "fc_1", "call_1", 1), output), "begins with 'fc'"},
+		{"responses: long id", "responses", input(user, swap(answer, "msg_1", "msg_"+strings.Repeat("x", 64), 1), user), "64 long"},
+		{"responses: no result", "responses", input(user, call), "without a result"},
+		{"responses: late result", "responses", input(user, call, user, output), "comes before the results"},
+		{"responses: result of nothing", "responses", input(user, output), "answers"},
+		{"responses: call id twice", "responses", input(user, call, output, call, output), "used twice"},
+		{"responses: arguments no string", "responses", input(user, swap(call, `"{}"`, `{}`, 1), output), "must be a string"},
+		{"responses: arguments no object", "responses", input(user, swap(call, `"{}"`, `"[]"`, 1), output), "no JSON object"},
+		{"responses: blank output", "responses", input(user, call, swap(output, `"x"`, `" "`, 1)), "blank"},
+		{"responses: text of the wrong kind", "responses", input(user, swap(answer, "output_text", "input_text", 1), user), "input_text"},
+		{"responses: a phase of its own", "responses", input(user, swap(answer, "final_answer", "musing", 1), user), "phase"},
+		{"responses: ends with the model", "responses", input(user, answer), "ends neither"},
+	}
+}
+
 // TestTheValidatorRefuses: a validator that likes everything would make every
 // other test worthless.
 func TestTheValidatorRefuses(t *testing.T) {
@@ -22,7 +69,7 @@ func TestTheValidatorRefuses(t *testing.T) {
 		chatUse  = `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"n","arguments":"{}"}}]}`
 		chatTool = `{"role":"tool","tool_call_id":"a","content":"x"}`
 	)
-	tests := []struct{ name, wire, body, why string }{
+	tests := []refusalTest{
 		{"good", "anthropic", anthropic(user + "," + use + "," + answered), ""},
 		{"good", "chat", chat(chatUser + "," + chatUse + "," + chatTool), ""},
 		{"other wire", "novel", `{"messages":[]}`, "no validator"},
@@ -61,7 +108,7 @@ func TestTheValidatorRefuses(t *testing.T) {
 		{"chat: ends with the model", "chat", chat(chatUser + `,{"role":"assistant","content":"x"}`), "ends neither"},
 		{"chat: two limits", "chat", `{"model":"m","stream":true,"max_tokens":1,"max_completion_tokens":1,"messages":[` + chatUser + `]}`, "two limits"},
 	}
-	for _, tc := range tests {
+	for _, tc := range append(tests, responsesTests()...) {
 		t.Run(tc.name, func(t *testing.T) {
 			err := providertest.Validate(tc.wire, []byte(tc.body))
 			switch {

@@ -104,6 +104,8 @@ const docFile = `
 A provider's table says how to reach it, and what its models are like. The name
 is a known one (` + "`anthropic`, `openai`, `gemini`, `deepseek`, `openrouter`, `ollama`,\n`compatible`" + `) or a new one, which then needs a ` + "`base_url`" + ` and is taken for a server with
 the Chat Completions interface. ` + "`[[provider.openai_compatible]]` with a `name`" + ` is accepted too.
+` + "`openai` speaks the Responses API to OpenAI itself and to an address that ends in `/responses`," + `
+Chat Completions to any other.
 
 ` + "```toml" + `
 [provider]

@@ -131,7 +131,8 @@ func plainToTLS(message string) bool {
 func filtered(d detail) bool {
 	for _, word := range []string{d.Code, d.Type} {
 		switch word {
-		case "content_filter", "content_policy_violation", "invalid_prompt", "data_inspection_failed":
+		case "content_filter", "content_policy_violation", "invalid_prompt", "data_inspection_failed",
+			"bio_policy", "cyber_policy", "image_content_policy_violation":
 			return true
 		}
 	}

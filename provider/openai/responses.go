@@ -1,0 +1,158 @@
+package openai
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// responsesBase is OpenAI's own address.
+const responsesBase = "https://api.openai.com/v1"
+
+// Responses asks OpenAI's models through the Responses API. Nothing is stored
+// at the server: each request brings the whole history, the model's encrypted
+// reasoning included. The zero value of every field but Name has a meaning; the
+// fields must not change once it is in use. It may be used by several
+// goroutines, and must not be copied.
+type Responses struct {
+	Name    string // the configured name; reasoning goes back only to messages of the same name and model
+	BaseURL string // up to /v1; "" means OpenAI's own
+	// Key is asked before each request, inside its time limits; nil, or an
+	// empty key, sends none.
+	Key  func(context.Context) (string, error)
+	HTTP *http.Client // nil means http.DefaultClient; redirects are not followed
+	// Headers are sent with each request and win over the wire's own.
+	Headers map[string]string
+	// Idle is the longest silence between two bytes, twice as long before the
+	// first. 0 means 5 minutes, or no limit for a Local server; negative, none.
+	Idle           time.Duration
+	RequestTimeout time.Duration // the whole of one request; 0 means no limit
+	Local          bool          // the server is on a loopback or private address
+
+	mu      sync.Mutex
+	refused map[string]fields // by model: what the server said it does not take
+}
+
+var _ provider.Provider = (*Responses)(nil)
+
+// SpeaksResponses reports whether the server at address is asked through the
+// Responses API: OpenAI itself, which "" stands for, and any other whose address
+// ends in /responses. The rest of the world speaks Chat Completions.
+func SpeaksResponses(address string) bool {
+	if address == "" {
+		return true
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || // the latter are its regions
+		strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/responses")
+}
+
+// Stream implements provider.Provider.
+func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+		without := p.without(req.Model)
+		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, without) }
+		dec := &responsesDecoder{provider: p.Name, model: req.Model, history: req.Messages}
+		for ev, err := range wire.Stream(ctx, e, prepare, dec) {
+			if err != nil {
+				p.learn(req.Model, without, provider.AsError(err))
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+func (p *Responses) prepare(ctx context.Context, req provider.Request, without fields) (wire.Request, error) {
+	base := p.BaseURL
+	if base == "" {
+		base = responsesBase
+	}
+	address, err := wire.Join(base, "responses")
+	if err != nil {
+		return wire.Request{}, err
+	}
+	key, err := wire.Key(ctx, p.Key)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	body, err := encodeResponses(p.Name, req, without)
+	if err != nil {
+		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
+	}
+	h := http.Header{}
+	if key != "" {
+		h.Set("Authorization", "Bearer "+key)
+	}
+	for k, v := range p.Headers {
+		h.Set(k, v)
+	}
+	return wire.Request{URL: address, Header: h, Secret: key, Model: req.Model, Body: body}, nil
+}
+
+// fields are parts of a request that some models, or some accounts, do not take.
+type fields uint8
+
+const (
+	fieldTemperature fields = 1 << iota
+	fieldEffort
+	fieldSummary   // of the reasoning; only for organisations that OpenAI has verified
+	fieldEncrypted // the encrypted reasoning
+)
+
+// refusals are the words with which a field is refused. What a family of models
+// takes is in a table (see modelFamily); these are for what the table cannot know.
+var refusals = [...]struct {
+	words string
+	field fields
+}{
+	{"'temperature'", fieldTemperature},
+	{"'reasoning.effort'", fieldEffort},
+	{"'reasoning.summary'", fieldSummary},
+	{"reasoning summaries", fieldSummary},
+	{"encrypted content is not supported", fieldEncrypted},
+}
+
+// without is what requests to a model leave out by now.
+func (p *Responses) without(model string) fields {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused[model]
+}
+
+// learn remembers a field that the server refused, and marks the error as worth
+// another try: the next request goes without it. A field that was not even sent
+// is no news, so this cannot go on for ever.
+func (p *Responses) learn(model string, without fields, e *provider.Error) {
+	if e == nil || e.Status != http.StatusBadRequest || e.Kind != provider.KindInvalid {
+		return
+	}
+	said := strings.ToLower(e.Message)
+	for _, r := range refusals {
+		if without&r.field != 0 || !strings.Contains(said, r.words) {
+			continue
+		}
+		p.mu.Lock()
+		if p.refused == nil {
+			p.refused = map[string]fields{}
+		}
+		p.refused[model] |= r.field
+		p.mu.Unlock()
+		again := true
+		e.Retry, e.Hint = &again, "again: the next request goes without it"
+		return
+	}
+}

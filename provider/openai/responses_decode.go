@@ -1,0 +1,243 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// responsesDecoder gathers one reply, item by item.
+type responsesDecoder struct {
+	provider string
+	model    string
+	history  []provider.Message
+
+	items   []*outputItem
+	byIndex map[int]*outputItem    // the place in the output; the surer key
+	byID    map[string]*outputItem // some gateways give an item another id in each event, others send no index
+	newest  map[string]*outputItem // by kind
+	usage   provider.Usage
+	stop    string // why the reply ended; "" while it has not
+	refusal strings.Builder
+	begun   bool
+	strange []string // kinds of items that were left out
+	pending []provider.Event
+}
+
+// responsesEvent is any event of the stream. Fields that may be large and are
+// not needed by all kinds stay undecoded.
+type responsesEvent struct {
+	Type         string          `json:"type"`
+	OutputIndex  *int            `json:"output_index"`
+	ItemID       string          `json:"item_id"`
+	ContentIndex int             `json:"content_index"`
+	SummaryIndex int             `json:"summary_index"`
+	Delta        json.RawMessage `json:"delta"`
+	Text         json.RawMessage `json:"text"`
+	Arguments    json.RawMessage `json:"arguments"`
+	Name         string          `json:"name"`
+	Item         json.RawMessage `json:"item"`
+	Response     *responsesReply `json:"response"`
+	Error        json.RawMessage `json:"error"`
+}
+
+// responsesReply is the response that an event tells the state of, or a whole
+// one.
+type responsesReply struct {
+	Object     string            `json:"object"`
+	Model      string            `json:"model"`
+	Status     string            `json:"status"`
+	Output     []json.RawMessage `json:"output"`
+	Usage      *responsesUsage   `json:"usage"`
+	Error      json.RawMessage   `json:"error"`
+	Incomplete *struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+}
+
+// responsesUsage counts tokens; the input includes what came from the cache.
+type responsesUsage struct {
+	Input        int `json:"input_tokens"`
+	Output       int `json:"output_tokens"`
+	InputDetails *struct {
+		Cached     int `json:"cached_tokens"`
+		CacheWrite int `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails *struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// The words for the end of a reply that are not the server's own.
+const (
+	stopCompleted = "completed"
+	stopCutShort  = "incomplete" // without a reason
+)
+
+// Feed implements wire.Decoder.
+func (d *responsesDecoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
+	d.pending = d.pending[:0]
+	if strings.TrimSpace(data) == "[DONE]" { // gateways add it out of habit
+		return nil, wire.More, nil
+	}
+	var ev responsesEvent
+	if !ev.flat(data) {
+		ev = responsesEvent{}
+		if err := wire.Decode([]byte(data), &ev); err != nil {
+			return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
+		}
+	}
+	if ev.Type == "error" || present(ev.Error) {
+		if e := wire.Failure([]byte(data)); e != nil {
+			return nil, wire.More, e
+		}
+		if ev.Type == "error" {
+			return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "the server reports an error without a word"}
+		}
+	}
+	if !strings.HasPrefix(ev.Type, "response.") {
+		return nil, wire.More, nil // pings, and whatever comes
+	}
+	d.start(ev.Response)
+	switch ev.Type {
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
+		if ev.Response == nil {
+			ev.Response = &responsesReply{}
+		}
+		if ev.Response.Status == "" {
+			ev.Response.Status = strings.TrimPrefix(ev.Type, "response.")
+		}
+		if err := d.finish(ev.Response, ev.Type); err != nil {
+			return d.pending, wire.More, err
+		}
+		return d.pending, wire.End, nil
+	}
+	d.take(&ev)
+	return d.pending, wire.More, nil
+}
+
+// Whole implements wire.Decoder.
+func (d *responsesDecoder) Whole(data []byte) ([]provider.Event, error) {
+	d.pending = nil
+	var r responsesReply
+	err := wire.Decode(data, &r)
+	if err != nil || r.Status == "" || r.Object != "response" {
+		if e := wire.Failure(data); e != nil {
+			return nil, e
+		}
+		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no response: " + string(data), Err: err}
+	}
+	d.start(&r)
+	switch r.Status {
+	case "queued", "in_progress":
+		return d.pending, nil // the server works on without us: no reply came
+	}
+	return d.pending, d.finish(&r, "response."+r.Status)
+}
+
+// start begins the reply at its first event.
+func (d *responsesDecoder) start(r *responsesReply) {
+	if d.begun {
+		return
+	}
+	d.begun = true
+	model := ""
+	if r != nil {
+		model = r.Model
+	}
+	d.pending = append(d.pending, provider.Started{Model: model})
+}
+
+// take works an event about one item in.
+func (d *responsesDecoder) take(ev *responsesEvent) {
+	kind := strings.TrimPrefix(ev.Type, "response.")
+	switch kind {
+	case "output_item.added", "output_item.done":
+		var it itemHead
+		if wire.Decode(ev.Item, &it) != nil || it.Type == "" {
+			return // an event without an item says nothing
+		}
+		if kind == "output_item.added" {
+			d.open(d.added(ev.OutputIndex, &it), &it)
+			return
+		}
+		o := d.find(ev.OutputIndex, it.ID, it.Type)
+		d.open(o, &it)
+		d.close(o, &it, ev.Item)
+	case "output_text.delta":
+		d.text(d.find(ev.OutputIndex, ev.ItemID, "message"), plain(ev.Delta))
+	case "output_text.done":
+		if o := d.find(ev.OutputIndex, ev.ItemID, "message"); o.text.Len() == 0 {
+			d.text(o, plain(ev.Text))
+		}
+	case "refusal.delta":
+		d.find(ev.OutputIndex, ev.ItemID, "message").refused = true
+		d.refusal.WriteString(plain(ev.Delta))
+	case "reasoning_summary_text.delta":
+		d.thought(d.find(ev.OutputIndex, ev.ItemID, "reasoning"), section{"summary", ev.SummaryIndex}, plain(ev.Delta))
+	case "reasoning_text.delta":
+		d.thought(d.find(ev.OutputIndex, ev.ItemID, "reasoning"), section{"content", ev.ContentIndex}, plain(ev.Delta))
+	case "function_call_arguments.delta":
+		d.find(ev.OutputIndex, ev.ItemID, "function_call").args.WriteString(arguments(ev.Delta))
+	case "function_call_arguments.done":
+		o := d.find(ev.OutputIndex, ev.ItemID, "function_call")
+		o.setArguments(arguments(ev.Arguments))
+		if o.name == "" {
+			o.name = ev.Name
+		}
+	case "custom_tool_call_input.delta":
+		d.find(ev.OutputIndex, ev.ItemID, "custom_tool_call").args.WriteString(plain(ev.Delta))
+	}
+}
+
+// arguments are the JSON in a string; a few servers send the object itself.
+func arguments(raw json.RawMessage) string {
+	if !present(raw) {
+		return ""
+	}
+	if raw[0] == '"' {
+		return plain(raw)
+	}
+	return string(raw)
+}
+
+// finish takes the last event. The response in it is looked at for what the
+// events before did not bring.
+func (d *responsesDecoder) finish(r *responsesReply, event string) error {
+	d.count(r.Usage)
+	if present(r.Error) {
+		if e := wire.Failure(r.Error); e != nil {
+			return e
+		}
+	}
+	switch {
+	case r.Incomplete != nil && r.Incomplete.Reason != "":
+		d.stop = r.Incomplete.Reason
+	case r.Status == "completed":
+		d.stop = stopCompleted
+	case r.Status == "incomplete":
+		d.stop = stopCutShort
+	default:
+		return &provider.Error{Kind: provider.KindProvider, Code: event, Message: "the server gave the reply up without a reason (" + r.Status + ")"}
+	}
+	d.complete(r.Output)
+	d.settleCustom()
+	return nil
+}
+
+func (d *responsesDecoder) count(u *responsesUsage) {
+	if u == nil {
+		return
+	}
+	out := provider.Usage{Output: wire.Count(u.Output)}
+	if u.InputDetails != nil {
+		out.CacheRead, out.CacheWrite = wire.Count(u.InputDetails.Cached), wire.Count(u.InputDetails.CacheWrite)
+	}
+	out.Input = max(0, wire.Count(u.Input)-out.CacheRead-out.CacheWrite)
+	if u.OutputDetails != nil {
+		out.Reasoning = wire.Count(u.OutputDetails.Reasoning)
+	}
+	d.usage = out
+}

@@ -1,0 +1,75 @@
+package openai
+
+import (
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// Done implements wire.Decoder.
+func (d *responsesDecoder) Done() (provider.Done, error) {
+	done := provider.Done{Usage: d.usage}
+	if d.stop == "" {
+		return done, wire.ErrCut
+	}
+	m := provider.Message{Role: provider.RoleAssistant, Provider: d.provider, Model: d.model}
+	var calls []provider.ToolCall
+	var at []int
+	for _, o := range d.items {
+		mark, err := o.mark.opaque()
+		if err != nil {
+			return done, &provider.Error{Kind: provider.KindProvider, Message: "the id of an item makes no sense", Err: err}
+		}
+		switch o.kind {
+		case "message":
+			if o.text.Len() > 0 {
+				m.Parts = append(m.Parts, provider.Text{Text: o.text.String(), Opaque: mark})
+			}
+		case "reasoning":
+			if o.raw != nil || o.text.Len() > 0 {
+				m.Parts = append(m.Parts, provider.Reasoning{Text: o.text.String(), Form: formItem, Opaque: string(o.raw)})
+			}
+		case "function_call", "custom_tool_call":
+			call := wire.NewCall(o.callID, o.name, o.args.String())
+			call.Opaque = mark
+			calls = append(calls, call)
+			at = append(at, len(m.Parts))
+			m.Parts = append(m.Parts, provider.ToolCall{})
+		}
+	}
+	if len(d.strange) > 0 && len(calls) == 0 && m.Text() == "" && d.refusal.Len() == 0 {
+		no := false
+		return done, &provider.Error{Kind: provider.KindProvider, Retry: &no,
+			Message: "the reply holds nothing but what was not asked for: " + strings.Join(d.strange, ", ")}
+	}
+	wire.UniqueIDs(calls, d.history)
+	for i, call := range calls {
+		m.Parts[at[i]] = call
+	}
+	done.Message = m
+	done.Stop, done.Detail = responsesStop(d.stop, len(calls) > 0, d.refusal.String(), m.Text() == "")
+	return done, nil
+}
+
+// responsesStop maps the API's word and words what the user should know of it.
+// That there are calls to run is told by the calls; only a reply that was cut or
+// refused must not run them.
+func responsesStop(word string, calls bool, refusal string, silent bool) (stop provider.StopReason, detail string) {
+	switch {
+	case word == "content_filter":
+		if refusal == "" {
+			refusal = "a content filter stopped the reply"
+		}
+		return provider.StopRefusal, refusal
+	case word == "max_output_tokens" && silent && !calls:
+		return provider.StopMaxTokens, "the reasoning took all the tokens of the reply"
+	case word != stopCompleted:
+		return provider.StopMaxTokens, word // cut short, whatever the reason
+	case calls:
+		return provider.StopToolUse, ""
+	case refusal != "":
+		return provider.StopRefusal, refusal
+	}
+	return provider.StopComplete, ""
+}

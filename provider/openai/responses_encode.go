@@ -1,0 +1,108 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// responsesBody is the request. The order of the fields is the order of the
+// bytes, and part of the contract: input comes last, so that a request is a
+// prefix of the next one.
+type responsesBody struct {
+	Model             string              `json:"model"`
+	Stream            bool                `json:"stream"`
+	Store             bool                `json:"store"` // false, and said so: the server's default is true
+	Include           []string            `json:"include,omitempty"`
+	MaxOutputTokens   int                 `json:"max_output_tokens,omitempty"`
+	Temperature       *float64            `json:"temperature,omitempty"`
+	Reasoning         *responsesReasoning `json:"reasoning,omitempty"`
+	ParallelToolCalls *bool               `json:"parallel_tool_calls,omitempty"`
+	PromptCacheKey    string              `json:"prompt_cache_key,omitempty"`
+	Tools             []responsesTool     `json:"tools,omitempty"`
+	Instructions      string              `json:"instructions,omitempty"`
+	Input             []json.RawMessage   `json:"input"`
+}
+
+type responsesReasoning struct {
+	Effort  string `json:"effort,omitempty"`
+	Summary string `json:"summary,omitempty"`
+}
+
+// responsesTool is flat, unlike that of Chat Completions. Strict is sent though
+// it is false: the server's default would rewrite the schema.
+type responsesTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"`
+}
+
+// The API's limits: the shortest reply that may be asked for, the longest id and
+// the longest cache key.
+const (
+	minOutputTokens  = 16
+	responsesIDLimit = 64
+	cacheKeyLimit    = 64
+)
+
+const includeEncrypted = "reasoning.encrypted_content"
+
+// encodeResponses makes the body of a request by the provider of the given name,
+// without the fields that the server is known to refuse.
+func encodeResponses(name string, req provider.Request, without fields) ([]byte, error) {
+	b := responsesBody{Model: req.Model, Stream: true, Instructions: req.System, PromptCacheKey: req.SessionID}
+	if blank(req.System) {
+		b.Instructions = ""
+	}
+	if len(b.PromptCacheKey) > cacheKeyLimit {
+		b.PromptCacheKey = ""
+	}
+	if req.MaxTokens > 0 {
+		b.MaxOutputTokens = max(req.MaxTokens, minOutputTokens)
+	}
+	b.think(req, without)
+	for _, t := range req.Tools {
+		schema, err := parameters(t.Schema)
+		if err != nil {
+			return nil, err
+		}
+		b.Tools = append(b.Tools, responsesTool{Type: "function", Name: t.Name, Description: t.Description, Parameters: schema})
+	}
+	if len(b.Tools) > 0 {
+		yes := true
+		b.ParallelToolCalls = &yes
+	}
+	h := responsesHistory{provider: name, model: req.Model, ids: wire.IDs{Provider: name, Limit: responsesIDLimit}}
+	for _, m := range req.Messages {
+		if err := h.add(m); err != nil {
+			return nil, err
+		}
+	}
+	b.Input = h.input
+	return provider.Marshal(b)
+}
+
+// think says how hard to think and what of it to send back. An unset effort
+// sends none: it means the model's own default.
+func (b *responsesBody) think(req provider.Request, without fields) {
+	f := familyOf(req.Model)
+	var r responsesReasoning
+	if without&fieldEffort == 0 {
+		r.Effort = f.effort(req.Effort)
+	}
+	if f.reasons && r.Effort != "none" && without&fieldSummary == 0 {
+		r.Summary = "auto"
+	}
+	if r != (responsesReasoning{}) {
+		b.Reasoning = &r
+	}
+	if (f.reasons || !f.known) && without&fieldEncrypted == 0 {
+		b.Include = []string{includeEncrypted}
+	}
+	if without&fieldTemperature == 0 && f.takesTemperature(r.Effort) {
+		b.Temperature = req.Temperature
+	}
+}

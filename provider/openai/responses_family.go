@@ -1,0 +1,78 @@
+package openai
+
+import (
+	"strings"
+
+	"artoo/provider"
+)
+
+// modelFamily is what requests to a family of OpenAI's models may hold. Saying
+// it wrongly is a 400, so the table follows the vendor's notes on each family.
+type modelFamily struct {
+	reasons bool // takes an effort, a summary and the encrypted reasoning
+	known   bool // the family is in the table; else the least is assumed that any takes
+	off     string
+	low     string
+	highest string
+}
+
+// familyOf reads a family out of a model's id: gpt-5.6-terra, o4-mini,
+// openai/gpt-4.1, ft:gpt-4.1:org::id. What begins with gpt- and is newer than
+// the table is taken to be like the newest.
+func familyOf(model string) modelFamily {
+	id := strings.TrimPrefix(strings.ToLower(model), "ft:")
+	id = id[strings.LastIndexByte(id, '/')+1:]
+	isO := len(id) > 1 && id[0] == 'o' && id[1] >= '1' && id[1] <= '9'
+	rest, isGPT := strings.CutPrefix(id, "gpt-")
+	codex := strings.Contains(id, "codex")
+	newest := modelFamily{reasons: true, known: true, off: "none", low: "low", highest: "xhigh"}
+	switch {
+	case isO, strings.HasPrefix(id, "codex-"), strings.HasPrefix(rest, "oss"):
+		return modelFamily{reasons: true, known: true, off: "low", low: "low", highest: "high"}
+	case strings.HasPrefix(id, "chatgpt-"), isGPT && (strings.HasPrefix(rest, "3") || strings.HasPrefix(rest, "4")), isGPT && strings.Contains(rest, "-chat"):
+		return modelFamily{known: true}
+	case !isGPT:
+		return modelFamily{off: "none", low: "low", highest: "xhigh"}
+	case rest == "5-pro" || strings.HasPrefix(rest, "5-pro-"):
+		return modelFamily{reasons: true, known: true, off: "high", low: "high", highest: "high"}
+	case rest == "5" || strings.HasPrefix(rest, "5-"):
+		newest.off, newest.highest = "minimal", "high"
+	case strings.HasPrefix(rest, "5.1") && !strings.Contains(rest, "codex-max"):
+		newest.highest = "high"
+	case strings.Contains(rest, "-pro"):
+		newest.off, newest.low = "medium", "medium"
+	}
+	if codex {
+		newest.off = "low"
+	}
+	return newest
+}
+
+// effort is the family's word for an effort, "" where none is sent.
+func (f modelFamily) effort(e provider.Effort) string {
+	if f.known && !f.reasons {
+		return ""
+	}
+	switch e {
+	case provider.EffortOff:
+		return f.off
+	case provider.EffortLow:
+		return f.low
+	case provider.EffortMedium:
+		if f.low == "high" {
+			return f.low // a family that knows no other
+		}
+		return "medium"
+	case provider.EffortHigh:
+		return "high"
+	case provider.EffortMax:
+		return f.highest
+	}
+	return ""
+}
+
+// takesTemperature reports whether a request with the given word for the effort
+// may set a temperature: a model that reasons refuses it.
+func (f modelFamily) takesTemperature(effort string) bool {
+	return !f.reasons || effort == "none"
+}

@@ -1,0 +1,216 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// formItem marks reasoning whose Opaque is a whole reasoning item of the
+// Responses API, as it came.
+const formItem = "reasoning_item"
+
+// inputItem is an item of the input; which fields are set depends on Type and
+// Role. Reasoning items are not written through it, but as they came.
+type inputItem struct {
+	Type      string      `json:"type,omitempty"`
+	Role      string      `json:"role,omitempty"`
+	ID        string      `json:"id,omitempty"`
+	Phase     string      `json:"phase,omitempty"`
+	CallID    string      `json:"call_id,omitempty"`
+	Name      string      `json:"name,omitempty"`
+	Arguments string      `json:"arguments,omitempty"`
+	Content   []inputPart `json:"content,omitempty"`
+	Output    any         `json:"output,omitempty"` // text or []inputPart
+}
+
+type inputPart struct {
+	Type     string `json:"type"`
+	Text     string `json:"text,omitempty"`
+	Detail   string `json:"detail,omitempty"`
+	ImageURL string `json:"image_url,omitempty"`
+}
+
+// itemMark is what a text or a call keeps of the item it came as: the item's
+// own id, which is another than the call's, and the phase of a message.
+type itemMark struct {
+	ID    string `json:"id,omitempty"`
+	Phase string `json:"phase,omitempty"`
+}
+
+// opaque is the mark in the form that messages keep, "" for an empty one.
+func (m itemMark) opaque() (string, error) {
+	if m == (itemMark{}) {
+		return "", nil
+	}
+	b, err := provider.Marshal(m)
+	return string(b), err
+}
+
+// readMark is the mark of a part's payload, empty when there is none or when it
+// is another wire's. The API refuses ids of the wrong kind or too long.
+func readMark(opaque, prefix string) itemMark {
+	var m itemMark
+	if opaque == "" || json.Unmarshal([]byte(opaque), &m) != nil {
+		return itemMark{}
+	}
+	if !ownID(m.ID, prefix) {
+		m.ID = ""
+	}
+	if m.Phase != "commentary" && m.Phase != "final_answer" {
+		m.Phase = ""
+	}
+	return m
+}
+
+func ownID(id, prefix string) bool {
+	return strings.HasPrefix(id, prefix) && len(id) <= responsesIDLimit
+}
+
+// responsesHistory gathers the input.
+type responsesHistory struct {
+	provider string
+	model    string
+	ids      wire.IDs
+	input    []json.RawMessage
+}
+
+func (h *responsesHistory) put(it inputItem) error {
+	raw, err := provider.Marshal(it)
+	if err == nil {
+		h.input = append(h.input, raw)
+	}
+	return err
+}
+
+func (h *responsesHistory) add(m provider.Message) error {
+	if m.Role == provider.RoleAssistant {
+		return h.assistant(m)
+	}
+	var parts []inputPart
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			parts = appendInput(parts, p.Text)
+		case provider.Image:
+			parts = append(parts, inputImage(p))
+		case provider.ToolResult:
+			if err := h.result(p); err != nil {
+				return err
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return h.put(inputItem{Role: "user", Content: parts})
+}
+
+func (h *responsesHistory) result(r provider.ToolResult) error {
+	it := inputItem{Type: "function_call_output", CallID: h.ids.Result(r.CallID), Output: r.Text}
+	if len(r.Images) > 0 {
+		parts := appendInput(nil, r.Text)
+		for _, img := range r.Images {
+			parts = append(parts, inputImage(img))
+		}
+		it.Output = parts
+	} else if blank(r.Text) {
+		it.Output = "(no output)"
+	}
+	return h.put(it)
+}
+
+// assistant replays a message item by item. The API wants a reasoning item
+// before the item that it led to, and refuses one without the other: where the
+// reasoning cannot go back, the items lose the ids by which the server would
+// know that there was some, and reasoning that led to nothing is left out.
+func (h *responsesHistory) assistant(m provider.Message) error {
+	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
+	whole := own && !hasLost(m)
+	mark := func(opaque, prefix string) itemMark {
+		if !own {
+			return itemMark{}
+		}
+		mk := readMark(opaque, prefix)
+		if !whole {
+			mk.ID = ""
+		}
+		return mk
+	}
+	var due []json.RawMessage // reasoning that waits for its item
+	for _, p := range m.Parts {
+		it := inputItem{}
+		switch p := p.(type) {
+		case provider.Reasoning:
+			if item, ok := replayable(p); ok && own {
+				due = append(due, item)
+			}
+			continue
+		case provider.Text:
+			if blank(p.Text) {
+				continue
+			}
+			mk := mark(p.Opaque, "msg")
+			it = inputItem{Type: "message", Role: "assistant", ID: mk.ID, Phase: mk.Phase, Content: []inputPart{{Type: "output_text", Text: p.Text}}}
+		case provider.ToolCall:
+			if m.Partial {
+				continue
+			}
+			args, _ := wire.Object(p.Input)
+			it = inputItem{Type: "function_call", ID: mark(p.Opaque, "fc").ID, CallID: h.ids.Call(p.ID, m.Provider),
+				Name: wire.Name(p.Name, nameLimit), Arguments: string(args)}
+		default:
+			continue
+		}
+		h.input, due = append(h.input, due...), nil
+		if err := h.put(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasLost reports whether a message holds reasoning that cannot go back.
+func hasLost(m provider.Message) bool {
+	for _, p := range m.Parts {
+		if r, ok := p.(provider.Reasoning); ok {
+			if _, ok := replayable(r); !ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// replayable is the reasoning item of a part, if the server can make something
+// of it: nothing is stored there, so an item must bring its content along.
+func replayable(r provider.Reasoning) (item json.RawMessage, ok bool) {
+	if r.Form != formItem || r.Opaque == "" {
+		return nil, false
+	}
+	var it struct {
+		Type      string            `json:"type"`
+		ID        string            `json:"id"`
+		Summary   []json.RawMessage `json:"summary"`
+		Content   []json.RawMessage `json:"content"`
+		Encrypted string            `json:"encrypted_content"`
+	}
+	raw := wire.CleanJSON([]byte(r.Opaque))
+	if json.Unmarshal(raw, &it) != nil || it.Type != "reasoning" || it.Summary == nil || !ownID(it.ID, "rs") {
+		return nil, false
+	}
+	return raw, it.Encrypted != "" || len(it.Content) > 0
+}
+
+func appendInput(parts []inputPart, text string) []inputPart {
+	if blank(text) {
+		return parts
+	}
+	return append(parts, inputPart{Type: "input_text", Text: text})
+}
+
+func inputImage(img provider.Image) inputPart {
+	return inputPart{Type: "input_image", Detail: "auto", ImageURL: dataURL(img)}
+}

@@ -1,0 +1,278 @@
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// outputItem is an item of the reply that is still growing.
+type outputItem struct {
+	kind    string
+	mark    itemMark
+	callID  string
+	name    string
+	text    strings.Builder // what was shown: of the answer, or of the reasoning
+	args    strings.Builder
+	raw     json.RawMessage // a reasoning item as it came when it was done
+	section section         // of the reasoning that the last piece belonged to
+	refused bool
+	done    bool
+	// How events speak of it: by an index, and whether its start was told.
+	indexed, announced bool
+}
+
+// section is a part of an item's reasoning: one of its summaries, or of its texts.
+type section struct {
+	of string
+	n  int
+}
+
+// itemHead is an item as events bring it, in the fields that matter here.
+type itemHead struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Phase     string          `json:"phase"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Input     json.RawMessage `json:"input"`
+	Content   []itemPart      `json:"content"`
+	Summary   []itemPart      `json:"summary"`
+}
+
+type itemPart struct {
+	Type    string `json:"type"`
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+}
+
+// find is the item that an event is about: that at the index, else that of the
+// id, else, where the event names neither, the newest of its kind that is not
+// done. If there is none it begins: a delta without a start is a sloppy server's
+// way. The index is no use where a server gives all items the same.
+func (d *responsesDecoder) find(index *int, id, kind string) *outputItem {
+	var o *outputItem
+	shared := false
+	if index != nil {
+		if o = d.byIndex[*index]; o != nil && !o.fits(kind) {
+			o, shared = nil, true
+		}
+	}
+	if o == nil && id != "" {
+		if known := d.byID[id]; known != nil && known.fits(kind) && (index == nil || shared || !known.indexed) {
+			o = known
+		}
+	}
+	if o == nil && index == nil && id == "" {
+		if newest := d.newest[kind]; newest != nil && !newest.done {
+			return newest
+		}
+	}
+	if o == nil {
+		o = d.begin(kind)
+	}
+	d.bind(o, index, id)
+	return o
+}
+
+func (o *outputItem) fits(kind string) bool { return o.kind == kind || o.kind == "" }
+
+func (d *responsesDecoder) begin(kind string) *outputItem {
+	o := &outputItem{kind: kind}
+	d.items = append(d.items, o)
+	if d.newest == nil {
+		d.byIndex, d.byID, d.newest = map[int]*outputItem{}, map[string]*outputItem{}, map[string]*outputItem{}
+	}
+	d.newest[kind] = o
+	return o
+}
+
+// bind makes an item the one that an index and an id stand for from now on.
+func (d *responsesDecoder) bind(o *outputItem, index *int, id string) {
+	if index != nil {
+		d.byIndex[*index] = o
+		o.indexed = true
+	}
+	if id != "" {
+		d.byID[id] = o
+	}
+}
+
+// added is the item that an event tells to have begun: a new one, unless a delta
+// came before it.
+func (d *responsesDecoder) added(index *int, it *itemHead) *outputItem {
+	known := d.byIndex != nil && index != nil && d.byIndex[*index] != nil || it.ID != "" && d.byID[it.ID] != nil
+	var o *outputItem
+	if known {
+		o = d.find(index, it.ID, it.Type)
+	}
+	if o == nil || o.announced && o.mark.ID != it.ID {
+		o = d.begin(it.Type)
+		d.bind(o, index, it.ID)
+	}
+	o.announced = true
+	return o
+}
+
+// open takes what an item tells at its start.
+func (d *responsesDecoder) open(o *outputItem, it *itemHead) {
+	if it.Type != "" {
+		o.kind = it.Type
+	}
+	for _, f := range []struct {
+		to   *string
+		from string
+	}{{&o.mark.ID, it.ID}, {&o.mark.Phase, it.Phase}, {&o.callID, it.CallID}, {&o.name, it.Name}} {
+		if f.from != "" {
+			*f.to = f.from
+		}
+	}
+}
+
+// close takes a finished item, and shows of it what no delta brought.
+func (d *responsesDecoder) close(o *outputItem, it *itemHead, raw json.RawMessage) {
+	o.done = true
+	switch o.kind {
+	case "message":
+		var whole, refusal strings.Builder
+		for _, p := range it.Content {
+			whole.WriteString(p.Text)
+			refusal.WriteString(p.Refusal)
+		}
+		if rest, ok := strings.CutPrefix(whole.String(), o.text.String()); ok {
+			d.text(o, rest)
+		}
+		if !o.refused && refusal.Len() > 0 {
+			o.refused = true
+			d.refusal.WriteString(refusal.String())
+		}
+	case "reasoning":
+		o.raw = raw
+		if o.text.Len() > 0 {
+			return
+		}
+		for n, p := range it.Summary {
+			d.thought(o, section{"summary", n}, p.Text)
+		}
+		for n, p := range it.Content {
+			d.thought(o, section{"content", n}, p.Text)
+		}
+	case "function_call":
+		o.setArguments(arguments(it.Arguments))
+	case "custom_tool_call":
+		o.setArguments(plain(it.Input))
+	default:
+		d.leaveOut(o.kind)
+	}
+}
+
+// leaveOut tells, once for each kind, of items that artoo did not ask for and
+// has no place for: what the server did with tools of its own.
+func (d *responsesDecoder) leaveOut(kind string) {
+	kind = strings.ToValidUTF8(kind[:min(len(kind), maxKind)], "")
+	if len(d.strange) < maxStrange && !slices.Contains(d.strange, kind) {
+		d.strange = append(d.strange, kind)
+		d.pending = append(d.pending, provider.Notice{Text: "a part of the reply was not asked for and is left out: " + kind})
+	}
+}
+
+// settleCustom decides about calls with free text for their input, which artoo
+// offers none of: what the answer goes on behind was done by the server itself,
+// and anything else is a mistake of the model, which it is told of.
+func (d *responsesDecoder) settleCustom() {
+	answered := false
+	for _, o := range slices.Backward(d.items) {
+		if o.kind == "custom_tool_call" && answered {
+			d.leaveOut(o.kind)
+			o.kind = ""
+		}
+		answered = answered || o.kind == "message" && o.text.Len() > 0
+	}
+}
+
+// maxStrange is how many kinds of items are told of, maxKind how much of the
+// name of one, in bytes.
+const (
+	maxStrange = 8
+	maxKind    = 60
+)
+
+// setArguments puts the whole arguments in the place of what the deltas brought,
+// unless there is nothing in them.
+func (o *outputItem) setArguments(whole string) {
+	if whole != "" && whole != o.args.String() {
+		o.args.Reset()
+		o.args.WriteString(whole)
+	}
+}
+
+func (d *responsesDecoder) text(o *outputItem, s string) {
+	if s != "" {
+		o.text.WriteString(s)
+		d.pending = append(d.pending, provider.TextDelta{Text: s})
+	}
+}
+
+// thought adds to the readable reasoning; its sections stand apart.
+func (d *responsesDecoder) thought(o *outputItem, at section, s string) {
+	if s == "" {
+		return
+	}
+	if o.text.Len() > 0 && at != o.section {
+		s = "\n\n" + s
+	}
+	o.section = at
+	o.text.WriteString(s)
+	d.pending = append(d.pending, provider.ReasoningDelta{Text: s})
+}
+
+// complete goes through the output of a finished response for items that were
+// never finished, or never seen, in the stream before.
+func (d *responsesDecoder) complete(output []json.RawMessage) {
+	byCall, kinds := map[string]*outputItem{}, map[string]bool{}
+	streamed := d.items
+	for _, o := range streamed {
+		byCall[o.callID] = o
+		kinds[o.kind] = true
+	}
+	delete(byCall, "")
+	for n, raw := range output {
+		var it itemHead
+		if wire.Decode(raw, &it) != nil {
+			continue
+		}
+		o := byCall[it.CallID]
+		if o == nil {
+			o = d.match(n, &it, streamed)
+		}
+		if o == nil {
+			if kinds[it.Type] && it.Type != "function_call" {
+				continue // most likely one that was seen under another id
+			}
+			o = d.begin(it.Type)
+		}
+		if !o.done {
+			d.open(o, &it)
+			d.close(o, &it, raw)
+		}
+	}
+}
+
+// match finds the streamed item that the n-th one of the output repeats: by its
+// id, or by its place.
+func (d *responsesDecoder) match(n int, it *itemHead, streamed []*outputItem) *outputItem {
+	if o := d.byID[it.ID]; o != nil && o.kind == it.Type {
+		return o
+	}
+	if o := d.byIndex[n]; o != nil && o.kind == it.Type {
+		return o
+	}
+	if len(d.byIndex) == 0 && n < len(streamed) && streamed[n].kind == it.Type {
+		return streamed[n]
+	}
+	return nil
+}

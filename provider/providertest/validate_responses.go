@@ -1,0 +1,221 @@
+package providertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+type responsesBody struct {
+	Model           string   `json:"model"`
+	Stream          bool     `json:"stream"`
+	Store           *bool    `json:"store"`
+	Include         []string `json:"include"`
+	MaxOutputTokens *int     `json:"max_output_tokens"`
+	Temperature     *float64 `json:"temperature"`
+	Reasoning       *struct {
+		Effort string `json:"effort"`
+	} `json:"reasoning"`
+	Instructions *string `json:"instructions"`
+	Tools        []struct {
+		Type       string          `json:"type"`
+		Name       string          `json:"name"`
+		Parameters json.RawMessage `json:"parameters"`
+		Strict     *bool           `json:"strict"`
+	} `json:"tools"`
+	Input []responsesItem `json:"input"`
+}
+
+type responsesItem struct {
+	Type      string            `json:"type"`
+	Role      string            `json:"role"`
+	ID        *string           `json:"id"`
+	Phase     *string           `json:"phase"`
+	CallID    string            `json:"call_id"`
+	Name      string            `json:"name"`
+	Arguments json.RawMessage   `json:"arguments"`
+	Output    json.RawMessage   `json:"output"`
+	Content   []responsesPart   `json:"content"`
+	Summary   []json.RawMessage `json:"summary"`
+	Encrypted string            `json:"encrypted_content"`
+}
+
+type responsesPart struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	ImageURL string `json:"image_url"`
+}
+
+func (v *validator) responses(body []byte) {
+	var b responsesBody
+	if err := json.Unmarshal(body, &b); err != nil {
+		v.bad("the body is no Responses request: %w", err)
+		return
+	}
+	v.responsesHead(b)
+	s := responsesState{validator: v}
+	for i, it := range b.Input {
+		s.item(fmt.Sprintf("item %d", i), it)
+	}
+	if len(s.open) > 0 {
+		v.bad("calls without a result: %q", s.open)
+	}
+	if n := len(b.Input); n == 0 || b.Input[n-1].Role != "user" && b.Input[n-1].Type != "function_call_output" {
+		v.bad("the input ends neither with the user nor with a tool")
+	}
+}
+
+func (v *validator) responsesHead(b responsesBody) {
+	if b.Model == "" || !b.Stream || b.Store == nil || *b.Store {
+		v.bad("model %q, stream %v, store %v: the first two are needed, the last is to be false", b.Model, b.Stream, b.Store)
+	}
+	reasons := !strings.HasPrefix(b.Model, "gpt-4") && !strings.HasPrefix(b.Model, "gpt-3")
+	if slices.Contains(b.Include, "reasoning.encrypted_content") != reasons {
+		v.bad("include %q for %s", b.Include, b.Model)
+	}
+	if !reasons && b.Reasoning != nil {
+		v.bad("reasoning for %s, which has none", b.Model)
+	}
+	if reasons && strings.HasPrefix(b.Model, "gpt-5") && b.Temperature != nil && (b.Reasoning == nil || b.Reasoning.Effort != "none") {
+		v.bad("a temperature for %s while it reasons", b.Model)
+	}
+	if b.MaxOutputTokens != nil && *b.MaxOutputTokens < 16 {
+		v.bad("max_output_tokens %d, 16 is the least", *b.MaxOutputTokens)
+	}
+	if b.Instructions != nil {
+		v.text("instructions", *b.Instructions)
+	}
+	var names []string
+	for _, t := range b.Tools {
+		v.name("tool", t.Name, 64)
+		v.object("the schema of "+t.Name, t.Parameters)
+		if t.Type != "function" || t.Strict == nil || *t.Strict || slices.Contains(names, t.Name) {
+			v.bad("the tool %q is no function, strict or there twice", t.Name)
+		}
+		names = append(names, t.Name)
+	}
+}
+
+// responsesState is what an item is checked against: the calls that wait for
+// their results, and the reasoning that waits for what it led to.
+type responsesState struct {
+	*validator
+	open      []string
+	answering bool // results have come since the last call
+	reasoning string
+}
+
+func (s *responsesState) item(what string, it responsesItem) {
+	kind := it.Type
+	if kind == "" {
+		kind = "message"
+	}
+	what += " (" + kind + ")"
+	ofModel := kind == "reasoning" || kind == "function_call" || it.Role == "assistant"
+	if s.reasoning != "" && !ofModel {
+		s.bad("%s: %s of type reasoning without its required following item", what, s.reasoning)
+	}
+	if len(s.open) > 0 && kind != "function_call_output" && (!ofModel || s.answering) {
+		s.bad("%s: comes before the results of %q", what, s.open)
+		s.open = nil
+	}
+	if kind != "function_call_output" {
+		s.answering = false
+	}
+	if kind != "reasoning" {
+		s.reasoning = ""
+	}
+	switch kind {
+	case "message":
+		s.message(what, it)
+	case "reasoning":
+		s.id(what, it.ID, "rs")
+		if it.Summary == nil || it.Encrypted == "" && len(it.Content) == 0 || it.ID == nil {
+			s.bad("%s: needs an id, a summary and its content", what)
+		}
+		s.reasoning = what
+	case "function_call":
+		s.id(what, it.ID, "fc")
+		s.callID(what, it.CallID)
+		s.name(what, it.Name, 64)
+		var args string
+		if err := json.Unmarshal(it.Arguments, &args); err != nil {
+			s.bad("%s: arguments must be a string", what)
+		}
+		s.object(what+" arguments", []byte(args))
+		s.surrogates(what+" arguments", []byte(args))
+		s.open = append(s.open, it.CallID)
+	case "function_call_output":
+		s.answering = true
+		s.output(what, it.Output)
+		if len(s.open) == 0 || s.open[0] != it.CallID {
+			s.bad("%s: answers %q, the open calls are %q", what, it.CallID, s.open)
+			return
+		}
+		s.open = s.open[1:]
+	default:
+		s.bad("%s: unknown type", what)
+	}
+}
+
+// id checks an item's own id, which may be left out.
+func (s *responsesState) id(what string, id *string, prefix string) {
+	if id != nil && (!strings.HasPrefix(*id, prefix) || len(*id) > 64) {
+		s.bad("%s: expected an ID that begins with '%s', at most 64 long: %q", what, prefix, *id)
+	}
+}
+
+func (s *responsesState) message(what string, it responsesItem) {
+	if len(it.Content) == 0 {
+		s.bad("%s: no content", what)
+	}
+	switch it.Role {
+	case "user":
+		if it.ID != nil || it.Phase != nil {
+			s.bad("%s: an id or a phase, which only the model's have", what)
+		}
+		s.parts(what, it.Content)
+	case "assistant":
+		s.id(what, it.ID, "msg")
+		if it.Phase != nil && *it.Phase != "commentary" && *it.Phase != "final_answer" {
+			s.bad("%s: phase %q", what, *it.Phase)
+		}
+		for _, p := range it.Content {
+			if p.Type != "output_text" {
+				s.bad("%s: a part of type %q", what, p.Type)
+			}
+			s.text(what, p.Text)
+		}
+	default:
+		s.bad("%s: role %q", what, it.Role)
+	}
+}
+
+func (s *responsesState) output(what string, raw json.RawMessage) {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		s.text(what, text)
+		return
+	}
+	var parts []responsesPart
+	if err := json.Unmarshal(raw, &parts); err != nil || len(parts) == 0 {
+		s.bad("%s: output is neither text nor a list of parts", what)
+	}
+	s.parts(what, parts)
+}
+
+func (s *responsesState) parts(what string, parts []responsesPart) {
+	for _, p := range parts {
+		switch p.Type {
+		case "input_text":
+			s.text(what, p.Text)
+		case "input_image":
+			if !strings.HasPrefix(p.ImageURL, "data:image/") && !strings.HasPrefix(p.ImageURL, "http") {
+				s.bad("%s: not an image address: %.40s", what, p.ImageURL)
+			}
+		default:
+			s.bad("%s: a part of type %q", what, p.Type)
+		}
+	}
+}
