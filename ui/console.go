@@ -86,6 +86,7 @@ type console struct {
 	queue     []line
 	backlog   int
 	interrupt func() // stops the running turn; nil between turns
+	early     bool   // a Ctrl-C came after the line was entered and before its turn began
 	yielded   bool   // a child has the terminal
 	ending    error  // no more lines will come, and why
 }
@@ -187,7 +188,7 @@ func (c *console) start(w *want) {
 	case w.question && c.backlog > maxBacklog:
 		w.reply <- result{err: io.EOF} // what waits unread are messages: no answer can get past them
 	default:
-		c.want = w
+		c.want, c.early = w, false
 		c.front.begin(w)
 	}
 }
@@ -195,7 +196,7 @@ func (c *console) start(w *want) {
 // finish gives the wanted line, or why there is none.
 func (c *console) finish(r result) {
 	w := c.want
-	c.want = nil
+	c.want, c.early = nil, false
 	c.front.end()
 	w.reply <- r
 }
@@ -206,6 +207,7 @@ func (c *console) enqueue(l line) {
 		return
 	}
 	l.queued = true
+	c.early = false // it was meant for what came before
 	c.queue = append(c.queue, l)
 	c.backlog += len(l.text)
 	if c.announce {
@@ -221,7 +223,15 @@ func (c *console) takeQueue() []line {
 }
 
 // beginTurn says what Ctrl-C does until endTurn.
-func (c *console) beginTurn(interrupt func()) { c.do(func() { c.interrupt = interrupt }) }
+func (c *console) beginTurn(interrupt func()) {
+	c.do(func() {
+		c.interrupt = interrupt
+		if c.early {
+			c.early = false
+			interrupt()
+		}
+	})
+}
 
 // endTurn says that the turn is over, and whether it came to a good end.
 func (c *console) endTurn(good bool) {
@@ -245,6 +255,7 @@ func (c *console) interrupted() {
 	if c.interrupt != nil {
 		c.interrupt() // first: who asked must find the turn stopped, not go on with a no
 	}
+	c.early = c.interrupt == nil && c.want == nil
 	if c.want != nil {
 		c.finish(result{err: errInterrupted})
 	}
