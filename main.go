@@ -26,6 +26,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/anthropic"
 	"artoo/provider/demo"
+	"artoo/provider/gemini"
 	"artoo/provider/openai"
 	"artoo/provider/transport"
 	"artoo/tool"
@@ -457,8 +458,10 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 		return &demo.Provider{Pace: a.pace()}, nil
 	case "anthropic":
 		return &anthropic.Provider{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local}, nil
-	case "gemini", "ollama", "claude-cli", "codex-cli", "gemini-cli":
-		hint := "--provider with one of anthropic, openai, openrouter, deepseek, compatible"
+	case "gemini":
+		return &gemini.Provider{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local}, nil
+	case "ollama", "claude-cli", "codex-cli", "gemini-cli":
+		hint := "--provider with one of anthropic, openai, gemini, openrouter, deepseek, compatible"
 		if name == "ollama" {
 			hint = "its other face: ARTOO_BASE_URL=http://localhost:11434/v1 artoo -m " + choice.Model
 		}

@@ -26,7 +26,7 @@ func knownTable() []knownProvider {
 	return []knownProvider{
 		{name: "anthropic", keyVars: []string{"ANTHROPIC_API_KEY"}, urlVar: "ANTHROPIC_BASE_URL", families: []string{"claude-"}},
 		{name: "openai", keyVars: []string{"OPENAI_API_KEY"}, urlVar: "OPENAI_BASE_URL", families: []string{"gpt-", "chatgpt-"}},
-		{name: "gemini", keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urlVar: "GOOGLE_GEMINI_BASE_URL", families: []string{"gemini-"}, later: true},
+		{name: "gemini", keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urlVar: "GOOGLE_GEMINI_BASE_URL", families: []string{"gemini-"}},
 		{name: "deepseek", keyVars: []string{"DEEPSEEK_API_KEY"}, families: []string{"deepseek-"}},
 		{name: "openrouter", keyVars: []string{"OPENROUTER_API_KEY"}},
 		{name: "ollama", key: keyOptional, urlVar: "OLLAMA_HOST", later: true},

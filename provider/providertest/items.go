@@ -9,7 +9,7 @@ import (
 )
 
 // Item is a piece of a scripted reply, made by Text, Reason, Call, Usage and
-// Stop. The builders Anthropic and Chat write a list of them in their wire's
+// Stop. The builders Anthropic, Chat and Gemini write a list of them in their wire's
 // form, with a stop reason that fits when none is given.
 type Item struct {
 	kind     string

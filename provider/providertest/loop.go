@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Builder writes items in the form of one wire: Anthropic or Chat.
+// Builder writes items in the form of one wire: Anthropic, Chat or Gemini.
 type Builder func(items ...Item) Reply
 
 // ToolLoop plays a task: steps replies that each call the tool of the given

@@ -10,6 +10,7 @@ import (
 
 	"artoo/provider"
 	"artoo/provider/anthropic"
+	"artoo/provider/gemini"
 	"artoo/provider/openai"
 	"artoo/provider/providertest"
 )
@@ -88,13 +89,16 @@ func TestEventsAreCounted(t *testing.T) {
 // TestToolLoopStandsAlone runs the loop mode as a plain handler, the way a test
 // of the whole program uses it.
 func TestToolLoopStandsAlone(t *testing.T) {
-	for name, build := range map[string]providertest.Builder{"anthropic": providertest.Anthropic, "chat": providertest.Chat} {
+	for name, build := range map[string]providertest.Builder{"anthropic": providertest.Anthropic, "chat": providertest.Chat, "gemini": providertest.Gemini} {
 		t.Run(name, func(t *testing.T) {
 			srv := httptest.NewServer(providertest.ToolLoop(build, 3, "read", `{"path":"go.mod"}`, "All done."))
 			defer srv.Close()
 			var p provider.Provider = &anthropic.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
-			if name == "chat" {
+			switch name {
+			case "chat":
 				p = &openai.Chat{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
+			case "gemini":
+				p = &gemini.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
 			}
 			for range 2 {
 				steps := 0
@@ -120,7 +124,7 @@ func TestToolLoopStandsAlone(t *testing.T) {
 }
 
 func TestFloodHasItsSize(t *testing.T) {
-	for _, build := range []providertest.Builder{providertest.Anthropic, providertest.Chat} {
+	for _, build := range []providertest.Builder{providertest.Anthropic, providertest.Chat, providertest.Gemini} {
 		if n := bytes.Count(providertest.Flood(build, 2000, 20).Body, []byte("\n\n")); n < 100 || n > 110 {
 			t.Errorf("%d events for 2000 bytes in pieces of 20", n)
 		}

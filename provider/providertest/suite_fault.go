@@ -78,12 +78,15 @@ func testBroken(t *testing.T, w Wire) {
 	calls := w.Build(Call("c1", "read", `{"path":"a"}`), Stop(aMax(w)))
 	events := strings.Count(string(whole.Body), "\n\n")
 	cases := map[string]Reply{
-		"cut before the arguments": calls.Events(2),
-		"cut in the arguments":     calls.Events(3),
-		"nothing at all":           {ContentType: whole.ContentType},
-		"dropped":                  Dropped(),
-		"reset":                    whole.Events(3).Ends(Reset),
-		"reset in event":           whole.Cut(len(whole.Body) / 2).Ends(Reset),
+		"nothing at all": {ContentType: whole.ContentType},
+		"dropped":        Dropped(),
+		"reset":          whole.Events(3).Ends(Reset),
+		"reset in event": whole.Cut(len(whole.Body) / 2).Ends(Reset),
+	}
+	for name, cut := range map[string]Reply{"cut before the arguments": calls.Events(2), "cut in the arguments": calls.Events(3)} {
+		if !strings.Contains(string(cut.Body), aMax(w)) { // where calls come whole, there is no such place
+			cases[name] = cut
+		}
 	}
 	for n := range events {
 		cut := whole.Events(n)

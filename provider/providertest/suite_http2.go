@@ -64,7 +64,9 @@ func testHTTP2(t *testing.T, w Wire) {
 			if deadline, _ := ctx.Deadline(); time.Since(deadline) > 100*time.Millisecond || !errors.Is(r.Err, context.DeadlineExceeded) {
 				t.Errorf("%v, %s after the deadline", r.Err, time.Since(deadline))
 			}
-			<-gone // the server sees the stream close
+			if len(s.Requests()) > 0 { // on a busy machine it may not have come that far
+				<-gone // the server sees the stream close
+			}
 		})
 	}
 }

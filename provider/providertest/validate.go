@@ -14,6 +14,7 @@ import (
 const (
 	WireAnthropic = "anthropic"
 	WireChat      = "chat"
+	WireGemini    = "gemini"
 )
 
 // Validate checks a request body as strictly as the strictest server of the
@@ -23,12 +24,18 @@ const (
 func Validate(wire string, body []byte) error {
 	var v validator
 	v.bytes(body)
-	v.lastKey(body, "messages")
+	last := "messages"
+	if wire == WireGemini {
+		last = "contents"
+	}
+	v.lastKey(body, last)
 	switch wire {
 	case WireAnthropic:
 		v.anthropic(body)
 	case WireChat:
 		v.chat(body)
+	case WireGemini:
+		v.gemini(body)
 	default:
 		v.bad("no validator for the wire %q", wire)
 	}

@@ -125,9 +125,9 @@ func setDefault(h http.Header, key, value string) {
 }
 
 // requestID is what the server calls this request; the names are those of
-// Anthropic, OpenAI and most gateways, and OpenRouter.
+// Anthropic, OpenAI and most gateways, OpenRouter, and Google.
 func requestID(h http.Header) string {
-	for _, key := range []string{"Request-Id", "X-Request-Id", "X-Generation-Id"} {
+	for _, key := range []string{"Request-Id", "X-Request-Id", "X-Generation-Id", "X-Goog-Request-Id"} {
 		if id := h.Get(key); id != "" {
 			return id
 		}

@@ -198,6 +198,9 @@ func (c *call) emit(events []provider.Event, yield func(provider.Event, error) b
 				continue
 			}
 			c.started = true
+			if c.requestID == "" {
+				c.requestID = s.RequestID // some name it in the reply only
+			}
 			s.RequestID = c.requestID
 			ev = s
 		}
