@@ -51,7 +51,7 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 			if !again {
 				return
 			}
-			if notice != "" && !yield(provider.Notice{Text: notice}, nil) {
+			if notice != "" && !yield(provider.Notice{Text: notice, Warning: true}, nil) {
 				return
 			}
 		}

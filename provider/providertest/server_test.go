@@ -11,6 +11,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/anthropic"
 	"artoo/provider/gemini"
+	"artoo/provider/ollama"
 	"artoo/provider/openai"
 	"artoo/provider/providertest"
 )
@@ -89,9 +90,16 @@ func TestEventsAreCounted(t *testing.T) {
 // TestToolLoopStandsAlone runs the loop mode as a plain handler, the way a test
 // of the whole program uses it.
 func TestToolLoopStandsAlone(t *testing.T) {
-	for name, build := range map[string]providertest.Builder{"anthropic": providertest.Anthropic, "chat": providertest.Chat, "gemini": providertest.Gemini} {
+	for name, build := range map[string]providertest.Builder{"anthropic": providertest.Anthropic, "chat": providertest.Chat, "gemini": providertest.Gemini, "ollama": providertest.Ollama} {
 		t.Run(name, func(t *testing.T) {
-			srv := httptest.NewServer(providertest.ToolLoop(build, 3, "read", `{"path":"go.mod"}`, "All done."))
+			loop := providertest.ToolLoop(build, 3, "read", `{"path":"go.mod"}`, "All done.")
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/api/show" {
+					providertest.Script(providertest.OllamaShow(8192, "tools")).ServeHTTP(w, r)
+					return
+				}
+				loop.ServeHTTP(w, r)
+			}))
 			defer srv.Close()
 			var p provider.Provider = &anthropic.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
 			switch name {
@@ -99,6 +107,8 @@ func TestToolLoopStandsAlone(t *testing.T) {
 				p = &openai.Chat{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
 			case "gemini":
 				p = &gemini.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
+			case "ollama":
+				p = &ollama.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
 			}
 			for range 2 {
 				steps := 0
@@ -124,8 +134,12 @@ func TestToolLoopStandsAlone(t *testing.T) {
 }
 
 func TestFloodHasItsSize(t *testing.T) {
-	for _, build := range []providertest.Builder{providertest.Anthropic, providertest.Chat, providertest.Gemini} {
-		if n := bytes.Count(providertest.Flood(build, 2000, 20).Body, []byte("\n\n")); n < 100 || n > 110 {
+	for _, build := range []providertest.Builder{providertest.Anthropic, providertest.Chat, providertest.Gemini, providertest.Ollama} {
+		flood, end := providertest.Flood(build, 2000, 20), "\n\n"
+		if flood.ContentType == "application/x-ndjson" {
+			end = "\n"
+		}
+		if n := bytes.Count(flood.Body, []byte(end)); n < 100 || n > 110 {
 			t.Errorf("%d events for 2000 bytes in pieces of 20", n)
 		}
 	}

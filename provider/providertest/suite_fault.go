@@ -76,7 +76,7 @@ func testStatuses(t *testing.T, w Wire) {
 func testBroken(t *testing.T, w Wire) {
 	whole := w.Build(Reason("hm"), Text("Hello", " world"), Stop(aMax(w)))
 	calls := w.Build(Call("c1", "read", `{"path":"a"}`), Stop(aMax(w)))
-	events := strings.Count(string(whole.Body), "\n\n")
+	events := strings.Count(string(whole.Body), whole.end())
 	cases := map[string]Reply{
 		"nothing at all": {ContentType: whole.ContentType},
 		"dropped":        Dropped(),

@@ -15,6 +15,7 @@ const (
 	WireAnthropic = "anthropic"
 	WireChat      = "chat"
 	WireGemini    = "gemini"
+	WireOllama    = "ollama"
 )
 
 // Validate checks a request body as strictly as the strictest server of the
@@ -36,6 +37,8 @@ func Validate(wire string, body []byte) error {
 		v.chat(body)
 	case WireGemini:
 		v.gemini(body)
+	case WireOllama:
+		v.ollama(body)
 	default:
 		v.bad("no validator for the wire %q", wire)
 	}
