@@ -428,8 +428,9 @@ func (a *app) use(choice config.Choice) error {
 	if d, ok := wire.(provider.Describer); ok {
 		ag.Describe = func(ctx context.Context) { a.describe(ctx, d, choice) }
 	}
+	ag.Defaults = provider.Options{Model: choice.Model, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
 	info, _ := provider.Lookup(choice.Provider, choice.Model)
-	a.know(choice, info)
+	a.know(merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model]))
 	return nil
 }
 
@@ -441,18 +442,17 @@ func (a *app) describe(ctx context.Context, d provider.Describer, choice config.
 		return
 	}
 	a.desk.Agent.Describe = nil
-	a.know(choice, info)
+	window := info.Context // the server was asked for what the user says of it
+	info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
+	info.Context = window
+	a.know(info)
 	a.desk.Agent.Conversation.SetBudget(a.budget())
 }
 
-// know puts the facts of a model into the agent, those of the user first.
-func (a *app) know(choice config.Choice, info provider.ModelInfo) {
-	if m, ok := a.cfg.Providers[choice.Provider].Models[choice.Model]; ok {
-		info = merge(info, m)
-	}
+// know puts the facts of the model into the agent, and what follows from them.
+func (a *app) know(info provider.ModelInfo) {
 	ag := a.desk.Agent
-	ag.Info = info
-	ag.Defaults = provider.Options{Model: choice.Model, MaxTokens: min(a.cfg.MaxTokens, info.Context/4), Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
+	ag.Info, ag.Defaults.MaxTokens = info, min(a.cfg.MaxTokens, info.Context/4)
 	if info.MaxOutput > 0 {
 		ag.Defaults.MaxTokens = min(ag.Defaults.MaxTokens, info.MaxOutput)
 	}
@@ -527,13 +527,13 @@ func (a *app) ollama(name string) (*ollama.Provider, error) {
 
 // window is the context to ask a server for, 0 where the user says nothing.
 func (a *app) window(choice config.Choice) int {
-	if m := a.cfg.Providers[choice.Provider].Models[choice.Model]; m.Context > 0 {
-		return m.Context
-	}
+	want := a.cfg.Providers[choice.Provider].Models[choice.Model].Context
 	if a.cfg.IsSet("max_context_tokens") {
-		return a.cfg.MaxContextTokens + a.cfg.MaxTokens
+		if budget := a.cfg.MaxContextTokens + a.cfg.MaxTokens; want == 0 || budget < want {
+			return budget
+		}
 	}
-	return 0
+	return want
 }
 
 // server is what the settings say of a provider's server.

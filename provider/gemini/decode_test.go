@@ -2,6 +2,7 @@ package gemini_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -235,7 +236,8 @@ func TestTheAddress(t *testing.T) {
 	for base, want := range map[string]string{"": "/v1beta/models/gemini-3-flash", "/v1beta": "/v1beta/models/gemini-3-flash", "/gate/": "/gate/v1beta/models/gemini-3-flash"} {
 		for _, model := range []string{"gemini-3-flash", "models/gemini-3-flash"} {
 			s := providertest.NewServer(t, parts(`{"text":"ok"}`))
-			p := &gemini.Provider{Name: "g", BaseURL: s.URL + base, HTTP: s.HTTP}
+			p := &gemini.Provider{Name: "g", BaseURL: s.URL + base, HTTP: s.HTTP,
+				Key: func(context.Context) (string, error) { return "key-0123456789", nil }, Headers: map[string]string{"X-Extra": "1"}}
 			req := request(provider.UserText("hi"))
 			req.Model = model
 			if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil {
@@ -244,6 +246,9 @@ func TestTheAddress(t *testing.T) {
 			seen := s.Requests()[0]
 			if seen.Path != want+":streamGenerateContent" || seen.Query != "alt=sse" {
 				t.Errorf("%q, %s: asked %s?%s", base, model, seen.Path, seen.Query)
+			}
+			if seen.Header.Get("X-Goog-Api-Key") != "key-0123456789" || seen.Header.Get("X-Extra") != "1" {
+				t.Errorf("headers %v", seen.Header)
 			}
 		}
 	}
