@@ -218,8 +218,8 @@ func TestRow88_ACutPrompt(t *testing.T) {
 		{"nothing said", []int{0, 0, 0}, []bool{false, false, false}},
 		{"only what is new", []int{2100, 2100, 2100}, []bool{false, false, false}},
 		{"full to the brim", []int{2100, 8192}, []bool{false, true}},
-		{"more than fits, from the first", []int{2100, 4200, 6300, 7900, 7000}, []bool{false, false, false, false, true}},
-		{"fewer than before", []int{2100, 4200, 10500, 6000}, []bool{false, false, true, true}},
+		{"more than fits, from the first", []int{2100, 4200, 6300, 7900, 5000}, []bool{false, false, false, false, true}},
+		{"more than there is room for", []int{2100, 4200, 10500}, []bool{false, false, true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := server(t, able(8192), func(n int, _ providertest.Request) providertest.Reply {
@@ -243,6 +243,24 @@ func TestRow88_ACutPrompt(t *testing.T) {
 			}
 		})
 	}
+	t.Run("fewer than before, though little came", func(t *testing.T) {
+		reads := []int{2100, 2150, 1200, 30} // the last is what an old server counts
+		s := server(t, able(8192), func(n int, _ providertest.Request) providertest.Reply {
+			return providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: reads[n], Output: 1}))
+		})
+		p, req := provide(s), request(provider.UserText(long))
+		req.Tools = nil
+		for n, want := range []bool{false, false, true, false} {
+			r := send(t, p, req)
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			req.Messages = append(req.Messages, r.Done.Message, provider.UserText("and then?"))
+			if got := notices(r); (len(got) > 0) != want || want && !strings.Contains(got[0], "the conversation grew") {
+				t.Errorf("request %d: %q, want a notice: %v", n, got, want)
+			}
+		}
+	})
 	t.Run("an image is no text", func(t *testing.T) {
 		s := server(t, able(4096), always(providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: 900, Output: 1}))))
 		r := send(t, provide(s), request(provider.UserText("see", provider.Image{MediaType: "image/png", Data: make([]byte, 1<<20)})))
