@@ -385,6 +385,12 @@ func TestModels(t *testing.T) {
 	if _, err := provide(s).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Kind != provider.KindNetwork {
 		t.Errorf("%v", err)
 	}
+	silent := providertest.NewServer(t, providertest.Silent())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if began := time.Now(); provide(silent).Answers(ctx) || time.Since(began) > 5*time.Second {
+		t.Error("a silent server answers, or is waited for")
+	}
 	other := providertest.NewServer(t, providertest.JSON(200, `{}`), providertest.Page(200, "hello"))
 	for range 2 {
 		if provide(other).Answers(t.Context()) {
