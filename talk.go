@@ -138,7 +138,7 @@ func (a *app) demo(ctx context.Context, inv cli.Invocation, yes bool) error {
 		return err
 	}
 	a.project = tool.Project{Root: dir, Dir: dir}
-	a.choice = config.Choice{Provider: demo.Name, Model: defaultModel(demo.Name)}
+	a.choice = config.Choice{Provider: demo.Name, Model: a.defaultModel(demo.Name)}
 	a.cfg = a.cfg.With(a.choice)
 	a.cfg.Ephemeral, a.cfg.Stdin = true, string(headless.StdinNever)
 	a.who.headless = a.who.headless || yes
