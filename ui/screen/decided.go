@@ -70,7 +70,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		case agent.YesForSession:
 			text = fmt.Sprintf("allowed always in this session: %s%s", rule, s.remark("/permissions to change"))
 		case agent.YesForever:
-			text = fmt.Sprintf("allowed always in this project: %s%s", rule, s.remark("artoo rules to change"))
+			text = fmt.Sprintf("allowed always in this project: %s%s", rule, s.remark("config.toml to change"))
 		case agent.StopTurn:
 			r.decision = denied
 			text = "denied, and the turn stops"
