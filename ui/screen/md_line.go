@@ -71,6 +71,9 @@ func (m *Markdown) beginLine(whole bool) {
 		m.blank = m.written
 		m.prev, m.state, m.started = kindBlank, inText, true
 		m.quoting = m.quoting && o.quoted
+		if o.kind == kindRule {
+			m.items = nil // what follows is another list
+		}
 		return
 	}
 	if o.kind != kindText || m.prev != kindText {

@@ -151,8 +151,13 @@ func (m *Markdown) countItem(mark string, col int) {
 }
 
 // sentences says each row of a table in one: `Header: value, Header: value.`
+// Of a table without rows the headers are said.
 func (m *Markdown) sentences(t table) {
-	for _, row := range t.rows[1:] {
+	rows, heads := t.rows[1:], t.rows[0]
+	if len(rows) == 0 {
+		rows, heads = t.rows, nil
+	}
+	for _, row := range rows {
 		var said []word
 		for c, words := range row {
 			if len(words) == 0 {
@@ -161,8 +166,8 @@ func (m *Markdown) sentences(t table) {
 			if len(said) > 0 {
 				said[len(said)-1] = said[len(said)-1].with(",")
 			}
-			if c < len(t.rows[0]) && len(t.rows[0][c]) > 0 {
-				said = append(said, t.rows[0][c]...)
+			if c < len(heads) && len(heads[c]) > 0 {
+				said = append(said, heads[c]...)
 				said[len(said)-1] = said[len(said)-1].with(":")
 			}
 			said = append(said, words...)
