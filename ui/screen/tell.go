@@ -87,7 +87,8 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		if run.decision == denied && r.Status != agent.CallOK && r.Status != agent.CallFailed {
 			return // the decision line has said it
 		}
-		text := result(r)
+		// An error that begins with what the call works on need not say it again.
+		text := strings.TrimPrefix(s.ascii(result(r)), s.object(call)+": ")
 		failed := r.Status != agent.CallOK
 		switch {
 		case run.decision == applied && !failed:
