@@ -6,12 +6,15 @@ import (
 	"artoo/agent"
 )
 
-// OnThinking implements agent.Callbacks: a request begins.
+// OnThinking implements agent.Callbacks: a request begins. Behind the notice of
+// a retry it is that of the next try, which first waits.
 func (s *Screen) OnThinking() {
 	s.do(func() {
 		now := s.opt.Now()
 		s.endAsking()
-		s.busy = busy{thinking: true, since: now, said: now}
+		if !s.busy.until.After(now) {
+			s.busy = busy{thinking: true, since: now, said: now}
+		}
 	})
 }
 
