@@ -308,7 +308,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"--provider=a"}, []string{"anthropic"}},
 		{[]string{"--provider", "x", "-m", ""}, []string{"of-x"}},
 		{[]string{"-m", ""}, nil},
-		{[]string{"rules", ""}, []string{"explain", "list", "add", "rm"}},
+		{[]string{"rules", ""}, []string{"explain"}},
 		{[]string{"rules", "explain", ""}, nil},
 	} {
 		var r record
