@@ -487,10 +487,28 @@ func TestMarksWithinWordsStay(t *testing.T) {
 func TestSpokenLosesNoWords(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"| h | i |\n|---|---|\n\nx\n", "h, i.\n\nx\n"},
+		{"Head\n====\n\na = b\n====\n", "Head\n\na = b\n"},
+		{"> ```sh\n> ls > x\n> ```\n", "quote: code sh, 1 line:\nls > x\nend code.\n"},
+		{"[`x`](y.md)\n", "x (y.md)\n"},
 		{"- a\n- b\n\n***\n\n- c\n", "1. a\n2. b\n\n1. c\n"},
 	} {
 		if got := pieces(t, MarkdownOptions{Spoken: true}, c.source); got != c.want {
 			t.Errorf("%q is spoken as %q, want %q", c.source, got, c.want)
+		}
+	}
+}
+
+// TestEntitiesAreDecoded: into what can be seen, never into markup or a control
+// character.
+func TestEntitiesAreDecoded(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		{"&rarr; &mdash; &#8594; &#x1F600; &copy;", "→ — → 😀 ©\n"},
+		{"&#42;a&#42; **b &#42;&#96;c** &lt;d&gt; &bsol;n", "*a* b *`c <d> \\n\n"},
+		{"&#27;[2J &#x85; &#x202e; &#0; &#10; &#x2028; &nope; R&D; &#9999999;", "&#27;[2J … &#x202e; &#0; &#10; &#x2028; &nope; R&D; &#9999999;\n"},
+		{"`&rarr;`", "`&rarr;`\n"},
+	} {
+		if got := pieces(t, MarkdownOptions{}, c.source+"\n"); got != c.want {
+			t.Errorf("%q shows %q, want %q", c.source, got, c.want)
 		}
 	}
 }

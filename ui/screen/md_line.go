@@ -76,6 +76,10 @@ func (m *Markdown) beginLine(whole bool) {
 		}
 		return
 	}
+	if m.opt.Spoken && o.kind == kindText && m.prev == kindText && strings.Trim(lead, "= \t") == "" {
+		m.state, m.started = inText, true // underlines a heading, and says nothing
+		return
+	}
 	if o.kind != kindText || m.prev != kindText {
 		m.width = clampWidth(m.opt.Width())
 		m.size = 0
@@ -85,6 +89,7 @@ func (m *Markdown) beginLine(whole bool) {
 	switch o.kind {
 	case kindFence:
 		m.openFence(o, lead)
+		m.code.quotes = strings.Count(o.head, ">")
 		rest = m.beginCode(lead)
 	case kindIndented:
 		rest = m.beginCode(lead)
