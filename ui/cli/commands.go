@@ -143,7 +143,11 @@ func (p *program) checkWords(c subcommand, words []string) error {
 }
 
 func (p *program) cannotTake(c subcommand, words []string) error {
-	return &UsageError{Where: c.name, Why: fmt.Sprintf("cannot take %q", joinWords(words)), Hint: p.asPrompt()}
+	hint := p.asPrompt()
+	if len(words) == 1 && len(c.verbs) > 0 && c.args != "" {
+		hint = "artoo " + c.name + " " + c.args + ", or " + hint // more likely a slip than a prompt
+	}
+	return &UsageError{Where: c.name, Why: fmt.Sprintf("cannot take %q", joinWords(words)), Hint: hint}
 }
 
 // later answers for a subcommand that is not there yet.

@@ -101,7 +101,7 @@ func (s *Screen) appliedLine(c agent.Call) string {
 	if s.opt.Profile == Spoken {
 		return "tool: applied once.\n"
 	}
-	return margin + "applied once  " + s.object(c) + "\n"
+	return s.wrap("applied once  "+s.object(c), margin, body)
 }
 
 func (s *Screen) running(id string) *running {

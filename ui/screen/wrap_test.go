@@ -217,3 +217,15 @@ func TestSpokenBannerLabelsItsNotes(t *testing.T) {
 		t.Errorf("%q does not end %q", r.err.String(), want)
 	}
 }
+
+func TestAnAppliedChangeBreaksAtBlanks(t *testing.T) {
+	r := newRig(profiles()["plain"])
+	r.opt.Width = func() int { return 30 }
+	edit := editCall("1")
+	r.OnToolCall(edit)
+	r.Decided(ask(edit, 1, 1), agent.Answer{Verdict: agent.Yes})
+	r.OnToolResult(edit, ok("+3 -1"))
+	if got, want := r.err.String(), "  applied once\n          internal/cart/cart.go\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
