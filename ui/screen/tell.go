@@ -32,7 +32,7 @@ func (s *Screen) OnReasoning(text string) {
 		all := s.reason.String()
 		if end := strings.LastIndexByte(all, '\n'); end >= 0 {
 			s.reason.Reset()
-			s.aside(s.prose(all[:end], margin))
+			s.aside(s.reasoning(all[:end]))
 			s.reason.WriteString(all[end+1:])
 		}
 	})
@@ -42,8 +42,16 @@ func (s *Screen) OnReasoning(text string) {
 func (s *Screen) endReasoning() {
 	if text := s.reason.String(); text != "" {
 		s.reason.Reset()
-		s.aside(s.prose(text, margin))
+		s.aside(s.reasoning(text))
 	}
+}
+
+// reasoning is whole lines of what the model thinks, told from its answer.
+func (s *Screen) reasoning(text string) string {
+	if s.opt.Profile == Spoken {
+		return s.prose(text, "thinking: ")
+	}
+	return s.prose(text, margin)
 }
 
 // OnText implements agent.Callbacks: a piece of the answer.

@@ -229,3 +229,14 @@ func TestAnAppliedChangeBreaksAtBlanks(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestSpokenReasoningIsToldFromTheAnswer(t *testing.T) {
+	r := newRig(profiles()["spoken"])
+	r.opt.Verbose = true
+	r.OnReasoning("so it is\nor is it")
+	r.OnText("Yes.")
+	r.Finish()
+	if got, want := r.err.String(), "thinking: so it is\nthinking: or is it\n\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
