@@ -86,6 +86,7 @@ type console struct {
 	queue     []line
 	backlog   int
 	interrupt func() // stops the running turn; nil between turns
+	early     bool   // a Ctrl-C came after the line was given and before its turn began
 	yielded   bool   // a child has the terminal
 	ending    error  // no more lines will come, and why
 }
@@ -176,6 +177,7 @@ func (c *console) wait(ctx context.Context, w *want) (line, error) {
 }
 
 func (c *console) start(w *want) {
+	c.early = false
 	switch {
 	case !w.question && len(c.queue) > 0 && w.initial == "":
 		next := c.queue[0]
@@ -220,8 +222,16 @@ func (c *console) takeQueue() []line {
 	return lines
 }
 
-// beginTurn says what Ctrl-C does until endTurn.
-func (c *console) beginTurn(interrupt func()) { c.do(func() { c.interrupt = interrupt }) }
+// beginTurn says what Ctrl-C does until endTurn, and did already if it came since
+// the line was given.
+func (c *console) beginTurn(interrupt func()) {
+	c.do(func() {
+		if c.interrupt = interrupt; c.early {
+			c.early = false
+			interrupt()
+		}
+	})
+}
 
 // endTurn says that the turn is over, and whether it came to a good end.
 func (c *console) endTurn(good bool) {
@@ -245,6 +255,7 @@ func (c *console) interrupted() {
 	if c.interrupt != nil {
 		c.interrupt() // first: who asked must find the turn stopped, not go on with a no
 	}
+	c.early = c.interrupt == nil && c.want == nil
 	if c.want != nil {
 		c.finish(result{err: errInterrupted})
 	}
