@@ -3,11 +3,14 @@
 package ui
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
 )
 
 // Esc by itself clears nothing and leads to nothing; two of them put the line
@@ -301,4 +304,33 @@ func TestH4_AnswersAreNotRemembered(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "one", "two", "cancelled"}, b.kept); diff != "" { // the file takes repeats itself
 		t.Error(diff)
 	}
+}
+
+// A Ctrl-C right behind Enter stops the turn that has not begun yet: what is
+// attached is read first.
+//
+// Red: beginTurn does not look at early.
+func TestJ1_CtrlCWhileFilesAreRead(t *testing.T) {
+	causes := make(chan error, 1)
+	var k *talk
+	k = startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(patience):
+		}
+		causes <- context.Cause(ctx)
+		return &agent.Response{}, context.Cause(ctx)
+	}}, func(o *Options) {
+		o.Deps.Expand = func(_ context.Context, text string) Expansion {
+			k.send("\x03")
+			k.settle()
+			return Expansion{Text: text}
+		}
+	})
+	k.expect("> ")
+	k.enter("go")
+	if err := wanted(k, causes); err != errInterrupted {
+		t.Errorf("the turn was ended by %v", err)
+	}
+	k.expect("> ")
 }

@@ -261,7 +261,11 @@ func (t *Terminal) open() (stop func() error, err error) {
 	file, isFile := t.opt.In.(*os.File)
 	tty := isFile && isTerminal(file)
 	c.announce = tty && !t.opt.Lines
-	c.front = &lineFront{console: c, tty: tty}
+	lines := &lineFront{console: c, tty: tty, clock: t.opt.Clock, typed: c.announce}
+	if tty {
+		lines.forget = func() error { return flushInput(file) }
+	}
+	c.front = lines
 	if tty && !t.opt.Lines && t.opt.Profile != screen.Plain {
 		if err := t.openEditor(c, file); err != nil {
 			t.Note("plain lines: " + err.Error())
