@@ -52,8 +52,8 @@ func TestShiftTabGoesThroughTheModes(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.expect(want)
-		if k.term.initial != "half" {
-			t.Errorf("the text is %q", k.term.initial)
+		if k.term.initial.text != "half" {
+			t.Errorf("the text is %q", k.term.initial.text)
 		}
 	}
 	k.send("\x04")

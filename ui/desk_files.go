@@ -18,9 +18,10 @@ func (d *Desk) access() fileAccess {
 	return a
 }
 
-// expand reads what the @paths of a typed message name. Called between turns.
-func (d *Desk) expand(ctx context.Context, text string) Expansion {
-	return d.access().expand(ctx, text)
+// expand reads what the @paths of a typed message name, but for those in the
+// parts of it that were pasted. Called between turns.
+func (d *Desk) expand(ctx context.Context, text string, pasted []Span) Expansion {
+	return d.access().expand(ctx, text, pasted)
 }
 
 // completeFiles is a completer of @paths.

@@ -136,7 +136,7 @@ func TestG4_BigPasteIsOneMark(t *testing.T) {
 	e.insert(big, true)
 	e.submit(true)
 	e.do(keyPrev)
-	if got := e.shown(e.line); got != "[paste 2: 215 lines]" || e.text() != "see "+big {
+	if got := e.shown(e.line); got != "see [paste 1: 215 lines]" || e.text() != "see "+big {
 		t.Errorf("recalled as %q, %d bytes", got, len(e.text()))
 	}
 }
