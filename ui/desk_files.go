@@ -58,11 +58,13 @@ func (d *Desk) exported() (export.Session, error) {
 		return export.Session{}, errors.New("nothing was said yet")
 	}
 	if s := c.Session(); s != nil {
-		kept, err := d.Store.Read(s.ID())
+		kept, err := d.Store.Read(source(s))
 		if err != nil {
 			return export.Session{}, err
 		}
-		return export.Of(kept), nil
+		e, h := export.Of(kept), s.Header()
+		e.ID, e.ForkOf = h.ID, h.ForkOf
+		return e, nil
 	}
 	s := export.Session{Dir: d.Dir, Provider: d.Agent.ProviderName, Model: d.Agent.Defaults.Model, Messages: c.Messages()}
 	s.Totals.Usage, s.Totals.CostUSD = d.Agent.Spent()

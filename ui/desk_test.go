@@ -269,3 +269,32 @@ func TestDeskStatusAndContext(t *testing.T) {
 		t.Error("there are no pictures")
 	}
 }
+
+// A copy to which nothing was added yet can be exported, copied and gone back
+// from, though it has no file: the first words are in the session it came from.
+func TestDeskAFreshForkIsASession(t *testing.T) {
+	d, _ := newDesk(t, fake.Say("first answer"))
+	deps := d.Deps()
+	d.say(t, "one")
+	old, _, err := deps.Fork(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "out.md")
+	if _, err := deps.Export(t.Context(), file); err != nil {
+		t.Errorf("export: %v", err)
+	}
+	if data, err := os.ReadFile(file); err != nil || !strings.Contains(string(data), "first answer") {
+		t.Errorf("exported %q, %v", data, err)
+	}
+	if again, _, err := deps.Fork(t.Context()); err != nil || again != old {
+		t.Errorf("copied from %q, %v; want %q", again, err, old)
+	}
+	back, err := deps.Clear(t.Context())
+	if err != nil || back != old {
+		t.Errorf("back to %q, %v; want %q", back, err, old)
+	}
+	if resumed, err := deps.Resume(t.Context(), back); err != nil || resumed.Answer != "first answer" {
+		t.Errorf("%+v, %v", resumed, err)
+	}
+}
