@@ -52,6 +52,9 @@ func (c *console) queued(arg string) error {
 		c.queue, c.backlog = nil, 0
 		return nil
 	}
+	if which == "" {
+		return fmt.Errorf("%s which line? /queue numbers them", what)
+	}
 	n, err := strconv.Atoi(which)
 	if err != nil || n < 1 || n > len(c.queue) {
 		return fmt.Errorf("no line %q waits; /queue numbers them", which)

@@ -79,6 +79,10 @@ func (d *Desk) resume(_ context.Context, id string) (*Resumed, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The present session is in use, by this very artoo: Open gave a copy of it.
+	if now := d.Agent.Conversation.Session(); now != nil && source(s) == now.ID() {
+		return nil, errors.Join(errors.New("it is the session you are in; /fork goes on in a copy"), s.Close())
+	}
 	policy := d.Agent.Policy
 	mode := policy.Mode
 	if d.mode != "" {

@@ -229,6 +229,9 @@ func TestDeskTellsWhatChanged(t *testing.T) {
 	if err := os.Remove(filepath.Join(d.Dir, "gone")); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := d.Deps().Clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff([]string{"changed", "gone", "sub/made"}, come().Changed); diff != "" {
 		t.Error(diff)
 	}
@@ -296,5 +299,21 @@ func TestDeskAFreshForkIsASession(t *testing.T) {
 	}
 	if resumed, err := deps.Resume(t.Context(), back); err != nil || resumed.Answer != "first answer" {
 		t.Errorf("%+v, %v", resumed, err)
+	}
+}
+
+// The session someone is in is not resumed into a copy of itself, and is not
+// said to be another artoo's.
+func TestDeskResumesNotItself(t *testing.T) {
+	d, model := newDesk(t, fake.Say("first answer"), fake.Say("second answer"))
+	deps := d.Deps()
+	d.say(t, "one")
+	id := d.Agent.SessionID
+	if _, err := deps.Resume(t.Context(), id); err == nil || !strings.Contains(err.Error(), "it is the session you are in") {
+		t.Errorf("resumed: %v", err)
+	}
+	d.say(t, "two")
+	if req, _ := model.Last(); len(req.Messages) != 3 || d.Agent.SessionID != id {
+		t.Errorf("%d messages, session %s, was %s", len(req.Messages), d.Agent.SessionID, id)
 	}
 }
