@@ -143,7 +143,7 @@ func TestG4_BigPasteIsOneMark(t *testing.T) {
 
 // A line counts as pasted when its first character was.
 //
-// Red: insert does not look at where it inserts.
+// Red: put does not tell follow what was pasted.
 func TestG6_PastedStartIsKnown(t *testing.T) {
 	for _, tt := range []struct {
 		name string

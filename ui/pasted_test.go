@@ -149,3 +149,18 @@ func TestG6_ViPutsWhatWasPasted(t *testing.T) {
 		t.Errorf("got %q", marked(r.line))
 	}
 }
+
+// What /edit was given and could not be sent comes back as text: a /quit in it
+// leaves nothing.
+//
+// Red: giveBack hands the text back as typed.
+func TestG6_WhatTheEditorGivesBackIsNoCommand(t *testing.T) {
+	b := newBare(t, nil, nil)
+	term := &Terminal{console: b.f.console}
+	term.giveBack("/quit")
+	b.start(&want{prompt: "> ", initial: term.initial.text, pasted: term.initial.pasted})
+	b.keys("\r")
+	if r, _ := b.result(); r.line.text != "/quit" || !r.line.pasted {
+		t.Errorf("got %+v", r.line)
+	}
+}
