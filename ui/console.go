@@ -95,6 +95,7 @@ type console struct {
 	queue     []line
 	backlog   int
 	interrupt func() // stops the running turn; nil between turns
+	early     bool   // a Ctrl-C came after the last line was given, and before its turn began
 	yielded   bool   // a child has the terminal
 	ending    error  // no more lines will come, and why
 }
@@ -187,6 +188,7 @@ func (c *console) wait(ctx context.Context, w *want) (line, error) {
 func (c *console) start(w *want) {
 	switch {
 	case !w.question && len(c.queue) > 0 && w.initial == "":
+		c.early = false
 		next := c.queue[0]
 		c.queue = c.queue[1:]
 		c.backlog -= len(next.text)
@@ -204,7 +206,7 @@ func (c *console) start(w *want) {
 // finish gives the wanted line, or why there is none.
 func (c *console) finish(r result) {
 	w := c.want
-	c.want = nil
+	c.want, c.early = nil, false
 	c.front.end()
 	w.reply <- r
 }
@@ -230,7 +232,17 @@ func (c *console) takeQueue() []line {
 }
 
 // beginTurn says what Ctrl-C does until endTurn.
-func (c *console) beginTurn(interrupt func()) { c.do(func() { c.interrupt = interrupt }) }
+func (c *console) beginTurn(interrupt func()) { c.do(func() { c.begun(interrupt) }) }
+
+// begun carries out a Ctrl-C that was quicker than the turn: what a message
+// brings along is read before it begins. Called by the console's goroutine.
+func (c *console) begun(interrupt func()) {
+	c.interrupt = interrupt
+	if c.early {
+		c.early = false
+		interrupt()
+	}
+}
 
 // endTurn says that the turn is over, and whether it came to a good end.
 func (c *console) endTurn(good bool) {
@@ -254,6 +266,7 @@ func (c *console) interrupted() {
 	if c.interrupt != nil {
 		c.interrupt() // first: who asked must find the turn stopped, not go on with a no
 	}
+	c.early = c.interrupt == nil
 	if c.want != nil {
 		c.finish(result{err: errInterrupted})
 	}

@@ -302,3 +302,32 @@ func TestH4_AnswersAreNotRemembered(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A Ctrl-C between Enter and the turn's beginning stops that turn, and no other.
+//
+// Red: begun does not look whether one came early.
+func TestJ1_AnInterruptBeforeTheTurnBegins(t *testing.T) {
+	b := newBare(t, nil, nil)
+	stopped := 0
+	stop := func() { stopped++ }
+	b.read("")
+	b.keys("hello", "\r", "\x03")
+	if b.sent(); stopped != 0 {
+		t.Fatal("there was nothing to stop")
+	}
+	b.f.begun(stop)
+	if stopped != 1 {
+		t.Errorf("stopped %d times", stopped)
+	}
+	b.f.interrupt = nil
+	b.keys("\x03") // between the turn's end and the prompt
+	b.read("")
+	b.keys("next", "\r")
+	if b.sent(); stopped != 1 {
+		t.Fatalf("stopped %d times", stopped)
+	}
+	b.f.begun(stop)
+	if stopped != 1 {
+		t.Error("the turn after it was stopped")
+	}
+}
