@@ -58,12 +58,13 @@ type Expansion struct {
 
 // expand finds the @paths of a typed message and reads what they name, as the
 // tools read and ls would show it. A word that names nothing that exists is
-// text. What exists but may not be read is told in the notes.
-func (a fileAccess) expand(ctx context.Context, text string) Expansion {
+// text, and so is one whose @ was pasted. What exists but may not be read is
+// told in the notes.
+func (a fileAccess) expand(ctx context.Context, text string, pasted []Span) Expansion {
 	e := expander{access: a, ctx: ctx, seen: map[string]bool{}}
 	var out strings.Builder
 	done := 0
-	for _, w := range atWords(text) {
+	for _, w := range atWords(text, pasted) {
 		switch {
 		case w.literal:
 			out.WriteString(text[done:w.from])
@@ -177,10 +178,10 @@ func singleLine(name string) string {
 // attach is the message of a typed line with what its @paths name; the person is
 // told what came along and what did not. What was pasted is data.
 func (t *Terminal) attach(ctx context.Context, l line) (text string, parts []provider.Part) {
-	if l.pasted || t.opt.Deps.Expand == nil {
+	if t.opt.Deps.Expand == nil {
 		return l.text, nil
 	}
-	e := t.opt.Deps.Expand(ctx, l.text)
+	e := t.opt.Deps.Expand(ctx, l.text, l.spans)
 	for _, note := range e.Notes {
 		t.Note(oneLine(note))
 	}

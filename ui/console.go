@@ -16,11 +16,19 @@ type line struct {
 	action action
 	// pasted says that the text begins with something pasted: no command then.
 	pasted bool
+	// spans is what of the text was pasted: its @paths are data.
+	spans []Span
 	// burst says that a part of it was pasted, or that its Enter came in one
 	// read with other keys: such an answer approves nothing.
 	burst bool
 	// queued says that it came before it was wanted.
 	queued bool
+}
+
+// blockLine is the message of a block between fences: text from its start to its
+// end.
+func blockLine(text string) line {
+	return line{text: text, pasted: true, spans: allPasted(text).pasted}
 }
 
 // errInterrupted is Ctrl-C where a line was waited for, and the cause of an
@@ -36,6 +44,7 @@ func (e *signalError) Error() string { return "ended by signal: " + e.signal.Str
 type want struct {
 	prompt   string
 	initial  string // text to begin with
+	pasted   []Span // what of it was pasted
 	question bool   // an answer, not a message
 	reply    chan result
 }
@@ -141,8 +150,8 @@ func (c *console) do(f func()) {
 // readLine waits for the next message: one that was queued, or one that is
 // typed now. It returns io.EOF when there will be none, errInterrupted for a
 // Ctrl-C on an empty line, a *signalError, or ctx's error.
-func (c *console) readLine(ctx context.Context, prompt, initial string) (line, error) {
-	return c.wait(ctx, &want{prompt: prompt, initial: initial})
+func (c *console) readLine(ctx context.Context, prompt string, initial draft) (line, error) {
+	return c.wait(ctx, &want{prompt: prompt, initial: initial.text, pasted: initial.pasted})
 }
 
 // ask waits for the answer to a question. Lines that came before it was shown

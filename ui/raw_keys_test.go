@@ -92,7 +92,7 @@ func TestF6_EscapeStopsATurn(t *testing.T) {
 // A key that wants something done takes the line away as it is, and the line
 // comes back: collapsed paste, cursor, and that it began with a paste.
 //
-// Red: restore sets the text instead of putting the line.
+// Red: restore loads the text instead of restoring the line.
 func TestG7_AKeyTakesTheLineAndGivesItBack(t *testing.T) {
 	big := strings.Repeat("0123456789\n", 300) + "end"
 	for _, tt := range []struct {
@@ -141,7 +141,7 @@ func (b *bare) unsent2() {
 
 // What the editor made of the text takes its place, collapsed if it is big.
 //
-// Red: restore puts the line as it was, whatever came back.
+// Red: restore restores the line as it was, whatever came back.
 func TestG7_EditedTextTakesTheLinesPlace(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
@@ -157,7 +157,7 @@ func TestG7_EditedTextTakesTheLinesPlace(t *testing.T) {
 
 // A pasted /quit stays text also after the line was away.
 //
-// Red: act does not remember that the line began with a paste.
+// Red: act keeps the line without what of it was pasted.
 func TestG6_PastedStartSurvivesAnAction(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
@@ -321,7 +321,7 @@ func TestJ1_CtrlCWhileFilesAreRead(t *testing.T) {
 		causes <- context.Cause(ctx)
 		return &agent.Response{}, context.Cause(ctx)
 	}}, func(o *Options) {
-		o.Deps.Expand = func(_ context.Context, text string) Expansion {
+		o.Deps.Expand = func(_ context.Context, text string, _ []Span) Expansion {
 			k.send("\x03")
 			k.settle()
 			return Expansion{Text: text}

@@ -82,7 +82,7 @@ type Terminal struct {
 	opt      Options
 	console  *console
 	listed   []SessionRow // as /sessions numbered them
-	initial  string       // text for the next prompt
+	initial  draft        // for the next prompt
 	complete completer    // what Tab proposes
 	lastInt  time.Time    // of the Ctrl-C that said how to leave
 	hurry    func()       // kills what the last turn left running; nil before the first
@@ -195,7 +195,7 @@ func (t *Terminal) leave(err error) (code int, left error) {
 // readMessage reads one whole message, which may take several lines.
 func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 	initial := t.initial
-	t.initial = ""
+	t.initial = draft{}
 	l, err := t.console.readLine(ctx, t.opt.Prompt, initial)
 	if err != nil || t.console.modes != nil { // an editor sends whole messages
 		t.echo(l)
@@ -205,12 +205,15 @@ func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 	for {
 		message, rest, whole := compose(text)
 		if whole {
-			l.pasted = l.pasted || fenced(text) // a block is text, whatever it begins with
-			l.text = message
+			if l.text = message; fenced(text) {
+				queued := l.queued
+				l = blockLine(message)
+				l.queued = queued
+			}
 			t.echo(l)
 			return l, nil
 		}
-		next, err := t.console.readLine(ctx, lineIndent, "")
+		next, err := t.console.readLine(ctx, lineIndent, draft{})
 		if err != nil {
 			return line{}, err // half a message is not sent
 		}

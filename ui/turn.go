@@ -117,7 +117,7 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	}
 	switch {
 	case interrupted:
-		t.Stopped(wordCount(end.response), t.initial != "")
+		t.Stopped(wordCount(end.response), t.initial.text != "")
 	case errors.Is(end.err, agent.ErrStopped):
 		t.Note("turn stopped")
 	case end.err != nil && !errors.Is(end.err, context.Cause(ctx)):
@@ -165,10 +165,15 @@ func (t *Terminal) unqueue() []line {
 	if t.console.modes == nil || t.console.over() != nil {
 		return lines
 	}
-	texts := make([]string, 0, len(lines))
-	for _, l := range lines {
-		texts = append(texts, l.text)
-	}
-	t.initial = strings.Join(texts, "\n")
+	t.initial = joinDrafts(lines)
 	return nil
+}
+
+// joinDrafts makes one text for the prompt of lines.
+func joinDrafts(lines []line) draft {
+	var d draft
+	for _, l := range lines {
+		d = d.join(draft{l.text, l.spans})
+	}
+	return d
 }
