@@ -32,9 +32,10 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	began := t.opt.Clock.Now()
 	stuck, hurry := make(chan struct{}, 1), make(chan struct{})
 	ctx = tool.WithHurry(ctx, hurry)
-	t.hurry = sync.OnceFunc(func() { close(hurry) })
+	kill := sync.OnceFunc(func() { close(hurry) })
+	t.hurry.Store(&kill)
 	t.countFrom()
-	t.console.beginTurn(t.interrupter(cancel, stuck, t.hurry))
+	t.console.beginTurn(t.interrupter(cancel, stuck, kill))
 	done := make(chan ended, 1)
 	go func() {
 		defer t.console.guard()
@@ -52,7 +53,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 		case <-stuck:
 			return errStuck
 		case <-t.died():
-			t.hurry()
+			kill()
 			return t.console.over()
 		}
 	}
@@ -61,7 +62,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	// A prompt may stand for hours: it should not hold what the turn needed.
 	debug.FreeOSMemory()
 	if err := t.console.over(); isSignal(err) {
-		t.hurry() // what ends artoo leaves no time for more
+		kill() // what ends artoo leaves no time for more
 		return err
 	}
 	return nil
