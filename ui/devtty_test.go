@@ -45,7 +45,7 @@ func childAsk() int {
 // Beside a pipe every answer means what it means in a conversation. What waited
 // before the question is thrown away; the end of the input is no.
 //
-// Red: leave flushInput out of ttyAsker.line.
+// Red: ttyAsker.readLine takes what came without an Enter.
 func TestL4_QuestionsOnTheControllingTerminal(t *testing.T) {
 	const prompt, list = "[y,n,a,A,e,p,q,?] (n) ", "please answer y, n, a, A, e, p, q or ?"
 	for _, c := range []struct {
