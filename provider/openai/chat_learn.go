@@ -26,6 +26,7 @@ type lessons struct {
 	noParallel    bool
 	noCacheKey    bool
 	plainRole     bool // the system prompt's role is system
+	plainSchemas  bool // of the tools
 	most          int  // the longest reply, in tokens; 0 when not known
 	room          wire.Room
 }
@@ -119,11 +120,13 @@ func (l *lessons) learnField(said string, q Quirks, sent body, req provider.Requ
 	return true, notice
 }
 
-// learnForm looks for a form of the messages that the error is about: the role
-// of the system prompt, and the reasoning, which some servers demand back with
+// learnForm looks for a form that the error is about: the schemas of the tools,
+// the role of the system prompt, and the reasoning, which some servers demand back with
 // each call and others do not take.
 func (l *lessons) learnForm(said string, q Quirks, req provider.Request) bool {
 	switch {
+	case !l.plainSchemas && len(req.Tools) > 0 && (strings.Contains(said, "schema") || strings.Contains(said, "grammar")):
+		l.plainSchemas = true
 	case q.SystemRole == "developer" && strings.Contains(said, "developer"):
 		l.plainRole = true
 	case l.echoed || !strings.Contains(said, "reasoning"):

@@ -217,3 +217,35 @@ func TestRow91_UsageInAChunkOfItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// TestRow53_ASchemaThatIsNotUnderstood: servers that make a grammar of it know
+// few words. What is left of it still says what the tool takes.
+func TestRow53_ASchemaThatIsNotUnderstood(t *testing.T) {
+	schema := `{"$schema":"x","type":"object","properties":{"edits":{"type":"array","description":"What.","items":{"type":"object","properties":{"old":{"type":["string","null"],"not":{}}},"required":["old"],"additionalProperties":false}},"n":{"type":"integer","enum":[1,2]}},"required":["edits"],"not":{"required":["x"]}}`
+	const want = `{"properties":{"edits":{"description":"What.","items":{"properties":{"old":{"type":"string"}},"required":["old"]},"type":"array"},"n":{"enum":[1,2],"type":"integer"}},"required":["edits"],"type":"object"}`
+	for status, message := range map[int]string{400: "failed to parse grammar", 500: "JSON schema conversion failed:\nUnrecognized schema: {}"} {
+		ok := providertest.Chat(providertest.Text("ok"))
+		s := providertest.NewServer(t, providertest.Fail(status, "server_error", message), ok, ok)
+		p := &openai.Chat{Name: "compatible", BaseURL: s.URL, HTTP: s.HTTP, Quirks: openai.QuirksFor("compatible")}
+		req := provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}, Tools: []provider.ToolSpec{{Name: "edit", Schema: []byte(schema)}}}
+		for range 2 {
+			if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil {
+				t.Fatalf("%s: %v", message, r.Err)
+			}
+		}
+		for i, seen := range s.Requests() {
+			if got := strings.Contains(string(seen.Body), `"parameters":`+want); got != (i > 0) {
+				t.Errorf("%s: request %d: %s", message, i, seen.Body)
+			}
+		}
+		if n := len(s.Requests()); n != 3 {
+			t.Errorf("%s: %d requests, want 3", message, n)
+		}
+	}
+	s := providertest.NewServer(t, providertest.Fail(500, "server_error", "out of memory"))
+	p := &openai.Chat{Name: "compatible", BaseURL: s.URL, HTTP: s.HTTP}
+	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))
+	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindProvider || len(s.Requests()) != 1 {
+		t.Errorf("a failure of another kind: %v after %d requests", r.Err, len(s.Requests()))
+	}
+}

@@ -98,6 +98,9 @@ func encode(name string, q Quirks, req provider.Request, l lessons) ([]byte, err
 		if len(params) == 0 {
 			params = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
+		if l.plainSchemas {
+			params = plainSchema(params)
+		}
 		b.Tools = append(b.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: params}})
 	}
 	if q.ParallelCalls && len(b.Tools) > 0 {

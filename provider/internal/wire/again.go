@@ -3,6 +3,7 @@ package wire
 import (
 	"iter"
 	"net/http"
+	"strings"
 
 	"artoo/provider"
 )
@@ -42,7 +43,11 @@ func once(events iter.Seq2[provider.Event, error], mayLearn bool, learn func(*pr
 }
 
 // refusal reports whether the server refused the request for what stands in it.
+// llama.cpp calls it a failure of its own when it cannot read a tool's schema.
 func refusal(e *provider.Error) bool {
+	if said := strings.ToLower(e.Message); e.Status == http.StatusInternalServerError && e.Kind == provider.KindProvider {
+		return strings.Contains(said, "schema") || strings.Contains(said, "grammar")
+	}
 	return (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity) &&
 		(e.Kind == provider.KindInvalid || e.Kind == provider.KindContext)
 }
