@@ -181,7 +181,7 @@ type KeySource struct {
 
 	mu    sync.Mutex
 	found *Key
-	at    time.Time // when it was found
+	at    time.Time // when it was last found anew by Renew
 }
 
 // KeySource is where the named provider's key comes from.
@@ -197,7 +197,7 @@ func (s *KeySource) Key(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		s.found, s.at = &k, time.Now()
+		s.found = &k
 	}
 	return s.found.Value.Reveal(), nil
 }

@@ -218,8 +218,8 @@ func TestRow82_AKeyThatRanOut(t *testing.T) {
 			t.Errorf("%q %v, want %q", got, err, want)
 		}
 	}
-	key("first")
 	began = time.Now()
+	key("first") // it is looked for inside the request
 	if s.Renew(t.Context(), began) {
 		t.Error("the same key counts as another")
 	}
