@@ -10,7 +10,7 @@ import (
 
 // mostTries is how often one request is sent while something is learned of the
 // server each time.
-const mostTries = 8
+const mostTries = 12
 
 // Again yields the events of what send makes. When that was refused and learn
 // finds in the error what can be done without, the request is sent again: the
