@@ -14,7 +14,7 @@ import (
 
 // play sends "go" to an agent with a tool that counts its runs, and returns the
 // response, the history as lines, and how often the tool ran.
-func play(t *testing.T, steps ...fake.Step) (r *agent.Response, err error, lines []string, runs int, p *fake.Provider) {
+func play(t *testing.T, steps ...fake.Step) (r *agent.Response, lines []string, runs int, p *fake.Provider, err error) {
 	t.Helper()
 	p = &fake.Provider{Steps: steps}
 	a := newAgent(p, makeTool("look", tool.KindRead, func(_ context.Context, arg string, _ io.Writer) (tool.Result, error) {
@@ -23,7 +23,7 @@ func play(t *testing.T, steps ...fake.Step) (r *agent.Response, err error, lines
 	}))
 	r, err = send(t, a, &recorder{}, "go")
 	usable(t, a)
-	return r, err, history(a), runs, p
+	return r, history(a), runs, p, err
 }
 
 // TestRow15_24_WhatCameBeforeAFaultIsKept, marked as a part: it is no turn of the
@@ -31,7 +31,7 @@ func play(t *testing.T, steps ...fake.Step) (r *agent.Response, err error, lines
 func TestRow15_24_WhatCameBeforeAFaultIsKept(t *testing.T) {
 	for _, kind := range []provider.ErrorKind{provider.KindOverloaded, provider.KindNetwork} {
 		broken := fake.Step{Text: []string{"so far"}, Err: &provider.Error{Kind: kind, Message: "gone"}}
-		r, err, lines, runs, _ := play(t, broken)
+		r, lines, runs, _, err := play(t, broken)
 		if err == nil || r.Text != "so far" || runs != 0 || len(lines) != 2 || lines[1] != "assistant partial so far" {
 			t.Errorf("%s: %v, %+v, history %q", kind, err, r, lines)
 		}
@@ -40,7 +40,7 @@ func TestRow15_24_WhatCameBeforeAFaultIsKept(t *testing.T) {
 
 // TestRow43_TheModelHearsOfItsBrokenCall, with the beginning of what it sent.
 func TestRow43_TheModelHearsOfItsBrokenCall(t *testing.T) {
-	_, err, lines, runs, _ := play(t, fake.Call("a", "look", `{"arg": "x`), fake.Say("ok"))
+	_, lines, runs, _, err := play(t, fake.Call("a", "look", `{"arg": "x`), fake.Say("ok"))
 	if err != nil || runs != 0 || !strings.Contains(lines[2], "error=true") || !strings.Contains(lines[2], `It begins: {"arg": "x`) {
 		t.Errorf("%v, %d runs, history %q", err, runs, lines)
 	}
@@ -53,7 +53,7 @@ func TestRow45_90_ACutReplyRunsNothing(t *testing.T) {
 	cut.Stop = provider.StopMaxTokens
 	thoughts := fake.Step{Reasoning: []string{"hm"}, Stop: provider.StopMaxTokens}
 	for name, step := range map[string]fake.Step{"calls": cut, "thoughts": thoughts} {
-		r, err, lines, runs, p := play(t, step, fake.Say("ok"))
+		r, lines, runs, p, err := play(t, step, fake.Say("ok"))
 		req, _ := p.Last()
 		if err != nil || r.Text != "ok" || runs != 0 || req.MaxTokens != 4000 || len(lines) != 2 {
 			t.Errorf("%s: %v, %d runs, %d tokens, history %q", name, err, runs, req.MaxTokens, lines)
@@ -65,7 +65,7 @@ func TestRow45_90_ACutReplyRunsNothing(t *testing.T) {
 // go on, in a message behind the results, then the turn ends.
 func TestRow37_73_AnEmptyEnd(t *testing.T) {
 	call := fake.Call("a", "look", `{"arg":"x"}`)
-	_, err, lines, _, p := play(t, call, fake.Step{}, fake.Say("ok"))
+	_, lines, _, p, err := play(t, call, fake.Step{}, fake.Say("ok"))
 	if err != nil || len(lines) != 5 || lines[2] != "tool result:a error=false saw x" || !strings.HasPrefix(lines[3], "user Your last reply was empty") {
 		t.Errorf("%v, history %q", err, lines)
 	}
@@ -74,7 +74,7 @@ func TestRow37_73_AnEmptyEnd(t *testing.T) {
 			t.Errorf("there is a message behind the results: %+v", m)
 		}
 	}
-	_, err, _, _, p = play(t, call, fake.Step{}, fake.Step{})
+	_, _, _, p, err = play(t, call, fake.Step{}, fake.Step{})
 	if f := agent.Classify(err); f == nil || f.Kind != agent.KindProvider || len(p.Requests()) != 3 {
 		t.Errorf("empty twice: %v after %d requests", err, len(p.Requests()))
 	}
@@ -85,7 +85,7 @@ func TestRow37_73_AnEmptyEnd(t *testing.T) {
 func TestRow75_ARefusedTurnIsDropped(t *testing.T) {
 	refused := fake.Calls(fake.ToolCall("a", "look", `{"arg":"x"}`))
 	refused.Text, refused.Stop, refused.Detail = []string{"I will"}, provider.StopRefusal, "general_harms"
-	_, err, lines, runs, p := play(t, refused)
+	_, lines, runs, p, err := play(t, refused)
 	if f := agent.Classify(err); f == nil || f.Kind != agent.KindRefused || !strings.Contains(f.Error(), "general_harms") {
 		t.Errorf("error %v", err)
 	}
@@ -96,7 +96,7 @@ func TestRow75_ARefusedTurnIsDropped(t *testing.T) {
 
 // TestRow95_NoCountIsAnEstimate, and says so.
 func TestRow95_NoCountIsAnEstimate(t *testing.T) {
-	r, err, _, _, _ := play(t, fake.Say("four words of answer"))
+	r, _, _, _, err := play(t, fake.Say("four words of answer"))
 	if err != nil || len(r.Requests) != 1 || !r.Requests[0].Usage.Estimated || !r.Usage.Estimated || r.Usage.Input == 0 || r.Usage.Output == 0 {
 		t.Errorf("%v, %+v", err, r)
 	}

@@ -2,10 +2,14 @@ package providertest
 
 import (
 	"bytes"
+	"regexp"
 	"testing"
 
 	"artoo/provider"
 )
+
+// itemID finds the ids of items of the Responses API.
+var itemID = regexp.MustCompile(`"(rs|msg|fc)_[^"]*"`)
 
 // TestSwitchingBetweenEachTwo takes a conversation from one wire to another, and
 // back, after a step with thoughts and two calls on each. Each request must be
@@ -29,7 +33,7 @@ func TestSwitchingBetweenEachTwo(t *testing.T) {
 						t.Errorf("step %d on %s: %v\n%.3000s", n, s.name, err, body)
 					}
 					sent[s.name] = body
-					m := s.reply(t, s.name, req, step(n)...)
+					m := s.reply(t, s.name, req, append([]Item{Reason("thought of ", s.name)}, step(n)[1:]...)...)
 					req.Messages = append(req.Messages, m)
 					for _, c := range m.Calls() {
 						req.Messages = append(req.Messages, result(c, "here"))
@@ -43,11 +47,16 @@ func TestSwitchingBetweenEachTwo(t *testing.T) {
 				}
 				for name, body := range sent {
 					if n := bytes.Count(body, []byte("I look.")); n < 4 {
-						t.Errorf("%s: %d of the texts went along: %s", name, n, body)
+						t.Errorf("%s: only %d of the texts went along: %s", name, n, body)
 					}
-					// Thoughts of three steps each; those of the other are not there.
-					if n := bytes.Count(body, []byte("hm hm")); n > 3 {
-						t.Errorf("%s: %d thoughts went along: %s", name, n, body)
+					for _, s := range []spoken{from, to} {
+						there := bytes.Contains(body, []byte("thought of "+s.name)) || bytes.Contains(body, []byte("sig+"+s.name+"/"))
+						if there != (s.name == name) {
+							t.Errorf("%s: the thoughts of %s are there: %v\n%s", name, s.name, there, body)
+						}
+					}
+					if foreign := itemID.Find(body); foreign != nil && name != WireResponses {
+						t.Errorf("%s: the item %s of another wire went along: %s", name, foreign, body)
 					}
 				}
 			})

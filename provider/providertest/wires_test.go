@@ -94,6 +94,7 @@ func encoded(t testing.TB, w Wire, name string, req provider.Request) []byte {
 func (s spoken) reply(t testing.TB, name string, req provider.Request, items ...Item) provider.Message {
 	t.Helper()
 	reply := s.Build(items...)
+	reply.Body = bytes.ReplaceAll(reply.Body, []byte("sig+/"), []byte("sig+"+name+"/")) // the wire's own proof
 	p := s.New(Config{Name: name, URL: "http://bench.test", HTTP: reply.Client()})
 	r := Collect(p.Stream(t.Context(), req))
 	if err := r.Check(); err != nil || r.Err != nil {
