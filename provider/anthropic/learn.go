@@ -60,7 +60,7 @@ func (s *lessons) learn(e *provider.Error, req provider.Request, l limits) (lear
 		learned, notice = l.learnMost(said, sent.MaxTokens, req.Model)
 	case strings.Contains(said, "thinking") && (strings.Contains(said, "cannot be modified") || strings.Contains(said, "signature")):
 		learned, notice = l.learnThoughts(req)
-	case sent.Thinking != nil && strings.Contains(said, "thinking"):
+	case sent.Thinking != nil && strings.Contains(said, "thinking") && (strings.Contains(said, "support") || strings.Contains(said, "thinking.type")):
 		learned, notice = l.learnStyle(said, sent.Thinking.Type, req)
 	case sent.OutputConfig != nil && strings.Contains(said, "effort"):
 		l.noEffort, learned = true, true

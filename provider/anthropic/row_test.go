@@ -105,6 +105,12 @@ func TestRow60_WhatIsRefusedIsLeftOut(t *testing.T) {
 			t.Errorf("what one model refuses is left out for another: %s", body)
 		}
 	})
+	t.Run("about the history", func(t *testing.T) {
+		p, s := learner(t, bad("messages.1.content.0.type: Expected `thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block."))
+		if e := provider.AsError(providertest.Collect(p.Stream(t.Context(), hello("claude-haiku-4-5", provider.EffortHigh))).Err); e == nil || len(s.Requests()) != 1 {
+			t.Errorf("%v after %d requests: that says nothing of the model", e, len(s.Requests()))
+		}
+	})
 	t.Run("not sent", func(t *testing.T) {
 		for _, message := range []string{"temperature: no", "thinking: no", "effort: no", "max_tokens: no", "thinking blocks cannot be modified"} {
 			p, s := learner(t, bad(message))

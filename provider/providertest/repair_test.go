@@ -103,7 +103,7 @@ func checkTaken(t *testing.T, h []provider.Message) {
 func TestRow42_55_56_72_AnyHistoryIsTaken(t *testing.T) {
 	p := newPool(t)
 	random := rand.New(rand.NewSource(4))
-	for range 1500 {
+	for range 600 {
 		script := make([]byte, random.Intn(80))
 		random.Read(script)
 		checkTaken(t, p.history(script))
