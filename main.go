@@ -55,6 +55,7 @@ type app struct {
 	screen *screen.Screen
 	who    who
 	choice config.Choice
+	keys   map[string]*config.KeySource // by provider, of the wire made last
 
 	project tool.Project
 	http    *http.Client

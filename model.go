@@ -213,7 +213,7 @@ func (a *app) use(choice config.Choice) error {
 		return err
 	}
 	ag := a.desk.Agent
-	ag.Provider = &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime)}
+	ag.Provider = &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.keys[choice.Provider].Renew}
 	ag.ProviderName, ag.Describe = choice.Provider, nil
 	if d, ok := wire.(provider.Describer); ok {
 		ag.Describe = func(ctx context.Context) { a.describe(ctx, d, choice) }
@@ -361,7 +361,11 @@ func (a *app) server(name string) (server, error) {
 	for k, v := range a.cfg.Providers[name].ExtraHeaders {
 		headers[k] = v.Reveal()
 	}
-	return server{address: address, local: local, idle: idle, key: a.cfg.KeyFunc(name), headers: headers}, nil
+	if a.keys == nil {
+		a.keys = map[string]*config.KeySource{}
+	}
+	a.keys[name] = a.cfg.KeySource(name)
+	return server{address: address, local: local, idle: idle, key: a.keys[name].Key, headers: headers}, nil
 }
 
 // pace lets a person watch the demo.

@@ -47,6 +47,8 @@ func TestScript(t *testing.T) {
 			"session":  cmdSession,
 			"cut":      cmdCut,
 			"large":    cmdLarge,
+
+			"transcript": cmdTranscript,
 		},
 	})
 }

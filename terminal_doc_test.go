@@ -96,40 +96,50 @@ func terminalProofs(t *testing.T) map[string][]terminalProof {
 			t.Errorf("%s: %s does not say what turns it red", p.place, p.name)
 		}
 	}
+	testFuncs(t, func(file string, f *ast.FuncDecl) {
+		if m := proofName.FindStringSubmatch(f.Name.Name); m != nil {
+			add(m[1], terminalProof{f.Name.Name, filepath.ToSlash(filepath.Dir(file)), redLine(f.Doc.Text())})
+		}
+	})
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range scripts {
+		base := filepath.Base(name)
+		if m := proofName.FindStringSubmatch(base); m != nil {
+			add(m[1], terminalProof{"script " + strings.TrimSuffix(base, ".txtar"), filepath.ToSlash(name), scriptRed(t, name)})
+		}
+	}
+	return proofs
+}
+
+// testFuncs calls visit with all tests of the module, those with build tags
+// included.
+func testFuncs(t *testing.T, visit func(file string, f *ast.FuncDecl)) {
+	t.Helper()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && name != ".":
 			return filepath.SkipDir
-		case strings.HasSuffix(name, "_test.go"):
-			goProofs(t, name, add)
-		case filepath.Ext(name) == ".txtar" && filepath.Base(filepath.Dir(name)) == "script":
-			if m := proofName.FindStringSubmatch(d.Name()); m != nil {
-				add(m[1], terminalProof{"script " + strings.TrimSuffix(d.Name(), ".txtar"), filepath.ToSlash(name), scriptRed(t, name)})
+		case !strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+				visit(name, f)
 			}
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	return proofs
-}
-
-func goProofs(t *testing.T, name string, add func(rows string, p terminalProof)) {
-	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, decl := range file.Decls {
-		f, ok := decl.(*ast.FuncDecl)
-		if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "Test") {
-			continue
-		}
-		if m := proofName.FindStringSubmatch(f.Name.Name); m != nil {
-			add(m[1], terminalProof{f.Name.Name, filepath.ToSlash(filepath.Dir(name)), redLine(f.Doc.Text())})
-		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Key is a key and where it came from.
@@ -173,24 +174,49 @@ func firstLine(r io.Reader) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// KeyFunc is a func that finds the named provider's key when it is first
-// called, and remembers it: a key command runs once. An error is not remembered.
-// Safe for concurrent use.
-func (c *Config) KeyFunc(name string) func(context.Context) (string, error) {
-	var mu sync.Mutex
-	var found *Key
-	return func(ctx context.Context) (string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if found == nil {
-			k, err := c.Key(ctx, name)
-			if err != nil {
-				return "", err
-			}
-			found = &k
+// KeySource finds one provider's key and remembers it. Safe for concurrent use.
+type KeySource struct {
+	config *Config
+	name   string
+
+	mu    sync.Mutex
+	found *Key
+	at    time.Time // when it was last found anew by Renew
+}
+
+// KeySource is where the named provider's key comes from.
+func (c *Config) KeySource(name string) *KeySource { return &KeySource{config: c, name: name} }
+
+// Key looks for the key when it is first called: a key command runs once. An
+// error is not remembered.
+func (s *KeySource) Key(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.found == nil {
+		k, err := s.config.Key(ctx, s.name)
+		if err != nil {
+			return "", err
 		}
-		return found.Value.Reveal(), nil
+		s.found = &k
 	}
+	return s.found.Value.Reveal(), nil
+}
+
+// Renew looks for the key again, after a server refused the one that was known
+// at the time since. It reports whether there is another by now. Of several who
+// ask at a time only the first looks; the others get what it found.
+func (s *KeySource) Renew(ctx context.Context, since time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.found != nil && s.at.After(since) {
+		return true
+	}
+	k, err := s.config.Key(ctx, s.name)
+	if err != nil || s.found == nil || k.Value.Reveal() == s.found.Value.Reveal() {
+		return false // the refusal itself says more than why no other was found
+	}
+	s.found, s.at = &k, time.Now()
+	return true
 }
 
 // KeyVariables are the variables the config file names for keys. No child

@@ -200,3 +200,42 @@ func TestSecretNeverPrints(t *testing.T) {
 		t.Error("mask or text is wrong")
 	}
 }
+
+// TestRow82_AKeyThatRanOut is looked for once more, by the first of all whom a
+// server refused; the others get what it found.
+func TestRow82_AKeyThatRanOut(t *testing.T) {
+	home := world(t)
+	file := writeFile(t, 0o600, "first\n", home, "key")
+	t.Setenv("ARTOO_API_KEY_FILE", file)
+	s := mustLoad(t, LoadOptions{}).KeySource("openai")
+	began := time.Now()
+	if s.Renew(t.Context(), began) {
+		t.Error("there is a new key before there was one")
+	}
+	key := func(want string) {
+		t.Helper()
+		if got, err := s.Key(t.Context()); got != want || err != nil {
+			t.Errorf("%q %v, want %q", got, err, want)
+		}
+	}
+	began = time.Now()
+	key("first") // it is looked for inside the request
+	if s.Renew(t.Context(), began) {
+		t.Error("the same key counts as another")
+	}
+	writeFile(t, 0o600, "second\n", home, "key")
+	key("first")
+	for n := range 2 {
+		if !s.Renew(t.Context(), began) {
+			t.Errorf("the new key did not reach number %d of those that were refused", n+1)
+		}
+	}
+	key("second")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if s.Renew(t.Context(), time.Now()) {
+		t.Error("a key that cannot be found counts as another")
+	}
+	key("second")
+}

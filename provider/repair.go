@@ -124,8 +124,8 @@ func (r *repairer) part(p Part, t *turn, partial bool) (kept Part, same bool) {
 	case Text:
 		fixed := p
 		fixed.Text = validUTF8(p.Text)
-		if partial {
-			fixed.Opaque = ""
+		if partial || role != RoleAssistant {
+			fixed.Opaque = "" // a payload is the model's own
 		}
 		if fixed.Opaque == "" && strings.TrimSpace(fixed.Text) == "" {
 			return nil, false

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"strings"
 	"syscall"
 	"time"
@@ -41,6 +42,10 @@ type Retrier struct {
 	MaxTime time.Duration
 	// Tries limits the tries of one request, the first included; 0 means five.
 	Tries int
+	// NewKey is asked once in a request that a server refused with 401: whether
+	// there is another key than at the given time, when the request began. Then
+	// it is sent again. nil means that there never is.
+	NewKey func(ctx context.Context, since time.Time) bool
 	// Rand returns numbers in [0,1) for the jitter; nil means math/rand. It
 	// must be safe for concurrent use.
 	Rand func() float64
@@ -63,14 +68,17 @@ type retrying struct {
 	used   Usage         // by the failed tries
 	absent int           // tries in a row that found no server
 	since  time.Time     // when the first of these began
+	began  time.Time     // the current try
+	asked  bool          // for another key
 }
 
 // try sends the request once. When it failed and may be sent again, try tells
 // the consumer, waits, and returns true.
 func (s *retrying) try(ctx context.Context, req Request, yield func(Event, error) bool) (again bool) {
 	s.n++
+	s.began = time.Now()
 	if s.absent == 0 {
-		s.since = time.Now()
+		s.since = s.began
 	}
 	shown, err := s.pass(ctx, req, yield)
 	if err == nil {
@@ -83,6 +91,9 @@ func (s *retrying) try(ctx context.Context, req Request, yield func(Event, error
 		return false
 	}
 	next, ok := s.plan(last)
+	if !ok {
+		next, ok = s.withNewKey(ctx, last)
+	}
 	if !ok {
 		yield(nil, s.final(last))
 		return false
@@ -157,6 +168,15 @@ func (s *retrying) plan(e *Error) (next Retry, ok bool) {
 		return Retry{}, false
 	}
 	return Retry{Try: s.n + 1, Tries: most, Wait: delay, Err: e}, true
+}
+
+// withNewKey plans another try at once where a key ran out in the meantime.
+func (s *retrying) withNewKey(ctx context.Context, e *Error) (next Retry, ok bool) {
+	if e.Status != http.StatusUnauthorized || s.NewKey == nil || s.asked || s.MaxTime < 0 {
+		return Retry{}, false
+	}
+	s.asked = true
+	return Retry{Try: s.n + 1, Tries: s.n + 1, Err: e}, s.NewKey(ctx, s.began)
 }
 
 // backoff is our own delay after the nth failure, from 1.

@@ -21,7 +21,11 @@ const version = "2023-06-01"
 
 // Provider asks models through the Messages API. The zero value of every field
 // but Name has a meaning; the fields must not change once it is in use. It may
-// be used by several goroutines.
+// be used by several goroutines, and must not be copied.
+//
+// What a model turns out to refuse (a way to think, a temperature, old thoughts,
+// a long reply) is left out from then on and the request sent again, with a
+// Notice where something is lost.
 type Provider struct {
 	Name    string // the configured name; Reasoning goes back only to messages of the same name and model
 	BaseURL string // with or without /v1; "" means DefaultBaseURL
@@ -38,21 +42,25 @@ type Provider struct {
 	Idle           time.Duration
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address
+
+	lessons lessons
 }
 
 var _ provider.Provider = (*Provider)(nil)
 
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	return func(yield func(provider.Event, error) bool) {
-		e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
-		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req) }
-		dec := &decoder{provider: p.Name, model: req.Model, history: req.Messages}
-		wire.Stream(ctx, e, prepare, dec)(yield)
+	e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	var l limits // of the last try
+	send := func() iter.Seq2[provider.Event, error] {
+		l = p.lessons.of(req.Model)
+		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, l) }
+		return wire.Stream(ctx, e, prepare, &decoder{provider: p.Name, model: req.Model, history: req.Messages})
 	}
+	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.lessons.learn(e, req, l) })
 }
 
-func (p *Provider) prepare(ctx context.Context, req provider.Request) (wire.Request, error) {
+func (p *Provider) prepare(ctx context.Context, req provider.Request, l limits) (wire.Request, error) {
 	base := p.BaseURL
 	if base == "" {
 		base = DefaultBaseURL
@@ -65,7 +73,7 @@ func (p *Provider) prepare(ctx context.Context, req provider.Request) (wire.Requ
 	if err != nil {
 		return wire.Request{}, err
 	}
-	body, err := encode(p.Name, req)
+	body, err := encode(p.Name, req, l)
 	if err != nil {
 		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}

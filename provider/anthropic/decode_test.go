@@ -134,12 +134,12 @@ func TestAWholeMessageIsTaken(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	key := func(context.Context) (string, error) { return "k1", nil }
 	for name, tc := range map[string]struct {
-		p    anthropic.Provider
+		p    *anthropic.Provider
 		want map[string]string
 	}{
-		"key":     {anthropic.Provider{Key: key}, map[string]string{"X-Api-Key": "k1", "Authorization": "", "Anthropic-Version": "2023-06-01", "Content-Type": "application/json"}},
-		"bearer":  {anthropic.Provider{Key: key, Bearer: true}, map[string]string{"X-Api-Key": "", "Authorization": "Bearer k1"}},
-		"headers": {anthropic.Provider{Headers: map[string]string{"anthropic-beta": "b", "User-Agent": "u"}}, map[string]string{"X-Api-Key": "", "Anthropic-Beta": "b", "User-Agent": "u"}},
+		"key":     {&anthropic.Provider{Key: key}, map[string]string{"X-Api-Key": "k1", "Authorization": "", "Anthropic-Version": "2023-06-01", "Content-Type": "application/json"}},
+		"bearer":  {&anthropic.Provider{Key: key, Bearer: true}, map[string]string{"X-Api-Key": "", "Authorization": "Bearer k1"}},
+		"headers": {&anthropic.Provider{Headers: map[string]string{"anthropic-beta": "b", "User-Agent": "u"}}, map[string]string{"X-Api-Key": "", "Anthropic-Beta": "b", "User-Agent": "u"}},
 	} {
 		s := providertest.NewServer(t, providertest.Anthropic(providertest.Text("ok")))
 		tc.p.BaseURL, tc.p.HTTP = s.URL+"/v1", s.HTTP

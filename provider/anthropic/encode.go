@@ -77,12 +77,27 @@ const (
 	defaultMaxTokens = 8192
 )
 
-// encode makes the body of a request by the provider of the given name.
-func encode(name string, req provider.Request) ([]byte, error) {
+// head is the body without anything of the conversation, and without the
+// thinking.
+func head(req provider.Request, l limits) body {
 	b := body{Model: req.Model, MaxTokens: req.MaxTokens, Stream: true, Temperature: req.Temperature}
 	if b.MaxTokens <= 0 {
 		b.MaxTokens = defaultMaxTokens
 	}
+	if l.most > 0 {
+		b.MaxTokens = min(b.MaxTokens, l.most)
+	}
+	b.MaxTokens = l.room.Cut(b.MaxTokens, len(req.Messages))
+	if l.noTemperature {
+		b.Temperature = nil
+	}
+	return b
+}
+
+// encode makes the body of a request by the provider of the given name, without
+// what the model was found not to take.
+func encode(name string, req provider.Request, l limits) ([]byte, error) {
+	b := head(req, l)
 	for _, t := range req.Tools {
 		schema := json.RawMessage(wire.CleanJSON(t.Schema))
 		if len(schema) == 0 {
@@ -93,12 +108,12 @@ func encode(name string, req provider.Request) ([]byte, error) {
 	if !blank(req.System) {
 		b.System = []block{{Type: "text", Text: req.System}}
 	}
-	h := history{provider: name, model: req.Model, ids: wire.IDs{Provider: name, Limit: idLimit}}
+	h := history{provider: name, model: req.Model, ids: wire.IDs{Provider: name, Limit: idLimit}, gone: l.thoughts}
 	for _, m := range req.Messages {
 		h.add(m)
 	}
 	b.Messages = h.messages
-	b.think(req.Effort, h.messages)
+	b.think(req.Effort, h.messages, l)
 	b.mark()
 	return provider.Marshal(b)
 }
@@ -110,6 +125,7 @@ type history struct {
 	provider string
 	model    string
 	ids      wire.IDs
+	gone     map[string]bool // thoughts that are no longer taken
 	messages []message
 }
 
@@ -171,7 +187,7 @@ func (h *history) assistant(m provider.Message) []block {
 		case provider.Text:
 			blocks = appendText(blocks, p.Text)
 		case provider.Reasoning:
-			if own {
+			if own && !h.gone[p.Opaque] {
 				blocks = appendReasoning(blocks, p, h.model)
 			}
 		case provider.ToolCall:

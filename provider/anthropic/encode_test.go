@@ -80,7 +80,7 @@ func TestGoldenRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			req := session()
 			change(&req)
-			body, err := encode("anthropic", req)
+			body, err := encode("anthropic", req, limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestThinkingByFamily(t *testing.T) {
 			for effort, want := range map[provider.Effort]string{"": none, provider.EffortOff: tc.off, provider.EffortHigh: tc.high} {
 				hot := 1.0
 				b := body{Model: tc.model, MaxTokens: 8000, Temperature: &hot}
-				b.think(effort, nil)
+				b.think(effort, nil, limits{})
 				got, err := provider.Marshal(struct {
 					Thinking     *thinking     `json:"thinking,omitempty"`
 					OutputConfig *outputConfig `json:"output_config,omitempty"`
@@ -161,7 +161,7 @@ func TestBudgets(t *testing.T) {
 		{2000, provider.EffortLow, 1024}, {1600, provider.EffortMax, 1088}, {1500, provider.EffortMax, 0}, {100, provider.EffortHigh, 0},
 	} {
 		b := body{Model: "claude-sonnet-4-5", MaxTokens: tc.max}
-		b.think(tc.effort, nil)
+		b.think(tc.effort, nil, limits{})
 		got := 0
 		if b.Thinking != nil {
 			got = b.Thinking.Budget
@@ -187,7 +187,7 @@ func TestNoBudgetInTheMiddleOfALoopMadeWithoutThought(t *testing.T) {
 		msgs[1].Parts = msgs[1].Parts[tc.cut:]
 		r := req
 		r.Messages = msgs
-		raw, err := encode("anthropic", r)
+		raw, err := encode("anthropic", r, limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestMarksStandWhereThePreviousRequestEnded(t *testing.T) {
 	req := session()
 	var places []string
 	for range 6 {
-		raw, err := encode("anthropic", req)
+		raw, err := encode("anthropic", req, limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestCutThoughtsGoBackOnlyWhereTheyAreTaken(t *testing.T) {
 			{Role: provider.RoleAssistant, Provider: "p", Model: model, Parts: []provider.Part{provider.Reasoning{Text: "half", Form: "thinking"}, provider.Text{Text: "x"}}},
 			provider.UserText("more"),
 		}}
-		raw, err := encode("p", req)
+		raw, err := encode("p", req, limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestResultsComeBeforeText(t *testing.T) {
 	req := session()
 	m := req.Messages
 	req.Messages = []provider.Message{m[0], m[1], m[2], provider.UserText("in between"), m[3]}
-	raw, err := encode("anthropic", req)
+	raw, err := encode("anthropic", req, limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (f family) takesTemperature() bool {
 
 // think says in the family's words how hard to think. An unset effort sends
 // nothing: it means the model's own default, which every family accepts.
-func (b *body) think(effort provider.Effort, messages []message) {
+func (b *body) think(effort provider.Effort, messages []message, l limits) {
 	f := parseFamily(b.Model)
 	if !f.takesTemperature() {
 		b.Temperature = nil
@@ -104,11 +104,14 @@ func (b *body) think(effort provider.Effort, messages []message) {
 		return
 	}
 	s := f.style()
+	if l.style != nil {
+		s = *l.style
+	}
 	if effort == provider.EffortOff {
 		switch {
-		case s == styleDefault, !f.claude:
+		case s == styleDefault, s == styleBudget && !f.claude:
 			b.Thinking = &thinking{Type: "disabled"}
-		case s == styleAlways:
+		case s == styleAlways && !l.noEffort:
 			b.OutputConfig = &outputConfig{Effort: string(provider.EffortLow)}
 		}
 		return
@@ -121,7 +124,9 @@ func (b *body) think(effort provider.Effort, messages []message) {
 		if f.major >= 5 || f.major == 0 {
 			b.Thinking.Display = "summarized" // these show nothing unless asked
 		}
-		b.OutputConfig = &outputConfig{Effort: string(effort)}
+		if !l.noEffort {
+			b.OutputConfig = &outputConfig{Effort: string(effort)}
+		}
 		b.Temperature = nil // only the default goes with thinking
 	}
 }

@@ -45,37 +45,14 @@ var _ provider.Provider = (*Provider)(nil)
 
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	return func(yield func(provider.Event, error) bool) {
-		for tries := 1; ; tries++ {
-			again, notice := p.try(ctx, req, tries < mostTries, yield)
-			if !again {
-				return
-			}
-			if notice != "" && !yield(provider.Notice{Text: notice, Warning: true}, nil) {
-				return
-			}
-		}
-	}
-}
-
-// try sends the request once. It reports whether to send it again, since the
-// server refused a part of it that is now known and will be left out.
-func (p *Provider) try(ctx context.Context, req provider.Request, mayLearn bool, yield func(provider.Event, error) bool) (again bool, notice string) {
 	e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
-	limits := p.refused.of(req.Model)
-	prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, limits) }
-	dec := &decoder{provider: p.Name, model: req.Model, history: req.Messages}
-	for ev, err := range wire.Stream(ctx, e, prepare, dec) {
-		if err != nil && mayLearn {
-			if learned, notice := p.refused.learn(provider.AsError(err), req, limits); learned {
-				return true, notice
-			}
-		}
-		if !yield(ev, err) {
-			return false, ""
-		}
+	var l limits // of the last try
+	send := func() iter.Seq2[provider.Event, error] {
+		l = p.refused.of(req.Model)
+		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, l) }
+		return wire.Stream(ctx, e, prepare, &decoder{provider: p.Name, model: req.Model, history: req.Messages})
 	}
-	return false, ""
+	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.refused.learn(e, req, l) })
 }
 
 func (p *Provider) prepare(ctx context.Context, req provider.Request, limits limits) (wire.Request, error) {

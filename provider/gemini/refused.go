@@ -13,10 +13,6 @@ import (
 	"artoo/provider"
 )
 
-// mostTries is how often one request is sent while something is learned of the
-// server each time.
-const mostTries = 12
-
 // The forms in which a tool's schema is sent, in the order in which they are
 // tried.
 type schemaForm int
@@ -66,7 +62,7 @@ func (r *refused) of(model string) limits {
 // request, which was made with l, may succeed now, and what the user must know.
 // Such an error comes before anything of a reply.
 func (r *refused) learn(e *provider.Error, req provider.Request, l limits) (learned bool, notice string) {
-	if e == nil || e.Status != http.StatusBadRequest || e.Kind != provider.KindInvalid {
+	if e.Status != http.StatusBadRequest || e.Kind != provider.KindInvalid {
 		return false, ""
 	}
 	r.mu.Lock()

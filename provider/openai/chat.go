@@ -7,6 +7,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"sync"
 	"time"
 
 	"artoo/provider"
@@ -15,7 +16,11 @@ import (
 
 // Chat asks models through Chat Completions. The zero value of every field but
 // Name has a meaning; the fields must not change once it is in use. It may be
-// used by several goroutines.
+// used by several goroutines, and must not be copied.
+//
+// What a server turns out to refuse (a field, a role, a long reply) is left out
+// or sent in the other form from then on and the request sent again, with a
+// Notice where something is lost.
 type Chat struct {
 	Name    string // the configured name; reasoning goes back only to messages of the same name and model
 	BaseURL string // up to /v1 where the server has one; "" means Quirks.BaseURL
@@ -31,21 +36,27 @@ type Chat struct {
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address
 	Quirks         Quirks        // see QuirksFor
+
+	mu      sync.Mutex
+	lessons map[string]lessons // by model
 }
 
 var _ provider.Provider = (*Chat)(nil)
 
 // Stream implements provider.Provider.
 func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	return func(yield func(provider.Event, error) bool) {
-		e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
-		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req) }
+	e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	var l lessons // of the last try
+	send := func() iter.Seq2[provider.Event, error] {
+		l = p.learned(req.Model)
+		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, l) }
 		dec := &decoder{provider: p.Name, model: req.Model, history: req.Messages, quirks: p.Quirks, fields: p.Quirks.reasoningFields()}
-		wire.Stream(ctx, e, prepare, dec)(yield)
+		return wire.Stream(ctx, e, prepare, dec)
 	}
+	return wire.Again(send, func(err *provider.Error) (bool, string) { return p.learn(err, req, l) })
 }
 
-func (p *Chat) prepare(ctx context.Context, req provider.Request) (wire.Request, error) {
+func (p *Chat) prepare(ctx context.Context, req provider.Request, l lessons) (wire.Request, error) {
 	base := p.BaseURL
 	if base == "" {
 		base = p.Quirks.BaseURL
@@ -63,7 +74,7 @@ func (p *Chat) prepare(ctx context.Context, req provider.Request) (wire.Request,
 	if err != nil {
 		return wire.Request{}, err
 	}
-	body, err := encode(p.Name, p.Quirks, req)
+	body, err := encode(p.Name, p.Quirks, req, l)
 	if err != nil {
 		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}

@@ -64,28 +64,42 @@ const (
 	idLimit   = 40
 )
 
-// encode makes the body of a request by the provider of the given name.
-func encode(name string, q Quirks, req provider.Request) ([]byte, error) {
+// head is the body without anything of the conversation.
+func head(q Quirks, req provider.Request, l lessons) body {
 	b := body{Model: req.Model, Stream: true, Temperature: req.Temperature}
+	if l.noTemperature {
+		b.Temperature = nil
+	}
 	if q.StreamOptions {
 		b.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	if q.UsageInclude {
 		b.Usage = &usageOptions{Include: true}
 	}
-	if q.MaxTokensField == "max_completion_tokens" {
-		b.MaxCompletionTokens = max(0, req.MaxTokens)
+	if most := l.length(req); q.MaxTokensField == maxCompletion {
+		b.MaxCompletionTokens = most
 	} else {
-		b.MaxTokens = max(0, req.MaxTokens)
+		b.MaxTokens = most
 	}
 	if q.PromptCacheKey {
 		b.PromptCacheKey = req.SessionID
 	}
 	b.think(q, req.Effort)
+	return b
+}
+
+// encode makes the body of a request by the provider of the given name, as the
+// model was found to want it.
+func encode(name string, q Quirks, req provider.Request, l lessons) ([]byte, error) {
+	q = l.over(q)
+	b := head(q, req, l)
 	for _, t := range req.Tools {
 		params := json.RawMessage(wire.CleanJSON(t.Schema))
 		if len(params) == 0 {
 			params = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		if l.plainSchemas {
+			params = plainSchema(params)
 		}
 		b.Tools = append(b.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: params}})
 	}

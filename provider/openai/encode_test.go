@@ -76,7 +76,7 @@ func session(name, model string) provider.Request {
 func TestGoldenRequests(t *testing.T) {
 	for name, model := range map[string]string{"openai": "gpt-5.6-sol", "openrouter": "anthropic/claude-sonnet-4.5", "deepseek": "deepseek-v4-pro", "compatible": "tiny"} {
 		t.Run(name, func(t *testing.T) {
-			body, err := encode(name, QuirksFor(name), session(name, model))
+			body, err := encode(name, QuirksFor(name), session(name, model), lessons{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestEffortWords(t *testing.T) {
 		{"compatible", provider.EffortMax, `"reasoning_effort":"high"`},
 	} {
 		req := provider.Request{Options: provider.Options{Model: "m", Effort: tc.effort}, Messages: []provider.Message{provider.UserText("hi")}}
-		body, err := encode(tc.name, QuirksFor(tc.name), req)
+		body, err := encode(tc.name, QuirksFor(tc.name), req, lessons{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestMarksOnlyForClaude(t *testing.T) {
 		for range 8 {
 			req.Messages = append(req.Messages, provider.Message{Role: provider.RoleAssistant, Parts: []provider.Part{provider.Text{Text: "x"}}}, provider.UserText("y"))
 		}
-		body, err := encode("openrouter", QuirksFor("openrouter"), req)
+		body, err := encode("openrouter", QuirksFor("openrouter"), req, lessons{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestThePrefixHoldsWithMarks(t *testing.T) {
 			continue // no request ends there
 		}
 		req.Messages = all[:n]
-		raw, err := encode("openrouter", QuirksFor("openrouter"), req)
+		raw, err := encode("openrouter", QuirksFor("openrouter"), req, lessons{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -206,7 +206,34 @@ func (h *history) assistant(m provider.Message) {
 		return
 	}
 	h.echo(&out, m)
+	if n := len(h.messages); n > 0 && h.messages[n-1].Role == "assistant" && h.messages[n-1].ToolCalls == nil {
+		h.messages[n-1] = h.messages[n-1].joined(out)
+		return
+	}
 	h.messages = append(h.messages, out)
+}
+
+// joined is one message of two that the model said in a row, which chat templates
+// refuse: a reply that was paused or broke off, and what came after it.
+func (m message) joined(next message) message {
+	if m.Content.text != "" && next.Content.text != "" {
+		m.Content.text += "\n\n"
+	}
+	m.Content.text += next.Content.text
+	m.Reasoning += next.Reasoning
+	m.ReasoningText += next.ReasoningText
+	switch {
+	case m.ReasoningContent == nil:
+		m.ReasoningContent = next.ReasoningContent
+	case next.ReasoningContent != nil:
+		all := *m.ReasoningContent + *next.ReasoningContent
+		m.ReasoningContent = &all
+	}
+	if next.ReasoningDetails != nil {
+		m.ReasoningDetails = next.ReasoningDetails
+	}
+	m.ToolCalls = next.ToolCalls
+	return m
 }
 
 // echo gives the model its own reasoning back in the form it came in.

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -60,20 +61,14 @@ func SpeaksResponses(address string) bool {
 
 // Stream implements provider.Provider.
 func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	return func(yield func(provider.Event, error) bool) {
-		e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
-		without := p.without(req.Model)
+	e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	var without fields // of the last try
+	send := func() iter.Seq2[provider.Event, error] {
+		without = p.without(req.Model)
 		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, without) }
-		dec := &responsesDecoder{provider: p.Name, model: req.Model, history: req.Messages}
-		for ev, err := range wire.Stream(ctx, e, prepare, dec) {
-			if err != nil {
-				p.learn(req.Model, without, provider.AsError(err))
-			}
-			if !yield(ev, err) {
-				return
-			}
-		}
+		return wire.Stream(ctx, e, prepare, &responsesDecoder{provider: p.Name, model: req.Model, history: req.Messages})
 	}
+	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.learn(e, req, without) })
 }
 
 func (p *Responses) prepare(ctx context.Context, req provider.Request, without fields) (wire.Request, error) {
@@ -133,12 +128,12 @@ func (p *Responses) without(model string) fields {
 	return p.refused[model]
 }
 
-// learn remembers a field that the server refused, and marks the error as worth
-// another try: the next request goes without it. A field that was not even sent
-// is no news, so this cannot go on for ever.
-func (p *Responses) learn(model string, without fields, e *provider.Error) {
-	if e == nil || e.Status != http.StatusBadRequest || e.Kind != provider.KindInvalid {
-		return
+// learn remembers a field that the server refused. It reports whether the
+// request, which was made without some, may succeed now, and what the user must
+// know. A field that was not even sent is no news, so this cannot go on for ever.
+func (p *Responses) learn(e *provider.Error, req provider.Request, without fields) (learned bool, notice string) {
+	if e.Kind != provider.KindInvalid {
+		return false, ""
 	}
 	said := strings.ToLower(e.Message)
 	for _, r := range refusals {
@@ -149,10 +144,15 @@ func (p *Responses) learn(model string, without fields, e *provider.Error) {
 		if p.refused == nil {
 			p.refused = map[string]fields{}
 		}
-		p.refused[model] |= r.field
+		p.refused[req.Model] |= r.field
 		p.mu.Unlock()
-		again := true
-		e.Retry, e.Hint = &again, "again: the next request goes without it"
-		return
+		switch {
+		case r.field == fieldTemperature:
+			notice = req.Model + " does not take a temperature: it is left out"
+		case r.field == fieldEffort && req.Effort != "":
+			notice = fmt.Sprintf("%s does not take the effort %s: it thinks as it does by itself", req.Model, req.Effort)
+		}
+		return true, notice
 	}
+	return false, ""
 }

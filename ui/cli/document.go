@@ -128,7 +128,8 @@ price      = { input = 0.5, output = 1.5, cache_read = 0.05, cache_write = 0.6 }
 
 Prices are US dollars per million tokens. The key is looked for in ` + "`ARTOO_API_KEY`,\n`ARTOO_API_KEY_FILE`" + ` (its first line), then where ` + "`api_key_source`" + ` says. ` + "`auto`" + ` looks at
 stored keys, the provider's own variable, and the config value. A key command may
-take 30 seconds; its first line is the key.
+take 30 seconds; its first line is the key. When a server refuses the key with 401, it is
+looked for once more, and another one is tried at once.
 
 Where no provider, address or key is set, an Ollama server that answers is taken, at
 ` + "`OLLAMA_HOST`" + ` or on this machine. A model gets the window that ` + "`context`" + ` in its table says,

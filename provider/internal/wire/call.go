@@ -179,6 +179,8 @@ func (c *call) checkType() error {
 	case '{', '[':
 		c.whole = !c.Lines
 		return nil
+	case '<': // a page, whatever its type says
+		return c.pageError(given)
 	}
 	if kind == "application/json" && !c.Lines {
 		c.whole = true

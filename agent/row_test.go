@@ -1,0 +1,103 @@
+package agent_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+// play sends "go" to an agent with a tool that counts its runs, and returns the
+// response, the history as lines, and how often the tool ran.
+func play(t *testing.T, steps ...fake.Step) (r *agent.Response, lines []string, runs int, p *fake.Provider, err error) {
+	t.Helper()
+	p = &fake.Provider{Steps: steps}
+	a := newAgent(p, makeTool("look", tool.KindRead, func(_ context.Context, arg string, _ io.Writer) (tool.Result, error) {
+		runs++
+		return tool.Result{Text: "saw " + arg}, nil
+	}))
+	r, err = send(t, a, &recorder{}, "go")
+	usable(t, a)
+	return r, history(a), runs, p, err
+}
+
+// TestRow15_24_WhatCameBeforeAFaultIsKept, marked as a part: it is no turn of the
+// model that was complete, and its calls are none.
+func TestRow15_24_WhatCameBeforeAFaultIsKept(t *testing.T) {
+	for _, kind := range []provider.ErrorKind{provider.KindOverloaded, provider.KindNetwork} {
+		broken := fake.Step{Text: []string{"so far"}, Err: &provider.Error{Kind: kind, Message: "gone"}}
+		r, lines, runs, _, err := play(t, broken)
+		if err == nil || r.Text != "so far" || runs != 0 || len(lines) != 2 || lines[1] != "assistant partial so far" {
+			t.Errorf("%s: %v, %+v, history %q", kind, err, r, lines)
+		}
+	}
+}
+
+// TestRow43_TheModelHearsOfItsBrokenCall, with the beginning of what it sent.
+func TestRow43_TheModelHearsOfItsBrokenCall(t *testing.T) {
+	_, lines, runs, _, err := play(t, fake.Call("a", "look", `{"arg": "x`), fake.Say("ok"))
+	if err != nil || runs != 0 || !strings.Contains(lines[2], "error=true") || !strings.Contains(lines[2], `It begins: {"arg": "x`) {
+		t.Errorf("%v, %d runs, history %q", err, runs, lines)
+	}
+}
+
+// TestRow45_90_ACutReplyRunsNothing: a call whose arguments are whole by chance is
+// asked for again with more room, and so is a reply of nothing but thoughts.
+func TestRow45_90_ACutReplyRunsNothing(t *testing.T) {
+	cut := fake.Calls(fake.ToolCall("a", "look", `{"arg":"x"}`), fake.ToolCall("b", "look", `{"arg":"y"}`))
+	cut.Stop = provider.StopMaxTokens
+	thoughts := fake.Step{Reasoning: []string{"hm"}, Stop: provider.StopMaxTokens}
+	for name, step := range map[string]fake.Step{"calls": cut, "thoughts": thoughts} {
+		r, lines, runs, p, err := play(t, step, fake.Say("ok"))
+		req, _ := p.Last()
+		if err != nil || r.Text != "ok" || runs != 0 || req.MaxTokens != 4000 || len(lines) != 2 {
+			t.Errorf("%s: %v, %d runs, %d tokens, history %q", name, err, runs, req.MaxTokens, lines)
+		}
+	}
+}
+
+// TestRow37_73_AnEmptyEnd, as it comes after results: the model is asked once to
+// go on, in a message behind the results, then the turn ends.
+func TestRow37_73_AnEmptyEnd(t *testing.T) {
+	call := fake.Call("a", "look", `{"arg":"x"}`)
+	_, lines, _, p, err := play(t, call, fake.Step{}, fake.Say("ok"))
+	if err != nil || len(lines) != 5 || lines[2] != "tool result:a error=false saw x" || !strings.HasPrefix(lines[3], "user Your last reply was empty") {
+		t.Errorf("%v, history %q", err, lines)
+	}
+	for _, m := range p.Requests()[1].Messages[2:] { // the request that got nothing
+		if m.Role != provider.RoleTool {
+			t.Errorf("there is a message behind the results: %+v", m)
+		}
+	}
+	_, _, _, p, err = play(t, call, fake.Step{}, fake.Step{})
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindProvider || len(p.Requests()) != 3 {
+		t.Errorf("empty twice: %v after %d requests", err, len(p.Requests()))
+	}
+}
+
+// TestRow75_ARefusedTurnIsDropped: it is said, not tried again, and not part of
+// what the model is sent next.
+func TestRow75_ARefusedTurnIsDropped(t *testing.T) {
+	refused := fake.Calls(fake.ToolCall("a", "look", `{"arg":"x"}`))
+	refused.Text, refused.Stop, refused.Detail = []string{"I will"}, provider.StopRefusal, "general_harms"
+	_, lines, runs, p, err := play(t, refused)
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindRefused || !strings.Contains(f.Error(), "general_harms") {
+		t.Errorf("error %v", err)
+	}
+	if runs != 0 || len(p.Requests()) != 1 || len(lines) != 1 {
+		t.Errorf("%d runs, %d requests, history %q", runs, len(p.Requests()), lines)
+	}
+}
+
+// TestRow95_NoCountIsAnEstimate, and says so.
+func TestRow95_NoCountIsAnEstimate(t *testing.T) {
+	r, _, _, _, err := play(t, fake.Say("four words of answer"))
+	if err != nil || len(r.Requests) != 1 || !r.Requests[0].Usage.Estimated || !r.Usage.Estimated || r.Usage.Input == 0 || r.Usage.Output == 0 {
+		t.Errorf("%v, %+v", err, r)
+	}
+}

@@ -1,0 +1,370 @@
+package providertest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"artoo/provider"
+)
+
+// TestRow1_3_ALineOfMegabytes comes through every wire, since one reader serves
+// them all.
+func TestRow1_3_ALineOfMegabytes(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		long := strings.Repeat("0123456789 ", 300_000)
+		b := newBench(t, w, Config{}, w.Build(Text(long), Call("c1", "read", `{"path":`+quote(long)+`}`)))
+		_, done := b.done(t, question())
+		if got := done.Message.Text(); got != long || len(done.Message.Calls()[0].Input) < len(long) {
+			t.Errorf("%d bytes of text, %d of input", len(got), len(done.Message.Calls()[0].Input))
+		}
+	})
+}
+
+// TestRow4_5_6_7_8_Framing: comments, blank lines, carriage returns, an event
+// without data, and runes that two reads share.
+func TestRow4_5_6_7_8_Framing(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		reply := w.Build(Text("漢字 ", "😀"), Call("c1", "read", `{"path":"é"}`))
+		body := strings.ReplaceAll(string(reply.Body), "\n", "\r\n")
+		if lined(w) {
+			body = "\r\n \r\n" + body + "\r\n"
+		} else {
+			body = ": OPENROUTER PROCESSING\r\n\r\n:\r\n\r\nevent: ping\r\n\r\n" + strings.ReplaceAll(body, "\r\n\r\n", "\r\n\r\n: keep-alive\r\n\r\n")
+		}
+		reply.Body = []byte(body)
+		for _, chunk := range []int{0, 1} {
+			b := newBench(t, w, Config{}, reply.InChunks(chunk))
+			if _, done := b.done(t, question()); done.Message.Text() != "漢字 😀" || string(done.Message.Calls()[0].Input) != `{"path":"é"}` {
+				t.Errorf("in pieces of %d: %+v", chunk, done.Message)
+			}
+		}
+	})
+}
+
+// TestRow5_BlanksBeforeADocument: a whole document may come after blank lines.
+func TestRow5_BlanksBeforeADocument(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		b := newBench(t, w, Config{}, JSON(503, "\n\n \n"+errorBody("overloaded_error", "busy")))
+		if e := b.fails(t, question(), provider.KindOverloaded); e.Message != "busy" {
+			t.Errorf("message %q", e.Message)
+		}
+	})
+}
+
+// paced hands out a body piece by piece, with a silence before each.
+type paced struct {
+	pieces  []string
+	silence time.Duration
+	ctx     <-chan struct{}
+}
+
+func (p *paced) Read(buf []byte) (int, error) {
+	if len(p.pieces) == 0 {
+		return 0, io.EOF
+	}
+	select {
+	case <-time.After(p.silence):
+	case <-p.ctx:
+		return 0, errors.New("the request is over")
+	}
+	n := copy(buf, p.pieces[0])
+	if p.pieces[0] = p.pieces[0][n:]; p.pieces[0] == "" {
+		p.pieces = p.pieces[1:]
+	}
+	return n, nil
+}
+
+func (p *paced) Close() error { return nil }
+
+// slow answers with the body at its pace.
+type slow struct {
+	reply   Reply
+	silence time.Duration
+}
+
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	var pieces []string
+	for _, event := range strings.SplitAfter(string(s.reply.Body), s.reply.end()) {
+		pieces = append(pieces, event, ": still here\n\n")
+		if s.reply.ContentType == lines {
+			pieces[len(pieces)-1] = "\n"
+		}
+	}
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {s.reply.ContentType}},
+		Body: &paced{pieces: pieces, silence: s.silence, ctx: r.Context().Done()}, Request: r}, nil
+}
+
+// TestRow4_23_SilenceAndNothingElse ends a request: every byte starts the wait
+// anew, comments too. A local server may be silent for as long as it likes.
+func TestRow4_23_SilenceAndNothingElse(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		for _, tc := range []struct {
+			silence time.Duration
+			local   bool
+			ends    bool
+		}{{4 * time.Minute, false, false}, {11 * time.Minute, false, true}, {time.Hour, true, false}} {
+			synctest.Test(t, func(t *testing.T) {
+				client := &http.Client{Transport: slow{w.Build(Text("Hello", " world")), tc.silence}}
+				p := w.New(Config{Name: "bench", URL: "http://bench.test", HTTP: client, Local: tc.local})
+				began := time.Now()
+				r := Collect(p.Stream(t.Context(), question()))
+				e := provider.AsError(r.Err)
+				if tc.ends && (e == nil || e.Kind != provider.KindTimeout) || !tc.ends && (r.Err != nil || r.Text != "Hello world") {
+					t.Errorf("silences of %s, local %v: %v after %s", tc.silence, tc.local, r.Err, time.Since(began))
+				}
+			})
+		}
+	})
+}
+
+// TestRow9_ResetsOverHTTP2 are faults that may pass.
+func TestRow9_ResetsOverHTTP2(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		whole := w.Build(Text("Hello", " world"))
+		for name, reply := range map[string]Reply{"at once": Dropped(), "in the reply": whole.Events(2).Ends(Reset)} {
+			s := ServeTLS(t, Script(reply, whole))
+			p := s.connect(w, Config{})
+			e := provider.AsError(Collect(p.Stream(t.Context(), question())).Err)
+			if e == nil || e.Kind != provider.KindNetwork || !e.Temporary() {
+				t.Errorf("%s: %v, want a temporary fault of the network", name, e)
+			}
+			if r := Collect(p.Stream(t.Context(), question())); r.Err != nil || r.Text != "Hello world" {
+				t.Errorf("%s: the next request: %v", name, r.Err)
+			}
+		}
+	})
+}
+
+// TestRow10_AStaleConnection: what was kept open and broke is not used again.
+func TestRow10_AStaleConnection(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		ok := w.Build(Text("ok"))
+		b := newBench(t, w, Config{}, ok, Dropped(), ok)
+		b.done(t, question())
+		if e := b.fails(t, question(), provider.KindNetwork); !e.Temporary() {
+			t.Error("final, want temporary")
+		}
+		b.done(t, question())
+		if n := b.Connections(); n < 2 {
+			t.Errorf("%d connections: the broken one was used again", n)
+		}
+	})
+}
+
+// TestRow11_12_24_AStreamThatJustEnds is no reply, wherever it ends, and can be
+// asked for again.
+func TestRow11_12_24_AStreamThatJustEnds(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		whole := w.Build(Text("Hello", " world"), Stop(aMax(w)))
+		for n := range last(w, whole) + 1 {
+			b := newBench(t, w, Config{}, whole.Events(n))
+			if e := b.fails(t, question(), provider.KindNetwork); !e.Temporary() || !errors.Is(e, io.ErrUnexpectedEOF) {
+				t.Errorf("after %d events: %v, want a temporary end", n, e)
+			}
+		}
+	})
+}
+
+// TestRow15_AnErrorInTheStream: its own words decide, not the status of 200.
+func TestRow15_AnErrorInTheStream(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		whole := w.Build(Text("Hello", " world"))
+		for _, at := range []int{0, last(w, w.Build(Text("Hello", " world"), Stop(aMax(w))))} {
+			e := newBench(t, w, Config{}, whole.Break(at, "overloaded_error", "busy")).fails(t, question(), provider.KindOverloaded)
+			if !e.Temporary() || e.Message != "busy" {
+				t.Errorf("after %d events: %+v", at, e)
+			}
+		}
+	})
+}
+
+// TestRow20_AnErrorOfNullIsNone in any event.
+func TestRow20_AnErrorOfNullIsNone(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		reply := w.Build(Text("Hello"))
+		head := "data: {"
+		if lined(w) {
+			head = "{"
+		}
+		body := strings.ReplaceAll("\n"+string(reply.Body), "\n"+head, "\n"+head+`"error":null,`)
+		reply.Body = []byte(body[1:])
+		if r, _ := newBench(t, w, Config{}, reply).done(t, question()); r.Text != "Hello" {
+			t.Errorf("%q", r.Text)
+		}
+	})
+}
+
+// TestRow21_22_WhatAProxySays: a page is no reply; its first words and the way
+// out are told. One made for a request that is too large counts as that.
+func TestRow21_22_WhatAProxySays(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		for status, kind := range map[int]provider.ErrorKind{200: provider.KindProvider, 403: provider.KindProvider, 502: provider.KindProvider, 413: provider.KindContext} {
+			e := newBench(t, w, Config{}, Page(status, "Blocked by Squid")).fails(t, question(), kind)
+			if !strings.Contains(e.Message, "Blocked by Squid") || kind == provider.KindProvider && !strings.Contains(e.Hint, "HTTPS_PROXY") {
+				t.Errorf("%d: %v, hint %q", status, e, e.Hint)
+			}
+		}
+		cut := Reply{ContentType: "application/json", Body: []byte(`<html>Truncated event message`)}
+		if e := newBench(t, w, Config{}, cut).fails(t, question(), provider.KindProvider); !strings.Contains(e.Error(), "Truncated event message") {
+			t.Errorf("%v", e)
+		}
+	})
+}
+
+// TestRow29_30_34_CallsAreToldApart: without ids, with one id for all, with the
+// ids of an earlier reply.
+func TestRow29_30_34_CallsAreToldApart(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		b := newBench(t, w, Config{},
+			w.Build(Call("", "read", `{"path":"1"}`), Call("", "read", `{"path":"2"}`)),
+			w.Build(Call("read", "read", `{"path":"1"}`), Call("read", "read", `{"path":"2"}`)),
+			w.Build(Call("read", "read", `{"path":"1"}`), Call("call_1", "read", `{"path":"2"}`)), w.Build(Text("ok")))
+		req, ids := question(), map[string]bool{}
+		for range 3 {
+			_, done := b.done(t, req)
+			calls := done.Message.Calls()
+			if len(calls) != 2 || string(calls[0].Input) != `{"path":"1"}` || string(calls[1].Input) != `{"path":"2"}` {
+				t.Fatalf("%+v", calls)
+			}
+			req.Messages = append(req.Messages, done.Message)
+			for _, c := range calls {
+				if c.ID == "" || ids[c.ID] {
+					t.Errorf("the id %q is empty or there twice", c.ID)
+				}
+				ids[c.ID] = true
+				req.Messages = append(req.Messages, result(c, "x"))
+			}
+		}
+		b.done(t, req)
+	})
+}
+
+// TestRow32_33_36_38_42_43_Arguments: nothing is an empty object, an object in a
+// string is one, what is none is told to the model and does not break the
+// history; calls are run whatever the word for the end is.
+func TestRow32_33_36_38_42_43_Arguments(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		for args, want := range map[string]string{``: `{}`, `null`: `{}`, `{"path":"a"}`: `{"path":"a"}`, `"{\"path\":\"a\"}"`: `{"path":"a"}`, `{"path":`: "", `[1]`: "", `"x"`: ""} {
+			b := newBench(t, w, Config{}, w.Build(Call("c1", "read", args)), w.Build(Text("ok")))
+			req := question()
+			_, done := b.done(t, req)
+			calls := done.Message.Calls()
+			if len(calls) != 1 || done.Stop != provider.StopToolUse {
+				t.Fatalf("%s: %+v", args, done)
+			}
+			if broken := calls[0].Raw != ""; broken != (want == "") || !broken && string(calls[0].Input) != want || broken && string(calls[0].Input) != "{}" {
+				t.Errorf("%s: input %s, raw %q, want %s", args, calls[0].Input, calls[0].Raw, want)
+			}
+			req.Messages = append(req.Messages, done.Message, result(calls[0], "the input is not a JSON object"))
+			b.done(t, req) // the validator sees that it goes back as an object
+		}
+	})
+}
+
+// TestRow45_ACallThatWasCut is told from one that is to be run, though its
+// arguments may be whole by chance.
+func TestRow45_ACallThatWasCut(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		for _, args := range []string{`{"path":"/"}`, `{"path":"/`} {
+			_, done := newBench(t, w, Config{}, w.Build(Call("c1", "read", args), Stop(aMax(w)))).done(t, question())
+			if done.Stop != provider.StopMaxTokens {
+				t.Errorf("%s: stop %s", args, done.Stop)
+			}
+		}
+	})
+}
+
+// TestRow75_ARefusal is an end of its own; so that nobody runs its calls, it is
+// none that calls for tools.
+func TestRow75_ARefusal(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		for word, stop := range w.Stops {
+			if stop != provider.StopRefusal {
+				continue
+			}
+			for _, items := range [][]Item{{Text("I")}, {Text("I"), Call("c1", "read", `{}`)}} {
+				if _, done := newBench(t, w, Config{}, w.Build(append(items, Stop(word))...)).done(t, question()); done.Stop != provider.StopRefusal {
+					t.Errorf("%s with %d items: stop %s", word, len(items), done.Stop)
+				}
+			}
+		}
+	})
+}
+
+// TestRow78_80_84_85_87_WhatDoesNotPass: a used-up quota and an overflow are
+// final, whatever the status: 429, 500, or 200 with the reply begun.
+func TestRow78_80_84_85_87_WhatDoesNotPass(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		whole := w.Build(Text("Hello", " world"))
+		at := last(w, w.Build(Text("Hello", " world"), Stop(aMax(w))))
+		const full = "the request exceeds the available context size"
+		for name, tc := range map[string]struct {
+			reply Reply
+			kind  provider.ErrorKind
+		}{
+			"quota":                  {Fail(429, "insufficient_quota", "You exceeded your current quota."), provider.KindBilling},
+			"quota in the stream":    {whole.Break(at, "insufficient_quota", "You exceeded your current quota."), provider.KindBilling},
+			"no credit":              {JSON(402, `{"error":{"code":402,"message":"Insufficient credits"}}`), provider.KindBilling},
+			"overflow in the stream": {whole.Break(at, "server_error", full), provider.KindContext},
+			"overflow at once":       {whole.Break(0, "server_error", full), provider.KindContext},
+			"overflow as a document": {Fail(200, "server_error", full), provider.KindContext},
+			"llama.cpp": {JSON(400, `{"error":{"code":400,"message":"request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":4390,"n_ctx":4096}}`),
+				provider.KindContext},
+			"llama.cpp in mid reply": {JSON(500, `{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`), provider.KindContext},
+		} {
+			if e := newBench(t, w, Config{}, tc.reply).fails(t, question(), tc.kind); e.Temporary() {
+				t.Errorf("%s: %v is tried again", name, e)
+			}
+		}
+		passing := Fail(429, "rate_limit_error", "slow down").With("Retry-After", "3")
+		if e := newBench(t, w, Config{}, passing).fails(t, question(), provider.KindRateLimit); !e.Temporary() || e.RetryAfter != 3*time.Second {
+			t.Errorf("a limit that passes: %+v", e)
+		}
+	})
+}
+
+// TestRow93_95_Usage: what the cache gave is counted once, and nothing is made up
+// where nothing is told.
+func TestRow93_95_Usage(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		sent := provider.Usage{Input: 100, CacheRead: 2000, CacheWrite: 30, Output: 40, Reasoning: 7}
+		b := newBench(t, w, Config{}, w.Build(Text("ok"), Usage(sent)), w.Build(Text("ok"), NoUsage()))
+		if _, done := b.done(t, question()); done.Usage.Prompt() != sent.Prompt() || done.Usage.Output != sent.Output {
+			t.Errorf("prompt %d, output %d of %+v", done.Usage.Prompt(), done.Usage.Output, done.Usage)
+		}
+		if _, done := b.done(t, question()); done.Usage != (provider.Usage{}) {
+			t.Errorf("usage %+v, of which nothing was told", done.Usage)
+		}
+	})
+}
+
+// TestRow67_CallIDsOfElsewhere fit, whatever they were, and results find them.
+func TestRow67_CallIDsOfElsewhere(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		b := newBench(t, w, Config{}, w.Build(Text("ok")))
+		foreign := provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m"}
+		messages := []provider.Message{provider.UserText("hi"), foreign}
+		for i, id := range []string{"call_1|fc_" + strings.Repeat("é", 250), "functions.read:0", "functions_read_0", ""} {
+			c := provider.ToolCall{ID: id, Name: "mcp.db.read", Input: []byte(`{}`)}
+			messages[1].Parts = append(messages[1].Parts, c)
+			messages = append(messages, result(c, fmt.Sprint("result ", i)))
+		}
+		b.done(t, question(provider.Repair(messages)...))
+		body := b.Requests()[0].Body
+		at := 0
+		for i := range 4 {
+			n := bytes.Index(body[at:], []byte(fmt.Sprint("result ", i)))
+			if n < 0 {
+				t.Fatalf("result %d is missing or out of order: %s", i, body)
+			}
+			at += n
+		}
+	})
+}
