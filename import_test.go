@@ -21,7 +21,10 @@ var allowed = []struct {
 	{"artoo", []string{"*"}},
 	{"artoo/config", nil},
 	{"artoo/provider", nil},
-	{"artoo/provider/transport", nil},
+	{"artoo/secret", nil},
+	{"artoo/keyring", nil},
+	{"artoo/doctor", nil},
+	{"artoo/provider/transport", []string{"artoo/secret"}},
 	{"artoo/provider/internal/*", []string{"artoo/provider", "artoo/provider/internal/*"}},
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/tool", nil},
@@ -29,7 +32,7 @@ var allowed = []struct {
 	{"artoo/conversation", []string{"artoo/provider"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool"}},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool"}},
-	{"artoo/ui", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export"}},
+	{"artoo/ui", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export", "artoo/secret"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
 }
 
