@@ -1,0 +1,158 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+func checkConfig(_ context.Context, w *World) []Finding {
+	const topic = "config"
+	if w.ConfigErr != nil {
+		return []Finding{failure(topic, w.ConfigErr)}
+	}
+	text := "no config file, and none is needed"
+	if w.ConfigFile != "" {
+		text = w.ConfigFile
+	}
+	found := []Finding{ok(topic, "%s", text)}
+	for _, line := range w.Warnings {
+		found = append(found, warn(topic, "mend what it names", "%s", line))
+	}
+	return found
+}
+
+// Place is a file or directory that artoo wrote, or would write to.
+type Place struct {
+	Path   string `json:"path"`   // absolute
+	What   string `json:"what"`   // "sessions, history", a few words
+	Exists bool   `json:"exists"` // false: nothing was written there yet
+	Files  int    `json:"files"`  // in it and below
+	Bytes  int64  `json:"bytes"`  // of them
+	Err    error  `json:"-"`      // it cannot be written, or looked at
+}
+
+func checkFiles(_ context.Context, w *World) []Finding {
+	const topic = "files"
+	var found []Finding
+	for _, p := range w.Places {
+		switch {
+		case p.Err != nil:
+			found = append(found, fail(topic, "check the owner and mode of "+p.Path, "%s (%s): %v", p.Path, p.What, p.Err))
+		case p.Exists:
+			found = append(found, ok(topic, "%s: %s, %s", p.Path, p.What, p.Size()))
+		}
+	}
+	return found
+}
+
+// Size is how much is there, for people.
+func (p Place) Size() string {
+	files := "1 file"
+	if p.Files != 1 {
+		files = fmt.Sprintf("%d files", p.Files)
+	}
+	return files + ", " + size(p.Bytes)
+}
+
+func size(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Keys are the places that hold a provider's key, the one that counts first.
+type Keys struct {
+	Provider string
+	Places   []string
+	Err      error // a place that cannot be used
+}
+
+func checkKeys(_ context.Context, w *World) []Finding {
+	const topic = "keys"
+	if w.ConfigErr != nil {
+		return nil
+	}
+	var found []Finding
+	var said []string // one file that cannot be read is many providers' trouble
+	for _, k := range w.Keys {
+		switch {
+		case k.Err != nil && slices.Contains(said, k.Err.Error()):
+		case k.Err != nil:
+			said = append(said, k.Err.Error())
+			found = append(found, failure(topic, k.Err))
+		case len(k.Places) > 1:
+			found = append(found, ok(topic, "%s: from %s, which comes before %s", k.Provider, k.Places[0], strings.Join(k.Places[1:], ", ")))
+		case len(k.Places) == 1:
+			found = append(found, ok(topic, "%s: from %s", k.Provider, k.Places[0]))
+		}
+	}
+	if found == nil {
+		found = []Finding{ok(topic, "none is set")}
+	}
+	return found
+}
+
+// checkProxy looks at the variables net/http takes proxies from. The first of
+// the two spellings that is set counts.
+func checkProxy(_ context.Context, w *World) []Finding {
+	const topic = "proxy"
+	var found []Finding
+	for _, names := range [][2]string{{"HTTPS_PROXY", "https_proxy"}, {"HTTP_PROXY", "http_proxy"}} {
+		name, text := names[0], w.Getenv(names[0])
+		if text == "" {
+			name, text = names[1], w.Getenv(names[1])
+		}
+		if text == "" {
+			continue
+		}
+		u, err := url.Parse(text)
+		if err == nil && u.Host == "" {
+			u, err = url.Parse("http://" + text)
+		}
+		if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+			// Its text may hold a password: it is not shown.
+			found = append(found, fail(topic, name+"=http://host:port", "%s is no address of a proxy", name))
+			continue
+		}
+		with := ""
+		if u.User != nil {
+			with = ", with a user and password"
+		}
+		found = append(found, ok(topic, "%s: %s%s", name, u.Host, with))
+	}
+	if found == nil {
+		return []Finding{ok(topic, "none")}
+	}
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		if text := w.Getenv(name); text != "" {
+			return append(found, ok(topic, "%s: not for %s", name, text))
+		}
+	}
+	return found
+}
+
+// checkCertificates looks at the files that say whom to trust.
+func checkCertificates(_ context.Context, w *World) []Finding {
+	const topic = "certificates"
+	var found []Finding
+	if w.HTTPErr != nil {
+		found = append(found, failure(topic, w.HTTPErr))
+	} else if w.CAFile != "" {
+		found = append(found, ok(topic, "ARTOO_CA_FILE: those of %s are trusted too", w.CAFile))
+	}
+	if path := w.Getenv("SSL_CERT_FILE"); path != "" {
+		if err := w.Stat(path); err != nil {
+			found = append(found, fail(topic, "unset SSL_CERT_FILE, or name a file of certificates", "SSL_CERT_FILE: %v", err))
+		} else {
+			found = append(found, ok(topic, "SSL_CERT_FILE: %s in place of the system's", path))
+		}
+	}
+	return found
+}
