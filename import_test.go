@@ -32,8 +32,8 @@ var allowed = []struct {
 	{"artoo/conversation", []string{"artoo/provider"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool"}},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool"}},
-	{"artoo/ui", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export", "artoo/secret"}},
-	{"artoo/ui/*", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
+	{"artoo/ui", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export", "artoo/secret", "artoo/doctor"}},
+	{"artoo/ui/*", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/doctor"}},
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -152,6 +153,12 @@ func (c *Config) editCredentials(ctx context.Context, change func(tables map[str
 		tables = file.doc.root
 	}
 	changed := change(tables, old)
+	if len(tables) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return cannot(err)
+		}
+		return changed
+	}
 	var text bytes.Buffer
 	text.WriteString("# Written by artoo login and logout. Keys are secrets: do not share this file.\n")
 	if err := toml.NewEncoder(&text).Encode(tables); err != nil {

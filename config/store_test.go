@@ -120,6 +120,9 @@ func TestKeysInTheKeyring(t *testing.T) {
 	if where, err = ringed(t, ring).ForgetKey(t.Context(), "openai"); err != nil || where != "the keyring" || len(ring.keys) != 0 {
 		t.Errorf("%q, %v, left %v", where, err, ring.keys)
 	}
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an empty file is left: %v", err)
+	}
 	if where, err = ringed(t, ring).ForgetKey(t.Context(), "openai"); err != nil || where != "" {
 		t.Errorf("twice: %q, %v", where, err)
 	}

@@ -93,8 +93,8 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		{"settings", nil, func(w *World) { w.ConfigErr = hinted{"mend line 3"} }, []string{"fail config: it is broken | mend line 3"}},
 		{"warnings", nil, func(w *World) { w.Warnings = []string{"ARTOO_MODLE: unknown"} }, []string{"warn config: ARTOO_MODLE: unknown |"}},
 		{"a place that cannot be written", nil, func(w *World) {
-			w.Places = []Place{{Path: "/s", What: "sessions", Err: errors.New("read-only file system")}, {Path: "/c", What: "cache", Exists: true, Files: 1, Bytes: 3 << 20}, {Path: "/d", What: "keys"}}
-		}, []string{"fail files: /s (sessions): read-only file system | check the owner", "ok files: /c: cache, 1 file, 3.0 MiB |"}},
+			w.Places = []Place{{Path: "/s", What: "sessions", Err: errors.New("read-only file system")}, {Path: "/c", What: "cache", Exists: true, Files: 1, Bytes: 3 << 20}, {Path: "/d", What: "keys"}, {Path: "/t/artoo-1", Left: true, Exists: true, Files: 2, Bytes: 10}, {Path: "/t/artoo-2", Left: true, Exists: true, Files: 1, Bytes: 10}}
+		}, []string{"fail files: /s (sessions): read-only file system | check the owner", "ok files: /c: cache, 1 file, 3.0 MiB |", "ok files: /t: left there by runs, 3 files, 20 bytes"}},
 		{"keys", nil, func(w *World) {
 			w.Keys = []Keys{{Provider: "openai", Places: []string{"keyring"}}, {Provider: "gemini", Places: []string{"ARTOO_API_KEY", "GEMINI_API_KEY"}}, {Provider: "a", Err: hinted{"chmod 600 it"}}, {Provider: "b", Err: hinted{"chmod 600 it"}}, {Provider: "c"}}
 		}, []string{"ok keys: openai: from keyring |", "ok keys: gemini: from ARTOO_API_KEY, which comes before GEMINI_API_KEY |", "fail keys: it is broken | chmod 600 it"}},

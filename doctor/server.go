@@ -236,7 +236,9 @@ func checkServer(ctx context.Context, w *World) []Finding {
 	case w.ConfigErr != nil:
 		return nil
 	case w.ServerErr != nil:
-		return []Finding{failure(topic, w.ServerErr)}
+		f := failure(topic, w.ServerErr)
+		f.Text = strings.TrimPrefix(f.Text, topic+": ")
+		return []Finding{f}
 	case w.Server == nil:
 		return nil
 	}

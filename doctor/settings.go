@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -31,19 +32,29 @@ type Place struct {
 	Exists bool   `json:"exists"` // false: nothing was written there yet
 	Files  int    `json:"files"`  // in it and below
 	Bytes  int64  `json:"bytes"`  // of them
+	Left   bool   `json:"left"`   // by a run that is over, or still goes on
 	Err    error  `json:"-"`      // it cannot be written, or looked at
 }
 
 func checkFiles(_ context.Context, w *World) []Finding {
 	const topic = "files"
 	var found []Finding
+	var left Place
 	for _, p := range w.Places {
 		switch {
+		case p.Left:
+			left.Path, left.Files, left.Bytes = filepath.Dir(p.Path), left.Files+p.Files, left.Bytes+p.Bytes
 		case p.Err != nil:
 			found = append(found, fail(topic, "check the owner and mode of "+p.Path, "%s (%s): %v", p.Path, p.What, p.Err))
 		case p.Exists:
 			found = append(found, ok(topic, "%s: %s, %s", p.Path, p.What, p.Size()))
 		}
+	}
+	if left.Path != "" {
+		found = append(found, ok(topic, "%s: left there by runs, %s (artoo doctor --paths lists them)", left.Path, left.Size()))
+	}
+	if found == nil {
+		found = []Finding{ok(topic, "nothing is written yet")}
 	}
 	return found
 }
@@ -99,16 +110,12 @@ func checkKeys(_ context.Context, w *World) []Finding {
 	return found
 }
 
-// checkProxy looks at the variables net/http takes proxies from. The first of
-// the two spellings that is set counts.
+// checkProxy looks at the variables net/http takes proxies from.
 func checkProxy(_ context.Context, w *World) []Finding {
 	const topic = "proxy"
 	var found []Finding
-	for _, names := range [][2]string{{"HTTPS_PROXY", "https_proxy"}, {"HTTP_PROXY", "http_proxy"}} {
-		name, text := names[0], w.Getenv(names[0])
-		if text == "" {
-			name, text = names[1], w.Getenv(names[1])
-		}
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
+		name, text := w.either(name)
 		if text == "" {
 			continue
 		}
@@ -130,12 +137,19 @@ func checkProxy(_ context.Context, w *World) []Finding {
 	if found == nil {
 		return []Finding{ok(topic, "none")}
 	}
-	for _, name := range []string{"NO_PROXY", "no_proxy"} {
-		if text := w.Getenv(name); text != "" {
-			return append(found, ok(topic, "%s: not for %s", name, text))
-		}
+	if name, text := w.either("NO_PROXY"); text != "" {
+		found = append(found, ok(topic, "%s: not for %s", name, text))
 	}
 	return found
+}
+
+// either is a variable in capitals or, if that is empty, in small letters.
+func (w *World) either(name string) (spelling, text string) {
+	if text := w.Getenv(name); text != "" {
+		return name, text
+	}
+	name = strings.ToLower(name)
+	return name, w.Getenv(name)
 }
 
 // checkCertificates looks at the files that say whom to trust.
