@@ -20,6 +20,8 @@ type subcommand struct {
 	// besides the verb, -1 for any.
 	verbs []string
 	most  int
+	// of is the key of the option whose values its first word can be.
+	of string
 	// options are the keys of the settings it takes as flags, own its flags.
 	options []string
 	own     func(*pflag.FlagSet)
@@ -47,8 +49,8 @@ func (p *program) commands() []subcommand {
 			verbs: []string{"list", "show", "export", "rm", "grep", "import"}, options: screen, own: sessionFlags,
 			hint: "artoo -r ID goes on with a session"},
 		{name: "models", args: "[provider]", short: "the models a provider has", most: 1, hint: "artoo -m MODEL, or -m provider/model"},
-		{name: "login", args: "[provider]", short: "store a key", most: 1, options: screen, own: loginFlags, hint: keysHint},
-		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, options: screen, hint: keysHint},
+		{name: "login", args: "[provider]", short: "store a key", most: 1, of: "provider", options: screen, own: loginFlags, hint: keysHint},
+		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, of: "provider", options: screen, hint: keysHint},
 		{name: "rules", args: "explain 'COMMAND'", short: "which rule decides over a command, and why", most: -1,
 			verbs: []string{"explain", "list", "add", "rm"}, options: append([]string{"approval", "allow", "ask", "deny", "no_project"}, screen...),
 			hint: "--allow RULE, or allow = [\"RULE\"] under [permissions] in config.toml"},
@@ -98,6 +100,9 @@ func (p *program) addCommands(root *cobra.Command) error {
 			run = func(_ context.Context, cmd *cobra.Command, args []string) error { return p.later(c, cmd, args) }
 		}
 		cmd.ValidArgsFunction = verbsOnce(c.verbs)
+		if c.of != "" {
+			cmd.ValidArgsFunction = once(p.known(c.of))
+		}
 		cmd.RunE = func(cmd *cobra.Command, words []string) error { return run(cmd.Context(), cmd, words) }
 		addOptions(cmd.Flags(), p.deps.Options, func(o Option) bool { return slices.Contains(c.options, o.Key) })
 		if c.own != nil {
@@ -109,6 +114,16 @@ func (p *program) addCommands(root *cobra.Command) error {
 		root.AddCommand(cmd)
 	}
 	return nil
+}
+
+// once makes the shell offer words as the first one only.
+func once(words cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(before) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return words(cmd, before, begun)
+	}
 }
 
 // verbsOnce makes the shell offer the verbs as the first word, and no files.
