@@ -55,6 +55,13 @@ func startBus(t *testing.T, b *bus) {
 		}
 	})
 	t.Cleanup(func() {
+		// The library keeps its connection for the whole process: the next test
+		// may begin when it has noticed the end of this one.
+		conn, err := dbus.SessionBus()
+		if err != nil {
+			t.Error(err)
+		}
+		defer func() { <-conn.Context().Done() }()
 		l.Close()
 		b.mu.Lock()
 		for _, c := range b.conns {
@@ -197,8 +204,11 @@ func TestKeyring(t *testing.T) {
 	if _, err := k.Get(t.Context(), "anthropic"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("another provider's: %v", err)
 	}
-	if err := k.Delete(t.Context(), "openai"); err != nil || len(b.items) != 0 {
-		t.Errorf("%v, %d are left", err, len(b.items))
+	if err := k.Delete(t.Context(), "openai"); err != nil {
+		t.Error(err)
+	}
+	if _, err := k.Get(t.Context(), "openai"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("after it was deleted: %v", err)
 	}
 	if err := k.Delete(t.Context(), "openai"); err != nil {
 		t.Errorf("deleted twice: %v", err)

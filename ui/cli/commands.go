@@ -20,14 +20,13 @@ type subcommand struct {
 	// besides the verb, -1 for any.
 	verbs []string
 	most  int
-	// of is the key of the option whose values its first word can be.
-	of string
 	// options are the keys of the settings it takes as flags, own its flags.
 	options []string
 	own     func(*pflag.FlagSet)
 	// run does it; nil when it comes later, and then hint says what to do now.
 	run  func(ctx context.Context, cmd *cobra.Command, words []string) error
 	hint string
+	of   string // key of the option whose values its word can be; "" for none
 }
 
 // commandNames are the words that name a subcommand.
@@ -100,13 +99,13 @@ func (p *program) addCommands(root *cobra.Command) error {
 			run = func(_ context.Context, cmd *cobra.Command, args []string) error { return p.later(c, cmd, args) }
 		}
 		cmd.ValidArgsFunction = verbsOnce(c.verbs)
-		if c.of != "" {
-			cmd.ValidArgsFunction = once(p.known(c.of))
-		}
 		cmd.RunE = func(cmd *cobra.Command, words []string) error { return run(cmd.Context(), cmd, words) }
 		addOptions(cmd.Flags(), p.deps.Options, func(o Option) bool { return slices.Contains(c.options, o.Key) })
 		if c.own != nil {
 			c.own(cmd.Flags())
+		}
+		if c.of != "" {
+			cmd.ValidArgsFunction = once(p.known(c.of))
 		}
 		if err := p.completeFlags(cmd); err != nil {
 			return err
@@ -114,16 +113,6 @@ func (p *program) addCommands(root *cobra.Command) error {
 		root.AddCommand(cmd)
 	}
 	return nil
-}
-
-// once makes the shell offer words as the first one only.
-func once(words cobra.CompletionFunc) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(before) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return words(cmd, before, begun)
-	}
 }
 
 // verbsOnce makes the shell offer the verbs as the first word, and no files.

@@ -22,6 +22,16 @@ func doctorFlags(fs *pflag.FlagSet) {
 	fs.Bool("json", false, "as JSON, a line each")
 }
 
+// once makes the shell offer words as the first one only.
+func once(words cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(before) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return words(cmd, before, begun)
+	}
+}
+
 // oneWord is the word a subcommand was given, "" for none.
 func oneWord(words []string) string {
 	if len(words) == 0 {
