@@ -212,6 +212,7 @@ func (e *NoProvider) Ways() []string {
 		}
 	}
 	return []string{
+		"artoo login, which asks for a key and keeps it",
 		"set " + orList(vars),
 		"set ARTOO_BASE_URL to a server such as http://localhost:8080/v1",
 		"artoo demo, which needs neither",
