@@ -117,7 +117,7 @@ func (a *app) examineChoice(w *doctor.World) {
 	name := a.choice.Provider
 	host := ollamaURL(os.Getenv("OLLAMA_HOST"))
 	if _, err := exec.LookPath("ollama"); err == nil || os.Getenv("OLLAMA_HOST") != "" || name == "ollama" {
-		w.Ollama = &doctor.Ollama{Address: host, Named: os.Getenv("OLLAMA_HOST") != "" || name == "ollama"}
+		w.Ollama = &doctor.Ollama{Address: host, Named: os.Getenv("OLLAMA_HOST") != ""}
 	}
 	if err != nil {
 		w.ServerErr = err

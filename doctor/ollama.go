@@ -23,7 +23,7 @@ const smallWindow = 16 << 10
 // Ollama is a server of local models to be asked about its windows.
 type Ollama struct {
 	Address string // http://host:port
-	Named   bool   // the user chose it or named its address: it should be there
+	Named   bool   // the user named its address: it should be there
 	Model   string // the chosen one; "" when another provider is chosen
 	Window  int    // that the settings ask for; 0 when they do not
 }
@@ -75,10 +75,14 @@ func checkOllama(ctx context.Context, w *World) []Finding {
 		Version string `json:"version"`
 	}
 	if err := o.get(ctx, w.HTTP, "api/version", nil, &version); err != nil {
-		if !o.Named {
-			return []Finding{ok(topic, "no server answers at %s", o.Address)}
+		const fix = "ollama serve, or OLLAMA_HOST if it is elsewhere"
+		switch {
+		case o.Model != "":
+			return []Finding{fail(topic, fix, "no server answers at %s: %v", o.Address, err)}
+		case o.Named:
+			return []Finding{warn(topic, fix, "no server answers at %s: %v", o.Address, err)}
 		}
-		return []Finding{fail(topic, "ollama serve, or OLLAMA_HOST if it is elsewhere", "no server answers at %s: %v", o.Address, err)}
+		return []Finding{ok(topic, "no server answers at %s", o.Address)}
 	}
 	found := []Finding{ok(topic, "version %s at %s", version.Version, o.Address)}
 	if o.Model != "" {

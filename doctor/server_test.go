@@ -213,7 +213,10 @@ func TestOllama(t *testing.T) {
 	ps = `{"models":[{"name":"a","size":4294967296,"size_vram":1073741824,"context_length":4096},{"name":"b","size":1024,"size_vram":1024}]}`
 	check("warn ollama: a is loaded, 4096.0 MiB, with a window of 4096 tokens, 75% of it outside the graphics card", "ok ollama: b is loaded, 1.0 KiB |")
 	srv.Close()
+	check("warn ollama: no server answers at "+srv.URL, "| ollama serve")
+	o.Model = "m"
 	check("fail ollama: no server answers at "+srv.URL, "| ollama serve")
+	o.Model = ""
 	o.Named = false
 	check("ok ollama: no server answers at " + srv.URL)
 }
