@@ -39,7 +39,7 @@ func (a *app) doctor(ctx context.Context, inv cli.Invocation, offline bool, tell
 		if failed > 1 {
 			things = fmt.Sprintf("%d things keep", failed)
 		}
-		err = &agent.Failure{Kind: agent.KindInternal, What: "doctor", Err: errors.New(things + " artoo from working"), Hint: "what stands below the lines that begin with fail"}
+		err = &agent.Failure{Kind: agent.KindInternal, What: "doctor", Err: errors.New(things + " artoo from working"), Hint: "what the report says below each line that begins with fail"}
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"fmt"
 
 	"artoo/doctor"
 )
@@ -12,10 +13,9 @@ func runDoctor(ctx context.Context, t *Terminal, _ string) error {
 		return errNotHere
 	}
 	return t.opt.Deps.Doctor(ctx, func(f doctor.Finding) error {
-		rows := [][]string{{string(f.Level), oneLine(f.Topic), oneLine(f.Text)}}
-		rows[0][0] += "    "[len(rows[0][0]):]
+		rows := [][]string{{fmt.Sprintf("%-4s", f.Level), fmt.Sprintf("%-12s", oneLine(f.Topic)), oneLine(f.Text)}}
 		if f.Fix != "" {
-			rows = append(rows, []string{"    ", "try:", oneLine(f.Fix)})
+			rows = append(rows, []string{"    ", "        try:", oneLine(f.Fix)})
 		}
 		t.columns(rows)
 		return nil
