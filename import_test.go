@@ -21,7 +21,10 @@ var allowed = []struct {
 	{"artoo", []string{"*"}},
 	{"artoo/config", nil},
 	{"artoo/provider", nil},
-	{"artoo/provider/transport", nil},
+	{"artoo/secret", nil},
+	{"artoo/keyring", nil},
+	{"artoo/doctor", nil},
+	{"artoo/provider/transport", []string{"artoo/secret"}},
 	{"artoo/provider/internal/*", []string{"artoo/provider", "artoo/provider/internal/*"}},
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/tool", nil},
@@ -29,8 +32,8 @@ var allowed = []struct {
 	{"artoo/conversation", []string{"artoo/provider"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool"}},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool"}},
-	{"artoo/ui", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export"}},
-	{"artoo/ui/*", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
+	{"artoo/ui", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export", "artoo/secret", "artoo/doctor"}},
+	{"artoo/ui/*", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/doctor"}},
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.

@@ -19,6 +19,7 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
+	"artoo/keyring"
 	"artoo/provider/transport"
 	"artoo/tool"
 	"artoo/ui"
@@ -82,6 +83,7 @@ func (a *app) deps() cli.Deps {
 	d := cli.Deps{
 		Out: os.Stdout, Build: build(), Nearest: config.Nearest,
 		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain,
+		Login: a.login, Logout: a.logout, Doctor: a.doctor, Paths: a.paths,
 	}
 	for _, o := range config.Options() {
 		shown := o.DefaultNote
@@ -129,7 +131,7 @@ func (a *app) load(inv cli.Invocation, prompt bool) error {
 	if a.project, err = tool.FindProject(dir, home, os.Geteuid() == 0); err != nil {
 		return &agent.Failure{Kind: agent.KindUsage, What: "working directory", Err: err, Hint: "cd into a directory that can be read"}
 	}
-	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root})
+	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root, Keyring: keyring.System{}, KeySays: a.keySays})
 	if err != nil {
 		return err
 	}

@@ -51,21 +51,25 @@ func (a *app) profile(c console) (screen.Profile, string) {
 	return profile, why
 }
 
+// colored says whether a stream gets colour. Plain and spoken have none unless it
+// is asked for; each stream is looked at on its own, since the other one may be
+// a file.
+func (a *app) colored(c console) bool {
+	profile, _ := a.profile(c)
+	return screen.ColorDecision(a.cfg.Color, os.Getenv, c.tty() && profile == screen.Rich)
+}
+
+func (a *app) utf8() bool { return screen.UTF8Decision(os.Getenv) }
+
 // newScreen makes the screen for the settings and streams there are.
 func (a *app) newScreen() *screen.Screen {
 	cfg := a.cfg
 	profile, _ := a.profile(a.who.errConsole)
-	// Plain and spoken have no colour unless it is asked for; each stream is
-	// looked at on its own, since the other one may be a file.
-	colored := func(c console) bool {
-		profile, _ := a.profile(c)
-		return screen.ColorDecision(cfg.Color, os.Getenv, c.tty() && profile == screen.Rich)
-	}
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
 		Out: os.Stdout, Err: os.Stderr, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
-		OutColor: colored(a.who.outConsole), ErrColor: colored(a.who.errConsole), Links: screen.LinkDecision(os.Getenv, a.who.out && profile == screen.Rich),
-		UTF8: screen.UTF8Decision(os.Getenv), Width: func() int { cols, _ := a.size(); return cols },
+		OutColor: a.colored(a.who.outConsole), ErrColor: a.colored(a.who.errConsole), Links: screen.LinkDecision(os.Getenv, a.who.out && profile == screen.Rich),
+		UTF8: a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
 		Root: a.project.Root, Home: home,

@@ -52,6 +52,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	deps := a.desk.Deps()
 	deps.Config, deps.Effort = a.settings, a.effort
 	deps.Models, deps.Providers, deps.SwitchProvider = a.models, a.providers, a.switchProvider
+	deps.Doctor = a.examine
 	deps.Debug = func(on *bool) bool {
 		if on != nil {
 			a.log.SetOn(*on)

@@ -154,22 +154,22 @@ func (c *Config) atHand(name string, key need) (bool, error) {
 		address, _, err := c.Endpoint(name)
 		return address != "", err
 	}
-	p := c.Providers[name]
-	var found Key
-	var err error
 	switch c.keySource(name) {
-	case "command":
-		return len(p.APIKeyCommand) > 0, nil
-	case "keyring":
-		return false, nil
 	case "env":
-		found, err = c.keyFromEnv(name)
+		found, err := c.keyFromEnv(name)
+		return !found.Value.IsZero(), err
 	case "config":
-		found, err = c.keyFromTable(name)
-	default:
-		found, err = c.keyFromAuto(name)
+		found, err := c.keyFromTable(name)
+		return !found.Value.IsZero(), err
 	}
-	return !found.Value.IsZero(), err
+	places, err := c.KeyPlaces(name)
+	for _, place := range places {
+		// Where no provider is chosen, the general key could be anybody's.
+		if place != c.Origin("api_key") && place != c.Origin("api_key_file") {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 // keyedProviders are the providers that want a key.
@@ -220,6 +220,7 @@ func (e *NoProvider) Ways() []string {
 		}
 	}
 	return []string{
+		"artoo login, which asks for a key and keeps it",
 		"set " + orList(vars),
 		"start Ollama, or set ARTOO_BASE_URL to a server such as http://localhost:8080/v1",
 		"artoo demo, which needs neither",

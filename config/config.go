@@ -31,6 +31,9 @@ type Config struct {
 
 	origins map[string]origin
 	lookup  func(string) (string, bool)
+	keyring Keyring           // nil: none here
+	keySays func(line string) // nil: nobody listens
+	keys    *keyCache         // shared by the copies With makes
 }
 
 // ProviderSettings is the [provider] section: which model, and the way to it.

@@ -7,46 +7,95 @@ import (
 	"runtime"
 )
 
-// storedKey looks the provider up in the credentials file: a TOML file with a
-// table per provider that holds api_key. A missing file, or no home to look
-// in, is no key; a file others can read is refused.
-func (c *Config) storedKey(name string) (Key, error) {
+// entry is what `artoo login` wrote down for a provider: the key itself, or
+// that it is in the keyring.
+type entry struct {
+	key     Secret
+	keyring bool
+}
+
+func (e entry) isZero() bool { return e.key.IsZero() && !e.keyring }
+
+// credentials is the file of stored keys: a TOML file with a table per provider,
+// which holds api_key, or keyring = true. Zero when there is none.
+type credentials struct {
+	path, shown string
+	doc         *document // nil when there is no file
+}
+
+// readCredentials reads the file. A missing one, or no home to look in, is
+// empty; one that others can read is refused, since the keys in it may be known.
+func (c *Config) readCredentials() (credentials, error) {
 	path, err := c.Paths.Credentials()
 	if err != nil {
-		return Key{}, nil // nowhere to store, nothing stored
+		return credentials{}, nil // nowhere to store, nothing stored
 	}
+	file := credentials{path: path, shown: shorten(path, c.lookup)}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Key{}, nil
+		return file, nil
 	}
-	shown := shorten(path, c.lookup)
+	fail := func(err error) error {
+		return &Error{Kind: kindConfig, Where: file.shown, Why: cause(err), Err: err, Hint: "check the owner and mode of the file"}
+	}
 	if err != nil {
-		return Key{}, &Error{Kind: kindConfig, Where: shown, Why: err.Error(), Err: err, Hint: "check the owner and mode of the file"}
+		return file, fail(err)
 	}
 	// Windows has no such bits: a user's profile is closed by its ACL.
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return Key{}, &Error{Kind: kindConfig, Where: shown, Why: "others can read the keys in it", Hint: "chmod 600 " + shown}
+		return file, &Error{Kind: kindConfig, Where: file.shown, Why: "others can read the keys in it", Hint: "chmod 600 " + file.shown}
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return Key{}, &Error{Kind: kindConfig, Where: shown, Why: err.Error(), Err: err, Hint: "check the owner and mode of the file"}
+		return file, fail(err)
 	}
-	d, err := parseDocument(shown, data)
-	if err != nil {
-		return Key{}, err
+	file.doc, err = parseDocument(file.shown, data)
+	return file, err
+}
+
+// cause is an error of a file's without its path, which is named before it.
+func cause(err error) string {
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+		err = pathErr.Err
 	}
-	v, ok := d.root[name]
+	return err.Error()
+}
+
+// entry is the named provider's.
+func (f credentials) entry(name string) (entry, error) {
+	if f.doc == nil {
+		return entry{}, nil
+	}
+	v, ok := f.doc.root[name]
 	if !ok {
-		return Key{}, nil
+		return entry{}, nil
 	}
-	t, ok := d.table(v, name)
+	t, ok := f.doc.table(v, name)
 	if !ok {
-		return Key{}, d.err()
+		return entry{}, f.doc.err()
 	}
 	var text string
 	t.text("api_key", &text)
-	if err := d.err(); err != nil {
-		return Key{}, err
+	ring, _ := t.get("keyring")
+	if err := f.doc.err(); err != nil {
+		return entry{}, err
 	}
-	return checkKey(text, "credentials")
+	e := entry{keyring: ring == true}
+	if text != "" {
+		key, err := checkKey(text, f.shown)
+		if err != nil {
+			return entry{}, err
+		}
+		e.key = key.Value
+	}
+	return e, nil
+}
+
+// stored is what login wrote down for the provider.
+func (c *Config) stored(name string) (entry, error) {
+	file, err := c.readCredentials()
+	if err != nil {
+		return entry{}, err
+	}
+	return file.entry(name)
 }

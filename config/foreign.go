@@ -57,6 +57,7 @@ func ForeignVariables() []Foreign {
 		{"SHELL", "runs what is typed behind !"},
 		{"WAYLAND_DISPLAY", "/copy: wl-copy fills the clipboard"},
 		{"DISPLAY", "/copy: xclip or xsel does"},
+		{"DBUS_SESSION_BUS_ADDRESS", "where the keyring is asked for a key that artoo login put there"},
 		{"CI", "not empty, 0 or false: a prompt on the command line never talks"},
 		{"VISUAL", "editor for long input"},
 		{"EDITOR", "as VISUAL, after it"},
@@ -74,7 +75,7 @@ func Files() []Foreign {
 	return []Foreign{
 		{"~/.config/artoo/config.toml", "settings; a running artoo adds the rules that are allowed for good"},
 		{"~/.config/artoo/AGENTS.md", "instructions for every project"},
-		{"~/.local/share/artoo/credentials.toml", "stored keys"},
+		{"~/.local/share/artoo/credentials.toml", "stored keys, and which are in the keyring; a .lock file beside it"},
 		{"~/.local/state/artoo/sessions/", "one file of JSON lines for each session, kept until it is removed"},
 		{"~/.local/state/artoo/history", "what was typed at the prompt"},
 		{"AGENTS.md", "instructions, in the project's root and the directories down to the working one; AGENT.md and CLAUDE.md too"},

@@ -23,15 +23,15 @@ type Key struct {
 const maxKeyLine = 64 << 10
 
 // Key finds the key of the named provider: ARTOO_API_KEY and its file for the
-// chosen provider, then what the provider's api_key_source says. It may run
-// the user's key command, for 30 seconds at most, and may be called from any
-// goroutine. A provider that needs no key, or whose server may do without and
-// has none, gets the zero Key. Errors are *Error of kind auth, or config for
-// a source that cannot be used.
+// chosen provider, then what the provider's api_key_source says. It may open the
+// keyring and run the user's key command, once each in this run, for a few
+// seconds at most, and may be called from any goroutine. A provider that needs
+// no key, or whose server may do without and has none, gets the zero Key. Errors
+// are *Error of kind auth, or config for a source that cannot be used.
 func (c *Config) Key(ctx context.Context, name string) (Key, error) {
 	known, isKnown := findKnown(name)
 	if !c.isProvider(name) {
-		return Key{}, &Error{Kind: kindUsage, Where: name, Why: "unknown provider", Hint: orList(KnownProviders())}
+		return Key{}, unknownProvider(name)
 	}
 	if isKnown && known.key == keyNever {
 		return Key{}, nil
@@ -49,11 +49,22 @@ func (c *Config) Key(ctx context.Context, name string) (Key, error) {
 		if len(p.APIKeyCommand) == 0 {
 			return Key{}, &Error{Kind: kindConfig, Where: p.Origin, Why: "api_key_source is command, but there is no api_key_command", Hint: `api_key_command = "pass show ` + name + `"`}
 		}
-		return runKeyCommand(ctx, name, p.APIKeyCommand)
+		return c.keys.once(ctx, placeCommand+" "+name, func() (Key, error) { return c.runKeyCommand(ctx, name, p.APIKeyCommand) })
 	case "keyring":
-		return Key{}, &Error{Kind: kindAuth, Where: name, Why: "the keyring comes with a later version", Hint: `api_key_source = "env", and set ` + c.keyVariables(name)[0]}
+		e, err := c.stored(name)
+		if err != nil {
+			return Key{}, err
+		}
+		if !e.keyring {
+			return Key{}, &Error{Kind: kindAuth, Where: name, Why: "no key: artoo login has put none into the keyring", Hint: "artoo login " + name}
+		}
+		return c.keyFromKeyring(ctx, name)
 	}
-	return c.orMissing(name, !isKnown || known.key == keyOptional)(c.keyFromAuto(name))
+	return c.orMissing(name, !isKnown || known.key == keyOptional)(c.keyFromAuto(ctx, name))
+}
+
+func unknownProvider(name string) error {
+	return &Error{Kind: kindUsage, Where: name, Why: "unknown provider", Hint: orList(KnownProviders())}
 }
 
 // keySource is how the provider's key is found. A table that names a command
@@ -97,15 +108,102 @@ func (c *Config) generalKey(name string) (Key, error) {
 }
 
 // keyFromAuto looks at what login stored, the provider's own variables, and
-// the config value.
-func (c *Config) keyFromAuto(name string) (Key, error) {
-	if key, err := c.storedKey(name); err != nil || !key.Value.IsZero() {
-		return key, err
+// the config value. A keyring that cannot be opened, as over ssh, does not stand
+// in the way of a key that can be had without it.
+func (c *Config) keyFromAuto(ctx context.Context, name string) (Key, error) {
+	e, err := c.stored(name)
+	if err != nil {
+		return Key{}, err
 	}
-	if key, err := c.keyFromEnv(name); err != nil || !key.Value.IsZero() {
-		return key, err
+	if !e.key.IsZero() {
+		return Key{Value: e.key, Source: placeCredentials}, nil
 	}
-	return c.keyFromTable(name)
+	var locked error
+	if e.keyring {
+		key, err := c.keyFromKeyring(ctx, name)
+		if err == nil || ctx.Err() != nil {
+			return key, err
+		}
+		locked = err
+	}
+	key, err := c.keyFromEnv(name)
+	if err == nil && key.Value.IsZero() {
+		key, err = c.keyFromTable(name)
+	}
+	if err == nil && key.Value.IsZero() && locked != nil {
+		return Key{}, locked
+	}
+	return key, err
+}
+
+// keyFromKeyring opens the keyring, once for each provider.
+func (c *Config) keyFromKeyring(ctx context.Context, name string) (Key, error) {
+	return c.keys.once(ctx, placeKeyring+" "+name, func() (Key, error) {
+		err := errNoKeyring
+		var text string
+		if c.keyring != nil {
+			text, err = c.keyring.Get(ctx, name)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return Key{}, err
+			}
+			return Key{}, &Error{Kind: kindAuth, Where: name, Why: "the key is in the keyring: " + err.Error(), Err: err,
+				Hint: "unlock the keyring, set " + c.keyVariables(name)[0] + ", or artoo login " + name + " again"}
+		}
+		return checkKey(text, placeKeyring)
+	})
+}
+
+// keyCache remembers what the keyring and key commands gave, so that each is
+// asked once in a run. An error is not remembered.
+type keyCache struct {
+	mu   sync.Mutex
+	keys map[string]*cachedKey
+}
+
+type cachedKey struct {
+	busy chan struct{} // holds one token while nobody asks
+	key  *Key
+}
+
+// once returns what is remembered under that name, or asks. Two that want the
+// same at once wait for one another, as long as their own context lasts.
+func (k *keyCache) once(ctx context.Context, name string, ask func() (Key, error)) (Key, error) {
+	k.mu.Lock()
+	if k.keys == nil {
+		k.keys = map[string]*cachedKey{}
+	}
+	kept := k.keys[name]
+	if kept == nil {
+		kept = &cachedKey{busy: make(chan struct{}, 1)}
+		kept.busy <- struct{}{}
+		k.keys[name] = kept
+	}
+	k.mu.Unlock()
+	select {
+	case <-kept.busy:
+		defer func() { kept.busy <- struct{}{} }()
+	case <-ctx.Done():
+		return Key{}, context.Cause(ctx)
+	}
+	if kept.key != nil {
+		return *kept.key, nil
+	}
+	key, err := ask()
+	if err == nil {
+		kept.key = &key
+	}
+	return key, err
+}
+
+// forget has the keyring and the command of a provider asked again.
+func (k *keyCache) forget(provider string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, place := range []string{placeCommand, placeKeyring} {
+		delete(k.keys, place+" "+provider)
+	}
 }
 
 func (c *Config) keyFromEnv(name string) (Key, error) {
@@ -137,10 +235,11 @@ func (c *Config) orMissing(name string, optional bool) func(Key, error) (Key, er
 		if source == "config" {
 			return Key{}, &Error{Kind: kindAuth, Where: name, Why: "no key: " + c.Providers[name].Origin + " has no api_key", Hint: `api_key = "…" there, or api_key_source = "env"`}
 		}
-		return Key{}, &Error{
-			Kind: kindAuth, Where: name, Why: "no key: " + strings.Join(vars, " and ") + notSet(vars),
-			Hint: "set " + orList(vars) + ", or ARTOO_API_KEY_FILE to a file that holds the key",
+		hint := "artoo login " + name + ", or set " + orList(vars) + ", or ARTOO_API_KEY_FILE to a file that holds the key"
+		if source == "env" { // which login would not change
+			hint = "set " + orList(vars) + ", or ARTOO_API_KEY_FILE to a file that holds the key"
 		}
+		return Key{}, &Error{Kind: kindAuth, Where: name, Why: "no key: " + strings.Join(vars, " and ") + notSet(vars), Hint: hint}
 	}
 }
 
@@ -211,6 +310,7 @@ func (s *KeySource) Renew(ctx context.Context, since time.Time) bool {
 	if s.found != nil && s.at.After(since) {
 		return true
 	}
+	s.config.keys.forget(s.name)
 	k, err := s.config.Key(ctx, s.name)
 	if err != nil || s.found == nil || k.Value.Reveal() == s.found.Value.Reveal() {
 		return false // the refusal itself says more than why no other was found

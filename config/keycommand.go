@@ -1,8 +1,10 @@
 package config
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -10,13 +12,13 @@ import (
 	"unicode"
 )
 
-// keyCommandLimit is the longest a key command may take: long enough to type
-// a passphrase.
-const keyCommandLimit = 30 * time.Second
+// keyCommandLimit is the longest a key command may take.
+const keyCommandLimit = 10 * time.Second
 
 // runKeyCommand runs the user's key command and takes its first line. It gets
-// no input; what it says on stderr is part of the error when it fails.
-func runKeyCommand(ctx context.Context, name string, argv []string) (Key, error) {
+// no input and no provider's key. What it says on stderr is passed on as it
+// comes ("touch the token"), and is part of the error when it fails.
+func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) (Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyCommandLimit)
 	defer cancel()
 	shown := argv[0]
@@ -24,11 +26,14 @@ func runKeyCommand(ctx context.Context, name string, argv []string) (Key, error)
 		argv = shellCommand(argv[0])
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	out, errs := &head{max: maxKeyLine}, &head{max: 2000}
+	out, errs := &head{max: maxKeyLine}, &head{max: 2000, line: c.keySays}
 	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.Env = c.keyless(os.Environ())
+	ownGroup(cmd)
 	// A process the command left behind may hold the pipes open.
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
+	errs.end()
 	fail := func(why string) (Key, error) {
 		return Key{}, &Error{
 			Kind: kindAuth, Where: name, Why: "api_key_command: " + why, Err: err,
@@ -55,7 +60,7 @@ func runKeyCommand(ctx context.Context, name string, argv []string) (Key, error)
 	if strings.TrimSpace(line) == "" {
 		return fail("its first line is empty")
 	}
-	return checkKey(line, "api_key_command")
+	return checkKey(line, placeCommand)
 }
 
 // shellCommand is the system's shell running a line.
@@ -81,11 +86,35 @@ func clean(text string) string {
 	return string(runes)
 }
 
-// head keeps the first max bytes written to it and accepts the rest. The
-// buffer is not embedded: its ReadFrom would pass Write by.
+// keyless is an environment without artoo's variables and the keys of
+// providers: a helper fetches a key, it needs none.
+func (c *Config) keyless(environ []string) []string {
+	drop := map[string]bool{}
+	for _, k := range knownTable() {
+		for _, v := range k.keyVars {
+			drop[v] = true
+		}
+	}
+	for _, v := range c.KeyVariables() {
+		drop[v] = true
+	}
+	var env []string
+	for _, kv := range environ {
+		if name, _, _ := strings.Cut(kv, "="); !drop[name] && !strings.HasPrefix(name, "ARTOO_") {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// head keeps the first max bytes written to it and accepts the rest; of what it
+// keeps, line gets every line that is not empty. The buffer is not embedded: its
+// ReadFrom would pass Write by.
 type head struct {
 	kept []byte
 	max  int
+	line func(string) // may be nil
+	told int          // bytes of kept
 }
 
 // Write never fails: a full head drops what comes.
@@ -93,7 +122,26 @@ func (h *head) Write(p []byte) (int, error) {
 	if room := h.max - len(h.kept); room > 0 {
 		h.kept = append(h.kept, p[:min(room, len(p))]...)
 	}
+	if end := bytes.LastIndexByte(h.kept[h.told:], '\n'); end >= 0 {
+		h.tell(h.told + end + 1)
+	}
 	return len(p), nil
+}
+
+// end tells the last line, which may have no newline.
+func (h *head) end() { h.tell(len(h.kept)) }
+
+func (h *head) tell(end int) {
+	lines := string(h.kept[h.told:end])
+	h.told = end
+	if h.line == nil {
+		return
+	}
+	for l := range strings.SplitSeq(lines, "\n") {
+		if l = clean(l); l != "" {
+			h.line(l)
+		}
+	}
 }
 
 func (h *head) String() string { return string(h.kept) }

@@ -18,6 +18,12 @@ type LoadOptions struct {
 	// ProjectRoot is the absolute path of the project, "" for none. Nothing of
 	// its .artoo/config.toml is read; that it is ignored is a warning.
 	ProjectRoot string
+	// Keyring is where login's keys may be; it is asked for nothing before Key
+	// wants one from it. nil means that there is none.
+	Keyring Keyring
+	// KeySays gets what a key command says on stderr, a printable line at a time,
+	// while it runs, on a goroutine of its own; nil drops it.
+	KeySays func(line string)
 }
 
 // Load merges defaults, config file, environment and flags. Every error is a
@@ -30,6 +36,9 @@ func Load(o LoadOptions) (*Config, error) {
 		Paths:     FindPaths(os.LookupEnv),
 		origins:   map[string]origin{},
 		lookup:    os.LookupEnv,
+		keyring:   o.Keyring,
+		keySays:   o.KeySays,
+		keys:      &keyCache{},
 	}
 	for i := range options {
 		if options[i].Default == "" {

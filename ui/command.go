@@ -96,6 +96,7 @@ func otherCommands() []command {
 		{name: "tools", help: "what the model has", run: runTools},
 		{name: "init", help: "write AGENTS.md", run: runInitFile},
 		{name: "config", aliases: []string{"settings", "set"}, help: "the settings", run: runConfig},
+		{name: "doctor", help: "check what it needs", run: runDoctor},
 		{name: "debug", args: "[on|off]", help: "what is sent", run: runDebug, complete: oneOf("on", "off")},
 
 		{name: "compact", aliases: []string{"compress"}, instead: comesLater("a full context is trimmed by itself, /clear begins anew")},
@@ -103,7 +104,6 @@ func otherCommands() []command {
 		{name: "undo", aliases: []string{"rewind", "restore"}, instead: comesLater("!git diff shows what changed, !git restore FILE takes it back")},
 		{name: "redo", instead: comesLater("")},
 		{name: "diff", instead: comesLater("!git diff shows what changed")},
-		{name: "doctor", instead: comesLater("/status and /config tell how things are set")},
 		{name: "memory", instead: comesLater("what is in AGENTS.md is told to the model; /init writes one")},
 		{name: "mcp", instead: comesLater("")}, {name: "skills", instead: comesLater("")}, {name: "hooks", instead: comesLater("")},
 		{name: "agents", instead: comesLater("")},

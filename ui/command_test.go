@@ -43,13 +43,13 @@ func TestCommandTable(t *testing.T) {
 			t.Errorf("/%s is neither done nor explained", c.name)
 		}
 	}
-	done := "help quit exit clear model provider effort approval plan permissions context cost status config sessions resume fork export edit copy out queue tools init debug"
+	done := "help quit exit clear model provider effort approval plan permissions context cost status config sessions resume fork export edit copy out queue tools init debug doctor"
 	for _, name := range strings.Fields(done) {
 		if c, ok := findCommand(name); !ok || c.run == nil {
 			t.Errorf("/%s is not there", name)
 		}
 	}
-	for _, name := range strings.Fields("compact uncompact undo redo diff doctor mcp skills hooks memory add read-only add-dir") {
+	for _, name := range strings.Fields("compact uncompact undo redo diff mcp skills hooks memory add read-only add-dir") {
 		if c, ok := findCommand(name); !ok || c.run == nil && c.instead == "" {
 			t.Errorf("/%s says nothing", name)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/doctor"
 	"artoo/provider"
 )
 
@@ -73,6 +74,9 @@ type Deps struct {
 	Context func() ContextInfo
 	// Cost tells what this session has used so far.
 	Cost func() CostInfo
+	// Doctor looks at what artoo needs and tells what it finds; tell's error, or
+	// ctx's, ends it.
+	Doctor func(ctx context.Context, tell func(doctor.Finding) error) error
 	// Debug turns wire debugging on or off, and says whether it is on; with nil
 	// it only says.
 	Debug func(on *bool) bool

@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -121,7 +122,7 @@ func (t *recording) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	n := t.log.request.Add(1)
 	keys := secretsOf(r)
-	body, cut := requestBody(r)
+	body, cut := requestBody(r, keys)
 	t.log.write(record{Event: "request", Request: n, Method: r.Method, URL: maskURL(r.URL), Headers: headers(r.Header, nil), Body: body, Cut: cut})
 	reply, err := t.next.RoundTrip(r)
 	if err != nil {
@@ -133,8 +134,9 @@ func (t *recording) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply, nil
 }
 
-// requestBody reads a copy of the body; the request itself stays as it is.
-func requestBody(r *http.Request) (text string, cut bool) {
+// requestBody reads a copy of the body; the request itself stays as it is. Keys
+// are masked before it is cut, so that none is cut out of its shape.
+func requestBody(r *http.Request, keys secrets) (text string, cut bool) {
 	if r.GetBody == nil {
 		return "", false
 	}
@@ -143,15 +145,20 @@ func requestBody(r *http.Request) (text string, cut bool) {
 		return "", false
 	}
 	defer body.Close()
-	data, err := io.ReadAll(io.LimitReader(body, logLimit+1))
+	data, err := io.ReadAll(io.LimitReader(body, logLimit+longestKey))
 	if err != nil {
 		return "", false
 	}
-	if len(data) > logLimit {
-		return string(data[:wholeRunes(data[:logLimit])]), true
+	whole := len(data) <= logLimit
+	masked := []byte(keys.mask(string(data)))
+	if whole {
+		return string(masked), false
 	}
-	return string(data), false
+	return string(masked[:wholeRunes(masked[:min(logLimit, len(masked))])]), true
 }
+
+// longestKey is how far beyond the limit a body is read for the end of a key.
+const longestKey = 8 << 10
 
 // wholeRunes is the length of data without a rune that was cut off at its end.
 func wholeRunes(data []byte) int {
@@ -174,8 +181,9 @@ type recordedBody struct {
 	request int64
 	keys    secrets
 
-	mu   sync.Mutex
-	held []byte
+	mu     sync.Mutex
+	held   []byte
+	failed bool // it broke off, and that is written down
 }
 
 // Read implements io.Reader.
@@ -191,10 +199,14 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 	switch {
 	case err != nil:
 		b.put(len(b.held))
+		if !errors.Is(err, io.EOF) && !b.failed {
+			b.failed = true
+			b.log.write(record{Event: "error", Request: b.request, Error: b.keys.mask(err.Error())})
+		}
 	case end > 0:
 		b.put(end)
 	case len(b.held) > logLimit:
-		b.held = []byte(b.keys.mask(string(b.held))) // now only a key's beginning can be left, at the end
+		b.held = []byte(b.keys.known(string(b.held))) // now only a key's beginning can be left, at the end
 		b.put(wholeRunes(b.held[:max(0, len(b.held)-b.keys.longest())]))
 	}
 	return n, err

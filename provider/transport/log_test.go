@@ -195,3 +195,50 @@ func TestTheTextRecordCanBeSwitched(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 }
+
+// TestKeysInBodiesAreMasked: a tool may have read somebody else's key, and a
+// person may have pasted the request's own.
+func TestKeysInBodiesAreMasked(t *testing.T) {
+	other := "gh" + "p_" + strings.Repeat("aB3", 12)
+	var out bytes.Buffer
+	var text strings.Builder
+	l := &Log{JSON: &out, Text: func(s string) { text.WriteString(s + "\n") }}
+	l.SetOn(true)
+	body := `{"mine":"` + key + `","token":"` + other + `"}`
+	long := strings.Repeat("x", logLimit-10) + " " + other
+	for _, sent := range []string{body, long} {
+		reply := "data: you sent " + other + " and " + key + "\n\ndata: end"
+		if err := post(t, answering(l, reply), "https://h.example/v1", sent, http.Header{"X-Api-Key": {key}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, hidden := range []string{key, other[:20]} {
+		if strings.Contains(out.String()+text.String(), hidden) {
+			t.Errorf("%s… is in the log", hidden[:8])
+		}
+	}
+	all := lines(t, out.Bytes())
+	if r := all[0]; !strings.HasPrefix(r.Body, `{"mine":"***","token":"‹secret:`) {
+		t.Errorf("the request is %q", r.Body)
+	}
+	if !strings.Contains(out.String(), "data: you sent ‹secret:") || !strings.Contains(out.String(), "data: end") {
+		t.Errorf("the reply is not there: %s", out.String()[:500])
+	}
+}
+
+// TestABrokenReplyIsLogged: what came, and how it ended.
+func TestABrokenReplyIsLogged(t *testing.T) {
+	var out bytes.Buffer
+	l := &Log{JSON: &out}
+	hc := &http.Client{Transport: &recording{log: l, next: roundTripper(func(r *http.Request) (*http.Response, error) {
+		body := io.MultiReader(strings.NewReader("data: a\nda"), iotest.ErrReader(errors.New("reset for "+key)))
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), Request: r}, nil
+	})}}
+	if err := post(t, hc, "https://h.example/v1", "{}", http.Header{"X-Api-Key": {key}}); err == nil {
+		t.Error("no error")
+	}
+	all := lines(t, out.Bytes())
+	if len(all) != 5 || all[2].Body != "data: a\n" || all[3].Body != "da" || all[4].Event != "error" || all[4].Error != "reset for ***" {
+		t.Errorf("%+v", all)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"artoo/secret"
 )
 
 const masked = "***"
@@ -47,9 +49,13 @@ func secretsOf(r *http.Request) secrets {
 	return s
 }
 
-func (s secrets) mask(text string) string {
-	for _, secret := range s {
-		text = strings.ReplaceAll(text, secret, masked)
+// mask blots out the request's own keys, and whatever else looks like a key.
+func (s secrets) mask(text string) string { return secret.Mask(s.known(text)) }
+
+// known blots out the request's own keys.
+func (s secrets) known(text string) string {
+	for _, key := range s {
+		text = strings.ReplaceAll(text, key, masked)
 	}
 	return text
 }

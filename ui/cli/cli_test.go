@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/doctor"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -87,6 +88,21 @@ func testDeps(r *record) Deps {
 			r.line = line
 			return agent.Decision{Effect: agent.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)"}, noted("explain", inv)
 		},
+		Login: func(_ context.Context, inv Invocation, provider string, check bool) error {
+			r.line, r.yes = provider, check
+			return noted("login", inv)
+		},
+		Logout: func(_ context.Context, inv Invocation, provider string) error {
+			r.line = provider
+			return noted("logout", inv)
+		},
+		Doctor: func(_ context.Context, inv Invocation, offline bool, tell func(doctor.Finding) error) error {
+			r.yes = offline
+			return errors.Join(noted("doctor", inv), tell(doctor.Finding{Level: doctor.OK, Topic: "git", Text: "hi\x1b[2J"}), tell(doctor.Finding{Level: doctor.Fail, Topic: "keys", Text: "none", Fix: "set\none"}))
+		},
+		Paths: func(_ context.Context, inv Invocation) ([]doctor.Place, error) {
+			return []doctor.Place{{Path: "/p\x1b[2J", What: "keys", Exists: true, Files: 2, Bytes: 9}}, noted("paths", inv)
+		},
 	}
 }
 
@@ -124,6 +140,13 @@ func TestInvocations(t *testing.T) {
 		{args: []string{"sessions", "export", "abc"}, call: "export", flags: flags{}, line: "{ID:abc File: Format: Brief:false}"},
 		{args: []string{"sessions", "export", "abc", "a.html"}, call: "export", flags: flags{}, line: "{ID:abc File:a.html Format: Brief:false}"},
 		{args: []string{"sessions", "export", "--format", "html", "abc"}, call: "export", flags: flags{}, line: "{ID:abc File: Format:html Brief:false}"},
+		{args: []string{"login"}, call: "login", flags: flags{}, yes: true},
+		{args: []string{"login", "openai", "--no-check"}, call: "login", flags: flags{}, line: "openai"},
+		{args: []string{"-q", "logout", "openai"}, call: "logout", flags: flags{"quiet": {"true"}}, line: "openai"},
+		{args: []string{"doctor", "-m", "x"}, call: "doctor", flags: flags{"model": {"x"}}, out: "ok    git           hi^[[2J\nfail  keys          none\n                    try: set^Jone\n"},
+		{args: []string{"doctor", "--offline", "--json"}, call: "doctor", flags: flags{}, yes: true, out: `{"level":"ok","topic":"git","text":"hi\u001b[2J"}` + "\n" + `{"level":"fail","topic":"keys","text":"none","fix":"set\none"}` + "\n"},
+		{args: []string{"doctor", "--paths"}, call: "paths", flags: flags{}, out: "/p^[[2J  (keys, 2 files, 9 bytes)\n"},
+		{args: []string{"doctor", "--paths", "--json"}, call: "paths", flags: flags{}, out: `{"path":"/p\u001b[2J","what":"keys","exists":true,"files":2,"bytes":9,"left":false}` + "\n"},
 		{args: []string{"rules", "explain", "git push --force"}, call: "explain", flags: flags{}, line: "git push --force", out: decided},
 		{args: []string{"rules", "explain", "--allow", "x", "--", "git", "push", "-f"}, call: "explain", flags: flags{"allow": {"x"}}, line: "git push -f", out: decided},
 	} {
@@ -157,8 +180,9 @@ func TestUsageErrors(t *testing.T) {
 		{"rules for naming", `rules: cannot take "for naming"`, "artoo -- rules for naming"},
 		{"completion", "completion: for which shell?", "artoo completion bash, zsh or fish"},
 		{"rules explain", "rules explain: which command?", "artoo rules explain 'git push'"},
-		{"login openai", "login: comes with a later version", keysHint},
-		{"doctor --paths", "doctor: comes with a later version", "artoo help environment"},
+		{"login openai gemini", `login: cannot take "openai gemini"`, "artoo -- login openai gemini"},
+		{"doctor who", `doctor: cannot take "who"`, "artoo -- doctor who"},
+		{"usage", "usage: comes with a later version", "artoo -o json -p ... tells them for one run"},
 		{"mcp add db -- npx db", "mcp: comes with a later version", "artoo --help"},
 		{"sessions rm abc def", "sessions rm: comes with a later version", "artoo sessions list, and artoo -r ID"},
 		{"sessions show abc def", `sessions show: cannot take "def"`, "artoo -- sessions show abc def"},
@@ -300,7 +324,10 @@ func TestCompletion(t *testing.T) {
 		want []string
 	}{
 		{[]string{"--output", ""}, []string{"text", "json"}},
-		{[]string{"d"}, []string{"demo"}},
+		{[]string{"d"}, []string{"demo", "doctor"}},
+		{[]string{"login", ""}, []string{"anthropic", "openai"}},
+		{[]string{"logout", "o"}, []string{"openai"}},
+		{[]string{"login", "openai", ""}, nil},
 		{[]string{"completion", "z"}, []string{"zsh"}},
 		{[]string{"demo", "--y"}, []string{"--yes"}},
 		{[]string{"--prov"}, []string{"--provider"}},

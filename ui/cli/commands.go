@@ -28,6 +28,7 @@ type subcommand struct {
 	// run does it; nil when it comes later, and then hint says what to do now.
 	run  func(ctx context.Context, cmd *cobra.Command, words []string) error
 	hint string
+	of   string // key of the option whose values its word can be; "" for none
 }
 
 // commandNames are the words that name a subcommand.
@@ -49,15 +50,15 @@ func (p *program) commands() []subcommand {
 			verbs: []string{"list", "show", "export", "rm", "grep", "import"}, coming: []string{"rm", "grep", "import"}, options: screen, own: sessionFlags,
 			hint: "artoo -r ID goes on with a session"},
 		{name: "models", args: "[provider]", short: "the models a provider has", most: 1, hint: "artoo -m MODEL, or -m provider/model"},
-		{name: "login", args: "[provider]", short: "store a key", most: 1, hint: keysHint},
-		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, hint: keysHint},
+		{name: "login", args: "[provider]", short: "store a key", most: 1, of: "provider", options: screen, own: loginFlags, hint: keysHint},
+		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, of: "provider", options: screen, hint: keysHint},
 		{name: "rules", args: "explain 'COMMAND'", short: "which rule decides over a command, and why", most: -1,
 			verbs: []string{"explain", "list", "add", "rm"}, coming: []string{"list", "add", "rm"}, options: append([]string{"approval", "allow", "ask", "deny", "no_project"}, screen...),
 			hint: "--allow RULE, or allow = [\"RULE\"] under [permissions] in config.toml"},
 		{name: "trust", args: "[directory]", short: "let a project's own settings hold", most: 1, hint: "put the settings into your own config.toml"},
 		{name: "undo", args: "[session]", short: "take back what a session changed", most: 1, hint: "git diff, and git restore FILE"},
 		{name: "usage", short: "tokens and money spent", hint: "artoo -o json -p ... tells them for one run"},
-		{name: "doctor", args: "[--paths]", short: "check what artoo needs", hint: "artoo help environment"},
+		{name: "doctor", args: "[--offline] [--paths]", short: "check what artoo needs", options: append([]string{"model", "provider"}, screen...), own: doctorFlags, hint: "artoo help environment"},
 		{name: "demo", args: "[--yes]", short: "see artoo work, without key or network", options: append([]string{"print", "interactive", "output", "tools", "approval", "allow", "ask", "deny", "max_turns"}, screen...),
 			own: func(fs *pflag.FlagSet) { fs.Bool("yes", false, "approve its calls") }, hint: keysHint},
 		{name: "mcp", short: "tools from MCP servers", most: -1, verbs: []string{"list", "add", "rm"}, hint: "artoo --help"},
@@ -73,6 +74,12 @@ func (p *program) commands() []subcommand {
 			c.run = p.runRules
 		case c.name == "demo" && p.deps.Demo != nil:
 			c.run = p.runDemo
+		case c.name == "login" && p.deps.Login != nil:
+			c.run = p.runLogin
+		case c.name == "logout" && p.deps.Logout != nil:
+			c.run = p.runLogout
+		case c.name == "doctor" && p.deps.Doctor != nil && p.deps.Paths != nil:
+			c.run = p.runDoctor
 		}
 	}
 	return list
@@ -98,6 +105,9 @@ func (p *program) addCommands(root *cobra.Command) error {
 		addOptions(cmd.Flags(), p.deps.Options, func(o Option) bool { return slices.Contains(c.options, o.Key) })
 		if c.own != nil {
 			c.own(cmd.Flags())
+		}
+		if c.of != "" {
+			cmd.ValidArgsFunction = once(p.known(c.of))
 		}
 		if err := p.completeFlags(cmd); err != nil {
 			return err

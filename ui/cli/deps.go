@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"artoo/agent"
+	"artoo/doctor"
 )
 
 // Deps is everything the command line needs of the program. Fields without a
@@ -44,6 +45,14 @@ type Deps struct {
 	Export func(ctx context.Context, inv Invocation, e Export) error
 	// Explain says what is decided over a shell line, and why.
 	Explain func(ctx context.Context, inv Invocation, line string) (agent.Decision, error)
+	// Login stores a provider's key, check tries it first; Logout forgets it. ""
+	// is the provider that is chosen or asked for.
+	Login  func(ctx context.Context, inv Invocation, provider string, check bool) error
+	Logout func(ctx context.Context, inv Invocation, provider string) error
+	// Doctor tells what it finds as it finds it; tell's error ends it. Paths are
+	// the places that artoo wrote to.
+	Doctor func(ctx context.Context, inv Invocation, offline bool, tell func(doctor.Finding) error) error
+	Paths  func(ctx context.Context, inv Invocation) ([]doctor.Place, error)
 }
 
 // Build says which program this is. Empty fields show as unknown.

@@ -126,15 +126,41 @@ max_output = 8192                        # tokens of one reply
 price      = { input = 0.5, output = 1.5, cache_read = 0.05, cache_write = 0.6 }
 ` + "```" + `
 
-Prices are US dollars per million tokens. The key is looked for in ` + "`ARTOO_API_KEY`,\n`ARTOO_API_KEY_FILE`" + ` (its first line), then where ` + "`api_key_source`" + ` says. ` + "`auto`" + ` looks at
-stored keys, the provider's own variable, and the config value. A key command may
-take 30 seconds; its first line is the key. When a server refuses the key with 401, it is
-looked for once more, and another one is tried at once.
+Prices are US dollars per million tokens.
 
 Where no provider, address or key is set, an Ollama server that answers is taken, at
 ` + "`OLLAMA_HOST`" + ` or on this machine. A model gets the window that ` + "`context`" + ` in its table says,
 or ` + "`ARTOO_MAX_CONTEXT_TOKENS`" + ` and the reply where that is less; where neither is set, that of
 its Modelfile (` + "`num_ctx`" + `) or 65,536 tokens; never more than its own limit.
+
+## Keys
+
+` + "`" + `artoo login [provider]` + "`" + ` asks for a key without showing it, or takes the first line of its input, tries it with one cheap
+request (` + "`" + `--no-check` + "`" + ` does not) and stores it: in the system's keyring, or where there is none in
+` + "`" + `~/.local/share/artoo/credentials.toml` + "`" + `, mode 0600, which is refused when others can read it. ` + "`" + `artoo logout [provider]` + "`" + `
+forgets it. The keyring is the Secret Service of a desktop (over D-Bus), the macOS keychain, or the Windows credential
+manager. It is opened only for a provider that ` + "`" + `artoo login` + "`" + ` put there, at the first request, and waited for no longer
+than 3 seconds.
+
+A key is looked for in ` + "`" + `ARTOO_API_KEY` + "`" + `, ` + "`" + `ARTOO_API_KEY_FILE` + "`" + ` (its first line), which are for the chosen provider, then
+where ` + "`" + `api_key_source` + "`" + ` in the provider's table says:
+
+| source | the key is |
+|---|---|
+| ` + "`" + `auto` + "`" + ` | what ` + "`" + `artoo login` + "`" + ` stored, then the provider's own variable, then ` + "`" + `api_key` + "`" + `; a keyring that cannot be opened is passed over when there is another key |
+| ` + "`" + `keyring` + "`" + ` | what ` + "`" + `artoo login` + "`" + ` put into the keyring |
+| ` + "`" + `env` + "`" + ` | in ` + "`" + `api_key_env` + "`" + `, or the provider's own variable |
+| ` + "`" + `config` + "`" + ` | ` + "`" + `api_key` + "`" + ` in the table |
+| ` + "`" + `command` + "`" + ` | the first line that ` + "`" + `api_key_command` + "`" + ` prints |
+
+A key command is a string for the shell, or an array of program and arguments. It gets no input, none of artoo's
+variables and no provider's key, and may take 10 seconds; what it says on stderr is shown. It runs once in a run of artoo.
+When a server refuses the key with 401, it is looked for once more, and another one is tried at once.
+
+A key is in the requests' headers and nowhere else: not in outputs, logs, sessions, or what the model's commands see.
+` + "`" + `artoo doctor` + "`" + ` and ` + "`" + `/doctor` + "`" + ` tell where each provider's key comes from, and what else artoo needs: terminal, shell, git,
+proxy, certificates, the provider's answer, the clock, Ollama's windows. ` + "`" + `--offline` + "`" + ` asks no server, ` + "`" + `--json` + "`" + ` prints a line
+of JSON each, ` + "`" + `--paths` + "`" + ` lists what artoo wrote. It ends with 1 when something keeps artoo from working.
 
 ## Projects
 

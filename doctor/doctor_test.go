@@ -1,0 +1,167 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// world is one where everything is as it should be; nothing is asked of the
+// real one.
+func world(env map[string]string) *World {
+	programs := map[string]string{"git": "git version 2.47.1", "claude": "2.1.0 (Claude Code)", "tmux": "10"}
+	return &World{
+		Getenv: func(name string) string { return env[name] },
+		LookPath: func(name string) (string, error) {
+			if _, ok := programs[name]; ok {
+				return name, nil
+			}
+			return "", errors.New("not found")
+		},
+		Exec: func(_ context.Context, name string, _ ...string) (string, error) {
+			return programs[name] + "\n", nil
+		},
+		Stat: func(string) error { return nil }, Now: time.Now, HTTP: http.DefaultClient,
+		Terminal: Terminal{Input: true, Output: true, Profile: "rich", Color: true, UTF8: true, Columns: 100},
+		Shell:    "/bin/bash", Project: "/p", ConfigFile: "~/.config/artoo/config.toml",
+	}
+}
+
+// report is what Run tells of a world, a line each.
+func report(t *testing.T, w *World) (lines string, failed int) {
+	t.Helper()
+	var b strings.Builder
+	failed, err := Run(t.Context(), w, func(f Finding) error {
+		fmt.Fprintf(&b, "%s %s: %s | %s\n", f.Level, f.Topic, f.Text, f.Fix)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), failed
+}
+
+func TestAllIsWell(t *testing.T) {
+	lines, failed := report(t, world(map[string]string{"TERM": "xterm-256color"}))
+	if failed != 0 || strings.Contains(lines, "warn ") {
+		t.Errorf("%d failed:\n%s", failed, lines)
+	}
+	for _, want := range []string{
+		"ok terminal: TERM=xterm-256color, 100 columns, rich, colour, UTF-8 |", "ok shell: /bin/bash runs commands |", "ok git: git version 2.47.1 |",
+		"ok project: /p |", "ok config: ~/.config/artoo/config.toml |", "ok keys: none is set |", "ok proxy: none |",
+		"ok claude: 2.1.0 (Claude Code) |", "ok codex: not installed, and not needed |", "ok sandbox: none in this version", "(no bubblewrap, no Landlock) |",
+	} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("no line %q in\n%s", want, lines)
+		}
+	}
+}
+
+// hinted is an error that knows what to do.
+type hinted struct{ hint string }
+
+func (hinted) Error() string       { return "it is broken" }
+func (h hinted) ErrorHint() string { return h.hint }
+
+func TestWhatIsWrongIsFound(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		env  map[string]string
+		make func(*World)
+		want []string // lines of the report; the level comes first
+	}{
+		{"no TERM, no UTF-8, narrow", nil, func(w *World) { w.Terminal.UTF8, w.Terminal.Columns = false, 30 },
+			[]string{"warn terminal: TERM is not set | TERM=", "warn terminal: the locale is not UTF-8", "LANG=C.UTF-8", "warn terminal: 30 columns"}},
+		{"plain for a reason", map[string]string{"TERM": "dumb"}, func(w *World) { w.Terminal.Profile, w.Terminal.Why = "plain", "TERM=dumb" },
+			[]string{"ok terminal: TERM=dumb, 100 columns, plain (TERM=dumb), colour"}},
+		{"no terminal", nil, func(w *World) { w.Terminal = Terminal{} }, []string{"ok terminal: stderr is no terminal"}},
+		{"tmux", map[string]string{"TERM": "xterm-256color", "TMUX": "x"},
+			func(w *World) {
+				w.Exec = func(context.Context, string, ...string) (string, error) { return "500\n", nil }
+			},
+			[]string{"warn tmux: TERM is xterm-256color inside tmux | set -g default-terminal", "warn tmux: the Escape key waits 500 ms | set -sg escape-time"}},
+		{"tmux well", map[string]string{"TERM": "tmux-256color", "TMUX": "x"}, nil, []string{"ok tmux: set up well |"}},
+		{"no shell", nil, func(w *World) { w.Shell = "" }, []string{"fail shell: neither bash nor sh"}},
+		{"only sh", nil, func(w *World) { w.Shell = "/bin/sh" }, []string{"warn shell: /bin/sh runs commands, since there is no bash | install bash"}},
+		{"no git", nil, func(w *World) { w.LookPath = func(string) (string, error) { return "", errors.New("no") } }, []string{"warn git: there is no git | install git"}},
+		{"home", nil, func(w *World) { w.NoProject = "the home directory" }, []string{"warn project: the home directory: every change"}},
+		{"settings", nil, func(w *World) { w.ConfigErr = hinted{"mend line 3"} }, []string{"fail config: it is broken | mend line 3"}},
+		{"warnings", nil, func(w *World) { w.Warnings = []string{"ARTOO_MODLE: unknown"} }, []string{"warn config: ARTOO_MODLE: unknown |"}},
+		{"a place that cannot be written", nil, func(w *World) {
+			w.Places = []Place{{Path: "/s", What: "sessions", Err: errors.New("read-only file system")}, {Path: "/c", What: "cache", Exists: true, Files: 1, Bytes: 3 << 20}, {Path: "/d", What: "keys"}, {Path: "/t/artoo-1", Left: true, Exists: true, Files: 2, Bytes: 10}, {Path: "/t/artoo-2", Left: true, Exists: true, Files: 1, Bytes: 10}}
+		}, []string{"fail files: /s (sessions): read-only file system | check the owner", "ok files: /c: cache, 1 file, 3.0 MiB |", "ok files: /t: left there by runs, 3 files, 20 bytes"}},
+		{"keys", nil, func(w *World) {
+			w.Keys = []Keys{{Provider: "openai", Places: []string{"keyring"}}, {Provider: "gemini", Places: []string{"ARTOO_API_KEY", "GEMINI_API_KEY"}}, {Provider: "a", Err: hinted{"chmod 600 it"}}, {Provider: "b", Err: hinted{"chmod 600 it"}}, {Provider: "c"}}
+		}, []string{"ok keys: openai: from keyring |", "ok keys: gemini: from ARTOO_API_KEY, which comes before GEMINI_API_KEY |", "fail keys: it is broken | chmod 600 it"}},
+		{"proxy", map[string]string{"HTTPS_PROXY": "http://me:hunter22@proxy:3128", "http_proxy": "proxy:80", "no_proxy": "localhost"}, nil,
+			[]string{"ok proxy: HTTPS_PROXY: proxy:3128, with a user and password |", "ok proxy: http_proxy: proxy:80 |", "ok proxy: no_proxy: not for localhost |"}},
+		{"no proxy's address", map[string]string{"HTTPS_PROXY": "http://me:hunter22@ho st"}, nil, []string{"fail proxy: HTTPS_PROXY is no address of a proxy | HTTPS_PROXY=http://host:port"}},
+		{"certificates", map[string]string{"SSL_CERT_FILE": "/x.pem"}, func(w *World) {
+			w.HTTPErr, w.HTTP = hinted{"a PEM file"}, nil
+			w.Stat = func(string) error { return errors.New("no such file") }
+		}, []string{"fail certificates: it is broken | a PEM file", "fail certificates: SSL_CERT_FILE: no such file |"}},
+		{"more certificates", nil, func(w *World) { w.CAFile = "/ca.pem" }, []string{"ok certificates: ARTOO_CA_FILE: those of /ca.pem are trusted too |"}},
+		{"no provider", nil, func(w *World) { w.ServerErr = hinted{"artoo login"} }, []string{"fail provider: it is broken | artoo login"}},
+		{"a CLI that is chosen and not there", nil, func(w *World) { w.CLI = "codex" }, []string{"fail codex: the chosen provider's program is not on PATH | install it"}},
+		{"a CLI that fails", nil, func(w *World) {
+			w.Exec = func(context.Context, string, ...string) (string, error) { return "", errors.New("exit status 1") }
+		}, []string{"warn claude: claude does not work: exit status 1 | run claude --version"}},
+		{"a sandbox to come", nil, func(w *World) {
+			w.LookPath, w.Sandbox.Landlock = func(name string) (string, error) { return name, nil }, 7
+		}, []string{"(bubblewrap works, the kernel has Landlock 7) |"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := world(test.env)
+			if test.make != nil {
+				test.make(w)
+			}
+			lines, failed := report(t, w)
+			for _, want := range test.want {
+				if !strings.Contains(lines, want) {
+					t.Errorf("no line %q in\n%s", want, lines)
+				}
+			}
+			if got := strings.Count("\n"+lines, "\nfail "); got != failed {
+				t.Errorf("%d lines say fail, and %d failed", got, failed)
+			}
+			if strings.Contains(lines, "hunter22") {
+				t.Errorf("a password is shown:\n%s", lines)
+			}
+			for line := range strings.Lines(lines) {
+				if !strings.HasPrefix(line, "ok ") && strings.HasSuffix(line, "| \n") {
+					t.Errorf("%q does not say what to do", line)
+				}
+			}
+		})
+	}
+}
+
+// TestAHangingProgramIsGivenUp: each gets a few seconds, all CLIs at once.
+func TestAHangingProgramIsGivenUp(t *testing.T) { synctest.Test(t, hanging) }
+
+func hanging(t *testing.T) {
+	w := world(map[string]string{"TERM": "xterm"})
+	w.LookPath = func(name string) (string, error) { return name, nil }
+	w.Exec = func(ctx context.Context, name string, _ ...string) (string, error) {
+		if name == "codex" {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		return name + " 1\n", nil
+	}
+	lines, _ := report(t, w)
+	if !strings.Contains(lines, "warn codex: codex does not work: no answer within 3s |") || !strings.Contains(lines, "ok gemini: gemini 1 |") {
+		t.Errorf("%s", lines)
+	}
+	w.Exec = func(ctx context.Context, _ string, _ ...string) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Run(ctx, w, func(Finding) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}

@@ -1,0 +1,181 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// patience is how long a program may take to say its version.
+const patience = 3 * time.Second
+
+// Terminal is what artoo takes its terminal for.
+type Terminal struct {
+	Input, Output bool   // stdin and stderr are terminals
+	Profile       string // rich, plain, spoken
+	Why           string // why it is not rich; may be ""
+	Color, UTF8   bool
+	Columns       int
+}
+
+func checkTerminal(ctx context.Context, w *World) []Finding {
+	const topic = "terminal"
+	t := w.Terminal
+	if !t.Output {
+		return []Finding{ok(topic, "stderr is no terminal: no conversation, artoo -p works")}
+	}
+	if !t.Input {
+		return []Finding{ok(topic, "stdin is no terminal: what comes from there is data")}
+	}
+	words := []string{"TERM=" + w.Getenv("TERM"), strconv.Itoa(t.Columns) + " columns", t.Profile}
+	if t.Why != "" {
+		words[2] += " (" + t.Why + ")"
+	}
+	words = append(words, map[bool]string{true: "colour", false: "no colour"}[t.Color], map[bool]string{true: "UTF-8", false: "ASCII"}[t.UTF8])
+	found := []Finding{ok(topic, "%s", strings.Join(words, ", "))}
+	if w.Getenv("TERM") == "" {
+		found = append(found, warn(topic, "TERM=xterm-256color, or what your terminal says of itself", "TERM is not set"))
+	}
+	if !t.UTF8 {
+		found = append(found, warn(topic, "LANG=C.UTF-8, or a locale of your language that ends in UTF-8", "the locale is not UTF-8: letters outside ASCII show as codes"))
+	}
+	if t.Columns > 0 && t.Columns < 40 {
+		found = append(found, warn(topic, "make the window wider", "%d columns are few", t.Columns))
+	}
+	return append(found, checkTmux(ctx, w)...)
+}
+
+// checkTmux looks at the two settings of tmux that spoil keys and colours.
+func checkTmux(ctx context.Context, w *World) []Finding {
+	const topic = "tmux"
+	if w.Getenv("TMUX") == "" {
+		return nil
+	}
+	var found []Finding
+	if term := w.Getenv("TERM"); !strings.HasPrefix(term, "tmux") && !strings.HasPrefix(term, "screen") {
+		found = append(found, warn(topic, `set -g default-terminal "tmux-256color" in ~/.tmux.conf, and unset TERM in the shell's own files`, "TERM is %s inside tmux", term))
+	}
+	out, err := w.run(ctx, "tmux", "show-options", "-sv", "escape-time")
+	if ms, e := strconv.Atoi(strings.TrimSpace(out)); err == nil && e == nil && ms > 100 {
+		found = append(found, warn(topic, "set -sg escape-time 10 in ~/.tmux.conf", "the Escape key waits %d ms", ms))
+	}
+	if found == nil {
+		found = []Finding{ok(topic, "set up well")}
+	}
+	return found
+}
+
+// run is Exec for as long as a program may take.
+func (w *World) run(ctx context.Context, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	out, err := w.Exec(ctx, name, args...)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", patience)
+	}
+	return out, err
+}
+
+func checkShell(_ context.Context, w *World) []Finding {
+	switch {
+	case w.Shell == "":
+		return []Finding{fail("shell", "install bash, or put it on PATH", "neither bash nor sh is there: the tool bash cannot work")}
+	case !strings.Contains(w.Shell, "bash"):
+		return []Finding{warn("shell", "install bash, which models write for", "%s runs commands, since there is no bash", w.Shell)}
+	}
+	return []Finding{ok("shell", "%s runs commands", w.Shell)}
+}
+
+func checkGit(ctx context.Context, w *World) []Finding {
+	const without = "install git: file names, branches and what changed are found by it"
+	path, err := w.LookPath("git")
+	if err != nil {
+		return []Finding{warn("git", without, "there is no git")}
+	}
+	out, err := w.run(ctx, path, "--version")
+	if err != nil {
+		return []Finding{warn("git", without, "git --version: %v", err)}
+	}
+	return []Finding{ok("git", "%s", firstLine(out))}
+}
+
+func checkProject(_ context.Context, w *World) []Finding {
+	switch {
+	case w.Project != "" && w.NoProject == "":
+		return []Finding{ok("project", "%s", w.Project)}
+	case w.NoProject != "":
+		return []Finding{warn("project", "start artoo in a project's directory", "%s: every change and every command is asked about", w.NoProject)}
+	}
+	return nil
+}
+
+// checkCLIs asks the coding CLIs that can stand in for a provider for their
+// versions, side by side.
+func checkCLIs(ctx context.Context, w *World) []Finding {
+	names := []string{"claude", "codex", "gemini"}
+	found := make([]Finding, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { found[i] = w.checkCLI(ctx, name) })
+	}
+	all.Wait()
+	return found
+}
+
+func (w *World) checkCLI(ctx context.Context, name string) Finding {
+	path, err := w.LookPath(name)
+	if err != nil {
+		if w.CLI == name {
+			return fail(name, "install it, or choose another provider with --provider", "the chosen provider's program is not on PATH")
+		}
+		return ok(name, "not installed, and not needed")
+	}
+	out, err := w.run(ctx, path, "--version")
+	switch version := firstLine(out); {
+	case err != nil && w.CLI == name:
+		return fail(name, "run "+path+" --version by hand", "%s does not work: %v", path, err)
+	case err != nil:
+		return warn(name, "run "+path+" --version by hand", "%s does not work: %v", path, err)
+	default:
+		return ok(name, "%s", version)
+	}
+}
+
+// Sandbox is what could confine commands.
+type Sandbox struct {
+	Setting  string // ARTOO_SANDBOX
+	Landlock int    // version of the kernel's interface; 0 for none
+}
+
+func checkSandbox(ctx context.Context, w *World) []Finding {
+	var there []string
+	if path, err := w.LookPath("bwrap"); err == nil {
+		if _, err := w.run(ctx, path, "--ro-bind", "/", "/", "--unshare-all", "true"); err == nil {
+			there = append(there, "bubblewrap works")
+		} else {
+			there = append(there, "bubblewrap is installed and not allowed to work")
+		}
+	} else {
+		there = append(there, "no bubblewrap")
+	}
+	if w.Sandbox.Landlock > 0 {
+		there = append(there, fmt.Sprintf("the kernel has Landlock %d", w.Sandbox.Landlock))
+	} else {
+		there = append(there, "no Landlock")
+	}
+	return []Finding{ok("sandbox", "none in this version: nothing confines commands but your answers and rules (%s)", strings.Join(there, ", "))}
+}
+
+// firstLine is the first line of what a program printed that is not empty.
+func firstLine(out string) string {
+	for line := range strings.Lines(out) {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return "no version"
+}

@@ -1,0 +1,267 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// askLimit is the longest one question to a server may take.
+const askLimit = 15 * time.Second
+
+// maxSkew is how far the clock may be off before certificates, tokens and the
+// times in sessions make no sense.
+const maxSkew = 2 * time.Minute
+
+// Server is a provider to be asked something cheap.
+type Server struct {
+	Provider string
+	Model    string
+	Address  string // where its API is; "" means the provider's own
+	// Key is the key and the place it came from, both "" when it works without.
+	Key     func(context.Context) (key, source string, err error)
+	Headers map[string]string
+}
+
+// Verdict is what a server says of a key.
+type Verdict int
+
+// The verdicts.
+const (
+	Unknown  Verdict = iota // it could not be asked, or did not say
+	Accepted                // it answered as those with a key are answered
+	Refused
+)
+
+// Answer is what came of asking a server.
+type Answer struct {
+	Verdict Verdict
+	Finding Finding
+	Host    string
+	Date    time.Time // the server's clock; zero when it did not say
+}
+
+// Ask sends the one cheap request that needs a key, and costs nothing: a list of
+// models, or what is known of the key. client is not nil.
+func Ask(ctx context.Context, client *http.Client, s Server) Answer {
+	const topic = "provider"
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	key, source, err := s.Key(ctx)
+	if err != nil {
+		return Answer{Finding: failure(topic, err)}
+	}
+	r, err := s.request(ctx, key)
+	if err != nil {
+		return Answer{Finding: fail(topic, "an address such as https://host/v1", "%s: the base URL is no address", s.Provider)}
+	}
+	a := Answer{Host: r.URL.Host}
+	// A redirect could take the key to a server nobody named.
+	asking := *client
+	asking.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	began := time.Now()
+	reply, err := asking.Do(r)
+	if err != nil {
+		a.Finding = s.unreachable(a.Host, err)
+		return a
+	}
+	defer reply.Body.Close()
+	// What it says is of no interest, but the connection should come to an end.
+	_, _ = io.CopyN(io.Discard, reply.Body, 1<<20)
+	took := time.Since(began)
+	if date, err := http.ParseTime(reply.Header.Get("Date")); err == nil {
+		a.Date = date
+	}
+	a.Verdict, a.Finding = s.judge(reply, source, a.Host, took)
+	return a
+}
+
+// request is the cheap question, by provider.
+func (s Server) request(ctx context.Context, key string) (*http.Request, error) {
+	address, path, header, value := s.Address, "models", "Authorization", "Bearer "+key
+	own := ""
+	switch s.Provider {
+	case "anthropic":
+		own, path, header, value = "https://api.anthropic.com", "v1/models", "X-Api-Key", key
+	case "gemini":
+		own, path, header, value = "https://generativelanguage.googleapis.com", "v1beta/models", "X-Goog-Api-Key", key
+	case "openrouter":
+		own, path = "https://openrouter.ai/api/v1", "key"
+	case "openai":
+		own = "https://api.openai.com/v1"
+	case "deepseek":
+		own = "https://api.deepseek.com"
+	case "ollama":
+		path = "api/version"
+	}
+	if address == "" {
+		address = own
+	}
+	base, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		return nil, err
+	}
+	if base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, errors.New("no address")
+	}
+	for _, end := range []string{"/chat/completions", "/responses", "/messages"} {
+		base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), end)
+	}
+	if first, rest, more := strings.Cut(path, "/"); more && strings.HasSuffix(base.Path, "/"+first) {
+		path = rest // the version is part of the address already
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath(path).String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("User-Agent", "artoo")
+	if s.Provider == "anthropic" {
+		r.Header.Set("Anthropic-Version", "2023-06-01")
+	}
+	if key != "" {
+		r.Header.Set(header, value)
+	}
+	for name, text := range s.Headers {
+		r.Header.Set(name, text)
+	}
+	return r, nil
+}
+
+// judge sorts the answer.
+func (s Server) judge(reply *http.Response, source, host string, took time.Duration) (Verdict, Finding) {
+	const topic = "provider"
+	status := reply.StatusCode
+	page := strings.HasPrefix(reply.Header.Get("Content-Type"), "text/html")
+	from := ""
+	if source != "" {
+		from = " from " + source
+	}
+	refused := status == 401 || status == 403 || status == 400 && s.Provider == "gemini"
+	switch {
+	case page && status != 404:
+		return Unknown, fail(topic, "check ARTOO_BASE_URL and HTTPS_PROXY; a network with a login page needs that first", "%s: a web page came from %s, and no answer (%d)", s.Provider, host, status)
+	case status/100 == 2:
+		return Accepted, ok(topic, "%s answers at %s in %d ms%s", s.Provider, host, took.Milliseconds(), secured(reply.TLS))
+	case refused && source == "":
+		return Refused, fail(topic, "artoo login "+s.Provider, "%s wants a key (%d)", s.Provider, status)
+	case refused:
+		return Refused, fail(topic, "artoo login "+s.Provider+", or mend the key"+from, "%s refuses the key%s (%d)", s.Provider, from, status)
+	case status == 402:
+		return Accepted, fail(topic, "add credit with the provider, or choose another with --provider", "%s: no credit (%d)", s.Provider, status)
+	case status == 429:
+		return Unknown, warn(topic, "again in a few minutes", "%s: a limit is reached (%d)", s.Provider, status)
+	case status == 404 || status == 405 || status == 501:
+		return Unknown, warn(topic, "check the address if requests fail: many servers want it to end in /v1", "%s answers at %s, but lists no models there (%d)%s", s.Provider, host, status, secured(reply.TLS))
+	case status/100 == 3:
+		return Unknown, fail(topic, "set ARTOO_BASE_URL (or base_url) to the address itself", "%s: %s sends elsewhere (%d)", s.Provider, host, status)
+	case status >= 500:
+		return Unknown, warn(topic, "again later", "%s: %s fails (%d)", s.Provider, host, status)
+	}
+	return Unknown, warn(topic, "check ARTOO_BASE_URL", "%s: %s answers with status %d", s.Provider, host, status)
+}
+
+// secured says who vouches for a connection: a company's proxy that looks into
+// it shows by its name.
+func secured(state *tls.ConnectionState) string {
+	if state == nil {
+		return ", not encrypted"
+	}
+	text := ", " + tls.VersionName(state.Version)
+	if len(state.PeerCertificates) > 0 {
+		text += ", certificate from " + issuer(state.PeerCertificates[0])
+	}
+	return text
+}
+
+func issuer(c *x509.Certificate) string {
+	name := c.Issuer
+	switch {
+	case len(name.Organization) > 0 && name.CommonName != "":
+		return name.Organization[0] + " (" + name.CommonName + ")"
+	case len(name.Organization) > 0:
+		return name.Organization[0]
+	case name.CommonName != "":
+		return name.CommonName
+	}
+	return "nobody that is named"
+}
+
+// unreachable says why there is no answer. The words of the error are those
+// below the address, which may hold a password.
+func (s Server) unreachable(host string, err error) Finding {
+	const topic = "provider"
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err
+	}
+	var verify *tls.CertificateVerificationError
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &verify):
+		by := "nobody that is named"
+		if n := len(verify.UnverifiedCertificates); n > 0 {
+			by = issuer(verify.UnverifiedCertificates[n-1])
+		}
+		fix := "if that is your company's or your own authority, set ARTOO_CA_FILE to its certificate (PEM)"
+		var invalid x509.CertificateInvalidError
+		if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
+			fix = "check this computer's clock, then the server"
+		}
+		return fail(topic, fix, "%s: the certificate of %s is not trusted, its issuer is %s: %v", s.Provider, host, by, verify.Err)
+	case errors.As(err, &dns):
+		return fail(topic, "check the network, HTTPS_PROXY and ARTOO_BASE_URL", "%s: %s cannot be looked up", s.Provider, dns.Name)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fail(topic, "check the network and HTTPS_PROXY", "%s: %s did not answer within %s", s.Provider, host, askLimit)
+	}
+	f := failure(topic, fmt.Errorf("%s: %s cannot be reached: %w", s.Provider, host, err))
+	if f.Fix == "" {
+		f.Fix = "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
+		if s.Address != "" {
+			f.Fix = "is the server running? Or check the address"
+		}
+	}
+	return f
+}
+
+func checkServer(ctx context.Context, w *World) []Finding {
+	const topic = "provider"
+	switch {
+	case w.ConfigErr != nil:
+		return nil
+	case w.ServerErr != nil:
+		f := failure(topic, w.ServerErr)
+		f.Text = strings.TrimPrefix(f.Text, topic+": ")
+		return []Finding{f}
+	case w.Server == nil:
+		return nil
+	}
+	chosen := ok(topic, "%s, model %s", w.Server.Provider, w.Server.Model)
+	if w.NoNetwork || w.HTTP == nil {
+		return []Finding{chosen, ok(topic, "%s was not asked", w.Server.Provider)}
+	}
+	a := Ask(ctx, w.HTTP, *w.Server)
+	return append([]Finding{chosen, a.Finding}, clock(w.Now(), a)...)
+}
+
+// clock compares this computer's with the server's.
+func clock(now time.Time, a Answer) []Finding {
+	if a.Date.IsZero() {
+		return nil
+	}
+	off := now.Sub(a.Date).Round(time.Second)
+	which := "ahead of"
+	if off < 0 {
+		off, which = -off, "behind"
+	}
+	if off <= maxSkew {
+		return []Finding{ok("clock", "agrees with that of %s", a.Host)}
+	}
+	return []Finding{warn("clock", "set the clock by the network, such as with timedatectl set-ntp true", "this computer's clock is %s %s that of %s", off, which, a.Host)}
+}

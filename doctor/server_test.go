@@ -1,0 +1,222 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+const key = "sk-4711-test-key"
+
+func server(provider, address string) *Server {
+	return &Server{Provider: provider, Model: "m", Address: address, Key: func(context.Context) (string, string, error) { return key, "OPENAI_API_KEY", nil }}
+}
+
+// askServer is what the report says of a server, provider and clock only.
+func askServer(t *testing.T, s *Server, client *http.Client) string {
+	t.Helper()
+	w := world(map[string]string{"TERM": "xterm"})
+	w.Server, w.HTTP = s, client
+	lines, _ := report(t, w)
+	var b strings.Builder
+	for line := range strings.Lines(lines) {
+		if strings.Contains(line, " provider: ") || strings.Contains(line, " clock: ") {
+			b.WriteString(line)
+		}
+	}
+	if strings.Contains(lines, "4711") {
+		t.Errorf("the key is shown:\n%s", lines)
+	}
+	return b.String()
+}
+
+func TestServerAnswers(t *testing.T) {
+	for _, test := range []struct {
+		provider string
+		status   int
+		kind     string // content type
+		want     string
+		verdict  Verdict
+	}{
+		{"openai", 200, "application/json", "ok provider: openai answers at HOST in ", Accepted},
+		{"openai", 401, "application/json", "fail provider: openai refuses the key from OPENAI_API_KEY (401) | artoo login openai", Refused},
+		{"gemini", 400, "application/json", "fail provider: gemini refuses the key", Refused},
+		{"openai", 402, "application/json", "fail provider: openai: no credit (402) | add credit", Accepted},
+		{"openai", 429, "application/json", "warn provider: openai: a limit is reached (429) |", Unknown},
+		{"compatible", 404, "text/html", "warn provider: compatible answers at HOST, but lists no models there (404)", Unknown},
+		{"openai", 302, "", "fail provider: openai: HOST sends elsewhere (302) |", Unknown},
+		{"openai", 503, "", "warn provider: openai: HOST fails (503) |", Unknown},
+		{"openai", 418, "", "warn provider: openai: HOST answers with status 418 |", Unknown},
+		{"openai", 200, "text/html; charset=utf-8", "fail provider: openai: a web page came from HOST, and no answer (200) |", Unknown},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", test.kind)
+			w.Header().Set("Location", "http://elsewhere.example/")
+			w.WriteHeader(test.status)
+			fmt.Fprint(w, "you sent ", r.Header)
+		}))
+		host := strings.TrimPrefix(srv.URL, "http://")
+		got := askServer(t, server(test.provider, srv.URL), srv.Client())
+		if want := strings.ReplaceAll(test.want, "HOST", host); !strings.Contains(got, want) {
+			t.Errorf("%s %d: no %q in\n%s", test.provider, test.status, want, got)
+		}
+		if a := Ask(t.Context(), srv.Client(), *server(test.provider, srv.URL)); a.Verdict != test.verdict {
+			t.Errorf("%s %d: verdict %v", test.provider, test.status, a.Verdict)
+		}
+		srv.Close()
+	}
+}
+
+func TestServerIsAskedRightly(t *testing.T) {
+	for _, test := range []struct{ provider, below, path, header string }{
+		{"anthropic", "", "/v1/models", "X-Api-Key: " + key},
+		{"anthropic", "/gate/v1/", "/gate/v1/models", "X-Api-Key: " + key},
+		{"gemini", "", "/v1beta/models", "X-Goog-Api-Key: " + key},
+		{"openrouter", "/api/v1", "/api/v1/key", "Authorization: Bearer " + key},
+		{"openai", "/v1/responses", "/v1/models", "Authorization: Bearer " + key},
+		{"mine", "/v1/chat/completions", "/v1/models", "Authorization: Bearer " + key},
+		{"ollama", "", "/api/version", ""},
+	} {
+		asked := ""
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = r.Method + " " + r.URL.Path
+			for name, values := range r.Header {
+				asked += "\n" + name + ": " + values[0]
+			}
+		}))
+		s := server(test.provider, srv.URL+test.below)
+		s.Headers = map[string]string{"X-More": "yes"}
+		askServer(t, s, srv.Client())
+		if !strings.HasPrefix(asked, "GET "+test.path+"\n") || !strings.Contains(asked, test.header) || !strings.Contains(asked, "X-More: yes") {
+			t.Errorf("%s at %s: asked\n%s", test.provider, test.below, asked)
+		}
+		srv.Close()
+	}
+}
+
+func TestServerCannotBeReached(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the refused handshake is what is tested
+	secure.StartTLS()
+	defer secure.Close()
+	withPassword := strings.Replace(gone.URL, "http://", "http://me:hunter22@", 1)
+	noKey := server("openai", gone.URL)
+	noKey.Key = func(context.Context) (string, string, error) { return "", "", hinted{"artoo login openai"} }
+	for name, test := range map[string]struct {
+		s    *Server
+		want string
+	}{
+		"nobody there":   {server("openai", withPassword), "fail provider: openai: " + strings.TrimPrefix(gone.URL, "http://") + " cannot be reached: "},
+		"unknown issuer": {server("openai", secure.URL), "is not trusted, its issuer is Acme Co: "},
+		"and the fix":    {server("openai", secure.URL), "| if that is your company's or your own authority, set ARTOO_CA_FILE"},
+		"no key":         {noKey, "fail provider: it is broken | artoo login openai"},
+		"no address":     {server("openai", "localhost:1"), "fail provider: openai: the base URL is no address | an address such as https://host/v1"},
+	} {
+		if got := askServer(t, test.s, &http.Client{}); !strings.Contains(got, test.want) || strings.Contains(got, "hunter22") {
+			t.Errorf("%s: no %q in\n%s", name, test.want, got)
+		}
+	}
+	if f := server("openai", "").unreachable("h", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}); !strings.Contains(f.Fix, "clock") {
+		t.Errorf("an expired certificate: %+v", f)
+	}
+}
+
+func TestTrustedServerIsNamed(t *testing.T) {
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer srv.Close()
+	got := askServer(t, server("openai", srv.URL), srv.Client())
+	if !strings.Contains(got, ", TLS 1.3, certificate from Acme Co |") || !strings.Contains(got, "ok clock: agrees with that of 127.0.0.1") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestClock(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for off, want := range map[time.Duration]string{
+		0: "ok clock: agrees", time.Minute: "ok clock: agrees", 10 * time.Minute: "warn clock: this computer's clock is 10m0s ahead of that of h",
+		-72 * time.Hour: "warn clock: this computer's clock is 72h0m0s behind that of h",
+	} {
+		found := clock(now.Add(off), Answer{Host: "h", Date: now})
+		if len(found) != 1 || !strings.HasPrefix(string(found[0].Level)+" clock: "+found[0].Text, want) {
+			t.Errorf("%s off: %+v", off, found)
+		}
+	}
+	if found := clock(now, Answer{}); found != nil {
+		t.Errorf("no date: %+v", found)
+	}
+}
+
+func TestNoNetworkAsksNobody(t *testing.T) {
+	w := world(map[string]string{"TERM": "xterm"})
+	w.NoNetwork, w.Server, w.Ollama = true, server("openai", ""), &Ollama{Address: "http://127.0.0.1:1", Named: true}
+	w.HTTP = &http.Client{Transport: nobody{t}}
+	lines, failed := report(t, w)
+	if failed != 0 || !strings.Contains(lines, "ok provider: openai was not asked |") {
+		t.Errorf("%s", lines)
+	}
+}
+
+type nobody struct{ t *testing.T }
+
+func (n nobody) RoundTrip(r *http.Request) (*http.Response, error) {
+	n.t.Errorf("%s was asked", r.URL)
+	return nil, errors.New("no")
+}
+
+func TestOllama(t *testing.T) {
+	show, ps, status := `{"model_info":{"qwen3.context_length":40960},"parameters":"stop \"x\"\nnum_ctx 4096\n"}`, `{"models":[]}`, 200
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/version":
+			fmt.Fprint(w, `{"version":"0.12.3"}`)
+		case "/api/show":
+			w.WriteHeader(status)
+			fmt.Fprint(w, show)
+		case "/api/ps":
+			fmt.Fprint(w, ps)
+		}
+	}))
+	defer srv.Close()
+	o := &Ollama{Address: srv.URL + "/", Named: true, Model: "qwen3:8b"}
+	check := func(want ...string) {
+		t.Helper()
+		w := world(map[string]string{"TERM": "xterm"})
+		w.Ollama = o
+		lines, _ := report(t, w)
+		for _, line := range want {
+			if !strings.Contains(lines, line) {
+				t.Errorf("no line %q in\n%s", line, lines)
+			}
+		}
+	}
+	check("ok ollama: version 0.12.3 at "+srv.URL, `warn ollama: qwen3:8b has a window of 4096 tokens from its Modelfile, of 40960 | context = 32768 in [provider.ollama.models."qwen3:8b"] of config.toml`)
+	o.Window = 32768
+	check("ok ollama: qwen3:8b has a window of 32768 tokens from your settings, of 40960 |")
+	o.Window, show = 0, `{"model_info":{"x.context_length":2048}}`
+	check("warn ollama: qwen3:8b takes 2048 tokens at most")
+	show = `{"model_info":{"x.context_length":131072}}`
+	check("ok ollama: qwen3:8b takes 131072 tokens; artoo asks for what it needs |")
+	status, show = 404, `{"error":"model 'qwen3:8b' not found"}`
+	check("fail ollama: qwen3:8b: model 'qwen3:8b' not found (404) | ollama pull qwen3:8b")
+	o.Model = ""
+	ps = `{"models":[{"name":"a","size":4294967296,"size_vram":1073741824,"context_length":4096},{"name":"b","size":1024,"size_vram":1024}]}`
+	check("warn ollama: a is loaded, 4096.0 MiB, with a window of 4096 tokens, 75% of it outside the graphics card", "ok ollama: b is loaded, 1.0 KiB |")
+	srv.Close()
+	check("warn ollama: no server answers at "+srv.URL, "| ollama serve")
+	o.Model = "m"
+	check("fail ollama: no server answers at "+srv.URL, "| ollama serve")
+	o.Model = ""
+	o.Named = false
+	check("ok ollama: no server answers at " + srv.URL)
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// landlock is Linux's alone.
+func landlock() int { return 0 }

@@ -1,0 +1,6 @@
+//go:build darwin || windows
+
+package keyring
+
+// reachable is always so: the keyring is part of the system.
+func reachable() bool { return true }
