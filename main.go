@@ -19,6 +19,7 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
+	"artoo/provider"
 	"artoo/provider/transport"
 	"artoo/tool"
 	"artoo/ui"
@@ -60,6 +61,7 @@ type app struct {
 	http    *http.Client
 	log     *transport.Log
 	desk    *ui.Desk
+	served  map[string][]provider.ModelInfo // what servers listed in this run, by provider
 	place   *agent.Workspace
 
 	crashing sync.Mutex // held for ever by the crash that ends the program
@@ -80,7 +82,7 @@ type app struct {
 func (a *app) deps() cli.Deps {
 	d := cli.Deps{
 		Out: os.Stdout, Build: build(), Nearest: config.Nearest,
-		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain,
+		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain, Models: a.listModels,
 	}
 	for _, o := range config.Options() {
 		shown := o.DefaultNote

@@ -47,6 +47,7 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 //	usage IN OUT        tokens; nousage reports none
 //	fail STATUS TYPE MESSAGE
 //	page STATUS TITLE   a proxy's HTML
+//	body STATUS JSON    an answer as it is
 //	header NAME VALUE
 //	events N            only the first N events of the stream
 //	hang, reset         how it ends: with silence, with a broken connection
@@ -174,6 +175,10 @@ func (b *replyBuilder) line(line string) error {
 		} else {
 			replace(providertest.Fail(status, kind, message))
 		}
+	case "body":
+		status, err := strconv.Atoi(first)
+		replace(providertest.JSON(status, second))
+		return err
 	case "header":
 		change(func(r providertest.Reply) providertest.Reply { return r.With(first, second) })
 	case "events":
@@ -247,6 +252,9 @@ func cmdRequests(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.MkdirAll(dir, 0o700))
 	for i, r := range seen {
 		var pretty bytes.Buffer
+		if len(r.Body) == 0 { // a GET
+			continue
+		}
 		ts.Check(json.Indent(&pretty, r.Body, "", " "))
 		pretty.WriteByte('\n')
 		ts.Check(os.WriteFile(filepath.Join(dir, strconv.Itoa(i+1)+".json"), pretty.Bytes(), 0o600))

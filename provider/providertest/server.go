@@ -16,6 +16,7 @@ import (
 type Request struct {
 	Method string
 	Path   string
+	Query  string
 	Proto  string // HTTP/1.1 or HTTP/2.0
 	Header http.Header
 	Body   []byte
@@ -50,7 +51,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client left in the middle of its request
 	}
-	got := Request{Method: r.Method, Path: r.URL.Path, Proto: r.Proto, Header: r.Header.Clone(), Body: body}
+	got := Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Proto: r.Proto, Header: r.Header.Clone(), Body: body}
 	h.mu.Lock()
 	n := len(h.requests)
 	h.requests = append(h.requests, got)

@@ -20,6 +20,8 @@ type subcommand struct {
 	// besides the verb, -1 for any.
 	verbs []string
 	most  int
+	// complete is the key of the setting whose values its first word can be.
+	complete string
 	// options are the keys of the settings it takes as flags, own its flags.
 	options []string
 	own     func(*pflag.FlagSet)
@@ -46,7 +48,8 @@ func (p *program) commands() []subcommand {
 		{name: "sessions", args: "[list|show ID|export ID [FILE]]", short: "the sessions kept so far", most: 0,
 			verbs: []string{"list", "show", "export", "rm", "grep", "import"}, options: screen, own: sessionFlags,
 			hint: "artoo -r ID goes on with a session"},
-		{name: "models", args: "[provider]", short: "the models a provider has", most: 1, hint: "artoo -m MODEL, or -m provider/model"},
+		{name: "models", args: "[provider]", short: "the models a provider has, with windows and prices", most: 1, complete: "provider",
+			options: append([]string{"provider"}, screen...), own: func(fs *pflag.FlagSet) { fs.Bool("json", false, "as JSON, a line each") }, hint: "artoo -m MODEL, or -m provider/model"},
 		{name: "login", args: "[provider]", short: "store a key", most: 1, hint: keysHint},
 		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, hint: keysHint},
 		{name: "rules", args: "explain 'COMMAND'", short: "which rule decides over a command, and why", most: -1,
@@ -67,6 +70,8 @@ func (p *program) commands() []subcommand {
 		switch c := &list[i]; {
 		case c.name == "sessions" && p.deps.Sessions != nil:
 			c.run = p.runSessions
+		case c.name == "models" && p.deps.Models != nil:
+			c.run = p.runModels
 		case c.name == "rules" && p.deps.Explain != nil:
 			c.run = p.runRules
 		case c.name == "demo" && p.deps.Demo != nil:
@@ -92,6 +97,9 @@ func (p *program) addCommands(root *cobra.Command) error {
 			run = func(_ context.Context, cmd *cobra.Command, args []string) error { return p.later(c, cmd, args) }
 		}
 		cmd.ValidArgsFunction = verbsOnce(c.verbs)
+		if c.complete != "" {
+			cmd.ValidArgsFunction = once(p.known(c.complete))
+		}
 		cmd.RunE = func(cmd *cobra.Command, words []string) error { return run(cmd.Context(), cmd, words) }
 		addOptions(cmd.Flags(), p.deps.Options, func(o Option) bool { return slices.Contains(c.options, o.Key) })
 		if c.own != nil {
@@ -115,6 +123,16 @@ func verbsOnce(verbs []string) cobra.CompletionFunc {
 			}
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// once offers what the func knows as the first word only.
+func once(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(before) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, before, begun)
 	}
 }
 

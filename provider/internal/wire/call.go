@@ -80,7 +80,11 @@ func (c *call) close() {
 // nil the body is a reply to decode.
 func (c *call) post(r Request) error {
 	c.req = r
-	hr, err := http.NewRequestWithContext(c.ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
+	method, body := http.MethodGet, io.Reader(nil)
+	if r.Body != nil {
+		method, body = http.MethodPost, bytes.NewReader(r.Body)
+	}
+	hr, err := http.NewRequestWithContext(c.ctx, method, r.URL, body)
 	if err != nil {
 		return &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + urlProblem(r.URL, err),
 			Hint: "check ARTOO_BASE_URL or base_url in config.toml"}
@@ -89,7 +93,9 @@ func (c *call) post(r Request) error {
 	if hr.Header == nil {
 		hr.Header = http.Header{}
 	}
-	setDefault(hr.Header, "Content-Type", "application/json")
+	if r.Body != nil {
+		setDefault(hr.Header, "Content-Type", "application/json")
+	}
 	setDefault(hr.Header, "Accept", "text/event-stream, application/json")
 	setDefault(hr.Header, "User-Agent", "artoo")
 	c.secrets = secretsOf(r.Secret, hr.Header, hr.URL)

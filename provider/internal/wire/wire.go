@@ -29,13 +29,13 @@ type Endpoint struct {
 	Local          bool          // loopback or private address
 }
 
-// Request is one POST.
+// Request is one POST, or a GET where it has no body.
 type Request struct {
 	URL    string
 	Header http.Header
 	Secret string // the key in use, so that it can be blotted out of error texts; may be empty
 	Model  string // for hints
-	Body   []byte // JSON
+	Body   []byte // JSON; nil for a GET
 }
 
 // Progress says how far a reply has come.

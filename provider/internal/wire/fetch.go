@@ -1,0 +1,30 @@
+package wire
+
+import (
+	"context"
+	"io"
+
+	"artoo/provider"
+)
+
+// maxDocument is how large a document may be that is no reply of a model, in
+// bytes: descriptions and lists of models.
+const maxDocument = 16 << 20
+
+// Fetch sends one request and reads the whole of its answer, a JSON document.
+// Its errors are *provider.Error, as those of Stream.
+func Fetch(ctx context.Context, e Endpoint, r Request) ([]byte, error) {
+	c := newCall(ctx, e)
+	defer c.close()
+	if err := c.post(r); err != nil {
+		return nil, c.fail(err, provider.Usage{})
+	}
+	data, err := io.ReadAll(io.LimitReader(c.body, maxDocument+1))
+	if err == nil && len(data) > maxDocument {
+		err = ErrReplyTooLarge
+	}
+	if err != nil {
+		return nil, c.fail(err, provider.Usage{})
+	}
+	return data, nil
+}
