@@ -48,6 +48,9 @@ func Lookup(provider, model string) (info ModelInfo, known bool) {
 		vendor, id := vendorOf(model)
 		if info, known = find(vendor, id); !known {
 			info = guess(vendor, id)
+			if provider == "anthropic" || provider == "openai" || provider == "gemini" {
+				info.Images = info.Images || info.Provider == "" // all their new models see
+			}
 		}
 	}
 	if provider == "" {

@@ -81,6 +81,8 @@ type Deps struct {
 	Debug func(on *bool) bool
 	// Expand reads what the @paths of a typed message name.
 	Expand func(ctx context.Context, text string) Expansion
+	// ExpandPasted reads the pictures whose paths a pasted message begins with.
+	ExpandPasted func(ctx context.Context, text string) Expansion
 }
 
 // SessionRow is a session in a list.

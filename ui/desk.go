@@ -50,7 +50,7 @@ func (d *Desk) Deps() Deps {
 		Mode: func() agent.Mode { return d.Agent.Policy.Mode }, SetMode: d.setMode,
 		Permissions: d.permissions, DropRule: d.dropRule,
 		Context: d.context, Cost: d.cost, Status: d.status,
-		Files: d.completeFiles, Expand: d.expand, Export: d.exportFile, Init: d.initFile,
+		Files: d.completeFiles, Expand: d.expand, ExpandPasted: d.expandPasted, Export: d.exportFile, Init: d.initFile,
 	}
 }
 

@@ -23,6 +23,11 @@ func (d *Desk) expand(ctx context.Context, text string) Expansion {
 	return d.access().expand(ctx, text)
 }
 
+// expandPasted reads the pictures that a pasted message begins with.
+func (d *Desk) expandPasted(ctx context.Context, text string) Expansion {
+	return d.access().expandPasted(ctx, text)
+}
+
 // completeFiles is a completer of @paths.
 func (d *Desk) completeFiles(text string, cursor int) completion {
 	return fileNames{access: d.access(), wait: completeWait}.complete(text, cursor)
