@@ -41,6 +41,7 @@ func TestLookup(t *testing.T) {
 		{"openrouter", "moon/shot", unknown("openrouter", "moon/shot", nil), false},
 		{"ollama", "qwen3:8b", unknown("ollama", "qwen3:8b", &Price{}), false},
 		{"ollama", "glm:cloud", unknown("ollama", "glm:cloud", nil), false},
+		{"openai", "brand-new", ModelInfo{Provider: "openai", Name: "brand-new", Context: 128_000, MaxOutput: 8_192, Images: true, Tools: true, Guess: true}, false},
 		{"compatible", "", unknown("compatible", "", nil), false},
 		{"anthropic", "claude-opus-9", ModelInfo{Provider: "anthropic", Name: "claude-opus-9", Context: 128_000, MaxOutput: 32_000, Images: true, Tools: true, Reasoning: true, Guess: true}, false},
 		// another vendor's model under a known name is not that model

@@ -93,7 +93,7 @@ func TestDeskInit(t *testing.T) {
 // Red: attach does not look whether the line was pasted.
 func TestI1_PastedPathsAreData(t *testing.T) {
 	d := deskIn(t, map[string]string{"week.go": "package cart\n"}, false)
-	opt := func(o *Options) { o.Deps.Expand = d.expand }
+	opt := func(o *Options) { o.Deps.Expand, o.Deps.ExpandPasted = d.expand, d.expandPasted }
 	shown, sent := say(t, opt, "why @week.go?", "mail me@week.go", `\@week.go`)
 	if diff := cmp.Diff([]string{"why @week.go?", "mail me@week.go", "@week.go"}, sent); diff != "" {
 		t.Error(diff)
@@ -109,4 +109,18 @@ func TestI1_PastedPathsAreData(t *testing.T) {
 	}
 	k.eof()
 	k.end()
+}
+
+// A terminal without bracketed paste types the path of a dropped file, which
+// begins as a command does.
+func TestADroppedPictureIsNoCommand(t *testing.T) {
+	d := deskIn(t, map[string]string{"week.png": screenshot(t)}, false)
+	message := d.Dir + "/week.png what is it?"
+	shown, sent := say(t, func(o *Options) { o.Deps.Expand = d.expand }, message, "/export "+d.Dir+"/week.png")
+	if diff := cmp.Diff([]string{message}, sent); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(shown, "attached: week.png, picture, 80x60") || !strings.Contains(shown, "/export") {
+		t.Errorf("shown %q", shown)
+	}
 }
