@@ -63,26 +63,27 @@ func (a *app) listModels(ctx context.Context, inv cli.Invocation, name string) (
 }
 
 // listed are the providers whose models are listed: the one that is named, else
-// the one that is set, else all at hand. With none there are all that the
-// catalogue has, and nobody is to be asked.
+// the one that the settings mean, else all at hand. With none there are all that
+// the catalogue has, and nobody is to be asked. The settings are made to belong
+// to one provider at most: a key or an address must not reach another.
 func (a *app) listed(name string) (names []string, ask bool, err error) {
-	switch {
-	case name != "" && !a.provides(name):
-		all := append(config.KnownProviders(), slices.Collect(maps.Keys(a.cfg.Providers))...)
-		hint := "artoo models " + config.Nearest(name, all)
-		if config.Nearest(name, all) == "" {
-			hint = "one of " + strings.Join(all, ", ")
-		}
-		return nil, false, &agent.Failure{Kind: agent.KindUsage, What: "models", Err: errors.New("there is no provider " + name), Hint: hint}
-	case name != "":
-		return []string{name}, true, nil
-	case a.cfg.Provider != "":
-		return []string{a.cfg.Provider}, true, nil
-	case a.cfg.BaseURL != "":
-		return []string{"compatible"}, true, nil
+	if name != "" {
+		return []string{name}, true, a.settle(name)
 	}
-	if names, err = a.cfg.AtHand(); err != nil || len(names) > 0 {
-		return names, true, err
+	if a.cfg.Provider != "" {
+		return []string{a.cfg.Provider}, true, nil
+	}
+	if names, err = a.cfg.AtHand(); err != nil {
+		return nil, false, err
+	}
+	choice, err := a.cfg.Choose(config.Situation{AtHand: names, DefaultModel: defaultModel, Catalog: provider.ProviderFor})
+	switch {
+	case err == nil:
+		a.cfg = a.cfg.With(choice)
+		return []string{choice.Provider}, true, nil
+	case len(names) > 0:
+		a.cfg = a.cfg.With(config.Choice{Provider: nobody})
+		return names, true, nil
 	}
 	for _, known := range config.KnownProviders() {
 		if len(provider.Models(known)) > 0 {
@@ -90,6 +91,29 @@ func (a *app) listed(name string) (names []string, ask bool, err error) {
 		}
 	}
 	return names, false, nil
+}
+
+// nobody is a name that no provider can have.
+const nobody = "(none)"
+
+// settle says whose the settings are when a provider is named as an argument.
+func (a *app) settle(name string) error {
+	if !a.provides(name) {
+		all := slices.Concat(config.KnownProviders(), slices.Sorted(maps.Keys(a.cfg.Providers)))
+		hint := "artoo models " + config.Nearest(name, all)
+		if config.Nearest(name, all) == "" {
+			hint = "one of " + strings.Join(slices.Compact(all), ", ")
+		}
+		return &agent.Failure{Kind: agent.KindUsage, What: "models", Err: errors.New("there is no provider " + name), Hint: hint}
+	}
+	switch {
+	case a.cfg.Provider != "":
+	case a.cfg.BaseURL != "":
+		a.cfg = a.cfg.With(config.Choice{Provider: "compatible", Model: a.cfg.Model})
+	default:
+		a.cfg = a.cfg.With(config.Choice{Provider: name})
+	}
+	return nil
 }
 
 // errNoList says that a provider has no list to be asked for.
