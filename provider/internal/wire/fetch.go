@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"artoo/provider"
@@ -21,7 +22,8 @@ func Fetch(ctx context.Context, e Endpoint, r Request) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(c.body, maxDocument+1))
 	if err == nil && len(data) > maxDocument {
-		err = ErrReplyTooLarge
+		no := false
+		err = &provider.Error{Kind: provider.KindProvider, Retry: &no, Message: fmt.Sprintf("the answer is larger than %d MiB", maxDocument>>20)}
 	}
 	if err != nil {
 		return nil, c.fail(err, provider.Usage{})
