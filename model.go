@@ -16,6 +16,8 @@ import (
 	"artoo/provider"
 	"artoo/provider/anthropic"
 	"artoo/provider/demo"
+	"artoo/provider/gemini"
+	"artoo/provider/ollama"
 	"artoo/provider/openai"
 	"artoo/provider/transport"
 	"artoo/ui"
@@ -46,7 +48,7 @@ func (a *app) choose() error {
 	if err != nil {
 		return err
 	}
-	situation := config.Situation{AtHand: hand, DefaultModel: defaultModel, Catalog: provider.ProviderFor}
+	situation := config.Situation{AtHand: hand, DefaultModel: a.defaultModel, Catalog: provider.ProviderFor, Probe: a.probe}
 	a.choice, err = a.cfg.Choose(situation)
 	var several *config.SeveralProviders
 	if errors.As(err, &several) && !a.who.headless && a.who.in {
@@ -85,13 +87,51 @@ func (a *app) askProvider(names []string) ([]string, error) {
 	return []string{name}, nil
 }
 
-// defaultModel is the provider's; servers with one model of their own mostly
-// take any name.
-func defaultModel(name string) string {
-	if model := provider.DefaultModel(name); model != "" || name != "compatible" {
-		return model
+// How long a server is looked for that may not be there, on this machine and
+// elsewhere.
+const (
+	probeLocal  = 200 * time.Millisecond
+	probeRemote = 2 * time.Second
+)
+
+// probe names the provider whose server answers.
+func (a *app) probe() string {
+	p, err := a.ollama("ollama")
+	if err != nil {
+		return ""
 	}
-	return "default"
+	limit := probeRemote
+	if p.Local {
+		limit = probeLocal
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if !p.Answers(ctx) {
+		return ""
+	}
+	return p.Name
+}
+
+// defaultModel is the provider's; servers with one model of their own mostly
+// take any name, and Ollama's is the last that was pulled.
+func (a *app) defaultModel(name string) string {
+	switch name {
+	case "compatible":
+		return "default"
+	case "ollama":
+		p, err := a.ollama(name)
+		if err != nil {
+			return ""
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), probeRemote)
+		defer cancel()
+		models, err := p.Models(ctx)
+		if err != nil || len(models) == 0 { // then the user has to name one
+			return ""
+		}
+		return models[0].ID
+	}
+	return provider.DefaultModel(name)
 }
 
 // switchModel makes another model answer from the next message on.
@@ -113,7 +153,7 @@ func (a *app) switchProvider(ctx context.Context, name string) (string, error) {
 	if !a.provides(name) {
 		return "", errors.New("there is no provider " + name)
 	}
-	model := defaultModel(name)
+	model := a.defaultModel(name)
 	if model == "" {
 		return "", errors.New(name + " has no default model; /model " + name + "/NAME names one")
 	}
@@ -128,7 +168,7 @@ func (a *app) providers() ([]ui.Choice, error) {
 	}
 	var list []ui.Choice
 	for _, name := range names {
-		list = append(list, ui.Choice{Name: name, About: defaultModel(name)})
+		list = append(list, ui.Choice{Name: name, About: provider.DefaultModel(name)})
 	}
 	return list, err
 }
@@ -154,18 +194,40 @@ func (a *app) use(choice config.Choice) error {
 	if err != nil {
 		return err
 	}
-	info, _ := provider.Lookup(choice.Provider, choice.Model)
-	if m, ok := a.cfg.Providers[choice.Provider].Models[choice.Model]; ok {
-		info = merge(info, m)
-	}
 	ag := a.desk.Agent
 	ag.Provider = &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime)}
-	ag.ProviderName, ag.Info = choice.Provider, info
-	ag.Defaults = provider.Options{Model: choice.Model, MaxTokens: min(a.cfg.MaxTokens, info.Context/4), Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
+	ag.ProviderName, ag.Describe = choice.Provider, nil
+	if d, ok := wire.(provider.Describer); ok {
+		ag.Describe = func(ctx context.Context) { a.describe(ctx, d, choice) }
+	}
+	ag.Defaults = provider.Options{Model: choice.Model, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
+	info, _ := provider.Lookup(choice.Provider, choice.Model)
+	a.know(merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model]))
+	return nil
+}
+
+// describe takes over what the server says of the model, once. Where it cannot
+// say it, the request that follows meets the same error and tells it.
+func (a *app) describe(ctx context.Context, d provider.Describer, choice config.Choice) {
+	info, err := d.Describe(ctx, choice.Model)
+	if err != nil {
+		return
+	}
+	a.desk.Agent.Describe = nil
+	window := info.Context // the server was asked for what the user says of it
+	info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
+	info.Context = window
+	a.know(info)
+	a.desk.Agent.Conversation.SetBudget(a.budget())
+}
+
+// know puts the facts of the model into the agent, and what follows from them.
+func (a *app) know(info provider.ModelInfo) {
+	ag := a.desk.Agent
+	ag.Info, ag.Defaults.MaxTokens = info, min(a.cfg.MaxTokens, info.Context/4)
 	if info.MaxOutput > 0 {
 		ag.Defaults.MaxTokens = min(ag.Defaults.MaxTokens, info.MaxOutput)
 	}
-	return nil
 }
 
 // retryTime is the setting as the Retrier takes it: there 0 is the default.
@@ -211,9 +273,66 @@ func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
 // wire makes the provider that speaks the chosen one's protocol.
 func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 	name := choice.Provider
-	address, _, err := a.cfg.Endpoint(name)
+	s, err := a.server(name)
 	if err != nil {
 		return nil, err
+	}
+	switch name {
+	case demo.Name:
+		return &demo.Provider{Pace: a.pace()}, nil
+	case "anthropic":
+		return &anthropic.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, nil
+	case "gemini":
+		return &gemini.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, nil
+	case "ollama":
+		p, err := a.ollama(name)
+		if err == nil {
+			p.Window = a.window(choice)
+		}
+		return p, err
+	case "claude-cli", "codex-cli", "gemini-cli":
+		return nil, &agent.Failure{Kind: agent.KindUsage, What: "provider " + name, Err: errors.New("comes with a later version"),
+			Hint: "--provider with one of anthropic, openai, gemini, openrouter, deepseek, ollama, compatible"}
+	}
+	if name == "openai" && openai.SpeaksResponses(s.address) {
+		return &openai.Responses{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, nil
+	}
+	return &openai.Chat{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Quirks: openai.QuirksFor(name)}, nil
+}
+
+// ollama makes the provider of that name without its model's window.
+func (a *app) ollama(name string) (*ollama.Provider, error) {
+	s, err := a.server(name)
+	return &ollama.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, err
+}
+
+// window is the context to ask a server for, 0 where the user says nothing.
+func (a *app) window(choice config.Choice) int {
+	want := a.cfg.Providers[choice.Provider].Models[choice.Model].Context
+	if a.cfg.IsSet("max_context_tokens") {
+		if budget := a.cfg.MaxContextTokens + a.cfg.MaxTokens; want == 0 || budget < want {
+			return budget
+		}
+	}
+	return want
+}
+
+// server is what the settings say of a provider's server.
+type server struct {
+	address string // "" is the provider's own
+	local   bool   // on a loopback or private address
+	idle    time.Duration
+	key     func(context.Context) (string, error)
+	headers map[string]string
+}
+
+func (a *app) server(name string) (server, error) {
+	address, _, err := a.cfg.Endpoint(name)
+	if err != nil {
+		return server{}, err
+	}
+	if name == "ollama" {
+		address = ollama.Address(address)
 	}
 	local := false
 	if u, err := url.Parse(address); err == nil && address != "" {
@@ -230,22 +349,7 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 	for k, v := range a.cfg.Providers[name].ExtraHeaders {
 		headers[k] = v.Reveal()
 	}
-	switch name {
-	case demo.Name:
-		return &demo.Provider{Pace: a.pace()}, nil
-	case "anthropic":
-		return &anthropic.Provider{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local}, nil
-	case "gemini", "ollama", "claude-cli", "codex-cli", "gemini-cli":
-		hint := "--provider with one of anthropic, openai, openrouter, deepseek, compatible"
-		if name == "ollama" {
-			hint = "its other face: ARTOO_BASE_URL=http://localhost:11434/v1 artoo -m " + choice.Model
-		}
-		return nil, &agent.Failure{Kind: agent.KindUsage, What: "provider " + name, Err: errors.New("comes with a later version"), Hint: hint}
-	}
-	if name == "openai" && openai.SpeaksResponses(address) {
-		return &openai.Responses{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local}, nil
-	}
-	return &openai.Chat{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local, Quirks: openai.QuirksFor(name)}, nil
+	return server{address: address, local: local, idle: idle, key: a.cfg.KeyFunc(name), headers: headers}, nil
 }
 
 // pace lets a person watch the demo.

@@ -76,7 +76,7 @@ func (a *app) listed(name string) (names []string, ask bool, err error) {
 	if names, err = a.cfg.AtHand(); err != nil {
 		return nil, false, err
 	}
-	choice, err := a.cfg.Choose(config.Situation{AtHand: names, DefaultModel: defaultModel, Catalog: provider.ProviderFor})
+	choice, err := a.cfg.Choose(config.Situation{AtHand: names, DefaultModel: a.defaultModel, Catalog: provider.ProviderFor, Probe: a.probe})
 	switch {
 	case err == nil:
 		a.cfg = a.cfg.With(choice)
@@ -124,7 +124,7 @@ func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo,
 	if name == "demo" {
 		return nil, nil
 	}
-	wire, err := a.wire(config.Choice{Provider: name, Model: defaultModel(name)})
+	wire, err := a.wire(config.Choice{Provider: name, Model: provider.DefaultModel(name)})
 	if err != nil {
 		return nil, err
 	}

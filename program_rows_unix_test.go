@@ -175,7 +175,7 @@ func TestQ1_EmacsShell(t *testing.T) {
 	s.waits("x := 1", "\n> ")
 	s.types("make it\n")
 	s.waits("[y,n,a,A,e,p,q,?] (n) ")
-	s.types("y\n")
+	s.answers("y", false)
 	s.waits("It is made.", "\n> ")
 	s.types("again\n")
 	s.waits("try:", "\n> ")

@@ -33,10 +33,12 @@ type modelServer struct {
 // ServeHTTP implements http.Handler.
 func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Handler.ServeHTTP(w, r) }
 
-// cmdServer is `server anthropic|chat|responses|tls FILE`: starts a model on loopback that
+// cmdServer is `server anthropic|chat|responses|gemini|ollama|tls FILE`: starts a model on loopback that
 // answers with the replies of FILE, and points artoo at it: provider, model,
 // address and key. tls speaks the Messages API behind a certificate that nobody
 // signed, which is written to ca.pem. The address without scheme is in HOST.
+// ollama names the address only, and describes its one model by itself: it has a
+// window of 4,096 tokens and calls tools.
 //
 // Replies are paragraphs, their lines the parts:
 //
@@ -46,8 +48,8 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 //	stop WORD           the stop reason in the wire's word
 //	usage IN OUT        tokens; nousage reports none
 //	fail STATUS TYPE MESSAGE
-//	page STATUS TITLE   a proxy's HTML
 //	body STATUS JSON    an answer as it is
+//	page STATUS TITLE   a proxy's HTML
 //	header NAME VALUE
 //	events N            only the first N events of the stream
 //	hang, reset         how it ends: with silence, with a broken connection
@@ -56,7 +58,7 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 //	repeat              the reply of all further requests too
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: server anthropic|chat|responses|tls FILE")
+		ts.Fatalf("usage: server anthropic|chat|responses|gemini|ollama|tls FILE")
 	}
 	wire, replies := args[0], parseReplies(ts, args[1])
 	m := &modelServer{arrived: make(chan struct{}, 1000)}
@@ -75,7 +77,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		return reply
 	}}
 	w := worldOf(ts)
-	srv := httptest.NewUnstartedServer(m)
+	srv := httptest.NewUnstartedServer(describing(m))
 	if wire == "tls" {
 		srv.Config.ErrorLog = nil
 		srv.StartTLS()
@@ -89,9 +91,20 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	_, host, _ := strings.Cut(srv.URL, "://")
 	ts.Setenv("HOST", host)
 	ts.Setenv("ARTOO_MODEL", "test-model")
-	if wire == "chat" {
+	switch wire {
+	case "chat":
 		ts.Setenv("ARTOO_PROVIDER", "compatible")
 		ts.Setenv("ARTOO_BASE_URL", srv.URL+"/v1")
+		return
+	case "gemini":
+		ts.Setenv("ARTOO_PROVIDER", "gemini")
+		ts.Setenv("GOOGLE_GEMINI_BASE_URL", srv.URL)
+		ts.Setenv("GEMINI_API_KEY", "key-test-0123456789")
+		return
+	case "ollama":
+		ts.Setenv("ARTOO_PROVIDER", "")
+		ts.Setenv("ARTOO_MODEL", "")
+		ts.Setenv("OLLAMA_HOST", host)
 		return
 	}
 	if wire == "responses" {
@@ -103,6 +116,18 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("ARTOO_PROVIDER", "anthropic")
 	ts.Setenv("ANTHROPIC_BASE_URL", srv.URL)
 	ts.Setenv("ANTHROPIC_API_KEY", "sk-test-0123456789")
+}
+
+// describing answers what only an Ollama server is asked besides chats; such
+// requests are not counted.
+func describing(m *modelServer) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", m)
+	mux.Handle("/api/show", providertest.Script(providertest.OllamaShow(4096, "completion", "tools")))
+	for path, body := range map[string]string{"/api/version": `{"version":"0.15.0"}`, "/api/tags": `{"models":[{"name":"test-model"},{"name":"older"}]}`} {
+		mux.Handle(path, &providertest.Handler{Next: func(int, providertest.Request) providertest.Reply { return providertest.JSON(200, body) }})
+	}
+	return mux
 }
 
 // parseReplies splits the file into paragraphs of lines.
@@ -164,6 +189,10 @@ func (b *replyBuilder) line(line string) error {
 			return err1
 		}
 		return err2
+	case "body":
+		status, err := strconv.Atoi(first)
+		replace(providertest.JSON(status, second))
+		return err
 	case "fail", "page":
 		status, err := strconv.Atoi(first)
 		if err != nil {
@@ -175,10 +204,6 @@ func (b *replyBuilder) line(line string) error {
 		} else {
 			replace(providertest.Fail(status, kind, message))
 		}
-	case "body":
-		status, err := strconv.Atoi(first)
-		replace(providertest.JSON(status, second))
-		return err
 	case "header":
 		change(func(r providertest.Reply) providertest.Reply { return r.With(first, second) })
 	case "events":
@@ -204,13 +229,18 @@ func (b *replyBuilder) line(line string) error {
 }
 
 func (b *replyBuilder) reply() providertest.Reply {
-	r := providertest.Anthropic(b.items...)
+	build := providertest.Anthropic
 	switch b.wire {
 	case "chat":
-		r = providertest.Chat(b.items...)
+		build = providertest.Chat
 	case "responses":
-		r = providertest.Responses(b.items...)
+		build = providertest.Responses
+	case "gemini":
+		build = providertest.Gemini
+	case "ollama":
+		build = providertest.Ollama
 	}
+	r := build(b.items...)
 	if b.whole != nil {
 		r = *b.whole
 	}
@@ -292,13 +322,23 @@ func withoutMarks(body []byte) []byte {
 	return regexp.MustCompile(`,"cache_control":\{[^}]*\}`).ReplaceAll(body, nil)
 }
 
+// historyStart is where the first message stands, -1 where there is none.
+func historyStart(body []byte) int {
+	for _, key := range []string{`"messages":[`, `"input":[`, `"contents":[`} {
+		if at := bytes.Index(body, []byte(key)); at >= 0 {
+			return at + len(key)
+		}
+	}
+	return -1
+}
+
 // history is the body up to the end of its last message, nil when there is none.
 func history(body []byte) []byte {
-	at := regexp.MustCompile(`"(messages|input)":\[`).FindIndex(body)
-	if at == nil {
+	start := historyStart(body)
+	if start < 0 {
 		return nil
 	}
-	start := at[1] - 1
+	start-- // at the list's bracket
 	d := json.NewDecoder(bytes.NewReader(body[start:]))
 	var list []json.RawMessage
 	if err := d.Decode(&list); err != nil || len(list) == 0 {

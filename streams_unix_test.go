@@ -153,11 +153,11 @@ const settled = 400 * time.Millisecond
 // lines itself, or keys, once the time has come that they count.
 func (s *stage) answers(key string, keys bool) {
 	s.Helper()
+	<-time.After(settled)
 	if !keys {
 		s.types(key + "\n")
 		return
 	}
-	<-time.After(settled)
 	s.types(key)
 	s.waits(key)
 	s.types("\r")

@@ -72,7 +72,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		Dir: a.project.Dir, ResultMax: a.cfg.ToolResultMaxChars,
 		In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Sender: a.desk, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
 		History: history, Pager: a.pager(), Piped: !a.who.out, Environ: os.Environ(), Deps: deps, Resumed: resumed, First: first,
-		ViKeys: a.cfg.EditMode == "vi", Env: os.Getenv, Notify: notify, Crash: a.crash,
+		ViKeys: a.cfg.EditMode == "vi", Env: os.Getenv, Notify: notify, Crash: a.crash, Exit: os.Exit,
 	})
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (a *app) demo(ctx context.Context, inv cli.Invocation, yes bool) error {
 		return err
 	}
 	a.project = tool.Project{Root: dir, Dir: dir}
-	a.choice = config.Choice{Provider: demo.Name, Model: defaultModel(demo.Name)}
+	a.choice = config.Choice{Provider: demo.Name, Model: a.defaultModel(demo.Name)}
 	a.cfg = a.cfg.With(a.choice)
 	a.cfg.Ephemeral, a.cfg.Stdin = true, string(headless.StdinNever)
 	a.who.headless = a.who.headless || yes

@@ -33,6 +33,10 @@ type Agent struct {
 	// SaveRule writes an allow rule to the user's file for good. nil where there
 	// is none: such an answer then holds for the session, with a notice.
 	SaveRule func(rule string) error
+	// Describe is called before each turn while it is not nil. It may ask the
+	// model's server for facts and then set Info, Defaults and the budget. May
+	// be nil.
+	Describe func(context.Context)
 	// Note returns what the model must be told before the next user message
 	// (changed instructions), or "". May be nil.
 	Note func() string
@@ -50,6 +54,9 @@ type Agent struct {
 // the history and returns ctx's cause; every other error is classified by
 // Classify. After any error the conversation can go on.
 func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks, attachments ...provider.Part) (*Response, error) {
+	if a.Describe != nil {
+		a.Describe(ctx)
+	}
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
 	if err := t.hear(text, attachments); err != nil {

@@ -141,7 +141,11 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 			t.cb.OnNotice(Notice{Kind: NoticeRetry, Text: retryText(e), Retry: &e})
 			thinking = t.think()
 		case provider.Notice:
-			t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: e.Text})
+			kind := NoticeInfo
+			if e.Warning {
+				kind = NoticeWarning
+			}
+			t.cb.OnNotice(Notice{Kind: kind, Text: e.Text})
 		case provider.Done:
 			t.partial = text.String()
 			t.response.Stop, t.response.Detail = e.Stop, e.Detail

@@ -18,8 +18,11 @@ type Choice struct {
 // funcs on its caller's goroutine.
 type Situation struct {
 	// AtHand are the providers that could be used at once: those of
-	// Config.AtHand, and ollama when its server answers.
+	// Config.AtHand.
 	AtHand []string
+	// Probe looks for a model server that answers and names its provider, ""
+	// for none. It is called only when nothing else decides. It may be nil.
+	Probe func() string
 	// DefaultModel is the model to take for a provider when none is named;
 	// "" when it has none.
 	DefaultModel func(provider string) string
@@ -52,6 +55,11 @@ func (c *Config) Choose(s Situation) (Choice, error) {
 	case 0:
 		if !c.APIKey.IsZero() || c.APIKeyFile != "" {
 			return Choice{}, &Error{Kind: kindUsage, Where: "provider", Why: "a key is given, but not for which provider", Hint: "--provider NAME or ARTOO_PROVIDER: " + orList(keyedProviders())}
+		}
+		if s.Probe != nil {
+			if name := s.Probe(); name != "" {
+				return c.withModel(Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose server answers"}, s)
+			}
 		}
 		return Choice{}, &NoProvider{}
 	}
@@ -119,7 +127,7 @@ func (c *Config) withModel(choice Choice, s Situation) (Choice, error) {
 func (c *Config) AtHand() ([]string, error) {
 	var names []string
 	for _, k := range knownTable() {
-		if k.later {
+		if k.later || k.probed {
 			continue
 		}
 		ok, err := c.atHand(k.name, k.key)
@@ -213,7 +221,7 @@ func (e *NoProvider) Ways() []string {
 	}
 	return []string{
 		"set " + orList(vars),
-		"set ARTOO_BASE_URL to a server such as http://localhost:8080/v1",
+		"start Ollama, or set ARTOO_BASE_URL to a server such as http://localhost:8080/v1",
 		"artoo demo, which needs neither",
 	}
 }

@@ -96,6 +96,50 @@ func TestChooseErrors(t *testing.T) {
 	wantError(t, err, "usage", "not for which provider", "ARTOO_PROVIDER")
 }
 
+// TestProbe: a server is looked for when nothing else decides, and only then.
+func TestProbe(t *testing.T) {
+	world(t)
+	for _, test := range []struct {
+		name   string
+		env    string
+		atHand []string
+		found  string
+		asked  bool
+		want   string // the provider, or what the error says
+	}{
+		{"nothing else", "", nil, "ollama", true, "ollama"},
+		{"nobody answers", "", nil, "", true, "no key is set"},
+		{"a model of no family", "ARTOO_MODEL=olmo", nil, "ollama", true, "ollama"},
+		{"one key", "", []string{"openai"}, "ollama", false, "openai"},
+		{"two keys", "", []string{"openai", "gemini"}, "ollama", false, "several"},
+		{"a provider", "ARTOO_PROVIDER=openai", nil, "ollama", false, "openai"},
+		{"a family", "ARTOO_MODEL=gpt-5", nil, "ollama", false, "openai"},
+		{"an address", "ARTOO_BASE_URL=http://localhost:1", nil, "ollama", false, "compatible"},
+		{"a key of nobody's", "ARTOO_API_KEY=k", nil, "ollama", false, "not for which provider"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("ARTOO_MODEL", "m")
+			if name, value, ok := strings.Cut(test.env, "="); ok {
+				t.Setenv(name, value)
+			} else {
+				t.Setenv("ARTOO_MODEL", "")
+			}
+			asked := false
+			s := situation(test.atHand)
+			s.DefaultModel = func(string) string { return "default" }
+			s.Probe = func() string { asked = true; return test.found }
+			choice, err := mustLoad(t, LoadOptions{}).Choose(s)
+			got := choice.Provider
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, test.want) || asked != test.asked {
+				t.Errorf("%q, asked %v; want %q, %v", got, asked, test.want, test.asked)
+			}
+		})
+	}
+}
+
 func TestAtHand(t *testing.T) {
 	home := world(t)
 	writeFile(t, 0o600, `
@@ -113,7 +157,7 @@ api_key = "k"
 	for _, v := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
 		t.Setenv(v, "k")
 	}
-	t.Setenv("OLLAMA_HOST", "127.0.0.1") // its wire comes later: not chosen by itself
+	t.Setenv("OLLAMA_HOST", "127.0.0.1") // names where to look, not that anybody is there
 	got, err := mustLoad(t, LoadOptions{}).AtHand()
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ type knownProvider struct {
 	keyVars  []string // the provider's own variables, the first that is set wins
 	urlVar   string   // the variable its own tools take the address from
 	families []string // what its model ids begin with
+	probed   bool     // at hand when its server answers, whatever the settings say
 	later    bool     // comes with a later version: never chosen by itself
 }
 
@@ -26,10 +27,10 @@ func knownTable() []knownProvider {
 	return []knownProvider{
 		{name: "anthropic", keyVars: []string{"ANTHROPIC_API_KEY"}, urlVar: "ANTHROPIC_BASE_URL", families: []string{"claude-"}},
 		{name: "openai", keyVars: []string{"OPENAI_API_KEY"}, urlVar: "OPENAI_BASE_URL", families: []string{"gpt-", "chatgpt-"}},
-		{name: "gemini", keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urlVar: "GOOGLE_GEMINI_BASE_URL", families: []string{"gemini-"}, later: true},
+		{name: "gemini", keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urlVar: "GOOGLE_GEMINI_BASE_URL", families: []string{"gemini-"}},
 		{name: "deepseek", keyVars: []string{"DEEPSEEK_API_KEY"}, families: []string{"deepseek-"}},
 		{name: "openrouter", keyVars: []string{"OPENROUTER_API_KEY"}},
-		{name: "ollama", key: keyOptional, urlVar: "OLLAMA_HOST", later: true},
+		{name: "ollama", key: keyOptional, urlVar: "OLLAMA_HOST", probed: true},
 		{name: "compatible", key: keyOptional},
 		{name: "claude-cli", key: keyNever, later: true},
 		{name: "codex-cli", key: keyNever, later: true},

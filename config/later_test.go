@@ -36,3 +36,15 @@ func TestSettingsThatComeLaterSaySo(t *testing.T) {
 		}
 	}
 }
+
+// What is refused or does nothing yet is told where it is described, too.
+func TestSettingsThatComeLaterAreDescribedSo(t *testing.T) {
+	for _, o := range Options() {
+		switch o.Key {
+		case "daily_cost", "schema", "sandbox", "compact":
+			if !strings.Contains(o.Meaning, "later version") {
+				t.Errorf("%s: %q", o.Key, o.Meaning)
+			}
+		}
+	}
+}

@@ -31,8 +31,12 @@ type Retry struct {
 }
 
 // Notice is something the user should know that does not end the reply, in one
-// sentence without a full stop.
-type Notice struct{ Text string }
+// sentence without a full stop. Warning says that something is lost or not as it
+// was asked for.
+type Notice struct {
+	Text    string
+	Warning bool
+}
 
 // Done is a complete reply. Message holds all parts in the order the model made
 // them; tool calls have unique ids and an Input that is a JSON object (or Raw,

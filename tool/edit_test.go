@@ -226,7 +226,7 @@ func TestOtherEncoding(t *testing.T) {
 // the nearest lines once took half a minute.
 func TestMissAmongEqualLines(t *testing.T) {
 	body := strings.Repeat("same line\n", 20_000)
-	if words := explainMiss(body, body+"x", "y"); !strings.Contains(words, "the nearest lines are") {
+	if words := explainMiss(body, body+"x", "y"); !strings.Contains(words, "The nearest lines are") {
 		t.Errorf("%.300s", words)
 	}
 }

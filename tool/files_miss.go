@@ -44,11 +44,11 @@ func explainMiss(body, old, replacement string) string {
 		{norm.NFC.String, "only the Unicode form of accented letters differs (composed or not), so take a part of the line without them"},
 	} {
 		if at := findLines(lines, want, look.alike); at >= 0 {
-			return fmt.Sprintf("%s, %s; the file has\n%s", miss, look.words, showLines(lines, at, len(want)))
+			return fmt.Sprintf("%s, %s\nThe file has\n%s", miss, look.words, showLines(lines, at, len(want)))
 		}
 	}
 	if at := nearestLines(lines, want); at >= 0 {
-		return fmt.Sprintf("%s; the nearest lines are\n%s", miss, showLines(lines, max(0, at-1), len(want)+2))
+		return fmt.Sprintf("%s\nThe nearest lines are\n%s", miss, showLines(lines, max(0, at-1), len(want)+2))
 	}
 	return miss + ", nor anything like it; read it again"
 }

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -212,22 +213,43 @@ func (s *finder) index(top, dir string) {
 		below = filepath.ToSlash(rel) + "/"
 	}
 	count, last := 0, ""
+	var lower []byte
 	// The only errors are those of the index's form, and the end of the time.
-	_ = eachIndexed(gitDir, common, func(name string, module bool) error {
+	_ = eachIndexed(gitDir, common, func(name []byte, module bool) error {
 		if count++; count%nameBatch == 0 && s.ctx.Err() != nil {
 			return errFoundEnough
 		}
-		name, ok := strings.CutPrefix(name, below)
-		if !ok {
+		if len(name) <= len(below) || string(name[:len(below)]) != below {
 			return nil
 		}
-		if parent := path.Dir(name); parent != last {
-			s.parents(parent, last)
-			last = parent
+		// Nearly all names are no match: they are told apart without a string of
+		// their own, as an index may have half a million.
+		name = name[len(below):]
+		slash := bytes.LastIndexByte(name, '/')
+		if parent := name[:max(slash, 0)]; len(parent) > 0 && string(parent) != last {
+			s.parents(string(parent), last)
+			last = string(parent)
 		}
-		s.consider(name, module)
+		if lower = smallLetters(lower[:0], name[slash+1:]); len(lower) == 0 || bytes.Contains(lower, []byte(s.folded)) {
+			s.consider(string(name), module)
+		}
 		return nil
 	})
+}
+
+// smallLetters appends name to to in small letters; nothing where it has letters
+// that are not ASCII.
+func smallLetters(to, name []byte) []byte {
+	for _, c := range name {
+		switch {
+		case c >= utf8.RuneSelf:
+			return nil
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		to = append(to, c)
+	}
+	return to
 }
 
 // parents considers the directories above a tracked file that were not yet

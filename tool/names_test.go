@@ -128,6 +128,15 @@ func TestFindInTheIndex(t *testing.T) {
 	if diff := cmp.Diff([]string{"far/week.go", "new/week_new.go"}, written(got)); diff != "" {
 		t.Error(diff)
 	}
+	mkfile(t, filepath.Join(env.Dir, ".git", "index"), index(2, "Far/Été.go", "far/LATER.go", "top.go"))
+	for _, name := range []string{"Far/Été.go", "far/LATER.go", "top.go"} {
+		mkfile(t, filepath.Join(env.Dir, name), "")
+	}
+	for word, want := range map[string][]string{"été": {"Far/Été.go"}, "later.g": {"far/LATER.go"}, "FAR": {"Far/", "far/"}, "top": {"top.go"}} {
+		if got, err := env.Files.Find(ended, env.Dir, word, 50); err != nil || cmp.Diff(want, written(got)) != "" {
+			t.Errorf("%s: %v, %v", word, written(got), err)
+		}
+	}
 	mkfile(t, filepath.Join(env.Dir, ".git", "index"), "broken")
 	if got, err = env.Files.Find(t.Context(), env.Dir, "week.go", 50); err != nil || len(got) != 1 {
 		t.Errorf("with a broken index: %v, %v", written(got), err)

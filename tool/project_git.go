@@ -46,7 +46,8 @@ func (p Project) GitShows() error {
 	if err != nil {
 		return err
 	}
-	return eachIndexed(dir, common, func(name string, module bool) error {
+	return eachIndexed(dir, common, func(indexed []byte, _ bool) error {
+		name := string(indexed)
 		folded := foldName(name)
 		if why := secretName(folded, filepath.ToSlash(foldName(p.Root))+"/"+folded); why != "" {
 			return fmt.Errorf("the repository tracks %s, which %s", name, why)
@@ -80,10 +81,11 @@ func workTreeRuns(top string, depth int) error {
 	if info, err := os.Stat(filepath.Join(common, "hooks", "post-index-change")); err == nil && !info.IsDir() {
 		return errors.New("the repository has a hook that git status runs (post-index-change)")
 	}
-	return eachIndexed(dir, common, func(name string, module bool) error {
+	return eachIndexed(dir, common, func(indexed []byte, module bool) error {
 		if !module {
 			return nil
 		}
+		name := string(indexed)
 		inner := filepath.Join(top, filepath.FromSlash(name))
 		if _, err := os.Lstat(filepath.Join(inner, ".git")); err != nil {
 			return nil // not checked out: git does not enter it

@@ -15,10 +15,10 @@ const largestIndex = 64 << 20
 var errIndex = errors.New("git's index is in a form that could not be looked at")
 
 // eachIndexed calls each for every name in the index of a git directory; module
-// marks the commit of another repository. The format is git's index, versions 2
+// marks the commit of another repository. A name is overwritten by the next. The format is git's index, versions 2
 // to 4 (gitformat-index); a split or sparse one is an error, since it does not
 // hold every name.
-func eachIndexed(gitDir, common string, each func(name string, module bool) error) error {
+func eachIndexed(gitDir, common string, each func(name []byte, module bool) error) error {
 	path := filepath.Join(gitDir, "index")
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -50,11 +50,11 @@ func eachIndexed(gitDir, common string, each func(name string, module bool) erro
 		}
 		switch mode >> 12 {
 		case 0o16:
-			err = each(string(r.name), true)
+			err = each(r.name, true)
 		case 0o04: // a whole directory that is not checked out
 			err = errIndex
 		default:
-			err = each(string(r.name), false)
+			err = each(r.name, false)
 		}
 		if err != nil {
 			return err

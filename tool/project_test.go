@@ -256,7 +256,7 @@ func TestTheIndexOfGitItself(t *testing.T) {
 		do("update-index", "--index-version", version)
 		do("add", "-A", ".")
 		seen := 0
-		if err := eachIndexed(filepath.Join(root, ".git"), filepath.Join(root, ".git"), func(name string, module bool) error { seen++; return nil }); err != nil || seen != 51 {
+		if err := eachIndexed(filepath.Join(root, ".git"), filepath.Join(root, ".git"), func([]byte, bool) error { seen++; return nil }); err != nil || seen != 51 {
 			t.Errorf("version %s: %d names, %v", version, seen, err)
 		}
 		if err := p.GitRuns(); err != nil {

@@ -22,7 +22,7 @@ func (t *Terminal) act(ctx context.Context, l line) error {
 	if l.action == actEdit {
 		return t.editMessage(ctx, l.text) // it gives the text back itself
 	}
-	t.initial = l.text
+	t.initial = draft{l.text, l.spans}
 	switch l.action {
 	case actMode:
 		return t.runCommand(ctx, "/approval next")

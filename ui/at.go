@@ -59,12 +59,13 @@ type Expansion struct {
 // expand finds the @paths of a typed message, and the full paths of pictures, as
 // terminals type them when a file is dropped, and reads what they name, as the
 // tools read and ls would show it. A word that names nothing that exists is
-// text. What exists but may not be read is told in the notes.
-func (a fileAccess) expand(ctx context.Context, text string) Expansion {
+// text, and so is one whose @ was pasted. What exists but may not be read is
+// told in the notes.
+func (a fileAccess) expand(ctx context.Context, text string, pasted []Span) Expansion {
 	e := expander{access: a, ctx: ctx, seen: map[string]bool{}}
 	var out strings.Builder
 	done := 0
-	for _, w := range atWords(text) {
+	for _, w := range atWords(text, pasted) {
 		switch {
 		case w.literal:
 			out.WriteString(text[done:w.from])
@@ -75,19 +76,8 @@ func (a fileAccess) expand(ctx context.Context, text string) Expansion {
 	}
 	out.WriteString(text[done:])
 	e.out.Text = out.String()
-	for _, d := range droppedPictures(text, false) {
-		e.drop(d)
-	}
-	return e.end()
-}
-
-// expandPasted is expand for a text that was pasted: it is data, but for the
-// paths of pictures that it begins with.
-func (a fileAccess) expandPasted(ctx context.Context, text string) Expansion {
-	e := expander{access: a, ctx: ctx, seen: map[string]bool{}}
-	e.out.Text = text
-	for _, d := range droppedPictures(text, true) {
-		e.drop(d)
+	for _, path := range dropped(text, pasted) {
+		e.drop(path)
 	}
 	return e.end()
 }
@@ -208,14 +198,10 @@ func singleLine(name string) string {
 // told what came along and what did not. What was pasted is data, but for the
 // pictures that were dropped.
 func (t *Terminal) attach(ctx context.Context, l line) (text string, parts []provider.Part) {
-	expand := t.opt.Deps.Expand
-	if l.pasted {
-		expand = t.opt.Deps.ExpandPasted
-	}
-	if expand == nil {
+	if t.opt.Deps.Expand == nil {
 		return l.text, nil
 	}
-	e := expand(ctx, l.text)
+	e := t.opt.Deps.Expand(ctx, l.text, l.spans)
 	for _, note := range e.Notes {
 		t.Note(oneLine(note))
 	}

@@ -9,6 +9,24 @@ import (
 	"unicode/utf8"
 )
 
+// dropped are the paths of the pictures that a message brings along: all in what
+// was typed, and those that a pasted part begins with, because the rest of it is
+// data.
+func dropped(text string, pasted []Span) []string {
+	if len(pasted) == 0 {
+		return droppedPictures(text, false)
+	}
+	var paths []string
+	at := 0
+	for _, s := range pasted {
+		from, to := min(max(s.From, at), len(text)), min(max(s.To, at), len(text)) // the text may have been trimmed since
+		paths = append(paths, droppedPictures(text[at:from], false)...)
+		paths = append(paths, droppedPictures(text[from:to], true)...)
+		at = to
+	}
+	return append(paths, droppedPictures(text[at:], false)...)
+}
+
 // droppedPictures are the full paths of pictures in a text, in the forms in which
 // terminals type the name of a file that is dropped on them: with backslashes,
 // in quotes, as file:// address. With leading only those count that the text

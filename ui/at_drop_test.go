@@ -51,7 +51,7 @@ func TestPicturesAreAttached(t *testing.T) {
 		"week.png is small, don't open 'week.png'": {},
 		"see log:\n" + a.dir + "/week.png":         {typed: []string{one}},
 	} {
-		for kind, got := range map[string]Expansion{"typed": a.expand(t.Context(), text), "pasted": a.expandPasted(t.Context(), text)} {
+		for kind, got := range map[string]Expansion{"typed": a.expand(t.Context(), text, nil), "pasted": a.expand(t.Context(), text, []Span{{0, len(text)}})} {
 			names := want.typed
 			if kind == "pasted" {
 				names = want.pasted
@@ -73,11 +73,11 @@ func TestPicturesAreAttached(t *testing.T) {
 			}
 		}
 	}
-	e := a.expandPasted(t.Context(), elsewhere)
+	e := a.expand(t.Context(), elsewhere, []Span{{0, len(elsewhere)}})
 	if len(e.Parts) != 0 || len(e.Notes) != 1 || !strings.Contains(e.Notes[0], elsewhere+" is not attached: ") || !strings.Contains(e.Notes[0], "outside the project") {
 		t.Errorf("from elsewhere: %q, %v", e.Notes, e.Parts)
 	}
-	e = a.expand(t.Context(), "@week.png")
+	e = a.expand(t.Context(), "@week.png", nil)
 	if head := e.Parts[0].(provider.Text).Text; !strings.HasPrefix(head, "[@week.png: week.png, picture, 80x60, ") || !strings.HasSuffix(head, ", it follows]\n") || !strings.HasPrefix(e.Notes[0], "attached: week.png, picture, 80x60, ") {
 		t.Errorf("%q %q", head, e.Notes)
 	}

@@ -52,7 +52,7 @@ func TestAtWords(t *testing.T) {
 		"@dé/ü@x":                         {"dé/ü@x"},
 	} {
 		var got []string
-		for _, w := range atWords(text) {
+		for _, w := range atWords(text, nil) {
 			got = append(got, w.path)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -76,7 +76,7 @@ func FuzzEscapeAt(f *testing.F) {
 		if quoted {
 			text = `@"` + escapeAt(name, true) + `" more`
 		}
-		words := atWords(text)
+		words := atWords(text, nil)
 		if len(words) == 0 || words[0].path != name {
 			t.Errorf("%q became %q: %+v", name, text, words)
 		}
@@ -88,7 +88,7 @@ func FuzzEscapeAt(f *testing.F) {
 // Red: expander.path returns true before it attaches.
 func TestI1_TypedPathsAreAttached(t *testing.T) {
 	a := reaching(t, map[string]string{"week.go": "package cart\n\nvar Days = 7\n", "lib/a b.txt": "one\n", "lib/c.txt": "", "x.bin": "\x00\x01"})
-	e := a.expand(t.Context(), "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin")
+	e := a.expand(t.Context(), "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin", nil)
 	if want := "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin"; e.Text != want {
 		t.Errorf("the text became %q", e.Text)
 	}
@@ -122,11 +122,11 @@ func TestExpandLeavesWhatIsNoFile(t *testing.T) {
 		if want == "" {
 			want = text
 		}
-		if e := a.expand(t.Context(), text); e.Text != want || e.Parts != nil || e.Notes != nil {
+		if e := a.expand(t.Context(), text, nil); e.Text != want || e.Parts != nil || e.Notes != nil {
 			t.Errorf("%.60q became %+v", text, e)
 		}
 	}
-	if e := (fileAccess{}).expand(t.Context(), "@week.go"); e.Text != "@week.go" || e.Parts != nil {
+	if e := (fileAccess{}).expand(t.Context(), "@week.go", nil); e.Text != "@week.go" || e.Parts != nil {
 		t.Errorf("without files: %+v", e)
 	}
 }
@@ -154,7 +154,7 @@ func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
 		elsewhere + "/none.txt": "",
 		"../logo.png":           "@../logo.png is not attached: logo.png: is a picture (image/png, 8 bytes) that cannot be shown",
 	} {
-		e := a.expand(t.Context(), "@"+word)
+		e := a.expand(t.Context(), "@"+word, nil)
 		got := strings.Join(e.Notes, "\n")
 		if (want == "") != (got == "") || !strings.Contains(got, want) || strings.Contains(fmt.Sprint(e), "hunter2") {
 			t.Errorf("@%s: %q, %v", word, got, e.Parts)
@@ -175,11 +175,11 @@ func TestExpandHasLimits(t *testing.T) {
 		tree[name], large = strings.Repeat("0123456789abcdef\n", 4<<10), append(large, "@"+name)
 	}
 	a := reaching(t, tree)
-	e := a.expand(t.Context(), strings.Join(small, " "))
+	e := a.expand(t.Context(), strings.Join(small, " "), nil)
 	if last := e.Notes[len(e.Notes)-1]; len(e.Parts) != maxAttached || last != "@small20 is not attached: 20 files in one message are the most" {
 		t.Errorf("%d parts, %q", len(e.Parts), e.Notes)
 	}
-	e = a.expand(t.Context(), strings.Join(large, " "))
+	e = a.expand(t.Context(), strings.Join(large, " "), nil)
 	size := 0
 	for _, p := range e.Parts {
 		size += len(p.(provider.Text).Text)
@@ -194,7 +194,7 @@ func TestExpandHasLimits(t *testing.T) {
 
 func TestExpandQuotesNames(t *testing.T) {
 	a := reaching(t, map[string]string{"a\u202eog.txt": "x\n"})
-	e := a.expand(t.Context(), "@a\u202eog.txt")
+	e := a.expand(t.Context(), "@a\u202eog.txt", nil)
 	if len(e.Parts) != 1 || strings.Contains(e.Parts[0].(provider.Text).Text, "\u202e") {
 		t.Errorf("%+q", e.Parts)
 	}

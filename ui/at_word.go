@@ -18,12 +18,12 @@ type atWord struct {
 
 // atWords finds the @ words of a text. An @ begins one at the start of the text
 // and after a blank, an opening bracket or a quote: so an address like
-// me@example.org is none.
-func atWords(text string) []atWord {
+// me@example.org is none. Nor does one that was pasted.
+func atWords(text string, pasted []Span) []atWord {
 	var words []atWord
 	for i := 0; i < len(text); {
 		switch {
-		case !beginsWord(text[:i]):
+		case text[i] != '@' && text[i] != '\\' || inSpans(pasted, i) || !beginsWord(text[:i]):
 		case strings.HasPrefix(text[i:], `\@`):
 			words = append(words, atWord{from: i, to: i + 2, literal: true})
 			i++

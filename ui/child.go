@@ -204,11 +204,21 @@ func (t *Terminal) child(argv, environ []string, in io.Reader) error {
 		if in == nil {
 			command.Stdin = t.opt.In
 		}
+		command.WaitDelay = shellPipeWait // what it left behind may hold its input and never read it
 		if err := command.Start(); err != nil {
 			return err
 		}
 		unwatch := passSignals(command.Process)
 		defer unwatch()
-		return errors.Join(command.Wait(), mend())
+		return errors.Join(ranToEnd(command.Wait()), mend())
 	})
+}
+
+// ranToEnd is how a program ended. That something it left behind did not read the
+// rest is no failure of its own.
+func ranToEnd(err error) error {
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return err
 }

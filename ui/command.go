@@ -147,6 +147,10 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	case c.run == nil:
 		t.Note(fmt.Sprintf("/%s: %s", name, c.instead))
 		return nil
+	case c.args == "" && arg != "":
+		// It may have been meant as a message: /clear would take the session away.
+		t.Note(fmt.Sprintf("/%s takes nothing behind it, so nothing was done (with a blank before it, it is a message)", name))
+		return nil
 	}
 	err := c.run(ctx, t, arg)
 	if err != nil && !errors.Is(err, errLeave) && !errors.Is(err, errStuck) && !isSignal(err) {

@@ -133,8 +133,9 @@ func runClipboard(ctx context.Context, argv, environ []string, text string) erro
 		data = utf16Bytes(text)
 	}
 	command.Stdin = bytes.NewReader(data)
+	command.WaitDelay = shellPipeWait // one that stays may hold its end of the pipe and never read it
 	ownSession(command)
-	return command.Run()
+	return ranToEnd(command.Run())
 }
 
 // utf16Bytes is text as Windows reads it from a file: little endian, marked.

@@ -30,13 +30,13 @@ func (t *Terminal) editMessage(ctx context.Context, text string) error {
 	return nil
 }
 
-// giveBack puts text into the next prompt; where a prompt cannot begin with
-// one, it is shown.
+// giveBack puts text into the next prompt, as text and no command; where a prompt
+// cannot begin with one, it is shown.
 func (t *Terminal) giveBack(text string) {
 	switch {
 	case strings.TrimSpace(text) == "":
 	case t.console.modes != nil:
-		t.initial = text
+		t.initial = allPasted(text)
 	default:
 		t.Note("not sent: " + text)
 	}

@@ -33,8 +33,8 @@ func TestG7_OnlyWhatIsSavedIsSent(t *testing.T) {
 	}{
 		{"unsaved", "true", "some text", nil, "nothing was sent: it was not saved"},
 		{"failed", "false", "some text", nil, "nothing was sent: false: exit status 1"},
-		{"failed after saving", failing, "some text", nil, "exit status 3"},
-		{"not there", "/nowhere/ed", "some text", nil, "exit status 127"},
+		{"failed after saving", failing, "some text", nil, "VISUAL or EDITOR names another"},
+		{"not there", "/nowhere/ed", "some text", nil, "status 127"},
 		{"emptied", emptying, "some text", nil, "nothing was sent: it is empty"},
 		{"blank", blank, "some text", nil, "nothing was sent: it is empty"},
 		{"saved as it was", "touch", "some text", []string{"some text"}, ""},

@@ -96,7 +96,7 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 	}
 	if what, which := cutWord(arg); what != "" {
 		if !slices.Contains([]string{"rm", "drop", "remove"}, what) || which == "" {
-			return fmt.Errorf("%q is not rm and the number or text of a rule", arg)
+			return fmt.Errorf("%q: say rm and the number or the text of a rule", arg)
 		}
 		return t.dropRule(which)
 	}

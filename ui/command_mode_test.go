@@ -52,8 +52,8 @@ func TestShiftTabGoesThroughTheModes(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.expect(want)
-		if k.term.initial != "half" {
-			t.Errorf("the text is %q", k.term.initial)
+		if k.term.initial.text != "half" {
+			t.Errorf("the text is %q", k.term.initial.text)
 		}
 	}
 	k.send("\x04")
@@ -70,8 +70,8 @@ func TestRulesOfTheSessionAreDropped(t *testing.T) {
 		"/permissions rm 3":            "there is no rule 3; /permissions numbers them",
 		"/permissions rm 0":            "there is no rule 0",
 		"/permissions rm bash(cat)":    "there is no rule bash(cat); /permissions lists them",
-		"/permissions rm":              `"rm" is not rm and the number or text of a rule`,
-		"/permissions allow bash(cat)": "is not rm and the number or text of a rule",
+		"/permissions rm":              `"rm": say rm and the number or the text of a rule`,
+		"/permissions allow bash(cat)": `"allow bash(cat)": say rm and the number or the text of a rule`,
 	} {
 		shown, _ := say(t, func(o *Options) { o.Deps = testDeps(newManual().now) }, typed, "/permissions")
 		if !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {

@@ -52,6 +52,9 @@ func (c *console) queued(arg string) error {
 		c.queue, c.backlog = nil, 0
 		return nil
 	}
+	if which == "" {
+		return fmt.Errorf("%s which line? /queue numbers them", what)
+	}
 	n, err := strconv.Atoi(which)
 	if err != nil || n < 1 || n > len(c.queue) {
 		return fmt.Errorf("no line %q waits; /queue numbers them", which)
@@ -68,18 +71,15 @@ func (c *console) queued(arg string) error {
 		return nil
 	}
 	c.screen.Note("taken back, it is in the next prompt: " + oneLine(firstLine(l.text)))
-	front.prefill(l.text)
+	front.prefill(draft{l.text, l.spans})
 	return nil
 }
 
 // prefiller is a front whose next prompt can begin with a text.
-type prefiller interface{ prefill(text string) }
+type prefiller interface{ prefill(text draft) }
 
 // prefill puts text before what is typed already.
-func (f *rawFront) prefill(text string) {
-	if typed := f.ed.text(); typed != "" {
-		text += "\n" + typed
-	}
-	f.ed.set(text)
+func (f *rawFront) prefill(text draft) {
+	f.ed.load(text.join(f.ed.draft()))
 	f.draw()
 }

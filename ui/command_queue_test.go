@@ -61,7 +61,7 @@ func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
 	k.typeBlind("\x15/queue drop 7") // the line is empty again
 	k.expect(`no line "7" waits`)
 	k.typeBlind("/queue drop")
-	k.expect(`no line "" waits`)
+	k.expect(`drop which line?`)
 	k.typeBlind("/queue shuffle")
 	k.expect(`"shuffle" is neither drop N, drop all nor edit N`)
 	k.typeBlind("/queue drop 1")

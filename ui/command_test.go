@@ -118,6 +118,20 @@ func TestCommandsOfLaterVersionsSayWhatToDo(t *testing.T) {
 	}
 }
 
+// A sentence that happens to begin as a command takes no session away.
+func TestCommandsWithoutArgumentsTakeNone(t *testing.T) {
+	for _, typed := range []string{"/clear the table in README", "/exit code 2?", "/fork it"} {
+		cleared := false
+		opt := func(o *Options) {
+			o.Deps.Clear = func(context.Context) (string, error) { cleared = true; return "", nil }
+		}
+		shown, sent := say(t, opt, typed, "after")
+		if cleared || len(sent) != 1 || !strings.Contains(shown, "takes nothing behind it, so nothing was done") {
+			t.Errorf("%q: cleared %v, sent %q, shown %q", typed, cleared, sent, shown)
+		}
+	}
+}
+
 func TestLeaving(t *testing.T) {
 	for _, word := range []string{"quit", "exit", "/quit", "/exit", "/bye", " quit "} {
 		if _, sent := say(t, nil, word, "more"); sent != nil {

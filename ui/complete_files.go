@@ -50,7 +50,7 @@ func wordAt(text string) (atWord, bool) {
 	if strings.HasSuffix(text, "@") && beginsWord(text[:len(text)-1]) {
 		return atWord{from: len(text) - 1, to: len(text)}, true
 	}
-	words := atWords(text)
+	words := atWords(text, nil)
 	if len(words) == 0 {
 		return atWord{}, false
 	}

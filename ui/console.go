@@ -16,11 +16,19 @@ type line struct {
 	action action
 	// pasted says that the text begins with something pasted: no command then.
 	pasted bool
+	// spans is what of the text was pasted: its @paths are data.
+	spans []Span
 	// burst says that a part of it was pasted, or that its Enter came in one
 	// read with other keys: such an answer approves nothing.
 	burst bool
 	// queued says that it came before it was wanted.
 	queued bool
+}
+
+// blockLine is the message of a block between fences: text from its start to its
+// end.
+func blockLine(text string) line {
+	return line{text: text, pasted: true, spans: allPasted(text).pasted}
 }
 
 // errInterrupted is Ctrl-C where a line was waited for, and the cause of an
@@ -36,6 +44,7 @@ func (e *signalError) Error() string { return "ended by signal: " + e.signal.Str
 type want struct {
 	prompt   string
 	initial  string // text to begin with
+	pasted   []Span // what of it was pasted
 	question bool   // an answer, not a message
 	reply    chan result
 }
@@ -86,6 +95,7 @@ type console struct {
 	queue     []line
 	backlog   int
 	interrupt func() // stops the running turn; nil between turns
+	early     bool   // a Ctrl-C came after the line was entered and before its turn began
 	yielded   bool   // a child has the terminal
 	ending    error  // no more lines will come, and why
 }
@@ -140,8 +150,8 @@ func (c *console) do(f func()) {
 // readLine waits for the next message: one that was queued, or one that is
 // typed now. It returns io.EOF when there will be none, errInterrupted for a
 // Ctrl-C on an empty line, a *signalError, or ctx's error.
-func (c *console) readLine(ctx context.Context, prompt, initial string) (line, error) {
-	return c.wait(ctx, &want{prompt: prompt, initial: initial})
+func (c *console) readLine(ctx context.Context, prompt string, initial draft) (line, error) {
+	return c.wait(ctx, &want{prompt: prompt, initial: initial.text, pasted: initial.pasted})
 }
 
 // ask waits for the answer to a question. Lines that came before it was shown
@@ -187,7 +197,7 @@ func (c *console) start(w *want) {
 	case w.question && c.backlog > maxBacklog:
 		w.reply <- result{err: io.EOF} // what waits unread are messages: no answer can get past them
 	default:
-		c.want = w
+		c.want, c.early = w, false
 		c.front.begin(w)
 	}
 }
@@ -195,7 +205,7 @@ func (c *console) start(w *want) {
 // finish gives the wanted line, or why there is none.
 func (c *console) finish(r result) {
 	w := c.want
-	c.want = nil
+	c.want, c.early = nil, false
 	c.front.end()
 	w.reply <- r
 }
@@ -206,6 +216,7 @@ func (c *console) enqueue(l line) {
 		return
 	}
 	l.queued = true
+	c.early = false // it was meant for what came before
 	c.queue = append(c.queue, l)
 	c.backlog += len(l.text)
 	if c.announce {
@@ -221,7 +232,15 @@ func (c *console) takeQueue() []line {
 }
 
 // beginTurn says what Ctrl-C does until endTurn.
-func (c *console) beginTurn(interrupt func()) { c.do(func() { c.interrupt = interrupt }) }
+func (c *console) beginTurn(interrupt func()) {
+	c.do(func() {
+		c.interrupt = interrupt
+		if c.early {
+			c.early = false
+			interrupt()
+		}
+	})
+}
 
 // endTurn says that the turn is over, and whether it came to a good end.
 func (c *console) endTurn(good bool) {
@@ -245,6 +264,7 @@ func (c *console) interrupted() {
 	if c.interrupt != nil {
 		c.interrupt() // first: who asked must find the turn stopped, not go on with a no
 	}
+	c.early = c.interrupt == nil && c.want == nil
 	if c.want != nil {
 		c.finish(result{err: errInterrupted})
 	}

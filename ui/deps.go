@@ -79,10 +79,9 @@ type Deps struct {
 	// Debug turns wire debugging on or off, and says whether it is on; with nil
 	// it only says.
 	Debug func(on *bool) bool
-	// Expand reads what the @paths of a typed message name.
-	Expand func(ctx context.Context, text string) Expansion
-	// ExpandPasted reads the pictures whose paths a pasted message begins with.
-	ExpandPasted func(ctx context.Context, text string) Expansion
+	// Expand reads what the @paths of a typed message name, but for those in the
+	// parts of it that were pasted.
+	Expand func(ctx context.Context, text string, pasted []Span) Expansion
 }
 
 // SessionRow is a session in a list.

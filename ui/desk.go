@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"artoo/agent"
@@ -50,7 +52,7 @@ func (d *Desk) Deps() Deps {
 		Mode: func() agent.Mode { return d.Agent.Policy.Mode }, SetMode: d.setMode,
 		Permissions: d.permissions, DropRule: d.dropRule,
 		Context: d.context, Cost: d.cost, Status: d.status,
-		Files: d.completeFiles, Expand: d.expand, ExpandPasted: d.expandPasted, Export: d.exportFile, Init: d.initFile,
+		Files: d.completeFiles, Expand: d.expand, Export: d.exportFile, Init: d.initFile,
 	}
 }
 
@@ -77,6 +79,10 @@ func (d *Desk) resume(_ context.Context, id string) (*Resumed, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The present session is in use, by this very artoo: Open gave a copy of it.
+	if now := d.Agent.Conversation.Session(); now != nil && source(s) == now.ID() {
+		return nil, errors.Join(errors.New("it is the session you are in; /fork goes on in a copy"), s.Close())
+	}
 	policy := d.Agent.Policy
 	mode := policy.Mode
 	if d.mode != "" {
@@ -94,7 +100,7 @@ func (d *Desk) resume(_ context.Context, id string) (*Resumed, error) {
 // it.
 func (d *Desk) clear(context.Context) (old string, err error) {
 	if s := d.Agent.Conversation.Session(); s != nil && d.Agent.Conversation.MessageCount() > 0 {
-		old = s.ID()
+		old = source(s)
 	}
 	if err := d.change(nil); err != nil {
 		return "", err
@@ -116,7 +122,8 @@ func (d *Desk) fork(context.Context) (old, now string, err error) {
 		return "", "", err
 	}
 	told := d.told
-	forked, err := d.Store.Fork(s.ID())
+	from := source(s)
+	forked, err := d.Store.Fork(from)
 	if err != nil {
 		return "", "", err
 	}
@@ -124,7 +131,18 @@ func (d *Desk) fork(context.Context) (old, now string, err error) {
 		return "", "", err
 	}
 	d.told = told // the history is the same, and so is what the model knows
-	return s.ID(), forked.ID(), nil
+	return from, forked.ID(), nil
+}
+
+// source is the id of the session whose file holds what was said: it is that of
+// the one it was copied from for a copy that nothing was added to, which has no
+// file yet.
+func source(s *conversation.Session) string {
+	from := s.Header().ForkOf
+	if _, err := os.Stat(s.Path()); from != "" && errors.Is(err, fs.ErrNotExist) {
+		return from
+	}
+	return s.ID()
 }
 
 func (d *Desk) change(s *conversation.Session) error {

@@ -18,14 +18,10 @@ func (d *Desk) access() fileAccess {
 	return a
 }
 
-// expand reads what the @paths of a typed message name. Called between turns.
-func (d *Desk) expand(ctx context.Context, text string) Expansion {
-	return d.access().expand(ctx, text)
-}
-
-// expandPasted reads the pictures that a pasted message begins with.
-func (d *Desk) expandPasted(ctx context.Context, text string) Expansion {
-	return d.access().expandPasted(ctx, text)
+// expand reads what the @paths of a typed message name, but for those in the
+// parts of it that were pasted. Called between turns.
+func (d *Desk) expand(ctx context.Context, text string, pasted []Span) Expansion {
+	return d.access().expand(ctx, text, pasted)
 }
 
 // completeFiles is a completer of @paths.
@@ -62,11 +58,13 @@ func (d *Desk) exported() (export.Session, error) {
 		return export.Session{}, errors.New("nothing was said yet")
 	}
 	if s := c.Session(); s != nil {
-		kept, err := d.Store.Read(s.ID())
+		kept, err := d.Store.Read(source(s))
 		if err != nil {
 			return export.Session{}, err
 		}
-		return export.Of(kept), nil
+		e, h := export.Of(kept), s.Header()
+		e.ID, e.ForkOf = h.ID, h.ForkOf
+		return e, nil
 	}
 	s := export.Session{Dir: d.Dir, Provider: d.Agent.ProviderName, Model: d.Agent.Defaults.Model, Messages: c.Messages()}
 	s.Totals.Usage, s.Totals.CostUSD = d.Agent.Spent()

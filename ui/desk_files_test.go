@@ -90,10 +90,10 @@ func TestDeskInit(t *testing.T) {
 // What a typed line names comes with its message; what was pasted does not, and
 // the person is told.
 //
-// Red: attach does not look whether the line was pasted.
+// Red: attach hands no spans to Expand.
 func TestI1_PastedPathsAreData(t *testing.T) {
 	d := deskIn(t, map[string]string{"week.go": "package cart\n"}, false)
-	opt := func(o *Options) { o.Deps.Expand, o.Deps.ExpandPasted = d.expand, d.expandPasted }
+	opt := func(o *Options) { o.Deps.Expand = d.expand }
 	shown, sent := say(t, opt, "why @week.go?", "mail me@week.go", `\@week.go`)
 	if diff := cmp.Diff([]string{"why @week.go?", "mail me@week.go", "@week.go"}, sent); diff != "" {
 		t.Error(diff)
@@ -102,9 +102,18 @@ func TestI1_PastedPathsAreData(t *testing.T) {
 		t.Errorf("shown %q", shown)
 	}
 	k := startLines(t, &sender{}, opt)
-	for text, want := range map[line]int{{text: "@week.go"}: 1, {text: "@week.go", pasted: true}: 0} {
-		if got, parts := k.term.attach(t.Context(), text); len(parts) != want || got != "@week.go" {
-			t.Errorf("%+v: %q, %v", text, got, parts)
+	for _, tt := range []struct {
+		line  line
+		text  string
+		parts int
+	}{
+		{line{text: "@week.go"}, "@week.go", 1},
+		{blockLine("@week.go"), "@week.go", 0},
+		{line{text: `see \@a, @week.go`, spans: []Span{{4, 18}}}, `see \@a, @week.go`, 0},
+		{line{text: `say @"x, see @week.go`, spans: []Span{{0, 7}}}, `say @"x, see @week.go`, 1},
+	} {
+		if got, parts := k.term.attach(t.Context(), tt.line); len(parts) != tt.parts || got != tt.text {
+			t.Errorf("%+v: %q, %v", tt.line, got, parts)
 		}
 	}
 	k.eof()

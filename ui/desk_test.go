@@ -229,6 +229,9 @@ func TestDeskTellsWhatChanged(t *testing.T) {
 	if err := os.Remove(filepath.Join(d.Dir, "gone")); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := d.Deps().Clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff([]string{"changed", "gone", "sub/made"}, come().Changed); diff != "" {
 		t.Error(diff)
 	}
@@ -267,5 +270,50 @@ func TestDeskStatusAndContext(t *testing.T) {
 	}
 	if names["pictures"] {
 		t.Error("there are no pictures")
+	}
+}
+
+// A copy to which nothing was added yet can be exported, copied and gone back
+// from, though it has no file: the first words are in the session it came from.
+func TestDeskAFreshForkIsASession(t *testing.T) {
+	d, _ := newDesk(t, fake.Say("first answer"))
+	deps := d.Deps()
+	d.say(t, "one")
+	old, _, err := deps.Fork(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "out.md")
+	if _, err := deps.Export(t.Context(), file); err != nil {
+		t.Errorf("export: %v", err)
+	}
+	if data, err := os.ReadFile(file); err != nil || !strings.Contains(string(data), "first answer") {
+		t.Errorf("exported %q, %v", data, err)
+	}
+	if again, _, err := deps.Fork(t.Context()); err != nil || again != old {
+		t.Errorf("copied from %q, %v; want %q", again, err, old)
+	}
+	back, err := deps.Clear(t.Context())
+	if err != nil || back != old {
+		t.Errorf("back to %q, %v; want %q", back, err, old)
+	}
+	if resumed, err := deps.Resume(t.Context(), back); err != nil || resumed.Answer != "first answer" {
+		t.Errorf("%+v, %v", resumed, err)
+	}
+}
+
+// The session someone is in is not resumed into a copy of itself, and is not
+// said to be another artoo's.
+func TestDeskResumesNotItself(t *testing.T) {
+	d, model := newDesk(t, fake.Say("first answer"), fake.Say("second answer"))
+	deps := d.Deps()
+	d.say(t, "one")
+	id := d.Agent.SessionID
+	if _, err := deps.Resume(t.Context(), id); err == nil || !strings.Contains(err.Error(), "it is the session you are in") {
+		t.Errorf("resumed: %v", err)
+	}
+	d.say(t, "two")
+	if req, _ := model.Last(); len(req.Messages) != 3 || d.Agent.SessionID != id {
+		t.Errorf("%d messages, session %s, was %s", len(req.Messages), d.Agent.SessionID, id)
 	}
 }

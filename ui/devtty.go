@@ -89,12 +89,22 @@ func (a ttyAsker) edit(ctx context.Context, call agent.Call) ([]byte, error) {
 
 // line shows a prompt and reads the line that is typed after it.
 func (a ttyAsker) line(ctx context.Context, prompt string) (text string, burst bool, err error) {
+	if !inLines(a.tty) {
+		return "", false, a.taken()
+	}
 	if err := flushInput(a.tty); err != nil {
 		return "", false, agent.ErrNobody
 	}
 	a.screen.Prompt(prompt)
 	defer a.screen.PromptDone()
 	return a.readLine(ctx)
+}
+
+// taken says that the keys typed are another program's, such as those of a pager
+// at the end of the pipe: one of them must not become an answer.
+func (a ttyAsker) taken() error {
+	a.screen.Note("another program has the terminal, such as a pager: the question cannot be asked")
+	return agent.ErrNobody
 }
 
 // readLine reads one line. burst says that more followed it at once: nobody
@@ -110,13 +120,18 @@ func (a ttyAsker) readLine(ctx context.Context) (text string, burst bool, err er
 			return "", false, agent.ErrNobody
 		case !ready:
 			continue
+		case !inLines(a.tty):
+			return "", false, a.taken()
 		}
 		buf := make([]byte, 4096) // a terminal gives a line at a time, at most this long
 		n, err := a.tty.Read(buf)
 		if err != nil {
 			return "", false, nil
 		}
-		line, rest, _ := bytes.Cut(buf[:n], []byte("\n"))
+		line, rest, whole := bytes.Cut(buf[:n], []byte("\n"))
+		if !whole { // Ctrl-D: no Enter was pressed
+			return "", false, nil
+		}
 		more, err := readable(a.tty, 20*time.Millisecond)
 		return string(line), len(rest) > 0 || more || err != nil, nil
 	}

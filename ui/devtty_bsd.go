@@ -13,5 +13,9 @@ const fread = 1
 
 // flushInput throws away what was typed and not read yet.
 func flushInput(f *os.File) error {
-	return unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, fread)
+	fd, err := fdOf(f)
+	if err != nil {
+		return err
+	}
+	return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, fread)
 }

@@ -8,5 +8,9 @@ import (
 
 // flushInput throws away what was typed and not read yet.
 func flushInput(f *os.File) error {
-	return unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH)
+	fd, err := fdOf(f)
+	if err != nil {
+		return err
+	}
+	return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)
 }

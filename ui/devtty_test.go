@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/tool"
@@ -55,6 +57,7 @@ func TestL4_QuestionsOnTheControllingTerminal(t *testing.T) {
 		{"yes", []string{"YES\n"}, `verdict="yes" `},
 		{"Enter", []string{"\n"}, `verdict="" reason="" rule="" input= err=<nil>.`},
 		{"the end of the input", []string{"\x04"}, `verdict="" reason="" rule="" input= err=<nil>.`},
+		{"a yes without Enter", []string{"y\x04"}, `verdict="" reason="" rule="" input= err=<nil>.`},
 		{"no, and why", []string{"n use rmdir\n"}, `verdict="" reason="use rmdir" `},
 		{"always", []string{"a\n"}, `verdict="session" reason="" rule="" `},
 		{"a rule", []string{"a bash(rm:*)\n"}, `verdict="session" reason="" rule="bash(rm:*)" `},
@@ -84,5 +87,43 @@ func TestL4_QuestionsOnTheControllingTerminal(t *testing.T) {
 				t.Errorf("exit %d", code)
 			}
 		})
+	}
+}
+
+// A pager at the end of the pipe takes keys one by one. What is typed for it
+// answers no question, whether it had the terminal before or takes it meanwhile.
+//
+// Red: leave inLines out of ttyAsker.line and ttyAsker.readLine.
+func TestL4_APagersKeysAreNoAnswers(t *testing.T) {
+	const taken = "another program has the terminal"
+	nobody := fmt.Sprintf(`verdict="" reason="" rule="" input= err=%v.`, agent.ErrNobody)
+	keysOneByOne := func(k *talk) {
+		fd, err := fdOf(k.tty)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modes := termios(t, k.tty)
+		modes.Lflag &^= unix.ICANON
+		modes.Cc[unix.VMIN] = 1
+		if err := unix.IoctlSetTermios(fd, setTermios, &modes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, before := range []bool{true, false} {
+		k, command := startChild(t, "ask")
+		if before {
+			keysOneByOne(k)
+		}
+		k.type_("go\n")
+		if !before {
+			k.expect("(n) ")
+			keysOneByOne(k)
+			k.type_("y")
+		}
+		k.expect(taken)
+		k.expect(nobody)
+		if code := exitOf(t, command); code != 0 {
+			t.Errorf("exit %d", code)
+		}
 	}
 }

@@ -17,6 +17,13 @@ func Foreground(f *os.File) bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
+// inLines reports whether the terminal f gives whole lines. Where it does not,
+// another program reads its keys one by one.
+func inLines(f *os.File) bool {
+	t, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
+	return err == nil && t.Lflag&unix.ICANON != 0
+}
+
 // readable waits until f has input, for timeout at most. It uses select: macOS
 // cannot poll a terminal.
 func readable(f *os.File, timeout time.Duration) (bool, error) {

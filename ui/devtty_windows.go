@@ -12,4 +12,6 @@ func Foreground(*os.File) bool { return false }
 
 func flushInput(*os.File) error { return errors.ErrUnsupported }
 
+func inLines(*os.File) bool { return false }
+
 func readable(*os.File, time.Duration) (bool, error) { return false, errors.ErrUnsupported }

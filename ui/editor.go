@@ -45,13 +45,14 @@ type editor struct {
 
 	line    []rune
 	pos     int
+	pasted  []bool // which runes of the line were pasted; nil for none
 	kill    []rune
+	killed  bool // something in kill was pasted
 	pastes  []string
-	history []string // oldest first, in full
-	// pastedStart says that the text begins with something pasted: it then is
-	// no command, whatever it looks like.
-	pastedStart bool
-	undos       undos
+	strange int               // how many of the pastes, the first, are of other sessions
+	history []string          // oldest first, in full
+	left    map[string][]Span // what was pasted of lines that can be called back, by their text in full
+	undos   undos
 }
 
 // keyFeed is the engine's Stdin: one key per read.
@@ -98,6 +99,7 @@ func newEditor(history []string) (*editor, error) {
 	}
 	e.engine = engine
 	e.start()
+	e.strange = len(e.pastes)
 	return e, nil
 }
 
@@ -111,10 +113,11 @@ func (plainPainter) Paint(line []rune, _ int) []rune { return line }
 // each time: what was called back and changed, but not sent, is then as it was.
 func (e *editor) start() {
 	e.engine.ResetHistory()
+	e.forget()
 	for _, entry := range e.history {
-		_ = e.engine.SaveHistory(e.collapse(entry)) // fails only for a history file, and there is none
+		_ = e.engine.SaveHistory(string(e.entry(entry))) // fails only for a history file, and there is none
 	}
-	e.line, e.pos, e.pastedStart, e.undos = nil, 0, false, undos{}
+	e.line, e.pos, e.pasted, e.undos = nil, 0, nil, undos{}
 	go func() {
 		_, err := e.engine.Readline()
 		e.done <- err
@@ -152,11 +155,10 @@ func (e *editor) edit(f func(line []rune, pos int) ([]rune, int)) {
 
 // apply changes the line by a func, for good.
 func (e *editor) apply(f func(line []rune, pos int) ([]rune, int)) {
+	before := e.snapshot()
 	e.pending = f
 	e.key(markEdit)
-	if len(e.line) == 0 {
-		e.pastedStart = false
-	}
+	e.pasted = before.follow(e.line, e.pos, false)
 }
 
 // insert types text, or inserts a paste. A big paste becomes one mark.
@@ -164,36 +166,29 @@ func (e *editor) insert(text string, pasted bool) {
 	if pasted {
 		text = e.collapse(text)
 	}
-	runes := []rune(text)
+	e.put([]rune(text), pasted, !pasted)
+}
+
+// put inserts runes, marks and all, at the cursor.
+func (e *editor) put(runes []rune, pasted, typing bool) {
 	if len(runes) == 0 {
 		return
 	}
 	before := e.snapshot()
-	defer func() { e.undos.note(before, e.snapshot(), !pasted) }()
-	if e.pos == 0 {
-		e.pastedStart = pasted
-	}
 	if len(runes) == 1 && !pasted && runes[0] < markBase && runes[0] >= ' ' {
 		e.key(runes[0])
-		return
+	} else {
+		e.apply(func(line []rune, pos int) ([]rune, int) { return insert(line, pos, runes), pos + len(runes) })
 	}
-	start := e.pastedStart
-	e.apply(func(line []rune, pos int) ([]rune, int) { return insert(line, pos, runes), pos + len(runes) })
-	e.pastedStart = start
+	e.pasted = before.follow(e.line, e.pos, pasted)
+	e.undos.note(before, e.snapshot(), typing)
 }
 
-// set replaces the whole line, with the cursor at its end.
-func (e *editor) set(text string) {
-	runes := []rune(e.collapse(text))
-	e.edit(func([]rune, int) ([]rune, int) { return runes, len(runes) })
-	e.pastedStart = false
-}
-
-// put restores a line as it was, marks and all. That is no change to undo.
-func (e *editor) put(line []rune, pos int, pasted bool) {
-	line = slices.Clone(line) // the engine works in what it is given
-	e.apply(func([]rune, int) ([]rune, int) { return line, pos })
-	e.pastedStart = pasted && len(line) > 0
+// restore makes the line what it was, marks and all. That is no change to undo.
+func (e *editor) restore(was snapshot) {
+	line := slices.Clone(was.line) // the engine works in what it is given
+	e.apply(func([]rune, int) ([]rune, int) { return line, was.pos })
+	e.pasted = was.pasted
 }
 
 // cursor is the cursor as a byte of the text in full.
@@ -202,10 +197,10 @@ func (e *editor) cursor() int {
 }
 
 // replace puts text in place of the bytes from:to of the text in full, and the
-// cursor behind it. It reports false where these are not whole characters, or
-// lie in a collapsed paste.
+// cursor behind it. What was pasted there was chosen now. It reports false where
+// the bytes are not whole characters, or lie in a collapsed paste.
 func (e *editor) replace(from, to int, text string) bool {
-	start, end := e.rune(from), e.rune(to)
+	start, end := e.runeAt(e.line, from), e.runeAt(e.line, to)
 	if start < 0 || end < start {
 		return false
 	}
@@ -218,21 +213,24 @@ func (e *editor) replace(from, to int, text string) bool {
 	e.edit(func(line []rune, _ int) ([]rune, int) {
 		return insert(cut(line, start, end), start, runes), start + len(runes)
 	})
+	for i := start; i < min(start+len(runes), len(e.pasted)); i++ {
+		e.pasted[i] = false
+	}
 	return true
 }
 
-// rune is the place in the line of a byte of the text in full, -1 where there
+// runeAt is the place in a line of a byte of its text in full, -1 where there
 // is none.
-func (e *editor) rune(at int) int {
+func (e *editor) runeAt(line []rune, at int) int {
 	n := 0
-	for i := range e.line {
+	for i := range line {
 		if n == at {
 			return i
 		}
-		n += len(e.expand(e.line[i:i+1], func(_ int, paste string) string { return paste }))
+		n += len(e.expand(line[i:i+1], func(_ int, paste string) string { return paste }))
 	}
 	if n == at {
-		return len(e.line)
+		return len(line)
 	}
 	return -1
 }
@@ -278,7 +276,8 @@ func (e *editor) expand(runes []rune, label func(int, string) string) string {
 // submit takes the line and begins the next. The line goes into the history if
 // remember is set.
 func (e *editor) submit(remember bool) (text string, pasted bool) {
-	text, pasted = e.text(), e.pastedStart
+	text, pasted = e.text(), e.pastedStart()
+	e.leave()
 	e.feed.keys <- []byte{'\r'}
 	<-e.heard
 	<-e.done

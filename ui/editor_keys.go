@@ -33,7 +33,7 @@ func (e *editor) do(kind keyKind) bool {
 			e.edit(transpose)
 		}
 	case keyYank:
-		e.insert(string(e.kill), false)
+		e.put(e.kill, e.killed, true)
 	case keyNewline:
 		e.insert("\n", false)
 	case keyUndo:
@@ -49,9 +49,10 @@ func (e *editor) do(kind keyKind) bool {
 // recall calls back a line of the history.
 func (e *editor) recall(key rune) {
 	before := e.snapshot()
+	e.leave()
 	e.key(key)
 	if !slices.Equal(e.line, before.line) {
-		e.pastedStart = false
+		e.pasted = e.marksOf(e.line, e.left[e.text()])
 	}
 	e.undos.note(before, e.snapshot(), false)
 }
@@ -104,12 +105,17 @@ func (e *editor) doKill(kind keyKind) bool {
 	return true
 }
 
+// keep puts a part of the line into the kill buffer.
+func (e *editor) keep(from, to int) {
+	e.kill, e.killed = slices.Clone(e.line[from:to]), e.snapshot().anyPasted(from, to)
+}
+
 func (e *editor) remove(from, to int, keep bool) {
 	if to = min(to, len(e.line)); from >= to {
 		return
 	}
 	if keep {
-		e.kill = append([]rune(nil), e.line[from:to]...)
+		e.keep(from, to)
 	}
 	e.edit(func(line []rune, _ int) ([]rune, int) { return cut(line, from, to), from })
 }

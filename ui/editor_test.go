@@ -136,14 +136,14 @@ func TestG4_BigPasteIsOneMark(t *testing.T) {
 	e.insert(big, true)
 	e.submit(true)
 	e.do(keyPrev)
-	if got := e.shown(e.line); got != "[paste 2: 215 lines]" || e.text() != "see "+big {
+	if got := e.shown(e.line); got != "see [paste 1: 215 lines]" || e.text() != "see "+big {
 		t.Errorf("recalled as %q, %d bytes", got, len(e.text()))
 	}
 }
 
 // A line counts as pasted when its first character was.
 //
-// Red: insert does not look at where it inserts.
+// Red: put does not tell follow what was pasted.
 func TestG6_PastedStartIsKnown(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -3,6 +3,7 @@ package ui
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -27,10 +29,34 @@ type historyFile struct {
 // trimFactor is how far the file may outgrow what is kept before it is cut.
 const trimFactor = 2
 
+// historyWait is how long another artoo may take with the file: one that was
+// stopped in the middle must not stop this one too.
+const historyWait = 500 * time.Millisecond
+
+// historyRetry is how often it is looked at meanwhile.
+const historyRetry = 10 * time.Millisecond
+
+// keeps says whether there is a file to keep the lines in. A device, such as
+// /dev/null behind a link, keeps none, and is not for us to change; nor is
+// anything else that is no file. A missing one is made.
+func (h *historyFile) keeps() bool {
+	if h.path == "" {
+		return false
+	}
+	info, err := os.Stat(h.path)
+	if err != nil || info.Mode().IsRegular() {
+		return true
+	}
+	if info.Mode()&fs.ModeDevice == 0 {
+		h.complain(fmt.Errorf("%s is no file", h.path))
+	}
+	return false
+}
+
 // load returns the newest entries, oldest first. A line that is no JSON string
 // (torn by a full disk) is passed over.
 func (h *historyFile) load() []string {
-	if h.path == "" {
+	if !h.keeps() {
 		return nil
 	}
 	data, err := os.ReadFile(h.path)
@@ -69,7 +95,7 @@ func parseHistory(data []byte) (entries []string, lines int) {
 
 // add appends a line, unless it is one of those that are not kept.
 func (h *historyFile) add(entry string) {
-	if h.path == "" || !keepsHistory(entry) {
+	if !keepsHistory(entry) || !h.keeps() {
 		return
 	}
 	if err := h.locked(func() error { return h.write(entry) }); err != nil {
@@ -160,14 +186,19 @@ func (h *historyFile) trim() error {
 	})
 }
 
-// locked runs f while no other artoo writes the file. The lock is a file of its
+// locked runs f while no other artoo writes the file, or not at all if one takes
+// longer with it than historyWait. The lock is a file of its
 // own, because trimming replaces the other one.
 func (h *historyFile) locked(f func() error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return err
 	}
 	lock := flock.New(h.path+".lock", flock.SetPermissions(0o600))
-	if err := lock.Lock(); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), historyWait)
+	defer cancel()
+	if _, err := lock.TryLockContext(ctx, historyRetry); errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("another artoo holds %s.lock", h.path)
+	} else if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()

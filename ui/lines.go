@@ -4,20 +4,36 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
+	"time"
 )
+
+// followWait is how long after a line more has to come for it to be part of a
+// paste: a terminal that gives whole lines gives those of a paste one by one.
+const followWait = 20 * time.Millisecond
 
 // lineFront takes lines as they come: from a pipe, from an editor's shell
 // buffer, or from a terminal that can do no more. It writes no escape and
 // changes no mode.
 type lineFront struct {
 	*console
-	tty bool // the input is a terminal, which echoes what is typed
+	tty   bool // the input is a terminal, which echoes what is typed
+	clock Clock
+	// typed says that a person types the lines: an answer has to come a while
+	// after its question, and alone.
+	typed bool
+	// forget throws away the line that was begun at the terminal, which keeps it
+	// until its Enter; nil where there is none to be kept.
+	forget func() error
 
 	partial []byte
 	old     bool          // partial began before the question was shown
 	mark    chan struct{} // being waited for, before a question may be shown
 	asleep  bool          // the terminal's input ended at a time when that means nothing
 	open    bool          // a prompt stands at the end of the screen
+	shownAt time.Time     // when the question was
+	answer  *line         // came, and it is not known yet whether more follows
+	more    chan struct{} // being waited for, to know that
 }
 
 func (f *lineFront) begin(w *want) {
@@ -40,13 +56,21 @@ func (f *lineFront) begin(w *want) {
 }
 
 func (f *lineFront) show() {
+	if f.want.question && f.forget != nil {
+		// What stands in the line now was typed for a message; the Enter after
+		// it must not make an answer of it.
+		if err := f.forget(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			f.complain(err)
+		}
+	}
 	f.old = len(f.partial) > 0
 	f.open = true
+	f.shownAt = f.clock.Now()
 	f.screen.Prompt(f.want.prompt)
 }
 
 func (f *lineFront) end() {
-	f.mark = nil
+	f.mark, f.answer, f.more = nil, nil, nil
 	f.close(false)
 }
 
@@ -65,19 +89,23 @@ func (f *lineFront) close(echoed bool) {
 func (f *lineFront) take(c chunk) {
 	switch {
 	case c.mark != nil:
-		if f.mark == c.mark {
+		switch c.mark {
+		case f.mark:
 			f.mark = nil
 			f.show()
+		case f.more:
+			f.console.finish(result{line: *f.answer})
 		}
 	case c.err != nil:
 		f.finished(c.err)
 	default:
 		f.partial = append(f.partial, c.data...)
-		f.split()
+		f.split(c.at)
 	}
 }
 
-func (f *lineFront) split() {
+// split takes the whole lines of what came at a time.
+func (f *lineFront) split(at time.Time) {
 	for {
 		i := bytes.IndexByte(f.partial, '\n')
 		if i < 0 {
@@ -87,12 +115,55 @@ func (f *lineFront) split() {
 		f.partial = append([]byte(nil), f.partial[i+1:]...)
 		old := f.old
 		f.old = false
-		if f.want == nil || f.mark != nil || old && f.want.question {
+		switch {
+		case f.answer != nil:
+			f.answer.burst = true
 			f.enqueue(line{text: text})
+			continue
+		case f.want == nil || f.mark != nil || old && f.want.question:
+			f.enqueue(line{text: text})
+			continue
+		case f.want.question && f.typed:
+			f.answered(text, at)
 			continue
 		}
 		f.close(f.tty)
 		f.finish(result{line: line{text: text}})
+	}
+}
+
+// answered takes the line that a person typed at a question. One that came too
+// soon was typed before the question could be read, and is a message.
+func (f *lineFront) answered(text string, at time.Time) {
+	f.close(f.tty)
+	if at.Sub(f.shownAt) < quiet {
+		if strings.TrimSpace(text) != "" {
+			f.enqueue(line{text: text})
+		}
+		f.show()
+		return
+	}
+	held := &line{text: text}
+	f.answer = held
+	timer := f.clock.After(followWait)
+	go func() {
+		defer f.guard()
+		select {
+		case <-timer:
+			f.post(func() { f.alone(held) })
+		case <-f.quit:
+		}
+	}()
+}
+
+// alone finishes the question with an answer once all that came is read.
+func (f *lineFront) alone(answer *line) {
+	if f.answer != answer {
+		return
+	}
+	f.more = make(chan struct{})
+	if !f.in.flush(f.more) {
+		f.console.finish(result{line: *answer})
 	}
 }
 

@@ -63,3 +63,15 @@ func trimmedRows(text string) string {
 	}
 	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
 }
+
+// joined is all with the rows joined that the terminal itself broke.
+func (v *vt) joined() string {
+	var b strings.Builder
+	for i, row := range strings.Split(v.all(), "\n") {
+		b.WriteString(row)
+		if !v.wraps[i] {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -115,6 +117,50 @@ func TestS1_LeavingThePagerEarly(t *testing.T) {
 		if printed := strings.Count(k.chrome.String(), "a line of many") >= 100_000; printed != c.printed {
 			t.Errorf("%s: printed: %v, want %v", pager, printed, c.printed)
 		}
+	}
+}
+
+// staying is a program that ends at once and leaves one behind which holds its
+// input and never reads it. That one is killed with the test.
+func staying(t *testing.T) string {
+	t.Helper()
+	pid := filepath.Join(t.TempDir(), "pid")
+	t.Cleanup(func() {
+		text, err := os.ReadFile(pid)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil || unix.Kill(n, unix.SIGKILL) != nil {
+			t.Errorf("nothing stayed: %q, %v", text, err)
+		}
+	})
+	return script(t, fmt.Sprintf(`exec 3<&0; sleep 60 <&3 >/dev/null 2>&1 3<&- & echo $! >%s`, pid))
+}
+
+// What a pager or a clipboard's tool leaves behind does not hold the conversation
+// up, however much of the text it did not read.
+//
+// Red: leave WaitDelay out of Terminal.child, or out of runClipboard.
+func TestS1_WhatAChildLeavesBehindIsNotWaitedFor(t *testing.T) {
+	text := strings.Repeat("a line of many\n", 100_000)
+	var err error
+	between(t, func(o *Options) { o.Pager = staying(t) }, func(_ context.Context, k *talk) { err = k.term.page(text) })
+	if err != nil {
+		t.Error(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- runClipboard(t.Context(), []string{staying(t)}, []string{"PATH=" + os.Getenv("PATH")}, text)
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Error("the clipboard's tool is waited for")
 	}
 }
 

@@ -225,7 +225,7 @@ func TestJ1_ThePartialAnswerIsKept(t *testing.T) {
 // The prompt is back within a second, however long a command takes to end. The
 // second Ctrl-C reaches it.
 //
-// Red: leave t.hurry() out of leave.
+// Red: leave t.hurryUp() out of leave.
 func TestJ1_ACommandThatTrapsTheInterrupt(t *testing.T) {
 	running, killed, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	a, model := agentWith(func(ctx context.Context, _ string) string {

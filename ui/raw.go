@@ -64,9 +64,7 @@ type answerState struct {
 	burst     bool // a part of the answer was pasted
 	// The message that was being typed when the question came. It comes back
 	// with the next prompt; no part of it can become an answer.
-	aside       []rune
-	asidePos    int
-	asidePasted bool
+	aside snapshot
 }
 
 func (f *rawFront) begin(w *want) {
@@ -90,12 +88,12 @@ func (f *rawFront) show() {
 	var held []key
 	if w.question {
 		f.answer.lastInput = f.clock.Now()
-		f.answer.aside, f.answer.asidePos, f.answer.asidePasted = f.ed.line, f.ed.pos, f.ed.pastedStart
-		f.ed.set(w.initial)
+		f.answer.aside = f.ed.snapshot()
+		f.ed.load(draft{text: w.initial})
 		f.ed.undos = undos{} // nothing of the message can be undone into the answer
 	} else {
 		f.frame.marks = f.marks
-		held = f.restore(w.initial)
+		held = f.restore(draft{w.initial, w.pasted})
 	}
 	f.draw()
 	if len(held) > 0 {
@@ -113,7 +111,7 @@ func (f *rawFront) end() {
 	f.screen.PromptDone()
 	f.search = nil
 	if f.answer.question {
-		f.ed.put(f.answer.aside, f.answer.asidePos, f.answer.asidePasted)
+		f.ed.restore(f.answer.aside)
 		f.ed.undos = undos{}
 	}
 }

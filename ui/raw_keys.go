@@ -2,6 +2,7 @@ package ui
 
 import (
 	"io"
+	"slices"
 	"time"
 )
 
@@ -85,28 +86,52 @@ func (f *rawFront) control(kind keyKind) {
 
 // enter sends the message, or goes on with its next line.
 func (f *rawFront) enter() {
-	text := f.ed.text()
-	if !f.ed.pastedStart {
-		message, rest, whole := compose(text)
-		if !whole {
-			f.ed.set(rest)
-			if f.vi != nil {
-				f.vi.reset()
-			}
+	l := f.line()
+	if !l.pasted {
+		message, _, whole := compose(l.text)
+		if !whole && f.nextLine() {
 			return
 		}
-		text = message
+		if fenced(l.text) {
+			l = blockLine(message)
+		}
 	}
 	f.draw()
-	pasted := f.ed.pastedStart || fenced(f.ed.text())
 	f.shelve()
-	switch l := (line{text: text, pasted: pasted}); {
+	switch {
 	case f.shown:
 		f.frame.entered()
 		f.finish(result{line: l})
-	case text != "":
+	case l.text != "":
 		f.enqueue(l)
 	}
+}
+
+// line is what stands in the editor.
+func (f *rawFront) line() line {
+	d := f.ed.draft()
+	return line{text: d.text, spans: d.pasted, pasted: f.ed.pastedStart()}
+}
+
+// nextLine goes on with the message's next line, in place of the backslash at
+// the end of this one. It reports false for a backslash that was pasted, which
+// is a character like any other.
+func (f *rawFront) nextLine() bool {
+	last := len(f.ed.line) - 1
+	end := last + 1
+	if !fenced(f.ed.text()) {
+		if end = last; f.ed.line[last] != '\\' || f.ed.snapshot().pastedAt(last) {
+			return false
+		}
+	}
+	f.ed.edit(func(line []rune, _ int) ([]rune, int) {
+		line = append(slices.Clone(line[:end]), '\n')
+		return line, len(line)
+	})
+	if f.vi != nil {
+		f.vi.reset()
+	}
+	return true
 }
 
 // shelve puts the line into the history and begins the next.
@@ -166,8 +191,9 @@ type kept struct {
 // act finishes the wanted line with an action.
 func (f *rawFront) act(a action) {
 	f.kept = &kept{snapshot: f.ed.snapshot(), text: f.ed.text()}
-	l := line{action: a, text: f.kept.text, pasted: f.ed.pastedStart}
-	f.ed.put(nil, 0, false)
+	l := f.line()
+	l.action = a
+	f.ed.restore(snapshot{})
 	f.leaveRows()
 	f.shown = false // its rows are gone already
 	f.finish(result{line: l})
@@ -182,24 +208,22 @@ func (f *rawFront) holds(k key) bool {
 // restore begins the wanted line: with the text that was handed back, and after
 // that what was typed meanwhile. It returns the keys that are still to be
 // carried out.
-func (f *rawFront) restore(text string) []key {
+func (f *rawFront) restore(back draft) []key {
 	was := f.kept
 	if was == nil {
 		was = &kept{}
 	}
 	f.kept = nil
-	typed := f.ed.text()
-	if f.vi != nil && text == "" && typed == "" {
+	typed := f.ed.draft()
+	if f.vi != nil && back.text == "" && typed.text == "" {
 		f.vi.reset()
 	}
 	switch {
-	case text == "":
-	case typed != "":
-		f.ed.set(text + "\n" + typed)
-	case text == was.text:
-		f.ed.put(was.line, was.pos, was.pasted)
+	case back.text == "":
+	case typed.text == "" && back.text == was.text:
+		f.ed.restore(was.snapshot)
 	default:
-		f.ed.set(text)
+		f.ed.load(back.join(typed))
 	}
 	return was.keys
 }

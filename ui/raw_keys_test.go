@@ -3,11 +3,14 @@
 package ui
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
 )
 
 // Esc by itself clears nothing and leads to nothing; two of them put the line
@@ -89,7 +92,7 @@ func TestF6_EscapeStopsATurn(t *testing.T) {
 // A key that wants something done takes the line away as it is, and the line
 // comes back: collapsed paste, cursor, and that it began with a paste.
 //
-// Red: restore sets the text instead of putting the line.
+// Red: restore loads the text instead of restoring the line.
 func TestG7_AKeyTakesTheLineAndGivesItBack(t *testing.T) {
 	big := strings.Repeat("0123456789\n", 300) + "end"
 	for _, tt := range []struct {
@@ -138,7 +141,7 @@ func (b *bare) unsent2() {
 
 // What the editor made of the text takes its place, collapsed if it is big.
 //
-// Red: restore puts the line as it was, whatever came back.
+// Red: restore restores the line as it was, whatever came back.
 func TestG7_EditedTextTakesTheLinesPlace(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
@@ -154,7 +157,7 @@ func TestG7_EditedTextTakesTheLinesPlace(t *testing.T) {
 
 // A pasted /quit stays text also after the line was away.
 //
-// Red: act does not remember that the line began with a paste.
+// Red: act keeps the line without what of it was pasted.
 func TestG6_PastedStartSurvivesAnAction(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
@@ -301,4 +304,33 @@ func TestH4_AnswersAreNotRemembered(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "one", "two", "cancelled"}, b.kept); diff != "" { // the file takes repeats itself
 		t.Error(diff)
 	}
+}
+
+// A Ctrl-C right behind Enter stops the turn that has not begun yet: what is
+// attached is read first.
+//
+// Red: beginTurn does not look at early.
+func TestJ1_CtrlCWhileFilesAreRead(t *testing.T) {
+	causes := make(chan error, 1)
+	var k *talk
+	k = startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(patience):
+		}
+		causes <- context.Cause(ctx)
+		return &agent.Response{}, context.Cause(ctx)
+	}}, func(o *Options) {
+		o.Deps.Expand = func(_ context.Context, text string, _ []Span) Expansion {
+			k.send("\x03")
+			k.settle()
+			return Expansion{Text: text}
+		}
+	})
+	k.expect("> ")
+	k.enter("go")
+	if err := wanted(k, causes); err != errInterrupted {
+		t.Errorf("the turn was ended by %v", err)
+	}
+	k.expect("> ")
 }

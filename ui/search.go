@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // search is a search through the history while its pattern is typed. The line
@@ -159,11 +158,11 @@ func (f *rawFront) found() (line []rune, pos int) {
 		return f.ed.line, f.ed.pos
 	}
 	entry := f.ed.history[s.at]
-	line = []rune(f.ed.collapse(entry))
-	if len(line) > 0 && line[0] >= markBase {
-		return line, len(line)
+	line = f.ed.entry(entry)
+	if pos = f.ed.runeAt(line, max(matchAt(entry, s.pattern), 0)); pos < 0 { // within a collapsed paste
+		pos = len(line)
 	}
-	return line, utf8.RuneCountInString(entry[:max(matchAt(entry, s.pattern), 0)])
+	return line, pos
 }
 
 // acceptFound ends the search with what it found in the line. It reports
@@ -173,7 +172,7 @@ func (f *rawFront) acceptFound() bool {
 	if found {
 		line, pos := f.found()
 		f.ed.edit(func([]rune, int) ([]rune, int) { return line, pos })
-		f.ed.pastedStart = false
+		f.ed.pasted = f.ed.marksOf(line, f.ed.left[f.ed.text()])
 	}
 	f.endSearch()
 	return found

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"syscall"
 )
 
 func watchSignals() (signals chan os.Signal, stop func()) {
@@ -13,6 +14,8 @@ func watchSignals() (signals chan os.Signal, stop func()) {
 	signal.Notify(signals, os.Interrupt)
 	return signals, func() { signal.Stop(signals) }
 }
+
+func endingSignals() []os.Signal { return []os.Signal{syscall.SIGTERM} }
 
 func isResize(os.Signal) bool      { return false }
 func isContinue(os.Signal) bool    { return false }

@@ -21,6 +21,14 @@ func watchSignals() (signals chan os.Signal, stop func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
+// endingSignals are those of them that end a conversation.
+func endingSignals() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{syscall.SIGTERM}
+	}
+	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
+}
+
 func isResize(s os.Signal) bool    { return s == syscall.SIGWINCH }
 func isContinue(s os.Signal) bool  { return s == syscall.SIGCONT }
 func isInterrupt(s os.Signal) bool { return s == syscall.SIGINT }

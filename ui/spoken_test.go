@@ -26,7 +26,7 @@ func TestL1_SpokenQuestions(t *testing.T) {
 		k.enter("do it")
 		k.expect("rm -r build")
 		k.expect("approve: Run this in /?")
-		k.expect("for help. Enter means")
+		k.expect("means no. ")
 		k.clock.advance(quiet)
 		if text := strings.TrimSuffix(keys, "\r"); text != "" {
 			k.send(text)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"artoo/provider"
@@ -72,6 +73,9 @@ type Options struct {
 	First       string
 	Attachments []provider.Part
 	Clock       Clock
+	// Exit ends the process with a code when a signal is to end it and the
+	// terminal holds everything up; nil leaves it to hang.
+	Exit func(code int)
 }
 
 // Terminal is a conversation in a terminal. It implements agent.Callbacks: the
@@ -81,12 +85,12 @@ type Terminal struct {
 	commandState
 	opt      Options
 	console  *console
-	listed   []SessionRow // as /sessions numbered them
-	initial  string       // text for the next prompt
-	complete completer    // what Tab proposes
-	lastInt  time.Time    // of the Ctrl-C that said how to leave
-	hurry    func()       // kills what the last turn left running; nil before the first
-	spent    float64      // US dollars, as far as they are known
+	listed   []SessionRow           // as /sessions numbered them
+	initial  draft                  // for the next prompt
+	complete completer              // what Tab proposes
+	lastInt  time.Time              // of the Ctrl-C that said how to leave
+	hurry    atomic.Pointer[func()] // kills what the last turn left running; nil before the first
+	spent    float64                // US dollars, as far as they are known
 }
 
 // leaveWait is how long a second Ctrl-C still leaves.
@@ -180,9 +184,7 @@ func (t *Terminal) leave(err error) (code int, left error) {
 	case !errors.Is(err, errInterrupted):
 		return exitError, err
 	}
-	if t.hurry != nil {
-		t.hurry()
-	}
+	t.hurryUp()
 	now := t.opt.Clock.Now()
 	if !t.lastInt.IsZero() && now.Sub(t.lastInt) <= leaveWait {
 		return exitInterrupt, nil
@@ -195,7 +197,7 @@ func (t *Terminal) leave(err error) (code int, left error) {
 // readMessage reads one whole message, which may take several lines.
 func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 	initial := t.initial
-	t.initial = ""
+	t.initial = draft{}
 	l, err := t.console.readLine(ctx, t.opt.Prompt, initial)
 	if err != nil || t.console.modes != nil { // an editor sends whole messages
 		t.echo(l)
@@ -205,12 +207,15 @@ func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 	for {
 		message, rest, whole := compose(text)
 		if whole {
-			l.pasted = l.pasted || fenced(text) // a block is text, whatever it begins with
-			l.text = message
+			if l.text = message; fenced(text) {
+				queued := l.queued
+				l = blockLine(message)
+				l.queued = queued
+			}
 			t.echo(l)
 			return l, nil
 		}
-		next, err := t.console.readLine(ctx, lineIndent, "")
+		next, err := t.console.readLine(ctx, lineIndent, draft{})
 		if err != nil {
 			return line{}, err // half a message is not sent
 		}
@@ -261,7 +266,11 @@ func (t *Terminal) open() (stop func() error, err error) {
 	file, isFile := t.opt.In.(*os.File)
 	tty := isFile && isTerminal(file)
 	c.announce = tty && !t.opt.Lines
-	c.front = &lineFront{console: c, tty: tty}
+	lines := &lineFront{console: c, tty: tty, clock: t.opt.Clock, typed: c.announce}
+	if tty {
+		lines.forget = func() error { return flushInput(file) }
+	}
+	c.front = lines
 	if tty && !t.opt.Lines && t.opt.Profile != screen.Plain {
 		if err := t.openEditor(c, file); err != nil {
 			t.Note("plain lines: " + err.Error())
@@ -269,7 +278,8 @@ func (t *Terminal) open() (stop func() error, err error) {
 	}
 	t.console = c
 	go c.run()
-	return func() error { unwatch(); return c.close() }, nil
+	unguard := t.watchdog(c.modes)
+	return func() error { unwatch(); unguard(); return c.close() }, nil
 }
 
 // openEditor puts an editor in front. Where the terminal's modes cannot be

@@ -574,3 +574,40 @@ func TestSizesThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// A Ctrl-C that comes after Enter, but before the turn has begun, stops it all
+// the same; one that comes before Enter does not.
+//
+// Red: beginTurn does not look whether a Ctrl-C came early.
+func TestJ1_CtrlCBeforeTheTurnBegins(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		commanded, goOn := make(chan struct{}), make(chan struct{})
+		stopped := make(chan bool, 1)
+		k := startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+			stopped <- ctx.Err() != nil
+			return &agent.Response{}, context.Cause(ctx)
+		}}, func(o *Options) {
+			o.Deps.Tools = func() []ToolRow { commanded <- struct{}{}; <-goOn; return nil }
+		})
+		k.expect("> ")
+		k.enter("/tools") // while it runs, no line is wanted and no turn is under way
+		wanted(k, commanded)
+		if !early {
+			k.send("\x03")
+			k.settle()
+		}
+		k.send("next")
+		k.settle()
+		k.send("\r")
+		k.expect("queued: next")
+		if early {
+			k.send("\x03")
+			k.settle()
+		}
+		goOn <- struct{}{}
+		if got := wanted(k, stopped); got != early {
+			t.Errorf("a Ctrl-C after Enter: %v, the turn was stopped: %v", early, got)
+		}
+		k.expect(pasteOn + "> ")
+	}
+}

@@ -32,9 +32,10 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	began := t.opt.Clock.Now()
 	stuck, hurry := make(chan struct{}, 1), make(chan struct{})
 	ctx = tool.WithHurry(ctx, hurry)
-	t.hurry = sync.OnceFunc(func() { close(hurry) })
+	kill := sync.OnceFunc(func() { close(hurry) })
+	t.hurry.Store(&kill)
 	t.countFrom()
-	t.console.beginTurn(t.interrupter(cancel, stuck, t.hurry))
+	t.console.beginTurn(t.interrupter(cancel, stuck, kill))
 	done := make(chan ended, 1)
 	go func() {
 		defer t.console.guard()
@@ -52,7 +53,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 		case <-stuck:
 			return errStuck
 		case <-t.died():
-			t.hurry()
+			kill()
 			return t.console.over()
 		}
 	}
@@ -61,7 +62,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	// A prompt may stand for hours: it should not hold what the turn needed.
 	debug.FreeOSMemory()
 	if err := t.console.over(); isSignal(err) {
-		t.hurry() // what ends artoo leaves no time for more
+		kill() // what ends artoo leaves no time for more
 		return err
 	}
 	return nil
@@ -117,7 +118,7 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	}
 	switch {
 	case interrupted:
-		t.Stopped(wordCount(end.response), t.initial != "")
+		t.Stopped(wordCount(end.response), t.initial.text != "")
 	case errors.Is(end.err, agent.ErrStopped):
 		t.Note("turn stopped")
 	case end.err != nil && !errors.Is(end.err, context.Cause(ctx)):
@@ -165,10 +166,15 @@ func (t *Terminal) unqueue() []line {
 	if t.console.modes == nil || t.console.over() != nil {
 		return lines
 	}
-	texts := make([]string, 0, len(lines))
-	for _, l := range lines {
-		texts = append(texts, l.text)
-	}
-	t.initial = strings.Join(texts, "\n")
+	t.initial = joinDrafts(lines)
 	return nil
+}
+
+// joinDrafts makes one text for the prompt of lines.
+func joinDrafts(lines []line) draft {
+	var d draft
+	for _, l := range lines {
+		d = d.join(draft{l.text, l.spans})
+	}
+	return d
 }

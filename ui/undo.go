@@ -9,7 +9,7 @@ const maxUndos = 200
 type snapshot struct {
 	line   []rune
 	pos    int
-	pasted bool
+	pasted []bool // as editor's
 }
 
 // undos is what the line was, oldest first. A run of typing is one change.
@@ -31,7 +31,7 @@ func (u *undos) note(before, after snapshot, typing bool) {
 	u.typing = typing
 }
 
-func (e *editor) snapshot() snapshot { return snapshot{e.line, e.pos, e.pastedStart} }
+func (e *editor) snapshot() snapshot { return snapshot{e.line, e.pos, e.pasted} }
 
 // undo takes the last change back. It reports false when there is none.
 func (e *editor) undo() bool {
@@ -41,6 +41,6 @@ func (e *editor) undo() bool {
 	}
 	was := e.undos.stack[last]
 	e.undos.stack, e.undos.typing = e.undos.stack[:last], false
-	e.put(was.line, was.pos, was.pasted)
+	e.restore(was)
 	return true
 }

@@ -302,6 +302,8 @@ func (v *vi) put(e *editor, before bool, n int) bool {
 		}
 		cursor = len(text) - 1
 	}
+	was := e.snapshot()
 	e.edit(func(line []rune, _ int) ([]rune, int) { return insert(line, at, text), at + cursor })
+	e.pasted = was.follow(e.line, e.pos, e.killed)
 	return true
 }

@@ -101,7 +101,7 @@ func (v *vi) operate(e *editor, op rune, from, to int, lines bool) bool {
 		return false
 	}
 	v.lines = lines
-	e.kill = append([]rune(nil), e.line[from:to]...)
+	e.keep(from, to)
 	switch op {
 	case 'y':
 		e.move(from)

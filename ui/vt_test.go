@@ -208,15 +208,3 @@ func (v *vt) screen() []string {
 func (v *vt) all() string {
 	return strings.Join(append(append([]string(nil), v.scrolled...), v.screen()...), "\n")
 }
-
-// joined is all with the rows joined that the terminal itself broke.
-func (v *vt) joined() string {
-	var b strings.Builder
-	for i, row := range strings.Split(v.all(), "\n") {
-		b.WriteString(row)
-		if !v.wraps[i] {
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
-}

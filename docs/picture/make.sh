@@ -17,7 +17,7 @@ unset NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR CI
 Xvfb $DISPLAY -screen 0 1280x1600x24 -nolisten tcp >/dev/null 2>&1 &
 until xdotool getmouselocation >/dev/null 2>&1; do sleep 0.1; done
 : >"$work/log"
-xterm -geometry 80x83 -fa 'DejaVu Sans Mono' -fs 10 -bg '#1e1e1e' -fg '#d4d4d4' -b 12 +sb -lc -l -lf "$work/log" -e "$artoo" demo &
+xterm -geometry 80x81 -fa 'DejaVu Sans Mono' -fs 10 -bg '#1e1e1e' -fg '#d4d4d4' -b 12 +sb -lc -l -lf "$work/log" -e "$artoo" demo &
 shown() { until [ "$(grep -ac "$1" "$work/log")" -ge "$2" ]; do sleep 0.1; done; }
 for question in 1 2 3; do
 	shown '(n) ' "$question"

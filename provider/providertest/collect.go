@@ -43,10 +43,15 @@ func Collect(seq iter.Seq2[provider.Event, error]) Result {
 // Check reports what in the order and shape of the events breaks the contract
 // of provider.Provider.
 func (r Result) Check() error {
+	first := 0 // what the user is told of the request may come before the reply
 	for i, ev := range r.Events {
 		switch ev := ev.(type) {
+		case provider.Notice:
+			if i == first {
+				first++
+			}
 		case provider.Started:
-			if i != 0 {
+			if i != first {
 				return fmt.Errorf("event %d is Started, which must come first and once", i)
 			}
 		case provider.TextDelta:

@@ -9,8 +9,8 @@ import (
 )
 
 // Item is a piece of a scripted reply, made by Text, Reason, Call, Usage and
-// Stop. The builders Anthropic, Chat and Responses write a list of them in their
-// wire's form, with a stop reason that fits when none is given.
+// Stop. The builders Anthropic, Chat, Responses, Gemini and Ollama write a list of
+// them in their wire's form, with a stop reason that fits when none is given.
 type Item struct {
 	kind     string
 	pieces   []string
@@ -210,9 +210,20 @@ func errorBody(kind, message string) string {
 // Fail is an error reply with a status, in the form of all these wires.
 func Fail(status int, kind, message string) Reply { return JSON(status, errorBody(kind, message)) }
 
+// lines is the type of a stream of JSON objects, one a line.
+const lines = "application/x-ndjson"
+
+// end is what ends an event of the reply.
+func (r Reply) end() string {
+	if r.ContentType == lines {
+		return "\n"
+	}
+	return "\n\n"
+}
+
 // Events keeps the first n events of a stream, or all but the last -n.
 func (r Reply) Events(n int) Reply {
-	events := strings.SplitAfter(strings.TrimSuffix(string(r.Body), "\n\n"), "\n\n")
+	events := strings.SplitAfter(strings.TrimSuffix(string(r.Body), r.end()), r.end())
 	if n < 0 {
 		n = len(events) + n
 	}
@@ -223,6 +234,10 @@ func (r Reply) Events(n int) Reply {
 // Break ends a stream with an error event after its first n events.
 func (r Reply) Break(n int, kind, message string) Reply {
 	r = r.Events(n)
-	r.Body = append(r.Body, "event: error\ndata: "+errorBody(kind, message)+"\n\n"...)
+	head := "event: error\ndata: "
+	if r.ContentType == lines {
+		head = ""
+	}
+	r.Body = append(r.Body, head+errorBody(kind, message)+r.end()...)
 	return r
 }

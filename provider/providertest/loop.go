@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Builder writes items in the form of one wire: Anthropic, Chat or Responses.
+// Builder writes items in the form of one wire: Anthropic, Chat, Responses,
+// Gemini or Ollama.
 type Builder func(items ...Item) Reply
 
 // ToolLoop plays a task: steps replies that each call the tool of the given

@@ -10,6 +10,8 @@ import (
 
 	"artoo/provider"
 	"artoo/provider/anthropic"
+	"artoo/provider/gemini"
+	"artoo/provider/ollama"
 	"artoo/provider/openai"
 	"artoo/provider/providertest"
 )
@@ -88,9 +90,18 @@ func TestEventsAreCounted(t *testing.T) {
 // TestToolLoopStandsAlone runs the loop mode as a plain handler, the way a test
 // of the whole program uses it.
 func TestToolLoopStandsAlone(t *testing.T) {
-	for name, build := range map[string]providertest.Builder{"anthropic": providertest.Anthropic, "chat": providertest.Chat, "responses": providertest.Responses} {
+	for name, build := range map[string]providertest.Builder{
+		"anthropic": providertest.Anthropic, "chat": providertest.Chat, "responses": providertest.Responses, "gemini": providertest.Gemini, "ollama": providertest.Ollama,
+	} {
 		t.Run(name, func(t *testing.T) {
-			srv := httptest.NewServer(providertest.ToolLoop(build, 3, "read", `{"path":"go.mod"}`, "All done."))
+			loop := providertest.ToolLoop(build, 3, "read", `{"path":"go.mod"}`, "All done.")
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/api/show" {
+					providertest.Script(providertest.OllamaShow(8192, "tools")).ServeHTTP(w, r)
+					return
+				}
+				loop.ServeHTTP(w, r)
+			}))
 			defer srv.Close()
 			var p provider.Provider = &anthropic.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
 			switch name {
@@ -98,6 +109,10 @@ func TestToolLoopStandsAlone(t *testing.T) {
 				p = &openai.Chat{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
 			case "responses":
 				p = &openai.Responses{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
+			case "gemini":
+				p = &gemini.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
+			case "ollama":
+				p = &ollama.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
 			}
 			for range 2 {
 				steps := 0
@@ -123,8 +138,12 @@ func TestToolLoopStandsAlone(t *testing.T) {
 }
 
 func TestFloodHasItsSize(t *testing.T) {
-	for _, build := range []providertest.Builder{providertest.Anthropic, providertest.Chat, providertest.Responses} {
-		if n := bytes.Count(providertest.Flood(build, 2000, 20).Body, []byte("\n\n")); n < 100 || n > 110 {
+	for _, build := range []providertest.Builder{providertest.Anthropic, providertest.Chat, providertest.Responses, providertest.Gemini, providertest.Ollama} {
+		flood, end := providertest.Flood(build, 2000, 20), "\n\n"
+		if flood.ContentType == "application/x-ndjson" {
+			end = "\n"
+		}
+		if n := bytes.Count(flood.Body, []byte(end)); n < 100 || n > 110 {
 			t.Errorf("%d events for 2000 bytes in pieces of 20", n)
 		}
 	}

@@ -32,6 +32,8 @@ type Wire struct {
 	Unmark func(body []byte) []byte
 	// Stops are the wire's words for the end of a reply without calls.
 	Stops map[string]provider.StopReason
+	// Tells is what the wire can tell of a usage; nil means all of it.
+	Tells func(provider.Usage) provider.Usage
 	// EchoesReasoning says that reasoning goes back to the model that made it.
 	EchoesReasoning bool
 	// Blind says that the wire sends no images.
@@ -45,7 +47,7 @@ func Run(t *testing.T, w Wire) {
 		"text": testText, "calls": testCalls, "reasoning": testReasoning, "usage": testUsage,
 		"stops": testStops, "statuses": testStatuses, "broken": testBroken, "in-stream": testInStream,
 		"cancel": testCancel, "timeouts": testTimeouts, "framing": testFraming, "prefix": testPrefix,
-		"history": testHistory, "concurrent": testConcurrent, "http2": testHTTP2, "leaks": testLeaks,
+		"history": testHistory, "concurrent": testConcurrent, "http2": testHTTP2, "leaks": testLeaks, "long": testLong,
 	}
 	for name, run := range groups {
 		t.Run(name, func(t *testing.T) {

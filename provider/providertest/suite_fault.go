@@ -76,14 +76,17 @@ func testStatuses(t *testing.T, w Wire) {
 func testBroken(t *testing.T, w Wire) {
 	whole := w.Build(Reason("hm"), Text("Hello", " world"), Stop(aMax(w)))
 	calls := w.Build(Call("c1", "read", `{"path":"a"}`), Stop(aMax(w)))
-	events := strings.Count(string(whole.Body), "\n\n")
+	events := strings.Count(string(whole.Body), whole.end())
 	cases := map[string]Reply{
-		"cut before the arguments": calls.Events(2),
-		"cut in the arguments":     calls.Events(3),
-		"nothing at all":           {ContentType: whole.ContentType},
-		"dropped":                  Dropped(),
-		"reset":                    whole.Events(3).Ends(Reset),
-		"reset in event":           whole.Cut(len(whole.Body) / 2).Ends(Reset),
+		"nothing at all": {ContentType: whole.ContentType},
+		"dropped":        Dropped(),
+		"reset":          whole.Events(3).Ends(Reset),
+		"reset in event": whole.Cut(len(whole.Body) / 2).Ends(Reset),
+	}
+	for name, cut := range map[string]Reply{"cut before the arguments": calls.Events(2), "cut in the arguments": calls.Events(3)} {
+		if !strings.Contains(string(cut.Body), aMax(w)) { // where calls come whole, there is no such place
+			cases[name] = cut
+		}
 	}
 	for n := range events {
 		cut := whole.Events(n)

@@ -130,6 +130,9 @@ func testUsage(t *testing.T, w Wire) {
 	want := provider.Usage{Input: 100, CacheRead: 2000, CacheWrite: 30, Output: 40, Reasoning: 7}
 	b := newBench(t, w, Config{}, w.Build(Text("ok"), Usage(want)), w.Build(Text("ok"), NoUsage()))
 	_, done := b.done(t, question())
+	if w.Tells != nil {
+		want = w.Tells(want)
+	}
 	if diff := cmp.Diff(want, done.Usage); diff != "" {
 		t.Errorf("usage (-want +got):\n%s", diff)
 	}

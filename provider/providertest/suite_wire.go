@@ -43,6 +43,21 @@ func testFraming(t *testing.T, w Wire) {
 		"JSON type":      {ContentType: "application/json", Body: plain.Body},
 		"odd fields":     replace(`"usage":`, `"usage":"none","x_usage":`),
 	}
+	if plain.ContentType == lines {
+		tests = map[string]Reply{
+			"byte by byte":   plain.InChunks(1),
+			"three bytes":    plain.InChunks(3),
+			"CRLF":           replace("\n", "\r\n"),
+			"CRLF, bytewise": replace("\n", "\r\n").InChunks(1),
+			"blank lines":    replace("\n", "\n\n \n"),
+			"byte order":     {ContentType: plain.ContentType, Body: append([]byte("\xef\xbb\xbf"), plain.Body...)},
+			"pending at end": {ContentType: plain.ContentType, Body: bytes.TrimRight(plain.Body, "\n")},
+			"no type":        {Body: plain.Body},
+			"plain type":     {ContentType: "text/plain", Body: plain.Body},
+			"JSON type":      {ContentType: "application/json", Body: plain.Body},
+			"odd fields":     replace(`"total_duration":`, `"total_duration":"none","x_duration":`),
+		}
+	}
 	_, want := newBench(t, w, Config{}, plain).done(t, question())
 	for name, reply := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,8 @@ const (
 	WireAnthropic = "anthropic"
 	WireChat      = "chat"
 	WireResponses = "responses"
+	WireGemini    = "gemini"
+	WireOllama    = "ollama"
 )
 
 // Validate checks a request body as strictly as the strictest server of the
@@ -25,8 +27,11 @@ func Validate(wire string, body []byte) error {
 	var v validator
 	v.bytes(body)
 	last := "messages"
-	if wire == WireResponses {
+	switch wire {
+	case WireResponses:
 		last = "input"
+	case WireGemini:
+		last = "contents"
 	}
 	v.lastKey(body, last)
 	switch wire {
@@ -36,6 +41,10 @@ func Validate(wire string, body []byte) error {
 		v.chat(body)
 	case WireResponses:
 		v.responses(body)
+	case WireGemini:
+		v.gemini(body)
+	case WireOllama:
+		v.ollama(body)
 	default:
 		v.bad("no validator for the wire %q", wire)
 	}

@@ -22,6 +22,8 @@ type subcommand struct {
 	most  int
 	// complete is the key of the setting whose values its first word can be.
 	complete string
+	// coming are those of the verbs that a later version has.
+	coming []string
 	// options are the keys of the settings it takes as flags, own its flags.
 	options []string
 	own     func(*pflag.FlagSet)
@@ -46,14 +48,14 @@ func (p *program) commands() []subcommand {
 	screen := []string{"ui", "color", "quiet", "debug", "config"}
 	list := []subcommand{
 		{name: "sessions", args: "[list|show ID|export ID [FILE]]", short: "the sessions kept so far", most: 0,
-			verbs: []string{"list", "show", "export", "rm", "grep", "import"}, options: screen, own: sessionFlags,
+			verbs: []string{"list", "show", "export", "rm", "grep", "import"}, coming: []string{"rm", "grep", "import"}, options: screen, own: sessionFlags,
 			hint: "artoo -r ID goes on with a session"},
 		{name: "models", args: "[provider]", short: "the models a provider has, with windows and prices", most: 1, complete: "provider",
 			options: append([]string{"provider"}, screen...), own: func(fs *pflag.FlagSet) { fs.Bool("json", false, "as JSON, a line each") }, hint: "artoo -m MODEL, or -m provider/model"},
 		{name: "login", args: "[provider]", short: "store a key", most: 1, hint: keysHint},
 		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, hint: keysHint},
 		{name: "rules", args: "explain 'COMMAND'", short: "which rule decides over a command, and why", most: -1,
-			verbs: []string{"explain", "list", "add", "rm"}, options: append([]string{"approval", "allow", "ask", "deny", "no_project"}, screen...),
+			verbs: []string{"explain", "list", "add", "rm"}, coming: []string{"list", "add", "rm"}, options: append([]string{"approval", "allow", "ask", "deny", "no_project"}, screen...),
 			hint: "--allow RULE, or allow = [\"RULE\"] under [permissions] in config.toml"},
 		{name: "trust", args: "[directory]", short: "let a project's own settings hold", most: 1, hint: "put the settings into your own config.toml"},
 		{name: "undo", args: "[session]", short: "take back what a session changed", most: 1, hint: "git diff, and git restore FILE"},
@@ -96,10 +98,7 @@ func (p *program) addCommands(root *cobra.Command) error {
 			cmd.Args = cobra.ArbitraryArgs
 			run = func(_ context.Context, cmd *cobra.Command, args []string) error { return p.later(c, cmd, args) }
 		}
-		cmd.ValidArgsFunction = verbsOnce(c.verbs)
-		if c.complete != "" {
-			cmd.ValidArgsFunction = once(p.known(c.complete))
-		}
+		cmd.ValidArgsFunction = p.completeWords(c)
 		cmd.RunE = func(cmd *cobra.Command, words []string) error { return run(cmd.Context(), cmd, words) }
 		addOptions(cmd.Flags(), p.deps.Options, func(o Option) bool { return slices.Contains(c.options, o.Key) })
 		if c.own != nil {
@@ -113,26 +112,24 @@ func (p *program) addCommands(root *cobra.Command) error {
 	return nil
 }
 
-// verbsOnce makes the shell offer the verbs as the first word, and no files.
-func verbsOnce(verbs []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+// completeWords makes the shell offer the verbs that are there as the first
+// word, sessions behind a verb that takes one, and no files.
+func (p *program) completeWords(c subcommand) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
 		var words []string
-		for _, v := range verbs {
-			if len(before) == 0 && strings.HasPrefix(v, begun) {
-				words = append(words, v)
+		switch {
+		case len(before) == 0 && c.complete != "":
+			return p.known(c.complete)(cmd, before, begun)
+		case len(before) == 0:
+			for _, v := range c.verbs {
+				if strings.HasPrefix(v, begun) && !slices.Contains(c.coming, v) {
+					words = append(words, v)
+				}
 			}
+		case len(before) == 1 && p.verbTakesWords(c, before):
+			return p.known("resume")(cmd, before, begun)
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// once offers what the func knows as the first word only.
-func once(complete cobra.CompletionFunc) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(before) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, before, begun)
 	}
 }
 
@@ -153,7 +150,11 @@ func (p *program) checkWords(c subcommand, words []string) error {
 }
 
 func (p *program) cannotTake(c subcommand, words []string) error {
-	return &UsageError{Where: c.name, Why: fmt.Sprintf("cannot take %q", joinWords(words)), Hint: p.asPrompt()}
+	hint := p.asPrompt()
+	if len(words) == 1 && len(c.verbs) > 0 && c.args != "" {
+		hint = "artoo " + c.name + " " + c.args + ", or " + hint // more likely a slip than a prompt
+	}
+	return &UsageError{Where: c.name, Why: fmt.Sprintf("cannot take %q", joinWords(words)), Hint: hint}
 }
 
 // later answers for a subcommand that is not there yet.

@@ -37,7 +37,10 @@ func (p *program) completeFlags(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	return nil
+	if cmd.Flags().Lookup("format") == nil {
+		return nil
+	}
+	return cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"md", "json", "html"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // known asks the program for the values of an option.

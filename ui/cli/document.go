@@ -132,6 +132,11 @@ Prices are US dollars per million tokens. The key is looked for in ` + "`ARTOO_A
 stored keys, the provider's own variable, and the config value. A key command may
 take 30 seconds; its first line is the key.
 
+Where no provider, address or key is set, an Ollama server that answers is taken, at
+` + "`OLLAMA_HOST`" + ` or on this machine. A model gets the window that ` + "`context`" + ` in its table says,
+or ` + "`ARTOO_MAX_CONTEXT_TOKENS`" + ` and the reply where that is less; where neither is set, that of
+its Modelfile (` + "`num_ctx`" + `) or 65,536 tokens; never more than its own limit.
+
 ## Projects
 
 Rules that hold in one project stand in your own file, under its path:

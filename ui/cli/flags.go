@@ -68,7 +68,7 @@ func (p *program) flagError(cmd *cobra.Command, err error) error {
 		return p.unknownFlag(cmd, unknown)
 	case errors.As(err, &missing):
 		flag := missing.GetFlag()
-		return &UsageError{Where: "--" + flag.Name, Why: "needs a value", Hint: "--" + flag.Name + " " + flag.Value.Type()}
+		return &UsageError{Where: "--" + flag.Name, Why: "needs a value", Hint: "--" + flag.Name + " " + argName(flag)}
 	case errors.As(err, &syntax):
 		return &UsageError{Where: syntax.GetSpecifiedFlag(), Why: "is no flag", Hint: dashHint}
 	}
@@ -100,6 +100,14 @@ func (p *program) unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) 
 // most often the word was meant as part of a prompt.
 func (p *program) notTaken(cmd *cobra.Command, flag *pflag.Flag) error {
 	return &UsageError{Where: cmd.Name(), Why: "does not take --" + flag.Name, Hint: p.asPrompt()}
+}
+
+// argName is the word that stands for the value of a flag.
+func argName(f *pflag.Flag) string {
+	if word := f.Value.Type(); word != "string" {
+		return word
+	}
+	return strings.ToUpper(f.Name)
 }
 
 func flagNames(fs *pflag.FlagSet) []string {

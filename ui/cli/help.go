@@ -150,7 +150,7 @@ func (p *program) commandPage(cmd *cobra.Command) string {
 		}
 		arg := ""
 		if f.NoOptDefVal == "" {
-			arg = f.Value.Type()
+			arg = argName(f)
 		}
 		b.row(flagColumnText(f.Shorthand, f.Name, arg), flagColumn, f.Usage)
 	})

@@ -29,7 +29,7 @@ func callVerb(c agent.Call) string {
 	return line(c.Name)
 }
 
-// object is what a call works on, in one safe line.
+// object is what a call works on, in one safe line, as wide as it will be shown.
 func (s *Screen) object(c agent.Call) string {
 	text := strings.TrimRight(c.Access.Object, "\n")
 	first, rest, more := strings.Cut(text, "\n")
@@ -41,7 +41,7 @@ func (s *Screen) object(c agent.Call) string {
 	default:
 		first += fmt.Sprintf(" %s %s", s.ellipsis(), count(n, "more line"))
 	}
-	return first
+	return s.ascii(first)
 }
 
 // listed reports whether all lines of the object are for the person, as those of
@@ -184,7 +184,7 @@ func (s *Screen) tail(text string) string {
 		return b.String() + "end output.\n"
 	}
 	for _, l := range lines {
-		l = strings.TrimRight(strings.ReplaceAll(l, "\t", "    "), " ")
+		l = s.ascii(strings.TrimRight(strings.ReplaceAll(l, "\t", "    "), " "))
 		if s.opt.ErrTTY {
 			l = s.cut(l, s.width()-1-len(body))
 		}

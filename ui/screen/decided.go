@@ -70,7 +70,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		case agent.YesForSession:
 			text = fmt.Sprintf("allowed always in this session: %s%s", rule, s.remark("/permissions to change"))
 		case agent.YesForever:
-			text = fmt.Sprintf("allowed always in this project: %s%s", rule, s.remark("artoo rules to change"))
+			text = fmt.Sprintf("allowed always in this project: %s%s", rule, s.remark("config.toml to change"))
 		case agent.StopTurn:
 			r.decision = denied
 			text = "denied, and the turn stops"
@@ -101,7 +101,7 @@ func (s *Screen) appliedLine(c agent.Call) string {
 	if s.opt.Profile == Spoken {
 		return "tool: applied once.\n"
 	}
-	return margin + "applied once  " + s.object(c) + "\n"
+	return s.wrap("applied once  "+s.object(c), margin, body)
 }
 
 func (s *Screen) running(id string) *running {

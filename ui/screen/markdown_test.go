@@ -284,7 +284,7 @@ func TestMarkdownInline(t *testing.T) {
 	bold, ital, off := "\x1b[1m", "\x1b[3m", "\x1b[0m"
 	for src, want := range map[string]string{
 		"**b** *i* __b__ _i_":        bold + "b" + off + " " + ital + "i" + off + " " + bold + "b" + off + " " + ital + "i" + off,
-		"a**b**c":                    "a" + bold + "b" + off + "c",
+		"a**b**c":                    "a**b**c",
 		"`&amp; &lt; **x**` &amp;":   "`&amp; &lt; **x**` &",
 		"**`&lt;`**":                 "`&lt;`",
 		"``a`b``":                    "``a`b``",
@@ -461,5 +461,54 @@ func TestC5_AStyleEndsWithItsRow(t *testing.T) {
 		"\x1b[1m# a heading of\x1b[0m\n\x1b[1mseveral rows\x1b[0m\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestMarksWithinWordsStay: what is far more often a product than emphasis keeps
+// its marks, also inside emphasis; scripts without blanks keep their emphasis.
+func TestMarksWithinWordsStay(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		{"use 2*3*4 and a*b*c", "use 2*3*4 and a*b*c\n"},
+		{"x**y**z", "x**y**z\n"},
+		{"**so 2*3*4 is** it", "so 2*3*4 is it\n"},
+		{"# 2*3*4 *is*", "# 2*3*4 is\n"},
+		{"**Class**es and *one*s", "Classes and ones\n"},
+		{"これは**重要**です", "これは重要です\n"},
+		{"2*3", "2*3\n"},
+	} {
+		if got := pieces(t, MarkdownOptions{}, c.source+"\n"); got != c.want {
+			t.Errorf("%q shows %q, want %q", c.source, got, c.want)
+		}
+	}
+}
+
+// TestSpokenLosesNoWords: a table without rows is its headers, and a list after
+// a rule counts anew.
+func TestSpokenLosesNoWords(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		{"| h | i |\n|---|---|\n\nx\n", "h, i.\n\nx\n"},
+		{"Head\n====\n\na = b\n====\n", "Head\n\na = b\n"},
+		{"> ```sh\n> ls > x\n> ```\n", "quote: code sh, 1 line:\nls > x\nend code.\n"},
+		{"[`x`](y.md)\n", "x (y.md)\n"},
+		{"- a\n- b\n\n***\n\n- c\n", "1. a\n2. b\n\n1. c\n"},
+	} {
+		if got := pieces(t, MarkdownOptions{Spoken: true}, c.source); got != c.want {
+			t.Errorf("%q is spoken as %q, want %q", c.source, got, c.want)
+		}
+	}
+}
+
+// TestEntitiesAreDecoded: into what can be seen, never into markup or a control
+// character.
+func TestEntitiesAreDecoded(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		{"&rarr; &mdash; &#8594; &#x1F600; &copy;", "→ — → 😀 ©\n"},
+		{"&#42;a&#42; **b &#42;&#96;c** &lt;d&gt; &bsol;n", "*a* b *`c <d> \\n\n"},
+		{"&#27;[2J &#x85; &#x202e; &#0; &#10; &#x2028; &nope; R&D; &#9999999;", "&#27;[2J … &#x202e; &#0; &#10; &#x2028; &nope; R&D; &#9999999;\n"},
+		{"`&rarr;`", "`&rarr;`\n"},
+	} {
+		if got := pieces(t, MarkdownOptions{}, c.source+"\n"); got != c.want {
+			t.Errorf("%q shows %q, want %q", c.source, got, c.want)
+		}
 	}
 }

@@ -2,7 +2,11 @@ package screen
 
 import (
 	"fmt"
+	"html"
+	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/glamour"
 	"github.com/charmbracelet/glamour/ansi"
@@ -124,7 +128,11 @@ func (k *ink) plain(p piece) string {
 		}
 		return text
 	case pieceLink:
-		return linkText(Sanitize(unescape(p.text), Prose), Sanitize(unmark(p.url), Line))
+		label := Sanitize(unescape(p.text), Prose)
+		if k.spoken {
+			label = strings.ReplaceAll(label, "`", "")
+		}
+		return linkText(label, Sanitize(unmark(p.url), Line))
 	}
 	return Sanitize(unescape(p.text), Prose)
 }
@@ -218,13 +226,30 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// decodeEntities decodes the entities that stand for characters of markup.
-// Others stay as they are: decoding them could make a control character.
+// entity is a character reference of HTML.
+var entity = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+
+// decodeEntities decodes what stands for characters that can be seen; what
+// would make another, such as a control character, stays as it is. Decoded
+// punctuation of ASCII is no markup.
 func decodeEntities(s string) string {
 	if !strings.Contains(s, "&") {
 		return s
 	}
-	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&#39;", "'", "&nbsp;", " ").Replace(s)
+	return entity.ReplaceAllStringFunc(s, func(ref string) string {
+		if ref == "&nbsp;" {
+			return " "
+		}
+		text := html.UnescapeString(ref)
+		r, n := utf8.DecodeRuneInString(text)
+		switch {
+		case n != len(text) || !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError || isHidden(r):
+			return ref
+		case r < utf8.RuneSelf:
+			return string(literalMark) + text
+		}
+		return text
+	})
 }
 
 // parseSGR parts what glamour wrote into stretches of one style.

@@ -71,6 +71,13 @@ func (m *Markdown) beginLine(whole bool) {
 		m.blank = m.written
 		m.prev, m.state, m.started = kindBlank, inText, true
 		m.quoting = m.quoting && o.quoted
+		if o.kind == kindRule {
+			m.items = nil // what follows is another list
+		}
+		return
+	}
+	if m.opt.Spoken && o.kind == kindText && m.prev == kindText && strings.Trim(lead, "= \t") == "" {
+		m.state, m.started = inText, true // underlines a heading, and says nothing
 		return
 	}
 	if o.kind != kindText || m.prev != kindText {
@@ -82,6 +89,7 @@ func (m *Markdown) beginLine(whole bool) {
 	switch o.kind {
 	case kindFence:
 		m.openFence(o, lead)
+		m.code.quotes = strings.Count(o.head, ">")
 		rest = m.beginCode(lead)
 	case kindIndented:
 		rest = m.beginCode(lead)

@@ -129,6 +129,9 @@ func leaf(s string, whole bool, o opening) (opening, bool) {
 		case strings.Trim(s, s[:1]+" \t") == "" && !whole:
 			return o, false
 		}
+	case '=':
+		// The line below a heading, perhaps; what it is decides how it is spoken.
+		return o, whole || strings.Trim(s, "= \t") != ""
 	case '|':
 		o.kind = kindTable
 	}

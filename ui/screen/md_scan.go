@@ -226,12 +226,31 @@ func (sc *scanner) delim(c byte) {
 		canOpen = left && (!right || isPunct(before))
 		canClose = right && (!left || isPunct(after))
 	}
-	if canClose {
+	within := c == '*' && isWordASCII(before) && isWordASCII(after)
+	if canClose && (!within || sc.innermost(c, n)) {
 		n = sc.match(c, n)
 	}
-	if canOpen && n > 0 {
+	switch {
+	case n == 0:
+	case within:
+		// 2*3*4, x**y**z: far more often a product than emphasis within a word,
+		// and without its marks it would say something else.
+		sc.cut(sc.i - n)
+		sc.out.pieces = append(sc.out.pieces, piece{text: strings.Repeat(string(literalMark)+"*", n)})
+		sc.text = sc.i
+	case canOpen:
 		sc.delims = append(sc.delims, delim{c, n, at})
 	}
+}
+
+// innermost reports whether the span that was opened last is one of n of c.
+func (sc *scanner) innermost(c byte, n int) bool {
+	for k := len(sc.delims) - 1; k >= 0; k-- {
+		if d := sc.delims[k]; d.n > 0 {
+			return d.char == c && d.n == n
+		}
+	}
+	return false
 }
 
 // match closes open marks with n of c and returns how many are left.
@@ -248,6 +267,12 @@ func (sc *scanner) match(c byte, n int) int {
 		sc.delims = sc.delims[:k+1] // marks inside a closed span stay text
 	}
 	return n
+}
+
+// isWordASCII reports a letter or digit of ASCII. Scripts without blanks between
+// words do begin emphasis right behind a character.
+func isWordASCII(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
 func isPunct(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }

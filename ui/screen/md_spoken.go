@@ -13,6 +13,8 @@ type heldCode struct {
 	long bool // too long to hold: said without a number, line by line
 	lang string
 	text strings.Builder
+
+	quotes int // how many quotes it is in: their marks begin each line and are not spoken
 }
 
 // maxLang is how many bytes of a fence's info string are taken for a language.
@@ -31,11 +33,11 @@ func (c *heldCode) add(m *Markdown, s string) {
 	if !c.long && c.text.Len()+len(s) > maxBlock {
 		c.long = true
 		m.codeHead("code" + c.lang + ":")
-		m.codeRows(c.text.String())
+		m.codeRows(c.text.String(), 0)
 		c.text.Reset()
 	}
 	if c.long {
-		m.codeRows(s)
+		m.codeRows(s, 0)
 		return
 	}
 	c.text.WriteString(s)
@@ -55,7 +57,7 @@ func (m *Markdown) flushCode() {
 			n++
 		}
 		m.codeHead(fmt.Sprintf("code%s, %s:", c.lang, count(n, "line")))
-		m.codeRows(text)
+		m.codeRows(text, c.quotes)
 	}
 	if m.col > 0 {
 		m.newline()
@@ -70,9 +72,16 @@ func (m *Markdown) codeHead(text string) {
 	m.newline()
 }
 
-func (m *Markdown) codeRows(text string) {
+// codeRows writes code without the marks of so many quotes; they can be told only
+// from whole lines.
+func (m *Markdown) codeRows(text string, quotes int) {
 	for l := range strings.Lines(text) {
 		row, whole := strings.CutSuffix(l, "\n")
+		for range quotes {
+			if mark, rest, ok := strings.Cut(row, ">"); ok && strings.TrimSpace(mark) == "" {
+				row = strings.TrimPrefix(rest, " ")
+			}
+		}
 		if row != "" {
 			m.raw(Sanitize(row, Code))
 		}
@@ -151,8 +160,13 @@ func (m *Markdown) countItem(mark string, col int) {
 }
 
 // sentences says each row of a table in one: `Header: value, Header: value.`
+// Of a table without rows the headers are said.
 func (m *Markdown) sentences(t table) {
-	for _, row := range t.rows[1:] {
+	rows, heads := t.rows[1:], t.rows[0]
+	if len(rows) == 0 {
+		rows, heads = t.rows, nil
+	}
+	for _, row := range rows {
 		var said []word
 		for c, words := range row {
 			if len(words) == 0 {
@@ -161,8 +175,8 @@ func (m *Markdown) sentences(t table) {
 			if len(said) > 0 {
 				said[len(said)-1] = said[len(said)-1].with(",")
 			}
-			if c < len(t.rows[0]) && len(t.rows[0][c]) > 0 {
-				said = append(said, t.rows[0][c]...)
+			if c < len(heads) && len(heads[c]) > 0 {
+				said = append(said, heads[c]...)
 				said[len(said)-1] = said[len(said)-1].with(":")
 			}
 			said = append(said, words...)

@@ -81,7 +81,7 @@ func (s *Screen) askLine(q agent.Question) string {
 		text += fmt.Sprintf(" %d/%d", q.Number, q.Of)
 	}
 	if s.opt.Profile == Spoken {
-		return "approve: " + text + " Type y, n, a, A, e, p, q, or ? for help. Enter means no. "
+		return "approve: " + text + " Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "
 	}
 	return text + " " + choices
 }

@@ -86,7 +86,7 @@ func TestDecisions(t *testing.T) {
 		{editCall("1"), agent.Answer{Verdict: agent.Yes}, ok("+3 -1"), "  applied once  internal/cart/cart.go\n"},
 		{editCall("1"), agent.Answer{Verdict: agent.Yes}, agent.CallResult{Status: agent.CallFailed, Summary: "changed since"}, "  edit    internal/cart/cart.go  changed since\n"},
 		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForSession}, ok(""), "  allowed always in this session: bash(make)   (/permissions to change)\n  run     make  ok\n"},
-		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForever, Rule: "bash(x:*)"}, ok(""), "  allowed always in this project: bash(x:*)   (artoo rules to change)\n  run     make  ok\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForever, Rule: "bash(x:*)"}, ok(""), "  allowed always in this project: bash(x:*)   (config.toml to change)\n  run     make  ok\n"},
 		{runCall("1", "make"), agent.Answer{Reason: "a\nb\x1b"}, agent.CallResult{Status: agent.CallDenied}, "  denied: a b^[\n"},
 		{runCall("1", "make"), agent.Answer{Verdict: agent.StopTurn}, agent.CallResult{Status: agent.CallInterrupted}, "  denied, and the turn stops\n"},
 	} {

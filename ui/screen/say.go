@@ -49,7 +49,10 @@ func (s *Screen) Banner(i BannerInfo) {
 			b.WriteString("/help for commands. Ctrl-C stops a turn, Ctrl-D leaves.\n")
 		}
 		for _, n := range i.Notes {
-			b.WriteString(line(n) + "\n")
+			if n = line(n); s.opt.Profile == Spoken {
+				n = "note: " + strings.TrimRight(n, ".") + "."
+			}
+			b.WriteString(n + "\n")
 		}
 		var rows strings.Builder
 		for _, l := range strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n") {

@@ -6,12 +6,15 @@ import (
 	"artoo/agent"
 )
 
-// OnThinking implements agent.Callbacks: a request begins.
+// OnThinking implements agent.Callbacks: a request begins. Behind the notice of
+// a retry it is that of the next try, which first waits.
 func (s *Screen) OnThinking() {
 	s.do(func() {
 		now := s.opt.Now()
 		s.endAsking()
-		s.busy = busy{thinking: true, since: now, said: now}
+		if !s.busy.until.After(now) {
+			s.busy = busy{thinking: true, since: now, said: now}
+		}
 	})
 }
 
@@ -29,7 +32,7 @@ func (s *Screen) OnReasoning(text string) {
 		all := s.reason.String()
 		if end := strings.LastIndexByte(all, '\n'); end >= 0 {
 			s.reason.Reset()
-			s.aside(s.prose(all[:end], margin))
+			s.aside(s.reasoning(all[:end]))
 			s.reason.WriteString(all[end+1:])
 		}
 	})
@@ -39,8 +42,16 @@ func (s *Screen) OnReasoning(text string) {
 func (s *Screen) endReasoning() {
 	if text := s.reason.String(); text != "" {
 		s.reason.Reset()
-		s.aside(s.prose(text, margin))
+		s.aside(s.reasoning(text))
 	}
+}
+
+// reasoning is whole lines of what the model thinks, told from its answer.
+func (s *Screen) reasoning(text string) string {
+	if s.opt.Profile == Spoken {
+		return s.prose(text, "thinking: ")
+	}
+	return s.prose(text, margin)
 }
 
 // OnText implements agent.Callbacks: a piece of the answer.
@@ -87,7 +98,8 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		if run.decision == denied && r.Status != agent.CallOK && r.Status != agent.CallFailed {
 			return // the decision line has said it
 		}
-		text := result(r)
+		// An error that begins with what the call works on need not say it again.
+		text := strings.TrimPrefix(s.ascii(result(r)), s.object(call)+": ")
 		failed := r.Status != agent.CallOK
 		switch {
 		case run.decision == applied && !failed:

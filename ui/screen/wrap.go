@@ -8,6 +8,7 @@ import "strings"
 // copying. Where rows are not seen the line stays whole. It is for prose:
 // commands, diffs and what is to be copied stay as they are.
 func (s *Screen) wrap(text, first, next string) string {
+	text = s.ascii(text) // it may get wider
 	if !s.opt.ErrTTY || cells(first)+cells(text) < s.width() {
 		return strings.TrimRight(first+text, " ") + "\n"
 	}

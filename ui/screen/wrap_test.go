@@ -167,10 +167,10 @@ func TestALongResultStandsBelow(t *testing.T) {
 		want          string
 	}{
 		{"short", "nocolor", 40, "+2 -0", "  write   notes.txt               +2 -0\n"},
-		{"long", "nocolor", 40, long, "  write   notes.txt\n          notes.txt: exists and was not\n          read yet; read it before\n          replacing it\n"},
-		{"plain", "plain", 80, long, "  write   notes.txt\n          notes.txt: exists and was not read yet; read it before replacing it\n"},
-		{"spoken", "spoken", 40, long, "tool: write notes.txt, notes.txt:\nexists and was not read yet; read it\nbefore replacing it.\n"},
-		{"piped", "piped", 40, long, "  write   notes.txt  " + long + "\n"},
+		{"long", "nocolor", 40, long, "  write   notes.txt\n          exists and was not read yet;\n          read it before replacing it\n"},
+		{"plain", "plain", 80, long, "  write   notes.txt  exists and was not read yet; read it before replacing it\n"},
+		{"spoken", "spoken", 40, long, "tool: write notes.txt, exists and was\nnot read yet; read it before replacing\nit.\n"},
+		{"piped", "piped", 40, long, "  write   notes.txt  exists and was not read yet; read it before replacing it\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(profiles()[c.profile])
@@ -193,5 +193,50 @@ func TestALongResultOfAStartedCall(t *testing.T) {
 	want := "  run     make\n  run     exit 2 in 1.0s, and it was\n          told what was withheld\n"
 	if diff := cmp.Diff(want, r.err.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Without UTF-8 a character takes eight cells, which count.
+func TestWithoutUTF8RowsFit(t *testing.T) {
+	r := newRig(profiles()["ascii"])
+	run := runCall("1", "echo 日本 é; exit 1")
+	r.OnToolCall(run)
+	r.OnToolResult(run, agent.CallResult{Status: agent.CallFailed, Summary: "exit 1 in 0.0s", Tail: strings.Repeat("日", 70)})
+	r.Note("日本語の文章 of a person who types in two scripts, one of which is not shown here")
+	for _, row := range strings.Split(r.err.String(), "\n") {
+		if cells(row) >= 80 {
+			t.Errorf("wider than 80 columns: %q", row)
+		}
+	}
+}
+
+func TestSpokenBannerLabelsItsNotes(t *testing.T) {
+	r := newRig(profiles()["spoken"])
+	r.Banner(BannerInfo{Version: "1", Model: "m", Dir: "/d", Notes: []string{"provider x, the only one at hand"}})
+	if want := "\nnote: provider x, the only one at hand.\n"; !strings.HasSuffix(r.err.String(), want) {
+		t.Errorf("%q does not end %q", r.err.String(), want)
+	}
+}
+
+func TestAnAppliedChangeBreaksAtBlanks(t *testing.T) {
+	r := newRig(profiles()["plain"])
+	r.opt.Width = func() int { return 30 }
+	edit := editCall("1")
+	r.OnToolCall(edit)
+	r.Decided(ask(edit, 1, 1), agent.Answer{Verdict: agent.Yes})
+	r.OnToolResult(edit, ok("+3 -1"))
+	if got, want := r.err.String(), "  applied once\n          internal/cart/cart.go\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestSpokenReasoningIsToldFromTheAnswer(t *testing.T) {
+	r := newRig(profiles()["spoken"])
+	r.opt.Verbose = true
+	r.OnReasoning("so it is\nor is it")
+	r.OnText("Yes.")
+	r.Finish()
+	if got, want := r.err.String(), "thinking: so it is\nthinking: or is it\n\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -96,7 +96,11 @@ func (c *call) post(r Request) error {
 	if r.Body != nil {
 		setDefault(hr.Header, "Content-Type", "application/json")
 	}
-	setDefault(hr.Header, "Accept", "text/event-stream, application/json")
+	accept := "text/event-stream, application/json"
+	if c.Lines {
+		accept = "application/x-ndjson, application/json"
+	}
+	setDefault(hr.Header, "Accept", accept)
 	setDefault(hr.Header, "User-Agent", "artoo")
 	c.secrets = secretsOf(r.Secret, hr.Header, hr.URL)
 	c.dog.start()
@@ -131,9 +135,9 @@ func setDefault(h http.Header, key, value string) {
 }
 
 // requestID is what the server calls this request; the names are those of
-// Anthropic, OpenAI and most gateways, and OpenRouter.
+// Anthropic, OpenAI and most gateways, OpenRouter, and Google.
 func requestID(h http.Header) string {
-	for _, key := range []string{"Request-Id", "X-Request-Id", "X-Generation-Id"} {
+	for _, key := range []string{"Request-Id", "X-Request-Id", "X-Generation-Id", "X-Goog-Request-Id"} {
 		if id := h.Get(key); id != "" {
 			return id
 		}
@@ -152,6 +156,10 @@ func (c *call) checkType() error {
 	}
 	switch kind {
 	case "text/event-stream":
+		if !c.Lines {
+			return nil
+		}
+	case "application/x-ndjson", "application/ndjson", "application/jsonl":
 		return nil
 	case "application/json", "", "text/plain", "application/octet-stream":
 	default:
@@ -159,6 +167,9 @@ func (c *call) checkType() error {
 	}
 	switch first := c.firstByte(); first {
 	case 'd', 'e', 'i', 'r', ':':
+		if c.Lines {
+			return c.pageError(given)
+		}
 		return nil
 	case 0:
 		if _, err := c.body.Peek(1); err != nil && err != io.EOF {
@@ -166,10 +177,10 @@ func (c *call) checkType() error {
 		}
 		return nil
 	case '{', '[':
-		c.whole = true
+		c.whole = !c.Lines
 		return nil
 	}
-	if kind == "application/json" {
+	if kind == "application/json" && !c.Lines {
 		c.whole = true
 		return nil
 	}

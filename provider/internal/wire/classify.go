@@ -24,7 +24,9 @@ func (c *call) statusError() error {
 	}
 	e := classify(status, d, c.req)
 	e.Status = status
-	e.RetryAfter, e.Retry = retryWords(c.resp.Header)
+	if wait, retry := retryWords(c.resp.Header); wait > 0 || retry != nil {
+		e.RetryAfter, e.Retry = max(wait, e.RetryAfter), retry
+	}
 	if id := d.RequestID; id != "" && c.requestID == "" {
 		c.requestID = id
 	}
@@ -66,7 +68,8 @@ func (c *call) proxyPage(e *provider.Error) {
 // classify sorts a failure by what the server said and its status. Words that
 // mean an overflow win over everything, because resending would not help.
 func classify(status int, d detail, r Request) *provider.Error {
-	e := &provider.Error{Message: d.Message, Code: d.Code}
+	e := &provider.Error{Message: d.Message, Code: d.Code, RetryAfter: d.RetryAfter}
+	no := false
 	if e.Code == "" || e.Code[0] >= '0' && e.Code[0] <= '9' {
 		if d.Type != "" {
 			e.Code = d.Type
@@ -85,8 +88,14 @@ func classify(status int, d detail, r Request) *provider.Error {
 		if status == http.StatusRequestEntityTooLarge {
 			e.Hint = hintTooLarge
 		}
+	case d.NoQuota:
+		e.Kind, e.Hint = provider.KindBilling, "your plan has no quota for this model: choose another with --model, or another plan"
 	case outOfCredit(d):
 		e.Kind = provider.KindBilling
+	case d.Daily:
+		e.Kind, e.Hint, e.Retry = provider.KindRateLimit, "the quota of the day is used up: another model with --model, another plan, or tomorrow", &no
+	case d.Reason == "MODEL_CAPACITY_EXHAUSTED":
+		e.Kind, e.Hint, e.Retry = provider.KindOverloaded, "there is no room on this model: choose another with --model, or try later", &no
 	case filtered(d):
 		e.Kind = provider.KindRefused
 	case refusesImages(d.Message):
@@ -111,7 +120,7 @@ func classify(status int, d detail, r Request) *provider.Error {
 // a refused key or a busy server behind those.
 func moreTelling(status int, d detail) int {
 	word := d.wordStatus()
-	if status == 400 && strings.Contains(strings.ToLower(d.Message), "api key not valid") { // Gemini
+	if status == 400 && (d.Reason == "API_KEY_INVALID" || strings.Contains(strings.ToLower(d.Message), "api key not valid")) { // Gemini
 		return 401
 	}
 	switch {
@@ -178,7 +187,7 @@ func byStatus(e *provider.Error, status int, d detail) {
 		e.Retry = &no
 	case status == 408, status == 504:
 		e.Kind = provider.KindTimeout
-	case status == 409, status == 425:
+	case status == 409, status == 425, status == 499: // the last: a server that gave up on its own side
 		e.Kind = provider.KindProvider
 	case status == 413:
 		e.Kind = provider.KindContext
@@ -197,7 +206,7 @@ func byStatus(e *provider.Error, status int, d detail) {
 // outOfCredit knows the failures that are about money though their status says
 // 400 or 429: OpenAI's used-up quota, Anthropic's balance and spend limits.
 func outOfCredit(d detail) bool {
-	if d.Code == "insufficient_quota" || d.Type == "insufficient_quota" || d.Code == "billing_hard_limit_reached" {
+	if d.Reason == "BILLING_DISABLED" || d.Code == "insufficient_quota" || d.Type == "insufficient_quota" || d.Code == "billing_hard_limit_reached" {
 		return true
 	}
 	msg := strings.ToLower(d.Message)

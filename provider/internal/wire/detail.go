@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // detail is what a server says about a failure, whatever the shape it says it in.
@@ -17,6 +18,11 @@ type detail struct {
 	Requested   int // llama.cpp: n_prompt_tokens
 	LimitSource string
 	Moderation  bool // OpenRouter: the input was flagged
+	// Google's own: see google.
+	Reason     string
+	RetryAfter time.Duration
+	Daily      bool // the quota of the day is used up
+	NoQuota    bool // the plan has none
 }
 
 type errorJSON struct {
@@ -29,6 +35,7 @@ type errorJSON struct {
 	RequestID string          `json:"request_id"`
 	NPrompt   int             `json:"n_prompt_tokens"`
 	NCtx      int             `json:"n_ctx"`
+	Details   json.RawMessage `json:"details"`
 	Metadata  struct {
 		Raw         json.RawMessage `json:"raw"`
 		ErrorType   string          `json:"error_type"`
@@ -103,6 +110,7 @@ func (e errorJSON) detail(levels int) (detail, bool) {
 		}
 		d.Message = strings.TrimPrefix(d.Message+": "+raw, ": ")
 	}
+	d.google(e.Details)
 	return d, d.Message != "" || d.Code != "" || d.Type != "" && d.Type != "error"
 }
 
@@ -134,7 +142,7 @@ func (d detail) status() int {
 func (d detail) wordStatus() int {
 	for _, word := range []string{d.Type, d.Code} {
 		switch word {
-		case "invalid_request_error", "invalid_request", "BadRequestError", "INVALID_ARGUMENT", "data_residency_mismatch":
+		case "invalid_request_error", "invalid_request", "BadRequestError", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "data_residency_mismatch":
 			return 400
 		case "invalid_image", "invalid_image_format", "invalid_base64_image", "image_too_large", "image_too_small", "image_parse_error",
 			"image_file_too_large", "unsupported_image_media_type", "empty_image_file": // OpenAI's, in a reply that had begun
@@ -145,8 +153,10 @@ func (d detail) wordStatus() int {
 			return 402
 		case "permission_error", "PermissionDeniedError", "PERMISSION_DENIED", "permission_denied":
 			return 403
-		case "not_found_error", "model_not_found", "NotFoundError", "not_found":
+		case "not_found_error", "model_not_found", "NotFoundError", "not_found", "NOT_FOUND":
 			return 404
+		case "ABORTED", "CANCELLED":
+			return 409
 		case "request_too_large", "payload_too_large":
 			return 413
 		case "rate_limit_error", "rate_limit_exceeded", "RateLimitError", "RESOURCE_EXHAUSTED", "rate_limit":
@@ -156,7 +166,7 @@ func (d detail) wordStatus() int {
 			return 529
 		case "timeout_error", "timeout", "DEADLINE_EXCEEDED":
 			return 504
-		case "api_error", "server_error", "internal_error", "internal_server_error", "INTERNAL", "unavailable_error":
+		case "api_error", "server_error", "internal_error", "internal_server_error", "INTERNAL", "UNKNOWN", "DATA_LOSS", "unavailable_error":
 			return 500
 		}
 	}

@@ -51,17 +51,19 @@ func Events(src io.Reader) iter.Seq2[string, error] {
 // The parser looks at its whole buffer again after each read, so without this
 // an event of many megabytes would cost time quadratic in its size. It also
 // ends the last event at a clean end of the stream, and makes a JSON object
-// that stands on a line of its own (an error from a gateway) an event.
+// that stands on lines of its own (an error from a gateway) an event.
 type framer struct {
 	src    io.Reader
 	buf    [32 << 10]byte
 	rest   []byte // read but not handed on
 	insert string // to hand on before rest
 	err    error
-	start  bool // at the start of a line
-	border bool // at the end of an event
-	cr     bool // the last byte was a CR: a LF belongs to it
-	bare   bool // in a line without a field name
+	start  bool     // at the start of a line
+	border bool     // at the end of an event
+	cr     bool     // the last byte was a CR: a LF belongs to it
+	bare   bool     // in a line without a field name
+	open   brackets // of the object that the bare lines hold
+	more   bool     // the object goes on in the line that begins
 }
 
 func (f *framer) Read(p []byte) (int, error) {
@@ -79,8 +81,15 @@ func (f *framer) Read(p []byte) (int, error) {
 				f.rest = f.rest[1:] // the parser would keep blank lines, and look at all of them again
 				continue
 			}
+			if f.more && !(f.cr && f.rest[0] == '\n') {
+				f.more = false
+				if f.bare = f.rest[0] != '\n' && f.rest[0] != '\r'; f.bare { // a blank line ends even an object that is open
+					f.insert = "data: "
+				}
+				continue
+			}
 			if f.start && !f.bare && f.rest[0] == '{' {
-				f.bare, f.insert = true, "data: "
+				f.bare, f.insert, f.open = true, "data: ", brackets{}
 				continue
 			}
 			n += f.copyLine(p[n:])
@@ -112,6 +121,9 @@ func (f *framer) copyLine(p []byte) int {
 	}
 	copy(p, seg)
 	f.rest = f.rest[len(seg):]
+	if f.bare {
+		f.open.add(seg)
+	}
 	last := seg[len(seg)-1]
 	second := f.cr && seg[0] == '\n' // the LF of a CRLF whose CR came before
 	f.cr = last == '\r'
@@ -123,9 +135,35 @@ func (f *framer) copyLine(p []byte) int {
 		f.border = true
 	default:
 		f.start, f.border = true, false
-		if f.bare {
-			f.bare, f.border, f.insert = false, true, "\n"
+		switch {
+		case f.bare && f.open.depth > 0 && !f.open.quoted:
+			f.more = true
+		case f.bare:
+			f.bare, f.border, f.insert = false, true, "\n\n" // a CR may stand before it, which takes the first
 		}
 	}
 	return len(seg)
+}
+
+// brackets follows the brackets of a JSON text.
+type brackets struct {
+	depth           int
+	quoted, escaped bool
+}
+
+func (n *brackets) add(data []byte) {
+	for _, c := range data {
+		switch {
+		case n.escaped:
+			n.escaped = false
+		case n.quoted:
+			n.escaped, n.quoted = c == '\\', c != '"'
+		case c == '"':
+			n.quoted = true
+		case c == '{' || c == '[':
+			n.depth++
+		case c == '}' || c == ']':
+			n.depth--
+		}
+	}
 }

@@ -39,6 +39,10 @@ func TestEvents(t *testing.T) {
 		{"pending with a line end", "data: a\n\ndata: b\n", []string{"a", "b"}},
 		{"a lone object", "data: a\n\n{\"error\":{\"message\":\"x\"}}\ndata: b\n\n", []string{"a", `{"error":{"message":"x"}}`, "b"}},
 		{"a lone object at the end", "{\"error\":1}", []string{`{"error":1}`}},
+		{"a lone object over lines", "data: a\n\n{\n  \"error\": {\n    \"message\": \"a } b\"\n  }\n}\ndata: b\n\n", []string{"a", "{\n  \"error\": {\n    \"message\": \"a } b\"\n  }\n}", "b"}},
+		{"the same with CRLF", "{\r\n  \"error\": 1\r\n}\r\n\r\ndata: b\r\n\r\n", []string{"{\n  \"error\": 1\n}", "b"}},
+		{"a lone object that is cut", "{\n\"error\": {\n\ndata: b\n\n", []string{"{\n\"error\": {", "b"}},
+		{"one cut at the end", "data: a\n\n{\n\"error\": {", []string{"a", "{\n\"error\": {"}},
 		{"a line of spaces is no end", "data: a\n   \ndata: b\n\n", []string{"a\nb"}},
 		{"mark of byte order", "\xef\xbb\xbfdata: a\n\n", []string{"a"}},
 	}

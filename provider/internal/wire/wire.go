@@ -27,6 +27,9 @@ type Endpoint struct {
 	Idle           time.Duration
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // loopback or private address
+	// Lines says that a reply is a stream of JSON objects, one a line, instead
+	// of server-sent events.
+	Lines bool
 }
 
 // Request is one POST, or a GET where it has no body.
@@ -160,7 +163,11 @@ func (c *call) runWhole(dec Decoder, yield func(provider.Event, error) bool) (ok
 
 func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
 	progress, size := More, 0
-	for data, err := range Events(c.body) {
+	events := Events
+	if c.Lines {
+		events = Lines
+	}
+	for data, err := range events(c.body) {
 		if size += len(data); size > c.most {
 			err = ErrReplyTooLarge
 		}
@@ -198,6 +205,9 @@ func (c *call) emit(events []provider.Event, yield func(provider.Event, error) b
 				continue
 			}
 			c.started = true
+			if c.requestID == "" {
+				c.requestID = s.RequestID // some name it in the reply only
+			}
 			s.RequestID = c.requestID
 			ev = s
 		}

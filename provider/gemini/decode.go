@@ -1,0 +1,249 @@
+package gemini
+
+import (
+	"encoding/json"
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// decoder gathers one reply. Each event is a whole response with the parts that
+// are new.
+type decoder struct {
+	provider string
+	model    string
+	history  []provider.Message
+
+	parts   []*gathered
+	open    *gathered // a call whose arguments come in pieces
+	usage   provider.Usage
+	stop    string // the word for the end
+	detail  string
+	begun   bool
+	pending []provider.Event
+}
+
+// gathered is a part of the reply. Text grows until a part of another kind comes,
+// or one with a signature: that belongs to its own part.
+type gathered struct {
+	kind      string // "text", "thought" or "call"
+	text      strings.Builder
+	id, name  string
+	args      json.RawMessage
+	pieces    *object // arguments that came in pieces
+	signature string
+}
+
+type response struct {
+	Candidates []struct {
+		Index   int `json:"index"`
+		Content struct {
+			Parts []replyPart `json:"parts"`
+		} `json:"content"`
+		FinishReason  string `json:"finishReason"`
+		FinishMessage string `json:"finishMessage"`
+	} `json:"candidates"`
+	Feedback *struct {
+		BlockReason string `json:"blockReason"`
+		Message     string `json:"blockReasonMessage"`
+	} `json:"promptFeedback"`
+	Usage      *usageMetadata  `json:"usageMetadata"`
+	Model      string          `json:"modelVersion"`
+	ResponseID string          `json:"responseId"`
+	Error      json.RawMessage `json:"error"`
+}
+
+type replyPart struct {
+	Text      string     `json:"text"`
+	Thought   bool       `json:"thought"`
+	Call      *replyCall `json:"functionCall"`
+	Signature string     `json:"thoughtSignature"`
+}
+
+type replyCall struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Args   json.RawMessage `json:"args"`
+	Pieces []piece         `json:"partialArgs"`
+	GoesOn bool            `json:"willContinue"`
+}
+
+// usageMetadata counts tokens: the prompt with what the cache held, the answer
+// without the thoughts.
+type usageMetadata struct {
+	Prompt     int `json:"promptTokenCount"`
+	Cached     int `json:"cachedContentTokenCount"`
+	Candidates int `json:"candidatesTokenCount"`
+	Thoughts   int `json:"thoughtsTokenCount"`
+	ToolUse    int `json:"toolUsePromptTokenCount"`
+}
+
+// Feed implements wire.Decoder.
+func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
+	d.pending = d.pending[:0]
+	err := d.takeAll([]byte(data))
+	if err == nil && d.stop != "" {
+		return d.pending, wire.Complete, nil
+	}
+	return d.pending, wire.More, err
+}
+
+// Whole implements wire.Decoder: one response, or a list of all of them from a
+// server that does not know alt=sse.
+func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
+	d.pending = nil
+	if err := d.takeAll(data); err != nil {
+		return d.pending, err
+	}
+	if len(d.parts) == 0 && d.stop == "" {
+		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no answer of a model: " + string(data)}
+	}
+	if d.stop == "" && data[0] == '{' {
+		d.stop = "STOP" // a whole document needs no word that it ended
+	}
+	return d.pending, nil
+}
+
+func (d *decoder) takeAll(data []byte) error {
+	list := []json.RawMessage{data}
+	if strings.HasPrefix(strings.TrimSpace(string(data[:min(len(data), 16)])), "[") {
+		list = nil
+		if err := json.Unmarshal(data, &list); err != nil {
+			return nonsense(err)
+		}
+	}
+	for _, raw := range list {
+		var r response
+		if err := wire.Decode(raw, &r); err != nil {
+			return nonsense(err)
+		}
+		if err := d.take(&r, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nonsense(err error) error {
+	return &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
+}
+
+// take works a response in. An error is looked for first: it stands alone.
+func (d *decoder) take(r *response, raw []byte) error {
+	if len(r.Error) > 0 && string(r.Error) != "null" {
+		if e := wire.Failure(raw); e != nil {
+			return e
+		}
+	}
+	d.count(r.Usage)
+	if r.Feedback != nil && r.Feedback.BlockReason != "" && r.Feedback.BlockReason != "BLOCK_REASON_UNSPECIFIED" {
+		return blocked(r.Feedback.BlockReason, r.Feedback.Message)
+	}
+	if !d.begun && (len(r.Candidates) > 0 || r.Usage != nil) {
+		d.begun = true
+		d.pending = append(d.pending, provider.Started{Model: r.Model, RequestID: r.ResponseID})
+	}
+	for i := range r.Candidates {
+		c := &r.Candidates[i]
+		if c.Index != 0 {
+			continue
+		}
+		for j := range c.Content.Parts {
+			d.grow(&c.Content.Parts[j])
+		}
+		if c.FinishReason == "" || c.FinishReason == "FINISH_REASON_UNSPECIFIED" {
+			continue
+		}
+		d.stop, d.detail = c.FinishReason, c.FinishMessage
+		if e := failed(c.FinishReason, c.FinishMessage); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func (d *decoder) count(u *usageMetadata) {
+	if u == nil || u.Prompt == 0 && u.Candidates == 0 && u.Thoughts == 0 {
+		return
+	}
+	cached := wire.Count(u.Cached)
+	thoughts := wire.Count(u.Thoughts)
+	d.usage = provider.Usage{
+		Input:     max(0, wire.Count(u.Prompt)-cached) + wire.Count(u.ToolUse),
+		CacheRead: cached,
+		Output:    wire.Count(u.Candidates) + thoughts,
+		Reasoning: thoughts,
+	}
+}
+
+func (d *decoder) grow(p *replyPart) {
+	switch {
+	case p.Call != nil:
+		d.call(p.Call, p.Signature)
+	case p.Thought:
+		d.text("thought", p)
+		if p.Text != "" {
+			d.pending = append(d.pending, provider.ReasoningDelta{Text: p.Text})
+		}
+	default:
+		d.text("text", p)
+		if p.Text != "" {
+			d.pending = append(d.pending, provider.TextDelta{Text: p.Text})
+		}
+	}
+}
+
+// text adds to the last part, if neither that nor the new one has a signature.
+func (d *decoder) text(kind string, p *replyPart) {
+	if p.Text == "" && p.Signature == "" {
+		return
+	}
+	if n := len(d.parts); n > 0 && d.parts[n-1].kind == kind && d.parts[n-1].signature == "" && p.Signature == "" {
+		d.parts[n-1].text.WriteString(p.Text)
+		return
+	}
+	g := &gathered{kind: kind, signature: p.Signature}
+	g.text.WriteString(p.Text)
+	d.parts = append(d.parts, g)
+}
+
+// call takes a call, which comes whole, or the next piece of one: Vertex sends
+// arguments piece by piece where it was told to.
+func (d *decoder) call(c *replyCall, signature string) {
+	if c.Name == "" && d.open != nil {
+		d.open.pieces.addAll(c.Pieces)
+		if len(c.Args) > 0 {
+			d.open.args = c.Args
+		}
+		if !c.GoesOn {
+			d.open = nil
+		}
+		return
+	}
+	if c.Name == "" && c.ID == "" && len(c.Args) == 0 {
+		return // the end of pieces that had ended
+	}
+	g := &gathered{kind: "call", id: c.ID, name: c.Name, args: c.Args, signature: signature}
+	d.parts = append(d.parts, g)
+	d.open = nil
+	if c.GoesOn || len(c.Pieces) > 0 {
+		g.pieces = &object{}
+		g.pieces.addAll(c.Pieces)
+	}
+	if c.GoesOn {
+		d.open = g
+	}
+}
+
+// arguments is what the call was given, as text.
+func (g *gathered) arguments() string {
+	if g.pieces != nil && len(g.args) == 0 {
+		return g.pieces.json()
+	}
+	var text string
+	if len(g.args) > 0 && g.args[0] == '"' && json.Unmarshal(g.args, &text) == nil {
+		return text // an object in a string
+	}
+	return string(g.args)
+}

@@ -1,0 +1,102 @@
+package gemini
+
+import (
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// formThought marks a thought: a text part that says that it is one.
+const formThought = "thought"
+
+// Done implements wire.Decoder. A reply without a finishReason is one that broke
+// off.
+func (d *decoder) Done() (provider.Done, error) {
+	done := provider.Done{Usage: d.usage, Detail: d.detail}
+	if d.stop == "" {
+		return done, wire.ErrCut
+	}
+	if len(d.parts) == 0 && stopReason(d.stop, false) == provider.StopComplete {
+		// A slip of these models: the same request mostly gets an answer.
+		return done, &provider.Error{Kind: provider.KindProvider, Code: d.stop, Message: "the model answered with nothing"}
+	}
+	m := provider.Message{Role: provider.RoleAssistant, Provider: d.provider, Model: d.model}
+	var calls []provider.ToolCall
+	for _, g := range d.parts {
+		if g.kind == "call" {
+			c := wire.NewCall(g.id, g.name, g.arguments())
+			c.Opaque = g.signature
+			calls = append(calls, c)
+		}
+	}
+	wire.UniqueIDs(calls, d.history)
+	n := 0
+	for _, g := range d.parts {
+		switch g.kind {
+		case "call":
+			m.Parts = append(m.Parts, calls[n])
+			n++
+		case "thought":
+			m.Parts = append(m.Parts, provider.Reasoning{Text: g.text.String(), Form: formThought, Opaque: g.signature})
+		default:
+			m.Parts = append(m.Parts, provider.Text{Text: g.text.String(), Opaque: g.signature})
+		}
+	}
+	done.Message = m
+	done.Stop = stopReason(d.stop, len(calls) > 0)
+	if done.Stop == provider.StopRefusal && done.Detail == "" {
+		done.Detail = d.stop
+	}
+	return done, nil
+}
+
+// stopReason maps the words for the end. That there are calls to run is told by
+// the calls: the word beside them is STOP as well.
+func stopReason(word string, calls bool) provider.StopReason {
+	switch word {
+	case "MAX_TOKENS":
+		return provider.StopMaxTokens
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_OTHER", "NO_IMAGE", "MODEL_ARMOR":
+		return provider.StopRefusal
+	}
+	if calls {
+		return provider.StopToolUse
+	}
+	return provider.StopComplete
+}
+
+// failed is the error that some words for the end stand for, nil for the others:
+// the model's own slips, which another try mends, and a reply that stopped for a
+// reason nobody names.
+func failed(word, message string) *provider.Error {
+	what := ""
+	switch word {
+	case "MALFORMED_FUNCTION_CALL":
+		what = "the model wrote a call that cannot be read"
+	case "UNEXPECTED_TOOL_CALL":
+		what = "the model called a tool that it was not given"
+	case "TOO_MANY_TOOL_CALLS":
+		what = "the model made too many calls in a row"
+	case "MALFORMED_RESPONSE":
+		what = "the model wrote an answer that cannot be read"
+	case "OTHER":
+		what = "the server broke the reply off without saying why"
+	case "MISSING_THOUGHT_SIGNATURE":
+		return &provider.Error{Kind: provider.KindInvalid, Code: word, Message: "the history lacks a thought's signature"}
+	default:
+		return nil
+	}
+	if message != "" {
+		what += ": " + message
+	}
+	return &provider.Error{Kind: provider.KindProvider, Code: word, Message: what}
+}
+
+// blocked is the error for a prompt that a filter stopped.
+func blocked(reason, message string) *provider.Error {
+	what := "the request was blocked: " + reason
+	if message != "" {
+		what += ": " + message
+	}
+	return &provider.Error{Kind: provider.KindRefused, Code: reason, Message: what}
+}

@@ -1,0 +1,158 @@
+package gemini
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// body is the request; the model's name stands in the address. The order of the
+// fields is the order of the bytes, and part of the contract: contents come
+// last, so that a request is a prefix of the next one.
+type body struct {
+	System     *content          `json:"systemInstruction,omitempty"`
+	Tools      []tools           `json:"tools,omitempty"`
+	Generation *generationConfig `json:"generationConfig,omitempty"`
+	Contents   []content         `json:"contents"`
+}
+
+type generationConfig struct {
+	MaxOutputTokens int             `json:"maxOutputTokens,omitempty"`
+	Temperature     *float64        `json:"temperature,omitempty"`
+	Thinking        *thinkingConfig `json:"thinkingConfig,omitempty"`
+}
+
+type tools struct {
+	Declarations []declaration `json:"functionDeclarations"`
+}
+
+// declaration has its schema in one of two forms: any JSON Schema, or the subset
+// that all servers know.
+type declaration struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	JSONSchema  json.RawMessage `json:"parametersJsonSchema,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+}
+
+type content struct {
+	Role  string `json:"role,omitempty"`
+	Parts []part `json:"parts"`
+}
+
+// part is any part of a content; exactly one of its kinds is set. Text is a
+// pointer because an empty one may carry a signature.
+type part struct {
+	Text      *string           `json:"text,omitempty"`
+	Thought   bool              `json:"thought,omitempty"`
+	Inline    *blob             `json:"inlineData,omitempty"`
+	Call      *functionCall     `json:"functionCall,omitempty"`
+	Response  *functionResponse `json:"functionResponse,omitempty"`
+	Signature string            `json:"thoughtSignature,omitempty"`
+}
+
+type blob struct {
+	MIMEType string `json:"mimeType"`
+	Data     string `json:"data"`
+}
+
+type functionCall struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+type functionResponse struct {
+	ID       string         `json:"id,omitempty"`
+	Name     string         `json:"name"`
+	Response responseObject `json:"response"`
+	Parts    []part         `json:"parts,omitempty"`
+}
+
+// responseObject has one of two keys that mean something to the model.
+type responseObject struct {
+	Output *string `json:"output,omitempty"`
+	Error  *string `json:"error,omitempty"`
+}
+
+// The limits for names and ids of calls, and the words that stand for a
+// signature that is lost: a model whose call came from elsewhere has none.
+const (
+	nameLimit   = 128
+	idLimit     = 64
+	noSignature = "skip_thought_signature_validator"
+)
+
+// encode makes the body of a request by the provider of the given name.
+func encode(name string, req provider.Request, l limits) ([]byte, error) {
+	f := parseFamily(req.Model)
+	var b body
+	if !blank(req.System) {
+		b.System = &content{Parts: []part{textPart(req.System)}}
+	}
+	if declared := declare(req.Tools, l); len(declared) > 0 {
+		b.Tools = []tools{{Declarations: declared}}
+	}
+	g := generationConfig{MaxOutputTokens: max(0, req.MaxTokens), Temperature: req.Temperature}
+	if !l.noThinking {
+		g.Thinking = f.think(req.Effort, g.MaxOutputTokens)
+	}
+	if g != (generationConfig{}) {
+		b.Generation = &g
+	}
+	h := history{provider: name, model: req.Model, family: f, limits: l, ids: wire.IDs{Provider: name, Limit: idLimit}, names: map[string]string{}}
+	for _, m := range req.Messages {
+		h.add(m)
+	}
+	h.flush()
+	b.Contents = h.contents
+	return provider.Marshal(b)
+}
+
+// declare lists the tools, without those whose schema the server refuses in
+// every form.
+func declare(specs []provider.ToolSpec, l limits) []declaration {
+	var list []declaration
+	for _, t := range specs {
+		d := declaration{Name: t.Name, Description: t.Description}
+		schema := json.RawMessage(wire.CleanJSON(t.Schema))
+		switch l.form(t.Name) {
+		case formNone:
+			continue
+		case formSubset:
+			d.Parameters = subset(schema)
+		default:
+			if len(schema) == 0 {
+				schema = json.RawMessage(`{"type":"object","properties":{}}`)
+			}
+			d.JSONSchema = schema
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// functionName is a name as the API takes it: it begins with a letter or _.
+func functionName(name string) string {
+	name = wire.Name(name, nameLimit)
+	if c := name[0]; c == '-' || c >= '0' && c <= '9' {
+		return "_" + name[:min(len(name), nameLimit-1)]
+	}
+	return name
+}
+
+func textPart(text string) part { return part{Text: &text} }
+
+// image is a picture, or a word in its place where the API has no such type.
+func image(img provider.Image) part {
+	switch img.MediaType {
+	case "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif":
+		return part{Inline: &blob{MIMEType: img.MediaType, Data: base64.StdEncoding.EncodeToString(img.Data)}}
+	}
+	return textPart("(an image of type " + img.MediaType + " was left out: this model takes PNG, JPEG, WebP, HEIC and HEIF)")
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -1,0 +1,224 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/provider"
+	"artoo/provider/providertest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name string, body []byte) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, body, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteByte('\n')
+	path := filepath.Join("testdata", name+".json")
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), b.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func session(model string) provider.Request {
+	temperature := 0.5
+	tool := func(id, text string, isError bool, images ...provider.Image) provider.Message {
+		return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{
+			provider.ToolResult{CallID: id, Name: "read", Text: text, IsError: isError, Images: images}}}
+	}
+	own := func(parts ...provider.Part) provider.Message {
+		return provider.Message{Role: provider.RoleAssistant, Provider: "g", Model: model, Parts: parts}
+	}
+	call := func(id, opaque string) provider.ToolCall {
+		return provider.ToolCall{ID: id, Name: "read", Input: json.RawMessage(`{"path": "a"}`), Opaque: opaque}
+	}
+	foreign := call("functions.read:0", "theirs")
+	foreign.Name = "9 read"
+	return provider.Request{
+		Options: provider.Options{Model: model, MaxTokens: 4000, Temperature: &temperature, Effort: provider.EffortHigh},
+		System:  "Be <brief>.",
+		Tools:   []provider.ToolSpec{{Name: "read", Description: "Reads & shows.", Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}`)}},
+		Messages: []provider.Message{
+			provider.UserText("look", provider.Image{MediaType: "image/png", Data: []byte("PNG")}, provider.Image{MediaType: "image/gif", Data: []byte("GIF")}),
+			own(provider.Reasoning{Text: "hm", Form: formThought}, provider.Reasoning{Text: "so", Form: formThought, Opaque: "c2ln+1/=="},
+				provider.Text{Text: "I "}, provider.Text{Text: "look.", Opaque: "c2ln-2_"}, call("c1", "sig3+/=="), call("c2", "")),
+			tool("c1", "one", false, provider.Image{MediaType: "image/webp", Data: []byte("W")}),
+			tool("c2", "no such file", true),
+			own(call("c3", "sig4")),
+			tool("c3", "", false, provider.Image{MediaType: "image/gif", Data: []byte("GIF")}),
+			own(provider.Text{Text: "Yes."}, provider.Text{Opaque: "end+/="}),
+			provider.UserText("go on"),
+			{Role: provider.RoleAssistant, Provider: "anthropic", Model: "claude", Parts: []provider.Part{
+				provider.Reasoning{Text: "foreign", Form: "thinking", Opaque: "x"}, provider.Text{Text: "yes", Opaque: "y"}, foreign, call("c4", "")}},
+			tool("functions.read:0", "four", false),
+			tool("c4", "five", false),
+			provider.UserText("please"),
+			provider.UserText("now"),
+		},
+	}
+}
+
+func TestGoldenRequests(t *testing.T) {
+	for _, model := range []string{"gemini-3.1-pro-preview", "gemini-2.5-flash", "gemma-3-27b-it"} {
+		t.Run(model, func(t *testing.T) {
+			body, err := encode("g", session(model), limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := providertest.Validate(providertest.WireGemini, body); err != nil {
+				t.Error(err)
+			}
+			golden(t, model, body)
+		})
+	}
+}
+
+// TestThePrefixHolds: what stands in the place of a lost signature stays there,
+// and results and their images do not move.
+func TestThePrefixHolds(t *testing.T) {
+	for _, model := range []string{"gemini-3.1-pro-preview", "gemini-2.5-flash"} {
+		req := session(model)
+		all := req.Messages
+		var before []byte
+		for n := 1; n <= len(all); n++ {
+			if all[n-1].Role == provider.RoleAssistant || n < len(all) && all[n].Role == provider.RoleTool {
+				continue // no request ends there
+			}
+			req.Messages = all[:n]
+			raw, err := encode("g", req, limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.HasPrefix(raw, before) {
+				t.Errorf("%s: at %d messages the prefix breaks:\n%s\n%s", model, n, before, raw)
+			}
+			before = bytes.TrimRight(raw, "]}")
+		}
+	}
+}
+
+func TestThinking(t *testing.T) {
+	const (
+		unset, off, low, medium, high, most = "", provider.EffortOff, provider.EffortLow, provider.EffortMedium, provider.EffortHigh, provider.EffortMax
+	)
+	for _, tc := range []struct {
+		model  string
+		effort provider.Effort
+		limit  int
+		want   string // of thinkingConfig; "" for none
+	}{
+		{"gemini-1.5-pro", high, 8000, ``},
+		{"gemini-2.0-flash", high, 8000, ``},
+		{"gemma-3-27b-it", high, 8000, ``},
+		{"gemini-2.5-flash", unset, 8000, `{"includeThoughts":true}`},
+		{"gemini-2.5-flash", off, 8000, `{"thinkingBudget":0}`},
+		{"gemini-2.5-flash", low, 8000, `{"includeThoughts":true,"thinkingBudget":2000}`},
+		{"gemini-2.5-flash", medium, 8000, `{"includeThoughts":true,"thinkingBudget":4000}`},
+		{"gemini-2.5-flash", high, 8000, `{"includeThoughts":true,"thinkingBudget":6000}`},
+		{"gemini-2.5-flash", most, 65536, `{"includeThoughts":true,"thinkingBudget":24576}`},
+		{"gemini-2.5-flash", most, 0, `{"includeThoughts":true,"thinkingBudget":22118}`},
+		{"gemini-2.5-pro", off, 8000, `{"includeThoughts":true,"thinkingBudget":128}`},
+		{"gemini-2.5-pro", most, 65536, `{"includeThoughts":true,"thinkingBudget":32768}`},
+		{"gemini-2.5-flash-lite", unset, 8000, ``},
+		{"gemini-2.5-flash-lite", low, 1000, `{"includeThoughts":true,"thinkingBudget":512}`},
+		{"models/gemini-3-pro-preview", off, 8000, `{"includeThoughts":true,"thinkingLevel":"LOW"}`},
+		{"gemini-3-pro-preview", medium, 8000, `{"includeThoughts":true,"thinkingLevel":"HIGH"}`},
+		{"gemini-3.1-pro-preview", medium, 8000, `{"includeThoughts":true,"thinkingLevel":"MEDIUM"}`},
+		{"gemini-3.1-flash-lite", unset, 8000, `{"includeThoughts":true}`},
+		{"gemini-3.7-flash", off, 8000, `{"includeThoughts":true,"thinkingLevel":"MINIMAL"}`},
+		{"gemini-3.7-flash", most, 8000, `{"includeThoughts":true,"thinkingLevel":"HIGH"}`},
+		{"gemini-4-argon", low, 8000, `{"includeThoughts":true,"thinkingLevel":"LOW"}`},
+		{"gemini-flash-latest", low, 8000, `{"includeThoughts":true,"thinkingLevel":"LOW"}`},
+		{"gemini-2.5-pro-preview-05-06", low, 8000, `{"includeThoughts":true,"thinkingBudget":2000}`},
+	} {
+		t.Run(fmt.Sprint(tc.model, " ", tc.effort), func(t *testing.T) {
+			req := provider.Request{Options: provider.Options{Model: tc.model, MaxTokens: tc.limit, Effort: tc.effort}, Messages: []provider.Message{provider.UserText("hi")}}
+			raw, err := encode("g", req, limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b struct {
+				Generation struct {
+					Thinking json.RawMessage `json:"thinkingConfig"`
+				} `json:"generationConfig"`
+			}
+			if err := json.Unmarshal(raw, &b); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(b.Generation.Thinking); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSubset(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"nothing", ``, `{"type":"object"}`},
+		{"no properties", `{"type":"object","properties":{},"required":[]}`, `{"type":"object"}`},
+		{"unknown keys", `{"$schema":"x","type":"object","additionalProperties":false,"properties":{"a":{"type":"string","format":"uri","propertyNames":{},"multipleOf":2,"minLength":1}},"required":["a","b"]}`,
+			`{"properties":{"a":{"minLength":1,"type":"string"}},"required":["a"],"type":"object"}`},
+		{"const", `{"properties":{"a":{"const":"x"},"n":{"const":7}}}`,
+			`{"properties":{"a":{"enum":["x"],"type":"string"},"n":{"enum":["7"],"type":"string"}},"type":"object"}`},
+		{"a type that may be null", `{"properties":{"a":{"type":["integer","null"],"exclusiveMinimum":0,"exclusiveMaximum":9}}}`,
+			`{"properties":{"a":{"maximum":8,"minimum":1,"nullable":true,"type":"integer"}},"type":"object"}`},
+		{"several types", `{"properties":{"a":{"type":["string","array"],"items":{"type":"integer"}}}}`,
+			`{"properties":{"a":{"anyOf":[{"type":"string"},{"items":{"type":"integer"},"type":"array"}]}},"type":"object"}`},
+		{"an array without items", `{"properties":{"a":{"type":"array","uniqueItems":true},"b":{"type":"array","items":{}},"c":{"type":"array","items":true}}}`,
+			`{"properties":{"a":{"items":{"type":"string"},"type":"array"},"b":{"items":{"type":"string"},"type":"array"},"c":{"items":{"type":"string"},"type":"array"}},"type":"object"}`},
+		{"a number's open end", `{"properties":{"a":{"type":"number","exclusiveMinimum":0.5}}}`, `{"properties":{"a":{"minimum":0.5,"type":"number"}},"type":"object"}`},
+		{"choices", `{"properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`,
+			`{"properties":{"a":{"nullable":true,"type":"string"},"b":{"anyOf":[{"type":"string"},{"type":"integer"}]}},"type":"object"}`},
+		{"allOf", `{"properties":{"a":{"allOf":[{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]},{"properties":{"y":{"type":"integer"}}}]}}}`,
+			`{"properties":{"a":{"properties":{"x":{"type":"string"},"y":{"type":"integer"}},"required":["x"],"type":"object"}},"type":"object"}`},
+		{"references", `{"$defs":{"p":{"type":"object","properties":{"next":{"$ref":"#/$defs/q~1r"}}},"q/r":{"type":"string","enum":["a"]}},"properties":{"a":{"$ref":"#/$defs/p","description":"d"},"b":{"$ref":"http://elsewhere"}}}`,
+			`{"properties":{"a":{"description":"d","properties":{"next":{"enum":["a"],"type":"string"}},"type":"object"},"b":{"type":"string"}},"type":"object"}`},
+		{"no type at all", `{"properties":{"a":{"description":"x"},"b":true}}`, `{"properties":{"a":{"description":"x","type":"string"},"b":{"type":"string"}},"type":"object"}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := subset(json.RawMessage(tc.in))
+			if string(got) != tc.want {
+				t.Errorf("\n%s, want\n%s", got, tc.want)
+			}
+			if err := providertest.Validate(providertest.WireGemini, []byte(`{"tools":[{"functionDeclarations":[{"name":"a","parameters":`+string(got)+`}]}],"contents":[{"role":"user","parts":[{"text":"x"}]}]}`)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestSubsetOfItself: a schema that holds itself ends, and soon.
+func TestSubsetOfItself(t *testing.T) {
+	got := subset(json.RawMessage(`{"type":"object","properties":{"child":{"$ref":"#"},"more":{"type":"array","items":{"$ref":"#"}}}}`))
+	if want := `{"properties":{"child":{"type":"string"},"more":{"items":{"type":"string"},"type":"array"}},"type":"object"}`; string(got) != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	wide := `{"$defs":{"d0":{"type":"string"}`
+	for i := range 30 { // written out, it has 2^30 leaves
+		wide += fmt.Sprintf(`,"d%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i+1, i, i)
+	}
+	wide += `},"properties":{"a":{"$ref":"#/$defs/d30"}}}`
+	if got = subset(json.RawMessage(wide)); len(got) > 256<<10 || !bytes.Equal(got, subset(json.RawMessage(wide))) {
+		t.Errorf("%d bytes, or not the same twice", len(got))
+	}
+}

@@ -1,0 +1,127 @@
+// Package gemini speaks the generateContent API of Google's Gemini models.
+package gemini
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// DefaultBaseURL is Google's own server.
+const DefaultBaseURL = "https://generativelanguage.googleapis.com"
+
+// Provider asks models through streamGenerateContent. The zero value of every
+// field but Name has a meaning; the fields must not change once it is in use. It
+// may be used by several goroutines.
+//
+// What a server refuses outright (the schema of one tool, a way to think, a
+// signature) is left out from then on and the request sent again: nothing was
+// answered yet, so that nobody sees it but for a Notice where something is lost.
+type Provider struct {
+	Name    string // the configured name; signatures go back only to messages of the same name and model
+	BaseURL string // with or without /v1beta; "" means DefaultBaseURL
+	// Key is asked before each request, inside its time limits; nil, or an
+	// empty key, sends none. It goes into a header, never into the address.
+	Key  func(context.Context) (string, error)
+	HTTP *http.Client // nil means http.DefaultClient; redirects are not followed
+	// Headers are sent with each request and win over the wire's own.
+	Headers map[string]string
+	// Idle is the longest silence between two bytes, twice as long before the
+	// first. 0 means 5 minutes, or no limit for a Local server; negative, none.
+	Idle           time.Duration
+	RequestTimeout time.Duration // the whole of one request; 0 means no limit
+	Local          bool          // the server is on a loopback or private address
+
+	refused refused
+}
+
+var _ provider.Provider = (*Provider)(nil)
+
+// Stream implements provider.Provider.
+func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		for tries := 1; ; tries++ {
+			again, notice := p.try(ctx, req, tries < mostTries, yield)
+			if !again {
+				return
+			}
+			if notice != "" && !yield(provider.Notice{Text: notice, Warning: true}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// try sends the request once. It reports whether to send it again, since the
+// server refused a part of it that is now known and will be left out.
+func (p *Provider) try(ctx context.Context, req provider.Request, mayLearn bool, yield func(provider.Event, error) bool) (again bool, notice string) {
+	e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	limits := p.refused.of(req.Model)
+	prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, limits) }
+	dec := &decoder{provider: p.Name, model: req.Model, history: req.Messages}
+	for ev, err := range wire.Stream(ctx, e, prepare, dec) {
+		if err != nil && mayLearn {
+			if learned, notice := p.refused.learn(provider.AsError(err), req, limits); learned {
+				return true, notice
+			}
+		}
+		if !yield(ev, err) {
+			return false, ""
+		}
+	}
+	return false, ""
+}
+
+func (p *Provider) prepare(ctx context.Context, req provider.Request, limits limits) (wire.Request, error) {
+	address, err := p.address(req.Model)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	key, err := wire.Key(ctx, p.Key)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	body, err := encode(p.Name, req, limits)
+	if err != nil {
+		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
+	}
+	h := http.Header{}
+	if key != "" {
+		h.Set("X-Goog-Api-Key", key)
+	}
+	for k, v := range p.Headers {
+		h.Set(k, v)
+	}
+	return wire.Request{URL: address, Header: h, Secret: key, Model: req.Model, Body: body}, nil
+}
+
+// address is that of a model. Without alt=sse the server would send one JSON
+// array, of which nothing can be shown before its end.
+func (p *Provider) address(model string) (string, error) {
+	base := p.BaseURL
+	if base == "" {
+		base = DefaultBaseURL
+	}
+	kind, name, found := strings.Cut(model, "/") // models/x as the API lists them, tunedModels/x
+	if !found {
+		kind, name = "models", model
+	}
+	full, err := wire.Join(base, "v1beta", kind, url.PathEscape(name)+":streamGenerateContent")
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(full)
+	if err != nil {
+		return "", err
+	}
+	query := u.Query()
+	query.Set("alt", "sse")
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}

@@ -1,0 +1,151 @@
+package gemini
+
+import (
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// history gathers the contents. All results of one message's calls are one
+// content, right after it; what the user says next is another, because to these
+// models a turn begins with a content that holds no results.
+type history struct {
+	provider string
+	model    string
+	family   family
+	limits   limits
+	ids      wire.IDs
+	names    map[string]string // of the calls, by id
+	contents []content
+	results  []part // of the calls of the last content
+	pictures []part // of these results, where they cannot stand inside
+}
+
+func (h *history) add(m provider.Message) {
+	if m.Role == provider.RoleAssistant {
+		h.flush()
+		h.push("model", h.assistant(m))
+		return
+	}
+	var parts []part
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			if !blank(p.Text) {
+				parts = append(parts, textPart(p.Text))
+			}
+		case provider.Image:
+			parts = append(parts, image(p))
+		case provider.ToolResult:
+			h.result(p)
+		}
+	}
+	if len(parts) > 0 {
+		h.flush()
+		h.push("user", parts)
+	}
+}
+
+// flush sends the results that are gathered, then their images.
+func (h *history) flush() {
+	h.push("user", h.results)
+	h.push("user", h.pictures)
+	h.results, h.pictures = nil, nil
+}
+
+func (h *history) push(role string, parts []part) {
+	if len(parts) == 0 {
+		return
+	}
+	if n := len(h.contents); n > 0 && role == "model" && h.contents[n-1].Role == role {
+		h.contents[n-1].Parts = append(h.contents[n-1].Parts, parts...)
+		return
+	}
+	h.contents = append(h.contents, content{Role: role, Parts: parts})
+}
+
+// assistant rebuilds a reply part by part: a signature belongs to the very part
+// it came with. Thoughts that carry none are for people; the model does not want
+// them back.
+func (h *history) assistant(m provider.Message) []part {
+	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
+	var parts []part
+	first := true
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			if sig := h.signature(p.Opaque, own); sig != "" || !blank(p.Text) {
+				parts = append(parts, part{Text: &p.Text, Signature: sig})
+			}
+		case provider.Reasoning:
+			if sig := h.signature(p.Opaque, own); sig != "" {
+				parts = append(parts, part{Text: &p.Text, Thought: true, Signature: sig})
+			}
+		case provider.ToolCall:
+			if m.Partial {
+				continue
+			}
+			args, _ := wire.Object(p.Input)
+			call := &functionCall{ID: h.id(h.ids.Call(p.ID, m.Provider)), Name: functionName(p.Name), Args: args}
+			h.names[p.ID] = call.Name
+			sig := h.signature(p.Opaque, own)
+			if sig == "" && first && h.family.needsSignatures() {
+				sig = noSignature
+			}
+			first = false
+			parts = append(parts, part{Call: call, Signature: sig})
+		}
+	}
+	return parts
+}
+
+// signature is what goes back with a part, "" for that of another model or one
+// that the server does not know any more.
+func (h *history) signature(opaque string, own bool) string {
+	if !own || h.limits.signatures[opaque] {
+		return ""
+	}
+	return opaque
+}
+
+// id is the id to send: some servers do not know the field.
+func (h *history) id(id string) string {
+	if h.limits.noIDs {
+		return ""
+	}
+	return id
+}
+
+func (h *history) result(r provider.ToolResult) {
+	text := r.Text
+	var pictures []part
+	for _, img := range r.Images {
+		if p := image(img); p.Inline != nil {
+			pictures = append(pictures, p)
+		} else {
+			text = strings.TrimPrefix(text+"\n"+*p.Text, "\n")
+		}
+	}
+	switch {
+	case !blank(text):
+	case len(pictures) > 0:
+		text = "(see the image)"
+	default:
+		text = "(no output)"
+	}
+	name, ok := h.names[r.CallID]
+	if !ok {
+		name = functionName(r.Name)
+	}
+	resp := &functionResponse{ID: h.id(h.ids.Result(r.CallID)), Name: name, Response: responseObject{Output: &text}}
+	if r.IsError {
+		resp.Response = responseObject{Error: &text}
+	}
+	if h.family.nestsImages() {
+		resp.Parts = pictures
+	} else {
+		h.pictures = append(h.pictures, pictures...)
+	}
+	h.results = append(h.results, part{Response: resp})
+}

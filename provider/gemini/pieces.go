@@ -1,0 +1,147 @@
+package gemini
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"artoo/provider"
+)
+
+// piece sets one value of a call's arguments, or adds to a text.
+type piece struct {
+	Path   string          `json:"jsonPath"` // $.a.b[0]['c d']
+	Text   *string         `json:"stringValue"`
+	Number json.RawMessage `json:"numberValue"`
+	Bool   *bool           `json:"boolValue"`
+	Null   json.RawMessage `json:"nullValue"`
+}
+
+// object is what pieces add up to.
+type object struct {
+	root any // map[string]any, []any, *strings.Builder or a plain value
+	bad  string
+}
+
+func (o *object) addAll(pieces []piece) {
+	for i := range pieces {
+		steps, ok := steps(pieces[i].Path)
+		if !ok {
+			o.bad = pieces[i].Path
+			continue
+		}
+		o.root, ok = put(o.root, steps, &pieces[i])
+		if !ok {
+			o.bad = pieces[i].Path
+		}
+	}
+}
+
+// json is the whole, or the path that could not be followed, which no JSON
+// object is: such a call is answered with what is wrong with it.
+func (o *object) json() string {
+	if o.bad != "" {
+		return "a piece of the arguments does not fit: " + o.bad
+	}
+	if o.root == nil {
+		return ""
+	}
+	raw, err := provider.Marshal(plain(o.root))
+	if err != nil {
+		return "the arguments do not fit together: " + err.Error()
+	}
+	return string(raw)
+}
+
+// put sets the value at steps below at and returns what then stands there. Lists
+// grow by one at most.
+func put(at any, steps []any, p *piece) (any, bool) {
+	if len(steps) == 0 {
+		return p.value(at), true
+	}
+	switch step := steps[0].(type) {
+	case string:
+		m, ok := at.(map[string]any)
+		if at != nil && !ok {
+			return at, false
+		}
+		if m == nil {
+			m = map[string]any{}
+		}
+		m[step], ok = put(m[step], steps[1:], p)
+		return m, ok
+	case int:
+		list, ok := at.([]any)
+		if at != nil && !ok || step > len(list) {
+			return at, false
+		}
+		if step == len(list) {
+			list = append(list, nil)
+		}
+		list[step], ok = put(list[step], steps[1:], p)
+		return list, ok
+	}
+	return at, false
+}
+
+func (p *piece) value(have any) any {
+	switch {
+	case p.Text != nil:
+		b, ok := have.(*strings.Builder)
+		if !ok {
+			b = &strings.Builder{}
+		}
+		b.WriteString(*p.Text)
+		return b
+	case len(p.Number) > 0:
+		return p.Number
+	case p.Bool != nil:
+		return *p.Bool
+	case len(p.Null) > 0:
+		return nil
+	}
+	return have // only says that more comes
+}
+
+// plain turns the builders into texts.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			v[name] = plain(inner)
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = plain(inner)
+		}
+	case *strings.Builder:
+		return v.String()
+	}
+	return v
+}
+
+// steps takes a path apart; ok is false for one that cannot be read or is deeper
+// than any schema.
+func steps(path string) (list []any, ok bool) {
+	rest, found := strings.CutPrefix(path, "$")
+	for found && rest != "" && len(list) < 64 {
+		switch {
+		case strings.HasPrefix(rest, "['"):
+			name, after, closed := strings.Cut(rest[2:], "']")
+			list, rest, found = append(list, name), after, closed
+		case rest[0] == '[':
+			number, after, closed := strings.Cut(rest[1:], "]")
+			n, err := strconv.Atoi(number)
+			list, rest, found = append(list, n), after, closed && err == nil && n >= 0
+		case rest[0] == '.':
+			end := strings.IndexAny(rest[1:], ".[")
+			if end < 0 {
+				end = len(rest) - 1
+			}
+			list, rest = append(list, rest[1:1+end]), rest[1+end:]
+		default:
+			found = false
+		}
+	}
+	return list, found && rest == ""
+}

@@ -1,0 +1,244 @@
+package ollama
+
+import (
+	"encoding/json"
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// formThinking marks what a model thought.
+const formThinking = "thinking"
+
+// decoder gathers one reply.
+type decoder struct {
+	provider string
+	model    string
+	history  []provider.Message
+	window   int
+	cut      func(read int) string // what to tell the user of a prompt of which so much was read
+
+	parts   []*gathered
+	usage   provider.Usage
+	stop    string
+	begun   bool
+	pending []provider.Event
+}
+
+// gathered is a part of the reply.
+type gathered struct {
+	kind     string // "text", "thinking" or "call"
+	text     strings.Builder
+	id, name string
+	args     string
+}
+
+// line is one object of the stream.
+type line struct {
+	Model   string `json:"model"`
+	Message *struct {
+		Content  string `json:"content"`
+		Thinking string `json:"thinking"`
+		Calls    []struct {
+			ID       string `json:"id"`
+			Function struct {
+				Name      string          `json:"name"`
+				Arguments json.RawMessage `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+	} `json:"message"`
+	Done       bool            `json:"done"`
+	DoneReason string          `json:"done_reason"`
+	Read       int             `json:"prompt_eval_count"`
+	Wrote      int             `json:"eval_count"`
+	Error      json.RawMessage `json:"error"`
+}
+
+// Feed implements wire.Decoder.
+func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
+	d.pending = d.pending[:0]
+	var l line
+	if err := wire.Decode([]byte(data), &l); err != nil {
+		return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "a line of the reply makes no sense: " + err.Error(), Err: err}
+	}
+	if err := d.take(&l, data); err != nil {
+		return d.pending, wire.More, err
+	}
+	if d.stop != "" {
+		return d.pending, wire.End, nil
+	}
+	return d.pending, wire.More, nil
+}
+
+// Whole implements wire.Decoder; replies of this wire never come so.
+func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
+	events, _, err := d.Feed(string(data))
+	return events, err
+}
+
+// take works a line in. One without a message is an error, under whatever key a
+// version puts it.
+func (d *decoder) take(l *line, data string) error {
+	if len(l.Error) > 0 && string(l.Error) != "null" || l.Message == nil && !l.Done {
+		if e := wire.Failure([]byte(data)); e != nil {
+			return e
+		}
+		return &provider.Error{Kind: provider.KindProvider, Message: said(data)}
+	}
+	if !d.begun {
+		d.begun = true
+		d.pending = append(d.pending, provider.Started{Model: l.Model})
+	}
+	if m := l.Message; m != nil {
+		if m.Thinking != "" {
+			d.part(formThinking).WriteString(m.Thinking)
+			d.pending = append(d.pending, provider.ReasoningDelta{Text: m.Thinking})
+		}
+		if m.Content != "" {
+			d.part("text").WriteString(m.Content)
+			d.pending = append(d.pending, provider.TextDelta{Text: m.Content})
+		}
+		for _, c := range m.Calls {
+			d.parts = append(d.parts, &gathered{kind: "call", id: c.ID, name: c.Function.Name, args: arguments(c.Function.Arguments)})
+		}
+	}
+	if l.Done {
+		return d.end(l)
+	}
+	return nil
+}
+
+// said is what a line that is no reply says: 0.11 puts a call that it cannot read
+// under a key of that name.
+func said(data string) string {
+	var words map[string]string
+	if err := wire.Decode([]byte(data), &words); err == nil && words[badCall] != "" {
+		return badCall + ": " + words[badCall]
+	}
+	return data
+}
+
+// end takes the last line: the word for the end and the counts.
+func (d *decoder) end(l *line) error {
+	d.usage = provider.Usage{Input: wire.Count(l.Read), Output: wire.Count(l.Wrote)}
+	d.stop = l.DoneReason
+	switch {
+	case d.stop == "":
+		d.stop = "stop" // older servers say no more than that it is done
+	case (d.stop == "load" || d.stop == "unload") && len(d.parts) == 0:
+		return &provider.Error{Kind: provider.KindProvider, Code: d.stop, Message: "the server loaded the model and answered nothing"}
+	}
+	if d.cut != nil {
+		if text := d.cut(l.Read); text != "" {
+			d.pending = append(d.pending, provider.Notice{Text: text, Warning: true})
+		}
+	}
+	return nil
+}
+
+// part is where a piece of the given kind goes: the last part if it is of that
+// kind, else a new one.
+func (d *decoder) part(kind string) *strings.Builder {
+	if n := len(d.parts); n > 0 && d.parts[n-1].kind == kind {
+		return &d.parts[n-1].text
+	}
+	g := &gathered{kind: kind}
+	d.parts = append(d.parts, g)
+	return &g.text
+}
+
+// arguments is what a call was given, as text: an object, or a string that holds
+// one.
+func arguments(raw json.RawMessage) string {
+	var text string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// Done implements wire.Decoder.
+func (d *decoder) Done() (provider.Done, error) {
+	done := provider.Done{Usage: d.usage}
+	if d.stop == "" {
+		return done, wire.ErrCut
+	}
+	done.Message = d.message()
+	calls := len(done.Message.Calls()) > 0
+	switch {
+	case d.stop == "length" && d.window > 0 && d.usage.Total() >= d.window-1:
+		done.Stop = provider.StopContext // nothing of the window was left
+	case d.stop == "length":
+		done.Stop = provider.StopMaxTokens
+	case calls:
+		done.Stop = provider.StopToolUse
+	default:
+		done.Stop = provider.StopComplete
+	}
+	return done, nil
+}
+
+func (d *decoder) message() provider.Message {
+	m := provider.Message{Role: provider.RoleAssistant, Provider: d.provider, Model: d.model}
+	var calls []provider.ToolCall
+	for _, g := range d.parts {
+		if g.kind == "call" {
+			calls = append(calls, wire.NewCall(g.id, g.name, g.args))
+		}
+	}
+	wire.UniqueIDs(calls, d.history)
+	for _, g := range d.parts {
+		switch g.kind {
+		case "call":
+			m.Parts = append(m.Parts, calls[0])
+			calls = calls[1:]
+		case formThinking:
+			m.Parts = append(m.Parts, provider.Reasoning{Text: g.text.String(), Form: formThinking})
+		default:
+			m.Parts = append(m.Parts, provider.Text{Text: g.text.String()})
+		}
+	}
+	return m
+}
+
+// unreadable makes a reply of one that the server gave up, since it could not
+// read the model's call: the model is then told what it wrote.
+func (d *decoder) unreadable(e *provider.Error, tools []provider.ToolSpec) provider.Done {
+	_, raw, found := strings.Cut(e.Message, "raw=")
+	if !found {
+		raw = e.Message
+	}
+	raw, _, _ = strings.Cut(raw, ", err=")
+	d.parts = append(d.parts, &gathered{kind: "call", name: likely(raw, tools), args: strings.Trim(raw, "'`")})
+	m := d.message()
+	if c, ok := m.Parts[len(m.Parts)-1].(provider.ToolCall); ok && c.Raw == "" {
+		c.Raw, c.Input = raw, json.RawMessage("{}") // the server refused it, however good it looks
+		m.Parts[len(m.Parts)-1] = c
+	}
+	return provider.Done{Message: m, Stop: provider.StopToolUse, Detail: e.Message, Usage: e.Usage, RequestID: e.RequestID, Tries: 1}
+}
+
+// likely is the tool whose arguments the text names most of, "unknown" where
+// there are no tools.
+func likely(raw string, tools []provider.ToolSpec) string {
+	best, most := "unknown", -1
+	for _, t := range tools {
+		var s struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		}
+		if wire.Decode(t.Schema, &s) != nil {
+			continue
+		}
+		n := 0
+		for name := range s.Properties {
+			if strings.Contains(raw, `"`+name+`"`) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = t.Name, n
+		}
+	}
+	return best
+}

@@ -1,0 +1,159 @@
+package ollama
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// body is the request. The order of the fields is the order of the bytes, and
+// part of the contract: messages come last, so that a request is a prefix of the
+// next one.
+type body struct {
+	Model     string          `json:"model"`
+	Stream    bool            `json:"stream"`
+	Think     json.RawMessage `json:"think,omitempty"` // a truth value or a word
+	KeepAlive string          `json:"keep_alive,omitempty"`
+	// Truncate and Shift say whether the server may drop what does not fit.
+	Truncate bool      `json:"truncate"`
+	Shift    bool      `json:"shift"`
+	Options  options   `json:"options"`
+	Tools    []tool    `json:"tools,omitempty"`
+	Messages []message `json:"messages"`
+}
+
+type options struct {
+	NumCtx      int      `json:"num_ctx,omitempty"`
+	NumPredict  int      `json:"num_predict,omitempty"`
+	Temperature *float64 `json:"temperature,omitempty"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// message is any message of the history; which fields are set depends on Role.
+type message struct {
+	Role       string     `json:"role"`
+	ToolName   string     `json:"tool_name,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Content    string     `json:"content"`
+	Thinking   string     `json:"thinking,omitempty"`
+	Images     []string   `json:"images,omitempty"` // base64 of the bytes
+	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
+}
+
+type toolCall struct {
+	ID       string       `json:"id"`
+	Function functionCall `json:"function"`
+}
+
+type functionCall struct {
+	Index     int             `json:"index"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// The limits for names and ids of calls that others made.
+const (
+	nameLimit = 128
+	idLimit   = 64
+)
+
+// encode makes the body of a request by the provider of the given name; size is
+// that of its text in bytes, which is all of it but the images.
+func encode(name string, req provider.Request, f facts, keepAlive string) (raw []byte, size int, err error) {
+	b := body{Model: req.Model, Stream: true, KeepAlive: keepAlive, Think: f.think(req.Effort),
+		Options: options{NumCtx: f.window, NumPredict: max(0, req.MaxTokens), Temperature: req.Temperature}}
+	if f.window > 0 {
+		b.Options.NumPredict = min(b.Options.NumPredict, max(1, f.window/2)) // the rest is the prompt's
+	}
+	if f.mayCall() {
+		for _, t := range req.Tools {
+			b.Tools = append(b.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: parameters(t.Schema)}})
+		}
+	}
+	h := history{provider: name, model: req.Model, facts: f, ids: wire.IDs{Provider: name, Limit: idLimit}, names: map[string]string{}}
+	if !blank(req.System) {
+		h.messages = append(h.messages, message{Role: "system", Content: req.System})
+	}
+	for _, m := range req.Messages {
+		h.add(m)
+	}
+	h.flush()
+	b.Messages = h.messages
+	raw, err = provider.Marshal(b)
+	size = len(raw)
+	for _, m := range h.messages {
+		for _, img := range m.Images {
+			size -= len(img)
+		}
+	}
+	return raw, size, err
+}
+
+// think is the switch for an effort, nil for none: a model that can think then
+// does. Few know levels, and those cannot be switched off.
+func (f facts) think(effort provider.Effort) json.RawMessage {
+	switch {
+	case effort == "" || !f.mayThink():
+		return nil
+	case !f.levels && effort == provider.EffortOff:
+		return json.RawMessage("false")
+	case !f.levels:
+		return json.RawMessage("true")
+	case effort == provider.EffortOff || effort == provider.EffortLow:
+		return json.RawMessage(`"low"`)
+	case effort == provider.EffortMedium:
+		return json.RawMessage(`"medium"`)
+	}
+	return json.RawMessage(`"high"`)
+}
+
+// parameters is a tool's schema as the server can read it: an object whose
+// properties are objects. It knows no true for "anything".
+func parameters(schema json.RawMessage) json.RawMessage {
+	const none = `{"type":"object","properties":{}}`
+	schema = wire.CleanJSON(schema)
+	var s map[string]json.RawMessage
+	if json.Unmarshal(schema, &s) != nil || s == nil {
+		return json.RawMessage(none)
+	}
+	var properties map[string]json.RawMessage
+	readable := json.Unmarshal(s["properties"], &properties) == nil && properties != nil
+	plain := readable && string(s["type"]) == `"object"`
+	for name, p := range properties {
+		if len(p) == 0 || p[0] != '{' {
+			properties[name], plain = json.RawMessage(`{}`), false
+		}
+	}
+	if plain {
+		return schema
+	}
+	if properties == nil {
+		properties = map[string]json.RawMessage{}
+	}
+	raw, err := provider.Marshal(properties)
+	if err != nil {
+		return json.RawMessage(none)
+	}
+	s["type"], s["properties"] = json.RawMessage(`"object"`), raw
+	if raw, err = provider.Marshal(s); err != nil {
+		return json.RawMessage(none)
+	}
+	return raw
+}
+
+func encoded(img provider.Image) string { return base64.StdEncoding.EncodeToString(img.Data) }
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -1,0 +1,153 @@
+package ollama
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/provider"
+	"artoo/provider/providertest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name string, body []byte) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, body, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteByte('\n')
+	path := filepath.Join("testdata", name+".json")
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), b.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func session() provider.Request {
+	temperature := 0.5
+	tool := func(id, text string, images ...provider.Image) provider.Message {
+		return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "read", Text: text, Images: images}}}
+	}
+	own := func(parts ...provider.Part) provider.Message {
+		return provider.Message{Role: provider.RoleAssistant, Provider: "o", Model: "m", Parts: parts}
+	}
+	call := func(id string) provider.ToolCall {
+		return provider.ToolCall{ID: id, Name: "read", Input: json.RawMessage(`{"path": "a"}`)}
+	}
+	return provider.Request{
+		Options: provider.Options{Model: "m", MaxTokens: 4000, Temperature: &temperature, Effort: provider.EffortHigh},
+		System:  "Be <brief>.",
+		Tools:   []provider.ToolSpec{{Name: "read", Description: "Reads & shows.", Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}}`)}},
+		Messages: []provider.Message{
+			provider.UserText("look", provider.Image{MediaType: "image/png", Data: []byte("PNG")}),
+			own(provider.Reasoning{Text: "hm", Form: formThinking}, provider.Text{Text: "I look."}, call("c1"), call("c2")),
+			tool("c1", "one", provider.Image{MediaType: "image/webp", Data: []byte("W")}),
+			tool("c2", " "),
+			own(call("c3")),
+			tool("c3", "", provider.Image{MediaType: "image/png", Data: []byte("P")}),
+			{Role: provider.RoleAssistant, Provider: "anthropic", Model: "claude", Parts: []provider.Part{
+				provider.Reasoning{Text: "foreign", Form: "thinking", Opaque: "x"}, provider.Text{Text: "yes"}, call("functions.read:0")}},
+			tool("functions.read:0", "four"),
+			provider.UserText("go on"),
+			provider.UserText("please"),
+		},
+	}
+}
+
+func TestGoldenRequests(t *testing.T) {
+	for name, f := range map[string]facts{
+		"able":    {window: 32768, told: true, tools: true, thinking: true, vision: true},
+		"plain":   {window: 4096, told: true},
+		"levels":  {window: 131072, told: true, tools: true, thinking: true, levels: true},
+		"unknown": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body, size, err := encode("o", session(), f, "30m")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := providertest.Validate(providertest.WireOllama, body); err != nil {
+				t.Error(err)
+			}
+			images := 0
+			if f.maySee() {
+				images = len("UE5H" + "Vw==" + "UA==")
+			}
+			if size != len(body)-images {
+				t.Errorf("size %d of %d bytes with %d of images", size, len(body), images)
+			}
+			golden(t, name, body)
+		})
+	}
+}
+
+func TestThePrefixHolds(t *testing.T) {
+	req := session()
+	all := req.Messages
+	var before []byte
+	for n := 1; n <= len(all); n++ {
+		if all[n-1].Role == provider.RoleAssistant || n < len(all) && all[n].Role == provider.RoleTool {
+			continue // no request ends there
+		}
+		req.Messages = all[:n]
+		raw, _, err := encode("o", req, facts{window: 32768}, "30m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(raw, before) {
+			t.Errorf("at %d messages the prefix breaks:\n%s\n%s", n, before, raw)
+		}
+		before = bytes.TrimRight(raw, "]}")
+	}
+}
+
+func TestThink(t *testing.T) {
+	can, levels, cannot := facts{told: true, thinking: true}, facts{told: true, thinking: true, levels: true}, facts{told: true}
+	for _, tc := range []struct {
+		f      facts
+		effort provider.Effort
+		want   string
+	}{
+		{can, "", ""}, {can, provider.EffortOff, "false"}, {can, provider.EffortLow, "true"}, {can, provider.EffortMax, "true"},
+		{levels, "", ""}, {levels, provider.EffortOff, `"low"`}, {levels, provider.EffortLow, `"low"`}, {levels, provider.EffortMedium, `"medium"`},
+		{levels, provider.EffortHigh, `"high"`}, {levels, provider.EffortMax, `"high"`},
+		{cannot, provider.EffortHigh, ""}, {cannot, provider.EffortOff, ""}, {facts{}, provider.EffortOff, "false"},
+		{facts{told: true, thinking: true, noThinking: true}, provider.EffortHigh, ""},
+	} {
+		if got := string(tc.f.think(tc.effort)); got != tc.want {
+			t.Errorf("%+v %q: %s, want %s", tc.f, tc.effort, got, tc.want)
+		}
+	}
+}
+
+func TestParameters(t *testing.T) {
+	const none = `{"type":"object","properties":{}}`
+	for in, want := range map[string]string{
+		``: none, `true`: none, `null`: none, `[]`: none,
+		`{"type":"object","properties":{"a":{"type":["string","null"]}},"$schema":"x"}`: `{"type":"object","properties":{"a":{"type":["string","null"]}},"$schema":"x"}`,
+		`{"type":"object"}`:                        `{"properties":{},"type":"object"}`,
+		`{"properties":{"a":true,"b":{}}}`:         `{"properties":{"a":{},"b":{}},"type":"object"}`,
+		`{"type":["object"],"properties":null}`:    `{"properties":{},"type":"object"}`,
+		`{"type":"object","properties":["a","b"]}`: `{"properties":{},"type":"object"}`,
+	} {
+		if got := string(parameters(json.RawMessage(in))); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package ollama
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// facts are what a server says of a model.
+type facts struct {
+	window int // that requests ask for, in tokens; 0 leaves it to the server
+	// told says that the server lists what the model can do; an old one does
+	// not, and then all of it is tried.
+	told                    bool
+	tools, thinking, vision bool
+	levels                  bool // it thinks in levels and cannot do without
+	cloud                   bool // it runs elsewhere
+	// What the server refused, whatever it says.
+	noTools, noThinking bool
+}
+
+// mayCall, maySee and mayThink say what to try.
+func (f facts) mayCall() bool  { return !f.noTools && (f.tools || !f.told) }
+func (f facts) maySee() bool   { return f.vision || !f.told }
+func (f facts) mayThink() bool { return !f.noThinking && (f.thinking || !f.told) }
+
+// show is the answer of /api/show, as far as it is read.
+type show struct {
+	Capabilities []string                   `json:"capabilities"`
+	Info         map[string]json.RawMessage `json:"model_info"`
+	Parameters   string                     `json:"parameters"`
+	RemoteHost   string                     `json:"remote_host"`
+	Details      struct {
+		Family string `json:"family"`
+	} `json:"details"`
+}
+
+// showTimeout is how long a description may take, which needs no model.
+const showTimeout = 15 * time.Second
+
+// Describe implements provider.Describer. The window is the one that requests
+// will ask for, of which the reply may take half.
+func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
+	info, _ := provider.Lookup("ollama", model)
+	f, err := p.lookup(ctx, model)
+	if err != nil {
+		if provider.AsError(err) == nil {
+			err = &provider.Error{Kind: provider.KindCanceled, Provider: p.Name, Err: err}
+		}
+		return info, err
+	}
+	info.Provider = p.Name
+	if f.window > 0 {
+		info.Context, info.MaxOutput, info.Guess = f.window, f.window/2, false
+	}
+	if f.told {
+		info.Tools, info.Images, info.Reasoning = f.tools, f.vision, f.thinking
+	}
+	if f.cloud {
+		info.Price = nil // somebody charges for it
+	}
+	return info, nil
+}
+
+// lookup is what is known of a model, asked for once. A server that does not
+// describe its models leaves everything open; one that has no such model, or is
+// not there, is the error. Where ctx ended it is ctx's own.
+func (p *Provider) lookup(ctx context.Context, model string) (facts, error) {
+	if f, ok := p.known.facts(model); ok {
+		return f, nil
+	}
+	body, err := provider.Marshal(map[string]string{"model": model})
+	if err != nil {
+		return facts{}, err
+	}
+	r, err := p.request(ctx, "show", model, body)
+	if err != nil {
+		return facts{}, err
+	}
+	e := p.endpoint(-1)
+	e.RequestTimeout = showTimeout
+	data, err := wire.Fetch(ctx, e, r)
+	failed := provider.AsError(err)
+	switch {
+	case ctx.Err() != nil:
+		return facts{}, context.Cause(ctx)
+	case failed != nil && (failed.Status == http.StatusNotFound && strings.Contains(failed.Message, "model") || failed.Kind == provider.KindAuth || failed.Status == 0 && failed.Kind != provider.KindTimeout):
+		return facts{}, failed
+	}
+	var s show
+	if err == nil {
+		err = wire.Decode(data, &s)
+	}
+	f := facts{}
+	if err == nil {
+		f = s.facts(model)
+	}
+	f.window = p.window(f.window, s)
+	if failed == nil || failed.Status != 0 {
+		p.known.remember(model, f)
+	}
+	return f, nil
+}
+
+// facts reads the description; the window is the model's own limit.
+func (s *show) facts(model string) facts {
+	has := func(word string) bool { return slices.Contains(s.Capabilities, word) }
+	f := facts{told: len(s.Capabilities) > 0, tools: has("tools"), thinking: has("thinking"), vision: has("vision"), cloud: s.RemoteHost != "" || strings.HasSuffix(model, "cloud")}
+	for name, raw := range s.Info {
+		if n, err := strconv.Atoi(string(raw)); err == nil && strings.HasSuffix(name, ".context_length") {
+			f.window = wire.Count(n)
+		}
+	}
+	f.levels = s.Details.Family == "gptoss" || strings.Contains(model, "gpt-oss")
+	return f
+}
+
+// window is what to ask for of a model with the given limit, 0 for one that is
+// not known.
+func (p *Provider) window(limit int, s show) int {
+	want := p.Window
+	if want <= 0 {
+		want = s.parameter("num_ctx")
+	}
+	switch {
+	case want <= 0 && limit <= 0:
+		return 0
+	case want <= 0:
+		want = DefaultWindow
+	}
+	if limit > 0 {
+		want = min(want, limit)
+	}
+	return want
+}
+
+// parameter is a number of the Modelfile, 0 where it has none.
+func (s *show) parameter(name string) int {
+	for line := range strings.Lines(s.Parameters) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
+			if n, err := strconv.Atoi(f[1]); err == nil {
+				return wire.Count(n)
+			}
+		}
+	}
+	return 0
+}
+
+// Models lists the models the server has, the last changed first, by their names
+// only: Describe says more of each. Its errors are *provider.Error.
+func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
+	r, err := p.request(ctx, "tags", "", nil)
+	if err != nil {
+		return nil, err
+	}
+	e := p.endpoint(-1)
+	e.RequestTimeout = showTimeout
+	data, err := wire.Fetch(ctx, e, r)
+	if err != nil {
+		return nil, err
+	}
+	var tags struct {
+		Models []struct {
+			Name string `json:"name"`
+		} `json:"models"`
+	}
+	if err := wire.Decode(data, &tags); err != nil {
+		return nil, &provider.Error{Kind: provider.KindProvider, Provider: p.Name, Local: p.Local, Message: "the list of models makes no sense: " + err.Error(), Err: err}
+	}
+	var list []provider.ModelInfo
+	for _, m := range tags.Models {
+		if m.Name != "" {
+			info, _ := provider.Lookup("ollama", m.Name)
+			info.Provider = p.Name
+			list = append(list, info)
+		}
+	}
+	return list, nil
+}
+
+// Answers reports whether an Ollama server answers at the address; ctx says how
+// long that may take. A server that is not there is no error: nobody asked for it.
+func (p *Provider) Answers(ctx context.Context) bool {
+	r, err := p.request(ctx, "version", "", nil)
+	if err != nil {
+		return false
+	}
+	data, err := wire.Fetch(ctx, p.endpoint(-1), r)
+	var v struct {
+		Version string `json:"version"`
+	}
+	return err == nil && wire.Decode(data, &v) == nil && v.Version != ""
+}

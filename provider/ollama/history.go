@@ -1,0 +1,119 @@
+package ollama
+
+import (
+	"strings"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// history gathers the messages.
+type history struct {
+	provider string
+	model    string
+	facts    facts
+	ids      wire.IDs
+	names    map[string]string // of the calls, by id
+	messages []message
+	pictures []string // images of tool results, due in a user message after the last result
+}
+
+const (
+	seeImages = "(see the image that follows)"
+	noImages  = "(an image was left out: this model takes none)"
+)
+
+func (h *history) add(m provider.Message) {
+	if m.Role != provider.RoleTool {
+		h.flush()
+	}
+	if m.Role == provider.RoleAssistant {
+		h.assistant(m)
+		return
+	}
+	out := message{Role: "user"}
+	var texts []string
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			if !blank(p.Text) {
+				texts = append(texts, p.Text)
+			}
+		case provider.Image:
+			if h.facts.maySee() {
+				out.Images = append(out.Images, encoded(p))
+			} else {
+				texts = append(texts, noImages)
+			}
+		case provider.ToolResult:
+			h.result(p)
+		}
+	}
+	out.Content = strings.Join(texts, "\n\n")
+	if out.Content != "" || out.Images != nil {
+		h.messages = append(h.messages, out)
+	}
+}
+
+// flush sends the images that tools returned: the templates of most models look
+// for images in what the user says only.
+func (h *history) flush() {
+	if len(h.pictures) > 0 {
+		h.messages = append(h.messages, message{Role: "user", Images: h.pictures})
+		h.pictures = nil
+	}
+}
+
+func (h *history) assistant(m provider.Message) {
+	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
+	out := message{Role: "assistant"}
+	var text, thinking strings.Builder
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			text.WriteString(p.Text)
+		case provider.Reasoning:
+			if own && p.Form == formThinking {
+				thinking.WriteString(p.Text)
+			}
+		case provider.ToolCall:
+			if m.Partial {
+				continue
+			}
+			args, _ := wire.Object(p.Input)
+			call := toolCall{ID: h.ids.Call(p.ID, m.Provider), Function: functionCall{Index: len(out.ToolCalls), Name: wire.Name(p.Name, nameLimit), Arguments: args}}
+			h.names[p.ID] = call.Function.Name
+			out.ToolCalls = append(out.ToolCalls, call)
+		}
+	}
+	if !blank(text.String()) {
+		out.Content = text.String()
+	}
+	if out.Content == "" && out.ToolCalls == nil {
+		return
+	}
+	out.Thinking = thinking.String()
+	h.messages = append(h.messages, out)
+}
+
+func (h *history) result(r provider.ToolResult) {
+	text := r.Text
+	switch {
+	case len(r.Images) > 0 && h.facts.maySee():
+		for _, img := range r.Images {
+			h.pictures = append(h.pictures, encoded(img))
+		}
+		if blank(text) {
+			text = seeImages
+		}
+	case len(r.Images) > 0:
+		text = strings.TrimSpace(text + "\n" + noImages)
+	case blank(text):
+		text = "(no output)"
+	}
+	name, ok := h.names[r.CallID]
+	if !ok {
+		name = wire.Name(r.Name, nameLimit)
+	}
+	h.messages = append(h.messages, message{Role: "tool", ToolName: name, ToolCallID: h.ids.Result(r.CallID), Content: text})
+}

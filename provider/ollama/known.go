@@ -1,0 +1,174 @@
+package ollama
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"artoo/provider"
+)
+
+// known is what was learned of the server so far.
+type known struct {
+	mu       sync.Mutex
+	models   map[string]facts
+	told     map[string]bool   // notices that were given, by model and what
+	slips    map[string]int    // calls that could not be read, by request
+	sessions map[string]memory // by session and model
+}
+
+func (k *known) facts(model string) (facts, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f, ok := k.models[model]
+	return f, ok
+}
+
+func (k *known) remember(model string, f facts) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.models == nil {
+		k.models = map[string]facts{}
+	}
+	k.models[model] = f
+}
+
+// of is the newest of what is known of a model.
+func (k *known) of(model string, otherwise facts) facts {
+	if f, ok := k.facts(model); ok {
+		return f
+	}
+	return otherwise
+}
+
+// learn finds in an error what the model does not take. It reports whether the
+// request, which was made with f, may succeed now.
+func (k *known) learn(e *provider.Error, req provider.Request, f facts) bool {
+	if e == nil || e.Status != http.StatusBadRequest {
+		return false
+	}
+	switch message := strings.ToLower(e.Message); {
+	case strings.Contains(message, "does not support tools") && len(req.Tools) > 0 && f.mayCall():
+		f.noTools = true
+	case strings.Contains(message, "does not support thinking") && f.mayThink():
+		f.noThinking = true
+	case strings.Contains(message, "think value") && f.levels:
+		f.levels = false
+	default:
+		return false
+	}
+	k.remember(req.Model, f)
+	return true
+}
+
+// notices says, once for each model, what of the request it cannot do.
+func (k *known) notices(req provider.Request, f facts) (texts []string) {
+	tell := func(what, text string) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if key := req.Model + " " + what; !k.told[key] {
+			if k.told == nil {
+				k.told = map[string]bool{}
+			}
+			k.told[key] = true
+			texts = append(texts, text)
+		}
+	}
+	if len(req.Tools) > 0 && !f.mayCall() {
+		tell("tools", req.Model+" cannot call tools: it can only answer; ollama show NAME lists what a model can do")
+	}
+	if !f.mayThink() && req.Effort != "" && req.Effort != provider.EffortOff {
+		tell("thinking", fmt.Sprintf("%s does not think: the effort %s has no effect", req.Model, req.Effort))
+	}
+	if !f.maySee() && hasImages(req.Messages) {
+		tell("vision", req.Model+" takes no images: they are left out")
+	}
+	return texts
+}
+
+func hasImages(messages []provider.Message) bool {
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case provider.Image:
+				return true
+			case provider.ToolResult:
+				if len(p.Images) > 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// badCall is what the server says of a call that it cannot read itself.
+const badCall = "error parsing tool call"
+
+// badCall counts the calls in a row that could not be read, message being empty
+// where one could. It reports whether to tell the model now: another try may
+// mend it once.
+func (k *known) badCall(message string, req provider.Request) bool {
+	key := fmt.Sprintf("%s %s", req.Model, req.SessionID)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if message == "" {
+		delete(k.slips, key)
+		return false
+	}
+	if k.slips == nil {
+		k.slips = map[string]int{}
+	}
+	if k.slips[key]++; k.slips[key] < 2 {
+		return false
+	}
+	delete(k.slips, key)
+	return true
+}
+
+// memory is what the last request of a session came to: its size in bytes, images
+// left out, and the tokens it has at least.
+type memory struct{ bytes, tokens int }
+
+const (
+	// leastTokens and mostTokens are for how many bytes of a request there is
+	// one token at least, and at most one: measured, most text has 3 to 5.
+	leastTokens, mostTokens = 6, 2
+	mostSessions            = 64 // remembered
+)
+
+// cut compares the size of a request in bytes with the tokens that the model
+// read of it. It returns what to tell the user when the server dropped a part:
+// one that does not know "truncate" does so without a word. read is 0 where the
+// server did not say.
+func (k *known) cut(req provider.Request, bytes, read, window int) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key := req.SessionID + " " + req.Model
+	last, grew := k.sessions[key]
+	grew = grew && bytes >= last.bytes
+	least, fresh := bytes/leastTokens, 0
+	if grew {
+		fresh = bytes - last.bytes
+		least = last.tokens + fresh/leastTokens
+	}
+	if len(k.sessions) >= mostSessions || k.sessions == nil {
+		k.sessions = map[string]memory{}
+	}
+	k.sessions[key] = memory{bytes: bytes, tokens: max(least, read)}
+	why := ""
+	switch {
+	case read <= 0:
+	case window > 0 && (least > window || read >= window):
+		why = fmt.Sprintf("the model read %d tokens of %d or more, and its window holds %d", read, max(least, read), window)
+	// Old servers count only what they had not read before: then the count is
+	// no more than that of what is new.
+	case grew && read < last.tokens-last.tokens/50 && read > fresh/mostTokens+256:
+		why = fmt.Sprintf("the model read %d tokens, though the request before had %d or more and the conversation grew", read, last.tokens)
+	}
+	if why == "" {
+		return ""
+	}
+	return "THE SERVER CUT THE CONVERSATION: " + why + "; the answer may miss its start. Update Ollama, set ARTOO_MAX_CONTEXT_TOKENS to ask for another window, or /compact"
+}

@@ -1,0 +1,191 @@
+// Package ollama speaks Ollama's own API, which tells and takes what its
+// Chat Completions face does not: how large a model's window is, whether it
+// thinks, sees and calls tools, and that a prompt must not be cut in silence.
+package ollama
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// What is asked of a server where nothing else is said: a window that holds the
+// work of an agent and still fits into most machines, and that a model stays
+// loaded while its user reads.
+const (
+	DefaultWindow    = 65_536
+	DefaultKeepAlive = "30m"
+)
+
+// Provider asks models of an Ollama server. The zero value of every field but
+// Name has a meaning; the fields must not change once it is in use. It may be
+// used by several goroutines.
+//
+// Before the first request to a model it asks the server what the model can do.
+// A request is always made to fit: tools, thinking and images are left out for
+// models without them, with a Notice where something is lost.
+type Provider struct {
+	Name    string // the configured name; reasoning goes back only to messages of the same name and model
+	BaseURL string // as Address takes it
+	// Key is asked before each request; nil, or an empty key, sends none, which
+	// is right for all but ollama.com.
+	Key  func(context.Context) (string, error)
+	HTTP *http.Client // nil means http.DefaultClient; redirects are not followed
+	// Headers are sent with each request and win over the wire's own.
+	Headers map[string]string
+	// Idle is the longest silence between two bytes, twice as long before the
+	// first. 0 means 5 minutes, or no limit for a Local server, which may have
+	// to load the model first; negative, none.
+	Idle           time.Duration
+	RequestTimeout time.Duration // the whole of one request; 0 means no limit
+	Local          bool          // the server is on a loopback or private address
+	// Window is the most context to ask for, in tokens; the model's own limit
+	// holds as well. 0 means what its Modelfile says, or DefaultWindow.
+	Window int
+	// KeepAlive is how long the model stays loaded, in the server's words; ""
+	// means DefaultKeepAlive.
+	KeepAlive string
+
+	known known
+}
+
+var (
+	_ provider.Provider  = (*Provider)(nil)
+	_ provider.Describer = (*Provider)(nil)
+)
+
+// mostTries is how often one request is sent while something is learned of the
+// model each time.
+const mostTries = 4
+
+// Stream implements provider.Provider.
+func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		for tries := 1; ; tries++ {
+			a := &attempt{Provider: p, req: req, yield: yield, last: tries == mostTries}
+			if !a.run(ctx) {
+				return
+			}
+		}
+	}
+}
+
+// attempt is a request that is sent once.
+type attempt struct {
+	*Provider
+	req   provider.Request
+	yield func(provider.Event, error) bool
+	last  bool // nothing more is learned
+	facts facts
+	dec   *decoder
+}
+
+// run sends the request. It reports whether to send it again, without what the
+// model turned out not to know.
+func (a *attempt) run(ctx context.Context) (again bool) {
+	e := a.endpoint(a.Idle)
+	e.Lines = true
+	a.dec = &decoder{provider: a.Name, model: a.req.Model, history: a.req.Messages}
+	for ev, err := range wire.Stream(ctx, e, a.prepare, a.dec) {
+		if _, ok := ev.(provider.Done); ok {
+			a.known.badCall("", a.req)
+		}
+		if err != nil {
+			return a.failed(provider.AsError(err))
+		}
+		if s, ok := ev.(provider.Started); ok && !a.started(s) {
+			return false
+		} else if ok {
+			continue
+		}
+		if !a.yield(ev, nil) {
+			return false
+		}
+	}
+	return false
+}
+
+// started passes the first sign of life on, and after it what the user must know
+// of this request.
+func (a *attempt) started(s provider.Started) bool {
+	if !a.yield(s, nil) {
+		return false
+	}
+	for _, text := range a.known.notices(a.req, a.facts) {
+		if !a.yield(provider.Notice{Text: text, Warning: true}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// failed looks for what another request would do better.
+func (a *attempt) failed(e *provider.Error) (again bool) {
+	if !a.last && a.known.learn(e, a.req, a.facts) {
+		return true
+	}
+	switch {
+	case strings.Contains(e.Message, badCall):
+		if a.known.badCall(e.Message, a.req) {
+			a.yield(a.dec.unreadable(e, a.req.Tools), nil)
+			return false
+		}
+		e.Hint = "the model wrote a call that cannot be read: again, or another model with --model"
+	case e.Kind == provider.KindContext && e.Window == 0:
+		e.Window = a.facts.window
+	case e.Kind == provider.KindConfig && strings.Contains(e.Message, "not found"):
+		e.Hint = "ollama pull " + a.req.Model + ", or choose another model with --model"
+	case strings.Contains(e.Message, "unauthorized"):
+		e.Kind, e.Hint = provider.KindAuth, "ollama signin, for models that run in its cloud"
+	}
+	a.yield(nil, e)
+	return false
+}
+
+func (p *Provider) endpoint(idle time.Duration) wire.Endpoint {
+	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+}
+
+func (a *attempt) prepare(ctx context.Context) (wire.Request, error) {
+	var err error
+	if a.facts, err = a.lookup(ctx, a.req.Model); err != nil {
+		return wire.Request{}, err
+	}
+	a.facts = a.known.of(a.req.Model, a.facts)
+	keep := a.KeepAlive
+	if keep == "" {
+		keep = DefaultKeepAlive
+	}
+	body, size, err := encode(a.Name, a.req, a.facts, keep)
+	if err != nil {
+		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
+	}
+	a.dec.window = a.facts.window
+	a.dec.cut = func(read int) string { return a.known.cut(a.req, size, read, a.facts.window) }
+	return a.request(ctx, "chat", a.req.Model, body)
+}
+
+// request is one to the given end of the API; a nil body makes it a GET.
+func (p *Provider) request(ctx context.Context, end, model string, body []byte) (wire.Request, error) {
+	address, err := wire.Join(Address(p.BaseURL), "api", end)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	key, err := wire.Key(ctx, p.Key)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	h := http.Header{}
+	if key != "" {
+		h.Set("Authorization", "Bearer "+key)
+	}
+	for k, v := range p.Headers {
+		h.Set(k, v)
+	}
+	return wire.Request{URL: address, Header: h, Secret: key, Model: model, Body: body}, nil
+}

@@ -1,0 +1,400 @@
+package ollama_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/provider"
+	"artoo/provider/ollama"
+	"artoo/provider/providertest"
+)
+
+// server is an Ollama server: chat answers the n-th request to /api/chat.
+func server(t *testing.T, show providertest.Reply, chat func(n int, r providertest.Request) providertest.Reply) *providertest.Server {
+	t.Helper()
+	n := 0
+	return providertest.Serve(t, &providertest.Handler{Next: func(_ int, r providertest.Request) providertest.Reply {
+		switch r.Path {
+		case "/api/show":
+			return show
+		case "/api/chat":
+			n++
+			return chat(n-1, r)
+		case "/api/version":
+			return providertest.JSON(200, `{"version":"0.15.0"}`)
+		case "/api/tags":
+			return providertest.JSON(200, `{"models":[{"name":"qwen3:8b"},{"name":"gpt-oss:20b-cloud"},{}]}`)
+		}
+		return providertest.JSON(404, `404 page not found`)
+	}})
+}
+
+func always(r providertest.Reply) func(int, providertest.Request) providertest.Reply {
+	return func(int, providertest.Request) providertest.Reply { return r }
+}
+
+func able(window int) providertest.Reply {
+	return providertest.OllamaShow(window, "completion", "tools", "thinking", "vision")
+}
+
+func provide(s *providertest.Server) *ollama.Provider {
+	return &ollama.Provider{Name: "o", BaseURL: s.URL, HTTP: s.HTTP, Local: true}
+}
+
+func request(messages ...provider.Message) provider.Request {
+	return provider.Request{Options: provider.Options{Model: "m", MaxTokens: 8192}, Messages: messages, SessionID: "s",
+		Tools: []provider.ToolSpec{
+			{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
+			{Name: "bash", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer"}}}`)}}}
+}
+
+func send(t *testing.T, p provider.Provider, req provider.Request) providertest.Result {
+	t.Helper()
+	r := providertest.Collect(p.Stream(t.Context(), req))
+	if err := r.Check(); err != nil {
+		t.Error(err)
+	}
+	return r
+}
+
+// ask plays one reply.
+func ask(t *testing.T, reply providertest.Reply) providertest.Result {
+	t.Helper()
+	return send(t, provide(server(t, able(32768), always(reply))), request(provider.UserText("hi")))
+}
+
+// chats are the bodies of the requests to /api/chat.
+func chats(t *testing.T, s *providertest.Server) (bodies [][]byte) {
+	t.Helper()
+	for _, r := range s.Requests() {
+		if r.Path == "/api/chat" {
+			if err := providertest.Validate(providertest.WireOllama, r.Body); err != nil {
+				t.Errorf("%v\n%.500s", err, r.Body)
+			}
+			bodies = append(bodies, r.Body)
+		}
+	}
+	return bodies
+}
+
+func notices(r providertest.Result) (texts []string) {
+	for _, ev := range r.Events {
+		if n, ok := ev.(provider.Notice); ok {
+			texts = append(texts, n.Text)
+		}
+	}
+	return texts
+}
+
+func stream(rows ...string) providertest.Reply {
+	return providertest.Reply{ContentType: "application/x-ndjson", Body: []byte(strings.Join(rows, "\n") + "\n")}
+}
+
+// TestRow1_ALineLongerThanAScanner: arguments of some megabytes come on one line.
+func TestRow1_ALineLongerThanAScanner(t *testing.T) {
+	long := strings.Repeat("x", 9<<20)
+	r := ask(t, providertest.Ollama(providertest.Call("c", "read", `{"path":"`+long+`"}`)))
+	if r.Err != nil || len(r.Done.Message.Calls()[0].Input) != len(long)+len(`{"path":""}`) {
+		t.Error(r.Err)
+	}
+}
+
+// TestRow12_AStreamThatJustEnds, also in the middle of a line, is a fault.
+func TestRow12_AStreamThatJustEnds(t *testing.T) {
+	const part = `{"model":"m","message":{"role":"assistant","content":"Hel"},"done":false}`
+	for _, body := range []string{"", part + "\n", part + "\n" + part[:30], part + "\n" + `{"done":tr`} {
+		r := ask(t, providertest.Reply{ContentType: "application/x-ndjson", Body: []byte(body)})
+		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindNetwork || !e.Temporary() {
+			t.Errorf("%q: %+v", body, r)
+		}
+	}
+}
+
+// TestRow21_APageOfAProxy: not even its status tells that it is none.
+func TestRow21_APageOfAProxy(t *testing.T) {
+	for name, reply := range map[string]providertest.Reply{
+		"page":             providertest.Page(200, "Log in"),
+		"events":           providertest.Stream("data: {}\n\n"),
+		"text":             {ContentType: "text/plain", Body: []byte("Log in")},
+		"a page, no type":  {Body: []byte("<html>Log in</html>")},
+		"a page said JSON": {ContentType: "application/json", Body: []byte("<html>Log in</html>")},
+	} {
+		r := ask(t, reply)
+		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindProvider || !strings.Contains(e.Hint, "ARTOO_BASE_URL") {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+// TestRow29_CallsWithoutIDs, of one name in one reply and the next, get ids that
+// differ and are the same in each run.
+func TestRow29_CallsWithoutIDs(t *testing.T) {
+	for range 2 {
+		call := `{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"read","arguments":{"path":"a"}}},{"id":"","function":{"name":"read","arguments":{"path":"b"}}}]},"done":false}`
+		s := server(t, able(32768), always(stream(call, `{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"read"}}]},"done":false}`, `{"done":true,"done_reason":"stop"}`)))
+		p, req := provide(s), request(provider.UserText("hi"))
+		var got []string
+		for range 2 {
+			r := send(t, p, req)
+			if r.Err != nil || r.Done.Stop != provider.StopToolUse {
+				t.Fatal(r.Err)
+			}
+			req.Messages = append(req.Messages, r.Done.Message)
+			for _, c := range r.Done.Message.Calls() {
+				got = append(got, c.ID+string(c.Input))
+				req.Messages = append(req.Messages, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name, Text: "x"}}})
+			}
+		}
+		want := []string{`call_1{"path":"a"}`, `call_2{"path":"b"}`, `call_3{}`, `call_4{"path":"a"}`, `call_5{"path":"b"}`, `call_6{}`}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		chats(t, s)
+	}
+}
+
+// TestRow48_ACallTheServerCannotRead: as a status, in the stream, and under a key
+// of its own. The first is a slip that another try mends; the second time the
+// model is told.
+func TestRow48_ACallTheServerCannotRead(t *testing.T) {
+	const raw = `error parsing tool call: raw='{\"command\":\"ls' -la}', err=invalid character`
+	for name, reply := range map[string]providertest.Reply{
+		"status":        providertest.JSON(500, `{"error":"`+raw+`"}`),
+		"in the stream": stream(`{"message":{"role":"assistant","content":"I look."},"done":false}`, `{"error":"`+raw+`","status":500}`),
+		"another key":   stream(`{"message":{"role":"assistant","content":"I look."},"done":false}`, `{"error parsing tool call":"raw='{\"command\":\"ls' -la}'"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := provide(server(t, able(32768), always(reply)))
+			req := request(provider.UserText("hi"))
+			for range 2 { // once told, it counts anew
+				r := send(t, p, req)
+				if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindProvider || !e.Temporary() {
+					t.Fatalf("the first time: %+v", r)
+				}
+				r = send(t, p, req)
+				if r.Err != nil || r.Done.Stop != provider.StopToolUse {
+					t.Fatalf("the second time: %v", r.Err)
+				}
+				calls := r.Done.Message.Calls()
+				if len(calls) != 1 || calls[0].Name != "bash" || string(calls[0].Input) != "{}" || !strings.Contains(calls[0].Raw, `command`) || calls[0].ID == "" {
+					t.Errorf("%+v", calls)
+				}
+				if r.Done.Message.Text() != r.Text {
+					t.Errorf("text %q, deltas %q", r.Done.Message.Text(), r.Text)
+				}
+			}
+		})
+	}
+	t.Run("one between that can be read", func(t *testing.T) {
+		bad, good := providertest.JSON(500, `{"error":"`+raw+`"}`), providertest.Ollama(providertest.Text("ok"))
+		p := provide(server(t, able(32768), func(n int, _ providertest.Request) providertest.Reply {
+			return []providertest.Reply{bad, good, bad}[n]
+		}))
+		for n, fails := range []bool{true, false, true} {
+			if r := send(t, p, request(provider.UserText("hi"))); (r.Err != nil) != fails {
+				t.Errorf("try %d: %v", n, r.Err)
+			}
+		}
+	})
+}
+
+// TestRow88_ACutPrompt: the server is told not to cut, and one that does so all
+// the same is found out by its counts.
+func TestRow88_ACutPrompt(t *testing.T) {
+	long := strings.Repeat("word ", 2000) // 10 KB, some 2,000 tokens
+	for _, tc := range []struct {
+		name string
+		read []int // per request, each 10 KB longer than the one before
+		want []bool
+	}{
+		{"all is read", []int{2100, 4200, 6300}, []bool{false, false, false}},
+		{"nothing said", []int{0, 0, 0}, []bool{false, false, false}},
+		{"only what is new", []int{2100, 2100, 2100}, []bool{false, false, false}},
+		{"full to the brim", []int{2100, 8192}, []bool{false, true}},
+		{"more than fits, from the first", []int{2100, 4200, 6300, 7900, 5000}, []bool{false, false, false, false, true}},
+		{"more than there is room for", []int{2100, 4200, 10500}, []bool{false, false, true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := server(t, able(8192), func(n int, _ providertest.Request) providertest.Reply {
+				return providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: tc.read[n], Output: 1}))
+			})
+			p, req := provide(s), request()
+			req.Tools = nil
+			for n, want := range tc.want {
+				req.Messages = append(req.Messages, provider.UserText(long))
+				r := send(t, p, req)
+				if r.Err != nil {
+					t.Fatal(r.Err)
+				}
+				req.Messages = append(req.Messages, r.Done.Message)
+				if got := notices(r); (len(got) > 0) != want || want && !strings.Contains(got[0], "CUT") {
+					t.Errorf("request %d: %q, want a notice: %v", n, got, want)
+				}
+			}
+			if body := chats(t, s)[0]; !bytes.Contains(body, []byte(`"truncate":false,"shift":false,"options":{"num_ctx":8192`)) {
+				t.Errorf("%.300s", body)
+			}
+		})
+	}
+	t.Run("fewer than before, though little came", func(t *testing.T) {
+		reads := []int{2100, 2150, 1200, 30} // the last is what an old server counts
+		s := server(t, able(8192), func(n int, _ providertest.Request) providertest.Reply {
+			return providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: reads[n], Output: 1}))
+		})
+		p, req := provide(s), request(provider.UserText(long))
+		req.Tools = nil
+		for n, want := range []bool{false, false, true, false} {
+			r := send(t, p, req)
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			req.Messages = append(req.Messages, r.Done.Message, provider.UserText("and then?"))
+			if got := notices(r); (len(got) > 0) != want || want && !strings.Contains(got[0], "the conversation grew") {
+				t.Errorf("request %d: %q, want a notice: %v", n, got, want)
+			}
+		}
+	})
+	t.Run("an image is no text", func(t *testing.T) {
+		s := server(t, able(4096), always(providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: 900, Output: 1}))))
+		r := send(t, provide(s), request(provider.UserText("see", provider.Image{MediaType: "image/png", Data: make([]byte, 1<<20)})))
+		if r.Err != nil || len(notices(r)) > 0 {
+			t.Errorf("%v %q", r.Err, notices(r))
+		}
+	})
+	t.Run("refused by a server that obeys", func(t *testing.T) {
+		for _, reply := range []providertest.Reply{
+			providertest.JSON(400, `{"error":"the input length exceeds the context length"}`),
+			stream(`{"error":"the prompt exceeds the available context size"}`),
+		} {
+			r := send(t, provide(server(t, able(4096), always(reply))), request(provider.UserText("hi")))
+			if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindContext || e.Window != 4096 {
+				t.Errorf("%+v", e)
+			}
+		}
+	})
+	t.Run("the reply filled it", func(t *testing.T) {
+		reply := providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: 3000, Output: 1096}), providertest.Stop("length"))
+		r := send(t, provide(server(t, able(4096), always(reply))), request(provider.UserText("hi")))
+		if r.Err != nil || r.Done.Stop != provider.StopContext {
+			t.Errorf("%+v %v", r.Done, r.Err)
+		}
+	})
+}
+
+// TestRow23_ALocalServerMayTakeItsTime: loading a model is silence; there is no
+// limit unless one is set.
+func TestRow23_ALocalServerMayTakeItsTime(t *testing.T) {
+	open := make(chan struct{})
+	s := server(t, able(4096), always(providertest.Ollama(providertest.Text("ok")).Hold(0, open)))
+	p := provide(s)
+	p.Idle = 0
+	done := make(chan providertest.Result, 1)
+	go func() { done <- providertest.Collect(p.Stream(context.Background(), request(provider.UserText("hi")))) }()
+	select {
+	case r := <-done:
+		t.Errorf("gave up: %v", r.Err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(open)
+	if r := <-done; r.Err != nil {
+		t.Error(r.Err)
+	}
+	p = provide(s)
+	p.Idle = 20 * time.Millisecond
+	hung := server(t, able(4096), always(providertest.Silent()))
+	p.BaseURL, p.HTTP = hung.URL, hung.HTTP
+	if e := provider.AsError(send(t, p, request(provider.UserText("hi"))).Err); e == nil || e.Kind != provider.KindTimeout || e.Temporary() {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestRow70_AModelThatCannot: tools, thoughts and images are left out by what the
+// server says of the model, and the user is told once.
+func TestRow70_AModelThatCannot(t *testing.T) {
+	s := server(t, providertest.OllamaShow(8192, "completion"), always(providertest.Ollama(providertest.Text("ok"))))
+	p := provide(s)
+	req := request(provider.UserText("see", provider.Image{MediaType: "image/png", Data: []byte("PNG")}))
+	req.Effort = provider.EffortHigh
+	for n := range 2 {
+		r := send(t, p, req)
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		want := 3 * (1 - n)
+		if got := notices(r); len(got) != want {
+			t.Errorf("request %d: %q", n, got)
+		}
+	}
+	for _, body := range chats(t, s) {
+		if bytes.Contains(body, []byte(`"tools"`)) || bytes.Contains(body, []byte(`"think"`)) || bytes.Contains(body, []byte(`"images"`)) || !bytes.Contains(body, []byte("an image was left out")) {
+			t.Errorf("%s", body)
+		}
+	}
+	if n := len(s.Requests()); n != 3 {
+		t.Errorf("%d requests, want one description and two chats", n)
+	}
+}
+
+// TestRow70_AnOldServerDoesNotSay what a model can do: it is tried, and learned
+// from the refusal.
+func TestRow70_AnOldServerDoesNotSay(t *testing.T) {
+	s := server(t, providertest.JSON(200, `{"model_info":{"llama.context_length":4096}}`), func(_ int, r providertest.Request) providertest.Reply {
+		switch body := string(r.Body); {
+		case strings.Contains(body, `"tools"`):
+			return providertest.JSON(400, `{"error":"registry.ollama.ai/library/m:latest does not support tools"}`)
+		case strings.Contains(body, `"think"`):
+			return providertest.JSON(400, `{"error":"\"m\" does not support thinking"}`)
+		}
+		return providertest.Ollama(providertest.Text("ok"))
+	})
+	p, req := provide(s), request(provider.UserText("hi"))
+	req.Effort = provider.EffortLow
+	r := send(t, p, req)
+	if r.Err != nil || len(notices(r)) != 2 || len(chats(t, s)) != 3 {
+		t.Errorf("%v %q after %d requests", r.Err, notices(r), len(chats(t, s)))
+	}
+	if r := send(t, p, req); r.Err != nil || len(notices(r)) != 0 || len(chats(t, s)) != 4 {
+		t.Errorf("the next: %v %q", r.Err, notices(r))
+	}
+}
+
+func TestModels(t *testing.T) {
+	s := server(t, able(4096), nil)
+	list, err := provide(s).Models(t.Context())
+	var got []string
+	for _, m := range list {
+		got = append(got, fmt.Sprint(m.Provider, " ", m.ID, " ", m.Price != nil))
+	}
+	if diff := cmp.Diff([]string{"o qwen3:8b true", "o gpt-oss:20b-cloud false"}, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if !provide(s).Answers(t.Context()) {
+		t.Error("does not answer")
+	}
+	s.Close()
+	if provide(s).Answers(t.Context()) {
+		t.Error("answers, though it is gone")
+	}
+	if _, err := provide(s).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Kind != provider.KindNetwork {
+		t.Errorf("%v", err)
+	}
+	silent := providertest.NewServer(t, providertest.Silent())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if began := time.Now(); provide(silent).Answers(ctx) || time.Since(began) > 5*time.Second {
+		t.Error("a silent server answers, or is waited for")
+	}
+	other := providertest.NewServer(t, providertest.JSON(200, `{}`), providertest.Page(200, "hello"))
+	for range 2 {
+		if provide(other).Answers(t.Context()) {
+			t.Error("another server is taken for Ollama")
+		}
+	}
+}

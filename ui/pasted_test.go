@@ -1,0 +1,166 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// pastes is text as a terminal gives it when it is pasted.
+func pastes(text string) string { return pasteBegin + text + pasteEnd }
+
+// marked is a line with what of it was pasted between brackets.
+func marked(l line) string {
+	var b strings.Builder
+	at := 0
+	for _, s := range l.spans {
+		b.WriteString(l.text[at:s.From] + "⟦" + l.text[s.From:s.To] + "⟧")
+		at = s.To
+	}
+	return b.String() + l.text[at:]
+}
+
+// What of a line was pasted is known whatever is done to the line: so a path in
+// it is data, and one that was typed beside it is not.
+//
+// Red: follow returns marks of no rune as pasted where fresh is false.
+func TestI1_G6_WhatWasPastedStaysPasted(t *testing.T) {
+	const up, down, left, esc = "\x1b[A", "\x1b[B", "\x1b[D", "\x1b"
+	x := pastes("@x")
+	big := strings.Repeat("a @x\n", 20) + "end"
+	for _, tt := range []struct {
+		name string
+		keys []string
+		want string
+		cmd  bool // may be a command
+	}{
+		{"behind typed text", []string{"see ", x, " and @y"}, "see ⟦@x⟧ and @y", true},
+		{"at the start", []string{x, " and @y"}, "⟦@x⟧ and @y", false},
+		{"typed within", []string{x, left, "y"}, "⟦@⟧y⟦x⟧", false},
+		{"typed before", []string{x, "\x01", "@"}, "@⟦@x⟧", true},
+		{"behind blanks", []string{" ", x}, " ⟦@x⟧", false},
+		{"what stood before it deleted", []string{"a", pastes("/quit"), "\x01\x04"}, "⟦/quit⟧", false},
+		{"itself deleted", []string{x, "\x15", "/quit"}, "/quit", true},
+		{"equal characters, the first deleted", []string{"@", pastes("@"), "\x01\x04", "x"}, "x⟦@⟧", true},
+		{"equal characters, the last deleted", []string{"@", pastes("@"), "\x7f", "x"}, "@x", true},
+		{"killed and put back", []string{"a ", x, "\x17", "b ", "\x19"}, "a b ⟦@x⟧", true},
+		{"undone", []string{"a ", x, "\x15", "\x1f", "b"}, "a ⟦@x⟧b", true},
+		{"transposed", []string{x, "y\x14"}, "⟦@yx⟧", false},
+		{"up and down", []string{"a ", x, up, down, "b"}, "a ⟦@x⟧b", true},
+		{"cleared and called back", []string{"a ", x, "\x03", up, "b"}, "a ⟦@x⟧b", true},
+		{"cleared and found again", []string{"a ", x, "\x03", "\x12a\x1b", "\x05b"}, "a ⟦@x⟧b", true},
+		{"big, called back", []string{"a ", pastes(big), "\x03", up, " @y"}, "a ⟦" + big + "⟧ @y", true},
+		{"over lines", []string{"a ", x, "\\\r", "@y"}, "a ⟦@x⟧\n@y", true},
+		{"big, over lines", []string{"a ", pastes(big), "\\\r", "@y"}, "a ⟦" + big + "⟧\n@y", true},
+		{"a backslash that was pasted", []string{"a ", pastes("b\\")}, "a ⟦b\\⟧", true},
+		{"in a block", []string{`"""a `, x, `"""`}, "⟦a @x⟧", false},
+	} {
+		b := newBare(t, []string{"old"}, nil)
+		b.read("")
+		b.keys(tt.keys...)
+		b.keys("\r")
+		r, _ := b.result()
+		if got := marked(r.line); got != tt.want || r.line.pasted == tt.cmd {
+			t.Errorf("%s: %q, pasted %v; want %q", tt.name, got, r.line.pasted, tt.want)
+		}
+	}
+}
+
+// A paste that was called back shows as it did: what was typed beside it can be
+// read.
+//
+// Red: entry collapses the whole text.
+func TestG4_APasteIsCalledBackAsOne(t *testing.T) {
+	b := newBare(t, nil, nil)
+	b.read("")
+	b.keys("look: ", pastes(strings.Repeat("line\n", 20)+"end"), "\\\r", "please", "\x03", "\x1b[A")
+	b.shows("> look: [paste 1: 21 lines]", "  please")
+	b.keys("\x15", "\x7f", "\x12", "please")
+	b.shows("(search 'please'): look: [paste 1: 21 lines]", "  please")
+}
+
+// What was called back from another session as one mark cannot be seen: its
+// paths stay text. One of this session is known.
+//
+// Red: draft does not look which pastes are strange.
+func TestI1_UnseenTextOfOtherSessionsIsData(t *testing.T) {
+	long := "@x " + strings.Repeat("word ", 300)
+	b := newBare(t, []string{long}, nil)
+	b.read("")
+	b.keys("\x1b[A", "\r")
+	if r, _ := b.result(); marked(r.line) != "⟦"+long+"⟧" || r.line.pasted {
+		t.Errorf("got %q", marked(r.line))
+	}
+	b.read("")
+	b.keys("@y "+long, "\x03", "\x1b[A", "\r")
+	if r, _ := b.result(); len(r.line.spans) != 0 {
+		t.Errorf("got %q", marked(r.line))
+	}
+}
+
+// What was queued and comes back into the prompt is what it was: a pasted /quit
+// leaves nothing, below another line or by itself.
+//
+// Red: joinDrafts takes the texts without their spans.
+func TestK3_G6_QueuedPastesComeBackAsPastes(t *testing.T) {
+	b := newBare(t, nil, nil)
+	b.f.interrupt = func() {}
+	b.keys(pastes("/quit"), "\r", "see ", pastes("@x"), "\r")
+	got := joinDrafts(b.f.queue)
+	if diff := cmp.Diff(draft{"/quit\nsee @x", []Span{{0, 5}, {10, 12}}}, got, cmp.AllowUnexported(draft{})); diff != "" {
+		t.Error(diff)
+	}
+	b.f.interrupt, b.f.queue = nil, nil
+	b.start(&want{prompt: "> ", initial: got.text, pasted: got.pasted})
+	b.keys("\r")
+	if r, _ := b.result(); !r.line.pasted || marked(r.line) != "⟦/quit⟧\nsee ⟦@x⟧" {
+		t.Errorf("got %q, pasted %v", marked(r.line), r.line.pasted)
+	}
+}
+
+// Tab on a pasted path chooses it.
+//
+// Red: replace leaves the marks of what it replaced.
+func TestI1_TabTakesAPastedPath(t *testing.T) {
+	b := newBare(t, nil, func(o *Options) {
+		o.Deps.Files = func(text string, cursor int) completion {
+			return completion{from: strings.Index(text, "@"), to: cursor, candidates: []candidate{{text: "@week.go "}}}
+		}
+	})
+	b.read("")
+	b.keys("see ", pastes("a @we"), "\t", "\r")
+	if r, _ := b.result(); marked(r.line) != "see ⟦a ⟧@week.go " {
+		t.Errorf("got %q", marked(r.line))
+	}
+}
+
+// With vi's keys too.
+//
+// Red: put of vi.go does not look whether what was killed was pasted.
+func TestG6_ViPutsWhatWasPasted(t *testing.T) {
+	b := newBare(t, nil, func(o *Options) { o.ViKeys = true })
+	b.read("")
+	b.keys("a ", pastes("@x"), "\x1b", "0d$p", "\r")
+	if r, _ := b.result(); marked(r.line) != "⟦a @x⟧" || !slices.Equal(r.line.spans, []Span{{0, 4}}) {
+		t.Errorf("got %q", marked(r.line))
+	}
+}
+
+// What /edit was given and could not be sent comes back as text: a /quit in it
+// leaves nothing.
+//
+// Red: giveBack hands the text back as typed.
+func TestG6_WhatTheEditorGivesBackIsNoCommand(t *testing.T) {
+	b := newBare(t, nil, nil)
+	term := &Terminal{console: b.f.console}
+	term.giveBack("/quit")
+	b.start(&want{prompt: "> ", initial: term.initial.text, pasted: term.initial.pasted})
+	b.keys("\r")
+	if r, _ := b.result(); r.line.text != "/quit" || !r.line.pasted {
+		t.Errorf("got %+v", r.line)
+	}
+}
