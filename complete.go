@@ -7,7 +7,6 @@ import (
 
 	"artoo/config"
 	"artoo/conversation"
-	"artoo/provider"
 	"artoo/ui/cli"
 )
 
@@ -49,13 +48,16 @@ func providerWords(cfg *config.Config) []cli.Candidate {
 func modelWords(cfg *config.Config) []cli.Candidate {
 	var words []cli.Candidate
 	if cfg != nil && cfg.Provider != "" {
-		for _, m := range provider.Models(cfg.Provider) {
+		for _, m := range modelsOf(cfg, cfg.Provider, nil) {
 			words = append(words, cli.Candidate{Word: m.ID})
 		}
 		return words
 	}
+	if cfg == nil {
+		cfg = new(config.Config)
+	}
 	for _, name := range config.KnownProviders() {
-		for _, m := range provider.Models(name) {
+		for _, m := range modelsOf(cfg, name, nil) {
 			words = append(words, cli.Candidate{Word: name + "/" + m.ID})
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/keyring"
+	"artoo/provider"
 	"artoo/provider/transport"
 	"artoo/tool"
 	"artoo/ui"
@@ -62,6 +63,7 @@ type app struct {
 	http    *http.Client
 	log     *transport.Log
 	desk    *ui.Desk
+	served  map[string][]provider.ModelInfo // what servers listed in this run, by provider
 	place   *agent.Workspace
 
 	crashing sync.Mutex // held for ever by the crash that ends the program
@@ -83,7 +85,7 @@ func (a *app) deps() cli.Deps {
 	d := cli.Deps{
 		Out: os.Stdout, Build: build(), Nearest: config.Nearest,
 		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain,
-		Login: a.login, Logout: a.logout, Doctor: a.doctor, Paths: a.paths,
+		Models: a.listModels, Login: a.login, Logout: a.logout, Doctor: a.doctor, Paths: a.paths,
 	}
 	for _, o := range config.Options() {
 		shown := o.DefaultNote

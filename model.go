@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -175,22 +173,6 @@ func (a *app) providers() ([]ui.Choice, error) {
 	return list, err
 }
 
-// models are those known of the present provider: the catalogue's and the
-// user's own.
-func (a *app) models() []ui.Choice {
-	var list []ui.Choice
-	for _, m := range provider.Models(a.choice.Provider) {
-		list = append(list, ui.Choice{Name: m.ID, About: fmt.Sprintf("%s, window %dk", m.Name, m.Context/1000)})
-	}
-	table := a.cfg.Providers[a.choice.Provider]
-	for _, name := range slices.Sorted(maps.Keys(table.Models)) {
-		if !slices.ContainsFunc(list, func(c ui.Choice) bool { return c.Name == name }) {
-			list = append(list, ui.Choice{Name: name, About: "from " + table.Origin})
-		}
-	}
-	return list
-}
-
 // effort sets the reasoning effort, also for models that are switched to later.
 func (a *app) effort(set *provider.Effort) provider.Effort {
 	if set != nil {
@@ -269,6 +251,12 @@ func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
 	}
 	if m.MaxOutput > 0 {
 		info.MaxOutput = m.MaxOutput
+	}
+	if m.Images != nil {
+		info.Images = *m.Images
+	}
+	if m.Reasoning != nil {
+		info.Reasoning = *m.Reasoning
 	}
 	if p := m.Price; p != nil {
 		said := func(part *float64) float64 {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +50,7 @@ func TestScript(t *testing.T) {
 			"session":  cmdSession,
 			"cut":      cmdCut,
 			"large":    cmdLarge,
+			"picture":  cmdPicture,
 
 			"transcript": cmdTranscript,
 		},
@@ -199,6 +203,20 @@ func cmdLarge(ts *testscript.TestScript, neg bool, args []string) {
 		fmt.Fprintf(&b, "line %010d\n", i+1)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
+}
+
+// cmdPicture is `picture FILE WIDTH HEIGHT`: a PNG of that size.
+func cmdPicture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: picture FILE WIDTH HEIGHT")
+	}
+	w, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	h, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	var b bytes.Buffer
+	ts.Check(png.Encode(&b, image.NewGray(image.Rect(0, 0, w, h))))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o600))
 }
 
 // TestT1_EveryExitCodeHasAScript keeps the table of exit codes honest: for each

@@ -51,7 +51,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	}
 	deps := a.desk.Deps()
 	deps.Config, deps.Effort = a.settings, a.effort
-	deps.Models, deps.Providers, deps.SwitchProvider = a.models, a.providers, a.switchProvider
+	deps.Models, deps.ListModels, deps.Providers, deps.SwitchProvider = a.models, a.serverModels, a.providers, a.switchProvider
 	deps.Doctor = a.examine
 	deps.Debug = func(on *bool) bool {
 		if on != nil {

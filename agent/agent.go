@@ -43,6 +43,8 @@ type Agent struct {
 
 	spent      spending       // of this run, all turns
 	otherModel string         // the last answer to "which model answers" that was told
+	answered   [2]string      // the last model that was asked, and the one that answered
+	imagesTold string         // what was told last of images that are not sent
 	orphan     sync.WaitGroup // calls that were given up and are still being killed
 }
 
@@ -80,6 +82,15 @@ func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks, atta
 			return t.failed(ctx, err)
 		}
 	}
+}
+
+// AnsweredBy is the model that answered last to what is asked now, by the name
+// its server gave; "" before it did.
+func (a *Agent) AnsweredBy() string {
+	if a.answered[0] != a.ProviderName+"/"+a.Defaults.Model {
+		return ""
+	}
+	return a.answered[1]
 }
 
 // Close waits until the processes of interrupted calls are gone. Call it before

@@ -22,6 +22,9 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 			return provider.Done{}, err
 		}
 		reply, err := t.stream(ctx, request)
+		if t.wentBlind(err) {
+			continue
+		}
 		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext && !t.trimmed {
 			t.trimmed = true
 			t.partial = ""
@@ -33,6 +36,17 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 		}
 		return reply, err
 	}
+}
+
+// wentBlind notes that the model refused the request because it holds pictures:
+// what follows goes without them.
+func (t *turn) wentBlind(err error) bool {
+	e := provider.AsError(err)
+	if e == nil || e.Code != provider.CodeNoImages || !t.Info.Images {
+		return false
+	}
+	t.Info.Images, t.partial = false, ""
+	return true
 }
 
 // fitWindow lowers the budget to the window the provider named, less the reply.
@@ -64,11 +78,16 @@ func (t *turn) request() (provider.Request, error) {
 		options.MaxTokens = room
 	}
 	t.room = options.MaxTokens
+	messages, left := provider.FitImages(provider.Repair(t.Conversation.Messages()), t.Info)
+	if left != "" && left != t.imagesTold {
+		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: left})
+	}
+	t.imagesTold = left
 	return provider.Request{
 		Options:   options,
 		System:    t.System,
 		Tools:     t.specs(),
-		Messages:  provider.Repair(t.Conversation.Messages()),
+		Messages:  messages,
 		SessionID: t.SessionID,
 	}, nil
 }
@@ -130,6 +149,9 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 		case provider.Done:
 			t.partial = text.String()
 			t.response.Stop, t.response.Detail = e.Stop, e.Detail
+			if by := t.response.Model; by != e.Message.Model {
+				e.Message.Answered = by
+			}
 			return e, t.account(e, lost, began)
 		}
 	}
@@ -179,6 +201,7 @@ func (t *turn) checkModel(asked, answered string) {
 		answered = asked
 	}
 	t.response.Model = answered
+	t.answered = [2]string{t.ProviderName + "/" + asked, answered}
 	if told := asked + " " + answered; !sameModel(asked, answered) && t.otherModel != told {
 		t.otherModel = told
 		t.cb.OnNotice(Notice{Kind: NoticeModel, Text: "asked " + asked + ", answered by " + answered})

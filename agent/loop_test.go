@@ -474,6 +474,17 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 		if len(cb.notices) > 1 {
 			t.Errorf("asked %s: told %d times", c.asked, len(cb.notices))
 		}
+		want := c.answered
+		if want == "" {
+			want = c.asked
+		}
+		messages := a.Conversation.Messages()
+		if last := messages[len(messages)-1]; a.AnsweredBy() != want || last.Model != c.asked || last.Answered != strings.TrimPrefix(want, c.asked) && last.Answered != want {
+			t.Errorf("asked %s, answered by %q; in the history %q and %q", c.asked, a.AnsweredBy(), last.Model, last.Answered)
+		}
+		if a.Defaults.Model = "other"; a.AnsweredBy() != "" {
+			t.Errorf("another model has answered already: %q", a.AnsweredBy())
+		}
 	}
 }
 

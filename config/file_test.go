@@ -26,6 +26,8 @@ extra_headers  = { "HTTP-Referer" = "https://example.org" }
 context    = 131072
 max_output = 8192
 price      = { input = 0.5, output = 1, cache_read = 0.05 }
+images     = true
+reasoning  = false
 
 [[provider.openai_compatible]]
 name = "first"
@@ -62,16 +64,16 @@ deny = ["read(secret/**)"]
 		c.MaxTime != 10*time.Minute || c.Approval != "ask" || c.History || c.StdinMax != 2<<20 {
 		t.Errorf("%+v", c)
 	}
-	half, one, little := 0.5, 1.0, 0.05
+	half, one, little, yes, no := 0.5, 1.0, 0.05, true, false
 	want := map[string]ProviderTable{
 		"groq": {
 			Name: "groq", BaseURL: "https://api.example.org/openai/v1", APIKeySource: "env", APIKeyEnv: "GROQ_KEY",
 			ExtraHeaders: map[string]Secret{"HTTP-Referer": NewSecret("https://example.org")},
-			Models:       map[string]Model{"llama/70b": {Context: 131072, MaxOutput: 8192, Price: &Price{Input: &half, Output: &one, CacheRead: &little}}},
+			Models:       map[string]Model{"llama/70b": {Context: 131072, MaxOutput: 8192, Price: &Price{Input: &half, Output: &one, CacheRead: &little}, Images: &yes, Reasoning: &no}},
 			Origin:       "config.toml line 8",
 		},
-		"first":  {Name: "first", BaseURL: "http://localhost:1/v1", Origin: "config.toml line 19"},
-		"second": {Name: "second", BaseURL: "http://localhost:2/v1", APIKeyCommand: []string{"pass", "show", "second"}, Origin: "config.toml line 23"},
+		"first":  {Name: "first", BaseURL: "http://localhost:1/v1", Origin: "config.toml line 21"},
+		"second": {Name: "second", BaseURL: "http://localhost:2/v1", APIKeyCommand: []string{"pass", "show", "second"}, Origin: "config.toml line 25"},
 	}
 	if diff := cmp.Diff(want, c.Providers); diff != "" {
 		t.Error(diff)
@@ -79,12 +81,12 @@ deny = ["read(secret/**)"]
 	if diff := cmp.Diff([]string{"bash(go test:*)", "write(docs/**)"}, c.Allow); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(ProjectRules{Allow: []string{"bash(make:*)"}, Deny: []string{"read(secret/**)"}, Origin: "config.toml line 43"}, c.Rules("/src/shop/")); diff != "" {
+	if diff := cmp.Diff(ProjectRules{Allow: []string{"bash(make:*)"}, Deny: []string{"read(secret/**)"}, Origin: "config.toml line 45"}, c.Rules("/src/shop/")); diff != "" {
 		t.Error(diff)
 	}
 	for key, origin := range map[string]string{
-		"provider": "config.toml line 4", "idle_timeout": "config.toml line 6", "max_context_tokens": "config.toml line 29",
-		"approval": "config.toml line 33", "allow": "config.toml line 34", "history": "config.toml line 40",
+		"provider": "config.toml line 4", "idle_timeout": "config.toml line 6", "max_context_tokens": "config.toml line 31",
+		"approval": "config.toml line 35", "allow": "config.toml line 36", "history": "config.toml line 42",
 	} {
 		if got := c.Origin(key); got != origin {
 			t.Errorf("%s comes from %s, want %s", key, got, origin)

@@ -25,6 +25,8 @@ type Model struct {
 	Context   int // window in tokens
 	MaxOutput int // tokens of one reply
 	Price     *Price
+	Images    *bool // whether it sees
+	Reasoning *bool // whether it can reason
 }
 
 // Price is in US dollars per million tokens. A nil part was not said.
@@ -165,6 +167,8 @@ func (t *table) models(key string) map[string]Model {
 		var model Model
 		m.count("context", &model.Context)
 		m.count("max_output", &model.MaxOutput)
+		m.truth("images", &model.Images)
+		m.truth("reasoning", &model.Reasoning)
 		if v, ok := m.get("price"); ok {
 			if p, ok := t.doc.table(v, m.at("price")...); ok {
 				model.Price = &Price{}

@@ -102,6 +102,20 @@ func (t *table) count(key string, p *int) {
 	}
 }
 
+// truth stores true or false in p.
+func (t *table) truth(key string, p **bool) {
+	v, ok := t.get(key)
+	if !ok {
+		return
+	}
+	b, ok := v.(bool)
+	if !ok {
+		t.mismatch(key, "true or false", v)
+		return
+	}
+	*p = &b
+}
+
 // texts stores an array of strings in p.
 func (t *table) texts(key string, p *[]string) bool {
 	v, ok := t.get(key)

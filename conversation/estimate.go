@@ -13,9 +13,6 @@ const (
 	defaultRatio = 3.5
 	minRatio     = 1.5
 	maxRatio     = 8.0
-	// imageTokens is what a picture counts: the upper end of what the Messages
-	// API (width × height / 750, at most about 1,600) and the others charge.
-	imageTokens = 1600
 	// minSample is the smallest prompt in tokens that corrects the ratio; below
 	// it the fixed parts of a request weigh too much.
 	minSample = 500
@@ -26,7 +23,7 @@ const (
 	messageBytes, partBytes = 12, 8
 )
 
-// size is what estimates are made from.
+// size is what estimates are made from: bytes of text, and the tokens of images.
 type size struct{ bytes, images int }
 
 func (s size) plus(t size) size  { return size{s.bytes + t.bytes, s.images + t.images} }
@@ -48,7 +45,7 @@ type meter struct {
 }
 
 func (m *meter) raw(s size) float64 {
-	return float64(s.bytes)/m.ratio + float64(s.images*imageTokens)
+	return float64(s.bytes)/m.ratio + float64(s.images)
 }
 
 // tokens estimates a history of this size.
@@ -92,7 +89,7 @@ func (m *meter) observe(u provider.Usage, sent, now size, foreign bool) {
 	}
 	// What stands before the history must be known to tell the ratio, and
 	// pictures, whose size is a guess, must be few.
-	pictures := all.images * imageTokens
+	pictures := all.images
 	if text := prompt - pictures; !foreign && m.overhead > 0 && text >= minSample && pictures <= prompt/4 {
 		fit := min(max(float64(all.bytes)/float64(text), minRatio), maxRatio)
 		m.ratio = (m.ratio + fit) / 2
@@ -161,12 +158,14 @@ func sizeOf(msg provider.Message) size {
 		case provider.Reasoning:
 			s.bytes += len(p.Text) + len(p.Opaque)/4
 		case provider.Image:
-			s.images++
+			s.images += p.Tokens()
 		case provider.ToolCall:
 			s.bytes += len(p.Name) + len(p.Input) + len(p.Raw) + len(p.Opaque)/4
 		case provider.ToolResult:
 			s.bytes += len(p.Text)
-			s.images += len(p.Images)
+			for _, img := range p.Images {
+				s.images += img.Tokens()
+			}
 		}
 	}
 	return s

@@ -64,8 +64,8 @@ func TestNormal(t *testing.T) {
 // TestAllFieldsAreKept fails when a field of a part is written to a session and
 // not read back.
 func TestAllFieldsAreKept(t *testing.T) {
-	image := provider.Image{MediaType: "image/png", Data: []byte{1, 2}}
-	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Partial: true, Parts: []provider.Part{
+	image := provider.Image{MediaType: "image/png", Data: []byte{1, 2}, Name: "n"}
+	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Answered: "a", Partial: true, Parts: []provider.Part{
 		provider.Text{Text: "t", Opaque: "o"},
 		provider.Reasoning{Text: "t", Form: "f", Opaque: "o"},
 		image,

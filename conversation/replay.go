@@ -88,5 +88,5 @@ func onlyText(m provider.Message) bool {
 			return false
 		}
 	}
-	return utf8.ValidString(string(m.Role) + m.Provider + m.Model)
+	return utf8.ValidString(string(m.Role) + m.Provider + m.Model + m.Answered)
 }

@@ -44,7 +44,10 @@ func (p *planner) imagesOf(i int) {
 }
 
 func (p *planner) imageText(name string, img provider.Image) string {
-	const left = "[an image was left out here to save room"
+	left := "[an image was left out here to save room"
+	if img.Name != "" {
+		left = "[the image " + img.Name + " was left out here to save room"
+	}
 	place := p.c.files.keep(name, imageExt(img.MediaType), img.Data)
 	if place.path == "" {
 		return left + "]"

@@ -70,6 +70,9 @@ func (t *turnRecord) add(e entry) {
 	t.Messages++
 	if m := record.Message; m.Role == provider.RoleAssistant && m.Model != "" {
 		t.Model = m.Model
+		if m.Answered != "" {
+			t.Model = m.Answered
+		}
 	}
 }
 

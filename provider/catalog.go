@@ -3,11 +3,11 @@ package provider
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
 // CatalogDate is the day of the price lists and model pages the built-in
-// catalogue was made from.
+// catalogue was last completed from by hand; CatalogSource says what else it is
+// made of.
 const CatalogDate = "2026-08-21"
 
 // ModelInfo is what is known of a model before it is asked.
@@ -22,6 +22,9 @@ type ModelInfo struct {
 	Images    bool   // it sees
 	Tools     bool   // it calls tools
 	Reasoning bool   // it can reason before it answers
+	// Efforts are the provider's own words for how hard the model reasons, the
+	// least first; nil when they are not known.
+	Efforts []string
 	// Guess says that the model is not in the catalogue: all but its name is
 	// what models of its family can safely be taken to have.
 	Guess bool
@@ -35,16 +38,20 @@ type Price struct {
 
 // Lookup finds a model of a provider. An empty provider means the model's own
 // vendor. A dated or "-latest" id is that of its family, and a vendor/model id
-// of a router has the vendor's facts. The price is known only where the vendor
-// itself is the provider (routers and gateways set their own) and where nothing
-// is charged: models that Ollama runs locally, OpenRouter's ":free" ones. For a
-// model that is not in the catalogue known is false, and the facts are safe
-// guesses.
+// of a router that the catalogue does not have as the router's own has the
+// vendor's facts. The price is known only where it is the provider's own
+// (routers and gateways set theirs) and where nothing is charged: models that
+// Ollama runs locally, OpenRouter's ":free" ones. For a model that is not in the
+// catalogue known is false, and the facts are safe guesses.
 func Lookup(provider, model string) (info ModelInfo, known bool) {
-	vendor, id := vendorOf(model)
-	info, known = find(vendor, id)
-	if !known {
-		info = guess(vendor, id)
+	if info, known = row(provider, family(model)); !known {
+		vendor, id := vendorOf(model)
+		if info, known = find(vendor, id); !known {
+			info = guess(vendor, id)
+			if provider == "anthropic" || provider == "openai" || provider == "gemini" {
+				info.Images = info.Images || info.Provider == "" // all their new models see
+			}
+		}
 	}
 	if provider == "" {
 		provider = info.Provider
@@ -63,12 +70,17 @@ func Lookup(provider, model string) (info ModelInfo, known bool) {
 }
 
 // Models lists the catalogue's models of a provider, the newest first within a
-// family.
+// family. The caller may change what it gets.
 func Models(provider string) []ModelInfo {
 	var list []ModelInfo
-	for _, m := range catalog() {
+	for _, m := range own() {
 		if m.Provider == provider {
-			m.Price = new(*m.Price)
+			list = append(list, m.clone())
+		}
+	}
+	for _, line := range index().lines[provider] {
+		m := parseRow(line)
+		if _, twice := byKey()[provider+"/"+m.ID]; !twice {
 			list = append(list, m)
 		}
 	}
@@ -143,23 +155,43 @@ func vendorOf(model string) (vendor, id string) {
 	return "", model
 }
 
-var byID = sync.OnceValue(func() map[string]ModelInfo {
-	m := map[string]ModelInfo{}
-	for _, info := range catalog() {
-		m[info.ID] = info
-	}
-	return m
-})
-
+// find looks for a model among those of its vendor, or of all vendors where it
+// is "".
 func find(vendor, id string) (ModelInfo, bool) {
 	id = family(id)
+	vendors := []string{vendor}
+	if vendor == "" {
+		vendors = []string{"anthropic", "openai", "gemini", "deepseek", "demo"}
+	}
 	for _, name := range []string{id, strings.ReplaceAll(id, ".", "-")} { // routers write claude-haiku-4.5
-		if info, ok := byID()[name]; ok && (vendor == "" || vendor == info.Provider) {
-			info.Price = new(*info.Price) // the caller's own
-			return info, true
+		for _, v := range vendors {
+			if info, ok := row(v, name); ok {
+				return info, true
+			}
 		}
 	}
 	return ModelInfo{}, false
+}
+
+// row is what the catalogue has under exactly this id, the caller's own.
+func row(provider, id string) (ModelInfo, bool) {
+	key := provider + "/" + id
+	if info, ok := byKey()[key]; ok {
+		return info.clone(), true
+	}
+	if line, ok := index().byKey[key]; ok {
+		return parseRow(line), true
+	}
+	return ModelInfo{}, false
+}
+
+// clone shares nothing with m.
+func (m ModelInfo) clone() ModelInfo {
+	if m.Price != nil {
+		m.Price = new(*m.Price)
+	}
+	m.Efforts = slices.Clone(m.Efforts)
+	return m
 }
 
 // family strips "-latest" or a date from an id: -20251001, -2025-10-01.

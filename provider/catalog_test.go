@@ -12,6 +12,8 @@ func TestLookup(t *testing.T) {
 		Price: &Price{1, 5, 0.1, 1.25}, Images: true, Tools: true, Reasoning: true}
 	unpriced := haiku
 	unpriced.Price, unpriced.Provider = nil, "openrouter"
+	routed := ModelInfo{Provider: "openrouter", Name: "Anthropic: Claude Haiku 4.5", Context: 200_000, MaxOutput: 32_000,
+		Price: &Price{1, 5, 0.1, 1.25}, Images: true, Tools: true, Reasoning: true, Efforts: []string{"low", "medium", "high"}}
 	gateway := unpriced
 	gateway.Provider = "compatible"
 	unknown := func(provider, name string, price *Price) ModelInfo {
@@ -26,17 +28,20 @@ func TestLookup(t *testing.T) {
 		{"anthropic", "claude-haiku-4-5-20251001", haiku, true},
 		{"anthropic", "claude-haiku-4-5-latest", haiku, true},
 		{"", "claude-haiku-4-5", haiku, true},
-		{"openrouter", "anthropic/claude-haiku-4.5", unpriced, true},
+		{"openrouter", "anthropic/claude-haiku-4.5", routed, true},
 		{"openrouter", "anthropic/claude-haiku-4.5:nitro", unpriced, true},
 		{"compatible", "claude-haiku-4-5", gateway, true},
 		{"openai", "gpt-5.4-mini-2026-03-05", ModelInfo{Provider: "openai", Name: "GPT-5.4 mini", Context: 400_000, MaxOutput: 128_000,
-			Price: &Price{0.75, 4.5, 0.075, 0}, Images: true, Tools: true, Reasoning: true}, true},
+			Price: &Price{0.75, 4.5, 0.075, 0}, Images: true, Tools: true, Reasoning: true, Efforts: []string{"none", "low", "medium", "high", "xhigh"}}, true},
+		{"openai", "gpt-5-nano-2025-08-07", ModelInfo{Provider: "openai", Name: "GPT-5 Nano", Context: 400_000, MaxOutput: 128_000,
+			Price: &Price{0.05, 0.4, 0.005, 0}, Images: true, Tools: true, Reasoning: true, Efforts: []string{"low", "medium", "high"}}, true},
 		{"openrouter", "deepseek/deepseek-v4-pro:free", ModelInfo{Provider: "openrouter", Name: "DeepSeek V4 Pro", Context: 1_000_000, MaxOutput: 384_000,
-			Price: &Price{}, Tools: true, Reasoning: true}, true},
+			Price: &Price{}, Tools: true, Reasoning: true, Efforts: []string{"low", "high", "max"}}, true},
 		{"demo", "demo", ModelInfo{Provider: "demo", Name: "the scripted demo", Context: 128_000, MaxOutput: 8_192, Price: &Price{}, Tools: true}, true},
 		{"openrouter", "moon/shot", unknown("openrouter", "moon/shot", nil), false},
 		{"ollama", "qwen3:8b", unknown("ollama", "qwen3:8b", &Price{}), false},
 		{"ollama", "glm:cloud", unknown("ollama", "glm:cloud", nil), false},
+		{"openai", "brand-new", ModelInfo{Provider: "openai", Name: "brand-new", Context: 128_000, MaxOutput: 8_192, Images: true, Tools: true, Guess: true}, false},
 		{"compatible", "", unknown("compatible", "", nil), false},
 		{"anthropic", "claude-opus-9", ModelInfo{Provider: "anthropic", Name: "claude-opus-9", Context: 128_000, MaxOutput: 32_000, Images: true, Tools: true, Reasoning: true, Guess: true}, false},
 		// another vendor's model under a known name is not that model
@@ -63,10 +68,10 @@ func TestLookupHandsOutCopies(t *testing.T) {
 	}
 }
 
-// Slips of the pen in the table show as numbers out of proportion.
-func TestCatalogIsPlausible(t *testing.T) {
+// Slips of the pen in what is written by hand show as numbers out of proportion.
+func TestOwnRowsArePlausible(t *testing.T) {
 	seen := map[string]bool{}
-	for _, m := range catalog() {
+	for _, m := range own() {
 		p := m.Price
 		switch {
 		case seen[m.ID]:
@@ -82,6 +87,63 @@ func TestCatalogIsPlausible(t *testing.T) {
 			t.Errorf("%s is not found as it stands", m.ID)
 		}
 		seen[m.ID] = true
+	}
+}
+
+// Each line of the table is one that parseRow can read, and found under its id.
+func TestTableIsWhole(t *testing.T) {
+	counts := map[string]int{}
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	for _, line := range lines[2:] {
+		if n := strings.Count(line, "\t"); n != 10 {
+			t.Errorf("%d tabs: %s", n, line)
+			continue
+		}
+		m := parseRow(line)
+		counts[m.Provider]++
+		got, known := Lookup(m.Provider, m.ID)
+		switch p := m.Price; {
+		case !known || got.Context < 4096 || got.MaxOutput <= 0 || got.MaxOutput > got.Context || got.Name == "":
+			t.Errorf("%s: found %v, %+v", line, known, got)
+		case p == nil:
+		case p.Input < 0 || p.Output < 0 || p.CacheRead > p.Input/2 || p.CacheWrite != 0 && p.CacheWrite < p.Input:
+			t.Errorf("%s: price %+v", line, *p)
+		case *p == (Price{}) && !strings.HasSuffix(m.ID, ":free"):
+			t.Errorf("%s costs nothing", line)
+		}
+	}
+	for provider, least := range map[string]int{"anthropic": 8, "openai": 12, "gemini": 3, "deepseek": 2, "openrouter": 100} {
+		if counts[provider] < least {
+			t.Errorf("%d models of %s", counts[provider], provider)
+		}
+	}
+	if source := CatalogSource(); !strings.HasPrefix(source, "charm.land/catwalk@v") || !strings.Contains(source, ", 20") {
+		t.Errorf("source %q", source)
+	}
+}
+
+// What is written by hand wins, and is listed once.
+func TestOwnRowsWin(t *testing.T) {
+	if _, ok := index().byKey["anthropic/claude-haiku-4-5"]; !ok {
+		t.Fatal("the table has no row that one by hand overrides")
+	}
+	seen := map[string]int{}
+	for _, m := range Models("anthropic") {
+		seen[m.ID]++
+		if m.ID == "claude-haiku-4-5" && m.MaxOutput != 64_000 {
+			t.Errorf("%+v", m)
+		}
+	}
+	if seen["claude-haiku-4-5"] != 1 || seen["claude-opus-4-1"] != 1 || seen["claude-opus-5"] != 1 {
+		t.Errorf("%v", seen)
+	}
+}
+
+func TestModelsThatSeeAreKnownByName(t *testing.T) {
+	for id, want := range map[string]bool{"llava:13b": true, "Qwen/Qwen2.5-VL-72B": true, "qwen2.5vl:7b": true, "llama3.2-vision": true, "qwen3:8b": false, "devline": false} {
+		if got, _ := Lookup("compatible", id); got.Images != want {
+			t.Errorf("%s sees: %v", id, got.Images)
+		}
 	}
 }
 

@@ -45,6 +45,10 @@ type Error struct {
 	Err               error // the cause; may be nil
 }
 
+// CodeNoImages is the Code of an error that says that the model takes no images,
+// in whatever words the server said it.
+const CodeNoImages = "no_images"
+
 // Error says who failed and why, in one line without a full stop.
 func (e *Error) Error() string {
 	why := e.Message

@@ -25,6 +25,9 @@ type Message struct {
 	// back only to the same two.
 	Provider string
 	Model    string
+	// Answered is the model that the server says it was, where that is another
+	// id than the one that was asked for; "" otherwise.
+	Answered string
 	// Partial marks an assistant message that broke off (interrupt, fault); it
 	// holds text only.
 	Partial bool
@@ -51,10 +54,12 @@ type Reasoning struct {
 	Opaque string `json:"opaque,omitempty"`
 }
 
-// Image is a picture for models that see. Data is raw, not base64.
+// Image is a picture for models that see. Data is raw, not base64. Name is its
+// file's, for those that do not see; it may be "".
 type Image struct {
 	MediaType string `json:"media_type"`
 	Data      []byte `json:"data"`
+	Name      string `json:"name,omitempty"`
 }
 
 // ToolCall is the model's wish to run a tool. Input is always a JSON object. If
@@ -120,6 +125,7 @@ type messageJSON[P any] struct {
 	Role     Role   `json:"role"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
+	Answered string `json:"answered,omitempty"`
 	Partial  bool   `json:"partial,omitempty"`
 	Parts    []P    `json:"parts"`
 }
@@ -127,7 +133,7 @@ type messageJSON[P any] struct {
 // MarshalJSON writes the stable form: each part is an object whose first key is
 // "type".
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := messageJSON[Part]{Role: m.Role, Provider: m.Provider, Model: m.Model, Partial: m.Partial, Parts: []Part{}}
+	out := messageJSON[Part]{Role: m.Role, Provider: m.Provider, Model: m.Model, Answered: m.Answered, Partial: m.Partial, Parts: []Part{}}
 	line, err := Marshal(out)
 	if err != nil {
 		return nil, err
@@ -153,7 +159,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*m = Message{Role: in.Role, Provider: in.Provider, Model: in.Model, Partial: in.Partial}
+	*m = Message{Role: in.Role, Provider: in.Provider, Model: in.Model, Answered: in.Answered, Partial: in.Partial}
 	if len(in.Parts) > 0 {
 		m.Parts = make([]Part, len(in.Parts))
 	}
@@ -193,7 +199,7 @@ func (p *partJSON) part() (Part, error) {
 	case "reasoning":
 		return Reasoning{Text: p.Text, Form: p.Form, Opaque: p.Opaque}, nil
 	case "image":
-		return Image{MediaType: p.MediaType, Data: p.Data}, nil
+		return Image{MediaType: p.MediaType, Data: p.Data, Name: p.Name}, nil
 	case "tool_call":
 		return ToolCall{ID: p.ID, Name: p.Name, Input: p.Input, Raw: p.Raw, Opaque: p.Opaque}, nil
 	case "tool_result":

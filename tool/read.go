@@ -19,7 +19,6 @@ const (
 	readBytes = 50 << 10 // bytes shown, whatever was asked
 	pageNote  = 500      // room for the words around them
 	maxLine   = 2000     // bytes shown of one line
-	maxImage  = 5 << 20  // bytes of a picture, the limit of the Messages API
 )
 
 type readInput struct {
@@ -137,16 +136,21 @@ func (t target) showBinary(r io.Reader, size int64, kind string) (Result, error)
 			Summary: "binary, " + byteSize(size),
 		}, nil
 	}
-	if size > maxImage {
-		return Result{}, t.errorf(nil, "is a picture of %s (%s); the limit is %s, make a smaller copy first", byteSize(size), kind, byteSize(maxImage))
+	if size > maxPicture {
+		return Result{}, t.errorf(nil, "is a picture of %s (%s); the limit is %s, make a smaller copy first", byteSize(size), kind, byteSize(maxPicture))
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxImage))
+	data, err := io.ReadAll(io.LimitReader(r, maxPicture))
 	if err != nil {
 		return Result{}, t.errorf(err, "")
 	}
+	p, err := readPicture(data, kind)
+	if err != nil {
+		return Result{}, t.errorf(nil, "is a picture (%s, %s) that cannot be shown: %v", kind, byteSize(size), err)
+	}
+	p.Name = strings.ToValidUTF8(t.Display, "\uFFFD")
 	return Result{
-		Text:    fmt.Sprintf("%s is a picture (%s, %s) and comes with this result", t.Display, kind, byteSize(size)),
-		Images:  []Image{{MediaType: kind, Data: data}},
-		Summary: "picture, " + byteSize(size),
+		Text:    fmt.Sprintf("%s is a picture (%s, %s, %s)", t.Display, kind, p.size(), byteSize(size)),
+		Images:  []Image{p.Image},
+		Summary: fmt.Sprintf("picture, %dx%d, %s", p.width, p.height, byteSize(size)),
 	}, nil
 }

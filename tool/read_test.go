@@ -155,24 +155,20 @@ func TestReadStopsWhenInterrupted(t *testing.T) {
 }
 
 func TestReadPictures(t *testing.T) {
-	heads := map[string]string{
-		"image/png":  "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
-		"image/jpeg": "\xff\xd8\xff\xe0\x00\x10JFIF\x00",
-		"image/gif":  "GIF89a\x01\x00\x01\x00\x80\x00",
-		"image/webp": "RIFF\x24\x00\x00\x00WEBPVP8 ",
-	}
-	for kind, head := range heads {
-		w := newFileWorld(t, map[string]string{"picture": head})
-		result := w.ok(Read(), in{"path": "picture"})
-		if diff := cmp.Diff([]Image{{MediaType: kind, Data: []byte(head)}}, result.Images); diff != "" || !strings.Contains(result.Text, kind) {
+	pictures := map[string]string{"image/png": string(asPNG(t, halves(40, 20))), "image/jpeg": string(asJPEG(t, halves(40, 20))), "image/webp": string(unbase64(t, webpLossy))}
+	for kind, data := range pictures {
+		w := newFileWorld(t, map[string]string{"sub/picture": data})
+		result := w.ok(Read(), in{"path": "sub/picture"})
+		if diff := cmp.Diff([]Image{{MediaType: kind, Data: []byte(data), Name: "sub/picture"}}, result.Images); diff != "" || !strings.Contains(result.Text, "sub/picture is a picture ("+kind+", ") {
 			t.Errorf("%s: %q %s", kind, result.Text, diff)
 		}
 	}
-	w := newFileWorld(t, map[string]string{"big": heads["image/png"], "pic.svg": "<svg/>\n", "x.bmp": "BM\x00\x00", "x.pdf": "%PDF-1.7\n\xff\x00"})
-	if err := os.Truncate(w.path("big"), maxImage+1); err != nil {
+	w := newFileWorld(t, map[string]string{"big": pictures["image/png"], "cut.png": pictures["image/png"][:60], "pic.svg": "<svg/>\n", "x.bmp": "BM\x00\x00", "x.pdf": "%PDF-1.7\n\xff\x00"})
+	if err := os.Truncate(w.path("big"), maxPicture+1); err != nil {
 		t.Fatal(err)
 	}
-	w.fails(Read(), in{"path": "big"}, "limit is 5.0 MB")
+	w.fails(Read(), in{"path": "big"}, "limit is 3", "make a smaller copy")
+	w.fails(Read(), in{"path": "cut.png"}, "cut.png: is a picture (image/png, 60 bytes) that cannot be shown")
 	if result := w.ok(Read(), in{"path": "pic.svg"}); result.Text != "     1\t<svg/>\n" {
 		t.Errorf("svg: %+v", result)
 	}

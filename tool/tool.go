@@ -58,10 +58,12 @@ type Result struct {
 	IsError bool    // the call did what it could, but failed (a command's exit status)
 }
 
-// Image is a picture a tool returns; Data is raw.
+// Image is a picture a tool returns; Data is raw. Name says which it is, for
+// models that do not see; it may be "".
 type Image struct {
 	MediaType string
 	Data      []byte
+	Name      string
 }
 
 // Tool is one thing the model can do. Use New to make one. The zero Tool is not

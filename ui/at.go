@@ -56,7 +56,8 @@ type Expansion struct {
 	Notes []string        // for the person, a line each, unsanitised
 }
 
-// expand finds the @paths of a typed message and reads what they name, as the
+// expand finds the @paths of a typed message, and the full paths of pictures, as
+// terminals type them when a file is dropped, and reads what they name, as the
 // tools read and ls would show it. A word that names nothing that exists is
 // text, and so is one whose @ was pasted. What exists but may not be read is
 // told in the notes.
@@ -75,6 +76,14 @@ func (a fileAccess) expand(ctx context.Context, text string, pasted []Span) Expa
 	}
 	out.WriteString(text[done:])
 	e.out.Text = out.String()
+	for _, path := range dropped(text, pasted) {
+		e.drop(path)
+	}
+	return e.end()
+}
+
+// end puts what came along before the other notes.
+func (e *expander) end() Expansion {
 	if len(e.attached) > 0 {
 		e.out.Notes = append([]string{"attached: " + strings.Join(e.attached, "; ")}, e.out.Notes...)
 	}
@@ -98,15 +107,22 @@ func (e *expander) note(format string, args ...any) {
 // word attaches what the word names, if that is anything.
 func (e *expander) word(w atWord) {
 	for _, path := range w.trimmedPaths() {
-		if e.path(path) {
+		if e.path(path, "@"+path) {
 			return
 		}
 	}
 }
 
+// drop attaches a picture by its full path.
+func (e *expander) drop(path string) {
+	if e.access.files() != nil {
+		e.path(path, path)
+	}
+}
+
 // path reports whether the path names something, and then attaches it or says
-// why not.
-func (e *expander) path(path string) bool {
+// why not. typed is how the person wrote it.
+func (e *expander) path(path, typed string) bool {
 	files := e.access.files()
 	abs := e.access.abs(path)
 	place, err := files.Resolve(abs, false)
@@ -117,7 +133,7 @@ func (e *expander) path(path string) bool {
 		return false // e-mail-like, a decorator, a package: no file
 	}
 	if place.Outside || place.Denied {
-		e.note("@%s is not attached: %s", path, place.Why)
+		e.note("%s is not attached: %s", typed, place.Why)
 		return true
 	}
 	if e.seen[place.Abs] {
@@ -127,17 +143,17 @@ func (e *expander) path(path string) bool {
 	info, err := files.Stat(place.Abs)
 	switch {
 	case err != nil:
-		e.note("@%s is not attached: %v", path, err)
+		e.note("%s is not attached: %v", typed, err)
 	case len(e.out.Parts) == maxAttached:
-		e.note("@%s is not attached: %d files in one message are the most", path, maxAttached)
+		e.note("%s is not attached: %d files in one message are the most", typed, maxAttached)
 	default:
-		e.attach(path, place, info)
+		e.attach(typed, place, info)
 	}
 	return true
 }
 
 // attach runs the tool that shows the place.
-func (e *expander) attach(path string, place tool.Place, info fs.FileInfo) {
+func (e *expander) attach(typed string, place tool.Place, info fs.FileInfo) {
 	show, how := tool.Read(), "as read shows it"
 	name := place.Display
 	if info.IsDir() {
@@ -146,25 +162,28 @@ func (e *expander) attach(path string, place tool.Place, info fs.FileInfo) {
 	}
 	input, err := json.Marshal(map[string]string{"path": place.Abs})
 	if err != nil {
-		e.note("@%s is not attached: %v", path, err)
+		e.note("%s is not attached: %v", typed, err)
 		return
 	}
 	result, err := show.Run(e.ctx, e.access.env, input, io.Discard)
 	switch {
 	case err != nil:
-		e.note("@%s is not attached: %v", path, err)
-		return
-	case len(result.Images) > 0:
-		e.note("@%s is not attached: pictures come with a later version", path)
+		e.note("%s is not attached: %v", typed, err)
 		return
 	case e.bytes+len(result.Text) > maxAttachedBytes:
-		e.note("@%s is not attached: more than %d KB in one message; the model can read it", path, maxAttachedBytes>>10)
+		e.note("%s is not attached: more than %d KB in one message; the model can read it", typed, maxAttachedBytes>>10)
 		return
 	}
 	e.bytes += len(result.Text)
 	e.attached = append(e.attached, fmt.Sprintf("%s, %s", name, result.Summary))
-	head := fmt.Sprintf("[@%s: %s, %s, %s]\n", singleLine(path), singleLine(name), result.Summary, how)
+	if len(result.Images) > 0 {
+		how, result.Text = "it follows", ""
+	}
+	head := fmt.Sprintf("[%s: %s, %s, %s]\n", singleLine(typed), singleLine(name), result.Summary, how)
 	e.out.Parts = append(e.out.Parts, provider.Text{Text: head + result.Text})
+	for _, img := range result.Images {
+		e.out.Parts = append(e.out.Parts, provider.Image(img))
+	}
 }
 
 // singleLine quotes a name that would not stay on its line.
@@ -176,7 +195,8 @@ func singleLine(name string) string {
 }
 
 // attach is the message of a typed line with what its @paths name; the person is
-// told what came along and what did not. What was pasted is data.
+// told what came along and what did not. What was pasted is data, but for the
+// pictures that were dropped.
 func (t *Terminal) attach(ctx context.Context, l line) (text string, parts []provider.Part) {
 	if t.opt.Deps.Expand == nil {
 		return l.text, nil

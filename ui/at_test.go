@@ -152,7 +152,7 @@ func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
 		"../link/out.txt":       "outside the project",
 		elsewhere + "/out.txt":  "outside the project",
 		elsewhere + "/none.txt": "",
-		"../logo.png":           "@../logo.png is not attached: pictures come with a later version",
+		"../logo.png":           "@../logo.png is not attached: logo.png: is a picture (image/png, 8 bytes) that cannot be shown",
 	} {
 		e := a.expand(t.Context(), "@"+word, nil)
 		got := strings.Join(e.Notes, "\n")

@@ -19,11 +19,7 @@ func runModel(ctx context.Context, t *Terminal, name string) error {
 		t.Note(oneLine(d.Model()) + " (/model NAME or /model PROVIDER/NAME changes it, /model list tells those known)")
 		return nil
 	case name == "list":
-		if d.Models == nil {
-			return errNotHere
-		}
-		t.choices(d.Models(), "none is known; any name may be given")
-		return nil
+		return listModels(ctx, t)
 	case d.SwitchModel == nil:
 		return errNotHere
 	}
@@ -32,6 +28,28 @@ func runModel(ctx context.Context, t *Terminal, name string) error {
 		return err
 	}
 	t.Note("model: " + oneLine(now))
+	return nil
+}
+
+// listModels is /model list.
+func listModels(ctx context.Context, t *Terminal) error {
+	d := t.opt.Deps
+	if d.Models == nil {
+		return errNotHere
+	}
+	var list []Choice
+	if d.ListModels == nil {
+		list = d.Models()
+	} else {
+		var err error
+		if list, err = d.ListModels(ctx); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			t.Note(oneLine(err.Error()))
+		}
+	}
+	t.choices(list, "none is known; any name may be given")
 	return nil
 }
 

@@ -207,6 +207,9 @@ func testDeps(now time.Time) Deps {
 		Model:       func() string { return "demo/demo" },
 		SwitchModel: func(_ context.Context, name string) (string, error) { return "demo/" + name, nil },
 		Models:      func() []Choice { return []Choice{{"small", "the small one"}, {"smart", "the \x1b[2Jother"}} },
+		ListModels: func(context.Context) ([]Choice, error) {
+			return []Choice{{"small", "the small one"}, {"smart", "the \x1b[2Jother"}, {"newest", "of today"}}, errors.New("demo: half of it \x1b[31mis missing")
+		},
 		Providers: func() ([]Choice, error) {
 			return []Choice{{"demo", "demo"}, {"openai", "gpt"}}, errors.New("a key cannot be read")
 		},
@@ -269,7 +272,7 @@ func TestCommandsShow(t *testing.T) {
 		"/resume nope":     {"/resume: no session nope"},
 		"/clear":           {"a new session begins; /resume 3f2a goes back"},
 		"/model":           {"demo/demo"},
-		"/model list":      {"small  the small one", "smart", "^[[2J"},
+		"/model list":      {"demo: half of it ^[[31mis missing", "small   the small one", "smart", "^[[2J", "newest  of today"},
 		"/provider":        {"now demo/demo", "openai  gpt", "/provider: a key cannot be read"},
 		"/provider x":      {"/provider: there is no provider x"},
 		"/provider openai": {"model: openai/gpt"},

@@ -33,8 +33,11 @@ type Deps struct {
 	// SwitchModel changes the model, and the provider if name has one before a
 	// slash. What it returns is shown: the model that answers from now on.
 	SwitchModel func(ctx context.Context, name string) (string, error)
-	// Models lists the models known of the present provider.
+	// Models lists the models known of the present provider, without asking it.
 	Models func() []Choice
+	// ListModels asks the provider first. The error says why it could not be
+	// asked; the list then is that of Models. nil where there is no asking.
+	ListModels func(ctx context.Context) ([]Choice, error)
 	// Providers lists the providers that could answer.
 	Providers func() ([]Choice, error)
 	// SwitchProvider changes to a provider's default model, and returns as

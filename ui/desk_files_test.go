@@ -119,3 +119,17 @@ func TestI1_PastedPathsAreData(t *testing.T) {
 	k.eof()
 	k.end()
 }
+
+// A terminal without bracketed paste types the path of a dropped file, which
+// begins as a command does.
+func TestADroppedPictureIsNoCommand(t *testing.T) {
+	d := deskIn(t, map[string]string{"week.png": screenshot(t)}, false)
+	message := d.Dir + "/week.png what is it?"
+	shown, sent := say(t, func(o *Options) { o.Deps.Expand = d.expand }, message, "/export "+d.Dir+"/week.png")
+	if diff := cmp.Diff([]string{message}, sent); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(shown, "attached: week.png, picture, 80x60") || !strings.Contains(shown, "/export") {
+		t.Errorf("shown %q", shown)
+	}
+}

@@ -104,7 +104,7 @@ func (d *Desk) context() ContextInfo {
 }
 
 // imageBytes stands for a picture: what it counts in tokens, as text.
-const imageBytes = 1600 * 7 / 2
+func imageBytes(i provider.Image) int { return i.Tokens() * 7 / 2 }
 
 // contextBytes are the parts of the next request, in bytes, and their sum.
 func (d *Desk) contextBytes() (parts []ContextPart, sum int) {
@@ -127,9 +127,11 @@ func (d *Desk) contextBytes() (parts []ContextPart, sum int) {
 				calls += len(p.Name) + len(p.Input)
 			case provider.ToolResult:
 				results += len(p.Text)
-				pictures += len(p.Images) * imageBytes
+				for _, i := range p.Images {
+					pictures += imageBytes(i)
+				}
 			case provider.Image:
-				pictures += imageBytes
+				pictures += imageBytes(p)
 			}
 		}
 	}
@@ -157,8 +159,12 @@ func (d *Desk) status() []Choice {
 	if s := a.Conversation.Session(); s != nil {
 		session = s.ID() + ", " + filepath.Base(s.Path())
 	}
+	model := d.model()
+	if by := a.AnsweredBy(); by != "" && by != a.Defaults.Model {
+		model += ", answered by " + by
+	}
 	return []Choice{
-		{"model", d.model() + ", effort " + effort},
+		{"model", model + ", effort " + effort},
 		{"directory", dir},
 		{"approval", string(a.Policy.Mode) + ": " + modeText(a.Policy.Mode)},
 		{"sandbox", firstText(d.Sandbox, "none, commands are not confined")},

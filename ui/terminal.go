@@ -243,7 +243,7 @@ func (t *Terminal) handle(ctx context.Context, l line) error {
 	case l.pasted:
 	case word == "quit" || word == "exit":
 		return errLeave
-	case strings.HasPrefix(l.text, "/"):
+	case strings.HasPrefix(l.text, "/") && len(droppedPictures(l.text, true)) == 0:
 		return t.runCommand(ctx, l.text)
 	case strings.HasPrefix(l.text, "!"):
 		return t.shell(ctx, l.text)

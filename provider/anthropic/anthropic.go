@@ -50,7 +50,7 @@ var _ provider.Provider = (*Provider)(nil)
 
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	e := p.endpoint()
 	var l limits // of the last try
 	send := func() iter.Seq2[provider.Event, error] {
 		l = p.lessons.of(req.Model)
@@ -60,22 +60,35 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.lessons.learn(e, req, l) })
 }
 
+func (p *Provider) endpoint() wire.Endpoint {
+	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+}
+
 func (p *Provider) prepare(ctx context.Context, req provider.Request, l limits) (wire.Request, error) {
+	r, err := p.request(ctx, "v1", "messages")
+	if err != nil {
+		return wire.Request{}, err
+	}
+	r.Model = req.Model
+	if r.Body, err = encode(p.Name, req, l); err != nil {
+		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
+	}
+	return r, nil
+}
+
+// request is a request to a path of the API, without a body.
+func (p *Provider) request(ctx context.Context, path ...string) (wire.Request, error) {
 	base := p.BaseURL
 	if base == "" {
 		base = DefaultBaseURL
 	}
-	url, err := wire.Join(base, "v1", "messages")
+	url, err := wire.Join(base, path...)
 	if err != nil {
 		return wire.Request{}, err
 	}
 	key, err := wire.Key(ctx, p.Key)
 	if err != nil {
 		return wire.Request{}, err
-	}
-	body, err := encode(p.Name, req, l)
-	if err != nil {
-		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}
 	h := http.Header{}
 	h.Set("Anthropic-Version", version)
@@ -89,5 +102,5 @@ func (p *Provider) prepare(ctx context.Context, req provider.Request, l limits) 
 	for k, v := range p.Headers {
 		h.Set(k, v)
 	}
-	return wire.Request{URL: url, Header: h, Secret: key, Model: req.Model, Body: body}, nil
+	return wire.Request{URL: url, Header: h, Secret: key}, nil
 }

@@ -127,7 +127,7 @@ func (s Step) play(ctx context.Context, req provider.Request, yield func(provide
 	case s.Err != nil:
 		yield(nil, s.failure())
 	case !s.Cut:
-		yield(s.done(), nil)
+		yield(s.done(req.Model), nil)
 	}
 }
 
@@ -145,8 +145,9 @@ func (s Step) events() []provider.Event {
 	return events
 }
 
-func (s Step) done() provider.Done {
-	m := provider.Message{Role: provider.RoleAssistant, Provider: Name, Model: s.Model}
+// done is the reply, in the name of the model that was asked, as with every wire.
+func (s Step) done(asked string) provider.Done {
+	m := provider.Message{Role: provider.RoleAssistant, Provider: Name, Model: asked}
 	var reasoning, text string
 	for _, e := range s.events() {
 		switch e := e.(type) {

@@ -45,7 +45,7 @@ var _ provider.Provider = (*Chat)(nil)
 
 // Stream implements provider.Provider.
 func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	e := p.endpoint()
 	var l lessons // of the last try
 	send := func() iter.Seq2[provider.Event, error] {
 		l = p.learned(req.Model)
@@ -56,7 +56,24 @@ func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provi
 	return wire.Again(send, func(err *provider.Error) (bool, string) { return p.learn(err, req, l) })
 }
 
+func (p *Chat) endpoint() wire.Endpoint {
+	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+}
+
 func (p *Chat) prepare(ctx context.Context, req provider.Request, l lessons) (wire.Request, error) {
+	r, err := p.request(ctx, "chat", "completions")
+	if err != nil {
+		return wire.Request{}, err
+	}
+	r.Model = req.Model
+	if r.Body, err = encode(p.Name, p.Quirks, req, l); err != nil {
+		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
+	}
+	return r, nil
+}
+
+// request is a request to a path of the API, without a body.
+func (p *Chat) request(ctx context.Context, path ...string) (wire.Request, error) {
 	base := p.BaseURL
 	if base == "" {
 		base = p.Quirks.BaseURL
@@ -66,24 +83,25 @@ func (p *Chat) prepare(ctx context.Context, req provider.Request, l lessons) (wi
 		return wire.Request{}, &provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",
 			Hint: "ARTOO_BASE_URL=http://host:port/v1, or base_url under [provider." + p.Name + "] in config.toml"}
 	}
-	url, err := wire.Join(base, "chat", "completions")
+	return request(ctx, base, p.Key, p.Headers, path...)
+}
+
+// request is a request to a path below an address, without a body.
+func request(ctx context.Context, base string, key func(context.Context) (string, error), headers map[string]string, path ...string) (wire.Request, error) {
+	address, err := wire.Join(base, path...)
 	if err != nil {
 		return wire.Request{}, err
 	}
-	key, err := wire.Key(ctx, p.Key)
+	secret, err := wire.Key(ctx, key)
 	if err != nil {
 		return wire.Request{}, err
-	}
-	body, err := encode(p.Name, p.Quirks, req, l)
-	if err != nil {
-		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}
 	h := http.Header{}
-	if key != "" {
-		h.Set("Authorization", "Bearer "+key)
+	if secret != "" {
+		h.Set("Authorization", "Bearer "+secret)
 	}
-	for k, v := range p.Headers {
+	for k, v := range headers {
 		h.Set(k, v)
 	}
-	return wire.Request{URL: url, Header: h, Secret: key, Model: req.Model, Body: body}, nil
+	return wire.Request{URL: address, Header: h, Secret: secret}, nil
 }

@@ -26,6 +26,7 @@ func suite(name string) providertest.Wire {
 			"model_context_window_exceeded": provider.StopContext,
 		},
 		EchoesReasoning: name == "compatible" || name == "deepseek",
+		Blind:           name == "deepseek",
 	}
 }
 

@@ -61,7 +61,7 @@ func SpeaksResponses(address string) bool {
 
 // Stream implements provider.Provider.
 func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	e := p.endpoint()
 	var without fields // of the last try
 	send := func() iter.Seq2[provider.Event, error] {
 		without = p.without(req.Model)
@@ -71,31 +71,27 @@ func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[
 	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.learn(e, req, without) })
 }
 
+func (p *Responses) endpoint() wire.Endpoint {
+	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+}
+
+func (p *Responses) base() string {
+	if p.BaseURL == "" {
+		return responsesBase
+	}
+	return p.BaseURL
+}
+
 func (p *Responses) prepare(ctx context.Context, req provider.Request, without fields) (wire.Request, error) {
-	base := p.BaseURL
-	if base == "" {
-		base = responsesBase
-	}
-	address, err := wire.Join(base, "responses")
+	r, err := request(ctx, p.base(), p.Key, p.Headers, "responses")
 	if err != nil {
 		return wire.Request{}, err
 	}
-	key, err := wire.Key(ctx, p.Key)
-	if err != nil {
-		return wire.Request{}, err
-	}
-	body, err := encodeResponses(p.Name, req, without)
-	if err != nil {
+	r.Model = req.Model
+	if r.Body, err = encodeResponses(p.Name, req, without); err != nil {
 		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}
-	h := http.Header{}
-	if key != "" {
-		h.Set("Authorization", "Bearer "+key)
-	}
-	for k, v := range p.Headers {
-		h.Set(k, v)
-	}
-	return wire.Request{URL: address, Header: h, Secret: key, Model: req.Model, Body: body}, nil
+	return r, nil
 }
 
 // fields are parts of a request that some models, or some accounts, do not take.

@@ -36,6 +36,8 @@ type Wire struct {
 	Tells func(provider.Usage) provider.Usage
 	// EchoesReasoning says that reasoning goes back to the model that made it.
 	EchoesReasoning bool
+	// Blind says that the wire sends no images.
+	Blind bool
 }
 
 // Run runs the conformance suite: what every wire must do, whatever its bytes

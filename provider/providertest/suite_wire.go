@@ -3,6 +3,7 @@ package providertest
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"sync"
@@ -176,10 +177,47 @@ func testHistory(t *testing.T, w Wire) {
 			}
 		})
 	}
+	t.Run("pictures arrive", func(t *testing.T) { testPictures(t, w) })
 	t.Run("nothing but a question", func(t *testing.T) {
 		b := newBench(t, w, Config{}, w.Build(Text("ok")))
 		b.done(t, provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{user("hi")}})
 	})
+}
+
+// testPictures sends pictures in the user's message and in results: each arrives
+// whole and once, in its order; a wire for models that do not see has a word in
+// its place.
+func testPictures(t *testing.T, w Wire) {
+	picture := func(name string) provider.Image {
+		return provider.Image{MediaType: "image/png", Data: []byte("\x89PNG " + name), Name: name}
+	}
+	results := provider.Message{Role: provider.RoleTool, Parts: []provider.Part{
+		provider.ToolResult{CallID: "p1", Name: "read", Text: "here they are", Images: []provider.Image{picture("second"), picture("third")}}}}
+	asked := provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m", Parts: []provider.Part{call("p1", "read", `{}`), call("p2", "read", `{}`)}}
+	other := provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "p2", Name: "read", Text: "text of the other call"}}}
+	b := newBench(t, w, Config{}, w.Build(Text("ok")))
+	b.done(t, question(provider.UserText("look", picture("first")), asked, results, other, provider.UserText("and?", picture("fourth"))))
+	body, at := string(b.Requests()[0].Body), 0
+	for _, name := range []string{"first", "second", "third", "fourth"} {
+		data := base64.StdEncoding.EncodeToString(picture(name).Data)
+		n := strings.Count(body, data)
+		if w.Blind {
+			if n != 0 {
+				t.Errorf("the %s picture was sent to a model that does not see", name)
+			}
+			continue
+		}
+		if next := strings.Index(body, data); n != 1 || next < at {
+			t.Errorf("the %s picture is there %d times, at %d after %d", name, n, next, at)
+		} else {
+			at = next
+		}
+	}
+	for _, words := range []string{"here they are", "text of the other call"} {
+		if !strings.Contains(body, words) {
+			t.Errorf("%q is lost", words)
+		}
+	}
 }
 
 func testConcurrent(t *testing.T, w Wire) {

@@ -49,7 +49,8 @@ func (p *program) commands() []subcommand {
 		{name: "sessions", args: "[list|show ID|export ID [FILE]]", short: "the sessions kept so far", most: 0,
 			verbs: []string{"list", "show", "export", "rm", "grep", "import"}, coming: []string{"rm", "grep", "import"}, options: screen, own: sessionFlags,
 			hint: "artoo -r ID goes on with a session"},
-		{name: "models", args: "[provider]", short: "the models a provider has", most: 1, hint: "artoo -m MODEL, or -m provider/model"},
+		{name: "models", args: "[provider]", short: "the models a provider has, with windows and prices", most: 1, of: "provider",
+			options: append([]string{"provider"}, screen...), own: func(fs *pflag.FlagSet) { fs.Bool("json", false, "as JSON, a line each") }, hint: "artoo -m MODEL, or -m provider/model"},
 		{name: "login", args: "[provider]", short: "store a key", most: 1, of: "provider", options: screen, own: loginFlags, hint: keysHint},
 		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, of: "provider", options: screen, hint: keysHint},
 		{name: "rules", args: "explain 'COMMAND'", short: "which rule decides over a command, and why", most: -1,
@@ -70,6 +71,8 @@ func (p *program) commands() []subcommand {
 		switch c := &list[i]; {
 		case c.name == "sessions" && p.deps.Sessions != nil:
 			c.run = p.runSessions
+		case c.name == "models" && p.deps.Models != nil:
+			c.run = p.runModels
 		case c.name == "rules" && p.deps.Explain != nil:
 			c.run = p.runRules
 		case c.name == "demo" && p.deps.Demo != nil:

@@ -43,6 +43,9 @@ type Deps struct {
 	Sessions func(ctx context.Context, inv Invocation) ([]Session, error)
 	// Export writes one session.
 	Export func(ctx context.Context, inv Invocation, e Export) error
+	// Models lists the models of a provider; of those that are at hand when it
+	// is "".
+	Models func(ctx context.Context, inv Invocation, provider string) ([]Model, error)
 	// Explain says what is decided over a shell line, and why.
 	Explain func(ctx context.Context, inv Invocation, line string) (agent.Decision, error)
 	// Login stores a provider's key, check tries it first; Logout forgets it. ""

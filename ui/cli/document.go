@@ -124,6 +124,8 @@ extra_headers   = { "HTTP-Referer" = "https://example.org" }
 context    = 131072                      # tokens of the window
 max_output = 8192                        # tokens of one reply
 price      = { input = 0.5, output = 1.5, cache_read = 0.05, cache_write = 0.6 }
+images     = true                        # it sees; false keeps pictures from it
+reasoning  = true                        # it can reason before it answers
 ` + "```" + `
 
 Prices are US dollars per million tokens.

@@ -15,6 +15,7 @@ type said struct {
 	Role     provider.Role `json:"role"` // user or assistant
 	Provider string        `json:"provider,omitempty"`
 	Model    string        `json:"model,omitempty"`
+	Answered string        `json:"answered,omitempty"` // where another model than that did
 	Partial  bool          `json:"partial,omitempty"`
 	Items    []*item       `json:"items"`
 }
@@ -52,7 +53,7 @@ func transcript(messages []provider.Message) []said {
 	all := []said{}
 	open := map[string][]*item{} // calls without a result, by id
 	for _, m := range messages {
-		s := said{Role: m.Role, Provider: m.Provider, Model: m.Model, Partial: m.Partial, Items: []*item{}}
+		s := said{Role: m.Role, Provider: m.Provider, Model: m.Model, Answered: m.Answered, Partial: m.Partial, Items: []*item{}}
 		for _, p := range m.Parts {
 			switch p := p.(type) {
 			case provider.Text:

@@ -98,14 +98,15 @@ func classify(status int, d detail, r Request) *provider.Error {
 		e.Kind, e.Hint, e.Retry = provider.KindOverloaded, "there is no room on this model: choose another with --model, or try later", &no
 	case filtered(d):
 		e.Kind = provider.KindRefused
+	case refusesImages(d.Message):
+		e.Code = provider.CodeNoImages
+		e.Kind, e.Hint = provider.KindInvalid, "this model takes no images: choose another with --model, or start a new session"
 	case unknownModel(status, d):
 		e.Kind = provider.KindConfig
 		e.Hint = "choose a model the provider has with --model; artoo models lists them"
 		if r.Model != "" {
 			e.Hint = "the provider does not know " + r.Model + ": choose another with --model"
 		}
-	case strings.Contains(d.Message, "image input is not supported"): // llama.cpp, as a 500
-		e.Kind, e.Hint = provider.KindInvalid, "this model takes no images: choose another with --model, or start a new session"
 	case status == http.StatusBadRequest && plainToTLS(d.Message):
 		e.Kind, e.Hint = provider.KindConfig, "the server speaks HTTPS: write https:// in ARTOO_BASE_URL"
 	default:
@@ -128,6 +129,21 @@ func moreTelling(status int, d detail) int {
 		return word
 	}
 	return status
+}
+
+// refusesImages knows the words for a model that does not see: llama.cpp's (as a
+// 500), OpenRouter's (as a 404), OpenAI's, Ollama's, vLLM's, and others'.
+func refusesImages(message string) bool {
+	message = strings.ToLower(message)
+	for _, words := range []string{
+		"image input is not supported", "support image input", "image_url is only supported by", "does not support image", "does not support vision",
+		"missing data required for image input", "is not a multimodal model", "images are not supported", "image inputs are not supported",
+	} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
 }
 
 func plainToTLS(message string) bool {

@@ -40,7 +40,9 @@ func TestClassifyByWhatServersSay(t *testing.T) {
 		{"OpenRouter upstream", 502, `{"error":{"code":502,"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long: 5 tokens > 4 maximum\"}}","provider_name":"X"}}}`, provider.KindContext, "502", 4, 5},
 		{"FastAPI", 422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, provider.KindInvalid, "", 0, 0},
 		{"a plain string", 500, `{"error":"out of memory"}`, provider.KindProvider, "", 0, 0},
-		{"images", 500, `{"error":{"code":500,"message":"image input is not supported - hint: mmproj","type":"server_error"}}`, provider.KindInvalid, "server_error", 0, 0},
+		{"images", 500, `{"error":{"code":500,"message":"image input is not supported - hint: mmproj","type":"server_error"}}`, provider.KindInvalid, "no_images", 0, 0},
+		{"OpenRouter images", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, provider.KindInvalid, "no_images", 0, 0},
+		{"vLLM images", 400, `{"error":{"message":"qwen3 is not a multimodal model","type":"BadRequestError","code":400}}`, provider.KindInvalid, "no_images", 0, 0},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -65,3 +65,28 @@ func Join(base string, path ...string) (string, error) {
 	}
 	return u.JoinPath(path...).String(), nil
 }
+
+// Query adds to the query of an address.
+func Query(address string, more url.Values) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", &provider.Error{Kind: provider.KindConfig, Message: "bad base URL: " + urlProblem(address, err)}
+	}
+	query := u.Query()
+	for k, v := range more {
+		query[k] = v
+	}
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}
+
+// Named is the error of a request that never came to be, with the provider's
+// name in it as Stream and Fetch would have put it there.
+func Named(err error, e Endpoint) error {
+	if known := provider.AsError(err); known != nil && known.Provider == "" {
+		named := *known
+		named.Provider, named.Local = e.Provider, e.Local
+		return &named
+	}
+	return err
+}

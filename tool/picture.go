@@ -1,0 +1,176 @@
+package tool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+
+	"golang.org/x/image/draw"
+	"golang.org/x/image/webp"
+)
+
+// What a picture may be at most. The models' own limits are wider at first (5 MB
+// in base64, 8,000 pixels), but get narrower the more pictures a conversation
+// holds, and all scale down what is larger than about this.
+const (
+	maxPicture   = 30 << 20   // bytes of the file
+	maxPixels    = 40_000_000 // of the picture: what decoding can take in memory
+	pictureEdge  = 1568       // pixels of the longer side that models are shown
+	pictureBytes = 3_500_000  // and bytes
+)
+
+// picture is a picture as models are shown it.
+type picture struct {
+	Image
+	width, height int // of the file's
+	shownW        int // of what is shown
+	shownH        int
+}
+
+// size tells the dimensions, and those that are shown if they are others.
+func (p picture) size() string {
+	text := fmt.Sprintf("%dx%d", p.width, p.height)
+	if p.width != p.shownW || p.height != p.shownH {
+		text += fmt.Sprintf(" shown at %dx%d", p.shownW, p.shownH)
+	}
+	return text
+}
+
+// readPicture makes of a PNG, JPEG, GIF or WebP what models can be shown: the
+// first frame, upright, no larger than need be, and without what the file says
+// beside the picture, such as where it was taken. A picture that is small enough
+// keeps its very pixels; one that cannot be decoded is an error, because a model's
+// API would refuse the whole conversation for it.
+func readPicture(data []byte, kind string) (picture, error) {
+	decode, config := png.Decode, png.DecodeConfig
+	switch kind {
+	case "image/jpeg":
+		decode, config = jpeg.Decode, jpeg.DecodeConfig
+	case "image/gif":
+		decode, config = gif.Decode, gif.DecodeConfig // the first frame
+	case "image/webp":
+		decode, config = webp.Decode, webp.DecodeConfig
+		data = firstFrame(data)
+	}
+	c, err := config(bytes.NewReader(data))
+	if err != nil {
+		return picture{}, err
+	}
+	if c.Width <= 0 || c.Height <= 0 || c.Width > maxPixels/c.Height {
+		return picture{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width, c.Height, maxPixels/1_000_000)
+	}
+	img, err := decode(bytes.NewReader(data))
+	if err != nil {
+		return picture{}, err
+	}
+	turn := 1
+	if kind == "image/jpeg" {
+		turn = orientation(data)
+	}
+	img = upright(img, turn)
+	p := picture{width: img.Bounds().Dx(), height: img.Bounds().Dy()}
+	p.shownW, p.shownH = p.width, p.height
+	if max(p.width, p.height) <= pictureEdge && turn == 1 {
+		if bare := stripped(data, kind); bare != nil && len(bare) <= pictureBytes {
+			p.Image = Image{MediaType: kind, Data: bare}
+			return p, nil
+		}
+	}
+	return p, p.encode(img, kind == "image/jpeg")
+}
+
+// encode scales the picture down as far as it must be and writes it: what was a
+// photograph as one, everything else without loss as long as that is small
+// enough.
+func (p *picture) encode(img image.Image, photo bool) error {
+	for edge := pictureEdge; edge >= 64; edge /= 2 {
+		small := scaled(img, edge)
+		p.shownW, p.shownH = small.Bounds().Dx(), small.Bounds().Dy()
+		var b bytes.Buffer
+		if !photo {
+			if err := png.Encode(&b, small); err != nil {
+				return err
+			}
+			if p.Image = (Image{MediaType: "image/png", Data: b.Bytes()}); b.Len() <= pictureBytes {
+				return nil
+			}
+		}
+		for _, quality := range []int{85, 60} {
+			b = bytes.Buffer{}
+			if err := jpeg.Encode(&b, opaque(small), &jpeg.Options{Quality: quality}); err != nil {
+				return err
+			}
+			if p.Image = (Image{MediaType: "image/jpeg", Data: b.Bytes()}); b.Len() <= pictureBytes {
+				return nil
+			}
+		}
+	}
+	return errors.New("it cannot be made small enough")
+}
+
+// scaled brings the longer side down to edge.
+func scaled(img image.Image, edge int) image.Image {
+	w, h := img.Bounds().Dx(), img.Bounds().Dy()
+	long := max(w, h)
+	if long <= edge {
+		return img
+	}
+	to := image.NewNRGBA(image.Rect(0, 0, max(1, (w*edge+long/2)/long), max(1, (h*edge+long/2)/long)))
+	draw.BiLinear.Scale(to, to.Bounds(), img, img.Bounds(), draw.Src, nil)
+	return to
+}
+
+// opaque puts white behind a picture: what is transparent has no colour of its own.
+func opaque(img image.Image) image.Image {
+	if o, ok := img.(interface{ Opaque() bool }); ok && o.Opaque() {
+		return img
+	}
+	to := image.NewRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy()))
+	draw.Draw(to, to.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
+	draw.Draw(to, to.Bounds(), img, img.Bounds().Min, draw.Over)
+	return to
+}
+
+// upright turns a photograph as the camera says it was held: 1 is upright, 2 to
+// 8 are the orientations of EXIF.
+func upright(img image.Image, turn int) image.Image {
+	if turn <= 1 || turn > 8 {
+		return img
+	}
+	from := image.NewRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy()))
+	draw.Draw(from, from.Bounds(), img, img.Bounds().Min, draw.Src)
+	w, h := from.Rect.Dx(), from.Rect.Dy()
+	size := image.Rect(0, 0, w, h)
+	if turn >= 5 { // the sides change places
+		size = image.Rect(0, 0, h, w)
+	}
+	to := image.NewRGBA(size)
+	for y := range h {
+		for x := range w {
+			tx, ty := x, y
+			switch turn {
+			case 2:
+				tx = w - 1 - x
+			case 3:
+				tx, ty = w-1-x, h-1-y
+			case 4:
+				ty = h - 1 - y
+			case 5:
+				tx, ty = y, x
+			case 6:
+				tx, ty = h-1-y, x
+			case 7:
+				tx, ty = h-1-y, w-1-x
+			case 8:
+				tx, ty = y, w-1-x
+			}
+			copy(to.Pix[to.PixOffset(tx, ty):][:4], from.Pix[from.PixOffset(x, y):][:4])
+		}
+	}
+	return to
+}

@@ -1,0 +1,93 @@
+package ui
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/provider"
+)
+
+// screenshot is a small picture.
+func screenshot(t testing.TB) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, 80, 60))); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPicturesAreAttached(t *testing.T) {
+	shot := screenshot(t)
+	a := reaching(t, map[string]string{"week.png": shot, "a b/it's (2).PNG": shot, "notes.txt": "n\n"})
+	odd := a.dir + "/a b/it's (2).PNG"
+	escaped := strings.NewReplacer(" ", `\ `, "'", `\'`, "(", `\(`, ")", `\)`).Replace(odd)
+	elsewhere := filepath.Join(t.TempDir(), "out.png")
+	if err := os.WriteFile(elsewhere, []byte(shot), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const one, two = "week.png", "a b/it's (2).PNG"
+	for text, want := range map[string]struct {
+		typed, pasted []string // what is attached, in order
+	}{
+		"what is in @week.png?":                    {typed: []string{one}},
+		a.dir + "/week.png":                        {typed: []string{one}, pasted: []string{one}},
+		"  ~/week.png what is this?":               {typed: []string{one}, pasted: []string{one}},
+		"this: '" + a.dir + "/week.png' or?":       {typed: []string{one}},
+		escaped + " and":                           {typed: []string{two}, pasted: []string{two}},
+		"file://" + a.dir + "/week.png":            {typed: []string{one}, pasted: []string{one}},
+		"file://elsewhere" + a.dir + "/week.png":   {},
+		"\"" + odd + "\" " + a.dir + "/week.png":   {typed: []string{two, one}, pasted: []string{two, one}},
+		"@week.png " + a.dir + "/week.png":         {typed: []string{one}},
+		a.dir + "/none.png":                        {},
+		a.dir + "/notes.txt":                       {},
+		"week.png is small, don't open 'week.png'": {},
+		"see log:\n" + a.dir + "/week.png":         {typed: []string{one}},
+	} {
+		for kind, got := range map[string]Expansion{"typed": a.expand(t.Context(), text, nil), "pasted": a.expand(t.Context(), text, []Span{{0, len(text)}})} {
+			names := want.typed
+			if kind == "pasted" {
+				names = want.pasted
+			}
+			var pictures []string
+			for _, p := range got.Parts {
+				if img, ok := p.(provider.Image); ok {
+					if !bytes.Equal(img.Data, []byte(shot)) || img.MediaType != "image/png" {
+						t.Errorf("%q: %s of %d bytes", text, img.MediaType, len(img.Data))
+					}
+					pictures = append(pictures, img.Name)
+				}
+			}
+			if diff := cmp.Diff(names, pictures); diff != "" {
+				t.Errorf("%s %q (-want +got)\n%s%q", kind, text, diff, got.Notes)
+			}
+			if len(got.Parts) != 2*len(names) || got.Text != text {
+				t.Errorf("%s %q: text %q, %d parts", kind, text, got.Text, len(got.Parts))
+			}
+		}
+	}
+	e := a.expand(t.Context(), elsewhere, []Span{{0, len(elsewhere)}})
+	if len(e.Parts) != 0 || len(e.Notes) != 1 || !strings.Contains(e.Notes[0], elsewhere+" is not attached: ") || !strings.Contains(e.Notes[0], "outside the project") {
+		t.Errorf("from elsewhere: %q, %v", e.Notes, e.Parts)
+	}
+	e = a.expand(t.Context(), "@week.png", nil)
+	if head := e.Parts[0].(provider.Text).Text; !strings.HasPrefix(head, "[@week.png: week.png, picture, 80x60, ") || !strings.HasSuffix(head, ", it follows]\n") || !strings.HasPrefix(e.Notes[0], "attached: week.png, picture, 80x60, ") {
+		t.Errorf("%q %q", head, e.Notes)
+	}
+}
+
+func FuzzDroppedPictures(f *testing.F) {
+	f.Add(`/a\ b.png "c d.jpg" file:///e%20f.gif 'x`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if all, first := droppedPictures(text, false), droppedPictures(text, true); len(first) > len(all) {
+			t.Errorf("%q: %q of %q", text, first, all)
+		}
+	})
+}
