@@ -61,6 +61,7 @@ type app struct {
 	log     *transport.Log
 	desk    *ui.Desk
 	place   *agent.Workspace
+	closers []func() // wait for the processes of providers
 
 	crashing sync.Mutex // held for ever by the crash that ends the program
 	restore  []func()   // undoes what was changed for the streams
@@ -161,6 +162,9 @@ func (a *app) broken(err error) {
 // close waits for the last processes and gives the session back.
 func (a *app) close() {
 	a.desk.Agent.Close()
+	for _, done := range a.closers {
+		done()
+	}
 	var errs []error
 	if s := a.desk.Agent.Conversation.Session(); s != nil {
 		errs = append(errs, s.Close())

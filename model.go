@@ -17,6 +17,7 @@ import (
 	"artoo/config"
 	"artoo/provider"
 	"artoo/provider/anthropic"
+	"artoo/provider/coding"
 	"artoo/provider/demo"
 	"artoo/provider/openai"
 	"artoo/provider/transport"
@@ -88,12 +89,12 @@ func (a *app) askProvider(names []string) ([]string, error) {
 }
 
 // defaultModel is the provider's; servers with one model of their own mostly
-// take any name.
+// take any name, and coding CLIs have a default of their own.
 func defaultModel(name string) string {
-	if model := provider.DefaultModel(name); model != "" || name != "compatible" {
+	if model := provider.DefaultModel(name); model != "" || name != "compatible" && !coding.Is(name) {
 		return model
 	}
-	return "default"
+	return coding.DefaultModel
 }
 
 // switchModel makes another model answer from the next message on.
@@ -173,6 +174,7 @@ func (a *app) use(choice config.Choice) error {
 		return err
 	}
 	info, _ := provider.Lookup(choice.Provider, choice.Model)
+	info.Billed = choice.Provider == coding.ClaudeName // it tells what each run cost
 	if m, ok := a.cfg.Providers[choice.Provider].Models[choice.Model]; ok {
 		info = merge(info, m)
 	}
@@ -247,7 +249,9 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 		return &demo.Provider{Pace: a.pace()}, nil
 	case "anthropic":
 		return &anthropic.Provider{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local}, nil
-	case "gemini", "ollama", "claude-cli", "codex-cli", "gemini-cli":
+	case coding.ClaudeName, coding.CodexName, coding.GeminiName:
+		return a.codingCLI(name)
+	case "gemini", "ollama":
 		hint := "--provider with one of anthropic, openai, openrouter, deepseek, compatible"
 		if name == "ollama" {
 			hint = "its other face: ARTOO_BASE_URL=http://localhost:11434/v1 artoo -m " + choice.Model
@@ -258,6 +262,29 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 		return &openai.Responses{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local}, nil
 	}
 	return &openai.Chat{Name: name, BaseURL: address, Key: a.cfg.KeyFunc(name), HTTP: a.http, Headers: headers, Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local, Quirks: openai.QuirksFor(name)}, nil
+}
+
+// codingCLI makes the provider that runs an installed coding CLI.
+func (a *app) codingCLI(name string) (provider.Provider, error) {
+	if a.cfg.Offline {
+		return nil, &agent.Failure{Kind: agent.KindConfig, What: name, Err: errors.New("it connects to its vendor, and " + a.cfg.Origin("offline") + " forbids that"), Hint: "a local server, with ARTOO_BASE_URL"}
+	}
+	c := &coding.CLI{
+		Name: name, Dir: a.project.Root, Mode: func() string { return string(a.desk.Agent.Policy.Mode) }, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
+		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
+		Announce:     a.who.headless || a.place != nil, // else the banner tells
+	}
+	if a.cfg.IsSet("idle_timeout") {
+		if c.Idle = a.cfg.IdleTimeout; c.Idle == 0 {
+			c.Idle = -1
+		}
+	}
+	c.Environ, c.Withheld = coding.Environ(name, a.desk.Agent.Env.Environ, os.Environ(), a.cfg.PassEnv)
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, c.Close)
+	return c, nil
 }
 
 // pace lets a person watch the demo.

@@ -22,6 +22,9 @@ type ModelInfo struct {
 	Images    bool   // it sees
 	Tools     bool   // it calls tools
 	Reasoning bool   // it can reason before it answers
+	// Billed says that the provider itself tells what each reply has cost, so
+	// that a cap on money holds without a price.
+	Billed bool
 	// Guess says that the model is not in the catalogue: all but its name is
 	// what models of its family can safely be taken to have.
 	Guess bool
