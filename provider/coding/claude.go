@@ -326,7 +326,7 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 	}
 	for _, raw := range e.Errors {
 		var text string
-		if f.text == "" && json.Unmarshal(raw, &text) == nil {
+		if f.text == "" && json.Unmarshal(raw, &text) == nil && !strings.HasPrefix(text, "[") { // in brackets stand notes for claude's makers
 			f.text = text
 		}
 	}

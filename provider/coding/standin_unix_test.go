@@ -192,3 +192,15 @@ func (s *standIn) exists(name string) bool {
 	_, err := os.Stat(filepath.Join(s.dir, name))
 	return err == nil
 }
+
+// await waits until the script has written the named file.
+func (s *standIn) await(name string) {
+	s.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		if info, err := os.Stat(filepath.Join(s.dir, name)); err == nil && info.Size() > 0 {
+			return
+		}
+		<-time.After(time.Millisecond)
+	}
+	s.t.Fatalf("%s does not come", name)
+}
