@@ -83,9 +83,14 @@ var usual = patience{end: 5 * time.Second, interrupt: 2 * time.Second, terminate
 // Is reports whether name is one of the providers.
 func Is(name string) bool { return dialectOf(name) != nil }
 
-// Check reports that the tool is not installed, as a *provider.Error.
+// Check reports that the tool is not installed, as a *provider.Error; nil when it
+// is. It runs nothing.
 func (c *CLI) Check() error {
-	_, err := c.path(dialectOf(c.Name))
+	d := dialectOf(c.Name)
+	if d == nil {
+		return c.unknown()
+	}
+	_, err := c.path(d)
 	return err
 }
 
@@ -127,7 +132,7 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 	return func(yield func(provider.Event, error) bool) {
 		d := dialectOf(c.Name)
 		if d == nil {
-			yield(nil, c.fault(provider.KindConfig, "there is no such coding CLI", "claude-cli, codex-cli or gemini-cli"))
+			yield(nil, c.unknown())
 			return
 		}
 		if err := c.settled(ctx); err != nil {
@@ -207,6 +212,10 @@ func (c *CLI) path(d *dialect) (string, error) {
 // fault makes an error that is not to be sent again.
 func (c *CLI) fault(kind provider.ErrorKind, message, hint string) *provider.Error {
 	return &provider.Error{Kind: kind, Provider: c.Name, Message: message, Hint: hint, Retry: new(false)}
+}
+
+func (c *CLI) unknown() error {
+	return c.fault(provider.KindConfig, "there is no such coding CLI", ClaudeName+", "+CodexName+" or "+GeminiName)
 }
 
 func (c *CLI) canceled(ctx context.Context) *provider.Error {

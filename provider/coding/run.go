@@ -59,7 +59,7 @@ func (r *run) once(p plan) error {
 	cmd := exec.Command(path, r.dialect.args(r.call(p))...)
 	cmd.Dir, cmd.Env = r.Dir, append([]string(nil), r.Environ...)
 	if r.Trace != nil {
-		r.Trace("request", strings.Join(append([]string{r.dialect.program}, cmd.Args[1:]...), " ")+"\n"+p.prompt)
+		r.Trace("request", strings.Join(append([]string{r.dialect.program}, cmd.Args[1:]...), " ")+"\n"+r.masked(p.prompt))
 	}
 	proc, out, errs, err := launch(cmd, p.prompt)
 	if err != nil {
@@ -226,7 +226,7 @@ func (r *run) take(out *lines, d decoder, more *bool) error {
 func (r *run) line(d decoder, line []byte) {
 	line = bytes.TrimSpace(line)
 	if r.Trace != nil && len(line) > 0 {
-		r.Trace("body", string(line))
+		r.Trace("body", r.masked(string(line)))
 	}
 	switch {
 	case r.reply.over, len(line) == 0: // what follows the last event is none
@@ -281,8 +281,9 @@ func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr str
 	delete(r.broken, r.req.SessionID)
 	r.mu.Unlock()
 	r.send(provider.Done{Message: message, Stop: provider.StopComplete, Usage: r.usage(p), Several: true, RequestID: rep.session, Tries: 1})
-	if r.ctx.Err() != nil && !r.left {
-		return r.canceled(r.ctx)
+	if r.ctx.Err() != nil && !r.left { // just before the end
+		r.remember(p)
+		return r.stopped()
 	}
 	return nil
 }

@@ -55,7 +55,11 @@ func (l *Log) Record(event, text string) {
 	if cut {
 		text = strings.ToValidUTF8(text[:logLimit], "")
 	}
-	l.write(record{Event: event, Request: l.request.Load(), Body: text, Cut: cut})
+	r := record{Event: event, Request: l.request.Load(), Body: text, Cut: cut}
+	if event == "request" {
+		r.Method = "run"
+	}
+	l.write(r)
 }
 
 // record is one line of the JSON log.
