@@ -170,6 +170,16 @@ func TestTrap103_ClaudeIsNotEndedAfterItsInput(t *testing.T) {
 	}
 }
 
+// After its result it may still have its session to write.
+func TestTrap103_ClaudeMayFinishAfterItsResult(t *testing.T) {
+	s := newStandIn(t, ClaudeName, "trap 'echo >$DIR/signalled; exit 143' TERM INT HUP\n"+claudeGreets+"sleep 0.3; echo >$DIR/written\n")
+	s.cli.patience.end = 20 * time.Second
+	s.ask(user("hi")).want(t, "Hello.")
+	if s.exists("signalled") || !s.exists("written") {
+		t.Error("it was ended before it was done")
+	}
+}
+
 func TestTrap104_NestedSessionVariables(t *testing.T) {
 	all := []string{"HOME=/h", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CODEX_THREAD_ID=x", "GEMINI_CLI=1"}
 	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), claudeGood))

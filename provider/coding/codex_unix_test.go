@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -108,7 +110,7 @@ func TestTrap110_CodexCountsForItsThread(t *testing.T) {
 
 // An interrupted turn has no end event; the next message resumes its thread.
 func TestTrap110_CodexInterrupted(t *testing.T) {
-	s := newStandIn(t, CodexName, "trap 'echo >$DIR/interrupted; exit 130' INT\ncase $N in\n1)\n"+
+	s := newStandIn(t, CodexName, "trap 'echo x >>$DIR/interrupted; sleep 0.2; exit 130' INT\ncase $N in\n1)\n"+
 		events(codexBegin, codexText("Half"))+"echo $$ >$DIR/pid\nsetsid sleep 100 & echo $! >$DIR/stray\nwhile :; do sleep 0.02; done;;\n*)\n"+
 		events(codexBegin, codexText("Two."), codexEnd(9, 0, 9))+";;\nesac\n")
 	stop := errors.New("Ctrl-C")
@@ -131,13 +133,21 @@ func TestTrap110_CodexInterrupted(t *testing.T) {
 	s.cli.Close()
 	s.gone("pid")
 	s.gone("stray")
-	if !s.exists("interrupted") {
-		t.Error("it was not interrupted as by Ctrl-C")
+	// A second one would make most tools drop everything.
+	if got, err := os.ReadFile(filepath.Join(s.dir, "interrupted")); err != nil || string(got) != "x\n" {
+		t.Errorf("it was not interrupted once, as by Ctrl-C: %q, %v", got, err)
 	}
 	partial := provider.Message{Role: provider.RoleAssistant, Provider: CodexName, Partial: true, Parts: []provider.Part{provider.Text{Text: "Half"}}}
 	s.ask(user("long task"), partial, user("go on")).want(t, "Two.")
 	if args, told := s.given("args", 2), s.given("stdin", 2); !strings.Contains(args, "resume\nth-1\n") || told != "go on" {
 		t.Errorf("arguments %q, told %q", args, told)
+	}
+	// That is over then: the same words to another provider were not heard.
+	reply := s.ask(user("long task"), partial, user("go on")).done.Message
+	other := provider.Message{Role: provider.RoleAssistant, Provider: "openai", Parts: []provider.Part{provider.Text{Text: "I did."}}}
+	s.ask(user("long task"), partial, user("go on"), reply, user("long task"), other, user("and you?")).want(t, "Two.")
+	if told := s.given("stdin", 4); !strings.Contains(told, "[user]\nlong task\n\n[assistant]\nI did.") {
+		t.Errorf("it was told %q", told)
 	}
 }
 

@@ -180,7 +180,6 @@ func (c *CLI) leave(p *process) {
 	c.mu.Lock()
 	c.leaving = append(c.leaving, gone)
 	c.mu.Unlock()
-	p.interrupt() // now: the caller may be about to end
 	go func() {
 		defer close(gone)
 		p.stop(c.waits())
