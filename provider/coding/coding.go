@@ -102,10 +102,10 @@ func Rules(name, mode string) string {
 	}
 	what := "it only reads"
 	if mayEdit(mode) {
-		what = "it edits files as they let it"
+		what = "it may change files"
 	}
 	if mode == "auto" {
-		what += ", since nothing confines it"
+		what += " as in edits, since nothing confines it"
 	}
 	return fmt.Sprintf("%s runs its own tools by its own rules, not artoo's: in mode %s %s", d.program, mode, what)
 }
