@@ -57,7 +57,7 @@ type app struct {
 	screen *screen.Screen
 	who    who
 	choice config.Choice
-	keys   map[string]*config.KeySource // by provider, of the wire made last
+	keys   sync.Map // *config.KeySource by provider, of the wire made last
 
 	project tool.Project
 	http    *http.Client
@@ -65,6 +65,7 @@ type app struct {
 	desk    *ui.Desk
 	served  map[string][]provider.ModelInfo // what servers listed in this run, by provider
 	place   *agent.Workspace
+	closers []func() // wait for the processes of providers
 
 	crashing sync.Mutex // held for ever by the crash that ends the program
 	restore  []func()   // undoes what was changed for the streams
@@ -166,6 +167,9 @@ func (a *app) broken(err error) {
 // close waits for the last processes and gives the session back.
 func (a *app) close() {
 	a.desk.Agent.Close()
+	for _, done := range a.closers {
+		done()
+	}
 	var errs []error
 	if s := a.desk.Agent.Conversation.Session(); s != nil {
 		errs = append(errs, s.Close())

@@ -15,6 +15,7 @@ import (
 	"artoo/config"
 	"artoo/provider"
 	"artoo/provider/anthropic"
+	"artoo/provider/coding"
 	"artoo/provider/demo"
 	"artoo/provider/gemini"
 	"artoo/provider/ollama"
@@ -131,6 +132,9 @@ func (a *app) defaultModel(name string) string {
 		}
 		return models[0].ID
 	}
+	if coding.Is(name) {
+		return coding.DefaultModel
+	}
 	return provider.DefaultModel(name)
 }
 
@@ -195,15 +199,22 @@ func (a *app) use(choice config.Choice) error {
 		return err
 	}
 	ag := a.desk.Agent
-	ag.Provider = &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.keys[choice.Provider].Renew}
+	ag.Provider = &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.newKey(choice.Provider)}
 	ag.ProviderName, ag.Describe = choice.Provider, nil
 	if d, ok := wire.(provider.Describer); ok {
 		ag.Describe = func(ctx context.Context) { a.describe(ctx, d, choice) }
 	}
 	ag.Defaults = provider.Options{Model: choice.Model, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
 	info, _ := provider.Lookup(choice.Provider, choice.Model)
+	info.Billed = choice.Provider == coding.ClaudeName // it tells what each run cost
 	a.know(merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model]))
 	return nil
+}
+
+// newKey looks for another key of the provider whose wire was made last.
+func (a *app) newKey(name string) func(ctx context.Context, since time.Time) bool {
+	keys, _ := a.keys.Load(name)
+	return keys.(*config.KeySource).Renew
 }
 
 // describe takes over what the server says of the model, once. Where it cannot
@@ -290,9 +301,8 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 			p.Window = a.window(choice)
 		}
 		return p, err
-	case "claude-cli", "codex-cli", "gemini-cli":
-		return nil, &agent.Failure{Kind: agent.KindUsage, What: "provider " + name, Err: errors.New("comes with a later version"),
-			Hint: "--provider with one of anthropic, openai, gemini, openrouter, deepseek, ollama, compatible"}
+	case coding.ClaudeName, coding.CodexName, coding.GeminiName:
+		return a.codingCLI(name)
 	}
 	if name == "openai" && openai.SpeaksResponses(s.address) {
 		return &openai.Responses{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, nil
@@ -349,11 +359,32 @@ func (a *app) server(name string) (server, error) {
 	for k, v := range a.cfg.Providers[name].ExtraHeaders {
 		headers[k] = v.Reveal()
 	}
-	if a.keys == nil {
-		a.keys = map[string]*config.KeySource{}
+	keys := a.cfg.KeySource(name)
+	a.keys.Store(name, keys)
+	return server{address: address, local: local, idle: idle, key: keys.Key, headers: headers}, nil
+}
+
+// codingCLI makes the provider that runs an installed coding CLI.
+func (a *app) codingCLI(name string) (provider.Provider, error) {
+	if a.cfg.Offline {
+		return nil, &agent.Failure{Kind: agent.KindConfig, What: name, Err: errors.New("it connects to its vendor, and " + a.cfg.Origin("offline") + " forbids that"), Hint: "a local server, with ARTOO_BASE_URL"}
 	}
-	a.keys[name] = a.cfg.KeySource(name)
-	return server{address: address, local: local, idle: idle, key: a.keys[name].Key, headers: headers}, nil
+	c := &coding.CLI{
+		Name: name, Dir: a.project.Root, Mode: func() string { return string(a.desk.Agent.Policy.Mode) }, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
+		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
+		Announce:     a.who.headless || a.place != nil, // else the banner tells
+	}
+	if a.cfg.IsSet("idle_timeout") {
+		if c.Idle = a.cfg.IdleTimeout; c.Idle == 0 {
+			c.Idle = -1
+		}
+	}
+	c.Environ, c.Withheld = coding.Environ(name, a.desk.Agent.Env.Environ, os.Environ(), a.cfg.PassEnv)
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, c.Close)
+	return c, nil
 }
 
 // pace lets a person watch the demo.

@@ -12,6 +12,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/conversation"
+	"artoo/provider/coding"
 	"artoo/tool"
 	"artoo/ui"
 	"artoo/ui/cli"
@@ -46,7 +47,7 @@ func (a *app) open() error {
 			Tools: tools, Env: env, Policy: policy, Concurrency: a.cfg.MaxConcurrentTools, SaveRule: a.saveRule,
 			Limits: agent.Limits{MaxTurns: a.cfg.MaxTurns, MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
 		},
-		Store: conversation.Store{Dir: sessions}, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch,
+		Store: conversation.Store{Dir: sessions}, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch, Rules: coding.Rules,
 	}
 	if err := a.use(a.choice); err != nil {
 		return err

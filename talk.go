@@ -10,6 +10,7 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
+	"artoo/provider/coding"
 	"artoo/provider/demo"
 	"artoo/tool"
 	"artoo/ui"
@@ -111,6 +112,9 @@ func (a *app) notes() []string {
 	var notes []string
 	if a.choice.Note != "" {
 		notes = append(notes, a.choice.Note)
+	}
+	if rules := coding.Rules(a.choice.Provider, a.cfg.Approval); rules != "" {
+		notes = append(notes, rules)
 	}
 	if a.project.None != "" {
 		notes = append(notes, a.project.None+": every change and every command is asked")

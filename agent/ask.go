@@ -140,6 +140,11 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 			failed.tries = e.Try
 			t.cb.OnNotice(Notice{Kind: NoticeRetry, Text: retryText(e), Retry: &e})
 			thinking = t.think()
+		case provider.Step:
+			if text.Len() > 0 {
+				text.WriteString("\n\n") // what follows is a text of its own
+			}
+			t.cb.OnNotice(Notice{Kind: NoticeStep, Text: e.Text})
 		case provider.Notice:
 			kind := NoticeInfo
 			if e.Warning {

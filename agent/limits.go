@@ -64,7 +64,7 @@ func (t *turn) checkLimits() (room int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if room == 0 || afford < room {
+		if room == 0 || afford > 0 && afford < room {
 			room = afford
 		}
 	}
@@ -72,9 +72,16 @@ func (t *turn) checkLimits() (room int, err error) {
 }
 
 // affordable is how long a reply the rest of the money buys. What the provider
-// is believed to have cached is counted at the price of reading it.
+// is believed to have cached is counted at the price of reading it. It is 0, no
+// bound, where only the bill will tell.
 func (t *turn) affordable(estimate int) (int, error) {
 	price := t.Info.Price
+	if price == nil && t.Info.Billed {
+		if t.spent.cost >= t.Limits.MaxCost {
+			return 0, capFailure(fmt.Sprintf("$%.4f of $%.2f spent", t.spent.cost, t.Limits.MaxCost), "a higher --max-cost")
+		}
+		return 0, nil
+	}
 	if price == nil {
 		return 0, &Failure{Kind: KindUsage, What: "--max-cost", Err: fmt.Errorf("the price of %s is not known, so it cannot be capped", t.Defaults.Model),
 			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml", t.ProviderName, t.Defaults.Model)}
@@ -124,7 +131,7 @@ func (t *turn) account(reply provider.Done, lost provider.Usage, began time.Time
 		usage.Estimated = true
 	}
 	own := without(usage, lost)
-	if own.Total() > 0 {
+	if own.Total() > 0 && !reply.Several {
 		t.Conversation.Observe(own)
 	}
 	t.spent.cached = own.CacheRead + own.CacheWrite

@@ -32,9 +32,9 @@ func knownTable() []knownProvider {
 		{name: "openrouter", keyVars: []string{"OPENROUTER_API_KEY"}},
 		{name: "ollama", key: keyOptional, urlVar: "OLLAMA_HOST", probed: true},
 		{name: "compatible", key: keyOptional},
-		{name: "claude-cli", key: keyNever, later: true},
-		{name: "codex-cli", key: keyNever, later: true},
-		{name: "gemini-cli", key: keyNever, later: true},
+		{name: "claude-cli", key: keyNever},
+		{name: "codex-cli", key: keyNever},
+		{name: "gemini-cli", key: keyNever},
 		{name: "demo", key: keyNever},
 	}
 }

@@ -25,6 +25,9 @@ type ModelInfo struct {
 	// Efforts are the provider's own words for how hard the model reasons, the
 	// least first; nil when they are not known.
 	Efforts []string
+	// Billed says that the provider itself tells what each reply has cost, so
+	// that a cap on money holds without a price.
+	Billed bool
 	// Guess says that the model is not in the catalogue: all but its name is
 	// what models of its family can safely be taken to have.
 	Guess bool

@@ -3,7 +3,7 @@ package provider
 import "time"
 
 // Event is one thing that happened while a reply streamed: Started, TextDelta,
-// ReasoningDelta, Retry, Notice or Done. The set is sealed.
+// ReasoningDelta, Step, Retry, Notice or Done. The set is sealed.
 type Event interface{ event() }
 
 // Started is the reply's first sign of life: the server accepted the request
@@ -18,6 +18,11 @@ type TextDelta struct{ Text string }
 
 // ReasoningDelta is a piece of the readable reasoning. Never empty.
 type ReasoningDelta struct{ Text string }
+
+// Step is something the provider did with a tool of its own, which it neither
+// asks for nor tells the result of: a coding CLI's command or edit. Text is one
+// line, unsanitised and never empty. The text before a step is not the answer.
+type Step struct{ Text string }
 
 // Retry tells that a try failed and another follows after Wait. The retry
 // wrapper makes it, wires do not. Discard says that deltas of the failed try
@@ -42,10 +47,13 @@ type Notice struct {
 // them; tool calls have unique ids and an Input that is a JSON object (or Raw,
 // see ToolCall).
 type Done struct {
-	Message   Message
-	Stop      StopReason
-	Detail    string // the provider's own explanation of a refusal or cut; may be ""
-	Usage     Usage
+	Message Message
+	Stop    StopReason
+	Detail  string // the provider's own explanation of a refusal or cut; may be ""
+	Usage   Usage
+	// Several says that Usage is the sum of several requests of the provider's
+	// own making: it tells nothing of the size of the history that was sent.
+	Several   bool
 	RequestID string
 	Tries     int // 1 unless the retry wrapper counted more
 }
@@ -53,6 +61,7 @@ type Done struct {
 func (Started) event()        {}
 func (TextDelta) event()      {}
 func (ReasoningDelta) event() {}
+func (Step) event()           {}
 func (Retry) event()          {}
 func (Notice) event()         {}
 func (Done) event()           {}

@@ -30,6 +30,9 @@ type Desk struct {
 	Branch func() string
 	// Sandbox names what confines commands, "" for nothing.
 	Sandbox string
+	// Rules says whose rules hold with a provider that runs tools of its own, ""
+	// where they are artoo's; may be nil.
+	Rules func(provider, mode string) string
 
 	mode agent.Mode // the mode artoo was started with, once it was changed
 	told agent.Mode // the mode the model was told last, once it was changed

@@ -166,13 +166,24 @@ func (d *Desk) status() []Choice {
 	return []Choice{
 		{"model", model + ", effort " + effort},
 		{"directory", dir},
-		{"approval", string(a.Policy.Mode) + ": " + modeText(a.Policy.Mode)},
+		{"approval", d.approval()},
 		{"sandbox", firstText(d.Sandbox, "none, commands are not confined")},
 		{"session", session},
 		{"context", contextText(d.context())},
 		{"cost", costText(d.cost())},
 		{"limits", d.limits()},
 	}
+}
+
+// approval is the mode, and what it means with this provider.
+func (d *Desk) approval() string {
+	mode := d.Agent.Policy.Mode
+	if d.Rules != nil {
+		if rules := d.Rules(d.Agent.ProviderName, string(mode)); rules != "" {
+			return string(mode) + ": " + rules
+		}
+	}
+	return string(mode) + ": " + modeText(mode)
 }
 
 // limits are the hard caps in words.

@@ -253,6 +253,10 @@ func TestDeskStatusAndContext(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
+	d.Rules = func(provider, mode string) string { return provider + " has rules of its own in mode " + mode }
+	if row := d.Deps().Status()[2]; row.Name != "approval" || row.About != "ask: fake has rules of its own in mode ask" {
+		t.Errorf("%+v", row)
+	}
 	c := d.Deps().Context()
 	sum := 0
 	names := map[string]bool{}

@@ -43,6 +43,26 @@ func (l *Log) On() bool { return l.on.Load() }
 
 func (l *Log) active() bool { return l.JSON != nil || l.Text != nil && l.On() }
 
+// Record writes down what passes by another way than HTTP: event is request or
+// body. It masks nothing.
+func (l *Log) Record(event, text string) {
+	if !l.active() {
+		return
+	}
+	if event == "request" {
+		l.request.Add(1)
+	}
+	cut := len(text) > logLimit
+	if cut {
+		text = strings.ToValidUTF8(text[:logLimit], "")
+	}
+	r := record{Event: event, Request: l.request.Load(), Body: text, Cut: cut}
+	if event == "request" {
+		r.Method = "run"
+	}
+	l.write(r)
+}
+
 // record is one line of the JSON log.
 type record struct {
 	Time    string            `json:"time"`

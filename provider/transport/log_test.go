@@ -162,6 +162,21 @@ func TestWhatBreaksIsLogged(t *testing.T) {
 	}
 }
 
+func TestRecordTellsWhatPassedElsewhere(t *testing.T) {
+	var out bytes.Buffer
+	(&Log{}).Record("request", "into nothing")
+	l := &Log{JSON: &out}
+	l.Record("request", "claude -p")
+	l.Record("body", strings.Repeat("漢", logLimit))
+	all := lines(t, out.Bytes())
+	if len(all) != 2 || all[0].Method != "run" || all[0].Body != "claude -p" || all[0].Request != 1 || all[1].Request != 1 {
+		t.Fatalf("got %.300v", all)
+	}
+	if r := all[1]; !r.Cut || len(r.Body) > logLimit || strings.Trim(r.Body, "漢") != "" {
+		t.Errorf("%d bytes are kept, cut %v", len(r.Body), r.Cut)
+	}
+}
+
 // full is a file on a full disk.
 type full struct{ writes int }
 

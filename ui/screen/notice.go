@@ -16,12 +16,24 @@ func (s *Screen) OnNotice(n agent.Notice) {
 		case n.Retry != nil:
 			s.retry(*n.Retry)
 		case n.Kind == agent.NoticeUsage || n.Text == "":
+		case n.Kind == agent.NoticeStep:
+			s.step(n.Text)
 		case n.Kind == agent.NoticeWarning:
 			s.aside(s.notice("warning: " + n.Text))
 		default:
 			s.aside(s.notice(n.Text))
 		}
 	})
+}
+
+// step tells what the provider did by itself. As with a tool call, the text
+// before it was not the answer.
+func (s *Screen) step(text string) {
+	s.rest()
+	s.holdEnds()
+	s.print(s.note(line(text)))
+	now := s.opt.Now()
+	s.busy = busy{thinking: true, since: now, said: now}
 }
 
 // retry tells of a failed try. A reply that has begun is void: the next starts

@@ -354,6 +354,11 @@ func TestHold(t *testing.T) {
 			r.OnToolResult(call("1", "read", "a"), ok("1 line"))
 			r.OnText("answer")
 		}, "answer\n", "  Let me\n  look.\n  read    a  1 line\n"},
+		"steps": {func(r *rig) {
+			r.OnText("Let me look.")
+			r.OnNotice(agent.Notice{Kind: agent.NoticeStep, Text: "Bash: ls\x1b[31m\nmore"})
+			r.OnText("answer")
+		}, "answer\n", "  Let me look.\n  Bash: ls^[[31m more\n"},
 		"discarded": {func(r *rig) { r.OnText("void"); r.OnNotice(retry); r.OnText("answer") }, "answer\n", "  error: the request failed. Try 2 of 5 in 1s.\n"},
 		"dropped":   {func(r *rig) { r.OnText("not it"); r.Discard(); r.OnText("answer") }, "answer\n", ""},
 	} {

@@ -1,0 +1,348 @@
+package coding
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"artoo/provider"
+)
+
+// claude is Claude Code: `claude -p` with its events as JSON lines.
+var claude = dialect{
+	program: "claude",
+	least:   "2.0.0",
+	install: "npm install -g @anthropic-ai/claude-code",
+	login:   "claude, and /login there",
+	own:     []string{"CLAUDE_CODE_OAUTH_TOKEN"},
+	keys:    []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
+	guard:   noSlash,
+	events:  func() decoder { return &claudeEvents{} },
+	args: func(c call) []string {
+		args := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages"}
+		if c.edits {
+			args = append(args, "--permission-mode=acceptEdits")
+		} else {
+			args = append(args, "--permission-mode=plan")
+		}
+		if c.model != "" {
+			args = append(args, "--model="+c.model)
+		}
+		if c.effort != "" {
+			args = append(args, "--effort="+c.effort)
+		}
+		if c.resume != "" {
+			args = append(args, "--resume="+c.resume)
+		}
+		return args
+	},
+}
+
+// hopeless is the try from which a refused login is not waited for any more:
+// claude tries ten times, over minutes.
+const hopeless = 3
+
+// claudeEvents decodes the events of one run.
+type claudeEvents struct {
+	message  string // the id of the one that streams
+	text     bool   // its text was streamed
+	thinking bool   // its reasoning was
+	calls    map[string]string
+	resets   time.Time // when a limit that is reached ends
+	fault    string    // the word of the last message that was an error
+}
+
+// claudeEvent has the fields of all events that matter.
+type claudeEvent struct {
+	Type      string          `json:"type"`
+	Subtype   string          `json:"subtype"`
+	SessionID string          `json:"session_id"`
+	Parent    string          `json:"parent_tool_use_id"`
+	Model     string          `json:"model"`
+	Error     string          `json:"error"`
+	Message   json.RawMessage `json:"message"`
+	Event     json.RawMessage `json:"event"`
+
+	// api_retry
+	Attempt     int     `json:"attempt"`
+	MaxRetries  int     `json:"max_retries"`
+	RetryDelay  float64 `json:"retry_delay_ms"`
+	ErrorStatus int     `json:"error_status"`
+
+	RateLimit *struct {
+		Status      string  `json:"status"`
+		ResetsAt    float64 `json:"resetsAt"`
+		Type        string  `json:"rateLimitType"`
+		Utilization float64 `json:"utilization"`
+	} `json:"rate_limit_info"`
+	NewConversation string `json:"new_conversation_id"`
+
+	// result
+	IsError        bool                   `json:"is_error"`
+	Result         string                 `json:"result"`
+	Errors         []json.RawMessage      `json:"errors"`
+	APIErrorStatus int                    `json:"api_error_status"`
+	Cost           *float64               `json:"total_cost_usd"`
+	Usage          claudeUsage            `json:"usage"`
+	ModelUsage     map[string]claudeModel `json:"modelUsage"`
+}
+
+type claudeUsage struct {
+	Input      int `json:"input_tokens"`
+	CacheRead  int `json:"cache_read_input_tokens"`
+	CacheWrite int `json:"cache_creation_input_tokens"`
+	Output     int `json:"output_tokens"`
+}
+
+type claudeModel struct {
+	Input      int `json:"inputTokens"`
+	CacheRead  int `json:"cacheReadInputTokens"`
+	CacheWrite int `json:"cacheCreationInputTokens"`
+	Output     int `json:"outputTokens"`
+}
+
+// claudeMessage is an assistant's or a user's message.
+type claudeMessage struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Content json.RawMessage `json:"content"` // blocks, or a plain string
+}
+
+type claudeBlock struct {
+	Type     string          `json:"type"`
+	Text     string          `json:"text"`
+	Thinking string          `json:"thinking"`
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Input    json.RawMessage `json:"input"`
+	CallID   string          `json:"tool_use_id"`
+	Content  json.RawMessage `json:"content"`
+	IsError  bool            `json:"is_error"`
+}
+
+func (d *claudeEvents) event(r *reply, data []byte) {
+	var e claudeEvent
+	if json.Unmarshal(data, &e) != nil && e.Type == "" {
+		return // not an event of any kind we know
+	}
+	r.events++
+	switch {
+	case e.Type == "result":
+		d.result(r, e)
+	case e.Type == "system":
+		d.system(r, e)
+	case e.Type == "rate_limit_event":
+		d.limit(r, e)
+	case e.Type == "conversation_reset" && validID(e.NewConversation):
+		r.session = e.NewConversation
+		r.tell("claude began a new conversation of its own")
+	case e.Parent != "": // a sub-agent's: its result comes as a tool's
+	case e.Type == "stream_event":
+		d.stream(r, e.Event)
+	case e.Type == "assistant":
+		d.assistant(r, e)
+	case e.Type == "user":
+		d.user(r, e.Message)
+	}
+}
+
+func (d *claudeEvents) system(r *reply, e claudeEvent) {
+	switch e.Subtype {
+	case "init":
+		r.begin(e.SessionID, bareModel(e.Model))
+	case "compact_boundary":
+		r.tell("claude compacted its own conversation")
+	case "api_retry":
+		if (e.ErrorStatus == 401 || e.ErrorStatus == 403) && e.Attempt >= hopeless {
+			r.failure, r.abort = &failure{text: "the login is refused", code: e.Error, status: e.ErrorStatus}, true
+			return
+		}
+		why := strings.ReplaceAll(e.Error, "_", " ")
+		if e.ErrorStatus != 0 {
+			why += fmt.Sprintf(" (%d)", e.ErrorStatus)
+		}
+		r.tell(fmt.Sprintf("claude: %s, tries again in %s, %d of %d", why, time.Duration(e.RetryDelay*float64(time.Millisecond)).Round(100*time.Millisecond), e.Attempt, e.MaxRetries))
+	}
+}
+
+// limit tells of a limit that is near, and keeps when one that is reached ends.
+func (d *claudeEvents) limit(r *reply, e claudeEvent) {
+	info := e.RateLimit
+	if info == nil {
+		return
+	}
+	resets := time.Unix(int64(info.ResetsAt), 0)
+	switch info.Status {
+	case "rejected":
+		d.resets = resets
+	case "allowed_warning":
+		text := "claude: the " + strings.ReplaceAll(info.Type, "_", " ") + " limit is near"
+		if info.Utilization > 0 {
+			text += fmt.Sprintf(", %.0f %% are used", min(info.Utilization, 1)*100)
+		}
+		if info.ResetsAt > 0 {
+			text += ", it resets " + resets.Format("Jan 2 15:04")
+		}
+		r.tell(text)
+	}
+}
+
+// bareModel is the id without claude's own mark of the window: opus[1m].
+func bareModel(model string) string {
+	if model == "<synthetic>" {
+		return ""
+	}
+	model, _, _ = strings.Cut(model, "[")
+	return model
+}
+
+// stream takes a raw event of the Messages API.
+func (d *claudeEvents) stream(r *reply, data []byte) {
+	var e struct {
+		Type    string        `json:"type"`
+		Message claudeMessage `json:"message"`
+		Block   claudeBlock   `json:"content_block"`
+		Delta   claudeBlock   `json:"delta"`
+	}
+	if json.Unmarshal(data, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "message_start":
+		d.message, d.text, d.thinking = e.Message.ID, false, false
+		if model := bareModel(e.Message.Model); model != "" {
+			r.model = model
+		}
+	case "content_block_start":
+		if e.Block.Type == "text" {
+			r.block()
+		}
+	case "content_block_delta":
+		d.text = d.text || e.Delta.Text != ""
+		d.thinking = d.thinking || e.Delta.Thinking != ""
+		r.think(e.Delta.Thinking)
+		r.say(e.Delta.Text)
+	}
+}
+
+// assistant takes whole blocks of a message. What was streamed comes once more;
+// one message may come in several events, with a block or two each.
+func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
+	m, blocks := readMessage(e.Message)
+	if e.Error != "" { // claude's own words, which the result has too
+		d.fault = e.Error
+		return
+	}
+	r.begin(e.SessionID, bareModel(m.Model))
+	streamed := m.ID != "" && m.ID == d.message
+	for _, b := range blocks {
+		switch b.Type {
+		case "text":
+			if !streamed || !d.text {
+				r.block()
+				r.say(b.Text)
+			}
+		case "thinking":
+			if !streamed || !d.thinking {
+				r.think(b.Thinking)
+			}
+		case "tool_use":
+			if d.calls == nil {
+				d.calls = map[string]string{}
+			}
+			if _, again := d.calls[b.ID]; !again || b.ID == "" {
+				d.calls[b.ID] = b.Name
+				r.step(b.Name, about(b.Input))
+			}
+		}
+	}
+}
+
+// user takes the results of claude's tools: those that failed are shown.
+func (d *claudeEvents) user(r *reply, message json.RawMessage) {
+	_, blocks := readMessage(message)
+	for _, b := range blocks {
+		if b.Type == "tool_result" && b.IsError {
+			name := d.calls[b.CallID]
+			if name == "" {
+				name = "tool"
+			}
+			r.step(name+" failed", plainContent(b.Content))
+		}
+	}
+}
+
+// readMessage reads a message whose content may be a plain string.
+func readMessage(data json.RawMessage) (m claudeMessage, blocks []claudeBlock) {
+	if json.Unmarshal(data, &m) != nil {
+		return m, nil
+	}
+	var text string
+	if json.Unmarshal(m.Content, &text) == nil {
+		return m, []claudeBlock{{Type: "text", Text: text}}
+	}
+	if json.Unmarshal(m.Content, &blocks) != nil {
+		return m, nil
+	}
+	return m, blocks
+}
+
+// plainContent is the text of a tool's result: a string, or blocks.
+func plainContent(data json.RawMessage) string {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		return text
+	}
+	var blocks []claudeBlock
+	if json.Unmarshal(data, &blocks) != nil {
+		return ""
+	}
+	for _, b := range blocks {
+		text += b.Text
+	}
+	return text
+}
+
+// result is the last event. is_error counts and not the subtype, which says
+// success also of a request that the API refused.
+func (d *claudeEvents) result(r *reply, e claudeEvent) {
+	r.over = true
+	r.begin(e.SessionID, "")
+	r.answer = e.Result
+	r.usage = provider.Usage{Input: e.Usage.Input, CacheRead: e.Usage.CacheRead, CacheWrite: e.Usage.CacheWrite, Output: e.Usage.Output, CostUSD: e.Cost}
+	if sum := (claudeModel{}); len(e.ModelUsage) > 0 { // sub-agents and small models included, as in the cost
+		for _, m := range e.ModelUsage {
+			sum = claudeModel{sum.Input + m.Input, sum.CacheRead + m.CacheRead, sum.CacheWrite + m.CacheWrite, sum.Output + m.Output}
+		}
+		r.usage.Input, r.usage.CacheRead, r.usage.CacheWrite, r.usage.Output = sum.Input, sum.CacheRead, sum.CacheWrite, sum.Output
+	}
+	if !e.IsError && (e.Subtype == "" || e.Subtype == "success") {
+		return
+	}
+	f := &failure{text: e.Result, code: e.Subtype, status: e.APIErrorStatus}
+	if e.Subtype == "success" {
+		f.code = d.fault
+	}
+	for _, raw := range e.Errors {
+		var text string
+		if f.text == "" && json.Unmarshal(raw, &text) == nil && !strings.HasPrefix(text, "[") { // in brackets stand notes for claude's makers
+			f.text = text
+		}
+	}
+	if f.text == "" {
+		f.text = strings.ReplaceAll(e.Subtype, "_", " ")
+	}
+	switch d.fault {
+	case "authentication_failed":
+		f.kind = provider.KindAuth
+	case "billing_error":
+		f.kind = provider.KindBilling
+	case "rate_limit":
+		f.kind = provider.KindRateLimit
+	}
+	if !d.resets.IsZero() {
+		f.kind, f.after = provider.KindRateLimit, max(time.Until(d.resets), 0)
+	}
+	r.failure = f
+}

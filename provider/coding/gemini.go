@@ -1,0 +1,170 @@
+package coding
+
+import (
+	"encoding/json"
+	"strings"
+
+	"artoo/provider"
+)
+
+// gemini is Google's Gemini CLI. The empty prompt of its command line makes it
+// read the real one from its standard input and no terminal.
+var gemini = dialect{
+	program: "gemini",
+	least:   "0.34.0",
+	install: "npm install -g @google/gemini-cli",
+	login:   "gemini, and choose how to log in there",
+	keys:    []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+	most:    8 << 20,
+	guard:   func(prompt string) string { return noSlash(noAt(prompt)) },
+	events:  func() decoder { return &geminiEvents{} },
+	args: func(c call) []string {
+		args := []string{"--prompt=", "--output-format=stream-json"}
+		if c.edits {
+			args = append(args, "--approval-mode=auto_edit")
+		} else {
+			args = append(args, "--approval-mode=plan")
+		}
+		if c.model != "" {
+			args = append(args, "--model="+c.model)
+		}
+		if c.resume != "" {
+			args = append(args, "--resume="+c.resume)
+		}
+		return args
+	},
+	exits: map[int]provider.ErrorKind{
+		41: provider.KindAuth, 42: provider.KindInvalid, 44: provider.KindConfig, 52: provider.KindConfig, 55: provider.KindConfig,
+	},
+	remark: func(stderr string) string {
+		for line := range strings.Lines(stderr) {
+			if strings.Contains(line, "Approval mode overridden") {
+				return "gemini: " + strings.TrimSpace(line)
+			}
+		}
+		return ""
+	},
+}
+
+// noAt keeps an @ from being taken for the path of a file to include: gemini
+// looks for them in its standard input too, also inside an address.
+func noAt(prompt string) string { return strings.ReplaceAll(prompt, "@", `\@`) }
+
+// geminiEvents decodes the events of one run.
+type geminiEvents struct {
+	calls map[string]string
+	last  string // the last error that was not the end
+}
+
+type geminiEvent struct {
+	Type      string          `json:"type"`
+	SessionID string          `json:"session_id"`
+	Model     string          `json:"model"`
+	Role      string          `json:"role"`
+	Content   string          `json:"content"`
+	Delta     bool            `json:"delta"`
+	Tool      string          `json:"tool_name"`
+	ID        string          `json:"tool_id"`
+	Input     json.RawMessage `json:"parameters"`
+	Output    string          `json:"output"`
+	Status    string          `json:"status"`
+	Message   string          `json:"message"`
+	Error     *struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Stats struct {
+		Total  int `json:"total_tokens"`
+		Input  int `json:"input_tokens"`
+		Output int `json:"output_tokens"`
+		Cached int `json:"cached"`
+		Models map[string]struct {
+			Output int `json:"output_tokens"`
+		} `json:"models"`
+	} `json:"stats"`
+}
+
+func (d *geminiEvents) event(r *reply, data []byte) {
+	var e geminiEvent
+	if json.Unmarshal(data, &e) != nil && e.Type == "" {
+		return
+	}
+	r.events++
+	switch e.Type {
+	case "init":
+		if e.Model == "auto" { // it chooses for each request
+			e.Model = ""
+		}
+		r.begin(e.SessionID, e.Model)
+	case "message":
+		if e.Role != "assistant" {
+			return // an echo of the prompt
+		}
+		if !e.Delta {
+			r.block()
+		}
+		r.say(e.Content)
+	case "tool_use":
+		if d.calls == nil {
+			d.calls = map[string]string{}
+		}
+		d.calls[e.ID] = e.Tool
+		r.step(e.Tool, about(e.Input))
+	case "tool_result":
+		if e.Status == "error" {
+			why := e.Output
+			if e.Error != nil {
+				why = e.Error.Message
+			}
+			r.step(d.calls[e.ID]+" failed", why)
+		}
+	case "error":
+		d.last = e.Message
+		r.tell("gemini: " + e.Message)
+	case "result":
+		d.result(r, e)
+	}
+}
+
+// result is the last event. Its status counts: an invalid reply of the model has
+// no error and exit status 0.
+func (d *geminiEvents) result(r *reply, e geminiEvent) {
+	r.over = true
+	s := e.Stats
+	r.usage = provider.Usage{Input: max(s.Input-s.Cached, 0), CacheRead: s.Cached, Output: max(s.Output, s.Total-s.Input)}
+	most := 0
+	for name, m := range s.Models {
+		if r.model == "" || m.Output > most {
+			if most = m.Output; most > 0 {
+				r.model = name
+			}
+		}
+	}
+	if e.Status == "success" {
+		return
+	}
+	f := &failure{text: d.last}
+	if e.Error != nil {
+		f.code = e.Error.Type
+		f.text, f.status = apiError(e.Error.Message)
+	}
+	if f.text == "" {
+		f.text = "the model's reply was empty or invalid"
+	}
+	r.failure = f
+}
+
+// apiError takes the words and the status out of "[API Error: {…}]".
+func apiError(message string) (text string, status int) {
+	i, j := strings.IndexByte(message, '{'), strings.LastIndexByte(message, '}')
+	var body struct {
+		Error struct {
+			Code    int    `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if i < 0 || j < i || json.Unmarshal([]byte(message[i:j+1]), &body) != nil || body.Error.Message == "" {
+		return message, 0
+	}
+	return body.Error.Message, body.Error.Code
+}

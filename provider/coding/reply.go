@@ -1,0 +1,165 @@
+package coding
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"artoo/provider"
+)
+
+const mostStep = 200 // characters of what a step is about
+
+// reply is what has come of a run. The decoder of its tool fills it.
+type reply struct {
+	send func(provider.Event) // to who asked; nothing once they have left
+
+	session string // the tool's; the last that was named
+	model   string // that answers, "" as long as that is not known
+	events  int    // that were understood
+	heard   bool   // the model has begun to work
+	over    bool   // the terminal event came
+	answer  string // the whole answer, where the terminal event repeats it
+	failure *failure
+	abort   bool // the tool will not come to an end by itself: failure says why
+	usage   provider.Usage
+	total   *provider.Usage // of the tool's session, where it counts so
+
+	started bool
+	parts   []provider.Part // what was before the last step
+	thought strings.Builder
+	text    strings.Builder // since the last step
+	apart   bool            // the next text is a paragraph of its own
+	stuck   time.Time       // since when there was nothing but a broken connection
+	patient time.Duration   // how long there may be
+}
+
+// failure is how a tool says that something went wrong.
+type failure struct {
+	text   string
+	code   string             // the tool's own word
+	status int                // of HTTP, 0 when it was not told
+	kind   provider.ErrorKind // "" when only text and status tell
+	after  time.Duration      // until it may work again, 0 when not known
+}
+
+// begin says that the run has begun. model may be "".
+func (r *reply) begin(session, model string) {
+	if session != "" && validID(session) {
+		r.session = session
+	}
+	if model != "" {
+		r.model = model
+	}
+	if !r.started {
+		r.started = true
+		r.send(provider.Started{RequestID: r.session, Model: r.model})
+	}
+}
+
+// working notes that the connection works and the message was heard.
+func (r *reply) working() { r.heard, r.stuck = true, time.Time{} }
+
+// block says that the text to come is a paragraph of its own.
+func (r *reply) block() { r.apart = r.text.Len() > 0 }
+
+// say is a piece of the answer.
+func (r *reply) say(text string) {
+	if text == "" {
+		return
+	}
+	r.working()
+	r.endThought()
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if r.apart {
+		text = "\n\n" + text
+	}
+	r.apart = false
+	r.text.WriteString(text)
+	r.send(provider.TextDelta{Text: text})
+}
+
+// think is a piece of the reasoning.
+func (r *reply) think(text string) {
+	if text == "" {
+		return
+	}
+	r.working()
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	r.thought.WriteString(text)
+	r.send(provider.ReasoningDelta{Text: text})
+}
+
+func (r *reply) endThought() {
+	if r.thought.Len() > 0 {
+		r.parts = append(r.parts, provider.Reasoning{Form: formThinking, Text: r.thought.String()})
+		r.thought.Reset()
+	}
+}
+
+// step is something the tool did: what came before was not the answer.
+func (r *reply) step(what, object string) {
+	r.working()
+	r.endThought()
+	if r.text.Len() > 0 {
+		r.parts = append(r.parts, provider.Reasoning{Form: formSaid, Text: r.text.String()})
+		r.text.Reset()
+	}
+	r.apart = false
+	text := oneLine(what)
+	if object = oneLine(object); object != "" {
+		text += ": " + object
+	}
+	r.parts = append(r.parts, provider.Reasoning{Form: formStep, Text: text})
+	r.send(provider.Step{Text: text})
+}
+
+// tell is something the user should know.
+func (r *reply) tell(text string) {
+	if text = oneLine(text); text != "" {
+		r.send(provider.Notice{Text: text})
+	}
+}
+
+// finish makes sure that there is an answer. A tool may end with a step: then
+// its answer is what it said before that.
+func (r *reply) finish() {
+	r.endThought()
+	if strings.TrimSpace(r.text.String()) != "" {
+		return
+	}
+	answer := r.answer
+	for i := len(r.parts) - 1; i >= 0 && strings.TrimSpace(answer) == ""; i-- {
+		if said, ok := r.parts[i].(provider.Reasoning); ok && said.Form == formSaid {
+			answer = said.Text
+		}
+	}
+	r.say(strings.TrimSpace(answer))
+}
+
+// message is the reply as the history keeps it.
+func (r *reply) message(name, model string, s session) (provider.Message, error) {
+	kept, err := s.part()
+	parts := append([]provider.Part{kept}, r.parts...)
+	if r.text.Len() > 0 {
+		parts = append(parts, provider.Text{Text: r.text.String()})
+	}
+	if r.model != "" {
+		model = r.model
+	}
+	return provider.Message{Role: provider.RoleAssistant, Provider: name, Model: model, Parts: parts}, err
+}
+
+// oneLine is the first line of a text, cut to what a line can hold.
+func oneLine(text string) string {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+	line, rest, _ := strings.Cut(text, "\n")
+	line = strings.TrimSpace(line)
+	if utf8.RuneCountInString(line) > mostStep {
+		line, rest = string([]rune(line)[:mostStep]), "more"
+	}
+	if strings.TrimSpace(rest) != "" {
+		line += " …"
+	}
+	return line
+}

@@ -1,0 +1,387 @@
+package coding
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"artoo/provider"
+)
+
+const (
+	silence   = 30 * time.Minute
+	mostNoise = 4 << 10 // bytes of what is no event that are kept
+)
+
+// run is one reply: a run of the tool, or two, when the first found that the
+// tool's session is gone.
+type run struct {
+	*CLI
+	dialect *dialect
+	ctx     context.Context
+	req     provider.Request
+	yield   func(provider.Event, error) bool
+
+	left  bool // who asked does not listen any more
+	lost  bool // the tool does not know the session it should resume
+	reply *reply
+	noise []byte // what it wrote on stdout that is no event
+}
+
+func (r *run) send(e provider.Event) {
+	if !r.left && r.ctx.Err() == nil {
+		r.left = !r.yield(e, nil)
+	}
+}
+
+func (r *run) tell(text string) { r.send(provider.Notice{Text: text}) }
+
+// once runs the tool and passes on what it says. It returns the error to end
+// with; nil after Done, and when nobody listens any more.
+func (r *run) once(p plan) error {
+	r.reply, r.noise, r.lost = &reply{send: r.send, patient: r.waits().stuck}, nil, false
+	path, err := r.path(r.dialect)
+	if err != nil {
+		return err
+	}
+	if most := r.dialect.most; most > 0 && len(p.prompt) > most {
+		return r.fault(provider.KindInvalid, fmt.Sprintf("the message has %d bytes, and %s reads no more than %d", len(p.prompt), r.dialect.program, most), "a shorter message, or the path of a file to read")
+	}
+	r.introduce(p)
+	if r.left || r.ctx.Err() != nil {
+		return r.stopped()
+	}
+	cmd := exec.Command(path, r.dialect.args(r.call(p))...)
+	cmd.Dir, cmd.Env = r.Dir, append([]string(nil), r.Environ...)
+	if r.Trace != nil {
+		r.Trace("request", strings.Join(append([]string{r.dialect.program}, cmd.Args[1:]...), " ")+"\n"+r.masked(p.prompt))
+	}
+	proc, out, errs, err := launch(cmd, p.prompt)
+	if err != nil {
+		e := r.fault(provider.KindConfig, r.dialect.program+" cannot be started: "+err.Error(), "check "+path)
+		e.Err = err
+		return e
+	}
+	defer out.drop()
+	ended, err := r.follow(proc, out)
+	if err != nil || r.left {
+		r.remember(p)
+		return err
+	}
+	select {
+	case <-errs.done:
+	case <-time.After(time.Second): // something outside the run holds the pipe
+	}
+	return r.verdict(p, path, proc, ended, errs.String())
+}
+
+// introduce tells what the user must know of the run before it begins.
+func (r *run) introduce(p plan) {
+	if text := r.announce(); text != "" {
+		r.tell(text)
+	}
+	if p.pictures > 0 {
+		r.tell(fmt.Sprintf("pictures cannot be passed on to %s: it was not sent %d of them", r.dialect.program, p.pictures))
+	}
+	if p.session.ID == "" && r.req.Effort != "" && r.call(p).effort == "" {
+		r.tell(fmt.Sprintf("%s takes no effort %s: its own setting holds", r.dialect.program, r.req.Effort))
+	}
+}
+
+func (r *run) call(p plan) call {
+	c := call{model: r.req.Model, edits: mayEdit(r.mode()), resume: p.session.ID}
+	if c.model == DefaultModel {
+		c.model = ""
+	}
+	switch r.dialect {
+	case &claude:
+		c.effort = effortOf(r.req.Effort, "max")
+	case &codex:
+		c.effort = effortOf(r.req.Effort, "xhigh")
+	}
+	return c
+}
+
+// launch starts the command with prompt on its standard input, which is closed
+// behind it: some tools wait for its end.
+func launch(cmd *exec.Cmd, prompt string) (*process, *lines, *tail, error) {
+	var pipes [3][2]*os.File // each the reading and the writing end
+	for i := range pipes {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(pipes)
+			return nil, nil, nil, err
+		}
+		pipes[i] = [2]*os.File{r, w}
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][0], pipes[1][1], pipes[2][1]
+	proc, err := start(cmd)
+	if err != nil {
+		closeAll(pipes)
+		return nil, nil, nil, err
+	}
+	for _, own := range []*os.File{pipes[0][0], pipes[1][1], pipes[2][1]} {
+		_ = own.Close() // the tool has it now
+	}
+	go func() {
+		// A tool that ends without reading its input says why elsewhere.
+		_, _ = pipes[0][1].WriteString(prompt)
+		_ = pipes[0][1].Close()
+	}()
+	out, errs := newLines(pipes[1][0]), newTail(pipes[2][0])
+	go func() {
+		<-proc.done
+		time.AfterFunc(5*time.Second, func() { // who reads has had its time
+			_ = pipes[1][0].Close()
+			_ = pipes[2][0].Close()
+		})
+	}()
+	return proc, out, errs, nil
+}
+
+func closeAll(pipes [3][2]*os.File) {
+	for _, pipe := range pipes {
+		for _, f := range pipe {
+			if f != nil {
+				_ = f.Close()
+			}
+		}
+	}
+}
+
+// follow passes the events on until the tool has ended. ended says that it had
+// to be ended after its last event. The error is of a run that was stopped.
+func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
+	decoder := r.dialect.events()
+	idle := newAlarm(orDefault(r.Idle, silence))
+	defer idle.stop()
+	limit := newAlarm(r.Limit)
+	defer limit.stop()
+	last := newAlarm(0) // for what follows the last event
+	defer last.stop()
+	exited, more := proc.done, true
+	for {
+		if err := r.take(out, decoder, &more); err != nil || r.left || r.ctx.Err() != nil {
+			r.leave(proc)
+			if err != nil && r.ctx.Err() == nil {
+				return false, err
+			}
+			return false, r.stopped()
+		}
+		if !more && exited == nil {
+			return ended, nil
+		}
+		if (r.reply.over || !more) && !last.set() {
+			last.start(r.waits().end)
+		}
+		select {
+		case <-out.ready:
+			idle.start(orDefault(r.Idle, silence))
+		case <-exited:
+			exited = nil
+			last.start(time.Second) // what is in the pipe is read by then
+		case <-r.ctx.Done():
+		case <-last.C():
+			if exited == nil {
+				return ended, nil // something outside the run holds the pipe
+			}
+			ended = true
+			proc.end(r.waits())
+		case <-idle.C():
+			r.leave(proc)
+			return false, r.timeout(fmt.Sprintf("%s said nothing for %s", r.dialect.program, orDefault(r.Idle, silence)), "ARTOO_IDLE_TIMEOUT with a longer time, if it works that long in silence")
+		case <-limit.C():
+			r.leave(proc)
+			return false, r.timeout(fmt.Sprintf("%s took more than %s", r.dialect.program, r.Limit), "ARTOO_REQUEST_TIMEOUT with a longer time")
+		}
+	}
+}
+
+// take decodes all lines that are there. more is made false at the end.
+func (r *run) take(out *lines, d decoder, more *bool) error {
+	for !r.left && r.ctx.Err() == nil {
+		line, ended, err := out.take()
+		if err != nil {
+			return r.fault(provider.KindProvider, r.dialect.program+" wrote "+err.Error(), "")
+		}
+		if line == nil {
+			*more = !ended
+			return nil
+		}
+		r.line(d, line)
+		if r.reply.abort {
+			return r.failed(r.reply.failure, "")
+		}
+	}
+	return nil
+}
+
+// line decodes one line: an event, or, from some tools, an array of all events.
+// Whatever else stands there is noise.
+func (r *run) line(d decoder, line []byte) {
+	line = bytes.TrimSpace(line)
+	if r.Trace != nil && len(line) > 0 {
+		r.Trace("body", r.masked(string(line)))
+	}
+	switch {
+	case r.reply.over, len(line) == 0: // what follows the last event is none
+		return
+	case line[0] == '{' && json.Valid(line):
+		d.event(r.reply, line)
+		return
+	case line[0] == '[':
+		var list []json.RawMessage
+		if json.Unmarshal(line, &list) == nil {
+			for _, item := range list {
+				if len(item) > 0 && item[0] == '{' && !r.reply.over {
+					d.event(r.reply, item)
+				}
+			}
+			return
+		}
+	}
+	if len(r.noise) < mostNoise {
+		r.noise = append(append(r.noise, line[:min(len(line), mostNoise)]...), '\n')
+	}
+}
+
+// verdict ends a run whose process has ended: good only if both its last event
+// and its exit status say so.
+func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr string) error {
+	rep := r.reply
+	code := -1
+	if proc.state != nil {
+		code = proc.state.ExitCode()
+	}
+	if !rep.over || rep.failure != nil || code != 0 && !ended {
+		err := r.judge(p, path, code, stderr)
+		if !r.lost {
+			r.remember(p)
+		}
+		return err
+	}
+	if r.dialect.remark != nil {
+		rep.tell(r.dialect.remark(stderr))
+	}
+	rep.finish()
+	s := session{ID: rep.session, Of: r.req.SessionID, Total: rep.total}
+	if s.Total == nil {
+		s.Total = p.session.Total
+	}
+	message, err := rep.message(r.Name, r.req.Model, s)
+	if err != nil {
+		return r.fault(provider.KindProvider, err.Error(), "")
+	}
+	r.mu.Lock()
+	delete(r.broken, r.req.SessionID)
+	r.mu.Unlock()
+	r.send(provider.Done{Message: message, Stop: provider.StopComplete, Usage: r.usage(p), Several: true, RequestID: rep.session, Tries: 1})
+	if r.ctx.Err() != nil && !r.left { // just before the end
+		r.remember(p)
+		return r.stopped()
+	}
+	return nil
+}
+
+// usage is what this run used, also where the tool counts for its session.
+func (r *run) usage(p plan) provider.Usage {
+	total, before := r.reply.total, p.session.Total
+	if total == nil {
+		return r.reply.usage
+	}
+	used := *total
+	if before == nil || p.session.ID != r.reply.session || total.Input < before.Input || total.CacheRead < before.CacheRead || total.Output < before.Output {
+		return used // a new session, or a tool that began to count anew
+	}
+	used.Input -= before.Input
+	used.CacheRead -= before.CacheRead
+	used.CacheWrite -= min(before.CacheWrite, used.CacheWrite)
+	used.Output -= before.Output
+	used.Reasoning -= min(before.Reasoning, used.Reasoning)
+	return used
+}
+
+// remember keeps the session of a run that was cut off, so that the next
+// message can resume it.
+func (r *run) remember(p plan) {
+	if r.reply.session == "" || !r.reply.heard {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken == nil {
+		r.broken = map[string]broken{}
+	}
+	r.broken[r.req.SessionID] = broken{session{ID: r.reply.session, Of: r.req.SessionID, Total: p.session.Total}, p.heard}
+}
+
+// stopped is the error of a run that ctx ended; nil when nobody listens.
+func (r *run) stopped() error {
+	if r.left {
+		return nil
+	}
+	e := r.canceled(r.ctx)
+	e.Usage = r.reply.usage
+	return e
+}
+
+func (r *run) timeout(why, hint string) error {
+	e := r.fault(provider.KindTimeout, why, hint)
+	e.Usage = r.reply.usage
+	return e
+}
+
+// orDefault is d, the default for 0, and 0 for less.
+func orDefault(d, def time.Duration) time.Duration {
+	switch {
+	case d == 0:
+		return def
+	case d < 0:
+		return 0
+	}
+	return d
+}
+
+// alarm is a timer that need not be set.
+type alarm struct{ timer *time.Timer }
+
+// newAlarm sets an alarm; 0 sets none.
+func newAlarm(d time.Duration) *alarm {
+	a := &alarm{}
+	if d > 0 {
+		a.start(d)
+	}
+	return a
+}
+
+func (a *alarm) set() bool { return a.timer != nil }
+
+// start sets the alarm anew; 0 leaves it as it is.
+func (a *alarm) start(d time.Duration) {
+	switch {
+	case d <= 0:
+	case a.timer == nil:
+		a.timer = time.NewTimer(d)
+	default:
+		a.timer.Reset(d)
+	}
+}
+
+func (a *alarm) stop() {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}
+
+// C fires when the time has come; never without a timer.
+func (a *alarm) C() <-chan time.Time {
+	if a.timer == nil {
+		return nil
+	}
+	return a.timer.C
+}
