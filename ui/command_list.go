@@ -107,6 +107,9 @@ func costText(c CostInfo) string {
 	if c.CostUSD != nil {
 		money = fmt.Sprintf("$%.4f", *c.CostUSD)
 	}
+	if c.Requests == 0 && c.Usage.Total() > 0 { // a session that is not kept does not count them
+		return usage(c.Usage) + ", " + money
+	}
 	return fmt.Sprintf("%s, %s, %s", count(c.Requests, "request"), usage(c.Usage), money)
 }
 

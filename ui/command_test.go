@@ -359,3 +359,20 @@ func TestFailuresAreShownAndTheConversationGoesOn(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A session that is not kept knows its tokens and not how many requests they
+// took: nothing is said of those.
+func TestCostWithoutACountOfRequests(t *testing.T) {
+	free := 0.0
+	spent := provider.Usage{Input: 1200, Output: 300}
+	for want, info := range map[string]CostInfo{
+		"0 requests, 0 in, 0 out, $0.0000": {CostUSD: &free},
+		"1.2k in, 300 out, $0.0000":        {Usage: spent, CostUSD: &free},
+		"1 request, 1.2k in, 300 out":      {Requests: 1, Usage: spent, CostUSD: &free},
+	} {
+		shown, _ := say(t, func(o *Options) { o.Deps.Cost = func() CostInfo { return info } }, "/cost")
+		if !strings.Contains(shown, "  "+want) {
+			t.Errorf("%q is not in %q", want, shown)
+		}
+	}
+}

@@ -161,7 +161,7 @@ type ContextPart struct {
 
 // CostInfo is what a session used.
 type CostInfo struct {
-	Requests int
+	Requests int // 0 where they are not counted
 	Usage    provider.Usage
 	CostUSD  *float64 // nil when a price is unknown
 }
