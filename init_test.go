@@ -120,9 +120,7 @@ func initClocks(t testing.TB, program string, args ...string) map[string]float64
 }
 
 // withoutGlamour are the packages that artoo would link if nothing imported
-// glamour: those that can be reached from main without passing it or its parser,
-// goldmark. artoo/ui/export uses goldmark too, which costs nothing more as long as
-// glamour is linked; if it is not, goldmark counts.
+// glamour: those that can be reached from main without passing it.
 func withoutGlamour() (map[string]bool, error) {
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,ImportMap", ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
@@ -149,13 +147,11 @@ func withoutGlamour() (map[string]bool, error) {
 			imports[p.ImportPath] = append(imports[p.ImportPath], name)
 		}
 	}
-	_, linked := imports["github.com/charmbracelet/glamour"]
 	own, todo := map[string]bool{}, []string{"artoo", "runtime"}
 	for len(todo) > 0 {
 		name := todo[0]
 		todo = todo[1:]
-		glamours := strings.HasPrefix(name, "github.com/charmbracelet/glamour") || linked && strings.HasPrefix(name, "github.com/yuin/goldmark")
-		if own[name] || glamours {
+		if own[name] || strings.HasPrefix(name, "github.com/charmbracelet/glamour") {
 			continue
 		}
 		own[name] = true

@@ -14,6 +14,7 @@ func suite() providertest.Wire {
 			return &gemini.Provider{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP,
 				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
 		},
+		Keeps:    true, // proofs of thoughts
 		Build:    providertest.Gemini,
 		Validate: func(body []byte) error { return providertest.Validate(providertest.WireGemini, body) },
 		Unmark:   func(body []byte) []byte { return body }, // the cache needs no marks

@@ -44,6 +44,7 @@ func responsesSuite() providertest.Wire {
 			return &openai.Responses{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP,
 				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
 		},
+		Keeps:    true, // the items themselves
 		Build:    providertest.Responses,
 		Validate: func(body []byte) error { return providertest.Validate(providertest.WireResponses, body) },
 		Unmark:   func(body []byte) []byte { return body },

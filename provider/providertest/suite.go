@@ -38,6 +38,9 @@ type Wire struct {
 	EchoesReasoning bool
 	// Blind says that the wire sends no images.
 	Blind bool
+	// Keeps says that the wire keeps payloads of its own with what a model said;
+	// all else must come back as it was said, and nothing more.
+	Keeps bool
 }
 
 // Run runs the conformance suite: what every wire must do, whatever its bytes

@@ -179,8 +179,6 @@ summary { cursor: pointer; overflow-wrap: anywhere; }
 .failed { color: #c33; }
 ins { color: #183; text-decoration: none; }
 del { color: #c33; text-decoration: none; }
-table { border-collapse: collapse; }
-th, td { border: 1px solid #8886; padding: .2rem .5rem; }
 blockquote { border-left: .2rem solid #8886; margin-left: 0; padding-left: .8rem; }
 @media print { details { border: 0; } }
 `
