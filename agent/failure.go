@@ -129,7 +129,7 @@ func defaultHint(kind Kind, err error) string {
 		if errors.As(err, &refused) && refused.Status == 403 {
 			return "the provider knows the key but does not let it do this: check the key's rights, or choose another model with --model"
 		}
-		return "set the provider's key variable or ARTOO_API_KEY, see artoo help environment"
+		return "artoo login, or set the provider's key variable or ARTOO_API_KEY, see artoo help environment"
 	case KindBilling:
 		return "add credit with the provider, or choose another with --provider"
 	case KindRateLimit:

@@ -75,7 +75,7 @@ func TestClassify(t *testing.T) {
 		{errors.New("x"), agent.KindInternal, "", "x"},
 		{foreign{"config", "mend it"}, agent.KindConfig, "mend it", "foreign"},
 		{fmt.Errorf("line 3: %w", foreign{"refused", ""}), agent.KindRefused, "other words", "line 3: foreign"},
-		{&provider.Error{Kind: provider.KindAuth, Provider: "p"}, agent.KindAuth, "ARTOO_API_KEY", "p: auth"},
+		{&provider.Error{Kind: provider.KindAuth, Provider: "p"}, agent.KindAuth, "artoo login", "p: auth"},
 		{&provider.Error{Kind: provider.KindOverloaded, Provider: "p", Hint: "in 5m"}, agent.KindOverloaded, "in 5m", "p: overloaded"},
 		{&provider.Error{Kind: provider.KindTimeout, Provider: "p", Err: context.DeadlineExceeded}, agent.KindTimeout, "ARTOO_IDLE_TIMEOUT", "p: context deadline exceeded"},
 		{fmt.Errorf("x: %w", context.DeadlineExceeded), agent.KindTimeout, "more time", "x: context deadline exceeded"},
