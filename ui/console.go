@@ -340,10 +340,24 @@ func (c *console) yield(f func() error) error {
 		if isTerminal {
 			err = errors.Join(err, front.reclaim())
 		}
+		c.dropKeySignals() // they came while the child had the terminal
 		c.yielded = false
 		resume()
 	})
 	return err
+}
+
+// dropKeySignals takes the signals that wait: those of the keyboard were for the
+// child.
+func (c *console) dropKeySignals() {
+	for {
+		select {
+		case s := <-c.signals:
+			c.signal(s) // yielded: it passes over those of the keyboard
+		default:
+			return
+		}
+	}
 }
 
 func (c *console) complain(err error) {
