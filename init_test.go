@@ -17,8 +17,8 @@ import (
 // of so many runs, because all that another process can do is to raise them.
 const (
 	initRuns  = 25
-	initRatio = 8        // times net/http's own
-	maxBinary = 22 << 20 // bytes
+	initRatio = 8          // times net/http's own
+	maxBinary = 22_000_000 // bytes
 )
 
 // TestBinary holds the built program to its budgets.
@@ -29,7 +29,7 @@ func TestBinary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%.1f MiB", float64(info.Size())/(1<<20))
+		t.Logf("%.2f MB", float64(info.Size())/1e6)
 		if info.Size() > maxBinary {
 			t.Errorf("the binary has %d bytes, which is over %d", info.Size(), maxBinary)
 		}

@@ -2,13 +2,10 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/kaptinlin/jsonrepair"
 
 	"artoo/provider"
 	"artoo/tool"
@@ -59,20 +56,6 @@ func (t *turn) toolNames() string {
 	}
 	sort.Strings(names)
 	return strings.Join(names, ", ")
-}
-
-// repairJSON repairs JSON that is not valid, for tools that only read: a wrong
-// guess there costs nothing. What writes or runs is never guessed at, since the
-// repair drops backslashes.
-func repairJSON(t *tool.Tool, input json.RawMessage) json.RawMessage {
-	if json.Valid(input) || t.Kind != tool.KindRead {
-		return input
-	}
-	mended, err := jsonrepair.Repair(string(input))
-	if err != nil || !json.Valid([]byte(mended)) {
-		return input
-	}
-	return json.RawMessage(mended)
 }
 
 func images(in []tool.Image) []provider.Image {

@@ -98,7 +98,6 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 }
 
 func (t *turn) plan(ctx context.Context, p *pending) {
-	p.call.Input = repairJSON(p.tool, p.call.Input)
 	if err := p.tool.Check(p.call.Input); err != nil {
 		p.fail("broken input", err.Error())
 		return
