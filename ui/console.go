@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"artoo/ui/screen"
 )
@@ -94,10 +95,11 @@ type console struct {
 	want      *want
 	queue     []line
 	backlog   int
-	interrupt func() // stops the running turn; nil between turns
-	early     bool   // a Ctrl-C came after the line was entered and before its turn began
-	yielded   bool   // a child has the terminal
-	ending    error  // no more lines will come, and why
+	interrupt func()    // stops the running turn; nil between turns
+	early     bool      // a Ctrl-C came after the line was entered and before its turn began
+	yielded   bool      // a child has the terminal
+	returned  time.Time // when the last child gave it back
+	ending    error     // no more lines will come, and why
 }
 
 func (c *console) run() {
@@ -292,7 +294,7 @@ func (c *console) signal(s os.Signal) {
 			c.complain(c.modes.again())
 			front.resized()
 		}
-	case c.yielded && (isInterrupt(s) || isQuit(s)): // for the child, not for us
+	case (isInterrupt(s) || isQuit(s)) && c.childs():
 	case isInterrupt(s):
 		c.interrupted()
 	case isQuit(s):
@@ -340,24 +342,20 @@ func (c *console) yield(f func() error) error {
 		if isTerminal {
 			err = errors.Join(err, front.reclaim())
 		}
-		c.dropKeySignals() // they came while the child had the terminal
-		c.yielded = false
+		c.yielded, c.returned = false, time.Now()
 		resume()
 	})
 	return err
 }
 
-// dropKeySignals takes the signals that wait: those of the keyboard were for the
-// child.
-func (c *console) dropKeySignals() {
-	for {
-		select {
-		case s := <-c.signals:
-			c.signal(s) // yielded: it passes over those of the keyboard
-		default:
-			return
-		}
-	}
+// lateSignals is how long after a child's end a signal of the keyboard is still
+// taken for the child's. The kernel and the runtime may hand it to us after the
+// child has died of it; a person who means artoo is not as quick as this.
+const lateSignals = 200 * time.Millisecond
+
+// childs reports whether a signal of the keyboard is for the child, not for us.
+func (c *console) childs() bool {
+	return c.yielded || time.Since(c.returned) < lateSignals
 }
 
 func (c *console) complain(err error) {

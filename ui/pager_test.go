@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -196,6 +197,25 @@ func TestS2_G1_AChildHasTheTerminalToItself(t *testing.T) {
 		if diff := cmp.Diff(before, termios(t, k.tty)); diff != "" {
 			t.Errorf("%s: the modes are not as they were: %s", how, diff)
 		}
+	}
+}
+
+// A signal of the keyboard may reach artoo after the child that it was for.
+//
+// Red: let childs return yielded alone.
+func TestS2_ALateSignalIsTheChilds(t *testing.T) {
+	died := 0
+	c := &console{modes: &ttyModes{fd: -1}, die: func() error { died++; return nil }}
+	c.returned = time.Now().Add(time.Minute) // just now, however slow the test is
+	c.signal(syscall.SIGQUIT)
+	c.signal(syscall.SIGINT)
+	if died != 0 || c.early {
+		t.Errorf("died %d times, interrupt %v", died, c.early)
+	}
+	c.returned = time.Now().Add(-lateSignals)
+	c.signal(syscall.SIGQUIT)
+	if died != 1 {
+		t.Errorf("later Ctrl-\\ ended it %d times", died)
 	}
 }
 
