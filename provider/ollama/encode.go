@@ -70,9 +70,16 @@ const (
 	idLimit   = 64
 )
 
-// encode makes the body of a request by the provider of the given name; size is
-// that of its text in bytes, which is all of it but the images.
-func encode(name string, req provider.Request, f facts, keepAlive string) (raw []byte, size int, err error) {
+// extent is what of a request a model has to read, in bytes.
+type extent struct {
+	text int // all but the images and the thoughts
+	// thoughts are those since the last question: most models are not given the
+	// ones before it again.
+	thoughts int
+}
+
+// encode makes the body of a request by the provider of the given name.
+func encode(name string, req provider.Request, f facts, keepAlive string) (raw []byte, size extent, err error) {
 	b := body{Model: req.Model, Stream: true, KeepAlive: keepAlive, Think: f.think(req.Effort),
 		Options: options{NumCtx: f.window, NumPredict: max(0, req.MaxTokens), Temperature: req.Temperature}}
 	if f.window > 0 {
@@ -93,13 +100,22 @@ func encode(name string, req provider.Request, f facts, keepAlive string) (raw [
 	h.flush()
 	b.Messages = h.messages
 	raw, err = provider.Marshal(b)
-	size = len(raw)
-	for _, m := range h.messages {
+	return raw, measure(len(raw), h.messages), err
+}
+
+func measure(body int, messages []message) extent {
+	size := extent{text: body}
+	for _, m := range messages {
 		for _, img := range m.Images {
-			size -= len(img)
+			size.text -= len(img)
 		}
+		if m.Role == "user" {
+			size.thoughts = 0
+		}
+		size.text -= len(m.Thinking)
+		size.thoughts += len(m.Thinking)
 	}
-	return raw, size, err
+	return size
 }
 
 // think is the switch for an effort, nil for none: a model that can think then

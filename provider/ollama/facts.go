@@ -103,10 +103,22 @@ func (p *Provider) lookup(ctx context.Context, model string) (facts, error) {
 		f = s.facts(model)
 	}
 	f.window = p.window(f.window, s)
-	if failed == nil || failed.Status != 0 {
+	if described(failed) {
 		p.known.remember(model, f)
 	}
 	return f, nil
+}
+
+// described reports whether the server said all that it will ever say of a model,
+// if only that it describes none: one that is busy or failing may say more later.
+func described(failed *provider.Error) bool {
+	switch {
+	case failed == nil:
+		return true
+	case failed.Status == http.StatusRequestTimeout, failed.Status == http.StatusTooManyRequests:
+		return false
+	}
+	return failed.Status >= 400 && failed.Status < 499
 }
 
 // facts reads the description; the window is the model's own limit.

@@ -5,9 +5,11 @@ package ollama
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"artoo/provider"
@@ -140,6 +142,11 @@ func (a *attempt) failed(e *provider.Error) (again bool) {
 		e.Window = a.facts.window
 	case e.Kind == provider.KindConfig && strings.Contains(e.Message, "not found"):
 		e.Hint = "ollama pull " + a.req.Model + ", or choose another model with --model"
+	case errors.Is(e.Err, syscall.ECONNREFUSED) && e.Local:
+		e.Hint = "start Ollama (ollama serve), or check OLLAMA_HOST and ARTOO_BASE_URL"
+	case strings.Contains(e.Message, "more system memory"): // for as long as the machine is this one
+		no := false
+		e.Retry, e.Hint = &no, "a smaller model with --model, or a smaller window with ARTOO_MAX_CONTEXT_TOKENS"
 	case strings.Contains(e.Message, "unauthorized"):
 		e.Kind, e.Hint = provider.KindAuth, "ollama signin, for models that run in its cloud"
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 )
 
 type ollamaBody struct {
@@ -82,6 +83,9 @@ func (v *validator) ollamaHead(b ollamaBody, body []byte) {
 	}
 	if b.Options.NumCtx > 0 && b.Options.NumPredict >= b.Options.NumCtx {
 		v.bad("a reply of %d in a window of %d", b.Options.NumPredict, b.Options.NumCtx)
+	}
+	if _, err := time.ParseDuration(b.KeepAlive); b.KeepAlive != "" && err != nil { // the server reads the text as Go does
+		v.bad("keep_alive: %w", err)
 	}
 	if b.Think != nil && !slices.Contains([]string{`true`, `false`, `"low"`, `"medium"`, `"high"`, `"max"`}, string(b.Think)) {
 		v.bad("think is %s", b.Think)

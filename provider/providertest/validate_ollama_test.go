@@ -26,6 +26,7 @@ func TestTheOllamaValidatorRefuses(t *testing.T) {
 		{"may shift", `{"model":"m","stream":true,"truncate":false,"shift":true,"messages":[` + user + `]}`, "in silence"},
 		{"reply fills the window", head + `"options":{"num_ctx":4096,"num_predict":4096},"messages":[` + user + `]}`, "in a window of 4096"},
 		{"think", head + `"think":"off","messages":[` + user + `]}`, "think is"},
+		{"keep alive", head + `"keep_alive":"30","messages":[` + user + `]}`, "missing unit"},
 		{"no messages", chat(``), "ends neither"},
 		{"ends with the model", chat(user + `,{"role":"assistant","content":"x"}`), "ends neither"},
 		{"model twice", chat(user + `,{"role":"assistant","content":"x"},{"role":"assistant","content":"x"},` + user), "twice in a row"},
