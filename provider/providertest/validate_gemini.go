@@ -59,7 +59,9 @@ type geminiBlob struct {
 	Data     string `json:"data"`
 }
 
-func (v *validator) gemini(body []byte) {
+// gemini checks a request; signed says that the first call of each step must
+// carry a signature.
+func (v *validator) gemini(body []byte, signed bool) {
 	var b geminiBody
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields() // as the server does
@@ -71,6 +73,10 @@ func (v *validator) gemini(body []byte) {
 	var open []string // calls without a result, as id and name
 	for i, c := range b.Contents {
 		open = v.geminiContent(fmt.Sprintf("content %d (%s)", i, c.Role), c, open)
+		first := slices.IndexFunc(c.Parts, func(p geminiPart) bool { return p.Call != nil })
+		if signed && first >= 0 && c.Parts[first].Signature == "" {
+			v.bad("content %d: function call is missing a thought_signature", i)
+		}
 		if i > 0 && c.Role == "model" && b.Contents[i-1].Role == "model" {
 			v.bad("content %d: the model speaks twice in a row", i)
 		}

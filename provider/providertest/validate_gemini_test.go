@@ -17,6 +17,24 @@ func TestTheGeminiValidatorRefuses(t *testing.T) {
 		call   = `{"role":"model","parts":[{"functionCall":{"id":"a","name":"n","args":{}},"thoughtSignature":"s"}]}`
 		answer = `{"role":"user","parts":[{"functionResponse":{"id":"a","name":"n","response":{"output":"x"}}}]}`
 	)
+	t.Run("a call without a signature", func(t *testing.T) {
+		bare, second := strings.Replace(call, `,"thoughtSignature":"s"`, "", 1), `,{"functionCall":{"id":"b","name":"n","args":{}}}`
+		both := strings.Replace(answer, `}]}`, `},`+strings.TrimSuffix(strings.TrimPrefix(strings.Replace(answer, `"a"`, `"b"`, 1), `{"role":"user","parts":[`), `]}`)+`]}`, 1)
+		for body, good := range map[string]bool{
+			contents(user + "," + call + "," + answer):                                          true,
+			contents(user + "," + bare + "," + answer):                                          false,
+			contents(user + "," + strings.Replace(call, `"s"}`, `"s"}`+second, 1) + "," + both): true,
+			contents(user + "," + call + "," + answer + "," + strings.ReplaceAll(bare, `"a"`, `"b"`) + "," + strings.Replace(answer, `"a"`, `"b"`, 1)): false,
+		} {
+			if err := providertest.Validate(providertest.WireGemini, []byte(body)); err != nil {
+				t.Errorf("before 3: %v\n%s", err, body)
+			}
+			err := providertest.Validate(providertest.WireGemini3, []byte(body))
+			if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "missing a thought_signature") {
+				t.Errorf("%v, want good: %v\n%s", err, good, body)
+			}
+		}
+	})
 	for _, tc := range []struct{ name, body, why string }{
 		{"good", contents(user + "," + call + "," + answer + "," + user), ""},
 		{"contents not last", `{"contents":[` + user + `],"tools":[]}`, "last key"},
