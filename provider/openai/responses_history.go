@@ -40,7 +40,11 @@ type inputPart struct {
 type itemMark struct {
 	ID    string `json:"id,omitempty"`
 	Phase string `json:"phase,omitempty"`
+	Apart bool   `json:"apart,omitempty"` // the text begins with an empty line that is not the model's
 }
+
+// apart is what stands between two messages of one reply.
+const apart = "\n\n"
 
 // opaque is the mark in the form that messages keep, "" for an empty one.
 func (m itemMark) opaque() (string, error) {
@@ -159,8 +163,11 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 			if blank(p.Text) {
 				continue
 			}
-			mk := mark(p.Opaque, "msg")
-			it = inputItem{Type: "message", Role: "assistant", ID: mk.ID, Phase: mk.Phase, Content: []inputPart{{Type: "output_text", Text: p.Text}}}
+			mk, text := mark(p.Opaque, "msg"), p.Text
+			if mk.Apart {
+				text = strings.TrimPrefix(text, apart)
+			}
+			it = inputItem{Type: "message", Role: "assistant", ID: mk.ID, Phase: mk.Phase, Content: []inputPart{{Type: "output_text", Text: text}}}
 		case provider.ToolCall:
 			if m.Partial {
 				continue
