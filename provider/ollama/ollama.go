@@ -47,7 +47,8 @@ type Provider struct {
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address
 	// Window is the most context to ask for, in tokens; the model's own limit
-	// holds as well. 0 means what its Modelfile says, or DefaultWindow.
+	// holds as well. 0 means what its Modelfile says, or DefaultWindow, or that
+	// limit for one that runs elsewhere.
 	Window int
 	// KeepAlive is how long the model stays loaded, in the server's words; ""
 	// means DefaultKeepAlive.
