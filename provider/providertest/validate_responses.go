@@ -117,11 +117,50 @@ func (v *validator) responsesHead(b responsesBody) {
 	var names []string
 	for _, t := range b.Tools {
 		v.name("tool", t.Name, 64)
-		v.object("the schema of "+t.Name, t.Parameters)
+		v.responsesSchema("the schema of "+t.Name, t.Parameters)
 		if t.Type != "function" || t.Strict == nil || *t.Strict || slices.Contains(names, t.Name) {
 			v.bad("the tool %q is no function, strict or there twice", t.Name)
 		}
 		names = append(names, t.Name)
+	}
+}
+
+// responsesSchema checks a tool's schema: an object at the root and no choice of
+// several, and every array with the schema of its items.
+func (v *validator) responsesSchema(what string, raw json.RawMessage) {
+	var root map[string]any
+	if err := json.Unmarshal(raw, &root); err != nil || root["type"] != "object" {
+		v.bad("%s is no JSON object, or its type is none: %.80s", what, raw)
+		return
+	}
+	if _, ok := root["properties"].(map[string]any); !ok {
+		v.bad("%s: object schema missing properties", what)
+	}
+	for _, word := range []string{"anyOf", "oneOf", "allOf", "enum", "not"} {
+		if _, there := root[word]; there {
+			v.bad("%s: %s at the top level", what, word)
+		}
+	}
+	v.arraysHaveItems(what, root)
+}
+
+// arraysHaveItems looks at every object in a schema. What is no schema, such as
+// a default value, may only be one that looks like an array of none by chance.
+func (v *validator) arraysHaveItems(what string, at any) {
+	switch at := at.(type) {
+	case map[string]any:
+		_, items := at["items"]
+		kinds, _ := at["type"].([]any)
+		if !items && (at["type"] == "array" || slices.Contains(kinds, any("array"))) {
+			v.bad("%s: array schema missing items", what)
+		}
+		for _, inner := range at {
+			v.arraysHaveItems(what, inner)
+		}
+	case []any:
+		for _, inner := range at {
+			v.arraysHaveItems(what, inner)
+		}
 	}
 }
 
