@@ -170,6 +170,18 @@ func (v *validator) geminiSchema(what string, raw json.RawMessage) {
 	if s.Type == "" && len(s.AnyOf) == 0 {
 		v.bad("%s: no type", what)
 	}
+	if s.Type != "array" && (s.Items != nil || s.MinItems != nil || s.MaxItems != nil) {
+		v.bad("%s: items: field predicate failed: $type == Type.ARRAY", what)
+	}
+	if s.Type != "string" && (s.Enum != nil || s.MinLength != nil || s.MaxLength != nil || s.Pattern != "") {
+		v.bad("%s: enum, pattern or a length: only allowed for STRING type", what)
+	}
+	if s.Type != "number" && s.Type != "integer" && (s.Minimum != nil || s.Maximum != nil) {
+		v.bad("%s: minimum or maximum: only allowed for numbers", what)
+	}
+	if s.Type != "" && len(s.AnyOf) > 0 {
+		v.bad("%s: when using any_of, it must be the only field set", what)
+	}
 	if s.Properties != nil && (len(s.Properties) == 0 || s.Type != "object") {
 		v.bad("%s: properties that are empty or of no object", what)
 	}
