@@ -136,40 +136,6 @@ func (f facts) think(effort provider.Effort) json.RawMessage {
 	return json.RawMessage(`"high"`)
 }
 
-// parameters is a tool's schema as the server can read it: an object whose
-// properties are objects. It knows no true for "anything".
-func parameters(schema json.RawMessage) json.RawMessage {
-	const none = `{"type":"object","properties":{}}`
-	schema = wire.CleanJSON(schema)
-	var s map[string]json.RawMessage
-	if json.Unmarshal(schema, &s) != nil || s == nil {
-		return json.RawMessage(none)
-	}
-	var properties map[string]json.RawMessage
-	readable := json.Unmarshal(s["properties"], &properties) == nil && properties != nil
-	plain := readable && string(s["type"]) == `"object"`
-	for name, p := range properties {
-		if len(p) == 0 || p[0] != '{' {
-			properties[name], plain = json.RawMessage(`{}`), false
-		}
-	}
-	if plain {
-		return schema
-	}
-	if properties == nil {
-		properties = map[string]json.RawMessage{}
-	}
-	raw, err := provider.Marshal(properties)
-	if err != nil {
-		return json.RawMessage(none)
-	}
-	s["type"], s["properties"] = json.RawMessage(`"object"`), raw
-	if raw, err = provider.Marshal(s); err != nil {
-		return json.RawMessage(none)
-	}
-	return raw
-}
-
 func encoded(img provider.Image) string { return base64.StdEncoding.EncodeToString(img.Data) }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -42,7 +42,10 @@ func TestTheOllamaValidatorRefuses(t *testing.T) {
 		{"image address", chat(`{"role":"user","content":"x","images":["data:image/png;base64,AA=="]}`), "no base64"},
 		{"thoughts of the user", chat(`{"role":"user","content":"x","thinking":"y"}`), "thoughts"},
 		{"parameters without properties", declare(`{"type":"object"}`), "are no object"},
-		{"a property that is none", declare(`{"type":"object","properties":{"a":true}}`), "no JSON object"},
+		{"a property that is none", declare(`{"type":"object","properties":{"a":true}}`), "cannot unmarshal"},
+		{"required without a name", declare(`{"type":"object","properties":{"a":{"type":"string","required":true}}}`), "cannot unmarshal"},
+		{"a choice that is no schema", declare(`{"type":"object","properties":{"a":{"anyOf":[true]}}}`), "cannot unmarshal"},
+		{"types", declare(`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":"array","items":true}}}`), ""},
 		{"a list of types", declare(`{"type":["object"],"properties":{}}`), "cannot unmarshal"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
