@@ -193,6 +193,14 @@ func TestSubset(t *testing.T) {
 			`{"properties":{"a":{"properties":{"x":{"type":"string"},"y":{"type":"integer"}},"required":["x"],"type":"object"}},"type":"object"}`},
 		{"references", `{"$defs":{"p":{"type":"object","properties":{"next":{"$ref":"#/$defs/q~1r"}}},"q/r":{"type":"string","enum":["a"]}},"properties":{"a":{"$ref":"#/$defs/p","description":"d"},"b":{"$ref":"http://elsewhere"}}}`,
 			`{"properties":{"a":{"description":"d","properties":{"next":{"enum":["a"],"type":"string"}},"type":"object"},"b":{"type":"string"}},"type":"object"}`},
+		{"an object of nothing inside", `{"properties":{"a":{"type":"object","properties":{},"required":["x"]},"b":{"type":"array","items":{"type":"object","properties":{}}}}}`,
+			`{"properties":{"a":{"type":"object"},"b":{"items":{"type":"object"},"type":"array"}},"type":"object"}`},
+		{"what belongs to another type", `{"properties":{"a":{"type":"string","properties":{"x":{"type":"string"}},"items":{"type":"string"},"minimum":1,"maxItems":2},"b":{"type":"integer","minLength":1,"pattern":"x","minimum":2},"c":{"const":"x","type":"object","properties":{"y":{}}}}}`,
+			`{"properties":{"a":{"type":"string"},"b":{"minimum":2,"type":"integer"},"c":{"enum":["x"],"type":"string"}},"type":"object"}`},
+		{"choices beside other things", `{"properties":{"a":{"description":"d","minimum":1,"properties":{"x":{"type":"string"}},"anyOf":[{"type":"string"},{"description":"all"},{"type":["null","integer","boolean"]}]}}}`,
+			`{"properties":{"a":{"anyOf":[{"type":"string"},{"description":"all","type":"string"},{"anyOf":[{"type":"integer"},{"type":"boolean"}],"nullable":true}],"description":"d"}},"type":"object"}`},
+		{"choices at the root", `{"properties":{"x":{"type":"string"}},"anyOf":[{"properties":{"y":{"type":"integer"}},"required":["y"]},{"required":["x"]},{"type":"string"}]}`,
+			`{"properties":{"x":{"type":"string"},"y":{"type":"integer"}},"type":"object"}`},
 		{"no type at all", `{"properties":{"a":{"description":"x"},"b":true}}`, `{"properties":{"a":{"description":"x","type":"string"},"b":{"type":"string"}},"type":"object"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

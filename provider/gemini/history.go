@@ -90,7 +90,7 @@ func (h *history) assistant(m provider.Message) []part {
 			call := &functionCall{ID: h.id(h.ids.Call(p.ID, m.Provider)), Name: functionName(p.Name), Args: args}
 			h.names[p.ID] = call.Name
 			sig := h.signature(p.Opaque, own)
-			if sig == "" && first && h.family.needsSignatures() {
+			if sig == "" && (first && h.family.needsSignatures() || h.limits.signAll) {
 				sig = noSignature
 			}
 			first = false

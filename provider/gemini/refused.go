@@ -28,6 +28,7 @@ type limits struct {
 	subsetOnly bool // parametersJsonSchema is unknown
 	noIDs      bool // calls have no ids
 	noThinking bool // this model
+	signAll    bool // this model wants a signature where its family's rule has none
 	forms      map[string]schemaForm
 	signatures map[string]bool // not valid any more
 }
@@ -45,6 +46,7 @@ type refused struct {
 	mu         sync.Mutex
 	limits     limits
 	noThinking map[string]bool // by model
+	signAll    map[string]bool // by model
 	resent     map[string]bool // models whose signatures were refused once, perhaps by chance
 }
 
@@ -53,7 +55,7 @@ func (r *refused) of(model string) limits {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := r.limits
-	l.noThinking = r.noThinking[model]
+	l.noThinking, l.signAll = r.noThinking[model], r.signAll[model]
 	l.forms, l.signatures = maps.Clone(l.forms), maps.Clone(l.signatures)
 	return l
 }
@@ -69,6 +71,12 @@ func (r *refused) learn(e *provider.Error, req provider.Request, l limits) (lear
 	defer r.mu.Unlock()
 	message := strings.ToLower(e.Message)
 	switch {
+	case strings.Contains(message, "missing a thought_signature"):
+		if r.signAll == nil {
+			r.signAll = map[string]bool{}
+		}
+		r.signAll[req.Model] = true
+		return !l.signAll, ""
 	case strings.Contains(message, "signature") && strings.Contains(message, "thought"):
 		return r.learnSignatures(message, req, l)
 	case strings.Contains(message, `unknown name "parametersjsonschema"`), strings.Contains(message, `unknown name "parameters_json_schema"`):

@@ -261,6 +261,36 @@ func TestRow62_ALostSignature(t *testing.T) {
 	}
 }
 
+// TestRow62_AModelThatWantsSignatures: its name does not tell that it does, so the
+// server's word counts, from then on and without a notice: nothing is lost.
+func TestRow62_AModelThatWantsSignatures(t *testing.T) {
+	s := refusing(t, func(body string) string {
+		if strings.Contains(body, "functionCall") && !strings.Contains(body, "skip_thought_signature_validator") {
+			return "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly."
+		}
+		return ""
+	})
+	p := &gemini.Provider{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}
+	call := provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{}`)}
+	req := request(provider.UserText("hi"), provider.Message{Role: provider.RoleAssistant, Provider: "other", Parts: []provider.Part{call}}, answer(call))
+	req.Model = "a-gateway-name"
+	for range 2 {
+		if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil || len(notices(r)) != 0 {
+			t.Fatalf("%v %q", r.Err, notices(r))
+		}
+	}
+	if n := len(s.Requests()); n != 3 {
+		t.Errorf("%d requests, want 3: what is known is tried again", n)
+	}
+	t.Run("and takes none", func(t *testing.T) {
+		s := refusing(t, func(string) string { return "Function call is missing a thought_signature in functionCall parts." })
+		r := providertest.Collect((&gemini.Provider{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}).Stream(t.Context(), req))
+		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindInvalid || len(s.Requests()) != 2 {
+			t.Errorf("%v after %d requests", r.Err, len(s.Requests()))
+		}
+	})
+}
+
 // TestRow62_ARefusedSignature: sent once more as it is, then without the
 // signatures so far; what comes later keeps its own.
 func TestRow62_ARefusedSignature(t *testing.T) {

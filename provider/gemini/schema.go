@@ -24,11 +24,7 @@ func subset(schema json.RawMessage) json.RawMessage {
 	}
 	s := subsetter{root: root, open: map[string]bool{"#": true}}
 	out := s.object(root, 0)
-	out["type"] = "object"
-	if properties, _ := out["properties"].(map[string]any); len(properties) == 0 {
-		delete(out, "properties") // an object type must not have an empty list
-		delete(out, "required")
-	}
+	asObject(out)
 	raw, err := provider.Marshal(out)
 	if err != nil {
 		return json.RawMessage(`{"type":"object"}`) // what came out of a JSON text always goes into one

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"artoo/provider"
+	"artoo/provider/ollama"
 	"artoo/provider/providertest"
 )
 
@@ -29,6 +30,10 @@ func TestTheWindow(t *testing.T) {
 		{"the Modelfile says", params("131072", "16384"), 0, 16384},
 		{"the Modelfile says too much", params("8192", "16384"), 0, 8192},
 		{"the user says more", params("131072", "16384"), 32_000, 32_000},
+		{"a part of it has another", providertest.JSON(200, `{"capabilities":["tools"],"model_info":{"general.architecture":"m","a.context_length":77,"m.context_length":8192,"m.vision.context_length":576,"z.context_length":99}}`), 0, 8192},
+		{"no word of its architecture", providertest.JSON(200, `{"capabilities":["tools"],"model_info":{"clip.context_length":77,"m.context_length":8192,"z.context_length":99}}`), 0, 8192},
+		{"in the cloud", providertest.JSON(200, `{"capabilities":["tools"],"remote_host":"https://ollama.com","model_info":{"m.context_length":262144}}`), 0, 262144},
+		{"less is wanted in the cloud", providertest.JSON(200, `{"capabilities":["tools"],"remote_host":"https://ollama.com","model_info":{"m.context_length":262144}}`), 20_000, 20_000},
 		{"nobody knows", providertest.JSON(200, `{}`), 0, 0},
 		{"nobody knows, the user says", providertest.JSON(500, `{"error":"oops"}`), 5000, 5000},
 		{"no such end", providertest.Reply{Status: 404, ContentType: "text/plain", Body: []byte("404 page not found")}, 0, 0},
@@ -55,8 +60,46 @@ func TestTheWindow(t *testing.T) {
 			if !bytes.Contains(body, []byte(want)) {
 				t.Errorf("lacks %s: %.300s", want, body)
 			}
-			if n := len(s.Requests()); n != 2 {
+			if n := len(s.Requests()); n != 2 && tc.show.Status/100 != 5 {
 				t.Errorf("%d requests, want one description and one chat", n)
+			}
+		})
+	}
+}
+
+// TestADescriptionThatFailsIsAskedForAgain: a server that is busy for a moment
+// must not cost the window, the tools and the thoughts of the whole run.
+func TestADescriptionThatFailsIsAskedForAgain(t *testing.T) {
+	for name, failure := range map[string]providertest.Reply{
+		"busy":    providertest.JSON(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`),
+		"failing": providertest.JSON(500, `{"error":"oops"}`),
+		"limited": providertest.JSON(429, `{"error":"slow down"}`),
+		"a page":  {Status: 200, ContentType: "text/html", Body: []byte("<html>")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			s := providertest.Serve(t, &providertest.Handler{Next: func(_ int, r providertest.Request) providertest.Reply {
+				if r.Path != "/api/show" {
+					return providertest.Ollama(providertest.Text("ok"))
+				}
+				if n++; n == 1 {
+					return failure
+				}
+				return able(4096)
+			}})
+			p := provide(s)
+			for range 3 {
+				if r := send(t, p, request(provider.UserText("hi"))); r.Err != nil {
+					t.Fatal(r.Err)
+				}
+			}
+			for i, body := range chats(t, s) {
+				if got := bytes.Contains(body, []byte(`"num_ctx":4096`)); got != (i > 0) {
+					t.Errorf("request %d asks for the window: %v", i, got)
+				}
+			}
+			if n != 2 {
+				t.Errorf("described %d times, want 2", n)
 			}
 		})
 	}
@@ -122,7 +165,7 @@ func TestErrors(t *testing.T) {
 		"not signed in":     {providertest.JSON(401, `{"error":"unauthorized","signin_url":"https://x"}`), provider.KindAuth, false, "ollama signin"},
 		"queue full":        {providertest.JSON(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`), provider.KindOverloaded, true, "busy"},
 		"499":               {providertest.JSON(499, `{"error":"request canceled"}`), provider.KindProvider, true, "canceled"},
-		"out of memory":     {providertest.JSON(500, `{"error":"model requires more system memory (9 GiB) than is available (7 GiB)"}`), provider.KindProvider, true, "more system memory"},
+		"out of memory":     {providertest.JSON(500, `{"error":"model requires more system memory (9 GiB) than is available (7 GiB)"}`), provider.KindProvider, false, "a smaller model"},
 		"in the stream":     {stream(`{"message":{"role":"assistant","content":"a"},"done":false}`, `{"error":"an error was encountered while running the model"}`), provider.KindProvider, true, "encountered"},
 		"no message at all": {stream(`{"message":{"role":"assistant","content":"a"},"done":false}`, `{"novelty":1}`), provider.KindProvider, true, "novelty"},
 		"only loaded":       {stream(`{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"load"}`), provider.KindProvider, true, "loaded"},
@@ -133,6 +176,15 @@ func TestErrors(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 		})
+	}
+}
+
+// TestAServerThatDoesNotRun: the hint names what starts it.
+func TestAServerThatDoesNotRun(t *testing.T) {
+	p := &ollama.Provider{Name: "o", BaseURL: "127.0.0.1:1", Local: true}
+	r := send(t, p, request(provider.UserText("hi")))
+	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindNetwork || !strings.Contains(e.Hint, "ollama serve") || !strings.Contains(e.Hint, "OLLAMA_HOST") {
+		t.Errorf("%+v", e)
 	}
 }
 

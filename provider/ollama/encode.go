@@ -70,9 +70,16 @@ const (
 	idLimit   = 64
 )
 
-// encode makes the body of a request by the provider of the given name; size is
-// that of its text in bytes, which is all of it but the images.
-func encode(name string, req provider.Request, f facts, keepAlive string) (raw []byte, size int, err error) {
+// extent is what of a request a model has to read, in bytes.
+type extent struct {
+	text int // all but the images and the thoughts
+	// thoughts are those since the last question: most models are not given the
+	// ones before it again.
+	thoughts int
+}
+
+// encode makes the body of a request by the provider of the given name.
+func encode(name string, req provider.Request, f facts, keepAlive string) (raw []byte, size extent, err error) {
 	b := body{Model: req.Model, Stream: true, KeepAlive: keepAlive, Think: f.think(req.Effort),
 		Options: options{NumCtx: f.window, NumPredict: max(0, req.MaxTokens), Temperature: req.Temperature}}
 	if f.window > 0 {
@@ -93,13 +100,22 @@ func encode(name string, req provider.Request, f facts, keepAlive string) (raw [
 	h.flush()
 	b.Messages = h.messages
 	raw, err = provider.Marshal(b)
-	size = len(raw)
-	for _, m := range h.messages {
+	return raw, measure(len(raw), h.messages), err
+}
+
+func measure(body int, messages []message) extent {
+	size := extent{text: body}
+	for _, m := range messages {
 		for _, img := range m.Images {
-			size -= len(img)
+			size.text -= len(img)
 		}
+		if m.Role == "user" {
+			size.thoughts = 0
+		}
+		size.text -= len(m.Thinking)
+		size.thoughts += len(m.Thinking)
 	}
-	return raw, size, err
+	return size
 }
 
 // think is the switch for an effort, nil for none: a model that can think then
@@ -118,40 +134,6 @@ func (f facts) think(effort provider.Effort) json.RawMessage {
 		return json.RawMessage(`"medium"`)
 	}
 	return json.RawMessage(`"high"`)
-}
-
-// parameters is a tool's schema as the server can read it: an object whose
-// properties are objects. It knows no true for "anything".
-func parameters(schema json.RawMessage) json.RawMessage {
-	const none = `{"type":"object","properties":{}}`
-	schema = wire.CleanJSON(schema)
-	var s map[string]json.RawMessage
-	if json.Unmarshal(schema, &s) != nil || s == nil {
-		return json.RawMessage(none)
-	}
-	var properties map[string]json.RawMessage
-	readable := json.Unmarshal(s["properties"], &properties) == nil && properties != nil
-	plain := readable && string(s["type"]) == `"object"`
-	for name, p := range properties {
-		if len(p) == 0 || p[0] != '{' {
-			properties[name], plain = json.RawMessage(`{}`), false
-		}
-	}
-	if plain {
-		return schema
-	}
-	if properties == nil {
-		properties = map[string]json.RawMessage{}
-	}
-	raw, err := provider.Marshal(properties)
-	if err != nil {
-		return json.RawMessage(none)
-	}
-	s["type"], s["properties"] = json.RawMessage(`"object"`), raw
-	if raw, err = provider.Marshal(s); err != nil {
-		return json.RawMessage(none)
-	}
-	return raw
 }
 
 func encoded(img provider.Image) string { return base64.StdEncoding.EncodeToString(img.Data) }

@@ -102,29 +102,55 @@ func (p *Provider) lookup(ctx context.Context, model string) (facts, error) {
 	if err == nil {
 		f = s.facts(model)
 	}
-	f.window = p.window(f.window, s)
-	if failed == nil || failed.Status != 0 {
+	f.window = p.window(f.window, f.cloud, s)
+	if described(failed) {
 		p.known.remember(model, f)
 	}
 	return f, nil
+}
+
+// described reports whether the server said all that it will ever say of a model,
+// if only that it describes none: one that is busy or failing may say more later.
+func described(failed *provider.Error) bool {
+	switch {
+	case failed == nil:
+		return true
+	case failed.Status == http.StatusRequestTimeout, failed.Status == http.StatusTooManyRequests:
+		return false
+	}
+	return failed.Status >= 400 && failed.Status < 499
 }
 
 // facts reads the description; the window is the model's own limit.
 func (s *show) facts(model string) facts {
 	has := func(word string) bool { return slices.Contains(s.Capabilities, word) }
 	f := facts{told: len(s.Capabilities) > 0, tools: has("tools"), thinking: has("thinking"), vision: has("vision"), cloud: s.RemoteHost != "" || strings.HasSuffix(model, "cloud")}
-	for name, raw := range s.Info {
-		if n, err := strconv.Atoi(string(raw)); err == nil && strings.HasSuffix(name, ".context_length") {
-			f.window = wire.Count(n)
-		}
-	}
+	f.window = s.limit()
 	f.levels = s.Details.Family == "gptoss" || strings.Contains(model, "gpt-oss")
 	return f
 }
 
+// limit is the model's window: that of its architecture, or where it names none
+// the largest there is, since the parts it may have, such as one that sees, have
+// their own. 0 means that it is not told.
+func (s *show) limit() (most int) {
+	var arch string
+	if json.Unmarshal(s.Info["general.architecture"], &arch) == nil {
+		if n, err := strconv.Atoi(string(s.Info[arch+".context_length"])); err == nil {
+			return wire.Count(n)
+		}
+	}
+	for name, raw := range s.Info {
+		if n, err := strconv.Atoi(string(raw)); err == nil && strings.HasSuffix(name, ".context_length") {
+			most = max(most, wire.Count(n))
+		}
+	}
+	return most
+}
+
 // window is what to ask for of a model with the given limit, 0 for one that is
 // not known.
-func (p *Provider) window(limit int, s show) int {
+func (p *Provider) window(limit int, cloud bool, s show) int {
 	want := p.Window
 	if want <= 0 {
 		want = s.parameter("num_ctx")
@@ -132,6 +158,8 @@ func (p *Provider) window(limit int, s show) int {
 	switch {
 	case want <= 0 && limit <= 0:
 		return 0
+	case want <= 0 && cloud: // no memory of this machine is at stake
+		want = limit
 	case want <= 0:
 		want = DefaultWindow
 	}

@@ -127,9 +127,12 @@ func (k *known) badCall(message string, req provider.Request) bool {
 	return true
 }
 
-// memory is what the last request of a session came to: its size in bytes, images
-// left out, and the tokens it has at least.
-type memory struct{ bytes, tokens int }
+// memory is what the last request of a session came to: its size, and the tokens
+// it has at least.
+type memory struct {
+	extent
+	tokens int
+}
 
 const (
 	// leastTokens and mostTokens are for how many bytes of a request there is
@@ -138,25 +141,25 @@ const (
 	mostSessions            = 64 // remembered
 )
 
-// cut compares the size of a request in bytes with the tokens that the model
-// read of it. It returns what to tell the user when the server dropped a part:
+// cut compares the size of a request with the tokens that the model read of it. It returns what to tell the user when the server dropped a part:
 // one that does not know "truncate" does so without a word. read is 0 where the
 // server did not say.
-func (k *known) cut(req provider.Request, bytes, read, window int) string {
+func (k *known) cut(req provider.Request, size extent, read, window int) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	key := req.SessionID + " " + req.Model
 	last, grew := k.sessions[key]
-	grew = grew && bytes >= last.bytes
-	least, fresh := bytes/leastTokens, 0
+	grew = grew && size.text >= last.text
+	least, fresh, before := size.text/leastTokens, 0, 0
 	if grew {
-		fresh = bytes - last.bytes
-		least = last.tokens + fresh/leastTokens
+		fresh = size.text - last.text
+		before = max(0, last.tokens-last.thoughts/mostTokens) // its thoughts may be gone by now
+		least = before + fresh/leastTokens
 	}
 	if len(k.sessions) >= mostSessions || k.sessions == nil {
 		k.sessions = map[string]memory{}
 	}
-	k.sessions[key] = memory{bytes: bytes, tokens: max(least, read)}
+	k.sessions[key] = memory{extent: size, tokens: max(least, read)}
 	why := ""
 	switch {
 	case read <= 0:
@@ -164,8 +167,8 @@ func (k *known) cut(req provider.Request, bytes, read, window int) string {
 		why = fmt.Sprintf("the model read %d tokens of %d or more, and its window holds %d", read, max(least, read), window)
 	// Old servers count only what they had not read before: then the count is
 	// no more than that of what is new.
-	case grew && read < last.tokens-last.tokens/50 && read > fresh/mostTokens+256:
-		why = fmt.Sprintf("the model read %d tokens, though the request before had %d or more and the conversation grew", read, last.tokens)
+	case grew && read < before-before/50 && read > (fresh+size.thoughts)/mostTokens+256:
+		why = fmt.Sprintf("the model read %d tokens, though the request before had %d or more and the conversation grew", read, before)
 	}
 	if why == "" {
 		return ""

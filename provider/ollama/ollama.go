@@ -5,9 +5,11 @@ package ollama
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"artoo/provider"
@@ -45,7 +47,8 @@ type Provider struct {
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address
 	// Window is the most context to ask for, in tokens; the model's own limit
-	// holds as well. 0 means what its Modelfile says, or DefaultWindow.
+	// holds as well. 0 means what its Modelfile says, or DefaultWindow, or that
+	// limit for one that runs elsewhere.
 	Window int
 	// KeepAlive is how long the model stays loaded, in the server's words; ""
 	// means DefaultKeepAlive.
@@ -140,6 +143,11 @@ func (a *attempt) failed(e *provider.Error) (again bool) {
 		e.Window = a.facts.window
 	case e.Kind == provider.KindConfig && strings.Contains(e.Message, "not found"):
 		e.Hint = "ollama pull " + a.req.Model + ", or choose another model with --model"
+	case errors.Is(e.Err, syscall.ECONNREFUSED) && e.Local:
+		e.Hint = "start Ollama (ollama serve), or check OLLAMA_HOST and ARTOO_BASE_URL"
+	case strings.Contains(e.Message, "more system memory"): // for as long as the machine is this one
+		no := false
+		e.Retry, e.Hint = &no, "a smaller model with --model, or a smaller window with ARTOO_MAX_CONTEXT_TOKENS"
 	case strings.Contains(e.Message, "unauthorized"):
 		e.Kind, e.Hint = provider.KindAuth, "ollama signin, for models that run in its cloud"
 	}

@@ -261,6 +261,34 @@ func TestRow88_ACutPrompt(t *testing.T) {
 			}
 		}
 	})
+	t.Run("thoughts of an earlier turn are not read again", func(t *testing.T) {
+		// The templates of most models leave out what was thought before the last
+		// question: the prompt shrinks, and nothing was cut.
+		reads := []int{2100, 4200, 2200, 2250, 900}
+		s := server(t, able(32768), func(n int, _ providertest.Request) providertest.Reply {
+			items := []providertest.Item{providertest.Text("ok"), providertest.Usage(provider.Usage{Input: reads[n], Output: 9})}
+			if n == 0 {
+				items = append(items, providertest.Reason(strings.Repeat("so ", 2700)), providertest.Call("c1", "read", `{}`))
+			}
+			return providertest.Ollama(items...)
+		})
+		p, req := provide(s), request(provider.UserText(long))
+		req.Tools = nil
+		for n, want := range []bool{false, false, false, false, true} {
+			r := send(t, p, req)
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			if got := notices(r); (len(got) > 0) != want {
+				t.Errorf("request %d: %q, want a notice: %v", n, got, want)
+			}
+			next := provider.UserText("and then?")
+			if n == 0 {
+				next = provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "c1", Name: "read", Text: "x"}}}
+			}
+			req.Messages = append(req.Messages, r.Done.Message, next)
+		}
+	})
 	t.Run("an image is no text", func(t *testing.T) {
 		s := server(t, able(4096), always(providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: 900, Output: 1}))))
 		r := send(t, provide(s), request(provider.UserText("see", provider.Image{MediaType: "image/png", Data: make([]byte, 1<<20)})))

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -39,6 +38,7 @@ type Responses struct {
 
 	mu      sync.Mutex
 	refused map[string]fields // by model: what the server said it does not take
+	dead    map[string]bool   // reasoning items that the server does not take any more, as they came
 }
 
 var _ provider.Provider = (*Responses)(nil)
@@ -62,7 +62,7 @@ func SpeaksResponses(address string) bool {
 // Stream implements provider.Provider.
 func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	e := p.endpoint()
-	var without fields // of the last try
+	var without limits // of the last try
 	send := func() iter.Seq2[provider.Event, error] {
 		without = p.without(req.Model)
 		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, without) }
@@ -82,7 +82,7 @@ func (p *Responses) base() string {
 	return p.BaseURL
 }
 
-func (p *Responses) prepare(ctx context.Context, req provider.Request, without fields) (wire.Request, error) {
+func (p *Responses) prepare(ctx context.Context, req provider.Request, without limits) (wire.Request, error) {
 	r, err := request(ctx, p.base(), p.Key, p.Headers, "responses")
 	if err != nil {
 		return wire.Request{}, err
@@ -92,63 +92,4 @@ func (p *Responses) prepare(ctx context.Context, req provider.Request, without f
 		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}
 	return r, nil
-}
-
-// fields are parts of a request that some models, or some accounts, do not take.
-type fields uint8
-
-const (
-	fieldTemperature fields = 1 << iota
-	fieldEffort
-	fieldSummary   // of the reasoning; only for organisations that OpenAI has verified
-	fieldEncrypted // the encrypted reasoning
-)
-
-// refusals are the words with which a field is refused. What a family of models
-// takes is in a table (see modelFamily); these are for what the table cannot know.
-var refusals = [...]struct {
-	words string
-	field fields
-}{
-	{"'temperature'", fieldTemperature},
-	{"'reasoning.effort'", fieldEffort},
-	{"'reasoning.summary'", fieldSummary},
-	{"reasoning summaries", fieldSummary},
-	{"encrypted content is not supported", fieldEncrypted},
-}
-
-// without is what requests to a model leave out by now.
-func (p *Responses) without(model string) fields {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.refused[model]
-}
-
-// learn remembers a field that the server refused. It reports whether the
-// request, which was made without some, may succeed now, and what the user must
-// know. A field that was not even sent is no news, so this cannot go on for ever.
-func (p *Responses) learn(e *provider.Error, req provider.Request, without fields) (learned bool, notice string) {
-	if e.Kind != provider.KindInvalid {
-		return false, ""
-	}
-	said := strings.ToLower(e.Message)
-	for _, r := range refusals {
-		if without&r.field != 0 || !strings.Contains(said, r.words) {
-			continue
-		}
-		p.mu.Lock()
-		if p.refused == nil {
-			p.refused = map[string]fields{}
-		}
-		p.refused[req.Model] |= r.field
-		p.mu.Unlock()
-		switch {
-		case r.field == fieldTemperature:
-			notice = req.Model + " does not take a temperature: it is left out"
-		case r.field == fieldEffort && req.Effort != "":
-			notice = fmt.Sprintf("%s does not take the effort %s: it thinks as it does by itself", req.Model, req.Effort)
-		}
-		return true, notice
-	}
-	return false, ""
 }

@@ -18,6 +18,7 @@ type responsesDecoder struct {
 	byIndex map[int]*outputItem    // the place in the output; the surer key
 	byID    map[string]*outputItem // some gateways give an item another id in each event, others send no index
 	newest  map[string]*outputItem // by kind
+	spoken  *outputItem            // the newest with text for the user
 	usage   provider.Usage
 	stop    string // why the reply ended; "" while it has not
 	refusal strings.Builder

@@ -23,8 +23,12 @@ func (d *responsesDecoder) Done() (provider.Done, error) {
 		}
 		switch o.kind {
 		case "message":
-			if o.text.Len() > 0 {
-				m.Parts = append(m.Parts, provider.Text{Text: o.text.String(), Opaque: mark})
+			text := o.text.String()
+			if o.mark.Apart {
+				text = apart + text
+			}
+			if text != "" {
+				m.Parts = append(m.Parts, provider.Text{Text: text, Opaque: mark})
 			}
 		case "reasoning":
 			if o.raw != nil || o.text.Len() > 0 {

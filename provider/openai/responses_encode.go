@@ -51,8 +51,8 @@ const (
 const includeEncrypted = "reasoning.encrypted_content"
 
 // encodeResponses makes the body of a request by the provider of the given name,
-// without the fields that the server is known to refuse.
-func encodeResponses(name string, req provider.Request, without fields) ([]byte, error) {
+// without what the server is known to refuse.
+func encodeResponses(name string, req provider.Request, without limits) ([]byte, error) {
 	b := responsesBody{Model: req.Model, Stream: true, Instructions: req.System, PromptCacheKey: req.SessionID}
 	if blank(req.System) {
 		b.Instructions = ""
@@ -63,7 +63,7 @@ func encodeResponses(name string, req provider.Request, without fields) ([]byte,
 	if req.MaxTokens > 0 {
 		b.MaxOutputTokens = max(req.MaxTokens, minOutputTokens)
 	}
-	b.think(req, without)
+	b.think(req, without.fields)
 	for _, t := range req.Tools {
 		schema, err := parameters(t.Schema)
 		if err != nil {
@@ -75,7 +75,7 @@ func encodeResponses(name string, req provider.Request, without fields) ([]byte,
 		yes := true
 		b.ParallelToolCalls = &yes
 	}
-	h := responsesHistory{provider: name, model: req.Model, ids: wire.IDs{Provider: name, Limit: responsesIDLimit}}
+	h := responsesHistory{provider: name, model: req.Model, without: without, ids: wire.IDs{Provider: name, Limit: responsesIDLimit}, used: map[string]bool{}}
 	for _, m := range req.Messages {
 		if err := h.add(m); err != nil {
 			return nil, err

@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -38,7 +40,11 @@ type inputPart struct {
 type itemMark struct {
 	ID    string `json:"id,omitempty"`
 	Phase string `json:"phase,omitempty"`
+	Apart bool   `json:"apart,omitempty"` // the text begins with an empty line that is not the model's
 }
+
+// apart is what stands between two messages of one reply.
+const apart = "\n\n"
 
 // opaque is the mark in the form that messages keep, "" for an empty one.
 func (m itemMark) opaque() (string, error) {
@@ -73,7 +79,9 @@ func ownID(id, prefix string) bool {
 type responsesHistory struct {
 	provider string
 	model    string
+	without  limits
 	ids      wire.IDs
+	used     map[string]bool // ids of items
 	input    []json.RawMessage
 }
 
@@ -125,10 +133,13 @@ func (h *responsesHistory) result(r provider.ToolResult) error {
 // assistant replays a message item by item. The API wants a reasoning item
 // before the item that it led to, and refuses one without the other: where the
 // reasoning cannot go back, the items lose the ids by which the server would
-// know that there was some, and reasoning that led to nothing is left out.
+// know that there was some, and reasoning that led to nothing is left out. It
+// refuses an id that stands there twice as well: the items of such a message
+// have none, which they can do without.
 func (h *responsesHistory) assistant(m provider.Message) error {
 	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
-	whole := own && !hasLost(m)
+	named := own && h.named(m)
+	whole := named && !h.hasLost(m)
 	mark := func(opaque, prefix string) itemMark {
 		if !own {
 			return itemMark{}
@@ -144,16 +155,19 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 		it := inputItem{}
 		switch p := p.(type) {
 		case provider.Reasoning:
-			if item, ok := replayable(p); ok && own {
-				due = append(due, item)
+			if item, ok := replayable(p); ok && own && !h.without.dead[p.Opaque] {
+				due = append(due, item.raw(named))
 			}
 			continue
 		case provider.Text:
 			if blank(p.Text) {
 				continue
 			}
-			mk := mark(p.Opaque, "msg")
-			it = inputItem{Type: "message", Role: "assistant", ID: mk.ID, Phase: mk.Phase, Content: []inputPart{{Type: "output_text", Text: p.Text}}}
+			mk, text := mark(p.Opaque, "msg"), p.Text
+			if mk.Apart {
+				text = strings.TrimPrefix(text, apart)
+			}
+			it = inputItem{Type: "message", Role: "assistant", ID: mk.ID, Phase: mk.Phase, Content: []inputPart{{Type: "output_text", Text: text}}}
 		case provider.ToolCall:
 			if m.Partial {
 				continue
@@ -172,11 +186,44 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 	return nil
 }
 
+// named reports whether the items of a message may have their ids, which are
+// then in use.
+func (h *responsesHistory) named(m provider.Message) bool {
+	if h.without.fields&fieldItemIDs != 0 {
+		return false
+	}
+	var ids []string
+	for _, p := range m.Parts {
+		id := ""
+		switch p := p.(type) {
+		case provider.Reasoning:
+			if item, ok := replayable(p); ok {
+				id = item.id
+			}
+		case provider.Text:
+			id = readMark(p.Opaque, "msg").ID
+		case provider.ToolCall:
+			id = readMark(p.Opaque, "fc").ID
+		}
+		if id == "" {
+			continue
+		}
+		if h.used[id] || slices.Contains(ids, id) {
+			return false
+		}
+		ids = append(ids, id)
+	}
+	for _, id := range ids {
+		h.used[id] = true
+	}
+	return true
+}
+
 // hasLost reports whether a message holds reasoning that cannot go back.
-func hasLost(m provider.Message) bool {
+func (h *responsesHistory) hasLost(m provider.Message) bool {
 	for _, p := range m.Parts {
 		if r, ok := p.(provider.Reasoning); ok {
-			if _, ok := replayable(r); !ok {
+			if _, ok := replayable(r); !ok || h.without.dead[r.Opaque] {
 				return true
 			}
 		}
@@ -184,11 +231,22 @@ func hasLost(m provider.Message) bool {
 	return false
 }
 
+// reasoningItem is one that can go back, in the fields it is sent with: as they
+// came, but for what the server writes and does not read.
+type reasoningItem struct {
+	id     string
+	fields []itemField
+}
+
+type itemField struct {
+	name, value json.RawMessage
+}
+
 // replayable is the reasoning item of a part, if the server can make something
 // of it: nothing is stored there, so an item must bring its content along.
-func replayable(r provider.Reasoning) (item json.RawMessage, ok bool) {
+func replayable(r provider.Reasoning) (item reasoningItem, ok bool) {
 	if r.Form != formItem || r.Opaque == "" {
-		return nil, false
+		return item, false
 	}
 	var it struct {
 		Type      string            `json:"type"`
@@ -199,9 +257,40 @@ func replayable(r provider.Reasoning) (item json.RawMessage, ok bool) {
 	}
 	raw := wire.CleanJSON([]byte(r.Opaque))
 	if json.Unmarshal(raw, &it) != nil || it.Type != "reasoning" || it.Summary == nil || !ownID(it.ID, "rs") {
-		return nil, false
+		return item, false
 	}
-	return raw, it.Encrypted != "" || len(it.Content) > 0
+	item.id = it.ID
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	_, err := dec.Token() // the brace
+	for err == nil && dec.More() {
+		var key json.Token
+		var f itemField
+		if key, err = dec.Token(); err == nil {
+			err = dec.Decode(&f.value)
+		}
+		if key == "status" || string(f.value) == "null" {
+			continue
+		}
+		if f.name, err = provider.Marshal(key); err == nil {
+			item.fields = append(item.fields, f)
+		}
+	}
+	return item, err == nil && (it.Encrypted != "" || len(it.Content) > 0)
+}
+
+// raw is the item as it is sent, with its id or without.
+func (it reasoningItem) raw(named bool) json.RawMessage {
+	raw := []byte{'{'}
+	for _, f := range it.fields {
+		if string(f.name) == `"id"` && !named {
+			continue
+		}
+		if len(raw) > 1 {
+			raw = append(raw, ',')
+		}
+		raw = append(append(append(raw, f.name...), ':'), f.value...)
+	}
+	return append(raw, '}')
 }
 
 func appendInput(parts []inputPart, text string) []inputPart {

@@ -210,11 +210,21 @@ func (o *outputItem) setArguments(whole string) {
 	}
 }
 
+// text adds to an answer. One that begins after another in the same reply, such
+// as after what the model told on its way, stands apart from that.
 func (d *responsesDecoder) text(o *outputItem, s string) {
-	if s != "" {
-		o.text.WriteString(s)
-		d.pending = append(d.pending, provider.TextDelta{Text: s})
+	if s == "" {
+		return
 	}
+	shown := s
+	if o.text.Len() == 0 {
+		if d.spoken != nil && d.spoken != o && !strings.HasSuffix(d.spoken.text.String(), "\n") && !strings.HasPrefix(s, "\n") {
+			o.mark.Apart, shown = true, apart+s
+		}
+		d.spoken = o
+	}
+	o.text.WriteString(s)
+	d.pending = append(d.pending, provider.TextDelta{Text: shown})
 }
 
 // thought adds to the readable reasoning; its sections stand apart.

@@ -297,6 +297,23 @@ func TestRow15_78_84_85_FailuresAfter200(t *testing.T) {
 	}
 }
 
+// TestRow76_AWaitInWords: a reply that had begun well has no header to say how
+// long to wait; the words do.
+func TestRow76_AWaitInWords(t *testing.T) {
+	for words, want := range map[string]time.Duration{
+		"Limit 30000, Used 22999, Requested 12528. Please try again in 11.054s. Visit https://x": 11054 * time.Millisecond,
+		"Please try again in 28ms.":           28 * time.Millisecond,
+		"Please try again in 6m0s":            6 * time.Minute,
+		"Please try again in a little while.": 0,
+		"Please try again in -3s.":            0,
+	} {
+		e := provider.AsError(askOpenAI(t, respond(begun, fmt.Sprintf(`failed ,"response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":%q}}`, words))).Err)
+		if e == nil || e.Kind != provider.KindRateLimit || e.RetryAfter != want {
+			t.Errorf("%s: %+v, want %s", words, e, want)
+		}
+	}
+}
+
 // TestRow93_95_Usage: what came from the cache is counted once, and a server
 // that counts nothing reports nothing.
 func TestRow93_95_Usage(t *testing.T) {

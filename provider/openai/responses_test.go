@@ -81,6 +81,45 @@ func TestWhatAMessageKeeps(t *testing.T) {
 	}
 }
 
+// TestMessagesOfOneReplyStandApart: what the model tells on its way and its answer
+// are two items, which must not run into each other. The server gets them back as
+// it sent them.
+func TestMessagesOfOneReplyStandApart(t *testing.T) {
+	message := func(n int, phase, text string) []string {
+		return []string{
+			fmt.Sprintf(`output_item.added ,"output_index":%d,"item":{"type":"message","id":"msg_%d","phase":%q,"content":[]}`, n, n, phase),
+			fmt.Sprintf(`output_text.delta ,"output_index":%d,"item_id":"msg_%d","content_index":0,"delta":%q`, n, n, text[:1]),
+			fmt.Sprintf(`output_text.delta ,"output_index":%d,"item_id":"msg_%d","content_index":0,"delta":%q`, n, n, text[1:]),
+			fmt.Sprintf(`output_item.done ,"output_index":%d,"item":{"type":"message","id":"msg_%d","phase":%q,"content":[{"type":"output_text","text":%q}]}`, n, n, phase, text),
+		}
+	}
+	for want, texts := range map[string][2]string{
+		"I look.\n\nSo it is.":       {"I look.", "So it is."},
+		"I look.\nSo it is.":         {"I look.\n", "So it is."},
+		"I look.\n\n- So it is.":     {"I look.", "\n\n- So it is."},
+		"I look.\n\nIt is.\n\nDone.": {"I look.", "It is.\n\nDone."},
+	} {
+		events := append(append([]string{begun}, message(0, "commentary", texts[0])...), message(1, "final_answer", texts[1])...)
+		first := respond(append(events, completed)...)
+		s := providertest.NewServer(t, first, providertest.Responses(providertest.Text("ok")))
+		p := &openai.Responses{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}
+		req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol"}, Messages: []provider.Message{provider.UserText("hi")}}
+		r := providertest.Collect(p.Stream(t.Context(), req))
+		if r.Err != nil || r.Text != want || r.Done.Message.Text() != want {
+			t.Fatalf("%q, kept as %q, %v, want %q", r.Text, r.Done.Message.Text(), r.Err, want)
+		}
+		req.Messages = append(req.Messages, r.Done.Message, provider.UserText("and?"))
+		if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		for _, text := range texts {
+			if body := s.Requests()[1].Body; !bytes.Contains(body, fmt.Appendf(nil, `"content":[{"type":"output_text","text":%q}]`, text)) {
+				t.Errorf("%q does not go back as it came: %s", text, body)
+			}
+		}
+	}
+}
+
 // TestTextComesOnce, wherever in the reply it is.
 func TestTextComesOnce(t *testing.T) {
 	item := `"item":{"type":"message","id":"msg_1","content":[{"type":"output_text","text":"Hello, "},{"type":"output_text","text":"you."}]}`

@@ -2,15 +2,17 @@ package providertest
 
 import (
 	"fmt"
+	"hash/fnv"
 	"strings"
 )
 
 // Responses writes a reply in the form of the Responses API. Each item has an id
-// of its own, which for a call is another than the call's. The words of Stop are
+// of its own, which for a call is another than the call's; replies that say the
+// same have the same ids. The words of Stop are
 // "completed", or the reason of an incomplete response.
 func Responses(items ...Item) Reply {
 	s := sortOut(items)
-	r := responsesWriter{}
+	r := responsesWriter{name: nameOf(s.parts)}
 	r.event("response.created", `"response":{"id":"resp_1","object":"response","created_at":1.5,"status":"in_progress","error":null,"model":"test-model","output":[],"usage":null}`)
 	for i, it := range s.parts {
 		r.item(i, it)
@@ -32,9 +34,19 @@ func Responses(items ...Item) Reply {
 // responsesWriter numbers the events and keeps the finished items for the last
 // one.
 type responsesWriter struct {
+	name string // in the ids of the items
 	out  strings.Builder
 	n    int
 	done []string
+}
+
+// nameOf is eight letters that depend on all that a reply says.
+func nameOf(parts []Item) string {
+	h := fnv.New32a()
+	for _, it := range parts {
+		fmt.Fprintf(h, "%s %s %s %q ", it.kind, it.id, it.name, it.pieces)
+	}
+	return fmt.Sprintf("%08x", h.Sum32())
 }
 
 func (r *responsesWriter) event(kind, rest string) {
@@ -52,17 +64,17 @@ func (r *responsesWriter) item(i int, it Item) {
 	var id, begun, done string
 	switch it.kind {
 	case "text":
-		id = fmt.Sprintf("msg_%d", i)
+		id = fmt.Sprintf("msg_%s%d", r.name, i)
 		form := `{"id":%q,"type":"message","status":%q,"role":"assistant","content":[%s]}`
 		begun = fmt.Sprintf(form, id, "in_progress", "")
 		done = fmt.Sprintf(form, id, "completed", `{"type":"output_text","annotations":[],"logprobs":[],"text":`+quote(whole)+`}`)
 	case "reason":
-		id = fmt.Sprintf("rs_%d", i)
+		id = fmt.Sprintf("rs_%s%d", r.name, i)
 		form := `{"id":%q,"type":"reasoning","encrypted_content":%q,"summary":[%s]}`
 		begun = fmt.Sprintf(form, id, "sig+", "") // what comes with the start is not all of it
 		done = fmt.Sprintf(form, id, fmt.Sprintf("sig+/%d==", i), `{"type":"summary_text","text":`+quote(whole)+`}`)
 	case "call":
-		id = fmt.Sprintf("fc_%d", i)
+		id = fmt.Sprintf("fc_%s%d", r.name, i)
 		form := `{"id":%q,"type":"function_call","status":%q,"arguments":%s,"call_id":%s,"name":%s}`
 		begun = fmt.Sprintf(form, id, "in_progress", `""`, quote(it.id), quote(it.name))
 		done = fmt.Sprintf(form, id, "completed", quote(whole), quote(it.id), quote(it.name))

@@ -91,7 +91,7 @@ func checkTaken(t *testing.T, h []provider.Message) {
 		req := question(repaired...)
 		req.Model, req.Effort = s.model, provider.EffortHigh
 		body := encoded(t, s.Wire, s.name, req)
-		if err := Validate(s.name, body); err != nil {
+		if err := s.takes(body); err != nil {
 			t.Errorf("%s: %v\n%.3000s", s.name, err, body)
 		}
 	}

@@ -16,6 +16,7 @@ const (
 	WireChat      = "chat"
 	WireResponses = "responses"
 	WireGemini    = "gemini"
+	WireGemini3   = "gemini-3" // as its models from 3 on take it
 	WireOllama    = "ollama"
 )
 
@@ -30,7 +31,7 @@ func Validate(wire string, body []byte) error {
 	switch wire {
 	case WireResponses:
 		last = "input"
-	case WireGemini:
+	case WireGemini, WireGemini3:
 		last = "contents"
 	}
 	v.lastKey(body, last)
@@ -42,7 +43,9 @@ func Validate(wire string, body []byte) error {
 	case WireResponses:
 		v.responses(body)
 	case WireGemini:
-		v.gemini(body)
+		v.gemini(body, false)
+	case WireGemini3:
+		v.gemini(body, true)
 	case WireOllama:
 		v.ollama(body)
 	default:

@@ -59,7 +59,9 @@ type geminiBlob struct {
 	Data     string `json:"data"`
 }
 
-func (v *validator) gemini(body []byte) {
+// gemini checks a request; signed says that the first call of each step must
+// carry a signature.
+func (v *validator) gemini(body []byte, signed bool) {
 	var b geminiBody
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields() // as the server does
@@ -71,6 +73,10 @@ func (v *validator) gemini(body []byte) {
 	var open []string // calls without a result, as id and name
 	for i, c := range b.Contents {
 		open = v.geminiContent(fmt.Sprintf("content %d (%s)", i, c.Role), c, open)
+		first := slices.IndexFunc(c.Parts, func(p geminiPart) bool { return p.Call != nil })
+		if signed && first >= 0 && c.Parts[first].Signature == "" {
+			v.bad("content %d: function call is missing a thought_signature", i)
+		}
 		if i > 0 && c.Role == "model" && b.Contents[i-1].Role == "model" {
 			v.bad("content %d: the model speaks twice in a row", i)
 		}
@@ -163,6 +169,18 @@ func (v *validator) geminiSchema(what string, raw json.RawMessage) {
 	}
 	if s.Type == "" && len(s.AnyOf) == 0 {
 		v.bad("%s: no type", what)
+	}
+	if s.Type != "array" && (s.Items != nil || s.MinItems != nil || s.MaxItems != nil) {
+		v.bad("%s: items: field predicate failed: $type == Type.ARRAY", what)
+	}
+	if s.Type != "string" && (s.Enum != nil || s.MinLength != nil || s.MaxLength != nil || s.Pattern != "") {
+		v.bad("%s: enum, pattern or a length: only allowed for STRING type", what)
+	}
+	if s.Type != "number" && s.Type != "integer" && (s.Minimum != nil || s.Maximum != nil) {
+		v.bad("%s: minimum or maximum: only allowed for numbers", what)
+	}
+	if s.Type != "" && len(s.AnyOf) > 0 {
+		v.bad("%s: when using any_of, it must be the only field set", what)
 	}
 	if s.Properties != nil && (len(s.Properties) == 0 || s.Type != "object") {
 		v.bad("%s: properties that are empty or of no object", what)

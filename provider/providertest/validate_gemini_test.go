@@ -17,6 +17,24 @@ func TestTheGeminiValidatorRefuses(t *testing.T) {
 		call   = `{"role":"model","parts":[{"functionCall":{"id":"a","name":"n","args":{}},"thoughtSignature":"s"}]}`
 		answer = `{"role":"user","parts":[{"functionResponse":{"id":"a","name":"n","response":{"output":"x"}}}]}`
 	)
+	t.Run("a call without a signature", func(t *testing.T) {
+		bare, second := strings.Replace(call, `,"thoughtSignature":"s"`, "", 1), `,{"functionCall":{"id":"b","name":"n","args":{}}}`
+		both := strings.Replace(answer, `}]}`, `},`+strings.TrimSuffix(strings.TrimPrefix(strings.Replace(answer, `"a"`, `"b"`, 1), `{"role":"user","parts":[`), `]}`)+`]}`, 1)
+		for body, good := range map[string]bool{
+			contents(user + "," + call + "," + answer):                                          true,
+			contents(user + "," + bare + "," + answer):                                          false,
+			contents(user + "," + strings.Replace(call, `"s"}`, `"s"}`+second, 1) + "," + both): true,
+			contents(user + "," + call + "," + answer + "," + strings.ReplaceAll(bare, `"a"`, `"b"`) + "," + strings.Replace(answer, `"a"`, `"b"`, 1)): false,
+		} {
+			if err := providertest.Validate(providertest.WireGemini, []byte(body)); err != nil {
+				t.Errorf("before 3: %v\n%s", err, body)
+			}
+			err := providertest.Validate(providertest.WireGemini3, []byte(body))
+			if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "missing a thought_signature") {
+				t.Errorf("%v, want good: %v\n%s", err, good, body)
+			}
+		}
+	})
 	for _, tc := range []struct{ name, body, why string }{
 		{"good", contents(user + "," + call + "," + answer + "," + user), ""},
 		{"contents not last", `{"contents":[` + user + `],"tools":[]}`, "last key"},
@@ -45,6 +63,10 @@ func TestTheGeminiValidatorRefuses(t *testing.T) {
 		{"a key outside the subset", declare(`{"name":"a","parameters":{"type":"object","properties":{"b":{"type":"string","const":"x"}}}}`), "unknown field"},
 		{"a list of types", declare(`{"name":"a","parameters":{"type":["object"]}}`), "cannot unmarshal"},
 		{"no items", declare(`{"name":"a","parameters":{"type":"object","properties":{"b":{"type":"array"}}}}`), "missing field"},
+		{"items of a text", declare(`{"name":"a","parameters":{"type":"object","properties":{"b":{"type":"string","items":{"type":"string"}}}}}`), "Type.ARRAY"},
+		{"a choice of numbers", declare(`{"name":"a","parameters":{"type":"object","properties":{"b":{"type":"integer","enum":["1"]}}}}`), "STRING"},
+		{"the least of a text", declare(`{"name":"a","parameters":{"type":"object","properties":{"b":{"type":"string","minimum":1}}}}`), "for numbers"},
+		{"a choice beside a type", declare(`{"name":"a","parameters":{"type":"object","properties":{"b":{"type":"string","anyOf":[{"type":"string"}]}}}}`), "any_of"},
 		{"no type", declare(`{"name":"a","parameters":{"type":"object","properties":{"b":{}}}}`), "no type"},
 		{"required but not there", declare(`{"name":"a","parameters":{"type":"object","properties":{"b":{"type":"string"}},"required":["c"]}}`), "no property"},
 		{"budget and level", `{"generationConfig":{"thinkingConfig":{"thinkingBudget":1,"thinkingLevel":"LOW"}},"contents":[` + user + `]}`, "and a level"},

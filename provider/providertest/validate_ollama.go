@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 )
 
 type ollamaBody struct {
@@ -26,12 +27,36 @@ type ollamaBody struct {
 			Name        string `json:"name"`
 			Description string `json:"description"`
 			Parameters  struct {
-				Type       string                     `json:"type"`
-				Properties map[string]json.RawMessage `json:"properties"`
+				Type       string                    `json:"type"`
+				Required   []string                  `json:"required"`
+				Properties map[string]ollamaProperty `json:"properties"`
 			} `json:"parameters"`
 		} `json:"function"`
 	} `json:"tools"`
 	Messages []ollamaMessage `json:"messages"`
+}
+
+// ollamaProperty is a property of a tool as the server reads it, into fields of
+// fixed types.
+type ollamaProperty struct {
+	AnyOf       []ollamaProperty          `json:"anyOf"`
+	Type        ollamaType                `json:"type"`
+	Items       any                       `json:"items"`
+	Description string                    `json:"description"`
+	Enum        []any                     `json:"enum"`
+	Properties  map[string]ollamaProperty `json:"properties"`
+	Required    []string                  `json:"required"`
+}
+
+// ollamaType is a word or a list of such.
+type ollamaType []string
+
+func (o *ollamaType) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '[' {
+		return json.Unmarshal(raw, (*[]string)(o))
+	}
+	var word string
+	return json.Unmarshal(raw, &word)
 }
 
 type ollamaMessage struct {
@@ -83,6 +108,9 @@ func (v *validator) ollamaHead(b ollamaBody, body []byte) {
 	if b.Options.NumCtx > 0 && b.Options.NumPredict >= b.Options.NumCtx {
 		v.bad("a reply of %d in a window of %d", b.Options.NumPredict, b.Options.NumCtx)
 	}
+	if _, err := time.ParseDuration(b.KeepAlive); b.KeepAlive != "" && err != nil { // the server reads the text as Go does
+		v.bad("keep_alive: %w", err)
+	}
 	if b.Think != nil && !slices.Contains([]string{`true`, `false`, `"low"`, `"medium"`, `"high"`, `"max"`}, string(b.Think)) {
 		v.bad("think is %s", b.Think)
 	}
@@ -95,9 +123,6 @@ func (v *validator) ollamaHead(b ollamaBody, body []byte) {
 		names = append(names, t.Function.Name)
 		if t.Function.Parameters.Type != "object" || t.Function.Parameters.Properties == nil {
 			v.bad("the parameters of %q are no object", t.Function.Name)
-		}
-		for name, p := range t.Function.Parameters.Properties {
-			v.object("the property "+name+" of "+t.Function.Name, p)
 		}
 	}
 	if bytes.Contains(body, []byte(`"data:`)) {

@@ -26,6 +26,7 @@ func TestTheOllamaValidatorRefuses(t *testing.T) {
 		{"may shift", `{"model":"m","stream":true,"truncate":false,"shift":true,"messages":[` + user + `]}`, "in silence"},
 		{"reply fills the window", head + `"options":{"num_ctx":4096,"num_predict":4096},"messages":[` + user + `]}`, "in a window of 4096"},
 		{"think", head + `"think":"off","messages":[` + user + `]}`, "think is"},
+		{"keep alive", head + `"keep_alive":"30","messages":[` + user + `]}`, "missing unit"},
 		{"no messages", chat(``), "ends neither"},
 		{"ends with the model", chat(user + `,{"role":"assistant","content":"x"}`), "ends neither"},
 		{"model twice", chat(user + `,{"role":"assistant","content":"x"},{"role":"assistant","content":"x"},` + user), "twice in a row"},
@@ -41,7 +42,10 @@ func TestTheOllamaValidatorRefuses(t *testing.T) {
 		{"image address", chat(`{"role":"user","content":"x","images":["data:image/png;base64,AA=="]}`), "no base64"},
 		{"thoughts of the user", chat(`{"role":"user","content":"x","thinking":"y"}`), "thoughts"},
 		{"parameters without properties", declare(`{"type":"object"}`), "are no object"},
-		{"a property that is none", declare(`{"type":"object","properties":{"a":true}}`), "no JSON object"},
+		{"a property that is none", declare(`{"type":"object","properties":{"a":true}}`), "cannot unmarshal"},
+		{"required without a name", declare(`{"type":"object","properties":{"a":{"type":"string","required":true}}}`), "cannot unmarshal"},
+		{"a choice that is no schema", declare(`{"type":"object","properties":{"a":{"anyOf":[true]}}}`), "cannot unmarshal"},
+		{"types", declare(`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":"array","items":true}}}`), ""},
 		{"a list of types", declare(`{"type":["object"],"properties":{}}`), "cannot unmarshal"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,23 +9,27 @@ import (
 )
 
 type responsesBody struct {
-	Model           string   `json:"model"`
-	Stream          bool     `json:"stream"`
-	Store           *bool    `json:"store"`
-	Include         []string `json:"include"`
-	MaxOutputTokens *int     `json:"max_output_tokens"`
-	Temperature     *float64 `json:"temperature"`
-	Reasoning       *struct {
-		Effort string `json:"effort"`
+	Model             string   `json:"model"`
+	Stream            bool     `json:"stream"`
+	Store             *bool    `json:"store"`
+	Include           []string `json:"include"`
+	MaxOutputTokens   *int     `json:"max_output_tokens"`
+	Temperature       *float64 `json:"temperature"`
+	ParallelToolCalls *bool    `json:"parallel_tool_calls"`
+	PromptCacheKey    *string  `json:"prompt_cache_key"`
+	Reasoning         *struct {
+		Effort  string `json:"effort"`
+		Summary string `json:"summary"`
 	} `json:"reasoning"`
 	Instructions *string `json:"instructions"`
 	Tools        []struct {
-		Type       string          `json:"type"`
-		Name       string          `json:"name"`
-		Parameters json.RawMessage `json:"parameters"`
-		Strict     *bool           `json:"strict"`
+		Type        string          `json:"type"`
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+		Strict      *bool           `json:"strict"`
 	} `json:"tools"`
-	Input []responsesItem `json:"input"`
+	Input []json.RawMessage `json:"input"`
 }
 
 type responsesItem struct {
@@ -39,31 +44,51 @@ type responsesItem struct {
 	Content   []responsesPart   `json:"content"`
 	Summary   []json.RawMessage `json:"summary"`
 	Encrypted string            `json:"encrypted_content"`
+	Status    json.RawMessage   `json:"status"`
 }
 
 type responsesPart struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
+	Detail   string `json:"detail"`
 	ImageURL string `json:"image_url"`
 }
 
 func (v *validator) responses(body []byte) {
 	var b responsesBody
-	if err := json.Unmarshal(body, &b); err != nil {
+	if err := known(body, &b); err != nil {
 		v.bad("the body is no Responses request: %w", err)
 		return
 	}
 	v.responsesHead(b)
-	s := responsesState{validator: v}
-	for i, it := range b.Input {
-		s.item(fmt.Sprintf("item %d", i), it)
+	s := responsesState{validator: v, used: map[string]bool{}}
+	var it responsesItem
+	for i, raw := range b.Input {
+		what := fmt.Sprintf("item %d", i)
+		it = responsesItem{}
+		read := json.Unmarshal
+		if !bytes.Contains(raw, []byte(`"type":"reasoning"`)) { // which goes back with all that came in it
+			read = known
+		}
+		if err := read(raw, &it); err != nil {
+			v.bad("%s: %w", what, err)
+			return
+		}
+		s.item(what, it)
 	}
 	if len(s.open) > 0 {
 		v.bad("calls without a result: %q", s.open)
 	}
-	if n := len(b.Input); n == 0 || b.Input[n-1].Role != "user" && b.Input[n-1].Type != "function_call_output" {
+	if len(b.Input) == 0 || it.Role != "user" && it.Type != "function_call_output" {
 		v.bad("the input ends neither with the user nor with a tool")
 	}
+}
+
+// known decodes JSON as a server does that refuses every key it does not know.
+func known(raw []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	return dec.Decode(v)
 }
 
 func (v *validator) responsesHead(b responsesBody) {
@@ -83,17 +108,59 @@ func (v *validator) responsesHead(b responsesBody) {
 	if b.MaxOutputTokens != nil && *b.MaxOutputTokens < 16 {
 		v.bad("max_output_tokens %d, 16 is the least", *b.MaxOutputTokens)
 	}
+	if b.PromptCacheKey != nil && (*b.PromptCacheKey == "" || len(*b.PromptCacheKey) > 64) {
+		v.bad("prompt_cache_key %q, which is empty or longer than 64", *b.PromptCacheKey)
+	}
 	if b.Instructions != nil {
 		v.text("instructions", *b.Instructions)
 	}
 	var names []string
 	for _, t := range b.Tools {
 		v.name("tool", t.Name, 64)
-		v.object("the schema of "+t.Name, t.Parameters)
+		v.responsesSchema("the schema of "+t.Name, t.Parameters)
 		if t.Type != "function" || t.Strict == nil || *t.Strict || slices.Contains(names, t.Name) {
 			v.bad("the tool %q is no function, strict or there twice", t.Name)
 		}
 		names = append(names, t.Name)
+	}
+}
+
+// responsesSchema checks a tool's schema: an object at the root and no choice of
+// several, and every array with the schema of its items.
+func (v *validator) responsesSchema(what string, raw json.RawMessage) {
+	var root map[string]any
+	if err := json.Unmarshal(raw, &root); err != nil || root["type"] != "object" {
+		v.bad("%s is no JSON object, or its type is none: %.80s", what, raw)
+		return
+	}
+	if _, ok := root["properties"].(map[string]any); !ok {
+		v.bad("%s: object schema missing properties", what)
+	}
+	for _, word := range []string{"anyOf", "oneOf", "allOf", "enum", "not"} {
+		if _, there := root[word]; there {
+			v.bad("%s: %s at the top level", what, word)
+		}
+	}
+	v.arraysHaveItems(what, root)
+}
+
+// arraysHaveItems looks at every object in a schema. What is no schema, such as
+// a default value, may only be one that looks like an array of none by chance.
+func (v *validator) arraysHaveItems(what string, at any) {
+	switch at := at.(type) {
+	case map[string]any:
+		_, items := at["items"]
+		kinds, _ := at["type"].([]any)
+		if !items && (at["type"] == "array" || slices.Contains(kinds, any("array"))) {
+			v.bad("%s: array schema missing items", what)
+		}
+		for _, inner := range at {
+			v.arraysHaveItems(what, inner)
+		}
+	case []any:
+		for _, inner := range at {
+			v.arraysHaveItems(what, inner)
+		}
 	}
 }
 
@@ -104,6 +171,7 @@ type responsesState struct {
 	open      []string
 	answering bool // results have come since the last call
 	reasoning string
+	used      map[string]bool // ids of items
 }
 
 func (s *responsesState) item(what string, it responsesItem) {
@@ -126,13 +194,16 @@ func (s *responsesState) item(what string, it responsesItem) {
 	if kind != "reasoning" {
 		s.reasoning = ""
 	}
+	if it.Status != nil {
+		s.bad("%s: unknown parameter: 'status'", what)
+	}
 	switch kind {
 	case "message":
 		s.message(what, it)
 	case "reasoning":
 		s.id(what, it.ID, "rs")
-		if it.Summary == nil || it.Encrypted == "" && len(it.Content) == 0 || it.ID == nil {
-			s.bad("%s: needs an id, a summary and its content", what)
+		if it.Summary == nil || it.Encrypted == "" && len(it.Content) == 0 {
+			s.bad("%s: needs a summary and its content", what)
 		}
 		s.reasoning = what
 	case "function_call":
@@ -159,11 +230,19 @@ func (s *responsesState) item(what string, it responsesItem) {
 	}
 }
 
-// id checks an item's own id, which may be left out.
+// id checks an item's own id, which may be left out: the content of the item is
+// all there, and nothing is stored that the id could stand for.
 func (s *responsesState) id(what string, id *string, prefix string) {
-	if id != nil && (!strings.HasPrefix(*id, prefix) || len(*id) > 64) {
+	if id == nil {
+		return
+	}
+	if !strings.HasPrefix(*id, prefix) || len(*id) > 64 {
 		s.bad("%s: expected an ID that begins with '%s', at most 64 long: %q", what, prefix, *id)
 	}
+	if s.used[*id] {
+		s.bad("%s: duplicate item found with id %s", what, *id)
+	}
+	s.used[*id] = true
 }
 
 func (s *responsesState) message(what string, it responsesItem) {

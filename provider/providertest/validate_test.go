@@ -17,6 +17,7 @@ func responsesTests() []refusalTest {
 		answer  = `{"type":"message","role":"assistant","id":"msg_1","phase":"final_answer","content":[{"type":"output_text","text":"x"}]}`
 		thought = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}`
 		call    = `{"type":"function_call","id":"fc_1","call_id":"c1","name":"n","arguments":"{}"}`
+		other   = `{"type":"function_call","id":"fc_2","call_id":"c2","name":"n","arguments":"{}"}`
 		output  = `{"type":"function_call_output","call_id":"c1","output":"x"}`
 		head    = `"stream":true,"store":false,"include":["reasoning.encrypted_content"],`
 	)
@@ -26,8 +27,8 @@ func responsesTests() []refusalTest {
 	input := func(items ...string) string { return with(head, items...) }
 	swap := strings.Replace
 	return []refusalTest{
-		{"responses: good", "responses", input(user, thought, call, output, thought, answer, user), ""},
-		{"responses: parallel calls", "responses", input(user, thought, call, swap(call, "c1", "c2", 1), output, swap(output, "c1", "c2", 1)), ""},
+		{"responses: good", "responses", input(user, thought, call, output, swap(thought, "rs_1", "rs_2", 1), answer, user), ""},
+		{"responses: parallel calls", "responses", input(user, thought, call, other, output, swap(output, "c1", "c2", 1)), ""},
 		{"responses: an older model", "responses", `{"model":"gpt-4.1","stream":true,"store":false,"input":[` + user + `]}`, ""},
 		{"responses: stored", "responses", with(swap(head, "false", "true", 1), user), "store"},
 		{"responses: nothing said of storing", "responses", with(swap(head, `"store":false,`, "", 1), user), "store"},
@@ -35,8 +36,12 @@ func responsesTests() []refusalTest {
 		{"responses: input not last", "responses", `{"model":"m","input":[` + user + `],` + head[:len(head)-1] + `}`, "last key"},
 		{"responses: temperature", "responses", with(head+`"temperature":1,`, user), "temperature"},
 		{"responses: short reply", "responses", with(head+`"max_output_tokens":5,`, user), "least"},
-		{"responses: strict tool", "responses", with(head+`"tools":[{"type":"function","name":"n","parameters":{},"strict":true}],`, user), "strict"},
-		{"responses: strict by default", "responses", with(head+`"tools":[{"type":"function","name":"n","parameters":{}}],`, user), "strict"},
+		{"responses: strict tool", "responses", with(head+`"tools":[{"type":"function","name":"n","parameters":{"type":"object","properties":{}},"strict":true}],`, user), "strict"},
+		{"responses: strict by default", "responses", with(head+`"tools":[{"type":"function","name":"n","parameters":{"type":"object","properties":{}}}],`, user), "strict"},
+		{"responses: a schema without a type", "responses", with(head+`"tools":[{"type":"function","name":"n","strict":false,"parameters":{}}],`, user), "type is none"},
+		{"responses: a schema without properties", "responses", with(head+`"tools":[{"type":"function","name":"n","strict":false,"parameters":{"type":"object"}}],`, user), "missing properties"},
+		{"responses: a choice at the root", "responses", with(head+`"tools":[{"type":"function","name":"n","strict":false,"parameters":{"type":"object","properties":{},"anyOf":[]}}],`, user), "top level"},
+		{"responses: a list of nothing", "responses", with(head+`"tools":[{"type":"function","name":"n","strict":false,"parameters":{"type":"object","properties":{"a":{"anyOf":[{"type":["array","null"]}]}}}}],`, user), "missing items"},
 		{"responses: lone reasoning", "responses", input(user, thought, user), "required following item"},
 		{"responses: hollow reasoning", "responses", input(user, swap(thought, `"e"`, `""`, 1), answer, user), "its content"},
 		{"responses: id of another kind", "responses", input(user, swap(call, "fc_1", "call_1", 1), output), "begins with 'fc'"},
@@ -50,6 +55,13 @@ func responsesTests() []refusalTest {
 		{"responses: blank output", "responses", input(user, call, swap(output, `"x"`, `" "`, 1)), "blank"},
 		{"responses: text of the wrong kind", "responses", input(user, swap(answer, "output_text", "input_text", 1), user), "input_text"},
 		{"responses: a phase of its own", "responses", input(user, swap(answer, "final_answer", "musing", 1), user), "phase"},
+		{"responses: an id twice", "responses", input(user, answer, user, answer, user), "duplicate item"},
+		{"responses: the same call said twice", "responses", input(user, call, output, swap(call, "c1", "c2", 1), swap(output, "c1", "c2", 1)), "duplicate item"},
+		{"responses: reasoning by its content alone", "responses", input(user, swap(thought, `"id":"rs_1",`, "", 1), call, output), ""},
+		{"responses: a status", "responses", input(user, swap(thought, `"id"`, `"status":"completed","id"`, 1), call, output), "unknown parameter: 'status'"},
+		{"responses: a key nobody knows", "responses", input(swap(user, `"role"`, `"novel":1,"role"`, 1)), "unknown field"},
+		{"responses: a parameter nobody knows", "responses", with(head+`"max_tokens":99,`, user), "unknown field"},
+		{"responses: long cache key", "responses", with(head+`"prompt_cache_key":"`+strings.Repeat("x", 65)+`",`, user), "longer than 64"},
 		{"responses: ends with the model", "responses", input(user, answer), "ends neither"},
 	}
 }

@@ -23,6 +23,14 @@ type spoken struct {
 	model string
 }
 
+// takes is what is wrong with a body as the model of the wire sees it.
+func (s spoken) takes(body []byte) error {
+	if s.name == WireGemini {
+		return Validate(WireGemini3, body)
+	}
+	return Validate(s.name, body)
+}
+
 // describing answers what only an Ollama server is asked besides chats.
 type describing struct{ next http.RoundTripper }
 

@@ -43,8 +43,12 @@ func once(events iter.Seq2[provider.Event, error], mayLearn bool, learn func(*pr
 }
 
 // refusal reports whether the server refused the request for what stands in it.
-// llama.cpp calls it a failure of its own when it cannot read a tool's schema.
+// llama.cpp calls it a failure of its own when it cannot read a tool's schema,
+// OpenAI one that is not found when it looks for an item of the history.
 func refusal(e *provider.Error) bool {
+	if e.Status == http.StatusNotFound {
+		return strings.HasPrefix(e.Message, "Item with id ")
+	}
 	if said := strings.ToLower(e.Message); e.Status == http.StatusInternalServerError && e.Kind == provider.KindProvider {
 		return strings.Contains(said, "schema") || strings.Contains(said, "grammar")
 	}

@@ -44,11 +44,14 @@ func (d *detail) google(details json.RawMessage) {
 	}
 }
 
-// retryInWords reads "Please retry in 34.07s."
+// retryInWords reads "Please retry in 34.07s." and OpenAI's "Please try again in
+// 28ms.", which is all that a reply that had begun well can say.
 func retryInWords(message string) time.Duration {
 	_, after, found := strings.Cut(message, "lease retry in ")
 	if !found {
-		return 0
+		if _, after, found = strings.Cut(message, "lease try again in "); !found {
+			return 0
+		}
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(after), " ")
 	wait, err := time.ParseDuration(strings.TrimRight(word, ".,"))

@@ -1,0 +1,119 @@
+package ollama
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// parameters is a tool's schema as the server can read it, which it does into
+// fields of fixed types: an object whose properties are objects, and in them no
+// true where a list of names is due. What does not fit is left out: one bad tool
+// would refuse every request. A schema that fits stays byte for byte as it is.
+func parameters(schema json.RawMessage) json.RawMessage {
+	const none = `{"type":"object","properties":{}}`
+	schema = wire.CleanJSON(schema)
+	var s map[string]json.RawMessage
+	if json.Unmarshal(schema, &s) != nil || s == nil {
+		return json.RawMessage(none)
+	}
+	var properties map[string]json.RawMessage
+	readable := json.Unmarshal(s["properties"], &properties) == nil && properties != nil
+	plain := readable && string(s["type"]) == `"object"`
+	for name, p := range properties {
+		if mended, ok := mend(p); !ok {
+			properties[name], plain = mended, false
+		}
+	}
+	if raw, there := s["required"]; there && json.Unmarshal(raw, new([]string)) != nil {
+		delete(s, "required")
+		plain = false
+	}
+	if plain {
+		return schema
+	}
+	if properties == nil {
+		properties = map[string]json.RawMessage{}
+	}
+	raw, err := provider.Marshal(properties)
+	if err != nil {
+		return json.RawMessage(none)
+	}
+	s["type"], s["properties"] = json.RawMessage(`"object"`), raw
+	if raw, err = provider.Marshal(s); err != nil {
+		return json.RawMessage(none)
+	}
+	return raw
+}
+
+// mend is a property without what the server cannot read of it. It reports whether
+// the server can read all of it; then raw is returned as it is.
+func mend(raw json.RawMessage) (mended json.RawMessage, ok bool) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var p map[string]any
+	if dec.Decode(&p) != nil || p == nil {
+		return json.RawMessage(`{}`), false
+	}
+	if mendProperty(p) {
+		return raw, true
+	}
+	mended, err := provider.Marshal(p)
+	if err != nil {
+		return json.RawMessage(`{}`), false
+	}
+	return mended, false
+}
+
+// mendProperty takes out of a property, and of all in it that the server reads as
+// properties too, what has another type than it expects. It reports whether there
+// was nothing to take.
+func mendProperty(p map[string]any) (ok bool) {
+	ok = true
+	inner := func(v any) any {
+		m, object := v.(map[string]any)
+		if !object {
+			m = map[string]any{}
+		}
+		ok = mendProperty(m) && object && ok
+		return m
+	}
+	for key, value := range p {
+		list, isList := value.([]any)
+		named, isObject := value.(map[string]any)
+		_, isText := value.(string)
+		fits := true
+		switch key {
+		case "type":
+			fits = isText || isList && allTexts(list)
+		case "description":
+			fits = isText
+		case "enum":
+			fits = isList
+		case "required":
+			fits = isList && allTexts(list)
+		case "anyOf":
+			fits = isList
+			for i := range list {
+				list[i] = inner(list[i])
+			}
+		case "properties":
+			fits = isObject
+			for name := range named {
+				named[name] = inner(named[name])
+			}
+		}
+		if !fits {
+			delete(p, key)
+			ok = false
+		}
+	}
+	return ok
+}
+
+func allTexts(list []any) bool {
+	return !slices.ContainsFunc(list, func(v any) bool { _, ok := v.(string); return !ok })
+}
