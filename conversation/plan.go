@@ -28,7 +28,7 @@ func (p *planner) run(limit float64) {
 	p.users(latest)
 	p.steps()
 	if p.tokens() > limit {
-		p.lastResort()
+		p.lastResort(limit)
 	}
 }
 
@@ -93,7 +93,7 @@ func (p *planner) note(i int) {
 
 // lastResort shortens the results of the last steps: the alternative is to
 // send nothing at all.
-func (p *planner) lastResort() {
+func (p *planner) lastResort(limit float64) {
 	recent := recentFrom(p.items, stepsOf(p.items))
 	touched := map[int]bool{}
 	for i := recent; i < len(p.items) && !p.enough(); i++ {
@@ -103,18 +103,18 @@ func (p *planner) lastResort() {
 			touched[i] = p.did.Images > n
 		}
 	}
-	for _, limit := range recentCuts() {
+	for _, cut := range recentCuts() {
 		for i := recent; i < len(p.items); i++ {
 			for n, part := range p.items[i].msg.Parts {
-				if p.enough() {
+				if p.enough() || cut == leastCut && p.tokens() <= limit {
 					return
 				}
 				r, ok := part.(provider.ToolResult)
-				if !ok || !longer(r.Text, limit) {
+				if !ok || !longer(r.Text, cut) {
 					continue
 				}
 				place := p.placeOf(r)
-				text := shorten(r.Text, limit, place)
+				text := shorten(r.Text, cut, place)
 				if len(text)+worth > len(r.Text) {
 					continue
 				}

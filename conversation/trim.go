@@ -17,8 +17,12 @@ const (
 
 // recentCuts are the sizes in characters to which the results of the last steps
 // are cut, one after another, when nothing else is left. They are never
-// replaced by a line.
-func recentCuts() []int { return []int{8000, 2000, 700} }
+// replaced by a line. The last of them only keeps small windows (4,096 tokens,
+// of which half are prompt and tools) from being full: it goes no further than
+// the limit.
+func recentCuts() []int { return []int{8000, 2000, 700, leastCut} }
+
+const leastCut = 250
 
 // Trim makes the history fit the budget before a request. Under the budget it
 // does nothing and returns the zero Trimmed. Else it goes down to three

@@ -208,6 +208,24 @@ func TestRecentResultsAreTheLastResort(t *testing.T) {
 	}
 }
 
+// In a window of 4,096 tokens little is left beside the prompt and the tools.
+func TestASmallWindowHoldsThreeSteps(t *testing.T) {
+	for budget, least := range map[int]int{480: 200, 800: 500} {
+		c := New(Config{MaxContextTokens: budget, OutputDir: t.TempDir()}, nil)
+		long(t, c, 3, 3000)
+		trimmed, err := c.Trim()
+		must(t, err)
+		if trimmed.Recent != 3 || trimmed.After > budget {
+			t.Errorf("%d: %+v", budget, trimmed)
+		}
+		for _, m := range c.Messages() {
+			if m.Role == provider.RoleTool && len(m.Parts[0].(provider.ToolResult).Text) < least {
+				t.Errorf("%d: a result is cut to %q", budget, m.Parts[0].(provider.ToolResult).Text)
+			}
+		}
+	}
+}
+
 func TestReasoningGoesWithItsStep(t *testing.T) {
 	c := New(Config{MaxContextTokens: 3000}, nil)
 	add(t, c, user("task"))
