@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -30,12 +32,27 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 			t.partial = ""
 			t.fitWindow(e.Window)
 			if err := t.trimHard(); err != nil {
-				return provider.Done{}, err
+				return provider.Done{}, nothingToSpare(e, err)
 			}
 			continue
 		}
 		return reply, err
 	}
+}
+
+// nothingToSpare is the failure of a request that the provider found too long and
+// that cannot be made shorter: in the provider's words, which know what is too
+// long. Any other trouble with the history stays as it is.
+func nothingToSpare(refused *provider.Error, err error) error {
+	var full *conversation.FullError
+	if !errors.As(err, &full) {
+		return err
+	}
+	hint := refused.Hint
+	if hint == "" {
+		hint = full.ErrorHint()
+	}
+	return &Failure{Kind: KindContext, Err: fmt.Errorf("%w, and nothing more can be left out", refused), Hint: hint}
 }
 
 // wentBlind notes that the model refused the request because it holds pictures:
