@@ -103,6 +103,7 @@ func (c *call) transport(err error) *provider.Error {
 	no := false
 	var known kinded
 	var dns *net.DNSError
+	var noTLS tls.RecordHeaderError
 	var op *net.OpError
 	var timeout net.Error
 	switch {
@@ -111,6 +112,9 @@ func (c *call) transport(err error) *provider.Error {
 		e.Retry = &no
 	case tlsError(e, err, host):
 		e.Retry = &no
+	case errors.As(err, &noTLS) && noTLS.Conn != nil:
+		e.Kind, e.Message = provider.KindConfig, host+" does not speak TLS: "+err.Error()
+		e.Hint = "write http:// in ARTOO_BASE_URL if the server speaks plain HTTP, and check its port and HTTPS_PROXY"
 	case errors.As(err, &op) && op.Op == "proxyconnect", strings.Contains(err.Error(), "proxyconnect"):
 		e.Message, e.Hint = "the proxy does not answer: "+err.Error(), "check HTTPS_PROXY and NO_PROXY"
 	case errors.As(err, &dns):
