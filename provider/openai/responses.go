@@ -39,6 +39,7 @@ type Responses struct {
 
 	mu      sync.Mutex
 	refused map[string]fields // by model: what the server said it does not take
+	spent   map[string]bool   // payloads of items that it no longer takes
 }
 
 var _ provider.Provider = (*Responses)(nil)
@@ -88,6 +89,7 @@ func (p *Responses) prepare(ctx context.Context, req provider.Request, without f
 		return wire.Request{}, err
 	}
 	r.Model = req.Model
+	req.Messages = p.current(req.Messages)
 	if r.Body, err = encodeResponses(p.Name, req, without); err != nil {
 		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}
@@ -130,6 +132,9 @@ func (p *Responses) without(model string) fields {
 func (p *Responses) learn(e *provider.Error, req provider.Request, without fields) (learned bool, notice string) {
 	if e.Kind != provider.KindInvalid {
 		return false, ""
+	}
+	if refusesItems(e) {
+		return p.spend(req.Messages), "the server no longer takes the thoughts of this conversation so far: they are left out"
 	}
 	said := strings.ToLower(e.Message)
 	for _, r := range refusals {

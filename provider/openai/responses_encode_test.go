@@ -207,6 +207,62 @@ func TestRow65_ReasoningIsNeverAlone(t *testing.T) {
 	}
 }
 
+// TestRow65_ItemsThatAreNoLongerTaken, by a server that holds another key than it
+// had or misses an item, go without their reasoning and ids, told once, the
+// phase stays. What the model says from then on goes back as it came.
+func TestRow65_ItemsThatAreNoLongerTaken(t *testing.T) {
+	for _, tc := range []struct{ code, message string }{
+		{"invalid_encrypted_content", "The encrypted content for item rs_1 could not be verified. Reason: Encrypted content organization_id did not match the target organization."},
+		{"invalid_request_error", "Item 'rs_1' of type 'reasoning' was provided without its required following item."},
+		{"invalid_request_error", "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'."},
+		{"invalid_request_error", "Duplicate item found with id rs_1. Remove duplicate items from your input and try again."},
+	} {
+		refused, ok := providertest.Fail(400, tc.code, tc.message), providertest.Responses(providertest.Text("ok"))
+		s := providertest.NewServer(t, refused, ok, ok, refused)
+		p := &Responses{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}
+		req := responsesSession("gpt-5.6-sol")
+		told := 0
+		ask := func() providertest.Result {
+			r := providertest.Collect(p.Stream(t.Context(), req))
+			for _, ev := range r.Events {
+				if _, ok := ev.(provider.Notice); ok {
+					told++
+				}
+			}
+			return r
+		}
+		if r := ask(); r.Err != nil {
+			t.Fatalf("%s: %v", tc.message, r.Err)
+		}
+		own := req.Messages[1]
+		newer := provider.Message{Role: own.Role, Provider: own.Provider, Model: own.Model, Parts: []provider.Part{
+			provider.Reasoning{Form: formItem, Opaque: `{"type":"reasoning","id":"rs_9","summary":[],"encrypted_content":"new"}`},
+			provider.Text{Text: "More.", Opaque: `{"id":"msg_9","phase":"final_answer"}`}}}
+		req.Messages = append(req.Messages, newer, provider.UserText("and?"))
+		if r := ask(); r.Err != nil || told != 1 {
+			t.Errorf("%s: %v, told %d times", tc.message, r.Err, told)
+		}
+		req.Messages = req.Messages[:len(req.Messages)-2]
+		if e := provider.AsError(ask().Err); e == nil || e.Kind != provider.KindInvalid || len(s.Requests()) != 4 {
+			t.Errorf("%s: refused once more though nothing of it was sent: %v after %d requests", tc.message, e, len(s.Requests()))
+		}
+		for i, seen := range s.Requests() {
+			body := string(seen.Body)
+			if err := providertest.Validate(providertest.WireResponses, seen.Body); err != nil {
+				t.Errorf("request %d: %v", i, err)
+			}
+			for _, id := range []string{"rs_1", "msg_1", "fc_1", "fc_2"} {
+				if got := strings.Contains(body, `"`+id+`"`); got != (i == 0) {
+					t.Errorf("%s: request %d holds %s: %v", tc.message, i, id, got)
+				}
+			}
+			if !strings.Contains(body, `"phase":"commentary"`) || (i == 2) != (strings.Contains(body, `"rs_9"`) && strings.Contains(body, `"msg_9"`)) {
+				t.Errorf("%s: request %d: %s", tc.message, i, body)
+			}
+		}
+	}
+}
+
 // TestRow66_67_IDsAreKeptApart: a call has the id that joins it with its result,
 // and as an item another one, of a fixed kind. Ids of other providers, and those
 // that gateways make up, go through no door.
