@@ -347,7 +347,9 @@ func TestRow93_95_Usage(t *testing.T) {
 
 // TestRow67_CallIDsOfElsewhere fit, whatever they were, and results find them.
 func TestRow67_CallIDsOfElsewhere(t *testing.T) {
-	onEach(t, func(t *testing.T, w Wire) {
+	for _, s := range wires() {
+		w := s.Wire
+		w.Validate = func(body []byte) error { return Validate(s.name, body) }
 		b := newBench(t, w, Config{}, w.Build(Text("ok")))
 		foreign := provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m"}
 		messages := []provider.Message{provider.UserText("hi"), foreign}
@@ -356,8 +358,11 @@ func TestRow67_CallIDsOfElsewhere(t *testing.T) {
 			messages[1].Parts = append(messages[1].Parts, c)
 			messages = append(messages, result(c, fmt.Sprint("result ", i)))
 		}
-		b.done(t, question(provider.Repair(messages)...))
-		body := b.Requests()[0].Body
+		req := question(provider.Repair(messages)...)
+		req.Model = s.model
+		b.done(t, req)
+		requests := b.Requests()
+		body := requests[len(requests)-1].Body
 		at := 0
 		for i := range 4 {
 			n := bytes.Index(body[at:], []byte(fmt.Sprint("result ", i)))
@@ -366,5 +371,6 @@ func TestRow67_CallIDsOfElsewhere(t *testing.T) {
 			}
 			at += n
 		}
-	})
+		checkSent(t, s, messages, body)
+	}
 }
