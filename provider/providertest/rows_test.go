@@ -124,7 +124,7 @@ func TestRow4_23_SilenceAndNothingElse(t *testing.T) {
 	})
 }
 
-// TestRow9_ResetsOverHTTP2 are faults that may pass.
+// TestRow9_ResetsOverHTTP2, and a server that goes away, are faults that may pass.
 func TestRow9_ResetsOverHTTP2(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"))
@@ -138,6 +138,10 @@ func TestRow9_ResetsOverHTTP2(t *testing.T) {
 			if r := Collect(p.Stream(t.Context(), question())); r.Err != nil || r.Text != "Hello world" {
 				t.Errorf("%s: the next request: %v", name, r.Err)
 			}
+		}
+		e := provider.AsError(Collect(goAway(t, whole.Events(2)).connect(w, Config{}).Stream(t.Context(), question())).Err)
+		if e == nil || e.Kind != provider.KindNetwork || !e.Temporary() || !strings.Contains(e.Message, "GOAWAY") {
+			t.Errorf("the server goes away: %v", e)
 		}
 	})
 }
