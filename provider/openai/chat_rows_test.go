@@ -178,6 +178,17 @@ func TestRow13_37_TheWordForTheEnd(t *testing.T) {
 	}
 }
 
+// TestRow5_BlanksBeforeAReply that comes as one document: DeepSeek keeps the
+// connection alive with them.
+func TestRow5_BlanksBeforeAReply(t *testing.T) {
+	reply := providertest.JSON(200, "\n\n \r\n\n"+`{"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`)
+	for _, reply := range []providertest.Reply{reply, reply.InChunks(1)} {
+		if r := ask(t, "deepseek", reply); r.Err != nil || r.Text != "x" {
+			t.Errorf("%q %v", r.Text, r.Err)
+		}
+	}
+}
+
 // TestRow16_18_20_ErrorsOfARouter: an error in the stream or in a document of
 // status 200 is one, whatever stands beside it; null is none.
 func TestRow16_18_20_ErrorsOfARouter(t *testing.T) {

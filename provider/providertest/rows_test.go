@@ -215,6 +215,13 @@ func TestRow21_22_WhatAProxySays(t *testing.T) {
 				t.Errorf("%d: %v, hint %q", status, e, e.Hint)
 			}
 		}
+		packed := w.Build(Text("ok")).With("Content-Encoding", "br")
+		if e := newBench(t, w, Config{}, packed).fails(t, question(), provider.KindProvider); !strings.Contains(e.Message, "packed as br") || !strings.Contains(e.Hint, "HTTPS_PROXY") {
+			t.Errorf("%v, hint %q", e, e.Hint)
+		}
+		if r, _ := newBench(t, w, Config{}, w.Build(Text("ok")).With("Content-Encoding", "utf-8")).done(t, question()); r.Text != "ok" {
+			t.Errorf("not packed at all: %q", r.Text)
+		}
 		cut := Reply{ContentType: "application/json", Body: []byte(`<html>Truncated event message`)}
 		if e := newBench(t, w, Config{}, cut).fails(t, question(), provider.KindProvider); !strings.Contains(e.Error(), "Truncated event message") {
 			t.Errorf("%v", e)
