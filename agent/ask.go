@@ -24,7 +24,7 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 			return provider.Done{}, err
 		}
 		reply, err := t.stream(ctx, request)
-		if t.wentBlind(err) {
+		if t.wentBlind(err) || t.leaveImagesOut(err, request.Messages) {
 			continue
 		}
 		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext && !t.trimmed {
@@ -95,7 +95,7 @@ func (t *turn) request() (provider.Request, error) {
 		options.MaxTokens = room
 	}
 	t.room = options.MaxTokens
-	messages, left := provider.FitImages(provider.Repair(t.Conversation.Messages()), t.Info)
+	messages, left := provider.FitImages(t.refused.without(provider.Repair(t.Conversation.Messages())), t.Info)
 	if left != "" && left != t.imagesTold {
 		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: left})
 	}

@@ -309,6 +309,27 @@ func TestRow75_ARefusal(t *testing.T) {
 	})
 }
 
+// TestRow68_69_ImagesThatAreRefused are told from other faults, whoever refuses
+// them; what has no picture's name in it is not.
+func TestRow68_69_ImagesThatAreRefused(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		for message, images := range map[string]bool{
+			"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes":                                              true,
+			"messages.4.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels": true,
+			"Could not process image":                                                             true,
+			"At most 1 image(s) may be provided in one request.":                                  true,
+			"Too many images in the request: 51 > 50":                                             true,
+			"Unable to process input image. Please retry or report in https://developers.example": true,
+			"messages: at least one message is required":                                          false,
+		} {
+			e := newBench(t, w, Config{}, Fail(400, "invalid_request_error", message)).fails(t, question(), provider.KindInvalid)
+			if e.Images != images || e.Temporary() {
+				t.Errorf("%s: %+v", message, e)
+			}
+		}
+	})
+}
+
 // TestRow78_80_84_85_87_WhatDoesNotPass: a used-up quota and an overflow are
 // final, whatever the status: 429, 500, or 200 with the reply begun.
 func TestRow78_80_84_85_87_WhatDoesNotPass(t *testing.T) {

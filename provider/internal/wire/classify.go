@@ -113,6 +113,7 @@ func classify(status int, d detail, r Request) *provider.Error {
 		e.Kind, e.Hint = provider.KindConfig, "the server speaks HTTPS: write https:// in ARTOO_BASE_URL"
 	default:
 		byStatus(e, moreTelling(status, d), d)
+		e.Images = e.Kind == provider.KindInvalid && strings.Contains(strings.ToLower(d.Message+" "+d.Code), "image")
 	}
 	return e
 }
