@@ -174,6 +174,15 @@ func TestWhatBreaksIsLogged(t *testing.T) {
 	}
 }
 
+func TestRecordMasksWhatLooksLikeAKey(t *testing.T) {
+	var out bytes.Buffer
+	long := key + strings.Repeat("x", 20)
+	(&Log{JSON: &out}).Record("body", `{"output":"KEY=`+long+`"}`)
+	if strings.Contains(out.String(), long) || !strings.Contains(lines(t, out.Bytes())[0].Body, `{"output":"KEY=‹secret:`) {
+		t.Error(out.String())
+	}
+}
+
 func TestRecordTellsWhatPassedElsewhere(t *testing.T) {
 	var out bytes.Buffer
 	(&Log{}).Record("request", "into nothing")
