@@ -58,11 +58,12 @@ func TestRow5_BlanksBeforeADocument(t *testing.T) {
 	})
 }
 
-// paced hands out a body piece by piece, with a silence before each.
+// paced hands out a body piece by piece, with a silence before each; that before
+// the first is another.
 type paced struct {
-	pieces  []string
-	silence time.Duration
-	ctx     <-chan struct{}
+	pieces         []string
+	first, silence time.Duration
+	ctx            <-chan struct{}
 }
 
 func (p *paced) Read(buf []byte) (int, error) {
@@ -70,10 +71,11 @@ func (p *paced) Read(buf []byte) (int, error) {
 		return 0, io.EOF
 	}
 	select {
-	case <-time.After(p.silence):
+	case <-time.After(p.first):
 	case <-p.ctx:
 		return 0, errors.New("the request is over")
 	}
+	p.first = p.silence
 	n := copy(buf, p.pieces[0])
 	if p.pieces[0] = p.pieces[0][n:]; p.pieces[0] == "" {
 		p.pieces = p.pieces[1:]
@@ -85,8 +87,8 @@ func (p *paced) Close() error { return nil }
 
 // slow answers with the body at its pace.
 type slow struct {
-	reply   Reply
-	silence time.Duration
+	reply          Reply
+	first, silence time.Duration
 }
 
 func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -98,7 +100,7 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {s.reply.ContentType}},
-		Body: &paced{pieces: pieces, silence: s.silence, ctx: r.Context().Done()}, Request: r}, nil
+		Body: &paced{pieces: pieces, first: s.first, silence: s.silence, ctx: r.Context().Done()}, Request: r}, nil
 }
 
 // TestRow4_23_SilenceAndNothingElse ends a request: every byte starts the wait
@@ -106,18 +108,24 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestRow4_23_SilenceAndNothingElse(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for _, tc := range []struct {
-			silence time.Duration
-			local   bool
-			ends    bool
-		}{{4 * time.Minute, false, false}, {11 * time.Minute, false, true}, {time.Hour, true, false}} {
+			first, silence time.Duration
+			local          bool
+			ends           time.Duration // 0 for a reply that is read to its end
+		}{
+			{9 * time.Minute, 4 * time.Minute, false, 0},
+			{11 * time.Minute, time.Minute, false, 10 * time.Minute},
+			{time.Minute, 6 * time.Minute, false, 6 * time.Minute},
+			{time.Hour, time.Hour, true, 0},
+		} {
 			synctest.Test(t, func(t *testing.T) {
-				client := &http.Client{Transport: slow{w.Build(Text("Hello", " world")), tc.silence}}
+				client := &http.Client{Transport: slow{w.Build(Text("Hello", " world")), tc.first, tc.silence}}
 				p := w.New(Config{Name: "bench", URL: "http://bench.test", HTTP: client, Local: tc.local})
 				began := time.Now()
 				r := Collect(p.Stream(t.Context(), question()))
 				e := provider.AsError(r.Err)
-				if tc.ends && (e == nil || e.Kind != provider.KindTimeout) || !tc.ends && (r.Err != nil || r.Text != "Hello world") {
-					t.Errorf("silences of %s, local %v: %v after %s", tc.silence, tc.local, r.Err, time.Since(began))
+				took := time.Since(began)
+				if tc.ends > 0 && (e == nil || e.Kind != provider.KindTimeout || took != tc.ends) || tc.ends == 0 && (r.Err != nil || r.Text != "Hello world") {
+					t.Errorf("silences of %s and %s, local %v: %v after %s", tc.first, tc.silence, tc.local, r.Err, took)
 				}
 			})
 		}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,6 +121,24 @@ func TestTransportFaultsNameTheFix(t *testing.T) {
 				t.Error("what the decoder knew of the usage is lost")
 			}
 		})
+	}
+}
+
+// pool is a transport that fails and counts how often it is emptied.
+type pool struct{ emptied int }
+
+func (p *pool) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "read", Err: syscall.ECONNRESET}
+}
+
+func (p *pool) CloseIdleConnections() { p.emptied++ }
+
+// TestRow10_AFaultEmptiesThePool: where one kept connection is stale, the others
+// are too, and would take a try each.
+func TestRow10_AFaultEmptiesThePool(t *testing.T) {
+	p := &pool{}
+	if _, _, err := ask(t.Context(), Endpoint{Provider: "p", HTTP: &http.Client{Transport: p}}, "https://api.example/v1"); p.emptied != 1 || !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("emptied %d times: %v", p.emptied, err)
 	}
 }
 
