@@ -135,6 +135,18 @@ func TestRow68_69_ImagesThatAreRefused(t *testing.T) {
 			}
 		})
 	}
+	t.Run("not their fault", func(t *testing.T) {
+		refusal := fake.Step{Err: &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true, Message: "tool image_of: bad schema"}}
+		p := &fake.Provider{Steps: []fake.Step{refusal, refusal, fake.Say("ok")}}
+		a := newAgent(p)
+		a.Info.Images = true
+		if _, err := a.SendMessage(t.Context(), "look", &recorder{}, picture("1")); provider.AsError(err) == nil || len(p.Requests()) != 2 {
+			t.Errorf("%v after %d requests", err, len(p.Requests()))
+		}
+		if _, err := send(t, a, &recorder{}, "and now?"); err != nil || len(provider.Images(p.Requests()[2].Messages)) != 1 {
+			t.Errorf("%v: a picture that was not at fault is still left out", err)
+		}
+	})
 	plain := &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true, Message: "no image here"}
 	p := &fake.Provider{Steps: []fake.Step{{Err: plain}}}
 	if _, err := send(t, newAgent(p), &recorder{}, "look"); provider.AsError(err) == nil || len(p.Requests()) != 1 {

@@ -31,6 +31,7 @@ func (t *turn) leaveImagesOut(err error, sent []provider.Message) bool {
 	}
 	images := provider.Images(sent)
 	if len(images) == 0 {
+		t.refused = nil // refused without any: they were not at fault
 		return false
 	}
 	if t.refused == nil {
