@@ -113,7 +113,8 @@ const providersHead = `<!-- Made by TestProvidersDoc from testdata/fault_rows.tx
 | ` + "`compatible`" + ` and names of your own | Chat Completions | ` + "`ARTOO_BASE_URL`, or `base_url`" + `: llama.cpp, LM Studio, vLLM, gateways |
 
 What may pass (429, 5xx, 408, 409, a broken connection, silence) is tried up to five times, after 0.5 s doubled up to 8 s, or as long as the
-server asks, all within ` + "`ARTOO_MAX_RETRY_TIME`" + `; each try is shown, and a longer wait ends the request and says when to come back.
+server asks, all within ` + "`ARTOO_MAX_RETRY_TIME`" + `; each try is shown, and a longer wait ends the request and says when to come back. A
+server that is not there (refused, no such host) is tried three times within 5 s, and a timeout of a local server is final: it most likely still computes.
 Quotas, credit, keys, settings and requests that do not fit are final. No other provider or model is ever taken in place of the chosen one.
 
 The rows below say what arrives from real servers and what artoo does. Each names the tests that hold it, with the bytes on

@@ -45,6 +45,7 @@ type Agent struct {
 	otherModel string         // the last answer to "which model answers" that was told
 	answered   [2]string      // the last model that was asked, and the one that answered
 	imagesTold string         // what was told last of images that are not sent
+	refused    pictures       // images that the server did not take
 	orphan     sync.WaitGroup // calls that were given up and are still being killed
 }
 

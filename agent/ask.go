@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -22,7 +24,7 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 			return provider.Done{}, err
 		}
 		reply, err := t.stream(ctx, request)
-		if t.wentBlind(err) {
+		if t.wentBlind(err) || t.leaveImagesOut(err, request.Messages) {
 			continue
 		}
 		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext && !t.trimmed {
@@ -30,12 +32,27 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 			t.partial = ""
 			t.fitWindow(e.Window)
 			if err := t.trimHard(); err != nil {
-				return provider.Done{}, err
+				return provider.Done{}, nothingToSpare(e, err)
 			}
 			continue
 		}
 		return reply, err
 	}
+}
+
+// nothingToSpare is the failure of a request that the provider found too long and
+// that cannot be made shorter: in the provider's words, which know what is too
+// long. Any other trouble with the history stays as it is.
+func nothingToSpare(refused *provider.Error, err error) error {
+	var full *conversation.FullError
+	if !errors.As(err, &full) {
+		return err
+	}
+	hint := refused.Hint
+	if hint == "" {
+		hint = full.ErrorHint()
+	}
+	return &Failure{Kind: KindContext, Err: fmt.Errorf("%w, and nothing more can be left out", refused), Hint: hint}
 }
 
 // wentBlind notes that the model refused the request because it holds pictures:
@@ -78,7 +95,7 @@ func (t *turn) request() (provider.Request, error) {
 		options.MaxTokens = room
 	}
 	t.room = options.MaxTokens
-	messages, left := provider.FitImages(provider.Repair(t.Conversation.Messages()), t.Info)
+	messages, left := provider.FitImages(t.refused.without(provider.Repair(t.Conversation.Messages())), t.Info)
 	if left != "" && left != t.imagesTold {
 		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: left})
 	}

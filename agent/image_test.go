@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,5 +80,76 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 	}
 	if kept, ok := a.Conversation.Messages()[0].Parts[1].(provider.Image); !ok || kept.Name != "b.png" {
 		t.Error("the history lost its images")
+	}
+}
+
+// TestRow68_69_ImagesThatAreRefused for their number or for what is in them: the
+// older half goes until the rest is taken. Pictures that come later are sent.
+func TestRow68_69_ImagesThatAreRefused(t *testing.T) {
+	picture := func(n string) provider.Image {
+		return provider.Image{MediaType: "image/png", Data: []byte("\x89PNG" + n)}
+	}
+	for name, tc := range map[string]struct {
+		refuses func(images []provider.Image) bool
+		sent    []int // images, by request
+	}{
+		"one at most": {func(images []provider.Image) bool { return len(images) > 1 }, []int{5, 2, 1, 2, 1}},
+		"one of them": {func(images []provider.Image) bool {
+			for _, img := range images {
+				if string(img.Data) == "\x89PNG2" {
+					return true
+				}
+			}
+			return false
+		}, []int{5, 2, 3}},
+		"all": {func(images []provider.Image) bool { return len(images) > 0 }, []int{5, 2, 1, 0, 1, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &fake.Provider{Then: func(req provider.Request) fake.Step {
+				if tc.refuses(provider.Images(req.Messages)) {
+					return fake.Step{Err: &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true, Message: "image refused"}}
+				}
+				return fake.Say("ok")
+			}}
+			a := newAgent(p)
+			a.Info.Images = true
+			cb := &recorder{}
+			for _, ask := range [][]provider.Part{{picture("1"), picture("2"), picture("3"), picture("4"), picture("5")}, {picture("6")}} {
+				if r, err := a.SendMessage(t.Context(), "look", cb, ask...); err != nil || r.Text != "ok" {
+					t.Fatalf("%v %+v", err, r)
+				}
+			}
+			var got []int
+			for _, req := range p.Requests() {
+				images := provider.Images(req.Messages)
+				got = append(got, len(images))
+				if len(images) > 0 && len(images) < 5 && !strings.Contains(req.Messages[0].Parts[1].(provider.Text).Text, "the server refused it") {
+					t.Errorf("nothing stands in the place of the first: %+v", req.Messages[0])
+				}
+			}
+			if !slices.Equal(got, tc.sent) {
+				t.Errorf("images in each request: %v, want %v", got, tc.sent)
+			}
+			if len(cb.notices) != len(tc.sent)-2 || !strings.Contains(cb.notices[0].Text, "3 images left out") {
+				t.Errorf("told %+v", cb.notices)
+			}
+		})
+	}
+	t.Run("not their fault", func(t *testing.T) {
+		refusal := fake.Step{Err: &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true, Message: "tool image_of: bad schema"}}
+		p := &fake.Provider{Steps: []fake.Step{refusal, refusal, fake.Say("ok")}}
+		a := newAgent(p)
+		a.Info.Images = true
+		if _, err := a.SendMessage(t.Context(), "look", &recorder{}, picture("1")); provider.AsError(err) == nil || len(p.Requests()) != 2 {
+			t.Errorf("%v after %d requests", err, len(p.Requests()))
+		}
+		if _, err := send(t, a, &recorder{}, "and now?"); err != nil || len(provider.Images(p.Requests()[2].Messages)) != 1 {
+			t.Errorf("%v: a picture that was not at fault is still left out", err)
+		}
+	})
+	plain := &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true, Message: "no image here"}
+	p := &fake.Provider{Steps: []fake.Step{{Err: plain}}}
+	if _, err := send(t, newAgent(p), &recorder{}, "look"); provider.AsError(err) == nil || len(p.Requests()) != 1 {
+		t.Errorf("without an image: %v after %d requests", err, len(p.Requests()))
 	}
 }

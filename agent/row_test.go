@@ -61,6 +61,20 @@ func TestRow45_90_ACutReplyRunsNothing(t *testing.T) {
 	}
 }
 
+// TestRow47_ACallWrittenAsText is text: nobody can tell it from an example.
+func TestRow47_ACallWrittenAsText(t *testing.T) {
+	for _, text := range []string{
+		`<function_calls><invoke name="look"><parameter name="arg">x</parameter></invoke></function_calls>`,
+		`{"type":"tool_use","id":"toolu_1","name":"look","input":{"arg":"x"}}`,
+		"<tool_call>\n{\"name\": \"look\", \"arguments\": {\"arg\": \"x\"}}\n</tool_call>",
+	} {
+		r, lines, runs, p, err := play(t, fake.Say(text))
+		if err != nil || runs != 0 || r.Text != text || len(lines) != 2 || len(p.Requests()) != 1 {
+			t.Errorf("%v, %d runs, %d requests, history %q", err, runs, len(p.Requests()), lines)
+		}
+	}
+}
+
 // TestRow37_73_AnEmptyEnd, as it comes after results: the model is asked once to
 // go on, in a message behind the results, then the turn ends.
 func TestRow37_73_AnEmptyEnd(t *testing.T) {

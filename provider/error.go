@@ -39,6 +39,7 @@ type Error struct {
 	Retry      *bool         // the server's explicit word (x-should-retry); nil when it said nothing
 	RequestID  string
 	Local      bool  // the server is on a loopback or private address
+	Images     bool  // the request was refused for a picture in it, or for their number
 	Usage      Usage // what the failed try is known to have used
 	// Window and Requested are the numbers of a KindContext error, 0 when unknown.
 	Window, Requested int

@@ -38,7 +38,7 @@ func takenTypes() []string { return []string{"image/jpeg", "image/png", "image/g
 // all it refers to stay as they are; when nothing is left out it is returned
 // itself.
 func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) {
-	all := imagesOf(messages)
+	all := Images(messages)
 	if len(all) == 0 {
 		return messages, ""
 	}
@@ -67,6 +67,25 @@ func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) 
 	return fit, told
 }
 
+// LeaveOut puts a sentence in the place of each picture of which refused says
+// that the server did not take it. Messages and all it refers to stay as they
+// are.
+func LeaveOut(messages []Message, refused func(Image) bool) []Message {
+	var f imageFitter
+	for _, img := range Images(messages) {
+		why := ""
+		if refused(img) {
+			why = "left out, the server refused it; a smaller copy may do"
+		}
+		f.why = append(f.why, why)
+	}
+	out := slices.Clone(messages)
+	for i := range out {
+		f.message(&out[i])
+	}
+	return out
+}
+
 func counted(n int) string {
 	if n == 1 {
 		return "1 image"
@@ -74,8 +93,8 @@ func counted(n int) string {
 	return fmt.Sprintf("%d images", n)
 }
 
-// imagesOf are the pictures of a history in their order.
-func imagesOf(messages []Message) []Image {
+// Images are the pictures of a history in their order.
+func Images(messages []Message) []Image {
 	var all []Image
 	for _, m := range messages {
 		for _, p := range m.Parts {

@@ -130,7 +130,7 @@ func TestImagesThatAreNotTaken(t *testing.T) {
 		"a hundred and twenty-six": {slicesOf(pngOf(t, 9, 9), 126), 50},
 	} {
 		got, told := FitImages([]Message{UserText("look"), seen(test.images...)}, ModelInfo{Provider: "anthropic", Images: true})
-		if n := len(imagesOf(got)); n != len(test.images)-test.left || (told == "") != (test.left == 0) {
+		if n := len(Images(got)); n != len(test.images)-test.left || (told == "") != (test.left == 0) {
 			t.Errorf("%s: %d of %d images left, told %q", name, n, len(test.images), told)
 		}
 	}
@@ -162,7 +162,7 @@ func TestRow69_ImagesOfALongSession(t *testing.T) {
 				binary.BigEndian.PutUint32(img.Data[16:], uint32(100+i))
 				history = append(history, seen(img))
 				got, _ := FitImages(history, ModelInfo{Provider: provider, Images: true})
-				sent := imagesOf(got)
+				sent := Images(got)
 				total := 0
 				for _, s := range sent {
 					total += len(s.Data)
@@ -185,7 +185,7 @@ func TestRow69_ImagesOfALongSession(t *testing.T) {
 // sizesOf are the widths of the images that each message still holds.
 func sizesOf(messages []Message) (sizes []int) {
 	for _, m := range messages {
-		for _, img := range imagesOf([]Message{m}) {
+		for _, img := range Images([]Message{m}) {
 			w, _ := img.Size()
 			sizes = append(sizes, w)
 		}

@@ -253,9 +253,12 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// inWords writes a time to come back in, rounded up: "2h10m", "5m", "40s".
+// inWords writes a time to come back in, rounded up: "12 days", "2h10m", "5m", "40s".
 func inWords(d time.Duration) string {
+	const day = 24 * time.Hour
 	switch {
+	case d > 2*day:
+		return fmt.Sprintf("%d days", roundUp(d, day)/day)
 	case d >= time.Hour:
 		d = roundUp(d, time.Minute)
 		if m := int(d.Minutes()) % 60; m != 0 {

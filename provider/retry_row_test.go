@@ -60,6 +60,7 @@ func TestRow76_77_81_HowLongIsWaited(t *testing.T) {
 		"a millisecond": {time.Millisecond, 0, seconds(.5, 1, 2, 4), "again in 1s, or choose another model with --model"},
 		"no word":       {0, 0, seconds(.5, 1, 2, 4), ""},
 		"hours":         {3 * time.Hour, 0, nil, "again in 3h, or choose another model with --model"},
+		"days":          {49 * time.Hour, 0, nil, "again in 3 days, or choose another model with --model"},
 		"a minute":      {time.Minute, 0, seconds(60, 60), "again in 60s, or choose another model with --model"},
 	} {
 		t.Run(name, func(t *testing.T) {

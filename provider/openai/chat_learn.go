@@ -74,6 +74,8 @@ func (p *Chat) learn(e *provider.Error, req provider.Request, l lessons) (learne
 	said := strings.ToLower(e.Message)
 	if e.Kind == provider.KindContext {
 		learned, notice = l.learnRoom(said, req)
+	} else if l.learnThoughts(said, q, req) {
+		learned, notice = true, "the server no longer takes the thoughts of this conversation so far: they are left out"
 	} else if learned, notice = l.learnField(said, q, head(q, req, l), req); !learned {
 		learned = l.learnForm(said, q, req)
 	}
@@ -118,6 +120,17 @@ func (l *lessons) learnField(said string, q Quirks, sent body, req provider.Requ
 		return false, ""
 	}
 	return true, notice
+}
+
+// learnThoughts gives up sending reasoning back, where a router's server finds
+// that it is not what the model said.
+func (l *lessons) learnThoughts(said string, q Quirks, req provider.Request) bool {
+	if l.echoed || q.Echo == EchoNone || !sentBack(req) || !strings.Contains(said, "thinking") ||
+		!strings.Contains(said, "cannot be modified") && !strings.Contains(said, "signature") {
+		return false
+	}
+	l.echo, l.echoed = EchoNone, true
+	return true
 }
 
 // learnForm looks for a form that the error is about: the schemas of the tools,

@@ -138,6 +138,27 @@ func TestRow63_64_ReasoningAsEachServerWantsIt(t *testing.T) {
 	}
 }
 
+// TestRow58_ThoughtsThatARouterNoLongerTakes are left out, all of them, and told
+// once; the effort is not at fault.
+func TestRow58_ThoughtsThatARouterNoLongerTakes(t *testing.T) {
+	for _, message := range []string{
+		"Provider returned error: messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
+		"Provider returned error: messages.1.content.0: Invalid `signature` in `thinking` block",
+	} {
+		req := provider.Request{Options: provider.Options{Model: "m", Effort: provider.EffortHigh}, Messages: thought("openrouter")}
+		req.Messages[1].Parts[0] = provider.Reasoning{Text: "hm hm", Form: "reasoning", Opaque: `[{"type":"reasoning.text","text":"hm hm","signature":"sig"}]`}
+		told, bodies := askChat(t, "openrouter", message, req)
+		if len(told) != 1 || !strings.Contains(told[0], "thoughts") {
+			t.Errorf("told %q", told)
+		}
+		for i, body := range bodies {
+			if got := strings.Contains(body, "reasoning_details") || strings.Contains(body, "hm hm"); got != (i == 0) || !strings.Contains(body, `"reasoning":{"effort":"high"`) {
+				t.Errorf("request %d: %s", i, body)
+			}
+		}
+	}
+}
+
 // TestRow13_37_TheWordForTheEnd: calls that are whole need none, and one that
 // speaks of calls makes none.
 func TestRow13_37_TheWordForTheEnd(t *testing.T) {
@@ -154,6 +175,17 @@ func TestRow13_37_TheWordForTheEnd(t *testing.T) {
 	r := ask(t, "openrouter", stream(`{"content":"I searched."}`, `!{"choices":[{"index":0,"delta":{"tool_calls":null},"finish_reason":"tool_calls"}]}`, done))
 	if r.Err != nil || r.Done.Stop != provider.StopComplete || r.Text != "I searched." {
 		t.Errorf("no calls: %+v %v", r.Done, r.Err)
+	}
+}
+
+// TestRow5_BlanksBeforeAReply that comes as one document: DeepSeek keeps the
+// connection alive with them.
+func TestRow5_BlanksBeforeAReply(t *testing.T) {
+	reply := providertest.JSON(200, "\n\n \r\n\n"+`{"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`)
+	for _, reply := range []providertest.Reply{reply, reply.InChunks(1)} {
+		if r := ask(t, "deepseek", reply); r.Err != nil || r.Text != "x" {
+			t.Errorf("%q %v", r.Text, r.Err)
+		}
 	}
 }
 

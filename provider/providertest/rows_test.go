@@ -58,11 +58,12 @@ func TestRow5_BlanksBeforeADocument(t *testing.T) {
 	})
 }
 
-// paced hands out a body piece by piece, with a silence before each.
+// paced hands out a body piece by piece, with a silence before each; that before
+// the first is another.
 type paced struct {
-	pieces  []string
-	silence time.Duration
-	ctx     <-chan struct{}
+	pieces         []string
+	first, silence time.Duration
+	ctx            <-chan struct{}
 }
 
 func (p *paced) Read(buf []byte) (int, error) {
@@ -70,10 +71,11 @@ func (p *paced) Read(buf []byte) (int, error) {
 		return 0, io.EOF
 	}
 	select {
-	case <-time.After(p.silence):
+	case <-time.After(p.first):
 	case <-p.ctx:
 		return 0, errors.New("the request is over")
 	}
+	p.first = p.silence
 	n := copy(buf, p.pieces[0])
 	if p.pieces[0] = p.pieces[0][n:]; p.pieces[0] == "" {
 		p.pieces = p.pieces[1:]
@@ -85,8 +87,8 @@ func (p *paced) Close() error { return nil }
 
 // slow answers with the body at its pace.
 type slow struct {
-	reply   Reply
-	silence time.Duration
+	reply          Reply
+	first, silence time.Duration
 }
 
 func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -98,7 +100,7 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {s.reply.ContentType}},
-		Body: &paced{pieces: pieces, silence: s.silence, ctx: r.Context().Done()}, Request: r}, nil
+		Body: &paced{pieces: pieces, first: s.first, silence: s.silence, ctx: r.Context().Done()}, Request: r}, nil
 }
 
 // TestRow4_23_SilenceAndNothingElse ends a request: every byte starts the wait
@@ -106,25 +108,31 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestRow4_23_SilenceAndNothingElse(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for _, tc := range []struct {
-			silence time.Duration
-			local   bool
-			ends    bool
-		}{{4 * time.Minute, false, false}, {11 * time.Minute, false, true}, {time.Hour, true, false}} {
+			first, silence time.Duration
+			local          bool
+			ends           time.Duration // 0 for a reply that is read to its end
+		}{
+			{9 * time.Minute, 4 * time.Minute, false, 0},
+			{11 * time.Minute, time.Minute, false, 10 * time.Minute},
+			{time.Minute, 6 * time.Minute, false, 6 * time.Minute},
+			{time.Hour, time.Hour, true, 0},
+		} {
 			synctest.Test(t, func(t *testing.T) {
-				client := &http.Client{Transport: slow{w.Build(Text("Hello", " world")), tc.silence}}
+				client := &http.Client{Transport: slow{w.Build(Text("Hello", " world")), tc.first, tc.silence}}
 				p := w.New(Config{Name: "bench", URL: "http://bench.test", HTTP: client, Local: tc.local})
 				began := time.Now()
 				r := Collect(p.Stream(t.Context(), question()))
 				e := provider.AsError(r.Err)
-				if tc.ends && (e == nil || e.Kind != provider.KindTimeout) || !tc.ends && (r.Err != nil || r.Text != "Hello world") {
-					t.Errorf("silences of %s, local %v: %v after %s", tc.silence, tc.local, r.Err, time.Since(began))
+				took := time.Since(began)
+				if tc.ends > 0 && (e == nil || e.Kind != provider.KindTimeout || took != tc.ends) || tc.ends == 0 && (r.Err != nil || r.Text != "Hello world") {
+					t.Errorf("silences of %s and %s, local %v: %v after %s", tc.first, tc.silence, tc.local, r.Err, took)
 				}
 			})
 		}
 	})
 }
 
-// TestRow9_ResetsOverHTTP2 are faults that may pass.
+// TestRow9_ResetsOverHTTP2, and a server that goes away, are faults that may pass.
 func TestRow9_ResetsOverHTTP2(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"))
@@ -138,6 +146,10 @@ func TestRow9_ResetsOverHTTP2(t *testing.T) {
 			if r := Collect(p.Stream(t.Context(), question())); r.Err != nil || r.Text != "Hello world" {
 				t.Errorf("%s: the next request: %v", name, r.Err)
 			}
+		}
+		e := provider.AsError(Collect(goAway(t, whole.Events(2)).connect(w, Config{}).Stream(t.Context(), question())).Err)
+		if e == nil || e.Kind != provider.KindNetwork || !e.Temporary() || !strings.Contains(e.Message, "GOAWAY") {
+			t.Errorf("the server goes away: %v", e)
 		}
 	})
 }
@@ -210,6 +222,13 @@ func TestRow21_22_WhatAProxySays(t *testing.T) {
 			if !strings.Contains(e.Message, "Blocked by Squid") || kind == provider.KindProvider && !strings.Contains(e.Hint, "HTTPS_PROXY") {
 				t.Errorf("%d: %v, hint %q", status, e, e.Hint)
 			}
+		}
+		packed := w.Build(Text("ok")).With("Content-Encoding", "br")
+		if e := newBench(t, w, Config{}, packed).fails(t, question(), provider.KindProvider); !strings.Contains(e.Message, "packed as br") || !strings.Contains(e.Hint, "HTTPS_PROXY") {
+			t.Errorf("%v, hint %q", e, e.Hint)
+		}
+		if r, _ := newBench(t, w, Config{}, w.Build(Text("ok")).With("Content-Encoding", "utf-8")).done(t, question()); r.Text != "ok" {
+			t.Errorf("not packed at all: %q", r.Text)
 		}
 		cut := Reply{ContentType: "application/json", Body: []byte(`<html>Truncated event message`)}
 		if e := newBench(t, w, Config{}, cut).fails(t, question(), provider.KindProvider); !strings.Contains(e.Error(), "Truncated event message") {
@@ -298,6 +317,27 @@ func TestRow75_ARefusal(t *testing.T) {
 	})
 }
 
+// TestRow68_69_ImagesThatAreRefused are told from other faults, whoever refuses
+// them; what has no picture's name in it is not.
+func TestRow68_69_ImagesThatAreRefused(t *testing.T) {
+	onEach(t, func(t *testing.T, w Wire) {
+		for message, images := range map[string]bool{
+			"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes":                                              true,
+			"messages.4.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels": true,
+			"Could not process image":                                                             true,
+			"At most 1 image(s) may be provided in one request.":                                  true,
+			"Too many images in the request: 51 > 50":                                             true,
+			"Unable to process input image. Please retry or report in https://developers.example": true,
+			"messages: at least one message is required":                                          false,
+		} {
+			e := newBench(t, w, Config{}, Fail(400, "invalid_request_error", message)).fails(t, question(), provider.KindInvalid)
+			if e.Images != images || e.Temporary() {
+				t.Errorf("%s: %+v", message, e)
+			}
+		}
+	})
+}
+
 // TestRow78_80_84_85_87_WhatDoesNotPass: a used-up quota and an overflow are
 // final, whatever the status: 429, 500, or 200 with the reply begun.
 func TestRow78_80_84_85_87_WhatDoesNotPass(t *testing.T) {
@@ -347,7 +387,9 @@ func TestRow93_95_Usage(t *testing.T) {
 
 // TestRow67_CallIDsOfElsewhere fit, whatever they were, and results find them.
 func TestRow67_CallIDsOfElsewhere(t *testing.T) {
-	onEach(t, func(t *testing.T, w Wire) {
+	for _, s := range wires() {
+		w := s.Wire
+		w.Validate = func(body []byte) error { return Validate(s.name, body) }
 		b := newBench(t, w, Config{}, w.Build(Text("ok")))
 		foreign := provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m"}
 		messages := []provider.Message{provider.UserText("hi"), foreign}
@@ -356,8 +398,11 @@ func TestRow67_CallIDsOfElsewhere(t *testing.T) {
 			messages[1].Parts = append(messages[1].Parts, c)
 			messages = append(messages, result(c, fmt.Sprint("result ", i)))
 		}
-		b.done(t, question(provider.Repair(messages)...))
-		body := b.Requests()[0].Body
+		req := question(provider.Repair(messages)...)
+		req.Model = s.model
+		b.done(t, req)
+		requests := b.Requests()
+		body := requests[len(requests)-1].Body
 		at := 0
 		for i := range 4 {
 			n := bytes.Index(body[at:], []byte(fmt.Sprint("result ", i)))
@@ -366,5 +411,6 @@ func TestRow67_CallIDsOfElsewhere(t *testing.T) {
 			}
 			at += n
 		}
-	})
+		checkSent(t, s, messages, body)
+	}
 }

@@ -32,6 +32,7 @@ func TestSwitchingBetweenEachTwo(t *testing.T) {
 					if err := s.takes(body); err != nil {
 						t.Errorf("step %d on %s: %v\n%.3000s", n, s.name, err, body)
 					}
+					checkSent(t, s, req.Messages, body)
 					sent[s.name] = body
 					m := s.reply(t, s.name, req, append([]Item{Reason("thought of ", s.name)}, step(n)[1:]...)...)
 					req.Messages = append(req.Messages, m)

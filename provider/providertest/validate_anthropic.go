@@ -87,6 +87,7 @@ func (v *validator) anthropic(body []byte) {
 	if len(open) > 0 {
 		v.bad("calls without a result: %q", open)
 	}
+	v.anthropicLoop(b)
 	if marks > 4 {
 		v.bad("%d cache marks, 4 are taken", marks)
 	}
@@ -113,6 +114,26 @@ func (v *validator) anthropicHead(b anthropicBody) {
 			v.bad("two tools are called %q", t.Name)
 		}
 		names = append(names, t.Name)
+	}
+}
+
+// anthropicLoop checks that the tool loop in which the history ends began with a
+// thought, where thoughts are asked for.
+func (v *validator) anthropicLoop(b anthropicBody) {
+	if b.Thinking == nil || b.Thinking.Type != "enabled" {
+		return
+	}
+	begin := ""
+	for i := len(b.Messages) - 1; i >= 1; i -= 2 {
+		asked, got := b.Messages[i-1].Content, b.Messages[i].Content
+		spoke := func(c anthropicContent) bool { return c.Type != "tool_result" }
+		if len(asked) == 0 || len(got) == 0 || spoke(got[0]) || i < len(b.Messages)-1 && slices.ContainsFunc(got, spoke) {
+			break // the user spoke: the loop began after it
+		}
+		begin = asked[0].Type
+	}
+	if begin != "" && begin != "thinking" && begin != "redacted_thinking" {
+		v.bad("expected `thinking` or `redacted_thinking`, but found `%s`: when thinking is enabled, a loop must start with it", begin)
 	}
 }
 

@@ -95,6 +95,8 @@ func TestTheValidatorRefuses(t *testing.T) {
 		{"no reply length", "anthropic", `{"model":"m","stream":true,"messages":[` + user + `]}`, "max_tokens 0"},
 		{"large budget", "anthropic", `{"model":"m","max_tokens":2000,"stream":true,"thinking":{"type":"enabled","budget_tokens":2000},"messages":[` + user + `]}`, "budget"},
 		{"thinking and temperature", "anthropic", `{"model":"m","max_tokens":9,"stream":true,"temperature":1,"thinking":{"type":"adaptive"},"messages":[` + user + `]}`, "temperature"},
+		{"a loop without a thought", "anthropic", `{"model":"m","max_tokens":3000,"stream":true,"thinking":{"type":"enabled","budget_tokens":2000},"messages":[` + user + `,` + use + `,` + answered + `]}`, "found `tool_use`"},
+		{"an earlier loop without one", "anthropic", `{"model":"m","max_tokens":3000,"stream":true,"thinking":{"type":"enabled","budget_tokens":2000},"messages":[` + user + `,` + use + `,` + answered + `,{"role":"assistant","content":[{"type":"text","text":"x"}]},` + user + `]}`, ""},
 		{"bad tool name", "anthropic", `{"model":"m","max_tokens":9,"stream":true,"tools":[{"name":"a.b","input_schema":{}}],"messages":[` + user + `]}`, "character"},
 		{"tool twice", "anthropic", `{"model":"m","max_tokens":9,"stream":true,"tools":[{"name":"a","input_schema":{}},{"name":"a","input_schema":{}}],"messages":[` + user + `]}`, "two tools"},
 		{"two users", "anthropic", anthropic(user + "," + user), "take turns"},

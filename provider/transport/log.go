@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"artoo/secret"
 )
 
 // logLimit is how much of a request's body is kept, and how long the record of
@@ -44,7 +46,7 @@ func (l *Log) On() bool { return l.on.Load() }
 func (l *Log) active() bool { return l.JSON != nil || l.Text != nil && l.On() }
 
 // Record writes down what passes by another way than HTTP: event is request or
-// body. It masks nothing.
+// body. It masks what looks like a key; others are the caller's business.
 func (l *Log) Record(event, text string) {
 	if !l.active() {
 		return
@@ -52,6 +54,7 @@ func (l *Log) Record(event, text string) {
 	if event == "request" {
 		l.request.Add(1)
 	}
+	text = secret.Mask(text)
 	cut := len(text) > logLimit
 	if cut {
 		text = strings.ToValidUTF8(text[:logLimit], "")

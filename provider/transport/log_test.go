@@ -86,6 +86,18 @@ func TestNoKeyIsLogged(t *testing.T) {
 	}
 }
 
+// TestAKeyInThePathIsMasked where it looks like one: some gateways want it there.
+func TestAKeyInThePathIsMasked(t *testing.T) {
+	long := key + strings.Repeat("x", 20)
+	var out bytes.Buffer
+	if err := post(t, answering(&Log{JSON: &out}, "no such page: /"+long+"/v1"), "https://h.example/"+long+"/v1", "{}", nil); err != nil {
+		t.Fatal(err)
+	}
+	if url := lines(t, out.Bytes())[0].URL; strings.Contains(out.String(), long) || !strings.HasPrefix(url, "https://h.example/") || !strings.HasSuffix(url, "/v1") {
+		t.Errorf("%q in\n%s", url, out.String())
+	}
+}
+
 func TestTheLogTellsWhatPassed(t *testing.T) {
 	var out bytes.Buffer
 	l := &Log{JSON: &out}
@@ -159,6 +171,15 @@ func TestWhatBreaksIsLogged(t *testing.T) {
 	}
 	if all := lines(t, out.Bytes()); len(all) != 2 || all[1].Error != "bad request with ***" {
 		t.Errorf("got %+v", all)
+	}
+}
+
+func TestRecordMasksWhatLooksLikeAKey(t *testing.T) {
+	var out bytes.Buffer
+	long := key + strings.Repeat("x", 20)
+	(&Log{JSON: &out}).Record("body", `{"output":"KEY=`+long+`"}`)
+	if strings.Contains(out.String(), long) || !strings.Contains(lines(t, out.Bytes())[0].Body, `{"output":"KEY=‹secret:`) {
+		t.Error(out.String())
 	}
 }
 

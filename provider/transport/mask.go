@@ -93,7 +93,8 @@ func harmless(name string) bool {
 	return strings.HasPrefix(name, "anthropic-ratelimit-") || strings.HasPrefix(name, "x-ratelimit-")
 }
 
-// maskURL leaves out user information and query values: both may be keys.
+// maskURL leaves out user information, query values and what looks like a key in
+// the path, where some gateways want it.
 func maskURL(in *url.URL) string {
 	u := *in
 	u.User = nil
@@ -110,5 +111,5 @@ func maskURL(in *url.URL) string {
 		}
 		u.RawQuery = strings.Join(pieces, "&")
 	}
-	return u.String()
+	return secret.Mask(u.String())
 }

@@ -121,8 +121,12 @@ func proxyRefusal(_ context.Context, proxy *url.URL, connect *http.Request, answ
 	if answer.StatusCode/100 != 4 {
 		return nil
 	}
-	e := &Error{Kind: "network", What: "the proxy " + proxy.Host, Hint: "check HTTPS_PROXY, or put " + connect.URL.Hostname() + " into NO_PROXY",
-		Err: fmt.Errorf("refuses to connect to %s: %s", connect.URL.Host, answer.Status)}
+	host := connect.Host // the address of a CONNECT names none
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	e := &Error{Kind: "network", What: "the proxy " + proxy.Host, Hint: "check HTTPS_PROXY, or put " + host + " into NO_PROXY",
+		Err: fmt.Errorf("refuses to connect to %s: %s", connect.Host, answer.Status)}
 	if answer.StatusCode == http.StatusProxyAuthRequired {
 		e.Hint = "the proxy wants a user and password: HTTPS_PROXY=http://user:password@" + proxy.Host
 	}

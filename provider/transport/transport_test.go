@@ -167,16 +167,17 @@ func TestProxyErrorsNameTheFixAndNoPassword(t *testing.T) {
 		env     proxyFunc
 		address string
 		kind    string
+		words   string
 		hint    string
 	}{
-		"no address":     {at("http://me:hunter22@ho st:1"), "https://open.example/", "config", "http://host:port"},
-		"wants a user":   {at(withPassword), "https://open.example/", "network", "user and password"},
-		"does not allow": {at(withPassword), "https://closed.example/", "network", "NO_PROXY"},
+		"no address":     {at("http://me:hunter22@ho st:1"), "https://open.example/", "config", "no valid address", "http://host:port"},
+		"wants a user":   {at(withPassword), "https://open.example/", "network", "refuses to connect to open.example:443: 407", "user and password"},
+		"does not allow": {at(withPassword), "https://closed.example/", "network", "refuses to connect to closed.example:443: 403", "put closed.example into NO_PROXY"},
 	} {
 		_, err := get(t, client(t, Options{}, tc.env), tc.address)
 		var e *Error
-		if !errors.As(err, &e) || e.ErrorKind() != tc.kind || !strings.Contains(e.ErrorHint(), tc.hint) || strings.Contains(err.Error()+e.ErrorHint(), "hunter22") {
-			t.Errorf("%s: %v", name, err)
+		if !errors.As(err, &e) || e.ErrorKind() != tc.kind || !strings.Contains(e.Error(), tc.words) || !strings.Contains(e.ErrorHint(), tc.hint) || strings.Contains(err.Error()+e.ErrorHint(), "hunter22") {
+			t.Errorf("%s: %v, hint %q", name, err, e.ErrorHint())
 		}
 	}
 }

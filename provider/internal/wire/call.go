@@ -149,6 +149,11 @@ func requestID(h http.Header) string {
 // proxy put in the way. Where the type says nothing, or JSON, which proxies write
 // on streams too, the first byte decides.
 func (c *call) checkType() error {
+	switch packed := strings.ToLower(c.resp.Header.Get("Content-Encoding")); packed { // net/http has undone the gzip that it asked for
+	case "br", "zstd", "deflate", "compress", "gzip", "x-gzip": // other words, such as utf-8, are a server's slip
+		return &provider.Error{Kind: provider.KindProvider, Status: c.resp.StatusCode, Message: "the reply is packed as " + packed + ", which was not asked for",
+			Hint: "check ARTOO_BASE_URL and HTTPS_PROXY: what answered at " + c.host() + " changes replies"}
+	}
 	given := c.resp.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(given)
 	if err != nil {

@@ -24,8 +24,10 @@ func (c *call) statusError() error {
 	}
 	e := classify(status, d, c.req)
 	e.Status = status
-	if wait, retry := retryWords(c.resp.Header); wait > 0 || retry != nil {
-		e.RetryAfter, e.Retry = max(wait, e.RetryAfter), retry
+	wait, retry := retryWords(c.resp.Header)
+	e.RetryAfter = max(wait, e.RetryAfter)
+	if retry != nil { // a time alone does not make passing what is final
+		e.Retry = retry
 	}
 	if id := d.RequestID; id != "" && c.requestID == "" {
 		c.requestID = id
@@ -111,6 +113,7 @@ func classify(status int, d detail, r Request) *provider.Error {
 		e.Kind, e.Hint = provider.KindConfig, "the server speaks HTTPS: write https:// in ARTOO_BASE_URL"
 	default:
 		byStatus(e, moreTelling(status, d), d)
+		e.Images = e.Kind == provider.KindInvalid && strings.Contains(strings.ToLower(d.Message+" "+d.Code), "image")
 	}
 	return e
 }

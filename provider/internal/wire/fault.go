@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -103,6 +102,7 @@ func (c *call) transport(err error) *provider.Error {
 	no := false
 	var known kinded
 	var dns *net.DNSError
+	var noTLS tls.RecordHeaderError
 	var op *net.OpError
 	var timeout net.Error
 	switch {
@@ -111,6 +111,9 @@ func (c *call) transport(err error) *provider.Error {
 		e.Retry = &no
 	case tlsError(e, err, host):
 		e.Retry = &no
+	case errors.As(err, &noTLS) && noTLS.Conn != nil:
+		e.Kind, e.Message = provider.KindConfig, host+" does not speak TLS: "+err.Error()
+		e.Hint = "write http:// in ARTOO_BASE_URL if the server speaks plain HTTP, and check its port and HTTPS_PROXY"
 	case errors.As(err, &op) && op.Op == "proxyconnect", strings.Contains(err.Error(), "proxyconnect"):
 		e.Message, e.Hint = "the proxy does not answer: "+err.Error(), "check HTTPS_PROXY and NO_PROXY"
 	case errors.As(err, &dns):
@@ -165,15 +168,16 @@ func tlsError(e *provider.Error, err error, host string) bool {
 // outright that another try makes sense: retry-after-ms, then retry-after in
 // seconds, as a date or as a duration; x-should-retry.
 func retryWords(h http.Header) (wait time.Duration, retry *bool) {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		wait = seconds(ms / 1000)
-	} else if s := h.Get("Retry-After"); s != "" {
+	}
+	if s := h.Get("Retry-After"); wait == 0 && s != "" {
 		if sec, err := strconv.ParseFloat(s, 64); err == nil {
 			wait = seconds(sec)
 		} else if at, err := http.ParseTime(s); err == nil {
-			wait = max(0, time.Until(at))
+			wait = seconds(time.Until(at).Seconds())
 		} else if d, err := time.ParseDuration(s); err == nil {
-			wait = max(0, d) // "20s", as the reset headers have it
+			wait = seconds(d.Seconds()) // "20s", as the reset headers have it
 		}
 	}
 	switch h.Get("X-Should-Retry") {
@@ -187,10 +191,12 @@ func retryWords(h http.Header) (wait time.Duration, retry *bool) {
 	return wait, retry
 }
 
-// seconds makes a duration of a float that may be anything.
+// seconds makes a duration of a float that may be anything. What is no time to
+// wait, such as one in the past or centuries, counts as nothing said.
 func seconds(s float64) time.Duration {
-	if math.IsNaN(s) || s <= 0 {
+	const year = 366 * 24 * 60 * 60
+	if !(s > 0 && s <= year) { // NaN too
 		return 0
 	}
-	return time.Duration(min(s, 1e9) * float64(time.Second))
+	return time.Duration(s * float64(time.Second))
 }

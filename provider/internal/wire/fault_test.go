@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,6 +70,19 @@ func TestTransportFaultsNameTheFix(t *testing.T) {
 	defer secure.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
+	mail, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mail.Close()
+	go func() {
+		for conn, err := mail.Accept(); err == nil; conn, err = mail.Accept() {
+			io.WriteString(conn, "220 mail.example ready\r\n")
+			conn.Close()
+		}
+	}()
+	late := trusting(secure)
+	late.Transport.(*http.Transport).TLSClientConfig.Time = func() time.Time { return time.Date(2222, 2, 2, 0, 0, 0, 0, time.UTC) }
 	refusing := func(*http.Request) (*url.URL, error) { return url.Parse("http://127.0.0.1:1") }
 	tests := []struct {
 		name    string
@@ -82,6 +96,8 @@ func TestTransportFaultsNameTheFix(t *testing.T) {
 		{"a certificate of an unknown authority", &http.Client{Transport: &http.Transport{}}, secure.URL, provider.KindNetwork, false, "issuer: O=Acme Co", "ARTOO_CA_FILE"},
 		{"a certificate for another name", trusting(secure), strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), provider.KindNetwork, false, "issuer: O=Acme Co", "another name"},
 		{"plain HTTP", &http.Client{Transport: &http.Transport{}}, strings.Replace(plain.URL, "http:", "https:", 1), provider.KindConfig, false, "HTTP response", "http://"},
+		{"no TLS at all", &http.Client{Transport: &http.Transport{}}, "https://" + mail.Addr().String(), provider.KindConfig, false, "does not speak TLS", "http://"},
+		{"a certificate that has expired", late, secure.URL, provider.KindNetwork, false, "issuer: O=Acme Co", "clock"},
 		{"a proxy that is not there", &http.Client{Transport: &http.Transport{Proxy: refusing}}, "https://api.example/v1", provider.KindNetwork, true, "proxy", "HTTPS_PROXY"},
 		{"no such host", failing(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "api.example", Err: "no such host", IsNotFound: true}}), "https://api.example/v1", provider.KindNetwork, true, "no such host: api.example", "ARTOO_BASE_URL"},
 		{"no name server", failing(&net.DNSError{Name: "api.example", Err: "server misbehaving"}), "https://api.example/v1", provider.KindNetwork, true, "server misbehaving", "network"},
@@ -105,6 +121,24 @@ func TestTransportFaultsNameTheFix(t *testing.T) {
 				t.Error("what the decoder knew of the usage is lost")
 			}
 		})
+	}
+}
+
+// pool is a transport that fails and counts how often it is emptied.
+type pool struct{ emptied int }
+
+func (p *pool) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "read", Err: syscall.ECONNRESET}
+}
+
+func (p *pool) CloseIdleConnections() { p.emptied++ }
+
+// TestRow10_AFaultEmptiesThePool: where one kept connection is stale, the others
+// are too, and would take a try each.
+func TestRow10_AFaultEmptiesThePool(t *testing.T) {
+	p := &pool{}
+	if _, _, err := ask(t.Context(), Endpoint{Provider: "p", HTTP: &http.Client{Transport: p}}, "https://api.example/v1"); p.emptied != 1 || !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("emptied %d times: %v", p.emptied, err)
 	}
 }
 
