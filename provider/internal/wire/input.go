@@ -11,21 +11,21 @@ import (
 )
 
 // NewCall makes a tool call of what a model sent as its arguments, once all of
-// it is there. Nothing at all means no arguments; a JSON string that holds an
+// it is there. Nothing at all, or an empty string, means no arguments; a JSON string that holds an
 // object is decoded once more (Qwen sends such); what is no object is kept in
 // Raw, with an empty Input, so that the history stays valid.
 func NewCall(id, name, args string) provider.ToolCall {
 	call := provider.ToolCall{ID: id, Name: strings.ToValidUTF8(name, "_")}
 	text := strings.TrimSpace(args)
-	if text == "" || text == "null" {
-		call.Input = json.RawMessage("{}")
-		return call
-	}
-	if text[0] == '"' {
+	if strings.HasPrefix(text, `"`) {
 		var inner string
 		if json.Unmarshal([]byte(text), &inner) == nil {
 			text = strings.TrimSpace(inner)
 		}
+	}
+	if text == "" || text == "null" {
+		call.Input = json.RawMessage("{}")
+		return call
 	}
 	var ok bool
 	if call.Input, ok = Object(json.RawMessage(text)); !ok {
