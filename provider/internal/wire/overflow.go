@@ -20,6 +20,7 @@ const overflowPatterns = `prompt is too long` +
 	`|reduce the length of the messages` +
 	`|maximum context length (is|of) \d+` +
 	`|\btokens?\b.*exceeds the limit of \d+` + // but not "max_tokens … exceeds"
+	`|max_new_tokens.? must be <= \d+` +
 	`|exceed_context_size_error` +
 	`|exceeds the available context size` +
 	`|context size has been exceeded` +
@@ -53,6 +54,7 @@ func isOverflow(status int, words ...string) bool {
 // was asked for, in either order, the second part perhaps a sum.
 var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
+		regexp.MustCompile(`(?is)context length is (?P<win>\d+) tokens.*?for a total of (?:at least )?(?P<req>\d+)`),             // vLLM
 		regexp.MustCompile(`(?P<req>\d+)(?: \+ (?P<more>\d+))? (?:tokens )?> (?P<win>\d+)`),                                      // Anthropic
 		regexp.MustCompile(`(?is)(?P<win>\d+) tokens.*?(?:resulted in|requested)(?: about)? ~?(?P<req>\d+)`),                     // OpenAI, OpenRouter, vLLM
 		regexp.MustCompile(`(?is)request \((?P<req>\d+) tokens\) exceeds the available context size \((?P<win>\d+)`),             // llama.cpp
