@@ -28,7 +28,7 @@ func TestClassifyByWhatServersSay(t *testing.T) {
 		{"Gemini overflow", 400, `[{"error":{"code":400,"message":"The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`, provider.KindContext, "INVALID_ARGUMENT", 1048576, 1048577},
 		{"xAI overflow", 400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, provider.KindContext, "", 131072, 537812},
 		{"vLLM overflow, counted so far", 400, `{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 1000 output tokens and your prompt contains at least 3097 input tokens, for a total of at least 4097 tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`, provider.KindContext, "BadRequestError", 4096, 4097},
-		{"TGI overflow", 422, `{"error":"Input validation error: `+"`inputs` tokens + `max_new_tokens`"+` must be <= 4096. Given: 3000 tokens","error_type":"validation"}`, provider.KindContext, "", 0, 0},
+		{"TGI overflow", 422, `{"error":"Input validation error: ` + "`inputs` tokens + `max_new_tokens`" + ` must be <= 4096. Given: 3000 tokens","error_type":"validation"}`, provider.KindContext, "", 0, 0},
 		{"vLLM overflow", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens","type":"BadRequestError","code":400}`, provider.KindContext, "BadRequestError", 4096, 5000},
 		{"too many tokens", 400, `{"error":{"message":"too many tokens in the prompt"}}`, provider.KindContext, "", 0, 0},
 		{"too many tokens per minute", 429, `{"error":{"message":"too many tokens, slow down"}}`, provider.KindRateLimit, "", 0, 0},
