@@ -85,7 +85,10 @@ func classify(status int, d detail, r Request) *provider.Error {
 		if e.Window == 0 {
 			e.Window, e.Requested = windowNumbers(d.Message)
 		}
-		if status == http.StatusRequestEntityTooLarge {
+		switch {
+		case strings.Contains(strings.ToLower(d.Message), "per min"):
+			e.Hint = "your plan allows fewer tokens a minute than this request has: another model with --model, or another plan"
+		case status == http.StatusRequestEntityTooLarge:
 			e.Hint = hintTooLarge
 		}
 	case d.NoQuota:
@@ -196,6 +199,9 @@ func byStatus(e *provider.Error, status int, d detail) {
 		e.Kind = provider.KindRateLimit
 	case status == 503, status == 529:
 		e.Kind = provider.KindOverloaded
+		if strings.EqualFold(d.Message, "Loading model") { // llama.cpp
+			e.Hint = "the server still loads its model: again when it is ready"
+		}
 	case status >= 500, status == 0:
 		e.Kind = provider.KindProvider
 	default:

@@ -31,7 +31,8 @@ const overflowPatterns = `prompt is too long` +
 	`|range of input length should be` +
 	`|input too long:` +
 	`|input length exceeds the context length` +
-	`|must be reduced in order to run successfully` // OpenAI's 429 for a request above the limit per minute
+	`|must be reduced in order to run successfully` + // OpenAI's 429 for a request above the limit per minute
+	`|request too large for model .*tokens per min` // Groq's 413 for the same
 
 var overflow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)` + overflowPatterns) })
 
