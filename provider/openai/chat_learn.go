@@ -27,6 +27,8 @@ type lessons struct {
 	noCacheKey    bool
 	plainRole     bool // the system prompt's role is system
 	plainSchemas  bool // of the tools
+	shortIDs      bool // of calls: nine letters and digits, as Mistral's are
+	bridges       bool // a user's message does not follow a result directly
 	most          int  // the longest reply, in tokens; 0 when not known
 	room          wire.Room
 }
@@ -121,12 +123,16 @@ func (l *lessons) learnField(said string, q Quirks, sent body, req provider.Requ
 }
 
 // learnForm looks for a form that the error is about: the schemas of the tools,
-// the role of the system prompt, and the reasoning, which some servers demand back with
+// the ids of calls, the order and the role of messages, and the reasoning, which some servers demand back with
 // each call and others do not take.
 func (l *lessons) learnForm(said string, q Quirks, req provider.Request) bool {
 	switch {
 	case !l.plainSchemas && len(req.Tools) > 0 && (strings.Contains(said, "schema") || strings.Contains(said, "grammar")):
 		l.plainSchemas = true
+	case !l.shortIDs && strings.Contains(said, "tool call id") && strings.Contains(said, "length of 9"):
+		l.shortIDs = true
+	case !l.bridges && strings.Contains(said, "role 'user' after role 'tool'"):
+		l.bridges = true
 	case q.SystemRole == "developer" && strings.Contains(said, "developer"):
 		l.plainRole = true
 	case l.echoed || !strings.Contains(said, "reasoning"):

@@ -1,7 +1,9 @@
 package openai_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -255,3 +257,48 @@ func TestRow53_ASchemaThatIsNotUnderstood(t *testing.T) {
 		t.Errorf("a failure of another kind: %v after %d requests", r.Err, len(s.Requests()))
 	}
 }
+
+// TestMistralsOrderAndIDs: its servers, whoever runs them, take a user's message
+// behind a result only with a word of the model's between, and ids of nine letters
+// and digits. A history that came from elsewhere, or broke off, goes on all the same.
+func TestMistralsOrderAndIDs(t *testing.T) {
+	req := provider.Request{Options: provider.Options{Model: "m"}, Messages: append(thought("elsewhere"), provider.UserText("stop that"))}
+	_, bodies := askChat(t, "compatible", "Unexpected role 'user' after role 'tool'", req)
+	const between = `"content":"x"},{"role":"assistant","content":"OK."},{"role":"user"`
+	if strings.Contains(bodies[0], between) || !strings.Contains(bodies[1], between) || !strings.Contains(bodies[2], between) {
+		t.Errorf("the order: %q", bodies)
+	}
+	calls := provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m"}
+	results := []provider.Message{calls}
+	for _, id := range []string{"call_PTLP8xhu3uwZ", "other-PTLP8xhu3uwZ", "dnEN4JsJy", "c", ""} {
+		results[0].Parts = append(results[0].Parts, provider.ToolCall{ID: id, Name: "read", Input: []byte(`{}`)})
+		results = append(results, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "read", Text: "of " + id}}})
+	}
+	req.Messages = append([]provider.Message{provider.UserText("hi")}, results...)
+	_, bodies = askChat(t, "compatible", "Tool call id was call_PTLP8xhu3uwZ but must be a-z, A-Z, 0-9, with a length of 9.", req)
+	for _, body := range bodies[1:] {
+		var sent struct {
+			Messages []struct {
+				CallID string `json:"tool_call_id"`
+				Calls  []struct {
+					ID string `json:"id"`
+				} `json:"tool_calls"`
+			} `json:"messages"`
+		}
+		if err := json.Unmarshal([]byte(body), &sent); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for i, c := range sent.Messages[1].Calls {
+			if !nine.MatchString(c.ID) || seen[c.ID] || sent.Messages[i+2].CallID != c.ID {
+				t.Errorf("call %d has the id %q, its result %q", i, c.ID, sent.Messages[i+2].CallID)
+			}
+			seen[c.ID] = true
+		}
+		if !seen["dnEN4JsJy"] || len(seen) != 5 {
+			t.Errorf("ids %v", seen)
+		}
+	}
+}
+
+var nine = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
