@@ -99,6 +99,9 @@ func classify(status int, d detail, r Request) *provider.Error {
 		e.Kind, e.Hint, e.Retry = provider.KindRateLimit, "the quota of the day is used up: another model with --model, another plan, or tomorrow", &no
 	case d.Reason == "MODEL_CAPACITY_EXHAUSTED":
 		e.Kind, e.Hint, e.Retry = provider.KindOverloaded, "there is no room on this model: choose another with --model, or try later", &no
+	case d.Code == "tool_use_failed": // Groq could not read the model's call: the next may be better
+		yes := true
+		e.Kind, e.Retry = provider.KindProvider, &yes
 	case filtered(d):
 		e.Kind = provider.KindRefused
 	case refusesImages(d.Message):

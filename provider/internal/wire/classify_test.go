@@ -157,6 +157,17 @@ func TestTheMoreTellingWordCounts(t *testing.T) {
 	}
 }
 
+// TestACallTheServerCannotReadIsTriedAgain: the request is as it should be, the
+// model's call was not; Groq calls that a bad request.
+func TestACallTheServerCannotReadIsTriedAgain(t *testing.T) {
+	d, ok := parseDetail([]byte(`{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=read{}"}}`))
+	for _, status := range []int{400, 0} {
+		if e := classify(status, d, Request{}); !ok || e.Kind != provider.KindProvider || !e.Temporary() || refusal(e) {
+			t.Errorf("status %d: %+v", status, e)
+		}
+	}
+}
+
 const groqTooLarge = `{"error":{"message":"Request too large for model x in organization o service tier on_demand on tokens per minute (TPM): Limit 6000, Requested 8123, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}`
 
 // TestErrorsInErrorsCostNoMore: each level is read again for the next one.
