@@ -66,7 +66,7 @@ func (p *Chat) describe(ctx context.Context, model string) (info provider.ModelI
 	}
 	info = m.info(p.Name)
 	info.ID = model
-	if !info.Guess && m.TopProvider.Output <= 0 {
+	if !info.Guess && max(m.TopProvider.Output, m.Output) <= 0 {
 		info.MaxOutput = min(info.MaxOutput, info.Context/2) // room for a prompt
 	}
 	return info, settled, nil
@@ -106,7 +106,7 @@ func (p *Chat) slot(ctx context.Context, m *listed, several bool) {
 		return
 	}
 	if n := wire.Count(props.Settings.Window); n > 0 {
-		m.Window, m.ModelLen, m.MaxContext, m.Meta.Window = n, 0, 0, 0
+		m.Loaded = n
 	}
 	if props.Modalities.Vision != nil {
 		m.Capabilities.Vision = props.Modalities.Vision

@@ -26,8 +26,10 @@ type listed struct {
 	Name       string  `json:"name"`
 	Created    float64 `json:"created"`
 	Window     int     `json:"context_length"`
-	ModelLen   int     `json:"max_model_len"`      // vLLM
-	MaxContext int     `json:"max_context_length"` // Mistral; LM Studio's is what the model can have at most
+	GroqWindow int     `json:"context_window"`
+	Output     int     `json:"max_completion_tokens"` // Groq
+	ModelLen   int     `json:"max_model_len"`         // vLLM
+	MaxContext int     `json:"max_context_length"`    // Mistral; LM Studio's is what the model can have at most
 	Loaded     int     `json:"loaded_context_length"`
 	Type       string  `json:"type"` // LM Studio: llm, vlm, embeddings
 	OwnedBy    string  `json:"owned_by"`
@@ -132,7 +134,7 @@ func (m listed) info(name string) provider.ModelInfo {
 		info.Context, info.Guess = window, false
 		info.MaxOutput = min(info.MaxOutput, window)
 	}
-	if n := wire.Count(m.TopProvider.Output); n > 0 {
+	if n := wire.Count(max(m.TopProvider.Output, m.Output)); n > 0 {
 		info.MaxOutput = n
 	}
 	if m.Pricing != nil {
@@ -159,7 +161,7 @@ func (m listed) window() int {
 	if m.Loaded > 0 {
 		return wire.Count(m.Loaded)
 	}
-	return wire.Count(max(m.Window, m.ModelLen, m.MaxContext, m.Meta.Window))
+	return wire.Count(max(m.Window, m.GroqWindow, m.ModelLen, m.MaxContext, m.Meta.Window))
 }
 
 // price is nil where it is not fixed, which -1 means, or not told.
