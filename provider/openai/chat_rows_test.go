@@ -165,6 +165,22 @@ func TestRow13_37_TheWordForTheEnd(t *testing.T) {
 	}
 }
 
+// TestRow12_13_WhatIsCutBehindTheEnd is not missed: the answer was complete.
+func TestRow12_13_WhatIsCutBehindTheEnd(t *testing.T) {
+	for _, rest := range []string{"data: {\"choices\":[],\"usa", "data: {\"choices\":[],\"usa\n\n", "data: [DO", "da"} {
+		reply := stream(`{"content":"x"}`, stop)
+		reply.Body = append(reply.Body, rest...)
+		if r := ask(t, "compatible", reply); r.Err != nil || r.Text != "x" {
+			t.Errorf("%q: %v", rest, r.Err)
+		}
+	}
+	reply := stream(`{"content":"x"}`)
+	reply.Body = append(reply.Body, "data: {\"choices\":[\n\ndata: {\"choices\":[]}"...)
+	if e := provider.AsError(ask(t, "compatible", reply).Err); e == nil || e.Kind != provider.KindProvider || !strings.Contains(e.Message, "makes no sense") {
+		t.Errorf("an event that is cut, and more: %v", e)
+	}
+}
+
 // TestRow16_18_20_ErrorsOfARouter: an error in the stream or in a document of
 // status 200 is one, whatever stands beside it; null is none.
 func TestRow16_18_20_ErrorsOfARouter(t *testing.T) {

@@ -169,6 +169,13 @@ func TestRow11_12_24_AStreamThatJustEnds(t *testing.T) {
 				t.Errorf("after %d events: %v, want a temporary end", n, e)
 			}
 		}
+		begun := whole.Events(last(w, whole)).Body
+		for n := 1; n < len(begun); n += 1 + len(begun)/50 { // inside of an event too
+			b := newBench(t, w, Config{}, Reply{ContentType: whole.ContentType, Body: begun[:n]})
+			if e := b.fails(t, question(), provider.KindNetwork); !e.Temporary() || !errors.Is(e, io.ErrUnexpectedEOF) {
+				t.Errorf("after %q: %v, want a temporary end", begun[:n], e)
+			}
+		}
 	})
 }
 
