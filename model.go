@@ -324,7 +324,7 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 	if name == "openai" && openai.SpeaksResponses(s.address) {
 		return &openai.Responses{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, nil
 	}
-	return &openai.Chat{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Quirks: openai.QuirksFor(name)}, nil
+	return &openai.Chat{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Quirks: openai.QuirksAt(name, s.address)}, nil
 }
 
 // ollama makes the provider of that name without its model's window.

@@ -133,7 +133,7 @@ func (l *lessons) learnForm(said string, q Quirks, req provider.Request) bool {
 		l.shortIDs = true
 	case !l.bridges && strings.Contains(said, "role 'user' after role 'tool'"):
 		l.bridges = true
-	case q.SystemRole == "developer" && strings.Contains(said, "developer"):
+	case q.SystemRole == "developer" && (strings.Contains(said, "developer") || strings.Contains(said, "unexpected message role")): // the latter are templates
 		l.plainRole = true
 	case l.echoed || !strings.Contains(said, "reasoning"):
 		return false

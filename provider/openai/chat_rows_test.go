@@ -84,6 +84,7 @@ func TestRow60_83_ChatLeavesOutWhatIsRefused(t *testing.T) {
 		{"compatible", "Unknown field: stream_options", `"stream_options"`, `"stream":true`, "stream_options", 0},
 		{"openai", "Unknown parameter: 'parallel_tool_calls'.", `"parallel_tool_calls"`, `"tools"`, "parallel_tool_calls", 0},
 		{"openai", "Unrecognized request argument supplied: prompt_cache_key", `"prompt_cache_key"`, `"tools"`, "prompt_cache_key", 0},
+		{"openai", "Error rendering prompt with jinja template: \"Unexpected message role.\"", `"role":"developer"`, `"role":"system"`, "developer", 0},
 		{"openai", "messages[0].role: 'developer' is not one of ['system', 'assistant', 'user']", `"role":"developer"`, `"role":"system"`, "developer", 0},
 	} {
 		t.Run(tc.name+" "+tc.message, func(t *testing.T) {
