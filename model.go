@@ -201,11 +201,11 @@ func (a *app) use(choice config.Choice) error {
 	ag := a.desk.Agent
 	ag.Provider = &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.newKey(choice.Provider)}
 	ag.ProviderName, ag.Describe = choice.Provider, nil
-	if d, ok := wire.(provider.Describer); ok {
+	ag.Defaults = provider.Options{Model: choice.Model, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
+	info, known := provider.Lookup(choice.Provider, choice.Model)
+	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
 		ag.Describe = func(ctx context.Context) { a.describe(ctx, d, choice) }
 	}
-	ag.Defaults = provider.Options{Model: choice.Model, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
-	info, _ := provider.Lookup(choice.Provider, choice.Model)
 	info.Billed = choice.Provider == coding.ClaudeName // it tells what each run cost
 	a.know(merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model]))
 	return nil
@@ -217,19 +217,36 @@ func (a *app) newKey(name string) func(ctx context.Context, since time.Time) boo
 	return keys.(*config.KeySource).Renew
 }
 
-// describe takes over what the server says of the model, once. Where it cannot
-// say it, the request that follows meets the same error and tells it.
+// mustAsk reports whether the server has to be asked what a model can do: where
+// nobody else knows its window, since a server of one's own gives it what it was
+// started with, or its price, and money is capped.
+func (a *app) mustAsk(choice config.Choice, info provider.ModelInfo, known bool) bool {
+	own := a.cfg.Providers[choice.Provider].Models[choice.Model]
+	capped := a.cfg.MaxCost > 0 || a.cfg.DailyCost > 0
+	return choice.Provider == "ollama" || own.Context == 0 && (!known || a.isLocal(choice.Provider)) ||
+		capped && own.Price == nil && info.Price == nil
+}
+
+// describe takes over what the server says of the model, once it knows. Where it
+// cannot say it, the request that follows meets the same error and tells it.
 func (a *app) describe(ctx context.Context, d provider.Describer, choice config.Choice) {
 	info, err := d.Describe(ctx, choice.Model)
 	if err != nil {
 		return
 	}
-	a.desk.Agent.Describe = nil
-	window := info.Context // the server was asked for what the user says of it
+	if !info.Guess {
+		a.desk.Agent.Describe = nil
+	}
+	window := info.Context
 	info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
-	info.Context = window
+	if choice.Provider == "ollama" { // it was asked for what the user says of it
+		info.Context = window
+	}
+	before := a.budget()
 	a.know(info)
-	a.desk.Agent.Conversation.SetBudget(a.budget())
+	if now := a.budget(); now != before { // else what was learned meanwhile holds
+		a.desk.Agent.Conversation.SetBudget(now)
+	}
 }
 
 // know puts the facts of the model into the agent, and what follows from them.
@@ -307,7 +324,7 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 	if name == "openai" && openai.SpeaksResponses(s.address) {
 		return &openai.Responses{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, nil
 	}
-	return &openai.Chat{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Quirks: openai.QuirksFor(name)}, nil
+	return &openai.Chat{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Quirks: openai.QuirksAt(name, s.address)}, nil
 }
 
 // ollama makes the provider of that name without its model's window.
@@ -336,6 +353,17 @@ type server struct {
 	headers map[string]string
 }
 
+// isLocal reports whether a provider's server is on this machine or network.
+func (a *app) isLocal(name string) bool {
+	address, _, err := a.cfg.Endpoint(name)
+	return err == nil && localAddress(address)
+}
+
+func localAddress(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && address != "" && transport.Local(u.Hostname())
+}
+
 func (a *app) server(name string) (server, error) {
 	address, _, err := a.cfg.Endpoint(name)
 	if err != nil {
@@ -344,10 +372,7 @@ func (a *app) server(name string) (server, error) {
 	if name == "ollama" {
 		address = ollama.Address(address)
 	}
-	local := false
-	if u, err := url.Parse(address); err == nil && address != "" {
-		local = transport.Local(u.Hostname())
-	}
+	local := localAddress(address)
 	idle := a.cfg.IdleTimeout
 	switch {
 	case !a.cfg.IsSet("idle_timeout") && local:

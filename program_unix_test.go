@@ -22,8 +22,8 @@ import (
 // endless is how long these tests wait for what takes a moment.
 const endless = time.Minute
 
-// model is a loopback server that answers every request with the reply that
-// next chooses.
+// model is a loopback server that answers every request for a reply with the one
+// that next chooses, and lists no models.
 type model struct {
 	URL   string
 	asked atomic.Pointer[time.Time] // when the first byte of the last request came
@@ -32,7 +32,10 @@ type model struct {
 func newModel(t testing.TB, next func(n int, r providertest.Request) providertest.Reply) *model {
 	t.Helper()
 	m := &model{}
-	srv := httptest.NewUnstartedServer(&providertest.Handler{Next: next})
+	mux := http.NewServeMux()
+	mux.Handle("/", &providertest.Handler{Next: next})
+	mux.Handle("/v1/models", http.NotFoundHandler())
+	srv := httptest.NewUnstartedServer(mux)
 	srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateActive {
 			now := time.Now()

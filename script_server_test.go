@@ -33,12 +33,13 @@ type modelServer struct {
 // ServeHTTP implements http.Handler.
 func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Handler.ServeHTTP(w, r) }
 
-// cmdServer is `server anthropic|chat|responses|gemini|ollama|tls FILE`: starts a model on loopback that
+// cmdServer is `server anthropic|chat|lists|responses|gemini|ollama|tls FILE`: starts a model on loopback that
 // answers with the replies of FILE, and points artoo at it: provider, model,
 // address and key. tls speaks the Messages API behind a certificate that nobody
 // signed, which is written to ca.pem. The address without scheme is in HOST.
 // ollama names the address only, and describes its one model by itself: it has a
-// window of 4,096 tokens and calls tools.
+// window of 4,096 tokens and calls tools. lists speaks Chat Completions too, and
+// its replies answer requests for lists of models as any other; chat has none.
 //
 // Replies are paragraphs, their lines the parts:
 //
@@ -58,9 +59,13 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 //	repeat              the reply of all further requests too
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: server anthropic|chat|responses|gemini|ollama|tls FILE")
+		ts.Fatalf("usage: server anthropic|chat|lists|responses|gemini|ollama|tls FILE")
 	}
 	wire, replies := args[0], parseReplies(ts, args[1])
+	silent := wire == "chat"
+	if wire == "lists" {
+		wire = "chat"
+	}
 	m := &modelServer{arrived: make(chan struct{}, 1000)}
 	m.Handler = &providertest.Handler{Next: func(n int, r providertest.Request) providertest.Reply {
 		m.arrived <- struct{}{}
@@ -77,7 +82,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		return reply
 	}}
 	w := worldOf(ts)
-	srv := httptest.NewUnstartedServer(describing(m))
+	srv := httptest.NewUnstartedServer(describing(m, silent))
 	if wire == "tls" {
 		srv.Config.ErrorLog = nil
 		srv.StartTLS()
@@ -118,11 +123,14 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("ANTHROPIC_API_KEY", "sk-test-0123456789")
 }
 
-// describing answers what only an Ollama server is asked besides chats; such
-// requests are not counted.
-func describing(m *modelServer) http.Handler {
+// describing answers what an Ollama server is asked besides chats, and, where
+// silent, that there is no list of models; such requests are not counted.
+func describing(m *modelServer, silent bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", m)
+	if silent {
+		mux.Handle("/v1/models", http.NotFoundHandler())
+	}
 	mux.Handle("/api/show", providertest.Script(providertest.OllamaShow(4096, "completion", "tools")))
 	for path, body := range map[string]string{"/api/version": `{"version":"0.15.0"}`, "/api/tags": `{"models":[{"name":"test-model"},{"name":"older"}]}`} {
 		mux.Handle(path, &providertest.Handler{Next: func(int, providertest.Request) providertest.Reply { return providertest.JSON(200, body) }})

@@ -33,6 +33,9 @@ type Retry struct {
 	Wait    time.Duration
 	Err     *Error
 	Discard bool
+	// NewKey says that the key was refused and another one was found: the next
+	// try is made with that.
+	NewKey bool
 }
 
 // Notice is something the user should know that does not end the reply, in one

@@ -176,7 +176,7 @@ func (s *retrying) withNewKey(ctx context.Context, e *Error) (next Retry, ok boo
 		return Retry{}, false
 	}
 	s.asked = true
-	return Retry{Try: s.n + 1, Tries: s.n + 1, Err: e}, s.NewKey(ctx, s.began)
+	return Retry{Try: s.n + 1, Tries: s.n + 1, Err: e, NewKey: true}, s.NewKey(ctx, s.began)
 }
 
 // backoff is our own delay after the nth failure, from 1.

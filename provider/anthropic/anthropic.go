@@ -57,7 +57,26 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, l) }
 		return wire.Stream(ctx, e, prepare, &decoder{provider: p.Name, model: req.Model, history: req.Messages})
 	}
-	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.lessons.learn(e, req, l) })
+	events := wire.Again(send, func(e *provider.Error) (bool, string) { return p.lessons.learn(e, req, l) })
+	return func(yield func(provider.Event, error) bool) {
+		for ev, err := range events {
+			if !yield(ev, hinted(err)) {
+				return
+			}
+		}
+	}
+}
+
+// hinted says what a rate limit without a time may be: the API names one for every
+// limit that passes by itself, but not for the monthly cap of a tier.
+func hinted(err error) error {
+	e := provider.AsError(err)
+	if e == nil || e.Status != http.StatusTooManyRequests || e.Kind != provider.KindRateLimit || e.RetryAfter > 0 || e.Hint != "" {
+		return err
+	}
+	told := *e
+	told.Hint = "again in a few minutes, or choose another model with --model; if it stays, the spend limit of your plan is reached"
+	return &told
 }
 
 func (p *Provider) endpoint() wire.Endpoint {

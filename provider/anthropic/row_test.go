@@ -226,16 +226,21 @@ func TestRow77_CapsThatDoNotPass(t *testing.T) {
 		reply     providertest.Reply
 		kind      provider.ErrorKind
 		temporary bool
+		hint      string
 	}{
-		{providertest.Fail(429, "rate_limit_error", "This request would exceed your organization's monthly limit."), provider.KindRateLimit, true},
-		{bad("You have reached your specified API usage limits. You will regain access on 2026-12-01."), provider.KindBilling, false},
-		{bad("Your credit balance is too low to access the Anthropic API."), provider.KindBilling, false},
-		{providertest.Fail(402, "billing_error", "no credit"), provider.KindBilling, false},
+		{providertest.Fail(429, "rate_limit_error", "This request would exceed your organization's monthly limit."), provider.KindRateLimit, true, "spend"},
+		{bad("You have reached your specified API usage limits. You will regain access on 2026-12-01."), provider.KindBilling, false, ""},
+		{bad("Your credit balance is too low to access the Anthropic API."), provider.KindBilling, false, ""},
+		{providertest.Fail(402, "billing_error", "no credit"), provider.KindBilling, false, ""},
 	} {
 		p, _ := learner(t, tc.reply)
 		e := provider.AsError(providertest.Collect(p.Stream(t.Context(), hello("claude-opus-5", ""))).Err)
-		if e == nil || e.Kind != tc.kind || e.Temporary() != tc.temporary || e.RetryAfter != 0 {
+		if e == nil || e.Kind != tc.kind || e.Temporary() != tc.temporary || e.RetryAfter != 0 || !strings.Contains(e.Hint, tc.hint) {
 			t.Errorf("%s: %+v, want %s", tc.reply.Body, e, tc.kind)
 		}
+	}
+	p, _ := learner(t, providertest.Fail(429, "rate_limit_error", "slow").With("Retry-After", "7"))
+	if e := provider.AsError(providertest.Collect(p.Stream(t.Context(), hello("claude-opus-5", ""))).Err); e == nil || e.RetryAfter == 0 || e.Hint != "" {
+		t.Errorf("a limit that passes: %+v", e)
 	}
 }

@@ -46,3 +46,17 @@ func TestEachVendorHasItsOwnAddress(t *testing.T) {
 		}
 	}
 }
+
+func TestOpenAIElsewhereIsACompatibleServer(t *testing.T) {
+	for address, own := range map[string]bool{
+		"": true, "https://api.openai.com/v1": true, "https://eu.api.openai.com/v1": true, "https://me.openai.azure.com/openai/v1": true,
+		"http://localhost:8080/v1": false, "https://gateway.example/v1": false, "https://azure.com.example/v1": false,
+	} {
+		if got := openai.QuirksAt("openai", address).SystemRole == "developer"; got != own {
+			t.Errorf("%q: OpenAI's own words: %v, want %v", address, got, own)
+		}
+	}
+	if !openai.QuirksAt("openrouter", "https://gateway.example/v1").UsageInclude {
+		t.Error("another name keeps its own")
+	}
+}

@@ -39,6 +39,8 @@ type Chat struct {
 
 	mu      sync.Mutex
 	lessons map[string]lessons // by model
+	// described is what the server said of a model, by its name.
+	described map[string]provider.ModelInfo
 }
 
 var _ provider.Provider = (*Chat)(nil)

@@ -27,6 +27,8 @@ type lessons struct {
 	noCacheKey    bool
 	plainRole     bool // the system prompt's role is system
 	plainSchemas  bool // of the tools
+	shortIDs      bool // of calls: nine letters and digits, as Mistral's are
+	bridges       bool // a user's message does not follow a result directly
 	most          int  // the longest reply, in tokens; 0 when not known
 	room          wire.Room
 }
@@ -134,13 +136,17 @@ func (l *lessons) learnThoughts(said string, q Quirks, req provider.Request) boo
 }
 
 // learnForm looks for a form that the error is about: the schemas of the tools,
-// the role of the system prompt, and the reasoning, which some servers demand back with
+// the ids of calls, the order and the role of messages, and the reasoning, which some servers demand back with
 // each call and others do not take.
 func (l *lessons) learnForm(said string, q Quirks, req provider.Request) bool {
 	switch {
 	case !l.plainSchemas && len(req.Tools) > 0 && (strings.Contains(said, "schema") || strings.Contains(said, "grammar")):
 		l.plainSchemas = true
-	case q.SystemRole == "developer" && strings.Contains(said, "developer"):
+	case !l.shortIDs && strings.Contains(said, "tool call id") && strings.Contains(said, "length of 9"):
+		l.shortIDs = true
+	case !l.bridges && strings.Contains(said, "role 'user' after role 'tool'"):
+		l.bridges = true
+	case q.SystemRole == "developer" && (strings.Contains(said, "developer") || strings.Contains(said, "unexpected message role")): // the latter are templates
 		l.plainRole = true
 	case l.echoed || !strings.Contains(said, "reasoning"):
 		return false
@@ -169,14 +175,9 @@ func sentBack(req provider.Request) bool {
 // learnRoom makes the reply shorter where prompt and reply together do not fit,
 // but the prompt does.
 func (l *lessons) learnRoom(said string, req provider.Request) (bool, string) {
-	m := sumTooLong().FindStringSubmatch(strings.ReplaceAll(said, ",", ""))
-	if m == nil {
-		return false, ""
-	}
-	window, err1 := strconv.Atoi(m[1])
-	input, err2 := strconv.Atoi(m[2])
+	window, input := sumNumbers(strings.ReplaceAll(said, ",", ""), l.length(req))
 	told := l.room != wire.Room{}
-	if err1 != nil || err2 != nil || !l.room.Learn(window, input, l.length(req), len(req.Messages)) {
+	if !l.room.Learn(window, input, l.length(req), len(req.Messages)) {
 		return false, ""
 	}
 	if told {
@@ -185,11 +186,39 @@ func (l *lessons) learnRoom(said string, req provider.Request) (bool, string) {
 	return true, fmt.Sprintf("little room is left in the window of %s: replies are at most %d tokens long", req.Model, l.length(req))
 }
 
-// sumTooLong finds the size of the window and of the prompt where the reply is
-// counted beside it, mostTokens the longest reply.
+// sumNumbers reads the size of the window and of the prompt where the reply is
+// counted beside it, 0 where an error does not tell them. vLLM stops counting a
+// prompt as soon as it does not fit: then half of what was asked for is left.
+func sumNumbers(said string, asked int) (window, input int) {
+	for _, form := range sumsTooLong() {
+		m := form.FindStringSubmatch(said)
+		if m == nil {
+			continue
+		}
+		var err1, err2 error
+		window, err1 = strconv.Atoi(m[1])
+		input, err2 = strconv.Atoi(m[2])
+		if err1 != nil || err2 != nil {
+			return 0, 0
+		}
+		if strings.Contains(m[0], "at least") && input < window {
+			input = max(input, window-asked/2)
+		}
+		return window, input
+	}
+	return 0, 0
+}
+
+// sumsTooLong are the forms in which window and prompt are told, in this order;
+// mostTokens finds the longest reply.
 var (
-	sumTooLong = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?s)length is (\d+) tokens.*?\((\d+) (?:in the messages|of text input|in your prompt)[^)]*(?:completion|output)`)
+	sumsTooLong = sync.OnceValue(func() []*regexp.Regexp {
+		return []*regexp.Regexp{
+			regexp.MustCompile(`(?s)length is (\d+) tokens.*?\((\d+) (?:in the messages|of text input|in your prompt)[^)]*(?:completion|output)`), // OpenAI, OpenRouter, vLLM
+			regexp.MustCompile(`(?s)length is (\d+) tokens.*?\brequest has (\d+) input tokens`),                                                   // vLLM, later
+			regexp.MustCompile(`(?s)length is (\d+) tokens.*?\bprompt contains (?:at least )?(\d+) input tokens`),                                 // vLLM, still later
+			regexp.MustCompile(`(?s)max_new_tokens.? must be <= (\d+).*?given: (\d+)`),                                                            // text-generation-inference, Together
+		}
 	})
 	mostTokens = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile("(?s)(?:at most|maximum(?: allowed)?(?: number of)?(?: value)?(?: of| is|:)?|less than or equal to|<=|\\[1) ?`?(\\d+)")

@@ -1,7 +1,9 @@
 package openai_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -70,12 +72,19 @@ func TestRow60_83_ChatLeavesOutWhatIsRefused(t *testing.T) {
 			`"max_tokens":64000`, `"max_tokens":49469`, "64000", 1},
 		{"openrouter", "This endpoint's maximum context length is 65536 tokens. However, you requested about 73000 tokens (8000 of text input, 1000 of tool input, 64000 in the output).",
 			`"max_tokens":64000`, `"max_tokens":50344`, "64000", 1},
+		{"compatible", "'max_tokens' or 'max_completion_tokens' is too large: 64000. This model's maximum context length is 65536 tokens and your request has 9000 input tokens (64000 > 65536 - 9000).",
+			`"max_tokens":64000`, `"max_tokens":49469`, "64000", 1},
+		{"compatible", "This model's maximum context length is 65536 tokens. However, you requested 64000 output tokens and your prompt contains at least 1537 input tokens, for a total of at least 65537 tokens. Please reduce the length of the input prompt or the number of requested output tokens. (parameter=input_tokens, value=1537)",
+			`"max_tokens":64000`, `"max_tokens":28000`, "64000", 1},
+		{"openrouter", "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 65536. Given: 9000 `inputs` tokens and 64000 `max_new_tokens`",
+			`"max_tokens":64000`, `"max_tokens":49469`, "64000", 1},
 		{"openai", "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported.", `"temperature":0.5`, `"model"`, "temperature", 1},
 		{"compatible", "Unrecognized request argument supplied: reasoning_effort", `"reasoning_effort"`, `"model"`, "reasoning_effort", 1},
 		{"openrouter", "Reasoning is not supported by this endpoint", `"reasoning":{`, `"model"`, `"reasoning":{`, 1},
 		{"compatible", "Unknown field: stream_options", `"stream_options"`, `"stream":true`, "stream_options", 0},
 		{"openai", "Unknown parameter: 'parallel_tool_calls'.", `"parallel_tool_calls"`, `"tools"`, "parallel_tool_calls", 0},
 		{"openai", "Unrecognized request argument supplied: prompt_cache_key", `"prompt_cache_key"`, `"tools"`, "prompt_cache_key", 0},
+		{"openai", "Error rendering prompt with jinja template: \"Unexpected message role.\"", `"role":"developer"`, `"role":"system"`, "developer", 0},
 		{"openai", "messages[0].role: 'developer' is not one of ['system', 'assistant', 'user']", `"role":"developer"`, `"role":"system"`, "developer", 0},
 	} {
 		t.Run(tc.name+" "+tc.message, func(t *testing.T) {
@@ -189,6 +198,22 @@ func TestRow5_BlanksBeforeAReply(t *testing.T) {
 	}
 }
 
+// TestRow12_13_WhatIsCutBehindTheEnd is not missed: the answer was complete.
+func TestRow12_13_WhatIsCutBehindTheEnd(t *testing.T) {
+	for _, rest := range []string{"data: {\"choices\":[],\"usa", "data: {\"choices\":[],\"usa\n\n", "data: [DO", "da"} {
+		reply := stream(`{"content":"x"}`, stop)
+		reply.Body = append(reply.Body, rest...)
+		if r := ask(t, "compatible", reply); r.Err != nil || r.Text != "x" {
+			t.Errorf("%q: %v", rest, r.Err)
+		}
+	}
+	reply := stream(`{"content":"x"}`)
+	reply.Body = append(reply.Body, "data: {\"choices\":[\n\ndata: {\"choices\":[]}"...)
+	if e := provider.AsError(ask(t, "compatible", reply).Err); e == nil || e.Kind != provider.KindProvider || !strings.Contains(e.Message, "makes no sense") {
+		t.Errorf("an event that is cut, and more: %v", e)
+	}
+}
+
 // TestRow16_18_20_ErrorsOfARouter: an error in the stream or in a document of
 // status 200 is one, whatever stands beside it; null is none.
 func TestRow16_18_20_ErrorsOfARouter(t *testing.T) {
@@ -281,3 +306,48 @@ func TestRow53_ASchemaThatIsNotUnderstood(t *testing.T) {
 		t.Errorf("a failure of another kind: %v after %d requests", r.Err, len(s.Requests()))
 	}
 }
+
+// TestMistralsOrderAndIDs: its servers, whoever runs them, take a user's message
+// behind a result only with a word of the model's between, and ids of nine letters
+// and digits. A history that came from elsewhere, or broke off, goes on all the same.
+func TestMistralsOrderAndIDs(t *testing.T) {
+	req := provider.Request{Options: provider.Options{Model: "m"}, Messages: append(thought("elsewhere"), provider.UserText("stop that"))}
+	_, bodies := askChat(t, "compatible", "Unexpected role 'user' after role 'tool'", req)
+	const between = `"content":"x"},{"role":"assistant","content":"OK."},{"role":"user"`
+	if strings.Contains(bodies[0], between) || !strings.Contains(bodies[1], between) || !strings.Contains(bodies[2], between) {
+		t.Errorf("the order: %q", bodies)
+	}
+	calls := provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m"}
+	results := []provider.Message{calls}
+	for _, id := range []string{"call_PTLP8xhu3uwZ", "other-PTLP8xhu3uwZ", "dnEN4JsJy", "c", ""} {
+		results[0].Parts = append(results[0].Parts, provider.ToolCall{ID: id, Name: "read", Input: []byte(`{}`)})
+		results = append(results, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "read", Text: "of " + id}}})
+	}
+	req.Messages = append([]provider.Message{provider.UserText("hi")}, results...)
+	_, bodies = askChat(t, "compatible", "Tool call id was call_PTLP8xhu3uwZ but must be a-z, A-Z, 0-9, with a length of 9.", req)
+	for _, body := range bodies[1:] {
+		var sent struct {
+			Messages []struct {
+				CallID string `json:"tool_call_id"`
+				Calls  []struct {
+					ID string `json:"id"`
+				} `json:"tool_calls"`
+			} `json:"messages"`
+		}
+		if err := json.Unmarshal([]byte(body), &sent); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for i, c := range sent.Messages[1].Calls {
+			if !nine.MatchString(c.ID) || seen[c.ID] || sent.Messages[i+2].CallID != c.ID {
+				t.Errorf("call %d has the id %q, its result %q", i, c.ID, sent.Messages[i+2].CallID)
+			}
+			seen[c.ID] = true
+		}
+		if !seen["dnEN4JsJy"] || len(seen) != 5 {
+			t.Errorf("ids %v", seen)
+		}
+	}
+}
+
+var nine = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)

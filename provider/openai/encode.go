@@ -110,7 +110,10 @@ func encode(name string, q Quirks, req provider.Request, l lessons) ([]byte, err
 	h := history{
 		provider: name, model: req.Model, quirks: q,
 		blocks: q.CacheControl && strings.Contains(strings.ToLower(req.Model), "claude"),
-		ids:    wire.IDs{Provider: name, Limit: idLimit},
+		ids:    wire.IDs{Provider: name, Limit: idLimit}, bridges: l.bridges,
+	}
+	if l.shortIDs {
+		h.ids.Exact = 9
 	}
 	h.system(req.System)
 	for _, m := range req.Messages {

@@ -75,6 +75,7 @@ type history struct {
 	quirks   Quirks
 	blocks   bool // contents are lists of parts, so that they can be marked
 	ids      wire.IDs
+	bridges  bool // a word of the model's stands between results and the user's
 	messages []message
 	pictures []part // images of tool results, due in a user message after the last result
 }
@@ -127,6 +128,9 @@ func (h *history) user(parts []part) {
 	if n := len(h.messages); h.quirks.MergeUsers && n > 0 && h.messages[n-1].Role == "user" {
 		h.messages[n-1].Content = h.join(h.messages[n-1].Content, parts)
 		return
+	}
+	if n := len(h.messages); h.bridges && n > 0 && h.messages[n-1].Role == "tool" {
+		h.messages = append(h.messages, message{Role: "assistant", Content: h.content([]part{{Type: "text", Text: "OK."}})})
 	}
 	h.messages = append(h.messages, message{Role: "user", Content: h.content(parts)})
 }

@@ -19,14 +19,23 @@ var (
 )
 
 // listed is a model in the answer to GET /models. OpenAI itself tells no more
-// than the id; the other fields are those of OpenRouter, vLLM and Mistral.
+// than the id; the other fields are those of OpenRouter, vLLM, Mistral, llama.cpp
+// and LM Studio.
 type listed struct {
-	ID          string  `json:"id"`
-	Name        string  `json:"name"`
-	Created     float64 `json:"created"`
-	Window      int     `json:"context_length"`
-	ModelLen    int     `json:"max_model_len"`      // vLLM
-	MaxContext  int     `json:"max_context_length"` // Mistral, LM Studio
+	ID         string  `json:"id"`
+	Name       string  `json:"name"`
+	Created    float64 `json:"created"`
+	Window     int     `json:"context_length"`
+	GroqWindow int     `json:"context_window"`
+	Output     int     `json:"max_completion_tokens"` // Groq
+	ModelLen   int     `json:"max_model_len"`         // vLLM
+	MaxContext int     `json:"max_context_length"`    // Mistral; LM Studio's is what the model can have at most
+	Loaded     int     `json:"loaded_context_length"`
+	Type       string  `json:"type"` // LM Studio: llm, vlm, embeddings
+	OwnedBy    string  `json:"owned_by"`
+	Meta       struct {
+		Window int `json:"n_ctx"` // what the server gives it, where llama.cpp tells
+	} `json:"meta"`
 	TopProvider struct {
 		Output int `json:"max_completion_tokens"`
 	} `json:"top_provider"`
@@ -67,6 +76,18 @@ func (p *Responses) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 
 func list(ctx context.Context, e wire.Endpoint, r wire.Request) ([]provider.ModelInfo, error) {
 	e.RequestTimeout = provider.ListTimeout
+	all, err := fetchList(ctx, e, r)
+	var models []provider.ModelInfo
+	for _, m := range all {
+		if m.talks(e.Provider) {
+			models = append(models, m.info(e.Provider))
+		}
+	}
+	return models, err
+}
+
+// fetchList asks for the list, the newest models first.
+func fetchList(ctx context.Context, e wire.Endpoint, r wire.Request) ([]listed, error) {
 	data, err := wire.Fetch(ctx, e, r)
 	if err != nil {
 		return nil, err
@@ -83,13 +104,7 @@ func list(ctx context.Context, e wire.Endpoint, r wire.Request) ([]provider.Mode
 			Message: fmt.Sprintf("the list of models makes no sense: %v", err), Err: err}
 	}
 	slices.SortStableFunc(answer.Data, func(a, b listed) int { return int(min(max(b.Created-a.Created, -1), 1)) })
-	var models []provider.ModelInfo
-	for _, m := range answer.Data {
-		if m.ID != "" && m.talks(e.Provider) {
-			models = append(models, m.info(e.Provider))
-		}
-	}
-	return models, nil
+	return slices.DeleteFunc(answer.Data, func(m listed) bool { return m.ID == "" }), nil
 }
 
 // talks tells models from what else a server lists: OpenAI's that make pictures,
@@ -115,11 +130,11 @@ func (m listed) info(name string) provider.ModelInfo {
 	if m.Name != "" {
 		info.Name = m.Name
 	}
-	if window := wire.Count(max(m.Window, m.ModelLen, m.MaxContext)); window > 0 {
+	if window := m.window(); window > 0 {
 		info.Context, info.Guess = window, false
 		info.MaxOutput = min(info.MaxOutput, window)
 	}
-	if n := wire.Count(m.TopProvider.Output); n > 0 {
+	if n := wire.Count(max(m.TopProvider.Output, m.Output)); n > 0 {
 		info.MaxOutput = n
 	}
 	if m.Pricing != nil {
@@ -131,11 +146,22 @@ func (m listed) info(name string) provider.ModelInfo {
 	if m.Capabilities.Vision != nil {
 		info.Images = *m.Capabilities.Vision
 	}
+	if m.Type == "llm" || m.Type == "vlm" {
+		info.Images = m.Type == "vlm"
+	}
 	if p := m.Parameters; len(p) > 0 {
 		info.Tools = slices.Contains(p, "tools")
 		info.Reasoning = slices.Contains(p, "reasoning") || slices.Contains(p, "include_reasoning")
 	}
 	return info
+}
+
+// window is what the server gives the model, 0 where it does not tell.
+func (m listed) window() int {
+	if m.Loaded > 0 {
+		return wire.Count(m.Loaded)
+	}
+	return wire.Count(max(m.Window, m.GroqWindow, m.ModelLen, m.MaxContext, m.Meta.Window))
 }
 
 // price is nil where it is not fixed, which -1 means, or not told.

@@ -67,6 +67,9 @@ func TestModelsOfOtherServers(t *testing.T) {
 	for name, body := range map[string]string{
 		"vLLM":            `{"data":[{"id":"my-model","max_model_len":4096}]}`,
 		"Mistral":         `{"data":[{"id":"my-model","max_context_length":4096,"capabilities":{"vision":false}}]}`,
+		"llama.cpp":       `{"models":[{"name":"my-model"}],"data":[{"id":"my-model","owned_by":"llamacpp","meta":{"n_ctx":4096,"n_ctx_train":32768}}]}`,
+		"LM Studio":       `{"data":[{"id":"my-model","type":"llm","max_context_length":131072,"loaded_context_length":4096}]}`,
+		"Groq":            `{"data":[{"id":"my-model","active":true,"context_window":4096,"max_completion_tokens":4096}]}`,
 		"a bare array":    `[{"id":"my-model","context_length":4096,"created":"soon"}]`,
 		"blanks in front": "\n\n" + `{"data":[{"id":"my-model","context_length":4096}]}`,
 	} {

@@ -1,6 +1,11 @@
 package openai
 
-import "artoo/provider"
+import (
+	"net/url"
+	"strings"
+
+	"artoo/provider"
+)
 
 // Quirks are the ways in which one Chat Completions server differs from the
 // next, as data. The zero value is the plainest server: max_tokens, a system
@@ -94,6 +99,19 @@ func QuirksFor(name string) Quirks {
 		Effort:        EffortField, EffortWords: effortWords("none", "high"),
 		Echo: EchoSame, MergeUsers: true,
 	}
+}
+
+// QuirksAt returns the quirks of a provider at an address, "" being its own: a
+// server elsewhere that is called openai is a compatible one, which may neither
+// know OpenAI's newer words nor say so. Azure's are OpenAI's.
+func QuirksAt(name, address string) Quirks {
+	if name != "openai" || SpeaksResponses(address) {
+		return QuirksFor(name)
+	}
+	if u, err := url.Parse(address); err == nil && strings.HasSuffix(strings.ToLower(u.Hostname()), ".azure.com") {
+		return QuirksFor(name)
+	}
+	return QuirksFor("compatible")
 }
 
 // effortWords are the words most servers share; off and max differ.

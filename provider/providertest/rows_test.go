@@ -181,6 +181,13 @@ func TestRow11_12_24_AStreamThatJustEnds(t *testing.T) {
 				t.Errorf("after %d events: %v, want a temporary end", n, e)
 			}
 		}
+		begun := whole.Events(last(w, whole)).Body
+		for n := 1; n < len(begun); n += 1 + len(begun)/50 { // inside of an event too
+			b := newBench(t, w, Config{}, Reply{ContentType: whole.ContentType, Body: begun[:n]})
+			if e := b.fails(t, question(), provider.KindNetwork); !e.Temporary() || !errors.Is(e, io.ErrUnexpectedEOF) {
+				t.Errorf("after %q: %v, want a temporary end", begun[:n], e)
+			}
+		}
 	})
 }
 
@@ -270,7 +277,7 @@ func TestRow29_30_34_CallsAreToldApart(t *testing.T) {
 // history; calls are run whatever the word for the end is.
 func TestRow32_33_36_38_42_43_Arguments(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
-		for args, want := range map[string]string{``: `{}`, `null`: `{}`, `{"path":"a"}`: `{"path":"a"}`, `"{\"path\":\"a\"}"`: `{"path":"a"}`, `{"path":`: "", `[1]`: "", `"x"`: ""} {
+		for args, want := range map[string]string{``: `{}`, `null`: `{}`, `""`: `{}`, `{"path":"a"}`: `{"path":"a"}`, `"{\"path\":\"a\"}"`: `{"path":"a"}`, `{"path":`: "", `[1]`: "", `"x"`: ""} {
 			b := newBench(t, w, Config{}, w.Build(Call("c1", "read", args)), w.Build(Text("ok")))
 			req := question()
 			_, done := b.done(t, req)

@@ -14,7 +14,7 @@ func (s *Screen) OnNotice(n agent.Notice) {
 	s.do(func() {
 		switch {
 		case n.Retry != nil:
-			s.retry(*n.Retry)
+			s.retry(n)
 		case n.Kind == agent.NoticeUsage || n.Text == "":
 		case n.Kind == agent.NoticeStep:
 			s.step(n.Text)
@@ -38,25 +38,40 @@ func (s *Screen) step(text string) {
 
 // retry tells of a failed try. A reply that has begun is void: the next starts
 // on a line of its own.
-func (s *Screen) retry(r provider.Retry) {
+func (s *Screen) retry(n agent.Notice) {
+	r := n.Retry
 	if r.Discard {
 		s.held.Reset()
 	}
 	s.closeReply()
-	text := fmt.Sprintf("%s. Try %d of %d in %s", retryReason(r.Err), r.Try, r.Tries, wait(r.Wait))
-	if s.opt.ErrTTY {
-		text += ", Ctrl-C stops"
-	}
-	if s.opt.Profile == Spoken {
-		s.print(s.wrap("error: "+text+".", "", ""))
-	} else {
-		s.print(s.labelled(margin, "error:", text+"."))
-	}
+	s.print(s.retryLine(n))
 	now := s.opt.Now()
 	s.busy = busy{thinking: true, since: now.Add(r.Wait), said: now.Add(r.Wait), until: now.Add(r.Wait)}
 	if s.moving() {
 		s.busy.since = now // the wait itself is counted down
 	}
+}
+
+// retryLine says what failed and when the next try comes. One that comes at once
+// differs from the last in something else: that is said instead.
+func (s *Screen) retryLine(n agent.Notice) string {
+	r := n.Retry
+	var text string
+	switch {
+	case n.Kind != agent.NoticeRetry && n.Text != "": // nothing failed
+		return s.notice(n.Text)
+	case r.NewKey:
+		text = retryReason(r.Err) + ". Trying again with a new one"
+	default:
+		text = fmt.Sprintf("%s. Try %d of %d in %s", retryReason(r.Err), r.Try, r.Tries, wait(r.Wait))
+		if s.opt.ErrTTY {
+			text += ", Ctrl-C stops"
+		}
+	}
+	if s.opt.Profile == Spoken {
+		return s.wrap("error: "+text+".", "", "")
+	}
+	return s.labelled(margin, "error:", text+".")
 }
 
 // wait is a duration before a try.
@@ -91,6 +106,8 @@ func retryReason(e *provider.Error) string {
 		return "no answer in time" + status
 	case provider.KindNetwork:
 		return colon("the connection failed", why) + status
+	case provider.KindAuth:
+		return colon("the key was refused", why) + status
 	}
 	return colon("the API failed", why) + status
 }

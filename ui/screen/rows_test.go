@@ -255,6 +255,34 @@ func TestW3_ARetryIsOneLine(t *testing.T) {
 	}
 }
 
+// What is asked again at once has no wait to be told: the line says what changes.
+//
+// Red: print the try and its wait for every retry in retry.
+func TestWhatIsAskedAgainAtOnceIsSaid(t *testing.T) {
+	key := agent.Notice{Kind: agent.NoticeRetry, Text: "anthropic: invalid x-api-key (401)", Retry: &provider.Retry{Try: 2, Tries: 2, NewKey: true,
+		Err: &provider.Error{Kind: provider.KindAuth, Status: 401, Message: "invalid x-api-key"}}}
+	cut := agent.Notice{Kind: agent.NoticeTruncated, Text: "the reply was cut; asking again with room for 8 tokens", Retry: &provider.Retry{Try: 2, Tries: 2, Discard: true}}
+	for name, want := range map[string][2]string{
+		"plain": {"  error: the key was refused: invalid x-api-key (401). Trying again with a new\n  one.\n",
+			"  the reply was cut; asking again with room for 8 tokens\n"},
+		"spoken": {"error: the key was refused: invalid x-api-key (401). Trying again with a new\none.\n",
+			"note: the reply was cut; asking again with room for 8 tokens.\n"},
+	} {
+		for i, n := range []agent.Notice{key, cut} {
+			r := newRig(profiles()[name])
+			r.OnThinking()
+			r.OnThinkingDone()
+			r.OnNotice(n)
+			r.Finish()
+			var v vt
+			v.write(r.err.String())
+			if diff := cmp.Diff(want[i], v.text()); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+	}
+}
+
 // Lines of a plan or of a sub-agent stand below each other, without boxes.
 //
 // Red: take every text for one line in notice.

@@ -87,7 +87,10 @@ func classify(status int, d detail, r Request) *provider.Error {
 		if e.Window == 0 {
 			e.Window, e.Requested = windowNumbers(d.Message)
 		}
-		if status == http.StatusRequestEntityTooLarge {
+		switch {
+		case strings.Contains(strings.ToLower(d.Message), "per min"):
+			e.Hint = "your plan allows fewer tokens a minute than this request has: another model with --model, or another plan"
+		case status == http.StatusRequestEntityTooLarge:
 			e.Hint = hintTooLarge
 		}
 	case d.NoQuota:
@@ -98,6 +101,9 @@ func classify(status int, d detail, r Request) *provider.Error {
 		e.Kind, e.Hint, e.Retry = provider.KindRateLimit, "the quota of the day is used up: another model with --model, another plan, or tomorrow", &no
 	case d.Reason == "MODEL_CAPACITY_EXHAUSTED":
 		e.Kind, e.Hint, e.Retry = provider.KindOverloaded, "there is no room on this model: choose another with --model, or try later", &no
+	case d.Code == "tool_use_failed": // Groq could not read the model's call: the next may be better
+		yes := true
+		e.Kind, e.Retry = provider.KindProvider, &yes
 	case filtered(d):
 		e.Kind = provider.KindRefused
 	case refusesImages(d.Message):
@@ -199,6 +205,9 @@ func byStatus(e *provider.Error, status int, d detail) {
 		e.Kind = provider.KindRateLimit
 	case status == 503, status == 529:
 		e.Kind = provider.KindOverloaded
+		if strings.EqualFold(d.Message, "Loading model") { // llama.cpp
+			e.Hint = "the server still loads its model: again when it is ready"
+		}
 	case status >= 500, status == 0:
 		e.Kind = provider.KindProvider
 	default:

@@ -27,6 +27,9 @@ func TestClassifyByWhatServersSay(t *testing.T) {
 		{"llama.cpp in mid generation", 500, `{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`, provider.KindContext, "server_error", 0, 0},
 		{"Gemini overflow", 400, `[{"error":{"code":400,"message":"The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`, provider.KindContext, "INVALID_ARGUMENT", 1048576, 1048577},
 		{"xAI overflow", 400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, provider.KindContext, "", 131072, 537812},
+		{"vLLM overflow, counted so far", 400, `{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 1000 output tokens and your prompt contains at least 3097 input tokens, for a total of at least 4097 tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`, provider.KindContext, "BadRequestError", 4096, 4097},
+		{"Groq overflow", 413, groqTooLarge, provider.KindContext, "rate_limit_exceeded", 6000, 8123},
+		{"TGI overflow", 422, `{"error":"Input validation error: ` + "`inputs` tokens + `max_new_tokens`" + ` must be <= 4096. Given: 3000 tokens","error_type":"validation"}`, provider.KindContext, "", 0, 0},
 		{"vLLM overflow", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens","type":"BadRequestError","code":400}`, provider.KindContext, "BadRequestError", 4096, 5000},
 		{"too many tokens", 400, `{"error":{"message":"too many tokens in the prompt"}}`, provider.KindContext, "", 0, 0},
 		{"too many tokens per minute", 429, `{"error":{"message":"too many tokens, slow down"}}`, provider.KindRateLimit, "", 0, 0},
@@ -136,12 +139,14 @@ func TestTheMoreTellingWordCounts(t *testing.T) {
 		{"Azure's filter", 400, `{"error":{"message":"The response was filtered","type":null,"param":"prompt","code":"content_filter","status":400}}`, provider.KindRefused, ""},
 		{"OpenAI's filter", 400, `{"error":{"message":"Your prompt was flagged","code":"invalid_prompt"}}`, provider.KindRefused, ""},
 		{"Anthropic's filter", 400, `{"error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`, provider.KindRefused, ""},
-		{"more than a minute allows", 429, `{"error":{"message":"Request too large for gpt on tokens per min (TPM): Limit 30000, Requested 34567. The input or output tokens must be reduced in order to run successfully.","type":"tokens","code":"rate_limit_exceeded"}}`, provider.KindContext, ""},
+		{"more than a minute allows", 429, `{"error":{"message":"Request too large for gpt on tokens per min (TPM): Limit 30000, Requested 34567. The input or output tokens must be reduced in order to run successfully.","type":"tokens","code":"rate_limit_exceeded"}}`, provider.KindContext, "a minute"},
 		{"a reply limit is no window", 400, `{"error":{"message":"max_tokens exceeds the limit of 8192"}}`, provider.KindInvalid, ""},
 		{"Anthropic's size in bytes", 413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, provider.KindContext, "bytes"},
 		{"a model that is gone", 410, `{"error":{"message":"this model was retired"}}`, provider.KindConfig, "--model"},
 		{"a path that is gone", 410, `{"error":{"message":"gone"}}`, provider.KindConfig, "ARTOO_BASE_URL"},
 		{"OpenRouter has no one for it", 404, `{"error":{"code":404,"message":"No endpoints found that support tool use"}}`, provider.KindConfig, "--model"},
+		{"llama.cpp is not ready", 503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, provider.KindOverloaded, "still loads"},
+		{"Groq's tokens a minute", 413, groqTooLarge, provider.KindContext, "a minute"},
 		{"plain HTTP to TLS", 400, `{"error":{"message":"Client sent an HTTP request to an HTTPS server."}}`, provider.KindConfig, "https://"},
 	}
 	for _, tc := range tests {
@@ -156,6 +161,19 @@ func TestTheMoreTellingWordCounts(t *testing.T) {
 		})
 	}
 }
+
+// TestACallTheServerCannotReadIsTriedAgain: the request is as it should be, the
+// model's call was not; Groq calls that a bad request.
+func TestACallTheServerCannotReadIsTriedAgain(t *testing.T) {
+	d, ok := parseDetail([]byte(`{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=read{}"}}`))
+	for _, status := range []int{400, 0} {
+		if e := classify(status, d, Request{}); !ok || e.Kind != provider.KindProvider || !e.Temporary() || refusal(e) {
+			t.Errorf("status %d: %+v", status, e)
+		}
+	}
+}
+
+const groqTooLarge = `{"error":{"message":"Request too large for model x in organization o service tier on_demand on tokens per minute (TPM): Limit 6000, Requested 8123, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}`
 
 // TestErrorsInErrorsCostNoMore: each level is read again for the next one.
 func TestErrorsInErrorsCostNoMore(t *testing.T) {

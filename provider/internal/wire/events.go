@@ -167,3 +167,25 @@ func (n *brackets) add(data []byte) {
 		}
 	}
 }
+
+// ending watches where a stream ends.
+type ending struct {
+	src  io.Reader
+	last [2]byte // but for CRs
+	over bool
+}
+
+// Read implements io.Reader.
+func (e *ending) Read(p []byte) (int, error) {
+	n, err := e.src.Read(p)
+	for _, c := range p[max(0, n-8):n] {
+		if c != '\r' {
+			e.last[0], e.last[1] = e.last[1], c
+		}
+	}
+	e.over = e.over || err == io.EOF
+	return n, err
+}
+
+// within reports whether the stream ended without the blank line that ends an event.
+func (e *ending) within() bool { return e.over && e.last != [2]byte{'\n', '\n'} }

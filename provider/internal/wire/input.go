@@ -11,21 +11,21 @@ import (
 )
 
 // NewCall makes a tool call of what a model sent as its arguments, once all of
-// it is there. Nothing at all means no arguments; a JSON string that holds an
+// it is there. Nothing at all, or an empty string, means no arguments; a JSON string that holds an
 // object is decoded once more (Qwen sends such); what is no object is kept in
 // Raw, with an empty Input, so that the history stays valid.
 func NewCall(id, name, args string) provider.ToolCall {
 	call := provider.ToolCall{ID: id, Name: strings.ToValidUTF8(name, "_")}
 	text := strings.TrimSpace(args)
-	if text == "" || text == "null" {
-		call.Input = json.RawMessage("{}")
-		return call
-	}
-	if text[0] == '"' {
+	if strings.HasPrefix(text, `"`) {
 		var inner string
 		if json.Unmarshal([]byte(text), &inner) == nil {
 			text = strings.TrimSpace(inner)
 		}
+	}
+	if text == "" || text == "null" {
+		call.Input = json.RawMessage("{}")
+		return call
 	}
 	var ok bool
 	if call.Input, ok = Object(json.RawMessage(text)); !ok {
@@ -158,10 +158,11 @@ func UniqueIDs(calls []provider.ToolCall, history []provider.Message) {
 }
 
 // IDs maps the ids of calls that another provider made to ids this one takes.
-// Ids of its own are returned as they are.
+// Ids of its own are returned as they are, if no exact form is demanded.
 type IDs struct {
 	Provider string // whose ids need no change
 	Limit    int    // the longest id that is taken
+	Exact    int    // ids are just so many letters and digits; 0 where they need not be
 
 	to   map[string]string
 	used map[string]bool
@@ -177,15 +178,36 @@ func (m *IDs) Call(id, from string) string {
 		return to
 	}
 	to := id
-	if from != m.Provider || id == "" {
+	switch {
+	case m.Exact > 0:
+		to = exactly(id, m.Exact, "")
+	case from != m.Provider || id == "":
 		to = identifier(id, m.Limit)
 	}
 	for n := 1; to == "" || m.used[to]; n++ {
-		suffix := "_" + strconv.Itoa(n)
-		to = identifier(id, m.Limit-len(suffix)) + suffix
+		if suffix := strconv.Itoa(n); m.Exact > 0 {
+			to = exactly(id, m.Exact, suffix)
+		} else {
+			to = identifier(id, m.Limit-len(suffix)-1) + "_" + suffix
+		}
 	}
 	m.to[id], m.used[to] = to, true
 	return to
+}
+
+// exactly is an id of the given length that ends in suffix: the end of id, which
+// tells more than its beginning, without what is no letter or digit.
+func exactly(id string, length int, suffix string) string {
+	word := make([]byte, 0, length+len(id))
+	for range length {
+		word = append(word, '0')
+	}
+	for _, c := range []byte(id) {
+		if isWord(c) && c != '_' && c != '-' {
+			word = append(word, c)
+		}
+	}
+	return string(word[len(word)-length+len(suffix):]) + suffix
 }
 
 // Result returns the id to send for the result of the call with the given id.

@@ -20,6 +20,7 @@ const overflowPatterns = `prompt is too long` +
 	`|reduce the length of the messages` +
 	`|maximum context length (is|of) \d+` +
 	`|\btokens?\b.*exceeds the limit of \d+` + // but not "max_tokens … exceeds"
+	`|max_new_tokens.? must be <= \d+` +
 	`|exceed_context_size_error` +
 	`|exceeds the available context size` +
 	`|context size has been exceeded` +
@@ -30,7 +31,8 @@ const overflowPatterns = `prompt is too long` +
 	`|range of input length should be` +
 	`|input too long:` +
 	`|input length exceeds the context length` +
-	`|must be reduced in order to run successfully` // OpenAI's 429 for a request above the limit per minute
+	`|must be reduced in order to run successfully` + // OpenAI's 429 for a request above the limit per minute
+	`|request too large for model .*tokens per min` // Groq's 413 for the same
 
 var overflow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)` + overflowPatterns) })
 
@@ -53,6 +55,7 @@ func isOverflow(status int, words ...string) bool {
 // was asked for, in either order, the second part perhaps a sum.
 var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
+		regexp.MustCompile(`(?is)context length is (?P<win>\d+) tokens.*?for a total of (?:at least )?(?P<req>\d+)`),             // vLLM
 		regexp.MustCompile(`(?P<req>\d+)(?: \+ (?P<more>\d+))? (?:tokens )?> (?P<win>\d+)`),                                      // Anthropic
 		regexp.MustCompile(`(?is)(?P<win>\d+) tokens.*?(?:resulted in|requested)(?: about)? ~?(?P<req>\d+)`),                     // OpenAI, OpenRouter, vLLM
 		regexp.MustCompile(`(?is)request \((?P<req>\d+) tokens\) exceeds the available context size \((?P<win>\d+)`),             // llama.cpp

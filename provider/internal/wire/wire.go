@@ -163,11 +163,13 @@ func (c *call) runWhole(dec Decoder, yield func(provider.Event, error) bool) (ok
 
 func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
 	progress, size := More, 0
+	var cut error // what the decoder said of an event that the stream's end may have cut
+	body := &ending{src: c.body}
 	events := Events
 	if c.Lines {
 		events = Lines
 	}
-	for data, err := range events(c.body) {
+	for data, err := range events(body) {
 		if size += len(data); size > c.most {
 			err = ErrReplyTooLarge
 		}
@@ -179,11 +181,20 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 			}
 			return true, err
 		}
+		if cut != nil {
+			return true, cut // it was not the last
+		}
 		events, p, err := dec.Feed(data)
 		if !c.emit(events, yield) {
 			return false, nil
 		}
-		if err != nil {
+		switch {
+		case err != nil && progress != More && !json.Valid([]byte(data)):
+			return true, nil // as above
+		case err != nil && body.within() && !json.Valid([]byte(data)):
+			cut = err
+			continue
+		case err != nil:
 			return true, err
 		}
 		if p > progress {
@@ -193,6 +204,9 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 		if progress == End {
 			break
 		}
+	}
+	if cut != nil {
+		return true, io.ErrUnexpectedEOF
 	}
 	return true, nil
 }
