@@ -177,6 +177,7 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 			return ended, nil
 		}
 		if (r.reply.over || !more) && !last.set() {
+			proc.remember()
 			last.start(r.waits().end)
 		}
 		select {

@@ -152,7 +152,7 @@ func (s *standIn) gone(name string) {
 
 // running tells a process from a zombie whose parent is slow.
 func running(pid int) bool {
-	all, err := listTasks("none")
+	all, err := listTasks("none", 0)
 	if err != nil {
 		return true
 	}
