@@ -27,6 +27,9 @@ func TestGeminiAnswers(t *testing.T) {
 		`echo 'Approval mode overridden to "default" because the current folder is not trusted.' >&2`+"\n")
 	o := s.ask(user("hi"))
 	o.want(t, "Hello.")
+	if o.text != "Let me look.Hello." {
+		t.Errorf("streamed %q", o.text)
+	}
 	if want := []string{"run_shell_command: ls", "run_shell_command failed: denied"}; !slices.Equal(o.steps, want) {
 		t.Errorf("steps %q", o.steps)
 	}
