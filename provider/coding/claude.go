@@ -20,6 +20,9 @@ var claude = dialect{
 	keys:    []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
 	guard:   noSlash,
 	events:  func() decoder { return &claudeEvents{} },
+	remark: func(stderr string) string {
+		return lineWith(stderr, "claude: ", "[claude-code:unrecognized_model]")
+	},
 	args: func(c call) []string {
 		args := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages"}
 		if c.edits {
@@ -189,6 +192,8 @@ func (d *claudeEvents) limit(r *reply, e claudeEvent) {
 	switch info.Status {
 	case "rejected":
 		d.resets = resets
+	case "allowed":
+		d.resets = time.Time{}
 	case "allowed_warning":
 		text := "claude: the " + strings.ReplaceAll(info.Type, "_", " ") + " limit is near"
 		if info.Utilization > 0 {
@@ -415,7 +420,7 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 	case "error_max_budget_usd", "error_max_turns":
 		f.kind = provider.KindCap
 	}
-	if !d.resets.IsZero() {
+	if !d.resets.IsZero() && (f.kind == "" || f.kind == provider.KindRateLimit) {
 		f.kind, f.after = provider.KindRateLimit, max(time.Until(d.resets), 0)
 	}
 	r.failure = f

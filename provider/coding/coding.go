@@ -87,10 +87,11 @@ type patience struct {
 	end       time.Duration // after its last event, until it is ended
 	interrupt time.Duration // after SIGINT, until SIGTERM
 	terminate time.Duration // after SIGTERM, until SIGKILL; a second at most where the reply is whole
+	quiet     time.Duration // that the next run waits for it without a word
 	stuck     time.Duration // that it may report nothing but a broken connection
 }
 
-var usual = patience{end: 5 * time.Second, interrupt: 5 * time.Second, terminate: 5 * time.Second, stuck: 2 * time.Minute}
+var usual = patience{quiet: time.Second, end: 5 * time.Second, interrupt: 5 * time.Second, terminate: 5 * time.Second, stuck: 2 * time.Minute}
 
 // Is reports whether name is one of the providers.
 func Is(name string) bool { return dialectOf(name) != nil }
@@ -154,12 +155,16 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 			yield(nil, c.unknown())
 			return
 		}
-		if err := c.settled(ctx); err != nil {
+		r := &run{CLI: c, dialect: d, ctx: ctx, req: req, yield: yield}
+		err := c.settled(ctx, func() { r.tell("waiting for " + d.program + ", which was stopped, to end") })
+		switch {
+		case r.left:
+			return
+		case err != nil:
 			yield(nil, c.canceled(ctx))
 			return
 		}
-		r := &run{CLI: c, dialect: d, ctx: ctx, req: req, yield: yield}
-		err := r.once(c.plan(d, req, false))
+		err = r.once(c.plan(d, req, false))
 		if r.lost && !r.left {
 			r.tell(d.program + " does not know its session any more; it is told the conversation so far")
 			err = r.once(c.plan(d, req, true))
@@ -171,21 +176,26 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 }
 
 // Close waits until the processes of stopped runs are gone.
-func (c *CLI) Close() { _ = c.settled(context.Background()) }
+func (c *CLI) Close() { _ = c.settled(context.Background(), func() {}) }
 
 // settled waits until what was stopped is gone: two processes must not write
-// one session.
-func (c *CLI) settled(ctx context.Context) error {
+// one session. late is called once, when that takes a while.
+func (c *CLI) settled(ctx context.Context, late func()) error {
 	c.mu.Lock()
 	leaving := c.leaving
 	c.leaving = nil
 	c.mu.Unlock()
-	for i, gone := range leaving {
+	quiet := time.NewTimer(c.waits().quiet)
+	defer quiet.Stop()
+	for len(leaving) > 0 {
 		select {
-		case <-gone:
+		case <-leaving[0]:
+			leaving = leaving[1:]
+		case <-quiet.C:
+			late()
 		case <-ctx.Done():
 			c.mu.Lock()
-			c.leaving = append(c.leaving, leaving[i:]...)
+			c.leaving = append(c.leaving, leaving...)
 			c.mu.Unlock()
 			return ctx.Err()
 		}

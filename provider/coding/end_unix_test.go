@@ -3,6 +3,7 @@
 package coding
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -155,5 +156,43 @@ func TestReplyIsBounded(t *testing.T) {
 	}
 	if r.step("d", ""); !r.abort || !strings.Contains(r.failure.text, "larger than 256 MiB") {
 		t.Errorf("it goes on for ever: %+v", r.failure)
+	}
+}
+
+// A limit that was reached and passed by is not why a run fails later.
+func TestClaudeLimitThatIsNotTheReason(t *testing.T) {
+	rejected := `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":4000000000,"rateLimitType":"five_hour"}}`
+	turns := `{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s-1"}`
+	s := newStandIn(t, ClaudeName, events(claudeInit, rejected, turns)+"exit 1\n")
+	s.ask(user("hi")).fails(t, provider.KindCap, "error max turns")
+	broke := `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["It broke."],"session_id":"s-1"}`
+	s = newStandIn(t, ClaudeName, events(claudeInit, rejected, strings.Replace(rejected, `"rejected"`, `"allowed"`, 1), broke)+"exit 1\n")
+	s.ask(user("hi")).fails(t, provider.KindProvider, "It broke")
+}
+
+// A model that claude does not know is replaced by it, which it tells on stderr.
+func TestClaudeDoesNotKnowTheModel(t *testing.T) {
+	s := newStandIn(t, ClaudeName, "echo '[claude-code:unrecognized_model] opsu is unknown' >&2\n"+claudeGreets)
+	o := s.ask(user("hi"))
+	o.want(t, "Hello.")
+	if want := []string{"claude: [claude-code:unrecognized_model] opsu is unknown"}; !slices.Equal(o.notices, want) {
+		t.Errorf("notices %q", o.notices)
+	}
+}
+
+// Until the last run is gone the next one waits, and says for what.
+func TestWaitForTheLastRunIsTold(t *testing.T) {
+	s := newStandIn(t, ClaudeName, "case $N in\n1)\ntrap '' INT TERM\n"+events(claudeInit, claudeText("One."))+"while :; do sleep 0.02; done;;\n*)\n"+claudeGreets+";;\nesac\n")
+	s.cli.patience.interrupt, s.cli.patience.terminate, s.cli.patience.quiet = 200*time.Millisecond, 200*time.Millisecond, time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
+		if _, ok := e.(provider.TextDelta); ok {
+			cancel()
+		}
+	}).fails(t, provider.KindCanceled, "stopped")
+	o := s.ask(user("2"))
+	o.want(t, "Hello.")
+	if want := []string{"waiting for claude, which was stopped, to end"}; !slices.Equal(o.notices, want) {
+		t.Errorf("notices %q", o.notices)
 	}
 }

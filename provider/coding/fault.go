@@ -203,6 +203,17 @@ func (r *run) reason(stderr string) string {
 	return lastLine(stderr)
 }
 
+// lineWith is the first line that has what in it, behind a label; "" when there
+// is none.
+func lineWith(text, label, what string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, what) {
+			return label + strings.TrimSpace(line)
+		}
+	}
+	return ""
+}
+
 // lastLine is the last line that says something: what only tells where it
 // happened, or that it waits for input, does not.
 func lastLine(text string) string {
