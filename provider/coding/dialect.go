@@ -21,6 +21,7 @@ type dialect struct {
 	args    func(call) []string
 	events  func() decoder
 	guard   func(prompt string) string // keeps the text from being taken for commands
+	https   map[int]int                // exit statuses that are HTTP's, cut to a byte
 	exits   map[int]provider.ErrorKind // exit statuses that tell the kind
 	remark  func(stderr string) string // what of a good run's stderr the user must know; "" for nothing
 }

@@ -82,6 +82,9 @@ func (r *run) judge(p plan, path string, state *os.ProcessState, stderr string) 
 	case f.text == "" && code == 0:
 		own.text = r.dialect.program + " ended without its last event: " + own.text
 	}
+	if own.status == 0 {
+		own.status = r.dialect.https[code]
+	}
 	if kind, ok := r.dialect.exits[code]; ok && own.kind == "" {
 		own.kind = kind
 	}

@@ -33,6 +33,7 @@ var gemini = dialect{
 		}
 		return args
 	},
+	https: map[int]int{173: 429, 244: 500, 246: 502, 247: 503, 248: 504},
 	exits: map[int]provider.ErrorKind{
 		41: provider.KindAuth, 42: provider.KindInvalid, 44: provider.KindConfig, 52: provider.KindConfig, 53: provider.KindCap, 55: provider.KindConfig,
 	},

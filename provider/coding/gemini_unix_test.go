@@ -94,6 +94,9 @@ func TestGeminiExitStatuses(t *testing.T) {
 		{"Please set an Auth method in your settings.json", "41", provider.KindAuth, "gemini, and choose how to log in there"},
 		{"Error: the folder is untrusted", "55", provider.KindConfig, "start gemini in this directory and trust it there"},
 		{"Reached max session turns for this session.", "53", provider.KindCap, "another message"},
+		{"Attempt 1 failed. Giving up", "173", provider.KindRateLimit, ""}, // 429 & 0xff
+		{"", "247", provider.KindOverloaded, ""},
+		{"", "244", provider.KindProvider, "shows what is wrong"},
 		{"something else", "52", provider.KindConfig, "--model"},
 		{"[API Error: fetch failed]", "1", provider.KindNetwork, "HTTPS_PROXY"},
 	} {
