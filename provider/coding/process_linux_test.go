@@ -13,9 +13,10 @@ import (
 )
 
 // While a process is between two programs its environment cannot be read: one
-// without any, which gets one a moment later, stands for it here.
+// without any, which gets one a moment later, stands for it here. Its parent is
+// gone already.
 func TestNothingOutlivesTheRunBetweenTwoPrograms(t *testing.T) {
-	s := newStandIn(t, CodexName, `setsid env -i /bin/sh -c "echo \$\$ >$DIR/stray; sleep 0.05; export ARTOO_CLI_RUN=$ARTOO_CLI_RUN; exec sleep 100" >/dev/null 2>&1 &
+	s := newStandIn(t, CodexName, `(setsid env -i /bin/sh -c "echo \$\$ >$DIR/stray; sleep 0.05; export ARTOO_CLI_RUN=$ARTOO_CLI_RUN; exec sleep 100" >/dev/null 2>&1 &)
 while ! [ -s $DIR/stray ]; do sleep 0.01; done
 `+events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
 	s.ask(user("hi")).want(t, "Hello.")
