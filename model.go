@@ -399,6 +399,7 @@ func (a *app) codingCLI(name string) (provider.Provider, error) {
 		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
 		Announce:     a.who.headless || a.place != nil, // else the banner tells
 	}
+	c.Caps = a.caps
 	if a.cfg.IsSet("idle_timeout") {
 		if c.Idle = a.cfg.IdleTimeout; c.Idle == 0 {
 			c.Idle = -1
@@ -410,6 +411,17 @@ func (a *app) codingCLI(name string) (provider.Provider, error) {
 	}
 	a.closers = append(a.closers, c.Close)
 	return c, nil
+}
+
+// caps are what a coding CLI is told of them. Its steps are its own affair unless
+// the user says how many.
+func (a *app) caps() coding.Caps {
+	money, tokens := a.desk.Agent.Left()
+	caps := coding.Caps{Money: money, Tokens: tokens}
+	if a.cfg.IsSet("max_turns") {
+		caps.Steps = a.cfg.MaxTurns
+	}
+	return caps
 }
 
 // pace lets a person watch the demo.

@@ -41,6 +41,19 @@ func (a *Agent) Spent() (provider.Usage, *float64) {
 	return a.spent.usage, &cost
 }
 
+// Left is what the caps leave of money, in US dollars, and of tokens; 0 where
+// there is no cap. It is for a provider that can keep them within a request, and
+// to be called by it only.
+func (a *Agent) Left() (money float64, tokens int) {
+	if l := a.Limits; l.MaxCost > 0 {
+		money = max(l.MaxCost-a.spent.cost, 1e-6)
+	}
+	if l := a.Limits; l.MaxTotalTokens > 0 {
+		tokens = max(l.MaxTotalTokens-a.spent.usage.Total(), 1)
+	}
+	return money, tokens
+}
+
 // checkLimits is asked before every request. room is how many tokens the reply
 // may have under the caps, 0 for no bound.
 func (t *turn) checkLimits() (room int, err error) {

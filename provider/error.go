@@ -23,6 +23,7 @@ const (
 	KindOverloaded ErrorKind = "overloaded" // 503, 529 and their in-stream forms
 	KindContext    ErrorKind = "context"    // the request does not fit the model's window
 	KindRefused    ErrorKind = "refused"    // the model or a filter refused
+	KindCap        ErrorKind = "cap"        // a cap of the caller's was reached in the middle of the request
 	KindCanceled   ErrorKind = "canceled"   // the caller's context ended the request
 )
 

@@ -13,12 +13,16 @@ import (
 var claude = dialect{
 	program: "claude",
 	least:   "2.0.0",
+	since:   map[string]string{"--max-budget-usd": "2.0.28"},
 	install: "npm install -g @anthropic-ai/claude-code",
 	login:   "claude, and /login there",
 	own:     []string{"CLAUDE_CODE_OAUTH_TOKEN"},
 	keys:    []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
 	guard:   noSlash,
 	events:  func() decoder { return &claudeEvents{} },
+	remark: func(stderr string) string {
+		return lineWith(stderr, "claude: ", "[claude-code:unrecognized_model]")
+	},
 	args: func(c call) []string {
 		args := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages"}
 		if c.edits {
@@ -31,6 +35,12 @@ var claude = dialect{
 		}
 		if c.effort != "" {
 			args = append(args, "--effort="+c.effort)
+		}
+		if c.caps.Money > 0 {
+			args = append(args, fmt.Sprintf("--max-budget-usd=%.6f", c.caps.Money))
+		}
+		if c.caps.Steps > 0 {
+			args = append(args, fmt.Sprintf("--max-turns=%d", c.caps.Steps))
 		}
 		if c.resume != "" {
 			args = append(args, "--resume="+c.resume)
@@ -51,6 +61,9 @@ type claudeEvents struct {
 	calls    map[string]string
 	resets   time.Time // when a limit that is reached ends
 	fault    string    // the word of the last message that was an error
+
+	used    map[string]claudeUsage // by each message
+	streams map[string]string      // the message that streams, by its parent
 }
 
 // claudeEvent has the fields of all events that matter.
@@ -83,6 +96,7 @@ type claudeEvent struct {
 	Result         string                 `json:"result"`
 	Errors         []json.RawMessage      `json:"errors"`
 	APIErrorStatus int                    `json:"api_error_status"`
+	StopReason     string                 `json:"stop_reason"`
 	Cost           *float64               `json:"total_cost_usd"`
 	Usage          claudeUsage            `json:"usage"`
 	ModelUsage     map[string]claudeModel `json:"modelUsage"`
@@ -107,6 +121,7 @@ type claudeMessage struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`
 	Content json.RawMessage `json:"content"` // blocks, or a plain string
+	Usage   claudeUsage     `json:"usage"`
 }
 
 type claudeBlock struct {
@@ -127,6 +142,7 @@ func (d *claudeEvents) event(r *reply, data []byte) {
 		return // not an event of any kind we know
 	}
 	r.events++
+	d.spend(r, e)
 	switch {
 	case e.Type == "result":
 		d.result(r, e)
@@ -176,6 +192,8 @@ func (d *claudeEvents) limit(r *reply, e claudeEvent) {
 	switch info.Status {
 	case "rejected":
 		d.resets = resets
+	case "allowed":
+		d.resets = time.Time{}
 	case "allowed_warning":
 		text := "claude: the " + strings.ReplaceAll(info.Type, "_", " ") + " limit is near"
 		if info.Utilization > 0 {
@@ -253,10 +271,62 @@ func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
 			}
 			if _, again := d.calls[b.ID]; !again || b.ID == "" {
 				d.calls[b.ID] = b.Name
-				r.step(b.Name, about(b.Input))
+				if plan := planOf(b); plan != "" {
+					r.block()
+					r.say(plan)
+				} else {
+					r.step(b.Name, about(b.Input))
+				}
 			}
 		}
 	}
+}
+
+// givesPlan is the tool by which claude asks to leave its plan mode. Nobody is
+// there to let it: the plan is the answer.
+const givesPlan = "ExitPlanMode"
+
+// planOf is the plan in a call, "" when there is none.
+func planOf(b claudeBlock) (plan string) {
+	if b.Name == givesPlan && json.Unmarshal(object(b.Input)["plan"], &plan) != nil {
+		return ""
+	}
+	return strings.TrimSpace(plan)
+}
+
+// spend counts what the messages have used so far, those of sub-agents too: a
+// run that is cut off has no other count.
+func (d *claudeEvents) spend(r *reply, e claudeEvent) {
+	var m claudeMessage
+	switch e.Type {
+	case "assistant":
+		if json.Unmarshal(e.Message, &m) != nil {
+			return
+		}
+	case "stream_event":
+		var s struct {
+			Message claudeMessage `json:"message"`
+			Usage   claudeUsage   `json:"usage"`
+		}
+		if json.Unmarshal(e.Event, &s) != nil {
+			return
+		}
+		if m = s.Message; m.ID == "" {
+			m.ID, m.Usage = d.streams[e.Parent], s.Usage
+		}
+	}
+	if m.ID == "" || m.Usage == (claudeUsage{}) {
+		return
+	}
+	if d.used == nil {
+		d.used, d.streams = map[string]claudeUsage{}, map[string]string{}
+	}
+	d.streams[e.Parent] = m.ID
+	was := d.used[m.ID]
+	now := claudeUsage{max(was.Input, m.Usage.Input), max(was.CacheRead, m.Usage.CacheRead), max(was.CacheWrite, m.Usage.CacheWrite), max(was.Output, m.Usage.Output)}
+	d.used[m.ID] = now
+	u := &r.usage
+	u.Input, u.CacheRead, u.CacheWrite, u.Output = u.Input+now.Input-was.Input, u.CacheRead+now.CacheRead-was.CacheRead, u.CacheWrite+now.CacheWrite-was.CacheWrite, u.Output+now.Output-was.Output
 }
 
 // user takes the results of claude's tools: those that failed are shown.
@@ -265,7 +335,10 @@ func (d *claudeEvents) user(r *reply, message json.RawMessage) {
 	for _, b := range blocks {
 		if b.Type == "tool_result" && b.IsError {
 			name := d.calls[b.CallID]
-			if name == "" {
+			switch name {
+			case givesPlan:
+				continue
+			case "":
 				name = "tool"
 			}
 			r.step(name+" failed", plainContent(b.Content))
@@ -310,14 +383,16 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 	r.over = true
 	r.begin(e.SessionID, "")
 	r.answer = e.Result
-	r.usage = provider.Usage{Input: e.Usage.Input, CacheRead: e.Usage.CacheRead, CacheWrite: e.Usage.CacheWrite, Output: e.Usage.Output, CostUSD: e.Cost}
-	if sum := (claudeModel{}); len(e.ModelUsage) > 0 { // sub-agents and small models included, as in the cost
-		for _, m := range e.ModelUsage {
-			sum = claudeModel{sum.Input + m.Input, sum.CacheRead + m.CacheRead, sum.CacheWrite + m.CacheWrite, sum.Output + m.Output}
-		}
-		r.usage.Input, r.usage.CacheRead, r.usage.CacheWrite, r.usage.Output = sum.Input, sum.CacheRead, sum.CacheWrite, sum.Output
+	if told := e.usage(); told.Total() > 0 || r.usage.Total() == 0 { // an aborted run's counts nothing
+		r.usage = told
 	}
 	if !e.IsError && (e.Subtype == "" || e.Subtype == "success") {
+		switch e.StopReason {
+		case "refusal":
+			r.stop = provider.StopRefusal
+		case "max_tokens":
+			r.tell("claude's reply is cut at its limit")
+		}
 		return
 	}
 	f := &failure{text: e.Result, code: e.Subtype, status: e.APIErrorStatus}
@@ -341,8 +416,24 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 	case "rate_limit":
 		f.kind = provider.KindRateLimit
 	}
-	if !d.resets.IsZero() {
+	switch e.Subtype {
+	case "error_max_budget_usd", "error_max_turns":
+		f.kind = provider.KindCap
+	}
+	if !d.resets.IsZero() && (f.kind == "" || f.kind == provider.KindRateLimit) {
 		f.kind, f.after = provider.KindRateLimit, max(time.Until(d.resets), 0)
 	}
 	r.failure = f
+}
+
+// usage is what the result tells of it.
+func (e claudeEvent) usage() provider.Usage {
+	u := provider.Usage{Input: e.Usage.Input, CacheRead: e.Usage.CacheRead, CacheWrite: e.Usage.CacheWrite, Output: e.Usage.Output, CostUSD: e.Cost}
+	if len(e.ModelUsage) > 0 { // sub-agents and small models included, as in the cost
+		u.Input, u.CacheRead, u.CacheWrite, u.Output = 0, 0, 0, 0
+	}
+	for _, m := range e.ModelUsage {
+		u.Input, u.CacheRead, u.CacheWrite, u.Output = u.Input+m.Input, u.CacheRead+m.CacheRead, u.CacheWrite+m.CacheWrite, u.Output+m.Output
+	}
+	return u
 }

@@ -83,9 +83,12 @@ func TestClaudeAnswerBeforeTheLastStep(t *testing.T) {
 }
 
 func TestRow97_ClaudeStaysAfterItsResult(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), claudeGood)+"echo $$ >$DIR/pid; sleep 100 & echo $! >$DIR/child; wait\n")
-	s.cli.patience.terminate = time.Millisecond
+	s := newStandIn(t, ClaudeName, "trap '' TERM\n"+events(claudeInit, claudeText("Hello."), claudeGood)+"echo $$ >$DIR/pid; sleep 100 & echo $! >$DIR/child; while :; do wait; done\n")
+	began := time.Now()
 	s.ask(user("hi")).want(t, "Hello.")
+	if took := time.Since(began); took > 30*time.Second { // little more than a second on an idle machine
+		t.Errorf("it was waited for %s", took)
+	}
 	s.gone("pid")
 	s.gone("child")
 }

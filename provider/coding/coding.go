@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"iter"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,6 +51,8 @@ type CLI struct {
 	Idle time.Duration
 	// Limit is the longest time of one run; 0 means no limit.
 	Limit time.Duration
+	// Caps is asked before each run; nil means that there are none.
+	Caps func() Caps
 	// Trace is told of each run ("request") and line ("body"); may be nil.
 	Trace func(event, text string)
 	// Withheld are variables with keys of the tool's that Environ left out.
@@ -63,6 +66,15 @@ type CLI struct {
 	leaving []<-chan struct{} // closed when what is left of a stopped run is gone
 }
 
+// Caps are what a run may use at most; a zero field is no cap. Of the tools only
+// claude keeps them, or tells soon enough what it has used: the others' are
+// checked by who asks, after the run.
+type Caps struct {
+	Money  float64 // US dollars
+	Tokens int
+	Steps  int // requests to the model
+}
+
 // broken is a run that was cut off after it had begun to work: the tool's
 // session knows of it, the history has only its text.
 type broken struct {
@@ -74,11 +86,12 @@ type broken struct {
 type patience struct {
 	end       time.Duration // after its last event, until it is ended
 	interrupt time.Duration // after SIGINT, until SIGTERM
-	terminate time.Duration // after SIGTERM, until SIGKILL
+	terminate time.Duration // after SIGTERM, until SIGKILL; a second at most where the reply is whole
+	quiet     time.Duration // that the next run waits for it without a word
 	stuck     time.Duration // that it may report nothing but a broken connection
 }
 
-var usual = patience{end: 5 * time.Second, interrupt: 2 * time.Second, terminate: time.Second, stuck: 2 * time.Minute}
+var usual = patience{quiet: time.Second, end: 5 * time.Second, interrupt: 5 * time.Second, terminate: 5 * time.Second, stuck: 2 * time.Minute}
 
 // Is reports whether name is one of the providers.
 func Is(name string) bool { return dialectOf(name) != nil }
@@ -119,6 +132,13 @@ func (c *CLI) mode() string {
 	return c.Mode()
 }
 
+func (c *CLI) caps() Caps {
+	if c.Caps == nil {
+		return Caps{}
+	}
+	return c.Caps()
+}
+
 func (c *CLI) waits() patience {
 	if c.patience == nil {
 		return usual
@@ -135,12 +155,16 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 			yield(nil, c.unknown())
 			return
 		}
-		if err := c.settled(ctx); err != nil {
+		r := &run{CLI: c, dialect: d, ctx: ctx, req: req, yield: yield}
+		err := c.settled(ctx, func() { r.tell("waiting for " + d.program + ", which was stopped, to end") })
+		switch {
+		case r.left:
+			return
+		case err != nil:
 			yield(nil, c.canceled(ctx))
 			return
 		}
-		r := &run{CLI: c, dialect: d, ctx: ctx, req: req, yield: yield}
-		err := r.once(c.plan(d, req, false))
+		err = r.once(c.plan(d, req, false))
 		if r.lost && !r.left {
 			r.tell(d.program + " does not know its session any more; it is told the conversation so far")
 			err = r.once(c.plan(d, req, true))
@@ -152,21 +176,26 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 }
 
 // Close waits until the processes of stopped runs are gone.
-func (c *CLI) Close() { _ = c.settled(context.Background()) }
+func (c *CLI) Close() { _ = c.settled(context.Background(), func() {}) }
 
 // settled waits until what was stopped is gone: two processes must not write
-// one session.
-func (c *CLI) settled(ctx context.Context) error {
+// one session. late is called once, when that takes a while.
+func (c *CLI) settled(ctx context.Context, late func()) error {
 	c.mu.Lock()
 	leaving := c.leaving
 	c.leaving = nil
 	c.mu.Unlock()
-	for i, gone := range leaving {
+	quiet := time.NewTimer(c.waits().quiet)
+	defer quiet.Stop()
+	for len(leaving) > 0 {
 		select {
-		case <-gone:
+		case <-leaving[0]:
+			leaving = leaving[1:]
+		case <-quiet.C:
+			late()
 		case <-ctx.Done():
 			c.mu.Lock()
-			c.leaving = append(c.leaving, leaving[i:]...)
+			c.leaving = append(c.leaving, leaving...)
 			c.mu.Unlock()
 			return ctx.Err()
 		}
@@ -241,10 +270,18 @@ func (c *CLI) version(ctx context.Context, path string) string {
 }
 
 // old is the error of a tool that lacks what artoo needs, nil for one that is
-// new enough.
-func (c *CLI) old(d *dialect, version string) *provider.Error {
-	if version == "" || !less(version, d.least) {
+// new enough. said is what it says, in lower case.
+func (c *CLI) old(d *dialect, version, said string) *provider.Error {
+	if version == "" {
 		return nil
 	}
-	return c.fault(provider.KindConfig, fmt.Sprintf("%s %s is too old: %s or newer is needed", d.program, version, d.least), d.install)
+	if less(version, d.least) {
+		return c.fault(provider.KindConfig, fmt.Sprintf("%s %s is too old: %s or newer is needed", d.program, version, d.least), d.install)
+	}
+	for option, least := range d.since {
+		if strings.Contains(said, option) && less(version, least) {
+			return c.fault(provider.KindConfig, fmt.Sprintf("%s %s is too old for %s: %s or newer is needed", d.program, version, option, least), d.install)
+		}
+	}
+	return nil
 }

@@ -10,16 +10,18 @@ import (
 
 // dialect is what artoo must know of one tool.
 type dialect struct {
-	program string   // the executable
-	least   string   // a version known to have all the options that are used
-	install string   // the command that installs or renews it
-	login   string   // how to log in, a command
-	own     []string // variables it logs in by, which nothing else reads
-	keys    []string // variables with keys of the vendor's API, which would be charged
-	most    int      // bytes of a message that are read, 0 for any number
+	program string            // the executable
+	least   string            // a version known to have all the options that are used
+	since   map[string]string // the version that brought an option, where it is newer than least
+	install string            // the command that installs or renews it
+	login   string            // how to log in, a command
+	own     []string          // variables it logs in by, which nothing else reads
+	keys    []string          // variables with keys of the vendor's API, which would be charged
+	most    int               // bytes of a message that are read, 0 for any number
 	args    func(call) []string
 	events  func() decoder
 	guard   func(prompt string) string // keeps the text from being taken for commands
+	https   map[int]int                // exit statuses that are HTTP's, cut to a byte
 	exits   map[int]provider.ErrorKind // exit statuses that tell the kind
 	remark  func(stderr string) string // what of a good run's stderr the user must know; "" for nothing
 }
@@ -30,6 +32,7 @@ type call struct {
 	effort string // "" for the tool's own
 	edits  bool   // else it only reads
 	resume string // the tool's session, "" for a new one
+	caps   Caps
 }
 
 // decoder takes a run's events apart. An event that it does not know is passed

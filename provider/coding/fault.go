@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -49,7 +50,8 @@ func fits(text string, patterns []string) bool {
 }
 
 // judge says what went wrong with a run that did not end well.
-func (r *run) judge(p plan, path string, code int, stderr string) error {
+func (r *run) judge(p plan, path string, state *os.ProcessState, stderr string) error {
+	code := exitCode(state)
 	f := r.reply.failure
 	if f == nil {
 		f = &failure{}
@@ -59,7 +61,7 @@ func (r *run) judge(p plan, path string, code int, stderr string) error {
 		r.lost = true
 	}
 	if r.reply.events == 0 && fits(said, usageWords) {
-		if old := r.old(r.dialect, r.version(r.ctx, path)); old != nil {
+		if old := r.old(r.dialect, r.version(r.ctx, path), said); old != nil {
 			return old
 		}
 		why := r.dialect.program + " does not take what artoo asks of it: " + r.reason(stderr)
@@ -76,14 +78,36 @@ func (r *run) judge(p plan, path string, code int, stderr string) error {
 	case own.text == "" && code == 0:
 		own.text = r.dialect.program + " ended without its last event: the answer is not whole"
 	case own.text == "":
-		own.text = r.dialect.program + " ended with status " + strconv.Itoa(code) + " and said nothing"
+		own.text = r.dialect.program + " " + ending(state) + " and said nothing"
 	case f.text == "" && code == 0:
 		own.text = r.dialect.program + " ended without its last event: " + own.text
+	}
+	if own.status == 0 {
+		own.status = r.dialect.https[code]
 	}
 	if kind, ok := r.dialect.exits[code]; ok && own.kind == "" {
 		own.kind = kind
 	}
 	return r.failed(&own, stderr)
+}
+
+// exitCode is -1 for a tool that has none.
+func exitCode(state *os.ProcessState) int {
+	if state == nil {
+		return -1
+	}
+	return state.ExitCode()
+}
+
+// ending says how a tool ended.
+func ending(state *os.ProcessState) string {
+	if code := exitCode(state); code >= 0 {
+		return "ended with status " + strconv.Itoa(code)
+	}
+	if how, ok := strings.CutPrefix(state.String(), "signal: "); ok {
+		return "was ended by a signal (" + how + ")"
+	}
+	return "ended, nobody knows how,"
 }
 
 // failed makes the error of a failure: its own word of the kind counts first,
@@ -116,6 +140,8 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 		if strings.Contains(words, "trust") || strings.Contains(strings.ToLower(stderr), "trust") {
 			e.Hint = "start " + d.program + " in this directory and trust it there"
 		}
+	case provider.KindCap:
+		e.Hint = "a higher cap, or another message to go on"
 	case provider.KindNetwork:
 		e.Hint = "check the network and HTTPS_PROXY; " + d.program + " in this directory shows more"
 	case provider.KindProvider, provider.KindInvalid:
@@ -178,6 +204,17 @@ func (r *run) reason(stderr string) string {
 		return found
 	}
 	return lastLine(stderr)
+}
+
+// lineWith is the first line that has what in it, behind a label; "" when there
+// is none.
+func lineWith(text, label, what string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, what) {
+			return label + strings.TrimSpace(line)
+		}
+	}
+	return ""
 }
 
 // lastLine is the last line that says something: what only tells where it

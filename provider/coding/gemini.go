@@ -33,17 +33,11 @@ var gemini = dialect{
 		}
 		return args
 	},
+	https: map[int]int{173: 429, 244: 500, 246: 502, 247: 503, 248: 504},
 	exits: map[int]provider.ErrorKind{
-		41: provider.KindAuth, 42: provider.KindInvalid, 44: provider.KindConfig, 52: provider.KindConfig, 55: provider.KindConfig,
+		41: provider.KindAuth, 42: provider.KindInvalid, 44: provider.KindConfig, 52: provider.KindConfig, 53: provider.KindCap, 55: provider.KindConfig,
 	},
-	remark: func(stderr string) string {
-		for line := range strings.Lines(stderr) {
-			if strings.Contains(line, "Approval mode overridden") {
-				return "gemini: " + strings.TrimSpace(line)
-			}
-		}
-		return ""
-	},
+	remark: func(stderr string) string { return lineWith(stderr, "gemini: ", "Approval mode overridden") },
 }
 
 // noAt keeps an @ from being taken for the path of a file to include: gemini

@@ -27,6 +27,9 @@ func TestGeminiAnswers(t *testing.T) {
 		`echo 'Approval mode overridden to "default" because the current folder is not trusted.' >&2`+"\n")
 	o := s.ask(user("hi"))
 	o.want(t, "Hello.")
+	if o.text != "Let me look.Hello." {
+		t.Errorf("streamed %q", o.text)
+	}
 	if want := []string{"run_shell_command: ls", "run_shell_command failed: denied"}; !slices.Equal(o.steps, want) {
 		t.Errorf("steps %q", o.steps)
 	}
@@ -90,6 +93,10 @@ func TestGeminiExitStatuses(t *testing.T) {
 	}{
 		{"Please set an Auth method in your settings.json", "41", provider.KindAuth, "gemini, and choose how to log in there"},
 		{"Error: the folder is untrusted", "55", provider.KindConfig, "start gemini in this directory and trust it there"},
+		{"Reached max session turns for this session.", "53", provider.KindCap, "another message"},
+		{"Attempt 1 failed. Giving up", "173", provider.KindRateLimit, ""}, // 429 & 0xff
+		{"", "247", provider.KindOverloaded, ""},
+		{"", "244", provider.KindProvider, "shows what is wrong"},
 		{"something else", "52", provider.KindConfig, "--model"},
 		{"[API Error: fetch failed]", "1", provider.KindNetwork, "HTTPS_PROXY"},
 	} {

@@ -12,6 +12,8 @@ const (
 	mostLine  = 64 << 20 // bytes of one line
 	mostAhead = 64 << 20 // bytes that are read ahead of who takes them
 	mostTail  = 64 << 10 // bytes of stderr that are kept
+
+	eachLine = 64 // bytes that a line costs beside its own
 )
 
 // errLine is a line that is longer than any event.
@@ -83,7 +85,7 @@ func (l *lines) put(line []byte) {
 	}
 	if !l.dropped {
 		l.waiting = append(l.waiting, line)
-		l.bytes += len(line)
+		l.bytes += len(line) + eachLine
 	}
 	l.mu.Unlock()
 	l.wake()
@@ -106,7 +108,7 @@ func (l *lines) take() (line []byte, ended bool, err error) {
 	}
 	line, l.waiting[0] = l.waiting[0], nil
 	l.waiting = l.waiting[1:]
-	l.bytes -= len(line)
+	l.bytes -= len(line) + eachLine
 	l.room.Signal()
 	return line, false, nil
 }

@@ -15,9 +15,10 @@ const markName = "ARTOO_CLI_RUN"
 // process is a running tool with all it started. It has ended when done is
 // closed: the tool was waited for, and what it left running is killed.
 type process struct {
-	cmd  *exec.Cmd
-	mark string
-	done chan struct{}
+	cmd   *exec.Cmd
+	mark  string
+	begun uint64 // when the tool began, as task.begun
+	done  chan struct{}
 	// state is how the tool ended; nil, with err, when that is not known. To be
 	// read after done.
 	state *os.ProcessState
@@ -26,7 +27,7 @@ type process struct {
 	exited chan struct{} // closed when the tool itself has ended
 
 	mu    sync.Mutex
-	early []task // what ran when it was told to stop
+	early []task // what ran when it was told to stop, or had said its last
 }
 
 // start starts the command, whose streams must be files.
@@ -37,6 +38,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	p.begun = begun(cmd.Process.Pid)
 	go func() {
 		p.err = cmd.Wait()
 		p.state = cmd.ProcessState

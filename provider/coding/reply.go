@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -8,7 +9,10 @@ import (
 	"artoo/provider"
 )
 
-const mostStep = 200 // characters of what a step is about
+const (
+	mostStep  = 200       // characters of what a step is about
+	mostReply = 256 << 20 // bytes of all that is kept of a reply
+)
 
 // reply is what has come of a run. The decoder of its tool fills it.
 type reply struct {
@@ -21,11 +25,13 @@ type reply struct {
 	over    bool   // the terminal event came
 	answer  string // the whole answer, where the terminal event repeats it
 	failure *failure
-	abort   bool // the tool will not come to an end by itself: failure says why
-	usage   provider.Usage
-	total   *provider.Usage // of the tool's session, where it counts so
+	abort   bool                // the tool will not come to an end by itself: failure says why
+	stop    provider.StopReason // "" is a complete reply
+	usage   provider.Usage      // so far
+	total   *provider.Usage     // of the tool's session, where it counts so
 
 	started bool
+	size    int             // bytes that are kept
 	parts   []provider.Part // what was before the last step
 	thought strings.Builder
 	text    strings.Builder // since the last step
@@ -60,6 +66,13 @@ func (r *reply) begin(session, model string) {
 // working notes that the connection works and the message was heard.
 func (r *reply) working() { r.heard, r.stuck = true, time.Time{} }
 
+// keep counts what is kept: a tool that runs wild must not take all memory.
+func (r *reply) keep(text string) {
+	if r.size += len(text); r.size > mostReply {
+		r.failure, r.abort = &failure{text: fmt.Sprintf("the reply is larger than %d MiB", mostReply>>20), kind: provider.KindProvider}, true
+	}
+}
+
 // block says that the text to come is a paragraph of its own.
 func (r *reply) block() { r.apart = r.text.Len() > 0 }
 
@@ -75,6 +88,7 @@ func (r *reply) say(text string) {
 		text = "\n\n" + text
 	}
 	r.apart = false
+	r.keep(text)
 	r.text.WriteString(text)
 	r.send(provider.TextDelta{Text: text})
 }
@@ -86,6 +100,7 @@ func (r *reply) think(text string) {
 	}
 	r.working()
 	text = strings.ToValidUTF8(text, "\uFFFD")
+	r.keep(text)
 	r.thought.WriteString(text)
 	r.send(provider.ReasoningDelta{Text: text})
 }
@@ -110,6 +125,7 @@ func (r *reply) step(what, object string) {
 	if object = oneLine(object); object != "" {
 		text += ": " + object
 	}
+	r.keep(text)
 	r.parts = append(r.parts, provider.Reasoning{Form: formStep, Text: text})
 	r.send(provider.Step{Text: text})
 }

@@ -28,8 +28,10 @@ type run struct {
 	yield   func(provider.Event, error) bool
 
 	left  bool // who asked does not listen any more
+	most  int  // tokens, 0 for any number
 	lost  bool // the tool does not know the session it should resume
 	reply *reply
+	lines int    // that were taken
 	noise []byte // what it wrote on stdout that is no event
 }
 
@@ -56,7 +58,9 @@ func (r *run) once(p plan) error {
 	if r.left || r.ctx.Err() != nil {
 		return r.stopped()
 	}
-	cmd := exec.Command(path, r.dialect.args(r.call(p))...)
+	call := r.call(p)
+	r.most = call.caps.Tokens
+	cmd := exec.Command(path, r.dialect.args(call)...)
 	cmd.Dir, cmd.Env = r.Dir, append([]string(nil), r.Environ...)
 	if r.Trace != nil {
 		r.Trace("request", strings.Join(append([]string{r.dialect.program}, cmd.Args[1:]...), " ")+"\n"+r.masked(p.prompt))
@@ -94,7 +98,7 @@ func (r *run) introduce(p plan) {
 }
 
 func (r *run) call(p plan) call {
-	c := call{model: r.req.Model, edits: mayEdit(r.mode()), resume: p.session.ID}
+	c := call{model: r.req.Model, edits: mayEdit(r.mode()), resume: p.session.ID, caps: r.caps()}
 	if c.model == DefaultModel {
 		c.model = ""
 	}
@@ -166,6 +170,7 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 	defer last.stop()
 	exited, more := proc.done, true
 	for {
+		before := r.lines
 		if err := r.take(out, decoder, &more); err != nil || r.left || r.ctx.Err() != nil {
 			r.leave(proc)
 			if err != nil && r.ctx.Err() == nil {
@@ -176,12 +181,15 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 		if !more && exited == nil {
 			return ended, nil
 		}
+		if r.lines > before { // whoever takes them may have been slow
+			idle.start(orDefault(r.Idle, silence))
+		}
 		if (r.reply.over || !more) && !last.set() {
+			proc.remember()
 			last.start(r.waits().end)
 		}
 		select {
 		case <-out.ready:
-			idle.start(orDefault(r.Idle, silence))
 		case <-exited:
 			exited = nil
 			last.start(time.Second) // what is in the pipe is read by then
@@ -191,7 +199,9 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 				return ended, nil // something outside the run holds the pipe
 			}
 			ended = true
-			proc.end(r.waits())
+			wait := r.waits()
+			wait.terminate = min(wait.terminate, time.Second)
+			proc.end(wait)
 		case <-idle.C():
 			r.leave(proc)
 			return false, r.timeout(fmt.Sprintf("%s said nothing for %s", r.dialect.program, orDefault(r.Idle, silence)), "ARTOO_IDLE_TIMEOUT with a longer time, if it works that long in silence")
@@ -213,7 +223,12 @@ func (r *run) take(out *lines, d decoder, more *bool) error {
 			*more = !ended
 			return nil
 		}
+		r.lines++
 		r.line(d, line)
+		if most, used := r.most, r.reply.usage.Total(); most > 0 && used > most && !r.reply.over && !r.reply.abort {
+			r.reply.failure = &failure{text: fmt.Sprintf("%s has used %d tokens, of %d that were left", r.dialect.program, used, most), kind: provider.KindCap}
+			r.reply.abort = true
+		}
 		if r.reply.abort {
 			return r.failed(r.reply.failure, "")
 		}
@@ -254,12 +269,8 @@ func (r *run) line(d decoder, line []byte) {
 // and its exit status say so.
 func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr string) error {
 	rep := r.reply
-	code := -1
-	if proc.state != nil {
-		code = proc.state.ExitCode()
-	}
-	if !rep.over || rep.failure != nil || code != 0 && !ended {
-		err := r.judge(p, path, code, stderr)
+	if !rep.over || rep.failure != nil || exitCode(proc.state) != 0 && !ended {
+		err := r.judge(p, path, proc.state, stderr)
 		if !r.lost {
 			r.remember(p)
 		}
@@ -280,7 +291,14 @@ func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr str
 	r.mu.Lock()
 	delete(r.broken, r.req.SessionID)
 	r.mu.Unlock()
-	r.send(provider.Done{Message: message, Stop: provider.StopComplete, Usage: r.usage(p), Several: true, RequestID: rep.session, Tries: 1})
+	if strings.TrimSpace(message.Text()) == "" {
+		r.remember(p) // nobody keeps an empty reply, but the tool has worked
+	}
+	stop := provider.StopComplete
+	if rep.stop != "" {
+		stop = rep.stop
+	}
+	r.send(provider.Done{Message: message, Stop: stop, Usage: r.usage(p), Several: true, RequestID: rep.session, Tries: 1})
 	if r.ctx.Err() != nil && !r.left { // just before the end
 		r.remember(p)
 		return r.stopped()

@@ -42,7 +42,7 @@ cat >$DIR/stdin.$N
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	s := &standIn{t: t, dir: dir}
-	s.cli = &CLI{Name: name, Dir: t.TempDir(), Environ: os.Environ(), patience: &patience{end: 100 * time.Millisecond, interrupt: time.Minute, terminate: time.Minute, stuck: time.Minute}}
+	s.cli = &CLI{Name: name, Dir: t.TempDir(), Environ: os.Environ(), patience: &patience{quiet: time.Minute, end: 100 * time.Millisecond, interrupt: time.Minute, terminate: time.Minute, stuck: time.Minute}}
 	t.Cleanup(s.cli.Close)
 	return s
 }
@@ -152,7 +152,7 @@ func (s *standIn) gone(name string) {
 
 // running tells a process from a zombie whose parent is slow.
 func running(pid int) bool {
-	all, err := listTasks("none")
+	all, err := listTasks("none", 0)
 	if err != nil {
 		return true
 	}
