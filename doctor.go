@@ -63,7 +63,7 @@ func (a *app) machine() *doctor.World {
 			cmd := exec.CommandContext(ctx, name, args...)
 			cmd.Env, cmd.WaitDelay = environ, time.Second
 			if filepath.Base(name) == "tmux" { // which is asked about this very terminal
-				cmd.Env = os.Environ()
+				cmd.Env = tool.WithoutKeys(os.Environ(), keys...)
 			}
 			ownGroup(cmd)
 			out, err := cmd.CombinedOutput()

@@ -28,8 +28,8 @@ func (c *Config) keyFromFile(ctx context.Context) (Key, error) {
 // cannot be interrupted where it is opened.
 func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
 	where := c.Origin("api_key_file")
-	fail := func(err error) (Key, error) {
-		return Key{}, &Error{Kind: kindAuth, Where: where, Why: err.Error(), Err: err, Hint: "a file whose first line is the key"}
+	fail := func(why string, err error) (Key, error) {
+		return Key{}, &Error{Kind: kindAuth, Where: where, Why: why, Err: err, Hint: "a file whose first line is the key"}
 	}
 	limited, cancel := context.WithTimeout(ctx, keyCommandLimit)
 	defer cancel()
@@ -46,7 +46,7 @@ func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
 	case a := <-came:
 		switch {
 		case a.err != nil:
-			return fail(a.err)
+			return fail(a.err.Error(), a.err)
 		case a.line == "":
 			return Key{}, &Error{Kind: kindAuth, Where: where, Why: "the first line of " + c.APIKeyFile + " is empty", Hint: "put the key there"}
 		}
@@ -55,7 +55,7 @@ func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
 		if ctx.Err() != nil {
 			return Key{}, context.Cause(ctx)
 		}
-		return fail(fmt.Errorf("%s gave nothing within %s: %w", c.APIKeyFile, formatDuration(keyCommandLimit), limited.Err()))
+		return fail(c.APIKeyFile+" gave nothing within "+formatDuration(keyCommandLimit), limited.Err())
 	}
 }
 
