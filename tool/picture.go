@@ -61,8 +61,12 @@ func readPicture(data []byte, kind string) (picture, error) {
 	if err != nil {
 		return picture{}, err
 	}
-	if c.Width <= 0 || c.Height <= 0 || c.Width > maxPixels/c.Height {
-		return picture{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width, c.Height, maxPixels/1_000_000)
+	most := maxPixels
+	if deepColor(c.ColorModel) {
+		most /= 2
+	}
+	if c.Width <= 0 || c.Height <= 0 || c.Width > most/c.Height {
+		return picture{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width, c.Height, most/1_000_000)
 	}
 	img, err := decode(bytes.NewReader(data))
 	if err != nil {
@@ -82,6 +86,11 @@ func readPicture(data []byte, kind string) (picture, error) {
 		}
 	}
 	return p, p.encode(img, kind == "image/jpeg")
+}
+
+// deepColor says that a pixel takes twice the memory of others: 16 bits a colour.
+func deepColor(m color.Model) bool {
+	return m == color.NRGBA64Model || m == color.RGBA64Model
 }
 
 // encode scales the picture down as far as it must be and writes it: what was a

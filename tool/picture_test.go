@@ -215,18 +215,23 @@ func TestPicturesThatCannotBeShown(t *testing.T) {
 	binary.BigEndian.PutUint32(bomb[16:], 1<<17)
 	binary.BigEndian.PutUint32(bomb[20:], 1<<17)
 	binary.BigEndian.PutUint32(bomb[29:], crc32.ChecksumIEEE(bomb[12:29]))
+	deep := asPNG(t, image.NewNRGBA64(image.Rect(0, 0, 1, 1)))
+	binary.BigEndian.PutUint32(deep[16:], 6000)
+	binary.BigEndian.PutUint32(deep[20:], 5000)
+	binary.BigEndian.PutUint32(deep[29:], crc32.ChecksumIEEE(deep[12:29]))
 	whole := asPNG(t, halves(40, 20))
 	for name, test := range map[string]struct {
 		data []byte
 		kind string
 		want string
 	}{
-		"too many pixels": {bomb, "image/png", "more than 40 million pixels"},
-		"cut off":         {whole[:len(whole)-30], "image/png", "not enough pixel data"},
-		"only a head":     {[]byte("GIF89a\x01\x00\x01\x00\x80\x00"), "image/gif", "EOF"},
-		"no JPEG":         {[]byte("\xff\xd8\xff\xe0\x00\x10JFIF\x00"), "image/jpeg", ""},
-		"no WebP":         {[]byte("RIFF\x24\x00\x00\x00WEBPVP8 "), "image/webp", ""},
-		"short WebP":      {[]byte("RIFF"), "image/webp", ""},
+		"too many pixels":  {bomb, "image/png", "more than 40 million pixels"},
+		"16 bits a colour": {deep, "image/png", "more than 20 million pixels"},
+		"cut off":          {whole[:len(whole)-30], "image/png", "not enough pixel data"},
+		"only a head":      {[]byte("GIF89a\x01\x00\x01\x00\x80\x00"), "image/gif", "EOF"},
+		"no JPEG":          {[]byte("\xff\xd8\xff\xe0\x00\x10JFIF\x00"), "image/jpeg", ""},
+		"no WebP":          {[]byte("RIFF\x24\x00\x00\x00WEBPVP8 "), "image/webp", ""},
+		"short WebP":       {[]byte("RIFF"), "image/webp", ""},
 	} {
 		if _, err := readPicture(test.data, test.kind); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)
