@@ -45,7 +45,7 @@ var _ provider.Provider = (*Provider)(nil)
 
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	e := wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	e := p.endpoint()
 	var l limits // of the last try
 	send := func() iter.Seq2[provider.Event, error] {
 		l = p.refused.of(req.Model)
@@ -55,18 +55,44 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.refused.learn(e, req, l) })
 }
 
+func (p *Provider) endpoint() wire.Endpoint {
+	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+}
+
 func (p *Provider) prepare(ctx context.Context, req provider.Request, limits limits) (wire.Request, error) {
-	address, err := p.address(req.Model)
+	kind, name, found := strings.Cut(req.Model, "/") // models/x as the API lists them, tunedModels/x
+	if !found {
+		kind, name = "models", req.Model
+	}
+	r, err := p.request(ctx, kind, url.PathEscape(name)+":streamGenerateContent")
+	if err != nil {
+		return wire.Request{}, err
+	}
+	// Without it the server would send one JSON array, of which nothing can be
+	// shown before its end.
+	if r.URL, err = wire.Query(r.URL, url.Values{"alt": {"sse"}}); err != nil {
+		return wire.Request{}, err
+	}
+	if r.Body, err = encode(p.Name, req, limits); err != nil {
+		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
+	}
+	r.Model = req.Model
+	return r, nil
+}
+
+// request is one without a body to what stands under /v1beta.
+func (p *Provider) request(ctx context.Context, path ...string) (wire.Request, error) {
+	base := p.BaseURL
+	if base == "" {
+		base = DefaultBaseURL
+	}
+	address, err := wire.Join(base, append([]string{"v1beta"}, path...)...)
 	if err != nil {
 		return wire.Request{}, err
 	}
 	key, err := wire.Key(ctx, p.Key)
 	if err != nil {
 		return wire.Request{}, err
-	}
-	body, err := encode(p.Name, req, limits)
-	if err != nil {
-		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}
 	h := http.Header{}
 	if key != "" {
@@ -75,30 +101,5 @@ func (p *Provider) prepare(ctx context.Context, req provider.Request, limits lim
 	for k, v := range p.Headers {
 		h.Set(k, v)
 	}
-	return wire.Request{URL: address, Header: h, Secret: key, Model: req.Model, Body: body}, nil
-}
-
-// address is that of a model. Without alt=sse the server would send one JSON
-// array, of which nothing can be shown before its end.
-func (p *Provider) address(model string) (string, error) {
-	base := p.BaseURL
-	if base == "" {
-		base = DefaultBaseURL
-	}
-	kind, name, found := strings.Cut(model, "/") // models/x as the API lists them, tunedModels/x
-	if !found {
-		kind, name = "models", model
-	}
-	full, err := wire.Join(base, "v1beta", kind, url.PathEscape(name)+":streamGenerateContent")
-	if err != nil {
-		return "", err
-	}
-	u, err := url.Parse(full)
-	if err != nil {
-		return "", err
-	}
-	query := u.Query()
-	query.Set("alt", "sse")
-	u.RawQuery = query.Encode()
-	return u.String(), nil
+	return wire.Request{URL: address, Header: h, Secret: key}, nil
 }
