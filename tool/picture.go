@@ -44,8 +44,9 @@ func (p picture) size() string {
 // readPicture makes of a PNG, JPEG, GIF or WebP what models can be shown: the
 // first frame, upright, no larger than need be, and without what the file says
 // beside the picture, such as where it was taken. A picture that is small enough
-// keeps its very pixels; one that cannot be decoded is an error, because a model's
-// API would refuse the whole conversation for it.
+// keeps its very pixels, but for WebP, which not every server reads; one that
+// cannot be decoded is an error, because a model's API would refuse the whole
+// conversation for it.
 func readPicture(data []byte, kind string) (picture, error) {
 	decode, config := png.Decode, png.DecodeConfig
 	switch kind {
@@ -85,7 +86,8 @@ func readPicture(data []byte, kind string) (picture, error) {
 			return p, nil
 		}
 	}
-	return p, p.encode(img, kind == "image/jpeg")
+	_, lossy := img.(*image.YCbCr) // as a JPEG is, and a WebP that is written like one
+	return p, p.encode(img, kind == "image/jpeg" || lossy)
 }
 
 // deepColor says that a pixel takes twice the memory of others: 16 bits a colour.
