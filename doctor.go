@@ -18,6 +18,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/doctor"
+	"artoo/provider/coding"
 	"artoo/provider/demo"
 	"artoo/provider/ollama"
 	"artoo/tool"
@@ -63,7 +64,7 @@ func (a *app) machine() *doctor.World {
 			cmd := exec.CommandContext(ctx, name, args...)
 			cmd.Env, cmd.WaitDelay = environ, time.Second
 			if filepath.Base(name) == "tmux" { // which is asked about this very terminal
-				cmd.Env = os.Environ()
+				cmd.Env = tool.WithoutKeys(os.Environ(), keys...)
 			}
 			ownGroup(cmd)
 			out, err := cmd.CombinedOutput()
@@ -77,7 +78,7 @@ func (a *app) machine() *doctor.World {
 			return err
 		},
 		Shell: tool.FindShell(), Project: a.project.Root, NoProject: a.project.None,
-		Sandbox: doctor.Sandbox{Landlock: landlock()},
+		Sandbox: doctor.Sandbox{Landlock: landlock()}, TooOld: coding.TooOld,
 	}
 }
 
@@ -90,7 +91,7 @@ func (a *app) world(offline bool) *doctor.World {
 		Input: a.who.in, Output: a.who.err, Profile: profile.String(), Why: why, Columns: columns,
 		Color: a.colored(a.who.errConsole), UTF8: a.utf8(),
 	}
-	w.NoNetwork, w.CAFile, w.Sandbox.Setting = offline, a.cfg.CAFile, a.cfg.Sandbox
+	w.NoNetwork, w.Offline, w.CAFile, w.Sandbox.Setting = offline, a.cfg.Offline, a.cfg.CAFile, a.cfg.Sandbox
 	w.ConfigFile, w.Warnings = a.cfg.File, a.cfg.Warnings
 	if a.http == nil {
 		w.HTTPErr = a.transport()
@@ -149,7 +150,7 @@ func (a *app) doctorServer(name string, key func(context.Context) (string, strin
 	if name == "ollama" {
 		address = ollama.Address(address)
 	}
-	s := &doctor.Server{Provider: name, Model: a.choice.Model, Address: address, Key: key, Headers: map[string]string{}}
+	s := &doctor.Server{Provider: name, Model: a.choice.Model, Address: address, Key: key, Headers: map[string]string{}, Offline: a.cfg.Offline}
 	for header, value := range a.cfg.Providers[name].ExtraHeaders {
 		s.Headers[header] = value.Reveal()
 	}

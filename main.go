@@ -22,6 +22,7 @@ import (
 	"artoo/keyring"
 	"artoo/provider"
 	"artoo/provider/transport"
+	"artoo/secret"
 	"artoo/tool"
 	"artoo/ui"
 	"artoo/ui/cli"
@@ -134,7 +135,7 @@ func (a *app) load(inv cli.Invocation, prompt bool) error {
 	if a.project, err = tool.FindProject(dir, home, os.Geteuid() == 0); err != nil {
 		return &agent.Failure{Kind: agent.KindUsage, What: "working directory", Err: err, Hint: "cd into a directory that can be read"}
 	}
-	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root, Keyring: keyring.System{}, KeySays: a.keySays})
+	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root, Keyring: keyring.System{}, KeySays: a.keySays, Mask: secret.Mask})
 	if err != nil {
 		return err
 	}

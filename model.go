@@ -286,16 +286,34 @@ func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
 	if m.Reasoning != nil {
 		info.Reasoning = *m.Reasoning
 	}
-	if p := m.Price; p != nil {
-		said := func(part *float64) float64 {
-			if part == nil {
-				return 0
-			}
-			return *part
-		}
-		info.Price = &provider.Price{Input: said(p.Input), Output: said(p.Output), CacheRead: said(p.CacheRead), CacheWrite: said(p.CacheWrite)}
+	if m.Price != nil {
+		info.Price = priced(info.Price, *m.Price)
 	}
 	return info
+}
+
+// priced is a price of which the user says parts: the rest is what is known, and
+// without input and output there is none. Who says what input costs means a price
+// of their own, to which the known ones of the cache do not belong.
+func priced(known *provider.Price, said config.Price) *provider.Price {
+	var price provider.Price
+	input, output := said.Input != nil, said.Output != nil
+	if known != nil {
+		price = *known
+		if input {
+			price.CacheRead, price.CacheWrite = 0, 0
+		}
+		input, output = true, true
+	}
+	if !input || !output {
+		return nil
+	}
+	for part, own := range map[*float64]*float64{&price.Input: said.Input, &price.Output: said.Output, &price.CacheRead: said.CacheRead, &price.CacheWrite: said.CacheWrite} {
+		if own != nil {
+			*part = *own
+		}
+	}
+	return &price
 }
 
 // wire makes the provider that speaks the chosen one's protocol.

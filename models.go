@@ -13,6 +13,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
+	"artoo/provider/coding"
 	"artoo/ui"
 	"artoo/ui/cli"
 )
@@ -50,10 +51,14 @@ func (a *app) listModels(ctx context.Context, inv cli.Invocation, name string) (
 	for i, name := range names {
 		known := modelsOf(a.cfg, name, lists[i])
 		if failed[i] != nil {
-			if len(names) == 1 && len(provider.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0 {
+			switch {
+			case coding.Is(name):
+				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name + " tells no list of its models: -m takes what the program itself takes"})
+			case len(names) == 1 && len(provider.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
 				return nil, failed[i]
+			default:
+				a.tellUnlisted(whyUnlisted(name, failed[i]))
 			}
-			a.tellUnlisted(whyUnlisted(name, failed[i]))
 		}
 		for _, m := range known {
 			rows = append(rows, a.row(m, lists[i]))
@@ -124,6 +129,9 @@ func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo,
 	if name == "demo" {
 		return nil, nil
 	}
+	if coding.Is(name) {
+		return nil, errNoList
+	}
 	wire, err := a.wire(config.Choice{Provider: name, Model: provider.DefaultModel(name)})
 	if err != nil {
 		return nil, err
@@ -184,6 +192,9 @@ func modelsOf(cfg *config.Config, name string, served []provider.ModelInfo) []pr
 func presentModel(cfg *config.Config, name string) string {
 	if cfg.Provider == name && cfg.Model != "" {
 		return cfg.Model
+	}
+	if coding.Is(name) {
+		return coding.DefaultModel
 	}
 	return provider.DefaultModel(name)
 }

@@ -73,7 +73,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	t, err := ui.New(ui.Options{
 		Dir: a.project.Dir, ResultMax: a.cfg.ToolResultMaxChars,
 		In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Sender: a.desk, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
-		History: history, Pager: a.pager(), Piped: !a.who.out, Environ: os.Environ(), Deps: deps, Resumed: resumed, First: first,
+		History: history, Pager: a.pager(), Piped: !a.who.out, Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Deps: deps, Resumed: resumed, First: first,
 		ViKeys: a.cfg.EditMode == "vi", Env: os.Getenv, Notify: notify, Crash: a.crash, Exit: os.Exit,
 	})
 	if err != nil {

@@ -100,8 +100,11 @@ func (t *turn) affordable(estimate int) (int, error) {
 			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml", t.ProviderName, t.Defaults.Model)}
 	}
 	left := t.Limits.MaxCost - t.spent.cost
-	cached := min(t.spent.cached, estimate)
-	prompt := (float64(cached)*price.CacheRead + float64(estimate-cached)*max(price.Input, price.CacheWrite)) / 1e6
+	cached, read := min(t.spent.cached, estimate), price.CacheRead
+	if read == 0 { // not known: the bill counts it as input
+		read = price.Input
+	}
+	prompt := (float64(cached)*read + float64(estimate-cached)*max(price.Input, price.CacheWrite)) / 1e6
 	if left <= prompt {
 		return 0, capFailure(fmt.Sprintf("$%.4f of $%.2f spent, the next request costs about $%.4f before its reply", t.spent.cost, t.Limits.MaxCost, prompt), "a higher --max-cost")
 	}

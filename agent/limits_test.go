@@ -63,6 +63,26 @@ func TestCaps(t *testing.T) {
 	}
 }
 
+// TestWhatIsReadFromACacheOfUnknownPriceCostsAsInput: the bill will count it so.
+func TestWhatIsReadFromACacheOfUnknownPriceCostsAsInput(t *testing.T) {
+	n := 0
+	p := &fake.Provider{Then: func(provider.Request) fake.Step {
+		n++
+		st := fake.Call(fmt.Sprintf("c%d", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))
+		st.Usage = provider.Usage{CacheRead: 1000}
+		return st
+	}}
+	a := newAgent(p, makeTool("look", tool.KindRead, nil))
+	a.Limits, a.Info.Price = agent.Limits{MaxCost: 0.015}, &provider.Price{Input: 10} // a cent each
+	r, err := send(t, a, &recorder{}, "go")
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
+		t.Fatalf("error %v", err)
+	}
+	if cost := *r.CostUSD; r.Steps != 1 || cost > 0.015 {
+		t.Errorf("%d steps for $%.3f, where a second does not fit", r.Steps, cost)
+	}
+}
+
 func TestMaxTimeStandsStillWhileTheUserIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := makeTool("bash", tool.KindRun, func(ctx context.Context, arg string, _ io.Writer) (tool.Result, error) {

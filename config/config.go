@@ -33,7 +33,8 @@ type Config struct {
 	lookup  func(string) (string, bool)
 	keyring Keyring           // nil: none here
 	keySays func(line string) // nil: nobody listens
-	keys    *keyCache         // shared by the copies With makes
+	mask    func(string) string
+	keys    *keyCache // shared by the copies With makes
 }
 
 // ProviderSettings is the [provider] section: which model, and the way to it.

@@ -214,7 +214,7 @@ func replaceFile(path, text string, mode fs.FileMode) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".config-*.toml")
+	f, err := os.CreateTemp(dir, temporary(path))
 	if err != nil {
 		return err
 	}
@@ -229,4 +229,11 @@ func replaceFile(path, text string, mode fs.FileMode) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// temporary is the pattern of the names that replaceFile gives to what is to
+// become the file at path.
+func temporary(path string) string {
+	name, ext := filepath.Base(path), filepath.Ext(path)
+	return "." + strings.TrimSuffix(name, ext) + "-*" + ext
 }

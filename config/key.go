@@ -1,13 +1,7 @@
 package config
 
 import (
-	"bufio"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -18,9 +12,6 @@ type Key struct {
 	Value  Secret // zero when the provider works without
 	Source string // "ARTOO_API_KEY", "config.toml line 7", "credentials"; "" without a key
 }
-
-// maxKeyLine bounds what is read of a file or a command for one key.
-const maxKeyLine = 64 << 10
 
 // Key finds the key of the named provider: ARTOO_API_KEY and its file for the
 // chosen provider, then what the provider's api_key_source says. It may open the
@@ -36,7 +27,7 @@ func (c *Config) Key(ctx context.Context, name string) (Key, error) {
 	if isKnown && known.key == keyNever {
 		return Key{}, nil
 	}
-	if key, err := c.generalKey(name); err != nil || !key.Value.IsZero() {
+	if key, err := c.generalKey(ctx, name); err != nil || !key.Value.IsZero() {
 		return key, err
 	}
 	p := c.Providers[name]
@@ -81,7 +72,7 @@ func (c *Config) keySource(name string) string {
 }
 
 // generalKey is the key that holds for the chosen provider, whatever it is.
-func (c *Config) generalKey(name string) (Key, error) {
+func (c *Config) generalKey(ctx context.Context, name string) (Key, error) {
 	if c.Provider != "" && c.Provider != name {
 		return Key{}, nil
 	}
@@ -91,20 +82,7 @@ func (c *Config) generalKey(name string) (Key, error) {
 	if c.APIKeyFile == "" {
 		return Key{}, nil
 	}
-	where := c.Origin("api_key_file")
-	f, err := os.Open(c.APIKeyFile)
-	if err != nil {
-		return Key{}, &Error{Kind: kindAuth, Where: where, Why: err.Error(), Err: err, Hint: "a file whose first line is the key"}
-	}
-	defer f.Close() // only read from
-	line, err := firstLine(f)
-	if err != nil {
-		return Key{}, &Error{Kind: kindAuth, Where: where, Why: err.Error(), Err: err, Hint: "a file whose first line is the key"}
-	}
-	if line == "" {
-		return Key{}, &Error{Kind: kindAuth, Where: where, Why: "the first line of " + c.APIKeyFile + " is empty", Hint: "put the key there"}
-	}
-	return checkKey(line, where)
+	return c.keyFromFile(ctx)
 }
 
 // keyFromAuto looks at what login stored, the provider's own variables, and
@@ -261,18 +239,6 @@ func checkKey(text, source string) (Key, error) {
 	return Key{Value: NewSecret(text), Source: source}, nil
 }
 
-// firstLine reads the first line of r, trimmed.
-func firstLine(r io.Reader) (string, error) {
-	line, err := bufio.NewReader(io.LimitReader(r, maxKeyLine)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
-			err = pathErr.Err
-		}
-		return "", fmt.Errorf("reading the key: %w", err)
-	}
-	return strings.TrimSpace(line), nil
-}
-
 // KeySource finds one provider's key and remembers it. Safe for concurrent use.
 type KeySource struct {
 	config *Config
@@ -319,14 +285,13 @@ func (s *KeySource) Renew(ctx context.Context, since time.Time) bool {
 	return true
 }
 
-// KeyVariables are the variables the config file names for keys. No child
-// process may see them, whatever they are called.
+// KeyVariables are the variables that keys of the config file's providers are
+// looked for in, named there or not. No child process may see them, whatever
+// they are called.
 func (c *Config) KeyVariables() []string {
 	var names []string
-	for _, p := range c.Providers {
-		if p.APIKeyEnv != "" {
-			names = append(names, p.APIKeyEnv)
-		}
+	for _, name := range sortedKeys(c.Providers) {
+		names = append(names, c.keyVariables(name)...)
 	}
 	return names
 }

@@ -37,7 +37,7 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 	fail := func(why string) (Key, error) {
 		return Key{}, &Error{
 			Kind: kindAuth, Where: name, Why: "api_key_command: " + why, Err: err,
-			Hint: "run it by hand: " + clean(shown),
+			Hint: "run it by hand: " + clean(c.mask(shown)),
 		}
 	}
 	var exit *exec.ExitError
@@ -49,7 +49,7 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 		return Key{}, ctx.Err()
 	case errors.As(err, &exit):
 		why := exit.String()
-		if said := clean(errs.String()); said != "" {
+		if said := clean(c.mask(errs.String())); said != "" {
 			why += ": " + said
 		}
 		return fail(why)

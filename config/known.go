@@ -26,7 +26,7 @@ type knownProvider struct {
 func knownTable() []knownProvider {
 	return []knownProvider{
 		{name: "anthropic", keyVars: []string{"ANTHROPIC_API_KEY"}, urlVar: "ANTHROPIC_BASE_URL", families: []string{"claude-"}},
-		{name: "openai", keyVars: []string{"OPENAI_API_KEY"}, urlVar: "OPENAI_BASE_URL", families: []string{"gpt-", "chatgpt-"}},
+		{name: "openai", keyVars: []string{"OPENAI_API_KEY"}, urlVar: "OPENAI_BASE_URL", families: []string{"gpt-", "chatgpt-", "codex-"}},
 		{name: "gemini", keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urlVar: "GOOGLE_GEMINI_BASE_URL", families: []string{"gemini-"}},
 		{name: "deepseek", keyVars: []string{"DEEPSEEK_API_KEY"}, families: []string{"deepseek-"}},
 		{name: "openrouter", keyVars: []string{"OPENROUTER_API_KEY"}},
@@ -70,8 +70,13 @@ func (c *Config) keyVariables(name string) []string {
 	return []string{strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_API_KEY"}
 }
 
-// family is the provider whose models have ids like this one, "" for none.
+// family is the provider whose models have ids like this one, "" for none. Open
+// weights, and what Ollama tells apart by a tag as in deepseek-r1:8b, are served
+// by anyone.
 func family(model string) string {
+	if strings.HasPrefix(model, "gpt-oss") || strings.Contains(model, ":") {
+		return ""
+	}
 	for _, k := range knownTable() {
 		for _, prefix := range k.families {
 			if strings.HasPrefix(model, prefix) {
@@ -80,7 +85,7 @@ func family(model string) string {
 		}
 	}
 	// OpenAI's reasoning models: o1, o3-mini, o4-mini …
-	if len(model) > 1 && model[0] == 'o' && model[1] >= '0' && model[1] <= '9' {
+	if len(model) > 1 && model[0] == 'o' && model[1] >= '1' && model[1] <= '9' && (len(model) == 2 || model[2] == '-') {
 		return "openai"
 	}
 	return ""

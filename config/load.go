@@ -24,6 +24,9 @@ type LoadOptions struct {
 	// KeySays gets what a key command says on stderr, a printable line at a time,
 	// while it runs, on a goroutine of its own; nil drops it.
 	KeySays func(line string)
+	// Mask hides what looks like a key in a text that an error is to show, such as
+	// what a key command said; nil hides nothing. Called from any goroutine.
+	Mask func(text string) string
 }
 
 // Load merges defaults, config file, environment and flags. Every error is a
@@ -38,7 +41,11 @@ func Load(o LoadOptions) (*Config, error) {
 		lookup:    os.LookupEnv,
 		keyring:   o.Keyring,
 		keySays:   o.KeySays,
+		mask:      o.Mask,
 		keys:      &keyCache{},
+	}
+	if c.mask == nil {
+		c.mask = func(text string) string { return text }
 	}
 	for i := range options {
 		if options[i].Default == "" {

@@ -140,6 +140,9 @@ func (c *Config) editCredentials(ctx context.Context, change func(tables map[str
 		return cannot(fmt.Errorf("another artoo is writing it: %w", err))
 	}
 	defer lock.Unlock() // closing the file, at the latest with the process, frees it too
+	if err := removeCutOff(path); err != nil {
+		return cannot(err)
+	}
 	file, err := c.readCredentials()
 	if err != nil {
 		return err
@@ -168,4 +171,22 @@ func (c *Config) editCredentials(ctx context.Context, change func(tables map[str
 		return cannot(err)
 	}
 	return changed
+}
+
+// removeCutOff takes away what writes left that ended before they were done:
+// there are keys in it. The lock is held, so that no write goes on.
+func removeCutOff(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if left, err := filepath.Match(temporary(filepath.Base(path)), e.Name()); err != nil || !left {
+			continue // a name that is no pattern has no such files either
+		}
+		if err := os.Remove(filepath.Join(filepath.Dir(path), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

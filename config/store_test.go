@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -289,5 +290,54 @@ func TestKeyCommandSpeaksAndSeesNoKey(t *testing.T) {
 	}
 	if ran, err := os.ReadFile(filepath.Join(home, "ran")); string(ran) != "run\n" {
 		t.Errorf("it ran %q, %v", ran, err)
+	}
+}
+
+// TestAKeyInWhatAFailingKeyCommandSaysIsMasked: helpers print what they were
+// sent, and their lines may hold tokens of their own.
+func TestAKeyInWhatAFailingKeyCommandSaysIsMasked(t *testing.T) {
+	if isWindows() {
+		return // needs a POSIX shell
+	}
+	home := world(t)
+	writeFile(t, 0o600, "[provider.openai]\napi_key_command = \"echo refused TOPSECRET >&2; exit 3\"\n", home, ".config", "artoo", "config.toml")
+	c := mustLoad(t, LoadOptions{Mask: func(s string) string { return strings.ReplaceAll(s, "TOPSECRET", "***") }})
+	_, err := c.Key(t.Context(), "openai")
+	wantError(t, err, "auth", "exit status 3: refused ***", "echo refused ***")
+	if e := (*Error)(nil); errors.As(err, &e) && strings.Contains(e.Error()+e.Hint, "TOPSECRET") {
+		t.Errorf("the error shows it: %v, %s", err, e.Hint)
+	}
+}
+
+// TestAWriteThatWasCutOffLeavesNoKeyBehind: kill -9 can come between a
+// temporary file and its new name.
+func TestAWriteThatWasCutOffLeavesNoKeyBehind(t *testing.T) {
+	home := world(t)
+	dir := filepath.Join(home, ".local", "share", "artoo")
+	left := writeFile(t, 0o600, "[openai]\napi_key = \"old\"\n", dir, ".credentials-123.toml")
+	other := writeFile(t, 0o600, "", dir, "notes.toml")
+	c := mustLoad(t, LoadOptions{})
+	if _, err := c.StoreKey(t.Context(), "openai", NewSecret("sk-proj-new")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the temporary file is still there: %v", err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+	wantKey(t, c, "openai", "sk-proj-new", "credentials")
+}
+
+// TestKeyVariablesAreAllThatAKeyIsLookedForIn: what children must not see.
+func TestKeyVariablesAreAllThatAKeyIsLookedForIn(t *testing.T) {
+	home := world(t)
+	writeFile(t, 0o600, "[provider.my-box]\nbase_url = \"http://localhost:1\"\n[provider.openai]\napi_key_env = \"WORK\"\n", home, ".config", "artoo", "config.toml")
+	got := mustLoad(t, LoadOptions{}).KeyVariables()
+	slices.Sort(got)
+	for _, want := range []string{"MY_BOX_API_KEY", "WORK"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is not among %q", want, got)
+		}
 	}
 }

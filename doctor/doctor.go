@@ -45,6 +45,8 @@ type World struct {
 	HTTPErr error
 	// NoNetwork leaves out everything that would ask a server.
 	NoNetwork bool
+	// Offline is ARTOO_OFFLINE: the client connects to nothing that is far away.
+	Offline bool
 
 	Terminal  Terminal
 	Shell     string // path of the shell for commands, "" for none
@@ -61,6 +63,10 @@ type World struct {
 	ServerErr error // why there is no Server
 	Ollama    *Ollama
 	CLI       string // the program of a chosen provider that is a coding CLI
+	// TooOld says which version of a coding CLI is needed at least, and the
+	// command that renews it, where what it says of its version is older; "" where
+	// it is not. nil asks nothing.
+	TooOld func(name, said string) (least, renew string)
 
 	Sandbox Sandbox
 	Places  []Place

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -31,6 +32,12 @@ func world(env map[string]string) *World {
 		Shell:    "/bin/bash", Project: "/p", ConfigFile: "~/.config/artoo/config.toml",
 	}
 }
+
+// failing is a network on which every request ends in the error.
+type failing struct{ error }
+
+// RoundTrip implements http.RoundTripper.
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.error }
 
 // report is what Run tells of a world, a line each.
 func report(t *testing.T, w *World) (lines string, failed int) {
@@ -111,6 +118,24 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		{"a CLI that fails", nil, func(w *World) {
 			w.Exec = func(context.Context, string, ...string) (string, error) { return "", errors.New("exit status 1") }
 		}, []string{"warn claude: claude does not work: exit status 1 | run claude --version"}},
+		{"a CLI that is too old", nil, func(w *World) {
+			w.TooOld = func(name, version string) (string, string) {
+				return name + " 3.0", "npm install " + name + " of " + version
+			}
+		}, []string{"warn claude: 2.1.0 (Claude Code) is too old as a provider: claude 3.0 or newer is needed | npm install claude of 2.1.0 (Claude Code)"}},
+		{"a chosen CLI that is too old", nil, func(w *World) {
+			w.CLI, w.TooOld = "claude", func(string, string) (string, string) { return "3.0", "npm" }
+		}, []string{"fail claude: 2.1.0 (Claude Code) is too old as a provider: 3.0 or newer is needed | npm"}},
+		{"a CLI that is new enough", nil, func(w *World) {
+			w.CLI, w.TooOld = "claude", func(string, string) (string, string) { return "", "" }
+		}, []string{"ok claude: 2.1.0 (Claude Code) |"}},
+		{"a chosen CLI and no network allowed", nil, func(w *World) { w.CLI, w.Offline = "claude", true },
+			[]string{"fail claude: it connects to its vendor, and ARTOO_OFFLINE forbids that | unset ARTOO_OFFLINE"}},
+		{"a server that ARTOO_OFFLINE keeps from being found", nil, func(w *World) {
+			w.Offline, w.Server = true, &Server{Provider: "openai", Model: "m", Offline: true, Key: func(context.Context) (string, string, error) { return "k", "you", nil }}
+			w.HTTP = &http.Client{Transport: failing{&net.DNSError{Err: "no such host", Name: "api.openai.com"}}}
+		}, []string{"ok offline: ARTOO_OFFLINE is set: only what is on this machine or network is connected to |",
+			"fail provider: openai: api.openai.com cannot be looked up | unset ARTOO_OFFLINE, or use a server on this machine or network"}},
 		{"a sandbox to come", nil, func(w *World) {
 			w.LookPath, w.Sandbox.Landlock = func(name string) (string, error) { return name, nil }, 7
 		}, []string{"(bubblewrap works, the kernel has Landlock 7) |"}},

@@ -140,6 +140,17 @@ func (w *World) checkCLI(ctx context.Context, name string) Finding {
 		return fail(name, "run "+path+" --version by hand", "%s does not work: %v", path, err)
 	case err != nil:
 		return warn(name, "run "+path+" --version by hand", "%s does not work: %v", path, err)
+	case w.CLI == name && w.Offline:
+		return fail(name, unsetOffline, "it connects to its vendor, and ARTOO_OFFLINE forbids that")
+	case w.TooOld != nil:
+		if least, renew := w.TooOld(name, version); least != "" {
+			found := warn(name, renew, "%s is too old as a provider: %s or newer is needed", version, least)
+			if w.CLI == name {
+				found.Level = Fail
+			}
+			return found
+		}
+		return ok(name, "%s", version)
 	default:
 		return ok(name, "%s", version)
 	}

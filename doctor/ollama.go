@@ -114,7 +114,10 @@ func (o *Ollama) window(ctx context.Context, client *http.Client) Finding {
 	case set > 0:
 		return ok(topic, "%s has a window of %d tokens from %s, of %s", o.Model, set, by, orUnknown(limit))
 	}
-	return ok(topic, "%s takes %s tokens; artoo asks for what it needs", o.Model, orUnknown(limit))
+	if limit == 0 {
+		return ok(topic, "%s does not say how many tokens it takes; artoo asks for what it needs", o.Model)
+	}
+	return ok(topic, "%s takes %d tokens; artoo asks for what it needs", o.Model, limit)
 }
 
 func orUnknown(n int) string {

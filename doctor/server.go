@@ -29,6 +29,7 @@ type Server struct {
 	// Key is the key and the place it came from, both "" when it works without.
 	Key     func(context.Context) (key, source string, err error)
 	Headers map[string]string
+	Offline bool // ARTOO_OFFLINE: a name that leads far away may not even be found
 }
 
 // Verdict is what a server says of a key.
@@ -216,7 +217,11 @@ func (s Server) unreachable(host string, err error) Finding {
 		}
 		return fail(topic, fix, "%s: the certificate of %s is not trusted, its issuer is %s: %v", s.Provider, host, by, verify.Err)
 	case errors.As(err, &dns):
-		return fail(topic, "check the network, HTTPS_PROXY and ARTOO_BASE_URL", "%s: %s cannot be looked up", s.Provider, dns.Name)
+		fix := "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
+		if s.Offline {
+			fix = unsetOffline
+		}
+		return fail(topic, fix, "%s: %s cannot be looked up", s.Provider, dns.Name)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fail(topic, "check the network and HTTPS_PROXY", "%s: %s did not answer within %s", s.Provider, host, askLimit)
 	}
@@ -249,6 +254,9 @@ func checkServer(ctx context.Context, w *World) []Finding {
 	a := Ask(ctx, w.HTTP, *w.Server)
 	return append([]Finding{chosen, a.Finding}, clock(w.Now(), a)...)
 }
+
+// unsetOffline is what to do where ARTOO_OFFLINE stands in the way.
+const unsetOffline = "unset ARTOO_OFFLINE, or use a server on this machine or network"
 
 // clock compares this computer's with the server's.
 func clock(now time.Time, a Answer) []Finding {

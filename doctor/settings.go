@@ -135,10 +135,12 @@ func checkProxy(_ context.Context, w *World) []Finding {
 		found = append(found, ok(topic, "%s: %s%s", name, u.Host, with))
 	}
 	if found == nil {
-		return []Finding{ok(topic, "none")}
-	}
-	if name, text := w.either("NO_PROXY"); text != "" {
+		found = append(found, ok(topic, "none"))
+	} else if name, text := w.either("NO_PROXY"); text != "" {
 		found = append(found, ok(topic, "%s: not for %s", name, text))
+	}
+	if w.Offline {
+		found = append(found, ok("offline", "ARTOO_OFFLINE is set: only what is on this machine or network is connected to"))
 	}
 	return found
 }

@@ -111,13 +111,11 @@ func DefaultModel(provider string) string {
 	return ""
 }
 
-// ProviderFor names the provider whose model this is: by the catalogue, else by
-// the prefix of its family; "" when neither tells.
+// ProviderFor names the vendor in whose catalogue the model is, "" where it is in
+// none.
 func ProviderFor(model string) string {
-	if info, ok := find("", model); ok {
-		return info.Provider
-	}
-	return guess("", model).Provider
+	info, _ := find("", model)
+	return info.Provider
 }
 
 // Cost is what usage costs in US dollars at price. What the provider itself

@@ -166,12 +166,12 @@ func TestDefaultModelsAreInTheCatalog(t *testing.T) {
 
 func TestProviderFor(t *testing.T) {
 	for list, want := range map[string]string{
-		"claude-sonnet-5 claude-opus-9-20280101 claude-3-haiku-20240307":       "anthropic",
-		"gpt-5.5 gpt-7 o3 o4-mini chatgpt-4o-latest codex-mini-latest":         "openai",
-		"gemini-4-argon gemini-2.5-pro":                                        "gemini",
-		"deepseek-chat deepseek-flash":                                         "deepseek",
-		"demo":                                                                 "demo",
-		"llama3 qwen3:8b gpt-oss:20b olmo o o0 ollama/x openai/gpt-5.5 sonnet": "",
+		"claude-sonnet-5 claude-opus-5-20280101 claude-3-7-sonnet-latest": "anthropic",
+		"gpt-5.5 o3 o4-mini gpt-4o-2024-08-06":                            "openai",
+		"gemini-3.7-flash gemini-2.5-pro":                                 "gemini",
+		"deepseek-chat deepseek-v4-pro":                                   "deepseek",
+		"demo":                                                            "demo",
+		"llama3 qwen3:8b gpt-oss:20b olmo o o0 ollama/x openai/gpt-5.5 sonnet claude-opus-9 gpt-7 gemini-4-argon deepseek-flash": "",
 	} {
 		for model := range strings.FieldsSeq(list) {
 			if got := ProviderFor(model); got != want {

@@ -44,6 +44,20 @@ func ChildEnviron(environ, pass []string, keys ...string) (env []string, withhel
 	return env, slices.Compact(withheld)
 }
 
+// WithoutKeys is environ without the keys of model providers, in those variables
+// that are known and those that keys names: for the programs of the person that
+// artoo starts by itself, such as an editor or a pager.
+func WithoutKeys(environ []string, keys ...string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		folded := name
+		if runtime.GOOS == "windows" {
+			folded = strings.ToUpper(name)
+		}
+		return isProviderKey(folded) || folded == "ARTOO_API_KEY" || slices.Contains(keys, name)
+	})
+}
+
 // quietVariables keep commands from waiting for somebody.
 func quietVariables() map[string]string {
 	return map[string]string{

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
 
-	"golang.org/x/image/draw"
 	"golang.org/x/image/webp"
 )
 
@@ -44,8 +44,9 @@ func (p picture) size() string {
 // readPicture makes of a PNG, JPEG, GIF or WebP what models can be shown: the
 // first frame, upright, no larger than need be, and without what the file says
 // beside the picture, such as where it was taken. A picture that is small enough
-// keeps its very pixels; one that cannot be decoded is an error, because a model's
-// API would refuse the whole conversation for it.
+// keeps its very pixels, but for WebP, which not every server reads; one that
+// cannot be decoded is an error, because a model's API would refuse the whole
+// conversation for it.
 func readPicture(data []byte, kind string) (picture, error) {
 	decode, config := png.Decode, png.DecodeConfig
 	switch kind {
@@ -61,8 +62,12 @@ func readPicture(data []byte, kind string) (picture, error) {
 	if err != nil {
 		return picture{}, err
 	}
-	if c.Width <= 0 || c.Height <= 0 || c.Width > maxPixels/c.Height {
-		return picture{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width, c.Height, maxPixels/1_000_000)
+	most := maxPixels
+	if deepColor(c.ColorModel) {
+		most /= 2
+	}
+	if c.Width <= 0 || c.Height <= 0 || c.Width > most/c.Height {
+		return picture{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width, c.Height, most/1_000_000)
 	}
 	img, err := decode(bytes.NewReader(data))
 	if err != nil {
@@ -81,7 +86,13 @@ func readPicture(data []byte, kind string) (picture, error) {
 			return p, nil
 		}
 	}
-	return p, p.encode(img, kind == "image/jpeg")
+	_, lossy := img.(*image.YCbCr) // as a JPEG is, and a WebP that is written like one
+	return p, p.encode(img, kind == "image/jpeg" || lossy)
+}
+
+// deepColor says that a pixel takes twice the memory of others: 16 bits a colour.
+func deepColor(m color.Model) bool {
+	return m == color.NRGBA64Model || m == color.RGBA64Model
 }
 
 // encode scales the picture down as far as it must be and writes it: what was a
@@ -120,9 +131,7 @@ func scaled(img image.Image, edge int) image.Image {
 	if long <= edge {
 		return img
 	}
-	to := image.NewNRGBA(image.Rect(0, 0, max(1, (w*edge+long/2)/long), max(1, (h*edge+long/2)/long)))
-	draw.BiLinear.Scale(to, to.Bounds(), img, img.Bounds(), draw.Src, nil)
-	return to
+	return shrink(img, max(1, (w*edge+long/2)/long), max(1, (h*edge+long/2)/long))
 }
 
 // opaque puts white behind a picture: what is transparent has no colour of its own.

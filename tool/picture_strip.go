@@ -14,8 +14,6 @@ func stripped(data []byte, kind string) []byte {
 		return strippedPNG(data)
 	case "image/jpeg":
 		return strippedJPEG(data)
-	case "image/webp":
-		return strippedWebP(data)
 	}
 	return nil
 }
@@ -179,21 +177,6 @@ func webpChunks(data []byte, yield func(name string, chunk []byte) bool) {
 func webpFile(chunks ...[]byte) []byte {
 	body := append([]byte("WEBP"), bytes.Join(chunks, nil)...)
 	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
-}
-
-// strippedWebP keeps the one chunk of a plain file; what has more is written
-// anew.
-func strippedWebP(data []byte) (out []byte) {
-	if len(data) < 12 {
-		return nil
-	}
-	webpChunks(data[12:], func(name string, chunk []byte) bool {
-		if name == "VP8 " || name == "VP8L" {
-			out = webpFile(chunk)
-		}
-		return false // the first decides
-	})
-	return out
 }
 
 // firstFrame makes a still picture of an animated WebP; other data stays as it

@@ -133,9 +133,23 @@ func TestSmallPicturesKeepTheirPixels(t *testing.T) {
 	if p, _ := mustRead(t, withEXIF(photo, 1, binary.LittleEndian), "image/jpeg"); !bytes.Equal(p.Data, photo) {
 		t.Errorf("the photograph is not what it was without EXIF: %q", p.Data[:40])
 	}
-	for _, kind := range []string{webpLossy, webpLossless} {
-		if p, _ := mustRead(t, append(unbase64(t, kind), "EXIF trailer"...), "image/webp"); !bytes.Equal(p.Data, unbase64(t, kind)) {
-			t.Errorf("%q", p.Data)
+}
+
+// TestAWebPIsWrittenAsEveryServerReads: llama.cpp cannot decode it, and refuses
+// the whole conversation from then on.
+func TestAWebPIsWrittenAsEveryServerReads(t *testing.T) {
+	for data, kind := range map[string]string{webpLossy: "image/jpeg", webpLossless: "image/png"} {
+		was, err := webp.Decode(bytes.NewReader(unbase64(t, data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, img := mustRead(t, append(unbase64(t, data), "EXIF trailer"...), "image/webp")
+		if p.MediaType != kind || p.size() != "1x1" || bytes.Contains(p.Data, []byte("EXIF")) {
+			t.Errorf("%s, want %s: %q", p.MediaType, kind, p.Data)
+		}
+		want, got := color.NRGBAModel.Convert(was.At(0, 0)), color.NRGBAModel.Convert(img.At(0, 0))
+		if kind == "image/png" && got != want {
+			t.Errorf("a pixel of %v became %v", want, got)
 		}
 	}
 }
@@ -215,18 +229,23 @@ func TestPicturesThatCannotBeShown(t *testing.T) {
 	binary.BigEndian.PutUint32(bomb[16:], 1<<17)
 	binary.BigEndian.PutUint32(bomb[20:], 1<<17)
 	binary.BigEndian.PutUint32(bomb[29:], crc32.ChecksumIEEE(bomb[12:29]))
+	deep := asPNG(t, image.NewNRGBA64(image.Rect(0, 0, 1, 1)))
+	binary.BigEndian.PutUint32(deep[16:], 6000)
+	binary.BigEndian.PutUint32(deep[20:], 5000)
+	binary.BigEndian.PutUint32(deep[29:], crc32.ChecksumIEEE(deep[12:29]))
 	whole := asPNG(t, halves(40, 20))
 	for name, test := range map[string]struct {
 		data []byte
 		kind string
 		want string
 	}{
-		"too many pixels": {bomb, "image/png", "more than 40 million pixels"},
-		"cut off":         {whole[:len(whole)-30], "image/png", "not enough pixel data"},
-		"only a head":     {[]byte("GIF89a\x01\x00\x01\x00\x80\x00"), "image/gif", "EOF"},
-		"no JPEG":         {[]byte("\xff\xd8\xff\xe0\x00\x10JFIF\x00"), "image/jpeg", ""},
-		"no WebP":         {[]byte("RIFF\x24\x00\x00\x00WEBPVP8 "), "image/webp", ""},
-		"short WebP":      {[]byte("RIFF"), "image/webp", ""},
+		"too many pixels":  {bomb, "image/png", "more than 40 million pixels"},
+		"16 bits a colour": {deep, "image/png", "more than 20 million pixels"},
+		"cut off":          {whole[:len(whole)-30], "image/png", "not enough pixel data"},
+		"only a head":      {[]byte("GIF89a\x01\x00\x01\x00\x80\x00"), "image/gif", "EOF"},
+		"no JPEG":          {[]byte("\xff\xd8\xff\xe0\x00\x10JFIF\x00"), "image/jpeg", ""},
+		"no WebP":          {[]byte("RIFF\x24\x00\x00\x00WEBPVP8 "), "image/webp", ""},
+		"short WebP":       {[]byte("RIFF"), "image/webp", ""},
 	} {
 		if _, err := readPicture(test.data, test.kind); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)

@@ -76,8 +76,8 @@ func (a fileAccess) expand(ctx context.Context, text string, pasted []Span) Expa
 	}
 	out.WriteString(text[done:])
 	e.out.Text = out.String()
-	for _, path := range dropped(text, pasted) {
-		e.drop(path)
+	for _, d := range dropped(text, pasted) {
+		e.drop(d)
 	}
 	return e.end()
 }
@@ -107,22 +107,23 @@ func (e *expander) note(format string, args ...any) {
 // word attaches what the word names, if that is anything.
 func (e *expander) word(w atWord) {
 	for _, path := range w.trimmedPaths() {
-		if e.path(path, "@"+path) {
+		if e.path(path, "@"+path, true) {
 			return
 		}
 	}
 }
 
 // drop attaches a picture by its full path.
-func (e *expander) drop(path string) {
+func (e *expander) drop(d drop) {
 	if e.access.files() != nil {
-		e.path(path, path)
+		e.path(d.path, d.path, d.own)
 	}
 }
 
 // path reports whether the path names something, and then attaches it or says
-// why not. typed is how the person wrote it.
-func (e *expander) path(path, typed string) bool {
+// why not. typed is how the person wrote it; own, that they did so themselves:
+// then a picture by its full path may be anywhere.
+func (e *expander) path(path, typed string, own bool) bool {
 	files := e.access.files()
 	abs := e.access.abs(path)
 	place, err := files.Resolve(abs, false)
@@ -132,7 +133,9 @@ func (e *expander) path(path, typed string) bool {
 	if _, err := os.Lstat(place.Abs); err != nil {
 		return false // e-mail-like, a decorator, a package: no file
 	}
-	if place.Outside || place.Denied {
+	_, picture := pictureAt(path)
+	elsewhere := place.Outside && own && picture && files.LeadsOut(abs)
+	if (place.Outside || place.Denied) && !elsewhere {
 		e.note("%s is not attached: %s", typed, place.Why)
 		return true
 	}
@@ -140,15 +143,21 @@ func (e *expander) path(path, typed string) bool {
 		return true
 	}
 	e.seen[place.Abs] = true
-	info, err := files.Stat(place.Abs)
-	switch {
-	case err != nil:
-		e.note("%s is not attached: %v", typed, err)
-	case len(e.out.Parts) == maxAttached:
+	if len(e.out.Parts) == maxAttached {
 		e.note("%s is not attached: %d files in one message are the most", typed, maxAttached)
-	default:
-		e.attach(typed, place, info)
+		return true
 	}
+	if elsewhere {
+		result, err := files.OwnPicture(e.ctx, place.Abs)
+		e.add(typed, place.Abs, "", result, err)
+		return true
+	}
+	info, err := files.Stat(place.Abs)
+	if err != nil {
+		e.note("%s is not attached: %v", typed, err)
+		return true
+	}
+	e.attach(typed, place, info)
 	return true
 }
 
@@ -166,6 +175,11 @@ func (e *expander) attach(typed string, place tool.Place, info fs.FileInfo) {
 		return
 	}
 	result, err := show.Run(e.ctx, e.access.env, input, io.Discard)
+	e.add(typed, name, how, result, err)
+}
+
+// add puts what a tool showed into the message; how says in which form.
+func (e *expander) add(typed, name, how string, result tool.Result, err error) {
 	switch {
 	case err != nil:
 		e.note("%s is not attached: %v", typed, err)

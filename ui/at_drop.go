@@ -9,22 +9,45 @@ import (
 	"unicode/utf8"
 )
 
-// dropped are the paths of the pictures that a message brings along: all in what
-// was typed, and those that a pasted part begins with, because the rest of it is
-// data.
-func dropped(text string, pasted []Span) []string {
-	if len(pasted) == 0 {
-		return droppedPictures(text, false)
+// drop is a picture that a message brings along by its full path.
+type drop struct {
+	path string
+	own  bool // typed, or pasted with nothing else, as a terminal does with a dropped file
+}
+
+// dropped are the pictures that a message brings along: all in what was typed,
+// and those that a pasted part begins with, because the rest of it is data.
+func dropped(text string, pasted []Span) []drop {
+	var all []drop
+	typed := func(text string) {
+		for _, path := range droppedPictures(text, false) {
+			all = append(all, drop{path, true})
+		}
 	}
-	var paths []string
 	at := 0
 	for _, s := range pasted {
 		from, to := min(max(s.From, at), len(text)), min(max(s.To, at), len(text)) // the text may have been trimmed since
-		paths = append(paths, droppedPictures(text[at:from], false)...)
-		paths = append(paths, droppedPictures(text[from:to], true)...)
+		typed(text[at:from])
+		alone := onlyPictures(text[from:to])
+		for _, path := range droppedPictures(text[from:to], true) {
+			all = append(all, drop{path, alone})
+		}
 		at = to
 	}
-	return append(paths, droppedPictures(text[at:], false)...)
+	typed(text[at:])
+	return all
+}
+
+// onlyPictures says whether a text is nothing but full paths of pictures.
+func onlyPictures(text string) bool {
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		word, rest := shellWord(text)
+		if _, ok := pictureAt(word); !ok {
+			return false
+		}
+		text = rest
+	}
+	return true
 }
 
 // droppedPictures are the full paths of pictures in a text, in the forms in which

@@ -29,10 +29,6 @@ func TestPicturesAreAttached(t *testing.T) {
 	a := reaching(t, map[string]string{"week.png": shot, "a b/it's (2).PNG": shot, "notes.txt": "n\n"})
 	odd := a.dir + "/a b/it's (2).PNG"
 	escaped := strings.NewReplacer(" ", `\ `, "'", `\'`, "(", `\(`, ")", `\)`).Replace(odd)
-	elsewhere := filepath.Join(t.TempDir(), "out.png")
-	if err := os.WriteFile(elsewhere, []byte(shot), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	const one, two = "week.png", "a b/it's (2).PNG"
 	for text, want := range map[string]struct {
 		typed, pasted []string // what is attached, in order
@@ -73,13 +69,57 @@ func TestPicturesAreAttached(t *testing.T) {
 			}
 		}
 	}
-	e := a.expand(t.Context(), elsewhere, []Span{{0, len(elsewhere)}})
-	if len(e.Parts) != 0 || len(e.Notes) != 1 || !strings.Contains(e.Notes[0], elsewhere+" is not attached: ") || !strings.Contains(e.Notes[0], "outside the project") {
-		t.Errorf("from elsewhere: %q, %v", e.Notes, e.Parts)
-	}
-	e = a.expand(t.Context(), "@week.png", nil)
+	e := a.expand(t.Context(), "@week.png", nil)
 	if head := e.Parts[0].(provider.Text).Text; !strings.HasPrefix(head, "[@week.png: week.png, picture, 80x60, ") || !strings.HasSuffix(head, ", it follows]\n") || !strings.HasPrefix(e.Notes[0], "attached: week.png, picture, 80x60, ") {
 		t.Errorf("%q %q", head, e.Notes)
+	}
+}
+
+// TestAPictureThatThePersonNamesMayBeAnywhere: a screenshot is on the desktop.
+// That holds for the full path the person gave, of a picture, and for nothing a
+// repository or a page could have put there.
+func TestAPictureThatThePersonNamesMayBeAnywhere(t *testing.T) {
+	a := reaching(t, nil)
+	out := reaching(t, map[string]string{"out.png": screenshot(t), "text.png": "secret text\n", "notes.txt": "n\n", ".env.png": screenshot(t)}).dir
+	for link, to := range map[string]string{a.dir + "/in.png": out + "/out.png", a.dir + "/dir": out, out + "/link.png": out + "/out.png", out + "/env-link.png": out + "/.env.png"} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shot := out + "/out.png"
+	for text, want := range map[string]struct{ typed, pasted string }{ // "" attaches it
+		"@" + shot:               {"", "-"}, // an @ that was pasted is text
+		shot:                     {"", ""},
+		shot + " what is this?":  {"", "outside the project"},
+		out + "/link.png":        {"", ""},
+		out + "/text.png":        {"only pictures are attached", "only pictures are attached"},
+		out + "/.env.png":        {"denied", "denied"},
+		out + "/env-link.png":    {"denied", "denied"},
+		"@" + out + "/notes.txt": {"outside the project", "-"},
+		a.dir + "/in.png":        {"outside the project", "outside the project"},
+		a.dir + "/dir/out.png":   {"outside the project", "outside the project"},
+		a.dir + "/../" + filepath.Base(out) + "/out.png": {"outside the project", "outside the project"},
+	} {
+		for kind, words := range map[string]string{"typed": want.typed, "pasted": want.pasted} {
+			var pasted []Span
+			if kind == "pasted" {
+				pasted = []Span{{0, len(text)}}
+			}
+			e := a.expand(t.Context(), text, pasted)
+			notes := strings.Join(e.Notes, "\n")
+			var pictures int
+			for _, p := range e.Parts {
+				if img, ok := p.(provider.Image); ok && img.Name != "" {
+					pictures++
+				}
+			}
+			switch {
+			case words == "-" && (len(e.Parts) != 0 || notes != ""),
+				words == "" && (pictures != 1 || len(e.Parts) != 2 || !strings.HasPrefix(notes, "attached: ")),
+				words != "" && words != "-" && (len(e.Parts) != 0 || !strings.Contains(notes, " is not attached: ") || !strings.Contains(notes, words)):
+				t.Errorf("%s %q, want %q: %d parts, %q", kind, text, words, len(e.Parts), e.Notes)
+			}
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/tool"
 	"artoo/ui/screen"
 )
 
@@ -33,6 +34,11 @@ func lookup(environ []string, name string) (value string, set bool) {
 func (t *Terminal) variable(name string) string {
 	value, _ := lookup(t.opt.Environ, name)
 	return value
+}
+
+// programs is the environment of the programs that artoo starts by itself.
+func (t *Terminal) programs() []string {
+	return tool.WithoutKeys(t.opt.Environ, t.opt.KeyVariables...)
 }
 
 // shellArgv runs a command line a user configured, which may hold arguments,
@@ -98,7 +104,7 @@ func (t *Terminal) page(text string) error {
 		t.Block(text)
 		return nil
 	}
-	err := t.child(argv, pagerEnviron(t.opt.Environ), strings.NewReader(text))
+	err := t.child(argv, pagerEnviron(t.programs()), strings.NewReader(text))
 	if err == nil || leftEarly(err) {
 		return nil
 	}
@@ -170,7 +176,7 @@ func (t *Terminal) edit(ctx context.Context, command, text, suffix string) (edit
 	if err := os.Chtimes(path, old, old); err != nil {
 		return "", false, err
 	}
-	if err := t.child(shellArgv(command, path), t.opt.Environ, nil); err != nil {
+	if err := t.child(shellArgv(command, path), t.programs(), nil); err != nil {
 		return "", false, fmt.Errorf("%s: %w; VISUAL or EDITOR names another", command, err)
 	}
 	if ctx.Err() != nil {

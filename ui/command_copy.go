@@ -69,7 +69,7 @@ func runCopy(ctx context.Context, t *Terminal, arg string) error {
 	if err != nil {
 		return err
 	}
-	if err := runClipboard(ctx, argv, t.opt.Environ, text); err != nil {
+	if err := runClipboard(ctx, argv, t.programs(), text); err != nil {
 		return fmt.Errorf("%s: %w; /copy osc52 asks the terminal to do it", filepath.Base(argv[0]), err)
 	}
 	t.Note(fmt.Sprintf("copied %s with %s", byteSize(len(text)), filepath.Base(argv[0])))

@@ -94,3 +94,23 @@ func TestG7_WithoutAnEditorTheTextComesBack(t *testing.T) {
 		t.Errorf("over pipes: sent %q, shown %q", sent, shown)
 	}
 }
+
+// Red: Terminal.edit gives t.opt.Environ to the editor.
+func TestTheProgramsOfThePersonSeeNoKey(t *testing.T) {
+	const said = `"$OPENAI_API_KEY,$ARTOO_API_KEY,$WORK,$MINE"`
+	k := startPTY(t, &sender{}, func(o *Options) {
+		withEditor("EDITOR="+script(t, `echo editor `+said+` >"$1"`), "OPENAI_API_KEY=seen", "ARTOO_API_KEY=seen", "WORK=seen", "MINE=mine", "SHELL=/bin/sh")(o)
+		o.KeyVariables, o.Pager = []string{"WORK"}, script(t, `echo pager `+said+`; cat`)
+	})
+	k.expect("> ")
+	if err := k.term.act(t.Context(), line{action: actEdit, text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"editor ,,,mine"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+	if err := k.term.page("text\n"); err != nil {
+		t.Error(err)
+	}
+	k.expect("pager ,,,mine")
+}

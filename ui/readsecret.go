@@ -38,7 +38,7 @@ func ReadSecret(in *os.File, s *screen.Screen, prompt string) (string, error) {
 		select {
 		case l := <-came:
 			s.PromptDone()
-			return l.text, errors.Join(l.err, echo.restore())
+			return l.text, errors.Join(l.err, dropRest(in), echo.restore())
 		case sig := <-signals:
 			if isContinue(sig) { // the shell that stopped us may have its own idea of echo
 				if err := echo.hide(); err != nil {
@@ -47,10 +47,19 @@ func ReadSecret(in *os.File, s *screen.Screen, prompt string) (string, error) {
 				s.Draw([]byte(prompt))
 				continue
 			}
-			err := echo.restore()
+			err := errors.Join(dropRest(in), echo.restore())
 			s.Draw([]byte("\n"))
 			s.PromptDone()
 			return "", errors.Join(errNoSecret, err, dieOf(sig))
 		}
 	}
+}
+
+// dropRest throws away what was typed or pasted beyond the line, or before a
+// signal: it may be the rest of a secret, and the shell would show it and run it.
+func dropRest(in *os.File) error {
+	if err := flushInput(in); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
 }

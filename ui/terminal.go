@@ -43,9 +43,13 @@ type Options struct {
 	// Pager is the user's pager command line; "" means PAGER, then less, and cat
 	// none.
 	Pager string
-	// Environ is the environment of the editor and the pager, as os.Environ
-	// gives it.
+	// Environ is the person's environment, as os.Environ gives it. Their own
+	// commands get all of it; the editor, the pager and what fills the clipboard
+	// get it without the providers' keys.
 	Environ []string
+	// KeyVariables are variables that hold a provider's key besides those that
+	// are known to.
+	KeyVariables []string
 	// Dir is where the person's own commands run; "" means the process's.
 	Dir string
 	// ResultMax is how much of such a command's output the model is shown, in

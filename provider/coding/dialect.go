@@ -73,6 +73,19 @@ func versionIn(text string) string {
 	return ""
 }
 
+// TooOld looks at what a program said of its version, and says which one is
+// needed at least and how to get it; both are "" where it is new enough, where it
+// tells no version, and for a program that is no provider.
+func TooOld(program, said string) (least, install string) {
+	for _, name := range []string{ClaudeName, CodexName, GeminiName} {
+		d := dialectOf(name)
+		if version := versionIn(said); d.program == program && version != "" && less(version, d.least) {
+			return d.least, d.install
+		}
+	}
+	return "", ""
+}
+
 // less compares two versions by their numbers.
 func less(a, b string) bool {
 	as, bs := strings.SplitN(a, ".", 3), strings.SplitN(b, ".", 3)

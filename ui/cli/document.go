@@ -155,13 +155,17 @@ where ` + "`" + `api_key_source` + "`" + ` in the provider's table says:
 | ` + "`" + `config` + "`" + ` | ` + "`" + `api_key` + "`" + ` in the table |
 | ` + "`" + `command` + "`" + ` | the first line that ` + "`" + `api_key_command` + "`" + ` prints |
 
+` + "`" + `ARTOO_API_KEY_FILE` + "`" + ` may be a pipe, as in ` + "`" + `ARTOO_API_KEY_FILE=<(pass show key)` + "`" + `: what it gives within 10 seconds is the key
+for the whole run.
+
 A key command is a string for the shell, or an array of program and arguments. It gets no input, none of artoo's
-variables and no provider's key, and may take 10 seconds; what it says on stderr is shown. It runs once in a run of artoo.
+variables and no provider's key, and may take 10 seconds; what it says on stderr is shown, known shapes of keys masked. It runs once in a run of artoo.
 When a server refuses the key with 401, it is looked for once more, and another one is tried at once.
 
-A key is in the requests' headers and nowhere else: not in outputs, logs, sessions, or what the model's commands see.
+A key is in the requests' headers and nowhere else: not in outputs, logs, sessions, or what the model's commands,
+the editor, the pager and the other programs that artoo starts see; only ` + "`" + `!command` + "`" + ` has your whole environment.
 ` + "`" + `artoo doctor` + "`" + ` and ` + "`" + `/doctor` + "`" + ` tell where each provider's key comes from, and what else artoo needs: terminal, shell, git,
-proxy, certificates, the provider's answer, the clock, Ollama's windows. ` + "`" + `--offline` + "`" + ` asks no server, ` + "`" + `--json` + "`" + ` prints a line
+proxy, certificates, ` + "`" + `ARTOO_OFFLINE` + "`" + `, the provider's answer, the clock, Ollama's windows, the coding CLIs and whether they are new enough. ` + "`" + `--offline` + "`" + ` asks no server, ` + "`" + `--json` + "`" + ` prints a line
 of JSON each, ` + "`" + `--paths` + "`" + ` lists what artoo wrote. It ends with 1 when something keeps artoo from working.
 
 ## Projects

@@ -146,7 +146,7 @@ func refusesImages(message string) bool {
 	message = strings.ToLower(message)
 	for _, words := range []string{
 		"image input is not supported", "support image input", "image_url is only supported by", "does not support image", "does not support vision",
-		"missing data required for image input", "is not a multimodal model", "images are not supported", "image inputs are not supported",
+		"missing data required for image input", "is not a multimodal model", "images are not supported", "image inputs are not supported", "failed to load image",
 	} {
 		if strings.Contains(message, words) {
 			return true

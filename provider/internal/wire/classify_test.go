@@ -44,6 +44,7 @@ func TestClassifyByWhatServersSay(t *testing.T) {
 		{"FastAPI", 422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, provider.KindInvalid, "", 0, 0},
 		{"a plain string", 500, `{"error":"out of memory"}`, provider.KindProvider, "", 0, 0},
 		{"images", 500, `{"error":{"code":500,"message":"image input is not supported - hint: mmproj","type":"server_error"}}`, provider.KindInvalid, "no_images", 0, 0},
+		{"a kind of image it cannot read", 400, `{"error":{"code":400,"message":"Failed to load image or audio file","type":"invalid_request_error"}}`, provider.KindInvalid, "no_images", 0, 0},
 		{"OpenRouter images", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, provider.KindInvalid, "no_images", 0, 0},
 		{"vLLM images", 400, `{"error":{"message":"qwen3 is not a multimodal model","type":"BadRequestError","code":400}}`, provider.KindInvalid, "no_images", 0, 0},
 	}

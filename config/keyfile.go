@@ -1,0 +1,81 @@
+package config
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// maxKeyLine bounds what is read of a file or a command for one key.
+const maxKeyLine = 64 << 10
+
+// keyFromFile is the key of ARTOO_API_KEY_FILE. A regular file is read each time
+// it is asked for: it may hold a new key. What a pipe gives, as with <(pass show
+// key), comes only once and is remembered.
+func (c *Config) keyFromFile(ctx context.Context) (Key, error) {
+	if info, err := os.Stat(c.APIKeyFile); err == nil && !info.Mode().IsRegular() {
+		return c.keys.once(ctx, "api_key_file", func() (Key, error) { return c.readKeyFile(ctx) })
+	}
+	return c.readKeyFile(ctx)
+}
+
+// readKeyFile reads the file beside the caller: a pipe that nobody writes to
+// cannot be interrupted where it is opened.
+func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
+	where := c.Origin("api_key_file")
+	fail := func(why string, err error) (Key, error) {
+		return Key{}, &Error{Kind: kindAuth, Where: where, Why: why, Err: err, Hint: "a file whose first line is the key"}
+	}
+	limited, cancel := context.WithTimeout(ctx, keyCommandLimit)
+	defer cancel()
+	type answer struct {
+		line string
+		err  error
+	}
+	came := make(chan answer, 1)
+	go func() {
+		line, err := firstLineOf(c.APIKeyFile)
+		came <- answer{line, err}
+	}()
+	select {
+	case a := <-came:
+		switch {
+		case a.err != nil:
+			return fail(a.err.Error(), a.err)
+		case a.line == "":
+			return Key{}, &Error{Kind: kindAuth, Where: where, Why: "the first line of " + c.APIKeyFile + " is empty", Hint: "put the key there"}
+		}
+		return checkKey(a.line, where)
+	case <-limited.Done():
+		if ctx.Err() != nil {
+			return Key{}, context.Cause(ctx)
+		}
+		return fail(c.APIKeyFile+" gave nothing within "+formatDuration(keyCommandLimit), limited.Err())
+	}
+}
+
+func firstLineOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // only read from
+	return firstLine(f)
+}
+
+// firstLine reads the first line of r, trimmed.
+func firstLine(r io.Reader) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(r, maxKeyLine)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return "", fmt.Errorf("reading the key: %w", err)
+	}
+	return strings.TrimSpace(line), nil
+}

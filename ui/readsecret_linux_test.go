@@ -1,0 +1,50 @@
+package ui
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"artoo/ui/screen"
+)
+
+// What was pasted behind the key's line does not go to the shell, where it would
+// be shown and run.
+//
+// Red: ReadSecret restores the echo without dropping what is waiting.
+func TestWhatIsPastedBehindASecretIsDropped(t *testing.T) {
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer slave.Close()
+	s := screen.New(screen.Options{Out: io.Discard, Err: slave, ErrTTY: true})
+	pasted := make(chan error, 1)
+	go func() {
+		var shown strings.Builder
+		for b := make([]byte, 1); !strings.HasSuffix(shown.String(), "key: "); {
+			if _, err := master.Read(b); err != nil {
+				pasted <- err
+				return
+			}
+			shown.Write(b)
+		}
+		_, err := master.Write([]byte("sk-first\nrest of it\nand more"))
+		pasted <- err
+	}()
+	text, err := ReadSecret(slave, s, "key: ")
+	if e := <-pasted; strings.TrimSpace(text) != "sk-first" || err != nil || e != nil {
+		t.Fatalf("%q, %v, %v", text, err, e)
+	}
+	fd, err := fdOf(slave)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := unix.IoctlGetInt(fd, unix.TIOCINQ); n != 0 || err != nil {
+		t.Errorf("%d bytes are left for the shell, %v", n, err)
+	}
+}
