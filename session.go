@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"artoo/agent"
 	"artoo/config"
 	"artoo/conversation"
 	"artoo/provider/coding"
+	"artoo/secret"
 	"artoo/tool"
 	"artoo/ui"
 	"artoo/ui/cli"
@@ -44,7 +46,7 @@ func (a *app) open() error {
 	}
 	a.desk = &ui.Desk{
 		Agent: &agent.Agent{
-			Tools: tools, Env: env, Policy: policy, Concurrency: a.cfg.MaxConcurrentTools, SaveRule: a.saveRule,
+			Tools: tools, Env: env, Policy: policy, Concurrency: a.cfg.MaxConcurrentTools, SaveRule: a.saveRule, Mask: a.mask,
 			Limits: agent.Limits{MaxTurns: a.cfg.MaxTurns, MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
 		},
 		Store: conversation.Store{Dir: sessions}, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch, Rules: coding.Rules,
@@ -60,12 +62,21 @@ func (a *app) open() error {
 	return a.begin(session)
 }
 
+// mask puts a mark in place of this run's own keys, and of whatever else looks
+// like one.
+func (a *app) mask(text string) string {
+	for _, key := range a.cfg.SeenKeys() {
+		text = strings.ReplaceAll(text, key, secret.Mark(key))
+	}
+	return secret.Mask(text)
+}
+
 // workspace is what begins sessions.
 func (a *app) workspace() *agent.Workspace {
 	w := &agent.Workspace{
 		Project: a.project, NoProject: a.cfg.NoProject, Replace: a.cfg.System, Append: a.cfg.AppendSystem, Shell: tool.FindShell(),
 		Headless: a.who.headless && !a.canAsk(), Began: a.began, Version: build().Version, Store: a.desk.Store, Ephemeral: a.cfg.Ephemeral,
-		Budget: a.budget, ToolResultMaxChars: a.cfg.ToolResultMaxChars, AddDirs: a.cfg.AddDirs,
+		Budget: a.budget, ToolResultMaxChars: a.cfg.ToolResultMaxChars, AddDirs: a.cfg.AddDirs, Mask: a.mask,
 	}
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
 		w.ConfigDir = dir

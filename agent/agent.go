@@ -37,6 +37,10 @@ type Agent struct {
 	// model's server for facts and then set Info, Defaults and the budget. May
 	// be nil.
 	Describe func(context.Context)
+	// Mask puts ‹secret:1a2b› in place of keys: in what the user and the tools
+	// say before it is kept or sent, and in what is shown of it. nil masks nothing.
+	// It is called from any goroutine.
+	Mask func(text string) string
 	// Note returns what the model must be told before the next user message
 	// (changed instructions), or "". May be nil.
 	Note func() string

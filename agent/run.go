@@ -90,6 +90,8 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 		p.fail("unknown tool", fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, t.toolNames()))
 	case c.Raw != "":
 		p.fail("broken input", fmt.Sprintf("The input of this call is not a JSON object, so it was not run. It begins: %s", preview(c.Raw, 300)))
+	case marked(string(c.Input)) != "":
+		p.fail("a mark in place of a key", fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.", marked(string(c.Input))))
 	default:
 		t.plan(ctx, p)
 	}
@@ -105,6 +107,7 @@ func (t *turn) plan(ctx context.Context, p *pending) {
 	access, err := guard(func() (tool.Access, error) { return p.tool.Plan(ctx, t.Env, p.call.Input) })
 	if access.Verb != "" {
 		p.call.Access = access
+		p.call.Access.Diff = t.maskedDiff(access.Diff)
 	}
 	if err != nil {
 		p.fail(firstLine(err.Error()), err.Error())
@@ -196,7 +199,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		return
 	}
 	began := time.Now()
-	live := &liveOutput{call: p.call, cb: t.cb}
+	live := &liveOutput{call: p.call, cb: t.cb, mask: t.Mask}
 	type end struct {
 		result tool.Result
 		err    error
@@ -219,6 +222,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		}
 	}
 	live.close()
+	e.result.Text = t.masked(e.result.Text)
 	p.outcome = outcomeOf(ctx, e.result, e.err, time.Since(began))
 	p.result.Images = images(e.result.Images)
 	if p.edited != "" {
@@ -232,6 +236,7 @@ func (t *turn) finish(p *pending) error {
 	if note := t.countFailure(p); note != "" {
 		p.outcome.Text += "\n\n" + note
 	}
+	p.outcome.Text, p.outcome.Summary = t.masked(p.outcome.Text), t.masked(p.outcome.Summary)
 	p.result.CallID, p.result.Name = p.call.ID, p.call.Name
 	p.result.Text = p.outcome.Text
 	p.result.IsError = p.outcome.Status != CallOK
@@ -293,9 +298,10 @@ func (t *turn) repeated(batch []*pending) error {
 type liveOutput struct {
 	call Call
 	cb   *serial
+	mask func(string) string // nil masks nothing
 
 	mu     sync.Mutex
-	held   []byte // an incomplete rune at the end of the last chunk
+	held   []byte // an incomplete rune at the end of the last chunk, or what may be a key
 	closed bool
 }
 
@@ -318,16 +324,30 @@ func (o *liveOutput) Write(chunk []byte) (int, error) {
 			break
 		}
 	}
-	o.held = append([]byte(nil), data[cut:]...)
-	if cut > 0 {
-		o.cb.OnToolOutput(o.call, string(data[:cut]))
+	if o.mask != nil {
+		cut = min(cut, settled(string(data)))
 	}
+	o.held = append([]byte(nil), data[cut:]...)
+	o.show(data[:cut])
 	return len(chunk), nil
+}
+
+func (o *liveOutput) show(data []byte) {
+	text := string(data)
+	if o.mask != nil {
+		text = o.mask(text)
+	}
+	if text != "" {
+		o.cb.OnToolOutput(o.call, text)
+	}
 }
 
 func (o *liveOutput) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if !o.closed && o.mask != nil && utf8.Valid(o.held) {
+		o.show(o.held)
+	}
 	o.closed = true
 }
 

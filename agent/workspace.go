@@ -38,6 +38,9 @@ type Workspace struct {
 	Budget             func() int
 	ToolResultMaxChars int
 
+	// Mask masks the instruction files, as Agent.Mask does all else; may be nil.
+	Mask func(text string) string
+
 	scratch string // of an ephemeral session
 	output  string // of the present session
 }
@@ -99,10 +102,17 @@ func overhead(a *Agent) int {
 }
 
 func (w *Workspace) instructions() ([]Instruction, bool, error) {
+	root, dir := w.Project.Root, w.Project.Dir
 	if w.NoProject {
-		return Instructions(w.ConfigDir, "", "")
+		root, dir = "", ""
 	}
-	return Instructions(w.ConfigDir, w.Project.Root, w.Project.Dir)
+	list, cut, err := Instructions(w.ConfigDir, root, dir)
+	for i := range list {
+		if w.Mask != nil {
+			list[i].Text = w.Mask(list[i].Text)
+		}
+	}
+	return list, cut, err
 }
 
 // note tells the model once of instructions that are not those of its prompt.

@@ -35,6 +35,7 @@ type Config struct {
 	keySays func(line string) // nil: nobody listens
 	mask    func(string) string
 	keys    *keyCache // shared by the copies With makes
+	seen    *seenKeys // so is this
 }
 
 // ProviderSettings is the [provider] section: which model, and the way to it.

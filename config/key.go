@@ -20,6 +20,14 @@ type Key struct {
 // no key, or whose server may do without and has none, gets the zero Key. Errors
 // are *Error of kind auth, or config for a source that cannot be used.
 func (c *Config) Key(ctx context.Context, name string) (Key, error) {
+	key, err := c.findKey(ctx, name)
+	if err == nil {
+		c.seen.add(key.Value.Reveal())
+	}
+	return key, err
+}
+
+func (c *Config) findKey(ctx context.Context, name string) (Key, error) {
 	known, isKnown := findKnown(name)
 	if !c.isProvider(name) {
 		return Key{}, unknownProvider(name)

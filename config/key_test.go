@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func isWindows() bool { return runtime.GOOS == "windows" }
@@ -238,4 +240,27 @@ func TestRow82_AKeyThatRanOut(t *testing.T) {
 		t.Error("a key that cannot be found counts as another")
 	}
 	key("second")
+}
+
+func TestSeenKeys(t *testing.T) {
+	home := world(t)
+	writeFile(t, 0o600, "[provider.openai]\napi_key_command = \"echo key-of-a-command-0123\"\n[provider.box]\nbase_url = \"http://localhost:1\"\napi_key = \"key-of-the-config-file\"\n", home, ".config", "artoo", "config.toml")
+	t.Setenv("GOOGLE_API_KEY", "key-of-a-second-variable")
+	t.Setenv("DEEPSEEK_API_KEY", "dummy")
+	t.Setenv("BOX_API_KEY", " key-of-a-box-0123456\n")
+	cfg := mustLoad(t, LoadOptions{})
+	want := []string{"key-of-a-second-variable", "key-of-the-config-file", "key-of-a-box-0123456"}
+	if diff := cmp.Diff(want, cfg.SeenKeys()); diff != "" {
+		t.Error(diff)
+	}
+	if isWindows() {
+		return
+	}
+	if _, err := cfg.Key(t.Context(), "openai"); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want[:2], "key-of-a-command-0123", want[2])
+	if diff := cmp.Diff(want, cfg.SeenKeys()); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -43,6 +43,7 @@ func Load(o LoadOptions) (*Config, error) {
 		keySays:   o.KeySays,
 		mask:      o.Mask,
 		keys:      &keyCache{},
+		seen:      &seenKeys{},
 	}
 	if c.mask == nil {
 		c.mask = func(text string) string { return text }

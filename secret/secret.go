@@ -66,7 +66,7 @@ func Mask(text string) string {
 				continue
 			}
 			b.WriteString(text[from:at[group]])
-			b.WriteString(mark(text[at[group]:at[group+1]]))
+			b.WriteString(Mark(text[at[group]:at[group+1]]))
 			from = at[group+1]
 			break
 		}
@@ -75,9 +75,9 @@ func Mask(text string) string {
 	return b.String()
 }
 
-// mark has two bytes of a digest: enough to tell a few keys apart, too few to
+// Mark is what stands for a key. It has two bytes of a digest: enough to tell a few keys apart, too few to
 // test guesses on.
-func mark(key string) string {
+func Mark(key string) string {
 	digest := sha256.Sum256([]byte(key))
 	return "‹secret:" + hex.EncodeToString(digest[:2]) + "›"
 }

@@ -51,8 +51,8 @@ func TestMaskLeavesTheRest(t *testing.T) {
 		"https://host/path":                     "https://host/path",
 		"task-force-of-twenty-and-more-people":  "task-force-of-twenty-and-more-people",
 		"sk-short":                              "sk-short",
-		"go to https://me:" + "hunter22@host/x": "go to https://me:" + mark("hunter22") + "@host/x",
-		"Authorization: Bearer " + strings.Repeat("x", 24) + "\n": "Authorization: Bearer " + mark(strings.Repeat("x", 24)) + "\n",
+		"go to https://me:" + "hunter22@host/x": "go to https://me:" + Mark("hunter22") + "@host/x",
+		"Authorization: Bearer " + strings.Repeat("x", 24) + "\n": "Authorization: Bearer " + Mark(strings.Repeat("x", 24)) + "\n",
 	} {
 		if got := Mask(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)

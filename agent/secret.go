@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"artoo/provider"
+)
+
+// maskMark is what stands for a key, also as a model may write it in JSON.
+var maskMark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:‹|\\u2039)secret:[0-9a-f]{4}(?:›|\\u203[aA])`)
+})
+
+// masked is text with marks in place of keys.
+func (a *Agent) masked(text string) string {
+	if a.Mask == nil {
+		return text
+	}
+	return a.Mask(text)
+}
+
+// maskedParts masks the texts of a user's message; images stay as they are. It
+// reports whether there was a key in one.
+func (a *Agent) maskedParts(parts []provider.Part) (out []provider.Part, found bool) {
+	for _, part := range parts {
+		if t, ok := part.(provider.Text); ok {
+			if text := a.masked(t.Text); text != t.Text {
+				t.Text, part, found = text, provider.Text{Text: text, Opaque: t.Opaque}, true
+			}
+		}
+		out = append(out, part)
+	}
+	return out, found
+}
+
+// maskedDiff masks what stands in the file already. What the model writes is
+// shown as it is: whoever approves must see it, and the model made it up.
+func (a *Agent) maskedDiff(diff string) string {
+	if a.Mask == nil || a.Mask(diff) == diff {
+		return diff
+	}
+	lines := strings.SplitAfter(diff, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, "+") {
+			lines[i] = a.Mask(line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// marked is the first mark in a call's input, "" for none: whoever wrote it meant
+// the key, and would put the mark in its place.
+func marked(input string) string {
+	return strings.NewReplacer(`\u2039`, "‹", `\u203a`, "›", `\u203A`, "›").Replace(maskMark().FindString(input))
+}
+
+// Bounds of what live output waits for.
+const (
+	longestKey   = 4 << 10 // bytes of a word that may be a key
+	longestBlock = 8 << 10 // and of a private key
+)
+
+// settled is how much of a command's output so far can be masked and shown: not
+// a word at its end, nor a private key that has only begun, since more of it may
+// come.
+func settled(output string) int {
+	end := strings.LastIndexAny(output, " \t\r\n") + 1
+	if len(output)-end > longestKey {
+		end = len(output)
+	}
+	at := strings.LastIndex(output, "-----BEGIN ")
+	if at < 0 || len(output)-at > longestBlock {
+		return end
+	}
+	_, last, _ := strings.Cut(output[at:], "-----END ")
+	if _, behind, whole := strings.Cut(last, "-----"); !whole || end < len(output)-len(behind) {
+		end = min(end, at)
+	}
+	return end
+}

@@ -1,0 +1,153 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+const (
+	aKey    = "sk-" + "abcdefghijklmnopqrstuvwxyz"
+	another = "ghp_" + "0123456789abcdefghijklmnopqrstuvwxyz"
+	aMark   = "‹secret:1a2b›"
+)
+
+var shapes = regexp.MustCompile(`\b(?:sk-[A-Za-z0-9]{20,}|ghp_[A-Za-z0-9]{30,})|-----BEGIN [A-Z ]+-----(?:[^-]*-----END [A-Z ]+-----)?`)
+
+func mask(text string) string { return shapes.ReplaceAllString(text, aMark) }
+
+// What the user pastes and what tools return holds no key any more when it is
+// kept, shown or sent.
+func TestKeysAreMasked(t *testing.T) {
+	show := makeTool("show", tool.KindRead, func(_ context.Context, arg string, out io.Writer) (tool.Result, error) {
+		fmt.Fprintf(out, "token %s\n", another)
+		if arg == "fail" {
+			return tool.Result{}, fmt.Errorf("no such thing as %s", another)
+		}
+		return tool.Result{Text: "token " + another + "\n", Summary: another, IsError: arg == "bad"}, nil
+	})
+	call := func(id, arg string) provider.ToolCall {
+		return provider.ToolCall{ID: id, Name: "show", Input: json.RawMessage(`{"arg":"` + arg + `"}`)}
+	}
+	model := &fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{call("1", "ok"), call("2", "bad"), call("3", "fail")}}, {Text: []string{"done"}}}}
+	a := newAgent(model, show)
+	a.Mask = mask
+	r := &recorder{}
+	if _, err := a.SendMessage(t.Context(), "use "+aKey+" here", r, provider.Text{Text: "[file] " + another}); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := json.Marshal(a.Conversation.Messages())
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := strings.Join(r.lines, "\n")
+	for _, text := range []string{string(kept), told} {
+		if strings.Contains(text, "abcdef") {
+			t.Errorf("a key is in %s", text)
+		}
+	}
+	if n := strings.Count(string(kept), aMark); n != 5 {
+		t.Errorf("%d marks for five keys: %s", n, kept)
+	}
+	if strings.Count(told, "notice warning") != 1 || strings.Count(told, " token "+aMark) != 3 {
+		t.Errorf("told: %s", told)
+	}
+}
+
+// A mark would be written in the place of the key.
+func TestAMarkIsNoInput(t *testing.T) {
+	ran := 0
+	write := makeTool("put", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
+		ran++
+		return tool.Result{Text: "ok"}, nil
+	})
+	for input, refused := range map[string]bool{
+		`{"arg":"token = ‹secret:1a2b›"}`:           true,
+		`{"arg":"token = \u2039secret:1a2b\u203A"}`: true,
+		`{"arg":"‹secret:...›, as the marks are"}`:  false,
+	} {
+		ran = 0
+		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "put", Input: json.RawMessage(input)}}}, {Text: []string{"done"}}}}, write)
+		r := &recorder{}
+		if _, err := a.SendMessage(t.Context(), "go", r); err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Join(history(a), "\n"); (ran == 0) != refused || strings.Contains(told, "‹secret:1a2b› stands for a key") != refused {
+			t.Errorf("%s: ran %d times: %s", input, ran, told)
+		}
+	}
+}
+
+// However a command's output is cut into pieces, what is shown is the same as if
+// it had come at once.
+func TestLiveOutputIsMaskedWhole(t *testing.T) {
+	output := "begin " + aKey + "\ttab\r50 %\r" + another + "\nöl ünd 😀 " + strings.Repeat("x", 5000) + " " + another + "\n" +
+		"-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdef\nabcdef==\n-----END RSA PRIVATE KEY-----\nend " + aKey
+	want := mask(output)
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		pieces := makeTool("pieces", tool.KindRead, func(_ context.Context, _ string, out io.Writer) (tool.Result, error) {
+			for rest := output; rest != ""; {
+				n := min(len(rest), 1+r.IntN(40))
+				if _, err := io.WriteString(out, rest[:n]); err != nil {
+					return tool.Result{}, err
+				}
+				rest = rest[n:]
+			}
+			return tool.Result{}, nil
+		})
+		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "pieces", Input: json.RawMessage(`{"arg":""}`)}}}, {Text: []string{"done"}}}}, pieces)
+		a.Mask = mask
+		var shown outputs
+		if _, err := a.SendMessage(t.Context(), "go", &shown); err != nil {
+			t.Fatal(err)
+		}
+		if got := shown.text.String(); got != want {
+			t.Fatalf("shown %q\nwant  %q", got, want)
+		}
+	}
+}
+
+// outputs joins what calls put out.
+type outputs struct {
+	recorder
+	text strings.Builder
+}
+
+func (o *outputs) OnToolOutput(_ agent.Call, s string) { o.text.WriteString(s) }
+
+// The file's own lines are masked in a diff, those that the model writes are not.
+func TestADiffShowsWhatIsWritten(t *testing.T) {
+	diff := " key = " + aKey + "\n-old = " + another + "\n+new = " + another + "\n"
+	edit := tool.New(tool.Def{Name: "edit", Kind: tool.KindRead}, func(context.Context, *tool.Env, struct{}) (tool.Access, error) {
+		return tool.Access{Kind: tool.KindRead, Verb: "edit", Object: "x", Diff: diff}, nil
+	}, func(context.Context, *tool.Env, struct{}, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
+	a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "edit", Input: json.RawMessage(`{}`)}}}, {Text: []string{"done"}}}}, edit)
+	a.Mask = mask
+	var seen calls
+	if _, err := a.SendMessage(t.Context(), "go", &seen); err != nil {
+		t.Fatal(err)
+	}
+	want := " key = " + aMark + "\n-old = " + aMark + "\n+new = " + another + "\n"
+	if len(seen.all) != 1 || seen.all[0].Access.Diff != want {
+		t.Errorf("%+v", seen.all)
+	}
+}
+
+// calls keeps the calls.
+type calls struct {
+	recorder
+	all []agent.Call
+}
+
+func (c *calls) OnToolCall(call agent.Call) { c.all = append(c.all, call) }
