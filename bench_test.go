@@ -84,7 +84,7 @@ func (s *suite) binary(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s.add(row{what: "size of the binary", value: float64(info.Size()) / (1 << 20), unit: "MB", most: maxBinary >> 20})
+	s.add(row{what: "size of the binary", value: float64(info.Size()) / 1e6, unit: "MB", most: maxBinary / 1e6})
 	own, err := withoutGlamour()
 	if err != nil {
 		b.Fatal(err)
