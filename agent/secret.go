@@ -63,10 +63,13 @@ const (
 )
 
 // settled is how much of a command's output so far can be masked and shown: not
-// a word at its end, nor a private key that has only begun, since more of it may
-// come.
+// a word at its end, nor Bearer without the word behind it, nor a private key that
+// has only begun, since more of it may come.
 func settled(output string) int {
 	end := strings.LastIndexAny(output, " \t\r\n") + 1
+	if before := strings.TrimRight(output[:end], " "); strings.HasSuffix(before, "earer") { // the key is the word behind it
+		end = strings.LastIndexAny(before, " \t\r\n") + 1
+	}
 	if len(output)-end > longestKey {
 		end = len(output)
 	}

@@ -22,7 +22,7 @@ const (
 	aMark   = "‹secret:1a2b›"
 )
 
-var shapes = regexp.MustCompile(`\b(?:sk-[A-Za-z0-9]{20,}|ghp_[A-Za-z0-9]{30,})|-----BEGIN [A-Z ]+-----(?:[^-]*-----END [A-Z ]+-----)?`)
+var shapes = regexp.MustCompile(`\b(?:sk-[A-Za-z0-9]{20,}|ghp_[A-Za-z0-9]{30,})|-----BEGIN [A-Z ]+-----(?:[^-]*-----END [A-Z ]+-----)?|Bearer +[a-z0-9]{20,}`)
 
 func mask(text string) string { return shapes.ReplaceAllString(text, aMark) }
 
@@ -92,7 +92,8 @@ func TestAMarkIsNoInput(t *testing.T) {
 // it had come at once.
 func TestLiveOutputIsMaskedWhole(t *testing.T) {
 	output := "begin " + aKey + "\ttab\r50 %\r" + another + "\nöl ünd 😀 " + strings.Repeat("x", 5000) + " " + another + "\n" +
-		"-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdef\nabcdef==\n-----END RSA PRIVATE KEY-----\nend " + aKey
+		"-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdef\nabcdef==\n-----END RSA PRIVATE KEY-----\n" +
+		"Authorization: Bearer   0123456789abcdefghijkl\nthe bearer of Bearer \nend " + aKey
 	want := mask(output)
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
