@@ -11,7 +11,7 @@ const pemBegin = "-----BEGIN "
 // Bounds of a private key.
 const (
 	longestPEM = 32 << 10 // bytes
-	leastPEM   = 16       // of its characters in a row: what has less is an example
+	leastPEM   = 32       // of its characters in a row: a line that has less, and has others, is no key's
 )
 
 var pemHead = sync.OnceValue(func() *regexp.Regexp {
@@ -32,11 +32,14 @@ func privateKey(text string, i int) (from, to, end int) {
 	}
 	begin := i + head[1]
 	rest := text[begin:min(len(text), begin+longestPEM)]
+	if rest == "" || strings.IndexByte(" \r\n\\", rest[0]) < 0 { // a program's: a quote follows, or a bracket
+		return 0, 0, begin
+	}
 	if next := strings.Index(rest, pemBegin); next >= 0 {
 		rest = rest[:next]
 	}
 	if at := pemEnd().FindStringIndex(rest); at != nil {
-		if longestRun(rest[:at[0]]) < leastPEM {
+		if pemLines(rest[:at[0]]) == 0 {
 			return 0, 0, begin + at[1]
 		}
 		return i, begin + at[1], begin + at[1]
@@ -54,7 +57,8 @@ func pemLines(text string) (n int) {
 	at, words := 0, 0
 	for line := range strings.Lines(text) {
 		at += len(line)
-		if longestRun(line) >= leastPEM {
+		bare := strings.TrimSpace(line)
+		if run := longestRun(line); run >= leastPEM || run > 3 && run == len(bare) {
 			n = at - len(line) + len(strings.TrimRight(line, "\r\n"))
 		} else if words++; n > 0 || words > 4 {
 			break

@@ -93,8 +93,8 @@ func TestMaskLeavesNamesAndExamples(t *testing.T) {
 		"pypi-" + strings.Repeat("some-name-", 5),
 		"Authorization: Bearer YOUR_API_TOKEN_GOES_HERE",
 		"Bearer process.env.SERVICE_TOKEN_OF_TODAY",
-		"AK" + "IAIOSFODNN7EXAMPLE",
 		`if strings.HasPrefix(s, "-----BEGIN RSA PRIVATE KEY-----") {`,
+		"if s == \"-----BEGIN RSA PRIVATE KEY-----\" {\n\treturn x509.ParsePKCS1PrivateKey(theBytesOfTheBlockThatWasFoundInIt)\n}",
 		"-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
 		"-----BEGIN CERTIFICATE-----\nMIIE" + strings.Repeat("aB3", 20) + "\n-----END CERTIFICATE-----",
 		`const begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"`,
@@ -125,6 +125,8 @@ func TestMaskFindsKeysInTheirPlaces(t *testing.T) {
 		"a " + locked + " b":                               "a " + Mark(locked) + " b",
 		"key.pem:1:" + listed + "\n":                       "key.pem:1:" + Mark(listed) + "\n",
 		`{"key":"` + inJSON + `\n"}`:                       `{"key":"` + Mark(inJSON) + `\n"}`,
+		head + " " + body + " " + end:                      Mark(head + " " + body + " " + end),
+		head + "\nb3Bl":                                    Mark(head + "\nb3Bl"),
 		pgp + "\n":                                         Mark(pgp) + "\n",
 	} {
 		if got := Mask(text); got != want {

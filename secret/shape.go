@@ -31,7 +31,7 @@ var table = sync.OnceValue(func() (t [256][]shape) {
 					return 0, 0, i
 				}
 				end = i + at[1]
-				if named && name(text[i+len(start):end]) || strings.HasSuffix(text[i:end], "EXAMPLE") { // as in AWS's papers
+				if named && name(text[i+len(start):end]) {
 					return 0, 0, end
 				}
 				return i, end, end
