@@ -79,7 +79,7 @@ func (a *asker) replace(ctx context.Context, p *pending, input []byte) (Decision
 	p.call.Input = json.RawMessage(input)
 	a.plan(ctx, p)
 	if p.settled {
-		err := errors.New("the edited call cannot run: " + p.outcome.Text)
+		err := errors.New("the edited call cannot run: " + a.masked(p.outcome.Text))
 		p.settled, p.outcome, p.call = false, CallResult{}, before
 		return a.Policy.Decide(p.tool.Name, p.call.Access), err
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -35,16 +36,35 @@ func (a *Agent) maskedParts(parts []provider.Part) (out []provider.Part, found b
 	return out, found
 }
 
-// maskedDiff masks what stands in the file already. What the model writes is
-// shown as it is: whoever approves must see it, and the model made it up.
+// maskedDiff masks what stands in the file already, also where a changed line
+// still has it. What the model writes is shown as it is: whoever approves must
+// see it, and the model made it up.
 func (a *Agent) maskedDiff(diff string) string {
 	if a.Mask == nil || a.Mask(diff) == diff {
 		return diff
 	}
 	lines := strings.SplitAfter(diff, "\n")
+	known := map[string]bool{}
+	for i := 0; i < len(lines); i++ {
+		from := i
+		for i < len(lines) && !strings.HasPrefix(lines[i], "+") {
+			i++
+		}
+		if from == i {
+			continue
+		}
+		whole := a.Mask(strings.Join(lines[from:i], "")) // together: a private key has many lines
+		clear(lines[from:i])
+		lines[from] = whole
+		for _, mark := range maskMark().FindAllString(whole, -1) {
+			known[mark] = true
+		}
+	}
 	for i, line := range lines {
-		if !strings.HasPrefix(line, "+") {
-			lines[i] = a.Mask(line)
+		if strings.HasPrefix(line, "+") {
+			if m := a.Mask(line); !slices.ContainsFunc(maskMark().FindAllString(m, -1), func(mark string) bool { return !known[mark] }) {
+				lines[i] = m
+			}
 		}
 	}
 	return strings.Join(lines, "")
@@ -63,10 +83,13 @@ const (
 )
 
 // settled is how much of a command's output so far can be masked and shown: not
-// a word at its end, nor a private key that has only begun, since more of it may
-// come.
+// a word at its end, nor Bearer without the word behind it, nor a private key that
+// has only begun, since more of it may come.
 func settled(output string) int {
 	end := strings.LastIndexAny(output, " \t\r\n") + 1
+	if before := strings.TrimRight(output[:end], " "); strings.HasSuffix(before, "earer") { // the key is the word behind it
+		end = strings.LastIndexAny(before, " \t\r\n") + 1
+	}
 	if len(output)-end > longestKey {
 		end = len(output)
 	}

@@ -20,11 +20,21 @@ const (
 	aKey    = "sk-" + "abcdefghijklmnopqrstuvwxyz"
 	another = "ghp_" + "0123456789abcdefghijklmnopqrstuvwxyz"
 	aMark   = "‹secret:1a2b›"
+
+	yetAnother = "sk-" + "0123456789abcdefghijklmnopqrstuvwxyz"
+	otherMark  = "‹secret:9f9f›"
 )
 
-var shapes = regexp.MustCompile(`\b(?:sk-[A-Za-z0-9]{20,}|ghp_[A-Za-z0-9]{30,})|-----BEGIN [A-Z ]+-----(?:[^-]*-----END [A-Z ]+-----)?`)
+var shapes = regexp.MustCompile(`\b(?:sk-[A-Za-z0-9]{20,}|ghp_[A-Za-z0-9]{30,})|-----BEGIN [A-Z ]+-----(?:[^-]*-----END [A-Z ]+-----)?|Bearer +[a-z0-9]{20,}`)
 
-func mask(text string) string { return shapes.ReplaceAllString(text, aMark) }
+func mask(text string) string {
+	return shapes.ReplaceAllStringFunc(text, func(key string) string {
+		if key == yetAnother {
+			return otherMark
+		}
+		return aMark
+	})
+}
 
 // What the user pastes and what tools return holds no key any more when it is
 // kept, shown or sent.
@@ -92,7 +102,8 @@ func TestAMarkIsNoInput(t *testing.T) {
 // it had come at once.
 func TestLiveOutputIsMaskedWhole(t *testing.T) {
 	output := "begin " + aKey + "\ttab\r50 %\r" + another + "\nöl ünd 😀 " + strings.Repeat("x", 5000) + " " + another + "\n" +
-		"-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdef\nabcdef==\n-----END RSA PRIVATE KEY-----\nend " + aKey
+		"-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdef\nabcdef==\n-----END RSA PRIVATE KEY-----\n" +
+		"Authorization: Bearer   0123456789abcdefghijkl\nthe bearer of Bearer \nend " + aKey
 	want := mask(output)
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
@@ -128,7 +139,8 @@ func (o *outputs) OnToolOutput(_ agent.Call, s string) { o.text.WriteString(s) }
 
 // The file's own lines are masked in a diff, those that the model writes are not.
 func TestADiffShowsWhatIsWritten(t *testing.T) {
-	diff := " key = " + aKey + "\n-old = " + another + "\n+new = " + another + "\n"
+	diff := " key = " + aKey + "\n-old = " + another + "\n+renamed = " + another + "\n+new = " + yetAnother + "\n" +
+		" -----BEGIN RSA PRIVATE KEY-----\n MIIEabcdef\n abcdef==\n -----END RSA PRIVATE KEY-----\n end\n"
 	edit := tool.New(tool.Def{Name: "edit", Kind: tool.KindRead}, func(context.Context, *tool.Env, struct{}) (tool.Access, error) {
 		return tool.Access{Kind: tool.KindRead, Verb: "edit", Object: "x", Diff: diff}, nil
 	}, func(context.Context, *tool.Env, struct{}, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
@@ -138,7 +150,7 @@ func TestADiffShowsWhatIsWritten(t *testing.T) {
 	if _, err := a.SendMessage(t.Context(), "go", &seen); err != nil {
 		t.Fatal(err)
 	}
-	want := " key = " + aMark + "\n-old = " + aMark + "\n+new = " + another + "\n"
+	want := " key = " + aMark + "\n-old = " + aMark + "\n+renamed = " + aMark + "\n+new = " + yetAnother + "\n " + aMark + "\n end\n"
 	if len(seen.all) != 1 || seen.all[0].Access.Diff != want {
 		t.Errorf("%+v", seen.all)
 	}

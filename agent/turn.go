@@ -57,7 +57,7 @@ func (t *turn) hear(text string, attachments []provider.Part) error {
 	m.Parts = append(m.Parts, provider.UserText(text, attachments...).Parts...)
 	var found bool
 	if m.Parts, found = t.maskedParts(m.Parts); found {
-		t.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "what looks like a key in the message is not sent: a mark stands for it"})
+		t.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "what looks like a key in the message is not sent: a mark stands for it. A command can take it from a file, or from a variable that ARTOO_PASS_ENV names"})
 	}
 	return t.Conversation.Append(m)
 }

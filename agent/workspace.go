@@ -38,7 +38,8 @@ type Workspace struct {
 	Budget             func() int
 	ToolResultMaxChars int
 
-	// Mask masks the instruction files, as Agent.Mask does all else; may be nil.
+	// Mask masks the instruction files and what a resumed session holds, as
+	// Agent.Mask does all else; may be nil.
 	Mask func(text string) string
 
 	scratch string // of an ephemeral session
@@ -77,7 +78,7 @@ func (w *Workspace) Begin(a *Agent, s *conversation.Session) (notices []string, 
 	if err := w.openFiles(a, read); err != nil {
 		return nil, err
 	}
-	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: w.Budget(), ToolResultMaxChars: w.ToolResultMaxChars, OutputDir: output}, s)
+	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: w.Budget(), ToolResultMaxChars: w.ToolResultMaxChars, OutputDir: output, Mask: w.Mask}, s)
 	a.System = system
 	a.Conversation.SetOverhead(overhead(a))
 	a.Note = w.note(system, instructions)

@@ -22,6 +22,9 @@ type Config struct {
 	// OutputDir is where those files go, absolute. It is made when the first
 	// one is written. "" keeps no files.
 	OutputDir string
+	// Mask puts marks in place of keys in what a session holds of the user's and
+	// of tools' text: it may be older than a key is known. nil masks nothing.
+	Mask func(text string) string
 }
 
 // Conversation is the history of one session. Its methods may be called from

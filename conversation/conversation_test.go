@@ -148,3 +148,23 @@ func TestMessagesAreACopy(t *testing.T) {
 		t.Error("the history can be changed from outside")
 	}
 }
+
+// TestAResumedSessionIsMasked: a session may be older than what is known of keys.
+func TestAResumedSessionIsMasked(t *testing.T) {
+	st := Store{Dir: t.TempDir()}
+	s := st.Create(Header{})
+	c := New(Config{}, s)
+	must(t, c.Append(provider.UserText("the KEY")))
+	must(t, c.Append(provider.Message{Role: provider.RoleAssistant, Parts: []provider.Part{provider.Text{Text: "KEY"}, provider.ToolCall{ID: "1", Name: "read", Input: []byte(`{}`)}}}))
+	_, err := c.AppendToolResult(provider.ToolResult{CallID: "1", Name: "read", Text: "a KEY b"})
+	must(t, err)
+	must(t, s.Close())
+	again, err := st.Open(s.ID())
+	must(t, err)
+	got := New(Config{Mask: func(text string) string { return strings.ReplaceAll(text, "KEY", "mark") }}, again).Messages()
+	must(t, again.Close())
+	result := got[2].Parts[0].(provider.ToolResult)
+	if got[0].Text() != "the mark" || got[1].Text() != "KEY" || result.Text != "a mark b" || result.CallID != "1" {
+		t.Errorf("%+v", got)
+	}
+}

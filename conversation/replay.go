@@ -15,7 +15,7 @@ func (c *Conversation) replay(history []entry) {
 		switch p := e.payload.(type) {
 		case *messageRecord:
 			if len(p.Message.Parts) > 0 {
-				c.add(newItem(e.ID, p.Message))
+				c.add(newItem(e.ID, c.masked(p.Message)))
 			}
 		case *UsageRecord:
 			if c.sent = c.after(p.Sent); c.sent > 0 {
@@ -30,6 +30,26 @@ func (c *Conversation) replay(history []entry) {
 		}
 	}
 	c.sent, c.counted = len(c.items), provider.Usage{}
+}
+
+// masked is the message without keys. What the model wrote stays as it is: some of
+// it is signed.
+func (c *Conversation) masked(m provider.Message) provider.Message {
+	if c.cfg.Mask == nil || m.Role == provider.RoleAssistant {
+		return m
+	}
+	m.Parts = slices.Clone(m.Parts)
+	for i, part := range m.Parts {
+		switch p := part.(type) {
+		case provider.Text:
+			p.Text = c.cfg.Mask(p.Text)
+			m.Parts[i] = p
+		case provider.ToolResult:
+			p.Text = c.cfg.Mask(p.Text)
+			m.Parts[i] = p
+		}
+	}
+	return m
 }
 
 // after is the number of items up to the one with the id, 0 when there is none.

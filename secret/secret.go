@@ -6,72 +6,32 @@ package secret
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
-	"sync"
 )
 
-// shapes are compiled when something is looked at that may hold one: no package
-// may cost start-up time. The first group that takes part in a match is the
-// secret itself.
-var shapes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[^A-Za-z0-9_])(` +
-		`sk-[A-Za-z0-9_-]{20,}` + // OpenAI, Anthropic, OpenRouter, DeepSeek
-		`|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}` + // Stripe
-		`|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}` +
-		`|glpat-[A-Za-z0-9_-]{20,}` + // GitLab
-		`|(?:AKIA|ASIA)[A-Z0-9]{16}` + // AWS
-		`|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}` + // Google
-		`|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}` + // Slack
-		`|npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{40,}|hf_[A-Za-z0-9]{30,}` +
-		`|dop_v1_[0-9a-f]{64}|SG\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}` + // DigitalOcean, SendGrid
-		`|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*` + // a signed JSON token
-		`)|[^A-Za-z0-9_]?[Bb]earer +([A-Za-z0-9._~+/-]{20,}=*)` +
-		`|(AGE-SECRET-KEY-1[0-9A-Z]{20,})` +
-		`|(-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]*-----END [A-Z ]*PRIVATE KEY-----)?)` +
-		`|://[^/\s:@]+:([^/\s@]{3,})@`) // a password in an address
-})
-
-// starts is what each of the shapes has in it as it stands. Looking for these
-// first makes it cheap to find nothing, in a paste of megabytes too.
-var starts = [...]string{
-	"sk-", "sk_", "rk_", "ghp_", "gho_", "ghr_", "ghs_", "ghu_", "github_pat_", "glpat-", "AKIA", "ASIA", "AIza", "ya29.", "xox", "xapp-",
-	"npm_", "pypi-", "hf_", "dop_v1_", "SG.", "eyJ", "earer ", "AGE-SECRET-KEY-1", "-----BEGIN ", "://",
-}
-
-func mayHold(text string) bool {
-	for _, start := range starts {
-		if strings.Contains(text, start) {
-			return true
-		}
-	}
-	return false
-}
-
 // Holds says whether text has something in it that looks like a key.
-func Holds(text string) bool { return mayHold(text) && shapes().MatchString(text) }
+func Holds(text string) bool {
+	found := false
+	find(text, func(int, int) bool { found = true; return false })
+	return found
+}
 
 // Mask puts a mark in place of everything in text that looks like a key. The
 // same key gets the same mark, so that two can be told apart; the key cannot be
-// found from it.
+// found from it. What is masked already stays as it is.
 func Mask(text string) string {
-	if !mayHold(text) {
+	var b strings.Builder
+	done := 0
+	find(text, func(from, to int) bool {
+		b.WriteString(text[done:from])
+		b.WriteString(Mark(text[from:to]))
+		done = to
+		return true
+	})
+	if done == 0 {
 		return text
 	}
-	var b strings.Builder
-	from := 0
-	for _, at := range shapes().FindAllStringSubmatchIndex(text, -1) {
-		for group := 2; group < len(at); group += 2 {
-			if at[group] < 0 {
-				continue
-			}
-			b.WriteString(text[from:at[group]])
-			b.WriteString(Mark(text[at[group]:at[group+1]]))
-			from = at[group+1]
-			break
-		}
-	}
-	b.WriteString(text[from:])
+	b.WriteString(text[done:])
 	return b.String()
 }
 
@@ -80,4 +40,57 @@ func Mask(text string) string {
 func Mark(key string) string {
 	digest := sha256.Sum256([]byte(key))
 	return "‹secret:" + hex.EncodeToString(digest[:2]) + "›"
+}
+
+// find calls found with the bounds of each key in text, in order, until it
+// returns false. It looks at each byte a few times at most, in a paste of
+// megabytes too: that is why no one expression is tried everywhere.
+func find(text string, found func(from, to int) bool) {
+	t := table()
+	for i := 0; i < len(text); {
+		next := i + 1
+		for _, s := range t[text[i]] {
+			if !strings.HasPrefix(text[i:], s.start) || s.whole && inWord(text, i) {
+				continue
+			}
+			from, to, end := s.match(text, i)
+			if to > from && !(between(text, i+len(s.start), from, found) && found(from, to)) {
+				return
+			}
+			next = max(next, end)
+			break
+		}
+		i = next
+	}
+}
+
+// between finds the keys before a password: the user may be one.
+func between(text string, begin, end int, found func(from, to int) bool) (more bool) {
+	more = true
+	if end > begin {
+		find(text[begin:end], func(from, to int) bool { more = found(begin+from, begin+to); return more })
+	}
+	return more
+}
+
+// inWord says whether a word goes on at i. What is written as an escape, in JSON
+// or for a terminal's colours, ends the one before.
+func inWord(text string, i int) bool {
+	if i == 0 || !wordByte(text[i-1]) {
+		return false
+	}
+	switch before := text[max(0, i-8):i]; {
+	case len(before) > 1 && before[len(before)-2] == '\\' && strings.IndexByte("nrtbf", before[len(before)-1]) >= 0:
+		return false
+	case len(before) > 5 && before[len(before)-6:len(before)-4] == `\u`:
+		return false
+	case before[len(before)-1] == 'm':
+		at := strings.LastIndex(before, "\x1b[")
+		return at < 0 || strings.Trim(before[at+2:len(before)-1], "0123456789;") != ""
+	}
+	return true
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

@@ -3,6 +3,7 @@ package secret
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // examples hold a key each, split so that no scanner takes this file for a leak.
@@ -65,4 +66,111 @@ func TestMaskLeavesTheRest(t *testing.T) {
 	if got := Mask(two); strings.Count(got, "‹secret:") != 2 || !strings.HasPrefix(got, "a ‹") || !strings.Contains(got, "› b ‹") || !strings.HasSuffix(got, "› c") {
 		t.Errorf("two keys become %q", got)
 	}
+}
+
+// aToken is split like the examples.
+var aToken = "gh" + "p_" + strings.Repeat("aB3", 12)
+
+// What daily work is full of and no secret must reach the model as it stands: it
+// could not be edited otherwise.
+func TestMaskLeavesNamesAndExamples(t *testing.T) {
+	for _, text := range []string{
+		"postgres://postgres:postgres@localhost:5432/db",
+		"postgres://app:my_password@db/app",
+		"https://user:pass@host/",
+		"http://me:xxxxxx@host/",
+		`f"postgresql://{user}:{password}@{host}/x"`,
+		"mongodb://${MONGO_USER}:${MONGO_PASS}@db",
+		"amqp://me:$PASS@mq", "https://me:$(cat f)@host", "http://{{.User}}:{{.Pass}}@host",
+		`fmt.Sprintf("http://%s:%s@%s", u, p, h)`,
+		"https://<user>:<password>@host",
+		"http://localhost:3000?x=me@example.com",
+		"http://localhost:3000#me@example.com",
+		`{"url":"http://localhost:8080","mail":"me@example.com"}`,
+		"['http://localhost:8080','me@example.com']",
+		`class="sk-toggleable__label-arrow sk-estimator-doc-link-label"`,
+		"xapp-status-icon-watcher", "xoxo-with-love-from-me",
+		"pypi-" + strings.Repeat("some-name-", 5),
+		"Authorization: Bearer YOUR_API_TOKEN_GOES_HERE",
+		"Bearer process.env.SERVICE_TOKEN_OF_TODAY",
+		`if strings.HasPrefix(s, "-----BEGIN RSA PRIVATE KEY-----") {`,
+		"if s == \"-----BEGIN RSA PRIVATE KEY-----\" {\n\treturn x509.ParsePKCS1PrivateKey(theBytesOfTheBlockThatWasFoundInIt)\n}",
+		"-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+		"-----BEGIN CERTIFICATE-----\nMIIE" + strings.Repeat("aB3", 20) + "\n-----END CERTIFICATE-----",
+		`const begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"`,
+	} {
+		if got := Mask(text); got != text || Holds(text) {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}
+
+func TestMaskFindsKeysInTheirPlaces(t *testing.T) {
+	body := "MIIE" + strings.Repeat("aB3", 20)
+	head, end := "-----BEGIN RSA PRIVATE "+"KEY-----", "-----END RSA PRIVATE KEY-----"
+	cut := head + "\n" + body + "\n" + body
+	locked := head + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB12\n\n" + body + "\n" + end
+	listed := head + "\nkey.pem-2-" + body + "\nkey.pem-3-" + body + "\nkey.pem-4-" + end
+	inJSON := head + `\n` + body + `\n` + end
+	pgp := "-----BEGIN PGP PRIVATE " + "KEY BLOCK-----\n\n" + body + "\n-----END PGP PRIVATE KEY BLOCK-----"
+	for text, want := range map[string]string{
+		"https://" + aToken + ":x-oauth-basic@github.com/": "https://" + Mark(aToken) + ":x-oauth-basic@github.com/",
+		"https://" + aToken + ":q1w2e3@github.com/":        "https://" + Mark(aToken) + ":" + Mark("q1w2e3") + "@github.com/",
+		"https://me:p@ss1@host/":                           "https://me:" + Mark("p@ss1") + "@host/",
+		"redis://:hunter22@host":                           "redis://:" + Mark("hunter22") + "@host",
+		`{"log":"a\n` + aToken + `"}`:                      `{"log":"a\n` + Mark(aToken) + `"}`,
+		`{"log":"\u0022` + aToken + `"}`:                   `{"log":"\u0022` + Mark(aToken) + `"}`,
+		"\x1b[1;32m" + aToken + "\x1b[0m":                  "\x1b[1;32m" + Mark(aToken) + "\x1b[0m",
+		cut + "\nand more\n":                               Mark(cut) + "\nand more\n",
+		"a " + locked + " b":                               "a " + Mark(locked) + " b",
+		"key.pem:1:" + listed + "\n":                       "key.pem:1:" + Mark(listed) + "\n",
+		`{"key":"` + inJSON + `\n"}`:                       `{"key":"` + Mark(inJSON) + `\n"}`,
+		head + " " + body + " " + end:                      Mark(head + " " + body + " " + end),
+		head + "\nb3Bl":                                    Mark(head + "\nb3Bl"),
+		pgp + "\n":                                         Mark(pgp) + "\n",
+	} {
+		if got := Mask(text); got != want {
+			t.Errorf("%q becomes\n%q, want\n%q", text, got, want)
+		}
+	}
+}
+
+// Text is masked in several places on its way: the second time changes nothing.
+func TestMaskTwiceIsMaskOnce(t *testing.T) {
+	texts := []string{"https://me:hunter22@host/", "https://" + aToken + "@host/", "https://" + aToken + ":" + aToken + "@host", "Bearer " + aToken}
+	for _, key := range examples() {
+		texts = append(texts, key, "https://me:"+key+"@host")
+	}
+	for _, text := range texts {
+		once := Mask(text)
+		if once == text || Mask(once) != once {
+			t.Errorf("%q becomes %q, then %q", text, once, Mask(once))
+		}
+	}
+}
+
+// Output may be megabytes: what nearly is a key must not be looked at again and
+// again.
+func TestMaskIsLinear(t *testing.T) {
+	for _, piece := range []string{"-eyJ", "-eyJabcdefghijkl.", "://a:", "://a:b", ":// ", "Bearer ", "bearer  ", "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN ", "-sk-", "sk-a-", "/SG.", "@", "://\u2039", "a\n"} {
+		text := strings.Repeat(piece, (512<<10)/len(piece))
+		began := time.Now()
+		Mask(text)
+		if took := time.Since(began); took > 10*time.Second { // it is less than one, or minutes
+			t.Errorf("%q took %v", piece, took)
+		}
+	}
+}
+
+func FuzzMask(f *testing.F) {
+	for _, key := range examples() {
+		f.Add("a " + key + " b")
+		f.Add("https://me:" + key + "@host")
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		once := Mask(text)
+		if Holds(text) != (once != text) {
+			t.Errorf("Holds(%q) is %v", text, Holds(text))
+		}
+	})
 }

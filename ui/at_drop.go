@@ -78,7 +78,7 @@ func droppedPictures(text string, leading bool) []string {
 // before a letter, as in Windows' paths, stays.
 func shellWord(text string) (word, rest string) {
 	var b strings.Builder
-	quote := rune(0)
+	quote, quoted := rune(0), false
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		i += n
@@ -87,8 +87,8 @@ func shellWord(text string) (word, rest string) {
 			quote = 0
 		case quote != 0:
 			b.WriteRune(r)
-		case r == '\'' && b.Len() == 0, r == '"' && b.Len() == 0: // elsewhere it is an apostrophe
-			quote = r
+		case (r == '\'' || r == '"') && (quoted || b.Len() == 0): // elsewhere it is an apostrophe
+			quote, quoted = r, true
 		case r == '\\' && i < len(text):
 			next, n := utf8.DecodeRuneInString(text[i:])
 			if unicode.IsLetter(next) || unicode.IsDigit(next) {
@@ -97,7 +97,7 @@ func shellWord(text string) (word, rest string) {
 			}
 			b.WriteRune(next)
 			i += n
-		case unicode.IsSpace(r):
+		case unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f': // macOS has such a blank in the names of its screenshots
 			return b.String(), text[i:]
 		default:
 			b.WriteRune(r)
@@ -106,8 +106,10 @@ func shellWord(text string) (word, rest string) {
 	return b.String(), ""
 }
 
-// pictureAt is the path that a word names, if it is full and a picture's.
+// pictureAt is the path that a word names, if it is full and a picture's. What
+// ends a sentence is not part of it.
 func pictureAt(word string) (string, bool) {
+	word = strings.TrimRight(word, ".,;:!?)]}")
 	if u, err := url.Parse(word); err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {
 		word = u.Path
 	}

@@ -26,26 +26,32 @@ func screenshot(t testing.TB) string {
 
 func TestPicturesAreAttached(t *testing.T) {
 	shot := screenshot(t)
-	a := reaching(t, map[string]string{"week.png": shot, "a b/it's (2).PNG": shot, "notes.txt": "n\n"})
+	const one, two, three = "week.png", "a b/it's (2).PNG", "Screenshot at 3.45\u202fPM.png" // the third as macOS names them
+	a := reaching(t, map[string]string{one: shot, two: shot, three: shot, "notes.txt": "n\n"})
 	odd := a.dir + "/a b/it's (2).PNG"
 	escaped := strings.NewReplacer(" ", `\ `, "'", `\'`, "(", `\(`, ")", `\)`).Replace(odd)
-	const one, two = "week.png", "a b/it's (2).PNG"
 	for text, want := range map[string]struct {
 		typed, pasted []string // what is attached, in order
 	}{
-		"what is in @week.png?":                    {typed: []string{one}},
-		a.dir + "/week.png":                        {typed: []string{one}, pasted: []string{one}},
-		"  ~/week.png what is this?":               {typed: []string{one}, pasted: []string{one}},
-		"this: '" + a.dir + "/week.png' or?":       {typed: []string{one}},
-		escaped + " and":                           {typed: []string{two}, pasted: []string{two}},
-		"file://" + a.dir + "/week.png":            {typed: []string{one}, pasted: []string{one}},
-		"file://elsewhere" + a.dir + "/week.png":   {},
-		"\"" + odd + "\" " + a.dir + "/week.png":   {typed: []string{two, one}, pasted: []string{two, one}},
-		"@week.png " + a.dir + "/week.png":         {typed: []string{one}},
-		a.dir + "/none.png":                        {},
-		a.dir + "/notes.txt":                       {},
-		"week.png is small, don't open 'week.png'": {},
-		"see log:\n" + a.dir + "/week.png":         {typed: []string{one}},
+		"what is in @week.png?":                                    {typed: []string{one}},
+		a.dir + "/week.png":                                        {typed: []string{one}, pasted: []string{one}},
+		"  ~/week.png what is this?":                               {typed: []string{one}, pasted: []string{one}},
+		"this: '" + a.dir + "/week.png' or?":                       {typed: []string{one}},
+		escaped + " and":                                           {typed: []string{two}, pasted: []string{two}},
+		"file://" + a.dir + "/week.png":                            {typed: []string{one}, pasted: []string{one}},
+		"file://elsewhere" + a.dir + "/week.png":                   {},
+		"\"" + odd + "\" " + a.dir + "/week.png":                   {typed: []string{two, one}, pasted: []string{two, one}},
+		"@week.png " + a.dir + "/week.png":                         {typed: []string{one}},
+		a.dir + "/none.png":                                        {},
+		a.dir + "/notes.txt":                                       {},
+		"week.png is small, don't open 'week.png'":                 {},
+		"see log:\n" + a.dir + "/week.png":                         {typed: []string{one}},
+		"'" + strings.ReplaceAll(odd, "'", `'\''`) + "' and":       {typed: []string{two}, pasted: []string{two}}, // GNOME's terminal
+		"'" + strings.ReplaceAll(odd, "'", `'"'"'`) + "' and":      {typed: []string{two}, pasted: []string{two}}, // kitty
+		strings.ReplaceAll(a.dir+"/"+three, " ", `\ `) + " shows?": {typed: []string{three}, pasted: []string{three}},
+		"what is in " + a.dir + "/week.png?":                       {typed: []string{one}},
+		"(see " + a.dir + "/week.png), please":                     {typed: []string{one}},
+		a.dir + "/week.png\u3000\u898b\u3066":                      {typed: []string{one}, pasted: []string{one}},
 	} {
 		for kind, got := range map[string]Expansion{"typed": a.expand(t.Context(), text, nil), "pasted": a.expand(t.Context(), text, []Span{{0, len(text)}})} {
 			names := want.typed

@@ -40,7 +40,7 @@ func TestG7_OnlyWhatIsSavedIsSent(t *testing.T) {
 		{"saved as it was", "touch", "some text", []string{"some text"}, ""},
 		{"touched without text", "touch", "", nil, "nothing was sent: it is empty"},
 		{"written", writing, "some text", []string{"/quit\nis a command"}, "> /quit"},
-		{"with arguments", writing + " -f", "", nil, "it was not saved"},
+		{"with arguments", writing + " " + t.TempDir() + "/first", "", nil, "it was not saved"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			k := startPTY(t, &sender{}, withEditor("VISUAL="+test.editor, "EDITOR=false"))

@@ -1,0 +1,82 @@
+package secret
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+const pemBegin = "-----BEGIN "
+
+// Bounds of a private key.
+const (
+	longestPEM = 32 << 10 // bytes
+	leastPEM   = 32       // of its characters in a row: a line that has less, and has others, is no key's
+)
+
+var pemHead = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
+})
+
+var pemEnd = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
+})
+
+// privateKey finds a private key with its head and end, and one that is cut off,
+// as by head or grep: it goes as far as there are lines of it. A head alone is
+// none: programs have it too.
+func privateKey(text string, i int) (from, to, end int) {
+	head := pemHead().FindStringIndex(text[i:])
+	if head == nil {
+		return 0, 0, i
+	}
+	begin := i + head[1]
+	rest := text[begin:min(len(text), begin+longestPEM)]
+	if rest == "" || strings.IndexByte(" \r\n\\", rest[0]) < 0 { // a program's: a quote follows, or a bracket
+		return 0, 0, begin
+	}
+	if next := strings.Index(rest, pemBegin); next >= 0 {
+		rest = rest[:next]
+	}
+	if at := pemEnd().FindStringIndex(rest); at != nil {
+		if pemLines(rest[:at[0]]) == 0 {
+			return 0, 0, begin + at[1]
+		}
+		return i, begin + at[1], begin + at[1]
+	}
+	n := pemLines(rest)
+	if n == 0 {
+		return 0, 0, begin
+	}
+	return i, begin + n, begin + n
+}
+
+// pemLines is the length of the lines that are a key's, 0 if there are none. A
+// few at its begin may say how it is encrypted, or nothing.
+func pemLines(text string) (n int) {
+	at, words := 0, 0
+	for line := range strings.Lines(text) {
+		at += len(line)
+		bare := strings.TrimSpace(line)
+		if run := longestRun(line); run >= leastPEM || run > 3 && run == len(bare) {
+			n = at - len(line) + len(strings.TrimRight(line, "\r\n"))
+		} else if words++; n > 0 || words > 4 {
+			break
+		}
+	}
+	return n
+}
+
+// longestRun is how many characters of base64 stand in a row at most.
+func longestRun(text string) (most int) {
+	n := 0
+	for i := range len(text) {
+		if c := text[i]; c == '+' || c == '/' || c == '=' || wordByte(c) && c != '_' {
+			n++
+			most = max(most, n)
+		} else {
+			n = 0
+		}
+	}
+	return most
+}
