@@ -79,12 +79,20 @@ func (a *app) converse(ctx context.Context, first string) error {
 	if err != nil {
 		return err
 	}
-	a.screen.Banner(screen.BannerInfo{Version: build().Version, Model: a.choice.Model, Dir: a.project.Dir, Branch: a.project.Branch(), Why: why, Notes: a.notes()})
+	a.screen.Banner(screen.BannerInfo{Version: build().Version, Model: shown(a.choice), Dir: a.project.Dir, Branch: a.project.Branch(), Why: why, Notes: a.notes()})
 	code, err := t.Run(ctx)
 	if err != nil {
 		return err
 	}
 	return exitStatus(code)
+}
+
+// shown is the model as the banner names it.
+func shown(c config.Choice) string {
+	if c.Model == coding.DefaultModel { // says nothing alone
+		return c.Provider + "/" + c.Model
+	}
+	return c.Model
 }
 
 // pager is the pager's command line as the conversation takes it: one that was
