@@ -58,7 +58,9 @@ type app struct {
 	screen *screen.Screen
 	who    who
 	choice config.Choice
-	keys   sync.Map // *config.KeySource by provider, of the wire made last
+
+	earlier map[string]string // model by provider, of those switched away from
+	keys    sync.Map          // *config.KeySource by provider, of the wire made last
 
 	project tool.Project
 	http    *http.Client

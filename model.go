@@ -147,17 +147,37 @@ func (a *app) switchModel(_ context.Context, name string) (string, error) {
 	if err := a.use(choice); err != nil {
 		return "", err
 	}
+	a.answered(a.choice)
 	a.choice = choice
 	a.desk.Agent.Conversation.SetBudget(a.budget())
 	return choice.Provider + "/" + choice.Model, nil
 }
 
-// switchProvider makes another provider's default model answer.
+// answered keeps the model of a provider, for the way back to it.
+func (a *app) answered(c config.Choice) {
+	if a.earlier == nil {
+		a.earlier = map[string]string{}
+	}
+	a.earlier[c.Provider] = c.Model
+}
+
+// usual is the model that a switch to the provider means: its default, or for a
+// server of one's own, which has none worth the name, the one before.
+func (a *app) usual(name string) string {
+	if provider.DefaultModel(name) == "" {
+		if model := a.earlier[name]; model != "" {
+			return model
+		}
+	}
+	return a.defaultModel(name)
+}
+
+// switchProvider makes a provider's usual model answer.
 func (a *app) switchProvider(ctx context.Context, name string) (string, error) {
 	if !a.provides(name) {
 		return "", errors.New("there is no provider " + name)
 	}
-	model := a.defaultModel(name)
+	model := a.usual(name)
 	if model == "" {
 		return "", errors.New(name + " has no default model; /model " + name + "/NAME names one")
 	}
@@ -170,9 +190,13 @@ func (a *app) providers() ([]ui.Choice, error) {
 	if !slices.Contains(names, a.choice.Provider) {
 		names = append(names, a.choice.Provider)
 	}
+	if server := a.probe(); server != "" && !slices.Contains(names, server) {
+		names = append(names, server)
+	}
+	a.answered(a.choice)
 	var list []ui.Choice
 	for _, name := range names {
-		list = append(list, ui.Choice{Name: name, About: provider.DefaultModel(name)})
+		list = append(list, ui.Choice{Name: name, About: a.usual(name)})
 	}
 	return list, err
 }

@@ -32,7 +32,10 @@ func (a *app) talk(ctx context.Context, inv cli.Invocation) error {
 	err := a.open()
 	var none *config.NoProvider
 	if errors.As(err, &none) {
-		a.screen.Block("artoo needs a model to talk to. Ways in:\n\n  " + strings.Join(none.Ways(), "\n  ") + "\n")
+		a.screen.Line("artoo needs a model to talk to. Ways in:")
+		for _, way := range none.Ways() {
+			a.screen.Note("- " + way)
+		}
 		return &agent.Failure{Kind: agent.KindAuth, Err: none, Hint: "artoo demo"}
 	}
 	if err != nil {
@@ -79,12 +82,21 @@ func (a *app) converse(ctx context.Context, first string) error {
 	if err != nil {
 		return err
 	}
-	a.screen.Banner(screen.BannerInfo{Version: build().Version, Model: a.choice.Model, Dir: a.project.Dir, Branch: a.project.Branch(), Why: why, Notes: a.notes()})
+	a.screen.Banner(screen.BannerInfo{Version: build().Version, Model: shown(a.choice), Dir: a.project.Dir, Branch: a.project.Branch(), Why: why, Notes: a.notes()})
 	code, err := t.Run(ctx)
 	if err != nil {
 		return err
 	}
 	return exitStatus(code)
+}
+
+// shown is the model as the banner names it: with its provider where the name
+// alone says nothing, or looks like another provider's.
+func shown(c config.Choice) string {
+	if c.Model == coding.DefaultModel || strings.Contains(c.Model, "/") {
+		return c.Provider + "/" + c.Model
+	}
+	return c.Model
 }
 
 // pager is the pager's command line as the conversation takes it: one that was

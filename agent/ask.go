@@ -226,7 +226,11 @@ func (t *turn) checkModel(asked, answered string) {
 	t.answered = [2]string{t.ProviderName + "/" + asked, answered}
 	if told := asked + " " + answered; !sameModel(asked, answered) && t.otherModel != told {
 		t.otherModel = told
-		t.cb.OnNotice(Notice{Kind: NoticeModel, Text: "asked " + asked + ", answered by " + answered})
+		text := "answered by " + answered
+		if asked != "default" { // of a server or a tool: whichever it is, it is the one
+			text = "asked " + asked + ", " + text
+		}
+		t.cb.OnNotice(Notice{Kind: NoticeModel, Text: text})
 	}
 }
 

@@ -443,6 +443,19 @@ func TestThinkingEndsWhenARetryComesToNothing(t *testing.T) {
 	wantLines(t, cb.lines, "thinking", "thinking done", "notice retry", "thinking", "thinking done")
 }
 
+// Who asks for a tool's or a server's own model asked for none that has a name.
+func TestTheModelBehindTheDefaultIsNamed(t *testing.T) {
+	a := newAgent(&fake.Provider{Steps: []fake.Step{{Model: "claude-opus-9", Text: []string{"x"}}}})
+	a.Defaults.Model = "default"
+	cb := &recorder{}
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if len(cb.notices) != 1 || cb.notices[0].Kind != agent.NoticeModel || cb.notices[0].Text != "answered by claude-opus-9" {
+		t.Errorf("%+v", cb.notices)
+	}
+}
+
 func TestAnotherModelIsToldOnce(t *testing.T) {
 	for _, c := range []struct {
 		asked, answered string

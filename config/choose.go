@@ -40,7 +40,7 @@ func (c *Config) Choose(s Situation) (Choice, error) {
 	}
 	if c.BaseURL != "" {
 		note := "provider compatible, because " + c.Origin("base_url") + " names an address and no provider"
-		return c.withModel(Choice{Provider: "compatible", Model: c.Model, Note: note}, s)
+		return c.withModel(Choice{Provider: "compatible", Model: strings.TrimPrefix(c.Model, "compatible/"), Note: note}, s)
 	}
 	if c.Model != "" {
 		if choice, ok := c.byModel(s); ok {

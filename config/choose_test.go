@@ -39,6 +39,7 @@ func TestChoose(t *testing.T) {
 		{"unknown model, one at hand", "", map[string]string{"ARTOO_MODEL": "olmo"}, "ollama", "ollama olmo", "only one"},
 		{"one at hand", "", nil, "gemini", "gemini gemini-default", "only one"},
 		{"address alone", "", map[string]string{"ARTOO_BASE_URL": "http://localhost:1/v1", "ARTOO_MODEL": "openai/gpt-oss"}, "openai", "compatible openai/gpt-oss", "ARTOO_BASE_URL"},
+		{"address alone and its provider's name", "", map[string]string{"ARTOO_BASE_URL": "http://localhost:1/v1", "ARTOO_MODEL": "compatible/my/model"}, "openai", "compatible my/model", "ARTOO_BASE_URL"},
 		{"demo", "", map[string]string{"ARTOO_PROVIDER": "demo"}, "", "demo demo-default", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

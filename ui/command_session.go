@@ -141,6 +141,10 @@ func (t *Terminal) showResumed(r *Resumed) {
 		head += ", approval " + string(r.Mode)
 	}
 	t.Note(head)
+	if r.Before != "" {
+		name := oneLine(r.Before)
+		t.Note("the last answer was by " + name + "; /model " + name + " goes back to it")
+	}
 	if r.User != "" {
 		t.Line("\n" + t.opt.Prompt + indent(r.User, lineIndent))
 	}

@@ -102,6 +102,7 @@ type Resumed struct {
 	ID      string
 	When    time.Time // of its last entry
 	Model   string    // that answers now
+	Before  string    // the model that was asked last, "" when it is Model
 	Mode    agent.Mode
 	User    string   // the last message; "" when there is none
 	Answer  string   // the last reply, as far as it came

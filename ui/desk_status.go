@@ -20,12 +20,18 @@ func (d *Desk) Resumed(s *conversation.Session) *Resumed {
 	r := &Resumed{ID: s.ID(), When: s.Updated(), Model: d.model(), Mode: d.Agent.Policy.Mode}
 	messages := d.Agent.Conversation.Messages()
 	for _, m := range messages {
+		if m.Provider != "" && m.Model != "" {
+			r.Before = m.Provider + "/" + m.Model
+		}
 		switch {
 		case m.Role == provider.RoleUser:
 			r.User, r.Answer, r.Cut = typedText(m), "", true // until an answer to it is there
 		case m.Role == provider.RoleAssistant && m.Text() != "":
 			r.Answer, r.Cut = m.Text(), m.Partial || len(m.Calls()) > 0
 		}
+	}
+	if r.Before == r.Model {
+		r.Before = ""
 	}
 	r.Changed = d.changed(messages, s.Updated())
 	return r

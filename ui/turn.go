@@ -122,7 +122,9 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	case errors.Is(end.err, agent.ErrStopped):
 		t.Note("turn stopped")
 	case end.err != nil && !errors.Is(end.err, context.Cause(ctx)):
-		t.Failure(agent.Classify(end.err))
+		f := *agent.Classify(end.err)
+		f.Hint = commandHints.Replace(f.Hint)
+		t.Failure(&f)
 	}
 	t.showStatus(end.response, took)
 	t.tellNotify()
@@ -133,6 +135,10 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 		t.Note("not sent: " + l.text)
 	}
 }
+
+// commandHints puts the commands of a conversation for the flags that a hint
+// names: here nobody can give one.
+var commandHints = strings.NewReplacer("--model", "/model", "--provider", "/provider")
 
 // showStatus prints the status line.
 func (t *Terminal) showStatus(r *agent.Response, took time.Duration) {

@@ -52,7 +52,7 @@ func testStatuses(t *testing.T, w Wire) {
 			func(e *provider.Error) bool { return strings.Contains(e.Message, "Log in to the hotel") }},
 		{"redirect", Reply{Status: 302}.With("Location", "https://elsewhere.example/v1?key=x"), provider.KindConfig, false,
 			func(e *provider.Error) bool {
-				return strings.Contains(e.Message, "elsewhere.example") && !strings.Contains(e.Message, "key=")
+				return strings.Contains(e.Message, "elsewhere.example") && !strings.Contains(e.Message, "key=") && strings.Contains(e.Hint, "browser")
 			}},
 		{"200 error document", Fail(200, "overloaded_error", "busy"), provider.KindOverloaded, true, nil},
 	}

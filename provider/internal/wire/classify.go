@@ -36,6 +36,9 @@ func (c *call) statusError() error {
 	case status/100 == 3:
 		e.Kind, e.Message = provider.KindConfig, "the server redirects to "+redactURL(c.resp.Header.Get("Location"))
 		e.Hint = "set ARTOO_BASE_URL (or base_url) to the address itself"
+		if to, err := c.resp.Location(); err == nil && to.Host != "" && to.Host != hostOf(c.req.URL) {
+			e.Hint = "is this the login page of the network? Log in there with a browser; or, if the server has moved, " + e.Hint
+		}
 	case len(data) == 0 && status == http.StatusBadRequest && len(c.req.Body) > 64<<10:
 		// Cerebras answers an overflow with an empty 400.
 		e.Kind = provider.KindContext

@@ -76,8 +76,12 @@ func (c *call) fault(err error) *provider.Error {
 		no := false
 		return &provider.Error{Kind: provider.KindProvider, Err: err, Retry: &no}
 	case errors.Is(err, ErrCut), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &provider.Error{Kind: provider.KindNetwork, Message: ErrCut.Error(),
+		e := &provider.Error{Kind: provider.KindNetwork, Message: ErrCut.Error(),
 			Err: fmt.Errorf("%w: %w", ErrCut, io.ErrUnexpectedEOF)}
+		if c.resp == nil {
+			e.Message = "the server closed the connection without an answer"
+		}
+		return e
 	}
 	return c.transport(err)
 }

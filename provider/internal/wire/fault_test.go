@@ -104,6 +104,7 @@ func TestTransportFaultsNameTheFix(t *testing.T) {
 		{"a broken HTTP/2 stream", failing(errors.New("stream error: stream ID 1; INTERNAL_ERROR; received from peer")), "https://api.example/v1", provider.KindNetwork, true, "INTERNAL_ERROR", ""},
 		{"GOAWAY", failing(errors.New("http2: server sent GOAWAY and closed the connection")), "https://api.example/v1", provider.KindNetwork, true, "GOAWAY", ""},
 		{"a timeout below us", failing(&net.OpError{Op: "dial", Err: timeoutError{}}), "https://api.example/v1", provider.KindTimeout, true, "does not answer", ""},
+		{"a connection that closes without a word", failing(io.EOF), "https://api.example/v1", provider.KindNetwork, true, "closed the connection without an answer", ""},
 		{"an address that is not allowed", failing(offline{}), "https://api.example/v1", provider.KindConfig, false, "offline", "ARTOO_OFFLINE"},
 	}
 	for _, tc := range tests {
