@@ -28,7 +28,14 @@ func (p *planner) run(limit float64) {
 	p.users(latest)
 	p.steps()
 	if p.tokens() > limit {
-		p.lastResort(limit)
+		p.recentResults(limit)
+	}
+	// Three answers fill a window of 4,096 tokens: without this no further
+	// message would ever fit.
+	if p.tokens() > limit {
+		before := p.did.Texts
+		p.texts(lastUser(p.items))
+		p.did.Texts, p.did.RecentTexts = before, p.did.Texts-before
 	}
 }
 
@@ -91,9 +98,9 @@ func (p *planner) note(i int) {
 	p.record.Notes = append(p.record.Notes, leftNote{Message: p.items[i].id, Text: text})
 }
 
-// lastResort shortens the results of the last steps: the alternative is to
+// recentResults shortens the results of the last steps: the alternative is to
 // send nothing at all.
-func (p *planner) lastResort(limit float64) {
+func (p *planner) recentResults(limit float64) {
 	recent := recentFrom(p.items, stepsOf(p.items))
 	touched := map[int]bool{}
 	for i := recent; i < len(p.items) && !p.enough(); i++ {

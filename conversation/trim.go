@@ -31,7 +31,7 @@ const leastCut = 250
 // (also those of the newest turn), the model's old texts and the user's long
 // ones are shortened, and whole old steps go. The user's messages and the last
 // three steps stay; only if that is still too much, the results of these steps
-// are shortened too.
+// are shortened too, and then their texts that answer earlier messages.
 //
 // What is done is recorded in the session before it holds, so that a resumed
 // session sends the same. Nothing leaves the file. A *FullError (errors.Is

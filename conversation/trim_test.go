@@ -121,10 +121,10 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 		t.Errorf("%d bytes: %.100q", n, pasted)
 	}
 
-	c = build(4000)
+	c = build(2800)
 	trimmed, err = c.Trim()
 	if err == nil {
-		t.Fatalf("%+v", trimmed) // 2,100 of the paste, 2,200 of the last three, 250 of the others
+		t.Fatalf("%+v", trimmed) // 2,100 of the paste, 700 of the last answer, 350 of the others
 	}
 	if !errors.Is(err, ErrFull) || trimmed.Steps != 7 {
 		t.Errorf("%+v, %v", trimmed, err)
@@ -134,7 +134,7 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 		t.Errorf("%d messages, first %q", len(messages), messages[0].Text())
 	}
 	var full *FullError
-	if !errors.As(err, &full) || full.ErrorKind() != "context" || full.ErrorHint() == "" || full.Budget != 4000 {
+	if !errors.As(err, &full) || full.ErrorKind() != "context" || full.ErrorHint() == "" || full.Budget != 2800 {
 		t.Errorf("%#v", err)
 	}
 }
@@ -223,6 +223,23 @@ func TestASmallWindowHoldsThreeSteps(t *testing.T) {
 				t.Errorf("%d: a result is cut to %q", budget, m.Parts[0].(provider.ToolResult).Text)
 			}
 		}
+	}
+}
+
+// Three answers as long as a reply may be fill the window of 4,096 tokens.
+func TestASmallWindowGoesOnAfterLongAnswers(t *testing.T) {
+	prose := strings.Repeat("a sentence of the model. ", 200)
+	c := New(Config{MaxContextTokens: 3000, OutputDir: t.TempDir()}, nil)
+	for i := range 20 {
+		add(t, c, user(fmt.Sprint("question ", i)))
+		trimmed, err := c.Trim()
+		if err != nil || c.EstimatedTokens() > 3000 {
+			t.Fatalf("message %d: %+v, %v", i, trimmed, err)
+		}
+		add(t, c, said(provider.RoleAssistant, prose))
+	}
+	if messages := c.Messages(); messages[len(messages)-1].Text() != prose {
+		t.Error("the last answer was changed")
 	}
 }
 

@@ -10,6 +10,9 @@ type Trimmed struct {
 	Users   int // long messages of the user shortened
 	Steps   int // whole old steps left out
 	Recent  int // tool results of the last steps shortened, since nothing else was left
+	// RecentTexts are answers in the last steps, to messages before the last,
+	// that were shortened since nothing else was left.
+	RecentTexts int
 	// Before and After are the estimated tokens.
 	Before, After int
 }
@@ -29,6 +32,7 @@ func (t Trimmed) String() string {
 	tell(t.Users, "long message of yours shortened", "long messages of yours shortened")
 	tell(t.Steps, "old step left out", "old steps left out")
 	tell(t.Recent, "recent tool result shortened", "recent tool results shortened")
+	tell(t.RecentTexts, "recent answer shortened", "recent answers shortened")
 	if len(did) == 0 {
 		return ""
 	}
