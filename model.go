@@ -228,7 +228,7 @@ func (a *app) use(choice config.Choice) error {
 	ag.Defaults = provider.Options{Model: choice.Model, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
 	info, known := provider.Lookup(choice.Provider, choice.Model)
 	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
-		ag.Describe = func(ctx context.Context) { a.describe(ctx, d, choice) }
+		ag.Describe = a.describer(d, choice)
 	}
 	info.Billed = choice.Provider == coding.ClaudeName // it tells what each run cost
 	a.know(merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model]))
@@ -251,25 +251,30 @@ func (a *app) mustAsk(choice config.Choice, info provider.ModelInfo, known bool)
 		capped && own.Price == nil && info.Price == nil
 }
 
-// describe takes over what the server says of the model, once it knows. Where it
-// cannot say it, the request that follows meets the same error and tells it.
-func (a *app) describe(ctx context.Context, d provider.Describer, choice config.Choice) {
-	info, err := d.Describe(ctx, choice.Model)
-	if err != nil {
-		return
-	}
-	if !info.Guess {
-		a.desk.Agent.Describe = nil
-	}
-	window := info.Context
-	info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
-	if choice.Provider == "ollama" { // it was asked for what the user says of it
-		info.Context = window
-	}
-	before := a.budget()
-	a.know(info)
-	if now := a.budget(); now != before { // else what was learned meanwhile holds
-		a.desk.Agent.Conversation.SetBudget(now)
+// describer takes over what the server says of the model, once it knows; what it
+// can only guess at is taken over once, so that it does not undo what the turns
+// learn. Where it cannot say it, the request that follows meets the same error and
+// tells it.
+func (a *app) describer(d provider.Describer, choice config.Choice) func(context.Context) {
+	guessed := false
+	return func(ctx context.Context) {
+		info, err := d.Describe(ctx, choice.Model)
+		if err != nil || info.Guess && guessed {
+			return
+		}
+		if guessed = info.Guess; !guessed {
+			a.desk.Agent.Describe = nil
+		}
+		window := info.Context
+		info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
+		if choice.Provider == "ollama" { // it was asked for what the user says of it
+			info.Context = window
+		}
+		before := a.budget()
+		a.know(info)
+		if now := a.budget(); now != before { // else what was learned meanwhile holds
+			a.desk.Agent.Conversation.SetBudget(now)
+		}
 	}
 }
 

@@ -33,8 +33,9 @@ type modelServer struct {
 // ServeHTTP implements http.Handler.
 func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Handler.ServeHTTP(w, r) }
 
-// cmdServer is `server anthropic|chat|lists|responses|gemini|ollama|tls FILE`: starts a model on loopback that
-// answers with the replies of FILE, and points artoo at it: provider, model,
+// cmdServer is `server anthropic|chat|lists|responses|gemini|ollama|tls FILE`:
+// starts a model on loopback that answers with the replies of FILE, and points
+// artoo at it: provider, model,
 // address and key. tls speaks the Messages API behind a certificate that nobody
 // signed, which is written to ca.pem. The address without scheme is in HOST.
 // ollama names the address only, and describes its one model by itself: it has a

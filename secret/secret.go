@@ -35,8 +35,8 @@ func Mask(text string) string {
 	return b.String()
 }
 
-// Mark is what stands for a key. It has two bytes of a digest: enough to tell a few keys apart, too few to
-// test guesses on.
+// Mark is what stands for a key. It has two bytes of a digest: enough to tell a few
+// keys apart, too few to test guesses on.
 func Mark(key string) string {
 	digest := sha256.Sum256([]byte(key))
 	return "‹secret:" + hex.EncodeToString(digest[:2]) + "›"

@@ -4,41 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"artoo/provider"
 	"artoo/provider/providertest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares a request body with a file, one key or block per line there.
-func golden(t *testing.T, name string, body []byte) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := json.Indent(&b, body, "", " "); err != nil {
-		t.Fatal(err)
-	}
-	b.WriteByte('\n')
-	path := filepath.Join("testdata", name+".json")
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), b.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func session() provider.Request {
 	temperature := 0.5
@@ -87,7 +59,7 @@ func TestGoldenRequests(t *testing.T) {
 			if err := providertest.Validate(providertest.WireAnthropic, body); err != nil {
 				t.Error(err)
 			}
-			golden(t, name, body)
+			providertest.Golden(t, name, body, *update)
 		})
 	}
 }

@@ -383,8 +383,12 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 	r.over = true
 	r.begin(e.SessionID, "")
 	r.answer = e.Result
-	if told := e.usage(); told.Total() > 0 || r.usage.Total() == 0 { // an aborted run's counts nothing
+	told := e.usage()
+	switch {
+	case told.Total() > 0 || r.usage.Total() == 0:
 		r.usage = told
+	case told.CostUSD != nil && *told.CostUSD > 0: // an aborted run counts no tokens
+		r.usage.CostUSD = told.CostUSD
 	}
 	if !e.IsError && (e.Subtype == "" || e.Subtype == "success") {
 		switch e.StopReason {

@@ -63,7 +63,7 @@ func TestClaudeTellsThatItsReplyIsCut(t *testing.T) {
 }
 
 // A run that is cut off, or aborts with a result that counts nothing, has used
-// what its requests did.
+// what its requests did; it cost what it says, if it does.
 func TestClaudeUsageOfABrokenRun(t *testing.T) {
 	begin := func(id string, in int) string {
 		return claudeStream(`{"type":"message_start","message":{"id":"` + id + `","model":"claude-opus-4-8","usage":{"input_tokens":` + strings.Repeat("1", in) + `,"cache_read_input_tokens":5,"output_tokens":1}}}`)
@@ -71,11 +71,15 @@ func TestClaudeUsageOfABrokenRun(t *testing.T) {
 	end := claudeStream(`{"type":"message_delta","delta":{},"usage":{"output_tokens":20}}`)
 	sub := `{"type":"stream_event","event":{"type":"message_start","message":{"id":"sub","usage":{"input_tokens":1000,"output_tokens":1}}},"parent_tool_use_id":"t1"}`
 	none := `{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"s-1","total_cost_usd":0,"usage":{"input_tokens":0,"output_tokens":0},"modelUsage":{}}`
-	for name, last := range map[string]string{"cut": "", "aborted": none} {
+	for name, last := range map[string]string{"cut": "", "aborted": none, "aborted, with its cost": strings.Replace(none, `usd":0`, `usd":0.4`, 1)} {
 		s := newStandIn(t, ClaudeName, events(claudeInit, begin("a", 2), end, sub, begin("b", 3), last)+"exit 1\n")
 		o := s.ask(user("hi"))
-		if o.err == nil || o.err.Usage.Input != 1122 || o.err.Usage.CacheRead != 10 || o.err.Usage.Output != 22 || o.err.Usage.CostUSD != nil {
+		if o.err == nil || o.err.Usage.Input != 1122 || o.err.Usage.CacheRead != 10 || o.err.Usage.Output != 22 {
 			t.Errorf("%s: %+v", name, o.err)
+		}
+		told := strings.Contains(last, "0.4")
+		if cost := o.err.Usage.CostUSD; told != (cost != nil) || told && *cost != 0.4 {
+			t.Errorf("%s: it cost %v", name, cost)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func TestRow107_GeminiExit173(t *testing.T) {
 	}
 }
 
-func TestGeminiExitStatuses(t *testing.T) {
+func TestRow107_GeminiExitStatuses(t *testing.T) {
 	for _, c := range []struct {
 		stderr string
 		exit   string

@@ -5,40 +5,13 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"artoo/provider"
 	"artoo/provider/providertest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name string, body []byte) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := json.Indent(&b, body, "", " "); err != nil {
-		t.Fatal(err)
-	}
-	b.WriteByte('\n')
-	path := filepath.Join("testdata", name+".json")
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), b.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func session(model string) provider.Request {
 	temperature := 0.5
@@ -88,7 +61,7 @@ func TestGoldenRequests(t *testing.T) {
 			if err := providertest.Validate(providertest.WireGemini, body); err != nil {
 				t.Error(err)
 			}
-			golden(t, model, body)
+			providertest.Golden(t, model, body, *update)
 		})
 	}
 }

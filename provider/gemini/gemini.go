@@ -52,7 +52,7 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, l) }
 		return wire.Stream(ctx, e, prepare, &decoder{provider: p.Name, model: req.Model, history: req.Messages})
 	}
-	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.refused.learn(e, req, l) })
+	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.refused.learn(e, p.Name, req, l) })
 }
 
 func (p *Provider) endpoint() wire.Endpoint {

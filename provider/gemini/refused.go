@@ -47,7 +47,7 @@ type refused struct {
 	limits     limits
 	noThinking map[string]bool // by model
 	signAll    map[string]bool // by model
-	resent     map[string]bool // models whose signatures were refused once, perhaps by chance
+	resent     map[string]int  // by model: the messages of the request whose signatures were refused once, perhaps by chance
 }
 
 // of is what holds for a model. The maps of the result are its own.
@@ -61,9 +61,9 @@ func (r *refused) of(model string) limits {
 }
 
 // learn finds in an error what the server does not take. It reports whether the
-// request, which was made with l, may succeed now, and what the user must know.
-// Such an error comes before anything of a reply.
-func (r *refused) learn(e *provider.Error, req provider.Request, l limits) (learned bool, notice string) {
+// request, which the provider of that name made with l, may succeed now, and what
+// the user must know. Such an error comes before anything of a reply.
+func (r *refused) learn(e *provider.Error, name string, req provider.Request, l limits) (learned bool, notice string) {
 	if e.Status != http.StatusBadRequest || e.Kind != provider.KindInvalid {
 		return false, ""
 	}
@@ -78,7 +78,7 @@ func (r *refused) learn(e *provider.Error, req provider.Request, l limits) (lear
 		r.signAll[req.Model] = true
 		return !l.signAll, ""
 	case strings.Contains(message, "signature") && strings.Contains(message, "thought"):
-		return r.learnSignatures(message, req, l)
+		return r.learnSignatures(message, name, req, l)
 	case strings.Contains(message, `unknown name "parametersjsonschema"`), strings.Contains(message, `unknown name "parameters_json_schema"`):
 		learned = !l.subsetOnly
 		r.limits.subsetOnly = true
@@ -104,38 +104,51 @@ func (r *refused) learn(e *provider.Error, req provider.Request, l limits) (lear
 
 // learnSignatures gives up the signatures of the history, after the request was
 // sent once more as it is: servers refuse good ones now and then.
-func (r *refused) learnSignatures(message string, req provider.Request, l limits) (learned bool, notice string) {
+func (r *refused) learnSignatures(message, name string, req provider.Request, l limits) (learned bool, notice string) {
 	if !strings.Contains(message, "invalid") && !strings.Contains(message, "corrupt") && !strings.Contains(message, "not valid") {
 		return false, ""
 	}
-	if !r.resent[req.Model] {
-		if r.resent == nil {
-			r.resent = map[string]bool{}
+	var sent []string
+	for _, m := range req.Messages {
+		if m.Provider != name || m.Model != req.Model || m.Partial {
+			continue // was not sent
 		}
-		r.resent[req.Model] = true
+		for _, p := range m.Parts {
+			if sig := signatureOf(p); sig != "" && !l.signatures[sig] {
+				sent = append(sent, sig)
+			}
+		}
+	}
+	if len(sent) == 0 {
+		return false, ""
+	}
+	if r.resent[req.Model] != len(req.Messages) {
+		if r.resent == nil {
+			r.resent = map[string]int{}
+		}
+		r.resent[req.Model] = len(req.Messages)
 		return true, ""
 	}
-	delete(r.resent, req.Model)
 	if r.limits.signatures == nil {
 		r.limits.signatures = map[string]bool{}
 	}
-	for _, m := range req.Messages {
-		for _, p := range m.Parts {
-			sig := ""
-			switch p := p.(type) {
-			case provider.Text:
-				sig = p.Opaque
-			case provider.Reasoning:
-				sig = p.Opaque
-			case provider.ToolCall:
-				sig = p.Opaque
-			}
-			if sig != "" && !l.signatures[sig] {
-				r.limits.signatures[sig], learned = true, true
-			}
-		}
+	for _, sig := range sent {
+		r.limits.signatures[sig] = true
 	}
-	return learned, "the server no longer takes the thoughts of this conversation so far: they are left out"
+	return true, "the server no longer takes the thoughts of this conversation so far: they are left out"
+}
+
+// signatureOf is the signature that a part came with, "" for none.
+func signatureOf(p provider.Part) string {
+	switch p := p.(type) {
+	case provider.Text:
+		return p.Opaque
+	case provider.Reasoning:
+		return p.Opaque
+	case provider.ToolCall:
+		return p.Opaque
+	}
+	return ""
 }
 
 // learnTools lets each tool that the error names fall back to its next form. The

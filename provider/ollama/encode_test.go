@@ -4,40 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"artoo/provider"
 	"artoo/provider/providertest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name string, body []byte) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := json.Indent(&b, body, "", " "); err != nil {
-		t.Fatal(err)
-	}
-	b.WriteByte('\n')
-	path := filepath.Join("testdata", name+".json")
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), b.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func session() provider.Request {
 	temperature := 0.5
@@ -92,7 +65,7 @@ func TestGoldenRequests(t *testing.T) {
 			if want := (extent{text: len(body) - images - len("hm")}); size != want { // it was asked again since it thought
 				t.Errorf("size %+v of %d bytes, want %+v", size, len(body), want)
 			}
-			golden(t, name, body)
+			providertest.Golden(t, name, body, *update)
 		})
 	}
 }

@@ -141,9 +141,9 @@ const (
 	mostSessions            = 64 // remembered
 )
 
-// cut compares the size of a request with the tokens that the model read of it. It returns what to tell the user when the server dropped a part:
-// one that does not know "truncate" does so without a word. read is 0 where the
-// server did not say.
+// cut compares the size of a request with the tokens that the model read of it. It
+// returns what to tell the user when the server dropped a part: one that does not
+// know "truncate" does so without a word. read is 0 where the server did not say.
 func (k *known) cut(req provider.Request, size extent, read, window int) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -136,8 +136,8 @@ func (l *lessons) learnThoughts(said string, q Quirks, req provider.Request) boo
 }
 
 // learnForm looks for a form that the error is about: the schemas of the tools,
-// the ids of calls, the order and the role of messages, and the reasoning, which some servers demand back with
-// each call and others do not take.
+// the ids of calls, the order and the role of messages, and the reasoning, which
+// some servers demand back with each call and others do not take.
 func (l *lessons) learnForm(said string, q Quirks, req provider.Request) bool {
 	switch {
 	case !l.plainSchemas && len(req.Tools) > 0 && (strings.Contains(said, "schema") || strings.Contains(said, "grammar")):

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,8 +21,8 @@ const describeTimeout = 3 * time.Second
 // Describe implements provider.Describer with the server's list of models, and
 // what llama.cpp and LM Studio tell beside it. Guess stays true where the server
 // says nothing of the window: it is asked again only where it may know more
-// later. A server that cannot be reached, or refuses the key, is the error; one
-// that only has no list is none.
+// later, as one that is busy or loads its model. A server that cannot be reached,
+// or refuses the key, is the error; one that only has no list is none.
 func (p *Chat) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
 	p.mu.Lock()
 	info, ok := p.described[model]
@@ -50,7 +51,7 @@ func (p *Chat) describe(ctx context.Context, model string) (info provider.ModelI
 		if !mute {
 			return info, false, err
 		}
-		return info, true, nil
+		return info, !passing(e.Status), nil
 	}
 	m, found := pick(all, model)
 	if !found {
@@ -70,6 +71,12 @@ func (p *Chat) describe(ctx context.Context, model string) (info provider.ModelI
 		info.MaxOutput = min(info.MaxOutput, info.Context/2) // room for a prompt
 	}
 	return info, settled, nil
+}
+
+// passing reports whether a server that answers with the status may say more
+// later. Silence is not among them: who waited for it once does not wait again.
+func passing(status int) bool {
+	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
 }
 
 // pick finds a model in a list. A server that has but one answers to any name.

@@ -85,6 +85,33 @@ func TestDescribeOfOpenRouter(t *testing.T) {
 	}
 }
 
+// TestDescribeIsAskedForAgain where the server could not answer just then: a
+// moment must not cost the window of the whole run. What it says it does not have
+// it is not asked for again.
+func TestDescribeIsAskedForAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		first providertest.Reply
+		again bool
+	}{
+		"loading": {providertest.Fail(503, "unavailable_error", "Loading model"), true},
+		"failing": {providertest.Fail(500, "server_error", "oops"), true},
+		"limited": {providertest.Fail(429, "rate_limit_error", "slow down"), true},
+		"no list": {providertest.Fail(404, "not_found_error", "no"), false},
+		"no way":  {providertest.Fail(405, "invalid_request_error", "no"), false},
+		"a page":  {providertest.Page(200, "Welcome"), false},
+	} {
+		s := providertest.NewServer(t, tc.first, providertest.JSON(200, `{"data":[{"id":"m","max_model_len":4096}]}`))
+		p := &openai.Chat{Name: "compatible", BaseURL: s.URL + "/v1", HTTP: s.HTTP}
+		info, err := p.Describe(t.Context(), "m")
+		if err != nil || !info.Guess {
+			t.Errorf("%s: %+v %v", name, info, err)
+		}
+		if info, err = p.Describe(t.Context(), "m"); err != nil || info.Guess == tc.again {
+			t.Errorf("%s, later: %+v %v", name, info, err)
+		}
+	}
+}
+
 // TestDescribeWithoutAServer is an error each time, and none is remembered: the
 // server may come, and the key may be given.
 func TestDescribeWithoutAServer(t *testing.T) {

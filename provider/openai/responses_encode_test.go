@@ -56,7 +56,7 @@ func said(parts ...provider.Part) []provider.Message {
 func TestResponsesGoldenRequests(t *testing.T) {
 	for name, model := range map[string]string{"responses": "gpt-5.6-sol", "responses-plain": "gpt-4.1"} {
 		body := encoded(t, responsesSession(model))
-		golden(t, name, []byte(body))
+		providertest.Golden(t, name, []byte(body), *update)
 	}
 }
 

@@ -99,7 +99,7 @@ func (p *Responses) giveUpReasoning(req provider.Request, without limits) (learn
 		p.dead = map[string]bool{}
 	}
 	for _, m := range req.Messages {
-		if m.Provider != p.Name || m.Model != req.Model {
+		if m.Provider != p.Name || m.Model != req.Model || m.Partial {
 			continue // was not sent
 		}
 		for _, part := range m.Parts {

@@ -396,7 +396,7 @@ func TestRow93_95_Usage(t *testing.T) {
 func TestRow67_CallIDsOfElsewhere(t *testing.T) {
 	for _, s := range wires() {
 		w := s.Wire
-		w.Validate = func(body []byte) error { return Validate(s.name, body) }
+		w.Validate = s.takes
 		b := newBench(t, w, Config{}, w.Build(Text("ok")))
 		foreign := provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m"}
 		messages := []provider.Message{provider.UserText("hi"), foreign}

@@ -11,9 +11,9 @@ import (
 )
 
 // NewCall makes a tool call of what a model sent as its arguments, once all of
-// it is there. Nothing at all, or an empty string, means no arguments; a JSON string that holds an
-// object is decoded once more (Qwen sends such); what is no object is kept in
-// Raw, with an empty Input, so that the history stays valid.
+// it is there. Nothing at all, or an empty string, means no arguments; a JSON
+// string that holds an object is decoded once more (Qwen sends such); what is no
+// object is kept in Raw, with an empty Input, so that the history stays valid.
 func NewCall(id, name, args string) provider.ToolCall {
 	call := provider.ToolCall{ID: id, Name: strings.ToValidUTF8(name, "_")}
 	text := strings.TrimSpace(args)
