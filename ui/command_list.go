@@ -103,7 +103,7 @@ func runCost(_ context.Context, t *Terminal, _ string) error {
 }
 
 func costText(c CostInfo) string {
-	money := "cost unknown: the model has no price (ARTOO_CONFIG names the file where one can be given)"
+	money := "cost unknown: nobody names a price for this model; price = { … } in config.toml does"
 	if c.CostUSD != nil {
 		money = fmt.Sprintf("$%.4f", *c.CostUSD)
 	}
