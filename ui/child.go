@@ -211,11 +211,12 @@ func (t *Terminal) child(argv, environ []string, in io.Reader) error {
 			command.Stdin = t.opt.In
 		}
 		command.WaitDelay = shellPipeWait // what it left behind may hold its input and never read it
+		passTo, stop := passSignals()
+		defer stop()
 		if err := command.Start(); err != nil {
 			return err
 		}
-		unwatch := passSignals(command.Process)
-		defer unwatch()
+		passTo(command.Process)
 		return errors.Join(ranToEnd(command.Wait()), mend())
 	})
 }

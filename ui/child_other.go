@@ -11,7 +11,7 @@ import (
 func watchModes(io.Reader) (mend func() error, err error) { return func() error { return nil }, nil }
 
 // passSignals passes nothing on: Ctrl-C reaches the child by itself.
-func passSignals(*os.Process) (stop func()) { return func() {} }
+func passSignals() (to func(*os.Process), stop func()) { return func(*os.Process) {}, func() {} }
 
 // keyboardSignal says no: a program's exit status does not tell.
 func keyboardSignal(*os.ProcessState) bool { return false }

@@ -50,23 +50,27 @@ func usable(t unix.Termios) bool {
 }
 
 // passSignals passes on to a child what ends this program: it must not go on
-// with a terminal that is the shell's again.
-func passSignals(child *os.Process) (stop func()) {
+// with a terminal that is the shell's again. It is called before the child is
+// started, so that no signal falls in between; to is told of the child then, and
+// stop ends it.
+func passSignals() (to func(child *os.Process), stop func()) {
 	signals := []os.Signal{syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	came, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(came, signals...)
-	go func() {
-		select {
-		case s := <-came:
-			// It may be gone already, which is as good.
-			_ = child.Signal(s)
-		case <-done:
-		}
-	}()
-	return func() { signal.Stop(came); close(done) }
+	to = func(child *os.Process) {
+		go func() {
+			select {
+			case s := <-came:
+				// It may be gone already, which is as good.
+				_ = child.Signal(s)
+			case <-done:
+			}
+		}()
+	}
+	return to, func() { signal.Stop(came); close(done) }
 }
 
 // keyboardSignal says whether a child ended by a signal of the keyboard or of a

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,6 +37,25 @@ func TestL1_SpokenQuestions(t *testing.T) {
 		if a := wanted(k, answers); a.Verdict != want {
 			t.Errorf("%q means %q, want %q", keys, a.Verdict, want)
 		}
+	}
+}
+
+// A signal that comes while the child is being started is for the child too.
+//
+// Red: let to in passSignals do the Notify; the test program dies of the signal.
+func TestT2_ASignalBeforeTheEditorRuns(t *testing.T) {
+	to, stop := passSignals()
+	defer stop()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command("sleep", "300")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	to(child.Process)
+	if err := child.Wait(); err == nil || !strings.Contains(err.Error(), syscall.SIGTERM.String()) {
+		t.Errorf("the child ended with %v", err)
 	}
 }
 
