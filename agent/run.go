@@ -85,13 +85,14 @@ func sideBySide(tool_ *tool.Tool) bool {
 func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *pending {
 	c := calls[i]
 	p := &pending{call: Call{ToolCall: c, Index: i, Of: len(calls), Access: tool.Access{Verb: c.Name}}, tool: t.tool(c.Name)}
+	mark := marked(string(c.Input))
 	switch {
 	case p.tool == nil:
 		p.fail("unknown tool", fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, t.toolNames()))
 	case c.Raw != "":
 		p.fail("broken input", fmt.Sprintf("The input of this call is not a JSON object, so it was not run. It begins: %s", preview(c.Raw, 300)))
-	case marked(string(c.Input)) != "":
-		p.fail("a mark in place of a key", fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.", marked(string(c.Input))))
+	case mark != "":
+		p.fail("a mark in place of a key", fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.", mark))
 	default:
 		t.plan(ctx, p)
 	}

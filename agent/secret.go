@@ -28,7 +28,8 @@ func (a *Agent) maskedParts(parts []provider.Part) (out []provider.Part, found b
 	for _, part := range parts {
 		if t, ok := part.(provider.Text); ok {
 			if text := a.masked(t.Text); text != t.Text {
-				t.Text, part, found = text, provider.Text{Text: text, Opaque: t.Opaque}, true
+				t.Text, found = text, true
+				part = t
 			}
 		}
 		out = append(out, part)

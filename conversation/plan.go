@@ -24,7 +24,7 @@ func (p *planner) run(limit float64) {
 	latest := lastUser(p.items)
 	p.images(recent, latest)
 	p.results(recent)
-	p.texts(recent)
+	p.did.Texts = p.texts(recent)
 	p.users(latest)
 	p.steps()
 	if p.tokens() > limit {
@@ -33,9 +33,7 @@ func (p *planner) run(limit float64) {
 	// Three answers fill a window of 4,096 tokens: without this no further
 	// message would ever fit.
 	if p.tokens() > limit {
-		before := p.did.Texts
-		p.texts(lastUser(p.items))
-		p.did.Texts, p.did.RecentTexts = before, p.did.Texts-before
+		p.did.RecentTexts = p.texts(lastUser(p.items))
 	}
 }
 

@@ -106,22 +106,24 @@ func (p *planner) placeOf(r provider.ToolResult) location {
 	return p.c.files.keep(r.Name, ".txt", []byte(r.Text))
 }
 
-// texts shortens the model's texts before the last steps.
-func (p *planner) texts(recent int) {
-	for i := range recent {
+// texts shortens the model's texts in the first messages, n of them, and returns
+// how many it shortened.
+func (p *planner) texts(n int) (shortened int) {
+	for i := range n {
 		if p.items[i].msg.Role != provider.RoleAssistant {
 			continue
 		}
-		for n, part := range p.items[i].msg.Parts {
+		for k, part := range p.items[i].msg.Parts {
 			if p.enough() {
-				return
+				return shortened
 			}
 			if t, ok := part.(provider.Text); ok && longer(t.Text, textLong) {
-				p.edit(i, edit{Part: n, Text: clip(t.Text, textKept, " [... shortened to save room]")})
-				p.did.Texts++
+				p.edit(i, edit{Part: k, Text: clip(t.Text, textKept, " [... shortened to save room]")})
+				shortened++
 			}
 		}
 	}
+	return shortened
 }
 
 // users shortens the user's messages but the latest to what is always kept.

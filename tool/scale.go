@@ -19,7 +19,7 @@ func shrink(img image.Image, w, h int) *image.RGBA {
 	for y, s := range shares(from.Dy(), h) {
 		draw.Draw(row, row.Rect, img, image.Pt(from.Min.X, from.Min.Y+y), draw.Src)
 		addRow(sums, row.Pix, cols, s.first)
-		if s.rest > 0 || y == from.Dy()-1 || s.ends {
+		if s.rest > 0 || s.ends {
 			finishRow(to.Pix[s.at*to.Stride:], sums)
 			addRow(sums, row.Pix, cols, s.rest)
 		}

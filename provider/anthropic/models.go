@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 
 	"artoo/provider"
@@ -110,9 +109,5 @@ func (p *Provider) modelPage(ctx context.Context, after string) (page modelPage,
 	if err != nil {
 		return page, err
 	}
-	if err := wire.Decode(data, &page); err != nil {
-		return page, &provider.Error{Kind: provider.KindProvider, Provider: p.Name, Local: p.Local,
-			Message: fmt.Sprintf("the list of models makes no sense: %v", err), Err: err}
-	}
-	return page, nil
+	return page, wire.DecodeList(e, data, &page)
 }

@@ -73,11 +73,7 @@ func (p *Provider) modelPage(ctx context.Context, token string) (page modelPage,
 	if err != nil {
 		return page, err
 	}
-	if err := wire.Decode(data, &page); err != nil {
-		return page, &provider.Error{Kind: provider.KindProvider, Provider: p.Name, Local: p.Local,
-			Message: "the list of models makes no sense: " + err.Error(), Err: err}
-	}
-	return page, nil
+	return page, wire.DecodeList(e, data, &page)
 }
 
 // talks tells models from what else the server lists: those that draw or speak

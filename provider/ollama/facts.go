@@ -199,8 +199,8 @@ func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 			Name string `json:"name"`
 		} `json:"models"`
 	}
-	if err := wire.Decode(data, &tags); err != nil {
-		return nil, &provider.Error{Kind: provider.KindProvider, Provider: p.Name, Local: p.Local, Message: "the list of models makes no sense: " + err.Error(), Err: err}
+	if err := wire.DecodeList(e, data, &tags); err != nil {
+		return nil, err
 	}
 	var list []provider.ModelInfo
 	for _, m := range tags.Models {

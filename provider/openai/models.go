@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -99,9 +98,8 @@ func fetchList(ctx context.Context, e wire.Endpoint, r wire.Request) ([]listed, 
 	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '[' { // Together
 		into = &answer.Data
 	}
-	if err := wire.Decode(data, into); err != nil {
-		return nil, &provider.Error{Kind: provider.KindProvider, Provider: e.Provider, Local: e.Local,
-			Message: fmt.Sprintf("the list of models makes no sense: %v", err), Err: err}
+	if err := wire.DecodeList(e, data, into); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(answer.Data, func(a, b listed) int { return int(min(max(b.Created-a.Created, -1), 1)) })
 	return slices.DeleteFunc(answer.Data, func(m listed) bool { return m.ID == "" }), nil

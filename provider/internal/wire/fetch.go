@@ -30,3 +30,11 @@ func Fetch(ctx context.Context, e Endpoint, r Request) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// DecodeList is Decode for a list of models; its error is a *provider.Error.
+func DecodeList(e Endpoint, data []byte, v any) error {
+	if err := Decode(data, v); err != nil {
+		return &provider.Error{Kind: provider.KindProvider, Provider: e.Provider, Local: e.Local, Message: "the list of models makes no sense: " + err.Error(), Err: err}
+	}
+	return nil
+}
