@@ -146,7 +146,7 @@ func (s *suite) prompt(b *testing.B) {
 	t := repeat(startRuns, func() time.Duration {
 		began := time.Now()
 		k := startTerminal(b, s.dir, env, s.artoo)
-		k.expect("> ", 0)
+		k.expect("you: ", 0)
 		took := time.Since(began)
 		resident = max(resident, residentOf(b, k.cmd.Process.Pid))
 		k.leave()
@@ -185,7 +185,7 @@ func (s *suite) loop(b *testing.B) {
 // word last.
 func (s *suite) after(b *testing.B, env []string, last string, args ...string) int64 {
 	k := startTerminal(b, s.dir, env, s.artoo, args...)
-	k.expect("> ", k.expect(last, 0))
+	k.expect("you: ", k.expect(last, 0))
 	resident := residentOf(b, k.cmd.Process.Pid)
 	k.leave()
 	return resident

@@ -33,7 +33,7 @@ func TestU2_ACrashLeavesATrace(t *testing.T) {
 			cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}
 			k, tty, before := onPTY(t, cmd)
 			if where == "turn" {
-				k.expect("> ", 0)
+				k.expect("you: ", 0)
 				k.type_("my secret plan")
 				k.expect("plan", 0)
 				k.type_("\r")

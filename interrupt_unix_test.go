@@ -46,7 +46,7 @@ func startTree(t *testing.T, wrap ...string) (k *terminal, tty *os.File, before 
 		t.Fatal(err)
 	}
 	k, tty, before = onPTY(t, cmd)
-	k.expect("> ", 0)
+	k.expect("you: ", 0)
 	k.type_("go")
 	k.expect("go", 0)
 	k.type_("\r")
@@ -127,17 +127,17 @@ func TestJ1_CtrlCEndsToolsThatDoNotListen(t *testing.T) {
 	began := time.Now()
 	k.type_("\x03")
 	at = k.expect("stopped", at)
-	at = k.expect("> ", at)
+	at = k.expect("you: ", at)
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("the prompt took %v", took)
 	}
 	k.type_("\x03")
 	at = k.expect("Ctrl-C again", at)
 	k.gone()
-	at = k.expect("> ", at)
+	at = k.expect("you: ", at)
 	k.type_("go on\r")
 	at = k.expect("well met", at)
-	k.expect("> ", at)
+	k.expect("you: ", at)
 	k.type_("\x04")
 	if code := k.wait(tty, before); code != 0 {
 		t.Errorf("exit %d; the terminal shows\n%s", code, k.shown)
@@ -191,9 +191,9 @@ func TestT2_AnIgnoredHangupStaysIgnored(t *testing.T) {
 	at := len(k.shown)
 	k.type_("\x03")
 	at = k.expect("stopped", at)
-	at = k.expect("> ", at)
+	at = k.expect("you: ", at)
 	k.type_("go on\r")
-	k.expect("> ", k.expect("well met", at))
+	k.expect("you: ", k.expect("well met", at))
 	k.type_("\x04")
 	if code := k.wait(tty, before); code != 0 {
 		t.Errorf("exit %d; the terminal shows\n%s", code, k.shown)

@@ -117,9 +117,9 @@ func TestP1_NoTerminalQueries(t *testing.T) {
 		calls("bash", `{"command":"printf '\\033[6n\\033[c\\033]11;?\\007'"}`),
 		says("# Heading\n\n`\x1b[6n` \x1b[c\n\n```sh\n\x1b]10;?\x07\x1b[?2026h\n```\n"),
 	}, "--allow", "bash").start("ttt")
-	s.waits("> ")
+	s.waits("you: ")
 	s.types("show\tit\x0c\x1b[A\x1b[B\r")
-	s.waits("Heading", "> ")
+	s.waits("Heading", "you: ")
 	s.types("\x04")
 	s.ends(0)
 	literals := 0
@@ -170,15 +170,15 @@ func TestQ1_EmacsShell(t *testing.T) {
 	s.raw = true // Emacs echoes what is typed itself
 	s.cmd.Env = append(s.cmd.Env, "INSIDE_EMACS=29.4,comint", "TERM=dumb", "ARTOO_STATUS=off")
 	s.start("ttt")
-	s.waits("> ")
+	s.waits("you: ")
 	s.types("hello\n")
-	s.waits("x := 1", "\n> ")
+	s.waits("x := 1", "\nyou: ")
 	s.types("make it\n")
 	s.waits("[y,n,a,A,e,p,q,?] (n) ")
 	s.answers("y", false)
-	s.waits("It is made.", "\n> ")
+	s.waits("It is made.", "\nyou: ")
 	s.types("again\n")
-	s.waits("try:", "\n> ")
+	s.waits("try:", "\nyou: ")
 	s.types("/quit\n")
 	s.ends(0)
 	got := strings.NewReplacer(s.cmd.Dir, "/work", build().Version, "1.2.3").Replace(s.screen.text.String())
@@ -212,9 +212,9 @@ func TestR1_LineEnds(t *testing.T) {
 	s.must(os.WriteFile(file, []byte("one\r\ntwo\r\nthree\r\n"), 0o644))
 	s.start("ppp")
 	s.types("hello\r\n")
-	s.waits("ready", "> ")
+	s.waits("ready", "you: ")
 	s.types("change it\r\n")
-	s.waits("done", "> ")
+	s.waits("done", "you: ")
 	s.types("/quit\r\n")
 	s.ends(0)
 	if body := s.model.Requests()[0].Body; !bytes.Contains(body, []byte(`"hello"`)) {
@@ -310,7 +310,7 @@ func TestU3_CutAnswersAndNeighbours(t *testing.T) {
 		says("and so on"), says("a neighbour"),
 	})
 	s.start("ttt")
-	s.waits("> ")
+	s.waits("you: ")
 	s.types("tell me\r")
 	s.waits("Once")
 	s.must(s.cmd.Process.Kill())
@@ -325,12 +325,12 @@ func TestU3_CutAnswersAndNeighbours(t *testing.T) {
 		if i == 1 {
 			n.waits("goes on as")
 		}
-		n.waits("tell me", "broke off", "> ")
+		n.waits("tell me", "broke off", "you: ")
 		both[i] = n
 	}
 	for i, n := range both {
 		n.types("go on\r")
-		n.waits([]string{"and so on", "a neighbour"}[i], "> ")
+		n.waits([]string{"and so on", "a neighbour"}[i], "you: ")
 		n.types("\x04")
 		n.ends(0)
 	}

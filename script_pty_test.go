@@ -92,10 +92,10 @@ func TestWhoIsThere(t *testing.T) {
 			defer tty.Close()
 			var answers [][2]string
 			if test.talk && test.args == nil {
-				answers = [][2]string{{"> ", "hello\r"}}
+				answers = [][2]string{{"you: ", "hello\r"}}
 			}
 			if answers = append(answers, [2]string{"well met", ""}); test.talk {
-				answers = append(answers, [2]string{"> ", "\x04"}) // Ctrl-D
+				answers = append(answers, [2]string{"you: ", "\x04"}) // Ctrl-D
 			}
 			shown := watch(t, cmd, tty, answers...)
 			if err := cmd.Wait(); err != nil {

@@ -32,9 +32,9 @@ func calls(name, args string) providertest.Reply {
 func TestA1_B2_AnswerInThePipe(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{says("well *met*")}).start("tpt")
-	s.waits("/help for commands", "> ")
+	s.waits("/help for commands", "you: ")
 	s.types("helo\x1b[Dl\r") // the editor works: it is hello
-	s.waits("well *met*", "5 out", "> ")
+	s.waits("well *met*", "5 out", "you: ")
 	s.types("\x04")
 	s.ends(0)
 	if got := s.out.text.String(); got != "well *met*\n" {
@@ -60,7 +60,7 @@ func TestA6_EnterIsAnsweredAtOnce(t *testing.T) {
 		replies = append(replies, says("so it is").Hold(0, open))
 	}
 	s := newStage(t, replies).start("ttt")
-	s.waits("> ")
+	s.waits("you: ")
 	least := time.Hour
 	for range replies {
 		s.types("hello")
@@ -70,7 +70,7 @@ func TestA6_EnterIsAnsweredAtOnce(t *testing.T) {
 		s.waits("\n")
 		least = min(least, time.Since(began)) // a busy machine can only make it longer
 		s.types("\x03")
-		s.waits("stopped", "> ")
+		s.waits("stopped", "you: ")
 	}
 	close(open)
 	s.types("\x04")
@@ -118,7 +118,7 @@ func TestB1_C3_EachStreamOnItsOwn(t *testing.T) {
 				s.answers("y", test.talk)
 			}
 			if test.talk {
-				s.waits("it is ", "> ")
+				s.waits("it is ", "you: ")
 				s.types("\x04")
 			}
 			s.ends(code)
@@ -185,7 +185,7 @@ func TestB3_PlainTerminalsAreLeftAlone(t *testing.T) {
 			rich := env[0] == "TERM=xterm"
 			s.start("ttt")
 			before := s.modes()
-			s.waits("> ")
+			s.waits("you: ")
 			during := s.modes()
 			if (during == before) == rich {
 				t.Errorf("the modes are changed: %v", during != before)
@@ -197,7 +197,7 @@ func TestB3_PlainTerminalsAreLeftAlone(t *testing.T) {
 			s.types("make it" + enter)
 			s.waits("[y,n,a,A,e,p,q,?] (n) ")
 			s.answers("y", rich)
-			s.waits("written", "> ")
+			s.waits("written", "you: ")
 			if s.modes() != during {
 				t.Error("the modes changed in the turn")
 			}
@@ -241,10 +241,10 @@ func TestB4_AbsurdSizes(t *testing.T) {
 			s := newStage(t, []providertest.Reply{says("# Heading\n\nwell met, and a long word: ", strings.Repeat("x", 100), "\n\n| a | b |\n|---|---|\n| 1 | 2 |\n").Hold(0, open)})
 			s.size = size
 			s.start("ttt")
-			s.waits("> ")
+			s.waits("you: ")
 			s.types("abc\x1b[D\x1b[D漢x\r")
 			time.AfterFunc(2*time.Second, func() { close(open) }) // a busy loop would show by then
-			s.waits("xx", "> ")
+			s.waits("xx", "you: ")
 			s.types("\x04")
 			s.ends(0)
 			if spent, most := processor(s.cmd), 2*processor(start)+500*time.Millisecond; spent > most {

@@ -50,7 +50,7 @@ func TestTerminalBytes(t *testing.T) {
 func showAnswer(t testing.TB, artoo, answer string, env []string) []byte {
 	m := newModel(t, always(perEvent(providertest.Chat(providertest.Text(pieces(answer, 20)...)))))
 	k := startTerminal(t, t.TempDir(), m.env(t, env...), artoo, "explain")
-	k.expect("> ", k.expect(lastWord, 0))
+	k.expect("you: ", k.expect(lastWord, 0))
 	k.leave()
 	return k.shown
 }

@@ -135,7 +135,7 @@ func (m *mux) shows(text string) {
 // prompts waits until the last line of the pane is the prompt with this after it.
 func (m *mux) prompts(text string) {
 	m.Helper()
-	m.waitFor("the prompt", func() bool { return lastLine(m.screen()) == strings.TrimRight("> "+text, " ") })
+	m.waitFor("the prompt", func() bool { return lastLine(m.screen()) == strings.TrimRight("you: "+text, " ") })
 }
 
 func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }
@@ -209,7 +209,7 @@ func TestTmuxD2_WideLabel(t *testing.T) {
 	if strings.Count(all, "sleep 2") != 1 {
 		t.Errorf("the call stands there more than once:\n%s", all)
 	}
-	for _, line := range []string{"> first", "one", "two", "three", "> second", "over"} {
+	for _, line := range []string{"you: first", "one", "two", "three", "you: second", "over"} {
 		if strings.Count("\n"+all+"\n", "\n"+line+"\n") != 1 {
 			t.Errorf("%q is not there once:\n%s", line, all)
 		}
@@ -267,8 +267,8 @@ func TestTmuxF5_ClearKeepsTheScrollback(t *testing.T) {
 	m.types("next")
 	m.prompts("next")
 	m.keys("C-l")
-	m.waitFor("a clear screen", func() bool { return strings.TrimLeft(m.screen(), "\n") == "> next" })
-	if all := m.screen("-S", "-"); !strings.Contains(all, "an earlier line") || !strings.Contains(all, "> hello") {
+	m.waitFor("a clear screen", func() bool { return strings.TrimLeft(m.screen(), "\n") == "you: next" })
+	if all := m.screen("-S", "-"); !strings.Contains(all, "an earlier line") || !strings.Contains(all, "you: hello") {
 		t.Errorf("the scrollback is\n%s", all)
 	}
 }
@@ -335,7 +335,7 @@ func TestTmuxE7_Resize(t *testing.T) {
 	m.shows("thin")
 	m.prompts("")
 	all := m.screen("-S", "-", "-J")
-	if strings.Count(all, "wide") != 15 || strings.Count(all, "thin") != 15 || strings.Count(all, "> go") != 1 {
+	if strings.Count(all, "wide") != 15 || strings.Count(all, "thin") != 15 || strings.Count(all, "you: go") != 1 {
 		t.Errorf("words are missing or twice there:\n%s", all)
 	}
 	for _, line := range strings.Split(all, "\n") {

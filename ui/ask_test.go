@@ -119,7 +119,7 @@ func TestL2_AnswersWithWords(t *testing.T) {
 		if diff := cmp.Diff(want, wanted(k, answers)); diff != "" {
 			t.Errorf("%q: %s", keys, diff)
 		}
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 		k.send("\x10") // an answer is not in the history
 		k.expect("do it")
 	}
@@ -173,7 +173,7 @@ func TestL4_EndsMeanNo(t *testing.T) {
 			t.Error("no error")
 		}
 		none(k, answers)
-		k.expect(pasteOn + "> ") // the conversation goes on
+		k.expect(pasteOn + "you: ") // the conversation goes on
 	})
 	t.Run("ctrl-c", func(t *testing.T) {
 		k, answers, errs := startAsking(t, nil)
@@ -181,7 +181,7 @@ func TestL4_EndsMeanNo(t *testing.T) {
 		wanted(k, errs)
 		none(k, answers)
 		k.expect("stopped")
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 	})
 	t.Run("hang-up", func(t *testing.T) {
 		k, answers, errs := startAsking(t, nil)
@@ -213,7 +213,7 @@ func TestK4_TypeAheadIsNoAnswer(t *testing.T) {
 		<-goOn
 		return ask(ctx, text, cb)
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("do it")
 	wanted(k, ready)
 	k.send("yay al")
@@ -243,7 +243,7 @@ func TestK4_TypeAheadIsNoAnswer(t *testing.T) {
 	if a := wanted(k, answers); a.Verdict != agent.No {
 		t.Errorf("got %+v", a)
 	}
-	k.expect(pasteOn + "> yay al") // nothing is lost
+	k.expect(pasteOn + "you: yay al") // nothing is lost
 }
 
 // A line that was entered before the question is the next message.
@@ -258,7 +258,7 @@ func TestK4_EnteredTypeAheadIsAMessage(t *testing.T) {
 		<-goOn
 		return ask(ctx, text, cb)
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("do it")
 	wanted(k, ready)
 	k.send("y\r")
@@ -305,7 +305,7 @@ func TestEditTheCommand(t *testing.T) {
 	if diff := cmp.Diff(agent.Answer{Input: []byte(`{"command":"rm -r \"build/tmp\""}`)}, a); diff != "" {
 		t.Error(diff)
 	}
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	k.send("works")
 	k.expect("works")
 }

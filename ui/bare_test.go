@@ -28,7 +28,7 @@ func newBare(t testing.TB, history []string, change func(*Options)) *bare {
 	t.Helper()
 	b := &bare{TB: t, term: newVT(60, 12), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	opt := Options{
-		In: strings.NewReader(""), Profile: screen.Rich, Sender: &sender{}, Prompt: "> ",
+		In: strings.NewReader(""), Profile: screen.Rich, Sender: &sender{},
 		Clock: Clock{Now: func() time.Time { return b.now }, After: func(time.Duration) <-chan time.Time { return nil }},
 		Size:  func() (int, int) { return b.term.cols, b.term.rows },
 	}
@@ -62,7 +62,7 @@ func newBare(t testing.TB, history []string, change func(*Options)) *bare {
 }
 
 // read wants a line.
-func (b *bare) read(initial string) { b.start(&want{prompt: "> ", initial: initial}) }
+func (b *bare) read(initial string) { b.start(&want{prompt: "you: ", initial: initial}) }
 
 // ask wants the answer to a question.
 func (b *bare) ask() { b.start(&want{prompt: "Do it? ", question: true}) }

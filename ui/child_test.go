@@ -191,7 +191,7 @@ func TestT2_SignalsGiveTheTerminalBack(t *testing.T) {
 			t.Parallel()
 			k, command := startChild(t, "talk")
 			before := k.before
-			k.expect(pasteOn + "> ")
+			k.expect(pasteOn + "you: ")
 			if during := termios(t, k.tty); during == before {
 				t.Fatal("the modes did not change")
 			}
@@ -237,7 +237,7 @@ func TestU1_APanicGivesTheTerminalBack(t *testing.T) {
 		t.Run(tt.typed, func(t *testing.T) {
 			t.Parallel()
 			k, command := startChild(t, "talk")
-			k.expect(pasteOn + "> ")
+			k.expect(pasteOn + "you: ")
 			k.type_(tt.typed)
 			k.expect(tt.typed)
 			k.type_(tt.end)
@@ -268,7 +268,7 @@ func TestT3_QuitGivesTheTerminalBack(t *testing.T) {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
 			k, command := startChild(t, "talk")
-			k.expect(pasteOn + "> ")
+			k.expect(pasteOn + "you: ")
 			if where == "signal at the prompt" {
 				k.type_("half a line\x1c") // at the prompt the key means nothing
 				k.expect("half a line")
@@ -312,7 +312,7 @@ func TestT3_InTheBackgroundNothingIsTouched(t *testing.T) {
 		t.Errorf("it wrote %q", shown)
 	}
 	k.type_("fg\n")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	if got := termios(t, k.tty); got == k.before {
 		t.Error("in the foreground the modes did not change")
 	}
@@ -320,7 +320,7 @@ func TestT3_InTheBackgroundNothingIsTouched(t *testing.T) {
 	k.expect("one")
 	k.type_("\r")
 	k.expect("answer to one")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	k.type_("\x04")
 	if code := exitOf(t, command); code != 0 {
 		t.Errorf("exit %d", code)
@@ -338,7 +338,7 @@ func TestJ5_SuspendAndComeBack(t *testing.T) {
 	k, command := startChild(t, "shell")
 	before := k.before
 	for _, where := range []string{"prompt", "turn"} {
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 		if where == "turn" {
 			k.type_("hang")
 			k.expect("hang")
@@ -355,7 +355,7 @@ func TestJ5_SuspendAndComeBack(t *testing.T) {
 		}
 		k.type_("fg\n")
 		if where == "prompt" {
-			k.expect(pasteOn + "> some text")
+			k.expect(pasteOn + "you: some text")
 			k.type_("\x03")
 			continue
 		}
@@ -368,7 +368,7 @@ func TestJ5_SuspendAndComeBack(t *testing.T) {
 		}
 		k.type_("\x03")
 		k.expect("stopped\r\n")
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 	}
 	k.type_("\x04")
 	if code := exitOf(t, command); code != 0 {
@@ -385,11 +385,11 @@ func TestJ5_SuspendAndComeBack(t *testing.T) {
 func TestJ5_NoJobControlBeeps(t *testing.T) {
 	t.Parallel()
 	k, command := startChild(t, "talk")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	k.type_("text")
 	k.expect("text")
 	k.type_("\x1a")
-	k.expect("> text")
+	k.expect("you: text")
 	k.expect("\a")
 	k.type_("!\x15\x04")
 	if code := exitOf(t, command); code != 0 {

@@ -89,13 +89,13 @@ func TestCopyByTheTerminal(t *testing.T) {
 		k := startPTY(t, &sender{}, func(o *Options) {
 			o.Deps = Deps{Answer: func(int) string { return answer }}
 		})
-		k.expect("> ")
+		k.expect("you: ")
 		return k
 	}
 	k := start(answer)
 	k.enter("/copy")
 	k.expect("no clipboard tool here")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	if strings.Contains(k.chrome.String(), "\x1b]52") {
 		t.Error("the terminal was asked without a word")
 	}
@@ -105,7 +105,7 @@ func TestCopyByTheTerminal(t *testing.T) {
 	if strings.Contains(k.chrome.String(), "\x1b]0;") {
 		t.Error("the answer reached the terminal raw")
 	}
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	k = start(strings.Repeat("x", screen.MaxClipboard+1))
 	k.enter("/copy osc52")
 	k.expect("more than terminals take")

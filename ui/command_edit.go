@@ -22,7 +22,7 @@ func (t *Terminal) editMessage(ctx context.Context, text string) error {
 	case strings.TrimSpace(written) == "":
 		why = "it is empty"
 	default:
-		t.Block(t.opt.Prompt + indent(written, lineIndent)) // as if it had been typed
+		t.Said(written)
 		return t.turn(ctx, written, t.takeShared())
 	}
 	t.Note("nothing was sent: " + why)

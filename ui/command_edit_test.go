@@ -39,12 +39,12 @@ func TestG7_OnlyWhatIsSavedIsSent(t *testing.T) {
 		{"blank", blank, "some text", nil, "nothing was sent: it is empty"},
 		{"saved as it was", "touch", "some text", []string{"some text"}, ""},
 		{"touched without text", "touch", "", nil, "nothing was sent: it is empty"},
-		{"written", writing, "some text", []string{"/quit\nis a command"}, "> /quit"},
+		{"written", writing, "some text", []string{"/quit\nis a command"}, "you: /quit"},
 		{"with arguments", writing + " " + t.TempDir() + "/first", "", nil, "it was not saved"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			k := startPTY(t, &sender{}, withEditor("VISUAL="+test.editor, "EDITOR=false"))
-			k.expect("> ")
+			k.expect("you: ")
 			k.send("/edit " + test.text)
 			k.expect("/edit")
 			k.settle()
@@ -53,10 +53,10 @@ func TestG7_OnlyWhatIsSavedIsSent(t *testing.T) {
 				k.expect(test.says)
 			}
 			if test.sent == nil {
-				k.expect(pasteOn + "> " + test.text)
+				k.expect(pasteOn + "you: " + test.text)
 			} else {
 				k.await(k.answer, 0, "answer to "+test.sent[0])
-				k.expect(pasteOn + "> ")
+				k.expect(pasteOn + "you: ")
 			}
 			if diff := cmp.Diff(test.sent, k.sender.messages()); diff != "" {
 				t.Error(diff)
@@ -70,14 +70,14 @@ func TestG7_OnlyWhatIsSavedIsSent(t *testing.T) {
 // Red: act runs /edit without the text of the line.
 func TestG7_TheLineIsEdited(t *testing.T) {
 	k := startPTY(t, &sender{}, withEditor("EDITOR="+script(t, `printf ' and more\n' >>"$1"`)))
-	k.expect("> ")
+	k.expect("you: ")
 	if err := k.term.act(t.Context(), line{action: actEdit, text: "a line\nof two"}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"a line\nof two\n and more"}, k.sender.messages()); diff != "" {
 		t.Error(diff)
 	}
-	k.expect("> a line\r\n  of two\r\n   and more")
+	k.expect("you: a line\r\n     of two\r\n      and more")
 }
 
 // Without an editor that could run, the message comes back.
@@ -85,7 +85,7 @@ func TestG7_TheLineIsEdited(t *testing.T) {
 // Red: editMessage leaves giveBack out.
 func TestG7_WithoutAnEditorTheTextComesBack(t *testing.T) {
 	k := startPTY(t, &sender{}, func(o *Options) { o.Profile, o.Environ = screen.Plain, []string{"VISUAL=vim"} })
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("/edit some text\n")
 	k.expect("set EDITOR")
 	k.expect("not sent: some text")
@@ -102,7 +102,7 @@ func TestTheProgramsOfThePersonSeeNoKey(t *testing.T) {
 		withEditor("EDITOR="+script(t, `echo editor `+said+` >"$1"`), "OPENAI_API_KEY=seen", "ARTOO_API_KEY=seen", "WORK=seen", "MINE=mine", "SHELL=/bin/sh")(o)
 		o.KeyVariables, o.Pager = []string{"WORK"}, script(t, `echo pager `+said+`; cat`)
 	})
-	k.expect("> ")
+	k.expect("you: ")
 	if err := k.term.act(t.Context(), line{action: actEdit, text: "x"}); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 func shownRows(shown string) []string {
 	var all []string
 	for l := range strings.SplitSeq(shown, "\n") {
-		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, ">") {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "you:") {
 			all = append(all, l)
 		}
 	}
@@ -46,7 +46,7 @@ func TestModesAreChangedAndPrinted(t *testing.T) {
 
 func TestShiftTabGoesThroughTheModes(t *testing.T) {
 	k := startPTY(t, &sender{}, func(o *Options) { o.Deps = testDeps(newManual().now) })
-	k.expect("> ")
+	k.expect("you: ")
 	for _, want := range []string{"approval: edits", "approval: plan", "approval: ask"} {
 		if err := k.term.act(t.Context(), line{action: actMode, text: "half"}); err != nil {
 			t.Fatal(err)

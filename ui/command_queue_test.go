@@ -29,7 +29,7 @@ func waitingTurn(t *testing.T, change func(*Options)) (k *talk, goOn chan struct
 		cb.OnText("answer to " + text + "\n")
 		return &agent.Response{}, nil
 	}}, change)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("one")
 	k.expect("one")
 	k.send("\r")
@@ -76,7 +76,7 @@ func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
 	k.expect("in the next prompt: six")
 	goOn <- struct{}{}
 	k.await(k.answer, 0, "answer to one\n")
-	k.expect(pasteOn + "> six")
+	k.expect(pasteOn + "you: six")
 	k.send("\r")
 	goOn <- struct{}{}
 	k.await(k.answer, 0, "answer to six\n")
@@ -137,7 +137,7 @@ func TestQueueOnASimpleTerminal(t *testing.T) {
 		<-goOn
 		return &agent.Response{}, nil
 	}}, func(o *Options) { o.Profile = screen.Plain })
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("one\n")
 	wanted(k, inTurn)
 	k.send("two\n")
@@ -147,7 +147,7 @@ func TestQueueOnASimpleTerminal(t *testing.T) {
 	goOn <- struct{}{}
 	wanted(k, inTurn)
 	goOn <- struct{}{}
-	k.expect("> ")
+	k.expect("you: ")
 	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
 		t.Error(diff)
 	}

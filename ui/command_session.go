@@ -146,7 +146,7 @@ func (t *Terminal) showResumed(r *Resumed) {
 		t.Note("the last answer was by " + name + "; /model " + name + " goes back to it")
 	}
 	if r.User != "" {
-		t.Line("\n" + t.opt.Prompt + indent(r.User, lineIndent))
+		t.Said(r.User)
 	}
 	if r.Answer != "" {
 		text, before := tail(r.Answer, answerTail)
@@ -200,11 +200,6 @@ func tail(text string, n int) (last string, before int) {
 // fenceMark is the run of marks that a line begins with.
 func fenceMark(l string) string {
 	return l[:len(l)-len(strings.TrimLeft(l, "`~"))]
-}
-
-// indent begins every line of text but the first with prefix.
-func indent(text, prefix string) string {
-	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+prefix)
 }
 
 // age says how long ago something was.

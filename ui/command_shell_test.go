@@ -202,7 +202,7 @@ func TestShellCommandHasTheTerminal(t *testing.T) {
 		k := startPTY(t, &sender{}, func(o *Options) {
 			o.Sender, o.Profile, o.Environ = w, profile, []string{"SHELL=/bin/sh", "PATH=" + os.Getenv("PATH")}
 		})
-		k.expect("> ")
+		k.expect("you: ")
 		edit := termios(t, k.tty)
 		k.send("!stty -a | grep -q ' icanon' && printf 'your name? '; read name; echo hello $name")
 		k.settleOn(profile)
@@ -212,13 +212,13 @@ func TestShellCommandHasTheTerminal(t *testing.T) {
 		k.send("ann\n")
 		k.expect("hello ann")
 		k.expect("exit status 0")
-		k.expect("> ")
+		k.expect("you: ")
 		if profile == screen.Rich {
 			if diff := cmp.Diff(edit, termios(t, k.tty)); diff != "" {
 				t.Errorf("the modes are not back: %s", diff)
 			}
 			k.enter("so?")
-			k.expect(pasteOn + "> ")
+			k.expect(pasteOn + "you: ")
 			if sent := w.messages(); len(sent) != 1 || !strings.Contains(sent[0], "your name? hello ann\n[exit status 0]") {
 				t.Errorf("sent %q", sent)
 			}
@@ -250,14 +250,14 @@ func TestG6_CommandsCountOnlyWhereTheyAreTyped(t *testing.T) {
 	k := startPTY(t, &sender{}, func(o *Options) {
 		o.Sender, o.Environ = w, []string{"SHELL=/bin/sh", "PATH=" + os.Getenv("PATH")}
 	})
-	k.expect("> ")
+	k.expect("you: ")
 	answered := 0
 	for _, text := range []string{"x\n/quit", "/quit", "!touch made", "quit", "!!ls"} {
 		k.send(pasteBegin + text + pasteEnd)
 		k.settle()
 		k.send("\r")
 		answered = k.await(k.answer, answered, "ok")
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 	}
 	for _, text := range []string{"/quit", "!ls", "exit"} { // a block is text too
 		for _, part := range []string{`"""`, "\r", text, "\r", `"""`, "\r"} {
@@ -265,7 +265,7 @@ func TestG6_CommandsCountOnlyWhereTheyAreTyped(t *testing.T) {
 			k.settle()
 		}
 		answered = k.await(k.answer, answered, "ok")
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 	}
 	if diff := cmp.Diff([]string{"x\n/quit", "/quit", "!touch made", "quit", "!!ls", "/quit", "!ls", "exit"}, w.messages()); diff != "" {
 		t.Error(diff)

@@ -268,7 +268,7 @@ func TestCommandsShow(t *testing.T) {
 	now := newManual().now
 	for command, wants := range map[string][]string{
 		"/sessions":        {"1  3f2a", "2 hours ago", "3 messages", "fix the …", "3 days ago", "(in use)", "^["},
-		"/resume 1":        {"resumed 3f2a, 2 hours ago, demo/demo, approval ask", "> fix the test", "Done.", "broke off", "changed since: a.go"},
+		"/resume 1":        {"resumed 3f2a, 2 hours ago, demo/demo, approval ask", "you: fix the test", "Done.", "broke off", "changed since: a.go"},
 		"/resume nope":     {"/resume: no session nope"},
 		"/clear":           {"a new session begins; /resume 3f2a goes back"},
 		"/model":           {"demo/demo"},
@@ -321,12 +321,12 @@ func TestResumedIsShownFirst(t *testing.T) {
 		o.Resumed = &Resumed{ID: "3f2a", User: "why?", Answer: strings.Repeat("line\n", 30) + "a **bold** end\n", Model: "demo/demo"}
 		o.First = "go on"
 	})
-	for _, want := range []string{"resumed 3f2a, demo/demo", "> why?", "19 lines before this", "a bold end"} {
+	for _, want := range []string{"resumed 3f2a, demo/demo", "you: why?", "19 lines before this", "a bold end"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in %q", want, shown)
 		}
 	}
-	if strings.Index(shown, "resumed") > strings.Index(shown, "> why?") {
+	if strings.Index(shown, "resumed") > strings.Index(shown, "you: why?") {
 		t.Errorf("shown %q", shown)
 	}
 }

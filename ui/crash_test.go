@@ -85,7 +85,7 @@ func TestU2_ACrashIsToldOnASaneTerminal(t *testing.T) {
 				t.Setenv("TERM", "xterm")
 			}
 			k, command := startChild(t, "crash")
-			k.expect("> ")
+			k.expect("you: ")
 			k.type_(c.message)
 			k.expect(c.message)
 			k.type_("\r")

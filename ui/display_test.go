@@ -28,7 +28,7 @@ func TestF4_TheCursorStandsOnItsCell(t *testing.T) {
 		b := newBare(t, nil, nil)
 		b.read("")
 		b.keys(tt.text, "\x01")
-		col := len("> ")
+		col := len("you: ")
 		for i := 0; ; i++ {
 			if b.term.row != 0 || b.term.col != col {
 				t.Errorf("%q: %d to the right the cursor is in %d,%d, want column %d", tt.text, i, b.term.row, b.term.col, col)
@@ -39,11 +39,11 @@ func TestF4_TheCursorStandsOnItsCell(t *testing.T) {
 			col += int(tt.widths[i] - '0')
 			b.keys("\x1b[C")
 		}
-		b.shows("> " + tt.text)
+		b.shows("you: " + tt.text)
 		for range tt.widths {
 			b.keys("\x7f")
 		}
-		b.shows(">")
+		b.shows("you:")
 		if b.line() != "|" {
 			t.Errorf("%q: %d times Backspace left %q", tt.text, len(tt.widths), b.line())
 		}
@@ -64,12 +64,12 @@ func TestF4_TheCursorOfWrappedRows(t *testing.T) {
 		{"abcdefg", 0, 1, 0}, {"abcdefg", 1, 0, 8}, {"abcdefgh", 1, 1, 0}, {"abcdefgh", 0, 1, 1},
 		{"日本語日", 0, 1, 2}, {"日本語日", 1, 1, 0}, {"日本語日", 2, 0, 6}, {"日本語日本語日本", 1, 2, 0}, {"日本語日本語日本", 2, 1, 6},
 		{"abcdef👍", 1, 1, 0}, {"abcdef👍", 2, 0, 7}, {"abcde👍", 1, 0, 7}, {"abcde👍", 0, 1, 0}, {"abcdefe\u0301", 1, 0, 8}, {"abcdefge\u0301", 1, 1, 0},
-		{"abcdef👨‍👩‍👧", 1, 1, 0}, {"abcdef👨‍👩‍👧x", 1, 1, 2}, {"abcdef👨‍👩‍👧x", 2, 1, 0}, {"ab\nabcdef日", 1, 2, 0}, {"ab\nabcdef日", 2, 1, 7},
+		{"abcdef👨‍👩‍👧", 1, 1, 0}, {"abcdef👨‍👩‍👧x", 1, 1, 2}, {"abcdef👨‍👩‍👧x", 2, 1, 0}, {"ab\nabcdef日", 1, 2, 2}, {"ab\nabcdef日", 2, 2, 1},
 	} {
 		b := newBare(t, nil, nil)
 		b.term = newVT(10, 8)
 		b.f.frame.out = b.term
-		b.read("")
+		b.start(&want{prompt: "> "})
 		b.keys(pasteBegin + tt.text + pasteEnd)
 		for range tt.left {
 			b.keys("\x1b[D")
@@ -88,11 +88,11 @@ func TestF4_CharactersThatJoin(t *testing.T) {
 	b.read("")
 	b.keys(pasteBegin+"\u200d👩 end"+pasteEnd, "\x01", "👨")
 	cells := strings.Join(b.term.cells[0], "")
-	if want := "> 👨\u200d👩 end"; strings.TrimRight(cells, " ") != want {
+	if want := "you: 👨\u200d👩 end"; strings.TrimRight(cells, " ") != want {
 		t.Errorf("shown as %q, want %q", cells, want)
 	}
 	b.keys("\x05")
-	if b.term.col != 8 {
+	if b.term.col != 11 {
 		t.Errorf("the end is in column %d", b.term.col)
 	}
 }
@@ -123,7 +123,7 @@ func TestF5_CtrlLKeepsTheScrollback(t *testing.T) {
 	b.f.screen.Line("an earlier line")
 	b.read("")
 	b.keys("text", "\x0c")
-	if got := b.term.screen(); len(got) != 1 || got[0] != "> text" || b.term.row != 0 {
+	if got := b.term.screen(); len(got) != 1 || got[0] != "you: text" || b.term.row != 0 {
 		t.Errorf("the screen shows %q", got)
 	}
 	if !strings.Contains(strings.Join(b.term.scrolled, "\n"), "an earlier line") {
@@ -140,7 +140,7 @@ func TestQ3_OnlyTheChangeIsEchoed(t *testing.T) {
 		o.Env = func(name string) string { return map[string]string{"TERM": "xterm-256color"}[name] }
 	})
 	b.read("")
-	if got := b.wrote(); got != pasteOn+"> " {
+	if got := b.wrote(); got != pasteOn+"you: " {
 		t.Errorf("the prompt wrote %q", got)
 	}
 	for _, tt := range []struct{ key, want string }{
@@ -153,7 +153,7 @@ func TestQ3_OnlyTheChangeIsEchoed(t *testing.T) {
 		}
 	}
 	b.keys("\x1b", "\x1b") // a cleared line stays as it was read
-	if got := b.wrote(); strings.ContainsAny(got, "\r") || strings.Contains(got, "\x1b[J") || !strings.HasSuffix(got, pasteOn+"> ") {
+	if got := b.wrote(); strings.ContainsAny(got, "\r") || strings.Contains(got, "\x1b[J") || !strings.HasSuffix(got, pasteOn+"you: ") {
 		t.Errorf("Esc Esc wrote %q", got)
 	}
 	b.keys("more", "\x1b[Z")
@@ -190,7 +190,7 @@ func TestF1_MarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 			if got := strings.Contains(b.wrote(), "\x1b]133;"); got != (tt.want && profile == screen.Rich) {
 				t.Errorf("%q, %v: marks %v", tt.env, profile, got)
 			}
-			if b.term.col != 2 {
+			if b.term.col != 5 {
 				t.Errorf("%q: the cursor stands in column %d", tt.env, b.term.col)
 			}
 		}
@@ -220,7 +220,7 @@ func TestF1_MarksStandInTheirPlaces(t *testing.T) {
 		}
 	}
 	b.read("")
-	step("A 0,0", "B 0,2")
+	step("A 0,0", "B 0,5")
 	b.keys("one")
 	step()
 	b.keys("\r")
@@ -231,21 +231,21 @@ func TestF1_MarksStandInTheirPlaces(t *testing.T) {
 	step()
 	b.f.turned(true)
 	b.read("initial")
-	step("D;0 2,0", "A 2,0", "B 2,2")
-	b.shows("> initial")
+	step("D;0 2,0", "A 2,0", "B 2,5")
+	b.shows("you: initial")
 	b.keys("\x03") // nothing came of it
-	step("A 3,0", "B 3,2")
+	step("A 3,0", "B 3,5")
 	b.keys("two", "\r")
 	b.f.turned(false)
 	b.read("")
-	step("C 4,0", "D;1 4,0", "A 4,0", "B 4,2")
+	step("C 4,0", "D;1 4,0", "A 4,0", "B 4,5")
 	b.keys("/help", "\r")
 	b.read("")
-	step("C 5,0", "D 5,0", "A 5,0", "B 5,2")
+	step("C 5,0", "D 5,0", "A 5,0", "B 5,5")
 	b.keys("text", "\x1b[Z")
 	b.read("text")
-	step("A 5,0", "B 5,2") // the same prompt, drawn again
-	if b.term.col != 6 {
+	step("A 5,0", "B 5,5") // the same prompt, drawn again
+	if b.term.col != 9 {
 		t.Errorf("the cursor stands in column %d", b.term.col)
 	}
 }
@@ -260,10 +260,10 @@ func TestG3_TheKeyboardComesBack(t *testing.T) {
 		b.read("")
 		b.keys(pasteBegin+"lost ", "end\r")
 		b.silence(pasteWait - time.Millisecond)
-		b.shows(">")
+		b.shows("you:")
 		if how == "silence" {
 			b.silence(pasteWait)
-			b.shows("> lost end")
+			b.shows("you: lost end")
 			b.keys("!", "\r")
 			if got := b.sent(); got != "lost end!" {
 				t.Errorf("sent %q", got)
@@ -271,7 +271,7 @@ func TestG3_TheKeyboardComesBack(t *testing.T) {
 			continue
 		}
 		b.keys("\x03") // and clears it
-		b.shows("> lost end^C", ">")
+		b.shows("you: lost end^C", "you:")
 		b.keys("free", "\r")
 		if got := b.sent(); got != "free" {
 			t.Errorf("sent %q", got)

@@ -31,6 +31,12 @@ const (
 	pasteOff = "\x1b[?2004l"
 )
 
+// What is bold is so for a part of one row only.
+const (
+	boldOn  = "\x1b[1m"
+	boldOff = "\x1b[22m"
+)
+
 // show draws the wanted rows over those that are there. start is the prompt by
 // itself.
 func (f *frame) show(start, want layout) {
@@ -186,11 +192,18 @@ func (p *pen) to(row, col int) {
 
 // rewrite makes row i read want where it read old.
 func (p *pen) rewrite(i int, old, want row) {
-	if old.text == want.text && i < p.rows {
+	if old.text == want.text && old.bold == want.bold && i < p.rows {
 		return
 	}
 	same, cells := commonStart(old.text, want.text)
+	if least := min(old.bold, want.bold); old.bold != want.bold && same > least {
+		same, cells = commonStart(old.text[:least], want.text)
+	}
 	p.to(i, cells)
+	if same < want.bold {
+		p.b.WriteString(boldOn + want.text[same:want.bold] + boldOff)
+		same = want.bold
+	}
 	p.b.WriteString(want.text[same:])
 	p.col = want.width
 	if old.width > want.width {

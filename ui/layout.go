@@ -4,12 +4,15 @@ import (
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"artoo/ui/screen"
 )
 
 // row is one row of the prompt as it stands on the screen.
 type row struct {
 	text  string
 	width int // cells
+	bold  int // how many bytes of its beginning are bold
 }
 
 // layout breaks a prompt and the edited text into rows, and finds the cursor.
@@ -18,8 +21,9 @@ type layout struct {
 	row, col int // the cursor's cell
 }
 
-// lineIndent begins the further lines of a text of several lines.
-const lineIndent = "  "
+// lineIndent begins the further lines of a text of several lines, below the
+// first one's beginning.
+const lineIndent = screen.YouIndent
 
 // tabCells is how a tab within an edited line is shown: as blanks, since a real
 // one would depend on the column.
@@ -115,9 +119,18 @@ func (p *placer) mark() {
 }
 
 func (p *placer) end() {
-	p.rows = append(p.rows, row{p.b.String(), p.col_})
+	p.rows = append(p.rows, row{text: p.b.String(), width: p.col_})
 	p.b.Reset()
 	p.col_ = 0
+}
+
+// embolden makes the first n bytes of what was laid out bold.
+func (l layout) embolden(n int) layout {
+	for i := range l.rows {
+		l.rows[i].bold = min(n, len(l.rows[i].text))
+		n -= l.rows[i].bold
+	}
+	return l
 }
 
 // clip keeps at most height rows, those around the cursor: rows that have left

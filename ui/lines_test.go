@@ -153,7 +153,7 @@ func TestPlainTerminalQuestions(t *testing.T) {
 		<-goOn
 		return ask(ctx, text, cb)
 	}}, func(o *Options) { o.Profile = screen.Plain })
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("do it\n")
 	wanted(k, ready)
 	k.send("y\n")
@@ -163,7 +163,7 @@ func TestPlainTerminalQuestions(t *testing.T) {
 	none(k, answers)
 	k.send("\x04")
 	wanted(k, errs)
-	k.expect("> y") // the queued line is sent
+	k.expect("you: y") // the queued line is sent
 	wanted(k, ready)
 	goOn <- struct{}{}
 	k.expect("(n) ")
@@ -171,7 +171,7 @@ func TestPlainTerminalQuestions(t *testing.T) {
 	if a := wanted(k, answers); a.Verdict != agent.Yes {
 		t.Errorf("got %+v", a)
 	}
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("\x04")
 	if o := k.end(); o.code != 0 {
 		t.Errorf("ended with %+v", o)
@@ -209,7 +209,7 @@ func startPlainAsking(t *testing.T) (k *talk, answers chan agent.Answer, goOn ch
 		<-goOn
 		return ask(ctx, text, cb)
 	}}, func(o *Options) { o.Profile = screen.Plain })
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("do it\n")
 	wanted(k, ready)
 	return k, answers, goOn
@@ -274,7 +274,7 @@ func TestPlainTerminalCtrlDInATurn(t *testing.T) {
 		<-goOn
 		return &agent.Response{}, nil
 	}}, func(o *Options) { o.Profile = screen.Plain })
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("one\n")
 	wanted(k, ready)
 	k.send("\x04")
@@ -286,7 +286,7 @@ func TestPlainTerminalCtrlDInATurn(t *testing.T) {
 	goOn <- struct{}{}
 	wanted(k, ready)
 	goOn <- struct{}{}
-	k.expect("> ")
+	k.expect("you: ")
 	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
 		t.Error(diff)
 	}
@@ -370,23 +370,23 @@ func TestQ1_AConversationInComint(t *testing.T) {
 		}
 	})
 	before := termios(t, k.tty)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("one\n")
 	k.await(k.answer, 0, "answer to one\n")
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("build\n")
 	k.expect("[y,n,a,A,e,p,q,?] (n) ")
 	k.answerLine("n not now\n")
 	if diff := cmp.Diff(agent.Answer{Reason: "not now"}, wanted(k, answers)); diff != "" {
 		t.Error(diff)
 	}
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("/help\n")
 	k.expect("/quit")
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("two\n")
 	k.await(k.answer, 0, "answer to two\n")
-	k.expect("> ")
+	k.expect("you: ")
 	if got := termios(t, k.tty); got != before {
 		t.Errorf("the modes changed: %+v, were %+v", got, before)
 	}

@@ -138,7 +138,7 @@ func longSession(t *testing.T, resizes bool) string {
 			Width: func() int { cols, _ := l.terminalSize(); return cols }, Now: l.clock.Now, After: l.after,
 		})
 	})
-	l.expect(pasteOn + "> ")
+	l.expect(pasteOn + boldOn + "you: ")
 	for i := range longTurns {
 		l.turn(i)
 		if resizes && i%3 == 0 {
@@ -269,7 +269,7 @@ func (l *longTalk) turn(i int) {
 		l.expect("^C")
 		l.enter(fmt.Sprintf("after %d", i))
 	}
-	l.expect(pasteOn + "> ")
+	l.expect(pasteOn + boldOn + "you: ")
 }
 
 // play is the model's and the tools' side.

@@ -104,7 +104,7 @@ func TestO1_WhenItCalls(t *testing.T) {
 		what  string
 		bells int
 	}{{"short", 0}, {"long", 1}, {"hang", 0}, {"ask", 1}} {
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 		before := bells()
 		k.enter(c.what)
 		switch c.what {
@@ -266,13 +266,13 @@ func TestO2_AnErrorIsToldOnce(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	k := startPTY(t, &sender{play: asking("rm -r build", answers, errs)}, func(o *Options) { o.Notify = n })
 	for range 3 {
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 		k.enter("do it")
 		k.expect("(n) ")
 		k.answerWith("n")
 		wanted(k, answers)
 	}
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	if told := strings.Count(k.chrome.String(), "warning: notify: "); told != 1 {
 		t.Errorf("told %d times: %q", told, k.chrome)
 	}

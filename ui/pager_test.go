@@ -35,14 +35,14 @@ func between(t *testing.T, change func(*Options), f func(ctx context.Context, k 
 			change(o)
 		}
 	})
-	k.expect("> ")
+	k.expect("you: ")
 	if k.term.opt.Profile == screen.Plain {
 		k.send("now\n")
 	} else {
 		k.enter("now")
 	}
 	wanted(k, ran)
-	k.expect("> ")
+	k.expect("you: ")
 	return k
 }
 

@@ -78,9 +78,9 @@ func TestG4_APasteIsCalledBackAsOne(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys("look: ", pastes(strings.Repeat("line\n", 20)+"end"), "\\\r", "please", "\x03", "\x1b[A")
-	b.shows("> look: [paste 1: 21 lines]", "  please")
+	b.shows("you: look: [paste 1: 21 lines]", "     please")
 	b.keys("\x15", "\x7f", "\x12", "please")
-	b.shows("(search 'please'): look: [paste 1: 21 lines]", "  please")
+	b.shows("(search 'please'): look: [paste 1: 21 lines]", "     please")
 }
 
 // What was called back from another session as one mark cannot be seen: its
@@ -115,7 +115,7 @@ func TestK3_G6_QueuedPastesComeBackAsPastes(t *testing.T) {
 		t.Error(diff)
 	}
 	b.f.interrupt, b.f.queue = nil, nil
-	b.start(&want{prompt: "> ", initial: got.text, pasted: got.pasted})
+	b.start(&want{prompt: "you: ", initial: got.text, pasted: got.pasted})
 	b.keys("\r")
 	if r, _ := b.result(); !r.line.pasted || marked(r.line) != "⟦/quit⟧\nsee ⟦@x⟧" {
 		t.Errorf("got %q, pasted %v", marked(r.line), r.line.pasted)
@@ -158,7 +158,7 @@ func TestG6_WhatTheEditorGivesBackIsNoCommand(t *testing.T) {
 	b := newBare(t, nil, nil)
 	term := &Terminal{console: b.f.console}
 	term.giveBack("/quit")
-	b.start(&want{prompt: "> ", initial: term.initial.text, pasted: term.initial.pasted})
+	b.start(&want{prompt: "you: ", initial: term.initial.text, pasted: term.initial.pasted})
 	b.keys("\r")
 	if r, _ := b.result(); r.line.text != "/quit" || !r.line.pasted {
 		t.Errorf("got %+v", r.line)

@@ -346,7 +346,7 @@ func startAsking(t *testing.T, change func(*Options)) (*talk, chan agent.Answer,
 	t.Helper()
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	k := startPTY(t, &sender{play: asking("rm -r build", answers, errs)}, change)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("do it")
 	k.expect("(n) ")
 	return k, answers, errs

@@ -86,24 +86,24 @@ func TestL8_QuestionsComeOneByOne(t *testing.T) {
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		return a.SendMessage(ctx, text, cb)
 	}}, func(o *Options) { o.Environ = []string{"EDITOR=" + editor, "PATH=" + os.Getenv("PATH")} })
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("do it")
 	k.expect("make a")
-	k.expect("Run this in /p? 1/3 [y,n,a,A,e,p,q,?] (n) ")
+	k.expect("approve: run \"make a\" in /p? 1/3 [y,n,a,A,e,p,q,?] (n) ")
 	k.answerWith("e")
 	k.expect("make edited")
-	k.expect("Run this in /p? 1/3 [y,n,a,A,e,p,q,?] (n) ")
+	k.expect("approve: run \"make edited\" in /p? 1/3 [y,n,a,A,e,p,q,?] (n) ")
 	k.answerWith("y")
 	k.expect("allowed once")
 	k.expect("make b")
-	k.expect("Run this in /p? 2/3 [y,n,a,A,e,p,q,?] (n) ")
+	k.expect("approve: run \"make b\" in /p? 2/3 [y,n,a,A,e,p,q,?] (n) ")
 	k.answerWith("n use ninja")
 	k.expect("denied: use ninja")
-	k.expect("Run this in /p? 3/3 [y,n,a,A,e,p,q,?] (n) ")
+	k.expect("approve: run \"make c\" in /p? 3/3 [y,n,a,A,e,p,q,?] (n) ")
 	k.answerWith("q")
 	k.expect("denied, and the turn stops")
 	k.expect("turn stopped")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	if diff := cmp.Diff([]string{"make edited"}, ran); diff != "" {
 		t.Error(diff)
 	}
@@ -133,24 +133,24 @@ func TestL7_ALastingYesNamesItsRule(t *testing.T) {
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		return a.SendMessage(ctx, text, cb)
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("do it")
 	for _, wrong := range []string{"a bash(ninja:*)", "A bash(ninja:*)", "a bash(", "A make", "a write(**)"} {
 		k.expect("(n) ")
 		from := k.seen
 		k.answerWith(wrong)
 		k.expect("nothing is allowed by that: ")
-		if shown := k.chrome.String()[from:]; strings.Contains(shown, "allowed always") || len(ran) > 0 {
+		if shown := k.chrome.String()[from:]; strings.Contains(shown, "approve: allowed") || len(ran) > 0 {
 			t.Errorf("%q: %q, ran %q", wrong, shown, ran)
 		}
 	}
 	k.expect("(n) ")
 	k.answerWith("a bash(make:*)")
-	k.expect("allowed always in this session: bash(make:*)   (/permissions to change)")
+	k.expect("allowed in this session: bash(make:*)   (/permissions to change)")
 	k.expect("make b; touch x") // more than the rule covers
 	k.expect("(n) ")
 	k.answerWith("A")
-	k.expect("allowed always in this project: bash(make b; touch x)")
+	k.expect("allowed in this project: bash(make b; touch x)")
 	k.await(k.answer, 0, "done") // make c was not asked
 	if diff := cmp.Diff([]string{"make a", "make b; touch x", "make c"}, ran); diff != "" {
 		t.Error(diff)
@@ -167,7 +167,7 @@ func TestL7_ALastingYesNamesItsRule(t *testing.T) {
 func TestL2_LinesAskAgainToo(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	k := startLines(t, &sender{play: asking("rm -r build", answers, errs)}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("do it\n")
 	for _, text := range []string{"s", "d", "yes please", "1"} {
 		k.expect("(n) ")
@@ -201,12 +201,12 @@ func TestJ1_ThePartialAnswerIsKept(t *testing.T) {
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		return a.SendMessage(ctx, text, cb)
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("tell me")
 	wanted(k, endless.Gate.Reached())
 	k.send("\x03")
 	k.expect("stopped after ")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	if shown := k.answer.String(); !strings.Contains(shown, "three words so") {
 		t.Errorf("the answer shows %q", shown)
 	}
@@ -243,13 +243,13 @@ func TestJ1_ACommandThatTrapsTheInterrupt(t *testing.T) {
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		return a.SendMessage(ctx, text, cb)
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("do it")
 	wanted(k, running)
 	began := time.Now()
 	k.send("\x03")
 	k.expect("stopped")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("the prompt took %v", took)
 	}
@@ -280,14 +280,14 @@ func TestJ1_TheSecondCtrlCInTheTurn(t *testing.T) {
 		<-tool.Hurried(ctx)
 		return &agent.Response{}, context.Cause(ctx)
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("do it")
 	wanted(k, running)
 	k.send("\x03")
 	wanted(k, stopping)
 	k.send("\x03")
 	k.expect("stopped")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 }
 
 // Each 5 dollars of the session get one line, as the requests add up.
@@ -307,10 +307,10 @@ func TestCostIsToldAtEachFiveDollars(t *testing.T) {
 		return &agent.Response{}, nil
 	}}, func(o *Options) { o.Deps.Cost = func() CostInfo { return CostInfo{CostUSD: &total} } })
 	for _, spend := range []string{"0.4", "0.22", "4.5", "0.5", "11", "0.1"} {
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 		k.enter(spend)
 	}
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	var told []string
 	for line := range strings.Lines(k.chrome.String()) {
 		if strings.Contains(line, "cost so far") {

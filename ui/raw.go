@@ -125,8 +125,8 @@ func (f *rawFront) draw() {
 	if f.search != nil {
 		prompt, text, cursor = f.searchView()
 	}
-	start := place(f.want.prompt, "", 0, cols, f.display).clip(rows - 1)
-	f.frame.show(start, place(prompt, text, cursor, cols, f.display).clip(rows-1))
+	start := place(f.want.prompt, "", 0, cols, f.display).embolden(f.screen.Bold(f.want.prompt)).clip(rows - 1)
+	f.frame.show(start, place(prompt, text, cursor, cols, f.display).embolden(f.screen.Bold(prompt)).clip(rows-1))
 }
 
 func (f *rawFront) take(c chunk) {

@@ -21,17 +21,17 @@ func TestF6_TwoEscapesClearTheLine(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys("some", " text", "\x1b")
-	b.shows("> some text")
+	b.shows("you: some text")
 	b.keys("s", "\x1b") // another key came between
-	b.shows("> some texts")
+	b.shows("you: some texts")
 	b.silence(leaveWait + 1)
 	b.keys("\x1b") // too late for the one before
-	b.shows("> some texts")
+	b.shows("you: some texts")
 	b.keys("\x1b")
-	b.shows(">")
+	b.shows("you:")
 	b.unsent()
 	b.keys("\x10")
-	b.shows("> some texts")
+	b.shows("you: some texts")
 	if diff := cmp.Diff([]string{"some texts"}, b.kept); diff != "" {
 		t.Error(diff)
 	}
@@ -102,7 +102,7 @@ func TestG7_AKeyTakesTheLineAndGivesItBack(t *testing.T) {
 		b := newBare(t, nil, nil)
 		b.read("")
 		b.keys(pasteBegin+big+pasteEnd, " more", "\x1b[D")
-		b.shows("> [paste 1: 301 lines] more")
+		b.shows("you: [paste 1: 301 lines] more")
 		b.keys(tt.keys)
 		r, ok := b.result()
 		if !ok || r.err != nil {
@@ -127,7 +127,7 @@ func TestG7_AKeyTakesTheLineAndGivesItBack(t *testing.T) {
 			t.Errorf("%q: the paste was written out: %d bytes", tt.keys, b.bytes.Len())
 		}
 		b.read("edited") // nothing is left of it
-		b.shows("> edited")
+		b.shows("you: edited")
 	}
 }
 
@@ -148,7 +148,7 @@ func TestG7_EditedTextTakesTheLinesPlace(t *testing.T) {
 	b.keys("draft", "\x07")
 	big := strings.Repeat("line\n", 40) + "end"
 	b.read(big)
-	b.shows("> [paste 1: 41 lines]")
+	b.shows("you: [paste 1: 41 lines]")
 	b.keys("\r")
 	if got := b.sent(); got != big {
 		t.Errorf("sent %d bytes", len(got))
@@ -211,7 +211,7 @@ func TestF3_ChordsNeverBecomeText(t *testing.T) {
 	b.read("")
 	b.keys("abc", "\x05", "d") // Ctrl-E alone is the end of the line
 	b.keys("\x18", "\x03")     // Ctrl-C always gets through
-	b.shows(">")
+	b.shows("you:")
 	b.keys("\x10")
 	if b.line() != "abcd|" {
 		t.Errorf("there is %q", b.line())
@@ -327,10 +327,10 @@ func TestJ1_CtrlCWhileFilesAreRead(t *testing.T) {
 			return Expansion{Text: text}
 		}
 	})
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("go")
 	if err := wanted(k, causes); err != errInterrupted {
 		t.Errorf("the turn was ended by %v", err)
 	}
-	k.expect("> ")
+	k.expect("you: ")
 }

@@ -35,7 +35,7 @@ func TestF2_SearchBackwards(t *testing.T) {
 	b.keys("\x7f", "\x7f", "v")
 	b.shows("(search 'go v'): go vet ./...")
 	b.keys("\x1b")
-	b.shows("> go vet ./...")
+	b.shows("you: go vet ./...")
 	b.unsent()
 	b.keys("\x15", "\x12", "\x12") // again: the last pattern
 	b.shows("(search 'go v'): go vet ./...")
@@ -51,7 +51,7 @@ func TestF2_SearchGivenUp(t *testing.T) {
 		b := newBare(t, searched, nil)
 		b.read("")
 		b.keys("half", "\x1b[D", "\x12", "go", key)
-		if b.shows("> half"); b.line() != "hal|f" {
+		if b.shows("you: half"); b.line() != "hal|f" {
 			t.Errorf("%q left %q", key, b.line())
 		}
 		b.unsent()
@@ -89,7 +89,7 @@ func TestF4_SearchShowsWideAndLongEntries(t *testing.T) {
 		t.Errorf("the cursor stands in column %d, want %d", b.term.col, want)
 	}
 	b.keys("\x7f", "second")
-	b.shows("(search 'second'): first", "  second line")
+	b.shows("(search 'second'): first", "     second line")
 	b.keys("\x07", "\x12", "needle")
 	b.shows("(search 'needle'): [paste 1: 21 lines]")
 	b.keys("\r")
@@ -126,7 +126,7 @@ func TestQ3_SpokenSearch(t *testing.T) {
 	b.keys("v", "\x12")
 	b.keys("\r")
 	b.unsent()
-	b.shows("> go vet ./...")
+	b.shows("you: go vet ./...")
 	for _, r := range b.term.all() {
 		if r == '(' {
 			t.Errorf("there is more than words: %q", b.term.all())

@@ -26,7 +26,7 @@ func TestL1_SpokenQuestions(t *testing.T) {
 		k.expect("you: ")
 		k.enter("do it")
 		k.expect("rm -r build")
-		k.expect("approve: Run this in /?")
+		k.expect("approve: run \"rm -r build\" in /?")
 		k.expect("means no. ")
 		k.clock.advance(quiet)
 		if text := strings.TrimSuffix(keys, "\r"); text != "" {
@@ -73,7 +73,7 @@ func TestT2_ASignalEndsTheEditorToo(t *testing.T) {
 		return &agent.Response{}, context.Cause(ctx)
 	}}, func(o *Options) { o.Environ = []string{"PATH=" + os.Getenv("PATH"), "EDITOR=" + editor} })
 	before := termios(t, k.tty)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("now")
 	if err := wanted(k, returned); err == nil || !strings.Contains(err.Error(), syscall.SIGTERM.String()) {
 		t.Errorf("the editor ended with %v", err)

@@ -67,16 +67,16 @@ func TestI1_TabLists(t *testing.T) {
 	b.f.complete = proposing(words("@alpha", "@alphabet", "@alps/")...)
 	b.read("")
 	b.keys("see @a", "\t")
-	b.shows("> see @alp")
+	b.shows("you: see @alp")
 	b.keys("\t")
-	b.shows("@alpha     @alphabet  @alps/", "> see @alp")
+	b.shows("@alpha     @alphabet  @alps/", "you: see @alp")
 	b.keys("h", "\t")
-	b.shows("> see @alpha")
+	b.shows("you: see @alpha")
 	b.keys("b", "\t")
-	b.shows("> see @alphabet")
+	b.shows("you: see @alphabet")
 	b.f.complete = proposing(candidate{"/approval ", "the mode"}, candidate{"/approvals ", "the rules\x1b[31m\nx"})
 	b.keys("\x15", "/approval", "\t")
-	b.shows("/approval   the mode", "/approvals  the rules^[[31m^Jx", "> /approval")
+	b.shows("/approval   the mode", "/approvals  the rules^[[31m^Jx", "you: /approval")
 	b.unsent()
 }
 
@@ -154,5 +154,5 @@ func TestQ3_SpokenList(t *testing.T) {
 	if got := b.wrote(); strings.Contains(got, "\x1b[J") || strings.Contains(got, "\r") {
 		t.Errorf("something was drawn over: %q", got)
 	}
-	b.shows("> @", "", "@alpha  @beta", "> @")
+	b.shows("you: @", "", "@alpha  @beta", "you: @")
 }

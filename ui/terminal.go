@@ -33,8 +33,6 @@ type Options struct {
 	// Lines is --interactive: any streams, one line is one message, and a
 	// question is answered by the next line that comes after it was written.
 	Lines bool
-	// Prompt stands before what is typed; "" means "> ", or "you: " when spoken.
-	Prompt string
 	// Size is the terminal's columns and rows, asked before each drawing; nil
 	// means 80 and 24. Absurd sizes do no harm.
 	Size func() (cols, rows int)
@@ -113,12 +111,6 @@ func New(opt Options) (*Terminal, error) {
 	}
 	opt.Clock = opt.Clock.orReal()
 	opt.Size = saneSize(opt.Size)
-	if opt.Prompt == "" {
-		opt.Prompt = "> "
-		if opt.Profile == screen.Spoken {
-			opt.Prompt = "you: "
-		}
-	}
 	t := &Terminal{Screen: opt.Screen, opt: opt}
 	t.complete = t.completions
 	return t, nil
@@ -157,7 +149,7 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 		t.showResumed(t.opt.Resumed)
 	}
 	if t.opt.First != "" {
-		t.Line("\n" + t.opt.Prompt + indent(t.opt.First, lineIndent)) // as if it had been typed
+		t.Said(t.opt.First)
 		if err := t.turn(ctx, t.opt.First, t.opt.Attachments); err != nil {
 			return t.leave(err)
 		}
@@ -202,7 +194,7 @@ func (t *Terminal) leave(err error) (code int, left error) {
 func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 	initial := t.initial
 	t.initial = draft{}
-	l, err := t.console.readLine(ctx, t.opt.Prompt, initial)
+	l, err := t.console.readLine(ctx, screen.You, initial)
 	if err != nil || t.console.modes != nil { // an editor sends whole messages
 		t.echo(l)
 		return l, err
@@ -230,7 +222,7 @@ func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 // echo shows a message that was queued where it now stands in the conversation.
 func (t *Terminal) echo(l line) {
 	if l.queued {
-		t.Block(t.opt.Prompt + indent(l.text, lineIndent))
+		t.Said(l.text)
 	}
 }
 

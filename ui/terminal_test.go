@@ -23,10 +23,10 @@ import (
 // Red: Draw writes the prompt's rows to Out.
 func TestA1_AnswersAndChromeAreApart(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("why?")
 	k.await(k.answer, 0, "answer to why?\n")
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("\x04")
 	if o := k.end(); o != (outcome{}) {
 		t.Errorf("ended with %+v", o)
@@ -41,12 +41,12 @@ func TestA1_AnswersAndChromeAreApart(t *testing.T) {
 // Red: Draw writes to Out.
 func TestB2_NoEscapeEntersThePipe(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	k.send("a\x1b[D\x1b[C\x01\x05b")
 	k.expect("b")
 	k.enter("c")
 	k.await(k.answer, 0, "answer to abc\n")
-	if got := k.answer.String(); strings.Contains(got, "\x1b") || strings.Contains(got, "> ") {
+	if got := k.answer.String(); strings.Contains(got, "\x1b") || strings.Contains(got, "you: ") {
 		t.Errorf("stdout holds %q", got)
 	}
 }
@@ -73,19 +73,19 @@ func TestB3_PlainTouchesNothing(t *testing.T) {
 		o.Profile = screen.Plain
 		before = termios(t, o.In.(*os.File))
 	})
-	k.expect("> ")
+	k.expect("you: ")
 	if diff := cmp.Diff(before, termios(t, k.tty)); diff != "" {
 		t.Errorf("the modes changed: %s", diff)
 	}
 	k.send("first\n")
 	k.await(k.answer, 0, "answer to first\n")
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("two \\\nlines\n")
 	k.await(k.answer, 0, "answer to two \nlines\n")
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("\x1b[Aarrow\x00\x0f\n")
 	k.await(k.answer, 0, "answer to arrow\n")
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("\x04")
 	if o := k.end(); o.code != 0 {
 		t.Errorf("ended with %+v", o)
@@ -105,7 +105,7 @@ func TestB3_PlainTouchesNothing(t *testing.T) {
 // Red: the Delete key is decoded as Ctrl-D.
 func TestF2_DeleteOnAnEmptyLineDoesNothing(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("\x1b[3~")
 	k.send("\x1b[1~b\x1b[1~a\x1b[4~c") // home and end as tmux sends them
 	k.settle()
@@ -118,7 +118,7 @@ func TestF2_DeleteOnAnEmptyLineDoesNothing(t *testing.T) {
 // Red: stepControl makes text of a byte that is no key.
 func TestF3_UnboundKeysAtThePrompt(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("a\x00\x11\x16\x18\x18\x1c\x1d\x1eb")
 	k.send("\x1b[99;99z\x1bOP\x1b]11;rgb:00/00/00\x07\x1bP1$r\x1b\\\x1b[24;80R\x1b[?62;c")
 	k.send("c")
@@ -158,7 +158,7 @@ func TestG1_PasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
 // Red: csi does not know the begin of a paste.
 func TestG2_PasteWaitsForEnter(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send(pasteBegin + "a\rb\r\nc\x1b[31m\n" + pasteEnd + " x\n")
 	k.expect("x")
 	k.settle()
@@ -176,7 +176,7 @@ func TestG2_PasteWaitsForEnter(t *testing.T) {
 // Red: collapse leaves every text as it is.
 func TestG4_BigPasteCostsLittle(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	big := strings.Repeat("0123456789abcdef\n", 1<<16) // 1 MB
 	before := len(k.chrome.String())
 	go func() { // more than the kernel takes at once
@@ -215,7 +215,7 @@ func TestG5_SeveralLines(t *testing.T) {
 		{"two backslashes are text", "a\\\\", `a\\`},
 	} {
 		k := startPTY(t, &sender{}, nil)
-		k.expect("> ")
+		k.expect("you: ")
 		for part := range strings.SplitSeq(tt.keys, "|") {
 			k.send(part)
 			k.settle()
@@ -230,7 +230,7 @@ func TestG5_SeveralLines(t *testing.T) {
 // Red: handle does not ask whether a line was pasted.
 func TestG6_PastedCommandsAreText(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send(pasteBegin + "/quit" + pasteEnd)
 	k.expect("/quit")
 	k.send("\r")
@@ -248,13 +248,13 @@ func TestJ1_CtrlCStopsTheTurn(t *testing.T) {
 		<-ctx.Done()
 		return &agent.Response{Text: "three words so"}, context.Cause(ctx)
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("tell me")
 	wanted(k, partial)
 	began := time.Now()
 	k.send("\x03")
 	k.expect("stopped after 3 words")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("the prompt took %v", took)
 	}
@@ -273,7 +273,7 @@ func TestJ1_ATurnThatDoesNotEnd(t *testing.T) {
 		return nil, errTest
 	}}, nil)
 	t.Cleanup(func() { close(release) })
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("hang")
 	wanted(k, started)
 	before := termios(t, k.tty)
@@ -301,14 +301,14 @@ func TestF6_EscapeInAConversation(t *testing.T) {
 		<-ctx.Done()
 		return &agent.Response{}, context.Cause(ctx)
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("tell me")
 	wanted(k, began)
 	k.send("\x1b")
 	k.settle()
 	k.clock.advance(escWait)
 	k.expect("stopped")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 }
 
 // A key that has something done between the prompts brings the text back, and
@@ -317,11 +317,11 @@ func TestF6_EscapeInAConversation(t *testing.T) {
 // Red: act does not hand the text to the next prompt.
 func TestG7_ShiftTabInAConversation(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("draft")
 	k.expect("draft")
 	k.send("\x1b[Z ends here")
-	k.expect(pasteOn + "> draft")
+	k.expect(pasteOn + "you: draft")
 	k.expect("ends here")
 	k.send("\r")
 	k.await(k.answer, 0, "answer to draft ends here\n")
@@ -332,24 +332,24 @@ func TestG7_ShiftTabInAConversation(t *testing.T) {
 // Red: ctrlC interrupts also with text in the line.
 func TestJ2_CtrlCAtThePrompt(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("some text")
 	k.expect("some text")
 	k.send("\x03")
 	k.expect("^C")
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("\x03")
 	k.expect("Ctrl-C again or Ctrl-D to leave")
-	k.expect("> ")
+	k.expect("you: ")
 	k.clock.advance(2*time.Second + time.Millisecond)
 	k.send("\x03")
 	k.expect("Ctrl-C again or Ctrl-D to leave")
-	k.expect("> ")
+	k.expect("you: ")
 	k.clock.advance(time.Second)
 	k.send("\x10") // the cleared line can be called back
 	k.expect("some text")
 	k.send("\x03")
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("\x03")
 	if o := k.end(); o.code != 130 {
 		t.Errorf("ended with %+v", o)
@@ -370,7 +370,7 @@ func TestJ3_CtrlD(t *testing.T) {
 		cb.OnText("done\n")
 		return &agent.Response{Text: "done"}, nil
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("abc\x01\x04") // deletes
 	k.expect("bc")
 	k.settle()
@@ -380,7 +380,7 @@ func TestJ3_CtrlD(t *testing.T) {
 	k.settle()
 	close(goOn)
 	k.await(k.answer, 0, "done\n")
-	k.expect(pasteOn + "> ")
+	k.expect(pasteOn + "you: ")
 	if got := k.sender.messages(); len(got) != 1 || got[0] != "bc" {
 		t.Errorf("sent %q", got)
 	}
@@ -395,7 +395,7 @@ func TestJ3_CtrlD(t *testing.T) {
 // Red: take submits the line at the end of the input.
 func TestJ3_HangUpSendsNoHalfLine(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.send("rm it")
 	k.expect("rm it")
 	k.stopReading()
@@ -421,7 +421,7 @@ func TestK1_K2_TypingDuringATurn(t *testing.T) {
 		cb.OnText("answer to " + text + "\n")
 		return &agent.Response{}, nil
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("one")
 	wanted(k, inTurn)
 	from := len(k.chrome.String())
@@ -435,10 +435,10 @@ func TestK1_K2_TypingDuringATurn(t *testing.T) {
 		t.Errorf("typed text mixes with the turn: %q", shown)
 	}
 	goOn <- struct{}{}
-	k.expect("> two")
+	k.expect("you: two")
 	wanted(k, inTurn)
 	goOn <- struct{}{}
-	k.expect(pasteOn + "> half")
+	k.expect(pasteOn + "you: half")
 	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
 		t.Error(diff)
 	}
@@ -466,7 +466,7 @@ func TestK3_QueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 				return &agent.Response{}, errTest
 			}
 		}}, nil)
-		k.expect("> ")
+		k.expect("you: ")
 		k.enter("one")
 		wanted(k, inTurn)
 		k.send("two")
@@ -480,7 +480,7 @@ func TestK3_QueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 			k.send("\x03")
 			k.expect("stopped")
 		}
-		k.expect(pasteOn + "> two")
+		k.expect(pasteOn + "you: two")
 		k.settle()
 		if got := k.sender.messages(); len(got) != 1 {
 			t.Errorf("%s: sent %q", how, got)
@@ -501,7 +501,7 @@ func TestK3_QueuedCommandsKeepTheirMeaning(t *testing.T) {
 		<-goOn
 		return &agent.Response{}, nil
 	}}, nil)
-	k.expect("> ")
+	k.expect("you: ")
 	k.enter("one")
 	wanted(k, inTurn)
 	k.send(pasteBegin + "/quit" + pasteEnd)
@@ -534,8 +534,8 @@ func TestK3_QueuedCommandsKeepTheirMeaning(t *testing.T) {
 // Red: show asks the clock for a timer, or draws again when it fires.
 func TestP3_AnIdlePromptIsIdle(t *testing.T) {
 	for _, profile := range []screen.Profile{screen.Rich, screen.Plain, screen.Spoken} {
-		k := startPTY(t, &sender{}, func(o *Options) { o.Profile, o.Prompt = profile, "> " })
-		k.expect("> ")
+		k := startPTY(t, &sender{}, func(o *Options) { o.Profile = profile })
+		k.expect("you: ")
 		k.send("some text")
 		k.expect("some text") // drawn, or echoed by the terminal
 		before := k.chrome.String()
@@ -562,12 +562,12 @@ func TestSizesThatAreNone(t *testing.T) {
 		if err := pty.Setsize(k.in, &size); err != nil {
 			t.Fatal(err)
 		}
-		k.expect("> ")
+		k.expect("you: ")
 		k.send("ab\x1b[D\x1b[Dc日本")
 		k.settle()
 		k.send("\r")
 		k.await(k.answer, 0, "answer to c日本ab\n")
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 		k.send("\x04")
 		if o := k.end(); o.code != 0 {
 			t.Errorf("%v: ended with %+v", size, o)
@@ -589,7 +589,7 @@ func TestJ1_CtrlCBeforeTheTurnBegins(t *testing.T) {
 		}}, func(o *Options) {
 			o.Deps.Tools = func() []ToolRow { commanded <- struct{}{}; <-goOn; return nil }
 		})
-		k.expect("> ")
+		k.expect("you: ")
 		k.enter("/tools") // while it runs, no line is wanted and no turn is under way
 		wanted(k, commanded)
 		if !early {
@@ -608,6 +608,6 @@ func TestJ1_CtrlCBeforeTheTurnBegins(t *testing.T) {
 		if got := wanted(k, stopped); got != early {
 			t.Errorf("a Ctrl-C after Enter: %v, the turn was stopped: %v", early, got)
 		}
-		k.expect(pasteOn + "> ")
+		k.expect(pasteOn + "you: ")
 	}
 }

@@ -95,11 +95,11 @@ func TestF2_ViModes(t *testing.T) {
 func TestF6_ViEscapes(t *testing.T) {
 	b := newVi(t)
 	b.keys("text", "\x1b", "\x1b")
-	b.shows("> text")
+	b.shows("you: text")
 	b.keys("d", "\x1b") // ends the command only
-	b.shows("> text")
+	b.shows("you: text")
 	b.keys("\x1b", "\x1b")
-	b.shows(">")
+	b.shows("you:")
 	b.unsent()
 }
 

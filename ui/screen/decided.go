@@ -68,9 +68,9 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 			}
 			text = "allowed once"
 		case agent.YesForSession:
-			text = fmt.Sprintf("allowed always in this session: %s%s", rule, s.remark("/permissions to change"))
+			text = fmt.Sprintf("allowed in this session: %s%s", rule, s.remark("/permissions to change"))
 		case agent.YesForever:
-			text = fmt.Sprintf("allowed always in this project: %s%s", rule, s.remark("config.toml to change"))
+			text = fmt.Sprintf("allowed in this project: %s%s", rule, s.remark("config.toml to change"))
 		case agent.StopTurn:
 			r.decision = denied
 			text = "denied, and the turn stops"
@@ -84,8 +84,18 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		if len(a.Input) > 0 && r.decision != denied {
 			text += ", as edited"
 		}
-		s.must(s.note(text))
+		s.must(s.decidedLine(text))
 	})
+}
+
+// decidedLine is a decision in the transcript. It begins as its question does,
+// so that nothing else can look like it.
+func (s *Screen) decidedLine(text string) string {
+	if s.opt.Profile == Spoken {
+		text = strings.TrimRight(text, ".") + "."
+	}
+	rows := s.wrap(text, approve, s.hanging())
+	return s.ink.bold.Sprint(approve) + rows[len(approve):]
 }
 
 // remark sets a hint apart from a rule, whose end must be clear.
@@ -99,9 +109,9 @@ func (s *Screen) remark(hint string) string {
 // appliedLine is the result line of a change that was allowed once.
 func (s *Screen) appliedLine(c agent.Call) string {
 	if s.opt.Profile == Spoken {
-		return "tool: applied once.\n"
+		return s.decidedLine("applied once")
 	}
-	return s.wrap("applied once  "+s.object(c), margin, body)
+	return s.decidedLine("applied once  " + s.object(c))
 }
 
 func (s *Screen) running(id string) *running {

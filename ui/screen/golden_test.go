@@ -81,11 +81,7 @@ func (r *rig) typed(prompt, text string) {
 func (r *rig) conversation() {
 	cost := 0.06
 	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Changed: 2, Why: r.why()})
-	you := "> "
-	if r.opt.Profile == Spoken {
-		you = "you: "
-	}
-	r.typed(you, "why does TestCheckout fail on Mondays?")
+	r.typed(You, "why does TestCheckout fail on Mondays?")
 	r.OnThinking()
 	r.pass(3200 * time.Millisecond)
 	r.OnThinkingDone()
@@ -109,7 +105,7 @@ func (r *rig) conversation() {
 	r.Finish()
 	r.Status(StatusInfo{Usage: provider.Usage{Input: 18150, CacheRead: 50, Output: 412}, CostUSD: &cost, Elapsed: 11 * time.Second, Context: 9})
 
-	r.typed(you, "yes, do 1")
+	r.typed(You, "yes, do 1")
 	edit, test := editCall("4"), runCall("5", "go test ./... -race")
 	r.OnThinking()
 	r.OnToolCall(edit)
@@ -142,7 +138,7 @@ func (r *rig) conversation() {
 	r.OnNotice(agent.Notice{Kind: agent.NoticeUsage, Request: &agent.RequestReport{}})
 	r.Finish()
 	r.Stopped(61, true)
-	r.typed(you, "and go on")
+	r.typed(You, "and go on")
 	r.OnThinking()
 	r.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "80 % of the money is spent"})
 	r.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: "changed since then:\n  internal/cart/cart.go\n  go.mod"})
@@ -152,7 +148,7 @@ func (r *rig) conversation() {
 	r.OnToolResult(plan, ok("kept"))
 	r.Finish()
 	r.Failure(&agent.Failure{Kind: agent.KindOverloaded, What: "no answer", Err: errors.New("the API is overloaded (529) after 5 tries"), Hint: "again in a few minutes, or choose another model with --model"})
-	r.typed(you, "")
+	r.typed(You, "")
 }
 
 func TestTranscripts(t *testing.T) {

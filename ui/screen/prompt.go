@@ -1,5 +1,56 @@
 package screen
 
+import "strings"
+
+// The words that only the user's own lines and what artoo asks and notes of its
+// questions begin with, in every profile. No other line does: see guard.
+const (
+	You     = "you: "
+	approve = "approve: "
+	// YouIndent begins the further lines of what the user says.
+	YouIndent = "     "
+)
+
+// Bold is how many bytes at the start of a prompt stand out: all of one for a
+// message, a question up to its choices; none without styles. A prompt is drawn
+// by the line editor, which measures it, so the styles are not in its text.
+func (s *Screen) Bold(prompt string) int {
+	switch {
+	case !s.opt.ErrColor:
+		return 0
+	case prompt == You:
+		return len(You)
+	case strings.HasPrefix(prompt, approve):
+		if end := strings.LastIndex(prompt, " "+choices); end > 0 {
+			return end
+		}
+		return len(approve)
+	}
+	return 0
+}
+
+// bolded is a prompt with its styles.
+func (s *Screen) bolded(prompt string) string {
+	n := s.Bold(prompt)
+	if n == 0 {
+		return prompt
+	}
+	return s.ink.bold.Sprint(prompt[:n]) + prompt[n:]
+}
+
+// Said prints a message of the user as if it had just been typed.
+func (s *Screen) Said(text string) {
+	s.do(func() {
+		s.closeReply()
+		s.gap(promptLine)
+		rows := strings.ReplaceAll(strings.TrimRight(Sanitize(text, Code), "\n"), "\n", "\n"+YouIndent)
+		s.put(s.bolded(You) + rows + "\n")
+		if !s.opt.Quiet {
+			s.last = promptLine
+		}
+	})
+}
+
 // Prompt writes the prompt and leaves the cursor behind it; whatever was going
 // on is over. text is shown as it is and must be safe (Question's line is). From
 // now until PromptDone the last rows belong to the line editor, which writes
@@ -14,7 +65,7 @@ func (s *Screen) Prompt(text string) {
 		if !s.asking {
 			s.gap(promptLine)
 		}
-		s.sink.chrome(s.opt.Now(), s.ascii(text))
+		s.sink.chrome(s.opt.Now(), s.bolded(s.ascii(text)))
 		s.prompt = true
 	})
 }

@@ -26,11 +26,8 @@ const (
 	maxLineBytes    = 2000
 )
 
-// choices is how every question of an approval ends.
-const choices = "[y,n,a,A,e,p,q,?] (n) "
-
 // Question prints what a call would do, all of it as far as it is not overlong,
-// and returns the line to ask with ("Run this in ~/src/shop? [y,n,…] (n) "),
+// and returns the line to ask with (`approve: run "make" in ~/src/shop? [y,n,…] (n) `),
 // safe and without escapes, for the caller to show and wait at. The transient
 // line stays away until Decided. It prints even when Quiet is set.
 func (s *Screen) Question(q agent.Question) string {
@@ -55,43 +52,6 @@ func (s *Screen) QuestionAll(q agent.Question) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.questionText(q, false)
-}
-
-func (s *Screen) askLine(q agent.Question) string {
-	a := q.Call.Access
-	text := "Allow this?"
-	switch {
-	case a.Kind == tool.KindRun:
-		dir := a.Dir
-		if dir == "" {
-			dir = q.Dir
-		}
-		text = fmt.Sprintf("Run this in %s?", Sanitize(s.home(dir), Line))
-	case a.Kind == tool.KindWrite && a.Verb == "edit":
-		text = "Apply this edit?"
-	case a.Kind == tool.KindWrite:
-		text = "Apply this change?"
-	case a.Kind == tool.KindNetwork && a.Verb == "fetch":
-		text = "Fetch this?"
-	}
-	switch {
-	case q.Of > 1 && s.opt.Profile == Spoken:
-		text += fmt.Sprintf(" Question %d of %d.", q.Number, q.Of)
-	case q.Of > 1:
-		text += fmt.Sprintf(" %d/%d", q.Number, q.Of)
-	}
-	if s.opt.Profile == Spoken {
-		return "approve: " + text + " Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "
-	}
-	return text + " " + choices
-}
-
-// home shows a directory with ~.
-func (s *Screen) home(p string) string {
-	if rel, ok := below(p, s.opt.Home); ok {
-		return strings.TrimSuffix("~/"+rel, "/")
-	}
-	return p
 }
 
 // questionText is what stands above the question. cut leaves overlong parts to

@@ -20,7 +20,7 @@ func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
 	}
 	q := ask(runCall("1", command.String()), 1, 3)
 	prompt := r.Question(q)
-	if want := "Run this in ~/src/shop? 1/3 [y,n,a,A,e,p,q,?] (n) "; prompt != want {
+	if want := `approve: run "echo 0^Jech … ^Jecho 499" in ~/src/shop? 1/3 [y,n,a,A,e,p,q,?] (n) `; prompt != want {
 		t.Errorf("asks %q", prompt)
 	}
 	if got := r.err.String(); !strings.Contains(got, "echo 59\n          … 440 more lines, p shows all\n") || strings.Contains(got, "echo 60\n") {
@@ -36,7 +36,7 @@ func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
 	}
 	mcp := call("3", "query", "db")
 	mcp.Access.Kind, mcp.Input = tool.KindNone, []byte(`{"sql":"drop table \u202e"}`)
-	if prompt := r.Question(ask(mcp, 1, 1)); prompt != "Allow this? "+choices {
+	if prompt := r.Question(ask(mcp, 1, 1)); prompt != "approve: query db? "+choices {
 		t.Errorf("asks %q", prompt)
 	}
 	if got := r.err.String(); !strings.Contains(got, `"sql": "drop table \u202e"`) {
@@ -82,13 +82,13 @@ func TestDecisions(t *testing.T) {
 		result agent.CallResult
 		want   string
 	}{
-		{runCall("1", "make"), agent.Answer{Verdict: agent.Yes}, ok("exit 0"), "  allowed once\n  run     make  exit 0\n"},
-		{editCall("1"), agent.Answer{Verdict: agent.Yes}, ok("+3 -1"), "  applied once  internal/cart/cart.go\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.Yes}, ok("exit 0"), "approve: allowed once\n  run     make  exit 0\n"},
+		{editCall("1"), agent.Answer{Verdict: agent.Yes}, ok("+3 -1"), "approve: applied once  internal/cart/cart.go\n"},
 		{editCall("1"), agent.Answer{Verdict: agent.Yes}, agent.CallResult{Status: agent.CallFailed, Summary: "changed since"}, "  edit    internal/cart/cart.go  changed since\n"},
-		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForSession}, ok(""), "  allowed always in this session: bash(make)   (/permissions to change)\n  run     make  ok\n"},
-		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForever, Rule: "bash(x:*)"}, ok(""), "  allowed always in this project: bash(x:*)   (config.toml to change)\n  run     make  ok\n"},
-		{runCall("1", "make"), agent.Answer{Reason: "a\nb\x1b"}, agent.CallResult{Status: agent.CallDenied}, "  denied: a b^[\n"},
-		{runCall("1", "make"), agent.Answer{Verdict: agent.StopTurn}, agent.CallResult{Status: agent.CallInterrupted}, "  denied, and the turn stops\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForSession}, ok(""), "approve: allowed in this session: bash(make)   (/permissions to change)\n  run     make  ok\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForever, Rule: "bash(x:*)"}, ok(""), "approve: allowed in this project: bash(x:*)   (config.toml to change)\n  run     make  ok\n"},
+		{runCall("1", "make"), agent.Answer{Reason: "a\nb\x1b"}, agent.CallResult{Status: agent.CallDenied}, "approve: denied: a b^[\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.StopTurn}, agent.CallResult{Status: agent.CallInterrupted}, "approve: denied, and the turn stops\n"},
 	} {
 		r := newRig(profiles()["piped"])
 		q := ask(c.call, 1, 1)

@@ -197,7 +197,7 @@ func TestQ2_ADiffIsReadOnPage(t *testing.T) {
 	if got, want := r.err.String(), "tool: edit internal/cart/cart.go, 3 lines added, 1 removed.\n"; got != want {
 		t.Errorf("asked %q, want %q", got, want)
 	}
-	if want := "approve: Apply this edit? Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "; prompt != want {
+	if want := "approve: edit internal/cart/cart.go? Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "; prompt != want {
 		t.Errorf("asked %q", prompt)
 	}
 	want := "tool: edit internal/cart/cart.go, 3 lines added, 1 removed.\n" +

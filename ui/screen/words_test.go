@@ -37,7 +37,7 @@ var saidOtherwise = [][2]string{
 	{" 1/2 [y,n,a,A,e,p,q,?] (n) ", " Question 1 of 2. Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "},
 	{" 2/2 [y,n,a,A,e,p,q,?] (n) ", " Question 2 of 2. Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "},
 	{" [y,n,a,A,e,p,q,?] (n) ", " Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "},
-	{"  applied once  internal/cart/cart.go\n", "tool: applied once.\n"},
+	{"approve: applied once  internal/cart/cart.go\n", "approve: applied once.\n"},
 	{"      a bash(go test:*) makes that rule instead\n", "or: a bash(go test:*) makes that rule instead.\n"},
 	{"  A   the same for good", "capital A: the same for good"},
 	{"  ?   this text", "question mark: this text"},

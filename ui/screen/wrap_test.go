@@ -225,7 +225,7 @@ func TestAnAppliedChangeBreaksAtBlanks(t *testing.T) {
 	r.OnToolCall(edit)
 	r.Decided(ask(edit, 1, 1), agent.Answer{Verdict: agent.Yes})
 	r.OnToolResult(edit, ok("+3 -1"))
-	if got, want := r.err.String(), "  applied once\n          internal/cart/cart.go\n"; got != want {
+	if got, want := r.err.String(), "approve: applied once\n  internal/cart/cart.go\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -1,0 +1,91 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"artoo/agent"
+	"artoo/tool"
+)
+
+// choices is how every question of an approval ends.
+const choices = "[y,n,a,A,e,p,q,?] (n) "
+
+const (
+	// leastAsked is how many cells of an object a question's last line has room
+	// for, however narrow the terminal is, and leastDir how many of a directory.
+	leastAsked = 24
+	leastDir   = 12
+	// answerRoom is what stays free behind a question for its answer.
+	answerRoom = 4
+	usualWidth = 80
+)
+
+// askLine is the last line of a question. It names once more what is about to
+// happen, in one row where there is room: whoever answers need not look up. What
+// is long loses its middle here; all of it stands above.
+func (s *Screen) askLine(q agent.Question) string {
+	end := " " + choices
+	if q.Of > 1 {
+		end = fmt.Sprintf(" %d/%d", q.Number, q.Of) + end
+	}
+	room := min(s.width(), usualWidth) - 1 - cells(approve+end) - answerRoom
+	if s.opt.Profile == Spoken { // the same object: what is long stands above
+		end = " Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "
+		if q.Of > 1 {
+			end = fmt.Sprintf(" Question %d of %d.", q.Number, q.Of) + end
+		}
+	}
+	return approve + s.asked(q, room) + "?" + end
+}
+
+// asked names what a call would do, in room cells if that is enough.
+func (s *Screen) asked(q agent.Question, room int) string {
+	a := q.Call.Access
+	verb := callVerb(q.Call)
+	switch {
+	case a.Kind == tool.KindRun || a.Command != "":
+		dir := a.Dir
+		if dir == "" {
+			dir = q.Dir
+		}
+		dir = s.middle(s.ascii(Sanitize(s.home(dir), Line)), max(room/3, leastDir))
+		head, tail := verb+` "`, `" in `+dir
+		command := s.ascii(Sanitize(strings.TrimRight(a.Command, "\n"), Line))
+		return head + s.middle(command, max(room-cells(head+tail)-1, leastAsked)) + tail
+	case a.Object != "":
+		object := s.ascii(Sanitize(s.path(a.Object), Line))
+		return verb + " " + s.middle(object, max(room-cells(verb)-2, leastAsked))
+	}
+	return "allow " + s.middle(s.ascii(verb), max(room-len("allow "), leastAsked))
+}
+
+// middle shortens a safe text to n cells: its beginning and its end stay.
+func (s *Screen) middle(text string, n int) string {
+	if cells(text) <= n {
+		return text
+	}
+	gap := " " + s.ellipsis() + " "
+	n = max(n-cells(gap), 2)
+	head := displaywidth.TruncateString(text, n-n/2, "")
+	var tail []string
+	for g := displaywidth.StringGraphemes(text[len(head):]); g.Next(); {
+		tail = append(tail, g.Value())
+	}
+	from, used := len(tail), 0
+	for from > 0 && used+cells(tail[from-1]) <= n/2 {
+		from--
+		used += cells(tail[from])
+	}
+	return strings.TrimRight(head, " ") + gap + strings.TrimLeft(strings.Join(tail[from:], ""), " ")
+}
+
+// home shows a directory with ~.
+func (s *Screen) home(p string) string {
+	if rel, ok := below(p, s.opt.Home); ok {
+		return strings.TrimSuffix("~/"+rel, "/")
+	}
+	return p
+}
