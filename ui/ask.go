@@ -19,7 +19,7 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	prompt := t.Question(q)
 	t.opt.Notify.Question()
 	for {
-		l, err := t.console.ask(ctx, prompt, "")
+		l, err := t.console.ask(ctx, want{prompt: prompt, again: func() string { prompt = t.Question(q); return prompt }})
 		if err != nil {
 			return agent.Answer{}, t.unanswered(ctx, q, err)
 		}
@@ -136,7 +136,7 @@ func (t *Terminal) editLine(ctx context.Context, command string) (string, error)
 	if t.console.modes == nil {
 		prompt = newCommand
 	}
-	l, err := t.console.ask(ctx, prompt, command)
+	l, err := t.console.ask(ctx, want{prompt: prompt, initial: command})
 	if err != nil {
 		return "", errors.New("no command was given")
 	}

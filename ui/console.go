@@ -47,7 +47,10 @@ type want struct {
 	initial  string // text to begin with
 	pasted   []Span // what of it was pasted
 	question bool   // an answer, not a message
-	reply    chan result
+	// again prints anew what a question is about, after the terminal may have cut
+	// or moved it, and gives the line to ask with; nil where nothing stands above.
+	again func() string
+	reply chan result
 }
 
 type result struct {
@@ -156,10 +159,11 @@ func (c *console) readLine(ctx context.Context, prompt string, initial draft) (l
 	return c.wait(ctx, &want{prompt: prompt, initial: initial.text, pasted: initial.pasted})
 }
 
-// ask waits for the answer to a question. Lines that came before it was shown
-// are never taken. Errors as of readLine.
-func (c *console) ask(ctx context.Context, prompt, initial string) (line, error) {
-	return c.wait(ctx, &want{prompt: prompt, initial: initial, question: true})
+// ask waits for the answer to a question, w.question or not. Lines that came
+// before it was shown are never taken. Errors as of readLine.
+func (c *console) ask(ctx context.Context, w want) (line, error) {
+	w.question = true
+	return c.wait(ctx, &w)
 }
 
 func (c *console) wait(ctx context.Context, w *want) (line, error) {

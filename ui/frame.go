@@ -118,23 +118,19 @@ func (f *frame) erase() {
 	f.write(b.String())
 }
 
-// resized corrects where the cursor is after the terminal became cols wide:
-// terminals wrap rows that are too long now. They end in line breaks, so a
-// wider terminal leaves them alone.
-func (f *frame) resized(cols int) {
-	if !f.open || cols < 1 {
+// resized forgets where the rows stand after the terminal changed its size, and
+// begins them anew. Some terminals rewrap rows that are too long now, some cut
+// them; nothing tells which. The rows above the cursor are never fewer than were
+// drawn, so going up by that many never reaches what stands above the prompt:
+// where rows were rewrapped, a piece of the old prompt stays.
+func (f *frame) resized() {
+	if !f.open {
 		return
 	}
-	above := 0
-	for _, r := range f.now.rows[:f.now.row] {
-		above += max((r.width+cols-1)/cols, 1)
-	}
-	above += f.now.col / cols
-	// Nothing of what is there can be relied on: go to its top, start anew.
 	var b strings.Builder
 	b.WriteByte('\r')
-	if above > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", above)
+	if f.now.row > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", f.now.row)
 	}
 	b.WriteString("\x1b[J")
 	f.now, f.unmarked = layout{rows: []row{{}}}, true

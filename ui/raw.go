@@ -3,6 +3,7 @@ package ui
 import (
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"artoo/ui/screen"
@@ -28,6 +29,8 @@ type rawFront struct {
 
 	ed      *editor
 	frame   frame
+	cols    int // of the terminal when the prompt was last drawn
+	sizes   int // counts the changes of its width; the wait for an older one is void
 	decoder decoder
 	waits   int           // counts the waits for the rest of a sequence; older ones are void
 	shown   bool          // the wanted line's prompt is on the screen
@@ -61,10 +64,16 @@ type answerState struct {
 	question  bool
 	lastInput time.Time
 	heard     bool // it was quiet; keys count
+	begun     bool // keys have counted before
 	burst     bool // a part of the answer was pasted
-	// The message that was being typed when the question came. It comes back
-	// with the next prompt; no part of it can become an answer.
+	// The message that was being typed when the question came, and what was
+	// typed of it before it was quiet. It comes back with the next prompt; no
+	// part of it can become an answer.
 	aside snapshot
+	early []key
+	// moved says that the terminal changed its width, and what the question is
+	// about was not printed again yet.
+	moved bool
 }
 
 func (f *rawFront) begin(w *want) {
@@ -112,7 +121,34 @@ func (f *rawFront) end() {
 	f.search = nil
 	if f.answer.question {
 		f.ed.restore(f.answer.aside)
+		f.goOn(f.answer.early)
 		f.ed.undos = undos{}
+	}
+}
+
+// goOn types on what came of a message after a question had interrupted it. An
+// Enter in it sends nothing: who typed it had not seen the question, and reads
+// the line first. A lone letter or word that answers questions was meant as one.
+func (f *rawFront) goOn(keys []key) {
+	var text strings.Builder
+	for _, k := range keys {
+		text.WriteString(k.text)
+	}
+	if len(f.ed.line) == 0 && parseAnswer(text.String()).step != stepAgain {
+		return
+	}
+	for len(keys) > 0 && keys[len(keys)-1].kind == keyEnter {
+		keys = keys[:len(keys)-1]
+	}
+	for _, k := range keys {
+		switch k.kind {
+		case keyText, keyPaste:
+			f.ed.insert(k.text, k.kind == keyPaste)
+		case keyEnter, keyNewline:
+			f.ed.insert("\n", false)
+		default:
+			f.ed.do(k.kind) // what is no editing has no meaning here
+		}
 	}
 }
 
@@ -121,6 +157,7 @@ func (f *rawFront) draw() {
 		return
 	}
 	cols, rows := f.size()
+	f.cols = cols
 	prompt, text, cursor := f.want.prompt, f.ed.shown(f.ed.line), len(f.ed.shown(f.ed.line[:f.ed.pos]))
 	if f.search != nil {
 		prompt, text, cursor = f.searchView()
@@ -192,11 +229,14 @@ func (f *rawFront) answerKey(k key, at time.Time) {
 		return
 	}
 	if !f.answer.heard {
-		if at.Sub(f.answer.lastInput) < quiet {
+		if f.answer.moved || at.Sub(f.answer.lastInput) < quiet {
 			f.answer.lastInput = at
+			if !f.answer.begun {
+				f.answer.early = append(f.answer.early, k)
+			}
 			return
 		}
-		f.answer.heard = true
+		f.answer.heard, f.answer.begun = true, true
 	}
 	f.answer.lastInput = at
 	switch k.kind {
@@ -262,8 +302,49 @@ func (f *rawFront) reclaim() error {
 }
 
 func (f *rawFront) resized() {
+	if !f.shown {
+		return
+	}
 	cols, _ := f.size()
-	f.frame.resized(cols)
+	if cols != f.cols && f.want.again != nil {
+		f.settle()
+	}
+	f.frame.resized()
+	f.draw()
+}
+
+// settle prints once more what the open question is about when the terminal has
+// kept its width for a while: one that cuts rows has cut the command, one that
+// rewraps may have left a part of an old prompt below it. No answer counts until
+// then. A window that is dragged changes its width many times.
+func (f *rawFront) settle() {
+	f.answer.moved, f.answer.heard = true, false
+	f.sizes++
+	n := f.sizes
+	timer := f.clock.After(quiet)
+	go func() {
+		defer f.guard()
+		select {
+		case <-timer:
+			f.post(func() {
+				if n == f.sizes {
+					f.askAgain()
+				}
+			})
+		case <-f.quit:
+		}
+	}()
+}
+
+// askAgain shows the question whole.
+func (f *rawFront) askAgain() {
+	if !f.shown || !f.answer.moved {
+		return
+	}
+	f.leaveRows()
+	f.want.prompt = f.want.again()
+	f.answer.moved, f.answer.lastInput = false, f.clock.Now()
+	f.screen.Prompt("")
 	f.draw()
 }
 

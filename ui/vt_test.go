@@ -156,6 +156,7 @@ func (v *vt) sequence(s string) int {
 		}
 	case s[1] == '[' && final == 'K' && params == "":
 		v.erase(v.row, v.col)
+	case s[1] == '[' && final == 'm':
 	case s[1] == '[' && params == "?2004" && final == 'h':
 		if v.paste {
 			v.err = fmt.Errorf("?2004h twice")
