@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"artoo/tool"
 )
@@ -60,6 +59,10 @@ type Policy struct {
 	// GitShows tells whether git in dir would show what is in secret files,
 	// since the repository tracks them. nil lets all pass.
 	GitShows func(dir string) error
+	// OthersRun says in words why the file at an absolute path is run by others
+	// though its names do not tell (a directory of core.hooksPath, a bare
+	// repository); "" when it is not. nil knows of none.
+	OthersRun func(path string) string
 
 	session []Rule
 }
@@ -113,7 +116,7 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 	if r, ok := p.covered(p.AskRules, name, access, false); ok {
 		return d.because(Ask, "the rule ask "+r.String(), r)
 	}
-	if r, ok := p.covered(p.AllowRules, name, access, true); ok && (r.exact() || !writesGit(access)) {
+	if r, ok := p.covered(p.AllowRules, name, access, true); ok {
 		return d.because(Allow, "the rule allow "+r.String(), r)
 	}
 	return p.byMode(d, access)
@@ -131,11 +134,12 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 	case tool.KindNone, tool.KindRead:
 		d.Effect = Allow
 	case tool.KindWrite:
+		why := p.writesForOthers(access)
 		switch {
 		case p.NoProject:
 			d.Reason = "there is no project here"
-		case writesGit(access):
-			d.Reason = "it writes into .git"
+		case why != "":
+			d.Reason = "asked whatever the mode: " + why
 		case p.Mode == ModeEdits, p.Mode == ModeAuto:
 			d.Effect, d.Reason = Allow, "mode "+string(p.Mode)
 		}
@@ -147,7 +151,7 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 // must cover every path, a deny or ask rule any of them.
 func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
 	for _, r := range rules {
-		if !r.names(name, access.Kind) {
+		if !r.names(name, access.Kind) || all && !p.coversOthersRun(r, access) {
 			continue
 		}
 		if !r.HasArg {
@@ -170,11 +174,6 @@ func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool
 		}
 	}
 	return Rule{}, false
-}
-
-// writesGit reports whether a call writes git's own files.
-func writesGit(access tool.Access) bool {
-	return access.Kind == tool.KindWrite && slices.ContainsFunc(access.Paths, inGit)
 }
 
 // rulesFor are the narrowest rule for a call on files or hosts and a wider one.

@@ -133,9 +133,9 @@ func (r *resolver) spelling(dir, name string, info fs.FileInfo) string {
 	if names == nil || names[name] {
 		return name
 	}
-	folded := foldName(name)
+	folded := FoldName(name)
 	for candidate := range names {
-		if foldName(candidate) == folded {
+		if FoldName(candidate) == folded {
 			return candidate
 		}
 	}

@@ -31,7 +31,7 @@ func TestSpellingWhereCaseIsIgnored(t *testing.T) {
 			entries, _ := os.ReadDir(at)
 			next := filepath.Join(at, name)
 			for _, e := range entries {
-				if strings.EqualFold(e.Name(), name) || foldName(e.Name()) == foldName(name) {
+				if strings.EqualFold(e.Name(), name) || FoldName(e.Name()) == FoldName(name) {
 					next = filepath.Join(at, e.Name())
 				}
 			}
@@ -71,7 +71,7 @@ func TestFoldName(t *testing.T) {
 		".ENV": ".env", ".ſsh": ".ssh", ".ßh": ".ssh", ".g\u200cit": ".git", ".\u212aube": ".kube",
 		"ﬁle": "file", "É": "é", "a_b-1": "a_b-1",
 	} {
-		if got := foldName(name); got != want {
+		if got := FoldName(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}

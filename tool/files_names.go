@@ -65,11 +65,11 @@ func nearest(name string, names []string) []string {
 		off  int
 	}
 	var near []scored
-	folded := foldName(name)
+	folded := FoldName(name)
 	stem := strings.TrimSuffix(folded, filepath.Ext(folded))
 	limit := max(2, len([]rune(folded))/3)
 	for _, n := range names {
-		other := foldName(strings.TrimSuffix(n, "/"))
+		other := FoldName(strings.TrimSuffix(n, "/"))
 		off := distance(folded, other, limit)
 		if off > limit {
 			switch {

@@ -138,7 +138,7 @@ func (f *Files) whyOutside(path, written, abs string) string {
 // a file system may take for .git.
 func inGit(path string) bool {
 	for _, name := range split(path) {
-		if foldName(name) == ".git" {
+		if FoldName(name) == ".git" {
 			return true
 		}
 	}

@@ -174,7 +174,7 @@ func perhaps(schema *jsonschema.Schema, given map[string]any, name string) strin
 	if len(missing) == 1 && unknown == 1 {
 		return fmt.Sprintf(meant, missing[0]) // cmd is command, not cwd
 	}
-	folded := strings.ReplaceAll(foldName(name), "-", "_")
+	folded := strings.ReplaceAll(FoldName(name), "-", "_")
 	best, least := "", 3
 	for _, p := range schema.PropertyOrder {
 		if _, ok := given[p]; ok {

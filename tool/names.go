@@ -117,7 +117,7 @@ func (t target) begins(ctx context.Context, prefix string) ([]fs.DirEntry, error
 // typeable reports whether a name can stand in a line of text and be seen whole
 // there. git's own directory is not for anyone to name.
 func typeable(name string) bool {
-	return foldName(name) != ".git" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
+	return FoldName(name) != ".git" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
 		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 	})
 }
@@ -305,7 +305,7 @@ func (s *finder) walk(dir, top string) error {
 }
 
 func (s *finder) hidden(name string) bool {
-	return foldName(name) == ".git" || strings.HasPrefix(name, ".") && !strings.HasPrefix(s.word, ".")
+	return FoldName(name) == ".git" || strings.HasPrefix(name, ".") && !strings.HasPrefix(s.word, ".")
 }
 
 // consider keeps the entry if it matches and is among the best so far.

@@ -48,8 +48,8 @@ func (p Project) GitShows() error {
 	}
 	return eachIndexed(dir, common, func(indexed []byte, _ bool) error {
 		name := string(indexed)
-		folded := foldName(name)
-		if why := secretName(folded, filepath.ToSlash(foldName(p.Root))+"/"+folded); why != "" {
+		folded := FoldName(name)
+		if why := secretName(folded, filepath.ToSlash(FoldName(p.Root))+"/"+folded); why != "" {
 			return fmt.Errorf("the repository tracks %s, which %s", name, why)
 		}
 		return nil

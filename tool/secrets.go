@@ -14,12 +14,12 @@ import (
 // Names count in any spelling of case, and the target is the end of all links.
 func (f *Files) secret(t target) string {
 	for _, denied := range f.deny {
-		if _, ok := under(foldName(denied), foldName(t.Abs)); ok {
+		if _, ok := under(FoldName(denied), FoldName(t.Abs)); ok {
 			return "holds artoo's own credentials"
 		}
 	}
-	inside := filepath.ToSlash(foldName(t.rel))
-	if why := secretName(inside, filepath.ToSlash(foldName(t.Abs))); why != "" {
+	inside := filepath.ToSlash(FoldName(t.rel))
+	if why := secretName(inside, filepath.ToSlash(FoldName(t.Abs))); why != "" {
 		return why
 	}
 	if marks := secretMarks(path.Base(inside)); marks != nil && t.holds(marks) {
@@ -143,10 +143,10 @@ func (t target) holds(marks []string) bool {
 	return false
 }
 
-// foldName brings names together that some file system takes for one: case is
+// FoldName brings names together that some file system takes for one: case is
 // ignored as APFS and NTFS do, and the characters HFS+ does not see are left
 // out.
-func foldName(name string) string {
+func FoldName(name string) string {
 	var b strings.Builder
 	b.Grow(len(name))
 	for _, c := range name {
