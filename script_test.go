@@ -52,6 +52,8 @@ func TestScript(t *testing.T) {
 			"large":    cmdLarge,
 			"picture":  cmdPicture,
 
+			"repository": cmdRepository,
+
 			"transcript": cmdTranscript,
 		},
 	})
@@ -94,7 +96,13 @@ func setUpScript(env *testscript.Env) error {
 		}
 		env.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
 	}
-	return os.Mkdir(home, 0o700)
+	// What lies above the home directory is no project, so that it is not in the
+	// directory a script works in: only its name is.
+	elsewhere := env.WorkDir + "-home"
+	if err := os.Mkdir(elsewhere, 0o700); err != nil {
+		return err
+	}
+	return os.Symlink(elsewhere, home)
 }
 
 // condition adds [root] and [full]: the user is root; there is a device that is
@@ -217,6 +225,19 @@ func cmdPicture(ts *testscript.TestScript, neg bool, args []string) {
 	var b bytes.Buffer
 	ts.Check(png.Encode(&b, image.NewGray(image.Rect(0, 0, w, h))))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o600))
+}
+
+// cmdRepository makes the present directory, or the one that is named, the top
+// of a work tree with nothing in it, as far as git looks to tell that it is one.
+func cmdRepository(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: repository [DIR]")
+	}
+	git := ts.MkAbs(filepath.Join(append(args, ".git")...))
+	for _, dir := range []string{"objects", "refs"} {
+		ts.Check(os.MkdirAll(filepath.Join(git, dir), 0o755))
+	}
+	ts.Check(os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o644))
 }
 
 // TestT1_EveryExitCodeHasAScript keeps the table of exit codes honest: for each

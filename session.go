@@ -31,7 +31,7 @@ func (a *app) open() error {
 		return err
 	}
 	environ, withheld := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
-	env := &tool.Env{Dir: a.project.Root, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars, ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax}
+	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars, ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax}
 	policy, err := a.policy(env)
 	if err != nil {
 		return err
@@ -126,9 +126,10 @@ func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
 	project := a.cfg.Rules(a.project.Root)
 	p := &agent.Policy{
 		Mode: agent.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root,
-		Reach:    func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
-		GitRuns:  func(dir string) error { return inProject(dir, tool.Project.GitRuns) },
-		GitShows: func(dir string) error { return inProject(dir, tool.Project.GitShows) },
+		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
+		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
+		GitShows:  func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitShows) },
+		OthersRun: a.project.OthersRun,
 	}
 	var errs [3]error
 	p.AllowRules, errs[0] = agent.ParseRules(slices.Concat(project.Allow, a.cfg.Allow))
@@ -140,10 +141,13 @@ func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
 	return p, p.CheckMode()
 }
 
-// inProject asks the project that dir belongs to.
-func inProject(dir string, ask func(tool.Project) error) error {
-	p, err := tool.FindProject(dir, "", false)
+// inRepository asks the repository that git would work on in dir.
+func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) error {
+	p, err := tool.Repository(dir)
 	if err != nil {
+		return err
+	}
+	if err := p.WithinGrants(files); err != nil {
 		return err
 	}
 	return ask(p)
@@ -218,7 +222,7 @@ func (a *app) explain(_ context.Context, inv cli.Invocation, line string) (d age
 	if err := a.load(inv, false); err != nil {
 		return d, err
 	}
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root})
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root, Dir: a.project.Dir})
 	if err != nil {
 		return d, err
 	}
@@ -227,7 +231,7 @@ func (a *app) explain(_ context.Context, inv cli.Invocation, line string) (d age
 	if err != nil {
 		return d, err
 	}
-	d = policy.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: a.project.Root, Object: line})
+	d = policy.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: a.project.Dir, Object: line})
 	if d.Reason == "" {
 		d.Reason = "mode " + a.cfg.Approval
 	}

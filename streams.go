@@ -72,7 +72,7 @@ func (a *app) newScreen() *screen.Screen {
 		UTF8: a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
-		Root: a.project.Root, Home: home,
+		Root: a.project.Dir, Home: home,
 		Broken: func(err error) { a.broken(err) },
 	}
 	if a.who.headless && cfg.Output != string(headless.Text) {

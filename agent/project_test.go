@@ -24,6 +24,9 @@ func TestThePolicyInARealProject(t *testing.T) {
 	write(t, "x", root, "web", "index.html")
 	write(t, "x", root, "dash", "--output=x")
 	write(t, "[core]\n\tbare = false\n", root, ".git", "config")
+	write(t, "ref: refs/heads/main\n", root, ".git", "HEAD")
+	write(t, "x", root, ".git", "objects", "x")
+	write(t, "x", root, ".git", "refs", "x")
 	link(t, base, root, "out")
 	link(t, filepath.Join("..", "web"), root, "sub", "web")
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
@@ -31,7 +34,7 @@ func TestThePolicyInARealProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer files.Close()
-	find := func(dir string) (tool.Project, error) { return tool.FindProject(dir, "", false) }
+	find := tool.Repository
 	policy := &agent.Policy{
 		Mode: agent.ModeAsk, Root: root, Reach: files.Reach,
 		GitRuns: func(dir string) error {

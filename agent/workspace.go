@@ -172,7 +172,10 @@ func (w *Workspace) empty() {
 
 // openFiles opens the granted directories anew.
 func (w *Workspace) openFiles(a *Agent, read []string) error {
-	cfg := tool.FilesConfig{Root: w.Project.Root, ReadDirs: read, DenyFiles: w.DenyFiles}
+	cfg := tool.FilesConfig{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles}
+	if w.Project.Common != "" {
+		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
+	}
 	for _, dir := range w.AddDirs {
 		dir, writable := strings.CutSuffix(dir, ":rw")
 		if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {

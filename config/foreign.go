@@ -54,6 +54,7 @@ func ForeignVariables() []Foreign {
 		{"SSH_TTY", "as SSH_CONNECTION"},
 		{"container", "not empty: root in a container may work in a project"},
 		{"KUBERNETES_SERVICE_HOST", "as container"},
+		{"SUDO_UID", "for root: whose repositories are taken for its own, as git does"},
 		{"SHELL", "runs what is typed behind !"},
 		{"WAYLAND_DISPLAY", "/copy: wl-copy fills the clipboard"},
 		{"DISPLAY", "/copy: xclip or xsel does"},

@@ -22,7 +22,7 @@ const (
 type bashInput struct {
 	Command string  `json:"command" jsonschema:"the command line; may have several lines"`
 	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds until it is stopped; for long builds and tests"`
-	Cwd     string  `json:"cwd,omitempty" jsonschema:"directory to run in; default: the project root"`
+	Cwd     string  `json:"cwd,omitempty" jsonschema:"directory to run in; default: the working directory"`
 }
 
 // FindShell is the path of bash, where there is none of sh, "" where there is

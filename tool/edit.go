@@ -57,7 +57,7 @@ func editSchema() *jsonschema.Schema {
 		Required:             []string{"path"},
 		AdditionalProperties: closed(),
 	}
-	schema.Properties["path"] = text("file, relative to the project root or absolute")
+	schema.Properties["path"] = text("file, relative to the working directory or absolute")
 	schema.Properties["edits"] = &jsonschema.Schema{
 		Type: "array",
 		Items: &jsonschema.Schema{

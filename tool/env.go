@@ -8,8 +8,8 @@ type Env struct {
 	// Files is the confined view of the file system; every file tool goes
 	// through it.
 	Files *Files
-	// Dir is the absolute directory commands run in by default (the project
-	// root).
+	// Dir is the absolute directory commands run in by default (the working
+	// directory).
 	Dir string
 	// Environ is the whole environment of child processes, as os.Environ gives
 	// it, already without keys and with paging and prompting turned off.

@@ -12,6 +12,9 @@ import (
 // FilesConfig says what the file tools may reach.
 type FilesConfig struct {
 	Root string // the project root, absolute
+	// Dir is the working directory, absolute, in Root: where relative paths
+	// start. "" means Root.
+	Dir string
 	// ReadDirs and WriteDirs are further directories, absolute; WriteDirs are
 	// readable too. The session's output directory is one of ReadDirs. All of
 	// them must exist.
@@ -29,6 +32,7 @@ type Files struct {
 	grants []*grant // the project first
 	deny   []string // DenyFiles, links resolved
 	links  *resolver
+	dir    string // the working directory, links resolved
 
 	writing sync.Mutex // one write at a time: its check and its rename belong together
 
@@ -48,7 +52,7 @@ type grant struct {
 // Place is a resolved path.
 type Place struct {
 	Abs     string // absolute, clean, links resolved as far as the path exists
-	Display string // relative to the project root where it is inside (with slashes), else Abs
+	Display string // relative to the working directory where it is in the project (with slashes), else Abs
 	Outside bool   // in no granted directory (for writing, if write was asked)
 	Denied  bool   // on the deny list
 	Why     string // why it is Outside or Denied, or what InGit means for a write, in words
@@ -97,6 +101,10 @@ func OpenFiles(cfg FilesConfig) (*Files, error) {
 	if err := add(cfg.Root, true); err != nil {
 		return nil, err
 	}
+	if err := f.workIn(cfg.Dir); err != nil {
+		f.Close()
+		return nil, &GrantError{Dir: cfg.Dir, Err: err}
+	}
 	for _, dir := range cfg.WriteDirs {
 		if err := add(dir, true); err != nil {
 			return nil, err
@@ -116,6 +124,26 @@ func OpenFiles(cfg FilesConfig) (*Files, error) {
 		f.deny = append(f.deny, real)
 	}
 	return f, nil
+}
+
+// workIn sets the working directory, which must be in the project.
+func (f *Files) workIn(dir string) error {
+	f.dir = f.Root()
+	if dir == "" {
+		return nil
+	}
+	if !filepath.IsAbs(dir) {
+		return errors.New("is not an absolute path")
+	}
+	real, err := f.links.real(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	if _, ok := f.grants[0].covers(real); !ok {
+		return errors.New("is not in the project " + f.Root())
+	}
+	f.dir = real
+	return nil
 }
 
 func (f *Files) openGrant(dir string, write bool) (*grant, error) {
@@ -146,6 +174,10 @@ func (f *Files) Close() error {
 // Root is the project root, absolute and without links: what Place.Abs of
 // everything inside begins with.
 func (f *Files) Root() string { return f.grants[0].real }
+
+// Dir is the working directory, absolute and without links: where relative
+// paths start.
+func (f *Files) Dir() string { return f.dir }
 
 // covers reports whether path is the granted directory or beneath it, and the
 // path relative to it.

@@ -32,7 +32,7 @@ func (t target) errorf(err error, format string, args ...any) error {
 	return fmt.Errorf("%s%w", words, cause(err))
 }
 
-// Resolve finds where path leads; relative paths start at the project root. The
+// Resolve finds where path leads; relative paths start at the working directory. The
 // error is for paths that cannot mean anything (empty, NUL byte, a loop of
 // links, "~"). With write, a place that may only be read is Outside.
 func (f *Files) Resolve(path string, write bool) (Place, error) {
@@ -55,8 +55,8 @@ func (f *Files) resolve(path string, write bool) (target, error) {
 		return target{}, fmt.Errorf("path %q: %w", path, err)
 	}
 	t := target{Place: Place{Abs: abs, Display: f.display(abs)}}
-	t.InGit = inGit(rest) || inGit(t.Display)
 	t.grant, t.rel = f.grantOf(abs, write)
+	t.InGit = inGit(rest) || t.grant != nil && inGit(t.rel)
 	if t.grant == nil {
 		t.Outside = true
 		t.Why = f.whyOutside(path, filepath.Join(start, rest), abs)
@@ -76,18 +76,18 @@ func (f *Files) resolve(path string, write bool) (target, error) {
 func (f *Files) start(path string) (dir, rest string, err error) {
 	switch {
 	case strings.TrimSpace(path) == "":
-		return "", "", errors.New("the path is empty: give one relative to the project root, such as . for the root itself")
+		return "", "", errors.New("the path is empty: give one relative to the working directory, such as . for the directory itself")
 	case strings.ContainsRune(path, 0):
 		return "", "", fmt.Errorf("path %q: holds a NUL byte", path)
 	case path == "~" || strings.HasPrefix(path, "~/"):
-		return "", "", fmt.Errorf("path %q: ~ is not expanded here; give a path relative to the project root, or a whole one", path)
+		return "", "", fmt.Errorf("path %q: ~ is not expanded here; give a path relative to the working directory, or a whole one", path)
 	}
 	path = filepath.FromSlash(path)
 	if !filepath.IsAbs(path) {
 		if filepath.VolumeName(path) != "" || path[0] == filepath.Separator {
-			return "", "", fmt.Errorf("path %q: is neither whole nor relative to the project root", path)
+			return "", "", fmt.Errorf("path %q: is neither whole nor relative to the working directory", path)
 		}
-		return f.Root(), path, nil
+		return f.dir, path, nil
 	}
 	for _, g := range f.grants {
 		// The way to the granted directory itself was followed when it was
@@ -117,10 +117,14 @@ func (f *Files) grantOf(abs string, write bool) (best *grant, rel string) {
 }
 
 func (f *Files) display(abs string) string {
-	if rel, ok := f.grants[0].covers(abs); ok {
-		return filepath.ToSlash(rel)
+	if _, ok := f.grants[0].covers(abs); !ok {
+		return abs
 	}
-	return abs
+	rel, err := filepath.Rel(f.dir, abs)
+	if err != nil {
+		return abs // on another volume, where the project is not
+	}
+	return filepath.ToSlash(rel)
 }
 
 func (f *Files) whyOutside(path, written, abs string) string {

@@ -23,7 +23,7 @@ const globLimit = 200
 
 type globInput struct {
 	Pattern string `json:"pattern" jsonschema:"such as **/*.go or src/{a,b}/*.ts; ** crosses directories"`
-	Path    string `json:"path,omitempty" jsonschema:"directory the pattern starts at; default: the project root"`
+	Path    string `json:"path,omitempty" jsonschema:"directory the pattern starts at; default: the working directory"`
 }
 
 // Glob makes the tool that finds files by name.

@@ -19,7 +19,7 @@ const (
 
 type grepInput struct {
 	Pattern    string `json:"pattern" jsonschema:"regular expression, RE2 syntax"`
-	Path       string `json:"path,omitempty" jsonschema:"file or directory; default: the project root"`
+	Path       string `json:"path,omitempty" jsonschema:"file or directory; default: the working directory"`
 	Glob       string `json:"glob,omitempty" jsonschema:"only files such as *.{ts,tsx} or src/**; ! in front leaves them out"`
 	Type       string `json:"type,omitempty" jsonschema:"only files of a language: go, py, js, ts, rust, java, ..."`
 	Context    int    `json:"context,omitempty" jsonschema:"lines shown around each match, up to 20"`

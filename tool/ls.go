@@ -20,7 +20,7 @@ const (
 )
 
 type lsInput struct {
-	Path string `json:"path,omitempty" jsonschema:"directory, the project root if left out"`
+	Path string `json:"path,omitempty" jsonschema:"directory, the working directory if left out"`
 }
 
 // Ls is the tool that lists a directory.

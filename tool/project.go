@@ -10,14 +10,18 @@ type Project struct {
 	Root string // absolute, links resolved
 	Dir  string // the working directory, absolute, links resolved
 	Git  bool   // Root has a .git
-	// None says why there is no project to speak of: "/", the home directory,
-	// or root outside a container. "" otherwise.
+	// Common is the directory of git's files that a linked work tree shares with
+	// the others of its repository, absolute; "" where there is none outside Root.
+	Common string
+	// None says why there is no project to speak of: "/", the home directory or
+	// what lies above it, or root outside a container. "" otherwise.
 	None string
 }
 
-// FindProject finds the project that dir belongs to: the nearest ancestor with
-// a .git, else dir itself. home may be "". superuser says that the process runs
-// as root; a container is where that is usual.
+// FindProject finds the project that dir belongs to: the nearest ancestor that
+// is the top of a work tree, as git would take it, and the user's own, else dir
+// itself. home may be ""; it and what lies above it are no project. superuser
+// says that the process runs as root; a container is where that is usual.
 func FindProject(dir, home string, superuser bool) (Project, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -26,30 +30,45 @@ func FindProject(dir, home string, superuser bool) (Project, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return Project{}, err
 	}
-	p := Project{Root: dir, Dir: dir}
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			p.Root, p.Git = at, true
-			break
-		}
-		if at == filepath.Dir(at) {
-			break
-		}
-	}
 	if home != "" {
 		if resolved, err := filepath.EvalSymlinks(home); err == nil {
 			home = resolved
 		}
+	}
+	p := Project{Root: dir, Dir: dir}
+	for at := dir; !aboveProjects(at, home); at = filepath.Dir(at) {
+		if !isWorkTree(at) {
+			continue
+		}
+		// One of another user is not entered, as git does not, and nothing
+		// further up is meant by who works in it.
+		if ownWorkTree(at) {
+			p.Root, p.Git = at, true
+			p.Common = sharedGitDir(at)
+		}
+		break
 	}
 	switch {
 	case p.Root == filepath.Dir(p.Root):
 		p.None = "this is the root of the file system"
 	case p.Root == home:
 		p.None = "this is the home directory"
+	case aboveProjects(p.Root, home):
+		p.None = "this is above the home directory"
 	case superuser && !inContainer():
 		p.None = "artoo runs as root"
 	}
 	return p, nil
+}
+
+// aboveProjects reports whether a directory can never be a project: the root of
+// the file system, the home directory and what lies above it.
+func aboveProjects(dir, home string) bool {
+	if dir == filepath.Dir(dir) {
+		return true
+	}
+	_, above := under(dir, home)
+	return home != "" && above
 }
 
 // inContainer looks for the marks container engines leave. Reading them needs

@@ -28,14 +28,30 @@ func realTemp(t *testing.T) string {
 	return dir
 }
 
-func TestFindProject(t *testing.T) {
+// mkrepo makes dir the top of a work tree, as far as git looks to tell.
+func mkrepo(t *testing.T, dir string) {
+	t.Helper()
+	mkfile(t, filepath.Join(dir, ".git", "HEAD"), "ref: refs/heads/main\n")
+	for _, part := range []string{"objects", "refs"} {
+		if err := os.MkdirAll(filepath.Join(dir, ".git", part), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 	base := realTemp(t)
-	for _, dir := range []string{"home/work/repo/.git", "home/work/repo/a/b", "home/plain", "home2/.git", "home2/x"} {
+	for _, dir := range []string{"home/work/repo/a/b", "home/plain", "home2/x", "empty/.git", "home/work/repo/void/.git", "home/work/repo/void/x", "above/home3"} {
 		if err := os.MkdirAll(filepath.Join(base, filepath.FromSlash(dir)), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+	for _, top := range []string{"home/work/repo", "home2", "above"} {
+		mkrepo(t, filepath.Join(base, filepath.FromSlash(top)))
+	}
 	mkfile(t, filepath.Join(base, "home", "tree", ".git"), "gitdir: x\n")
+	mkfile(t, filepath.Join(base, "home", "real", ".git"), "gitdir: ../work/repo/.git\n")
+	mkfile(t, filepath.Join(base, "home", "words", ".git", "HEAD"), "what\n")
 	for _, c := range []struct {
 		dir, home, root string
 		git             bool
@@ -43,10 +59,17 @@ func TestFindProject(t *testing.T) {
 	}{
 		{"home/work/repo/a/b", "home", "home/work/repo", true, ""},
 		{"home/work/repo", "home", "home/work/repo", true, ""},
-		{"home/tree", "home", "home/tree", true, ""},
+		{"home/work/repo/void/x", "home", "home/work/repo", true, ""}, // an empty .git is passed by
+		{"empty", "home", "empty", false, ""},
+		{"home/tree", "home", "home/tree", false, ""}, // a .git file that leads nowhere
+		{"home/real", "home", "home/real", true, ""},
+		{"home/words", "home", "home/words", false, ""},
 		{"home/plain", "home", "home/plain", false, ""},
 		{"home", "home", "home", false, "this is the home directory"},
-		{"home2/x", "home2", "home2", true, "this is the home directory"},
+		{"home2/x", "home2", "home2/x", false, ""}, // a repository of the whole home directory is no project
+		{"home2", "home2", "home2", false, "this is the home directory"},
+		{"above", "above/home3", "above", false, "this is above the home directory"},
+		{"above/home3", "above/home3", "above/home3", false, "this is the home directory"},
 	} {
 		p, err := FindProject(filepath.Join(base, c.dir), filepath.Join(base, c.home), false)
 		if err != nil {
@@ -62,6 +85,116 @@ func TestFindProject(t *testing.T) {
 	root := filepath.VolumeName(base) + string(filepath.Separator)
 	if p, err := FindProject(root, "", false); err != nil || p.None == "" {
 		t.Errorf("%s: %+v, %v", root, p, err)
+	}
+}
+
+// What FindProject takes for a repository is what git itself takes.
+func TestGitAgreesOnWhatARepositoryIs(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git here")
+	}
+	for name, files := range map[string]map[string]string{
+		"whole":                   {"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""},
+		"a commit":                {"HEAD": strings.Repeat("a", 40) + "\n", "objects/x": "", "refs/x": ""},
+		"empty":                   {"x": ""},
+		"no refs":                 {"HEAD": "ref: refs/heads/main\n", "objects/x": ""},
+		"no objects":              {"HEAD": "ref: refs/heads/main\n", "refs/x": ""},
+		"a head of words":         {"HEAD": "main\n", "objects/x": "", "refs/x": ""},
+		"a head that leads aside": {"HEAD": "ref: heads/main\n", "objects/x": "", "refs/x": ""},
+		"a head without a blank":  {"HEAD": "ref:refs/heads/main", "objects/x": "", "refs/x": ""},
+	} {
+		top := realTemp(t)
+		for file, text := range files {
+			mkfile(t, filepath.Join(top, ".git", filepath.FromSlash(file)), text)
+		}
+		git := exec.Command("git", "rev-parse", "--git-dir")
+		git.Dir, git.Env = top, append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(top))
+		if err := git.Run(); (err == nil) != isWorkTree(top) {
+			t.Errorf("%s: taken for a repository: %t, by git: %t", name, isWorkTree(top), err == nil)
+		}
+	}
+}
+
+func TestALinkedWorkTreeKnowsTheDirectoryItShares(t *testing.T) {
+	base := realTemp(t)
+	mkrepo(t, filepath.Join(base, "main"))
+	own := filepath.Join(base, "main", ".git", "worktrees", "side")
+	mkfile(t, filepath.Join(own, "HEAD"), "ref: refs/heads/side\n")
+	mkfile(t, filepath.Join(own, "commondir"), "../..\n")
+	for _, tree := range []string{"side", "forged"} {
+		mkfile(t, filepath.Join(base, tree, ".git"), "gitdir: "+own+"\n")
+	}
+	mkfile(t, filepath.Join(own, "gitdir"), filepath.Join(base, "side", ".git")+"\n")
+	for tree, common := range map[string]string{"side": filepath.Join(base, "main", ".git"), "forged": "", "main": ""} {
+		p, err := FindProject(filepath.Join(base, tree), "", false)
+		if err != nil || !p.Git || p.Common != common {
+			t.Errorf("%s: shares %q (%+v, %v), want %q", tree, p.Common, p, err, common)
+		}
+	}
+	for tree, fine := range map[string]bool{"side": true, "forged": false} {
+		p, err := Repository(filepath.Join(base, tree))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := FilesConfig{Root: p.Root}
+		if p.Common != "" {
+			cfg.ReadDirs = []string{p.Common}
+		}
+		files, err := OpenFiles(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.WithinGrants(files); (err == nil) != fine {
+			t.Errorf("%s: git's files are within reach: %v", tree, err)
+		}
+		files.Close()
+	}
+}
+
+func TestGitIsNotTrustedWhereItsTopCannotBeTold(t *testing.T) {
+	base := realTemp(t)
+	mkrepo(t, base)
+	mkfile(t, filepath.Join(base, "odd", ".git", "HEAD"), strings.Repeat("a", 40)+" and more\n")
+	if err := os.MkdirAll(filepath.Join(base, "void", ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Repository(filepath.Join(base, "void")); err != nil || p.Root != base {
+		t.Errorf("below an empty .git git works on %+v, %v", p, err)
+	}
+	if p, err := Repository(filepath.Join(base, "odd")); err == nil {
+		t.Errorf("a doubtful .git was passed by: %+v", p)
+	}
+}
+
+func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
+	base := realTemp(t)
+	home := filepath.Join(base, "home")
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	mkfile(t, filepath.Join(home, ".gitconfig"), "[core]\n\thooksPath = ~/hooks # mine\n")
+	top := filepath.Join(base, "p")
+	mkrepo(t, top)
+	mkfile(t, filepath.Join(top, ".git", "config"), "[core] HooksPath = \"tools/hooks\"\n")
+	mkfile(t, filepath.Join(top, "bare", "HEAD"), "ref: refs/heads/main\n")
+	p, err := FindProject(top, home, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, run := range map[string]bool{
+		filepath.Join(top, "tools", "hooks", "pre-commit"): true,
+		filepath.Join(top, "Tools", "HOOKS", "pre-commit"): true,
+		filepath.Join(top, "tools", "x"):                   false,
+		filepath.Join(home, "hooks", "pre-push"):           true,
+		filepath.Join(top, "bare", "config"):               true,
+		filepath.Join(top, "bare", "hooks", "update"):      true,
+		filepath.Join(top, "bare", "main.go"):              false,
+		filepath.Join(top, "other", "HEAD"):                true,
+		filepath.Join(top, "other", "config"):              false,
+		filepath.Join(top, "config"):                       false,
+	} {
+		if why := p.OthersRun(path); (why != "") != run {
+			t.Errorf("%s: %q, want %t", path, why, run)
+		}
 	}
 }
 
@@ -103,6 +236,9 @@ func TestGitRuns(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			root := realTemp(t)
+			if _, file := c.files[".git"]; !file {
+				mkrepo(t, root)
+			}
 			for name, text := range c.files {
 				mkfile(t, filepath.Join(root, filepath.FromSlash(name)), text)
 			}
@@ -110,11 +246,8 @@ func TestGitRuns(t *testing.T) {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			p, err := FindProject(dir, "", false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err = p.GitRuns(); c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+			p := Project{Root: root, Dir: dir, Git: true}
+			if err := p.GitRuns(); c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
 				t.Errorf("error %v, want one with %q", err, c.why)
 			}
 		})

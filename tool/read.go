@@ -22,7 +22,7 @@ const (
 )
 
 type readInput struct {
-	Path   string `json:"path" jsonschema:"file, relative to the project root or absolute"`
+	Path   string `json:"path" jsonschema:"file, relative to the working directory or absolute"`
 	Offset int    `json:"offset,omitempty" jsonschema:"first line to show, counted from 1"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to show, 2000 if left out"`
 

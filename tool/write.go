@@ -10,7 +10,7 @@ import (
 )
 
 type writeInput struct {
-	Path    string `json:"path" jsonschema:"file, relative to the project root or absolute"`
+	Path    string `json:"path" jsonschema:"file, relative to the working directory or absolute"`
 	Content string `json:"content" jsonschema:"the whole new content"`
 }
 

@@ -1,0 +1,177 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// isWorkTree reports whether git would take top for the top of a work tree: its
+// .git is a directory with the parts of a repository, or a file that names one.
+func isWorkTree(top string) bool {
+	if _, err := os.Lstat(filepath.Join(top, ".git")); err != nil {
+		return false
+	}
+	dir, common, err := gitDirs(top)
+	if err != nil {
+		return false
+	}
+	for _, part := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(common, part)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return namesHead(filepath.Join(dir, "HEAD"))
+}
+
+// namesHead reports whether git would take the file for a HEAD: a link into
+// refs, "ref: refs/…", or the name of a commit.
+func namesHead(path string) bool {
+	if to, err := os.Readlink(path); err == nil {
+		return strings.HasPrefix(filepath.ToSlash(to), "refs/")
+	}
+	text, err := readSome(path)
+	if err != nil {
+		return false
+	}
+	text = strings.TrimRight(text, "\r\n")
+	if ref, ok := strings.CutPrefix(text, "ref:"); ok {
+		return strings.HasPrefix(strings.TrimLeft(ref, " \t"), "refs/")
+	}
+	return len(text) >= 40 && strings.Trim(text, "0123456789abcdefABCDEF") == ""
+}
+
+// ownWorkTree reports whether the user owns the work tree at top and its git
+// files, or has told git by safe.directory to take it all the same.
+func ownWorkTree(top string) bool {
+	dir, _, err := gitDirs(top)
+	if err != nil {
+		return false
+	}
+	return ownedByUser(top) && ownedByUser(filepath.Join(top, ".git")) && ownedByUser(dir) || safeDirectory(top)
+}
+
+// safeDirectory asks the user's and the system's git configuration, never the
+// repository's, whether top is to be trusted although another user owns it.
+// Where there is no git it is not.
+func safeDirectory(top string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	git := exec.CommandContext(ctx, "git", "config", "--null", "--get-all", "safe.directory")
+	git.Dir = filepath.VolumeName(top) + string(filepath.Separator)
+	git.Env = append(os.Environ(), "GIT_DIR="+os.DevNull, "GIT_CEILING_DIRECTORIES=/")
+	out, err := git.Output()
+	if err != nil {
+		return false
+	}
+	safe := false
+	for _, value := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		stem, below := strings.CutSuffix(value, "/*")
+		switch {
+		case value == "": // takes back what stood before it
+			safe = false
+		case value == "*", filepath.Clean(value) == top:
+			safe = true
+		case below:
+			_, inside := under(filepath.Clean(stem), top)
+			safe = safe || inside
+		}
+	}
+	return safe
+}
+
+// sharedGitDir is the directory that a linked work tree at top shares with the
+// others of its repository, where that one knows of it; "" elsewhere. Only the
+// word of the repository counts: a .git file of a stranger may name any.
+func sharedGitDir(top string) string {
+	info, err := os.Lstat(filepath.Join(top, ".git"))
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	dir, common, err := gitDirs(top)
+	if err != nil || filepath.Dir(dir) != filepath.Join(common, "worktrees") {
+		return ""
+	}
+	if _, inside := under(top, common); inside {
+		return ""
+	}
+	back, err := readSome(filepath.Join(dir, "gitdir"))
+	if err != nil {
+		return ""
+	}
+	known, err := os.Stat(seenFrom(dir, strings.TrimRight(back, "\r\n")))
+	if err != nil || !os.SameFile(info, known) || !ownedByUser(common) {
+		return ""
+	}
+	if common, err = filepath.EvalSymlinks(common); err != nil {
+		return ""
+	}
+	return common
+}
+
+// Repository finds the repository that git would work on in dir, wherever its
+// top is: Git is false where there is none. The error is for a .git of which it
+// cannot be told whether git would take it.
+func Repository(dir string) (Project, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Project{}, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return Project{}, err
+	}
+	p := Project{Root: dir, Dir: dir}
+	for at := dir; ; at = filepath.Dir(at) {
+		switch {
+		case isWorkTree(at):
+			p.Root, p.Git, p.Common = at, true, sharedGitDir(at)
+			return p, nil
+		case !surelyNone(at):
+			return Project{}, fmt.Errorf("it cannot be told what git makes of %s", filepath.Join(at, ".git"))
+		case at == filepath.Dir(at):
+			return p, nil
+		}
+	}
+}
+
+// surelyNone reports whether git passes by what is at top: no .git, or a
+// directory without HEAD.
+func surelyNone(top string) bool {
+	git := filepath.Join(top, ".git")
+	info, err := os.Lstat(git)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	if !info.IsDir() {
+		return false
+	}
+	_, err = os.Lstat(filepath.Join(git, "HEAD"))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// WithinGrants returns an error when git would show files from outside the
+// granted directories: the work tree's top, or the directory of its git files,
+// lies elsewhere.
+func (p Project) WithinGrants(f *Files) error {
+	if !p.Git {
+		return nil
+	}
+	dir, common, err := gitDirs(p.Root)
+	if err != nil {
+		return err
+	}
+	for _, at := range []string{p.Root, dir, common} {
+		if place, err := f.Resolve(at, false); err != nil {
+			return err
+		} else if place.Outside {
+			return fmt.Errorf("git works on %s here, which is outside the project", at)
+		}
+	}
+	return nil
+}
