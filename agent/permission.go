@@ -49,6 +49,7 @@ type Policy struct {
 	// outside a container. Every write and run is asked then.
 	NoProject bool
 	Root      string // the project root, absolute
+	Dir       string // the working directory, absolute; "" is Root
 	// AllowRules, AskRules and DenyRules are the user's.
 	AllowRules, AskRules, DenyRules []Rule
 	// Reach guards the files of reading commands; nil lets all pass.
@@ -75,9 +76,55 @@ func (p *Policy) SessionRules() []Rule { return append([]Rule(nil), p.session...
 func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
 	r, err := p.covers(rule, name, access)
 	if err == nil {
-		p.session = append(p.session, r)
+		p.session = append(p.session, p.inPlace(r, access))
 	}
 	return err
+}
+
+// inPlace is a rule given at a question, which speaks of the files as they are
+// seen from where the call works.
+func (p *Policy) inPlace(r Rule, access tool.Access) Rule {
+	dir := access.Dir
+	if dir == "" {
+		dir = p.workDir()
+	}
+	return r.bind(dir, nil)
+}
+
+// workDir is where relative paths start.
+func (p *Policy) workDir() string {
+	if p.Dir != "" {
+		return p.Dir
+	}
+	return p.Root
+}
+
+// Bind fixes what the rules mean from here on: paths are seen from the working
+// directory, and a script that an allow rule names is bound to its present
+// content, or to the one that was approved before, which approved tells for a
+// rule (nil for none; may be nil). Called once, when the rules are set.
+func (p *Policy) Bind(approved func(rule string) *Approval) {
+	for i, r := range p.AllowRules {
+		if approved != nil {
+			if a := approved(r.String()); a != nil {
+				p.AllowRules[i] = r.bind(a.Dir, a.Scripts)
+				continue
+			}
+		}
+		p.AllowRules[i] = r.bind(p.workDir(), nil)
+	}
+	for _, rules := range [][]Rule{p.AskRules, p.DenyRules} {
+		for i := range rules {
+			rules[i].base = p.workDir()
+		}
+	}
+}
+
+// Approval is what a rule spoke of when it was approved for good: the directory
+// its paths are seen from, and the contents of the scripts it names, by path.
+type Approval struct {
+	Dir     string            `json:"dir"`
+	Scripts map[string]string `json:"scripts"`
 }
 
 // covers reads a rule that has to allow a call.
@@ -87,7 +134,7 @@ func (p *Policy) covers(rule, name string, access tool.Access) (Rule, error) {
 		return Rule{}, err
 	}
 	with := *p
-	with.session = append(p.SessionRules(), r)
+	with.session = append(p.SessionRules(), p.inPlace(r, access))
 	if with.Decide(name, access).Effect != Allow {
 		return Rule{}, fmt.Errorf("the rule %s would not allow this call", r)
 	}
@@ -100,7 +147,11 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 	case access.Denied, access.Outside:
 		return Decision{Effect: Deny, Reason: access.Why}
 	case access.Kind == tool.KindRun:
-		return p.decideRun(name, access)
+		d := p.decideRun(name, access)
+		if why := p.changedScript(name, access); d.Effect == Ask && why != "" {
+			d.Reason = why
+		}
+		return d
 	}
 	d := Decision{}
 	d.Narrow, d.Suggested = p.rulesFor(name, access)
@@ -151,14 +202,14 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 // must cover every path, a deny or ask rule any of them.
 func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
 	for _, r := range rules {
-		if !r.names(name, access.Kind) || all && !p.coversOthersRun(r, access) {
+		if all && (!r.names(name, access.Kind) || !p.coversOthersRun(r, access)) || !r.namesWidely(name, access.Kind) {
 			continue
 		}
 		if !r.HasArg {
 			return r, true
 		}
 		if access.Kind == tool.KindNetwork {
-			if r.matchesHost(access.Object) {
+			if r.matchesHost(access.Object, !all) {
 				return r, true
 			}
 			continue
@@ -185,9 +236,9 @@ func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested st
 	case len(access.Paths) != 1:
 		return name, name
 	}
-	path := access.Paths[0]
-	if rel, err := filepath.Rel(p.Root, path); err == nil && filepath.IsLocal(rel) {
-		path = rel
+	path := p.below(access.Paths[0])
+	if filepath.IsAbs(path) {
+		path = "/" + path
 	}
 	narrow = Rule{Tool: name, Arg: escapePattern(path), HasArg: true}.String()
 	dir := filepath.Dir(path)

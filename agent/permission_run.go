@@ -2,6 +2,7 @@ package agent
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"artoo/tool"
@@ -14,7 +15,8 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 	d := Decision{Effect: Ask, Narrow: whole, Suggested: whole}
 	commands, parsed := shellLine(access.Command, access.Dir)
 
-	r, denied, maybe := p.speaks(p.DenyRules, name, line, commands)
+	seen := append(slices.Clip(commands), hiddenCommands(access.Command, access.Dir)...)
+	r, denied, maybe := p.speaks(p.DenyRules, name, line, seen)
 	if denied {
 		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
 	}
@@ -26,13 +28,13 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 	if p.Mode == ModePlan && !reads {
 		return Decision{Effect: Deny, Reason: "plan mode only looks; this command may change something"}
 	}
-	if r, ok := exactly(p.session, name, line); ok {
+	if r, ok := p.exactly(p.session, name, line, access.Dir); ok {
 		return d.because(Allow, "allowed in this session by "+r.String(), r)
 	}
-	if r, ok := p.asked(name, line, commands, reads); ok {
+	if r, ok := p.asked(name, line, seen, reads); ok {
 		return d.because(Ask, "the rule ask "+r.String(), r)
 	}
-	if r, ok := exactly(p.AllowRules, name, line); ok {
+	if r, ok := p.exactly(p.AllowRules, name, line, access.Dir); ok {
 		return d.because(Allow, "the rule allow "+r.String(), r)
 	}
 	switch {
@@ -119,9 +121,11 @@ func (p *Policy) group(rules []Rule, name string) (Rule, bool) {
 	return Rule{}, false
 }
 
-func exactly(rules []Rule, name, line string) (Rule, bool) {
+// exactly finds a rule for this very line, where it holds: in the directory it
+// was given for, as long as the scripts it names are what they were.
+func (p *Policy) exactly(rules []Rule, name, line, dir string) (Rule, bool) {
 	for _, r := range rules {
-		if r.names(name, tool.KindRun) && r.is(line) {
+		if r.names(name, tool.KindRun) && r.is(line) && (dir == "" || dir == r.seenFrom(p.Root)) && r.changed() == "" {
 			return r, true
 		}
 	}
@@ -132,7 +136,7 @@ func exactly(rules []Rule, name, line string) (Rule, bool) {
 // one, maybe says that a rule (r) may, which cannot be told beforehand.
 func (p *Policy) speaks(rules []Rule, name, line string, commands []simple) (r Rule, yes, maybe bool) {
 	for _, rule := range rules {
-		if !rule.names(name, tool.KindRun) {
+		if !rule.namesWidely(name, tool.KindRun) {
 			continue
 		}
 		if !rule.HasArg || rule.is(line) {
@@ -191,12 +195,15 @@ func (p *Policy) commandCovered(rules []Rule, name string, s simple) bool {
 		if !tame {
 			continue
 		}
-		_, prefix := r.command()
-		if !s.raised && !s.assigns && !(prefix && s.changesShell()) && r.begins(s.words) {
+		if r.changed() != "" {
+			continue
+		}
+		_, wild := r.line()
+		if !s.raised && !s.assigns && !(wild && s.changesShell()) && r.begins(s.words, s.dirs, p.Root) {
 			return true
 		}
 		for _, l := range s.layers {
-			if !l.assigns && r.begins(l.words) {
+			if !l.assigns && r.begins(l.words, s.dirs, p.Root) {
 				return true
 			}
 		}
@@ -204,9 +211,18 @@ func (p *Policy) commandCovered(rules []Rule, name string, s simple) bool {
 	return false
 }
 
+// namedExactly reports whether an allow rule for a command says by its own words
+// that it throws work away: one for the whole command, or one whose fixed words
+// name command, subcommand and option.
 func (p *Policy) namedExactly(name string, s simple) bool {
 	for _, r := range append(p.SessionRules(), p.AllowRules...) {
-		if _, prefix := r.command(); r.HasArg && !prefix && p.commandCovered([]Rule{r}, name, s) {
+		if !r.HasArg || !p.commandCovered([]Rule{r}, name, s) {
+			continue
+		}
+		if _, wild := r.line(); !wild {
+			return true
+		}
+		if _, yes := destructive(simple{words: r.fixedWords()}); yes {
 			return true
 		}
 	}

@@ -1,6 +1,10 @@
 package agent
 
-import "slices"
+import (
+	"slices"
+
+	"artoo/tool"
+)
 
 // DropInSession takes back the rules of this text that AllowInSession added. It
 // reports whether there was one.
@@ -13,3 +17,22 @@ func (p *Policy) DropInSession(rule string) bool {
 // ForgetSession takes back all that AllowInSession added: another session
 // begins.
 func (p *Policy) ForgetSession() { p.session = nil }
+
+// changedScript says that a script has changed since a rule that would cover
+// this call was approved, "" when there is none.
+func (p *Policy) changedScript(name string, access tool.Access) string {
+	line := trimLine(access.Command)
+	for _, r := range append(p.SessionRules(), p.AllowRules...) {
+		at := r.changed()
+		if at == "" {
+			continue
+		}
+		r.bound = nil
+		commands, _ := shellLine(access.Command, access.Dir)
+		_, covers := p.exactly([]Rule{r}, name, line, access.Dir)
+		if covers || slices.ContainsFunc(commands, func(s simple) bool { return p.commandCovered([]Rule{r}, name, s) }) {
+			return p.below(at) + " has changed since it was allowed by " + r.String()
+		}
+	}
+	return ""
+}

@@ -276,3 +276,12 @@ func cutLine(line string, limit int) (kept string, cut int) {
 	}
 	return line[:end], len(line) - end
 }
+
+// NearestName is the name that word was most likely meant to be, "" when none
+// is near.
+func NearestName(word string, names []string) string {
+	if near := nearest(word, names); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
