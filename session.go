@@ -130,6 +130,15 @@ func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
 		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
 		GitShows:  func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitShows) },
 		OthersRun: a.project.OthersRun,
+		Shell:     agent.Shell{Name: filepath.Base(tool.FindShell()), Locale: tool.ShellLocale(env.Environ)},
+		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
+			return env.Files.ReachBelow(dir, arg, reads)
+		},
+		Program: func(name string, version bool) error {
+			return tool.ProgramOf(env.Environ, a.project.Root, name, version)
+		},
+		GoFetches: func(dir, sub string) error { return tool.GoFetches(env.Environ, dir, sub) },
+		Getenv:    tool.Variable(env.Environ),
 	}
 	var errs [3]error
 	p.AllowRules, errs[0] = agent.ParseRules(slices.Concat(project.Allow, a.cfg.Allow))
@@ -227,7 +236,8 @@ func (a *app) explain(_ context.Context, inv cli.Invocation, line string) (d age
 		return d, err
 	}
 	defer files.Close()
-	policy, err := a.policy(&tool.Env{Files: files})
+	environ, _ := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
+	policy, err := a.policy(&tool.Env{Files: files, Environ: environ})
 	if err != nil {
 		return d, err
 	}

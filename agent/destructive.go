@@ -32,6 +32,9 @@ func destructive(s simple) (what string, yes bool) {
 	return destroysInGit(words[0], words[1:])
 }
 
+// alwaysAsked is the reason of a question that no mode spares.
+func alwaysAsked(what string) string { return "asked whatever the mode: " + what }
+
 func destroysInGit(sub string, args []string) (what string, yes bool) {
 	has := func(options string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return hasOption(a, options) })

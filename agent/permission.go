@@ -50,10 +50,24 @@ type Policy struct {
 	NoProject bool
 	Root      string // the project root, absolute
 	Dir       string // the working directory, absolute; "" is Root
+	// Shell runs the lines.
+	Shell Shell
 	// AllowRules, AskRules and DenyRules are the user's.
 	AllowRules, AskRules, DenyRules []Rule
 	// Reach guards the files of reading commands; nil lets all pass.
 	Reach Reach
+	// ReachBelow guards them where a command leaves some out; nil leaves it to
+	// Reach.
+	ReachBelow ReachBelow
+	// Program says why the program of this name is not one of the system's, or,
+	// with version, may look into the project to see which it shall be. nil
+	// lets all pass.
+	Program func(name string, version bool) error
+	// GoFetches says why `go sub` in dir may fetch something or run other
+	// programs. nil lets all pass.
+	GoFetches func(dir, sub string) error
+	// Getenv is a variable of the environment that commands get; nil knows none.
+	Getenv func(name string) string
 	// GitRuns tells whether git in dir would run programs named by the
 	// repository's own configuration, in words. nil lets all pass.
 	GitRuns func(dir string) error

@@ -13,7 +13,7 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 	line := trimLine(access.Command)
 	whole := lineRule(name, line).String()
 	d := Decision{Effect: Ask, Narrow: whole, Suggested: whole}
-	commands, parsed := shellLine(access.Command, access.Dir)
+	commands, odd := p.takeApart(access.Command, access.Dir)
 
 	seen := append(slices.Clip(commands), hiddenCommands(access.Command, access.Dir)...)
 	r, denied, maybe := p.speaks(p.DenyRules, name, line, seen)
@@ -21,7 +21,7 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
 	}
 	rest, why := p.unread(name, commands)
-	reads := parsed && len(commands) > 0 && len(rest) == 0
+	reads := odd == "" && len(commands) > 0 && len(rest) == 0
 	if group, ok := p.group(p.DenyRules, name); ok && p.allRead(commands) {
 		return Decision{Effect: Deny, Reason: "the rule deny " + group.String(), Rule: group.String()}
 	}
@@ -38,9 +38,8 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 		return d.because(Allow, "the rule allow "+r.String(), r)
 	}
 	switch {
-	case !parsed:
-		d.Reason = "the line could not be taken apart, so no rule but its own covers it"
-		return d
+	case odd != "":
+		return p.decideOdd(d, name, line, commands, odd)
 	case maybe:
 		d.Reason = "what it runs is not known beforehand, and the rule deny " + r.String() + " may speak of it"
 		return d
@@ -64,7 +63,7 @@ func trimLine(command string) string {
 func (p *Policy) decideRest(d Decision, name string, commands, rest []simple, why string) Decision {
 	for _, s := range commands {
 		if what, yes := destructive(s); yes && !p.namedExactly(name, s) {
-			d.Reason = "asked whatever the mode: " + what
+			d.Reason = alwaysAsked(what)
 			return d
 		}
 	}
@@ -95,7 +94,7 @@ func (p *Policy) unread(name string, commands []simple) (rest []simple, why stri
 			continue
 		}
 		if why == "" && reason != "" {
-			why = s.name() + ": " + reason
+			why = reason
 		}
 		rest = append(rest, s)
 	}
@@ -256,7 +255,7 @@ func commandWords(s simple) []string {
 		return nil
 	}
 	base := path.Base(words[0])
-	if _, reads := readingOf(base); reads { // it was asked for where it reads
+	if _, reads := readingOf(base); reads && base != "git" && base != "go" { // it was asked for where it reads
 		return nil
 	}
 	switch base {

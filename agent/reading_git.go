@@ -6,6 +6,11 @@ import (
 	"strings"
 )
 
+// gitCommandReads is gitReads for a command.
+func (p *Policy) gitCommandReads(s simple) (ok bool, why string) {
+	return p.gitReads(s.dirs, plain(s.words[1:]))
+}
+
 // gitReads reports whether a git command does nothing but read; why is the
 // reason when it is of the reading kind and yet does not.
 func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {

@@ -1,7 +1,11 @@
 package agent
 
 import (
+	"reflect"
+	"runtime"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -19,6 +23,11 @@ type word struct {
 	text  string // its value; the source text of a word that is not known
 	known bool   // it holds no expansion but for globs
 	glob  bool   // it holds an unquoted glob
+	// soft is set for a word that is not known, but made only of text, harmless
+	// variables and the output of commands that are looked at themselves.
+	soft bool
+	// single is set for a soft word that stays one word whatever it holds.
+	single bool
 }
 
 // simple is one simple command of a shell line, with wrappers opened.
@@ -26,6 +35,7 @@ type simple struct {
 	words   []word
 	dirs    []string // where it may run, as literal cd's tell; none when they do not
 	inputs  []word   // files it reads through redirection
+	texts   []string // here-documents and here-strings it reads, as far as known
 	outputs []word   // files its output is redirected into
 	assigns bool     // variables are set for it
 	raised  bool     // it runs under sudo or doas
@@ -90,38 +100,95 @@ func plain(words []word) []string {
 func (s simple) changesShell() bool {
 	switch s.name() {
 	case "eval", "source", ".", "exec", "set", "shopt", "alias", "unalias", "read", "mapfile", "readarray", "getopts",
-		"hash", "enable", "trap", "pushd", "popd", "unset", "bind", "complete", "compgen", "test", "[":
+		"hash", "enable", "trap", "pushd", "popd", "unset", "bind", "complete", "compgen", "test", "[", "[[":
 		// test -v evaluates the subscript it is given, and commands in it.
 		return true
 	case "printf":
-		return !tamePrintf(plain(s.words[1:]))
+		if len(s.words) < 2 {
+			return false
+		}
+		_, tame := printfTame(s.words[1].text)
+		return !tame || s.globs()
 	}
 	return false
 }
 
-// shellLine takes a shell line apart into every simple command in it, those in
+// Shell is what must be known beforehand of the shell that runs the lines. The
+// zero value is bash in a locale of ASCII or UTF-8.
+type Shell struct {
+	// Name is the base name of the shell's program, such as bash or sh.
+	Name string
+	// Locale names the locale in force if it is neither ASCII nor UTF-8: in
+	// others a byte of a character may mean something to the shell.
+	Locale string
+}
+
+// kind is the name of the shell without an ending that systems add.
+func (s Shell) kind() string {
+	if s.Name == "" {
+		return "bash"
+	}
+	return strings.TrimSuffix(strings.ToLower(s.Name), ".exe")
+}
+
+// languages are the languages that a shell may take a line for. A plain sh is
+// another program on each system, so the line must mean the same in all of
+// them: what any reading of it runs counts.
+func languages(kind string) []syntax.LangVariant {
+	switch kind {
+	case "bash":
+		return []syntax.LangVariant{syntax.LangBash}
+	case "sh", "dash", "ash":
+		return []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash}
+	}
+	return nil
+}
+
+// takeApart takes a shell line apart into every simple command in it, those in
 // substitutions, subshells, functions and wrappers included. dir is where it
-// runs. ok is false when it cannot be parsed, or when what the parser sees need
-// not be what the shell sees.
-func shellLine(line, dir string) (commands []simple, ok bool) {
+// runs. why is not empty when it cannot be parsed, or when what the parser sees
+// need not be what the shell sees: then only deny and ask rules may look at the
+// commands.
+func (p *Policy) takeApart(line, dir string) (commands []simple, why string) {
 	var dirs []string
 	if dir != "" {
 		dirs = []string{dir}
 	}
-	return parseShell(line, dirs, 0)
+	kind := p.Shell.kind()
+	if languages(kind) == nil {
+		commands, _ = parseShell(line, dirs, "sh", 0)
+		return commands, "how " + kind + " takes this line is not known"
+	}
+	commands, ok := parseShell(line, dirs, kind, 0)
+	switch {
+	case !ok:
+		return commands, "the line could not be taken apart"
+	case p.Shell.Locale != "":
+		return commands, "the locale " + p.Shell.Locale + " is neither ASCII nor UTF-8, in which the shell may take the line in another way"
+	}
+	return commands, ""
 }
 
-func parseShell(line string, dirs []string, depth int) ([]simple, bool) {
+// parseShell is takeApart for a shell of a kind that languages knows.
+func parseShell(line string, dirs []string, kind string, depth int) (commands []simple, ok bool) {
 	if depth > mostScripts || !legible(line) {
 		return nil, false
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
-	if err != nil {
-		return nil, false
+	ok = true
+	for i, variant := range languages(kind) {
+		w := &shellWalker{ok: true, depth: depth, line: line, kind: kind, variant: variant}
+		file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(line), "")
+		if err != nil {
+			ok = false
+			continue
+		}
+		w.list(file.Stmts, dirs)
+		ok = ok && w.ok
+		if i == 0 || !reflect.DeepEqual(w.commands, commands) {
+			commands = append(commands, w.commands...)
+		}
 	}
-	w := &shellWalker{ok: true, depth: depth, line: line}
-	w.list(file.Stmts, dirs)
-	return w.commands, w.ok
+	return commands, ok
 }
 
 // legible reports whether the parser surely sees in a line what shells see.
@@ -134,6 +201,9 @@ func legible(line string) bool {
 	if strings.ContainsFunc(line, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\uFFFD' }) {
 		return false
 	}
+	if !plainlySpaced(line) {
+		return false
+	}
 	// The parser lets a backslash continue a comment, the shell does not.
 	for physical := range strings.Lines(line) {
 		if strings.HasSuffix(physical, "\\\n") && strings.Contains(physical, "#") {
@@ -141,4 +211,16 @@ func legible(line string) bool {
 		}
 	}
 	return true
+}
+
+// plainlySpaced reports whether nothing but ASCII can be taken for blank space:
+// systems differ in what separates words.
+func plainlySpaced(line string) bool {
+	for _, c := range line {
+		if c >= utf8.RuneSelf && (unicode.IsSpace(c) || unicode.Is(unicode.Z, c) || unicode.Is(unicode.Cf, c)) {
+			return false
+		}
+	}
+	// macOS asks of single bytes whether they are blank.
+	return runtime.GOOS != "darwin" || strings.IndexByte(line, 0x85) < 0 && strings.IndexByte(line, 0xa0) < 0
 }

@@ -40,7 +40,17 @@ func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
 		{"bash(go test:*)", "for i in 1; do rm x; done"},
 		{"bash(go test:*)", "while rm x; do go test; done"},
 		{"bash(go test:*)", "coproc go test"},
-		{"bash(go test:*)", "[[ -f x ]] && go test"},
+		{"bash(go test:*)", "[[ -v x ]] && go test"},
+		{"bash(go test:*)", "sh -c 'go test'"},
+		{"bash(go test:*)", "timeout 5 dash -c 'go test'"},
+		{"bash(timeout:*)", "timeout 5 sh -c 'go test'"},
+		{"bash(sh:*)", "sh -c 'go test'"},
+		{"bash(sh -c:*)", "sh -c 'go test'"},
+		{"bash(go test:*)", "bash -O dotglob -c 'go test'"},
+		{"bash(go test:*)", "bash -lc 'go test'"},
+		{"bash(bash:*)", "BASH_ENV=x bash -c 'go test'"},
+		{"bash(env:*)", "env BASH_ENV=x bash -c 'go test'"},
+		{"bash(busybox:*)", "busybox sh -c 'go test'"},
 		{"bash(go test:*)", "case x in x) go test;; esac"},
 		{"bash(go test:*)", "go $x"},
 		{"bash(go test:*)", "go te*t"},
@@ -77,9 +87,9 @@ func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
 		{"bash", "rm --r x"},
 		{"bash", "sudo rm -rf x"},
 		{"bash", "git -c x=y --no-pager reset --har"},
-		{"bash", "ls 'unclosed"},
+		{"bash", "ls 'unclosed; rm -rf x"},
 		{"bash(@read)", "rm x"},
-		{"*", "ls `"},
+		{"*", "ls ` > x"},
 	}
 	for _, c := range cases {
 		p := testPolicy(t, ModeAsk, c.allow, "", "")
@@ -112,6 +122,11 @@ func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
 		{"bash(echo x \\\\*)", "echo x \\*"},
 		{"bash", "X=1 go test > out; [[ -f out ]] && cat out"},
 		{"bash", "printf -v x a"},
+		{"bash", "ls 'unclosed"},
+		{"bash", "sh -c 'go test'"},
+		{"bash(sh -c 'go test')", "sh -c 'go test'"},
+		{"bash(go test:*)", "[[ -f x ]] && go test"},
+		{"bash(go test:*)", "go test ./...; echo $?"},
 		{"*", "rm x"},
 	} {
 		p := testPolicy(t, ModeAsk, c.allow, "", "")

@@ -17,6 +17,10 @@ const mostDirs = 16
 type shellWalker struct {
 	commands []simple
 	line     string
+	kind     string // of the shell that runs the line
+	variant  syntax.LangVariant
+	bound    map[string]word // loop variables, with what they stand for
+	walked   int             // rounds of loops
 	depth    int
 	ok       bool
 }
@@ -59,7 +63,7 @@ func (w *shellWalker) statement(s *syntax.Stmt, dirs []string) ends {
 	frame := simple{dirs: dirs}
 	w.redirects(&frame, s.Redirs)
 	call, isCall := s.Cmd.(*syntax.CallExpr)
-	if !isCall && (len(frame.outputs) > 0 || len(frame.inputs) > 0 || frame.assigns || frame.loose) {
+	if _, isTest := s.Cmd.(*syntax.TestClause); !isCall && !isTest && (len(frame.outputs) > 0 || len(frame.inputs) > 0 || frame.assigns || frame.loose) {
 		frame.words, frame.opaque = []word{{text: w.source(s)}}, true
 		w.commands = append(w.commands, frame)
 	}
@@ -85,8 +89,9 @@ func (w *shellWalker) statement(s *syntax.Stmt, dirs []string) ends {
 		w.list(c.Do, nil)
 		e = ends{}
 	case *syntax.ForClause:
-		w.loop(c, dirs)
-		e = ends{}
+		e = w.loop(c, dirs)
+	case *syntax.TestClause:
+		w.test(c, frame)
 	default:
 		// Tests, arithmetic, declarations, functions and the like can run
 		// commands or change what later ones mean in ways of their own.
@@ -130,29 +135,6 @@ func (w *shellWalker) branches(c *syntax.IfClause, dirs []string) ends {
 	then := w.list(c.Then, cond.success)
 	other := w.branches(c.Else, cond.failure)
 	return ends{union(then.success, other.success), union(then.failure, other.failure)}
-}
-
-// loop walks a for loop. Its variable is a variable like any other: a loop over
-// PATH decides which programs run.
-func (w *shellWalker) loop(c *syntax.ForClause, dirs []string) {
-	words, ok := c.Loop.(*syntax.WordIter)
-	if !ok || c.Select || !words.InPos.IsValid() || !ownVariable(words.Name.Value) {
-		w.opaque(c)
-		w.nested(c, nil)
-		return
-	}
-	for _, item := range words.Items {
-		if loose(item) {
-			w.opaque(c)
-		}
-		w.nested(item, dirs)
-	}
-	w.list(c.Do, nil)
-}
-
-// ownVariable reports whether no program looks at a variable of this name.
-func ownVariable(name string) bool {
-	return name == strings.ToLower(name) && !strings.Contains(name, "proxy") && name != "histchars"
 }
 
 // opaque adds a construct that is no simple command under its first word.
@@ -220,6 +202,7 @@ func (w *shellWalker) redirects(s *simple, redirects []*syntax.Redirect) {
 			w.hereDocument(s, r, target)
 		case syntax.WordHdoc:
 			s.unsure = s.unsure || !target.known
+			s.texts = append(s.texts, target.text)
 		case syntax.DplOut:
 			if !descriptor {
 				s.outputs = append(s.outputs, target)
@@ -243,7 +226,11 @@ func (w *shellWalker) hereDocument(s *simple, r *syntax.Redirect, end word) {
 	if !end.known || strings.ContainsAny(end.text, "\n\\`$'\" ") {
 		w.ok = false
 	}
-	if r.Hdoc == nil || quoted {
+	if r.Hdoc == nil {
+		return
+	}
+	s.texts = append(s.texts, w.source(r.Hdoc))
+	if quoted {
 		return
 	}
 	if strings.Contains(w.source(r.Hdoc), "\\\n") {
@@ -271,30 +258,14 @@ func (w *shellWalker) add(s simple) ends {
 			return e
 		}
 		return still
-	case wrapsScript:
-		before := len(w.commands)
-		commands, ok := parseShell(script, inner.dirs, w.depth+1)
-		w.ok = w.ok && ok
-		for _, c := range commands {
-			c.raised, c.assigns, c.fed = c.raised || inner.raised, c.assigns || inner.assigns, c.fed || inner.fed
-			c.loose, c.unsure = c.loose || inner.loose, c.unsure || inner.unsure
-			c.outputs = append(slices.Clip(inner.outputs), c.outputs...)
-			c.inputs = append(slices.Clip(inner.inputs), c.inputs...)
-			c.layers = append(slices.Clip(inner.layers), c.layers...)
-			w.commands = append(w.commands, c)
-		}
-		if len(w.commands) == before { // nothing in it, but for what is around it
-			w.commands = append(w.commands, s)
-		}
-		if s.name() == "eval" {
-			return ends{}
-		}
-		return still
+	case wrapsScript, wrapsForeign:
+		return w.script(s, inner, script, how)
 	case wrapsUnseen:
 		s.opaque, s.hides = true, true
 	}
 	w.commands = append(w.commands, s)
 	w.found(s)
+	w.given(s)
 	if s.name() == "cd" {
 		return ends{follow(s), s.dirs}
 	}
@@ -312,7 +283,8 @@ func (w *shellWalker) found(s simple) {
 	for i, at := range s.words {
 		switch at.text {
 		case "-exec", "-execdir", "-ok", "-okdir":
-			inner := simple{fed: true, raised: s.raised, assigns: s.assigns, loose: s.loose, outputs: s.outputs, layers: s.layers}
+			inner := simple{fed: true, opaque: s.opaque, raised: s.raised, assigns: s.assigns, loose: s.loose,
+				outputs: s.outputs, layers: s.layers}
 			for _, arg := range s.words[i+1:] {
 				if arg.text == ";" || arg.text == "+" {
 					break

@@ -13,41 +13,86 @@ func (w *shellWalker) literal(source *syntax.Word) word {
 		return word{}
 	}
 	var value, bare strings.Builder // all of it; its unquoted parts
+	out := word{text: w.source(source)}
+	known, soft, single, glob := true, true, true, false
 	for _, part := range source.Parts {
-		text, quoted, ok := literalPart(part)
-		if !ok || !quoted && tilde(text) {
-			return word{text: w.source(source)}
+		p := w.part(part, false)
+		known, soft = known && p.known, soft && (p.known || p.soft)
+		single, glob = single && (p.known || p.single), glob || p.glob
+		if _, bareText := part.(*syntax.Lit); bareText {
+			if tilde(p.text) {
+				return out
+			}
+			bare.WriteString(p.text)
 		}
-		value.WriteString(text)
-		if !quoted {
-			bare.WriteString(text)
-		}
+		value.WriteString(p.text)
 	}
+	b := bare.String()
+	glob = glob || strings.ContainsAny(b, "*?[") && b != "["
 	// Braces and what makes them work may stand in different parts: {a,"b"}.
-	if b := bare.String(); strings.Contains(b, "{") && (strings.Contains(b, ",") || strings.Contains(b, "..")) {
-		return word{text: w.source(source)}
+	if strings.Contains(b, "{") && (strings.Contains(b, ",") || strings.Contains(b, "..")) {
+		return out
 	}
-	return word{text: value.String(), known: true, glob: strings.ContainsAny(bare.String(), "*?[")}
+	if known {
+		return word{text: value.String(), known: true, glob: glob}
+	}
+	out.soft, out.single = soft && !glob, single && !glob
+	return out
 }
 
-func literalPart(part syntax.WordPart) (text string, quoted, ok bool) {
+// part is what is known of a part of a word.
+func (w *shellWalker) part(part syntax.WordPart, quoted bool) word {
 	switch p := part.(type) {
 	case *syntax.Lit:
-		return unescape(p.Value), false, true
-	case *syntax.SglQuoted:
-		return p.Value, true, !p.Dollar
-	case *syntax.DblQuoted:
-		var b strings.Builder
-		for _, inner := range p.Parts {
-			lit, ok := inner.(*syntax.Lit)
-			if !ok {
-				return "", true, false
-			}
-			b.WriteString(unescapeQuoted(lit.Value))
+		if quoted {
+			return word{text: unescapeQuoted(p.Value), known: true}
 		}
-		return b.String(), true, !p.Dollar
+		return word{text: unescape(p.Value), known: true}
+	case *syntax.SglQuoted:
+		return word{text: p.Value, known: !p.Dollar}
+	case *syntax.DblQuoted:
+		out := word{known: !p.Dollar, soft: !p.Dollar, single: !p.Dollar}
+		for _, inner := range p.Parts {
+			i := w.part(inner, true)
+			out.text += i.text
+			out.known, out.glob = out.known && i.known, out.glob || i.glob
+			out.soft, out.single = out.soft && (i.known || i.soft), out.single && (i.known || i.single)
+		}
+		return out
+	case *syntax.ParamExp:
+		return w.variable(p, quoted)
+	case *syntax.CmdSubst:
+		// What it prints may be anything; the commands in it are looked at.
+		return word{soft: quoted && !loose(p), single: quoted}
 	}
-	return "", false, false
+	return word{}
+}
+
+// variable is what is known of the value of a variable.
+func (w *shellWalker) variable(p *syntax.ParamExp, quoted bool) word {
+	if p.Param == nil || !plainParameter(p) {
+		return word{}
+	}
+	name := p.Param.Value
+	if value, ok := w.bound[name]; ok {
+		plain := !value.glob && strings.Trim(value.text, wordCharacters) == "" && value.text != ""
+		if quoted || plain {
+			return value
+		}
+		return word{soft: true}
+	}
+	number := name == "?" || name == "#" || name == "$"
+	return word{soft: harmlessVariable(name), single: quoted || number}
+}
+
+// wordCharacters are those that the shell leaves as they are in what it expands.
+const wordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+@%:,"
+
+// plainParameter reports whether an expansion is the value of a variable and
+// nothing else.
+func plainParameter(p *syntax.ParamExp) bool {
+	return !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil &&
+		p.Flags == nil && p.NestedParam == nil
 }
 
 // tilde reports whether an unquoted text may hold a tilde that the shell

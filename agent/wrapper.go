@@ -58,6 +58,7 @@ const (
 	wrapsNothing wrapping = iota
 	wrapsCommand          // inner
 	wrapsScript           // a line for a shell; inner is what surrounds it
+	wrapsForeign          // a line for a shell that may take it in another way
 	wrapsUnseen           // something that cannot be seen
 )
 
@@ -69,16 +70,17 @@ func unwrap(s simple) (inner simple, script string, how wrapping) {
 	}
 	inner = s
 	inner.layers = append(slices.Clip(s.layers), layer{s.words, s.assigns})
-	switch name {
-	case "sh", "bash", "dash", "zsh", "ksh", "ash":
+	if isShell(name) {
 		script, how = shellScript(s.words[1:])
 		return inner, script, how
-	case "eval":
+	}
+	if name == "eval" {
 		if len(s.words) > 1 && s.known() && !s.globs() {
 			return inner, strings.Join(plain(s.words[1:]), " "), wrapsScript
 		}
 		return s, "", wrapsUnseen
 	}
+	inner.opaque = s.opaque || name == "busybox" // its commands are not those of the system
 	w, ok := wrapperOf(name)
 	if !ok {
 		return s, "", wrapsNothing
@@ -175,28 +177,61 @@ func optionOf(text string, w wrapper) (name, value string, taken bool) {
 	return text[:2], "", false
 }
 
-// shellScript is the line of `sh -c 'line'`.
+// isShell reports whether a program takes lines as shells do.
+func isShell(name string) bool {
+	switch name {
+	case "sh", "bash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "yash", "rbash":
+		return true
+	}
+	return false
+}
+
+// shellScript is the line of `sh -c 'line'`. With options that only tell when
+// the shell gives up it means what it says; with others it may not.
 func shellScript(words []word) (string, wrapping) {
+	how := wrapsScript
 	for i := 0; i < len(words); i++ {
 		at := words[i]
 		if !at.known || at.glob {
 			return "", wrapsUnseen
 		}
 		switch text := at.text; {
-		case text == "--noprofile", text == "--norc", text == "--posix":
-		case text == "+o", text == "-O", text == "+O", strings.HasPrefix(text, "-") && strings.Trim(text[1:], "efux") == "o":
+		case text == "--noprofile", text == "--norc":
+		case strings.HasPrefix(text, "--"):
+			how = wrapsForeign
+		case text == "-O", text == "+O", text == "+o":
+			how = wrapsForeign
 			i++ // its value
-		case !strings.HasPrefix(text, "-"):
+		case !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+"):
 			return "", wrapsNothing // a script in a file, judged by its own name
-		case strings.Trim(text[1:], "ceflux") != "":
+		case strings.Trim(text[1:], "ceuflxaBCEHPTbhkmnprtv") == "o":
+			if strings.Contains(text, "c") {
+				return "", wrapsUnseen
+			}
+			if i++; i >= len(words) || !tameOption(words[i].text) || text != "-o" && strings.Trim(text[1:], "eu") != "o" {
+				how = wrapsForeign
+			}
+		case strings.Trim(text[1:], "ceuflxaBCEHPTbhkmnprtv") != "":
 			return "", wrapsUnseen
-		case strings.Contains(text, "c"):
+		case strings.Trim(text[1:], "ceu") != "" || text[0] == '+':
+			how = wrapsForeign
+			fallthrough
+		default:
+			if !strings.Contains(text, "c") {
+				continue
+			}
 			// What follows -c may be more options before the line.
 			if i++; i < len(words) && words[i].known && !words[i].glob && !strings.HasPrefix(words[i].text, "-") {
-				return words[i].text, wrapsScript
+				return words[i].text, how
 			}
 			return "", wrapsUnseen
 		}
 	}
 	return "", wrapsNothing
+}
+
+// tameOption reports whether a shell option, by its long name, only tells when
+// the shell gives up.
+func tameOption(name string) bool {
+	return name == "pipefail" || name == "errexit" || name == "nounset"
 }

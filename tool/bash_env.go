@@ -69,6 +69,7 @@ func quietVariables() map[string]string {
 		"EDITOR":              "false",
 		"VISUAL":              "false",
 		"GIT_EDITOR":          "false",
+		"GIT_OPTIONAL_LOCKS":  "0", // git status leaves the index alone
 		"DEBIAN_FRONTEND":     "noninteractive",
 		"SSH_ASKPASS_REQUIRE": "never",
 	}

@@ -21,11 +21,17 @@ var errReachTooMuch = errors.New("it reads more files than could be looked at be
 // directory must not hold anything denied either, nor links to directories
 // elsewhere. Agent.Policy calls it before a command is run unasked.
 func (f *Files) Reach(dir, arg string, recursive bool) error {
-	return f.reach(dir, arg, recursive, reachLimit)
+	return f.reach(dir, arg, recursive, nil, reachLimit)
 }
 
-// reach is Reach with a limit of its own.
-func (f *Files) reach(dir, arg string, recursive bool, limit int) error {
+// ReachBelow is a recursive Reach for a command that opens only what reads tells
+// of: names are relative to what arg names, with slashes.
+func (f *Files) ReachBelow(dir, arg string, reads func(name string, dir bool) bool) error {
+	return f.reach(dir, arg, true, reads, reachLimit)
+}
+
+// reach is Reach with a limit of its own; nil for reads is all.
+func (f *Files) reach(dir, arg string, recursive bool, reads func(name string, dir bool) bool, limit int) error {
 	base := dir
 	if filepath.IsAbs(arg) {
 		base, arg = f.splitBase(arg)
@@ -36,7 +42,7 @@ func (f *Files) reach(dir, arg string, recursive bool, limit int) error {
 	}
 	for _, p := range paths {
 		if recursive {
-			err = f.readableBelow(p, limit)
+			err = f.readableBelow(p, reads, limit)
 		} else {
 			err = f.readable(p)
 		}
@@ -59,7 +65,7 @@ func (f *Files) readable(path string) error {
 }
 
 // readableBelow is readable for path and all that is beneath it.
-func (f *Files) readableBelow(path string, limit int) error {
+func (f *Files) readableBelow(path string, reads func(name string, dir bool) bool, limit int) error {
 	top, err := f.resolve(path, false)
 	if err != nil {
 		return err
@@ -74,6 +80,12 @@ func (f *Files) readableBelow(path string, limit int) error {
 		}
 		if seen++; seen > limit {
 			return errReachTooMuch
+		}
+		if name, inside := under(top.Abs, at); inside && at != top.Abs && reads != nil && !reads(filepath.ToSlash(name), d.IsDir()) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		}
 		if d.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
 			t := target{Place: Place{Abs: at, Display: f.display(at)}}
@@ -152,7 +164,7 @@ func (f *Files) splitBase(path string) (base, rest string) {
 		}
 	}
 	volume := filepath.VolumeName(path)
-	return volume + string(filepath.Separator), path[len(volume):]
+	return volume + string(filepath.Separator), strings.TrimLeft(path[len(volume):], string(filepath.Separator))
 }
 
 // below joins without cleaning: a/.. is not . when a is a link.
