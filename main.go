@@ -62,13 +62,14 @@ type app struct {
 	earlier map[string]string // model by provider, of those switched away from
 	keys    sync.Map          // *config.KeySource by provider, of the wire made last
 
-	project tool.Project
-	http    *http.Client
-	log     *transport.Log
-	desk    *ui.Desk
-	served  map[string][]provider.ModelInfo // what servers listed in this run, by provider
-	place   *agent.Workspace
-	closers []func() // wait for the processes of providers
+	project   tool.Project
+	histories tool.Histories // what repositories hold that is secret
+	http      *http.Client
+	log       *transport.Log
+	desk      *ui.Desk
+	served    map[string][]provider.ModelInfo // what servers listed in this run, by provider
+	place     *agent.Workspace
+	closers   []func() // wait for the processes of providers
 
 	crashing sync.Mutex // held for ever by the crash that ends the program
 	restore  []func()   // undoes what was changed for the streams

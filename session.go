@@ -128,7 +128,6 @@ func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
 		Mode: agent.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root,
 		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
 		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
-		GitShows:  func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitShows) },
 		OthersRun: a.project.OthersRun,
 		Shell:     agent.Shell{Name: filepath.Base(tool.FindShell()), Locale: tool.ShellLocale(env.Environ)},
 		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
@@ -139,6 +138,13 @@ func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
 		},
 		GoFetches: func(dir, sub string) error { return tool.GoFetches(env.Environ, dir, sub) },
 		Getenv:    tool.Variable(env.Environ),
+		GitSecrets: func(dir string) (names []string, err error) {
+			err = inRepository(env.Files, dir, func(p tool.Project) error {
+				names, err = a.histories.Secrets(p, env.Environ)
+				return err
+			})
+			return names, err
+		},
 	}
 	var errs [3]error
 	p.AllowRules, errs[0] = agent.ParseRules(slices.Concat(project.Allow, a.cfg.Allow))

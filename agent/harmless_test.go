@@ -25,12 +25,12 @@ func harmlessTree(t *testing.T, mode Mode) (string, *Policy) {
 		"a.txt": "hello\nworld\n", "b.txt": "hello\nWorld\n", "sub/b.go": "package sub\n", "main.go": "package main\nfunc main(){}\n",
 		"go.mod": "module x\ngo 1.22\n", "README.md": "# hi\n", "package.json": "{\"name\":\"x\"}\n", "dir/.keep": "",
 	} {
-		put(t, filepath.Join(root, name), text)
+		putFile(t, filepath.Join(root, name), text)
 	}
 	gitIn(t, root, "init", "-q", "-b", "master", ".")
 	gitIn(t, root, "add", "-A")
 	gitIn(t, root, "commit", "-q", "-m", "init")
-	put(t, filepath.Join(root, "a.txt"), "hello\nworld\nmore\n")
+	putFile(t, filepath.Join(root, "a.txt"), "hello\nworld\nmore\n")
 	return root, realPolicy(t, root, mode)
 }
 
@@ -43,6 +43,7 @@ func realPolicy(t *testing.T, root string, mode Mode) *Policy {
 	}
 	t.Cleanup(func() { files.Close() })
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LANG=C.UTF-8"}
+	histories := new(tool.Histories)
 	ask := func(dir string, ask func(tool.Project) error) error {
 		project, err := tool.FindProject(dir, "", false)
 		if err != nil {
@@ -55,11 +56,17 @@ func realPolicy(t *testing.T, root string, mode Mode) *Policy {
 		Program:   func(name string, version bool) error { return tool.ProgramOf(environ, root, name, version) },
 		GoFetches: func(dir, sub string) error { return tool.GoFetches(environ, dir, sub) },
 		GitRuns:   func(dir string) error { return ask(dir, tool.Project.GitRuns) },
-		GitShows:  func(dir string) error { return ask(dir, tool.Project.GitShows) },
+		GitSecrets: func(dir string) (names []string, err error) {
+			err = ask(dir, func(p tool.Project) error {
+				names, err = histories.Secrets(p, environ)
+				return err
+			})
+			return names, err
+		},
 	}
 }
 
-func put(t *testing.T, path, text string) {
+func putFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)

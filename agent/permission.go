@@ -71,9 +71,9 @@ type Policy struct {
 	// GitRuns tells whether git in dir would run programs named by the
 	// repository's own configuration, in words. nil lets all pass.
 	GitRuns func(dir string) error
-	// GitShows tells whether git in dir would show what is in secret files,
-	// since the repository tracks them. nil lets all pass.
-	GitShows func(dir string) error
+	// GitSecrets lists the files of the deny list, absolute, that git in dir
+	// could show: the repository tracks them, or did. nil knows none.
+	GitSecrets func(dir string) ([]string, error)
 	// OthersRun says in words why the file at an absolute path is run by others
 	// though its names do not tell (a directory of core.hooksPath, a bare
 	// repository); "" when it is not. nil knows of none.

@@ -26,7 +26,7 @@ func TestThePolicyInARealProject(t *testing.T) {
 	write(t, "[core]\n\tbare = false\n", root, ".git", "config")
 	write(t, "ref: refs/heads/main\n", root, ".git", "HEAD")
 	write(t, "x", root, ".git", "objects", "x")
-	write(t, "x", root, ".git", "refs", "x")
+	write(t, "", root, ".git", "refs", "x.lock")
 	link(t, base, root, "out")
 	link(t, filepath.Join("..", "web"), root, "sub", "web")
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
@@ -44,12 +44,12 @@ func TestThePolicyInARealProject(t *testing.T) {
 			}
 			return p.GitRuns()
 		},
-		GitShows: func(dir string) error {
+		GitSecrets: func(dir string) ([]string, error) {
 			p, err := find(dir)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			return p.GitShows()
+			return new(tool.Histories).Secrets(p, os.Environ())
 		},
 	}
 	check := func(want map[string]agent.Effect) {

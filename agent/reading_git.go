@@ -19,24 +19,44 @@ func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
 		return false, why
 	}
 	sub, words := words[0], words[1:]
-	switch sub {
-	case "status", "log", "diff", "show", "blame", "ls-files", "rev-parse":
-	default:
+	if len(words) == 1 && words[0] == "--help" && gitListed(sub) {
+		return true, "" // the manual page
+	}
+	switch {
+	case sub == "stash" && len(words) > 0 && (words[0] == "list" || words[0] == "show"),
+		sub == "reflog" && len(words) > 0 && words[0] == "show", sub == "worktree" && len(words) > 0 && words[0] == "list":
+		sub, words = sub+" "+words[0], words[1:]
+	}
+	if !gitListed(sub) {
 		return false, ""
 	}
-	ended := false
-	for _, w := range words {
-		option := isOption(w) && !ended
-		if option && (badGitOption(w) || strings.Contains(w, "%G")) {
-			return false, "option " + w + " can write, execute or leave the repository"
-		}
-		if why := p.gitWord(dirs, w, option); why != "" {
-			return false, why
-		}
-		ended = ended || w == "--"
+	if bad := gitMayWrite(sub, words); bad != "" {
+		return false, "git " + sub + " " + bad + " may do more than read"
+	}
+	if why := p.gitWords(dirs, words); why != "" {
+		return false, why
 	}
 	why = p.gitRepository(dirs, sub, words)
 	return why == "", why
+}
+
+// gitWords checks the words of a git command that may be options or paths.
+func (p *Policy) gitWords(dirs, words []string) (why string) {
+	ended := false
+	for _, w := range words {
+		option := isOption(w) && !ended
+		if option && badGitOption(w) || strings.Contains(w, "%G") || strings.Contains(w, "%(signature") || strings.Contains(w, "%(contents:sig") {
+			return "the option " + w + " of git can write, execute or leave the repository"
+		}
+		if _, leaves := leavesOut(w); leaves && ended {
+			continue
+		}
+		if why := p.gitWord(dirs, w, option); why != "" {
+			return why
+		}
+		ended = ended || w == "--"
+	}
+	return ""
 }
 
 // gitGlobals takes git's own options off, which come before its command.
@@ -80,10 +100,8 @@ func (p *Policy) gitRepository(dirs []string, sub string, words []string) (why s
 		if !broad {
 			continue
 		}
-		if p.GitShows != nil {
-			if err := p.GitShows(dir); err != nil {
-				return err.Error()
-			}
+		if why := p.gitSecrets(dir, words); why != "" {
+			return why
 		}
 		if r, ok := p.readRule(dir, ".", true); ok {
 			return "the rule " + r.String() + " speaks of files it may show"
@@ -101,7 +119,8 @@ func badGitOption(w string) bool {
 	}
 	name, _, _ := strings.Cut(w, "=")
 	for _, bad := range []string{"--output", "--ext-diff", "--textconv", "--no-index", "--contents", "--open-files-in-pager", "--exec",
-		"--upload-pack", "--paginate", "--show-signature", "--submodule", "--recurse-submodules", "--stdin"} {
+		"--upload-pack", "--paginate", "--show-signature", "--submodule", "--recurse-submodules", "--stdin", "--remerge-diff", "--help", "--untracked",
+		"--no-exclude-standard", "--filters", "--batch", "--edit", "--alternate-refs"} {
 		if strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(bad, name) {
 			return true
 		}
@@ -139,13 +158,21 @@ func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
 // words do not name one by one.
 func gitShowsMuch(sub string, words []string) bool {
 	switch sub {
-	case "show":
+	case "grep", "cat-file", "stash show":
 		return true
+	case "show":
+		if gitOnlyNamed(words) {
+			return false // one file each, which is looked at by its name
+		}
+		return !slices.ContainsFunc(words, func(w string) bool { return w == "-s" || w == "--no-patch" || isOption(w) && diffSummary(w) }) ||
+			slices.ContainsFunc(words, func(w string) bool {
+				return isOption(w) && w != "-s" && w != "--no-patch" && !diffSummary(w) && !summary(w)
+			})
 	case "status":
 		return slices.ContainsFunc(words, func(w string) bool {
 			return strings.HasPrefix(w, "--v") || isOption(w) && w[1] != '-' && strings.Contains(w, "v")
 		})
-	case "log":
+	case "log", "reflog", "reflog show", "stash list":
 		if !slices.ContainsFunc(words, func(w string) bool { return isOption(w) && !summary(w) }) {
 			return false
 		}

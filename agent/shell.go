@@ -169,6 +169,15 @@ func (p *Policy) takeApart(line, dir string) (commands []simple, why string) {
 	return commands, ""
 }
 
+// shellLine is takeApart for bash, for what only has to find commands in a text.
+func shellLine(line, dir string) (commands []simple, ok bool) {
+	var dirs []string
+	if dir != "" {
+		dirs = []string{dir}
+	}
+	return parseShell(line, dirs, "bash", 0)
+}
+
 // parseShell is takeApart for a shell of a kind that languages knows.
 func parseShell(line string, dirs []string, kind string, depth int) (commands []simple, ok bool) {
 	if depth > mostScripts || !legible(line) {

@@ -269,7 +269,7 @@ func (w *shellWalker) add(s simple) ends {
 	if s.name() == "cd" {
 		return ends{follow(s), s.dirs}
 	}
-	if s.changesShell() {
+	if name := s.name(); s.changesShell() && name != "test" && name != "[" {
 		return ends{}
 	}
 	return still

@@ -34,26 +34,26 @@ func (p Project) GitRuns() error {
 	return workTreeRuns(p.Root, 0)
 }
 
-// GitShows returns an error when the repository tracks a file of the deny list,
-// so that git would show what is in it without being given its name. History is
-// not looked at, nor the contents of files. Agent.Policy calls it before a git
-// command that shows contents is run unasked.
-func (p Project) GitShows() error {
-	if !p.Git {
-		return nil
-	}
+// trackedSecrets lists the files of the deny list that the index of a repository
+// holds, with slashes and relative to its top.
+func (p Project) trackedSecrets() (names []string, err error) {
 	dir, common, err := gitDirs(p.Root)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return eachIndexed(dir, common, func(indexed []byte, _ bool) error {
-		name := string(indexed)
-		folded := FoldName(name)
-		if why := secretName(folded, filepath.ToSlash(FoldName(p.Root))+"/"+folded); why != "" {
-			return fmt.Errorf("the repository tracks %s, which %s", name, why)
+	err = eachIndexed(dir, common, func(indexed []byte, _ bool) error {
+		if name := string(indexed); p.secretHere(name) {
+			names = append(names, name)
 		}
 		return nil
 	})
+	return names, err
+}
+
+// secretHere reports whether a name within the project is on the deny list.
+func (p Project) secretHere(name string) bool {
+	folded := FoldName(name)
+	return secretName(folded, filepath.ToSlash(FoldName(p.Root))+"/"+folded) != ""
 }
 
 // workTreeRuns is GitRuns for the work tree at top.
@@ -63,6 +63,9 @@ func workTreeRuns(top string, depth int) error {
 	}
 	dir, common, err := gitDirs(top)
 	if err != nil {
+		return err
+	}
+	if err := leadsOut(common); err != nil {
 		return err
 	}
 	for _, path := range []string{filepath.Join(common, "config"), filepath.Join(dir, "config.worktree")} {
@@ -160,7 +163,7 @@ func readSome(path string) (string, error) {
 func runningKey(config string) string {
 	for line := range strings.Lines(strings.ToLower(config)) {
 		line = strings.TrimSpace(line)
-		for _, section := range []string{"[include", "[filter"} {
+		for _, section := range []string{"[include", "[filter", "[mailmap", "[man", "[help", "[browser", "[web"} {
 			if strings.Contains(line, section) { // several may stand in one line
 				return strings.TrimPrefix(section, "[")
 			}
@@ -178,10 +181,13 @@ func runningKey(config string) string {
 			return key
 		}
 		for _, word := range []string{"fsmonitor", "textconv", "external", "command", "pager", "program", "hookspath", "askpass", "editor",
-			"driver", "uploadpack", "promisor", "partialclone", "partialclonefilter"} {
+			"driver", "uploadpack", "revsfile", "showsignature", "attributesfile", "orderfile", "promisor", "partialclone", "partialclonefilter"} {
 			if strings.Contains(key, word) {
 				return key
 			}
+		}
+		if key == "cmd" || strings.HasPrefix(key, "cmd ") || strings.Contains(line, "%g") {
+			return key // a program, or a format that asks one
 		}
 	}
 	return ""
