@@ -65,7 +65,7 @@ func TestResponsesGoldenRequests(t *testing.T) {
 func TestReasoningGoesBackAsItCame(t *testing.T) {
 	body := encoded(t, responsesSession("gpt-5.6-sol"))
 	const item = `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gAA+/==","novelty":1e1}`
-	if !strings.Contains(body, item+`,{"type":"message","role":"assistant","id":"msg_1","phase":"commentary"`) {
+	if !strings.Contains(body, item+`,{"type":"message","role":"assistant","id":"msg_1","status":"completed","phase":"commentary"`) {
 		t.Errorf("not as it came, or not before what it led to: %s", body)
 	}
 	req := responsesSession("gpt-5.6-sol")

@@ -17,15 +17,16 @@ const formItem = "reasoning_item"
 // inputItem is an item of the input; which fields are set depends on Type and
 // Role. Reasoning items are not written through it, but as they came.
 type inputItem struct {
-	Type      string      `json:"type,omitempty"`
-	Role      string      `json:"role,omitempty"`
-	ID        string      `json:"id,omitempty"`
-	Phase     string      `json:"phase,omitempty"`
-	CallID    string      `json:"call_id,omitempty"`
-	Name      string      `json:"name,omitempty"`
-	Arguments string      `json:"arguments,omitempty"`
-	Content   []inputPart `json:"content,omitempty"`
-	Output    any         `json:"output,omitempty"` // text or []inputPart
+	Type      string `json:"type,omitempty"`
+	Role      string `json:"role,omitempty"`
+	ID        string `json:"id,omitempty"`
+	Status    string `json:"status,omitempty"` // of a message with an id, which is not read without one
+	Phase     string `json:"phase,omitempty"`
+	CallID    string `json:"call_id,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments,omitempty"`
+	Content   any    `json:"content,omitempty"` // text, []inputPart or []outputPart
+	Output    any    `json:"output,omitempty"`  // text or []inputPart
 }
 
 type inputPart struct {
@@ -33,6 +34,24 @@ type inputPart struct {
 	Text     string `json:"text,omitempty"`
 	Detail   string `json:"detail,omitempty"`
 	ImageURL string `json:"image_url,omitempty"`
+}
+
+// outputPart is a piece of a message that the model made. The schema wants the
+// list of annotations also where there is none.
+type outputPart struct {
+	Type        string `json:"type"`
+	Annotations []int  `json:"annotations"`
+	Text        string `json:"text"`
+}
+
+// saidItem is a text of the model as the API reads it back: a whole message of
+// its own where it has an id, else plain words in the model's name.
+func saidItem(mark itemMark, text string) inputItem {
+	it := inputItem{Type: "message", Role: "assistant", ID: mark.ID, Phase: mark.Phase, Content: text}
+	if mark.ID != "" {
+		it.Status, it.Content = "completed", []outputPart{{Type: "output_text", Annotations: []int{}, Text: text}}
+	}
+	return it
 }
 
 // itemMark is what a text or a call keeps of the item it came as: the item's
@@ -135,10 +154,12 @@ func (h *responsesHistory) result(r provider.ToolResult) error {
 // reasoning cannot go back, the items lose the ids by which the server would
 // know that there was some, and reasoning that led to nothing is left out. It
 // refuses an id that stands there twice as well: the items of such a message
-// have none, which they can do without.
+// have none, which all but reasoning can do without. A server that takes no ids
+// at all is sent reasoning without one too.
 func (h *responsesHistory) assistant(m provider.Message) error {
 	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
-	named := own && h.named(m)
+	nameless := h.without.fields&fieldItemIDs != 0
+	named := own && !nameless && h.named(m)
 	whole := named && !h.hasLost(m)
 	mark := func(opaque, prefix string) itemMark {
 		if !own {
@@ -155,7 +176,7 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 		it := inputItem{}
 		switch p := p.(type) {
 		case provider.Reasoning:
-			if item, ok := replayable(p); ok && own && !h.without.dead[p.Opaque] {
+			if item, ok := replayable(p); ok && own && (named || nameless) && !h.without.dead[p.Opaque] {
 				due = append(due, item.raw(named))
 			}
 			continue
@@ -167,7 +188,7 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 			if mk.Apart {
 				text = strings.TrimPrefix(text, apart)
 			}
-			it = inputItem{Type: "message", Role: "assistant", ID: mk.ID, Phase: mk.Phase, Content: []inputPart{{Type: "output_text", Text: text}}}
+			it = saidItem(mk, text)
 		case provider.ToolCall:
 			if m.Partial {
 				continue
@@ -189,9 +210,6 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 // named reports whether the items of a message may have their ids, which are
 // then in use.
 func (h *responsesHistory) named(m provider.Message) bool {
-	if h.without.fields&fieldItemIDs != 0 {
-		return false
-	}
 	var ids []string
 	for _, p := range m.Parts {
 		id := ""

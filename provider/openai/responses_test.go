@@ -113,7 +113,7 @@ func TestMessagesOfOneReplyStandApart(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 		for _, text := range texts {
-			if body := s.Requests()[1].Body; !bytes.Contains(body, fmt.Appendf(nil, `"content":[{"type":"output_text","text":%q}]`, text)) {
+			if body := s.Requests()[1].Body; !bytes.Contains(body, fmt.Appendf(nil, `"content":[{"type":"output_text","annotations":[],"text":%q}]`, text)) {
 				t.Errorf("%q does not go back as it came: %s", text, body)
 			}
 		}

@@ -41,17 +41,18 @@ type responsesItem struct {
 	Name      string            `json:"name"`
 	Arguments json.RawMessage   `json:"arguments"`
 	Output    json.RawMessage   `json:"output"`
-	Content   []responsesPart   `json:"content"`
+	Content   json.RawMessage   `json:"content"`
 	Summary   []json.RawMessage `json:"summary"`
 	Encrypted string            `json:"encrypted_content"`
 	Status    json.RawMessage   `json:"status"`
 }
 
 type responsesPart struct {
-	Type     string `json:"type"`
-	Text     string `json:"text"`
-	Detail   string `json:"detail"`
-	ImageURL string `json:"image_url"`
+	Type        string            `json:"type"`
+	Text        string            `json:"text"`
+	Detail      string            `json:"detail"`
+	ImageURL    string            `json:"image_url"`
+	Annotations []json.RawMessage `json:"annotations"`
 }
 
 func (v *validator) responses(body []byte) {
@@ -78,6 +79,9 @@ func (v *validator) responses(body []byte) {
 	}
 	if len(s.open) > 0 {
 		v.bad("calls without a result: %q", s.open)
+	}
+	if s.nameless != "" && len(s.used) > 0 {
+		v.bad("%s: missing required parameter: 'id'", s.nameless)
 	}
 	if len(b.Input) == 0 || it.Role != "user" && it.Type != "function_call_output" {
 		v.bad("the input ends neither with the user nor with a tool")
@@ -171,6 +175,7 @@ type responsesState struct {
 	open      []string
 	answering bool // results have come since the last call
 	reasoning string
+	nameless  string          // reasoning without an id
 	used      map[string]bool // ids of items
 }
 
@@ -194,7 +199,7 @@ func (s *responsesState) item(what string, it responsesItem) {
 	if kind != "reasoning" {
 		s.reasoning = ""
 	}
-	if it.Status != nil {
+	if it.Status != nil && kind != "message" {
 		s.bad("%s: unknown parameter: 'status'", what)
 	}
 	switch kind {
@@ -202,8 +207,11 @@ func (s *responsesState) item(what string, it responsesItem) {
 		s.message(what, it)
 	case "reasoning":
 		s.id(what, it.ID, "rs")
-		if it.Summary == nil || it.Encrypted == "" && len(it.Content) == 0 {
+		if content := string(it.Content); it.Summary == nil || it.Encrypted == "" && (content == "" || content == "null" || content == "[]") {
 			s.bad("%s: needs a summary and its content", what)
+		}
+		if it.ID == nil {
+			s.nameless = what
 		}
 		s.reasoning = what
 	case "function_call":
@@ -230,8 +238,8 @@ func (s *responsesState) item(what string, it responsesItem) {
 	}
 }
 
-// id checks an item's own id, which may be left out: the content of the item is
-// all there, and nothing is stored that the id could stand for.
+// id checks an item's own id. All but reasoning can do without; a server that
+// takes no ids at all reads reasoning without one too.
 func (s *responsesState) id(what string, id *string, prefix string) {
 	if id == nil {
 		return
@@ -245,29 +253,45 @@ func (s *responsesState) id(what string, id *string, prefix string) {
 	s.used[*id] = true
 }
 
+// message checks the three forms that the published schema has for a message:
+// parts of the user's, plain words in anybody's name, and a message as the model
+// made it, which has an id, a status, and annotations beside each text.
 func (s *responsesState) message(what string, it responsesItem) {
-	if len(it.Content) == 0 {
-		s.bad("%s: no content", what)
+	var text string
+	var parts []responsesPart
+	plain := json.Unmarshal(it.Content, &text) == nil
+	if !plain && (known(it.Content, &parts) != nil || len(parts) == 0) {
+		s.bad("%s: no content, or a part that is not known", what)
 	}
-	switch it.Role {
-	case "user":
-		if it.ID != nil || it.Phase != nil {
-			s.bad("%s: an id or a phase, which only the model's have", what)
-		}
-		s.parts(what, it.Content)
-	case "assistant":
-		s.id(what, it.ID, "msg")
-		if it.Phase != nil && *it.Phase != "commentary" && *it.Phase != "final_answer" {
-			s.bad("%s: phase %q", what, *it.Phase)
-		}
-		for _, p := range it.Content {
-			if p.Type != "output_text" {
-				s.bad("%s: a part of type %q", what, p.Type)
-			}
-			s.text(what, p.Text)
-		}
-	default:
+	made := !plain && it.Role == "assistant"
+	if made != (it.ID != nil) || made != (it.Status != nil) {
+		s.bad("%s: a message that the model made has an id and a status, any other has none: %v, %s", what, it.ID != nil, it.Status)
+	}
+	if made && !slices.Contains([]string{`"completed"`, `"incomplete"`}, string(it.Status)) {
+		s.bad("%s: status %s", what, it.Status)
+	}
+	if it.Phase != nil && (it.Role != "assistant" || *it.Phase != "commentary" && *it.Phase != "final_answer") {
+		s.bad("%s: phase %q", what, *it.Phase)
+	}
+	switch {
+	case it.Role != "user" && it.Role != "assistant":
 		s.bad("%s: role %q", what, it.Role)
+	case plain:
+		s.text(what, text)
+	case made:
+		s.id(what, it.ID, "msg")
+		s.madeParts(what, parts)
+	default:
+		s.parts(what, parts)
+	}
+}
+
+func (s *responsesState) madeParts(what string, parts []responsesPart) {
+	for _, p := range parts {
+		if p.Type != "output_text" || p.Annotations == nil || p.Detail+p.ImageURL != "" {
+			s.bad("%s: an output_text has annotations and no image: %+v", what, p)
+		}
+		s.text(what, p.Text)
 	}
 }
 
@@ -288,6 +312,9 @@ func (s *responsesState) parts(what string, parts []responsesPart) {
 	for _, p := range parts {
 		switch p.Type {
 		case "input_text":
+			if p.Annotations != nil {
+				s.bad("%s: unknown parameter: 'annotations'", what)
+			}
 			s.text(what, p.Text)
 		case "input_image":
 			if !strings.HasPrefix(p.ImageURL, "data:image/") && !strings.HasPrefix(p.ImageURL, "http") {

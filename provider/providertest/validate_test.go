@@ -14,7 +14,8 @@ type refusalTest struct{ name, wire, body, why string }
 func responsesTests() []refusalTest {
 	const (
 		user    = `{"role":"user","content":[{"type":"input_text","text":"x"}]}`
-		answer  = `{"type":"message","role":"assistant","id":"msg_1","phase":"final_answer","content":[{"type":"output_text","text":"x"}]}`
+		answer  = `{"type":"message","role":"assistant","id":"msg_1","status":"completed","phase":"final_answer","content":[{"type":"output_text","annotations":[],"text":"x"}]}`
+		said    = `{"type":"message","role":"assistant","phase":"final_answer","content":"x"}`
 		thought = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}`
 		call    = `{"type":"function_call","id":"fc_1","call_id":"c1","name":"n","arguments":"{}"}`
 		other   = `{"type":"function_call","id":"fc_2","call_id":"c2","name":"n","arguments":"{}"}`
@@ -57,7 +58,13 @@ func responsesTests() []refusalTest {
 		{"responses: a phase of its own", "responses", input(user, swap(answer, "final_answer", "musing", 1), user), "phase"},
 		{"responses: an id twice", "responses", input(user, answer, user, answer, user), "duplicate item"},
 		{"responses: the same call said twice", "responses", input(user, call, output, swap(call, "c1", "c2", 1), swap(output, "c1", "c2", 1)), "duplicate item"},
-		{"responses: reasoning by its content alone", "responses", input(user, swap(thought, `"id":"rs_1",`, "", 1), call, output), ""},
+		{"responses: no ids at all", "responses", input(user, swap(thought, `"id":"rs_1",`, "", 1), swap(call, `"id":"fc_1",`, "", 1), output), ""},
+		{"responses: reasoning alone without an id", "responses", input(user, swap(thought, `"id":"rs_1",`, "", 1), call, output), "missing required parameter: 'id'"},
+		{"responses: plain words of the model", "responses", input(user, said, user), ""},
+		{"responses: plain words with an id", "responses", input(user, swap(said, `"role"`, `"id":"msg_1","role"`, 1), user), "has none"},
+		{"responses: a message without an id", "responses", input(user, swap(answer, `"id":"msg_1",`, "", 1), user), "has an id and a status"},
+		{"responses: a message without a status", "responses", input(user, swap(answer, `"status":"completed",`, "", 1), user), "has an id and a status"},
+		{"responses: a text without annotations", "responses", input(user, swap(answer, `"annotations":[],`, "", 1), user), "has annotations"},
 		{"responses: a status", "responses", input(user, swap(thought, `"id"`, `"status":"completed","id"`, 1), call, output), "unknown parameter: 'status'"},
 		{"responses: a key nobody knows", "responses", input(swap(user, `"role"`, `"novel":1,"role"`, 1)), "unknown field"},
 		{"responses: a parameter nobody knows", "responses", with(head+`"max_tokens":99,`, user), "unknown field"},
