@@ -115,3 +115,13 @@ func TestRow95_NoCountIsAnEstimate(t *testing.T) {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
+
+// TestRow115_AKeyTwiceIsTold: the model hears which key it was, and the call is
+// not run.
+func TestRow115_AKeyTwiceIsTold(t *testing.T) {
+	step := fake.Calls(provider.ToolCall{ID: "a", Name: "look", Input: []byte(`{"arg":"y"}`), Raw: `{"arg":"x","arg":"y"}`})
+	_, lines, runs, _, err := play(t, step, fake.Say("ok"))
+	if err != nil || runs != 0 || len(lines) < 3 || !strings.Contains(lines[2], `names "arg" twice`) {
+		t.Errorf("%v, %d runs, history %q", err, runs, lines)
+	}
+}

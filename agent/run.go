@@ -90,7 +90,7 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 	case p.tool == nil:
 		p.fail("unknown tool", fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, t.toolNames()))
 	case c.Raw != "":
-		p.fail("broken input", fmt.Sprintf("The input of this call is not a JSON object, so it was not run. It begins: %s", preview(c.Raw, 300)))
+		p.fail("broken input", brokenInput(c.Raw))
 	case mark != "":
 		p.fail("a mark in place of a key", fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.", mark))
 	default:
@@ -98,6 +98,15 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 	}
 	t.cb.OnToolCall(p.call)
 	return p
+}
+
+// brokenInput tells the model why an input could not be read.
+func brokenInput(raw string) string {
+	why := "is not a JSON object"
+	if key, twice := provider.DuplicateKey([]byte(raw)); twice {
+		why = fmt.Sprintf("names %q twice in one object, and nobody can tell which of the two is meant", key)
+	}
+	return fmt.Sprintf("The input of this call %s, so it was not run. It begins: %s", why, preview(raw, 300))
 }
 
 func (t *turn) plan(ctx context.Context, p *pending) {

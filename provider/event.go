@@ -53,7 +53,10 @@ type Done struct {
 	Message Message
 	Stop    StopReason
 	Detail  string // the provider's own explanation of a refusal or cut; may be ""
-	Usage   Usage
+	// Doubt says why this may not be what the model wrote, such as the rest of a
+	// call that the server lost; "" mostly. The retry wrapper asks once more.
+	Doubt string
+	Usage Usage
 	// Several says that Usage is the sum of several requests of the provider's
 	// own making: it tells nothing of the size of the history that was sent.
 	Several   bool

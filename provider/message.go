@@ -62,9 +62,10 @@ type Image struct {
 	Name      string `json:"name,omitempty"`
 }
 
-// ToolCall is the model's wish to run a tool. Input is always a JSON object. If
-// what the model sent was not one, Input is {} and Raw keeps what it sent: such
-// a call is answered with the parse error and never run.
+// ToolCall is the model's wish to run a tool. Input is always a JSON object in
+// which no key stands twice. If what the model sent was not one, Raw keeps what
+// it sent, and Input is {} or what its last values come to: such a call is
+// answered with what is wrong and never run.
 type ToolCall struct {
 	ID     string          `json:"id"`
 	Name   string          `json:"name"`

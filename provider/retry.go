@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -33,7 +34,8 @@ const (
 // counts the tries in Done, and adds what the failed tries used to the Usage of
 // Done or of the last error. It waits as long as the server asks, but never less
 // than its own backoff, and ends at once when that would take more than MaxTime.
-// Nothing is retried after Done, nor once ctx is done: then the error is
+// Nothing is retried after Done but, once, a reply that there is reason to doubt;
+// nor once ctx is done: then the error is
 // KindCanceled and wraps ctx's.
 type Retrier struct {
 	Provider Provider
@@ -49,6 +51,10 @@ type Retrier struct {
 	// Rand returns numbers in [0,1) for the jitter; nil means math/rand. It
 	// must be safe for concurrent use.
 	Rand func() float64
+
+	// twice holds the doubts that a second try did not remove: they are the
+	// server's way, and no reason to ask again.
+	twice sync.Map
 }
 
 // Stream implements Provider.
@@ -70,6 +76,7 @@ type retrying struct {
 	since  time.Time     // when the first of these began
 	began  time.Time     // the current try
 	asked  bool          // for another key
+	doubt  string        // why an earlier try was not taken
 }
 
 // try sends the request once. When it failed and may be sent again, try tells
@@ -122,6 +129,12 @@ func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, erro
 		case TextDelta, ReasoningDelta:
 			shown = true
 		case Done:
+			if e := s.doubtful(done); e != nil {
+				return shown, e
+			}
+			if done.Doubt != "" && done.Doubt == s.doubt && !yield(Notice{Text: done.Doubt + ", and so it did when asked again: it is taken as it is", Warning: true}, nil) {
+				return shown, nil
+			}
 			done.Tries = s.n
 			done.Usage = s.used.Add(done.Usage)
 			yield(done, nil)
@@ -132,6 +145,28 @@ func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, erro
 		}
 	}
 	return shown, &Error{Kind: KindNetwork, Provider: "provider", Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF}
+}
+
+// doubtful makes an error of a reply that is worth another try, nil of any other.
+func (s *retrying) doubtful(done Done) *Error {
+	if done.Doubt == "" || s.MaxTime < 0 {
+		return nil
+	}
+	if s.doubt != "" {
+		if s.doubt == done.Doubt {
+			s.twice.Store(done.Doubt, true)
+		}
+		return nil
+	}
+	if _, usual := s.twice.Load(done.Doubt); usual {
+		return nil
+	}
+	s.doubt = done.Doubt
+	e := &Error{Kind: KindProvider, Provider: done.Message.Provider, Message: done.Doubt, RequestID: done.RequestID, Usage: done.Usage}
+	if _, ok := s.plan(e); !ok {
+		return nil
+	}
+	return e
 }
 
 // describe finds the *Error, which stays as it is, and gives an error that is

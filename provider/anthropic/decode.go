@@ -297,6 +297,14 @@ func (d *decoder) Done() (provider.Done, error) {
 	return done, nil
 }
 
+// Held implements wire.Decoder.
+func (d *decoder) Held() (n int) {
+	for _, c := range d.blocks {
+		n += c.text.Len() + c.signature.Len() + len(c.input) + len(c.name)
+	}
+	return n
+}
+
 // stopReason maps the API's word. That there are calls to run is told by the
 // calls; only a reply that was cut or refused must not run them.
 func stopReason(word string, calls bool) provider.StopReason {

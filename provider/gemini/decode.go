@@ -178,9 +178,14 @@ func (d *decoder) count(u *usageMetadata) {
 }
 
 func (d *decoder) grow(p *replyPart) {
-	switch {
-	case p.Call != nil:
+	if p.Call != nil {
+		if p.Text != "" { // the signature is the call's
+			d.grow(&replyPart{Text: p.Text, Thought: p.Thought})
+		}
 		d.call(p.Call, p.Signature)
+		return
+	}
+	switch {
 	case p.Thought:
 		d.text("thought", p)
 		if p.Text != "" {
@@ -234,6 +239,17 @@ func (d *decoder) call(c *replyCall, signature string) {
 	if c.GoesOn {
 		d.open = g
 	}
+}
+
+// Held implements wire.Decoder. Arguments in pieces are counted as they come.
+func (d *decoder) Held() (n int) {
+	for _, g := range d.parts {
+		n += g.text.Len() + len(g.args) + len(g.name) + len(g.signature)
+		if g.pieces != nil {
+			n += g.pieces.size
+		}
+	}
+	return n
 }
 
 // arguments is what the call was given, as text.

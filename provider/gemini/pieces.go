@@ -21,10 +21,15 @@ type piece struct {
 type object struct {
 	root any // map[string]any, []any, *strings.Builder or a plain value
 	bad  string
+	size int // of all pieces, in bytes
 }
 
 func (o *object) addAll(pieces []piece) {
 	for i := range pieces {
+		o.size += len(pieces[i].Path) + len(pieces[i].Number)
+		if text := pieces[i].Text; text != nil {
+			o.size += len(*text)
+		}
 		steps, ok := steps(pieces[i].Path)
 		if !ok {
 			o.bad = pieces[i].Path

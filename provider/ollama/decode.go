@@ -119,6 +119,14 @@ func said(data string) string {
 	return data
 }
 
+// Held implements wire.Decoder.
+func (d *decoder) Held() (n int) {
+	for _, g := range d.parts {
+		n += g.text.Len() + len(g.name) + len(g.args)
+	}
+	return n
+}
+
 // end takes the last line: the word for the end and the counts.
 func (d *decoder) end(l *line) error {
 	d.usage = provider.Usage{Input: wire.Count(l.Read), Output: wire.Count(l.Wrote)}

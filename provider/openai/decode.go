@@ -271,6 +271,17 @@ func (d *decoder) part(form string) *strings.Builder {
 	return &g.text
 }
 
+// Held implements wire.Decoder.
+func (d *decoder) Held() (n int) {
+	for _, g := range d.parts {
+		n += g.text.Len()
+	}
+	for _, s := range d.calls.list {
+		n += len(s.name) + s.args.Len()
+	}
+	return n + d.refusal.Len() + d.details.size
+}
+
 // finish takes the word for the end. Some of the words tell of a failure; the
 // router's own "stop" may hide one that the server behind it named.
 func (d *decoder) finish(word, native string) error {

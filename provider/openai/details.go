@@ -14,6 +14,7 @@ type detail map[string]json.RawMessage
 // can be sent back as a whole reply would have held them.
 type details struct {
 	list []*joined
+	size int // of all pieces, in bytes
 }
 
 type joined struct {
@@ -38,6 +39,9 @@ func (d detail) grows() string {
 func (l *details) add(d detail) {
 	key := d.grows()
 	piece := plain(d[key])
+	for name, value := range d {
+		l.size += len(name) + len(value)
+	}
 	if n := len(l.list); n > 0 && l.list[n-1].takes(d, key) {
 		last := l.list[n-1]
 		last.text.WriteString(piece)

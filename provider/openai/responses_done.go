@@ -56,6 +56,14 @@ func (d *responsesDecoder) Done() (provider.Done, error) {
 	return done, nil
 }
 
+// Held implements wire.Decoder.
+func (d *responsesDecoder) Held() (n int) {
+	for _, o := range d.items {
+		n += o.text.Len() + o.args.Len() + len(o.raw)
+	}
+	return n + d.refusal.Len()
+}
+
 // responsesStop maps the API's word and words what the user should know of it.
 // That there are calls to run is told by the calls; only a reply that was cut or
 // refused must not run them.

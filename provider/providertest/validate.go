@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"artoo/provider"
 )
 
 // The wires Validate knows.
@@ -158,6 +160,9 @@ func (v *validator) object(what string, raw []byte) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
 		v.bad("%s is no JSON object: %.80s", what, raw)
+	}
+	if key, twice := provider.DuplicateKey(raw); twice { // which Google's parser refuses
+		v.bad("%s has the key %q twice", what, key)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // MaxEvent is the largest event that is read. Tool arguments and whole-message
 // events come on one line, which can be megabytes long.
-const MaxEvent = 64 << 20
+const MaxEvent = 32 << 20
 
 // ErrEventTooLarge tells that one event was larger than MaxEvent.
 var ErrEventTooLarge = fmt.Errorf("an event of the reply is larger than %d MiB", MaxEvent>>20)

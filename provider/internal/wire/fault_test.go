@@ -21,7 +21,10 @@ import (
 )
 
 // words is a decoder of nothing: each event's data is a text, "end" ends.
-type words struct{ ended bool }
+type words struct {
+	ended bool
+	held  int
+}
 
 func (w *words) Feed(data string) ([]provider.Event, Progress, error) {
 	switch data {
@@ -32,6 +35,7 @@ func (w *words) Feed(data string) ([]provider.Event, Progress, error) {
 		w.ended = true
 		return nil, End, nil
 	}
+	w.held += len(data)
 	return []provider.Event{provider.TextDelta{Text: data}}, More, nil
 }
 
@@ -39,6 +43,8 @@ func (w *words) Whole(data []byte) ([]provider.Event, error) {
 	w.ended = true
 	return []provider.Event{provider.TextDelta{Text: string(data)}}, nil
 }
+
+func (w *words) Held() int { return w.held }
 
 func (w *words) Done() (provider.Done, error) {
 	if !w.ended {
@@ -398,6 +404,18 @@ func TestAReplyWithoutEndEnds(t *testing.T) {
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(&looped{text: event}), Request: r}, nil
 	})}
 	prepare := func(context.Context) (Request, error) { return Request{URL: "http://h/"}, nil }
+	held := 0
+	for ev, err := range Stream(t.Context(), Endpoint{HTTP: hc}, prepare, &words{}) {
+		if delta, ok := ev.(provider.TextDelta); ok {
+			held += len(delta.Text)
+		}
+		if err != nil && !errors.Is(err, ErrReplyTooLarge) {
+			t.Error(err)
+		}
+	}
+	if held > maxHeld+maxHeld/8 || held < maxHeld {
+		t.Errorf("%d bytes were taken", held)
+	}
 	c := newCall(t.Context(), Endpoint{HTTP: hc})
 	defer c.close()
 	if c.most != maxReply {

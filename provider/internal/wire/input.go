@@ -14,8 +14,10 @@ import (
 // it is there. Nothing at all, or an empty string, means no arguments; a JSON
 // string that holds an object is decoded once more (Qwen sends such); what is no
 // object is kept in Raw, with an empty Input, so that the history stays valid.
+// An object with a key twice is kept there too, beside what it comes to: nobody
+// can tell which of the two was meant.
 func NewCall(id, name, args string) provider.ToolCall {
-	call := provider.ToolCall{ID: id, Name: strings.ToValidUTF8(name, "_")}
+	call := provider.ToolCall{ID: id, Name: strings.ToValidUTF8(name[:min(len(name), maxName)], "_")}
 	text := strings.TrimSpace(args)
 	if strings.HasPrefix(text, `"`) {
 		var inner string
@@ -30,12 +32,17 @@ func NewCall(id, name, args string) provider.ToolCall {
 	var ok bool
 	if call.Input, ok = Object(json.RawMessage(text)); !ok {
 		call.Raw = strings.ToValidUTF8(args, "\uFFFD")
+	} else if _, twice := provider.DuplicateKey([]byte(text)); twice {
+		call.Raw = strings.ToValidUTF8(text, "\uFFFD")
 	}
 	return call
 }
 
+// maxName is how much of a tool's name is kept, in bytes; no API has longer ones.
+const maxName = 128
+
 // Object returns raw as a compact JSON object in valid UTF-8 without half
-// surrogates, which servers refuse. ok is false, and the object empty, when raw
+// surrogates and without a key twice, which servers refuse. ok is false, and the object empty, when raw
 // is none.
 func Object(raw json.RawMessage) (clean json.RawMessage, ok bool) {
 	if t := bytes.TrimLeft(raw, " \t\r\n"); len(t) == 0 || t[0] != '{' || !json.Valid(t) {
@@ -45,7 +52,7 @@ func Object(raw json.RawMessage) (clean json.RawMessage, ok bool) {
 	if err := json.Compact(&b, raw); err != nil {
 		return json.RawMessage("{}"), false
 	}
-	return CleanJSON(b.Bytes()), true
+	return CleanJSON(eachOnce(b.Bytes())), true
 }
 
 // CleanJSON replaces in a JSON text what is invalid in the strings of a strict

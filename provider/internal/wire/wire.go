@@ -60,6 +60,8 @@ type Decoder interface {
 	// Whole takes a complete reply that came as one JSON document, because the
 	// server ignored stream:true.
 	Whole(data []byte) ([]provider.Event, error)
+	// Held is about how much of the reply is kept by now, in bytes.
+	Held() int
 	// Done builds the reply when no more events come. With an error the Done's
 	// Usage still holds what is known.
 	Done() (provider.Done, error)
@@ -79,12 +81,17 @@ func Decode(data []byte, v any) error {
 // counts must neither shrink nor overflow.
 func Count(n int) int { return min(max(n, 0), 1<<40) }
 
-// maxReply is how much data is read of one reply, in bytes: a hundred times
-// that of the longest a model can give. A server caught in a loop ends here.
-const maxReply = 256 << 20
+// maxHeld is how long a reply may be, in bytes of its text, reasoning and
+// arguments: ten times the longest a model can give. maxReply is how much data is
+// read of one: each token comes with some hundred bytes around it. A server
+// caught in a loop ends at the one or the other, before it costs much memory.
+const (
+	maxHeld  = 16 << 20
+	maxReply = 256 << 20
+)
 
 // ErrReplyTooLarge tells that a reply was larger than any can be.
-var ErrReplyTooLarge = fmt.Errorf("the reply is larger than %d MiB", maxReply>>20)
+var ErrReplyTooLarge = fmt.Errorf("the reply is larger than any can be: more than %d MiB of text, or %d MiB of data", maxHeld>>20, maxReply>>20)
 
 // ErrCut tells that the stream ended before its terminal event.
 var ErrCut = errors.New("the stream ended before the reply was complete")
@@ -140,7 +147,11 @@ func (c *call) run(prepare func(context.Context) (Request, error), dec Decoder, 
 		return
 	}
 	done.RequestID, done.Tries = c.requestID, 1
+	done, notice := finish(done)
 	c.drain()
+	if notice != "" && !yield(provider.Notice{Text: notice, Warning: true}, nil) {
+		return
+	}
 	yield(done, nil)
 }
 
@@ -162,7 +173,8 @@ func (c *call) runWhole(dec Decoder, yield func(provider.Event, error) bool) (ok
 }
 
 func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (ok bool, err error) {
-	progress, size := More, 0
+	progress, size, sized := More, 0, 0
+	var pair halves
 	var cut error // what the decoder said of an event that the stream's end may have cut
 	body := &ending{src: c.body}
 	events := Events
@@ -184,7 +196,12 @@ func (c *call) runEvents(dec Decoder, yield func(provider.Event, error) bool) (o
 		if cut != nil {
 			return true, cut // it was not the last
 		}
-		events, p, err := dec.Feed(data)
+		if size > sized+maxHeld/16 {
+			if sized = size; dec.Held() > maxHeld {
+				return true, ErrReplyTooLarge
+			}
+		}
+		events, p, err := dec.Feed(pair.join(data))
 		if !c.emit(events, yield) {
 			return false, nil
 		}

@@ -1,0 +1,84 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"artoo/provider"
+)
+
+// MaxCalls is how many calls of one reply count. Models make a handful, rarely
+// dozens; one that makes thousands is caught in a loop.
+const MaxCalls = 128
+
+// finish looks at a whole reply for what no wire should let through: calls that
+// name nothing and hold nothing (a parser's debris), more calls than anybody
+// means, and the signs of a call that was lost on its way. The notice is what
+// the user must know of it, "" for nothing.
+func finish(done provider.Done) (_ provider.Done, notice string) {
+	calls := 0
+	parts := slices.DeleteFunc(slices.Clone(done.Message.Parts), func(p provider.Part) bool {
+		call, ok := p.(provider.ToolCall)
+		if !ok {
+			return false
+		}
+		if call.Name == "" && call.Raw == "" && string(call.Input) == "{}" {
+			return true
+		}
+		calls++
+		return calls > MaxCalls
+	})
+	if len(parts) < len(done.Message.Parts) {
+		done.Message.Parts = parts
+	}
+	if calls > MaxCalls {
+		notice = fmt.Sprintf("the reply makes %d calls: the first %d count, the others are left out", calls, MaxCalls)
+	}
+	if calls == 0 && done.Stop == provider.StopToolUse {
+		done.Stop = provider.StopComplete
+	}
+	if calls == 0 && done.Stop == provider.StopComplete {
+		done.Doubt = doubt(done)
+	}
+	return done, notice
+}
+
+// The reasons to doubt that an answer is what the model wrote.
+const (
+	doubtOpenCall = "the answer ends inside a call that is written as text"
+	doubtUnseen   = "the server counts far more text than it sent"
+)
+
+// doubt says why an answer may be the rest of a call that the server's parser
+// lost, "" where nothing speaks for it. Reasoning that the server does not show
+// is counted too, so that only a reply without any is measured.
+func doubt(done provider.Done) string {
+	text := strings.TrimSpace(done.Message.Text())
+	if text == "" {
+		return "" // an empty reply is asked again anyway
+	}
+	if opensCall(text) {
+		return doubtOpenCall
+	}
+	const many, least = 200, 8 // tokens; no answer has as many to the visible character
+	thought := slices.ContainsFunc(done.Message.Parts, func(p provider.Part) bool { _, ok := p.(provider.Reasoning); return ok })
+	if u := done.Usage; !thought && u.Reasoning == 0 && u.Output >= many && utf8.RuneCountInString(text)*least < u.Output {
+		return doubtUnseen
+	}
+	return ""
+}
+
+// opensCall reports whether a text ends in a call of the form that Qwen, Hermes
+// and their kin write, without its end: one that stands on a line of its own,
+// outside of a block of code.
+func opensCall(text string) bool {
+	const opens, closes = "<tool_call>", "</tool_call>"
+	at := strings.LastIndex(text, opens)
+	if at < 0 || strings.Contains(text[at:], closes) || strings.Count(text[:at], "```")%2 == 1 {
+		return false
+	}
+	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
+	return strings.TrimSpace(line) == ""
+}
