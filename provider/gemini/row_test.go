@@ -426,3 +426,15 @@ func TestRow79_AQuotaThatPassesAndOneThatDoesNot(t *testing.T) {
 		}
 	})
 }
+
+// TestTextBesideACallIsKept: the signature in the part they share is the call's.
+func TestTextBesideACallIsKept(t *testing.T) {
+	r := ask(t, parts(`{"text":"I ","thought":false}`, `{"text":"look.","functionCall":{"name":"read","args":{"n":1}},"thoughtSignature":"s"}`))
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	want := []provider.Part{provider.Text{Text: "I look."}, provider.ToolCall{ID: "call_1", Name: "read", Input: json.RawMessage(`{"n":1}`), Opaque: "s"}}
+	if diff := cmp.Diff(want, r.Done.Message.Parts); diff != "" || r.Text != "I look." {
+		t.Errorf("%q (-want +got)\n%s", r.Text, diff)
+	}
+}

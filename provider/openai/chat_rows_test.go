@@ -171,19 +171,47 @@ func TestRow58_ThoughtsThatARouterNoLongerTakes(t *testing.T) {
 // TestRow13_37_TheWordForTheEnd: calls that are whole need none, and one that
 // speaks of calls makes none.
 func TestRow13_37_TheWordForTheEnd(t *testing.T) {
+	const counted = `!{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":5}}`
 	whole := calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}`)
 	half := calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":"}}`)
-	for _, end := range [][]string{{whole}, {whole, done}} {
+	for _, end := range [][]string{{whole, done}, {whole, counted}, {whole, counted, done}} {
 		if r := ask(t, "compatible", stream(end...)); r.Err != nil || r.Done.Stop != provider.StopToolUse || len(r.Done.Message.Calls()) != 1 {
 			t.Errorf("%q: %+v %v", end, r.Done, r.Err)
 		}
 	}
-	if e := provider.AsError(ask(t, "compatible", stream(half, done)).Err); e == nil || !e.Temporary() {
-		t.Errorf("half a call: %v, want another try", e)
+	if r := ask(t, "compatible", stream(`{"content":"x"}`, counted, done)); r.Err != nil || r.Text != "x" || r.Done.Stop != provider.StopComplete || r.Done.Usage.Output != 5 {
+		t.Errorf("a text that is counted and done: %+v %v", r.Done, r.Err)
+	}
+	for name, end := range map[string][]string{
+		"half a call": {half, done}, "perhaps before another call": {whole}, "a text, and no count": {`{"content":"x"}`, done},
+		"a text, and no [DONE]": {`{"content":"x"}`, counted}, "nothing": {counted, done},
+	} {
+		if e := provider.AsError(ask(t, "compatible", stream(end...)).Err); e == nil || !e.Temporary() {
+			t.Errorf("%s: %v, want another try", name, e)
+		}
 	}
 	r := ask(t, "openrouter", stream(`{"content":"I searched."}`, `!{"choices":[{"index":0,"delta":{"tool_calls":null},"finish_reason":"tool_calls"}]}`, done))
 	if r.Err != nil || r.Done.Stop != provider.StopComplete || r.Text != "I searched." {
 		t.Errorf("no calls: %+v %v", r.Done, r.Err)
+	}
+}
+
+// TestRow16_ALengthBesideAnError is a cut reply: a router tells of the limit in
+// both ways.
+func TestRow16_ALengthBesideAnError(t *testing.T) {
+	const failure = `"error":{"code":502,"message":"Provider returned error: max_tokens reached"}`
+	for name, end := range map[string][]string{
+		"in one chunk":        {`!{"choices":[{"index":0,"delta":{},"finish_reason":"length"}],` + failure + `}`},
+		"in the choice":       {`!{"choices":[{"index":0,"delta":{},"finish_reason":"length",` + failure + `}]}`},
+		"one after the other": {`!{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, `!{"choices":[],` + failure + `}`, done},
+	} {
+		r := ask(t, "openrouter", stream(append([]string{`{"content":"half"}`}, end...)...))
+		if r.Err != nil || r.Done.Stop != provider.StopMaxTokens || r.Text != "half" {
+			t.Errorf("%s: %+v %v", name, r.Done, r.Err)
+		}
+	}
+	if r := ask(t, "openrouter", stream(`{"content":"half"}`, `!{"choices":[{"index":0,"delta":{},"finish_reason":"error"}],`+failure+`}`)); r.Err == nil {
+		t.Error("an error is taken for a cut reply")
 	}
 }
 

@@ -25,6 +25,7 @@ type decoder struct {
 	refusal strings.Builder
 	stop    string
 	begun   bool
+	over    bool // [DONE] came
 	pending []provider.Event
 	refrain wire.Refrain
 }
@@ -76,6 +77,7 @@ type delta struct {
 func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 	d.pending = d.pending[:0]
 	if strings.TrimSpace(data) == "[DONE]" {
+		d.over = true
 		return nil, wire.End, nil
 	}
 	if text, _, ok := d.refrain.Text(data); ok && d.stop == "" {
@@ -134,7 +136,7 @@ func (d *decoder) takeWhole(c *chunk, data []byte) error {
 // take works a chunk in. An error is looked for before the choices: a router's
 // error chunk has an empty list of them, like one that only brings usage.
 func (d *decoder) take(c *chunk, data []byte) error {
-	if present(c.Error) || c.Object == "error" { // the latter is vLLM's form
+	if !d.cutAt(c) && (present(c.Error) || c.Object == "error") { // the latter is vLLM's form
 		if e := wire.Failure(data); e != nil {
 			return e
 		}
@@ -163,7 +165,7 @@ func (d *decoder) take(c *chunk, data []byte) error {
 				}
 			}
 		}
-		if present(ch.Error) {
+		if present(ch.Error) && !d.cutAt(c) {
 			if e := wire.Failure(ch.Error); e != nil {
 				return e
 			}
@@ -175,6 +177,21 @@ func (d *decoder) take(c *chunk, data []byte) error {
 		}
 	}
 	return nil
+}
+
+// cutAt reports whether the reply is one that was cut at its length, by what
+// came before or by this chunk: a router says so in an error too, which would
+// hide that there is a part of an answer.
+func (d *decoder) cutAt(c *chunk) bool {
+	if d.stop == "length" {
+		return true
+	}
+	for i := range c.Choices {
+		if word := c.Choices[i].FinishReason; c.Choices[i].Index == 0 && word != nil && *word == "length" {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *decoder) grow(dl *delta) error {

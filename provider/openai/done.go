@@ -9,11 +9,10 @@ import (
 const formDetails = "reasoning_details"
 
 // Done implements wire.Decoder. A reply without a finish_reason is one that
-// broke off, unless it ends in calls that are whole: some servers (NIM, GLM)
-// forget the word there.
+// broke off, unless something else says that it is over: see forgotten.
 func (d *decoder) Done() (provider.Done, error) {
 	done := provider.Done{Usage: d.usage, Detail: d.refusal.String()}
-	if d.stop == "" && !d.calls.whole() {
+	if d.stop == "" && !d.forgotten() {
 		return done, wire.ErrCut
 	}
 	m := provider.Message{Role: provider.RoleAssistant, Provider: d.provider, Model: d.model}
@@ -43,6 +42,19 @@ func (d *decoder) Done() (provider.Done, error) {
 	done.Message = m
 	done.Stop = stopReason(d.stop, len(calls) > 0, d.refusal.Len() > 0)
 	return done, nil
+}
+
+// forgotten reports whether a reply is whole though its finish_reason is missing.
+// Some servers (NIM, GLM) forget it behind calls, Snowflake behind any answer:
+// then [DONE] or the count of tokens must have come behind calls that are whole,
+// and behind a text both. A connection that merely ends may have done so between
+// two calls.
+func (d *decoder) forgotten() bool {
+	counted := d.usage != (provider.Usage{})
+	if len(d.calls.list) > 0 {
+		return d.calls.whole() && (d.over || counted)
+	}
+	return d.over && counted && len(d.parts) > 0
 }
 
 // stopReason maps the words in use. That there are calls to run is told by the

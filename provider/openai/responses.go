@@ -66,7 +66,7 @@ func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[
 	send := func() iter.Seq2[provider.Event, error] {
 		without = p.without(req.Model)
 		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, without) }
-		return wire.Stream(ctx, e, prepare, &responsesDecoder{provider: p.Name, model: req.Model, history: req.Messages})
+		return wire.Stream(ctx, e, prepare, &responsesDecoder{provider: p.Name, model: req.Model, history: req.Messages, most: outputTokens(req)})
 	}
 	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.learn(e, req, without) })
 }

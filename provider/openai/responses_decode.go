@@ -13,6 +13,7 @@ type responsesDecoder struct {
 	provider string
 	model    string
 	history  []provider.Message
+	most     int // tokens that the reply was asked to have at most, 0 for no limit
 
 	items   []*outputItem
 	byIndex map[int]*outputItem    // the place in the output; the surer key
@@ -75,6 +76,7 @@ type responsesUsage struct {
 const (
 	stopCompleted = "completed"
 	stopCutShort  = "incomplete" // without a reason
+	stopAtLimit   = "max_output_tokens"
 )
 
 // Feed implements wire.Decoder.
@@ -216,6 +218,8 @@ func (d *responsesDecoder) finish(r *responsesReply, event string) error {
 	switch {
 	case r.Incomplete != nil && r.Incomplete.Reason != "":
 		d.stop = r.Incomplete.Reason
+	case r.Status == "completed" && d.most > 0 && d.usage.Output >= d.most:
+		d.stop = stopAtLimit // llama.cpp calls it completed all the same
 	case r.Status == "completed":
 		d.stop = stopCompleted
 	case r.Status == "incomplete":

@@ -74,7 +74,7 @@ func responsesStop(word string, calls bool, refusal string, silent bool) (stop p
 			refusal = "a content filter stopped the reply"
 		}
 		return provider.StopRefusal, refusal
-	case word == "max_output_tokens" && silent && !calls:
+	case word == stopAtLimit && silent && !calls:
 		return provider.StopMaxTokens, "the reasoning took all the tokens of the reply"
 	case word != stopCompleted:
 		return provider.StopMaxTokens, word // cut short, whatever the reason

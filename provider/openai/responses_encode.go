@@ -60,9 +60,7 @@ func encodeResponses(name string, req provider.Request, without limits) ([]byte,
 	if len(b.PromptCacheKey) > cacheKeyLimit {
 		b.PromptCacheKey = ""
 	}
-	if req.MaxTokens > 0 {
-		b.MaxOutputTokens = max(req.MaxTokens, minOutputTokens)
-	}
+	b.MaxOutputTokens = outputTokens(req)
 	b.think(req, without.fields)
 	for _, t := range req.Tools {
 		schema, err := parameters(t.Schema)
@@ -83,6 +81,14 @@ func encodeResponses(name string, req provider.Request, without limits) ([]byte,
 	}
 	b.Input = h.input
 	return provider.Marshal(b)
+}
+
+// outputTokens is how long a reply is asked for, 0 for no limit.
+func outputTokens(req provider.Request) int {
+	if req.MaxTokens <= 0 {
+		return 0
+	}
+	return max(req.MaxTokens, minOutputTokens)
 }
 
 // think says how hard to think and what of it to send back. An unset effort

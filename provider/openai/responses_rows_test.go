@@ -45,9 +45,14 @@ func fcDelta(n int, piece string) string {
 
 func askOpenAI(t *testing.T, replies ...providertest.Reply) providertest.Result {
 	t.Helper()
+	return askForAtMost(t, 0, replies...)
+}
+
+func askForAtMost(t *testing.T, tokens int, replies ...providertest.Reply) providertest.Result {
+	t.Helper()
 	s := providertest.NewServer(t, replies...)
 	p := &openai.Responses{Name: "openai", BaseURL: s.URL + "/v1", HTTP: s.HTTP}
-	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}}))
+	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m", MaxTokens: tokens}, Messages: []provider.Message{provider.UserText("hi")}}))
 	if err := r.Check(); err != nil {
 		t.Error(err)
 	}
@@ -370,6 +375,18 @@ func TestRow60_WhatIsRefusedIsLeftOut(t *testing.T) {
 			if !strings.Contains(string(s.Requests()[3].Body), tc.field) {
 				t.Error("what one model refuses is left out for another")
 			}
+		}
+	}
+}
+
+// TestACompletedReplyOfFullLengthIsCut: llama.cpp calls a reply completed that
+// ended because it had all the tokens it was asked for.
+func TestACompletedReplyOfFullLengthIsCut(t *testing.T) {
+	for tokens, want := range map[int]provider.StopReason{20: provider.StopMaxTokens, 3: provider.StopMaxTokens, 21: provider.StopComplete, 0: provider.StopComplete} {
+		r := askForAtMost(t, tokens, respond(begun, `output_text.delta ,"output_index":0,"delta":"half of it"`,
+			`completed ,"response":{"object":"response","status":"completed","error":null,"output":[],"usage":{"input_tokens":5,"output_tokens":20}}`))
+		if r.Err != nil || r.Done.Stop != want {
+			t.Errorf("20 of %d tokens: %+v %v, want %s", tokens, r.Done, r.Err, want)
 		}
 	}
 }
