@@ -59,11 +59,11 @@ type Agent struct {
 // the history and returns ctx's cause; every other error is classified by
 // Classify. After any error the conversation can go on.
 func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks, attachments ...provider.Part) (*Response, error) {
+	t, ctx := a.begin(ctx, cb)
+	defer t.end()
 	if a.Describe != nil {
 		a.Describe(ctx)
 	}
-	t, ctx := a.begin(ctx, cb)
-	defer t.end()
 	if err := t.hear(text, attachments); err != nil {
 		return t.failed(ctx, err)
 	}

@@ -241,3 +241,19 @@ func TestRow44_TheSameFailingCall(t *testing.T) {
 		t.Errorf("a test that fails between edits ended the turn: %v", err)
 	}
 }
+
+// TestMaxTimeCountsTheQuestionsAboutTheModel: a server that never says what its
+// model can do costs no more time than the run has.
+func TestMaxTimeCountsTheQuestionsAboutTheModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &fake.Provider{}
+		a := newAgent(p)
+		a.Limits.MaxTime = 2 * time.Second
+		a.Describe = func(ctx context.Context) { <-ctx.Done() }
+		began := time.Now()
+		_, err := send(t, a, &recorder{}, "go")
+		if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap || time.Since(began) != 2*time.Second || len(p.Requests()) != 0 {
+			t.Errorf("%v after %s and %d requests", err, time.Since(began), len(p.Requests()))
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
 
@@ -44,6 +45,7 @@ type Provider struct {
 	Local          bool          // the server is on a loopback or private address
 
 	lessons lessons
+	facts   listing.Facts
 }
 
 var _ provider.Provider = (*Provider)(nil)
@@ -97,10 +99,17 @@ func (p *Provider) prepare(ctx context.Context, req provider.Request, l limits) 
 
 // request is a request to a path of the API, without a body.
 func (p *Provider) request(ctx context.Context, path ...string) (wire.Request, error) {
-	base := p.BaseURL
-	if base == "" {
-		base = DefaultBaseURL
+	return p.requestBelow(ctx, p.base(), path...)
+}
+
+func (p *Provider) base() string {
+	if p.BaseURL == "" {
+		return DefaultBaseURL
 	}
+	return p.BaseURL
+}
+
+func (p *Provider) requestBelow(ctx context.Context, base string, path ...string) (wire.Request, error) {
 	url, err := wire.Join(base, path...)
 	if err != nil {
 		return wire.Request{}, err

@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,5 +52,29 @@ func TestModelsRefused(t *testing.T) {
 	}
 	if _, err := (&anthropic.Provider{Name: "anthropic", BaseURL: "ftp://x"}).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "anthropic" {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestDescribeOfAServerOfOnesOwn: llama.cpp speaks Messages too, and gives a model
+// the window it was started with.
+func TestDescribeOfAServerOfOnesOwn(t *testing.T) {
+	answers := map[string]string{
+		"/v1/models?limit=1000": `{"data":[{"id":"tiny","owned_by":"llamacpp","meta":{"n_ctx_train":32768}}]}`,
+		"/props":                `{"default_generation_settings":{"n_ctx":4096}}`,
+	}
+	for _, path := range []string{"", "/v1"} {
+		s := providertest.Serve(t, &providertest.Handler{Next: func(_ int, r providertest.Request) providertest.Reply {
+			if body, ok := answers[strings.TrimSuffix(r.Path+"?"+r.Query, "?")]; ok {
+				return providertest.JSON(200, body)
+			}
+			return providertest.Fail(404, "not_found_error", "no such path")
+		}})
+		p := &anthropic.Provider{Name: "anthropic", BaseURL: s.URL + path, HTTP: s.HTTP, Local: true}
+		for range 2 {
+			info, err := p.Describe(t.Context(), "tiny")
+			if err != nil || info.Context != 4096 || info.Guess || len(s.Requests()) != 2 {
+				t.Errorf("%+v, %v, %d requests", info, err, len(s.Requests()))
+			}
+		}
 	}
 }

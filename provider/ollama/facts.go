@@ -42,14 +42,18 @@ type show struct {
 	} `json:"details"`
 }
 
-// showTimeout is how long a description may take, which needs no model.
-const showTimeout = 15 * time.Second
+// showTimeout is how long a description may take, which needs no model, and
+// describeTimeout how long where a message waits that can do without.
+const (
+	showTimeout     = 15 * time.Second
+	describeTimeout = 3 * time.Second
+)
 
 // Describe implements provider.Describer. The window is the one that requests
 // will ask for, of which the reply may take half.
 func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
 	info, _ := provider.Lookup("ollama", model)
-	f, err := p.lookup(ctx, model)
+	f, err := p.lookup(ctx, model, describeTimeout)
 	if err != nil {
 		if provider.AsError(err) == nil {
 			err = &provider.Error{Kind: provider.KindCanceled, Provider: p.Name, Err: err}
@@ -72,7 +76,7 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 // lookup is what is known of a model, asked for once. A server that does not
 // describe its models leaves everything open; one that has no such model, or is
 // not there, is the error. Where ctx ended it is ctx's own.
-func (p *Provider) lookup(ctx context.Context, model string) (facts, error) {
+func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration) (facts, error) {
 	if f, ok := p.known.facts(model); ok {
 		return f, nil
 	}
@@ -85,7 +89,7 @@ func (p *Provider) lookup(ctx context.Context, model string) (facts, error) {
 		return facts{}, err
 	}
 	e := p.endpoint(-1)
-	e.RequestTimeout = showTimeout
+	e.RequestTimeout = limit
 	data, err := wire.Fetch(ctx, e, r)
 	failed := provider.AsError(err)
 	switch {

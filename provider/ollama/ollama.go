@@ -161,7 +161,7 @@ func (p *Provider) endpoint(idle time.Duration) wire.Endpoint {
 
 func (a *attempt) prepare(ctx context.Context) (wire.Request, error) {
 	var err error
-	if a.facts, err = a.lookup(ctx, a.req.Model); err != nil {
+	if a.facts, err = a.lookup(ctx, a.req.Model, showTimeout); err != nil {
 		return wire.Request{}, err
 	}
 	a.facts = a.known.of(a.req.Model, a.facts)

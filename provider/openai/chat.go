@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
 
@@ -39,8 +40,7 @@ type Chat struct {
 
 	mu      sync.Mutex
 	lessons map[string]lessons // by model
-	// described is what the server said of a model, by its name.
-	described map[string]provider.ModelInfo
+	facts   listing.Facts
 }
 
 var _ provider.Provider = (*Chat)(nil)
@@ -74,12 +74,16 @@ func (p *Chat) prepare(ctx context.Context, req provider.Request, l lessons) (wi
 	return r, nil
 }
 
+func (p *Chat) base() string {
+	if p.BaseURL == "" {
+		return p.Quirks.BaseURL
+	}
+	return p.BaseURL
+}
+
 // request is a request to a path of the API, without a body.
 func (p *Chat) request(ctx context.Context, path ...string) (wire.Request, error) {
-	base := p.BaseURL
-	if base == "" {
-		base = p.Quirks.BaseURL
-	}
+	base := p.base()
 	if base == "" {
 		// Nothing is guessed: a key must not reach another vendor's server.
 		return wire.Request{}, &provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",

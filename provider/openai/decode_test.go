@@ -132,7 +132,7 @@ func TestWhenAReplyIsComplete(t *testing.T) {
 		{"no [DONE]", []string{text, stop}, provider.StopComplete, ""},
 		{"only [DONE]", []string{text, done}, "", provider.KindNetwork},
 		{"whole calls without a finish_reason", []string{text, whole, done}, provider.StopToolUse, ""},
-		{"the same without [DONE]", []string{whole}, provider.StopToolUse, ""},
+		{"the same without [DONE], perhaps before another call", []string{whole}, "", provider.KindNetwork},
 		{"half a call without a finish_reason", []string{whole, half, done}, "", provider.KindNetwork},
 		{"tool_calls without calls", []string{text, finish("tool_calls", "")}, provider.StopComplete, ""},
 		{"an error as the reason", []string{text, finish("error", "")}, "", provider.KindProvider},

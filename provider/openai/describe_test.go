@@ -51,26 +51,36 @@ func TestDescribe(t *testing.T) {
 		{"a page", map[string]providertest.Reply{"/v1/models": providertest.Page(200, "Welcome")}, 0, 0, false, 1, 1},
 		{"nonsense", map[string]providertest.Reply{"/v1/models": json(`{"data":`)}, 0, 0, false, 1, 1},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := pages(t, tc.answers)
-			p := &openai.Chat{Name: "compatible", BaseURL: s.URL + "/v1/", HTTP: s.HTTP, Local: true}
-			for _, requests := range []int{tc.asked, tc.two} {
-				info, err := p.Describe(t.Context(), "my-model")
-				if err != nil {
-					t.Fatal(err)
+		wires := map[string]func(*providertest.Server) provider.Describer{
+			"chat": func(s *providertest.Server) provider.Describer {
+				return &openai.Chat{Name: "compatible", BaseURL: s.URL + "/v1/", HTTP: s.HTTP, Local: true}
+			},
+			"responses": func(s *providertest.Server) provider.Describer {
+				return &openai.Responses{Name: "compatible", BaseURL: s.URL + "/v1/responses", HTTP: s.HTTP, Local: true}
+			},
+		}
+		for wire, connect := range wires {
+			t.Run(tc.name+", "+wire, func(t *testing.T) {
+				s := pages(t, tc.answers)
+				p := connect(s)
+				for _, requests := range []int{tc.asked, tc.two} {
+					info, err := p.Describe(t.Context(), "my-model")
+					if err != nil {
+						t.Fatal(err)
+					}
+					want, _ := provider.Lookup("compatible", "my-model")
+					if tc.window > 0 {
+						want.Context, want.MaxOutput, want.Guess = tc.window, tc.reply, false
+					}
+					if info.ID != want.ID || info.Context != want.Context || info.MaxOutput != want.MaxOutput || info.Guess != want.Guess || info.Images != tc.sees || info.Price != nil {
+						t.Errorf("%+v, want %+v", info, want)
+					}
+					if n := len(s.Requests()); n != requests {
+						t.Errorf("%d requests, want %d", n, requests)
+					}
 				}
-				want, _ := provider.Lookup("compatible", "my-model")
-				if tc.window > 0 {
-					want.Context, want.MaxOutput, want.Guess = tc.window, tc.reply, false
-				}
-				if info.ID != want.ID || info.Context != want.Context || info.MaxOutput != want.MaxOutput || info.Guess != want.Guess || info.Images != tc.sees || info.Price != nil {
-					t.Errorf("%+v, want %+v", info, want)
-				}
-				if n := len(s.Requests()); n != requests {
-					t.Errorf("%d requests, want %d", n, requests)
-				}
-			}
-		})
+			})
+		}
 	}
 }
 

@@ -1,14 +1,12 @@
 package openai
 
 import (
-	"bytes"
 	"context"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"artoo/provider"
+	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
 
@@ -16,43 +14,6 @@ var (
 	_ provider.Lister = (*Chat)(nil)
 	_ provider.Lister = (*Responses)(nil)
 )
-
-// listed is a model in the answer to GET /models. OpenAI itself tells no more
-// than the id; the other fields are those of OpenRouter, vLLM, Mistral, llama.cpp
-// and LM Studio.
-type listed struct {
-	ID         string  `json:"id"`
-	Name       string  `json:"name"`
-	Created    float64 `json:"created"`
-	Window     int     `json:"context_length"`
-	GroqWindow int     `json:"context_window"`
-	Output     int     `json:"max_completion_tokens"` // Groq
-	ModelLen   int     `json:"max_model_len"`         // vLLM
-	MaxContext int     `json:"max_context_length"`    // Mistral; LM Studio's is what the model can have at most
-	Loaded     int     `json:"loaded_context_length"`
-	Type       string  `json:"type"` // LM Studio: llm, vlm, embeddings
-	OwnedBy    string  `json:"owned_by"`
-	Meta       struct {
-		Window int `json:"n_ctx"` // what the server gives it, where llama.cpp tells
-	} `json:"meta"`
-	TopProvider struct {
-		Output int `json:"max_completion_tokens"`
-	} `json:"top_provider"`
-	Pricing *struct { // US dollars per token, as text
-		Prompt     string `json:"prompt"`
-		Completion string `json:"completion"`
-		CacheRead  string `json:"input_cache_read"`
-		CacheWrite string `json:"input_cache_write"`
-	} `json:"pricing"`
-	Architecture struct {
-		Input  []string `json:"input_modalities"`
-		Output []string `json:"output_modalities"`
-	} `json:"architecture"`
-	Parameters   []string `json:"supported_parameters"`
-	Capabilities struct {
-		Vision *bool `json:"vision"`
-	} `json:"capabilities"`
-}
 
 // Models implements provider.Lister.
 func (p *Chat) Models(ctx context.Context) ([]provider.ModelInfo, error) {
@@ -65,8 +26,7 @@ func (p *Chat) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 
 // Models implements provider.Lister.
 func (p *Responses) Models(ctx context.Context) ([]provider.ModelInfo, error) {
-	base := strings.TrimSuffix(strings.TrimRight(p.base(), "/"), "/responses")
-	r, err := request(ctx, base, p.Key, p.Headers, "models")
+	r, err := request(ctx, p.list(), p.Key, p.Headers, "models")
 	if err != nil {
 		return nil, wire.Named(err, p.endpoint())
 	}
@@ -75,39 +35,19 @@ func (p *Responses) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 
 func list(ctx context.Context, e wire.Endpoint, r wire.Request) ([]provider.ModelInfo, error) {
 	e.RequestTimeout = provider.ListTimeout
-	all, err := fetchList(ctx, e, r)
+	all, err := listing.Fetch(ctx, e, r)
 	var models []provider.ModelInfo
 	for _, m := range all {
-		if m.talks(e.Provider) {
-			models = append(models, m.info(e.Provider))
+		if talks(m, e.Provider) {
+			models = append(models, m.Info(e.Provider))
 		}
 	}
 	return models, err
 }
 
-// fetchList asks for the list, the newest models first.
-func fetchList(ctx context.Context, e wire.Endpoint, r wire.Request) ([]listed, error) {
-	data, err := wire.Fetch(ctx, e, r)
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		Data []listed `json:"data"`
-	}
-	into := any(&answer)
-	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '[' { // Together
-		into = &answer.Data
-	}
-	if err := wire.DecodeList(e, data, into); err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(answer.Data, func(a, b listed) int { return int(min(max(b.Created-a.Created, -1), 1)) })
-	return slices.DeleteFunc(answer.Data, func(m listed) bool { return m.ID == "" }), nil
-}
-
 // talks tells models from what else a server lists: OpenAI's that make pictures,
 // speech or vectors have it in their names.
-func (m listed) talks(name string) bool {
+func talks(m listing.Model, name string) bool {
 	if len(m.Architecture.Output) > 0 && !slices.Contains(m.Architecture.Output, "text") {
 		return false
 	}
@@ -120,61 +60,4 @@ func (m listed) talks(name string) bool {
 		}
 	}
 	return true
-}
-
-// info is what the server says, over what the catalogue has.
-func (m listed) info(name string) provider.ModelInfo {
-	info, _ := provider.Lookup(name, m.ID)
-	if m.Name != "" {
-		info.Name = m.Name
-	}
-	if window := m.window(); window > 0 {
-		info.Context, info.Guess = window, false
-		info.MaxOutput = min(info.MaxOutput, window)
-	}
-	if n := wire.Count(max(m.TopProvider.Output, m.Output)); n > 0 {
-		info.MaxOutput = n
-	}
-	if m.Pricing != nil {
-		info.Price = m.price()
-	}
-	if in := m.Architecture.Input; len(in) > 0 {
-		info.Images = slices.Contains(in, "image")
-	}
-	if m.Capabilities.Vision != nil {
-		info.Images = *m.Capabilities.Vision
-	}
-	if m.Type == "llm" || m.Type == "vlm" {
-		info.Images = m.Type == "vlm"
-	}
-	if p := m.Parameters; len(p) > 0 {
-		info.Tools = slices.Contains(p, "tools")
-		info.Reasoning = slices.Contains(p, "reasoning") || slices.Contains(p, "include_reasoning")
-	}
-	return info
-}
-
-// window is what the server gives the model, 0 where it does not tell.
-func (m listed) window() int {
-	if m.Loaded > 0 {
-		return wire.Count(m.Loaded)
-	}
-	return wire.Count(max(m.Window, m.GroqWindow, m.ModelLen, m.MaxContext, m.Meta.Window))
-}
-
-// price is nil where it is not fixed, which -1 means, or not told.
-func (m listed) price() *provider.Price {
-	perMillion := func(text string) float64 {
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || f < 0 {
-			return -1
-		}
-		return math.Round(f*1e12) / 1e6 // without what a binary fraction adds
-	}
-	p := provider.Price{Input: perMillion(m.Pricing.Prompt), Output: perMillion(m.Pricing.Completion)}
-	if p.Input < 0 || p.Output < 0 {
-		return nil
-	}
-	p.CacheRead, p.CacheWrite = max(0, perMillion(m.Pricing.CacheRead)), max(0, perMillion(m.Pricing.CacheWrite))
-	return &p
 }

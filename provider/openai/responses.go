@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
 
@@ -39,6 +40,7 @@ type Responses struct {
 	mu      sync.Mutex
 	refused map[string]fields // by model: what the server said it does not take
 	dead    map[string]bool   // reasoning items that the server does not take any more, as they came
+	facts   listing.Facts
 }
 
 var _ provider.Provider = (*Responses)(nil)

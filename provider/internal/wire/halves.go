@@ -1,12 +1,19 @@
 package wire
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // halves puts the two halves of a surrogate pair together that a server wrote
 // into two events: by themselves they decode to two replacement characters. It
 // works on the JSON text of events, where such a half is an escape at the very
 // end or beginning of a string. The zero value is ready.
 type halves struct{ high string }
+
+// pieceKeys are the keys under which servers send a text, or the text of a call's
+// arguments, piece by piece.
+var pieceKeys = []string{"content", "text", "delta", "thinking", "reasoning", "reasoning_content", "reasoning_text", "arguments", "partial_json"}
 
 // join returns the event with the half it begins with made whole, and without
 // the one it ends with, which goes into the next event that has the other half.
@@ -15,37 +22,50 @@ func (h *halves) join(data string) string {
 	if h.high == "" && !strings.Contains(data, `\u`) {
 		return data
 	}
-	if h.high != "" {
-		if at := halfAt(data, 0xDC00, '"', 0); at >= 0 {
-			data, h.high = data[:at]+h.high+data[at:], ""
+	key := ""
+	for i := 0; i < len(data); i++ {
+		if data[i] != '"' {
+			continue
 		}
-	}
-	if at := halfAt(data, 0xD800, 0, '"'); at >= 0 {
-		h.high = data[at : at+6]
-		data = data[:at] + data[at+6:]
+		start := i + 1
+		last := start // where the last character of the string begins
+		for i++; i < len(data) && data[i] != '"'; i++ {
+			last = i
+			if data[i] == '\\' {
+				i++
+				if i < len(data) && data[i] == 'u' {
+					i += 4
+				}
+			}
+		}
+		if i >= len(data) {
+			return data // cut: whoever reads it will say so
+		}
+		if strings.HasPrefix(strings.TrimLeft(data[i+1:], " \t\r\n"), ":") {
+			key = data[start:i]
+			continue
+		}
+		if !slices.Contains(pieceKeys, key) {
+			continue
+		}
+		if h.high != "" && isHalf(data[start:i], 0xDC00) {
+			data, i, last = data[:start]+h.high+data[start:], i+len(h.high), last+len(h.high)
+			h.high = ""
+		}
+		if isHalf(data[last:i], 0xD800) {
+			h.high = data[last:i]
+			data, i = data[:last]+data[i:], last
+		}
 	}
 	return data
 }
 
-// halfAt is where an escape of the 1024 units from first stands behind the byte
-// before and in front of the byte after, where they are not 0; -1 for nowhere.
-func halfAt(data string, first int64, before, after byte) int {
-	for i := 0; i+6 <= len(data); i++ {
-		if data[i] != '\\' {
-			continue
-		}
-		if data[i+1] != 'u' {
-			i++ // what is escaped is no escape
-			continue
-		}
-		unit := hex4([]byte(data[i:i+6]), 2)
-		ok := unit >= first && unit < first+0x400
-		ok = ok && (before == 0 || i > 0 && data[i-1] == before)
-		ok = ok && (after == 0 || i+6 < len(data) && data[i+6] == after)
-		if ok {
-			return i
-		}
-		i += 5
+// isHalf reports whether a text begins with the escape of one of the 1024 units
+// from first.
+func isHalf(text string, first int64) bool {
+	if len(text) < 6 || text[:2] != `\u` {
+		return false
 	}
-	return -1
+	unit := hex4([]byte(text[:6]), 2)
+	return unit >= first && unit < first+0x400
 }

@@ -1,0 +1,180 @@
+package listing
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+// describeTimeout is how long a whole description may take: somebody waits for the
+// answer to a message.
+const describeTimeout = 3 * time.Second
+
+// Server is where a list is.
+type Server struct {
+	wire.Endpoint
+	Base   string   // the address that the API's paths are put behind; never empty
+	Models []string // the path of the list
+	// Ask makes a request to a path below an address, without a body.
+	Ask func(ctx context.Context, base string, path ...string) (wire.Request, error)
+}
+
+// Facts keep what a server said of its models. The zero value knows nothing; it
+// may be used by several goroutines, and must not be copied.
+type Facts struct {
+	mu    sync.Mutex
+	known map[string]provider.ModelInfo
+}
+
+// Describe is provider.Describer's, with the server's list of models, and what
+// llama.cpp and LM Studio tell beside it. It takes 3 seconds at most. Guess stays true where the server
+// says nothing of the window: it is asked again only where it may know more
+// later, as one that is busy or loads its model. A server that cannot be reached,
+// or refuses the key, is the error; one that only has no list is none.
+func (f *Facts) Describe(ctx context.Context, s Server, model string) (provider.ModelInfo, error) {
+	f.mu.Lock()
+	info, ok := f.known[model]
+	f.mu.Unlock()
+	if ok {
+		return info, nil
+	}
+	asking := &asking{Server: s, until: time.Now().Add(describeTimeout)}
+	info, settled, err := asking.describe(ctx, model)
+	if err == nil && settled {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.known == nil {
+			f.known = map[string]provider.ModelInfo{}
+		}
+		f.known[model] = info
+	}
+	return info, err
+}
+
+// asking is a description that is being made.
+type asking struct {
+	Server
+	until time.Time
+}
+
+// describe asks the server; settled says that asking again would tell no more.
+func (s *asking) describe(ctx context.Context, model string) (info provider.ModelInfo, settled bool, err error) {
+	info, _ = provider.Lookup(s.Provider, model)
+	all, err := s.list(ctx, s.Base, s.Models...)
+	if e := provider.AsError(err); e != nil {
+		mute := e.Status != 0 && e.Kind != provider.KindAuth || e.Kind == provider.KindProvider || e.Kind == provider.KindTimeout
+		if !mute {
+			return info, false, err
+		}
+		return info, !passing(e.Status), nil
+	}
+	m, found := pick(all, model)
+	if !found {
+		return info, true, nil
+	}
+	settled = true
+	switch {
+	case m.OwnedBy == "llamacpp":
+		s.slot(ctx, &m, len(all) > 1)
+		settled = m.Context() > 0 // one that is not loaded has none yet
+	case s.Local && m.Context() == 0 && strings.HasPrefix(m.OwnedBy, "organization"): // LM Studio's word for nobody
+		m, settled = s.loaded(ctx, m)
+	}
+	info = m.Info(s.Provider)
+	info.ID = model
+	if !info.Guess && max(m.TopProvider.Output, m.Output) <= 0 {
+		info.MaxOutput = min(info.MaxOutput, info.Context/2) // room for a prompt
+	}
+	return info, settled, nil
+}
+
+// passing reports whether a server that answers with the status may say more
+// later. Silence is not among them: who waited for it once does not wait again.
+func passing(status int) bool {
+	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
+}
+
+// pick finds a model in a list. A server that has but one answers to any name.
+func pick(all []Model, model string) (Model, bool) {
+	if i := slices.IndexFunc(all, func(m Model) bool { return m.ID == model }); i >= 0 {
+		return all[i], true
+	}
+	if len(all) == 1 {
+		return all[0], true
+	}
+	return Model{}, false
+}
+
+// slot asks llama.cpp for the window of one conversation, which older servers do
+// not list. One of several models is named; a description must not load it.
+func (s *asking) slot(ctx context.Context, m *Model, several bool) {
+	var props struct {
+		Settings struct {
+			Window int `json:"n_ctx"`
+		} `json:"default_generation_settings"`
+		Modalities struct {
+			Vision *bool `json:"vision"`
+		} `json:"modalities"`
+	}
+	r, err := s.Ask(ctx, s.root(), "props")
+	if err == nil && several {
+		r.URL, err = wire.Query(r.URL, url.Values{"model": {m.ID}, "autoload": {"false"}})
+	}
+	var data []byte
+	if err == nil {
+		data, err = wire.Fetch(ctx, s.asked(), r)
+	}
+	if err != nil || wire.Decode(data, &props) != nil { // what the list says has to do
+		return
+	}
+	if n := wire.Count(props.Settings.Window); n > 0 {
+		m.Loaded = n
+	}
+	if props.Modalities.Vision != nil {
+		m.Capabilities.Vision = props.Modalities.Vision
+	}
+}
+
+// loaded asks LM Studio for the window that a model was loaded with. One that is
+// not loaded has none yet: it gets it with the first message.
+func (s *asking) loaded(ctx context.Context, m Model) (found Model, settled bool) {
+	all, err := s.list(ctx, s.root(), "api", "v0", "models")
+	if err != nil {
+		return m, true
+	}
+	i := slices.IndexFunc(all, func(other Model) bool { return other.ID == m.ID })
+	if i < 0 {
+		return m, true
+	}
+	found = all[i]
+	found.MaxContext = 0 // what it could have
+	return found, found.Loaded > 0
+}
+
+// root is the server's address without the /v1 of the API.
+func (s *asking) root() string {
+	return strings.TrimSuffix(strings.TrimRight(s.Base, "/"), "/v1")
+}
+
+// list fetches a list of models below an address.
+func (s *asking) list(ctx context.Context, base string, path ...string) ([]Model, error) {
+	r, err := s.Ask(ctx, base, path...)
+	if err != nil {
+		return nil, wire.Named(err, s.Endpoint)
+	}
+	return Fetch(ctx, s.asked(), r)
+}
+
+// asked is the endpoint with the patience that is left for this description.
+func (s *asking) asked() wire.Endpoint {
+	e := s.Endpoint
+	e.RequestTimeout = max(time.Until(s.until), time.Millisecond)
+	return e
+}
