@@ -10,7 +10,7 @@ type Choice struct {
 	Provider string
 	Model    string
 	// Note says in one line how the provider was found, "" when the user
-	// named it.
+	// named it by a setting of its own.
 	Note string
 }
 
@@ -36,7 +36,7 @@ type Situation struct {
 // front end with a person may answer, and *Error.
 func (c *Config) Choose(s Situation) (Choice, error) {
 	if c.Provider != "" {
-		return c.withModel(Choice{Provider: c.Provider, Model: c.Model}, s)
+		return c.withModel(Choice{Provider: c.Provider, Model: c.Model, Note: c.switched}, s)
 	}
 	if c.BaseURL != "" {
 		note := "provider compatible, because " + c.Origin("base_url") + " names an address and no provider"
@@ -77,7 +77,7 @@ func (c *Config) With(choice Choice) *Config {
 
 // byModel finds the provider a model id alone means.
 func (c *Config) byModel(s Situation) (Choice, bool) {
-	if name, model, found := strings.Cut(c.Model, "/"); found && model != "" && c.isProvider(name) {
+	if name, model, found := c.splitModel(c.Model); found {
 		return Choice{Provider: name, Model: model, Note: "provider " + name + ", named by the model " + c.Model}, true
 	}
 	if s.Catalog != nil {

@@ -62,6 +62,54 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestAProviderBeforeTheModelBeatsAWeakerSource, as any setting does; beside its
+// provider a model is taken verbatim.
+func TestAProviderBeforeTheModelBeatsAWeakerSource(t *testing.T) {
+	const file = "[provider]\nprovider = \"openrouter\"\nmodel = \"anthropic/claude-x\"\nbase_url = \"https://or.example/v1\"\n" +
+		"[provider.groq]\nbase_url = \"https://x.org\"\n"
+	for _, test := range []struct {
+		name  string
+		env   map[string]string
+		flags map[string][]string
+		want  string // provider, model and address
+		note  string
+	}{
+		{"both in one place", nil, nil, "openrouter anthropic/claude-x https://or.example/v1", ""},
+		{"a flag over the file", nil, map[string][]string{"model": {"openai/gpt-5"}}, "openai gpt-5 ", "provider openai, named by the model openai/gpt-5 of --model; openrouter/openai/gpt-5 is asked of openrouter"},
+		{"a variable over the file", map[string]string{"ARTOO_MODEL": "groq/llama"}, nil, "groq llama ", "ARTOO_MODEL"},
+		{"a flag over a variable", map[string]string{"ARTOO_PROVIDER": "deepseek", "ARTOO_API_KEY": "k"}, map[string][]string{"model": {"gemini/gemini-3"}}, "gemini gemini-3 ", "--model"},
+		{"a flag over a model and provider in variables", map[string]string{"ARTOO_PROVIDER": "deepseek", "ARTOO_MODEL": "x/y"}, map[string][]string{"model": {"ollama/qwen3:8b"}}, "ollama qwen3:8b ", "--model"},
+		{"the provider itself", nil, map[string][]string{"model": {"openrouter/openai/gpt-5"}}, "openrouter openai/gpt-5 https://or.example/v1", ""},
+		{"a model of the router's own", nil, map[string][]string{"model": {"openrouter/auto"}}, "openrouter openrouter/auto https://or.example/v1", ""},
+		{"the same as artoo models prints it", nil, map[string][]string{"model": {"openrouter/openrouter/auto"}}, "openrouter openrouter/auto https://or.example/v1", ""},
+		{"a vendor that is no provider", nil, map[string][]string{"model": {"meta/llama"}}, "openrouter meta/llama https://or.example/v1", ""},
+		{"two flags", nil, map[string][]string{"provider": {"openrouter"}, "model": {"openai/gpt-5"}}, "openrouter openai/gpt-5 https://or.example/v1", ""},
+		{"a provider over a model", map[string]string{"ARTOO_MODEL": "openai/gpt-5"}, map[string][]string{"provider": {"openrouter"}}, "openrouter openai/gpt-5 https://or.example/v1", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			home := world(t)
+			writeFile(t, 0o600, file, home, ".config", "artoo", "config.toml")
+			for name, value := range test.env {
+				t.Setenv(name, value)
+			}
+			c := mustLoad(t, LoadOptions{Flags: test.flags})
+			choice, err := c.Choose(situation(nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := choice.Provider + " " + choice.Model + " " + c.BaseURL; got != test.want {
+				t.Errorf("chose %q, want %q", got, test.want)
+			}
+			if (test.note == "") != (choice.Note == "") || !strings.Contains(choice.Note, test.note) {
+				t.Errorf("note %q, want %q in it", choice.Note, test.note)
+			}
+			if !c.APIKey.IsZero() {
+				t.Error("the key of one provider goes to another")
+			}
+		})
+	}
+}
+
 func situation(atHand []string) Situation {
 	return Situation{
 		AtHand: atHand,

@@ -184,6 +184,7 @@ func (c *Config) applyFlags(flags map[string][]string, options []Option) error {
 		}
 	}
 	c.untie(before, fromFlag)
+	c.named()
 	return nil
 }
 
@@ -194,6 +195,31 @@ type providerAt struct {
 }
 
 func (c *Config) chosen() providerAt { return providerAt{c.Provider, c.origins["provider"].rank} }
+
+// named takes the provider's name off the front of a model, where a weaker source
+// than the model's names a provider: the stronger word holds, as for every setting.
+// A model beside its provider in one place is taken verbatim.
+func (c *Config) named() {
+	before, now := c.chosen(), c.origins["model"].rank
+	name, model, ok := c.splitModel(c.Model)
+	if !ok || before.name == "" || now <= before.rank {
+		return
+	}
+	if name != before.name {
+		c.switched = fmt.Sprintf("provider %s, named by the model %s of %s; %s/%s is asked of %s", name, c.Model, c.Origin("model"), before.name, c.Model, before.name)
+	}
+	c.Provider, c.Model = name, model
+	c.origins["provider"] = origin{now, c.Origin("model")}
+	c.untie(before, now)
+}
+
+// splitModel takes a model apart that begins with a provider's name. OpenRouter's
+// own ids have a vendor before the slash, which may be itself.
+func (c *Config) splitModel(id string) (name, model string, ok bool) {
+	name, model, ok = strings.Cut(id, "/")
+	ok = ok && model != "" && c.isProvider(name) && (name != "openrouter" || strings.Contains(model, "/"))
+	return name, model, ok
+}
 
 // untie drops what a lower place said together with another provider than
 // the one this place names: a model, an address or a key of one provider is
