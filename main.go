@@ -60,6 +60,7 @@ type app struct {
 	choice config.Choice
 
 	earlier map[string]string // model by provider, of those switched away from
+	several string            // which of several models of a server was taken, in words
 	keys    sync.Map          // *config.KeySource by provider, of the wire made last
 
 	project   tool.Project

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"slices"
@@ -60,6 +61,9 @@ func (a *app) choose() error {
 	if err != nil {
 		return err
 	}
+	if a.cfg.Model == "" && a.choice.Provider == "ollama" && a.several != "" {
+		a.choice.Note = strings.TrimPrefix(a.choice.Note+", "+a.several, ", ")
+	}
 	if a.choice.Note != "" && a.who.headless { // the banner tells it in a conversation
 		a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: a.choice.Note})
 	}
@@ -114,7 +118,7 @@ func (a *app) probe() string {
 }
 
 // defaultModel is the provider's; servers with one model of their own mostly
-// take any name, and Ollama's is the last that was pulled.
+// take any name, and Ollama's is the last that was pulled and can call tools.
 func (a *app) defaultModel(name string) string {
 	switch name {
 	case "compatible":
@@ -130,7 +134,11 @@ func (a *app) defaultModel(name string) string {
 		if err != nil || len(models) == 0 { // then the user has to name one
 			return ""
 		}
-		return models[0].ID
+		first := max(0, slices.IndexFunc(models, func(m provider.ModelInfo) bool { return m.Tools }))
+		if len(models) > 1 {
+			a.several = fmt.Sprintf("model %s of the %d it has: -m ollama/NAME takes another", models[first].ID, len(models))
+		}
+		return models[first].ID
 	}
 	if coding.Is(name) {
 		return coding.DefaultModel

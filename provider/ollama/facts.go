@@ -60,17 +60,7 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 		}
 		return info, err
 	}
-	info.Provider = p.Name
-	if f.window > 0 {
-		info.Context, info.MaxOutput, info.Guess = f.window, f.window/2, false
-	}
-	if f.told {
-		info.Tools, info.Images, info.Reasoning = f.tools, f.vision, f.thinking
-	}
-	if f.cloud {
-		info.Price = nil // somebody charges for it
-	}
-	return info, nil
+	return f.info(p.Name, model), nil
 }
 
 // lookup is what is known of a model, asked for once. A server that does not
@@ -183,38 +173,6 @@ func (s *show) parameter(name string) int {
 		}
 	}
 	return 0
-}
-
-// Models lists the models the server has, the last changed first, by their names
-// only: Describe says more of each. Its errors are *provider.Error.
-func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
-	r, err := p.request(ctx, "tags", "", nil)
-	if err != nil {
-		return nil, err
-	}
-	e := p.endpoint(-1)
-	e.RequestTimeout = showTimeout
-	data, err := wire.Fetch(ctx, e, r)
-	if err != nil {
-		return nil, err
-	}
-	var tags struct {
-		Models []struct {
-			Name string `json:"name"`
-		} `json:"models"`
-	}
-	if err := wire.DecodeList(e, data, &tags); err != nil {
-		return nil, err
-	}
-	var list []provider.ModelInfo
-	for _, m := range tags.Models {
-		if m.Name != "" {
-			info, _ := provider.Lookup("ollama", m.Name)
-			info.Provider = p.Name
-			list = append(list, info)
-		}
-	}
-	return list, nil
 }
 
 // Answers reports whether an Ollama server answers at the address; ctx says how

@@ -426,3 +426,33 @@ func TestModels(t *testing.T) {
 		}
 	}
 }
+
+// TestModelsSayWhatTheyCan: from the list where it tells, else from a question for
+// each; what is no model to talk to is left out.
+func TestModelsSayWhatTheyCan(t *testing.T) {
+	s := providertest.Serve(t, &providertest.Handler{Next: func(_ int, r providertest.Request) providertest.Reply {
+		switch {
+		case r.Path == "/api/tags":
+			return providertest.JSON(200, `{"models":[
+				{"name":"new","capabilities":["completion","tools"],"details":{"context_length":4096}},
+				{"name":"blind","capabilities":["completion"],"context_length":2048},
+				{"name":"vectors","capabilities":["embedding"]},
+				{"name":"old"},{"name":"gone"}]}`)
+		case strings.Contains(string(r.Body), `"old"`):
+			return providertest.OllamaShow(8192, "completion", "vision")
+		}
+		return providertest.JSON(404, `{"error":"model not found"}`)
+	}})
+	list, err := provide(s).Models(t.Context())
+	var got []string
+	for _, m := range list {
+		got = append(got, fmt.Sprint(m.ID, " ", m.Context, " tools ", m.Tools, " sees ", m.Images, " guessed ", m.Guess))
+	}
+	want := []string{"new 4096 tools true sees false guessed false", "blind 2048 tools false sees false guessed false", "old 8192 tools false sees true guessed false"}
+	if diff := cmp.Diff(want, got[:min(3, len(got))]); diff != "" || err != nil || len(got) != 4 || !strings.HasSuffix(got[3], "guessed true") {
+		t.Errorf("%v %q\n%s", err, got, diff)
+	}
+	if n := len(s.Requests()); n != 3 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -1,0 +1,108 @@
+package ollama
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"artoo/provider"
+	"artoo/provider/internal/wire"
+)
+
+var _ provider.Lister = (*Provider)(nil)
+
+// tagged is a model in the answer of /api/tags. Newer servers tell there what the
+// model can do and how much it takes.
+type tagged struct {
+	Name         string   `json:"name"`
+	RemoteHost   string   `json:"remote_host"`
+	Window       int      `json:"context_length"`
+	Capabilities []string `json:"capabilities"`
+	Details      struct {
+		Family string `json:"family"`
+		Window int    `json:"context_length"`
+	} `json:"details"`
+}
+
+// How many models that the list says nothing of are asked for one by one, and how
+// many at a time.
+const (
+	mostShown  = 32
+	showAtOnce = 4
+)
+
+// Models implements provider.Lister, the last changed first. Their window is the
+// one that requests will ask for. Embeddings hold no conversation and are left
+// out. A model of which the list tells nothing is asked for by itself, within
+// the time for the whole.
+func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
+	limited, cancel := context.WithTimeout(ctx, provider.ListTimeout)
+	defer cancel()
+	r, err := p.request(ctx, "tags", "", nil)
+	if err != nil {
+		return nil, err
+	}
+	e := p.endpoint(-1)
+	e.RequestTimeout = provider.ListTimeout
+	data, err := wire.Fetch(ctx, e, r)
+	if err != nil {
+		return nil, err
+	}
+	var tags struct {
+		Models []tagged `json:"models"`
+	}
+	if err := wire.DecodeList(e, data, &tags); err != nil {
+		return nil, err
+	}
+	models := slices.DeleteFunc(tags.Models, func(m tagged) bool {
+		return m.Name == "" || len(m.Capabilities) > 0 && !slices.Contains(m.Capabilities, "completion")
+	})
+	list := make([]provider.ModelInfo, len(models))
+	slots := make(chan struct{}, showAtOnce)
+	var asking sync.WaitGroup
+	for i, m := range models {
+		f := m.facts(p)
+		if (!f.told || f.window == 0) && i < mostShown {
+			asking.Go(func() {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				// What cannot be asked for stays the guess that it is.
+				if found, err := p.lookup(limited, m.Name, describeTimeout); err == nil {
+					f = found
+				}
+				list[i] = f.info(p.Name, m.Name)
+			})
+			continue
+		}
+		list[i] = f.info(p.Name, m.Name)
+	}
+	asking.Wait()
+	return list, nil
+}
+
+// facts are what the list says of a model.
+func (m tagged) facts(p *Provider) facts {
+	s := show{Capabilities: m.Capabilities, RemoteHost: m.RemoteHost}
+	s.Details.Family = m.Details.Family
+	f := s.facts(m.Name)
+	if limit := wire.Count(max(m.Window, m.Details.Window)); limit > 0 {
+		f.window = p.window(limit, f.cloud, s)
+	}
+	return f
+}
+
+// info is what is known of a model, with the catalogue's guess for the rest.
+func (f facts) info(name, model string) provider.ModelInfo {
+	info, _ := provider.Lookup("ollama", model)
+	info.Provider = name
+	if f.window > 0 {
+		info.Context, info.MaxOutput, info.Guess = f.window, f.window/2, false
+	}
+	if f.told {
+		info.Tools, info.Images, info.Reasoning = f.tools, f.vision, f.thinking
+	}
+	if f.cloud {
+		info.Price = nil // somebody charges for it
+	}
+	return info
+}
