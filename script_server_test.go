@@ -63,7 +63,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: server anthropic|chat|lists|responses|gemini|ollama|tls FILE")
 	}
 	wire, replies := args[0], parseReplies(ts, args[1])
-	silent := wire == "chat"
+	silent := wire != "lists"
 	if wire == "lists" {
 		wire = "chat"
 	}
@@ -132,9 +132,12 @@ func describing(m *modelServer, silent bool) http.Handler {
 	if silent {
 		mux.Handle("/v1/models", http.NotFoundHandler())
 	}
-	mux.Handle("/api/show", providertest.Script(providertest.OllamaShow(4096, "completion", "tools")))
+	answer := func(reply providertest.Reply) http.Handler {
+		return &providertest.Handler{Next: func(int, providertest.Request) providertest.Reply { return reply }}
+	}
+	mux.Handle("/api/show", answer(providertest.OllamaShow(4096, "completion", "tools")))
 	for path, body := range map[string]string{"/api/version": `{"version":"0.15.0"}`, "/api/tags": `{"models":[{"name":"test-model"},{"name":"older"}]}`} {
-		mux.Handle(path, &providertest.Handler{Next: func(int, providertest.Request) providertest.Reply { return providertest.JSON(200, body) }})
+		mux.Handle(path, answer(providertest.JSON(200, body)))
 	}
 	return mux
 }
