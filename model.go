@@ -364,9 +364,9 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 	case demo.Name:
 		return &demo.Provider{Pace: a.pace()}, nil
 	case "anthropic":
-		return &anthropic.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, nil
+		return &anthropic.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Setting: s.setting}, nil
 	case "gemini":
-		return &gemini.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, nil
+		return &gemini.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Setting: s.setting}, nil
 	case "ollama":
 		p, err := a.ollama(name)
 		if err == nil {
@@ -377,15 +377,15 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 		return a.codingCLI(name)
 	}
 	if name == "openai" && openai.SpeaksResponses(s.address) {
-		return &openai.Responses{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, nil
+		return &openai.Responses{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Setting: s.setting}, nil
 	}
-	return &openai.Chat{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Quirks: openai.QuirksAt(name, s.address)}, nil
+	return &openai.Chat{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Setting: s.setting, Quirks: openai.QuirksAt(name, s.address)}, nil
 }
 
 // ollama makes the provider of that name without its model's window.
 func (a *app) ollama(name string) (*ollama.Provider, error) {
 	s, err := a.server(name)
-	return &ollama.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local}, err
+	return &ollama.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Setting: s.setting}, err
 }
 
 // window is the context to ask a server for, 0 where the user says nothing.
@@ -402,6 +402,7 @@ func (a *app) window(choice config.Choice) int {
 // server is what the settings say of a provider's server.
 type server struct {
 	address string // "" is the provider's own
+	setting string // what names it: a variable, or a place in the file
 	local   bool   // on a loopback or private address
 	idle    time.Duration
 	key     func(context.Context) (string, error)
@@ -420,9 +421,12 @@ func localAddress(address string) bool {
 }
 
 func (a *app) server(name string) (server, error) {
-	address, _, err := a.cfg.Endpoint(name)
+	address, source, err := a.cfg.Endpoint(name)
 	if err != nil {
 		return server{}, err
+	}
+	if source != "" && strings.ContainsAny(source, " /.") { // a file; else a variable
+		source = "base_url in " + source
 	}
 	if name == "ollama" {
 		address = ollama.Address(address)
@@ -441,7 +445,7 @@ func (a *app) server(name string) (server, error) {
 	}
 	keys := a.cfg.KeySource(name)
 	a.keys.Store(name, keys)
-	return server{address: address, local: local, idle: idle, key: keys.Key, headers: headers}, nil
+	return server{address: address, setting: source, local: local, idle: idle, key: keys.Key, headers: headers}, nil
 }
 
 // codingCLI makes the provider that runs an installed coding CLI.

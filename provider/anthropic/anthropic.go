@@ -43,6 +43,8 @@ type Provider struct {
 	Idle           time.Duration
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address
+	// Setting is what names BaseURL, for hints: a variable, or a place in a file.
+	Setting string
 
 	lessons lessons
 	facts   listing.Facts
@@ -82,7 +84,7 @@ func hinted(err error) error {
 }
 
 func (p *Provider) endpoint() wire.Endpoint {
-	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local, Setting: p.Setting}
 }
 
 func (p *Provider) prepare(ctx context.Context, req provider.Request, l limits) (wire.Request, error) {

@@ -37,6 +37,8 @@ type Provider struct {
 	Idle           time.Duration
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address
+	// Setting is what names BaseURL, for hints: a variable, or a place in a file.
+	Setting string
 
 	refused refused
 }
@@ -56,7 +58,7 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 }
 
 func (p *Provider) endpoint() wire.Endpoint {
-	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local, Setting: p.Setting}
 }
 
 // prepare makes the request to a model. Without alt=sse the server would send one

@@ -46,6 +46,8 @@ type Provider struct {
 	Idle           time.Duration
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address
+	// Setting is what names BaseURL, for hints: a variable, or a place in a file.
+	Setting string
 	// Window is the most context to ask for, in tokens; the model's own limit
 	// holds as well. 0 means what its Modelfile says, or DefaultWindow, or that
 	// limit for one that runs elsewhere.
@@ -144,7 +146,11 @@ func (a *attempt) failed(e *provider.Error) (again bool) {
 	case e.Kind == provider.KindConfig && strings.Contains(e.Message, "not found"):
 		e.Hint = "ollama pull " + a.req.Model + ", or choose another model with --model"
 	case errors.Is(e.Err, syscall.ECONNREFUSED) && e.Local:
-		e.Hint = "start Ollama (ollama serve), or check OLLAMA_HOST and ARTOO_BASE_URL"
+		at := a.Setting
+		if at == "" {
+			at = "OLLAMA_HOST"
+		}
+		e.Hint = "start Ollama (ollama serve), or check " + at
 	case strings.Contains(e.Message, "more system memory"): // for as long as the machine is this one
 		no := false
 		e.Retry, e.Hint = &no, "a smaller model with --model, or a smaller window with ARTOO_MAX_CONTEXT_TOKENS"
@@ -156,7 +162,7 @@ func (a *attempt) failed(e *provider.Error) (again bool) {
 }
 
 func (p *Provider) endpoint(idle time.Duration) wire.Endpoint {
-	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: idle, RequestTimeout: p.RequestTimeout, Local: p.Local, Setting: p.Setting}
 }
 
 func (a *attempt) prepare(ctx context.Context) (wire.Request, error) {

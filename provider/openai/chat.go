@@ -36,7 +36,9 @@ type Chat struct {
 	Idle           time.Duration
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address
-	Quirks         Quirks        // see QuirksFor
+	// Setting is what names BaseURL, for hints: a variable, or a place in a file.
+	Setting string
+	Quirks  Quirks // see QuirksFor
 
 	mu      sync.Mutex
 	lessons map[string]lessons // by model
@@ -59,7 +61,7 @@ func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provi
 }
 
 func (p *Chat) endpoint() wire.Endpoint {
-	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local, Setting: p.Setting}
 }
 
 func (p *Chat) prepare(ctx context.Context, req provider.Request, l lessons) (wire.Request, error) {

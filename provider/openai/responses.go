@@ -36,6 +36,8 @@ type Responses struct {
 	Idle           time.Duration
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // the server is on a loopback or private address
+	// Setting is what names BaseURL, for hints: a variable, or a place in a file.
+	Setting string
 
 	mu      sync.Mutex
 	refused map[string]fields // by model: what the server said it does not take
@@ -74,7 +76,7 @@ func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[
 }
 
 func (p *Responses) endpoint() wire.Endpoint {
-	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local}
+	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local, Setting: p.Setting}
 }
 
 func (p *Responses) base() string {

@@ -15,7 +15,8 @@ import (
 
 // guard is the offline guard: it connects only to what is near or listed. It
 // sees each address after the name was looked up, so that no name and no
-// redirect can lead out, and keeps the lookup itself in the house too.
+// redirect can lead out, and keeps the lookup itself in the house too: a name
+// server would pass a public name on.
 type guard struct {
 	dialer     *net.Dialer
 	listed     []string
@@ -30,6 +31,9 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 	}
 	if g.lists(host) {
 		return g.dialer.DialContext(ctx, network, address)
+	}
+	if err := known(ctx, host); err != nil {
+		return nil, err
 	}
 	var server refused
 	guarded := *g.dialer
@@ -51,6 +55,36 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 		}
 	}
 	return conn, err
+}
+
+// known refuses a name that only a public name server could know, without asking
+// one: what stands in the hosts file counts, and a name that only the names of
+// this network can have.
+func known(ctx context.Context, host string) error {
+	if _, err := netip.ParseAddr(host); err == nil || ofThisNetwork(host) {
+		return nil
+	}
+	silent := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("no name server is asked")
+	}}
+	if found, err := silent.LookupHost(ctx, host); err == nil && len(found) > 0 {
+		return nil
+	}
+	return &Error{Kind: "config", What: "offline", Err: fmt.Errorf("%s is not on this machine or network, and is not looked up", host),
+		Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network: by its address, or a name in the hosts file"}
+}
+
+// ofThisNetwork reports whether a name is one that public name servers do not
+// have: a single word, or below one of the domains that are kept for private use
+// (RFC 6761, 6762, 8375; ICANN for internal) or commonly taken for it.
+func ofThisNetwork(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	switch last {
+	case "localhost", "local", "internal", "lan", "home", "test":
+		return true
+	}
+	return last == host || strings.HasSuffix(host, ".home.arpa")
 }
 
 // refused keeps the first refusal; a resolver asks several servers at a time.

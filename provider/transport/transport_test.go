@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // secure is a TLS server with HTTP/2, and a file with its certificate.
@@ -108,10 +109,36 @@ func TestOfflineRefusesPublicAddresses(t *testing.T) {
 
 func TestOfflineKeepsLookupsInTheHouse(t *testing.T) {
 	g := &guard{dialer: &net.Dialer{}, nameServer: "192.0.2.1:53"}
-	_, err := g.DialContext(t.Context(), "tcp", "model.example:443")
-	var e *Error
-	if !errors.As(err, &e) || e.ErrorKind() != "config" || !strings.Contains(e.Error(), "model.example") || !strings.Contains(e.Error(), "192.0.2.1") {
-		t.Errorf("got %v", err)
+	for _, host := range []string{"gpu-box.local", "models.home.arpa", "gpu-box"} {
+		_, err := g.DialContext(t.Context(), "tcp", host+":443")
+		var e *Error
+		if !errors.As(err, &e) || e.ErrorKind() != "config" || !strings.Contains(e.Error(), host) || !strings.Contains(e.Error(), "192.0.2.1") {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
+// TestOfflineAsksNobodyForAPublicName: not even a name server in the house, which
+// would pass the question on.
+func TestOfflineAsksNobodyForAPublicName(t *testing.T) {
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	g := &guard{dialer: &net.Dialer{}, nameServer: server.LocalAddr().String()}
+	for _, host := range []string{"model.example", "api.model.example.", "localhost.example", "home.arpa.example"} {
+		_, err := g.DialContext(t.Context(), "tcp", host+":443")
+		var e *Error
+		if !errors.As(err, &e) || e.ErrorKind() != "config" || !strings.Contains(e.Error(), "offline: "+host+" is not on this machine") || !strings.Contains(e.ErrorHint(), "ARTOO_OFFLINE") {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	if err := server.SetReadDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := server.ReadFrom(make([]byte, 512)); err == nil {
+		t.Errorf("a name server was asked, %d bytes", n)
 	}
 }
 

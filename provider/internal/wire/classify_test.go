@@ -205,3 +205,17 @@ func TestDecodeLeavesOutWhatDoesNotFit(t *testing.T) {
 		t.Error("a broken document gave no error")
 	}
 }
+
+// TestAnErrorInsideAMessageIsTheOneToShow: Ollama passes its runner's on as text.
+func TestAnErrorInsideAMessageIsTheOneToShow(t *testing.T) {
+	const runner = `{\"error\":{\"code\":400,\"message\":\"request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it\",\"type\":\"exceed_context_size_error\",\"n_prompt_tokens\":4390,\"n_ctx\":4096}}`
+	for _, body := range []string{`{"error":"` + runner + `"}`, `{"error":"POST predict: ` + runner + `"}`, `{"error":{"message":"` + runner + `"}}`} {
+		e := Failure([]byte(body))
+		if e == nil || e.Kind != provider.KindContext || e.Message != "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it" || e.Window != 4096 || e.Requested != 4390 {
+			t.Errorf("%s: %+v", body, e)
+		}
+	}
+	if e := Failure([]byte(`{"error":"the call {\"path\" is no JSON"}`)); e == nil || e.Message != `the call {"path" is no JSON` {
+		t.Errorf("%+v", e)
+	}
+}

@@ -67,6 +67,9 @@ func parseNested(data []byte, levels int) (d detail, ok bool) {
 		return parseNested(list[0], levels-1)
 	case '"':
 		d.Message = plain(data)
+		if inner, ok := quoted(d.Message, levels-1); ok {
+			return inner, true
+		}
 		return d, d.Message != ""
 	case '{':
 	default:
@@ -111,7 +114,27 @@ func (e errorJSON) detail(levels int) (detail, bool) {
 		d.Message = strings.TrimPrefix(d.Message+": "+raw, ": ")
 	}
 	d.google(e.Details)
+	if inner, ok := quoted(d.Message, levels-1); ok {
+		if inner.RequestID == "" {
+			inner.RequestID = d.RequestID
+		}
+		d = inner
+	}
 	return d, d.Message != "" || d.Code != "" || d.Type != "" && d.Type != "error"
+}
+
+// quoted reads an error document that a server passes on inside its own message,
+// as Ollama does with that of its runner: the innermost words are the ones to show.
+func quoted(message string, levels int) (detail, bool) {
+	at := strings.Index(message, `{"`)
+	if at < 0 {
+		return detail{}, false
+	}
+	inner := strings.TrimSpace(message[at:])
+	if !json.Valid([]byte(inner)) {
+		return detail{}, false
+	}
+	return parseNested([]byte(inner), levels)
 }
 
 // plain is the text of a JSON value: a string's content, anything else as it is

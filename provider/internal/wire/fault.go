@@ -34,8 +34,22 @@ func (c *call) fail(err error, usage provider.Usage) *provider.Error {
 	if out.Usage == (provider.Usage{}) {
 		out.Usage = usage
 	}
+	if out.Hint == "" && out.Kind == provider.KindNetwork {
+		out.Hint = "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
+	}
+	out.Hint = c.naming(out.Hint)
 	c.blot(&out)
 	return &out
+}
+
+// naming puts the setting that names the address into a hint, which speaks of the
+// one that goes over all others.
+func (e Endpoint) naming(hint string) string {
+	if e.Setting == "" {
+		return hint
+	}
+	return strings.NewReplacer("ARTOO_BASE_URL (or base_url)", e.Setting, "ARTOO_BASE_URL or base_url in config.toml", e.Setting,
+		"ARTOO_BASE_URL", e.Setting).Replace(hint)
 }
 
 // blot takes keys out of everything an error may show, and cuts what a server
@@ -111,7 +125,7 @@ func (c *call) transport(err error) *provider.Error {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &known):
-		e.Kind, e.Hint = provider.ErrorKind(known.ErrorKind()), known.ErrorHint()
+		e.Kind, e.Hint, e.Message = provider.ErrorKind(known.ErrorKind()), known.ErrorHint(), known.Error()
 		e.Retry = &no
 	case tlsError(e, err, host):
 		e.Retry = &no
@@ -131,6 +145,8 @@ func (c *call) transport(err error) *provider.Error {
 		if c.Local {
 			e.Hint = "is the server at " + host + " running? Or check ARTOO_BASE_URL"
 		}
+	case reset(err):
+		e.Message = "the connection was reset by " + host
 	case errors.As(err, &timeout) && timeout.Timeout():
 		e.Kind, e.Message = provider.KindTimeout, host+" does not answer: "+err.Error()
 		e.Err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
@@ -139,7 +155,17 @@ func (c *call) transport(err error) *provider.Error {
 	case strings.Contains(err.Error(), "invalid header field"):
 		e.Kind, e.Hint = provider.KindConfig, "check extra_headers in config.toml: names are words, values are one line"
 	}
+	if known == nil && errors.As(err, &op) && e.Message == err.Error() { // without both ends' addresses, which tell nobody anything
+		e.Message = "the connection to " + host + " broke: " + op.Err.Error()
+	}
 	return e
+}
+
+// reset reports whether the other side, or something between, broke a connection
+// off. Windows has numbers of its own for that, which syscall does not translate.
+func reset(err error) bool {
+	const wsaConnAborted, wsaConnReset = syscall.Errno(10053), syscall.Errno(10054)
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, wsaConnReset) || errors.Is(err, wsaConnAborted)
 }
 
 // tlsError words a certificate that could not be checked. The issuer is named

@@ -445,3 +445,21 @@ func (l *looped) Read(p []byte) (int, error) {
 	l.at = (l.at + n) % len(l.text)
 	return n, nil
 }
+
+// TestABrokenConnectionIsSaidInWords: who broke it, and not which ports it had.
+func TestABrokenConnectionIsSaidInWords(t *testing.T) {
+	local, remote := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 35150}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+	for want, why := range map[string]error{
+		"the connection was reset by model.test:8080":              syscall.ECONNRESET,
+		"the connection to model.test:8080 broke: protocol failed": errors.New("protocol failed"),
+	} {
+		hc := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "read", Net: "tcp", Source: local, Addr: remote, Err: why}
+		})}
+		_, _, err := ask(t.Context(), Endpoint{HTTP: hc, Setting: "OPENAI_BASE_URL"}, "http://model.test:8080/")
+		e := provider.AsError(err)
+		if e == nil || e.Message != want || e.Kind != provider.KindNetwork || !errors.Is(e, why) || !strings.Contains(e.Hint, "OPENAI_BASE_URL") || strings.Contains(e.Hint, "ARTOO_BASE_URL") {
+			t.Errorf("%+v, want %q", e, want)
+		}
+	}
+}

@@ -9,9 +9,18 @@ import (
 )
 
 // idleError is the cause of a request that was given up after a silence.
-type idleError struct{ after time.Duration }
+type idleError struct {
+	after time.Duration
+	limit time.Duration // of later bytes, where it was the first that did not come; else 0
+}
 
-func (e idleError) Error() string { return fmt.Sprintf("no byte for %s", e.after) }
+// Error says how long the silence was.
+func (e idleError) Error() string {
+	if e.limit > 0 {
+		return fmt.Sprintf("no first byte for %s, twice the idle limit of %s", e.after, e.limit)
+	}
+	return fmt.Sprintf("no byte for %s", e.after)
+}
 
 // Is makes a silence a deadline that passed.
 func (e idleError) Is(target error) bool { return target == context.DeadlineExceeded }
@@ -94,7 +103,11 @@ func (w *watchdog) fire(d time.Duration) {
 		w.arm(d)
 		return
 	}
-	w.cancel(idleError{after: d})
+	idle := idleError{after: d}
+	if w.first {
+		idle.limit = w.limit
+	}
+	w.cancel(idle)
 }
 
 // watched is a body whose reads the watchdog sees.

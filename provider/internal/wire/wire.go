@@ -27,6 +27,9 @@ type Endpoint struct {
 	Idle           time.Duration
 	RequestTimeout time.Duration // the whole of one request; 0 means no limit
 	Local          bool          // loopback or private address
+	// Setting is what names the address, for hints: a variable, or a place in a
+	// file; "" where nothing does.
+	Setting string
 	// Lines says that a reply is a stream of JSON objects, one a line, instead
 	// of server-sent events.
 	Lines bool
