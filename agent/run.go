@@ -36,6 +36,7 @@ type pending struct {
 	reads   bool   // it changes nothing
 	settled bool   // outcome is final, the call does not run
 	edited  string // what the user changed the input to, for the model
+	paged   bool   // the tool kept to the limit of a page itself
 }
 
 // runCalls gives every call of a reply exactly one result, in the model's
@@ -235,6 +236,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	e.result.Text = t.masked(e.result.Text)
 	p.outcome = outcomeOf(ctx, e.result, e.err, time.Since(began))
 	p.result.Images = images(e.result.Images)
+	p.paged = e.result.Paged && e.err == nil
 	if p.edited != "" {
 		p.outcome.Text = p.edited + "\n\n" + p.outcome.Text
 	}
@@ -253,7 +255,11 @@ func (t *turn) finish(p *pending) error {
 	if p.outcome.Status == CallFailed {
 		t.response.ToolErrors++
 	}
-	kept, err := t.Conversation.AppendToolResult(p.result)
+	keep := t.Conversation.AppendToolResult
+	if p.paged {
+		keep = t.Conversation.AppendPage
+	}
+	kept, err := keep(p.result)
 	p.outcome.Text, p.outcome.File = kept.Text, kept.File
 	t.cb.OnToolResult(p.call, p.outcome)
 	return err

@@ -78,11 +78,26 @@ func (w *Workspace) Begin(a *Agent, s *conversation.Session) (notices []string, 
 	if err := w.openFiles(a, read); err != nil {
 		return nil, err
 	}
+	a.Env.PageMax = w.pageMax
 	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: w.Budget(), ToolResultMaxChars: w.ToolResultMaxChars, OutputDir: output, Mask: w.Mask}, s)
 	a.System = system
 	a.Conversation.SetOverhead(overhead(a))
 	a.Note = w.note(system, instructions)
 	return notices, nil
+}
+
+// Bounds of a page of read or grep, in bytes.
+const (
+	pageTimes = 5        // the limit of other results
+	mostPage  = 50 << 10 // what the field's other agents show of a file at once
+	leastPage = 1000
+)
+
+// pageMax is how many bytes a page of read or grep may have. A token is a byte
+// at worst, so one page never takes more than half of the budget.
+func (w *Workspace) pageMax() int {
+	most := max(w.ToolResultMaxChars, min(pageTimes*w.ToolResultMaxChars, mostPage))
+	return max(leastPage, min(most, w.Budget()/2))
 }
 
 // Close removes what an ephemeral session left.

@@ -68,7 +68,7 @@ func agentContext() []Option {
 		{Key: "max_context_tokens", field: "MaxContextTokens", Env: "ARTOO_MAX_CONTEXT_TOKENS", Kind: KindInt, Default: "180000", Positive: true,
 			Aliases: []string{"context_budget"}, Meaning: "context budget in tokens, never more than the window less the reply"},
 		{Key: "tool_result_max_chars", field: "ToolResultMaxChars", Env: "ARTOO_TOOL_RESULT_MAX_CHARS", Kind: KindInt, Default: "10000", Positive: true,
-			Meaning: "a longer tool result is cut for the model; the whole is in a file it can read"},
+			Meaning: "a longer tool result is cut for the model; the whole is in a file it can read. A page of read or grep has up to five times as much, 50 KB at most"},
 		{Key: "compact", field: "Compact", Env: "ARTOO_COMPACT", Kind: KindEnum, Default: "ask", Choices: []string{"trim", "auto", "ask"},
 			Meaning: "at a full budget; trim: shorten and say so; auto: summarise, with a later version; ask: a question, or trim where nobody is there"},
 		{Key: "tools", field: "Tools", Flag: "tools", Arg: "LIST", Env: "ARTOO_TOOLS", Kind: KindList,

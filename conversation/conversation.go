@@ -104,18 +104,27 @@ func (c *Conversation) append(m provider.Message) error {
 // are those of Append; a file that cannot be written is no error, the text
 // says so.
 func (c *Conversation) AppendToolResult(r provider.ToolResult) (provider.ToolResult, error) {
+	return c.appendResult(r, c.cfg.ToolResultMaxChars)
+}
+
+// AppendPage appends a result that says itself what it leaves out, as
+// AppendToolResult does but whole.
+func (c *Conversation) AppendPage(r provider.ToolResult) (provider.ToolResult, error) {
+	return c.appendResult(r, 0)
+}
+
+// appendResult cuts a result at limit characters; 0 is no limit.
+func (c *Conversation) appendResult(r provider.ToolResult, limit int) (provider.ToolResult, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if strings.TrimSpace(r.Text) == "" && len(r.Images) == 0 {
 		r.Text = "(no output)"
 	}
-	if limit := c.cfg.ToolResultMaxChars; limit > 0 {
-		r.Text = strings.ToValidUTF8(r.Text, "\ufffd")
-		if longer(r.Text, limit) {
-			place := c.files.keep(r.Name, ".txt", []byte(r.Text))
-			r.Text = shorten(r.Text, limit, place)
-			r.File = place.path
-		}
+	r.Text = strings.ToValidUTF8(r.Text, "\ufffd")
+	if limit > 0 && longer(r.Text, limit) {
+		place := c.files.keep(r.Name, ".txt", []byte(r.Text))
+		r.Text = shorten(r.Text, limit, place)
+		r.File = place.path
 	}
 	if err := c.append(provider.Message{Role: provider.RoleTool, Parts: []provider.Part{r}}); err != nil {
 		return r, err

@@ -20,7 +20,24 @@ type Env struct {
 	// ResultMax is the number of characters after which a result is cut for the
 	// model, 0 for no limit: tools that can show less at a time do.
 	ResultMax int
+	// PageMax is how many bytes a tool may return that shows a page at a time and
+	// says how to go on; ResultMax does not cut these. It is asked at each call,
+	// since it depends on the model's window. nil stands for ResultMax.
+	PageMax func() int
 	// ShellTimeout is a command's default limit, ShellTimeoutMax the most the
 	// model may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration
+}
+
+// page is how many bytes a page has at most, with room for what is said of it,
+// but never more than most.
+func (e *Env) page(most int) int {
+	limit := e.ResultMax
+	if e.PageMax != nil {
+		limit = e.PageMax()
+	}
+	if limit <= 0 {
+		return most
+	}
+	return min(most, max(limit-pageNote, pageNote))
 }

@@ -36,9 +36,10 @@ type Files struct {
 
 	writing sync.Mutex // one write at a time: its check and its rename belong together
 
-	mu      sync.Mutex // guards what follows
-	seen    map[string]State
-	planned map[string]planned
+	mu        sync.Mutex // guards what follows
+	seen      map[string]sight
+	keptBytes int // of the texts in seen
+	planned   map[string]planned
 }
 
 // grant is a directory the user opened to the file tools.
@@ -88,7 +89,7 @@ func (e *GrantError) ErrorHint() string { return "name an existing directory, wi
 // OpenFiles opens the granted directories. It returns a *GrantError for one
 // that does not exist, is no directory or is not absolute. Close it at the end.
 func OpenFiles(cfg FilesConfig) (*Files, error) {
-	f := &Files{links: newResolver(), seen: map[string]State{}, planned: map[string]planned{}}
+	f := &Files{links: newResolver(), seen: map[string]sight{}, planned: map[string]planned{}}
 	add := func(dir string, write bool) error {
 		g, err := f.openGrant(dir, write)
 		if err != nil {

@@ -23,9 +23,11 @@ type change struct {
 	path     string // as the model wrote it
 	state    State  // of the file before
 	old, new []byte
-	unified  udiff.UnifiedDiff
-	added    int
-	removed  int
+	// before and text are the file's text before and after.
+	before, text string
+	unified      udiff.UnifiedDiff
+	added        int
+	removed      int
 }
 
 // access is the part of Access that every file tool fills alike.
@@ -77,7 +79,7 @@ func (f *Files) stale(t target, now State) error {
 
 // newChange compares the file with what it is to become.
 func newChange(t target, path string, state State, old []byte, before, after textFile) (change, error) {
-	c := change{target: t, path: path, state: state, old: old}
+	c := change{target: t, path: path, state: state, old: old, before: before.body, text: after.body}
 	var err error
 	if c.new, err = after.encode(); err != nil {
 		return c, t.errorf(err, "cannot be written as %s: ", after.charset)
@@ -134,7 +136,8 @@ func (f *Files) commit(c change) error {
 	if err != nil {
 		return err
 	}
-	f.Remember(c.Abs, state)
+	seen, _ := f.sightOf(c.Abs)
+	f.keepSight(c.Abs, seen.after(c, state))
 	return nil
 }
 

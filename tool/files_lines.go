@@ -71,11 +71,12 @@ type page struct {
 	more         bool // lines were left out after the last
 	crlf, lf     bool // some lines end so
 	bad, partial bool // not UTF-8; the last line has no end
+	seen         []lineSpan
 }
 
-// showText shows lines of a text. With whole the rest is read too, to count the
-// lines.
-func (t target) showText(r io.Reader, size int64, in readInput, whole bool) (Result, error) {
+// showText shows lines of a text, and notes in seen which. With whole the rest is
+// read too, to count the lines.
+func (t target) showText(r io.Reader, size int64, in readInput, whole bool, seen *sight) (Result, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	head, _ := buffered.Peek(4) // an error comes again with the first line
 	set := charsetOf(head)
@@ -92,6 +93,10 @@ func (t target) showText(r io.Reader, size int64, in readInput, whole bool) (Res
 		p.more = true
 	case err != nil:
 		return Result{}, t.errorf(err, "")
+	}
+	seen.lines, seen.whole = joinSpans(p.seen), p.lines == 0 && !p.more
+	if whole {
+		seen.of = p.lines
 	}
 	switch {
 	case p.lines == 0 && !p.more:
@@ -131,6 +136,9 @@ func (p *page) fill(r lineReader, in readInput, whole bool) error {
 		cut += line.cut
 		p.bad = p.bad || !utf8.ValidString(text)
 		writeLine(&p.body, p.lines, text, cut)
+		if cut == 0 {
+			p.seen = append(p.seen, lineSpan{p.lines, p.lines + 1})
+		}
 		if p.first == 0 {
 			p.first = p.lines
 		}

@@ -46,15 +46,15 @@ func (j *joined) UnmarshalJSON(data []byte) error {
 const cellOutput = 2000
 
 // showNotebook shows a notebook as cells, or as the text it is if it cannot be
-// read as one.
-func (t target) showNotebook(r io.Reader, size int64, in readInput) (Result, error) {
+// read as one; as cells, none of the file's lines is seen.
+func (t target) showNotebook(r io.Reader, size int64, in readInput, seen *sight) (Result, error) {
 	raw, err := io.ReadAll(r)
 	if err != nil {
 		return Result{}, t.errorf(err, "")
 	}
 	var nb notebook
 	if err := json.Unmarshal(raw, &nb); err != nil || nb.Cells == nil {
-		return t.showText(strings.NewReader(string(raw)), size, in, true)
+		return t.showText(strings.NewReader(string(raw)), size, in, true, seen)
 	}
 	if in.Offset > max(1, len(nb.Cells)) {
 		return Result{}, t.errorf(nil, "offset %d is past the end: there are %s", in.Offset, plural(len(nb.Cells), "cell"))

@@ -34,24 +34,6 @@ func (s State) Same(t State) bool {
 	return s.Size == t.Size && s.ModTime.Equal(t.ModTime)
 }
 
-// Remember keeps what the file at abs (a Place.Abs) was like when the model
-// last read or wrote it. Changes that the model has not seen are not
-// remembered.
-func (f *Files) Remember(abs string, s State) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.seen[abs] = s
-}
-
-// Remembered is what Remember last kept for abs; ok is false for a file this
-// session neither read nor wrote.
-func (f *Files) Remembered(abs string) (s State, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, ok = f.seen[abs]
-	return s, ok
-}
-
 // planned is what a Plan of a changing call showed, for the Run after it.
 type planned struct {
 	abs   string            // the file the path led to

@@ -15,6 +15,7 @@ const (
 	grepLimit    = 100  // matches shown unless the call says otherwise
 	maxGrepLimit = 1000 // and the most it may say
 	maxContext   = 20   // lines before and after a match
+	maxGrepText  = 50 << 10
 )
 
 type grepInput struct {
@@ -107,18 +108,21 @@ func (c *grepCall) searcher() lineSearch {
 // file searches the one file the call names.
 func (c *grepCall) file(ctx context.Context, env *Env) (Result, error) {
 	s := fileSearch{env: env, lines: c.searcher()}
-	hits, err := s.file(ctx, c.place.Abs, c.in.Limit, 0)
+	inner, cancel := context.WithTimeout(ctx, grepTimeout)
+	defer cancel()
+	hits, err := s.file(inner, c.place.Abs, c.in.Limit, 0)
+	all := treeHits{timedOut: errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil}
 	switch {
+	case all.timedOut:
 	case errors.Is(err, errBinary):
 		return Result{}, fmt.Errorf("grep: %s is a binary file", c.place.Display)
-	case errors.Is(err, errTooBig) && c.pattern.multi:
+	case (errors.Is(err, errTooBig) || errors.Is(err, errHeavy)) && c.pattern.multi:
 		return Result{}, fmt.Errorf("grep: %s is %w: search it without multiline", c.place.Display, err)
 	case err != nil:
 		return Result{}, fmt.Errorf("grep: %s: %w", c.place.Display, err)
 	}
-	var all treeHits
 	all.add("", fileResult{hits: hits}, c.in.Limit, c.in.FilesOnly)
-	return c.result(all, false), nil
+	return c.result(all, false, env.page(maxGrepText)), nil
 }
 
 // tree searches the files below the directory the call names.
@@ -138,35 +142,49 @@ func (c *grepCall) tree(ctx context.Context, env *Env) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("grep: %w", err)
 	}
-	return c.result(all, list.cut), nil
+	return c.result(all, list.cut, env.page(maxGrepText)), nil
 }
 
-// result puts the answer into words.
-func (c *grepCall) result(all treeHits, cut bool) Result {
+// result puts the answer into words, in at most room bytes of lines.
+func (c *grepCall) result(all treeHits, cut bool, room int) Result {
 	var b strings.Builder
+	shown := 0 // matches, or files
 	for _, f := range all.files {
 		name := filepath.ToSlash(c.place.Display)
 		if f.name != "" {
 			name = c.place.child(f.name)
 		}
 		if c.in.FilesOnly {
+			if b.Len()+len(name) > room && shown > 0 {
+				break
+			}
 			fmt.Fprintln(&b, printable(name))
+			shown++
 			continue
 		}
-		writeHits(&b, printable(name), f.lines, c.in.Context > 0)
+		n, whole := writeHits(&b, printable(name), f.lines, c.in.Context > 0, room)
+		if shown += n; !whole {
+			break
+		}
 	}
+	all.full = shown < all.shown
+	all.shown = shown
 	if all.total == 0 {
 		fmt.Fprintf(&b, "nothing matches %q in %s\n", c.in.Pattern, orDot(c.place.Display))
 	}
 	c.notes(&b, all, cut)
-	return Result{Text: b.String(), Summary: c.summary(all)}
+	return Result{Text: b.String(), Summary: c.summary(all), Paged: true}
 }
 
-// writeHits writes a file's lines; where context is shown, lines that are not
-// neighbours are parted by "--".
-func writeHits(b *strings.Builder, name string, lines []hitLine, parted bool) {
+// writeHits writes a file's lines as long as there is room, and tells how many
+// matches these are and whether it was all; where context is shown, lines that
+// are not neighbours are parted by "--".
+func writeHits(b *strings.Builder, name string, lines []hitLine, parted bool, room int) (matches int, whole bool) {
 	last := -1
 	for _, l := range lines {
+		if b.Len() > 0 && b.Len()+len(name)+len(l.text) > room {
+			return matches, false
+		}
 		if parted && b.Len() > 0 && l.num != last+1 {
 			b.WriteString("--\n")
 		}
@@ -176,22 +194,24 @@ func writeHits(b *strings.Builder, name string, lines []hitLine, parted bool) {
 		} else {
 			fmt.Fprintf(b, "%s:%d: %s\n", name, l.num, l.text)
 		}
+		if l.kind == hitStart {
+			matches++
+		}
 	}
+	return matches, true
 }
 
 // notes says what is not shown.
 func (c *grepCall) notes(b *strings.Builder, all treeHits, cut bool) {
-	if left := all.total - all.shown; left > 0 {
-		over := ""
-		if all.more {
-			over = "more than "
-		}
-		if c.in.FilesOnly {
-			fmt.Fprintf(b, "(%s%s not shown; narrow the pattern, path or glob, or raise limit)\n", over, counted(left, "more file", "more files"))
-		} else {
-			fmt.Fprintf(b, "(%s%s not shown, %s in all; narrow the pattern, path or glob, or raise limit)\n",
-				over, counted(left, "more match", "more matches"), counted(all.matching, "file", "files"))
-		}
+	what := counted(all.shown, "match", "matches")
+	if c.in.FilesOnly {
+		what = counted(all.shown, "file", "files")
+	}
+	switch {
+	case all.full:
+		fmt.Fprintf(b, "(the first %s: more do not fit into one answer; narrow the pattern, path or glob)\n", what)
+	case all.more && !all.timedOut:
+		fmt.Fprintf(b, "(stopped at the limit of %s, there may be more; narrow the pattern, path or glob, or raise limit)\n", what)
 	}
 	if all.timedOut {
 		fmt.Fprintf(b, "(stopped after %s: not every file was searched; narrow the path or glob)\n", grepTimeout)
@@ -200,16 +220,24 @@ func (c *grepCall) notes(b *strings.Builder, all treeHits, cut bool) {
 		fmt.Fprintf(b, "(only the first %d files were looked at; narrow the path)\n", maxListed)
 	}
 	if n := len(all.tooBig); n > 0 {
-		var few []string
-		for _, name := range all.tooBig[:min(n, 3)] {
-			few = append(few, printable(c.place.child(name)))
-		}
 		fmt.Fprintf(b, "(%s over %d MB left out, such as %s; name one as path to search it)\n",
-			counted(n, "file", "files"), maxGrepFile>>20, strings.Join(few, ", "))
+			counted(n, "file", "files"), maxGrepFile>>20, c.few(all.tooBig))
+	}
+	if n := len(all.slow); n > 0 {
+		fmt.Fprintf(b, "(%s given up, such as %s: the pattern takes too long on them; make it simpler)\n", counted(n, "file was", "files were"), c.few(all.slow))
 	}
 	if all.unread > 0 {
 		fmt.Fprintf(b, "(%s could not be read)\n", counted(all.unread, "file", "files"))
 	}
+}
+
+// few names the first of some files.
+func (c *grepCall) few(names []string) string {
+	var few []string
+	for _, name := range names[:min(len(names), 3)] {
+		few = append(few, printable(c.place.child(name)))
+	}
+	return strings.Join(few, ", ")
 }
 
 // summary is the answer in a few words.
@@ -218,14 +246,10 @@ func (c *grepCall) summary(all treeHits) string {
 	if c.in.FilesOnly {
 		one, many = "file", "files"
 	}
-	found := counted(all.total, one, many)
-	if all.more {
-		found = "over " + found
+	if all.more || all.full {
+		return "the first " + counted(all.shown, one, many)
 	}
-	if all.shown < all.total {
-		return fmt.Sprintf("%d of %s", all.shown, found)
-	}
-	return found
+	return counted(all.shown, one, many)
 }
 
 // orDot is the path a missing one stands for.

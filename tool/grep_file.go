@@ -26,6 +26,7 @@ const (
 var (
 	errBinary = errors.New("a binary file")
 	errTooBig = errors.New("too big")
+	errHeavy  = errors.New("too large for so long a pattern with multiline")
 )
 
 // fileSearch searches files one after the other; each worker has its own.
@@ -109,13 +110,16 @@ func fromUTF16(data []byte) []byte {
 // whole searches text for matches that may span lines. Line breaks are made
 // uniform first, so that a pattern need not know of \r.
 func (s *lineSearch) whole(ctx context.Context, data []byte, keep int) (fileHits, error) {
+	if s.pattern.size*len(data) > maxMultiWork {
+		return fileHits{}, errHeavy
+	}
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte{'\n'})
 	s.buf, s.keep, s.hits, s.after, s.shown, s.seen, s.line = data, keep, fileHits{}, 0, 0, 0, 1
 	defer func() { s.buf = nil }() // it is as large as the file was
 	if s.prefilter(0, len(data)) && s.nextNeed(0) < 0 {
 		return s.hits, nil
 	}
-	for at := 0; at < len(data) && s.hits.count < keep+maxCounted; {
+	for at := 0; at < len(data) && s.keep > 0; {
 		if err := ctx.Err(); err != nil {
 			return s.hits, err
 		}
@@ -137,6 +141,7 @@ func (s *lineSearch) whole(ctx context.Context, data []byte, keep int) (fileHits
 		if s.first {
 			break
 		}
+		s.hits.more = s.keep == 0 && at < len(data)
 	}
 	s.owed(len(data))
 	return s.hits, nil

@@ -26,6 +26,7 @@ const (
 type fileHits struct {
 	count int // matching lines, or with multiline matches
 	lines []hitLine
+	more  bool // the search stopped at its limit, before the end
 }
 
 // grepChunk is how much of a file is searched at a time, in bytes. A longer
@@ -52,11 +53,11 @@ type lineSearch struct {
 	line  int // number of the line at seen
 }
 
-// search reads r to its end, or to the first match when that is enough. Of the
-// matches the first keep come with their lines; the rest is counted.
+// search reads r until it has keep matches with their context, or the first one
+// when that is enough.
 func (s *lineSearch) search(ctx context.Context, r io.Reader, keep int) (fileHits, error) {
 	if s.buf == nil {
-		s.buf = make([]byte, grepChunk)
+		s.buf = make([]byte, s.pattern.piece())
 	}
 	s.keep, s.hits, s.after, s.shown, s.seen, s.line = keep, fileHits{}, 0, 0, 0, 1
 	have, from := 0, 0 // buf[:have] is filled, buf[:from] was searched
@@ -78,6 +79,10 @@ func (s *lineSearch) search(ctx context.Context, r io.Reader, keep int) (fileHit
 		}
 		s.region(from, end)
 		if ended || s.first && s.hits.count > 0 {
+			return s.hits, nil
+		}
+		if s.keep == 0 && s.after == 0 {
+			s.hits.more = true
 			return s.hits, nil
 		}
 		from, have = s.shift(end, have)
@@ -112,8 +117,8 @@ func (s *lineSearch) count(at int) {
 
 // region searches the whole lines buf[from:end].
 func (s *lineSearch) region(from, end int) {
-	filter := s.prefilter(from, end)
-	for at := from; at < end; {
+	filter := s.keep > 0 && s.prefilter(from, end)
+	for at := from; at < end && s.keep > 0; {
 		if filter {
 			next := s.nextNeed(at - from)
 			if next < 0 {
@@ -130,6 +135,7 @@ func (s *lineSearch) region(from, end int) {
 			if s.first {
 				return
 			}
+			s.hits.more = s.keep == 0 && stop < end
 		}
 		at = stop
 	}
@@ -187,9 +193,6 @@ func (s *lineSearch) nextNeed(at int) int {
 // hit notes the matching line buf[at:stop], with the context before it.
 func (s *lineSearch) hit(at, stop int, where []int) {
 	s.hits.count++
-	if s.keep == 0 {
-		return
-	}
 	s.owed(at)
 	s.keep--
 	if s.first {

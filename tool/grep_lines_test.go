@@ -23,6 +23,7 @@ func slowSearch(re *regexp.Regexp, text string, context, keep int) string {
 			continue
 		}
 		if count++; count > keep {
+			count = keep
 			continue
 		}
 		for j := max(0, i-context); j <= min(len(lines)-1, i+context); j++ {

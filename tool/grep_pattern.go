@@ -17,6 +17,9 @@ type textPattern struct {
 	needs [][]byte
 	fold  bool // needs are lower-case ASCII, whatever the case of the match
 	multi bool // a match may span lines
+	// size is how many steps each byte may take: the instructions of the program
+	// that the pattern becomes.
+	size int
 	// atStart says that only the beginning of the text can match: \A.
 	atStart bool
 }
@@ -52,7 +55,14 @@ func compilePattern(pattern string, fold, multi bool) (textPattern, error) {
 	if !multi && hasNewline(tree) {
 		return textPattern{}, errors.New("the pattern holds a line break, but lines are searched one by one: set multiline to true")
 	}
-	p := textPattern{re: re, multi: multi, atStart: anyPart(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpBeginText })}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return textPattern{}, patternError(pattern, err)
+	}
+	if len(program.Inst) > maxPatternSize {
+		return textPattern{}, fmt.Errorf("the pattern is too large (%d characters, with repetitions %d steps; the limit is %d): search for a part of it", len(pattern), len(program.Inst), maxPatternSize)
+	}
+	p := textPattern{re: re, size: len(program.Inst), multi: multi, atStart: anyPart(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpBeginText })}
 	for _, lit := range requiredLiterals(tree) {
 		p.needs = append(p.needs, []byte(lit.text))
 		p.fold = p.fold || lit.fold
@@ -63,6 +73,19 @@ func compilePattern(pattern string, fold, multi bool) (textPattern, error) {
 		}
 	}
 	return p, nil
+}
+
+// What a search may cost, since matching cannot be interrupted: the steps between
+// two looks at the clock are a second's work at most.
+const (
+	maxPatternSize = 10_000
+	maxPieceWork   = 64 << 20
+	maxMultiWork   = 4 << 30
+)
+
+// piece is how much is searched at a time, in bytes.
+func (p *textPattern) piece() int {
+	return max(2*p.size, min(grepChunk, max(maxPieceWork/max(p.size, 1), 4<<10)))
 }
 
 // patternError puts into words what regexp/syntax refuses.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,14 +54,14 @@ func TestGrep(t *testing.T) {
 		{"context that meets", `{"pattern":"alpha|three","path":"doc","context":1}`, "doc/read.md:1: alpha\ndoc/read.md-2- one\ndoc/read.md-3- two\ndoc/read.md:4: three\ndoc/read.md-5- four\ndoc/read.md-6- five\ndoc/read.md:7: alpha again\n", "3 hits"},
 		{"multiline", `{"pattern":"func Beta.*?return","multiline":true}`, "a.go:6: func Beta() {\na.go:7: \treturn\n", "1 hit"},
 		{"multiline, CRLF, anchors", `{"pattern":"^package c$\n\n^func","multiline":true}`, "b/c.go:1: package c\nb/c.go:2: \nb/c.go:3: func Alpha(x int) {}\n", "1 hit"},
-		{"limit", `{"pattern":"(?i)alpha","limit":2}`, "a.go:3: func Alpha() {}\nb/c.go:3: func Alpha(x int) {}\n(3 more matches not shown, 4 files in all; narrow the pattern, path or glob, or raise limit)\n", "2 of 5 hits"},
-		{"files limit", `{"pattern":"(?i)alpha","limit":1,"files_only":true}`, "a.go\n(3 more files not shown; narrow the pattern, path or glob, or raise limit)\n", "1 of 4 files"},
+		{"limit", `{"pattern":"(?i)alpha","limit":2}`, "a.go:3: func Alpha() {}\nb/c.go:3: func Alpha(x int) {}\n(stopped at the limit of 2 matches, there may be more; narrow the pattern, path or glob, or raise limit)\n", "the first 2 hits"},
+		{"files limit", `{"pattern":"(?i)alpha","limit":1,"files_only":true}`, "a.go\n(stopped at the limit of 1 file, there may be more; narrow the pattern, path or glob, or raise limit)\n", "the first 1 file"},
 		{"nothing", `{"pattern":"zeta"}`, "nothing matches \"zeta\" in .\n", "0 hits"},
 		{"no escapes", `{"pattern":"gamma"}`, "ctl.txt:1: esc ^[[31mred^[[0m \ufffd gamma\n", "1 hit"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := mustCall(t, Grep(), env, test.input)
-			if diff := cmp.Diff(Result{Text: test.want, Summary: test.summary}, got); diff != "" {
+			if diff := cmp.Diff(Result{Text: test.want, Summary: test.summary, Paged: true}, got); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -206,9 +207,9 @@ func TestGrepIsStable(t *testing.T) {
 			fmt.Fprintf(&want, "f%03d:1: hit one\nf%03d:3: hit two\n", i, i)
 		}
 	}
-	want.WriteString("(1100 more matches not shown, 600 files in all; narrow the pattern, path or glob, or raise limit)\n")
+	want.WriteString("(stopped at the limit of 100 matches, there may be more; narrow the pattern, path or glob, or raise limit)\n")
 	env := treeEnv(t, files)
-	odd := "f000:1: hit one\nf000:3: hit two\nf001:1: hit one\n(1197 more matches not shown, 600 files in all; narrow the pattern, path or glob, or raise limit)\n"
+	odd := "f000:1: hit one\nf000:3: hit two\nf001:1: hit one\n(stopped at the limit of 3 matches, there may be more; narrow the pattern, path or glob, or raise limit)\n"
 	if diff := cmp.Diff(odd, mustCall(t, Grep(), env, `{"pattern":"hit","limit":3}`).Text); diff != "" {
 		t.Error(diff)
 	}
@@ -219,14 +220,70 @@ func TestGrepIsStable(t *testing.T) {
 	}
 }
 
-func TestGrepStopsCounting(t *testing.T) {
-	env := treeEnv(t, map[string]string{"a": strings.Repeat("x\n", 10_000), "b": "x\n"})
-	for i := range grepBatch {
-		writeTree(t, env.Dir, map[string]string{fmt.Sprintf("a%d", i): "x\n"})
+// With enough found, the rest is not read: a pipe behind it would never end.
+func TestGrepStopsAtItsLimit(t *testing.T) {
+	for _, pattern := range []string{"x", "x|y", "(?i)X"} {
+		c, err := grepInput{Pattern: pattern, Context: 1, Limit: 3}.check(grepEnv(t).Files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := c.searcher()
+		endless := io.MultiReader(strings.NewReader(strings.Repeat("x\n", 10)), neverEnding{})
+		hits, err := s.search(t.Context(), endless, 3)
+		if err != nil || hits.count != 3 || !hits.more || len(hits.lines) != 4 {
+			t.Errorf("%s: %+v %v", pattern, hits, err)
+		}
 	}
+	env := treeEnv(t, map[string]string{"a": strings.Repeat("x\n", 100), "b": "x\n"})
 	got := mustCall(t, Grep(), env, `{"pattern":"x"}`)
-	if !strings.HasPrefix(got.Summary, "100 of over 1") || !strings.Contains(got.Text, "(more than ") {
+	if got.Summary != "the first 100 hits" || !strings.Contains(got.Text, "(stopped at the limit of 100 matches, there may be more;") {
 		t.Errorf("%s: %s", got.Summary, got.Text[len(got.Text)-150:])
+	}
+	if got = mustCall(t, Grep(), env, `{"pattern":"x","limit":101}`); strings.Contains(got.Text, "there may be more") && strings.Count(got.Text, "\n") != 102 {
+		t.Errorf("%s", got.Text)
+	}
+}
+
+// neverEnding gives lines without end.
+type neverEnding struct{}
+
+func (neverEnding) Read(p []byte) (int, error) {
+	return copy(p, strings.Repeat("no\n", len(p)/3+1)), nil
+}
+
+func TestGrepAnswersFitIntoAPage(t *testing.T) {
+	var b strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&b, "needle number %d in a line of some length\n", i)
+	}
+	env := treeEnv(t, map[string]string{"a": b.String()})
+	for _, max := range []int{2000, 20_000, 100_000} {
+		env.PageMax = func() int { return max }
+		got := mustCall(t, Grep(), env, `{"pattern":"needle","limit":1000}`)
+		shown := strings.Count(got.Text, "needle number")
+		whole := max == 100_000 && shown == 1000
+		if len(got.Text) > max || !whole && !strings.Contains(got.Text, fmt.Sprintf("(the first %d matches: more do not fit", shown)) {
+			t.Errorf("%d: %d matches, %d bytes: %s", max, shown, len(got.Text), got.Text[len(got.Text)-200:])
+		}
+	}
+}
+
+func TestGrepRefusesPatternsThatWouldTakeMinutes(t *testing.T) {
+	long := strings.Repeat("(a|b)", 20_000)
+	env := treeEnv(t, map[string]string{"min.js": strings.Repeat("ab", 1<<20)})
+	if _, _, err := call(t, Grep(), env, fmt.Sprintf(`{"pattern":%q}`, long)); err == nil || !strings.Contains(err.Error(), "the pattern is too large") {
+		t.Errorf("%v", err)
+	}
+	heavy := fmt.Sprintf(`{"pattern":%q,"path":"min.js","multiline":true}`, strings.Repeat("(a|b)", 1500)+"c")
+	if _, _, err := call(t, Grep(), env, heavy); err == nil || !strings.Contains(err.Error(), "without multiline") {
+		t.Errorf("%v", err)
+	}
+	p, err := compilePattern(strings.Repeat("(a|b)", 2000), false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if work := p.piece() * p.size; work > 4*maxPieceWork {
+		t.Errorf("%d steps between two looks at the clock", work)
 	}
 }
 
@@ -241,7 +298,7 @@ func TestGrepTakesTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.result(all, false).Text; !strings.Contains(got, "(stopped after 30s: not every file was searched;") {
+	if got := c.result(all, false, maxGrepText).Text; !strings.Contains(got, "(stopped after 30s: not every file was searched;") {
 		t.Errorf("%q", got)
 	}
 }

@@ -15,10 +15,11 @@ const (
 	// grepBatch is how many files are searched before their hits are put in
 	// order.
 	grepBatch = 256
-	// maxCounted is how many further matches are counted, not shown.
-	maxCounted = 5000
 	// grepTimeout ends a search that takes too long; what was found is shown.
 	grepTimeout = 30 * time.Second
+	// grepFileTimeout leaves a file out of a tree that takes too long: a heavy
+	// pattern on long lines.
+	grepFileTimeout = 5 * time.Second
 )
 
 // treeHits is what a search found in several files.
@@ -26,10 +27,11 @@ type treeHits struct {
 	files    []namedHits // with lines to show, by path
 	shown    int         // matches in files
 	total    int         // matches found
-	matching int         // files with matches
-	more     bool        // counting stopped: there are more than total
+	more     bool        // the search stopped at its limit: there may be more
+	full     bool        // what was found did not fit into one answer
 	timedOut bool
 	tooBig   []string // names of files left out for their size
+	slow     []string // names of files left out for the time they take
 	unread   int      // files that could not be read
 }
 
@@ -72,12 +74,13 @@ func (t *treeSearch) search(ctx context.Context, names []string) (treeHits, erro
 		}
 		for i, r := range results {
 			all.add(batch[i], r, t.limit, t.proto.first)
+			// Whatever the workers did meanwhile: the answer is the same each time.
+			all.more = all.more || all.shown >= t.limit && (i < len(batch)-1 || len(names) > 0)
 		}
 		if inner.Err() != nil {
 			all.timedOut = true
 			break
 		}
-		all.more = len(names) > 0 && all.total > t.limit+maxCounted
 	}
 	return all, nil
 }
@@ -85,17 +88,20 @@ func (t *treeSearch) search(ctx context.Context, names []string) (treeHits, erro
 // batch searches some files; the results are in the order of names.
 func (t *treeSearch) batch(ctx context.Context, workers []*fileSearch, names []string, keep int) []fileResult {
 	results := make([]fileResult, len(names))
-	var next atomic.Int64
+	var next, found atomic.Int64
 	var wg sync.WaitGroup
 	for _, w := range workers {
 		wg.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(names) || ctx.Err() != nil {
+				// Names are taken in order: with enough found, those that are
+				// under way hold the first matches.
+				if i >= len(names) || ctx.Err() != nil || found.Load() >= int64(keep) {
 					return
 				}
 				abs := filepath.Join(t.dir, filepath.FromSlash(names[i]))
-				results[i].hits, results[i].err = w.file(ctx, abs, keep, maxGrepFile)
+				results[i] = t.one(ctx, w, abs, keep)
+				found.Add(int64(results[i].hits.count))
 			}
 		})
 	}
@@ -103,17 +109,33 @@ func (t *treeSearch) batch(ctx context.Context, workers []*fileSearch, names []s
 	return results
 }
 
+// one searches one file, for a limited time.
+func (t *treeSearch) one(ctx context.Context, w *fileSearch, abs string, keep int) fileResult {
+	inner, cancel := context.WithTimeout(ctx, grepFileTimeout)
+	defer cancel()
+	hits, err := w.file(inner, abs, keep, maxGrepFile)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = errSlow
+	}
+	return fileResult{hits: hits, err: err}
+}
+
+var errSlow = errors.New("takes too long")
+
 // add takes up a file's hits, as far as the limit allows.
 func (all *treeHits) add(name string, r fileResult, limit int, filesOnly bool) {
-	if errors.Is(r.err, errTooBig) {
+	switch {
+	case errors.Is(r.err, errTooBig):
 		all.tooBig = append(all.tooBig, name)
-	} else if r.err != nil && !leftOut(r.err) {
+	case errors.Is(r.err, errSlow), errors.Is(r.err, errHeavy):
+		all.slow = append(all.slow, name)
+	case r.err != nil && !leftOut(r.err):
 		all.unread++
 	}
+	all.more = all.more || r.hits.more || r.hits.count > limit-all.shown
 	if r.hits.count == 0 {
 		return
 	}
-	all.matching++
 	all.total += r.hits.count
 	room := limit - all.shown
 	if room <= 0 {

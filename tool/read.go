@@ -72,45 +72,45 @@ func runRead(ctx context.Context, env *Env, in readInput, _ io.Writer) (Result, 
 	if in.Limit <= 0 {
 		in.Limit = readLines
 	}
-	in.bytes = readBytes
-	if env.ResultMax > 0 { // what is longer would lose its middle on the way to the model
-		in.bytes = min(readBytes, max(env.ResultMax-pageNote, pageNote))
-	}
-	result, state, err := t.show(ctx, file, info, in)
+	in.bytes = env.page(readBytes)
+	result, seen, err := t.show(ctx, file, info, in)
 	if err != nil {
 		return Result{}, err
 	}
-	env.Files.Remember(t.Abs, state)
+	env.Files.rememberPage(t.Abs, seen)
+	result.Paged = true
 	return result, nil
 }
 
-// show reads as much of the file as is needed.
-func (t target) show(ctx context.Context, file *os.File, info fs.FileInfo, in readInput) (Result, State, error) {
-	state := State{ModTime: info.ModTime(), Size: info.Size()}
+// show reads as much of the file as is needed, and tells what of it was shown.
+func (t target) show(ctx context.Context, file *os.File, info fs.FileInfo, in readInput) (Result, sight, error) {
+	seen := sight{State: State{ModTime: info.ModTime(), Size: info.Size()}}
 	source := contextReader{ctx, file}
 	head, err := io.ReadAll(io.LimitReader(source, headSize))
 	if err != nil {
-		return Result{}, state, t.errorf(err, "")
+		return Result{}, seen, t.errorf(err, "")
 	}
 	rest := io.MultiReader(bytes.NewReader(head), source)
 	if kind := binaryType(head); kind != "" {
 		result, err := t.showBinary(rest, info.Size(), kind)
-		return result, state, err
+		return result, seen, err
 	}
 	if info.Size() > maxEdit {
-		result, err := t.showText(rest, info.Size(), in, false)
-		return result, state, err
+		result, err := t.showText(rest, info.Size(), in, false, &seen)
+		return result, seen, err
 	}
 	hash := sha256.New()
-	rest = io.TeeReader(io.LimitReader(rest, maxEdit), hash)
+	copied := &textCopy{}
+	rest = io.TeeReader(io.LimitReader(rest, maxEdit), io.MultiWriter(hash, copied))
 	var result Result
 	if strings.EqualFold(path.Ext(t.Display), ".ipynb") {
-		result, err = t.showNotebook(rest, info.Size(), in)
+		result, err = t.showNotebook(rest, info.Size(), in, &seen)
 	} else {
-		result, err = t.showText(rest, info.Size(), in, true)
+		result, err = t.showText(rest, info.Size(), in, true, &seen)
 	}
-	hash.Sum(state.Hash[:0])
-	return result, state, err
+	hash.Sum(seen.Hash[:0])
+	seen.body, seen.kept = copied.text()
+	return result, seen, err
 }
 
 // contextReader stops reading when the context is done.

@@ -52,3 +52,17 @@ func TestReadPagesAtTheResultLimit(t *testing.T) {
 		offset = next
 	}
 }
+
+// A page may be as long as the model's window allows, whatever other results may
+// be: a file of 2,000 lines comes in few pieces.
+func TestReadPagesFollowTheWindow(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"long.txt": numbered(1, 4000)})
+	w.env.ResultMax = 10_000
+	for _, test := range []struct{ max, last int }{{50 << 10, 2000}, {12 << 10, 744}, {1000, 34}} {
+		w.env.PageMax = func() int { return test.max }
+		r := w.ok(Read(), in{"path": "long.txt"})
+		if len(r.Text) > test.max || !r.Paged || !strings.Contains(r.Text, fmt.Sprintf("[lines 1-%d of 4000; use offset=%d to continue]", test.last, test.last+1)) {
+			t.Errorf("%d: %d bytes: %s", test.max, len(r.Text), r.Text[len(r.Text)-100:])
+		}
+	}
+}

@@ -52,7 +52,7 @@ func TestRead(t *testing.T) {
 			w := newFileWorld(t, map[string]string{"f.txt": test.content})
 			test.input["path"] = "f.txt"
 			result := w.ok(Read(), test.input)
-			if diff := cmp.Diff(Result{Text: test.text, Summary: test.summary}, result); diff != "" {
+			if diff := cmp.Diff(Result{Text: test.text, Summary: test.summary, Paged: true}, result); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -56,6 +56,9 @@ type Result struct {
 	Images  []Image // for models that see
 	Summary string  // for the person, a few words: "88 lines", "exit 1 in 1.9s"
 	IsError bool    // the call did what it could, but failed (a command's exit status)
+	// Paged says that the tool kept Text to Env.PageMax itself and says how to get
+	// the rest: it is not cut once more.
+	Paged bool
 }
 
 // Image is a picture a tool returns; Data is raw. Name says which it is, for

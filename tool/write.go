@@ -67,11 +67,15 @@ func (f *Files) writeChange(t target, in writeInput) (change, error) {
 	if state.Missing {
 		return newChange(t, in.Path, state, nil, before, textFile{body: in.Content})
 	}
-	if _, seen := f.Remembered(t.Abs); !seen && len(old) > 0 {
+	sight, seen := f.sightOf(t.Abs)
+	if !seen && len(old) > 0 {
 		return change{}, t.errorf(nil, "exists and was not read yet; read it before replacing it, or change a part with edit")
 	}
 	if err := f.stale(t, state); err != nil {
 		return change{}, err
+	}
+	if unseen := sight.unseen(); unseen != "" && len(old) > 0 {
+		return change{}, t.errorf(nil, "%s", unseen)
 	}
 	content := before.adopt(in.Content)
 	if before.charset != utf8Plain {

@@ -1,0 +1,68 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+// A page that a tool made itself reaches the model as it is; other results of
+// that length lose their middle.
+func TestAPageIsNotCutOnceMore(t *testing.T) {
+	long := strings.Repeat("0123456789\n", 3000)
+	for _, paged := range []bool{true, false} {
+		reader := makeTool("read", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
+			return tool.Result{Text: long, Paged: paged}, nil
+		})
+		a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Call("c1", "read", `{}`), fake.Say("ok")}}, reader)
+		if _, err := send(t, a, &recorder{}, "go"); err != nil {
+			t.Fatal(err)
+		}
+		got := a.Conversation.Messages()[2].Parts[0].(provider.ToolResult).Text
+		if (got == long) != paged {
+			t.Errorf("paged %v: %d of %d bytes", paged, len(got), len(long))
+		}
+	}
+}
+
+func TestAPageNeverTakesMoreThanHalfOfTheWindow(t *testing.T) {
+	root := t.TempDir()
+	write(t, strings.Repeat("a line of a long file\n", 20_000), root, "long.txt")
+	for _, c := range []struct{ budget, limit, least, most int }{
+		{180_000, 10_000, 45_000, 50 << 10},
+		{24_000, 10_000, 9000, 12_000},
+		{3000, 10_000, 900, 1500},
+		{180_000, 1000, 4000, 5000},
+		{180_000, 45_000, 45_000, 50 << 10},
+	} {
+		a := newAgent(newScript())
+		w := agent.Workspace{
+			Project: tool.Project{Root: root, Dir: root}, Began: time.Now(), Ephemeral: true, ToolResultMaxChars: c.limit,
+			Budget: func() int { return c.budget }, Store: conversation.Store{Dir: filepath.Join(root, "sessions")},
+		}
+		if _, err := w.Begin(a, nil); err != nil {
+			t.Fatal(err)
+		}
+		input, err := json.Marshal(map[string]any{"path": "long.txt", "limit": 20_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := tool.Read().Run(t.Context(), a.Env, input, io.Discard)
+		if err != nil || len(r.Text) < c.least || len(r.Text) > c.most {
+			t.Errorf("budget %d, limit %d: %d bytes, %v", c.budget, c.limit, len(r.Text), err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
