@@ -51,9 +51,9 @@ func (t *Terminal) helpCommands() {
 			t.Line("  " + text)
 		}
 	}
-	t.Note("!COMMAND runs it and shows the model what came; !!COMMAND only runs it")
-	t.Note(`@FILE names a file; \ at a line's end, Ctrl-J and """ write several lines`)
-	t.Note("What is typed during a turn waits. More: /help keys, /help approvals")
+	t.Text("!COMMAND runs it and shows the model what came; !!COMMAND only runs it")
+	t.Text(`@FILE names a file; \ at a line's end, Ctrl-J and """ write several lines`)
+	t.Text("What is typed during a turn waits. More: /help keys, /help approvals")
 }
 
 func helpCell(row []string) string {

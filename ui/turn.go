@@ -29,7 +29,7 @@ type ended struct {
 func (t *Terminal) turn(ctx context.Context, text string, attachments []provider.Part) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	began := t.opt.Clock.Now()
+	began, waited := t.opt.Clock.Now(), t.Waited()
 	stuck, hurry := make(chan struct{}, 1), make(chan struct{})
 	ctx = tool.WithHurry(ctx, hurry)
 	kill := sync.OnceFunc(func() { close(hurry) })
@@ -58,7 +58,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 		}
 	}
 	t.console.endTurn(end.err == nil)
-	t.showEnd(ctx, end, t.opt.Clock.Now().Sub(began))
+	t.showEnd(ctx, end, t.opt.Clock.Now().Sub(began)-(t.Waited()-waited))
 	// A prompt may stand for hours: it should not hold what the turn needed.
 	debug.FreeOSMemory()
 	if err := t.console.over(); isSignal(err) {
@@ -116,17 +116,23 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	if end.err != nil || interrupted {
 		back = t.unqueue()
 	}
+	outcome := screen.OutcomeDone
 	switch {
 	case interrupted:
+		outcome = screen.OutcomeStopped
 		t.Stopped(wordCount(end.response), t.initial.text != "")
 	case errors.Is(end.err, agent.ErrStopped):
+		outcome = screen.OutcomeStopped
 		t.Note("turn stopped")
-	case end.err != nil && !errors.Is(end.err, context.Cause(ctx)):
+	case end.err != nil && errors.Is(end.err, context.Cause(ctx)): // a signal, which ends artoo
+		outcome = screen.OutcomeStopped
+	case end.err != nil:
+		outcome = screen.OutcomeFailed
 		f := *agent.Classify(end.err)
 		f.Hint = commandHints.Replace(f.Hint)
 		t.Failure(&f)
 	}
-	t.showStatus(end.response, took)
+	t.showStatus(end.response, outcome, took)
 	t.tellNotify()
 	if !interrupted { // who interrupts is there
 		t.opt.Notify.Done(took)
@@ -141,8 +147,8 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 var commandHints = strings.NewReplacer("--model", "/model", "--provider", "/provider", "or -v to see", "or /debug on to see")
 
 // showStatus prints the status line.
-func (t *Terminal) showStatus(r *agent.Response, took time.Duration) {
-	info := screen.StatusInfo{Elapsed: took, Context: -1}
+func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took time.Duration) {
+	info := screen.StatusInfo{Outcome: outcome, Elapsed: took, Context: -1}
 	if r != nil {
 		info.Model, info.Usage, info.CostUSD = r.Model, r.Usage, r.CostUSD
 	}

@@ -128,7 +128,7 @@ func (s *Screen) report(now time.Time) {
 		default:
 			r.said = now
 			ours := s.lastRun == r.call.ID
-			still := fmt.Sprintf("still running (%s)", span(now.Sub(r.since)))
+			still := s.still("running", now.Sub(r.since))
 			if ours {
 				s.print(s.ranLine(r.call, still))
 			} else {
@@ -139,8 +139,16 @@ func (s *Screen) report(now time.Time) {
 	}
 	if s.busy.thinking && !now.Before(s.busy.said.Add(report)) {
 		s.busy.said = now
-		s.aside(s.note(fmt.Sprintf("still thinking (%s)", span(now.Sub(s.busy.since)))))
+		s.aside(s.note(s.still("thinking", now.Sub(s.busy.since))))
 	}
+}
+
+// still says that something goes on, and since when.
+func (s *Screen) still(doing string, since time.Duration) string {
+	if s.opt.Profile == Spoken {
+		return "still " + doing + ", " + s.spanWords(since)
+	}
+	return fmt.Sprintf("still %s (%s)", doing, span(since))
 }
 
 // span is a duration in words of the transcript: 4s, 2m05s, 1h02m.

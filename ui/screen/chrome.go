@@ -17,6 +17,11 @@ func (s *Screen) print(lines string) {
 // aside puts whole lines into the transcript without ending an open reply,
 // which goes on in the next row.
 func (s *Screen) aside(lines string) {
+	if s.md != nil && !s.shown { // all of the reply is still held back
+		s.gap(chrome)
+		s.put(lines)
+		return
+	}
 	if !s.replying() {
 		s.print(lines)
 		return

@@ -3,6 +3,7 @@ package screen
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"artoo/agent"
 )
@@ -129,6 +130,13 @@ func (s *Screen) startAsking() {
 	}
 }
 
+// Waited is how long questions have stood open since the screen was made.
+func (s *Screen) Waited() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waited
+}
+
 // endAsking lets the clocks of what is running go on where they stood.
 func (s *Screen) endAsking() {
 	if !s.asking {
@@ -136,6 +144,7 @@ func (s *Screen) endAsking() {
 	}
 	s.asking = false
 	waited := s.opt.Now().Sub(s.askedAt)
+	s.waited += waited
 	for _, r := range s.calls {
 		r.since, r.said = r.since.Add(waited), r.said.Add(waited)
 	}

@@ -80,7 +80,7 @@ func (r *rig) typed(prompt, text string) {
 // conversation plays a long conversation with everything in it.
 func (r *rig) conversation() {
 	cost := 0.06
-	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Changed: 2, Why: r.why()})
+	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Why: r.why()})
 	r.typed(You, "why does TestCheckout fail on Mondays?")
 	r.OnThinking()
 	r.pass(3200 * time.Millisecond)

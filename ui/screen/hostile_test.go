@@ -77,7 +77,7 @@ func TestN1_NothingOfOthersIsShownRaw(t *testing.T) {
 	evil := readHostile(t)
 	for name, change := range profiles() {
 		r := newRig(change)
-		r.Banner(BannerInfo{Version: evil, Model: evil, Dir: evil, Branch: evil, Changed: 1, Why: evil, Notes: []string{evil}})
+		r.Banner(BannerInfo{Version: evil, Model: evil, Dir: evil, Branch: evil, Why: evil, Notes: []string{evil}})
 		c := runCall("1", evil)
 		c.Name, c.Access.Verb, c.Access.Object, c.Access.Why = evil, evil, evil, evil
 		e := editCall("2")

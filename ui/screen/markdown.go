@@ -2,6 +2,7 @@ package screen
 
 import (
 	"io"
+	"math"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -15,9 +16,10 @@ type MarkdownOptions struct {
 	// Links makes the address of a link that leads to the web one to click on
 	// (OSC 8), see LinkDecision; it stays visible all the same.
 	Links bool
-	// Spoken is for screen readers: no marks of Markdown, numbers before the
-	// items of lists, code and tables in sentences. A code block is held back to
-	// its end, since the number of its lines is said first.
+	// Spoken is for screen readers: no marks of Markdown but those of items, code
+	// and tables in sentences. Nothing is wrapped, and text is held back to the end
+	// of its sentence or line: each piece that is written is an utterance. A code
+	// block is held back to its end, since the number of its lines is said first.
 	Spoken bool
 	// Label stands before the first line ("artoo: "); may be "".
 	Label string
@@ -66,9 +68,11 @@ type Markdown struct {
 	listAt    int // where the text of the current list item begins
 	fence     fence
 	code      heldCode // with Spoken
-	items     []item   // with Spoken: the list items the line is in
 	quoting   bool     // with Spoken: the line before was in a quote
 	relabel   bool     // with Spoken: something else was said since the last row
+	said      int      // with Spoken: bytes of buf up to the end of the last sentence or line
+	spoke     bool     // with Spoken: something was handed to Out
+	midRow    bool     // with Spoken: and it does not end a row
 	table     []string // rows held back
 	tableHead string   // what they come after
 	tableSize int
@@ -94,8 +98,16 @@ func NewMarkdown(opt MarkdownOptions) *Markdown {
 		opt.Width = func() int { return 80 }
 	}
 	m := &Markdown{opt: opt, ink: &ink{color: opt.Color, links: opt.Links, spoken: opt.Spoken}, clean: Sanitizer{deferIt: true}}
-	m.width = clampWidth(opt.Width())
+	m.width = m.rowWidth()
 	return m
+}
+
+// rowWidth is how wide rows are now, in cells; what is spoken has one row a line.
+func (m *Markdown) rowWidth() int {
+	if m.opt.Spoken {
+		return math.MaxInt32
+	}
+	return clampWidth(m.opt.Width())
 }
 
 // RenderMarkdown renders a whole text.
@@ -117,8 +129,11 @@ func (m *Markdown) WriteString(s string) (int, error) {
 
 // Break ends the current row, so that something else can be printed. The reply
 // goes on in a new row, where the label is said again.
+// The sentence that is held back to be spoken goes on there whole.
 func (m *Markdown) Break() error {
-	m.relabel = m.opt.Spoken && m.written
+	if m.opt.Spoken {
+		return m.breakSpoken()
+	}
 	if m.col > 0 {
 		m.newline()
 	}
@@ -131,14 +146,22 @@ func (m *Markdown) Column() int { return m.col }
 // Close writes what was held back and ends the row.
 func (m *Markdown) Close() error {
 	m.end()
+	m.said = len(m.buf)
 	return m.flush()
 }
 
+// flush writes what was rendered, spoken text up to the end of a sentence.
 func (m *Markdown) flush() error {
-	if len(m.buf) > 0 && m.err == nil {
-		_, m.err = m.opt.Out.Write(m.buf)
+	n := len(m.buf)
+	if m.opt.Spoken {
+		n = m.said
 	}
-	m.buf = m.buf[:0]
+	if n > 0 && m.err == nil {
+		_, m.err = m.opt.Out.Write(m.buf[:n])
+		m.spoke, m.midRow = true, m.buf[n-1] != '\n'
+	}
+	m.buf = append(m.buf[:0], m.buf[n:]...)
+	m.said = 0
 	return m.err
 }
 
@@ -193,6 +216,7 @@ func (m *Markdown) newline() {
 	m.setStyle("")
 	m.buf = append(m.buf, '\n')
 	m.col = 0
+	m.said = len(m.buf)
 }
 
 func (m *Markdown) setStyle(sgr string) {

@@ -482,15 +482,15 @@ func TestMarksWithinWordsStay(t *testing.T) {
 	}
 }
 
-// TestSpokenLosesNoWords: a table without rows is its headers, and a list after
-// a rule counts anew.
+// TestSpokenLosesNoWords: a table without rows is its headers, and a rule is not
+// heard.
 func TestSpokenLosesNoWords(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"| h | i |\n|---|---|\n\nx\n", "h, i.\n\nx\n"},
 		{"Head\n====\n\na = b\n====\n", "Head\n\na = b\n"},
 		{"> ```sh\n> ls > x\n> ```\n", "quote: code sh, 1 line:\nls > x\nend code.\n"},
 		{"[`x`](y.md)\n", "x (y.md)\n"},
-		{"- a\n- b\n\n***\n\n- c\n", "1. a\n2. b\n\n1. c\n"},
+		{"- a\n- b\n\n***\n\n- c\n", "- a\n- b\n\n- c\n"},
 	} {
 		if got := pieces(t, MarkdownOptions{Spoken: true}, c.source); got != c.want {
 			t.Errorf("%q is spoken as %q, want %q", c.source, got, c.want)

@@ -71,9 +71,6 @@ func (m *Markdown) beginLine(whole bool) {
 		m.blank = m.written
 		m.prev, m.state, m.started = kindBlank, inText, true
 		m.quoting = m.quoting && o.quoted
-		if o.kind == kindRule {
-			m.items = nil // what follows is another list
-		}
 		return
 	}
 	if m.opt.Spoken && o.kind == kindText && m.prev == kindText && strings.Trim(lead, "= \t") == "" {
@@ -81,7 +78,7 @@ func (m *Markdown) beginLine(whole bool) {
 		return
 	}
 	if o.kind != kindText || m.prev != kindText {
-		m.width = clampWidth(m.opt.Width())
+		m.width = m.rowWidth()
 		m.size = 0
 	}
 	m.startBlock(o)

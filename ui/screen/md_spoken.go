@@ -91,72 +91,73 @@ func (m *Markdown) codeRows(text string, quotes int) {
 	}
 }
 
-// item is a list item as it is spoken.
-type item struct {
-	col     int // where its mark stands
-	ordered bool
-	n       int    // its number in a list without numbers
-	path    string // its number and those of the items it is in: "2.1"
-}
-
-// spokenHead is what is said for the containers before a line: numbers for
-// items, "quote: " where a quote begins.
+// spokenHead is what is said for the containers before a line: an item keeps its
+// mark and its indent, of a quote its beginning is said. Nothing is numbered that
+// the source does not number.
 func (m *Markdown) spokenHead(o opening) string {
 	quote := ""
 	if o.quoted && !m.quoting {
 		quote = "quote: "
 	}
-	if m.quoting != o.quoted {
-		m.items = nil // a list does not cross the border of a quote
-	}
 	m.quoting = o.quoted
 	if o.list == 0 {
-		if o.indent == 0 && (m.prev == kindBlank || o.kind != kindText) {
-			m.items = nil
-		}
 		return quote
 	}
-	col := 0
-	for rest := o.head; rest != ""; {
-		blanks := len(rest) - len(strings.TrimLeft(rest, " \t"))
-		rest, col = rest[blanks:], col+blanks
-		n := strings.IndexAny(rest, " \t>")
-		switch {
-		case rest == "":
-			continue
-		case rest[0] == '>':
-			n = 1
-		case n < 0:
-			n = len(rest)
-			fallthrough
-		default:
-			m.countItem(rest[:n], col)
-		}
-		rest, col = rest[n:], col+n
-	}
-	return quote + m.items[len(m.items)-1].path + ". "
+	return quote + strings.ReplaceAll(strings.ReplaceAll(o.head, "> ", ""), ">", "")
 }
 
-// countItem notes an item with the given mark ("-", "10.").
-func (m *Markdown) countItem(mark string, col int) {
-	for len(m.items) > 0 && m.items[len(m.items)-1].col > col {
-		m.items = m.items[:len(m.items)-1]
+// maxUnsaid is how much of a sentence is held back to be spoken whole, in bytes.
+const maxUnsaid = 2 << 10
+
+// sentenceEnded notes that all that was rendered may be spoken, if a sentence
+// ends there. Called where a blank follows it.
+func (m *Markdown) sentenceEnded() {
+	if !m.opt.Spoken || len(m.word) > 0 || m.state != inText {
+		return
 	}
-	next := item{col: col, ordered: mark != "-", n: 1}
-	if k := len(m.items) - 1; k >= 0 && m.items[k].col == col {
-		if m.items[k].ordered == next.ordered {
-			next.n = m.items[k].n + 1
+	if unsaid := m.buf[m.said:]; len(unsaid) > maxUnsaid || endsSentence(string(unsaid[max(len(unsaid)-maxLang, 0):])) {
+		m.setStyle("")
+		m.said = len(m.buf)
+	}
+}
+
+// breakSpoken ends the row with the last whole sentence; what is held back of the
+// next goes to the row that follows, behind the label.
+func (m *Markdown) breakSpoken() error {
+	err := m.flush()
+	if m.midRow {
+		m.midRow = false
+		_, err = m.opt.Out.Write([]byte("\n"))
+	}
+	switch held := string(m.buf); {
+	case held == "":
+		m.relabel, m.col = m.written, 0
+	case m.spoke:
+		m.buf = append(append(m.buf[:0], m.opt.Label...), strings.TrimLeft(held, " ")...)
+	}
+	return err
+}
+
+// endsSentence reports whether the last word of text ends a sentence. After a
+// word that may be an abbreviation (e.g., Dr.) or the number of an item it does
+// not.
+func endsSentence(text string) bool {
+	text = strings.TrimRight(text, ")]}\"'”’»*_")
+	end, size := utf8.DecodeLastRuneInString(text)
+	if end != '.' {
+		return size > 0 && strings.ContainsRune("!?…。！？", end)
+	}
+	last := text[strings.LastIndexAny(text[:len(text)-1], " \n(")+1 : len(text)-1]
+	switch strings.ToLower(last) {
+	case "", "cf", "dr", "etc", "fig", "mr", "mrs", "ms", "no", "prof", "st", "vs":
+		return false
+	}
+	for part := range strings.SplitSeq(last, ".") {
+		if utf8.RuneCountInString(part) > 1 {
+			return true
 		}
-		m.items = m.items[:k]
 	}
-	next.path = fmt.Sprint(next.n)
-	if next.ordered {
-		next.path = mark[:len(mark)-1]
-	}
-	if k := len(m.items) - 1; k >= 0 {
-		next.path = m.items[k].path + "." + next.path
-	}
-	m.items = append(m.items, next)
+	return false // 1, e.g, z.B
 }
 
 // sentences says each row of a table in one: `Header: value, Header: value.`

@@ -37,6 +37,7 @@ func (m *Markdown) readText(s string) string {
 			return s[i+1:]
 		case r == ' ' || r == '\t':
 			m.endRun(false)
+			m.sentenceEnded()
 			switch {
 			case m.state != inText:
 				return s[i:]
@@ -50,6 +51,7 @@ func (m *Markdown) readText(s string) string {
 		}
 		if len(m.word) > 0 && breaksBetween(m.last, r) && !m.open() {
 			m.putRun()
+			m.sentenceEnded()
 		}
 		m.word = utf8.AppendRune(m.word, r)
 		m.last = r
@@ -92,7 +94,7 @@ func (m *Markdown) putPiece() {
 // tooLong reports a word that is not worth holding back further: one that fills
 // a row, or, where it may be the address of a link, a kilobyte.
 func (m *Markdown) tooLong() bool {
-	if len(m.word) < m.width {
+	if len(m.word) < min(m.width, maxHeld) {
 		return false
 	}
 	return len(m.word) >= maxHeld || !m.wordHot && m.last < 0x80 && cells(string(m.word)) >= m.width

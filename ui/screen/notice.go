@@ -63,7 +63,7 @@ func (s *Screen) retryLine(n agent.Notice) string {
 	case r.NewKey:
 		text = retryReason(r.Err) + ". Trying again with a new one"
 	default:
-		text = fmt.Sprintf("%s. Try %d of %d in %s", retryReason(r.Err), r.Try, r.Tries, wait(r.Wait))
+		text = fmt.Sprintf("%s. Try %d of %d in %s", retryReason(r.Err), r.Try, r.Tries, s.spanWords(wholeWait(r.Wait)))
 		if s.opt.ErrTTY {
 			text += ", Ctrl-C stops"
 		}
@@ -74,12 +74,12 @@ func (s *Screen) retryLine(n agent.Notice) string {
 	return s.labelled(margin, "error:", text+".")
 }
 
-// wait is a duration before a try.
-func wait(d time.Duration) string {
+// wholeWait is a wait as it is told: never less than a second.
+func wholeWait(d time.Duration) time.Duration {
 	if d > 0 && d < time.Second {
-		return "1s"
+		return time.Second
 	}
-	return span(d)
+	return d
 }
 
 // retryReason says what went wrong in words, with the provider's own where the

@@ -33,6 +33,7 @@ const (
 func (s *Screen) Question(q agent.Question) string {
 	s.do(func() {
 		s.startAsking()
+		s.named = q.Call.ID
 		s.hideTransient()
 		s.closeReply()
 		if r := s.running(q.Call.ID); r != nil {
@@ -122,6 +123,9 @@ func (s *Screen) commandText(b *strings.Builder, q agent.Question, cut bool) Hid
 		shown = lines[:maxCommandLines]
 	}
 	if s.opt.Profile == Spoken {
+		if cut && len(lines) == 1 && seen.Total() == 0 && strings.Contains(s.askLine(q), `"`+lines[0]+`"`) {
+			return seen // heard once, in the question that names all of it
+		}
 		s.spokenCommand(b, callVerb(q.Call), shown, len(lines)-len(shown), cut)
 		return seen
 	}

@@ -83,11 +83,13 @@ func TestD4_TheCursorIsNeverHidden(t *testing.T) {
 }
 
 // A word is on the screen 200 ms after its last token, at one token each 100 ms;
-// of an open span at most a row is held back.
+// of an open span at most a row is held back. A sentence that is heard comes as
+// one piece, as soon as the blank after it is there.
 //
 // Red: make interval 300 milliseconds.
 func TestE2_AWordIsShownInTime(t *testing.T) {
 	src := "The discount week comes from the wall clock, so the test depends on the day.\n\n- an item of `code and` **words in bold** here\n\n> a quote\n\n## A heading of words\n\nthe end "
+	src += "It is done. And "
 	for _, name := range []string{"rich", "plain", "spoken"} {
 		r := newRig(profiles()[name])
 		r.OnThinking()
@@ -103,6 +105,9 @@ func TestE2_AWordIsShownInTime(t *testing.T) {
 				r.pass(100 * time.Millisecond)
 				// What stood complete before this token, but for an open span.
 				whole := before[:strings.LastIndexAny(before, " \n")+1]
+				if name == "spoken" {
+					whole = before[:max(strings.LastIndex(before, "\n"), strings.LastIndex(before, ". "))+1]
+				}
 				if i := openSpan(whole); i >= 0 {
 					whole = whole[:i]
 				}
@@ -134,7 +139,7 @@ func shownReply(r *rig) string {
 
 // unnumbered takes away what spoken output has instead of marks.
 func unnumbered(text string) string {
-	return strings.NewReplacer("1.", "", "quote:", "", "heading:", "").Replace(text)
+	return strings.NewReplacer("quote:", "", "heading:", "").Replace(text)
 }
 
 // Red: leave s.sink.flushed unset in flush.
@@ -179,9 +184,9 @@ func TestQ3_SpokenRepaintsNothing(t *testing.T) {
 	r.OnText("a b ")
 	r.pass(time.Minute)
 	r.Finish()
-	want := "note: still thinking (30s).\nnote: still thinking (1m00s).\n" +
-		"tool: run make.\ntool: run make, still running (31s).\ntool: run make, still running (1m01s).\n" +
-		"tool: run make, exit 0 in 61.0s.\n\nartoo: a b\n"
+	want := "note: still thinking, 30 seconds.\nnote: still thinking, 1 minute.\n" +
+		"tool: run make.\ntool: still running, 31 seconds.\ntool: still running, 1 minute 1 second.\n" +
+		"tool: exit 0 in 1 minute 1 second.\n\nartoo: a b\n"
 	if diff := cmp.Diff(want, r.err.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -217,7 +222,7 @@ func TestQ2_ADiffIsReadOnPage(t *testing.T) {
 	}
 	r.OnToolCall(one)
 	r.OnToolResult(one, ok("+1 -0"))
-	if got, want := tailOf(r.err.String()), "tool: edit internal/cart/cart.go, 1 line added, 0 removed.\n"; !strings.HasSuffix(got, want) {
+	if got, want := tailOf(r.err.String()), "tool: 1 line added, 0 removed.\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("ended %q, want %q", got, want)
 	}
 }
@@ -232,13 +237,17 @@ func TestW3_ARetryIsOneLine(t *testing.T) {
 	} {
 		r := newRig(profiles()[name])
 		r.opt.Width = wide(100)
+		waits := []string{"1s", "16s", "2m00s"}
+		if name == "spoken" {
+			waits = []string{"1 second", "16 seconds", "2 minutes"}
+		}
 		var all string
 		for i, wait := range []time.Duration{400 * time.Millisecond, 16 * time.Second, 2 * time.Minute} {
 			r.OnThinking()
 			r.OnThinkingDone()
 			r.OnNotice(agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{
 				Try: i + 2, Tries: 5, Wait: wait, Err: &provider.Error{Kind: provider.KindOverloaded, Status: 529}}})
-			all += fmt.Sprintf(want, i+2, []string{"1s", "16s", "2m00s"}[i])
+			all += fmt.Sprintf(want, i+2, waits[i])
 			r.pass(wait)
 		}
 		r.Finish()
@@ -265,7 +274,7 @@ func TestWhatIsAskedAgainAtOnceIsSaid(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"plain": {"  error: the key was refused: invalid x-api-key (401). Trying again with a new\n  one.\n",
 			"  the reply was cut; asking again with room for 8 tokens\n"},
-		"spoken": {"error: the key was refused: invalid x-api-key (401). Trying again with a new\none.\n",
+		"spoken": {"error: the key was refused: invalid x-api-key (401). Trying again with a new one.\n",
 			"note: the reply was cut; asking again with room for 8 tokens.\n"},
 	} {
 		for i, n := range []agent.Notice{key, cut} {

@@ -12,7 +12,6 @@ type BannerInfo struct {
 	Version, Model string
 	Dir            string // absolute
 	Branch         string // "" outside git
-	Changed        int    // files git reports as changed
 	Why            string // why the profile is not Rich, from ProfileDecision, or which setting asked for it
 	Notes          []string
 }
@@ -27,15 +26,12 @@ func (s *Screen) Banner(i BannerInfo) {
 			b.WriteString("Screen reader mode: on" + spokenWhy(i.Why) + ".\n")
 			fmt.Fprintf(&b, "artoo %s, model %s, directory %s", line(i.Version), line(i.Model), dir)
 			if i.Branch != "" {
-				fmt.Fprintf(&b, ", branch %s, %s", line(i.Branch), count(i.Changed, "changed file"))
+				fmt.Fprintf(&b, ", branch %s", line(i.Branch))
 			}
 			b.WriteString(".\n")
 		} else {
 			fmt.Fprintf(&b, "artoo %s  %s  %s", line(i.Version), line(i.Model), dir)
-			switch {
-			case i.Branch != "" && i.Changed > 0:
-				fmt.Fprintf(&b, " (%s, %s)", line(i.Branch), group(i.Changed)+" changed")
-			case i.Branch != "":
+			if i.Branch != "" {
 				fmt.Fprintf(&b, " (%s)", line(i.Branch))
 			}
 			b.WriteString("\n")

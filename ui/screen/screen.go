@@ -71,9 +71,11 @@ type Screen struct {
 	calls   []*running
 	lastRun string // id of the call whose start line is the last line
 	paused  bool
+	named   string // id of the call that was named last, where calls are spoken
 	asking  bool
 	askedAt time.Time
-	prompt  bool // the prompt is open
+	waited  time.Duration // that questions stood open, in all
+	prompt  bool          // the prompt is open
 
 	transient transient
 	timer     func() // stops the one timer; nil when none is set

@@ -6,32 +6,76 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"artoo/agent"
 )
 
-// spokenCall is a call in a sentence.
+// spokenCall is a call in a sentence. What it works on is said once: of the call
+// that was named last, only what is new.
 func (s *Screen) spokenCall(c agent.Call, result string) string {
+	if result != "" && s.named == c.ID {
+		return s.wrap("tool: "+spokenResult(result)+".", "", "")
+	}
+	s.named = c.ID
 	text := "tool: " + callVerb(c)
 	if object := s.object(c); object != "" {
 		text += " " + object
 	}
 	if result != "" {
-		text += ", " + spokenSize(result)
+		text += ", " + spokenResult(result)
 	}
-	return s.wrap(text+".", "", "")
+	return s.wrap(strings.TrimSuffix(text, ".")+".", "", "")
 }
 
-// size is how the size of a change is written.
-var size = regexp.MustCompile(`^\+(\d+) -(\d+)$`)
+// How the size of a change is written, and how long something took.
+var (
+	size = regexp.MustCompile(`^\+(\d+) -(\d+)$`)
+	took = regexp.MustCompile(`( (?:in|after) )((?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s)$`)
+)
 
-// spokenSize says the size of a change in words; other results are words
-// already.
-func spokenSize(result string) string {
+// spokenResult says the size of a change and a duration in words; other results
+// are words already.
+func spokenResult(result string) string {
 	if m := size.FindStringSubmatch(result); m != nil {
 		return lineCount(m[1]) + " added, " + m[2] + " removed"
 	}
+	if m := took.FindStringSubmatchIndex(result); m != nil {
+		if d, err := time.ParseDuration(result[m[4]:m[5]]); err == nil {
+			return result[:m[4]] + spokenSpan(d)
+		}
+	}
 	return result
+}
+
+// spokenSpan is a duration in words, to the second: "2 minutes 5 seconds". One
+// shorter than 10 seconds that is no whole number keeps its tenths.
+func spokenSpan(d time.Duration) string {
+	if tenths := d.Round(time.Second / 10); tenths < 10*time.Second && tenths%time.Second != 0 {
+		return fmt.Sprintf("%.1f seconds", tenths.Seconds())
+	}
+	n := int(d.Round(time.Second) / time.Second)
+	var parts []string
+	for _, unit := range []struct {
+		in, below int // seconds of one; how many make the next
+		name      string
+	}{{3600, 1 << 30, "hour"}, {60, 60, "minute"}, {1, 60, "second"}} {
+		if k := n / unit.in % unit.below; k > 0 {
+			parts = append(parts, count(k, unit.name))
+		}
+	}
+	if parts == nil {
+		return "0 seconds"
+	}
+	return strings.Join(parts, " ")
+}
+
+// spanWords is a duration as this profile has it: 30s, or 30 seconds.
+func (s *Screen) spanWords(d time.Duration) string {
+	if s.opt.Profile == Spoken {
+		return spokenSpan(d.Round(time.Second))
+	}
+	return span(d)
 }
 
 func lineCount(n string) string {

@@ -18,27 +18,43 @@ const (
 	StatusOff   StatusMode = "off"
 )
 
+// Outcome is how a turn ended.
+type Outcome string
+
+// The outcomes; the zero value is OutcomeDone.
+const (
+	OutcomeDone    Outcome = "done"
+	OutcomeStopped Outcome = "stopped"
+	OutcomeFailed  Outcome = "failed"
+)
+
 // StatusInfo is what a turn took.
 type StatusInfo struct {
-	Model   string // the model that answered; shown with StatusFull
+	Outcome Outcome // said where the transcript is heard
+	Model   string  // the model that answered; shown with StatusFull
 	Usage   provider.Usage
-	CostUSD *float64 // nil when a price is unknown
-	Elapsed time.Duration
+	CostUSD *float64      // nil when a price is unknown
+	Elapsed time.Duration // without the time that questions stood open
 	// Context is how much of the context budget is used, in percent; negative
 	// when it is not known.
 	Context int
 }
 
 // Status prints the line after a turn: "18.2k in, 412 out, $0.06, 11s, context
-// 9%".
+// 9%". Where it is heard it begins with how the turn ended: "done, 11 seconds",
+// and that is said whatever the mode.
 func (s *Screen) Status(info StatusInfo) {
 	s.do(func() {
 		s.rest()
 		s.closeReply()
-		if s.opt.Status == StatusOff {
+		parts := s.statusParts(info)
+		switch off := s.opt.Status == StatusOff; {
+		case off && s.opt.Profile == Spoken:
+			parts = parts[:1]
+		case off:
 			return
 		}
-		text := strings.Join(s.statusParts(info), ", ")
+		text := strings.Join(parts, ", ")
 		if s.opt.Profile == Spoken {
 			s.print(s.wrap("status: "+text+".", "", ""))
 			return
@@ -53,7 +69,11 @@ func (s *Screen) statusParts(info StatusInfo) []string {
 	var parts []string
 	spoken := s.opt.Profile == Spoken
 	if spoken {
-		parts = append(parts, "done, "+count(int(info.Elapsed.Round(time.Second)/time.Second), "second"))
+		outcome := info.Outcome
+		if outcome == "" {
+			outcome = OutcomeDone
+		}
+		parts = append(parts, string(outcome)+", "+spokenSpan(info.Elapsed.Round(time.Second)))
 	}
 	full := s.opt.Status == StatusFull
 	if full && info.Model != "" {

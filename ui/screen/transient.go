@@ -117,7 +117,7 @@ func (s *Screen) transientText(now time.Time, width int) string {
 	}
 	text := strings.TrimSuffix("thinking "+passed(now.Sub(since)), " ")
 	if left := s.busy.until.Sub(now); left > 0 {
-		text = "waiting " + wait(left)
+		text = "waiting " + span(wholeWait(left))
 	}
 	return s.cut("  "+text+" "+frames[s.transient.frame%len(frames)], width-1)
 }

@@ -5,11 +5,11 @@ import "strings"
 // wrap makes whole rows of one safe line of chrome, broken at blanks so that no
 // terminal breaks it within a word; first begins it, next its further rows. A
 // word wider than a row is left to the terminal, which keeps it in one piece for
-// copying. Where rows are not seen the line stays whole. It is for prose:
+// copying. Where rows are not seen, or are spoken, the line stays whole. It is for prose:
 // commands, diffs and what is to be copied stay as they are.
 func (s *Screen) wrap(text, first, next string) string {
 	text = s.ascii(text) // it may get wider
-	if !s.opt.ErrTTY || cells(first)+cells(text) < s.width() {
+	if !s.opt.ErrTTY || s.opt.Profile == Spoken || cells(first)+cells(text) < s.width() {
 		return strings.TrimRight(first+text, " ") + "\n"
 	}
 	var b strings.Builder
@@ -78,17 +78,28 @@ func (s *Screen) prose(text, margin string) string {
 	return b.String()
 }
 
+// Text is Note for what a command was asked to show: no label where it is heard.
+func (s *Screen) Text(text string) {
+	s.do(func() {
+		before := margin
+		if s.opt.Profile == Spoken {
+			before = ""
+		}
+		s.aside(s.prose(text, before))
+	})
+}
+
 // hang is how much room the text of a Row needs beside its head.
 const hang = 20
 
-// Row prints a row of a table as a note: text after head, whose further rows
+// Row prints a row of a table: text after head, whose further rows
 // stand below its beginning, or a little deeper than head where that is narrow.
 // head holds the blanks that align it.
 func (s *Screen) Row(head, text string) {
 	s.do(func() {
 		first, next := margin+Sanitize(head, Line), ""
 		if s.opt.Profile == Spoken {
-			first = "note: " + strings.TrimRight(Sanitize(head, Line), " ") + ": "
+			first = strings.Join(strings.Fields(Sanitize(head, Line)), " ") + ": "
 		} else if next = strings.Repeat(" ", cells(first)); s.width()-cells(first) < hang {
 			next = margin + margin
 		}

@@ -15,7 +15,7 @@ import (
 
 // chromeKinds prints every kind of prose that artoo says of itself.
 func chromeKinds(r *rig) {
-	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Changed: 2, Why: "TERM=dumb", Notes: []string{"provider anthropic, the only one at hand"}})
+	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Why: "TERM=dumb", Notes: []string{"provider anthropic, the only one at hand"}})
 	r.Note("the first line of a note that is long enough for two rows\n  - and a further one that has an indent of its own")
 	r.Row("/approval [MODE]  ", "shows or sets what is asked before it runs")
 	r.Row("/x  ", "a row with room for its text beside the head of it")
@@ -46,11 +46,14 @@ func TestChromeBreaksAtBlanks(t *testing.T) {
 			narrow.opt.Width = func() int { return width }
 			chromeKinds(narrow)
 			got := sgr.ReplaceAllString(narrow.err.String(), "")
+			if name == "spoken" && got != wide.err.String() {
+				t.Errorf("a spoken transcript depends on the width: %s", cmp.Diff(wide.err.String(), got))
+			}
 			if diff := cmp.Diff(want, strings.Fields(got)); diff != "" {
 				t.Errorf("%s in %d columns: other words: %s", name, width, diff)
 			}
 			for _, row := range strings.Split(got, "\n") {
-				if cells(row) >= width && strings.Contains(strings.TrimSpace(row), " ") && !verbatim.MatchString(row) && !strings.Contains(cartDiff, row) {
+				if name != "spoken" && cells(row) >= width && strings.Contains(strings.TrimSpace(row), " ") && !verbatim.MatchString(row) && !strings.Contains(cartDiff, row) {
 					t.Errorf("%s: wider than %d columns: %q", name, width, row)
 				}
 				if strings.HasSuffix(row, " ") && !strings.Contains(cartDiff, row) {
@@ -169,7 +172,7 @@ func TestALongResultStandsBelow(t *testing.T) {
 		{"short", "nocolor", 40, "+2 -0", "  write   notes.txt               +2 -0\n"},
 		{"long", "nocolor", 40, long, "  write   notes.txt\n          exists and was not read yet;\n          read it before replacing it\n"},
 		{"plain", "plain", 80, long, "  write   notes.txt  exists and was not read yet; read it before replacing it\n"},
-		{"spoken", "spoken", 40, long, "tool: write notes.txt, exists and was\nnot read yet; read it before replacing\nit.\n"},
+		{"spoken", "spoken", 40, long, "tool: write notes.txt, exists and was not read yet; read it before replacing it.\n"},
 		{"piped", "piped", 40, long, "  write   notes.txt  exists and was not read yet; read it before replacing it\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
