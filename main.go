@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
@@ -81,7 +82,8 @@ type app struct {
 
 	// What a headless run came to, for its result and its exit code.
 	signals  *headless.Signals
-	response *agent.Response
+	response atomic.Pointer[agent.Response]
+	printed  sync.Once // the result object
 	stdin    string // what became of standard input
 	session  string
 }
@@ -209,16 +211,25 @@ func (a *app) exit(err error) int {
 	if failure != nil && !caught {
 		a.show(failure)
 	}
-	if a.format() != headless.Text {
-		if err := headless.WriteLine(os.Stdout, headless.NewResult(a.info(), a.response, failure, code)); err != nil && code == 0 {
-			a.show(&agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err})
-			code = 1
-		}
+	if err := a.printResult(a.info(), failure, code); err != nil && code == 0 {
+		a.show(&agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err})
+		code = 1
 	}
 	if caught {
 		a.signals.Die()
 	}
 	return code
+}
+
+// printResult writes the object of a JSON run, once.
+func (a *app) printResult(info headless.Info, failure *agent.Failure, code int) (err error) {
+	if a.format() == headless.Text {
+		return nil
+	}
+	a.printed.Do(func() {
+		err = headless.WriteLine(os.Stdout, headless.NewResult(info, a.response.Load(), failure, code))
+	})
+	return err
 }
 
 // lost is what could not be written, nil if all was: who reads neither the answer

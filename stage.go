@@ -45,8 +45,10 @@ func (a *app) canAsk() bool { return !a.cfg.Print && a.who.watched }
 
 // headless runs one message.
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
+	// They are watched to the end of the process: between two signals the result
+	// object is still to be written.
 	ctx, a.signals = headless.Watch(ctx, os.Stdout, os.Stderr)
-	defer a.signals.End()
+	a.lastWords()
 	if err := a.open(); err != nil {
 		return err
 	}
@@ -74,8 +76,9 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		defer notify.Close()
 		r.Ask = ui.AskOnTTY(a.screen, notify)
 	}
-	var failure *agent.Failure
-	a.response, failure = r.Run(ctx, input.Text)
+	a.lastWords()
+	response, failure := r.Run(ctx, input.Text)
+	a.response.Store(response)
 	switch {
 	case failure != nil:
 		return failure
@@ -83,6 +86,16 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		return &agent.Failure{Kind: agent.KindUsage, What: "stdin", Err: errors.New("input came after the run had gone on without it"), Hint: "--stdin never, or a longer ARTOO_STDIN_WAIT"}
 	}
 	return nil
+}
+
+// lastWords lets a second signal find the result object printed. What it says is
+// taken now: the run goes on beside it.
+func (a *app) lastWords() {
+	info, signals := a.info(), a.signals
+	signals.Last(func() {
+		failure := agent.Classify(&headless.SignalError{Signal: signals.Caught()})
+		_ = a.printResult(info, failure, signals.Code()) // the process dies next
+	})
 }
 
 func (a *app) info() headless.Info {

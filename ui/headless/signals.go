@@ -14,10 +14,22 @@ import (
 // die of the signal itself afterwards: a shell that sees that stops its loop.
 type Signals struct {
 	cancel  context.CancelCauseFunc
-	caught  atomic.Pointer[os.Signal]
+	caught  atomic.Pointer[caught]
 	stop    func()
 	outputs []*os.File
+	last    atomic.Pointer[func()]
+	die     func() // Die, but for tests
 }
+
+// caught is the signal that ended the run, and when it came.
+type caught struct {
+	signal os.Signal
+	at     time.Time
+}
+
+// sameSignal is how soon after the first a signal is not a second wish:
+// timeout(1) signals its child and then its whole process group.
+const sameSignal = 500 * time.Millisecond
 
 // SignalError is the cause of a context that a signal ended.
 type SignalError struct{ Signal os.Signal }
@@ -32,13 +44,14 @@ func (e *SignalError) ErrorKind() string { return "signal" }
 func (e *SignalError) ErrorHint() string { return "" }
 
 // Watch begins to watch. The context it returns ends at the first signal; a
-// second one ends the process at once. A signal that was ignored when the
+// second one, later than sameSignal after it, ends the process at once. A signal that was ignored when the
 // process began (nohup) stays ignored. outputs are stdout and stderr: as long as
 // SIGPIPE is watched, a write to one that nobody reads is an error, see Broken,
 // and not the end of the process.
 func Watch(ctx context.Context, outputs ...*os.File) (context.Context, *Signals) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &Signals{cancel: cancel, outputs: outputs}
+	s.die = s.Die
 	watched := []os.Signal{syscall.SIGPIPE}
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(sig) {
@@ -69,11 +82,21 @@ func (s *Signals) take(sig os.Signal) {
 	if sig == syscall.SIGPIPE {
 		return
 	}
-	if s.caught.Load() != nil {
-		s.Die()
+	first := s.caught.Load()
+	switch {
+	case first == nil:
+		s.Stop(sig)
+	case time.Since(first.at) >= sameSignal:
+		if last := s.last.Load(); last != nil {
+			(*last)()
+		}
+		s.die()
 	}
-	s.Stop(sig)
 }
+
+// Last sets what is called, on a goroutine of its own, when a second signal ends
+// the process at once: the last chance to say something before it dies.
+func (s *Signals) Last(f func()) { s.last.Store(&f) }
 
 // Broken is told that an output could not be written. One that nobody reads any
 // more ends the run as the signal does.
@@ -85,15 +108,15 @@ func (s *Signals) Broken(err error) {
 
 // Stop ends the run as if the signal had come. The first one counts.
 func (s *Signals) Stop(sig os.Signal) {
-	if s.caught.CompareAndSwap(nil, &sig) {
+	if s.caught.CompareAndSwap(nil, &caught{sig, time.Now()}) {
 		s.cancel(&SignalError{sig})
 	}
 }
 
 // Caught is the signal that ended the run, nil if none did.
 func (s *Signals) Caught() os.Signal {
-	if sig := s.caught.Load(); sig != nil {
-		return *sig
+	if first := s.caught.Load(); first != nil {
+		return first.signal
 	}
 	return nil
 }
@@ -127,5 +150,6 @@ func (s *Signals) Die() {
 	}
 }
 
-// End stops watching.
+// End stops watching: from then on a signal ends the process as it does any
+// other. Call it when everything is written.
 func (s *Signals) End() { s.stop() }

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestASignalEndsTheRun(t *testing.T) {
@@ -27,6 +30,28 @@ func TestASignalEndsTheRun(t *testing.T) {
 	if s.Caught() != syscall.SIGHUP || s.Code() != 129 {
 		t.Errorf("caught %v, code %d", s.Caught(), s.Code())
 	}
+}
+
+// timeout(1) signals its child and then the whole process group, within
+// microseconds.
+func TestASecondSignalAtOnceIsTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var words []string
+		s := &Signals{cancel: func(error) {}, die: func() { words = append(words, "died") }}
+		s.Last(func() { words = append(words, "last words") })
+		s.take(syscall.SIGTERM)
+		s.take(syscall.SIGTERM)
+		time.Sleep(sameSignal - 1)
+		s.take(syscall.SIGHUP)
+		if len(words) > 0 || s.Caught() != syscall.SIGTERM {
+			t.Fatalf("%q after signals that belong together, caught %v", words, s.Caught())
+		}
+		time.Sleep(1)
+		s.take(syscall.SIGTERM)
+		if want := []string{"last words", "died"}; !slices.Equal(words, want) {
+			t.Errorf("a second signal: %q, want %q", words, want)
+		}
+	})
 }
 
 // A pipe or a connection that the other side closed raises SIGPIPE as well as an
