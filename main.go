@@ -84,7 +84,7 @@ type app struct {
 	signals  *headless.Signals
 	response atomic.Pointer[agent.Response]
 	printed  sync.Once // the result object
-	stdin    string // what became of standard input
+	stdin    string    // what became of standard input
 	session  string
 }
 

@@ -121,73 +121,96 @@ func (t *turn) specs() []provider.ToolSpec {
 func (t *turn) stream(ctx context.Context, request provider.Request) (provider.Done, error) {
 	t.response.Steps++
 	t.response.Stop, t.response.Detail = "", ""
-	began := time.Now()
+	in := &incoming{began: time.Now(), prompt: t.Conversation.EstimatedTokens(), tries: 1}
 	thinking := t.think()
 	defer func() { thinking.done() }() // the one of the last try
-	var text strings.Builder
-	var lost provider.Usage // by tries that failed
-	failed := failedRequest{tries: 1}
 	for event, err := range t.Provider.Stream(ctx, request) {
 		if err != nil {
 			thinking.done()
-			t.partial = text.String()
-			return provider.Done{}, t.broken(failed, err, began)
-		}
-		if _, first := event.(provider.Started); !first {
-			thinking.done()
+			return provider.Done{}, t.broken(in, err)
 		}
 		switch e := event.(type) {
 		case provider.Started:
-			failed.started = e
+			in.started, in.answers = e, true
 			t.checkModel(request.Model, e.Model)
-		case provider.TextDelta:
-			text.WriteString(e.Text)
-			failed.received += len(e.Text)
-			t.cb.OnText(e.Text)
-		case provider.ReasoningDelta:
-			failed.received += len(e.Text)
-			t.cb.OnReasoning(e.Text)
-		case provider.Retry:
-			if e.Discard {
-				text.Reset()
-			}
-			if e.Err != nil {
-				lost = lost.Add(e.Err.Usage)
-			}
-			failed.tries = e.Try
-			t.cb.OnNotice(Notice{Kind: NoticeRetry, Text: retryText(e), Retry: &e})
-			thinking = t.think()
-		case provider.Step:
-			if text.Len() > 0 {
-				text.WriteString("\n\n") // what follows is a text of its own
-			}
-			t.cb.OnNotice(Notice{Kind: NoticeStep, Text: e.Text})
-		case provider.Notice:
-			kind := NoticeInfo
-			if e.Warning {
-				kind = NoticeWarning
-			}
-			t.cb.OnNotice(Notice{Kind: kind, Text: e.Text})
+			continue
+		case provider.CallDelta:
+			in.bytes += e.Bytes
+			continue
 		case provider.Done:
-			t.partial = text.String()
+			thinking.done()
 			t.response.Stop, t.response.Detail = e.Stop, e.Detail
 			if by := t.response.Model; by != e.Message.Model {
 				e.Message.Answered = by
 			}
-			return e, t.account(e, lost, began)
+			return e, t.account(e, in)
+		case provider.Retry:
+			thinking.done()
+			if err := t.again(in, e, request.MaxTokens); err != nil {
+				return provider.Done{}, t.broken(in, err)
+			}
+			thinking = t.think()
+			continue
 		}
+		thinking.done()
+		t.piece(in, event)
 	}
-	t.partial = text.String()
-	return provider.Done{}, t.broken(failed, &provider.Error{Kind: provider.KindProvider, Provider: t.ProviderName,
-		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF}, began)
+	return provider.Done{}, t.broken(in, &provider.Error{Kind: provider.KindProvider, Provider: t.ProviderName,
+		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF})
 }
 
-// broken books a request that failed, and returns why it did.
-func (t *turn) broken(f failedRequest, err error, began time.Time) error {
-	if f.err = provider.AsError(err); f.err == nil {
-		f.err = &provider.Error{}
+// piece passes on what a reply brings on its way.
+func (t *turn) piece(in *incoming, event provider.Event) {
+	switch e := event.(type) {
+	case provider.TextDelta:
+		in.say(e.Text)
+		t.cb.OnText(e.Text)
+	case provider.ReasoningDelta:
+		in.bytes += len(e.Text)
+		t.cb.OnReasoning(e.Text)
+	case provider.Step:
+		if in.text.Len() > 0 {
+			in.text.WriteString("\n\n") // what follows is a text of its own
+		}
+		t.cb.OnNotice(Notice{Kind: NoticeStep, Text: e.Text})
+	case provider.Notice:
+		kind := NoticeInfo
+		if e.Warning {
+			kind = NoticeWarning
+		}
+		t.cb.OnNotice(Notice{Kind: kind, Text: e.Text})
 	}
-	t.accountFailure(f, began)
+}
+
+// again counts a try that failed, and lets the next one be made within what the
+// caps leave then. Its error says that they leave nothing.
+func (t *turn) again(in *incoming, e provider.Retry, maxTokens int) error {
+	in.void = in.void || e.Discard
+	var said provider.Usage
+	if e.Err != nil {
+		said = e.Err.Usage
+	}
+	t.lose(in, said)
+	t.losing = in.lost
+	room, err := t.roomLeft()
+	if err != nil {
+		return err
+	}
+	if room > 0 && (maxTokens == 0 || room < maxTokens) && e.Lower != nil {
+		e.Lower(room)
+	}
+	in.tries = e.Try
+	t.cb.OnNotice(Notice{Kind: NoticeRetry, Text: retryText(e), Retry: &e})
+	return nil
+}
+
+// broken books a request that failed, keeps what came of it, and returns why it
+// did.
+func (t *turn) broken(in *incoming, err error) error {
+	if in.text.Len() > 0 {
+		t.partial = in.text.String()
+	}
+	t.accountFailure(in, err)
 	return err
 }
 

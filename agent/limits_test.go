@@ -83,6 +83,33 @@ func TestWhatIsReadFromACacheOfUnknownPriceCostsAsInput(t *testing.T) {
 	}
 }
 
+// A server that resets the connection after much of each reply, and reports
+// nothing, does not get more than the cap.
+func TestLostRepliesCountAgainstTheCaps(t *testing.T) {
+	for name, limits := range map[string]agent.Limits{"money": {MaxCost: 0.04}, "tokens": {MaxTotalTokens: 3600}} {
+		synctest.Test(t, func(t *testing.T) {
+			long := fake.Step{Text: []string{strings.Repeat("words ", 1000)}, Err: &provider.Error{Kind: provider.KindNetwork, Provider: "fake", Usage: provider.Usage{Input: 100, Output: 1}}}
+			p := &fake.Provider{Then: func(provider.Request) fake.Step { return long }}
+			a := newAgent(&provider.Retrier{Provider: p})
+			a.Limits, a.Info.Price = limits, &provider.Price{Input: 3, Output: 15}
+			r, err := a.SendMessage(t.Context(), "go", &recorder{})
+			if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
+				t.Errorf("%s: error %v", name, err)
+			}
+			if n := len(p.Requests()); n != 2 {
+				t.Errorf("%s: %d requests, want two of about $0.026 and 1,800 tokens each", name, n)
+			}
+			if !r.Usage.Estimated || r.Usage.Output < 3000 || r.CostUSD == nil || *r.CostUSD < 0.04 || r.Text == "" {
+				t.Errorf("%s: %+v", name, r)
+			}
+			requests := p.Requests()
+			if first, second := requests[0].MaxTokens, requests[1].MaxTokens; second > first || name == "money" && second > 950 {
+				t.Errorf("%s: the second try may answer with %d tokens, the first with %d", name, second, first)
+			}
+		})
+	}
+}
+
 func TestMaxTimeStandsStillWhileTheUserIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := makeTool("bash", tool.KindRun, func(ctx context.Context, arg string, _ io.Writer) (tool.Result, error) {

@@ -424,7 +424,8 @@ func TestTriesThatFailedCount(t *testing.T) {
 		pairs(t, cb.lines)
 
 		// A request that broke off costs something even if nobody says what.
-		a = newAgent(&fake.Provider{Steps: []fake.Step{{Text: []string{"some words"}, Cut: true}, {Err: &provider.Error{Kind: provider.KindNetwork}}}})
+		never := fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindNetwork}}
+		a = newAgent(&fake.Provider{Steps: []fake.Step{{Text: []string{"some words"}, Cut: true}, never}})
 		if r, _ = a.SendMessage(t.Context(), "go", &recorder{}); len(r.Requests) != 1 || !r.Requests[0].Usage.Estimated || r.Usage.Output != 3 {
 			t.Errorf("%+v", r)
 		}
@@ -432,6 +433,47 @@ func TestTriesThatFailedCount(t *testing.T) {
 			t.Errorf("a request that never began is booked: %+v", r)
 		}
 	})
+}
+
+func TestTextIsVoidOnlyWhenANewTrySaysSomething(t *testing.T) {
+	down := func(text ...string) fake.Step {
+		return fake.Step{Text: text, Err: &provider.Error{Kind: provider.KindNetwork, Provider: "fake"}}
+	}
+	thought := down()
+	thought.Reasoning = []string{"hm"}
+	for name, c := range map[string]struct {
+		steps []fake.Step
+		want  string
+	}{
+		"all tries after it say nothing": {[]fake.Step{down("half an", " answer"), down(), thought, down(), down()}, "half an answer"},
+		"the last one said less":         {[]fake.Step{down("half an answer"), down(), down(), down(), down("ha", "lf")}, "half"},
+		"one in the middle":              {[]fake.Step{down("first"), down("second"), down(), thought, down()}, "second"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &fake.Provider{Steps: c.steps}
+			a := newAgent(&provider.Retrier{Provider: p})
+			r, err := a.SendMessage(t.Context(), "go", &recorder{})
+			if f := agent.Classify(err); f == nil || f.Kind != agent.KindNetwork || len(p.Requests()) != 5 {
+				t.Errorf("%s: %v after %d requests", name, err, len(p.Requests()))
+			}
+			if r.Text != c.want {
+				t.Errorf("%s: the answer is %q, want %q", name, r.Text, c.want)
+			}
+			wantLines(t, history(a), "user go", "assistant partial "+c.want)
+			usable(t, a)
+		})
+	}
+}
+
+// What came before the cut is kept when asking with more room comes to nothing.
+func TestTextBeforeACutCallIsKept(t *testing.T) {
+	cut := fake.Call("a", "look", `{"arg":"x"}`)
+	cut.Text, cut.Stop = []string{"I look."}, provider.StopMaxTokens
+	a := newAgent(&fake.Provider{Steps: []fake.Step{cut, {Err: &provider.Error{Kind: provider.KindAuth, Provider: "fake"}}}}, makeTool("look", tool.KindRead, nil))
+	if r, err := send(t, a, &recorder{}, "go"); err == nil || r.Text != "I look." {
+		t.Errorf("%+v, %v", r, err)
+	}
+	wantLines(t, history(a), "user go", "assistant partial I look.")
 }
 
 func TestThinkingEndsWhenARetryComesToNothing(t *testing.T) {

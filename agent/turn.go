@@ -27,6 +27,7 @@ type turn struct {
 	room      int             // the reply limit of the last request, 0 for none
 	failures  map[string]int  // failing calls by name and input
 	warned    bool            // a notice said that a step cap is near
+	losing    provider.Usage  // of failed tries of the request that is under way
 }
 
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
@@ -74,7 +75,7 @@ func (t *turn) settle(ctx context.Context, reply provider.Done) (again bool, err
 		t.partial = ""
 		return false, refusal(reply)
 	case reply.Stop == provider.StopMaxTokens && (endsInCall(reply.Message) || strings.TrimSpace(text) == ""):
-		return t.askWider(reply)
+		return t.askWider(reply, text)
 	case reply.Stop == provider.StopMaxTokens, reply.Stop == provider.StopContext:
 		return t.continueCut(reply)
 	case strings.TrimSpace(text) == "" && len(calls) == 0 && reply.Stop != provider.StopPause:
@@ -93,13 +94,13 @@ func (t *turn) settle(ctx context.Context, reply provider.Done) (again bool, err
 
 // askWider asks the same again with the model's own maximum: the cut fell into
 // a tool call, which must never run, or the reasoning took all the room.
-func (t *turn) askWider(reply provider.Done) (bool, error) {
+func (t *turn) askWider(reply provider.Done, text string) (bool, error) {
 	limit := t.room
 	if t.continued || t.Info.MaxOutput <= limit {
 		return false, cutFailure(limit)
 	}
 	t.continued = true
-	t.partial = ""
+	t.partial = text // until something takes its place
 	t.maxTokens = t.Info.MaxOutput
 	t.cb.OnNotice(Notice{
 		Kind:  NoticeTruncated,
@@ -139,7 +140,7 @@ func (t *turn) prod() (bool, error) {
 	if t.prodded {
 		return false, &Failure{Kind: KindProvider, Err: errors.New("the model answered with nothing, twice"), Hint: "put the question in other words, or choose another model with --model"}
 	}
-	t.prodded, t.partial = true, ""
+	t.prodded = true
 	t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: "the model answered with nothing; asking once more"})
 	return true, t.Conversation.Append(provider.UserText("Your last reply was empty. Go on with the task, or answer."))
 }

@@ -1,6 +1,8 @@
 package conversation
 
 import (
+	"math"
+
 	"artoo/provider"
 )
 
@@ -79,6 +81,14 @@ func (c *Conversation) RecordNote(kind, text string) error {
 	}
 	_, err := c.session.append(typeNote, &Note{Kind: kind, Text: text})
 	return err
+}
+
+// Tokens is about how many tokens so many bytes of text are to the model that
+// answers.
+func (c *Conversation) Tokens(bytes int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int(math.Ceil(float64(bytes) / c.meter.ratio))
 }
 
 // EstimatedTokens is about how large the next request would be, without its

@@ -3,7 +3,7 @@ package provider
 import "time"
 
 // Event is one thing that happened while a reply streamed: Started, TextDelta,
-// ReasoningDelta, Step, Retry, Notice or Done. The set is sealed.
+// ReasoningDelta, CallDelta, Step, Retry, Notice or Done. The set is sealed.
 type Event interface{ event() }
 
 // Started is the reply's first sign of life: the server accepted the request
@@ -19,6 +19,11 @@ type TextDelta struct{ Text string }
 // ReasoningDelta is a piece of the readable reasoning. Never empty.
 type ReasoningDelta struct{ Text string }
 
+// CallDelta says that a piece of a tool call's arguments came, so many bytes long
+// and never 0. It is there to be counted: of a reply that breaks off nobody else
+// tells what it cost. The call itself stands in Done.
+type CallDelta struct{ Bytes int }
+
 // Step is something the provider did with a tool of its own, which it neither
 // asks for nor tells the result of: a coding CLI's command or edit. Text is one
 // line, unsanitised and never empty. The text before a step is not the answer.
@@ -26,7 +31,9 @@ type Step struct{ Text string }
 
 // Retry tells that a try failed and another follows after Wait. The retry
 // wrapper makes it, wires do not. Discard says that deltas of the failed try
-// were already yielded: they are void, the reply starts again from nothing.
+// were already yielded. The reply starts again from nothing; what came is void as
+// soon as a later try has delivered text or the whole reply, and not before: when
+// all tries fail it is all there is.
 type Retry struct {
 	Try     int // the try that comes next, from 2
 	Tries   int // how many there are at most
@@ -36,6 +43,9 @@ type Retry struct {
 	// NewKey says that the key was refused and another one was found: the next
 	// try is made with that.
 	NewKey bool
+	// Lower sets a lower limit, in tokens, for the replies of the tries that come.
+	// To be called while the event is handled; nil where nobody can.
+	Lower func(maxTokens int)
 }
 
 // Notice is something the user should know that does not end the reply, in one
@@ -67,6 +77,7 @@ type Done struct {
 func (Started) event()        {}
 func (TextDelta) event()      {}
 func (ReasoningDelta) event() {}
+func (CallDelta) event()      {}
 func (Step) event()           {}
 func (Retry) event()          {}
 func (Notice) event()         {}

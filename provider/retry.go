@@ -60,8 +60,8 @@ type Retrier struct {
 // Stream implements Provider.
 func (r *Retrier) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		s := retrying{Retrier: r}
-		for s.try(ctx, req, yield) {
+		s := retrying{Retrier: r, req: req}
+		for s.try(ctx, yield) {
 		}
 	}
 }
@@ -69,6 +69,7 @@ func (r *Retrier) Stream(ctx context.Context, req Request) iter.Seq2[Event, erro
 // retrying is the state of one request.
 type retrying struct {
 	*Retrier
+	req    Request
 	n      int           // the current try, from 1
 	waited time.Duration // so far
 	used   Usage         // by the failed tries
@@ -81,13 +82,13 @@ type retrying struct {
 
 // try sends the request once. When it failed and may be sent again, try tells
 // the consumer, waits, and returns true.
-func (s *retrying) try(ctx context.Context, req Request, yield func(Event, error) bool) (again bool) {
+func (s *retrying) try(ctx context.Context, yield func(Event, error) bool) (again bool) {
 	s.n++
 	s.began = time.Now()
 	if s.absent == 0 {
 		s.since = s.began
 	}
-	shown, err := s.pass(ctx, req, yield)
+	shown, err := s.pass(ctx, s.req, yield)
 	if err == nil {
 		return false
 	}
@@ -106,6 +107,7 @@ func (s *retrying) try(ctx context.Context, req Request, yield func(Event, error
 		return false
 	}
 	next.Discard = shown
+	next.Lower = func(maxTokens int) { s.req.MaxTokens = maxTokens }
 	if !yield(next, nil) {
 		return false
 	}

@@ -228,6 +228,7 @@ func (d *decoder) grow(index int, dl *delta) {
 		d.block(index, formThinking).signature.WriteString(dl.Signature)
 	case "input_json_delta":
 		d.block(index, "").text.WriteString(dl.PartialJSON)
+		d.pending = wire.Called(d.pending, dl.PartialJSON)
 	}
 }
 

@@ -182,6 +182,7 @@ func (d *decoder) grow(p *replyPart) {
 		if p.Text != "" { // the signature is the call's
 			d.grow(&replyPart{Text: p.Text, Thought: p.Thought})
 		}
+		d.pending = wire.Called(d.pending, string(p.Call.Args))
 		d.call(p.Call, p.Signature)
 		return
 	}

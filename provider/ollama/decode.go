@@ -100,6 +100,7 @@ func (d *decoder) take(l *line, data string) error {
 			d.pending = append(d.pending, provider.TextDelta{Text: m.Content})
 		}
 		for _, c := range m.Calls {
+			d.pending = wire.Called(d.pending, string(c.Function.Arguments))
 			d.parts = append(d.parts, &gathered{kind: "call", id: c.ID, name: c.Function.Name, args: arguments(c.Function.Arguments)})
 		}
 	}

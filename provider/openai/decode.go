@@ -208,6 +208,7 @@ func (d *decoder) grow(dl *delta) error {
 	d.refusal.WriteString(dl.Refusal)
 	for i := range dl.ToolCalls {
 		f := &dl.ToolCalls[i]
+		d.pending = wire.Called(d.pending, f.arguments())
 		if n, fresh := d.calls.add(f); fresh {
 			d.parts = append(d.parts, &gathered{form: "call", call: n})
 		}

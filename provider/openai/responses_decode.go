@@ -183,7 +183,9 @@ func (d *responsesDecoder) take(ev *responsesEvent) {
 	case "reasoning_text.delta":
 		d.thought(d.find(ev.OutputIndex, ev.ItemID, "reasoning"), section{"content", ev.ContentIndex}, plain(ev.Delta))
 	case "function_call_arguments.delta":
-		d.find(ev.OutputIndex, ev.ItemID, "function_call").args.WriteString(arguments(ev.Delta))
+		piece := arguments(ev.Delta)
+		d.find(ev.OutputIndex, ev.ItemID, "function_call").args.WriteString(piece)
+		d.pending = wire.Called(d.pending, piece)
 	case "function_call_arguments.done":
 		o := d.find(ev.OutputIndex, ev.ItemID, "function_call")
 		o.setArguments(arguments(ev.Arguments))

@@ -96,7 +96,8 @@ type callbacks struct {
 	runner *Runner
 	stop   context.CancelCauseFunc
 	failed error // the first write to stdout that did not go through
-	pieces int   // text and reasoning events of the running request
+	pieces int   // text and reasoning events of the running try
+	stale  int   // those of failed tries, void as soon as another one says something
 }
 
 // Ask asks the person there is, or says which rule would have done.
@@ -164,6 +165,7 @@ func (c *callbacks) OnText(text string) {
 		c.checkScreen()
 	case JSONL:
 		c.pieces++
+		c.stale = 0
 		c.event(textEvent{"text", text})
 	}
 }
@@ -208,11 +210,13 @@ func (c *callbacks) OnNotice(n agent.Notice) {
 	case c.runner.Format != JSONL:
 	case n.Retry != nil:
 		e := retryEvent{Type: "retry", Try: n.Retry.Try, Tries: n.Retry.Tries, WaitMS: n.Retry.Wait.Milliseconds(), Reason: n.Text}
-		if n.Retry.Discard {
-			e.Discard = c.pieces
+		if n.Retry.Discard || c.stale > 0 {
+			c.stale += c.pieces
+			e.Discard = c.stale
 		}
 		c.event(e)
 	case n.Kind == agent.NoticeUsage:
+		c.stale = 0
 		if n.Request != nil {
 			c.event(usageEvent{"usage", *n.Request})
 		}

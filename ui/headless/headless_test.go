@@ -193,6 +193,25 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// Of several tries that failed all is void once one says something, and none when
+// none does.
+func TestDiscardCountsAllTriesThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := func(text ...string) fake.Step {
+			return fake.Step{Text: text, Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake"}}
+		}
+		d := newDesk(JSONL, nil, down("a", "b"), down(), down("c"), down(), down())
+		response, _ := d.Run(t.Context(), "go")
+		var counts []string
+		for _, found := range regexp.MustCompile(`"discard":(\d+)`).FindAllStringSubmatch(d.out.String(), -1) {
+			counts = append(counts, found[1])
+		}
+		if got := strings.Join(counts, " "); got != "2 2 1 1" || response.Text != "c" {
+			t.Errorf("discard %s, the answer is %q\n%s", got, response.Text, d.out.String())
+		}
+	})
+}
+
 // What an earlier request said is not void.
 func TestDiscardCountsOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

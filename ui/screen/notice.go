@@ -36,13 +36,11 @@ func (s *Screen) step(text string) {
 	s.busy = busy{thinking: true, since: now, said: now}
 }
 
-// retry tells of a failed try. A reply that has begun is void: the next starts
-// on a line of its own.
+// retry tells of a failed try. The next reply starts on a line of its own; what
+// was held of the last one is void when it does.
 func (s *Screen) retry(n agent.Notice) {
 	r := n.Retry
-	if r.Discard {
-		s.held.Reset()
-	}
+	s.heldVoid = s.heldVoid || r.Discard
 	s.closeReply()
 	s.print(s.retryLine(n))
 	now := s.opt.Now()

@@ -38,6 +38,9 @@ func (s *Screen) replying() bool { return s.md != nil && s.shown || s.plain.open
 func (s *Screen) reply(text string) {
 	switch {
 	case s.opt.Hold && !s.opt.OutTTY:
+		if s.heldVoid {
+			s.drop()
+		}
 		s.held.WriteString(text)
 		return
 	case !s.opt.OutTTY:
@@ -108,7 +111,10 @@ func (s *Screen) closeReply() {
 // answer.
 func (s *Screen) holdEnds() {
 	text := s.held.String()
-	s.held.Reset()
+	if s.heldVoid { // the calls are of a later try, which said nothing
+		text = ""
+	}
+	s.drop()
 	switch text = strings.Trim(text, "\n"); {
 	case strings.TrimSpace(text) == "":
 	case s.opt.Profile == Spoken:
@@ -128,12 +134,17 @@ func (s *Screen) Finish() {
 		if text := s.held.String(); strings.Trim(text, "\n") != "" {
 			s.plainText(text)
 		}
-		s.held.Reset()
+		s.drop()
 		s.closeReply()
 	})
 }
 
 // Discard forgets a reply that was held: it will be given again.
 func (s *Screen) Discard() {
-	s.do(func() { s.held.Reset() })
+	s.do(s.drop)
+}
+
+func (s *Screen) drop() {
+	s.held.Reset()
+	s.heldVoid = false
 }

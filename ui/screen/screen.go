@@ -58,14 +58,17 @@ type Screen struct {
 	opt Options
 	ink palette // of Err
 
-	mu     sync.Mutex
-	sink   sink
-	last   section // what the terminal ends with
-	md     *Markdown
-	shown  bool            // the open reply has put something on the terminal
-	plain  plainReply      // the open reply where Out is no terminal
-	held   strings.Builder // the reply kept back by Hold
-	reason strings.Builder // the open line of reasoning
+	mu    sync.Mutex
+	sink  sink
+	last  section // what the terminal ends with
+	md    *Markdown
+	shown bool            // the open reply has put something on the terminal
+	plain plainReply      // the open reply where Out is no terminal
+	held  strings.Builder // the reply kept back by Hold
+	// heldVoid says that what is held came of a failed try: what is said next
+	// takes its place.
+	heldVoid bool
+	reason   strings.Builder // the open line of reasoning
 
 	busy    busy
 	calls   []*running

@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"strings"
+	"time"
+
+	"artoo/provider"
+)
+
+// incoming is what is known of a request while its reply comes in.
+type incoming struct {
+	began   time.Time
+	started provider.Started
+	prompt  int // about how many tokens were sent
+	tries   int
+
+	text strings.Builder // of the try that delivered text last
+	void bool            // that try failed: text that comes now takes its place
+
+	answers bool           // the current try has begun to answer
+	bytes   int            // of text, reasoning and calls that it brought
+	known   provider.Usage // of tries that failed, as far as the server said
+	lost    provider.Usage // of tries that failed, what it did not say estimated
+}
+
+func (in *incoming) say(text string) {
+	if in.void {
+		in.void = false
+		in.text.Reset()
+	}
+	in.text.WriteString(text)
+	in.bytes += len(text)
+}
+
+// lose counts a try that failed. said is what the server told of its usage:
+// often nothing, or of the output only that it has begun.
+func (t *turn) lose(in *incoming, said provider.Usage) {
+	in.known = in.known.Add(said)
+	lost := said
+	if in.answers || in.bytes > 0 || said.Total() > 0 {
+		if lost.Prompt() == 0 {
+			lost.Input, lost.Estimated = in.prompt, true
+		}
+		if output := t.Conversation.Tokens(in.bytes); output > lost.Output {
+			lost.Output, lost.Estimated = output, true
+		}
+		if lost.Estimated {
+			lost.CostUSD = nil // a bill for a part is none
+		}
+	}
+	in.lost = in.lost.Add(lost)
+	in.answers, in.bytes = false, 0
+}
+
+// account books a complete reply, with what the tries before it used: that
+// costs, but says nothing of the history's size.
+func (t *turn) account(reply provider.Done, in *incoming) error {
+	own := without(reply.Usage, in.known)
+	if own.Total() == 0 {
+		own = provider.Usage{Input: in.prompt, Output: t.Conversation.Tokens(replySize(reply.Message)), Estimated: true}
+	}
+	if !reply.Several {
+		t.Conversation.Observe(own)
+	}
+	t.spent.cached = own.CacheRead + own.CacheWrite
+	report := RequestReport{ID: reply.RequestID, Model: t.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: max(1, reply.Tries)}
+	return t.book(report, in.lost, own)
+}
+
+// replySize is the size of a reply in bytes.
+func replySize(m provider.Message) (n int) {
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			n += len(p.Text)
+		case provider.Reasoning:
+			n += len(p.Text)
+		case provider.ToolCall:
+			n += len(p.Name) + len(p.Input) + len(p.Raw)
+		}
+	}
+	return n
+}
+
+// without takes what failed tries used out of a sum.
+func without(all, lost provider.Usage) provider.Usage {
+	all.Input -= min(all.Input, lost.Input)
+	all.CacheRead -= min(all.CacheRead, lost.CacheRead)
+	all.CacheWrite -= min(all.CacheWrite, lost.CacheWrite)
+	all.Output -= min(all.Output, lost.Output)
+	all.Reasoning -= min(all.Reasoning, lost.Reasoning)
+	if all.CostUSD != nil && lost.CostUSD != nil {
+		all.CostUSD = new(*all.CostUSD - *lost.CostUSD)
+	}
+	return all
+}
+
+// accountFailure books what a request without a whole reply used.
+func (t *turn) accountFailure(in *incoming, err error) {
+	e := provider.AsError(err)
+	if e == nil {
+		e = &provider.Error{}
+	}
+	t.lose(in, without(e.Usage, in.known))
+	if in.lost.Total() == 0 {
+		return
+	}
+	id := e.RequestID
+	if id == "" {
+		id = in.started.RequestID
+	}
+	// The request's own error is what the caller must see; the file that could
+	// not take this line fails again, and is told, at the end of the turn.
+	_ = t.book(RequestReport{ID: id, Model: t.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: in.tries}, in.lost)
+}
+
+// book counts the parts of one request's usage.
+func (t *turn) book(report RequestReport, parts ...provider.Usage) error {
+	t.losing = provider.Usage{}
+	report.CostUSD = new(float64)
+	for _, usage := range parts {
+		if usage.Total() == 0 && usage.CostUSD == nil {
+			continue
+		}
+		report.Usage = report.Usage.Add(usage)
+		report.CostUSD = plus(report.CostUSD, provider.Cost(usage, t.Info.Price))
+	}
+	t.spent.usage = t.spent.usage.Add(report.Usage)
+	if report.CostUSD == nil {
+		t.spent.unknown = true
+	} else {
+		t.spent.cost += *report.CostUSD
+	}
+	t.response.Usage = t.response.Usage.Add(report.Usage)
+	t.response.Requests = append(t.response.Requests, report)
+	t.response.CostUSD = sumCost(t.response.Requests)
+	t.cb.OnNotice(Notice{Kind: NoticeUsage, Request: &report})
+	return t.Conversation.RecordUsage(report.Model, report.Usage, report.CostUSD)
+}
+
+// plus adds costs; what is unknown stays so.
+func plus(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(*a + *b)
+}
+
+func sumCost(requests []RequestReport) *float64 {
+	sum := new(float64)
+	for _, r := range requests {
+		sum = plus(sum, r.CostUSD)
+	}
+	return sum
+}
