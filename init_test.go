@@ -18,7 +18,7 @@ import (
 const (
 	initRuns  = 25
 	initRatio = 8          // times net/http's own
-	maxBinary = 22_000_000 // bytes
+	maxBinary = 32_000_000 // bytes
 )
 
 // TestBinary holds the built program to its budgets.
