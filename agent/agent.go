@@ -44,6 +44,10 @@ type Agent struct {
 	// Note returns what the model must be told before the next user message
 	// (changed instructions), or "". May be nil.
 	Note func() string
+	// Guide returns instructions that hold for the files a call touched and that
+	// the model was not given yet, for the end of the call's result; "" for none.
+	// Paths are absolute. May be nil. It is called on the turn's goroutine.
+	Guide func(paths []string) string
 
 	spent      spending       // of this run, all turns
 	otherModel string         // the last answer to "which model answers" that was told

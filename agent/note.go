@@ -2,14 +2,31 @@ package agent
 
 import "strings"
 
+// How the notes begin that artoo itself puts before a user's message.
+const (
+	modeNote         = "(The approval mode is now "
+	instructionsNote = "(The instruction"
+	settingsNote     = "(The settings are not those that this session began with. Now they are:\n"
+	gitNote          = "(Git, as the session begins: "
+)
+
 // ModeNote tells the model that the approval mode is another one now than its
 // prompt says; it goes along with the user's next message.
 func ModeNote(m Mode, headless bool) string {
-	return "(The approval mode is now " + string(m) + ": " + m.forModel(headless) + ")"
+	now := Settings{Mode: m, Headless: headless, Tools: everyTool()}.approval()
+	if m != ModePlan {
+		now += " The user's rules hold as before."
+	}
+	return modeNote + string(m) + ": " + now + ")"
 }
 
 // IsNote reports whether a part of a user's message is a note of artoo's own,
 // not the user's words.
 func IsNote(text string) bool {
-	return strings.HasPrefix(text, "(The instruction") || strings.HasPrefix(text, "(The approval mode is now ")
+	for _, start := range []string{modeNote, instructionsNote, settingsNote, gitNote} {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return false
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,39 +39,88 @@ func golden(t *testing.T, name, got string) {
 
 func promptInfo() agent.PromptInfo {
 	return agent.PromptInfo{
-		Dir: "/home/me/shop/cart", Root: "/home/me/shop", Platform: "linux/amd64", Shell: "/bin/bash", Mode: agent.ModeAsk, Git: true,
-		Date: time.Date(2026, 3, 14, 23, 59, 0, 0, time.UTC),
+		Dir: "/home/me/shop/cart", Root: "/home/me/shop", Platform: "linux/amd64", Shell: "/bin/bash", Git: true, Branch: "main",
+		Date:     time.Date(2026, 3, 14, 23, 59, 0, 0, time.UTC),
+		Settings: agent.Settings{Mode: agent.ModeAsk, Tools: defaultTools()},
 	}
 }
 
+func defaultTools() []string { return []string{"read", "ls", "glob", "grep", "write", "edit", "bash"} }
+
+func rules(t *testing.T, words ...string) []agent.Rule {
+	t.Helper()
+	list, err := agent.ParseRules(words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// Each setting that the model must know of, as the whole prompt tells it.
 func TestSystemPrompt(t *testing.T) {
-	info := promptInfo()
-	info.Instructions = []agent.Instruction{{Path: "/home/me/shop/AGENTS.md", Text: "Run make check.\n\n"}, {Path: "/home/me/shop/cart/AGENTS.md", Text: "No floats."}}
-	info.Append = "Speak French.\n"
-	golden(t, "system.txt", agent.SystemPrompt(info))
-
-	plain := agent.PromptInfo{Dir: "/tmp/x", Root: "/tmp/x", Platform: "darwin/arm64", Mode: agent.ModePlan, Replace: "You are a poet.", Headless: true, Date: info.Date}
-	golden(t, "system_replaced.txt", agent.SystemPrompt(plain))
-
-	for mode, want := range map[agent.Mode]string{
-		agent.ModeAsk:   "every edit and every other command is asked of the user first.",
-		agent.ModeEdits: "and so do edits inside the project; every other command is asked",
-		agent.ModeAuto:  "and so do edits inside the project; every other command is asked",
-		agent.ModePlan:  "everything else is refused. End with a plan.",
+	at := promptInfo()
+	at.Dir = at.Root
+	for name, change := range map[string]func(*agent.PromptInfo){
+		"rules": func(p *agent.PromptInfo) {
+			p.Settings.Allow = rules(t, "bash(go test:*)", "edit(docs/**)")
+			p.Settings.Ask, p.Settings.Deny = rules(t, "bash(go mod:*)"), rules(t, "read(customers/**)")
+		},
+		"tools": func(p *agent.PromptInfo) {
+			p.Settings.Tools, p.Settings.Without = []string{"bash"}, []string{"read", "ls", "glob", "grep", "write", "edit"}
+		},
+		"added_dirs": func(p *agent.PromptInfo) {
+			p.Settings.Mode, p.Settings.ReadDirs, p.Settings.WriteDirs = agent.ModeEdits, []string{"/usr/share/doc"}, []string{"/srv/out"}
+		},
+		"subdirectory": func(p *agent.PromptInfo) {
+			p.Dir = "/home/me/shop/cart"
+			p.Instructions = []agent.Instruction{{Path: "/home/me/shop/AGENTS.md", Text: "Run make check.\n\n"}, {Path: "/home/me/shop/cart/AGENTS.md", Text: "No floats."}}
+			p.Append = "Speak French.\n"
+		},
+		"headless": func(p *agent.PromptInfo) {
+			p.Settings.Headless = true
+			p.Settings.Allow, p.Settings.Ask = rules(t, "bash(make:*)"), rules(t, "bash(make deploy:*)")
+		},
+		"plan": func(p *agent.PromptInfo) {
+			p.Settings.Mode, p.Git, p.Branch = agent.ModePlan, false, ""
+			p.Settings.Allow, p.Settings.Deny = rules(t, "bash(make:*)"), rules(t, "read(customers/**)")
+		},
+		"replaced": func(p *agent.PromptInfo) {
+			p.Replace, p.Settings.Headless, p.Settings.Mode = "You are a poet.", true, agent.ModePlan
+			p.Settings.Tools = nil
+		},
 	} {
-		info.Mode, info.Headless = mode, false
-		if got := agent.SystemPrompt(info); !strings.Contains(got, want) {
-			t.Errorf("mode %s: no %q", mode, want)
-		}
+		info := at
+		change(&info)
+		golden(t, "system_"+name+".txt", agent.SystemPrompt(info))
 	}
-	info.Mode, info.Headless = agent.ModeAsk, true
-	if got := agent.SystemPrompt(info); !strings.Contains(got, "every other command is refused, since nobody is there") {
-		t.Error("headless is not told")
-	}
-	later := info
-	later.Date = info.Date.Add(-10 * time.Hour)
-	if agent.SystemPrompt(info) != agent.SystemPrompt(later) {
+	later := at
+	later.Date = at.Date.Add(-10 * time.Hour)
+	if agent.SystemPrompt(at) != agent.SystemPrompt(later) {
 		t.Error("the prompt changes within a day")
+	}
+}
+
+// What the prompt says of approval is so with every set of tools and in every mode.
+func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
+	for _, mode := range []agent.Mode{agent.ModeAsk, agent.ModeEdits, agent.ModeAuto, agent.ModePlan} {
+		for _, tools := range [][]string{nil, {"bash"}, {"read"}, {"edit"}, {"read", "edit"}, {"bash", "edit"}, {"read", "bash"}, defaultTools()} {
+			for _, noProject := range []bool{false, true} {
+				s := agent.Settings{Mode: mode, Tools: tools, NoProject: noProject}
+				text := s.String()
+				for word, tool := range map[string]string{"command": "bash", "edit": "edit", "reading files": "read"} {
+					if strings.Contains(text, word) && !slices.Contains(tools, tool) {
+						t.Errorf("%s with %v: %s", mode, tools, text)
+					}
+				}
+				asked := strings.Contains(text, "every edit")
+				if want := slices.Contains(tools, "edit") && (mode == agent.ModeAsk || noProject && mode != agent.ModePlan); asked != want {
+					t.Errorf("%s with %v, no project %v: %s", mode, tools, noProject, text)
+				}
+				if strings.Contains(text, "  ") || strings.Contains(text, ": ,") || strings.Contains(text, ": ;") {
+					t.Errorf("%s with %v: %s", mode, tools, text)
+				}
+			}
+		}
 	}
 }
 

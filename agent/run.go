@@ -248,6 +248,9 @@ func (t *turn) finish(p *pending) error {
 	if note := t.countFailure(p); note != "" {
 		p.outcome.Text += "\n\n" + note
 	}
+	if t.Guide != nil && p.outcome.Status == CallOK {
+		p.outcome.Text += t.Guide(p.call.Access.Paths)
+	}
 	p.outcome.Text, p.outcome.Summary = t.masked(p.outcome.Text), t.masked(p.outcome.Summary)
 	p.result.CallID, p.result.Name = p.call.ID, p.call.Name
 	p.result.Text = p.outcome.Text

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,9 +55,10 @@ func (w *Workspace) Begin(a *Agent, s *conversation.Session) (notices []string, 
 	if cut {
 		notices = append(notices, "the instruction files are longer than 32 KB together; the rest was left out")
 	}
+	settings := w.settings(a)
 	system := SystemPrompt(PromptInfo{
-		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Platform: runtime.GOOS + "/" + runtime.GOARCH, Date: w.Began,
-		Shell: w.Shell, Mode: a.Policy.Mode, Headless: w.Headless, Replace: w.Replace, Append: w.Append, Instructions: instructions,
+		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: settings, Instructions: instructions,
 	})
 	if s == nil && !w.Ephemeral {
 		s = w.Store.Create(conversation.Header{CWD: w.Project.Dir, Version: w.Version, Provider: a.ProviderName, Model: a.Defaults.Model, System: system})
@@ -82,7 +82,8 @@ func (w *Workspace) Begin(a *Agent, s *conversation.Session) (notices []string, 
 	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: w.Budget(), ToolResultMaxChars: w.ToolResultMaxChars, OutputDir: output, Mask: w.Mask}, s)
 	a.System = system
 	a.Conversation.SetOverhead(overhead(a))
-	a.Note = w.note(system, instructions)
+	a.Note = joinNotes(w.settingsNote(system, settings), w.gitNote(a.Env.Environ), w.note(system, instructions))
+	a.Guide = w.guide(instructions)
 	return notices, nil
 }
 
@@ -115,38 +116,6 @@ func overhead(a *Agent) int {
 		n += len(t.Name) + len(t.Description) + len(t.Schema)
 	}
 	return n
-}
-
-func (w *Workspace) instructions() ([]Instruction, bool, error) {
-	root, dir := w.Project.Root, w.Project.Dir
-	if w.NoProject {
-		root, dir = "", ""
-	}
-	list, cut, err := Instructions(w.ConfigDir, root, dir)
-	for i := range list {
-		if w.Mask != nil {
-			list[i].Text = w.Mask(list[i].Text)
-		}
-	}
-	return list, cut, err
-}
-
-// note tells the model once of instructions that are not those of its prompt.
-func (w *Workspace) note(system string, known []Instruction) func() string {
-	for i := range known {
-		if !strings.Contains(system, strings.TrimSpace(known[i].Text)) {
-			known[i].Text = "" // a resumed session began with another text
-		}
-	}
-	return func() string {
-		now, _, err := w.instructions()
-		if err != nil {
-			return fmt.Sprintf("(The instruction files can no longer be read: %v.)", err)
-		}
-		note := InstructionsNote(known, now)
-		known = now
-		return note
-	}
 }
 
 // outputs are the directory for a session's long outputs, and all that hold
@@ -191,21 +160,11 @@ func (w *Workspace) openFiles(a *Agent, read []string) error {
 	if w.Project.Common != "" {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
 	}
-	for _, dir := range w.AddDirs {
-		dir, writable := strings.CutSuffix(dir, ":rw")
-		if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
-			dir = os.Getenv("HOME") + rest
-		}
-		dir, err := filepath.Abs(dir)
-		if err != nil {
-			return err
-		}
-		if writable {
-			cfg.WriteDirs = append(cfg.WriteDirs, dir)
-		} else {
-			cfg.ReadDirs = append(cfg.ReadDirs, dir)
-		}
+	readable, writable, err := w.addedDirs()
+	if err != nil {
+		return err
 	}
+	cfg.ReadDirs, cfg.WriteDirs = append(cfg.ReadDirs, readable...), writable
 	files, err := tool.OpenFiles(cfg)
 	if err != nil {
 		return err
@@ -217,6 +176,26 @@ func (w *Workspace) openFiles(a *Agent, read []string) error {
 	}
 	a.Env.Files = files
 	return nil
+}
+
+// addedDirs are the directories the user opened besides the project, absolute.
+func (w *Workspace) addedDirs() (readable, writable []string, err error) {
+	for _, dir := range w.AddDirs {
+		dir, write := strings.CutSuffix(dir, ":rw")
+		if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
+			dir = os.Getenv("HOME") + rest
+		}
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		if write {
+			writable = append(writable, dir)
+		} else {
+			readable = append(readable, dir)
+		}
+	}
+	return readable, writable, nil
 }
 
 // Output is the directory for long outputs of the present session.

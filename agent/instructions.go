@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// instructionsLimit is how much of all instruction files together is read, in
+// bytes; the field's other agents cap at the same size.
+const instructionsLimit = 32 << 10
+
+// Instructions reads the instruction files that hold for dir: the user's own
+// (in configDir, "" for none), then those of the project root and of each
+// directory from there down to dir. In each directory the first of AGENTS.md,
+// AGENT.md, CLAUDE.md counts. Together they are cut at 32 KB; cut says so. A
+// project's file that is a link out of the project, or to anything but Markdown,
+// is not read: a repository must not choose which of the user's files go to a
+// provider. "" for root reads no project's files.
+func Instructions(configDir, root, dir string) (list []Instruction, cut bool, err error) {
+	left := instructionsLimit
+	read := func(base, rel string) error {
+		text, path, err := firstInstruction(base, rel, left+1)
+		if err != nil || strings.TrimSpace(text) == "" {
+			return err
+		}
+		if len(text) > left {
+			text, cut = strings.ToValidUTF8(text[:left], ""), true
+		}
+		left -= len(text)
+		if strings.TrimSpace(text) == "" {
+			return nil
+		}
+		list = append(list, Instruction{Path: path, Text: strings.ToValidUTF8(text, "\uFFFD")})
+		return nil
+	}
+	if configDir != "" {
+		if err := read(configDir, "."); err != nil {
+			return nil, false, err
+		}
+	}
+	for _, rel := range downTo(root, dir) {
+		if err := read(root, rel); err != nil {
+			return nil, false, err
+		}
+	}
+	return list, cut, nil
+}
+
+// firstInstruction reads the first instruction file of base/rel, up to n bytes.
+func firstInstruction(base, rel string, n int) (text, path string, err error) {
+	root, err := os.OpenRoot(base)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", "", nil
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("instructions: %w", err)
+	}
+	defer root.Close()
+	for _, name := range []string{"AGENTS.md", "AGENT.md", "CLAUDE.md"} {
+		at := filepath.Join(rel, name)
+		info, err := root.Stat(at)
+		if err != nil || !info.Mode().IsRegular() {
+			continue // missing, a directory, or a link that leads out
+		}
+		// A link to something else than Markdown is as likely one to a secret.
+		real, err := filepath.EvalSymlinks(filepath.Join(base, at))
+		if err != nil || !strings.EqualFold(filepath.Ext(real), ".md") {
+			continue
+		}
+		f, err := root.Open(at)
+		if err != nil {
+			return "", "", fmt.Errorf("instructions: %w", err)
+		}
+		data, err := io.ReadAll(io.LimitReader(f, int64(n)))
+		f.Close()
+		if err != nil {
+			return "", "", fmt.Errorf("instructions: %w", err)
+		}
+		return string(data), filepath.Join(base, at), nil
+	}
+	return "", "", nil
+}
+
+// downTo lists the directories from root down to dir, relative to root.
+func downTo(root, dir string) []string {
+	dirs := []string{"."}
+	rel, err := filepath.Rel(root, dir)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return dirs
+	}
+	at := ""
+	for _, part := range strings.Split(rel, string(filepath.Separator)) {
+		at = filepath.Join(at, part)
+		dirs = append(dirs, at)
+	}
+	return dirs
+}
+
+// InstructionsNote is what the model is told when the instruction files differ
+// from those the session began with; "" when they do not.
+func InstructionsNote(before, after []Instruction) string {
+	old := map[string]string{}
+	for _, i := range before {
+		old[i.Path] = i.Text
+	}
+	var b strings.Builder
+	for _, i := range after {
+		if text, ok := old[i.Path]; !ok || text != i.Text {
+			fmt.Fprintf(&b, instructionsNote+"s in %s have changed. They now read:\n%s)\n", i.Path, strings.TrimSpace(i.Text))
+		}
+		delete(old, i.Path)
+	}
+	for _, i := range before {
+		if _, gone := old[i.Path]; gone {
+			fmt.Fprintf(&b, instructionsNote+"s file %s is gone; it no longer holds.)\n", i.Path)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"artoo/tool"
+)
+
+// settings is what the model is told of what it may do. A directory that cannot
+// be named is left out: opening it fails with a better word.
+func (w *Workspace) settings(a *Agent) Settings {
+	s := Settings{
+		Mode: a.Policy.Mode, Headless: w.Headless, NoProject: a.Policy.NoProject,
+		Allow: a.Policy.AllowRules, Ask: a.Policy.AskRules, Deny: a.Policy.DenyRules,
+	}
+	for _, t := range a.Tools {
+		s.Tools = append(s.Tools, t.Name)
+	}
+	for _, o := range tool.BuiltIn(w.Shell) {
+		if o.Default && !slices.Contains(s.Tools, o.Tool.Name) {
+			s.Without = append(s.Without, o.Tool.Name)
+		}
+	}
+	s.ReadDirs, s.WriteDirs, _ = w.addedDirs()
+	return s
+}
+
+// joinNotes is a note of what several say.
+func joinNotes(notes ...func() string) func() string {
+	return func() string {
+		var said []string
+		for _, note := range notes {
+			if text := note(); text != "" {
+				said = append(said, text)
+			}
+		}
+		return strings.Join(said, "\n")
+	}
+}
+
+// settingsNote tells the model once of settings that are not those of the prompt
+// its session began with.
+func (w *Workspace) settingsNote(system string, now Settings) func() string {
+	text := now.String()
+	told := strings.Contains(system, text)
+	return func() string {
+		if told {
+			return ""
+		}
+		told = true
+		return settingsNote + strings.TrimSuffix(text, "\n") + ")"
+	}
+}
+
+// gitNote tells the model once what git says as the session begins. git is asked
+// meanwhile: the first message need not wait for it, nor the prompt.
+func (w *Workspace) gitNote(environ []string) func() string {
+	state := make(chan string, 1)
+	go func() { state <- w.Project.GitState(context.Background(), environ) }()
+	told := false
+	return func() string {
+		if told {
+			return ""
+		}
+		told = true
+		if said := <-state; said != "" {
+			return gitNote + w.masked(said) + ")"
+		}
+		return ""
+	}
+}
+
+func (w *Workspace) masked(text string) string {
+	if w.Mask == nil {
+		return text
+	}
+	return w.Mask(text)
+}
+
+func (w *Workspace) instructions() ([]Instruction, bool, error) {
+	root, dir := w.Project.Root, w.Project.Dir
+	if w.NoProject {
+		root, dir = "", ""
+	}
+	list, cut, err := Instructions(w.ConfigDir, root, dir)
+	for i := range list {
+		list[i].Text = w.masked(list[i].Text)
+	}
+	return list, cut, err
+}
+
+// note tells the model once of instructions that are not those of its prompt.
+func (w *Workspace) note(system string, known []Instruction) func() string {
+	for i := range known {
+		if !strings.Contains(system, strings.TrimSpace(known[i].Text)) {
+			known[i].Text = "" // a resumed session began with another text
+		}
+	}
+	return func() string {
+		now, _, err := w.instructions()
+		if err != nil {
+			return fmt.Sprintf("(The instruction files can no longer be read: %v.)", err)
+		}
+		note := InstructionsNote(known, now)
+		known = now
+		return note
+	}
+}
+
+// guide gives the instructions of the project's subdirectories, each when a file
+// there is touched for the first time; known are those of the prompt.
+func (w *Workspace) guide(known []Instruction) func(touched []string) string {
+	if w.NoProject {
+		return nil
+	}
+	given := map[string]bool{}
+	for _, i := range known {
+		given[i.Path] = true
+	}
+	left := instructionsLimit
+	return func(touched []string) string {
+		var b strings.Builder
+		for _, path := range touched {
+			rel, err := filepath.Rel(w.Project.Root, path)
+			if err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			for _, dir := range downTo(w.Project.Root, path) {
+				text, at, err := firstInstruction(w.Project.Root, dir, left)
+				// The last part may be a file, and what cannot be read says nothing.
+				if err != nil || given[at] || strings.TrimSpace(text) == "" {
+					continue
+				}
+				given[at] = true
+				left -= len(text)
+				fmt.Fprintf(&b, "\n(Instructions from %s hold for what is in its directory:\n%s)", at, w.masked(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))))
+			}
+		}
+		return b.String()
+	}
+}

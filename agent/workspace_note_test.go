@@ -1,0 +1,154 @@
+package agent_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+func newWorkspace(t *testing.T, root string) *agent.Workspace {
+	t.Helper()
+	return &agent.Workspace{
+		Project: tool.Project{Root: root, Dir: root}, Began: time.Now(), ToolResultMaxChars: 10_000,
+		Budget: func() int { return 50_000 }, Store: conversation.Store{Dir: filepath.Join(t.TempDir(), "sessions")},
+	}
+}
+
+// realDir is a temporary directory by the name that the tools resolve it to.
+func realDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestInstructionsComeWithTheFirstFileTheyHoldFor(t *testing.T) {
+	root := realDir(t)
+	write(t, "at the root", root, "AGENTS.md")
+	write(t, "no floats", root, "cart", "AGENTS.md")
+	write(t, "deep rules", root, "cart", "deep", "CLAUDE.md")
+	write(t, "a", root, "cart", "a.go")
+	write(t, "b", root, "cart", "deep", "b.go")
+	write(t, "c", root, "c.go")
+	for _, noProject := range []bool{false, true} {
+		p := &fake.Provider{Steps: []fake.Step{
+			fake.Call("1", "read", `{"path":"c.go"}`), fake.Call("2", "read", `{"path":"cart/a.go"}`), fake.Call("3", "read", `{"path":"cart/missing.go"}`),
+			fake.Call("4", "read", `{"path":"cart/deep/b.go"}`), fake.Call("5", "read", `{"path":"cart/deep/b.go"}`), fake.Say("ok"),
+		}}
+		a := newAgent(p, tool.Read())
+		w := newWorkspace(t, root)
+		w.NoProject = noProject
+		if _, err := w.Begin(a, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := send(t, a, &recorder{}, "go"); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, m := range a.Conversation.Messages() {
+			for _, part := range m.Parts {
+				if r, ok := part.(provider.ToolResult); ok {
+					got[r.CallID] = r.Text
+				}
+			}
+		}
+		for id, want := range map[string]string{"2": "no floats", "4": "deep rules"} {
+			if strings.Contains(got[id], "(Instructions from ") == noProject || strings.Contains(got[id], want) == noProject {
+				t.Errorf("no project %v: call %s: %q", noProject, id, got[id])
+			}
+		}
+		for _, id := range []string{"1", "3", "5"} {
+			if strings.Contains(got[id], "Instructions") {
+				t.Errorf("call %s: %q", id, got[id])
+			}
+		}
+		if strings.Contains(got["4"], "no floats") {
+			t.Errorf("given twice: %q", got["4"])
+		}
+	}
+}
+
+func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
+	root := realDir(t)
+	w := newWorkspace(t, root)
+	a := newAgent(newScript("one", "two", "three"), tool.Read())
+	if _, err := w.Begin(a, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send(t, a, &recorder{}, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if lines := history(a); lines[0] != "user go" {
+		t.Errorf("a new session begins with %q", lines[0])
+	}
+	again := func(change func()) string {
+		t.Helper()
+		id := a.SessionID
+		if err := a.Conversation.Session().Close(); err != nil {
+			t.Fatal(err)
+		}
+		change()
+		s, err := w.Store.Open(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Begin(a, s); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := send(t, a, &recorder{}, "on"); err != nil {
+			t.Fatal(err)
+		}
+		lines := history(a)
+		return lines[len(lines)-2]
+	}
+	if got := again(func() {}); got != "user on" {
+		t.Errorf("with the same settings: %q", got)
+	}
+	got := again(func() { a.Policy.AllowRules = rules(t, "read(docs/**)") })
+	if !strings.HasPrefix(got, "user (The settings are not those that this session began with. Now they are:\n") || !strings.Contains(got, "Allowed by rule: read(docs/**))") {
+		t.Errorf("with a rule more: %q", got)
+	}
+}
+
+func TestTheModelHearsOnceHowTheRepositoryStands(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git here")
+	}
+	root := realDir(t)
+	cmd := exec.Command("git", "init", "-q", "-b", "trunk", root)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	write(t, "x", root, "a.txt")
+	w := newWorkspace(t, root)
+	w.Project.Git = true
+	a := newAgent(newScript("one", "two"))
+	a.Env.Environ = os.Environ()
+	if _, err := w.Begin(a, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(a.System, "Git repository: yes, on branch trunk\n") {
+		t.Errorf("%s", a.System)
+	}
+	for range 2 {
+		if _, err := send(t, a, &recorder{}, "go"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note := "(Git, as the session begins: No commits yet on trunk, 1 file changed:\n?? a.txt)"
+	wantLines(t, history(a), "user "+note+" go", "assistant one", "user go", "assistant two")
+	if !agent.IsNote(note) {
+		t.Error("the note counts as the user's words")
+	}
+}
