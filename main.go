@@ -38,7 +38,10 @@ var (
 	date    = ""
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	hideEnvironment()
+	os.Exit(run(os.Args[1:]))
+}
 
 // run is the whole program; its result is the exit code.
 func run(args []string) int {

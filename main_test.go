@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "rewrite the pages made from tables, and
 // TestMain makes this binary the program itself where it is run as artoo.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"artoo":  func() { os.Exit(run(os.Args[1:])) },
+		"artoo":  main,
 		"broken": func() { os.Exit(broken(os.Args[1])) },
 	})
 }
