@@ -27,8 +27,11 @@ var errChanged = errors.New("has changed in the meantime; read it again")
 // are made. After a failure nothing is left behind. Files without a write
 // permission are refused, as a shell would.
 //
+// A file that has other names (hard links) is the exception: it is written in
+// place, so that it stays one file, and after a failure the old content is put back.
+//
 // With expect the write only happens if the file is still the same. It returns
-// what the file is like now. Hard links to the old file keep the old content.
+// what the file is like now.
 func (f *Files) WriteFileAtomic(abs string, data []byte, expect *State) (State, error) {
 	t, err := f.resolve(abs, true)
 	if err != nil {
@@ -50,7 +53,11 @@ func (f *Files) WriteFileAtomic(abs string, data []byte, expect *State) (State, 
 	if err != nil {
 		return State{}, err
 	}
-	err = t.replace(old, data, expect)
+	if old != nil && linkCount(old) > 1 {
+		err = t.rewrite(data, expect)
+	} else {
+		err = t.replace(old, data, expect)
+	}
 	if err != nil {
 		for _, dir := range made {
 			t.grant.root.Remove(dir) // only if still empty

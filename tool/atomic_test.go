@@ -31,6 +31,34 @@ func TestWriteFileAtomic(t *testing.T) {
 	}
 }
 
+func TestAFileWithOtherNamesStaysOneFile(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"a": "one\ntwo\nthree\n", "d/x": ""})
+	for _, name := range []string{"b", "d/c"} {
+		if err := os.Link(w.path("a"), w.path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(w.path("a"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	w.ok(Edit(), in{"path": "b", "old_string": "two", "new_string": "2"})
+	w.ok(Read(), in{"path": "d/c"})
+	w.ok(Write(), in{"path": "d/c", "content": "short\n"})
+	for _, name := range []string{"a", "b", "d/c"} {
+		info, err := os.Stat(w.path(name))
+		if err != nil || w.content(name) != "short\n" || info.Mode().Perm() != 0o640 {
+			t.Errorf("%s: %q %v %v", name, w.content(name), info, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"a", "b", "d"}, w.names(".")); diff != "" {
+		t.Error(diff)
+	}
+	stale := State{Size: 99}
+	if _, err := w.env.Files.WriteFileAtomic(w.path("a"), []byte("new"), &stale); !errors.Is(err, errChanged) || w.content("a") != "short\n" {
+		t.Errorf("changed: %v", err)
+	}
+}
+
 func TestWriteFileAtomicLeavesNothingBehind(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"a": "a", "dir/x": "x"})
 	f := w.env.Files

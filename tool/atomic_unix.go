@@ -21,6 +21,15 @@ func keepOwner(file *os.File, old fs.FileInfo) {
 	}
 }
 
+// linkCount is how many names a file has.
+func linkCount(info fs.FileInfo) uint64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 1
+	}
+	return uint64(stat.Nlink)
+}
+
 // syncDir makes a rename in the directory last.
 func syncDir(root *os.Root, dir string) error {
 	d, err := root.Open(dir)

@@ -58,7 +58,8 @@ func WithoutKeys(environ []string, keys ...string) []string {
 	})
 }
 
-// quietVariables keep commands from waiting for somebody.
+// quietVariables keep commands from waiting for somebody, and have them say what
+// they say at once.
 func quietVariables() map[string]string {
 	return map[string]string{
 		"TERM":                "dumb",
@@ -72,6 +73,7 @@ func quietVariables() map[string]string {
 		"GIT_OPTIONAL_LOCKS":  "0", // git status leaves the index alone
 		"DEBIAN_FRONTEND":     "noninteractive",
 		"SSH_ASKPASS_REQUIRE": "never",
+		"PYTHONUNBUFFERED":    "1", // or a program that is stopped has said nothing
 	}
 }
 

@@ -19,7 +19,7 @@ func TestChildEnviron(t *testing.T) {
 	env, withheld := ChildEnviron(environ, []string{"NPM_TOKEN", "OPENAI_API_KEY", "ARTOO_API_KEY"})
 	wantEnv := []string{
 		"AUTHOR=me", "BYPASS=1", "COMPASS=n", "DEBIAN_FRONTEND=noninteractive", "EDITOR=false", "EMPTY=", "GIT_EDITOR=false", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0",
-		"HOME=/home/u", "KEYBOARD_LAYOUT=us", "KEY_BINDINGS=vi", "LANG=C.UTF-8", "MAX_TOKENS=5", "NO_COLOR=1", "NPM_TOKEN=t", "OLDPWD=/", "PAGER=cat", "PATH=/bin",
+		"HOME=/home/u", "KEYBOARD_LAYOUT=us", "KEY_BINDINGS=vi", "LANG=C.UTF-8", "MAX_TOKENS=5", "NO_COLOR=1", "NPM_TOKEN=t", "OLDPWD=/", "PAGER=cat", "PATH=/bin", "PYTHONUNBUFFERED=1",
 		"SSH_ASKPASS_REQUIRE=never", "SSH_AUTH_SOCK=/run/agent", "TERM=dumb", "TOKENIZERS_PARALLELISM=false", "VISUAL=false", "WITH=a=b", "XDG_SESSION_ID=1",
 	}
 	slices.Sort(env)

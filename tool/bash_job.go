@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -193,14 +194,23 @@ type process struct {
 	begun  time.Time
 	before int           // the process number given last before it began, 0 when unknown
 	done   chan struct{} // closed when the shell itself has ended
+	// mark is a variable that all of the command's processes have in their
+	// environment, also those that left its session.
+	mark     string
+	unmarked map[int]bool // processes that were looked at and have it not
 }
+
+// markName begins the name of the variable that marks a command's processes. It is
+// not one of ARTOO_*, which an artoo within the command would take for a setting.
+const markName = "_ARTOO_CALL_"
 
 // start starts the command in a session of its own. The goroutine that does it
 // keeps its thread until the command ends, because on Linux the kernel kills
 // the command when the thread that started it is gone.
 func start(cmd *exec.Cmd) (*process, error) {
 	confine(cmd)
-	p := &process{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{})}
+	p := &process{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{}), mark: markName + rand.Text() + "=1", unmarked: map[int]bool{}}
+	cmd.Env = append(cmd.Environ(), p.mark)
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()

@@ -108,7 +108,7 @@ func (e jobEnd) result(remark string, withheld []string) Result {
 		b.WriteByte('\n')
 	}
 	if e.strays > 0 && e.cut == cutNone {
-		fmt.Fprintf(&b, "[%s still running in the background and stopped: nothing outlives a call]\n", counted(e.strays, "process was", "processes were"))
+		fmt.Fprintf(&b, "[%s still running in the background and stopped with the call]\n", counted(e.strays, "process was", "processes were"))
 	}
 	if e.held {
 		b.WriteString("[a process that detached itself still runs and could not be stopped; its further output is lost]\n")

@@ -123,6 +123,20 @@ type writerFunc func([]byte)
 
 func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
+// A program whose output is no terminal holds it back, unless it is told not to.
+func TestBashKeepsWhatAProgramSaidBeforeItsTimeWasUp(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("there is no Python here")
+	}
+	env := treeEnv(t, nil)
+	env.Environ, _ = ChildEnviron(os.Environ(), nil)
+	input := strings.TrimSuffix(command(`python3 -c 'import time; print("half way"); time.sleep(600)'`), "}") + `,"timeout":3}`
+	if got := mustCall(t, quickShell(t), env, input); !strings.HasPrefix(got.Text, "half way\n[stopped") {
+		t.Errorf("%q", got.Text)
+	}
+}
+
 func TestBashCancelIsPolite(t *testing.T) {
 	t.Parallel()
 	env := treeEnv(t, nil)
@@ -154,7 +168,7 @@ func TestBashBackground(t *testing.T) {
 			env := treeEnv(t, nil)
 			begun := time.Now()
 			got := mustCall(t, quickShell(t), env, command(line))
-			want := "done\n[1 process was still running in the background and stopped: nothing outlives a call]\n[exit status 0]\n"
+			want := "done\n[1 process was still running in the background and stopped with the call]\n[exit status 0]\n"
 			if got.Text != want {
 				t.Errorf("%q", got.Text)
 			}
@@ -166,14 +180,44 @@ func TestBashBackground(t *testing.T) {
 	}
 }
 
-// A daemon has left the session; the call ends all the same.
+// Who leaves the session is stopped too.
+func TestBashStopsWhatLeftItsSession(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("there is no setsid here, as on macOS")
+	}
+	env := treeEnv(t, nil)
+	for name, line := range map[string]string{
+		"alone":           `setsid sh -c 'echo $$ >a.pid; sh -c "echo \$\$ >b.pid; exec sleep 600" & exec sleep 601' >/dev/null 2>&1 & until test -s a.pid -a -s b.pid; do :; done; echo done`,
+		"beside another":  `sleep 600 & echo $! >a.pid; setsid sh -c 'echo $$ >b.pid; exec sleep 600' >/dev/null 2>&1 & until test -s b.pid; do :; done; echo done`,
+		"and its parent":  `(setsid sh -c 'setsid sh -c "echo \$\$ >b.pid; exec sleep 600" & echo $$ >a.pid; exec sleep 600' >/dev/null 2>&1 &); until test -s a.pid -a -s b.pid; do :; done; echo done`,
+		"holds the pipe":  `(setsid sh -c 'echo $$ >a.pid; echo $$ >b.pid; exec sleep 600' &); until test -s b.pid; do :; done; echo done`,
+		"of a slow shell": `(setsid sh -c 'echo $$ >a.pid; echo $$ >b.pid; exec sleep 600' &); until test -s b.pid; do :; done; sleep 0.3; echo done`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := mustCall(t, quickShell(t), env, command(line))
+			if !strings.HasPrefix(got.Text, "done\n[") || !strings.Contains(got.Text, "still running in the background and stopped with the call]") {
+				t.Errorf("%q", got.Text)
+			}
+			awaitGone(t, readPIDs(t, env.Dir, 2))
+			for _, f := range []string{"a.pid", "b.pid"} {
+				if err := os.Remove(filepath.Join(env.Dir, f)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Who wiped its environment too cannot be found: that is said, and the call ends
+// all the same.
 func TestBashDaemonHoldsThePipe(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil {
 		return // macOS has no such command
 	}
 	env := treeEnv(t, nil)
-	line := `(setsid sh -c 'echo $$ >x.pid; exec sleep 600' &); until test -s x.pid; do :; done; echo done`
+	line := `(env -i setsid sh -c 'echo $$ >x.pid; exec sleep 600' &); until test -s x.pid; do :; done; echo done`
 	begun := time.Now()
 	got := mustCall(t, quickShell(t), env, command(line))
 	if !strings.HasPrefix(got.Text, "done\n[a process that detached itself still runs") || time.Since(begun) > 5*time.Second {

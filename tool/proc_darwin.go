@@ -39,3 +39,13 @@ func listProcesses() ([]procInfo, error) {
 
 // list are the running processes.
 func (p *process) list() ([]procInfo, error) { return listProcesses() }
+
+// environOf is the arguments and the environment that a process began with, nil
+// where they cannot be read.
+func environOf(pid int) []byte {
+	environ, err := unix.SysctlRaw("kern.procargs2", pid)
+	if err != nil {
+		return nil
+	}
+	return environ
+}

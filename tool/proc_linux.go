@@ -66,3 +66,13 @@ func parseStat(pid int, stat []byte) (procInfo, bool) {
 	}
 	return procInfo{pid, numbers[0], numbers[1], numbers[2]}, true
 }
+
+// environOf is the environment that a process began with, nil where that cannot
+// be read.
+func environOf(pid int) []byte {
+	environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	if err != nil {
+		return nil
+	}
+	return environ
+}

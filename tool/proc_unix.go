@@ -3,6 +3,7 @@
 package tool
 
 import (
+	"bytes"
 	"os"
 	"slices"
 	"syscall"
@@ -72,7 +73,7 @@ func (p *process) killAll() int {
 
 // rest are the processes of the command that still run: those of the session
 // that the shell began, whatever group they are in and whoever their parent is
-// now, and what descends from them. Where processes cannot be listed it is the
+// now, those that left it but have its mark, and what descends from them. Where processes cannot be listed it is the
 // shell's group as a whole.
 func (p *process) rest() []procInfo {
 	leader := p.cmd.Process.Pid
@@ -85,7 +86,7 @@ func (p *process) rest() []procInfo {
 	}
 	ours := map[int]bool{leader: !p.ended()}
 	for _, q := range all {
-		if q.session == leader {
+		if q.session == leader || !ours[q.pid] && p.marked(q.pid) {
 			ours[q.pid] = true
 		}
 	}
@@ -98,6 +99,19 @@ func (p *process) rest() []procInfo {
 		}
 	}
 	return slices.DeleteFunc(all, func(q procInfo) bool { return !ours[q.pid] })
+}
+
+// marked reports whether a process has the command's mark in its environment. Of
+// processes of other users that cannot be told; they could not be ended either.
+func (p *process) marked(pid int) bool {
+	if p.unmarked[pid] {
+		return false
+	}
+	if !bytes.Contains(environOf(pid), []byte(p.mark)) {
+		p.unmarked[pid] = true
+		return false
+	}
+	return true
 }
 
 // signalOf is the signal that ended a process, as a name such as SIGKILL; ""

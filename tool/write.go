@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/aymanbagabas/go-udiff"
 )
@@ -65,6 +66,9 @@ func (f *Files) writeChange(t target, in writeInput) (change, error) {
 		return change{}, err
 	}
 	if state.Missing {
+		if strings.ContainsFunc(t.rel, unicode.IsControl) {
+			return change{}, fmt.Errorf("path %q: the name of a new file holds no line breaks or other control characters", in.Path)
+		}
 		return newChange(t, in.Path, state, nil, before, textFile{body: in.Content})
 	}
 	sight, seen := f.sightOf(t.Abs)

@@ -68,6 +68,18 @@ func TestWriteKeepsForm(t *testing.T) {
 	}
 }
 
+func TestWriteMakesNoNamesWithLineBreaks(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"there\n": "x"})
+	for _, path := range []string{"a\nb", "a\n", "\tx", "d\r/x", "a\x1b[31m", "a\u0085b"} {
+		w.fails(Write(), in{"path": path, "content": "x"}, "holds no line breaks")
+	}
+	if diff := cmp.Diff([]string{"there\n"}, w.names(".")); diff != "" {
+		t.Error(diff)
+	}
+	w.ok(Read(), in{"path": "there\n"})
+	w.ok(Write(), in{"path": "there\n", "content": "y"})
+}
+
 func TestWriteOnlyWhatWasRead(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"f": "one\n", "empty": "", "bin": "\x00\x01", "d/x": ""})
 	w.fails(Write(), in{"path": "f", "content": "x"}, "was not read yet")
