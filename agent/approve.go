@@ -27,7 +27,7 @@ func (t *turn) newAsker(ctx context.Context, calls []provider.ToolCall) *asker {
 			continue
 		}
 		p := &pending{call: Call{ToolCall: c}, tool: tool_}
-		if t.plan(ctx, p); !p.settled && t.Policy.Decide(c.Name, p.call.Access).Effect == Ask {
+		if t.plan(ctx, p); !p.settled && t.Policy.Decide(tool_.Name, p.call.Access).Effect == Ask {
 			a.of++
 		}
 	}

@@ -41,12 +41,7 @@ func outcomeOf(ctx context.Context, r tool.Result, err error, took time.Duration
 }
 
 func (t *turn) tool(name string) *tool.Tool {
-	for i := range t.Tools {
-		if t.Tools[i].Name == name {
-			return &t.Tools[i]
-		}
-	}
-	return nil
+	return tool.Find(t.Tools, name)
 }
 
 func (t *turn) toolNames() string {

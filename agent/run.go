@@ -167,7 +167,7 @@ func (t *turn) deny(p *pending, d Decision, reason string, nobody bool) {
 		text += " Reason: " + reason
 	}
 	p.settle(CallResult{Status: status, Text: text, Summary: summaryOf("denied", reason)})
-	t.response.Denied = append(t.response.Denied, Denial{Tool: p.call.Name, Object: p.call.Access.Object, Reason: reason, Rule: d.Narrow, Nobody: nobody})
+	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: reason, Rule: d.Narrow, Nobody: nobody})
 }
 
 // runBatch runs the calls that were not settled, one or several that read, and

@@ -17,6 +17,9 @@ import (
 const (
 	defaultShellTimeout    = 120 * time.Second
 	defaultShellTimeoutMax = 30 * time.Minute
+	// leastMillis is the least timeout that can be in milliseconds only: nobody
+	// asks for so many seconds.
+	leastMillis = 10_000
 )
 
 type bashInput struct {
@@ -40,7 +43,7 @@ func FindShell() string {
 // FindShell gave. With "" every call fails and says that there is no shell.
 func Bash(shell string) Tool {
 	s := commandShell{path: shell, pace: defaultPace()}
-	return New(Def{Name: "bash", Kind: KindRun, Description: s.description()}, s.plan, s.run)
+	return New(Def{Name: "bash", Kind: KindRun, Description: s.description(), Mend: mendBash}, s.plan, s.run)
 }
 
 // commandShell runs commands with one shell.
@@ -124,6 +127,10 @@ func (in bashInput) limit(env *Env) (time.Duration, string) {
 	}
 	if in.Timeout == 0 {
 		return limit, ""
+	}
+	if ms := in.Timeout / 1000; in.Timeout > most.Seconds() && in.Timeout >= leastMillis && ms <= most.Seconds() {
+		return time.Duration(in.Timeout * float64(time.Millisecond)), fmt.Sprintf("[timeout counts seconds; %s was taken for milliseconds, so %s seconds it was]\n",
+			trimNumber(in.Timeout), trimNumber(ms))
 	}
 	if in.Timeout > most.Seconds() {
 		return most, fmt.Sprintf("[a timeout of %s seconds is more than the most allowed: %s seconds it was]\n",

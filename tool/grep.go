@@ -35,6 +35,7 @@ func Grep() Tool {
 	return New(Def{
 		Name: "grep",
 		Kind: KindRead,
+		Mend: mendGrep,
 		Description: "Search file contents with a regular expression. Answers path:line: text, sorted by path; " +
 			"context lines are path-line- text. Leaves out binary files, and what .gitignore names; " +
 			"a file named as path is searched even so.",

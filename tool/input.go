@@ -14,7 +14,8 @@ import (
 
 // mendInput takes slips that models make and that can mean only one thing: null
 // for a property that may be left out, a number or truth value in quotes, a
-// whole number written as 2.0, a list in quotes. All else stays as it is.
+// whole number written as 2.0, a list in quotes or of one element without its
+// brackets, names that other programs give a property. All else stays as it is.
 func mendInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage {
 	input = bytes.TrimSpace(input)
 	if len(input) == 0 {
@@ -23,6 +24,8 @@ func mendInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage
 	switch {
 	case input[0] == '{' && schema.Type == "object":
 		return mendObject(schema, input)
+	case input[0] == '{' && schema.Type == "array" && schema.Items != nil && schema.Items.Type == "object":
+		return mendList(schema.Items, slices.Concat([]byte{'['}, input, []byte{']'}))
 	case input[0] == '[' && schema.Type == "array" && schema.Items != nil:
 		return mendList(schema.Items, input)
 	case input[0] == '"' && schema.Type != "string":
@@ -30,13 +33,24 @@ func mendInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage
 		if err := json.Unmarshal(input, &quoted); err != nil {
 			return input
 		}
-		if inner := json.RawMessage(strings.TrimSpace(quoted)); isA(schema.Type, inner) {
+		if inner := json.RawMessage(strings.TrimSpace(quoted)); isA(schema.Type, inner) || schema.Type == "array" && isA("object", inner) {
 			return mendInput(schema, inner)
 		}
 	case schema.Type == "integer":
 		return plainInteger(input)
 	}
 	return input
+}
+
+// mendCall is mendInput for the whole input of a call, with what only its tool
+// knows. An input in quotes is one too.
+func mendCall(schema *jsonschema.Schema, own func(map[string]json.RawMessage) bool, input json.RawMessage) json.RawMessage {
+	mended := mendInput(schema, input)
+	var fields map[string]json.RawMessage
+	if own == nil || json.Unmarshal(mended, &fields) != nil || fields == nil || !own(fields) {
+		return mended
+	}
+	return mendInput(schema, again(mended, fields, true))
 }
 
 // isA reports whether raw is JSON of the type, which is none that is written in
@@ -48,6 +62,8 @@ func isA(kind string, raw json.RawMessage) bool {
 	switch kind {
 	case "array":
 		return raw[0] == '['
+	case "object":
+		return raw[0] == '{'
 	case "boolean":
 		return raw[0] == 't' || raw[0] == 'f'
 	case "integer", "number":
@@ -61,7 +77,7 @@ func mendObject(schema *jsonschema.Schema, input json.RawMessage) json.RawMessag
 	if err := json.Unmarshal(input, &fields); err != nil {
 		return input
 	}
-	changed := false
+	changed := rename(schema, fields)
 	for name, value := range fields {
 		property, ok := schema.Properties[name]
 		if !ok {
@@ -83,13 +99,11 @@ func mendList(item *jsonschema.Schema, input json.RawMessage) json.RawMessage {
 	if err := json.Unmarshal(input, &values); err != nil {
 		return input
 	}
-	changed := false
 	for i, value := range values {
 		mended := mendInput(item, value)
-		changed = changed || !bytes.Equal(mended, value)
 		values[i] = mended
 	}
-	return again(input, values, changed)
+	return again(input, values, true)
 }
 
 // again writes v, which came from input, if it was changed.
@@ -159,6 +173,10 @@ func misfits(schema *jsonschema.Schema, at string, v any) []string {
 // where it is the only wrong one, else one that looks like it.
 func perhaps(schema *jsonschema.Schema, given map[string]any, name string) string {
 	const meant = " (did you mean %s?)"
+	switch foldProperty(name) {
+	case "runinbackground", "isbackground", "background", "async":
+		return ": nothing runs in the background here; for a server and its test, start it with & in the same command, with a timeout"
+	}
 	var missing []string
 	for _, p := range schema.Required {
 		if _, ok := given[p]; !ok {

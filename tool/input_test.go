@@ -51,7 +51,8 @@ func TestCheckWords(t *testing.T) {
 		want string // "" when it fits
 	}{
 		{Read(), `{"path":"a","limit":"7","offset":null}`, ""},
-		{Read(), `{"file_path":"a"}`, `there is no property "file_path" (did you mean path?); path is missing`},
+		{Read(), `{"file_path":"a"}`, ""},
+		{Read(), `{"pth":"a"}`, `there is no property "pth" (did you mean path?); path is missing`},
 		{Read(), `{"path":"a","ofset":3}`, `there is no property "ofset" (did you mean offset?)`},
 		{Read(), `{"path":"a","encoding":"x"}`, `there is no property "encoding"`},
 		{Read(), `{"path":"a","offset":1.5}`, `offset must be a whole number, not 1.5`},
@@ -59,10 +60,11 @@ func TestCheckWords(t *testing.T) {
 		{Read(), `{"path":["a"]}`, `path must be a string, not an array`},
 		{Read(), `{"path":null}`, `path must be a string, not null`},
 		{Read(), `"a"`, `the input must be an object, not a string`},
-		{Bash("sh"), `{"cmd":"ls"}`, `there is no property "cmd" (did you mean command?); command is missing`},
-		{Write(), `{"path":"a.json","content":{"a":1}}`, `content must be a string, not an object`},
-		{Edit(), `{"path":"a","edits":[{"old_str":"1","new_str":"2"}]}`,
-			`there is no property "edits[0].new_str" (did you mean new_string?); there is no property "edits[0].old_str" (did you mean old_string?); edits[0].old_string is missing; edits[0].new_string is missing`},
+		{Bash("sh"), `{"cmd":"ls"}`, ""},
+		{Write(), `{"path":"a.yaml","content":{"a":1}}`, `content must be a string, not an object`},
+		{Edit(), `{"path":"a","edits":[{"old_str":"1","new_str":"2"}]}`, ""},
+		{Edit(), `{"path":"a","edits":[{"was":"1","new_str":"2"}]}`,
+			`there is no property "edits[0].was" (did you mean old_string?); edits[0].old_string is missing`},
 	}
 	for _, tt := range tests {
 		err := tt.tool.Check([]byte(tt.in))

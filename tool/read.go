@@ -34,6 +34,7 @@ func Read() Tool {
 	return New(Def{
 		Name: "read",
 		Kind: KindRead,
+		Mend: mendRead,
 		Description: "Show a file: text as lines, each after its number and a tab, which are not part of the file. " +
 			"Long files come in pieces; offset and limit choose the lines. Pictures (PNG, JPEG, GIF, WebP) are shown to you, " +
 			"notebooks as cells, which offset and limit then count. For a directory use ls.",

@@ -78,6 +78,7 @@ type Tool struct {
 	// Schema is the JSON Schema of the input, the same bytes every time.
 	Schema json.RawMessage
 
+	mend     func(input json.RawMessage) json.RawMessage
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
 	plan     func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
@@ -89,6 +90,10 @@ type Def struct {
 	Name        string
 	Description string
 	Kind        Kind
+	// Mend changes the fields of an input, after their names are those of the
+	// schema, where what the model wrote can mean only one thing. It reports
+	// whether it did. May be nil.
+	Mend func(fields map[string]json.RawMessage) (changed bool)
 }
 
 // New makes a tool from typed funcs. The schema comes from In's json and
@@ -116,19 +121,20 @@ func newTool[In any](def Def, schema *jsonschema.Schema, plan func(context.Conte
 		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
 	}
 	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Schema: raw, schema: schema, resolved: resolved}
+	t.mend = func(input json.RawMessage) json.RawMessage { return mendCall(schema, def.Mend, input) }
 	t.plan = func(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
 		if plan == nil {
 			return Access{Kind: def.Kind, Verb: def.Name}, nil
 		}
 		var in In
-		if err := json.Unmarshal(mendInput(schema, input), &in); err != nil {
+		if err := json.Unmarshal(t.mend(input), &in); err != nil {
 			return Access{}, fmt.Errorf("%s: %w", def.Name, err)
 		}
 		return plan(ctx, env, in)
 	}
 	t.run = func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error) {
 		var in In
-		if err := json.Unmarshal(mendInput(schema, input), &in); err != nil {
+		if err := json.Unmarshal(t.mend(input), &in); err != nil {
 			return Result{}, fmt.Errorf("%s: %w", def.Name, err)
 		}
 		return run(ctx, env, in, out)
@@ -138,11 +144,11 @@ func newTool[In any](def Def, schema *jsonschema.Schema, plan func(context.Conte
 
 // Check validates input against the schema. Slips that can mean only one thing
 // are let pass: null for what may be left out, a number, truth value or list in
-// quotes. The error names each property that is wrong and what it should be,
+// quotes, the names other programs have for a property. The error names each property that is wrong and what it should be,
 // for the model to mend the call.
 func (t Tool) Check(input json.RawMessage) error {
 	var v any
-	if err := json.Unmarshal(mendInput(t.schema, input), &v); err != nil {
+	if err := json.Unmarshal(t.mend(input), &v); err != nil {
 		return fmt.Errorf("the input of %s is not JSON: %w", t.Name, err)
 	}
 	wrong := misfits(t.schema, "", v)

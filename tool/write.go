@@ -20,6 +20,7 @@ func Write() Tool {
 	return New(Def{
 		Name: "write",
 		Kind: KindWrite,
+		Mend: mendWrite,
 		Description: "Create a file, or replace all of an existing one, with the given content. Missing directories are made. " +
 			"An existing file must have been read before; its line ends and encoding are kept. Use edit to change a part of a file.",
 	}, planWrite, runWrite)

@@ -1,0 +1,183 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// otherNames are what models call a property that they know from elsewhere, by
+// its name here; all without regard to case, underscores and hyphens.
+func otherNames(property string) []string {
+	switch property {
+	case "path":
+		return []string{"filepath", "file", "filename", "absolutepath", "targetfile", "dirpath", "directory", "dir", "folder", "notebookpath", "relativepath", "searchpath"}
+	case "content":
+		return []string{"contents", "filetext", "filecontent", "text"}
+	case "command":
+		return []string{"cmd", "commandline", "shellcommand", "script"}
+	case "cwd":
+		return []string{"workdir", "workingdirectory", "workingdir", "dir", "directory", "dirpath"}
+	case "timeout":
+		return []string{"timeoutseconds", "timeoutsec", "timeouts", "timeoutsecs"}
+	case "pattern":
+		return []string{"regex", "regexp", "query", "search", "searchpattern", "glob", "globpattern", "searchterm"}
+	case "glob":
+		return []string{"include", "includes", "includepattern", "globpattern", "filepattern", "fileglob"}
+	case "type":
+		return []string{"filetype", "language"}
+	case "ignore_case":
+		return []string{"i", "caseinsensitive"}
+	case "context":
+		return []string{"c", "contextlines", "linesofcontext"}
+	case "offset":
+		return []string{"startline", "linestart", "start", "fromline", "firstline", "startlineonebased", "offsetlines"}
+	case "limit":
+		return []string{"headlimit", "maxresults", "maxcount", "maxmatches", "numlines", "maxlines", "linecount"}
+	case "files_only":
+		return []string{"fileswithmatches", "filenamesonly", "l"}
+	case "old_string":
+		return []string{"oldstr", "oldtext", "old", "search", "find", "searchstring"}
+	case "new_string":
+		return []string{"newstr", "newtext", "new", "replace", "replacement", "replacestring"}
+	case "replace_all":
+		return []string{"all", "replaceallmatches"}
+	case "edits":
+		return []string{"replacements", "changes"}
+	}
+	return nil
+}
+
+// harmless are properties that tools elsewhere have and that change nothing of
+// what is asked for.
+func harmless(name string, value json.RawMessage) bool {
+	said := strings.Trim(string(value), `"`)
+	switch foldProperty(name) {
+	case "description", "explanation", "reason", "reasoning", "thought", "thoughts", "title", "summary", "justification", "purpose",
+		"toolcallid", "callid", "taskprogress", "securityrisk", "requiresapproval", "safetoautorun":
+		return true
+	case "runinbackground", "isbackground", "background", "async", "restart", "interactive", "dangerouslydisablesandbox", "dryrun", "recursive", "ignore":
+		return said == "false" || said == "" || said == "[]"
+	case "n", "linenumbers", "showlinenumbers":
+		return said == "true"
+	case "encoding":
+		return strings.EqualFold(strings.ReplaceAll(said, "-", ""), "utf8")
+	case "createdirs", "createdirectories", "respectgitignore":
+		return said == "true"
+	}
+	return string(value) == "null"
+}
+
+// foldProperty is a property's name without what differs between programs.
+func foldProperty(name string) string {
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+}
+
+// meant is the property of the schema that another name can only mean, "" for
+// none or several.
+func meant(schema *jsonschema.Schema, name string) string {
+	folded := foldProperty(name)
+	var found []string
+	for property := range schema.Properties {
+		if foldProperty(property) == folded {
+			return property
+		}
+		if slices.Contains(otherNames(property), folded) {
+			found = append(found, property)
+		}
+	}
+	if len(found) > 1 { // glob_pattern is glob rather than pattern
+		found = slices.DeleteFunc(found, func(p string) bool { return !strings.HasPrefix(folded, foldProperty(p)) })
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// rename gives the fields of an object the names of the schema, where they can
+// mean only one thing, and drops what changes nothing. Two fields of one meaning
+// stay, to be refused, unless they say the same.
+func rename(schema *jsonschema.Schema, fields map[string]json.RawMessage) (changed bool) {
+	if schema.AdditionalProperties == nil {
+		return false
+	}
+	names := slices.Sorted(maps.Keys(fields))
+	wanted := map[string][]string{}
+	for _, name := range names {
+		if _, ok := schema.Properties[name]; ok {
+			wanted[name] = append(wanted[name], name)
+		} else if property := meant(schema, name); property != "" {
+			wanted[property] = append(wanted[property], name)
+		}
+	}
+	for property, given := range wanted {
+		same := !slices.ContainsFunc(given, func(n string) bool { return !bytes.Equal(fields[n], fields[given[0]]) })
+		if len(given) == 1 && given[0] == property || !same {
+			continue
+		}
+		value := fields[given[0]]
+		for _, name := range given {
+			delete(fields, name)
+		}
+		fields[property], changed = value, true
+	}
+	for _, name := range names {
+		if _, known := schema.Properties[name]; !known && fields[name] != nil && harmless(name, fields[name]) {
+			delete(fields, name)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// Find is the tool that a call means by name: one of that name, else the only one
+// that it can mean, in other letters or by what it is called elsewhere. nil for
+// none.
+func Find(tools []Tool, name string) *Tool {
+	for i := range tools {
+		if tools[i].Name == name {
+			return &tools[i]
+		}
+	}
+	for _, prefix := range []string{"functions.", "default_api.", "default_api:", "tools."} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	folded := foldProperty(name)
+	var found *Tool
+	for i := range tools {
+		if foldProperty(tools[i].Name) != folded && !slices.Contains(calledElsewhere(tools[i].Name), folded) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = &tools[i]
+	}
+	return found
+}
+
+// calledElsewhere are the names that a tool has in other programs.
+func calledElsewhere(name string) []string {
+	switch name {
+	case "read":
+		return []string{"readfile", "view", "viewfile", "openfile", "fileread", "cat"}
+	case "ls":
+		return []string{"list", "listdirectory", "listdir", "listfiles"}
+	case "glob":
+		return []string{"findfiles", "filesearch", "globtool"}
+	case "grep":
+		return []string{"grepsearch", "searchfilecontent", "ripgrep", "rg", "greptool", "searchtext"}
+	case "write":
+		return []string{"writefile", "createfile", "writetofile", "filewrite"}
+	case "edit":
+		return []string{"editfile", "multiedit", "strreplace", "searchreplace", "replace", "replaceinfile", "fileedit"}
+	case "bash":
+		return []string{"shell", "sh", "runshellcommand", "executecommand", "runcommand", "runterminalcmd", "terminal", "bashtool", "execcommand"}
+	}
+	return nil
+}
