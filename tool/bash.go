@@ -17,8 +17,8 @@ import (
 const (
 	defaultShellTimeout    = 120 * time.Second
 	defaultShellTimeoutMax = 30 * time.Minute
-	// leastMillis is the least timeout that can be in milliseconds only: nobody
-	// asks for so many seconds.
+	// leastMillis is the least timeout that is taken for milliseconds, if it is a
+	// round one: nobody asks for so many seconds.
 	leastMillis = 10_000
 )
 
@@ -128,7 +128,7 @@ func (in bashInput) limit(env *Env) (time.Duration, string) {
 	if in.Timeout == 0 {
 		return limit, ""
 	}
-	if ms := in.Timeout / 1000; in.Timeout > most.Seconds() && in.Timeout >= leastMillis && ms <= most.Seconds() {
+	if ms := in.Timeout / 1000; in.Timeout > most.Seconds() && in.Timeout >= leastMillis && math.Mod(in.Timeout, 100) == 0 && ms <= most.Seconds() {
 		return time.Duration(in.Timeout * float64(time.Millisecond)), fmt.Sprintf("[timeout counts seconds; %s was taken for milliseconds, so %s seconds it was]\n",
 			trimNumber(in.Timeout), trimNumber(ms))
 	}

@@ -131,9 +131,12 @@ func TestBashKeepsWhatAProgramSaidBeforeItsTimeWasUp(t *testing.T) {
 	}
 	env := treeEnv(t, nil)
 	env.Environ, _ = ChildEnviron(os.Environ(), nil)
-	input := strings.TrimSuffix(command(`python3 -c 'import time; print("half way"); time.sleep(600)'`), "}") + `,"timeout":3}`
-	if got := mustCall(t, quickShell(t), env, input); !strings.HasPrefix(got.Text, "half way\n[stopped") {
-		t.Errorf("%q", got.Text)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	input := strings.TrimSuffix(command(`python3 -c 'import time; print("half way"); time.sleep(600)'`), "}") + `,"timeout":60}`
+	got, err := quickShell(t).Run(ctx, env, []byte(input), writerFunc(func([]byte) { cancel() }))
+	if err != nil || !strings.HasPrefix(got.Text, "half way\n[interrupted") {
+		t.Errorf("%q %v", got.Text, err)
 	}
 }
 
