@@ -89,6 +89,8 @@ func TestMaskLeavesNamesAndExamples(t *testing.T) {
 		`{"url":"http://localhost:8080","mail":"me@example.com"}`,
 		"['http://localhost:8080','me@example.com']",
 		`class="sk-toggleable__label-arrow sk-estimator-doc-link-label"`,
+		"sk-toggle-button-container-v2", "sk-learn-pipeline-step-number-12", "xoxb-some-words-of-css-3", "AKIA" + "IOSFODNN7EXAMPLE",
+		"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
 		"xapp-status-icon-watcher", "xoxo-with-love-from-me",
 		"pypi-" + strings.Repeat("some-name-", 5),
 		"Authorization: Bearer YOUR_API_TOKEN_GOES_HERE",

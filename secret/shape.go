@@ -31,7 +31,7 @@ var table = sync.OnceValue(func() (t [256][]shape) {
 					return 0, 0, i
 				}
 				end = i + at[1]
-				if named && name(text[i+len(start):end]) {
+				if named && name(text[i+len(start):end]) || example(text[i:end]) {
 					return 0, 0, end
 				}
 				return i, end, end
@@ -73,9 +73,31 @@ func run(text string) int {
 }
 
 // name says whether what looks like a key is a name of words, as a class of CSS
-// or a variable: keys have digits, or letters without a break.
+// or a variable: keys have digits among their letters, or letters without a break.
+// A word of a name may be a short number, also behind a v.
 func name(text string) bool {
-	return strings.ContainsAny(text, "-_.") && !strings.ContainsAny(text, "0123456789")
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == '-' || r == '_' || r == '.' })
+	if len(words) < 2 {
+		return false
+	}
+	numbers := 0
+	for _, word := range words {
+		bare := strings.Trim(word, "0123456789")
+		switch {
+		case bare == word:
+		case len(word) <= 3 && (bare == "" || bare == "v" && word[0] == 'v'):
+			numbers++
+		default:
+			return false
+		}
+	}
+	return numbers <= 1 || numbers < len(words)/2
+}
+
+// example says whether a key is one that papers show: Amazon's, which ends so, and
+// the token of jwt.io, whose subject is 1234567890, John Doe.
+func example(key string) bool {
+	return strings.HasSuffix(key, "EXAMPLE") || strings.Contains(key, ".eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l")
 }
 
 var bearerWord = sync.OnceValue(func() *regexp.Regexp {

@@ -142,6 +142,9 @@ func (f *Files) editChange(t target, in editInput) (c change, replaced int, err 
 			which = fmt.Sprintf("edit %d of %d: ", i+1, len(edits))
 		}
 		next, n, err := after.replace(e)
+		if err != nil && len(edits) > 1 {
+			return c, 0, fmt.Errorf("%w\n(none of the %d edits was applied)", t.errorf(err, "%s", which), len(edits))
+		}
 		if err != nil {
 			return c, 0, t.errorf(err, "%s", which)
 		}

@@ -20,6 +20,15 @@ func Day(week int) int {
 }
 `
 
+func TestAFailedListOfEditsSaysThatNothingWasApplied(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"f": "one\ntwo\n"})
+	first := in{"old_string": "one", "new_string": "1"}
+	w.fails(Edit(), in{"path": "f", "edits": []in{first, {"old_string": "three", "new_string": "3"}}}, "edit 2 of 2", "none of the 2 edits was applied")
+	if got := w.content("f"); got != "one\ntwo\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestEdit(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"week.go": weekGo})
 	access, result, err := w.call(Edit(), in{"path": "week.go", "old_string": "return day / 7", "new_string": "// Days count from 1.\n\treturn (day - 1) / 7"})

@@ -132,18 +132,36 @@ func (c *grepCall) tree(ctx context.Context, env *Env) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("grep: %w", err)
 	}
-	names := list.names[:0]
+	all, names := len(list.names), list.names[:0]
 	for _, name := range list.names {
 		if c.filter.takes(name, c.place.child(name)) {
 			names = append(names, name)
 		}
 	}
+	if len(names) == 0 && all > 0 {
+		return c.nothingToSearch(all), nil
+	}
 	t := treeSearch{env: env, dir: c.place.Abs, proto: c.searcher(), limit: c.in.Limit, patience: grepTimeout}
-	all, err := t.search(ctx, names)
+	found, err := t.search(ctx, names)
 	if err != nil {
 		return Result{}, fmt.Errorf("grep: %w", err)
 	}
-	return c.result(all, list.cut, env.page(maxGrepText)), nil
+	return c.result(found, list.cut, env.page(maxGrepText)), nil
+}
+
+// nothingToSearch says that glob and type left none of the files there are.
+func (c *grepCall) nothingToSearch(all int) Result {
+	var by []string
+	if c.in.Glob != "" {
+		by = append(by, "the glob "+c.in.Glob)
+	}
+	if c.in.Type != "" {
+		by = append(by, "the type "+c.in.Type)
+	}
+	return Result{
+		Text:    fmt.Sprintf("no file was searched: %s fits none of the %s in %s\n", strings.Join(by, " with "), counted(all, "file", "files"), orDot(c.place.Display)),
+		Summary: "no files",
+	}
 }
 
 // result puts the answer into words, in at most room bytes of lines.

@@ -251,6 +251,20 @@ func (neverEnding) Read(p []byte) (int, error) {
 	return copy(p, strings.Repeat("no\n", len(p)/3+1)), nil
 }
 
+func TestGrepSaysThatNoFileFits(t *testing.T) {
+	env := treeEnv(t, map[string]string{"a.go": "needle", "b/c.go": "needle"})
+	for input, want := range map[string]string{
+		`{"pattern":"needle","glob":"*.rs"}`:              "no file was searched: the glob *.rs fits none of the 2 files in .\n",
+		`{"pattern":"needle","type":"py","path":"b"}`:     "no file was searched: the type py fits none of the 1 file in b\n",
+		`{"pattern":"needle","type":"go","glob":"!*.go"}`: "no file was searched: the glob !*.go with the type go fits none of the 2 files in .\n",
+		`{"pattern":"nothing like it","glob":"*.go"}`:     "nothing matches \"nothing like it\" in .\n",
+	} {
+		if got := mustCall(t, Grep(), env, input).Text; got != want {
+			t.Errorf("%s: %q", input, got)
+		}
+	}
+}
+
 func TestGrepAnswersFitIntoAPage(t *testing.T) {
 	var b strings.Builder
 	for i := range 1000 {
