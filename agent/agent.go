@@ -72,6 +72,9 @@ func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks, atta
 		return t.failed(ctx, err)
 	}
 	for {
+		if err := t.checkSteps(ctx); err != nil {
+			return t.failed(ctx, err)
+		}
 		reply, err := t.ask(ctx)
 		if err != nil {
 			return t.failed(ctx, err)

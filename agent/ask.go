@@ -2,9 +2,8 @@ package agent
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,32 +26,14 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 		if t.wentBlind(err) || t.leaveImagesOut(err, request.Messages) {
 			continue
 		}
-		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext && !t.trimmed {
-			t.trimmed = true
-			t.partial = ""
-			t.fitWindow(e.Window)
-			if err := t.trimHard(); err != nil {
-				return provider.Done{}, nothingToSpare(e, err)
+		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext {
+			if err := t.shrink(e); err != nil {
+				return provider.Done{}, err
 			}
 			continue
 		}
 		return reply, err
 	}
-}
-
-// nothingToSpare is the failure of a request that the provider found too long and
-// that cannot be made shorter: in the provider's words, which know what is too
-// long. Any other trouble with the history stays as it is.
-func nothingToSpare(refused *provider.Error, err error) error {
-	var full *conversation.FullError
-	if !errors.As(err, &full) {
-		return err
-	}
-	hint := refused.Hint
-	if hint == "" {
-		hint = full.ErrorHint()
-	}
-	return &Failure{Kind: KindContext, Err: fmt.Errorf("%w, and nothing more can be left out", refused), Hint: hint}
 }
 
 // wentBlind notes that the model refused the request because it holds pictures:
@@ -66,24 +47,6 @@ func (t *turn) wentBlind(err error) bool {
 	return true
 }
 
-// fitWindow lowers the budget to the window the provider named, less the reply.
-func (t *turn) fitWindow(window int) {
-	budget := window - t.room
-	if now := t.Conversation.Budget(); window > 0 && budget > 0 && (now <= 0 || budget < now) {
-		t.Conversation.SetBudget(budget)
-	}
-}
-
-func (t *turn) trim() error {
-	trimmed, err := t.Conversation.Trim()
-	return t.tellTrimmed(trimmed, err)
-}
-
-func (t *turn) trimHard() error {
-	trimmed, err := t.Conversation.TrimHard()
-	return t.tellTrimmed(trimmed, err)
-}
-
 // request builds what is sent next, within the caps.
 func (t *turn) request() (provider.Request, error) {
 	options := provider.Options{MaxTokens: t.maxTokens}.Or(t.Defaults)
@@ -94,17 +57,22 @@ func (t *turn) request() (provider.Request, error) {
 	if room > 0 && (options.MaxTokens == 0 || room < options.MaxTokens) {
 		options.MaxTokens = room
 	}
+	options.MaxTokens = t.fitReply(options.MaxTokens)
 	t.room = options.MaxTokens
 	messages, left := provider.FitImages(t.refused.without(provider.Repair(t.Conversation.Messages())), t.Info)
 	if left != "" && left != t.imagesTold {
 		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: left})
 	}
 	t.imagesTold = left
+	if t.nudge != "" {
+		messages = append(slices.Clip(messages), provider.UserText(t.nudge))
+	}
 	return provider.Request{
 		Options:   options,
 		System:    t.System,
 		Tools:     t.specs(),
 		Messages:  messages,
+		NoCalls:   t.closing,
 		SessionID: t.SessionID,
 	}, nil
 }
@@ -119,7 +87,9 @@ func (t *turn) specs() []provider.ToolSpec {
 
 // stream sends the request, passes the pieces on, and accounts for the reply.
 func (t *turn) stream(ctx context.Context, request provider.Request) (provider.Done, error) {
-	t.response.Steps++
+	if !t.closing {
+		t.response.Steps++
+	}
 	t.response.Stop, t.response.Detail = "", ""
 	in := &incoming{began: time.Now(), prompt: t.Conversation.EstimatedTokens(), tries: 1}
 	thinking := t.think()

@@ -99,8 +99,13 @@ const (
 // QuestionKind says what an answer means.
 type QuestionKind string
 
-// The kinds of question. Only approvals exist until the tools that ask come.
-const QuestionApproval QuestionKind = "approval"
+// The kinds of question.
+const (
+	QuestionApproval QuestionKind = "approval"
+	// QuestionSteps asks whether a turn whose steps are used up goes on: yes or no.
+	// Of the question only Reason is set, which is the question itself.
+	QuestionSteps QuestionKind = "steps"
+)
 
 // Question asks whether a call may run.
 type Question struct {

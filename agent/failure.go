@@ -145,7 +145,7 @@ func defaultHint(kind Kind, err error) string {
 	case KindTimeout:
 		return "again, or allow more time with ARTOO_IDLE_TIMEOUT or ARTOO_REQUEST_TIMEOUT"
 	case KindContext:
-		return "a new session, or a model with a larger window"
+		return hintCompact
 	case KindRefused:
 		return "put it in other words, or choose another model with --model"
 	}

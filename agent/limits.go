@@ -59,9 +59,6 @@ func (t *turn) checkLimits() (room int, err error) {
 	if err := t.clock.over(); err != nil {
 		return 0, err // at once: the timer ends a request, it does not forbid one
 	}
-	if l := t.Limits; l.MaxTurns > 0 && t.response.Steps >= l.MaxTurns {
-		return 0, capFailure(fmt.Sprintf("%d steps in this turn", l.MaxTurns), "--max-turns with a higher number, or send another message to go on")
-	}
 	return t.roomLeft()
 }
 
@@ -145,9 +142,9 @@ func (t *turn) warnNear() {
 	warn("cost", t.spent.cost, l.MaxCost, fmt.Sprintf("$%.2f of the run's $%.2f are spent", t.spent.cost, l.MaxCost))
 	used := t.spent.usage.Total()
 	warn("tokens", float64(used), float64(l.MaxTotalTokens), fmt.Sprintf("%d of the run's %d tokens are used", used, l.MaxTotalTokens))
-	if !t.warned && l.MaxTurns > 4 && float64(t.response.Steps) >= near*float64(l.MaxTurns) {
+	if steps := l.MaxTurns + t.moreSteps; !t.warned && l.MaxTurns > 4 && float64(t.response.Steps) >= near*float64(steps) {
 		t.warned = true
-		t.cb.OnNotice(Notice{Kind: NoticeCap, Text: fmt.Sprintf("%d of this turn's %d steps are used", t.response.Steps, l.MaxTurns)})
+		t.cb.OnNotice(Notice{Kind: NoticeCap, Text: fmt.Sprintf("%d of this turn's %d steps are used", t.response.Steps, steps)})
 	}
 }
 

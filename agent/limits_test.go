@@ -157,8 +157,114 @@ func TestAfterACapTheConversationGoesOn(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	usable(t, a)
-	if r, err := send(t, a, &recorder{}, "go on"); err != nil || r.Text != "done" || r.Steps != 2 {
+	if r, err := send(t, a, &recorder{}, "go on"); err != nil || r.Text != "done" || r.Steps != 1 {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// At the cap the model says, without tools, how far it came; the user of a
+// conversation may let it go on.
+func TestTheLastStepSaysWhatIsDone(t *testing.T) {
+	model := func() *fake.Provider {
+		n := 0
+		return &fake.Provider{Then: func(req provider.Request) fake.Step {
+			if n++; req.NoCalls {
+				return fake.Say("half of it is done")
+			}
+			return fake.Call(fmt.Sprint("c", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))
+		}}
+	}
+	p := model()
+	a := newAgent(p, makeTool("look", tool.KindRead, nil))
+	a.Limits.MaxTurns = 12
+	cb := &recorder{}
+	r, err := send(t, a, cb, "go")
+	f := agent.Classify(err)
+	if f == nil || f.Kind != agent.KindCap || !strings.Contains(f.Hint, "artoo -c") || r.Text != "half of it is done" || r.Steps != 12 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	requests := p.Requests()
+	if len(requests) != 13 {
+		t.Fatalf("%d requests, want 12 steps and the last words", len(requests))
+	}
+	said := func(req provider.Request) string { return req.Messages[len(req.Messages)-1].Text() }
+	if !strings.Contains(said(requests[7]), "5 more replies") || strings.Contains(said(requests[6]), "more replies") || !strings.Contains(said(requests[12]), "steps of this turn are used up") {
+		t.Errorf("the model hears %q, %q, %q", said(requests[6]), said(requests[7]), said(requests[12]))
+	}
+	if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionSteps || !strings.Contains(cb.asked[0].Reason, "12 steps are used") {
+		t.Errorf("asked %+v", cb.asked)
+	}
+	reminders := 0
+	for _, line := range history(a) {
+		if strings.HasPrefix(line, "user [Not from the user") {
+			reminders++
+		}
+	}
+	if lines := history(a); reminders != 1 || lines[len(lines)-1] != "assistant half of it is done" {
+		t.Errorf("%d reminders, the history ends with %q", reminders, lines[len(lines)-1])
+	}
+	usable(t, a)
+
+	p = model()
+	a = newAgent(p, makeTool("look", tool.KindRead, nil))
+	a.Limits.MaxTurns = 3
+	if r, err = send(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.No}}}, "go"); r.Steps != 6 || agent.Classify(err).Kind != agent.KindCap {
+		t.Errorf("granted once: %d steps, %v", r.Steps, err)
+	}
+}
+
+// Waiting for a server is no senseless repeat, and a call that says something new
+// each time is none either.
+func TestPollingDoesNotEndTheTurn(t *testing.T) {
+	n := 0
+	for name, poll := range map[string]func(context.Context, string, io.Writer) (tool.Result, error){
+		"with a sleep": func(context.Context, string, io.Writer) (tool.Result, error) {
+			<-time.After(2 * time.Second)
+			return tool.Result{Text: "connection refused", IsError: true}, nil
+		},
+		"with other words": func(context.Context, string, io.Writer) (tool.Result, error) {
+			n++
+			return tool.Result{Text: fmt.Sprintf("%d of 100", n), IsError: true}, nil
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			steps := 0
+			p := &fake.Provider{Then: func(provider.Request) fake.Step {
+				if steps++; steps > 15 {
+					return fake.Say("up")
+				}
+				return fake.Call(fmt.Sprint("c", steps), "poll", `{"arg":"curl"}`)
+			}}
+			a := newAgent(p, makeTool("poll", tool.KindNone, poll))
+			if _, err := a.SendMessage(t.Context(), "go", &recorder{}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if told := strings.Count(strings.Join(history(a), "\n"), "has now failed"); told > 1 {
+				t.Errorf("%s: the model is told %d times", name, told)
+			}
+			if strings.Contains(strings.Join(history(a), "\n"), "will fail again") {
+				t.Errorf("%s: untrue words", name)
+			}
+			a.Close()
+		})
+	}
+}
+
+// A call that succeeds in the same way again and again is noticed once.
+func TestTheSameResultIsNoticedOnce(t *testing.T) {
+	steps := 0
+	p := &fake.Provider{Then: func(provider.Request) fake.Step {
+		if steps++; steps > 15 {
+			return fake.Say("well")
+		}
+		return fake.Call(fmt.Sprint("c", steps), "look", `{"arg":"x"}`)
+	}}
+	a := newAgent(p, makeTool("look", tool.KindRead, nil))
+	if _, err := send(t, a, &recorder{}, "go"); err != nil {
+		t.Fatal(err)
+	}
+	if told := strings.Count(strings.Join(history(a), "\n"), "has now given the same result 5 times"); told != 1 {
+		t.Errorf("told %d times", told)
 	}
 }
 
@@ -245,7 +351,7 @@ func TestRow44_TheSameFailingCall(t *testing.T) {
 		t.Errorf("%d requests, want 6", n)
 	}
 	results := history(a)
-	if strings.Contains(results[4], "failed 2 times") || !strings.Contains(results[6], "has now failed 3 times") {
+	if strings.Contains(results[4], "failed 2 times") || !strings.Contains(results[6], "has now failed 3 times with the same result") {
 		t.Errorf("the third result does not say so: %q", results)
 	}
 

@@ -378,7 +378,7 @@ func TestTheResponseSaysHowItStopped(t *testing.T) {
 	}{
 		{[]fake.Step{fake.Say("x")}, provider.StopComplete, ""},
 		{[]fake.Step{refused}, provider.StopRefusal, "policy"},
-		{[]fake.Step{cut, cut}, provider.StopMaxTokens, ""},
+		{[]fake.Step{cut, cut, cut}, provider.StopMaxTokens, ""},
 		{[]fake.Step{fake.Call("a", "look", `{}`), fake.Fail(provider.KindNetwork)}, "", ""},
 	} {
 		a := newAgent(&fake.Provider{Steps: c.steps}, makeTool("look", tool.KindRead, nil))
@@ -567,7 +567,7 @@ func TestAReadingCommandDoesNotResetTheRepeats(t *testing.T) {
 	a := newAgent(p, fails, makeTool("bash", tool.KindRun, nil))
 	a.Limits.MaxTurns = 20
 	_, err := send(t, a, &recorder{}, "go")
-	if f := agent.Classify(err); f == nil || !strings.Contains(f.Error(), "repeated the same failing call") {
+	if f := agent.Classify(err); f == nil || !strings.Contains(f.Error(), "it failed in the same way each time") || n != 6 {
 		t.Errorf("after %d requests: %v", n, err)
 	}
 }

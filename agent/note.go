@@ -1,6 +1,10 @@
 package agent
 
-import "strings"
+import (
+	"strings"
+
+	"artoo/conversation"
+)
 
 // How the notes begin that artoo itself puts before a user's message.
 const (
@@ -28,5 +32,5 @@ func IsNote(text string) bool {
 			return true
 		}
 	}
-	return false
+	return conversation.IsReminder(text)
 }

@@ -20,13 +20,6 @@ import (
 // second; a command that traps the signal is killed in the background.
 const interruptGrace = 500 * time.Millisecond
 
-// Repeats of one failing call: at the first number the model is told, at the
-// second the turn ends.
-const (
-	tellRepeats = 3
-	stopRepeats = 6
-)
-
 // pending is one call on its way to its one result.
 type pending struct {
 	call    Call
@@ -59,7 +52,7 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 			stop = context.Cause(ctx)
 		}
 		if stop == nil && lost == nil {
-			stop = t.repeated(batch)
+			stop = t.repeats.over(batch)
 		}
 		// A result that could not be kept ends the turn like an interrupt.
 		if stop = errors.Join(stop, lost); stop != nil {
@@ -245,7 +238,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 // finish appends the call's one result to the conversation, and tells it. The
 // result is told even when it could not be kept.
 func (t *turn) finish(p *pending) error {
-	if note := t.countFailure(p); note != "" {
+	if note := t.repeats.count(p); note != "" {
 		p.outcome.Text += "\n\n" + note
 	}
 	if t.Guide != nil && p.outcome.Status == CallOK {
@@ -279,38 +272,6 @@ func (t *turn) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 		}
 	}
 	return lost
-}
-
-// countFailure counts a failing call and returns what the model must hear of
-// it. A change by another call starts the count anew: running a test again
-// after an edit is no repeat.
-func (t *turn) countFailure(p *pending) string {
-	key := p.call.Name + "\x00" + string(p.call.Input) + p.call.Raw
-	if p.outcome.Status == CallOK {
-		if !p.reads {
-			clear(t.failures)
-		}
-		delete(t.failures, key)
-		return ""
-	}
-	if p.outcome.Status == CallInterrupted {
-		return ""
-	}
-	t.failures[key]++
-	if n := t.failures[key]; n >= tellRepeats {
-		return fmt.Sprintf("This very call has now failed %d times. It will fail again: do something else, or say what is in the way.", n)
-	}
-	return ""
-}
-
-func (t *turn) repeated(batch []*pending) error {
-	for _, p := range batch {
-		key := p.call.Name + "\x00" + string(p.call.Input) + p.call.Raw
-		if t.failures[key] >= stopRepeats {
-			return capFailure(fmt.Sprintf("the model repeated the same failing call of %s %d times", p.call.Name, stopRepeats), "another message that says what to do instead")
-		}
-	}
-	return nil
 }
 
 // liveOutput passes a running call's output on until the call was given up.

@@ -20,13 +20,17 @@ type turn struct {
 
 	answer    strings.Builder // text of the final reply, continuations joined
 	partial   string          // text of a reply that broke off
-	continued bool            // the present reply was cut, and is continued or asked again
+	cuts      int             // how often the present reply was cut
 	prodded   bool            // the present reply was empty, and is asked again
 	trimmed   bool            // the present request did not fit, and was trimmed
+	replied   bool            // the model has answered something in this turn
+	nudge     string          // what the next request asks besides; no part of the history
 	maxTokens int             // overrides the reply limit for the next request
 	room      int             // the reply limit of the last request, 0 for none
-	failures  map[string]int  // failing calls by name and input
+	repeats   repeats         // of calls
 	warned    bool            // a notice said that a step cap is near
+	moreSteps int             // that the user granted besides Limits.MaxTurns
+	closing   bool            // the last request of the turn, without calls
 	losing    provider.Usage  // of failed tries of the request that is under way
 }
 
@@ -37,7 +41,7 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 		cb:       &serial{cb: cb, clock: clock},
 		response: &Response{Provider: a.ProviderName, Model: a.Defaults.Model},
 		clock:    clock,
-		failures: map[string]int{},
+		repeats:  repeats{},
 	}
 	return t, ctx
 }
@@ -74,75 +78,61 @@ func (t *turn) settle(ctx context.Context, reply provider.Done) (again bool, err
 		t.answer.WriteString(text)
 		t.partial = ""
 		return false, refusal(reply)
-	case reply.Stop == provider.StopMaxTokens && (endsInCall(reply.Message) || strings.TrimSpace(text) == ""):
-		return t.askWider(reply, text)
 	case reply.Stop == provider.StopMaxTokens, reply.Stop == provider.StopContext:
-		return t.continueCut(reply)
+		return t.cut(reply, text)
 	case strings.TrimSpace(text) == "" && len(calls) == 0 && reply.Stop != provider.StopPause:
-		return t.prod()
+		return t.prod(reply)
 	}
 	if err := t.Conversation.Append(reply.Message); err != nil {
 		return false, err
 	}
+	t.replied, t.nudge = true, ""
 	if len(calls) > 0 {
 		t.answer.Reset() // what came so far was not the final reply
 	}
 	t.partial, t.maxTokens = "", 0
-	t.continued, t.prodded, t.trimmed = false, false, false
+	t.cuts, t.prodded, t.trimmed = 0, false, false
 	return reply.Stop == provider.StopPause && len(calls) == 0, nil
 }
 
-// askWider asks the same again with the model's own maximum: the cut fell into
-// a tool call, which must never run, or the reasoning took all the room.
-func (t *turn) askWider(reply provider.Done, text string) (bool, error) {
-	limit := t.room
-	if t.continued || t.Info.MaxOutput <= limit {
-		return false, cutFailure(limit)
-	}
-	t.continued = true
-	t.partial = text // until something takes its place
-	t.maxTokens = t.Info.MaxOutput
-	t.cb.OnNotice(Notice{
-		Kind:  NoticeTruncated,
-		Text:  "the reply was cut at " + count(limit, "token") + " before it was whole; asking again with room for " + count(t.maxTokens, "token"),
-		Retry: &provider.Retry{Try: 2, Tries: 2, Discard: true},
-	})
-	return true, nil
-}
-
-// continueCut keeps a cut text and asks once for the rest of it.
-func (t *turn) continueCut(reply provider.Done) (bool, error) {
-	message := textOnly(reply.Message)
-	t.answer.WriteString(message.Text())
-	if err := t.Conversation.Append(message); err != nil {
-		return false, err
-	}
-	t.partial = ""
-	if t.continued {
-		if reply.Stop == provider.StopContext {
-			return false, &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"), Hint: defaultHint(KindContext, nil)}
+// prod asks once more after an empty reply. Some servers answer so when the
+// history is too long for them: where that may be it is trimmed, else the request
+// is not sent unchanged, since the same tends to get the same nothing. What is
+// asked besides is no part of the history.
+func (t *turn) prod(reply provider.Done) (bool, error) {
+	if t.long(reply) {
+		full := errors.New("the model answers with nothing, as servers do when what was sent is too long for them")
+		if t.trimmed {
+			return false, &Failure{Kind: KindContext, Err: full, Hint: hintCompact}
 		}
-		return false, cutFailure(t.room)
+		t.trimmed = true
+		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: "the model answered with nothing, perhaps because too much was sent; asking once more with less"})
+		return true, t.trimHard(nil)
 	}
-	t.continued = true
-	if reply.Stop == provider.StopContext {
-		if err := t.trimHard(); err != nil {
-			return false, err
-		}
-	}
-	t.cb.OnNotice(Notice{Kind: NoticeTruncated, Text: "the reply was cut at its limit; asking for the rest"})
-	return true, t.Conversation.Append(provider.UserText("Your reply was cut at its length limit. Continue exactly where it broke off, without repeating anything."))
-}
-
-// prod asks once more after an empty reply. It is not sent unchanged: the same
-// request tends to get the same nothing.
-func (t *turn) prod() (bool, error) {
 	if t.prodded {
 		return false, &Failure{Kind: KindProvider, Err: errors.New("the model answered with nothing, twice"), Hint: "put the question in other words, or choose another model with --model"}
 	}
 	t.prodded = true
 	t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: "the model answered with nothing; asking once more"})
-	return true, t.Conversation.Append(provider.UserText("Your last reply was empty. Go on with the task, or answer."))
+	t.nudge = "Your last reply was empty. Go on with the task, or answer."
+	return true, nil
+}
+
+// long reports whether an empty reply may mean that the window is full: the
+// request fills most of it, or of what is a safe guess where nobody told its size.
+func (t *turn) long(reply provider.Done) bool {
+	const most, unknown = 0.7, 8000
+	if t.trimmed {
+		return true
+	}
+	sent, window := t.Conversation.EstimatedTokens(), t.Info.Context
+	if budget := t.Conversation.Budget(); budget > 0 && (window <= 0 || budget < window) {
+		window = budget
+	}
+	if reply.Usage.Output > t.least() {
+		return false // it wrote something that cannot be seen
+	}
+	return window > 0 && float64(sent) >= most*float64(window) || t.Info.Guess && sent >= unknown
 }
 
 // completed ends the turn with an answer.
@@ -183,33 +173,4 @@ func refusal(reply provider.Done) error {
 		why = "the model refused to answer"
 	}
 	return &Failure{Kind: KindRefused, Err: errors.New(why), Hint: defaultHint(KindRefused, nil)}
-}
-
-func cutFailure(limit int) error {
-	at := "its limit"
-	if limit > 0 {
-		at = count(limit, "token")
-	}
-	return &Failure{Kind: KindCap, Err: errors.New("the reply is still cut at " + at), Hint: "a higher ARTOO_MAX_TOKENS, or a smaller task"}
-}
-
-func endsInCall(m provider.Message) bool {
-	if len(m.Parts) == 0 {
-		return false
-	}
-	_, ok := m.Parts[len(m.Parts)-1].(provider.ToolCall)
-	return ok
-}
-
-// textOnly is what of a cut message may go back to the model.
-func textOnly(m provider.Message) provider.Message {
-	m.Partial = true
-	var kept []provider.Part
-	for _, p := range m.Parts {
-		if text, ok := p.(provider.Text); ok {
-			kept = append(kept, provider.Text{Text: text.Text})
-		}
-	}
-	m.Parts = kept
-	return m
 }

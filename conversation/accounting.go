@@ -16,18 +16,93 @@ func (c *Conversation) SetOverhead(chars int) {
 }
 
 // SetBudget changes the budget, after a switch of model or when a provider's
-// error named its real window. 0 or less: none.
+// error named its real window. What refusals without numbers taught is forgotten.
+// 0 or less: none.
 func (c *Conversation) SetBudget(tokens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cfg.MaxContextTokens = tokens
+	c.known = known{}
+}
+
+// SetReserve tells how many tokens of the reply's room a request may take when it
+// does not fit the budget even trimmed. The default is none.
+func (c *Conversation) SetReserve(tokens int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reserve = max(tokens, 0)
+}
+
+// Refused notes that what the last Messages returned is too long. prompt is the
+// provider's count of it, a better one than any estimate, 0 where it named none.
+func (c *Conversation) Refused(prompt int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if prompt > 0 {
+		c.count(provider.Usage{Input: prompt}, false)
+		c.counted = provider.Usage{}
+		return
+	}
+	if sent := c.sentBytes(); c.known.refused == 0 || sent < c.known.refused {
+		c.known.refused = sent
+	}
+}
+
+// known is what refusals and answers taught of a window, in bytes of requests: a
+// better idea of the bytes of a token does not make them wrong.
+type known struct {
+	refused  int // the smallest that was too long, 0 for none
+	accepted int // the largest that was answered
+	budget   int // what TrimHard lowered the budget to, 0 for nothing
+}
+
+// Window is what is known of the window from refusals and answers, in tokens: a
+// request of refused is too long (0: none was refused), one of accepted is not.
+func (c *Conversation) Window() (refused, accepted int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int(float64(c.known.refused) * c.perByte()), int(float64(c.known.accepted) * c.perByte())
+}
+
+func (c *Conversation) sentBytes() int {
+	sent := c.size
+	for _, it := range c.items[c.sent:] {
+		sent = sent.minus(it.size)
+	}
+	return c.bytes(sent)
+}
+
+// bytes is the size of a request with a history of size s, its pictures as bytes.
+func (c *Conversation) bytes(s size) int {
+	return s.bytes + c.meter.overhead + int(float64(s.images)*c.meter.ratio)
+}
+
+// perByte is about how many tokens a byte of a request is.
+func (c *Conversation) perByte() float64 {
+	if all := c.bytes(c.size); c.meter.anchored && all > 0 {
+		if per := c.meter.tokens(c.size) / float64(all); per > 0 {
+			return per
+		}
+	}
+	return 1 / c.meter.ratio
+}
+
+// budget is the budget in tokens, 0 or less for none.
+func (c *Conversation) budget() int {
+	budget := c.cfg.MaxContextTokens
+	if c.known.budget > 0 {
+		if lowered := int(float64(c.known.budget) * c.perByte()); budget <= 0 || lowered < budget {
+			return lowered
+		}
+	}
+	return budget
 }
 
 // Budget is the budget in tokens, 0 or less for none. TrimHard lowers it.
 func (c *Conversation) Budget() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.cfg.MaxContextTokens
+	return c.budget()
 }
 
 // Observe takes the provider's count for what the last Messages returned and
@@ -36,6 +111,7 @@ func (c *Conversation) Budget() int {
 func (c *Conversation) Observe(usage provider.Usage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.known.accepted = max(c.known.accepted, c.sentBytes())
 	c.count(usage, false)
 }
 
@@ -89,6 +165,13 @@ func (c *Conversation) Tokens(bytes int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return int(math.Ceil(float64(bytes) / c.meter.ratio))
+}
+
+// Bytes is about how many bytes of text so many tokens are.
+func (c *Conversation) Bytes(tokens int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int(float64(tokens) / c.perByte())
 }
 
 // EstimatedTokens is about how large the next request would be, without its

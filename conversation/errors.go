@@ -111,6 +111,9 @@ var ErrFull = errors.New("the context is full")
 type FullError struct {
 	Tokens int // estimate of what is left
 	Budget int // what it may be
+	// Overhead and Latest are the parts of Tokens that no trim can touch: the
+	// system prompt with the tools, and the user's latest message.
+	Overhead, Latest int
 }
 
 // Error says how much too much.
@@ -126,5 +129,5 @@ func (e *FullError) ErrorKind() string { return "context" }
 
 // ErrorHint says what can be done.
 func (e *FullError) ErrorHint() string {
-	return "a new session, a shorter message, or a model with a larger window"
+	return "/compact, or /clear for a new session (without a conversation: artoo without -c)"
 }

@@ -8,14 +8,18 @@ import (
 
 // Bounds of the estimate. Bytes per token are measured in UTF-8 bytes because
 // they vary less between languages than characters do: English prose is near
-// 4.5, code 3.3, Chinese 2.5, base64 and JSON near 2.
+// 4.5, code 3.3, Chinese 2.5, base64 and JSON near 2. Small models of one's own
+// may count a token a byte, and the marks around each message besides.
 const (
 	defaultRatio = 3.5
-	minRatio     = 1.5
+	minRatio     = 0.8
 	maxRatio     = 8.0
 	// minSample is the smallest prompt in tokens that corrects the ratio; below
 	// it the fixed parts of a request weigh too much.
 	minSample = 500
+	// slowly bounds how much more a ratio may promise than the last count showed:
+	// too low an estimate costs a refusal, too high a one only some room.
+	slowly = 1.35
 	// implausible is the bytes per token above which a provider's count is not
 	// believed: some local servers count only what their cache did not hold.
 	implausible = 16
@@ -92,7 +96,7 @@ func (m *meter) observe(u provider.Usage, sent, now size, foreign bool) {
 	pictures := all.images
 	if text := prompt - pictures; !foreign && m.overhead > 0 && text >= minSample && pictures <= prompt/4 {
 		fit := min(max(float64(all.bytes)/float64(text), minRatio), maxRatio)
-		m.ratio = (m.ratio + fit) / 2
+		m.ratio = min((m.ratio+fit)/2, fit*slowly)
 	}
 	m.anchor(float64(prompt), sent)
 	m.anchorForeign = foreign

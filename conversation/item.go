@@ -81,7 +81,7 @@ func recentFrom(items []item, steps []step) int {
 // lastUser is the index of the latest user message, -1 when there is none.
 func lastUser(items []item) int {
 	for i, it := range slices.Backward(items) {
-		if it.msg.Role == provider.RoleUser {
+		if it.msg.Role == provider.RoleUser && !isReminder(it.msg) {
 			return i
 		}
 	}

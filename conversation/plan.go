@@ -6,11 +6,10 @@ import (
 
 // planner works out a trim on a copy of the history.
 type planner struct {
-	c      *Conversation
-	items  []item
-	size   size
-	before float64 // estimated tokens of the history as it was
-	goal   float64
+	c     *Conversation
+	items []item
+	size  size
+	trimming
 	record trimRecord
 	did    Trimmed
 }
@@ -19,22 +18,70 @@ func (p *planner) tokens() float64 { return p.before * p.c.meter.share(p.c.size,
 
 func (p *planner) enough() bool { return p.tokens() <= p.goal }
 
-func (p *planner) run(limit float64) {
+func (p *planner) over() bool { return p.tokens() > p.limit }
+
+// bytes is about how many bytes so many tokens are.
+func (p *planner) bytes(tokens float64) int {
+	whole := p.c.size.bytes + p.c.meter.overhead
+	if p.before < 1 || p.c.size.images > 0 {
+		return int(tokens * p.c.meter.ratio)
+	}
+	return int(tokens * float64(whole) / p.before)
+}
+
+func (p *planner) run() {
 	recent := recentFrom(p.items, stepsOf(p.items))
 	latest := lastUser(p.items)
+	if p.all {
+		latest = -1 // no turn is under way
+	}
 	p.images(recent, latest)
 	p.results(recent)
 	p.did.Texts = p.texts(recent)
 	p.users(latest)
-	p.steps()
-	if p.tokens() > limit {
-		p.recentResults(limit)
+	p.steps(keptSteps)
+	if p.over() {
+		p.recentResults(p.limit)
 	}
 	// Three answers fill a window of 4,096 tokens: without this no further
 	// message would ever fit.
-	if p.tokens() > limit {
+	if p.over() {
 		p.did.RecentTexts = p.texts(lastUser(p.items))
 	}
+	if p.all {
+		p.steps(0)
+	}
+	if p.over() {
+		p.oldUsers(latest >= 0)
+	}
+}
+
+// oldUsers drops the user's messages, the oldest first, but the latest if that is
+// to stay.
+func (p *planner) oldUsers(stay bool) {
+	latest, left := -1, p.size
+	if stay {
+		latest = lastUser(p.items)
+	}
+	for i, it := range p.items {
+		if it.msg.Role == provider.RoleUser && i != latest {
+			left = left.minus(it.size)
+		}
+	}
+	if p.before*p.c.meter.share(p.c.size, left) > p.limit+float64(p.c.reserve) {
+		return // nothing is gained with them
+	}
+	kept := p.items[:0]
+	for i, it := range p.items {
+		if it.msg.Role != provider.RoleUser || i == latest || p.enough() {
+			kept = append(kept, it)
+			continue
+		}
+		p.size = p.size.minus(it.size)
+		p.record.Drop = append(p.record.Drop, it.id)
+		p.did.Messages++
+	}
+	p.items = kept
 }
 
 // edit makes an edit and records it.
@@ -47,10 +94,10 @@ func (p *planner) edit(i int, e edit) {
 	}
 }
 
-// steps drops whole steps, the oldest first, but not the last three.
-func (p *planner) steps() {
+// steps drops whole steps, the oldest first, but not the last few.
+func (p *planner) steps(kept int) {
 	steps := stepsOf(p.items)
-	steps = steps[:max(0, len(steps)-keptSteps)]
+	steps = steps[:max(0, len(steps)-kept)]
 	drop := make([]bool, len(p.items))
 	left := map[int]bool{} // user messages after which steps were dropped
 	user := -1
@@ -74,13 +121,13 @@ func (p *planner) steps() {
 		p.did.Steps++
 		next++
 	}
-	kept := p.items[:0]
+	remain := p.items[:0]
 	for i, it := range p.items {
 		if !drop[i] {
-			kept = append(kept, it)
+			remain = append(remain, it)
 		}
 	}
-	p.items = kept
+	p.items = remain
 }
 
 // note tells the model that steps are missing after a user message.

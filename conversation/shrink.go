@@ -126,29 +126,47 @@ func (p *planner) texts(n int) (shortened int) {
 	return shortened
 }
 
-// users shortens the user's messages but the latest to what is always kept.
+// users shortens the user's messages but the latest to what is always kept of
+// each, and of all together: the newest keep most.
 func (p *planner) users(latest int) {
-	for i := range p.items {
-		if p.items[i].msg.Role != provider.RoleUser || i == latest {
-			continue
-		}
-		left := int(userKept * p.c.meter.ratio)
-		for n, part := range p.items[i].msg.Parts {
-			t, ok := part.(provider.Text)
-			// The room for the mark keeps a shortened text from being shortened
-			// again.
-			if !ok || len(t.Text) <= max(left, 0)+2*markerRoom {
-				left -= len(t.Text)
-				continue
-			}
-			if p.enough() {
-				return
-			}
-			chars := max(left, markerRoom) * utf8.RuneCountInString(t.Text) / len(t.Text)
-			place := p.c.files.keep("message", ".txt", []byte(t.Text))
-			p.edit(i, edit{Part: n, Text: shorten(t.Text, chars, place)})
-			p.did.Users++
-			left = 0
+	each := p.bytes(userKept)
+	all := p.bytes(userShare * float64(p.c.budget()))
+	if p.c.budget() <= 0 {
+		all = p.size.bytes
+	}
+	allowed := make([]int, len(p.items))
+	for i := len(p.items) - 1; i >= 0; i-- {
+		if p.items[i].msg.Role == provider.RoleUser && i != latest {
+			allowed[i] = min(each, p.items[i].size.bytes, max(all, 0))
+			all -= allowed[i]
 		}
 	}
+	for i := range p.items {
+		if p.items[i].msg.Role == provider.RoleUser && i != latest && !p.user(i, allowed[i]) {
+			return
+		}
+	}
+}
+
+// user shortens the texts of a message to so many bytes together. It reports
+// false when enough has been done.
+func (p *planner) user(i, left int) bool {
+	for n, part := range p.items[i].msg.Parts {
+		t, ok := part.(provider.Text)
+		// The room for the mark keeps a shortened text from being shortened
+		// again.
+		if !ok || len(t.Text) <= max(left, 0)+2*markerRoom {
+			left -= len(t.Text)
+			continue
+		}
+		if p.enough() {
+			return false
+		}
+		chars := max(left, markerRoom) * utf8.RuneCountInString(t.Text) / len(t.Text)
+		place := p.c.files.keep("message", ".txt", []byte(t.Text))
+		p.edit(i, edit{Part: n, Text: shorten(t.Text, chars, place)})
+		p.did.Users++
+		left = 0
+	}
+	return true
 }

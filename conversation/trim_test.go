@@ -121,20 +121,36 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 		t.Errorf("%d bytes: %.100q", n, pasted)
 	}
 
-	c = build(2800)
+	c = build(2800) // half of it for the user's old messages together
 	trimmed, err = c.Trim()
-	if err == nil {
-		t.Fatalf("%+v", trimmed) // 2,100 of the paste, 700 of the last answer, 350 of the others
-	}
-	if !errors.Is(err, ErrFull) || trimmed.Steps != 7 {
+	must(t, err)
+	if trimmed.Steps != 7 || trimmed.Messages != 0 || trimmed.After > 2800 {
 		t.Errorf("%+v, %v", trimmed, err)
 	}
 	messages := c.Messages()
 	if len(messages) != 13 || messages[0].Text() != "message 0 [What you did and answered next was left out to save room.]" || messages[12].Text() != prose {
 		t.Errorf("%d messages, first %q", len(messages), messages[0].Text())
 	}
+
+	c = build(900) // 700 of the last answer
+	trimmed, err = c.Trim()
+	must(t, err)
+	if trimmed.Messages == 0 || trimmed.Users != 1 || trimmed.After > 900 || lastUser(c.items) < 0 || !strings.HasPrefix(c.items[lastUser(c.items)].msg.Text(), "message 9") {
+		t.Errorf("%+v", trimmed)
+	}
+
+	c = build(600)
+	if trimmed, err = c.Trim(); !errors.Is(err, ErrFull) || trimmed.Messages != 0 {
+		t.Errorf("%+v, %v", trimmed, err)
+	}
+	c.SetReserve(300) // what the reply can spare
+	_, err = c.Trim()
+	must(t, err)
+	c.SetReserve(0)
+	c.cfg.MaxContextTokens = 200
+	_, err = c.Trim()
 	var full *FullError
-	if !errors.As(err, &full) || full.ErrorKind() != "context" || full.ErrorHint() == "" || full.Budget != 2800 {
+	if !errors.As(err, &full) || full.ErrorKind() != "context" || full.ErrorHint() == "" || full.Budget != 200 || full.Latest == 0 {
 		t.Errorf("%#v", err)
 	}
 }

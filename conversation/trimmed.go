@@ -9,7 +9,9 @@ type Trimmed struct {
 	Texts   int // old texts of the model shortened
 	Users   int // long messages of the user shortened
 	Steps   int // whole old steps left out
-	Recent  int // tool results of the last steps shortened, since nothing else was left
+	// Messages are old messages of the user left out since nothing else was left.
+	Messages int
+	Recent   int // tool results of the last steps shortened, since nothing else was left
 	// RecentTexts are answers in the last steps, to messages before the last,
 	// that were shortened since nothing else was left.
 	RecentTexts int
@@ -31,6 +33,7 @@ func (t Trimmed) String() string {
 	tell(t.Texts, "old text shortened", "old texts shortened")
 	tell(t.Users, "long message of yours shortened", "long messages of yours shortened")
 	tell(t.Steps, "old step left out", "old steps left out")
+	tell(t.Messages, "old message of yours left out", "old messages of yours left out")
 	tell(t.Recent, "recent tool result shortened", "recent tool results shortened")
 	tell(t.RecentTexts, "recent answer shortened", "recent answers shortened")
 	if len(did) == 0 {

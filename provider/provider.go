@@ -57,6 +57,7 @@ type Request struct {
 	System    string
 	Tools     []ToolSpec
 	Messages  []Message
+	NoCalls   bool   // no tool may be called in this reply; Tools are as ever, for the history speaks of them
 	SessionID string // a stable, meaningless name of the conversation for providers that route caches by it; may be empty
 }
 

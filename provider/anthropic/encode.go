@@ -22,6 +22,11 @@ type body struct {
 	Tools        []tool        `json:"tools,omitempty"`
 	System       []block       `json:"system,omitempty"`
 	Messages     []message     `json:"messages"`
+	ToolChoice   *toolChoice   `json:"tool_choice,omitempty"` // behind the history, which stays a prefix so
+}
+
+type toolChoice struct {
+	Type string `json:"type"`
 }
 
 type outputConfig struct {
@@ -113,6 +118,9 @@ func encode(name string, req provider.Request, l limits) ([]byte, error) {
 		h.add(m)
 	}
 	b.Messages = h.messages
+	if req.NoCalls && len(b.Tools) > 0 {
+		b.ToolChoice = &toolChoice{Type: "none"}
+	}
 	b.think(req.Effort, h.messages, l)
 	b.mark()
 	return provider.Marshal(b)

@@ -17,6 +17,15 @@ type body struct {
 	Tools      []tools           `json:"tools,omitempty"`
 	Generation *generationConfig `json:"generationConfig,omitempty"`
 	Contents   []content         `json:"contents"`
+	ToolConfig *toolConfig       `json:"toolConfig,omitempty"` // behind the history, which stays a prefix so
+}
+
+type toolConfig struct {
+	Calling callingConfig `json:"functionCallingConfig"`
+}
+
+type callingConfig struct {
+	Mode string `json:"mode"`
 }
 
 type generationConfig struct {
@@ -95,6 +104,9 @@ func encode(name string, req provider.Request, l limits) ([]byte, error) {
 	}
 	if declared := declare(req.Tools, l); len(declared) > 0 {
 		b.Tools = []tools{{Declarations: declared}}
+		if req.NoCalls {
+			b.ToolConfig = &toolConfig{Calling: callingConfig{Mode: "NONE"}}
+		}
 	}
 	g := generationConfig{MaxOutputTokens: max(0, req.MaxTokens), Temperature: req.Temperature}
 	if !l.noThinking {

@@ -85,7 +85,7 @@ func encode(name string, req provider.Request, f facts, keepAlive string) (raw [
 	if f.window > 0 {
 		b.Options.NumPredict = min(b.Options.NumPredict, max(1, f.window/2)) // the rest is the prompt's
 	}
-	if f.mayCall() {
+	if f.mayCall() && !req.NoCalls { // the API has no word for it
 		for _, t := range req.Tools {
 			b.Tools = append(b.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: parameters(t.Schema)}})
 		}

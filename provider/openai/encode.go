@@ -27,6 +27,7 @@ type body struct {
 	PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
 	Tools               []tool         `json:"tools,omitempty"`
 	Messages            []message      `json:"messages"`
+	ToolChoice          string         `json:"tool_choice,omitempty"` // behind the history, which stays a prefix so
 }
 
 type streamOptions struct {
@@ -102,6 +103,9 @@ func encode(name string, q Quirks, req provider.Request, l lessons) ([]byte, err
 			params = plainSchema(params)
 		}
 		b.Tools = append(b.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: params}})
+	}
+	if req.NoCalls && len(b.Tools) > 0 {
+		b.ToolChoice = "none"
 	}
 	if q.ParallelCalls && len(b.Tools) > 0 {
 		yes := true

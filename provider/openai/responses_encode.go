@@ -23,6 +23,7 @@ type responsesBody struct {
 	Tools             []responsesTool     `json:"tools,omitempty"`
 	Instructions      string              `json:"instructions,omitempty"`
 	Input             []json.RawMessage   `json:"input"`
+	ToolChoice        string              `json:"tool_choice,omitempty"` // behind the history, which stays a prefix so
 }
 
 type responsesReasoning struct {
@@ -68,6 +69,9 @@ func encodeResponses(name string, req provider.Request, without limits) ([]byte,
 			return nil, err
 		}
 		b.Tools = append(b.Tools, responsesTool{Type: "function", Name: t.Name, Description: t.Description, Parameters: schema})
+	}
+	if req.NoCalls && len(b.Tools) > 0 {
+		b.ToolChoice = "none"
 	}
 	if len(b.Tools) > 0 {
 		yes := true

@@ -102,6 +102,9 @@ type callbacks struct {
 
 // Ask asks the person there is, or says which rule would have done.
 func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	if q.Kind != agent.QuestionApproval && q.Kind != "" {
+		return agent.Answer{}, agent.ErrNobody // a run without a conversation ends then
+	}
 	answer, err := agent.Answer{}, agent.ErrNobody
 	if c.runner.Ask != nil {
 		answer, err = c.runner.Ask(ctx, q)

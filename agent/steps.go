@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"artoo/provider"
+)
+
+// fewSteps is how many requests are left when the model is told so, of a turn
+// that may have several times as many.
+const fewSteps = 5
+
+// checkSteps is asked before every request. Where a turn's steps are used up the
+// user is asked whether to go on; where that is not answered with yes, one last
+// request brings what is done and what is left, and the error ends the turn.
+func (t *turn) checkSteps(ctx context.Context) error {
+	most := t.Limits.MaxTurns
+	if most <= 0 {
+		return nil
+	}
+	switch left := most + t.moreSteps - t.response.Steps; {
+	case left <= 0:
+		return t.stepsUsed(ctx)
+	case left == fewSteps && most >= 2*fewSteps:
+		return t.Conversation.Remind(fmt.Sprintf("%d more replies with tool calls are possible now. Bring the task to a state that can be left, and say what is left to do.", left))
+	}
+	return nil
+}
+
+// stepsUsed asks whether to go on. Its error says that the turn is over.
+func (t *turn) stepsUsed(ctx context.Context) error {
+	used, most := t.response.Steps, t.Limits.MaxTurns
+	if ctx.Err() == nil {
+		answer, err := t.cb.Ask(ctx, Question{Kind: QuestionSteps, Reason: fmt.Sprintf("%s are used; go on for %d more?", count(used, "step"), most), Number: 1, Of: 1})
+		if err == nil && answer.Verdict == Yes {
+			t.moreSteps += most
+			t.warned = false
+			return nil
+		}
+	}
+	over := capFailure(fmt.Sprintf("%s in this turn", count(used, "step")), `artoo -c "go on" (in a conversation: go on), or a higher --max-turns`)
+	if err := t.lastWords(ctx); err != nil && ctx.Err() != nil {
+		return err
+	}
+	return over
+}
+
+// lastWords has the model say how far it came, without calls. What fails is no
+// more than missing words.
+func (t *turn) lastWords(ctx context.Context) error {
+	t.closing = true
+	if err := t.Conversation.Remind("The steps of this turn are used up: no tool can be called now. Say in a few sentences what is done, what is left, and how to go on."); err != nil {
+		return err
+	}
+	reply, err := t.ask(ctx)
+	if err != nil {
+		return err
+	}
+	message := textOnly(reply.Message)
+	message.Partial = reply.Stop != provider.StopComplete
+	t.answer.Reset()
+	t.answer.WriteString(message.Text())
+	return t.Conversation.Append(message)
+}

@@ -1,0 +1,166 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+
+	"artoo/conversation"
+	"artoo/provider"
+)
+
+// What a reply has at least: below leastReply tokens, or a sixteenth of a small
+// window, a model says nothing of use.
+const (
+	leastReply = 512
+	leastShare = 16
+	// leastMessage is the length in bytes of a message that must be possible.
+	leastMessage = 200
+	replyShare   = 4 // a reply reserves at most this part of the window
+)
+
+// fits are the ways to make a request fit that the user has.
+const (
+	hintTools   = "--tools -all,+bash with a short --system, or a model with a larger window"
+	hintCompact = "/compact, or /clear for a new session (without a conversation: artoo without -c)"
+)
+
+// replyRoom is the reply's limit in tokens: a part of the window at most, which
+// may be smaller than it was thought to be when the limit was set.
+func (t *turn) replyRoom(asked int) int {
+	if most := t.window() / replyShare; t.maxTokens == 0 && most > 0 && (asked == 0 || asked > most) {
+		return most
+	}
+	return asked
+}
+
+// least is the smallest limit that a reply is given to make a request fit.
+func (t *turn) least() int { return min(leastReply, t.window()/leastShare) }
+
+// window is the model's window in tokens, 0 where nobody knows: what is said of
+// it, or less where a request was refused that should have fitted.
+func (t *turn) window() int {
+	window := t.Info.Context
+	if refused, _ := t.Conversation.Window(); refused > 0 && (window <= 0 || refused < window) {
+		return refused
+	}
+	return window
+}
+
+// fitReply lowers the limit of a reply to what the window leaves.
+func (t *turn) fitReply(asked int) int {
+	asked = t.replyRoom(asked)
+	window := t.window()
+	if window <= 0 {
+		return asked
+	}
+	left := window - t.Conversation.EstimatedTokens()
+	if asked > left {
+		return max(left, t.least(), 1)
+	}
+	return asked
+}
+
+// trim makes the history fit the budget, at the cost of the reply's room where
+// it must.
+func (t *turn) trim() error {
+	t.Conversation.SetReserve(t.replyRoom(t.Defaults.MaxTokens) - t.least())
+	trimmed, err := t.Conversation.Trim()
+	return t.tellTrimmed(trimmed, t.tooLong(err, nil))
+}
+
+func (t *turn) trimHard(refused *provider.Error) error {
+	trimmed, err := t.Conversation.TrimHard()
+	return t.tellTrimmed(trimmed, t.tooLong(err, refused))
+}
+
+// shrink trims once for a request that the provider found too long, whatever was
+// estimated. Its error ends the turn.
+func (t *turn) shrink(refused *provider.Error) error {
+	t.learnWindow(refused)
+	if t.trimmed {
+		return t.tooLong(t.Conversation.Full(t.Conversation.Budget()), refused)
+	}
+	t.trimmed = true
+	return t.trimHard(refused)
+}
+
+// learnWindow takes the numbers of a refusal: the model's window, and how many
+// tokens what was sent has. Where there are none, what was sent has as many as a
+// window that somebody told of.
+func (t *turn) learnWindow(e *provider.Error) {
+	if e.Window <= 0 {
+		sent := e.Requested
+		if estimate := t.Conversation.EstimatedTokens(); sent == 0 && !t.Info.Guess && estimate < t.Info.Context {
+			sent = t.Info.Context
+		}
+		t.Conversation.Refused(sent)
+		return
+	}
+	t.Conversation.Refused(e.Requested)
+	if t.Info.Context <= 0 || e.Window < t.Info.Context {
+		t.Info.Context = e.Window
+	}
+	budget := t.Info.Context - t.replyRoom(t.Defaults.MaxTokens)
+	if now := t.Conversation.Budget(); budget > 0 && (now <= 0 || budget < now) {
+		t.Conversation.SetBudget(budget)
+	}
+}
+
+// tooLong is the failure of a history that cannot be made to fit. It says what is
+// too long and what to do about it, with the provider's words where it refused. A
+// message that is too long by itself is taken out of what is sent next. Any other
+// error stays as it is.
+func (t *turn) tooLong(err error, refused *provider.Error) error {
+	var full *conversation.FullError
+	if !errors.As(err, &full) {
+		return err
+	}
+	f := &Failure{Kind: KindContext, Err: err, Hint: hintCompact}
+	if refused != nil {
+		f.Err = fmt.Errorf("%w, and nothing more can be left out", refused)
+		if refused.Hint != "" && refused.Window == 0 {
+			f.Hint = refused.Hint
+		}
+	}
+	t.name(f, full)
+	if withdrawn, lost := t.withdraw(); lost != nil {
+		return errors.Join(f, lost)
+	} else if withdrawn {
+		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: "the message was not sent, and is no part of what is sent next"})
+	}
+	return f
+}
+
+// name says in f which part of a full context is too long, where it is not the
+// history, and what helps.
+func (t *turn) name(f *Failure, full *conversation.FullError) {
+	window, least := t.window(), t.least()
+	if window <= 0 {
+		return
+	}
+	_, accepted := t.Conversation.Window()
+	room := min(window-least, full.Budget)
+	if window < t.Info.Context && accepted < room { // all that is known is what was too long
+		room = max(accepted, room/2)
+	}
+	rest := max(full.Tokens-full.Overhead-full.Latest, 0)
+	few := t.Conversation.Tokens(leastMessage)
+	characters := t.Conversation.Bytes((room - full.Overhead - rest) * 3 / 4)
+	switch {
+	case full.Overhead+few > room && accepted < full.Overhead+few:
+		f.Err = fmt.Errorf("the system prompt and the tools alone have about %s, and the model's window is %s", count(full.Overhead, "token"), count(window, "token"))
+		f.Hint = hintTools
+	case full.Latest > rest && characters >= leastMessage:
+		f.Err = fmt.Errorf("the message has about %s, and beside the rest there is room for %d", count(full.Latest, "token"), room-full.Overhead-rest)
+		f.Hint = fmt.Sprintf("at most %d characters; put the rest into a file, and name the file", characters)
+	}
+}
+
+// withdraw takes the turn's own message out of what is sent, unless the model has
+// answered it.
+func (t *turn) withdraw() (bool, error) {
+	if t.replied {
+		return false, nil
+	}
+	return t.Conversation.Withdraw()
+}
