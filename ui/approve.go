@@ -71,14 +71,16 @@ func (r reply) approves() bool {
 const answersThereAre = "please answer y, n, a, A, e, p, q or ? (Enter means n)"
 
 // refused says why an answer that would let something run does not: a part of
-// it was pasted (burst), or its rule does not cover the call. It is "" for every
-// other answer.
-func (r reply) refused(q agent.Question, burst bool) string {
+// it was pasted (burst), a part of what it allows was not shown yet (unseen), or
+// its rule does not cover the call. It is "" for every other answer.
+func (r reply) refused(q agent.Question, burst, unseen bool) string {
 	switch {
 	case !r.approves():
 		return ""
 	case burst:
 		return "pasted text approves nothing: type the answer, then Enter"
+	case unseen:
+		return "not all of it was shown: p shows the rest; nothing is allowed before"
 	case r.answer.Verdict == agent.Yes || q.Covers == nil:
 		return ""
 	}

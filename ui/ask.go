@@ -17,6 +17,7 @@ import (
 func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	t.tellNotify()
 	prompt := t.Question(q)
+	unseen := t.Unseen(q)
 	t.opt.Notify.Question()
 	for {
 		l, err := t.console.ask(ctx, want{prompt: prompt, again: func() string { prompt = t.Question(q); return prompt }})
@@ -24,7 +25,7 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 			return agent.Answer{}, t.unanswered(ctx, q, err)
 		}
 		r := parseAnswer(l.text)
-		if why := r.refused(q, l.burst); why != "" {
+		if why := r.refused(q, l.burst, unseen); why != "" {
 			t.Note(why)
 			continue
 		}
@@ -43,9 +44,10 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 				t.Note("unchanged")
 			}
 		case stepPage:
-			if err := t.page(t.QuestionAll(q)); err != nil {
+			if err := t.page(t.QuestionAll(q)); err != nil { // then it was printed
 				t.Note("pager: " + err.Error())
 			}
+			unseen = false
 		case stepHelp:
 			t.QuestionHelp(q)
 		default:

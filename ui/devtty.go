@@ -39,6 +39,7 @@ func (a ttyAsker) ask(ctx context.Context, q agent.Question) (agent.Answer, erro
 		a.screen.Note("notify: " + err.Error())
 	}
 	prompt := a.screen.Question(q)
+	unseen := a.screen.Unseen(q)
 	a.notify.Question()
 	for {
 		text, burst, err := a.line(ctx, prompt)
@@ -47,7 +48,7 @@ func (a ttyAsker) ask(ctx context.Context, q agent.Question) (agent.Answer, erro
 			return agent.Answer{}, err
 		}
 		r := parseAnswer(text)
-		if why := r.refused(q, burst); why != "" {
+		if why := r.refused(q, burst, unseen); why != "" {
 			a.screen.Note(why)
 			continue
 		}
@@ -59,6 +60,7 @@ func (a ttyAsker) ask(ctx context.Context, q agent.Question) (agent.Answer, erro
 			a.screen.QuestionHelp(q)
 		case stepPage: // a pager would take the Ctrl-C that stops the run
 			a.screen.Block(a.screen.QuestionAll(q))
+			unseen = false
 		case stepEdit:
 			input, err := a.edit(ctx, q.Call)
 			switch {

@@ -321,3 +321,27 @@ func TestCostIsToldAtEachFiveDollars(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What was not shown cannot be allowed: first all of it is paged.
+//
+// Red: leave unseen out of reply.refused.
+func TestNothingUnseenIsAllowed(t *testing.T) {
+	command := strings.Repeat("echo x\n", 300) + "rm -rf /\n" + strings.Repeat("echo y\n", 300)
+	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
+	k := startPTY(t, &sender{play: asking(command, answers, errs)}, func(o *Options) { o.Pager = "cat" })
+	k.expect("you: ")
+	k.enter("do it")
+	for _, yes := range []string{"y", "a", "A", "yes"} {
+		k.expect("(n) ")
+		k.answerWith(yes)
+		k.expect("not all of it was shown: p shows the rest")
+	}
+	k.expect("(n) ")
+	k.answerWith("p")
+	k.expect("rm -rf /")
+	k.expect("(n) ")
+	k.answerWith("y")
+	if a := wanted(k, answers); a.Verdict != agent.Yes {
+		t.Errorf("answered %+v", a)
+	}
+}

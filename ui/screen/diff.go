@@ -4,48 +4,53 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fatih/color"
+
 	"artoo/agent"
 )
 
-// changeText shows a change of a file: the line of the call, then its diff.
-func (s *Screen) changeText(b *strings.Builder, q agent.Question, cut bool) Hidden {
-	a := q.Call.Access
-	object, seen := safeLines(s.path(a.Object), Line)
-	verb, path := callVerb(q.Call), strings.Join(object, "^J")
-	lines, more := safeLines(strings.TrimRight(a.Diff, "\n"), Code)
-	seen.Marks += more.Marks
-	seen.Others += more.Others
+// change shows a change of a file: the line of the call, then its diff.
+func (b *asking) change(q agent.Question) {
+	s, a := b.s, q.Call.Access
+	verb, path := callVerb(q.Call), strings.Join(b.safe(s.path(a.Object), Line), "^J")
+	lines := b.safe(strings.TrimRight(a.Diff, "\n"), Source)
 	if s.opt.Profile == Spoken {
 		b.WriteString(s.wrap(fmt.Sprintf("%s, %s added, %d removed.", s.head(verb, path), count(a.Added, "line"), a.Removed), "", ""))
-		if !cut { // the question says how much; `p` reads it
-			s.spokenDiff(b, lines)
+		if b.left = b.cut && s.tooLong(lines); !b.cut { // the question says how much; `p` reads it
+			s.spokenDiff(&b.Builder, lines)
 		}
-		return seen
+		return
 	}
 	size := fmt.Sprintf("+%d -%d", a.Added, a.Removed)
-	if cut && len(margin)+verbCells+1+cells(path)+2+cells(size) < s.width() {
+	if b.cut && len(margin)+verbCells+1+cells(path)+2+cells(size) < s.width() {
 		b.WriteString(s.lay(callText{verb: verb, object: path, result: size, edge: rightEdge}) + "\n\n")
+	} else if head := s.head(verb, ""); b.cut {
+		b.WriteString(b.dimmed(s.wrap(path+"  "+size, head, body), verb) + "\n")
 	} else {
-		b.WriteString(s.head(verb, path) + "  " + size + "\n\n")
+		b.WriteString(head + path + "  " + size + "\n\n")
 	}
-	shown := lines
-	if cut && len(lines) > maxDiffLines {
-		shown = lines[:maxDiffLines]
-	}
-	for i, l := range shown {
-		text := s.short(l, cut)
+	var rows []string
+	for i, l := range lines {
+		folded := s.fold([]string{l}, "", "", b.cut)
 		// The first two lines name the files; they begin with - and + too.
 		switch {
-		case !cut || i < 2:
+		case !b.cut || i < 2:
 		case strings.HasPrefix(l, "+"):
-			text = s.ink.green.Sprint(text)
+			folded = inked(s.ink.green, folded)
 		case strings.HasPrefix(l, "-"):
-			text = s.ink.red.Sprint(text)
+			folded = inked(s.ink.red, folded)
 		}
-		b.WriteString(text + "\n")
+		rows = append(rows, folded...)
 	}
-	s.more(b, len(lines)-len(shown))
-	return seen
+	b.rows(rows)
+}
+
+// inked colours each row by itself.
+func inked(c *color.Color, rows []string) []string {
+	for i, r := range rows {
+		rows[i] = c.Sprint(r)
+	}
+	return rows
 }
 
 // spokenDiff reads the changed lines out, each with its number.

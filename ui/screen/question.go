@@ -3,7 +3,6 @@ package screen
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"artoo/agent"
@@ -19,14 +18,8 @@ const (
 	denied
 )
 
-// Questions show at most this much at once; the pager has all of it.
-const (
-	maxCommandLines = 60
-	maxDiffLines    = 200
-	maxLineBytes    = 2000
-)
-
-// Question prints what a call would do, all of it as far as it is not overlong,
+// Question prints what a call would do, all of it but for the middle of what is
+// very long (see Unseen),
 // and returns the line to ask with (`approve: run "make" in ~/src/shop? [y,n,…] (n) `),
 // safe and without escapes, for the caller to show and wait at. The transient
 // line stays away until Decided. It prints even when Quiet is set.
@@ -42,7 +35,8 @@ func (s *Screen) Question(q agent.Question) string {
 		if (s.opt.ErrTTY || s.opt.Conversation) && s.last == chrome {
 			s.emit("\n")
 		}
-		s.must(s.questionText(q, true))
+		text, _ := s.questionText(q, true)
+		s.must(text)
 	})
 	return s.ascii(s.askLine(q))
 }
@@ -52,25 +46,35 @@ func (s *Screen) Question(q agent.Question) string {
 func (s *Screen) QuestionAll(q agent.Question) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.questionText(q, false)
+	text, _ := s.questionText(q, false)
+	return text
 }
 
-// questionText is what stands above the question. cut leaves overlong parts to
-// the pager and colours the rest.
-func (s *Screen) questionText(q agent.Question, cut bool) string {
+// Unseen reports whether Question leaves a part of what it asks about to the
+// pager: then nothing may be allowed before QuestionAll was shown.
+func (s *Screen) Unseen(q agent.Question) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, left := s.questionText(q, true)
+	return left
+}
+
+// questionText is what stands above the question, and whether a part of it was
+// left to the pager. cut leaves out the middle of what is too long, breaks lines
+// into rows and colours them; without it all is there, as it is.
+func (s *Screen) questionText(q agent.Question, cut bool) (text string, left bool) {
 	a := q.Call.Access
-	var b strings.Builder
-	var seen Hidden
+	b := asking{s: s, cut: cut}
 	what := "call"
 	switch {
 	case a.Command != "":
 		what = "command"
-		seen = s.commandText(&b, q, cut)
+		b.command(q)
 	case a.Diff != "":
 		what = "change"
-		seen = s.changeText(&b, q, cut)
+		b.change(q)
 	default:
-		seen = s.otherText(&b, q, cut)
+		b.other(q)
 	}
 	if q.Reason != "" {
 		b.WriteString(s.bodyLine(line(q.Reason), cut))
@@ -78,10 +82,10 @@ func (s *Screen) questionText(q agent.Question, cut bool) string {
 	if a.Why != "" && a.Why != q.Reason {
 		b.WriteString(s.bodyLine(line(a.Why), cut))
 	}
-	if text := warning(seen, what); text != "" {
+	if text := warning(b.seen, what); text != "" {
 		b.WriteString(s.bodyLine(text, cut))
 	}
-	return b.String()
+	return b.String(), b.left
 }
 
 // bodyLine is a remark below a call; in rows unless it goes to a pager.
@@ -113,94 +117,65 @@ func (s *Screen) head(verb, object string) string {
 		return "tool: " + verb + " " + object
 	}
 	pad := strings.Repeat(" ", max(verbCells-cells(verb), 0))
-	return margin + s.ink.dim.Sprint(verb) + pad + " " + object
+	return margin + verb + pad + " " + object
 }
 
-func (s *Screen) commandText(b *strings.Builder, q agent.Question, cut bool) Hidden {
-	lines, seen := safeLines(strings.TrimRight(q.Call.Access.Command, "\n"), Line)
-	shown := lines
-	if cut && len(lines) > maxCommandLines {
-		shown = lines[:maxCommandLines]
-	}
-	if s.opt.Profile == Spoken {
-		if cut && len(lines) == 1 && seen.Total() == 0 && strings.Contains(s.askLine(q), `"`+lines[0]+`"`) {
-			return seen // heard once, in the question that names all of it
-		}
-		s.spokenCommand(b, callVerb(q.Call), shown, len(lines)-len(shown), cut)
-		return seen
-	}
-	for i, l := range shown {
-		l = s.short(l, cut)
-		if i == 0 {
-			b.WriteString(s.head(callVerb(q.Call), l) + "\n")
-			continue
-		}
-		b.WriteString(s.indent(l))
-	}
-	s.more(b, len(lines)-len(shown))
-	return seen
+// asking puts the text above a question together.
+type asking struct {
+	strings.Builder
+	s    *Screen
+	cut  bool   // for the screen, not for the pager
+	left bool   // a part is left to the pager
+	seen Hidden // characters that a reader would not have seen
 }
 
-// indent puts a line below the head of a question.
-func (s *Screen) indent(l string) string {
-	if s.opt.Profile == Spoken {
-		return l + "\n"
-	}
-	return strings.TrimRight(body+l, " ") + "\n"
+// safe makes safe lines of untrusted text.
+func (b *asking) safe(text string, where Context) []string {
+	lines, seen := safeLines(text, where)
+	b.seen.Marks += seen.Marks
+	b.seen.Others += seen.Others
+	return lines
 }
 
-func (s *Screen) more(b *strings.Builder, n int) {
-	if n > 0 && s.opt.Profile == Spoken {
-		fmt.Fprintf(b, "%s, p reads all.\n", count(n, "more line"))
-	} else if n > 0 {
-		b.WriteString(s.indent(fmt.Sprintf("%s %s, p shows all", s.ellipsis(), count(n, "more line"))))
+// command shows all lines of a command, or says them between two sentences, so
+// that its end is heard.
+func (b *asking) command(q agent.Question) {
+	lines := b.safe(strings.TrimRight(q.Call.Access.Command, "\n"), Line)
+	verb := callVerb(q.Call)
+	switch {
+	case b.s.opt.Profile != Spoken:
+		rows := b.s.fold(lines, b.s.head(verb, ""), body, b.cut)
+		rows[0] = b.dimmed(rows[0], verb)
+		b.rows(rows)
+	case b.cut && len(lines) == 1 && b.seen.Total() == 0 && strings.Contains(b.s.askLine(q), `"`+lines[0]+`"`):
+		// heard once, in the question that names all of it
+	case len(lines) == 1 && !b.s.tooLong(lines):
+		b.WriteString(b.s.head(verb, lines[0]) + "\n")
+	default:
+		b.WriteString(b.s.head(verb, count(len(lines), "line")) + ":\n")
+		b.rows(b.s.fold(lines, "", "", b.cut))
+		b.WriteString("end command.\n")
 	}
 }
 
-// short cuts an overlong line and says so.
-func (s *Screen) short(l string, cut bool) string {
-	if !cut || len(l) <= maxLineBytes {
-		return l
-	}
-	keep := maxLineBytes
-	for keep > 0 && l[keep]&0xc0 == 0x80 {
-		keep--
-	}
-	more := count(len([]rune(l[keep:])), "more character")
-	if s.opt.Profile == Spoken {
-		return l[:keep] + ", and " + more + ", p reads all"
-	}
-	return fmt.Sprintf("%s %s %s, p shows all", l[:keep], s.ellipsis(), more)
-}
-
-// otherText shows a call that is neither a command nor a change of a file: its
+// other shows a call that is neither a command nor a change of a file: its
 // object, and its whole input where that says more.
-func (s *Screen) otherText(b *strings.Builder, q agent.Question, cut bool) Hidden {
-	object, seen := safeLines(q.Call.Access.Object, Line)
-	b.WriteString(s.head(callVerb(q.Call), s.short(strings.Join(object, "^J"), cut)) + "\n")
-	if q.Call.Access.Kind == tool.KindNetwork && q.Call.Access.Object != "" {
-		return seen
-	}
+func (b *asking) other(q agent.Question) {
+	a := q.Call.Access
+	object := strings.Join(b.safe(a.Object, Line), "^J")
+	verb := callVerb(q.Call)
+	rows := b.s.fold([]string{object}, b.s.head(verb, ""), body, b.cut)
+	rows[0] = b.dimmed(rows[0], verb)
 	var pretty bytes.Buffer
-	if json.Indent(&pretty, q.Call.Input, "", "  ") != nil || pretty.Len() <= len("{}") {
-		return seen
+	whole := a.Kind == tool.KindNetwork && a.Object != ""
+	if !whole && json.Indent(&pretty, q.Call.Input, "", "  ") == nil && pretty.Len() > len("{}") {
+		text, before := pretty.String(), body
+		if b.s.opt.Profile == Spoken {
+			text, before = spokenInput(q.Call.Input), ""
+		}
+		rows = append(rows, b.s.fold(b.safe(text, Line), before, before, b.cut)...)
 	}
-	text := pretty.String()
-	if s.opt.Profile == Spoken {
-		text = spokenInput(q.Call.Input)
-	}
-	lines, more := safeLines(text, Line)
-	seen.Marks += more.Marks
-	seen.Others += more.Others
-	shown := lines
-	if cut && len(lines) > maxCommandLines {
-		shown = lines[:maxCommandLines]
-	}
-	for _, l := range shown {
-		b.WriteString(s.indent(s.short(l, cut)))
-	}
-	s.more(b, len(lines)-len(shown))
-	return seen
+	b.rows(rows)
 }
 
 // safeLines sanitises text line by line.

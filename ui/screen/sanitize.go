@@ -21,11 +21,14 @@ const (
 	// Line is Code for what must stay on one line and hide nothing: commands,
 	// paths, names. Newlines show as ^J, tabs and unusual blanks as <U+0009>.
 	Line
+	// Source is Code for the lines of a file: a carriage return shows as ^M, since
+	// some readers of the file end a line there and others do not.
+	Source
 )
 
 // Sanitize makes untrusted text safe to show: C0 controls but newline and tab,
 // DEL and C1 are shown in caret notation (C1 as the two characters ESC form),
-// a carriage return is a newline, invalid UTF-8 is U+FFFD, and invisible
+// a carriage return is a newline (in Line and Source ^M), invalid UTF-8 is U+FFFD, and invisible
 // characters are treated as the context says. It never returns an escape byte.
 func Sanitize(s string, where Context) string {
 	if where != Line && isPlainASCII(s) {
@@ -150,7 +153,7 @@ func (z *Sanitizer) step(b *strings.Builder, s string, last bool) int {
 func (z *Sanitizer) ascii(b *strings.Builder, s string, last bool) int {
 	c := s[0]
 	switch {
-	case c == '\r' && z.Where != Line:
+	case c == '\r' && z.Where != Line && z.Where != Source:
 		if len(s) == 1 && !last {
 			return 0
 		}

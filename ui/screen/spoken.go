@@ -85,21 +85,6 @@ func lineCount(n string) string {
 	return n + " lines"
 }
 
-// spokenCommand says a command: one line in the sentence, more between two
-// sentences, so that its end is heard.
-func (s *Screen) spokenCommand(b *strings.Builder, verb string, shown []string, more int, cut bool) {
-	if len(shown) == 1 && more == 0 {
-		b.WriteString(s.head(verb, s.short(shown[0], cut)) + "\n")
-		return
-	}
-	fmt.Fprintf(b, "%s:\n", s.head(verb, count(len(shown)+more, "line")))
-	for _, l := range shown {
-		b.WriteString(s.short(l, cut) + "\n")
-	}
-	s.more(b, more)
-	b.WriteString("end command.\n")
-}
-
 // spokenInput says each field of a call's input in a line, "name: value";
 // what is nested stays JSON. input is valid.
 func spokenInput(input []byte) string {

@@ -1,0 +1,131 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// A question shows all that it asks about in maxRows rows; of more the first and
+// the last ones, and the pager has all of it.
+const (
+	maxRows  = 400
+	headRows = 250
+	tailRows = 100
+)
+
+// tabStop is the distance of a terminal's tab stops, in cells.
+const tabStop = 8
+
+// rows writes rows that belong together, without the middle of too many.
+func (b *asking) rows(rows []string) {
+	more := 0
+	if b.cut && len(rows) > maxRows {
+		more = len(rows) - headRows - tailRows
+	}
+	for i, r := range rows {
+		switch {
+		case more == 0 || i < headRows || i >= len(rows)-tailRows:
+			b.WriteString(r + "\n")
+		case i == headRows:
+			b.left = true
+			text := fmt.Sprintf("%s %s; p shows all, and only then y, a and A count", b.s.ellipsis(), count(more, "more row"))
+			if b.s.opt.Profile == Spoken {
+				text = count(more, "more row") + ". p reads all, and only then y, a and capital A count."
+			}
+			b.WriteString(b.s.wrap(text, b.s.bodyIndent(), b.s.bodyIndent()))
+		}
+	}
+}
+
+func (s *Screen) bodyIndent() string {
+	if s.opt.Profile == Spoken {
+		return ""
+	}
+	return body
+}
+
+// dimmed is the row of a head with its verb in its style.
+func (b *asking) dimmed(head, verb string) string {
+	if !b.cut || b.s.opt.Profile == Spoken {
+		return head
+	}
+	return margin + b.s.ink.dim.Sprint(verb) + strings.TrimPrefix(head, margin+verb)
+}
+
+// tooLong reports whether lines take more rows than a question shows.
+func (s *Screen) tooLong(lines []string) bool {
+	n := 0
+	for _, l := range lines {
+		n += cells(l)/s.width() + 1
+	}
+	return n > maxRows
+}
+
+// fold makes rows of lines: of one that is wider than the terminal several, those
+// that go on behind a mark, so that no row can be taken for a line. Lines that are
+// indented anyway are left whole, to be copied, and so are all where rows are not
+// seen, as long as all of them are shown. first begins the first line, next the
+// others.
+func (s *Screen) fold(lines []string, first, next string, cut bool) []string {
+	whole := next != "" || !s.opt.ErrTTY || s.opt.Profile == Spoken
+	if !cut || whole && !s.tooLong(lines) {
+		rows := make([]string, len(lines))
+		for i, l := range lines {
+			if rows[i] = first + l; l == "" {
+				rows[i] = strings.TrimRight(first, " ")
+			}
+			first = next
+		}
+		return rows
+	}
+	mark := s.foldMark()
+	if len(next) >= len(mark) {
+		mark = next[:len(next)-cells(mark)] + mark
+	}
+	var rows []string
+	for _, l := range lines {
+		rows = s.foldLine(rows, l, first, mark)
+		first = next
+	}
+	return rows
+}
+
+// foldMark begins a row that goes on with the line above. Nothing else stands in
+// its column.
+func (s *Screen) foldMark() string {
+	if s.opt.UTF8 {
+		return "\u21aa "
+	}
+	return "> "
+}
+
+// foldLine appends the rows of one line. The last column stays free: what a
+// terminal does there differs.
+func (s *Screen) foldLine(rows []string, l, first, mark string) []string {
+	if l = s.ascii(l); l == "" {
+		return append(rows, strings.TrimRight(first, " "))
+	}
+	most := max(s.width()-1, cells(mark)+2)
+	var b strings.Builder
+	b.WriteString(first)
+	col := cells(first)
+	for g := displaywidth.StringGraphemes(l); g.Next(); {
+		width := g.Width()
+		if g.Value() == "\t" {
+			width = tabStop - col%tabStop
+		}
+		if col+width > most && col > cells(mark) {
+			rows = append(rows, b.String())
+			b.Reset()
+			b.WriteString(mark)
+			if col = cells(mark); g.Value() == "\t" {
+				width = tabStop - col%tabStop
+			}
+		}
+		b.WriteString(g.Value())
+		col += width
+	}
+	return append(rows, b.String())
+}
