@@ -39,6 +39,7 @@ var saidOtherwise = [][2]string{
 	{"Try 2 of 5 in 8s", "Try 2 of 5 in 8 seconds"},
 	{"  18.2k in, 412 out, $0.06, 11s, context 9%\n", "status: done, 11 seconds, 18.2k in, 412 out, 6 cents, context 9%.\n"},
 	{"  edit    internal/cart/cart.go  +3 -1\n\n" + cartDiff, "tool: edit internal/cart/cart.go, 3 lines added, 1 removed.\n"},
+	{"  run     go test ./... -race\napprove: run", "approve: run"}, // heard once, in the question
 	{" 1/2 [y,n,a,A,e,p,q,?] (n) ", " Question 1 of 2. Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "},
 	{" 2/2 [y,n,a,A,e,p,q,?] (n) ", " Question 2 of 2. Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "},
 	{" [y,n,a,A,e,p,q,?] (n) ", " Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "},
