@@ -16,6 +16,8 @@ type incoming struct {
 
 	text strings.Builder // of the try that delivered text last
 	void bool            // that try failed: text that comes now takes its place
+	// worded says that some of the text is more than blanks.
+	worded bool
 
 	answers bool           // the current try has begun to answer
 	bytes   int            // of text, reasoning and calls that it brought
@@ -23,13 +25,23 @@ type incoming struct {
 	lost    provider.Usage // of tries that failed, what it did not say estimated
 }
 
-func (in *incoming) say(text string) {
+// say takes a piece of text and returns what of the text is to be shown now: a
+// reply may be nothing but blanks, and be asked again, so they wait for a word.
+func (in *incoming) say(text string) (show string) {
 	if in.void {
-		in.void = false
+		in.void, in.worded = false, false
 		in.text.Reset()
 	}
 	in.text.WriteString(text)
 	in.bytes += len(text)
+	if in.worded {
+		return text
+	}
+	if show = in.text.String(); strings.TrimSpace(show) == "" {
+		return ""
+	}
+	in.worded = true
+	return show
 }
 
 // lose counts a try that failed. said is what the server told of its usage:

@@ -133,8 +133,9 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 func (t *turn) piece(in *incoming, event provider.Event) {
 	switch e := event.(type) {
 	case provider.TextDelta:
-		in.say(e.Text)
-		t.cb.OnText(e.Text)
+		if show := in.say(e.Text); show != "" {
+			t.cb.OnText(show)
+		}
 	case provider.ReasoningDelta:
 		in.bytes += len(e.Text)
 		t.cb.OnReasoning(e.Text)

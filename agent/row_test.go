@@ -129,3 +129,23 @@ func TestRow115_AKeyTwiceIsTold(t *testing.T) {
 		t.Errorf("%v, %d runs, history %q", err, runs, lines)
 	}
 }
+
+// TestABlankReplyShowsNoBlanks: it is asked again, and the blanks would stand in
+// front of the answer.
+func TestABlankReplyShowsNoBlanks(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{fake.Say("\n", " \n"), fake.Say("\n", "  o", "k\n")}}
+	cb := &recorder{}
+	a := newAgent(p)
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	shown := ""
+	for _, line := range cb.lines {
+		if text, ok := strings.CutPrefix(line, "text "); ok {
+			shown += text
+		}
+	}
+	if shown != "\n  ok\n" {
+		t.Errorf("shown %q of %q", shown, cb.lines)
+	}
+}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,6 +100,9 @@ func brokenInput(raw string) string {
 	why := "is not a JSON object"
 	if key, twice := provider.DuplicateKey([]byte(raw)); twice {
 		why = fmt.Sprintf("names %q twice in one object, and nobody can tell which of the two is meant", key)
+	}
+	if json.Valid([]byte(raw)) && strings.HasPrefix(raw, "{") && why == "is not a JSON object" {
+		why = "was not in the form that the server reads"
 	}
 	return fmt.Sprintf("The input of this call %s, so it was not run. It begins: %s", why, preview(raw, 300))
 }

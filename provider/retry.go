@@ -294,6 +294,8 @@ func wait(ctx context.Context, d time.Duration) error {
 func inWords(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
+	case d > 730*day:
+		return fmt.Sprintf("%d years", d/(365*day))
 	case d > 2*day:
 		return fmt.Sprintf("%d days", roundUp(d, day)/day)
 	case d >= time.Hour:

@@ -119,9 +119,9 @@ func TestEndings(t *testing.T) {
 		retry bool
 		says  string // the detail, or the error
 	}{
-		{"safety with text", end("SAFETY", "", some), provider.StopRefusal, "", false, "SAFETY"},
+		{"safety with text", end("SAFETY", "", some), provider.StopRefusal, "", false, "the provider stopped the reply: its safety filter objects (SAFETY)"},
 		{"safety without", end("SAFETY", "because", ""), provider.StopRefusal, "", false, "because"},
-		{"recitation", end("RECITATION", "", some), provider.StopRefusal, "", false, "RECITATION"},
+		{"recitation", end("RECITATION", "", some), provider.StopRefusal, "", false, "the provider stopped the reply: it came too close to a text that others own (RECITATION)"},
 		{"all went into thoughts", end("MAX_TOKENS", "", ""), provider.StopMaxTokens, "", false, ""},
 		{"malformed call", end("MALFORMED_FUNCTION_CALL", "call: print(", ""), "", provider.KindProvider, true, "cannot be read: call: print("},
 		{"unexpected call", end("UNEXPECTED_TOOL_CALL", "", some), "", provider.KindProvider, true, "not given"},

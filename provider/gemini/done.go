@@ -44,7 +44,7 @@ func (d *decoder) Done() (provider.Done, error) {
 	done.Message = m
 	done.Stop = stopReason(d.stop, len(calls) > 0)
 	if done.Stop == provider.StopRefusal && done.Detail == "" {
-		done.Detail = d.stop
+		done.Detail = stoppedBy(d.stop)
 	}
 	return done, nil
 }
@@ -63,6 +63,24 @@ func stopReason(word string, calls bool) provider.StopReason {
 		return provider.StopToolUse
 	}
 	return provider.StopComplete
+}
+
+// stoppedBy words the end of a reply that a filter stopped.
+func stoppedBy(word string) string {
+	why := ""
+	switch word {
+	case "RECITATION", "IMAGE_RECITATION":
+		why = "it came too close to a text that others own"
+	case "LANGUAGE":
+		why = "it is in a language that the model does not have"
+	case "SPII":
+		why = "it holds data of a person"
+	case "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "MODEL_ARMOR", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT":
+		why = "its safety filter objects"
+	default:
+		return "the provider stopped the reply (" + word + ")"
+	}
+	return "the provider stopped the reply: " + why + " (" + word + ")"
 }
 
 // failed is the error that some words for the end stand for, nil for the others:

@@ -219,35 +219,11 @@ func (d *decoder) unreadable(e *provider.Error, tools []provider.ToolSpec) provi
 		raw = e.Message
 	}
 	raw, _, _ = strings.Cut(raw, ", err=")
-	d.parts = append(d.parts, &gathered{kind: "call", name: likely(raw, tools), args: strings.Trim(raw, "'`")})
+	d.parts = append(d.parts, &gathered{kind: "call", name: wire.LikelyTool(raw, tools), args: strings.Trim(raw, "'`")})
 	m := d.message()
 	if c, ok := m.Parts[len(m.Parts)-1].(provider.ToolCall); ok && c.Raw == "" {
 		c.Raw, c.Input = raw, json.RawMessage("{}") // the server refused it, however good it looks
 		m.Parts[len(m.Parts)-1] = c
 	}
 	return provider.Done{Message: m, Stop: provider.StopToolUse, Detail: e.Message, Usage: e.Usage, RequestID: e.RequestID, Tries: 1}
-}
-
-// likely is the tool whose arguments the text names most of, "unknown" where
-// there are no tools.
-func likely(raw string, tools []provider.ToolSpec) string {
-	best, most := "unknown", -1
-	for _, t := range tools {
-		var s struct {
-			Properties map[string]json.RawMessage `json:"properties"`
-		}
-		if wire.Decode(t.Schema, &s) != nil {
-			continue
-		}
-		n := 0
-		for name := range s.Properties {
-			if strings.Contains(raw, `"`+name+`"`) {
-				n++
-			}
-		}
-		if n > most {
-			best, most = t.Name, n
-		}
-	}
-	return best
 }

@@ -5,6 +5,7 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"sync"
@@ -50,14 +51,26 @@ var _ provider.Provider = (*Chat)(nil)
 // Stream implements provider.Provider.
 func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	e := p.endpoint()
-	var l lessons // of the last try
+	var l lessons    // of the last try
+	var dec *decoder // too
 	send := func() iter.Seq2[provider.Event, error] {
 		l = p.learned(req.Model)
 		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, l) }
-		dec := &decoder{provider: p.Name, model: req.Model, history: req.Messages, quirks: p.Quirks, fields: p.Quirks.reasoningFields()}
+		dec = &decoder{provider: p.Name, model: req.Model, history: req.Messages, quirks: p.Quirks, fields: p.Quirks.reasoningFields()}
 		return wire.Stream(ctx, e, prepare, dec)
 	}
-	return wire.Again(send, func(err *provider.Error) (bool, string) { return p.learn(err, req, l) })
+	events := wire.Again(send, func(err *provider.Error) (bool, string) { return p.learn(err, req, l) })
+	return func(yield func(provider.Event, error) bool) {
+		for ev, err := range events {
+			if bad, ok := errors.AsType[wire.BadCall](err); ok && bad != "" {
+				yield(dec.unreadable(provider.AsError(err), string(bad), req.Tools), nil)
+				return
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
 }
 
 func (p *Chat) endpoint() wire.Endpoint {

@@ -379,3 +379,30 @@ func TestMistralsOrderAndIDs(t *testing.T) {
 }
 
 var nine = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+
+// TestACallThatTheServerCannotReadIsToldTheModel: Groq gives the reply up, and the
+// same request would most likely get the same call.
+func TestACallThatTheServerCannotReadIsToldTheModel(t *testing.T) {
+	const failed = `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=read{\"path\": \"a\"}</function>"}}`
+	for name, reply := range map[string]providertest.Reply{
+		"at once":      providertest.JSON(400, failed),
+		"in the reply": stream(`{"content":"I look."}`, "!"+failed),
+	} {
+		s := providertest.NewServer(t, reply, stream(`{"content":"ok"}`, stop, done))
+		p := &openai.Chat{Name: "groq", BaseURL: s.URL + "/v1", HTTP: s.HTTP, Quirks: openai.QuirksFor("compatible")}
+		req := provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")},
+			Tools: []provider.ToolSpec{{Name: "bash", Schema: json.RawMessage(`{"type":"object","properties":{"command":{}}}`)}, {Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{}}}`)}}}
+		r := providertest.Collect(p.Stream(t.Context(), req))
+		if r.Err != nil || r.Done.Stop != provider.StopToolUse {
+			t.Fatalf("%s: %+v %v", name, r.Done, r.Err)
+		}
+		calls := r.Done.Message.Calls()
+		if len(calls) != 1 || calls[0].Name != "read" || !strings.Contains(calls[0].Raw, "<function=read") || string(calls[0].Input) != "{}" || calls[0].ID == "" || r.Done.Message.Text() != r.Text {
+			t.Errorf("%s: %+v", name, r.Done.Message)
+		}
+		req.Messages = append(req.Messages, r.Done.Message, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: calls[0].ID, Text: "broken input", IsError: true}}})
+		if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil || r.Text != "ok" {
+			t.Errorf("%s: the next: %v", name, r.Err)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package openai
 
 import (
+	"encoding/json"
+	"strings"
+
 	"artoo/provider"
 	"artoo/provider/internal/wire"
 )
@@ -55,6 +58,22 @@ func (d *decoder) forgotten() bool {
 		return d.calls.whole() && (d.over || counted)
 	}
 	return d.over && counted && len(d.parts) > 0
+}
+
+// unreadable makes a reply of one that the server gave up, since it could not read
+// the model's call: the model is then told what it wrote, where the same request
+// would most likely get the same call.
+func (d *decoder) unreadable(e *provider.Error, raw string, tools []provider.ToolSpec) provider.Done {
+	m := provider.Message{Role: provider.RoleAssistant, Provider: d.provider, Model: d.model}
+	for _, g := range d.parts {
+		if g.form == "text" {
+			m.Parts = append(m.Parts, provider.Text{Text: g.text.String()})
+		}
+	}
+	calls := []provider.ToolCall{{Name: wire.LikelyTool(raw, tools), Input: json.RawMessage("{}"), Raw: strings.ToValidUTF8(raw, "\uFFFD")}}
+	wire.UniqueIDs(calls, d.history)
+	m.Parts = append(m.Parts, calls[0])
+	return provider.Done{Message: m, Stop: provider.StopToolUse, Detail: e.Message, Usage: e.Usage, RequestID: e.RequestID, Tries: 1}
 }
 
 // stopReason maps the words in use. That there are calls to run is told by the

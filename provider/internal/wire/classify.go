@@ -51,6 +51,16 @@ func (c *call) statusError() error {
 	return e
 }
 
+// CodeBadCall is Groq's word for a reply that it gave up, since it could not read
+// the model's call.
+const CodeBadCall = "tool_use_failed"
+
+// BadCall is the cause of an error with CodeBadCall: what the model wrote.
+type BadCall string
+
+// Error shows the beginning of the call.
+func (b BadCall) Error() string { return "the call: " + shorten(string(b), 200) }
+
 func looksLikePage(h http.Header, data []byte) bool {
 	return strings.HasPrefix(h.Get("Content-Type"), "text/html") || strings.HasPrefix(strings.TrimSpace(string(data[:min(len(data), 64)])), "<")
 }
@@ -104,9 +114,10 @@ func classify(status int, d detail, r Request) *provider.Error {
 		e.Kind, e.Hint, e.Retry = provider.KindRateLimit, "the quota of the day is used up: another model with --model, another plan, or tomorrow", &no
 	case d.Reason == "MODEL_CAPACITY_EXHAUSTED":
 		e.Kind, e.Hint, e.Retry = provider.KindOverloaded, "there is no room on this model: choose another with --model, or try later", &no
-	case d.Code == "tool_use_failed": // Groq could not read the model's call: the next may be better
-		yes := true
+	case d.Code == CodeBadCall:
+		yes := true // sent again the call may be better, where nobody tells the model
 		e.Kind, e.Retry = provider.KindProvider, &yes
+		e.Err = BadCall(d.Generation)
 	case filtered(d):
 		e.Kind = provider.KindRefused
 	case refusesImages(d.Message):

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,7 @@ func TestRetryWords(t *testing.T) {
 		}
 		return h
 	}
+	const ages = 100 * year * time.Second
 	for _, tc := range []struct {
 		h    http.Header
 		want time.Duration
@@ -99,14 +101,15 @@ func TestRetryWords(t *testing.T) {
 		{head("Retry-After", "soon"), 0},
 		{head("Retry-After", "1m30s"), 90 * time.Second},
 		{head("Retry-After", "-20s"), 0},
-		{head("Retry-After", "Inf"), 0},
+		{head("Retry-After", "Inf"), ages},
+		{head("Retry-After", "1e9"), 1e9 * time.Second},
 		{head("Retry-After", "2592000"), 30 * 24 * time.Hour},
-		{head("Retry-After", "1781234567"), 0}, // the second of an age, not a wait
-		{head("Retry-After", "Wed, 21 Oct 2915 07:28:00 GMT"), 0},
-		{head("Retry-After", "99999h"), 0},
+		{head("Retry-After", strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)), 0}, // a time of day that is over
+		{head("Retry-After", "Wed, 21 Oct 2915 07:28:00 GMT"), ages},
+		{head("Retry-After", "99999h"), 99999 * time.Hour},
 		{head("Retry-After-Ms", "1e300", "Retry-After", "2"), 2 * time.Second},
 		{head("Retry-After-Ms", "-5", "Retry-After", "2"), 2 * time.Second},
-		{head("Retry-After", "1e300"), 0},
+		{head("Retry-After", "1e300"), ages},
 		{head("Retry-After", "7", "Retry-After-Ms", "20"), 20 * time.Millisecond},
 		{head("Retry-After", "7", "Retry-After-Ms", "x"), 7 * time.Second},
 		{head("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT"), 0},
@@ -118,6 +121,10 @@ func TestRetryWords(t *testing.T) {
 	at := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
 	if got, _ := retryWords(head("Retry-After", at)); got < 59*time.Minute || got > time.Hour {
 		t.Errorf("a date in an hour: %s", got)
+	}
+	at = strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)
+	if got, _ := retryWords(head("Retry-After", at)); got < 59*time.Minute || got > time.Hour {
+		t.Errorf("the second of an hour from now: %s", got)
 	}
 	if _, retry := retryWords(head("X-Should-Retry", "true")); retry == nil || !*retry {
 		t.Error("x-should-retry: true was not seen")

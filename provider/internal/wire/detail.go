@@ -21,8 +21,9 @@ type detail struct {
 	// Google's own: see google.
 	Reason     string
 	RetryAfter time.Duration
-	Daily      bool // the quota of the day is used up
-	NoQuota    bool // the plan has none
+	Daily      bool   // the quota of the day is used up
+	NoQuota    bool   // the plan has none
+	Generation string // Groq: what the model wrote that could not be read
 }
 
 type errorJSON struct {
@@ -33,6 +34,7 @@ type errorJSON struct {
 	Detail    json.RawMessage `json:"detail"`
 	Error     json.RawMessage `json:"error"`
 	RequestID string          `json:"request_id"`
+	Failed    json.RawMessage `json:"failed_generation"`
 	NPrompt   int             `json:"n_prompt_tokens"`
 	NCtx      int             `json:"n_ctx"`
 	Details   json.RawMessage `json:"details"`
@@ -94,7 +96,7 @@ func (e errorJSON) detail(levels int) (detail, bool) {
 	d := detail{
 		Message: plain(e.Message), Code: plain(e.Code), Type: plain(e.Type), RequestID: e.RequestID,
 		Window: e.NCtx, Requested: e.NPrompt, LimitSource: e.Metadata.LimitSource,
-		Moderation: present(e.Metadata.Reasons),
+		Moderation: present(e.Metadata.Reasons), Generation: plain(e.Failed),
 	}
 	if d.Type == "" {
 		d.Type = e.Metadata.ErrorType

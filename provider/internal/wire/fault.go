@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -198,11 +199,14 @@ func tlsError(e *provider.Error, err error, host string) bool {
 // outright that another try makes sense: retry-after-ms, then retry-after in
 // seconds, as a date or as a duration; x-should-retry.
 func retryWords(h http.Header) (wait time.Duration, retry *bool) {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms/1000 <= year {
 		wait = seconds(ms / 1000)
 	}
 	if s := h.Get("Retry-After"); wait == 0 && s != "" {
 		if sec, err := strconv.ParseFloat(s, 64); err == nil {
+			if now := float64(time.Now().Unix()); math.Abs(sec-now) < year { // a time of day, counted from 1970
+				sec -= now
+			}
 			wait = seconds(sec)
 		} else if at, err := http.ParseTime(s); err == nil {
 			wait = seconds(time.Until(at).Seconds())
@@ -221,12 +225,13 @@ func retryWords(h http.Header) (wait time.Duration, retry *bool) {
 	return wait, retry
 }
 
-// seconds makes a duration of a float that may be anything. What is no time to
-// wait, such as one in the past or centuries, counts as nothing said.
+// seconds makes a duration of a float that may be anything. One in the past counts
+// as nothing said; centuries are as good as one.
 func seconds(s float64) time.Duration {
-	const year = 366 * 24 * 60 * 60
-	if !(s > 0 && s <= year) { // NaN too
+	if !(s > 0) { // NaN too
 		return 0
 	}
-	return time.Duration(s * float64(time.Second))
+	return time.Duration(min(s, 100*year) * float64(time.Second))
 }
+
+const year = 366 * 24 * 60 * 60 // seconds

@@ -224,3 +224,27 @@ func (m *IDs) Result(id string) string {
 	}
 	return identifier(id, m.Limit)
 }
+
+// LikelyTool is the tool whose arguments the text names most of, "unknown" where
+// there are no tools.
+func LikelyTool(raw string, tools []provider.ToolSpec) string {
+	best, most := "unknown", -1
+	for _, t := range tools {
+		var s struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		}
+		if Decode(t.Schema, &s) != nil {
+			continue
+		}
+		n := 0
+		for name := range s.Properties {
+			if strings.Contains(raw, `"`+name+`"`) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = t.Name, n
+		}
+	}
+	return best
+}
