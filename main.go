@@ -68,6 +68,7 @@ type app struct {
 	keys    sync.Map          // *config.KeySource by provider, of the wire made last
 
 	project   tool.Project
+	rules     ruleSet
 	histories tool.Histories // what repositories hold that is secret
 	http      *http.Client
 	log       *transport.Log
@@ -95,7 +96,7 @@ type app struct {
 func (a *app) deps() cli.Deps {
 	d := cli.Deps{
 		Out: os.Stdout, Build: build(), Nearest: config.Nearest,
-		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain,
+		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain, Rules: a.listRules,
 		Models: a.listModels, Login: a.login, Logout: a.logout, Doctor: a.doctor, Paths: a.paths,
 	}
 	for _, o := range config.Options() {
@@ -146,6 +147,9 @@ func (a *app) load(inv cli.Invocation, prompt bool) error {
 	}
 	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root, Keyring: keyring.System{}, KeySays: a.keySays, Mask: secret.Mask})
 	if err != nil {
+		return err
+	}
+	if a.rules, err = parseRules(a.cfg.AllRules(a.project.Root)); err != nil {
 		return err
 	}
 	a.who = a.present(prompt)

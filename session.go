@@ -4,14 +4,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"artoo/agent"
-	"artoo/config"
 	"artoo/conversation"
 	"artoo/provider/coding"
 	"artoo/secret"
@@ -111,51 +108,6 @@ func (a *app) wanted() (*conversation.Session, error) {
 	return nil, nil
 }
 
-func (a *app) saveRule(rule string) error {
-	path, err := a.cfg.Paths.ConfigFile()
-	if err != nil {
-		return err
-	}
-	if a.cfg.File != "" {
-		path = a.cfg.File
-	}
-	return config.AddRule(path, a.project.Root, "allow", rule)
-}
-
-func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
-	project := a.cfg.Rules(a.project.Root)
-	p := &agent.Policy{
-		Mode: agent.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root,
-		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
-		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
-		OthersRun: a.project.OthersRun,
-		Shell:     agent.Shell{Name: filepath.Base(tool.FindShell()), Locale: tool.ShellLocale(env.Environ)},
-		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
-			return env.Files.ReachBelow(dir, arg, reads)
-		},
-		Program: func(name string, version bool) error {
-			return tool.ProgramOf(env.Environ, a.project.Root, name, version)
-		},
-		GoFetches: func(dir, sub string) error { return tool.GoFetches(env.Environ, dir, sub) },
-		Getenv:    tool.Variable(env.Environ),
-		GitSecrets: func(dir string) (names []string, err error) {
-			err = inRepository(env.Files, dir, func(p tool.Project) error {
-				names, err = a.histories.Secrets(p, env.Environ)
-				return err
-			})
-			return names, err
-		},
-	}
-	var errs [3]error
-	p.AllowRules, errs[0] = agent.ParseRules(slices.Concat(project.Allow, a.cfg.Allow))
-	p.AskRules, errs[1] = agent.ParseRules(slices.Concat(project.Ask, a.cfg.Ask))
-	p.DenyRules, errs[2] = agent.ParseRules(slices.Concat(project.Deny, a.cfg.Deny))
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, &agent.Failure{Kind: agent.KindUsage, What: "rules", Err: err, Hint: "--allow 'bash(go test:*)'"}
-	}
-	return p, p.CheckMode()
-}
-
 // inRepository asks the repository that git would work on in dir.
 func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) error {
 	p, err := tool.Repository(dir)
@@ -230,26 +182,4 @@ func (a *app) export(_ context.Context, inv cli.Invocation, e cli.Export) error 
 		a.screen.Note("written: " + screen.Sanitize(path, screen.Line))
 	}
 	return err
-}
-
-// explain is `artoo rules explain`.
-func (a *app) explain(_ context.Context, inv cli.Invocation, line string) (d agent.Decision, err error) {
-	if err := a.load(inv, false); err != nil {
-		return d, err
-	}
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root, Dir: a.project.Dir})
-	if err != nil {
-		return d, err
-	}
-	defer files.Close()
-	environ, _ := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
-	policy, err := a.policy(&tool.Env{Files: files, Environ: environ})
-	if err != nil {
-		return d, err
-	}
-	d = policy.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: a.project.Dir, Object: line})
-	if d.Reason == "" {
-		d.Reason = "mode " + a.cfg.Approval
-	}
-	return d, nil
 }

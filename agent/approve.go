@@ -120,6 +120,9 @@ func (a *asker) remember(p *pending, decision Decision, answer Answer) bool {
 		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: err.Error()})
 		return false
 	}
+	if r, err := ParseRule(rule); err == nil && r.Remark() != "" {
+		a.cb.OnNotice(Notice{Kind: NoticeInfo, Text: r.String() + " also covers " + r.Remark()})
+	}
 	if answer.Verdict != YesForever {
 		return true
 	}
@@ -129,6 +132,8 @@ func (a *asker) remember(p *pending, decision Decision, answer Answer) bool {
 	}
 	if err := a.SaveRule(rule); err != nil {
 		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "the rule holds for this session only: " + err.Error()})
+		return true
 	}
+	a.Policy.keep(rule)
 	return true
 }

@@ -102,6 +102,7 @@ func (p *Policy) inPlace(r Rule, access tool.Access) Rule {
 	if dir == "" {
 		dir = p.workDir()
 	}
+	r.Origin = ofSession
 	return r.bind(dir, nil)
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"slices"
 
 	"artoo/tool"
@@ -12,6 +13,36 @@ func (p *Policy) DropInSession(rule string) bool {
 	before := len(p.session)
 	p.session = slices.DeleteFunc(p.session, func(r Rule) bool { return r.String() == rule })
 	return len(p.session) < before
+}
+
+// Where a rule that was given at a question stands.
+const (
+	ofSession = "this session"
+	ofProject = "your config file, for this project"
+)
+
+// keep notes that rules of this text, which AllowInSession added, are written
+// down for good.
+func (p *Policy) keep(rule string) {
+	for i := range p.session {
+		if parsed, err := ParseRule(rule); err == nil && p.session[i].String() == parsed.String() {
+			p.session[i].Origin = ofProject
+		}
+	}
+}
+
+// Approved is what a rule that AllowInSession added speaks of; nil for another.
+func (p *Policy) Approved(rule string) *Approval {
+	parsed, err := ParseRule(rule)
+	if err != nil {
+		return nil
+	}
+	for _, r := range slices.Backward(p.session) {
+		if r.String() == parsed.String() {
+			return &Approval{Dir: r.base, Scripts: maps.Clone(r.bound)}
+		}
+	}
+	return nil
 }
 
 // ForgetSession takes back all that AllowInSession added: another session

@@ -29,14 +29,16 @@ type Config struct {
 	// keys, a project file that was ignored.
 	Warnings []string
 
-	origins  map[string]origin
-	switched string // that a model named another provider than a weaker source, for Choice.Note
-	lookup   func(string) (string, bool)
-	keyring  Keyring           // nil: none here
-	keySays  func(line string) // nil: nobody listens
-	mask     func(string) string
-	keys     *keyCache // shared by the copies With makes
-	seen     *seenKeys // so is this
+	origins      map[string]origin
+	projectRules map[string][]RuleText // by root
+	ruleTexts    []RuleText
+	switched     string // that a model named another provider than a weaker source, for Choice.Note
+	lookup       func(string) (string, bool)
+	keyring      Keyring           // nil: none here
+	keySays      func(line string) // nil: nobody listens
+	mask         func(string) string
+	keys         *keyCache // shared by the copies With makes
+	seen         *seenKeys // so is this
 }
 
 // ProviderSettings is the [provider] section: which model, and the way to it.

@@ -14,6 +14,7 @@ import (
 // collects what is wrong and what is only strange.
 type document struct {
 	path     string
+	src      string
 	root     map[string]any
 	index    *lineIndex
 	problems []problem
@@ -28,7 +29,7 @@ type problem struct {
 
 // parseDocument decodes data; path is for messages only.
 func parseDocument(path string, data []byte) (*document, error) {
-	d := &document{path: path, root: map[string]any{}}
+	d := &document{path: path, src: string(data), root: map[string]any{}}
 	if _, err := toml.Decode(string(data), &d.root); err != nil {
 		var syntax toml.ParseError
 		if !errors.As(err, &syntax) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -111,6 +112,9 @@ func (c *Config) applyKey(t *table, key string, o *Option) {
 		return
 	}
 	c.noteOrigin(o, fromFile, t.doc.where(t.at(key)...))
+	if slices.Contains(ruleLists(), o.Key) {
+		c.ruleTexts = append(c.ruleTexts, t.doc.rulesAt(t.at(key), o.Key, texts)...)
+	}
 }
 
 // fromTOML turns a decoded value into the texts assign takes, or says what

@@ -34,16 +34,17 @@ type LoadOptions struct {
 func Load(o LoadOptions) (*Config, error) {
 	options := Options()
 	c := &Config{
-		Providers: map[string]ProviderTable{},
-		Projects:  map[string]ProjectRules{},
-		Paths:     FindPaths(os.LookupEnv),
-		origins:   map[string]origin{},
-		lookup:    os.LookupEnv,
-		keyring:   o.Keyring,
-		keySays:   o.KeySays,
-		mask:      o.Mask,
-		keys:      &keyCache{},
-		seen:      &seenKeys{},
+		Providers:    map[string]ProviderTable{},
+		Projects:     map[string]ProjectRules{},
+		Paths:        FindPaths(os.LookupEnv),
+		origins:      map[string]origin{},
+		projectRules: map[string][]RuleText{},
+		lookup:       os.LookupEnv,
+		keyring:      o.Keyring,
+		keySays:      o.KeySays,
+		mask:         o.Mask,
+		keys:         &keyCache{},
+		seen:         &seenKeys{},
 	}
 	if c.mask == nil {
 		c.mask = func(text string) string { return text }
@@ -147,6 +148,7 @@ func (c *Config) applyVariables(vars map[string]string, options []Option) error 
 			return &Error{Kind: kindUsage, Where: o.Env, Why: err.Error(), Err: err, Hint: o.Env + "=" + o.example(text)}
 		}
 		c.noteOrigin(o, fromEnvironment, o.Env)
+		c.noteRules(o, texts, o.Env)
 	}
 	c.untie(before, fromEnvironment)
 	return nil
@@ -177,6 +179,7 @@ func (c *Config) applyFlags(flags map[string][]string, options []Option) error {
 			return &Error{Kind: kindUsage, Where: "--" + o.Flag, Why: err.Error(), Err: err, Hint: hint}
 		}
 		c.noteOrigin(o, fromFlag, "--"+o.Flag)
+		c.noteRules(o, texts, "--"+o.Flag)
 	}
 	for _, key := range sortedKeys(flags) {
 		if !known[key] {

@@ -70,6 +70,9 @@ func (p Paths) Credentials() (string, error) { return below(p.DataDir, "credenti
 // Sessions is the directory of the session files.
 func (p Paths) Sessions() (string, error) { return below(p.StateDir, "sessions") }
 
+// Approved is the file of the scripts that rules were allowed for.
+func (p Paths) Approved() (string, error) { return below(p.StateDir, "approved.json") }
+
 // History is the file of what was typed at the prompt.
 func (p Paths) History() (string, error) { return below(p.StateDir, "history") }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -36,6 +37,8 @@ func (c *Config) applyProjects(t *table) {
 		sub.texts("allow", &rules.Allow)
 		sub.texts("ask", &rules.Ask)
 		sub.texts("deny", &rules.Deny)
+		c.projectRules[filepath.Clean(root)] = slices.Concat(t.doc.rulesAt(sub.at("allow"), "allow", rules.Allow),
+			t.doc.rulesAt(sub.at("ask"), "ask", rules.Ask), t.doc.rulesAt(sub.at("deny"), "deny", rules.Deny))
 		sub.leftover(true)
 		c.Projects[filepath.Clean(root)] = rules
 	}

@@ -219,7 +219,11 @@ func (d *Desk) permissions() Permissions {
 	p := Permissions{Mode: d.Agent.Policy.Mode, Sandbox: d.Sandbox}
 	add := func(effect agent.Effect, rules []agent.Rule, origin string, session bool) {
 		for _, r := range rules {
-			p.Rules = append(p.Rules, RuleRow{Effect: effect, Rule: r.String(), Origin: origin, Session: session})
+			row := RuleRow{Effect: effect, Rule: r.String(), Origin: r.Origin, Session: session}
+			if row.Origin == "" {
+				row.Origin = origin
+			}
+			p.Rules = append(p.Rules, row)
 		}
 	}
 	add(agent.Deny, d.Agent.Policy.DenyRules, "settings", false)

@@ -84,9 +84,13 @@ func testDeps(r *record) Deps {
 			r.line = fmt.Sprintf("%+v", e)
 			return noted("export", inv)
 		},
-		Explain: func(_ context.Context, inv Invocation, line string) (agent.Decision, error) {
+		Explain: func(_ context.Context, inv Invocation, line string) (agent.Explanation, error) {
 			r.line = line
-			return agent.Decision{Effect: agent.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)"}, noted("explain", inv)
+			return agent.Explanation{Effect: agent.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)"}, noted("explain", inv)
+		},
+		Rules: func(_ context.Context, inv Invocation) ([]agent.RuleInForce, error) {
+			return []agent.RuleInForce{{Effect: agent.Deny, Rule: "bash(rm:*)", Origin: "--deny"},
+				{Effect: agent.Allow, Rule: "bash(go test:*)", Origin: "config.toml line 4", Remark: "-exec"}}, noted("rules", inv)
 		},
 		Login: func(_ context.Context, inv Invocation, provider string, check bool) error {
 			r.line, r.yes = provider, check
@@ -147,6 +151,9 @@ func TestInvocations(t *testing.T) {
 		{args: []string{"doctor", "--offline", "--json"}, call: "doctor", flags: flags{}, yes: true, out: `{"level":"ok","topic":"git","text":"hi\u001b[2J"}` + "\n" + `{"level":"fail","topic":"keys","text":"none","fix":"set\none"}` + "\n"},
 		{args: []string{"doctor", "--paths"}, call: "paths", flags: flags{}, out: "/p^[[2J  (keys, 2 files, 9 bytes)\n"},
 		{args: []string{"doctor", "--paths", "--json"}, call: "paths", flags: flags{}, out: `{"path":"/p\u001b[2J","what":"keys","exists":true,"files":2,"bytes":9,"left":false}` + "\n"},
+		{args: []string{"rules"}, call: "rules", flags: flags{}, out: "deny   bash(rm:*)       --deny\nallow  bash(go test:*)  config.toml line 4; covers also -exec\n"},
+		{args: []string{"rules", "list", "--json", "--allow", "x"}, call: "rules", flags: flags{"allow": {"x"}}, out: `{"effect":"deny","rule":"bash(rm:*)","origin":"--deny"}` + "\n" +
+			`{"effect":"allow","rule":"bash(go test:*)","origin":"config.toml line 4","remark":"-exec"}` + "\n"},
 		{args: []string{"rules", "explain", "git push --force"}, call: "explain", flags: flags{}, line: "git push --force", out: decided},
 		{args: []string{"rules", "explain", "--allow", "x", "--", "git", "push", "-f"}, call: "explain", flags: flags{"allow": {"x"}}, line: "git push -f", out: decided},
 	} {
@@ -193,7 +200,8 @@ func TestUsageErrors(t *testing.T) {
 		{"sessions export a --format md --json", "sessions export: takes --json or --format, not both", "artoo sessions export ID [FILE]"},
 		{"sessions export a b.md --format json", "sessions export: the end of the file's name decides the format", "artoo sessions export ID [FILE]"},
 		{"sessions --format json", "sessions list: does not take --format", "artoo sessions list --json"},
-		{"rules", "rules list: comes with a later version", "artoo rules explain 'COMMAND', or look into config.toml"},
+		{"rules add x", "rules add: comes with a later version", "--allow RULE, or allow = [\"RULE\"] under [permissions] in config.toml"},
+		{"rules list of mine", `rules list: cannot take "of mine"`, "artoo -- rules list of mine"},
 		{"--modle x", "--modle: unknown flag, did you mean --model?", dashHint},
 		{"hi --xyzzy-plugh", "--xyzzy-plugh: unknown flag", dashHint},
 		{"-pz hi", "-z: unknown flag", dashHint},

@@ -53,9 +53,10 @@ func (p *program) commands() []subcommand {
 			options: append([]string{"provider"}, screen...), own: func(fs *pflag.FlagSet) { fs.Bool("json", false, "as JSON, a line each") }, hint: "artoo -m MODEL, or -m provider/model"},
 		{name: "login", args: "[provider]", short: "store a key", most: 1, of: "provider", options: screen, own: loginFlags, hint: keysHint},
 		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, of: "provider", options: screen, hint: keysHint},
-		{name: "rules", args: "explain 'COMMAND'", short: "which rule decides over a command, and why", most: -1,
-			verbs: []string{"explain", "list", "add", "rm"}, coming: []string{"list", "add", "rm"}, options: append([]string{"approval", "allow", "ask", "deny", "no_project"}, screen...),
-			hint: "--allow RULE, or allow = [\"RULE\"] under [permissions] in config.toml"},
+		{name: "rules", args: "[list|explain 'COMMAND']", short: "the rules in force, and which one decides over a call", most: -1,
+			verbs: []string{"explain", "list", "add", "rm"}, coming: []string{"add", "rm"}, own: ruleFlags,
+			options: append([]string{"approval", "allow", "ask", "deny", "no_project"}, screen...),
+			hint:    "--allow RULE, or allow = [\"RULE\"] under [permissions] in config.toml"},
 		{name: "trust", args: "[directory]", short: "let a project's own settings hold", most: 1, hint: "put the settings into your own config.toml"},
 		{name: "undo", args: "[session]", short: "take back what a session changed", most: 1, hint: "git diff, and git restore FILE"},
 		{name: "usage", short: "tokens and money spent", hint: "artoo -o json -p ... tells them for one run"},
@@ -184,25 +185,6 @@ func (p *program) later(c subcommand, cmd *cobra.Command, args []string) error {
 
 func notYet(what, hint string) error {
 	return &UsageError{Where: what, Why: "comes with a later version", Hint: hint}
-}
-
-func (p *program) runRules(ctx context.Context, cmd *cobra.Command, words []string) error {
-	if len(words) == 0 || words[0] != "explain" {
-		what := "rules list"
-		if len(words) > 0 {
-			what = "rules " + words[0]
-		}
-		return notYet(what, "artoo rules explain 'COMMAND', or look into config.toml")
-	}
-	line := joinWords(words[1:])
-	if strings.TrimSpace(line) == "" {
-		return &UsageError{Where: "rules explain", Why: "which command?", Hint: "artoo rules explain 'git push'"}
-	}
-	d, err := p.deps.Explain(ctx, Invocation{Flags: given(cmd.Flags())}, line)
-	if err != nil {
-		return err
-	}
-	return p.printDecision(d)
 }
 
 func (p *program) runDemo(ctx context.Context, cmd *cobra.Command, _ []string) error {

@@ -46,8 +46,11 @@ type Deps struct {
 	// Models lists the models of a provider; of those that are at hand when it
 	// is "".
 	Models func(ctx context.Context, inv Invocation, provider string) ([]Model, error)
-	// Explain says what is decided over a shell line, and why.
-	Explain func(ctx context.Context, inv Invocation, line string) (agent.Decision, error)
+	// Explain says what is decided over a call, and why: a shell line, or a call
+	// written as a rule for it is.
+	Explain func(ctx context.Context, inv Invocation, call string) (agent.Explanation, error)
+	// Rules lists the rules in force, in the order in which they count.
+	Rules func(ctx context.Context, inv Invocation) ([]agent.RuleInForce, error)
 	// Login stores a provider's key, check tries it first; Logout forgets it. ""
 	// is the provider that is chosen or asked for.
 	Login  func(ctx context.Context, inv Invocation, provider string, check bool) error

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"artoo/agent"
 	"artoo/provider"
 	"artoo/ui/screen"
 )
@@ -40,16 +39,4 @@ func (p *program) printSessions(list []Session, asJSON bool) error {
 		}
 	}
 	return nil
-}
-
-func (p *program) printDecision(d agent.Decision) error {
-	text := fmt.Sprintf("%s: %s\n", d.Effect, screen.Sanitize(d.Reason, screen.Line))
-	if d.Effect != agent.Allow && d.Narrow != "" {
-		text += fmt.Sprintf("to allow just this: --allow %s\n", quoteWord(screen.Sanitize(d.Narrow, screen.Line)))
-		if d.Suggested != d.Narrow {
-			text += fmt.Sprintf("a wider rule: --allow %s\n", quoteWord(screen.Sanitize(d.Suggested, screen.Line)))
-		}
-	}
-	_, err := fmt.Fprint(p.deps.Out, text)
-	return err
 }

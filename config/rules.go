@@ -1,0 +1,90 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// RuleText is a permission rule as the user wrote it. What it means is not
+// looked at here.
+type RuleText struct {
+	List   string // allow, ask or deny
+	Text   string
+	Origin string // "--allow", "ARTOO_ASK", "config.toml line 4"
+
+	file string // path of the file, "" for flags and variables
+}
+
+// ruleLists are the keys of the options that hold rules.
+func ruleLists() []string { return []string{"allow", "ask", "deny"} }
+
+// AllRules are the rules that hold in the project at root, an absolute path: its
+// own of the user's file first, then those for every project, of the file, the
+// environment and the flags.
+func (c *Config) AllRules(root string) []RuleText {
+	return append(slices.Clone(c.projectRules[filepath.Clean(root)]), c.ruleTexts...)
+}
+
+// Wrong is the error for a rule: why says what is wrong with it, right is one
+// that could have been meant, "" for none.
+func (r RuleText) Wrong(why, right string) error {
+	e := &Error{Kind: kindUsage, Where: r.Origin, Why: why, Hint: "artoo rules explain 'COMMAND' shows what rules come to"}
+	if right == "" {
+		right = "bash(go test:*)"
+	}
+	switch {
+	case r.file != "":
+		e.Kind = kindConfig
+		e.Where = filepath.Join(filepath.Dir(r.file), r.Origin)
+		e.Hint = r.List + " = [" + quoteTOML(right) + "]"
+	case strings.HasPrefix(r.Origin, "--"):
+		e.Hint = r.Origin + " '" + right + "'"
+	default:
+		e.Hint = r.Origin + "='" + right + "'"
+	}
+	return e
+}
+
+// noteRules remembers where the rules of an option stand; other options are
+// passed by.
+func (c *Config) noteRules(o *Option, texts []string, origin string) {
+	if slices.Contains(ruleLists(), o.Key) {
+		for _, text := range texts {
+			c.ruleTexts = append(c.ruleTexts, RuleText{List: o.Key, Text: text, Origin: origin})
+		}
+	}
+}
+
+// rulesAt are the rules of the list at a place in the document, each with its
+// line.
+func (d *document) rulesAt(path []string, list string, texts []string) (rules []RuleText) {
+	at, ok := d.index.values[pathKey(path)]
+	line := d.index.find(path...)
+	for _, text := range texts {
+		if ok {
+			rest := d.src[at:]
+			if i := strings.Index(rest, text); i >= 0 && i <= valueEnd(rest) {
+				line += strings.Count(rest[:i], "\n")
+				at += i
+			}
+		}
+		rules = append(rules, RuleText{List: list, Text: text, file: d.path, Origin: filepath.Base(d.path) + " line " + strconv.Itoa(line)})
+	}
+	return rules
+}
+
+// valueEnd is where the value that src begins with ends.
+func valueEnd(src string) int {
+	s := scanner{src: src, line: 1}
+	s.skipValue()
+	return s.at
+}
+
+// Approval is what a rule that was allowed for good spoke of: the directory its
+// paths are seen from, and fingerprints of the scripts it names, by path.
+type Approval struct {
+	Dir     string            `json:"dir"`
+	Scripts map[string]string `json:"scripts"`
+}

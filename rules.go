@@ -1,0 +1,135 @@
+package main
+
+// The rules: where they stand, what they come to, and those that are kept.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/tool"
+	"artoo/ui/cli"
+)
+
+// ruleSet are the rules that hold in this project.
+type ruleSet struct{ allow, ask, deny []agent.Rule }
+
+// parseRules reads the rules; the error names where the first one stands that
+// can match nothing.
+func parseRules(texts []config.RuleText) (s ruleSet, err error) {
+	for _, text := range texts {
+		r, err := agent.ParseRule(text.Text)
+		var wrong *agent.RuleError
+		switch {
+		case errors.As(err, &wrong):
+			return ruleSet{}, text.Wrong(wrong.Error(), wrong.Try)
+		case err != nil:
+			return ruleSet{}, err
+		}
+		r.Origin = text.Origin
+		switch text.List {
+		case "allow":
+			s.allow = append(s.allow, r)
+		case "ask":
+			s.ask = append(s.ask, r)
+		default:
+			s.deny = append(s.deny, r)
+		}
+	}
+	return s, nil
+}
+
+func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
+	p := &agent.Policy{
+		Mode: agent.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
+		AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny,
+		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
+		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
+		OthersRun: a.project.OthersRun,
+		Shell:     agent.Shell{Name: filepath.Base(tool.FindShell()), Locale: tool.ShellLocale(env.Environ)},
+		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
+			return env.Files.ReachBelow(dir, arg, reads)
+		},
+		Program: func(name string, version bool) error {
+			return tool.ProgramOf(env.Environ, a.project.Root, name, version)
+		},
+		GoFetches: func(dir, sub string) error { return tool.GoFetches(env.Environ, dir, sub) },
+		Getenv:    tool.Variable(env.Environ),
+		GitSecrets: func(dir string) (names []string, err error) {
+			err = inRepository(env.Files, dir, func(p tool.Project) error {
+				names, err = a.histories.Secrets(p, env.Environ)
+				return err
+			})
+			return names, err
+		},
+	}
+	var broken error
+	p.Bind(func(rule string) *agent.Approval {
+		known, err := a.cfg.Approved(a.project.Root, rule)
+		if known == nil || err != nil {
+			broken = errors.Join(broken, err)
+			return nil
+		}
+		return (*agent.Approval)(known)
+	})
+	if broken != nil {
+		return nil, broken
+	}
+	return p, p.CheckMode()
+}
+
+// saveRule keeps an allow rule for good, for this project, with what the scripts
+// that it names are now.
+func (a *app) saveRule(rule string) error {
+	path, err := a.cfg.Paths.ConfigFile()
+	if err != nil {
+		return err
+	}
+	if a.cfg.File != "" {
+		path = a.cfg.File
+	}
+	parsed, err := agent.ParseRule(rule)
+	if err != nil {
+		return err
+	}
+	if approved := a.desk.Agent.Policy.Approved(rule); approved != nil {
+		if err := a.cfg.Approve(a.project.Root, parsed.String(), config.Approval(*approved)); err != nil {
+			return err
+		}
+	}
+	return config.AddRule(path, a.project.Root, "allow", parsed.String())
+}
+
+// explain is `artoo rules explain`. It runs nothing and asks no provider.
+func (a *app) explain(_ context.Context, inv cli.Invocation, call string) (e agent.Explanation, err error) {
+	if err := a.load(inv, false); err != nil {
+		return e, err
+	}
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root, Dir: a.project.Dir})
+	if err != nil {
+		return e, err
+	}
+	defer files.Close()
+	environ, _ := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
+	policy, err := a.policy(&tool.Env{Files: files, Environ: environ})
+	if err != nil {
+		return e, err
+	}
+	name, access, err := agent.CallFor(call, files)
+	if err != nil {
+		return e, err
+	}
+	return policy.Explain(name, access), nil
+}
+
+// listRules is `artoo rules`.
+func (a *app) listRules(_ context.Context, inv cli.Invocation) ([]agent.RuleInForce, error) {
+	if err := a.load(inv, false); err != nil {
+		return nil, err
+	}
+	p := agent.Policy{AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny}
+	return p.InForce(), nil
+}
