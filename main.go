@@ -149,11 +149,11 @@ func (a *app) load(inv cli.Invocation, prompt bool) error {
 	if err != nil {
 		return err
 	}
+	a.who = a.present(prompt)
+	a.screen = a.newScreen()
 	if a.rules, err = parseRules(a.cfg.AllRules(a.project.Root)); err != nil {
 		return err
 	}
-	a.who = a.present(prompt)
-	a.screen = a.newScreen()
 	warnings, err := a.cfg.Later()
 	for _, w := range append(a.cfg.Warnings, warnings...) {
 		a.warn(w)

@@ -138,9 +138,34 @@ func (a *app) notes() []string {
 func (a *app) settings() []ui.ConfigRow {
 	var rows []ui.ConfigRow
 	for _, v := range a.cfg.Values() {
-		rows = append(rows, ui.ConfigRow{Name: v.Option.Key, Value: v.Value, Origin: v.Origin})
+		row := ui.ConfigRow{Name: v.Option.Key, Value: v.Value, Origin: v.Origin}
+		if now, by := a.changed(v.Option.Key); by != "" {
+			row.Value, row.Origin = now, by
+		}
+		rows = append(rows, row)
 	}
 	return rows
+}
+
+// changed is what a slash command made of a setting in this conversation, and
+// that command; by is "" for what is as it was at the start.
+func (a *app) changed(key string) (now, by string) {
+	ag := a.desk.Agent
+	switch key {
+	case "effort":
+		if now = string(ag.Defaults.Effort); now != a.cfg.Effort {
+			return now, "/effort"
+		}
+	case "approval":
+		if now = string(ag.Policy.Mode); now != a.cfg.Approval {
+			return now, "/approval"
+		}
+	case "model":
+		if now = ag.Defaults.Model; now != a.choice.Model {
+			return now, "/model"
+		}
+	}
+	return "", ""
 }
 
 // demo is `artoo demo`: the scripted model on a small broken program, in a
@@ -155,6 +180,9 @@ func (a *app) demo(ctx context.Context, inv cli.Invocation, yes bool) error {
 		return err
 	}
 	a.project = tool.Project{Root: dir, Dir: dir}
+	if a.rules, err = parseRules(a.cfg.AllRules(dir)); err != nil {
+		return err
+	}
 	a.choice = config.Choice{Provider: demo.Name, Model: a.defaultModel(demo.Name)}
 	a.cfg = a.cfg.With(a.choice)
 	a.cfg.Ephemeral, a.cfg.Stdin = true, string(headless.StdinNever)

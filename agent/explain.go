@@ -122,7 +122,7 @@ func (p *Policy) Explain(name string, access tool.Access) Explanation {
 		}
 		return e
 	}
-	commands, _ := shellLine(access.Command, access.Dir)
+	commands, _ := p.takeApart(access.Command, access.Dir)
 	for _, s := range commands {
 		e.Parts = append(e.Parts, p.explainPart(name, s))
 	}

@@ -257,7 +257,7 @@ func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested st
 	}
 	narrow = Rule{Tool: name, Arg: escapePattern(path), HasArg: true}.String()
 	dir := filepath.Dir(path)
-	if dir == "." || dir == string(filepath.Separator) {
+	if p.runByOthers(access.Paths[0]) != "" || dir == "." || dir == string(filepath.Separator) {
 		return narrow, narrow
 	}
 	return narrow, Rule{Tool: name, Arg: escapePattern(dir) + "/**", HasArg: true}.String()

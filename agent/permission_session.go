@@ -59,7 +59,7 @@ func (p *Policy) changedScript(name string, access tool.Access) string {
 			continue
 		}
 		r.bound = nil
-		commands, _ := shellLine(access.Command, access.Dir)
+		commands, _ := p.takeApart(access.Command, access.Dir)
 		_, covers := p.exactly([]Rule{r}, name, line, access.Dir)
 		if covers || slices.ContainsFunc(commands, func(s simple) bool { return p.commandCovered([]Rule{r}, name, s) }) {
 			return p.below(at) + " has changed since it was allowed by " + r.String()

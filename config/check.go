@@ -21,6 +21,12 @@ func (c *Config) check(options []Option) error {
 	if c.Print && c.Interactive {
 		return &Error{Kind: kindUsage, Where: "--interactive", Why: "does not go with --print", Hint: "one of the two"}
 	}
+	if c.Interactive && c.Output != "text" {
+		if c.origins["output"].rank == fromFlag {
+			return &Error{Kind: kindUsage, Where: "--output", Why: "a conversation (--interactive) answers in text only", Hint: "-p -o " + c.Output + " for one answer"}
+		}
+		c.Warnings = append(c.Warnings, c.Origin("output")+": "+c.Output+" is for headless runs; a conversation (--interactive) answers in text")
+	}
 	if c.ShellTimeout > c.ShellTimeoutMax {
 		key := "shell_timeout"
 		if c.origins["shell_timeout_max"].rank > c.origins[key].rank {

@@ -52,11 +52,15 @@ func misplaced(name string, options []Option) string {
 func (c *Config) applySection(t *table, section string, options []Option) {
 	for i := range options {
 		o := &options[i]
-		if o.Section != section || o.NoFile {
+		keys := append([]string{o.Key}, o.Aliases...)
+		switch {
+		case o.NoFile, o.Section != section && (o.AlsoIn != section || c.origins[o.Key].rank == fromFile):
 			continue
+		case o.Section != section:
+			keys = o.Aliases // as an older program's file has it
 		}
 		key, found := "", false
-		for _, k := range append([]string{o.Key}, o.Aliases...) {
+		for _, k := range keys {
 			if _, ok := t.get(k); !ok {
 				continue
 			}

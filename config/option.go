@@ -54,6 +54,7 @@ type Option struct {
 	Choices     []string
 	Synonyms    map[string]string // other words for some of the choices
 	Aliases     []string          // other keys accepted in the file
+	AlsoIn      string            // another section of the file in which its aliases are accepted; "" for none
 	Meaning     string            // a line or two for people, lower case, without full stop
 
 	Secret   bool    // the value is never shown

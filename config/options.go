@@ -85,7 +85,7 @@ func agentContext() []Option {
 func permissionOptions() []Option {
 	return within("permissions", groupPermissions, []Option{
 		{Key: "approval", field: "Approval", Flag: "approval", Arg: "MODE", Env: "ARTOO_APPROVAL", Kind: KindEnum, Default: "ask",
-			Choices: []string{"ask", "edits", "auto", "plan"}, Synonyms: map[string]string{"prompt": "ask"}, Aliases: []string{"approval_mode"},
+			Choices: []string{"ask", "edits", "auto", "plan"}, Synonyms: map[string]string{"prompt": "ask"}, Aliases: []string{"approval_mode"}, AlsoIn: "agent",
 			Meaning: "what runs unasked; ask: only reading; edits: also writes in the project; auto: all the sandbox confines; plan: reading, and all else is refused"},
 		{Key: "allow", field: "Allow", Flag: "allow", Arg: "RULE", Env: "ARTOO_ALLOW", Kind: KindList, Adds: true,
 			Meaning: "calls that need no question, like 'bash(go test:*)'"},

@@ -111,7 +111,8 @@ func testDeps(r *record) Deps {
 }
 
 func TestInvocations(t *testing.T) {
-	const decided = "ask: why\nto allow just this: --allow 'bash(git push)'\na wider rule: --allow 'bash(git push:*)'\n"
+	const decided = "ask: why\nto allow just this: --allow 'bash(git push)'\na wider rule: --allow 'bash(git push:*)'\n" +
+		"which covers also --upload-pack and --receive-pack, which run a program\n"
 	type flags = map[string][]string
 	for _, test := range []struct {
 		args  []string
@@ -343,7 +344,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"--provider=a"}, []string{"anthropic"}},
 		{[]string{"--provider", "x", "-m", ""}, []string{"of-x"}},
 		{[]string{"-m", ""}, nil},
-		{[]string{"rules", ""}, []string{"explain"}},
+		{[]string{"rules", ""}, []string{"explain", "list"}},
 		{[]string{"rules", "explain", ""}, nil},
 	} {
 		var r record

@@ -125,7 +125,7 @@ func (p *program) commandList(b *page) {
 		b.row(c.name, commandColumn, c.short)
 	}
 	if len(later) > 0 {
-		b.row("later", commandColumn, strings.Join(later, ", "))
+		b.para("With a later version: " + strings.Join(later, ", ") + ".")
 	}
 }
 
