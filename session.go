@@ -44,7 +44,7 @@ func (a *app) open() error {
 	a.desk = &ui.Desk{
 		Agent: &agent.Agent{
 			Tools: tools, Env: env, Policy: policy, Concurrency: a.cfg.MaxConcurrentTools, SaveRule: a.saveRule, Mask: a.mask,
-			Limits: agent.Limits{MaxTurns: a.cfg.MaxTurns, MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
+			Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
 		},
 		Store: conversation.Store{Dir: sessions}, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch, Rules: coding.Rules,
 	}
@@ -57,6 +57,17 @@ func (a *app) open() error {
 		return err
 	}
 	return a.begin(session)
+}
+
+// headlessSteps is how many steps a turn may have where nobody can be asked to go
+// on and nothing is set.
+const headlessSteps = 200
+
+func (a *app) steps() int {
+	if a.who.headless && !a.cfg.IsSet("max_turns") {
+		return headlessSteps
+	}
+	return a.cfg.MaxTurns
 }
 
 // mask puts a mark in place of this run's own keys, and of whatever else looks

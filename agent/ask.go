@@ -50,6 +50,7 @@ func (t *turn) wentBlind(err error) bool {
 // request builds what is sent next, within the caps.
 func (t *turn) request() (provider.Request, error) {
 	options := provider.Options{MaxTokens: t.maxTokens}.Or(t.Defaults)
+	options.MaxTokens = t.withThinking(options)
 	room, err := t.checkLimits()
 	if err != nil {
 		return provider.Request{}, err

@@ -268,6 +268,21 @@ func TestTheSameResultIsNoticedOnce(t *testing.T) {
 	}
 }
 
+func TestThinkingComesOnTop(t *testing.T) {
+	for effort, want := range map[provider.Effort]int{"": 8000, provider.EffortOff: 8000, provider.EffortMedium: 16_000, provider.EffortHigh: 32_000, provider.EffortMax: 50_000} {
+		p := &fake.Provider{Steps: []fake.Step{fake.Say("x")}}
+		a := newAgent(p)
+		a.Info = provider.ModelInfo{Context: 200_000, MaxOutput: 64_000, Reasoning: true}
+		a.Defaults.MaxTokens, a.Defaults.Effort = 8000, effort
+		if _, err := send(t, a, &recorder{}, "go"); err != nil {
+			t.Fatal(err)
+		}
+		if r, _ := p.Last(); r.MaxTokens != want {
+			t.Errorf("%q: the reply may have %d tokens, want %d", effort, r.MaxTokens, want)
+		}
+	}
+}
+
 func TestCapsBoundTheReply(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -33,6 +33,22 @@ func (t *turn) replyRoom(asked int) int {
 	return asked
 }
 
+// withThinking is the reply's limit with what the model may think on top, up to
+// its maximum. The wires give thinking the shares that are left out here: a
+// quarter at low effort, half, three quarters, nine tenths.
+func (t *turn) withThinking(o provider.Options) int {
+	parts := map[provider.Effort][2]int{provider.EffortLow: {4, 3}, provider.EffortMedium: {2, 1}, provider.EffortHigh: {4, 1}, provider.EffortMax: {10, 1}}
+	p, thinks := parts[o.Effort]
+	if !thinks || !t.Info.Reasoning || t.maxTokens > 0 || o.MaxTokens <= 0 {
+		return o.MaxTokens
+	}
+	most := o.MaxTokens * p[0] / p[1]
+	if t.Info.MaxOutput > 0 {
+		most = min(most, max(t.Info.MaxOutput, o.MaxTokens))
+	}
+	return most
+}
+
 // least is the smallest limit that a reply is given to make a request fit.
 func (t *turn) least() int { return min(leastReply, t.window()/leastShare) }
 

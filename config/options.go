@@ -40,7 +40,7 @@ func providerOptions() []Option {
 
 func agentLimits() []Option {
 	return within("agent", groupLimits, []Option{
-		{Key: "max_turns", field: "MaxTurns", Flag: "max-turns", Arg: "N", Env: "ARTOO_MAX_TURNS", Kind: KindInt, Default: "50", Positive: true,
+		{Key: "max_turns", field: "MaxTurns", Flag: "max-turns", Arg: "N", Env: "ARTOO_MAX_TURNS", Kind: KindInt, Default: "50", DefaultNote: "50; headless 200", Positive: true,
 			Meaning: "steps (requests to the model) per turn"},
 		{Key: "max_cost", field: "MaxCost", Flag: "max-cost", Arg: "USD", Env: "ARTOO_MAX_COST", Kind: KindFloat, Positive: true,
 			DefaultNote: "no cap", Meaning: "US dollars per run; needs a model whose price is known"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/ui/screen"
 )
 
 // Ask implements agent.Callbacks. It shows the question and waits for a line
@@ -16,6 +17,9 @@ import (
 // no; Ctrl-C stops the turn as well. Called by the agent's goroutine.
 func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	t.tellNotify()
+	if q.Kind == agent.QuestionSteps {
+		return t.askGoOn(ctx, q)
+	}
 	prompt := t.Question(q)
 	unseen := t.Unseen(q)
 	t.opt.Notify.Question()
@@ -54,6 +58,24 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 			t.Note(answersThereAre)
 		}
 	}
+}
+
+// askGoOn asks whether a turn goes on. Nothing runs by the answer alone: anything
+// but a yes is no.
+func (t *Terminal) askGoOn(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	prompt := screen.GoOn(q)
+	t.opt.Notify.Question()
+	l, err := t.console.ask(ctx, want{prompt: prompt, again: func() string { return prompt }})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return agent.Answer{}, context.Cause(ctx)
+	case err != nil:
+		return agent.Answer{}, err
+	}
+	if r := parseAnswer(l.text); r.step == stepDecide && r.answer.Verdict == agent.Yes && !l.burst {
+		return agent.Answer{Verdict: agent.Yes}, nil
+	}
+	return agent.Answer{}, nil
 }
 
 // unanswered says what a question without an answer means to the agent.

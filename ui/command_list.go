@@ -83,6 +83,23 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
+// runCompact leaves out what can be left out of the history, also where it is not
+// full: a message that does not fit needs the room.
+func runCompact(_ context.Context, t *Terminal, _ string) error {
+	if t.opt.Deps.Compact == nil {
+		return errNotHere
+	}
+	did, err := t.opt.Deps.Compact()
+	if err != nil {
+		return err
+	}
+	if did == "" {
+		did = "nothing is left to leave out; /clear begins a new session"
+	}
+	t.Note(did)
+	return nil
+}
+
 func contextText(c ContextInfo) string {
 	text := fmt.Sprintf("about %s tokens in %s", tokens(c.Used), count(c.Messages, "message"))
 	if c.Budget > 0 {

@@ -49,7 +49,7 @@ func TestCommandTable(t *testing.T) {
 			t.Errorf("/%s is not there", name)
 		}
 	}
-	for _, name := range strings.Fields("compact uncompact undo redo diff mcp skills hooks memory add read-only add-dir") {
+	for _, name := range strings.Fields("uncompact undo redo diff mcp skills hooks memory add read-only add-dir") {
 		if c, ok := findCommand(name); !ok || c.run == nil && c.instead == "" {
 			t.Errorf("/%s says nothing", name)
 		}
@@ -103,7 +103,6 @@ func TestCommandsOfLaterVersionsSayWhatToDo(t *testing.T) {
 	for typed, want := range map[string]string{
 		"/undo 2":          "/undo: comes with a later version; until then !git diff",
 		"/rewind":          "/rewind: comes with a later version",
-		"/compact":         "/clear begins anew",
 		"/mcp":             "comes with a later version",
 		"/add x.go":        "write @PATH in a message",
 		"/read-only x":     "write @PATH in a message",

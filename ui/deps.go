@@ -73,6 +73,8 @@ type Deps struct {
 	Tools func() []ToolRow
 	// Permissions tells what may run unasked.
 	Permissions func() Permissions
+	// Compact makes the history small and says what went, "" when nothing could.
+	Compact func() (string, error)
 	// Context tells how full the context is.
 	Context func() ContextInfo
 	// Cost tells what this session has used so far.

@@ -54,7 +54,7 @@ func (d *Desk) Deps() Deps {
 		Model: d.model, SwitchModel: d.Switch, Tools: d.tools,
 		Mode: func() agent.Mode { return d.Agent.Policy.Mode }, SetMode: d.setMode,
 		Permissions: d.permissions, DropRule: d.dropRule,
-		Context: d.context, Cost: d.cost, Status: d.status,
+		Compact: d.compact, Context: d.context, Cost: d.cost, Status: d.status,
 		Files: d.completeFiles, Expand: d.expand, Export: d.exportFile, Init: d.initFile,
 	}
 }

@@ -109,6 +109,11 @@ func (d *Desk) context() ContextInfo {
 	return info
 }
 
+func (d *Desk) compact() (string, error) {
+	trimmed, err := d.Agent.Conversation.Compact()
+	return trimmed.String(), err
+}
+
 // imageBytes stands for a picture: what it counts in tokens, as text.
 func imageBytes(i provider.Image) int { return i.Tokens() * 7 / 2 }
 

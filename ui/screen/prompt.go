@@ -1,6 +1,10 @@
 package screen
 
-import "strings"
+import (
+	"strings"
+
+	"artoo/agent"
+)
 
 // The words that only the user's own lines and what artoo asks and notes of its
 // questions begin with, in every profile. No other line does: see guard.
@@ -10,6 +14,9 @@ const (
 	// YouIndent begins the further lines of what the user says.
 	YouIndent = "     "
 )
+
+// GoOn is the line that asks whether a turn whose steps are used up goes on.
+func GoOn(q agent.Question) string { return approve + line(q.Reason) + " [y,n] (n) " }
 
 // Bold is how many bytes at the start of a prompt stand out: all of one for a
 // message, a question up to its choices; none without styles. A prompt is drawn
