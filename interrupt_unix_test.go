@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -238,5 +239,56 @@ func TestL4_CtrlCAtAQuestionBesideAPipe(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "made")); err == nil {
 		t.Errorf("it ran; the terminal shows\n%s", shown)
+	}
+}
+
+// A terminal that is closed during a tool ends the conversation as a hang-up does,
+// whatever is noticed first: the signal, or that nothing can be read or written.
+//
+// Red: let leave of ttyModes return the error of a terminal that is gone.
+func TestClosingTheTerminalDuringAToolIsAHangup(t *testing.T) {
+	t.Parallel()
+	k, tty, _ := startTree(t)
+	if err := errors.Join(k.tty.Close(), tty.Close()); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- k.cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(endless):
+		t.Fatal("it goes on without a terminal")
+	}
+	if code := k.cmd.ProcessState.ExitCode(); code != 129 {
+		t.Errorf("exit %d, want 129", code)
+	}
+	k.gone()
+	if kept := k.session(); !strings.Contains(kept, "Once upon") || !strings.Contains(kept, "interrupted") {
+		t.Errorf("the session holds %s", kept)
+	}
+}
+
+// The first answer that cannot be written is said at once and ends the
+// conversation.
+//
+// Red: do not call lose in app.broken.
+func TestALostAnswerEndsTheConversation(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here")
+	}
+	cmd := onTerminal(t, []providertest.Reply{providertest.Anthropic(providertest.Text("An answer."))})
+	cmd.Args = append([]string{"sh", "-c", `exec "$0" "$@" >/dev/full`, cmd.Path}, cmd.Args[1:]...)
+	program, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path = program
+	k, tty, before := onPTY(t, cmd)
+	k.expect("you: ", 0)
+	k.type_("go\r")
+	k.expect("artoo: stdout: write /dev/stdout: no space left on device", 0)
+	if code := k.wait(tty, before); code != 1 {
+		t.Errorf("exit %d, want 1; the terminal shows\n%s", code, k.shown)
 	}
 }

@@ -87,8 +87,9 @@ type app struct {
 	// What a headless run came to, for its result and its exit code.
 	signals  *headless.Signals
 	response atomic.Pointer[agent.Response]
-	printed  sync.Once // the result object
-	stdin    string    // what became of standard input
+	printed  sync.Once                   // the result object
+	stdin    string                      // what became of standard input
+	lose     atomic.Pointer[func(error)] // ends the conversation when an output cannot be written; nil without one
 	session  string
 }
 
@@ -175,6 +176,9 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 func (a *app) broken(err error) {
 	if a.signals != nil {
 		a.signals.Broken(err)
+	}
+	if lose := a.lose.Load(); lose != nil {
+		(*lose)(err)
 	}
 }
 

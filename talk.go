@@ -82,6 +82,8 @@ func (a *app) converse(ctx context.Context, first string) error {
 	if err != nil {
 		return err
 	}
+	lose := t.Lose
+	a.lose.Store(&lose)
 	a.screen.Banner(screen.BannerInfo{Version: build().Version, Model: shown(a.choice), Dir: a.project.Dir, Branch: a.project.Branch(), Why: why, Notes: a.notes()})
 	code, err := t.Run(ctx)
 	if err != nil {

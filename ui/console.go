@@ -304,12 +304,20 @@ func (c *console) signal(s os.Signal) {
 	case isQuit(s):
 		c.dump()
 	default:
-		if c.interrupt != nil {
-			c.interrupt()
-		}
-		c.ending = nil // a signal is a better reason than any before
-		c.hungUp(&signalError{s})
+		c.end(&signalError{s})
 	}
+}
+
+// end stops the turn and takes no line any more. A signal is a better reason than
+// any before.
+func (c *console) end(why error) {
+	if c.interrupt != nil {
+		c.interrupt()
+	}
+	if isSignal(why) && !isSignal(c.ending) {
+		c.ending = nil
+	}
+	c.hungUp(why)
 }
 
 // dump ends the program as SIGQUIT does, but with a sane terminal.

@@ -169,6 +169,10 @@ func (f *lineFront) alone(answer *line) {
 
 // finished is the end of the input, or a Ctrl-D on a terminal.
 func (f *lineFront) finished(err error) {
+	if isHangup(err) {
+		f.console.end(&signalError{hangup})
+		return
+	}
 	if !errors.Is(err, io.EOF) {
 		f.complain(err)
 	}

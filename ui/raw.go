@@ -174,8 +174,11 @@ func (f *rawFront) take(c chunk) {
 			f.show()
 		}
 		return
+	case isHangup(c.err):
+		f.console.end(&signalError{hangup})
+		return
 	case c.err != nil:
-		if !errors.Is(c.err, io.EOF) && !isHangup(c.err) {
+		if !errors.Is(c.err, io.EOF) {
 			f.complain(c.err)
 		}
 		f.hungUp(io.EOF)

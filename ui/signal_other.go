@@ -17,6 +17,8 @@ func watchSignals() (signals chan os.Signal, stop func()) {
 
 func endingSignals() []os.Signal { return []os.Signal{syscall.SIGTERM} }
 
+const hangup = syscall.SIGHUP
+
 func isResize(os.Signal) bool      { return false }
 func isContinue(os.Signal) bool    { return false }
 func isInterrupt(s os.Signal) bool { return s == os.Interrupt }

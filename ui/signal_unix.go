@@ -42,6 +42,9 @@ func exitCode(s os.Signal) int {
 	return 1
 }
 
+// hangup is the signal of a terminal that is gone.
+const hangup = syscall.SIGHUP
+
 // stopWait is how long suspend waits to have been continued before it believes
 // that it was never stopped.
 const stopWait = 300 * time.Millisecond

@@ -93,6 +93,8 @@ type Terminal struct {
 	lastInt  time.Time              // of the Ctrl-C that said how to leave
 	hurry    atomic.Pointer[func()] // kills what the last turn left running; nil before the first
 	spent    float64                // US dollars, as far as they are known
+	began    atomic.Bool            // there is a console
+	lost     atomic.Pointer[error]  // why the output that is lost ends the conversation
 }
 
 // leaveWait is how long a second Ctrl-C still leaves.
@@ -173,7 +175,7 @@ func (t *Terminal) leave(err error) (code int, left error) {
 	switch {
 	case errors.As(err, &signal):
 		return exitCode(signal.signal), nil
-	case errors.Is(err, errLeave), errors.Is(err, io.EOF):
+	case errors.Is(err, errLeave), errors.Is(err, errLost), errors.Is(err, io.EOF):
 		return 0, nil
 	case errors.Is(err, errStuck):
 		return exitInterrupt, nil
@@ -273,6 +275,10 @@ func (t *Terminal) open() (stop func() error, err error) {
 		}
 	}
 	t.console = c
+	t.began.Store(true)
+	if lost := t.lost.Load(); lost != nil {
+		c.ending = *lost
+	}
 	go c.run()
 	unguard := t.watchdog(c.modes)
 	return func() error { unwatch(); unguard(); return c.close() }, nil
@@ -297,6 +303,24 @@ func (t *Terminal) openEditor(c *console, file *os.File) error {
 	c.front = t.newRawFront(c, ed, history.add)
 	return nil
 }
+
+// Lose ends the conversation at once because an output cannot be written any
+// more: what is not seen must not go on. Who calls it says why. A terminal that is
+// gone is a hang-up. It may be called by any goroutine, at any time.
+func (t *Terminal) Lose(err error) {
+	if isHangup(err) {
+		err = &signalError{hangup}
+	} else {
+		err = errLost
+	}
+	t.lost.Store(&err)
+	if t.began.Load() {
+		t.console.post(func() { t.console.end(err) })
+	}
+}
+
+// errLost ends a conversation whose output is lost. Who lost it says so.
+var errLost = errors.New("an output cannot be written")
 
 // errStuck is a turn that does not end when it is told to.
 var errStuck = fmt.Errorf("the turn does not end: %w", context.Canceled)

@@ -94,7 +94,7 @@ func (m *ttyModes) leave() error {
 	}
 	err := unix.IoctlSetTermios(m.fd, setTermios, m.saved)
 	m.saved = nil
-	if err != nil {
+	if err != nil && !isHangup(err) { // nobody is left to find it as it was
 		return fmt.Errorf("terminal: %w", err)
 	}
 	return nil
