@@ -95,8 +95,9 @@ func trimmed(cells []string) []string {
 	return cells[:n]
 }
 
-// What the emulators do was seen in tmux 3.3 and xterm 379: a row of 60 cells and
-// a cursor at its end, in 80 columns made 40 and 80 again.
+// A row of 60 cells with one below it, in 80 columns made 40 and 80 again. tmux 3.3a
+// rewraps it as this one does, but for the first row, which it moves to the
+// scrollback; pyte cuts it, for good.
 func TestTheTwoTerminals(t *testing.T) {
 	for rewraps, want := range map[bool]string{true: "a\n" + strings.Repeat("x", 60) + "|b", false: "a\n" + strings.Repeat("x", 40) + "|b"} {
 		v := newVT(80, 6)
