@@ -89,6 +89,7 @@ type Terminal struct {
 	console  *console
 	listed   []SessionRow           // as /sessions numbered them
 	initial  draft                  // for the next prompt
+	returned []draft                // for the prompts after it: what was queued and not sent
 	complete completer              // what Tab proposes
 	lastInt  time.Time              // of the Ctrl-C that said how to leave
 	hurry    atomic.Pointer[func()] // kills what the last turn left running; nil before the first
@@ -196,6 +197,9 @@ func (t *Terminal) leave(err error) (code int, left error) {
 func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 	initial := t.initial
 	t.initial = draft{}
+	if initial.text == "" && len(t.returned) > 0 {
+		initial, t.returned = t.returned[0], t.returned[1:]
+	}
 	l, err := t.console.readLine(ctx, screen.You, initial)
 	if err != nil || t.console.modes != nil { // an editor sends whole messages
 		t.echo(l)

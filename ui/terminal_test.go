@@ -473,6 +473,12 @@ func TestK3_QueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 		k.settle()
 		k.send("\r")
 		k.expect("queued: two")
+		for _, more := range []string{"/help keys", "!!echo ran"} {
+			k.send(more)
+			k.settle()
+			k.send("\r")
+			k.expect("queued: " + more)
+		}
 		if how == "error" {
 			close(fail)
 			k.expect("it broke")
@@ -480,13 +486,26 @@ func TestK3_QueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 			k.send("\x03")
 			k.expect("stopped")
 		}
+		k.expect("3 queued lines come back one by one")
 		k.expect(pasteOn + "you: two")
 		k.settle()
 		if got := k.sender.messages(); len(got) != 1 {
 			t.Errorf("%s: sent %q", how, got)
 		}
-		k.send("\x15\x04")
+		// Each comes back by itself, in order, and means what it meant.
+		k.send("\x15\r")
+		k.expect(pasteOn + "you: /help keys")
+		k.send("\r")
+		k.expect("Shift-Tab")
+		k.expect(pasteOn + "you: !!echo ran")
+		k.send("\r")
+		k.expect("ran\r\n")
+		k.expect(pasteOn + "you: ")
+		k.send("\x04")
 		k.end()
+		if got := k.sender.messages(); len(got) != 1 {
+			t.Errorf("%s: sent %q", how, got)
+		}
 	}
 }
 

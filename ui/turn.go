@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -120,7 +121,7 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	switch {
 	case interrupted:
 		outcome = screen.OutcomeStopped
-		t.Stopped(wordCount(end.response), t.initial.text != "")
+		t.Stopped(wordCount(end.response), len(t.returned))
 	case errors.Is(end.err, agent.ErrStopped):
 		outcome = screen.OutcomeStopped
 		t.Note("turn stopped")
@@ -131,6 +132,9 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 		f := *agent.Classify(end.err)
 		f.Hint = commandHints.Replace(f.Hint)
 		t.Failure(&f)
+	}
+	if n := len(t.returned); n > 1 && !interrupted {
+		t.Note(fmt.Sprintf("your %d queued lines come back one by one", n))
 	}
 	t.showStatus(end.response, outcome, took)
 	t.tellNotify()
@@ -167,9 +171,10 @@ func wordCount(r *agent.Response) int {
 	return len(strings.Fields(r.Text))
 }
 
-// unqueue takes back what was queued and puts it into the next prompt; what it
-// returns could not be: there are plain lines, or no next prompt. Lines from a
-// script stay: nobody is there to send them.
+// unqueue takes back what was queued and puts it into the next prompts, one line
+// each, so that every one keeps its meaning; what it returns could not be: there
+// are plain lines, or no next prompt. Lines from a script stay: nobody is there
+// to send them.
 func (t *Terminal) unqueue() []line {
 	if !t.console.announce {
 		return nil
@@ -178,15 +183,8 @@ func (t *Terminal) unqueue() []line {
 	if t.console.modes == nil || t.console.over() != nil {
 		return lines
 	}
-	t.initial = joinDrafts(lines)
-	return nil
-}
-
-// joinDrafts makes one text for the prompt of lines.
-func joinDrafts(lines []line) draft {
-	var d draft
 	for _, l := range lines {
-		d = d.join(draft{l.text, l.spans})
+		t.returned = append(t.returned, draft{l.text, l.spans})
 	}
-	return d
+	return nil
 }

@@ -137,7 +137,7 @@ func (r *rig) conversation() {
 	r.OnText("uses the server's zone:\n\n```go\ncutoff := time.Now().Trunc")
 	r.OnNotice(agent.Notice{Kind: agent.NoticeUsage, Request: &agent.RequestReport{}})
 	r.Finish()
-	r.Stopped(61, true)
+	r.Stopped(61, 1)
 	r.typed(You, "and go on")
 	r.OnThinking()
 	r.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "80 % of the money is spent"})

@@ -125,8 +125,8 @@ func (s *Screen) Queued(text string) {
 }
 
 // Stopped tells that a turn was interrupted after so many words of the reply,
-// and whether a queued line is handed back to the prompt.
-func (s *Screen) Stopped(words int, queued bool) {
+// and how many queued lines are handed back to the prompt.
+func (s *Screen) Stopped(words, queued int) {
 	s.do(func() {
 		s.rest()
 		s.closeReply()
@@ -134,8 +134,11 @@ func (s *Screen) Stopped(words int, queued bool) {
 		if words > 0 {
 			text = fmt.Sprintf("stopped after %s; the text so far is kept", count(words, "word"))
 		}
-		if queued {
+		switch {
+		case queued == 1:
 			text += ". Your queued line is below."
+		case queued > 1:
+			text += fmt.Sprintf(". Your %d queued lines come back one by one.", queued)
 		}
 		// The answer was cut: no blank line parts it from this.
 		if s.last == answer {

@@ -28,7 +28,7 @@ func chromeKinds(r *rig) {
 	r.QuestionHelp(q)
 	r.Decided(q, agent.Answer{Reason: "use the package that is in the distribution instead"})
 	r.Failure(&agent.Failure{Err: errors.New("no answer: the API is overloaded (529) after 5 tries")})
-	r.Stopped(61, true)
+	r.Stopped(61, 1)
 	r.Status(StatusInfo{Usage: provider.Usage{Input: 18200, Output: 412}, Elapsed: 11 * time.Second, Context: 9})
 }
 
