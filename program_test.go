@@ -2,23 +2,65 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
-// program builds a package of this module the way artoo is shipped, into a
-// directory of the test's own. What make built already comes from Go's cache.
+// programs are the programs that were built, each once: linking takes seconds.
+type programs struct {
+	mu    sync.Mutex
+	dir   string
+	files map[string]string // by package
+}
+
+var built programs
+
+// program builds a package of this module the way artoo is shipped. What make
+// built already comes from Go's cache.
 func program(t testing.TB, pkg string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "program.exe")
+	file, err := built.program(pkg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func (p *programs) program(pkg string) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if file, ok := p.files[pkg]; ok {
+		return file, nil
+	}
+	if p.dir == "" {
+		dir, err := os.MkdirTemp("", "artoo-programs-")
+		if err != nil {
+			return "", err
+		}
+		p.dir, p.files = dir, map[string]string{}
+	}
+	file := filepath.Join(p.dir, fmt.Sprintf("program%d.exe", len(p.files)))
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", file, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build %s: %v\n%s", pkg, err, bytes.TrimSpace(out))
+		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, bytes.TrimSpace(out))
 	}
-	return file
+	p.files[pkg] = file
+	return file, nil
+}
+
+// clear removes them all.
+func (p *programs) clear() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(p.dir)
 }
 
 // home is the environment of a newcomer: an empty home directory, and of the

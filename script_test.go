@@ -26,16 +26,45 @@ import (
 // TestScript runs the program as its user does: testdata/script/*.txtar. The
 // commands beside testscript's own are documented where they are defined.
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			p := scriptParams()
+			// Each has a limit of its own, from its own start, so that one which hangs
+			// says where and holds nobody else up.
+			p.Files, p.Deadline = []string{file}, time.Now().Add(scriptLimit)
+			testscript.RunT(scriptTest{t}, p)
+		})
+	}
+}
+
+// scriptLimit bounds one script; on a busy machine, under the race detector, one
+// takes a tenth of it.
+const scriptLimit = 4 * time.Minute
+
+// scriptTest is the test of one script, which runs at once.
+type scriptTest struct{ *testing.T }
+
+// Parallel implements testscript.T.
+func (scriptTest) Parallel() {}
+
+// Run implements testscript.T.
+func (t scriptTest) Run(_ string, f func(testscript.T)) { f(t) }
+
+// Verbose implements testscript.T.
+func (scriptTest) Verbose() bool { return testing.Verbose() }
+
+func scriptParams() testscript.Params {
+	return testscript.Params{
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
-		// One command may take long on a busy machine under the race detector;
-		// this is for all scripts together, and only ends what hangs.
-		Deadline:  time.Now().Add(10 * time.Minute),
-		Setup:     setUpScript,
-		Condition: condition,
+		Setup:               setUpScript,
+		Condition:           condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":    cmdExits,
 			"signal":   cmdSignal,
@@ -56,7 +85,7 @@ func TestScript(t *testing.T) {
 
 			"transcript": cmdTranscript,
 		},
-	})
+	}
 }
 
 // world is what the commands of one script share.

@@ -35,6 +35,9 @@ func writeFile(t *testing.T, mode os.FileMode, text string, elem ...string) stri
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(path, mode); err != nil { // whatever the umask
+		t.Fatal(err)
+	}
 	return path
 }
 

@@ -42,6 +42,11 @@ func TestMain(m *testing.M) {
 	case "history":
 		os.Exit(childHistory())
 	}
+	// Children inherit that hangups are ignored, as under nohup, but not where they
+	// are watched.
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	os.Exit(m.Run())
 }
 
@@ -171,6 +176,8 @@ func (k *talk) type_(keys string) {
 
 func exitOf(t *testing.T, command *exec.Cmd) int {
 	t.Helper()
+	late := time.AfterFunc(patience, func() { _ = command.Process.Kill() }) // then how it ended is not what was wanted
+	defer late.Stop()
 	var exit *exec.ExitError
 	if err := command.Wait(); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

@@ -15,14 +15,33 @@ import (
 	"time"
 )
 
+// hearHangups makes this process hear hangups, also one that was started to
+// ignore them, as by nohup.
+func hearHangups(t *testing.T) {
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(heard) })
+}
+
+// over waits for the end of a run.
+func over(t *testing.T, ctx context.Context) {
+	t.Helper()
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("the signal does not end the run")
+	}
+}
+
 func TestASignalEndsTheRun(t *testing.T) {
+	hearHangups(t)
 	ctx, s := Watch(t.Context())
 	defer s.End()
 	if s.Caught() != nil {
 		t.Fatalf("caught %v before there was one", s.Caught())
 	}
 	kill(t, syscall.SIGHUP)
-	<-ctx.Done()
+	over(t, ctx)
 	var cause *SignalError
 	if !errors.As(context.Cause(ctx), &cause) || cause.Signal != syscall.SIGHUP || cause.ErrorKind() != "signal" {
 		t.Errorf("the cause is %v", context.Cause(ctx))
@@ -57,6 +76,7 @@ func TestASecondSignalAtOnceIsTheFirst(t *testing.T) {
 // A pipe or a connection that the other side closed raises SIGPIPE as well as an
 // output that nobody reads: only the latter ends the run.
 func TestOnlyOutputsBreak(t *testing.T) {
+	hearHangups(t)
 	ctx, s := Watch(t.Context())
 	defer s.End()
 	seen := make(chan os.Signal, 1)
@@ -70,7 +90,7 @@ func TestOnlyOutputsBreak(t *testing.T) {
 	}
 	// Signals come in order: what follows the pipe's is the first that counts.
 	kill(t, syscall.SIGHUP)
-	<-ctx.Done()
+	over(t, ctx)
 	if s.Caught() != syscall.SIGHUP {
 		t.Errorf("caught %v", s.Caught())
 	}
@@ -79,7 +99,7 @@ func TestOnlyOutputsBreak(t *testing.T) {
 	defer s.End()
 	s.Broken(&os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE})
 	s.Stop(syscall.SIGTERM) // too late to count
-	if <-ctx.Done(); s.Caught() != syscall.SIGPIPE || s.Code() != 141 {
+	if over(t, ctx); s.Caught() != syscall.SIGPIPE || s.Code() != 141 {
 		t.Errorf("caught %v, code %d", s.Caught(), s.Code())
 	}
 }
