@@ -106,10 +106,16 @@ func (e *expander) note(format string, args ...any) {
 
 // word attaches what the word names, if that is anything.
 func (e *expander) word(w atWord) {
-	for _, path := range w.trimmedPaths() {
+	paths := w.trimmedPaths()
+	for _, path := range paths {
 		if e.path(path, "@"+path, true) {
 			return
 		}
+	}
+	// A decorator, a name or a package is text; what is written like a path was
+	// meant as one.
+	if last := paths[len(paths)-1]; strings.Contains(strings.Trim(filepath.Base(last), "."), ".") {
+		e.note("@%s: there is no such file; it is sent as text", last)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestExpandLeavesWhatIsNoFile(t *testing.T) {
 		"install @types/node":           "",
 		"the @decorator and @property":  "",
 		`\@week.go is literal, a\@b`:    "@week.go is literal, a\\@b",
-		"@week.go/below @missing.go":    "",
+		"@week.go/below @missing":       "",
 		`@"week.go`:                     "",
 		"@" + strings.Repeat("x", 5000): "",
 		"@nul\x00byte":                  "",
@@ -128,6 +128,29 @@ func TestExpandLeavesWhatIsNoFile(t *testing.T) {
 	}
 	if e := (fileAccess{}).expand(t.Context(), "@week.go", nil); e.Text != "@week.go" || e.Parts != nil {
 		t.Errorf("without files: %+v", e)
+	}
+}
+
+// What was meant as a file and is none is said, and sent as it was typed; what was
+// pasted is data.
+//
+// Red: leave the note out of word.
+func TestAMissingFileIsSaid(t *testing.T) {
+	a := reaching(t, map[string]string{"week.go": "x\n"})
+	for text, want := range map[string]string{
+		"look at @nofile.x, please":    "@nofile.x: there is no such file; it is sent as text",
+		"@src/none.go and @week.go":    "@src/none.go: there is no such file; it is sent as text",
+		`@"a b.txt"`:                   "@a b.txt: there is no such file; it is sent as text",
+		"@../gone.md.":                 "@../gone.md: there is no such file; it is sent as text",
+		"@" + strings.Repeat("y", 300): "",
+	} {
+		e := a.expand(t.Context(), text, nil)
+		if got := strings.Join(e.Notes, "\n"); e.Text != text || (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%.40q: %q, sent %q", text, got, e.Text)
+		}
+	}
+	if e := a.expand(t.Context(), "@nofile.x", []Span{{0, 9}}); e.Notes != nil {
+		t.Errorf("pasted: %q", e.Notes)
 	}
 }
 
@@ -151,7 +174,7 @@ func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
 		"../id_rsa":             "@../id_rsa is not attached: id_rsa is or holds a private key",
 		"../link/out.txt":       "outside the project",
 		elsewhere + "/out.txt":  "outside the project",
-		elsewhere + "/none.txt": "",
+		elsewhere + "/none.txt": "there is no such file",
 		"../logo.png":           "@../logo.png is not attached: logo.png: is a picture (image/png, 8 bytes) that cannot be shown",
 	} {
 		e := a.expand(t.Context(), "@"+word, nil)

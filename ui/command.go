@@ -112,6 +112,8 @@ func otherCommands() []command {
 		{name: "add-dir", aliases: []string{"directory"}, instead: "start artoo with --add-dir DIR, or DIR:rw to let it write there"},
 		{name: "paste", aliases: []string{"multiline-mode"}, instead: block},
 		{name: "vim", instead: "start artoo with ARTOO_EDIT_MODE=vi"},
+		{name: "login", aliases: []string{"logout"}, instead: "run artoo login, or artoo logout, in another terminal; a key it stores is found with your next message"},
+		{name: "review", aliases: []string{"commit", "test", "lint"}, instead: "write what you want as a message, such as: review what git diff shows"},
 	}
 }
 
@@ -141,8 +143,13 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 	c, ok := findCommand(name)
 	switch {
 	case !ok:
-		t.Note(fmt.Sprintf("unknown command /%s; did you mean /%s? Nothing was sent (/help lists the commands; with a blank before it, it is a message)",
-			oneLine(name), nearestCommand(name)))
+		near := nearestCommand(strings.ToLower(name))
+		if near != "" {
+			near = "; did you mean /" + near + "?"
+		} else {
+			near = "."
+		}
+		t.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent (/help lists the commands; with a blank before it, it is a message)", oneLine(name), near))
 		return nil
 	case c.run == nil:
 		t.Note(fmt.Sprintf("/%s: %s", name, c.instead))
@@ -170,10 +177,14 @@ func cutWord(line string) (word, rest string) {
 	return line, ""
 }
 
-// nearestCommand is the command whose name or alias is least far away.
+// nearestCommand is the command whose name or alias a slip of the fingers may
+// have made of it, "" when none is so near: a wrong guess misleads.
 func nearestCommand(name string) string {
-	best, least := "help", len(name)+1
-	if len(name) > 40 { // no slip of the fingers
+	best, least := "", 2
+	if len(name) >= 6 {
+		least = 3
+	}
+	if len(name) > 40 {
 		return best
 	}
 	for _, c := range commands() {

@@ -28,7 +28,38 @@ func runModel(ctx context.Context, t *Terminal, name string) error {
 		return err
 	}
 	t.Note("model: " + oneLine(now))
+	t.unknownModel(now)
 	return nil
+}
+
+// unknownModel tells that a name is not among those known of its provider: it may
+// be new, or a slip.
+func (t *Terminal) unknownModel(now string) {
+	if t.opt.Deps.Models == nil {
+		return
+	}
+	provider, name, _ := strings.Cut(now, "/")
+	best, least := "", max(len(name)/3, 2)
+	list := t.opt.Deps.Models()
+	for _, c := range list {
+		known := strings.TrimPrefix(c.Name, provider+"/")
+		if known == name {
+			return
+		}
+		if d := distance(name, known); d < least {
+			best, least = known, d
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	text := name + " is not among the models known of " + provider
+	if best != "" {
+		text += "; did you mean " + best + "?"
+	} else {
+		text += "."
+	}
+	t.Note(oneLine(text + " /model list tells those it has"))
 }
 
 // listModels is /model list.

@@ -48,8 +48,11 @@ func runResume(ctx context.Context, t *Terminal, arg string) error {
 		return runSessions(ctx, t, "")
 	}
 	id := arg
-	if n, err := strconv.Atoi(arg); err == nil && n >= 1 && n <= len(t.listed) {
+	switch n, err := strconv.Atoi(arg); {
+	case err == nil && n >= 1 && n <= len(t.listed):
 		id = t.listed[n-1].ID
+	case err == nil && len(arg) <= len(strconv.Itoa(listedSessions)): // too short to mean an id
+		return fmt.Errorf("there is no session number %s; /resume without a number lists them", arg)
 	}
 	resumed, err := t.opt.Deps.Resume(ctx, id)
 	if err != nil {

@@ -3,7 +3,9 @@ package ui
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -34,6 +36,28 @@ type lineFront struct {
 	shownAt time.Time     // when the question was
 	answer  *line         // came, and it is not known yet whether more follows
 	more    chan struct{} // being waited for, to know that
+	pasted  *gathered     // the message that is coming, by a person; nil when none is
+}
+
+// gathered is a message whose lines come one by one, at once: a paste.
+type gathered struct {
+	lines []string
+	short bool          // a line of it was cut by the terminal
+	more  chan struct{} // being waited for, to know whether another line follows
+}
+
+// take adds a line. limit is how long a line is that may have been cut.
+func (g *gathered) take(text string, limit int) {
+	g.lines = append(g.lines, text)
+	g.short = g.short || len(text) >= limit
+}
+
+// line is the message; what was pasted is text, and no command.
+func (g *gathered) line() line {
+	if len(g.lines) == 1 {
+		return line{text: g.lines[0]}
+	}
+	return blockLine(strings.Join(g.lines, "\n"))
 }
 
 func (f *lineFront) begin(w *want) {
@@ -70,7 +94,7 @@ func (f *lineFront) show() {
 }
 
 func (f *lineFront) end() {
-	f.mark, f.answer, f.more = nil, nil, nil
+	f.mark, f.answer, f.more, f.pasted = nil, nil, nil, nil
 	f.close(false)
 }
 
@@ -95,6 +119,10 @@ func (f *lineFront) take(c chunk) {
 			f.show()
 		case f.more:
 			f.console.finish(result{line: *f.answer})
+		default:
+			if f.pasted != nil && c.mark == f.pasted.more {
+				f.gathered()
+			}
 		}
 	case c.err != nil:
 		f.finished(c.err)
@@ -121,15 +149,84 @@ func (f *lineFront) split(at time.Time) {
 			f.enqueue(line{text: text})
 			continue
 		case f.want == nil || f.mark != nil || old && f.want.question:
+			if f.typed && len(text) >= lineLimit() {
+				f.tooLong()
+				continue
+			}
 			f.enqueue(line{text: text})
 			continue
 		case f.want.question && f.typed:
 			f.answered(text, at)
 			continue
+		case f.typed:
+			f.gather(text)
+			continue
 		}
 		f.close(f.tty)
 		f.finish(result{line: line{text: text}})
 	}
+}
+
+// gather takes a line of a message, and waits a moment for those that were
+// pasted with it.
+func (f *lineFront) gather(text string) {
+	f.close(f.tty)
+	if f.pasted == nil {
+		f.pasted = &gathered{}
+	}
+	g := f.pasted
+	g.take(text, lineLimit())
+	g.more = nil
+	n := len(g.lines)
+	timer := time.After(followWait) // how long a terminal takes does not depend on a test's clock
+	go func() {
+		defer f.guard()
+		select {
+		case <-timer:
+			f.post(func() { f.last(g, n) })
+		case <-f.quit:
+		}
+	}()
+}
+
+// last ends a message unless more came than n lines, once all that is there is
+// read.
+func (f *lineFront) last(g *gathered, n int) {
+	if f.pasted != g || len(g.lines) != n {
+		return
+	}
+	g.more = make(chan struct{})
+	if !f.in.flush(g.more) {
+		f.gathered()
+	}
+}
+
+// gathered hands the message over. One that the terminal has cut is not sent.
+func (f *lineFront) gathered() {
+	g := f.pasted
+	f.pasted = nil
+	if g.short {
+		f.tooLong()
+		f.show()
+		return
+	}
+	f.finish(result{line: g.line()})
+}
+
+// tooLong tells of a line that was cut.
+func (f *lineFront) tooLong() {
+	f.screen.Note(fmt.Sprintf("this terminal cuts a line at %d bytes, so nothing of it was sent; "+
+		`write several lines between """ and """, or name a file that holds it as @FILE`, lineLimit()))
+}
+
+// lineLimit is how many bytes of a line a terminal gives that hands over whole
+// lines; what was typed beyond it is lost. Linux keeps 4,096 with the line's end,
+// the BSDs and macOS their MAX_CANON of 1,024.
+func lineLimit() int {
+	if runtime.GOOS == "linux" {
+		return 4095
+	}
+	return 1023
 }
 
 // answered takes the line that a person typed at a question. One that came too
@@ -175,6 +272,9 @@ func (f *lineFront) finished(err error) {
 	}
 	if !errors.Is(err, io.EOF) {
 		f.complain(err)
+	}
+	if f.pasted != nil {
+		f.gathered()
 	}
 	if len(f.partial) > 0 {
 		if !f.tty {

@@ -70,14 +70,14 @@ func (f *rawFront) list(candidates []candidate) {
 		help = help || c.help != ""
 	}
 	per := max((cols-1)/(width+2), 1)
-	if help {
+	room := max(rows-3, 1)
+	if help && (len(cells) <= room || per == 1) { // else none is hidden for the sake of the words beside them
 		per = 1
 		for i, c := range candidates {
 			pad := strings.Repeat(" ", width-displaywidth.String(cells[i]))
 			cells[i] = strings.TrimRight(cells[i]+pad+"  "+screen.Sanitize(c.help, screen.Line), " ")
 		}
 	}
-	room := max(rows-3, 1)
 	shown := len(cells)
 	if (shown+per-1)/per > room {
 		shown = max(room-1, 1) * per

@@ -205,6 +205,10 @@ func (t *Terminal) readMessage(ctx context.Context) (line, error) {
 		t.echo(l)
 		return l, err
 	}
+	if l.pasted { // whole as it is
+		t.echo(l)
+		return l, nil
+	}
 	text := l.text
 	for {
 		message, rest, whole := compose(text)
@@ -245,6 +249,8 @@ func (t *Terminal) handle(ctx context.Context, l line) error {
 	case l.pasted:
 	case word == "quit" || word == "exit":
 		return errLeave
+	case word == "help" || word == "?":
+		return t.runCommand(ctx, "/help")
 	case strings.HasPrefix(l.text, "/") && len(droppedPictures(l.text, true)) == 0:
 		return t.runCommand(ctx, l.text)
 	case strings.HasPrefix(l.text, "!"):

@@ -23,6 +23,9 @@ func Execute(ctx context.Context, args []string, deps Deps) error {
 		return err
 	}
 	routed, isCommand := p.route()
+	if err := p.slip(routed); err != nil && !isCommand {
+		return err
+	}
 	if isCommand {
 		if err := p.addCommands(root); err != nil {
 			return err
@@ -102,6 +105,44 @@ func (p *program) route() (args []string, isCommand bool) {
 	}
 	routed := append([]string{args[at]}, args[:at]...)
 	return append(routed, args[at+1:]...), true
+}
+
+// slip refuses a command line whose only word is one slip of the fingers away
+// from a subcommand: sent as a prompt, it would cost a request. With --print or
+// behind -- it is a prompt.
+func (p *program) slip(args []string) error {
+	fs := p.rootFlags()
+	if err := fs.Parse(args); err != nil || fs.NArg() != 1 || fs.ArgsLenAtDash() == 0 || fs.Changed("print") {
+		return nil // cobra meets the same error and reports it
+	}
+	word := fs.Arg(0)
+	for _, name := range commandNames() {
+		if len(word) >= 4 && oneSlip(word, name) {
+			return &UsageError{Where: word, Why: "no such subcommand, did you mean " + name + "?", Hint: "artoo " + name + ", or " + p.asPrompt() + " to send it as a prompt"}
+		}
+	}
+	return nil
+}
+
+// oneSlip reports whether one letter more, less or other, or two neighbours
+// changed places, make b of a.
+func oneSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	switch rest := b[i:]; {
+	case a == b || len(b)-len(a) > 1:
+		return false
+	case len(a) < len(b):
+		return a[i:] == rest[1:]
+	default:
+		swapped := len(rest) > 1 && a[i] == rest[1] && a[i+1] == rest[0] && a[i+2:] == rest[2:]
+		return a[i+1:] == rest[1:] || swapped
+	}
 }
 
 // asPrompt is the command line that sends the words instead of running the

@@ -1,0 +1,52 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"artoo/ui/screen"
+)
+
+// Lines that come at once were pasted: they are one message, and text. Those of a
+// script are messages each.
+//
+// Red: finish with the first line in split.
+func TestAPasteOnASimpleTerminalIsOneMessage(t *testing.T) {
+	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Plain })
+	k.expect("you: ")
+	text := "/quit" + strings.Repeat("\n!echo a line of it", 20)
+	k.send(text + "\n")
+	k.await(k.answer, 0, "answer to /quit")
+	k.expect("you: ")
+	k.send("and one more\n")
+	k.await(k.answer, 0, "answer to and one more\n")
+	k.expect("you: ")
+	k.send("\x04")
+	k.end()
+	if got := k.sender.messages(); !slices.Equal(got, []string{text, "and one more"}) {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// A terminal that hands over whole lines keeps so many bytes of one and drops the
+// rest: what is cut is not sent.
+//
+// Red: leave short unset in take.
+func TestALineThatTheTerminalCutsIsNotSent(t *testing.T) {
+	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Plain })
+	k.expect("you: ")
+	k.send(strings.Repeat("x", lineLimit()+900) + "\n")
+	k.expect("so nothing of it was sent")
+	k.expect("you: ")
+	k.send("short\n")
+	k.await(k.answer, 0, "answer to short\n")
+	k.expect("you: ")
+	k.send("\x04")
+	k.end()
+	if got := k.sender.messages(); !slices.Equal(got, []string{"short"}) {
+		t.Errorf("sent %d messages, the first of %d bytes", len(got), len(got[0]))
+	}
+}
