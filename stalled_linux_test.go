@@ -31,7 +31,7 @@ func TestT2_AStalledTerminalDoesNotHoldASignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program(t, "."), "hello")
-	cmd.Dir, cmd.Env = t.TempDir(), m.env(t, "TERM=xterm-256color")
+	cmd.Dir, cmd.Env = t.TempDir(), m.env(t, "TERM=xterm-kitty")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

@@ -120,6 +120,9 @@ func runCost(_ context.Context, t *Terminal, _ string) error {
 }
 
 func costText(c CostInfo) string {
+	if c.Requests == 0 && c.Usage.Total() == 0 {
+		return "nothing was asked yet, so nothing was spent"
+	}
 	money := "cost unknown: nobody names a price for this model; price = { … } in config.toml does"
 	if c.CostUSD != nil {
 		money = fmt.Sprintf("$%.4f", *c.CostUSD)

@@ -367,7 +367,7 @@ func TestHintsNameCommandsInAConversation(t *testing.T) {
 	k.send("one\n")
 	k.eof()
 	k.end()
-	k.expect("try: choose another with /model, or with /provider, or /debug on to see what was sent")
+	k.expect("try: choose another with /model, or with /provider, or /debug on to see what")
 }
 
 // A session that is not kept knows its tokens and not how many requests they
@@ -376,9 +376,9 @@ func TestCostWithoutACountOfRequests(t *testing.T) {
 	free := 0.0
 	spent := provider.Usage{Input: 1200, Output: 300}
 	for want, info := range map[string]CostInfo{
-		"0 requests, 0 in, 0 out, $0.0000": {CostUSD: &free},
-		"1.2k in, 300 out, $0.0000":        {Usage: spent, CostUSD: &free},
-		"1 request, 1.2k in, 300 out":      {Requests: 1, Usage: spent, CostUSD: &free},
+		"nothing was asked yet, so nothing was spent": {CostUSD: &free},
+		"1.2k in, 300 out, $0.0000":                   {Usage: spent, CostUSD: &free},
+		"1 request, 1.2k in, 300 out":                 {Requests: 1, Usage: spent, CostUSD: &free},
 	} {
 		shown, _ := say(t, func(o *Options) { o.Deps.Cost = func() CostInfo { return info } }, "/cost")
 		if !strings.Contains(shown, "  "+want) {

@@ -179,7 +179,7 @@ func TestF1_MarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 		env  []string
 		want bool
 	}{
-		{[]string{"TERM=xterm-256color"}, true}, {[]string{"TERM=xterm-kitty"}, true}, {[]string{"TERM=foot"}, true},
+		{[]string{"TERM=xterm-256color"}, false}, {[]string{"TERM=xterm-256color", "VTE_VERSION=7600"}, true}, {[]string{"TERM=xterm-256color", "TERM_PROGRAM=iTerm.app"}, true}, {[]string{"TERM=xterm-kitty"}, true}, {[]string{"TERM=foot"}, true},
 		{nil, false}, {[]string{"TERM=dumb"}, false}, {[]string{"TERM=unknown"}, false}, {[]string{"TERM=linux"}, false}, {[]string{"TERM=vt100"}, false},
 		{[]string{"TERM=vt220"}, false}, {[]string{"TERM=screen-256color"}, false}, {[]string{"TERM=tmux-256color"}, false}, {[]string{"TERM=eterm-color"}, false},
 		{[]string{"TERM=xterm", "INSIDE_EMACS=29.4,vterm"}, false}, {[]string{"TERM=xterm", "TMUX=/tmp/tmux-1/default,1,0"}, false}, {[]string{"TERM=xterm", "STY=1.pts"}, false},
@@ -207,7 +207,7 @@ func TestF1_MarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 //
 // Red: begin writes D for no line.
 func TestF1_MarksStandInTheirPlaces(t *testing.T) {
-	b := newBare(t, nil, func(o *Options) { o.Env = env("TERM=xterm-256color") })
+	b := newBare(t, nil, func(o *Options) { o.Env = env("TERM=xterm-kitty") })
 	b.f.interrupt = nil
 	step := func(want ...string) {
 		t.Helper()

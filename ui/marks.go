@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,27 +40,35 @@ func (m *marks) output() string {
 	return markOutput
 }
 
-// newMarks gives nil for a terminal that shows such sequences, or would pass
-// them to nobody: the Linux console and old hardware, Emacs, multiplexers.
-// Nothing is asked of the terminal itself. A nil env knows nothing.
+// newMarks gives nil for a terminal that is not known to use such marks: some
+// show them, and a screen reader in front of a terminal speaks them. Nothing is
+// asked of the terminal itself. A nil env knows nothing.
 func newMarks(env func(name string) string) *marks {
 	if env == nil {
 		return nil
 	}
-	term := env("TERM")
-	switch term {
-	case "", "dumb", "unknown", "linux", "cons25":
-		return nil
+	for _, name := range []string{"INSIDE_EMACS", "TMUX", "STY"} { // what TERM_PROGRAM names is behind these
+		if env(name) != "" {
+			return nil
+		}
 	}
+	term := env("TERM")
 	for _, prefix := range []string{"vt", "screen", "tmux", "eterm"} {
 		if strings.HasPrefix(term, prefix) {
 			return nil
 		}
 	}
-	for _, name := range []string{"INSIDE_EMACS", "TMUX", "STY"} {
-		if env(name) != "" {
-			return nil
-		}
+	switch term {
+	case "", "dumb", "unknown", "linux", "cons25":
+		return nil
+	}
+	known := slices.Contains([]string{"xterm-kitty", "xterm-ghostty", "foot", "foot-extra", "wezterm", "contour"}, term) ||
+		slices.Contains([]string{"iTerm.app", "WezTerm", "ghostty", "vscode", "WarpTerminal", "rio"}, env("TERM_PROGRAM"))
+	for _, name := range []string{"KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "VTE_VERSION"} {
+		known = known || env(name) != ""
+	}
+	if !known {
+		return nil
 	}
 	return &marks{exit: -1}
 }

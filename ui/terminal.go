@@ -93,6 +93,7 @@ type Terminal struct {
 	complete completer              // what Tab proposes
 	lastInt  time.Time              // of the Ctrl-C that said how to leave
 	hurry    atomic.Pointer[func()] // kills what the last turn left running; nil before the first
+	priced   bool                   // a turn's cost was shown
 	spent    float64                // US dollars, as far as they are known
 	began    atomic.Bool            // there is a console
 	lost     atomic.Pointer[error]  // why the output that is lost ends the conversation

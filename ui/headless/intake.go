@@ -127,6 +127,9 @@ func (in *intake) counts() string {
 	if in.open {
 		lines++
 	}
+	if lines == 1 {
+		return fmt.Sprintf("1 line, %d bytes", in.bytes)
+	}
 	return fmt.Sprintf("%d lines, %d bytes", lines, in.bytes)
 }
 

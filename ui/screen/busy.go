@@ -10,6 +10,7 @@ import (
 // busy is what the model is doing while nothing of it can be shown.
 type busy struct {
 	thinking bool
+	heard    bool // something of the reply has come
 	since    time.Time
 	said     time.Time // the last line about it, where there is no transient line
 	until    time.Time // a retry waits until then; zero when none does
@@ -139,7 +140,11 @@ func (s *Screen) report(now time.Time) {
 	}
 	if s.busy.thinking && !now.Before(s.busy.said.Add(report)) {
 		s.busy.said = now
-		s.aside(s.note(s.still("thinking", now.Sub(s.busy.since))))
+		doing := "waiting for an answer"
+		if s.busy.heard {
+			doing = "thinking"
+		}
+		s.aside(s.note(s.still(doing, now.Sub(s.busy.since))))
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"artoo/agent"
 	"artoo/tool"
 )
@@ -22,18 +24,22 @@ const (
 	leastObject = 20
 )
 
+// A call's verb, or a name that the model made up, has at most so many cells.
+const maxVerb = 60
+
 func callVerb(c agent.Call) string {
-	if c.Access.Verb != "" {
-		return line(c.Access.Verb)
+	verb := c.Access.Verb
+	if verb == "" {
+		verb = c.Name
 	}
-	return line(c.Name)
+	return displaywidth.TruncateString(line(verb[:min(len(verb), 10*maxVerb)]), maxVerb, "...")
 }
 
 // object is what a call works on, in one safe line, as wide as it will be shown.
 func (s *Screen) object(c agent.Call) string {
 	text := strings.TrimRight(c.Access.Object, "\n")
 	first, rest, more := strings.Cut(text, "\n")
-	first = Sanitize(s.path(first), Line)
+	first = s.short(Sanitize(s.path(first), Line), true)
 	switch n := strings.Count(rest, "\n") + 1; {
 	case !more || listed(c):
 	case s.opt.Profile == Spoken:

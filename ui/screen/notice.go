@@ -61,7 +61,13 @@ func (s *Screen) retryLine(n agent.Notice) string {
 	case r.NewKey:
 		text = retryReason(r.Err) + ". Trying again with a new one"
 	default:
-		text = fmt.Sprintf("%s. Try %d of %d in %s", retryReason(r.Err), r.Try, r.Tries, s.spanWords(wholeWait(r.Wait)))
+		of := fmt.Sprintf(" of %d", r.Tries)
+		if r.Try <= 2 {
+			s.tries = r.Tries
+		} else if r.Tries != s.tries {
+			of = "" // another fault allows another number: two would not agree
+		}
+		text = fmt.Sprintf("%s. Try %d%s in %s", retryReason(r.Err), r.Try, of, s.spanWords(wholeWait(r.Wait)))
 		if s.opt.ErrTTY {
 			text += ", Ctrl-C stops"
 		}

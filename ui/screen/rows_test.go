@@ -184,7 +184,7 @@ func TestQ3_SpokenRepaintsNothing(t *testing.T) {
 	r.OnText("a b ")
 	r.pass(time.Minute)
 	r.Finish()
-	want := "note: still thinking, 30 seconds.\nnote: still thinking, 1 minute.\n" +
+	want := "note: still waiting for an answer, 30 seconds.\nnote: still waiting for an answer, 1 minute.\n" +
 		"tool: run make.\ntool: still running, 31 seconds.\ntool: still running, 1 minute 1 second.\n" +
 		"tool: exit 0 in 1 minute 1 second.\n\nartoo: a b\n"
 	if diff := cmp.Diff(want, r.err.String()); diff != "" {

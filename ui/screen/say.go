@@ -156,8 +156,11 @@ func (s *Screen) Failure(f *agent.Failure) {
 	}
 	s.do(func() {
 		s.rest()
-		text := line(f.Error())
+		text := s.short(line(f.Error()), true)
 		hint := line(f.Hint)
+		if len(hint) > maxLineBytes {
+			hint = "" // half a hint misleads
+		}
 		if s.opt.Profile == Spoken {
 			if hint != "" {
 				hint = " Try: " + strings.TrimRight(hint, ".") + "."
@@ -167,7 +170,11 @@ func (s *Screen) Failure(f *agent.Failure) {
 		}
 		out := s.labelled("", "artoo:", text)
 		if hint != "" {
-			out += margin + "try: " + hint + "\n"
+			if strings.Contains(hint, "'") {
+				out += margin + "try: " + hint + "\n" // a command to be copied
+			} else {
+				out += s.wrap("try: "+hint, margin, margin+margin)
+			}
 		}
 		s.must(out)
 	})

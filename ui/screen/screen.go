@@ -74,6 +74,7 @@ type Screen struct {
 	calls   []*running
 	lastRun string // id of the call whose start line is the last line
 	paused  bool
+	tries   int    // how many the first retry of the request named
 	named   string // id of the call that was named last, where calls are spoken
 	asking  bool
 	askedAt time.Time

@@ -111,7 +111,7 @@ func TestD1_WithoutATransientLineCallsAreTold(t *testing.T) {
 	r.OnThinking()
 	r.pass(61 * time.Second)
 	want := "  run     make\n  run     still running (30s)\n  run     still running (1m00s)\n  run     exit 0 in 65.5s\n" +
-		"  still thinking (30s)\n  still thinking (1m00s)\n"
+		"  still waiting for an answer (30s)\n  still waiting for an answer (1m00s)\n"
 	// The first report comes 30 s after the start line.
 	want = strings.Replace(want, "(30s)\n  run     still running (1m00s)", "(31s)\n  run     still running (1m01s)", 1)
 	if diff := cmp.Diff(want, r.err.String()); diff != "" {

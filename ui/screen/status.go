@@ -34,6 +34,7 @@ type StatusInfo struct {
 	Model   string  // the model that answered; shown with StatusFull
 	Usage   provider.Usage
 	CostUSD *float64      // nil when a price is unknown
+	Priced  bool          // what came before had a cost: that this has none is said
 	Elapsed time.Duration // without the time that questions stood open
 	// Context is how much of the context budget is used, in percent; negative
 	// when it is not known.
@@ -92,7 +93,7 @@ func (s *Screen) statusParts(info StatusInfo) []string {
 		parts = append(parts, tokens(u.Output)+" out")
 	}
 	switch {
-	case info.CostUSD == nil && full:
+	case info.CostUSD == nil && (full || info.Priced):
 		parts = append(parts, "cost unknown")
 	case info.CostUSD != nil && spoken:
 		parts = append(parts, cents(*info.CostUSD))

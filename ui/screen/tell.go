@@ -18,9 +18,11 @@ func (s *Screen) OnThinking() {
 	})
 }
 
-// OnThinkingDone implements agent.Callbacks. Nothing changes to see: between a
-// reply's first byte and its first word a model may reason for minutes.
-func (s *Screen) OnThinkingDone() {}
+// OnThinkingDone implements agent.Callbacks: from a reply's first byte on the
+// model is known to think, and may for minutes before its first word.
+func (s *Screen) OnThinkingDone() {
+	s.do(func() { s.busy.heard = true })
+}
 
 // OnReasoning implements agent.Callbacks: shown only when Verbose is set.
 func (s *Screen) OnReasoning(text string) {

@@ -115,7 +115,11 @@ func (s *Screen) transientText(now time.Time, width int) string {
 	if s.busy.until.After(since) {
 		since = s.busy.until
 	}
-	text := strings.TrimSuffix("thinking "+passed(now.Sub(since)), " ")
+	doing := "waiting for an answer "
+	if s.busy.heard {
+		doing = "thinking "
+	}
+	text := strings.TrimSuffix(doing+passed(now.Sub(since)), " ")
 	if left := s.busy.until.Sub(now); left > 0 {
 		text = "waiting " + span(wholeWait(left))
 	}
