@@ -64,7 +64,7 @@ func newMarks(env func(name string) string) *marks {
 	}
 	known := slices.Contains([]string{"xterm-kitty", "xterm-ghostty", "foot", "foot-extra", "wezterm", "contour"}, term) ||
 		slices.Contains([]string{"iTerm.app", "WezTerm", "ghostty", "vscode", "WarpTerminal", "rio"}, env("TERM_PROGRAM"))
-	for _, name := range []string{"KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "VTE_VERSION"} {
+	for _, name := range []string{"KITTY_WINDOW_ID", "WT_SESSION", "VTE_VERSION"} {
 		known = known || env(name) != ""
 	}
 	if !known {
