@@ -13,7 +13,7 @@ import (
 // What a model makes up takes no more room than a line of it is worth, also where
 // no rows are seen.
 //
-// Red: leave short out of object, or out of Failure.
+// Red: leave oneLine out of object, or out of Failure.
 func TestWhatIsOverlongIsCut(t *testing.T) {
 	for name, change := range profiles() {
 		r := newRig(change)
@@ -25,7 +25,7 @@ func TestWhatIsOverlongIsCut(t *testing.T) {
 		r.OnToolCall(run)
 		r.OnToolResult(run, ok("exit 0 in 1.0s"))
 		r.Failure(&agent.Failure{What: "denied: run " + run.Access.Command, Err: errors.New("nobody to ask"), Hint: "artoo --allow 'bash(" + run.Access.Command + ")'"})
-		if n := r.err.Len(); n > 3*maxLineBytes {
+		if n := r.err.Len(); n > 3*maxOneLine {
 			t.Errorf("%s: %d bytes", name, n)
 		}
 	}

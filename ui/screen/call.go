@@ -3,6 +3,7 @@ package screen
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 
@@ -39,7 +40,7 @@ func callVerb(c agent.Call) string {
 func (s *Screen) object(c agent.Call) string {
 	text := strings.TrimRight(c.Access.Object, "\n")
 	first, rest, more := strings.Cut(text, "\n")
-	first = s.short(Sanitize(s.path(first), Line), true)
+	first = s.oneLine(Sanitize(s.path(first), Line))
 	switch n := strings.Count(rest, "\n") + 1; {
 	case !more || listed(c):
 	case s.opt.Profile == Spoken:
@@ -217,4 +218,19 @@ func group(n int) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
+}
+
+// maxOneLine is the most bytes of a line that tells of a call or a failure.
+const maxOneLine = 2000
+
+// oneLine cuts an overlong line and says so.
+func (s *Screen) oneLine(text string) string {
+	if len(text) <= maxOneLine {
+		return text
+	}
+	keep := maxOneLine
+	for keep > 0 && !utf8.RuneStart(text[keep]) {
+		keep--
+	}
+	return fmt.Sprintf("%s %s %s", text[:keep], s.ellipsis(), count(utf8.RuneCountInString(text[keep:]), "more character"))
 }

@@ -156,9 +156,9 @@ func (s *Screen) Failure(f *agent.Failure) {
 	}
 	s.do(func() {
 		s.rest()
-		text := s.short(line(f.Error()), true)
+		text := s.oneLine(line(f.Error()))
 		hint := line(f.Hint)
-		if len(hint) > maxLineBytes {
+		if len(hint) > maxOneLine {
 			hint = "" // half a hint misleads
 		}
 		if s.opt.Profile == Spoken {
