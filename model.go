@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -454,11 +455,11 @@ func (a *app) codingCLI(name string) (provider.Provider, error) {
 		return nil, &agent.Failure{Kind: agent.KindConfig, What: name, Err: errors.New("it connects to its vendor, and " + a.cfg.Origin("offline") + " forbids that"), Hint: "a local server, with ARTOO_BASE_URL"}
 	}
 	c := &coding.CLI{
-		Name: name, Dir: a.project.Dir, Mode: func() string { return string(a.desk.Agent.Policy.Mode) }, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
+		Name: name, Dir: a.project.Dir, Root: a.project.Root, Mode: func() string { return string(a.desk.Agent.Policy.Mode) }, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
 		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
 		Announce:     a.who.headless || a.place != nil, // else the banner tells
 	}
-	c.Caps = a.caps
+	c.Caps, c.Reads = a.caps, a.longInput
 	if a.cfg.IsSet("idle_timeout") {
 		if c.Idle = a.cfg.IdleTimeout; c.Idle == 0 {
 			c.Idle = -1
@@ -481,6 +482,18 @@ func (a *app) caps() coding.Caps {
 		caps.Steps = a.cfg.MaxTurns
 	}
 	return caps
+}
+
+// longInput is the directory that holds the session's long input, if there is any.
+func (a *app) longInput() []string {
+	if a.place == nil {
+		return nil
+	}
+	dir := a.place.Output()
+	if files, err := filepath.Glob(filepath.Join(dir, "stdin-*")); err != nil || len(files) == 0 {
+		return nil
+	}
+	return []string{dir}
 }
 
 // pace lets a person watch the demo.

@@ -13,40 +13,19 @@ import (
 var claude = dialect{
 	program: "claude",
 	least:   "2.0.0",
-	since:   map[string]string{"--max-budget-usd": "2.0.28"},
+	since:   map[string]string{"--max-budget-usd": "2.0.28", "--tools": "2.0.31"},
 	install: "npm install -g @anthropic-ai/claude-code",
 	login:   "claude, and /login there",
 	own:     []string{"CLAUDE_CODE_OAUTH_TOKEN"},
 	keys:    []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
+	edits:   "it may change files, and run what its own settings allow",
+	reads:   "it only reads and runs no command",
 	guard:   noSlash,
 	events:  func() decoder { return &claudeEvents{} },
 	remark: func(stderr string) string {
 		return lineWith(stderr, "claude: ", "[claude-code:unrecognized_model]")
 	},
-	args: func(c call) []string {
-		args := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages"}
-		if c.edits {
-			args = append(args, "--permission-mode=acceptEdits")
-		} else {
-			args = append(args, "--permission-mode=plan")
-		}
-		if c.model != "" {
-			args = append(args, "--model="+c.model)
-		}
-		if c.effort != "" {
-			args = append(args, "--effort="+c.effort)
-		}
-		if c.caps.Money > 0 {
-			args = append(args, fmt.Sprintf("--max-budget-usd=%.6f", c.caps.Money))
-		}
-		if c.caps.Steps > 0 {
-			args = append(args, fmt.Sprintf("--max-turns=%d", c.caps.Steps))
-		}
-		if c.resume != "" {
-			args = append(args, "--resume="+c.resume)
-		}
-		return args
-	},
+	args: claudeArgs,
 }
 
 // hopeless is the try from which a refused login is not waited for any more:

@@ -39,7 +39,8 @@ func TestClaudeAnswers(t *testing.T) {
 	if m := o.done.Message; m.Model != "claude-opus-4-8" || m.Provider != ClaudeName || !o.done.Several {
 		t.Errorf("made by %s of %s, several %v", m.Model, m.Provider, o.done.Several)
 	}
-	want := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages", "--permission-mode=plan"}
+	want := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages", "--setting-sources=user", "--strict-mcp-config",
+		"--permission-mode=plan", `--settings={"useAutoModeDuringPlan":false}`, "--tools=" + strings.Join(claudeReads, ",")}
 	if got := strings.Fields(s.given("args", 1)); !slices.Equal(got, want) {
 		t.Errorf("arguments %q", got)
 	}

@@ -19,15 +19,18 @@ var codex = dialect{
 	login:   "codex login",
 	own:     []string{"CODEX_API_KEY"},
 	keys:    []string{"OPENAI_API_KEY"},
+	edits:   "it may change files; its sandbox confines its commands, but for those that its own rules let out, and not its own MCP servers",
+	reads:   "it only reads; its sandbox confines its commands, not its own MCP servers",
 	events:  func() decoder { return &codexEvents{} },
 	args: func(c call) []string {
 		// Where a project is not kept in git, codex must be told that this is
 		// meant; artoo has its own notion of places without a project.
 		args := []string{"exec", "--json", "--skip-git-repo-check"}
+		args = append(args, "--config="+untrusted(c.place))
 		if c.edits {
 			args = append(args, "--sandbox=workspace-write")
-		} else {
-			args = append(args, "--sandbox=read-only")
+		} else { // the user's own rules may let commands out of the sandbox
+			args = append(args, "--sandbox=read-only", "--ignore-rules")
 		}
 		if c.model != "" {
 			args = append(args, "--model="+c.model)

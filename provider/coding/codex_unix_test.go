@@ -51,7 +51,7 @@ func TestCodexAnswers(t *testing.T) {
 		t.Errorf("usage %+v", u)
 	}
 	args := strings.Fields(s.given("args", 1))
-	if want := []string{"exec", "--json", "--skip-git-repo-check", "--sandbox=read-only", "-"}; !slices.Equal(args, want) {
+	if want := []string{"exec", "--json", "--skip-git-repo-check", "--config=" + untrusted(s.cli.place()), "--sandbox=read-only", "--ignore-rules", "-"}; !slices.Equal(args, want) {
 		t.Errorf("arguments %q", args)
 	}
 }

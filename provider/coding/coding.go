@@ -8,8 +8,10 @@ package coding
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -36,11 +38,15 @@ const DefaultModel = "default"
 type CLI struct {
 	Name    string   // ClaudeName, CodexName or GeminiName
 	Dir     string   // where the tool works
+	Root    string   // the project's root, Dir or above it; "" is Dir
 	Environ []string // all of the tool's environment, see Environ
 	// Mode is artoo's approval mode, asked before each run: edits and auto let
 	// the tool edit files as its own rules say, all others only let it read.
 	// nil means that it only reads.
 	Mode func() string
+	// Reads is asked before each run for directories outside of Root that the tool
+	// may read; may be nil.
+	Reads func() []string
 	// Instructions are put before the first message of each of the tool's
 	// sessions; may be "".
 	Instructions string
@@ -64,6 +70,7 @@ type CLI struct {
 	told    bool
 	broken  map[string]broken // runs that were cut off, by Request.SessionID
 	leaving []<-chan struct{} // closed when what is left of a stopped run is gone
+	policy  string            // the file of the dialect's policy, "" until it is needed
 }
 
 // Caps are what a run may use at most; a zero field is no cap. Of the tools only
@@ -113,12 +120,12 @@ func Rules(name, mode string) string {
 	if d == nil {
 		return ""
 	}
-	what := "it only reads"
+	what := d.reads
 	if mayEdit(mode) {
-		what = "it may change files"
+		what = d.edits
 	}
 	if mode == "auto" {
-		what += " as in edits, since nothing confines it"
+		what += ", as in edits, since nothing of artoo's confines it"
 	}
 	return fmt.Sprintf("%s runs its own tools by its own rules, not artoo's: in mode %s %s", d.program, mode, what)
 }
@@ -176,7 +183,55 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 }
 
 // Close waits until the processes of stopped runs are gone.
-func (c *CLI) Close() { _ = c.settled(context.Background(), func() {}) }
+func (c *CLI) Close() {
+	_ = c.settled(context.Background(), func() {})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.policy != "" {
+		_ = os.Remove(c.policy) // what stays is a few lines in the system's place for that
+		c.policy = ""
+	}
+}
+
+// policyFile is the path of a file that holds the dialect's policy, "" where it
+// has none. It is written anew when it is gone.
+func (c *CLI) policyFile(d *dialect) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d.policy == "" {
+		return "", nil
+	}
+	if held, err := os.ReadFile(c.policy); c.policy != "" && err == nil && string(held) == d.policy {
+		return c.policy, nil
+	}
+	f, err := os.CreateTemp("", "artoo-policy-*.toml")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(d.policy)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	c.policy = f.Name()
+	return c.policy, nil
+}
+
+func (c *CLI) place() place {
+	if c.Root == "" {
+		return place{c.Dir, c.Dir}
+	}
+	return place{c.Dir, c.Root}
+}
+
+// home is the home directory that the tool is told.
+func (c *CLI) home() string {
+	for _, kv := range c.Environ {
+		if value, ok := strings.CutPrefix(kv, "HOME="); ok {
+			return value
+		}
+	}
+	return ""
+}
 
 // settled waits until what was stopped is gone: two processes must not write
 // one session. late is called once, when that takes a while.

@@ -17,13 +17,21 @@ type dialect struct {
 	login   string            // how to log in, a command
 	own     []string          // variables it logs in by, which nothing else reads
 	keys    []string          // variables with keys of the vendor's API, which would be charged
+	edits   string            // what it may do where it may edit, for the user
+	reads   string            // what it may do elsewhere
 	most    int               // bytes of a message that are read, 0 for any number
+	policy  string            // a file of rules that it is given where it only reads; "" for none
+	// brings names what of a repository it would run or obey and cannot be told to
+	// leave alone; nil where it can. The run is refused then.
+	brings func(p place, home string) (string, error)
+	// environ takes out what the repository would put in; nil where it puts nothing.
+	environ func(p place, home string, environ []string) ([]string, error)
 	args    func(call) []string
 	events  func() decoder
-	guard   func(prompt string) string // keeps the text from being taken for commands
-	https   map[int]int                // exit statuses that are HTTP's, cut to a byte
-	exits   map[int]provider.ErrorKind // exit statuses that tell the kind
-	remark  func(stderr string) string // what of a good run's stderr the user must know; "" for nothing
+	guard   func(prompt string, a around) string // keeps the text from being taken for commands
+	https   map[int]int                          // exit statuses that are HTTP's, cut to a byte
+	exits   map[int]provider.ErrorKind           // exit statuses that tell the kind
+	remark  func(stderr string) string           // what of a good run's stderr the user must know; "" for nothing
 }
 
 // call is what a run's arguments depend on.
@@ -31,7 +39,10 @@ type call struct {
 	model  string // "" for the tool's own
 	effort string // "" for the tool's own
 	edits  bool   // else it only reads
-	resume string // the tool's session, "" for a new one
+	place  place
+	reads  []string // directories outside of the place that it may read
+	policy string   // the path of the dialect's policy
+	resume string   // the tool's session, "" for a new one
 	caps   Caps
 }
 
@@ -55,7 +66,7 @@ func dialectOf(name string) *dialect {
 
 // noSlash keeps a message that begins with a slash from being taken for one of
 // the tool's commands.
-func noSlash(prompt string) string {
+func noSlash(prompt string, _ around) string {
 	if strings.HasPrefix(strings.TrimSpace(prompt), "/") {
 		return "The user's message:\n\n" + prompt
 	}

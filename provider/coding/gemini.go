@@ -15,15 +15,24 @@ var gemini = dialect{
 	install: "npm install -g @google/gemini-cli",
 	login:   "gemini, and choose how to log in there",
 	keys:    []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+	edits:   "it may change files, and run what its own settings allow",
+	reads:   "it only reads and runs no command",
 	most:    8 << 20,
-	guard:   func(prompt string) string { return noSlash(noAt(prompt)) },
+	policy:  geminiPolicy,
+	brings:  geminiBrings,
+	environ: geminiEnviron,
+	guard:   func(prompt string, a around) string { return noSlash(noAt(prompt, a), a) },
 	events:  func() decoder { return &geminiEvents{} },
 	args: func(c call) []string {
 		args := []string{"--prompt=", "--output-format=stream-json"}
 		if c.edits {
 			args = append(args, "--approval-mode=auto_edit")
 		} else {
-			args = append(args, "--approval-mode=plan")
+			// A user's settings may allow more than plan mode does.
+			args = append(args, "--approval-mode=plan", "--admin-policy="+c.policy, "--allowed-mcp-server-names=none")
+		}
+		for _, dir := range c.reads {
+			args = append(args, "--include-directories="+dir)
 		}
 		if c.model != "" {
 			args = append(args, "--model="+c.model)
@@ -40,9 +49,13 @@ var gemini = dialect{
 	remark: func(stderr string) string { return lineWith(stderr, "gemini: ", "Approval mode overridden") },
 }
 
-// noAt keeps an @ from being taken for the path of a file to include: gemini
-// looks for them in its standard input too, also inside an address.
-func noAt(prompt string) string { return strings.ReplaceAll(prompt, "@", `\@`) }
+// geminiPolicy denies what changes something, above all that the user's settings
+// allow. Without somebody to ask, gemini would also let itself out of plan mode.
+const geminiPolicy = `[[rule]]
+toolName = ["run_shell_command", "write_file", "replace", "save_memory", "exit_plan_mode"]
+decision = "deny"
+priority = 999
+`
 
 // geminiEvents decodes the events of one run.
 type geminiEvents struct {

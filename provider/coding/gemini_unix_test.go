@@ -39,7 +39,7 @@ func TestGeminiAnswers(t *testing.T) {
 	if u := o.done.Usage; u.Input != 23 || u.CacheRead != 10 || u.Output != 21 || o.done.Message.Model != "gemini-3-pro" {
 		t.Errorf("usage %+v of %s", u, o.done.Message.Model)
 	}
-	if args := strings.Fields(s.given("args", 1)); !slices.Equal(args, []string{"--prompt=", "--output-format=stream-json", "--approval-mode=plan"}) {
+	if args := strings.Fields(s.given("args", 1)); !slices.Equal(args, []string{"--prompt=", "--output-format=stream-json", "--approval-mode=plan", "--admin-policy=" + s.cli.policy, "--allowed-mcp-server-names=none"}) {
 		t.Errorf("arguments %q", args)
 	}
 }
@@ -48,7 +48,7 @@ func TestGeminiAnswers(t *testing.T) {
 func TestGeminiAndClaudePromptsAreNoCommands(t *testing.T) {
 	s := newStandIn(t, GeminiName, events(geminiInit, `{"type":"message","role":"assistant","content":"Hello.","delta":true}`, geminiGood))
 	s.ask(user("/quit me@example.org")).want(t, "Hello.")
-	if got := s.given("stdin", 1); got != "The user's message:\n\n/quit me\\@example.org" {
+	if got := s.given("stdin", 1); got != "The user's message:\n\n/quit me@example.org" {
 		t.Errorf("gemini was told %q", got)
 	}
 	c := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), claudeGood))

@@ -75,7 +75,11 @@ func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	}
 	p.prompt = strings.ToValidUTF8(p.prompt, "\uFFFD")
 	if d.guard != nil {
-		p.prompt = d.guard(p.prompt)
+		a := around{dirs: []string{c.Dir}, home: c.home()}
+		if c.Reads != nil {
+			a.dirs = append(a.dirs, c.Reads()...)
+		}
+		p.prompt = d.guard(p.prompt, a)
 	}
 	return p
 }

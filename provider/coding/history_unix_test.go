@@ -133,7 +133,7 @@ func TestPicturesAndEffortAreNotDroppedSilently(t *testing.T) {
 func TestModesAndOptions(t *testing.T) {
 	for _, c := range []struct{ name, mode, model, want string }{
 		{ClaudeName, "plan", "", "--permission-mode=plan"},
-		{ClaudeName, "ask", "opus", "--permission-mode=plan --model=opus --effort=max"},
+		{ClaudeName, "ask", "opus", "--model=opus --effort=max"},
 		{ClaudeName, "edits", "", "--permission-mode=acceptEdits"},
 		{ClaudeName, "auto", "", "--permission-mode=acceptEdits"},
 		{CodexName, "ask", "", "--sandbox=read-only"},
@@ -170,7 +170,7 @@ func TestAnnounceOnce(t *testing.T) {
 	s := newStandIn(t, ClaudeName, claudeGreets)
 	s.cli.Announce = true
 	one, two := s.ask(user("1")), s.ask(user("1"))
-	if want := []string{"claude runs its own tools by its own rules, not artoo's: in mode ask it only reads"}; !slices.Equal(one.notices, want) || len(two.notices) > 0 {
+	if want := []string{"claude runs its own tools by its own rules, not artoo's: in mode ask it only reads and runs no command"}; !slices.Equal(one.notices, want) || len(two.notices) > 0 {
 		t.Errorf("notices %q, then %q", one.notices, two.notices)
 	}
 }

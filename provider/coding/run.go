@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,10 +59,21 @@ func (r *run) once(p plan) error {
 	if r.left || r.ctx.Err() != nil {
 		return r.stopped()
 	}
+	environ, err := r.alone()
+	if err != nil {
+		return err
+	}
 	call := r.call(p)
+	if !call.edits {
+		if call.policy, err = r.policyFile(r.dialect); err != nil {
+			e := r.fault(provider.KindConfig, "the rules for "+r.dialect.program+" cannot be written: "+err.Error(), "set TMPDIR to a directory that can be written")
+			e.Err = err
+			return e
+		}
+	}
 	r.most = call.caps.Tokens
 	cmd := exec.Command(path, r.dialect.args(call)...)
-	cmd.Dir, cmd.Env = r.Dir, append([]string(nil), r.Environ...)
+	cmd.Dir, cmd.Env = r.Dir, environ
 	if r.Trace != nil {
 		r.Trace("request", strings.Join(append([]string{r.dialect.program}, cmd.Args[1:]...), " ")+"\n"+r.masked(p.prompt))
 	}
@@ -84,6 +96,34 @@ func (r *run) once(p plan) error {
 	return r.verdict(p, path, proc, ended, errs.String())
 }
 
+// alone is the environment of a run into which the repository puts nothing. The
+// error is of one that would bring what the tool cannot be kept from.
+func (r *run) alone() ([]string, error) {
+	d, where, home := r.dialect, r.place(), r.home()
+	refused := func(why string, err error) error {
+		e := r.fault(provider.KindConfig, why, d.program+" by itself, or another provider: until artoo can be told to trust a project, nothing of it runs in "+d.program)
+		e.Err = err
+		return e
+	}
+	if d.brings != nil {
+		found, err := d.brings(where, home)
+		switch {
+		case err != nil:
+			return nil, refused("what the project brings for "+d.program+" cannot be read: "+err.Error(), err)
+		case found != "":
+			return nil, refused(d.program+" would run or obey what the project brings: "+found, nil)
+		}
+	}
+	environ := slices.Clone(r.Environ)
+	if d.environ != nil {
+		var err error
+		if environ, err = d.environ(where, home, environ); err != nil {
+			return nil, refused("what the project brings for "+d.program+" cannot be read: "+err.Error(), err)
+		}
+	}
+	return environ, nil
+}
+
 // introduce tells what the user must know of the run before it begins.
 func (r *run) introduce(p plan) {
 	if text := r.announce(); text != "" {
@@ -98,7 +138,10 @@ func (r *run) introduce(p plan) {
 }
 
 func (r *run) call(p plan) call {
-	c := call{model: r.req.Model, edits: mayEdit(r.mode()), resume: p.session.ID, caps: r.caps()}
+	c := call{model: r.req.Model, edits: mayEdit(r.mode()), resume: p.session.ID, caps: r.caps(), place: r.place()}
+	if r.Reads != nil {
+		c.reads = r.Reads()
+	}
 	if c.model == DefaultModel {
 		c.model = ""
 	}
