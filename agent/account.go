@@ -56,8 +56,8 @@ func (t *turn) lose(in *incoming, said provider.Usage) {
 		if output := t.Conversation.Tokens(in.bytes); output > lost.Output {
 			lost.Output, lost.Estimated = output, true
 		}
-		if lost.Estimated {
-			lost.CostUSD = nil // a bill for a part is none
+		if lost.Estimated && !said.Estimated {
+			lost.CostUSD = nil // a bill for a part is none; who estimates it means all of it
 		}
 	}
 	in.lost = in.lost.Add(lost)

@@ -145,6 +145,8 @@ func (t *turn) piece(in *incoming, event provider.Event) {
 			in.text.WriteString("\n\n") // what follows is a text of its own
 		}
 		t.cb.OnNotice(Notice{Kind: NoticeStep, Text: e.Text})
+	case provider.Refused:
+		t.response.Denied = append(t.response.Denied, Denial{Tool: e.Tool, Object: e.Object, Reason: e.Reason, Nobody: t.Policy.Mode != ModePlan})
 	case provider.Notice:
 		kind := NoticeInfo
 		if e.Warning {
@@ -158,6 +160,18 @@ func (t *turn) piece(in *incoming, event provider.Event) {
 // caps leave then. Its error says that they leave nothing.
 func (t *turn) again(in *incoming, e provider.Retry, maxTokens int) error {
 	in.void = in.void || e.Discard
+	if !e.Own {
+		if err := t.between(in, e, maxTokens); err != nil {
+			return err
+		}
+	}
+	in.tries = e.Try
+	t.cb.OnNotice(Notice{Kind: NoticeRetry, Text: retryText(e), Retry: &e})
+	return nil
+}
+
+// between counts the try that failed and lowers the limit of those that come.
+func (t *turn) between(in *incoming, e provider.Retry, maxTokens int) error {
 	var said provider.Usage
 	if e.Err != nil {
 		said = e.Err.Usage
@@ -171,8 +185,6 @@ func (t *turn) again(in *incoming, e provider.Retry, maxTokens int) error {
 	if room > 0 && (maxTokens == 0 || room < maxTokens) && e.Lower != nil {
 		e.Lower(room)
 	}
-	in.tries = e.Try
-	t.cb.OnNotice(Notice{Kind: NoticeRetry, Text: retryText(e), Retry: &e})
 	return nil
 }
 
@@ -181,6 +193,9 @@ func (t *turn) again(in *incoming, e provider.Retry, maxTokens int) error {
 func (t *turn) broken(in *incoming, err error) error {
 	if in.text.Len() > 0 {
 		t.partial = in.text.String()
+	}
+	if e := provider.AsError(err); e != nil {
+		t.keep = e.Keep
 	}
 	t.accountFailure(in, err)
 	return err

@@ -21,6 +21,7 @@ type turn struct {
 	answer    strings.Builder // text of the final reply, continuations joined
 	partial   string          // text of a reply that broke off
 	cuts      int             // how often the present reply was cut
+	keep      []provider.Part // what else is kept of it
 	prodded   bool            // the present reply was empty, and is asked again
 	trimmed   bool            // the present request did not fit, and was trimmed
 	replied   bool            // the model has answered something in this turn
@@ -157,14 +158,29 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 			err = errors.Join(cause, err)
 		}
 	}
-	if strings.TrimSpace(t.partial) != "" {
-		m := provider.Message{Role: provider.RoleAssistant, Provider: t.response.Provider, Model: t.response.Model, Partial: true,
-			Parts: []provider.Part{provider.Text{Text: t.partial}}}
+	if text := firstText(t.partial, provider.Message{Parts: t.keep}.Text()); strings.TrimSpace(text) != "" {
+		m := provider.Message{Role: provider.RoleAssistant, Provider: t.response.Provider, Model: t.response.Model, Partial: true}
+		for _, p := range t.keep {
+			if _, isText := p.(provider.Text); !isText {
+				m.Parts = append(m.Parts, p)
+			}
+		}
+		m.Parts = append(m.Parts, provider.Text{Text: text})
 		err = errors.Join(err, t.Conversation.Append(m))
 		t.answer.WriteString(t.partial)
 	}
 	t.response.Text = t.answer.String()
 	return t.response, errors.Join(err, t.Conversation.Sync())
+}
+
+// firstText is the first of the texts that says something.
+func firstText(texts ...string) string {
+	for _, text := range texts {
+		if strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 func refusal(reply provider.Done) error {

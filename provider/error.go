@@ -42,6 +42,9 @@ type Error struct {
 	Local      bool  // the server is on a loopback or private address
 	Images     bool  // the request was refused for a picture in it, or for their number
 	Usage      Usage // what the failed try is known to have used
+	// Keep is what the history must hold of the reply that broke off, beside the
+	// text that came of it. May be nil.
+	Keep []Part
 	// Window and Requested are the numbers of a KindContext error, 0 when unknown.
 	Window, Requested int
 	Err               error // the cause; may be nil

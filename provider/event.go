@@ -3,7 +3,8 @@ package provider
 import "time"
 
 // Event is one thing that happened while a reply streamed: Started, TextDelta,
-// ReasoningDelta, CallDelta, Step, Retry, Notice or Done. The set is sealed.
+// ReasoningDelta, CallDelta, Step, Refused, Retry, Notice or Done. The set is
+// sealed.
 type Event interface{ event() }
 
 // Started is the reply's first sign of life: the server accepted the request
@@ -29,8 +30,12 @@ type CallDelta struct{ Bytes int }
 // line, unsanitised and never empty. The text before a step is not the answer.
 type Step struct{ Text string }
 
+// Refused is a call of such a tool that was not let run, since somebody would
+// have to be asked. Object is what the call is about, unsanitised; Reason may be "".
+type Refused struct{ Tool, Object, Reason string }
+
 // Retry tells that a try failed and another follows after Wait. The retry
-// wrapper makes it, wires do not. Discard says that deltas of the failed try
+// wrapper makes it, wires do not, but for providers that try again by themselves. Discard says that deltas of the failed try
 // were already yielded. The reply starts again from nothing; what came is void as
 // soon as a later try has delivered text or the whole reply, and not before: when
 // all tries fail it is all there is.
@@ -40,6 +45,9 @@ type Retry struct {
 	Wait    time.Duration
 	Err     *Error
 	Discard bool
+	// Own says that the provider tries again by itself: what it used in all stands
+	// in Done, or in its error.
+	Own bool
 	// NewKey says that the key was refused and another one was found: the next
 	// try is made with that.
 	NewKey bool
@@ -79,6 +87,7 @@ func (TextDelta) event()      {}
 func (ReasoningDelta) event() {}
 func (CallDelta) event()      {}
 func (Step) event()           {}
+func (Refused) event()        {}
 func (Retry) event()          {}
 func (Notice) event()         {}
 func (Done) event()           {}

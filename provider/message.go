@@ -54,6 +54,10 @@ type Reasoning struct {
 	Opaque string `json:"opaque,omitempty"`
 }
 
+// FormSession is the Form of a part that holds the session of a provider that
+// keeps one of its own: it stays with a reply that broke off.
+const FormSession = "cli_session"
+
 // Image is a picture for models that see. Data is raw, not base64. Name is its
 // file's, for those that do not see; it may be "".
 type Image struct {

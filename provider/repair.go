@@ -23,7 +23,8 @@ const (
 // missing ones made up as errors, those without a call dropped. Call ids are
 // unique and otherwise as they came, tool names fit ^[a-zA-Z0-9_-]{1,128}$, the
 // input of a call is an object. Empty texts, images and messages go, also a
-// message that is nothing but reasoning; a partial message keeps its text only.
+// message that is nothing but reasoning; a partial message keeps its text only,
+// and the session of a provider's own that it belongs to.
 // No string holds invalid UTF-8 or half a surrogate pair. Opaque payloads are
 // never touched.
 //
@@ -137,7 +138,7 @@ func (r *repairer) part(p Part, t *turn, partial bool) (kept Part, same bool) {
 		}
 		return p, true
 	case Reasoning:
-		if role != RoleAssistant || partial {
+		if role != RoleAssistant || partial && p.Form != FormSession {
 			return nil, false
 		}
 		fixed := p

@@ -42,6 +42,9 @@ type Desk struct {
 func (d *Desk) SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error) {
 	if now := d.Agent.Policy.Mode; d.told != "" && d.told != now {
 		d.told = now
+		if d.Rules != nil && d.Rules(d.Agent.ProviderName, string(now)) != "" { // its own tools, by its own rules
+			return d.Agent.SendMessage(ctx, text, cb, attachments...)
+		}
 		attachments = append([]provider.Part{provider.Text{Text: agent.ModeNote(now, false)}}, attachments...)
 	}
 	return d.Agent.SendMessage(ctx, text, cb, attachments...)

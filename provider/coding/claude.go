@@ -37,9 +37,16 @@ type claudeEvents struct {
 	message  string // the id of the one that streams
 	text     bool   // its text was streamed
 	thinking bool   // its reasoning was
+	here     bool   // there is such a message
+	begun    mark   // where it begins
+	sure     mark   // up to where it came whole
+	refused  bool   // a filter stopped it
+	joined   bool   // it was cut at its limit: the next text goes on in it
+	tries    int    // that failed
 	calls    map[string]string
-	resets   time.Time // when a limit that is reached ends
-	fault    string    // the word of the last message that was an error
+	why      map[string]string // calls failed
+	resets   time.Time         // when a limit that is reached ends
+	fault    string            // the word of the last message that was an error
 
 	used    map[string]claudeUsage // by each message
 	streams map[string]string      // the message that streams, by its parent
@@ -53,6 +60,8 @@ type claudeEvent struct {
 	Parent    string          `json:"parent_tool_use_id"`
 	Model     string          `json:"model"`
 	Error     string          `json:"error"`
+	Content   string          `json:"content"`
+	Status    string          `json:"status"`
 	Message   json.RawMessage `json:"message"`
 	Event     json.RawMessage `json:"event"`
 
@@ -71,14 +80,19 @@ type claudeEvent struct {
 	NewConversation string `json:"new_conversation_id"`
 
 	// result
-	IsError        bool                   `json:"is_error"`
-	Result         string                 `json:"result"`
-	Errors         []json.RawMessage      `json:"errors"`
-	APIErrorStatus int                    `json:"api_error_status"`
-	StopReason     string                 `json:"stop_reason"`
-	Cost           *float64               `json:"total_cost_usd"`
-	Usage          claudeUsage            `json:"usage"`
-	ModelUsage     map[string]claudeModel `json:"modelUsage"`
+	IsError        bool              `json:"is_error"`
+	Result         string            `json:"result"`
+	Errors         []json.RawMessage `json:"errors"`
+	APIErrorStatus int               `json:"api_error_status"`
+	StopReason     string            `json:"stop_reason"`
+	Denials        []struct {
+		Tool  string          `json:"tool_name"`
+		ID    string          `json:"tool_use_id"`
+		Input json.RawMessage `json:"tool_input"`
+	} `json:"permission_denials"`
+	Cost       *float64               `json:"total_cost_usd"`
+	Usage      claudeUsage            `json:"usage"`
+	ModelUsage map[string]claudeModel `json:"modelUsage"`
 }
 
 type claudeUsage struct {
@@ -145,7 +159,11 @@ func (d *claudeEvents) event(r *reply, data []byte) {
 func (d *claudeEvents) system(r *reply, e claudeEvent) {
 	switch e.Subtype {
 	case "init":
-		r.begin(e.SessionID, bareModel(e.Model))
+		r.begin(e.SessionID, "") // it says what it will ask, not who answers
+	case "status":
+		r.heard = r.heard || e.Status == "requesting"
+	case "informational":
+		r.tell("claude: " + e.Content)
 	case "compact_boundary":
 		r.tell("claude compacted its own conversation")
 	case "api_retry":
@@ -153,11 +171,7 @@ func (d *claudeEvents) system(r *reply, e claudeEvent) {
 			r.failure, r.abort = &failure{text: "the login is refused", code: e.Error, status: e.ErrorStatus}, true
 			return
 		}
-		why := strings.ReplaceAll(e.Error, "_", " ")
-		if e.ErrorStatus != 0 {
-			why += fmt.Sprintf(" (%d)", e.ErrorStatus)
-		}
-		r.tell(fmt.Sprintf("claude: %s, tries again in %s, %d of %d", why, time.Duration(e.RetryDelay*float64(time.Millisecond)).Round(100*time.Millisecond), e.Attempt, e.MaxRetries))
+		d.retry(r, e)
 	}
 }
 
@@ -192,73 +206,6 @@ func bareModel(model string) string {
 	}
 	model, _, _ = strings.Cut(model, "[")
 	return model
-}
-
-// stream takes a raw event of the Messages API.
-func (d *claudeEvents) stream(r *reply, data []byte) {
-	var e struct {
-		Type    string        `json:"type"`
-		Message claudeMessage `json:"message"`
-		Block   claudeBlock   `json:"content_block"`
-		Delta   claudeBlock   `json:"delta"`
-	}
-	if json.Unmarshal(data, &e) != nil {
-		return
-	}
-	switch e.Type {
-	case "message_start":
-		d.message, d.text, d.thinking = e.Message.ID, false, false
-		if model := bareModel(e.Message.Model); model != "" {
-			r.model = model
-		}
-	case "content_block_start":
-		if e.Block.Type == "text" {
-			r.block()
-		}
-	case "content_block_delta":
-		d.text = d.text || e.Delta.Text != ""
-		d.thinking = d.thinking || e.Delta.Thinking != ""
-		r.think(e.Delta.Thinking)
-		r.say(e.Delta.Text)
-	}
-}
-
-// assistant takes whole blocks of a message. What was streamed comes once more;
-// one message may come in several events, with a block or two each.
-func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
-	m, blocks := readMessage(e.Message)
-	if e.Error != "" { // claude's own words, which the result has too
-		d.fault = e.Error
-		return
-	}
-	r.begin(e.SessionID, bareModel(m.Model))
-	streamed := m.ID != "" && m.ID == d.message
-	for _, b := range blocks {
-		switch b.Type {
-		case "text":
-			if !streamed || !d.text {
-				r.block()
-				r.say(b.Text)
-			}
-		case "thinking":
-			if !streamed || !d.thinking {
-				r.think(b.Thinking)
-			}
-		case "tool_use":
-			if d.calls == nil {
-				d.calls = map[string]string{}
-			}
-			if _, again := d.calls[b.ID]; !again || b.ID == "" {
-				d.calls[b.ID] = b.Name
-				if plan := planOf(b); plan != "" {
-					r.block()
-					r.say(plan)
-				} else {
-					r.step(b.Name, about(b.Input))
-				}
-			}
-		}
-	}
 }
 
 // givesPlan is the tool by which claude asks to leave its plan mode. Nobody is
@@ -320,7 +267,11 @@ func (d *claudeEvents) user(r *reply, message json.RawMessage) {
 			case "":
 				name = "tool"
 			}
-			r.step(name+" failed", plainContent(b.Content))
+			if d.why == nil {
+				d.why = map[string]string{}
+			}
+			d.why[b.CallID] = plainContent(b.Content)
+			r.step(name+" failed", d.why[b.CallID])
 		}
 	}
 }
@@ -362,6 +313,11 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 	r.over = true
 	r.begin(e.SessionID, "")
 	r.answer = e.Result
+	for _, denied := range e.Denials {
+		if denied.Tool != givesPlan {
+			r.refuse(denied.Tool, about(denied.Input), d.why[denied.ID])
+		}
+	}
 	told := e.usage()
 	switch {
 	case told.Total() > 0 || r.usage.Total() == 0:

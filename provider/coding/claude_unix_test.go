@@ -247,8 +247,8 @@ func TestClaudeLoginIsRefused(t *testing.T) {
 	if !strings.Contains(o.err.Hint, "/login") || !strings.Contains(o.err.Hint, "ARTOO_PASS_ENV=ANTHROPIC_API_KEY") {
 		t.Errorf("hint %q", o.err.Hint)
 	}
-	if want := "claude: authentication failed (401), tries again in 600ms, 1 of 10"; len(o.notices) != 2 || o.notices[0] != want {
-		t.Errorf("notices %q", o.notices)
+	if len(o.retries) != 2 || o.retries[0].Wait != 600*time.Millisecond || o.retries[1].Try != 3 || o.retries[1].Tries != 11 || o.retries[0].Err.Error() != "claude-cli: authentication failed (401)" {
+		t.Errorf("retries %+v", o.retries)
 	}
 	s.cli.Close()
 }

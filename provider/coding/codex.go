@@ -49,6 +49,8 @@ var codex = dialect{
 type codexEvents struct {
 	begun map[string]bool // items whose step was shown
 	last  string          // the last error that was not the end
+	told  time.Time       // when
+	held  string          // it, if it was not told: the end may be for the same reason
 }
 
 type codexEvent struct {
@@ -96,7 +98,12 @@ func (d *codexEvents) event(r *reply, data []byte) {
 		return
 	}
 	r.events++
+	if e.Type != "turn.failed" {
+		d.tell(r)
+	}
 	switch e.Type {
+	case "turn.started":
+		r.heard = true
 	case "thread.started":
 		r.begin(e.ThreadID, "")
 	case "item.started", "item.updated":
@@ -113,11 +120,14 @@ func (d *codexEvents) event(r *reply, data []byte) {
 		}
 	case "turn.failed":
 		r.over = true
-		text := e.Error.Message
+		text, status := apiError(e.Error.Message)
 		if text == "" {
 			text = d.last
 		}
-		r.failure = &failure{text: text}
+		if text != d.held {
+			d.tell(r)
+		}
+		r.failure = &failure{text: text, status: status}
 		if _, after, ok := strings.Cut(text, "unexpected status "); ok {
 			r.failure.status = max(number(after), 0)
 		}
@@ -127,20 +137,27 @@ func (d *codexEvents) event(r *reply, data []byte) {
 // trouble takes an error that is not the end: mostly of a connection that codex
 // tries to mend, for ever where there is no network.
 func (d *codexEvents) trouble(r *reply, text string) {
-	if text == d.last { // once is enough
-		text = ""
-	} else {
-		d.last = text
+	if text, _ = apiError(text); text != d.last { // once is enough
+		d.last, d.held = text, text
 	}
+	now := time.Now()
+	// It waits long for a server that says nothing, and tells that as trouble too:
+	// that is a silence, for which there is another limit.
+	silent := now.Sub(d.told) > r.patient/2
+	d.told = now
 	switch {
-	case r.stuck.IsZero():
-		r.stuck = time.Now()
-	case time.Since(r.stuck) > r.patient:
+	case r.stuck.IsZero() || silent:
+		r.stuck = now
+	case now.Sub(r.stuck) > r.patient:
 		r.failure, r.abort = &failure{text: d.last, kind: provider.KindNetwork}, true
-		return
 	}
-	if text != "" {
-		r.tell("codex: " + text)
+}
+
+// tell tells of trouble that was not the end.
+func (d *codexEvents) tell(r *reply) {
+	if d.held != "" {
+		r.tell("codex: " + d.held)
+		d.held = ""
 	}
 }
 
@@ -171,6 +188,7 @@ func (d *codexEvents) step(r *reply, item codexItem) {
 		d.begun = map[string]bool{}
 	}
 	d.begun[item.ID] = true
+	r.requests++
 }
 
 // item takes one that is complete; texts come only so, and whole.
@@ -194,6 +212,7 @@ func (d *codexEvents) outcome(r *reply, item codexItem) {
 	switch {
 	case item.Status == "declined":
 		r.step("declined", item.Command)
+		r.refuse(strings.ReplaceAll(item.Type, "_", " "), item.Command, "")
 	case item.ExitCode != nil && *item.ExitCode != 0:
 		r.step(fmt.Sprintf("command ended with %d", *item.ExitCode), item.Output)
 	case item.Error != nil && item.Error.Message != "":

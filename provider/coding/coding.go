@@ -70,6 +70,7 @@ type CLI struct {
 	told    bool
 	broken  map[string]broken // runs that were cut off, by Request.SessionID
 	leaving []<-chan struct{} // closed when what is left of a stopped run is gone
+	capped  bool              // it was told which caps are not kept
 	policy  string            // the file of the dialect's policy, "" until it is needed
 }
 
@@ -95,10 +96,11 @@ type patience struct {
 	interrupt time.Duration // after SIGINT, until SIGTERM
 	terminate time.Duration // after SIGTERM, until SIGKILL; a second at most where the reply is whole
 	quiet     time.Duration // that the next run waits for it without a word
+	still     time.Duration // of silence, until it is told and told again; 0 for never
 	stuck     time.Duration // that it may report nothing but a broken connection
 }
 
-var usual = patience{quiet: time.Second, end: 5 * time.Second, interrupt: 5 * time.Second, terminate: 5 * time.Second, stuck: 2 * time.Minute}
+var usual = patience{quiet: time.Second, still: 2 * time.Minute, end: 5 * time.Second, interrupt: 5 * time.Second, terminate: 5 * time.Second, stuck: 2 * time.Minute}
 
 // Is reports whether name is one of the providers.
 func Is(name string) bool { return dialectOf(name) != nil }

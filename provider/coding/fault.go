@@ -22,7 +22,7 @@ var kindWords = []struct {
 	{provider.KindContext, []string{"prompt is too long", "context_length_exceeded", "context window", "input token count+exceeds the maximum"}},
 	{provider.KindBilling, []string{"credit balance", "insufficient_quota", "payment required", "billing hard limit", "quota exceeded. check your plan"}},
 	{provider.KindRateLimit, []string{"usage limit", "session limit", "weekly limit", "hit your limit", "limit reached", "rate limit", "rate_limit", "too many requests", "exceeded your current quota", "resource_exhausted", "quota will reset", "exhausted your"}},
-	{provider.KindAuth, []string{"not logged in", "run /login", "invalid api key", "incorrect api key", "api key not valid", "unauthorized", "unauthenticated", "set an auth method", "invalid auth method", "authentication", "login is refused", "log in again", "login again", "sign in again", "oauth token", "missing bearer", "refresh token", "api_key environment variable"}},
+	{provider.KindAuth, []string{"not logged in", "run /login", "invalid api key", "incorrect api key", "api key not valid", "unauthorized", "unauthenticated", "set an auth method", "invalid auth method", "authentication", "login is refused", "log in again", "login again", "sign in again", "oauth token", "missing bearer", "refresh token", "api_key environment variable", "missing environment variable"}},
 	{provider.KindConfig, []string{"model+not found", "model+does not exist", "model+may not exist", "model+not supported", "unknown model", "invalid model", "issue with the selected model", "not a trusted", "not trusted", "untrusted"}},
 	{provider.KindOverloaded, []string{"overloaded", "high demand", "at capacity", "server is busy"}},
 	{provider.KindNetwork, []string{"stream disconnected", "error sending request", "econnrefused", "econnreset", "enotfound", "eai_again", "fetch failed", "lookup address", "connection error", "unable to connect", "network error"}},
@@ -120,7 +120,7 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 	}
 	e := r.fault(f.kind, strings.TrimRight(r.masked(oneLine(text)), "."), "")
 	e.Status, e.Code, e.RequestID = f.status, f.code, r.reply.session
-	e.Usage, e.RetryAfter = r.reply.usage, f.after
+	e.Usage, e.RetryAfter = r.spent(), f.after
 	words := strings.ToLower(f.text + " " + f.code)
 	if e.Kind == "" {
 		e.Kind = kindOf(words, f.status)
@@ -132,7 +132,9 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 	switch e.Kind {
 	case provider.KindAuth:
 		e.Hint = "log in: " + d.login
-		if len(r.Withheld) > 0 {
+		if name := variable(f.text); name != "" && !r.has(name) {
+			e.Hint = "ARTOO_PASS_ENV=" + name + " lets " + d.program + " have that variable, if it is set; or " + e.Hint
+		} else if len(r.Withheld) > 0 {
 			e.Hint += "; or ARTOO_PASS_ENV=" + r.Withheld[0] + " lets it use that key"
 		}
 	case provider.KindConfig:
@@ -150,6 +152,25 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 		e.Hint = "/clear: " + d.program + "'s own conversation is full"
 	}
 	return e
+}
+
+// variable is the environment variable that a text says is missing, "" for none.
+func variable(text string) string {
+	_, name, ok := strings.Cut(text, "issing environment variable: `")
+	if name, _, closed := strings.Cut(name, "`"); ok && closed && validID(name) {
+		return name
+	}
+	return ""
+}
+
+// has reports whether the tool is given a variable that is not empty.
+func (r *run) has(name string) bool {
+	for _, kv := range r.Environ {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok && value != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func kindOf(words string, status int) provider.ErrorKind {

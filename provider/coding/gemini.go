@@ -2,6 +2,7 @@ package coding
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -59,8 +60,11 @@ priority = 999
 
 // geminiEvents decodes the events of one run.
 type geminiEvents struct {
-	calls map[string]string
-	last  string // the last error that was not the end
+	calls   map[string]string
+	about   map[string]string
+	last    string // the type of the last event
+	trouble string // the last error that was not the end
+	stopped bool   // it ended the run itself
 }
 
 type geminiEvent struct {
@@ -113,25 +117,40 @@ func (d *geminiEvents) event(r *reply, data []byte) {
 		r.say(e.Content)
 	case "tool_use":
 		if d.calls == nil {
-			d.calls = map[string]string{}
+			d.calls, d.about = map[string]string{}, map[string]string{}
 		}
-		d.calls[e.ID] = e.Tool
+		d.calls[e.ID], d.about[e.ID] = e.Tool, about(e.Input)
+		if d.last != "tool_use" {
+			r.requests++
+		}
 		r.step(e.Tool, about(e.Input))
 	case "tool_result":
 		if e.Status == "error" {
-			why := e.Output
+			why, name := e.Output, d.calls[e.ID]
 			if e.Error != nil {
 				why = e.Error.Message
 			}
-			r.step(d.calls[e.ID]+" failed", why)
+			r.step(name+" failed", why)
+			// What nobody could be asked about is not even offered.
+			if e.Error != nil && (e.Error.Type == "policy_violation" || e.Error.Type == "tool_not_registered" && slices.Contains(geminiAsks, name)) {
+				r.refuse(name, d.about[e.ID], why)
+			}
 		}
 	case "error":
-		d.last = e.Message
+		d.trouble = e.Message
+		if lower := strings.ToLower(e.Message); strings.Contains(lower, "stopping execution") || strings.Contains(lower, "maximum session turns") {
+			d.stopped = true
+			return
+		}
 		r.tell("gemini: " + e.Message)
 	case "result":
 		d.result(r, e)
 	}
+	d.last = e.Type
 }
+
+// geminiAsks are the tools that gemini asks about, where it can.
+var geminiAsks = []string{"run_shell_command", "write_file", "replace", "save_memory", "web_fetch"}
 
 // result is the last event. Its status counts: an invalid reply of the model has
 // no error and exit status 0.
@@ -147,10 +166,13 @@ func (d *geminiEvents) result(r *reply, e geminiEvent) {
 			}
 		}
 	}
-	if e.Status == "success" {
+	if e.Status == "success" && !d.stopped {
 		return
 	}
-	f := &failure{text: d.last}
+	f := &failure{text: d.trouble}
+	if d.stopped && strings.Contains(strings.ToLower(d.trouble), "turns") {
+		f.kind = provider.KindCap
+	}
 	if e.Error != nil {
 		f.code = e.Error.Type
 		f.text, f.status = apiError(e.Error.Message)
@@ -166,12 +188,13 @@ func apiError(message string) (text string, status int) {
 	i, j := strings.IndexByte(message, '{'), strings.LastIndexByte(message, '}')
 	var body struct {
 		Error struct {
-			Code    int    `json:"code"`
+			Code    any    `json:"code"` // a number, or a word
 			Message string `json:"message"`
 		} `json:"error"`
 	}
 	if i < 0 || j < i || json.Unmarshal([]byte(message[i:j+1]), &body) != nil || body.Error.Message == "" {
 		return message, 0
 	}
-	return body.Error.Message, body.Error.Code
+	code, _ := body.Error.Code.(float64)
+	return body.Error.Message, int(code)
 }

@@ -10,9 +10,9 @@ import (
 
 // The forms of the parts that a reply consists of beside its text.
 const (
-	formSession  = "cli_session" // Opaque is a session
-	formStep     = "cli_step"    // Text is what the tool did
-	formSaid     = "cli_said"    // Text is what the model said before a step
+	formSession  = provider.FormSession // Opaque is a session
+	formStep     = "cli_step"           // Text is what the tool did
+	formSaid     = "cli_said"           // Text is what the model said before a step
 	formThinking = "cli_thinking"
 )
 

@@ -28,9 +28,13 @@ type reply struct {
 	abort   bool                // the tool will not come to an end by itself: failure says why
 	stop    provider.StopReason // "" is a complete reply
 	usage   provider.Usage      // so far
-	total   *provider.Usage     // of the tool's session, where it counts so
+	// requests are about how many the tool made before its last, where it says no
+	// number: one for each step, or row of steps, that it shows.
+	requests int
+	total    *provider.Usage // of the tool's session, where it counts so
 
 	started bool
+	steps   int             // that were shown
 	size    int             // bytes that are kept
 	parts   []provider.Part // what was before the last step
 	thought strings.Builder
@@ -57,14 +61,51 @@ func (r *reply) begin(session, model string) {
 	if model != "" {
 		r.model = model
 	}
+}
+
+// working notes that the connection works and the message was heard. Only now
+// does somebody answer.
+func (r *reply) working() {
+	r.heard, r.stuck = true, time.Time{}
 	if !r.started {
 		r.started = true
 		r.send(provider.Started{RequestID: r.session, Model: r.model})
 	}
 }
 
-// working notes that the connection works and the message was heard.
-func (r *reply) working() { r.heard, r.stuck = true, time.Time{} }
+// mark is a place in the reply's text to go back to.
+type mark struct{ steps, text int }
+
+func (r *reply) here() mark { return mark{r.steps, r.text.Len()} }
+
+// void takes back the text since m: another try gives it again. What was before
+// it and still counts is said once more, since who listens forgets all.
+func (r *reply) void(m mark, try provider.Retry) {
+	kept := 0
+	if m.steps == r.steps {
+		kept = min(m.text, r.text.Len())
+	}
+	try.Discard = kept < r.text.Len()
+	if try.Discard {
+		text := r.text.String()[:kept]
+		r.text.Reset()
+		r.text.WriteString(text)
+		r.thought.Reset()
+		r.apart = false
+		r.send(try)
+		if text != "" {
+			r.send(provider.TextDelta{Text: text})
+		}
+		return
+	}
+	r.send(try)
+}
+
+// refuse tells of a call that was not let run, since somebody would have to be
+// asked.
+func (r *reply) refuse(tool, object, reason string) {
+	r.send(provider.Refused{Tool: oneLine(tool), Object: oneLine(object), Reason: oneLine(reason)})
+}
 
 // keep counts what is kept: a tool that runs wild must not take all memory.
 func (r *reply) keep(text string) {
@@ -116,6 +157,7 @@ func (r *reply) endThought() {
 func (r *reply) step(what, object string) {
 	r.working()
 	r.endThought()
+	r.steps++
 	if r.text.Len() > 0 {
 		r.parts = append(r.parts, provider.Reasoning{Form: formSaid, Text: r.text.String()})
 		r.text.Reset()
@@ -140,6 +182,7 @@ func (r *reply) tell(text string) {
 // finish makes sure that there is an answer. A tool may end with a step: then
 // its answer is what it said before that.
 func (r *reply) finish() {
+	r.working()
 	r.endThought()
 	if strings.TrimSpace(r.text.String()) != "" {
 		return

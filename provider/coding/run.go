@@ -87,7 +87,7 @@ func (r *run) once(p plan) error {
 	ended, err := r.follow(proc, out)
 	if err != nil || r.left {
 		r.remember(p)
-		return err
+		return r.kept(p, err)
 	}
 	select {
 	case <-errs.done:
@@ -131,6 +131,10 @@ func (r *run) introduce(p plan) {
 	}
 	if p.pictures > 0 {
 		r.tell(fmt.Sprintf("pictures cannot be passed on to %s: it was not sent %d of them", r.dialect.program, p.pictures))
+	}
+	if caps := r.caps(); r.dialect != &claude && !r.capped && (caps.Steps > 0 || caps.Tokens > 0) {
+		r.CLI.capped = true
+		r.tell(r.dialect.program + " keeps no cap of steps or tokens itself: they are checked after each of its runs")
 	}
 	if p.session.ID == "" && r.req.Effort != "" && r.call(p).effort == "" {
 		r.tell(fmt.Sprintf("%s takes no effort %s: its own setting holds", r.dialect.program, r.req.Effort))
@@ -209,6 +213,9 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 	defer idle.stop()
 	limit := newAlarm(r.Limit)
 	defer limit.stop()
+	quiet := newAlarm(r.waits().still)
+	defer quiet.stop()
+	began := time.Now()
 	last := newAlarm(0) // for what follows the last event
 	defer last.stop()
 	exited, more := proc.done, true
@@ -226,6 +233,8 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 		}
 		if r.lines > before { // whoever takes them may have been slow
 			idle.start(orDefault(r.Idle, silence))
+			quiet.start(r.waits().still)
+			began = time.Now()
 		}
 		if (r.reply.over || !more) && !last.set() {
 			proc.remember()
@@ -245,6 +254,11 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 			wait := r.waits()
 			wait.terminate = min(wait.terminate, time.Second)
 			proc.end(wait)
+		case <-quiet.C():
+			if !r.reply.over {
+				r.tell(fmt.Sprintf("%s has said nothing for %s, and is waited for", r.dialect.program, time.Since(began).Round(time.Second)))
+			}
+			quiet.start(r.waits().still)
 		case <-idle.C():
 			r.leave(proc)
 			return false, r.timeout(fmt.Sprintf("%s said nothing for %s", r.dialect.program, orDefault(r.Idle, silence)), "ARTOO_IDLE_TIMEOUT with a longer time, if it works that long in silence")
@@ -316,6 +330,7 @@ func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr str
 		err := r.judge(p, path, proc.state, stderr)
 		if !r.lost {
 			r.remember(p)
+			err = r.kept(p, err)
 		}
 		return err
 	}
@@ -323,6 +338,10 @@ func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr str
 		rep.tell(r.dialect.remark(stderr))
 	}
 	rep.finish()
+	if over := r.passed(p); over != nil {
+		r.remember(p)
+		return r.kept(p, over)
+	}
 	s := session{ID: rep.session, Of: r.req.SessionID, Total: rep.total}
 	if s.Total == nil {
 		s.Total = p.session.Total
@@ -344,7 +363,7 @@ func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr str
 	r.send(provider.Done{Message: message, Stop: stop, Usage: r.usage(p), Several: true, RequestID: rep.session, Tries: 1})
 	if r.ctx.Err() != nil && !r.left { // just before the end
 		r.remember(p)
-		return r.stopped()
+		return r.kept(p, r.stopped())
 	}
 	return nil
 }
@@ -367,6 +386,20 @@ func (r *run) usage(p plan) provider.Usage {
 	return used
 }
 
+// spent is what a run that was cut off used. claude tells at the end what it cost:
+// before that it is what its model's price says, which is marked.
+func (r *run) spent() provider.Usage {
+	u := r.reply.usage
+	if r.dialect != &claude || u.CostUSD != nil || u.Total() == 0 {
+		return u
+	}
+	u.Output = max(u.Output, r.reply.size/4) // it tells no number before a reply's end
+	if info, ok := provider.Lookup("anthropic", r.reply.model); ok && info.Price != nil {
+		u.CostUSD, u.Estimated = provider.Cost(u, info.Price), true
+	}
+	return u
+}
+
 // remember keeps the session of a run that was cut off, so that the next
 // message can resume it.
 func (r *run) remember(p plan) {
@@ -381,19 +414,66 @@ func (r *run) remember(p plan) {
 	r.broken[r.req.SessionID] = broken{session{ID: r.reply.session, Of: r.req.SessionID, Total: p.session.Total}, p.heard}
 }
 
+// stoppedText stands for the answer of a run that was stopped before there was
+// one: its message was heard, and must not be sent again.
+const stoppedText = "(stopped before an answer)"
+
+// kept adds to the error of a run that was cut off the session that knows of it,
+// so that the history has it too.
+func (r *run) kept(p plan, err error) error {
+	e := provider.AsError(err)
+	if e == nil || r.reply.session == "" || !r.reply.heard {
+		return err
+	}
+	part, failed := r.sessionAfter(p).part()
+	if failed != nil {
+		return err // as it was before there were such parts: the message is told once more
+	}
+	e.Keep = []provider.Part{part, provider.Text{Text: stoppedText}}
+	return err
+}
+
+// sessionAfter is the tool's session as it is after a run that was cut off.
+func (r *run) sessionAfter(p plan) session {
+	s := session{ID: r.reply.session, Of: r.req.SessionID, Total: r.reply.total}
+	if s.Total == nil {
+		s.Total = p.session.Total
+	}
+	return s
+}
+
+// passed is the error of a run that is whole, and used more than a cap allows
+// that the tool cannot keep; nil where there is none.
+func (r *run) passed(p plan) error {
+	caps, used, program := r.caps(), r.usage(p), r.dialect.program
+	steps := r.reply.requests + 1
+	var why string
+	switch {
+	case caps.Tokens > 0 && used.Total() > caps.Tokens:
+		why = fmt.Sprintf("%s used %d tokens, of %d that were left", program, used.Total(), caps.Tokens)
+	case caps.Steps > 0 && r.dialect != &claude && steps > caps.Steps:
+		why = fmt.Sprintf("%s took about %d steps, of %d that it may", program, steps, caps.Steps)
+	default:
+		return nil
+	}
+	e := r.failed(&failure{text: why, kind: provider.KindCap}, "")
+	e.Usage = used
+	return e
+}
+
 // stopped is the error of a run that ctx ended; nil when nobody listens.
 func (r *run) stopped() error {
 	if r.left {
 		return nil
 	}
 	e := r.canceled(r.ctx)
-	e.Usage = r.reply.usage
+	e.Usage = r.spent()
 	return e
 }
 
 func (r *run) timeout(why, hint string) error {
 	e := r.fault(provider.KindTimeout, why, hint)
-	e.Usage = r.reply.usage
+	e.Usage = r.spent()
 	return e
 }
 

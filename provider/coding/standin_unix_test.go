@@ -56,6 +56,9 @@ func events(lines ...string) string {
 type outcome struct {
 	text, reasoning string
 	steps, notices  []string
+	retries         []provider.Retry
+	refused         []provider.Refused
+	heldBack        string // what is on stdout at the end, where a reply is held until it is whole
 	done            *provider.Done
 	err             *provider.Error
 }
@@ -87,9 +90,18 @@ func (s *standIn) stream(ctx context.Context, req provider.Request, on func(prov
 		switch e := e.(type) {
 		case provider.TextDelta:
 			o.text += e.Text
+			o.heldBack += e.Text
+		case provider.Retry:
+			o.retries = append(o.retries, e)
+			if e.Discard {
+				o.heldBack = ""
+			}
+		case provider.Refused:
+			o.refused = append(o.refused, e)
 		case provider.ReasoningDelta:
 			o.reasoning += e.Text
 		case provider.Step:
+			o.heldBack = ""
 			o.steps = append(o.steps, e.Text)
 		case provider.Notice:
 			o.notices = append(o.notices, e.Text)
