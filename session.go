@@ -20,9 +20,26 @@ import (
 )
 
 // open makes everything a turn needs.
-func (a *app) open() error {
+func (a *app) open() (err error) {
 	if err := a.transport(); err != nil {
 		return err
+	}
+	sessions, err := a.cfg.Paths.Sessions()
+	if err != nil && !a.cfg.Ephemeral {
+		return err
+	}
+	store := conversation.Store{Dir: sessions}
+	session, err := a.wanted(store)
+	if err != nil {
+		return err
+	}
+	if session != nil {
+		a.goOnWith(session)
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, session.Close())
+			}
+		}()
 	}
 	if err := a.choose(); err != nil {
 		return err
@@ -37,25 +54,17 @@ func (a *app) open() error {
 	if err != nil {
 		return err
 	}
-	sessions, err := a.cfg.Paths.Sessions()
-	if err != nil && !a.cfg.Ephemeral {
-		return err
-	}
 	a.desk = &ui.Desk{
 		Agent: &agent.Agent{
 			Tools: tools, Env: env, Policy: policy, Concurrency: a.cfg.MaxConcurrentTools, SaveRule: a.saveRule, Mask: a.mask,
 			Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
 		},
-		Store: conversation.Store{Dir: sessions}, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch, Rules: coding.Rules,
+		Store: store, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch, Rules: coding.Rules,
 	}
 	if err := a.use(a.choice); err != nil {
 		return err
 	}
 	a.place = a.workspace()
-	session, err := a.wanted()
-	if err != nil {
-		return err
-	}
 	return a.begin(session)
 }
 
@@ -109,12 +118,12 @@ func (a *app) begin(s *conversation.Session) error {
 }
 
 // wanted is the session to go on with, nil for a new one.
-func (a *app) wanted() (*conversation.Session, error) {
+func (a *app) wanted(store conversation.Store) (*conversation.Session, error) {
 	switch {
 	case a.cfg.Resume != "":
-		return a.desk.Store.Open(a.cfg.Resume)
+		return store.Open(a.cfg.Resume)
 	case a.cfg.Continue:
-		return a.desk.Store.Newest(a.project.Dir)
+		return store.Newest(a.project.Dir)
 	}
 	return nil, nil
 }

@@ -138,6 +138,9 @@ const (
 // file, by a variable or by a flag.
 func (c *Config) IsSet(key string) bool { return c.origins[key].rank != fromDefault }
 
+// FromFlag reports whether the option was given on the command line.
+func (c *Config) FromFlag(key string) bool { return c.origins[key].rank == fromFlag }
+
 // Origin is where the option's value came from: "default", "config.toml line
 // 4", "ARTOO_MODEL", "--model". Several places are joined by commas where
 // their values add up.
