@@ -55,6 +55,13 @@ func TestClaudeTextBeforeACutStreamStays(t *testing.T) {
 	if o.heldBack != "One.\n\nTwo." {
 		t.Errorf("held back %q", o.heldBack)
 	}
+	// The result of a step is no text that broke off.
+	step := `{"type":"assistant","message":{"id":"a","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make"}}]},"session_id":"s-1"}`
+	failed := `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"no","is_error":true}]}}`
+	s = newStandIn(t, ClaudeName, events(claudeInit, start("a"), piece("One."), whole("a", "One."), step, failed, start("c"), piece("Two."), whole("c", "Two."), claudeGood))
+	if o := s.ask(user("hi")); o.heldBack != "Two." || len(o.retries) > 0 {
+		t.Errorf("held back %q, retries %+v", o.heldBack, o.retries)
+	}
 	// It may be given whole, without a stream, instead.
 	s = newStandIn(t, ClaudeName, events(claudeInit, start("a"), piece("On"), whole("b", "One."), claudeGood))
 	if o := s.ask(user("hi")); o.heldBack != "One." || o.done.Message.Text() != "One." {

@@ -164,7 +164,7 @@ func TestGeminiIsToldAnAtAsItWasWritten(t *testing.T) {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
-	const told = "(In what follows \\@ stands for a plain @.)\n\n"
+	const told = "(In what follows, a backslash before an at sign is not part of the text.)\n\n"
 	for text, want := range map[string]string{
 		"see @notes.txt and a@b.org": `see \@notes.txt and a@b.org`,
 		"@Override":                  `\@Override`,

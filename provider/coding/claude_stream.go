@@ -48,18 +48,18 @@ func (d *claudeEvents) stream(r *reply, data []byte) {
 func (d *claudeEvents) next(r *reply, id string) {
 	switch {
 	case d.refused:
-		r.void(d.begun, d.again(r, "the reply was stopped by a filter"))
-	case d.here && r.here() != d.sure:
-		r.void(d.sure, d.again(r, "the reply broke off"))
+		r.void(d.begun, d.again(r, provider.KindRefused, "the reply was stopped by a filter"))
+	case d.here && r.more(d.sure):
+		r.void(d.sure, d.again(r, provider.KindNetwork, "the reply broke off"))
 	}
 	d.message, d.text, d.thinking, d.refused, d.here = id, false, false, false, true
 	d.begun, d.sure = r.here(), r.here()
 }
 
 // again is a try that follows at once.
-func (d *claudeEvents) again(r *reply, why string) provider.Retry {
+func (d *claudeEvents) again(r *reply, kind provider.ErrorKind, why string) provider.Retry {
 	d.tries++
-	return provider.Retry{Try: d.tries + 1, Tries: d.tries + 1, Own: true, Err: &provider.Error{Kind: provider.KindNetwork, Provider: ClaudeName, Message: why, RequestID: r.session}}
+	return provider.Retry{Try: d.tries + 1, Tries: d.tries + 1, Own: true, Err: &provider.Error{Kind: kind, Provider: ClaudeName, Message: why, RequestID: r.session}}
 }
 
 // retry tells that claude tries again by itself, and takes back what came of the
@@ -68,7 +68,7 @@ func (d *claudeEvents) retry(r *reply, e claudeEvent) {
 	why := strings.ReplaceAll(e.Error, "_", " ")
 	if why == "unknown" || why == "" {
 		why = "no connection"
-		if d.here && r.here() != d.sure {
+		if d.here && r.more(d.sure) {
 			why = "the reply broke off"
 		}
 	}
@@ -90,7 +90,7 @@ func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
 		return
 	}
 	r.begin(e.SessionID, bareModel(m.Model))
-	if d.here && m.ID != d.message && r.here() != d.sure { // given whole after its stream broke off
+	if d.here && m.ID != d.message && r.more(d.sure) { // given whole after its stream broke off
 		d.next(r, m.ID)
 	}
 	streamed := m.ID != "" && m.ID == d.message

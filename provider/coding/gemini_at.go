@@ -57,7 +57,7 @@ func noAt(prompt string, a around) string {
 		}
 	}
 	if marked {
-		return "(In what follows \\@ stands for a plain @.)\n\n" + b.String()
+		return "(In what follows, a backslash before an at sign is not part of the text.)\n\n" + b.String()
 	}
 	return prompt
 }

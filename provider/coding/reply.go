@@ -78,13 +78,21 @@ type mark struct{ steps, text int }
 
 func (r *reply) here() mark { return mark{r.steps, r.text.Len()} }
 
+// kept is how much of the text since the last step stood there at m.
+func (r *reply) kept(m mark) int {
+	if m.steps != r.steps {
+		return 0
+	}
+	return min(m.text, r.text.Len())
+}
+
+// more reports whether there is text that was not there at m.
+func (r *reply) more(m mark) bool { return r.text.Len() > r.kept(m) }
+
 // void takes back the text since m: another try gives it again. What was before
 // it and still counts is said once more, since who listens forgets all.
 func (r *reply) void(m mark, try provider.Retry) {
-	kept := 0
-	if m.steps == r.steps {
-		kept = min(m.text, r.text.Len())
-	}
+	kept := r.kept(m)
 	try.Discard = kept < r.text.Len()
 	if try.Discard {
 		text := r.text.String()[:kept]
