@@ -115,7 +115,7 @@ func runEdit(_ context.Context, env *Env, in editInput, _ io.Writer) (Result, er
 		return Result{}, err
 	}
 	text := fmt.Sprintf("edited %s: %s, %s; it now reads\n%s", c.Display, plural(n, "replacement"), c.counts(), c.regions())
-	return Result{Text: text, Summary: c.counts()}, nil
+	return Result{Text: text + c.note, Summary: c.counts()}, nil
 }
 
 // editChange finds out what the edits do to the file, and how many places they
@@ -132,7 +132,8 @@ func (f *Files) editChange(t target, in editInput) (c change, replaced int, err 
 	if state.Missing {
 		return c, 0, f.missing(t, "write creates files")
 	}
-	if err := f.stale(t, state); err != nil {
+	note, err := f.staleEdit(t, state, before, edits)
+	if err != nil {
 		return c, 0, err
 	}
 	after := before
@@ -151,6 +152,7 @@ func (f *Files) editChange(t target, in editInput) (c change, replaced int, err 
 		after, replaced = next, replaced+n
 	}
 	c, err = newChange(t, in.Path, state, old, before, after)
+	c.note = note
 	return c, replaced, err
 }
 

@@ -25,6 +25,7 @@ type change struct {
 	old, new []byte
 	// before and text are the file's text before and after.
 	before, text string
+	note         string // for the model, at the end of the result
 	unified      udiff.UnifiedDiff
 	added        int
 	removed      int
