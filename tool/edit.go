@@ -83,7 +83,7 @@ func (in editInput) list() ([]replacement, error) {
 	return []replacement{in.replacement}, nil
 }
 
-func planEdit(_ context.Context, env *Env, in editInput) (Access, error) {
+func planEdit(ctx context.Context, env *Env, in editInput) (Access, error) {
 	t, err := env.Files.resolve(in.Path, true)
 	if err != nil {
 		return Access{Kind: KindWrite, Verb: "edit", Object: in.Path}, err
@@ -91,6 +91,9 @@ func planEdit(_ context.Context, env *Env, in editInput) (Access, error) {
 	access := t.access(KindWrite, "edit")
 	if t.refused() != nil {
 		return access, nil
+	}
+	if info, err := t.replaceable(); err == nil && info == nil {
+		return access, missingFile(ctx, env, t, "write creates files")
 	}
 	c, _, err := env.Files.editChange(t, in)
 	if err != nil {

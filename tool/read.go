@@ -60,7 +60,7 @@ func runRead(ctx context.Context, env *Env, in readInput, _ io.Writer) (Result, 
 	}
 	file, info, err := t.open()
 	if errors.Is(err, fs.ErrNotExist) {
-		return Result{}, env.Files.missing(t, "glob finds files by name")
+		return Result{}, missingFile(ctx, env, t, "glob finds files by name")
 	}
 	if err != nil {
 		return Result{}, err
