@@ -63,6 +63,10 @@ type Policy struct {
 	// with version, may look into the project to see which it shall be. nil
 	// lets all pass.
 	Program func(name string, version bool) error
+	// Loses says in words what is lost when the file at an absolute path is
+	// replaced: it is there, and not as a commit has it; "" for nothing. nil
+	// knows of none.
+	Loses func(path string) string
 	// GoFetches says why `go sub` in dir may fetch something or run other
 	// programs. nil lets all pass.
 	GoFetches func(dir, sub string) error

@@ -62,7 +62,7 @@ func trimLine(command string) string {
 // decideRest decides a line by the commands in it that do more than read.
 func (p *Policy) decideRest(d Decision, name string, commands, rest []simple, why string) Decision {
 	for _, s := range commands {
-		if what, yes := destructive(s); yes && !p.namedExactly(name, s) {
+		if what, yes := p.destroys(s); yes && !p.namedExactly(name, s) {
 			d.Reason = alwaysAsked(what)
 			return d
 		}

@@ -37,14 +37,16 @@ type simple struct {
 	inputs  []word   // files it reads through redirection
 	texts   []string // here-documents and here-strings it reads, as far as known
 	outputs []word   // files its output is redirected into
-	assigns bool     // variables are set for it
-	raised  bool     // it runs under sudo or doas
-	fed     bool     // it gets arguments from xargs or find
-	unsure  bool     // the text it is given to read is not known
-	loose   bool     // an expansion in it can set variables or run commands that are not seen
-	opaque  bool     // it is more than a simple command: no rule for its words covers it
-	hides   bool     // it runs a command that cannot be seen
-	layers  []layer  // the wrappers it was found in, outermost first
+	// overwrites are those of them that lose what they hold.
+	overwrites []word
+	assigns    bool    // variables are set for it
+	raised     bool    // it runs under sudo or doas
+	fed        bool    // it gets arguments from xargs or find
+	unsure     bool    // the text it is given to read is not known
+	loose      bool    // an expansion in it can set variables or run commands that are not seen
+	opaque     bool    // it is more than a simple command: no rule for its words covers it
+	hides      bool    // it runs a command that cannot be seen
+	layers     []layer // the wrappers it was found in, outermost first
 }
 
 // layer is a command that runs another one.

@@ -13,7 +13,7 @@ import (
 func (p *Policy) decideOdd(d Decision, name, line string, commands []simple, odd string) Decision {
 	d.Reason = odd + ", so only a rule for this very line or for every command covers it"
 	for _, s := range commands {
-		if what, yes := destructive(s); yes {
+		if what, yes := p.destroys(s); yes {
 			d.Reason = alwaysAsked(what)
 			return d
 		}

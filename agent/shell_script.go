@@ -41,6 +41,7 @@ func (s simple) within(outer simple) simple {
 	s.raised, s.assigns, s.fed = s.raised || outer.raised, s.assigns || outer.assigns, s.fed || outer.fed
 	s.loose, s.unsure, s.opaque = s.loose || outer.loose, s.unsure || outer.unsure, s.opaque || outer.opaque
 	s.outputs = append(slices.Clip(outer.outputs), s.outputs...)
+	s.overwrites = append(slices.Clip(outer.overwrites), s.overwrites...)
 	s.inputs = append(slices.Clip(outer.inputs), s.inputs...)
 	s.layers = append(slices.Clip(outer.layers), s.layers...)
 	return s

@@ -206,10 +206,14 @@ func (w *shellWalker) redirects(s *simple, redirects []*syntax.Redirect) {
 		case syntax.DplOut:
 			if !descriptor {
 				s.outputs = append(s.outputs, target)
+				s.overwrites = append(s.overwrites, target)
 			}
 		default:
 			if !target.known || target.text != "/dev/null" && target.text != "/dev/stderr" && target.text != "/dev/stdout" {
 				s.outputs = append(s.outputs, target)
+				if r.Op == syntax.RdrOut || r.Op == syntax.RdrClob || r.Op == syntax.RdrAll {
+					s.overwrites = append(s.overwrites, target)
+				}
 			}
 		}
 	}

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// writesWhatOthersRun says which file that others run a command writes, as far
+// as its words tell, "" when there is none.
+func (p *Policy) writesWhatOthersRun(s simple) (why string) {
+	name := strings.ToLower(path.Base(s.name()))
+	if name == "git" {
+		words := gitCommand(s.words[1:])
+		if len(words) > 0 && words[0].text == "config" && gitConfigWrites(plain(words[1:])) != "" {
+			return "it can write git's configuration, which git obeys"
+		}
+	}
+	for _, w := range append(slices.Clip(s.outputs), writtenBy(name, s)...) {
+		text := strings.TrimPrefix(w.text, "of=")
+		if w.glob {
+			if why := globOfOthers(text); why != "" {
+				return why
+			}
+		}
+		for _, file := range p.places(s, text) {
+			if why := p.runByOthers(file); why != "" {
+				return why
+			}
+			// A link on the way may lead to one.
+			if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+				if why := p.runByOthers(filepath.Join(real, filepath.Base(file))); why != "" {
+					return why
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// writtenBy are the words of a command that may name what it writes.
+func writtenBy(name string, s simple) []word {
+	switch name {
+	case "tee", "touch", "rm", "unlink", "chmod", "chown", "truncate", "shred", "mkdir", "rmdir", "patch", "ed", "ex", "vi", "vim", "nano", "sponge":
+		return operandsOf(s, "")
+	case "mv", "ln", "rename":
+		operands := operandsOf(s, "-S --suffix")
+		return append(operands, moved(operands)...)
+	case "cp", "install", "rsync", "scp":
+		operands := operandsOf(s, "-S --suffix -m -o -g --mode")
+		if slices.ContainsFunc(s.words, func(w word) bool { return hasOption(w.text, "-t --target-directory") }) {
+			return operands
+		}
+		return moved(operands)
+	case "sed", "gsed", "perl":
+		if slices.ContainsFunc(s.words, func(w word) bool { return hasOption(w.text, "-i --in-place") }) {
+			return operandsOf(s, "")
+		}
+	case "dd", "sort", "curl", "wget", "tar", "unzip", "tree", "awk", "gawk", "jq", "yq", "uniq", "xxd", "base64", "gpg", "openssl":
+		return s.words[1:] // of=, -o FILE and the like
+	}
+	return nil
+}
+
+// operandsOf are the words of a command without its options, and without the
+// values of those in valued.
+func operandsOf(s simple, valued string) (operands []word) {
+	for i := 1; i < len(s.words); i++ {
+		w := s.words[i]
+		switch {
+		case slices.Contains(strings.Fields(valued), w.text):
+			i++
+			if i < len(s.words) && (w.text == "-t" || w.text == "--target-directory") {
+				operands = append(operands, s.words[i])
+			}
+		case isOption(w.text):
+			if _, value, ok := strings.Cut(w.text, "="); ok { // --target-directory=.git/hooks
+				operands = append(operands, word{text: value, known: w.known, glob: w.glob})
+			}
+		default:
+			operands = append(operands, w)
+		}
+	}
+	return operands
+}
+
+// globOfOthers reports whether a glob may stand for one of the well-known files
+// that others run.
+func globOfOthers(glob string) (why string) {
+	for part := range strings.SplitSeq(glob, "/") {
+		if strings.Trim(part, "*") == "" || !strings.ContainsAny(part, "*?[") {
+			continue
+		}
+		for _, name := range []string{".git", ".github", ".husky", ".vscode", ".idea", ".envrc", ".npmrc", ".claude", ".artoo", ".cargo", ".gitmodules",
+			".gitattributes", ".githooks", ".mcp.json", "AGENTS.md", "CLAUDE.md", "Jenkinsfile"} {
+			if fits, err := path.Match(part, name); fits || err != nil {
+				return "it may write " + name + ", which others run or obey (" + glob + ")"
+			}
+		}
+	}
+	return ""
+}
