@@ -333,7 +333,7 @@ func FuzzShellLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, line string) {
 		tr.try(t, line)
 		m := newLineMaker(t, seed)
-		for range 10 {
+		for range 3 {
 			tr.try(t, m.line())
 		}
 	})
