@@ -56,6 +56,7 @@ func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
 		Program: func(name string, version bool) error {
 			return tool.ProgramOf(env.Environ, a.project.Root, name, version)
 		},
+		Loses:     func(path string) string { return tool.Loses(env.Environ, path) },
 		GoFetches: func(dir, sub string) error { return tool.GoFetches(env.Environ, dir, sub) },
 		Getenv:    tool.Variable(env.Environ),
 		GitSecrets: func(dir string) (names []string, err error) {

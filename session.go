@@ -129,52 +129,6 @@ func (a *app) wanted(store conversation.Store) (*conversation.Session, error) {
 	return nil, nil
 }
 
-func (a *app) saveRule(rule string) error {
-	path, err := a.cfg.Paths.ConfigFile()
-	if err != nil {
-		return err
-	}
-	if a.cfg.File != "" {
-		path = a.cfg.File
-	}
-	return config.AddRule(path, a.project.Root, "allow", rule)
-}
-
-func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
-	project := a.cfg.Rules(a.project.Root)
-	p := &agent.Policy{
-		Mode: agent.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root,
-		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
-		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
-		OthersRun: a.project.OthersRun,
-		Shell:     agent.Shell{Name: filepath.Base(tool.FindShell()), Locale: tool.ShellLocale(env.Environ)},
-		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
-			return env.Files.ReachBelow(dir, arg, reads)
-		},
-		Program: func(name string, version bool) error {
-			return tool.ProgramOf(env.Environ, a.project.Root, name, version)
-		},
-		Loses:     func(path string) string { return tool.Loses(env.Environ, path) },
-		GoFetches: func(dir, sub string) error { return tool.GoFetches(env.Environ, dir, sub) },
-		Getenv:    tool.Variable(env.Environ),
-		GitSecrets: func(dir string) (names []string, err error) {
-			err = inRepository(env.Files, dir, func(p tool.Project) error {
-				names, err = a.histories.Secrets(p, env.Environ)
-				return err
-			})
-			return names, err
-		},
-	}
-	var errs [3]error
-	p.AllowRules, errs[0] = agent.ParseRules(slices.Concat(project.Allow, a.cfg.Allow))
-	p.AskRules, errs[1] = agent.ParseRules(slices.Concat(project.Ask, a.cfg.Ask))
-	p.DenyRules, errs[2] = agent.ParseRules(slices.Concat(project.Deny, a.cfg.Deny))
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, &agent.Failure{Kind: agent.KindUsage, What: "rules", Err: err, Hint: "--allow 'bash(go test:*)'"}
-	}
-	return p, p.CheckMode()
-}
-
 // inRepository asks the repository that git would work on in dir.
 func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) error {
 	p, err := tool.Repository(dir)
