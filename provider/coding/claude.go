@@ -13,7 +13,7 @@ import (
 var claude = dialect{
 	program: "claude",
 	least:   "2.0.0",
-	since:   map[string]string{"--max-budget-usd": "2.0.28", "--tools": "2.0.31"},
+	since:   map[string]string{"--max-budget-usd": "2.0.28"},
 	install: "npm install -g @anthropic-ai/claude-code",
 	login:   "claude, and /login there",
 	own:     []string{"CLAUDE_CODE_OAUTH_TOKEN"},
