@@ -32,7 +32,6 @@ var saidOtherwise = [][2]string{
 	{"File            Lines\n--------------  -----\n`week.go`          88\n`cart_test.go`  1,204\n", "File: week.go, Lines: 88.\nFile: cart_test.go, Lines: 1,204.\n"},
 	{"> The clock", "quote: The clock"},
 	{"- [ ] `New` takes it\n- [x] the test fails\n", "- not done: New takes it\n- done: the test fails\n"},
-	{"  run     go test ./... -race\napprove: run", "approve: run"},
 	{"exit 1 in 1.9s\n", "exit 1 in 1.9 seconds.\n"},
 	{"  run     go test ./... -race  exit 0 in 65.0s\n", "tool: exit 0 in 1 minute 5 seconds.\n"},
 	{"The first is `ship.go`, where the\ncut-off\n  queued: and add a test for Sunday 23:59\n",
