@@ -49,11 +49,12 @@ func (t *turn) cut(reply provider.Done, text string) (again bool, err error) {
 	return true, t.Conversation.Remind(ask)
 }
 
-// windowFull reports whether it was the window that cut the reply: a server that
-// says so, or one that stopped well before the limit that it was given.
+// windowFull reports whether it was the window that cut the reply: the server says
+// so, or its counts fill the window.
 func (t *turn) windowFull(reply provider.Done) bool {
-	wrote := reply.Usage.Output
-	return reply.Stop == provider.StopContext || t.room > 0 && wrote > 0 && !reply.Usage.Estimated && wrote < t.room*9/10
+	const full = 0.95
+	window := t.window()
+	return reply.Stop == provider.StopContext || window > 0 && !reply.Usage.Estimated && float64(reply.Usage.Total()) >= full*float64(window)
 }
 
 // askWider asks the same again with the model's own maximum. It reports false

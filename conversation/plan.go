@@ -79,7 +79,9 @@ func (p *planner) oldUsers(stay bool) {
 		}
 		p.size = p.size.minus(it.size)
 		p.record.Drop = append(p.record.Drop, it.id)
-		p.did.Messages++
+		if !isReminder(it.msg) {
+			p.did.Messages++
+		}
 	}
 	p.items = kept
 }
