@@ -82,7 +82,7 @@ func (w *Workspace) Begin(a *Agent, s *conversation.Session) (notices []string, 
 	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: w.Budget(), ToolResultMaxChars: w.ToolResultMaxChars, OutputDir: output, Mask: w.Mask}, s)
 	a.System = system
 	a.Conversation.SetOverhead(overhead(a))
-	a.Note = joinNotes(w.settingsNote(system, settings), w.gitNote(a.Env.Environ), w.note(system, instructions))
+	a.Note = joinNotes(w.settingsNote(system, a.Conversation.Messages(), settings), w.gitNote(a.Env.Environ), w.note(system, instructions))
 	a.Guide = w.guide(instructions)
 	return notices, nil
 }

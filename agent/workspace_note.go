@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/provider"
 	"artoo/tool"
 )
 
@@ -42,18 +43,42 @@ func joinNotes(notes ...func() string) func() string {
 	}
 }
 
-// settingsNote tells the model once of settings that are not those of the prompt
-// its session began with.
-func (w *Workspace) settingsNote(system string, now Settings) func() string {
-	text := now.String()
-	told := strings.Contains(system, text)
+// settingsNote tells the model once of settings that are not those it knows: of
+// the prompt its session began with, or of the newest note in its history.
+func (w *Workspace) settingsNote(system string, history []provider.Message, now Settings) func() string {
+	note := settingsNote + strings.TrimSuffix(now.String(), "\n") + ")"
+	told := strings.Contains(system, now.String())
+	switch last := lastNote(history); {
+	case strings.HasPrefix(last, settingsNote):
+		told = last == note
+	case strings.HasPrefix(last, modeNote): // the mode is told; is all else as in the prompt?
+		told = false
+		for _, m := range []Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan} {
+			then := now
+			then.Mode = m
+			told = told || strings.HasPrefix(last, modeNote+string(now.Mode)+": ") && strings.Contains(system, then.String())
+		}
+	}
 	return func() string {
 		if told {
 			return ""
 		}
 		told = true
-		return settingsNote + strings.TrimSuffix(text, "\n") + ")"
+		return note
 	}
+}
+
+// lastNote is the newest note of the mode or the settings in a history, or "".
+func lastNote(history []provider.Message) string {
+	for _, m := range slices.Backward(history) {
+		for _, p := range m.Parts {
+			text, ok := p.(provider.Text)
+			if ok && (strings.HasPrefix(text.Text, modeNote) || strings.HasPrefix(text.Text, settingsNote)) {
+				return text.Text
+			}
+		}
+	}
+	return ""
 }
 
 // gitNote tells the model once what git says as the session begins. git is asked

@@ -99,7 +99,7 @@ func otherCommands() []command {
 		{name: "doctor", help: "check what it needs", run: runDoctor},
 		{name: "debug", args: "[on|off]", help: "what is sent", run: runDebug, complete: oneOf("on", "off")},
 
-		{name: "compact", aliases: []string{"compress"}, help: "make room in the context", run: runCompact},
+		{name: "compact", aliases: []string{"compress"}, help: "make room in context", run: runCompact},
 		{name: "uncompact", instead: comesLater("")},
 		{name: "undo", aliases: []string{"rewind", "restore"}, instead: comesLater("!git diff shows what changed, !git restore FILE takes it back")},
 		{name: "redo", instead: comesLater("")},

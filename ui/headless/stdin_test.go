@@ -87,7 +87,7 @@ func TestStdin(t *testing.T) {
 		kind   agent.Kind // of the error
 	}{
 		{name: "pipe after a prompt", in: piped(t, "a\nb"), prompt: "look", text: "look\n\nStandard input, 2 lines, 3 bytes:\n\na\nb", state: "read"},
-		{name: "file after a prompt", in: file(t, "a\n"), prompt: "look", text: "look\n\nStandard input, 1 lines, 2 bytes:\n\na\n", state: "read"},
+		{name: "file after a prompt", in: file(t, "a\n"), prompt: "look", text: "look\n\nStandard input, 1 line, 2 bytes:\n\na\n", state: "read"},
 		{name: "pipe alone", in: piped(t, "do\n"), text: "do\n", state: "read"},
 		{name: "dash alone", in: piped(t, "do\n"), change: func(s *Stdin) { s.Dash = true }, text: "do\n", state: "read"},
 		{name: "empty pipe", in: piped(t, ""), prompt: "look", text: "look", state: "none"},
