@@ -64,12 +64,15 @@ func (c *Conversation) Window() (refused, accepted int) {
 	return int(float64(c.known.refused) * c.perByte()), int(float64(c.known.accepted) * c.perByte())
 }
 
-func (c *Conversation) sentBytes() int {
+func (c *Conversation) sentBytes() int { return c.bytes(c.sentSize()) }
+
+// sentSize is the size of the history that the last Messages returned.
+func (c *Conversation) sentSize() size {
 	sent := c.size
 	for _, it := range c.items[c.sent:] {
 		sent = sent.minus(it.size)
 	}
-	return c.bytes(sent)
+	return sent
 }
 
 // bytes is the size of a request with a history of size s, its pictures as bytes.
@@ -117,11 +120,7 @@ func (c *Conversation) Observe(usage provider.Usage) {
 
 func (c *Conversation) count(usage provider.Usage, foreign bool) {
 	c.counted = usage
-	sent := c.size
-	for _, it := range c.items[c.sent:] {
-		sent = sent.minus(it.size)
-	}
-	c.meter.observe(usage, sent, c.size, foreign)
+	c.meter.observe(usage, c.sentSize(), c.size, foreign)
 }
 
 // RecordUsage keeps what a request used in the session file. Usage that Observe
@@ -137,6 +136,7 @@ func (c *Conversation) RecordUsage(model string, usage provider.Usage, costUSD *
 	record := UsageRecord{Model: model, Usage: usage, CostUSD: costUSD}
 	if usage.Total() > 0 && sameCounts(usage, c.counted) && c.sent > 0 {
 		record.Sent = c.items[c.sent-1].id
+		record.Bytes = c.sentSize().bytes + c.meter.overhead
 	}
 	c.counted = provider.Usage{}
 	_, err := c.session.append(typeUsage, &record)

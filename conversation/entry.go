@@ -52,6 +52,9 @@ type UsageRecord struct {
 	// this conversation's own history: a resumed session starts its accounting
 	// from them. "" for other requests.
 	Sent string `json:"sent,omitempty"`
+	// Bytes is the size of that request's text with its system prompt and tools,
+	// 0 where it is not known: it tells a resumed session the bytes of a token.
+	Bytes int `json:"bytes,omitempty"`
 }
 
 // Note is something about the session worth keeping that no model is sent.

@@ -19,7 +19,7 @@ func (c *Conversation) replay(history []entry) {
 			}
 		case *UsageRecord:
 			if c.sent = c.after(p.Sent); c.sent > 0 {
-				c.count(p.Usage, true)
+				c.recount(p)
 			}
 		case *trimRecord:
 			before := c.size
@@ -30,6 +30,18 @@ func (c *Conversation) replay(history []entry) {
 		}
 	}
 	c.sent, c.counted = len(c.items), provider.Usage{}
+}
+
+// recount takes a count from the file. Where the size of what was sent stands
+// beside it, it teaches as much as it did when it came.
+func (c *Conversation) recount(u *UsageRecord) {
+	overhead := u.Bytes - c.sentSize().bytes
+	if u.Bytes > 0 && overhead >= 0 {
+		c.meter.overhead = overhead
+		c.count(u.Usage, false)
+		return
+	}
+	c.count(u.Usage, true)
 }
 
 // masked is the message without keys. What the model wrote stays as it is: some of
