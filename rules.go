@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"artoo/agent"
 	"artoo/config"
@@ -15,7 +16,15 @@ import (
 )
 
 // ruleSet are the rules that hold in this project.
-type ruleSet struct{ allow, ask, deny []agent.Rule }
+type ruleSet struct {
+	allow, ask, deny []agent.Rule
+	reopen           []agent.Rule // those of ask that stand in the user's file
+}
+
+// reopens reports whether a rule of the user's file asks about a file by its name.
+func (s ruleSet) reopens(root, file string) bool {
+	return slices.ContainsFunc(s.reopen, func(r agent.Rule) bool { return r.Reopens(root, file) })
+}
 
 // parseRules reads the rules; the error names where the first one stands that
 // can match nothing.
@@ -35,6 +44,9 @@ func parseRules(texts []config.RuleText) (s ruleSet, err error) {
 			s.allow = append(s.allow, r)
 		case "ask":
 			s.ask = append(s.ask, r)
+			if text.InFile() {
+				s.reopen = append(s.reopen, r)
+			}
 		default:
 			s.deny = append(s.deny, r)
 		}
@@ -104,12 +116,15 @@ func (a *app) saveRule(rule string) error {
 	return config.AddRule(path, a.project.Root, "allow", parsed.String())
 }
 
+// reopened reports whether the user's file asks about a file that is denied else.
+func (a *app) reopened(abs string) bool { return a.rules.reopens(a.project.Root, abs) }
+
 // explain is `artoo rules explain`. It runs nothing and asks no provider.
 func (a *app) explain(_ context.Context, inv cli.Invocation, call string) (e agent.Explanation, err error) {
 	if err := a.load(inv, false); err != nil {
 		return e, err
 	}
-	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root, Dir: a.project.Dir})
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root, Dir: a.project.Dir, Asked: a.reopened})
 	if err != nil {
 		return e, err
 	}

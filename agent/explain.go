@@ -97,7 +97,11 @@ func CallFor(text string, files *tool.Files) (name string, access tool.Access, e
 	if writes(r.Tool) {
 		access.Kind = tool.KindWrite
 	}
-	place, err := files.Resolve(object, access.Kind == tool.KindWrite)
+	resolve := func(path string) (tool.Place, error) { return files.Resolve(path, access.Kind == tool.KindWrite) }
+	if r.Tool == "read" {
+		resolve = files.ResolveRead
+	}
+	place, err := resolve(object)
 	if err != nil {
 		return "", access, &Failure{Kind: KindUsage, What: "rules explain", Err: err, Hint: "artoo rules explain 'read(PATH)'"}
 	}

@@ -29,6 +29,9 @@ type Workspace struct {
 
 	AddDirs   []string // DIR or DIR:rw; ~ is the home directory
 	DenyFiles []string // artoo's own secrets
+	// Asked says which denied files the user's own rules reopen to a question;
+	// nil reopens none.
+	Asked func(abs string) bool
 
 	Store     conversation.Store
 	Ephemeral bool // keep no session file
@@ -156,7 +159,7 @@ func (w *Workspace) empty() {
 
 // openFiles opens the granted directories anew.
 func (w *Workspace) openFiles(a *Agent, read []string) error {
-	cfg := tool.FilesConfig{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles}
+	cfg := tool.FilesConfig{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles, Asked: w.Asked}
 	if w.Project.Common != "" {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
 	}

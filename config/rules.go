@@ -17,6 +17,9 @@ type RuleText struct {
 	file string // path of the file, "" for flags and variables
 }
 
+// InFile reports whether the rule stands in the user's own file.
+func (r RuleText) InFile() bool { return r.file != "" }
+
 // ruleLists are the keys of the options that hold rules.
 func ruleLists() []string { return []string{"allow", "ask", "deny"} }
 

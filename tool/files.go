@@ -23,6 +23,9 @@ type FilesConfig struct {
 	// denied besides the built-in list of secrets. One that names a directory
 	// denies all beneath it; they need not exist.
 	DenyFiles []string
+	// Asked says that a rule of the user's reopens a denied file, by its absolute
+	// path, to a question; nil reopens none.
+	Asked func(abs string) bool
 }
 
 // Files is the confined view of the file system that all file tools share. It
@@ -33,6 +36,12 @@ type Files struct {
 	deny   []string // DenyFiles, links resolved
 	links  *resolver
 	dir    string // the working directory, links resolved
+	asked  func(abs string) bool
+
+	inodesMu  sync.Mutex // guards inodes
+	inodes    deniedFiles
+	trackedMu sync.Mutex // guards tracked
+	tracked   trackedNames
 
 	writing sync.Mutex // one write at a time: its check and its rename belong together
 
@@ -89,7 +98,7 @@ func (e *GrantError) ErrorHint() string { return "name an existing directory, wi
 // OpenFiles opens the granted directories. It returns a *GrantError for one
 // that does not exist, is no directory or is not absolute. Close it at the end.
 func OpenFiles(cfg FilesConfig) (*Files, error) {
-	f := &Files{links: newResolver(), seen: map[string]sight{}, planned: map[string]planned{}}
+	f := &Files{links: newResolver(), asked: cfg.Asked, seen: map[string]sight{}, planned: map[string]planned{}}
 	add := func(dir string, write bool) error {
 		g, err := f.openGrant(dir, write)
 		if err != nil {

@@ -42,7 +42,7 @@ func Read() Tool {
 }
 
 func planRead(_ context.Context, env *Env, in readInput) (Access, error) {
-	t, err := env.Files.resolve(in.Path, false)
+	t, err := env.Files.resolveRead(in.Path)
 	if err != nil {
 		return Access{Kind: KindRead, Verb: "read", Object: in.Path}, err
 	}
@@ -54,7 +54,7 @@ func planRead(_ context.Context, env *Env, in readInput) (Access, error) {
 }
 
 func runRead(ctx context.Context, env *Env, in readInput, _ io.Writer) (Result, error) {
-	t, err := env.Files.resolve(in.Path, false)
+	t, err := env.Files.resolveRead(in.Path)
 	if err != nil {
 		return Result{}, err
 	}

@@ -7,7 +7,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"unicode"
 )
 
 // secret says why the target is on the deny list ("holds …"), "" if it is not.
@@ -18,6 +17,9 @@ func (f *Files) secret(t target) string {
 			return "holds artoo's own credentials"
 		}
 	}
+	if f.testKey(t) {
+		return ""
+	}
 	inside := filepath.ToSlash(FoldName(t.rel))
 	if why := secretName(inside, filepath.ToSlash(FoldName(t.Abs))); why != "" {
 		return why
@@ -25,70 +27,40 @@ func (f *Files) secret(t target) string {
 	if marks := secretMarks(path.Base(inside)); marks != nil && t.holds(marks) {
 		return "holds a key or token"
 	}
+	if name := f.otherName(t); name != "" {
+		return "is another name of " + name + ", which may hold secrets"
+	}
 	return ""
 }
 
-const (
-	whyEnv   = "may hold passwords and keys of an environment"
-	whyKey   = "is or holds a private key"
-	whyCloud = "holds credentials of a service"
-)
-
-// secretName judges a file by name: inside is the path within the granted
-// directory, abs the whole one, both folded and with slashes.
-func secretName(inside, abs string) string {
-	for _, name := range strings.Split(inside, "/") {
-		if strings.HasPrefix(name, ".env") && name != ".env.example" && name != ".env.sample" {
-			return whyEnv
+// Reopened reports whether a rule of the user's opens a denied file to a question:
+// the read tool may read it once it was asked about. Artoo's own credentials stay
+// closed.
+func (f *Files) Reopened(abs string) bool {
+	if f.asked == nil || !f.asked(abs) {
+		return false
+	}
+	for _, denied := range f.deny {
+		if _, ok := under(FoldName(denied), FoldName(abs)); ok {
+			return false
 		}
 	}
-	base := path.Base(inside)
-	switch base {
-	case "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "id_xmss":
-		return whyKey
-	case ".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc", ".git-credentials", ".dockercfg", ".vault-token",
-		".s3cfg", ".boto", ".htpasswd", ".terraformrc", "application_default_credentials.json":
-		return whyCloud
-	}
-	stem, ext := strings.TrimSuffix(base, path.Ext(base)), path.Ext(base)
-	switch ext {
-	case ".p12", ".pfx", ".ppk", ".jks", ".keystore", ".kdbx":
-		return whyKey
-	case ".pem":
-		if !strings.Contains(stem, "pub") && (strings.Contains(stem, "priv") || strings.HasSuffix(stem, "key")) {
-			return whyKey
-		}
-	case ".pub": // the public half, also in .ssh
-		return ""
-	}
-	return secretPath("/" + strings.TrimPrefix(abs, "/"))
+	return true
 }
 
-// secretPath judges a file by the directory it is in. Directories end in a
-// slash and stand for all beneath them.
-func secretPath(abs string) string {
-	for _, dir := range []string{"/.ssh/", "/.gnupg/", "/.password-store/", "/library/keychains/", "/.local/share/keyrings/"} {
-		if strings.Contains(abs+"/", dir) {
-			return whyKey
-		}
+// ResolveRead is Resolve for the read tool, to which a file is not denied that a
+// rule of the user's reopens.
+func (f *Files) ResolveRead(path string) (Place, error) {
+	t, err := f.resolveRead(path)
+	return t.Place, err
+}
+
+func (f *Files) resolveRead(path string) (target, error) {
+	t, err := f.resolve(path, false)
+	if err == nil && t.Denied && f.Reopened(t.Abs) {
+		t.Denied, t.Why = false, ""
 	}
-	for _, dir := range []string{"/.azure/", "/.config/gcloud/", "/.aws/sso/", "/.aws/cli/", "/.oci/", "/.config/op/"} {
-		if strings.Contains(abs+"/", dir) {
-			return whyCloud
-		}
-	}
-	for _, file := range []string{
-		"/.aws/credentials", "/.aws/config", "/.kube/config", "/.docker/config.json", "/.config/gh/hosts.yml",
-		"/.config/git/credentials", "/.config/rclone/rclone.conf", "/.config/doctl/config.yaml", "/.fly/config.yml",
-		"/.cargo/credentials", "/.cargo/credentials.toml", "/.gem/credentials", "/.m2/settings.xml",
-		"/.m2/settings-security.xml", "/.gradle/gradle.properties", "/.terraform.d/credentials.tfrc.json",
-		"/.composer/auth.json", "/.claude/.credentials.json", "/.codex/auth.json", "/.gemini/oauth_creds.json",
-	} {
-		if strings.HasSuffix(abs, file) {
-			return whyCloud
-		}
-	}
-	return ""
+	return t, err
 }
 
 // secretMarks lists what makes a file of this folded name a secret if it holds
@@ -141,53 +113,4 @@ func (t target) holds(marks []string) bool {
 		}
 	}
 	return false
-}
-
-// FoldName brings names together that some file system takes for one: case is
-// ignored as APFS and NTFS do, and the characters HFS+ does not see are left
-// out.
-func FoldName(name string) string {
-	var b strings.Builder
-	b.Grow(len(name))
-	for _, c := range name {
-		if c < unicode.MaxASCII {
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			b.WriteByte(byte(c))
-			continue
-		}
-		switch {
-		case c >= 0x200c && c <= 0x200f, c >= 0x202a && c <= 0x202e, c >= 0x206a && c <= 0x206f, c == 0xfeff:
-			continue
-		}
-		b.WriteString(foldRune(c))
-	}
-	return b.String()
-}
-
-// foldRune folds one character that is not ASCII: by its simple folding, and
-// where the full folding of Unicode comes to ASCII letters, by that.
-func foldRune(c rune) string {
-	switch c {
-	case 'ß', 'ẞ':
-		return "ss"
-	case 'ﬀ':
-		return "ff"
-	case 'ﬁ':
-		return "fi"
-	case 'ﬂ':
-		return "fl"
-	case 'ﬃ':
-		return "ffi"
-	case 'ﬄ':
-		return "ffl"
-	case 'ﬅ', 'ﬆ':
-		return "st"
-	}
-	least := c
-	for r := unicode.SimpleFold(c); r != c; r = unicode.SimpleFold(r) {
-		least = min(least, r)
-	}
-	return string(unicode.ToLower(least))
 }

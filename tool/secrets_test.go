@@ -22,7 +22,11 @@ func TestSecrets(t *testing.T) {
 	w.link("deploy_rsa", "harmless3.txt")
 	for path, denied := range map[string]bool{
 		".env": true, ".ENV": true, ".env.local": true, "sub/.env.production": true, ".envrc": true, ".envs/.django": true,
-		".env.example": false, ".env.sample": false, ".Env.Example": false, "env": false, "environment.go": false, "a.env": false,
+		".env.example": false, ".env.sample": false, ".Env.Example": false, "env": false, "environment.go": false, "a.env": true,
+		".env.template": false, "x/.env.dist": false, ".env.d.ts": false, ".env.prod.example": false, "prod.env": true, "sub/APP.ENV": true, ".env~": true, "#.env#": true,
+		"..env.swp": true, "prod.env~": true, "env.go": false, "config/secrets.yml": true, "secrets.yaml": true, "secrets.yml~": true, "secrets.yml.erb": false,
+		"secrets.go": false, "credentials.json": true, "credentials.go": false, "service-account.json": true, "a/service-account-prod.json": true,
+		"service-account.go": false, "terraform.tfstate": true, "terraform.tfstate.backup": true, "terraform.tf": false, "config/master.key": true,
 		"id_rsa": true, "keys/ID_ED25519": true, "id_rsa.pub": false, "id_rsa.go": false,
 		".ssh": true, ".ssh/config": true, ".ſsh/deploy": true, ".ssh/id_rsa.pub": false, ".gnupg/x": true,
 		".aws/credentials": true, ".aws/task.json": false, "a/.kube/config": true, ".kube/x.yaml": false, ".config/gcloud/x.db": true,
@@ -82,5 +86,81 @@ func TestSecretsCountFromTheProject(t *testing.T) {
 	})
 	if place, err := w.env.Files.Resolve("main.go", false); err != nil || place.Denied {
 		t.Errorf("%+v %v", place, err)
+	}
+}
+
+// Another name of a file does not open it, whichever kind of link it is.
+func TestAHardLinkToADeniedFileIsDenied(t *testing.T) {
+	w := newFileWorld(t, map[string]string{".env": "KEY=x\n", "sub/prod.env": "KEY=y\n", "open.txt": "z\n", "state/credentials": "k"}, func(cfg *FilesConfig) {
+		cfg.DenyFiles = []string{filepath.Join(cfg.Root, "state", "credentials")}
+	})
+	for name, of := range map[string]string{"a.txt": ".env", "sub/b.txt": "sub/prod.env", "c.txt": "open.txt", "d.txt": "state/credentials"} {
+		if err := os.Link(w.path(of), w.path(name)); err != nil {
+			t.Skipf("no hard links here: %v", err)
+		}
+		info, err := os.Lstat(w.path(name))
+		if err != nil || linkCount(info) < 2 {
+			t.Skipf("names are not counted here: %v", err)
+		}
+	}
+	for name, denied := range map[string]bool{"a.txt": true, "sub/b.txt": true, "c.txt": false, "open.txt": false, "d.txt": true} {
+		place, err := w.env.Files.Resolve(name, false)
+		if err != nil || place.Denied != denied {
+			t.Errorf("%s: %+v %v, want denied %v", name, place, err, denied)
+		}
+		if err := w.env.Files.Reach(w.root, name, false); (err != nil) != denied {
+			t.Errorf("a command that reads %s: %v", name, err)
+		}
+	}
+	if err := w.env.Files.Reach(w.root, "sub", true); err == nil {
+		t.Error("a command may read all of sub")
+	}
+}
+
+// A key that the repository itself has for its tests is no secret; one that only
+// lies there is.
+func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
+	key := testKey + "-----END PRIVATE KEY-----\n"
+	files := map[string]string{
+		"testdata/id_rsa": key, "a/fixtures/server.key": key, "test/tls-key.pem": key, "testdata/raw.key": "\x30\x82\x01", "testdata/store.p12": key,
+		"testdata/.env": "A=b", "testdata/master.key": "0123", "lib/id_rsa": key, "testdata/untracked.key": key,
+	}
+	w := newFileWorld(t, files)
+	git(t, w.root, "init", "-q")
+	for name := range files {
+		if name != "testdata/untracked.key" {
+			git(t, w.root, "add", "-f", name)
+		}
+	}
+	for name := range files {
+		open := name == "testdata/id_rsa" || name == "a/fixtures/server.key" || name == "test/tls-key.pem"
+		if place, err := w.env.Files.Resolve(name, false); err != nil || place.Denied == open {
+			t.Errorf("%s: %+v %v, want denied %v", name, place, err, !open)
+		}
+	}
+	names, err := Project{Root: w.root, Dir: w.root, Git: true}.trackedSecrets()
+	if err != nil || strings.Contains(strings.Join(names, " "), "testdata/id_rsa") || !strings.Contains(strings.Join(names, " "), "lib/id_rsa") {
+		t.Errorf("git could show %q, %v", names, err)
+	}
+}
+
+// What a rule of the user's reopens is open to the read tool only.
+func TestAReopenedFileIsForTheReadTool(t *testing.T) {
+	w := newFileWorld(t, map[string]string{".env.test": "A=b\n", ".env": "C=d\n", "own": "k"}, func(cfg *FilesConfig) {
+		cfg.DenyFiles = []string{filepath.Join(cfg.Root, "own")}
+		cfg.Asked = func(abs string) bool { return filepath.Base(abs) != ".env" }
+	})
+	for name, denied := range map[string]bool{".env.test": false, ".env": true, "own": true} {
+		access, _, _ := w.call(Read(), in{"path": name})
+		if access.Denied != denied {
+			t.Errorf("read %s: %+v", name, access)
+		}
+		if place, err := w.env.Files.Resolve(name, false); err != nil || !place.Denied {
+			t.Errorf("%s for others: %+v %v", name, place, err)
+		}
+	}
+	access, result, err := w.call(Grep(), in{"pattern": "A=", "path": "."})
+	if access.Denied || err != nil || strings.Contains(result.Text, "A=b") {
+		t.Errorf("grep shows %q, %v", result.Text, err)
 	}
 }

@@ -1,0 +1,168 @@
+package tool
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// inodesLimit is how many entries are looked at to find the denied files of the
+	// project, the shallow ones first.
+	inodesLimit = 20000
+	// inodesFresh is how long what was found counts.
+	inodesFresh = time.Second
+)
+
+// deniedFiles is what is known of the denied files of the project.
+type deniedFiles struct {
+	found time.Time
+	infos []fs.FileInfo // of their inodes
+	names []string      // as shown, in the same order
+}
+
+// otherName is the denied file that the target is a hard link to, "" for none.
+// Only files with several names are looked at, and the project is searched for
+// denied ones up to a limit: in a larger one a link may be missed.
+func (f *Files) otherName(t target) string {
+	info, err := os.Lstat(t.Abs)
+	if err != nil || !info.Mode().IsRegular() || linkCount(info) < 2 {
+		return ""
+	}
+	denied := f.deniedInodes()
+	at := slices.IndexFunc(denied.infos, func(other fs.FileInfo) bool { return os.SameFile(info, other) })
+	if at < 0 {
+		return ""
+	}
+	return denied.names[at]
+}
+
+// deniedInodes finds the denied files of the project, artoo's own credentials and
+// the best known ones of the home directory.
+func (f *Files) deniedInodes() deniedFiles {
+	f.inodesMu.Lock()
+	defer f.inodesMu.Unlock()
+	if time.Since(f.inodes.found) < inodesFresh {
+		return f.inodes
+	}
+	var d deniedFiles
+	note := func(path, name string) {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			d.infos, d.names = append(d.infos, info), append(d.names, name)
+		}
+	}
+	for _, path := range f.deny {
+		note(path, "artoo's own credentials")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		for _, name := range homeSecrets() {
+			note(filepath.Join(home, name), "~/"+name)
+		}
+	}
+	root := f.grants[0]
+	looked := 0
+	for queue := []string{"."}; len(queue) > 0 && looked < inodesLimit; queue = queue[1:] {
+		entries, err := os.ReadDir(filepath.Join(root.real, queue[0]))
+		if err != nil {
+			continue // what cannot be listed holds nothing that can be told
+		}
+		looked += len(entries)
+		for _, e := range entries {
+			rel := filepath.Join(queue[0], e.Name())
+			switch {
+			case e.IsDir() && FoldName(e.Name()) != ".git":
+				queue = append(queue, rel)
+			case e.Type().IsRegular() && f.deniedByName(rel):
+				note(filepath.Join(root.real, rel), f.display(filepath.Join(root.real, rel)))
+			}
+		}
+	}
+	d.found = time.Now()
+	f.inodes = d
+	return d
+}
+
+// deniedByName reports whether a file of the project is denied for its name.
+func (f *Files) deniedByName(rel string) bool {
+	abs := filepath.Join(f.grants[0].real, rel)
+	return secretName(filepath.ToSlash(FoldName(rel)), filepath.ToSlash(FoldName(abs))) != "" &&
+		!f.testKey(target{Place: Place{Abs: abs}, grant: f.grants[0], rel: rel})
+}
+
+// homeSecrets are files of the home directory whose other names are known too.
+func homeSecrets() []string {
+	return []string{
+		".netrc", ".pgpass", ".git-credentials", ".aws/credentials", ".kube/config", ".docker/config.json", ".config/gh/hosts.yml",
+		".ssh/id_rsa", ".ssh/id_ecdsa", ".ssh/id_ed25519", ".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json",
+	}
+}
+
+// trackedNames are the test keys that a state of git's index holds.
+type trackedNames struct {
+	size    int64
+	changed time.Time
+	names   map[string]bool // relative to the project, with slashes
+}
+
+// testKey reports whether the target is a private key of the project's tests:
+// below testdata, fixtures or test, and tracked. Such keys are no secret, and are
+// masked where they are shown.
+func (f *Files) testKey(t target) bool {
+	root := f.grants[0]
+	rel, ok := root.covers(t.Abs)
+	if !ok || !mayBeTestKey(filepath.ToSlash(rel)) {
+		return false
+	}
+	return f.testKeys()[filepath.ToSlash(rel)] && t.holds([]string{"-----BEGIN "})
+}
+
+// mayBeTestKey reports whether a name within the project is one of a test's key,
+// of a kind that is masked.
+func mayBeTestKey(name string) bool {
+	folded := FoldName(name)
+	below := slices.ContainsFunc(strings.Split(path.Dir(folded), "/"), func(dir string) bool {
+		return dir == "testdata" || dir == "fixtures" || dir == "test"
+	})
+	if !below {
+		return false
+	}
+	switch path.Ext(folded) {
+	case ".p12", ".pfx", ".ppk", ".jks", ".keystore", ".kdbx":
+		return false
+	}
+	why := secretName(folded, "/"+folded)
+	return why == whyKey || why == "" && secretMarks(path.Base(folded)) != nil && !strings.HasPrefix(path.Base(folded), ".")
+}
+
+// testKeys are the keys of tests that the project's own index holds.
+func (f *Files) testKeys() map[string]bool {
+	dir, common, err := gitDirs(f.grants[0].real)
+	if err != nil {
+		return nil
+	}
+	info, err := os.Stat(filepath.Join(dir, "index"))
+	if err != nil {
+		return nil
+	}
+	f.trackedMu.Lock()
+	defer f.trackedMu.Unlock()
+	if f.tracked.names != nil && f.tracked.size == info.Size() && f.tracked.changed.Equal(info.ModTime()) {
+		return f.tracked.names
+	}
+	names := map[string]bool{}
+	err = eachIndexed(dir, common, func(name []byte, _ bool) error {
+		if mayBeTestKey(string(name)) {
+			names[string(name)] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil // of an index that cannot be read nothing is known to be tracked
+	}
+	f.tracked = trackedNames{info.Size(), info.ModTime(), names}
+	return names
+}
