@@ -36,7 +36,10 @@ func FindProject(dir, home string, superuser bool) (Project, error) {
 		}
 	}
 	p := Project{Root: dir, Dir: dir}
-	for at := dir; !aboveProjects(at, home); at = filepath.Dir(at) {
+	for at := range gitLooksIn(dir) {
+		if aboveProjects(at, home) {
+			break
+		}
 		if !isWorkTree(at) {
 			continue
 		}

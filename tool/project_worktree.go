@@ -127,17 +127,16 @@ func Repository(dir string) (Project, error) {
 		return Project{}, err
 	}
 	p := Project{Root: dir, Dir: dir}
-	for at := dir; ; at = filepath.Dir(at) {
+	for at := range gitLooksIn(dir) {
 		switch {
 		case isWorkTree(at):
 			p.Root, p.Git, p.Common = at, true, sharedGitDir(at)
 			return p, nil
 		case !surelyNone(at):
 			return Project{}, fmt.Errorf("it cannot be told what git makes of %s", filepath.Join(at, ".git"))
-		case at == filepath.Dir(at):
-			return p, nil
 		}
 	}
+	return p, nil
 }
 
 // surelyNone reports whether git passes by what is at top: no .git, or a

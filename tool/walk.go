@@ -96,16 +96,12 @@ func listRepos(ctx context.Context, env *Env, dir string, names, nested []string
 // gitTop is the nearest directory at or above dir that has a .git, "" when
 // there is none.
 func gitTop(dir string) string {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir
+	for at := range gitLooksIn(dir) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
 		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
 	}
+	return ""
 }
 
 // topFor is where ignore rules begin to count for dir: its repository, else the
