@@ -50,6 +50,7 @@ type Markdown struct {
 	head    string // what its first word comes after: "- ", "> ", ""
 	hang    string // what further rows of it come after
 	style   string // the SGR sequence that is open; never at the end of a row
+	base    string // that of words without one
 
 	// The source line being read.
 	state   state
@@ -179,6 +180,11 @@ func (m *Markdown) end() {
 		m.endRun(true)
 		m.endLine()
 	case len(m.lead) > 0: // the start of a code line
+		style := m.lineStyle(string(m.lead))
+		if m.fence.closes(string(m.lead)) {
+			style = m.styled(sgrDim)
+		}
+		m.setStyle(style)
 		m.codeText(string(m.lead))
 	}
 	m.lead = m.lead[:0]

@@ -8,6 +8,7 @@ type fence struct {
 	n      int  // how many of them
 	indent int
 	quoted bool
+	diff   bool // what it holds is a diff
 }
 
 // maxHeld bounds what is held back, in bytes: of a code line, to see whether it
@@ -17,7 +18,7 @@ const maxHeld = 1 << 10
 func (m *Markdown) openFence(o opening, line string) {
 	c := line[o.at]
 	n := len(line[o.at:]) - len(strings.TrimLeft(line[o.at:], line[o.at:o.at+1]))
-	m.fence = fence{open: c, n: n, indent: len(o.head), quoted: o.quoted}
+	m.fence = fence{open: c, n: n, indent: len(o.head), quoted: o.quoted, diff: isDiff(line[o.at+n:])}
 	if m.opt.Spoken {
 		m.holdCode(line[o.at+n:])
 	}
@@ -58,22 +59,26 @@ func (m *Markdown) readFenced(s string) string {
 			return ""
 		}
 		m.state = inCode
+		m.setStyle(m.lineStyle(line))
 		m.codeText(line)
 		return ""
 	}
 	line := string(append(m.lead, s[:end]...))
 	m.lead = m.lead[:0]
+	style := m.lineStyle(line)
 	switch {
 	case m.fence.left(line):
 		m.leaveFence(line + "\n")
 		return s[end+1:]
 	case m.fence.closes(line):
 		m.fence = fence{}
+		style = m.styled(sgrDim)
 		if m.opt.Spoken {
 			m.flushCode()
 			return s[end+1:]
 		}
 	}
+	m.setStyle(style)
 	m.codeText(line)
 	m.codeEnd()
 	return s[end+1:]

@@ -45,15 +45,7 @@ func (k *ink) spent() bool { return k.spans >= maxSpans || k.scanned >= maxScann
 func (k *ink) render(run string, heading bool) []atom {
 	in := scanInline(run)
 	if !in.styled && (!heading || k.headOK) {
-		var b strings.Builder
-		for _, p := range in.pieces {
-			b.WriteString(k.plain(p))
-		}
-		a := atom{text: b.String()}
-		if heading {
-			a.sgr = k.head
-		}
-		return k.linked([]atom{a}, in.pieces)
+		return k.linked(k.simple(in.pieces, heading), in.pieces)
 	}
 	k.spans++
 	var src strings.Builder
@@ -84,6 +76,27 @@ func (k *ink) render(run string, heading bool) []atom {
 	return k.linked(atoms, in.pieces)
 }
 
+// simple renders pieces without emphasis, which need no glamour.
+func (k *ink) simple(pieces []piece, heading bool) []atom {
+	base := ""
+	if heading {
+		base = k.head
+	}
+	var atoms []atom
+	for _, p := range pieces {
+		a := atom{text: k.plain(p), sgr: base}
+		if p.kind == pieceCode && k.color && !k.spoken {
+			a.sgr += sgrCode
+		}
+		if n := len(atoms); n > 0 && atoms[n-1].sgr == a.sgr {
+			atoms[n-1].text += a.text
+		} else {
+			atoms = append(atoms, a)
+		}
+	}
+	return atoms
+}
+
 func (k *ink) glamour(src string) (string, error) {
 	if k.term == nil {
 		// Without colour the style asks for nothing: the profile alone would
@@ -101,19 +114,24 @@ func (k *ink) glamour(src string) (string, error) {
 	return k.term.Render(src)
 }
 
-// style has no colours, margins or padding, so that it suits any background and
-// costs few bytes.
+// style has no margins or padding, and the one colour of code, so that it suits
+// any background and costs few bytes.
 func (k *ink) style() ansi.StyleConfig {
 	on := k.color
 	struck, end, tick := "~~", "~~", "`"
 	if k.spoken {
 		struck, end, tick = "struck out: ", "", ""
 	}
+	code := ansi.StylePrimitive{Prefix: tick, Suffix: tick}
+	if k.color && !k.spoken {
+		magenta := "5"
+		code.Color = &magenta
+	}
 	return ansi.StyleConfig{
 		Strong:        ansi.StylePrimitive{Bold: &on},
 		Emph:          ansi.StylePrimitive{Italic: &on},
 		Strikethrough: ansi.StylePrimitive{CrossedOut: &on, BlockPrefix: struck, BlockSuffix: end},
-		Code:          ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: tick, Suffix: tick}},
+		Code:          ansi.StyleBlock{StylePrimitive: code},
 		Heading:       ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: &on}},
 	}
 }

@@ -113,6 +113,9 @@ func (m *Markdown) beginCode(lead string) (rest string) {
 	}
 	m.state, m.head = inCode, ""
 	m.labelLine()
+	if m.fence.open != 0 {
+		m.setStyle(m.styled(sgrDim))
+	}
 	return lead
 }
 
@@ -131,6 +134,9 @@ func (m *Markdown) startBlock(o opening) {
 	}
 	m.started, m.spaces = false, 0
 	m.head, m.hang = o.head, o.hang
+	if m.base = ""; o.quoted {
+		m.base = m.styled(sgrDim)
+	}
 	if m.opt.Spoken {
 		m.head, m.hang = m.spokenHead(o), ""
 	}
@@ -162,7 +168,7 @@ func (m *Markdown) labelHead() {
 func (m *Markdown) endLine() {
 	if !m.started {
 		if head := strings.TrimRight(m.head, " "); head != "" {
-			m.raw(head)
+			m.begin(head)
 		}
 	}
 	if m.col > 0 {

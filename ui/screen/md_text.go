@@ -87,6 +87,7 @@ func (m *Markdown) readLong(s string) string {
 }
 
 func (m *Markdown) putPiece() {
+	m.setStyle(m.base)
 	m.raw(Sanitize(string(m.word), Prose))
 	m.word = m.word[:0]
 }
@@ -198,20 +199,33 @@ func unmark(s string) string { return strings.ReplaceAll(s, string(literalMark),
 // place puts a word on the row, or on the next when it does not fit.
 func (m *Markdown) place(w word) {
 	width := w.cells()
+	for i := range w {
+		if w[i].sgr == "" {
+			w[i].sgr = m.base
+		}
+	}
 	switch {
 	case !m.started:
-		m.raw(m.again() + m.head)
+		m.begin(m.again() + m.head)
 	case m.col == 0: // something else was printed in between
-		m.raw(m.again() + m.hang)
+		m.begin(m.again() + m.hang)
 	case m.col+m.spaces+width > m.width-1 && m.col > len(m.hang):
 		m.newline()
-		m.raw(m.hang)
+		m.begin(m.hang)
 	default:
 		m.between(w, m.spaces)
 	}
 	m.spaces = 0
 	for _, a := range w {
 		m.put(a)
+	}
+}
+
+// begin writes what the words of a row come after.
+func (m *Markdown) begin(head string) {
+	if head != "" {
+		m.setStyle(m.base)
+		m.raw(head)
 	}
 }
 

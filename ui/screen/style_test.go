@@ -1,0 +1,47 @@
+package screen
+
+import (
+	"strings"
+	"testing"
+)
+
+const styledSource = "## A `code` head\n\nplain `code of words` and **`both`**, [`label`](http://x.y/z)\n\n> a quote of `code` and **bold** words that goes on for more\n> than a row\n>\n> - item\n\n" +
+	"```go\nx := \"`\"\n```\n\n````diff title\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n same\n```\n````\n+ not a diff\n\n" +
+	"- item\n  ~~~ Patch\n  +new\n  -old\n  ~~~\n\n> ```diff\n> +quoted\n> ```\n\n| `a` | b |\n|---|---|\n| 1 | `c d` |\n"
+
+// Styles say nothing that the words and marks do not say.
+func TestWithoutStylesTheWordsAreTheSame(t *testing.T) {
+	for _, src := range []string{styledSource, readTour(t)} {
+		for _, width := range []int{10, 33, 80} {
+			colored := pieces(t, MarkdownOptions{Color: true, Width: wide(width)}, strings.Split(src, "")...)
+			checkRows(t, colored)
+			if bare, want := sgr.ReplaceAllString(colored, ""), pieces(t, MarkdownOptions{Width: wide(width)}, src); bare != want {
+				t.Errorf("at %d columns %q, without colour %q", width, bare, want)
+			}
+		}
+	}
+}
+
+func TestWhatAReplyHoldsHasAStyleOfItsOwn(t *testing.T) {
+	got := pieces(t, MarkdownOptions{Color: true}, styledSource)
+	for _, want := range []string{
+		"\x1b[35m`code of words`\x1b[0m and",
+		"\x1b[2m> a quote of\x1b[0m \x1b[35m`code`",
+		"\n\x1b[2m>\x1b[0m\n\x1b[2m> - item\x1b[0m\n",
+		"\x1b[2m```go\x1b[0m\nx := \"`\"\n\x1b[2m```\x1b[0m\n",
+		"\x1b[2m````diff title\x1b[0m\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n\x1b[31m-old\x1b[0m\n\x1b[32m+new\x1b[0m\n same\n```\n\x1b[2m````\x1b[0m\n- not a diff\n",
+		"  \x1b[2m  ~~~ Patch\x1b[0m\n\x1b[32m  +new\x1b[0m\n\x1b[31m  -old\x1b[0m\n\x1b[2m  ~~~\x1b[0m\n",
+		"\x1b[35m`a`\x1b[0m",
+	} {
+		if want = strings.Replace(want, "  \x1b[2m  ", "\x1b[2m  ", 1); !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%q", want, got)
+		}
+	}
+	head, _, _ := strings.Cut(got, "\n")
+	if !strings.HasPrefix(head, "\x1b[1m## A\x1b[0m ") || !strings.Contains(head, "35") {
+		t.Errorf("the head is %q", head)
+	}
+	if spoken := pieces(t, MarkdownOptions{Color: true, Spoken: true}, "> `a` and\n\n```diff\n+b\n```\n"); strings.Contains(spoken, "\x1b") {
+		t.Errorf("what is spoken has styles: %q", spoken)
+	}
+}
