@@ -114,7 +114,7 @@ func setUpScript(env *testscript.Env) error {
 	// whoever runs them.
 	env.Setenv("container", "testscript")
 	env.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir)) // above it may be a repository
-	env.Setenv("OLLAMA_HOST", "127.0.0.1:1") // nobody answers there, whatever runs on this machine
+	env.Setenv("OLLAMA_HOST", "127.0.0.1:1")                         // nobody answers there, whatever runs on this machine
 	if os.Getenv("GORACE") == "" {
 		env.Setenv("GORACE", "atexit_sleep_ms=0") // else each run with the race detector ends a second late
 	}
