@@ -18,8 +18,9 @@ const shellOpenWait = 100 * time.Millisecond
 // shellOutput shows a command's output as it comes, without terminal control,
 // and keeps its beginning and end. Safe for concurrent use.
 type shellOutput struct {
-	draw  func(text string) // writes safe text to the terminal
-	open  func()            // takes the rows below the cursor, close gives them back
+	draw  func(text string)        // writes safe text to the terminal
+	mark  func(text string) string // keeps its rows from looking like artoo's own
+	open  func()                   // takes the rows below the cursor, close gives them back
 	close func()
 	after func(time.Duration) <-chan time.Time
 	guard func()
@@ -38,7 +39,7 @@ type shellOutput struct {
 // newShellOutput shows on t's screen, and keeps max bytes.
 func newShellOutput(t *Terminal, max int) *shellOutput {
 	o := &shellOutput{
-		draw: func(text string) { t.Draw([]byte(text)) },
+		draw: func(text string) { t.Draw([]byte(text)) }, mark: t.Marked,
 		open: func() { t.Prompt("") }, close: t.PromptDone,
 		after: t.opt.Clock.After, guard: t.console.guard, keep: excerpt{max: max}, ended: make(chan struct{}),
 	}
@@ -107,7 +108,7 @@ func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
 // show draws a line, or as much of one as there is, over what was shown of it.
 // Nothing is taken back: a line that changed stands below itself.
 func (o *shellOutput) show(text string) {
-	text = screen.Sanitize(text, screen.Code)
+	text = o.mark(screen.Sanitize(text, screen.Code))
 	rest, same := strings.CutPrefix(text, o.shown)
 	if !same {
 		rest = "\n" + text

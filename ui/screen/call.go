@@ -186,7 +186,7 @@ func (s *Screen) tail(text string) string {
 	if s.opt.Profile == Spoken {
 		fmt.Fprintf(&b, "tool: output, last %s:\n", count(len(lines), "line"))
 		for _, l := range lines {
-			b.WriteString(strings.TrimSpace(l) + "\n")
+			b.WriteString(s.heard(strings.TrimSpace(l)) + "\n")
 		}
 		return b.String() + "end output.\n"
 	}

@@ -60,14 +60,15 @@ func (s *Screen) put(lines string) {
 	s.last, s.lastRun = chrome, ""
 }
 
-// emit writes to Err whatever the settings.
+// emit writes to Err whatever the settings. Rows that are not ours are kept from
+// beginning with our words.
 func (s *Screen) emit(text string) {
 	s.hideTransient()
 	if s.prompt {
 		s.prompt = false
 		s.sink.chrome(s.opt.Now(), "\n")
 	}
-	s.sink.chrome(s.opt.Now(), s.ascii(text))
+	s.sink.chrome(s.opt.Now(), s.marked(s.ascii(text)))
 }
 
 // gap writes the blank line that sets next apart from what stands above.

@@ -41,7 +41,8 @@ type Markdown struct {
 	ink   *ink
 	err   error
 
-	buf []byte // rendered and not yet handed to Out
+	buf   []byte // rendered and not yet handed to Out
+	guard rowGuard
 
 	// The row being written.
 	width   int
@@ -99,8 +100,17 @@ func NewMarkdown(opt MarkdownOptions) *Markdown {
 		opt.Width = func() int { return 80 }
 	}
 	m := &Markdown{opt: opt, ink: &ink{color: opt.Color, links: opt.Links, spoken: opt.Spoken}, clean: Sanitizer{deferIt: true}}
-	m.width = m.rowWidth()
+	m.guard.words = ownWords
+	if opt.Spoken {
+		m.guard.words = spokenWords
+	}
+	m.measure()
 	return m
+}
+
+// measure asks how wide rows are now.
+func (m *Markdown) measure() {
+	m.width, m.guard.width = m.rowWidth(), clampWidth(m.opt.Width())
 }
 
 // rowWidth is how wide rows are now, in cells; what is spoken has one row a line.
@@ -157,12 +167,14 @@ func (m *Markdown) flush() error {
 	if m.opt.Spoken {
 		n = m.said
 	}
+	n = m.guard.safe(n)
 	if n > 0 && m.err == nil {
 		_, m.err = m.opt.Out.Write(m.buf[:n])
 		m.spoke, m.midRow = true, m.buf[n-1] != '\n'
 	}
 	m.buf = append(m.buf[:0], m.buf[n:]...)
-	m.said = 0
+	m.said = max(m.said-n, 0)
+	m.guard.cut(n)
 	return m.err
 }
 
@@ -223,6 +235,7 @@ func (m *Markdown) newline() {
 	m.buf = append(m.buf, '\n')
 	m.col = 0
 	m.said = len(m.buf)
+	m.guard.begin(len(m.buf))
 }
 
 func (m *Markdown) setStyle(sgr string) {
@@ -238,8 +251,9 @@ func (m *Markdown) setStyle(sgr string) {
 
 // raw puts text on the row.
 func (m *Markdown) raw(s string) {
-	m.buf = append(m.buf, s...)
-	m.col += cells(s)
+	var marks int
+	m.buf, marks = m.guard.text(m.buf, s)
+	m.col += cells(s) + marks
 	if m.col == 0 && s != "" {
 		m.col = 1 // a tab has no width of its own
 	}

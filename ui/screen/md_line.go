@@ -78,7 +78,7 @@ func (m *Markdown) beginLine(whole bool) {
 		return
 	}
 	if o.kind != kindText || m.prev != kindText {
-		m.width = m.rowWidth()
+		m.measure()
 		m.size = 0
 	}
 	m.startBlock(o)

@@ -132,8 +132,10 @@ func (m *Markdown) breakSpoken() error {
 	switch held := string(m.buf); {
 	case held == "":
 		m.relabel, m.col = m.written, 0
+		m.guard.begin(0)
 	case m.spoke:
 		m.buf = append(append(m.buf[:0], m.opt.Label...), strings.TrimLeft(held, " ")...)
+		m.guard.trust(cells(string(m.buf)))
 	}
 	return err
 }

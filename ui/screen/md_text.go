@@ -46,6 +46,7 @@ func (m *Markdown) readText(s string) string {
 				m.last = ' '
 			case m.started:
 				m.spaces++
+				m.guard.forged(' ') // it is written with the next word, and this one need not wait
 			}
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // The words that only the user's own lines and what artoo asks and notes of its
-// questions begin with, in every profile. No other line does: see guard.
+// questions begin with, in every profile. No other line does: see rowGuard.
 const (
 	You     = "you: "
 	approve = "approve: "
@@ -16,7 +16,7 @@ const (
 )
 
 // GoOn is the line that asks whether a turn whose steps are used up goes on.
-func GoOn(q agent.Question) string { return approve + line(q.Reason) + " [y,n] (n) " }
+func GoOn(q agent.Question) string { return approve + unforged(line(q.Reason)) + " [y,n] (n) " }
 
 // Bold is how many bytes at the start of a prompt stand out: all of one for a
 // message, a question up to its choices; none without styles. A prompt is drawn
@@ -51,7 +51,7 @@ func (s *Screen) Said(text string) {
 		s.closeReply()
 		s.gap(promptLine)
 		rows := strings.ReplaceAll(strings.TrimRight(Sanitize(text, Code), "\n"), "\n", "\n"+YouIndent)
-		s.put(s.bolded(You) + rows + "\n")
+		s.put(string(ours) + s.bolded(You) + rows + "\n")
 		if !s.opt.Quiet {
 			s.last = promptLine
 		}

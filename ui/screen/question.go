@@ -132,6 +132,9 @@ type asking struct {
 // safe makes safe lines of untrusted text.
 func (b *asking) safe(text string, where Context) []string {
 	lines, seen := safeLines(text, where)
+	for i, l := range lines {
+		lines[i] = b.s.heard(l)
+	}
 	b.seen.Marks += seen.Marks
 	b.seen.Others += seen.Others
 	return lines

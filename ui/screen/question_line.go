@@ -38,7 +38,7 @@ func (s *Screen) askLine(q agent.Question) string {
 			end = fmt.Sprintf(" Question %d of %d.", q.Number, q.Of) + end
 		}
 	}
-	return approve + s.asked(q, room) + "?" + end
+	return approve + unforged(s.asked(q, room)) + "?" + end
 }
 
 // asked names what a call would do, in room cells if that is enough.

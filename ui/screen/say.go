@@ -93,7 +93,7 @@ func (s *Screen) Note(text string) {
 // or the last exchange of a resumed session: from column 0, line breaks, tabs
 // and blanks as they are, set apart by blank lines from answers and prompts.
 func (s *Screen) Block(text string) {
-	s.do(func() { s.print(indented(text, "")) })
+	s.do(func() { s.print(s.heard(indented(text, ""))) })
 }
 
 // Markdown prints a finished Markdown text as an answer is shown, but to Err.

@@ -104,7 +104,7 @@ func (s *Screen) transientText(now time.Time, width int) string {
 		if n := len(s.calls) - 1; n > 0 {
 			took = strings.TrimSuffix(fmt.Sprintf("and %d more, %s", n, took), ", ")
 		}
-		return s.cut(s.lay(callText{callVerb(r.call), s.object(r.call), took, rightEdge, true}), width-1)
+		return s.cut(s.marked(s.lay(callText{callVerb(r.call), s.object(r.call), took, rightEdge, true})), width-1)
 	}
 	set := framesASCII
 	if s.opt.UTF8 {

@@ -1,0 +1,265 @@
+package screen
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/clipperhouse/displaywidth"
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	// guardMark begins a row of untrusted text that would begin with a word of
+	// artoo's own.
+	guardMark = "| "
+	// ours begins a line that is artoo's own and needs no mark. It is never
+	// written. It cannot come from outside: the sanitiser lets no control
+	// character through.
+	ours = '\x02'
+	// maxUndecided is how many bytes at a row's beginning are read before it is
+	// taken to be forged.
+	maxUndecided = 1 << 10
+)
+
+// ownWords begin lines of artoo's own, and no others, in every profile.
+var ownWords = []string{"you:", "approve:"}
+
+// spokenWords are those of a transcript that is heard.
+var spokenWords = []string{"you:", "approve:", "tool:", "note:", "error:", "status:"}
+
+// rowGuard puts guardMark before the rows of untrusted text that begin with one
+// of artoo's own words, or with what looks like one: behind blanks, marks of
+// lists and quotes and invisible characters, in any case, in letters of other
+// scripts. A row is also what the terminal makes of a line that is too long for
+// it. Text is appended to a buffer, in pieces of any size: the bytes are the same.
+type rowGuard struct {
+	words []string
+	width int // cells of a row; 0 means that no terminal breaks lines
+
+	decided bool   // nothing more is to be done in this row
+	at      int    // where in the buffer the row begins, until it is decided
+	read    []rune // the letters that the row begins with
+	col     int    // cells of the row
+}
+
+// begin starts a row at the end of a buffer of n bytes.
+func (g *rowGuard) begin(n int) {
+	g.decided, g.at, g.read, g.col = false, n, g.read[:0], 0
+}
+
+// trust lets the row pass whose beginning, of so many cells, is artoo's own.
+func (g *rowGuard) trust(cells int) { g.decided, g.col = true, cells }
+
+// safe is how many bytes at the start of a buffer of n bytes no mark can come
+// into any more.
+func (g *rowGuard) safe(n int) int {
+	if g.decided {
+		return n
+	}
+	return min(g.at, n)
+}
+
+// cut says that the first n bytes of the buffer were taken.
+func (g *rowGuard) cut(n int) { g.at = max(g.at-n, 0) }
+
+// text appends safe text of one line, and tells how many cells of marks came in.
+func (g *rowGuard) text(buf []byte, s string) (out []byte, marks int) {
+	if g.decided && (g.width == 0 || isPlainASCII(s) && !strings.Contains(s, "\t") && g.col+len(s) <= g.width) {
+		g.col += len(s)
+		return append(buf, s...), 0
+	}
+	for _, r := range s {
+		wide := displaywidth.Rune(r)
+		switch {
+		case r == '\t' && g.width > 0:
+			g.col = min(g.col+tabStop-g.col%tabStop, g.width-1)
+		case g.width > 0 && g.col+wide > g.width:
+			g.begin(len(buf))
+			g.col = wide
+		default:
+			g.col += wide
+		}
+		buf = append(buf, string(r)...)
+		if g.decided || !g.forged(r) && len(buf)-g.at < maxUndecided {
+			continue
+		}
+		g.decided = true
+		buf = append(buf[:g.at], append([]byte(guardMark), buf[g.at:]...)...)
+		g.col += len(guardMark)
+		marks += len(guardMark)
+	}
+	return buf, marks
+}
+
+// forged reads the next character of a row that is not decided, and reports
+// whether the row now begins with a word of artoo's own.
+func (g *rowGuard) forged(r rune) bool {
+	if r < 0x80 {
+		return g.letter(r)
+	}
+	for _, part := range norm.NFKD.String(string(r)) {
+		if g.letter(part) {
+			return true
+		}
+	}
+	return false
+}
+
+// letter is forged for a character without its accents.
+func (g *rowGuard) letter(r rune) bool {
+	switch {
+	case g.decided || unicode.Is(unicode.M, r) || isHidden(r):
+		return false
+	case len(g.read) == 0 && r == '|':
+		g.decided = true // it is marked already
+		return false
+	case len(g.read) == 0 && !unicode.IsLetter(r):
+		return false
+	}
+	blank := unicode.IsSpace(r)
+	if !blank {
+		g.read = append(g.read, r)
+	}
+	may := false
+	for _, w := range g.words {
+		if !looksLike(g.read, w) {
+			continue
+		}
+		if len(g.read) == len(w) {
+			return true
+		}
+		may = may || !blank || len(g.read) == len(w)-1 // a blank before the colon
+	}
+	g.decided = !may
+	return false
+}
+
+// looksLike reports whether a word can be taken to begin with what was read.
+func looksLike(read []rune, word string) bool {
+	if len(read) > len(word) {
+		return false
+	}
+	for i, r := range read {
+		if c := rune(word[i]); unicode.ToLower(r) != c && !strings.ContainsRune(lookalikes(c), r) {
+			return false
+		}
+	}
+	return true
+}
+
+// lookalikes are the characters that in usual fonts look like a letter, as far as
+// compatibility decomposition does not make them that letter.
+func lookalikes(letter rune) string {
+	switch letter {
+	case 'a':
+		return "аАαΑɑᴀᎪꓮⲁⲀ"
+	case 'e':
+		return "еЕεΕєЄҽᴇᎬꓰⲉⲈɛ"
+	case 'n':
+		return "пηΝՈոɴꓠ"
+	case 'o':
+		return "оОοΟσ0øØɵօՕᴏꓳⲟⲞ"
+	case 'p':
+		return "рРρΡᴘᏢꓑⲣⲢ"
+	case 'r':
+		return "гᴦʀᎡꓣɾ"
+	case 's':
+		return "ѕЅꜱᏚꓢ"
+	case 't':
+		return "тТτΤᴛᎢꓔⲧⲦ"
+	case 'u':
+		return "υսцᴜꓴՍʊ"
+	case 'v':
+		return "νΝѵѴᴠᏙꓦυ"
+	case 'y':
+		return "уУүҮγΥУʏყᎩꓬⲩⲨʎ"
+	case ':':
+		return "∶ː˸։׃܃꞉᠄ꓽ"
+	}
+	return ""
+}
+
+// marked is chrome with a mark before each row of untrusted text that needs one.
+func (s *Screen) marked(text string) string {
+	width := 0
+	if s.opt.ErrTTY {
+		width = s.width()
+	}
+	return markRows(text, ownWords, width)
+}
+
+// Marked is safe text for Draw with a mark before each row that begins with a
+// word of artoo's own.
+func (s *Screen) Marked(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.marked(text)
+}
+
+// heard is an untrusted text that stands by itself, with its marks against the
+// words of a transcript that is heard.
+func (s *Screen) heard(text string) string {
+	if s.opt.Profile != Spoken {
+		return text
+	}
+	return markRows(text, spokenWords, 0)
+}
+
+// markRows marks the rows of a whole text that may hold our own styles and links.
+func markRows(text string, words []string, width int) string {
+	g := rowGuard{words: words, width: width}
+	buf := make([]byte, 0, len(text)+len(guardMark))
+	for l := range strings.Lines(text) {
+		g.begin(len(buf))
+		if l[0] == ours {
+			l = l[1:]
+			g.trust(0)
+		}
+		row, end := strings.CutSuffix(l, "\n")
+		for row != "" {
+			n := strings.IndexByte(row, '\x1b')
+			switch {
+			case n < 0:
+				n = len(row)
+				fallthrough
+			case n > 0:
+				buf, _ = g.text(buf, row[:n])
+			default:
+				n = max(len(sequence.FindString(row)), 1)
+				buf = append(buf, row[:n]...)
+			}
+			row = row[n:]
+		}
+		if end {
+			buf = append(buf, '\n')
+		}
+	}
+	return string(buf)
+}
+
+// unforged is a text within a line of artoo's own, with a mark before each word
+// of artoo's own: where the line is broken into rows nobody knows yet.
+func unforged(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		if unicode.IsLetter(r) && beginsOwn(text[i:]) {
+			b.WriteString(guardMark)
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// beginsOwn reports whether a text begins with one of artoo's own words.
+func beginsOwn(text string) bool {
+	g := rowGuard{words: ownWords}
+	for _, r := range text {
+		if g.forged(r) {
+			return true
+		}
+		if g.decided {
+			break
+		}
+	}
+	return false
+}
