@@ -60,7 +60,11 @@ func (t *turn) request() (provider.Request, error) {
 	}
 	options.MaxTokens = t.fitReply(options.MaxTokens)
 	t.room = options.MaxTokens
-	messages, left := provider.FitImages(t.refused.without(provider.Repair(t.Conversation.Messages())), t.Info)
+	repair := provider.Repair
+	if t.paused {
+		repair = provider.RepairPaused
+	}
+	messages, left := provider.FitImages(t.refused.without(repair(t.Conversation.Messages())), t.Info)
 	if left != "" && left != t.imagesTold {
 		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: left})
 	}

@@ -22,6 +22,7 @@ type turn struct {
 	partial   string          // text of a reply that broke off
 	cuts      int             // how often the present reply was cut
 	keep      []provider.Part // what else is kept of it
+	paused    bool            // the server paused its own work: the reply goes back as it is
 	prodded   bool            // the present reply was empty, and is asked again
 	trimmed   bool            // the present request did not fit, and was trimmed
 	replied   bool            // the model has answered something in this turn
@@ -93,7 +94,8 @@ func (t *turn) settle(ctx context.Context, reply provider.Done) (again bool, err
 	}
 	t.partial, t.maxTokens = "", 0
 	t.cuts, t.prodded, t.trimmed = 0, false, false
-	return reply.Stop == provider.StopPause && len(calls) == 0, nil
+	t.paused = reply.Stop == provider.StopPause && len(calls) == 0
+	return t.paused, nil
 }
 
 // prod asks once more after an empty reply. Some servers answer so when the

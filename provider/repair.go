@@ -33,11 +33,19 @@ const (
 // shorter one, up to what was made up at its end, so that prompt caches hold.
 // Repair is pure and linear in the number of messages. The agent calls it
 // before each request.
-func Repair(messages []Message) []Message {
+func Repair(messages []Message) []Message { return repair(messages, false) }
+
+// RepairPaused is Repair for a history whose last reply a server paused (StopPause):
+// it goes back as the end, unchanged and without a word behind it.
+func RepairPaused(messages []Message) []Message { return repair(messages, true) }
+
+func repair(messages []Message, paused bool) []Message {
 	if len(messages) == 0 {
 		return messages
 	}
 	r := repairer{
+		paused:  paused,
+		last:    len(messages) - 1,
 		used:    make(map[string]bool),
 		again:   make(map[string]int),
 		waiting: make(map[string][]*slot),
@@ -68,6 +76,8 @@ type repairer struct {
 	again   map[string]int     // how often an id was given out once more
 	waiting map[string][]*slot // by the original call id: slots without a result
 	read    int                // messages seen
+	last    int                // index of the last message
+	paused  bool               // which is a reply that may stand at the end
 	changed bool
 }
 
@@ -107,7 +117,8 @@ func (r *repairer) add(m Message) {
 		r.changed = true
 		t.message.Parts = parts
 	}
-	if !slices.ContainsFunc(t.message.Parts, func(p Part) bool { _, ok := p.(Reasoning); return !ok }) {
+	stays := r.paused && source == r.last && len(t.message.Parts) > 0
+	if !stays && !slices.ContainsFunc(t.message.Parts, func(p Part) bool { _, ok := p.(Reasoning); return !ok }) {
 		r.changed = true // empty, or nothing but reasoning
 		return
 	}
@@ -229,7 +240,7 @@ func (r *repairer) finish(original []Message) []Message {
 			emit(*s.result, s.source)
 		}
 	}
-	if n := len(out); n == 0 || out[n-1].Role == RoleAssistant {
+	if n := len(out); n == 0 || out[n-1].Role == RoleAssistant && !r.paused {
 		emit(UserText(continueText), -1)
 	}
 	if !r.changed {

@@ -20,6 +20,9 @@ const DefaultBaseURL = "https://api.anthropic.com"
 // the header and has kept this value since 2023.
 const version = "2023-06-01"
 
+// betaHeader names what is asked for beyond the version, with commas between.
+const betaHeader = "Anthropic-Beta"
+
 // Provider asks models through the Messages API. The zero value of every field
 // but Name has a meaning; the fields must not change once it is in use. It may
 // be used by several goroutines, and must not be copied.
@@ -36,7 +39,7 @@ type Provider struct {
 	Bearer bool         // send the key as a bearer token instead of x-api-key
 	HTTP   *http.Client // nil means http.DefaultClient; redirects are not followed
 	// Headers are sent with each request and win over the wire's own, so that
-	// betas can be switched on.
+	// betas can be switched on: the wire adds its own to these.
 	Headers map[string]string
 	// Idle is the longest silence between two bytes, twice as long before the
 	// first. 0 means 5 minutes, or no limit for a Local server; negative, none.
@@ -93,7 +96,15 @@ func (p *Provider) prepare(ctx context.Context, req provider.Request, l limits) 
 		return wire.Request{}, err
 	}
 	r.Model = req.Model
-	if r.Body, err = encode(p.Name, req, l); err != nil {
+	b := fill(p.Name, req, l)
+	if b.interleaves(l) {
+		wanted := interleavedBeta
+		if own := r.Header.Get(betaHeader); own != "" {
+			wanted = own + "," + wanted
+		}
+		r.Header.Set(betaHeader, wanted)
+	}
+	if r.Body, err = provider.Marshal(b); err != nil {
 		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}
 	return r, nil

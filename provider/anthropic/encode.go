@@ -99,9 +99,9 @@ func head(req provider.Request, l limits) body {
 	return b
 }
 
-// encode makes the body of a request by the provider of the given name, without
+// fill makes the body of a request by the provider of the given name, without
 // what the model was found not to take.
-func encode(name string, req provider.Request, l limits) ([]byte, error) {
+func fill(name string, req provider.Request, l limits) body {
 	b := head(req, l)
 	for _, t := range req.Tools {
 		schema := json.RawMessage(wire.CleanJSON(t.Schema))
@@ -123,7 +123,7 @@ func encode(name string, req provider.Request, l limits) ([]byte, error) {
 	}
 	b.think(req.Effort, h.messages, l)
 	b.mark()
-	return provider.Marshal(b)
+	return b
 }
 
 // history gathers the API's messages: neighbours of one role become one, since

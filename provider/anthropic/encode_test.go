@@ -247,3 +247,7 @@ func TestResultsComeBeforeText(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func encode(name string, req provider.Request, l limits) ([]byte, error) {
+	return provider.Marshal(fill(name, req, l))
+}

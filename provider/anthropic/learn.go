@@ -18,6 +18,7 @@ type limits struct {
 	style         *style // how it wants to be told to think, where the table is wrong
 	noTemperature bool
 	noEffort      bool
+	noInterleave  bool
 	most          int // the longest reply it gives, in tokens; 0 when not known
 	room          wire.Room
 	thoughts      map[string]bool // that are no longer taken, by their proof
@@ -54,6 +55,8 @@ func (s *lessons) learn(e *provider.Error, req provider.Request, l limits) (lear
 	sent.think(req.Effort, nil, l)
 	said := strings.ToLower(e.Message)
 	switch {
+	case sent.interleaves(l) && (strings.Contains(said, "anthropic-beta") || strings.Contains(said, interleavedBeta)):
+		l.noInterleave, learned = true, true // what is lost is a gain nobody was promised
 	case e.Kind == provider.KindContext:
 		learned, notice = l.learnRoom(said, sent.MaxTokens, req)
 	case strings.Contains(said, "max_tokens"):

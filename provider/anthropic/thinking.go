@@ -131,6 +131,17 @@ func (b *body) think(effort provider.Effort, messages []message, l limits) {
 	}
 }
 
+// interleavedBeta lets a model that is given a budget think between its calls too.
+// Those that are told of an effort do so by themselves.
+const interleavedBeta = "interleaved-thinking-2025-05-14"
+
+// interleaves reports whether the request asks for thoughts between calls: Claude
+// 4 to 4.5 can have them, 3.7 cannot.
+func (b *body) interleaves(l limits) bool {
+	f := parseFamily(b.Model)
+	return f.claude && f.major == 4 && b.Thinking != nil && b.Thinking.Budget > 0 && !l.noInterleave
+}
+
 // The smallest budget the API takes, and what must be left for the answer.
 const (
 	minBudget = 1024
