@@ -159,6 +159,9 @@ func (p *Policy) wordsRead(dirs []string, r reading, name string, words []string
 	if r.operands > 0 && len(o.operands) > r.operands {
 		return name + " would write into " + o.operands[r.operands] + ", or do more than read"
 	}
+	if n := len(words); r.first && len(o.operands) > 0 && words[n-1] != o.operands[len(o.operands)-1] {
+		return name + " would write into " + words[n-1] + ": its options stand before the file"
+	}
 	if r.pathless {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 // versionFlags are the options by which a well-known tool tells its version and
 // does nothing else; none for others. Tools that look into the project to find
 // out which version of themselves to run, or to run a file of it, are not among
-// them (yarn, pnpm, bundle, dotnet, gradle, mvn).
+// them (yarn, pnpm, bundle, dotnet, gradle, mvn, and pytest, which loads conftest.py).
 func versionFlags(name string) []string {
 	switch name {
 	case "node", "npm":
@@ -22,7 +22,7 @@ func versionFlags(name string) []string {
 		return []string{"--version", "-version"}
 	case "git", "cargo", "rustc", "rustup", "gem", "cmake", "ninja", "docker", "podman", "deno", "curl", "wget", "jq", "tmux", "vim", "nvim",
 		"gh", "psql", "mysql", "sqlite3", "ffmpeg", "pandoc", "ghc", "ocaml", "lua", "Rscript", "julia", "swift", "zig", "uv", "ruff", "black",
-		"pytest", "gofmt", "gopls", "staticcheck", "shellcheck", "hadolint", "helm", "tree", "awk", "gawk", "xargs":
+		"gofmt", "gopls", "staticcheck", "shellcheck", "hadolint", "helm", "tree", "awk", "gawk", "xargs":
 		return []string{"--version"}
 	}
 	if r, ok := readingOf(name); ok && !shellBuiltin(name) && r.check == nil && !r.pathless {

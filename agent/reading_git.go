@@ -19,16 +19,18 @@ func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
 		return false, why
 	}
 	sub, words := words[0], words[1:]
-	if len(words) == 1 && words[0] == "--help" && gitListed(sub) {
-		return true, "" // the manual page
-	}
+	help := len(words) == 1 && words[0] == "--help"
 	switch {
 	case sub == "stash" && len(words) > 0 && (words[0] == "list" || words[0] == "show"),
 		sub == "reflog" && len(words) > 0 && words[0] == "show", sub == "worktree" && len(words) > 0 && words[0] == "list":
 		sub, words = sub+" "+words[0], words[1:]
 	}
-	if !gitListed(sub) {
+	switch {
+	case !gitListed(sub):
 		return false, ""
+	case help: // the manual page, in a program that the repository's config may name
+		why = p.gitRepository(dirs, "help", nil)
+		return why == "", why
 	}
 	if bad := gitMayWrite(sub, words); bad != "" {
 		return false, "git " + sub + " " + bad + " may do more than read"

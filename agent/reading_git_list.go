@@ -45,6 +45,12 @@ func gitMayWrite(sub string, words []string) (bad string) {
 		if len(words) > 0 && !isOption(words[0]) {
 			return words[0] // another command: git reflog expire
 		}
+		at := slices.IndexFunc(words, func(w string) bool {
+			return slices.Contains([]string{"expire", "delete", "drop", "write", "migrate"}, w)
+		})
+		if at >= 0 {
+			return words[at]
+		}
 		return ""
 	case "grep":
 		r = reading{flags: "niIwvhHEFGPlLzcpWqoaruv", values: "eABCm", numbers: true, long: "line-number ignore-case word-regexp invert-match " +

@@ -116,7 +116,7 @@ func readsSums(name string) (reading, bool) {
 	case "od":
 		return reading{flags: "abcdfilosxv", values: "AjNStw", long: "address-radix= skip-bytes= read-bytes= format= output-duplicates"}, true
 	case "xxd":
-		return reading{flags: "abCeEipu", values: "cglos", operands: 1, note: "not -r; one file: a second would be written"}, true
+		return reading{flags: "abCeEipu", values: "cglos", operands: 1, first: true, note: "not -r; one file: a second would be written"}, true
 	case "hexdump":
 		return reading{flags: "bcCdovx", values: "nse"}, true
 	case "strings":

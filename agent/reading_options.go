@@ -17,6 +17,7 @@ type reading struct {
 	// operands is how many plain words it may have, 0 for any: a further one
 	// would be an output file.
 	operands int
+	first    bool // options end at its first plain word: what follows may be a file to write
 	pathless bool // its words are no files
 	pattern  bool // its first plain word is a pattern, unless an option gives one
 	globless bool // no word may be a glob: it could become a format, an operator or a file to write

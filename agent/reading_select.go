@@ -6,9 +6,15 @@ import (
 	"strings"
 )
 
-// grepSelects tells which files a recursive grep with these options reads.
+// grepSelects tells which files a recursive grep with these options reads. What
+// no option speaks of is left out by some greps where there is any --include, by
+// GNU's only where the first option is one.
 func grepSelects(_ *Policy, o options) func(name string, dir bool) bool {
 	include, exclude, excludeDir := o.valuesOf("include"), o.valuesOf("exclude"), o.valuesOf("exclude-dir")
+	first := slices.IndexFunc(o.used, func(u string) bool {
+		return strings.HasPrefix(u, "include=") || strings.HasPrefix(u, "exclude=")
+	})
+	only := first >= 0 && strings.HasPrefix(o.used[first], "include=")
 	return func(name string, dir bool) bool {
 		base := path.Base(name)
 		if dir {
@@ -17,15 +23,20 @@ func grepSelects(_ *Policy, o options) func(name string, dir bool) bool {
 		if anyMatch(include, base, true) {
 			return true
 		}
-		return len(include) == 0 && !anyMatch(exclude, base, false)
+		return !only && !anyMatch(exclude, base, false)
 	}
 }
 
 // rgSelects tells which files a search of rg with these options reads: hidden
-// ones are left out unless an option or a glob brings them in.
+// ones are left out unless an option, a glob or a file of ignored names brings
+// them in.
 func rgSelects(p *Policy, o options) func(name string, dir bool) bool {
 	hidden := slices.Contains(o.used, "hidden") || slices.Contains(o.used, ".") || slices.Contains(o.used, "u") ||
 		p.Getenv != nil && p.Getenv("RIPGREP_CONFIG_PATH") != "" && !slices.Contains(o.used, "no-config")
+	unhidden := func(string) bool { return true }
+	if !hidden {
+		unhidden = unhiddenIn(p.Root)
+	}
 	var include, exclude []string
 	for _, g := range append(o.valuesOf("g"), append(o.valuesOf("glob"), o.valuesOf("iglob")...)...) {
 		if out, ok := strings.CutPrefix(g, "!"); ok {
@@ -43,7 +54,9 @@ func rgSelects(p *Policy, o options) func(name string, dir bool) bool {
 		switch {
 		case anyMatch(include, base, true):
 			return true
-		case anyMatch(exclude, base, false), strings.HasPrefix(base, ".") && !hidden:
+		case anyMatch(exclude, base, false):
+			return false
+		case strings.HasPrefix(base, ".") && !hidden && !unhidden(base):
 			return false
 		}
 		return dir || len(include) == 0

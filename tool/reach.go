@@ -81,11 +81,13 @@ func (f *Files) readableBelow(path string, reads func(name string, dir bool) boo
 		if seen++; seen > limit {
 			return errReachTooMuch
 		}
-		if name, inside := under(top.Abs, at); inside && at != top.Abs && reads != nil && !reads(filepath.ToSlash(name), d.IsDir()) {
-			if d.IsDir() {
-				return fs.SkipDir
+		if name, inside := under(top.Abs, at); inside && at != top.Abs && reads != nil {
+			if !reads(filepath.ToSlash(name), leadsToDirectory(at, d)) {
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
 			}
-			return nil
 		}
 		if d.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
 			t := target{Place: Place{Abs: at, Display: f.display(at)}}
@@ -110,6 +112,16 @@ func (f *Files) readableBelow(path string, reads func(name string, dir bool) boo
 		}
 		return nil
 	})
+}
+
+// leadsToDirectory reports whether an entry is a directory for a command that
+// follows links.
+func leadsToDirectory(path string, d fs.DirEntry) bool {
+	if d.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
+		return d.IsDir()
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // expand lists the paths a glob in base may stand for, and the path itself. It
