@@ -187,11 +187,13 @@ func nearestCommand(name string) string {
 	if len(name) > 40 {
 		return best
 	}
+	var names, aliases []string
 	for _, c := range commands() {
-		for _, known := range append([]string{c.name}, c.aliases...) {
-			if d := distance(name, known); d < least {
-				best, least = known, d
-			}
+		names, aliases = append(names, c.name), append(aliases, c.aliases...)
+	}
+	for _, known := range append(names, aliases...) { // of two as near a name is meant
+		if d := distance(name, known); d < least && d < len(name) {
+			best, least = known, d
 		}
 	}
 	return best

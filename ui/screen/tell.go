@@ -81,8 +81,16 @@ func (s *Screen) OnToolCall(call agent.Call) {
 }
 
 // OnToolOutput implements agent.Callbacks. Live output is not part of the
-// transcript: a call is one line.
-func (s *Screen) OnToolOutput(agent.Call, string) {}
+// transcript: a call is one line. Its last line stands in the transient line.
+func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
+	s.do(func() {
+		for _, r := range s.calls {
+			if r.call.ID == call.ID {
+				r.hear(chunk)
+			}
+		}
+	})
+}
 
 // OnToolResult implements agent.Callbacks: one line, and the last lines of what
 // failed.

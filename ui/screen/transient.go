@@ -104,6 +104,10 @@ func (s *Screen) transientText(now time.Time, width int) string {
 		if n := len(s.calls) - 1; n > 0 {
 			took = strings.TrimSuffix(fmt.Sprintf("and %d more, %s", n, took), ", ")
 		}
+		if live := s.ascii(r.lastLine()); live != "" && len(s.calls) == 1 {
+			head := s.lay(callText{callVerb(r.call), s.cut(s.object(r.call), width/2), took, 0, true})
+			return s.cut(s.marked(head)+"  "+live, width-1)
+		}
 		return s.cut(s.marked(s.lay(callText{callVerb(r.call), s.object(r.call), took, rightEdge, true})), width-1)
 	}
 	set := framesASCII
