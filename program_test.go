@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"artoo/provider/providertest"
 )
 
 // programs are the programs that were built, each once: linking takes seconds.
@@ -74,4 +76,12 @@ func home(t testing.TB, with ...string) []string {
 		env = append(env, "SYSTEMROOT="+root)
 	}
 	return append(env, with...)
+}
+
+// unlisted is a model's server that plays the replies and has no list of models.
+func unlisted(t testing.TB, replies ...providertest.Reply) *providertest.Server {
+	t.Helper()
+	h := providertest.Script(replies...)
+	h.NoList = true
+	return providertest.Serve(t, h)
 }

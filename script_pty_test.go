@@ -21,7 +21,7 @@ import (
 // onTerminal is artoo with a model and a home of its own, not started yet.
 func onTerminal(t *testing.T, replies []providertest.Reply, args ...string) *exec.Cmd {
 	t.Helper()
-	server := providertest.NewServer(t, replies...)
+	server := unlisted(t, replies...)
 	cmd := exec.Command("artoo", args...) // TestMain put it into PATH
 	cmd.Dir = t.TempDir()
 	cmd.Env = []string{

@@ -33,14 +33,13 @@ type modelServer struct {
 // ServeHTTP implements http.Handler.
 func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Handler.ServeHTTP(w, r) }
 
-// cmdServer is `server anthropic|chat|lists|responses|gemini|ollama|tls FILE`:
+// cmdServer is `server anthropic|chat|responses|gemini|ollama|tls[-lists] FILE`:
 // starts a model on loopback that answers with the replies of FILE, and points
-// artoo at it: provider, model,
-// address and key. tls speaks the Messages API behind a certificate that nobody
+// artoo at it: provider, model, address and key. tls speaks the Messages API behind a certificate that nobody
 // signed, which is written to ca.pem. The address without scheme is in HOST.
 // ollama names the address only, and describes its one model by itself: it has a
-// window of 4,096 tokens and calls tools. lists speaks Chat Completions too, and
-// its replies answer requests for lists of models as any other; chat has none.
+// window of 4,096 tokens and calls tools. With -lists the replies answer requests
+// for lists of models as any other; else there are none, and they are not counted.
 //
 // Replies are paragraphs, their lines the parts:
 //
@@ -60,13 +59,10 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 //	repeat              the reply of all further requests too
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: server anthropic|chat|lists|responses|gemini|ollama|tls FILE")
+		ts.Fatalf("usage: server anthropic|chat|responses|gemini|ollama|tls[-lists] FILE")
 	}
-	wire, replies := args[0], parseReplies(ts, args[1])
-	silent := wire != "lists"
-	if wire == "lists" {
-		wire = "chat"
-	}
+	wire, lists := strings.CutSuffix(args[0], "-lists")
+	replies := parseReplies(ts, args[1])
 	m := &modelServer{arrived: make(chan struct{}, 1000)}
 	m.Handler = &providertest.Handler{Next: func(n int, r providertest.Request) providertest.Reply {
 		m.arrived <- struct{}{}
@@ -83,7 +79,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		return reply
 	}}
 	w := worldOf(ts)
-	srv := httptest.NewUnstartedServer(describing(m, silent))
+	srv := httptest.NewUnstartedServer(describing(m, !lists))
 	if wire == "tls" {
 		srv.Config.ErrorLog = nil
 		srv.StartTLS()

@@ -51,6 +51,7 @@ func newStage(t testing.TB, replies []providertest.Reply, args ...string) *stage
 
 func newStageOf(t testing.TB, model *providertest.Handler, args ...string) *stage {
 	t.Helper()
+	model.NoList = true
 	s := &stage{TB: t, model: providertest.Serve(t, model), size: pty.Winsize{Rows: 24, Cols: 80}}
 	s.cmd = exec.Command("artoo", args...) // TestMain put it into PATH
 	s.cmd.Dir = t.TempDir()

@@ -35,7 +35,7 @@ func pane(t testing.TB, cols, rows int, replies []providertest.Reply, command st
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &mux{TB: t, socket: filepath.Join(sockets, "s"), dir: filepath.Join(sockets, "work"), model: providertest.NewServer(t, replies...)}
+	m := &mux{TB: t, socket: filepath.Join(sockets, "s"), dir: filepath.Join(sockets, "work"), model: unlisted(t, replies...)}
 	if err := os.Mkdir(m.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

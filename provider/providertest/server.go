@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,9 @@ type Handler struct {
 	// Next chooses the reply of the n-th request, from 0. It is called by one
 	// request at a time.
 	Next func(n int, r Request) Reply
+	// NoList answers that there is no list of models when one is asked for. Such
+	// requests are neither counted nor kept.
+	NoList bool
 
 	mu       sync.Mutex
 	requests []Request
@@ -47,6 +51,10 @@ func Script(replies ...Reply) *Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.NoList && r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models") {
+		http.NotFound(w, r)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client left in the middle of its request
