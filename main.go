@@ -69,6 +69,7 @@ type app struct {
 
 	project   tool.Project
 	rules     ruleSet
+	marks     marks
 	histories tool.Histories // what repositories hold that is secret
 	http      *http.Client
 	log       *transport.Log

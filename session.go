@@ -7,12 +7,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/provider/coding"
-	"artoo/secret"
 	"artoo/tool"
 	"artoo/ui"
 	"artoo/ui/cli"
@@ -46,7 +44,8 @@ func (a *app) open() (err error) {
 		return err
 	}
 	environ, withheld := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
-	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars, ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax}
+	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars, ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax,
+		Secrets: a.secretsIn}
 	policy, err := a.policy(env)
 	if err != nil {
 		return err
@@ -65,6 +64,9 @@ func (a *app) open() (err error) {
 	if err := a.use(a.choice); err != nil {
 		return err
 	}
+	a.marks.lost = func(err error) {
+		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
+	}
 	a.place = a.workspace()
 	return a.begin(session)
 }
@@ -80,21 +82,13 @@ func (a *app) steps() int {
 	return a.cfg.MaxTurns
 }
 
-// mask puts a mark in place of this run's own keys, and of whatever else looks
-// like one.
-func (a *app) mask(text string) string {
-	for _, key := range a.cfg.SeenKeys() {
-		text = strings.ReplaceAll(text, key, secret.Mark(key))
-	}
-	return secret.Mask(text)
-}
-
 // workspace is what begins sessions.
 func (a *app) workspace() *agent.Workspace {
 	w := &agent.Workspace{
 		Project: a.project, NoProject: a.cfg.NoProject, Replace: a.cfg.System, Append: a.cfg.AppendSystem, Shell: tool.FindShell(),
 		Headless: a.who.headless && !a.canAsk(), Began: a.began, Version: build().Version, Store: a.desk.Store, Ephemeral: a.cfg.Ephemeral,
-		Budget: a.budget, ToolResultMaxChars: a.cfg.ToolResultMaxChars, AddDirs: a.cfg.AddDirs, Mask: a.mask, Asked: a.reopened,
+		Budget: a.budget, ToolResultMaxChars: a.cfg.ToolResultMaxChars, AddDirs: a.cfg.AddDirs, Mask: a.mask, Begun: a.marks.belong,
+		Asked: a.reopened,
 	}
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
 		w.ConfigDir = dir
@@ -110,6 +104,9 @@ func (a *app) workspace() *agent.Workspace {
 
 // begin puts a session into the agent; nil begins a new one.
 func (a *app) begin(s *conversation.Session) error {
+	if err := a.marks.begin(s); err != nil {
+		return err
+	}
 	notices, err := a.place.Begin(a.desk.Agent, s)
 	a.session = a.desk.Agent.SessionID
 	for _, n := range notices {

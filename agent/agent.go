@@ -37,7 +37,7 @@ type Agent struct {
 	// model's server for facts and then set Info, Defaults and the budget. May
 	// be nil.
 	Describe func(context.Context)
-	// Mask puts ‹secret:1a2b› in place of keys: in what the user and the tools
+	// Mask puts ‹secret:1a2b3c4d5e6f› in place of keys: in what the user and the tools
 	// say before it is kept or sent, and in what is shown of it. nil masks nothing.
 	// It is called from any goroutine.
 	Mask func(text string) string

@@ -180,6 +180,10 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 	if p.Mode == ModePlan && access.Kind != tool.KindRead && access.Kind != tool.KindNone {
 		return Decision{Effect: Deny, Reason: "plan mode only looks and changes nothing"}
 	}
+	if access.MovesSecret != "" {
+		d.Effect, d.Reason, d.Narrow, d.Suggested = Ask, "asked whatever the mode: "+access.MovesSecret, "", ""
+		return d
+	}
 	if r, ok := p.covered(p.session, name, access, true); ok {
 		return d.because(Allow, "allowed in this session by "+r.String(), r)
 	}

@@ -86,7 +86,7 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 		p.fail("unknown tool", fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, t.toolNames()))
 	case c.Raw != "":
 		p.fail("broken input", brokenInput(c.Raw))
-	case mark != "":
+	case mark != "" && !(p.tool.Marks && t.Env != nil && t.Env.Secrets != nil):
 		p.fail("a mark in place of a key", fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.", mark))
 	default:
 		t.plan(ctx, p)

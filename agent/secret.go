@@ -11,7 +11,7 @@ import (
 
 // maskMark is what stands for a key, also as a model may write it in JSON.
 var maskMark = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:‹|\\u2039)secret:[0-9a-f]{4}(?:›|\\u203[aA])`)
+	return regexp.MustCompile(`(?:‹|\\u2039)secret:[0-9a-f]{4}(?:[0-9a-f]{8})?(?:›|\\u203[aA])`)
 })
 
 // masked is text with marks in place of keys.

@@ -163,3 +163,34 @@ type calls struct {
 }
 
 func (c *calls) OnToolCall(call agent.Call) { c.all = append(c.all, call) }
+
+// A tool that knows what marks stand for gets them, and what would move a key is
+// asked about whatever the mode and the rules.
+func TestAnEditThatMovesAKeyIsAsked(t *testing.T) {
+	for moves, asked := range map[string]bool{"": false, "it changes the line of a key": true} {
+		ran := 0
+		put := tool.New(tool.Def{Name: "put", Kind: tool.KindWrite, Marks: true}, func(context.Context, *tool.Env, struct {
+			Arg string `json:"arg"`
+		}) (tool.Access, error) {
+			return tool.Access{Kind: tool.KindWrite, Verb: "put", Object: "x", Paths: []string{"/p/x"}, MovesSecret: moves}, nil
+		}, func(context.Context, *tool.Env, struct {
+			Arg string `json:"arg"`
+		}, io.Writer) (tool.Result, error) {
+			ran++
+			return tool.Result{Text: "ok"}, nil
+		})
+		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "put", Input: json.RawMessage(`{"arg":"‹secret:1a2b3c4d5e6f›"}`)}}}, {Text: []string{"done"}}}}, put)
+		a.Env.Secrets = func(string) []tool.Secret { return nil }
+		rule, err := agent.ParseRule("write")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Policy.Mode, a.Policy.AllowRules = agent.ModeEdits, []agent.Rule{rule}
+		if _, err := a.SendMessage(t.Context(), "go", &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+		if (ran == 0) != asked {
+			t.Errorf("moves %q: ran %d times: %s", moves, ran, strings.Join(history(a), "\n"))
+		}
+	}
+}

@@ -43,6 +43,9 @@ type Workspace struct {
 	// Mask masks the instruction files and what a resumed session holds, as
 	// Agent.Mask does all else; may be nil.
 	Mask func(text string) string
+	// Begun is told of each session, before anything of it is masked but the
+	// instruction files; may be nil.
+	Begun func(s *conversation.Session)
 
 	scratch string // of an ephemeral session
 	output  string // of the present session
@@ -67,6 +70,9 @@ func (w *Workspace) Begin(a *Agent, s *conversation.Session) (notices []string, 
 		s = w.Store.Create(conversation.Header{CWD: w.Project.Dir, Version: w.Version, Provider: a.ProviderName, Model: a.Defaults.Model, System: system})
 	}
 	if s != nil {
+		if w.Begun != nil {
+			w.Begun(s)
+		}
 		notices = append(notices, s.Notices()...)
 		a.SessionID = s.ID()
 		if s.Header().System != "" {

@@ -68,15 +68,21 @@ func pemLines(text string) (n int) {
 }
 
 // longestRun is how many characters of base64 stand in a row at most.
-func longestRun(text string) (most int) {
-	n := 0
-	for i := range len(text) {
-		if c := text[i]; c == '+' || c == '/' || c == '=' || wordByte(c) && c != '_' {
-			n++
-			most = max(most, n)
-		} else {
-			n = 0
+func longestRun(text string) int { return len(runOf(text)) }
+
+// runOf is the longest run of characters of base64.
+func runOf(text string) (most string) {
+	from := 0
+	for i := range len(text) + 1 {
+		if i < len(text) {
+			if c := text[i]; c == '+' || c == '/' || c == '=' || wordByte(c) && c != '_' {
+				continue
+			}
 		}
+		if i-from > len(most) {
+			most = text[from:i]
+		}
+		from = i + 1
 	}
 	return most
 }

@@ -3,11 +3,7 @@
 // file. A key that is known is looked for by its own text, where it is used.
 package secret
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"strings"
-)
+import "strings"
 
 // Holds says whether text has something in it that looks like a key.
 func Holds(text string) bool {
@@ -16,31 +12,9 @@ func Holds(text string) bool {
 	return found
 }
 
-// Mask puts a mark in place of everything in text that looks like a key. The
-// same key gets the same mark, so that two can be told apart; the key cannot be
-// found from it. What is masked already stays as it is.
-func Mask(text string) string {
-	var b strings.Builder
-	done := 0
-	find(text, func(from, to int) bool {
-		b.WriteString(text[done:from])
-		b.WriteString(Mark(text[from:to]))
-		done = to
-		return true
-	})
-	if done == 0 {
-		return text
-	}
-	b.WriteString(text[done:])
-	return b.String()
-}
-
-// Mark is what stands for a key. It has two bytes of a digest: enough to tell a few
-// keys apart, too few to test guesses on.
-func Mark(key string) string {
-	digest := sha256.Sum256([]byte(key))
-	return "‹secret:" + hex.EncodeToString(digest[:2]) + "›"
-}
+// Mask is Salt.Mask with a salt of this process, for texts that belong to no
+// session.
+func Mask(text string) string { return ownSalt().Mask(text) }
 
 // find calls found with the bounds of each key in text, in order, until it
 // returns false. It looks at each byte a few times at most, in a paste of

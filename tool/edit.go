@@ -28,7 +28,7 @@ type editInput struct {
 func Edit() Tool {
 	return newTool(Def{
 		Name: "edit",
-		Kind: KindWrite,
+		Kind: KindWrite, Marks: true,
 		Description: "Replace text in a file: give edits, or old_string and new_string for just one. They are applied in order, all or none. " +
 			"Each old_string must be exactly as in the file, without the line numbers that read shows, and occur only once: " +
 			"take in lines around it to make it unique, or set replace_all. Line ends and encoding are kept.",
@@ -95,10 +95,11 @@ func planEdit(ctx context.Context, env *Env, in editInput) (Access, error) {
 	if info, err := t.replaceable(); err == nil && info == nil {
 		return access, missingFile(ctx, env, t, "write creates files")
 	}
-	c, _, err := env.Files.editChange(t, in)
+	c, _, err := env.editChange(t, in)
 	if err != nil {
 		return access, err
 	}
+	access.MovesSecret = c.moves
 	return env.Files.planChange(access, c), nil
 }
 
@@ -110,7 +111,7 @@ func runEdit(_ context.Context, env *Env, in editInput, _ io.Writer) (Result, er
 	if err := t.refused(); err != nil {
 		return Result{}, err
 	}
-	c, n, err := env.Files.editChange(t, in)
+	c, n, err := env.editChange(t, in)
 	if err != nil {
 		return Result{}, err
 	}
@@ -123,10 +124,14 @@ func runEdit(_ context.Context, env *Env, in editInput, _ io.Writer) (Result, er
 
 // editChange finds out what the edits do to the file, and how many places they
 // replace.
-func (f *Files) editChange(t target, in editInput) (c change, replaced int, err error) {
+func (e *Env) editChange(t target, in editInput) (c change, replaced int, err error) {
+	f := e.Files
 	edits, err := in.list()
 	if err != nil {
 		return c, 0, err
+	}
+	if mark := secretMark().FindString(in.Path); mark != "" {
+		return c, 0, fmt.Errorf("%s stands for a key, and cannot be in the name of a file", mark)
 	}
 	before, old, state, err := t.loadText()
 	if err != nil {
@@ -134,6 +139,10 @@ func (f *Files) editChange(t target, in editInput) (c change, replaced int, err 
 	}
 	if state.Missing {
 		return c, 0, f.missing(t, "write creates files")
+	}
+	edits, values, err := e.unmask(before.body, edits)
+	if err != nil {
+		return c, 0, t.errorf(err, "")
 	}
 	note, err := f.staleEdit(t, state, before, edits)
 	if err != nil {
@@ -155,7 +164,7 @@ func (f *Files) editChange(t target, in editInput) (c change, replaced int, err 
 		after, replaced = next, replaced+n
 	}
 	c, err = newChange(t, in.Path, state, old, before, after)
-	c.note = note
+	c.note, c.moves = note, movesSecret(before.body, after.body, values)
 	return c, replaced, err
 }
 

@@ -24,9 +24,18 @@ type Env struct {
 	// says how to go on; ResultMax does not cut these. It is asked at each call,
 	// since it depends on the model's window. nil stands for ResultMax.
 	PageMax func() int
+	// Secrets finds what is masked in a text that the model is shown, in order. nil
+	// finds nothing: marks stand for nothing then.
+	Secrets func(text string) []Secret
 	// ShellTimeout is a command's default limit, ShellTimeoutMax the most the
 	// model may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration
+}
+
+// Secret is a place of a text, in bytes, and the mark that is shown for it.
+type Secret struct {
+	From, To int
+	Mark     string
 }
 
 // page is how many bytes a page has at most, with room for what is said of it,

@@ -26,6 +26,7 @@ type change struct {
 	// before and text are the file's text before and after.
 	before, text string
 	note         string // for the model, at the end of the result
+	moves        string // Access.MovesSecret
 	unified      udiff.UnifiedDiff
 	added        int
 	removed      int

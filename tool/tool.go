@@ -44,6 +44,10 @@ type Access struct {
 	// Verb and Object are the call in two words for the transcript, such as
 	// "read" and "internal/cart/week.go", unsanitised.
 	Verb, Object string
+	// MovesSecret says in words that a secret, or what stands beside it, would not
+	// stay as it is: that is asked about whatever the mode and the rules. "" for
+	// nothing of that kind.
+	MovesSecret string
 	// Diff is the unified diff of a KindWrite call, "" when nothing changes.
 	Diff string
 	// Added and Removed count the diff's lines.
@@ -77,6 +81,9 @@ type Tool struct {
 	Kind        Kind // the most it ever does; Plan tells of one call
 	// Schema is the JSON Schema of the input, the same bytes every time.
 	Schema json.RawMessage
+	// Marks says that the tool knows what marks in its input stand for, and
+	// refuses those that stand for nothing.
+	Marks bool
 
 	mend     func(input json.RawMessage) json.RawMessage
 	schema   *jsonschema.Schema
@@ -94,6 +101,8 @@ type Def struct {
 	// schema, where what the model wrote can mean only one thing. It reports
 	// whether it did. May be nil.
 	Mend func(fields map[string]json.RawMessage) (changed bool)
+	// Marks is Tool.Marks.
+	Marks bool
 }
 
 // New makes a tool from typed funcs. The schema comes from In's json and
@@ -120,7 +129,7 @@ func newTool[In any](def Def, schema *jsonschema.Schema, plan func(context.Conte
 	if err != nil {
 		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
 	}
-	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Schema: raw, schema: schema, resolved: resolved}
+	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Schema: raw, Marks: def.Marks, schema: schema, resolved: resolved}
 	t.mend = func(input json.RawMessage) json.RawMessage { return mendCall(schema, def.Mend, input) }
 	t.plan = func(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
 		if plan == nil {
