@@ -36,7 +36,8 @@ func TestAnExcludeBeforeAnIncludeLeavesSecretsIn(t *testing.T) {
 	root, p := harmlessTree(t, ModeAsk)
 	putFile(t, filepath.Join(root, ".env"), "SECRET=1\n")
 	wantEffect(t, p, Ask, "grep -r --exclude=foo --include='*.go' SECRET .")
-	wantEffect(t, p, Allow, "grep -r --include='*.go' --exclude='*_test.go' SECRET .", "grep -r --exclude=.env --include='*.go' SECRET .")
+	wantEffect(t, p, Allow, "grep -r --include='*.go' --exclude='*_test.go' SECRET .",
+		"grep -r --exclude=.env --include='*.go' SECRET .")
 }
 
 func TestIgnoreFilesThatBringHiddenFilesIntoASearch(t *testing.T) {
@@ -63,4 +64,25 @@ func TestAManualPageOfGitRunsNoProgramOfTheRepository(t *testing.T) {
 	gitIn(t, root, "config", "man.viewer", "x")
 	gitIn(t, root, "config", "man.x.cmd", "touch PWN")
 	wantEffect(t, p, Ask, "git log --help", "git -C sub grep --help", "git stash list --help")
+}
+
+func TestCommandsInTextsAreSeenByDenyAndByWhatIsAskedAlways(t *testing.T) {
+	_, p := harmlessTree(t, ModeAsk)
+	rules, err := ParseRules([]string{"bash"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.AllowRules = rules
+	for _, spelling := range []string{`x="rm -rf q"; $x`, `x=rm; $x -rf q`, `echo "rm -rf q" | sh`, `source <(echo rm -rf q)`, `fish -c "rm -rf q"`,
+		`test -v 'a[$(rm -rf q)]'`, `[ -v 'a[$(rm -rf q)]' ]`, `let 'a[$(rm -rf q)]=1'`, `declare -i x='a[$(rm -rf q)]'`, `declare -i "x=a[\$(rm -rf q)]"`, `unset 'a[$(rm -rf q)]'`, `printf -v 'a[$(rm -rf q)]' x`,
+		`mapfile -C "rm -rf q" -c 1 x < a.txt`, `compgen -C "rm -rf q"`, `complete -C "rm -rf q" x`, `bind -x '"a":rm -rf q'`,
+		`git -c alias.x='!rm -rf q' x`, `trap "rm -rf q" EXIT`, `bash <<< "rm -rf q"`, `alias l="rm -rf q"; l`} {
+		wantEffect(t, p, Ask, spelling)
+		if p.DenyRules, err = ParseRules([]string{"bash(rm:*)"}); err != nil {
+			t.Fatal(err)
+		}
+		wantEffect(t, p, Deny, spelling)
+		p.DenyRules = nil
+	}
+	wantEffect(t, p, Allow, `x=1; make`, `echo "rm -rf q"`, `printf '%s\n' 'a[1]'`, `x="rm -rf q"; make`, `git -c user.name=x commit -m y`)
 }

@@ -46,7 +46,7 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 	case reads:
 		return d.because(Allow, "it only reads", Rule{Tool: name, Arg: readGroup, HasArg: true})
 	}
-	return p.decideRest(d, name, commands, rest, why)
+	return p.decideRest(d, name, seen, rest, why)
 }
 
 // trimLine takes blank space off the ends of a command, but for what a shell
@@ -59,9 +59,10 @@ func trimLine(command string) string {
 	return line
 }
 
-// decideRest decides a line by the commands in it that do more than read.
-func (p *Policy) decideRest(d Decision, name string, commands, rest []simple, why string) Decision {
-	for _, s := range commands {
+// decideRest decides a line by the commands in it that do more than read; seen
+// are all it may run, those that are hidden in it too.
+func (p *Policy) decideRest(d Decision, name string, seen, rest []simple, why string) Decision {
+	for _, s := range seen {
 		if what, yes := p.destroys(s); yes && !p.namedExactly(name, s) {
 			d.Reason = alwaysAsked(what)
 			return d

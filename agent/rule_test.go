@@ -130,7 +130,7 @@ func TestDenyRulesMatchWhatCouldBeMeant(t *testing.T) {
 		{"bash(rm:*)", "echo 'rm q' | sh", Deny},
 		{"bash(rm:*)", "cat x | sh", Ask},
 		{"bash(rm:*)", "bash -s < x", Ask},
-		{"bash(rm:*)", "x=rm; $x -rf q", Ask},
+		{"bash(rm:*)", "x=rm; $x -rf q", Deny},
 		{"bash(rm:*)", "env sh -c 'rm q'", Deny},
 		{"bash(git push --force:*)", "git push origin main --force", Deny},
 		{"bash(git push -f:*)", "git -C sub push origin -qf", Deny},
