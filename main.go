@@ -80,6 +80,7 @@ type app struct {
 
 	crashing sync.Mutex // held for ever by the crash that ends the program
 	restore  []func()   // undoes what was changed for the streams
+	outputs  []*ui.Output
 
 	ask headless.Asker // approves the demo's own calls; nil otherwise
 

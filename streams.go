@@ -3,6 +3,7 @@ package main
 // What the three streams are, and the screen made of them.
 
 import (
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -75,10 +76,49 @@ func (a *app) newScreen() *screen.Screen {
 		Root: a.project.Dir, Home: home,
 		Broken: func(err error) { a.broken(err) },
 	}
+	one := o.OutTTY && o.ErrTTY && sameFile(os.Stdout, os.Stderr)
+	if o.Err = a.terminalOutput(o.Err, o.ErrTTY, o); one {
+		o.Out = o.Err
+	} else {
+		o.Out = a.terminalOutput(o.Out, o.OutTTY, o)
+	}
 	if a.who.headless && cfg.Output != string(headless.Text) {
 		o.Out, o.OutTTY, o.Hold = io.Discard, false, true // stdout is the JSON's
 	}
 	return screen.New(o)
+}
+
+// terminalOutput lets an interrupt throw away what a slow terminal has not shown.
+func (a *app) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Writer {
+	if !tty || a.who.headless {
+		return w
+	}
+	reset := "\n"
+	if o.Profile == screen.Rich {
+		reset = "\x18\x1b[0m\n" // CAN ends the sequence that was cut
+		if o.Links {
+			reset = "\x18\x1b]8;;\x1b\\\x1b[0m\n"
+		}
+	}
+	out := ui.NewOutput(w, reset)
+	a.outputs = append(a.outputs, out)
+	return out
+}
+
+// sameFile reports whether two streams are one terminal.
+func sameFile(a, b *os.File) bool {
+	x, errA := a.Stat()
+	y, errB := b.Stat()
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
+
+// discard throws away what slow terminals have not shown.
+func (a *app) discard() error {
+	var errs []error
+	for _, o := range a.outputs {
+		errs = append(errs, o.Discard())
+	}
+	return errors.Join(errs...)
 }
 
 // size is the size of the terminal, or what has to do for one.

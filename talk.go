@@ -77,7 +77,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 		Dir: a.project.Dir, ResultMax: a.cfg.ToolResultMaxChars,
 		In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Sender: a.desk, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
 		History: history, Pager: a.pager(), Piped: !a.who.out, Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Deps: deps, Resumed: resumed, First: first,
-		ViKeys: a.cfg.EditMode == "vi", Env: os.Getenv, Notify: notify, Crash: a.crash, Exit: os.Exit,
+		ViKeys: a.cfg.EditMode == "vi", Env: os.Getenv, Notify: notify, Discard: a.discard, Crash: a.crash, Exit: os.Exit,
 	})
 	if err != nil {
 		return err

@@ -6,3 +6,6 @@ const (
 	getTermios = unix.TCGETS
 	setTermios = unix.TCSETS
 )
+
+// flushOutput throws away what was written and not sent to the terminal yet.
+func flushOutput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH) }

@@ -93,9 +93,11 @@ func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- stru
 		if first.IsZero() {
 			first = now
 			cancel(errInterrupted)
+			t.discard()
 			return
 		}
 		hurry()
+		t.discard()
 		switch {
 		case now.Sub(first) >= leaveWait:
 			select {
@@ -105,6 +107,14 @@ func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- stru
 		default:
 			t.Note("stopping; Ctrl-C again in two seconds leaves")
 		}
+	}
+}
+
+// discard throws away what a slow terminal has not shown yet. An error here is
+// one of the terminal, and the next write meets it too.
+func (t *Terminal) discard() {
+	if t.opt.Discard != nil {
+		_ = t.opt.Discard()
 	}
 }
 
