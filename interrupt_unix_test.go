@@ -287,7 +287,7 @@ func TestALostAnswerEndsTheConversation(t *testing.T) {
 	k, tty, before := onPTY(t, cmd)
 	k.expect("you: ", 0)
 	k.type_("go\r")
-	k.expect("artoo: stdout: write /dev/stdout: no space left on device", 0)
+	k.expect(" stdout: write /dev/stdout: no space left on device", 0)
 	if code := k.wait(tty, before); code != 1 {
 		t.Errorf("exit %d, want 1; the terminal shows\n%s", code, k.shown)
 	}

@@ -309,5 +309,5 @@ func TestTheNoteComesBeforeTheMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantLines(t, history(a), "user (changed) go", "assistant ok", "user go", "assistant ok")
+	wantLines(t, history(a), "user go (changed)", "assistant ok", "user go", "assistant ok")
 }

@@ -53,15 +53,15 @@ func (t *turn) end() {
 	t.cb.close()
 }
 
-// hear appends the user's message, and before it what the model must know.
+// hear appends the user's message, and behind it what the model must know: a
+// session is listed by its first words, which are the user's.
 func (t *turn) hear(text string, attachments []provider.Part) error {
-	m := provider.Message{Role: provider.RoleUser}
+	m := provider.UserText(text, attachments...)
 	if t.Note != nil {
 		if note := t.Note(); note != "" {
 			m.Parts = append(m.Parts, provider.Text{Text: note})
 		}
 	}
-	m.Parts = append(m.Parts, provider.UserText(text, attachments...).Parts...)
 	var found bool
 	if m.Parts, found = t.maskedParts(m.Parts); found {
 		t.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "what looks like a key in the message is not sent: a mark stands for it. A command can take it from a file, or from a variable that ARTOO_PASS_ENV names"})

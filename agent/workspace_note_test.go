@@ -116,7 +116,7 @@ func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
 		t.Errorf("with the same settings: %q", got)
 	}
 	got := again(func() { a.Policy.AllowRules = rules(t, "read(docs/**)") })
-	if !strings.HasPrefix(got, "user (The settings are not those that this session began with. Now they are:\n") || !strings.Contains(got, "Allowed by rule: read(docs/**))") {
+	if !strings.HasPrefix(got, "user on (The settings are not those that this session began with. Now they are:\n") || !strings.Contains(got, "Allowed by rule: read(docs/**))") {
 		t.Errorf("with a rule more: %q", got)
 	}
 }
@@ -147,7 +147,7 @@ func TestTheModelHearsOnceHowTheRepositoryStands(t *testing.T) {
 		}
 	}
 	note := "(Git, as the session begins: No commits yet on trunk, 1 file changed:\n?? a.txt)"
-	wantLines(t, history(a), "user "+note+" go", "assistant one", "user go", "assistant two")
+	wantLines(t, history(a), "user go "+note, "assistant one", "user go", "assistant two")
 	if !agent.IsNote(note) {
 		t.Error("the note counts as the user's words")
 	}

@@ -27,6 +27,7 @@ type Provider struct {
 
 	mu       sync.Mutex
 	requests []provider.Request
+	paused   bool // the last reply was paused by the server
 	taken    int
 }
 
@@ -72,7 +73,11 @@ func (p *Provider) take(req provider.Request) (Step, error) {
 	p.requests = append(p.requests, snapshot(req))
 	n := len(p.requests)
 	if !p.Lenient && len(req.Messages) > 0 {
-		if err := Check(req.Messages); err != nil {
+		messages := req.Messages
+		if last := len(messages) - 1; p.paused && messages[last].Role == provider.RoleAssistant {
+			messages = messages[:last] // a paused reply comes back as the end of the next request
+		}
+		if err := Check(messages); err != nil {
 			p.mu.Unlock()
 			return Step{}, failure(provider.KindInvalid, fmt.Sprintf("request %d: %v", n, err), nil)
 		}
@@ -81,13 +86,22 @@ func (p *Provider) take(req provider.Request) (Step, error) {
 		step := p.Steps[p.taken]
 		p.taken++
 		p.mu.Unlock()
-		return resolve(step, req), nil
+		return p.resolved(step, req), nil
 	}
 	p.mu.Unlock()
 	if p.Then != nil {
-		return resolve(p.Then(req), req), nil
+		return p.resolved(p.Then(req), req), nil
 	}
 	return Step{}, failure(provider.KindInvalid, fmt.Sprintf("request %d: the script has only %d steps", n, len(p.Steps)), nil)
+}
+
+// resolved is the step that is played, and notes whether it pauses.
+func (p *Provider) resolved(s Step, req provider.Request) Step {
+	s = resolve(s, req)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused = s.Stop == provider.StopPause
+	return s
 }
 
 // resolve runs a step's Func until there is none.
