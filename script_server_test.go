@@ -46,6 +46,8 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 //	say TEXT            a piece of the answer; \n is a newline
 //	reason TEXT         a piece of the reasoning
 //	call TOOL JSON      a tool call
+//	calls N TOOL JSON   so many of them
+//	long N              so many bytes of an answer
 //	stop WORD           the stop reason in the wire's word
 //	usage IN OUT        tokens; nousage reports none
 //	fail STATUS TYPE MESSAGE
@@ -185,6 +187,22 @@ func (b *replyBuilder) line(line string) error {
 	case "call":
 		b.calls++
 		add(providertest.Call(fmt.Sprintf("%s_%d", b.prefix, b.calls), first, second))
+	case "calls":
+		n, err := strconv.Atoi(first)
+		if err != nil {
+			return err
+		}
+		for range n {
+			if err := b.line("call " + second); err != nil {
+				return err
+			}
+		}
+	case "long":
+		n, err := strconv.Atoi(first)
+		if err != nil {
+			return err
+		}
+		add(providertest.Text(strings.Repeat("word ", n/5)))
 	case "stop":
 		add(providertest.Stop(rest))
 	case "nousage":

@@ -169,6 +169,8 @@ func (t *turn) name(f *Failure, full *conversation.FullError) {
 	case full.Latest > rest && characters >= leastMessage:
 		f.Err = fmt.Errorf("the message has about %s, and beside the rest there is room for %d", count(full.Latest, "token"), room-full.Overhead-rest)
 		f.Hint = fmt.Sprintf("at most %d characters; put the rest into a file, and name the file", characters)
+	case full.Overhead > window/2: // it would soon be full again
+		f.Hint += fmt.Sprintf("; for more room than the %d tokens beside the prompt and tools: ", max(window-full.Overhead, 0)) + hintTools
 	}
 }
 
