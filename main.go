@@ -225,6 +225,10 @@ func (a *app) exit(err error) int {
 		a.show(failure)
 	}
 	if err := a.printResult(a.info(), failure, code); err != nil && code == 0 {
+		a.broken(err)
+		if a.signals != nil && a.signals.Caught() != nil { // a reader that left ends the run as SIGPIPE does
+			a.signals.Die()
+		}
 		a.show(&agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err})
 		code = 1
 	}
