@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"net/http"
 
 	"artoo/conversation"
 	"artoo/provider"
@@ -138,7 +139,9 @@ func (t *turn) tooLong(err error, refused *provider.Error) error {
 			f.Hint = refused.Hint
 		}
 	}
-	t.name(f, full)
+	if refused == nil || refused.Status != http.StatusRequestEntityTooLarge { // that one counts bytes
+		t.name(f, full)
+	}
 	if withdrawn, lost := t.withdraw(); lost != nil {
 		return errors.Join(f, lost)
 	} else if withdrawn {
