@@ -131,7 +131,9 @@ func (p *Policy) Explain(name string, access tool.Access) Explanation {
 		e.Parts = append(e.Parts, p.explainPart(name, s))
 	}
 	for _, s := range hiddenCommands(access.Command, access.Dir) {
-		if part := p.explainPart(name, s); part.Effect == Deny {
+		part := p.explainPart(name, s)
+		known := slices.ContainsFunc(e.Parts, func(known ExplainedPart) bool { return known.Text == part.Text })
+		if part.Effect == Deny && !known {
 			e.Parts = append(e.Parts, part)
 		}
 	}
