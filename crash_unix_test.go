@@ -43,7 +43,7 @@ func TestU2_ACrashLeavesATrace(t *testing.T) {
 				t.Errorf("exit %d", code)
 			}
 			shown := strings.ReplaceAll(string(k.shown), "\r\n", "\n")
-			lines := regexp.MustCompile(`\nartoo: crashed: (.+)\n  try: report it with the trace in (/\S+)\n$`).FindStringSubmatch("\n" + shown)
+			lines := regexp.MustCompile(`\nartoo: crashed: (.+)\n  try: report it with the trace in\s+(/\S+)\n$`).FindStringSubmatch("\n" + shown)
 			if lines == nil {
 				t.Fatalf("the terminal shows %q", shown)
 			}
