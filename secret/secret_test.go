@@ -183,8 +183,9 @@ func markOf(key string) string { return ownSalt().Mark(key) }
 // however its lines are shown.
 func TestAMarkDependsOnTheSalt(t *testing.T) {
 	one, two := NewSalt(), NewSalt()
-	if one.Mark(aToken) == two.Mark(aToken) || one.Mark(aToken) != one.Mark(aToken) {
-		t.Errorf("%s and %s", one.Mark(aToken), two.Mark(aToken))
+	first, again, other := one.Mark(aToken), one.Mark(aToken), two.Mark(aToken)
+	if first == other || first != again {
+		t.Errorf("%s, then %s, and %s with another salt", first, again, other)
 	}
 	if mark := one.Mark(aToken); len(mark) != len("‹secret:1a2b3c4d5e6f›") {
 		t.Errorf("the mark is %s", mark)

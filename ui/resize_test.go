@@ -174,8 +174,7 @@ func sweep(t *testing.T, f func(t *testing.T, b *bare, resize func())) {
 // bareOn is newBare on a terminal, with colours or without.
 func bareOn(t *testing.T, term *vt, color bool, change func(*Options)) *bare {
 	t.Helper()
-	var b *bare
-	b = newBare(t, nil, func(o *Options) {
+	b := newBare(t, nil, func(o *Options) {
 		change(o)
 		o.Size = func() (int, int) { return term.cols, term.rows }
 	})

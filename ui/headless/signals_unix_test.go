@@ -65,7 +65,7 @@ func TestASecondSignalAtOnceIsTheFirst(t *testing.T) {
 		if len(words) > 0 || s.Caught() != syscall.SIGTERM {
 			t.Fatalf("%q after signals that belong together, caught %v", words, s.Caught())
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		s.take(syscall.SIGTERM)
 		if want := []string{"last words", "died"}; !slices.Equal(words, want) {
 			t.Errorf("a second signal: %q, want %q", words, want)
