@@ -49,6 +49,23 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// A prompt is broken behind the blank that follows a word, never before it.
+func TestNoRowOfAPromptBeginsWithABlank(t *testing.T) {
+	prompt := `approve: run "go test ./..." in /tmp/ … 2940? [y,n,a,A,e,p,q,?] (n) `
+	for cols := 20; cols < 90; cols++ {
+		l := place(prompt, "", 0, cols, identity)
+		var all strings.Builder
+		for _, r := range l.rows {
+			if all.WriteString(r.text); strings.HasPrefix(r.text, " ") || r.width >= cols {
+				t.Errorf("%d columns: row %q", cols, r.text)
+			}
+		}
+		if all.String() != prompt {
+			t.Errorf("%d columns: %q", cols, all.String())
+		}
+	}
+}
+
 // Absurd sizes neither loop nor lose the cursor.
 //
 // Red: clip takes the height as it is.

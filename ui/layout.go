@@ -99,10 +99,11 @@ func (p *placer) put(s string, at int) {
 	}
 }
 
-// words puts a prompt that is wider than a row, breaking it at blanks.
+// words puts a prompt that is wider than a row, breaking it at blanks, which stay
+// behind their word: a row does not begin with one.
 func (p *placer) words(s string) {
 	for word := range strings.SplitAfterSeq(s, " ") {
-		if width := displaywidth.String(strings.TrimSuffix(word, " ")); p.col_ > 0 && p.col_+width > p.cols && width <= p.cols {
+		if width := displaywidth.String(word); p.col_ > 0 && p.col_+width > p.cols && width <= p.cols {
 			p.end()
 		}
 		p.put(word, -1)

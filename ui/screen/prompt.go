@@ -50,12 +50,27 @@ func (s *Screen) Said(text string) {
 	s.do(func() {
 		s.closeReply()
 		s.gap(promptLine)
-		rows := strings.ReplaceAll(strings.TrimRight(Sanitize(text, Code), "\n"), "\n", "\n"+YouIndent)
-		s.put(string(ours) + s.bolded(You) + rows + "\n")
+		s.put(string(ours) + s.bolded(You) + s.saidRows(text)[len(You):])
 		if !s.opt.Quiet {
 			s.last = promptLine
 		}
 	})
+}
+
+// saidRows are the rows of a message behind You, broken at blanks. A line with
+// tabs is left to the terminal, which knows where they end.
+func (s *Screen) saidRows(text string) string {
+	var b strings.Builder
+	first := You
+	for l := range strings.SplitSeq(strings.TrimRight(Sanitize(text, Code), "\n"), "\n") {
+		if strings.Contains(l, "\t") || cells(first)+cells(l) < s.width() {
+			b.WriteString(first + l + "\n")
+		} else {
+			b.WriteString(s.wrap(l, first, YouIndent))
+		}
+		first = YouIndent
+	}
+	return b.String()
 }
 
 // Prompt writes the prompt and leaves the cursor behind it; whatever was going
@@ -72,9 +87,18 @@ func (s *Screen) Prompt(text string) {
 		if !s.asking {
 			s.gap(promptLine)
 		}
-		s.sink.chrome(s.opt.Now(), s.bolded(s.ascii(text)))
+		s.sink.chrome(s.opt.Now(), s.bolded(s.promptRows(text)))
 		s.prompt = true
 	})
+}
+
+// promptRows is a prompt in rows that no terminal breaks within a word.
+func (s *Screen) promptRows(text string) string {
+	words := strings.TrimRight(text, " ")
+	if words == "" || cells(s.ascii(text)) < s.width() {
+		return s.ascii(text)
+	}
+	return strings.TrimSuffix(s.wrap(words, "", ""), "\n") + text[len(words):]
 }
 
 // Draw passes bytes of the line editor on to Err as they are, escape sequences
