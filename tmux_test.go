@@ -302,7 +302,7 @@ func TestTmuxL1_TheQuestionIsLast(t *testing.T) {
 	m.shows("touch made")
 	m.waitFor("the question at the end", func() bool { return strings.HasSuffix(lastLine(m.screen()), "[y,n,a,A,e,p,q,?] (n)") })
 	m.waitFor("the cursor behind it", func() bool {
-		return m.format("#{cursor_x}") == strconv.Itoa(len(lastLine(m.screen()))+1) // it is ASCII, and a blank ends it
+		return m.format("#{cursor_x}") == strconv.Itoa(len([]rune(lastLine(m.screen())))+1) // each character is a cell, and a blank ends it
 	})
 	<-time.After(settled)
 	m.keys("Enter")
