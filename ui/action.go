@@ -5,7 +5,7 @@ import "context"
 // action is what a key asks for besides sending a line. The front finishes the
 // wanted line with it: the conversation carries it out between turns and shows
 // the prompt again with the text as it was. During a turn and at a question
-// these keys only beep.
+// these keys only beep, but for Ctrl-O while a call runs: see screen.SoFar.
 type action uint8
 
 const (

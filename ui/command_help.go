@@ -70,7 +70,7 @@ func helpKeys() [][]string {
 		{"Ctrl-Z", "suspend; fg comes back"},
 		{"Tab", "complete a /command, its arguments, an @file"},
 		{"Shift-Tab", "the next approval mode, as /approval next"},
-		{"Ctrl-O", "the last call's whole output, as /out"},
+		{"Ctrl-O", "the last call's output, as /out; during a call: so far"},
 		{"Ctrl-G, Ctrl-X Ctrl-E", "write the message in the editor, as /edit"},
 		{"Up, Down, Ctrl-P, Ctrl-N", "history; within several lines: move"},
 		{"Ctrl-R", "search the history backwards"},

@@ -47,9 +47,12 @@ func (f *rawFront) messageKey(k key, at time.Time) {
 }
 
 // special carries out a key that wants more than the line changed. During a turn
-// there is nobody to do it.
+// there is nobody to do it, but what a running command wrote so far can be shown.
 func (f *rawFront) special(kind keyKind) {
 	if !f.shown {
+		if kind == keyOutput && f.interrupt != nil && f.screen.SoFar() {
+			return
+		}
 		f.frame.beep()
 		return
 	}

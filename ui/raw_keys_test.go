@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/provider"
+	"artoo/tool"
 )
 
 // Esc by itself clears nothing and leads to nothing; two of them put the line
@@ -87,6 +89,28 @@ func TestF6_EscapeStopsATurn(t *testing.T) {
 	if b.line() != "atyped ahead|" && !strings.Contains(b.line(), "typed") {
 		t.Errorf("what was typed is %q", b.line())
 	}
+}
+
+// Ctrl-O during a turn shows what the running call wrote, and leaves what is typed.
+func TestCtrlOShowsWhatARunningCommandWrote(t *testing.T) {
+	b := newBare(t, nil, nil)
+	b.f.interrupt = func() {}
+	call := agent.Call{ToolCall: provider.ToolCall{ID: "1", Name: "bash"}, Access: tool.Access{Verb: "run", Object: "make"}, Of: 1}
+	b.f.screen.OnToolCall(call)
+	b.f.screen.OnToolOutput(call, "compiling\n")
+	b.keys("typed", "\x0f")
+	if got := b.wrote(); !strings.Contains(got, "output so far") || !strings.Contains(got, "compiling") || strings.Contains(got, "\a") {
+		t.Errorf("wrote %q", got)
+	}
+	b.f.screen.OnToolResult(call, agent.CallResult{Status: agent.CallOK, Summary: "exit 0"})
+	b.wrote()
+	b.keys("\x0f")
+	if got := b.wrote(); got != "\a" {
+		t.Errorf("wrote %q when nothing runs", got)
+	}
+	b.f.interrupt = nil
+	b.read("")
+	b.shows("you: typed")
 }
 
 // A key that wants something done takes the line away as it is, and the line

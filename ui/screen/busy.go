@@ -23,7 +23,8 @@ type running struct {
 	started  bool      // its own line was printed
 	said     time.Time // when something was last said of it
 	decision decision
-	output   string // the end of what it wrote
+	output   []byte // the end of what it wrote
+	wrote    bool
 }
 
 const (

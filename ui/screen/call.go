@@ -173,14 +173,17 @@ func prefixed(word, summary string) string {
 
 // tail is the end of a failed command's output, without its escape sequences:
 // colours would say what the words do not.
-func (s *Screen) tail(text string) string {
+func (s *Screen) tail(text string) string { return s.lastLines(text, tailLines) }
+
+// lastLines is the end of an output, at most n of its lines.
+func (s *Screen) lastLines(text string, n int) string {
 	text = strings.TrimRight(Sanitize(StripSequences(text), Code), "\n")
 	if text == "" {
 		return ""
 	}
 	lines := strings.Split(text, "\n")
-	if len(lines) > tailLines {
-		lines = lines[len(lines)-tailLines:]
+	if len(lines) > n {
+		lines = lines[len(lines)-n:]
 	}
 	var b strings.Builder
 	if s.opt.Profile == Spoken {

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -46,5 +47,53 @@ func TestTheLastLineOfARunningCommandIsSeenAndLeavesNothing(t *testing.T) {
 		if strings.Contains(r.err.String(), "compiling") {
 			t.Errorf("%s: %q", name, r.err.String())
 		}
+	}
+}
+
+func TestTheOutputSoFarOfARunningCommandIsShownOnRequest(t *testing.T) {
+	r := newRig(func(o *Options) { o.ErrColor = false })
+	if r.SoFar() || r.err.Len() > 0 {
+		t.Errorf("shown without a call: %q", r.err.String())
+	}
+	c := runCall("1", "make all")
+	r.OnToolCall(c)
+	r.pass(2 * time.Second)
+	if !r.SoFar() {
+		t.Error("no call is said to run")
+	}
+	for i := range 3000 { // more than is kept
+		r.OnToolOutput(c, fmt.Sprintf("line %d \x1b[31mof %s\x1b[0m\r\n", i, strings.Repeat("x", 100)))
+	}
+	r.OnToolOutput(c, "10%\r20%\rapprove: yes")
+	r.pass(time.Second)
+	r.SoFar()
+	r.OnToolResult(c, ok("exit 0 in 3.0s"))
+	var v vt
+	v.write(r.err.String())
+	text := v.text()
+	for _, want := range []string{"make all", "2s, no output so far\n", "3s, output so far\n          line 2983 of xxx", "          line 2999 of", "          10%\n          20%\n", "exit 0 in 3.0s"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+	if strings.Contains(text, "line 2982") || strings.Contains(r.err.String(), "\x1b[31m") || strings.Contains(text, "\napprove:") {
+		t.Errorf("shown %q", text)
+	}
+	if r.SoFar() {
+		t.Error("a call that has ended is shown")
+	}
+}
+
+func TestWhatIsKeptOfARunningCommandIsItsEnd(t *testing.T) {
+	var r running
+	for i := range 20_000 {
+		r.hear(fmt.Sprintf("%d\n", i))
+	}
+	if n := len(r.output); n < maxHeard || n > 2*maxHeard || !strings.HasSuffix(string(r.output), "\n19998\n19999\n") {
+		t.Errorf("%d bytes are kept", n)
+	}
+	r.hear(strings.Repeat("y", 5*maxHeard) + "z")
+	if n := len(r.output); n != maxHeard || r.output[n-1] != 'z' || r.output[0] != 'y' {
+		t.Errorf("%d bytes are kept of one chunk", n)
 	}
 }
