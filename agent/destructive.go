@@ -19,6 +19,7 @@ func (p *Policy) destroys(s simple) (what string, yes bool) {
 	if s.name() == "" && len(s.words) > 1 { // $x -rf: the options tell what it may be
 		for _, name := range []string{"rm", "git", "find"} {
 			named := s
+			named.fed = false
 			named.words = append([]word{{text: name, known: true}}, s.words[1:]...)
 			if what, yes := destructive(named); yes {
 				return s.words[0].text + " may stand for " + what, true
@@ -48,14 +49,24 @@ func destructive(s simple) (what string, yes bool) {
 		if slices.ContainsFunc(args, func(a string) bool { return hasOption(a, "-r -R --recursive") }) {
 			return "rm -r", true
 		}
+		if s.fed {
+			return "rm of files that are not known beforehand", true
+		}
 	case "find":
 		if slices.Contains(args, "-delete") {
 			return "find -delete", true
 		}
 	case "shred", "truncate", "mv":
 		return name, true
+	case "patch":
+		if !slices.ContainsFunc(args, func(a string) bool { return hasOption(a, "--dry-run --version --help") }) {
+			return appliesPatch(name, s)
+		}
 	case "git":
 		if words := plain(gitCommand(s.words[1:])); len(words) > 0 {
+			if patchesFiles(words[0], words[1:]) {
+				return appliesPatch("git "+words[0], s)
+			}
 			return destroysInGit(words[0], words[1:])
 		}
 	}
@@ -77,6 +88,9 @@ func destroysInGit(sub string, args []string) (what string, yes bool) {
 		return "git reset --hard", true
 	case sub == "checkout" && (slices.Contains(args, "--") || has("-f --force -p --patch --ours --theirs --pathspec-from-file") || slices.Contains(args, ".")):
 		return "git checkout --", true
+	case sub == "rm" && has("-f --force") && !slices.Contains(args, "--cached"), sub == "mv" && has("-f --force"),
+		sub == "checkout-index" && has("-f --force"), sub == "read-tree" && has("--reset"):
+		return "git " + sub + " over changes that are not committed", true
 	case sub == "switch" && has("-f --force --discard-changes"):
 		return "git switch --force", true
 	case sub == "stash" && (first == "drop" || first == "clear"), sub == "reflog" && (first == "expire" || first == "delete"):

@@ -17,7 +17,8 @@ func (p *Policy) writesWhatOthersRun(s simple) (why string) {
 			return "it can write git's configuration, which git obeys"
 		}
 	}
-	for _, w := range append(slices.Clip(s.outputs), writtenBy(name, s)...) {
+	written := append(slices.Clip(s.outputs), writtenBy(name, s)...)
+	for _, w := range append(written, writtenByProgram(name, s)...) {
 		text := strings.TrimPrefix(w.text, "of=")
 		if w.glob {
 			if why := globOfOthers(text); why != "" {
@@ -44,6 +45,13 @@ func writtenBy(name string, s simple) []word {
 	switch name {
 	case "tee", "touch", "rm", "unlink", "chmod", "chown", "truncate", "shred", "mkdir", "rmdir", "patch", "ed", "ex", "vi", "vim", "nano", "sponge":
 		return operandsOf(s, "")
+	case "git":
+		if words := gitCommand(s.words[1:]); len(words) > 0 && (words[0].text == "mv" || words[0].text == "rm") {
+			operands := operandsOf(simple{words: words}, "")
+			return append(operands, moved(operands)...)
+		}
+	case "find":
+		return fileOptions(s, "-fprint -fprint0 -fprintf -fls")
 	case "mv", "ln", "rename":
 		operands := operandsOf(s, "-S --suffix")
 		return append(operands, moved(operands)...)
@@ -57,7 +65,11 @@ func writtenBy(name string, s simple) []word {
 		if slices.ContainsFunc(s.words, func(w word) bool { return hasOption(w.text, "-i --in-place") }) {
 			return operandsOf(s, "")
 		}
-	case "dd", "sort", "curl", "wget", "tar", "unzip", "tree", "awk", "gawk", "jq", "yq", "uniq", "xxd", "base64", "gpg", "openssl":
+	case "awk", "gawk":
+		if slices.ContainsFunc(s.words[1:], func(w word) bool { return strings.Contains(w.text, "inplace") }) {
+			return s.words[1:]
+		}
+	case "dd", "sort", "curl", "wget", "tar", "unzip", "tree", "jq", "yq", "uniq", "xxd", "base64", "gpg", "openssl":
 		return s.words[1:] // of=, -o FILE and the like
 	}
 	return nil

@@ -180,7 +180,7 @@ func (p *Policy) explainPart(name string, s simple) ExplainedPart {
 			return by(Ask, r, "an ask rule speaks of it")
 		}
 	}
-	if what, yes := destructive(s); yes && !p.namedExactly(name, s) {
+	if what, yes := p.destroys(s); yes && !p.namedExactly(name, s) {
 		part.Effect, part.Why = Ask, "asked whatever the mode: "+what
 		return part
 	}

@@ -15,7 +15,8 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 	d := Decision{Effect: Ask, Narrow: whole, Suggested: whole}
 	commands, odd := p.takeApart(access.Command, access.Dir)
 
-	seen := append(slices.Clip(commands), hiddenCommands(access.Command, access.Dir)...)
+	meant := resolved(access.Command, access.Dir)
+	seen := append(slices.Clip(commands), append(hiddenCommands(access.Command, access.Dir), meant...)...)
 	r, denied, maybe := p.speaks(p.DenyRules, name, line, seen)
 	if denied {
 		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
@@ -45,6 +46,10 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 		return d
 	case reads:
 		return d.because(Allow, "it only reads", Rule{Tool: name, Arg: readGroup, HasArg: true})
+	}
+	if why := p.writesUnknown(meant); why != "" {
+		d.Reason = alwaysAsked(why)
+		return d
 	}
 	return p.decideRest(d, name, seen, rest, why)
 }
@@ -222,7 +227,12 @@ func (p *Policy) namedExactly(name string, s simple) bool {
 		if _, wild := r.line(); !wild {
 			return true
 		}
-		if _, yes := destructive(simple{words: r.fixedWords()}); yes {
+		fixed := simple{words: r.fixedWords(), fed: s.fed}
+		if unfed := (simple{words: s.words}); s.fed {
+			_, fixed.fed = destructive(unfed)
+			fixed.fed = !fixed.fed // what is asked for its options must have them named
+		}
+		if _, yes := destructive(fixed); yes {
 			return true
 		}
 	}

@@ -26,6 +26,9 @@ type word struct {
 	// soft is set for a word that is not known, but made only of text, harmless
 	// variables and the output of commands that are looked at themselves.
 	soft bool
+	// free is set for a word that is not known and may come to any file name: it
+	// holds what the line itself sets or prints, in ways that are not followed.
+	free bool
 	// single is set for a soft word that stays one word whatever it holds.
 	single bool
 }

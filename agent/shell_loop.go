@@ -27,7 +27,9 @@ func (w *shellWalker) loop(c *syntax.ForClause, dirs []string) ends {
 			w.opaque(c)
 		}
 		w.nested(item, dirs)
-		items = append(items, w.literal(item))
+		for _, each := range w.expanded(item) {
+			items = append(items, w.literal(each))
+		}
 	}
 	before, outer := len(w.commands), w.bound
 	for _, item := range w.rounds(c, name, items) {
@@ -35,6 +37,8 @@ func (w *shellWalker) loop(c *syntax.ForClause, dirs []string) ends {
 		delete(w.bound, name)
 		if item.known {
 			w.bound = with(w.bound, name, item)
+		} else if !slices.ContainsFunc(items, func(i word) bool { return i.known || i.free }) {
+			w.bound = with(w.bound, name, word{}) // numbers and the like
 		}
 		if after := w.list(c.Do, dirs).any(); !same(after, dirs) { // a cd in it
 			w.commands, dirs = w.commands[:before], nil

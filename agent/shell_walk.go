@@ -20,6 +20,8 @@ type shellWalker struct {
 	kind     string // of the shell that runs the line
 	variant  syntax.LangVariant
 	bound    map[string]word // loop variables, with what they stand for
+	set      map[string]bool // variables that the line sets to what is not known
+	braces   bool            // braces in words are expanded
 	walked   int             // rounds of loops
 	depth    int
 	ok       bool
@@ -172,7 +174,9 @@ func (w *shellWalker) call(c *syntax.CallExpr, s simple) ends {
 		w.nested(a, s.dirs)
 	}
 	for _, arg := range c.Args {
-		s.words = append(s.words, w.literal(arg))
+		for _, each := range w.expanded(arg) {
+			s.words = append(s.words, w.literal(each))
+		}
 		s.loose = s.loose || loose(arg)
 		w.nested(arg, s.dirs)
 	}

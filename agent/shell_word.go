@@ -19,6 +19,7 @@ func (w *shellWalker) literal(source *syntax.Word) word {
 		p := w.part(part, false)
 		known, soft = known && p.known, soft && (p.known || p.soft)
 		single, glob = single && (p.known || p.single), glob || p.glob
+		out.free = out.free || p.free
 		if _, bareText := part.(*syntax.Lit); bareText {
 			if tilde(p.text) {
 				return out
@@ -49,13 +50,15 @@ func (w *shellWalker) part(part syntax.WordPart, quoted bool) word {
 		}
 		return word{text: unescape(p.Value), known: true}
 	case *syntax.SglQuoted:
-		return word{text: p.Value, known: !p.Dollar}
+		return word{text: p.Value, known: !p.Dollar, free: p.Dollar}
+	case *syntax.ExtGlob:
+		return word{free: true}
 	case *syntax.DblQuoted:
 		out := word{known: !p.Dollar, soft: !p.Dollar, single: !p.Dollar}
 		for _, inner := range p.Parts {
 			i := w.part(inner, true)
 			out.text += i.text
-			out.known, out.glob = out.known && i.known, out.glob || i.glob
+			out.known, out.glob, out.free = out.known && i.known, out.glob || i.glob, out.free || i.free
 			out.soft, out.single = out.soft && (i.known || i.soft), out.single && (i.known || i.single)
 		}
 		return out
@@ -63,7 +66,7 @@ func (w *shellWalker) part(part syntax.WordPart, quoted bool) word {
 		return w.variable(p, quoted)
 	case *syntax.CmdSubst:
 		// What it prints may be anything; the commands in it are looked at.
-		return word{soft: quoted && !loose(p), single: quoted}
+		return word{soft: quoted && !loose(p), single: quoted, free: !w.printsNoPath(p)}
 	}
 	return word{}
 }
@@ -71,18 +74,21 @@ func (w *shellWalker) part(part syntax.WordPart, quoted bool) word {
 // variable is what is known of the value of a variable.
 func (w *shellWalker) variable(p *syntax.ParamExp, quoted bool) word {
 	if p.Param == nil || !plainParameter(p) {
-		return word{}
+		return w.cutVariable(p)
 	}
 	name := p.Param.Value
 	if value, ok := w.bound[name]; ok {
+		if !value.known {
+			return word{free: value.free}
+		}
 		plain := !value.glob && strings.Trim(value.text, wordCharacters) == "" && value.text != ""
 		if quoted || plain {
 			return value
 		}
-		return word{soft: true}
+		return word{soft: true, free: !value.glob}
 	}
 	number := name == "?" || name == "#" || name == "$"
-	return word{soft: harmlessVariable(name), single: quoted || number}
+	return word{soft: harmlessVariable(name), single: quoted || number, free: w.free(name)}
 }
 
 // wordCharacters are those that the shell leaves as they are in what it expands.
