@@ -63,9 +63,11 @@ type app struct {
 	who    who
 	choice config.Choice
 
-	earlier map[string]string // model by provider, of those switched away from
-	several string            // which of several models of a server was taken, in words
-	keys    sync.Map          // *config.KeySource by provider, of the wire made last
+	switched  bool              // another model was chosen in this conversation
+	effortSet bool              // an effort was set in it
+	earlier   map[string]string // model by provider, of those switched away from
+	several   string            // which of several models of a server was taken, in words
+	keys      sync.Map          // *config.KeySource by provider, of the wire made last
 
 	project   tool.Project
 	rules     ruleSet

@@ -150,7 +150,7 @@ func (a *app) switchModel(_ context.Context, name string) (string, error) {
 		return "", err
 	}
 	a.answered(a.choice)
-	a.choice = choice
+	a.choice, a.switched = choice, true
 	a.desk.Agent.Conversation.SetBudget(a.budget())
 	return choice.Provider + "/" + choice.Model, nil
 }
@@ -201,15 +201,6 @@ func (a *app) providers() ([]ui.Choice, error) {
 		list = append(list, ui.Choice{Name: name, About: a.usual(name)})
 	}
 	return list, err
-}
-
-// effort sets the reasoning effort, also for models that are switched to later.
-func (a *app) effort(set *provider.Effort) provider.Effort {
-	if set != nil {
-		a.cfg.Effort = string(*set)
-		a.desk.Agent.Defaults.Effort = *set
-	}
-	return a.desk.Agent.Defaults.Effort
 }
 
 // provides reports whether name is a provider: a known one, or one of the file.

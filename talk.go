@@ -10,6 +10,7 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
+	"artoo/provider"
 	"artoo/provider/coding"
 	"artoo/provider/demo"
 	"artoo/tool"
@@ -149,22 +150,36 @@ func (a *app) settings() []ui.ConfigRow {
 	return rows
 }
 
+// effort sets the reasoning effort, also for models that are switched to later.
+func (a *app) effort(set *provider.Effort) provider.Effort {
+	if set != nil {
+		a.effortSet = true
+		a.cfg.Effort = string(*set)
+		a.desk.Agent.Defaults.Effort = *set
+	}
+	return a.desk.Agent.Defaults.Effort
+}
+
 // changed is what a slash command made of a setting in this conversation, and
 // that command; by is "" for what is as it was at the start.
 func (a *app) changed(key string) (now, by string) {
 	ag := a.desk.Agent
 	switch key {
 	case "effort":
-		if now = string(ag.Defaults.Effort); now != a.cfg.Effort {
-			return now, "/effort"
+		if a.effortSet {
+			return string(ag.Defaults.Effort), "/effort"
 		}
 	case "approval":
 		if now = string(ag.Policy.Mode); now != a.cfg.Approval {
 			return now, "/approval"
 		}
 	case "model":
-		if now = ag.Defaults.Model; now != a.choice.Model {
-			return now, "/model"
+		if a.switched {
+			return a.choice.Model, "/model"
+		}
+	case "provider":
+		if a.switched {
+			return a.choice.Provider, "/model"
 		}
 	}
 	return "", ""
