@@ -28,3 +28,37 @@ func TestAPromptIsBrokenBetweenWords(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestABlankLineSetsApartWhatWasSaidBeforeACall(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Options)
+		err    string
+	}{
+		"terminal": {func(o *Options) { o.OutTTY, o.ErrColor, o.Hold = false, false, true },
+			"  Let me look.\n\n  read    a                                                             1 line\n"},
+		"neither": {func(o *Options) { o.OutTTY, o.ErrTTY, o.ErrColor, o.Hold, o.Profile = false, false, false, true, Plain },
+			"  Let me look.\n  read    a  1 line\n"},
+	} {
+		r := newRig(test.change)
+		r.OnText("Let me look.\n")
+		r.OnToolCall(call("1", "read", "a"))
+		r.OnToolResult(call("1", "read", "a"), ok("1 line"))
+		r.OnText("answer")
+		r.Finish()
+		if got := r.err.String(); got != test.err || r.out.String() != "answer\n" {
+			t.Errorf("%s: %q, %q", name, got, r.out.String())
+		}
+	}
+}
+
+func TestTheNotesOfAResumedSessionBelongToTheBanner(t *testing.T) {
+	r := newRig(func(o *Options) { o.ErrColor = false })
+	r.Banner(BannerInfo{Version: "1", Model: "m", Dir: "/d"})
+	r.Note("resumed x")
+	r.Said("hello")
+	r.Note("more")
+	r.Said("again")
+	if got := r.err.String(); !strings.HasSuffix(got, "\n  resumed x\n\nyou: hello\n\n  more\nyou: again\n") {
+		t.Errorf("%q", got)
+	}
+}

@@ -120,7 +120,18 @@ func (s *Screen) holdEnds() {
 	case s.opt.Profile == Spoken:
 		s.print(indented(spokenAnswer+text, ""))
 	default:
-		s.print(indented(text, margin))
+		s.told(indented(text, margin))
+	}
+}
+
+// told puts a text of the model into the transcript, set apart as an answer is.
+// Where it is heard a blank line would say nothing.
+func (s *Screen) told(rows string) {
+	s.closeReply()
+	s.gap(answer)
+	s.put(rows)
+	if !s.opt.Quiet {
+		s.last = answer
 	}
 }
 

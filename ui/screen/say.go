@@ -78,9 +78,13 @@ func (s *Screen) Line(text string) {
 	s.do(func() { s.aside(indented(text, "")) })
 }
 
-// Note prints text indented like all chrome; it may have several lines.
+// Note prints text indented like all chrome; it may have several lines. One that
+// follows the banner belongs to it.
 func (s *Screen) Note(text string) {
 	s.do(func() {
+		if s.last == banner {
+			defer func() { s.last = banner }()
+		}
 		if s.opt.Profile == Spoken {
 			s.aside(s.prose(text, "note: "))
 			return
