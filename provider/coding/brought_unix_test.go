@@ -151,6 +151,41 @@ func TestLongInputMayBeRead(t *testing.T) {
 	}
 }
 
+// The project's root bounds what a tool may touch, not the directory it starts in.
+func TestTheWholeProjectIsOpenFromBelowItsRoot(t *testing.T) {
+	opens := map[string]string{ClaudeName: "--add-dir=/p", CodexName: "--add-dir=/p", GeminiName: "--include-directories=/p"}
+	for name, want := range opens {
+		for _, mode := range []string{"ask", "edits"} {
+			c := &CLI{Name: name, Dir: "/p/sub/deep", Root: "/p", Mode: func() string { return mode }}
+			r := run{CLI: c, dialect: dialectOf(name)}
+			args := r.dialect.args(r.call(plan{session: session{ID: "s-1"}}))
+			at := slices.Index(args, want)
+			if reads := name == CodexName && mode == "ask"; (at < 0) != reads { // codex reads everywhere
+				t.Errorf("%s %s: %q", name, mode, args)
+			}
+			if resumes := slices.Index(args, "resume"); resumes >= 0 && at > resumes {
+				t.Errorf("%s %s: it is no option of resume: %q", name, mode, args)
+			}
+			c.Dir = "/p"
+			if args := r.dialect.args(r.call(plan{})); slices.Contains(args, want) {
+				t.Errorf("%s %s in the root: %q", name, mode, args)
+			}
+		}
+	}
+	if args := strings.Join(gemini.args(call{opens: []string{"/a,b", "/c"}}), " "); strings.Contains(args, "/a,b") || !strings.Contains(args, "--include-directories=/c") {
+		t.Errorf("gemini parts a name at its comma: %s", args)
+	}
+	s := newStandIn(t, GeminiName, geminiGreets)
+	s.cli.Root = s.cli.Dir
+	s.cli.Dir = filepath.Join(s.cli.Root, "sub")
+	put(t, filepath.Join(s.cli.Dir, "x"), "")
+	put(t, filepath.Join(s.cli.Root, "notes.txt"), "")
+	s.ask(user("see @notes.txt")).want(t, "Hello.")
+	if told := s.given("stdin", 1); !strings.HasSuffix(told, `see \@notes.txt`) {
+		t.Errorf("a file of the root is meant: %q", told)
+	}
+}
+
 // An @ stays as it is unless gemini would find a file or an agent of that name.
 func TestGeminiIsToldAnAtAsItWasWritten(t *testing.T) {
 	dir := t.TempDir()

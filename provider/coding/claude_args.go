@@ -23,7 +23,7 @@ func claudeArgs(c call) []string {
 	} else {
 		args = append(args, "--permission-mode=plan", `--settings={"useAutoModeDuringPlan":false}`, "--tools="+strings.Join(claudeReads, ","))
 	}
-	for _, dir := range c.reads {
+	for _, dir := range c.opens {
 		args = append(args, "--add-dir="+dir)
 	}
 	if c.model != "" {

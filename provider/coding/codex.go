@@ -29,6 +29,9 @@ var codex = dialect{
 		args = append(args, "--config="+untrusted(c.place))
 		if c.edits {
 			args = append(args, "--sandbox=workspace-write")
+			if c.place.root != c.place.dir { // to read, it needs no leave
+				args = append(args, "--add-dir="+c.place.root)
+			}
 		} else { // the user's own rules may let commands out of the sandbox
 			args = append(args, "--sandbox=read-only", "--ignore-rules")
 		}

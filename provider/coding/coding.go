@@ -225,6 +225,18 @@ func (c *CLI) place() place {
 	return place{c.Dir, c.Root}
 }
 
+// opens are the directories beside Dir that the tool may use: the project's root,
+// which bounds what may be touched, and what Reads names.
+func (c *CLI) opens() (dirs []string) {
+	if p := c.place(); p.root != p.dir {
+		dirs = append(dirs, p.root)
+	}
+	if c.Reads != nil {
+		dirs = append(dirs, c.Reads()...)
+	}
+	return dirs
+}
+
 // home is the home directory that the tool is told.
 func (c *CLI) home() string {
 	for _, kv := range c.Environ {

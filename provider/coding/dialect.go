@@ -40,7 +40,7 @@ type call struct {
 	effort string // "" for the tool's own
 	edits  bool   // else it only reads
 	place  place
-	reads  []string // directories outside of the place that it may read
+	opens  []string // directories beside the working directory that it may use
 	policy string   // the path of the dialect's policy
 	resume string   // the tool's session, "" for a new one
 	caps   Caps

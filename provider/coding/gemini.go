@@ -32,8 +32,10 @@ var gemini = dialect{
 			// A user's settings may allow more than plan mode does.
 			args = append(args, "--approval-mode=plan", "--admin-policy="+c.policy, "--allowed-mcp-server-names=none")
 		}
-		for _, dir := range c.reads {
-			args = append(args, "--include-directories="+dir)
+		for _, dir := range c.opens {
+			if !strings.Contains(dir, ",") { // which would part it in two, and end the run
+				args = append(args, "--include-directories="+dir)
+			}
 		}
 		if c.model != "" {
 			args = append(args, "--model="+c.model)

@@ -75,11 +75,7 @@ func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	}
 	p.prompt = strings.ToValidUTF8(p.prompt, "\uFFFD")
 	if d.guard != nil {
-		a := around{dirs: []string{c.Dir}, home: c.home()}
-		if c.Reads != nil {
-			a.dirs = append(a.dirs, c.Reads()...)
-		}
-		p.prompt = d.guard(p.prompt, a)
+		p.prompt = d.guard(p.prompt, around{dirs: append([]string{c.Dir}, c.opens()...), home: c.home()})
 	}
 	return p
 }

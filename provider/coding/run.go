@@ -142,10 +142,7 @@ func (r *run) introduce(p plan) {
 }
 
 func (r *run) call(p plan) call {
-	c := call{model: r.req.Model, edits: mayEdit(r.mode()), resume: p.session.ID, caps: r.caps(), place: r.place()}
-	if r.Reads != nil {
-		c.reads = r.Reads()
-	}
+	c := call{model: r.req.Model, edits: mayEdit(r.mode()), resume: p.session.ID, caps: r.caps(), place: r.place(), opens: r.opens()}
 	if c.model == DefaultModel {
 		c.model = ""
 	}
