@@ -17,7 +17,7 @@ const (
 	// background is waited for.
 	shellPipeWait = 500 * time.Millisecond
 	// shellKeep is how much of an output the model is shown when nothing else
-	// is set, in bytes.
+	// is set, in characters.
 	shellKeep = 10_000
 )
 

@@ -3,9 +3,11 @@ package ui
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"artoo/tool"
 	"artoo/ui/screen"
@@ -36,7 +38,7 @@ type shellOutput struct {
 	ended  chan struct{}
 }
 
-// newShellOutput shows on t's screen, and keeps max bytes.
+// newShellOutput shows on t's screen, and keeps max characters.
 func newShellOutput(t *Terminal, max int) *shellOutput {
 	o := &shellOutput{
 		draw: func(text string) { t.Draw([]byte(text)) }, mark: t.Marked,
@@ -139,22 +141,21 @@ func (l cleanLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// excerpt keeps the first and the last part of a text, half of max bytes each.
+// excerpt keeps the first and the last part of a text, half of max characters
+// each. Until it is shown it keeps as many bytes as these may have.
 type excerpt struct {
 	max        int
 	head, tail []byte
-	dropped    int
+	total      int // bytes of the whole text
 }
 
 func (e *excerpt) write(p []byte) {
-	if room := e.max/2 - len(e.head); room > 0 && e.dropped == 0 && len(e.tail) == 0 {
-		n := min(room, len(p))
-		e.head = append(e.head, p[:n]...)
-		p = p[n:]
-	}
-	e.tail = append(e.tail, p...)
-	if over := len(e.tail) - (e.max - e.max/2); over > 0 {
-		e.dropped += over
+	e.total += len(p)
+	most := (e.max + 1) / 2 * utf8.UTFMax
+	n := min(most-len(e.head), len(p))
+	e.head = append(e.head, p[:n]...)
+	e.tail = append(e.tail, p[n:]...)
+	if over := len(e.tail) - most; over > 0 {
 		e.tail = append(e.tail[:0], e.tail[over:]...)
 	}
 }
@@ -162,21 +163,43 @@ func (e *excerpt) write(p []byte) {
 // String is the text, cut at line ends if it was cut, with a line that says how
 // much is missing.
 func (e *excerpt) String() string {
-	head, tail, dropped := e.head, e.tail, e.dropped
-	if dropped == 0 {
-		return strings.ToValidUTF8(string(head)+string(tail), "\ufffd")
+	head, tail := e.head, e.tail
+	if e.total == len(head)+len(tail) {
+		whole := slices.Concat(head, tail)
+		if utf8.RuneCount(whole) <= e.max {
+			return strings.ToValidUTF8(string(whole), "\ufffd")
+		}
+		head, tail = whole, whole
 	}
+	head, tail = firstRunes(head, e.max/2), lastRunes(tail, e.max-e.max/2)
 	if i := bytes.LastIndexByte(head, '\n') + 1; i > len(head)/2 {
-		dropped += len(head) - i
 		head = head[:i]
 	}
 	if i := bytes.IndexByte(tail, '\n') + 1; i > 0 && i <= len(tail)/2 {
-		dropped += i
 		tail = tail[i:]
 	}
 	gap := "\n"
 	if bytes.HasSuffix(head, []byte("\n")) {
 		gap = ""
 	}
-	return strings.ToValidUTF8(string(head), "\ufffd") + fmt.Sprintf("%s[... %d bytes left out here ...]\n", gap, dropped) + strings.ToValidUTF8(string(tail), "\ufffd")
+	left := fmt.Sprintf("%s[... %d bytes left out here ...]\n", gap, e.total-len(head)-len(tail))
+	return strings.ToValidUTF8(string(head), "\ufffd") + left + strings.ToValidUTF8(string(tail), "\ufffd")
+}
+
+func firstRunes(text []byte, n int) []byte {
+	end := 0
+	for ; n > 0 && end < len(text); n-- {
+		_, size := utf8.DecodeRune(text[end:])
+		end += size
+	}
+	return text[:end]
+}
+
+func lastRunes(text []byte, n int) []byte {
+	start := len(text)
+	for ; n > 0 && start > 0; n-- {
+		_, size := utf8.DecodeLastRune(text[:start])
+		start -= size
+	}
+	return text[start:]
 }

@@ -51,7 +51,7 @@ type Options struct {
 	// Dir is where the person's own commands run; "" means the process's.
 	Dir string
 	// ResultMax is how much of such a command's output the model is shown, in
-	// bytes; 0 means 10,000.
+	// characters; 0 means 10,000.
 	ResultMax int
 	Deps      Deps
 	// ViKeys edits with vi's keys instead of emacs'.
