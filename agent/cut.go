@@ -88,7 +88,6 @@ func (t *turn) keepCut(m provider.Message) error {
 		return nil
 	}
 	t.answer.WriteString(message.Text())
-	t.replied = true
 	return t.Conversation.Append(message)
 }
 

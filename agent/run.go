@@ -251,6 +251,7 @@ func (t *turn) finish(p *pending) error {
 	p.outcome.Text, p.outcome.Summary = t.masked(p.outcome.Text), t.masked(p.outcome.Summary)
 	p.result.CallID, p.result.Name = p.call.ID, p.call.Name
 	p.result.Text = p.outcome.Text
+	p.result.Effect = t.effectOf(p)
 	p.result.IsError = p.outcome.Status != CallOK
 	if p.outcome.Status == CallFailed {
 		t.response.ToolErrors++

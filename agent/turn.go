@@ -25,7 +25,6 @@ type turn struct {
 	paused    bool            // the server paused its own work: the reply goes back as it is
 	prodded   bool            // the present reply was empty, and is asked again
 	trimmed   bool            // the present request did not fit, and was trimmed
-	replied   bool            // the model has answered something in this turn
 	nudge     string          // what the next request asks besides; no part of the history
 	maxTokens int             // overrides the reply limit for the next request
 	room      int             // the reply limit of the last request, 0 for none
@@ -33,6 +32,7 @@ type turn struct {
 	warned    bool            // a notice said that a step cap is near
 	moreSteps int             // that the user granted besides Limits.MaxTurns
 	closing   bool            // the last request of the turn, without calls
+	perChar   float64         // bytes of a character of the user's message
 	losing    provider.Usage  // of failed tries of the request that is under way
 }
 
@@ -66,6 +66,7 @@ func (t *turn) hear(text string, attachments []provider.Part) error {
 	if m.Parts, found = t.maskedParts(m.Parts); found {
 		t.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "what looks like a key in the message is not sent: a mark stands for it. A command can take it from a file, or from a variable that ARTOO_PASS_ENV names"})
 	}
+	t.perChar = bytesPerChar(m.Parts)
 	return t.Conversation.Append(m)
 }
 
@@ -88,7 +89,7 @@ func (t *turn) settle(ctx context.Context, reply provider.Done) (again bool, err
 	if err := t.Conversation.Append(reply.Message); err != nil {
 		return false, err
 	}
-	t.replied, t.nudge = true, ""
+	t.nudge = ""
 	if len(calls) > 0 {
 		t.answer.Reset() // what came so far was not the final reply
 	}

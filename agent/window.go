@@ -3,7 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"net/http"
+	"unicode/utf8"
 
 	"artoo/conversation"
 	"artoo/provider"
@@ -103,8 +103,11 @@ func (t *turn) shrink(refused *provider.Error) error {
 
 // learnWindow takes the numbers of a refusal: the model's window, and how many
 // tokens what was sent has. Where there are none, what was sent has as many as a
-// window that somebody told of.
+// window that somebody told of. A refusal for bytes teaches nothing of either.
 func (t *turn) learnWindow(e *provider.Error) {
+	if e.InBytes {
+		return
+	}
 	if e.Window <= 0 {
 		sent := e.Requested
 		if estimate := t.Conversation.EstimatedTokens(); sent == 0 && !t.Info.Guess && estimate < t.Info.Context {
@@ -139,13 +142,20 @@ func (t *turn) tooLong(err error, refused *provider.Error) error {
 			f.Hint = refused.Hint
 		}
 	}
-	if refused == nil || refused.Status != http.StatusRequestEntityTooLarge { // that one counts bytes
+	if refused == nil || !refused.InBytes {
 		t.name(f, full)
 	}
-	if withdrawn, lost := t.withdraw(); lost != nil {
+	withdrawn, restored, lost := t.Conversation.Withdraw()
+	if withdrawn {
+		t.partial, t.keep = "", nil // of a reply to it
+		told := "the message was not sent, and is no part of what is sent next"
+		if restored {
+			told += "; what was trimmed for it is back"
+		}
+		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: told})
+	}
+	if lost != nil {
 		return errors.Join(f, lost)
-	} else if withdrawn {
-		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: "the message was not sent, and is no part of what is sent next"})
 	}
 	return f
 }
@@ -164,24 +174,31 @@ func (t *turn) name(f *Failure, full *conversation.FullError) {
 	}
 	rest := max(full.Tokens-full.Overhead-full.Latest, 0)
 	few := t.Conversation.Tokens(leastMessage)
-	characters := t.Conversation.Bytes((room - full.Overhead - rest) * 3 / 4)
+	left := t.Conversation.Bytes((room - full.Overhead - rest) * 3 / 4)
 	switch {
 	case full.Overhead+few > room && accepted < full.Overhead+few:
 		f.Err = fmt.Errorf("the system prompt and the tools alone have about %s, and the model's window is %s", count(full.Overhead, "token"), count(window, "token"))
 		f.Hint = hintTools
-	case full.Latest > rest && characters >= leastMessage:
+	case full.Latest > rest && left >= leastMessage:
 		f.Err = fmt.Errorf("the message has about %s, and beside the rest there is room for %d", count(full.Latest, "token"), room-full.Overhead-rest)
-		f.Hint = fmt.Sprintf("at most %d characters; put the rest into a file, and name the file", characters)
+		f.Hint = fmt.Sprintf("at most %d characters; put the rest into a file, and name the file", int(float64(left)/t.perChar))
 	case full.Overhead > window/2: // it would soon be full again
 		f.Hint += fmt.Sprintf("; for more room than the %d tokens beside the prompt and tools: ", max(window-full.Overhead, 0)) + hintTools
 	}
 }
 
-// withdraw takes the turn's own message out of what is sent, unless the model has
-// answered it.
-func (t *turn) withdraw() (bool, error) {
-	if t.replied {
-		return false, nil
+// bytesPerChar is how many bytes a character of a message has, 1 of one without
+// text.
+func bytesPerChar(parts []provider.Part) float64 {
+	bytes, chars := 0, 0
+	for _, p := range parts {
+		if text, ok := p.(provider.Text); ok {
+			bytes += len(text.Text)
+			chars += utf8.RuneCountInString(text.Text)
+		}
 	}
-	return t.Conversation.Withdraw()
+	if chars == 0 {
+		return 1
+	}
+	return float64(bytes) / float64(chars)
 }

@@ -42,6 +42,8 @@ type Conversation struct {
 	counted provider.Usage // of the last Observe, until RecordUsage took it
 	nextID  int            // of items without a session
 	known   known          // of the model's window
+	before  *checkpoint    // of the user's latest message while nothing answers it, else nil
+	done    done           // in the steps that are no longer sent
 	reserve int            // tokens above the budget that a request may have at worst
 }
 
@@ -96,6 +98,12 @@ func (c *Conversation) append(m provider.Message) error {
 	} else if id, err = c.session.append(typeMessage, &messageRecord{m}); err != nil {
 		return err
 	}
+	switch {
+	case m.Role != provider.RoleUser:
+		c.before = nil
+	case !isReminder(m):
+		c.before = c.checkpoint()
+	}
 	c.add(newItem(id, m))
 	return nil
 }
@@ -135,29 +143,6 @@ func (c *Conversation) appendResult(r provider.ToolResult, limit int) (provider.
 		r = kept
 	}
 	return r, nil
-}
-
-// Withdraw takes the last message out of what is sent if it is the user's, and
-// reports whether it was: one that cannot be sent must not keep the next ones from
-// being sent. It stays in the file. Errors are those of Append.
-func (c *Conversation) Withdraw() (bool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	last := len(c.items) - 1
-	if last < 0 || c.items[last].msg.Role != provider.RoleUser {
-		return false, nil
-	}
-	if c.session != nil {
-		if _, err := c.session.append(typeTrim, &trimRecord{Drop: []string{c.items[last].id}}); err != nil {
-			return false, err
-		}
-	}
-	before := c.size
-	c.size = c.size.minus(c.items[last].size)
-	c.items = c.items[:last]
-	c.meter.rescale(before, c.size)
-	c.sent = min(c.sent, last)
-	return true, nil
 }
 
 // Messages is what to send: a fresh slice whose messages must not be changed.

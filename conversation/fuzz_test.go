@@ -106,12 +106,18 @@ func (s *script) run() {
 // trim trims and checks what it claims.
 func (s *script) trim(trim func() (Trimmed, error), goal float64) {
 	t, c := s.t, s.c
-	before, budget := c.EstimatedTokens(), c.Budget()
+	before, budget, was := c.EstimatedTokens(), c.Budget(), encoded(t, c.Messages())
 	trimmed, err := trim()
 	if err != nil && !errors.Is(err, ErrFull) {
 		t.Fatal(err)
 	}
 	after := c.EstimatedTokens()
+	if errors.Is(err, ErrFull) { // what would not suffice is not done
+		if after != before || trimmed != (Trimmed{}) || encoded(t, c.Messages()) != was {
+			t.Fatalf("%+v, %d -> %d tokens, and it does not fit", trimmed, before, after)
+		}
+		return
+	}
 	s.recent = s.recent || trimmed.Recent > 0
 	s.answers = s.answers || trimmed.RecentTexts > 0
 	s.gone += trimmed.Messages

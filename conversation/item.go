@@ -107,12 +107,23 @@ type leftNote struct {
 	Text    string `json:"text"`
 }
 
+// lastOf is the index of the last message with a role, -1 when there is none.
+func lastOf(items []item, role provider.Role) int {
+	for i, it := range slices.Backward(items) {
+		if it.msg.Role == role {
+			return i
+		}
+	}
+	return -1
+}
+
 // trimRecord is a trim as the session file keeps it.
 type trimRecord struct {
 	Edits  []edit     `json:"edits,omitempty"`
 	Drop   []string   `json:"drop,omitempty"` // ids of messages that are not sent any more
 	Notes  []leftNote `json:"notes,omitempty"`
-	Before int        `json:"before"` // estimated tokens
+	Done   *done      `json:"done,omitempty"` // in all that is not sent any more; nil: as before
+	Before int        `json:"before"`         // estimated tokens
 	After  int        `json:"after"`
 }
 

@@ -70,7 +70,7 @@ func TestAllFieldsAreKept(t *testing.T) {
 		provider.Reasoning{Text: "t", Form: "f", Opaque: "o"},
 		image,
 		provider.ToolCall{ID: "i", Name: "n", Input: []byte(`{"a":1}`), Raw: "r", Opaque: "o"},
-		provider.ToolResult{CallID: "i", Name: "n", Text: "t", Images: []provider.Image{image}, IsError: true, File: "f"},
+		provider.ToolResult{CallID: "i", Name: "n", Text: "t", Images: []provider.Image{image}, IsError: true, File: "f", Effect: &provider.Effect{Files: []string{"f"}, Command: "c", End: "e"}},
 	}}
 	for _, p := range m.Parts {
 		v := reflect.ValueOf(p)

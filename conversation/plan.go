@@ -1,6 +1,9 @@
 package conversation
 
 import (
+	"os"
+	"slices"
+
 	"artoo/provider"
 )
 
@@ -9,9 +12,28 @@ type planner struct {
 	c     *Conversation
 	items []item
 	size  size
+	done  done
 	trimming
 	record trimRecord
 	did    Trimmed
+	files  []string // that were written for it
+}
+
+// keep puts a text or picture into a file, as outputs.keep does.
+func (p *planner) keep(name, ext string, data []byte) location {
+	place := p.c.files.keep(name, ext, data)
+	if place.path != "" {
+		p.files = append(p.files, place.path)
+	}
+	return place
+}
+
+// discard takes back what was written for a trim that is not made. A file that
+// stays costs room only.
+func (p *planner) discard() {
+	for _, path := range p.files {
+		_ = os.Remove(path)
+	}
 }
 
 func (p *planner) tokens() float64 { return p.before * p.c.meter.share(p.c.size, p.size) }
@@ -71,19 +93,21 @@ func (p *planner) oldUsers(stay bool) {
 	if p.before*p.c.meter.share(p.c.size, left) > p.limit+float64(p.c.reserve) {
 		return // nothing is gained with them
 	}
-	kept := p.items[:0]
+	kept := make([]item, 0, len(p.items))
 	for i, it := range p.items {
 		if it.msg.Role != provider.RoleUser || i == latest || p.enough() {
 			kept = append(kept, it)
 			continue
 		}
-		p.size = p.size.minus(it.size)
-		p.record.Drop = append(p.record.Drop, it.id)
+		p.drop(i)
 		if !isReminder(it.msg) {
 			p.did.Messages++
 		}
 	}
 	p.items = kept
+	if user := lastUser(p.items); user >= 0 && !slices.ContainsFunc(p.items, func(it item) bool { return it.note != "" }) && !p.done.empty() {
+		p.tell(user, messagesLeftOut) // it stood behind one that is gone
+	}
 }
 
 // edit makes an edit and records it.
@@ -101,27 +125,23 @@ func (p *planner) steps(kept int) {
 	steps := stepsOf(p.items)
 	steps = steps[:max(0, len(steps)-kept)]
 	drop := make([]bool, len(p.items))
-	left := map[int]bool{} // user messages after which steps were dropped
-	user := -1
-	next := 0
-	for i := 0; i < len(p.items) && next < len(steps) && !p.enough(); i++ {
-		if p.items[i].msg.Role == provider.RoleUser {
-			user = i
+	user := -1 // the last user message after which steps were dropped
+	for _, step := range steps {
+		if p.enough() {
+			break
 		}
-		if i != steps[next].from {
-			continue
-		}
-		for k := steps[next].from; k < steps[next].to; k++ {
+		for k := step.from; k < step.to; k++ {
 			drop[k] = true
-			p.size = p.size.minus(p.items[k].size)
-			p.record.Drop = append(p.record.Drop, p.items[k].id)
+			p.drop(k)
 		}
-		if user >= 0 && !left[user] {
-			left[user] = true
-			p.note(user)
+		if i := lastOf(p.items[:step.from], provider.RoleUser); i >= 0 {
+			user = i
+			p.note(i, stepsLeftOut)
 		}
 		p.did.Steps++
-		next++
+	}
+	if user >= 0 {
+		p.tell(user, stepsLeftOut)
 	}
 	remain := p.items[:0]
 	for i, it := range p.items {
@@ -132,9 +152,43 @@ func (p *planner) steps(kept int) {
 	p.items = remain
 }
 
-// note tells the model that steps are missing after a user message.
-func (p *planner) note(i int) {
-	const text = "[What you did and answered next was left out to save room.]"
+// drop leaves a message out of what is sent, and remembers what was done in it.
+// The caller takes it out of the items.
+func (p *planner) drop(i int) {
+	p.size = p.size.minus(p.items[i].size)
+	p.record.Drop = append(p.record.Drop, p.items[i].id)
+	for _, part := range p.items[i].msg.Parts {
+		if r, ok := part.(provider.ToolResult); ok && r.Effect != nil {
+			p.done = p.done.and(*r.Effect)
+			p.record.Done = &p.done
+		}
+	}
+}
+
+// What follows a user message after which steps were dropped, or before which
+// messages were.
+const (
+	stepsLeftOut    = "What you did and answered next was left out to save room."
+	messagesLeftOut = "What was said and done before was left out to save room."
+)
+
+// tell ends the note of a user message with all that was done in what is no
+// longer sent, in one place: it leaves the others.
+func (p *planner) tell(user int, head string) {
+	for i, it := range p.items {
+		if it.note != "" && i != user {
+			p.note(i, stepsLeftOut)
+		}
+	}
+	if did := p.done.text(p.bytes(float64(p.c.budget()) / doneShare)); did != "" {
+		head += " In all that was left out so far " + did
+	}
+	p.note(user, head)
+}
+
+// note sets what follows a user message.
+func (p *planner) note(i int, text string) {
+	text = "[" + text + "]"
 	if p.items[i].note == text {
 		return
 	}

@@ -24,7 +24,11 @@ func (c *Conversation) replay(history []entry) {
 		case *trimRecord:
 			before := c.size
 			// What a damaged file no longer holds was told when it was loaded.
-			c.items, _ = replay(c.items, *p)
+			trim := c.maskedTrim(*p)
+			c.items, _ = replay(c.items, trim)
+			if trim.Done != nil {
+				c.done = *trim.Done
+			}
 			c.size = sizeOfAll(c.items)
 			c.meter.rescale(before, c.size)
 		}
@@ -58,10 +62,38 @@ func (c *Conversation) masked(m provider.Message) provider.Message {
 			m.Parts[i] = p
 		case provider.ToolResult:
 			p.Text = c.cfg.Mask(p.Text)
+			if p.Effect != nil {
+				effect := *p.Effect
+				effect.Command = c.cfg.Mask(effect.Command)
+				p.Effect = &effect
+			}
 			m.Parts[i] = p
 		}
 	}
 	return m
+}
+
+// maskedTrim is the trim without keys in what it puts in the place of others.
+func (c *Conversation) maskedTrim(r trimRecord) trimRecord {
+	if c.cfg.Mask == nil {
+		return r
+	}
+	r.Edits, r.Notes = slices.Clone(r.Edits), slices.Clone(r.Notes)
+	for i := range r.Edits {
+		r.Edits[i].Text = c.cfg.Mask(r.Edits[i].Text)
+	}
+	for i := range r.Notes {
+		r.Notes[i].Text = c.cfg.Mask(r.Notes[i].Text)
+	}
+	if r.Done != nil {
+		did := *r.Done
+		did.Commands = slices.Clone(did.Commands)
+		for i := range did.Commands {
+			did.Commands[i].Line = c.cfg.Mask(did.Commands[i].Line)
+		}
+		r.Done = &did
+	}
+	return r
 }
 
 // after is the number of items up to the one with the id, 0 when there is none.

@@ -31,6 +31,7 @@ type Session struct {
 	lock    *fileLock   // nil until the file is written, or opened for it
 	copied  []entry     // history of a fork, written before its first line
 	last    string      // id of the last line
+	parent  string      // id of the one that it follows
 	next    int         // number of the next line
 	torn    bool        // the file does not end with a newline
 	broken  bool        // its last line cannot be read

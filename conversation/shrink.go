@@ -48,7 +48,7 @@ func (p *planner) imageText(name string, img provider.Image) string {
 	if img.Name != "" {
 		left = "[the image " + img.Name + " was left out here to save room"
 	}
-	place := p.c.files.keep(name, imageExt(img.MediaType), img.Data)
+	place := p.keep(name, imageExt(img.MediaType), img.Data)
 	if place.path == "" {
 		return left + "]"
 	}
@@ -91,10 +91,14 @@ func (p *planner) results(recent int) {
 // file if it is in none yet.
 func (p *planner) resultLine(r provider.ToolResult) edit {
 	place := p.placeOf(r)
-	if place.path == "" {
-		return edit{Text: fmt.Sprintf("[old result of %s, %s, left out to save room. Call the tool again if it is needed]", r.Name, bytesText(len(r.Text)))}
+	of := r.Name
+	if r.Effect != nil && r.Effect.End != "" {
+		of += " (" + r.Effect.End + ")"
 	}
-	text := fmt.Sprintf("[old result of %s, left out to save room. %s %s: read or grep it if it is needed]", r.Name, place.why, place.path)
+	if place.path == "" {
+		return edit{Text: fmt.Sprintf("[old result of %s, %s, left out to save room. Call the tool again if it is needed]", of, bytesText(len(r.Text)))}
+	}
+	text := fmt.Sprintf("[old result of %s, left out to save room. %s %s: read or grep it if it is needed]", of, place.why, place.path)
 	return edit{Text: text, File: place.path}
 }
 
@@ -103,7 +107,7 @@ func (p *planner) placeOf(r provider.ToolResult) location {
 	if r.File != "" {
 		return location{path: r.File, why: "The whole is in", again: true}
 	}
-	return p.c.files.keep(r.Name, ".txt", []byte(r.Text))
+	return p.keep(r.Name, ".txt", []byte(r.Text))
 }
 
 // texts shortens the model's texts in the first messages, n of them, and returns
@@ -163,7 +167,7 @@ func (p *planner) user(i, left int) bool {
 			return false
 		}
 		chars := max(left, markerRoom) * utf8.RuneCountInString(t.Text) / len(t.Text)
-		place := p.c.files.keep("message", ".txt", []byte(t.Text))
+		place := p.keep("message", ".txt", []byte(t.Text))
 		p.edit(i, edit{Part: n, Text: shorten(t.Text, chars, place)})
 		p.did.Users++
 		left = 0

@@ -1,9 +1,6 @@
 package conversation
 
-import (
-	"errors"
-	"slices"
-)
+import "slices"
 
 // Shares of the budget and of what was sent.
 const (
@@ -14,7 +11,10 @@ const (
 	userKept  = 2000 // tokens that are kept of each of them, within that
 	smallest  = 0.25 // Compact goes down to this part of the budget
 	textKept  = 200  // characters that are kept of an old text of the model
+	nextSteps = 10   // steps that are to follow before the next trim
+	nextShare = 0.5  // of the budget: Trim goes no further down for them
 	textLong  = 400  // characters above which it is shortened
+	doneShare = 24   // part of the budget that the line of what was done may have
 	worth     = 200  // bytes that shrinking a result must save
 )
 
@@ -28,9 +28,9 @@ func recentCuts() []int { return []int{8000, 2000, 700, leastCut} }
 const leastCut = 250
 
 // Trim makes the history fit the budget before a request. Under the budget it
-// does nothing and returns the zero Trimmed. Else it goes down to three
-// quarters of it in one go, so that the prefix providers cache breaks rarely:
-// old images become a sentence, old tool results a line that names their file
+// does nothing and returns the zero Trimmed. Else it goes down in one go to three
+// quarters of it, or further, to half at most, where ten steps like the last ten
+// would not fit then: so the prefix that providers cache breaks rarely. Old images become a sentence, old tool results a line that names their file
 // (also those of the newest turn), the model's old texts and the user's long
 // ones are shortened, and whole old steps go. The user's messages and the last
 // three steps stay; only if that is still too much, the results of these steps
@@ -39,8 +39,8 @@ const leastCut = 250
 //
 // What is done is recorded in the session before it holds, so that a resumed
 // session sends the same. Nothing leaves the file. A *FullError (errors.Is
-// ErrFull) tells that it does not fit even so; the Trimmed returned with it
-// holds what was done. After any other error the history is as it was.
+// ErrFull) tells that it would not fit even so. After any error the history is as
+// it was.
 func (c *Conversation) Trim() (Trimmed, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,14 +49,26 @@ func (c *Conversation) Trim() (Trimmed, error) {
 	if budget <= 0 || roundTokens(before) <= budget {
 		return Trimmed{}, nil
 	}
-	return c.trim(trimming{before: before, goal: trimShare * float64(budget), limit: float64(budget)})
+	goal := min(trimShare*float64(budget), max(float64(budget)-c.nextSteps(), nextShare*float64(budget)))
+	return c.trim(trimming{before: before, goal: goal, limit: float64(budget)})
+}
+
+// nextSteps is about how many tokens ten steps like the last ten take.
+func (c *Conversation) nextSteps() float64 {
+	steps := stepsOf(c.items)
+	steps = steps[max(0, len(steps)-nextSteps):]
+	var sum size
+	for _, s := range steps {
+		sum = sum.plus(sizeOfAll(c.items[s.from:s.to]))
+	}
+	return c.meter.raw(sum)
 }
 
 // trimming is what a trim starts from, where it goes to, and above which number
 // of tokens it goes to the utmost.
 type trimming struct {
 	before, goal, limit float64
-	all                 bool // the last steps may go too
+	all                 bool // the last steps may go too; what does not suffice is done even so
 }
 
 // TrimHard makes the history fit after a provider said that it is too long,
@@ -92,35 +104,33 @@ func (c *Conversation) Compact() (Trimmed, error) {
 	if budget := float64(c.budget()); budget > 0 {
 		goal = min(goal, smallest*budget)
 	}
-	t, err := c.trim(trimming{before: before, goal: goal, limit: goal, all: true})
-	if errors.Is(err, ErrFull) {
-		err = nil
-	}
-	return t, err
+	return c.trim(trimming{before: before, goal: goal, limit: goal, all: true})
 }
 
-// trim plans, records and applies. Above the limit and the reserve it fails.
+// trim plans, records and applies. What would not suffice, above the limit and
+// the reserve, is not done at all.
 func (c *Conversation) trim(how trimming) (Trimmed, error) {
-	p := &planner{c: c, items: slices.Clone(c.items), size: c.size, trimming: how}
+	p := &planner{c: c, items: slices.Clone(c.items), size: c.size, done: c.done, trimming: how}
 	p.run()
 	before, after := how.before, p.tokens()
-	if after >= before { // a note longer than the step it stands for
-		p.record, p.did, after = trimRecord{}, Trimmed{}, before
+	if most := how.limit + float64(c.reserve); min(before, after) > most && !how.all {
+		p.discard()
+		return Trimmed{}, c.full(p.items, p.size, roundTokens(min(before, after)), int(most))
+	}
+	if after >= before || p.record.empty() { // a note longer than the step it stands for
+		p.discard()
+		return Trimmed{Before: roundTokens(before), After: roundTokens(before)}, nil
 	}
 	p.did.Before, p.did.After = roundTokens(before), roundTokens(after)
-	if !p.record.empty() {
-		p.record.Before, p.record.After = p.did.Before, p.did.After
-		if c.session != nil {
-			if _, err := c.session.append(typeTrim, &p.record); err != nil {
-				return Trimmed{}, err
-			}
+	p.record.Before, p.record.After = p.did.Before, p.did.After
+	if c.session != nil {
+		if _, err := c.session.append(typeTrim, &p.record); err != nil {
+			p.discard()
+			return Trimmed{}, err
 		}
-		c.meter.rescale(c.size, p.size)
-		c.items, c.size, c.sent = p.items, p.size, len(p.items)
 	}
-	if most := how.limit + float64(c.reserve); after > most {
-		return p.did, c.full(p.did.After, int(most))
-	}
+	c.meter.rescale(c.size, p.size)
+	c.items, c.size, c.done, c.sent = p.items, p.size, p.done, len(p.items)
 	return p.did, nil
 }
 
@@ -128,17 +138,16 @@ func (c *Conversation) trim(how trimming) (Trimmed, error) {
 func (c *Conversation) Full(most int) *FullError {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.full(roundTokens(c.meter.tokens(c.size)), most)
+	return c.full(c.items, c.size, roundTokens(c.meter.tokens(c.size)), most)
 }
 
-// full is the error of a history that takes so many tokens even trimmed.
-func (c *Conversation) full(tokens, most int) *FullError {
+// full is the error of a history that takes so many tokens.
+func (c *Conversation) full(items []item, s size, tokens, most int) *FullError {
 	e := &FullError{Tokens: tokens, Budget: most}
-	whole := c.size.plus(size{bytes: c.meter.overhead})
-	if all := c.meter.raw(whole); all > 0 {
+	if all := c.meter.raw(s.plus(size{bytes: c.meter.overhead})); all > 0 {
 		e.Overhead = roundTokens(float64(tokens) * c.meter.raw(size{bytes: c.meter.overhead}) / all)
-		if i := lastUser(c.items); i >= 0 {
-			e.Latest = roundTokens(float64(tokens) * c.meter.raw(c.items[i].size) / all)
+		if i := lastUser(items); i >= 0 {
+			e.Latest = roundTokens(float64(tokens) * c.meter.raw(items[i].size) / all)
 		}
 	}
 	return e

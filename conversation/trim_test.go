@@ -52,10 +52,10 @@ func TestOldResultsGoFirstAlsoInTheNewestTurn(t *testing.T) {
 	long(t, c, 12, 3500) // about 12,400 tokens in one turn
 	trimmed, err := c.Trim()
 	must(t, err)
-	if trimmed.Results < 5 || trimmed.Results > 6 || trimmed.Texts+trimmed.Users+trimmed.Steps+trimmed.Recent+trimmed.Images != 0 {
+	if trimmed.Results < 7 || trimmed.Results > 8 || trimmed.Texts+trimmed.Users+trimmed.Steps+trimmed.Recent+trimmed.Images != 0 {
 		t.Errorf("%+v", trimmed)
 	}
-	if trimmed.After > 7500 || trimmed.After < 6000 || c.EstimatedTokens() != trimmed.After || trimmed.Before < 12_000 {
+	if trimmed.After > 5000 || trimmed.After < 4000 || c.EstimatedTokens() != trimmed.After || trimmed.Before < 12_000 {
 		t.Errorf("%+v, now %d", trimmed, c.EstimatedTokens())
 	}
 	first := c.Messages()[2].Parts[0].(provider.ToolResult)
@@ -73,7 +73,7 @@ func TestOldResultsGoFirstAlsoInTheNewestTurn(t *testing.T) {
 
 func TestAResultAlreadyInAFileKeepsIt(t *testing.T) {
 	dir := t.TempDir()
-	c := New(Config{MaxContextTokens: 3500, ToolResultMaxChars: 2000, OutputDir: dir}, nil)
+	c := New(Config{MaxContextTokens: 4600, ToolResultMaxChars: 2000, OutputDir: dir}, nil)
 	long(t, c, 8, 3500)
 	_, err := c.Trim()
 	must(t, err)
@@ -91,7 +91,7 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 	prose := strings.Repeat("a sentence of the model. ", 100)
 	build := func(budget int) *Conversation {
 		c := New(Config{MaxContextTokens: budget, OutputDir: t.TempDir()}, nil)
-		for i := range 10 {
+		for i := range 30 {
 			words := fmt.Sprintf("message %d ", i)
 			if i == 4 {
 				words += strings.Repeat("pasted ", 3000)
@@ -100,7 +100,7 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 		}
 		return c
 	}
-	c := build(13_000)
+	c := build(27_500)
 	trimmed, err := c.Trim()
 	must(t, err)
 	if trimmed.Texts == 0 || trimmed.Users+trimmed.Steps != 0 {
@@ -110,10 +110,10 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 
-	c = build(8000)
+	c = build(16_000)
 	trimmed, err = c.Trim()
 	must(t, err)
-	if trimmed.Texts != 7 || trimmed.Users != 1 || trimmed.Steps != 0 {
+	if trimmed.Texts != 27 || trimmed.Users != 1 || trimmed.Steps != 0 {
 		t.Errorf("users: %+v", trimmed)
 	}
 	pasted := c.Messages()[8].Text()
@@ -124,18 +124,18 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 	c = build(2800) // half of it for the user's old messages together
 	trimmed, err = c.Trim()
 	must(t, err)
-	if trimmed.Steps != 7 || trimmed.Messages != 0 || trimmed.After > 2800 {
+	if trimmed.Steps != 27 || trimmed.Messages != 0 || trimmed.After > 2800 {
 		t.Errorf("%+v, %v", trimmed, err)
 	}
 	messages := c.Messages()
-	if len(messages) != 13 || messages[0].Text() != "message 0 [What you did and answered next was left out to save room.]" || messages[12].Text() != prose {
+	if len(messages) != 33 || messages[0].Text() != "message 0 [What you did and answered next was left out to save room.]" || messages[32].Text() != prose {
 		t.Errorf("%d messages, first %q", len(messages), messages[0].Text())
 	}
 
 	c = build(900) // 700 of the last answer
 	trimmed, err = c.Trim()
 	must(t, err)
-	if trimmed.Messages == 0 || trimmed.Users != 1 || trimmed.After > 900 || lastUser(c.items) < 0 || !strings.HasPrefix(c.items[lastUser(c.items)].msg.Text(), "message 9") {
+	if trimmed.Messages == 0 || trimmed.Users != 1 || trimmed.After > 900 || lastUser(c.items) < 0 || !strings.HasPrefix(c.items[lastUser(c.items)].msg.Text(), "message 29") {
 		t.Errorf("%+v", trimmed)
 	}
 
@@ -177,10 +177,10 @@ func TestTheLatestUserMessageIsWhole(t *testing.T) {
 
 func TestRow89_ImagesGoBeforeResults(t *testing.T) {
 	dir := t.TempDir()
-	c := New(Config{MaxContextTokens: 11_000, OutputDir: dir}, nil)
+	c := New(Config{MaxContextTokens: 31_000, OutputDir: dir}, nil)
 	img := provider.Image{MediaType: "image/jpeg", Data: []byte("jpeg")}
 	add(t, c, provider.UserText("look", img))
-	for i := range 5 {
+	for i := range 15 {
 		id := fmt.Sprint("c", i)
 		add(t, c, calling("", id))
 		addResult(t, c, provider.ToolResult{CallID: id, Name: "read", Text: "a picture" + strings.Repeat(".", 1000), Images: []provider.Image{img}})
@@ -188,7 +188,7 @@ func TestRow89_ImagesGoBeforeResults(t *testing.T) {
 	add(t, c, provider.UserText("and this", img))
 	trimmed, err := c.Trim()
 	must(t, err)
-	if trimmed.Images != 3 || trimmed.Results+trimmed.Steps+trimmed.Recent != 0 {
+	if trimmed.Images != 11 || trimmed.Results+trimmed.Steps+trimmed.Recent != 0 {
 		t.Fatalf("%+v", trimmed)
 	}
 	got := c.Messages()
@@ -202,7 +202,7 @@ func TestRow89_ImagesGoBeforeResults(t *testing.T) {
 	if readFile(t, filepath.Join(dir, "read-2.jpg")) != "jpeg" {
 		t.Error("the picture is not in its file")
 	}
-	if len(got[11].Parts) != 2 || got[11].Parts[1].(provider.Image).MediaType != "image/jpeg" {
+	if len(got[31].Parts) != 2 || got[31].Parts[1].(provider.Image).MediaType != "image/jpeg" {
 		t.Error("the latest message lost its picture")
 	}
 }
@@ -353,7 +353,7 @@ func TestTrimFollowsTheProvidersCount(t *testing.T) {
 func TestFilesThatCannotBeWrittenDoNotStopATrim(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
-	c := New(Config{MaxContextTokens: 5000, OutputDir: filepath.Join(file, "out")}, nil)
+	c := New(Config{MaxContextTokens: 12_000, OutputDir: filepath.Join(file, "out")}, nil)
 	long(t, c, 12, 3500)
 	_, err := c.Trim()
 	must(t, err)

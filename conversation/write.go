@@ -52,7 +52,7 @@ func (s *Session) write(e entry) error {
 		}
 		return err
 	}
-	s.last, s.updated = e.ID, e.Time
+	s.last, s.parent, s.updated = e.ID, e.Parent, e.Time
 	s.dirty = e.Type != typeTurn
 	s.turn.add(e)
 	if u, ok := e.payload.(*UsageRecord); ok {

@@ -47,7 +47,10 @@ type Error struct {
 	Keep []Part
 	// Window and Requested are the numbers of a KindContext error, 0 when unknown.
 	Window, Requested int
-	Err               error // the cause; may be nil
+	// InBytes says of a KindContext error that the request was refused for its
+	// bytes: that tells nothing of the model's window.
+	InBytes bool
+	Err     error // the cause; may be nil
 }
 
 // CodeNoImages is the Code of an error that says that the model takes no images,

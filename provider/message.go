@@ -86,6 +86,16 @@ type ToolResult struct {
 	Images  []Image `json:"images,omitempty"`
 	IsError bool    `json:"is_error,omitempty"`
 	File    string  `json:"file,omitempty"` // where the whole output is, when Text was cut
+	// Effect is what the call did, for the line that tells it when the call is no
+	// longer sent; nil for nothing. No wire sends it.
+	Effect *Effect `json:"effect,omitempty"`
+}
+
+// Effect is what a call of a tool did besides its result.
+type Effect struct {
+	Files   []string `json:"files,omitempty"`   // that it changed
+	Command string   `json:"command,omitempty"` // that it ran
+	End     string   `json:"end,omitempty"`     // how the command ended, a few words
 }
 
 func (Text) partType() string       { return "text" }
@@ -194,6 +204,7 @@ type partJSON struct {
 	Images    []Image         `json:"images"`
 	IsError   bool            `json:"is_error"`
 	File      string          `json:"file"`
+	Effect    *Effect         `json:"effect"`
 }
 
 // part is the part of the type that was read.
@@ -208,7 +219,7 @@ func (p *partJSON) part() (Part, error) {
 	case "tool_call":
 		return ToolCall{ID: p.ID, Name: p.Name, Input: p.Input, Raw: p.Raw, Opaque: p.Opaque}, nil
 	case "tool_result":
-		return ToolResult{CallID: p.CallID, Name: p.Name, Text: p.Text, Images: p.Images, IsError: p.IsError, File: p.File}, nil
+		return ToolResult{CallID: p.CallID, Name: p.Name, Text: p.Text, Images: p.Images, IsError: p.IsError, File: p.File, Effect: p.Effect}, nil
 	}
 	return nil, fmt.Errorf("unknown message part %q", p.Type)
 }

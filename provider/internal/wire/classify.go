@@ -103,8 +103,8 @@ func classify(status int, d detail, r Request) *provider.Error {
 		switch {
 		case strings.Contains(strings.ToLower(d.Message), "per min"):
 			e.Hint = "your plan allows fewer tokens a minute than this request has: another model with --model, or another plan"
-		case status == http.StatusRequestEntityTooLarge:
-			e.Hint = hintTooLarge
+		case status == http.StatusRequestEntityTooLarge && e.Window == 0:
+			e.Hint, e.InBytes = hintTooLarge, true
 		}
 	case d.NoQuota:
 		e.Kind, e.Hint = provider.KindBilling, "your plan has no quota for this model: choose another with --model, or another plan"
@@ -214,7 +214,7 @@ func byStatus(e *provider.Error, status int, d detail) {
 		e.Kind = provider.KindProvider
 	case status == 413:
 		e.Kind = provider.KindContext
-		e.Hint = hintTooLarge
+		e.Hint, e.InBytes = hintTooLarge, true
 	case status == 429:
 		e.Kind = provider.KindRateLimit
 	case status == 503, status == 529:

@@ -63,6 +63,20 @@ func TestClassifyByWhatServersSay(t *testing.T) {
 	}
 }
 
+func TestARefusalForBytesSaysSo(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`:                   true,
+		`{"error":{"message":"Payload Too Large"}}`:                                                             true,
+		`{"error":{"type":"request_too_large","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`: false,
+		groqTooLarge: false,
+	} {
+		d, ok := parseDetail([]byte(body))
+		if e := classify(413, d, Request{}); !ok || e.Kind != provider.KindContext || e.InBytes != want {
+			t.Errorf("%s: %+v", body, e)
+		}
+	}
+}
+
 func TestFailureTellsErrorsFromNone(t *testing.T) {
 	for _, none := range []string{``, `null`, `{}`, `{"error":null}`, `{"error":{}}`, `{"choices":[]}`, `<html>`} {
 		if e := Failure([]byte(none)); e != nil {

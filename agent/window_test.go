@@ -1,0 +1,146 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+// narrow is a server with a window of so many tokens of so many bytes, which it
+// tells with its refusals.
+func narrow(t *testing.T, window, per int) *fake.Provider {
+	return &fake.Provider{Then: func(req provider.Request) fake.Step {
+		tokens := len(req.System)
+		for _, m := range req.Messages {
+			tokens += len(m.Text())
+		}
+		if tokens = tokens/per + 10; tokens >= window {
+			return fake.Step{Err: &provider.Error{Kind: provider.KindContext, Provider: "fake", Message: "too long", Window: window, Requested: tokens}}
+		}
+		step := fake.Say("noted")
+		step.Usage = provider.Usage{Input: tokens, Output: 1}
+		return step
+	}}
+}
+
+func TestTheRoomForAMessageIsNamedInCharacters(t *testing.T) {
+	for name, c := range map[string]struct {
+		char string
+		per  int
+	}{"one byte": {"x", 4}, "three bytes": {"\u754c", 4}, "three bytes, small tokens": {"\u754c", 2}} {
+		t.Run(name, func(t *testing.T) {
+			const window = 8000
+			a := newAgent(narrow(t, window, c.per))
+			a.Info.Context = window
+			a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 7000}, nil)
+			fits, most := window*c.per/len(c.char), 60_000
+			for range 3 {
+				_, err := send(t, a, &recorder{}, strings.Repeat(c.char, most))
+				if err == nil {
+					break
+				}
+				m := regexp.MustCompile(`^at most (\d+) characters`).FindStringSubmatch(agent.Classify(err).Hint)
+				if m == nil {
+					t.Fatalf("error %v, hint %q", err, agent.Classify(err).Hint)
+				}
+				if most, err = strconv.Atoi(m[1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if most > fits || most < fits/3 {
+				t.Errorf("at most %d characters, where %d fit", most, fits)
+			}
+		})
+	}
+}
+
+func TestAMessageThatIsTooLongCostsNothing(t *testing.T) {
+	p := narrow(t, 1<<30, 1)
+	a := newAgent(p)
+	a.Info.Context = 20_000
+	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 15_000, OutputDir: t.TempDir()}, nil)
+	for i := range 12 {
+		if _, err := send(t, a, &recorder{}, fmt.Sprint("message ", i, strings.Repeat(" more", 200))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was := strings.Join(history(a), "\n")
+	then := p.Then
+	p.Then = func(provider.Request) fake.Step { return fake.Fail(provider.KindContext) }
+	cb := &recorder{}
+	_, err := send(t, a, cb, strings.Repeat("much ", 6000))
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext {
+		t.Fatalf("error %v", err)
+	}
+	if now := strings.Join(history(a), "\n"); now != was {
+		t.Errorf("the history is %d bytes, it was %d", len(now), len(was))
+	}
+	if told := fmt.Sprintf("%+v", cb.notices); !strings.Contains(told, "the context was trimmed") || !strings.Contains(told, "what was trimmed for it is back") {
+		t.Errorf("told %s", told)
+	}
+	p.Then = then
+	if r, err := send(t, a, &recorder{}, "and now"); err != nil || r.Text != "noted" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestARefusalForBytesTeachesNothingOfTheWindow(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{fake.Say("ok")}, Then: func(provider.Request) fake.Step {
+		return fake.Step{Err: &provider.Error{Kind: provider.KindContext, Provider: "fake", Message: "too large", Status: 413, InBytes: true, Hint: "fewer images"}}
+	}}
+	a := newAgent(p)
+	if _, err := send(t, a, &recorder{}, strings.Repeat("a few words ", 50)); err != nil {
+		t.Fatal(err)
+	}
+	before := a.Conversation.EstimatedTokens()
+	_, err := send(t, a, &recorder{}, "more")
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext || f.Hint != "fewer images" || !strings.Contains(f.Error(), "too large") {
+		t.Errorf("error %v, hint %q", err, f.Hint)
+	}
+	if now := a.Conversation.EstimatedTokens(); now != before || a.Info.Context != 100_000 {
+		t.Errorf("%d tokens, they were %d; the window is %d", now, before, a.Info.Context)
+	}
+}
+
+// What was changed and run is told to the model when the steps are no longer sent.
+func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
+	run := makeTool("bash", tool.KindRun, func(_ context.Context, arg string, _ io.Writer) (tool.Result, error) {
+		return tool.Result{Text: strings.Repeat("output ", 300), Summary: "exit 1 in 2.5s", IsError: true}, nil
+	})
+	p := &fake.Provider{}
+	for i, call := range []provider.ToolCall{
+		fake.ToolCall("c0", "write", `{"arg":"week.go"}`), fake.ToolCall("c1", "bash", `{"arg":"make test"}`),
+		fake.ToolCall("c2", "bash", `{"arg":"make refused"}`), fake.ToolCall("c3", "write", `{"arg":"../elsewhere.go"}`),
+	} {
+		step := fake.Calls(call)
+		step.Text = []string{fmt.Sprint("step ", i, strings.Repeat(" words", 100))}
+		p.Steps = append(p.Steps, step)
+	}
+	for range 4 {
+		p.Steps = append(p.Steps, fake.Say(strings.Repeat("an answer ", 150)))
+	}
+	a := newAgent(p, makeTool("write", tool.KindWrite, nil), run)
+	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 1500}, nil)
+	yes, no := agent.Answer{Verdict: agent.Yes}, agent.Answer{}
+	cb := &recorder{answers: []agent.Answer{yes, yes, no, yes}}
+	for _, text := range []string{"do it", "and then", "and then", "and now"} {
+		if _, err := send(t, a, cb, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	req, _ := p.Last()
+	want := "do it[What you did and answered next was left out to save room. In all that was left out so far you changed week.go, /p/../elsewhere.go, and you ran make test (exit 1).]"
+	if got := req.Messages[0].Text(); got != want {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
