@@ -1,6 +1,9 @@
 package tool
 
-import "io"
+import (
+	"bytes"
+	"io"
+)
 
 // cleaner takes terminal control out of a command's output: escape sequences
 // and control characters go, and of a line that was written over, as progress
@@ -47,19 +50,26 @@ func (c *cleaner) write(p []byte) {
 	}
 }
 
-// plain takes the characters p begins with that are no control, all at once:
-// nearly all output is such. It returns how many bytes it took.
+// plain takes what p begins with that only is kept, all at once: nearly all output
+// is such. Whole lines go on as they are, the beginning of one is held back. It
+// returns how many bytes it took.
 func (c *cleaner) plain(p []byte) int {
 	if c.state != cleanText || c.wiped {
 		return 0
 	}
-	room := min(len(p), maxCleanLine-1-len(c.line)) // put takes the byte that fills the line
 	n := 0
-	for n < room && p[n] >= 0x20 && p[n] != 0x7f && p[n] != 0xc2 {
+	for n < len(p) && (p[n] >= 0x20 && p[n] != 0x7f && p[n] != 0xc2 || p[n] == '\n' || p[n] == '\t') {
 		n++
 	}
-	c.line = append(c.line, p[:n]...)
-	return n
+	whole := bytes.LastIndexByte(p[:n], '\n') + 1
+	if whole > 0 {
+		c.emit()
+		_, _ = c.out.Write(p[:whole])
+	}
+	room := maxCleanLine - 1 - len(c.line) // put takes the byte that fills the line
+	rest := p[whole:min(n, whole+room)]
+	c.line = append(c.line, rest...)
+	return whole + len(rest)
 }
 
 // flush ends what was written without a line break.

@@ -18,7 +18,9 @@ const (
 type spool struct {
 	max     int // bytes kept
 	blocks  [][]byte
-	head    int // blocks that are never dropped; what follows them may be
+	current int // the block that is written to
+	head    int // blocks that are never dropped; those behind them go round
+	oldest  int // the next of those to be dropped, once one was
 	size    int
 	dropped int // bytes
 }
@@ -29,40 +31,41 @@ func newSpool(max int) *spool { return &spool{max: max} }
 // Write implements io.Writer; it cannot fail.
 func (s *spool) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
-		last := len(s.blocks) - 1
-		if last < 0 || len(s.blocks[last]) == cap(s.blocks[last]) {
+		if len(s.blocks) == 0 || len(s.blocks[s.current]) == cap(s.blocks[s.current]) {
 			s.grow()
-			last = len(s.blocks) - 1
 		}
-		b := s.blocks[last]
+		b := s.blocks[s.current]
 		n := copy(b[len(b):cap(b)], rest)
-		s.blocks[last] = b[:len(b)+n]
+		s.blocks[s.current] = b[:len(b)+n]
 		s.size += n
 		rest = rest[n:]
 	}
 	return len(p), nil
 }
 
-// grow adds a block, in the place of the oldest of the tail when all room is
-// taken. The first block is small, because most output is.
+// grow makes an empty block the current one: a new one, or the oldest of the
+// tail when all room is taken. The first block is small, because most output is.
 func (s *spool) grow() {
 	block := min(spoolBlock, max(s.max/4, 1))
 	if len(s.blocks) == 0 {
-		s.blocks = append(s.blocks, make([]byte, 0, min(block, 4<<10)))
-		return
+		block = min(block, 4<<10)
 	}
-	if s.size+block <= s.max {
+	if s.dropped == 0 && s.size+block <= s.max {
 		s.blocks = append(s.blocks, make([]byte, 0, block))
+		s.current = len(s.blocks) - 1
 		return
 	}
-	if s.head == 0 {
+	if s.dropped == 0 {
 		s.head = (len(s.blocks) + 1) / 2
+		s.oldest = s.head
 	}
-	oldest := s.blocks[s.head]
-	s.dropped += len(oldest)
-	s.size -= len(oldest)
-	copy(s.blocks[s.head:], s.blocks[s.head+1:])
-	s.blocks[len(s.blocks)-1] = oldest[:0]
+	s.current = s.oldest
+	s.dropped += len(s.blocks[s.current])
+	s.size -= len(s.blocks[s.current])
+	s.blocks[s.current] = s.blocks[s.current][:0]
+	if s.oldest++; s.oldest == len(s.blocks) {
+		s.oldest = s.head
+	}
 }
 
 // String is what was kept, with a line that says how much is missing and where.
@@ -70,11 +73,18 @@ func (s *spool) grow() {
 func (s *spool) String() string {
 	var b strings.Builder
 	b.Grow(s.size + 80)
-	for i, block := range s.blocks {
-		if s.dropped > 0 && i == s.head {
-			fmt.Fprintf(&b, "\n[%d bytes are missing here: only the first and the last part were kept]\n", s.dropped)
+	write := func(blocks [][]byte) {
+		for _, block := range blocks {
+			b.Write(block)
 		}
-		b.Write(block)
+	}
+	if s.dropped == 0 {
+		write(s.blocks)
+	} else {
+		write(s.blocks[:s.head])
+		fmt.Fprintf(&b, "\n[%d bytes are missing here: only the first and the last part were kept]\n", s.dropped)
+		write(s.blocks[s.oldest:])
+		write(s.blocks[s.head:s.oldest])
 	}
 	return strings.ToValidUTF8(b.String(), "\ufffd")
 }

@@ -65,13 +65,40 @@ func TestCleanerBoundsWhatItSkips(t *testing.T) {
 	}
 }
 
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
+
+// Gigabytes of short lines must not cost a call for each.
+func TestLinesAreKeptTogether(t *testing.T) {
+	writes := 0
+	var out bytes.Buffer
+	c := &cleaner{out: writerFunc(func(p []byte) { writes++; out.Write(p) })}
+	text := "begun " + strings.Repeat("y\n", 10_000) + "\tand so on"
+	c.write([]byte(text[:3]))
+	c.write([]byte(text[3:]))
+	c.flush()
+	if diff := cmp.Diff(text, out.String()); diff != "" || writes > 3 {
+		t.Errorf("%d writes; %s", writes, diff)
+	}
+}
+
 func FuzzCleaner(f *testing.F) {
 	f.Add([]byte("\x1b[1mx\x1b]0;\x07\xc2\x9b1m\r\b\n"))
+	f.Add([]byte("a\nb\tc\n\nd\re\xc2\n\xc2\xa0f\b\ng"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var out bytes.Buffer
+		var out, single bytes.Buffer
 		c := &cleaner{out: &out}
 		c.write(data)
 		c.flush()
+		c = &cleaner{out: &single}
+		for i := range data {
+			c.write(data[i : i+1])
+		}
+		c.flush()
+		if diff := cmp.Diff(single.String(), out.String()); diff != "" {
+			t.Fatalf("byte by byte %q becomes something else: %s", data, diff)
+		}
 		text := strings.ToValidUTF8(out.String(), "\ufffd")
 		for _, r := range text {
 			if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {

@@ -119,10 +119,6 @@ func TestBashCancelKillsTheTree(t *testing.T) {
 	awaitGone(t, readPIDs(t, env.Dir, 3))
 }
 
-type writerFunc func([]byte)
-
-func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
-
 // A program whose output is no terminal holds it back, unless it is told not to.
 func TestBashKeepsWhatAProgramSaidBeforeItsTimeWasUp(t *testing.T) {
 	t.Parallel()
