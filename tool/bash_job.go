@@ -25,6 +25,9 @@ func defaultPace() pace {
 	return pace{kill: 2 * time.Second, pipe: 200 * time.Millisecond, live: 50 * time.Millisecond}
 }
 
+// reapPause is how long orphans that have ended keep their numbers at most.
+const reapPause = time.Second
+
 // job runs one command from beginning to end. It leaves no process of the
 // command's session behind.
 type job struct {
@@ -90,6 +93,7 @@ func (j *job) run(ctx context.Context) (jobEnd, error) {
 	}
 	end.strays = shell.killAll()
 	<-shell.done
+	shell.release()
 	// A process that made a session of its own may hold the pipe for ever.
 	end.held = !waitFor(drained, j.pace.pipe, nil)
 	in.close()
@@ -133,13 +137,19 @@ func (in *intake) close() {
 func (j *job) await(ctx context.Context, shell *process) cut {
 	timer := time.NewTimer(j.limit)
 	defer timer.Stop()
-	select {
-	case <-shell.done:
-		return cutNone
-	case <-ctx.Done():
-		return cutCanceled
-	case <-timer.C:
-		return cutTimeout
+	tick := time.NewTicker(reapPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-shell.done:
+			return cutNone
+		case <-ctx.Done():
+			return cutCanceled
+		case <-timer.C:
+			return cutTimeout
+		case <-tick.C:
+			reap()
+		}
 	}
 }
 
@@ -194,8 +204,8 @@ type process struct {
 	begun  time.Time
 	before int           // the process number given last before it began, 0 when unknown
 	done   chan struct{} // closed when the shell itself has ended
-	// mark is a variable that all of the command's processes have in their
-	// environment, also those that left its session.
+	// mark is a variable that the command's processes have in their environment,
+	// also those that left its session, unless they wiped it.
 	mark     string
 	unmarked map[int]bool // processes that were looked at and have it not
 }
@@ -215,7 +225,12 @@ func start(cmd *exec.Cmd) (*process, error) {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		err := adopt(func() (int, error) {
+			if err := cmd.Start(); err != nil {
+				return 0, err
+			}
+			return cmd.Process.Pid, nil
+		})
 		started <- err
 		if err == nil {
 			// The status is read from cmd.ProcessState.

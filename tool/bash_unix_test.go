@@ -208,25 +208,6 @@ func TestBashStopsWhatLeftItsSession(t *testing.T) {
 	}
 }
 
-// Who wiped its environment too cannot be found: that is said, and the call ends
-// all the same.
-func TestBashDaemonHoldsThePipe(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("setsid"); err != nil {
-		return // macOS has no such command
-	}
-	env := treeEnv(t, nil)
-	line := `(env -i setsid sh -c 'echo $$ >x.pid; exec sleep 600' &); until test -s x.pid; do :; done; echo done`
-	begun := time.Now()
-	got := mustCall(t, quickShell(t), env, command(line))
-	if !strings.HasPrefix(got.Text, "done\n[a process that detached itself still runs") || time.Since(begun) > 5*time.Second {
-		t.Errorf("%q after %v", got.Text, time.Since(begun))
-	}
-	for _, pid := range readPIDs(t, env.Dir, 1) {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
-}
-
 func TestBashSignals(t *testing.T) {
 	env := treeEnv(t, nil)
 	got := mustCall(t, quickShell(t), env, command("kill -SEGV $$"))

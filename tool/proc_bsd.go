@@ -20,5 +20,8 @@ func listProcesses() ([]procInfo, error) { return nil, errors.ErrUnsupported }
 // list are the running processes.
 func (p *process) list() ([]procInfo, error) { return listProcesses() }
 
+// left has no way of its own here.
+func (p *process) left(procInfo) bool { return false }
+
 // environOf has no way of its own here.
 func environOf(int) []byte { return nil }

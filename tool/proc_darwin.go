@@ -32,13 +32,16 @@ func listProcesses() ([]procInfo, error) {
 		if err != nil {
 			continue // it has ended since
 		}
-		list = append(list, procInfo{pid, int(all[i].Eproc.Ppid), int(all[i].Eproc.Pgid), session})
+		list = append(list, procInfo{pid: pid, parent: int(all[i].Eproc.Ppid), group: int(all[i].Eproc.Pgid), session: session})
 	}
 	return list, nil
 }
 
 // list are the running processes.
 func (p *process) list() ([]procInfo, error) { return listProcesses() }
+
+// left reports whether a process left the command's session.
+func (p *process) left(q procInfo) bool { return p.marked(q.pid) }
 
 // environOf is the arguments and the environment that a process began with, nil
 // where they cannot be read.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -19,6 +20,12 @@ func confine(cmd *exec.Cmd) {
 
 // listProcesses lists the running processes, zombies left out.
 func listProcesses() ([]procInfo, error) {
+	all, err := everyProcess()
+	return slices.DeleteFunc(all, func(q procInfo) bool { return q.dead }), err
+}
+
+// everyProcess lists all processes.
+func everyProcess() ([]procInfo, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -45,15 +52,17 @@ func listProcesses() ([]procInfo, error) {
 	return list, nil
 }
 
-// parseStat reads /proc/PID/stat: pid (command) state parent group session ...
-// The command may hold blanks and parentheses itself (proc(5)).
+// parseStat reads /proc/PID/stat: pid (command) state parent group session, and
+// further on the time it began. The command may hold blanks and parentheses itself
+// (proc(5)).
 func parseStat(pid int, stat []byte) (procInfo, bool) {
 	i := bytes.LastIndexByte(stat, ')')
 	if i < 0 {
 		return procInfo{}, false
 	}
 	fields := bytes.Fields(stat[i+1:])
-	if len(fields) < 4 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+	const began = 22 - 3 // the field's number less that of the state
+	if len(fields) <= began {
 		return procInfo{}, false
 	}
 	var numbers [3]int
@@ -64,7 +73,12 @@ func parseStat(pid int, stat []byte) (procInfo, bool) {
 		}
 		numbers[k] = n
 	}
-	return procInfo{pid, numbers[0], numbers[1], numbers[2]}, true
+	since, err := strconv.ParseUint(string(fields[began]), 10, 64)
+	if err != nil {
+		return procInfo{}, false
+	}
+	dead := fields[0][0] == 'Z' || fields[0][0] == 'X'
+	return procInfo{pid: pid, parent: numbers[0], group: numbers[1], session: numbers[2], began: since, dead: dead}, true
 }
 
 // environOf is the environment that a process began with, nil where that cannot

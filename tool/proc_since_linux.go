@@ -51,7 +51,7 @@ func (p *process) list() ([]procInfo, error) {
 		if err != nil {
 			continue // there is none, or it has ended since
 		}
-		if info, ok := parseStat(pid, stat); ok && !isThread(pid) {
+		if info, ok := parseStat(pid, stat); ok && !info.dead && !isThread(pid) {
 			list = append(list, info)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -26,6 +27,7 @@ func TestListQuickCommand(t *testing.T) {
 	defer func() {
 		p.killAll()
 		<-p.done
+		p.release()
 	}()
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("the shell said %q, %v", line, err)
@@ -84,7 +86,7 @@ func TestIsThread(t *testing.T) {
 	}
 	threads := 0
 	for _, task := range tasks {
-		if n, ok := parseStat(0, []byte("0 (x) S "+task.Name()+" 0 0")); ok && n.parent != os.Getpid() && isThread(n.parent) {
+		if n, ok := parseStat(0, []byte("0 (x) S "+task.Name()+strings.Repeat(" 0", 20))); ok && n.parent != os.Getpid() && isThread(n.parent) {
 			threads++
 		}
 	}

@@ -15,6 +15,8 @@ import (
 // procInfo is a running process.
 type procInfo struct {
 	pid, parent, group, session int
+	began                       uint64 // in ticks since the system started; 0 where that is not looked up
+	dead                        bool   // it has ended, and nobody has asked how
 }
 
 // interrupt asks all processes to stop as Ctrl-C would.
@@ -73,8 +75,8 @@ func (p *process) killAll() int {
 
 // rest are the processes of the command that still run: those of the session
 // that the shell began, whatever group they are in and whoever their parent is
-// now, those that left it but have its mark, and what descends from them. Where processes cannot be listed it is the
-// shell's group as a whole.
+// now, those that left it, and what descends from them. Where processes cannot be
+// listed it is the shell's group as a whole.
 func (p *process) rest() []procInfo {
 	leader := p.cmd.Process.Pid
 	all, err := p.list()
@@ -86,7 +88,7 @@ func (p *process) rest() []procInfo {
 	}
 	ours := map[int]bool{leader: !p.ended()}
 	for _, q := range all {
-		if q.session == leader || !ours[q.pid] && p.marked(q.pid) {
+		if q.session == leader || !ours[q.pid] && p.left(q) {
 			ours[q.pid] = true
 		}
 	}
@@ -107,11 +109,13 @@ func (p *process) marked(pid int) bool {
 	if p.unmarked[pid] {
 		return false
 	}
-	if !bytes.Contains(environOf(pid), []byte(p.mark)) {
-		p.unmarked[pid] = true
-		return false
+	environ := environOf(pid)
+	if bytes.Contains(environ, []byte(p.mark)) {
+		return true
 	}
-	return true
+	// It is empty for a moment while a process becomes another program.
+	p.unmarked[pid] = environ == nil || len(environ) > 0
+	return false
 }
 
 // signalOf is the signal that ended a process, as a name such as SIGKILL; ""

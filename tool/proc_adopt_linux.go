@@ -1,0 +1,106 @@
+package tool
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// adoption makes this process, while commands run, the one that the kernel gives
+// their orphans to: whatever session and environment a process gives itself, it
+// goes on to descend from here. The kernel knows one such setting for a whole
+// process; so there is one of these for all commands.
+var adoption struct {
+	sync.Mutex
+	shells map[int]bool // of the commands that run
+	since  uint64       // when the first of them began
+	refuse bool         // the kernel knows nothing of it
+}
+
+// adopt runs startShell, and counts the process among the commands.
+func adopt(startShell func() (pid int, err error)) error {
+	adoption.Lock()
+	defer adoption.Unlock()
+	if len(adoption.shells) == 0 {
+		adoption.shells = map[int]bool{}
+		adoption.refuse = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil
+	}
+	pid, err := startShell()
+	if err == nil {
+		if len(adoption.shells) == 0 {
+			adoption.since = statOf(pid).began
+		}
+		adoption.shells[pid] = true
+	}
+	if len(adoption.shells) == 0 {
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) // as adopt's
+	}
+	return err
+}
+
+// release is called when nothing of the command is left, once.
+func (p *process) release() {
+	reap()
+	adoption.Lock()
+	defer adoption.Unlock()
+	delete(adoption.shells, p.cmd.Process.Pid)
+	if len(adoption.shells) == 0 {
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) // it knew the setting when it was made
+	}
+}
+
+// left reports whether a process left the command's session and was orphaned, and
+// so came here. While other commands run too, the mark in its environment tells
+// whose it is; one without a mark is left to the last of them.
+func (p *process) left(q procInfo) bool {
+	adoption.Lock()
+	alone, refuse := len(adoption.shells) <= 1, adoption.refuse
+	adopted := q.adopted()
+	adoption.Unlock()
+	if refuse {
+		return p.marked(q.pid)
+	}
+	return adopted && (alone || p.marked(q.pid))
+}
+
+// adopted reports whether the process was orphaned by a command. Nothing of a
+// command can get back into the session of this process, and what this process
+// starts beside commands is in that. The lock is held.
+func (q procInfo) adopted() bool {
+	return q.parent == os.Getpid() && q.session != ownSession() && !adoption.shells[q.pid] && q.began >= adoption.since
+}
+
+var ownSession = sync.OnceValue(func() int { return statOf(os.Getpid()).session })
+
+// reap takes the status of orphans that have ended: nobody else waits for them.
+func reap() {
+	var info unix.Siginfo
+	// Most often there is none, and one call tells it.
+	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil || info.Signo == 0 {
+		return
+	}
+	adoption.Lock()
+	defer adoption.Unlock()
+	all, err := everyProcess()
+	if err != nil {
+		return
+	}
+	for _, q := range all {
+		if q.dead && q.adopted() {
+			_, _ = unix.Wait4(q.pid, nil, unix.WNOHANG, nil)
+		}
+	}
+}
+
+// statOf is what /proc tells of a process; nothing when it is gone.
+func statOf(pid int) procInfo {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return procInfo{}
+	}
+	info, _ := parseStat(pid, stat)
+	return info
+}
