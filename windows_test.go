@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -112,6 +113,7 @@ type fifty struct {
 	*narrow
 	agent *agent.Agent
 	info  provider.ModelInfo
+	path  int // how long a directory's name is
 }
 
 func (f *fifty) begin(system string) {
@@ -127,7 +129,8 @@ func (f *fifty) begin(system string) {
 			return tool.Result{Text: strings.Repeat("a line of it\n", 1+f.IntN(900))}, nil
 		})
 	budget := min(180_000, f.info.Context-min(8192, f.info.Context/4))
-	talk := conversation.New(conversation.Config{MaxContextTokens: budget, ToolResultMaxChars: 10_000, OutputDir: f.TempDir()}, nil)
+	output := filepath.Join(f.TempDir(), strings.Repeat("x", f.path)) // its name is part of what is sent
+	talk := conversation.New(conversation.Config{MaxContextTokens: budget, ToolResultMaxChars: 10_000, OutputDir: output}, nil)
 	talk.SetOverhead(len(system) + len(look.Name+look.Description) + len(look.Schema))
 	f.agent = &agent.Agent{
 		Provider:     &provider.Retrier{Provider: f.wire.make("http://model.test", &http.Client{Transport: f.narrow}), Rand: func() float64 { return 0 }},
@@ -187,7 +190,7 @@ func TestSmallWindowsAreNoDeadEnds(t *testing.T) {
 					for seed := range uint64(4) {
 						synctest.Test(t, func(t *testing.T) {
 							n := &narrow{Rand: rand.New(rand.NewPCG(seed, 3)), wire: wire, window: window, per: per, llama: seed%2 == 0}
-							f := &fifty{T: t, narrow: n, info: provider.ModelInfo{Context: 128_000, Tools: true, Guess: true}}
+							f := &fifty{T: t, narrow: n, path: 1 + 13*int(seed), info: provider.ModelInfo{Context: 128_000, Tools: true, Guess: true}}
 							if seed >= 2 {
 								f.info = provider.ModelInfo{Context: window, Tools: true}
 							}

@@ -28,10 +28,10 @@ func (t *turn) cut(reply provider.Done, text string) (again bool, err error) {
 		return false, err
 	}
 	if t.cuts > 2 {
-		if reply.Stop == provider.StopContext {
+		if t.windowFull(reply) {
 			return false, &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"), Hint: hintCompact}
 		}
-		return false, cutFailure(t.room)
+		return false, t.cutFailure()
 	}
 	if t.windowFull(reply) {
 		if err := t.trimHard(nil); err != nil {
@@ -49,12 +49,12 @@ func (t *turn) cut(reply provider.Done, text string) (again bool, err error) {
 	return true, t.Conversation.Remind(ask)
 }
 
-// windowFull reports whether it was the window that cut the reply: the server says
-// so, or its counts fill the window.
+// windowFull reports whether it was the window that cut the reply: its limit was
+// what the window left, the server says so, or its counts fill the window.
 func (t *turn) windowFull(reply provider.Done) bool {
 	const full = 0.95
 	window := t.window()
-	return reply.Stop == provider.StopContext || window > 0 && !reply.Usage.Estimated && float64(reply.Usage.Total()) >= full*float64(window)
+	return t.squeezed || reply.Stop == provider.StopContext || window > 0 && !reply.Usage.Estimated && float64(reply.Usage.Total()) >= full*float64(window)
 }
 
 // askWider asks the same again with the model's own maximum. It reports false
@@ -91,12 +91,17 @@ func (t *turn) keepCut(m provider.Message) error {
 	return t.Conversation.Append(message)
 }
 
-func cutFailure(limit int) error {
-	at := "its limit"
-	if limit > 0 {
-		at = count(limit, "token")
+// cutFailure ends a turn whose reply is cut still. A higher limit helps only where
+// it is not the window's share that bounds the reply.
+func (t *turn) cutFailure() error {
+	at, hint := "its limit", "a higher ARTOO_MAX_TOKENS, or a smaller task"
+	if t.room > 0 {
+		at = count(t.room, "token")
 	}
-	return &Failure{Kind: KindCap, Err: errors.New("the reply is still cut at " + at), Hint: "a higher ARTOO_MAX_TOKENS, or a smaller task"}
+	if most := t.window() / replyShare; t.room > 0 && most > 0 && t.room >= most {
+		hint = "a smaller task, or a model with a larger window: a reply has a quarter of it"
+	}
+	return &Failure{Kind: KindCap, Err: errors.New("the reply is still cut at " + at), Hint: hint}
 }
 
 func endsInCall(m provider.Message) bool {

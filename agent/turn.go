@@ -28,6 +28,7 @@ type turn struct {
 	nudge     string          // what the next request asks besides; no part of the history
 	maxTokens int             // overrides the reply limit for the next request
 	room      int             // the reply limit of the last request, 0 for none
+	squeezed  bool            // that limit is what the window left, less than it should be
 	repeats   repeats         // of calls
 	warned    bool            // a notice said that a step cap is near
 	moreSteps int             // that the user granted besides Limits.MaxTurns

@@ -63,15 +63,13 @@ func (t *turn) window() int {
 	return window
 }
 
-// fitReply lowers the limit of a reply to what the window leaves.
+// fitReply lowers the limit of a reply to what the window leaves, and notes
+// whether it did.
 func (t *turn) fitReply(asked int) int {
 	asked = t.replyRoom(asked)
 	window := t.window()
-	if window <= 0 {
-		return asked
-	}
 	left := window - t.Conversation.EstimatedTokens()
-	if asked > left {
+	if t.squeezed = window > 0 && asked > left; t.squeezed {
 		return max(left, t.least(), 1)
 	}
 	return asked
