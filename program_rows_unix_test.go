@@ -167,7 +167,8 @@ func TestQ1_EmacsShell(t *testing.T) {
 		says("It is made."),
 		providertest.Fail(400, "invalid_request_error", "no"),
 	})
-	s.raw = true // Emacs echoes what is typed itself
+	s.raw = true       // Emacs echoes what is typed itself
+	s.size.Cols = 1000 // whatever the length of the directory's name
 	s.cmd.Env = append(s.cmd.Env, "INSIDE_EMACS=29.4,comint", "TERM=dumb", "ARTOO_STATUS=off")
 	s.start("ttt")
 	s.waits("you: ")

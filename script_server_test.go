@@ -243,7 +243,10 @@ func (b *replyBuilder) line(line string) error {
 	case "silent":
 		replace(providertest.Silent())
 	case "find":
-		b.found = string(regexp.MustCompile(rest).Find(b.request.Body))
+		found := regexp.MustCompile(rest).FindSubmatch(b.request.Body) // the last group, or all
+		if found != nil {
+			b.found = string(found[len(found)-1])
+		}
 		if b.found == "" {
 			return fmt.Errorf("not in the request %s", b.request.Body)
 		}
