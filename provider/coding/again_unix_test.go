@@ -239,19 +239,26 @@ func TestSilenceIsTold(t *testing.T) {
 	o.want(t, "Hello.")
 }
 
-// What an interrupted run of claude cost is what its model's price says.
+// What an interrupted run of claude cost is what its model's price says, or that
+// of its nearest relative: claude is renewed more often than the catalogue.
 func TestInterruptedClaudeHasACost(t *testing.T) {
-	begin := strings.ReplaceAll(claudeStream(`{"type":"message_start","message":{"id":"a","model":"claude-opus-4-8","usage":{"input_tokens":1000,"output_tokens":1}}}`), "claude-opus-4-8", "claude-sonnet-4-5")
-	s := newStandIn(t, ClaudeName, events(claudeInit, begin, claudeText("Hel"))+"exec sleep 100\n")
-	s.cli.patience.interrupt = time.Millisecond
-	ctx, cancel := context.WithCancel(t.Context())
-	o := s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
-		if _, ok := e.(provider.TextDelta); ok {
-			cancel()
+	for _, model := range []string{"claude-sonnet-4-5", "claude-opus-5-77", "claude-opus-99"} {
+		begin := claudeStream(`{"type":"message_start","message":{"id":"a","model":"` + model + `","usage":{"input_tokens":1000,"output_tokens":1}}}`)
+		said := strings.ReplaceAll(claudeText("Hel"), "claude-opus-4-8", model)
+		s := newStandIn(t, ClaudeName, events(claudeInit, begin, said)+"exec sleep 100\n")
+		s.cli.patience.interrupt = time.Millisecond
+		ctx, cancel := context.WithCancel(t.Context())
+		o := s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
+			if _, ok := e.(provider.TextDelta); ok {
+				cancel()
+			}
+		})
+		o.fails(t, provider.KindCanceled, "stopped")
+		if u := o.err.Usage; u.CostUSD == nil || *u.CostUSD <= 0 || !u.Estimated {
+			t.Errorf("%s: usage %+v", model, u)
 		}
-	})
-	o.fails(t, provider.KindCanceled, "stopped")
-	if u := o.err.Usage; u.CostUSD == nil || *u.CostUSD <= 0 || !u.Estimated {
-		t.Errorf("usage %+v", u)
+	}
+	if claudePrice("gpt-5") != nil || claudePrice("") != nil {
+		t.Error("a model that is none of claude's has a price")
 	}
 }

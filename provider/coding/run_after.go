@@ -2,6 +2,7 @@ package coding
 
 import (
 	"fmt"
+	"strings"
 
 	"artoo/provider"
 )
@@ -32,10 +33,28 @@ func (r *run) spent() provider.Usage {
 		return u
 	}
 	u.Output = max(u.Output, r.reply.size/4) // it tells no number before a reply's end
-	if info, ok := provider.Lookup("anthropic", r.reply.model); ok && info.Price != nil {
-		u.CostUSD, u.Estimated = provider.Cost(u, info.Price), true
+	if price := claudePrice(r.reply.model); price != nil {
+		u.CostUSD, u.Estimated = provider.Cost(u, price), true
 	}
 	return u
+}
+
+// claudePrice is the price of a model that claude asks: its own, or, since claude
+// knows newer models than the catalogue, that of the one whose name is most like
+// it in the same family; nil outside of the families that are known.
+func claudePrice(model string) *provider.Price {
+	info, _ := provider.Lookup("anthropic", model)
+	price, most := info.Price, 0
+	for _, m := range provider.Models("anthropic") {
+		same := 0
+		for same < min(len(m.ID), len(model)) && m.ID[same] == model[same] {
+			same++
+		}
+		if family := strings.Count(model[:same], "-") >= 2; info.Price == nil && family && same > most && m.Price != nil {
+			price, most = m.Price, same // the newest come first
+		}
+	}
+	return price
 }
 
 // remember keeps the session of a run that was cut off, so that the next
