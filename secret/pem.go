@@ -6,7 +6,10 @@ import (
 	"sync"
 )
 
-const pemBegin = "-----BEGIN "
+const (
+	pemBegin    = "-----BEGIN "
+	pemEndBegin = "-----END "
+)
 
 // Bounds of a private key.
 const (
@@ -32,13 +35,20 @@ func privateKey(text string, i int) (from, to, end int) {
 	}
 	begin := i + head[1]
 	rest := text[begin:min(len(text), begin+longestPEM)]
-	if rest == "" || strings.IndexByte(" \r\n\\", rest[0]) < 0 { // a program's: a quote follows, or a bracket
-		return 0, 0, begin
-	}
 	if next := strings.Index(rest, pemBegin); next >= 0 {
 		rest = rest[:next]
 	}
-	if at := pemEnd().FindStringIndex(rest); at != nil {
+	if rest == "" {
+		return 0, 0, begin
+	}
+	at := pemEnd().FindStringIndex(rest)
+	if strings.IndexByte(" \r\n\\", rest[0]) < 0 { // a program's: a quote follows, or a bracket
+		if at == nil || !mostlyKey(rest[:at[0]]) {
+			return 0, 0, begin
+		}
+		return i, begin + at[1], begin + at[1]
+	}
+	if at != nil {
 		if pemLines(rest[:at[0]]) == 0 {
 			return 0, 0, begin + at[1]
 		}
@@ -49,6 +59,20 @@ func privateKey(text string, i int) (from, to, end int) {
 		return 0, 0, begin
 	}
 	return i, begin + n, begin + n
+}
+
+// mostlyKey says whether little stands in text beside the lines of a key, such as
+// the quotes and commas of a list.
+func mostlyKey(text string) bool {
+	of, rest := 0, 0
+	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\r\n\t '\"`,;<>$", c) }) {
+		if run := len(runOf(word)); run >= leastPEM {
+			of += run
+		} else {
+			rest += len(word)
+		}
+	}
+	return of > 4*rest
 }
 
 // pemLines is the length of the lines that are a key's, 0 if there are none. A

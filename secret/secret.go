@@ -20,7 +20,7 @@ func Mask(text string) string { return ownSalt().Mask(text) }
 // returns false. It looks at each byte a few times at most, in a paste of
 // megabytes too: that is why no one expression is tried everywhere.
 func find(text string, found func(from, to int) bool) {
-	t := table()
+	t, done := table(), 0
 	for i := 0; i < len(text); {
 		next := i + 1
 		for _, s := range t[text[i]] {
@@ -28,9 +28,11 @@ func find(text string, found func(from, to int) bool) {
 				continue
 			}
 			from, to, end := s.match(text, i)
+			from = max(from, done) // the end of a key may be found before its begin
 			if to > from && !(between(text, i+len(s.start), from, found) && found(from, to)) {
 				return
 			}
+			done = max(done, to)
 			next = max(next, end)
 			break
 		}
@@ -47,23 +49,34 @@ func between(text string, begin, end int, found func(from, to int) bool) (more b
 	return more
 }
 
-// inWord says whether a word goes on at i. What is written as an escape, in JSON
-// or for a terminal's colours, ends the one before.
+// inWord says whether a word goes on at i. What is written as an escape, in a
+// string of a program, in an address or for a terminal's colours, ends the one
+// before.
 func inWord(text string, i int) bool {
 	if i == 0 || !wordByte(text[i-1]) {
 		return false
 	}
-	switch before := text[max(0, i-8):i]; {
-	case len(before) > 1 && before[len(before)-2] == '\\' && strings.IndexByte("nrtbf", before[len(before)-1]) >= 0:
-		return false
-	case len(before) > 5 && before[len(before)-6:len(before)-4] == `\u`:
-		return false
-	case before[len(before)-1] == 'm':
-		at := strings.LastIndex(before, "\x1b[")
-		return at < 0 || strings.Trim(before[at+2:len(before)-1], "0123456789;") != ""
+	before := text[max(0, i-8):i]
+	if before[len(before)-1] == 'm' {
+		at := strings.LastIndexByte(before, '[')
+		return at < 0 || strings.Trim(before[at+1:len(before)-1], "0123456789;") != ""
+	}
+	for _, escape := range []struct {
+		start  string
+		digits string // of which there are length behind the start
+		length int
+	}{
+		{`\`, "nrtbfav0", 1}, {`\u`, hexDigits, 4}, {`\x`, hexDigits, 2}, {"%", hexDigits, 2}, {`\0`, "01234567", 2},
+	} {
+		at := len(before) - escape.length
+		if at >= 0 && strings.HasSuffix(before[:at], escape.start) && strings.Trim(before[at:], escape.digits) == "" {
+			return false
+		}
 	}
 	return true
 }
+
+const hexDigits = "0123456789abcdefABCDEF"
 
 func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestMaskLeavesTheRest(t *testing.T) {
 		"task-force-of-twenty-and-more-people":  "task-force-of-twenty-and-more-people",
 		"sk-short":                              "sk-short",
 		"go to https://me:" + "hunter22@host/x": "go to https://me:" + markOf("hunter22") + "@host/x",
-		"Authorization: Bearer " + strings.Repeat("x", 24) + "\n": "Authorization: Bearer " + markOf(strings.Repeat("x", 24)) + "\n",
+		"Authorization: Bearer " + strings.Repeat("y", 24) + "\n": "Authorization: Bearer " + markOf(strings.Repeat("y", 24)) + "\n",
 	} {
 		if got := Mask(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
@@ -91,6 +92,8 @@ func TestMaskLeavesNamesAndExamples(t *testing.T) {
 		`class="sk-toggleable__label-arrow sk-estimator-doc-link-label"`,
 		"sk-toggle-button-container-v2", "sk-learn-pipeline-step-number-12", "xoxb-some-words-of-css-3", "AKIA" + "IOSFODNN7EXAMPLE",
 		"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+		"OPENAI_API_KEY=sk-" + strings.Repeat("x", 40), "Bearer " + strings.Repeat("X", 30), "AKIA" + strings.Repeat("0", 16), "sk-proj-" + strings.Repeat("x", 40) + "-xxx",
+		"http://foo:bar@example.com", "https://me:REDACTED@host",
 		"xapp-status-icon-watcher", "xoxo-with-love-from-me",
 		"pypi-" + strings.Repeat("some-name-", 5),
 		"Authorization: Bearer YOUR_API_TOKEN_GOES_HERE",
@@ -100,6 +103,9 @@ func TestMaskLeavesNamesAndExamples(t *testing.T) {
 		"-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
 		"-----BEGIN CERTIFICATE-----\nMIIE" + strings.Repeat("aB3", 20) + "\n-----END CERTIFICATE-----",
 		`const begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"`,
+		"begin := `-----BEGIN PRIVATE KEY-----`\nkey := append([]byte(begin), bytesOfTheBlockThatWasFound0123456789...)\nend := `-----END PRIVATE KEY-----`",
+		"\treturn x509.ParsePKCS1PrivateKey1234(theBytesOfTheBlockThatWasFound0)\n-----END PRIVATE KEY-----",
+		base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nMIIE" + strings.Repeat("aB3", 20) + "\n-----END CERTIFICATE-----\n")),
 	} {
 		if got := Mask(text); got != text || Holds(text) {
 			t.Errorf("%q becomes %q", text, got)
@@ -114,12 +120,22 @@ func TestMaskFindsKeysInTheirPlaces(t *testing.T) {
 	locked := head + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB12\n\n" + body + "\n" + end
 	listed := head + "\nkey.pem-2-" + body + "\nkey.pem-3-" + body + "\nkey.pem-4-" + end
 	inJSON := head + `\n` + body + `\n` + end
+	blob := base64.StdEncoding.EncodeToString([]byte(head + "\n" + body + "\n" + body + "\n" + end + "\n"))
+	wrapped := blob[:76] + "\n" + blob[76:152] + "\n" + blob[152:228] + "\n" + blob[228:]
+	inList := "'" + head + "',\n  '" + body + "',\n  '" + body + "',\n  '" + end
 	pgp := "-----BEGIN PGP PRIVATE " + "KEY BLOCK-----\n\n" + body + "\n-----END PGP PRIVATE KEY BLOCK-----"
 	for text, want := range map[string]string{
 		"https://" + aToken + ":x-oauth-basic@github.com/": "https://" + markOf(aToken) + ":x-oauth-basic@github.com/",
 		"https://" + aToken + ":q1w2e3@github.com/":        "https://" + markOf(aToken) + ":" + markOf("q1w2e3") + "@github.com/",
 		"https://me:p@ss1@host/":                           "https://me:" + markOf("p@ss1") + "@host/",
 		"redis://:hunter22@host":                           "redis://:" + markOf("hunter22") + "@host",
+		"a?next=https%3A%2F%2Fh%3Fkey%3D" + aToken + "&b":  "a?next=https%3A%2F%2Fh%3Fkey%3D" + markOf(aToken) + "&b",
+		`printf '\033[1m` + aToken + `'`:                   `printf '\033[1m` + markOf(aToken) + `'`,
+		`"\x00` + aToken + `\0` + aToken + `"`:             `"\x00` + markOf(aToken) + `\0` + markOf(aToken) + `"`,
+		"tls.key: " + blob + "\ntype: tls\n":               "tls.key: " + markOf(blob) + "\ntype: tls\n",
+		wrapped + "\nand more\n":                           markOf(wrapped) + "\nand more\n",
+		"[" + inList + "',\n]":                             "['" + markOf(inList[1:]) + "',\n]",
+		"x:\n  12\t" + body + "\n  13\taB3=\n  14\t" + end: "x:\n" + markOf("  12\t"+body+"\n  13\taB3=\n  14\t"+end),
 		`{"log":"a\n` + aToken + `"}`:                      `{"log":"a\n` + markOf(aToken) + `"}`,
 		`{"log":"\u0022` + aToken + `"}`:                   `{"log":"\u0022` + markOf(aToken) + `"}`,
 		"\x1b[1;32m" + aToken + "\x1b[0m":                  "\x1b[1;32m" + markOf(aToken) + "\x1b[0m",
@@ -154,7 +170,8 @@ func TestMaskTwiceIsMaskOnce(t *testing.T) {
 // Output may be megabytes: what nearly is a key must not be looked at again and
 // again.
 func TestMaskIsLinear(t *testing.T) {
-	for _, piece := range []string{"-eyJ", "-eyJabcdefghijkl.", "://a:", "://a:b", ":// ", "Bearer ", "bearer  ", "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN ", "-sk-", "sk-a-", "/SG.", "@", "://\u2039", "a\n"} {
+	for _, piece := range []string{"-eyJ", "-eyJabcdefghijkl.", "://a:", "://a:b", ":// ", "Bearer ", "bearer  ", "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN ", "-----END PRIVATE KEY-----\n", strings.Repeat("aB3", 20) + "\n-----END PRIVATE KEY-----\n", encodedBegin,
+		encodedBegin + "BQUklWQVRFIEtFWS0tLS0t\n", strings.Repeat("aB3", 20) + "\n", "-----BEGIN PRIVATE KEY-----'", "%", `\0`, "-sk-", "sk-a-", "/SG.", "@", "://\u2039", "a\n"} {
 		text := strings.Repeat(piece, (512<<10)/len(piece))
 		began := time.Now()
 		Mask(text)

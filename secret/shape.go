@@ -31,7 +31,7 @@ var table = sync.OnceValue(func() (t [256][]shape) {
 					return 0, 0, i
 				}
 				end = i + at[1]
-				if named && name(text[i+len(start):end]) || example(text[i:end]) {
+				if named && name(text[i+len(start):end]) || example(text[i:end]) || filler(text[i+len(start):end]) {
 					return 0, 0, end
 				}
 				return i, end, end
@@ -59,6 +59,8 @@ var table = sync.OnceValue(func() (t [256][]shape) {
 	put(shape{"bearer ", false, bearer})
 	put(shape{"://", false, password})
 	put(shape{pemBegin, false, privateKey})
+	put(shape{pemEndBegin, false, privateKeyEnd})
+	put(shape{encodedBegin, true, encodedKey})
 	return t
 })
 
@@ -100,6 +102,13 @@ func example(key string) bool {
 	return strings.HasSuffix(key, "EXAMPLE") || strings.Contains(key, ".eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l")
 }
 
+// filler says whether a key is only drawn, as x all over: such a one shows where
+// the key goes.
+func filler(key string) bool {
+	drawn := strings.NewReplacer("-", "", "_", "", ".", "").Replace(key)
+	return drawn != "" && strings.Contains("xX0*", drawn[:1]) && strings.Trim(drawn, drawn[:1]) == ""
+}
+
 var bearerWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[Bb]earer +([A-Za-z0-9._~+/-]{20,}=*)`)
 })
@@ -109,7 +118,7 @@ func bearer(text string, i int) (from, to, end int) {
 	if at == nil {
 		return 0, 0, i
 	}
-	if name(text[i+at[2] : i+at[3]]) {
+	if word := text[i+at[2] : i+at[3]]; name(word) || filler(word) {
 		return 0, 0, i + at[2]
 	}
 	return i + at[2], i + at[3], i + at[3]
@@ -157,13 +166,13 @@ func dummy(user, password string) bool {
 	case strings.ContainsAny(password, "0123456789"):
 		return false
 	}
-	for _, word := range []string{"password", "passwd", "secret", "token", "your", "example", "changeme"} {
+	for _, word := range []string{"password", "passwd", "secret", "token", "your", "example", "changeme", "redacted"} {
 		if strings.Contains(lower, word) {
 			return true
 		}
 	}
 	switch lower {
-	case "pass", "pwd", "key", "user", "admin", "root", "guest", "test", "dev", "postgres", "x-oauth-basic":
+	case "pass", "pwd", "foo", "bar", "baz", "key", "user", "admin", "root", "guest", "test", "dev", "postgres", "x-oauth-basic":
 		return true
 	}
 	return false
