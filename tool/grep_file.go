@@ -39,6 +39,14 @@ type fileSearch struct {
 // denied or leads out of what may be read is a *RefusedError. max bounds the
 // size, in bytes; 0 means no bound.
 func (s *fileSearch) file(ctx context.Context, abs string, keep int, max int64) (fileHits, error) {
+	hits, err := s.find(ctx, abs, keep, max)
+	if err == nil {
+		err = s.hideHits(abs, hits)
+	}
+	return hits, err
+}
+
+func (s *fileSearch) find(ctx context.Context, abs string, keep int, max int64) (fileHits, error) {
 	f, info, err := openRegular(s.env.Files, abs)
 	if err != nil {
 		return fileHits{}, err

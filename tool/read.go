@@ -79,6 +79,9 @@ func runRead(ctx context.Context, env *Env, in readInput, _ io.Writer) (Result, 
 		return Result{}, err
 	}
 	env.Files.rememberPage(t.Abs, seen)
+	if seen.kept {
+		result.Text = env.hideInside(result.Text, seen.body, in.Offset)
+	}
 	result.Paged = true
 	return result, nil
 }
