@@ -16,7 +16,7 @@ import (
 var adoption struct {
 	sync.Mutex
 	shells map[int]bool // of the commands that run
-	since  uint64       // when the first of them began
+	first  procInfo     // of these
 	refuse bool         // the kernel knows nothing of it
 }
 
@@ -31,7 +31,7 @@ func adopt(startShell func() (pid int, err error)) error {
 	pid, err := startShell()
 	if err == nil {
 		if len(adoption.shells) == 0 {
-			adoption.since = statOf(pid).began
+			adoption.first = statOf(pid)
 		}
 		adoption.shells[pid] = true
 	}
@@ -68,9 +68,15 @@ func (p *process) left(q procInfo) bool {
 
 // adopted reports whether the process was orphaned by a command. Nothing of a
 // command can get back into the session of this process, and what this process
-// starts beside commands is in that. The lock is held.
+// starts beside commands is in that, or began before them. The lock is held.
 func (q procInfo) adopted() bool {
-	return q.parent == os.Getpid() && q.session != ownSession() && !adoption.shells[q.pid] && q.began >= adoption.since
+	return q.parent == os.Getpid() && q.session != ownSession() && !adoption.shells[q.pid] && q.later(adoption.first)
+}
+
+// later reports whether a process began after another. Ticks are so long that
+// numbers, which go up, have to tell too.
+func (q procInfo) later(than procInfo) bool {
+	return q.began > than.began || q.began == than.began && q.pid > than.pid
 }
 
 var ownSession = sync.OnceValue(func() int { return statOf(os.Getpid()).session })
@@ -99,7 +105,7 @@ func reap() {
 func statOf(pid int) procInfo {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
-		return procInfo{}
+		return procInfo{pid: pid}
 	}
 	info, _ := parseStat(pid, stat)
 	return info

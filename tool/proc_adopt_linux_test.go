@@ -80,6 +80,10 @@ func TestBashLeavesOtherChildrenAlone(t *testing.T) {
 		}
 	}
 	mustCall(t, quickShell(t), env, command("(setsid true &)"))
+	one, two := procInfo{pid: 7, began: 3}, procInfo{pid: 8, began: 3}
+	if !two.later(one) || one.later(two) || one.later(one) || !(procInfo{pid: 1, began: 4}).later(two) {
+		t.Error("of two processes of one tick the first is taken for the later one")
+	}
 	if err := ended.Wait(); err != nil {
 		t.Error(err)
 	}
