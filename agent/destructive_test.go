@@ -28,7 +28,7 @@ func TestWhatThrowsWorkAwayIsAskedWhateverTheMode(t *testing.T) {
 		"sudo rm -rf q", "sh -c 'rm -rf q'", "dash -c 'git clean -fd'", "xargs rm -r", "bash <<< 'rm -r q'", "trap 'rm -r q' EXIT",
 		"tee .git/config", "echo x | tee -a .git/hooks/pre-commit", "cp x .git/config", "cp -t .git/hooks x", "cp x --target-directory=.git/hooks", "cp pre-commit .git/hooks", "mv x .git/config", "mv .git/config x",
 		"sed -i s/a/b/ .git/config", "perl -pi -e s/a/b/ .git/config", "git config core.pager x", "git config --global core.fsmonitor ./x", "dd of=.git/config", "ln -s x .git/hooks/post-checkout",
-		"install x .husky/pre-commit", "echo x > .envrc", "echo x >> .github/workflows/x.yml", "tee AGENTS.md", "cd .git && tee config", "cp x .g*/config", "rm .git/config", "chmod +x .git/hooks/x",
+		"install x .husky/pre-commit", "cp -l .git/config x", "cp -fs .git/config x", "cp --link AGENTS.md x", "link .git/config x", "split -n1 x .npmrc", "echo x > .envrc", "echo x >> .github/workflows/x.yml", "tee AGENTS.md", "cd .git && tee config", "cp x .g*/config", "rm .git/config", "chmod +x .git/hooks/x",
 		"curl -o .npmrc x", "touch .vscode/tasks.json", "echo x > sub/../.git/config",
 	} {
 		for _, allow := range []string{"bash", "bash(git:*)|bash(cp:*)|bash(tee:*)|bash(sed:*)|bash(rm:*)"} {

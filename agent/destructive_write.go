@@ -43,7 +43,7 @@ func (p *Policy) writesWhatOthersRun(s simple) (why string) {
 // writtenBy are the words of a command that may name what it writes.
 func writtenBy(name string, s simple) []word {
 	switch name {
-	case "tee", "touch", "rm", "unlink", "chmod", "chown", "truncate", "shred", "mkdir", "rmdir", "patch", "ed", "ex", "vi", "vim", "nano", "sponge":
+	case "tee", "touch", "rm", "unlink", "chmod", "chown", "truncate", "shred", "mkdir", "rmdir", "patch", "ed", "ex", "vi", "vim", "nano", "sponge", "split", "csplit":
 		return operandsOf(s, "")
 	case "git":
 		if words := gitCommand(s.words[1:]); len(words) > 0 && (words[0].text == "mv" || words[0].text == "rm") {
@@ -52,12 +52,17 @@ func writtenBy(name string, s simple) []word {
 		}
 	case "find":
 		return fileOptions(s, "-fprint -fprint0 -fprintf -fls")
-	case "mv", "ln", "rename":
+	case "mv", "ln", "link", "rename":
 		operands := operandsOf(s, "-S --suffix")
 		return append(operands, moved(operands)...)
 	case "cp", "install", "rsync", "scp":
 		operands := operandsOf(s, "-S --suffix -m -o -g --mode")
-		if slices.ContainsFunc(s.words, func(w word) bool { return hasOption(w.text, "-t --target-directory") }) {
+		// A link of cp's is another name for its first operand.
+		all := "-t --target-directory"
+		if name == "cp" {
+			all += " -l --link -s --symbolic-link"
+		}
+		if slices.ContainsFunc(s.words, func(w word) bool { return hasOption(w.text, all) }) {
 			return operands
 		}
 		return moved(operands)

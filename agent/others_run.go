@@ -17,15 +17,15 @@ import (
 // and for all that is beneath it.
 var othersRun = []struct{ by, names string }{
 	{"git", ".git git~1 .gitmodules .gitattributes .githooks .husky lefthook* .lefthook* .pre-commit-config.yaml"},
-	{"an editor", ".vscode .idea .zed .devcontainer .devcontainer.json *.code-workspace .exrc .nvimrc .nvim.lua .dir-locals.el " +
+	{"an editor", ".vscode .idea .zed .devcontainer .devcontainer.json *.code-workspace .exrc .vimrc _vimrc .nvimrc .nvim.lua .dir-locals.el " +
 		".dir-locals-2.el"},
-	{"a debugger", ".gdbinit .lldbinit"},
+	{"a debugger or console", ".gdbinit .lldbinit .pdbrc .irbrc .pryrc .rprofile"},
 	{"the shell or a tool on entering the directory", ".envrc mise.toml mise.*.toml .mise* .tool-versions"},
-	{"a package manager or build", ".npmrc .yarnrc* .pnpmfile.cjs .pnpmfile.mjs .cargo .bazelrc .bundle"},
+	{"a package manager or build", ".npmrc .yarnrc* .pnpmfile.cjs .pnpmfile.mjs .cargo .bazelrc .bundle .mvn"},
 	{"a build service", ".github/workflows .github/actions .gitlab-ci.yml .circleci .buildkite .travis.yml " +
-		"azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile"},
+		"azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .gitea/workflows .forgejo/workflows .woodpecker* .drone.yml appveyor.yml .appveyor.yml"},
 	{"a coding agent", ".artoo .claude .codex .gemini .cursor .windsurf .clinerules .mcp.json opencode.json opencode.jsonc .opencode " +
-		"agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .cursorrules .windsurfrules " +
+		"agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .cursorrules .windsurfrules .aider* .continue .roo* .kiro .junie .qwen " +
 		".github/copilot-instructions.md"},
 }
 
@@ -96,6 +96,9 @@ func (p *Policy) writesForOthers(access tool.Access) (why string) {
 	if access.Kind != tool.KindWrite {
 		return ""
 	}
+	if access.OtherNames {
+		return "it changes a file that has other names too (hard links), which may be run or obeyed by others"
+	}
 	for _, path := range access.Paths {
 		if why := p.runByOthers(path); why != "" {
 			return why
@@ -111,6 +114,9 @@ func (p *Policy) writesForOthers(access tool.Access) (why string) {
 func (p *Policy) coversOthersRun(r Rule, access tool.Access) bool {
 	if r.exact() || p.writesForOthers(access) == "" {
 		return true
+	}
+	if access.OtherNames {
+		return false
 	}
 	named := othersRunRows(r.Arg)
 	for _, file := range access.Paths {

@@ -1,6 +1,10 @@
 package agent
 
-import "testing"
+import (
+	"testing"
+
+	"artoo/tool"
+)
 
 func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 	cases := []struct{ path, by string }{
@@ -28,7 +32,16 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 		{"pkg/AGENTS.md", "a coding agent"},
 		{"claude.md", "a coding agent"},
 		{".mcp.json", "a coding agent"},
+		{"sub/.vimrc", "an editor"},
+		{".pdbrc", "a debugger or console"},
+		{".Rprofile", "a debugger or console"},
+		{".mvn/extensions.xml", "a package manager or build"},
+		{".forgejo/workflows/x.yml", "a build service"},
+		{".woodpecker.yml", "a build service"},
+		{".roo/rules/a.md", "a coding agent"},
+		{".aider.conf.yml", "a coding agent"},
 		{"main.go", ""},
+		{"vimrc", ""},
 		{"git/config", ""},
 		{".github/CODEOWNERS", ""},
 		{"workflows/.github", ""},
@@ -51,5 +64,28 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 	}
 	if why := p.runByOthers("/p/.envrc"); why == "" {
 		t.Error(".envrc is a file like any other")
+	}
+}
+
+// A hard link may lead to any of these, and nothing in its own name tells.
+func TestAWriteToAFileWithOtherNamesIsAsked(t *testing.T) {
+	write := tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/notes.txt"}}
+	linked := write
+	linked.OtherNames = true
+	for _, c := range []struct {
+		allow        string
+		single, many Effect
+	}{{"", Allow, Ask}, {"write", Allow, Ask}, {"write(*.txt)", Allow, Ask}, {"write(notes.txt)", Allow, Allow}} {
+		p := &Policy{Mode: ModeEdits, Root: "/p"}
+		if c.allow != "" {
+			r, err := ParseRule(c.allow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.AllowRules = []Rule{r}
+		}
+		if one, many := p.Decide("write", write), p.Decide("write", linked); one.Effect != c.single || many.Effect != c.many {
+			t.Errorf("allow %q: %+v, and with other names %+v", c.allow, one, many)
+		}
 	}
 }

@@ -41,6 +41,16 @@ func TestAFileWithOtherNamesStaysOneFile(t *testing.T) {
 	if err := os.Chmod(w.path("a"), 0o640); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"d/x", "new"} {
+		access, err := Write().Plan(t.Context(), w.env, []byte(`{"path":"`+name+`","content":"x"}`))
+		if err != nil || access.OtherNames {
+			t.Errorf("%s: %+v %v", name, access, err)
+		}
+	}
+	access, err := Edit().Plan(t.Context(), w.env, []byte(`{"path":"b","old_string":"two","new_string":"2"}`))
+	if err != nil || !access.OtherNames {
+		t.Errorf("%+v %v", access, err)
+	}
 	w.ok(Edit(), in{"path": "b", "old_string": "two", "new_string": "2"})
 	w.ok(Read(), in{"path": "d/c"})
 	w.ok(Write(), in{"path": "d/c", "content": "short\n"})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"unicode"
@@ -124,6 +125,9 @@ func label(name string) string {
 func (f *Files) planChange(access Access, c change) Access {
 	access.Diff = strings.ToValidUTF8(c.unified.String(), "�")
 	access.Added, access.Removed = c.added, c.removed
+	if info, err := os.Lstat(c.Abs); err == nil && info.Mode().IsRegular() {
+		access.OtherNames = linkCount(info) > 1
+	}
 	f.plan(c.path, planned{abs: c.Abs, state: c.state, after: sha256.Sum256(c.new)})
 	return access
 }

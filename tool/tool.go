@@ -48,6 +48,9 @@ type Access struct {
 	// stay as it is: that is asked about whatever the mode and the rules. "" for
 	// nothing of that kind.
 	MovesSecret string
+	// OtherNames says that the file which would be written has other names (hard
+	// links), which may be anywhere and change with it.
+	OtherNames bool
 	// Diff is the unified diff of a KindWrite call, "" when nothing changes.
 	Diff string
 	// Added and Removed count the diff's lines.
