@@ -258,7 +258,10 @@ func (s *retrying) canceled(ctx context.Context, last *Error) *Error {
 	if cause := context.Cause(ctx); !errors.Is(cause, err) {
 		err = fmt.Errorf("%w: %w", err, cause)
 	}
-	return &Error{Kind: KindCanceled, Provider: last.Provider, Message: "stopped", RequestID: last.RequestID, Local: last.Local, Usage: s.used, Err: err}
+	return &Error{
+		Kind: KindCanceled, Provider: last.Provider, Message: "stopped", RequestID: last.RequestID, Local: last.Local,
+		Usage: s.used, Keep: last.Keep, Err: err,
+	}
 }
 
 func (s *retrying) maxTime() time.Duration {

@@ -233,10 +233,10 @@ func TestRetryStopsAtOnce(t *testing.T) {
 		capped := errors.New("a cap was reached")
 		p = &fake.Provider{Then: func(provider.Request) fake.Step {
 			because(capped)
-			return fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindNetwork}}
+			return fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindNetwork, Keep: []provider.Part{provider.Text{Text: "kept"}}}}
 		}}
 		o = drain(ctx, &provider.Retrier{Provider: p})
-		if len(o.Events) != 1 || o.Err.Kind != provider.KindCanceled || !errors.Is(o.Err, context.Canceled) || !errors.Is(o.Err, capped) {
+		if len(o.Events) != 1 || o.Err.Kind != provider.KindCanceled || !errors.Is(o.Err, context.Canceled) || !errors.Is(o.Err, capped) || len(o.Err.Keep) != 1 {
 			t.Errorf("events %q, error %+v", o.Events, o.Err)
 		}
 	})
