@@ -50,6 +50,7 @@ type Agent struct {
 	Guide func(paths []string) string
 
 	spent      spending       // of this run, all turns
+	untold     string         // the note of a message that was withdrawn, for the next one
 	otherModel string         // the last answer to "which model answers" that was told
 	answered   [2]string      // the last model that was asked, and the one that answered
 	imagesTold string         // what was told last of images that are not sent

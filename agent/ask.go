@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"artoo/conversation"
 	"artoo/provider"
 )
 
@@ -270,12 +269,4 @@ func modelFamily(model string) string {
 		return model
 	}
 	return stem
-}
-
-// tellTrimmed says what went; nothing leaves the history silently.
-func (t *turn) tellTrimmed(trimmed conversation.Trimmed, err error) error {
-	if trimmed != (conversation.Trimmed{}) {
-		t.cb.OnNotice(Notice{Kind: NoticeTrimmed, Text: trimmed.String()})
-	}
-	return err
 }

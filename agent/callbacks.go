@@ -50,8 +50,8 @@ type Call struct {
 // CallResult is how a call ended.
 type CallResult struct {
 	Text     string // what the model is told, after truncation
-	Summary  string // for the person, a few words
-	Tail     string // the last lines of a failed command's output, for the person; may be ""
+	Summary  string // for the user, a few words
+	Tail     string // the last lines of a failed command's output, for the user; may be ""
 	Status   CallStatus
 	Duration float64 // seconds it ran, 0 when it did not
 	File     string  // where the whole output is, when Text was cut
@@ -64,7 +64,7 @@ type CallStatus string
 const (
 	CallOK          CallStatus = "ok"
 	CallFailed      CallStatus = "failed"      // ran, and failed; or could not be run (unknown, invalid, panic)
-	CallDenied      CallStatus = "denied"      // a person or a rule said no
+	CallDenied      CallStatus = "denied"      // the user or a rule said no
 	CallUnanswered  CallStatus = "unanswered"  // nobody could be asked: the run ends 6
 	CallInterrupted CallStatus = "interrupted" // the turn was stopped before or while it ran
 )

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"artoo/conversation"
 	"artoo/provider"
 )
 
@@ -29,7 +30,7 @@ func (t *turn) cut(reply provider.Done, text string) (again bool, err error) {
 	}
 	if t.cuts > 2 {
 		if t.windowFull(reply) {
-			return false, &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"), Hint: hintCompact}
+			return false, &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"), Hint: conversation.HintFull}
 		}
 		return false, t.cutFailure()
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 
+	"artoo/conversation"
 	"artoo/provider"
 )
 
@@ -145,7 +146,7 @@ func defaultHint(kind Kind, err error) string {
 	case KindTimeout:
 		return "again, or allow more time with ARTOO_IDLE_TIMEOUT or ARTOO_REQUEST_TIMEOUT"
 	case KindContext:
-		return hintCompact
+		return conversation.HintFull
 	case KindRefused:
 		return "put it in other words, or choose another model with --model"
 	}

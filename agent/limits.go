@@ -14,7 +14,7 @@ type Limits struct {
 	MaxTurns       int           // model requests per turn
 	MaxCost        float64       // US dollars per run, retries included
 	MaxTotalTokens int           // tokens per run, retries included
-	MaxTime        time.Duration // per run, without waiting for the person
+	MaxTime        time.Duration // per run, without waiting for the user
 }
 
 // spending is what a run has used up so far.

@@ -36,7 +36,7 @@ type Decision struct {
 	Reason    string // why, for the user and, with Deny, for the model
 	Rule      string // the rule that decided, "" when the mode did
 	Narrow    string // the narrowest rule that would allow this very call; "" when none can
-	Suggested string // a wider one a person may want; may equal Narrow
+	Suggested string // a wider one a user may want; may equal Narrow
 }
 
 // Policy decides calls from the mode and the rules: deny over ask over allow,

@@ -240,7 +240,7 @@ func (p *Policy) namedExactly(name string, s simple) bool {
 }
 
 // suggestRun is a wider rule for a line in which one kind of command needs it:
-// its name and subcommand; "" when there is none that a person should be
+// its name and subcommand; "" when there is none that a user should be
 // offered.
 func suggestRun(name string, rest []simple) string {
 	if len(rest) == 0 {

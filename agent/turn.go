@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"artoo/conversation"
 	"artoo/provider"
 )
 
@@ -33,6 +34,7 @@ type turn struct {
 	warned    bool            // a notice said that a step cap is near
 	moreSteps int             // that the user granted besides Limits.MaxTurns
 	closing   bool            // the last request of the turn, without calls
+	note      string          // what went along with the user's message
 	perChar   float64         // bytes of a character of the user's message
 	losing    provider.Usage  // of failed tries of the request that is under way
 }
@@ -58,10 +60,12 @@ func (t *turn) end() {
 // session is listed by its first words, which are the user's.
 func (t *turn) hear(text string, attachments []provider.Part) error {
 	m := provider.UserText(text, attachments...)
+	t.note, t.untold = t.untold, ""
 	if t.Note != nil {
-		if note := t.Note(); note != "" {
-			m.Parts = append(m.Parts, provider.Text{Text: note})
-		}
+		t.note = strings.TrimSpace(t.note + "\n" + t.Note())
+	}
+	if t.note != "" {
+		m.Parts = append(m.Parts, provider.Text{Text: t.note})
 	}
 	var found bool
 	if m.Parts, found = t.maskedParts(m.Parts); found {
@@ -108,7 +112,7 @@ func (t *turn) prod(reply provider.Done) (bool, error) {
 	if t.long(reply) {
 		full := errors.New("the model answers with nothing, as servers do when what was sent is too long for them")
 		if t.trimmed {
-			return false, &Failure{Kind: KindContext, Err: full, Hint: hintCompact}
+			return false, &Failure{Kind: KindContext, Err: full, Hint: conversation.HintFull}
 		}
 		t.trimmed = true
 		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: "the model answered with nothing, perhaps because too much was sent; asking once more with less"})

@@ -19,11 +19,8 @@ const (
 	replyShare   = 4 // a reply reserves at most this part of the window
 )
 
-// fits are the ways to make a request fit that the user has.
-const (
-	hintTools   = "--tools -all,+bash with a short --system, or a model with a larger window"
-	hintCompact = "/compact, or /clear for a new session (without a conversation: artoo without -c)"
-)
+// hintTools is how the user gets room where prompt and tools have too much of it.
+const hintTools = "--tools -all,+bash with a short --system, or a model with a larger window"
 
 // replyRoom is the reply's limit in tokens: a part of the window at most, which
 // may be smaller than it was thought to be when the limit was set.
@@ -80,12 +77,21 @@ func (t *turn) fitReply(asked int) int {
 func (t *turn) trim() error {
 	t.Conversation.SetReserve(t.replyRoom(t.Defaults.MaxTokens) - t.least())
 	trimmed, err := t.Conversation.Trim()
-	return t.tellTrimmed(trimmed, t.tooLong(err, nil))
+	return t.trimmedTo(trimmed, err, nil)
 }
 
 func (t *turn) trimHard(refused *provider.Error) error {
 	trimmed, err := t.Conversation.TrimHard()
-	return t.tellTrimmed(trimmed, t.tooLong(err, refused))
+	return t.trimmedTo(trimmed, err, refused)
+}
+
+// trimmedTo says what went, since nothing leaves the history silently, or why it
+// does not fit.
+func (t *turn) trimmedTo(trimmed conversation.Trimmed, err error, refused *provider.Error) error {
+	if text := trimmed.String(); text != "" {
+		t.cb.OnNotice(Notice{Kind: NoticeTrimmed, Text: text})
+	}
+	return t.tooLong(err, refused)
 }
 
 // shrink trims once for a request that the provider found too long, whatever was
@@ -133,7 +139,7 @@ func (t *turn) tooLong(err error, refused *provider.Error) error {
 	if !errors.As(err, &full) {
 		return err
 	}
-	f := &Failure{Kind: KindContext, Err: err, Hint: hintCompact}
+	f := &Failure{Kind: KindContext, Err: err, Hint: conversation.HintFull}
 	if refused != nil {
 		f.Err = fmt.Errorf("%w, and nothing more can be left out", refused)
 		if refused.Hint != "" && refused.Window == 0 {
@@ -146,6 +152,7 @@ func (t *turn) tooLong(err error, refused *provider.Error) error {
 	withdrawn, restored, lost := t.Conversation.Withdraw()
 	if withdrawn {
 		t.partial, t.keep = "", nil // of a reply to it
+		t.untold = t.note
 		told := "the message was not sent, and is no part of what is sent next"
 		if restored {
 			told += "; what was trimmed for it is back"

@@ -144,3 +144,21 @@ func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 }
+
+// A note is told once. It goes along with the next message if its own was too long.
+func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
+	a := newAgent(narrow(t, 2000, 1))
+	a.Info.Context = 2000
+	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 1500}, nil)
+	notes := []string{"(one thing changed)", "", ""}
+	a.Note = func() string { n := notes[0]; notes = notes[1:]; return n }
+	if _, err := send(t, a, &recorder{}, strings.Repeat("much ", 2000)); err == nil {
+		t.Fatal("it was sent")
+	}
+	for range 2 {
+		if _, err := send(t, a, &recorder{}, "short"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantLines(t, history(a), "user short (one thing changed)", "assistant noted", "user short", "assistant noted")
+}

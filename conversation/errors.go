@@ -127,7 +127,8 @@ func (e *FullError) Is(target error) bool { return target == ErrFull }
 // ErrorKind is the kind for the exit table.
 func (e *FullError) ErrorKind() string { return "context" }
 
+// HintFull is what can be done about a full context.
+const HintFull = "/compact, or /clear for a new session (without a conversation: artoo without -c)"
+
 // ErrorHint says what can be done.
-func (e *FullError) ErrorHint() string {
-	return "/compact, or /clear for a new session (without a conversation: artoo without -c)"
-}
+func (e *FullError) ErrorHint() string { return HintFull }

@@ -17,7 +17,7 @@ type Sender interface {
 	SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error)
 }
 
-// Asker puts a question to a person, as agent.Callbacks' Ask does.
+// Asker puts a question to the user, as agent.Callbacks' Ask does.
 type Asker func(ctx context.Context, q agent.Question) (agent.Answer, error)
 
 // Runner runs one message. All fields but Ask and Stopped are needed.
@@ -100,7 +100,7 @@ type callbacks struct {
 	stale  int   // those of failed tries, void as soon as another one says something
 }
 
-// Ask asks the person there is, or says which rule would have done.
+// Ask asks the user, if one is there, or says which rule would have done.
 func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	if q.Kind != agent.QuestionApproval && q.Kind != "" {
 		return agent.Answer{}, agent.ErrNobody // a run without a conversation ends then

@@ -136,7 +136,7 @@ func TestNobodyIsThere(t *testing.T) {
 	}
 }
 
-// A person who says no is no missing person, and an error counts over one.
+// A user who says no is there, and an error counts over one.
 func TestWhatDecidesTheExit(t *testing.T) {
 	no := func(context.Context, agent.Question) (agent.Answer, error) { return agent.Answer{Reason: "later"}, nil }
 	fails := fake.Step{Err: &provider.Error{Kind: provider.KindAuth, Provider: "fake"}}

@@ -25,7 +25,7 @@ const (
 	StdinNever StdinMode = "never"
 )
 
-// patientWait is how long a person waits before being told what artoo waits for.
+// patientWait is how long a user waits before being told what artoo waits for.
 const patientWait = 3 * time.Second
 
 // reportEvery is the time between two reports of a long read.
@@ -41,7 +41,7 @@ type Stdin struct {
 	Prompt string
 	// Dash says that "-" stood among the arguments: the input is wanted.
 	Dash bool
-	// Patient says that a person can see notices and press Ctrl-C: stderr is a
+	// Patient says that a user can see notices and press Ctrl-C: stderr is a
 	// terminal with artoo in its foreground. The first byte is waited for as
 	// long as it takes then.
 	Patient bool

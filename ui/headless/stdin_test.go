@@ -246,7 +246,7 @@ func TestALateEndIsNoInput(t *testing.T) {
 	}
 }
 
-// Where a person sees it wait, it waits and says so once.
+// Where a user sees it wait, it waits and says so once.
 func TestAPersonIsTold(t *testing.T) {
 	r, w := pipe(t)
 	s := source(t, r, "look")
