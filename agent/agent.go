@@ -49,13 +49,13 @@ type Agent struct {
 	// Paths are absolute. May be nil. It is called on the turn's goroutine.
 	Guide func(paths []string) string
 
-	spent      spending       // of this run, all turns
-	untold     string         // the note of a message that was withdrawn, for the next one
-	otherModel string         // the last answer to "which model answers" that was told
-	answered   [2]string      // the last model that was asked, and the one that answered
-	imagesTold string         // what was told last of images that are not sent
-	refused    pictures       // images that the server did not take
-	orphan     sync.WaitGroup // calls that were given up and are still being killed
+	spent      spending        // of this run, all turns
+	untold     []provider.Part // the notes of a message that was withdrawn, for the next one
+	otherModel string          // the last answer to "which model answers" that was told
+	answered   [2]string       // the last model that was asked, and the one that answered
+	imagesTold string          // what was told last of images that are not sent
+	refused    pictures        // images that the server did not take
+	orphan     sync.WaitGroup  // calls that were given up and are still being killed
 }
 
 // SendMessage appends the user's message, asks the model, runs the tools it

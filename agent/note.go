@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"artoo/conversation"
+	"artoo/provider"
 )
 
 // How the notes begin that artoo itself puts before a user's message.
@@ -22,6 +23,16 @@ func ModeNote(m Mode, headless bool) string {
 		now += " The user's rules hold as before."
 	}
 	return modeNote + string(m) + ": " + now + ")"
+}
+
+// notesOf are the parts that are notes.
+func notesOf(parts []provider.Part) (notes []provider.Part) {
+	for _, p := range parts {
+		if text, ok := p.(provider.Text); ok && IsNote(text.Text) {
+			notes = append(notes, p)
+		}
+	}
+	return notes
 }
 
 // IsNote reports whether a part of a user's message is a note of artoo's own,

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"artoo/conversation"
@@ -34,7 +35,7 @@ type turn struct {
 	warned    bool            // a notice said that a step cap is near
 	moreSteps int             // that the user granted besides Limits.MaxTurns
 	closing   bool            // the last request of the turn, without calls
-	note      string          // what went along with the user's message
+	notes     []provider.Part // that went along with the user's message
 	perChar   float64         // bytes of a character of the user's message
 	losing    provider.Usage  // of failed tries of the request that is under way
 }
@@ -59,13 +60,13 @@ func (t *turn) end() {
 // hear appends the user's message, and behind it what the model must know: a
 // session is listed by its first words, which are the user's.
 func (t *turn) hear(text string, attachments []provider.Part) error {
-	m := provider.UserText(text, attachments...)
-	t.note, t.untold = t.untold, ""
+	m := provider.UserText(text, slices.Concat(t.untold, attachments)...)
+	t.notes, t.untold = notesOf(m.Parts[1:]), nil
 	if t.Note != nil {
-		t.note = strings.TrimSpace(t.note + "\n" + t.Note())
-	}
-	if t.note != "" {
-		m.Parts = append(m.Parts, provider.Text{Text: t.note})
+		if note := t.Note(); note != "" {
+			m.Parts = append(m.Parts, provider.Text{Text: note})
+			t.notes = append(t.notes, provider.Text{Text: note})
+		}
 	}
 	var found bool
 	if m.Parts, found = t.maskedParts(m.Parts); found {

@@ -152,7 +152,7 @@ func (t *turn) tooLong(err error, refused *provider.Error) error {
 	withdrawn, restored, lost := t.Conversation.Withdraw()
 	if withdrawn {
 		t.partial, t.keep = "", nil // of a reply to it
-		t.untold = t.note
+		t.untold = t.notes
 		told := "the message was not sent, and is no part of what is sent next"
 		if restored {
 			told += "; what was trimmed for it is back"

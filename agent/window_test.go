@@ -150,9 +150,10 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 	a := newAgent(narrow(t, 2000, 1))
 	a.Info.Context = 2000
 	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 1500}, nil)
-	notes := []string{"(one thing changed)", "", ""}
+	notes := []string{"(one thing changed)", "", ""} // Note tells each once
 	a.Note = func() string { n := notes[0]; notes = notes[1:]; return n }
-	if _, err := send(t, a, &recorder{}, strings.Repeat("much ", 2000)); err == nil {
+	mode := provider.Text{Text: agent.ModeNote(agent.ModePlan, false)}
+	if _, err := a.SendMessage(t.Context(), strings.Repeat("much ", 2000), &recorder{}, mode); err == nil {
 		t.Fatal("it was sent")
 	}
 	for range 2 {
@@ -160,5 +161,5 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantLines(t, history(a), "user short (one thing changed)", "assistant noted", "user short", "assistant noted")
+	wantLines(t, history(a), "user short "+mode.Text+" (one thing changed)", "assistant noted", "user short", "assistant noted")
 }
