@@ -25,9 +25,10 @@ type Output struct {
 	waiting func() int   // how many bytes it holds, 0 where it does not tell; may be nil
 	reset   string
 	now     func() time.Time
+	pace    *pace // used by who writes; may be nil
 
 	mu      sync.Mutex
-	since   time.Time // when the chunk being written was begun; zero between writes
+	since   time.Time // since when a chunk is written or waits to be; zero between chunks
 	slow    time.Time // when a chunk was last held up
 	cut     bool      // the rest of the text being written is void
 	restart bool      // what is written next begins a row of its own
@@ -38,13 +39,15 @@ type Output struct {
 func NewOutput(out io.Writer, reset string) *Output {
 	o := &Output{out: out, reset: reset, now: time.Now}
 	o.flush, o.waiting = terminalQueue(out)
+	if d := newDrain(out); d != nil {
+		o.pace = newPace(d, o.now)
+	}
 	return o
 }
 
 // Write implements io.Writer. What is thrown away counts as written.
 func (o *Output) Write(p []byte) (int, error) {
 	for written := 0; written < len(p); {
-		chunk := p[written:min(written+outputChunk, len(p))]
 		lead, void := o.start()
 		if void {
 			break
@@ -54,8 +57,14 @@ func (o *Output) Write(p []byte) (int, error) {
 				return written, err
 			}
 		}
-		n, err := o.out.Write(chunk)
+		room := o.pace.room(min(outputChunk, len(p)-written))
+		if room == 0 {
+			continue
+		}
+		began := o.now()
+		n, err := o.out.Write(p[written : written+room])
 		written += n
+		o.pace.wrote(n, o.now().Sub(began))
 		o.done(written == len(p))
 		if err != nil {
 			return written, err
@@ -69,13 +78,15 @@ func (o *Output) start() (lead string, void bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.cut {
-		o.cut = false
+		o.cut, o.since = false, time.Time{}
 		return "", true
 	}
 	if o.restart {
 		o.restart, lead = false, o.reset
 	}
-	o.since = o.now()
+	if o.since.IsZero() {
+		o.since = o.now()
+	}
 	return lead, false
 }
 
