@@ -7,19 +7,13 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"time"
 
 	"artoo/provider"
 )
 
-const (
-	// shellPipeWait is how long the output of what a command left in the
-	// background is waited for.
-	shellPipeWait = 500 * time.Millisecond
-	// shellKeep is how much of an output the model is shown when nothing else
-	// is set, in characters.
-	shellKeep = 10_000
-)
+// shellKeep is how much of an output the model is shown when nothing else is set,
+// in characters.
+const shellKeep = 10_000
 
 // runRun is !COMMAND for those used to /run.
 func runRun(ctx context.Context, t *Terminal, arg string) error { return t.shell(ctx, "!"+arg) }
@@ -89,31 +83,10 @@ const exitedWell = "exit status 0"
 func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
 	command := exec.CommandContext(ctx, t.userShell(), shellFlag(), line)
 	command.Dir, command.Env = t.opt.Dir, t.opt.Environ
-	command.Stdout, command.Stderr = out, out
 	command.WaitDelay = shellPipeWait
 	command.Cancel = func() error { return stopCommand(command, true) }
 	run := func() error {
-		out.begin()
-		defer out.end()
-		started, over := make(chan struct{}), make(chan struct{})
-		stop := t.shellStopper(command, over)
-		t.console.beginTurn(func() { <-started; stop() }) // first: what is shown can be interrupted
-		err := command.Start()
-		if err != nil {
-			close(over)
-			close(started)
-			t.console.endTurn(false)
-			return err
-		}
-		close(started)
-		err = command.Wait()
-		close(over)
-		how = howItEnded(command.ProcessState)
-		t.console.endTurn(how == exitedWell)
-		var exit *exec.ExitError
-		if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
-			return nil // how says it; what stays in the background is no failure
-		}
+		how, err = t.runShown(command, out)
 		return err
 	}
 	if t.hasTerminal() {
@@ -123,6 +96,49 @@ func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) 
 	}
 	ownSession(command) // no terminal that it could wait for
 	err = run()
+	return how, err
+}
+
+// runShown runs the command and shows its output.
+func (t *Terminal) runShown(command *exec.Cmd, out *shellOutput) (how string, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	command.Stdout, command.Stderr = w, w
+	out.begin()
+	defer out.end()
+	started, over, keys := make(chan struct{}), make(chan struct{}), make(interrupts, 1)
+	stop := t.shellStopper(command, over)
+	t.console.beginTurn(func() { keys.add(); <-started; stop() }) // first: what is shown can be interrupted
+	t.console.do(func() { t.console.overheard = keys.add })
+	defer t.console.do(func() { t.console.overheard = nil })
+	err = command.Start()
+	t.console.complain(w.Close())
+	if err != nil {
+		close(over)
+		close(started)
+		t.console.endTurn(false)
+		return "", errors.Join(err, r.Close())
+	}
+	close(started)
+	exited, copied := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer t.console.guard()
+		defer close(copied)
+		t.copyShell(r, out, exited)
+	}()
+	err = command.Wait()
+	close(over)
+	close(exited)
+	t.awaitShown(out, copied, keys)
+	t.console.complain(r.Close())
+	how = howItEnded(command.ProcessState)
+	t.console.endTurn(how == exitedWell)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
+		return how, nil // how says it; what stays in the background is no failure
+	}
 	return how, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -36,6 +37,8 @@ type shellOutput struct {
 	writes int  // counts them, so that a silence can be told
 	armed  bool // a silence is being waited for
 	ended  chan struct{}
+
+	hidden atomic.Bool // nothing more is shown
 }
 
 // newShellOutput shows on t's screen, and keeps max characters.
@@ -110,6 +113,9 @@ func (o *shellOutput) silence(timer <-chan time.Time, writes int) {
 // show draws a line, or as much of one as there is, over what was shown of it.
 // Nothing is taken back: a line that changed stands below itself.
 func (o *shellOutput) show(text string) {
+	if o.hidden.Load() {
+		return
+	}
 	text = o.mark(screen.Sanitize(text, screen.Code))
 	rest, same := strings.CutPrefix(text, o.shown)
 	if !same {

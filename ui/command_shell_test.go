@@ -200,6 +200,68 @@ func TestShellCommandIsInterrupted(t *testing.T) {
 	}
 }
 
+// shellPiece is a piece of output of several reads, in lines.
+func shellPiece() string { return strings.Repeat("a line of the output\n", 5000) }
+
+// Red: let copyShell count the time that showing takes.
+func TestASlowTerminalGetsTheOutputOfACommandThatHasExited(t *testing.T) {
+	k := startLines(t, &sender{}, nil)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := newShellOutput(k.term, shellKeep)
+	slow := sync.OnceFunc(func() { <-time.After(shellPipeWait + 100*time.Millisecond) })
+	var shown strings.Builder
+	out.draw = func(text string) { slow(); shown.WriteString(text) }
+	go func() {
+		_, _ = w.WriteString(shellPiece())
+		_ = w.Close()
+	}()
+	exited := make(chan struct{})
+	close(exited)
+	out.begin()
+	k.term.copyShell(r, out, exited)
+	out.end()
+	if shown.String() != shellPiece() {
+		t.Errorf("%d bytes are shown", shown.Len())
+	}
+	k.eof()
+	k.end()
+}
+
+// Red: let awaitShown wait for copied alone.
+func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *testing.T) {
+	discarded := make(chan struct{})
+	k := startLines(t, &sender{}, func(o *Options) { o.Discard = func() error { close(discarded); return nil } })
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := newShellOutput(k.term, shellKeep)
+	var shown strings.Builder
+	out.draw = func(text string) { <-discarded; shown.WriteString(text) }
+	go func() {
+		_, _ = w.WriteString(shellPiece())
+		_ = w.Close()
+	}()
+	exited, copied, interrupted := make(chan struct{}), make(chan struct{}), make(interrupts, 1)
+	close(exited)
+	interrupted.add()
+	out.begin()
+	go func() { defer close(copied); k.term.copyShell(r, out, exited) }()
+	k.term.awaitShown(out, copied, interrupted)
+	out.end()
+	if got := shown.String(); got != "a line of the output\n" {
+		t.Errorf("%d bytes are shown", len(got))
+	}
+	if got := out.kept(); !strings.HasSuffix(got, "a line of the output\n") {
+		t.Errorf("kept %q", got)
+	}
+	k.eof()
+	k.end()
+}
+
 // What is left in the background does not hold the prompt.
 func TestShellCommandInTheBackground(t *testing.T) {
 	shown, _ := runLines(t, nil, "!sleep 600 & echo began $!")

@@ -101,6 +101,7 @@ type console struct {
 	interrupt func()    // stops the running turn; nil between turns
 	early     bool      // a Ctrl-C came after the line was entered and before its turn began
 	yielded   bool      // a child has the terminal
+	overheard func()    // hears of a Ctrl-C that is for the child; may be nil
 	returned  time.Time // when the last child gave it back
 	ending    error     // no more lines will come, and why
 }
@@ -299,6 +300,9 @@ func (c *console) signal(s os.Signal) {
 			front.resized()
 		}
 	case (isInterrupt(s) || isQuit(s)) && c.childs():
+		if isInterrupt(s) && c.overheard != nil {
+			c.overheard()
+		}
 	case isInterrupt(s):
 		c.interrupted()
 	case isQuit(s):
