@@ -112,13 +112,16 @@ func sameFile(a, b *os.File) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// discard throws away what slow terminals have not shown.
-func (a *app) discard() error {
+// discard throws away what slow terminals have not shown, and says whether there
+// is such a one.
+func (a *app) discard() (bool, error) {
 	var errs []error
+	slow := false
 	for _, o := range a.outputs {
-		errs = append(errs, o.Discard())
+		dropped, err := o.Discard()
+		slow, errs = slow || dropped, append(errs, err)
 	}
-	return errors.Join(errs...)
+	return slow, errors.Join(errs...)
 }
 
 // size is the size of the terminal, or what has to do for one.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -474,4 +475,33 @@ func newScript(texts ...string) *fake.Provider {
 		p.Steps = append(p.Steps, fake.Say(text))
 	}
 	return p
+}
+
+// late is a provider whose reply goes on for a while when it is cancelled.
+type late struct {
+	worker
+	cancel func()
+}
+
+func (l late) Stream(ctx context.Context, _ provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		if !yield(provider.TextDelta{Text: "in time"}, nil) {
+			return
+		}
+		l.cancel()
+		if yield(provider.TextDelta{Text: ", late"}, nil) && yield(provider.ReasoningDelta{Text: "late"}, nil) {
+			yield(nil, ctx.Err())
+		}
+	}
+}
+
+// Red: pass the pieces on in piece whatever ctx says.
+func TestWhatComesAfterAnInterruptIsNotShown(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cb := &recorder{}
+	r, err := newAgent(late{cancel: cancel}).SendMessage(ctx, "go", cb)
+	if !errors.Is(err, context.Canceled) || r.Text != "in time" {
+		t.Errorf("%q, %v", r.Text, err)
+	}
+	wantLines(t, cb.lines, "thinking", "thinking done", "text in time")
 }

@@ -127,14 +127,21 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 			continue
 		}
 		thinking.done()
-		t.piece(in, event)
+		t.piece(ctx, in, event)
 	}
 	return provider.Done{}, t.broken(in, &provider.Error{Kind: provider.KindProvider, Provider: t.ProviderName,
 		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF})
 }
 
-// piece passes on what a reply brings on its way.
-func (t *turn) piece(in *incoming, event provider.Event) {
+// piece passes on what a reply brings on its way. Text that was still buffered
+// when ctx ended is neither shown nor kept.
+func (t *turn) piece(ctx context.Context, in *incoming, event provider.Event) {
+	switch event.(type) {
+	case provider.TextDelta, provider.ReasoningDelta:
+		if ctx.Err() != nil {
+			return
+		}
+	}
 	switch e := event.(type) {
 	case provider.TextDelta:
 		if show := in.say(e.Text); show != "" {

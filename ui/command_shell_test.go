@@ -206,6 +206,7 @@ func shellPiece() string { return strings.Repeat("a line of the output\n", 5000)
 // Red: let copyShell count the time that showing takes.
 func TestASlowTerminalGetsTheOutputOfACommandThatHasExited(t *testing.T) {
 	k := startLines(t, &sender{}, nil)
+	k.expect("you: ")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +234,8 @@ func TestASlowTerminalGetsTheOutputOfACommandThatHasExited(t *testing.T) {
 // Red: let awaitShown wait for copied alone.
 func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *testing.T) {
 	discarded := make(chan struct{})
-	k := startLines(t, &sender{}, func(o *Options) { o.Discard = func() error { close(discarded); return nil } })
+	k := startLines(t, &sender{}, func(o *Options) { o.Discard = func() (bool, error) { close(discarded); return true, nil } })
+	k.expect("you: ")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

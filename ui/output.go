@@ -102,20 +102,20 @@ func (o *Output) done(last bool) {
 	}
 }
 
-// Discard throws away what the terminal has not taken yet, if it is a slow one:
-// on others nothing waits.
-func (o *Output) Discard() error {
+// Discard throws away what the terminal has not taken yet, and says so, if it is a
+// slow one: on others nothing waits.
+func (o *Output) Discard() (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.now()
 	blocked := !o.since.IsZero() && now.Sub(o.since) >= outputBlocked
 	recent := !o.slow.IsZero() && now.Sub(o.slow) < outputSlow
 	if !blocked && !recent && (o.waiting == nil || o.waiting() <= outputChunk) {
-		return nil
+		return false, nil
 	}
 	o.cut, o.restart = !o.since.IsZero(), true
 	if o.flush == nil {
-		return nil
+		return true, nil
 	}
-	return o.flush()
+	return true, o.flush()
 }

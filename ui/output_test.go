@@ -111,7 +111,7 @@ func TestLittleStandsBeforeThePromptAfterAnInterruptOnASlowLine(t *testing.T) {
 				}()
 				time.Sleep(5*time.Second + time.Millisecond)
 				synctest.Wait()
-				if err := o.Discard(); err != nil {
+				if _, err := o.Discard(); err != nil {
 					t.Fatal(err)
 				}
 				<-done
@@ -181,7 +181,7 @@ func TestAnInterruptThrowsNothingAwayOnAFastLine(t *testing.T) {
 		if _, err := o.Write([]byte(strings.Repeat("y", 1000))); err != nil {
 			t.Fatal(err)
 		}
-		if err := o.Discard(); err != nil {
+		if _, err := o.Discard(); err != nil {
 			t.Fatal(err)
 		}
 	}

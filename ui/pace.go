@@ -4,13 +4,15 @@ import "time"
 
 const (
 	// paceFirst is how many bytes may be unread by a terminal that was not seen to
-	// be a fast one: 0.4 s at 960 bytes a second.
-	paceFirst = 384
+	// be a fast one: a third of a second at 960 bytes a second.
+	paceFirst = 320
 	// paceOpen is the window from which on nothing is waited for: as much as a
 	// pseudo terminal of Linux holds.
 	paceOpen = 20480
 	// paceSpan is how long a terminal may take to read a whole window.
-	paceSpan = 400 * time.Millisecond
+	paceSpan = 350 * time.Millisecond
+	// paceSure is how often in turn a terminal is quick before the window grows.
+	paceSure = 2
 	// paceLeft is how many bytes may still be unread when Linux tells that a
 	// terminal has read (TTY_THRESHOLD_UNTHROTTLE in its drivers/tty/n_tty.c).
 	paceLeft = 128
@@ -29,7 +31,7 @@ type drain interface {
 	// drained waits at most so long until the terminal has read nearly all, and
 	// says whether it did since it was asked last.
 	drained(time.Duration) bool
-	// works finds out whether this system tells at all; it takes some ms.
+	// works finds out whether this system tells at all, in a few ms.
 	works() bool
 }
 
@@ -46,6 +48,7 @@ type pace struct {
 	first  time.Time // when the first of them was written
 	full   time.Time // since when they fill the window; zero while they do not
 	probes int       // since then
+	quick  int       // how often in turn the terminal was quicker than the window needs
 	proved bool      // the system was seen to tell what a terminal reads
 }
 
@@ -89,14 +92,23 @@ func (p *pace) room(n int) int {
 }
 
 // read notes that the terminal has read what was written. Whoever waited for a
-// full window knows how fast it is; who did not knows how slow it is not.
+// full window knows how fast it is; who did not knows how slow it is not. One
+// quick time is not believed: some of it may have been on its way.
 func (p *pace) read() {
-	took := max(p.now().Sub(p.first), time.Microsecond)
-	window := min(int(int64(p.unread-paceLeft)*int64(paceSpan)/int64(took)), 2*p.window)
-	if window > p.window || !p.full.IsZero() {
-		p.window = max(window, paceFirst)
-	}
+	unread, full := p.unread, !p.full.IsZero()
 	p.unread, p.full = 0, time.Time{}
+	if unread <= paceLeft {
+		return
+	}
+	took := max(p.now().Sub(p.first), time.Microsecond)
+	switch window := int(int64(unread-paceLeft) * int64(paceSpan) / int64(took)); {
+	case window > p.window:
+		if p.quick++; p.quick >= paceSure {
+			p.window = min(window, 2*p.window)
+		}
+	case full:
+		p.window, p.quick = max(window, paceFirst), 0
+	}
 }
 
 // wrote counts n bytes, which were written within took.
@@ -108,7 +120,7 @@ func (p *pace) wrote(n int, took time.Duration) {
 		if took < outputBlocked {
 			return
 		}
-		p.window, p.unread = paceFirst, 0
+		p.window, p.unread, p.quick = paceFirst, 0, 0
 	}
 	if p.unread == 0 {
 		p.first = p.now()

@@ -14,7 +14,7 @@ import (
 const ptyMajor, ptyMajors = 136, 8
 
 // paceWorks is how long a byte may take through a pseudo terminal of its own.
-const paceWorks = 100 * time.Millisecond
+const paceWorks = 2 * time.Second
 
 // edges is the drain of a pseudo terminal. Linux wakes who waits to write to one
 // when its other end has read all but paceLeft bytes, and when a write ends; an

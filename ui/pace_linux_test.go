@@ -68,7 +68,7 @@ func TestThePromptComesSoonAfterAnInterruptOnASlowPseudoTerminal(t *testing.T) {
 			if _, err := io.ReadFull(reader, make([]byte, 500)); err != nil {
 				t.Fatal(err)
 			}
-			if err := o.Discard(); err != nil {
+			if _, err := o.Discard(); err != nil {
 				t.Fatal(err)
 			}
 			go func() {

@@ -65,9 +65,9 @@ type Options struct {
 	// Piped says that answers go somewhere else than to the terminal: then
 	// nothing is paged.
 	Piped bool
-	// Discard throws away what a slow terminal has not shown yet; called by an
-	// interrupt, on any goroutine. nil throws nothing away.
-	Discard func() error
+	// Discard throws away what a slow terminal has not shown yet, and says whether
+	// it is one; called by an interrupt, on any goroutine. nil throws nothing away.
+	Discard func() (slow bool, err error)
 	// Crash is told of a panic after the terminal was given back, with what was
 	// thrown and the trace of its goroutine, on any goroutine. It has to end the
 	// program. nil lets the panic end it.

@@ -113,8 +113,11 @@ func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- stru
 // discard throws away what a slow terminal has not shown yet. An error here is
 // one of the terminal, and the next write meets it too.
 func (t *Terminal) discard() {
-	if t.opt.Discard != nil {
-		_ = t.opt.Discard()
+	if t.opt.Discard == nil {
+		return
+	}
+	if slow, _ := t.opt.Discard(); slow {
+		t.DropPending()
 	}
 }
 

@@ -316,6 +316,34 @@ func TestE2_PendingTextIsShownInTime(t *testing.T) {
 	}
 }
 
+// What an interrupt throws away is only what waits, and only on a terminal. Who
+// throws it away begins a new row.
+//
+// Red: leave void unread in flush, or drop what a pipe is to get.
+func TestDroppedTextIsNotWritten(t *testing.T) {
+	r := newRig(nil)
+	r.OnText("one ")
+	r.OnText("two ")
+	r.DropPending()
+	r.pass(time.Second)
+	r.OnText("three")
+	r.DropPending()
+	r.Stopped(3, 0)
+	r.OnText("four\n")
+	r.Finish()
+	if got, want := r.err.String(), "one  stopped after 3 words; the text so far is kept\n\nfour\n"; got != want {
+		t.Errorf("got %q", got)
+	}
+	r = newRig(func(o *Options) { o.OutTTY, o.OutColor = false, false })
+	r.OnText("one ")
+	r.DropPending()
+	r.OnText("two")
+	r.Finish()
+	if got := r.out.String(); got != "one two\n" {
+		t.Errorf("the pipe got %q", got)
+	}
+}
+
 // Red: leave the newlines at the end of text in plainText.
 func TestA1_E6_APipeGetsTheSource(t *testing.T) {
 	for name, c := range map[string]struct {

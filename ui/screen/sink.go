@@ -2,6 +2,7 @@ package screen
 
 import (
 	"io"
+	"sync/atomic"
 	"time"
 )
 
@@ -10,8 +11,9 @@ import (
 type sink struct {
 	out, err       io.Writer
 	broken         func(error)
-	outBad, errBad error  // the first write that failed; nothing more is written
-	pending        []byte // for out
+	outBad, errBad error       // the first write that failed; nothing more is written
+	pending        []byte      // for out
+	void           atomic.Bool // what is pending is not to be written; set on any goroutine
 	flushed        time.Time
 }
 
@@ -21,6 +23,9 @@ const interval = 50 * time.Millisecond
 
 // flush writes what waits.
 func (k *sink) flush(now time.Time) {
+	if k.void.Swap(false) {
+		k.pending = k.pending[:0]
+	}
 	if len(k.pending) == 0 {
 		return
 	}
@@ -44,6 +49,15 @@ func (k *sink) write(w io.Writer, bad *error, p []byte) {
 			go k.broken(err)
 			k.broken = nil
 		}
+	}
+}
+
+// DropPending throws away the text of an answer that waits to be written to a
+// terminal. It waits for nothing, and may be called while the screen is held up
+// by a slow terminal. On an Out that is none all is written.
+func (s *Screen) DropPending() {
+	if s.opt.OutTTY {
+		s.sink.void.Store(true)
 	}
 }
 
