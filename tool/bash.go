@@ -140,6 +140,9 @@ func (in bashInput) limit(env *Env) (time.Duration, string) {
 }
 
 func trimNumber(f float64) string {
+	if f >= 1e15 {
+		return fmt.Sprintf("%g", f)
+	}
 	if f == math.Trunc(f) {
 		return fmt.Sprintf("%.0f", f)
 	}

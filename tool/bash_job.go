@@ -54,6 +54,7 @@ type jobEnd struct {
 	limit  time.Duration
 	took   time.Duration
 	strays int  // background processes that were stopped
+	left   int  // those that could not be
 	held   bool // a process that could not be found still holds the output
 }
 
@@ -91,7 +92,7 @@ func (j *job) run(ctx context.Context) (jobEnd, error) {
 	} else {
 		waitFor(drained, j.pace.pipe, ctx.Done())
 	}
-	end.strays = shell.killAll()
+	end.strays, end.left = shell.killAll()
 	<-shell.done
 	shell.release()
 	// A process that made a session of its own may hold the pipe for ever.
@@ -208,6 +209,7 @@ type process struct {
 	// also those that left its session, unless they wiped it.
 	mark     string
 	unmarked map[int]bool // processes that were looked at and have it not
+	kill     func(pid int, sig syscall.Signal) error
 }
 
 // markName begins the name of the variable that marks a command's processes. It is
@@ -219,7 +221,7 @@ const markName = "_ARTOO_CALL_"
 // the command when the thread that started it is gone.
 func start(cmd *exec.Cmd) (*process, error) {
 	confine(cmd)
-	p := &process{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{}), mark: markName + rand.Text() + "=1", unmarked: map[int]bool{}}
+	p := &process{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{}), mark: markName + rand.Text() + "=1", unmarked: map[int]bool{}, kill: kill}
 	cmd.Env = append(cmd.Environ(), p.mark)
 	started := make(chan error)
 	go func() {

@@ -120,7 +120,9 @@ func (e jobEnd) result(remark string, withheld []string) Result {
 	if e.strays > 0 && e.cut == cutNone {
 		fmt.Fprintf(&b, "[%s still running in the background and stopped with the call]\n", counted(e.strays, "process was", "processes were"))
 	}
-	if e.held {
+	if e.left > 0 {
+		fmt.Fprintf(&b, "[%s still running and could not be stopped: they may belong to another user]\n", counted(e.left, "process is", "processes are"))
+	} else if e.held {
 		b.WriteString("[a process that detached itself still runs and could not be stopped; its further output is lost]\n")
 	}
 	b.WriteString(remark)

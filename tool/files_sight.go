@@ -110,11 +110,11 @@ func (s sight) unseen() string {
 	if s.of == 0 {
 		return "was not shown as the text it is; change a part of it with edit"
 	}
-	which := fmt.Sprintf("lines %d-%d of %d were", next, to, s.of)
 	if next == to {
-		which = fmt.Sprintf("line %d of %d was", next, s.of)
+		return fmt.Sprintf("line %d of %d was not shown whole, and would be lost; read it first (offset=%d), or change a part with edit, as of a line too long to be shown",
+			next, s.of, next)
 	}
-	return which + fmt.Sprintf(" not shown whole, and would be lost; read them first (offset=%d), or change a part with edit", next)
+	return fmt.Sprintf("lines %d-%d of %d were not shown whole, and would be lost; read them first (offset=%d), or change a part with edit", next, to, s.of, next)
 }
 
 // after is what the model knows once a change it made is done: what it wrote,

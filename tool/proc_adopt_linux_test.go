@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unsafe"
@@ -132,5 +133,36 @@ func TestBashOutputHeldFromOutside(t *testing.T) {
 	}
 	if err := pipe.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What belongs to another user cannot be stopped, and is not said to be.
+func TestWhatCannotBeStoppedIsNotCountedAsStopped(t *testing.T) {
+	cmd := exec.Command(FindShell(), "-c", "sleep 600 & sleep 601 & echo ready")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	real := p.kill
+	p.kill = func(int, syscall.Signal) error { return syscall.EPERM }
+	if stopped, left := p.killAll(); stopped != 0 || left != 2 {
+		t.Errorf("%d stopped, %d left", stopped, left)
+	}
+	p.kill = real
+	if stopped, left := p.killAll(); stopped != 2 || left != 0 {
+		t.Errorf("then %d stopped, %d left", stopped, left)
+	}
+	p.release()
+	text := jobEnd{left: 2, held: true, state: cmd.ProcessState}.result("", nil).Text
+	if want := "[no output]\n[2 processes are still running and could not be stopped: they may belong to another user]\n[exit status 0]\n"; text != want {
+		t.Errorf("%q", text)
 	}
 }

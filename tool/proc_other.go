@@ -3,8 +3,10 @@
 package tool
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"syscall"
 )
 
 // procInfo is a running process.
@@ -20,12 +22,15 @@ func (p *process) interrupt() { _ = p.cmd.Process.Kill() }
 func (p *process) terminate() { _ = p.cmd.Process.Kill() }
 
 // killAll ends the shell if it still runs.
-func (p *process) killAll() int {
+func (p *process) killAll() (stopped, left int) {
 	if !p.ended() {
 		_ = p.cmd.Process.Kill()
 	}
-	return 0
+	return 0, 0
 }
+
+// kill ends a process: there are no signals here.
+func kill(int, syscall.Signal) error { return errors.ErrUnsupported }
 
 // rest is empty: processes are not listed here.
 func (p *process) rest() []procInfo { return nil }

@@ -33,42 +33,50 @@ func (p *process) send(sig syscall.Signal, to []procInfo) {
 	leader := p.cmd.Process.Pid
 	inGroup := func(q procInfo) bool { return q.group == leader }
 	// The shell comes first: it must not go on, nor report, when what it
-	// waited for has ended. The only error there can be is ESRCH, that a
-	// process is gone already, which is as good as success.
+	// waited for has ended. An error says that a process is gone already, or
+	// belongs to another user; killAll looks which still run.
 	if !p.ended() || slices.ContainsFunc(to, inGroup) {
-		_ = syscall.Kill(-leader, sig)
+		_ = p.kill(-leader, sig)
 	}
 	for _, q := range to {
 		if !inGroup(q) {
-			_ = syscall.Kill(q.pid, sig)
+			_ = p.kill(q.pid, sig)
 		}
 	}
 }
 
+// kill sends a signal to a process, or with a negative number to a group.
+func kill(pid int, sig syscall.Signal) error { return syscall.Kill(pid, sig) }
+
 // killAll kills what is left of the command, and returns how many processes
-// besides the shell there were. It looks again until all are gone, since one
-// may have started another before it was hit.
-func (p *process) killAll() int {
+// besides the shell it stopped, and how many it could not stop, as those of other
+// users. It looks again until all are gone, since one may have started another
+// before it was hit.
+func (p *process) killAll() (stopped, left int) {
 	strays := map[int]bool{}
 	deadline := time.NewTimer(time.Second)
 	defer deadline.Stop()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		left := p.rest()
-		if len(left) == 0 && p.ended() {
-			return len(strays)
+		rest := p.rest()
+		if len(rest) == 0 && p.ended() {
+			return len(strays), 0
 		}
-		for _, q := range left {
+		for _, q := range rest {
 			if q.pid != p.cmd.Process.Pid {
 				strays[q.pid] = true
 			}
 		}
-		p.send(syscall.SIGKILL, left)
+		p.send(syscall.SIGKILL, rest)
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			return len(strays)
+			for _, q := range p.rest() {
+				delete(strays, q.pid)
+				left++
+			}
+			return len(strays), left
 		}
 	}
 }
