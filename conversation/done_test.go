@@ -94,6 +94,36 @@ func TestTheLineOutlivesTheMessageItStoodBehind(t *testing.T) {
 	}
 }
 
+// The steps before the first message that is left have none to stand behind.
+func TestTheLineIsToldOfStepsWithoutAMessageBeforeThem(t *testing.T) {
+	c := New(Config{MaxContextTokens: 1500}, nil)
+	add(t, c, user("a task"), user("another"))
+	work(t, c, 0, 4)
+	add(t, c, said(provider.RoleAssistant, "done"), user("and now"))
+	work(t, c, 4, 1)
+	c.items = c.items[2:] // as after a trim that left the old messages out
+	c.size = sizeOfAll(c.items)
+	trimmed, err := c.Trim()
+	must(t, err)
+	want := "[" + messagesLeftOut + " In all that was left out so far you changed file0.go"
+	if got := notes(c); trimmed.Steps == 0 || len(got) != 1 || !strings.HasPrefix(got[0], want) {
+		t.Errorf("%+v: %q", trimmed, got)
+	}
+
+	// It moves on when its message goes, past those that tell no more than that.
+	p := &planner{c: c, done: c.done, trimming: trimming{before: 9000, limit: 8000}}
+	first := newItem("x", user("first"))
+	first.note = "[" + stepsLeftOut + " In all that was left out so far you changed file0.go.]"
+	second := newItem("y", user("second"))
+	second.note = "[" + stepsLeftOut + "]"
+	p.items = []item{first, second}
+	p.size = sizeOfAll(p.items)
+	p.oldUsers(true)
+	if len(p.items) != 1 || !strings.Contains(p.items[0].note, "you changed file0.go") {
+		t.Errorf("%+v", p.items)
+	}
+}
+
 func TestTheLineOfWhatWasDoneIsBounded(t *testing.T) {
 	var d done
 	for i := range 1000 {

@@ -93,20 +93,21 @@ func (p *planner) oldUsers(stay bool) {
 	if p.before*p.c.meter.share(p.c.size, left) > p.limit+float64(p.c.reserve) {
 		return // nothing is gained with them
 	}
-	kept := make([]item, 0, len(p.items))
+	kept, untold := make([]item, 0, len(p.items)), false
 	for i, it := range p.items {
 		if it.msg.Role != provider.RoleUser || i == latest || p.enough() {
 			kept = append(kept, it)
 			continue
 		}
 		p.drop(i)
+		untold = untold || it.note != "" && it.note != "["+stepsLeftOut+"]"
 		if !isReminder(it.msg) {
 			p.did.Messages++
 		}
 	}
 	p.items = kept
-	if user := lastUser(p.items); user >= 0 && !slices.ContainsFunc(p.items, func(it item) bool { return it.note != "" }) && !p.done.empty() {
-		p.tell(user, messagesLeftOut) // it stood behind one that is gone
+	if user := lastUser(p.items); untold && user >= 0 { // it stood behind one that is gone
+		p.tell(user, messagesLeftOut)
 	}
 }
 
@@ -140,8 +141,10 @@ func (p *planner) steps(kept int) {
 		}
 		p.did.Steps++
 	}
-	if user >= 0 {
+	if latest := lastUser(p.items); user >= 0 {
 		p.tell(user, stepsLeftOut)
+	} else if slices.Contains(drop, true) && latest >= 0 && !p.done.empty() {
+		p.tell(latest, messagesLeftOut) // the messages before the steps are gone already
 	}
 	remain := p.items[:0]
 	for i, it := range p.items {
