@@ -40,7 +40,7 @@ func TestWhatThrowsWorkAwayIsAskedWhateverTheMode(t *testing.T) {
 	for _, c := range []struct{ allow, line string }{
 		{"bash", "git reset HEAD~1"}, {"bash", "git checkout main"}, {"bash", "git checkout -b new"}, {"bash", "git push"}, {"bash", "git branch -d x"},
 		{"bash", "git stash"}, {"bash", "git commit -am x"}, {"bash", "rm a"}, {"bash", "mv a new.txt"}, {"bash", "go test > new.txt"}, {"bash", "go test >> old.txt"},
-		{"bash", "tee new.txt"}, {"bash", "cp a old.txt"}, {"bash", "git config --get user.name"}, {"bash", "x=1; $x y"}, {"bash", "find . -name x"}, {"bash", "git worktree remove x"},
+		{"bash", "tee new.txt"}, {"bash", "cp a old.txt"}, {"bash", "git config --get user.name"}, {"bash", "git config --list --show-origin"}, {"bash", "git config -l"}, {"bash", "x=1; $x y"}, {"bash", "find . -name x"}, {"bash", "git worktree remove x"},
 		{"bash(git reset --hard)", "git reset --hard"}, {"bash(rm -rf build)", "rm -rf build"}, {"bash(rm -rf:*)", "rm -rf build"}, {"bash(git push --force:*)", "git push --force x"},
 		{"bash(tee .git/info/exclude)", "tee .git/info/exclude"}, {"bash(mv:*)", "mv a old.txt"}, {"bash(git clean:*)", "git clean -fd"},
 	} {

@@ -13,7 +13,7 @@ func (p *Policy) writesWhatOthersRun(s simple) (why string) {
 	name := strings.ToLower(path.Base(s.name()))
 	if name == "git" {
 		words := gitCommand(s.words[1:])
-		if len(words) > 0 && words[0].text == "config" && gitConfigWrites(plain(words[1:])) != "" {
+		if len(words) > 0 && words[0].text == "config" && !listsConfig(words[1:]) && gitConfigWrites(plain(words[1:])) != "" {
 			return "it can write git's configuration, which git obeys"
 		}
 	}
@@ -38,6 +38,12 @@ func (p *Policy) writesWhatOthersRun(s simple) (why string) {
 		}
 	}
 	return ""
+}
+
+// listsConfig reports whether words of git config only list all values: git takes
+// no value beside that.
+func listsConfig(words []word) bool {
+	return len(words) > 0 && words[0].known && slices.Contains([]string{"-l", "--list", "list"}, words[0].text)
 }
 
 // writtenBy are the words of a command that may name what it writes.
