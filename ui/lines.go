@@ -36,7 +36,7 @@ type lineFront struct {
 	shownAt time.Time     // when the question was
 	answer  *line         // came, and it is not known yet whether more follows
 	more    chan struct{} // being waited for, to know that
-	pasted  *gathered     // the message that is coming, by a person; nil when none is
+	pasted  *gathered     // the message that is coming, typed by the user; nil when none is
 }
 
 // gathered is a message whose lines come one by one, at once: a paste.
@@ -94,7 +94,7 @@ func (f *lineFront) show() {
 }
 
 func (f *lineFront) end() {
-	f.mark, f.answer, f.more, f.pasted = nil, nil, nil, nil
+	f.mark, f.answer, f.more = nil, nil, nil
 	f.close(false)
 }
 
@@ -149,11 +149,11 @@ func (f *lineFront) split(at time.Time) {
 			f.enqueue(line{text: text})
 			continue
 		case f.want == nil || f.mark != nil || old && f.want.question:
-			if f.typed && len(text) >= lineLimit() {
-				f.tooLong()
-				continue
+			if f.typed {
+				f.collect(text)
+			} else {
+				f.enqueue(line{text: text})
 			}
-			f.enqueue(line{text: text})
 			continue
 		case f.want.question && f.typed:
 			f.answered(text, at)
@@ -167,10 +167,15 @@ func (f *lineFront) split(at time.Time) {
 	}
 }
 
-// gather takes a line of a message, and waits a moment for those that were
-// pasted with it.
+// gather takes a line that was typed at the prompt.
 func (f *lineFront) gather(text string) {
 	f.close(f.tty)
+	f.collect(text)
+}
+
+// collect takes a line of a message, and waits a moment for those that were
+// pasted with it.
+func (f *lineFront) collect(text string) {
 	if f.pasted == nil {
 		f.pasted = &gathered{}
 	}
@@ -201,16 +206,24 @@ func (f *lineFront) last(g *gathered, n int) {
 	}
 }
 
-// gathered hands the message over. One that the terminal has cut is not sent.
+// gathered hands the message over, or queues it while none is wanted. One that
+// the terminal has cut is not sent.
 func (f *lineFront) gathered() {
 	g := f.pasted
 	f.pasted = nil
-	if g.short {
+	wanted := f.want != nil && !f.want.question
+	switch {
+	case g.short:
 		f.tooLong()
-		f.show()
-		return
+		if wanted {
+			f.show()
+		}
+	case wanted:
+		f.close(f.tty)
+		f.finish(result{line: g.line()})
+	default:
+		f.enqueue(g.line())
 	}
-	f.finish(result{line: g.line()})
 }
 
 // tooLong tells of a line that was cut.

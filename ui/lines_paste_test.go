@@ -3,10 +3,12 @@
 package ui
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"artoo/agent"
 	"artoo/ui/screen"
 )
 
@@ -27,6 +29,33 @@ func TestAPasteOnASimpleTerminalIsOneMessage(t *testing.T) {
 	k.send("\x04")
 	k.end()
 	if got := k.sender.messages(); !slices.Equal(got, []string{text, "and one more"}) {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// What is pasted while a turn runs is one message too.
+//
+// Red: enqueue each line in split.
+func TestAPasteDuringATurnOnASimpleTerminalIsOneMessage(t *testing.T) {
+	gate := make(chan struct{})
+	s := &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		cb.OnText("answer to " + text + "\n")
+		<-gate
+		return &agent.Response{}, nil
+	}}
+	k := startPTY(t, s, func(o *Options) { o.Profile = screen.Plain })
+	k.expect("you: ")
+	k.send("begin\n")
+	k.await(k.answer, 0, "answer to begin")
+	text := "first" + strings.Repeat("\n!echo a line of it", 20)
+	k.send(text + "\n")
+	k.expect("queued: first")
+	close(gate)
+	k.expect("you: first")
+	k.expect("\nyou: ")
+	k.send("\x04")
+	k.end()
+	if got := k.sender.messages(); !slices.Equal(got, []string{"begin", text}) {
 		t.Errorf("sent %q", got)
 	}
 }
