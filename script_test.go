@@ -132,6 +132,11 @@ func setUpScript(env *testscript.Env) error {
 	if err := os.Mkdir(elsewhere, 0o700); err != nil {
 		return err
 	}
+	env.Defer(func() {
+		if err := os.RemoveAll(elsewhere); err != nil {
+			t.Error(err)
+		}
+	})
 	return os.Symlink(elsewhere, home)
 }
 
