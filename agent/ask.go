@@ -31,6 +31,7 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 			}
 			continue
 		}
+		reply.Message = t.withoutOversized(reply.Message)
 		return reply, err
 	}
 }

@@ -85,7 +85,7 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 	case p.tool == nil:
 		p.fail("unknown tool", fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, t.toolNames()))
 	case c.Raw != "":
-		p.fail("broken input", brokenInput(c.Raw))
+		p.fail("broken input", t.brokenInput(c))
 	case mark != "" && !(p.tool.Marks && t.Env != nil && t.Env.Secrets != nil):
 		p.fail("a mark in place of a key", fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.", mark))
 	default:
@@ -96,13 +96,16 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 }
 
 // brokenInput tells the model why an input could not be read.
-func brokenInput(raw string) string {
-	why := "is not a JSON object"
+func (t *turn) brokenInput(c provider.ToolCall) string {
+	raw, why := c.Raw, "is not a JSON object"
 	if key, twice := provider.DuplicateKey([]byte(raw)); twice {
 		why = fmt.Sprintf("names %q twice in one object, and nobody can tell which of the two is meant", key)
 	}
 	if json.Valid([]byte(raw)) && strings.HasPrefix(raw, "{") && why == "is not a JSON object" {
 		why = "was not in the form that the server reads"
+	}
+	if remark := t.tooLarge[c.ID]; remark != "" {
+		why = remark + " (write less at once)"
 	}
 	return fmt.Sprintf("The input of this call %s, so it was not run. It begins: %s", why, preview(raw, 300))
 }

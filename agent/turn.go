@@ -20,24 +20,25 @@ type turn struct {
 	response *Response
 	clock    *runClock
 
-	answer    strings.Builder // text of the final reply, continuations joined
-	partial   string          // text of a reply that broke off
-	cuts      int             // how often the present reply was cut
-	keep      []provider.Part // what else is kept of it
-	paused    bool            // the server paused its own work: the reply goes back as it is
-	prodded   bool            // the present reply was empty, and is asked again
-	trimmed   bool            // the present request did not fit, and was trimmed
-	nudge     string          // what the next request asks besides; no part of the history
-	maxTokens int             // overrides the reply limit for the next request
-	room      int             // the reply limit of the last request, 0 for none
-	squeezed  bool            // that limit is what the window left, less than it should be
-	repeats   repeats         // of calls
-	warned    bool            // a notice said that a step cap is near
-	moreSteps int             // that the user granted besides Limits.MaxTurns
-	closing   bool            // the last request of the turn, without calls
-	notes     []provider.Part // that went along with the user's message
-	perChar   float64         // bytes of a character of the user's message
-	losing    provider.Usage  // of failed tries of the request that is under way
+	answer    strings.Builder   // text of the final reply, continuations joined
+	partial   string            // text of a reply that broke off
+	cuts      int               // how often the present reply was cut
+	keep      []provider.Part   // what else is kept of it
+	paused    bool              // the server paused its own work: the reply goes back as it is
+	prodded   bool              // the present reply was empty, and is asked again
+	trimmed   bool              // the present request did not fit, and was trimmed
+	nudge     string            // what the next request asks besides; no part of the history
+	maxTokens int               // overrides the reply limit for the next request
+	room      int               // the reply limit of the last request, 0 for none
+	squeezed  bool              // that limit is what the window left, less than it should be
+	repeats   repeats           // of calls
+	warned    bool              // a notice said that a step cap is near
+	moreSteps int               // that the user granted besides Limits.MaxTurns
+	closing   bool              // the last request of the turn, without calls
+	notes     []provider.Part   // that went along with the user's message
+	perChar   float64           // bytes of a character of the user's message
+	tooLarge  map[string]string // remarks on calls that were too large to be kept, by id; nil for none
+	losing    provider.Usage    // of failed tries of the request that is under way
 }
 
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
