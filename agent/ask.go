@@ -25,7 +25,7 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 		if t.wentBlind(err) || t.leaveImagesOut(err, request.Messages) {
 			continue
 		}
-		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext {
+		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext && !e.Elsewhere {
 			if err := t.shrink(e); err != nil {
 				return provider.Done{}, err
 			}

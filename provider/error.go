@@ -50,7 +50,10 @@ type Error struct {
 	// InBytes says of a KindContext error that the request was refused for its
 	// bytes: that tells nothing of the model's window.
 	InBytes bool
-	Err     error // the cause; may be nil
+	// Elsewhere says of a KindContext error that what is too long is kept by
+	// somebody else: nothing that is left out of the messages makes it shorter.
+	Elsewhere bool
+	Err       error // the cause; may be nil
 }
 
 // CodeNoImages is the Code of an error that says that the model takes no images,

@@ -149,6 +149,7 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 	case provider.KindProvider, provider.KindInvalid:
 		e.Hint = d.program + " in this directory shows what is wrong"
 	case provider.KindContext:
+		e.Elsewhere = true
 		e.Hint = "/clear: " + d.program + "'s own conversation is full"
 	}
 	return e
