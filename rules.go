@@ -136,7 +136,7 @@ func (a *app) explain(_ context.Context, inv cli.Invocation, call string) (e age
 	}
 	name, access, err := agent.CallFor(call, files)
 	if err != nil {
-		return e, err
+		return e, &agent.Failure{Kind: agent.KindUsage, What: "rules explain", Err: err, Hint: "artoo rules explain 'read(PATH)'"}
 	}
 	return policy.Explain(name, access), nil
 }

@@ -103,7 +103,7 @@ func CallFor(text string, files *tool.Files) (name string, access tool.Access, e
 	}
 	place, err := resolve(object)
 	if err != nil {
-		return "", access, &Failure{Kind: KindUsage, What: "rules explain", Err: err, Hint: "artoo rules explain 'read(PATH)'"}
+		return "", access, err
 	}
 	access.Paths, access.Outside, access.Denied, access.Why = []string{place.Abs}, place.Outside, place.Denied, place.Why
 	return r.Tool, access, nil

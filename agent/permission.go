@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -271,11 +270,25 @@ func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested st
 	return narrow, Rule{Tool: name, Arg: escapePattern(dir) + "/**", HasArg: true}.String()
 }
 
-// CheckMode refuses modes that cannot hold where there is no project.
+// ModeError says that a mode cannot hold where artoo was started.
+type ModeError struct{ Mode Mode }
+
+// Error names the option and says why.
+func (e *ModeError) Error() string {
+	return "--approval " + string(e.Mode) + ": there is no project here, so every write and run is asked"
+}
+
+// ErrorKind is the kind of failure it is for the table of exit codes.
+func (*ModeError) ErrorKind() string { return "usage" }
+
+// ErrorHint names what helps.
+func (*ModeError) ErrorHint() string { return "cd into a project directory, or --approval ask" }
+
+// CheckMode refuses modes that cannot hold where there is no project; the error
+// is a *ModeError.
 func (p *Policy) CheckMode() error {
 	if p.NoProject && (p.Mode == ModeEdits || p.Mode == ModeAuto) {
-		return &Failure{Kind: KindUsage, What: "--approval " + string(p.Mode),
-			Err: errors.New("there is no project here, so every write and run is asked"), Hint: "cd into a project directory, or --approval ask"}
+		return &ModeError{p.Mode}
 	}
 	return nil
 }

@@ -217,7 +217,8 @@ func TestFilesAndModes(t *testing.T) {
 		t.Errorf("without a project ls was %s, want ask", got)
 	}
 	noProject.Mode = ModeEdits
-	if err := noProject.CheckMode(); Classify(err) == nil || Classify(err).Kind != KindUsage {
+	var refused *ModeError
+	if err := noProject.CheckMode(); !errors.As(err, &refused) || refused.ErrorKind() != "usage" {
 		t.Errorf("mode edits without a project: %v", err)
 	}
 }

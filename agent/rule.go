@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"artoo/tool"
@@ -42,7 +43,7 @@ type RuleError struct{ Rule, Why, Try string }
 
 // Error names the rule and what is wrong, with what could have been meant.
 func (e *RuleError) Error() string {
-	text := "rule " + preview(e.Rule, 200) + ": " + e.Why
+	text := fmt.Sprintf("rule %.200s: %s", e.Rule, e.Why)
 	if e.Try != "" {
 		text += ", did you mean " + e.Try + "?"
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -97,7 +98,7 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 		r.Tool = strings.ToLower(r.Tool)
 		return kind, nil
 	}
-	why := "there is no tool " + preview(r.Tool, 60)
+	why := fmt.Sprintf("there is no tool %.60s", r.Tool)
 	if kind, ok := kinds[firstWordOf(r.Tool)]; ok && kind == ruleCommand {
 		return 0, &RuleError{written, why, "bash(" + strings.TrimSpace(strings.TrimPrefix(written, "bash")) + ")"}
 	}
@@ -173,7 +174,7 @@ func (r *Rule) impossibleCommand() (why, try string) {
 		bare := strings.ReplaceAll(w.text, wildcard, "*")
 		switch {
 		case !w.quoted && strings.ContainsAny(w.text, ";|&<>`") || !w.quoted && strings.Contains(w.text, "$("):
-			return "a pattern is for one simple command, and " + preview(bare, 40) + " makes it more", "bash(" + firstWords(words[:i]) + ":*)"
+			return fmt.Sprintf("a pattern is for one simple command, and %.40s makes it more", bare), "bash(" + firstWords(words[:i]) + ":*)"
 		case strings.Contains(w.text, "/"+wildcard+wildcard), strings.HasPrefix(w.text, wildcard+wildcard+"/"):
 			return "** is for files", "write(" + bare + ")"
 		}
