@@ -30,10 +30,11 @@ var allowed = []struct {
 	{"artoo/tool", nil},
 	{"artoo/tool/*", []string{"artoo/tool"}},
 	{"artoo/conversation", []string{"artoo/provider"}},
-	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool"}},
-	{"artoo/ui/screen", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool"}},
-	{"artoo/ui", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export", "artoo/secret", "artoo/doctor"}},
-	{"artoo/ui/*", []string{"artoo/agent", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/doctor"}},
+	{"artoo/agent/permission", []string{"artoo/tool"}},
+	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool", "artoo/agent/permission"}},
+	{"artoo/ui/screen", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool"}},
+	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export", "artoo/secret", "artoo/doctor"}},
+	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/doctor"}},
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/providertest"
@@ -161,7 +162,7 @@ func playBill(t *testing.T, wire spoken, seed uint64) {
 		Provider:     &provider.Retrier{Provider: wire.make("http://model.test", &http.Client{Transport: server}), Rand: func() float64 { return 0 }},
 		ProviderName: wire.name, Defaults: provider.Options{Model: "test-model", MaxTokens: 8000},
 		Info: provider.ModelInfo{Context: 200_000, Price: &provider.Price{Input: 3, Output: 15}}, System: system, Tools: []tool.Tool{look}, Env: &tool.Env{Dir: "/w"},
-		Policy: &agent.Policy{Mode: agent.ModeAsk, Root: "/w"}, Conversation: talk,
+		Policy: &permission.Policy{Mode: permission.ModeAsk, Root: "/w"}, Conversation: talk,
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

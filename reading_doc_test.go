@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"artoo/agent"
+	"artoo/agent/permission"
 )
 
 // TestDocOfReadingCommands keeps the list in docs/permissions.md what the code
@@ -23,7 +23,7 @@ func TestDocOfReadingCommands(t *testing.T) {
 	if !ok || !ended {
 		t.Fatal("docs/permissions.md has no place for the list")
 	}
-	want := agent.ReadingDoc()
+	want := permission.ReadingDoc()
 	if *update {
 		if err := os.WriteFile(path, []byte(before+"<!-- reading commands -->\n"+want+"<!-- end -->\n"+after), 0o644); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/config"
 	"artoo/tool"
 	"artoo/ui/cli"
@@ -17,21 +18,21 @@ import (
 
 // ruleSet are the rules that hold in this project.
 type ruleSet struct {
-	allow, ask, deny []agent.Rule
-	reopen           []agent.Rule // those of ask that stand in the user's file
+	allow, ask, deny []permission.Rule
+	reopen           []permission.Rule // those of ask that stand in the user's file
 }
 
 // reopens reports whether a rule of the user's file asks about a file by its name.
 func (s ruleSet) reopens(root, file string) bool {
-	return slices.ContainsFunc(s.reopen, func(r agent.Rule) bool { return r.Reopens(root, file) })
+	return slices.ContainsFunc(s.reopen, func(r permission.Rule) bool { return r.Reopens(root, file) })
 }
 
 // parseRules reads the rules; the error names where the first one stands that
 // can match nothing.
 func parseRules(texts []config.RuleText) (s ruleSet, err error) {
 	for _, text := range texts {
-		r, err := agent.ParseRule(text.Text)
-		var wrong *agent.RuleError
+		r, err := permission.ParseRule(text.Text)
+		var wrong *permission.RuleError
 		switch {
 		case errors.As(err, &wrong):
 			return ruleSet{}, text.Wrong(wrong.Error(), wrong.Try)
@@ -54,14 +55,14 @@ func parseRules(texts []config.RuleText) (s ruleSet, err error) {
 	return s, nil
 }
 
-func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
-	p := &agent.Policy{
-		Mode: agent.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
+func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
+	p := &permission.Policy{
+		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
 		AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny,
 		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
 		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
 		OthersRun: a.project.OthersRun,
-		Shell:     agent.Shell{Name: filepath.Base(tool.FindShell()), Locale: tool.ShellLocale(env.Environ)},
+		Shell:     permission.Shell{Name: filepath.Base(tool.FindShell()), Locale: tool.ShellLocale(env.Environ)},
 		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
 			return env.Files.ReachBelow(dir, arg, reads)
 		},
@@ -80,13 +81,13 @@ func (a *app) policy(env *tool.Env) (*agent.Policy, error) {
 		},
 	}
 	var broken error
-	p.Bind(func(rule string) *agent.Approval {
+	p.Bind(func(rule string) *permission.Approval {
 		known, err := a.cfg.Approved(a.project.Root, rule)
 		if known == nil || err != nil {
 			broken = errors.Join(broken, err)
 			return nil
 		}
-		return (*agent.Approval)(known)
+		return (*permission.Approval)(known)
 	})
 	if broken != nil {
 		return nil, broken
@@ -104,7 +105,7 @@ func (a *app) saveRule(rule string) error {
 	if a.cfg.File != "" {
 		path = a.cfg.File
 	}
-	parsed, err := agent.ParseRule(rule)
+	parsed, err := permission.ParseRule(rule)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (a *app) saveRule(rule string) error {
 func (a *app) reopened(abs string) bool { return a.rules.reopens(a.project.Root, abs) }
 
 // explain is `artoo rules explain`. It runs nothing and asks no provider.
-func (a *app) explain(_ context.Context, inv cli.Invocation, call string) (e agent.Explanation, err error) {
+func (a *app) explain(_ context.Context, inv cli.Invocation, call string) (e permission.Explanation, err error) {
 	if err := a.load(inv, false); err != nil {
 		return e, err
 	}
@@ -134,7 +135,7 @@ func (a *app) explain(_ context.Context, inv cli.Invocation, call string) (e age
 	if err != nil {
 		return e, err
 	}
-	name, access, err := agent.CallFor(call, files)
+	name, access, err := permission.CallFor(call, files)
 	if err != nil {
 		return e, &agent.Failure{Kind: agent.KindUsage, What: "rules explain", Err: err, Hint: "artoo rules explain 'read(PATH)'"}
 	}
@@ -142,10 +143,10 @@ func (a *app) explain(_ context.Context, inv cli.Invocation, call string) (e age
 }
 
 // listRules is `artoo rules`.
-func (a *app) listRules(_ context.Context, inv cli.Invocation) ([]agent.RuleInForce, error) {
+func (a *app) listRules(_ context.Context, inv cli.Invocation) ([]permission.RuleInForce, error) {
 	if err := a.load(inv, false); err != nil {
 		return nil, err
 	}
-	p := agent.Policy{AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny}
+	p := permission.Policy{AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny}
 	return p.InForce(), nil
 }

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/providertest"
@@ -136,7 +137,7 @@ func (f *fifty) begin(system string) {
 		Provider:     &provider.Retrier{Provider: f.wire.make("http://model.test", &http.Client{Transport: f.narrow}), Rand: func() float64 { return 0 }},
 		ProviderName: f.wire.name, Defaults: provider.Options{Model: "test-model", MaxTokens: min(8192, f.info.Context/4)}, Info: f.info,
 		System: system, Tools: []tool.Tool{look}, Env: &tool.Env{Dir: "/w"}, Limits: agent.Limits{MaxTurns: 30},
-		Policy: &agent.Policy{Mode: agent.ModeAsk, Root: "/w"}, Conversation: talk,
+		Policy: &permission.Policy{Mode: permission.ModeAsk, Root: "/w"}, Conversation: talk,
 	}
 }
 

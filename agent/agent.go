@@ -7,6 +7,7 @@ import (
 	"context"
 	"sync"
 
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
@@ -25,7 +26,7 @@ type Agent struct {
 	Tools        []tool.Tool
 	Env          *tool.Env
 	Conversation *conversation.Conversation
-	Policy       *Policy
+	Policy       *permission.Policy
 	Limits       Limits
 	SessionID    string
 	// Concurrency is how many read-only calls run side by side; 0 means 4.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
@@ -114,7 +115,7 @@ func newAgent(p provider.Provider, tools ...tool.Tool) *agent.Agent {
 		Info:   provider.ModelInfo{Context: 100000, MaxOutput: 4000, Price: &provider.Price{Input: 1, Output: 10}},
 		System: "be brief", Tools: tools, Env: &tool.Env{Dir: "/p"},
 		Conversation: conversation.New(conversation.Config{MaxContextTokens: 50000, ToolResultMaxChars: 10000}, nil),
-		Policy:       &agent.Policy{Mode: agent.ModeAsk, Root: "/p"},
+		Policy:       &permission.Policy{Mode: permission.ModeAsk, Root: "/p"},
 		Limits:       agent.Limits{MaxTurns: 20},
 	}
 }
@@ -207,7 +208,7 @@ func TestReadersRunSideBySideAndWritersDoNot(t *testing.T) {
 		fake.ToolCall("r1", "look", `{"arg":"1"}`), fake.ToolCall("r2", "look", `{"arg":"2"}`),
 		fake.ToolCall("w1", "change", `{"arg":"3"}`), fake.ToolCall("w2", "change", `{"arg":"4"}`)), fake.Say("ok")}}
 	a := newAgent(p, look, change)
-	a.Policy.Mode = agent.ModeEdits
+	a.Policy.Mode = permission.ModeEdits
 	cb := &recorder{}
 	if _, err := send(t, a, cb, "go"); err != nil {
 		t.Fatal(err)
@@ -395,7 +396,7 @@ func TestEndsOfReplies(t *testing.T) {
 			p := &fake.Provider{Steps: c.steps, Lenient: true}
 			ran := false
 			a := newAgent(p, makeTool("bash", tool.KindRun, func(context.Context, string, io.Writer) (tool.Result, error) { ran = true; return tool.Result{}, nil }))
-			a.Policy.AllowRules = []agent.Rule{{Tool: "bash"}}
+			a.Policy.AllowRules = []permission.Rule{{Tool: "bash"}}
 			r, err := send(t, a, &recorder{}, "go")
 			if f := agent.Classify(err); (f == nil) != (c.kind == "") || f != nil && f.Kind != c.kind {
 				t.Fatalf("error %v, want kind %q", err, c.kind)

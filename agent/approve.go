@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"artoo/agent/permission"
 	"artoo/provider"
 )
 
@@ -27,7 +28,7 @@ func (t *turn) newAsker(ctx context.Context, calls []provider.ToolCall) *asker {
 			continue
 		}
 		p := &pending{call: Call{ToolCall: c}, tool: tool_}
-		if t.plan(ctx, p); !p.settled && t.Policy.Decide(tool_.Name, p.call.Access).Effect == Ask {
+		if t.plan(ctx, p); !p.settled && t.Policy.Decide(tool_.Name, p.call.Access).Effect == permission.Ask {
 			a.of++
 		}
 	}
@@ -36,7 +37,7 @@ func (t *turn) newAsker(ctx context.Context, calls []provider.ToolCall) *asker {
 
 // ask asks until there is a clear answer. It returns the error that ends the
 // turn: an interrupt, or the user's wish.
-func (a *asker) ask(ctx context.Context, p *pending, decision Decision) error {
+func (a *asker) ask(ctx context.Context, p *pending, decision permission.Decision) error {
 	a.number++
 	a.of = max(a.of, a.number)
 	for {
@@ -44,7 +45,7 @@ func (a *asker) ask(ctx context.Context, p *pending, decision Decision) error {
 			Kind: QuestionApproval, Call: p.call, Dir: a.Env.Dir, Reason: decision.Reason,
 			Rule: decision.Narrow, Suggested: decision.Suggested, Number: a.number, Of: a.of,
 			Covers: func(rule string) error {
-				_, err := a.Policy.covers(rule, p.tool.Name, p.call.Access)
+				_, err := a.Policy.Covers(rule, p.tool.Name, p.call.Access)
 				return err
 			},
 		})
@@ -74,7 +75,7 @@ func (a *asker) ask(ctx context.Context, p *pending, decision Decision) error {
 // replace puts the user's version of the input in the call's place: checked,
 // planned and decided as if the model had sent it. One that may not run leaves
 // the call as it was, and is the error.
-func (a *asker) replace(ctx context.Context, p *pending, input []byte) (Decision, error) {
+func (a *asker) replace(ctx context.Context, p *pending, input []byte) (permission.Decision, error) {
 	before := p.call
 	p.call.Input = json.RawMessage(input)
 	a.plan(ctx, p)
@@ -84,7 +85,7 @@ func (a *asker) replace(ctx context.Context, p *pending, input []byte) (Decision
 		return a.Policy.Decide(p.tool.Name, p.call.Access), err
 	}
 	decision := a.Policy.Decide(p.tool.Name, p.call.Access)
-	if decision.Effect == Deny {
+	if decision.Effect == permission.Deny {
 		err := errors.New("the edited call is denied: " + decision.Reason)
 		p.call = before
 		return a.Policy.Decide(p.tool.Name, p.call.Access), err
@@ -95,7 +96,7 @@ func (a *asker) replace(ctx context.Context, p *pending, input []byte) (Decision
 }
 
 // take acts on an answer. ok is false when it must be asked again.
-func (a *asker) take(p *pending, decision Decision, answer Answer) (ok bool, err error) {
+func (a *asker) take(p *pending, decision permission.Decision, answer Answer) (ok bool, err error) {
 	switch answer.Verdict {
 	case Yes:
 		return true, nil
@@ -111,7 +112,7 @@ func (a *asker) take(p *pending, decision Decision, answer Answer) (ok bool, err
 
 // remember adds the rule of a lasting yes. A rule that would not allow this
 // very call is a slip of the pen: it is said, and asked again.
-func (a *asker) remember(p *pending, decision Decision, answer Answer) bool {
+func (a *asker) remember(p *pending, decision permission.Decision, answer Answer) bool {
 	rule := answer.Rule
 	if rule == "" {
 		rule = decision.Narrow
@@ -120,7 +121,7 @@ func (a *asker) remember(p *pending, decision Decision, answer Answer) bool {
 		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: err.Error()})
 		return false
 	}
-	if r, err := ParseRule(rule); err == nil && r.Remark() != "" {
+	if r, err := permission.ParseRule(rule); err == nil && r.Remark() != "" {
 		a.cb.OnNotice(Notice{Kind: NoticeInfo, Text: r.String() + " also covers " + r.Remark()})
 	}
 	if answer.Verdict != YesForever {
@@ -134,6 +135,6 @@ func (a *asker) remember(p *pending, decision Decision, answer Answer) bool {
 		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "the rule holds for this session only: " + err.Error()})
 		return true
 	}
-	a.Policy.keep(rule)
+	a.Policy.Keep(rule)
 	return true
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/agent/permission"
 	"artoo/provider"
 )
 
@@ -157,7 +158,7 @@ func (t *turn) piece(ctx context.Context, in *incoming, event provider.Event) {
 		}
 		t.cb.OnNotice(Notice{Kind: NoticeStep, Text: e.Text})
 	case provider.Refused:
-		t.response.Denied = append(t.response.Denied, Denial{Tool: e.Tool, Object: e.Object, Reason: e.Reason, Nobody: t.Policy.Mode != ModePlan})
+		t.response.Denied = append(t.response.Denied, Denial{Tool: e.Tool, Object: e.Object, Reason: e.Reason, Nobody: t.Policy.Mode != permission.ModePlan})
 	case provider.Notice:
 		kind := NoticeInfo
 		if e.Warning {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool"
 )
@@ -33,8 +34,8 @@ func TestL8_AnEditedCallIsAskedAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "bash", `{"arg":"make"}`)), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
-			a.Policy.AllowRules = []agent.Rule{{Tool: "bash", Arg: "ninja:*", HasArg: true}}
-			a.Policy.DenyRules = []agent.Rule{{Tool: "bash", Arg: "rm:*", HasArg: true}}
+			a.Policy.AllowRules = []permission.Rule{{Tool: "bash", Arg: "ninja:*", HasArg: true}}
+			a.Policy.DenyRules = []permission.Rule{{Tool: "bash", Arg: "rm:*", HasArg: true}}
 			cb := &recorder{answers: c.answers}
 			if _, err := send(t, a, cb, "go"); err != nil {
 				t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
@@ -384,7 +385,7 @@ func TestRow44_TheSameFailingCall(t *testing.T) {
 	}}
 	a = newAgent(p, fails, makeTool("change", tool.KindWrite, nil))
 	a.Limits.MaxTurns = 50
-	a.Policy.Mode = agent.ModeEdits
+	a.Policy.Mode = permission.ModeEdits
 	if _, err := send(t, a, &recorder{}, "go"); err != nil {
 		t.Errorf("a test that fails between edits ended the turn: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
@@ -244,7 +245,7 @@ func TestASessionThatCannotBeWritten(t *testing.T) {
 			step.Text = []string{"hm"}
 			p := &fake.Provider{Then: func(provider.Request) fake.Step { shut("during the request"); return step }}
 			a := newAgent(p, change)
-			a.Policy.Mode = agent.ModeEdits
+			a.Policy.Mode = permission.ModeEdits
 			a.Conversation = conversation.New(conversation.Config{}, session)
 			cb := &recorder{}
 			r, err := send(t, a, cb, "go")

@@ -3,6 +3,7 @@ package agent
 import (
 	"strings"
 
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 )
@@ -17,9 +18,9 @@ const (
 
 // ModeNote tells the model that the approval mode is another one now than its
 // prompt says; it goes along with the user's next message.
-func ModeNote(m Mode, headless bool) string {
+func ModeNote(m permission.Mode, headless bool) string {
 	now := Settings{Mode: m, Headless: headless, Tools: everyTool()}.approval()
-	if m != ModePlan {
+	if m != permission.ModePlan {
 		now += " The user's rules hold as before."
 	}
 	return modeNote + string(m) + ": " + now + ")"

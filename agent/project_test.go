@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/tool"
 )
 
@@ -35,8 +35,8 @@ func TestThePolicyInARealProject(t *testing.T) {
 	}
 	defer files.Close()
 	find := tool.Repository
-	policy := &agent.Policy{
-		Mode: agent.ModeAsk, Root: root, Reach: files.Reach,
+	policy := &permission.Policy{
+		Mode: permission.ModeAsk, Root: root, Reach: files.Reach,
 		GitRuns: func(dir string) error {
 			p, err := find(dir)
 			if err != nil {
@@ -52,7 +52,7 @@ func TestThePolicyInARealProject(t *testing.T) {
 			return new(tool.Histories).Secrets(p, os.Environ())
 		},
 	}
-	check := func(want map[string]agent.Effect) {
+	check := func(want map[string]permission.Effect) {
 		t.Helper()
 		for line, effect := range want {
 			access := tool.Access{Kind: tool.KindRun, Command: line, Dir: root}
@@ -61,25 +61,25 @@ func TestThePolicyInARealProject(t *testing.T) {
 			}
 		}
 	}
-	check(map[string]agent.Effect{
-		"cat a.go": agent.Allow, "ls": agent.Allow, "cat *.go": agent.Allow, "ls sub/*": agent.Allow, "grep -rn x sub/b.go": agent.Allow, "cat web/*": agent.Allow,
-		"cat web/.env": agent.Ask, "cat web/.*": agent.Ask, "cat web/.[!a]nv": agent.Ask, "cat sub/web/.env": agent.Ask, "cd sub/web && cat .env": agent.Ask,
-		"cat out/outside": agent.Ask, "cat o*/outside": agent.Ask, "cd out && ls": agent.Ask, "ls *": agent.Ask, "head -n .* a.go": agent.Allow,
-		"grep -r x": agent.Ask, "grep -r x sub": agent.Ask, "rg x": agent.Ask, "rg x a.go": agent.Allow,
-		"head -n web/.e* a.go": agent.Ask, "cd dash && sort *": agent.Ask, "cd dash && git diff *": agent.Ask, "cd sub && cat *.go ../a.go": agent.Allow,
-		"cd sub/web && cat ../index.html": agent.Allow, "cd sub/web && cat ../../outside": agent.Ask,
-		"git status": agent.Allow, "git diff": agent.Allow, "git show HEAD": agent.Allow, "git log -p": agent.Allow,
+	check(map[string]permission.Effect{
+		"cat a.go": permission.Allow, "ls": permission.Allow, "cat *.go": permission.Allow, "ls sub/*": permission.Allow, "grep -rn x sub/b.go": permission.Allow, "cat web/*": permission.Allow,
+		"cat web/.env": permission.Ask, "cat web/.*": permission.Ask, "cat web/.[!a]nv": permission.Ask, "cat sub/web/.env": permission.Ask, "cd sub/web && cat .env": permission.Ask,
+		"cat out/outside": permission.Ask, "cat o*/outside": permission.Ask, "cd out && ls": permission.Ask, "ls *": permission.Ask, "head -n .* a.go": permission.Allow,
+		"grep -r x": permission.Ask, "grep -r x sub": permission.Ask, "rg x": permission.Ask, "rg x a.go": permission.Allow,
+		"head -n web/.e* a.go": permission.Ask, "cd dash && sort *": permission.Ask, "cd dash && git diff *": permission.Ask, "cd sub && cat *.go ../a.go": permission.Allow,
+		"cd sub/web && cat ../index.html": permission.Allow, "cd sub/web && cat ../../outside": permission.Ask,
+		"git status": permission.Allow, "git diff": permission.Allow, "git show HEAD": permission.Allow, "git log -p": permission.Allow,
 	})
 	write(t, string(indexOf("a.go", "web/.env")), root, ".git", "index")
-	check(map[string]agent.Effect{"git status": agent.Allow, "git log --oneline": agent.Allow, "git diff --stat": agent.Allow,
-		"git diff": agent.Ask, "git show HEAD": agent.Ask, "git log -p": agent.Ask, "git status -v": agent.Ask})
+	check(map[string]permission.Effect{"git status": permission.Allow, "git log --oneline": permission.Allow, "git diff --stat": permission.Allow,
+		"git diff": permission.Ask, "git show HEAD": permission.Ask, "git log -p": permission.Ask, "git status -v": permission.Ask})
 	write(t, "[core]\n\tfsmonitor = ./x\n", root, ".git", "config")
-	check(map[string]agent.Effect{"git status": agent.Ask, "cd sub && git log": agent.Ask, "git -C sub log": agent.Ask, "cat a.go": agent.Allow})
+	check(map[string]permission.Effect{"git status": permission.Ask, "cd sub && git log": permission.Ask, "git -C sub log": permission.Ask, "cat a.go": permission.Allow})
 	if err := os.Remove(filepath.Join(root, ".git", "config")); err != nil {
 		t.Fatal(err)
 	}
 	write(t, "ref: x", root, "sub", "HEAD")
-	check(map[string]agent.Effect{"git status": agent.Allow, "cd sub && git log": agent.Ask})
+	check(map[string]permission.Effect{"git status": permission.Allow, "cd sub && git log": permission.Ask})
 }
 
 // indexOf makes git's index, version 2, with these names.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
 )
@@ -41,15 +42,15 @@ func promptInfo() agent.PromptInfo {
 	return agent.PromptInfo{
 		Dir: "/home/me/shop/cart", Root: "/home/me/shop", Platform: "linux/amd64", Shell: "/bin/bash", Git: true, Branch: "main",
 		Date:     time.Date(2026, 3, 14, 23, 59, 0, 0, time.UTC),
-		Settings: agent.Settings{Mode: agent.ModeAsk, Tools: defaultTools()},
+		Settings: agent.Settings{Mode: permission.ModeAsk, Tools: defaultTools()},
 	}
 }
 
 func defaultTools() []string { return []string{"read", "ls", "glob", "grep", "write", "edit", "bash"} }
 
-func rules(t *testing.T, words ...string) []agent.Rule {
+func rules(t *testing.T, words ...string) []permission.Rule {
 	t.Helper()
-	list, err := agent.ParseRules(words)
+	list, err := permission.ParseRules(words)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestSystemPrompt(t *testing.T) {
 			p.Settings.Tools, p.Settings.Without = []string{"bash"}, []string{"read", "ls", "glob", "grep", "write", "edit"}
 		},
 		"added_dirs": func(p *agent.PromptInfo) {
-			p.Settings.Mode, p.Settings.ReadDirs, p.Settings.WriteDirs = agent.ModeEdits, []string{"/usr/share/doc"}, []string{"/srv/out"}
+			p.Settings.Mode, p.Settings.ReadDirs, p.Settings.WriteDirs = permission.ModeEdits, []string{"/usr/share/doc"}, []string{"/srv/out"}
 		},
 		"subdirectory": func(p *agent.PromptInfo) {
 			p.Dir = "/home/me/shop/cart"
@@ -81,11 +82,11 @@ func TestSystemPrompt(t *testing.T) {
 			p.Settings.Allow, p.Settings.Ask = rules(t, "bash(make:*)"), rules(t, "bash(make deploy:*)")
 		},
 		"plan": func(p *agent.PromptInfo) {
-			p.Settings.Mode, p.Git, p.Branch = agent.ModePlan, false, ""
+			p.Settings.Mode, p.Git, p.Branch = permission.ModePlan, false, ""
 			p.Settings.Allow, p.Settings.Deny = rules(t, "bash(make:*)"), rules(t, "read(customers/**)")
 		},
 		"replaced": func(p *agent.PromptInfo) {
-			p.Replace, p.Settings.Headless, p.Settings.Mode = "You are a poet.", true, agent.ModePlan
+			p.Replace, p.Settings.Headless, p.Settings.Mode = "You are a poet.", true, permission.ModePlan
 			p.Settings.Tools = nil
 		},
 	} {
@@ -102,7 +103,7 @@ func TestSystemPrompt(t *testing.T) {
 
 // What the prompt says of approval is so with every set of tools and in every mode.
 func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
-	for _, mode := range []agent.Mode{agent.ModeAsk, agent.ModeEdits, agent.ModeAuto, agent.ModePlan} {
+	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan} {
 		for _, tools := range [][]string{nil, {"bash"}, {"read"}, {"edit"}, {"read", "edit"}, {"bash", "edit"}, {"read", "bash"}, defaultTools()} {
 			for _, noProject := range []bool{false, true} {
 				s := agent.Settings{Mode: mode, Tools: tools, NoProject: noProject}
@@ -113,7 +114,7 @@ func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
 					}
 				}
 				asked := strings.Contains(text, "every edit")
-				if want := slices.Contains(tools, "edit") && (mode == agent.ModeAsk || noProject && mode != agent.ModePlan); asked != want {
+				if want := slices.Contains(tools, "edit") && (mode == permission.ModeAsk || noProject && mode != permission.ModePlan); asked != want {
 					t.Errorf("%s with %v, no project %v: %s", mode, tools, noProject, text)
 				}
 				if strings.Contains(text, "  ") || strings.Contains(text, ": ,") || strings.Contains(text, ": ;") {

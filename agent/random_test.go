@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
@@ -152,7 +153,7 @@ func TestRandomTurnsLeaveAGoodHistory(t *testing.T) {
 		s := &story{Rand: rand.New(rand.NewPCG(uint64(seed), 1))}
 		p := &fake.Provider{Then: func(provider.Request) fake.Step { return s.step() }}
 		a := newAgent(p, s.tools()...)
-		a.Policy.Mode = []agent.Mode{agent.ModeAsk, agent.ModeEdits, agent.ModePlan}[s.IntN(3)]
+		a.Policy.Mode = []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModePlan}[s.IntN(3)]
 		a.Limits = agent.Limits{MaxTurns: 8}
 		if s.chance(4) {
 			a.Limits.MaxTotalTokens = 2000

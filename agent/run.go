@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
 )
@@ -141,9 +142,9 @@ func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) 
 	decision := t.Policy.Decide(p.tool.Name, p.call.Access)
 	p.reads = readsOnly(p.tool, decision)
 	switch decision.Effect {
-	case Allow:
+	case permission.Allow:
 		return nil
-	case Ask:
+	case permission.Ask:
 		return asks.ask(ctx, p, decision)
 	}
 	t.deny(p, decision, decision.Reason, false)
@@ -151,12 +152,12 @@ func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) 
 }
 
 // readsOnly reports whether a call with this decision changes nothing.
-func readsOnly(tool_ *tool.Tool, d Decision) bool {
-	return sideBySide(tool_) || strings.HasSuffix(d.Rule, "("+readGroup+")")
+func readsOnly(tool_ *tool.Tool, d permission.Decision) bool {
+	return sideBySide(tool_) || strings.HasSuffix(d.Rule, "("+permission.ReadGroup+")")
 }
 
 // deny settles a call with a refusal that the model is told.
-func (t *turn) deny(p *pending, d Decision, reason string, nobody bool) {
+func (t *turn) deny(p *pending, d permission.Decision, reason string, nobody bool) {
 	text := "Not run: this call was denied."
 	status := CallDenied
 	if nobody {

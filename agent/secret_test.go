@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
@@ -181,11 +182,11 @@ func TestAnEditThatMovesAKeyIsAsked(t *testing.T) {
 		})
 		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "put", Input: json.RawMessage(`{"arg":"‹secret:1a2b3c4d5e6f›"}`)}}}, {Text: []string{"done"}}}}, put)
 		a.Env.Secrets = func(string) []tool.Secret { return nil }
-		rule, err := agent.ParseRule("write")
+		rule, err := permission.ParseRule("write")
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Policy.Mode, a.Policy.AllowRules = agent.ModeEdits, []agent.Rule{rule}
+		a.Policy.Mode, a.Policy.AllowRules = permission.ModeEdits, []permission.Rule{rule}
 		if _, err := a.SendMessage(t.Context(), "go", &recorder{}); err != nil {
 			t.Fatal(err)
 		}

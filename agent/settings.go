@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"artoo/agent/permission"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,14 +9,14 @@ import (
 
 // Settings are what the model is told of what it may do here.
 type Settings struct {
-	Mode      Mode
+	Mode      permission.Mode
 	Headless  bool     // nobody can be asked
 	NoProject bool     // see Policy.NoProject
 	Tools     []string // the names of the tools that are offered
 	Without   []string // those that most sessions have and this one has not
 	// ReadDirs and WriteDirs are open besides the project, absolute.
 	ReadDirs, WriteDirs []string
-	Allow, Ask, Deny    []Rule
+	Allow, Ask, Deny    []permission.Rule
 }
 
 // offers reports whether one of the tools is there.
@@ -38,12 +39,12 @@ func (s Settings) String() string {
 	if approval := s.approval(); approval != "" {
 		fmt.Fprintf(&b, "Approval: %s\n", approval)
 	}
-	rules := func(what string, list []Rule) {
+	rules := func(what string, list []permission.Rule) {
 		if len(list) > 0 {
 			fmt.Fprintf(&b, "%s: %s\n", what, ruleList(list))
 		}
 	}
-	if s.Mode == ModePlan {
+	if s.Mode == permission.ModePlan {
 		rules("Denied by rule, also for reading", s.Deny)
 		return b.String()
 	}
@@ -60,7 +61,7 @@ func (s Settings) String() string {
 // mostRules is how many rules of a kind are named.
 const mostRules = 30
 
-func ruleList(rules []Rule) string {
+func ruleList(rules []permission.Rule) string {
 	var words []string
 	for _, r := range rules[:min(len(rules), mostRules)] {
 		words = append(words, r.String())
@@ -91,10 +92,10 @@ func (s Settings) approval() string {
 	if reads != "" {
 		reads += " run unasked"
 	}
-	if s.Mode == ModePlan {
+	if s.Mode == permission.ModePlan {
 		return "plan mode: " + join(reads, "; ") + "everything else is refused. End with a plan."
 	}
-	if (s.Mode == ModeEdits || s.Mode == ModeAuto) && s.offers("write", "edit") && !s.NoProject {
+	if (s.Mode == permission.ModeEdits || s.Mode == permission.ModeAuto) && s.offers("write", "edit") && !s.NoProject {
 		other = slices.DeleteFunc(other, func(o string) bool { return o == "every edit" })
 		reads = join(reads, ", and so do ") + "edits inside the project (not of files that others run: hooks, CI, editor settings)"
 		if len(free) == 0 {

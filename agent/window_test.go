@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
@@ -152,7 +153,7 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 1500}, nil)
 	notes := []string{"(one thing changed)", "", ""} // Note tells each once
 	a.Note = func() string { n := notes[0]; notes = notes[1:]; return n }
-	mode := provider.Text{Text: agent.ModeNote(agent.ModePlan, false)}
+	mode := provider.Text{Text: agent.ModeNote(permission.ModePlan, false)}
 	if _, err := a.SendMessage(t.Context(), strings.Repeat("much ", 2000), &recorder{}, mode); err == nil {
 		t.Fatal("it was sent")
 	}

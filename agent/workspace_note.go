@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
 )
@@ -53,7 +54,7 @@ func (w *Workspace) settingsNote(system string, history []provider.Message, now 
 		told = last == note
 	case strings.HasPrefix(last, modeNote): // the mode is told; is all else as in the prompt?
 		told = false
-		for _, m := range []Mode{ModeAsk, ModeEdits, ModeAuto, ModePlan} {
+		for _, m := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan} {
 			then := now
 			then.Mode = m
 			told = told || strings.HasPrefix(last, modeNote+string(now.Mode)+": ") && strings.Contains(system, then.String())

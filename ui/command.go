@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider"
 )
 
@@ -35,7 +35,7 @@ type command struct {
 type commandState struct {
 	shared     []provider.Part // commands the person ran, for the next message
 	outputs    outputs         // of the last calls, for /out
-	beforePlan agent.Mode      // what /plan goes back to; "" for ask
+	beforePlan permission.Mode // what /plan goes back to; "" for ask
 }
 
 // commands is every command there is. Their names are those people know from

@@ -8,11 +8,12 @@ import (
 	"strconv"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 )
 
 // approvalModes are the modes in the order in which they are listed.
-func approvalModes() []agent.Mode {
-	return []agent.Mode{agent.ModeAsk, agent.ModeEdits, agent.ModeAuto, agent.ModePlan}
+func approvalModes() []permission.Mode {
+	return []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan}
 }
 
 func runApproval(_ context.Context, t *Terminal, arg string) error {
@@ -28,15 +29,15 @@ func runApproval(_ context.Context, t *Terminal, arg string) error {
 	case arg == "next":
 		return t.nextMode()
 	case arg == "prompt": // as the option has it
-		arg = string(agent.ModeAsk)
-	case !slices.Contains(approvalModes(), agent.Mode(arg)):
+		arg = string(permission.ModeAsk)
+	case !slices.Contains(approvalModes(), permission.Mode(arg)):
 		return fmt.Errorf("%q is none of ask, edits, auto, plan", arg)
 	}
-	return t.setMode(agent.Mode(arg))
+	return t.setMode(permission.Mode(arg))
 }
 
 // setMode changes the mode and prints what holds now.
-func (t *Terminal) setMode(mode agent.Mode) error {
+func (t *Terminal) setMode(mode permission.Mode) error {
 	d := t.opt.Deps
 	before := d.Mode()
 	if err := d.SetMode(mode); err != nil {
@@ -46,7 +47,7 @@ func (t *Terminal) setMode(mode agent.Mode) error {
 		}
 		return err
 	}
-	if mode == agent.ModePlan && before != mode {
+	if mode == permission.ModePlan && before != mode {
 		t.beforePlan = before
 	}
 	t.Note(fmt.Sprintf("approval: %s: %s", mode, modeText(mode)))
@@ -56,7 +57,7 @@ func (t *Terminal) setMode(mode agent.Mode) error {
 // nextMode goes through ask, edits and plan. A mode that cannot hold here is
 // passed over.
 func (t *Terminal) nextMode() error {
-	cycle := []agent.Mode{agent.ModeAsk, agent.ModeEdits, agent.ModePlan}
+	cycle := []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModePlan}
 	at := slices.Index(cycle, t.opt.Deps.Mode()) // -1 for auto, whose next is ask
 	var err error
 	for i := 1; i < len(cycle); i++ {
@@ -75,17 +76,17 @@ func runPlan(_ context.Context, t *Terminal, arg string) error {
 	if arg != "" && arg != "off" {
 		return fmt.Errorf("%q is not off: /plan alone begins and ends it", arg)
 	}
-	planning := d.Mode() == agent.ModePlan
+	planning := d.Mode() == permission.ModePlan
 	switch {
 	case !planning && arg == "":
-		return t.setMode(agent.ModePlan)
+		return t.setMode(permission.ModePlan)
 	case !planning:
 		t.Note(fmt.Sprintf("approval: %s: %s", d.Mode(), modeText(d.Mode())))
 		return nil
 	}
 	back := t.beforePlan
 	if back == "" { // it began with plan
-		back = agent.ModeAsk
+		back = permission.ModeAsk
 	}
 	return t.setMode(back)
 }
@@ -165,13 +166,13 @@ func completeRules(t *Terminal, _ string) []candidate {
 	return all
 }
 
-func modeText(mode agent.Mode) string {
+func modeText(mode permission.Mode) string {
 	switch mode {
-	case agent.ModeEdits:
+	case permission.ModeEdits:
 		return "writes in the project pass, the rest is asked"
-	case agent.ModeAuto:
+	case permission.ModeAuto:
 		return "what is confined passes; nothing is confined yet, so it is as edits"
-	case agent.ModePlan:
+	case permission.ModePlan:
 		return "only reading, all else is refused"
 	}
 	return "asks before it writes, runs or fetches"

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider"
 )
 
@@ -191,8 +192,8 @@ func TestW5_HelpFitsAScreen(t *testing.T) {
 
 func testDeps(now time.Time) Deps {
 	cost, debug := 0.0625, false
-	mode, effort := agent.ModeAsk, provider.Effort("")
-	rules := []RuleRow{{agent.Deny, "bash(rm:*)", "settings", false}, {agent.Allow, "bash(ls)", "this session", true}}
+	mode, effort := permission.ModeAsk, provider.Effort("")
+	rules := []RuleRow{{permission.Deny, "bash(rm:*)", "settings", false}, {permission.Allow, "bash(ls)", "this session", true}}
 	rows := []SessionRow{{ID: "3f2a", When: now.Add(-2 * time.Hour), Messages: 3, Title: "fix the\ntest"}, {ID: "77\x1b[2Jbc", When: now.Add(-72 * time.Hour), Messages: 1, InUse: true}}
 	return Deps{
 		Sessions: func() ([]SessionRow, error) { return rows, nil },
@@ -200,7 +201,7 @@ func testDeps(now time.Time) Deps {
 			if id != rows[0].ID && id != rows[1].ID {
 				return nil, errors.New("no session " + id)
 			}
-			return &Resumed{ID: "3f2a", When: now.Add(-2 * time.Hour), Model: "demo/demo", Mode: agent.ModeAsk, User: "fix the test", Answer: "Done.\x1b[31m", Cut: true, Changed: []string{"a.go"}}, nil
+			return &Resumed{ID: "3f2a", When: now.Add(-2 * time.Hour), Model: "demo/demo", Mode: permission.ModeAsk, User: "fix the test", Answer: "Done.\x1b[31m", Cut: true, Changed: []string{"a.go"}}, nil
 		},
 		Clear:       func(context.Context) (string, error) { return "3f2a", nil },
 		Model:       func() string { return "demo/demo" },
@@ -224,9 +225,9 @@ func testDeps(now time.Time) Deps {
 			}
 			return effort
 		},
-		Mode: func() agent.Mode { return mode },
-		SetMode: func(m agent.Mode) error {
-			if m == agent.ModeAuto {
+		Mode: func() permission.Mode { return mode },
+		SetMode: func(m permission.Mode) error {
+			if m == permission.ModeAuto {
 				return &agent.Failure{Kind: agent.KindUsage, What: "--approval auto", Err: errors.New("no project here")}
 			}
 			mode = m

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/doctor"
 	"artoo/provider"
 )
@@ -48,8 +49,8 @@ type Deps struct {
 	Effort func(set *provider.Effort) provider.Effort
 	// Mode is the approval mode, SetMode changes it; the error says why it
 	// cannot hold here.
-	Mode    func() agent.Mode
-	SetMode func(mode agent.Mode) error
+	Mode    func() permission.Mode
+	SetMode func(mode permission.Mode) error
 	// DropRule takes back a rule that was allowed in this session.
 	DropRule func(rule string) error
 	// Fork goes on in a copy of the present session, and returns the ids of the
@@ -105,7 +106,7 @@ type Resumed struct {
 	When    time.Time // of its last entry
 	Model   string    // that answers now
 	Before  string    // the model that was asked last, "" when it is Model
-	Mode    agent.Mode
+	Mode    permission.Mode
 	User    string   // the last message; "" when there is none
 	Answer  string   // the last reply, as far as it came
 	Cut     bool     // it broke off
@@ -128,14 +129,14 @@ type ToolRow struct {
 
 // Permissions are the approval mode and the rules, in the order they count.
 type Permissions struct {
-	Mode    agent.Mode
+	Mode    permission.Mode
 	Sandbox string // what confines commands; "" for nothing
 	Rules   []RuleRow
 }
 
 // RuleRow is one rule.
 type RuleRow struct {
-	Effect  agent.Effect
+	Effect  permission.Effect
 	Rule    string
 	Origin  string // a file, a flag, "this session"
 	Session bool   // it was allowed in this session, and can be dropped

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 )
@@ -34,8 +35,8 @@ type Desk struct {
 	// where they are artoo's; may be nil.
 	Rules func(provider, mode string) string
 
-	mode agent.Mode // the mode artoo was started with, once it was changed
-	told agent.Mode // the mode the model was told last, once it was changed
+	mode permission.Mode // the mode artoo was started with, once it was changed
+	told permission.Mode // the mode the model was told last, once it was changed
 }
 
 // SendMessage implements Sender with the present session's agent.
@@ -55,7 +56,7 @@ func (d *Desk) Deps() Deps {
 	return Deps{
 		Sessions: d.sessions, Resume: d.resume, Clear: d.clear, Fork: d.fork, Answer: d.answer,
 		Model: d.model, SwitchModel: d.Switch, Tools: d.tools,
-		Mode: func() agent.Mode { return d.Agent.Policy.Mode }, SetMode: d.setMode,
+		Mode: func() permission.Mode { return d.Agent.Policy.Mode }, SetMode: d.setMode,
 		Permissions: d.permissions, DropRule: d.dropRule,
 		Compact: d.compact, Context: d.context, Cost: d.cost, Status: d.status,
 		Files: d.completeFiles, Expand: d.expand, Export: d.exportFile, Init: d.initFile,
@@ -163,7 +164,7 @@ func (d *Desk) change(s *conversation.Session) error {
 	return before.Close()
 }
 
-func (d *Desk) setMode(mode agent.Mode) error {
+func (d *Desk) setMode(mode permission.Mode) error {
 	policy := d.Agent.Policy
 	before := policy.Mode
 	policy.Mode = mode
@@ -220,7 +221,7 @@ func (d *Desk) tools() []ToolRow {
 
 func (d *Desk) permissions() Permissions {
 	p := Permissions{Mode: d.Agent.Policy.Mode, Sandbox: d.Sandbox}
-	add := func(effect agent.Effect, rules []agent.Rule, origin string, session bool) {
+	add := func(effect permission.Effect, rules []permission.Rule, origin string, session bool) {
 		for _, r := range rules {
 			row := RuleRow{Effect: effect, Rule: r.String(), Origin: r.Origin, Session: session}
 			if row.Origin == "" {
@@ -229,10 +230,10 @@ func (d *Desk) permissions() Permissions {
 			p.Rules = append(p.Rules, row)
 		}
 	}
-	add(agent.Deny, d.Agent.Policy.DenyRules, "settings", false)
-	add(agent.Allow, d.Agent.Policy.SessionRules(), "this session", true)
-	add(agent.Ask, d.Agent.Policy.AskRules, "settings", false)
-	add(agent.Allow, d.Agent.Policy.AllowRules, "settings", false)
+	add(permission.Deny, d.Agent.Policy.DenyRules, "settings", false)
+	add(permission.Allow, d.Agent.Policy.SessionRules(), "this session", true)
+	add(permission.Ask, d.Agent.Policy.AskRules, "settings", false)
+	add(permission.Allow, d.Agent.Policy.AllowRules, "settings", false)
 	return p
 }
 

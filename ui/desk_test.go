@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
@@ -31,7 +32,7 @@ func newDesk(t *testing.T, steps ...fake.Step) (*Desk, *fake.Provider) {
 	d := &Desk{
 		Agent: &agent.Agent{
 			Provider: model, ProviderName: "fake", Defaults: provider.Options{Model: "m", MaxTokens: 100}, Info: provider.ModelInfo{Context: 100_000, Price: new(provider.Price)},
-			Tools: []tool.Tool{tool.Read(), tool.Write(), tool.Ls()}, Env: &tool.Env{Dir: root}, Policy: &agent.Policy{Mode: agent.ModeAsk, Root: root},
+			Tools: []tool.Tool{tool.Read(), tool.Write(), tool.Ls()}, Env: &tool.Env{Dir: root}, Policy: &permission.Policy{Mode: permission.ModeAsk, Root: root},
 			Limits: agent.Limits{MaxTurns: 7, MaxCost: 2, MaxTime: time.Minute},
 		},
 		Store: store, Dir: root, Branch: func() string { return "main" },
@@ -78,21 +79,21 @@ func lastUser(t *testing.T, model *fake.Provider) []string {
 func TestDeskTellsTheModelOfTheMode(t *testing.T) {
 	d, model := newDesk(t, fake.Say("1"), fake.Say("2"), fake.Say("3"), fake.Say("4"), fake.Say("5"))
 	deps := d.Deps()
-	set := func(m agent.Mode) {
+	set := func(m permission.Mode) {
 		t.Helper()
 		if err := deps.SetMode(m); err != nil {
 			t.Fatal(err)
 		}
 	}
 	d.say(t, "one")
-	set(agent.ModePlan)
-	set(agent.ModeEdits)
+	set(permission.ModePlan)
+	set(permission.ModeEdits)
 	d.say(t, "two")
 	if got := lastUser(t, model); len(got) != 2 || got[0] != "two" || !strings.HasPrefix(got[1], "(The approval mode is now edits: ") {
 		t.Errorf("sent %q", got)
 	}
-	set(agent.ModePlan)
-	set(agent.ModeEdits) // and back: nothing to tell
+	set(permission.ModePlan)
+	set(permission.ModeEdits) // and back: nothing to tell
 	d.say(t, "three")
 	if got := lastUser(t, model); len(got) != 1 {
 		t.Errorf("sent %q", got)
@@ -109,11 +110,11 @@ func TestDeskTellsTheModelOfTheMode(t *testing.T) {
 	if _, err := deps.Resume(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
-	if deps.Mode() != agent.ModeAsk {
+	if deps.Mode() != permission.ModeAsk {
 		t.Errorf("the mode is %s", deps.Mode())
 	}
 	d.Agent.Policy.NoProject = true
-	if err := deps.SetMode(agent.ModeEdits); err == nil || deps.Mode() != agent.ModeAsk {
+	if err := deps.SetMode(permission.ModeEdits); err == nil || deps.Mode() != permission.ModeAsk {
 		t.Errorf("mode %s, %v", deps.Mode(), err)
 	}
 }
@@ -198,7 +199,7 @@ func TestDeskTellsWhatChanged(t *testing.T) {
 		fake.Calls(fake.ToolCall("c1", "read", `{"path":"kept"}`), fake.ToolCall("c2", "read", `{"path":"changed"}`),
 			fake.ToolCall("c3", "read", `{"path":"gone"}`), fake.ToolCall("c4", "read", `{"path":"never"}`), fake.ToolCall("c5", "ls", `{"path":"."}`)),
 		fake.Call("c6", "write", `{"path":"sub/made","content":"x"}`), fake.Say("done"), fake.Say("again"))
-	d.Agent.Policy.Mode = agent.ModeEdits
+	d.Agent.Policy.Mode = permission.ModeEdits
 	for _, name := range []string{"kept", "changed", "gone", "other"} {
 		if err := os.WriteFile(filepath.Join(d.Dir, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)

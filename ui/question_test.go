@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
@@ -41,7 +42,7 @@ func agentWith(run func(ctx context.Context, command string) string, steps ...fa
 		Provider: p, ProviderName: fake.Name, Defaults: provider.Options{Model: "m", MaxTokens: 1000},
 		Info: provider.ModelInfo{Context: 100000, MaxOutput: 4000}, Tools: []tool.Tool{bash}, Env: &tool.Env{Dir: "/p"},
 		Conversation: conversation.New(conversation.Config{MaxContextTokens: 50000, ToolResultMaxChars: 10000}, nil),
-		Policy:       &agent.Policy{Mode: agent.ModeAsk, Root: "/p"}, Limits: agent.Limits{MaxTurns: 20},
+		Policy:       &permission.Policy{Mode: permission.ModeAsk, Root: "/p"}, Limits: agent.Limits{MaxTurns: 20},
 	}, p
 }
 
@@ -238,7 +239,7 @@ func TestJ1_ACommandThatTrapsTheInterrupt(t *testing.T) {
 		}
 		return "killed"
 	}, fake.Calls(fake.ToolCall("a", "bash", `{"command":"make"}`)), fake.Say("well"))
-	a.Policy.AllowRules = []agent.Rule{{Tool: "bash"}}
+	a.Policy.AllowRules = []permission.Rule{{Tool: "bash"}}
 	t.Cleanup(func() { close(over); a.Close() })
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		return a.SendMessage(ctx, text, cb)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/doctor"
 )
 
@@ -84,13 +84,13 @@ func testDeps(r *record) Deps {
 			r.line = fmt.Sprintf("%+v", e)
 			return noted("export", inv)
 		},
-		Explain: func(_ context.Context, inv Invocation, line string) (agent.Explanation, error) {
+		Explain: func(_ context.Context, inv Invocation, line string) (permission.Explanation, error) {
 			r.line = line
-			return agent.Explanation{Effect: agent.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)"}, noted("explain", inv)
+			return permission.Explanation{Effect: permission.Ask, Reason: "why", Narrow: "bash(git push)", Suggested: "bash(git push:*)"}, noted("explain", inv)
 		},
-		Rules: func(_ context.Context, inv Invocation) ([]agent.RuleInForce, error) {
-			return []agent.RuleInForce{{Effect: agent.Deny, Rule: "bash(rm:*)", Origin: "--deny"},
-				{Effect: agent.Allow, Rule: "bash(go test:*)", Origin: "config.toml line 4", Remark: "-exec"}}, noted("rules", inv)
+		Rules: func(_ context.Context, inv Invocation) ([]permission.RuleInForce, error) {
+			return []permission.RuleInForce{{Effect: permission.Deny, Rule: "bash(rm:*)", Origin: "--deny"},
+				{Effect: permission.Allow, Rule: "bash(go test:*)", Origin: "config.toml line 4", Remark: "-exec"}}, noted("rules", inv)
 		},
 		Login: func(_ context.Context, inv Invocation, provider string, check bool) error {
 			r.line, r.yes = provider, check

@@ -8,7 +8,7 @@ import (
 	"context"
 	"io"
 
-	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/doctor"
 )
 
@@ -48,9 +48,9 @@ type Deps struct {
 	Models func(ctx context.Context, inv Invocation, provider string) ([]Model, error)
 	// Explain says what is decided over a call, and why: a shell line, or a call
 	// written as a rule for it is.
-	Explain func(ctx context.Context, inv Invocation, call string) (agent.Explanation, error)
+	Explain func(ctx context.Context, inv Invocation, call string) (permission.Explanation, error)
 	// Rules lists the rules in force, in the order in which they count.
-	Rules func(ctx context.Context, inv Invocation) ([]agent.RuleInForce, error)
+	Rules func(ctx context.Context, inv Invocation) ([]permission.RuleInForce, error)
 	// Login stores a provider's key, check tries it first; Logout forgets it. ""
 	// is the provider that is chosen or asked for.
 	Login  func(ctx context.Context, inv Invocation, provider string, check bool) error

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/ui/screen"
 )
@@ -53,7 +53,7 @@ func (p *program) printJSON(v any) error {
 	return err
 }
 
-func (p *program) printRules(rules []agent.RuleInForce, asJSON bool) error {
+func (p *program) printRules(rules []permission.RuleInForce, asJSON bool) error {
 	wide := 0
 	for _, r := range rules {
 		wide = max(wide, len(r.Rule))
@@ -82,11 +82,11 @@ func (p *program) printRules(rules []agent.RuleInForce, asJSON bool) error {
 
 // printExplanation writes the decision, what each part came to, and the rules
 // that would do.
-func (p *program) printExplanation(e agent.Explanation) error {
+func (p *program) printExplanation(e permission.Explanation) error {
 	var b strings.Builder
 	safe := func(text string) string { return screen.Sanitize(text, screen.Line) }
 	fmt.Fprintf(&b, "%s: %s\n", e.Effect, safe(e.Reason))
-	missed := func(list []agent.MissedRule) {
+	missed := func(list []permission.MissedRule) {
 		for _, m := range list {
 			fmt.Fprintf(&b, "         not by %s%s: %s\n", safe(m.Rule), origin(safe(m.Origin)), safe(m.Why))
 		}
@@ -101,11 +101,11 @@ func (p *program) printExplanation(e agent.Explanation) error {
 		missed(part.Missed)
 	}
 	missed(e.Missed)
-	if e.Effect != agent.Allow && e.Narrow != "" {
+	if e.Effect != permission.Allow && e.Narrow != "" {
 		fmt.Fprintf(&b, "to allow just this: --allow %s\n", quoteWord(safe(e.Narrow)))
 		if e.Suggested != e.Narrow {
 			fmt.Fprintf(&b, "a wider rule: --allow %s\n", quoteWord(safe(e.Suggested)))
-			if r, err := agent.ParseRule(e.Suggested); err == nil && r.Remark() != "" {
+			if r, err := permission.ParseRule(e.Suggested); err == nil && r.Remark() != "" {
 				fmt.Fprintf(&b, "which covers also %s\n", r.Remark())
 			}
 		}

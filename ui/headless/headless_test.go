@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
@@ -43,7 +44,7 @@ func newDesk(format Format, out io.Writer, steps ...fake.Step) *desk {
 		Agent: &agent.Agent{
 			Provider: &provider.Retrier{Provider: d.model, Rand: func() float64 { return 0 }}, ProviderName: "fake",
 			Defaults: provider.Options{Model: "m", MaxTokens: 100}, Tools: []tool.Tool{d.touch()}, Env: &tool.Env{Dir: "/w"},
-			Policy: &agent.Policy{Mode: agent.ModeAsk, Root: "/w"}, Conversation: conversation.New(conversation.Config{MaxContextTokens: 10000}, nil),
+			Policy: &permission.Policy{Mode: permission.ModeAsk, Root: "/w"}, Conversation: conversation.New(conversation.Config{MaxContextTokens: 10000}, nil),
 		},
 		Format: format, Out: out, Screen: screen.New(screen.Options{Out: shown, Err: &d.err, Hold: true}),
 		Info: Info{SessionID: "s1", Provider: "fake", Model: "m"},

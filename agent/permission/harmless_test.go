@@ -1,0 +1,113 @@
+package permission
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"artoo/tool"
+)
+
+// harmlessTree makes a small project with a history, as testdata/harmless.txt
+// speaks of it, and the policy that artoo has in it.
+func harmlessTree(t *testing.T, mode Mode) (string, *Policy) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git here")
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"a.txt": "hello\nworld\n", "b.txt": "hello\nWorld\n", "sub/b.go": "package sub\n", "main.go": "package main\nfunc main(){}\n",
+		"go.mod": "module x\ngo 1.22\n", "README.md": "# hi\n", "package.json": "{\"name\":\"x\"}\n", "dir/.keep": "",
+	} {
+		putFile(t, filepath.Join(root, name), text)
+	}
+	gitIn(t, root, "init", "-q", "-b", "master", ".")
+	gitIn(t, root, "add", "-A")
+	gitIn(t, root, "commit", "-q", "-m", "init")
+	putFile(t, filepath.Join(root, "a.txt"), "hello\nworld\nmore\n")
+	return root, realPolicy(t, root, mode)
+}
+
+// realPolicy is the policy of the program for a project, without rules.
+func realPolicy(t *testing.T, root string, mode Mode) *Policy {
+	t.Helper()
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LANG=C.UTF-8"}
+	histories := new(tool.Histories)
+	ask := func(dir string, ask func(tool.Project) error) error {
+		project, err := tool.FindProject(dir, "", false)
+		if err != nil {
+			return err
+		}
+		return ask(project)
+	}
+	return &Policy{
+		Mode: mode, Root: root, Reach: files.Reach, ReachBelow: files.ReachBelow, Getenv: tool.Variable(environ),
+		Program:   func(name string, version bool) error { return tool.ProgramOf(environ, root, name, version) },
+		GoFetches: func(dir, sub string) error { return tool.GoFetches(environ, dir, sub) },
+		GitRuns:   func(dir string) error { return ask(dir, tool.Project.GitRuns) },
+		GitSecrets: func(dir string) (names []string, err error) {
+			err = ask(dir, func(p tool.Project) error {
+				names, err = histories.Secrets(p, environ)
+				return err
+			})
+			return names, err
+		},
+	}
+}
+
+func putFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func gitIn(t *testing.T, root string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.email=a@b", "-c", "user.name=a"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// linesOf are the lines of a file of testdata.
+func linesOf(t *testing.T, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n"), "\n")
+}
+
+// TestFewHarmlessLinesAreAsked bounds how often the user is bothered for nothing.
+func TestFewHarmlessLinesAreAsked(t *testing.T) {
+	root, p := harmlessTree(t, ModeAsk)
+	var asked []string
+	lines := linesOf(t, "harmless.txt")
+	for _, line := range lines {
+		access := tool.Access{Kind: tool.KindRun, Command: strings.ReplaceAll(line, "@TREE@", root), Dir: root}
+		if d := p.Decide("bash", access); d.Effect != Allow {
+			asked = append(asked, line+"   ("+strings.ReplaceAll(d.Reason, root, "@TREE@")+")")
+		}
+	}
+	t.Logf("%d of %d lines are asked:\n%s", len(asked), len(lines), strings.Join(asked, "\n"))
+	if len(asked)*100 > 20*len(lines) {
+		t.Errorf("%d of %d harmless lines are asked, more than 20 %%", len(asked), len(lines))
+	}
+}

@@ -1,0 +1,88 @@
+package permission
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"artoo/tool"
+)
+
+// effectOf is what the policy says of a line in the root of its project.
+func effectOf(p *Policy, line string) Decision {
+	return p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: p.Root})
+}
+
+func wantEffect(t *testing.T, p *Policy, effect Effect, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if d := effectOf(p, line); d.Effect != effect {
+			t.Errorf("%s: %s (%s), want %s", line, d.Effect, d.Reason, effect)
+		}
+	}
+}
+
+func TestASearchThatFollowsLinksStaysInTheProject(t *testing.T) {
+	root, p := harmlessTree(t, ModeAsk)
+	if err := os.Symlink(t.TempDir(), filepath.Join(root, "link")); err != nil {
+		t.Skip("no links here:", err)
+	}
+	wantEffect(t, p, Ask, "grep -R --include='*.conf' x .", "grep -R --exclude=link x .", "grep -rn --include='*.conf' x",
+		"rg -L -g '*.conf' x", "rg --follow -g '*.conf' x sub/..")
+	wantEffect(t, p, Allow, "grep -rn --include='*.go' x sub", "grep -R --exclude-dir=link x .")
+}
+
+func TestAnExcludeBeforeAnIncludeLeavesSecretsIn(t *testing.T) {
+	root, p := harmlessTree(t, ModeAsk)
+	putFile(t, filepath.Join(root, ".env"), "SECRET=1\n")
+	wantEffect(t, p, Ask, "grep -r --exclude=foo --include='*.go' SECRET .")
+	wantEffect(t, p, Allow, "grep -r --include='*.go' --exclude='*_test.go' SECRET .",
+		"grep -r --exclude=.env --include='*.go' SECRET .")
+}
+
+func TestIgnoreFilesThatBringHiddenFilesIntoASearch(t *testing.T) {
+	root, p := harmlessTree(t, ModeAsk)
+	putFile(t, filepath.Join(root, ".env"), "SECRET=1\n")
+	putFile(t, filepath.Join(root, "sub/.env"), "SECRET=1\n")
+	if _, why := p.trusted("rg", false); why != "" {
+		p.Program = nil // no rg here
+	}
+	wantEffect(t, p, Allow, "rg SECRET", "rg -n SECRET sub")
+	for _, ignore := range []string{"!.env", "a\n !.env \n", "!**/.e*", "!.ENV", "!*", "!/sub/.env"} {
+		for _, name := range []string{".gitignore", ".ignore", ".rgignore", "sub/.ignore", ".git/info/exclude"} {
+			putFile(t, filepath.Join(root, name), ignore+"\n")
+			wantEffect(t, p, Ask, "rg SECRET", "rg -n SECRET sub")
+			putFile(t, filepath.Join(root, name), ".env\n!.env.example\n!.github/\n")
+			wantEffect(t, p, Allow, "rg SECRET", "rg -g '!.env' SECRET .")
+		}
+	}
+}
+
+func TestAManualPageOfGitRunsNoProgramOfTheRepository(t *testing.T) {
+	root, p := harmlessTree(t, ModeAsk)
+	wantEffect(t, p, Allow, "git log --help", "git -C sub status --help")
+	gitIn(t, root, "config", "man.viewer", "x")
+	gitIn(t, root, "config", "man.x.cmd", "touch PWN")
+	wantEffect(t, p, Ask, "git log --help", "git -C sub grep --help", "git stash list --help")
+}
+
+func TestCommandsInTextsAreSeenByDenyAndByWhatIsAskedAlways(t *testing.T) {
+	_, p := harmlessTree(t, ModeAsk)
+	rules, err := ParseRules([]string{"bash"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.AllowRules = rules
+	for _, spelling := range []string{`x="rm -rf q"; $x`, `x=rm; $x -rf q`, `echo "rm -rf q" | sh`, `source <(echo rm -rf q)`, `fish -c "rm -rf q"`,
+		`test -v 'a[$(rm -rf q)]'`, `[ -v 'a[$(rm -rf q)]' ]`, `let 'a[$(rm -rf q)]=1'`, `declare -i x='a[$(rm -rf q)]'`, `declare -i "x=a[\$(rm -rf q)]"`, `unset 'a[$(rm -rf q)]'`, `printf -v 'a[$(rm -rf q)]' x`,
+		`mapfile -C "rm -rf q" -c 1 x < a.txt`, `compgen -C "rm -rf q"`, `complete -C "rm -rf q" x`, `bind -x '"a":rm -rf q'`,
+		`git -c alias.x='!rm -rf q' x`, `trap "rm -rf q" EXIT`, `bash <<< "rm -rf q"`, `alias l="rm -rf q"; l`} {
+		wantEffect(t, p, Ask, spelling)
+		if p.DenyRules, err = ParseRules([]string{"bash(rm:*)"}); err != nil {
+			t.Fatal(err)
+		}
+		wantEffect(t, p, Deny, spelling)
+		p.DenyRules = nil
+	}
+	wantEffect(t, p, Allow, `x=1; make`, `echo "rm -rf q"`, `printf '%s\n' 'a[1]'`, `x="rm -rf q"; make`, `git -c user.name=x commit -m y`)
+}

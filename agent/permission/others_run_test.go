@@ -1,0 +1,91 @@
+package permission
+
+import (
+	"testing"
+
+	"artoo/tool"
+)
+
+func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
+	cases := []struct{ path, by string }{
+		{".git/hooks/pre-commit", "git"},
+		{"/p/sub/.GIT/config", "git"},
+		{`sub\.git\config`, "git"},
+		{"a/.g\u200cit/config", "git"},
+		{"GIT~1/config", "git"},
+		{".git./config", "git"},
+		{".husky/pre-push", "git"},
+		{"lefthook-local.yml", "git"},
+		{"deep/er/.gitattributes", "git"},
+		{".vscode/tasks.json", "an editor"},
+		{"my.code-workspace", "an editor"},
+		{".github/workflows/ci.yml", "a build service"},
+		{"vendor/x/.GitHub/Workflows/ci.yml", "a build service"},
+		{"Jenkinsfile", "a build service"},
+		{".npmrc", "a package manager or build"},
+		{".yarnrc.yml", "a package manager or build"},
+		{".cargo/config.toml", "a package manager or build"},
+		{".envrc", "the shell or a tool on entering the directory"},
+		{"mise.local.toml", "the shell or a tool on entering the directory"},
+		{".artoo/config.toml", "a coding agent"},
+		{".claude/settings.json", "a coding agent"},
+		{"pkg/AGENTS.md", "a coding agent"},
+		{"claude.md", "a coding agent"},
+		{".mcp.json", "a coding agent"},
+		{"sub/.vimrc", "an editor"},
+		{".pdbrc", "a debugger or console"},
+		{".Rprofile", "a debugger or console"},
+		{".mvn/extensions.xml", "a package manager or build"},
+		{".forgejo/workflows/x.yml", "a build service"},
+		{".woodpecker.yml", "a build service"},
+		{".roo/rules/a.md", "a coding agent"},
+		{".aider.conf.yml", "a coding agent"},
+		{"main.go", ""},
+		{"vimrc", ""},
+		{"git/config", ""},
+		{".github/CODEOWNERS", ""},
+		{"workflows/.github", ""},
+		{"docs/agents.md.txt", ""},
+		{".gitignore", ""},
+	}
+	for _, c := range cases {
+		if by, name := OthersRun(c.path); by != c.by {
+			t.Errorf("%s: run by %q (%s), want %q", c.path, by, name, c.by)
+		}
+	}
+	p := &Policy{OthersRun: func(path string) string {
+		if path == "/p/hooks/pre-commit" {
+			return "git's core.hooksPath names it"
+		}
+		return ""
+	}}
+	if why := p.runByOthers("/p/hooks/pre-commit"); why != "git's core.hooksPath names it" {
+		t.Errorf("a directory that git's configuration names: %q", why)
+	}
+	if why := p.runByOthers("/p/.envrc"); why == "" {
+		t.Error(".envrc is a file like any other")
+	}
+}
+
+// A hard link may lead to any of these, and nothing in its own name tells.
+func TestAWriteToAFileWithOtherNamesIsAsked(t *testing.T) {
+	write := tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/notes.txt"}}
+	linked := write
+	linked.OtherNames = true
+	for _, c := range []struct {
+		allow        string
+		single, many Effect
+	}{{"", Allow, Ask}, {"write", Allow, Ask}, {"write(*.txt)", Allow, Ask}, {"write(notes.txt)", Allow, Allow}} {
+		p := &Policy{Mode: ModeEdits, Root: "/p"}
+		if c.allow != "" {
+			r, err := ParseRule(c.allow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.AllowRules = []Rule{r}
+		}
+		if one, many := p.Decide("write", write), p.Decide("write", linked); one.Effect != c.single || many.Effect != c.many {
+			t.Errorf("allow %q: %+v, and with other names %+v", c.allow, one, many)
+		}
+	}
+}

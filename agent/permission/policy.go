@@ -1,0 +1,294 @@
+package permission
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"artoo/tool"
+)
+
+// Mode is the approval mode.
+type Mode string
+
+// The four modes. ModeAuto asks nothing that a sandbox confines; commands are
+// not confined yet, so it is ModeEdits.
+const (
+	ModeAsk   Mode = "ask"
+	ModeEdits Mode = "edits"
+	ModeAuto  Mode = "auto"
+	ModePlan  Mode = "plan"
+)
+
+// Effect is what a policy says of a call.
+type Effect string
+
+// The three effects.
+const (
+	Allow Effect = "allow"
+	Ask   Effect = "ask"
+	Deny  Effect = "deny"
+)
+
+// Decision is a policy's word on one call, with the reason.
+type Decision struct {
+	Effect    Effect
+	Reason    string // why, for the user and, with Deny, for the model
+	Rule      string // the rule that decided, "" when the mode did
+	Narrow    string // the narrowest rule that would allow this very call; "" when none can
+	Suggested string // a wider one a user may want; may equal Narrow
+}
+
+// Policy decides calls from the mode and the rules: deny over ask over allow,
+// except that what the user allowed in this session beats an ask rule. It
+// changes nothing; what it must know of the world comes through its funcs.
+// Not safe for concurrent use.
+type Policy struct {
+	Mode Mode
+	// NoProject says there is no project: "/", the home directory, or root
+	// outside a container. Every write and run is asked then.
+	NoProject bool
+	Root      string // the project root, absolute
+	Dir       string // the working directory, absolute; "" is Root
+	// Shell runs the lines.
+	Shell Shell
+	// AllowRules, AskRules and DenyRules are the user's.
+	AllowRules, AskRules, DenyRules []Rule
+	// Reach guards the files of reading commands; nil lets all pass.
+	Reach Reach
+	// ReachBelow guards them where a command leaves some out; nil leaves it to
+	// Reach.
+	ReachBelow ReachBelow
+	// Program says why the program of this name is not one of the system's, or,
+	// with version, may look into the project to see which it shall be. nil
+	// lets all pass.
+	Program func(name string, version bool) error
+	// Loses says in words what is lost when the file at an absolute path is
+	// replaced: it is there, and not as a commit has it; "" for nothing. nil
+	// knows of none.
+	Loses func(path string) string
+	// GoFetches says why `go sub` in dir may fetch something or run other
+	// programs. nil lets all pass.
+	GoFetches func(dir, sub string) error
+	// Getenv is a variable of the environment that commands get; nil knows none.
+	Getenv func(name string) string
+	// GitRuns tells whether git in dir would run programs named by the
+	// repository's own configuration, in words. nil lets all pass.
+	GitRuns func(dir string) error
+	// GitSecrets lists the files of the deny list, absolute, that git in dir
+	// could show: the repository tracks them, or did. nil knows none.
+	GitSecrets func(dir string) ([]string, error)
+	// OthersRun says in words why the file at an absolute path is run by others
+	// though its names do not tell (a directory of core.hooksPath, a bare
+	// repository); "" when it is not. nil knows of none.
+	OthersRun func(path string) string
+
+	session []Rule
+}
+
+// SessionRules are the rules the user allowed in this session.
+func (p *Policy) SessionRules() []Rule { return append([]Rule(nil), p.session...) }
+
+// AllowInSession adds an allow rule for the rest of the session, if it allows
+// the call it was given for; the error says why it does not.
+func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
+	r, err := p.Covers(rule, name, access)
+	if err == nil {
+		p.session = append(p.session, p.inPlace(r, access))
+	}
+	return err
+}
+
+// inPlace is a rule given at a question, which speaks of the files as they are
+// seen from where the call works.
+func (p *Policy) inPlace(r Rule, access tool.Access) Rule {
+	dir := access.Dir
+	if dir == "" {
+		dir = p.workDir()
+	}
+	r.Origin = ofSession
+	return r.bind(dir, nil)
+}
+
+// workDir is where relative paths start.
+func (p *Policy) workDir() string {
+	if p.Dir != "" {
+		return p.Dir
+	}
+	return p.Root
+}
+
+// Bind fixes what the rules mean from here on: paths are seen from the working
+// directory, and a script that an allow rule names is bound to its present
+// content, or to the one that was approved before, which approved tells for a
+// rule (nil for none; may be nil). Called once, when the rules are set.
+func (p *Policy) Bind(approved func(rule string) *Approval) {
+	for i, r := range p.AllowRules {
+		if approved != nil {
+			if a := approved(r.String()); a != nil {
+				p.AllowRules[i] = r.bind(a.Dir, a.Scripts)
+				continue
+			}
+		}
+		p.AllowRules[i] = r.bind(p.workDir(), nil)
+	}
+	for _, rules := range [][]Rule{p.AskRules, p.DenyRules} {
+		for i := range rules {
+			rules[i].base = p.workDir()
+		}
+	}
+}
+
+// Approval is what a rule spoke of when it was approved for good: the directory
+// its paths are seen from, and the contents of the scripts it names, by path.
+type Approval struct {
+	Dir     string            `json:"dir"`
+	Scripts map[string]string `json:"scripts"`
+}
+
+// Covers reads a rule that has to allow a call.
+func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
+	r, err := ParseRule(rule)
+	if err != nil {
+		return Rule{}, err
+	}
+	with := *p
+	with.session = append(p.SessionRules(), p.inPlace(r, access))
+	if with.Decide(name, access).Effect != Allow {
+		return Rule{}, fmt.Errorf("the rule %s would not allow this call", r)
+	}
+	return r, nil
+}
+
+// Decide says whether the call of the named tool may run.
+func (p *Policy) Decide(name string, access tool.Access) Decision {
+	switch {
+	case access.Denied, access.Outside:
+		return Decision{Effect: Deny, Reason: access.Why}
+	case access.Kind == tool.KindRun:
+		d := p.decideRun(name, access)
+		if why := p.changedScript(name, access); d.Effect == Ask && why != "" {
+			d.Reason = why
+		}
+		return d
+	}
+	d := Decision{}
+	d.Narrow, d.Suggested = p.rulesFor(name, access)
+	if r, ok := p.covered(p.DenyRules, name, access, false); ok {
+		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
+	}
+	if p.Mode == ModePlan && access.Kind != tool.KindRead && access.Kind != tool.KindNone {
+		return Decision{Effect: Deny, Reason: "plan mode only looks and changes nothing"}
+	}
+	if access.MovesSecret != "" {
+		d.Effect, d.Reason, d.Narrow, d.Suggested = Ask, "asked whatever the mode: "+access.MovesSecret, "", ""
+		return d
+	}
+	if r, ok := p.covered(p.session, name, access, true); ok {
+		return d.because(Allow, "allowed in this session by "+r.String(), r)
+	}
+	if r, ok := p.covered(p.AskRules, name, access, false); ok {
+		return d.because(Ask, "the rule ask "+r.String(), r)
+	}
+	if r, ok := p.covered(p.AllowRules, name, access, true); ok {
+		return d.because(Allow, "the rule allow "+r.String(), r)
+	}
+	return p.byMode(d, access)
+}
+
+func (d Decision) because(effect Effect, reason string, r Rule) Decision {
+	d.Effect, d.Reason, d.Rule = effect, reason, r.String()
+	return d
+}
+
+// byMode decides what no rule spoke of.
+func (p *Policy) byMode(d Decision, access tool.Access) Decision {
+	d.Effect, d.Reason = Ask, ""
+	switch access.Kind {
+	case tool.KindNone, tool.KindRead:
+		d.Effect = Allow
+	case tool.KindWrite:
+		why := p.writesForOthers(access)
+		switch {
+		case p.NoProject:
+			d.Reason = "there is no project here"
+		case why != "":
+			d.Reason = "asked whatever the mode: " + why
+		case p.Mode == ModeEdits, p.Mode == ModeAuto:
+			d.Effect, d.Reason = Allow, "mode "+string(p.Mode)
+		}
+	}
+	return d
+}
+
+// covered finds a rule for the paths or host of a call. An allow rule (all)
+// must cover every path, a deny or ask rule any of them.
+func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
+	for _, r := range rules {
+		if all && (!r.names(name, access.Kind) || !p.coversOthersRun(r, access)) || !r.namesWidely(name, access.Kind) {
+			continue
+		}
+		if !r.HasArg {
+			return r, true
+		}
+		if access.Kind == tool.KindNetwork {
+			if r.matchesHost(access.Object, !all) {
+				return r, true
+			}
+			continue
+		}
+		hits := 0
+		for _, path := range access.Paths {
+			if r.matchesPath(p.Root, path, !all) {
+				hits++
+			}
+		}
+		if hits > 0 && (!all || hits == len(access.Paths)) {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// rulesFor are the narrowest rule for a call on files or hosts and a wider one.
+func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested string) {
+	switch {
+	case access.Kind == tool.KindNetwork:
+		r := Rule{Tool: name, Arg: access.Object, HasArg: access.Object != ""}.String()
+		return r, r
+	case len(access.Paths) != 1:
+		return name, name
+	}
+	path := p.below(access.Paths[0])
+	if filepath.IsAbs(path) {
+		path = "/" + path
+	}
+	narrow = Rule{Tool: name, Arg: escapePattern(path), HasArg: true}.String()
+	dir := filepath.Dir(path)
+	if p.runByOthers(access.Paths[0]) != "" || dir == "." || dir == string(filepath.Separator) {
+		return narrow, narrow
+	}
+	return narrow, Rule{Tool: name, Arg: escapePattern(dir) + "/**", HasArg: true}.String()
+}
+
+// ModeError says that a mode cannot hold where artoo was started.
+type ModeError struct{ Mode Mode }
+
+// Error names the option and says why.
+func (e *ModeError) Error() string {
+	return "--approval " + string(e.Mode) + ": there is no project here, so every write and run is asked"
+}
+
+// ErrorKind is the kind of failure it is for the table of exit codes.
+func (*ModeError) ErrorKind() string { return "usage" }
+
+// ErrorHint names what helps.
+func (*ModeError) ErrorHint() string { return "cd into a project directory, or --approval ask" }
+
+// CheckMode refuses modes that cannot hold where there is no project; the error
+// is a *ModeError.
+func (p *Policy) CheckMode() error {
+	if p.NoProject && (p.Mode == ModeEdits || p.Mode == ModeAuto) {
+		return &ModeError{p.Mode}
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package permission
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"artoo/tool"
+)
+
+// decideRun takes the shell line apart: every command in it must be allowed.
+func (p *Policy) decideRun(name string, access tool.Access) Decision {
+	line := trimLine(access.Command)
+	whole := lineRule(name, line).String()
+	d := Decision{Effect: Ask, Narrow: whole, Suggested: whole}
+	commands, odd := p.takeApart(access.Command, access.Dir)
+
+	meant := resolved(access.Command, access.Dir)
+	seen := append(slices.Clip(commands), append(hiddenCommands(access.Command, access.Dir), meant...)...)
+	r, denied, maybe := p.speaks(p.DenyRules, name, line, seen)
+	if denied {
+		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
+	}
+	rest, why := p.unread(name, commands)
+	reads := odd == "" && len(commands) > 0 && len(rest) == 0
+	if group, ok := p.group(p.DenyRules, name); ok && p.allRead(commands) {
+		return Decision{Effect: Deny, Reason: "the rule deny " + group.String(), Rule: group.String()}
+	}
+	if p.Mode == ModePlan && !reads {
+		return Decision{Effect: Deny, Reason: "plan mode only looks; this command may change something"}
+	}
+	if r, ok := p.exactly(p.session, name, line, access.Dir); ok {
+		return d.because(Allow, "allowed in this session by "+r.String(), r)
+	}
+	if r, ok := p.asked(name, line, seen, reads); ok {
+		return d.because(Ask, "the rule ask "+r.String(), r)
+	}
+	if r, ok := p.exactly(p.AllowRules, name, line, access.Dir); ok {
+		return d.because(Allow, "the rule allow "+r.String(), r)
+	}
+	switch {
+	case odd != "":
+		return p.decideOdd(d, name, line, commands, odd)
+	case maybe:
+		d.Reason = "what it runs is not known beforehand, and the rule deny " + r.String() + " may speak of it"
+		return d
+	case reads:
+		return d.because(Allow, "it only reads", Rule{Tool: name, Arg: ReadGroup, HasArg: true})
+	}
+	if why := p.writesUnknown(meant); why != "" {
+		d.Reason = alwaysAsked(why)
+		return d
+	}
+	return p.decideRest(d, name, seen, rest, why)
+}
+
+// trimLine takes blank space off the ends of a command, but for what a shell
+// does not take for blank, and a line's end that a backslash takes away.
+func trimLine(command string) string {
+	line := strings.Trim(command, " \t\n")
+	if strings.HasSuffix(line, `\`) {
+		return strings.TrimLeft(command, " \t\n")
+	}
+	return line
+}
+
+// decideRest decides a line by the commands in it that do more than read; seen
+// are all it may run, those that are hidden in it too.
+func (p *Policy) decideRest(d Decision, name string, seen, rest []simple, why string) Decision {
+	for _, s := range seen {
+		if what, yes := p.destroys(s); yes && !p.namedExactly(name, s) {
+			d.Reason = alwaysAsked(what)
+			return d
+		}
+	}
+	if wide := suggestRun(name, rest); wide != "" {
+		d.Suggested = wide
+	}
+	rules := append(p.SessionRules(), p.AllowRules...)
+	for _, s := range rest {
+		if !p.commandCovered(rules, name, s) {
+			d.Reason = why
+			return d
+		}
+	}
+	if len(rest) > 0 {
+		d.Effect, d.Reason = Allow, "every command in it is allowed by a rule"
+	}
+	return d
+}
+
+// unread are the commands that need a rule: those that are not of the reading
+// kind, and all where reading is not free. why is the reason of the first that
+// nearly is.
+func (p *Policy) unread(name string, commands []simple) (rest []simple, why string) {
+	_, taken := p.group(p.DenyRules, name)
+	for _, s := range commands {
+		ok, reason := p.onlyReads(s)
+		if r, _ := readingOf(s.name()); ok && !p.NoProject && (!taken || r.pathless || s.name() == "cd") {
+			continue
+		}
+		if why == "" && reason != "" {
+			why = reason
+		}
+		rest = append(rest, s)
+	}
+	return rest, why
+}
+
+func (p *Policy) allRead(commands []simple) bool {
+	for _, s := range commands {
+		if ok, _ := p.onlyReads(s); !ok {
+			return false
+		}
+	}
+	return len(commands) > 0
+}
+
+// group finds the rule for the reading commands.
+func (p *Policy) group(rules []Rule, name string) (Rule, bool) {
+	for _, r := range rules {
+		if r.names(name, tool.KindRun) && r.Arg == ReadGroup {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// exactly finds a rule for this very line, where it holds: in the directory it
+// was given for, as long as the scripts it names are what they were.
+func (p *Policy) exactly(rules []Rule, name, line, dir string) (Rule, bool) {
+	for _, r := range rules {
+		if r.names(name, tool.KindRun) && r.is(line) && (dir == "" || dir == r.seenFrom(p.Root)) && r.changed() == "" {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// speaks finds a rule that speaks of the line or any command in it; without
+// one, maybe says that a rule (r) may, which cannot be told beforehand.
+func (p *Policy) speaks(rules []Rule, name, line string, commands []simple) (r Rule, yes, maybe bool) {
+	for _, rule := range rules {
+		if !rule.namesWidely(name, tool.KindRun) {
+			continue
+		}
+		if !rule.HasArg || rule.is(line) {
+			return rule, true, false
+		}
+		for _, s := range commands {
+			hit, unsure := rule.speaksOf(s)
+			if hit {
+				return rule, true, false
+			}
+			if unsure && !maybe {
+				r, maybe = rule, true
+			}
+		}
+	}
+	return r, false, maybe
+}
+
+// asked finds an ask rule that holds: one that speaks, or may speak, of a
+// command which the user did not allow in this session.
+func (p *Policy) asked(name, line string, commands []simple, reads bool) (Rule, bool) {
+	for _, r := range p.AskRules {
+		if !r.names(name, tool.KindRun) {
+			continue
+		}
+		all := !r.HasArg || r.is(line) || r.Arg == ReadGroup && reads
+		if all && len(commands) == 0 {
+			return r, true
+		}
+		for _, s := range commands {
+			hit, maybe := r.speaksOf(s)
+			if (all || hit || maybe) && !p.commandCovered(p.session, name, s) {
+				return r, true
+			}
+		}
+	}
+	return Rule{}, false
+}
+
+// commandCovered reports whether an allow rule covers a command. Rights raised
+// by sudo, redirections into files, variables set for a command, and what
+// changes the shell itself are covered only by a rule for the whole tool or the
+// whole line, or one that names the wrapper.
+func (p *Policy) commandCovered(rules []Rule, name string, s simple) bool {
+	tame := !s.opaque && !s.hides && !s.loose && len(s.outputs) == 0
+	for _, in := range s.inputs {
+		tame = tame && in.known && p.mayRead(s.dirs, in.text, false) == "" && len(s.dirs) > 0
+	}
+	for _, r := range rules {
+		if !r.names(name, tool.KindRun) || r.Arg == ReadGroup {
+			continue
+		}
+		if !r.HasArg {
+			return true
+		}
+		if !tame {
+			continue
+		}
+		if r.changed() != "" {
+			continue
+		}
+		_, wild := r.line()
+		if !s.raised && !s.assigns && !(wild && s.changesShell()) && r.begins(s.words, s.dirs, p.Root) {
+			return true
+		}
+		for _, l := range s.layers {
+			if !l.assigns && r.begins(l.words, s.dirs, p.Root) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// namedExactly reports whether an allow rule for a command says by its own words
+// that it throws work away: one for the whole command, or one whose fixed words
+// name command, subcommand and option.
+func (p *Policy) namedExactly(name string, s simple) bool {
+	for _, r := range append(p.SessionRules(), p.AllowRules...) {
+		if !r.HasArg || !p.commandCovered([]Rule{r}, name, s) {
+			continue
+		}
+		if _, wild := r.line(); !wild {
+			return true
+		}
+		fixed := simple{words: r.fixedWords(), fed: s.fed}
+		if unfed := (simple{words: s.words}); s.fed {
+			_, fixed.fed = destructive(unfed)
+			fixed.fed = !fixed.fed // what is asked for its options must have them named
+		}
+		if _, yes := destructive(fixed); yes {
+			return true
+		}
+	}
+	return false
+}
+
+// suggestRun is a wider rule for a line in which one kind of command needs it:
+// its name and subcommand; "" when there is none that a user should be
+// offered.
+func suggestRun(name string, rest []simple) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	first := commandWords(rest[0])
+	for _, s := range rest {
+		if s.raised || s.assigns || len(s.outputs) > 0 || !s.known() || s.fed || s.changesShell() || strings.Join(commandWords(s), " ") != strings.Join(first, " ") {
+			return ""
+		}
+	}
+	if len(first) == 0 {
+		return ""
+	}
+	return Rule{Tool: name, Arg: strings.Join(first, " ") + ":*", HasArg: true}.String()
+}
+
+// commandWords are the words that say what kind of command it is; none for
+// programs that run what they are given, or whose words say little.
+func commandWords(s simple) []string {
+	words := plain(s.words)
+	if len(words) == 0 || s.words[0].glob || strings.ContainsAny(words[0], " \t\n") {
+		return nil
+	}
+	base := path.Base(words[0])
+	if _, reads := readingOf(base); reads && base != "git" && base != "go" { // it was asked for where it reads
+		return nil
+	}
+	switch base {
+	case "rm", "mv", "cp", "dd", "ln", "chmod", "chown", "find", "tee", "rsync", "scp", "python", "python3", "node", "perl", "ruby", "php",
+		"lua", "deno", "bun", "npx", "bunx", "uvx", "awk", "gawk", "sed", "sh", "bash", "zsh", "dash", "ksh", "fish", "source", ".",
+		"curl", "wget", "ssh", "nc", "docker", "podman", "kubectl":
+		return nil
+	}
+	if len(words) > 1 && !isOption(words[1]) && !strings.ContainsAny(words[1], "/.*=?[ \t\n") {
+		return words[:2]
+	}
+	if base == "git" {
+		return nil // the options before its command can make it run anything
+	}
+	return words[:1]
+}

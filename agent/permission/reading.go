@@ -1,0 +1,251 @@
+package permission
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"artoo/tool"
+)
+
+// Reach tells whether a command may read what its argument names without being
+// asked: the path (or glob) as the shell would see it in dir, recursive when
+// the command descends into directories. The error says why not: outside the
+// project, or a secret. Options that take no file may be passed too; what does
+// not exist is no reason.
+type Reach func(dir, arg string, recursive bool) error
+
+// ReachBelow is a recursive Reach for a command that reads only some of what it
+// finds: reads tells which names, relative to what arg names, with slashes.
+type ReachBelow func(dir, arg string, reads func(name string, dir bool) bool) error
+
+// onlyReads reports whether a simple command is one of the reading commands,
+// used without options that write or execute, on files it may read. why says
+// what is in the way, as a sentence, "" when it is not such a command at all.
+func (p *Policy) onlyReads(s simple) (ok bool, why string) {
+	name := s.name()
+	r, listed := readingOf(name)
+	switch {
+	case s.opaque, s.hides:
+		return false, ""
+	case tellsVersion(s):
+		if why := p.surroundings(s, reading{pathless: true}); why != "" {
+			return false, why
+		}
+		return p.trusted(name, !listed)
+	case !listed:
+		return false, ""
+	}
+	why = p.surroundings(s, r)
+	for _, w := range s.words[1:] {
+		if why == "" && !w.known && !r.takes(w) {
+			why = fmt.Sprintf("the value of %s is not known before %s runs", w.text, name)
+		}
+	}
+	if why == "" {
+		why = p.globsRead(s, r)
+	}
+	if why != "" {
+		return false, why
+	}
+	if ok, why = p.trusted(name, false); !ok {
+		return false, why
+	}
+	if r.check != nil {
+		return r.check(p, s)
+	}
+	if !r.pathless || r.flags+r.values+r.long != "" {
+		why = p.wordsRead(s.dirs, r, name, plain(s.words[1:]))
+	}
+	return why == "", why
+}
+
+// surroundings says what around a command, not in its words, keeps it from being
+// a reading one.
+func (p *Policy) surroundings(s simple, r reading) (why string) {
+	name := s.name()
+	switch {
+	case len(s.outputs) > 0:
+		return fmt.Sprintf("%s writes its output into a file, %s", name, s.outputs[0].text)
+	case s.unsure:
+		return "the text that " + name + " is given to read is not known before it runs"
+	case s.loose:
+		return "an expansion in what " + name + " is given can set variables or run commands"
+	case s.assigns:
+		return "variables are set for " + name + ", which can change what it does"
+	case s.raised:
+		return name + " runs with more rights than yours"
+	case s.fed:
+		return fmt.Sprintf("%s is started by another command (%s), which gives it further arguments", name, s.starter())
+	case len(s.dirs) == 0 && (!r.pathless || s.globs() || len(s.inputs) > 0):
+		return "it is not known in which directory " + name + " runs"
+	}
+	for _, input := range s.inputs {
+		if !input.known {
+			return "the file that " + name + " reads, " + input.text + ", is not known before it runs"
+		}
+		if why := p.mayRead(s.dirs, input.text, false); why != "" {
+			return name + " would read a file that it may not: " + why
+		}
+	}
+	return ""
+}
+
+// starter is the name of the command that gives this one its arguments.
+func (s simple) starter() string {
+	for _, l := range slices.Backward(s.layers) {
+		if w, ok := wrapperOf(filepath.Base(l.words[0].text)); ok && w.feeds {
+			return l.words[0].text
+		}
+	}
+	return "find"
+}
+
+// trusted says whether the program of this name is the system's, not one that
+// somebody put into the project; version asks for more: that it does not look
+// into the project to see what it shall be.
+func (p *Policy) trusted(name string, version bool) (ok bool, why string) {
+	if p.Program == nil || shellBuiltin(name) {
+		return true, ""
+	}
+	if err := p.Program(name, version); err != nil {
+		return false, err.Error()
+	}
+	return true, ""
+}
+
+// shellBuiltin reports whether shells have this command within them.
+func shellBuiltin(name string) bool {
+	switch name {
+	case "cd", "pwd", "echo", "printf", "true", "false", ":", "type", "command", "test", "[", "[[":
+		return true
+	}
+	return false
+}
+
+// globsRead looks at what the shell makes of globs: any number of words, so that
+// what a glob stands for counts as files wherever it is.
+func (p *Policy) globsRead(s simple, r reading) (why string) {
+	ended := false
+	for i, w := range s.words {
+		if i == 0 && w.glob {
+			return "which program " + w.text + " stands for is not known before it runs"
+		}
+		if w.glob {
+			switch {
+			case r.globless || r.operands > 0:
+				return fmt.Sprintf("the pattern %s may stand for several words, of which %s could take one for something else than a file to read", w.text, s.name())
+			case r.risky && !ended && strings.IndexAny(w.text, "*?[-") == 0:
+				return fmt.Sprintf("the pattern %s may stand for an option of %s: write ./%s", w.text, s.name(), w.text)
+			case p.Shell.kind() != "bash" && strings.Contains(w.text, "**"):
+				return "what " + w.text + " stands for differs from shell to shell"
+			}
+			if why := p.mayRead(s.dirs, w.text, false); why != "" {
+				return why
+			}
+		}
+		ended = ended || w.text == "--"
+	}
+	return ""
+}
+
+// wordsRead judges the words of a reading command by its options.
+func (p *Policy) wordsRead(dirs []string, r reading, name string, words []string) (why string) {
+	o, bad := r.options(words)
+	if bad != "" {
+		return fmt.Sprintf("the option %s of %s is not one that is known to do nothing but read", bad, name)
+	}
+	if r.operands > 0 && len(o.operands) > r.operands {
+		return name + " would write into " + o.operands[r.operands] + ", or do more than read"
+	}
+	if n := len(words); r.first && len(o.operands) > 0 && words[n-1] != o.operands[len(o.operands)-1] {
+		return name + " would write into " + words[n-1] + ": its options stand before the file"
+	}
+	if r.pathless {
+		return ""
+	}
+	files := append(o.files, o.operands...)
+	places := len(o.operands)
+	if r.pattern && !o.given && places > 0 {
+		places--
+		if o.sure {
+			files = append(o.files, o.operands[1:]...)
+		}
+	}
+	below := func(f string) string { return p.mayRead(dirs, f, o.recursive) }
+	if o.recursive && r.selects != nil && p.ReachBelow != nil {
+		reads := r.selects(p, o)
+		below = func(f string) string { return p.mayReadBelow(dirs, f, reads) }
+	}
+	for _, f := range files {
+		if why := below(f); why != "" {
+			return why
+		}
+	}
+	if o.recursive && places == 0 {
+		return below(".")
+	}
+	return ""
+}
+
+// mayReadBelow is mayRead for a command that reads some of the files below arg.
+func (p *Policy) mayReadBelow(dirs []string, arg string, reads func(name string, dir bool) bool) (why string) {
+	if arg == "" {
+		return ""
+	}
+	for _, dir := range dirs {
+		if err := p.ReachBelow(dir, arg, reads); err != nil {
+			return err.Error()
+		}
+		if r, ok := p.readRule(dir, arg, true); ok {
+			return "the rule " + r.String() + " speaks of files it may read"
+		}
+	}
+	return ""
+}
+
+// mayRead says why a command in any of these directories may not read what arg
+// names, "" when it may.
+func (p *Policy) mayRead(dirs []string, arg string, recursive bool) (why string) {
+	if arg == "" {
+		return ""
+	}
+	for _, dir := range dirs {
+		if p.Reach != nil {
+			if err := p.Reach(dir, arg, recursive); err != nil {
+				return err.Error()
+			}
+		}
+		if r, ok := p.readRule(dir, arg, recursive); ok {
+			return "the rule " + r.String() + " speaks of files it may read"
+		}
+	}
+	return ""
+}
+
+// readRule finds a deny or ask rule of the user for reading that may cover what
+// arg names.
+func (p *Policy) readRule(dir, arg string, recursive bool) (Rule, bool) {
+	for _, rules := range [][]Rule{p.DenyRules, p.AskRules} {
+		for _, r := range rules {
+			if !r.names("read", tool.KindRead) {
+				continue
+			}
+			if !r.HasArg || recursive || strings.ContainsAny(arg, "*?[") {
+				return r, true
+			}
+			path := arg
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(dir, path)
+			}
+			if r.matchesPath(p.Root, path, true) {
+				return r, true
+			}
+			if real, err := filepath.EvalSymlinks(path); err == nil && r.matchesPath(p.Root, real, true) {
+				return r, true
+			}
+		}
+	}
+	return Rule{}, false
+}

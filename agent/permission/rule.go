@@ -1,0 +1,137 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"artoo/tool"
+)
+
+// ReadGroup is the argument of the rule that stands for the reading commands.
+const ReadGroup = "@read"
+
+// Rule names a set of calls: a tool, or a tool and what it is called with.
+//
+//	bash                     every command; bash(*) is the same
+//	bash(go test ./...)      this very command
+//	bash(go test:*)          commands that begin with these words
+//	bash(git * main)         * as a word is any words, within one any characters
+//	bash(@read)              the commands that only read
+//	write(docs/**)           files, relative to the project root
+//	write(./docs/**)         relative to the working directory
+//	read(~/notes/**)         a whole path; //etc/** is one too
+//	web_fetch(go.dev)        a host; *.go.dev those below it
+//	mcp__db__*               tools whose name begins so
+//
+// A rule for read or write speaks for every tool of that kind.
+type Rule struct {
+	Tool   string
+	Arg    string
+	HasArg bool
+	// Origin says where the rule stands, in words ("--allow", "config.toml line
+	// 4"); "" where that is not known.
+	Origin string
+
+	base  string            // directory its paths are seen from; "" is the working directory
+	bound map[string]string // content of the scripts it names, by path; see bind
+}
+
+// RuleError says what is wrong with a rule. Try is one that could have been
+// meant, "" where none is near.
+type RuleError struct{ Rule, Why, Try string }
+
+// Error names the rule and what is wrong, with what could have been meant.
+func (e *RuleError) Error() string {
+	text := fmt.Sprintf("rule %.200s: %s", e.Rule, e.Why)
+	if e.Try != "" {
+		text += ", did you mean " + e.Try + "?"
+	}
+	return text
+}
+
+// ParseRule reads a rule. Names as Claude Code has them are taken for artoo's.
+// The error is a *RuleError, also for a rule that no call can ever match.
+func ParseRule(s string) (Rule, error) {
+	s = strings.TrimSpace(s)
+	name, rest, hasArg := strings.Cut(s, "(")
+	r := Rule{Tool: strings.TrimSpace(name), HasArg: hasArg}
+	switch {
+	case r.Tool == "":
+		return Rule{}, &RuleError{s, "it does not begin with a tool's name", "bash(go test:*)"}
+	case hasArg && !strings.HasSuffix(rest, ")"):
+		return Rule{}, &RuleError{s, "it does not end in a parenthesis", strings.TrimRight(s, " ") + ")"}
+	case hasArg:
+		r.Arg = strings.TrimSpace(strings.TrimSuffix(rest, ")"))
+	}
+	kind, err := r.canonical(s)
+	if err != nil {
+		return Rule{}, err
+	}
+	if hasArg && r.Arg == "" {
+		return Rule{}, &RuleError{s, "there is nothing between its parentheses", r.Tool}
+	}
+	if r.HasArg && r.Arg == "*" {
+		r.Arg, r.HasArg = "", false
+	}
+	if !r.HasArg {
+		return r, nil
+	}
+	if why, try := r.impossible(kind); why != "" {
+		return Rule{}, &RuleError{s, why, try}
+	}
+	return r, nil
+}
+
+// ParseRules reads several; all mistakes are in the error.
+func ParseRules(list []string) ([]Rule, error) {
+	var rules []Rule
+	var errs []error
+	for _, s := range list {
+		r, err := ParseRule(s)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		rules = append(rules, r)
+	}
+	return rules, errors.Join(errs...)
+}
+
+// String is the rule as it is written, with artoo's own name of the tool.
+func (r Rule) String() string {
+	if !r.HasArg {
+		return r.Tool
+	}
+	return r.Tool + "(" + r.Arg + ")"
+}
+
+// names reports whether the rule speaks of the tool.
+func (r Rule) names(name string, kind tool.Kind) bool {
+	if prefix, ok := strings.CutSuffix(r.Tool, "*"); ok {
+		return strings.HasPrefix(name, prefix)
+	}
+	switch {
+	case r.Tool == name, r.Tool == "read" && kind == tool.KindRead, r.Tool == "write" && kind == tool.KindWrite:
+		return true
+	}
+	return strings.HasPrefix(r.Tool, "mcp__") && strings.HasPrefix(name, r.Tool+"__")
+}
+
+// namesWidely is names for a rule that refuses or asks: one for a tool that
+// writes speaks for all of them, since each can write what the other does.
+func (r Rule) namesWidely(name string, kind tool.Kind) bool {
+	return r.names(name, kind) || kind == tool.KindWrite && ruleKinds()[r.Tool] == rulePath && writes(r.Tool)
+}
+
+// exact reports whether the rule stands for one call only.
+func (r Rule) exact() bool {
+	if !r.HasArg || r.Arg == ReadGroup {
+		return false
+	}
+	if r.Tool == "bash" {
+		_, wild := r.line()
+		return !wild
+	}
+	return !hasMeta(r.Arg)
+}

@@ -1,0 +1,244 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+)
+
+// wildcard stands for a * that means "any" in a pattern that was read: a
+// character of the private use area, which no rule is written with.
+const wildcard = "\uE000"
+
+// line is the argument of a rule for commands as the shell line it stands for.
+// A * means any characters, one behind a backslash itself; wild says that there
+// is such a *, or that the line goes on with any words ("go test:*").
+func (r Rule) line() (text string, wild bool) {
+	var b strings.Builder
+	arg := r.Arg
+	if stem, ok := strings.CutSuffix(arg, ":*"); ok {
+		arg, wild = stem+" *", true
+	}
+	for i := 0; i < len(arg); {
+		slashes := len(arg[i:]) - len(strings.TrimLeft(arg[i:], `\`))
+		switch {
+		case i+slashes == len(arg) || arg[i+slashes] != '*': // not before a star
+			b.WriteString(arg[i : i+max(slashes, 1)])
+			i += max(slashes, 1)
+			continue
+		case slashes == 0:
+			b.WriteString(wildcard)
+			wild = true
+		default:
+			b.WriteString(arg[i:i+slashes-1] + "*")
+		}
+		i += slashes + 1
+	}
+	return b.String(), wild
+}
+
+// lineRule is the rule for this very line.
+func lineRule(name, line string) Rule {
+	var b strings.Builder
+	for i := range len(line) {
+		if line[i] == '*' {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(line[i])
+	}
+	return Rule{Tool: name, Arg: b.String(), HasArg: true}
+}
+
+// is reports whether the rule stands for this very line.
+func (r Rule) is(line string) bool {
+	text, wild := r.line()
+	return r.HasArg && !wild && text == line
+}
+
+// command is what the argument of a rule for commands says: the words a command
+// begins with, and whether more may follow.
+func (r Rule) command() (words []patternWord, open bool) {
+	text, _ := r.line()
+	words = patternWords(text)
+	if n := len(words); n > 0 && words[n-1].any() {
+		return words[:n-1], true
+	}
+	return words, false
+}
+
+// patternWord is a word of a rule, without its quotes.
+type patternWord struct {
+	text   string // with wildcard for each * that means any characters
+	quoted bool
+}
+
+// any reports whether the word is a * alone: any number of words.
+func (w patternWord) any() bool { return w.text == wildcard }
+
+// plain reports whether the word stands for one text only.
+func (w patternWord) plain() bool { return !strings.Contains(w.text, wildcard) }
+
+// matches reports whether the word stands for a text. A * does not cross a
+// slash, unless the rule is taken widely.
+func (w patternWord) matches(text string, wide bool) bool {
+	pieces := strings.Split(w.text, wildcard)
+	if len(pieces) == 1 {
+		return text == w.text
+	}
+	rest, ok := strings.CutPrefix(text, pieces[0])
+	last := pieces[len(pieces)-1]
+	if !ok || !strings.HasSuffix(rest, last) {
+		return false
+	}
+	return fill(strings.TrimSuffix(rest, last), pieces[1:len(pieces)-1], wide)
+}
+
+// fill reports whether the pieces stand in the text in this order, with gaps
+// that hold no slash unless wide.
+func fill(text string, pieces []string, wide bool) bool {
+	if len(pieces) == 0 {
+		return wide || !strings.Contains(text, "/")
+	}
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], pieces[0])
+		if i < 0 || !wide && strings.Contains(text[:at+i], "/") {
+			return false
+		}
+		at += i
+		if fill(text[at+len(pieces[0]):], pieces[1:], wide) {
+			return true
+		}
+		if at >= len(text) {
+			return false
+		}
+	}
+}
+
+// patternWords parts the line of a rule into words as a shell would, without
+// expanding anything; nil when its quotes are not closed.
+func patternWords(line string) (words []patternWord) {
+	var b strings.Builder
+	word, quoted, quote := false, false, byte(0)
+	end := func() {
+		if word {
+			words = append(words, patternWord{b.String(), quoted})
+		}
+		b.Reset()
+		word, quoted = false, false
+	}
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == '\'', quote == '"' && c != '\\':
+			b.WriteByte(c)
+		case c == '\\' && i+1 < len(line):
+			if i++; quote == '"' && !strings.ContainsRune("$`\"\\", rune(line[i])) {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(line[i])
+			word, quoted = true, true
+		case c == '\'', c == '"':
+			quote, word, quoted = c, true, true
+		case c == ' ', c == '\t', c == '\n':
+			end()
+		default:
+			b.WriteByte(c)
+			word = true
+		}
+	}
+	if end(); quote != 0 {
+		return nil
+	}
+	return words
+}
+
+// begins reports whether an allow rule covers a command of these words, run in
+// any of dirs. A word that is not known, and one that the shell makes from a
+// glob, is never a match; a word that names a path is compared by where it
+// leads.
+func (r Rule) begins(words []word, dirs []string, root string) bool {
+	want, open := r.command()
+	if len(want) == 0 {
+		return false
+	}
+	m := commandMatch{want: want, words: words, dirs: dirs, base: r.seenFrom(root), open: open, script: scriptAt(words, dirs)}
+	if !m.from(0, 0) {
+		return false
+	}
+	// A rule that names all words speaks of known ones only.
+	return open || !slices.ContainsFunc(words, func(w word) bool { return !w.known || w.glob })
+}
+
+// commandMatch compares the words of a rule with those of a command.
+type commandMatch struct {
+	want   []patternWord
+	words  []word
+	dirs   []string
+	base   string
+	open   bool
+	script int // which word is the script of an interpreter, -1 for none
+}
+
+// from compares what is left of both.
+func (m commandMatch) from(at, i int) bool {
+	switch {
+	case at == len(m.want):
+		return i == len(m.words) || m.open && m.mayFollow(i)
+	case m.want[at].any():
+		for end := i; ; end++ {
+			if m.from(at+1, end) {
+				return true
+			}
+			if end == len(m.words) || !m.swallows(at, end) {
+				return false
+			}
+		}
+	}
+	return i < len(m.words) && m.same(at, i) && m.from(at+1, i+1)
+}
+
+// swallows reports whether a * that is a word, before others, may take this
+// one. An option before the subcommand can change what that means.
+func (m commandMatch) swallows(at, i int) bool {
+	w := m.words[i]
+	return w.known && !w.glob && (!isOption(w.text) || m.hasSubcommand(i))
+}
+
+// mayFollow reports whether a * at the end may take all from this word on. Only
+// where a program's options can come before its subcommand are they told apart.
+func (m commandMatch) mayFollow(i int) bool {
+	if i != 1 || i >= len(m.words) || !takesSubcommand(m.want[0].text) {
+		return true
+	}
+	return m.words[i].known && !m.words[i].glob && !isOption(m.words[i].text)
+}
+
+// hasSubcommand reports whether a plain word stands between the command's name
+// and this word.
+func (m commandMatch) hasSubcommand(i int) bool {
+	return slices.ContainsFunc(m.words[min(1, i):i], func(w word) bool { return w.known && !isOption(w.text) })
+}
+
+// takesSubcommand reports whether options may stand between a program's name
+// and the subcommand that says what it does.
+func takesSubcommand(name string) bool {
+	return slices.Contains([]string{"git", "hg", "svn", "docker", "podman", "kubectl", "helm", "gh", "glab", "npm", "pnpm", "yarn", "cargo",
+		"systemctl", "terraform", "aws", "gcloud", "az"}, name)
+}
+
+// same reports whether a word of the rule stands for one of the command.
+func (m commandMatch) same(at, i int) bool {
+	want, w := m.want[at], m.words[i]
+	if !w.known || w.glob {
+		return false
+	}
+	isPath := i == m.script || namesPath(want, w.text, m.base, m.dirs) && (i > 0 || strings.Contains(w.text, "/"))
+	if !isPath {
+		return want.matches(w.text, false)
+	}
+	if want.plain() && strings.Contains(want.text, "/") != strings.Contains(w.text, "/") && i == 0 {
+		return false // a name alone is looked up elsewhere
+	}
+	return leadsTo(want, w.text, m.base, m.dirs)
+}

@@ -1,0 +1,205 @@
+package permission
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// namesPath reports whether a word of a rule, or the word of a command that it
+// is compared with, names a path: it is written as one, or something is there.
+func namesPath(want patternWord, text, base string, dirs []string) bool {
+	if isOption(text) || strings.Contains(text, "://") || !strings.Contains(want.text+text, "/") {
+		return false
+	}
+	for _, w := range []string{want.text, text} {
+		if strings.HasPrefix(w, "./") || strings.HasPrefix(w, "../") || strings.HasPrefix(w, "/") || w == "." || w == ".." {
+			return true
+		}
+	}
+	for _, dir := range append([]string{base}, dirs...) {
+		if _, err := os.Lstat(seenFrom(dir, text)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo reports whether a command's word leads, from each directory the
+// command may run in, to where the rule's does from its own.
+func leadsTo(want patternWord, text, base string, dirs []string) bool {
+	if len(dirs) == 0 {
+		if !filepath.IsAbs(text) {
+			return false
+		}
+		dirs = []string{base}
+	}
+	fixed, rest := want.text, ""
+	if i := strings.Index(want.text, wildcard); i >= 0 {
+		cut := strings.LastIndex(want.text[:i], "/") + 1
+		fixed, rest = want.text[:cut], want.text[cut:]
+	}
+	pattern := patternWord{text: realPath(seenFrom(base, fixed))}
+	if rest != "" {
+		pattern.text = strings.TrimSuffix(pattern.text, "/") + "/" + rest
+	}
+	return !slices.ContainsFunc(dirs, func(dir string) bool {
+		return !pattern.matches(realPath(seenFrom(dir, text)), false)
+	})
+}
+
+// seenFrom is where a path leads, seen from dir.
+func seenFrom(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return dir + string(filepath.Separator) + path
+}
+
+// realPath is a path without links, "." and "..", as the kernel follows them;
+// what does not exist stays as it is written behind what does.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return filepath.ToSlash(real)
+	}
+	clean := filepath.Clean(path)
+	if up := filepath.Dir(clean); up != clean {
+		return filepath.ToSlash(filepath.Join(realPath(up), filepath.Base(clean)))
+	}
+	return filepath.ToSlash(clean)
+}
+
+// interprets reports whether a program runs a script whose file it is given.
+func interprets(name string) bool {
+	name = strings.TrimRight(path.Base(name), "0123456789.")
+	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "source", "python", "pypy", "node", "nodejs", "perl", "ruby",
+		"php", "lua", "Rscript", "tclsh", "expect", "osascript", "pwsh", "deno", "bun", "tsx"}, name) || name == ""
+}
+
+// scriptAt is which word of a command is the script that its interpreter runs,
+// -1 for none: the first one that is a file, else the first that is named like
+// one.
+func scriptAt(words []word, dirs []string) int {
+	if len(words) < 2 || !words[0].known || words[0].text != "." && !interprets(words[0].text) {
+		return -1
+	}
+	like := -1
+	for i, w := range words[1:] {
+		if !w.known || w.glob || isOption(w.text) {
+			continue
+		}
+		for _, dir := range dirs {
+			if info, err := os.Stat(seenFrom(dir, w.text)); err == nil && info.Mode().IsRegular() {
+				return i + 1
+			}
+		}
+		if like < 0 && strings.ContainsAny(w.text, "./") {
+			like = i + 1
+		}
+	}
+	return like
+}
+
+// scripts are the whole paths of the scripts that a command of these words runs
+// in dir: the command itself where it is named by its path, and what an
+// interpreter is given. Programs of the system are none.
+func scripts(words []word, dir string) (paths []string) {
+	add := func(text string) {
+		at := realPath(seenFrom(dir, text))
+		for _, place := range []string{"/usr/", "/bin/", "/sbin/", "/opt/", "/nix/"} {
+			if strings.HasPrefix(at, place) {
+				return
+			}
+		}
+		paths = append(paths, at)
+	}
+	if len(words) > 0 && words[0].known && !words[0].glob && strings.Contains(words[0].text, "/") {
+		add(words[0].text)
+	}
+	if i := scriptAt(words, []string{dir}); i > 0 {
+		add(words[i].text)
+	}
+	return paths
+}
+
+// bind makes the rule see its paths from dir, and binds the scripts that it
+// names to what they are now. known are the contents that were approved before,
+// by path; nil when the present ones count.
+func (r Rule) bind(dir string, known map[string]string) Rule {
+	r.base = dir
+	if r.Tool != "bash" || !r.HasArg || r.Arg == ReadGroup {
+		return r
+	}
+	if known != nil {
+		r.bound = maps.Clone(known)
+		return r
+	}
+	r.bound = map[string]string{}
+	for _, at := range r.namesScripts() {
+		r.bound[at] = contentOf(at)
+	}
+	return r
+}
+
+// namesScripts are the whole paths of the scripts that the rule's fixed words
+// name.
+func (r Rule) namesScripts() (paths []string) {
+	text, wild := r.line()
+	if commands, ok := shellLine(text, r.base); ok && !wild {
+		for _, s := range commands {
+			for _, dir := range s.dirs {
+				paths = append(paths, scripts(s.words, dir)...)
+			}
+		}
+		return paths
+	}
+	return scripts(r.fixedWords(), r.base)
+}
+
+// fixedWords are the words of a rule for commands that stand before any *.
+func (r Rule) fixedWords() (fixed []word) {
+	want, _ := r.command()
+	for _, w := range want {
+		if !w.plain() {
+			break
+		}
+		fixed = append(fixed, word{text: w.text, known: true})
+	}
+	return fixed
+}
+
+// changed is a script that the rule names and that is no longer what it was
+// when the rule was approved; "" for none.
+func (r Rule) changed() string {
+	for _, at := range slices.Sorted(maps.Keys(r.bound)) {
+		if contentOf(at) != r.bound[at] {
+			return at
+		}
+	}
+	return ""
+}
+
+// contentOf is a fingerprint of a regular file, "" where there is none that can
+// be read.
+func contentOf(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

@@ -1,0 +1,240 @@
+package permission
+
+import (
+	"reflect"
+	"runtime"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// What is longer, or opens more parentheses, is not taken apart: the parser is
+// recursive, and a model can write a line that takes all memory to follow.
+const (
+	longestLine = 32 << 10
+	mostParens  = 2000
+	mostScripts = 4 // of sh -c within sh -c
+)
+
+// word is one word of a command as far as it is known before it runs.
+type word struct {
+	text  string // its value; the source text of a word that is not known
+	known bool   // it holds no expansion but for globs
+	glob  bool   // it holds an unquoted glob
+	// soft is set for a word that is not known, but made only of text, harmless
+	// variables and the output of commands that are looked at themselves.
+	soft bool
+	// free is set for a word that is not known and may come to any file name: it
+	// holds what the line itself sets or prints, in ways that are not followed.
+	free bool
+	// single is set for a soft word that stays one word whatever it holds.
+	single bool
+}
+
+// simple is one simple command of a shell line, with wrappers opened.
+type simple struct {
+	words   []word
+	dirs    []string // where it may run, as literal cd's tell; none when they do not
+	inputs  []word   // files it reads through redirection
+	texts   []string // here-documents and here-strings it reads, as far as known
+	outputs []word   // files its output is redirected into
+	// overwrites are those of them that lose what they hold.
+	overwrites []word
+	assigns    bool    // variables are set for it
+	raised     bool    // it runs under sudo or doas
+	fed        bool    // it gets arguments from xargs or find
+	unsure     bool    // the text it is given to read is not known
+	loose      bool    // an expansion in it can set variables or run commands that are not seen
+	opaque     bool    // it is more than a simple command: no rule for its words covers it
+	hides      bool    // it runs a command that cannot be seen
+	layers     []layer // the wrappers it was found in, outermost first
+}
+
+// layer is a command that runs another one.
+type layer struct {
+	words   []word
+	assigns bool // variables are set for it
+}
+
+// name is the command's name, "" when it is not known.
+func (s simple) name() string {
+	if len(s.words) == 0 || !s.words[0].known {
+		return ""
+	}
+	return s.words[0].text
+}
+
+// known reports whether everything the command is given is known.
+func (s simple) known() bool {
+	for _, w := range s.words {
+		if !w.known {
+			return false
+		}
+	}
+	for _, w := range s.inputs {
+		if !w.known {
+			return false
+		}
+	}
+	return !s.unsure && !s.loose && !s.opaque && !s.hides
+}
+
+// globs reports whether the shell expands a glob in one of its words.
+func (s simple) globs() bool {
+	for _, w := range s.words {
+		if w.glob {
+			return true
+		}
+	}
+	return false
+}
+
+// plain are the texts of words.
+func plain(words []word) []string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.text
+	}
+	return texts
+}
+
+// changesShell reports whether the command changes what later commands of the
+// same line are or do, or runs text: no rule for its first words covers that.
+func (s simple) changesShell() bool {
+	switch s.name() {
+	case "eval", "source", ".", "exec", "set", "shopt", "alias", "unalias", "read", "mapfile", "readarray", "getopts",
+		"hash", "enable", "trap", "pushd", "popd", "unset", "bind", "complete", "compgen", "test", "[", "[[":
+		// test -v evaluates the subscript it is given, and commands in it.
+		return true
+	case "printf":
+		if len(s.words) < 2 {
+			return false
+		}
+		_, tame := printfTame(s.words[1].text)
+		return !tame || s.globs()
+	}
+	return false
+}
+
+// Shell is what must be known beforehand of the shell that runs the lines. The
+// zero value is bash in a locale of ASCII or UTF-8.
+type Shell struct {
+	// Name is the base name of the shell's program, such as bash or sh.
+	Name string
+	// Locale names the locale in force if it is neither ASCII nor UTF-8: in
+	// others a byte of a character may mean something to the shell.
+	Locale string
+}
+
+// kind is the name of the shell without an ending that systems add.
+func (s Shell) kind() string {
+	if s.Name == "" {
+		return "bash"
+	}
+	return strings.TrimSuffix(strings.ToLower(s.Name), ".exe")
+}
+
+// languages are the languages that a shell may take a line for. A plain sh is
+// another program on each system, so the line must mean the same in all of
+// them: what any reading of it runs counts.
+func languages(kind string) []syntax.LangVariant {
+	switch kind {
+	case "bash":
+		return []syntax.LangVariant{syntax.LangBash}
+	case "sh", "dash", "ash":
+		return []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash}
+	}
+	return nil
+}
+
+// takeApart takes a shell line apart into every simple command in it, those in
+// substitutions, subshells, functions and wrappers included. dir is where it
+// runs. why is not empty when it cannot be parsed, or when what the parser sees
+// need not be what the shell sees: then only deny and ask rules may look at the
+// commands.
+func (p *Policy) takeApart(line, dir string) (commands []simple, why string) {
+	var dirs []string
+	if dir != "" {
+		dirs = []string{dir}
+	}
+	kind := p.Shell.kind()
+	if languages(kind) == nil {
+		commands, _ = parseShell(line, dirs, "sh", 0)
+		return commands, "how " + kind + " takes this line is not known"
+	}
+	commands, ok := parseShell(line, dirs, kind, 0)
+	switch {
+	case !ok:
+		return commands, "the line could not be taken apart"
+	case p.Shell.Locale != "":
+		return commands, "the locale " + p.Shell.Locale + " is neither ASCII nor UTF-8, in which the shell may take the line in another way"
+	}
+	return commands, ""
+}
+
+// shellLine is takeApart for bash, for what only has to find commands in a text.
+func shellLine(line, dir string) (commands []simple, ok bool) {
+	var dirs []string
+	if dir != "" {
+		dirs = []string{dir}
+	}
+	return parseShell(line, dirs, "bash", 0)
+}
+
+// parseShell is takeApart for a shell of a kind that languages knows.
+func parseShell(line string, dirs []string, kind string, depth int) (commands []simple, ok bool) {
+	if depth > mostScripts || !legible(line) {
+		return nil, false
+	}
+	ok = true
+	for i, variant := range languages(kind) {
+		w := &shellWalker{ok: true, depth: depth, line: line, kind: kind, variant: variant}
+		file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(line), "")
+		if err != nil {
+			ok = false
+			continue
+		}
+		w.list(file.Stmts, dirs)
+		ok = ok && w.ok
+		if i == 0 || !reflect.DeepEqual(w.commands, commands) {
+			commands = append(commands, w.commands...)
+		}
+	}
+	return commands, ok
+}
+
+// legible reports whether the parser surely sees in a line what shells see.
+func legible(line string) bool {
+	if len(line) > longestLine || strings.Count(line, "(") > mostParens || strings.HasSuffix(line, `\`) {
+		return false
+	}
+	// The parser skips a carriage return, the shell takes it for a part of the
+	// word; other control characters are not worth finding out.
+	if strings.ContainsFunc(line, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\uFFFD' }) {
+		return false
+	}
+	if !plainlySpaced(line) {
+		return false
+	}
+	// The parser lets a backslash continue a comment, the shell does not.
+	for physical := range strings.Lines(line) {
+		if strings.HasSuffix(physical, "\\\n") && strings.Contains(physical, "#") {
+			return false
+		}
+	}
+	return true
+}
+
+// plainlySpaced reports whether nothing but ASCII can be taken for blank space:
+// systems differ in what separates words.
+func plainlySpaced(line string) bool {
+	for _, c := range line {
+		if c >= utf8.RuneSelf && (unicode.IsSpace(c) || unicode.Is(unicode.Z, c) || unicode.Is(unicode.Cf, c)) {
+			return false
+		}
+	}
+	// macOS asks of single bytes whether they are blank.
+	return runtime.GOOS != "darwin" || strings.IndexByte(line, 0x85) < 0 && strings.IndexByte(line, 0xa0) < 0
+}

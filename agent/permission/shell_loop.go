@@ -1,0 +1,122 @@
+package permission
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// mostRounds is how many rounds of a loop are walked one by one.
+const mostRounds = 32
+
+// loop walks a for loop. Its variable is a variable like any other: a loop over
+// PATH decides which programs run. Within it the variable stands for one item
+// after the other, as far as they are known.
+func (w *shellWalker) loop(c *syntax.ForClause, dirs []string) ends {
+	words, ok := c.Loop.(*syntax.WordIter)
+	if !ok || c.Select || !words.InPos.IsValid() || !ownVariable(words.Name.Value) {
+		w.opaque(c)
+		w.nested(c, nil)
+		return ends{}
+	}
+	items, name := []word{}, words.Name.Value
+	for _, item := range words.Items {
+		if loose(item) {
+			w.opaque(c)
+		}
+		w.nested(item, dirs)
+		for _, each := range w.expanded(item) {
+			items = append(items, w.literal(each))
+		}
+	}
+	before, outer := len(w.commands), w.bound
+	for _, item := range w.rounds(c, name, items) {
+		w.bound = maps.Clone(outer)
+		delete(w.bound, name)
+		if item.known {
+			w.bound = with(w.bound, name, item)
+		} else if !slices.ContainsFunc(items, func(i word) bool { return i.known || i.free }) {
+			w.bound = with(w.bound, name, word{}) // numbers and the like
+		}
+		if after := w.list(c.Do, dirs).any(); !same(after, dirs) { // a cd in it
+			w.commands, dirs = w.commands[:before], nil
+			w.list(c.Do, nil)
+		}
+	}
+	w.bound = maps.Clone(outer)
+	delete(w.bound, name)
+	return ends{dirs, dirs}
+}
+
+// rounds are the values of a loop's variable for which its body is walked. An
+// item that is not known stands for all of them.
+func (w *shellWalker) rounds(c *syntax.ForClause, name string, items []word) []word {
+	used := false
+	for _, s := range c.Do {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil && p.Param.Value == name {
+				used = true
+			}
+			return !used
+		})
+	}
+	w.walked += len(items)
+	unknown := slices.ContainsFunc(items, func(i word) bool { return !i.known })
+	if !used || unknown || len(items) == 0 || w.walked > mostRounds {
+		return []word{{}}
+	}
+	return items
+}
+
+func with(m map[string]word, name string, value word) map[string]word {
+	if m == nil {
+		m = map[string]word{}
+	}
+	m[name] = value
+	return m
+}
+
+// same reports whether two sets of directories are one.
+func same(a, b []string) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
+
+// test collects a test of bash's own as a command of its words.
+func (w *shellWalker) test(c *syntax.TestClause, s simple) {
+	s.words = []word{{text: "[[", known: true}}
+	s.loose = s.loose || loose(c)
+	w.nested(c, s.dirs)
+	operator := func(text string) { s.words = append(s.words, word{text: text, known: true}) }
+	var add func(x syntax.TestExpr)
+	add = func(x syntax.TestExpr) {
+		switch x := x.(type) {
+		case *syntax.BinaryTest:
+			add(x.X)
+			operator(x.Op.String())
+			add(x.Y)
+		case *syntax.UnaryTest:
+			operator(x.Op.String())
+			add(x.X)
+		case *syntax.ParenTest:
+			operator("(")
+			add(x.X)
+			operator(")")
+		case *syntax.Word:
+			item := w.literal(x)
+			item.single, item.glob = true, false // it is neither split nor taken for file names
+			s.words = append(s.words, item)
+		}
+	}
+	add(c.X)
+	operator("]]")
+	w.commands = append(w.commands, s)
+}
+
+// ownVariable reports whether no program looks at a variable of this name.
+func ownVariable(name string) bool {
+	switch name {
+	case "histchars", "auto_resume", "path", "cdpath", "fpath", "manpath", "mailpath", "module_path", "status", "argv", "prompt", "psvar", "fignore":
+		return false // some shell's own
+	}
+	return name == strings.ToLower(name) && !strings.Contains(name, "proxy")
+}

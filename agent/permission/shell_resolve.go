@@ -1,0 +1,193 @@
+package permission
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// mostValues bounds how many values of one variable are tried.
+const mostValues = 8
+
+// resolved are the commands of a line with the values in place that the line
+// gives its variables, and with braces expanded. A variable that is set more
+// than once stands for each of its values. It is for what asks and denies, which
+// rather sees too many commands.
+func resolved(line, dir string) (commands []simple) {
+	if !legible(line) {
+		return nil
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return nil
+	}
+	values, set := assigned(file, line)
+	rounds := 1
+	for _, of := range values {
+		rounds = max(rounds, min(len(of), mostValues))
+	}
+	var dirs []string
+	if dir != "" {
+		dirs = []string{dir}
+	}
+	for round := range rounds {
+		w := &shellWalker{ok: true, line: line, kind: "bash", variant: syntax.LangBash, set: set, braces: true}
+		w.bound = map[string]word{}
+		for name, of := range values {
+			w.bound[name] = of[min(round, len(of)-1)]
+		}
+		w.list(file.Stmts, dirs)
+		commands = append(commands, w.commands...)
+	}
+	return commands
+}
+
+// assigned are the values that a line gives its variables, in its order, and
+// the variables that it sets in ways that are not followed.
+func assigned(file *syntax.File, line string) (values map[string][]word, set map[string]bool) {
+	values, set = map[string][]word{}, map[string]bool{}
+	w := &shellWalker{ok: true, line: line, kind: "bash", variant: syntax.LangBash, bound: map[string]word{}, set: set}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Assign:
+			if n.Name == nil || n.Naked {
+				return true
+			}
+			name := n.Name.Value
+			value := w.literal(n.Value)
+			value.known = value.known || n.Value == nil && n.Array == nil // x=
+			value.free = value.free || n.Array != nil || n.Index != nil
+			if before := w.bound[name]; n.Append && !(before.known && value.known) {
+				value = word{free: true}
+			} else if n.Append {
+				value.text = before.text + value.text
+			}
+			values[name], w.bound[name] = append(values[name], value), value
+		case *syntax.WordIter:
+			set[n.Name.Value] = true
+		case *syntax.CallExpr:
+			if len(n.Args) == 0 {
+				return true
+			}
+			switch w.literal(n.Args[0]).text {
+			case "read", "mapfile", "readarray", "printf", "getopts":
+				for _, arg := range n.Args[1:] {
+					set[w.literal(arg).text] = true
+				}
+			}
+		}
+		return true
+	})
+	for name := range set { // what is not followed may be any of its values
+		if of := values[name]; of != nil {
+			values[name] = append(of, word{free: true})
+		}
+	}
+	return values, set
+}
+
+// free reports whether a variable may hold what the line chose: one that it
+// sets, an argument of a function or script, and those that name git's
+// directories. Others are the user's own.
+func (w *shellWalker) free(name string) bool {
+	return w.set[name] || strings.HasPrefix(name, "GIT_") || name == "REPLY" || name == "MAPFILE" || name == "_" ||
+		strings.Trim(name, "0123456789") == "" || name == "@" || name == "*"
+}
+
+// cutVariable is what is known of an expansion that takes a part of a value: a
+// plain text off one of its ends gives a known value.
+func (w *shellWalker) cutVariable(p *syntax.ParamExp) word {
+	if p.Param == nil {
+		return word{free: true}
+	}
+	value, bound := w.bound[p.Param.Value]
+	switch {
+	case !bound:
+		return word{free: w.free(p.Param.Value) || p.Excl || p.Names != 0}
+	case p.Excl || p.Index != nil || !value.known:
+		return word{free: value.free || p.Excl || p.Index != nil}
+	case p.Length, value.glob: // a part of the names of files that are there
+		return word{}
+	case p.Exp != nil && p.Exp.Word != nil:
+		cut := w.literal(p.Exp.Word)
+		if cut.known && !cut.glob {
+			switch p.Exp.Op {
+			case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+				value.text = strings.TrimSuffix(value.text, cut.text)
+				return value
+			case syntax.RemSmallPrefix, syntax.RemLargePrefix:
+				value.text = strings.TrimPrefix(value.text, cut.text)
+				return value
+			}
+		}
+	}
+	return word{free: true}
+}
+
+// printsNoPath reports whether what is substituted is no path of the line's
+// choice: a temporary file, a date, a name that git gives to no directory of
+// its own.
+func (w *shellWalker) printsNoPath(c *syntax.CmdSubst) bool {
+	if len(c.Stmts) != 1 {
+		return false
+	}
+	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return false
+	}
+	var words []string
+	for _, arg := range call.Args {
+		x := w.literal(arg)
+		if x.free {
+			return false
+		}
+		words = append(words, x.text)
+	}
+	switch words[0] {
+	case "mktemp", "pwd", "whoami", "hostname", "uname", "nproc", "id", "seq":
+		return true
+	case "date", "basename", "dirname":
+		return !slices.ContainsFunc(words[1:], func(a string) bool { return strings.Contains(a, ".") && namesOthersRun(a) })
+	case "git":
+		line := strings.Join(words[1:], " ")
+		if strings.HasPrefix(line, "rev-parse --short") || strings.HasPrefix(line, "describe") {
+			return true
+		}
+		return slices.Contains([]string{"rev-parse HEAD", "rev-parse --show-toplevel", "rev-parse --abbrev-ref HEAD",
+			"branch --show-current"}, line)
+	}
+	return false
+}
+
+// expanded are the words that braces make of one.
+func (w *shellWalker) expanded(source *syntax.Word) []*syntax.Word {
+	text := w.source(source)
+	if !w.braces || !strings.Contains(text, "{") || strings.Contains(text, "..") || strings.Count(text, ",") > mostValues {
+		return []*syntax.Word{source}
+	}
+	split := &syntax.Word{Parts: slices.Clone(source.Parts)} // what holds braces cannot be walked
+	syntax.SplitBraces(split)
+	words := []*syntax.Word{}
+	for each, err := range expand.BracesSeq(nil, split) {
+		if err != nil {
+			return []*syntax.Word{source}
+		}
+		words = append(words, each)
+	}
+	return words
+}
+
+// namesOthersRun reports whether a text names a file that others run, in any of
+// its parts.
+func namesOthersRun(text string) bool {
+	apart := func(c rune) bool { return c == ':' || c == ',' || !strings.ContainsRune(wordCharacters+"*?~", c) }
+	for part := range strings.FieldsFuncSeq(text, apart) {
+		if by, _ := OthersRun(path.Clean(strings.TrimLeft(part, "-"))); by != "" {
+			return true
+		}
+	}
+	return false
+}

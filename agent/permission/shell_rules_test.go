@@ -1,0 +1,276 @@
+package permission
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRulesAllowNoMoreThanTheySay tries to get more out of allow rules.
+func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
+	cases := []struct{ allow, line string }{
+		{"bash(go test:*)", "go test > x"},
+		{"bash(go test:*)", "go test 2>x"},
+		{"bash(go test:*)", "go test &> x"},
+		{"bash(go test:*)", "go test <> x"},
+		{"bash(go test:*)", "go test < ../x"},
+		{"bash(go test:*)", "go test < .env"},
+		{"bash(go test:*)", "go test < $x"},
+		{"bash(go test:*)", "go test < /dev/tcp/host/1"},
+		{"bash(go test:*)", "GOFLAGS=x go test"},
+		{"bash(go test:*)", "X=1; go test"},
+		{"bash(go test:*)", "env X=1 go test"},
+		{"bash(go test:*)", "env -i go test"},
+		{"bash(go test:*)", "export X=1 && go test"},
+		{"bash(go test:*)", "go test\nrm x"},
+		{"bash(go test:*)", "go test & rm x"},
+		{"bash(go test:*)", "go test; rm x"},
+		{"bash(go test:*)", "(go test; rm x)"},
+		{"bash(go test:*)", "go test | sh"},
+		{"bash(go test:*)", "go test $(rm x)"},
+		{"bash(go test:*)", "go test <(rm x)"},
+		{"bash(go test:*)", "go test `ls`"},
+		{"bash(go test:*)", "go test $((x))"},
+		{"bash(go test:*)", "go test ${x[1]}"},
+		{"bash(go test:*)", "go test ${x:=y}"},
+		{"bash(go test:*)", "go test <<EOF\n$(rm x)\nEOF"},
+		{"bash(go test:*)", "go test <<EOF\nEO\\\nF\nrm x\nEOF"},
+		{"bash(go test:*)", "go () { rm x; }; go test"},
+		{"bash(go test:*)", "alias go=rm; go test"},
+		{"bash(go test:*)", "for PATH in .; do go test; done"},
+		{"bash(go test:*)", "for i in 1; do rm x; done"},
+		{"bash(go test:*)", "while rm x; do go test; done"},
+		{"bash(go test:*)", "coproc go test"},
+		{"bash(go test:*)", "[[ -v x ]] && go test"},
+		{"bash(go test:*)", "sh -c 'go test'"},
+		{"bash(go test:*)", "timeout 5 dash -c 'go test'"},
+		{"bash(timeout:*)", "timeout 5 sh -c 'go test'"},
+		{"bash(sh:*)", "sh -c 'go test'"},
+		{"bash(sh -c:*)", "sh -c 'go test'"},
+		{"bash(go test:*)", "bash -O dotglob -c 'go test'"},
+		{"bash(go test:*)", "bash -lc 'go test'"},
+		{"bash(bash:*)", "BASH_ENV=x bash -c 'go test'"},
+		{"bash(env:*)", "env BASH_ENV=x bash -c 'go test'"},
+		{"bash(busybox:*)", "busybox sh -c 'go test'"},
+		{"bash(go test:*)", "case x in x) go test;; esac"},
+		{"bash(go test:*)", "go $x"},
+		{"bash(go test:*)", "go te*t"},
+		{"bash(go test:*)", "$x go test"},
+		{"bash(go test:*)", "./go test"},
+		{"bash(go test:*)", "'go test'"},
+		{"bash(go test:*)", "go -C .. test"},
+		{"bash(go test:*)", "gotest"},
+		{"bash(go test:*)", "xargs -I test go test"},
+		{"bash(go test:*)", "xargs -Igo go test"},
+		{"bash(go test:*)", "xargs -I{} {} test"},
+		{"bash(go test:*)", "sudo go test"},
+		{"bash(go test:*)", "sh -c 'go test; rm x'"},
+		{"bash(go test:*)", "X=1 sh -c 'go test'"},
+		{"bash(go test:*)", "sh -c 'go test' > x"},
+		{"bash(go test:*)", "eval 'go test; rm x'"},
+		{"bash(go test:*)", "./nice go test"},
+		{"bash(go test:*)", "cd x && go test && cat ../../y"},
+		{"bash(find:*)", "find . -exec rm {} +"},
+		{"bash(xargs:*)", "xargs rm > x"},
+		{"bash(git:*)", "git log > .git/config"},
+		{"bash(eval:*)", "eval rm x; rm y"},
+		{"bash(read:*)", "read PATH"},
+		{"bash(source:*)", "source x"},
+		{"bash(printf:*)", "printf -v PATH ."},
+		{"bash(rm \\*)", "rm x"},
+		{"bash(rm \\*)", "rm -f x"},
+		{"bash(echo a:\\*)", "echo a:b; rm x"},
+		{"bash(make build)", "make build x"},
+		{"bash(make build)", "make 'build'x"},
+		{"bash(rm a b)", "rm 'a b'"},
+		{"bash", "cat a > .git/hooks/pre-commit"},
+		{"bash", "echo x >> sub/.GIT/config"},
+		{"bash", "rm --r x"},
+		{"bash", "sudo rm -rf x"},
+		{"bash", "git -c x=y --no-pager reset --har"},
+		{"bash", "ls 'unclosed; rm -rf x"},
+		{"bash(@read)", "rm x"},
+		{"*", "ls ` > x"},
+	}
+	for _, c := range cases {
+		p := testPolicy(t, ModeAsk, c.allow, "", "")
+		if got := p.Decide("bash", run(c.line)); got.Effect != Ask {
+			t.Errorf("allow %s: %q was %s (%s)", c.allow, c.line, got.Effect, got.Reason)
+		}
+	}
+	for _, c := range []struct{ allow, line string }{
+		{"bash(go test:*)", "go test ./... 2>&1 | tail -20"},
+		{"bash(go test:*)", "cd sub && go test -run X ."},
+		{"bash(go test:*)", "go test $x"},
+		{"bash(go test:*)", "go test \"${x:-./...}\" < a"},
+		{"bash(go test:*)", "for i in 1 2 3; do go test; done"},
+		{"bash(go test:*)", "while ! go test; do true; done"},
+		{"bash(go test:*)", "if go test; then echo ok; fi"},
+		{"bash(go test:*)", "time nice -n 5 go test"},
+		{"bash(go test:*)", "/usr/bin/env go test"},
+		{"bash(go test:*)", "timeout --signal=KILL 5 go test"},
+		{"bash(go test:*)", "bash -euo pipefail -c 'go test'"},
+		{"bash(go test:*)", "eval 'go test'"},
+		{"bash(go test:*)", "go list | xargs go test"},
+		{"bash(go test:*)", "go test <<EOF\n$x\nEOF"},
+		{"bash(go test:*)|bash(go vet:*)", "go vet && go test"},
+		{"bash(go test *)", "go test x"},
+		{"bash(go:*)", "go list | xargs go test"},
+		{"bash(sudo apt:*)", "sudo apt install x"},
+		{"bash(sudo:*)", "sudo -n apt install x"},
+		{"bash(make build)", "ls && make build"},
+		{"bash(rm \\*)", "rm *"},
+		{"bash(echo x \\\\*)", "echo x \\*"},
+		{"bash", "X=1 go test > out; [[ -f out ]] && cat out"},
+		{"bash", "printf -v x a"},
+		{"bash", "ls 'unclosed"},
+		{"bash", "sh -c 'go test'"},
+		{"bash(sh -c 'go test')", "sh -c 'go test'"},
+		{"bash(go test:*)", "[[ -f x ]] && go test"},
+		{"bash(go test:*)", "go test ./...; echo $?"},
+		{"*", "rm x"},
+	} {
+		p := testPolicy(t, ModeAsk, c.allow, "", "")
+		if strings.HasPrefix(c.line, "go list") {
+			p.AllowRules = append(p.AllowRules, Rule{Tool: "bash", Arg: "go list:*", HasArg: true})
+		}
+		if got := p.Decide("bash", run(c.line)); got.Effect != Allow {
+			t.Errorf("allow %s: %q was %s (%s)", c.allow, c.line, got.Effect, got.Reason)
+		}
+	}
+}
+
+// TestAlwaysThisVeryLine allows a line for the session, as the user may answer,
+// and tries another one that would fit if its end were taken for a pattern.
+func TestAlwaysThisVeryLine(t *testing.T) {
+	for line, other := range map[string]string{
+		"rm *": "rm x", "make a:*": "make a b", `rm \*`: `rm *`, `rm \\*`: `rm \*`, "make": "make x", "make x > out": "make x", "make # x": "make",
+		"rm 'a b'": "rm a b", "rm a b": "rm 'a b'", "find . -delete -name *": "find . -delete -name x",
+	} {
+		p := testPolicy(t, ModeAsk, "", "", "")
+		d := p.Decide("bash", run(line))
+		if err := p.AllowInSession(d.Narrow, "bash", run(line)); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		if got := p.Decide("bash", run(other)); got.Effect != Ask {
+			t.Errorf("the rule %s allows %s (%s)", d.Narrow, other, got.Reason)
+		}
+	}
+}
+
+// TestDenyAndAskSeeThrough tries to get past deny and ask rules with everything
+// else allowed.
+func TestDenyAndAskSeeThrough(t *testing.T) {
+	for _, c := range []struct{ rule, line string }{
+		{"bash(rm:*)", "rm x"}, {"bash(rm:*)", "/bin/rm x"}, {"bash(rm:*)", "../../bin/rm x"}, {"bash(rm:*)", "\\rm x"}, {"bash(rm:*)", "'r'm x"},
+		{"bash(rm:*)", "RM x"}, {"bash(rm:*)", "ls; rm x"}, {"bash(rm:*)", "ls | rm x"}, {"bash(rm:*)", "(rm x)"}, {"bash(rm:*)", "{ rm x; }"},
+		{"bash(rm:*)", "! rm x"}, {"bash(rm:*)", "time rm x"}, {"bash(rm:*)", "coproc rm x"}, {"bash(rm:*)", "f() { rm x; }"},
+		{"bash(rm:*)", "if rm x; then ls; fi"}, {"bash(rm:*)", "while rm x; do ls; done"}, {"bash(rm:*)", "for x in $(rm x); do ls; done"},
+		{"bash(rm:*)", "case $(rm x) in a) ls;; esac"}, {"bash(rm:*)", "case a in a) rm x;; esac"}, {"bash(rm:*)", "[[ $(rm x) ]]"},
+		{"bash(rm:*)", "echo $(rm x)"}, {"bash(rm:*)", "echo `rm x`"}, {"bash(rm:*)", "echo \"$(rm x)\""}, {"bash(rm:*)", "cat <(rm x)"},
+		{"bash(rm:*)", "cat <<EOF\n$(rm x)\nEOF"}, {"bash(rm:*)", "x=$(rm x)"}, {"bash(rm:*)", "ls > $(rm x)"}, {"bash(rm:*)", "((x[$(rm x)]))"},
+		{"bash(rm:*)", "sudo rm x"}, {"bash(rm:*)", "sudo -u me rm x"}, {"bash(rm:*)", "env X=1 rm x"}, {"bash(rm:*)", "timeout -k 5 10 rm x"},
+		{"bash(rm:*)", "timeout --kill-after 5 10 rm x"}, {"bash(rm:*)", "nice nohup rm x"}, {"bash(rm:*)", "xargs rm"}, {"bash(rm:*)", "xargs -n1 -P 4 rm"},
+		{"bash(rm:*)", "xargs -I{} rm {}"}, {"bash(rm:*)", "sh -c 'rm x'"}, {"bash(rm:*)", "bash -o pipefail -ec 'ls; rm x'"}, {"bash(rm:*)", "eval rm x"},
+		{"bash(rm:*)", "eval 'r''m x'"}, {"bash(rm:*)", "find . -exec rm {} +"}, {"bash(rm:*)", "find . -execdir sh -c 'rm x' \\;"},
+		{"bash(rm:*)", "command rm x"}, {"bash(rm:*)", "builtin command rm x"}, {"bash(rm:*)", "exec rm x"}, {"bash(rm:*)", "busybox rm x"},
+		{"bash(rm:*)", "./nice rm x"}, {"bash(rm:*)", "stdbuf -oL rm x"}, {"bash(rm:*)", "sudo sh -c 'sudo rm x'"},
+		{"bash(sudo:*)", "sudo ls"}, {"bash(sudo:*)", "ls && sudo -n ls"}, {"bash(env:*)", "env ls"}, {"bash(sh:*)", "sh -c ls"}, {"bash(eval:*)", "eval ls"},
+		{"bash(xargs:*)", "ls | xargs echo"}, {"bash(bash -c:*)", "bash -c ls"},
+		{"bash(git push:*)", "git push"}, {"bash(git push:*)", "git -C sub push"}, {"bash(git push:*)", "git -c a=b --no-pager push x"},
+		{"bash(git push:*)", "/usr/bin/git --git-dir x push"}, {"bash(npm publish:*)", "npm --silent publish"}, {"bash(git push)", "git push"},
+		{"bash(rm x)", "ls; rm x"}, {"bash(ls && pwd)", "ls && pwd"}, {"*", "ls"}, {"bash", "ls"}, {"bash(cat:*)", "cat a"}, {"bash(git diff:*)", "git diff"},
+	} {
+		if got := testPolicy(t, ModeAsk, "bash", "", c.rule).Decide("bash", run(c.line)); got.Effect != Deny {
+			t.Errorf("deny %s: %q was %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		}
+		if got := testPolicy(t, ModeAsk, "bash", c.rule, "").Decide("bash", run(c.line)); got.Effect != Ask {
+			t.Errorf("ask %s: %q was %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		}
+	}
+	// What cannot be known is asked, not waved through by a rule for all.
+	for _, line := range []string{"$x y", "r$x y", "r? x", "eval \"$x\"", "sh -c \"$x\"", "env -S 'rm x'", "timeout --new 5 rm x", "flock l rm x", "xargs $x",
+		"git $x", "echo push | xargs git", "parallel rm", "bash -ic 'rm x'", "find . -exec {} x +"} {
+		p := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)|bash(git push:*)")
+		if got := p.Decide("bash", run(line)); got.Effect != Ask {
+			t.Errorf("%q was %s (%s)", line, got.Effect, got.Reason)
+		}
+		p = testPolicy(t, ModeAsk, "bash", "bash(rm:*)|bash(git push:*)", "")
+		if got := p.Decide("bash", run(line)); got.Effect != Ask {
+			t.Errorf("with ask rules %q was %s (%s)", line, got.Effect, got.Reason)
+		}
+		p = testPolicy(t, ModeAsk, "bash", "", "")
+		if got := p.Decide("bash", run(line)); got.Effect != Allow {
+			t.Errorf("without deny rules %q was %s (%s)", line, got.Effect, got.Reason)
+		}
+	}
+	for _, c := range []struct{ rule, line string }{
+		{"bash(rm:*)", "rmdir x"}, {"bash(rm:*)", "grep rm x"}, {"bash(rm:*)", "echo 'rm x'"}, {"bash(git push:*)", "git log push"}, {"bash(rm x)", "rm x y"},
+		{"bash(rm:*)", "git rm x"}, {"bash(git push)", "git push x"}, {"write(docs/**)", "rm x"}, {"bash(@read)", "ls && make"},
+	} {
+		if got := testPolicy(t, ModeAsk, "bash", "", c.rule).Decide("bash", run(c.line)); got.Effect != Allow {
+			t.Errorf("deny %s: %q was %s (%s)", c.rule, c.line, got.Effect, got.Reason)
+		}
+	}
+}
+
+func TestReadRulesHoldForReadingCommands(t *testing.T) {
+	for line, want := range map[string]Effect{
+		"cat secret/a": Ask, "cat sub/../secret/a": Ask, "cd secret && cat a": Ask, "cat secret/*": Ask, "cat *": Ask, "rg x sub": Ask,
+		"git show HEAD:secret/a": Ask, "git diff": Ask, "git log -p": Ask, "wc -l < secret/a": Ask,
+		"cat a": Allow, "git log --oneline": Allow, "git status": Allow, "ls sub": Allow, "find . -name x": Allow,
+	} {
+		for _, effect := range []string{"deny", "ask"} {
+			p := testPolicy(t, ModeAsk, "", "", "")
+			rules, err := ParseRules([]string{"read(secret/**)"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.DenyRules = rules; effect == "ask" {
+				p.DenyRules, p.AskRules = nil, rules
+			}
+			if got := p.Decide("bash", run(line)); got.Effect != want {
+				t.Errorf("%s read(secret/**): %q was %s (%s), want %s", effect, line, got.Effect, got.Reason, want)
+			}
+		}
+	}
+}
+
+func TestAskRulesForReadingCommands(t *testing.T) {
+	for _, c := range []struct {
+		ask, session, line string
+		want               Effect
+	}{
+		{"bash(cat:*)", "", "cat a", Ask},
+		{"bash(cat:*)", "", "ls && cat a", Ask},
+		{"bash(cat:*)", "", "ls", Allow},
+		{"bash(@read)", "", "ls", Ask},
+		{"bash", "", "ls", Ask},
+		{"bash(cat:*)", "bash(cat:*)", "cat b", Allow},
+		{"bash(cat:*)", "bash(cat:*)", "cat ../b", Allow},
+		{"bash(cat:*)", "bash(ls:*)", "cat b", Ask},
+		{"bash", "bash(cat:*)", "cat b", Allow},
+		{"bash", "bash(cat:*)", "cat b; ls", Ask},
+	} {
+		p := testPolicy(t, ModeAsk, "", c.ask, "")
+		if c.session != "" {
+			r, err := ParseRule(c.session)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.session = []Rule{r}
+		}
+		if got := p.Decide("bash", run(c.line)); got.Effect != c.want {
+			t.Errorf("ask %s, session %q: %q was %s (%s), want %s", c.ask, c.session, c.line, got.Effect, got.Reason, c.want)
+		}
+	}
+}
+
+func TestWithoutAProjectNothingIsFree(t *testing.T) {
+	p := testPolicy(t, ModeAsk, "bash(go test:*)", "", "")
+	p.NoProject = true
+	for line, want := range map[string]Effect{"ls": Ask, "go test": Allow, "ls && go test": Ask, "cd x && go test": Ask} {
+		if got := p.Decide("bash", run(line)); got.Effect != want {
+			t.Errorf("%q was %s (%s), want %s", line, got.Effect, got.Reason, want)
+		}
+	}
+}
