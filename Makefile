@@ -36,7 +36,7 @@ test:
 # The tests that look at a real terminal's screen.
 test-tmux:
 	@if command -v tmux >/dev/null 2>&1; then \
-		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m . ./ui"; CGO_ENABLED=0 $(GO) test -tags tmux -run TestTmux -timeout 5m . ./ui; \
+		echo "$(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui"; CGO_ENABLED=0 $(GO) test -tags tmux -run TestTmux -timeout 5m ./ui/cli ./ui; \
 	else \
 		echo "no tmux here: leaving its tests out"; \
 	fi
@@ -51,7 +51,7 @@ check: $(STATICCHECK)
 	GOOS=windows $(GO) build ./...
 	$(STATICCHECK) ./...
 	$(GO) test -run TestImports .
-	$(GO) vet -tags tmux . ./ui
+	$(GO) vet -tags tmux ./ui/cli ./ui
 	@$(MAKE) --no-print-directory test-tmux
 	@if command -v $${CC:-cc} >/dev/null 2>&1; then \
 		echo "$(GO) test -race ./..."; CGO_ENABLED=1 $(GO) test -race -timeout 14m ./...; \
@@ -64,7 +64,7 @@ $(STATICCHECK):
 
 # Prints the figures of docs/performance.md; with ARTOO_BENCH_UPDATE=1 writes them there.
 bench: build
-	ARTOO_BENCH=1 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 20m .
+	ARTOO_BENCH=1 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 20m ./ui/cli
 
 fuzz:
 	@for pkg in $$($(GO) list ./...); do \
@@ -81,7 +81,7 @@ picture: build
 
 # A short real conversation with each provider whose key is set.
 integration:
-	$(GO) test -tags integration -count=1 -run TestIntegration -v .
+	$(GO) test -tags integration -count=1 -run TestIntegration -v ./ui/cli
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin

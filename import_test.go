@@ -18,7 +18,7 @@ var allowed = []struct {
 	pkg     string
 	imports []string
 }{
-	{"artoo", []string{"*"}},
+	{"artoo", []string{"artoo/ui/cli"}},
 	{"artoo/config", nil},
 	{"artoo/provider", nil},
 	{"artoo/secret", nil},
@@ -32,6 +32,7 @@ var allowed = []struct {
 	{"artoo/conversation", []string{"artoo/provider"}},
 	{"artoo/agent/permission", []string{"artoo/tool"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool", "artoo/agent/permission"}},
+	{"artoo/ui/cli", []string{"*"}},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool"}},
 	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export", "artoo/secret", "artoo/doctor"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/doctor"}},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,8 +16,6 @@ import (
 	"artoo/agent/permission"
 	"artoo/doctor"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // record is what a run of the command line did.
 type record struct {
@@ -317,7 +314,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestConfigurationDoc(t *testing.T) {
+func TestSettingsPage(t *testing.T) {
 	var r record
 	golden(t, "configuration.md", ConfigurationDoc(testDeps(&r)))
 }

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package main
-
-// hideEnvironment has nothing to do: what a process was given in its environment
-// cannot be read in a file here.
-func hideEnvironment() {}

@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/term"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/keyring"
+	"artoo/provider"
+	"artoo/provider/transport"
+	"artoo/secret"
+	"artoo/tool"
+	"artoo/ui"
+	"artoo/ui/headless"
+	"artoo/ui/screen"
+)
+
+// Main is the whole program; its result is the exit code. It is called once, by
+// main, with the process's own arguments, streams and exit.
+func Main(p Process) int {
+	hideEnvironment()
+	a := &app{process: p, began: time.Now()}
+	defer func() {
+		for _, undo := range a.restore {
+			undo()
+		}
+	}()
+	err := a.guarded(func() error { return Execute(context.Background(), p.Args, a.deps()) })
+	return a.exit(err)
+}
+
+// app is one run.
+type app struct {
+	process Process
+	began   time.Time
+	cfg     *config.Config
+	screen  *screen.Screen
+	who     who
+	choice  config.Choice
+
+	switched  bool              // another model was chosen in this conversation
+	effortSet bool              // an effort was set in it
+	earlier   map[string]string // model by provider, of those switched away from
+	several   string            // which of several models of a server was taken, in words
+	keys      sync.Map          // *config.KeySource by provider, of the wire made last
+
+	project   tool.Project
+	rules     ruleSet
+	marks     marks
+	histories tool.Histories // what repositories hold that is secret
+	http      *http.Client
+	log       *transport.Log
+	desk      *ui.Desk
+	served    map[string][]provider.ModelInfo // what servers listed in this run, by provider
+	place     *agent.Workspace
+	closers   []func() // wait for the processes of providers
+
+	crashing sync.Mutex // held for ever by the crash that ends the program
+	restore  []func()   // undoes what was changed for the streams
+	outputs  []*ui.Output
+
+	ask headless.Asker // approves the demo's own calls; nil otherwise
+
+	asked headless.Format // what stdout was wanted to hold; "" where there is no answer
+
+	// What a headless run came to, for its result and its exit code.
+	signals  *headless.Signals
+	response atomic.Pointer[agent.Response]
+	printed  sync.Once                   // the result object
+	stdin    string                      // what became of standard input
+	lose     atomic.Pointer[func(error)] // ends the conversation when an output cannot be written; nil without one
+	session  string
+}
+
+// deps is what the command line needs.
+func (a *app) deps() Deps {
+	d := Deps{
+		Out: a.process.Out, Build: a.process.build(), Nearest: config.Nearest,
+		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain, Rules: a.listRules,
+		Models: a.listModels, Login: a.login, Logout: a.logout, Doctor: a.doctor, Paths: a.paths,
+	}
+	for _, o := range config.Options() {
+		shown := o.DefaultNote
+		if shown == "" {
+			shown = o.Default
+		}
+		d.Options = append(d.Options, Option{
+			Key: o.Key, Section: o.Section, Group: o.Group, Flag: o.Flag, Short: o.Short, Arg: o.Arg, Env: o.Env, NoFile: o.NoFile,
+			Kind: string(o.Kind), Switch: o.Kind == config.KindBool, Default: shown, Choices: o.Choices, Aliases: o.Aliases, Meaning: o.Meaning,
+		})
+	}
+	for _, e := range agent.Exits {
+		row := Exit{Code: e.Code, Meaning: e.Meaning}
+		for _, k := range e.Kinds {
+			row.Kinds = append(row.Kinds, string(k))
+		}
+		d.Exits = append(d.Exits, row)
+	}
+	for _, v := range config.ForeignVariables() {
+		d.Variables = append(d.Variables, Variable{Name: v.Name, Meaning: v.Meaning})
+	}
+	for _, f := range config.Files() {
+		d.Files = append(d.Files, Variable{Name: f.Name, Meaning: f.Meaning})
+	}
+	return d
+}
+
+func (p Process) build() Build {
+	b := Build{Version: p.Version, Commit: p.Commit, Date: p.Date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok && b.Version == "" {
+		b.Version = info.Main.Version
+	}
+	b.Version = number(b.Version)
+	return b
+}
+
+// load reads the settings and makes the screen; what is wrong with the settings
+// can be shown even so.
+func (a *app) load(inv Invocation, prompt bool) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return &agent.Failure{Kind: agent.KindUsage, What: "working directory", Err: err, Hint: "cd into a directory that exists"}
+	}
+	home, _ := os.LookupEnv("HOME")
+	if a.project, err = tool.FindProject(dir, home, os.Geteuid() == 0); err != nil {
+		return &agent.Failure{Kind: agent.KindUsage, What: "working directory", Err: err, Hint: "cd into a directory that can be read"}
+	}
+	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root, Keyring: keyring.System{}, KeySays: a.keySays, Mask: secret.Mask})
+	if err != nil {
+		return err
+	}
+	a.who = a.present(prompt)
+	a.screen = a.newScreen()
+	if a.rules, err = parseRules(a.cfg.AllRules(a.project.Root)); err != nil {
+		return err
+	}
+	warnings, err := a.cfg.Later()
+	for _, w := range append(a.cfg.Warnings, warnings...) {
+		a.warn(w)
+	}
+	return err
+}
+
+func (a *app) warn(text string) {
+	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: text})
+}
+
+// exitStatus is an exit code that has been explained already.
+type exitStatus int
+
+// Error is never shown.
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// broken is told that stdout or stderr cannot be written.
+func (a *app) broken(err error) {
+	if a.signals != nil {
+		a.signals.Broken(err)
+	}
+	if lose := a.lose.Load(); lose != nil {
+		(*lose)(err)
+	}
+}
+
+// close waits for the last processes and gives the session back.
+func (a *app) close() {
+	a.desk.Agent.Close()
+	for _, done := range a.closers {
+		done()
+	}
+	var errs []error
+	if s := a.desk.Agent.Conversation.Session(); s != nil {
+		errs = append(errs, s.Close())
+	}
+	errs = append(errs, a.place.Close())
+	if err := errors.Join(errs...); err != nil {
+		a.warn(err.Error())
+	}
+}
+
+// exit shows what went wrong, writes the result object of a JSON run, and is
+// the exit code.
+func (a *app) exit(err error) int {
+	var status exitStatus
+	explained := errors.As(err, &status)
+	if err == nil || explained && status == 0 {
+		if lost := a.lost(); lost != nil {
+			err, explained = lost, false
+		}
+	}
+	if explained {
+		return int(status)
+	}
+	failure, code := agent.Classify(err), 0
+	if failure != nil {
+		code = failure.Kind.ExitCode()
+	}
+	caught := a.signals != nil && a.signals.Caught() != nil
+	if caught {
+		code = a.signals.Code()
+	}
+	if failure != nil && !caught {
+		a.show(failure)
+	}
+	if err := a.printResult(a.info(), failure, code); err != nil && code == 0 {
+		a.broken(err)
+		if a.signals != nil && a.signals.Caught() != nil { // a reader that left ends the run as SIGPIPE does
+			a.signals.Die()
+		}
+		a.show(&agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err})
+		code = 1
+	}
+	if caught {
+		a.signals.Die()
+	}
+	return code
+}
+
+// printResult writes the object of a JSON run, once.
+func (a *app) printResult(info headless.Info, failure *agent.Failure, code int) (err error) {
+	if a.format() == headless.Text {
+		return nil
+	}
+	a.printed.Do(func() {
+		err = headless.WriteLine(a.process.Out, headless.NewResult(info, a.response.Load(), failure, code))
+	})
+	return err
+}
+
+// lost is what could not be written, nil if all was: who reads neither the answer
+// nor what is told beside it should not take the run for a good one.
+func (a *app) lost() error {
+	if a.screen == nil {
+		return nil
+	}
+	if err := a.screen.Err(); err != nil {
+		return &agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err, Hint: "check where stdout goes: a full disk, or a reader that left"}
+	}
+	if err := a.screen.ErrChrome(); err != nil {
+		return &agent.Failure{Kind: agent.KindInternal, What: "stderr", Err: err}
+	}
+	return nil
+}
+
+// show prints a failure, also when there is no screen yet.
+func (a *app) show(f *agent.Failure) {
+	s := a.screen
+	if s == nil {
+		tty := term.IsTerminal(int(a.process.Err.Fd()))
+		s = screen.New(screen.Options{Out: io.Discard, Err: a.process.Err, ErrTTY: tty, ErrColor: screen.ColorDecision("auto", os.Getenv, tty), UTF8: screen.UTF8Decision(os.Getenv)})
+	}
+	s.Failure(f)
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"artoo/agent"
+	"artoo/provider"
+	"artoo/ui"
+	"artoo/ui/screen"
+)
+
+// broken is a program that breaks: where says how. What it throws holds a key
+// and what was said.
+func broken(where string) int {
+	a := &app{process: thisProcess()}
+	err := a.guarded(func() error {
+		if err := a.load(Invocation{}, false); err != nil {
+			return err
+		}
+		if where == "runtime" {
+			return errors.New(strings.Repeat("x", len(os.Args))[:len(os.Args)+40])
+		}
+		if where != "turn" {
+			panic(errors.New(thrownText))
+		}
+		t, err := ui.New(ui.Options{In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Profile: screen.Rich, Sender: breaking{}, Crash: a.crash})
+		if err != nil {
+			return err
+		}
+		_, err = t.Run(context.Background())
+		return err
+	})
+	return a.exit(err)
+}
+
+// thrownText is what nobody but the model may read.
+const thrownText = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz is refused for: my secret plan"
+
+// breaking is an agent with a bug.
+type breaking struct{}
+
+// SendMessage panics in the middle of a line.
+func (breaking) SendMessage(_ context.Context, text string, cb agent.Callbacks, _ ...provider.Part) (*agent.Response, error) {
+	cb.OnText("half a li")
+	panic(fmt.Sprintf("%s, %s", thrownText, text))
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"artoo/agent"
+)
+
+// guarded runs f. A panic of its goroutine becomes the error that ends the
+// program.
+func (a *app) guarded(f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = a.crashed(value, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// crash ends the program after a panic of any goroutine of a conversation. The
+// others go on meanwhile, so that nothing they use can be relied on: neither the
+// screen nor the session.
+func (a *app) crash(value any, stack []byte) {
+	a.crashing.Lock() // a second crash waits here for the end
+	failure := a.crashed(value, stack)
+	a.process.Exit((&app{process: a.process, began: a.began}).exit(failure))
+}
+
+// crashed writes the trace of a panic to a file and is what a person reads of
+// it: what happened, and where the trace is.
+func (a *app) crashed(value any, stack []byte) *agent.Failure {
+	what := thrown(value)
+	failure := &agent.Failure{Kind: agent.KindInternal, What: "crashed", Err: errors.New(what)}
+	path, err := a.writeTrace(what, stack)
+	if err != nil {
+		failure.Hint = fmt.Sprintf("again; the trace could not be kept: %v", err)
+	} else {
+		failure.Hint = "report it with the trace in " + path
+	}
+	return failure
+}
+
+// thrown says what a panic threw. Only the runtime's own errors are given in
+// words: any other value may be made of what was said or of a key.
+func thrown(value any) string {
+	if err, ok := value.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("a value of type %T was thrown", value)
+}
+
+// writeTrace writes a trace to a new file that only the user can read: in the
+// state directory, or where there is none among the temporary files.
+func (a *app) writeTrace(what string, stack []byte) (path string, err error) {
+	dir := os.TempDir()
+	if a.cfg != nil {
+		if state, err := a.cfg.Paths.StateDir(); err == nil && os.MkdirAll(state, 0o700) == nil {
+			dir = state
+		}
+	}
+	b := a.process.build()
+	text := fmt.Sprintf("artoo %s %s, %s, %s\n%s\n\n%s\n\n%s", b.Version, b.Commit, b.Go, b.Platform, time.Now().UTC().Format(time.RFC3339), what, stack)
+	f, err := os.CreateTemp(dir, "crash-"+time.Now().UTC().Format("20060102T150405")+"-*.txt") // made 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", err
+	}
+	return filepath.Abs(f.Name())
+}

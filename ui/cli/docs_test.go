@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/config"
+)
+
+// TestConfigurationDoc keeps the reference of settings what the tables say.
+func TestConfigurationDoc(t *testing.T) {
+	madeFromTables(t, "configuration.md", ConfigurationDoc(new(app).deps()))
+}
+
+// madeFromTables compares a page of docs with what the tables make of it; -update
+// rewrites it.
+func madeFromTables(t *testing.T, name, want string) {
+	t.Helper()
+	path := filepath.Join(moduleDir, "docs", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("go test ./ui/cli -update rewrites it:\n%s", diff)
+	}
+}
+
+// TestV4_VariablesAreDocumented finds the variables that the code outside of config
+// asks the environment for by name: each must be in one of the tables, and so in
+// `artoo help environment`, which is printed by both spellings and fits.
+//
+// Red: TERM_PROGRAM, or SSH_TTY, is taken out of ForeignVariables in
+// config/foreign.go; whatever the code reads.
+func TestV4_VariablesAreDocumented(t *testing.T) {
+	known := map[string]bool{"USERPROFILE": true} // HOME's name on Windows
+	pages := [2]string{helpPage(t, "help", "environment"), helpPage(t, "--help", "environment")}
+	if pages[0] != pages[1] {
+		t.Error("help environment and --help environment differ")
+	}
+	for _, v := range config.ForeignVariables() {
+		known[v.Name] = true
+		if !strings.Contains(pages[0], "\n  "+v.Name) {
+			t.Errorf("the help does not name %s", v.Name)
+		}
+	}
+	for _, o := range config.Options() {
+		known[o.Env] = true
+	}
+	for _, line := range strings.Split(pages[0], "\n") {
+		if len([]rune(line)) > 80 {
+			t.Errorf("%q has more than 80 columns", line)
+		}
+	}
+	found := 0
+	goFiles(t, func(name, path string) {
+		if strings.HasPrefix(name, "config/") || strings.Contains(name, "testdata/") || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		for _, variable := range variablesIn(t, path) {
+			found++
+			if !known[variable] {
+				t.Errorf("%s reads %s, which is in no table", name, variable)
+			}
+		}
+	})
+	if found < 10 {
+		t.Errorf("found %d variables only: the search is wrong", found)
+	}
+}
+
+// helpPage is what these arguments print.
+func helpPage(t *testing.T, args ...string) string {
+	t.Helper()
+	var b strings.Builder
+	deps := new(app).deps()
+	deps.Out = &b
+	if err := Execute(t.Context(), args, deps); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// variablesIn are the names in calls that ask the environment: of os.Getenv and
+// os.LookupEnv, and of a func or field whose name says that it stands for one of
+// them. The name may be written in the call, or come from a list of names that a
+// loop goes through.
+func variablesIn(t *testing.T, name string) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	lists := map[string][]string{} // by the loop's variable
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.RangeStmt:
+			if value, ok := n.Value.(*ast.Ident); ok {
+				lists[value.Name] = textsIn(t, n.X)
+			}
+		case *ast.CallExpr:
+			if len(n.Args) == 0 || !readsEnvironment(n.Fun) {
+				return true
+			}
+			last := n.Args[len(n.Args)-1]
+			if ident, ok := last.(*ast.Ident); ok {
+				names = append(names, lists[ident.Name]...)
+			}
+			names = append(names, textsIn(t, last)...)
+		}
+		return true
+	})
+	return names
+}
+
+// textsIn are the strings that an expression is, or a list of them holds.
+func textsIn(t *testing.T, e ast.Expr) []string {
+	t.Helper()
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			text, err := strconv.Unquote(e.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []string{text}
+		}
+	case *ast.CompositeLit:
+		var all []string
+		for _, element := range e.Elts {
+			all = append(all, textsIn(t, element)...)
+		}
+		return all
+	}
+	return nil
+}
+
+func readsEnvironment(fun ast.Expr) bool {
+	switch f := fun.(type) {
+	case *ast.Ident:
+		switch strings.ToLower(f.Name) {
+		case "env", "getenv", "lookupenv", "lookup":
+			return true
+		}
+	case *ast.SelectorExpr:
+		switch f.Sel.Name {
+		case "Getenv", "LookupEnv", "Env", "env":
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,259 @@
+package cli
+
+// What artoo doctor looks at.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/doctor"
+	"artoo/provider/coding"
+	"artoo/provider/demo"
+	"artoo/provider/ollama"
+	"artoo/tool"
+)
+
+// doctor is `artoo doctor`. It goes on where the settings cannot be used: that
+// is when it is needed most.
+func (a *app) doctor(ctx context.Context, inv Invocation, offline bool, tell func(doctor.Finding) error) error {
+	err := a.load(inv, false)
+	w := a.machine()
+	if a.cfg != nil {
+		w = a.world(offline)
+	}
+	w.ConfigErr = err
+	failed, err := doctor.Run(ctx, w, tell)
+	if err == nil && failed > 0 {
+		things := "1 thing keeps"
+		if failed > 1 {
+			things = fmt.Sprintf("%d things keep", failed)
+		}
+		err = &agent.Failure{Kind: agent.KindInternal, What: "doctor", Err: errors.New(things + " artoo from working"), Hint: "what the report says below each line that begins with fail"}
+	}
+	return err
+}
+
+// examine is /doctor: the same, of the settings and model that hold now.
+func (a *app) examine(ctx context.Context, tell func(doctor.Finding) error) error {
+	_, err := doctor.Run(ctx, a.world(false), tell)
+	return err
+}
+
+// machine is what can be looked at without settings.
+func (a *app) machine() *doctor.World {
+	var keys []string
+	if a.cfg != nil {
+		keys = a.cfg.KeyVariables()
+	}
+	environ, _ := tool.ChildEnviron(os.Environ(), nil, keys...)
+	return &doctor.World{
+		Getenv: os.Getenv, LookPath: exec.LookPath, Now: time.Now,
+		Exec: func(ctx context.Context, name string, args ...string) (string, error) {
+			cmd := exec.CommandContext(ctx, name, args...)
+			cmd.Env, cmd.WaitDelay = environ, time.Second
+			if filepath.Base(name) == "tmux" { // which is asked about this very terminal
+				cmd.Env = tool.WithoutKeys(os.Environ(), keys...)
+			}
+			ownGroup(cmd)
+			out, err := cmd.CombinedOutput()
+			return string(out), err
+		},
+		Stat: func(path string) error {
+			f, err := os.Open(path)
+			if err == nil {
+				err = f.Close()
+			}
+			return err
+		},
+		Shell: tool.FindShell(), Project: a.project.Root, NoProject: a.project.None,
+		Sandbox: doctor.Sandbox{Landlock: landlock()}, TooOld: coding.TooOld,
+	}
+}
+
+// world is everything there is to look at.
+func (a *app) world(offline bool) *doctor.World {
+	w := a.machine()
+	profile, why := a.profile(a.who.errConsole)
+	columns, _ := a.size()
+	w.Terminal = doctor.Terminal{
+		Input: a.who.in, Output: a.who.err, Profile: profile.String(), Why: why, Columns: columns,
+		Color: a.colored(a.who.errConsole), UTF8: a.utf8(),
+	}
+	w.NoNetwork, w.Offline, w.CAFile, w.Sandbox.Setting = offline, a.cfg.Offline, a.cfg.CAFile, a.cfg.Sandbox
+	w.ConfigFile, w.Warnings = a.cfg.File, a.cfg.Warnings
+	if a.http == nil {
+		w.HTTPErr = a.transport()
+	}
+	w.HTTP = a.http
+	for _, name := range append(config.KnownProviders(), slices.Sorted(maps.Keys(a.cfg.Providers))...) {
+		if slices.ContainsFunc(w.Keys, func(k doctor.Keys) bool { return k.Provider == name }) || !a.cfg.NeedsKey(name) {
+			continue
+		}
+		places, err := a.cfg.KeyPlaces(name)
+		w.Keys = append(w.Keys, doctor.Keys{Provider: name, Places: places, Err: err})
+	}
+	w.Places = a.places()
+	a.examineChoice(w)
+	return w
+}
+
+// examineChoice looks for the provider that would answer now.
+func (a *app) examineChoice(w *doctor.World) {
+	headless := a.who.headless
+	a.who.headless = true // nobody is to be asked which provider is meant
+	err := a.choose()
+	a.who.headless = headless
+	name := a.choice.Provider
+	host := ollama.Address(os.Getenv("OLLAMA_HOST"))
+	if _, err := exec.LookPath("ollama"); err == nil || os.Getenv("OLLAMA_HOST") != "" || name == "ollama" {
+		w.Ollama = &doctor.Ollama{Address: host, Named: os.Getenv("OLLAMA_HOST") != ""}
+	}
+	if err != nil {
+		w.ServerErr = err
+		return
+	}
+	if cli, ok := strings.CutSuffix(name, "-cli"); ok {
+		w.CLI = cli
+		return
+	}
+	if name == demo.Name {
+		return
+	}
+	w.Server, w.ServerErr = a.doctorServer(name, func(ctx context.Context) (string, string, error) {
+		key, err := a.cfg.Key(ctx, name)
+		return key.Value.Reveal(), key.Source, err
+	})
+	if name == "ollama" && w.Server != nil {
+		w.Ollama.Address, w.Ollama.Model = w.Server.Address, a.choice.Model
+		w.Ollama.Window = a.cfg.Providers[name].Models[a.choice.Model].Context
+	}
+}
+
+// doctorServer is a provider's server as it is asked whether it is there.
+func (a *app) doctorServer(name string, key func(context.Context) (string, string, error)) (*doctor.Server, error) {
+	address, _, err := a.cfg.Endpoint(name)
+	if err != nil {
+		return nil, err
+	}
+	if name == "ollama" {
+		address = ollama.Address(address)
+	}
+	s := &doctor.Server{Provider: name, Model: a.choice.Model, Address: address, Key: key, Headers: map[string]string{}, Offline: a.cfg.Offline}
+	for header, value := range a.cfg.Providers[name].ExtraHeaders {
+		s.Headers[header] = value.Reveal()
+	}
+	return s, nil
+}
+
+// paths is `artoo doctor --paths`.
+func (a *app) paths(_ context.Context, inv Invocation) ([]doctor.Place, error) {
+	if err := a.load(inv, false); err != nil {
+		return nil, err
+	}
+	var there []doctor.Place
+	for _, p := range a.places() {
+		if p.Exists {
+			there = append(there, p)
+		}
+	}
+	var ring []string
+	for _, name := range append(config.KnownProviders(), slices.Sorted(maps.Keys(a.cfg.Providers))...) {
+		if places, err := a.cfg.KeyPlaces(name); err == nil && slices.Contains(places, "keyring") && !slices.Contains(ring, name) {
+			ring = append(ring, name)
+		}
+	}
+	if ring != nil {
+		a.screen.Note("also in the keyring: the keys of " + strings.Join(ring, ", ") + "; artoo logout removes them")
+	}
+	return there, nil
+}
+
+// places are the directories and files artoo writes to by itself. What a model's
+// tools change, and what a command is told to write, is not among them.
+func (a *app) places() []doctor.Place {
+	var list []doctor.Place
+	add := func(path, what string, err error) {
+		if err != nil {
+			list = append(list, doctor.Place{Path: what + " directory", What: what, Err: err})
+			return
+		}
+		list = append(list, look(path, what))
+	}
+	path, err := a.cfg.Paths.ConfigDir()
+	add(path, "settings", err)
+	path, err = a.cfg.Paths.DataDir()
+	add(path, "keys", err)
+	path, err = a.cfg.Paths.StateDir()
+	add(path, "sessions, history", err)
+	path, err = a.cfg.Paths.CacheDir()
+	add(path, "cache", err)
+	if a.cfg.Log != "" {
+		if path, err := filepath.Abs(a.cfg.Log); err == nil {
+			add(path, "log", nil)
+		}
+	}
+	for _, pattern := range []string{"artoo-demo-*", "artoo-edit-*", "artoo-[0-9]*"} {
+		found, err := filepath.Glob(filepath.Join(os.TempDir(), pattern))
+		if err != nil {
+			continue // the patterns are well formed
+		}
+		for _, path := range found {
+			p := look(path, "left by a run")
+			p.Left = true
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// look counts what is in a place.
+func look(path, what string) doctor.Place {
+	p := doctor.Place{Path: path, What: what}
+	info, err := os.Stat(path)
+	if err == nil {
+		p.Exists = true
+		err = writable(path)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		above := filepath.Dir(path)
+		for above != filepath.Dir(above) {
+			if _, e := os.Stat(above); e == nil {
+				break
+			}
+			above = filepath.Dir(above)
+		}
+		err = writable(above)
+	}
+	if p.Err = err; err != nil || !p.Exists {
+		return p
+	}
+	if !info.IsDir() {
+		p.Files, p.Bytes = 1, info.Size()
+		return p
+	}
+	p.Err = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) { // another artoo took it away
+			return nil
+		}
+		if err == nil {
+			p.Files++
+			p.Bytes += info.Size()
+		}
+		return err
+	})
+	return p
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// hideEnvironment keeps the keys that artoo was given in its environment from the
+// commands it runs: they could read them in /proc/PID/environ of their parent. The
+// values in the memory behind that file are blanked (the Go runtime has copied them
+// as it started), and the process is made not dumpable, so that the kernel refuses
+// its memory to all but root. What it starts is dumpable again after exec.
+func hideEnvironment() {
+	begin, end := environBounds()
+	if begin != 0 && begin < end {
+		// The address is one outside of Go's memory, which cannot move.
+		first := *(**byte)(unsafe.Pointer(&begin))
+		for entry := range bytes.SplitSeq(unsafe.Slice(first, end-begin), []byte{0}) {
+			if _, value, ok := bytes.Cut(entry, []byte("=")); ok {
+				clear(value)
+			}
+		}
+	}
+	// It fails on kernels that do not know it; what is blanked stays so.
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+}
+
+// environBounds is where the kernel put the environment: the fields env_start and
+// env_end of /proc/self/stat (proc(5)); 0, 0 where it does not say.
+func environBounds() (begin, end uintptr) {
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0, 0
+	}
+	// The fields behind the command's name, which may hold blanks; the first one
+	// is number 3.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const envStart, envEnd = 50 - 3, 51 - 3
+	if len(fields) <= envEnd {
+		return 0, 0
+	}
+	from, err := strconv.ParseUint(string(fields[envStart]), 10, 64)
+	if err != nil {
+		return 0, 0
+	}
+	to, err := strconv.ParseUint(string(fields[envEnd]), 10, 64)
+	if err != nil {
+		return 0, 0
+	}
+	return uintptr(from), uintptr(to)
+}

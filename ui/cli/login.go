@@ -1,0 +1,209 @@
+package cli
+
+// Keys: artoo login and artoo logout.
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/doctor"
+	"artoo/secret"
+	"artoo/ui"
+)
+
+// keySays shows what a key command says while it runs.
+func (a *app) keySays(line string) {
+	if a.screen != nil {
+		a.screen.Note("api_key_command: " + secret.Mask(line))
+	}
+}
+
+// login is `artoo login [provider]`.
+func (a *app) login(ctx context.Context, inv Invocation, name string, check bool) error {
+	if err := a.load(inv, false); err != nil {
+		return err
+	}
+	name, err := a.keyOwner(ctx, name, "login")
+	if err != nil {
+		return err
+	}
+	text, err := a.readKey(ctx, name)
+	if err != nil {
+		return err
+	}
+	key := config.NewSecret(strings.TrimSpace(text))
+	doubt, err := a.cfg.CheckKeyShape(name, key)
+	if err != nil {
+		return err
+	}
+	if doubt != "" {
+		a.warn(doubt)
+	}
+	if check && name != "ollama" { // whose servers answer whatever the key
+		if err := a.tryKey(ctx, name, key); err != nil {
+			return err
+		}
+	}
+	stored, err := a.cfg.StoreKey(ctx, name, key)
+	if err != nil {
+		return err
+	}
+	told := "the key of " + name + " is stored in " + stored.Where
+	if stored.NoKeyring != nil {
+		told += ", for you alone to read (" + stored.NoKeyring.Error() + ")"
+	}
+	a.screen.Note(told)
+	return a.tellWinner(name)
+}
+
+// tellWinner says what comes before the key that login has just stored.
+func (a *app) tellWinner(name string) error {
+	if uses, why := a.cfg.UsesStored(name); !uses {
+		a.warn("the stored key is not used: " + why)
+		return nil
+	}
+	places, err := a.cfg.KeyPlaces(name)
+	if err != nil {
+		return err
+	}
+	if first := places[0]; first != "keyring" && first != "credentials" {
+		a.warn(first + " is set, and comes before the stored key")
+	}
+	return nil
+}
+
+// logout is `artoo logout [provider]`.
+func (a *app) logout(ctx context.Context, inv Invocation, name string) error {
+	if err := a.load(inv, false); err != nil {
+		return err
+	}
+	name, err := a.keyOwner(ctx, name, "logout")
+	if err != nil {
+		return err
+	}
+	where, err := a.cfg.ForgetKey(ctx, name)
+	if err != nil {
+		return err
+	}
+	if where == "" {
+		a.screen.Note("no key of " + name + " is stored")
+	} else {
+		a.screen.Note("the key of " + name + " is removed from " + where + "; it holds until the provider revokes it")
+	}
+	places, err := a.cfg.KeyPlaces(name)
+	if err == nil && len(places) > 0 {
+		a.screen.Note("still there: " + strings.Join(places, ", "))
+	}
+	return err
+}
+
+// keyOwner is the provider whose key is meant: the one named, the chosen one, or
+// the one a person picks.
+func (a *app) keyOwner(ctx context.Context, name, command string) (string, error) {
+	var names []string
+	for _, known := range config.KnownProviders() {
+		if a.cfg.NeedsKey(known) {
+			names = append(names, known)
+		}
+	}
+	for own := range a.cfg.Providers {
+		if !slices.Contains(names, own) && a.cfg.NeedsKey(own) {
+			names = append(names, own)
+		}
+	}
+	switch {
+	case name != "" && !a.provides(name):
+		return "", &agent.Failure{Kind: agent.KindUsage, What: command, Err: fmt.Errorf("there is no provider %q", name),
+			Hint: "artoo " + command + " with one of " + strings.Join(names, ", ") + "; artoo -- " + command + " " + name + " sends the words"}
+	case name != "" && !a.cfg.NeedsKey(name):
+		return "", &agent.Failure{Kind: agent.KindUsage, What: command, Err: errors.New(name + " takes no key from artoo"), Hint: "a coding CLI logs in by itself; artoo demo needs nothing"}
+	case name != "":
+		return name, nil
+	case a.cfg.Provider != "" && a.cfg.NeedsKey(a.cfg.Provider):
+		return a.cfg.Provider, nil
+	case a.who.in && a.who.err:
+		return ui.Choose(ctx, a.process.In, a.screen, "Whose key?", names)
+	}
+	return "", &agent.Failure{Kind: agent.KindUsage, What: command, Err: errors.New("which provider?"), Hint: "artoo " + command + " with one of " + strings.Join(names, ", ")}
+}
+
+// maxKey bounds what is read for a key, in bytes.
+const maxKey = 64 << 10
+
+// readKey asks for a key on the terminal, unseen, or takes the first line of a
+// file or pipe.
+func (a *app) readKey(ctx context.Context, name string) (string, error) {
+	hint := "artoo login " + name + " < FILE, whose first line is the key"
+	if a.who.in {
+		if !a.who.err {
+			return "", &agent.Failure{Kind: agent.KindUsage, What: "login", Err: errors.New("nobody can be asked: stderr is no terminal"), Hint: hint}
+		}
+		text, err := ui.ReadSecret(a.process.In, a.screen, "Enter password for "+name+": ")
+		if errors.Is(err, io.EOF) {
+			err = nil // an empty line is answered the same way
+		}
+		return text, err
+	}
+	type line struct {
+		text string
+		err  error
+	}
+	came := make(chan line, 1)
+	go func() {
+		text, err := bufio.NewReader(io.LimitReader(a.process.In, maxKey)).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		came <- line{text, err}
+	}()
+	wait := time.NewTimer(a.cfg.StdinWait)
+	defer wait.Stop()
+	for {
+		select {
+		case l := <-came:
+			return l.text, l.err
+		case <-wait.C:
+			if !a.who.watched {
+				return "", &agent.Failure{Kind: agent.KindUsage, What: "login", Err: fmt.Errorf("no key came on stdin within %s", a.cfg.StdinWait), Hint: hint}
+			}
+			a.screen.Note("waiting for the key on stdin; Ctrl-C stops")
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// tryKey asks the provider whether it knows the key. Only its plain no is an
+// error: a key may be stored while the network is away.
+func (a *app) tryKey(ctx context.Context, name string, key config.Secret) error {
+	if err := a.transport(); err != nil {
+		return err
+	}
+	server, err := a.doctorServer(name, func(context.Context) (string, string, error) { return key.Reveal(), "you", nil })
+	if err != nil {
+		return err
+	}
+	if server.Address == "" && !slices.Contains(config.KnownProviders(), name) || server.Address == "" && name == "compatible" {
+		return nil // no server to ask yet
+	}
+	answer := doctor.Ask(ctx, a.http, *server)
+	switch answer.Verdict {
+	case doctor.Refused:
+		return &agent.Failure{Kind: agent.KindAuth, What: "login", Err: fmt.Errorf("%s; nothing is stored", answer.Finding.Text), Hint: "copy the key again; --no-check stores it untried"}
+	case doctor.Unknown:
+		a.warn("the key could not be tried: " + answer.Finding.Text)
+	case doctor.Accepted:
+		if answer.Finding.Level != doctor.OK {
+			a.warn(answer.Finding.Text)
+		}
+	}
+	return nil
+}

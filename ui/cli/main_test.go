@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the pages made from tables, and the expected outputs in scripts")
+
+// TestMain makes this binary the program itself where it is run as artoo.
+func TestMain(m *testing.M) {
+	testscript.Main(tests{m}, map[string]func(){
+		"artoo": func() {
+			os.Exit(Main(Process{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Exit: os.Exit}))
+		},
+		"broken": func() { os.Exit(broken(os.Args[1])) },
+	})
+}
+
+// thisProcess is what main brings.
+func thisProcess() Process {
+	return Process{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Exit: os.Exit}
+}
+
+// tests are the tests themselves, not the program.
+type tests struct{ *testing.M }
+
+// Run implements testscript.TestingM.
+func (t tests) Run() int {
+	// Programs inherit that hangups are ignored, as under nohup; one that is
+	// watched is not, and tests send some.
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	code := t.M.Run()
+	if err := built.clear(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}

@@ -1,0 +1,113 @@
+package cli
+
+// The marks that stand for keys, which a session makes in its own way.
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"artoo/conversation"
+	"artoo/secret"
+	"artoo/tool"
+)
+
+// marks makes the marks of the present session. Safe for concurrent use.
+type marks struct {
+	mu      sync.Mutex
+	salt    secret.Salt
+	session *conversation.Session // nil before there is one, and for none
+	kept    bool                  // the salt is in its file
+	used    bool
+	lost    func(error) // told once when the salt cannot be kept
+}
+
+// begin takes the salt of a session that goes on, or a new one for nil and for a
+// session that had no mark yet.
+func (m *marks) begin(s *conversation.Session) error {
+	salt, kept := secret.NewSalt(), false
+	if s != nil {
+		old, err := s.Salt()
+		if err != nil {
+			return err
+		}
+		if len(old) == len(salt) {
+			salt, kept = secret.Salt(old), true
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.salt, m.kept, m.used, m.session = salt, kept, false, s
+	return nil
+}
+
+// belong says whose marks these are from now on: a session that has just begun.
+func (m *marks) belong(s *conversation.Session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.session = s
+	m.keep()
+}
+
+// keep writes the salt when a mark was made with it.
+func (m *marks) keep() {
+	if m.kept || !m.used || m.session == nil || m.session.ReadOnly() {
+		return
+	}
+	m.kept = true // once: what cannot be written now is no better the next time
+	if err := m.session.KeepSalt(m.salt[:]); err != nil && m.lost != nil {
+		m.lost(err)
+	}
+}
+
+// use is the salt to make a mark with, which is kept from then on.
+func (m *marks) use() secret.Salt {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.salt == (secret.Salt{}) { // nothing has begun yet
+		m.salt = secret.NewSalt()
+	}
+	m.used = true
+	m.keep()
+	return m.salt
+}
+
+// mark is what stands for a key.
+func (m *marks) mark(key string) string { return m.use().Mark(key) }
+
+// secretsIn are the places of text that are masked: this run's own keys, and what
+// looks like one; in order, none over another.
+func (a *app) secretsIn(text string) (found []tool.Secret) {
+	add := func(from, to int) {
+		if !slices.ContainsFunc(found, func(s tool.Secret) bool { return from < s.To && s.From < to }) {
+			found = append(found, tool.Secret{From: from, To: to, Mark: a.marks.mark(text[from:to])})
+		}
+	}
+	for _, key := range a.cfg.SeenKeys() {
+		for from := 0; key != ""; {
+			at := strings.Index(text[from:], key)
+			if at < 0 {
+				break
+			}
+			add(from+at, from+at+len(key))
+			from += at + len(key)
+		}
+	}
+	secret.Find(text, add)
+	slices.SortFunc(found, func(a, b tool.Secret) int { return a.From - b.From })
+	return found
+}
+
+// mask puts a mark in place of this run's own keys, and of whatever else looks
+// like one.
+func (a *app) mask(text string) string {
+	for _, key := range a.cfg.SeenKeys() {
+		if key != "" && strings.Contains(text, key) {
+			text = strings.ReplaceAll(text, key, a.marks.mark(key))
+		}
+	}
+	if !secret.Holds(text) {
+		return text
+	}
+	return a.marks.use().Mask(text)
+}

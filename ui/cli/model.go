@@ -1,0 +1,339 @@
+package cli
+
+// Which model answers, and the provider that speaks to it.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/provider"
+	"artoo/provider/coding"
+	"artoo/provider/transport"
+	"artoo/ui"
+)
+
+// transport makes the HTTP client and the record of what passes.
+func (a *app) transport() error {
+	a.log = &transport.Log{Text: a.screen.Note}
+	a.log.SetOn(a.cfg.Debug)
+	if a.cfg.Log != "" {
+		f, err := os.OpenFile(a.cfg.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return &agent.Failure{Kind: agent.KindConfig, What: a.cfg.Origin("log"), Err: err, Hint: "a file that can be written"}
+		}
+		a.log.JSON = f // open until the process ends, like every log
+	}
+	var err error
+	a.http, err = transport.New(transport.Options{CAFile: a.cfg.CAFile, Offline: a.cfg.Offline, Log: a.log})
+	return err
+}
+
+// choose finds the provider and model, if they are not given.
+func (a *app) choose() error {
+	if a.choice.Provider != "" {
+		return nil
+	}
+	hand, err := a.cfg.AtHand()
+	if err != nil {
+		return err
+	}
+	situation := config.Situation{AtHand: hand, DefaultModel: a.defaultModel, Catalog: provider.ProviderFor, Probe: a.probe}
+	a.choice, err = a.cfg.Choose(situation)
+	var several *config.SeveralProviders
+	if errors.As(err, &several) && !a.who.headless && a.who.in {
+		if situation.AtHand, err = a.askProvider(several.Names); err == nil {
+			a.choice, err = a.cfg.Choose(situation)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if a.cfg.Model == "" && a.choice.Provider == "ollama" && a.several != "" {
+		a.choice.Note = strings.TrimPrefix(a.choice.Note+", "+a.several, ", ")
+	}
+	if a.choice.Note != "" && a.who.headless { // the banner tells it in a conversation
+		a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: a.choice.Note})
+	}
+	a.cfg = a.cfg.With(a.choice)
+	return nil
+}
+
+// askProvider asks once which provider to take, and writes it down.
+func (a *app) askProvider(names []string) ([]string, error) {
+	name, err := ui.Choose(context.Background(), a.process.In, a.screen, "Several providers are at hand. Which one shall artoo use from now on?", names)
+	if err != nil {
+		return nil, &config.SeveralProviders{Names: names}
+	}
+	path := a.cfg.File
+	if path == "" {
+		path, err = a.cfg.Paths.ConfigFile()
+	}
+	if err == nil {
+		err = config.SetProvider(path, name)
+	}
+	if err != nil {
+		a.warn("the choice holds for this run only: " + err.Error())
+	} else {
+		a.screen.Note("written to " + path)
+	}
+	return []string{name}, nil
+}
+
+// How long a server is looked for that may not be there, on this machine and
+// elsewhere.
+const (
+	probeLocal  = 200 * time.Millisecond
+	probeRemote = 2 * time.Second
+)
+
+// probe names the provider whose server answers.
+func (a *app) probe() string {
+	p, err := a.ollama("ollama")
+	if err != nil {
+		return ""
+	}
+	limit := probeRemote
+	if p.Local {
+		limit = probeLocal
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if !p.Answers(ctx) {
+		return ""
+	}
+	return p.Name
+}
+
+// defaultModel is the provider's; servers with one model of their own mostly
+// take any name, and Ollama's is the last that was pulled and can call tools.
+func (a *app) defaultModel(name string) string {
+	switch name {
+	case "compatible":
+		return "default"
+	case "ollama":
+		p, err := a.ollama(name)
+		if err != nil {
+			return ""
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), probeRemote)
+		defer cancel()
+		models, err := p.Models(ctx)
+		if err != nil || len(models) == 0 { // then the user has to name one
+			return ""
+		}
+		first := max(0, slices.IndexFunc(models, func(m provider.ModelInfo) bool { return m.Tools }))
+		if len(models) > 1 {
+			a.several = fmt.Sprintf("model %s of the %d it has: -m ollama/NAME takes another", models[first].ID, len(models))
+		}
+		return models[first].ID
+	}
+	if coding.Is(name) {
+		return coding.DefaultModel
+	}
+	return provider.DefaultModel(name)
+}
+
+// switchModel makes another model answer from the next message on.
+func (a *app) switchModel(_ context.Context, name string) (string, error) {
+	choice := config.Choice{Provider: a.choice.Provider, Model: name}
+	if first, rest, ok := strings.Cut(name, "/"); ok && a.provides(first) && rest != "" {
+		choice = config.Choice{Provider: first, Model: rest}
+	}
+	if err := a.use(choice); err != nil {
+		return "", err
+	}
+	a.answered(a.choice)
+	a.choice, a.switched = choice, true
+	a.desk.Agent.Conversation.SetBudget(a.budget())
+	return choice.Provider + "/" + choice.Model, nil
+}
+
+// answered keeps the model of a provider, for the way back to it.
+func (a *app) answered(c config.Choice) {
+	if a.earlier == nil {
+		a.earlier = map[string]string{}
+	}
+	a.earlier[c.Provider] = c.Model
+}
+
+// usual is the model that a switch to the provider means: its default, or for a
+// server of one's own, which has none worth the name, the one before.
+func (a *app) usual(name string) string {
+	if provider.DefaultModel(name) == "" {
+		if model := a.earlier[name]; model != "" {
+			return model
+		}
+	}
+	return a.defaultModel(name)
+}
+
+// switchProvider makes a provider's usual model answer.
+func (a *app) switchProvider(ctx context.Context, name string) (string, error) {
+	if !a.provides(name) {
+		return "", errors.New("there is no provider " + name)
+	}
+	model := a.usual(name)
+	if model == "" {
+		return "", errors.New(name + " has no default model; /model " + name + "/NAME names one")
+	}
+	return a.switchModel(ctx, name+"/"+model)
+}
+
+// providers are those whose key or server is at hand, and the present one.
+func (a *app) providers() ([]ui.Choice, error) {
+	names, err := a.cfg.AtHand()
+	if !slices.Contains(names, a.choice.Provider) {
+		names = append(names, a.choice.Provider)
+	}
+	if server := a.probe(); server != "" && !slices.Contains(names, server) {
+		names = append(names, server)
+	}
+	a.answered(a.choice)
+	var list []ui.Choice
+	for _, name := range names {
+		list = append(list, ui.Choice{Name: name, About: a.usual(name)})
+	}
+	return list, err
+}
+
+// provides reports whether name is a provider: a known one, or one of the file.
+func (a *app) provides(name string) bool {
+	_, own := a.cfg.Providers[name]
+	return own || slices.Contains(config.KnownProviders(), name)
+}
+
+// use puts a provider and model into the agent.
+func (a *app) use(choice config.Choice) error {
+	wire, err := a.wire(choice)
+	if err != nil {
+		return err
+	}
+	ag := a.desk.Agent
+	ag.Provider = &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.newKey(choice.Provider)}
+	ag.ProviderName, ag.Describe = choice.Provider, nil
+	ag.Defaults = provider.Options{Model: choice.Model, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
+	info, known := provider.Lookup(choice.Provider, choice.Model)
+	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
+		ag.Describe = a.describer(d, choice)
+	}
+	info.Billed = choice.Provider == coding.ClaudeName // it tells what each run cost
+	a.know(merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model]))
+	return nil
+}
+
+// newKey looks for another key of the provider whose wire was made last.
+func (a *app) newKey(name string) func(ctx context.Context, since time.Time) bool {
+	keys, _ := a.keys.Load(name)
+	return keys.(*config.KeySource).Renew
+}
+
+// mustAsk reports whether the server has to be asked what a model can do: where
+// nobody else knows its window, since a server of one's own gives it what it was
+// started with, or its price, and money is capped.
+func (a *app) mustAsk(choice config.Choice, info provider.ModelInfo, known bool) bool {
+	own := a.cfg.Providers[choice.Provider].Models[choice.Model]
+	capped := a.cfg.MaxCost > 0 || a.cfg.DailyCost > 0
+	return choice.Provider == "ollama" || own.Context == 0 && (!known || a.isLocal(choice.Provider)) ||
+		capped && own.Price == nil && info.Price == nil
+}
+
+// describer takes over what the server says of the model, once it knows; what it
+// can only guess at is taken over once, so that it does not undo what the turns
+// learn. Where it cannot say it, the request that follows meets the same error and
+// tells it.
+func (a *app) describer(d provider.Describer, choice config.Choice) func(context.Context) {
+	guessed := false
+	return func(ctx context.Context) {
+		info, err := d.Describe(ctx, choice.Model)
+		if err != nil || info.Guess && guessed {
+			return
+		}
+		if guessed = info.Guess; !guessed {
+			a.desk.Agent.Describe = nil
+		}
+		window := info.Context
+		info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
+		if choice.Provider == "ollama" { // it was asked for what the user says of it
+			info.Context = window
+		}
+		before := a.budget()
+		a.know(info)
+		if now := a.budget(); now != before { // else what was learned meanwhile holds
+			a.desk.Agent.Conversation.SetBudget(now)
+		}
+	}
+}
+
+// know puts the facts of the model into the agent, and what follows from them.
+func (a *app) know(info provider.ModelInfo) {
+	ag := a.desk.Agent
+	ag.Info, ag.Defaults.MaxTokens = info, min(a.cfg.MaxTokens, info.Context/4)
+	if info.MaxOutput > 0 {
+		ag.Defaults.MaxTokens = min(ag.Defaults.MaxTokens, info.MaxOutput)
+	}
+}
+
+// retryTime is the setting as the Retrier takes it: there 0 is the default.
+func retryTime(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+// budget is the context budget: never more than the window less the reply.
+func (a *app) budget() int {
+	ag := a.desk.Agent
+	return min(a.cfg.MaxContextTokens, ag.Info.Context-ag.Defaults.MaxTokens)
+}
+
+// merge puts what the user says of a model over what is known.
+func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
+	if m.Context > 0 {
+		info.Context = m.Context
+	}
+	if m.MaxOutput > 0 {
+		info.MaxOutput = m.MaxOutput
+	}
+	if m.Images != nil {
+		info.Images = *m.Images
+	}
+	if m.Reasoning != nil {
+		info.Reasoning = *m.Reasoning
+	}
+	if m.Price != nil {
+		info.Price = priced(info.Price, *m.Price)
+	}
+	return info
+}
+
+// priced is a price of which the user says parts: the rest is what is known, and
+// without input and output there is none. Who says what input costs means a price
+// of their own, to which the known ones of the cache do not belong.
+func priced(known *provider.Price, said config.Price) *provider.Price {
+	var price provider.Price
+	input, output := said.Input != nil, said.Output != nil
+	if known != nil {
+		price = *known
+		if input {
+			price.CacheRead, price.CacheWrite = 0, 0
+		}
+		input, output = true, true
+	}
+	if !input || !output {
+		return nil
+	}
+	for part, own := range map[*float64]*float64{&price.Input: said.Input, &price.Output: said.Output, &price.CacheRead: said.CacheRead, &price.CacheWrite: said.CacheWrite} {
+		if own != nil {
+			*part = *own
+		}
+	}
+	return &price
+}

@@ -1,0 +1,247 @@
+package cli
+
+// Which models there are: what the catalogue, the provider and the settings say.
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/provider"
+	"artoo/provider/coding"
+	"artoo/ui"
+)
+
+// listModels is `artoo models`. A server that cannot be asked costs no more than
+// a note: the catalogue then stands for it.
+func (a *app) listModels(ctx context.Context, inv Invocation, name string) ([]Model, error) {
+	if err := a.load(inv, false); err != nil {
+		return nil, err
+	}
+	if err := a.transport(); err != nil {
+		return nil, err
+	}
+	names, ask, err := a.listed(name)
+	if err != nil {
+		return nil, err
+	}
+	if !ask {
+		a.tellUnlisted("no provider is at hand")
+	}
+	lists := make([][]provider.ModelInfo, len(names))
+	failed := make([]error, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names {
+		if !ask {
+			break
+		}
+		asked.Go(func() { lists[i], failed[i] = a.askModels(ctx, name) })
+	}
+	asked.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	var rows []Model
+	for i, name := range names {
+		known := modelsOf(a.cfg, name, lists[i])
+		if failed[i] != nil {
+			switch {
+			case coding.Is(name):
+				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name + " tells no list of its models: -m takes what the program itself takes"})
+			case len(names) == 1 && len(provider.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
+				return nil, failed[i]
+			default:
+				a.tellUnlisted(whyUnlisted(name, failed[i]))
+			}
+		}
+		for _, m := range known {
+			rows = append(rows, a.row(m, lists[i]))
+		}
+	}
+	return rows, nil
+}
+
+// listed are the providers whose models are listed: the one that is named, else
+// the one that the settings mean, else all at hand. With none there are all that
+// the catalogue has, and nobody is to be asked. The settings are made to belong
+// to one provider at most: a key or an address must not reach another.
+func (a *app) listed(name string) (names []string, ask bool, err error) {
+	if name != "" {
+		return []string{name}, true, a.settle(name)
+	}
+	if a.cfg.Provider != "" {
+		return []string{a.cfg.Provider}, true, nil
+	}
+	if names, err = a.cfg.AtHand(); err != nil {
+		return nil, false, err
+	}
+	choice, err := a.cfg.Choose(config.Situation{AtHand: names, DefaultModel: a.defaultModel, Catalog: provider.ProviderFor, Probe: a.probe})
+	switch {
+	case err == nil:
+		a.cfg = a.cfg.With(choice)
+		return []string{choice.Provider}, true, nil
+	case len(names) > 0:
+		a.cfg = a.cfg.With(config.Choice{Provider: nobody})
+		return names, true, nil
+	}
+	for _, known := range config.KnownProviders() {
+		if len(provider.Models(known)) > 0 {
+			names = append(names, known)
+		}
+	}
+	return names, false, nil
+}
+
+// nobody is a name that no provider can have.
+const nobody = "(none)"
+
+// settle says whose the settings are when a provider is named as an argument.
+func (a *app) settle(name string) error {
+	if !a.provides(name) {
+		all := slices.Concat(config.KnownProviders(), slices.Sorted(maps.Keys(a.cfg.Providers)))
+		hint := "artoo models " + config.Nearest(name, all)
+		if config.Nearest(name, all) == "" {
+			hint = "one of " + strings.Join(slices.Compact(all), ", ")
+		}
+		return &agent.Failure{Kind: agent.KindUsage, What: "models", Err: errors.New("there is no provider " + name), Hint: hint}
+	}
+	switch {
+	case a.cfg.Provider != "":
+	case a.cfg.BaseURL != "":
+		a.cfg = a.cfg.With(config.Choice{Provider: "compatible", Model: a.cfg.Model})
+	default:
+		a.cfg = a.cfg.With(config.Choice{Provider: name})
+	}
+	return nil
+}
+
+// errNoList says that a provider has no list to be asked for.
+var errNoList = errors.New("it has no list of models")
+
+// askModels asks a provider's server for its models; nil where it has no list.
+func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo, error) {
+	if name == "demo" {
+		return nil, nil
+	}
+	if coding.Is(name) {
+		return nil, errNoList
+	}
+	wire, err := a.wire(config.Choice{Provider: name, Model: provider.DefaultModel(name)})
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := wire.(provider.Lister)
+	if !ok {
+		return nil, errNoList
+	}
+	return lister.Models(ctx)
+}
+
+// tellUnlisted says why a list is the catalogue's.
+func (a *app) tellUnlisted(why string) {
+	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue of " + provider.CatalogDate + ", with " + provider.CatalogSource()})
+}
+
+// whyUnlisted is why a provider's models could not be asked for, in a line.
+func whyUnlisted(name string, err error) string {
+	why := err.Error()
+	if e := provider.AsError(err); e != nil {
+		why = e.Message
+	} else if f := agent.Classify(err); f != nil && f.Err != nil {
+		why = f.Err.Error()
+	}
+	why, _, _ = strings.Cut(why, "\n")
+	return name + ": " + strings.TrimPrefix(strings.TrimRight(why, "."), name+": ")
+}
+
+// modelsOf are the models of a provider: those its server lists, or where that
+// is nil the catalogue's, those the settings describe, and the default. What the
+// settings say of a model goes over everything else.
+func modelsOf(cfg *config.Config, name string, served []provider.ModelInfo) []provider.ModelInfo {
+	list := slices.Clone(served)
+	if served == nil {
+		list = provider.Models(name)
+	}
+	add := func(id string) {
+		if id != "" && !slices.ContainsFunc(list, func(m provider.ModelInfo) bool { return m.ID == id }) {
+			info, _ := provider.Lookup(name, id)
+			list = append(list, info)
+		}
+	}
+	own := cfg.Providers[name].Models
+	for _, id := range slices.Sorted(maps.Keys(own)) {
+		add(id)
+	}
+	add(presentModel(cfg, name))
+	for i := range list {
+		if m, ok := own[list[i].ID]; ok {
+			list[i] = merge(list[i], m)
+		}
+	}
+	return list
+}
+
+// presentModel is the model that answers where only the provider is named, ""
+// where nobody can say.
+func presentModel(cfg *config.Config, name string) string {
+	if cfg.Provider == name && cfg.Model != "" {
+		return cfg.Model
+	}
+	if coding.Is(name) {
+		return coding.DefaultModel
+	}
+	return provider.DefaultModel(name)
+}
+
+// row is a model as it is listed; served is what its server lists.
+func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) Model {
+	r := Model{
+		Provider: m.Provider, ID: m.ID, Name: m.Name, Default: m.ID == presentModel(a.cfg, m.Provider), Context: m.Context, MaxOutput: m.MaxOutput,
+		Images: m.Images, Tools: m.Tools, Reasoning: m.Reasoning, Efforts: m.Efforts, Guess: m.Guess, Source: "config",
+	}
+	if p := m.Price; p != nil {
+		r.Price = &Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+	}
+	_, described := a.cfg.Providers[m.Provider].Models[m.ID]
+	_, known := provider.Lookup(m.Provider, m.ID)
+	switch {
+	case described:
+		r.Guess = false
+	case slices.ContainsFunc(served, func(s provider.ModelInfo) bool { return s.ID == m.ID }):
+		r.Source = "provider"
+	case known:
+		r.Source = "catalogue"
+	}
+	return r
+}
+
+// models are those known of the present provider without asking it again.
+func (a *app) models() []ui.Choice {
+	var list []ui.Choice
+	for _, m := range modelsOf(a.cfg, a.choice.Provider, a.served[a.choice.Provider]) {
+		list = append(list, ui.Choice{Name: m.ID, About: a.row(m, nil).About()})
+	}
+	return list
+}
+
+// serverModels are the models of the present provider, its server asked once
+// more; the error says why they are the catalogue's.
+func (a *app) serverModels(ctx context.Context) ([]ui.Choice, error) {
+	name := a.choice.Provider
+	served, err := a.askModels(ctx, name)
+	if err == nil && served != nil {
+		if a.served == nil {
+			a.served = map[string][]provider.ModelInfo{}
+		}
+		a.served[name] = served
+	}
+	if err != nil && len(a.models()) > 0 {
+		err = errors.New(whyUnlisted(name, err) + "; this is the catalogue of " + provider.CatalogDate)
+	}
+	return a.models(), err
+}

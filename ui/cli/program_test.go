@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"artoo/provider/providertest"
+)
+
+// programs are the programs that were built, each once: linking takes seconds.
+type programs struct {
+	mu    sync.Mutex
+	dir   string
+	files map[string]string // by package
+}
+
+var built programs
+
+// buildProgram builds a package of this module the way artoo is shipped. What make
+// built already comes from Go's cache.
+func buildProgram(t testing.TB, pkg string) string {
+	t.Helper()
+	file, err := built.program(pkg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func (p *programs) program(pkg string) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if file, ok := p.files[pkg]; ok {
+		return file, nil
+	}
+	if p.dir == "" {
+		dir, err := os.MkdirTemp("", "artoo-programs-")
+		if err != nil {
+			return "", err
+		}
+		p.dir, p.files = dir, map[string]string{}
+	}
+	file := filepath.Join(p.dir, fmt.Sprintf("program%d.exe", len(p.files)))
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", file, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, bytes.TrimSpace(out))
+	}
+	p.files[pkg] = file
+	return file, nil
+}
+
+// clear removes them all.
+func (p *programs) clear() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(p.dir)
+}
+
+// home is the environment of a newcomer: an empty home directory, and of the
+// outside only where programs are. It ends with what is given.
+func home(t testing.TB, with ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	env := []string{"HOME=" + dir, "USERPROFILE=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TMPDIR=" + os.TempDir(),
+		"GIT_CEILING_DIRECTORIES=" + os.TempDir()}
+	if root, ok := os.LookupEnv("SYSTEMROOT"); ok { // Windows starts nothing without it
+		env = append(env, "SYSTEMROOT="+root)
+	}
+	return append(env, with...)
+}
+
+// unlisted is a model's server that plays the replies and has no list of models.
+func unlisted(t testing.TB, replies ...providertest.Reply) *providertest.Server {
+	t.Helper()
+	h := providertest.Script(replies...)
+	h.NoList = true
+	return providertest.Serve(t, h)
+}

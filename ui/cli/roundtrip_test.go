@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"testing"
+
+	"artoo/config"
+	"artoo/provider"
+)
+
+// TestEveryListedModelIsTakenByTheModelFlag: what `artoo models` prints is pasted
+// behind -m, also where a file or a variable names another provider.
+func TestEveryListedModelIsTakenByTheModelFlag(t *testing.T) {
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
+		t.Setenv(name, home)
+	}
+	t.Setenv("ARTOO_MODEL", "")
+	t.Setenv("ARTOO_BASE_URL", "")
+	listed := 0
+	for _, set := range []string{"", "openrouter", "anthropic", "ollama", "demo"} {
+		t.Setenv("ARTOO_PROVIDER", set)
+		for _, name := range config.KnownProviders() {
+			for _, m := range provider.Models(name) {
+				listed++
+				line := name + "/" + m.ID
+				c, err := config.Load(config.LoadOptions{Flags: map[string][]string{"model": {line}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				choice, err := c.Choose(config.Situation{AtHand: []string{"openai", "anthropic"}, DefaultModel: provider.DefaultModel, Catalog: provider.ProviderFor, Probe: func() string { return "" }})
+				if err != nil || choice.Provider != name || choice.Model != m.ID {
+					t.Errorf("with ARTOO_PROVIDER=%s, -m %s is taken as %q of %q, %v", set, line, choice.Model, choice.Provider, err)
+				}
+			}
+		}
+	}
+	if listed < 500 {
+		t.Errorf("only %d models were tried", listed)
+	}
+}

@@ -1,0 +1,151 @@
+package cli
+
+// The rules: where they stand, what they come to, and those that are kept.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/config"
+	"artoo/tool"
+)
+
+// ruleSet are the rules that hold in this project.
+type ruleSet struct {
+	allow, ask, deny []permission.Rule
+	reopen           []permission.Rule // those of ask that stand in the user's file
+}
+
+// reopens reports whether a rule of the user's file asks about a file by its name.
+func (s ruleSet) reopens(root, file string) bool {
+	return slices.ContainsFunc(s.reopen, func(r permission.Rule) bool { return r.Reopens(root, file) })
+}
+
+// parseRules reads the rules; the error names where the first one stands that
+// can match nothing.
+func parseRules(texts []config.RuleText) (s ruleSet, err error) {
+	for _, text := range texts {
+		r, err := permission.ParseRule(text.Text)
+		var wrong *permission.RuleError
+		switch {
+		case errors.As(err, &wrong):
+			return ruleSet{}, text.Wrong(wrong.Error(), wrong.Try)
+		case err != nil:
+			return ruleSet{}, err
+		}
+		r.Origin = text.Origin
+		switch text.List {
+		case "allow":
+			s.allow = append(s.allow, r)
+		case "ask":
+			s.ask = append(s.ask, r)
+			if text.InFile() {
+				s.reopen = append(s.reopen, r)
+			}
+		default:
+			s.deny = append(s.deny, r)
+		}
+	}
+	return s, nil
+}
+
+func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
+	p := &permission.Policy{
+		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
+		AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny,
+		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
+		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
+		OthersRun: a.project.OthersRun,
+		Shell:     permission.Shell{Name: filepath.Base(tool.FindShell()), Locale: tool.ShellLocale(env.Environ)},
+		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
+			return env.Files.ReachBelow(dir, arg, reads)
+		},
+		Program: func(name string, version bool) error {
+			return tool.ProgramOf(env.Environ, a.project.Root, name, version)
+		},
+		Loses:     func(path string) string { return tool.Loses(env.Environ, path) },
+		GoFetches: func(dir, sub string) error { return tool.GoFetches(env.Environ, dir, sub) },
+		Getenv:    tool.Variable(env.Environ),
+		GitSecrets: func(dir string) (names []string, err error) {
+			err = inRepository(env.Files, dir, func(p tool.Project) error {
+				names, err = a.histories.Secrets(p, env.Environ)
+				return err
+			})
+			return names, err
+		},
+	}
+	var broken error
+	p.Bind(func(rule string) *permission.Approval {
+		known, err := a.cfg.Approved(a.project.Root, rule)
+		if known == nil || err != nil {
+			broken = errors.Join(broken, err)
+			return nil
+		}
+		return (*permission.Approval)(known)
+	})
+	if broken != nil {
+		return nil, broken
+	}
+	return p, p.CheckMode()
+}
+
+// saveRule keeps an allow rule for good, for this project, with what the scripts
+// that it names are now.
+func (a *app) saveRule(rule string) error {
+	path, err := a.cfg.Paths.ConfigFile()
+	if err != nil {
+		return err
+	}
+	if a.cfg.File != "" {
+		path = a.cfg.File
+	}
+	parsed, err := permission.ParseRule(rule)
+	if err != nil {
+		return err
+	}
+	if approved := a.desk.Agent.Policy.Approved(rule); approved != nil {
+		if err := a.cfg.Approve(a.project.Root, parsed.String(), config.Approval(*approved)); err != nil {
+			return err
+		}
+	}
+	return config.AddRule(path, a.project.Root, "allow", parsed.String())
+}
+
+// reopened reports whether the user's file asks about a file that is denied else.
+func (a *app) reopened(abs string) bool { return a.rules.reopens(a.project.Root, abs) }
+
+// explain is `artoo rules explain`. It runs nothing and asks no provider.
+func (a *app) explain(_ context.Context, inv Invocation, call string) (e permission.Explanation, err error) {
+	if err := a.load(inv, false); err != nil {
+		return e, err
+	}
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root, Dir: a.project.Dir, Asked: a.reopened})
+	if err != nil {
+		return e, err
+	}
+	defer files.Close()
+	environ, _ := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
+	policy, err := a.policy(&tool.Env{Files: files, Environ: environ})
+	if err != nil {
+		return e, err
+	}
+	name, access, err := permission.CallFor(call, files)
+	if err != nil {
+		return e, &agent.Failure{Kind: agent.KindUsage, What: "rules explain", Err: err, Hint: "artoo rules explain 'read(PATH)'"}
+	}
+	return policy.Explain(name, access), nil
+}
+
+// listRules is `artoo rules`.
+func (a *app) listRules(_ context.Context, inv Invocation) ([]permission.RuleInForce, error) {
+	if err := a.load(inv, false); err != nil {
+		return nil, err
+	}
+	p := permission.Policy{AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny}
+	return p.InForce(), nil
+}

@@ -1,0 +1,321 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"artoo/agent"
+)
+
+// TestScript runs the program as its user does: testdata/script/*.txtar. The
+// commands beside testscript's own are documented where they are defined.
+func TestScript(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(moduleDir, "testdata", "script", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			p := scriptParams()
+			// Each has a limit of its own, from its own start, so that one which hangs
+			// says where and holds nobody else up.
+			p.Files, p.Deadline = []string{file}, time.Now().Add(scriptLimit)
+			testscript.RunT(scriptTest{t}, p)
+		})
+	}
+}
+
+// scriptLimit bounds one script; on a busy machine, under the race detector, one
+// takes a tenth of it.
+const scriptLimit = 4 * time.Minute
+
+// scriptTest is the test of one script, which runs at once.
+type scriptTest struct{ *testing.T }
+
+// Parallel implements testscript.T.
+func (scriptTest) Parallel() {}
+
+// Run implements testscript.T.
+func (t scriptTest) Run(_ string, f func(testscript.T)) { f(t) }
+
+// Verbose implements testscript.T.
+func (scriptTest) Verbose() bool { return testing.Verbose() }
+
+func scriptParams() testscript.Params {
+	return testscript.Params{
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup:               setUpScript,
+		Condition:           condition,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":    cmdExits,
+			"signal":   cmdSignal,
+			"ended":    cmdEnded,
+			"talk":     cmdTalk,
+			"server":   cmdServer,
+			"await":    cmdAwait,
+			"requests": cmdRequests,
+			"prefix":   cmdPrefix,
+			"json":     cmdJSON,
+			"jsonl":    cmdJSONL,
+			"session":  cmdSession,
+			"cut":      cmdCut,
+			"large":    cmdLarge,
+			"picture":  cmdPicture,
+
+			"repository": cmdRepository,
+
+			"transcript": cmdTranscript,
+		},
+	}
+}
+
+// world is what the commands of one script share.
+type world struct {
+	t      testing.TB
+	server *modelServer
+	gone   []*exec.Cmd // that were sent a signal
+}
+
+type worldKey struct{}
+
+func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
+
+// setUpScript gives a script a home of its own. testscript hands nothing of the
+// environment on but PATH, so that no key and no setting gets in.
+func setUpScript(env *testscript.Env) error {
+	t, ok := env.T().(testing.TB)
+	if !ok {
+		return errors.New("the script runs without a testing.TB")
+	}
+	env.Values[worldKey{}] = &world{t: t}
+	home := filepath.Join(env.WorkDir, "home")
+	env.Setenv("HOME", home)
+	env.Setenv("USERPROFILE", home)
+	// Root in a container may work in a project: the scripts then see the same
+	// whoever runs them.
+	env.Setenv("container", "testscript")
+	env.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir)) // above it may be a repository
+	env.Setenv("OLLAMA_HOST", "127.0.0.1:1")                         // nobody answers there, whatever runs on this machine
+	if os.Getenv("GORACE") == "" {
+		env.Setenv("GORACE", "atexit_sleep_ms=0") // else each run with the race detector ends a second late
+	}
+	env.Setenv("GOCACHE", os.Getenv("GOCACHE"))
+	if os.Getenv("GOCACHE") == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return err
+		}
+		env.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
+	}
+	// What lies above the home directory is no project, so that it is not in the
+	// directory a script works in: only its name is.
+	elsewhere := env.WorkDir + "-home"
+	if err := os.Mkdir(elsewhere, 0o700); err != nil {
+		return err
+	}
+	env.Defer(func() {
+		if err := os.RemoveAll(elsewhere); err != nil {
+			t.Error(err)
+		}
+	})
+	return os.Symlink(elsewhere, home)
+}
+
+// condition adds [root] and [full]: the user is root; there is a device that is
+// always full.
+func condition(cond string) (bool, error) {
+	switch cond {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "full":
+		_, err := os.Stat("/dev/full")
+		return err == nil, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", cond)
+}
+
+// cmdExits is `exits HOW program args…`: the program must end with exit status
+// HOW, or of the signal of that name ("terminated", "hangup").
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits HOW program args...")
+	}
+	got := "0"
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = howEnded(exit.ProcessState)
+	}
+	if got != args[0] {
+		ts.Fatalf("%s ended with %s, want %s", args[1], got, args[0])
+	}
+	if code, err := strconv.Atoi(got); err == nil && code != 0 && args[1] == "artoo" && !strings.Contains("\n"+ts.ReadFile("stderr"), "\nartoo: ") {
+		ts.Fatalf("it ended with %s and did not say why", got)
+	}
+}
+
+// howEnded is the exit status, or the name of the signal.
+func howEnded(state *os.ProcessState) string {
+	if name, ok := strings.CutPrefix(state.String(), "signal: "); ok {
+		name, _, _ = strings.Cut(name, " (")
+		return strings.ReplaceAll(name, " ", "-")
+	}
+	return strconv.Itoa(state.ExitCode())
+}
+
+// cmdSignal is `signal NAME`: sends it to all background programs.
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}
+	if neg || len(args) != 1 || signals[args[0]] == nil {
+		ts.Fatalf("usage: signal INT|KILL|TERM|HUP")
+	}
+	w := worldOf(ts)
+	w.gone = ts.BackgroundCmds()
+	for _, cmd := range w.gone {
+		ts.Check(cmd.Process.Signal(signals[args[0]]))
+	}
+}
+
+// cmdEnded is `ended HOW`: after `wait`, how the program that `signal` hit ended.
+func cmdEnded(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	if neg || len(args) != 1 || len(w.gone) != 1 || w.gone[0].ProcessState == nil {
+		ts.Fatalf("usage: ended HOW, after signal and wait, with one background program")
+	}
+	if got := howEnded(w.gone[0].ProcessState); got != args[0] {
+		ts.Fatalf("ended with %s, want %s", got, args[0])
+	}
+}
+
+// cmdSession is `session`: sets SESSION and SESSION_ID to the newest session's
+// file and id.
+func cmdSession(ts *testscript.TestScript, neg bool, args []string) {
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("HOME"), ".local", "state", "artoo", "sessions", "*.jsonl"))
+	ts.Check(err)
+	if neg || len(args) > 0 || len(files) == 0 {
+		ts.Fatalf("usage: session, where there is one")
+	}
+	// Names begin with the time in seconds: what was written last decides.
+	newest := slices.MaxFunc(files, func(a, b string) int { return modTime(ts, a).Compare(modTime(ts, b)) })
+	ts.Setenv("SESSION", newest)
+	base := strings.TrimSuffix(filepath.Base(newest), ".jsonl")
+	ts.Setenv("SESSION_ID", base[strings.LastIndexByte(base, '-')+1:])
+}
+
+// cmdCut is `cut FILE N`: takes the last N bytes of a file away.
+func cmdCut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: cut FILE N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	data := ts.ReadFile(args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(data[:max(0, len(data)-n)]), 0o600))
+}
+
+// cmdLarge is `large FILE LINES`: a file of numbered lines, 16 bytes each.
+func cmdLarge(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: large FILE LINES")
+	}
+	lines, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var b strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&b, "line %010d\n", i+1)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
+}
+
+// cmdPicture is `picture FILE WIDTH HEIGHT`: a PNG of that size.
+func cmdPicture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: picture FILE WIDTH HEIGHT")
+	}
+	w, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	h, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	var b bytes.Buffer
+	ts.Check(png.Encode(&b, image.NewGray(image.Rect(0, 0, w, h))))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o600))
+}
+
+// cmdRepository makes the present directory, or the one that is named, the top
+// of a work tree with nothing in it, as far as git looks to tell that it is one.
+func cmdRepository(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: repository [DIR]")
+	}
+	git := ts.MkAbs(filepath.Join(append(args, ".git")...))
+	for _, dir := range []string{"objects", "refs"} {
+		ts.Check(os.MkdirAll(filepath.Join(git, dir), 0o755))
+	}
+	ts.Check(os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o644))
+}
+
+// TestT1_EveryExitCodeHasAScript keeps the table of exit codes honest: for each
+// row some script makes the program end so, and the help says it. That an end
+// which is no good one has a line on stderr is checked by exits.
+//
+// Red: a row {10, nil, "more"} is added to Exits in agent/failure.go.
+func TestT1_EveryExitCodeHasAScript(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(moduleDir, "testdata", "script", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := regexp.MustCompile(`(?m)^exits (\d+) (?:artoo|sh) `)
+	kinds := regexp.MustCompile(`(?m)^json stdout error\.kind (\w+)$`)
+	codes, named := map[string]bool{}, map[string]bool{}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range ends.FindAllSubmatch(data, -1) {
+			codes[string(m[1])] = true
+		}
+		for _, m := range kinds.FindAllSubmatch(data, -1) {
+			named[string(m[1])] = true
+		}
+	}
+	var help strings.Builder
+	deps := new(app).deps()
+	deps.Out = &help
+	if err := Execute(t.Context(), []string{"--help"}, deps); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range agent.Exits {
+		if !strings.Contains(help.String(), fmt.Sprintf("\n  %d  ", row.Code)) {
+			t.Errorf("the help does not say %d", row.Code)
+		}
+		if !codes[strconv.Itoa(row.Code)] {
+			t.Errorf("no script ends with %d (%s)", row.Code, row.Meaning)
+		}
+		for _, kind := range row.Kinds {
+			if !named[string(kind)] && kind != agent.KindSchema { // nothing asks for a schema yet
+				t.Errorf("no script ends with the kind %s", kind)
+			}
+		}
+	}
+}

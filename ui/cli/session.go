@@ -1,0 +1,202 @@
+package cli
+
+// What a turn needs: session, tools, policy.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/provider/coding"
+	"artoo/tool"
+	"artoo/ui"
+	"artoo/ui/export"
+	"artoo/ui/screen"
+)
+
+// open makes everything a turn needs.
+func (a *app) open() (err error) {
+	if err := a.transport(); err != nil {
+		return err
+	}
+	sessions, err := a.cfg.Paths.Sessions()
+	if err != nil && !a.cfg.Ephemeral {
+		return err
+	}
+	store := conversation.Store{Dir: sessions}
+	session, err := a.wanted(store)
+	if err != nil {
+		return err
+	}
+	if session != nil {
+		a.goOnWith(session)
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, session.Close())
+			}
+		}()
+	}
+	if err := a.choose(); err != nil {
+		return err
+	}
+	environ, withheld := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
+	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars, ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax,
+		Secrets: a.secretsIn}
+	policy, err := a.policy(env)
+	if err != nil {
+		return err
+	}
+	tools, err := a.tools()
+	if err != nil {
+		return err
+	}
+	a.desk = &ui.Desk{
+		Agent: &agent.Agent{
+			Tools: tools, Env: env, Policy: policy, Concurrency: a.cfg.MaxConcurrentTools, SaveRule: a.saveRule, Mask: a.mask,
+			Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
+		},
+		Store: store, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch, Rules: coding.Rules,
+	}
+	if err := a.use(a.choice); err != nil {
+		return err
+	}
+	a.marks.lost = func(err error) {
+		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
+	}
+	a.place = a.workspace()
+	return a.begin(session)
+}
+
+// headlessSteps is how many steps a turn may have where nobody can be asked to go
+// on and nothing is set.
+const headlessSteps = 200
+
+func (a *app) steps() int {
+	if a.who.headless && !a.cfg.IsSet("max_turns") {
+		return headlessSteps
+	}
+	return a.cfg.MaxTurns
+}
+
+// workspace is what begins sessions.
+func (a *app) workspace() *agent.Workspace {
+	w := &agent.Workspace{
+		Project: a.project, NoProject: a.cfg.NoProject, Replace: a.cfg.System, Append: a.cfg.AppendSystem, Shell: tool.FindShell(),
+		Headless: a.who.headless && !a.canAsk(), Began: a.began, Version: a.process.build().Version, Store: a.desk.Store, Ephemeral: a.cfg.Ephemeral,
+		Budget: a.budget, ToolResultMaxChars: a.cfg.ToolResultMaxChars, AddDirs: a.cfg.AddDirs, Mask: a.mask, Begun: a.marks.belong,
+		Asked: a.reopened,
+	}
+	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
+		w.ConfigDir = dir
+	}
+	if file, err := a.cfg.Paths.Credentials(); err == nil {
+		w.DenyFiles = append(w.DenyFiles, file)
+	}
+	if file, err := filepath.Abs(a.cfg.APIKeyFile); err == nil && a.cfg.APIKeyFile != "" {
+		w.DenyFiles = append(w.DenyFiles, file)
+	}
+	return w
+}
+
+// begin puts a session into the agent; nil begins a new one.
+func (a *app) begin(s *conversation.Session) error {
+	if err := a.marks.begin(s); err != nil {
+		return err
+	}
+	notices, err := a.place.Begin(a.desk.Agent, s)
+	a.session = a.desk.Agent.SessionID
+	for _, n := range notices {
+		a.warn(n)
+	}
+	return err
+}
+
+// wanted is the session to go on with, nil for a new one.
+func (a *app) wanted(store conversation.Store) (*conversation.Session, error) {
+	switch {
+	case a.cfg.Resume != "":
+		return store.Open(a.cfg.Resume)
+	case a.cfg.Continue:
+		return store.Newest(a.project.Dir)
+	}
+	return nil, nil
+}
+
+// inRepository asks the repository that git would work on in dir.
+func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) error {
+	p, err := tool.Repository(dir)
+	if err != nil {
+		return err
+	}
+	if err := p.WithinGrants(files); err != nil {
+		return err
+	}
+	return ask(p)
+}
+
+func (a *app) tools() ([]tool.Tool, error) {
+	offers := tool.BuiltIn(tool.FindShell())
+	var all, on []string
+	for _, o := range offers {
+		all = append(all, o.Tool.Name)
+		if o.Default {
+			on = append(on, o.Tool.Name)
+		}
+	}
+	names, err := a.cfg.SelectTools(all, on)
+	return tool.Pick(offers, names), err
+}
+
+// sessions is `artoo sessions`.
+func (a *app) sessions(_ context.Context, inv Invocation) ([]Session, error) {
+	if err := a.load(inv, false); err != nil {
+		return nil, err
+	}
+	dir, err := a.cfg.Paths.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	infos, err := conversation.Store{Dir: dir}.List()
+	var rows []Session
+	for _, i := range infos {
+		rows = append(rows, Session{ID: i.ID, Path: i.Path, CWD: i.CWD, Started: i.Started, Updated: i.Updated, First: i.First, Messages: i.Messages, Provider: i.Provider, Model: i.Model, ForkOf: i.ForkOf})
+	}
+	return rows, err
+}
+
+// export is `artoo sessions export` and `artoo sessions show`.
+func (a *app) export(_ context.Context, inv Invocation, e Export) error {
+	if err := a.load(inv, false); err != nil {
+		return err
+	}
+	dir, err := a.cfg.Paths.Sessions()
+	if err != nil {
+		return err
+	}
+	kept, err := conversation.Store{Dir: dir}.Read(e.ID)
+	if err != nil {
+		return err
+	}
+	for _, n := range kept.Notices() {
+		a.warn(n)
+	}
+	s := export.Of(kept)
+	if e.Brief {
+		return export.Summary(a.process.Out, s)
+	}
+	if e.File == "" {
+		format, err := export.FormatOf(e.Format)
+		if err != nil {
+			return err
+		}
+		return export.Write(a.process.Out, format, s)
+	}
+	path, err := export.File(a.project.Dir, e.File, s)
+	if err == nil {
+		a.screen.Note("written: " + screen.Sanitize(path, screen.Line))
+	}
+	return err
+}

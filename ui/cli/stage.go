@@ -1,0 +1,102 @@
+package cli
+
+// One stage of a pipeline: a headless run.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"artoo/agent"
+	"artoo/ui"
+	"artoo/ui/headless"
+	"artoo/ui/screen"
+)
+
+// asked is the output format as far as flags and environment tell it, before
+// the settings are read: what is wrong with them is an exit in JSON too.
+func asked(inv Invocation) headless.Format {
+	format := headless.Format(os.Getenv("ARTOO_OUTPUT"))
+	if given := inv.Flags["output"]; len(given) > 0 {
+		format = headless.Format(given[len(given)-1])
+	}
+	if format != headless.JSON && format != headless.JSONL {
+		return headless.Text
+	}
+	return format
+}
+
+// format is what stdout holds.
+func (a *app) format() headless.Format {
+	switch {
+	case a.asked == "":
+	case a.cfg == nil:
+		return a.asked
+	case a.who.headless:
+		return headless.Format(a.cfg.Output)
+	}
+	return headless.Text
+}
+
+// canAsk reports whether a person can be asked beside a pipe.
+func (a *app) canAsk() bool { return !a.cfg.Print && a.who.watched }
+
+// headless runs one message.
+func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
+	// They are watched to the end of the process: between two signals the result
+	// object is still to be written.
+	ctx, a.signals = headless.Watch(ctx, a.process.Out, a.process.Err)
+	a.lastWords()
+	if err := a.open(); err != nil {
+		return err
+	}
+	defer a.close()
+	in := headless.Stdin{
+		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: prompt, Dash: dash, Patient: a.who.watched, Wait: a.cfg.StdinWait,
+		Max: int64(a.cfg.StdinMax), Dir: a.place.Output(), Notice: func(text string) { a.screen.Note(text) },
+	}
+	if a.cfg.MaxTime > 0 {
+		in.Until = a.began.Add(a.cfg.MaxTime)
+	}
+	input, err := in.Read(ctx)
+	if err != nil {
+		return err
+	}
+	a.stdin = input.State
+	a.desk.Agent.Spend(time.Since(a.began))
+	r := &headless.Runner{Agent: a.desk, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen, Ask: a.ask, Info: a.info(), Stopped: a.broken}
+	if r.Ask == nil && a.canAsk() {
+		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
+		notify, err := a.notifier(profile)
+		if err != nil {
+			return err
+		}
+		defer notify.Close()
+		r.Ask = ui.AskOnTTY(a.screen, notify)
+	}
+	a.lastWords()
+	response, failure := r.Run(ctx, input.Text)
+	a.response.Store(response)
+	switch {
+	case failure != nil:
+		return failure
+	case input.Late():
+		return &agent.Failure{Kind: agent.KindUsage, What: "stdin", Err: errors.New("input came after the run had gone on without it"), Hint: "--stdin never, or a longer ARTOO_STDIN_WAIT"}
+	}
+	return nil
+}
+
+// lastWords lets a second signal find the result object printed. What it says is
+// taken now: the run goes on beside it.
+func (a *app) lastWords() {
+	info, signals := a.info(), a.signals
+	signals.Last(func() {
+		failure := agent.Classify(&headless.SignalError{Signal: signals.Caught()})
+		_ = a.printResult(info, failure, signals.Code()) // the process dies next
+	})
+}
+
+func (a *app) info() headless.Info {
+	return headless.Info{SessionID: a.session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: "none", Stdin: a.stdin, Began: a.began}
+}

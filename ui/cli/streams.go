@@ -1,0 +1,138 @@
+package cli
+
+// What the three streams are, and the screen made of them.
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"artoo/ui"
+	"artoo/ui/headless"
+	"artoo/ui/screen"
+)
+
+// who says who is there.
+type who struct {
+	headless     bool
+	in, out, err bool // are terminals
+	watched      bool // stderr is a terminal with artoo in its foreground
+
+	outConsole, errConsole console
+}
+
+// present decides who is there.
+func (a *app) present(prompt bool) who {
+	cfg, tty := a.cfg, [3]console{}
+	for i, f := range []*os.File{a.process.In, a.process.Out, a.process.Err} {
+		var restore func()
+		tty[i], restore = consoleOf(f, i == 0)
+		a.restore = append(a.restore, restore)
+	}
+	w := who{in: tty[0].tty(), out: tty[1].tty(), err: tty[2].tty(), outConsole: tty[1], errConsole: tty[2]}
+	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
+	w.headless = !cfg.Interactive && (cfg.Print || !w.in || !w.err || prompt && (!w.out || ci))
+	w.watched = w.err && ui.Foreground(a.process.Err)
+	return w
+}
+
+// profile is how much a stream's console can do, and why not more.
+func (a *app) profile(c console) (screen.Profile, string) {
+	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, c.tty())
+	if limit := c.why(); limit != "" && profile == screen.Rich && a.cfg.UI != profile.String() {
+		return screen.Plain, limit
+	}
+	if why == "asked for" {
+		why = a.cfg.Origin("ui")
+	}
+	return profile, why
+}
+
+// colored says whether a stream gets colour. Plain and spoken have none unless it
+// is asked for; each stream is looked at on its own, since the other one may be
+// a file.
+func (a *app) colored(c console) bool {
+	profile, _ := a.profile(c)
+	return screen.ColorDecision(a.cfg.Color, os.Getenv, c.tty() && profile == screen.Rich)
+}
+
+func (a *app) utf8() bool { return screen.UTF8Decision(os.Getenv) }
+
+// newScreen makes the screen for the settings and streams there are.
+func (a *app) newScreen() *screen.Screen {
+	cfg := a.cfg
+	profile, _ := a.profile(a.who.errConsole)
+	home, _ := os.LookupEnv("HOME")
+	o := screen.Options{
+		Out: a.process.Out, Err: a.process.Err, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
+		OutColor: a.colored(a.who.outConsole), ErrColor: a.colored(a.who.errConsole), Links: screen.LinkDecision(os.Getenv, a.who.out && profile == screen.Rich),
+		UTF8: a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
+		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
+		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
+		Root: a.project.Dir, Home: home,
+		Broken: func(err error) { a.broken(err) },
+	}
+	one := o.OutTTY && o.ErrTTY && sameFile(a.process.Out, a.process.Err)
+	if o.Err = a.terminalOutput(o.Err, o.ErrTTY, o); one {
+		o.Out = o.Err
+	} else {
+		o.Out = a.terminalOutput(o.Out, o.OutTTY, o)
+	}
+	if a.who.headless && cfg.Output != string(headless.Text) {
+		o.Out, o.OutTTY, o.Hold = io.Discard, false, true // stdout is the JSON's
+	}
+	return screen.New(o)
+}
+
+// terminalOutput lets an interrupt throw away what a slow terminal has not shown.
+func (a *app) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Writer {
+	if !tty || a.who.headless {
+		return w
+	}
+	reset := "\n"
+	if o.Profile == screen.Rich {
+		reset = "\x18\x1b[0m\n" // CAN ends the sequence that was cut
+		if o.Links {
+			reset = "\x18\x1b]8;;\x1b\\\x1b[0m\n"
+		}
+	}
+	out := ui.NewOutput(w, reset)
+	a.outputs = append(a.outputs, out)
+	return out
+}
+
+// sameFile reports whether two streams are one terminal.
+func sameFile(a, b *os.File) bool {
+	x, errA := a.Stat()
+	y, errB := b.Stat()
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
+
+// discard throws away what slow terminals have not shown, and says whether there
+// is such a one.
+func (a *app) discard() (bool, error) {
+	var errs []error
+	slow := false
+	for _, o := range a.outputs {
+		dropped, err := o.Discard()
+		slow, errs = slow || dropped, append(errs, err)
+	}
+	return slow, errors.Join(errs...)
+}
+
+// size is the size of the terminal, or what has to do for one.
+func (a *app) size() (cols, rows int) {
+	tty := a.process.Err
+	if a.who.out {
+		tty = a.process.Out
+	}
+	cols, rows, err := term.GetSize(int(tty.Fd()))
+	if err != nil {
+		cols, rows = 0, 0
+	}
+	return screen.WidthDecision(os.Getenv, func() int { return cols }), rows
+}

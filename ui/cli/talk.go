@@ -1,0 +1,232 @@
+package cli
+
+// A conversation in the terminal.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/provider"
+	"artoo/provider/coding"
+	"artoo/provider/demo"
+	"artoo/tool"
+	"artoo/ui"
+	"artoo/ui/headless"
+	"artoo/ui/screen"
+)
+
+// talk is `artoo [prompt]`: a conversation, or a headless run.
+func (a *app) talk(ctx context.Context, inv Invocation) error {
+	a.asked = asked(inv)
+	prompt, dash := inv.Prompt()
+	if err := a.load(inv, prompt != ""); err != nil {
+		return err
+	}
+	if a.who.headless {
+		return a.headless(ctx, prompt, dash)
+	}
+	err := a.open()
+	var none *config.NoProvider
+	if errors.As(err, &none) {
+		a.screen.Line("artoo needs a model to talk to. Ways in:")
+		for _, way := range none.Ways() {
+			a.screen.Note("- " + way)
+		}
+		return &agent.Failure{Kind: agent.KindAuth, Err: none, Hint: "artoo demo"}
+	}
+	if err != nil {
+		return err
+	}
+	return a.converse(ctx, prompt)
+}
+
+// converse holds a conversation in the terminal.
+func (a *app) converse(ctx context.Context, first string) error {
+	defer a.close()
+	history := ""
+	if a.cfg.History && !a.cfg.Interactive {
+		if path, err := a.cfg.Paths.History(); err == nil { // without a home there is none
+			history = path
+		}
+	}
+	deps := a.desk.Deps()
+	deps.Config, deps.Effort = a.settings, a.effort
+	deps.Models, deps.ListModels, deps.Providers, deps.SwitchProvider = a.models, a.serverModels, a.providers, a.switchProvider
+	deps.Doctor = a.examine
+	deps.Debug = func(on *bool) bool {
+		if on != nil {
+			a.log.SetOn(*on)
+		}
+		return a.log.On()
+	}
+	profile, why := a.profile(a.who.errConsole)
+	var resumed *ui.Resumed
+	if s := a.desk.Agent.Conversation.Session(); s != nil && s.Resumed() {
+		resumed = a.desk.Resumed(s)
+	}
+	notify, err := a.notifier(profile)
+	if err != nil {
+		return err
+	}
+	defer notify.Close()
+	t, err := ui.New(ui.Options{
+		Dir: a.project.Dir, ResultMax: a.cfg.ToolResultMaxChars,
+		In: a.process.In, Tty: a.process.Err, Screen: a.screen, Sender: a.desk, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
+		History: history, Pager: a.pager(), Piped: !a.who.out, Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Deps: deps, Resumed: resumed, First: first,
+		ViKeys: a.cfg.EditMode == "vi", Env: os.Getenv, Notify: notify, Discard: a.discard, Crash: a.crash, Exit: a.process.Exit,
+	})
+	if err != nil {
+		return err
+	}
+	lose := t.Lose
+	a.lose.Store(&lose)
+	a.screen.Banner(screen.BannerInfo{Version: a.process.build().Version, Model: shown(a.choice), Dir: a.project.Dir, Branch: a.project.Branch(), Why: why, Notes: a.notes()})
+	code, err := t.Run(ctx)
+	if err != nil {
+		return err
+	}
+	return exitStatus(code)
+}
+
+// shown is the model as the banner names it: with its provider where the name
+// alone says nothing, or looks like another provider's.
+func shown(c config.Choice) string {
+	if c.Model == coding.DefaultModel || strings.Contains(c.Model, "/") {
+		return c.Provider + "/" + c.Model
+	}
+	return c.Model
+}
+
+// pager is the pager's command line as the conversation takes it: one that was
+// set to nothing is none.
+func (a *app) pager() string {
+	if a.cfg.IsSet("pager") && strings.TrimSpace(a.cfg.Pager) == "" {
+		return "cat"
+	}
+	return a.cfg.Pager
+}
+
+// notifier is what calls the person who looks elsewhere.
+func (a *app) notifier(profile screen.Profile) (*ui.Notifier, error) {
+	n, err := ui.NewNotifier(ui.NotifyOptions{
+		How: a.cfg.Notify, Screen: a.screen, TTY: a.who.err, Profile: profile, Dir: a.project.Dir, Environ: a.desk.Agent.Env.Environ, Env: os.Getenv,
+	})
+	if err != nil {
+		return nil, &agent.Failure{Kind: agent.KindUsage, What: a.cfg.Origin("notify"), Err: err, Hint: "off, bell, osc9, osc777, osc99, or a command such as notify-send"}
+	}
+	return n, nil
+}
+
+// notes are what a person should know before the first message.
+func (a *app) notes() []string {
+	var notes []string
+	if a.choice.Note != "" {
+		notes = append(notes, a.choice.Note)
+	}
+	if rules := coding.Rules(a.choice.Provider, a.cfg.Approval); rules != "" {
+		notes = append(notes, rules)
+	}
+	if a.project.None != "" {
+		notes = append(notes, a.project.None+": every change and every command is asked")
+	}
+	return notes
+}
+
+// settings are the rows of /config.
+func (a *app) settings() []ui.ConfigRow {
+	var rows []ui.ConfigRow
+	for _, v := range a.cfg.Values() {
+		row := ui.ConfigRow{Name: v.Option.Key, Value: v.Value, Origin: v.Origin}
+		if now, by := a.changed(v.Option.Key); by != "" {
+			row.Value, row.Origin = now, by
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// effort sets the reasoning effort, also for models that are switched to later.
+func (a *app) effort(set *provider.Effort) provider.Effort {
+	if set != nil {
+		a.effortSet = true
+		a.cfg.Effort = string(*set)
+		a.desk.Agent.Defaults.Effort = *set
+	}
+	return a.desk.Agent.Defaults.Effort
+}
+
+// changed is what a slash command made of a setting in this conversation, and
+// that command; by is "" for what is as it was at the start.
+func (a *app) changed(key string) (now, by string) {
+	ag := a.desk.Agent
+	switch key {
+	case "effort":
+		if a.effortSet {
+			return string(ag.Defaults.Effort), "/effort"
+		}
+	case "approval":
+		if now = string(ag.Policy.Mode); now != a.cfg.Approval {
+			return now, "/approval"
+		}
+	case "model":
+		if a.switched {
+			return a.choice.Model, "/model"
+		}
+	case "provider":
+		if a.switched {
+			return a.choice.Provider, "/model"
+		}
+	}
+	return "", ""
+}
+
+// demo is `artoo demo`: the scripted model on a small broken program, in a
+// directory of its own. Without a person it approves its own calls.
+func (a *app) demo(ctx context.Context, inv Invocation, yes bool) error {
+	a.asked = asked(inv)
+	if err := a.load(inv, true); err != nil {
+		return err
+	}
+	dir, err := demo.Scratch()
+	if err != nil {
+		return err
+	}
+	a.project = tool.Project{Root: dir, Dir: dir}
+	if a.rules, err = parseRules(a.cfg.AllRules(dir)); err != nil {
+		return err
+	}
+	a.choice = config.Choice{Provider: demo.Name, Model: a.defaultModel(demo.Name)}
+	a.cfg = a.cfg.With(a.choice)
+	a.cfg.Ephemeral, a.cfg.Stdin = true, string(headless.StdinNever)
+	a.who.headless = a.who.headless || yes
+	a.screen = a.newScreen()
+	if !a.who.headless {
+		if err := a.open(); err != nil {
+			return err
+		}
+		err = a.converse(ctx, demo.Prompt)
+	} else {
+		a.ask = func(_ context.Context, q agent.Question) (agent.Answer, error) {
+			if demo.Scripted(q.Call.ToolCall) {
+				a.screen.Question(q)
+				a.screen.Decided(q, agent.Answer{Verdict: agent.Yes})
+				return agent.Answer{Verdict: agent.Yes}, nil
+			}
+			return agent.Answer{}, agent.ErrNobody
+		}
+		err = a.headless(ctx, demo.Prompt, false)
+	}
+	var status exitStatus
+	if err != nil && !(errors.As(err, &status) && status == 0) {
+		return err
+	}
+	if mended, why := demo.Outcome(a.desk.Agent.Conversation.Messages()); !mended {
+		return &agent.Failure{Kind: agent.KindInternal, What: "demo", Err: errors.New(why), Hint: "artoo demo, with nothing denied and its tools on"}
+	}
+	a.screen.Note("the mended program is in " + dir)
+	return nil
+}
