@@ -20,11 +20,10 @@ var allowed = []struct {
 }{
 	{"artoo", []string{"artoo/ui/cli"}},
 	{"artoo/config", nil},
+	{"artoo/config/keyring", nil},
 	{"artoo/provider", nil},
-	{"artoo/secret", nil},
-	{"artoo/keyring", nil},
-	{"artoo/doctor", nil},
-	{"artoo/provider/transport", []string{"artoo/secret"}},
+	{"artoo/provider/redact", nil},
+	{"artoo/provider/transport", []string{"artoo/provider/redact"}},
 	{"artoo/provider/internal/*", []string{"artoo/provider", "artoo/provider/internal/*"}},
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/tool", nil},
@@ -33,9 +32,11 @@ var allowed = []struct {
 	{"artoo/agent/permission", []string{"artoo/tool"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool", "artoo/agent/permission"}},
 	{"artoo/ui/cli", []string{"*"}},
+	{"artoo/ui/doctor", nil},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool"}},
-	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/ui/export", "artoo/secret", "artoo/doctor"}},
-	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen", "artoo/doctor"}},
+	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/provider/redact",
+		"artoo/tool", "artoo/ui/screen", "artoo/ui/export", "artoo/ui/doctor"}},
+	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"artoo/doctor"
+	"artoo/ui/doctor"
 )
 
 // runDoctor shows each finding as it comes: a server may be slow to answer.

@@ -6,8 +6,8 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/permission"
-	"artoo/doctor"
 	"artoo/provider"
+	"artoo/ui/doctor"
 )
 
 // Sender runs turns; *agent.Agent is one. Main may put something in front of it

@@ -16,7 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"artoo/secret"
+	"artoo/provider/redact"
 )
 
 // historyFile keeps the lines a person sent, one JSON string per line, so that
@@ -108,7 +108,7 @@ func (h *historyFile) add(entry string) {
 // keepsHistory says whether a line is remembered: blank ones are not, nor those
 // that begin with a space, as in the shells, nor those with a key in them.
 func keepsHistory(entry string) bool {
-	return strings.TrimSpace(entry) != "" && entry[0] != ' ' && !secret.Holds(entry)
+	return strings.TrimSpace(entry) != "" && entry[0] != ' ' && !redact.Holds(entry)
 }
 
 // appendHistory adds an entry to those that can be called back; a repeat counts

@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"artoo/secret"
+	"artoo/provider/redact"
 )
 
 // logLimit is how much of a request's body is kept, and how long the record of
@@ -54,7 +54,7 @@ func (l *Log) Record(event, text string) {
 	if event == "request" {
 		l.request.Add(1)
 	}
-	text = secret.Mask(text)
+	text = redact.Mask(text)
 	cut := len(text) > logLimit
 	if cut {
 		text = strings.ToValidUTF8(text[:logLimit], "")

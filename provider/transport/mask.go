@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"artoo/secret"
+	"artoo/provider/redact"
 )
 
 const masked = "***"
@@ -50,7 +50,7 @@ func secretsOf(r *http.Request) secrets {
 }
 
 // mask blots out the request's own keys, and whatever else looks like a key.
-func (s secrets) mask(text string) string { return secret.Mask(s.known(text)) }
+func (s secrets) mask(text string) string { return redact.Mask(s.known(text)) }
 
 // known blots out the request's own keys.
 func (s secrets) known(text string) string {
@@ -111,5 +111,5 @@ func maskURL(in *url.URL) string {
 		}
 		u.RawQuery = strings.Join(pieces, "&")
 	}
-	return secret.Mask(u.String())
+	return redact.Mask(u.String())
 }

@@ -17,10 +17,10 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
-	"artoo/keyring"
+	"artoo/config/keyring"
 	"artoo/provider"
+	"artoo/provider/redact"
 	"artoo/provider/transport"
-	"artoo/secret"
 	"artoo/tool"
 	"artoo/ui"
 	"artoo/ui/headless"
@@ -137,7 +137,7 @@ func (a *app) load(inv Invocation, prompt bool) error {
 	if a.project, err = tool.FindProject(dir, home, os.Geteuid() == 0); err != nil {
 		return &agent.Failure{Kind: agent.KindUsage, What: "working directory", Err: err, Hint: "cd into a directory that can be read"}
 	}
-	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root, Keyring: keyring.System{}, KeySays: a.keySays, Mask: secret.Mask})
+	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root, Keyring: keyring.System{}, KeySays: a.keySays, Mask: redact.Mask})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent/permission"
-	"artoo/doctor"
+	"artoo/ui/doctor"
 )
 
 // record is what a run of the command line did.

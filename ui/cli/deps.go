@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"artoo/agent/permission"
-	"artoo/doctor"
+	"artoo/ui/doctor"
 )
 
 // Deps is everything the command line needs of the program. Fields without a

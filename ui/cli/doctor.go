@@ -17,11 +17,11 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
-	"artoo/doctor"
-	"artoo/provider/coding"
+	"artoo/provider/cli"
 	"artoo/provider/demo"
 	"artoo/provider/ollama"
 	"artoo/tool"
+	"artoo/ui/doctor"
 )
 
 // doctor is `artoo doctor`. It goes on where the settings cannot be used: that
@@ -77,7 +77,7 @@ func (a *app) machine() *doctor.World {
 			return err
 		},
 		Shell: tool.FindShell(), Project: a.project.Root, NoProject: a.project.None,
-		Sandbox: doctor.Sandbox{Landlock: landlock()}, TooOld: coding.TooOld,
+		Sandbox: doctor.Sandbox{Landlock: landlock()}, TooOld: cli.TooOld,
 	}
 }
 

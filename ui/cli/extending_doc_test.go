@@ -35,7 +35,7 @@ func named(t *testing.T, name, code string) bool {
 	case strings.HasPrefix(name, "go test"), strings.Contains(name, "<"), name == "compatible": // a command, a pattern, a provider
 		return true
 	case strings.Contains(name, "/"), strings.HasSuffix(name, ".go"):
-		_, err := os.Stat(filepath.FromSlash(name))
+		_, err := os.Stat(filepath.Join(moduleDir, filepath.FromSlash(name)))
 		return err == nil
 	case strings.HasPrefix(name, "ARTOO_"):
 		page, err := os.ReadFile(filepath.Join(moduleDir, "docs", "configuration.md"))

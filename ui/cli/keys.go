@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"artoo/doctor"
 	"artoo/provider"
+	"artoo/ui/doctor"
 	"artoo/ui/screen"
 )
 

@@ -14,15 +14,15 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
-	"artoo/doctor"
-	"artoo/secret"
+	"artoo/provider/redact"
 	"artoo/ui"
+	"artoo/ui/doctor"
 )
 
 // keySays shows what a key command says while it runs.
 func (a *app) keySays(line string) {
 	if a.screen != nil {
-		a.screen.Note("api_key_command: " + secret.Mask(line))
+		a.screen.Note("api_key_command: " + redact.Mask(line))
 	}
 }
 

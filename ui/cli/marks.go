@@ -8,14 +8,14 @@ import (
 	"sync"
 
 	"artoo/conversation"
-	"artoo/secret"
+	"artoo/provider/redact"
 	"artoo/tool"
 )
 
 // marks makes the marks of the present session. Safe for concurrent use.
 type marks struct {
 	mu      sync.Mutex
-	salt    secret.Salt
+	salt    redact.Salt
 	session *conversation.Session // nil before there is one, and for none
 	kept    bool                  // the salt is in its file
 	used    bool
@@ -25,14 +25,14 @@ type marks struct {
 // begin takes the salt of a session that goes on, or a new one for nil and for a
 // session that had no mark yet.
 func (m *marks) begin(s *conversation.Session) error {
-	salt, kept := secret.NewSalt(), false
+	salt, kept := redact.NewSalt(), false
 	if s != nil {
 		old, err := s.Salt()
 		if err != nil {
 			return err
 		}
 		if len(old) == len(salt) {
-			salt, kept = secret.Salt(old), true
+			salt, kept = redact.Salt(old), true
 		}
 	}
 	m.mu.Lock()
@@ -61,11 +61,11 @@ func (m *marks) keep() {
 }
 
 // use is the salt to make a mark with, which is kept from then on.
-func (m *marks) use() secret.Salt {
+func (m *marks) use() redact.Salt {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.salt == (secret.Salt{}) { // nothing has begun yet
-		m.salt = secret.NewSalt()
+	if m.salt == (redact.Salt{}) { // nothing has begun yet
+		m.salt = redact.NewSalt()
 	}
 	m.used = true
 	m.keep()
@@ -93,7 +93,7 @@ func (a *app) secretsIn(text string) (found []tool.Secret) {
 			from += at + len(key)
 		}
 	}
-	secret.Find(text, add)
+	redact.Find(text, add)
 	slices.SortFunc(found, func(a, b tool.Secret) int { return a.From - b.From })
 	return found
 }
@@ -106,7 +106,7 @@ func (a *app) mask(text string) string {
 			text = strings.ReplaceAll(text, key, a.marks.mark(key))
 		}
 	}
-	if !secret.Holds(text) {
+	if !redact.Holds(text) {
 		return text
 	}
 	return a.marks.use().Mask(text)

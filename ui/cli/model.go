@@ -14,7 +14,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
-	"artoo/provider/coding"
+	"artoo/provider/cli"
 	"artoo/provider/transport"
 	"artoo/ui"
 )
@@ -134,8 +134,8 @@ func (a *app) defaultModel(name string) string {
 		}
 		return models[first].ID
 	}
-	if coding.Is(name) {
-		return coding.DefaultModel
+	if cli.Is(name) {
+		return cli.DefaultModel
 	}
 	return provider.DefaultModel(name)
 }
@@ -223,7 +223,7 @@ func (a *app) use(choice config.Choice) error {
 	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
 		ag.Describe = a.describer(d, choice)
 	}
-	info.Billed = choice.Provider == coding.ClaudeName // it tells what each run cost
+	info.Billed = choice.Provider == cli.ClaudeName // it tells what each run cost
 	a.know(merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model]))
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
-	"artoo/provider/coding"
+	"artoo/provider/cli"
 	"artoo/ui"
 )
 
@@ -51,7 +51,7 @@ func (a *app) listModels(ctx context.Context, inv Invocation, name string) ([]Mo
 		known := modelsOf(a.cfg, name, lists[i])
 		if failed[i] != nil {
 			switch {
-			case coding.Is(name):
+			case cli.Is(name):
 				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name + " tells no list of its models: -m takes what the program itself takes"})
 			case len(names) == 1 && len(provider.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
 				return nil, failed[i]
@@ -128,7 +128,7 @@ func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo,
 	if name == "demo" {
 		return nil, nil
 	}
-	if coding.Is(name) {
+	if cli.Is(name) {
 		return nil, errNoList
 	}
 	wire, err := a.wire(config.Choice{Provider: name, Model: provider.DefaultModel(name)})
@@ -192,8 +192,8 @@ func presentModel(cfg *config.Config, name string) string {
 	if cfg.Provider == name && cfg.Model != "" {
 		return cfg.Model
 	}
-	if coding.Is(name) {
-		return coding.DefaultModel
+	if cli.Is(name) {
+		return cli.DefaultModel
 	}
 	return provider.DefaultModel(name)
 }

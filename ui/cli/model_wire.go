@@ -15,7 +15,7 @@ import (
 	"artoo/config"
 	"artoo/provider"
 	"artoo/provider/anthropic"
-	"artoo/provider/coding"
+	"artoo/provider/cli"
 	"artoo/provider/demo"
 	"artoo/provider/gemini"
 	"artoo/provider/ollama"
@@ -43,7 +43,7 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 			p.Window = a.window(choice)
 		}
 		return p, err
-	case coding.ClaudeName, coding.CodexName, coding.GeminiName:
+	case cli.ClaudeName, cli.CodexName, cli.GeminiName:
 		return a.codingCLI(name)
 	}
 	if name == "openai" && openai.SpeaksResponses(s.address) {
@@ -123,7 +123,7 @@ func (a *app) codingCLI(name string) (provider.Provider, error) {
 	if a.cfg.Offline {
 		return nil, &agent.Failure{Kind: agent.KindConfig, What: name, Err: errors.New("it connects to its vendor, and " + a.cfg.Origin("offline") + " forbids that"), Hint: "a local server, with ARTOO_BASE_URL"}
 	}
-	c := &coding.CLI{
+	c := &cli.CLI{
 		Name: name, Dir: a.project.Dir, Root: a.project.Root, Mode: func() string { return string(a.desk.Agent.Policy.Mode) }, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
 		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
 		Announce:     a.who.headless || a.place != nil, // else the banner tells
@@ -134,7 +134,7 @@ func (a *app) codingCLI(name string) (provider.Provider, error) {
 			c.Idle = -1
 		}
 	}
-	c.Environ, c.Withheld = coding.Environ(name, a.desk.Agent.Env.Environ, os.Environ(), a.cfg.PassEnv)
+	c.Environ, c.Withheld = cli.Environ(name, a.desk.Agent.Env.Environ, os.Environ(), a.cfg.PassEnv)
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -144,9 +144,9 @@ func (a *app) codingCLI(name string) (provider.Provider, error) {
 
 // caps are what a coding CLI is told of them. Its steps are its own affair unless
 // the user says how many.
-func (a *app) caps() coding.Caps {
+func (a *app) caps() cli.Caps {
 	money, tokens := a.desk.Agent.Left()
-	caps := coding.Caps{Money: money, Tokens: tokens}
+	caps := cli.Caps{Money: money, Tokens: tokens}
 	if a.cfg.IsSet("max_turns") {
 		caps.Steps = a.cfg.MaxTurns
 	}

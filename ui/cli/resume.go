@@ -7,7 +7,7 @@ import (
 
 	"artoo/config"
 	"artoo/conversation"
-	"artoo/provider/coding"
+	"artoo/provider/cli"
 	"artoo/provider/demo"
 )
 
@@ -22,13 +22,13 @@ func (a *app) goOnWith(s *conversation.Session) {
 	}
 	if a.cfg.FromFlag("model") {
 		first, _, named := strings.Cut(a.cfg.Model, "/")
-		if !coding.Is(last.Provider) || named && a.provides(first) {
+		if !cli.Is(last.Provider) || named && a.provides(first) {
 			return
 		}
 		last.Model = a.cfg.Model
 	}
 	tied := a.cfg.BaseURL != "" || !a.cfg.APIKey.IsZero() || a.cfg.APIKeyFile != ""
-	if tied && !coding.Is(last.Provider) && a.cfg.Provider != last.Provider {
+	if tied && !cli.Is(last.Provider) && a.cfg.Provider != last.Provider {
 		return
 	}
 	a.cfg = a.cfg.With(last)
@@ -45,10 +45,10 @@ func lastChoice(s *conversation.Session) config.Choice {
 		if m.Provider == "" || m.Model == "" {
 			continue
 		}
-		if coding.Is(m.Provider) && m.Provider != head.Provider {
-			return config.Choice{Provider: m.Provider, Model: coding.DefaultModel}
+		if cli.Is(m.Provider) && m.Provider != head.Provider {
+			return config.Choice{Provider: m.Provider, Model: cli.DefaultModel}
 		}
-		if !coding.Is(m.Provider) {
+		if !cli.Is(m.Provider) {
 			return config.Choice{Provider: m.Provider, Model: m.Model}
 		}
 		return last

@@ -10,7 +10,7 @@ import (
 
 	"artoo/agent"
 	"artoo/conversation"
-	"artoo/provider/coding"
+	"artoo/provider/cli"
 	"artoo/tool"
 	"artoo/ui"
 	"artoo/ui/export"
@@ -58,7 +58,7 @@ func (a *app) open() (err error) {
 			Tools: tools, Env: env, Policy: policy, Concurrency: a.cfg.MaxConcurrentTools, SaveRule: a.saveRule, Mask: a.mask,
 			Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
 		},
-		Store: store, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch, Rules: coding.Rules,
+		Store: store, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch, Rules: cli.Rules,
 	}
 	if err := a.use(a.choice); err != nil {
 		return err

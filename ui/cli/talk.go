@@ -11,7 +11,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
-	"artoo/provider/coding"
+	"artoo/provider/cli"
 	"artoo/provider/demo"
 	"artoo/tool"
 	"artoo/ui"
@@ -95,7 +95,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 // shown is the model as the banner names it: with its provider where the name
 // alone says nothing, or looks like another provider's.
 func shown(c config.Choice) string {
-	if c.Model == coding.DefaultModel || strings.Contains(c.Model, "/") {
+	if c.Model == cli.DefaultModel || strings.Contains(c.Model, "/") {
 		return c.Provider + "/" + c.Model
 	}
 	return c.Model
@@ -127,7 +127,7 @@ func (a *app) notes() []string {
 	if a.choice.Note != "" {
 		notes = append(notes, a.choice.Note)
 	}
-	if rules := coding.Rules(a.choice.Provider, a.cfg.Approval); rules != "" {
+	if rules := cli.Rules(a.choice.Provider, a.cfg.Approval); rules != "" {
 		notes = append(notes, rules)
 	}
 	if a.project.None != "" {

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// place is where a tool works.
+type place struct {
+	dir  string // the working directory
+	root string // the project's root: dir, or above it
+}
+
+// up are the directories from dir to root.
+func (p place) up() []string {
+	dirs := []string{p.dir}
+	for at := p.dir; at != p.root; {
+		next := filepath.Dir(at)
+		if next == at { // root is not above dir
+			return []string{p.dir}
+		}
+		at = next
+		dirs = append(dirs, at)
+	}
+	return dirs
+}
+
+// resolved are the place's directories as the system names them, links followed
+// too: a tool asks for its own by that name.
+func (p place) resolved() []string {
+	var dirs []string
+	for _, dir := range p.up() {
+		for _, name := range []string{dir, realPath(dir)} {
+			if !slices.Contains(dirs, name) {
+				dirs = append(dirs, name)
+			}
+		}
+	}
+	return dirs
+}
+
+// realPath is path without links; path itself where that cannot be told, which
+// the run that follows then meets too.
+func realPath(path string) string {
+	if found, err := filepath.EvalSymlinks(path); err == nil {
+		return found
+	}
+	return path
+}
+
+// untrusted is the override by which codex takes no settings, rules, hooks or
+// servers of a project, whatever its own list of trusted projects says.
+func untrusted(p place) string {
+	var entries []string
+	for _, dir := range p.resolved() {
+		entries = append(entries, tomlString(dir)+`={trust_level="untrusted"}`)
+	}
+	return "projects={" + strings.Join(entries, ",") + "}"
+}
+
+// tomlString is a basic string of TOML.
+func tomlString(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range text {
+		switch {
+		case r == '"', r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ', r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// harmless are names in a .gemini directory that gemini itself does not read.
+var harmless = []string{"config.yaml", "styleguide.md", "GEMINI.md"}
+
+// geminiBrings names what of the repository gemini would run or obey: it has no
+// option to leave that alone. The user's own home directory is no repository.
+func geminiBrings(p place, home string) (found string, err error) {
+	for _, dir := range p.up() {
+		if home != "" && realPath(dir) == realPath(home) {
+			continue
+		}
+		entries, err := os.ReadDir(filepath.Join(dir, ".gemini"))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return "", err
+		}
+		for _, e := range entries {
+			if !slices.Contains(harmless, e.Name()) {
+				return filepath.Join(dir, ".gemini", e.Name()), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// mostEnv is the size of an .env file, in bytes, that is looked into.
+const mostEnv = 1 << 20
+
+// assigned are the names that dotenv may take out of a line, and some more.
+var assigned = regexp.MustCompile(`([A-Za-z0-9_.-]+)\s*[=:]`)
+
+// geminiEnviron keeps variables that an .env file of the repository sets from
+// reaching gemini, which sets only those that are not there: each is given an
+// empty value.
+func geminiEnviron(p place, home string, environ []string) ([]string, error) {
+	there := map[string]bool{}
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		there[name] = true
+	}
+	environ = slices.Clone(environ)
+	for _, dir := range p.up() {
+		if home != "" && realPath(dir) == realPath(home) {
+			continue
+		}
+		names, err := envNames(filepath.Join(dir, ".env"))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if !there[name] {
+				there[name] = true
+				environ = append(environ, name+"=")
+			}
+		}
+	}
+	return environ, nil
+}
+
+// envNames are the names that an .env file may set; none where there is no file.
+func envNames(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, nil
+	case !info.Mode().IsRegular() || info.Size() > mostEnv:
+		return nil, fmt.Errorf("%s is no file of at most 1 MiB", path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, m := range assigned.FindAllSubmatch(data, -1) {
+		names = append(names, string(m[1]))
+	}
+	return names, nil
+}

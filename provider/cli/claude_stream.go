@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"artoo/provider"
+)
+
+// stream takes a raw event of the Messages API.
+func (d *claudeEvents) stream(r *reply, data []byte) {
+	var e struct {
+		Type    string        `json:"type"`
+		Message claudeMessage `json:"message"`
+		Block   claudeBlock   `json:"content_block"`
+		Delta   struct {
+			claudeBlock
+			Stop string `json:"stop_reason"`
+		} `json:"delta"`
+	}
+	if json.Unmarshal(data, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "message_start":
+		d.next(r, e.Message.ID)
+		if model := bareModel(e.Message.Model); model != "" {
+			r.model = model
+		}
+	case "content_block_start":
+		if e.Block.Type == "text" && !d.joined {
+			r.block()
+		}
+		d.joined = d.joined && e.Block.Type != "text"
+	case "content_block_delta":
+		d.text = d.text || e.Delta.Text != ""
+		d.thinking = d.thinking || e.Delta.Thinking != ""
+		r.think(e.Delta.Thinking)
+		r.say(e.Delta.Text)
+	case "message_delta":
+		d.refused, d.joined = e.Delta.Stop == "refusal", e.Delta.Stop == "max_tokens"
+	}
+}
+
+// next begins a message. The one before may have broken off, or been stopped by
+// a filter: then its text is void, and this one is in its place.
+func (d *claudeEvents) next(r *reply, id string) {
+	switch {
+	case d.refused:
+		r.void(d.begun, d.again(r, provider.KindRefused, "the reply was stopped by a filter"))
+	case d.here && r.more(d.sure):
+		r.void(d.sure, d.again(r, provider.KindNetwork, "the reply broke off"))
+	}
+	d.message, d.text, d.thinking, d.refused, d.here = id, false, false, false, true
+	d.begun, d.sure = r.here(), r.here()
+}
+
+// again is a try that follows at once.
+func (d *claudeEvents) again(r *reply, kind provider.ErrorKind, why string) provider.Retry {
+	d.tries++
+	return provider.Retry{Try: d.tries + 1, Tries: d.tries + 1, Own: true, Err: &provider.Error{Kind: kind, Provider: ClaudeName, Message: why, RequestID: r.session}}
+}
+
+// retry tells that claude tries again by itself, and takes back what came of the
+// message that broke off.
+func (d *claudeEvents) retry(r *reply, e claudeEvent) {
+	why := strings.ReplaceAll(e.Error, "_", " ")
+	if why == "unknown" || why == "" {
+		why = "no connection"
+		if d.here && r.more(d.sure) {
+			why = "the reply broke off"
+		}
+	}
+	d.tries = max(d.tries, e.Attempt)
+	r.void(d.sure, provider.Retry{
+		Own: true,
+		Try: e.Attempt + 1, Tries: max(e.MaxRetries, e.Attempt) + 1, Wait: time.Duration(e.RetryDelay * float64(time.Millisecond)).Round(100 * time.Millisecond),
+		Err: &provider.Error{Kind: kindOf(why, e.ErrorStatus), Provider: ClaudeName, Status: e.ErrorStatus, Message: why, RequestID: r.session},
+	})
+	d.sure = r.here()
+}
+
+// assistant takes whole blocks of a message. What was streamed comes once more;
+// one message may come in several events, with a block or two each.
+func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
+	m, blocks := readMessage(e.Message)
+	if e.Error != "" { // claude's own words, which the result has too
+		d.fault = e.Error
+		return
+	}
+	r.begin(e.SessionID, bareModel(m.Model))
+	if d.here && m.ID != d.message && r.more(d.sure) { // given whole after its stream broke off
+		d.next(r, m.ID)
+	}
+	streamed := m.ID != "" && m.ID == d.message
+	for _, b := range blocks {
+		switch b.Type {
+		case "text":
+			if !streamed || !d.text {
+				r.block()
+				r.say(b.Text)
+			}
+		case "thinking":
+			if !streamed || !d.thinking {
+				r.think(b.Thinking)
+			}
+		case "tool_use":
+			if d.calls == nil {
+				d.calls = map[string]string{}
+			}
+			if _, again := d.calls[b.ID]; !again || b.ID == "" {
+				d.calls[b.ID] = b.Name
+				if plan := planOf(b); plan != "" {
+					r.block()
+					r.say(plan)
+				} else {
+					r.step(b.Name, about(b.Input))
+				}
+			}
+		}
+	}
+	d.sure = r.here()
+}

@@ -1,0 +1,356 @@
+// Package cli makes providers of coding CLIs that are installed and logged in
+// on the user's machine: claude, codex and gemini. They are second class: a
+// reply is a whole run of the tool, with its own tools, its own prompt and its
+// own rules; artoo shows what it does and decides nothing. Each run is one
+// process with JSON lines on its standard output. The tool's session is resumed
+// by the next message.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/provider"
+)
+
+// The names of the providers.
+const (
+	ClaudeName = "claude-cli"
+	CodexName  = "codex-cli"
+	GeminiName = "gemini-cli"
+)
+
+// DefaultModel stands for the model that the tool takes by itself.
+const DefaultModel = "default"
+
+// CLI is a Provider that runs a coding CLI. Fill the exported fields before the
+// first use and leave them. Of a Request it uses Model, Effort, Messages and
+// SessionID: the tool has its own system prompt and tools. No failed run is to be
+// sent again by a Retrier: the tools retry by themselves, and what they had
+// changed would be changed twice.
+type CLI struct {
+	Name    string   // ClaudeName, CodexName or GeminiName
+	Dir     string   // where the tool works
+	Root    string   // the project's root, Dir or above it; "" is Dir
+	Environ []string // all of the tool's environment, see Environ
+	// Mode is artoo's approval mode, asked before each run: edits and auto let
+	// the tool edit files as its own rules say, all others only let it read.
+	// nil means that it only reads.
+	Mode func() string
+	// Reads is asked before each run for directories outside of Root that the tool
+	// may read; may be nil.
+	Reads func() []string
+	// Instructions are put before the first message of each of the tool's
+	// sessions; may be "".
+	Instructions string
+	// Announce makes the first reply begin with a notice of whose rules hold.
+	Announce bool
+	// Idle is the longest silence of the tool, which says nothing while a
+	// command of its own runs: 0 means 30 minutes, less than 0 no limit.
+	Idle time.Duration
+	// Limit is the longest time of one run; 0 means no limit.
+	Limit time.Duration
+	// Caps is asked before each run; nil means that there are none.
+	Caps func() Caps
+	// Trace is told of each run ("request") and line ("body"); may be nil.
+	Trace func(event, text string)
+	// Withheld are variables with keys of the tool's that Environ left out.
+	Withheld []string
+
+	patience *patience // nil means the usual
+
+	mu      sync.Mutex
+	told    bool
+	broken  map[string]broken // runs that were cut off, by Request.SessionID
+	leaving []<-chan struct{} // closed when what is left of a stopped run is gone
+	capped  bool              // it was told which caps are not kept
+	policy  string            // the file of the dialect's policy, "" until it is needed
+}
+
+// Caps are what a run may use at most; a zero field is no cap. Of the tools only
+// claude keeps them, or tells soon enough what it has used: the others' are
+// checked by who asks, after the run.
+type Caps struct {
+	Money  float64 // US dollars
+	Tokens int
+	Steps  int // requests to the model
+}
+
+// broken is a run that was cut off after it had begun to work: the tool's
+// session knows of it, the history has only its text.
+type broken struct {
+	session session
+	heard   string // the message it was given
+}
+
+// patience is how long a process is waited for.
+type patience struct {
+	end       time.Duration // after its last event, until it is ended
+	interrupt time.Duration // after SIGINT, until SIGTERM
+	terminate time.Duration // after SIGTERM, until SIGKILL; a second at most where the reply is whole
+	quiet     time.Duration // that the next run waits for it without a word
+	still     time.Duration // of silence, until it is told and told again; 0 for never
+	stuck     time.Duration // that it may report nothing but a broken connection
+}
+
+var usual = patience{quiet: time.Second, still: 2 * time.Minute, end: 5 * time.Second, interrupt: 5 * time.Second, terminate: 5 * time.Second, stuck: 2 * time.Minute}
+
+// Is reports whether name is one of the providers.
+func Is(name string) bool { return dialectOf(name) != nil }
+
+// Check reports that the tool is not installed, as a *provider.Error; nil when it
+// is. It runs nothing.
+func (c *CLI) Check() error {
+	d := dialectOf(c.Name)
+	if d == nil {
+		return c.unknown()
+	}
+	_, err := c.path(d)
+	return err
+}
+
+// Rules says in one line whose rules hold in a mode.
+func Rules(name, mode string) string {
+	d := dialectOf(name)
+	if d == nil {
+		return ""
+	}
+	what := d.reads
+	if mayEdit(mode) {
+		what = d.edits
+	}
+	if mode == "auto" {
+		what += ", as in edits, since nothing of artoo's confines it"
+	}
+	return fmt.Sprintf("%s runs its own tools by its own rules, not artoo's: in mode %s %s", d.program, mode, what)
+}
+
+func mayEdit(mode string) bool { return mode == "edits" || mode == "auto" }
+
+func (c *CLI) mode() string {
+	if c.Mode == nil {
+		return "ask"
+	}
+	return c.Mode()
+}
+
+func (c *CLI) caps() Caps {
+	if c.Caps == nil {
+		return Caps{}
+	}
+	return c.Caps()
+}
+
+func (c *CLI) waits() patience {
+	if c.patience == nil {
+		return usual
+	}
+	return *c.patience
+}
+
+// Stream implements provider.Provider. A run that ctx ends is interrupted as by
+// Ctrl-C; the error comes at once, the process may take a moment to end (Close).
+func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		d := dialectOf(c.Name)
+		if d == nil {
+			yield(nil, c.unknown())
+			return
+		}
+		r := &run{CLI: c, dialect: d, ctx: ctx, req: req, yield: yield}
+		err := c.settled(ctx, func() { r.tell("waiting for " + d.program + ", which was stopped, to end") })
+		switch {
+		case r.left:
+			return
+		case err != nil:
+			yield(nil, c.canceled(ctx))
+			return
+		}
+		err = r.once(c.plan(d, req, false))
+		if r.lost && !r.left {
+			r.tell(d.program + " does not know its session any more; it is told the conversation so far")
+			err = r.once(c.plan(d, req, true))
+		}
+		if err != nil && !r.left {
+			yield(nil, err)
+		}
+	}
+}
+
+// Close waits until the processes of stopped runs are gone.
+func (c *CLI) Close() {
+	_ = c.settled(context.Background(), func() {})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.policy != "" {
+		_ = os.Remove(c.policy) // what stays is a few lines in the system's place for that
+		c.policy = ""
+	}
+}
+
+// policyFile is the path of a file that holds the dialect's policy, "" where it
+// has none. It is written anew when it is gone.
+func (c *CLI) policyFile(d *dialect) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d.policy == "" {
+		return "", nil
+	}
+	if held, err := os.ReadFile(c.policy); c.policy != "" && err == nil && string(held) == d.policy {
+		return c.policy, nil
+	}
+	f, err := os.CreateTemp("", "artoo-policy-*.toml")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(d.policy)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	c.policy = f.Name()
+	return c.policy, nil
+}
+
+func (c *CLI) place() place {
+	if c.Root == "" {
+		return place{c.Dir, c.Dir}
+	}
+	return place{c.Dir, c.Root}
+}
+
+// opens are the directories beside Dir that the tool may use: the project's root,
+// which bounds what may be touched, and what Reads names.
+func (c *CLI) opens() (dirs []string) {
+	if p := c.place(); p.root != p.dir {
+		dirs = append(dirs, p.root)
+	}
+	if c.Reads != nil {
+		dirs = append(dirs, c.Reads()...)
+	}
+	return dirs
+}
+
+// home is the home directory that the tool is told.
+func (c *CLI) home() string {
+	for _, kv := range c.Environ {
+		if value, ok := strings.CutPrefix(kv, "HOME="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// settled waits until what was stopped is gone: two processes must not write
+// one session. late is called once, when that takes a while.
+func (c *CLI) settled(ctx context.Context, late func()) error {
+	c.mu.Lock()
+	leaving := c.leaving
+	c.leaving = nil
+	c.mu.Unlock()
+	quiet := time.NewTimer(c.waits().quiet)
+	defer quiet.Stop()
+	for len(leaving) > 0 {
+		select {
+		case <-leaving[0]:
+			leaving = leaving[1:]
+		case <-quiet.C:
+			late()
+		case <-ctx.Done():
+			c.mu.Lock()
+			c.leaving = append(c.leaving, leaving...)
+			c.mu.Unlock()
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+// leave lets a stopped process end in the background.
+func (c *CLI) leave(p *process) {
+	gone := make(chan struct{})
+	c.mu.Lock()
+	c.leaving = append(c.leaving, gone)
+	c.mu.Unlock()
+	go func() {
+		defer close(gone)
+		p.stop(c.waits())
+	}()
+}
+
+// announce is the notice of whose rules hold, "" when it was given.
+func (c *CLI) announce() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.told || !c.Announce {
+		return ""
+	}
+	c.told = true
+	return Rules(c.Name, c.mode())
+}
+
+// path finds the tool.
+func (c *CLI) path(d *dialect) (string, error) {
+	path, err := exec.LookPath(d.program)
+	if err != nil {
+		e := c.fault(provider.KindConfig, d.program+" is not installed, or not on PATH", d.install+", then log in: "+d.login)
+		e.Err = err
+		return "", e
+	}
+	return path, nil
+}
+
+// fault makes an error that is not to be sent again.
+func (c *CLI) fault(kind provider.ErrorKind, message, hint string) *provider.Error {
+	return &provider.Error{Kind: kind, Provider: c.Name, Message: message, Hint: hint, Retry: new(false)}
+}
+
+func (c *CLI) unknown() error {
+	return c.fault(provider.KindConfig, "there is no such coding CLI", ClaudeName+", "+CodexName+" or "+GeminiName)
+}
+
+func (c *CLI) canceled(ctx context.Context) *provider.Error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); cause != nil && cause != err {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	e := c.fault(provider.KindCanceled, "stopped", "")
+	e.Err = err
+	return e
+}
+
+// version asks the tool for its version; "" when it does not say.
+func (c *CLI) version(ctx context.Context, path string) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env, cmd.Dir, cmd.WaitDelay = c.Environ, c.Dir, time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return "" // a tool that cannot even tell its version is judged by what it said before
+	}
+	return versionIn(string(out))
+}
+
+// old is the error of a tool that lacks what artoo needs, nil for one that is
+// new enough. said is what it says, in lower case.
+func (c *CLI) old(d *dialect, version, said string) *provider.Error {
+	if version == "" {
+		return nil
+	}
+	if less(version, d.least) {
+		return c.fault(provider.KindConfig, fmt.Sprintf("%s %s is too old: %s or newer is needed", d.program, version, d.least), d.install)
+	}
+	for option, least := range d.since {
+		if strings.Contains(said, option) && less(version, least) {
+			return c.fault(provider.KindConfig, fmt.Sprintf("%s %s is too old for %s: %s or newer is needed", d.program, version, option, least), d.install)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/provider"
+)
+
+const mostMessage = 1000 // bytes of an error's text
+
+// words that tell the kind of a failure, the first that fits decides. All are
+// lower case; a + joins what must all be there.
+var kindWords = []struct {
+	kind  provider.ErrorKind
+	words []string
+}{
+	{provider.KindContext, []string{"prompt is too long", "context_length_exceeded", "context window", "input token count+exceeds the maximum"}},
+	{provider.KindBilling, []string{"credit balance", "insufficient_quota", "payment required", "billing hard limit", "quota exceeded. check your plan"}},
+	{provider.KindRateLimit, []string{"usage limit", "session limit", "weekly limit", "hit your limit", "limit reached", "rate limit", "rate_limit", "too many requests", "exceeded your current quota", "resource_exhausted", "quota will reset", "exhausted your"}},
+	{provider.KindAuth, []string{"not logged in", "run /login", "invalid api key", "incorrect api key", "api key not valid", "unauthorized", "unauthenticated", "set an auth method", "invalid auth method", "authentication", "login is refused", "log in again", "login again", "sign in again", "oauth token", "missing bearer", "refresh token", "api_key environment variable", "missing environment variable"}},
+	{provider.KindConfig, []string{"model+not found", "model+does not exist", "model+may not exist", "model+not supported", "unknown model", "invalid model", "issue with the selected model", "not a trusted", "not trusted", "untrusted"}},
+	{provider.KindOverloaded, []string{"overloaded", "high demand", "at capacity", "server is busy"}},
+	{provider.KindNetwork, []string{"stream disconnected", "error sending request", "econnrefused", "econnreset", "enotfound", "eai_again", "fetch failed", "lookup address", "connection error", "unable to connect", "network error"}},
+	{provider.KindTimeout, []string{"timed out", "timeout"}},
+	{provider.KindRefused, []string{"usage policy", "content policy", "blocked by safety"}},
+}
+
+// lostWords are how a tool says that it has no such session.
+var lostWords = []string{"no conversation found with session id", "no rollout found", "thread/resume failed", "no previous sessions found", "invalid session identifier", "error resuming session", "session not found", "no saved session"}
+
+// usageWords are how a tool says that it does not know an option.
+var usageWords = []string{"unknown option", "unknown argument", "unexpected argument", "unrecognized option", "unrecognized subcommand", "invalid value+for", "invalid values:", "only available when experimental", "is invalid. allowed choices"}
+
+func fits(text string, patterns []string) bool {
+	for _, p := range patterns {
+		all := true
+		for word := range strings.SplitSeq(p, "+") {
+			all = all && strings.Contains(text, word)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// judge says what went wrong with a run that did not end well.
+func (r *run) judge(p plan, path string, state *os.ProcessState, stderr string) error {
+	code := exitCode(state)
+	f := r.reply.failure
+	if f == nil {
+		f = &failure{}
+	}
+	said := strings.ToLower(f.text + "\n" + stderr + "\n" + string(r.noise))
+	if p.session.ID != "" && !r.reply.heard && fits(said, lostWords) {
+		r.lost = true
+	}
+	if r.reply.events == 0 && fits(said, usageWords) {
+		if old := r.old(r.dialect, r.version(r.ctx, path), said); old != nil {
+			return old
+		}
+		why := r.dialect.program + " does not take what artoo asks of it: " + r.reason(stderr)
+		return r.fault(provider.KindConfig, why, r.dialect.install+" renews it")
+	}
+	own := *f
+	if own.text == "" {
+		own.text = r.reason(stderr)
+	}
+	if own.text == "" {
+		own.text = lastLine(string(r.noise))
+	}
+	switch {
+	case own.text == "" && code == 0:
+		own.text = r.dialect.program + " ended without its last event: the answer is not whole"
+	case own.text == "":
+		own.text = r.dialect.program + " " + ending(state) + " and said nothing"
+	case f.text == "" && code == 0:
+		own.text = r.dialect.program + " ended without its last event: " + own.text
+	}
+	if own.status == 0 {
+		own.status = r.dialect.https[code]
+	}
+	if kind, ok := r.dialect.exits[code]; ok && own.kind == "" {
+		own.kind = kind
+	}
+	return r.failed(&own, stderr)
+}
+
+// exitCode is -1 for a tool that has none.
+func exitCode(state *os.ProcessState) int {
+	if state == nil {
+		return -1
+	}
+	return state.ExitCode()
+}
+
+// ending says how a tool ended.
+func ending(state *os.ProcessState) string {
+	if code := exitCode(state); code >= 0 {
+		return "ended with status " + strconv.Itoa(code)
+	}
+	if how, ok := strings.CutPrefix(state.String(), "signal: "); ok {
+		return "was ended by a signal (" + how + ")"
+	}
+	return "ended, nobody knows how,"
+}
+
+// failed makes the error of a failure: its own word of the kind counts first,
+// then the text, which tells limits and money apart that share a status, then
+// the status.
+func (r *run) failed(f *failure, stderr string) *provider.Error {
+	text := f.text
+	if len(text) > mostMessage {
+		text = strings.ToValidUTF8(text[:mostMessage], "") + "…"
+	}
+	e := r.fault(f.kind, strings.TrimRight(r.masked(oneLine(text)), "."), "")
+	e.Status, e.Code, e.RequestID = f.status, f.code, r.reply.session
+	e.Usage, e.RetryAfter = r.spent(), f.after
+	words := strings.ToLower(f.text + " " + f.code)
+	if e.Kind == "" {
+		e.Kind = kindOf(words, f.status)
+	}
+	if e.Kind == provider.KindRateLimit && e.RetryAfter == 0 {
+		e.RetryAfter = until(f.text)
+	}
+	d := r.dialect
+	switch e.Kind {
+	case provider.KindAuth:
+		e.Hint = "log in: " + d.login
+		if name := variable(f.text); name != "" && !r.has(name) {
+			e.Hint = "ARTOO_PASS_ENV=" + name + " lets " + d.program + " have that variable, if it is set; or " + e.Hint
+		} else if len(r.Withheld) > 0 {
+			e.Hint += "; or ARTOO_PASS_ENV=" + r.Withheld[0] + " lets it use that key"
+		}
+	case provider.KindConfig:
+		e.Hint = "choose another model with --model, by the name " + d.program + " has for it"
+		if strings.Contains(words, "trust") || strings.Contains(strings.ToLower(stderr), "trust") {
+			e.Hint = "start " + d.program + " in this directory and trust it there"
+		}
+	case provider.KindCap:
+		e.Hint = "a higher cap, or another message to go on"
+	case provider.KindNetwork:
+		e.Hint = "check the network and HTTPS_PROXY; " + d.program + " in this directory shows more"
+	case provider.KindProvider, provider.KindInvalid:
+		e.Hint = d.program + " in this directory shows what is wrong"
+	case provider.KindContext:
+		e.Elsewhere = true
+		e.Hint = "/clear: " + d.program + "'s own conversation is full"
+	}
+	return e
+}
+
+// variable is the environment variable that a text says is missing, "" for none.
+func variable(text string) string {
+	_, name, ok := strings.Cut(text, "issing environment variable: `")
+	if name, _, closed := strings.Cut(name, "`"); ok && closed && validID(name) {
+		return name
+	}
+	return ""
+}
+
+// has reports whether the tool is given a variable that is not empty.
+func (r *run) has(name string) bool {
+	for _, kv := range r.Environ {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok && value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func kindOf(words string, status int) provider.ErrorKind {
+	for _, row := range kindWords {
+		if fits(words, row.words) {
+			return row.kind
+		}
+	}
+	switch {
+	case status == 401, status == 403:
+		return provider.KindAuth
+	case status == 402:
+		return provider.KindBilling
+	case status == 404:
+		return provider.KindConfig
+	case status == 408, status == 504:
+		return provider.KindTimeout
+	case status == 429:
+		return provider.KindRateLimit
+	case status == 503, status == 529:
+		return provider.KindOverloaded
+	case status >= 400 && status < 500:
+		return provider.KindInvalid
+	}
+	return provider.KindProvider
+}
+
+// masked takes the keys that the tool was given out of what it said.
+func (r *run) masked(text string) string {
+	for _, kv := range r.Environ {
+		name, value, _ := strings.Cut(kv, "=")
+		for _, secret := range append(r.dialect.own, r.dialect.keys...) {
+			if name == secret && len(value) >= 8 {
+				text = strings.ReplaceAll(text, value, "(key)")
+			}
+		}
+	}
+	return text
+}
+
+// reason is the line of stderr that tells most: the last that calls itself an
+// error, else the last that is no trace.
+func (r *run) reason(stderr string) string {
+	found := ""
+	for line := range strings.Lines(stderr) {
+		if rest, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(line)), "error"); ok && rest != "" {
+			found = strings.TrimSpace(strings.TrimSpace(line)[len("error"):])
+			found = strings.TrimSpace(strings.TrimPrefix(found, ":"))
+		}
+	}
+	if found != "" {
+		return found
+	}
+	return lastLine(stderr)
+}
+
+// lineWith is the first line that has what in it, behind a label; "" when there
+// is none.
+func lineWith(text, label, what string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, what) {
+			return label + strings.TrimSpace(line)
+		}
+	}
+	return ""
+}
+
+// lastLine is the last line that says something: what only tells where it
+// happened, or that it waits for input, does not.
+func lastLine(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		line := strings.TrimSpace(lines[i])
+		switch {
+		case len(line) < 3, strings.HasPrefix(line, "at "), strings.Contains(line, "<unknown>"), strings.HasPrefix(line, "Stack backtrace"),
+			strings.Contains(line, "from stdin"), strings.HasPrefix(line, "[STARTUP]"), strings.HasPrefix(line, "Warning:"), strings.HasPrefix(line, "WARNING:"):
+			continue
+		}
+		return line
+	}
+	return ""
+}
+
+// spans are the forms of a time to wait.
+var spans = sync.OnceValue(func() (re struct{ all, part, stamp *regexp.Regexp }) {
+	const part = `(\d+(?:\.\d+)?)\s*(milliseconds?|ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)`
+	re.part = regexp.MustCompile(`(?i)` + part)
+	re.all = regexp.MustCompile(`(?i)\b(?:in|after)\s+(?:about\s+)?((?:` + part + `[\s,]*(?:and\s+)?)+)`)
+	re.stamp = regexp.MustCompile(`\|(\d{10})\b`)
+	return re
+})
+
+// until is how long a text says to wait, 0 when it does not.
+func until(text string) time.Duration {
+	re := spans()
+	if m := re.stamp.FindStringSubmatch(text); m != nil {
+		if seconds, err := strconv.ParseInt(m[1], 10, 64); err == nil {
+			return max(time.Until(time.Unix(seconds, 0)), 0)
+		}
+	}
+	m := re.all.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	var sum float64
+	for _, part := range re.part.FindAllStringSubmatch(m[1], -1) {
+		n, err := strconv.ParseFloat(part[1], 64)
+		if err != nil {
+			continue
+		}
+		unit := time.Second
+		switch word := strings.ToLower(part[2]); {
+		case strings.HasPrefix(word, "milli"), word == "ms":
+			unit = time.Millisecond
+		case word[0] == 'd':
+			unit = 24 * time.Hour
+		case word[0] == 'h':
+			unit = time.Hour
+		case word[0] == 'm':
+			unit = time.Minute
+		}
+		sum += n * float64(unit)
+	}
+	return time.Duration(min(sum, float64(90*24*time.Hour)))
+}

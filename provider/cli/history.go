@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"artoo/provider"
+)
+
+// The forms of the parts that a reply consists of beside its text.
+const (
+	formSession  = provider.FormSession // Opaque is a session
+	formStep     = "cli_step"           // Text is what the tool did
+	formSaid     = "cli_said"           // Text is what the model said before a step
+	formThinking = "cli_thinking"
+)
+
+// What of the history a tool is told that has not seen it.
+const (
+	mostResult = 4 << 10   // bytes of one result
+	mostTold   = 400 << 10 // bytes in all; the oldest goes
+)
+
+// session is what a reply keeps of the tool's session.
+type session struct {
+	ID string `json:"id"`
+	// Of is the artoo session it belongs to. In a fork of that, which may have
+	// begun earlier, the tool would remember what the fork has not heard.
+	Of string `json:"of,omitempty"`
+	// Total is what the tool's session had used, where the tool counts so.
+	Total *provider.Usage `json:"total,omitempty"`
+}
+
+// part is the session as it is kept with a reply.
+func (s session) part() (provider.Part, error) {
+	data, err := provider.Marshal(s)
+	return provider.Reasoning{Form: formSession, Opaque: string(data)}, err
+}
+
+// plan is what one run is given.
+type plan struct {
+	session  session // to resume; its ID is "" for a new one
+	prompt   string
+	heard    string // the user's message itself, by which it is known again
+	pictures int    // that cannot be passed on
+}
+
+// plan decides which session of the tool's is resumed, and what it must be
+// told. anew means that none is.
+func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
+	p := plan{}
+	from := 0
+	if !anew {
+		p.session, from = c.resumed(req)
+	}
+	unseen := req.Messages[from:]
+	last := len(unseen)
+	for last > 0 && unseen[last-1].Role == provider.RoleUser {
+		last--
+	}
+	var says []string
+	for _, m := range unseen[last:] {
+		says = append(says, userText(m))
+		p.pictures += pictures(m)
+	}
+	p.heard = strings.Join(says, "\n\n")
+	p.prompt = p.heard
+	if told := tell(unseen[:last]); told != "" {
+		p.prompt = "This is the conversation so far. You have not heard it: another assistant took part, or your own memory of it is gone.\n\n<conversation>\n" +
+			told + "</conversation>\n\nGo on from there. The user's message is now:\n\n" + p.heard
+	}
+	if p.session.ID == "" && c.Instructions != "" {
+		p.prompt = c.Instructions + "\n\n" + p.prompt
+	}
+	p.prompt = strings.ToValidUTF8(p.prompt, "\uFFFD")
+	if d.guard != nil {
+		p.prompt = d.guard(p.prompt, around{dirs: append([]string{c.Dir}, c.opens()...), home: c.home()})
+	}
+	return p
+}
+
+// resumed is the newest session of the tool's in the history, and the index of
+// the first message it has not heard.
+func (c *CLI) resumed(req provider.Request) (session, int) {
+	var found session
+	from := 0
+	for i := len(req.Messages) - 1; i >= 0 && from == 0; i-- {
+		if s, ok := c.sessionOf(req.Messages[i]); ok && s.Of == req.SessionID {
+			found, from = s, i+1
+		}
+	}
+	c.mu.Lock()
+	cut, ok := c.broken[req.SessionID]
+	c.mu.Unlock()
+	// The last message is the one to send: it was not heard, whatever it says.
+	for i := len(req.Messages) - 2; ok && i >= from; i-- {
+		text := userText(req.Messages[i])
+		if req.Messages[i].Role != provider.RoleUser || text == "" || !strings.HasSuffix(cut.heard, text) {
+			continue
+		}
+		from = i + 1
+		if next := req.Messages[from]; next.Partial && next.Provider == c.Name {
+			from++
+		}
+		return cut.session, from
+	}
+	return found, from
+}
+
+func (c *CLI) sessionOf(m provider.Message) (s session, ok bool) {
+	if m.Role != provider.RoleAssistant || m.Provider != c.Name {
+		return s, false
+	}
+	for _, p := range m.Parts {
+		if r, isReasoning := p.(provider.Reasoning); isReasoning && r.Form == formSession {
+			return s, json.Unmarshal([]byte(r.Opaque), &s) == nil && validID(s.ID)
+		}
+	}
+	return s, false
+}
+
+// validID keeps what is no id, or would be taken for an option, out of the
+// command line.
+func validID(id string) bool {
+	for i, r := range id {
+		ok := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || i > 0 && (r == '-' || r == '_' || r == '.')
+		if !ok {
+			return false
+		}
+	}
+	return id != "" && len(id) <= 200
+}
+
+func userText(m provider.Message) string {
+	var texts []string
+	for _, p := range m.Parts {
+		if t, ok := p.(provider.Text); ok {
+			texts = append(texts, t.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+func pictures(m provider.Message) (n int) {
+	for _, p := range m.Parts {
+		if _, ok := p.(provider.Image); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// tell writes messages down for a model that has not heard them.
+func tell(messages []provider.Message) string {
+	entries := make([]string, 0, len(messages))
+	size := 0
+	for i := len(messages) - 1; i >= 0; i-- {
+		text := entry(messages[i])
+		if size += len(text); size > mostTold {
+			entries = append(entries, fmt.Sprintf("(%d earlier messages are left out.)\n\n", i+1))
+			break
+		}
+		entries = append(entries, text)
+	}
+	var b strings.Builder
+	for i := len(entries) - 1; i >= 0; i-- {
+		b.WriteString(entries[i])
+	}
+	return b.String()
+}
+
+func entry(m provider.Message) string {
+	var b strings.Builder
+	put := func(who, text string) {
+		if strings.TrimSpace(text) != "" {
+			fmt.Fprintf(&b, "[%s]\n%s\n\n", who, text)
+		}
+	}
+	who := string(m.Role)
+	if m.Partial {
+		who += ", interrupted"
+	}
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case provider.Text:
+			put(who, p.Text)
+		case provider.Reasoning:
+			switch p.Form {
+			case formStep:
+				put("assistant did", p.Text)
+			case formSaid:
+				put(who, p.Text)
+			}
+		case provider.Image:
+			put(who, "(a picture that is not shown here)")
+		case provider.ToolCall:
+			put("assistant called "+p.Name, clip(string(p.Input), mostResult))
+		case provider.ToolResult:
+			put("result of "+p.Name, clip(p.Text, mostResult))
+		}
+	}
+	return b.String()
+}
+
+// clip keeps head and tail of a text of more than most bytes.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	head, tail := text[:most/2], text[len(text)-most/2:]
+	return strings.ToValidUTF8(head, "") + "\n(…)\n" + strings.ToValidUTF8(tail, "")
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"crypto/rand"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// markName is a variable that every process of a run inherits, so that those
+// are found that have left its group and session.
+const markName = "ARTOO_CLI_RUN"
+
+// process is a running tool with all it started. It has ended when done is
+// closed: the tool was waited for, and what it left running is killed.
+type process struct {
+	cmd   *exec.Cmd
+	mark  string
+	begun uint64 // when the tool began, as task.begun
+	done  chan struct{}
+	// state is how the tool ended; nil, with err, when that is not known. To be
+	// read after done.
+	state *os.ProcessState
+	err   error
+
+	exited chan struct{} // closed when the tool itself has ended
+
+	mu    sync.Mutex
+	early []task // what ran when it was told to stop, or had said its last
+}
+
+// start starts the command, whose streams must be files.
+func start(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, mark: rand.Text(), done: make(chan struct{}), exited: make(chan struct{})}
+	cmd.Env = append(cmd.Env, markName+"="+p.mark)
+	confine(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p.begun = begun(cmd.Process.Pid)
+	go func() {
+		p.err = cmd.Wait()
+		p.state = cmd.ProcessState
+		close(p.exited)
+		p.killAll()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// stop interrupts the tool as Ctrl-C would, and ends it when it does not stop.
+// It returns when all its processes are gone.
+func (p *process) stop(wait patience) {
+	p.interrupt()
+	if !p.within(wait.interrupt) {
+		p.end(wait)
+	}
+	<-p.done
+}
+
+// end ends the tool without asking it to stop its work first.
+func (p *process) end(wait patience) {
+	p.terminate()
+	if !p.within(wait.terminate) {
+		p.killAll()
+	}
+}
+
+// within reports whether the process ends within d.
+func (p *process) within(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// gone reports whether the tool itself has ended.
+func (p *process) gone() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"artoo/provider"
+)
+
+// While a process is between two programs its environment cannot be read: one
+// without any, which gets one a moment later, stands for it here. Its parent is
+// gone already.
+func TestNothingOutlivesTheRunBetweenTwoPrograms(t *testing.T) {
+	s := newStandIn(t, CodexName, `(setsid env -i /bin/sh -c "echo \$\$ >$DIR/stray; sleep 0.05; export ARTOO_CLI_RUN=$ARTOO_CLI_RUN; exec sleep 100" >/dev/null 2>&1 &)
+while ! [ -s $DIR/stray ]; do sleep 0.01; done
+`+events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
+	s.ask(user("hi")).want(t, "Hello.")
+	s.gone("stray")
+}
+
+// A child with an environment of its own making is known by its parent, as long
+// as that is there: it is looked for after the last event. The tool stays until
+// that must have been.
+func TestNothingOutlivesTheRunWithoutItsMark(t *testing.T) {
+	s := newStandIn(t, CodexName, `setsid env -i sleep 100 >/dev/null 2>&1 & echo $! >$DIR/stray
+while [ "$(cat /proc/$!/comm)" != sleep ]; do sleep 0.01; done
+`+events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1))+`for i in 1 2 3 4 5; do
+while ! [ -e $DIR/turn.$i ]; do sleep 0.01; done
+echo "said more"
+done
+`)
+	s.cli.patience.end = 20 * time.Second
+	turns := 0
+	s.cli.Trace = func(event, text string) {
+		if strings.Contains(text, "turn.completed") || text == "said more" {
+			turns++
+			s.write("turn."+strconv.Itoa(turns), "")
+		}
+	}
+	s.ask(user("hi")).want(t, "Hello.")
+	s.gone("stray")
+}
+
+// What others start meanwhile is left alone, and not waited for.
+func TestProcessesOfOthersAreLeftAlone(t *testing.T) {
+	s := newStandIn(t, CodexName, events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
+	var other *exec.Cmd
+	began := time.Now()
+	s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
+		if _, ok := e.(provider.TextDelta); ok {
+			other = exec.Command("sleep", "100")
+			other.Env, other.SysProcAttr = []string{}, &syscall.SysProcAttr{Setsid: true}
+			if err := other.Start(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}).want(t, "Hello.")
+	if took := time.Since(began); took > 10*time.Second { // less than two on an idle machine
+		t.Errorf("it took %s", took)
+	}
+	if !running(other.Process.Pid) {
+		t.Error("it was killed")
+	}
+	if err := errors.Join(other.Process.Kill(), other.Wait()); err == nil || err.Error() != "signal: killed" {
+		t.Error(err)
+	}
+}

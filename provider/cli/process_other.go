@@ -1,0 +1,30 @@
+//go:build !unix
+
+package cli
+
+import "os/exec"
+
+// task is a process of a run.
+type task struct{}
+
+// confine has nothing to do: there are no sessions here.
+func confine(*exec.Cmd) {}
+
+// begun is not known here.
+func begun(int) uint64 { return 0 }
+
+// remember has nothing to do: what the tool started is not known here.
+func (p *process) remember() {}
+
+// interrupt ends the tool: there are no signals to ask with.
+func (p *process) interrupt() { p.killAll() }
+
+// terminate ends the tool.
+func (p *process) terminate() { p.killAll() }
+
+// killAll ends the tool; what it started is not known here.
+func (p *process) killAll() {
+	if !p.gone() {
+		_ = p.cmd.Process.Kill() // it may have ended since
+	}
+}

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"artoo/provider"
+)
+
+const (
+	mostStep  = 200       // characters of what a step is about
+	mostReply = 256 << 20 // bytes of all that is kept of a reply
+)
+
+// reply is what has come of a run. The decoder of its tool fills it.
+type reply struct {
+	send func(provider.Event) // to who asked; nothing once they have left
+
+	session string // the tool's; the last that was named
+	model   string // that answers, "" as long as that is not known
+	events  int    // that were understood
+	heard   bool   // the model has begun to work
+	over    bool   // the terminal event came
+	answer  string // the whole answer, where the terminal event repeats it
+	failure *failure
+	abort   bool                // the tool will not come to an end by itself: failure says why
+	stop    provider.StopReason // "" is a complete reply
+	usage   provider.Usage      // so far
+	// requests are about how many the tool made before its last, where it says no
+	// number: one for each step, or row of steps, that it shows.
+	requests int
+	total    *provider.Usage // of the tool's session, where it counts so
+
+	started bool
+	steps   int             // that were shown
+	size    int             // bytes that are kept
+	parts   []provider.Part // what was before the last step
+	thought strings.Builder
+	text    strings.Builder // since the last step
+	apart   bool            // the next text is a paragraph of its own
+	stuck   time.Time       // since when there was nothing but a broken connection
+	patient time.Duration   // how long there may be
+}
+
+// failure is how a tool says that something went wrong.
+type failure struct {
+	text   string
+	code   string             // the tool's own word
+	status int                // of HTTP, 0 when it was not told
+	kind   provider.ErrorKind // "" when only text and status tell
+	after  time.Duration      // until it may work again, 0 when not known
+}
+
+// begin says that the run has begun. model may be "".
+func (r *reply) begin(session, model string) {
+	if session != "" && validID(session) {
+		r.session = session
+	}
+	if model != "" {
+		r.model = model
+	}
+}
+
+// working notes that the connection works and the message was heard. Only now
+// does somebody answer.
+func (r *reply) working() {
+	r.heard, r.stuck = true, time.Time{}
+	if !r.started {
+		r.started = true
+		r.send(provider.Started{RequestID: r.session, Model: r.model})
+	}
+}
+
+// mark is a place in the reply's text to go back to.
+type mark struct{ steps, text int }
+
+func (r *reply) here() mark { return mark{r.steps, r.text.Len()} }
+
+// kept is how much of the text since the last step stood there at m.
+func (r *reply) kept(m mark) int {
+	if m.steps != r.steps {
+		return 0
+	}
+	return min(m.text, r.text.Len())
+}
+
+// more reports whether there is text that was not there at m.
+func (r *reply) more(m mark) bool { return r.text.Len() > r.kept(m) }
+
+// void takes back the text since m: another try gives it again. What was before
+// it and still counts is said once more, since who listens forgets all.
+func (r *reply) void(m mark, try provider.Retry) {
+	kept := r.kept(m)
+	try.Discard = kept < r.text.Len()
+	if try.Discard {
+		text := r.text.String()[:kept]
+		r.text.Reset()
+		r.text.WriteString(text)
+		r.thought.Reset()
+		r.apart = false
+		r.send(try)
+		if text != "" {
+			r.send(provider.TextDelta{Text: text})
+		}
+		return
+	}
+	r.send(try)
+}
+
+// refuse tells of a call that was not let run, since somebody would have to be
+// asked.
+func (r *reply) refuse(tool, object, reason string) {
+	r.send(provider.Refused{Tool: oneLine(tool), Object: oneLine(object), Reason: oneLine(reason)})
+}
+
+// keep counts what is kept: a tool that runs wild must not take all memory.
+func (r *reply) keep(text string) {
+	if r.size += len(text); r.size > mostReply {
+		r.failure, r.abort = &failure{text: fmt.Sprintf("the reply is larger than %d MiB", mostReply>>20), kind: provider.KindProvider}, true
+	}
+}
+
+// block says that the text to come is a paragraph of its own.
+func (r *reply) block() { r.apart = r.text.Len() > 0 }
+
+// say is a piece of the answer.
+func (r *reply) say(text string) {
+	if text == "" {
+		return
+	}
+	r.working()
+	r.endThought()
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if r.apart {
+		text = "\n\n" + text
+	}
+	r.apart = false
+	r.keep(text)
+	r.text.WriteString(text)
+	r.send(provider.TextDelta{Text: text})
+}
+
+// think is a piece of the reasoning.
+func (r *reply) think(text string) {
+	if text == "" {
+		return
+	}
+	r.working()
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	r.keep(text)
+	r.thought.WriteString(text)
+	r.send(provider.ReasoningDelta{Text: text})
+}
+
+func (r *reply) endThought() {
+	if r.thought.Len() > 0 {
+		r.parts = append(r.parts, provider.Reasoning{Form: formThinking, Text: r.thought.String()})
+		r.thought.Reset()
+	}
+}
+
+// step is something the tool did: what came before was not the answer.
+func (r *reply) step(what, object string) {
+	r.working()
+	r.endThought()
+	r.steps++
+	if r.text.Len() > 0 {
+		r.parts = append(r.parts, provider.Reasoning{Form: formSaid, Text: r.text.String()})
+		r.text.Reset()
+	}
+	r.apart = false
+	text := oneLine(what)
+	if object = oneLine(object); object != "" {
+		text += ": " + object
+	}
+	r.keep(text)
+	r.parts = append(r.parts, provider.Reasoning{Form: formStep, Text: text})
+	r.send(provider.Step{Text: text})
+}
+
+// tell is something the user should know.
+func (r *reply) tell(text string) {
+	if text = oneLine(text); text != "" {
+		r.send(provider.Notice{Text: text})
+	}
+}
+
+// finish makes sure that there is an answer. A tool may end with a step: then
+// its answer is what it said before that.
+func (r *reply) finish() {
+	r.working()
+	r.endThought()
+	if strings.TrimSpace(r.text.String()) != "" {
+		return
+	}
+	answer := r.answer
+	for i := len(r.parts) - 1; i >= 0 && strings.TrimSpace(answer) == ""; i-- {
+		if said, ok := r.parts[i].(provider.Reasoning); ok && said.Form == formSaid {
+			answer = said.Text
+		}
+	}
+	r.say(strings.TrimSpace(answer))
+}
+
+// message is the reply as the history keeps it.
+func (r *reply) message(name, model string, s session) (provider.Message, error) {
+	kept, err := s.part()
+	parts := append([]provider.Part{kept}, r.parts...)
+	if r.text.Len() > 0 {
+		parts = append(parts, provider.Text{Text: r.text.String()})
+	}
+	if r.model != "" {
+		model = r.model
+	}
+	return provider.Message{Role: provider.RoleAssistant, Provider: name, Model: model, Parts: parts}, err
+}
+
+// oneLine is the first line of a text, cut to what a line can hold.
+func oneLine(text string) string {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+	line, rest, _ := strings.Cut(text, "\n")
+	line = strings.TrimSpace(line)
+	if utf8.RuneCountInString(line) > mostStep {
+		line, rest = string([]rune(line)[:mostStep]), "more"
+	}
+	if strings.TrimSpace(rest) != "" {
+		line += " …"
+	}
+	return line
+}

@@ -1,0 +1,366 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/provider"
+)
+
+const (
+	silence   = 30 * time.Minute
+	mostNoise = 4 << 10 // bytes of what is no event that are kept
+)
+
+// run is one reply: a run of the tool, or two, when the first found that the
+// tool's session is gone.
+type run struct {
+	*CLI
+	dialect *dialect
+	ctx     context.Context
+	req     provider.Request
+	yield   func(provider.Event, error) bool
+
+	left  bool // who asked does not listen any more
+	most  int  // tokens, 0 for any number
+	lost  bool // the tool does not know the session it should resume
+	reply *reply
+	lines int    // that were taken
+	noise []byte // what it wrote on stdout that is no event
+}
+
+func (r *run) send(e provider.Event) {
+	if !r.left && r.ctx.Err() == nil {
+		r.left = !r.yield(e, nil)
+	}
+}
+
+func (r *run) tell(text string) { r.send(provider.Notice{Text: text}) }
+
+// once runs the tool and passes on what it says. It returns the error to end
+// with; nil after Done, and when nobody listens any more.
+func (r *run) once(p plan) error {
+	r.reply, r.noise, r.lost = &reply{send: r.send, patient: r.waits().stuck}, nil, false
+	path, err := r.path(r.dialect)
+	if err != nil {
+		return err
+	}
+	if most := r.dialect.most; most > 0 && len(p.prompt) > most {
+		return r.fault(provider.KindInvalid, fmt.Sprintf("the message has %d bytes, and %s reads no more than %d", len(p.prompt), r.dialect.program, most), "a shorter message, or the path of a file to read")
+	}
+	r.introduce(p)
+	if r.left || r.ctx.Err() != nil {
+		return r.stopped()
+	}
+	environ, err := r.alone()
+	if err != nil {
+		return err
+	}
+	call := r.call(p)
+	if !call.edits {
+		if call.policy, err = r.policyFile(r.dialect); err != nil {
+			e := r.fault(provider.KindConfig, "the rules for "+r.dialect.program+" cannot be written: "+err.Error(), "set TMPDIR to a directory that can be written")
+			e.Err = err
+			return e
+		}
+	}
+	r.most = call.caps.Tokens
+	cmd := exec.Command(path, r.dialect.args(call)...)
+	cmd.Dir, cmd.Env = r.Dir, environ
+	if r.Trace != nil {
+		r.Trace("request", strings.Join(append([]string{r.dialect.program}, cmd.Args[1:]...), " ")+"\n"+r.masked(p.prompt))
+	}
+	proc, out, errs, err := launch(cmd, p.prompt)
+	if err != nil {
+		e := r.fault(provider.KindConfig, r.dialect.program+" cannot be started: "+err.Error(), "check "+path)
+		e.Err = err
+		return e
+	}
+	defer out.drop()
+	ended, err := r.follow(proc, out)
+	if err != nil || r.left {
+		r.remember(p)
+		return r.kept(p, err)
+	}
+	select {
+	case <-errs.done:
+	case <-time.After(time.Second): // something outside the run holds the pipe
+	}
+	return r.verdict(p, path, proc, ended, errs.String())
+}
+
+// alone is the environment of a run into which the repository puts nothing. The
+// error is of one that would bring what the tool cannot be kept from.
+func (r *run) alone() ([]string, error) {
+	d, where, home := r.dialect, r.place(), r.home()
+	refused := func(why string, err error) error {
+		e := r.fault(provider.KindConfig, why, d.program+" by itself, or another provider: until artoo can be told to trust a project, nothing of it runs in "+d.program)
+		e.Err = err
+		return e
+	}
+	if d.brings != nil {
+		found, err := d.brings(where, home)
+		switch {
+		case err != nil:
+			return nil, refused("what the project brings for "+d.program+" cannot be read: "+err.Error(), err)
+		case found != "":
+			return nil, refused(d.program+" would run or obey what the project brings: "+found, nil)
+		}
+	}
+	environ := slices.Clone(r.Environ)
+	if d.environ != nil {
+		var err error
+		if environ, err = d.environ(where, home, environ); err != nil {
+			return nil, refused("what the project brings for "+d.program+" cannot be read: "+err.Error(), err)
+		}
+	}
+	return environ, nil
+}
+
+// introduce tells what the user must know of the run before it begins.
+func (r *run) introduce(p plan) {
+	if text := r.announce(); text != "" {
+		r.tell(text)
+	}
+	if p.pictures > 0 {
+		r.tell(fmt.Sprintf("pictures cannot be passed on to %s: it was not sent %d of them", r.dialect.program, p.pictures))
+	}
+	if caps := r.caps(); r.dialect != &claude && !r.capped && (caps.Steps > 0 || caps.Tokens > 0) {
+		r.CLI.capped = true
+		r.tell(r.dialect.program + " keeps no cap of steps or tokens itself: they are checked after each of its runs")
+	}
+	if p.session.ID == "" && r.req.Effort != "" && r.call(p).effort == "" {
+		r.tell(fmt.Sprintf("%s takes no effort %s: its own setting holds", r.dialect.program, r.req.Effort))
+	}
+}
+
+func (r *run) call(p plan) call {
+	c := call{model: r.req.Model, edits: mayEdit(r.mode()), resume: p.session.ID, caps: r.caps(), place: r.place(), opens: r.opens()}
+	if c.model == DefaultModel {
+		c.model = ""
+	}
+	switch r.dialect {
+	case &claude:
+		c.effort = effortOf(r.req.Effort, "max")
+	case &codex:
+		c.effort = effortOf(r.req.Effort, "xhigh")
+	}
+	return c
+}
+
+// launch starts the command with prompt on its standard input, which is closed
+// behind it: some tools wait for its end.
+func launch(cmd *exec.Cmd, prompt string) (*process, *lines, *tail, error) {
+	var pipes [3][2]*os.File // each the reading and the writing end
+	for i := range pipes {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(pipes)
+			return nil, nil, nil, err
+		}
+		pipes[i] = [2]*os.File{r, w}
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][0], pipes[1][1], pipes[2][1]
+	proc, err := start(cmd)
+	if err != nil {
+		closeAll(pipes)
+		return nil, nil, nil, err
+	}
+	for _, own := range []*os.File{pipes[0][0], pipes[1][1], pipes[2][1]} {
+		_ = own.Close() // the tool has it now
+	}
+	go func() {
+		// A tool that ends without reading its input says why elsewhere.
+		_, _ = pipes[0][1].WriteString(prompt)
+		_ = pipes[0][1].Close()
+	}()
+	out, errs := newLines(pipes[1][0]), newTail(pipes[2][0])
+	go func() {
+		<-proc.done
+		time.AfterFunc(5*time.Second, func() { // who reads has had its time
+			_ = pipes[1][0].Close()
+			_ = pipes[2][0].Close()
+		})
+	}()
+	return proc, out, errs, nil
+}
+
+func closeAll(pipes [3][2]*os.File) {
+	for _, pipe := range pipes {
+		for _, f := range pipe {
+			if f != nil {
+				_ = f.Close()
+			}
+		}
+	}
+}
+
+// follow passes the events on until the tool has ended. ended says that it had
+// to be ended after its last event. The error is of a run that was stopped.
+func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
+	decoder := r.dialect.events()
+	idle := newAlarm(orDefault(r.Idle, silence))
+	defer idle.stop()
+	limit := newAlarm(r.Limit)
+	defer limit.stop()
+	quiet := newAlarm(r.waits().still)
+	defer quiet.stop()
+	began := time.Now()
+	last := newAlarm(0) // for what follows the last event
+	defer last.stop()
+	exited, more := proc.done, true
+	for {
+		before := r.lines
+		if err := r.take(out, decoder, &more); err != nil || r.left || r.ctx.Err() != nil {
+			r.leave(proc)
+			if err != nil && r.ctx.Err() == nil {
+				return false, err
+			}
+			return false, r.stopped()
+		}
+		if !more && exited == nil {
+			return ended, nil
+		}
+		if r.lines > before { // whoever takes them may have been slow
+			idle.start(orDefault(r.Idle, silence))
+			quiet.start(r.waits().still)
+			began = time.Now()
+		}
+		if (r.reply.over || !more) && !last.set() {
+			proc.remember()
+			last.start(r.waits().end)
+		}
+		select {
+		case <-out.ready:
+		case <-exited:
+			exited = nil
+			last.start(time.Second) // what is in the pipe is read by then
+		case <-r.ctx.Done():
+		case <-last.C():
+			if exited == nil {
+				return ended, nil // something outside the run holds the pipe
+			}
+			ended = true
+			wait := r.waits()
+			wait.terminate = min(wait.terminate, time.Second)
+			proc.end(wait)
+		case <-quiet.C():
+			if !r.reply.over {
+				r.tell(fmt.Sprintf("%s has said nothing for %s, and is waited for", r.dialect.program, time.Since(began).Round(time.Second)))
+			}
+			quiet.start(r.waits().still)
+		case <-idle.C():
+			r.leave(proc)
+			return false, r.timeout(fmt.Sprintf("%s said nothing for %s", r.dialect.program, orDefault(r.Idle, silence)), "ARTOO_IDLE_TIMEOUT with a longer time, if it works that long in silence")
+		case <-limit.C():
+			r.leave(proc)
+			return false, r.timeout(fmt.Sprintf("%s took more than %s", r.dialect.program, r.Limit), "ARTOO_REQUEST_TIMEOUT with a longer time")
+		}
+	}
+}
+
+// take decodes all lines that are there. more is made false at the end.
+func (r *run) take(out *lines, d decoder, more *bool) error {
+	for !r.left && r.ctx.Err() == nil {
+		line, ended, err := out.take()
+		if err != nil {
+			return r.fault(provider.KindProvider, r.dialect.program+" wrote "+err.Error(), "")
+		}
+		if line == nil {
+			*more = !ended
+			return nil
+		}
+		r.lines++
+		r.line(d, line)
+		if most, used := r.most, r.reply.usage.Total(); most > 0 && used > most && !r.reply.over && !r.reply.abort {
+			r.reply.failure = &failure{text: fmt.Sprintf("%s has used %d tokens, of %d that were left", r.dialect.program, used, most), kind: provider.KindCap}
+			r.reply.abort = true
+		}
+		if r.reply.abort {
+			return r.failed(r.reply.failure, "")
+		}
+	}
+	return nil
+}
+
+// line decodes one line: an event, or, from some tools, an array of all events.
+// Whatever else stands there is noise.
+func (r *run) line(d decoder, line []byte) {
+	line = bytes.TrimSpace(line)
+	if r.Trace != nil && len(line) > 0 {
+		r.Trace("body", r.masked(string(line)))
+	}
+	switch {
+	case r.reply.over, len(line) == 0: // what follows the last event is none
+		return
+	case line[0] == '{' && json.Valid(line):
+		d.event(r.reply, line)
+		return
+	case line[0] == '[':
+		var list []json.RawMessage
+		if json.Unmarshal(line, &list) == nil {
+			for _, item := range list {
+				if len(item) > 0 && item[0] == '{' && !r.reply.over {
+					d.event(r.reply, item)
+				}
+			}
+			return
+		}
+	}
+	if len(r.noise) < mostNoise {
+		r.noise = append(append(r.noise, line[:min(len(line), mostNoise)]...), '\n')
+	}
+}
+
+// verdict ends a run whose process has ended: good only if both its last event
+// and its exit status say so.
+func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr string) error {
+	rep := r.reply
+	if !rep.over || rep.failure != nil || exitCode(proc.state) != 0 && !ended {
+		err := r.judge(p, path, proc.state, stderr)
+		if !r.lost {
+			r.remember(p)
+			err = r.kept(p, err)
+		}
+		return err
+	}
+	if r.dialect.remark != nil {
+		rep.tell(r.dialect.remark(stderr))
+	}
+	rep.finish()
+	if over := r.passed(p); over != nil {
+		r.remember(p)
+		return r.kept(p, over)
+	}
+	s := session{ID: rep.session, Of: r.req.SessionID, Total: rep.total}
+	if s.Total == nil {
+		s.Total = p.session.Total
+	}
+	message, err := rep.message(r.Name, r.req.Model, s)
+	if err != nil {
+		return r.fault(provider.KindProvider, err.Error(), "")
+	}
+	r.mu.Lock()
+	delete(r.broken, r.req.SessionID)
+	r.mu.Unlock()
+	if strings.TrimSpace(message.Text()) == "" {
+		r.remember(p) // nobody keeps an empty reply, but the tool has worked
+	}
+	stop := provider.StopComplete
+	if rep.stop != "" {
+		stop = rep.stop
+	}
+	r.send(provider.Done{Message: message, Stop: stop, Usage: r.usage(p), Several: true, RequestID: rep.session, Tries: 1})
+	if r.ctx.Err() != nil && !r.left { // just before the end
+		r.remember(p)
+		return r.kept(p, r.stopped())
+	}
+	return nil
+}

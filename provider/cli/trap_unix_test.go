@@ -1,0 +1,80 @@
+//go:build unix
+
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"artoo/provider"
+)
+
+// What the tool writes on stderr never makes it wait, and the end of it tells why
+// it failed.
+func TestStderrIsDrained(t *testing.T) {
+	s := newStandIn(t, ClaudeName, events(claudeInit)+"head -c 3000000 /dev/zero | tr '\\0' 'x' >&2\necho >&2\necho 'Error: the disk is full' >&2\nexit 1\n")
+	o := s.ask(user("hi"))
+	o.fails(t, provider.KindProvider, "the disk is full")
+	if len(o.err.Message) > 100 {
+		t.Errorf("it failed with %.200q", o.err.Message)
+	}
+	tail := newTail(strings.NewReader(strings.Repeat("x", 1<<20) + "end"))
+	<-tail.done
+	if kept := tail.String(); len(kept) != mostTail || !strings.HasSuffix(kept, "xend") {
+		t.Errorf("%d bytes are kept", len(kept))
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	long := `printf '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"'` + "\nhead -c 4000000 /dev/zero | tr '\\0' 'y'\n" + `printf '"}]}}\n'` + "\n"
+	s := newStandIn(t, ClaudeName, events(claudeInit)+long+events(claudeGood))
+	if o := s.ask(user("hi")); o.err != nil || len(o.text) != 4_000_000 {
+		t.Errorf("%d bytes came, %v", len(o.text), o.err)
+	}
+	// One that has no end ends the run, which is not left waiting for its reader.
+	s = newStandIn(t, ClaudeName, "echo $$ >$DIR/pid\n"+events(claudeInit)+"head -c 67200000 /dev/zero | tr '\\0' 'y'\nexec sleep 100\n")
+	s.ask(user("hi")).fails(t, provider.KindProvider, "claude wrote a line of more than 64 MiB")
+	s.cli.Close()
+	s.gone("pid")
+}
+
+// claude may begin a conversation of its own, or compact the one it has: the next
+// message resumes the one that was named last.
+func TestClaudeChangesItsConversation(t *testing.T) {
+	s := newStandIn(t, ClaudeName, events(claudeInit,
+		`{"type":"system","subtype":"compact_boundary","session_id":"s-1"}`,
+		`{"type":"conversation_reset","new_conversation_id":"s-2"}`,
+		strings.ReplaceAll(claudeText("Hello."), "s-1", ""), strings.ReplaceAll(claudeGood, "s-1", "")))
+	first := s.ask(user("1"))
+	first.want(t, "Hello.")
+	if want := []string{"claude compacted its own conversation", "claude began a new conversation of its own"}; !slices.Equal(first.notices, want) {
+		t.Errorf("notices %q", first.notices)
+	}
+	s.ask(user("1"), first.done.Message, user("2"))
+	if args := s.given("args", 2); !strings.Contains(args, "\n--resume=s-2\n") {
+		t.Errorf("arguments %q", args)
+	}
+}
+
+// The sum of all models is what the cost is of; the messages are not added to it.
+func TestClaudeUsageOfAllModels(t *testing.T) {
+	all := strings.Replace(claudeGood, `"usage":`, `"modelUsage":{"a":{"inputTokens":10,"outputTokens":3,"cacheReadInputTokens":5,"cacheCreationInputTokens":2},"b":{"inputTokens":100,"outputTokens":30}},"usage":`, 1)
+	one := strings.Replace(claudeText("Hello."), `"content"`, `"usage":{"input_tokens":10,"output_tokens":3},"content"`, 1)
+	s := newStandIn(t, ClaudeName, events(claudeInit, one, one, all))
+	o := s.ask(user("hi"))
+	if u := o.done.Usage; u.Input != 110 || u.Output != 33 || u.CacheRead != 5 || u.CacheWrite != 2 || u.CostUSD == nil {
+		t.Errorf("usage %+v", u)
+	}
+}
+
+func TestCodexDeclined(t *testing.T) {
+	s := newStandIn(t, CodexName, events(codexBegin,
+		`{"type":"item.completed","item":{"id":"c1","type":"command_execution","command":"rm x","exit_code":null,"status":"declined"}}`,
+		codexText("Hello."), codexEnd(1, 0, 1)))
+	o := s.ask(user("hi"))
+	o.want(t, "Hello.")
+	if want := []string{"command: rm x", "declined: rm x"}; !slices.Equal(o.steps, want) {
+		t.Errorf("steps %q", o.steps)
+	}
+}

@@ -1,0 +1,112 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+const (
+	pemBegin    = "-----BEGIN "
+	pemEndBegin = "-----END "
+)
+
+// Bounds of a private key.
+const (
+	longestPEM = 32 << 10 // bytes
+	leastPEM   = 32       // of its characters in a row: a line that has less, and has others, is no key's
+)
+
+var pemHead = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
+})
+
+var pemEnd = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----`)
+})
+
+// privateKey finds a private key with its head and end, and one that is cut off,
+// as by head or grep: it goes as far as there are lines of it. A head alone is
+// none: programs have it too.
+func privateKey(text string, i int) (from, to, end int) {
+	head := pemHead().FindStringIndex(text[i:])
+	if head == nil {
+		return 0, 0, i
+	}
+	begin := i + head[1]
+	rest := text[begin:min(len(text), begin+longestPEM)]
+	if next := strings.Index(rest, pemBegin); next >= 0 {
+		rest = rest[:next]
+	}
+	if rest == "" {
+		return 0, 0, begin
+	}
+	at := pemEnd().FindStringIndex(rest)
+	if strings.IndexByte(" \r\n\\", rest[0]) < 0 { // a program's: a quote follows, or a bracket
+		if at == nil || !mostlyKey(rest[:at[0]]) {
+			return 0, 0, begin
+		}
+		return i, begin + at[1], begin + at[1]
+	}
+	if at != nil {
+		if pemLines(rest[:at[0]]) == 0 {
+			return 0, 0, begin + at[1]
+		}
+		return i, begin + at[1], begin + at[1]
+	}
+	n := pemLines(rest)
+	if n == 0 {
+		return 0, 0, begin
+	}
+	return i, begin + n, begin + n
+}
+
+// mostlyKey says whether little stands in text beside the lines of a key, such as
+// the quotes and commas of a list.
+func mostlyKey(text string) bool {
+	of, rest := 0, 0
+	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\r\n\t '\"`,;<>$", c) }) {
+		if run := len(runOf(word)); run >= leastPEM {
+			of += run
+		} else {
+			rest += len(word)
+		}
+	}
+	return of > 4*rest
+}
+
+// pemLines is the length of the lines that are a key's, 0 if there are none. A
+// few at its begin may say how it is encrypted, or nothing.
+func pemLines(text string) (n int) {
+	at, words := 0, 0
+	for line := range strings.Lines(text) {
+		at += len(line)
+		bare := strings.TrimSpace(line)
+		if run := longestRun(line); run >= leastPEM || run > 3 && run == len(bare) {
+			n = at - len(line) + len(strings.TrimRight(line, "\r\n"))
+		} else if words++; n > 0 || words > 4 {
+			break
+		}
+	}
+	return n
+}
+
+// longestRun is how many characters of base64 stand in a row at most.
+func longestRun(text string) int { return len(runOf(text)) }
+
+// runOf is the longest run of characters of base64.
+func runOf(text string) (most string) {
+	from := 0
+	for i := range len(text) + 1 {
+		if i < len(text) {
+			if c := text[i]; c == '+' || c == '/' || c == '=' || wordByte(c) && c != '_' {
+				continue
+			}
+		}
+		if i-from > len(most) {
+			most = text[from:i]
+		}
+		from = i + 1
+	}
+	return most
+}

@@ -1,0 +1,83 @@
+// Package redact knows what the keys and tokens of well-known services look
+// like. It finds those nobody told artoo about: a paste, a command's output, a
+// file. A key that is known is looked for by its own text, where it is used.
+package redact
+
+import "strings"
+
+// Holds says whether text has something in it that looks like a key.
+func Holds(text string) bool {
+	found := false
+	find(text, func(int, int) bool { found = true; return false })
+	return found
+}
+
+// Mask is Salt.Mask with a salt of this process, for texts that belong to no
+// session.
+func Mask(text string) string { return ownSalt().Mask(text) }
+
+// find calls found with the bounds of each key in text, in order, until it
+// returns false. It looks at each byte a few times at most, in a paste of
+// megabytes too: that is why no one expression is tried everywhere.
+func find(text string, found func(from, to int) bool) {
+	t, done := table(), 0
+	for i := 0; i < len(text); {
+		next := i + 1
+		for _, s := range t[text[i]] {
+			if !strings.HasPrefix(text[i:], s.start) || s.whole && inWord(text, i) {
+				continue
+			}
+			from, to, end := s.match(text, i)
+			from = max(from, done) // the end of a key may be found before its begin
+			if to > from && !(between(text, i+len(s.start), from, found) && found(from, to)) {
+				return
+			}
+			done = max(done, to)
+			next = max(next, end)
+			break
+		}
+		i = next
+	}
+}
+
+// between finds the keys before a password: the user may be one.
+func between(text string, begin, end int, found func(from, to int) bool) (more bool) {
+	more = true
+	if end > begin {
+		find(text[begin:end], func(from, to int) bool { more = found(begin+from, begin+to); return more })
+	}
+	return more
+}
+
+// inWord says whether a word goes on at i. What is written as an escape, in a
+// string of a program, in an address or for a terminal's colours, ends the one
+// before.
+func inWord(text string, i int) bool {
+	if i == 0 || !wordByte(text[i-1]) {
+		return false
+	}
+	before := text[max(0, i-8):i]
+	if before[len(before)-1] == 'm' {
+		at := strings.LastIndexByte(before, '[')
+		return at < 0 || strings.Trim(before[at+1:len(before)-1], "0123456789;") != ""
+	}
+	for _, escape := range []struct {
+		start  string
+		digits string // of which there are length behind the start
+		length int
+	}{
+		{`\`, "nrtbfav0", 1}, {`\u`, hexDigits, 4}, {`\x`, hexDigits, 2}, {"%", hexDigits, 2}, {`\0`, "01234567", 2},
+	} {
+		at := len(before) - escape.length
+		if at >= 0 && strings.HasSuffix(before[:at], escape.start) && strings.Trim(before[at:], escape.digits) == "" {
+			return false
+		}
+	}
+	return true
+}
+
+const hexDigits = "0123456789abcdefABCDEF"
+
+func wordByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
