@@ -16,7 +16,7 @@ func keyFile() (text string, body []string) {
 	return "tls:\n  key: |\n    -----BEGIN " + "PRIVATE KEY-----\n    " + strings.Join(body, "\n    ") + "\n    -----END " + "PRIVATE KEY-----\nport: 1\n", body
 }
 
-// findsKeys finds private keys as a whole, as package secret does.
+// findsKeys finds private keys as a whole, as package redact does.
 func findsKeys(text string) (found []Secret) {
 	from, to := strings.Index(text, "-----BEGIN "), strings.Index(text, "-----END ")
 	if from < 0 || to < from {
