@@ -76,6 +76,9 @@ func (a *app) newScreen() *screen.Screen {
 		Root: a.project.Dir, Home: home,
 		Broken: func(err error) { a.broken(err) },
 	}
+	if stdout, err := a.process.Out.Stat(); err == nil {
+		o.OutPipe = stdout.Mode()&os.ModeNamedPipe != 0
+	}
 	one := o.OutTTY && o.ErrTTY && sameFile(a.process.Out, a.process.Err)
 	if o.Err = a.terminalOutput(o.Err, o.ErrTTY, o); one {
 		o.Out = o.Err
@@ -83,7 +86,7 @@ func (a *app) newScreen() *screen.Screen {
 		o.Out = a.terminalOutput(o.Out, o.OutTTY, o)
 	}
 	if a.who.headless && cfg.Output != string(headless.Text) {
-		o.Out, o.OutTTY, o.Hold = io.Discard, false, true // stdout is the JSON's
+		o.Out, o.OutTTY, o.OutPipe, o.Hold = io.Discard, false, false, true // stdout is the JSON's
 	}
 	return screen.New(o)
 }

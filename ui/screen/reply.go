@@ -75,6 +75,8 @@ func (s *Screen) plainText(text string) {
 		s.plain.open = true
 		if s.plain.before {
 			s.sink.pending = append(s.sink.pending, '\n')
+		} else if s.seen() {
+			s.gap(answer)
 		}
 	}
 	s.sink.pending = append(s.sink.pending, strings.Repeat("\n", s.plain.newlines)...)
@@ -102,6 +104,9 @@ func (s *Screen) closeReply() {
 	if s.plain.open {
 		s.sink.pending = append(s.sink.pending, '\n')
 		s.plain = plainReply{before: true}
+		if s.seen() {
+			s.last = answer
+		}
 	}
 	s.plain.newlines = 0
 	s.sink.flush(s.opt.Now())

@@ -21,6 +21,9 @@ type Options struct {
 	// are taken to be the same one. An Out that is no terminal gets the answer's
 	// Markdown source, unsanitised: it is data there.
 	OutTTY, ErrTTY bool
+	// OutPipe says that Out is a pipe, as to tee: what it carries may appear on
+	// the terminal that Err is, and blank lines on Err set it apart there.
+	OutPipe bool
 	// OutColor and ErrColor come from ColorDecision.
 	OutColor, ErrColor bool
 	Profile            Profile
@@ -119,6 +122,10 @@ func New(opt Options) *Screen {
 
 // same reports whether answers and chrome share one terminal.
 func (s *Screen) same() bool { return s.opt.OutTTY && s.opt.ErrTTY }
+
+// seen reports whether an answer on Out may be read between the lines of Err,
+// on the terminal itself or behind a pipe.
+func (s *Screen) seen() bool { return s.opt.ErrTTY && (s.opt.OutTTY || s.opt.OutPipe) }
 
 // moving reports whether a transient line may ever be shown.
 func (s *Screen) moving() bool { return s.opt.Profile == Rich && s.same() && !s.opt.Quiet }
