@@ -3,8 +3,7 @@ package config
 // Kind is the type of an option's value.
 type Kind string
 
-// The kinds. How each is written in a variable, on the command line and in the
-// file is said by Syntax.
+// The kinds; docs/configuration.md says how each is written.
 const (
 	KindBool     Kind = "bool"
 	KindInt      Kind = "int"
@@ -15,25 +14,6 @@ const (
 	KindList     Kind = "list"
 	KindEnum     Kind = "enum"
 )
-
-// Syntax says how a value of this kind is written, for people.
-func (k Kind) Syntax() string {
-	switch k {
-	case KindBool:
-		return "1, true, yes, on, or 0, false, no, off"
-	case KindInt:
-		return "a whole number"
-	case KindFloat:
-		return "a number"
-	case KindDuration:
-		return "a time like 90s, 10m or 1h30m; a bare number is seconds"
-	case KindBytes:
-		return "a size like 512KiB or 1GiB; a bare number is bytes"
-	case KindList:
-		return "values separated by newlines or commas"
-	}
-	return "text"
-}
 
 // Option describes one setting. The table of all options, Options, is the one
 // source of the flags, the variables, the keys of the file, the help, the
@@ -65,6 +45,14 @@ type Option struct {
 	Max      float64 // largest number accepted; 0 for any
 
 	field string // name of the field in Config and in variables
+}
+
+// Shown is the default as the help and the documentation show it, "" for none.
+func (o *Option) Shown() string {
+	if o.DefaultNote != "" {
+		return o.DefaultNote
+	}
+	return o.Default
 }
 
 // Options is the table of all settings, in the order in which help and

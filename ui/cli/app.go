@@ -86,35 +86,12 @@ type app struct {
 
 // deps is what the command line needs.
 func (a *app) deps() Deps {
-	d := Deps{
+	return Deps{
 		Out: a.process.Out, Build: a.process.build(), Nearest: config.Nearest,
+		Options: config.Options(), Exits: agent.Exits, Variables: config.ForeignVariables(), Files: config.Files(),
 		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain, Rules: a.listRules,
 		Models: a.listModels, Login: a.login, Logout: a.logout, Doctor: a.doctor, Paths: a.paths,
 	}
-	for _, o := range config.Options() {
-		shown := o.DefaultNote
-		if shown == "" {
-			shown = o.Default
-		}
-		d.Options = append(d.Options, Option{
-			Key: o.Key, Section: o.Section, Group: o.Group, Flag: o.Flag, Short: o.Short, Arg: o.Arg, Env: o.Env, NoFile: o.NoFile,
-			Kind: string(o.Kind), Switch: o.Kind == config.KindBool, Default: shown, Choices: o.Choices, Aliases: o.Aliases, Meaning: o.Meaning,
-		})
-	}
-	for _, e := range agent.Exits {
-		row := Exit{Code: e.Code, Meaning: e.Meaning}
-		for _, k := range e.Kinds {
-			row.Kinds = append(row.Kinds, string(k))
-		}
-		d.Exits = append(d.Exits, row)
-	}
-	for _, v := range config.ForeignVariables() {
-		d.Variables = append(d.Variables, Variable{Name: v.Name, Meaning: v.Meaning})
-	}
-	for _, f := range config.Files() {
-		d.Files = append(d.Files, Variable{Name: f.Name, Meaning: f.Meaning})
-	}
-	return d
 }
 
 func (p Process) build() Build {

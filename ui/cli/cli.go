@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"artoo/config"
 )
 
 // Execute does what args, the arguments without the program's name, ask for.
@@ -64,7 +66,7 @@ func (p *program) root() (*cobra.Command, error) {
 		},
 	}
 	addGeneral(root.Flags())
-	addOptions(root.Flags(), p.deps.Options, func(Option) bool { return true })
+	addOptions(root.Flags(), p.deps.Options, func(config.Option) bool { return true })
 	if err := p.completeFlags(root); err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func (p *program) root() (*cobra.Command, error) {
 func (p *program) rootFlags() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("artoo", pflag.ContinueOnError)
 	addGeneral(fs)
-	addOptions(fs, p.deps.Options, func(Option) bool { return true })
+	addOptions(fs, p.deps.Options, func(config.Option) bool { return true })
 	return fs
 }
 

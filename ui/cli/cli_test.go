@@ -13,7 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"artoo/agent"
 	"artoo/agent/permission"
+	"artoo/config"
 	"artoo/ui/doctor"
 )
 
@@ -35,24 +37,24 @@ func testDeps(r *record) Deps {
 	return Deps{
 		Out:   &r.out,
 		Build: Build{Version: "1.2.3", Commit: "abc", Go: "go1.26", Platform: "linux/amd64"},
-		Options: []Option{
+		Options: []config.Option{
 			{Key: "model", Section: "provider", Group: "Model", Flag: "model", Short: "m", Arg: "ID", Env: "ARTOO_MODEL", Kind: "string", Default: "the provider's own", Meaning: "model id, or provider/model"},
 			{Key: "provider", Section: "provider", Group: "Model", Flag: "provider", Arg: "NAME", Env: "ARTOO_PROVIDER", Kind: "string", Aliases: []string{"default"}, Meaning: "provider name"},
 			{Key: "ca_file", Section: "provider", Group: "Model", Env: "ARTOO_CA_FILE", Kind: "string", Meaning: "more root certificates, which are added to those the system has and trusted as much"},
 			{Key: "allow", Section: "permissions", Group: "Permissions", Flag: "allow", Arg: "RULE", Env: "ARTOO_ALLOW", Kind: "list", Meaning: "calls that need no question, a|b"},
 			{Key: "approval", Section: "permissions", Group: "Permissions", Flag: "approval", Arg: "MODE", Env: "ARTOO_APPROVAL", Kind: "enum", Choices: []string{"ask", "edits"}, Default: "ask", Meaning: "what runs unasked; ask: nothing; edits: writes"},
 			{Key: "output", Section: "ui", Group: "Output", Flag: "output", Short: "o", Arg: "FORMAT", Env: "ARTOO_OUTPUT", Kind: "enum", Choices: []string{"text", "json"}, Default: "text", Meaning: "what stdout gets"},
-			{Key: "quiet", Section: "ui", Group: "Output", Flag: "quiet", Short: "q", Env: "ARTOO_QUIET", Kind: "bool", Switch: true, Default: "false", Meaning: "nothing on stderr unless something fails"},
+			{Key: "quiet", Section: "ui", Group: "Output", Flag: "quiet", Short: "q", Env: "ARTOO_QUIET", Kind: "bool", Default: "false", Meaning: "nothing on stderr unless something fails"},
 			{Key: "ui", Section: "ui", Group: "Output", Flag: "ui", Arg: "PROFILE", Env: "ARTOO_UI", Kind: "enum", Choices: []string{"rich", "plain"}, Meaning: "how the terminal is used"},
-			{Key: "print", Section: "session", Group: "Session", Flag: "print", Short: "p", NoFile: true, Kind: "bool", Switch: true, Default: "false", Meaning: "print the answer and leave"},
-			{Key: "debug", Section: "session", Group: "Session", Flag: "verbose", Short: "v", Env: "ARTOO_DEBUG", Kind: "bool", Switch: true, Default: "false", Meaning: "what is sent and received"},
+			{Key: "print", Section: "session", Group: "Session", Flag: "print", Short: "p", NoFile: true, Kind: "bool", Default: "false", Meaning: "print the answer and leave"},
+			{Key: "debug", Section: "session", Group: "Session", Flag: "verbose", Short: "v", Env: "ARTOO_DEBUG", Kind: "bool", Default: "false", Meaning: "what is sent and received"},
 		},
-		Exits: []Exit{
+		Exits: []agent.Exit{
 			{Code: 0, Meaning: "done"},
-			{Code: 2, Kinds: []string{"usage", "config"}, Meaning: "flags, variables, files"},
+			{Code: 2, Kinds: []agent.Kind{"usage", "config"}, Meaning: "flags, variables, files"},
 		},
-		Variables: []Variable{{"NO_COLOR", "not empty: no colour"}, {"A_VARIABLE_WITH_A_VERY_LONG_NAME", "nothing"}},
-		Files:     []Variable{{"~/.config/artoo/config.toml", "settings"}},
+		Variables: []config.Foreign{{Name: "NO_COLOR", Meaning: "not empty: no colour"}, {Name: "A_VARIABLE_WITH_A_VERY_LONG_NAME", Meaning: "nothing"}},
+		Files:     []config.Foreign{{Name: "~/.config/artoo/config.toml", Meaning: "settings"}},
 		Complete: func(inv Invocation, key string) []Candidate {
 			switch key {
 			case "provider":

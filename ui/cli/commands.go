@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"artoo/config"
 )
 
 // subcommand is a row of the table of subcommands.
@@ -106,7 +108,7 @@ func (p *program) addCommands(root *cobra.Command) error {
 		}
 		cmd.ValidArgsFunction = p.completeWords(c)
 		cmd.RunE = func(cmd *cobra.Command, words []string) error { return run(cmd.Context(), cmd, words) }
-		addOptions(cmd.Flags(), p.deps.Options, func(o Option) bool { return slices.Contains(c.options, o.Key) })
+		addOptions(cmd.Flags(), p.deps.Options, func(o config.Option) bool { return slices.Contains(c.options, o.Key) })
 		if c.own != nil {
 			c.own(cmd.Flags())
 		}

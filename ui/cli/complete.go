@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"artoo/config"
 	"artoo/ui/screen"
 )
 
@@ -21,7 +22,7 @@ const meaningWidth = 60
 // program knows, never file names.
 func (p *program) completeFlags(cmd *cobra.Command) error {
 	for _, o := range p.deps.Options {
-		if o.Flag == "" || o.Switch || cmd.Flags().Lookup(o.Flag) == nil {
+		if o.Flag == "" || o.Kind == config.KindBool || cmd.Flags().Lookup(o.Flag) == nil {
 			continue
 		}
 		complete := p.known(o.Key)

@@ -8,7 +8,9 @@ import (
 	"context"
 	"io"
 
+	"artoo/agent"
 	"artoo/agent/permission"
+	"artoo/config"
 	"artoo/ui/doctor"
 )
 
@@ -19,10 +21,10 @@ type Deps struct {
 	Out io.Writer // help, versions, completions: what was asked for
 
 	Build     Build
-	Options   []Option   // in the order of the help; grouped by Group
-	Exits     []Exit     // by code
-	Variables []Variable // honoured variables that are not the program's own
-	Files     []Variable // the files it reads and writes, by the path that a person would write
+	Options   []config.Option  // in the order of the help; grouped by Group
+	Exits     []agent.Exit     // by code
+	Variables []config.Foreign // honoured variables that are not the program's own
+	Files     []config.Foreign // the files it reads and writes, by the path that the user would write
 
 	// Nearest is the candidate a misspelt word was most likely meant to be,
 	// "" when none is near.
@@ -70,39 +72,11 @@ type Build struct {
 	Platform string // linux/amd64
 }
 
-// Option is a setting as the command line and the documentation need it.
-type Option struct {
-	Key     string   // identity; the key of Invocation.Flags
-	Section string   // section of the config file
-	Group   string   // heading in the help
-	Flag    string   // without dashes; "" for none
-	Short   string   // one letter; "" for none
-	Arg     string   // what the flag's value is called
-	Env     string   // "" for none
-	NoFile  bool     // has no key in the config file
-	Kind    string   // bool, int, float, duration, bytes, string, list, enum
-	Switch  bool     // the flag needs no value
-	Default string   // as shown; "" for none
-	Choices []string // of an enum
-	Aliases []string // other keys in the config file
-	Meaning string
-}
-
-// Exit is a row of the table of exit codes.
-type Exit struct {
-	Code    int
-	Kinds   []string
-	Meaning string
-}
-
-// Variable is a variable of the environment that is honoured, or a file.
-type Variable struct{ Name, Meaning string }
-
 // Invocation is what was asked for: words, and flags as they were written.
 type Invocation struct {
 	// Words are the arguments that are no flags, in order.
 	Words []string
-	// Flags are the values of the flags that were given, by Option.Key, in the
+	// Flags are the values of the flags that were given, by the key of their option, in the
 	// order in which they stood; a switch without value has "true".
 	Flags map[string][]string
 }

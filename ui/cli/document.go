@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"artoo/config"
 )
 
 // ConfigurationDoc is the reference of all settings as Markdown, for
@@ -30,14 +32,14 @@ func ConfigurationDoc(deps Deps) string {
 	for _, e := range deps.Exits {
 		kinds := make([]string, len(e.Kinds))
 		for i, k := range e.Kinds {
-			kinds[i] = "`" + k + "`"
+			kinds[i] = "`" + string(k) + "`"
 		}
 		fmt.Fprintf(&b, "| %d | %s | %s |\n", e.Code, strings.Join(kinds, ", "), cell(e.Meaning))
 	}
 	return b.String()
 }
 
-func docRow(o Option) string {
+func docRow(o config.Option) string {
 	var names []string
 	if o.Short != "" {
 		names = append(names, "`-"+o.Short+"`")
@@ -63,7 +65,7 @@ func docRow(o Option) string {
 		}
 		meaning += ": " + strings.Join(words, ", ")
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(strings.Join(names, ", ")), env, key, cell(o.Default), cell(meaning))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(strings.Join(names, ", ")), env, key, cell(o.Shown()), cell(meaning))
 }
 
 // cell keeps a text inside its cell of a Markdown table.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"artoo/config"
 )
 
 // raw keeps what was written after a flag, every time it was given: whether a
@@ -29,13 +31,13 @@ func (r *raw) String() string { return "" }
 func (r *raw) Type() string { return r.word }
 
 // addOptions registers the flags of the options that keep accepts.
-func addOptions(fs *pflag.FlagSet, options []Option, keep func(Option) bool) {
+func addOptions(fs *pflag.FlagSet, options []config.Option, keep func(config.Option) bool) {
 	for _, o := range options {
 		if o.Flag == "" || !keep(o) {
 			continue
 		}
 		flag := fs.VarPF(&raw{key: o.Key, word: o.Arg}, o.Flag, o.Short, o.Meaning)
-		if o.Switch {
+		if o.Kind == config.KindBool {
 			flag.NoOptDefVal = "true"
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"artoo/config"
 )
 
 // Columns at which the texts of the tables begin.
@@ -64,7 +66,7 @@ func (p *program) mainPage() string {
 		b.row(u[0], 31, u[1])
 	}
 	for _, group := range p.groups() {
-		var inGroup []Option
+		var inGroup []config.Option
 		for _, o := range p.deps.Options {
 			if o.Group == group && o.Flag != "" {
 				inGroup = append(inGroup, o)
@@ -208,13 +210,13 @@ func flagColumnText(short, long, arg string) string {
 
 // describe is an option's meaning with its choices, unless the meaning names
 // them all, and its default.
-func describe(o Option) string {
+func describe(o config.Option) string {
 	var more []string
 	if !namesAll(o.Meaning, o.Choices) {
 		more = append(more, strings.Join(o.Choices, ", "))
 	}
-	if o.Default != "" && !(o.Kind == "bool" && o.Default == "false") {
-		more = append(more, "default: "+o.Default)
+	if shown := o.Shown(); shown != "" && !(o.Kind == config.KindBool && shown == "false") {
+		more = append(more, "default: "+shown)
 	}
 	if len(more) == 0 {
 		return o.Meaning
