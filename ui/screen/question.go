@@ -70,6 +70,9 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 	case a.Command != "":
 		what = "command"
 		b.command(q)
+		if dir := s.runDir(q); cut && !strings.Contains(s.askLine(q), " in "+dir+"?") {
+			b.WriteString(s.bodyLine("in "+dir, cut))
+		}
 	case a.Diff != "":
 		what = "change"
 		b.change(q)

@@ -24,8 +24,9 @@ const (
 )
 
 // askLine is the last line of a question. It names once more what is about to
-// happen, in one row where there is room: whoever answers need not look up. What
-// is long loses its middle here; all of it stands above.
+// happen, in one row where there is room: whoever answers need not look up. Where
+// there is none, what it names has the row for itself and the choices follow. What
+// is long loses a part here; all of it stands above.
 func (s *Screen) askLine(q agent.Question) string {
 	end := " " + choices
 	if q.Of > 1 {
@@ -38,7 +39,11 @@ func (s *Screen) askLine(q agent.Question) string {
 			end = fmt.Sprintf(" Question %d of %d.", q.Number, q.Of) + end
 		}
 	}
-	return approve + unforged(s.asked(q, room)) + "?" + end
+	asked := s.asked(q, room)
+	if cells(asked+"?") > room+answerRoom {
+		asked = s.asked(q, min(s.width(), usualWidth)-1-cells(approve))
+	}
+	return approve + unforged(asked) + "?" + end
 }
 
 // asked names what a call would do, in room cells if that is enough.
@@ -47,19 +52,44 @@ func (s *Screen) asked(q agent.Question, room int) string {
 	verb := callVerb(q.Call)
 	switch {
 	case a.Kind == tool.KindRun || a.Command != "":
-		dir := a.Dir
-		if dir == "" {
-			dir = q.Dir
-		}
-		dir = s.middle(s.ascii(Sanitize(s.home(dir), Line)), max(room/3, leastDir))
-		head, tail := verb+` "`, `" in `+dir
+		head, in := verb+` "`, `" in `
 		command := s.ascii(Sanitize(strings.TrimRight(a.Command, "\n"), Line))
+		free := room - cells(head+command+in) - 1
+		tail := in + s.shortDir(s.runDir(q), max(free, room/3, leastDir))
 		return head + s.middle(command, max(room-cells(head+tail)-1, leastAsked)) + tail
 	case a.Object != "":
 		object := s.ascii(Sanitize(s.path(a.Object), Line))
 		return verb + " " + s.middle(object, max(room-cells(verb)-2, leastAsked))
 	}
 	return "allow " + s.middle(s.ascii(verb), max(room-len("allow "), leastAsked))
+}
+
+// runDir is where a command would run, as it is shown.
+func (s *Screen) runDir(q agent.Question) string {
+	dir := q.Call.Access.Dir
+	if dir == "" {
+		dir = q.Dir
+	}
+	return s.ascii(Sanitize(s.home(dir), Line))
+}
+
+// shortDir shortens a safe directory to n cells: its end names it best, so whole
+// elements go from behind its first one.
+func (s *Screen) shortDir(dir string, n int) string {
+	if cells(dir) <= n {
+		return dir
+	}
+	first, rest, _ := strings.Cut(dir, "/")
+	for {
+		_, end, more := strings.Cut(rest, "/")
+		if !more {
+			return s.middle(dir, n)
+		}
+		rest = end
+		if short := first + "/" + s.ellipsis() + "/" + rest; cells(short) <= n {
+			return short
+		}
+	}
 }
 
 // middle shortens a safe text to n cells: its beginning and its end stay.

@@ -27,7 +27,7 @@ func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
 	}
 	q := ask(runCall("1", lines(500)), 1, 3)
 	prompt := r.Question(q)
-	if want := `approve: run "echo 0^Jech … ^Jecho 499" in ~/src/shop? 1/3 [y,n,a,A,e,p,q,?] (n) `; prompt != want {
+	if want := `approve: run "echo 0^Jecho 1^Jecho 2^ … 497^Jecho 498^Jecho 499" in ~/src/shop? 1/3 [y,n,a,A,e,p,q,?] (n) `; prompt != want {
 		t.Errorf("asks %q", prompt)
 	}
 	if got := r.err.String(); !strings.Contains(got, "echo 249\n          … 150 more rows; p shows all, and only then y, a and A count\n          echo 400\n") || !r.Unseen(q) {
