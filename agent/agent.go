@@ -57,6 +57,8 @@ type Agent struct {
 	imagesTold string          // what was told last of images that are not sent
 	refused    pictures        // images that the server did not take
 	orphan     sync.WaitGroup  // calls that were given up and are still being killed
+	killing    sync.Mutex      // guards kill
+	kill       chan struct{}   // of the last turn, nil before it and once it is closed
 }
 
 // SendMessage appends the user's message, asks the model, runs the tools it
@@ -105,6 +107,18 @@ func (a *Agent) AnsweredBy() string {
 		return ""
 	}
 	return a.answered[1]
+}
+
+// Kill kills what an interrupted turn left running, without the time to end that
+// it has otherwise. It does nothing to a call that was not interrupted. It may be
+// called from any goroutine, and more than once.
+func (a *Agent) Kill() {
+	a.killing.Lock()
+	defer a.killing.Unlock()
+	if a.kill != nil {
+		close(a.kill)
+		a.kill = nil
+	}
 }
 
 // Close waits until the processes of interrupted calls are gone. Call it before

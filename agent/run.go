@@ -218,7 +218,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	}
 	done := make(chan end, 1)
 	t.orphan.Go(func() {
-		result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.Env, p.call.Input, live) })
+		result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.env, p.call.Input, live) })
 		done <- end{result, err}
 	})
 	var e end

@@ -8,6 +8,7 @@ import (
 
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool"
 )
 
 // ErrStopped ends a turn that the user stopped at a question.
@@ -39,6 +40,7 @@ type turn struct {
 	perChar   float64           // bytes of a character of the user's message
 	tooLarge  map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 	losing    provider.Usage    // of failed tries of the request that is under way
+	env       *tool.Env         // what its calls run in
 }
 
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
@@ -49,8 +51,22 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 		response: &Response{Provider: a.ProviderName, Model: a.Defaults.Model},
 		clock:    clock,
 		repeats:  repeats{},
+		env:      a.turnEnv(),
 	}
 	return t, ctx
+}
+
+// turnEnv is the agent's Env for the calls of one turn, which Kill reaches.
+func (a *Agent) turnEnv() *tool.Env {
+	a.killing.Lock()
+	defer a.killing.Unlock()
+	a.kill = make(chan struct{})
+	env := tool.Env{}
+	if a.Env != nil {
+		env = *a.Env
+	}
+	env.Kill = a.kill
+	return &env
 }
 
 func (t *turn) end() {

@@ -161,7 +161,7 @@ func (s commandShell) run(ctx context.Context, env *Env, in bashInput, out io.Wr
 	cmd := exec.Command(s.path, s.args(in.Command)...)
 	cmd.Dir = place.Abs
 	cmd.Env = append(env.Environ[:len(env.Environ):len(env.Environ)], "PWD="+place.Abs)
-	job := job{cmd: cmd, limit: limit, pace: s.pace, screen: out}
+	job := job{cmd: cmd, limit: limit, pace: s.pace, screen: out, hurry: env.Kill}
 	end, err := job.run(ctx)
 	if err != nil {
 		return Result{}, fmt.Errorf("bash: %w", startError(err))

@@ -35,6 +35,7 @@ type job struct {
 	limit  time.Duration
 	pace   pace
 	screen io.Writer
+	hurry  <-chan struct{} // Env.Kill
 }
 
 // cut says who ended a job.
@@ -88,7 +89,7 @@ func (j *job) run(ctx context.Context) (jobEnd, error) {
 	end := jobEnd{limit: j.limit}
 	end.cut = j.await(ctx, shell)
 	if end.cut != cutNone {
-		j.stop(shell, end.cut, Hurried(ctx))
+		j.stop(shell, end.cut, j.hurry)
 	} else {
 		waitFor(drained, j.pace.pipe, ctx.Done())
 	}

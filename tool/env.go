@@ -30,6 +30,10 @@ type Env struct {
 	// ShellTimeout is a command's default limit, ShellTimeoutMax the most the
 	// model may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration
+	// Kill, when it is closed, has interrupted commands killed at once, without
+	// the time to end that they have otherwise. It says nothing to a command that
+	// was not interrupted. May be nil, which leaves them their time.
+	Kill <-chan struct{}
 }
 
 // Secret is a place of a text, in bytes, and the mark that is shown for it.

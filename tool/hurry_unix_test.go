@@ -15,7 +15,7 @@ import (
 // A command that takes no notice of an interrupt is killed at the second one,
 // long before its time to end is up; until then it is not.
 //
-// Red: leave `case <-hurry` out of job.stop.
+// Red: leave `case <-c.Kill` out of job.stop.
 func TestJ1_ASecondInterruptKills(t *testing.T) {
 	shell := FindShell()
 	if shell == "" {
@@ -26,8 +26,9 @@ func TestJ1_ASecondInterruptKills(t *testing.T) {
 	env := treeEnv(t, nil)
 	up := filepath.Join(env.Dir, "up")
 
-	hurry := make(chan struct{})
-	ctx, interrupt := context.WithCancelCause(WithHurry(t.Context(), hurry))
+	kill := make(chan struct{})
+	env.Kill = kill
+	ctx, interrupt := context.WithCancelCause(t.Context())
 	done := make(chan Result, 1)
 	go func() {
 		r, err := bash.Run(ctx, env, []byte(command("trap '' INT TERM; echo >"+up+"; while :; do sleep 1; done")), io.Discard)
@@ -47,7 +48,7 @@ func TestJ1_ASecondInterruptKills(t *testing.T) {
 		}
 	}
 	interrupt(errors.New("stop"))
-	close(hurry)
+	close(kill)
 	select {
 	case <-done:
 	case <-late:

@@ -37,6 +37,8 @@ func (w *wholeMessages) SendMessage(_ context.Context, text string, cb agent.Cal
 	return &agent.Response{Text: "ok"}, nil
 }
 
+func (w *wholeMessages) Kill() {}
+
 func (w *wholeMessages) messages() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

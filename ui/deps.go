@@ -14,6 +14,9 @@ import (
 // that changes which agent speaks after Deps.Clear, Resume or SwitchModel.
 type Sender interface {
 	SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error)
+	// Kill kills what an interrupted turn left running. It is called from any
+	// goroutine.
+	Kill()
 }
 
 // Deps is what the slash commands need of the rest of artoo. Main fills it. All

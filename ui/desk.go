@@ -51,6 +51,9 @@ func (d *Desk) SendMessage(ctx context.Context, text string, cb agent.Callbacks,
 	return d.Agent.SendMessage(ctx, text, cb, attachments...)
 }
 
+// Kill implements Sender with the present session's agent.
+func (d *Desk) Kill() { d.Agent.Kill() }
+
 // Deps fills what the desk knows; the rest is main's.
 func (d *Desk) Deps() Deps {
 	return Deps{

@@ -31,6 +31,13 @@ type sender struct {
 	mu   sync.Mutex
 	got  []string
 	play func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error)
+	kill func() // may be nil
+}
+
+func (s *sender) Kill() {
+	if s.kill != nil {
+		s.kill()
+	}
 }
 
 func (s *sender) SendMessage(ctx context.Context, text string, cb agent.Callbacks, _ ...provider.Part) (*agent.Response, error) {

@@ -29,14 +29,14 @@ type commandInput struct {
 
 // agentWith is a real agent with a model that plays steps, and one tool, which
 // hands its commands to run.
-func agentWith(run func(ctx context.Context, command string) string, steps ...fake.Step) (*agent.Agent, *fake.Provider) {
+func agentWith(run func(ctx context.Context, env *tool.Env, command string) string, steps ...fake.Step) (*agent.Agent, *fake.Provider) {
 	p := &fake.Provider{Steps: steps}
 	bash := tool.New(tool.Def{Name: "bash", Description: "runs", Kind: tool.KindRun},
 		func(_ context.Context, _ *tool.Env, i commandInput) (tool.Access, error) {
 			return tool.Access{Kind: tool.KindRun, Verb: "run", Object: i.Command, Command: i.Command, Dir: "/p"}, nil
 		},
-		func(ctx context.Context, _ *tool.Env, i commandInput, _ io.Writer) (tool.Result, error) {
-			return tool.Result{Text: run(ctx, i.Command), Summary: "exit 0"}, nil
+		func(ctx context.Context, env *tool.Env, i commandInput, _ io.Writer) (tool.Result, error) {
+			return tool.Result{Text: run(ctx, env, i.Command), Summary: "exit 0"}, nil
 		})
 	return &agent.Agent{
 		Provider: p, ProviderName: fake.Name, Defaults: provider.Options{Model: "m", MaxTokens: 1000},
@@ -80,7 +80,7 @@ func (k *talk) answerWith(text string) {
 // Red: leave `a.number++` out of asker.ask.
 func TestL8_QuestionsComeOneByOne(t *testing.T) {
 	var ran []string
-	a, model := agentWith(func(_ context.Context, command string) string { ran = append(ran, command); return "made" },
+	a, model := agentWith(func(_ context.Context, _ *tool.Env, command string) string { ran = append(ran, command); return "made" },
 		fake.Calls(fake.ToolCall("a", "bash", `{"command":"make a"}`), fake.ToolCall("b", "bash", `{"command":"make b"}`), fake.ToolCall("c", "bash", `{"command":"make c"}`)),
 		fake.Say("done"))
 	editor := script(t, `printf 'make edited\n' >"$1"`)
@@ -125,7 +125,7 @@ func TestL8_QuestionsComeOneByOne(t *testing.T) {
 // Red: return "" in place of the error of q.Covers, in reply.refused.
 func TestL7_ALastingYesNamesItsRule(t *testing.T) {
 	var ran []string
-	a, _ := agentWith(func(_ context.Context, command string) string { ran = append(ran, command); return "made" },
+	a, _ := agentWith(func(_ context.Context, _ *tool.Env, command string) string { ran = append(ran, command); return "made" },
 		fake.Calls(fake.ToolCall("a", "bash", `{"command":"make a"}`)),
 		fake.Calls(fake.ToolCall("b", "bash", `{"command":"make b; touch x"}`)),
 		fake.Calls(fake.ToolCall("c", "bash", `{"command":"make c"}`)), fake.Say("done"))
@@ -226,14 +226,14 @@ func TestJ1_ThePartialAnswerIsKept(t *testing.T) {
 // The prompt is back within a second, however long a command takes to end. The
 // second Ctrl-C reaches it.
 //
-// Red: leave t.hurryUp() out of leave.
+// Red: leave Kill() out of leave.
 func TestJ1_ACommandThatTrapsTheInterrupt(t *testing.T) {
 	running, killed, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	a, model := agentWith(func(ctx context.Context, _ string) string {
+	a, model := agentWith(func(ctx context.Context, env *tool.Env, _ string) string {
 		close(running)
 		<-ctx.Done()
 		select {
-		case <-tool.Hurried(ctx):
+		case <-env.Kill:
 			close(killed)
 		case <-over:
 		}
@@ -241,7 +241,7 @@ func TestJ1_ACommandThatTrapsTheInterrupt(t *testing.T) {
 	}, fake.Calls(fake.ToolCall("a", "bash", `{"command":"make"}`)), fake.Say("well"))
 	a.Policy.AllowRules = []permission.Rule{{Tool: "bash"}}
 	t.Cleanup(func() { close(over); a.Close() })
-	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+	k := startPTY(t, &sender{kill: a.Kill, play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		return a.SendMessage(ctx, text, cb)
 	}}, nil)
 	k.expect("you: ")
@@ -271,14 +271,14 @@ func TestJ1_ACommandThatTrapsTheInterrupt(t *testing.T) {
 
 // While the turn still stops, a second Ctrl-C reaches the command as well.
 //
-// Red: leave hurry() out of interrupter.
+// Red: leave Kill() out of interrupter.
 func TestJ1_TheSecondCtrlCInTheTurn(t *testing.T) {
-	running, stopping := make(chan struct{}), make(chan struct{})
-	k := startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+	running, stopping, killed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	k := startPTY(t, &sender{kill: func() { close(killed) }, play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
 		close(running)
 		<-ctx.Done()
 		close(stopping)
-		<-tool.Hurried(ctx)
+		<-killed
 		return &agent.Response{}, context.Cause(ctx)
 	}}, nil)
 	k.expect("you: ")

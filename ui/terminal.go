@@ -90,16 +90,15 @@ type Terminal struct {
 	commandState
 	opt      Options
 	console  *console
-	listed   []SessionRow           // as /sessions numbered them
-	initial  draft                  // for the next prompt
-	returned []draft                // for the prompts after it: what was queued and not sent
-	complete completer              // what Tab proposes
-	lastInt  time.Time              // of the Ctrl-C that said how to leave
-	hurry    atomic.Pointer[func()] // kills what the last turn left running; nil before the first
-	priced   bool                   // a turn's cost was shown
-	spent    float64                // US dollars, as far as they are known
-	began    atomic.Bool            // there is a console
-	lost     atomic.Pointer[error]  // why the output that is lost ends the conversation
+	listed   []SessionRow          // as /sessions numbered them
+	initial  draft                 // for the next prompt
+	returned []draft               // for the prompts after it: what was queued and not sent
+	complete completer             // what Tab proposes
+	lastInt  time.Time             // of the Ctrl-C that said how to leave
+	priced   bool                  // a turn's cost was shown
+	spent    float64               // US dollars, as far as they are known
+	began    atomic.Bool           // there is a console
+	lost     atomic.Pointer[error] // why the output that is lost ends the conversation
 }
 
 // leaveWait is how long a second Ctrl-C still leaves.
@@ -187,7 +186,7 @@ func (t *Terminal) leave(err error) (code int, left error) {
 	case !errors.Is(err, errInterrupted):
 		return exitError, err
 	}
-	t.hurryUp()
+	t.opt.Sender.Kill()
 	now := t.opt.Clock.Now()
 	if !t.lastInt.IsZero() && now.Sub(t.lastInt) <= leaveWait {
 		return exitInterrupt, nil

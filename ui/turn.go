@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"artoo/agent"
 	"artoo/provider"
-	"artoo/tool"
 	"artoo/ui/screen"
 )
 
@@ -31,12 +29,9 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began, waited := t.opt.Clock.Now(), t.Waited()
-	stuck, hurry := make(chan struct{}, 1), make(chan struct{})
-	ctx = tool.WithHurry(ctx, hurry)
-	kill := sync.OnceFunc(func() { close(hurry) })
-	t.hurry.Store(&kill)
+	stuck := make(chan struct{}, 1)
 	t.countFrom()
-	t.console.beginTurn(t.interrupter(cancel, stuck, kill))
+	t.console.beginTurn(t.interrupter(cancel, stuck))
 	done := make(chan ended, 1)
 	go func() {
 		defer t.console.guard()
@@ -54,7 +49,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 		case <-stuck:
 			return errStuck
 		case <-t.died():
-			kill()
+			t.opt.Sender.Kill()
 			return t.console.over()
 		}
 	}
@@ -63,7 +58,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	// A prompt may stand for hours: it should not hold what the turn needed.
 	debug.FreeOSMemory()
 	if err := t.console.over(); isSignal(err) {
-		kill() // what ends artoo leaves no time for more
+		t.opt.Sender.Kill() // what ends artoo leaves no time for more
 		return err
 	}
 	return nil
@@ -86,7 +81,7 @@ func (t *Terminal) died() <-chan time.Time {
 // interrupter is what Ctrl-C does in a turn: it stops it. Another one kills the
 // commands that do not stop. A turn that has not ended a while later can be left
 // behind, and artoo with it. Called by the console's goroutine.
-func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- struct{}, hurry func()) func() {
+func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- struct{}) func() {
 	var first time.Time
 	return func() {
 		now := t.opt.Clock.Now()
@@ -96,7 +91,7 @@ func (t *Terminal) interrupter(cancel context.CancelCauseFunc, stuck chan<- stru
 			t.discard()
 			return
 		}
-		hurry()
+		t.opt.Sender.Kill()
 		t.discard()
 		switch {
 		case now.Sub(first) >= leaveWait:

@@ -32,7 +32,7 @@ func (t *Terminal) watchdog(modes *ttyModes) (stop func()) {
 			return
 		}
 		<-t.opt.Clock.After(endWait)
-		t.hurryUp()
+		t.opt.Sender.Kill()
 		<-t.opt.Clock.After(killWait)
 		if modes != nil {
 			_ = modes.leave() // there is nobody left to tell
@@ -40,11 +40,4 @@ func (t *Terminal) watchdog(modes *ttyModes) (stop func()) {
 		t.opt.Exit(exitCode(s))
 	}()
 	return func() { signal.Stop(came); close(over) }
-}
-
-// hurryUp kills what the last turn left running.
-func (t *Terminal) hurryUp() {
-	if kill := t.hurry.Load(); kill != nil {
-		(*kill)()
-	}
 }

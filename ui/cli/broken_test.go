@@ -43,6 +43,8 @@ const thrownText = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz is refused for: my s
 // breaking is an agent with a bug.
 type breaking struct{}
 
+func (breaking) Kill() {}
+
 // SendMessage panics in the middle of a line.
 func (breaking) SendMessage(_ context.Context, text string, cb agent.Callbacks, _ ...provider.Part) (*agent.Response, error) {
 	cb.OnText("half a li")
