@@ -53,7 +53,7 @@ func (t *turn) lose(in *incoming, said provider.Usage) {
 		if lost.Prompt() == 0 {
 			lost.Input, lost.Estimated = in.prompt, true
 		}
-		if output := t.Conversation.Tokens(in.bytes); output > lost.Output {
+		if output := t.conv.Tokens(in.bytes); output > lost.Output {
 			lost.Output, lost.Estimated = output, true
 		}
 		if lost.Estimated && !said.Estimated {
@@ -69,10 +69,10 @@ func (t *turn) lose(in *incoming, said provider.Usage) {
 func (t *turn) account(reply provider.Done, in *incoming) error {
 	own := without(reply.Usage, in.known)
 	if own.Total() == 0 {
-		own = provider.Usage{Input: in.prompt, Output: t.Conversation.Tokens(replySize(reply.Message)), Estimated: true}
+		own = provider.Usage{Input: in.prompt, Output: t.conv.Tokens(replySize(reply.Message)), Estimated: true}
 	}
 	if !reply.Several {
-		t.Conversation.Observe(own)
+		t.conv.Observe(own)
 	}
 	t.spent.cached = own.CacheRead + own.CacheWrite
 	report := RequestReport{ID: reply.RequestID, Model: t.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: max(1, reply.Tries)}
@@ -135,7 +135,7 @@ func (t *turn) book(report RequestReport, parts ...provider.Usage) error {
 			continue
 		}
 		report.Usage = report.Usage.Add(usage)
-		report.CostUSD = plus(report.CostUSD, provider.Cost(usage, t.Info.Price))
+		report.CostUSD = plus(report.CostUSD, provider.Cost(usage, t.model.Info.Price))
 	}
 	t.spent.usage = t.spent.usage.Add(report.Usage)
 	if report.CostUSD == nil {
@@ -147,7 +147,7 @@ func (t *turn) book(report RequestReport, parts ...provider.Usage) error {
 	t.response.Requests = append(t.response.Requests, report)
 	t.response.CostUSD = sumCost(t.response.Requests)
 	t.cb.OnNotice(Notice{Kind: NoticeUsage, Request: &report})
-	return t.Conversation.RecordUsage(report.Model, report.Usage, report.CostUSD)
+	return t.conv.RecordUsage(report.Model, report.Usage, report.CostUSD)
 }
 
 // plus adds costs; what is unknown stays so.

@@ -5,6 +5,8 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"os"
 	"sync"
 
 	"artoo/agent/permission"
@@ -13,43 +15,27 @@ import (
 	"artoo/tool"
 )
 
-// Agent is one conversation with a model. Main makes it with a struct literal;
-// the exported fields may be changed between turns, never during one.
-// SendMessage is not safe for concurrent use: a conversation has one turn at a
-// time.
+// Agent is one conversation with a model. Make one with New. Its methods are
+// called between turns, by one goroutine at a time; SendMessage is a turn.
 type Agent struct {
-	Provider     provider.Provider
-	ProviderName string
-	Defaults     provider.Options   // what a request uses where nothing else is said
-	Info         provider.ModelInfo // facts about Defaults.Model
-	System       string             // the system prompt, fixed for the session
-	Tools        []tool.Tool
-	Env          *tool.Env
-	Conversation *conversation.Conversation
-	Policy       *permission.Policy
-	Limits       Limits
-	SessionID    string
-	// Concurrency is how many read-only calls run side by side; 0 means 4.
-	Concurrency int
-	// SaveRule writes an allow rule to the user's file for good. nil where there
-	// is none: such an answer then holds for the session, with a notice.
-	SaveRule func(rule string) error
-	// Describe is called before each turn while it is not nil. It may ask the
-	// model's server for facts and then set Info, Defaults and the budget. May
-	// be nil.
-	Describe func(context.Context)
-	// Mask puts ‹secret:1a2b3c4d5e6f› in place of keys: in what the user and the tools
-	// say before it is kept or sent, and in what is shown of it. nil masks nothing.
-	// It is called from any goroutine.
-	Mask func(text string) string
-	// Note returns what the model must be told before the next user message
-	// (changed instructions), or "". May be nil.
-	Note func() string
-	// Guide returns instructions that hold for the files a call touched and that
-	// the model was not given yet, for the end of the call's result; "" for none.
-	// Paths are absolute. May be nil. It is called on the turn's goroutine.
-	Guide func(paths []string) string
+	opt   Options
+	model Model // who answers, with what was learned of it
 
+	conv      *conversation.Conversation // the present session's
+	system    string                     // the system prompt, fixed for the session
+	sessionID string
+	scratch   string // the directory for long outputs of sessions that are not kept, "" before there is one
+	output    string // that of the present session, "" where it is not kept
+	// note returns what the model must be told before the next user message
+	// (changed instructions), or "".
+	note func() string
+	// guide returns instructions that hold for the files a call touched and that
+	// the model was not given yet, for the end of the call's result; "" for none.
+	// Paths are absolute. It is called on the turn's goroutine.
+	guide func(paths []string) string
+
+	replyLimit int             // of the model, in tokens, as it was asked for
+	guessed    bool            // the server's guess at the model's facts was taken over
 	spent      spending        // of this run, all turns
 	untold     []provider.Part // the notes of a message that was withdrawn, for the next one
 	otherModel string          // the last answer to "which model answers" that was told
@@ -69,9 +55,7 @@ type Agent struct {
 func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks, attachments ...provider.Part) (*Response, error) {
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
-	if a.Describe != nil {
-		a.Describe(ctx)
-	}
+	a.describe(ctx)
 	if err := t.hear(text, attachments); err != nil {
 		return t.failed(ctx, err)
 	}
@@ -103,7 +87,7 @@ func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks, atta
 // AnsweredBy is the model that answered last to what is asked now, by the name
 // its server gave; "" before it did.
 func (a *Agent) AnsweredBy() string {
-	if a.answered[0] != a.ProviderName+"/"+a.Defaults.Model {
+	if a.answered[0] != a.model.Name+"/"+a.model.Defaults.Model {
 		return ""
 	}
 	return a.answered[1]
@@ -121,6 +105,42 @@ func (a *Agent) Kill() {
 	}
 }
 
-// Close waits until the processes of interrupted calls are gone. Call it before
+// Conversation is what has been said in the present session.
+func (a *Agent) Conversation() *conversation.Conversation { return a.conv }
+
+// SessionID is the id of the present session, "" where none is kept.
+func (a *Agent) SessionID() string { return a.sessionID }
+
+// System is the system prompt of the present session.
+func (a *Agent) System() string { return a.system }
+
+// Env is what the tools work with.
+func (a *Agent) Env() *tool.Env { return a.opt.Env }
+
+// Tools are what the model may call.
+func (a *Agent) Tools() []tool.Tool { return a.opt.Tools }
+
+// Limits are the hard caps.
+func (a *Agent) Limits() Limits { return a.opt.Limits }
+
+// Policy decides over the calls.
+func (a *Agent) Policy() *permission.Policy { return a.opt.Policy }
+
+// Close waits until the processes of interrupted calls are gone, gives the
+// session back and removes what a session that is not kept left. Call it before
 // the program ends.
-func (a *Agent) Close() { a.orphan.Wait() }
+func (a *Agent) Close() error {
+	a.orphan.Wait()
+	var errs []error
+	if s := a.conv.Session(); s != nil {
+		errs = append(errs, s.Close())
+	}
+	a.emptyOutput()
+	if a.scratch != "" {
+		errs = append(errs, os.RemoveAll(a.scratch))
+	}
+	if files := a.opt.Env.Files; files != nil && a.opt.Workspace != nil {
+		errs = append(errs, files.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -110,13 +110,23 @@ func makeTool(name string, kind tool.Kind, run func(ctx context.Context, arg str
 }
 
 func newAgent(p provider.Provider, tools ...tool.Tool) *agent.Agent {
-	return &agent.Agent{
-		Provider: p, ProviderName: fake.Name, Defaults: provider.Options{Model: "m", MaxTokens: 1000},
-		Info:   provider.ModelInfo{Context: 100000, MaxOutput: 4000, Price: &provider.Price{Input: 1, Output: 10}},
-		System: "be brief", Tools: tools, Env: &tool.Env{Dir: "/p"},
-		Conversation: conversation.New(conversation.Config{MaxContextTokens: 50000, ToolResultMaxChars: 10000}, nil),
-		Policy:       &permission.Policy{Mode: permission.ModeAsk, Root: "/p"},
-		Limits:       agent.Limits{MaxTurns: 20},
+	a, err := agent.New(testOptions(p, tools...))
+	if err != nil {
+		panic(err)
+	}
+	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 50000, ToolResultMaxChars: 10000}, nil))
+	return a
+}
+
+// testOptions are all that an agent without a project needs.
+func testOptions(p provider.Provider, tools ...tool.Tool) agent.Options {
+	return agent.Options{
+		Model: agent.Model{
+			Provider: p, Name: fake.Name, Defaults: provider.Options{Model: "m", MaxTokens: 1000},
+			Info: provider.ModelInfo{Context: 100000, MaxOutput: 4000, Price: &provider.Price{Input: 1, Output: 10}},
+		},
+		System: "be brief", Tools: tools, Env: &tool.Env{Dir: "/p"}, Policy: &permission.Policy{Mode: permission.ModeAsk, Root: "/p"},
+		Limits: agent.Limits{MaxTurns: 20}, Sessions: agent.Sessions{Ephemeral: true},
 	}
 }
 
@@ -127,7 +137,7 @@ func send(t *testing.T, a *agent.Agent, cb agent.Callbacks, text string) (*agent
 
 func history(a *agent.Agent) []string {
 	var lines []string
-	for _, m := range a.Conversation.Messages() {
+	for _, m := range a.Conversation().Messages() {
 		line := string(m.Role)
 		if m.Partial {
 			line += " partial"
@@ -161,7 +171,7 @@ func TestATurnWithTools(t *testing.T) {
 	answer.Usage = provider.Usage{Input: 200, CacheRead: 50, Output: 20}
 	p := &fake.Provider{Steps: []fake.Step{step, answer}}
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
-	a.Concurrency = 1
+	a.Opt().Concurrency = 1
 	cb := &recorder{}
 	r, err := send(t, a, cb, "why?")
 	if err != nil {
@@ -208,7 +218,7 @@ func TestReadersRunSideBySideAndWritersDoNot(t *testing.T) {
 		fake.ToolCall("r1", "look", `{"arg":"1"}`), fake.ToolCall("r2", "look", `{"arg":"2"}`),
 		fake.ToolCall("w1", "change", `{"arg":"3"}`), fake.ToolCall("w2", "change", `{"arg":"4"}`)), fake.Say("ok")}}
 	a := newAgent(p, look, change)
-	a.Policy.Mode = permission.ModeEdits
+	a.Opt().Policy.Mode = permission.ModeEdits
 	cb := &recorder{}
 	if _, err := send(t, a, cb, "go"); err != nil {
 		t.Fatal(err)
@@ -396,7 +406,7 @@ func TestEndsOfReplies(t *testing.T) {
 			p := &fake.Provider{Steps: c.steps, Lenient: true}
 			ran := false
 			a := newAgent(p, makeTool("bash", tool.KindRun, func(context.Context, string, io.Writer) (tool.Result, error) { ran = true; return tool.Result{}, nil }))
-			a.Policy.AllowRules = []permission.Rule{{Tool: "bash"}}
+			a.Opt().Policy.AllowRules = []permission.Rule{{Tool: "bash"}}
 			r, err := send(t, a, &recorder{}, "go")
 			if f := agent.Classify(err); (f == nil) != (c.kind == "") || f != nil && f.Kind != c.kind {
 				t.Fatalf("error %v, want kind %q", err, c.kind)

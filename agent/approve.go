@@ -28,7 +28,7 @@ func (t *turn) newAsker(ctx context.Context, calls []provider.ToolCall) *asker {
 			continue
 		}
 		p := &pending{call: Call{ToolCall: c}, tool: tool_}
-		if t.plan(ctx, p); !p.settled && t.Policy.Decide(tool_.Name, p.call.Access).Effect == permission.Ask {
+		if t.plan(ctx, p); !p.settled && t.opt.Policy.Decide(tool_.Name, p.call.Access).Effect == permission.Ask {
 			a.of++
 		}
 	}
@@ -42,10 +42,10 @@ func (a *asker) ask(ctx context.Context, p *pending, decision permission.Decisio
 	a.of = max(a.of, a.number)
 	for {
 		answer, err := a.cb.Ask(ctx, Question{
-			Kind: QuestionApproval, Call: p.call, Dir: a.Env.Dir, Reason: decision.Reason,
+			Kind: QuestionApproval, Call: p.call, Dir: a.opt.Env.Dir, Reason: decision.Reason,
 			Rule: decision.Narrow, Suggested: decision.Suggested, Number: a.number, Of: a.of,
 			Covers: func(rule string) error {
-				_, err := a.Policy.Covers(rule, p.tool.Name, p.call.Access)
+				_, err := a.opt.Policy.Covers(rule, p.tool.Name, p.call.Access)
 				return err
 			},
 		})
@@ -82,13 +82,13 @@ func (a *asker) replace(ctx context.Context, p *pending, input []byte) (permissi
 	if p.settled {
 		err := errors.New("the edited call cannot run: " + a.masked(p.outcome.Text))
 		p.settled, p.outcome, p.call = false, CallResult{}, before
-		return a.Policy.Decide(p.tool.Name, p.call.Access), err
+		return a.opt.Policy.Decide(p.tool.Name, p.call.Access), err
 	}
-	decision := a.Policy.Decide(p.tool.Name, p.call.Access)
+	decision := a.opt.Policy.Decide(p.tool.Name, p.call.Access)
 	if decision.Effect == permission.Deny {
 		err := errors.New("the edited call is denied: " + decision.Reason)
 		p.call = before
-		return a.Policy.Decide(p.tool.Name, p.call.Access), err
+		return a.opt.Policy.Decide(p.tool.Name, p.call.Access), err
 	}
 	p.edited = "The user changed the input of this call before it ran, to: " + string(input)
 	p.reads = readsOnly(p.tool, decision)
@@ -117,7 +117,7 @@ func (a *asker) remember(p *pending, decision permission.Decision, answer Answer
 	if rule == "" {
 		rule = decision.Narrow
 	}
-	if err := a.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
+	if err := a.opt.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
 		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: err.Error()})
 		return false
 	}
@@ -127,14 +127,14 @@ func (a *asker) remember(p *pending, decision permission.Decision, answer Answer
 	if answer.Verdict != YesForever {
 		return true
 	}
-	if a.SaveRule == nil {
+	if a.opt.SaveRule == nil {
 		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "rules cannot be saved here; " + rule + " holds for this session"})
 		return true
 	}
-	if err := a.SaveRule(rule); err != nil {
+	if err := a.opt.SaveRule(rule); err != nil {
 		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "the rule holds for this session only: " + err.Error()})
 		return true
 	}
-	a.Policy.Keep(rule)
+	a.opt.Policy.Keep(rule)
 	return true
 }

@@ -41,16 +41,16 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 // what follows goes without them.
 func (t *turn) wentBlind(err error) bool {
 	e := provider.AsError(err)
-	if e == nil || e.Code != provider.CodeNoImages || !t.Info.Images {
+	if e == nil || e.Code != provider.CodeNoImages || !t.model.Info.Images {
 		return false
 	}
-	t.Info.Images, t.partial = false, ""
+	t.model.Info.Images, t.partial = false, ""
 	return true
 }
 
 // request builds what is sent next, within the caps.
 func (t *turn) request() (provider.Request, error) {
-	options := provider.Options{MaxTokens: t.maxTokens}.Or(t.Defaults)
+	options := provider.Options{MaxTokens: t.maxTokens}.Or(t.model.Defaults)
 	options.MaxTokens = t.withThinking(options)
 	room, err := t.checkLimits()
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *turn) request() (provider.Request, error) {
 	if t.paused {
 		repair = provider.RepairPaused
 	}
-	messages, left := provider.FitImages(t.refused.without(repair(t.Conversation.Messages())), t.Info)
+	messages, left := provider.FitImages(t.refused.without(repair(t.conv.Messages())), t.model.Info)
 	if left != "" && left != t.imagesTold {
 		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: left})
 	}
@@ -75,17 +75,17 @@ func (t *turn) request() (provider.Request, error) {
 	}
 	return provider.Request{
 		Options:   options,
-		System:    t.System,
+		System:    t.system,
 		Tools:     t.specs(),
 		Messages:  messages,
 		NoCalls:   t.closing,
-		SessionID: t.SessionID,
+		SessionID: t.sessionID,
 	}, nil
 }
 
 func (t *turn) specs() []provider.ToolSpec {
-	specs := make([]provider.ToolSpec, 0, len(t.Tools))
-	for _, tool := range t.Tools {
+	specs := make([]provider.ToolSpec, 0, len(t.opt.Tools))
+	for _, tool := range t.opt.Tools {
 		specs = append(specs, provider.ToolSpec{Name: tool.Name, Description: tool.Description, Schema: tool.Schema})
 	}
 	return specs
@@ -97,10 +97,10 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 		t.response.Steps++
 	}
 	t.response.Stop, t.response.Detail = "", ""
-	in := &incoming{began: time.Now(), prompt: t.Conversation.EstimatedTokens(), tries: 1}
+	in := &incoming{began: time.Now(), prompt: t.conv.EstimatedTokens(), tries: 1}
 	thinking := t.think()
 	defer func() { thinking.done() }() // the one of the last try
-	for event, err := range t.Provider.Stream(ctx, request) {
+	for event, err := range t.model.Provider.Stream(ctx, request) {
 		if err != nil {
 			thinking.done()
 			return provider.Done{}, t.broken(in, err)
@@ -131,7 +131,7 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 		thinking.done()
 		t.piece(ctx, in, event)
 	}
-	return provider.Done{}, t.broken(in, &provider.Error{Kind: provider.KindProvider, Provider: t.ProviderName,
+	return provider.Done{}, t.broken(in, &provider.Error{Kind: provider.KindProvider, Provider: t.model.Name,
 		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF})
 }
 
@@ -158,7 +158,7 @@ func (t *turn) piece(ctx context.Context, in *incoming, event provider.Event) {
 		}
 		t.cb.OnNotice(Notice{Kind: NoticeStep, Text: e.Text})
 	case provider.Refused:
-		t.response.Denied = append(t.response.Denied, Denial{Tool: e.Tool, Object: e.Object, Reason: e.Reason, Nobody: t.Policy.Mode != permission.ModePlan})
+		t.response.Denied = append(t.response.Denied, Denial{Tool: e.Tool, Object: e.Object, Reason: e.Reason, Nobody: t.opt.Policy.Mode != permission.ModePlan})
 	case provider.Notice:
 		kind := NoticeInfo
 		if e.Warning {
@@ -245,7 +245,7 @@ func (t *turn) checkModel(asked, answered string) {
 		answered = asked
 	}
 	t.response.Model = answered
-	t.answered = [2]string{t.ProviderName + "/" + asked, answered}
+	t.answered = [2]string{t.model.Name + "/" + asked, answered}
 	if told := asked + " " + answered; !sameModel(asked, answered) && t.otherModel != told {
 		t.otherModel = told
 		text := "answered by " + answered

@@ -22,21 +22,21 @@ type runClock struct {
 func (a *Agent) startClock(ctx context.Context) (context.Context, *runClock) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &runClock{agent: a, cancel: cancel, since: time.Now()}
-	if a.Limits.MaxTime > 0 {
-		c.timer = time.AfterFunc(a.Limits.MaxTime-a.spent.elapsed, func() { cancel(c.failure()) })
+	if a.opt.Limits.MaxTime > 0 {
+		c.timer = time.AfterFunc(a.opt.Limits.MaxTime-a.spent.elapsed, func() { cancel(c.failure()) })
 	}
 	return ctx, c
 }
 
 func (c *runClock) failure() error {
-	return capFailure(fmt.Sprintf("the run's %s are over", c.agent.Limits.MaxTime), "a higher --max-time")
+	return capFailure(fmt.Sprintf("the run's %s are over", c.agent.opt.Limits.MaxTime), "a higher --max-time")
 }
 
 // over is the error of a run whose time is up.
 func (c *runClock) over() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if limit := c.agent.Limits.MaxTime; limit > 0 && c.agent.spent.elapsed+time.Since(c.since) >= limit {
+	if limit := c.agent.opt.Limits.MaxTime; limit > 0 && c.agent.spent.elapsed+time.Since(c.since) >= limit {
 		return c.failure()
 	}
 	return nil
@@ -58,7 +58,7 @@ func (c *runClock) resume() {
 	c.since = time.Now()
 	c.paused = false
 	if c.timer != nil {
-		c.timer.Reset(c.agent.Limits.MaxTime - c.agent.spent.elapsed)
+		c.timer.Reset(c.agent.opt.Limits.MaxTime - c.agent.spent.elapsed)
 	}
 }
 

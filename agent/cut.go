@@ -47,7 +47,7 @@ func (t *turn) cut(reply provider.Done, text string) (again bool, err error) {
 		ask, notice = askLess, "the reply was cut again; asking for the rest in fewer words"
 	}
 	t.cb.OnNotice(Notice{Kind: NoticeTruncated, Text: notice})
-	return true, t.Conversation.Remind(ask)
+	return true, t.conv.Remind(ask)
 }
 
 // windowFull reports whether it was the window that cut the reply: its limit was
@@ -61,9 +61,9 @@ func (t *turn) windowFull(reply provider.Done) bool {
 // askWider asks the same again with the model's own maximum. It reports false
 // where that is no more than the reply had.
 func (t *turn) askWider(text string) bool {
-	most := t.Info.MaxOutput
+	most := t.model.Info.MaxOutput
 	if window := t.window(); window > 0 {
-		most = min(most, window-t.Conversation.EstimatedTokens())
+		most = min(most, window-t.conv.EstimatedTokens())
 	}
 	if most <= t.room {
 		return false
@@ -89,7 +89,7 @@ func (t *turn) keepCut(m provider.Message) error {
 		return nil
 	}
 	t.answer.WriteString(message.Text())
-	return t.Conversation.Append(message)
+	return t.conv.Append(message)
 }
 
 // cutFailure ends a turn whose reply is cut still. A higher limit helps only where

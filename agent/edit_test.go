@@ -34,8 +34,8 @@ func TestL8_AnEditedCallIsAskedAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "bash", `{"arg":"make"}`)), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
-			a.Policy.AllowRules = []permission.Rule{{Tool: "bash", Arg: "ninja:*", HasArg: true}}
-			a.Policy.DenyRules = []permission.Rule{{Tool: "bash", Arg: "rm:*", HasArg: true}}
+			a.Opt().Policy.AllowRules = []permission.Rule{{Tool: "bash", Arg: "ninja:*", HasArg: true}}
+			a.Opt().Policy.DenyRules = []permission.Rule{{Tool: "bash", Arg: "rm:*", HasArg: true}}
 			cb := &recorder{answers: c.answers}
 			if _, err := send(t, a, cb, "go"); err != nil {
 				t.Fatal(err)
@@ -73,7 +73,7 @@ func TestL7_AQuestionKnowsWhichRulesCoverIt(t *testing.T) {
 				t.Errorf("the rule %q: %v, want it to cover the call: %v", rule, err, want)
 			}
 		}
-		if rules := a.Policy.SessionRules(); len(rules) != 0 {
+		if rules := a.Opt().Policy.SessionRules(); len(rules) != 0 {
 			t.Errorf("asking took the rules %v", rules)
 		}
 	}

@@ -22,7 +22,7 @@ func (t *turn) effectOf(p *pending) *provider.Effect {
 	case a.Kind == tool.KindWrite && p.outcome.Status == CallOK && len(a.Paths) > 0:
 		e := &provider.Effect{}
 		for _, path := range a.Paths {
-			if rel, err := filepath.Rel(t.Env.Dir, path); err == nil && filepath.IsLocal(rel) {
+			if rel, err := filepath.Rel(t.opt.Env.Dir, path); err == nil && filepath.IsLocal(rel) {
 				path = rel
 			}
 			e.Files = append(e.Files, t.masked(path))

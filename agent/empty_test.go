@@ -31,9 +31,9 @@ func TestNothingNearTheWindowIsAnOverflow(t *testing.T) {
 				return step
 			}}
 			a := newAgent(p)
-			a.Info.Context = 10_000
-			a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 9000}, nil)
-			for i := 0; a.Conversation.EstimatedTokens() < 7500; i++ {
+			a.Asked().Info.Context = 10_000
+			a.Hold(conversation.New(conversation.Config{MaxContextTokens: 9000}, nil))
+			for i := 0; a.Conversation().EstimatedTokens() < 7500; i++ {
 				if _, err := send(t, a, &recorder{}, fmt.Sprint(i, strings.Repeat(" more of it", 150))); err != nil {
 					t.Fatal(err)
 				}
@@ -65,7 +65,7 @@ func TestNothingNearTheWindowIsAnOverflow(t *testing.T) {
 				return
 			}
 			most = last / 2
-			if trimmed, err := a.Conversation.Compact(); err != nil || trimmed.After >= trimmed.Before {
+			if trimmed, err := a.Conversation().Compact(); err != nil || trimmed.After >= trimmed.Before {
 				t.Fatalf("%+v %v", trimmed, err)
 			}
 			if r, err := send(t, a, &recorder{}, "again"); err != nil || !strings.HasPrefix(r.Text, "noted") {

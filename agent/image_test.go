@@ -43,7 +43,7 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 		{Err: refusal}, fake.Say("without"), fake.Say("without again"),
 	}}
 	a := newAgent(p, look)
-	a.Info.Images = true
+	a.Asked().Info.Images = true
 	cb := &recorder{}
 	attached := provider.Image{MediaType: "image/png", Data: []byte("\x89PNG"), Name: "b.png"}
 	if _, err := a.SendMessage(t.Context(), "look", cb, attached); err != nil {
@@ -54,7 +54,7 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 		text string
 	}{{false, "and now"}, {true, "and now?"}, {true, "what?"}, {false, "still?"}} {
 		if step.text != "still?" { // nobody says it again after the refusal
-			a.Info.Images = step.sees
+			a.Asked().Info.Images = step.sees
 		}
 		if _, err := send(t, a, cb, step.text); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 	if len(told) != 2 {
 		t.Errorf("told %q, want one notice each time that images begin to be left out", told)
 	}
-	if kept, ok := a.Conversation.Messages()[0].Parts[1].(provider.Image); !ok || kept.Name != "b.png" {
+	if kept, ok := a.Conversation().Messages()[0].Parts[1].(provider.Image); !ok || kept.Name != "b.png" {
 		t.Error("the history lost its images")
 	}
 }
@@ -112,7 +112,7 @@ func TestRow68_69_ImagesThatAreRefused(t *testing.T) {
 				return fake.Say("ok")
 			}}
 			a := newAgent(p)
-			a.Info.Images = true
+			a.Asked().Info.Images = true
 			cb := &recorder{}
 			for _, ask := range [][]provider.Part{{picture("1"), picture("2"), picture("3"), picture("4"), picture("5")}, {picture("6")}} {
 				if r, err := a.SendMessage(t.Context(), "look", cb, ask...); err != nil || r.Text != "ok" {
@@ -139,7 +139,7 @@ func TestRow68_69_ImagesThatAreRefused(t *testing.T) {
 		refusal := fake.Step{Err: &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true, Message: "tool image_of: bad schema"}}
 		p := &fake.Provider{Steps: []fake.Step{refusal, refusal, fake.Say("ok")}}
 		a := newAgent(p)
-		a.Info.Images = true
+		a.Asked().Info.Images = true
 		if _, err := a.SendMessage(t.Context(), "look", &recorder{}, picture("1")); provider.AsError(err) == nil || len(p.Requests()) != 2 {
 			t.Errorf("%v after %d requests", err, len(p.Requests()))
 		}

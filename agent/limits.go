@@ -43,10 +43,10 @@ func (a *Agent) Spent() (provider.Usage, *float64) {
 // there is no cap. It is for a provider that can keep them within a request, and
 // to be called by it only.
 func (a *Agent) Left() (money float64, tokens int) {
-	if l := a.Limits; l.MaxCost > 0 {
+	if l := a.opt.Limits; l.MaxCost > 0 {
 		money = max(l.MaxCost-a.spent.cost, 1e-6)
 	}
-	if l := a.Limits; l.MaxTotalTokens > 0 {
+	if l := a.opt.Limits; l.MaxTotalTokens > 0 {
 		tokens = max(l.MaxTotalTokens-a.spent.usage.Total(), 1)
 	}
 	return money, tokens
@@ -65,7 +65,7 @@ func (t *turn) checkLimits() (room int, err error) {
 // roomLeft is how many tokens a reply may have under the caps of tokens and
 // money, 0 for no bound. It is asked before every try.
 func (t *turn) roomLeft() (room int, err error) {
-	l, estimate := t.Limits, t.Conversation.EstimatedTokens()
+	l, estimate := t.opt.Limits, t.conv.EstimatedTokens()
 	if l.MaxTotalTokens > 0 {
 		left := l.MaxTotalTokens - t.spent.usage.Add(t.losing).Total()
 		if left <= estimate {
@@ -89,25 +89,25 @@ func (t *turn) roomLeft() (room int, err error) {
 // is believed to have cached is counted at the price of reading it. It is 0, no
 // bound, where only the bill will tell.
 func (t *turn) affordable(estimate int) (int, error) {
-	price, spent := t.Info.Price, t.spentMoney()
-	if price == nil && t.Info.Billed {
-		if spent >= t.Limits.MaxCost {
-			return 0, capFailure(fmt.Sprintf("$%.4f of $%.2f spent", spent, t.Limits.MaxCost), "a higher --max-cost")
+	price, spent := t.model.Info.Price, t.spentMoney()
+	if price == nil && t.model.Info.Billed {
+		if spent >= t.opt.Limits.MaxCost {
+			return 0, capFailure(fmt.Sprintf("$%.4f of $%.2f spent", spent, t.opt.Limits.MaxCost), "a higher --max-cost")
 		}
 		return 0, nil
 	}
 	if price == nil {
-		return 0, &Failure{Kind: KindUsage, What: "--max-cost", Err: fmt.Errorf("the price of %s is not known, so it cannot be capped", t.Defaults.Model),
-			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml", t.ProviderName, t.Defaults.Model)}
+		return 0, &Failure{Kind: KindUsage, What: "--max-cost", Err: fmt.Errorf("the price of %s is not known, so it cannot be capped", t.model.Defaults.Model),
+			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml", t.model.Name, t.model.Defaults.Model)}
 	}
-	left := t.Limits.MaxCost - spent
+	left := t.opt.Limits.MaxCost - spent
 	cached, read := min(t.spent.cached, estimate), price.CacheRead
 	if read == 0 { // not known: the bill counts it as input
 		read = price.Input
 	}
 	prompt := (float64(cached)*read + float64(estimate-cached)*max(price.Input, price.CacheWrite)) / 1e6
 	if left <= prompt {
-		return 0, capFailure(fmt.Sprintf("$%.4f of $%.2f spent, the next request costs about $%.4f before its reply", spent, t.Limits.MaxCost, prompt), "a higher --max-cost")
+		return 0, capFailure(fmt.Sprintf("$%.4f of $%.2f spent, the next request costs about $%.4f before its reply", spent, t.opt.Limits.MaxCost, prompt), "a higher --max-cost")
 	}
 	if price.Output <= 0 {
 		return 1 << 30, nil
@@ -119,7 +119,7 @@ func (t *turn) affordable(estimate int) (int, error) {
 // under way included.
 func (t *turn) spentMoney() float64 {
 	spent := t.spent.cost
-	if lost := provider.Cost(t.losing, t.Info.Price); lost != nil {
+	if lost := provider.Cost(t.losing, t.model.Info.Price); lost != nil {
 		spent += *lost
 	}
 	return spent
@@ -138,7 +138,7 @@ func (t *turn) warnNear() {
 		t.spent.warned[name] = true
 		t.cb.OnNotice(Notice{Kind: NoticeCap, Text: text})
 	}
-	l := t.Limits
+	l := t.opt.Limits
 	warn("cost", t.spent.cost, l.MaxCost, fmt.Sprintf("$%.2f of the run's $%.2f are spent", t.spent.cost, l.MaxCost))
 	used := t.spent.usage.Total()
 	warn("tokens", float64(used), float64(l.MaxTotalTokens), fmt.Sprintf("%d of the run's %d tokens are used", used, l.MaxTotalTokens))

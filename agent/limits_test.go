@@ -44,7 +44,7 @@ func TestCaps(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := endless()
 			a := newAgent(p, look)
-			a.Limits, a.Info.Price = c.limits, c.price
+			a.Opt().Limits, a.Asked().Info.Price = c.limits, c.price
 			cb := &recorder{}
 			r, err := send(t, a, cb, "go")
 			f := agent.Classify(err)
@@ -74,7 +74,7 @@ func TestWhatIsReadFromACacheOfUnknownPriceCostsAsInput(t *testing.T) {
 		return st
 	}}
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
-	a.Limits, a.Info.Price = agent.Limits{MaxCost: 0.015}, &provider.Price{Input: 10} // a cent each
+	a.Opt().Limits, a.Asked().Info.Price = agent.Limits{MaxCost: 0.015}, &provider.Price{Input: 10} // a cent each
 	r, err := send(t, a, &recorder{}, "go")
 	if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
 		t.Fatalf("error %v", err)
@@ -92,7 +92,7 @@ func TestLostRepliesCountAgainstTheCaps(t *testing.T) {
 			long := fake.Step{Text: []string{strings.Repeat("words ", 1000)}, Err: &provider.Error{Kind: provider.KindNetwork, Provider: "fake", Usage: provider.Usage{Input: 100, Output: 1}}}
 			p := &fake.Provider{Then: func(provider.Request) fake.Step { return long }}
 			a := newAgent(&provider.Retrier{Provider: p})
-			a.Limits, a.Info.Price = limits, &provider.Price{Input: 3, Output: 15}
+			a.Opt().Limits, a.Asked().Info.Price = limits, &provider.Price{Input: 3, Output: 15}
 			r, err := a.SendMessage(t.Context(), "go", &recorder{})
 			if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap {
 				t.Errorf("%s: error %v", name, err)
@@ -126,7 +126,7 @@ func TestMaxTimeStandsStillWhileTheUserIsAsked(t *testing.T) {
 			return fake.Call(fmt.Sprintf("c%d", n), "bash", fmt.Sprintf(`{"arg":"make %d"}`, n))
 		}}
 		a := newAgent(p, slow)
-		a.Limits.MaxTime = 10 * time.Second
+		a.Opt().Limits.MaxTime = 10 * time.Second
 		cb := &recorder{onAsk: func(agent.Question) { <-time.After(time.Hour) }} // of fake time
 		for range 20 {
 			cb.answers = append(cb.answers, agent.Answer{Verdict: agent.Yes})
@@ -152,7 +152,7 @@ func TestAfterACapTheConversationGoesOn(t *testing.T) {
 		return fake.Call(fmt.Sprint("c", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))
 	}}
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
-	a.Limits.MaxTurns = 2
+	a.Opt().Limits.MaxTurns = 2
 	_, err := send(t, a, &recorder{}, "go")
 	if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap || f.Hint == "" {
 		t.Errorf("error %v", err)
@@ -177,7 +177,7 @@ func TestTheLastStepSaysWhatIsDone(t *testing.T) {
 	}
 	p := model()
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
-	a.Limits.MaxTurns = 12
+	a.Opt().Limits.MaxTurns = 12
 	cb := &recorder{}
 	r, err := send(t, a, cb, "go")
 	f := agent.Classify(err)
@@ -208,7 +208,7 @@ func TestTheLastStepSaysWhatIsDone(t *testing.T) {
 
 	p = model()
 	a = newAgent(p, makeTool("look", tool.KindRead, nil))
-	a.Limits.MaxTurns = 3
+	a.Opt().Limits.MaxTurns = 3
 	if r, err = send(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.No}}}, "go"); r.Steps != 6 || agent.Classify(err).Kind != agent.KindCap {
 		t.Errorf("granted once: %d steps, %v", r.Steps, err)
 	}
@@ -273,8 +273,8 @@ func TestThinkingComesOnTop(t *testing.T) {
 	for effort, want := range map[provider.Effort]int{"": 8000, provider.EffortOff: 8000, provider.EffortMedium: 16_000, provider.EffortHigh: 32_000, provider.EffortMax: 50_000} {
 		p := &fake.Provider{Steps: []fake.Step{fake.Say("x")}}
 		a := newAgent(p)
-		a.Info = provider.ModelInfo{Context: 200_000, MaxOutput: 64_000, Reasoning: true}
-		a.Defaults.MaxTokens, a.Defaults.Effort = 8000, effort
+		a.Asked().Info = provider.ModelInfo{Context: 200_000, MaxOutput: 64_000, Reasoning: true}
+		a.Asked().Defaults.MaxTokens, a.Asked().Defaults.Effort = 8000, effort
 		if _, err := send(t, a, &recorder{}, "go"); err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +299,7 @@ func TestCapsBoundTheReply(t *testing.T) {
 	} {
 		p := &fake.Provider{Steps: []fake.Step{fake.Say("x")}}
 		a := newAgent(p)
-		a.Limits, a.Defaults.MaxTokens = c.limits, c.reply
+		a.Opt().Limits, a.Asked().Defaults.MaxTokens = c.limits, c.reply
 		if _, err := send(t, a, &recorder{}, "go"); err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestMaxTimeOverSeveralTurns(t *testing.T) {
 			return fake.Call(fmt.Sprint("c", n), "slow", `{}`)
 		}}
 		a := newAgent(p, slow)
-		a.Limits.MaxTime = 10 * time.Second
+		a.Opt().Limits.MaxTime = 10 * time.Second
 		a.Spend(time.Second)
 		for range 2 {
 			if _, err := a.SendMessage(t.Context(), "go", &recorder{}); err != nil {
@@ -384,8 +384,8 @@ func TestRow44_TheSameFailingCall(t *testing.T) {
 		return fake.Call(fmt.Sprintf("c%d", n), "fails", `{"arg":"x"}`)
 	}}
 	a = newAgent(p, fails, makeTool("change", tool.KindWrite, nil))
-	a.Limits.MaxTurns = 50
-	a.Policy.Mode = permission.ModeEdits
+	a.Opt().Limits.MaxTurns = 50
+	a.Opt().Policy.Mode = permission.ModeEdits
 	if _, err := send(t, a, &recorder{}, "go"); err != nil {
 		t.Errorf("a test that fails between edits ended the turn: %v", err)
 	}
@@ -397,8 +397,11 @@ func TestMaxTimeCountsTheQuestionsAboutTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &fake.Provider{}
 		a := newAgent(p)
-		a.Limits.MaxTime = 2 * time.Second
-		a.Describe = func(ctx context.Context) { <-ctx.Done() }
+		a.Opt().Limits.MaxTime = 2 * time.Second
+		a.Asked().Describe = func(ctx context.Context) (provider.ModelInfo, error) {
+			<-ctx.Done()
+			return provider.ModelInfo{}, ctx.Err()
+		}
 		began := time.Now()
 		_, err := send(t, a, &recorder{}, "go")
 		if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap || time.Since(began) != 2*time.Second || len(p.Requests()) != 0 {

@@ -64,7 +64,7 @@ func pairs(t *testing.T, lines []string) {
 // usable checks that the next request would be accepted, and makes it.
 func usable(t *testing.T, a *agent.Agent) {
 	t.Helper()
-	if err := fake.Check(provider.Repair(a.Conversation.Messages())); err != nil {
+	if err := fake.Check(provider.Repair(a.Conversation().Messages())); err != nil {
 		t.Errorf("the history is broken: %v", err)
 	}
 }
@@ -150,7 +150,7 @@ func TestCallsThatWaitDoNotBeginAfterAnInterrupt(t *testing.T) {
 		return tool.Result{Text: "x"}, nil
 	})
 	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "look", `{}`), fake.ToolCall("b", "look", `{}`))}}, look)
-	a.Concurrency = 1
+	a.Opt().Concurrency = 1
 	cb := &recorder{}
 	if _, err := a.SendMessage(ctx, "go", cb); !errors.Is(err, context.Canceled) || ran != 1 {
 		t.Errorf("%d calls ran, %v", ran, err)
@@ -162,7 +162,7 @@ func TestAnInterruptDoesNotHideALostSession(t *testing.T) {
 	session := conversation.Store{Dir: t.TempDir()}.Create(conversation.Header{CWD: "/p"})
 	ctx, cancel := context.WithCancel(t.Context())
 	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{}`)}})
-	a.Conversation = conversation.New(conversation.Config{}, session)
+	a.Hold(conversation.New(conversation.Config{}, session))
 	cb := &hooked{recorder: &recorder{}, at: func(m string) {
 		if m == "notice" { // of the request's usage
 			cancel()
@@ -245,8 +245,8 @@ func TestASessionThatCannotBeWritten(t *testing.T) {
 			step.Text = []string{"hm"}
 			p := &fake.Provider{Then: func(provider.Request) fake.Step { shut("during the request"); return step }}
 			a := newAgent(p, change)
-			a.Policy.Mode = permission.ModeEdits
-			a.Conversation = conversation.New(conversation.Config{}, session)
+			a.Opt().Policy.Mode = permission.ModeEdits
+			a.Hold(conversation.New(conversation.Config{}, session))
 			cb := &recorder{}
 			r, err := send(t, a, cb, "go")
 			if err == nil || r == nil {
@@ -328,7 +328,7 @@ func TestAResultIsToldAsTheModelGetsIt(t *testing.T) {
 	long := strings.Repeat("line\n", 1000)
 	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{Text: long}, nil })
 	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{}`), fake.Say("ok")}}, look)
-	a.Conversation = conversation.New(conversation.Config{ToolResultMaxChars: 500, OutputDir: t.TempDir()}, nil)
+	a.Hold(conversation.New(conversation.Config{ToolResultMaxChars: 500, OutputDir: t.TempDir()}, nil))
 	var told agent.CallResult
 	cb := &results{told: &told}
 	if _, err := send(t, a, cb, "go"); err != nil {
@@ -338,7 +338,7 @@ func TestAResultIsToldAsTheModelGetsIt(t *testing.T) {
 	if err != nil || string(kept) != long {
 		t.Errorf("file %q: %d bytes, %v", told.File, len(kept), err)
 	}
-	if sent := a.Conversation.Messages()[2].Parts[0].(provider.ToolResult).Text; sent != told.Text || len(sent) > 1000 {
+	if sent := a.Conversation().Messages()[2].Parts[0].(provider.ToolResult).Text; sent != told.Text || len(sent) > 1000 {
 		t.Errorf("sent %q, told %q", sent, told.Text)
 	}
 }
@@ -407,7 +407,7 @@ func TestTriesThatFailedCount(t *testing.T) {
 		if total, cost := a.Spent(); total.Input != 300 || cost == nil || *cost != (300*1+40*10)/1e6 {
 			t.Errorf("spent %+v, %v", total, cost)
 		}
-		if n := a.Conversation.EstimatedTokens(); n > 200 {
+		if n := a.Conversation().EstimatedTokens(); n > 200 {
 			t.Errorf("the failed tries count as history: %d tokens", n)
 		}
 
@@ -489,7 +489,7 @@ func TestThinkingEndsWhenARetryComesToNothing(t *testing.T) {
 // Who asks for a tool's or a server's own model asked for none that has a name.
 func TestTheModelBehindTheDefaultIsNamed(t *testing.T) {
 	a := newAgent(&fake.Provider{Steps: []fake.Step{{Model: "claude-opus-9", Text: []string{"x"}}}})
-	a.Defaults.Model = "default"
+	a.Asked().Defaults.Model = "default"
 	cb := &recorder{}
 	if _, err := send(t, a, cb, "go"); err != nil {
 		t.Fatal(err)
@@ -517,7 +517,7 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 			return fake.Step{Model: c.answered, Calls: []provider.ToolCall{fake.ToolCall(fmt.Sprint("c", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))}}
 		}}
 		a := newAgent(p, makeTool("look", tool.KindRead, nil))
-		a.Defaults.Model = c.asked
+		a.Asked().Defaults.Model = c.asked
 		cb := &recorder{}
 		for range 2 {
 			if _, err := send(t, a, cb, "go"); err != nil {
@@ -534,11 +534,11 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 		if want == "" {
 			want = c.asked
 		}
-		messages := a.Conversation.Messages()
+		messages := a.Conversation().Messages()
 		if last := messages[len(messages)-1]; a.AnsweredBy() != want || last.Model != c.asked || last.Answered != strings.TrimPrefix(want, c.asked) && last.Answered != want {
 			t.Errorf("asked %s, answered by %q; in the history %q and %q", c.asked, a.AnsweredBy(), last.Model, last.Answered)
 		}
-		if a.Defaults.Model = "other"; a.AnsweredBy() != "" {
+		if a.Asked().Defaults.Model = "other"; a.AnsweredBy() != "" {
 			t.Errorf("another model has answered already: %q", a.AnsweredBy())
 		}
 	}
@@ -566,7 +566,7 @@ func TestAReadingCommandDoesNotResetTheRepeats(t *testing.T) {
 		return fake.Calls(fake.ToolCall(fmt.Sprintf("a%d", n), "bash", `{"arg":"pwd"}`), fake.ToolCall(fmt.Sprintf("b%d", n), "fails", `{"arg":"x"}`))
 	}}
 	a := newAgent(p, fails, makeTool("bash", tool.KindRun, nil))
-	a.Limits.MaxTurns = 20
+	a.Opt().Limits.MaxTurns = 20
 	_, err := send(t, a, &recorder{}, "go")
 	if f := agent.Classify(err); f == nil || !strings.Contains(f.Error(), "it failed in the same way each time") || n != 6 {
 		t.Errorf("after %d requests: %v", n, err)

@@ -41,12 +41,12 @@ func outcomeOf(ctx context.Context, r tool.Result, err error, took time.Duration
 }
 
 func (t *turn) tool(name string) *tool.Tool {
-	return tool.Find(t.Tools, name)
+	return tool.Find(t.opt.Tools, name)
 }
 
 func (t *turn) toolNames() string {
-	names := make([]string, 0, len(t.Tools))
-	for _, tl := range t.Tools {
+	names := make([]string, 0, len(t.opt.Tools))
+	for _, tl := range t.opt.Tools {
 		names = append(names, tl.Name)
 	}
 	sort.Strings(names)

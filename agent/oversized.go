@@ -16,7 +16,7 @@ const bytesPerToken = 4
 // With all of it in the history no later request could be sent, since the last
 // steps are never left out.
 func (t *turn) withoutOversized(m provider.Message) provider.Message {
-	room := t.Conversation.Budget() / 2 * bytesPerToken
+	room := t.conv.Budget() / 2 * bytesPerToken
 	if room <= 0 {
 		return m // there is no budget
 	}

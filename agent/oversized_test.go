@@ -24,8 +24,8 @@ func TestACallLargerThanTheWindowIsNotKept(t *testing.T) {
 		return tool.Result{Text: "looked"}, nil
 	})
 	a := newAgent(p, look)
-	a.Info.Context = 8000
-	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 6000, OutputDir: t.TempDir()}, nil)
+	a.Asked().Info.Context = 8000
+	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 6000, OutputDir: t.TempDir()}, nil))
 	p.Then = then
 	cb := &recorder{}
 	for _, message := range []string{"go", "and now?"} {

@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"artoo/agent"
-	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
@@ -28,7 +25,7 @@ func TestAPageIsNotCutOnceMore(t *testing.T) {
 		if _, err := send(t, a, &recorder{}, "go"); err != nil {
 			t.Fatal(err)
 		}
-		got := a.Conversation.Messages()[2].Parts[0].(provider.ToolResult).Text
+		got := a.Conversation().Messages()[2].Parts[0].(provider.ToolResult).Text
 		if (got == long) != paged {
 			t.Errorf("paged %v: %d of %d bytes", paged, len(got), len(long))
 		}
@@ -45,24 +42,17 @@ func TestAPageNeverTakesMoreThanHalfOfTheWindow(t *testing.T) {
 		{180_000, 1000, 4000, 5000},
 		{180_000, 45_000, 45_000, 50 << 10},
 	} {
-		a := newAgent(newScript())
-		w := agent.Workspace{
-			Project: tool.Project{Root: root, Dir: root}, Began: time.Now(), Ephemeral: true, ToolResultMaxChars: c.limit,
-			Budget: func() int { return c.budget }, Store: conversation.Store{Dir: filepath.Join(root, "sessions")},
-		}
-		if _, err := w.Begin(a, nil); err != nil {
-			t.Fatal(err)
-		}
+		a := newAgentIn(t, root, newScript(), func(o *agent.Options) {
+			o.Model.Info.Context, o.Sessions.Ephemeral = 0, true
+			o.MaxContextTokens, o.ToolResultMaxChars = c.budget, c.limit
+		})
 		input, err := json.Marshal(map[string]any{"path": "long.txt", "limit": 20_000})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := tool.Read().Run(t.Context(), a.Env, input, io.Discard)
+		r, err := tool.Read().Run(t.Context(), a.Env(), input, io.Discard)
 		if err != nil || len(r.Text) < c.least || len(r.Text) > c.most {
 			t.Errorf("budget %d, limit %d: %d bytes, %v", c.budget, c.limit, len(r.Text), err)
-		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -304,7 +304,7 @@ func TestTheNoteComesBeforeTheMessage(t *testing.T) {
 	p := newScript("ok", "ok")
 	a := newAgent(p)
 	notes := []string{"(changed)", ""}
-	a.Note = func() string { n := notes[0]; notes = notes[1:]; return n }
+	a.SetNote(func() string { n := notes[0]; notes = notes[1:]; return n })
 	for range 2 {
 		if _, err := send(t, a, &recorder{}, "go"); err != nil {
 			t.Fatal(err)

@@ -153,15 +153,15 @@ func TestRandomTurnsLeaveAGoodHistory(t *testing.T) {
 		s := &story{Rand: rand.New(rand.NewPCG(uint64(seed), 1))}
 		p := &fake.Provider{Then: func(provider.Request) fake.Step { return s.step() }}
 		a := newAgent(p, s.tools()...)
-		a.Policy.Mode = []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModePlan}[s.IntN(3)]
-		a.Limits = agent.Limits{MaxTurns: 8}
+		a.Opt().Policy.Mode = []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModePlan}[s.IntN(3)]
+		a.Opt().Limits = agent.Limits{MaxTurns: 8}
 		if s.chance(4) {
-			a.Limits.MaxTotalTokens = 2000
+			a.Opt().Limits.MaxTotalTokens = 2000
 		}
 		var session *conversation.Session
 		if s.chance(3) {
 			session = conversation.Store{Dir: t.TempDir()}.Create(conversation.Header{CWD: "/p"})
-			a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 50000}, session)
+			a.Hold(conversation.New(conversation.Config{MaxContextTokens: 50000}, session))
 		}
 		for turn := range 4 {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -189,7 +189,7 @@ func TestRandomTurnsLeaveAGoodHistory(t *testing.T) {
 			}
 			usable(t, a)
 			if session == nil {
-				checkResults(t, a.Conversation.Messages())
+				checkResults(t, a.Conversation().Messages())
 			}
 			cancel()
 			if t.Failed() {

@@ -87,7 +87,7 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 		p.fail("unknown tool", fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, t.toolNames()))
 	case c.Raw != "":
 		p.fail("broken input", t.brokenInput(c))
-	case mark != "" && !(p.tool.Marks && t.Env != nil && t.Env.Secrets != nil):
+	case mark != "" && !(p.tool.Marks && t.opt.Env != nil && t.opt.Env.Secrets != nil):
 		p.fail("a mark in place of a key", fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.", mark))
 	default:
 		t.plan(ctx, p)
@@ -116,7 +116,7 @@ func (t *turn) plan(ctx context.Context, p *pending) {
 		p.fail("broken input", err.Error())
 		return
 	}
-	access, err := guard(func() (tool.Access, error) { return p.tool.Plan(ctx, t.Env, p.call.Input) })
+	access, err := guard(func() (tool.Access, error) { return p.tool.Plan(ctx, t.opt.Env, p.call.Input) })
 	if access.Verb != "" {
 		p.call.Access = access
 		p.call.Access.Diff = t.maskedDiff(access.Diff)
@@ -139,7 +139,7 @@ func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) 
 		p.interrupted(stop)
 		return nil
 	}
-	decision := t.Policy.Decide(p.tool.Name, p.call.Access)
+	decision := t.opt.Policy.Decide(p.tool.Name, p.call.Access)
 	p.reads = readsOnly(p.tool, decision)
 	switch decision.Effect {
 	case permission.Allow:
@@ -175,7 +175,7 @@ func (t *turn) deny(p *pending, d permission.Decision, reason string, nobody boo
 // finishes all in their order, each as soon as those before it are. The error
 // is of the first result that could not be kept.
 func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
-	limit := t.Concurrency
+	limit := t.opt.Concurrency
 	if limit <= 0 {
 		limit = 4
 	}
@@ -211,7 +211,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		return
 	}
 	began := time.Now()
-	live := &liveOutput{call: p.call, cb: t.cb, mask: t.Mask}
+	live := &liveOutput{call: p.call, cb: t.cb, mask: t.opt.Secrets.Mask}
 	type end struct {
 		result tool.Result
 		err    error
@@ -249,8 +249,8 @@ func (t *turn) finish(p *pending) error {
 	if note := t.repeats.count(p); note != "" {
 		p.outcome.Text += "\n\n" + note
 	}
-	if t.Guide != nil && p.outcome.Status == CallOK {
-		p.outcome.Text += t.Guide(p.call.Access.Paths)
+	if t.guide != nil && p.outcome.Status == CallOK {
+		p.outcome.Text += t.guide(p.call.Access.Paths)
 	}
 	p.outcome.Text, p.outcome.Summary = t.masked(p.outcome.Text), t.masked(p.outcome.Summary)
 	p.result.CallID, p.result.Name = p.call.ID, p.call.Name
@@ -260,9 +260,9 @@ func (t *turn) finish(p *pending) error {
 	if p.outcome.Status == CallFailed {
 		t.response.ToolErrors++
 	}
-	keep := t.Conversation.AppendToolResult
+	keep := t.conv.AppendToolResult
 	if p.paged {
-		keep = t.Conversation.AppendPage
+		keep = t.conv.AppendPage
 	}
 	kept, err := keep(p.result)
 	p.outcome.Text, p.outcome.File = kept.Text, kept.File

@@ -16,10 +16,10 @@ var maskMark = sync.OnceValue(func() *regexp.Regexp {
 
 // masked is text with marks in place of keys.
 func (a *Agent) masked(text string) string {
-	if a.Mask == nil {
+	if a.opt.Secrets.Mask == nil {
 		return text
 	}
-	return a.Mask(text)
+	return a.opt.Secrets.Mask(text)
 }
 
 // maskedParts masks the texts of a user's message; images stay as they are. It
@@ -41,7 +41,7 @@ func (a *Agent) maskedParts(parts []provider.Part) (out []provider.Part, found b
 // still has it. What the model writes is shown as it is: whoever approves must
 // see it, and the model made it up.
 func (a *Agent) maskedDiff(diff string) string {
-	if a.Mask == nil || a.Mask(diff) == diff {
+	if a.opt.Secrets.Mask == nil || a.opt.Secrets.Mask(diff) == diff {
 		return diff
 	}
 	lines := strings.SplitAfter(diff, "\n")
@@ -54,7 +54,7 @@ func (a *Agent) maskedDiff(diff string) string {
 		if from == i {
 			continue
 		}
-		whole := a.Mask(strings.Join(lines[from:i], "")) // together: a private key has many lines
+		whole := a.opt.Secrets.Mask(strings.Join(lines[from:i], "")) // together: a private key has many lines
 		clear(lines[from:i])
 		lines[from] = whole
 		for _, mark := range maskMark().FindAllString(whole, -1) {
@@ -63,7 +63,7 @@ func (a *Agent) maskedDiff(diff string) string {
 	}
 	for i, line := range lines {
 		if strings.HasPrefix(line, "+") {
-			if m := a.Mask(line); !slices.ContainsFunc(maskMark().FindAllString(m, -1), func(mark string) bool { return !known[mark] }) {
+			if m := a.opt.Secrets.Mask(line); !slices.ContainsFunc(maskMark().FindAllString(m, -1), func(mark string) bool { return !known[mark] }) {
 				lines[i] = m
 			}
 		}

@@ -52,12 +52,12 @@ func TestKeysAreMasked(t *testing.T) {
 	}
 	model := &fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{call("1", "ok"), call("2", "bad"), call("3", "fail")}}, {Text: []string{"done"}}}}
 	a := newAgent(model, show)
-	a.Mask = mask
+	a.Opt().Secrets.Mask = mask
 	r := &recorder{}
 	if _, err := a.SendMessage(t.Context(), "use "+aKey+" here", r, provider.Text{Text: "[file] " + another}); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := json.Marshal(a.Conversation.Messages())
+	kept, err := json.Marshal(a.Conversation().Messages())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestLiveOutputIsMaskedWhole(t *testing.T) {
 			return tool.Result{}, nil
 		})
 		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "pieces", Input: json.RawMessage(`{"arg":""}`)}}}, {Text: []string{"done"}}}}, pieces)
-		a.Mask = mask
+		a.Opt().Secrets.Mask = mask
 		var shown outputs
 		if _, err := a.SendMessage(t.Context(), "go", &shown); err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestADiffShowsWhatIsWritten(t *testing.T) {
 		return tool.Access{Kind: tool.KindRead, Verb: "edit", Object: "x", Diff: diff}, nil
 	}, func(context.Context, *tool.Env, struct{}, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
 	a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "edit", Input: json.RawMessage(`{}`)}}}, {Text: []string{"done"}}}}, edit)
-	a.Mask = mask
+	a.Opt().Secrets.Mask = mask
 	var seen calls
 	if _, err := a.SendMessage(t.Context(), "go", &seen); err != nil {
 		t.Fatal(err)
@@ -181,12 +181,12 @@ func TestAnEditThatMovesAKeyIsAsked(t *testing.T) {
 			return tool.Result{Text: "ok"}, nil
 		})
 		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "put", Input: json.RawMessage(`{"arg":"‹secret:1a2b3c4d5e6f›"}`)}}}, {Text: []string{"done"}}}}, put)
-		a.Env.Secrets = func(string) []tool.Secret { return nil }
+		a.Opt().Env.Secrets = func(string) []tool.Secret { return nil }
 		rule, err := permission.ParseRule("write")
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Policy.Mode, a.Policy.AllowRules = permission.ModeEdits, []permission.Rule{rule}
+		a.Opt().Policy.Mode, a.Opt().Policy.AllowRules = permission.ModeEdits, []permission.Rule{rule}
 		if _, err := a.SendMessage(t.Context(), "go", &recorder{}); err != nil {
 			t.Fatal(err)
 		}

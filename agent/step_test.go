@@ -42,7 +42,7 @@ func TestStepsAreTold(t *testing.T) {
 		t.Errorf("notices %+v", cb.notices)
 	}
 	// What many requests of its own have read says nothing of this history.
-	if n := a.Conversation.EstimatedTokens(); n > 1000 {
+	if n := a.Conversation().EstimatedTokens(); n > 1000 {
 		t.Errorf("the history is taken for %d tokens", n)
 	}
 	if used, _ := a.Spent(); used.Input != 900_000 {
@@ -61,15 +61,15 @@ func TestTextBeforeAStepStaysApart(t *testing.T) {
 // A provider without a price list that bills each reply is capped by its bills.
 func TestCapByTheBill(t *testing.T) {
 	a := newAgent(worker{})
-	a.Info.Price, a.Info.Billed = nil, true
-	a.Limits.MaxCost = 0.7
+	a.Asked().Info.Price, a.Asked().Info.Billed = nil, true
+	a.Opt().Limits.MaxCost = 0.7
 	for i := range 3 {
 		_, err := send(t, a, &recorder{}, "go")
 		if f := agent.Classify(err); (f != nil) != (i == 2) || f != nil && f.Kind != agent.KindCap {
 			t.Errorf("message %d: %v", i+1, err)
 		}
 	}
-	a.Info.Billed = false
+	a.Asked().Info.Billed = false
 	if _, err := send(t, a, &recorder{}, "go"); agent.Classify(err).Kind != agent.KindUsage {
 		t.Errorf("without a bill: %v", err)
 	}

@@ -15,7 +15,7 @@ const fewSteps = 5
 // user is asked whether to go on; where that is not answered with yes, one last
 // request brings what is done and what is left, and the error ends the turn.
 func (t *turn) checkSteps(ctx context.Context) error {
-	most := t.Limits.MaxTurns
+	most := t.opt.Limits.MaxTurns
 	if most <= 0 {
 		return nil
 	}
@@ -23,14 +23,14 @@ func (t *turn) checkSteps(ctx context.Context) error {
 	case left <= 0:
 		return t.stepsUsed(ctx)
 	case left == fewSteps && most >= 2*fewSteps:
-		return t.Conversation.Remind(fmt.Sprintf("%d more replies with tool calls are possible now. Bring the task to a state that can be left, and say what is left to do.", left))
+		return t.conv.Remind(fmt.Sprintf("%d more replies with tool calls are possible now. Bring the task to a state that can be left, and say what is left to do.", left))
 	}
 	return nil
 }
 
 // stepsUsed asks whether to go on. Its error says that the turn is over.
 func (t *turn) stepsUsed(ctx context.Context) error {
-	used, most := t.response.Steps, t.Limits.MaxTurns
+	used, most := t.response.Steps, t.opt.Limits.MaxTurns
 	if ctx.Err() == nil {
 		answer, err := t.cb.Ask(ctx, Question{Kind: QuestionSteps, Reason: fmt.Sprintf("%s are used; go on for %d more?", count(used, "step"), most), Number: 1, Of: 1})
 		if err == nil && answer.Verdict == Yes {
@@ -50,7 +50,7 @@ func (t *turn) stepsUsed(ctx context.Context) error {
 // more than missing words.
 func (t *turn) lastWords(ctx context.Context) error {
 	t.closing = true
-	if err := t.Conversation.Remind("The steps of this turn are used up: no tool can be called now. Say in a few sentences what is done, what is left, and how to go on."); err != nil {
+	if err := t.conv.Remind("The steps of this turn are used up: no tool can be called now. Say in a few sentences what is done, what is left, and how to go on."); err != nil {
 		return err
 	}
 	reply, err := t.ask(ctx)
@@ -61,5 +61,5 @@ func (t *turn) lastWords(ctx context.Context) error {
 	message.Partial = reply.Stop != provider.StopComplete
 	t.answer.Reset()
 	t.answer.WriteString(message.Text())
-	return t.Conversation.Append(message)
+	return t.conv.Append(message)
 }

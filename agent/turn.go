@@ -48,7 +48,7 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 	t := &turn{
 		Agent:    a,
 		cb:       &serial{cb: cb, clock: clock},
-		response: &Response{Provider: a.ProviderName, Model: a.Defaults.Model},
+		response: &Response{Provider: a.model.Name, Model: a.model.Defaults.Model},
 		clock:    clock,
 		repeats:  repeats{},
 		env:      a.turnEnv(),
@@ -61,10 +61,7 @@ func (a *Agent) turnEnv() *tool.Env {
 	a.killing.Lock()
 	defer a.killing.Unlock()
 	a.kill = make(chan struct{})
-	env := tool.Env{}
-	if a.Env != nil {
-		env = *a.Env
-	}
+	env := *a.opt.Env
 	env.Kill = a.kill
 	return &env
 }
@@ -79,8 +76,8 @@ func (t *turn) end() {
 func (t *turn) hear(text string, attachments []provider.Part) error {
 	m := provider.UserText(text, slices.Concat(t.untold, attachments)...)
 	t.notes, t.untold = notesOf(m.Parts[1:]), nil
-	if t.Note != nil {
-		if note := t.Note(); note != "" {
+	if t.note != nil {
+		if note := t.note(); note != "" {
 			m.Parts = append(m.Parts, provider.Text{Text: note})
 			t.notes = append(t.notes, provider.Text{Text: note})
 		}
@@ -90,7 +87,7 @@ func (t *turn) hear(text string, attachments []provider.Part) error {
 		t.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "what looks like a key in the message is not sent: a mark stands for it. A command can take it from a file, or from a variable that ARTOO_PASS_ENV names"})
 	}
 	t.perChar = bytesPerChar(m.Parts)
-	return t.Conversation.Append(m)
+	return t.conv.Append(m)
 }
 
 // settle handles the ends of a reply that are neither an answer nor tool calls,
@@ -109,7 +106,7 @@ func (t *turn) settle(ctx context.Context, reply provider.Done) (again bool, err
 	case strings.TrimSpace(text) == "" && len(calls) == 0 && reply.Stop != provider.StopPause:
 		return t.prod(reply)
 	}
-	if err := t.Conversation.Append(reply.Message); err != nil {
+	if err := t.conv.Append(reply.Message); err != nil {
 		return false, err
 	}
 	t.nudge = ""
@@ -152,21 +149,21 @@ func (t *turn) long(reply provider.Done) bool {
 	if t.trimmed {
 		return true
 	}
-	sent, window := t.Conversation.EstimatedTokens(), t.Info.Context
-	if budget := t.Conversation.Budget(); budget > 0 && (window <= 0 || budget < window) {
+	sent, window := t.conv.EstimatedTokens(), t.model.Info.Context
+	if budget := t.conv.Budget(); budget > 0 && (window <= 0 || budget < window) {
 		window = budget
 	}
 	if reply.Usage.Output > t.least() {
 		return false // it wrote something that cannot be seen
 	}
-	return window > 0 && float64(sent) >= most*float64(window) || t.Info.Guess && sent >= unknown
+	return window > 0 && float64(sent) >= most*float64(window) || t.model.Info.Guess && sent >= unknown
 }
 
 // completed ends the turn with an answer.
 func (t *turn) completed(reply provider.Done) (*Response, error) {
 	t.answer.WriteString(reply.Message.Text())
 	t.response.Text = t.answer.String()
-	if err := t.Conversation.Sync(); err != nil {
+	if err := t.conv.Sync(); err != nil {
 		return t.response, err
 	}
 	return t.response, nil
@@ -192,11 +189,11 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 			}
 		}
 		m.Parts = append(m.Parts, provider.Text{Text: text})
-		err = errors.Join(err, t.Conversation.Append(m))
+		err = errors.Join(err, t.conv.Append(m))
 		t.answer.WriteString(t.partial)
 	}
 	t.response.Text = t.answer.String()
-	return t.response, errors.Join(err, t.Conversation.Sync())
+	return t.response, errors.Join(err, t.conv.Sync())
 }
 
 // firstText is the first of the texts that says something.

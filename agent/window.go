@@ -37,12 +37,12 @@ func (t *turn) replyRoom(asked int) int {
 func (t *turn) withThinking(o provider.Options) int {
 	parts := map[provider.Effort][2]int{provider.EffortLow: {4, 3}, provider.EffortMedium: {2, 1}, provider.EffortHigh: {4, 1}, provider.EffortMax: {10, 1}}
 	p, thinks := parts[o.Effort]
-	if !thinks || !t.Info.Reasoning || t.maxTokens > 0 || o.MaxTokens <= 0 {
+	if !thinks || !t.model.Info.Reasoning || t.maxTokens > 0 || o.MaxTokens <= 0 {
 		return o.MaxTokens
 	}
 	most := o.MaxTokens * p[0] / p[1]
-	if t.Info.MaxOutput > 0 {
-		most = min(most, max(t.Info.MaxOutput, o.MaxTokens))
+	if t.model.Info.MaxOutput > 0 {
+		most = min(most, max(t.model.Info.MaxOutput, o.MaxTokens))
 	}
 	return most
 }
@@ -53,8 +53,8 @@ func (t *turn) least() int { return min(leastReply, t.window()/leastShare) }
 // window is the model's window in tokens, 0 where nobody knows: what is said of
 // it, or less where a request was refused that should have fitted.
 func (t *turn) window() int {
-	window := t.Info.Context
-	if refused, _ := t.Conversation.Window(); refused > 0 && (window <= 0 || refused < window) {
+	window := t.model.Info.Context
+	if refused, _ := t.conv.Window(); refused > 0 && (window <= 0 || refused < window) {
 		return refused
 	}
 	return window
@@ -65,7 +65,7 @@ func (t *turn) window() int {
 func (t *turn) fitReply(asked int) int {
 	asked = t.replyRoom(asked)
 	window := t.window()
-	left := window - t.Conversation.EstimatedTokens()
+	left := window - t.conv.EstimatedTokens()
 	if t.squeezed = window > 0 && asked > left; t.squeezed {
 		return max(left, t.least(), 1)
 	}
@@ -75,13 +75,13 @@ func (t *turn) fitReply(asked int) int {
 // trim makes the history fit the budget, at the cost of the reply's room where
 // it must.
 func (t *turn) trim() error {
-	t.Conversation.SetReserve(t.replyRoom(t.Defaults.MaxTokens) - t.least())
-	trimmed, err := t.Conversation.Trim()
+	t.conv.SetReserve(t.replyRoom(t.model.Defaults.MaxTokens) - t.least())
+	trimmed, err := t.conv.Trim()
 	return t.trimmedTo(trimmed, err, nil)
 }
 
 func (t *turn) trimHard(refused *provider.Error) error {
-	trimmed, err := t.Conversation.TrimHard()
+	trimmed, err := t.conv.TrimHard()
 	return t.trimmedTo(trimmed, err, refused)
 }
 
@@ -99,7 +99,7 @@ func (t *turn) trimmedTo(trimmed conversation.Trimmed, err error, refused *provi
 func (t *turn) shrink(refused *provider.Error) error {
 	t.learnWindow(refused)
 	if t.trimmed {
-		return t.tooLong(t.Conversation.Full(t.Conversation.Budget()), refused)
+		return t.tooLong(t.conv.Full(t.conv.Budget()), refused)
 	}
 	t.trimmed = true
 	return t.trimHard(refused)
@@ -114,19 +114,19 @@ func (t *turn) learnWindow(e *provider.Error) {
 	}
 	if e.Window <= 0 {
 		sent := e.Requested
-		if estimate := t.Conversation.EstimatedTokens(); sent == 0 && !t.Info.Guess && estimate < t.Info.Context {
-			sent = t.Info.Context
+		if estimate := t.conv.EstimatedTokens(); sent == 0 && !t.model.Info.Guess && estimate < t.model.Info.Context {
+			sent = t.model.Info.Context
 		}
-		t.Conversation.Refused(sent)
+		t.conv.Refused(sent)
 		return
 	}
-	t.Conversation.Refused(e.Requested)
-	if t.Info.Context <= 0 || e.Window < t.Info.Context {
-		t.Info.Context = e.Window
+	t.conv.Refused(e.Requested)
+	if t.model.Info.Context <= 0 || e.Window < t.model.Info.Context {
+		t.model.Info.Context = e.Window
 	}
-	budget := t.Info.Context - t.replyRoom(t.Defaults.MaxTokens)
-	if now := t.Conversation.Budget(); budget > 0 && (now <= 0 || budget < now) {
-		t.Conversation.SetBudget(budget)
+	budget := t.model.Info.Context - t.replyRoom(t.model.Defaults.MaxTokens)
+	if now := t.conv.Budget(); budget > 0 && (now <= 0 || budget < now) {
+		t.conv.SetBudget(budget)
 	}
 }
 
@@ -149,7 +149,7 @@ func (t *turn) tooLong(err error, refused *provider.Error) error {
 	if refused == nil || !refused.InBytes {
 		t.name(f, full)
 	}
-	withdrawn, restored, lost := t.Conversation.Withdraw()
+	withdrawn, restored, lost := t.conv.Withdraw()
 	if withdrawn {
 		t.partial, t.keep = "", nil // of a reply to it
 		t.untold = t.notes
@@ -172,14 +172,14 @@ func (t *turn) name(f *Failure, full *conversation.FullError) {
 	if window <= 0 {
 		return
 	}
-	_, accepted := t.Conversation.Window()
+	_, accepted := t.conv.Window()
 	room := min(window-least, full.Budget)
-	if window < t.Info.Context && accepted < room { // all that is known is what was too long
+	if window < t.model.Info.Context && accepted < room { // all that is known is what was too long
 		room = max(accepted, room/2)
 	}
 	rest := max(full.Tokens-full.Overhead-full.Latest, 0)
-	few := t.Conversation.Tokens(leastMessage)
-	left := t.Conversation.Bytes((room - full.Overhead - rest) * 3 / 4)
+	few := t.conv.Tokens(leastMessage)
+	left := t.conv.Bytes((room - full.Overhead - rest) * 3 / 4)
 	switch {
 	case full.Overhead+few > room && accepted < full.Overhead+few:
 		f.Err = fmt.Errorf("the system prompt and the tools alone have about %s, and the model's window is %s", count(full.Overhead, "token"), count(window, "token"))

@@ -42,8 +42,8 @@ func TestTheRoomForAMessageIsNamedInCharacters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const window = 8000
 			a := newAgent(narrow(t, window, c.per))
-			a.Info.Context = window
-			a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 7000}, nil)
+			a.Asked().Info.Context = window
+			a.Hold(conversation.New(conversation.Config{MaxContextTokens: 7000}, nil))
 			fits, most := window*c.per/len(c.char), 60_000
 			for range 3 {
 				_, err := send(t, a, &recorder{}, strings.Repeat(c.char, most))
@@ -68,8 +68,8 @@ func TestTheRoomForAMessageIsNamedInCharacters(t *testing.T) {
 func TestAMessageThatIsTooLongCostsNothing(t *testing.T) {
 	p := narrow(t, 1<<30, 1)
 	a := newAgent(p)
-	a.Info.Context = 20_000
-	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 15_000, OutputDir: t.TempDir()}, nil)
+	a.Asked().Info.Context = 20_000
+	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 15_000, OutputDir: t.TempDir()}, nil))
 	for i := range 12 {
 		if _, err := send(t, a, &recorder{}, fmt.Sprint("message ", i, strings.Repeat(" more", 200))); err != nil {
 			t.Fatal(err)
@@ -103,13 +103,13 @@ func TestARefusalForBytesTeachesNothingOfTheWindow(t *testing.T) {
 	if _, err := send(t, a, &recorder{}, strings.Repeat("a few words ", 50)); err != nil {
 		t.Fatal(err)
 	}
-	before := a.Conversation.EstimatedTokens()
+	before := a.Conversation().EstimatedTokens()
 	_, err := send(t, a, &recorder{}, "more")
 	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext || f.Hint != "fewer images" || !strings.Contains(f.Error(), "too large") {
 		t.Errorf("error %v, hint %q", err, f.Hint)
 	}
-	if now := a.Conversation.EstimatedTokens(); now != before || a.Info.Context != 100_000 {
-		t.Errorf("%d tokens, they were %d; the window is %d", now, before, a.Info.Context)
+	if now := a.Conversation().EstimatedTokens(); now != before || a.Asked().Info.Context != 100_000 {
+		t.Errorf("%d tokens, they were %d; the window is %d", now, before, a.Asked().Info.Context)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
 		p.Steps = append(p.Steps, fake.Say(strings.Repeat("an answer ", 150)))
 	}
 	a := newAgent(p, makeTool("write", tool.KindWrite, nil), run)
-	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 1500}, nil)
+	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 1500}, nil))
 	yes, no := agent.Answer{Verdict: agent.Yes}, agent.Answer{}
 	cb := &recorder{answers: []agent.Answer{yes, yes, no, yes}}
 	for _, text := range []string{"do it", "and then", "and then", "and now"} {
@@ -149,10 +149,10 @@ func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
 // A note is told once. It goes along with the next message if its own was too long.
 func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 	a := newAgent(narrow(t, 2000, 1))
-	a.Info.Context = 2000
-	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: 1500}, nil)
+	a.Asked().Info.Context = 2000
+	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 1500}, nil))
 	notes := []string{"(one thing changed)", "", ""} // Note tells each once
-	a.Note = func() string { n := notes[0]; notes = notes[1:]; return n }
+	a.SetNote(func() string { n := notes[0]; notes = notes[1:]; return n })
 	mode := provider.Text{Text: agent.ModeNote(permission.ModePlan, false)}
 	if _, err := a.SendMessage(t.Context(), strings.Repeat("much ", 2000), &recorder{}, mode); err == nil {
 		t.Fatal("it was sent")

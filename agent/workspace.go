@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -13,9 +12,7 @@ import (
 	"artoo/tool"
 )
 
-// Workspace is the place an agent works in: the project, what it may reach, and
-// where sessions are kept. Main fills it once; Begin may be called again for
-// each session.
+// Workspace is the project an agent works in, and what it may reach besides.
 type Workspace struct {
 	Project   tool.Project
 	ConfigDir string // the user's own AGENTS.md is here; may be ""
@@ -25,7 +22,6 @@ type Workspace struct {
 	Shell     string // see tool.FindShell
 	Headless  bool   // nobody can be asked
 	Began     time.Time
-	Version   string // of the program
 
 	AddDirs   []string // DIR or DIR:rw; ~ is the home directory
 	DenyFiles []string // artoo's own secrets
@@ -33,67 +29,7 @@ type Workspace struct {
 	// nil reopens none.
 	Asked func(abs string) bool
 
-	Store     conversation.Store
-	Ephemeral bool // keep no session file
-	// Budget is the context budget in tokens, ToolResultMaxChars the limit of a
-	// tool's result.
-	Budget             func() int
-	ToolResultMaxChars int
-
-	// Mask masks the instruction files and what a resumed session holds, as
-	// Agent.Mask does all else; may be nil.
-	Mask func(text string) string
-	// Begun is told of each session, before anything of it is masked but the
-	// instruction files; may be nil.
-	Begun func(s *conversation.Session)
-
-	scratch string // of an ephemeral session
-	output  string // of the present session
-}
-
-// Begin puts a session into the agent: conversation, system prompt, files. A
-// nil session begins a new one. notices are for the user.
-func (w *Workspace) Begin(a *Agent, s *conversation.Session) (notices []string, err error) {
-	instructions, cut, err := w.instructions()
-	if err != nil {
-		return nil, err
-	}
-	if cut {
-		notices = append(notices, "the instruction files are longer than 32 KB together; the rest was left out")
-	}
-	settings := w.settings(a)
-	system := SystemPrompt(PromptInfo{
-		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: settings, Instructions: instructions,
-	})
-	if s == nil && !w.Ephemeral {
-		s = w.Store.Create(conversation.Header{CWD: w.Project.Dir, Version: w.Version, Provider: a.ProviderName, Model: a.Defaults.Model, System: system})
-	}
-	if s != nil {
-		if w.Begun != nil {
-			w.Begun(s)
-		}
-		notices = append(notices, s.Notices()...)
-		a.SessionID = s.ID()
-		if s.Header().System != "" {
-			// The session began with this prompt, and the provider's cache with it.
-			system = s.Header().System
-		}
-	}
-	output, read, err := w.outputs(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.openFiles(a, read); err != nil {
-		return nil, err
-	}
-	a.Env.PageMax = w.pageMax
-	a.Conversation = conversation.New(conversation.Config{MaxContextTokens: w.Budget(), ToolResultMaxChars: w.ToolResultMaxChars, OutputDir: output, Mask: w.Mask}, s)
-	a.System = system
-	a.Conversation.SetOverhead(overhead(a))
-	a.Note = joinNotes(w.settingsNote(system, a.Conversation.Messages(), settings), w.gitNote(a.Env.Environ), w.note(system, instructions))
-	a.Guide = w.guide(instructions)
-	return notices, nil
+	mask func(text string) string // Secrets.Mask
 }
 
 // Bounds of a page of read or grep, in bytes.
@@ -105,23 +41,20 @@ const (
 
 // pageMax is how many bytes a page of read or grep may have. A token is a byte
 // at worst, so one page never takes more than half of the budget.
-func (w *Workspace) pageMax() int {
-	most := max(w.ToolResultMaxChars, min(pageTimes*w.ToolResultMaxChars, mostPage))
-	return max(leastPage, min(most, w.Budget()/2))
-}
-
-// Close removes what an ephemeral session left.
-func (w *Workspace) Close() error {
-	w.empty()
-	if w.scratch == "" {
-		return nil
+func (a *Agent) pageMax() int {
+	most := mostPage
+	if limit := a.opt.ToolResultMaxChars; limit > 0 {
+		most = max(limit, min(pageTimes*limit, mostPage))
 	}
-	return os.RemoveAll(w.scratch)
+	if budget := a.budget(); budget > 0 {
+		most = min(most, budget/2)
+	}
+	return max(leastPage, most)
 }
 
-func overhead(a *Agent) int {
-	n := len(a.System)
-	for _, t := range a.Tools {
+func (a *Agent) overhead() int {
+	n := len(a.system)
+	for _, t := range a.opt.Tools {
 		n += len(t.Name) + len(t.Description) + len(t.Schema)
 	}
 	return n
@@ -131,18 +64,21 @@ func overhead(a *Agent) int {
 // outputs it may speak of. The first is made at once: the files are opened
 // before there is an output, and a state directory that cannot be written is
 // better known before the first message. Close takes it away if it stayed empty.
-func (w *Workspace) outputs(s *conversation.Session) (output string, read []string, err error) {
+func (a *Agent) outputs(s *conversation.Session) (output string, read []string, err error) {
+	if s == nil && a.opt.Workspace == nil {
+		return "", nil, nil // the model could not read them
+	}
 	if s == nil {
-		if w.scratch == "" {
-			if w.scratch, err = os.MkdirTemp("", "artoo-"); err != nil {
+		if a.scratch == "" {
+			if a.scratch, err = os.MkdirTemp("", "artoo-"); err != nil {
 				return "", nil, err
 			}
 		}
-		return w.scratch, []string{w.scratch}, nil
+		return a.scratch, []string{a.scratch}, nil
 	}
-	w.empty()
-	w.output = s.OutputDir()
-	if err := os.MkdirAll(w.output, 0o700); err != nil {
+	a.emptyOutput()
+	a.output = s.OutputDir()
+	if err := os.MkdirAll(a.output, 0o700); err != nil {
 		return "", nil, &Failure{Kind: KindInternal, What: "session", Err: err, Hint: "set XDG_STATE_HOME to a directory that can be written, or --ephemeral"}
 	}
 	for _, dir := range s.OutputDirs() {
@@ -152,19 +88,19 @@ func (w *Workspace) outputs(s *conversation.Session) (output string, read []stri
 			return "", nil, err
 		}
 	}
-	return w.output, read, nil
+	return a.output, read, nil
 }
 
-// empty removes the last session's output directory if nothing is in it; one
+// emptyOutput removes the last session's output directory if nothing is in it; one
 // that holds something stays, which is the error ignored here.
-func (w *Workspace) empty() {
-	if w.output != "" {
-		_ = os.Remove(w.output)
+func (a *Agent) emptyOutput() {
+	if a.output != "" {
+		_ = os.Remove(a.output)
 	}
 }
 
 // openFiles opens the granted directories anew.
-func (w *Workspace) openFiles(a *Agent, read []string) error {
+func (w *Workspace) openFiles(env *tool.Env, read []string) error {
 	cfg := tool.FilesConfig{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles, Asked: w.Asked}
 	if w.Project.Common != "" {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
@@ -178,12 +114,12 @@ func (w *Workspace) openFiles(a *Agent, read []string) error {
 	if err != nil {
 		return err
 	}
-	if a.Env.Files != nil {
-		if err := a.Env.Files.Close(); err != nil {
+	if env.Files != nil {
+		if err := env.Files.Close(); err != nil {
 			return err
 		}
 	}
-	a.Env.Files = files
+	env.Files = files
 	return nil
 }
 
@@ -207,10 +143,11 @@ func (w *Workspace) addedDirs() (readable, writable []string, err error) {
 	return readable, writable, nil
 }
 
-// Output is the directory for long outputs of the present session.
-func (w *Workspace) Output() string {
-	if w.output != "" {
-		return w.output
+// OutputDir is the directory for long outputs of the present session, "" for
+// none.
+func (a *Agent) OutputDir() string {
+	if a.output != "" {
+		return a.output
 	}
-	return w.scratch
+	return a.scratch
 }

@@ -16,10 +16,10 @@ import (
 // be named is left out: opening it fails with a better word.
 func (w *Workspace) settings(a *Agent) Settings {
 	s := Settings{
-		Mode: a.Policy.Mode, Headless: w.Headless, NoProject: a.Policy.NoProject,
-		Allow: a.Policy.AllowRules, Ask: a.Policy.AskRules, Deny: a.Policy.DenyRules,
+		Mode: a.opt.Policy.Mode, Headless: w.Headless, NoProject: a.opt.Policy.NoProject,
+		Allow: a.opt.Policy.AllowRules, Ask: a.opt.Policy.AskRules, Deny: a.opt.Policy.DenyRules,
 	}
-	for _, t := range a.Tools {
+	for _, t := range a.opt.Tools {
 		s.Tools = append(s.Tools, t.Name)
 	}
 	for _, o := range tool.BuiltIn(w.Shell) {
@@ -101,10 +101,10 @@ func (w *Workspace) gitNote(environ []string) func() string {
 }
 
 func (w *Workspace) masked(text string) string {
-	if w.Mask == nil {
+	if w.mask == nil {
 		return text
 	}
-	return w.Mask(text)
+	return w.mask(text)
 }
 
 func (w *Workspace) instructions() ([]Instruction, bool, error) {

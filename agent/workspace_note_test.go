@@ -15,12 +15,26 @@ import (
 	"artoo/tool"
 )
 
-func newWorkspace(t *testing.T, root string) *agent.Workspace {
+// newAgentIn is an agent in a project, changed before it is made.
+func newAgentIn(t *testing.T, root string, p provider.Provider, change func(*agent.Options)) *agent.Agent {
 	t.Helper()
-	return &agent.Workspace{
-		Project: tool.Project{Root: root, Dir: root}, Began: time.Now(), ToolResultMaxChars: 10_000,
-		Budget: func() int { return 50_000 }, Store: conversation.Store{Dir: filepath.Join(t.TempDir(), "sessions")},
+	opt := testOptions(p, tool.Read())
+	opt.Env.Dir, opt.Workspace = root, &agent.Workspace{Project: tool.Project{Root: root, Dir: root}, Began: time.Now()}
+	opt.MaxContextTokens, opt.ToolResultMaxChars = 50_000, 10_000
+	opt.Sessions = agent.Sessions{Store: conversation.Store{Dir: filepath.Join(t.TempDir(), "sessions")}}
+	if change != nil {
+		change(&opt)
 	}
+	a, err := agent.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
 }
 
 // realDir is a temporary directory by the name that the tools resolve it to.
@@ -46,17 +60,12 @@ func TestInstructionsComeWithTheFirstFileTheyHoldFor(t *testing.T) {
 			fake.Call("1", "read", `{"path":"c.go"}`), fake.Call("2", "read", `{"path":"cart/a.go"}`), fake.Call("3", "read", `{"path":"cart/missing.go"}`),
 			fake.Call("4", "read", `{"path":"cart/deep/b.go"}`), fake.Call("5", "read", `{"path":"cart/deep/b.go"}`), fake.Say("ok"),
 		}}
-		a := newAgent(p, tool.Read())
-		w := newWorkspace(t, root)
-		w.NoProject = noProject
-		if _, err := w.Begin(a, nil); err != nil {
-			t.Fatal(err)
-		}
+		a := newAgentIn(t, root, p, func(o *agent.Options) { o.Workspace.NoProject = noProject })
 		if _, err := send(t, a, &recorder{}, "go"); err != nil {
 			t.Fatal(err)
 		}
 		got := map[string]string{}
-		for _, m := range a.Conversation.Messages() {
+		for _, m := range a.Conversation().Messages() {
 			for _, part := range m.Parts {
 				if r, ok := part.(provider.ToolResult); ok {
 					got[r.CallID] = r.Text
@@ -81,11 +90,7 @@ func TestInstructionsComeWithTheFirstFileTheyHoldFor(t *testing.T) {
 
 func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
 	root := realDir(t)
-	w := newWorkspace(t, root)
-	a := newAgent(newScript("one", "two", "three"), tool.Read())
-	if _, err := w.Begin(a, nil); err != nil {
-		t.Fatal(err)
-	}
+	a := newAgentIn(t, root, newScript("one", "two", "three"), nil)
 	if _, err := send(t, a, &recorder{}, "go"); err != nil {
 		t.Fatal(err)
 	}
@@ -94,16 +99,16 @@ func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
 	}
 	again := func(change func()) string {
 		t.Helper()
-		id := a.SessionID
-		if err := a.Conversation.Session().Close(); err != nil {
+		id := a.SessionID()
+		if err := a.Conversation().Session().Close(); err != nil {
 			t.Fatal(err)
 		}
 		change()
-		s, err := w.Store.Open(id)
+		s, err := a.Opt().Sessions.Store.Open(id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Begin(a, s); err != nil {
+		if err := a.Begin(s); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := send(t, a, &recorder{}, "on"); err != nil {
@@ -115,7 +120,7 @@ func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
 	if got := again(func() {}); got != "user on" {
 		t.Errorf("with the same settings: %q", got)
 	}
-	got := again(func() { a.Policy.AllowRules = rules(t, "read(docs/**)") })
+	got := again(func() { a.Opt().Policy.AllowRules = rules(t, "read(docs/**)") })
 	if !strings.HasPrefix(got, "user on (The settings are not those that this session began with. Now they are:\n") || !strings.Contains(got, "Allowed by rule: read(docs/**))") {
 		t.Errorf("with a rule more: %q", got)
 	}
@@ -131,15 +136,11 @@ func TestTheModelHearsOnceHowTheRepositoryStands(t *testing.T) {
 		t.Fatalf("%v %s", err, out)
 	}
 	write(t, "x", root, "a.txt")
-	w := newWorkspace(t, root)
-	w.Project.Git = true
-	a := newAgent(newScript("one", "two"))
-	a.Env.Environ = os.Environ()
-	if _, err := w.Begin(a, nil); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(a.System, "Git repository: yes, on branch trunk\n") {
-		t.Errorf("%s", a.System)
+	a := newAgentIn(t, root, newScript("one", "two"), func(o *agent.Options) {
+		o.Workspace.Project.Git, o.Env.Environ = true, os.Environ()
+	})
+	if !strings.Contains(a.System(), "Git repository: yes, on branch trunk\n") {
+		t.Errorf("%s", a.System())
 	}
 	for range 2 {
 		if _, err := send(t, a, &recorder{}, "go"); err != nil {

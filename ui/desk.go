@@ -22,9 +22,6 @@ type Desk struct {
 	Agent *agent.Agent
 	Store conversation.Store
 	Dir   string // the directory whose sessions are listed
-	// Begin puts a session into the agent: conversation, system prompt, files.
-	// A nil session begins a new one.
-	Begin func(s *conversation.Session) error
 	// Switch makes the named model answer, and returns its provider and id.
 	Switch func(ctx context.Context, name string) (string, error)
 	// Branch is the branch that is checked out, "" outside git; may be nil.
@@ -41,9 +38,9 @@ type Desk struct {
 
 // SendMessage implements Sender with the present session's agent.
 func (d *Desk) SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error) {
-	if now := d.Agent.Policy.Mode; d.told != "" && d.told != now {
+	if now := d.Agent.Policy().Mode; d.told != "" && d.told != now {
 		d.told = now
-		if d.Rules != nil && d.Rules(d.Agent.ProviderName, string(now)) != "" { // its own tools, by its own rules
+		if d.Rules != nil && d.Rules(d.Agent.Model().Name, string(now)) != "" { // its own tools, by its own rules
 			return d.Agent.SendMessage(ctx, text, cb, attachments...)
 		}
 		attachments = append([]provider.Part{provider.Text{Text: agent.ModeNote(now, false)}}, attachments...)
@@ -59,14 +56,14 @@ func (d *Desk) Deps() Deps {
 	return Deps{
 		Sessions: d.sessions, Resume: d.resume, Clear: d.clear, Fork: d.fork, Answer: d.answer,
 		Model: d.model, SwitchModel: d.Switch, Tools: d.tools,
-		Mode: func() permission.Mode { return d.Agent.Policy.Mode }, SetMode: d.setMode,
+		Mode: func() permission.Mode { return d.Agent.Policy().Mode }, SetMode: d.setMode,
 		Permissions: d.permissions, DropRule: d.dropRule,
 		Compact: d.compact, Context: d.context, Cost: d.cost, Status: d.status,
 		Files: d.completeFiles, Expand: d.expand, Export: d.exportFile, Init: d.initFile,
 	}
 }
 
-func (d *Desk) model() string { return d.Agent.ProviderName + "/" + d.Agent.Defaults.Model }
+func (d *Desk) model() string { return d.Agent.Model().Name + "/" + d.Agent.Model().Defaults.Model }
 
 func (d *Desk) sessions() ([]SessionRow, error) {
 	infos, err := d.Store.List()
@@ -90,10 +87,10 @@ func (d *Desk) resume(_ context.Context, id string) (*Resumed, error) {
 		return nil, err
 	}
 	// The present session is in use, by this very artoo: Open gave a copy of it.
-	if now := d.Agent.Conversation.Session(); now != nil && source(s) == now.ID() {
+	if now := d.Agent.Conversation().Session(); now != nil && source(s) == now.ID() {
 		return nil, errors.Join(errors.New("it is the session you are in; /fork goes on in a copy"), s.Close())
 	}
-	policy := d.Agent.Policy
+	policy := d.Agent.Policy()
 	mode := policy.Mode
 	if d.mode != "" {
 		policy.Mode = d.mode
@@ -109,26 +106,26 @@ func (d *Desk) resume(_ context.Context, id string) (*Resumed, error) {
 // clear begins a new session. The mode stays: the prompt of the new one tells
 // it.
 func (d *Desk) clear(context.Context) (old string, err error) {
-	if s := d.Agent.Conversation.Session(); s != nil && d.Agent.Conversation.MessageCount() > 0 {
+	if s := d.Agent.Conversation().Session(); s != nil && d.Agent.Conversation().MessageCount() > 0 {
 		old = source(s)
 	}
 	if err := d.change(nil); err != nil {
 		return "", err
 	}
-	d.Agent.Policy.ForgetSession()
+	d.Agent.Policy().ForgetSession()
 	return old, nil
 }
 
 // fork goes on in a copy of the present session, which stays as it is.
 func (d *Desk) fork(context.Context) (old, now string, err error) {
-	s := d.Agent.Conversation.Session()
+	s := d.Agent.Conversation().Session()
 	switch {
 	case s == nil:
 		return "", "", errors.New("no session is kept, so there is nothing to copy")
-	case d.Agent.Conversation.MessageCount() == 0:
+	case d.Agent.Conversation().MessageCount() == 0:
 		return "", "", errors.New("nothing was said yet, so there is nothing to copy")
 	}
-	if err := d.Agent.Conversation.Sync(); err != nil {
+	if err := d.Agent.Conversation().Sync(); err != nil {
 		return "", "", err
 	}
 	told := d.told
@@ -156,8 +153,8 @@ func source(s *conversation.Session) string {
 }
 
 func (d *Desk) change(s *conversation.Session) error {
-	before := d.Agent.Conversation.Session()
-	if err := d.Begin(s); err != nil {
+	before := d.Agent.Conversation().Session()
+	if err := d.Agent.Begin(s); err != nil {
 		return err
 	}
 	d.told = ""
@@ -168,7 +165,7 @@ func (d *Desk) change(s *conversation.Session) error {
 }
 
 func (d *Desk) setMode(mode permission.Mode) error {
-	policy := d.Agent.Policy
+	policy := d.Agent.Policy()
 	before := policy.Mode
 	policy.Mode = mode
 	if err := policy.CheckMode(); err != nil {
@@ -188,7 +185,7 @@ func (d *Desk) setMode(mode permission.Mode) error {
 // before the end for the first.
 func (d *Desk) answer(n int) string {
 	text := ""
-	messages := d.Agent.Conversation.Messages()
+	messages := d.Agent.Conversation().Messages()
 	for i := len(messages) - 1; i >= 0; i-- {
 		switch m := messages[i]; m.Role {
 		case provider.RoleAssistant:
@@ -212,7 +209,7 @@ func (d *Desk) answer(n int) string {
 
 func (d *Desk) tools() []ToolRow {
 	var rows []ToolRow
-	for _, t := range d.Agent.Tools {
+	for _, t := range d.Agent.Tools() {
 		about, _, _ := strings.Cut(t.Description, "\n")
 		if first, _, ok := strings.Cut(about, ". "); ok {
 			about = first
@@ -223,7 +220,7 @@ func (d *Desk) tools() []ToolRow {
 }
 
 func (d *Desk) permissions() Permissions {
-	p := Permissions{Mode: d.Agent.Policy.Mode, Sandbox: d.Sandbox}
+	p := Permissions{Mode: d.Agent.Policy().Mode, Sandbox: d.Sandbox}
 	add := func(effect permission.Effect, rules []permission.Rule, origin string, session bool) {
 		for _, r := range rules {
 			row := RuleRow{Effect: effect, Rule: r.String(), Origin: r.Origin, Session: session}
@@ -233,15 +230,15 @@ func (d *Desk) permissions() Permissions {
 			p.Rules = append(p.Rules, row)
 		}
 	}
-	add(permission.Deny, d.Agent.Policy.DenyRules, "settings", false)
-	add(permission.Allow, d.Agent.Policy.SessionRules(), "this session", true)
-	add(permission.Ask, d.Agent.Policy.AskRules, "settings", false)
-	add(permission.Allow, d.Agent.Policy.AllowRules, "settings", false)
+	add(permission.Deny, d.Agent.Policy().DenyRules, "settings", false)
+	add(permission.Allow, d.Agent.Policy().SessionRules(), "this session", true)
+	add(permission.Ask, d.Agent.Policy().AskRules, "settings", false)
+	add(permission.Allow, d.Agent.Policy().AllowRules, "settings", false)
 	return p
 }
 
 func (d *Desk) dropRule(rule string) error {
-	if !d.Agent.Policy.DropInSession(rule) {
+	if !d.Agent.Policy().DropInSession(rule) {
 		return fmt.Errorf("%s was not allowed in this session", rule)
 	}
 	return nil
@@ -249,7 +246,7 @@ func (d *Desk) dropRule(rule string) error {
 
 // cost counts the whole session where there is a file, else this run.
 func (d *Desk) cost() CostInfo {
-	if s := d.Agent.Conversation.Session(); s != nil {
+	if s := d.Agent.Conversation().Session(); s != nil {
 		t := s.Totals()
 		return CostInfo{Requests: t.Requests, Usage: t.Usage, CostUSD: t.CostUSD}
 	}

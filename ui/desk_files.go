@@ -11,7 +11,7 @@ import (
 
 // access is what the present session's file tools reach.
 func (d *Desk) access() fileAccess {
-	a := fileAccess{env: d.Agent.Env, dir: d.Dir}
+	a := fileAccess{env: d.Agent.Env(), dir: d.Dir}
 	if home, err := os.UserHomeDir(); err == nil { // without one ~ means nothing
 		a.home = home
 	}
@@ -53,7 +53,7 @@ func (d *Desk) exportFile(_ context.Context, name string) (told string, err erro
 // exported is the present session: all of it where it is kept, else what the
 // model still sees of it.
 func (d *Desk) exported() (export.Session, error) {
-	c := d.Agent.Conversation
+	c := d.Agent.Conversation()
 	if c.MessageCount() == 0 {
 		return export.Session{}, errors.New("nothing was said yet")
 	}
@@ -66,7 +66,7 @@ func (d *Desk) exported() (export.Session, error) {
 		e.ID, e.ForkOf = h.ID, h.ForkOf
 		return e, nil
 	}
-	s := export.Session{Dir: d.Dir, Provider: d.Agent.ProviderName, Model: d.Agent.Defaults.Model, Messages: c.Messages()}
+	s := export.Session{Dir: d.Dir, Provider: d.Agent.Model().Name, Model: d.Agent.Model().Defaults.Model, Messages: c.Messages()}
 	s.Totals.Usage, s.Totals.CostUSD = d.Agent.Spent()
 	return s, nil
 }

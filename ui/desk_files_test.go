@@ -13,31 +13,32 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
 )
 
 // deskIn is a desk over a tree, with a session that holds one exchange; kept
 // says whether it has a file.
 func deskIn(t *testing.T, tree map[string]string, kept bool) *Desk {
 	t.Helper()
-	a := reaching(t, tree)
+	dir := reaching(t, tree).dir
 	store := conversation.Store{Dir: t.TempDir()}
-	var s *conversation.Session
-	if kept {
-		s = store.Create(conversation.Header{CWD: a.dir, Provider: "demo", Model: "demo-1"})
+	a, err := agent.New(agent.Options{
+		Model:     agent.Model{Provider: &fake.Provider{}, Name: "demo", Defaults: provider.Options{Model: "demo-1"}},
+		Workspace: &agent.Workspace{Project: tool.Project{Root: dir, Dir: dir}}, Sessions: agent.Sessions{Store: store, Ephemeral: !kept},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	c := conversation.New(conversation.Config{}, s)
+	t.Cleanup(func() { _ = a.Close() })
 	for _, m := range []provider.Message{
 		provider.UserText("why?"), {Role: provider.RoleAssistant, Parts: []provider.Part{provider.Text{Text: "That is why."}}},
 	} {
-		if err := c.Append(m); err != nil {
+		if err := a.Conversation().Append(m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if s != nil {
-		t.Cleanup(func() { s.Close() })
-	}
-	d := &Desk{Agent: &agent.Agent{Env: a.env, Conversation: c, ProviderName: "demo"}, Store: store, Dir: a.dir}
-	return d
+	return &Desk{Agent: a, Store: store, Dir: dir}
 }
 
 // The session in use is written whole, kept or not, and no file is replaced.
@@ -58,7 +59,9 @@ func TestDeskExportsTheSession(t *testing.T) {
 		}
 	}
 	d := deskIn(t, nil, false)
-	d.Agent.Conversation = conversation.New(conversation.Config{}, nil)
+	if err := d.Agent.Begin(nil); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := d.exportFile(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "nothing was said yet") {
 		t.Errorf("an empty session: %v", err)
 	}

@@ -17,8 +17,8 @@ import (
 // Resumed is what a person should see again of the session s, which the agent
 // has already begun to go on with.
 func (d *Desk) Resumed(s *conversation.Session) *Resumed {
-	r := &Resumed{ID: s.ID(), When: s.Updated(), Model: d.model(), Mode: d.Agent.Policy.Mode}
-	messages := d.Agent.Conversation.Messages()
+	r := &Resumed{ID: s.ID(), When: s.Updated(), Model: d.model(), Mode: d.Agent.Policy().Mode}
+	messages := d.Agent.Conversation().Messages()
 	for _, m := range messages {
 		if m.Provider != "" && m.Model != "" {
 			r.Before = m.Provider + "/" + m.Model
@@ -51,7 +51,7 @@ func typedText(m provider.Message) string {
 // changed are the files that the calls of a history read or wrote and that are
 // not now as they were when the session was last used: written since, or gone.
 func (d *Desk) changed(messages []provider.Message, since time.Time) []string {
-	files := d.Agent.Env.Files
+	files := d.Agent.Env().Files
 	if files == nil || since.IsZero() {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (d *Desk) touched(messages []provider.Message) []string {
 		}
 	}
 	onFiles := map[string]bool{"read": true}
-	for _, t := range d.Agent.Tools {
+	for _, t := range d.Agent.Tools() {
 		onFiles[t.Name] = onFiles[t.Name] || t.Kind == tool.KindWrite
 	}
 	var paths []string
@@ -98,8 +98,8 @@ func (d *Desk) touched(messages []provider.Message) []string {
 }
 
 func (d *Desk) context() ContextInfo {
-	c := d.Agent.Conversation
-	info := ContextInfo{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: d.Agent.Info.Context, Messages: c.MessageCount()}
+	c := d.Agent.Conversation()
+	info := ContextInfo{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: d.Agent.Model().Info.Context, Messages: c.MessageCount()}
 	parts, sum := d.contextBytes()
 	for _, p := range parts {
 		if p.Tokens > 0 {
@@ -110,7 +110,7 @@ func (d *Desk) context() ContextInfo {
 }
 
 func (d *Desk) compact() (string, error) {
-	trimmed, err := d.Agent.Conversation.Compact()
+	trimmed, err := d.Agent.Conversation().Compact()
 	return trimmed.String(), err
 }
 
@@ -119,11 +119,11 @@ func imageBytes(i provider.Image) int { return i.Tokens() * 7 / 2 }
 
 // contextBytes are the parts of the next request, in bytes, and their sum.
 func (d *Desk) contextBytes() (parts []ContextPart, sum int) {
-	system, tools, user, answers, calls, results, pictures := len(d.Agent.System), 0, 0, 0, 0, 0, 0
-	for _, t := range d.Agent.Tools {
+	system, tools, user, answers, calls, results, pictures := len(d.Agent.System()), 0, 0, 0, 0, 0, 0
+	for _, t := range d.Agent.Tools() {
 		tools += len(t.Name) + len(t.Description) + len(t.Schema)
 	}
-	for _, m := range d.Agent.Conversation.Messages() {
+	for _, m := range d.Agent.Conversation().Messages() {
 		for _, p := range m.Parts {
 			switch p := p.(type) {
 			case provider.Text:
@@ -159,7 +159,7 @@ func (d *Desk) contextBytes() (parts []ContextPart, sum int) {
 // status are the rows of /status.
 func (d *Desk) status() []Choice {
 	a := d.Agent
-	effort := firstText(string(a.Defaults.Effort), "the model's own")
+	effort := firstText(string(a.Model().Defaults.Effort), "the model's own")
 	dir := d.Dir
 	if d.Branch != nil {
 		if branch := d.Branch(); branch != "" {
@@ -167,11 +167,11 @@ func (d *Desk) status() []Choice {
 		}
 	}
 	session := "not kept"
-	if s := a.Conversation.Session(); s != nil {
+	if s := a.Conversation().Session(); s != nil {
 		session = s.ID() + ", " + filepath.Base(s.Path())
 	}
 	model := d.model()
-	if by := a.AnsweredBy(); by != "" && by != a.Defaults.Model {
+	if by := a.AnsweredBy(); by != "" && by != a.Model().Defaults.Model {
 		model += ", answered by " + by
 	}
 	return []Choice{
@@ -188,9 +188,9 @@ func (d *Desk) status() []Choice {
 
 // approval is the mode, and what it means with this provider.
 func (d *Desk) approval() string {
-	mode := d.Agent.Policy.Mode
+	mode := d.Agent.Policy().Mode
 	if d.Rules != nil {
-		if rules := d.Rules(d.Agent.ProviderName, string(mode)); rules != "" {
+		if rules := d.Rules(d.Agent.Model().Name, string(mode)); rules != "" {
 			return string(mode) + ": " + rules
 		}
 	}
@@ -199,7 +199,7 @@ func (d *Desk) approval() string {
 
 // limits are the hard caps in words.
 func (d *Desk) limits() string {
-	l := d.Agent.Limits
+	l := d.Agent.Limits()
 	var set []string
 	if l.MaxTurns > 0 {
 		set = append(set, count(l.MaxTurns, "step")+" a turn")

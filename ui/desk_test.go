@@ -29,26 +29,21 @@ func newDesk(t *testing.T, steps ...fake.Step) (*Desk, *fake.Provider) {
 	}
 	model := &fake.Provider{Steps: steps}
 	store := conversation.Store{Dir: filepath.Join(t.TempDir(), "sessions")}
-	d := &Desk{
-		Agent: &agent.Agent{
-			Provider: model, ProviderName: "fake", Defaults: provider.Options{Model: "m", MaxTokens: 100}, Info: provider.ModelInfo{Context: 100_000, Price: new(provider.Price)},
-			Tools: []tool.Tool{tool.Read(), tool.Write(), tool.Ls()}, Env: &tool.Env{Dir: root}, Policy: &permission.Policy{Mode: permission.ModeAsk, Root: root},
-			Limits: agent.Limits{MaxTurns: 7, MaxCost: 2, MaxTime: time.Minute},
+	a, err := agent.New(agent.Options{
+		Model: agent.Model{
+			Provider: model, Name: "fake", Defaults: provider.Options{Model: "m", MaxTokens: 100},
+			Info: provider.ModelInfo{Context: 100_000, Price: new(provider.Price)},
 		},
-		Store: store, Dir: root, Branch: func() string { return "main" },
-	}
-	w := &agent.Workspace{Project: tool.Project{Root: root, Dir: root}, Store: store, Budget: func() int { return 50_000 }, NoProject: true}
-	d.Begin = func(s *conversation.Session) error { _, err := w.Begin(d.Agent, s); return err }
-	if err := d.Begin(nil); err != nil {
+		Tools:     []tool.Tool{tool.Read(), tool.Write(), tool.Ls()},
+		Limits:    agent.Limits{MaxTurns: 7, MaxCost: 2, MaxTime: time.Minute},
+		Workspace: &agent.Workspace{Project: tool.Project{Root: root, Dir: root}, NoProject: true},
+		Sessions:  agent.Sessions{Store: store}, MaxContextTokens: 50_000,
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if s := d.Agent.Conversation.Session(); s != nil {
-			_ = s.Close() // what could be lost is looked at before
-		}
-		_ = d.Agent.Env.Files.Close()
-	})
-	return d, model
+	t.Cleanup(func() { _ = a.Close() }) // what could be lost is looked at before
+	return &Desk{Agent: a, Store: store, Dir: root, Branch: func() string { return "main" }}, model
 }
 
 func (d *Desk) say(t *testing.T, text string, parts ...provider.Part) {
@@ -113,7 +108,7 @@ func TestDeskTellsTheModelOfTheMode(t *testing.T) {
 	if deps.Mode() != permission.ModeAsk {
 		t.Errorf("the mode is %s", deps.Mode())
 	}
-	d.Agent.Policy.NoProject = true
+	d.Agent.Policy().NoProject = true
 	if err := deps.SetMode(permission.ModeEdits); err == nil || deps.Mode() != permission.ModeAsk {
 		t.Errorf("mode %s, %v", deps.Mode(), err)
 	}
@@ -125,7 +120,7 @@ func TestDeskDropsRulesWithTheSession(t *testing.T) {
 	allow := func() {
 		t.Helper()
 		access := tool.Access{Kind: tool.KindRun, Command: "make", Dir: d.Dir}
-		if err := d.Agent.Policy.AllowInSession("bash(make)", "bash", access); err != nil {
+		if err := d.Agent.Policy().AllowInSession("bash(make)", "bash", access); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,7 +151,7 @@ func TestDeskForks(t *testing.T) {
 	}
 	d.say(t, "one")
 	old, now, err := deps.Fork(t.Context())
-	if err != nil || old == now || d.Agent.SessionID != now {
+	if err != nil || old == now || d.Agent.SessionID() != now {
 		t.Fatalf("%q, %q, %v", old, now, err)
 	}
 	d.say(t, "two")
@@ -199,7 +194,7 @@ func TestDeskTellsWhatChanged(t *testing.T) {
 		fake.Calls(fake.ToolCall("c1", "read", `{"path":"kept"}`), fake.ToolCall("c2", "read", `{"path":"changed"}`),
 			fake.ToolCall("c3", "read", `{"path":"gone"}`), fake.ToolCall("c4", "read", `{"path":"never"}`), fake.ToolCall("c5", "ls", `{"path":"."}`)),
 		fake.Call("c6", "write", `{"path":"sub/made","content":"x"}`), fake.Say("done"), fake.Say("again"))
-	d.Agent.Policy.Mode = permission.ModeEdits
+	d.Agent.Policy().Mode = permission.ModeEdits
 	for _, name := range []string{"kept", "changed", "gone", "other"} {
 		if err := os.WriteFile(filepath.Join(d.Dir, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
@@ -248,7 +243,7 @@ func TestDeskStatusAndContext(t *testing.T) {
 	text := strings.Join(rows, "\n")
 	for _, want := range []string{
 		"model: fake/m, effort the model's own", "directory: " + d.Dir + " (main)", "approval: ask: asks before", "sandbox: none",
-		"session: " + d.Agent.SessionID + ", ", "context: about ", " in 4 messages, ", "cost: 2 requests", "limits: 7 steps a turn, $2.00 a run, 1m0s a run",
+		"session: " + d.Agent.SessionID() + ", ", "context: about ", " in 4 messages, ", "cost: 2 requests", "limits: 7 steps a turn, $2.00 a run, 1m0s a run",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -313,12 +308,12 @@ func TestDeskResumesNotItself(t *testing.T) {
 	d, model := newDesk(t, fake.Say("first answer"), fake.Say("second answer"))
 	deps := d.Deps()
 	d.say(t, "one")
-	id := d.Agent.SessionID
+	id := d.Agent.SessionID()
 	if _, err := deps.Resume(t.Context(), id); err == nil || !strings.Contains(err.Error(), "it is the session you are in") {
 		t.Errorf("resumed: %v", err)
 	}
 	d.say(t, "two")
-	if req, _ := model.Last(); len(req.Messages) != 3 || d.Agent.SessionID != id {
-		t.Errorf("%d messages, session %s, was %s", len(req.Messages), d.Agent.SessionID, id)
+	if req, _ := model.Last(); len(req.Messages) != 3 || d.Agent.SessionID() != id {
+		t.Errorf("%d messages, session %s, was %s", len(req.Messages), d.Agent.SessionID(), id)
 	}
 }

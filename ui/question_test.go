@@ -16,7 +16,6 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/permission"
-	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
@@ -30,6 +29,11 @@ type commandInput struct {
 // agentWith is a real agent with a model that plays steps, and one tool, which
 // hands its commands to run.
 func agentWith(run func(ctx context.Context, env *tool.Env, command string) string, steps ...fake.Step) (*agent.Agent, *fake.Provider) {
+	return savingAgent(nil, run, steps...)
+}
+
+// savingAgent hands the rules that hold for good to save.
+func savingAgent(save func(rule string) error, run func(ctx context.Context, env *tool.Env, command string) string, steps ...fake.Step) (*agent.Agent, *fake.Provider) {
 	p := &fake.Provider{Steps: steps}
 	bash := tool.New(tool.Def{Name: "bash", Description: "runs", Kind: tool.KindRun},
 		func(_ context.Context, _ *tool.Env, i commandInput) (tool.Access, error) {
@@ -38,12 +42,17 @@ func agentWith(run func(ctx context.Context, env *tool.Env, command string) stri
 		func(ctx context.Context, env *tool.Env, i commandInput, _ io.Writer) (tool.Result, error) {
 			return tool.Result{Text: run(ctx, env, i.Command), Summary: "exit 0"}, nil
 		})
-	return &agent.Agent{
-		Provider: p, ProviderName: fake.Name, Defaults: provider.Options{Model: "m", MaxTokens: 1000},
-		Info: provider.ModelInfo{Context: 100000, MaxOutput: 4000}, Tools: []tool.Tool{bash}, Env: &tool.Env{Dir: "/p"},
-		Conversation: conversation.New(conversation.Config{MaxContextTokens: 50000, ToolResultMaxChars: 10000}, nil),
-		Policy:       &permission.Policy{Mode: permission.ModeAsk, Root: "/p"}, Limits: agent.Limits{MaxTurns: 20},
-	}, p
+	a, err := agent.New(agent.Options{
+		Model: agent.Model{
+			Provider: p, Name: fake.Name, Defaults: provider.Options{Model: "m", MaxTokens: 1000}, Info: provider.ModelInfo{Context: 100000, MaxOutput: 4000},
+		},
+		Tools: []tool.Tool{bash}, Env: &tool.Env{Dir: "/p"}, Limits: agent.Limits{MaxTurns: 20}, Sessions: agent.Sessions{Ephemeral: true},
+		MaxContextTokens: 50000, ToolResultMaxChars: 10000, SaveRule: save,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return a, p
 }
 
 // lastResults are the tool results of the model's last request.
@@ -125,12 +134,12 @@ func TestL8_QuestionsComeOneByOne(t *testing.T) {
 // Red: return "" in place of the error of q.Covers, in reply.refused.
 func TestL7_ALastingYesNamesItsRule(t *testing.T) {
 	var ran []string
-	a, _ := agentWith(func(_ context.Context, _ *tool.Env, command string) string { ran = append(ran, command); return "made" },
+	var saved []string
+	save := func(rule string) error { saved = append(saved, rule); return nil }
+	a, _ := savingAgent(save, func(_ context.Context, _ *tool.Env, command string) string { ran = append(ran, command); return "made" },
 		fake.Calls(fake.ToolCall("a", "bash", `{"command":"make a"}`)),
 		fake.Calls(fake.ToolCall("b", "bash", `{"command":"make b; touch x"}`)),
 		fake.Calls(fake.ToolCall("c", "bash", `{"command":"make c"}`)), fake.Say("done"))
-	var saved []string
-	a.SaveRule = func(rule string) error { saved = append(saved, rule); return nil }
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		return a.SendMessage(ctx, text, cb)
 	}}, nil)
@@ -239,7 +248,7 @@ func TestJ1_ACommandThatTrapsTheInterrupt(t *testing.T) {
 		}
 		return "killed"
 	}, fake.Calls(fake.ToolCall("a", "bash", `{"command":"make"}`)), fake.Say("well"))
-	a.Policy.AllowRules = []permission.Rule{{Tool: "bash"}}
+	a.Policy().AllowRules = []permission.Rule{{Tool: "bash"}}
 	t.Cleanup(func() { close(over); a.Close() })
 	k := startPTY(t, &sender{kill: a.Kill, play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		return a.SendMessage(ctx, text, cb)

@@ -62,10 +62,11 @@ type app struct {
 	histories tool.Histories // what repositories hold that is secret
 	http      *http.Client
 	log       *transport.Log
+	environ   []string     // of the tools
+	agent     *agent.Agent // nil before there is one
 	desk      *ui.Desk
 	served    map[string][]provider.ModelInfo // what servers listed in this run, by provider
-	place     *agent.Workspace
-	closers   []func() // wait for the processes of providers
+	closers   []func()                        // wait for the processes of providers
 
 	crashing sync.Mutex // held for ever by the crash that ends the program
 	restore  []func()   // undoes what was changed for the streams
@@ -81,7 +82,6 @@ type app struct {
 	printed  sync.Once                   // the result object
 	stdin    string                      // what became of standard input
 	lose     atomic.Pointer[func(error)] // ends the conversation when an output cannot be written; nil without one
-	session  string
 }
 
 // deps is what the command line needs.
@@ -152,16 +152,10 @@ func (a *app) broken(err error) {
 
 // close waits for the last processes and gives the session back.
 func (a *app) close() {
-	a.desk.Agent.Close()
 	for _, done := range a.closers {
 		done()
 	}
-	var errs []error
-	if s := a.desk.Agent.Conversation.Session(); s != nil {
-		errs = append(errs, s.Close())
-	}
-	errs = append(errs, a.place.Close())
-	if err := errors.Join(errs...); err != nil {
+	if err := a.agent.Close(); err != nil {
 		a.warn(err.Error())
 	}
 }

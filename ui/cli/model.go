@@ -146,12 +146,13 @@ func (a *app) switchModel(_ context.Context, name string) (string, error) {
 	if first, rest, ok := strings.Cut(name, "/"); ok && a.provides(first) && rest != "" {
 		choice = config.Choice{Provider: first, Model: rest}
 	}
-	if err := a.use(choice); err != nil {
+	model, err := a.model(choice)
+	if err != nil {
 		return "", err
 	}
+	a.agent.SwitchModel(model)
 	a.answered(a.choice)
 	a.choice, a.switched = choice, true
-	a.desk.Agent.Conversation.SetBudget(a.budget())
 	return choice.Provider + "/" + choice.Model, nil
 }
 
@@ -209,23 +210,23 @@ func (a *app) provides(name string) bool {
 	return own || slices.Contains(config.KnownProviders(), name)
 }
 
-// use puts a provider and model into the agent.
-func (a *app) use(choice config.Choice) error {
+// model makes the provider that answers for a model, with what is known of it.
+func (a *app) model(choice config.Choice) (agent.Model, error) {
 	wire, err := a.wire(choice)
 	if err != nil {
-		return err
+		return agent.Model{}, err
 	}
-	ag := a.desk.Agent
-	ag.Provider = &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.newKey(choice.Provider)}
-	ag.ProviderName, ag.Describe = choice.Provider, nil
-	ag.Defaults = provider.Options{Model: choice.Model, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)}
 	info, known := provider.Lookup(choice.Provider, choice.Model)
+	m := agent.Model{
+		Provider: &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.newKey(choice.Provider)}, Name: choice.Provider,
+		Defaults: provider.Options{Model: choice.Model, MaxTokens: a.cfg.MaxTokens, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)},
+	}
 	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
-		ag.Describe = a.describer(d, choice)
+		m.Describe = a.describer(d, choice)
 	}
 	info.Billed = choice.Provider == cli.ClaudeName // it tells what each run cost
-	a.know(merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model]))
-	return nil
+	m.Info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
+	return m, nil
 }
 
 // newKey looks for another key of the provider whose wire was made last.
@@ -244,39 +245,16 @@ func (a *app) mustAsk(choice config.Choice, info provider.ModelInfo, known bool)
 		capped && own.Price == nil && info.Price == nil
 }
 
-// describer takes over what the server says of the model, once it knows; what it
-// can only guess at is taken over once, so that it does not undo what the turns
-// learn. Where it cannot say it, the request that follows meets the same error and
-// tells it.
-func (a *app) describer(d provider.Describer, choice config.Choice) func(context.Context) {
-	guessed := false
-	return func(ctx context.Context) {
-		info, err := d.Describe(ctx, choice.Model)
-		if err != nil || info.Guess && guessed {
-			return
-		}
-		if guessed = info.Guess; !guessed {
-			a.desk.Agent.Describe = nil
-		}
-		window := info.Context
-		info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
+// describer asks the server what the model can do, and puts what the user says
+// over it.
+func (a *app) describer(d provider.Describer, choice config.Choice) func(context.Context) (provider.ModelInfo, error) {
+	return func(ctx context.Context) (provider.ModelInfo, error) {
+		said, err := d.Describe(ctx, choice.Model)
+		info := merge(said, a.cfg.Providers[choice.Provider].Models[choice.Model])
 		if choice.Provider == "ollama" { // it was asked for what the user says of it
-			info.Context = window
+			info.Context = said.Context
 		}
-		before := a.budget()
-		a.know(info)
-		if now := a.budget(); now != before { // else what was learned meanwhile holds
-			a.desk.Agent.Conversation.SetBudget(now)
-		}
-	}
-}
-
-// know puts the facts of the model into the agent, and what follows from them.
-func (a *app) know(info provider.ModelInfo) {
-	ag := a.desk.Agent
-	ag.Info, ag.Defaults.MaxTokens = info, min(a.cfg.MaxTokens, info.Context/4)
-	if info.MaxOutput > 0 {
-		ag.Defaults.MaxTokens = min(ag.Defaults.MaxTokens, info.MaxOutput)
+		return info, err
 	}
 }
 
@@ -286,12 +264,6 @@ func retryTime(d time.Duration) time.Duration {
 		return -1
 	}
 	return d
-}
-
-// budget is the context budget: never more than the window less the reply.
-func (a *app) budget() int {
-	ag := a.desk.Agent
-	return min(a.cfg.MaxContextTokens, ag.Info.Context-ag.Defaults.MaxTokens)
 }
 
 // merge puts what the user says of a model over what is known.

@@ -124,9 +124,9 @@ func (a *app) codingCLI(name string) (provider.Provider, error) {
 		return nil, &agent.Failure{Kind: agent.KindConfig, What: name, Err: errors.New("it connects to its vendor, and " + a.cfg.Origin("offline") + " forbids that"), Hint: "a local server, with ARTOO_BASE_URL"}
 	}
 	c := &cli.CLI{
-		Name: name, Dir: a.project.Dir, Root: a.project.Root, Mode: func() string { return string(a.desk.Agent.Policy.Mode) }, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
+		Name: name, Dir: a.project.Dir, Root: a.project.Root, Mode: func() string { return string(a.agent.Policy().Mode) }, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
 		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
-		Announce:     a.who.headless || a.place != nil, // else the banner tells
+		Announce:     a.who.headless || a.agent != nil, // else the banner tells
 	}
 	c.Caps, c.Reads = a.caps, a.longInput
 	if a.cfg.IsSet("idle_timeout") {
@@ -134,7 +134,7 @@ func (a *app) codingCLI(name string) (provider.Provider, error) {
 			c.Idle = -1
 		}
 	}
-	c.Environ, c.Withheld = cli.Environ(name, a.desk.Agent.Env.Environ, os.Environ(), a.cfg.PassEnv)
+	c.Environ, c.Withheld = cli.Environ(name, a.environ, os.Environ(), a.cfg.PassEnv)
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (a *app) codingCLI(name string) (provider.Provider, error) {
 // caps are what a coding CLI is told of them. Its steps are its own affair unless
 // the user says how many.
 func (a *app) caps() cli.Caps {
-	money, tokens := a.desk.Agent.Left()
+	money, tokens := a.agent.Left()
 	caps := cli.Caps{Money: money, Tokens: tokens}
 	if a.cfg.IsSet("max_turns") {
 		caps.Steps = a.cfg.MaxTurns
@@ -155,10 +155,10 @@ func (a *app) caps() cli.Caps {
 
 // longInput is the directory that holds the session's long input, if there is any.
 func (a *app) longInput() []string {
-	if a.place == nil {
+	if a.agent == nil {
 		return nil
 	}
-	dir := a.place.Output()
+	dir := a.agent.OutputDir()
 	if files, err := filepath.Glob(filepath.Join(dir, "stdin-*")); err != nil || len(files) == 0 {
 		return nil
 	}

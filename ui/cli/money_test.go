@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 
 	"artoo/agent"
-	"artoo/agent/permission"
-	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/providertest"
 	"artoo/tool"
@@ -156,13 +154,16 @@ func playBill(t *testing.T, wire spoken, seed uint64) {
 			return tool.Result{Text: "seen, mark"}, nil
 		})
 	system := strings.Repeat("Be of use to whoever asks. ", 300)
-	talk := conversation.New(conversation.Config{MaxContextTokens: 150_000}, nil)
-	talk.SetOverhead(len(system) + len(look.Name+look.Description) + len(look.Schema))
-	a := &agent.Agent{
-		Provider:     &provider.Retrier{Provider: wire.make("http://model.test", &http.Client{Transport: server}), Rand: func() float64 { return 0 }},
-		ProviderName: wire.name, Defaults: provider.Options{Model: "test-model", MaxTokens: 8000},
-		Info: provider.ModelInfo{Context: 200_000, Price: &provider.Price{Input: 3, Output: 15}}, System: system, Tools: []tool.Tool{look}, Env: &tool.Env{Dir: "/w"},
-		Policy: &permission.Policy{Mode: permission.ModeAsk, Root: "/w"}, Conversation: talk,
+	a, err := agent.New(agent.Options{
+		Model: agent.Model{
+			Provider: &provider.Retrier{Provider: wire.make("http://model.test", &http.Client{Transport: server}), Rand: func() float64 { return 0 }},
+			Name:     wire.name, Defaults: provider.Options{Model: "test-model", MaxTokens: 8000},
+			Info: provider.ModelInfo{Context: 200_000, Price: &provider.Price{Input: 3, Output: 15}},
+		},
+		System: system, Tools: []tool.Tool{look}, Env: &tool.Env{Dir: "/w"}, MaxContextTokens: 150_000, Sessions: agent.Sessions{Ephemeral: true},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -108,7 +108,7 @@ func (a *app) saveRule(rule string) error {
 	if err != nil {
 		return err
 	}
-	if approved := a.desk.Agent.Policy.Approved(rule); approved != nil {
+	if approved := a.agent.Policy().Approved(rule); approved != nil {
 		if err := a.cfg.Approve(a.project.Root, parsed.String(), config.Approval(*approved)); err != nil {
 			return err
 		}

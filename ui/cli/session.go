@@ -53,21 +53,26 @@ func (a *app) open() (err error) {
 	if err != nil {
 		return err
 	}
-	a.desk = &ui.Desk{
-		Agent: &agent.Agent{
-			Tools: tools, Env: env, Policy: policy, Concurrency: a.cfg.MaxConcurrentTools, SaveRule: a.saveRule, Mask: a.mask,
-			Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
-		},
-		Store: store, Dir: a.project.Dir, Begin: a.begin, Switch: a.switchModel, Branch: a.project.Branch, Rules: cli.Rules,
-	}
-	if err := a.use(a.choice); err != nil {
+	a.environ = environ
+	model, err := a.model(a.choice)
+	if err != nil {
 		return err
 	}
 	a.marks.lost = func(err error) {
 		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
 	}
-	a.place = a.workspace()
-	return a.begin(session)
+	a.agent, err = agent.New(agent.Options{
+		Model: model, Tools: tools, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn, SaveRule: a.saveRule,
+		Limits:   agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
+		Sessions: agent.Sessions{Store: store, Ephemeral: a.cfg.Ephemeral, Version: a.process.build().Version, First: session},
+		Secrets:  agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong}, Concurrency: a.cfg.MaxConcurrentTools,
+		MaxContextTokens: a.cfg.MaxContextTokens, ToolResultMaxChars: a.cfg.ToolResultMaxChars,
+	})
+	if err != nil {
+		return err
+	}
+	a.desk = &ui.Desk{Agent: a.agent, Store: store, Dir: a.project.Dir, Switch: a.switchModel, Branch: a.project.Branch, Rules: cli.Rules}
+	return nil
 }
 
 // headlessSteps is how many steps a turn may have where nobody can be asked to go
@@ -81,13 +86,11 @@ func (a *app) steps() int {
 	return a.cfg.MaxTurns
 }
 
-// workspace is what begins sessions.
+// workspace is the project, and what may be reached besides.
 func (a *app) workspace() *agent.Workspace {
 	w := &agent.Workspace{
 		Project: a.project, NoProject: a.cfg.NoProject, Replace: a.cfg.System, Append: a.cfg.AppendSystem, Shell: tool.FindShell(),
-		Headless: a.who.headless && !a.canAsk(), Began: a.began, Version: a.process.build().Version, Store: a.desk.Store, Ephemeral: a.cfg.Ephemeral,
-		Budget: a.budget, ToolResultMaxChars: a.cfg.ToolResultMaxChars, AddDirs: a.cfg.AddDirs, Mask: a.mask, Begun: a.marks.belong,
-		Asked: a.reopened,
+		Headless: a.who.headless && !a.canAsk(), Began: a.began, AddDirs: a.cfg.AddDirs, Asked: a.reopened,
 	}
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
 		w.ConfigDir = dir
@@ -99,19 +102,6 @@ func (a *app) workspace() *agent.Workspace {
 		w.DenyFiles = append(w.DenyFiles, file)
 	}
 	return w
-}
-
-// begin puts a session into the agent; nil begins a new one.
-func (a *app) begin(s *conversation.Session) error {
-	if err := a.marks.begin(s); err != nil {
-		return err
-	}
-	notices, err := a.place.Begin(a.desk.Agent, s)
-	a.session = a.desk.Agent.SessionID
-	for _, n := range notices {
-		a.warn(n)
-	}
-	return err
 }
 
 // wanted is the session to go on with, nil for a new one.

@@ -54,7 +54,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	defer a.close()
 	in := headless.Stdin{
 		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: prompt, Dash: dash, Patient: a.who.watched, Wait: a.cfg.StdinWait,
-		Max: int64(a.cfg.StdinMax), Dir: a.place.Output(), Notice: func(text string) { a.screen.Note(text) },
+		Max: int64(a.cfg.StdinMax), Dir: a.agent.OutputDir(), Notice: func(text string) { a.screen.Note(text) },
 	}
 	if a.cfg.MaxTime > 0 {
 		in.Until = a.began.Add(a.cfg.MaxTime)
@@ -64,7 +64,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		return err
 	}
 	a.stdin = input.State
-	a.desk.Agent.Spend(time.Since(a.began))
+	a.agent.Spend(time.Since(a.began))
 	r := &headless.Runner{Agent: a.desk, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen, Ask: a.ask, Info: a.info(), Stopped: a.broken}
 	if r.Ask == nil && a.canAsk() {
 		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
@@ -98,5 +98,9 @@ func (a *app) lastWords() {
 }
 
 func (a *app) info() headless.Info {
-	return headless.Info{SessionID: a.session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: "none", Stdin: a.stdin, Began: a.began}
+	session := ""
+	if a.agent != nil {
+		session = a.agent.SessionID()
+	}
+	return headless.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: "none", Stdin: a.stdin, Began: a.began}
 }

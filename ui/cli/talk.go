@@ -65,7 +65,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	}
 	profile, why := a.profile(a.who.errConsole)
 	var resumed *ui.Resumed
-	if s := a.desk.Agent.Conversation.Session(); s != nil && s.Resumed() {
+	if s := a.agent.Conversation().Session(); s != nil && s.Resumed() {
 		resumed = a.desk.Resumed(s)
 	}
 	notify, err := a.notifier(profile)
@@ -113,7 +113,7 @@ func (a *app) pager() string {
 // notifier is what calls the person who looks elsewhere.
 func (a *app) notifier(profile screen.Profile) (*ui.Notifier, error) {
 	n, err := ui.NewNotifier(ui.NotifyOptions{
-		How: a.cfg.Notify, Screen: a.screen, TTY: a.who.err, Profile: profile, Dir: a.project.Dir, Environ: a.desk.Agent.Env.Environ, Env: os.Getenv,
+		How: a.cfg.Notify, Screen: a.screen, TTY: a.who.err, Profile: profile, Dir: a.project.Dir, Environ: a.environ, Env: os.Getenv,
 	})
 	if err != nil {
 		return nil, &agent.Failure{Kind: agent.KindUsage, What: a.cfg.Origin("notify"), Err: err, Hint: "off, bell, osc9, osc777, osc99, or a command such as notify-send"}
@@ -154,22 +154,21 @@ func (a *app) effort(set *provider.Effort) provider.Effort {
 	if set != nil {
 		a.effortSet = true
 		a.cfg.Effort = string(*set)
-		a.desk.Agent.Defaults.Effort = *set
+		a.agent.SetEffort(*set)
 	}
-	return a.desk.Agent.Defaults.Effort
+	return a.agent.Model().Defaults.Effort
 }
 
 // changed is what a slash command made of a setting in this conversation, and
 // that command; by is "" for what is as it was at the start.
 func (a *app) changed(key string) (now, by string) {
-	ag := a.desk.Agent
 	switch key {
 	case "effort":
 		if a.effortSet {
-			return string(ag.Defaults.Effort), "/effort"
+			return string(a.agent.Model().Defaults.Effort), "/effort"
 		}
 	case "approval":
-		if now = string(ag.Policy.Mode); now != a.cfg.Approval {
+		if now = string(a.agent.Policy().Mode); now != a.cfg.Approval {
 			return now, "/approval"
 		}
 	case "model":
@@ -224,7 +223,7 @@ func (a *app) demo(ctx context.Context, inv Invocation, yes bool) error {
 	if err != nil && !(errors.As(err, &status) && status == 0) {
 		return err
 	}
-	if mended, why := demo.Outcome(a.desk.Agent.Conversation.Messages()); !mended {
+	if mended, why := demo.Outcome(a.agent.Conversation().Messages()); !mended {
 		return &agent.Failure{Kind: agent.KindInternal, What: "demo", Err: errors.New(why), Hint: "artoo demo, with nothing denied and its tools on"}
 	}
 	a.screen.Note("the mended program is in " + dir)

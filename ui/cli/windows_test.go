@@ -16,7 +16,6 @@ import (
 	"testing/synctest"
 
 	"artoo/agent"
-	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/providertest"
@@ -131,14 +130,23 @@ func (f *fifty) begin(system string) {
 		})
 	budget := min(180_000, f.info.Context-min(8192, f.info.Context/4))
 	output := filepath.Join(f.TempDir(), strings.Repeat("x", f.path)) // its name is part of what is sent
-	talk := conversation.New(conversation.Config{MaxContextTokens: budget, ToolResultMaxChars: 10_000, OutputDir: output}, nil)
-	talk.SetOverhead(len(system) + len(look.Name+look.Description) + len(look.Schema))
-	f.agent = &agent.Agent{
-		Provider:     &provider.Retrier{Provider: f.wire.make("http://model.test", &http.Client{Transport: f.narrow}), Rand: func() float64 { return 0 }},
-		ProviderName: f.wire.name, Defaults: provider.Options{Model: "test-model", MaxTokens: min(8192, f.info.Context/4)}, Info: f.info,
+	var err error
+	f.agent, err = agent.New(agent.Options{
+		Model: agent.Model{
+			Provider: &provider.Retrier{Provider: f.wire.make("http://model.test", &http.Client{Transport: f.narrow}), Rand: func() float64 { return 0 }},
+			Name:     f.wire.name, Defaults: provider.Options{Model: "test-model", MaxTokens: 8192}, Info: f.info,
+		},
 		System: system, Tools: []tool.Tool{look}, Env: &tool.Env{Dir: "/w"}, Limits: agent.Limits{MaxTurns: 30},
-		Policy: &permission.Policy{Mode: permission.ModeAsk, Root: "/w"}, Conversation: talk,
+		MaxContextTokens: budget, ToolResultMaxChars: 10_000, Sessions: agent.Sessions{Store: conversation.Store{Dir: output}},
+	})
+	if err != nil {
+		f.Fatal(err)
 	}
+	f.Cleanup(func() {
+		if err := f.agent.Close(); err != nil {
+			f.Error(err)
+		}
+	})
 }
 
 var mostCharacters = regexp.MustCompile(`at most (\d+) characters`)
@@ -159,8 +167,8 @@ func (f *fifty) say(text string) (told []string) {
 		case failure.Kind != agent.KindContext:
 			f.Fatalf("%q", told)
 		case strings.Contains(failure.Hint, "--tools"):
-			if len(f.agent.System) < 1000 {
-				f.Fatalf("%q, with a system prompt of %d bytes", told, len(f.agent.System))
+			if len(f.agent.System()) < 1000 {
+				f.Fatalf("%q, with a system prompt of %d bytes", told, len(f.agent.System()))
 			}
 			f.begin("Be brief.")
 		case most != nil:
@@ -170,14 +178,14 @@ func (f *fifty) say(text string) (told []string) {
 			}
 			text = text[:min(n, len(text))]
 		case strings.Contains(failure.Hint, "/compact"):
-			if _, err := f.agent.Conversation.Compact(); err != nil {
+			if _, err := f.agent.Conversation().Compact(); err != nil {
 				f.Fatal(err)
 			}
 		default:
 			f.Fatalf("%q names nothing to do", told)
 		}
 	}
-	f.Fatalf("%d tokens of a window of %d: doing what is said does not help: %q", f.agent.Conversation.EstimatedTokens(), f.window, told)
+	f.Fatalf("%d tokens of a window of %d: doing what is said does not help: %q", f.agent.Conversation().EstimatedTokens(), f.window, told)
 	return nil
 }
 

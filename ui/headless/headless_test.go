@@ -14,8 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
-	"artoo/agent/permission"
-	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
@@ -40,13 +38,17 @@ func newDesk(format Format, out io.Writer, steps ...fake.Step) *desk {
 	if format != Text {
 		shown = io.Discard
 	}
-	d.Runner = &Runner{
-		Agent: &agent.Agent{
-			Provider: &provider.Retrier{Provider: d.model, Rand: func() float64 { return 0 }}, ProviderName: "fake",
-			Defaults: provider.Options{Model: "m", MaxTokens: 100}, Tools: []tool.Tool{d.touch()}, Env: &tool.Env{Dir: "/w"},
-			Policy: &permission.Policy{Mode: permission.ModeAsk, Root: "/w"}, Conversation: conversation.New(conversation.Config{MaxContextTokens: 10000}, nil),
+	a, err := agent.New(agent.Options{
+		Model: agent.Model{
+			Provider: &provider.Retrier{Provider: d.model, Rand: func() float64 { return 0 }}, Name: "fake", Defaults: provider.Options{Model: "m", MaxTokens: 100},
 		},
-		Format: format, Out: out, Screen: screen.New(screen.Options{Out: shown, Err: &d.err, Hold: true}),
+		Tools: []tool.Tool{d.touch()}, Env: &tool.Env{Dir: "/w"}, MaxContextTokens: 10000, Sessions: agent.Sessions{Ephemeral: true},
+	})
+	if err != nil {
+		panic(err)
+	}
+	d.Runner = &Runner{
+		Agent: a, Format: format, Out: out, Screen: screen.New(screen.Options{Out: shown, Err: &d.err, Hold: true}),
 		Info: Info{SessionID: "s1", Provider: "fake", Model: "m"},
 	}
 	return d

@@ -1,0 +1,15 @@
+package agent
+
+import "artoo/conversation"
+
+// Opt is what an agent was made of, for tests that change it between turns.
+func (a *Agent) Opt() *Options { return &a.opt }
+
+// Asked is the model of an agent, for tests that change what is known of it.
+func (a *Agent) Asked() *Model { return &a.model }
+
+// Hold puts a conversation in the place of the session's.
+func (a *Agent) Hold(c *conversation.Conversation) { a.conv = c }
+
+// SetNote says what the model must be told before the next message.
+func (a *Agent) SetNote(note func() string) { a.note = note }

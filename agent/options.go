@@ -1,0 +1,142 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"artoo/agent/permission"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// Options are what an agent is made of. Model and Sessions have to be filled;
+// the rest may stay empty.
+type Options struct {
+	Model  Model
+	Tools  []tool.Tool        // what the model may call
+	Env    *tool.Env          // what the tools work with; nil is the Workspace's directory alone
+	Policy *permission.Policy // decides over calls; nil asks about all that changes something
+	Limits Limits
+	// Workspace is the project that the agent works in, which gives the system
+	// prompt, the instructions and the files. nil is none: the system prompt is
+	// System then.
+	Workspace *Workspace
+	System    string
+	Sessions  Sessions
+	Secrets   Secrets
+	// MaxContextTokens bounds what is sent, besides the model's window; 0 leaves
+	// it to the window. ToolResultMaxChars is the limit of a tool's result; 0 is
+	// none.
+	MaxContextTokens, ToolResultMaxChars int
+	// Concurrency is how many read-only calls run side by side; 0 means 4.
+	Concurrency int
+	// SaveRule writes an allow rule to the user's file for good. nil where there
+	// is none: such an answer then holds for the session, with a notice.
+	SaveRule func(rule string) error
+	// Notice is told what the user should know of a session that begins; nil
+	// drops it.
+	Notice func(text string)
+}
+
+// Model is who answers: a provider, and what it is asked with.
+type Model struct {
+	Provider provider.Provider
+	Name     string // the provider's name, as sessions keep it
+	// Defaults are what a request uses where nothing else is said. Defaults.Model
+	// is the model; a reply never gets more than the model can write.
+	Defaults provider.Options
+	Info     provider.ModelInfo // facts about Defaults.Model
+	// Describe asks the model's server for these facts, before each turn until
+	// they are no guess. May be nil.
+	Describe func(ctx context.Context) (provider.ModelInfo, error)
+}
+
+// Sessions say where sessions are kept.
+type Sessions struct {
+	Store     conversation.Store
+	Ephemeral bool   // keep no file of new sessions; Store may be empty
+	Version   string // of the program, for the file
+	// First is the session to go on with; nil begins a new one. Where New fails
+	// the caller has to close it.
+	First *conversation.Session
+}
+
+// Secrets keep keys out of what is kept, sent and shown. All may be nil.
+type Secrets struct {
+	// Mask puts ‹secret:1a2b3c4d5e6f› in place of keys: in what the user, the tools
+	// and the instruction files say before it is kept or sent, and in what is shown
+	// of it. It is called from any goroutine.
+	Mask func(text string) string
+	// Begin is told of a session before anything of it is masked, with nil of one
+	// that is new; Begun is told of each that is kept, before anything of it is
+	// masked but the instruction files.
+	Begin func(s *conversation.Session) error
+	Begun func(s *conversation.Session)
+}
+
+// New makes an agent and begins its session. The error says what is missing.
+func New(opt Options) (*Agent, error) {
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	if opt.Env == nil {
+		opt.Env = &tool.Env{}
+	}
+	if w := opt.Workspace; w != nil {
+		w.mask = opt.Secrets.Mask
+		if opt.Env.Dir == "" {
+			opt.Env.Dir = w.Project.Dir
+		}
+	}
+	if opt.Policy == nil {
+		opt.Policy = &permission.Policy{Mode: permission.ModeAsk, Root: opt.Env.Dir}
+		if w := opt.Workspace; w != nil {
+			opt.Policy.Root, opt.Policy.Dir = w.Project.Root, w.Project.Dir
+		}
+	}
+	a := &Agent{opt: opt}
+	a.take(opt.Model)
+	if err := a.Begin(opt.Sessions.First); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// check says what is missing.
+func (o Options) check() error {
+	var missing []string
+	need := func(there bool, what string) {
+		if !there {
+			missing = append(missing, what)
+		}
+	}
+	need(o.Model.Provider != nil, "Model.Provider")
+	need(o.Model.Name != "", "Model.Name")
+	need(o.Model.Defaults.Model != "", "Model.Defaults.Model")
+	need(o.Sessions.Ephemeral || o.Sessions.Store.Dir != "", "Sessions.Store, or Sessions.Ephemeral")
+	if w := o.Workspace; w != nil {
+		need(filepath.IsAbs(w.Project.Root), "an absolute Workspace.Project.Root")
+		need(filepath.IsAbs(w.Project.Dir), "an absolute Workspace.Project.Dir")
+	}
+	if missing != nil {
+		return errors.New("agent: missing in the options: " + strings.Join(missing, "; "))
+	}
+	names := map[string]bool{}
+	for i, t := range o.Tools {
+		switch {
+		case t.Name == "" || t.Schema == nil:
+			return fmt.Errorf("agent: tool %d (%q) was not made by tool.New", i+1, t.Name)
+		case names[t.Name]:
+			return fmt.Errorf("agent: two tools are called %q", t.Name)
+		}
+		names[t.Name] = true
+	}
+	if o.Policy != nil {
+		return o.Policy.CheckMode()
+	}
+	return nil
+}
