@@ -69,6 +69,7 @@ type Markdown struct {
 	prev      kind
 	listAt    int // where the text of the current list item begins
 	fence     fence
+	colored   int      // bytes of code that were highlighted
 	code      heldCode // with Spoken
 	quoting   bool     // with Spoken: the line before was in a quote
 	relabel   bool     // with Spoken: something else was said since the last row
@@ -194,10 +195,9 @@ func (m *Markdown) end() {
 	case len(m.lead) > 0: // the start of a code line
 		style := m.lineStyle(string(m.lead))
 		if m.fence.closes(string(m.lead)) {
-			style = m.styled(sgrDim)
+			style, m.fence.colors = m.styled(sgrDim), nil
 		}
-		m.setStyle(style)
-		m.codeText(string(m.lead))
+		m.codeLine(string(m.lead), style)
 	}
 	m.lead = m.lead[:0]
 	m.flushCode()

@@ -8,7 +8,8 @@ type fence struct {
 	n      int  // how many of them
 	indent int
 	quoted bool
-	diff   bool // what it holds is a diff
+	diff   bool         // what it holds is a diff
+	colors *highlighter // nil for code without colours
 }
 
 // maxHeld bounds what is held back, in bytes: of a code line, to see whether it
@@ -19,8 +20,11 @@ func (m *Markdown) openFence(o opening, line string) {
 	c := line[o.at]
 	n := len(line[o.at:]) - len(strings.TrimLeft(line[o.at:], line[o.at:o.at+1]))
 	m.fence = fence{open: c, n: n, indent: len(o.head), quoted: o.quoted, diff: isDiff(line[o.at+n:])}
-	if m.opt.Spoken {
+	switch {
+	case m.opt.Spoken:
 		m.holdCode(line[o.at+n:])
+	case m.opt.Color && !o.quoted && !m.fence.diff:
+		m.fence.colors = newHighlighter(line[o.at+n:], &m.colored)
 	}
 }
 
@@ -58,7 +62,7 @@ func (m *Markdown) readFenced(s string) string {
 			m.leaveFence(line)
 			return ""
 		}
-		m.state = inCode
+		m.state, m.fence.colors = inCode, nil
 		m.setStyle(m.lineStyle(line))
 		m.codeText(line)
 		return ""
@@ -78,8 +82,7 @@ func (m *Markdown) readFenced(s string) string {
 			return s[end+1:]
 		}
 	}
-	m.setStyle(style)
-	m.codeText(line)
+	m.codeLine(line, style)
 	m.codeEnd()
 	return s[end+1:]
 }
@@ -102,6 +105,22 @@ func (m *Markdown) readCode(s string) string {
 	m.codeEnd()
 	m.state = atStart
 	return s[end+1:]
+}
+
+// codeLine shows a line inside a fence, or the one that ends it.
+func (m *Markdown) codeLine(line, style string) {
+	if m.fence.colors == nil {
+		m.setStyle(style)
+		m.codeText(line)
+		return
+	}
+	clean := Sanitize(line, Code)
+	indent := min(m.fence.indent, len(clean)-len(strings.TrimLeft(clean, " ")))
+	m.raw(clean[:indent])
+	for _, s := range m.fence.colors.line(clean[indent:]) {
+		m.setStyle(s.sgr)
+		m.raw(s.text)
+	}
 }
 
 // codeText shows a part of a line of code, or holds it back to be spoken.

@@ -10,6 +10,8 @@ const (
 	sgrCode    = "\x1b[35m"
 	sgrAdded   = "\x1b[32m"
 	sgrRemoved = "\x1b[31m"
+	sgrText    = sgrAdded // a literal text in code
+	sgrKeyword = "\x1b[1m"
 )
 
 // styled is the sequence, "" where there is no colour.

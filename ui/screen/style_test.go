@@ -28,7 +28,7 @@ func TestWhatAReplyHoldsHasAStyleOfItsOwn(t *testing.T) {
 		"\x1b[35m`code of words`\x1b[0m and",
 		"\x1b[2m> a quote of\x1b[0m \x1b[35m`code`",
 		"\n\x1b[2m>\x1b[0m\n\x1b[2m> - item\x1b[0m\n",
-		"\x1b[2m```go\x1b[0m\nx := \"`\"\n\x1b[2m```\x1b[0m\n",
+		"\x1b[2m```go\x1b[0m\nx := \x1b[32m\"`\"\x1b[0m\n\x1b[2m```\x1b[0m\n",
 		"\x1b[2m````diff title\x1b[0m\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n\x1b[31m-old\x1b[0m\n\x1b[32m+new\x1b[0m\n same\n```\n\x1b[2m````\x1b[0m\n- not a diff\n",
 		"  \x1b[2m  ~~~ Patch\x1b[0m\n\x1b[32m  +new\x1b[0m\n\x1b[31m  -old\x1b[0m\n\x1b[2m  ~~~\x1b[0m\n",
 		"\x1b[35m`a`\x1b[0m",

@@ -1,0 +1,146 @@
+package screen
+
+import (
+	"strings"
+	"time"
+
+	"github.com/alecthomas/chroma/v2"
+	"github.com/alecthomas/chroma/v2/lexers"
+)
+
+// Bounds of highlighting; glamour's highlighter takes about 1 µs a byte
+// (measured). What is beyond them is shown without colors.
+const (
+	// highlightContext is how many bytes of the lines before are looked at for the
+	// state in which a line begins: all of a short block, of a long one what
+	// follows its last line at the margin.
+	highlightContext = 2 << 10
+	highlightLine    = 1 << 10 // bytes of a line
+	highlightReply   = 64 << 10
+	// highlightBlock is what a block counts besides its bytes: the search for the
+	// lexer of a language that is not known takes a few ms.
+	highlightBlock = 512
+	// highlightWait is how long one line may take: a reply that is made to be slow
+	// goes on without colors. One match of the lexer may take 250 ms more.
+	highlightWait = time.Second
+)
+
+// highlighter colors the lines of a block of code one by one, as they come. A
+// line that was shown does not change, so what follows a line has no say in it.
+type highlighter struct {
+	lexer   chroma.Lexer // nil when the rest of the block has no colors
+	context string       // the lines before, as far as they are looked at
+	margin  int          // where in context the last line at the margin begins; 0 for none
+	open    bool         // the last line ended within a text or a comment
+	size    *int         // bytes of the reply that were highlighted
+}
+
+// newHighlighter makes the highlighter for a block whose fence says info; nil
+// for a language that is not known. size counts over all blocks of a reply.
+func newHighlighter(info string, size *int) *highlighter {
+	words := strings.FieldsFunc(info, func(c rune) bool { return strings.ContainsRune(" \t,{}", c) })
+	if len(words) == 0 || *size > highlightReply {
+		return nil
+	}
+	*size += highlightBlock
+	lexer := lexers.Get(strings.TrimPrefix(words[0], "."))
+	if lexer == nil || lexer.Config().Name == "plaintext" {
+		return nil
+	}
+	return &highlighter{lexer: lexer, size: size}
+}
+
+// codeSpan is a part of a line in one style.
+type codeSpan struct{ text, sgr string }
+
+// line is a line of the block, without its line break, in its colors.
+func (h *highlighter) line(line string) []codeSpan {
+	if len(line) > highlightLine || *h.size+len(line) > highlightReply {
+		h.lexer = nil
+	}
+	if h.lexer == nil {
+		return []codeSpan{{text: line}}
+	}
+	*h.size += len(line) + 1
+	if line != "" && !h.open && !strings.ContainsAny(line[:1], " \t})]") {
+		h.margin = len(h.context)
+	}
+	spans, open, ok := h.read(line)
+	if !ok {
+		h.lexer = nil
+		return []codeSpan{{text: line}}
+	}
+	h.open = open
+	if h.context += line + "\n"; len(h.context) > highlightContext {
+		if h.margin == 0 {
+			h.margin = len(h.context)
+		}
+		h.context, h.margin = h.context[h.margin:], 0
+	}
+	return spans
+}
+
+// read runs the lexer over the context and the line. open says that the line
+// ends within a text or a comment; ok is false where the lexer fails or takes long.
+func (h *highlighter) read(line string) (spans []codeSpan, open, ok bool) {
+	defer func() {
+		if recover() != nil { // how the lexers' iterators say that they failed
+			ok = false
+		}
+	}()
+	tokens, err := h.lexer.Tokenise(&chroma.TokeniseOptions{State: "root"}, h.context+line+"\n")
+	if err != nil {
+		return nil, false, false
+	}
+	var text strings.Builder
+	began := time.Now()
+	at := -len(h.context) // of the next token, seen from the line
+	for token := range tokens.Stdlib() {
+		if time.Since(began) > highlightWait {
+			*h.size = highlightReply + 1
+			return nil, false, false
+		}
+		text.WriteString(token.Value)
+		value := token.Value[min(max(-at, 0), len(token.Value)):]
+		at += len(token.Value)
+		open = len(value) > 1 && strings.HasSuffix(value, "\n") && goesOn(token.Type)
+		if value = strings.TrimSuffix(value, "\n"); value != "" {
+			spans = append(spans, codeSpan{value, codeStyle(token.Type)})
+		}
+	}
+	return joinSpans(spans), open, text.String() == h.context+line+"\n" // some lexers change their text
+}
+
+// goesOn reports whether what a token of this type holds may go on in the next
+// line.
+func goesOn(t chroma.TokenType) bool {
+	return t.InSubCategory(chroma.LiteralString) || t == chroma.CommentMultiline || t == chroma.Comment
+}
+
+// codeStyle is the style of a token: few, and those of the sixteen colors that
+// read on black and on white.
+func codeStyle(t chroma.TokenType) string {
+	switch {
+	case t.InCategory(chroma.Comment) && !t.InSubCategory(chroma.CommentPreproc):
+		return sgrDim
+	case t.InCategory(chroma.Keyword):
+		return sgrKeyword
+	case t.InSubCategory(chroma.LiteralString):
+		return sgrText
+	}
+	return ""
+}
+
+// joinSpans joins neighbours of one style, and those that only blanks part.
+func joinSpans(spans []codeSpan) (joined []codeSpan) {
+	for i, s := range spans {
+		n := len(joined)
+		blank := strings.TrimSpace(s.text) == "" && n > 0 && i+1 < len(spans) && spans[i+1].sgr == joined[n-1].sgr
+		if n > 0 && (joined[n-1].sgr == s.sgr || blank) {
+			joined[n-1].text += s.text
+			continue
+		}
+		joined = append(joined, s)
+	}
+	return joined
+}

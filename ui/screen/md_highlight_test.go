@@ -1,0 +1,88 @@
+package screen
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestCodeHasColorsLineByLine(t *testing.T) {
+	for name, c := range map[string]struct{ src, want string }{
+		"go": {"```go\nfunc f() string { // why\n\treturn `a\nb` + \"c\"\n}\n```\n",
+			"\x1b[1mfunc\x1b[0m f() \x1b[1mstring\x1b[0m { \x1b[2m// why\x1b[0m\n\t\x1b[1mreturn\x1b[0m `a\n\x1b[32mb`\x1b[0m + \x1b[32m\"c\"\x1b[0m\n}\n"},
+		"python, in an item": {"- item\n  ```python\n  def f():\n      return 'x'  # y\n  ```\n",
+			"  \x1b[1mdef\x1b[0m f():\n      \x1b[1mreturn\x1b[0m \x1b[32m'x'\x1b[0m  \x1b[2m# y\x1b[0m\n"},
+		"a comment that goes on": {"```c\n/* one\n   two */\nint x;\n```\n", "\x1b[1mint\x1b[0m x;\n"},
+		"an attribute":           {"```{.sh title=\"x\"}\necho 'a'\n```\n", "echo \x1b[32m'a'\x1b[0m\n"},
+		"an unknown language":    {"```klingon\nif 'x'\n```\n", "\nif 'x'\n"},
+		"none":                   {"```\nif 'x'\n```\n", "\nif 'x'\n"},
+		"a quote":                {"> ```go\n> if x\n> ```\n", "\n> if x\n"},
+		"an escape in it":        {"```go\nx := \"\x1b[31m\"\n```\n", "x := \x1b[32m\"^[[31m\"\x1b[0m\n"},
+	} {
+		whole := pieces(t, MarkdownOptions{Color: true}, c.src)
+		if !strings.Contains(whole, c.want) {
+			t.Errorf("%s: no %q in %q", name, c.want, whole)
+		}
+		if single := pieces(t, MarkdownOptions{Color: true}, strings.Split(c.src, "")...); single != whole {
+			t.Errorf("%s: byte by byte %q, whole %q", name, single, whole)
+		}
+		if bare, want := sgr.ReplaceAllString(whole, ""), pieces(t, MarkdownOptions{}, c.src); bare != want {
+			t.Errorf("%s: %q, without colour %q", name, bare, want)
+		}
+		checkRows(t, whole)
+	}
+}
+
+func TestColoredCodeCostsFewBytes(t *testing.T) {
+	for _, file := range []string{"markdown.go", "md_highlight.go", "screen.go", "question.go"} {
+		code, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := "```go\n" + string(code) + "```\n"
+		out := pieces(t, MarkdownOptions{Color: true}, src)
+		if ratio := float64(len(out)) / float64(len(src)); ratio > 1.6 {
+			t.Errorf("%s: %.2f bytes for each of its source", file, ratio)
+		}
+		if n := strings.Count(out, "\x1b[1m"); n < strings.Count(string(code), "func ") {
+			t.Errorf("%s: %d keywords", file, n)
+		}
+	}
+}
+
+func TestCodeBeyondTheBoundsHasNoColors(t *testing.T) {
+	for name, c := range map[string]struct {
+		line  string
+		lines int
+	}{"many lines": {"if x == 'y' { return }", 5_000}, "a long line": {strings.Repeat("if x; ", 1000), 2}} {
+		src := "```go\n" + strings.Repeat(c.line+"\n", c.lines) + "```\n"
+		out := pieces(t, MarkdownOptions{Color: true}, src)
+		if colors := strings.Count(out, "\x1b["); colors > highlightReply {
+			t.Errorf("%s: %d sequences", name, colors)
+		}
+		if bare := sgr.ReplaceAllString(out, ""); bare != src {
+			t.Errorf("%s: the text is another", name)
+		}
+		rows := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+		if last := rows[len(rows)-2]; last != c.line {
+			t.Errorf("%s: the last line is %q", name, last)
+		}
+	}
+}
+
+// FuzzHighlight: colours change no text, whatever the language says.
+func FuzzHighlight(f *testing.F) {
+	for _, info := range []string{"go", "python", "sh", "html", "yaml", "json", "c++", "php", "markdown", "make", "sql"} {
+		f.Add(info, "if x {\n  'a' /* b\n\n} // c\n<a href=\"x\">`y`</a>\n\\\n")
+	}
+	f.Fuzz(func(t *testing.T, info, code string) {
+		if strings.ContainsAny(info, "`\n\r") || strings.Contains(code, "```") {
+			return
+		}
+		src := "```" + info + "\n" + code + "\n```\n"
+		out := pieces(t, MarkdownOptions{Color: true}, src)
+		if bare, want := sgr.ReplaceAllString(out, ""), pieces(t, MarkdownOptions{}, src); bare != want {
+			t.Errorf("%q, without colour %q", bare, want)
+		}
+	})
+}
