@@ -71,6 +71,7 @@ type terminalFront interface {
 	release() error // give the terminal back as it was found
 	reclaim() error
 	resized()
+	continued() // after the process was stopped
 	// crashed leaves the cursor at the start of a free row, and paste mode off.
 	// It may be called by any goroutine: the program is about to end.
 	crashed()
@@ -297,7 +298,7 @@ func (c *console) signal(s os.Signal) {
 	case isContinue(s):
 		if isTerminal && !c.yielded {
 			c.complain(c.modes.again())
-			front.resized()
+			front.continued()
 		}
 	case (isInterrupt(s) || isQuit(s)) && c.childs():
 		if isInterrupt(s) && c.overheard != nil {

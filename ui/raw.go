@@ -316,6 +316,16 @@ func (f *rawFront) resized() {
 	f.draw()
 }
 
+// continued draws the prompt again after the process was stopped: others may have
+// written below it since. What a question is about stands there whole again.
+func (f *rawFront) continued() {
+	f.resized()
+	if f.shown && f.want.again != nil {
+		f.answer.moved, f.answer.heard = true, false
+		f.askAgain()
+	}
+}
+
 // settle prints once more what the open question is about when the terminal has
 // kept its width for a while: one that cuts rows has cut the command, one that
 // rewraps may have left a part of an old prompt below it. No answer counts until

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -263,6 +264,45 @@ func TestResizeKeepsTheQuestion(t *testing.T) {
 				t.Errorf("the answer is %+v, %v", got, ok)
 			}
 		})
+	}
+}
+
+// Whoever comes back with fg has the shell's lines on the screen: the whole call
+// stands again right above its question, once, and nothing of before is gone.
+//
+// Red: let continued draw the prompt alone.
+func TestAQuestionThatWasSuspendedIsShownWhole(t *testing.T) {
+	call := agent.Call{Access: tool.Access{Kind: tool.KindRun, Verb: "run", Object: "make", Command: "first --of three\nsecond --of three\nlast --of three", Dir: "/p"}}
+	q := agent.Question{Kind: agent.QuestionApproval, Call: call, Number: 1, Of: 1}
+	for profile, change := range terminals() {
+		term := newVT(40, 60)
+		b := bareOn(t, term, profile == "rich", change)
+		for i := range 30 {
+			b.f.screen.Note(fmt.Sprintf("finished %02d", i))
+		}
+		b.f.stop = func() bool {
+			_, _ = term.Write([]byte("$ fg\n"))
+			return true
+		}
+		again := func() string { return b.f.screen.Question(q) }
+		b.start(&want{prompt: again(), question: true, again: again})
+		b.f.suspend()
+		b.f.signal(syscall.SIGCONT)
+		all := term.all()
+		at := strings.LastIndex(all, "approve: ")
+		above := strings.TrimRight(all[:max(at, 0)], "\n")
+		if whole := screenOf(t, b, q, term.cols); !strings.HasSuffix(above, whole) {
+			t.Errorf("%s: above the question stands\n%s\nnot\n%s", profile, above, whole)
+		}
+		if _, after, ok := strings.Cut(all, "$ fg"); !ok || strings.Count(after, "second --of three") != 1 {
+			t.Errorf("%s: shown otherwise than once after the shell's line:\n%s", profile, all)
+		}
+		checkFinished(t, term)
+		b.now = b.now.Add(quiet)
+		b.keys("y", "\r")
+		if got, ok := b.result(); !ok || got.line.text != "y" {
+			t.Errorf("%s: the answer is %+v, %v", profile, got, ok)
+		}
 	}
 }
 
