@@ -26,8 +26,8 @@ var allowed = []struct {
 	{"artoo/provider/transport", []string{"artoo/provider/redact"}},
 	{"artoo/provider/internal/*", []string{"artoo/provider", "artoo/provider/internal/*"}},
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
-	{"artoo/tool", nil},
-	{"artoo/tool/*", []string{"artoo/tool"}},
+	{"artoo/tool", []string{"artoo/tool/*"}},
+	{"artoo/tool/*", nil},
 	{"artoo/conversation", []string{"artoo/provider"}},
 	{"artoo/agent/permission", []string{"artoo/tool"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool", "artoo/agent/permission"}},
@@ -35,7 +35,7 @@ var allowed = []struct {
 	{"artoo/ui/doctor", nil},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool"}},
 	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/provider/redact",
-		"artoo/tool", "artoo/ui/screen", "artoo/ui/export", "artoo/ui/doctor"}},
+		"artoo/tool", "artoo/tool/shell", "artoo/ui/screen", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
 }
 

@@ -19,7 +19,7 @@ type Workspace struct {
 	NoProject bool   // read no instructions of the project
 	Replace   string // the user's own system prompt; "" for artoo's
 	Append    string // added to the system prompt
-	Shell     string // see tool.FindShell
+	Shell     string // see shell.Find
 	Headless  bool   // nobody can be asked
 	Began     time.Time
 

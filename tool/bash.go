@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"artoo/tool/shell"
 )
 
 // What a command's limits are where the environment names none.
@@ -28,28 +30,17 @@ type bashInput struct {
 	Cwd     string  `json:"cwd,omitempty" jsonschema:"directory to run in; default: the working directory"`
 }
 
-// FindShell is the path of bash, where there is none of sh, "" where there is
-// neither.
-func FindShell() string {
-	for _, name := range []string{"bash", "/bin/bash", "sh", "/bin/sh"} {
-		if shell, err := exec.LookPath(name); err == nil && filepath.IsAbs(shell) {
-			return shell
-		}
-	}
-	return ""
-}
-
 // Bash makes the tool that runs shell commands, with the shell at the path
-// FindShell gave. With "" every call fails and says that there is no shell.
-func Bash(shell string) Tool {
-	s := commandShell{path: shell, pace: defaultPace()}
+// shell.Find gave. With "" every call fails and says that there is no shell.
+func Bash(path string) Tool {
+	s := commandShell{path: path, waits: shell.DefaultWaits()}
 	return New(Def{Name: "bash", Kind: KindRun, Description: s.description(), Mend: mendBash}, s.plan, s.run)
 }
 
 // commandShell runs commands with one shell.
 type commandShell struct {
-	path string
-	pace pace
+	path  string
+	waits shell.Waits
 }
 
 // isBash says whether the shell takes bash's own options.
@@ -161,10 +152,10 @@ func (s commandShell) run(ctx context.Context, env *Env, in bashInput, out io.Wr
 	cmd := exec.Command(s.path, s.args(in.Command)...)
 	cmd.Dir = place.Abs
 	cmd.Env = append(env.Environ[:len(env.Environ):len(env.Environ)], "PWD="+place.Abs)
-	job := job{cmd: cmd, limit: limit, pace: s.pace, screen: out, hurry: env.Kill}
-	end, err := job.run(ctx)
+	c := shell.Command{Cmd: cmd, Limit: limit, Waits: s.waits, Live: out, Kill: env.Kill}
+	end, err := c.Run(ctx)
 	if err != nil {
 		return Result{}, fmt.Errorf("bash: %w", startError(err))
 	}
-	return end.result(remark, env.Withheld), nil
+	return commandResult(end, remark, env.Withheld), nil
 }

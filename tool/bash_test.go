@@ -12,16 +12,18 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool/shell"
 )
 
 // quickShell is bash with less patience than in earnest.
 func quickShell(t testing.TB) Tool {
 	t.Helper()
-	shell := FindShell()
-	if shell == "" {
+	path := shell.Find()
+	if path == "" {
 		t.Fatal("these tests need a shell")
 	}
-	s := commandShell{path: shell, pace: pace{kill: 200 * time.Millisecond, pipe: 100 * time.Millisecond, live: time.Millisecond}}
+	s := commandShell{path: path, waits: shell.Waits{Kill: 200 * time.Millisecond, Pipe: 100 * time.Millisecond, Live: time.Millisecond}}
 	return New(Def{Name: "bash", Kind: KindRun}, s.plan, s.run)
 }
 
@@ -104,8 +106,8 @@ func TestBashPlan(t *testing.T) {
 }
 
 func TestBashDescription(t *testing.T) {
-	for shell, want := range map[string]string{"/bin/bash": "bash -c", "/bin/sh": "sh -c"} {
-		d := Bash(shell).Description
+	for path, want := range map[string]string{"/bin/bash": "bash -c", "/bin/sh": "sh -c"} {
+		d := Bash(path).Description
 		if len(d) >= 700 || !strings.Contains(d, want) {
 			t.Errorf("%d bytes: %s", len(d), d)
 		}
@@ -117,7 +119,7 @@ func TestBashDescription(t *testing.T) {
 
 func TestBashWithSh(t *testing.T) {
 	env := treeEnv(t, nil)
-	s := commandShell{path: "/bin/sh", pace: defaultPace()}
+	s := commandShell{path: "/bin/sh", waits: shell.DefaultWaits()}
 	sh := New(Def{Name: "bash", Kind: KindRun}, s.plan, s.run)
 	if got := mustCall(t, sh, env, command("echo hi; exit 2")).Text; got != "hi\n[exit status 2]\n" {
 		t.Errorf("%q", got)
@@ -197,7 +199,7 @@ func TestBashManyBytes(t *testing.T) {
 	if n := len(result.Text); n < 3_000_000 || n > 3_000_100 {
 		t.Errorf("the model's text has %d bytes", n)
 	}
-	if n := len(screen); n < maxLive || n > maxLive+100 || !strings.Contains(screen, "more bytes, not shown") {
+	if n := len(screen); n < shell.MaxLive || n > shell.MaxLive+100 || !strings.Contains(screen, "more bytes, not shown") {
 		t.Errorf("the screen got %d bytes", n)
 	}
 }

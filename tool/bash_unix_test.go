@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"artoo/tool/shell"
 )
 
 // awaitGone fails unless all processes end within some seconds. A zombie
@@ -42,7 +44,7 @@ func awaitGone(t *testing.T, pids []int) {
 func alive(t *testing.T, pids []int) []int {
 	t.Helper()
 	var left []int
-	all, err := listProcesses()
+	all, err := shell.Processes()
 	for _, pid := range pids {
 		if err != nil {
 			if !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -51,7 +53,7 @@ func alive(t *testing.T, pids []int) []int {
 			continue
 		}
 		for _, p := range all {
-			if p.pid == pid {
+			if p.PID == pid {
 				left = append(left, pid)
 			}
 		}
@@ -250,3 +252,25 @@ func TestListFilesWithAStrangeGit(t *testing.T) {
 		})
 	}
 }
+
+// What could not be stopped is not said to be.
+func TestBashSaysWhatIsLeft(t *testing.T) {
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for want, end := range map[string]shell.Result{
+		"[2 processes are still running and could not be stopped: they may belong to another user]\n":        {Left: 2, Held: true},
+		"[a process that detached itself still runs and could not be stopped; its further output is lost]\n": {Held: true},
+		"[1 process was still running in the background and stopped with the call]\n":                        {Stopped: 1},
+	} {
+		end.State = ended.ProcessState
+		if text := commandResult(end, "", nil).Text; text != "[no output]\n"+want+"[exit status 0]\n" {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }

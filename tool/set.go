@@ -9,7 +9,7 @@ type Offer struct {
 }
 
 // BuiltIn lists the tools of the program, in the order in which the model sees
-// them. shell is the path FindShell gave, "" where there is none: commands are
+// them. shell is the path shell.Find gave, "" where there is none: commands are
 // not offered then.
 func BuiltIn(shell string) []Offer {
 	offers := []Offer{{Read(), true}, {Ls(), true}, {Glob(), true}, {Grep(), true}, {Write(), true}, {Edit(), true}}

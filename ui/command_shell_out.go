@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"artoo/tool"
+	"artoo/tool/shell"
 	"artoo/ui/screen"
 )
 
@@ -29,7 +29,7 @@ type shellOutput struct {
 	guard func()
 
 	mu     sync.Mutex
-	clean  *tool.Cleaner
+	clean  *shell.Cleaner
 	keep   excerpt
 	shown  string // of the line that has not ended
 	inRow  bool   // the cursor stands behind text
@@ -48,7 +48,7 @@ func newShellOutput(t *Terminal, max int) *shellOutput {
 		open: func() { t.Prompt("") }, close: t.PromptDone,
 		after: t.opt.Clock.After, guard: t.console.guard, keep: excerpt{max: max}, ended: make(chan struct{}),
 	}
-	o.clean = tool.NewCleaner(cleanLines{o})
+	o.clean = shell.NewCleaner(cleanLines{o})
 	return o
 }
 

@@ -21,6 +21,7 @@ import (
 	"artoo/provider/demo"
 	"artoo/provider/ollama"
 	"artoo/tool"
+	"artoo/tool/shell"
 	"artoo/ui/doctor"
 )
 
@@ -76,7 +77,7 @@ func (a *app) machine() *doctor.World {
 			}
 			return err
 		},
-		Shell: tool.FindShell(), Project: a.project.Root, NoProject: a.project.None,
+		Shell: shell.Find(), Project: a.project.Root, NoProject: a.project.None,
 		Sandbox: doctor.Sandbox{Landlock: landlock()}, TooOld: cli.TooOld,
 	}
 }

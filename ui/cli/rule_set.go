@@ -13,6 +13,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/config"
 	"artoo/tool"
+	"artoo/tool/shell"
 )
 
 // ruleSet are the rules that hold in this project.
@@ -61,7 +62,7 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
 		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
 		OthersRun: a.project.OthersRun,
-		Shell:     permission.Shell{Name: filepath.Base(tool.FindShell()), Locale: tool.ShellLocale(env.Environ)},
+		Shell:     permission.Shell{Name: filepath.Base(shell.Find()), Locale: tool.ShellLocale(env.Environ)},
 		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
 			return env.Files.ReachBelow(dir, arg, reads)
 		},

@@ -12,6 +12,7 @@ import (
 	"artoo/conversation"
 	"artoo/provider/cli"
 	"artoo/tool"
+	"artoo/tool/shell"
 	"artoo/ui"
 	"artoo/ui/export"
 	"artoo/ui/screen"
@@ -89,7 +90,7 @@ func (a *app) steps() int {
 // workspace is the project, and what may be reached besides.
 func (a *app) workspace() *agent.Workspace {
 	w := &agent.Workspace{
-		Project: a.project, NoProject: a.cfg.NoProject, Replace: a.cfg.System, Append: a.cfg.AppendSystem, Shell: tool.FindShell(),
+		Project: a.project, NoProject: a.cfg.NoProject, Replace: a.cfg.System, Append: a.cfg.AppendSystem, Shell: shell.Find(),
 		Headless: a.who.headless && !a.canAsk(), Began: a.began, AddDirs: a.cfg.AddDirs, Asked: a.reopened,
 	}
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
@@ -128,7 +129,7 @@ func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) e
 }
 
 func (a *app) tools() ([]tool.Tool, error) {
-	offers := tool.BuiltIn(tool.FindShell())
+	offers := tool.BuiltIn(shell.Find())
 	var all, on []string
 	for _, o := range offers {
 		all = append(all, o.Tool.Name)

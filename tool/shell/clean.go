@@ -1,16 +1,17 @@
-package tool
+package shell
 
 import (
 	"bytes"
 	"io"
 )
 
-// cleaner takes terminal control out of a command's output: escape sequences
-// and control characters go, and of a line that was written over, as progress
-// bars are, the last state stays. It reads bytes, since sequences and
-// characters may be cut anywhere.
-type cleaner struct {
-	out    io.Writer // never fails
+// Cleaner takes terminal control out of the output of a command: escape
+// sequences and control characters go, and of a line that was written over, as
+// progress bars are, the last state stays. It passes whole lines on. It reads
+// bytes, since sequences and characters may be cut anywhere between writes. Not
+// for concurrent use.
+type Cleaner struct {
+	out    io.Writer // its errors are ignored
 	line   []byte    // not ended yet
 	state  cleanState
 	wiped  bool // a carriage return came: the next character begins the line anew
@@ -39,7 +40,12 @@ const (
 	maxSequence = 4 << 10
 )
 
-func (c *cleaner) write(p []byte) {
+// NewCleaner makes a Cleaner that writes to out.
+func NewCleaner(out io.Writer) *Cleaner { return &Cleaner{out: out} }
+
+// Write implements io.Writer; it cannot fail.
+func (c *Cleaner) Write(p []byte) (int, error) {
+	size := len(p)
 	for len(p) > 0 {
 		n := c.plain(p)
 		if n == 0 {
@@ -48,12 +54,13 @@ func (c *cleaner) write(p []byte) {
 		}
 		p = p[n:]
 	}
+	return size, nil
 }
 
 // plain takes what p begins with that only is kept, all at once: nearly all output
 // is such. Whole lines go on as they are, the beginning of one is held back. It
 // returns how many bytes it took.
-func (c *cleaner) plain(p []byte) int {
+func (c *Cleaner) plain(p []byte) int {
 	if c.state != cleanText || c.wiped {
 		return 0
 	}
@@ -72,22 +79,26 @@ func (c *cleaner) plain(p []byte) int {
 	return whole + len(rest)
 }
 
-// flush ends what was written without a line break.
-func (c *cleaner) flush() {
+// Open is the line that has not ended, as it stands now, without a character
+// whose rest has not come.
+func (c *Cleaner) Open() string { return string(c.line[:wholeRunes(c.line)]) }
+
+// Close passes on what was written without a line break; it cannot fail.
+func (c *Cleaner) Close() error {
 	if c.state == cleanC2 {
 		c.put(0xc2)
 	}
 	c.emit()
 	c.state, c.wiped = cleanText, false
+	return nil
 }
 
-func (c *cleaner) emit() {
-	// The writer is a spool, which takes everything.
+func (c *Cleaner) emit() {
 	_, _ = c.out.Write(c.line)
 	c.line = c.line[:0]
 }
 
-func (c *cleaner) byte(b byte) {
+func (c *Cleaner) byte(b byte) {
 	switch c.state {
 	case cleanText:
 		c.text(b)
@@ -121,7 +132,7 @@ func (c *cleaner) byte(b byte) {
 }
 
 // text takes a byte outside of sequences.
-func (c *cleaner) text(b byte) {
+func (c *Cleaner) text(b byte) {
 	switch {
 	case b == '\n':
 		c.line = append(c.line, b)
@@ -140,7 +151,7 @@ func (c *cleaner) text(b byte) {
 	}
 }
 
-func (c *cleaner) put(b byte) {
+func (c *Cleaner) put(b byte) {
 	if c.wiped {
 		c.line, c.wiped = c.line[:0], false
 	}
@@ -151,7 +162,7 @@ func (c *cleaner) put(b byte) {
 }
 
 // back takes off the last character.
-func (c *cleaner) back() {
+func (c *Cleaner) back() {
 	n := len(c.line)
 	for n > 0 {
 		n--
@@ -163,7 +174,7 @@ func (c *cleaner) back() {
 }
 
 // escape takes the byte after ESC.
-func (c *cleaner) escape(b byte) {
+func (c *Cleaner) escape(b byte) {
 	switch {
 	case b == '[':
 		c.state = cleanCSI
@@ -181,7 +192,7 @@ func (c *cleaner) escape(b byte) {
 }
 
 // c1 takes the second byte of a character that may be a C1 control.
-func (c *cleaner) c1(b byte) {
+func (c *Cleaner) c1(b byte) {
 	switch {
 	case b == 0x9b:
 		c.state = cleanCSI
@@ -195,7 +206,7 @@ func (c *cleaner) c1(b byte) {
 }
 
 // skip takes a byte of a string sequence.
-func (c *cleaner) skip(b byte) {
+func (c *Cleaner) skip(b byte) {
 	before := c.last
 	c.length++
 	c.last = b

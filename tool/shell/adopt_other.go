@@ -1,6 +1,6 @@
 //go:build !linux
 
-package tool
+package shell
 
 // adopt runs startShell: orphans go to the system's first process here.
 func adopt(startShell func() (pid int, err error)) error {
@@ -9,7 +9,7 @@ func adopt(startShell func() (pid int, err error)) error {
 }
 
 // release has nothing to give back here.
-func (p *process) release() {}
+func (p *processTree) release() {}
 
 // reap has nothing to do here.
 func reap() {}

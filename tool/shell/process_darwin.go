@@ -1,4 +1,4 @@
-package tool
+package shell
 
 import (
 	"os/exec"
@@ -7,22 +7,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine gives the command a session of its own: without a terminal it cannot
+// NewSession gives the command a session of its own: without a terminal it cannot
 // ask for a password behind everybody's back, nor be stopped for trying.
-func confine(cmd *exec.Cmd) {
+func NewSession(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 
 // zombie is SZOMB of sys/proc.h.
 const zombie = 5
 
-// listProcesses lists the running processes, zombies left out.
-func listProcesses() ([]procInfo, error) {
+// Processes lists the running processes, zombies left out.
+func Processes() ([]Process, error) {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
 		return nil, err
 	}
-	list := make([]procInfo, 0, len(all))
+	list := make([]Process, 0, len(all))
 	for i := range all {
 		pid := int(all[i].Proc.P_pid)
 		if pid <= 0 || all[i].Proc.P_stat == zombie {
@@ -32,20 +32,20 @@ func listProcesses() ([]procInfo, error) {
 		if err != nil {
 			continue // it has ended since
 		}
-		list = append(list, procInfo{pid: pid, parent: int(all[i].Eproc.Ppid), group: int(all[i].Eproc.Pgid), session: session})
+		list = append(list, Process{PID: pid, Parent: int(all[i].Eproc.Ppid), Group: int(all[i].Eproc.Pgid), Session: session})
 	}
 	return list, nil
 }
 
 // list are the running processes.
-func (p *process) list() ([]procInfo, error) { return listProcesses() }
+func (p *processTree) list() ([]Process, error) { return Processes() }
 
 // left reports whether a process left the command's session.
-func (p *process) left(q procInfo) bool { return p.marked(q.pid) }
+func (p *processTree) left(q Process) bool { return p.marked(q.PID) }
 
-// environOf is the arguments and the environment that a process began with, nil
+// Environ is the arguments and the environment that a process began with, nil
 // where they cannot be read.
-func environOf(pid int) []byte {
+func Environ(pid int) []byte {
 	environ, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil {
 		return nil

@@ -1,6 +1,6 @@
 //go:build unix
 
-package tool
+package shell
 
 import (
 	"bytes"
@@ -12,26 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// procInfo is a running process.
-type procInfo struct {
-	pid, parent, group, session int
-	began                       uint64 // in ticks since the system started; 0 where that is not looked up
-	dead                        bool   // it has ended, and nobody has asked how
-}
-
 // interrupt asks all processes to stop as Ctrl-C would.
-func (p *process) interrupt() { p.signal(syscall.SIGINT) }
+func (p *processTree) interrupt() { p.signal(syscall.SIGINT) }
 
 // terminate asks all processes to end.
-func (p *process) terminate() { p.signal(syscall.SIGTERM) }
+func (p *processTree) terminate() { p.signal(syscall.SIGTERM) }
 
 // signal sends to the shell's group, and one by one to those of its processes
 // that have left the group, as under timeout(1).
-func (p *process) signal(sig syscall.Signal) { p.send(sig, p.rest()) }
+func (p *processTree) signal(sig syscall.Signal) { p.send(sig, p.rest()) }
 
-func (p *process) send(sig syscall.Signal, to []procInfo) {
+func (p *processTree) send(sig syscall.Signal, to []Process) {
 	leader := p.cmd.Process.Pid
-	inGroup := func(q procInfo) bool { return q.group == leader }
+	inGroup := func(q Process) bool { return q.Group == leader }
 	// The shell comes first: it must not go on, nor report, when what it
 	// waited for has ended. An error says that a process is gone already, or
 	// belongs to another user; killAll looks which still run.
@@ -40,7 +33,7 @@ func (p *process) send(sig syscall.Signal, to []procInfo) {
 	}
 	for _, q := range to {
 		if !inGroup(q) {
-			_ = p.kill(q.pid, sig)
+			_ = p.kill(q.PID, sig)
 		}
 	}
 }
@@ -52,7 +45,7 @@ func kill(pid int, sig syscall.Signal) error { return syscall.Kill(pid, sig) }
 // besides the shell it stopped, and how many it could not stop, as those of other
 // users. It looks again until all are gone, since one may have started another
 // before it was hit.
-func (p *process) killAll() (stopped, left int) {
+func (p *processTree) killAll() (stopped, left int) {
 	strays := map[int]bool{}
 	deadline := time.NewTimer(time.Second)
 	defer deadline.Stop()
@@ -64,8 +57,8 @@ func (p *process) killAll() (stopped, left int) {
 			return len(strays), 0
 		}
 		for _, q := range rest {
-			if q.pid != p.cmd.Process.Pid {
-				strays[q.pid] = true
+			if q.PID != p.cmd.Process.Pid {
+				strays[q.PID] = true
 			}
 		}
 		p.send(syscall.SIGKILL, rest)
@@ -73,7 +66,7 @@ func (p *process) killAll() (stopped, left int) {
 		case <-tick.C:
 		case <-deadline.C:
 			for _, q := range p.rest() {
-				delete(strays, q.pid)
+				delete(strays, q.PID)
 				left++
 			}
 			return len(strays), left
@@ -85,39 +78,39 @@ func (p *process) killAll() (stopped, left int) {
 // that the shell began, whatever group they are in and whoever their parent is
 // now, those that left it, and what descends from them. Where processes cannot be
 // listed it is the shell's group as a whole.
-func (p *process) rest() []procInfo {
+func (p *processTree) rest() []Process {
 	leader := p.cmd.Process.Pid
 	all, err := p.list()
 	if err != nil {
 		if syscall.Kill(-leader, 0) != nil {
 			return nil
 		}
-		return []procInfo{{pid: leader, group: leader, session: leader}}
+		return []Process{{PID: leader, Group: leader, Session: leader}}
 	}
 	ours := map[int]bool{leader: !p.ended()}
 	for _, q := range all {
-		if q.session == leader || !ours[q.pid] && p.left(q) {
-			ours[q.pid] = true
+		if q.Session == leader || !ours[q.PID] && p.left(q) {
+			ours[q.PID] = true
 		}
 	}
 	for grown := true; grown; {
 		grown = false
 		for _, q := range all {
-			if !ours[q.pid] && ours[q.parent] {
-				ours[q.pid], grown = true, true
+			if !ours[q.PID] && ours[q.Parent] {
+				ours[q.PID], grown = true, true
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(q procInfo) bool { return !ours[q.pid] })
+	return slices.DeleteFunc(all, func(q Process) bool { return !ours[q.PID] })
 }
 
 // marked reports whether a process has the command's mark in its environment. Of
 // processes of other users that cannot be told; they could not be ended either.
-func (p *process) marked(pid int) bool {
+func (p *processTree) marked(pid int) bool {
 	if p.unmarked[pid] {
 		return false
 	}
-	environ := environOf(pid)
+	environ := Environ(pid)
 	if bytes.Contains(environ, []byte(p.mark)) {
 		return true
 	}
@@ -126,16 +119,16 @@ func (p *process) marked(pid int) bool {
 	return false
 }
 
-// signalOf is the signal that ended a process, as a name such as SIGKILL; ""
+// SignalOf is the signal that ended a process, as a name such as SIGKILL; ""
 // when it exited.
-func signalOf(state *os.ProcessState) string {
+func SignalOf(state *os.ProcessState) string {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
 		return ""
 	}
-	return signalName(int(status.Signal()))
+	return SignalName(int(status.Signal()))
 }
 
-// signalName is the name of a signal, such as SIGKILL; "" for a number that is
+// SignalName is the name of a signal, such as SIGKILL; "" for a number that is
 // none.
-func signalName(number int) string { return unix.SignalName(syscall.Signal(number)) }
+func SignalName(number int) string { return unix.SignalName(syscall.Signal(number)) }

@@ -1,4 +1,4 @@
-package tool
+package shell
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 )
 
 func TestListQuickCommand(t *testing.T) {
-	shell := FindShell()
+	shell := Find()
 	if shell == "" {
 		t.Fatal("there is no shell here")
 	}
@@ -39,10 +39,10 @@ func TestListQuickCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, q := range list {
-			all = append(all, q.pid)
+			all = append(all, q.PID)
 		}
 		for _, q := range p.rest() {
-			ours = append(ours, q.pid)
+			ours = append(ours, q.PID)
 		}
 		slices.Sort(ours)
 		return ours, all
@@ -86,7 +86,7 @@ func TestIsThread(t *testing.T) {
 	}
 	threads := 0
 	for _, task := range tasks {
-		if n, ok := parseStat(0, []byte("0 (x) S "+task.Name()+strings.Repeat(" 0", 20))); ok && n.parent != os.Getpid() && isThread(n.parent) {
+		if n, ok := parseStat(0, []byte("0 (x) S "+task.Name()+strings.Repeat(" 0", 20))); ok && n.Parent != os.Getpid() && isThread(n.Parent) {
 			threads++
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package tool
+package shell
 
 // lastNumber is not told here.
 func lastNumber() int { return 0 }

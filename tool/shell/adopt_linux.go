@@ -1,4 +1,4 @@
-package tool
+package shell
 
 import (
 	"os"
@@ -16,7 +16,7 @@ import (
 var adoption struct {
 	sync.Mutex
 	shells map[int]bool // of the commands that run
-	first  procInfo     // of these
+	first  Process      // of these
 	refuse bool         // the kernel knows nothing of it
 }
 
@@ -42,7 +42,7 @@ func adopt(startShell func() (pid int, err error)) error {
 }
 
 // release is called when nothing of the command is left, once.
-func (p *process) release() {
+func (p *processTree) release() {
 	reap()
 	adoption.Lock()
 	defer adoption.Unlock()
@@ -55,31 +55,31 @@ func (p *process) release() {
 // left reports whether a process left the command's session and was orphaned, and
 // so came here. While other commands run too, the mark in its environment tells
 // whose it is; one without a mark is left to the last of them.
-func (p *process) left(q procInfo) bool {
+func (p *processTree) left(q Process) bool {
 	adoption.Lock()
 	alone, refuse := len(adoption.shells) <= 1, adoption.refuse
 	adopted := q.adopted()
 	adoption.Unlock()
 	if refuse {
-		return p.marked(q.pid)
+		return p.marked(q.PID)
 	}
-	return adopted && (alone || p.marked(q.pid))
+	return adopted && (alone || p.marked(q.PID))
 }
 
 // adopted reports whether the process was orphaned by a command. Nothing of a
 // command can get back into the session of this process, and what this process
 // starts beside commands is in that, or began before them. The lock is held.
-func (q procInfo) adopted() bool {
-	return q.parent == os.Getpid() && q.session != ownSession() && !adoption.shells[q.pid] && q.later(adoption.first)
+func (q Process) adopted() bool {
+	return q.Parent == os.Getpid() && q.Session != ownSession() && !adoption.shells[q.PID] && q.later(adoption.first)
 }
 
 // later reports whether a process began after another. Ticks are so long that
 // numbers, which go up, have to tell too.
-func (q procInfo) later(than procInfo) bool {
-	return q.began > than.began || q.began == than.began && q.pid > than.pid
+func (q Process) later(than Process) bool {
+	return q.Began > than.Began || q.Began == than.Began && q.PID > than.PID
 }
 
-var ownSession = sync.OnceValue(func() int { return statOf(os.Getpid()).session })
+var ownSession = sync.OnceValue(func() int { return statOf(os.Getpid()).Session })
 
 // reap takes the status of orphans that have ended: nobody else waits for them.
 func reap() {
@@ -95,17 +95,17 @@ func reap() {
 		return
 	}
 	for _, q := range all {
-		if q.dead && q.adopted() {
-			_, _ = unix.Wait4(q.pid, nil, unix.WNOHANG, nil)
+		if q.Dead && q.adopted() {
+			_, _ = unix.Wait4(q.PID, nil, unix.WNOHANG, nil)
 		}
 	}
 }
 
 // statOf is what /proc tells of a process; nothing when it is gone.
-func statOf(pid int) procInfo {
+func statOf(pid int) Process {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
-		return procInfo{pid: pid}
+		return Process{PID: pid}
 	}
 	info, _ := parseStat(pid, stat)
 	return info

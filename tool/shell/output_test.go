@@ -1,4 +1,4 @@
-package tool
+package shell
 
 import (
 	"bytes"
@@ -42,11 +42,11 @@ func TestCleaner(t *testing.T) {
 			// All at once, and byte by byte: sequences may be cut anywhere.
 			for _, size := range []int{len(test.in), 1, 2} {
 				var out bytes.Buffer
-				c := &cleaner{out: &out}
+				c := NewCleaner(&out)
 				for p := []byte(test.in); len(p) > 0; p = p[min(size, len(p)):] {
-					c.write(p[:min(size, len(p))])
+					_, _ = c.Write(p[:min(size, len(p))])
 				}
-				c.flush()
+				_ = c.Close()
 				if diff := cmp.Diff(test.want, out.String()); diff != "" {
 					t.Errorf("in pieces of %d: %s", size, diff)
 				}
@@ -57,9 +57,9 @@ func TestCleaner(t *testing.T) {
 
 func TestCleanerBoundsWhatItSkips(t *testing.T) {
 	var out bytes.Buffer
-	c := &cleaner{out: &out}
-	c.write([]byte("\x1bP" + strings.Repeat("x", 3*maxSequence) + "end"))
-	c.flush()
+	c := NewCleaner(&out)
+	_, _ = c.Write([]byte("\x1bP" + strings.Repeat("x", 3*maxSequence) + "end"))
+	_ = c.Close()
 	if !strings.HasSuffix(out.String(), "end") || out.Len() < maxSequence {
 		t.Errorf("%d bytes came through", out.Len())
 	}
@@ -73,11 +73,11 @@ func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 func TestLinesAreKeptTogether(t *testing.T) {
 	writes := 0
 	var out bytes.Buffer
-	c := &cleaner{out: writerFunc(func(p []byte) { writes++; out.Write(p) })}
+	c := NewCleaner(writerFunc(func(p []byte) { writes++; out.Write(p) }))
 	text := "begun " + strings.Repeat("y\n", 10_000) + "\tand so on"
-	c.write([]byte(text[:3]))
-	c.write([]byte(text[3:]))
-	c.flush()
+	_, _ = c.Write([]byte(text[:3]))
+	_, _ = c.Write([]byte(text[3:]))
+	_ = c.Close()
 	if diff := cmp.Diff(text, out.String()); diff != "" || writes > 3 {
 		t.Errorf("%d writes; %s", writes, diff)
 	}
@@ -88,14 +88,14 @@ func FuzzCleaner(f *testing.F) {
 	f.Add([]byte("a\nb\tc\n\nd\re\xc2\n\xc2\xa0f\b\ng"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out, single bytes.Buffer
-		c := &cleaner{out: &out}
-		c.write(data)
-		c.flush()
-		c = &cleaner{out: &single}
+		c := NewCleaner(&out)
+		_, _ = c.Write(data)
+		_ = c.Close()
+		c = NewCleaner(&single)
 		for i := range data {
-			c.write(data[i : i+1])
+			_, _ = c.Write(data[i : i+1])
 		}
-		c.flush()
+		_ = c.Close()
 		if diff := cmp.Diff(single.String(), out.String()); diff != "" {
 			t.Fatalf("byte by byte %q becomes something else: %s", data, diff)
 		}
@@ -204,7 +204,7 @@ func TestLiveIsBounded(t *testing.T) {
 	}
 	l.close()
 	got := strings.Join(screen.text, "")
-	if n := strings.Count(got, "y"); n != maxLive+1 { // one in "bytes"
+	if n := strings.Count(got, "y"); n != MaxLive+1 { // one in "bytes"
 		t.Errorf("%d bytes on the screen", n)
 	}
 	if !strings.HasSuffix(got, "\n[… 69280 more bytes, not shown]\n") {

@@ -1,4 +1,4 @@
-package tool
+package shell
 
 import (
 	"io"
@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxLive is how much of a command's output is shown while it runs, in bytes.
-const maxLive = 30 << 10
+// MaxLive is how much of a command's output is shown while it runs, in bytes.
+const MaxLive = 30 << 10
 
 // live passes output on as it comes, but in pieces that are not too many and
 // hold whole characters. Escapes stay in: the screen knows what to do with them.
@@ -27,7 +27,7 @@ type live struct {
 }
 
 func newLive(screen io.Writer, pause time.Duration) *live {
-	return &live{screen: screen, pause: pause, room: maxLive}
+	return &live{screen: screen, pause: pause, room: MaxLive}
 }
 
 func (l *live) write(p []byte) {

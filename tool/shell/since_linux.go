@@ -1,4 +1,4 @@
-package tool
+package shell
 
 import (
 	"bytes"
@@ -40,18 +40,18 @@ func lastNumber() int {
 // list are the running processes, or for a quick command those that have begun
 // since it did. Some containers show another system's numbers: these do not
 // have the shell between them.
-func (p *process) list() ([]procInfo, error) {
+func (p *processTree) list() ([]Process, error) {
 	shell, last := p.cmd.Process.Pid, lastNumber()
 	if p.before <= 0 || p.before >= shell || last < shell || last-p.before > quickNumbers || time.Since(p.begun) > quickCommand {
-		return listProcesses()
+		return Processes()
 	}
-	var list []procInfo
+	var list []Process
 	for pid := shell; pid <= last; pid++ {
 		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 		if err != nil {
 			continue // there is none, or it has ended since
 		}
-		if info, ok := parseStat(pid, stat); ok && !info.dead && !isThread(pid) {
+		if info, ok := parseStat(pid, stat); ok && !info.Dead && !isThread(pid) {
 			list = append(list, info)
 		}
 	}

@@ -1,0 +1,110 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"artoo/tool/shell"
+)
+
+// startError puts into words why a command could not be started.
+func startError(err error) error {
+	switch {
+	case errors.Is(err, syscall.E2BIG):
+		return errors.New("the command is too long for the system: write it to a script and run that")
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+		return fmt.Errorf("no process can be started just now: %w", err)
+	}
+	return err
+}
+
+// commandResult puts a command's end into words.
+func commandResult(e shell.Result, remark string, withheld []string) Result {
+	took, limit := seconds(e.Took), trimNumber(e.Limit.Seconds())+"s"
+	failed, words, summary := true, "", ""
+	signal := shell.SignalOf(e.State)
+	switch {
+	case e.Stop == shell.StopTimeout:
+		words = fmt.Sprintf("stopped: it was not done after %s (timeout, in seconds, allows more)", limit)
+		summary = "timed out after " + limit
+	case e.Stop == shell.StopCanceled:
+		words, summary = "interrupted after "+took, "interrupted after "+took
+	case signal != "":
+		words, summary = "killed by signal "+signal, "killed by "+signal+" in "+took
+	default:
+		code := e.State.ExitCode()
+		failed = code != 0
+		words = fmt.Sprintf("exit status %d%s", code, meaning(code))
+		summary = fmt.Sprintf("exit %d in %s", code, took)
+	}
+	var b strings.Builder
+	b.Grow(len(e.Output) + len(remark) + 200)
+	b.WriteString(e.Output)
+	switch {
+	case e.Output == "":
+		b.WriteString("[no output]\n")
+	case !strings.HasSuffix(e.Output, "\n"):
+		b.WriteByte('\n')
+	}
+	if e.Stopped > 0 && e.Stop == shell.StopNone {
+		fmt.Fprintf(&b, "[%s still running in the background and stopped with the call]\n", counted(e.Stopped, "process was", "processes were"))
+	}
+	if e.Left > 0 {
+		fmt.Fprintf(&b, "[%s still running and could not be stopped: they may belong to another user]\n", counted(e.Left, "process is", "processes are"))
+	} else if e.Held {
+		b.WriteString("[a process that detached itself still runs and could not be stopped; its further output is lost]\n")
+	}
+	b.WriteString(remark)
+	if failed {
+		b.WriteString(withheldNote(withheld))
+	}
+	fmt.Fprintf(&b, "[%s]\n", words)
+	return Result{Text: b.String(), Summary: summary, IsError: failed}
+}
+
+// seconds writes how long something took.
+func seconds(d time.Duration) string {
+	switch {
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < 10*time.Minute:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// meaning explains the exit codes by which shells say that they did not get to
+// run a command, or how it died.
+func meaning(code int) string {
+	switch {
+	case code == 126:
+		return ", found but not executable"
+	case code == 127:
+		return ", command not found"
+	case code > 128:
+		if name := shell.SignalName(code - 128); name != "" {
+			return ", which is how shells report " + name
+		}
+	}
+	return ""
+}
+
+// maxWithheld is how many withheld variables a failing command names.
+const maxWithheld = 20
+
+// withheldNote tells a failing command's reader which variables it did not get.
+func withheldNote(withheld []string) string {
+	if len(withheld) == 0 {
+		return ""
+	}
+	few := withheld[:min(len(withheld), maxWithheld)]
+	more := ""
+	if n := len(withheld) - len(few); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("[variables withheld from commands: %s%s; the user can pass them with ARTOO_PASS_ENV, but never keys of model providers]\n",
+		strings.Join(few, ", "), more)
+}

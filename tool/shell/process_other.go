@@ -1,0 +1,37 @@
+//go:build !unix
+
+package shell
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// NewSession has nothing to do: there are no sessions here.
+func NewSession(*exec.Cmd) {}
+
+// interrupt ends the shell: there are no signals to ask with.
+func (p *processTree) interrupt() { _ = p.cmd.Process.Kill() }
+
+// terminate ends the shell.
+func (p *processTree) terminate() { _ = p.cmd.Process.Kill() }
+
+// killAll ends the shell if it still runs.
+func (p *processTree) killAll() (stopped, left int) {
+	if !p.ended() {
+		_ = p.cmd.Process.Kill()
+	}
+	return 0, 0
+}
+
+// kill ends a process: there are no signals here.
+func kill(int, syscall.Signal) error { return errors.ErrUnsupported }
+
+// rest is empty: processes are not listed here.
+func (p *processTree) rest() []Process { return nil }
+
+func SignalOf(*os.ProcessState) string { return "" }
+
+func SignalName(int) string { return "" }

@@ -1,0 +1,63 @@
+package shell
+
+import (
+	"crypto/rand"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// processTree is a started shell and all that came from it.
+type processTree struct {
+	cmd    *exec.Cmd
+	begun  time.Time
+	before int           // the process number given last before it began, 0 when unknown
+	done   chan struct{} // closed when the shell itself has ended
+	// mark is a variable that the command's processes have in their environment,
+	// also those that left its session, unless they wiped it.
+	mark     string
+	unmarked map[int]bool // processes that were looked at and have it not
+	kill     func(pid int, sig syscall.Signal) error
+}
+
+// markName begins the name of the variable that marks a command's processes. It is
+// not one of ARTOO_*, which an artoo within the command would take for a setting.
+const markName = "_ARTOO_CALL_"
+
+// start starts the command in a session of its own. The goroutine that does it
+// keeps its thread until the command ends, because on Linux the kernel kills
+// the command when the thread that started it is gone.
+func start(cmd *exec.Cmd) (*processTree, error) {
+	NewSession(cmd)
+	p := &processTree{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{}), mark: markName + rand.Text() + "=1", unmarked: map[int]bool{}, kill: kill}
+	cmd.Env = append(cmd.Environ(), p.mark)
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := adopt(func() (int, error) {
+			if err := cmd.Start(); err != nil {
+				return 0, err
+			}
+			return cmd.Process.Pid, nil
+		})
+		started <- err
+		if err == nil {
+			// The status is read from cmd.ProcessState.
+			_ = cmd.Wait()
+			close(p.done)
+		}
+	}()
+	return p, <-started
+}
+
+// ended says whether the shell itself has ended.
+func (p *processTree) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
