@@ -47,16 +47,23 @@ type Agent struct {
 	kill       chan struct{}   // of the last turn, nil before it and once it is closed
 }
 
-// SendMessage appends the user's message, asks the model, runs the tools it
-// calls, and repeats until a reply calls nothing. It always returns a Response
-// that holds what there is. An interrupt (ctx done) keeps the partial reply in
-// the history and returns ctx's cause; every other error is classified by
-// Classify. After any error the conversation can go on.
+// SendMessage sends a text with what goes along with it, see Send.
 func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks, attachments ...provider.Part) (*Response, error) {
+	return a.Send(ctx, Message{Text: text, Attachments: attachments}, cb)
+}
+
+// Send appends the user's message, asks the model, runs the tools it calls, and
+// repeats until a reply calls nothing. It always returns a Response that holds
+// what there is. An interrupt (ctx done) keeps the partial reply in the history
+// and returns ctx's cause; every other error is classified by Classify. After any
+// error the conversation can go on.
+func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, error) {
+	defer a.override(m.Options)()
 	t, ctx := a.begin(ctx, cb)
 	defer t.end()
+	t.timeout = m.Timeout
 	a.describe(ctx)
-	if err := t.hear(text, attachments); err != nil {
+	if err := t.hear(m.Text, m.Attachments); err != nil {
 		return t.failed(ctx, err)
 	}
 	for {

@@ -100,7 +100,7 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 	in := &incoming{began: time.Now(), prompt: t.conv.EstimatedTokens(), tries: 1}
 	thinking := t.think()
 	defer func() { thinking.done() }() // the one of the last try
-	for event, err := range t.model.Provider.Stream(ctx, request) {
+	for event, err := range t.events(ctx, request) {
 		if err != nil {
 			thinking.done()
 			return provider.Done{}, t.broken(in, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"artoo/conversation"
 	"artoo/provider"
@@ -41,6 +42,7 @@ type turn struct {
 	tooLarge  map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 	losing    provider.Usage    // of failed tries of the request that is under way
 	env       *tool.Env         // what its calls run in
+	timeout   time.Duration     // of each request, its tries included; 0 for none
 }
 
 func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context) {
