@@ -1,0 +1,107 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+// orderInput is what the model has to say to order something.
+type orderInput struct {
+	Item string `json:"item" jsonschema:"what to order"`
+}
+
+// order is a tool of the embedding program's own.
+func order() tool.Tool {
+	return tool.New(tool.Def{Name: "order", Description: "Orders an item.", Kind: tool.KindWrite},
+		func(_ context.Context, _ *tool.Env, in orderInput) (tool.Access, error) {
+			return tool.Access{Kind: tool.KindWrite, Verb: "order", Object: in.Item}, nil
+		},
+		func(_ context.Context, _ *tool.Env, in orderInput, _ io.Writer) (tool.Result, error) {
+			return tool.Result{Text: "ordered: " + in.Item}, nil
+		})
+}
+
+// clerk approves calls by code, and shows what is said.
+type clerk struct{ agent.NopCallbacks }
+
+func (clerk) Ask(_ context.Context, q agent.Question) (agent.Answer, error) {
+	if q.Call.Access.Object == "tea" {
+		return agent.Answer{Verdict: agent.Yes}, nil
+	}
+	return agent.Answer{Verdict: agent.No, Reason: "tea only"}, nil
+}
+
+func (clerk) OnToolResult(c agent.Call, r agent.CallResult) { fmt.Println(c.Access.Object, r.Status) }
+
+// A program with an agent of its own: a provider (here one that plays a script), a
+// tool, approvals by code, and a session that goes on in another agent.
+func Example() {
+	dir, err := os.MkdirTemp("", "sessions-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	store := conversation.Store{Dir: dir}
+	model := &fake.Provider{Steps: []fake.Step{
+		fake.Calls(fake.ToolCall("1", "order", `{"item":"tea"}`), fake.ToolCall("2", "order", `{"item":"gold"}`)),
+		fake.Say("Tea is on its way."), fake.Say("As I said."),
+	}}
+	opt := agent.Options{
+		Model: agent.Model{Provider: model, Name: fake.Name, Defaults: provider.Options{Model: "m"}},
+		Tools: []tool.Tool{order()}, System: "You run a shop.", Sessions: agent.Sessions{Store: store},
+	}
+	say := func(text string) (id string) {
+		a, err := agent.New(opt)
+		if err != nil {
+			panic(err)
+		}
+		defer a.Close()
+		answer, err := a.SendMessage(context.Background(), text, clerk{})
+		fmt.Println(answer.Text, err)
+		return a.SessionID()
+	}
+	id := say("Order tea and gold.")
+	if opt.Sessions.First, err = store.Open(id); err != nil {
+		panic(err)
+	}
+	fmt.Println(say("And?") == id)
+	// Output:
+	// tea ok
+	// gold denied
+	// Tea is on its way. <nil>
+	// As I said. <nil>
+	// true
+}
+
+// New says what is missing, before anything is asked.
+func ExampleNew() {
+	_, err := agent.New(agent.Options{Model: agent.Model{Name: "mine"}})
+	fmt.Println(err)
+	// Output:
+	// agent: missing in the options: Model.Provider; Model.Defaults.Model; Sessions.Store, or Sessions.Ephemeral
+}
+
+// A message may ask for another model, a longer reply or a limit of time.
+func ExampleAgent_Send() {
+	model := &fake.Provider{Steps: []fake.Step{fake.Say("Short.")}}
+	a, err := agent.New(agent.Options{
+		Model:    agent.Model{Provider: model, Name: fake.Name, Defaults: provider.Options{Model: "large"}},
+		Sessions: agent.Sessions{Ephemeral: true},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer a.Close()
+	answer, err := a.Send(context.Background(), agent.Message{Text: "In a word?", Options: provider.Options{Model: "small", MaxTokens: 20}}, agent.NopCallbacks{})
+	fmt.Println(answer.Model, answer.Text, err)
+	// Output:
+	// small Short. <nil>
+}
