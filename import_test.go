@@ -19,11 +19,12 @@ var allowed = []struct {
 	imports []string
 }{
 	{"artoo", []string{"artoo/ui/cli"}},
-	{"artoo/config", nil},
+	{"artoo/config", []string{"artoo/provider"}},
 	{"artoo/config/keyring", nil},
 	{"artoo/provider", nil},
 	{"artoo/provider/redact", nil},
 	{"artoo/provider/transport", []string{"artoo/provider/redact"}},
+	{"artoo/provider/registry", []string{"artoo/provider", "artoo/provider/*"}},
 	{"artoo/provider/internal/*", []string{"artoo/provider", "artoo/provider/internal/*"}},
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/tool", []string{"artoo/tool/*"}},
@@ -32,7 +33,7 @@ var allowed = []struct {
 	{"artoo/agent/permission", []string{"artoo/tool"}},
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool", "artoo/agent/permission"}},
 	{"artoo/ui/cli", []string{"*"}},
-	{"artoo/ui/doctor", nil},
+	{"artoo/ui/doctor", []string{"artoo/provider"}},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool"}},
 	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/provider/redact",
 		"artoo/tool", "artoo/tool/shell", "artoo/ui/screen", "artoo/ui/export", "artoo/ui/doctor"}},

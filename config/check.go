@@ -3,12 +3,14 @@ package config
 import (
 	"fmt"
 	"strconv"
+
+	"artoo/provider"
 )
 
 // check looks at what no single value shows.
 func (c *Config) check(options []Option) error {
 	if c.Provider != "" && !c.isProvider(c.Provider) {
-		names := append(KnownProviders(), sortedKeys(c.Providers)...)
+		names := append(provider.Names(), sortedKeys(c.Providers)...)
 		hint := orList(names)
 		if near := Nearest(c.Provider, names); near != "" {
 			hint = near
@@ -53,6 +55,6 @@ func (c *Config) isProvider(name string) bool {
 	if _, ok := c.Providers[name]; ok {
 		return true
 	}
-	_, ok := findKnown(name)
+	_, ok := provider.FactsOf(name)
 	return ok
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"artoo/provider"
 )
 
 // Choice is the provider and model the settings mean.
@@ -39,8 +41,9 @@ func (c *Config) Choose(s Situation) (Choice, error) {
 		return c.withModel(Choice{Provider: c.Provider, Model: c.Model, Note: c.switched}, s)
 	}
 	if c.BaseURL != "" {
-		note := "provider compatible, because " + c.Origin("base_url") + " names an address and no provider"
-		return c.withModel(Choice{Provider: "compatible", Model: strings.TrimPrefix(c.Model, "compatible/"), Note: note}, s)
+		const name = provider.Compatible
+		note := "provider " + name + ", because " + c.Origin("base_url") + " names an address and no provider"
+		return c.withModel(Choice{Provider: name, Model: strings.TrimPrefix(c.Model, name+"/"), Note: note}, s)
 	}
 	if c.Model != "" {
 		if choice, ok := c.byModel(s); ok {
@@ -54,7 +57,7 @@ func (c *Config) Choose(s Situation) (Choice, error) {
 		return c.withModel(choice, s)
 	case 0:
 		if !c.APIKey.IsZero() || c.APIKeyFile != "" {
-			return Choice{}, &Error{Kind: kindUsage, Where: "provider", Why: "a key is given, but not for which provider", Hint: "--provider NAME or ARTOO_PROVIDER: " + orList(keyedProviders())}
+			return Choice{}, &Error{Kind: kindUsage, Where: "provider", Why: "a key is given, but not for which provider", Hint: "--provider NAME or ARTOO_PROVIDER: " + orList(keyed(func(f provider.Facts) string { return f.Name }))}
 		}
 		if s.Probe != nil {
 			if name := s.Probe(); name != "" {
@@ -88,7 +91,7 @@ func (c *Config) byModel(s Situation) (Choice, bool) {
 	if name := c.lister(c.Model); name != "" {
 		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose models in " + c.Providers[name].Origin + " have " + c.Model}, true
 	}
-	if name := family(c.Model); name != "" {
+	if name := provider.FamilyOf(c.Model); name != "" {
 		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", of whose family " + c.Model + " is"}, true
 	}
 	return Choice{}, false
@@ -121,36 +124,36 @@ func (c *Config) withModel(choice Choice, s Situation) (Choice, error) {
 }
 
 // AtHand are the providers whose key is at hand, and the servers the settings
-// name an address of, in the order of KnownProviders and then by name. It
+// name an address of, in the order of provider.Known and then by name. It
 // runs no command and asks no server. Coding CLIs and the demo are never
 // among them: those must be asked for.
 func (c *Config) AtHand() ([]string, error) {
 	var names []string
-	for _, k := range knownTable() {
-		if k.later || k.probed {
+	for _, f := range provider.Known() {
+		if f.Local != nil {
 			continue
 		}
-		ok, err := c.atHand(k.name, k.key)
+		ok, err := c.atHand(f.Name, f.Key)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			names = append(names, k.name)
+			names = append(names, f.Name)
 		}
 	}
 	for _, name := range sortedKeys(c.Providers) {
-		if _, isKnown := findKnown(name); !isKnown {
+		if _, isKnown := provider.FactsOf(name); !isKnown {
 			names = append(names, name)
 		}
 	}
 	return names, nil
 }
 
-func (c *Config) atHand(name string, key need) (bool, error) {
+func (c *Config) atHand(name string, key provider.KeyNeed) (bool, error) {
 	switch key {
-	case keyNever:
+	case provider.KeyNever:
 		return false, nil
-	case keyOptional:
+	case provider.KeyOptional:
 		address, _, err := c.Endpoint(name)
 		return address != "", err
 	}
@@ -172,12 +175,12 @@ func (c *Config) atHand(name string, key need) (bool, error) {
 	return false, err
 }
 
-// keyedProviders are the providers that want a key.
-func keyedProviders() []string {
+// keyed are the names that a func finds in the providers that want a key.
+func keyed(name func(provider.Facts) string) []string {
 	var names []string
-	for _, k := range knownTable() {
-		if k.key == keyRequired && !k.later {
-			names = append(names, k.name)
+	for _, f := range provider.Known() {
+		if f.Key == provider.KeyRequired {
+			names = append(names, name(f))
 		}
 	}
 	return names
@@ -213,16 +216,16 @@ func (e *NoProvider) ErrorHint() string { return strings.Join(e.Ways(), "; ") }
 
 // Ways are the ways in, one line each, for a page shown to a newcomer.
 func (e *NoProvider) Ways() []string {
-	var vars []string
-	for _, k := range knownTable() {
-		if k.key == keyRequired && !k.later {
-			vars = append(vars, k.keyVars[0])
+	var servers []string
+	for _, f := range provider.Known() {
+		if f.Local != nil {
+			servers = append(servers, f.Local.Title)
 		}
 	}
 	return []string{
 		"artoo login, which asks for a key and keeps it",
-		"set " + orList(vars),
-		"start Ollama, or set ARTOO_BASE_URL to a server such as http://localhost:8080/v1",
+		"set " + orList(keyed(func(f provider.Facts) string { return f.KeyVars[0] })),
+		"start " + orList(servers) + ", or set ARTOO_BASE_URL to a server such as http://localhost:8080/v1",
 		"artoo demo, which needs neither",
 	}
 }

@@ -1,21 +1,23 @@
 package config
 
+import "artoo/provider"
+
 // Endpoint is the address the settings name for a provider and where it was
 // named; "" means the provider's own. ARTOO_BASE_URL counts for the chosen
 // provider only. The order is the usual one, environment over file. The
-// address of ollama may be in the form OLLAMA_HOST takes, without a scheme.
+// address of a local server may be one without a scheme, as its variable takes it.
 // The error is a *Error for a variable that holds no address.
 func (c *Config) Endpoint(name string) (address, source string, err error) {
 	general := c.BaseURL != "" && (c.Provider == "" || c.Provider == name)
 	if general && c.origins["base_url"].rank >= fromEnvironment {
 		return c.BaseURL, c.Origin("base_url"), nil
 	}
-	if k, ok := findKnown(name); ok && k.urlVar != "" {
-		if text, _ := c.lookup(k.urlVar); text != "" {
-			if _, err := checkURL(text); err != nil && name != "ollama" {
-				return "", "", &Error{Kind: kindUsage, Where: k.urlVar, Why: err.Error(), Err: err, Hint: "unset " + k.urlVar}
+	if f, _ := provider.FactsOf(name); f.URLVar != "" {
+		if text, _ := c.lookup(f.URLVar); text != "" {
+			if _, err := checkURL(text); err != nil && f.Local == nil {
+				return "", "", &Error{Kind: kindUsage, Where: f.URLVar, Why: err.Error(), Err: err, Hint: "unset " + f.URLVar}
 			}
-			return text, k.urlVar, nil
+			return text, f.URLVar, nil
 		}
 	}
 	if general {

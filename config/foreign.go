@@ -1,5 +1,7 @@
 package config
 
+import "artoo/provider"
+
 // Foreign is a variable that is not artoo's own but that it honours.
 type Foreign struct {
 	Name    string
@@ -10,14 +12,14 @@ type Foreign struct {
 // in the order in which the help lists them.
 func ForeignVariables() []Foreign {
 	var all []Foreign
-	for _, k := range knownTable() {
-		for _, v := range k.keyVars {
-			all = append(all, Foreign{v, "key for " + k.name})
+	for _, f := range provider.Known() {
+		for _, v := range f.KeyVars {
+			all = append(all, Foreign{v, "key for " + f.Name})
 		}
 	}
-	for _, k := range knownTable() {
-		if k.urlVar != "" {
-			all = append(all, Foreign{k.urlVar, "address of " + k.name})
+	for _, f := range provider.Known() {
+		if f.URLVar != "" {
+			all = append(all, Foreign{f.URLVar, "address of " + f.Name})
 		}
 	}
 	return append(all, []Foreign{

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"artoo/provider"
 )
 
 // Key is a key and where it came from.
@@ -28,11 +30,11 @@ func (c *Config) Key(ctx context.Context, name string) (Key, error) {
 }
 
 func (c *Config) findKey(ctx context.Context, name string) (Key, error) {
-	known, isKnown := findKnown(name)
+	facts, _ := provider.FactsOf(name)
 	if !c.isProvider(name) {
 		return Key{}, unknownProvider(name)
 	}
-	if isKnown && known.key == keyNever {
+	if facts.Key == provider.KeyNever {
 		return Key{}, nil
 	}
 	if key, err := c.generalKey(ctx, name); err != nil || !key.Value.IsZero() {
@@ -59,11 +61,11 @@ func (c *Config) findKey(ctx context.Context, name string) (Key, error) {
 		}
 		return c.keyFromKeyring(ctx, name)
 	}
-	return c.orMissing(name, !isKnown || known.key == keyOptional)(c.keyFromAuto(ctx, name))
+	return c.orMissing(name, facts.Key == provider.KeyOptional)(c.keyFromAuto(ctx, name))
 }
 
 func unknownProvider(name string) error {
-	return &Error{Kind: kindUsage, Where: name, Why: "unknown provider", Hint: orList(KnownProviders())}
+	return &Error{Kind: kindUsage, Where: name, Why: "unknown provider", Hint: orList(provider.Names())}
 }
 
 // keySource is how the provider's key is found. A table that names a command

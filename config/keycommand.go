@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"artoo/provider"
 )
 
 // keyCommandLimit is the longest a key command may take.
@@ -90,8 +92,8 @@ func clean(text string) string {
 // providers: a helper fetches a key, it needs none.
 func (c *Config) keyless(environ []string) []string {
 	drop := map[string]bool{}
-	for _, k := range knownTable() {
-		for _, v := range k.keyVars {
+	for _, f := range provider.Known() {
+		for _, v := range f.KeyVars {
 			drop[v] = true
 		}
 	}

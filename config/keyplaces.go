@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"artoo/provider"
+)
 
 // KeyPlaces lists the places that hold a key for the named provider, or are to
 // give one, in the order in which they count: "ARTOO_API_KEY", "keyring",
@@ -62,8 +66,8 @@ func (c *Config) UsesStored(name string) (bool, string) {
 // NeedsKey says whether the named provider is one that a key can be stored
 // for: all but the demo and the coding CLIs, which log in by themselves.
 func (c *Config) NeedsKey(name string) bool {
-	known, ok := findKnown(name)
-	return c.isProvider(name) && (!ok || known.key != keyNever)
+	f, _ := provider.FactsOf(name)
+	return c.isProvider(name) && f.Key != provider.KeyNever
 }
 
 // The places a key is found in that have no name of the user's.

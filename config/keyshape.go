@@ -1,25 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
 
-// keyShape is how a provider's keys begin.
-type keyShape struct {
-	provider string
-	begins   string
-}
-
-// keyShapes are in an order in which the more special comes first.
-func keyShapes() []keyShape {
-	return []keyShape{
-		{"anthropic", "sk-ant-"},
-		{"openrouter", "sk-or-"},
-		{"openai", "sk-proj-"},
-		{"openai", "sk-svcacct-"},
-		{"gemini", "AIza"},
-		{"openai", "sk-"},
-		{"deepseek", "sk-"},
-	}
-}
+	"artoo/provider"
+)
 
 // CheckKeyShape looks whether a text can be a key of the named provider. What
 // cannot be one, or is plainly another provider's, is an *Error of kind auth;
@@ -44,22 +29,38 @@ func (c *Config) CheckKeyShape(name string, key Secret) (doubt string, err error
 			return fail("the key begins with "+quote, "only the key itself, without quotes or name")
 		}
 	}
-	if name == "anthropic" && strings.HasPrefix(text, "sk-ant-oat") {
-		return fail("this is the token of a subscription, which the API does not take", "a key of the console begins with sk-ant-api")
-	}
-	own := ""
-	for _, s := range keyShapes() {
-		switch {
-		case s.provider == name && strings.HasPrefix(text, s.begins):
-			return "", nil
-		case s.provider == name && own == "":
-			own = s.begins
-		case s.provider != name && len(s.begins) > len("sk-") && strings.HasPrefix(text, s.begins):
-			return fail("this looks like a key of "+s.provider, "artoo login "+s.provider)
+	own, _ := provider.FactsOf(name)
+	for _, no := range own.NotKeys {
+		if strings.HasPrefix(text, no.Prefix) {
+			return fail(no.Why, no.Hint)
 		}
 	}
-	if own != "" {
-		return "a key of " + name + " mostly begins with " + own, nil
+	owner, longest := keyOwner(text)
+	switch mine := longestPrefix(text, own.KeyPrefixes); {
+	case owner != name && longest > max(mine, len("sk-")): // which several begin with
+		return fail("this looks like a key of "+owner, "artoo login "+owner)
+	case mine == 0 && len(own.KeyPrefixes) > 0:
+		return "a key of " + name + " mostly begins with " + own.KeyPrefixes[0], nil
 	}
 	return "", nil
+}
+
+// keyOwner is the provider whose keys begin most like the text, and with how many
+// bytes.
+func keyOwner(text string) (name string, longest int) {
+	for _, f := range provider.Known() {
+		if n := longestPrefix(text, f.KeyPrefixes); n > longest {
+			name, longest = f.Name, n
+		}
+	}
+	return name, longest
+}
+
+func longestPrefix(text string, prefixes []string) (longest int) {
+	for _, p := range prefixes {
+		if strings.HasPrefix(text, p) {
+			longest = max(longest, len(p))
+		}
+	}
+	return longest
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"artoo/provider"
 )
 
 // LoadOptions are what Load needs besides the environment.
@@ -216,11 +218,14 @@ func (c *Config) named() {
 	c.untie(before, now)
 }
 
-// splitModel takes a model apart that begins with a provider's name. OpenRouter's
+// splitModel takes a model apart that begins with a provider's name. A router's
 // own ids have a vendor before the slash, which may be itself.
 func (c *Config) splitModel(id string) (name, model string, ok bool) {
 	name, model, ok = strings.Cut(id, "/")
-	ok = ok && model != "" && c.isProvider(name) && (name != "openrouter" || strings.Contains(model, "/"))
+	ok = ok && model != "" && c.isProvider(name)
+	if f, _ := provider.FactsOf(name); f.VendorModels && !strings.Contains(model, "/") {
+		ok = false
+	}
 	return name, model, ok
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"artoo/provider"
 )
 
 // ProviderTable is a [provider.NAME] table: how to reach a provider, and what
@@ -102,8 +104,8 @@ func (c *Config) addProvider(t *table, name string) {
 	p.ExtraHeaders = t.headers("extra_headers")
 	p.Models = t.models("models")
 	t.leftover(false)
-	if _, known := findKnown(name); !known && p.BaseURL == "" {
-		t.doc.wrong(t.path, "unknown provider "+strconv.Quote(name)+didYouMean(name, KnownProviders()), `a new name needs a base_url = "https://…"`)
+	if _, known := provider.FactsOf(name); !known && p.BaseURL == "" {
+		t.doc.wrong(t.path, "unknown provider "+strconv.Quote(name)+didYouMean(name, provider.Names()), `a new name needs a base_url = "https://…"`)
 	}
 	c.Providers[name] = p
 }

@@ -51,24 +51,24 @@ func Lookup(provider, model string) (info ModelInfo, known bool) {
 		vendor, id := vendorOf(model)
 		if info, known = find(vendor, id); !known {
 			info = guess(vendor, id)
-			if provider == "anthropic" || provider == "openai" || provider == "gemini" {
-				info.Images = info.Images || info.Provider == "" // all their new models see
-			}
+			asked, _ := FactsOf(provider)
+			info.Images = info.Images || asked.NewSee && info.Provider == ""
 		}
 	}
 	if provider == "" {
 		provider = info.Provider
 	}
+	facts, _ := FactsOf(provider)
 	if provider != info.Provider {
 		info.Price = nil
 	}
 	switch {
-	case provider == "ollama" && !strings.HasSuffix(model, "cloud"): // runs on the user's own machine
+	case facts.Local != nil && !strings.HasSuffix(model, "cloud"): // runs on the user's own machine
 		info.Price = new(Price)
-	case provider == "openrouter" && strings.HasSuffix(model, ":free"):
+	case facts.VendorModels && strings.HasSuffix(model, ":free"):
 		info.Price = new(Price)
 	}
-	info.ID, info.Provider = model, provider
+	info.ID, info.Provider, info.Billed = model, provider, facts.Billed
 	return info, known
 }
 
@@ -94,21 +94,8 @@ func Models(provider string) []ModelInfo {
 // "" where there is none: servers with models of their own, and command-line
 // agents, which have their own default.
 func DefaultModel(provider string) string {
-	switch provider {
-	case "anthropic":
-		return "claude-sonnet-5"
-	case "openai":
-		return "gpt-5.6-terra"
-	case "gemini":
-		return "gemini-3.7-flash"
-	case "deepseek":
-		return "deepseek-v4-pro"
-	case "openrouter":
-		return "anthropic/claude-sonnet-5"
-	case "demo":
-		return "demo"
-	}
-	return ""
+	f, _ := FactsOf(provider)
+	return f.DefaultModel
 }
 
 // ProviderFor names the vendor in whose catalogue the model is, "" where it is in
@@ -147,11 +134,10 @@ func vendorOf(model string) (vendor, id string) {
 		return "", model
 	}
 	rest, _, _ = strings.Cut(rest, ":")
-	switch prefix {
-	case "anthropic", "openai", "deepseek":
-		return prefix, rest
-	case "google", "gemini":
-		return "gemini", rest
+	for _, f := range Known() {
+		if f.Vendor != "" && (prefix == f.Vendor || prefix == f.Name) {
+			return f.Name, rest
+		}
 	}
 	return "", model
 }
@@ -162,7 +148,12 @@ func find(vendor, id string) (ModelInfo, bool) {
 	id = family(id)
 	vendors := []string{vendor}
 	if vendor == "" {
-		vendors = []string{"anthropic", "openai", "gemini", "deepseek", "demo"}
+		vendors = nil
+		for _, f := range Known() {
+			if f.Vendor != "" {
+				vendors = append(vendors, f.Name)
+			}
+		}
 	}
 	for _, name := range []string{id, strings.ReplaceAll(id, ".", "-")} { // routers write claude-haiku-4.5
 		for _, v := range vendors {

@@ -78,29 +78,6 @@ var own = sync.OnceValue(func() []ModelInfo {
 	}
 })
 
-// families tells what a model outside the table can be taken to have: the
-// least that any of its family has. The first prefix that fits decides.
-var families = sync.OnceValue(func() []ModelInfo {
-	family := func(prefix, provider string, output int, images, reasoning bool) ModelInfo {
-		return ModelInfo{ID: prefix, Provider: provider, Context: guessContext, MaxOutput: output, Images: images, Tools: true, Reasoning: reasoning}
-	}
-	return []ModelInfo{
-		family("claude-3", "anthropic", 4_096, true, false),
-		family("claude-", "anthropic", 32_000, true, true),
-		family("gpt-3", "openai", 4_096, false, false),
-		family("gpt-4", "openai", 16_384, true, false),
-		family("gpt-5", "openai", 128_000, true, true),
-		family("gpt-oss", "", guessOutput, false, true), // open weights: anyone may serve it
-		family("gpt-", "openai", 16_384, true, true),
-		family("chatgpt-", "openai", 16_384, true, false),
-		family("codex-", "openai", 16_384, true, true),
-		family("gemini-1", "gemini", 8_192, true, false),
-		family("gemini-2.0", "gemini", 8_192, true, false),
-		family("gemini-", "gemini", 50_000, true, true),
-		family("deepseek-", "deepseek", guessOutput, false, true),
-	}
-})
-
 // byKey finds the models of own by provider/id.
 var byKey = sync.OnceValue(func() map[string]ModelInfo {
 	m := map[string]ModelInfo{}
@@ -113,22 +90,16 @@ var byKey = sync.OnceValue(func() map[string]ModelInfo {
 // guess makes up the facts of a model that is not in the catalogue.
 func guess(vendor, id string) ModelInfo {
 	info := ModelInfo{Provider: vendor, Context: guessContext, MaxOutput: guessOutput, Tools: true}
-	for _, f := range families() {
-		if strings.HasPrefix(id, f.ID) {
-			info = f
-			break
+	if maker, f := familyOf(id); maker != "" {
+		info.MaxOutput, info.Images, info.Reasoning = f.MaxOutput, f.Images, f.Reasoning
+		if info.Provider == "" && !f.Open {
+			info.Provider = maker
 		}
-	}
-	if len(id) > 1 && id[0] == 'o' && id[1] >= '1' && id[1] <= '9' && (len(id) == 2 || id[2] == '-') { // o3, o4-mini
-		info = ModelInfo{Provider: "openai", Context: guessContext, MaxOutput: 64_000, Images: true, Tools: true, Reasoning: true}
 	}
 	if info.Provider == "" && seesByName(id) {
 		info.Images = true
 	}
 	info.ID, info.Name, info.Guess = id, id, true
-	if vendor != "" {
-		info.Provider = vendor
-	}
 	return info
 }
 

@@ -6,15 +6,11 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"time"
 
 	"artoo/provider"
 	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
-
-// DefaultBaseURL is Anthropic's own server.
-const DefaultBaseURL = "https://api.anthropic.com"
 
 // version is the API version this wire is written for; the Messages API demands
 // the header and has kept this value since 2023.
@@ -31,23 +27,9 @@ const betaHeader = "Anthropic-Beta"
 // a long reply) is left out from then on and the request sent again, with a
 // Notice where something is lost.
 type Provider struct {
-	Name    string // the configured name; Reasoning goes back only to messages of the same name and model
-	BaseURL string // with or without /v1; "" means DefaultBaseURL
-	// Key is asked before each request, inside its time limits; nil, or an
-	// empty key, sends none.
-	Key    func(context.Context) (string, error)
-	Bearer bool         // send the key as a bearer token instead of x-api-key
-	HTTP   *http.Client // nil means http.DefaultClient; redirects are not followed
-	// Headers are sent with each request and win over the wire's own, so that
-	// betas can be switched on: the wire adds its own to these.
-	Headers map[string]string
-	// Idle is the longest silence between two bytes, twice as long before the
-	// first. 0 means 5 minutes, or no limit for a Local server; negative, none.
-	Idle           time.Duration
-	RequestTimeout time.Duration // the whole of one request; 0 means no limit
-	Local          bool          // the server is on a loopback or private address
-	// Setting is what names BaseURL, for hints: a variable, or a place in a file.
-	Setting string
+	provider.Server // BaseURL with or without /v1; Headers may switch betas on: the wire adds its own to these
+
+	Bearer bool // send the key as a bearer token instead of x-api-key
 
 	lessons lessons
 	facts   listing.Facts
@@ -87,7 +69,7 @@ func hinted(err error) error {
 }
 
 func (p *Provider) endpoint() wire.Endpoint {
-	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local, Setting: p.Setting}
+	return wire.Endpoint{Server: p.Server}
 }
 
 func (p *Provider) prepare(ctx context.Context, req provider.Request, l limits) (wire.Request, error) {
@@ -112,36 +94,18 @@ func (p *Provider) prepare(ctx context.Context, req provider.Request, l limits) 
 
 // request is a request to a path of the API, without a body.
 func (p *Provider) request(ctx context.Context, path ...string) (wire.Request, error) {
-	return p.requestBelow(ctx, p.base(), path...)
-}
-
-func (p *Provider) base() string {
-	if p.BaseURL == "" {
-		return DefaultBaseURL
-	}
-	return p.BaseURL
+	return p.requestBelow(ctx, p.Base(), path...)
 }
 
 func (p *Provider) requestBelow(ctx context.Context, base string, path ...string) (wire.Request, error) {
-	url, err := wire.Join(base, path...)
-	if err != nil {
-		return wire.Request{}, err
-	}
-	key, err := wire.Key(ctx, p.Key)
-	if err != nil {
-		return wire.Request{}, err
-	}
-	h := http.Header{}
-	h.Set("Anthropic-Version", version)
-	switch {
-	case key == "":
-	case p.Bearer:
-		h.Set("Authorization", "Bearer "+key)
-	default:
-		h.Set("X-Api-Key", key)
-	}
-	for k, v := range p.Headers {
-		h.Set(k, v)
-	}
-	return wire.Request{URL: url, Header: h, Secret: key}, nil
+	return wire.Ask(ctx, p.Server, base, func(h http.Header, key string) {
+		h.Set("Anthropic-Version", version)
+		switch {
+		case key == "":
+		case p.Bearer:
+			wire.Bearer(h, key)
+		default:
+			h.Set("X-Api-Key", key)
+		}
+	}, path...)
 }

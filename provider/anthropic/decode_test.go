@@ -23,7 +23,7 @@ const (
 func ask(t *testing.T, reply providertest.Reply) providertest.Result {
 	t.Helper()
 	s := providertest.NewServer(t, reply)
-	p := &anthropic.Provider{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}
+	p := &anthropic.Provider{Server: provider.Server{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}}
 	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}}))
 	if err := r.Check(); err != nil {
 		t.Error(err)
@@ -137,9 +137,9 @@ func TestHeaders(t *testing.T) {
 		p    *anthropic.Provider
 		want map[string]string
 	}{
-		"key":     {&anthropic.Provider{Key: key}, map[string]string{"X-Api-Key": "k1", "Authorization": "", "Anthropic-Version": "2023-06-01", "Content-Type": "application/json"}},
-		"bearer":  {&anthropic.Provider{Key: key, Bearer: true}, map[string]string{"X-Api-Key": "", "Authorization": "Bearer k1"}},
-		"headers": {&anthropic.Provider{Headers: map[string]string{"anthropic-beta": "b", "User-Agent": "u"}}, map[string]string{"X-Api-Key": "", "Anthropic-Beta": "b", "User-Agent": "u"}},
+		"key":     {&anthropic.Provider{Server: provider.Server{Key: key}}, map[string]string{"X-Api-Key": "k1", "Authorization": "", "Anthropic-Version": "2023-06-01", "Content-Type": "application/json"}},
+		"bearer":  {&anthropic.Provider{Server: provider.Server{Key: key}, Bearer: true}, map[string]string{"X-Api-Key": "", "Authorization": "Bearer k1"}},
+		"headers": {&anthropic.Provider{Server: provider.Server{Headers: map[string]string{"anthropic-beta": "b", "User-Agent": "u"}}}, map[string]string{"X-Api-Key": "", "Anthropic-Beta": "b", "User-Agent": "u"}},
 	} {
 		s := providertest.NewServer(t, providertest.Anthropic(providertest.Text("ok")))
 		tc.p.BaseURL, tc.p.HTTP = s.URL+"/v1", s.HTTP

@@ -21,5 +21,5 @@ func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelIn
 		}
 		return r, err
 	}
-	return p.facts.Describe(ctx, listing.Server{Endpoint: p.endpoint(), Base: p.base(), Models: []string{"v1", "models"}, Ask: ask}, model)
+	return p.facts.Describe(ctx, listing.Server{Endpoint: p.endpoint(), Base: p.Base(), Models: []string{"v1", "models"}, Ask: ask}, model)
 }

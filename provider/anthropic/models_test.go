@@ -18,7 +18,7 @@ func TestModels(t *testing.T) {
 			 "capabilities":{"image_input":{"supported":false},"thinking":{"supported":true},"effort":{"supported":true,"low":{"supported":true},"xhigh":{"supported":true},"medium":{"supported":false}}}},
 			{"id":"claude-haiku-4-5-20251001","display_name":"Claude Haiku 4.5"}],"has_more":true,"last_id":"claude-haiku-4-5-20251001"}`),
 		providertest.JSON(200, `{"data":[{"id":"claude-9-odd","max_tokens":"many"},{"id":""}],"has_more":false,"last_id":"claude-9-odd"}`))
-	p := &anthropic.Provider{Name: "anthropic", BaseURL: srv.URL + "/v1", HTTP: srv.HTTP, Headers: map[string]string{"Anthropic-Beta": "b"}}
+	p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: srv.URL + "/v1", HTTP: srv.HTTP, Headers: map[string]string{"Anthropic-Beta": "b"}}}
 	got, err := p.Models(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -43,14 +43,14 @@ func TestModels(t *testing.T) {
 
 func TestModelsRefused(t *testing.T) {
 	srv := providertest.NewServer(t, providertest.Fail(401, "authentication_error", "invalid x-api-key"), providertest.JSON(200, `[`))
-	p := &anthropic.Provider{Name: "anthropic", BaseURL: srv.URL, HTTP: srv.HTTP}
+	p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: srv.URL, HTTP: srv.HTTP}}
 	for _, want := range []provider.ErrorKind{provider.KindAuth, provider.KindProvider} {
 		_, err := p.Models(t.Context())
 		if e := provider.AsError(err); e == nil || e.Kind != want || e.Provider != "anthropic" {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, err := (&anthropic.Provider{Name: "anthropic", BaseURL: "ftp://x"}).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "anthropic" {
+	if _, err := (&anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: "ftp://x"}}).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "anthropic" {
 		t.Errorf("%v", err)
 	}
 }
@@ -69,7 +69,7 @@ func TestDescribeOfAServerOfOnesOwn(t *testing.T) {
 			}
 			return providertest.Fail(404, "not_found_error", "no such path")
 		}})
-		p := &anthropic.Provider{Name: "anthropic", BaseURL: s.URL + path, HTTP: s.HTTP, Local: true}
+		p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: s.URL + path, HTTP: s.HTTP, Local: true}}
 		for range 2 {
 			info, err := p.Describe(t.Context(), "tiny")
 			if err != nil || info.Context != 4096 || info.Guess || len(s.Requests()) != 2 {

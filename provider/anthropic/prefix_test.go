@@ -25,7 +25,7 @@ func TestThePrefixHoldsWhileAModelThinks(t *testing.T) {
 	for model, switched := range map[string]bool{"claude-sonnet-4-5": true, "claude-opus-4-8": false, "claude-opus-5": false} {
 		t.Run(model, func(t *testing.T) {
 			s := providertest.NewServer(t, script...)
-			p := &anthropic.Provider{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}
+			p := &anthropic.Provider{Server: provider.Server{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}}
 			req := provider.Request{Options: provider.Options{Model: model, MaxTokens: 8000, Effort: provider.EffortHigh}, Messages: []provider.Message{provider.UserText("go")}}
 			for range script {
 				r := providertest.Collect(p.Stream(t.Context(), req))
@@ -84,7 +84,7 @@ func TestALoopIsJudgedByItsFirstStep(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			s := providertest.NewServer(t, providertest.Anthropic(providertest.Text("ok")))
-			p := &anthropic.Provider{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}
+			p := &anthropic.Provider{Server: provider.Server{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}}
 			req := provider.Request{Options: provider.Options{Model: "claude-sonnet-4-5", MaxTokens: 8000, Effort: provider.EffortHigh}}
 			for _, m := range tc.history {
 				req.Messages = append(req.Messages, m...)

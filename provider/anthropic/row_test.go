@@ -16,7 +16,7 @@ func learner(t *testing.T, refusal providertest.Reply) (*anthropic.Provider, *pr
 	t.Helper()
 	ok := providertest.Anthropic(providertest.Text("ok"))
 	s := providertest.NewServer(t, refusal, ok, ok)
-	return &anthropic.Provider{Name: "anthropic", BaseURL: s.URL, HTTP: s.HTTP}, s
+	return &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: s.URL, HTTP: s.HTTP}}, s
 }
 
 // askTwice sends the request twice and returns what the user was told. Each of the
@@ -153,7 +153,7 @@ func TestRow58_ThoughtsThatAreNoLongerTaken(t *testing.T) {
 	}
 	refused := bad("thinking blocks cannot be modified")
 	s2 := providertest.NewServer(t, refused, refused)
-	p = &anthropic.Provider{Name: "anthropic", BaseURL: s2.URL, HTTP: s2.HTTP}
+	p = &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: s2.URL, HTTP: s2.HTTP}}
 	if e := provider.AsError(providertest.Collect(p.Stream(t.Context(), req)).Err); e == nil || len(s2.Requests()) != 2 {
 		t.Errorf("%v after %d requests, want the refusal after 2", e, len(s2.Requests()))
 	}
@@ -165,7 +165,7 @@ func TestRow58_ThoughtsThatAreNoLongerTaken(t *testing.T) {
 func TestRow59_64_ThoughtsKeepTheirPlace(t *testing.T) {
 	ok := providertest.Anthropic(providertest.Text("ok"))
 	s := providertest.NewServer(t, ok, ok)
-	p := &anthropic.Provider{Name: "anthropic", BaseURL: s.URL, HTTP: s.HTTP}
+	p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: s.URL, HTTP: s.HTTP}}
 	req := hello("claude-opus-4-5", "")
 	req.Messages = thinker()
 	providertest.Collect(p.Stream(t.Context(), req))

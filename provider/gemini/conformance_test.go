@@ -11,8 +11,7 @@ import (
 func suite() providertest.Wire {
 	return providertest.Wire{
 		New: func(c providertest.Config) provider.Provider {
-			return &gemini.Provider{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP,
-				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
+			return &gemini.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		},
 		Keeps:    true, // proofs of thoughts
 		Build:    providertest.Gemini,

@@ -26,7 +26,7 @@ func ask(t *testing.T, reply providertest.Reply) providertest.Result {
 
 func send(t *testing.T, s *providertest.Server, req provider.Request) providertest.Result {
 	t.Helper()
-	p := &gemini.Provider{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}
+	p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}
 	r := providertest.Collect(p.Stream(t.Context(), req))
 	if err := r.Check(); err != nil {
 		t.Error(err)
@@ -236,8 +236,7 @@ func TestTheAddress(t *testing.T) {
 	for base, want := range map[string]string{"": "/v1beta/models/gemini-3-flash", "/v1beta": "/v1beta/models/gemini-3-flash", "/gate/": "/gate/v1beta/models/gemini-3-flash"} {
 		for _, model := range []string{"gemini-3-flash", "models/gemini-3-flash"} {
 			s := providertest.NewServer(t, parts(`{"text":"ok"}`))
-			p := &gemini.Provider{Name: "g", BaseURL: s.URL + base, HTTP: s.HTTP,
-				Key: func(context.Context) (string, error) { return "key-0123456789", nil }, Headers: map[string]string{"X-Extra": "1"}}
+			p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL + base, HTTP: s.HTTP, Key: func(context.Context) (string, error) { return "key-0123456789", nil }, Headers: map[string]string{"X-Extra": "1"}}}
 			req := request(provider.UserText("hi"))
 			req.Model = model
 			if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil {

@@ -23,7 +23,7 @@ func TestModels(t *testing.T) {
 			{"displayName":"Gemma 3 27B"}],"nextPageToken":"p 2"}`),
 		providertest.JSON(200, `{"models":[{"name":"models/gemini-2.5-flash","supportedGenerationMethods":["generateContent"],"inputTokenLimit":"many"},
 			{"name":"tunedModels/mine","supportedGenerationMethods":["generateContent"]}]}`))
-	p := &gemini.Provider{Name: "gemini", BaseURL: srv.URL + "/v1beta", HTTP: srv.HTTP, Headers: map[string]string{"X-Own": "b"}}
+	p := &gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: srv.URL + "/v1beta", HTTP: srv.HTTP, Headers: map[string]string{"X-Own": "b"}}}
 	got, err := p.Models(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -51,14 +51,14 @@ func TestModelsRefused(t *testing.T) {
 	srv := providertest.NewServer(t,
 		providertest.JSON(400, `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`),
 		providertest.JSON(200, `[`))
-	p := &gemini.Provider{Name: "gemini", BaseURL: srv.URL, HTTP: srv.HTTP}
+	p := &gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: srv.URL, HTTP: srv.HTTP}}
 	for _, want := range []provider.ErrorKind{provider.KindAuth, provider.KindProvider} {
 		_, err := p.Models(t.Context())
 		if e := provider.AsError(err); e == nil || e.Kind != want || e.Provider != "gemini" {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, err := (&gemini.Provider{Name: "gemini", BaseURL: "ftp://x"}).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "gemini" {
+	if _, err := (&gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: "ftp://x"}}).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "gemini" {
 		t.Errorf("%v", err)
 	}
 }
@@ -70,7 +70,7 @@ func TestAListWithoutEnd(t *testing.T) {
 		n++
 		return providertest.JSON(200, `{"models":[{"name":"models/gemini-2.5-pro"}],"nextPageToken":"x"}`)
 	}})
-	p := &gemini.Provider{Name: "gemini", BaseURL: srv.URL, HTTP: srv.HTTP}
+	p := &gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: srv.URL, HTTP: srv.HTTP}}
 	if _, err := p.Models(t.Context()); err != nil || n != 2 {
 		t.Errorf("%d pages, %v", n, err)
 	}

@@ -129,7 +129,7 @@ func TestRow51_OneBadToolDoesNotBreakATurn(t *testing.T) {
 		}
 		return ""
 	})
-	p := &gemini.Provider{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}
+	p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}
 	req := request(provider.UserText("hi"))
 	req.Tools = tools(3)
 	r := providertest.Collect(p.Stream(t.Context(), req))
@@ -270,7 +270,7 @@ func TestRow62_AModelThatWantsSignatures(t *testing.T) {
 		}
 		return ""
 	})
-	p := &gemini.Provider{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}
+	p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}
 	call := provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{}`)}
 	req := request(provider.UserText("hi"), provider.Message{Role: provider.RoleAssistant, Provider: "other", Parts: []provider.Part{call}}, answer(call))
 	req.Model = "a-gateway-name"
@@ -284,7 +284,7 @@ func TestRow62_AModelThatWantsSignatures(t *testing.T) {
 	}
 	t.Run("and takes none", func(t *testing.T) {
 		s := refusing(t, func(string) string { return "Function call is missing a thought_signature in functionCall parts." })
-		r := providertest.Collect((&gemini.Provider{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}).Stream(t.Context(), req))
+		r := providertest.Collect((&gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}).Stream(t.Context(), req))
 		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindInvalid || len(s.Requests()) != 2 {
 			t.Errorf("%v after %d requests", r.Err, len(s.Requests()))
 		}
@@ -300,7 +300,7 @@ func TestRow62_ARefusedSignature(t *testing.T) {
 		}
 		return ""
 	})
-	p := &gemini.Provider{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}
+	p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}
 	reply := func(id, sig string) provider.Message {
 		return provider.Message{Role: provider.RoleAssistant, Provider: "g", Model: "gemini-3-flash", Parts: []provider.Part{
 			provider.ToolCall{ID: id, Name: "read", Input: json.RawMessage(`{}`), Opaque: sig}}}
@@ -334,7 +334,7 @@ func TestRow62_ASignatureThatIsRefusedNowAndThen(t *testing.T) {
 		}
 		return ""
 	})
-	p := &gemini.Provider{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}
+	p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}
 	call := provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{}`), Opaque: "good+/=="}
 	req := request(provider.UserText("hi"), provider.Message{Role: provider.RoleAssistant, Provider: "g", Model: "gemini-3-flash", Parts: []provider.Part{call}}, answer(call))
 	for range 3 {
@@ -349,7 +349,7 @@ func TestRow62_ASignatureThatIsRefusedNowAndThen(t *testing.T) {
 		}
 	}
 	s = refusing(t, func(string) string { return "Corrupted thought signature." })
-	p = &gemini.Provider{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}
+	p = &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}
 	req.Messages[1].Provider = "other"
 	if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err == nil || len(s.Requests()) != 1 {
 		t.Errorf("%v after %d requests without a signature", r.Err, len(s.Requests()))

@@ -38,8 +38,7 @@ func suite() providertest.Wire {
 	return providertest.Wire{
 		New: func(c providertest.Config) provider.Provider {
 			client := &http.Client{Transport: described{c.HTTP.Transport, providertest.OllamaShow(32_768, "completion", "tools", "thinking", "vision")}}
-			return &ollama.Provider{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: client,
-				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
+			return &ollama.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: client, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		},
 		Build:    providertest.Ollama,
 		Validate: func(body []byte) error { return providertest.Validate(providertest.WireOllama, body) },

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"net/http"
 	"strings"
 	"syscall"
 	"time"
@@ -32,22 +31,8 @@ const (
 // A request is always made to fit: tools, thinking and images are left out for
 // models without them, with a Notice where something is lost.
 type Provider struct {
-	Name    string // the configured name; reasoning goes back only to messages of the same name and model
-	BaseURL string // as Address takes it
-	// Key is asked before each request; nil, or an empty key, sends none, which
-	// is right for all but ollama.com.
-	Key  func(context.Context) (string, error)
-	HTTP *http.Client // nil means http.DefaultClient; redirects are not followed
-	// Headers are sent with each request and win over the wire's own.
-	Headers map[string]string
-	// Idle is the longest silence between two bytes, twice as long before the
-	// first. 0 means 5 minutes, or no limit for a Local server, which may have
-	// to load the model first; negative, none.
-	Idle           time.Duration
-	RequestTimeout time.Duration // the whole of one request; 0 means no limit
-	Local          bool          // the server is on a loopback or private address
-	// Setting is what names BaseURL, for hints: a variable, or a place in a file.
-	Setting string
+	provider.Server // BaseURL as Address takes it; a key is for ollama.com alone
+
 	// Window is the most context to ask for, in tokens; the model's own limit
 	// holds as well. 0 means what its Modelfile says, or DefaultWindow, or that
 	// limit for one that runs elsewhere.
@@ -162,7 +147,9 @@ func (a *attempt) failed(e *provider.Error) (again bool) {
 }
 
 func (p *Provider) endpoint(idle time.Duration) wire.Endpoint {
-	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: idle, RequestTimeout: p.RequestTimeout, Local: p.Local, Setting: p.Setting}
+	e := wire.Endpoint{Server: p.Server}
+	e.Idle = idle
+	return e
 }
 
 func (a *attempt) prepare(ctx context.Context) (wire.Request, error) {
@@ -186,20 +173,7 @@ func (a *attempt) prepare(ctx context.Context) (wire.Request, error) {
 
 // request is one to the given end of the API; a nil body makes it a GET.
 func (p *Provider) request(ctx context.Context, end, model string, body []byte) (wire.Request, error) {
-	address, err := wire.Join(Address(p.BaseURL), "api", end)
-	if err != nil {
-		return wire.Request{}, err
-	}
-	key, err := wire.Key(ctx, p.Key)
-	if err != nil {
-		return wire.Request{}, err
-	}
-	h := http.Header{}
-	if key != "" {
-		h.Set("Authorization", "Bearer "+key)
-	}
-	for k, v := range p.Headers {
-		h.Set(k, v)
-	}
-	return wire.Request{URL: address, Header: h, Secret: key, Model: model, Body: body}, nil
+	r, err := wire.Ask(ctx, p.Server, Address(p.BaseURL), wire.Bearer, "api", end)
+	r.Model, r.Body = model, body
+	return r, err
 }

@@ -45,7 +45,7 @@ func able(window int) providertest.Reply {
 }
 
 func provide(s *providertest.Server) *ollama.Provider {
-	return &ollama.Provider{Name: "o", BaseURL: s.URL, HTTP: s.HTTP, Local: true}
+	return &ollama.Provider{Server: provider.Server{Name: "o", BaseURL: s.URL, HTTP: s.HTTP, Local: true}}
 }
 
 func request(messages ...provider.Message) provider.Request {

@@ -26,14 +26,10 @@ func TestEachVendorHasItsOwnAddress(t *testing.T) {
 		"my-gateway": "",
 	} {
 		sent := ""
-		chat := &openai.Chat{
-			Name: name, Quirks: openai.QuirksFor(name),
-			Key: func(context.Context) (string, error) { return "k", nil },
-			HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-				sent = r.URL.String()
-				return nil, errors.New("not sent")
-			})},
-		}
+		chat := &openai.Chat{Server: provider.Server{Name: name, Key: func(context.Context) (string, error) { return "k", nil }, HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			sent = r.URL.String()
+			return nil, errors.New("not sent")
+		})}}, Quirks: openai.QuirksFor(name)}
 		var last error
 		for _, err := range chat.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}}) {
 			last = err

@@ -18,7 +18,7 @@ func askChat(t *testing.T, name, message string, req provider.Request) (told []s
 	t.Helper()
 	ok := providertest.Chat(providertest.Text("ok"))
 	s := providertest.NewServer(t, providertest.Fail(http.StatusBadRequest, "invalid_request_error", message), ok, ok)
-	p := &openai.Chat{Name: name, BaseURL: s.URL + "/v1", HTTP: s.HTTP, Quirks: openai.QuirksFor(name)}
+	p := &openai.Chat{Server: provider.Server{Name: name, BaseURL: s.URL + "/v1", HTTP: s.HTTP}, Quirks: openai.QuirksFor(name)}
 	for range 2 {
 		r := providertest.Collect(p.Stream(t.Context(), req))
 		if err := r.Check(); err != nil || r.Err != nil {
@@ -103,7 +103,7 @@ func TestRow60_83_ChatLeavesOutWhatIsRefused(t *testing.T) {
 	}
 	for _, message := range []string{"temperature: no", "reasoning: no", "max_tokens: no such thing", "the field developer", "stream_options"} {
 		s := providertest.NewServer(t, providertest.Fail(400, "invalid_request_error", message))
-		p := &openai.Chat{Name: "x", BaseURL: s.URL, HTTP: s.HTTP}
+		p := &openai.Chat{Server: provider.Server{Name: "x", BaseURL: s.URL, HTTP: s.HTTP}}
 		r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}}))
 		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindInvalid || len(s.Requests()) != 1 {
 			t.Errorf("%s was not sent: %v after %d requests, want one refusal", message, r.Err, len(s.Requests()))
@@ -128,7 +128,7 @@ func TestRow63_64_ReasoningAsEachServerWantsIt(t *testing.T) {
 		{"openai", thought("openai"), ""},
 	} {
 		s := providertest.NewServer(t, ok)
-		p := &openai.Chat{Name: tc.name, BaseURL: s.URL, HTTP: s.HTTP, Quirks: openai.QuirksFor(tc.name)}
+		p := &openai.Chat{Server: provider.Server{Name: tc.name, BaseURL: s.URL, HTTP: s.HTTP}, Quirks: openai.QuirksFor(tc.name)}
 		providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"}, Messages: tc.history}))
 		body := string(s.Requests()[0].Body)
 		if tc.want == "" && strings.Contains(body, "reasoning") || !strings.Contains(body, tc.want) {
@@ -311,7 +311,7 @@ func TestRow53_ASchemaThatIsNotUnderstood(t *testing.T) {
 	for status, message := range map[int]string{400: "failed to parse grammar", 500: "JSON schema conversion failed:\nUnrecognized schema: {}"} {
 		ok := providertest.Chat(providertest.Text("ok"))
 		s := providertest.NewServer(t, providertest.Fail(status, "server_error", message), ok, ok)
-		p := &openai.Chat{Name: "compatible", BaseURL: s.URL, HTTP: s.HTTP, Quirks: openai.QuirksFor("compatible")}
+		p := &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: s.URL, HTTP: s.HTTP}, Quirks: openai.QuirksFor("compatible")}
 		req := provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}, Tools: []provider.ToolSpec{{Name: "edit", Schema: []byte(schema)}}}
 		for range 2 {
 			if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil {
@@ -328,7 +328,7 @@ func TestRow53_ASchemaThatIsNotUnderstood(t *testing.T) {
 		}
 	}
 	s := providertest.NewServer(t, providertest.Fail(500, "server_error", "out of memory"))
-	p := &openai.Chat{Name: "compatible", BaseURL: s.URL, HTTP: s.HTTP}
+	p := &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: s.URL, HTTP: s.HTTP}}
 	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))
 	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindProvider || len(s.Requests()) != 1 {
 		t.Errorf("a failure of another kind: %v after %d requests", r.Err, len(s.Requests()))
@@ -389,7 +389,7 @@ func TestACallThatTheServerCannotReadIsToldTheModel(t *testing.T) {
 		"in the reply": stream(`{"content":"I look."}`, "!"+failed),
 	} {
 		s := providertest.NewServer(t, reply, stream(`{"content":"ok"}`, stop, done))
-		p := &openai.Chat{Name: "groq", BaseURL: s.URL + "/v1", HTTP: s.HTTP, Quirks: openai.QuirksFor("compatible")}
+		p := &openai.Chat{Server: provider.Server{Name: "groq", BaseURL: s.URL + "/v1", HTTP: s.HTTP}, Quirks: openai.QuirksFor("compatible")}
 		req := provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")},
 			Tools: []provider.ToolSpec{{Name: "bash", Schema: json.RawMessage(`{"type":"object","properties":{"command":{}}}`)}, {Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{}}}`)}}}
 		r := providertest.Collect(p.Stream(t.Context(), req))

@@ -12,8 +12,7 @@ import (
 func suite(name string) providertest.Wire {
 	return providertest.Wire{
 		New: func(c providertest.Config) provider.Provider {
-			return &openai.Chat{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP,
-				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local, Quirks: openai.QuirksFor(name)}
+			return &openai.Chat{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}, Quirks: openai.QuirksFor(name)}
 		},
 		Build:    providertest.Chat,
 		Validate: func(body []byte) error { return providertest.Validate(providertest.WireChat, body) },
@@ -41,8 +40,7 @@ func FuzzChatStream(f *testing.F) { providertest.FuzzStream(f, suite("openrouter
 func responsesSuite() providertest.Wire {
 	return providertest.Wire{
 		New: func(c providertest.Config) provider.Provider {
-			return &openai.Responses{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP,
-				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
+			return &openai.Responses{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		},
 		Keeps:    true, // the items themselves
 		Build:    providertest.Responses,

@@ -18,7 +18,7 @@ import (
 func ask(t *testing.T, name string, reply providertest.Reply) providertest.Result {
 	t.Helper()
 	s := providertest.NewServer(t, reply)
-	p := &openai.Chat{Name: name, BaseURL: s.URL + "/v1", HTTP: s.HTTP, Quirks: openai.QuirksFor(name)}
+	p := &openai.Chat{Server: provider.Server{Name: name, BaseURL: s.URL + "/v1", HTTP: s.HTTP}, Quirks: openai.QuirksFor(name)}
 	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}}))
 	if err := r.Check(); err != nil {
 		t.Error(err)
@@ -206,7 +206,7 @@ func TestDetailsOfOpenRouterAreJoinedAndSentBack(t *testing.T) {
 		`{"reasoning_details":[{"type":"reasoning.encrypted","data":"YY==","index":1}]}`,
 		calls(`{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}`), stop, done)
 	s := providertest.NewServer(t, reply, providertest.Chat(providertest.Text("ok")))
-	p := &openai.Chat{Name: "openrouter", BaseURL: s.URL, HTTP: s.HTTP, Quirks: openai.QuirksFor("openrouter")}
+	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: s.URL, HTTP: s.HTTP}, Quirks: openai.QuirksFor("openrouter")}
 	req := provider.Request{Options: provider.Options{Model: "google/gemini"}, Messages: []provider.Message{provider.UserText("hi")}}
 	r := providertest.Collect(p.Stream(t.Context(), req))
 	if r.Err != nil || r.Reasoning != "I think" {
@@ -298,7 +298,7 @@ func TestRow80_CreditThatRunningRequestsHoldBackIsWaitedFor(t *testing.T) {
 func TestALongReplyCostsInProportion(t *testing.T) {
 	cost := func(size int) float64 {
 		s := providertest.NewServer(t, providertest.Flood(providertest.Chat, size, 20))
-		p := &openai.Chat{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}
+		p := &openai.Chat{Server: provider.Server{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		r := providertest.Collect(p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))

@@ -53,10 +53,10 @@ func TestDescribe(t *testing.T) {
 	} {
 		wires := map[string]func(*providertest.Server) provider.Describer{
 			"chat": func(s *providertest.Server) provider.Describer {
-				return &openai.Chat{Name: "compatible", BaseURL: s.URL + "/v1/", HTTP: s.HTTP, Local: true}
+				return &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: s.URL + "/v1/", HTTP: s.HTTP, Local: true}}
 			},
 			"responses": func(s *providertest.Server) provider.Describer {
-				return &openai.Responses{Name: "compatible", BaseURL: s.URL + "/v1/responses", HTTP: s.HTTP, Local: true}
+				return &openai.Responses{Server: provider.Server{Name: "compatible", BaseURL: s.URL + "/v1/responses", HTTP: s.HTTP, Local: true}}
 			},
 		}
 		for wire, connect := range wires {
@@ -88,7 +88,7 @@ func TestDescribe(t *testing.T) {
 func TestDescribeOfOpenRouter(t *testing.T) {
 	s := pages(t, map[string]providertest.Reply{"/api/v1/models": providertest.JSON(200, `{"data":[{"id":"a/b"},{"id":"new/thing","context_length":50000,
 		"top_provider":{"max_completion_tokens":40000},"pricing":{"prompt":"0.000001","completion":"0.000002"},"supported_parameters":["tools"]}]}`)})
-	p := &openai.Chat{Name: "openrouter", BaseURL: s.URL + "/api/v1", Key: key, HTTP: s.HTTP, Quirks: openai.QuirksFor("openrouter")}
+	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: s.URL + "/api/v1", Key: key, HTTP: s.HTTP}, Quirks: openai.QuirksFor("openrouter")}
 	info, err := p.Describe(t.Context(), "new/thing")
 	if err != nil || info.Context != 50_000 || info.MaxOutput != 40_000 || info.Price == nil || *info.Price != (provider.Price{Input: 1, Output: 2}) || !info.Tools || info.Guess {
 		t.Errorf("%+v %v", info, err)
@@ -111,7 +111,7 @@ func TestDescribeIsAskedForAgain(t *testing.T) {
 		"a page":  {providertest.Page(200, "Welcome"), false},
 	} {
 		s := providertest.NewServer(t, tc.first, providertest.JSON(200, `{"data":[{"id":"m","max_model_len":4096}]}`))
-		p := &openai.Chat{Name: "compatible", BaseURL: s.URL + "/v1", HTTP: s.HTTP}
+		p := &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: s.URL + "/v1", HTTP: s.HTTP}}
 		info, err := p.Describe(t.Context(), "m")
 		if err != nil || !info.Guess {
 			t.Errorf("%s: %+v %v", name, info, err)
@@ -139,7 +139,7 @@ func TestDescribeWithoutAServer(t *testing.T) {
 		"given up":  {gone, "", refused, provider.KindCanceled},
 	} {
 		s := providertest.NewServer(t, tc.first, providertest.JSON(200, `{"data":[{"id":"m","max_model_len":4096}]}`))
-		p := &openai.Chat{Name: "compatible", BaseURL: tc.base, HTTP: s.HTTP}
+		p := &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: tc.base, HTTP: s.HTTP}}
 		if tc.base == "" {
 			p.BaseURL = s.URL + "/v1"
 		}

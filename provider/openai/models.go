@@ -26,7 +26,7 @@ func (p *Chat) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 
 // Models implements provider.Lister.
 func (p *Responses) Models(ctx context.Context) ([]provider.ModelInfo, error) {
-	r, err := request(ctx, p.list(), p.Key, p.Headers, "models")
+	r, err := wire.Ask(ctx, p.Server, p.list(), wire.Bearer, "models")
 	if err != nil {
 		return nil, wire.Named(err, p.endpoint())
 	}
@@ -38,8 +38,8 @@ func list(ctx context.Context, e wire.Endpoint, r wire.Request) ([]provider.Mode
 	all, err := listing.Fetch(ctx, e, r)
 	var models []provider.ModelInfo
 	for _, m := range all {
-		if talks(m, e.Provider) {
-			models = append(models, m.Info(e.Provider))
+		if talks(m, e.Name) {
+			models = append(models, m.Info(e.Name))
 		}
 	}
 	return models, err

@@ -20,7 +20,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 		{"id":"gpt-image-2"},{"id":"gpt-9-sol","created":7},{"id":"gpt-4o-mini-tts"},{"id":"sora-3"}]}`)
 	for _, base := range []string{"/v1", "/v1/responses", "/v1/responses/"} {
 		srv := providertest.NewServer(t, reply)
-		got, err := (&openai.Responses{Name: "openai", BaseURL: srv.URL + base, Key: key, HTTP: srv.HTTP}).Models(t.Context())
+		got, err := (&openai.Responses{Server: provider.Server{Name: "openai", BaseURL: srv.URL + base, Key: key, HTTP: srv.HTTP}}).Models(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestModelsOfOpenRouter(t *testing.T) {
 		 "architecture":{"input_modalities":["text"],"output_modalities":["text"]},"supported_parameters":["tools","reasoning"]},
 		{"id":"openrouter/auto","context_length":2000000,"pricing":{"prompt":"-1","completion":"-1"},"architecture":{"input_modalities":["text","image"]},"supported_parameters":["temperature"]},
 		{"id":"some/painter","architecture":{"output_modalities":["image"]}}]}`))
-	p := &openai.Chat{Name: "openrouter", BaseURL: srv.URL + "/api/v1", Key: key, HTTP: srv.HTTP, Quirks: openai.QuirksFor("openrouter")}
+	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: srv.URL + "/api/v1", Key: key, HTTP: srv.HTTP}, Quirks: openai.QuirksFor("openrouter")}
 	got, err := p.Models(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestModelsOfOtherServers(t *testing.T) {
 		"blanks in front": "\n\n" + `{"data":[{"id":"my-model","context_length":4096}]}`,
 	} {
 		srv := providertest.NewServer(t, providertest.JSON(200, body))
-		got, err := (&openai.Chat{Name: "compatible", BaseURL: srv.URL + "/v1", HTTP: srv.HTTP}).Models(t.Context())
+		got, err := (&openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: srv.URL + "/v1", HTTP: srv.HTTP}}).Models(t.Context())
 		if err != nil || len(got) != 1 || got[0].ID != "my-model" || got[0].Context != 4096 || got[0].MaxOutput != 4096 || got[0].Images || got[0].Price != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -86,12 +86,12 @@ func TestModelsOfOtherServers(t *testing.T) {
 		"too much":  providertest.JSON(200, `{"data":[{"id":"`+strings.Repeat("x", 17<<20)+`"}]}`),
 	} {
 		srv := providertest.NewServer(t, reply)
-		list, err := (&openai.Chat{Name: "compatible", BaseURL: srv.URL + "/v1", HTTP: srv.HTTP}).Models(t.Context())
+		list, err := (&openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: srv.URL + "/v1", HTTP: srv.HTTP}}).Models(t.Context())
 		if e := provider.AsError(err); e == nil || e.Provider != "compatible" || list != nil {
 			t.Errorf("%s: %v, %v", name, list, err)
 		}
 	}
-	if _, err := (&openai.Chat{Name: "compatible"}).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "compatible" {
+	if _, err := (&openai.Chat{Server: provider.Server{Name: "compatible"}}).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "compatible" {
 		t.Errorf("without an address: %v", err)
 	}
 }

@@ -11,9 +11,6 @@ import (
 // next, as data. The zero value is the plainest server: max_tokens, a system
 // role, no extras.
 type Quirks struct {
-	// BaseURL is the vendor's own address, used where Chat.BaseURL is empty; ""
-	// for servers that are wherever the user runs them.
-	BaseURL string
 	// MaxTokensField names the field for the reply's length; "" means
 	// max_tokens, which all but OpenAI itself know.
 	MaxTokensField string
@@ -77,19 +74,19 @@ func QuirksFor(name string) Quirks {
 	switch name {
 	case "openai":
 		return Quirks{
-			BaseURL: "https://api.openai.com/v1", MaxTokensField: "max_completion_tokens", SystemRole: "developer", StreamOptions: true,
+			MaxTokensField: "max_completion_tokens", SystemRole: "developer", StreamOptions: true,
 			Effort: EffortField, EffortWords: effortWords("none", "xhigh"),
 			ParallelCalls: true, PromptCacheKey: true,
 		}
 	case "openrouter":
 		return Quirks{
-			BaseURL: "https://openrouter.ai/api/v1", UsageInclude: true, ReasoningFields: []string{"reasoning", "reasoning_content"},
+			UsageInclude: true, ReasoningFields: []string{"reasoning", "reasoning_content"},
 			Effort: EffortObject, EffortWords: effortWords("none", "xhigh"),
 			Echo: EchoDetails, CacheControl: true,
 		}
 	case "deepseek":
 		return Quirks{
-			BaseURL: "https://api.deepseek.com", StreamOptions: true, ReasoningFields: []string{"reasoning_content"},
+			StreamOptions: true, ReasoningFields: []string{"reasoning_content"},
 			Effort: EffortThinking, EffortWords: effortWords("none", "max"),
 			Echo: EchoToolTurns, NoImages: true,
 		}

@@ -3,19 +3,14 @@ package openai
 import (
 	"context"
 	"iter"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"artoo/provider"
 	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
-
-// responsesBase is OpenAI's own address.
-const responsesBase = "https://api.openai.com/v1"
 
 // Responses asks OpenAI's models through the Responses API. Nothing is stored
 // at the server: each request brings the whole history, the model's encrypted
@@ -23,21 +18,7 @@ const responsesBase = "https://api.openai.com/v1"
 // fields must not change once it is in use. It may be used by several
 // goroutines, and must not be copied.
 type Responses struct {
-	Name    string // the configured name; reasoning goes back only to messages of the same name and model
-	BaseURL string // up to /v1; "" means OpenAI's own
-	// Key is asked before each request, inside its time limits; nil, or an
-	// empty key, sends none.
-	Key  func(context.Context) (string, error)
-	HTTP *http.Client // nil means http.DefaultClient; redirects are not followed
-	// Headers are sent with each request and win over the wire's own.
-	Headers map[string]string
-	// Idle is the longest silence between two bytes, twice as long before the
-	// first. 0 means 5 minutes, or no limit for a Local server; negative, none.
-	Idle           time.Duration
-	RequestTimeout time.Duration // the whole of one request; 0 means no limit
-	Local          bool          // the server is on a loopback or private address
-	// Setting is what names BaseURL, for hints: a variable, or a place in a file.
-	Setting string
+	provider.Server // BaseURL up to /v1, or /responses behind it
 
 	mu      sync.Mutex
 	refused map[string]fields // by model: what the server said it does not take
@@ -76,18 +57,11 @@ func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[
 }
 
 func (p *Responses) endpoint() wire.Endpoint {
-	return wire.Endpoint{Provider: p.Name, HTTP: p.HTTP, Idle: p.Idle, RequestTimeout: p.RequestTimeout, Local: p.Local, Setting: p.Setting}
-}
-
-func (p *Responses) base() string {
-	if p.BaseURL == "" {
-		return responsesBase
-	}
-	return p.BaseURL
+	return wire.Endpoint{Server: p.Server}
 }
 
 func (p *Responses) prepare(ctx context.Context, req provider.Request, without limits) (wire.Request, error) {
-	r, err := request(ctx, p.base(), p.Key, p.Headers, "responses")
+	r, err := wire.Ask(ctx, p.Server, p.Base(), wire.Bearer, "responses")
 	if err != nil {
 		return wire.Request{}, err
 	}

@@ -84,7 +84,7 @@ func TestRow65_AHistoryThatIsRefused(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := providertest.NewServer(t, append(tc.refused, providertest.Responses(providertest.Text("ok")), providertest.Responses(providertest.Text("ok")))...)
-			p := &Responses{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}
+			p := &Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
 			req := asked("gpt-5.6-sol", said(thoughtOf("rs_1", ""), provider.Text{Text: "x", Opaque: `{"id":"msg_1","phase":"commentary"}`}, ownCall("c1", "fc_1"))...)
 			r := providertest.Collect(p.Stream(t.Context(), req))
 			if r.Err != nil {
@@ -126,7 +126,7 @@ func TestRow65_AHistoryThatIsRefused(t *testing.T) {
 	t.Run("for ever", func(t *testing.T) {
 		refused := providertest.Fail(400, "invalid_request_error", "The encrypted content could not be verified.")
 		s := providertest.NewServer(t, refused, refused, refused)
-		p := &Responses{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}
+		p := &Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
 		r := providertest.Collect(p.Stream(t.Context(), asked("gpt-5.6-sol", said(thoughtOf("rs_1", ""), ownCall("c1", "fc_1"))...)))
 		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindInvalid || len(s.Requests()) != 2 {
 			t.Errorf("%v after %d requests, want the refusal after 2", r.Err, len(s.Requests()))

@@ -51,7 +51,7 @@ func askOpenAI(t *testing.T, replies ...providertest.Reply) providertest.Result 
 func askForAtMost(t *testing.T, tokens int, replies ...providertest.Reply) providertest.Result {
 	t.Helper()
 	s := providertest.NewServer(t, replies...)
-	p := &openai.Responses{Name: "openai", BaseURL: s.URL + "/v1", HTTP: s.HTTP}
+	p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL + "/v1", HTTP: s.HTTP}}
 	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m", MaxTokens: tokens}, Messages: []provider.Message{provider.UserText("hi")}}))
 	if err := r.Check(); err != nil {
 		t.Error(err)
@@ -141,7 +141,7 @@ func TestRow21_22_WhatAProxySays(t *testing.T) {
 // TestRow23_AStallEnds after the silence that is allowed, and not before.
 func TestRow23_AStallEnds(t *testing.T) {
 	s := providertest.NewServer(t, respond(begun).Ends(providertest.Hang))
-	p := &openai.Responses{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP, Idle: 20 * time.Millisecond}
+	p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP, Idle: 20 * time.Millisecond}}
 	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))
 	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindTimeout {
 		t.Errorf("%v, want a timeout", r.Err)
@@ -350,7 +350,7 @@ func TestRow60_WhatIsRefusedIsLeftOut(t *testing.T) {
 	} {
 		refused := providertest.Fail(http.StatusBadRequest, "invalid_request_error", tc.message)
 		s := providertest.NewServer(t, refused, providertest.Responses(providertest.Text("ok")), refused)
-		p := &openai.Responses{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}
+		p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
 		heat := 1.0
 		req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol", Effort: provider.EffortHigh, Temperature: &heat}, Messages: []provider.Message{provider.UserText("hi")}}
 		if tc.field == `"temperature"` {

@@ -35,12 +35,10 @@ func TestWhoSpeaksResponses(t *testing.T) {
 			continue
 		}
 		sent, auth := "", ""
-		p := &openai.Responses{Name: "openai", BaseURL: address, Headers: map[string]string{"OpenAI-Project": "p1"},
-			Key: func(context.Context) (string, error) { return "k", nil },
-			HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-				sent, auth = r.URL.String(), r.Header.Get("Authorization")+" "+r.Header.Get("OpenAI-Project")
-				return nil, errors.New("not sent")
-			})}}
+		p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: address, Headers: map[string]string{"OpenAI-Project": "p1"}, Key: func(context.Context) (string, error) { return "k", nil }, HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			sent, auth = r.URL.String(), r.Header.Get("Authorization")+" "+r.Header.Get("OpenAI-Project")
+			return nil, errors.New("not sent")
+		})}}}
 		for _, err := range p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("hi")}}) {
 			if err == nil {
 				t.Error("an event without a connection")
@@ -102,7 +100,7 @@ func TestMessagesOfOneReplyStandApart(t *testing.T) {
 		events := append(append([]string{begun}, message(0, "commentary", texts[0])...), message(1, "final_answer", texts[1])...)
 		first := respond(append(events, completed)...)
 		s := providertest.NewServer(t, first, providertest.Responses(providertest.Text("ok")))
-		p := &openai.Responses{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}
+		p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
 		req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol"}, Messages: []provider.Message{provider.UserText("hi")}}
 		r := providertest.Collect(p.Stream(t.Context(), req))
 		if r.Err != nil || r.Text != want || r.Done.Message.Text() != want {
@@ -178,7 +176,7 @@ func TestTwoHundredTurns(t *testing.T) {
 		return providertest.Responses(providertest.Reason("Let me see."), providertest.Text("I look."),
 			providertest.Call(fmt.Sprintf("call_%03d", 2*n), "read", `{"path":"a"}`), providertest.Call(fmt.Sprintf("call_%03d", 2*n+1), "read", `{"path":"b"}`))
 	}})
-	p := &openai.Responses{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}
+	p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
 	req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol", Effort: provider.EffortHigh}, System: "Be brief.", SessionID: "s",
 		Messages: []provider.Message{provider.UserText("go")}}
 	for range turns {
@@ -213,8 +211,8 @@ func TestAHistoryOfChat(t *testing.T) {
 	s := providertest.NewServer(t, providertest.Chat(providertest.Reason("hm"), providertest.Call("call_1", "read", `{}`)),
 		providertest.Responses(providertest.Reason("hm"), providertest.Text("ok"), providertest.Call("call_2", "read", `{}`)),
 		providertest.Chat(providertest.Text("done")))
-	chat := &openai.Chat{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP, Quirks: openai.QuirksFor("openai")}
-	responses := &openai.Responses{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}
+	chat := &openai.Chat{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}, Quirks: openai.QuirksFor("openai")}
+	responses := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
 	req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol"}, Messages: []provider.Message{provider.UserText("go")}}
 	for i, p := range []provider.Provider{chat, responses, chat} {
 		r := providertest.Collect(p.Stream(t.Context(), req))

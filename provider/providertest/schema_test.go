@@ -108,7 +108,7 @@ func checkSubset(t *testing.T, req provider.Request) {
 		return Gemini(Text("ok"))
 	}})
 	defer s.Close()
-	if got := Collect((&gemini.Provider{Name: "x", BaseURL: s.URL, HTTP: s.HTTP}).Stream(t.Context(), req)); got.Err != nil {
+	if got := Collect((&gemini.Provider{Server: provider.Server{Name: "x", BaseURL: s.URL, HTTP: s.HTTP}}).Stream(t.Context(), req)); got.Err != nil {
 		t.Fatal(got.Err)
 	}
 	if err := Validate(WireGemini3, s.Requests()[1].Body); err != nil {

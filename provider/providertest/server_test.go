@@ -103,16 +103,16 @@ func TestToolLoopStandsAlone(t *testing.T) {
 				loop.ServeHTTP(w, r)
 			}))
 			defer srv.Close()
-			var p provider.Provider = &anthropic.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
+			var p provider.Provider = &anthropic.Provider{Server: provider.Server{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}}
 			switch name {
 			case "chat":
-				p = &openai.Chat{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
+				p = &openai.Chat{Server: provider.Server{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}}
 			case "responses":
-				p = &openai.Responses{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
+				p = &openai.Responses{Server: provider.Server{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}}
 			case "gemini":
-				p = &gemini.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
+				p = &gemini.Provider{Server: provider.Server{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}}
 			case "ollama":
-				p = &ollama.Provider{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}
+				p = &ollama.Provider{Server: provider.Server{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}}
 			}
 			for range 2 {
 				steps := 0

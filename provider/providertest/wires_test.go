@@ -53,19 +53,19 @@ func (d describing) CloseIdleConnections() {
 func wires() []spoken {
 	return []spoken{
 		{name: WireAnthropic, model: "claude-opus-4-5", Wire: Wire{Build: Anthropic, New: func(c Config) provider.Provider {
-			return &anthropic.Provider{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
+			return &anthropic.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		}, Stops: map[string]provider.StopReason{"max_tokens": provider.StopMaxTokens, "refusal": provider.StopRefusal}}},
 		{name: WireChat, model: "deepseek-reasoner", Wire: Wire{Build: Chat, New: func(c Config) provider.Provider {
-			return &openai.Chat{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local, Quirks: openai.QuirksFor("compatible")}
+			return &openai.Chat{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}, Quirks: openai.QuirksFor("compatible")}
 		}, Stops: map[string]provider.StopReason{"length": provider.StopMaxTokens, "content_filter": provider.StopRefusal}}},
 		{name: WireResponses, model: "gpt-5.6-terra", Wire: Wire{Build: Responses, New: func(c Config) provider.Provider {
-			return &openai.Responses{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
+			return &openai.Responses{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		}, Stops: map[string]provider.StopReason{"max_output_tokens": provider.StopMaxTokens, "content_filter": provider.StopRefusal}}},
 		{name: WireGemini, model: "gemini-3.1-pro-preview", Wire: Wire{Build: Gemini, New: func(c Config) provider.Provider {
-			return &gemini.Provider{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
+			return &gemini.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		}, Stops: map[string]provider.StopReason{"MAX_TOKENS": provider.StopMaxTokens, "SAFETY": provider.StopRefusal}}},
 		{name: WireOllama, model: "gpt-oss:20b", Wire: Wire{Build: Ollama, New: func(c Config) provider.Provider {
-			return &ollama.Provider{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: &http.Client{Transport: describing{c.HTTP.Transport}}, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}
+			return &ollama.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: &http.Client{Transport: describing{c.HTTP.Transport}}, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		}, Stops: map[string]provider.StopReason{"length": provider.StopMaxTokens}}},
 	}
 }

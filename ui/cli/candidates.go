@@ -7,6 +7,7 @@ import (
 
 	"artoo/config"
 	"artoo/conversation"
+	"artoo/provider"
 )
 
 // completedSessions is how many of the newest sessions a shell offers.
@@ -28,7 +29,7 @@ func complete(inv Invocation, key string) []Candidate {
 }
 
 func providerWords(cfg *config.Config) []Candidate {
-	names := config.KnownProviders()
+	names := provider.Names()
 	if cfg != nil {
 		for name := range cfg.Providers {
 			names = append(names, name)
@@ -55,7 +56,7 @@ func modelWords(cfg *config.Config) []Candidate {
 	if cfg == nil {
 		cfg = new(config.Config)
 	}
-	for _, name := range config.KnownProviders() {
+	for _, name := range provider.Names() {
 		for _, m := range modelsOf(cfg, name, nil) {
 			words = append(words, Candidate{Word: name + "/" + m.ID})
 		}

@@ -16,10 +16,9 @@ import (
 	"time"
 
 	"artoo/agent"
-	"artoo/config"
+	"artoo/provider"
 	"artoo/provider/cli"
-	"artoo/provider/demo"
-	"artoo/provider/ollama"
+	"artoo/provider/registry"
 	"artoo/tool"
 	"artoo/tool/shell"
 	"artoo/ui/doctor"
@@ -97,7 +96,7 @@ func (a *app) world(offline bool) *doctor.World {
 		w.HTTPErr = a.transport()
 	}
 	w.HTTP = a.http
-	for _, name := range append(config.KnownProviders(), slices.Sorted(maps.Keys(a.cfg.Providers))...) {
+	for _, name := range append(provider.Names(), slices.Sorted(maps.Keys(a.cfg.Providers))...) {
 		if slices.ContainsFunc(w.Keys, func(k doctor.Keys) bool { return k.Provider == name }) || !a.cfg.NeedsKey(name) {
 			continue
 		}
@@ -116,29 +115,38 @@ func (a *app) examineChoice(w *doctor.World) {
 	err := a.choose()
 	a.who.headless = headless
 	name := a.choice.Provider
-	host := ollama.Address(os.Getenv("OLLAMA_HOST"))
-	if _, err := exec.LookPath("ollama"); err == nil || os.Getenv("OLLAMA_HOST") != "" || name == "ollama" {
-		w.Ollama = &doctor.Ollama{Address: host, Named: os.Getenv("OLLAMA_HOST") != ""}
-	}
+	w.Local = localServer(name)
 	if err != nil {
 		w.ServerErr = err
 		return
 	}
-	if cli, ok := strings.CutSuffix(name, "-cli"); ok {
-		w.CLI = cli
-		return
-	}
-	if name == demo.Name {
+	facts, _ := provider.FactsOf(name)
+	if w.CLI = facts.Program; facts.Key == provider.KeyNever { // nothing of it is a server
 		return
 	}
 	w.Server, w.ServerErr = a.doctorServer(name, func(ctx context.Context) (string, string, error) {
 		key, err := a.cfg.Key(ctx, name)
 		return key.Value.Reveal(), key.Source, err
 	})
-	if name == "ollama" && w.Server != nil {
-		w.Ollama.Address, w.Ollama.Model = w.Server.Address, a.choice.Model
-		w.Ollama.Window = a.cfg.Providers[name].Models[a.choice.Model].Context
+	if facts.Local != nil && w.Server != nil {
+		w.Local.Address, w.Local.Model = w.Server.Address, a.choice.Model
+		w.Local.Window = a.cfg.Providers[name].Models[a.choice.Model].Context
 	}
+}
+
+// localServer is the server of the user's own models that is chosen, else one that
+// is installed or named by its variable; nil where there is none.
+func localServer(chosen string) *doctor.LocalServer {
+	for _, f := range provider.Known() {
+		if f.Local == nil || isLocalServer(chosen) && f.Name != chosen {
+			continue
+		}
+		named := os.Getenv(f.URLVar)
+		if _, err := exec.LookPath(f.Local.Program); err == nil || named != "" || f.Name == chosen {
+			return &doctor.LocalServer{Provider: f, Address: registry.Address(f.Name, named), Named: named != ""}
+		}
+	}
+	return nil
 }
 
 // doctorServer is a provider's server as it is asked whether it is there.
@@ -147,10 +155,7 @@ func (a *app) doctorServer(name string, key func(context.Context) (string, strin
 	if err != nil {
 		return nil, err
 	}
-	if name == "ollama" {
-		address = ollama.Address(address)
-	}
-	s := &doctor.Server{Provider: name, Model: a.choice.Model, Address: address, Key: key, Headers: map[string]string{}, Offline: a.cfg.Offline}
+	s := &doctor.Server{Provider: name, Model: a.choice.Model, Address: registry.Address(name, address), Key: key, Headers: map[string]string{}, Offline: a.cfg.Offline}
 	for header, value := range a.cfg.Providers[name].ExtraHeaders {
 		s.Headers[header] = value.Reveal()
 	}
@@ -169,7 +174,7 @@ func (a *app) paths(_ context.Context, inv Invocation) ([]doctor.Place, error) {
 		}
 	}
 	var ring []string
-	for _, name := range append(config.KnownProviders(), slices.Sorted(maps.Keys(a.cfg.Providers))...) {
+	for _, name := range append(provider.Names(), slices.Sorted(maps.Keys(a.cfg.Providers))...) {
 		if places, err := a.cfg.KeyPlaces(name); err == nil && slices.Contains(places, "keyring") && !slices.Contains(ring, name) {
 			ring = append(ring, name)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"artoo/agent"
 	"artoo/config"
+	"artoo/provider"
 	"artoo/provider/redact"
 	"artoo/ui"
 	"artoo/ui/doctor"
@@ -47,7 +48,7 @@ func (a *app) login(ctx context.Context, inv Invocation, name string, check bool
 	if doubt != "" {
 		a.warn(doubt)
 	}
-	if check && name != "ollama" { // whose servers answer whatever the key
+	if check && !isLocalServer(name) { // which answers whatever the key
 		if err := a.tryKey(ctx, name, key); err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func (a *app) logout(ctx context.Context, inv Invocation, name string) error {
 // the one a person picks.
 func (a *app) keyOwner(ctx context.Context, name, command string) (string, error) {
 	var names []string
-	for _, known := range config.KnownProviders() {
+	for _, known := range provider.Names() {
 		if a.cfg.NeedsKey(known) {
 			names = append(names, known)
 		}
@@ -191,7 +192,7 @@ func (a *app) tryKey(ctx context.Context, name string, key config.Secret) error 
 	if err != nil {
 		return err
 	}
-	if server.Address == "" && !slices.Contains(config.KnownProviders(), name) || server.Address == "" && name == "compatible" {
+	if f, _ := provider.FactsOf(name); server.Address == "" && f.BaseURL == "" {
 		return nil // no server to ask yet
 	}
 	answer := doctor.Ask(ctx, a.http, *server)

@@ -3,6 +3,7 @@ package cli
 // Which model answers, and the provider that speaks to it.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
-	"artoo/provider/cli"
 	"artoo/provider/transport"
 	"artoo/ui"
 )
@@ -55,7 +55,7 @@ func (a *app) choose() error {
 	if err != nil {
 		return err
 	}
-	if a.cfg.Model == "" && a.choice.Provider == "ollama" && a.several != "" {
+	if a.cfg.Model == "" && a.several != "" {
 		a.choice.Note = strings.TrimPrefix(a.choice.Note+", "+a.several, ", ")
 	}
 	if a.choice.Note != "" && a.who.headless { // the banner tells it in a conversation
@@ -95,49 +95,52 @@ const (
 
 // probe names the provider whose server answers.
 func (a *app) probe() string {
-	p, err := a.ollama("ollama")
+	for _, f := range provider.Known() {
+		if f.Local != nil && a.answers(f.Name) {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+func (a *app) answers(name string) bool {
+	p, err := a.wire(config.Choice{Provider: name})
 	if err != nil {
-		return ""
+		return false
 	}
 	limit := probeRemote
-	if p.Local {
+	if a.isLocal(name) {
 		limit = probeLocal
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if !p.Answers(ctx) {
-		return ""
-	}
-	return p.Name
+	server, ok := p.(interface{ Answers(context.Context) bool })
+	return ok && server.Answers(ctx)
 }
 
-// defaultModel is the provider's; servers with one model of their own mostly
-// take any name, and Ollama's is the last that was pulled and can call tools.
+// defaultModel is the provider's, or that of its server or program.
 func (a *app) defaultModel(name string) string {
-	switch name {
-	case "compatible":
-		return "default"
-	case "ollama":
-		p, err := a.ollama(name)
-		if err != nil {
-			return ""
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), probeRemote)
-		defer cancel()
-		models, err := p.Models(ctx)
-		if err != nil || len(models) == 0 { // then the user has to name one
-			return ""
-		}
-		first := max(0, slices.IndexFunc(models, func(m provider.ModelInfo) bool { return m.Tools }))
-		if len(models) > 1 {
-			a.several = fmt.Sprintf("model %s of the %d it has: -m ollama/NAME takes another", models[first].ID, len(models))
-		}
-		return models[first].ID
+	f, _ := provider.FactsOf(name)
+	if f.Local != nil {
+		return a.pulledModel(name)
 	}
-	if cli.Is(name) {
-		return cli.DefaultModel
+	return cmp.Or(f.DefaultModel, f.AnyModel)
+}
+
+// pulledModel is the last that the user put on a local server and that can call
+// tools, "" where the user has to name one.
+func (a *app) pulledModel(name string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), probeRemote)
+	defer cancel()
+	models, err := a.askModels(ctx, name)
+	if err != nil || len(models) == 0 {
+		return ""
 	}
-	return provider.DefaultModel(name)
+	first := max(0, slices.IndexFunc(models, func(m provider.ModelInfo) bool { return m.Tools }))
+	if len(models) > 1 {
+		a.several = fmt.Sprintf("model %s of the %d it has: -m %s/NAME takes another", models[first].ID, len(models), name)
+	}
+	return models[first].ID
 }
 
 // switchModel makes another model answer from the next message on.
@@ -207,7 +210,7 @@ func (a *app) providers() ([]ui.Choice, error) {
 // provides reports whether name is a provider: a known one, or one of the file.
 func (a *app) provides(name string) bool {
 	_, own := a.cfg.Providers[name]
-	return own || slices.Contains(config.KnownProviders(), name)
+	return own || slices.Contains(provider.Names(), name)
 }
 
 // model makes the provider that answers for a model, with what is known of it.
@@ -224,7 +227,6 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
 		m.Describe = a.describer(d, choice)
 	}
-	info.Billed = choice.Provider == cli.ClaudeName // it tells what each run cost
 	m.Info = merge(info, a.cfg.Providers[choice.Provider].Models[choice.Model])
 	return m, nil
 }
@@ -241,8 +243,14 @@ func (a *app) newKey(name string) func(ctx context.Context, since time.Time) boo
 func (a *app) mustAsk(choice config.Choice, info provider.ModelInfo, known bool) bool {
 	own := a.cfg.Providers[choice.Provider].Models[choice.Model]
 	capped := a.cfg.MaxCost > 0 || a.cfg.DailyCost > 0
-	return choice.Provider == "ollama" || own.Context == 0 && (!known || a.isLocal(choice.Provider)) ||
+	return isLocalServer(choice.Provider) || own.Context == 0 && (!known || a.isLocal(choice.Provider)) ||
 		capped && own.Price == nil && info.Price == nil
+}
+
+// isLocalServer reports whether the provider serves the user's own models.
+func isLocalServer(name string) bool {
+	f, _ := provider.FactsOf(name)
+	return f.Local != nil
 }
 
 // describer asks the server what the model can do, and puts what the user says
@@ -251,7 +259,7 @@ func (a *app) describer(d provider.Describer, choice config.Choice) func(context
 	return func(ctx context.Context) (provider.ModelInfo, error) {
 		said, err := d.Describe(ctx, choice.Model)
 		info := merge(said, a.cfg.Providers[choice.Provider].Models[choice.Model])
-		if choice.Provider == "ollama" { // it was asked for what the user says of it
+		if isLocalServer(choice.Provider) { // it was asked for what the user says of it
 			info.Context = said.Context
 		}
 		return info, err

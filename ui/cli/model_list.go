@@ -89,7 +89,7 @@ func (a *app) listed(name string) (names []string, ask bool, err error) {
 		a.cfg = a.cfg.With(config.Choice{Provider: nobody})
 		return names, true, nil
 	}
-	for _, known := range config.KnownProviders() {
+	for _, known := range provider.Names() {
 		if len(provider.Models(known)) > 0 {
 			names = append(names, known)
 		}
@@ -103,7 +103,7 @@ const nobody = "(none)"
 // settle says whose the settings are when a provider is named as an argument.
 func (a *app) settle(name string) error {
 	if !a.provides(name) {
-		all := slices.Concat(config.KnownProviders(), slices.Sorted(maps.Keys(a.cfg.Providers)))
+		all := slices.Concat(provider.Names(), slices.Sorted(maps.Keys(a.cfg.Providers)))
 		hint := "artoo models " + config.Nearest(name, all)
 		if config.Nearest(name, all) == "" {
 			hint = "one of " + strings.Join(slices.Compact(all), ", ")
@@ -113,7 +113,7 @@ func (a *app) settle(name string) error {
 	switch {
 	case a.cfg.Provider != "":
 	case a.cfg.BaseURL != "":
-		a.cfg = a.cfg.With(config.Choice{Provider: "compatible", Model: a.cfg.Model})
+		a.cfg = a.cfg.With(config.Choice{Provider: provider.Compatible, Model: a.cfg.Model})
 	default:
 		a.cfg = a.cfg.With(config.Choice{Provider: name})
 	}
@@ -125,11 +125,11 @@ var errNoList = errors.New("it has no list of models")
 
 // askModels asks a provider's server for its models; nil where it has no list.
 func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo, error) {
-	if name == "demo" {
-		return nil, nil
-	}
-	if cli.Is(name) {
+	switch f, _ := provider.FactsOf(name); {
+	case f.Program != "":
 		return nil, errNoList
+	case f.Key == provider.KeyNever: // nor a server
+		return nil, nil
 	}
 	wire, err := a.wire(config.Choice{Provider: name, Model: provider.DefaultModel(name)})
 	if err != nil {
@@ -192,10 +192,11 @@ func presentModel(cfg *config.Config, name string) string {
 	if cfg.Provider == name && cfg.Model != "" {
 		return cfg.Model
 	}
-	if cli.Is(name) {
-		return cli.DefaultModel
+	f, _ := provider.FactsOf(name)
+	if f.Program != "" {
+		return f.AnyModel
 	}
-	return provider.DefaultModel(name)
+	return f.DefaultModel
 }
 
 // row is a model as it is listed; served is what its server lists.

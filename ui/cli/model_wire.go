@@ -14,48 +14,25 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
-	"artoo/provider/anthropic"
 	"artoo/provider/cli"
 	"artoo/provider/demo"
-	"artoo/provider/gemini"
-	"artoo/provider/ollama"
-	"artoo/provider/openai"
+	"artoo/provider/registry"
 	"artoo/provider/transport"
 )
 
 // wire makes the provider that speaks the chosen one's protocol.
 func (a *app) wire(choice config.Choice) (provider.Provider, error) {
-	name := choice.Provider
-	s, err := a.server(name)
+	server, err := a.server(choice.Provider)
 	if err != nil {
 		return nil, err
 	}
-	switch name {
-	case demo.Name:
-		return &demo.Provider{Pace: a.pace()}, nil
-	case "anthropic":
-		return &anthropic.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Setting: s.setting}, nil
-	case "gemini":
-		return &gemini.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Setting: s.setting}, nil
-	case "ollama":
-		p, err := a.ollama(name)
-		if err == nil {
-			p.Window = a.window(choice)
+	made := registry.Settings{Server: server, Window: a.window(choice), Pace: a.pace()}
+	if f, _ := provider.FactsOf(choice.Provider); f.Program != "" {
+		if made.CLI, err = a.codingCLI(choice.Provider); err != nil {
+			return nil, err
 		}
-		return p, err
-	case cli.ClaudeName, cli.CodexName, cli.GeminiName:
-		return a.codingCLI(name)
 	}
-	if name == "openai" && openai.SpeaksResponses(s.address) {
-		return &openai.Responses{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Setting: s.setting}, nil
-	}
-	return &openai.Chat{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Setting: s.setting, Quirks: openai.QuirksAt(name, s.address)}, nil
-}
-
-// ollama makes the provider of that name without its model's window.
-func (a *app) ollama(name string) (*ollama.Provider, error) {
-	s, err := a.server(name)
-	return &ollama.Provider{Name: name, BaseURL: s.address, Key: s.key, HTTP: a.http, Headers: s.headers, Idle: s.idle, RequestTimeout: a.cfg.RequestTimeout, Local: s.local, Setting: s.setting}, err
+	return registry.New(made), nil
 }
 
 // window is the context to ask a server for, 0 where the user says nothing.
@@ -69,20 +46,10 @@ func (a *app) window(choice config.Choice) int {
 	return want
 }
 
-// server is what the settings say of a provider's server.
-type server struct {
-	address string // "" is the provider's own
-	setting string // what names it: a variable, or a place in the file
-	local   bool   // on a loopback or private address
-	idle    time.Duration
-	key     func(context.Context) (string, error)
-	headers map[string]string
-}
-
 // isLocal reports whether a provider's server is on this machine or network.
 func (a *app) isLocal(name string) bool {
 	address, _, err := a.cfg.Endpoint(name)
-	return err == nil && localAddress(address)
+	return err == nil && localAddress(registry.Address(name, address))
 }
 
 func localAddress(address string) bool {
@@ -90,17 +57,16 @@ func localAddress(address string) bool {
 	return err == nil && address != "" && transport.Local(u.Hostname())
 }
 
-func (a *app) server(name string) (server, error) {
+// server is what the settings say of a provider's server.
+func (a *app) server(name string) (provider.Server, error) {
 	address, source, err := a.cfg.Endpoint(name)
 	if err != nil {
-		return server{}, err
+		return provider.Server{}, err
 	}
 	if source != "" && strings.ContainsAny(source, " /.") { // a file; else a variable
 		source = "base_url in " + source
 	}
-	if name == "ollama" {
-		address = ollama.Address(address)
-	}
+	address = registry.Address(name, address)
 	local := localAddress(address)
 	idle := a.cfg.IdleTimeout
 	switch {
@@ -115,11 +81,14 @@ func (a *app) server(name string) (server, error) {
 	}
 	keys := a.cfg.KeySource(name)
 	a.keys.Store(name, keys)
-	return server{address: address, setting: source, local: local, idle: idle, key: keys.Key, headers: headers}, nil
+	return provider.Server{
+		Name: name, BaseURL: address, Key: keys.Key, HTTP: a.http, Headers: headers,
+		Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local, Setting: source,
+	}, nil
 }
 
-// codingCLI makes the provider that runs an installed coding CLI.
-func (a *app) codingCLI(name string) (provider.Provider, error) {
+// codingCLI is what an installed coding CLI is run with.
+func (a *app) codingCLI(name string) (*cli.CLI, error) {
 	if a.cfg.Offline {
 		return nil, &agent.Failure{Kind: agent.KindConfig, What: name, Err: errors.New("it connects to its vendor, and " + a.cfg.Origin("offline") + " forbids that"), Hint: "a local server, with ARTOO_BASE_URL"}
 	}

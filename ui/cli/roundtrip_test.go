@@ -19,7 +19,7 @@ func TestEveryListedModelIsTakenByTheModelFlag(t *testing.T) {
 	listed := 0
 	for _, set := range []string{"", "openrouter", "anthropic", "ollama", "demo"} {
 		t.Setenv("ARTOO_PROVIDER", set)
-		for _, name := range config.KnownProviders() {
+		for _, name := range provider.Names() {
 			for _, m := range provider.Models(name) {
 				listed++
 				line := name + "/" + m.ID

@@ -24,19 +24,19 @@ func allWires() []spoken {
 	key := func(context.Context) (string, error) { return "sk-test", nil }
 	return []spoken{
 		{"anthropic", providertest.Anthropic, func(url string, c *http.Client) provider.Provider {
-			return &anthropic.Provider{Name: "anthropic", BaseURL: url, Key: key, HTTP: c, Local: true}
+			return &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: url, Key: key, HTTP: c, Local: true}}
 		}},
 		{"chat", providertest.Chat, func(url string, c *http.Client) provider.Provider {
-			return &openai.Chat{Name: "compatible", BaseURL: url + "/v1", Key: key, HTTP: c, Local: true, Quirks: openai.QuirksFor("compatible")}
+			return &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: url + "/v1", Key: key, HTTP: c, Local: true}, Quirks: openai.QuirksFor("compatible")}
 		}},
 		{"responses", providertest.Responses, func(url string, c *http.Client) provider.Provider {
-			return &openai.Responses{Name: "openai", BaseURL: url + "/v1", Key: key, HTTP: c, Local: true}
+			return &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: url + "/v1", Key: key, HTTP: c, Local: true}}
 		}},
 		{"gemini", providertest.Gemini, func(url string, c *http.Client) provider.Provider {
-			return &gemini.Provider{Name: "gemini", BaseURL: url, Key: key, HTTP: c, Local: true}
+			return &gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: url, Key: key, HTTP: c, Local: true}}
 		}},
 		{"ollama", providertest.Ollama, func(url string, c *http.Client) provider.Provider {
-			return &ollama.Provider{Name: "ollama", BaseURL: url, Key: key, HTTP: c, Local: true}
+			return &ollama.Provider{Server: provider.Server{Name: "ollama", BaseURL: url, Key: key, HTTP: c, Local: true}}
 		}},
 	}
 }

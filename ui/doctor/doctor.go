@@ -61,7 +61,7 @@ type World struct {
 	Keys      []Keys
 	Server    *Server
 	ServerErr error // why there is no Server
-	Ollama    *Ollama
+	Local     *LocalServer
 	CLI       string // the program of a chosen provider that is a coding CLI
 	// TooOld says which version of a coding CLI is needed at least, and the
 	// command that renews it, where what it says of its version is older; "" where
@@ -80,7 +80,7 @@ type check func(ctx context.Context, w *World) []Finding
 func checks() []check {
 	return []check{
 		checkTerminal, checkShell, checkGit, checkProject, checkConfig, checkFiles, checkKeys,
-		checkProxy, checkCertificates, checkServer, checkOllama, checkCLIs, checkSandbox,
+		checkProxy, checkCertificates, checkServer, checkLocal, checkCLIs, checkSandbox,
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"artoo/provider"
 )
 
 // patience is how long a program may take to say its version.
@@ -116,7 +118,12 @@ func checkProject(_ context.Context, w *World) []Finding {
 // checkCLIs asks the coding CLIs that can stand in for a provider for their
 // versions, side by side.
 func checkCLIs(ctx context.Context, w *World) []Finding {
-	names := []string{"claude", "codex", "gemini"}
+	var names []string
+	for _, f := range provider.Known() {
+		if f.Program != "" {
+			names = append(names, f.Program)
+		}
+	}
 	found := make([]Finding, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,6 +13,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"artoo/provider"
 )
 
 // askLimit is the longest one question to a server may take.
@@ -85,28 +88,16 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 	return a
 }
 
-// request is the cheap question, by provider.
+// request is the cheap question.
 func (s Server) request(ctx context.Context, key string) (*http.Request, error) {
-	address, path, header, value := s.Address, "models", "Authorization", "Bearer "+key
-	own := ""
-	switch s.Provider {
-	case "anthropic":
-		own, path, header, value = "https://api.anthropic.com", "v1/models", "X-Api-Key", key
-	case "gemini":
-		own, path, header, value = "https://generativelanguage.googleapis.com", "v1beta/models", "X-Goog-Api-Key", key
-	case "openrouter":
-		own, path = "https://openrouter.ai/api/v1", "key"
-	case "openai":
-		own = "https://api.openai.com/v1"
-	case "deepseek":
-		own = "https://api.deepseek.com"
-	case "ollama":
-		path = "api/version"
+	facts, _ := provider.FactsOf(s.Provider)
+	check := facts.Check
+	header, value := "Authorization", "Bearer "+key
+	if check.KeyHeader != "" {
+		header, value = check.KeyHeader, key
 	}
-	if address == "" {
-		address = own
-	}
-	base, err := url.Parse(strings.TrimSpace(address))
+	path := cmp.Or(check.Path, "models")
+	base, err := url.Parse(strings.TrimSpace(cmp.Or(s.Address, facts.BaseURL)))
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +115,8 @@ func (s Server) request(ctx context.Context, key string) (*http.Request, error) 
 		return nil, err
 	}
 	r.Header.Set("User-Agent", "artoo")
-	if s.Provider == "anthropic" {
-		r.Header.Set("Anthropic-Version", "2023-06-01")
+	for name, text := range check.Headers {
+		r.Header.Set(name, text)
 	}
 	if key != "" {
 		r.Header.Set(header, value)
@@ -145,7 +136,8 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 	if source != "" {
 		from = " from " + source
 	}
-	refused := status == 401 || status == 403 || status == 400 && s.Provider == "gemini"
+	facts, _ := provider.FactsOf(s.Provider)
+	refused := status == 401 || status == 403 || status == 400 && facts.Check.BadRequest
 	switch {
 	case page && status != 404:
 		return Unknown, fail(topic, "check ARTOO_BASE_URL and HTTPS_PROXY; a network with a login page needs that first", "%s: a web page came from %s, and no answer (%d)", s.Provider, host, status)

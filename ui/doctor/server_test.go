@@ -13,12 +13,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"artoo/provider"
 )
 
 const key = "sk-4711-test-key"
 
-func server(provider, address string) *Server {
-	return &Server{Provider: provider, Model: "m", Address: address, Key: func(context.Context) (string, string, error) { return key, "OPENAI_API_KEY", nil }}
+func server(name, address string) *Server {
+	return &Server{Provider: name, Model: "m", Address: address, Key: func(context.Context) (string, string, error) { return key, "OPENAI_API_KEY", nil }}
 }
 
 // askServer is what the report says of a server, provider and clock only.
@@ -159,7 +161,7 @@ func TestClock(t *testing.T) {
 
 func TestNoNetworkAsksNobody(t *testing.T) {
 	w := world(map[string]string{"TERM": "xterm"})
-	w.NoNetwork, w.Server, w.Ollama = true, server("openai", ""), &Ollama{Address: "http://127.0.0.1:1", Named: true}
+	w.NoNetwork, w.Server, w.Local = true, server("openai", ""), &LocalServer{Provider: ollama(), Address: "http://127.0.0.1:1", Named: true}
 	w.HTTP = &http.Client{Transport: nobody{t}}
 	lines, failed := report(t, w)
 	if failed != 0 || !strings.Contains(lines, "ok provider: openai was not asked |") {
@@ -174,7 +176,13 @@ func (n nobody) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("no")
 }
 
-func TestOllama(t *testing.T) {
+// ollama is a provider whose server the user runs.
+func ollama() provider.Facts {
+	f, _ := provider.FactsOf("ollama")
+	return f
+}
+
+func TestLocalServer(t *testing.T) {
 	show, ps, status := `{"model_info":{"qwen3.context_length":40960},"parameters":"stop \"x\"\nnum_ctx 4096\n"}`, `{"models":[]}`, 200
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -188,11 +196,11 @@ func TestOllama(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	o := &Ollama{Address: srv.URL + "/", Named: true, Model: "qwen3:8b"}
+	o := &LocalServer{Provider: ollama(), Address: srv.URL + "/", Named: true, Model: "qwen3:8b"}
 	check := func(want ...string) {
 		t.Helper()
 		w := world(map[string]string{"TERM": "xterm"})
-		w.Ollama = o
+		w.Local = o
 		lines, _ := report(t, w)
 		for _, line := range want {
 			if !strings.Contains(lines, line) {

@@ -26,9 +26,9 @@ func (c *call) fail(err error, usage provider.Usage) *provider.Error {
 		e = c.fault(err)
 	}
 	out := *e // a decoder or key source may keep its own value
-	out.Provider, out.Local = c.Provider, c.Local
+	out.Provider, out.Local = c.Name, c.Local
 	// A key source begins with the provider's name, which Error puts there too.
-	out.Message = strings.TrimPrefix(out.Message, c.Provider+": ")
+	out.Message = strings.TrimPrefix(out.Message, c.Name+": ")
 	if out.RequestID == "" {
 		out.RequestID = c.requestID
 	}

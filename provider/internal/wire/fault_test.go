@@ -116,7 +116,7 @@ func TestTransportFaultsNameTheFix(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			defer tc.client.CloseIdleConnections()
-			_, _, err := ask(t.Context(), Endpoint{Provider: "p", HTTP: tc.client}, tc.address)
+			_, _, err := ask(t.Context(), Endpoint{Server: provider.Server{Name: "p", HTTP: tc.client}}, tc.address)
 			e := provider.AsError(err)
 			if e == nil {
 				t.Fatalf("got %v", err)
@@ -144,7 +144,7 @@ func (p *pool) CloseIdleConnections() { p.emptied++ }
 // are too, and would take a try each.
 func TestRow10_AFaultEmptiesThePool(t *testing.T) {
 	p := &pool{}
-	if _, _, err := ask(t.Context(), Endpoint{Provider: "p", HTTP: &http.Client{Transport: p}}, "https://api.example/v1"); p.emptied != 1 || !errors.Is(err, syscall.ECONNRESET) {
+	if _, _, err := ask(t.Context(), Endpoint{Server: provider.Server{Name: "p", HTTP: &http.Client{Transport: p}}}, "https://api.example/v1"); p.emptied != 1 || !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("emptied %d times: %v", p.emptied, err)
 	}
 }
@@ -218,11 +218,11 @@ func TestSilence(t *testing.T) {
 		{"9m59 before the first byte are fine", Endpoint{}, late(10*time.Minute - time.Second), true},
 		{"10m01 are not", Endpoint{}, late(10*time.Minute + time.Second), false},
 		{"comments count", Endpoint{}, comments, true},
-		{"a local server may take hours", Endpoint{Local: true}, late(10 * time.Hour), true},
-		{"unless told otherwise", Endpoint{Local: true, Idle: time.Hour}, late(10 * time.Hour), false},
-		{"no limit asked for", Endpoint{Idle: -1}, pause(10 * time.Hour), true},
-		{"but one for the request", Endpoint{Idle: -1, RequestTimeout: time.Hour}, pause(10 * time.Hour), false},
-		{"a reply that goes on", Endpoint{RequestTimeout: time.Hour}, comments, false},
+		{"a local server may take hours", Endpoint{Server: provider.Server{Local: true}}, late(10 * time.Hour), true},
+		{"unless told otherwise", Endpoint{Server: provider.Server{Local: true, Idle: time.Hour}}, late(10 * time.Hour), false},
+		{"no limit asked for", Endpoint{Server: provider.Server{Idle: -1}}, pause(10 * time.Hour), true},
+		{"but one for the request", Endpoint{Server: provider.Server{Idle: -1, RequestTimeout: time.Hour}}, pause(10 * time.Hour), false},
+		{"a reply that goes on", Endpoint{Server: provider.Server{RequestTimeout: time.Hour}}, comments, false},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -243,11 +243,11 @@ func TestSilence(t *testing.T) {
 
 func TestASlowReaderIsNotTheServersSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := Endpoint{HTTP: piped(func(w io.Writer) {
+		e := Endpoint{Server: provider.Server{HTTP: piped(func(w io.Writer) {
 			for _, event := range []string{"data: a\n\n", "data: b\n\n", "data: end\n\n"} {
 				io.WriteString(w, event)
 			}
-		})}
+		})}}
 		prepare := func(context.Context) (Request, error) { return Request{URL: "http://h/"}, nil }
 		for _, err := range Stream(t.Context(), e, prepare, &words{}) {
 			if err != nil {
@@ -263,7 +263,7 @@ func TestASlowReaderIsNotTheServersSilence(t *testing.T) {
 func TestTheEndOfACompleteReplyIsNotWaitedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, done, err := ask(t.Context(), Endpoint{HTTP: piped(func(w io.Writer) {
+		_, done, err := ask(t.Context(), Endpoint{Server: provider.Server{HTTP: piped(func(w io.Writer) {
 			io.WriteString(w, "data: a\n\ndata: end\n\n")
 			for {
 				<-time.After(time.Second)
@@ -271,7 +271,7 @@ func TestTheEndOfACompleteReplyIsNotWaitedForLong(t *testing.T) {
 					return
 				}
 			}
-		})}, "http://h/")
+		})}}, "http://h/")
 		if took := time.Since(start); !done || err != nil || took > 6*time.Second {
 			t.Errorf("done %v after %s: %v", done, took, err)
 		}
@@ -295,7 +295,7 @@ func TestTheBodyIsReadToItsEnd(t *testing.T) {
 				resp.Body = body
 				return resp, err
 			})
-			if _, done, err := ask(t.Context(), Endpoint{HTTP: hc}, "http://h/"); !done || err != nil {
+			if _, done, err := ask(t.Context(), Endpoint{Server: provider.Server{HTTP: hc}}, "http://h/"); !done || err != nil {
 				t.Errorf("done %v, error %v", done, err)
 			}
 			if body.end != want {
@@ -322,7 +322,7 @@ func TestTheCallersCauseIsKept(t *testing.T) {
 	cause := errors.New("a cap was reached")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	_, _, err := ask(ctx, Endpoint{HTTP: piped(func(io.Writer) {})}, "http://h/")
+	_, _, err := ask(ctx, Endpoint{Server: provider.Server{HTTP: piped(func(io.Writer) {})}}, "http://h/")
 	if !errors.Is(err, cause) || !errors.Is(err, context.Canceled) || provider.AsError(err).Kind != provider.KindCanceled {
 		t.Errorf("got %v", err)
 	}
@@ -405,7 +405,7 @@ func TestAReplyWithoutEndEnds(t *testing.T) {
 	})}
 	prepare := func(context.Context) (Request, error) { return Request{URL: "http://h/"}, nil }
 	held := 0
-	for ev, err := range Stream(t.Context(), Endpoint{HTTP: hc}, prepare, &words{}) {
+	for ev, err := range Stream(t.Context(), Endpoint{Server: provider.Server{HTTP: hc}}, prepare, &words{}) {
 		if delta, ok := ev.(provider.TextDelta); ok {
 			held += len(delta.Text)
 		}
@@ -416,7 +416,7 @@ func TestAReplyWithoutEndEnds(t *testing.T) {
 	if held > maxHeld+maxHeld/8 || held < maxHeld {
 		t.Errorf("%d bytes were taken", held)
 	}
-	c := newCall(t.Context(), Endpoint{HTTP: hc})
+	c := newCall(t.Context(), Endpoint{Server: provider.Server{HTTP: hc}})
 	defer c.close()
 	if c.most != maxReply {
 		t.Errorf("the limit is %d", c.most)
@@ -456,7 +456,7 @@ func TestABrokenConnectionIsSaidInWords(t *testing.T) {
 		hc := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
 			return nil, &net.OpError{Op: "read", Net: "tcp", Source: local, Addr: remote, Err: why}
 		})}
-		_, _, err := ask(t.Context(), Endpoint{HTTP: hc, Setting: "OPENAI_BASE_URL"}, "http://model.test:8080/")
+		_, _, err := ask(t.Context(), Endpoint{Server: provider.Server{HTTP: hc, Setting: "OPENAI_BASE_URL"}}, "http://model.test:8080/")
 		e := provider.AsError(err)
 		if e == nil || e.Message != want || e.Kind != provider.KindNetwork || !errors.Is(e, why) || !strings.Contains(e.Hint, "OPENAI_BASE_URL") || strings.Contains(e.Hint, "ARTOO_BASE_URL") {
 			t.Errorf("%+v, want %q", e, want)

@@ -34,7 +34,7 @@ func Fetch(ctx context.Context, e Endpoint, r Request) ([]byte, error) {
 // DecodeList is Decode for a list of models; its error is a *provider.Error.
 func DecodeList(e Endpoint, data []byte, v any) error {
 	if err := Decode(data, v); err != nil {
-		return &provider.Error{Kind: provider.KindProvider, Provider: e.Provider, Local: e.Local, Message: "the list of models makes no sense: " + err.Error(), Err: err}
+		return &provider.Error{Kind: provider.KindProvider, Provider: e.Name, Local: e.Local, Message: "the list of models makes no sense: " + err.Error(), Err: err}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -85,8 +86,38 @@ func Query(address string, more url.Values) (string, error) {
 func Named(err error, e Endpoint) error {
 	if known := provider.AsError(err); known != nil && known.Provider == "" {
 		named := *known
-		named.Provider, named.Local = e.Provider, e.Local
+		named.Provider, named.Local = e.Name, e.Local
 		return &named
 	}
 	return err
+}
+
+// Ask is a request to a path below an address of the server, without a body: with
+// the key as sign writes it, "" where there is none, and the user's headers over all.
+func Ask(ctx context.Context, s provider.Server, base string, sign func(h http.Header, key string), path ...string) (Request, error) {
+	if base == "" {
+		return Request{}, &provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",
+			Hint: "ARTOO_BASE_URL=http://host:port/v1, or base_url under [provider." + s.Name + "] in config.toml"}
+	}
+	address, err := Join(base, path...)
+	if err != nil {
+		return Request{}, err
+	}
+	key, err := Key(ctx, s.Key)
+	if err != nil {
+		return Request{}, err
+	}
+	h := http.Header{}
+	sign(h, key)
+	for k, v := range s.Headers {
+		h.Set(k, v)
+	}
+	return Request{URL: address, Header: h, Secret: key}, nil
+}
+
+// Bearer writes the key as most servers want it.
+func Bearer(h http.Header, key string) {
+	if key != "" {
+		h.Set("Authorization", "Bearer "+key)
+	}
 }

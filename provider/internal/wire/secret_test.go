@@ -69,7 +69,7 @@ func TestACauseIsNoWayOut(t *testing.T) {
 		return Request{URL: "http://h.example/", Secret: "key-0123456789"}, nil
 	}
 	for _, cause := range []error{broken, &provider.Error{Kind: provider.KindNetwork, Err: broken}} {
-		for _, err := range Stream(t.Context(), Endpoint{Provider: "p", HTTP: failing(cause)}, prepare, &words{}) {
+		for _, err := range Stream(t.Context(), Endpoint{Server: provider.Server{Name: "p", HTTP: failing(cause)}}, prepare, &words{}) {
 			if err == nil || strings.Contains(err.Error(), "key-0") || !errors.Is(err, broken) {
 				t.Errorf("got %v", err)
 			}
@@ -81,7 +81,7 @@ func TestABadHeaderIsASetting(t *testing.T) {
 	prepare := func(context.Context) (Request, error) {
 		return Request{URL: "http://127.0.0.1:1/", Header: http.Header{"X-A": {"two\nlines"}}}, nil
 	}
-	for _, err := range Stream(t.Context(), Endpoint{Provider: "p"}, prepare, &words{}) {
+	for _, err := range Stream(t.Context(), Endpoint{Server: provider.Server{Name: "p"}}, prepare, &words{}) {
 		if e := provider.AsError(err); e == nil || e.Kind != provider.KindConfig || e.Temporary() || !strings.Contains(e.Hint, "extra_headers") {
 			t.Errorf("got %v", err)
 		}

@@ -17,19 +17,9 @@ import (
 	"artoo/provider"
 )
 
-// Endpoint is the server a wire talks to and how patient it is with it.
+// Endpoint is the server a wire talks to, and how it frames its replies.
 type Endpoint struct {
-	Provider string       // the configured provider's name, for errors
-	HTTP     *http.Client // nil means http.DefaultClient; redirects are never followed
-	// Idle is the longest silence between two bytes of a reply; before the
-	// first byte twice as much is allowed. 0 means 5 minutes, and no limit at
-	// all for a local server; a negative value means no limit.
-	Idle           time.Duration
-	RequestTimeout time.Duration // the whole of one request; 0 means no limit
-	Local          bool          // loopback or private address
-	// Setting is what names the address, for hints: a variable, or a place in a
-	// file; "" where nothing does.
-	Setting string
+	provider.Server
 	// Lines says that a reply is a stream of JSON objects, one a line, instead
 	// of server-sent events.
 	Lines bool

@@ -12,30 +12,34 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"artoo/provider"
 )
 
-// ollamaLimit is the longest one question to Ollama may take, which is near.
-const ollamaLimit = 3 * time.Second
+// localLimit is the longest one question to a local server may take.
+const localLimit = 3 * time.Second
 
 // smallWindow is what an agent's prompt, tools and a few files fill, in tokens.
 const smallWindow = 16 << 10
 
-// Ollama is a server of local models to be asked about its windows.
-type Ollama struct {
-	Address string // http://host:port
-	Named   bool   // the user named its address: it should be there
-	Model   string // the chosen one; "" when another provider is chosen
-	Window  int    // that the settings ask for; 0 when they do not
+// LocalServer is one of the user's own models to be asked about its windows. It
+// speaks Ollama's API, the only one there is for that.
+type LocalServer struct {
+	Provider provider.Facts // whose Local is not nil
+	Address  string         // http://host:port
+	Named    bool           // the user named its address: it should be there
+	Model    string         // the chosen one; "" when another provider is chosen
+	Window   int            // that the settings ask for; 0 when they do not
 }
 
-// ollamaShow is what is read of a model's description.
-type ollamaShow struct {
+// shownModel is what is read of a model's description.
+type shownModel struct {
 	Info       map[string]json.RawMessage `json:"model_info"`
 	Parameters string                     `json:"parameters"`
 }
 
 // limit is the window the model was made for, 0 when it is not said.
-func (s ollamaShow) limit() int {
+func (s shownModel) limit() int {
 	for name, raw := range s.Info {
 		if n, err := strconv.Atoi(string(raw)); err == nil && strings.HasSuffix(name, ".context_length") {
 			return n
@@ -45,7 +49,7 @@ func (s ollamaShow) limit() int {
 }
 
 // own is the window its Modelfile sets, 0 for none.
-func (s ollamaShow) own() int {
+func (s shownModel) own() int {
 	for line := range strings.Lines(s.Parameters) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
 			if n, err := strconv.Atoi(f[1]); err == nil {
@@ -56,7 +60,7 @@ func (s ollamaShow) own() int {
 	return 0
 }
 
-type ollamaRunning struct {
+type runningModels struct {
 	Models []struct {
 		Name    string `json:"name"`
 		Size    int64  `json:"size"`
@@ -65,17 +69,17 @@ type ollamaRunning struct {
 	} `json:"models"`
 }
 
-func checkOllama(ctx context.Context, w *World) []Finding {
-	const topic = "ollama"
-	o := w.Ollama
+func checkLocal(ctx context.Context, w *World) []Finding {
+	o := w.Local
 	if o == nil || w.NoNetwork || w.HTTP == nil {
 		return nil
 	}
+	topic := o.Provider.Name
 	var version struct {
 		Version string `json:"version"`
 	}
 	if err := o.get(ctx, w.HTTP, "api/version", nil, &version); err != nil {
-		const fix = "ollama serve, or OLLAMA_HOST if it is elsewhere"
+		fix := o.Provider.Local.Start + ", or " + o.Provider.URLVar + " if it is elsewhere"
 		switch {
 		case o.Model != "":
 			return []Finding{fail(topic, fix, "no server answers at %s: %v", o.Address, err)}
@@ -92,11 +96,11 @@ func checkOllama(ctx context.Context, w *World) []Finding {
 }
 
 // window compares what requests will ask for with what the model can take.
-func (o *Ollama) window(ctx context.Context, client *http.Client) Finding {
-	const topic = "ollama"
-	var show ollamaShow
+func (o *LocalServer) window(ctx context.Context, client *http.Client) Finding {
+	topic := o.Provider.Name
+	var show shownModel
 	if err := o.get(ctx, client, "api/show", map[string]string{"model": o.Model}, &show); err != nil {
-		return fail(topic, "ollama pull "+o.Model, "%s: %v", o.Model, err)
+		return fail(topic, o.Provider.Local.Fetch+" "+o.Model, "%s: %v", o.Model, err)
 	}
 	limit, set, by := show.limit(), o.Window, "your settings"
 	if set == 0 {
@@ -105,7 +109,7 @@ func (o *Ollama) window(ctx context.Context, client *http.Client) Finding {
 	if limit > 0 {
 		set = min(set, limit)
 	}
-	table := fmt.Sprintf("context = %d in [provider.ollama.models.%q] of config.toml", min(32<<10, max(limit, smallWindow)), o.Model)
+	table := fmt.Sprintf("context = %d in [provider.%s.models.%q] of config.toml", min(32<<10, max(limit, smallWindow)), topic, o.Model)
 	switch {
 	case limit > 0 && limit < smallWindow:
 		return warn(topic, "a model with a larger window", "%s takes %d tokens at most, which a long task does not fit into", o.Model, limit)
@@ -129,11 +133,11 @@ func orUnknown(n int) string {
 
 // running looks at the models that are loaded now: one that does not fit into
 // the graphics card is many times slower.
-func (o *Ollama) running(ctx context.Context, client *http.Client) []Finding {
-	const topic = "ollama"
-	var running ollamaRunning
+func (o *LocalServer) running(ctx context.Context, client *http.Client) []Finding {
+	topic := o.Provider.Name
+	var running runningModels
 	if err := o.get(ctx, client, "api/ps", nil, &running); err != nil {
-		return []Finding{warn(topic, "update Ollama", "what is loaded is not told: %v", err)}
+		return []Finding{warn(topic, "update "+o.Provider.Local.Title, "what is loaded is not told: %v", err)}
 	}
 	var found []Finding
 	for _, m := range running.Models {
@@ -151,8 +155,8 @@ func (o *Ollama) running(ctx context.Context, client *http.Client) []Finding {
 }
 
 // get asks for a JSON document; with a body it is a POST.
-func (o *Ollama) get(ctx context.Context, client *http.Client, path string, body, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, ollamaLimit)
+func (o *LocalServer) get(ctx context.Context, client *http.Client, path string, body, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, localLimit)
 	defer cancel()
 	method, data := http.MethodGet, []byte(nil)
 	if body != nil {

@@ -1,0 +1,198 @@
+package provider
+
+import (
+	"strings"
+	"sync"
+)
+
+// KeyNeed says whether a provider wants a key.
+type KeyNeed int
+
+// What a provider may want.
+const (
+	KeyRequired KeyNeed = iota
+	KeyOptional         // a server that may want one
+	KeyNever            // nothing to send one to
+)
+
+// Compatible is the provider that an address without a name means: any server
+// with Chat Completions.
+const Compatible = "compatible"
+
+// Facts are what is known of a provider without asking it: all that the settings,
+// the catalogue and the doctor have to tell one from another by.
+type Facts struct {
+	Name    string
+	BaseURL string // "" where the user runs it, or where it is no server
+	Key     KeyNeed
+	KeyVars []string // the variables of its key, the first that is set wins; nil means NAME_API_KEY
+	URLVar  string   // the variable its own tools take the address from; may be ""
+	// KeyPrefixes are how its keys begin, the usual one first; nil where nothing
+	// can be said.
+	KeyPrefixes []string
+	NotKeys     []NotKey // what its users mistake for a key
+	Check       Check
+
+	DefaultModel string // taken where only the provider is named; "" for none
+	// AnyModel stands for the one model that a server or program has by itself,
+	// where there is no DefaultModel; "" where a model must be named.
+	AnyModel string
+	// Vendor is how routers call it before the slash of a model's id; "" for who
+	// makes no models.
+	Vendor       string
+	Families     []Family // of its models, the first that fits decides
+	NewSee       bool     // models of it that nobody knows yet can be taken to see
+	VendorModels bool     // its own ids are vendor/model, and the vendor may be called as it is
+	Billed       bool     // it tells what each reply has cost
+
+	Program string // the coding CLI that is run; "" for all else
+	Local   *Local // nil for all but servers of the user's own models
+}
+
+// NotKey is a text that is no key, by its beginning.
+type NotKey struct{ Prefix, Why, Hint string }
+
+// Check is the cheap question that needs a key and costs nothing. The zero value
+// asks for the list of models, with the key as a bearer token.
+type Check struct {
+	Path       string            // below the address; "" means models
+	KeyHeader  string            // the header of the key alone; "" means Authorization, with Bearer before it
+	Headers    map[string]string // others that it needs
+	BadRequest bool              // a key that it does not know is a bad request (400), too
+}
+
+// Local is a server of models that the user runs: it is looked for when nothing
+// else is chosen, takes an address without a scheme, gives a model the window it
+// is asked for, answers whatever the key, and charges nothing.
+type Local struct {
+	Title   string // its name in a sentence
+	Program string
+	Start   string // the command that starts it
+	Fetch   string // the command that fetches a model, without its name
+}
+
+// Family is what a model that is not in the catalogue can be taken to have by how
+// its id begins: the least that any of its family has.
+type Family struct {
+	Prefix    string // a # at its end stands for a digit that ends the id or its first word
+	MaxOutput int
+	Images    bool
+	Reasoning bool
+	Open      bool // open weights: anyone may serve it
+}
+
+func (f Family) has(id string) bool {
+	stem, digit := strings.CutSuffix(f.Prefix, "#")
+	if !strings.HasPrefix(id, stem) {
+		return false
+	}
+	rest := id[len(stem):]
+	return !digit || rest != "" && rest[0] >= '1' && rest[0] <= '9' && (len(rest) == 1 || rest[1] == '-')
+}
+
+// Known are the providers with a name of their own, in the order in which they are
+// listed to users. The caller must not change what it gets.
+var Known = sync.OnceValue(func() []Facts {
+	return []Facts{
+		{
+			Name: "anthropic", BaseURL: "https://api.anthropic.com", KeyVars: []string{"ANTHROPIC_API_KEY"}, URLVar: "ANTHROPIC_BASE_URL",
+			KeyPrefixes: []string{"sk-ant-"},
+			NotKeys: []NotKey{{
+				"sk-ant-oat", "this is the token of a subscription, which the API does not take", "a key of the console begins with sk-ant-api",
+			}},
+			Check:        Check{Path: "v1/models", KeyHeader: "X-Api-Key", Headers: map[string]string{"Anthropic-Version": "2023-06-01"}},
+			DefaultModel: "claude-sonnet-5", Vendor: "anthropic", NewSee: true,
+			Families: []Family{
+				{Prefix: "claude-3", MaxOutput: 4_096, Images: true},
+				{Prefix: "claude-", MaxOutput: 32_000, Images: true, Reasoning: true},
+			},
+		},
+		{
+			Name: "openai", BaseURL: "https://api.openai.com/v1", KeyVars: []string{"OPENAI_API_KEY"}, URLVar: "OPENAI_BASE_URL",
+			KeyPrefixes:  []string{"sk-proj-", "sk-svcacct-", "sk-"},
+			DefaultModel: "gpt-5.6-terra", Vendor: "openai", NewSee: true,
+			Families: []Family{
+				{Prefix: "gpt-3", MaxOutput: 4_096},
+				{Prefix: "gpt-4", MaxOutput: 16_384, Images: true},
+				{Prefix: "gpt-5", MaxOutput: 128_000, Images: true, Reasoning: true},
+				{Prefix: "gpt-oss", MaxOutput: guessOutput, Reasoning: true, Open: true},
+				{Prefix: "gpt-", MaxOutput: 16_384, Images: true, Reasoning: true},
+				{Prefix: "chatgpt-", MaxOutput: 16_384, Images: true},
+				{Prefix: "codex-", MaxOutput: 16_384, Images: true, Reasoning: true},
+				{Prefix: "o#", MaxOutput: 64_000, Images: true, Reasoning: true}, // o3, o4-mini
+			},
+		},
+		{
+			Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com", KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+			URLVar: "GOOGLE_GEMINI_BASE_URL", KeyPrefixes: []string{"AIza"},
+			Check:        Check{Path: "v1beta/models", KeyHeader: "X-Goog-Api-Key", BadRequest: true},
+			DefaultModel: "gemini-3.7-flash", Vendor: "google", NewSee: true,
+			Families: []Family{
+				{Prefix: "gemini-1", MaxOutput: 8_192, Images: true},
+				{Prefix: "gemini-2.0", MaxOutput: 8_192, Images: true},
+				{Prefix: "gemini-", MaxOutput: 50_000, Images: true, Reasoning: true},
+			},
+		},
+		{
+			Name: "deepseek", BaseURL: "https://api.deepseek.com", KeyVars: []string{"DEEPSEEK_API_KEY"}, KeyPrefixes: []string{"sk-"},
+			DefaultModel: "deepseek-v4-pro", Vendor: "deepseek",
+			Families: []Family{{Prefix: "deepseek-", MaxOutput: guessOutput, Reasoning: true}},
+		},
+		{
+			Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", KeyVars: []string{"OPENROUTER_API_KEY"}, KeyPrefixes: []string{"sk-or-"},
+			Check: Check{Path: "key"}, DefaultModel: "anthropic/claude-sonnet-5", VendorModels: true,
+		},
+		{
+			Name: "ollama", Key: KeyOptional, URLVar: "OLLAMA_HOST", Check: Check{Path: "api/version"},
+			Local: &Local{Title: "Ollama", Program: "ollama", Start: "ollama serve", Fetch: "ollama pull"},
+		},
+		{Name: Compatible, Key: KeyOptional, AnyModel: "default"},
+		{Name: "claude-cli", Key: KeyNever, AnyModel: "default", Program: "claude", Billed: true},
+		{Name: "codex-cli", Key: KeyNever, AnyModel: "default", Program: "codex"},
+		{Name: "gemini-cli", Key: KeyNever, AnyModel: "default", Program: "gemini"},
+		{Name: "demo", Key: KeyNever, DefaultModel: "demo", Vendor: "demo"},
+	}
+})
+
+// Names are those of Known.
+func Names() []string {
+	var names []string
+	for _, f := range Known() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// FactsOf finds the facts of a provider. A name that is not known is a server of
+// the user's, with Chat Completions.
+func FactsOf(name string) (f Facts, known bool) {
+	for _, f := range Known() {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Facts{Name: name, Key: KeyOptional}, false
+}
+
+// FamilyOf is the provider whose models have ids like this one, "" for none. Open
+// weights, and what a local server tells apart by a tag as in deepseek-r1:8b, are
+// served by anyone.
+func FamilyOf(model string) string {
+	name, f := familyOf(model)
+	if f.Open || strings.Contains(model, ":") {
+		return ""
+	}
+	return name
+}
+
+// familyOf finds the family of a model and who made it; "" for none.
+func familyOf(id string) (vendor string, found Family) {
+	for _, f := range Known() {
+		for _, family := range f.Families {
+			if family.has(id) {
+				return f.Name, family
+			}
+		}
+	}
+	return "", Family{}
+}
