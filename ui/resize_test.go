@@ -271,7 +271,7 @@ func TestResizeKeepsTheQuestion(t *testing.T) {
 // stands again right above its question, once, and nothing of before is gone.
 //
 // Red: let continued draw the prompt alone.
-func TestAQuestionThatWasSuspendedIsShownWhole(t *testing.T) {
+func TestJ5_AQuestionThatWasSuspendedIsShownWhole(t *testing.T) {
 	call := agent.Call{Access: tool.Access{Kind: tool.KindRun, Verb: "run", Object: "make", Command: "first --of three\nsecond --of three\nlast --of three", Dir: "/p"}}
 	q := agent.Question{Kind: agent.QuestionApproval, Call: call, Number: 1, Of: 1}
 	for profile, change := range terminals() {
