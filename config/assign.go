@@ -12,7 +12,7 @@ import (
 
 // target is the pointer to the option's field.
 func (c *Config) target(o *Option) any {
-	return reflect.ValueOf(c).Elem().FieldByName(o.field).Addr().Interface()
+	return reflect.ValueOf(&c.Settings).Elem().Field(o.field).Addr().Interface()
 }
 
 // assign parses texts and stores them in the option's field. Lists take all
@@ -23,11 +23,10 @@ func (c *Config) assign(o *Option, texts []string) error {
 		return c.assignList(o, texts)
 	}
 	text := texts[len(texts)-1]
-	if !o.Empty {
-		text = strings.TrimSpace(text)
-	}
-	if text == "" && !o.Empty {
-		return errors.New("is empty")
+	if !o.empty {
+		if text = strings.TrimSpace(text); text == "" {
+			return errors.New("is empty")
+		}
 	}
 	var err error
 	switch p := c.target(o).(type) {
@@ -38,31 +37,30 @@ func (c *Config) assign(o *Option, texts []string) error {
 	case *bool:
 		*p, err = parseBool(text)
 	case *int:
-		if *p, err = parseInt(text); err == nil {
-			err = o.inRange(float64(*p), text)
-		}
+		err = number(o, p, text, parseInt)
 	case *float64:
-		if *p, err = parseFloat(text); err == nil {
-			err = o.inRange(*p, text)
-		}
+		err = number(o, p, text, parseFloat)
 	case **float64:
-		var f float64
-		if f, err = parseFloat(text); err == nil {
-			err = o.inRange(f, text)
-		}
-		*p = &f
+		*p = new(float64)
+		err = number(o, *p, text, parseFloat)
 	case *time.Duration:
-		if *p, err = parseDuration(text); err == nil {
-			err = o.inRange(float64(*p), text)
-		}
+		err = number(o, p, text, parseDuration)
 	case *Bytes:
-		if *p, err = parseBytes(text); err == nil {
-			err = o.inRange(float64(*p), text)
-		}
+		err = number(o, p, text, parseBytes)
 	default:
 		err = fmt.Errorf("option %s has a field of type %T", o.Key, p)
 	}
 	return err
+}
+
+// number parses text into p and looks whether it is in the option's range.
+func number[T int | float64 | time.Duration | Bytes](o *Option, p *T, text string, parse func(string) (T, error)) error {
+	n, err := parse(text)
+	if err != nil {
+		return err
+	}
+	*p = n
+	return o.inRange(float64(n), text)
 }
 
 func (c *Config) assignList(o *Option, elems []string) error {
@@ -76,8 +74,8 @@ func (c *Config) assignList(o *Option, elems []string) error {
 		}
 	}
 	// What tools says relative to a set goes on top of what an earlier place
-	// said; anything else starts afresh.
-	if o.Adds || (o.Key == "tools" && relative(elems)) {
+	// said; other tools start afresh.
+	if o.adds() || relative(elems) {
 		*list = append(*list, elems...)
 		return nil
 	}
@@ -111,13 +109,12 @@ func checkURL(text string) (string, error) {
 
 func (o *Option) inRange(n float64, text string) error {
 	switch {
-	case n < 0, n == 0 && o.Positive:
-		if o.Positive {
-			return fmt.Errorf("%s is too small, it must be more than 0", text)
-		}
+	case n <= 0 && !o.zero:
+		return fmt.Errorf("%s is too small, it must be more than 0", text)
+	case n < 0:
 		return fmt.Errorf("%s is too small, it must be 0 or more", text)
-	case o.Max > 0 && n > o.Max:
-		return fmt.Errorf("%s is too large, the most is %s", text, strconv.FormatFloat(o.Max, 'f', -1, 64))
+	case o.max > 0 && n > o.max:
+		return fmt.Errorf("%s is too large, the most is %s", text, strconv.FormatFloat(o.max, 'f', -1, 64))
 	}
 	return nil
 }

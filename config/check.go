@@ -8,7 +8,7 @@ import (
 )
 
 // check looks at what no single value shows.
-func (c *Config) check(options []Option) error {
+func (c *Config) check() error {
 	if c.Provider != "" && !c.isProvider(c.Provider) {
 		names := append(provider.Names(), sortedKeys(c.Providers)...)
 		hint := orList(names)

@@ -5,17 +5,10 @@
 // settings mean. It opens no network and prints nothing; warnings are returned.
 package config
 
-import "time"
-
-// Config is every setting after the merge. Options describes each field; the
-// embedded structs are the sections of the config file. It is built once by
-// Load and only read afterwards, by any goroutine.
+// Config is every setting after the merge, and what the file says besides. It is
+// built once by Load and only read afterwards, by any goroutine.
 type Config struct {
-	ProviderSettings
-	AgentSettings
-	PermissionSettings
-	UISettings
-	SessionSettings
+	Settings
 
 	// Providers are the [provider.NAME] tables by name, known and new ones.
 	Providers map[string]ProviderTable
@@ -39,84 +32,6 @@ type Config struct {
 	mask         func(string) string
 	keys         *keyCache // shared by the copies With makes
 	seen         *seenKeys // so is this
-}
-
-// ProviderSettings is the [provider] section: which model, and the way to it.
-type ProviderSettings struct {
-	Model          string // "" means the provider's default; may be provider/model
-	Provider       string // "" means decided by Choose
-	APIKey         Secret
-	APIKeyFile     string
-	BaseURL        string
-	CAFile         string
-	Offline        bool
-	Effort         string   // "" means unset
-	Temperature    *float64 // nil means unset
-	IdleTimeout    time.Duration
-	RequestTimeout time.Duration // 0 means none
-}
-
-// AgentSettings is the [agent] section: limits, context, tools. A number or
-// time that has no default is 0 when unset, and 0 can never be written for it.
-type AgentSettings struct {
-	MaxTokens          int
-	MaxContextTokens   int
-	ToolResultMaxChars int
-	MaxTurns           int
-	MaxCost            float64 // US dollars; 0 means no cap
-	MaxTotalTokens     int     // 0 means no cap
-	MaxTime            time.Duration
-	DailyCost          float64 // US dollars; 0 means no cap
-	MaxRetryTime       time.Duration
-	MaxConcurrentTools int
-	ShellTimeout       time.Duration
-	ShellTimeoutMax    time.Duration
-	Compact            string
-	Tools              []string // as written, see SelectTools; nil means the default set
-	System             string
-	AppendSystem       string
-	AddDirs            []string // DIR or DIR:rw
-}
-
-// PermissionSettings is the [permissions] section.
-type PermissionSettings struct {
-	Approval string
-	Allow    []string
-	Ask      []string
-	Deny     []string
-	Sandbox  string
-	PassEnv  []string
-	Writable []string
-}
-
-// UISettings is the [ui] section.
-type UISettings struct {
-	Output    string
-	Schema    string
-	Quiet     bool
-	UI        string
-	Color     string
-	Status    string
-	Notify    string
-	History   bool
-	Pager     string // "" means $PAGER, then less; see IsSet
-	EditMode  string
-	Stdin     string
-	StdinWait time.Duration
-	StdinMax  Bytes
-}
-
-// SessionSettings is the [session] section and what belongs to one run only.
-type SessionSettings struct {
-	Continue    bool
-	Resume      string
-	Ephemeral   bool
-	Debug       bool
-	Log         string
-	Config      string // the file named by --config or ARTOO_CONFIG, "" for the default place
-	NoProject   bool
-	Print       bool
-	Interactive bool
 }
 
 // origin is where a value came from, and how much that place weighs.

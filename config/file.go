@@ -9,14 +9,14 @@ import (
 )
 
 // applyFile takes over everything a config file says.
-func (c *Config) applyFile(d *document, options []Option) error {
+func (c *Config) applyFile(d *document) error {
 	root := &table{doc: d, m: d.root, asked: map[string]bool{}}
 	for _, name := range root.keys() {
 		v := d.root[name]
 		switch name {
 		case "provider", "agent", "permissions", "ui", "session":
 			if t, ok := d.table(v, name); ok {
-				c.applySection(t, name, options)
+				c.applySection(t, name)
 			}
 		case "project":
 			if t, ok := d.table(v, name); ok {
@@ -29,7 +29,7 @@ func (c *Config) applyFile(d *document, options []Option) error {
 				}
 			}
 		default:
-			d.warn([]string{name}, "no such key: "+name+misplaced(name, options))
+			d.warn([]string{name}, "no such key: "+name+misplaced(name))
 		}
 	}
 	c.Warnings = append(c.Warnings, d.lines()...)
@@ -37,11 +37,11 @@ func (c *Config) applyFile(d *document, options []Option) error {
 }
 
 // misplaced is the tail of a warning for a name outside its section.
-func misplaced(name string, options []Option) string {
+func misplaced(name string) string {
 	sections := []string{"provider", "agent", "permissions", "ui", "session", "project", "hooks", "mcp"}
-	for i := range options {
-		if options[i].Key == name && !options[i].NoFile {
-			return ", it belongs under [" + options[i].Section + "]"
+	for _, o := range Options() {
+		if o.Key == name && !o.NoFile {
+			return ", it belongs under [" + o.Section + "]"
 		}
 	}
 	return didYouMean(name, sections)
@@ -49,12 +49,11 @@ func misplaced(name string, options []Option) string {
 
 // applySection reads the options of a section, and in [provider] the tables
 // of providers too.
-func (c *Config) applySection(t *table, section string, options []Option) {
-	for i := range options {
-		o := &options[i]
+func (c *Config) applySection(t *table, section string) {
+	for _, o := range Options() {
 		keys := append([]string{o.Key}, o.Aliases...)
 		switch {
-		case o.NoFile, o.Section != section && (o.AlsoIn != section || c.origins[o.Key].rank == fromFile):
+		case o.NoFile, o.Section != section && (o.alsoIn != section || c.origins[o.Key].rank == fromFile):
 			continue
 		case o.Section != section:
 			keys = o.Aliases // as an older program's file has it
@@ -70,7 +69,7 @@ func (c *Config) applySection(t *table, section string, options []Option) {
 			key, found = k, true
 		}
 		if found {
-			c.applyKey(t, key, o)
+			c.applyKey(t, key, &o)
 		}
 	}
 	if section == "provider" {
@@ -78,16 +77,15 @@ func (c *Config) applySection(t *table, section string, options []Option) {
 	}
 	for _, k := range t.keys() {
 		if !t.asked[k] {
-			t.unknown(k, elsewhere(k, section, options), section == "permissions")
+			t.unknown(k, elsewhere(k, section), section == "permissions")
 		}
 	}
 }
 
 // elsewhere is the tail of a message about an unknown key of a section.
-func elsewhere(key, section string, options []Option) string {
+func elsewhere(key, section string) string {
 	var known []string
-	for i := range options {
-		o := &options[i]
+	for _, o := range Options() {
 		switch {
 		case o.NoFile:
 			if o.Key == key {
@@ -184,7 +182,7 @@ func (o *Option) exampleTOML(wrong string) string {
 
 // noteOrigin remembers where the option's value came from.
 func (c *Config) noteOrigin(o *Option, r rank, text string) {
-	if old := c.origins[o.Key]; o.Kind == KindList && o.Adds && old.rank != fromDefault {
+	if old := c.origins[o.Key]; o.adds() && old.rank != fromDefault {
 		text = old.text + ", " + text
 	}
 	c.origins[o.Key] = origin{r, text}

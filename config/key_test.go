@@ -191,7 +191,7 @@ func TestSecretNeverPrints(t *testing.T) {
 	}
 	printed := []string{log.String(), string(encoded), s.String(), fmt.Sprint(&s), fmt.Errorf("x %w %v", errors.New("y"), s).Error()}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%10s", "%T", "%p"} {
-		printed = append(printed, fmt.Sprintf(verb, s), fmt.Sprintf(verb, nested{s}), fmt.Sprintf(verb, Config{ProviderSettings: ProviderSettings{APIKey: s}}))
+		printed = append(printed, fmt.Sprintf(verb, s), fmt.Sprintf(verb, nested{s}), fmt.Sprintf(verb, Config{Settings: Settings{APIKey: s}}))
 	}
 	for _, p := range printed {
 		if strings.Contains(p, "very") || strings.Contains(p, fmt.Sprintf("%x", "very")) {

@@ -34,7 +34,6 @@ type LoadOptions struct {
 // Load merges defaults, config file, environment and flags. Every error is a
 // *Error: kind usage for variables and flags, config for the file.
 func Load(o LoadOptions) (*Config, error) {
-	options := Options()
 	c := &Config{
 		Providers:    map[string]ProviderTable{},
 		Projects:     map[string]ProjectRules{},
@@ -51,29 +50,25 @@ func Load(o LoadOptions) (*Config, error) {
 	if c.mask == nil {
 		c.mask = func(text string) string { return text }
 	}
-	for i := range options {
-		if options[i].Default == "" {
+	for _, o := range Options() {
+		if o.Default == "" {
 			continue
 		}
-		if err := c.assign(&options[i], []string{options[i].Default}); err != nil {
-			return nil, fmt.Errorf("default of %s: %w", options[i].Key, err)
+		if err := c.assign(&o, []string{o.Default}); err != nil {
+			return nil, fmt.Errorf("default of %s: %w", o.Key, err)
 		}
 	}
-	vars, err := readVariables(options)
-	if err != nil {
+	c.Warnings = unknownVariables()
+	if err := c.readFile(o); err != nil {
 		return nil, err
 	}
-	c.Warnings = unknownVariables(options)
-	if err := c.readFile(o, vars, options); err != nil {
+	if err := c.applyVariables(); err != nil {
 		return nil, err
 	}
-	if err := c.applyVariables(vars, options); err != nil {
+	if err := c.applyFlags(o.Flags); err != nil {
 		return nil, err
 	}
-	if err := c.applyFlags(o.Flags, options); err != nil {
-		return nil, err
-	}
-	if err := c.check(options); err != nil {
+	if err := c.check(); err != nil {
 		return nil, err
 	}
 	c.noticeProject(o.ProjectRoot)
@@ -82,8 +77,9 @@ func Load(o LoadOptions) (*Config, error) {
 
 // readFile finds the config file, which only --config and ARTOO_CONFIG can
 // move, and takes it over. The file of the default place may be missing.
-func (c *Config) readFile(o LoadOptions, vars map[string]string, options []Option) error {
-	path, named := vars["config"], "ARTOO_CONFIG"
+func (c *Config) readFile(o LoadOptions) error {
+	named := envPrefix + "_CONFIG"
+	path, _ := c.lookup(named)
 	if flag := o.Flags["config"]; len(flag) > 0 && flag[len(flag)-1] != "" {
 		path, named = flag[len(flag)-1], "--config"
 	}
@@ -113,7 +109,7 @@ func (c *Config) readFile(o LoadOptions, vars map[string]string, options []Optio
 	if err != nil {
 		return err
 	}
-	if err := c.applyFile(d, options); err != nil {
+	if err := c.applyFile(d); err != nil {
 		return err
 	}
 	c.warnExposed(path)
@@ -134,54 +130,31 @@ func (c *Config) warnExposed(path string) {
 	}
 }
 
-func (c *Config) applyVariables(vars map[string]string, options []Option) error {
-	before := c.chosen()
-	for i := range options {
-		o := &options[i]
-		text, ok := vars[o.Key]
-		if !ok {
-			continue
-		}
-		texts := []string{text}
-		if o.Kind == KindList {
-			texts = splitList(text)
-		}
-		if err := c.assign(o, texts); err != nil {
-			return &Error{Kind: kindUsage, Where: o.Env, Why: err.Error(), Err: err, Hint: o.Env + "=" + o.example(text)}
-		}
-		c.noteOrigin(o, fromEnvironment, o.Env)
-		c.noteRules(o, texts, o.Env)
-	}
-	c.untie(before, fromEnvironment)
-	return nil
-}
-
-func (c *Config) applyFlags(flags map[string][]string, options []Option) error {
+func (c *Config) applyFlags(flags map[string][]string) error {
 	before := c.chosen()
 	known := map[string]bool{}
-	for i := range options {
-		o := &options[i]
+	for _, o := range Options() {
 		known[o.Key] = true
 		given := flags[o.Key]
 		if len(given) == 0 {
 			continue
 		}
 		texts := given
-		if o.Kind == KindList && !o.Unsplit {
+		if o.Kind == KindList && !o.unsplit {
 			texts = nil
 			for _, g := range given {
 				texts = append(texts, splitList(g)...)
 			}
 		}
-		if err := c.assign(o, texts); err != nil {
+		if err := c.assign(&o, texts); err != nil {
 			hint := "--" + o.Flag
 			if o.Kind != KindBool {
 				hint += " " + o.example(strings.Join(given, ""))
 			}
 			return &Error{Kind: kindUsage, Where: "--" + o.Flag, Why: err.Error(), Err: err, Hint: hint}
 		}
-		c.noteOrigin(o, fromFlag, "--"+o.Flag)
-		c.noteRules(o, texts, "--"+o.Flag)
+		c.noteOrigin(&o, fromFlag, "--"+o.Flag)
+		c.noteRules(&o, texts, "--"+o.Flag)
 	}
 	for _, key := range sortedKeys(flags) {
 		if !known[key] {

@@ -12,24 +12,19 @@ import (
 func TestDefaults(t *testing.T) {
 	world(t)
 	c := mustLoad(t, LoadOptions{})
-	if diff := cmp.Diff(AgentSettings{
-		MaxTokens: 8192, MaxContextTokens: 180000, ToolResultMaxChars: 10000, MaxTurns: 50,
+	if diff := cmp.Diff(Settings{
+		IdleTimeout: 5 * time.Minute,
+		MaxTokens:   8192, MaxContextTokens: 180000, ToolResultMaxChars: 10000, MaxTurns: 50,
 		MaxRetryTime: 2 * time.Minute, MaxConcurrentTools: 4,
 		ShellTimeout: 2 * time.Minute, ShellTimeoutMax: 30 * time.Minute, Compact: "ask",
-	}, c.AgentSettings); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(UISettings{
+		Approval: "ask", Sandbox: "auto",
 		Output: "text", UI: "auto", Color: "auto", Status: "short", Notify: "off", History: true,
 		EditMode: "emacs", Stdin: "auto", StdinWait: 3 * time.Second, StdinMax: 1 << 30,
-	}, c.UISettings); diff != "" {
+	}, c.Settings); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(ProviderSettings{IdleTimeout: 5 * time.Minute}, c.ProviderSettings); diff != "" {
-		t.Error(diff)
-	}
-	if c.Approval != "ask" || c.Sandbox != "auto" || c.File != "" || len(c.Warnings) != 0 {
-		t.Errorf("approval %q, sandbox %q, file %q, warnings %q", c.Approval, c.Sandbox, c.File, c.Warnings)
+	if c.File != "" || len(c.Warnings) != 0 {
+		t.Errorf("file %q, warnings %q", c.File, c.Warnings)
 	}
 	for _, v := range c.Values() {
 		if v.Origin != "default" || c.IsSet(v.Option.Key) {

@@ -1,5 +1,13 @@
 package config
 
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
 // Kind is the type of an option's value.
 type Kind string
 
@@ -15,9 +23,7 @@ const (
 	KindEnum     Kind = "enum"
 )
 
-// Option describes one setting. The table of all options, Options, is the one
-// source of the flags, the variables, the keys of the file, the help, the
-// documentation and what /config shows.
+// Option describes one setting, as the tags of its field in Settings do.
 type Option struct {
 	Key     string // identity, and the key in the file unless NoFile
 	Section string // provider, agent, permissions, ui, session
@@ -32,19 +38,16 @@ type Option struct {
 	Default     string // as it would be written; "" for none
 	DefaultNote string // shown instead of Default where that says too little
 	Choices     []string
-	Synonyms    map[string]string // other words for some of the choices
-	Aliases     []string          // other keys accepted in the file
-	AlsoIn      string            // another section of the file in which its aliases are accepted; "" for none
-	Meaning     string            // a line or two for people, lower case, without full stop
+	Aliases     []string // other keys accepted in the file
+	Meaning     string   // a line or two for people, lower case, without full stop
 
-	Secret   bool    // the value is never shown
-	Adds     bool    // lists of several places add up instead of replacing each other
-	Unsplit  bool    // each occurrence of the flag is one element, commas and all
-	Empty    bool    // the empty string is a value
-	Positive bool    // zero is refused
-	Max      float64 // largest number accepted; 0 for any
-
-	field string // name of the field in Config and in variables
+	alsoIn  string  // another section of the file in which the aliases are accepted; "" for none
+	synonym string  // another word for a choice, "other=choice"; "" for none
+	unsplit bool    // each occurrence of the flag is one element, commas and all
+	empty   bool    // the empty string is a value
+	zero    bool    // so is 0
+	max     float64 // largest number accepted; 0 for any
+	field   int     // index in Settings
 }
 
 // Shown is the default as the help and the documentation show it, "" for none.
@@ -55,26 +58,83 @@ func (o *Option) Shown() string {
 	return o.Default
 }
 
-// Options is the table of all settings, in the order in which help and
-// documentation show them. Each call returns a fresh copy.
-func Options() []Option {
-	var all []Option
-	all = append(all, providerOptions()...)
-	all = append(all, agentLimits()...)
-	all = append(all, agentContext()...)
-	all = append(all, permissionOptions()...)
-	all = append(all, uiOptions()...)
-	all = append(all, inputOptions()...)
-	all = append(all, sessionOptions()...)
-	return all
-}
+// adds reports whether what several places say adds up instead of replacing each other.
+func (o *Option) adds() bool { return o.Kind == KindList && o.Key != "tools" }
 
-// FindOption returns the option with this key.
-func FindOption(key string) (Option, bool) {
-	for _, o := range Options() {
-		if o.Key == key {
-			return o, true
+// Options are all settings, in the order of their fields, which is that of help
+// and documentation. The slice is shared: it is not to be changed.
+func Options() []Option { return options() }
+
+var options = sync.OnceValue(func() (all []Option) {
+	section, group := "", ""
+	for settings, i := reflect.TypeFor[Settings](), 0; i < settings.NumField(); i++ {
+		f := settings.Field(i)
+		if f.Name == "_" {
+			section, group = f.Tag.Get("section"), f.Tag.Get("group")
+			continue
+		}
+		o := describe(f)
+		o.Section, o.Group, o.field = section, group, i
+		all = append(all, o)
+	}
+	return all
+})
+
+// describe reads the tags of a setting's field.
+func describe(f reflect.StructField) Option {
+	o := Option{
+		Kind: kindOf(f.Type), Default: f.Tag.Get("preset"), DefaultNote: f.Tag.Get("shown"), Meaning: f.Tag.Get("meaning"),
+		alsoIn: f.Tag.Get("alsoin"), synonym: f.Tag.Get("synonym"),
+		unsplit: f.Tag.Get("unsplit") != "", empty: f.Tag.Get("empty") != "", zero: f.Tag.Get("zero") != "",
+	}
+	keys := strings.Split(f.Tag.Get("toml"), ",")
+	if o.Key, o.Aliases = keys[0], keys[1:]; o.Key == "-" {
+		o.Key, o.NoFile = strings.ToLower(f.Name), true
+	}
+	if f.Tag.Get("env") == "" {
+		o.Env = envPrefix + "_" + strings.ToUpper(o.Key)
+	}
+	for _, word := range strings.Fields(f.Tag.Get("flag")) {
+		switch {
+		case strings.HasPrefix(word, "--"):
+			o.Flag = word[2:]
+		case word[0] == '-':
+			o.Short = word[1:]
+		default:
+			o.Arg = word
 		}
 	}
-	return Option{}, false
+	if words := f.Tag.Get("choices"); words != "" {
+		o.Kind, o.Choices = KindEnum, strings.Split(words, ",")
+	}
+	if o.Kind == KindBool && o.Default == "" {
+		o.Default = "false"
+	}
+	if most := f.Tag.Get("max"); most != "" {
+		o.max, _ = strconv.ParseFloat(most, 64) // a test reads the tags
+	}
+	return o
+}
+
+// kindOf is the kind that a field's type stands for.
+func kindOf(typ reflect.Type) Kind {
+	switch typ {
+	case reflect.TypeFor[time.Duration]():
+		return KindDuration
+	case reflect.TypeFor[Bytes]():
+		return KindBytes
+	case reflect.TypeFor[*float64]():
+		return KindFloat
+	}
+	switch typ.Kind() {
+	case reflect.Bool:
+		return KindBool
+	case reflect.Int:
+		return KindInt
+	case reflect.Float64:
+		return KindFloat
+	case reflect.Slice:
+		return KindList
+	}
+	return KindString
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,13 +98,11 @@ func parseBytes(text string) (Bytes, error) {
 
 func (o *Option) parseEnum(text string) (string, error) {
 	word := strings.ToLower(text)
-	if other, ok := o.Synonyms[word]; ok {
-		word = other
+	if other, choice, ok := strings.Cut(o.synonym, "="); ok && word == other {
+		word = choice
 	}
-	for _, c := range o.Choices {
-		if word == c {
-			return c, nil
-		}
+	if slices.Contains(o.Choices, word) {
+		return word, nil
 	}
 	return "", fmt.Errorf("%q is not one of %s", text, strings.Join(o.Choices, ", "))
 }

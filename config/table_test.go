@@ -3,117 +3,86 @@ package config
 import (
 	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/kelseyhightower/envconfig"
+	"github.com/google/go-cmp/cmp"
 )
 
-// sections maps the embedded structs of Config to the sections of the file.
-func sections() map[string]string {
-	return map[string]string{
-		"ProviderSettings": "provider", "AgentSettings": "agent", "PermissionSettings": "permissions",
-		"UISettings": "ui", "SessionSettings": "session",
-	}
-}
-
-func TestOptionsAndConfigAgree(t *testing.T) {
-	options := map[string]Option{}
-	for _, o := range Options() {
-		if _, twice := options[o.field]; twice {
-			t.Errorf("two options for the field %s", o.field)
-		}
-		options[o.field] = o
-	}
-	seen := map[string]bool{}
-	config := reflect.TypeFor[Config]()
-	for name, section := range sections() {
-		group, ok := config.FieldByName(name)
-		if !ok || !group.Anonymous {
-			t.Fatalf("Config does not embed %s", name)
-		}
-		for i := range group.Type.NumField() {
-			f := group.Type.Field(i)
-			o, ok := options[f.Name]
-			if !ok {
-				t.Errorf("no option for the field %s", f.Name)
-				continue
+// TestTheTagsOfSettingsAreRight reads what describe takes for granted.
+func TestTheTagsOfSettingsAreRight(t *testing.T) {
+	known := []string{"toml", "alsoin", "env", "flag", "preset", "shown", "choices", "synonym", "max", "zero", "empty", "unsplit", "meaning"}
+	pair := regexp.MustCompile(`([a-z]+):"(?:[^"\\]|\\.)*" ?`)
+	settings := reflect.TypeFor[Settings]()
+	for i := range settings.NumField() {
+		f := settings.Field(i)
+		if f.Name == "_" {
+			if f.Tag.Get("section") == "" || f.Tag.Get("group") == "" {
+				t.Errorf("the heading %s lacks section or group", f.Tag)
 			}
-			seen[f.Name] = true
-			if o.Section != section {
-				t.Errorf("option %s is in section %s, its field in %s", o.Key, o.Section, name)
-			}
-			if want := kindOf(f.Type, o); want != o.Kind {
-				t.Errorf("option %s has kind %s, its field is a %s", o.Key, o.Kind, f.Type)
+			continue
+		}
+		if rest := pair.ReplaceAllString(string(f.Tag), ""); rest != "" {
+			t.Errorf("%s: %q is no tag", f.Name, rest)
+		}
+		for _, tag := range pair.FindAllStringSubmatch(string(f.Tag), -1) {
+			if !slices.Contains(known, tag[1]) {
+				t.Errorf("%s: nobody reads the tag %s", f.Name, tag[1])
 			}
 		}
-	}
-	for field := range options {
-		if !seen[field] {
-			t.Errorf("no field for the option %s", field)
+		if most := f.Tag.Get("max"); most != "" {
+			if _, err := strconv.ParseFloat(most, 64); err != nil {
+				t.Errorf("%s: %v", f.Name, err)
+			}
 		}
 	}
 }
 
-// kindOf is the kind a field's type stands for.
-func kindOf(typ reflect.Type, o Option) Kind {
-	switch typ {
-	case reflect.TypeFor[bool]():
-		return KindBool
-	case reflect.TypeFor[int]():
-		return KindInt
-	case reflect.TypeFor[float64](), reflect.TypeFor[*float64]():
-		return KindFloat
-	case reflect.TypeFor[time.Duration]():
-		return KindDuration
-	case reflect.TypeFor[Bytes]():
-		return KindBytes
-	case reflect.TypeFor[[]string]():
-		return KindList
-	case reflect.TypeFor[string](), reflect.TypeFor[Secret]():
-		if len(o.Choices) > 0 {
-			return KindEnum
-		}
-		return KindString
-	}
-	return ""
-}
-
-// TestVariablesAndOptionsAgree sets each variable and asks envconfig which
-// field it goes to, so that a field's name and a variable's cannot differ.
+// TestVariablesAndOptionsAgree sets each variable, which envconfig names by the
+// field, so that a field's name and a variable's cannot differ.
 func TestVariablesAndOptionsAgree(t *testing.T) {
-	world(t)
-	fields := reflect.TypeFor[variables]()
-	want := map[string]bool{}
 	for _, o := range Options() {
 		if o.Env == "" {
 			continue
 		}
-		want[o.field] = true
 		t.Run(o.Env, func(t *testing.T) {
-			t.Setenv(o.Env, "x")
-			var vars variables
-			if err := envconfig.Process(envPrefix, &vars); err != nil {
-				t.Fatal(err)
+			home := world(t)
+			text := o.example("")
+			switch o.Key {
+			case "config":
+				text = writeFile(t, 0o600, "", home, "my.toml")
+			case "provider":
+				text = "openai"
+			case "shell_timeout_max":
+				text = "1h"
 			}
-			p, ok := reflect.ValueOf(vars).FieldByName(o.field).Interface().(*string)
-			if !ok || p == nil || *p != "x" {
-				t.Errorf("envconfig does not read %s into %s", o.Env, o.field)
+			t.Setenv(o.Env, text)
+			c := mustLoad(t, LoadOptions{})
+			if c.Origin(o.Key) != o.Env || len(c.Warnings) > 0 {
+				t.Errorf("from %s; warnings %q", c.Origin(o.Key), c.Warnings)
+			}
+			if f := reflect.ValueOf(c.Settings).Field(o.field); f.IsZero() {
+				t.Errorf("%s leaves its field zero", o.Env)
 			}
 		})
-		if !o.NoFile && o.Env != "ARTOO_"+strings.ToUpper(o.Key) {
-			t.Errorf("variable %s and key %s differ", o.Env, o.Key)
+	}
+}
+
+// TestAnEmptyVariableLeavesWhatTheFileSays for every kind of value.
+func TestAnEmptyVariableLeavesWhatTheFileSays(t *testing.T) {
+	const file = "[provider]\nmodel = \"m\"\ntemperature = 1\noffline = true\neffort = \"low\"\n[agent]\nmax_turns = 7\nmax_time = \"9s\"\n" +
+		"system = \"s\"\ntools = [\"read\"]\n[permissions]\nallow = [\"a\"]\n[ui]\nstdin_max = 3\n"
+	want := mustFile(t, file)
+	for _, o := range Options() {
+		if o.Env != "" {
+			t.Setenv(o.Env, "")
 		}
 	}
-	for i := range fields.NumField() {
-		f := fields.Field(i)
-		if !want[f.Name] {
-			t.Errorf("no option reads the variable of the field %s", f.Name)
-		}
-		if _, tagged := f.Tag.Lookup("envconfig"); tagged {
-			t.Errorf("%s has the tag that also reads the unprefixed variable", f.Name)
-		}
+	got := mustLoad(t, LoadOptions{})
+	if diff := cmp.Diff(want.Settings, got.Settings); diff != "" || got.Origin("model") != "config.toml line 2" {
+		t.Errorf("model from %s; %s", got.Origin("model"), diff)
 	}
 }
 

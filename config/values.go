@@ -16,22 +16,17 @@ type Value struct {
 
 // Values are all settings in the order of Options, safe to show.
 func (c *Config) Values() []Value {
-	options := Options()
-	values := make([]Value, 0, len(options))
-	for i := range options {
-		o := &options[i]
-		values = append(values, Value{Option: *o, Value: c.show(o), Origin: c.Origin(o.Key)})
+	var values []Value
+	for _, o := range Options() {
+		values = append(values, Value{Option: o, Value: c.show(&o), Origin: c.Origin(o.Key)})
 	}
 	return values
 }
 
 // show is the option's value as text.
 func (c *Config) show(o *Option) string {
-	number := func(zero bool, text string) string {
-		if zero && o.Default == "" {
-			return ""
-		}
-		return text
+	if o.Default == "" && !c.IsSet(o.Key) && o.Kind != KindString && o.Kind != KindEnum {
+		return "" // not the number 0
 	}
 	switch p := c.target(o).(type) {
 	case *string:
@@ -44,16 +39,13 @@ func (c *Config) show(o *Option) string {
 	case *bool:
 		return strconv.FormatBool(*p)
 	case *int:
-		return number(*p == 0, strconv.Itoa(*p))
+		return strconv.Itoa(*p)
 	case *float64:
-		return number(*p == 0, strconv.FormatFloat(*p, 'f', -1, 64))
+		return strconv.FormatFloat(*p, 'f', -1, 64)
 	case **float64:
-		if *p == nil {
-			return ""
-		}
 		return strconv.FormatFloat(**p, 'f', -1, 64)
 	case *time.Duration:
-		return number(*p == 0, formatDuration(*p))
+		return formatDuration(*p)
 	case *Bytes:
 		return p.String()
 	case *[]string:

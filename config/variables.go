@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -13,98 +14,65 @@ import (
 // envPrefix is the prefix of artoo's own variables, as envconfig wants it.
 const envPrefix = "ARTOO"
 
-// variables is what envconfig fills. Every field is a pointer to the text as
-// it stands in the environment: nil tells an unset variable from a set one,
-// and the text is parsed where the file's and the flags' values are, with one
-// set of messages. The names come from the fields; envconfig's own tag for
-// names must not be used, because with it the unprefixed variable is read too.
-type variables struct {
-	Model          *string `split_words:"true"`
-	Provider       *string `split_words:"true"`
-	APIKey         *string `split_words:"true"`
-	APIKeyFile     *string `split_words:"true"`
-	BaseURL        *string `split_words:"true"`
-	CAFile         *string `split_words:"true"`
-	Offline        *string `split_words:"true"`
-	Effort         *string `split_words:"true"`
-	Temperature    *string `split_words:"true"`
-	IdleTimeout    *string `split_words:"true"`
-	RequestTimeout *string `split_words:"true"`
-
-	MaxTokens          *string `split_words:"true"`
-	MaxContextTokens   *string `split_words:"true"`
-	ToolResultMaxChars *string `split_words:"true"`
-	MaxTurns           *string `split_words:"true"`
-	MaxCost            *string `split_words:"true"`
-	MaxTotalTokens     *string `split_words:"true"`
-	MaxTime            *string `split_words:"true"`
-	DailyCost          *string `split_words:"true"`
-	MaxRetryTime       *string `split_words:"true"`
-	MaxConcurrentTools *string `split_words:"true"`
-	ShellTimeout       *string `split_words:"true"`
-	ShellTimeoutMax    *string `split_words:"true"`
-	Compact            *string `split_words:"true"`
-	Tools              *string `split_words:"true"`
-	System             *string `split_words:"true"`
-	AppendSystem       *string `split_words:"true"`
-	AddDirs            *string `split_words:"true"`
-
-	Approval *string `split_words:"true"`
-	Allow    *string `split_words:"true"`
-	Ask      *string `split_words:"true"`
-	Deny     *string `split_words:"true"`
-	Sandbox  *string `split_words:"true"`
-	PassEnv  *string `split_words:"true"`
-	Writable *string `split_words:"true"`
-
-	Output    *string `split_words:"true"`
-	Schema    *string `split_words:"true"`
-	Quiet     *string `split_words:"true"`
-	UI        *string `split_words:"true"`
-	Color     *string `split_words:"true"`
-	Status    *string `split_words:"true"`
-	Notify    *string `split_words:"true"`
-	History   *string `split_words:"true"`
-	Pager     *string `split_words:"true"`
-	EditMode  *string `split_words:"true"`
-	Stdin     *string `split_words:"true"`
-	StdinWait *string `split_words:"true"`
-	StdinMax  *string `split_words:"true"`
-
-	Ephemeral *string `split_words:"true"`
-	Debug     *string `split_words:"true"`
-	Log       *string `split_words:"true"`
-	Config    *string `split_words:"true"`
-	NoProject *string `split_words:"true"`
+// setting is a setting of a config that is being made: what envconfig decodes its
+// variable with.
+type setting struct {
+	option *Option
+	config *Config
 }
 
-// readVariables returns the ARTOO_* variables that are set and not empty, by
-// the key of their option.
-func readVariables(options []Option) (map[string]string, error) {
-	var vars variables
-	if err := envconfig.Process(envPrefix, &vars); err != nil {
-		return nil, fmt.Errorf("reading the environment: %w", err)
+// Decode takes the variable's text over. An empty one counts as not set: the
+// field stays as it is. The error is an *Error.
+func (s setting) Decode(text string) error {
+	if text == "" {
+		return nil
 	}
-	set := map[string]string{}
-	fields := reflect.ValueOf(vars)
-	for i := range options {
-		if options[i].Env == "" {
-			continue
-		}
-		text, ok := fields.FieldByName(options[i].field).Interface().(*string)
-		if ok && text != nil && *text != "" {
-			set[options[i].Key] = *text
+	o, texts := s.option, []string{text}
+	if o.Kind == KindList {
+		texts = splitList(text)
+	}
+	if err := s.config.assign(o, texts); err != nil {
+		return &Error{Kind: kindUsage, Where: o.Env, Why: err.Error(), Err: err, Hint: o.Env + "=" + o.example(text)}
+	}
+	s.config.noteOrigin(o, fromEnvironment, o.Env)
+	s.config.noteRules(o, texts, o.Env)
+	return nil
+}
+
+// applyVariables lets envconfig find and decode the variables. The struct it walks
+// has the fields of Settings with their decoders, since the type of a field alone
+// knows neither choices nor range. Two tags of envconfig must not be used:
+// `envconfig`, which names a variable, also reads the one without prefix, so that
+// DEBUG or PAGER would count, and `default` overwrites what the file set.
+func (c *Config) applyVariables() error {
+	before := c.chosen()
+	var fields []reflect.StructField
+	var settings []setting
+	for _, o := range Options() {
+		if o.Env != "" {
+			name := reflect.TypeFor[Settings]().Field(o.field).Name
+			fields = append(fields, reflect.StructField{Name: name, Type: reflect.TypeFor[setting](), Tag: `split_words:"true"`})
+			settings = append(settings, setting{&o, c})
 		}
 	}
-	return set, nil
+	spec := reflect.New(reflect.StructOf(fields))
+	for i, s := range settings {
+		spec.Elem().Field(i).Set(reflect.ValueOf(s))
+	}
+	err := envconfig.Process(envPrefix, spec.Interface())
+	if wrong := (*envconfig.ParseError)(nil); errors.As(err, &wrong) {
+		return wrong.Err // of Decode: the error around it shows the value
+	}
+	c.untie(before, fromEnvironment)
+	return err
 }
 
 // unknownVariables warns of ARTOO_* variables that no option has; they are
 // most often misspelt.
-func unknownVariables(options []Option) []string {
+func unknownVariables() []string {
 	known := map[string]bool{}
 	var names []string
-	for _, o := range options {
+	for _, o := range Options() {
 		if o.Env != "" {
 			known[o.Env] = true
 			names = append(names, o.Env)
