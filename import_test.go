@@ -19,13 +19,14 @@ var allowed = []struct {
 	imports []string
 }{
 	{"artoo", []string{"artoo/ui/cli"}},
-	{"artoo/config", []string{"artoo/provider"}},
+	{"artoo/config", []string{"artoo/provider", "artoo/tool/shell"}},
 	{"artoo/config/keyring", nil},
 	{"artoo/provider", nil},
 	{"artoo/provider/redact", nil},
 	{"artoo/provider/transport", []string{"artoo/provider/redact"}},
 	{"artoo/provider/registry", []string{"artoo/provider", "artoo/provider/*"}},
 	{"artoo/provider/internal/*", []string{"artoo/provider", "artoo/provider/internal/*"}},
+	{"artoo/provider/cli", []string{"artoo/provider", "artoo/tool/shell"}},
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/tool", []string{"artoo/tool/*"}},
 	{"artoo/tool/*", nil},

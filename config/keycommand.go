@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"artoo/provider"
+	"artoo/tool/shell"
 )
 
 // keyCommandLimit is the longest a key command may take.
@@ -31,7 +32,7 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 	out, errs := &head{max: maxKeyLine}, &head{max: 2000, line: c.keySays}
 	cmd.Stdout, cmd.Stderr = out, errs
 	cmd.Env = c.keyless(os.Environ())
-	ownGroup(cmd)
+	shell.OwnGroup(cmd)
 	// A process the command left behind may hold the pipes open.
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()

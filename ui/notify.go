@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"artoo/tool/shell"
 	"artoo/ui/screen"
 )
 
@@ -141,7 +142,7 @@ func (n *Notifier) text(what string) string {
 func (n *Notifier) start(text string) {
 	command := exec.Command(n.command[0], append(n.command[1:len(n.command):len(n.command)], text)...)
 	command.Env = n.environ
-	ownGroup(command)
+	shell.OwnGroup(command)
 	if err := command.Start(); err != nil {
 		n.fail(err)
 		return
@@ -156,11 +157,11 @@ func (n *Notifier) start(text string) {
 				n.fail(fmt.Errorf("%s: %w", n.command[0], err))
 			}
 		case <-over:
-			killGroup(command)
+			_ = shell.KillGroup(command) // it may have ended meanwhile
 			<-ended
 			n.fail(fmt.Errorf("%s: it was stopped after %v", n.command[0], notifyLimit))
 		case <-n.quit:
-			killGroup(command)
+			_ = shell.KillGroup(command) // it may have ended meanwhile
 			<-ended
 		}
 	})

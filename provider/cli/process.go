@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"artoo/tool/shell"
 )
 
 // markName is a variable that every process of a run inherits, so that those
@@ -17,7 +19,7 @@ const markName = "ARTOO_CLI_RUN"
 type process struct {
 	cmd   *exec.Cmd
 	mark  string
-	begun uint64 // when the tool began, as task.begun
+	begun uint64 // when the tool began, as task.Began
 	done  chan struct{}
 	// state is how the tool ended; nil, with err, when that is not known. To be
 	// read after done.
@@ -34,11 +36,11 @@ type process struct {
 func start(cmd *exec.Cmd) (*process, error) {
 	p := &process{cmd: cmd, mark: rand.Text(), done: make(chan struct{}), exited: make(chan struct{})}
 	cmd.Env = append(cmd.Env, markName+"="+p.mark)
-	confine(cmd)
+	shell.NewSession(cmd) // it has no terminal to ask on
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	p.begun = begun(cmd.Process.Pid)
+	p.begun = shell.Stat(cmd.Process.Pid).Began
 	go func() {
 		p.err = cmd.Wait()
 		p.state = cmd.ProcessState

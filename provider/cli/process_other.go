@@ -2,16 +2,8 @@
 
 package cli
 
-import "os/exec"
-
 // task is a process of a run.
 type task struct{}
-
-// confine has nothing to do: there are no sessions here.
-func confine(*exec.Cmd) {}
-
-// begun is not known here.
-func begun(int) uint64 { return 0 }
 
 // remember has nothing to do: what the tool started is not known here.
 func (p *process) remember() {}

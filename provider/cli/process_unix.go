@@ -3,25 +3,48 @@
 package cli
 
 import (
+	"bytes"
 	"slices"
 	"syscall"
 	"time"
+
+	"artoo/tool/shell"
 )
 
 // task is a process of a run.
 type task struct {
-	pid, parent, group, session int
-	// begun is when it did, in ticks since the system started; 0 where that is
-	// not told.
-	begun  uint64
+	shell.Process
 	marked bool // it has the run's mark in its environment
 	blank  bool // its environment is empty, as it is for a moment when it becomes another program
-	kernel bool // it is a thread of the kernel's
 }
 
 // same reports whether both are one process: numbers are given out again.
 func (t task) same(e task) bool {
-	return t.pid == e.pid && t.begun == e.begun && (t.begun > 0 || t.session == e.session)
+	return t.PID == e.PID && t.Began == e.Began && (t.Began > 0 || t.Session == e.Session)
+}
+
+// listTasks lists the running processes that began at since or later, with those
+// marked that have the mark. Where it is not told when processes began, none is.
+func listTasks(mark string, since uint64) ([]task, error) {
+	all, err := shell.Processes()
+	if err != nil {
+		return nil, err
+	}
+	var list []task
+	for _, p := range all {
+		if p.Began < since {
+			continue
+		}
+		t := task{Process: p}
+		// What belongs to others cannot be read, and is none of ours.
+		if since > 0 {
+			environ := shell.Environ(p.PID)
+			t.marked = bytes.Contains(environ, []byte(markName+"="+mark))
+			t.blank = environ != nil && len(environ) == 0 && !p.Kernel
+		}
+		list = append(list, t)
+	}
+	return list, nil
 }
 
 // What is waited for until it is certain that nothing is left of a run.
@@ -84,7 +107,7 @@ func (p *process) killAll() {
 			return
 		}
 		for _, t := range left {
-			_ = syscall.Kill(t.pid, syscall.SIGKILL) // ESRCH: it has ended since
+			_ = syscall.Kill(t.PID, syscall.SIGKILL) // ESRCH: it has ended since
 		}
 		p.signal(syscall.SIGKILL)
 		select {
@@ -106,15 +129,15 @@ func (p *process) tree() (left []task, blank bool) {
 		if syscall.Kill(-leader, 0) != nil {
 			return nil, false
 		}
-		return []task{{pid: -leader}}, false
+		return []task{{Process: shell.Process{PID: -leader}}}, false
 	}
 	p.mu.Lock()
 	early := slices.Clone(p.early)
 	p.mu.Unlock()
 	ours := map[int]bool{}
 	for _, t := range all {
-		if t.marked || t.session == leader || slices.ContainsFunc(early, t.same) {
-			ours[t.pid] = true
+		if t.marked || t.Session == leader || slices.ContainsFunc(early, t.same) {
+			ours[t.PID] = true
 		}
 	}
 	if !p.gone() {
@@ -123,13 +146,13 @@ func (p *process) tree() (left []task, blank bool) {
 	for grown := true; grown; {
 		grown = false
 		for _, t := range all {
-			if !ours[t.pid] && ours[t.parent] {
-				ours[t.pid], grown = true, true
+			if !ours[t.PID] && ours[t.Parent] {
+				ours[t.PID], grown = true, true
 			}
 		}
 	}
 	for _, t := range all {
-		blank = blank || t.blank && !ours[t.pid]
+		blank = blank || t.blank && !ours[t.PID]
 	}
-	return slices.DeleteFunc(all, func(t task) bool { return !ours[t.pid] }), blank
+	return slices.DeleteFunc(all, func(t task) bool { return !ours[t.PID] }), blank
 }

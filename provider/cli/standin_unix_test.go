@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/tool/shell"
 )
 
 // standIn is a scripted executable in the place of a tool.
@@ -164,12 +165,12 @@ func (s *standIn) gone(name string) {
 
 // running tells a process from a zombie whose parent is slow.
 func running(pid int) bool {
-	all, err := listTasks("none", 0)
+	all, err := shell.Processes()
 	if err != nil {
 		return true
 	}
 	for _, t := range all {
-		if t.pid == pid {
+		if t.PID == pid {
 			return true
 		}
 	}

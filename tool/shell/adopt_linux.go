@@ -2,8 +2,6 @@ package shell
 
 import (
 	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -31,7 +29,7 @@ func adopt(startShell func() (pid int, err error)) error {
 	pid, err := startShell()
 	if err == nil {
 		if len(adoption.shells) == 0 {
-			adoption.first = statOf(pid)
+			adoption.first = Stat(pid)
 		}
 		adoption.shells[pid] = true
 	}
@@ -79,7 +77,7 @@ func (q Process) later(than Process) bool {
 	return q.Began > than.Began || q.Began == than.Began && q.PID > than.PID
 }
 
-var ownSession = sync.OnceValue(func() int { return statOf(os.Getpid()).Session })
+var ownSession = sync.OnceValue(func() int { return Stat(os.Getpid()).Session })
 
 // reap takes the status of orphans that have ended: nobody else waits for them.
 func reap() {
@@ -99,14 +97,4 @@ func reap() {
 			_, _ = unix.Wait4(q.PID, nil, unix.WNOHANG, nil)
 		}
 	}
-}
-
-// statOf is what /proc tells of a process; nothing when it is gone.
-func statOf(pid int) Process {
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return Process{PID: pid}
-	}
-	info, _ := parseStat(pid, stat)
-	return info
 }

@@ -52,8 +52,11 @@ func everyProcess() ([]Process, error) {
 	return list, nil
 }
 
+// kernelThread is PF_KTHREAD of the kernel's sched.h.
+const kernelThread = 0x00200000
+
 // parseStat reads /proc/PID/stat: pid (command) state parent group session, and
-// further on the time it began. The command may hold blanks and parentheses itself
+// further on its flags and the time it began. The command may hold blanks and parentheses itself
 // (proc(5)).
 func parseStat(pid int, stat []byte) (Process, bool) {
 	i := bytes.LastIndexByte(stat, ')')
@@ -61,7 +64,7 @@ func parseStat(pid int, stat []byte) (Process, bool) {
 		return Process{}, false
 	}
 	fields := bytes.Fields(stat[i+1:])
-	const began = 22 - 3 // the field's number less that of the state
+	const flags, began = 9 - 3, 22 - 3 // the fields' numbers less that of the state
 	if len(fields) <= began {
 		return Process{}, false
 	}
@@ -77,8 +80,12 @@ func parseStat(pid int, stat []byte) (Process, bool) {
 	if err != nil {
 		return Process{}, false
 	}
+	flagBits, err := strconv.ParseUint(string(fields[flags]), 10, 64)
+	if err != nil {
+		return Process{}, false
+	}
 	dead := fields[0][0] == 'Z' || fields[0][0] == 'X'
-	return Process{PID: pid, Parent: numbers[0], Group: numbers[1], Session: numbers[2], Began: since, Dead: dead}, true
+	return Process{PID: pid, Parent: numbers[0], Group: numbers[1], Session: numbers[2], Began: since, Dead: dead, Kernel: flagBits&kernelThread != 0}, true
 }
 
 // Environ is the environment that a process began with, nil where that cannot
@@ -89,4 +96,14 @@ func Environ(pid int) []byte {
 		return nil
 	}
 	return environ
+}
+
+// Stat is what the system tells of a process; its number alone when it is gone.
+func Stat(pid int) Process {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return Process{PID: pid}
+	}
+	info, _ := parseStat(pid, stat)
+	return info
 }

@@ -12,6 +12,15 @@ import (
 // NewSession has nothing to do: there are no sessions here.
 func NewSession(*exec.Cmd) {}
 
+// Stat has the number alone: more is not looked up here.
+func Stat(pid int) Process { return Process{PID: pid} }
+
+// OwnGroup leaves it at the command itself: here it has no group to end.
+func OwnGroup(*exec.Cmd) {}
+
+// KillGroup kills a started command.
+func KillGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+
 // interrupt ends the shell: there are no signals to ask with.
 func (p *processTree) interrupt() { _ = p.cmd.Process.Kill() }
 

@@ -65,7 +65,7 @@ func (a *app) machine() *doctor.World {
 			if filepath.Base(name) == "tmux" { // which is asked about this very terminal
 				cmd.Env = tool.WithoutKeys(os.Environ(), keys...)
 			}
-			ownGroup(cmd)
+			shell.OwnGroup(cmd)
 			out, err := cmd.CombinedOutput()
 			return string(out), err
 		},
