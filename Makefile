@@ -17,7 +17,7 @@ FUZZTIME ?= 60s
 # A pinned checker, built once into this directory.
 STATICCHECK = .tools/staticcheck
 
-.PHONY: build run demo picture test test-tmux check bench fuzz integration install uninstall clean
+.PHONY: build run demo picture test test-tmux check bench fuzz integration install uninstall module clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o artoo .
@@ -97,6 +97,14 @@ install: build
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/artoo $(DESTDIR)$(MANDIR)/artoo.1 $(DESTDIR)$(BASHDIR)/artoo \
 		$(DESTDIR)$(ZSHDIR)/_artoo $(DESTDIR)$(FISHDIR)/artoo.fish
+
+# Gives the module the name under which somebody publishes it:
+# make module NAME=example.org/you/artoo
+module:
+	@test -n "$(NAME)" || { echo "make module NAME=example.org/you/artoo"; exit 2; }
+	@old=$$($(GO) list -m) && $(GO) mod edit -module "$(NAME)" && \
+	find . -name '*.go' -not -path './.tools/*' -exec sed -i.old -E "s#^(	|import )([a-z_]+ )?\"$$old(/|\")#\1\2\"$(NAME)\3#" {} + && \
+	find . -name '*.go.old' -delete && gofmt -w . && $(GO) vet . && echo "the module is called $(NAME) now"
 
 clean:
 	rm -rf artoo .tools

@@ -65,12 +65,12 @@ type suite struct {
 
 func newSuite(b *testing.B) *suite {
 	s := &suite{dir: b.TempDir()}
-	s.artoo = buildProgram(b, "artoo")
+	s.artoo = buildProgram(b, moduleDir)
 	for _, p := range []struct {
 		file *string
 		name string
 	}{{&s.measure, "measure"}, {&s.glamour, "glamour"}, {&s.fetch, "fetch"}, {&s.empty, "empty"}} {
-		*p.file = buildProgram(b, "artoo/testdata/bench/"+p.name)
+		*p.file = buildProgram(b, filepath.Join(moduleDir, "testdata", "bench", p.name))
 	}
 	if file, err := exec.LookPath("curl"); err == nil {
 		s.curl = file

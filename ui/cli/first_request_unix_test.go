@@ -14,7 +14,7 @@ import (
 // The prompt and the tools are part of every request: they stay small, so that a
 // small window holds them, and shortened as far as the user can.
 func TestTheFirstRequestIsSmall(t *testing.T) {
-	artoo := buildProgram(t, "artoo")
+	artoo := buildProgram(t, moduleDir)
 	for _, c := range []struct {
 		args []string
 		most int

@@ -24,7 +24,7 @@ const (
 func TestP3_IdleCostsNothing(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, always(providertest.Chat(providertest.Text("An answer.\n"))))
-	k := startTerminal(t, t.TempDir(), m.env(t, "TERM=xterm-256color"), buildProgram(t, "artoo"), "hello")
+	k := startTerminal(t, t.TempDir(), m.env(t, "TERM=xterm-256color"), buildProgram(t, moduleDir), "hello")
 	k.expect("you: ", k.expect("\x1b[?2004h", k.expect("An answer.", 0)))
 	// The runtime gives memory back and parks its threads in the background
 	// after a turn: that may take some windows, but has to end.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sort"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ const (
 
 // TestBinary holds the built program to its budgets.
 func TestBinary(t *testing.T) {
-	artoo := buildProgram(t, "artoo")
+	artoo := buildProgram(t, moduleDir)
 	t.Run("size", func(t *testing.T) {
 		info, err := os.Stat(artoo)
 		if err != nil {
@@ -64,9 +65,9 @@ type initCosts struct {
 func (i initCosts) ratio() float64 { return i.own / i.nethttp }
 
 func initCost(t testing.TB, artoo string, own map[string]bool) initCosts {
-	empty := sum(initClocks(t, buildProgram(t, "artoo/testdata/bench/empty")))
+	empty := sum(initClocks(t, buildProgram(t, filepath.Join(moduleDir, "testdata", "bench", "empty"))))
 	all := initClocks(t, artoo, "version")
-	i := initCosts{nethttp: sum(initClocks(t, buildProgram(t, "artoo/testdata/bench/nethttp"))) - empty, own: -empty}
+	i := initCosts{nethttp: sum(initClocks(t, buildProgram(t, filepath.Join(moduleDir, "testdata", "bench", "nethttp")))) - empty, own: -empty}
 	var names []string
 	for name, ms := range all {
 		if !own[name] {
@@ -120,9 +121,10 @@ func initClocks(t testing.TB, program string, args ...string) map[string]float64
 }
 
 // withoutGlamour are the packages that artoo would link if nothing imported
-// glamour: those that can be reached from main without passing it.
+// glamour: those that can be reached from main without passing it, or the
+// highlighter that it brings.
 func withoutGlamour() (map[string]bool, error) {
-	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,ImportMap", "artoo")
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,ImportMap", moduleDir)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	out, err := cmd.Output()
 	if err != nil {
@@ -147,11 +149,15 @@ func withoutGlamour() (map[string]bool, error) {
 			imports[p.ImportPath] = append(imports[p.ImportPath], name)
 		}
 	}
-	own, todo := map[string]bool{}, []string{"artoo", "runtime"}
+	module, err := moduleName(moduleDir)
+	if err != nil {
+		return nil, err
+	}
+	own, todo := map[string]bool{}, []string{module, "runtime"}
 	for len(todo) > 0 {
 		name := todo[0]
 		todo = todo[1:]
-		if own[name] || strings.HasPrefix(name, "github.com/charmbracelet/glamour") {
+		if own[name] || strings.HasPrefix(name, "github.com/charmbracelet/glamour") || strings.HasPrefix(name, "github.com/alecthomas/chroma") {
 			continue
 		}
 		own[name] = true

@@ -27,7 +27,7 @@ const integrationTime = 3 * time.Minute
 // is set: `make integration`. Models are the providers' current defaults, or
 // ARTOO_TEST_MODEL_NAME (ARTOO_TEST_MODEL_OPENAI=…).
 func TestIntegration(t *testing.T) {
-	artoo := buildProgram(t, "artoo")
+	artoo := buildProgram(t, moduleDir)
 	var not []string
 	for _, p := range []struct{ name, needs string }{
 		{"anthropic", "ANTHROPIC_API_KEY"},

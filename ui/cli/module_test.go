@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +11,21 @@ import (
 
 // moduleDir is the module's root, seen from this package.
 var moduleDir = filepath.Join("..", "..")
+
+// moduleName is what the go.mod in dir calls the module: whoever publishes it may
+// have given it another name.
+func moduleName(dir string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	first, _, _ := strings.Cut(string(data), "\n")
+	name, ok := strings.CutPrefix(first, "module ")
+	if !ok {
+		return "", fmt.Errorf("go.mod begins with %q", first)
+	}
+	return name, nil
+}
 
 // goFiles calls visit with each Go file of the module, also those of tests: its
 // name below the root, with slashes, and its path from here.

@@ -24,7 +24,7 @@ func TestTwoSignalsInARowLeaveTheObject(t *testing.T) {
 			asked <- struct{}{}
 			return providertest.Silent()
 		})
-		cmd := exec.Command(buildProgram(t, "artoo"), "-p", "-o", "json", "hello")
+		cmd := exec.Command(buildProgram(t, moduleDir), "-p", "-o", "json", "hello")
 		var out bytes.Buffer
 		cmd.Dir, cmd.Env, cmd.Stdout = t.TempDir(), m.env(t), &out
 		if err := cmd.Start(); err != nil {

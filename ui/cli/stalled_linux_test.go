@@ -30,7 +30,7 @@ func TestT2_AStalledTerminalDoesNotHoldASignal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(buildProgram(t, "artoo"), "hello")
+	cmd := exec.Command(buildProgram(t, moduleDir), "hello")
 	cmd.Dir, cmd.Env = t.TempDir(), m.env(t, "TERM=xterm-kitty")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

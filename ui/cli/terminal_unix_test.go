@@ -19,7 +19,7 @@ const (
 // TestTerminalBytes streams an answer of 20 KB in small pieces into a terminal
 // and counts what arrives there, banner and prompts included.
 func TestTerminalBytes(t *testing.T) {
-	artoo, answer := buildProgram(t, "artoo"), longAnswer(20<<10)
+	artoo, answer := buildProgram(t, moduleDir), longAnswer(20<<10)
 	for _, c := range []struct {
 		name string
 		env  []string
