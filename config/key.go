@@ -295,11 +295,21 @@ func (s *KeySource) Renew(ctx context.Context, since time.Time) bool {
 	return true
 }
 
-// KeyVariables are the variables that keys of the config file's providers are
-// looked for in, named there or not. No child process may see them, whatever
-// they are called.
+// keyVariables are the variables a provider's key may stand in, the first that is
+// set wins: the one its table names, or its own.
+func (c *Config) keyVariables(name string) []string {
+	if v := c.Providers[name].APIKeyEnv; v != "" {
+		return []string{v}
+	}
+	f, _ := provider.FactsOf(name)
+	return f.KeyVariables()
+}
+
+// KeyVariables are the variables that keys are looked for in, of all known
+// providers and those of the config file, named there or not. No child process may
+// see them, whatever they are called.
 func (c *Config) KeyVariables() []string {
-	var names []string
+	names := provider.KeyVariables()
 	for _, name := range sortedKeys(c.Providers) {
 		names = append(names, c.keyVariables(name)...)
 	}

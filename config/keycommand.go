@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode"
 
-	"artoo/provider"
 	"artoo/tool/shell"
 )
 
@@ -93,11 +92,6 @@ func clean(text string) string {
 // providers: a helper fetches a key, it needs none.
 func (c *Config) keyless(environ []string) []string {
 	drop := map[string]bool{}
-	for _, f := range provider.Known() {
-		for _, v := range f.KeyVars {
-			drop[v] = true
-		}
-	}
 	for _, v := range c.KeyVariables() {
 		drop[v] = true
 	}

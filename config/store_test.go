@@ -335,7 +335,7 @@ func TestKeyVariablesAreAllThatAKeyIsLookedForIn(t *testing.T) {
 	writeFile(t, 0o600, "[provider.my-box]\nbase_url = \"http://localhost:1\"\n[provider.openai]\napi_key_env = \"WORK\"\n", home, ".config", "artoo", "config.toml")
 	got := mustLoad(t, LoadOptions{}).KeyVariables()
 	slices.Sort(got)
-	for _, want := range []string{"MY_BOX_API_KEY", "WORK"} {
+	for _, want := range []string{"MY_BOX_API_KEY", "WORK", "OPENAI_API_KEY", "GOOGLE_API_KEY", "OLLAMA_API_KEY", "ANTHROPIC_AUTH_TOKEN"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not among %q", want, got)
 		}

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -26,6 +27,7 @@ type Facts struct {
 	BaseURL string // "" where the user runs it, or where it is no server
 	Key     KeyNeed
 	KeyVars []string // the variables of its key, the first that is set wins; nil means NAME_API_KEY
+	Secrets []string // other variables that hold a key or token of it, which artoo does not read
 	URLVar  string   // the variable its own tools take the address from; may be ""
 	// KeyPrefixes are how its keys begin, the usual one first; nil where nothing
 	// can be said.
@@ -96,7 +98,7 @@ var Known = sync.OnceValue(func() []Facts {
 	return []Facts{
 		{
 			Name: "anthropic", BaseURL: "https://api.anthropic.com", KeyVars: []string{"ANTHROPIC_API_KEY"}, URLVar: "ANTHROPIC_BASE_URL",
-			KeyPrefixes: []string{"sk-ant-"},
+			Secrets: []string{"ANTHROPIC_AUTH_TOKEN"}, KeyPrefixes: []string{"sk-ant-"},
 			NotKeys: []NotKey{{
 				"sk-ant-oat", "this is the token of a subscription, which the API does not take", "a key of the console begins with sk-ant-api",
 			}},
@@ -147,8 +149,8 @@ var Known = sync.OnceValue(func() []Facts {
 			Local: &Local{Title: "Ollama", Program: "ollama", Start: "ollama serve", Fetch: "ollama pull"},
 		},
 		{Name: Compatible, Key: KeyOptional, AnyModel: "default"},
-		{Name: "claude-cli", Key: KeyNever, AnyModel: "default", Program: "claude", Billed: true},
-		{Name: "codex-cli", Key: KeyNever, AnyModel: "default", Program: "codex"},
+		{Name: "claude-cli", Key: KeyNever, AnyModel: "default", Program: "claude", Secrets: []string{"CLAUDE_CODE_OAUTH_TOKEN"}, Billed: true},
+		{Name: "codex-cli", Key: KeyNever, AnyModel: "default", Program: "codex", Secrets: []string{"CODEX_API_KEY"}},
 		{Name: "gemini-cli", Key: KeyNever, AnyModel: "default", Program: "gemini"},
 		{Name: "demo", Key: KeyNever, DefaultModel: "demo", Vendor: "demo"},
 	}
@@ -172,6 +174,24 @@ func FactsOf(name string) (f Facts, known bool) {
 		}
 	}
 	return Facts{Name: name, Key: KeyOptional}, false
+}
+
+// KeyVariables are the variables that the provider's key is looked for in, the
+// first that is set wins; nil where it never takes one.
+func (f Facts) KeyVariables() []string {
+	if f.Key == KeyNever || len(f.KeyVars) > 0 {
+		return f.KeyVars
+	}
+	return []string{strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")) + "_API_KEY"}
+}
+
+// KeyVariables are the variables that hold a key or token of any known provider:
+// no child process may see them.
+func KeyVariables() (names []string) {
+	for _, f := range Known() {
+		names = slices.Concat(names, f.KeyVariables(), f.Secrets)
+	}
+	return names
 }
 
 // FamilyOf is the provider whose models have ids like this one, "" for none. Open

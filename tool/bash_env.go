@@ -7,9 +7,9 @@ import (
 )
 
 // ChildEnviron makes the environment of commands from environ, which is as
-// os.Environ gives it. Keys of model providers (keys names further variables that
-// hold one) and artoo's own variables never get through; other variables whose names look like credentials only when pass
-// names them. What could make a command read other files first, open an editor
+// os.Environ gives it. The variables that keys names, which hold the keys of model
+// providers, and artoo's own never get through; others whose names look like
+// credentials only when pass names them. What could make a command read other files first, open an editor
 // or a pager, or ask somebody, is set so that it does not. withheld names the
 // credential-like variables that were left out, sorted; it is for Env.Withheld.
 func ChildEnviron(environ, pass []string, keys ...string) (env []string, withheld []string) {
@@ -28,7 +28,7 @@ func ChildEnviron(environ, pass []string, keys ...string) (env []string, withhel
 		_, ours := set[key]
 		switch {
 		case ours, isDropped(key):
-		case isProviderKey(key), slices.Contains(keys, name):
+		case slices.Contains(keys, key), slices.Contains(keys, name):
 			withheld = append(withheld, name)
 		case isCredential(key) && !slices.Contains(pass, name):
 			withheld = append(withheld, name)
@@ -44,9 +44,9 @@ func ChildEnviron(environ, pass []string, keys ...string) (env []string, withhel
 	return env, slices.Compact(withheld)
 }
 
-// WithoutKeys is environ without the keys of model providers, in those variables
-// that are known and those that keys names: for the programs of the person that
-// artoo starts by itself, such as an editor or a pager.
+// WithoutKeys is environ without the keys of model providers, which stand in the
+// variables that keys names: for the user's programs that artoo starts by itself,
+// such as an editor or a pager.
 func WithoutKeys(environ []string, keys ...string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -54,7 +54,7 @@ func WithoutKeys(environ []string, keys ...string) []string {
 		if runtime.GOOS == "windows" {
 			folded = strings.ToUpper(name)
 		}
-		return isProviderKey(folded) || folded == "ARTOO_API_KEY" || slices.Contains(keys, name)
+		return folded == "ARTOO_API_KEY" || slices.Contains(keys, folded) || slices.Contains(keys, name)
 	})
 }
 
@@ -75,17 +75,6 @@ func quietVariables() map[string]string {
 		"SSH_ASKPASS_REQUIRE": "never",
 		"PYTHONUNBUFFERED":    "1", // or a program that is stopped has said nothing
 	}
-}
-
-// isProviderKey says whether the variable holds a model provider's key.
-func isProviderKey(name string) bool {
-	switch name {
-	case "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY",
-		"DEEPSEEK_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_API_KEY", "COMPATIBLE_API_KEY",
-		"CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY":
-		return true
-	}
-	return false
 }
 
 // isDropped says whether the variable is left out without a word: artoo's own,

@@ -16,7 +16,7 @@ func TestChildEnviron(t *testing.T) {
 		"BASH_ENV=/tmp/x", "ENV=/tmp/x", "BASH_FUNC_ls%%=() { evil; }", "SHELLOPTS=xtrace", "CDPATH=/", "FORCE_COLOR=1", "SSH_ASKPASS=/bin/ask",
 		"TERM=xterm-256color", "PAGER=less", "EDITOR=vi", "GIT_EDITOR=vi", "PWD=/elsewhere",
 	}
-	env, withheld := ChildEnviron(environ, []string{"NPM_TOKEN", "OPENAI_API_KEY", "ARTOO_API_KEY"})
+	env, withheld := ChildEnviron(environ, []string{"NPM_TOKEN", "OPENAI_API_KEY", "ARTOO_API_KEY"}, "OPENAI_API_KEY")
 	wantEnv := []string{
 		"AUTHOR=me", "BYPASS=1", "COMPASS=n", "DEBIAN_FRONTEND=noninteractive", "EDITOR=false", "EMPTY=", "GIT_EDITOR=false", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0",
 		"HOME=/home/u", "KEYBOARD_LAYOUT=us", "KEY_BINDINGS=vi", "LANG=C.UTF-8", "MAX_TOKENS=5", "NO_COLOR=1", "NPM_TOKEN=t", "OLDPWD=/", "PAGER=cat", "PATH=/bin", "PYTHONUNBUFFERED=1",

@@ -45,8 +45,7 @@ type Options struct {
 	// commands get all of it; the editor, the pager and what fills the clipboard
 	// get it without the providers' keys.
 	Environ []string
-	// KeyVariables are variables that hold a provider's key besides those that
-	// are known to.
+	// KeyVariables are the variables that hold a provider's key.
 	KeyVariables []string
 	// Dir is where the person's own commands run; "" means the process's.
 	Dir string

@@ -52,7 +52,7 @@ func (a *app) examine(ctx context.Context, tell func(doctor.Finding) error) erro
 
 // machine is what can be looked at without settings.
 func (a *app) machine() *doctor.World {
-	var keys []string
+	keys := provider.KeyVariables()
 	if a.cfg != nil {
 		keys = a.cfg.KeyVariables()
 	}

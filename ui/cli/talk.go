@@ -224,7 +224,7 @@ func (a *app) demo(ctx context.Context, inv Invocation, yes bool) error {
 		return err
 	}
 	if mended, why := demo.Outcome(a.agent.Conversation().Messages()); !mended {
-		return &agent.Failure{Kind: agent.KindInternal, What: "demo", Err: errors.New(why), Hint: "artoo demo, with nothing denied and its tools on"}
+		return &agent.Failure{Kind: agent.KindInternal, What: demo.Name, Err: errors.New(why), Hint: "artoo demo, with nothing denied and its tools on"}
 	}
 	a.screen.Note("the mended program is in " + dir)
 	return nil
