@@ -34,6 +34,9 @@ type Agent struct {
 	// Paths are absolute. It is called on the turn's goroutine.
 	guide func(paths []string) string
 
+	startMode permission.Mode // the mode the agent was made with, once it was changed
+	toldMode  permission.Mode // the mode the model was told last, once it was changed
+
 	replyLimit int             // of the model, in tokens, as it was asked for
 	guessed    bool            // the server's guess at the model's facts was taken over
 	spent      spending        // of this run, all turns
@@ -129,6 +132,14 @@ func (a *Agent) Tools() []tool.Tool { return a.opt.Tools }
 
 // Limits are the hard caps.
 func (a *Agent) Limits() Limits { return a.opt.Limits }
+
+// Branch is the branch of the project that is checked out, "" for none.
+func (a *Agent) Branch() string {
+	if a.opt.Workspace == nil {
+		return ""
+	}
+	return a.opt.Workspace.Project.Branch()
+}
 
 // Policy decides over the calls.
 func (a *Agent) Policy() *permission.Policy { return a.opt.Policy }

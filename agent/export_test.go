@@ -11,5 +11,8 @@ func (a *Agent) Asked() *Model { return &a.model }
 // Hold puts a conversation in the place of the session's.
 func (a *Agent) Hold(c *conversation.Conversation) { a.conv = c }
 
+// Open puts a session into the agent.
+func (a *Agent) Open(s *conversation.Session) error { return a.open(s) }
+
 // SetNote says what the model must be told before the next message.
 func (a *Agent) SetNote(note func() string) { a.note = note }

@@ -6,6 +6,9 @@ import (
 	"artoo/provider"
 )
 
+// String is the provider and the model.
+func (m Model) String() string { return m.Name + "/" + m.Defaults.Model }
+
 // Model is who answers now, with what was learned of it.
 func (a *Agent) Model() Model { return a.model }
 

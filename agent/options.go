@@ -53,6 +53,9 @@ type Model struct {
 	// Describe asks the model's server for these facts, before each turn until
 	// they are no guess. May be nil.
 	Describe func(ctx context.Context) (provider.ModelInfo, error)
+	// Rules says whose rules hold in a mode with a provider that runs tools of its
+	// own, "" where they are the agent's. May be nil.
+	Rules func(mode string) string
 }
 
 // Sessions say where sessions are kept.
@@ -100,7 +103,7 @@ func New(opt Options) (*Agent, error) {
 	}
 	a := &Agent{opt: opt}
 	a.take(opt.Model)
-	if err := a.Begin(opt.Sessions.First); err != nil {
+	if err := a.open(opt.Sessions.First); err != nil {
 		return nil, err
 	}
 	return a, nil

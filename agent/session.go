@@ -1,85 +1,207 @@
 package agent
 
 import (
-	"runtime"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
 
+	"artoo/agent/permission"
 	"artoo/conversation"
+	"artoo/provider"
 )
 
-// Begin puts a session into the agent: conversation, system prompt, files. A
-// nil session begins a new one.
-func (a *Agent) Begin(s *conversation.Session) error {
-	if begin := a.opt.Secrets.Begin; begin != nil {
-		if err := begin(s); err != nil {
-			return err
-		}
+// Sessions lists the sessions of the agent's directory, newest first.
+func (a *Agent) Sessions() ([]conversation.Info, error) {
+	all, err := a.opt.Sessions.Store.List()
+	return slices.DeleteFunc(all, func(i conversation.Info) bool { return i.CWD != a.opt.Env.Dir }), err
+}
+
+// Saved is the present session as its file has it, nil where none is kept. It is
+// the one it was copied from for a copy that nothing was added to.
+func (a *Agent) Saved() (*conversation.Session, error) {
+	s := a.conv.Session()
+	if s == nil {
+		return nil, nil
 	}
-	w := a.opt.Workspace
-	system, settings, instructions := a.opt.System, Settings{}, []Instruction(nil)
-	if w != nil {
-		var cut bool
-		var err error
-		if instructions, cut, err = w.instructions(); err != nil {
-			return err
-		}
-		if cut {
-			a.notify("the instruction files are longer than 32 KB together; the rest was left out")
-		}
-		settings = w.settings(a)
-		system = w.systemPrompt(settings, instructions)
-	}
-	if s == nil && !a.opt.Sessions.Ephemeral {
-		s = a.opt.Sessions.Store.Create(conversation.Header{
-			CWD: a.opt.Env.Dir, Version: a.opt.Sessions.Version, Provider: a.model.Name, Model: a.model.Defaults.Model, System: system,
-		})
-	}
-	if s != nil {
-		if begun := a.opt.Secrets.Begun; begun != nil {
-			begun(s)
-		}
-		for _, n := range s.Notices() {
-			a.notify(n)
-		}
-		if s.Header().System != "" {
-			// The session began with this prompt, and the provider's cache with it.
-			system = s.Header().System
-		}
-	}
-	output, read, err := a.outputs(s)
+	return a.opt.Sessions.Store.Read(source(s))
+}
+
+// Resume goes on with another session; the present one is closed. The mode is
+// the default again: what was allowed there does not hold here.
+func (a *Agent) Resume(id string) (*Resumed, error) {
+	s, err := a.opt.Sessions.Store.Open(id)
 	if err != nil {
+		return nil, err
+	}
+	// The present session is in use, by this very artoo: Open gave a copy of it.
+	if now := a.conv.Session(); now != nil && source(s) == now.ID() {
+		return nil, errors.Join(errors.New("it is the session you are in; /fork goes on in a copy"), s.Close())
+	}
+	policy := a.opt.Policy
+	mode := policy.Mode
+	if a.startMode != "" {
+		policy.Mode = a.startMode
+	}
+	if err := a.change(s); err != nil {
+		policy.Mode = mode
+		return nil, err
+	}
+	policy.ForgetSession()
+	return a.resumed(s), nil
+}
+
+// Clear begins a new session, and returns the id of the old one, "" if it was not
+// kept. The mode stays: the prompt of the new one tells it.
+func (a *Agent) Clear() (old string, err error) {
+	if s := a.conv.Session(); s != nil && a.conv.MessageCount() > 0 {
+		old = source(s)
+	}
+	if err := a.change(nil); err != nil {
+		return "", err
+	}
+	a.opt.Policy.ForgetSession()
+	return old, nil
+}
+
+// Fork goes on in a copy of the present session, which stays as it is, and returns
+// the ids of the two.
+func (a *Agent) Fork() (old, now string, err error) {
+	s := a.conv.Session()
+	switch {
+	case s == nil:
+		return "", "", errors.New("no session is kept, so there is nothing to copy")
+	case a.conv.MessageCount() == 0:
+		return "", "", errors.New("nothing was said yet, so there is nothing to copy")
+	}
+	if err := a.conv.Sync(); err != nil {
+		return "", "", err
+	}
+	told := a.toldMode
+	from := source(s)
+	forked, err := a.opt.Sessions.Store.Fork(from)
+	if err != nil {
+		return "", "", err
+	}
+	if err := a.change(forked); err != nil {
+		return "", "", err
+	}
+	a.toldMode = told // the history is the same, and so is what the model knows
+	return from, forked.ID(), nil
+}
+
+// source is the id of the session whose file holds what was said: it is that of
+// the one it was copied from for a copy that nothing was added to, which has no
+// file yet.
+func source(s *conversation.Session) string {
+	from := s.Header().ForkOf
+	if _, err := os.Stat(s.Path()); from != "" && errors.Is(err, fs.ErrNotExist) {
+		return from
+	}
+	return s.ID()
+}
+
+func (a *Agent) change(s *conversation.Session) error {
+	before := a.conv.Session()
+	if err := a.open(s); err != nil {
 		return err
 	}
-	if w != nil {
-		if err := w.openFiles(a.opt.Env, read); err != nil {
-			return err
-		}
+	a.toldMode = ""
+	if before == nil {
+		return nil
 	}
-	a.opt.Env.PageMax = a.pageMax
-	a.conv = conversation.New(conversation.Config{
-		MaxContextTokens: a.budget(), ToolResultMaxChars: a.opt.ToolResultMaxChars, OutputDir: output, Mask: a.opt.Secrets.Mask,
-	}, s)
-	a.system = system
-	if s != nil {
-		a.sessionID = s.ID()
+	return before.Close()
+}
+
+// SetMode changes the approval mode; the error says why it cannot hold here. The
+// model is told with the next message.
+func (a *Agent) SetMode(mode permission.Mode) error {
+	policy := a.opt.Policy
+	before := policy.Mode
+	policy.Mode = mode
+	if err := policy.CheckMode(); err != nil {
+		policy.Mode = before
+		return err
 	}
-	a.conv.SetOverhead(a.overhead())
-	if w != nil {
-		a.note = joinNotes(w.settingsNote(system, a.conv.Messages(), settings), w.gitNote(a.opt.Env.Environ), w.note(system, instructions))
-		a.guide = w.guide(instructions)
+	if a.startMode == "" {
+		a.startMode = before
+	}
+	if a.toldMode == "" {
+		a.toldMode = before
 	}
 	return nil
 }
 
-func (a *Agent) notify(text string) {
-	if a.opt.Notice != nil {
-		a.opt.Notice(text)
+// Answer is the last text of the model before the n-th message from the end, or
+// before the end for the first; "" when there is none.
+func (a *Agent) Answer(n int) string {
+	text := ""
+	messages := a.conv.Messages()
+	for i := len(messages) - 1; i >= 0; i-- {
+		switch m := messages[i]; m.Role {
+		case provider.RoleAssistant:
+			if text == "" {
+				text = m.Text()
+			}
+		case provider.RoleUser:
+			if text != "" {
+				if n--; n == 0 {
+					return text
+				}
+			}
+			text = ""
+		}
 	}
+	if n == 1 {
+		return text
+	}
+	return ""
 }
 
-// systemPrompt is the prompt of a session that begins.
-func (w *Workspace) systemPrompt(settings Settings, instructions []Instruction) string {
-	return SystemPrompt(PromptInfo{
-		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: settings, Instructions: instructions,
-	})
+// modeNote tells the model of the approval mode, where it was changed since it was
+// told. A provider that runs tools of its own has its own rules.
+func (a *Agent) modeNote() []provider.Part {
+	now := a.opt.Policy.Mode
+	if a.toldMode == "" || a.toldMode == now {
+		return nil
+	}
+	a.toldMode = now
+	if a.model.rules(now) != "" {
+		return nil
+	}
+	return []provider.Part{provider.Text{Text: ModeNote(now, false)}}
+}
+
+// Approval is what the approval mode means with a provider that runs tools of its
+// own, "" where the agent's rules hold.
+func (a *Agent) Approval() string { return a.model.rules(a.opt.Policy.Mode) }
+
+func (m Model) rules(mode permission.Mode) string {
+	if m.Rules == nil {
+		return ""
+	}
+	return m.Rules(string(mode))
+}
+
+// Rules are the rules in force, in the order in which they count.
+func (a *Agent) Rules() []permission.RuleInForce {
+	rules := a.opt.Policy.InForce()
+	for i := range rules {
+		if r := &rules[i]; r.Origin == "" {
+			r.Origin = "settings"
+			if r.Session {
+				r.Origin = "this session"
+			}
+		}
+	}
+	return rules
+}
+
+// DropRule takes back a rule that was allowed in this session.
+func (a *Agent) DropRule(rule string) error {
+	if !a.opt.Policy.DropInSession(rule) {
+		return fmt.Errorf("%s was not allowed in this session", rule)
+	}
+	return nil
 }

@@ -76,7 +76,7 @@ func (t *turn) end() {
 // hear appends the user's message, and behind it what the model must know: a
 // session is listed by its first words, which are the user's.
 func (t *turn) hear(text string, attachments []provider.Part) error {
-	m := provider.UserText(text, slices.Concat(t.untold, attachments)...)
+	m := provider.UserText(text, slices.Concat(t.untold, t.modeNote(), attachments)...)
 	t.notes, t.untold = notesOf(m.Parts[1:]), nil
 	if t.note != nil {
 		if note := t.note(); note != "" {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -150,4 +151,12 @@ func (a *Agent) OutputDir() string {
 		return a.output
 	}
 	return a.scratch
+}
+
+// systemPrompt is the prompt of a session that begins.
+func (w *Workspace) systemPrompt(settings Settings, instructions []Instruction) string {
+	return SystemPrompt(PromptInfo{
+		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: settings, Instructions: instructions,
+	})
 }

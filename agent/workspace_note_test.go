@@ -108,7 +108,7 @@ func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Begin(s); err != nil {
+		if err := a.Open(s); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := send(t, a, &recorder{}, "on"); err != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"artoo/agent"
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/ui/screen"
 )
@@ -44,7 +46,9 @@ func runTools(_ context.Context, t *Terminal, _ string) error {
 	}
 	var rows [][]string
 	for _, r := range t.opt.Deps.Tools() {
-		rows = append(rows, []string{oneLine(r.Name), r.Kind, oneLine(r.About)})
+		about, _, _ := strings.Cut(r.Description, "\n")
+		about, _, _ = strings.Cut(about, ". ")
+		rows = append(rows, []string{oneLine(r.Name), string(r.Kind), oneLine(about)})
 	}
 	if rows == nil {
 		t.Note("no tools")
@@ -100,7 +104,7 @@ func runCompact(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
-func contextText(c ContextInfo) string {
+func contextText(c agent.ContextUse) string {
 	text := fmt.Sprintf("about %s tokens in %s", tokens(c.Used), count(c.Messages, "message"))
 	if c.Budget > 0 {
 		text += fmt.Sprintf(", %d%% of the budget of %s", c.Used*100/c.Budget, tokens(c.Budget))
@@ -119,7 +123,7 @@ func runCost(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
-func costText(c CostInfo) string {
+func costText(c conversation.Totals) string {
 	if c.Requests == 0 && c.Usage.Total() == 0 {
 		return "nothing was asked yet, so nothing was spent"
 	}

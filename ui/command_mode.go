@@ -92,7 +92,7 @@ func runPlan(_ context.Context, t *Terminal, arg string) error {
 }
 
 func runPermissions(_ context.Context, t *Terminal, arg string) error {
-	if t.opt.Deps.Permissions == nil {
+	if t.opt.Deps.Rules == nil {
 		return errNotHere
 	}
 	if what, which := cutWord(arg); what != "" {
@@ -101,16 +101,12 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 		}
 		return t.dropRule(which)
 	}
-	p := t.opt.Deps.Permissions()
-	t.Note("mode " + string(p.Mode) + ": " + modeText(p.Mode))
-	if p.Sandbox == "" {
-		t.Note("commands are not confined")
-	} else {
-		t.Note("commands are confined by " + oneLine(p.Sandbox))
-	}
+	mode := t.opt.Deps.Mode()
+	t.Note("mode " + string(mode) + ": " + modeText(mode))
+	t.Note("commands are not confined")
 	var rows [][]string
 	dropped := false
-	for i, r := range p.Rules {
+	for i, r := range t.opt.Deps.Rules() {
 		rows = append(rows, []string{strconv.Itoa(i + 1), string(r.Effect), oneLine(r.Rule), "(" + oneLine(r.Origin) + ")"})
 		dropped = dropped || r.Session
 	}
@@ -130,14 +126,14 @@ func (t *Terminal) dropRule(which string) error {
 	if t.opt.Deps.DropRule == nil {
 		return errNotHere
 	}
-	rules := t.opt.Deps.Permissions().Rules
-	found := slices.IndexFunc(rules, func(r RuleRow) bool { return r.Session && r.Rule == which })
+	rules := t.opt.Deps.Rules()
+	found := slices.IndexFunc(rules, func(r permission.RuleInForce) bool { return r.Session && r.Rule == which })
 	if n, err := strconv.Atoi(which); err == nil {
 		if found = n - 1; found < 0 || found >= len(rules) {
 			return fmt.Errorf("there is no rule %d; /permissions numbers them", n)
 		}
 	} else if found < 0 {
-		found = slices.IndexFunc(rules, func(r RuleRow) bool { return r.Rule == which })
+		found = slices.IndexFunc(rules, func(r permission.RuleInForce) bool { return r.Rule == which })
 	}
 	if found < 0 {
 		return fmt.Errorf("there is no rule %s; /permissions lists them", which)
@@ -154,11 +150,11 @@ func (t *Terminal) dropRule(which string) error {
 }
 
 func completeRules(t *Terminal, _ string) []candidate {
-	if t.opt.Deps.Permissions == nil {
+	if t.opt.Deps.Rules == nil {
 		return nil
 	}
 	var all []candidate
-	for _, r := range t.opt.Deps.Permissions().Rules {
+	for _, r := range t.opt.Deps.Rules() {
 		if r.Session {
 			all = append(all, candidate{text: "rm " + r.Rule, help: string(r.Effect) + ", " + r.Origin})
 		}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"artoo/agent"
 )
 
 // listedSessions is how many sessions are shown, the newest.
@@ -26,11 +28,8 @@ func runSessions(_ context.Context, t *Terminal, _ string) error {
 	}
 	var table [][]string
 	for i, r := range rows[:min(len(rows), listedSessions)] {
-		title := oneLine(firstLine(r.Title))
-		if r.InUse {
-			title += " (in use)"
-		}
-		table = append(table, []string{strconv.Itoa(i + 1), oneLine(r.ID), age(t.opt.Clock.Now().Sub(r.When)), count(r.Messages, "message"), title})
+		title := oneLine(firstLine(r.First))
+		table = append(table, []string{strconv.Itoa(i + 1), oneLine(r.ID), age(t.opt.Clock.Now().Sub(r.Updated)), count(r.Messages, "message"), title})
 	}
 	t.columns(table)
 	if len(rows) > listedSessions {
@@ -54,7 +53,7 @@ func runResume(ctx context.Context, t *Terminal, arg string) error {
 	case err == nil && len(arg) <= len(strconv.Itoa(listedSessions)): // too short to mean an id
 		return fmt.Errorf("there is no session number %s; /resume without a number lists them", arg)
 	}
-	resumed, err := t.opt.Deps.Resume(ctx, id)
+	resumed, err := t.opt.Deps.Resume(id)
 	if err != nil {
 		return err
 	}
@@ -81,16 +80,16 @@ func completeSessions(t *Terminal, _ string) []candidate {
 	}
 	var all []candidate
 	for _, r := range rows[:min(len(rows), listedSessions)] {
-		all = append(all, candidate{text: r.ID, help: age(t.opt.Clock.Now().Sub(r.When)) + ", " + firstLine(r.Title)})
+		all = append(all, candidate{text: r.ID, help: age(t.opt.Clock.Now().Sub(r.Updated)) + ", " + firstLine(r.First)})
 	}
 	return all
 }
 
-func runClear(ctx context.Context, t *Terminal, _ string) error {
+func runClear(_ context.Context, t *Terminal, _ string) error {
 	if t.opt.Deps.Clear == nil {
 		return errNotHere
 	}
-	old, err := t.opt.Deps.Clear(ctx)
+	old, err := t.opt.Deps.Clear()
 	if err != nil {
 		return err
 	}
@@ -103,11 +102,11 @@ func runClear(ctx context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
-func runFork(ctx context.Context, t *Terminal, _ string) error {
+func runFork(_ context.Context, t *Terminal, _ string) error {
 	if t.opt.Deps.Fork == nil {
 		return errNotHere
 	}
-	old, now, err := t.opt.Deps.Fork(ctx)
+	old, now, err := t.opt.Deps.Fork()
 	if err != nil {
 		return err
 	}
@@ -132,7 +131,7 @@ func runExportFile(ctx context.Context, t *Terminal, name string) error {
 const answerTail = 12
 
 // showResumed prints what a person needs to pick up the thread.
-func (t *Terminal) showResumed(r *Resumed) {
+func (t *Terminal) showResumed(r *agent.Resumed) {
 	head := "resumed " + oneLine(r.ID)
 	if !r.When.IsZero() {
 		head += ", " + age(t.opt.Clock.Now().Sub(r.When))

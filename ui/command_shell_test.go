@@ -89,7 +89,7 @@ func TestShellCommandsGoAlongWithTheNextMessage(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			shown, sent := runLines(t, func(o *Options) {
-				o.Deps.Clear = func(context.Context) (string, error) { return "", nil }
+				o.Deps.Clear = func() (string, error) { return "", nil }
 			}, test.lines...)
 			if test.sent != nil {
 				if diff := cmp.Diff(test.sent, sent); diff != "" {

@@ -15,7 +15,9 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool"
 )
 
 // say sends lines and returns what was shown, without prompts.
@@ -123,7 +125,7 @@ func TestCommandsWithoutArgumentsTakeNone(t *testing.T) {
 	for _, typed := range []string{"/clear the table in README", "/exit code 2?", "/fork it"} {
 		cleared := false
 		opt := func(o *Options) {
-			o.Deps.Clear = func(context.Context) (string, error) { cleared = true; return "", nil }
+			o.Deps.Clear = func() (string, error) { cleared = true; return "", nil }
 		}
 		shown, sent := say(t, opt, typed, "after")
 		if cleared || len(sent) != 1 || !strings.Contains(shown, "takes nothing behind it, so nothing was done") {
@@ -193,17 +195,19 @@ func TestW5_HelpFitsAScreen(t *testing.T) {
 func testDeps(now time.Time) Deps {
 	cost, debug := 0.0625, false
 	mode, effort := permission.ModeAsk, provider.Effort("")
-	rules := []RuleRow{{permission.Deny, "bash(rm:*)", "settings", false}, {permission.Allow, "bash(ls)", "this session", true}}
-	rows := []SessionRow{{ID: "3f2a", When: now.Add(-2 * time.Hour), Messages: 3, Title: "fix the\ntest"}, {ID: "77\x1b[2Jbc", When: now.Add(-72 * time.Hour), Messages: 1, InUse: true}}
+	rules := []permission.RuleInForce{
+		{Effect: permission.Deny, Rule: "bash(rm:*)", Origin: "settings"}, {Effect: permission.Allow, Rule: "bash(ls)", Origin: "this session", Session: true},
+	}
+	rows := []conversation.Info{{ID: "3f2a", Updated: now.Add(-2 * time.Hour), Messages: 3, First: "fix the\ntest"}, {ID: "77\x1b[2Jbc", Updated: now.Add(-72 * time.Hour), Messages: 1}}
 	return Deps{
-		Sessions: func() ([]SessionRow, error) { return rows, nil },
-		Resume: func(_ context.Context, id string) (*Resumed, error) {
+		Sessions: func() ([]conversation.Info, error) { return rows, nil },
+		Resume: func(id string) (*agent.Resumed, error) {
 			if id != rows[0].ID && id != rows[1].ID {
 				return nil, errors.New("no session " + id)
 			}
-			return &Resumed{ID: "3f2a", When: now.Add(-2 * time.Hour), Model: "demo/demo", Mode: permission.ModeAsk, User: "fix the test", Answer: "Done.\x1b[31m", Cut: true, Changed: []string{"a.go"}}, nil
+			return &agent.Resumed{ID: "3f2a", When: now.Add(-2 * time.Hour), Model: "demo/demo", Mode: permission.ModeAsk, User: "fix the test", Answer: "Done.\x1b[31m", Cut: true, Changed: []string{"a.go"}}, nil
 		},
-		Clear:       func(context.Context) (string, error) { return "3f2a", nil },
+		Clear:       func() (string, error) { return "3f2a", nil },
 		Model:       func() string { return "demo/demo" },
 		SwitchModel: func(_ context.Context, name string) (string, error) { return "demo/" + name, nil },
 		Models:      func() []Choice { return []Choice{{"small", "the small one"}, {"smart", "the \x1b[2Jother"}} },
@@ -234,7 +238,7 @@ func testDeps(now time.Time) Deps {
 			return nil
 		},
 		DropRule: func(rule string) error { rules = rules[:1]; return nil },
-		Fork:     func(context.Context) (string, string, error) { return "3f2a", "88cc", nil },
+		Fork:     func() (string, string, error) { return "3f2a", "88cc", nil },
 		Status:   func() []Choice { return []Choice{{"model", "demo/demo"}, {"directory", "/tmp/\x1b[2Jx"}} },
 		Answer:   func(n int) string { return map[int]string{1: "the last", 2: "the one before"}[n] },
 		Export: func(_ context.Context, name string) (string, error) {
@@ -245,15 +249,15 @@ func testDeps(now time.Time) Deps {
 		},
 		Init:   func(context.Context) (string, error) { return "AGENTS.md, 12 lines", nil },
 		Config: func() []ConfigRow { return []ConfigRow{{"model", "demo", "default"}} },
-		Tools:  func() []ToolRow { return []ToolRow{{"read", "read", "reads files"}, {"bash", "run", "runs commands"}} },
-		Permissions: func() Permissions {
-			return Permissions{Mode: mode, Rules: rules}
+		Tools: func() []tool.Tool {
+			return []tool.Tool{{Name: "read", Kind: tool.KindRead, Description: "reads files. All of them."}, {Name: "bash", Kind: tool.KindRun, Description: "runs commands\nof all kinds"}}
 		},
-		Context: func() ContextInfo {
-			return ContextInfo{Used: 16200, Budget: 180000, Window: 200000, Messages: 4, Parts: []ContextPart{{"tool results", 8100}, {"system prompt", 900}}}
+		Rules: func() []permission.RuleInForce { return rules },
+		Context: func() agent.ContextUse {
+			return agent.ContextUse{Used: 16200, Budget: 180000, Window: 200000, Messages: 4, Parts: []agent.ContextPart{{Name: "tool results", Tokens: 8100}, {Name: "system prompt", Tokens: 900}}}
 		},
-		Cost: func() CostInfo {
-			return CostInfo{Requests: 2, Usage: provider.Usage{Input: 1200, CacheRead: 900, Output: 300}, CostUSD: &cost}
+		Cost: func() conversation.Totals {
+			return conversation.Totals{Requests: 2, Usage: provider.Usage{Input: 1200, CacheRead: 900, Output: 300}, CostUSD: &cost}
 		},
 		Debug: func(on *bool) bool {
 			if on != nil {
@@ -267,7 +271,7 @@ func testDeps(now time.Time) Deps {
 func TestCommandsShow(t *testing.T) {
 	now := newManual().now
 	for command, wants := range map[string][]string{
-		"/sessions":        {"1  3f2a", "2 hours ago", "3 messages", "fix the …", "3 days ago", "(in use)", "^["},
+		"/sessions":        {"1  3f2a", "2 hours ago", "3 messages", "fix the …", "3 days ago", "^["},
 		"/resume 1":        {"resumed 3f2a, 2 hours ago, demo/demo, approval ask", "you: fix the test", "Done.", "broke off", "changed since: a.go"},
 		"/resume nope":     {"/resume: no session nope"},
 		"/clear":           {"a new session begins; /resume 3f2a goes back"},
@@ -318,7 +322,7 @@ func TestCommandsShow(t *testing.T) {
 
 func TestResumedIsShownFirst(t *testing.T) {
 	shown, _ := say(t, func(o *Options) {
-		o.Resumed = &Resumed{ID: "3f2a", User: "why?", Answer: strings.Repeat("line\n", 30) + "a **bold** end\n", Model: "demo/demo"}
+		o.Resumed = &agent.Resumed{ID: "3f2a", User: "why?", Answer: strings.Repeat("line\n", 30) + "a **bold** end\n", Model: "demo/demo"}
 		o.First = "go on"
 	})
 	for _, want := range []string{"resumed 3f2a, demo/demo", "you: why?", "19 lines before this", "a bold end"} {
@@ -376,12 +380,12 @@ func TestHintsNameCommandsInAConversation(t *testing.T) {
 func TestCostWithoutACountOfRequests(t *testing.T) {
 	free := 0.0
 	spent := provider.Usage{Input: 1200, Output: 300}
-	for want, info := range map[string]CostInfo{
+	for want, info := range map[string]conversation.Totals{
 		"nothing was asked yet, so nothing was spent": {CostUSD: &free},
 		"1.2k in, 300 out, $0.0000":                   {Usage: spent, CostUSD: &free},
 		"1 request, 1.2k in, 300 out":                 {Requests: 1, Usage: spent, CostUSD: &free},
 	} {
-		shown, _ := say(t, func(o *Options) { o.Deps.Cost = func() CostInfo { return info } }, "/cost")
+		shown, _ := say(t, func(o *Options) { o.Deps.Cost = func() conversation.Totals { return info } }, "/cost")
 		if !strings.Contains(shown, "  "+want) {
 			t.Errorf("%q is not in %q", want, shown)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/tool"
 	"artoo/ui/screen"
 )
 
@@ -54,7 +55,7 @@ func childCrash() int {
 	var err error
 	term, err = New(Options{
 		In: os.Stdin, Tty: os.Stderr, Sender: s, Profile: profile, Crash: crash, Clock: Clock{Now: now},
-		Deps:   Deps{Tools: func() []ToolRow { panic("in a command") }},
+		Deps:   Deps{Tools: func() []tool.Tool { panic("in a command") }},
 		Screen: newTestScreen(os.Stdout, os.Stderr, profile, nil),
 	})
 	if err != nil {

@@ -2,11 +2,12 @@ package ui
 
 import (
 	"context"
-	"time"
 
 	"artoo/agent"
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/provider"
+	"artoo/tool"
 	"artoo/ui/doctor"
 )
 
@@ -26,12 +27,12 @@ type Sender interface {
 // return may come from outside: they are sanitised before they are shown.
 type Deps struct {
 	// Sessions lists the sessions of this directory, newest first.
-	Sessions func() ([]SessionRow, error)
+	Sessions func() ([]conversation.Info, error)
 	// Resume goes on with the session whose id begins with id.
-	Resume func(ctx context.Context, id string) (*Resumed, error)
+	Resume func(id string) (*agent.Resumed, error)
 	// Clear begins a new session and returns the id of the old one, "" if it
 	// was not kept.
-	Clear func(ctx context.Context) (old string, err error)
+	Clear func() (old string, err error)
 	// Model is the provider and model that answer now, as "provider/model".
 	Model func() string
 	// SwitchModel changes the model, and the provider if name has one before a
@@ -58,7 +59,7 @@ type Deps struct {
 	DropRule func(rule string) error
 	// Fork goes on in a copy of the present session, and returns the ids of the
 	// two.
-	Fork func(ctx context.Context) (old, now string, err error)
+	Fork func() (old, now string, err error)
 	// Status tells where things stand.
 	Status func() []Choice
 	// Answer is the model's answer n turns back, 1 for the last; "" when there
@@ -74,15 +75,15 @@ type Deps struct {
 	// Config lists the settings in the order of the help.
 	Config func() []ConfigRow
 	// Tools lists the tools the model is offered.
-	Tools func() []ToolRow
-	// Permissions tells what may run unasked.
-	Permissions func() Permissions
+	Tools func() []tool.Tool
+	// Rules are the rules in force, in the order in which they count.
+	Rules func() []permission.RuleInForce
 	// Compact makes the history small and says what went, "" when nothing could.
 	Compact func() (string, error)
 	// Context tells how full the context is.
-	Context func() ContextInfo
+	Context func() agent.ContextUse
 	// Cost tells what this session has used so far.
-	Cost func() CostInfo
+	Cost func() conversation.Totals
 	// Doctor looks at what artoo needs and tells what it finds; tell's error, or
 	// ctx's, ends it.
 	Doctor func(ctx context.Context, tell func(doctor.Finding) error) error
@@ -94,28 +95,6 @@ type Deps struct {
 	Expand func(ctx context.Context, text string, pasted []Span) Expansion
 }
 
-// SessionRow is a session in a list.
-type SessionRow struct {
-	ID       string
-	When     time.Time // of its last entry
-	Messages int       // the user's
-	Title    string    // its first message, cut
-	InUse    bool      // another process writes it
-}
-
-// Resumed is what a person should see again when a session goes on.
-type Resumed struct {
-	ID      string
-	When    time.Time // of its last entry
-	Model   string    // that answers now
-	Before  string    // the model that was asked last, "" when it is Model
-	Mode    permission.Mode
-	User    string   // the last message; "" when there is none
-	Answer  string   // the last reply, as far as it came
-	Cut     bool     // it broke off
-	Changed []string // files that changed since
-}
-
 // ConfigRow is one setting.
 type ConfigRow struct {
 	Name   string
@@ -123,52 +102,8 @@ type ConfigRow struct {
 	Origin string // where it comes from: default, a file, a variable, a flag
 }
 
-// ToolRow is one tool.
-type ToolRow struct {
-	Name  string
-	Kind  string // read, write, run, network, none
-	About string // one line
-}
-
-// Permissions are the approval mode and the rules, in the order they count.
-type Permissions struct {
-	Mode    permission.Mode
-	Sandbox string // what confines commands; "" for nothing
-	Rules   []RuleRow
-}
-
-// RuleRow is one rule.
-type RuleRow struct {
-	Effect  permission.Effect
-	Rule    string
-	Origin  string // a file, a flag, "this session"
-	Session bool   // it was allowed in this session, and can be dropped
-}
-
 // Choice is one of several things, with a few words about it.
 type Choice struct {
 	Name  string
 	About string // may be ""
-}
-
-// ContextInfo counts tokens.
-type ContextInfo struct {
-	Used     int // of the next request, estimated
-	Budget   int // what the history may fill; 0 for unlimited
-	Window   int // what the model can take; 0 when unknown
-	Messages int
-	Parts    []ContextPart // what it is made of; their sum is about Used
-}
-
-// ContextPart is a part of what the model is sent.
-type ContextPart struct {
-	Name   string
-	Tokens int
-}
-
-// CostInfo is what a session used.
-type CostInfo struct {
-	Requests int // 0 where they are not counted
-	Usage    provider.Usage
-	CostUSD  *float64 // nil when a price is unknown
 }

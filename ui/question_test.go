@@ -16,6 +16,7 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
@@ -315,7 +316,9 @@ func TestCostIsToldAtEachFiveDollars(t *testing.T) {
 		cb.OnNotice(agent.Notice{Kind: agent.NoticeUsage, Request: &agent.RequestReport{}}) // a price that is not known
 		total += usd
 		return &agent.Response{}, nil
-	}}, func(o *Options) { o.Deps.Cost = func() CostInfo { return CostInfo{CostUSD: &total} } })
+	}}, func(o *Options) {
+		o.Deps.Cost = func() conversation.Totals { return conversation.Totals{CostUSD: &total} }
+	})
 	for _, spend := range []string{"0.4", "0.22", "4.5", "0.5", "11", "0.1"} {
 		k.expect(pasteOn + "you: ")
 		k.enter(spend)

@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"artoo/agent"
 	"context"
 	"strings"
 	"testing"
@@ -36,9 +37,9 @@ func TestCommandsThatNeedSomethingFirstNameIt(t *testing.T) {
 		"/logout":   "artoo logout",
 	} {
 		opt := func(o *Options) {
-			o.Deps.Resume = func(context.Context, string) (*Resumed, error) {
+			o.Deps.Resume = func(string) (*agent.Resumed, error) {
 				t.Error("a session was resumed")
-				return &Resumed{}, nil
+				return &agent.Resumed{}, nil
 			}
 		}
 		if shown, sent := say(t, opt, typed); sent != nil || !strings.Contains(shown, want) {

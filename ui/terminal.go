@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"artoo/agent"
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/ui/screen"
 )
@@ -72,7 +74,7 @@ type Options struct {
 	// program. nil lets the panic end it.
 	Crash func(value any, stack []byte)
 	// Resumed is shown at the start when a session goes on; may be nil.
-	Resumed *Resumed
+	Resumed *agent.Resumed
 	// First is the first message, "" for none; with its attachments.
 	First       string
 	Attachments []provider.Part
@@ -89,7 +91,7 @@ type Terminal struct {
 	commandState
 	opt      Options
 	console  *console
-	listed   []SessionRow          // as /sessions numbered them
+	listed   []conversation.Info   // as /sessions numbered them
 	initial  draft                 // for the next prompt
 	returned []draft               // for the prompts after it: what was queued and not sent
 	complete completer             // what Tab proposes

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"artoo/agent"
+	"artoo/tool"
 	"artoo/ui/screen"
 )
 
@@ -608,7 +609,7 @@ func TestJ1_CtrlCBeforeTheTurnBegins(t *testing.T) {
 			stopped <- ctx.Err() != nil
 			return &agent.Response{}, context.Cause(ctx)
 		}}, func(o *Options) {
-			o.Deps.Tools = func() []ToolRow { commanded <- struct{}{}; <-goOn; return nil }
+			o.Deps.Tools = func() []tool.Tool { commanded <- struct{}{}; <-goOn; return nil }
 		})
 		k.expect("you: ")
 		k.enter("/tools") // while it runs, no line is wanted and no turn is under way

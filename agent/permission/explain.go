@@ -46,23 +46,25 @@ type RuleInForce struct {
 	Rule   string `json:"rule"`
 	Origin string `json:"origin"`
 	Remark string `json:"remark,omitempty"` // what it covers that one may not think of
+	// Session says that it was allowed in this session, and can be dropped.
+	Session bool `json:"-"`
 }
 
 // InForce are all rules in the order in which they count.
 func (p *Policy) InForce() (list []RuleInForce) {
-	add := func(effect Effect, rules []Rule) {
+	add := func(effect Effect, rules []Rule, session bool) {
 		for _, r := range rules {
-			row := RuleInForce{Effect: effect, Rule: r.String(), Origin: r.Origin}
+			row := RuleInForce{Effect: effect, Rule: r.String(), Origin: r.Origin, Session: session}
 			if effect == Allow {
 				row.Remark = r.Remark()
 			}
 			list = append(list, row)
 		}
 	}
-	add(Deny, p.DenyRules)
-	add(Allow, p.session)
-	add(Ask, p.AskRules)
-	add(Allow, p.AllowRules)
+	add(Deny, p.DenyRules, false)
+	add(Allow, p.session, true)
+	add(Ask, p.AskRules, false)
+	add(Allow, p.AllowRules, false)
 	return list
 }
 

@@ -62,9 +62,8 @@ type app struct {
 	histories tool.Histories // what repositories hold that is secret
 	http      *http.Client
 	log       *transport.Log
-	environ   []string     // of the tools
-	agent     *agent.Agent // nil before there is one
-	desk      *ui.Desk
+	environ   []string                        // of the tools
+	agent     *agent.Agent                    // nil before there is one
 	served    map[string][]provider.ModelInfo // what servers listed in this run, by provider
 	closers   []func()                        // wait for the processes of providers
 

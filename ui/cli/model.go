@@ -15,6 +15,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
+	"artoo/provider/cli"
 	"artoo/provider/transport"
 	"artoo/ui"
 )
@@ -223,6 +224,7 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 	m := agent.Model{
 		Provider: &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.newKey(choice.Provider)}, Name: choice.Provider,
 		Defaults: provider.Options{Model: choice.Model, MaxTokens: a.cfg.MaxTokens, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)},
+		Rules:    func(mode string) string { return cli.Rules(choice.Provider, mode) },
 	}
 	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
 		m.Describe = a.describer(d, choice)

@@ -297,7 +297,7 @@ func TestU3_KilledAtAnyMoment(t *testing.T) {
 // An answer that was cut off by a kill is shown as cut, and two of them in one
 // directory each have a session.
 //
-// Red: Resumed in ui/desk.go takes a message without an answer for finished; or
+// Red: Resumed in agent/resumed.go takes a message without an answer for finished; or
 // lockFile in conversation/lock.go locks a file of its own each time.
 func TestU3_CutAnswersAndNeighbours(t *testing.T) {
 	t.Parallel()

@@ -10,10 +10,8 @@ import (
 
 	"artoo/agent"
 	"artoo/conversation"
-	"artoo/provider/cli"
 	"artoo/tool"
 	"artoo/tool/shell"
-	"artoo/ui"
 	"artoo/ui/export"
 	"artoo/ui/screen"
 )
@@ -72,7 +70,6 @@ func (a *app) open() (err error) {
 	if err != nil {
 		return err
 	}
-	a.desk = &ui.Desk{Agent: a.agent, Store: store, Dir: a.project.Dir, Switch: a.switchModel, Branch: a.project.Branch, Rules: cli.Rules}
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	}
 	a.stdin = input.State
 	a.agent.Spend(time.Since(a.began))
-	r := &headless.Runner{Agent: a.desk, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen, Ask: a.ask, Info: a.info(), Stopped: a.broken}
+	r := &headless.Runner{Agent: a.agent, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen, Ask: a.ask, Info: a.info(), Stopped: a.broken}
 	if r.Ask == nil && a.canAsk() {
 		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
 		notify, err := a.notifier(profile)

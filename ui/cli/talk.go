@@ -53,9 +53,10 @@ func (a *app) converse(ctx context.Context, first string) error {
 			history = path
 		}
 	}
-	deps := a.desk.Deps()
+	deps := ui.AgentDeps(a.agent)
 	deps.Config, deps.Effort = a.settings, a.effort
-	deps.Models, deps.ListModels, deps.Providers, deps.SwitchProvider = a.models, a.serverModels, a.providers, a.switchProvider
+	deps.Models, deps.ListModels, deps.Providers = a.models, a.serverModels, a.providers
+	deps.SwitchModel, deps.SwitchProvider = a.switchModel, a.switchProvider
 	deps.Doctor = a.examine
 	deps.Debug = func(on *bool) bool {
 		if on != nil {
@@ -64,10 +65,6 @@ func (a *app) converse(ctx context.Context, first string) error {
 		return a.log.On()
 	}
 	profile, why := a.profile(a.who.errConsole)
-	var resumed *ui.Resumed
-	if s := a.agent.Conversation().Session(); s != nil && s.Resumed() {
-		resumed = a.desk.Resumed(s)
-	}
 	notify, err := a.notifier(profile)
 	if err != nil {
 		return err
@@ -75,8 +72,8 @@ func (a *app) converse(ctx context.Context, first string) error {
 	defer notify.Close()
 	t, err := ui.New(ui.Options{
 		Dir: a.project.Dir, ResultMax: a.cfg.ToolResultMaxChars,
-		In: a.process.In, Tty: a.process.Err, Screen: a.screen, Sender: a.desk, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
-		History: history, Pager: a.pager(), Piped: !a.who.out, Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Deps: deps, Resumed: resumed, First: first,
+		In: a.process.In, Tty: a.process.Err, Screen: a.screen, Sender: a.agent, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
+		History: history, Pager: a.pager(), Piped: !a.who.out, Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Deps: deps, Resumed: a.agent.Resumed(), First: first,
 		ViKeys: a.cfg.EditMode == "vi", Env: os.Getenv, Notify: notify, Discard: a.discard, Crash: a.crash, Exit: a.process.Exit,
 	})
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"artoo/tool"
 )
 
-// deskIn is a desk over a tree, with a session that holds one exchange; kept
+// projectIn is an agent over a tree, with a session that holds one exchange; kept
 // says whether it has a file.
-func deskIn(t *testing.T, tree map[string]string, kept bool) *Desk {
+func projectIn(t *testing.T, tree map[string]string, kept bool) project {
 	t.Helper()
 	dir := reaching(t, tree).dir
 	store := conversation.Store{Dir: t.TempDir()}
@@ -38,15 +38,15 @@ func deskIn(t *testing.T, tree map[string]string, kept bool) *Desk {
 			t.Fatal(err)
 		}
 	}
-	return &Desk{Agent: a, Store: store, Dir: dir}
+	return project{a}
 }
 
 // The session in use is written whole, kept or not, and no file is replaced.
-func TestDeskExportsTheSession(t *testing.T) {
+func TestTheSessionIsExported(t *testing.T) {
 	for _, kept := range []bool{true, false} {
-		d := deskIn(t, map[string]string{"old.md": "mine"}, kept)
+		d := projectIn(t, map[string]string{"old.md": "mine"}, kept)
 		told, err := d.exportFile(t.Context(), "new.html")
-		path := filepath.Join(d.Dir, "new.html")
+		path := filepath.Join(d.Env().Dir, "new.html")
 		if err != nil || told != "written to "+path {
 			t.Fatalf("kept %v: %q, %v", kept, told, err)
 		}
@@ -58,8 +58,8 @@ func TestDeskExportsTheSession(t *testing.T) {
 			t.Errorf("kept %v: %v", kept, err)
 		}
 	}
-	d := deskIn(t, nil, false)
-	if err := d.Agent.Begin(nil); err != nil {
+	d := projectIn(t, nil, false)
+	if _, err := d.Clear(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.exportFile(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "nothing was said yet") {
@@ -67,8 +67,8 @@ func TestDeskExportsTheSession(t *testing.T) {
 	}
 }
 
-func TestDeskCompletesFiles(t *testing.T) {
-	d := deskIn(t, map[string]string{"a b.txt": "", "apple/x": ""}, false)
+func TestFilesAreCompleted(t *testing.T) {
+	d := projectIn(t, map[string]string{"a b.txt": "", "apple/x": ""}, false)
 	for text, want := range map[string][]string{
 		"@a": {`@a\ b.txt `, "@apple/"}, `@"a`: {`@"a b.txt" `, `@"apple/`}, "@": {`@a\ b.txt `, "@apple/"}, "@zzz": nil, "a": nil,
 	} {
@@ -82,10 +82,10 @@ func TestDeskCompletesFiles(t *testing.T) {
 	}
 }
 
-func TestDeskInit(t *testing.T) {
-	d := deskIn(t, map[string]string{"go.mod": "module x\n"}, false)
+func TestInitWritesAFile(t *testing.T) {
+	d := projectIn(t, map[string]string{"go.mod": "module x\n"}, false)
 	told, err := d.initFile(t.Context())
-	if err != nil || !strings.HasPrefix(told, "wrote "+filepath.Join(d.Dir, "AGENTS.md")) {
+	if err != nil || !strings.HasPrefix(told, "wrote "+filepath.Join(d.Env().Dir, "AGENTS.md")) {
 		t.Errorf("%q, %v", told, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestDeskInit(t *testing.T) {
 //
 // Red: attach hands no spans to Expand.
 func TestI1_PastedPathsAreData(t *testing.T) {
-	d := deskIn(t, map[string]string{"week.go": "package cart\n"}, false)
+	d := projectIn(t, map[string]string{"week.go": "package cart\n"}, false)
 	opt := func(o *Options) { o.Deps.Expand = d.expand }
 	shown, sent := say(t, opt, "why @week.go?", "mail me@week.go", `\@week.go`)
 	if diff := cmp.Diff([]string{"why @week.go?", "mail me@week.go", "@week.go"}, sent); diff != "" {
@@ -126,9 +126,9 @@ func TestI1_PastedPathsAreData(t *testing.T) {
 // A terminal without bracketed paste types the path of a dropped file, which
 // begins as a command does.
 func TestADroppedPictureIsNoCommand(t *testing.T) {
-	d := deskIn(t, map[string]string{"week.png": screenshot(t)}, false)
-	message := d.Dir + "/week.png what is it?"
-	shown, sent := say(t, func(o *Options) { o.Deps.Expand = d.expand }, message, "/export "+d.Dir+"/week.png")
+	d := projectIn(t, map[string]string{"week.png": screenshot(t)}, false)
+	message := d.Env().Dir + "/week.png what is it?"
+	shown, sent := say(t, func(o *Options) { o.Deps.Expand = d.expand }, message, "/export "+d.Env().Dir+"/week.png")
 	if diff := cmp.Diff([]string{message}, sent); diff != "" {
 		t.Error(diff)
 	}

@@ -6,12 +6,16 @@ import (
 	"os"
 	"strings"
 
+	"artoo/agent"
 	"artoo/ui/export"
 )
 
+// project is what an agent works in, for the commands that use its files.
+type project struct{ *agent.Agent }
+
 // access is what the present session's file tools reach.
-func (d *Desk) access() fileAccess {
-	a := fileAccess{env: d.Agent.Env(), dir: d.Dir}
+func (p project) access() fileAccess {
+	a := fileAccess{env: p.Env(), dir: p.Env().Dir}
 	if home, err := os.UserHomeDir(); err == nil { // without one ~ means nothing
 		a.home = home
 	}
@@ -20,26 +24,26 @@ func (d *Desk) access() fileAccess {
 
 // expand reads what the @paths of a typed message name, but for those in the
 // parts of it that were pasted. Called between turns.
-func (d *Desk) expand(ctx context.Context, text string, pasted []Span) Expansion {
-	return d.access().expand(ctx, text, pasted)
+func (p project) expand(ctx context.Context, text string, pasted []Span) Expansion {
+	return p.access().expand(ctx, text, pasted)
 }
 
 // completeFiles is a completer of @paths.
-func (d *Desk) completeFiles(text string, cursor int) completion {
-	return fileNames{access: d.access(), wait: completeWait}.complete(text, cursor)
+func (p project) completeFiles(text string, cursor int) completion {
+	return fileNames{access: p.access(), wait: completeWait}.complete(text, cursor)
 }
 
 // exportFile writes the session to the file of that name, see export.File, and
-// returns what to tell the person. Called between turns.
-func (d *Desk) exportFile(_ context.Context, name string) (told string, err error) {
-	s, err := d.exported()
+// returns what to tell the user. Called between turns.
+func (p project) exportFile(_ context.Context, name string) (told string, err error) {
+	s, err := p.exported()
 	if err != nil {
 		return "", err
 	}
 	if strings.HasPrefix(name, "~") {
-		name = d.access().abs(name)
+		name = p.access().abs(name)
 	}
-	path, err := export.File(d.Dir, name, s)
+	path, err := export.File(p.Env().Dir, name, s)
 	var wrong *export.Error
 	if errors.As(err, &wrong) {
 		return "", errors.New(wrong.Error() + "; " + wrong.Hint)
@@ -52,13 +56,13 @@ func (d *Desk) exportFile(_ context.Context, name string) (told string, err erro
 
 // exported is the present session: all of it where it is kept, else what the
 // model still sees of it.
-func (d *Desk) exported() (export.Session, error) {
-	c := d.Agent.Conversation()
+func (p project) exported() (export.Session, error) {
+	c := p.Conversation()
 	if c.MessageCount() == 0 {
 		return export.Session{}, errors.New("nothing was said yet")
 	}
 	if s := c.Session(); s != nil {
-		kept, err := d.Store.Read(source(s))
+		kept, err := p.Saved()
 		if err != nil {
 			return export.Session{}, err
 		}
@@ -66,15 +70,15 @@ func (d *Desk) exported() (export.Session, error) {
 		e.ID, e.ForkOf = h.ID, h.ForkOf
 		return e, nil
 	}
-	s := export.Session{Dir: d.Dir, Provider: d.Agent.Model().Name, Model: d.Agent.Model().Defaults.Model, Messages: c.Messages()}
-	s.Totals.Usage, s.Totals.CostUSD = d.Agent.Spent()
+	s := export.Session{Dir: p.Env().Dir, Provider: p.Model().Name, Model: p.Model().Defaults.Model, Messages: c.Messages()}
+	s.Totals.Usage, s.Totals.CostUSD = p.Spent()
 	return s, nil
 }
 
 // initFile writes an AGENTS.md for the project from what its files say, and
-// returns what to tell the person. Called between turns.
-func (d *Desk) initFile(ctx context.Context) (told string, err error) {
-	notes, err := initialise(ctx, d.access())
+// returns what to tell the user. Called between turns.
+func (p project) initFile(ctx context.Context) (told string, err error) {
+	notes, err := initialise(ctx, p.access())
 	for i, note := range notes {
 		notes[i] = oneLine(note)
 	}
