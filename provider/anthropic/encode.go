@@ -3,7 +3,6 @@ package anthropic
 import (
 	"encoding/base64"
 	"encoding/json"
-	"strings"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -110,7 +109,7 @@ func fill(name string, req provider.Request, l limits) body {
 		}
 		b.Tools = append(b.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: schema})
 	}
-	if !blank(req.System) {
+	if !wire.Blank(req.System) {
 		b.System = []block{{Type: "text", Text: req.System}}
 	}
 	h := history{provider: name, model: req.Model, ids: wire.IDs{Provider: name, Limit: idLimit}, gone: l.thoughts}
@@ -246,10 +245,8 @@ func image(img provider.Image) block {
 
 // appendText leaves out what is blank: the API refuses empty text blocks.
 func appendText(blocks []block, text string) []block {
-	if blank(text) {
+	if wire.Blank(text) {
 		return blocks
 	}
 	return append(blocks, block{Type: "text", Text: text})
 }
-
-func blank(s string) bool { return strings.TrimSpace(s) == "" }

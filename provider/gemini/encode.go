@@ -3,7 +3,6 @@ package gemini
 import (
 	"encoding/base64"
 	"encoding/json"
-	"strings"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -99,7 +98,7 @@ const (
 func encode(name string, req provider.Request, l limits) ([]byte, error) {
 	f := parseFamily(req.Model)
 	var b body
-	if !blank(req.System) {
+	if !wire.Blank(req.System) {
 		b.System = &content{Parts: []part{textPart(req.System)}}
 	}
 	if declared := declare(req.Tools, l); len(declared) > 0 {
@@ -166,5 +165,3 @@ func image(img provider.Image) part {
 	}
 	return textPart("(an image of type " + img.MediaType + " was left out: this model takes PNG, JPEG, WebP, HEIC and HEIF)")
 }
-
-func blank(s string) bool { return strings.TrimSpace(s) == "" }

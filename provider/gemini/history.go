@@ -32,7 +32,7 @@ func (h *history) add(m provider.Message) {
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case provider.Text:
-			if !blank(p.Text) {
+			if !wire.Blank(p.Text) {
 				parts = append(parts, textPart(p.Text))
 			}
 		case provider.Image:
@@ -75,7 +75,7 @@ func (h *history) assistant(m provider.Message) []part {
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case provider.Text:
-			if sig := h.signature(p.Opaque, own); sig != "" || !blank(p.Text) {
+			if sig := h.signature(p.Opaque, own); sig != "" || !wire.Blank(p.Text) {
 				parts = append(parts, part{Text: &p.Text, Signature: sig})
 			}
 		case provider.Reasoning:
@@ -128,7 +128,7 @@ func (h *history) result(r provider.ToolResult) {
 		}
 	}
 	switch {
-	case !blank(text):
+	case !wire.Blank(text):
 	case len(pictures) > 0:
 		text = "(see the image)"
 	default:

@@ -3,7 +3,6 @@ package ollama
 import (
 	"encoding/base64"
 	"encoding/json"
-	"strings"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -91,7 +90,7 @@ func encode(name string, req provider.Request, f facts, keepAlive string) (raw [
 		}
 	}
 	h := history{provider: name, model: req.Model, facts: f, ids: wire.IDs{Provider: name, Limit: idLimit}, names: map[string]string{}}
-	if !blank(req.System) {
+	if !wire.Blank(req.System) {
 		h.messages = append(h.messages, message{Role: "system", Content: req.System})
 	}
 	for _, m := range req.Messages {
@@ -137,5 +136,3 @@ func (f facts) think(effort provider.Effort) json.RawMessage {
 }
 
 func encoded(img provider.Image) string { return base64.StdEncoding.EncodeToString(img.Data) }
-
-func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -36,7 +36,7 @@ func (h *history) add(m provider.Message) {
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case provider.Text:
-			if !blank(p.Text) {
+			if !wire.Blank(p.Text) {
 				texts = append(texts, p.Text)
 			}
 		case provider.Image:
@@ -86,7 +86,7 @@ func (h *history) assistant(m provider.Message) {
 			out.ToolCalls = append(out.ToolCalls, call)
 		}
 	}
-	if !blank(text.String()) {
+	if !wire.Blank(text.String()) {
 		out.Content = text.String()
 	}
 	if out.Content == "" && out.ToolCalls == nil {
@@ -111,12 +111,12 @@ func (h *history) result(r provider.ToolResult) {
 		for _, img := range r.Images {
 			h.pictures = append(h.pictures, encoded(img))
 		}
-		if blank(text) {
+		if wire.Blank(text) {
 			text = seeImages
 		}
 	case len(r.Images) > 0:
 		text = strings.TrimSpace(text + "\n" + noImages)
-	case blank(text):
+	case wire.Blank(text):
 		text = "(no output)"
 	}
 	name, ok := h.names[r.CallID]

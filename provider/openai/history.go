@@ -81,7 +81,7 @@ type history struct {
 }
 
 func (h *history) system(text string) {
-	if blank(text) {
+	if wire.Blank(text) {
 		return
 	}
 	role := h.quirks.SystemRole
@@ -164,14 +164,14 @@ func (h *history) result(r provider.ToolResult) {
 		for _, img := range r.Images {
 			h.pictures = append(h.pictures, h.image(img))
 		}
-		if blank(text) {
+		if wire.Blank(text) {
 			text = "(see the image that follows)"
 		}
 	}
 	if len(r.Images) > 0 && h.quirks.NoImages {
 		text = strings.TrimSpace(text + "\n" + noImages)
 	}
-	if blank(text) {
+	if wire.Blank(text) {
 		text = "(no output)"
 	}
 	h.messages = append(h.messages, message{Role: "tool", ToolCallID: h.ids.Result(r.CallID),
@@ -203,7 +203,7 @@ func (h *history) assistant(m provider.Message) {
 				Function: functionCall{Name: wire.Name(p.Name, nameLimit), Arguments: string(args)}})
 		}
 	}
-	if !blank(text.String()) {
+	if !wire.Blank(text.String()) {
 		out.Content.text = text.String()
 	}
 	if out.Content.text == "" && out.ToolCalls == nil {
@@ -308,10 +308,8 @@ func mark(messages []message) {
 }
 
 func appendText(parts []part, text string) []part {
-	if blank(text) {
+	if wire.Blank(text) {
 		return parts
 	}
 	return append(parts, part{Type: "text", Text: text})
 }
-
-func blank(s string) bool { return strings.TrimSpace(s) == "" }

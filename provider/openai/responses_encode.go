@@ -55,7 +55,7 @@ const includeEncrypted = "reasoning.encrypted_content"
 // without what the server is known to refuse.
 func encodeResponses(name string, req provider.Request, without limits) ([]byte, error) {
 	b := responsesBody{Model: req.Model, Stream: true, Instructions: req.System, PromptCacheKey: req.SessionID}
-	if blank(req.System) {
+	if wire.Blank(req.System) {
 		b.Instructions = ""
 	}
 	if len(b.PromptCacheKey) > cacheKeyLimit {

@@ -143,7 +143,7 @@ func (h *responsesHistory) result(r provider.ToolResult) error {
 			parts = append(parts, inputImage(img))
 		}
 		it.Output = parts
-	} else if blank(r.Text) {
+	} else if wire.Blank(r.Text) {
 		it.Output = "(no output)"
 	}
 	return h.put(it)
@@ -181,7 +181,7 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 			}
 			continue
 		case provider.Text:
-			if blank(p.Text) {
+			if wire.Blank(p.Text) {
 				continue
 			}
 			mk, text := mark(p.Opaque, "msg"), p.Text
@@ -312,7 +312,7 @@ func (it reasoningItem) raw(named bool) json.RawMessage {
 }
 
 func appendInput(parts []inputPart, text string) []inputPart {
-	if blank(text) {
+	if wire.Blank(text) {
 		return parts
 	}
 	return append(parts, inputPart{Type: "input_text", Text: text})

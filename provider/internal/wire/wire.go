@@ -12,6 +12,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"strings"
 	"time"
 
 	"artoo/provider"
@@ -241,3 +242,6 @@ func (c *call) emit(events []provider.Event, yield func(provider.Event, error) b
 	}
 	return true
 }
+
+// Blank reports whether a text says nothing: servers refuse empty parts.
+func Blank(text string) bool { return strings.TrimSpace(text) == "" }
