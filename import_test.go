@@ -20,7 +20,7 @@ var allowed = []struct {
 	imports []string
 }{
 	{"artoo", []string{"artoo/ui/cli"}},
-	{"artoo/config", []string{"artoo/provider", "artoo/tool/shell"}},
+	{"artoo/config", []string{"artoo/provider", "artoo/tool/shell", "artoo/tool/spelling"}},
 	{"artoo/config/keyring", nil},
 	{"artoo/provider", nil},
 	{"artoo/provider/redact", nil},
@@ -38,7 +38,8 @@ var allowed = []struct {
 	{"artoo/ui/doctor", []string{"artoo/provider"}},
 	{"artoo/ui/screen", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool"}},
 	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/provider/redact",
-		"artoo/tool", "artoo/tool/shell", "artoo/ui/screen", "artoo/ui/export", "artoo/ui/doctor"}},
+		"artoo/tool", "artoo/tool/shell", "artoo/tool/spelling",
+		"artoo/ui/screen", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"artoo/tool/spelling"
 )
 
 // missing is the error for a path where nothing is, with the nearest names. hint
@@ -70,7 +72,7 @@ func nearest(name string, names []string) []string {
 	limit := max(2, len([]rune(folded))/3)
 	for _, n := range names {
 		other := FoldName(strings.TrimSuffix(n, "/"))
-		off := distance(folded, other, limit)
+		off := spelling.Distance(folded, other, limit)
 		if off > limit {
 			switch {
 			case stem != "" && stem == strings.TrimSuffix(other, filepath.Ext(other)):
@@ -91,33 +93,4 @@ func nearest(name string, names []string) []string {
 		best[i] = s.name
 	}
 	return best
-}
-
-// distance is how many characters have to be inserted, removed, exchanged for
-// another or swapped with their neighbour to make b of a; some number over
-// limit if it is more than that.
-func distance(a, b string, limit int) int {
-	s, t := []rune(a), []rune(b)
-	if len(s)-len(t) > limit || len(t)-len(s) > limit {
-		return limit + 1
-	}
-	before, above, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := 1; i <= len(s); i++ {
-		row[0] = i
-		for j := 1; j <= len(t); j++ {
-			exchange := above[j-1]
-			if s[i-1] != t[j-1] {
-				exchange++
-			}
-			row[j] = min(exchange, above[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, above, row = above, row, before
-	}
-	return above[len(t)]
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"artoo/tool/spelling"
 )
 
 // mendInput takes slips that models make and that can mean only one thing: null
@@ -198,7 +200,7 @@ func perhaps(schema *jsonschema.Schema, given map[string]any, name string) strin
 		if _, ok := given[p]; ok {
 			continue
 		}
-		off := distance(folded, p, least)
+		off := spelling.Distance(folded, p, least)
 		if strings.HasSuffix(folded, "_"+p) || strings.HasPrefix(p, folded) {
 			off = min(off, 1) // file_path, old_str
 		}

@@ -203,17 +203,3 @@ func TestReadWhatIsNoFile(t *testing.T) {
 		w.fails(Read(), in{"path": path}, words...)
 	}
 }
-
-func TestDistance(t *testing.T) {
-	for _, test := range []struct {
-		a, b        string
-		limit, want int
-	}{
-		{"", "", 2, 0}, {"abc", "abc", 2, 0}, {"abc", "abd", 2, 1}, {"abc", "acb", 2, 1}, {"abc", "", 3, 3},
-		{"kitten", "sitting", 5, 3}, {"abc", "abcdef", 2, 3}, {"ä", "a", 2, 1},
-	} {
-		if got := distance(test.a, test.b, test.limit); got != test.want {
-			t.Errorf("%q to %q: %d, want %d", test.a, test.b, got, test.want)
-		}
-	}
-}

@@ -9,6 +9,7 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/provider"
+	"artoo/tool/spelling"
 )
 
 // errLeave is returned by the commands that end the conversation.
@@ -192,37 +193,11 @@ func nearestCommand(name string) string {
 		names, aliases = append(names, c.name), append(aliases, c.aliases...)
 	}
 	for _, known := range append(names, aliases...) { // of two as near a name is meant
-		if d := distance(name, known); d < least && d < len(name) {
+		if d := spelling.Distance(name, known, least); d < least && d < len(name) {
 			best, least = known, d
 		}
 	}
 	return best
-}
-
-// distance counts the characters to insert, delete, change or swap with their
-// neighbour to make b of a.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	before, row := make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		next := make([]int, len(y)+1)
-		next[0] = i
-		for j := 1; j <= len(y); j++ {
-			change := row[j-1]
-			if x[i-1] != y[j-1] {
-				change++
-			}
-			next[j] = min(row[j]+1, next[j-1]+1, change)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				next[j] = min(next[j], before[j-2]+1)
-			}
-		}
-		before, row = row, next
-	}
-	return row[len(y)]
 }
 
 var errNotHere = errors.New("not to be had here")

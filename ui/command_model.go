@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"artoo/provider"
+	"artoo/tool/spelling"
 )
 
 func runModel(ctx context.Context, t *Terminal, name string) error {
@@ -46,7 +47,7 @@ func (t *Terminal) unknownModel(now string) {
 		if known == name {
 			return
 		}
-		if d := distance(name, known); d < least {
+		if d := spelling.Distance(name, known, least); d < least {
 			best, least = known, d
 		}
 	}

@@ -1,0 +1,31 @@
+// Package spelling says how near two words are, for whoever asks "did you mean".
+package spelling
+
+// Distance is how many characters have to be inserted, removed, exchanged for
+// another or swapped with their neighbour to make b of a; some number over
+// limit if it is more than that.
+func Distance(a, b string, limit int) int {
+	s, t := []rune(a), []rune(b)
+	if len(s)-len(t) > limit || len(t)-len(s) > limit {
+		return limit + 1
+	}
+	before, above, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		row[0] = i
+		for j := 1; j <= len(t); j++ {
+			exchange := above[j-1]
+			if s[i-1] != t[j-1] {
+				exchange++
+			}
+			row[j] = min(exchange, above[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, above, row = above, row, before
+	}
+	return above[len(t)]
+}
