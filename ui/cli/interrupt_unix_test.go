@@ -120,7 +120,7 @@ func (k *terminal) session() string {
 // Ctrl-C at a command that takes no notice of it: the prompt is back within a
 // second, a second Ctrl-C ends what still runs, and the conversation goes on.
 //
-// Red: leave shell.killAll() out of job.run in package tool.
+// Red: leave shell.killAll() out of Command.Run in package shell.
 func TestJ1_CtrlCEndsToolsThatDoNotListen(t *testing.T) {
 	t.Parallel()
 	k, tty, before := startTree(t)
