@@ -97,12 +97,17 @@ func (f Family) has(id string) bool {
 var Known = sync.OnceValue(func() []Facts {
 	return []Facts{
 		{
-			Name: "anthropic", BaseURL: "https://api.anthropic.com", KeyVars: []string{"ANTHROPIC_API_KEY"}, URLVar: "ANTHROPIC_BASE_URL",
+			Name: "anthropic", BaseURL: "https://api.anthropic.com",
+			KeyVars: []string{"ANTHROPIC_API_KEY"}, URLVar: "ANTHROPIC_BASE_URL",
 			Secrets: []string{"ANTHROPIC_AUTH_TOKEN"}, KeyPrefixes: []string{"sk-ant-"},
 			NotKeys: []NotKey{{
-				"sk-ant-oat", "this is the token of a subscription, which the API does not take", "a key of the console begins with sk-ant-api",
+				"sk-ant-oat", "this is the token of a subscription, which the API does not take",
+				"a key of the console begins with sk-ant-api",
 			}},
-			Check:        Check{Path: "v1/models", KeyHeader: "X-Api-Key", Headers: map[string]string{"Anthropic-Version": "2023-06-01"}},
+			Check: Check{
+				Path: "v1/models", KeyHeader: "X-Api-Key",
+				Headers: map[string]string{"Anthropic-Version": "2023-06-01"},
+			},
 			DefaultModel: "claude-sonnet-5", Vendor: "anthropic", NewSee: true,
 			Families: []Family{
 				{Prefix: "claude-3", MaxOutput: 4_096, Images: true},
@@ -110,7 +115,8 @@ var Known = sync.OnceValue(func() []Facts {
 			},
 		},
 		{
-			Name: "openai", BaseURL: "https://api.openai.com/v1", KeyVars: []string{"OPENAI_API_KEY"}, URLVar: "OPENAI_BASE_URL",
+			Name: "openai", BaseURL: "https://api.openai.com/v1",
+			KeyVars: []string{"OPENAI_API_KEY"}, URLVar: "OPENAI_BASE_URL",
 			KeyPrefixes:  []string{"sk-proj-", "sk-svcacct-", "sk-"},
 			DefaultModel: "gpt-5.6-terra", Vendor: "openai", NewSee: true,
 			Families: []Family{
@@ -125,8 +131,9 @@ var Known = sync.OnceValue(func() []Facts {
 			},
 		},
 		{
-			Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com", KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-			URLVar: "GOOGLE_GEMINI_BASE_URL", KeyPrefixes: []string{"AIza"},
+			Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com",
+			KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, URLVar: "GOOGLE_GEMINI_BASE_URL",
+			KeyPrefixes:  []string{"AIza"},
 			Check:        Check{Path: "v1beta/models", KeyHeader: "X-Goog-Api-Key", BadRequest: true},
 			DefaultModel: "gemini-3.7-flash", Vendor: "google", NewSee: true,
 			Families: []Family{
@@ -136,12 +143,14 @@ var Known = sync.OnceValue(func() []Facts {
 			},
 		},
 		{
-			Name: "deepseek", BaseURL: "https://api.deepseek.com", KeyVars: []string{"DEEPSEEK_API_KEY"}, KeyPrefixes: []string{"sk-"},
+			Name: "deepseek", BaseURL: "https://api.deepseek.com",
+			KeyVars: []string{"DEEPSEEK_API_KEY"}, KeyPrefixes: []string{"sk-"},
 			DefaultModel: "deepseek-v4-pro", Vendor: "deepseek",
 			Families: []Family{{Prefix: "deepseek-", MaxOutput: guessOutput, Reasoning: true}},
 		},
 		{
-			Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", KeyVars: []string{"OPENROUTER_API_KEY"}, KeyPrefixes: []string{"sk-or-"},
+			Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1",
+			KeyVars: []string{"OPENROUTER_API_KEY"}, KeyPrefixes: []string{"sk-or-"},
 			Check: Check{Path: "key"}, DefaultModel: "anthropic/claude-sonnet-5", VendorModels: true,
 		},
 		{
@@ -149,7 +158,10 @@ var Known = sync.OnceValue(func() []Facts {
 			Local: &Local{Title: "Ollama", Program: "ollama", Start: "ollama serve", Fetch: "ollama pull"},
 		},
 		{Name: Compatible, Key: KeyOptional, AnyModel: "default"},
-		{Name: "claude-cli", Key: KeyNever, AnyModel: "default", Program: "claude", Secrets: []string{"CLAUDE_CODE_OAUTH_TOKEN"}, Billed: true},
+		{
+			Name: "claude-cli", Key: KeyNever, AnyModel: "default", Program: "claude",
+			Secrets: []string{"CLAUDE_CODE_OAUTH_TOKEN"}, Billed: true,
+		},
 		{Name: "codex-cli", Key: KeyNever, AnyModel: "default", Program: "codex", Secrets: []string{"CODEX_API_KEY"}},
 		{Name: "gemini-cli", Key: KeyNever, AnyModel: "default", Program: "gemini"},
 		{Name: "demo", Key: KeyNever, DefaultModel: "demo", Vendor: "demo"},
