@@ -489,10 +489,7 @@ func newScript(texts ...string) *fake.Provider {
 }
 
 // late is a provider whose reply goes on for a while when it is cancelled.
-type late struct {
-	worker
-	cancel func()
-}
+type late struct{ cancel func() }
 
 func (l late) Stream(ctx context.Context, _ provider.Request) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
