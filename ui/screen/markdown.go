@@ -69,7 +69,7 @@ type Markdown struct {
 	prev      kind
 	listAt    int // where the text of the current list item begins
 	fence     fence
-	colored   int      // bytes of code that were highlighted
+	colored   int      // bytes that were looked at to color code
 	code      heldCode // with Spoken
 	quoting   bool     // with Spoken: the line before was in a quote
 	relabel   bool     // with Spoken: something else was said since the last row

@@ -13,13 +13,17 @@ import (
 const (
 	// highlightContext is how many bytes of the lines before are looked at for the
 	// state in which a line begins: all of a short block, of a long one what
-	// follows its last line at the margin.
-	highlightContext = 2 << 10
+	// follows its last line at the margin. Within a text or a comment it is up to
+	// highlightOpen.
+	highlightContext = 512
+	highlightOpen    = 4 << 10
 	highlightLine    = 1 << 10 // bytes of a line
-	highlightReply   = 64 << 10
-	// highlightBlock is what a block counts besides its bytes: the search for the
-	// lexer of a language that is not known takes a few ms.
-	highlightBlock = 512
+	// highlightReply is how many bytes are looked at for one reply, those of the
+	// lines before each time: half a second of work, about 40 KB of usual code.
+	highlightReply = 512 << 10
+	// highlightBlock is what a block counts besides: the search for the lexer of a
+	// language that is not known takes a few ms.
+	highlightBlock = 4 << 10
 	// highlightWait is how long one line may take: a reply that is made to be slow
 	// goes on without colors. One match of the lexer may take 250 ms more.
 	highlightWait = time.Second
@@ -32,7 +36,7 @@ type highlighter struct {
 	context string       // the lines before, as far as they are looked at
 	margin  int          // where in context the last line at the margin begins; 0 for none
 	open    bool         // the last line ended within a text or a comment
-	size    *int         // bytes of the reply that were highlighted
+	size    *int         // bytes that were looked at for the reply
 }
 
 // newHighlighter makes the highlighter for a block whose fence says info; nil
@@ -55,13 +59,14 @@ type codeSpan struct{ text, sgr string }
 
 // line is a line of the block, without its line break, in its colors.
 func (h *highlighter) line(line string) []codeSpan {
-	if len(line) > highlightLine || *h.size+len(line) > highlightReply {
+	size := len(h.context) + len(line) + 1
+	if len(line) > highlightLine || *h.size+size > highlightReply {
 		h.lexer = nil
 	}
 	if h.lexer == nil {
 		return []codeSpan{{text: line}}
 	}
-	*h.size += len(line) + 1
+	*h.size += size
 	if line != "" && !h.open && !strings.ContainsAny(line[:1], " \t})]") {
 		h.margin = len(h.context)
 	}
@@ -71,7 +76,11 @@ func (h *highlighter) line(line string) []codeSpan {
 		return []codeSpan{{text: line}}
 	}
 	h.open = open
-	if h.context += line + "\n"; len(h.context) > highlightContext {
+	h.context += line + "\n"
+	switch {
+	case open && len(h.context) > highlightOpen:
+		h.lexer = nil
+	case !open && len(h.context) > highlightContext:
 		if h.margin == 0 {
 			h.margin = len(h.context)
 		}
