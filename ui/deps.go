@@ -11,8 +11,7 @@ import (
 	"artoo/ui/doctor"
 )
 
-// Sender runs turns; *agent.Agent is one. Main may put something in front of it
-// that changes which agent speaks after Deps.Clear, Resume or SwitchModel.
+// Sender runs turns; *agent.Agent is one.
 type Sender interface {
 	SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error)
 	// Kill kills what an interrupted turn left running. It is called from any
