@@ -503,7 +503,6 @@ func (l late) Stream(ctx context.Context, _ provider.Request) iter.Seq2[provider
 	}
 }
 
-// Red: pass the pieces on in piece whatever ctx says.
 func TestWhatComesAfterAnInterruptIsNotShown(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cb := &recorder{}

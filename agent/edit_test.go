@@ -13,9 +13,7 @@ import (
 
 // What the user edited is checked, planned and decided anew, and asked again
 // also where a rule would let it pass.
-//
-// Red: return nil when the edited call's decision is Allow, in asker.ask.
-func TestL8_AnEditedCallIsAskedAgain(t *testing.T) {
+func TestAnEditedCallIsAskedAgain(t *testing.T) {
 	edit := func(arg string) agent.Answer { return agent.Answer{Input: []byte(`{"arg":"` + arg + `"}`)} }
 	for _, c := range []struct {
 		name     string
@@ -58,9 +56,7 @@ func TestL8_AnEditedCallIsAskedAgain(t *testing.T) {
 }
 
 // A question says beforehand whether a rule would do, without taking it.
-//
-// Red: let Policy.covers return the rule without deciding the call by it.
-func TestL7_AQuestionKnowsWhichRulesCoverIt(t *testing.T) {
+func TestAQuestionKnowsWhichRulesCoverIt(t *testing.T) {
 	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "bash", `{"arg":"make all && touch x"}`)), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
 	cb := &recorder{answers: []agent.Answer{{}}}
 	cb.onAsk = func(q agent.Question) {

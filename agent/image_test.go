@@ -83,9 +83,9 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 	}
 }
 
-// TestRow68_69_ImagesThatAreRefused for their number or for what is in them: the
+// TestImagesThatAreRefused for their number or for what is in them: the
 // older half goes until the rest is taken. Pictures that come later are sent.
-func TestRow68_69_ImagesThatAreRefused(t *testing.T) {
+func TestImagesThatAreRefused(t *testing.T) {
 	picture := func(n string) provider.Image {
 		return provider.Image{MediaType: "image/png", Data: []byte("\x89PNG" + n)}
 	}

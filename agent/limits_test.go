@@ -353,7 +353,7 @@ func TestMaxTimeOverSeveralTurns(t *testing.T) {
 	})
 }
 
-func TestRow44_TheSameFailingCall(t *testing.T) {
+func TestTheSameFailingCall(t *testing.T) {
 	fails := makeTool("fails", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
 	p := &fake.Provider{Then: func(req provider.Request) fake.Step {
 		return fake.Call(fmt.Sprintf("c%d", len(req.Messages)), "fails", `{"arg":"x"}`)

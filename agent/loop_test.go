@@ -264,7 +264,7 @@ func TestASessionThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-func TestRow49_PanicsAreTheToolsOwn(t *testing.T) {
+func TestPanicsAreTheToolsOwn(t *testing.T) {
 	plans := tool.New(tool.Def{Name: "plans", Kind: tool.KindRead}, func(context.Context, *tool.Env, in) (tool.Access, error) { panic("no plan") },
 		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
 	p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "plans", `{}`), fake.ToolCall("b", "plans", `{}`)), fake.Say("ok")}}

@@ -26,9 +26,9 @@ func play(t *testing.T, steps ...fake.Step) (r *agent.Response, lines []string, 
 	return r, history(a), runs, p, err
 }
 
-// TestRow15_24_WhatCameBeforeAFaultIsKept, marked as a part: it is no turn of the
+// TestWhatCameBeforeAFaultIsKept, marked as a part: it is no turn of the
 // model that was complete, and its calls are none.
-func TestRow15_24_WhatCameBeforeAFaultIsKept(t *testing.T) {
+func TestWhatCameBeforeAFaultIsKept(t *testing.T) {
 	for _, kind := range []provider.ErrorKind{provider.KindOverloaded, provider.KindNetwork} {
 		broken := fake.Step{Text: []string{"so far"}, Err: &provider.Error{Kind: kind, Message: "gone"}}
 		r, lines, runs, _, err := play(t, broken)
@@ -38,17 +38,17 @@ func TestRow15_24_WhatCameBeforeAFaultIsKept(t *testing.T) {
 	}
 }
 
-// TestRow43_TheModelHearsOfItsBrokenCall, with the beginning of what it sent.
-func TestRow43_TheModelHearsOfItsBrokenCall(t *testing.T) {
+// TestTheModelHearsOfItsBrokenCall, with the beginning of what it sent.
+func TestTheModelHearsOfItsBrokenCall(t *testing.T) {
 	_, lines, runs, _, err := play(t, fake.Call("a", "look", `{"arg": "x`), fake.Say("ok"))
 	if err != nil || runs != 0 || !strings.Contains(lines[2], "error=true") || !strings.Contains(lines[2], `It begins: {"arg": "x`) {
 		t.Errorf("%v, %d runs, history %q", err, runs, lines)
 	}
 }
 
-// TestRow45_90_ACutReplyRunsNothing: a call whose arguments are whole by chance is
+// TestACutReplyRunsNothing: a call whose arguments are whole by chance is
 // asked for again with more room, and so is a reply of nothing but thoughts.
-func TestRow45_90_ACutReplyRunsNothing(t *testing.T) {
+func TestACutReplyRunsNothing(t *testing.T) {
 	cut := fake.Calls(fake.ToolCall("a", "look", `{"arg":"x"}`), fake.ToolCall("b", "look", `{"arg":"y"}`))
 	cut.Stop = provider.StopMaxTokens
 	thoughts := fake.Step{Reasoning: []string{"hm"}, Stop: provider.StopMaxTokens}
@@ -61,8 +61,8 @@ func TestRow45_90_ACutReplyRunsNothing(t *testing.T) {
 	}
 }
 
-// TestRow47_ACallWrittenAsText is text: nobody can tell it from an example.
-func TestRow47_ACallWrittenAsText(t *testing.T) {
+// TestACallWrittenAsText is text: nobody can tell it from an example.
+func TestACallWrittenAsText(t *testing.T) {
 	for _, text := range []string{
 		`<function_calls><invoke name="look"><parameter name="arg">x</parameter></invoke></function_calls>`,
 		`{"type":"tool_use","id":"toolu_1","name":"look","input":{"arg":"x"}}`,
@@ -75,9 +75,9 @@ func TestRow47_ACallWrittenAsText(t *testing.T) {
 	}
 }
 
-// TestRow37_73_AnEmptyEnd, as it comes after results: the model is asked once to
+// TestAnEmptyEnd, as it comes after results: the model is asked once to
 // go on, in a message behind the results that is not kept, then the turn ends.
-func TestRow37_73_AnEmptyEnd(t *testing.T) {
+func TestAnEmptyEnd(t *testing.T) {
 	call := fake.Call("a", "look", `{"arg":"x"}`)
 	_, lines, _, p, err := play(t, call, fake.Step{}, fake.Say("ok"))
 	if err != nil || len(lines) != 4 || lines[2] != "tool result:a error=false saw x" {
@@ -98,9 +98,9 @@ func TestRow37_73_AnEmptyEnd(t *testing.T) {
 	}
 }
 
-// TestRow75_ARefusedTurnIsDropped: it is said, not tried again, and not part of
+// TestARefusedTurnIsDropped: it is said, not tried again, and not part of
 // what the model is sent next.
-func TestRow75_ARefusedTurnIsDropped(t *testing.T) {
+func TestARefusedTurnIsDropped(t *testing.T) {
 	refused := fake.Calls(fake.ToolCall("a", "look", `{"arg":"x"}`))
 	refused.Text, refused.Stop, refused.Detail = []string{"I will"}, provider.StopRefusal, "general_harms"
 	_, lines, runs, p, err := play(t, refused)
@@ -112,17 +112,17 @@ func TestRow75_ARefusedTurnIsDropped(t *testing.T) {
 	}
 }
 
-// TestRow95_NoCountIsAnEstimate, and says so.
-func TestRow95_NoCountIsAnEstimate(t *testing.T) {
+// TestNoCountIsAnEstimate, and says so.
+func TestNoCountIsAnEstimate(t *testing.T) {
 	r, _, _, _, err := play(t, fake.Say("four words of answer"))
 	if err != nil || len(r.Requests) != 1 || !r.Requests[0].Usage.Estimated || !r.Usage.Estimated || r.Usage.Input == 0 || r.Usage.Output == 0 {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
 
-// TestRow115_AKeyTwiceIsTold: the model hears which key it was, and the call is
+// TestAKeyTwiceIsTold: the model hears which key it was, and the call is
 // not run.
-func TestRow115_AKeyTwiceIsTold(t *testing.T) {
+func TestAKeyTwiceIsTold(t *testing.T) {
 	step := fake.Calls(provider.ToolCall{ID: "a", Name: "look", Input: []byte(`{"arg":"y"}`), Raw: `{"arg":"x","arg":"y"}`})
 	_, lines, runs, _, err := play(t, step, fake.Say("ok"))
 	if err != nil || runs != 0 || len(lines) < 3 || !strings.Contains(lines[2], `names "arg" twice`) {

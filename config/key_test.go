@@ -203,9 +203,9 @@ func TestSecretNeverPrints(t *testing.T) {
 	}
 }
 
-// TestRow82_AKeyThatRanOut is looked for once more, by the first of all whom a
+// TestAKeyThatRanOut is looked for once more, by the first of all whom a
 // server refused; the others get what it found.
-func TestRow82_AKeyThatRanOut(t *testing.T) {
+func TestAKeyThatRanOut(t *testing.T) {
 	home := world(t)
 	file := writeFile(t, 0o600, "first\n", home, "key")
 	t.Setenv("ARTOO_API_KEY_FILE", file)

@@ -90,9 +90,7 @@ func TestRulesOfSeveralPlacesAddUp(t *testing.T) {
 }
 
 // Values are read as people write them; an empty one counts as unset.
-//
-// Red: the case of booleans counts (parse.go compares text as it is).
-func TestV1_Values(t *testing.T) {
+func TestValuesAreReadAsWritten(t *testing.T) {
 	for _, test := range []struct {
 		env, text string
 		get       func(*Config) any
@@ -132,9 +130,7 @@ func TestV1_Values(t *testing.T) {
 }
 
 // What is no value is an error that names the variable and what it may be.
-//
-// Red: leave the choices out of the error about an enumeration.
-func TestV1_BadValues(t *testing.T) {
+func TestBadValuesAreNamed(t *testing.T) {
 	for _, test := range []struct {
 		env, text string
 		words     []string
@@ -188,9 +184,7 @@ func TestBadFlags(t *testing.T) {
 }
 
 // An unknown ARTOO_ variable is told with the nearest name.
-//
-// Red: didYouMean proposes nothing.
-func TestV2_UnknownVariablesWarnOnce(t *testing.T) {
+func TestUnknownVariablesWarnOnce(t *testing.T) {
 	world(t)
 	t.Setenv("ARTOO_MODLE", "x")
 	t.Setenv("ARTOO_ZZZZZZZZZZZZ", "x")

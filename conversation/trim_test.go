@@ -175,7 +175,7 @@ func TestTheLatestUserMessageIsWhole(t *testing.T) {
 	}
 }
 
-func TestRow89_ImagesGoBeforeResults(t *testing.T) {
+func TestImagesGoBeforeResults(t *testing.T) {
 	dir := t.TempDir()
 	c := New(Config{MaxContextTokens: 31_000, OutputDir: dir}, nil)
 	img := provider.Image{MediaType: "image/jpeg", Data: []byte("jpeg")}

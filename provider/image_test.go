@@ -146,7 +146,7 @@ func slicesOf(img Image, n int) []Image {
 
 // A long session with pictures: no request ever holds more than fits, the latest
 // is always in it, and what was sent changes rarely.
-func TestRow69_ImagesOfALongSession(t *testing.T) {
+func TestImagesOfALongSession(t *testing.T) {
 	for _, provider := range []string{"anthropic", "compatible"} {
 		limits := limitsOf(provider)
 		for name, bytes := range map[string]int{"many": 100, "heavy": 1_500_000} {

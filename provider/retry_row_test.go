@@ -12,9 +12,9 @@ import (
 	"artoo/provider/fake"
 )
 
-// TestRow82_ARefusedKeyIsLookedForOnce: when there is another by then, the request
+// TestARefusedKeyIsLookedForOnce: when there is another by then, the request
 // goes again at once; the second refusal ends it.
-func TestRow82_ARefusedKeyIsLookedForOnce(t *testing.T) {
+func TestARefusedKeyIsLookedForOnce(t *testing.T) {
 	refused := fails(provider.Error{Kind: provider.KindAuth, Status: 401, Message: "expired"})
 	forbidden := fails(provider.Error{Kind: provider.KindAuth, Status: 403, Message: "not yours"})
 	for _, tc := range []struct {
@@ -48,9 +48,9 @@ func TestRow82_ARefusedKeyIsLookedForOnce(t *testing.T) {
 	}
 }
 
-// TestRow76_77_81_HowLongIsWaited: a tiny wait does not burn the tries, none at
+// TestHowLongIsWaited: a tiny wait does not burn the tries, none at
 // all ends after five, hours end at once and say when to come back.
-func TestRow76_77_81_HowLongIsWaited(t *testing.T) {
+func TestHowLongIsWaited(t *testing.T) {
 	for name, tc := range map[string]struct {
 		after time.Duration
 		tries int
@@ -76,9 +76,9 @@ func TestRow76_77_81_HowLongIsWaited(t *testing.T) {
 	}
 }
 
-// TestRow25_ARetriedReplyStartsFromNothing: the consumer hears that what it was
+// TestARetriedReplyStartsFromNothing: the consumer hears that what it was
 // given is void, and the message is that of the last try alone.
-func TestRow25_ARetriedReplyStartsFromNothing(t *testing.T) {
+func TestARetriedReplyStartsFromNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := fails(provider.Error{Kind: provider.KindNetwork, Message: "cut"}, "one ", "two")
 		o := drain(t.Context(), &provider.Retrier{Provider: &fake.Provider{Steps: []fake.Step{cut, fake.Say("one ", "two ", "three")}}, Rand: never})

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRow39_MendInput is about slips that models make: those that can mean only one
+// TestBrokenInputIsMended is about slips that models make: those that can mean only one
 // thing are taken, and nothing else is touched.
-func TestRow39_MendInput(t *testing.T) {
+func TestBrokenInputIsMended(t *testing.T) {
 	tests := []struct {
 		tool     Tool
 		in, want string

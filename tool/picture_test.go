@@ -154,7 +154,7 @@ func TestAWebPIsWrittenAsEveryServerReads(t *testing.T) {
 	}
 }
 
-func TestRow68_LargePicturesAreScaledDown(t *testing.T) {
+func TestLargePicturesAreScaledDown(t *testing.T) {
 	p, img := mustRead(t, asPNG(t, halves(4000, 1000)), "image/png")
 	if p.size() != "4000x1000 shown at 1568x392" || p.MediaType != "image/png" {
 		t.Errorf("%s %s", p.size(), p.MediaType)

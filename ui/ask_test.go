@@ -15,9 +15,7 @@ import (
 )
 
 // Only an explicit yes approves; what is no answer is asked again.
-//
-// Red: let parseAnswer take "ok" for a yes.
-func TestL2_SixtyInputs(t *testing.T) {
+func TestSixtyAnswersToAQuestion(t *testing.T) {
 	decide := func(v agent.Verdict) reply { return reply{stepDecide, agent.Answer{Verdict: v}} }
 	with := func(a agent.Answer) reply { return reply{stepDecide, a} }
 	for text, want := range map[string]reply{
@@ -54,9 +52,7 @@ func TestL2_SixtyInputs(t *testing.T) {
 }
 
 // The question is the last line, and Enter alone is no.
-//
-// Red: let parseAnswer take an empty line for a yes.
-func TestL1_TheQuestionIsTheLastLine(t *testing.T) {
+func TestTheQuestionIsTheLastLine(t *testing.T) {
 	k, answers, _ := startAsking(t, nil)
 	rows := strings.Split(strings.TrimRight(strings.ReplaceAll(k.chrome.String(), "\r\n", "\n"), "\n"), "\n")
 	if last := rows[len(rows)-1]; !strings.HasSuffix(last, "[y,n,a,A,e,p,q,?] (n) ") {
@@ -75,9 +71,7 @@ func TestL1_TheQuestionIsTheLastLine(t *testing.T) {
 }
 
 // Keys and words that are no answer ask again, with the list of those there are.
-//
-// Red: let parseAnswer take every word that begins with y for a yes.
-func TestL2_OnlyAYesApproves(t *testing.T) {
+func TestOnlyAYesApproves(t *testing.T) {
 	k, answers, _ := startAsking(t, nil)
 	k.clock.advance(quiet)
 	for _, keys := range []string{"1", "\t", "\x1b[A", "\x1b[Z", "yay", "ok", " "} {
@@ -102,9 +96,7 @@ func TestL2_OnlyAYesApproves(t *testing.T) {
 }
 
 // What follows n, a and A reaches the agent; no answer is kept in the history.
-//
-// Red: drop the reason of n in parseAnswer.
-func TestL2_AnswersWithWords(t *testing.T) {
+func TestAnswersWithWords(t *testing.T) {
 	for keys, want := range map[string]agent.Answer{
 		"n take the other": {Reason: "take the other"},
 		"a bash(rm:*)":     {Verdict: agent.YesForSession, Rule: "bash(rm:*)"},
@@ -126,9 +118,7 @@ func TestL2_AnswersWithWords(t *testing.T) {
 }
 
 // Pasted text, bracketed or with its Enter in one read, approves nothing.
-//
-// Red: leave `case burst` out of reply.refused.
-func TestL3_PastedTextNeverApproves(t *testing.T) {
+func TestPastedTextNeverApproves(t *testing.T) {
 	for name, parts := range map[string][]string{
 		"newline in one read":    {"y\r"},
 		"bracketed":              {pasteBegin + "y\r" + pasteEnd},
@@ -162,9 +152,7 @@ func TestL3_PastedTextNeverApproves(t *testing.T) {
 }
 
 // Ctrl-D, Ctrl-C and a hang-up are no.
-//
-// Red: return a Yes in place of t.unanswered, in Ask.
-func TestL4_EndsMeanNo(t *testing.T) {
+func TestEndsMeanNo(t *testing.T) {
 	t.Run("ctrl-d", func(t *testing.T) {
 		k, answers, errs := startAsking(t, nil)
 		k.clock.advance(quiet)
@@ -202,9 +190,7 @@ func TestL4_EndsMeanNo(t *testing.T) {
 
 // The sentence that is being typed when the question comes is no answer, nor
 // any part of it.
-//
-// Red: set quiet to 0.
-func TestK4_TypeAheadIsNoAnswer(t *testing.T) {
+func TestTypeAheadIsNoAnswer(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	ready, goOn := make(chan struct{}, 1), make(chan struct{})
 	ask := asking("rm -r build", answers, errs)
@@ -247,9 +233,7 @@ func TestK4_TypeAheadIsNoAnswer(t *testing.T) {
 }
 
 // A line that was entered before the question is the next message.
-//
-// Red: give queued lines to questions too, in console.start.
-func TestK4_EnteredTypeAheadIsAMessage(t *testing.T) {
+func TestEnteredTypeAheadIsAMessage(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	ready, goOn := make(chan struct{}, 2), make(chan struct{}, 2)
 	ask := asking("rm -r build", answers, errs)
@@ -327,9 +311,7 @@ func TestEditWithoutEditor(t *testing.T) {
 }
 
 // The pager gets the whole text and, where the user set nothing, options of its own.
-//
-// Red: leave LV=-c out of pagerEnviron.
-func TestS1_Pager(t *testing.T) {
+func TestAPagerShowsWhatIsLong(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	pager := script(t, `{ echo "LESS=$LESS LV=$LV"; cat; } >`+out)
 	k, answers, _ := startAsking(t, func(o *Options) {

@@ -84,9 +84,7 @@ func FuzzEscapeAt(f *testing.F) {
 }
 
 // A word that names a file brings it along; the text stays as it was typed.
-//
-// Red: expander.path returns true before it attaches.
-func TestI1_TypedPathsAreAttached(t *testing.T) {
+func TestTypedPathsAreAttached(t *testing.T) {
 	a := reaching(t, map[string]string{"week.go": "package cart\n\nvar Days = 7\n", "lib/a b.txt": "one\n", "lib/c.txt": "", "x.bin": "\x00\x01"})
 	e := a.expand(t.Context(), "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin", nil)
 	if want := "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin"; e.Text != want {
@@ -133,8 +131,6 @@ func TestExpandLeavesWhatIsNoFile(t *testing.T) {
 
 // What was meant as a file and is none is said, and sent as it was typed; what was
 // pasted is data.
-//
-// Red: leave the note out of word.
 func TestAMissingFileIsSaid(t *testing.T) {
 	a := reaching(t, map[string]string{"week.go": "x\n"})
 	for text, want := range map[string]string{

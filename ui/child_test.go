@@ -186,9 +186,7 @@ func exitOf(t *testing.T, command *exec.Cmd) int {
 }
 
 // TERM and HUP end the conversation with the terminal as it was found.
-//
-// Red: leave f.modes.leave() out of rawFront.Close.
-func TestT2_SignalsGiveTheTerminalBack(t *testing.T) {
+func TestSignalsGiveTheTerminalBack(t *testing.T) {
 	for _, tt := range []struct {
 		signal syscall.Signal
 		turn   bool
@@ -234,9 +232,7 @@ func TestT2_SignalsGiveTheTerminalBack(t *testing.T) {
 // Wherever it breaks: in a turn, in the middle of an answer's row, in the
 // goroutine that reads keys, while drawing, in a command. The terminal is as it
 // was, and the message begins a row.
-//
-// Red: guard does not call crashed, or not modes.leave.
-func TestU1_APanicGivesTheTerminalBack(t *testing.T) {
+func TestAPanicGivesTheTerminalBack(t *testing.T) {
 	for _, tt := range []struct{ typed, end, message string }{
 		{"panic", "\r", "the turn broke"}, {"half", "\r", "the answer broke"}, {"tab", "\t", "the completer broke"},
 		{"size", "\t", "the size broke"}, {"/model", "\r", "the command broke"},
@@ -268,9 +264,7 @@ func TestU1_APanicGivesTheTerminalBack(t *testing.T) {
 }
 
 // QUIT dumps the goroutines, as for every Go program, onto a sane terminal.
-//
-// Red: dump does not call modes.leave.
-func TestT3_QuitGivesTheTerminalBack(t *testing.T) {
+func TestQuitGivesTheTerminalBack(t *testing.T) {
 	for _, where := range []string{"key in a turn", "signal at the prompt"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
@@ -306,9 +300,7 @@ func TestT3_QuitGivesTheTerminalBack(t *testing.T) {
 
 // Started in the background artoo stops before it changes anything, even where
 // the kernel would let it, and begins when it is brought to the foreground.
-//
-// Red: enter does not look whether it is in the foreground.
-func TestT3_InTheBackgroundNothingIsTouched(t *testing.T) {
+func TestInTheBackgroundNothingIsTouched(t *testing.T) {
 	t.Parallel()
 	k, command := startChild(t, "background")
 	k.expect("stopped")
@@ -338,9 +330,7 @@ func TestT3_InTheBackgroundNothingIsTouched(t *testing.T) {
 }
 
 // Ctrl-Z at the prompt and in a turn gives the terminal back as it was; with fg prompt, text and modes are there again.
-//
-// Red: suspend does not release the terminal.
-func TestJ5_SuspendAndComeBack(t *testing.T) {
+func TestSuspendAndComeBack(t *testing.T) {
 	t.Parallel()
 	k, command := startChild(t, "shell")
 	before := k.before
@@ -387,9 +377,7 @@ func TestJ5_SuspendAndComeBack(t *testing.T) {
 }
 
 // Without a shell above it a stopped artoo would never go on: it beeps instead.
-//
-// Red: stopFor says that it was stopped, whether it was or not.
-func TestJ5_NoJobControlBeeps(t *testing.T) {
+func TestNoJobControlBeeps(t *testing.T) {
 	t.Parallel()
 	k, command := startChild(t, "talk")
 	k.expect(pasteOn + "you: ")

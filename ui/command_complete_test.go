@@ -23,9 +23,7 @@ func completed(t *Terminal, text string) []string {
 
 // Names of commands, their arguments, and files behind an @ are proposed where
 // they may stand, and nowhere else.
-//
-// Red: completions completes names anywhere in the text.
-func TestI1_CommandsAndArgumentsAreCompleted(t *testing.T) {
+func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
 	deps := testDeps(newManual().now)
 	deps.Files = func(text string, cursor int) completion {
 		w, ok := wordAt(text[:cursor])

@@ -19,9 +19,7 @@ func withEditor(variables ...string) func(*Options) {
 
 // What is not saved, is empty, or comes from an editor that fails is not sent,
 // and the text comes back; what is saved is a message, whatever it looks like.
-//
-// Red: Terminal.edit reports saved without looking at the file's time.
-func TestG7_OnlyWhatIsSavedIsSent(t *testing.T) {
+func TestOnlyWhatIsSavedIsSent(t *testing.T) {
 	writing := script(t, `printf '/quit\nis a command\n' >"$1"`)
 	emptying := script(t, `: >"$1"`)
 	blank := script(t, `printf ' \n\n' >"$1"`)
@@ -67,8 +65,7 @@ func TestG7_OnlyWhatIsSavedIsSent(t *testing.T) {
 	}
 }
 
-// Red: act runs /edit without the text of the line.
-func TestG7_TheLineIsEdited(t *testing.T) {
+func TestTheLineIsEdited(t *testing.T) {
 	k := startPTY(t, &sender{}, withEditor("EDITOR="+script(t, `printf ' and more\n' >>"$1"`)))
 	k.expect("you: ")
 	if err := k.term.act(t.Context(), line{action: actEdit, text: "a line\nof two"}); err != nil {
@@ -81,9 +78,7 @@ func TestG7_TheLineIsEdited(t *testing.T) {
 }
 
 // Without an editor that could run, the message comes back.
-//
-// Red: editMessage leaves giveBack out.
-func TestG7_WithoutAnEditorTheTextComesBack(t *testing.T) {
+func TestWithoutAnEditorTheTextComesBack(t *testing.T) {
 	k := startPTY(t, &sender{}, func(o *Options) { o.Profile, o.Environ = screen.Plain, []string{"VISUAL=vim"} })
 	k.expect("you: ")
 	k.send("/edit some text\n")
@@ -95,7 +90,6 @@ func TestG7_WithoutAnEditorTheTextComesBack(t *testing.T) {
 	}
 }
 
-// Red: Terminal.edit gives t.opt.Environ to the editor.
 func TestTheProgramsOfThePersonSeeNoKey(t *testing.T) {
 	const said = `"$OPENAI_API_KEY,$ARTOO_API_KEY,$WORK,$MINE"`
 	k := startPTY(t, &sender{}, func(o *Options) {

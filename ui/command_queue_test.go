@@ -107,9 +107,7 @@ func TestQueueOfAScript(t *testing.T) {
 }
 
 // What was queued keeps its meaning when its time comes.
-//
-// Red: handle sends every queued line as a message.
-func TestK3_QueuedCommandsRunInTheirTurn(t *testing.T) {
+func TestQueuedCommandsRunInTheirTurn(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "made")
 	k, goOn := waitingTurn(t, func(o *Options) { o.Environ = []string{"SHELL=/bin/sh", "PATH=" + os.Getenv("PATH")} })
 	for _, text := range []string{"!echo ran >" + made, "/out", "two"} {

@@ -205,7 +205,6 @@ func TestShellCommandIsInterrupted(t *testing.T) {
 // shellPiece is a piece of output of several reads, in lines.
 func shellPiece() string { return strings.Repeat("a line of the output\n", 5000) }
 
-// Red: let copyShell count the time that showing takes.
 func TestASlowTerminalGetsTheOutputOfACommandThatHasExited(t *testing.T) {
 	k := startLines(t, &sender{}, nil)
 	k.expect("you: ")
@@ -233,7 +232,6 @@ func TestASlowTerminalGetsTheOutputOfACommandThatHasExited(t *testing.T) {
 	k.end()
 }
 
-// Red: let awaitShown wait for copied alone.
 func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *testing.T) {
 	discarded := make(chan struct{})
 	k := startLines(t, &sender{}, func(o *Options) { o.Discard = func() (bool, error) { close(discarded); return true, nil } })
@@ -330,9 +328,7 @@ func (k *talk) waited(d time.Duration) {
 }
 
 // A line that was pasted, or stands in a block, is no command.
-//
-// Red: handle runs a command for a line that begins with a paste.
-func TestG6_CommandsCountOnlyWhereTheyAreTyped(t *testing.T) {
+func TestCommandsCountOnlyWhereTheyAreTyped(t *testing.T) {
 	w := &wholeMessages{}
 	k := startPTY(t, &sender{}, func(o *Options) {
 		o.Sender, o.Environ = w, []string{"SHELL=/bin/sh", "PATH=" + os.Getenv("PATH")}

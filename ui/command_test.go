@@ -88,9 +88,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 
 // A name that is not known is answered with the nearest one, and neither run
 // nor sent.
-//
-// Red: runCommand runs the nearest command when the name is not found.
-func TestI2_UnknownCommandsAreNotSent(t *testing.T) {
+func TestUnknownCommandsAreNotSent(t *testing.T) {
 	for typed, nearest := range map[string]string{"/quti": "/quit", "/hlep": "/help", "/modle x": "/model", "/sesions": "/sessions", "/permisions": "/permissions"} {
 		shown, sent := say(t, nil, typed, "after")
 		if diff := cmp.Diff([]string{"after"}, sent); diff != "" || !strings.Contains(shown, "did you mean "+nearest+"?") {
@@ -148,9 +146,7 @@ func TestLeaving(t *testing.T) {
 }
 
 // The pages of the help fit a terminal of 80x24, and say all there is.
-//
-// Red: helpCommands prints one command a line in any width.
-func TestW5_HelpFitsAScreen(t *testing.T) {
+func TestHelpFitsAScreen(t *testing.T) {
 	var all []string
 	for _, c := range commands() {
 		if c.run != nil {

@@ -29,9 +29,7 @@ func results(t *testing.T, n fileNames, text string) []string {
 
 // Files are completed where an @ word begins, as git sees them, and blanks are
 // escaped.
-//
-// Red: escapeAt does not write the backslash before a blank.
-func TestI1_FileNamesAreCompleted(t *testing.T) {
+func TestFileNamesAreCompleted(t *testing.T) {
 	a := reaching(t, map[string]string{
 		".gitignore": "*.log\n", ".env": "", ".github/x.yml": "", "app.log": "", "apple/tree.go": "", "a b.txt": "", "internal/cart/week.go": "",
 		"internal/cart/week_test.go": "", `quo"te`: "", "internal/two words/x": "",

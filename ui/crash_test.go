@@ -69,9 +69,7 @@ func childCrash() int {
 
 // Wherever a conversation breaks, Crash is told with the trace of the goroutine
 // that broke, on a terminal as it was found and at the start of a line.
-//
-// Red: leave `c.modes.leave()` out of console.guard.
-func TestU2_ACrashIsToldOnASaneTerminal(t *testing.T) {
+func TestACrashIsToldOnASaneTerminal(t *testing.T) {
 	for _, c := range []struct {
 		message, value string
 		simple         bool

@@ -55,9 +55,7 @@ var keyTable = []struct {
 }
 
 // Every form of a key means the same, in one read or cut in two.
-//
-// Red: tildeKey does not know 1 for Home.
-func TestF2_Keys(t *testing.T) {
+func TestBytesBecomeKeys(t *testing.T) {
 	for _, tt := range keyTable {
 		for cut := 0; cut <= len(tt.bytes); cut++ { // split at every byte
 			d := &decoder{}
@@ -73,9 +71,7 @@ func TestF2_Keys(t *testing.T) {
 }
 
 // Control bytes without a meaning and unknown sequences leave no trace.
-//
-// Red: stepControl makes text of a byte that is no key.
-func TestF3_UnboundBytesAreNoKeys(t *testing.T) {
+func TestUnboundBytesAreNoKeys(t *testing.T) {
 	for b := byte(0); b < 0x20; b++ {
 		_, bound := controlKey(b)
 		if bound || b == 0x1b || b == chord {
@@ -108,9 +104,7 @@ func decodeExpired(d *decoder) []key {
 
 // Random sequences of every family, with random cuts: no byte of them may
 // become text or an Enter.
-//
-// Red: stepEscape takes only the introducer of a string sequence.
-func TestF3_RandomSequencesAreNoText(t *testing.T) {
+func TestRandomSequencesAreNoText(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(set string, n int) string {
 		var b strings.Builder
@@ -151,9 +145,7 @@ func TestF3_RandomSequencesAreNoText(t *testing.T) {
 }
 
 // A paste is one key however it is cut, and its text is clean.
-//
-// Red: cleanPaste keeps the last newline.
-func TestG2_PasteIsOneKey(t *testing.T) {
+func TestPasteIsOneKey(t *testing.T) {
 	for _, tt := range []struct{ name, paste, want string }{
 		{"line ends", "a\rb\r\nc\nd", "a\nb\nc\nd"},
 		{"last newline", "one\n", "one"},
@@ -185,9 +177,7 @@ func TestG2_PasteIsOneKey(t *testing.T) {
 }
 
 // Two seconds of silence or a Ctrl-C end a paste whose end does not come.
-//
-// Red: feed takes a Ctrl-C in an open paste for text.
-func TestG3_PasteWithoutEnd(t *testing.T) {
+func TestPasteWithoutEnd(t *testing.T) {
 	d := &decoder{}
 	if got := decodeAll(d, pasteBegin+"abc"); got != nil || d.wait() != pasteWait {
 		t.Fatalf("got %v, wait %v", got, d.wait())
@@ -206,9 +196,7 @@ func TestG3_PasteWithoutEnd(t *testing.T) {
 }
 
 // An Esc is a key after 50 ms; what else stays incomplete is dropped.
-//
-// Red: wait gives a lone Esc as long as a sequence.
-func TestF6_LoneEscape(t *testing.T) {
+func TestALoneEscapeIsAKey(t *testing.T) {
 	d := &decoder{}
 	if got := decodeAll(d, "\x1b"); got != nil || d.wait() != escWait {
 		t.Fatalf("got %v, wait %v", got, d.wait())

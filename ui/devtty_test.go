@@ -44,9 +44,7 @@ func childAsk() int {
 
 // Beside a pipe every answer means what it means in a conversation. What waited
 // before the question is thrown away; the end of the input is no.
-//
-// Red: ttyAsker.readLine takes what came without an Enter.
-func TestL4_QuestionsOnTheControllingTerminal(t *testing.T) {
+func TestQuestionsOnTheControllingTerminal(t *testing.T) {
 	const prompt, list = "[y,n,a,A,e,p,q,?] (n) ", "please answer y, n, a, A, e, p, q or ?"
 	for _, c := range []struct {
 		name  string
@@ -92,9 +90,7 @@ func TestL4_QuestionsOnTheControllingTerminal(t *testing.T) {
 
 // A pager at the end of the pipe takes keys one by one. What is typed for it
 // answers no question, whether it had the terminal before or takes it meanwhile.
-//
-// Red: leave inLines out of ttyAsker.line and ttyAsker.readLine.
-func TestL4_APagersKeysAreNoAnswers(t *testing.T) {
+func TestAPagersKeysAreNoAnswers(t *testing.T) {
 	const taken = "another program has the terminal"
 	nobody := fmt.Sprintf(`verdict="" reason="" rule="" input= err=%v.`, agent.ErrNobody)
 	keysOneByOne := func(k *talk) {

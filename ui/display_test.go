@@ -15,9 +15,7 @@ import (
 
 // Where the cursor stands after Home and n times Right, for texts whose cells
 // are known: each digit is the width of one character, one press each.
-//
-// Red: a cluster's width is its number of runes.
-func TestF4_TheCursorStandsOnItsCell(t *testing.T) {
+func TestTheCursorStandsOnItsCell(t *testing.T) {
 	for _, tt := range []struct{ text, widths string }{
 		{"abc", "111"}, {"日本語", "222"}, {"a日b", "121"}, {"한국어", "222"}, {"ひらがな", "2222"}, {"カタカナ", "2222"}, {"ｶﾀｶﾅ", "1111"},
 		{"，。！？", "2222"}, {"「あ」", "222"}, {"（a）", "212"}, {"：；", "22"}, {"ＡＢ", "22"}, {"中文，标点。", "222222"}, {"㈱", "2"}, {"〒〓", "22"},
@@ -53,9 +51,7 @@ func TestF4_TheCursorStandsOnItsCell(t *testing.T) {
 // The last column stays free, so a row has one cell less than the terminal; a
 // wide character that does not fit stands in the next row, and the cursor before
 // it too.
-//
-// Red: withCursor marks the cell before it knows where the character goes.
-func TestF4_TheCursorOfWrappedRows(t *testing.T) {
+func TestTheCursorOfWrappedRows(t *testing.T) {
 	for _, tt := range []struct {
 		text     string
 		left     int
@@ -81,9 +77,7 @@ func TestF4_TheCursorOfWrappedRows(t *testing.T) {
 }
 
 // What is typed into the middle of a cluster joins with what stands there.
-//
-// Red: withCursor puts the text before the cursor and the rest one by one.
-func TestF4_CharactersThatJoin(t *testing.T) {
+func TestCharactersThatJoin(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys(pasteBegin+"\u200d👩 end"+pasteEnd, "\x01", "👨")
@@ -98,9 +92,7 @@ func TestF4_CharactersThatJoin(t *testing.T) {
 }
 
 // Through the editor and the screen a key costs as little as in the frame.
-//
-// Red: rewrite writes each row from its start.
-func TestF5_300KeysCostLittle(t *testing.T) {
+func Test300KeysCostLittle(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.wrote()
@@ -117,8 +109,7 @@ func TestF5_300KeysCostLittle(t *testing.T) {
 	}
 }
 
-// Red: clear erases the screen instead of pushing it up.
-func TestF5_CtrlLKeepsTheScrollback(t *testing.T) {
+func TestCtrlLKeepsTheScrollback(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.f.screen.Line("an earlier line")
 	b.read("")
@@ -132,9 +123,7 @@ func TestF5_CtrlLKeepsTheScrollback(t *testing.T) {
 }
 
 // Spoken, typing at the end echoes the character and Backspace its erasure.
-//
-// Red: rewrite writes each row from its start.
-func TestQ3_OnlyTheChangeIsEchoed(t *testing.T) {
+func TestOnlyTheChangeIsEchoed(t *testing.T) {
 	b := newBare(t, nil, func(o *Options) {
 		o.Profile = screen.Spoken
 		o.Env = func(name string) string { return map[string]string{"TERM": "xterm-256color"}[name] }
@@ -173,8 +162,7 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-// Red: newMarks does not look at what the environment says.
-func TestF1_MarksOnlyWhereTheyAreUnderstood(t *testing.T) {
+func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 	for _, tt := range []struct {
 		env  []string
 		want bool
@@ -204,9 +192,7 @@ func TestF1_MarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 
 // A stands before each prompt, B where typing begins, C where the output does,
 // D where it ended, with its exit status if that is known.
-//
-// Red: begin writes D for no line.
-func TestF1_MarksStandInTheirPlaces(t *testing.T) {
+func TestMarksStandInTheirPlaces(t *testing.T) {
 	b := newBare(t, nil, func(o *Options) { o.Env = env("TERM=xterm-kitty") })
 	b.f.interrupt = nil
 	step := func(want ...string) {
@@ -252,9 +238,7 @@ func TestF1_MarksStandInTheirPlaces(t *testing.T) {
 
 // What a paste without its end holds is text after two seconds, or at Ctrl-C;
 // the keys after that are keys.
-//
-// Red: wait gives 0 while a paste is open.
-func TestG3_TheKeyboardComesBack(t *testing.T) {
+func TestTheKeyboardComesBack(t *testing.T) {
 	for _, how := range []string{"silence", "Ctrl-C"} {
 		b := newBare(t, nil, nil)
 		b.read("")
@@ -281,13 +265,11 @@ func TestG3_TheKeyboardComesBack(t *testing.T) {
 
 // Each key of the table, cut at every byte into two reads, does to a line what
 // it does in one.
-//
-// Red: feed does not keep what is incomplete.
-func TestP3_KeysCutAnywhere(t *testing.T) {
+func TestKeysCutAnywhere(t *testing.T) {
 	for _, k := range keyTable {
 		switch k.want {
 		case keySuspend, keyInterrupt, keyEOF, keyEnter, keyMode, keyOutput, keyEdit:
-			continue // they end the line: TestF2_Keys cuts them
+			continue // they end the line: TestBytesBecomeKeys cuts them
 		}
 		var want string
 		for i := 0; i <= len(k.bytes); i++ {

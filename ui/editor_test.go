@@ -40,9 +40,7 @@ var editMarks = map[rune]keyKind{
 }
 
 // Each key, from a line to the next.
-//
-// Red: Ctrl-W deletes to the start of the text.
-func TestF2_Edits(t *testing.T) {
+func TestKeysEditTheLine(t *testing.T) {
 	for _, tt := range []struct{ name, keys, want string }{
 		{"insert", "ac←b", "ab|c"},
 		{"home and end", "bc\x01a\x05d", "abcd|"},
@@ -82,9 +80,7 @@ func TestF2_Edits(t *testing.T) {
 }
 
 // Lines are called back as they were sent, and what was being typed comes back.
-//
-// Red: start does not give the engine the history anew.
-func TestF2_History(t *testing.T) {
+func TestTheHistoryIsWalked(t *testing.T) {
 	e := startEditor(t, "first", "two\nlines", " blank before")
 	typeKeys(e, "half")
 	e.do(keyPrev)
@@ -115,9 +111,7 @@ func TestF2_History(t *testing.T) {
 }
 
 // A big paste is one rune to edit, one label to see, and whole when sent or called back.
-//
-// Red: text gives the mark instead of what was pasted.
-func TestG4_BigPasteIsOneMark(t *testing.T) {
+func TestBigPasteIsOneMark(t *testing.T) {
 	e := startEditor(t)
 	big := strings.Repeat("0123456789\n", 214)
 	typeKeys(e, "see ")
@@ -142,9 +136,7 @@ func TestG4_BigPasteIsOneMark(t *testing.T) {
 }
 
 // A line counts as pasted when its first character was.
-//
-// Red: put does not tell follow what was pasted.
-func TestG6_PastedStartIsKnown(t *testing.T) {
+func TestPastedStartIsKnown(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		do   func(*editor)

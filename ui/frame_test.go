@@ -67,9 +67,7 @@ func TestNoRowOfAPromptBeginsWithABlank(t *testing.T) {
 }
 
 // Absurd sizes neither loop nor lose the cursor.
-//
-// Red: clip takes the height as it is.
-func TestB4_AnySizeEnds(t *testing.T) {
+func TestAnySizeEnds(t *testing.T) {
 	for cols := -1; cols < 12; cols++ {
 		for rows := -1; rows < 4; rows++ {
 			text := "日本 some\ntext\t👨‍👩‍👧 here"
@@ -85,9 +83,7 @@ func TestB4_AnySizeEnds(t *testing.T) {
 
 // Whatever is typed, the screen shows the layout, the cursor stands in its
 // cell, and nothing above the prompt was touched.
-//
-// Red: clip keeps all rows.
-func TestE1_FrameTouchesOnlyItsRows(t *testing.T) {
+func TestFrameTouchesOnlyItsRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	alphabet := []rune("ab cdefgh日本ー👍é\n\n")
 	for round := range 150 {
@@ -160,9 +156,7 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 // Typing at the end writes the character and hardly more.
-//
-// Red: rewrite writes each row from its start.
-func TestF5_AKeyCostsFewBytes(t *testing.T) {
+func TestAKeyCostsFewBytes(t *testing.T) {
 	c := &counter{}
 	f := frame{out: c}
 	text := ""

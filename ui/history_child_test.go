@@ -38,9 +38,7 @@ func childHistory() int {
 
 // Two processes write one history and trim it: each line of both is in it, in
 // the order of each.
-//
-// Red: locked takes no lock.
-func TestH3_TwoProcessesLoseNothing(t *testing.T) {
+func TestTwoProcessesLoseNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	var old strings.Builder
 	for i := range historyEntries {

@@ -19,9 +19,7 @@ func historyAt(t *testing.T, path string) *historyFile {
 }
 
 // File and directory are the user's alone, also a file that was open to others.
-//
-// Red: write leaves the mode of the file as it is.
-func TestH1_HistoryIsPrivate(t *testing.T) {
+func TestHistoryIsPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "artoo", "history")
 	h := historyAt(t, path)
 	if got := h.load(); got != nil {
@@ -50,9 +48,7 @@ func TestH1_HistoryIsPrivate(t *testing.T) {
 }
 
 // Where no history can be kept, one warning says so.
-//
-// Red: complain warns each time.
-func TestH1_HistoryThatCannotBeKept(t *testing.T) {
+func TestHistoryThatCannotBeKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -73,9 +69,7 @@ func TestH1_HistoryThatCannotBeKept(t *testing.T) {
 }
 
 // Newlines, blanks and quotes of an entry survive the file.
-//
-// Red: encodeHistory trims the entry.
-func TestH2_EntriesComeBackUnchanged(t *testing.T) {
+func TestEntriesComeBackUnchanged(t *testing.T) {
 	h := historyAt(t, filepath.Join(t.TempDir(), "history"))
 	entries := []string{"plain", "two\nlines\n  indented", "tab\there", `quotes " and \ and <b>`, "日本 👨‍👩‍👧", "trailing "}
 	for _, e := range entries {
@@ -87,9 +81,7 @@ func TestH2_EntriesComeBackUnchanged(t *testing.T) {
 }
 
 // Blank lines, lines that begin with a space and repeats are not kept.
-//
-// Red: keepsHistory keeps lines that begin with a space.
-func TestH4_WhatIsNotKept(t *testing.T) {
+func TestWhatIsNotKept(t *testing.T) {
 	h := historyAt(t, filepath.Join(t.TempDir(), "history"))
 	for _, e := range []string{"", "   ", "\n", " a secret", "kept"} {
 		h.add(e)
@@ -103,8 +95,7 @@ func TestH4_WhatIsNotKept(t *testing.T) {
 	}
 }
 
-// Red: keepsHistory does not look for secrets.
-func TestH4_SecretsAreNotKept(t *testing.T) {
+func TestSecretsAreNotKept(t *testing.T) {
 	h := historyAt(t, filepath.Join(t.TempDir(), "history"))
 	x := strings.Repeat("aB3", 20)
 	for _, secret := range []string{
@@ -141,9 +132,7 @@ func TestHistoryMendsATornLine(t *testing.T) {
 
 // Several artoo write one file, and it is trimmed meanwhile: nothing is lost
 // but the oldest, and no line is torn.
-//
-// Red: locked takes no lock.
-func TestH3_SeveralWriters(t *testing.T) {
+func TestTheHistoryHasSeveralWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	const writers, each = 4, 60
 	var filler strings.Builder

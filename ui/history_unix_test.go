@@ -15,9 +15,7 @@ import (
 
 // What stands in the place of the history file and is none, such as /dev/null
 // behind a link, is neither changed nor waited for.
-//
-// Red: keeps takes everything for a file.
-func TestH1_WhatIsNoFileIsLeftAlone(t *testing.T) {
+func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	pipe, path := filepath.Join(dir, "pipe"), filepath.Join(dir, "history")
 	if err := unix.Mkfifo(pipe, 0o644); err != nil {
@@ -53,9 +51,7 @@ func TestH1_WhatIsNoFileIsLeftAlone(t *testing.T) {
 }
 
 // An artoo that was stopped while it had the history does not stop the others.
-//
-// Red: locked waits with lock.Lock.
-func TestH1_AHeldHistoryIsNotWaitedForLong(t *testing.T) {
+func TestAHeldHistoryIsNotWaitedForLong(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	other := flock.New(path + ".lock")
 	if err := other.Lock(); err != nil {

@@ -14,8 +14,6 @@ import (
 
 // Lines that come at once were pasted: they are one message, and text. Those of a
 // script are messages each.
-//
-// Red: finish with the first line in split.
 func TestAPasteOnASimpleTerminalIsOneMessage(t *testing.T) {
 	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Plain })
 	k.expect("you: ")
@@ -34,8 +32,6 @@ func TestAPasteOnASimpleTerminalIsOneMessage(t *testing.T) {
 }
 
 // What is pasted while a turn runs is one message too.
-//
-// Red: enqueue each line in split.
 func TestAPasteDuringATurnOnASimpleTerminalIsOneMessage(t *testing.T) {
 	gate := make(chan struct{})
 	s := &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -62,8 +58,6 @@ func TestAPasteDuringATurnOnASimpleTerminalIsOneMessage(t *testing.T) {
 
 // A terminal that hands over whole lines keeps so many bytes of one and drops the
 // rest: what is cut is not sent.
-//
-// Red: leave short unset in take.
 func TestALineThatTheTerminalCutsIsNotSent(t *testing.T) {
 	k := startPTY(t, &sender{}, func(o *Options) { o.Profile = screen.Plain })
 	k.expect("you: ")

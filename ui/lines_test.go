@@ -43,7 +43,7 @@ func (k *talk) eof() {
 	}
 }
 
-func TestLines_OneLineIsOneMessage(t *testing.T) {
+func TestLinesOneLineIsOneMessage(t *testing.T) {
 	k := startLines(t, &sender{}, nil)
 	k.send("one\r\ntwo\n\n  \n\"\"\"\nthree\n/quit\n\"\"\"\nfour \\\nfive\n")
 	k.eof()
@@ -60,7 +60,7 @@ func TestLines_OneLineIsOneMessage(t *testing.T) {
 
 // All lines are there before the question is: they are messages, and the end
 // of the input is no.
-func TestLines_WaitingLinesAreNoAnswers(t *testing.T) {
+func TestLinesWaitingLinesAreNoAnswers(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	ask := asking("rm -r build", answers, errs)
 	k := startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -84,7 +84,7 @@ func TestLines_WaitingLinesAreNoAnswers(t *testing.T) {
 }
 
 // The same without an end: the next line that comes is the answer.
-func TestLines_TheNextLineAnswers(t *testing.T) {
+func TestLinesTheNextLineAnswers(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	ask := asking("rm -r build", answers, errs)
 	k := startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -108,7 +108,7 @@ func TestLines_TheNextLineAnswers(t *testing.T) {
 }
 
 // A line that had begun before the question is not its answer.
-func TestLines_HalfALineIsNoAnswer(t *testing.T) {
+func TestLinesHalfALineIsNoAnswer(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	ask := asking("rm -r build", answers, errs)
 	k := startLines(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -131,7 +131,7 @@ func TestLines_HalfALineIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestLines_HalfALineIsNotSent(t *testing.T) {
+func TestLinesHalfALineIsNotSent(t *testing.T) {
 	k := startLines(t, &sender{}, nil)
 	k.send("one\nrm it")
 	k.eof()
@@ -217,9 +217,7 @@ func startPlainAsking(t *testing.T) (k *talk, answers chan agent.Answer, goOn ch
 
 // A terminal that gives whole lines keeps the one that was begun. A yes that was
 // begun before the question is none with an Enter after it.
-//
-// Red: leave forget out of open in ui/terminal.go.
-func TestL1_ALineBegunBeforeTheQuestionIsForgotten(t *testing.T) {
+func TestALineBegunBeforeTheQuestionIsForgotten(t *testing.T) {
 	k, answers, goOn := startPlainAsking(t)
 	k.send("yes")
 	k.expect("yes") // the terminal has it, and shows it
@@ -232,9 +230,7 @@ func TestL1_ALineBegunBeforeTheQuestionIsForgotten(t *testing.T) {
 }
 
 // A line that ends in the moment a question appears was not typed for it.
-//
-// Red: answered takes every line, however soon it came.
-func TestL1_ALineThatComesAtOnceIsAMessage(t *testing.T) {
+func TestALineThatComesAtOnceIsAMessage(t *testing.T) {
 	k, answers, goOn := startPlainAsking(t)
 	goOn <- struct{}{}
 	k.expect("(n) ")
@@ -250,9 +246,7 @@ func TestL1_ALineThatComesAtOnceIsAMessage(t *testing.T) {
 }
 
 // A line that others follow at once was pasted.
-//
-// Red: split leaves answer.burst as it is.
-func TestL3_APasteOfLinesApprovesNothing(t *testing.T) {
+func TestAPasteOfLinesApprovesNothing(t *testing.T) {
 	k, answers, goOn := startPlainAsking(t)
 	goOn <- struct{}{}
 	k.expect("(n) ")
@@ -294,7 +288,7 @@ func TestPlainTerminalCtrlDInATurn(t *testing.T) {
 
 // What a script wrote before it could have seen the question is no answer,
 // also when it is still in the pipe at that moment.
-func TestLines_WhatIsInThePipeIsNoAnswer(t *testing.T) {
+func TestLinesWhatIsInThePipeIsNoAnswer(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 1), make(chan error, 1)
 	ask := asking("rm -r build", answers, errs)
 	var k *talk
@@ -327,9 +321,7 @@ func TestLines_WhatIsInThePipeIsNoAnswer(t *testing.T) {
 
 // Lines as Windows programs write them lose their carriage return, and none is
 // ever written.
-//
-// Red: cleanPaste drops a carriage return that stands alone.
-func TestR1_InputMayHaveCarriageReturns(t *testing.T) {
+func TestInputMayHaveCarriageReturns(t *testing.T) {
 	k := startLines(t, &sender{}, nil)
 	k.send("one\r\n\"\"\"\r\ntwo\r\nthree\r\n\"\"\"\r\nfo\rur\r\n")
 	k.eof()
@@ -345,9 +337,7 @@ func TestR1_InputMayHaveCarriageReturns(t *testing.T) {
 // A shell buffer of Emacs: a terminal that does not echo and does nothing to
 // what is written, where a person has a whole conversation with a question in
 // it. Each prompt is there before anything is typed.
-//
-// Red: show does not write the prompt before it waits.
-func TestQ1_AConversationInComint(t *testing.T) {
+func TestAConversationInComint(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 1), make(chan error, 1)
 	ask := asking("make", answers, errs)
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {

@@ -26,22 +26,18 @@ const hostile = "\x1b[2J\x1b[H\x1b[?1049h\x1b]52;c;QUJD\x07\x1b]0;title\x07\x1b[
 // longTurns is how many turns the long session has.
 const longTurns = 200
 
-// TestE1_P1_ALongSession holds 200 turns on a terminal: questions, interrupts,
+// TestALongSession holds 200 turns on a terminal: questions, interrupts,
 // pastes, wide text, queued lines, hostile output. What is on the screen stays,
 // and the terminal is never asked anything.
-//
-// Red: let pen.to go up one row more than it is asked to.
-func TestE1_P1_ALongSession(t *testing.T) {
+func TestALongSession(t *testing.T) {
 	raw := longSession(t, false)
 	checkSequences(t, raw)
 	checkRows(t, raw)
 }
 
-// TestP1_ALongSessionWithResizes is the same while the terminal changes its
+// TestALongSessionWithResizes is the same while the terminal changes its
 // width: it is not asked for its size or its cursor, and not cleared.
-//
-// Red: let frame.resized clear the screen (ESC [2J) instead of its own rows.
-func TestP1_ALongSessionWithResizes(t *testing.T) {
+func TestALongSessionWithResizes(t *testing.T) {
 	checkSequences(t, longSession(t, true))
 }
 

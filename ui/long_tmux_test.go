@@ -12,11 +12,9 @@ import (
 	"time"
 )
 
-// TestTmuxE1_P1_ALongSessionReadsBack plays the long session to tmux: what its
+// TestTmuxALongSessionReadsBack plays the long session to tmux: what its
 // scrollback holds is the session's plain text.
-//
-// Red: let pen.to go up one row more than it is asked to.
-func TestTmuxE1_P1_ALongSessionReadsBack(t *testing.T) {
+func TestTmuxALongSessionReadsBack(t *testing.T) {
 	raw := longSession(t, false)
 	want := trimmedRows(checkRows(t, raw).joined())
 	dir := t.TempDir()

@@ -39,9 +39,7 @@ func notifier(t *testing.T, change func(*NotifyOptions)) (*Notifier, *sink, *man
 
 // Each kind writes its own sequence and nothing else, once for each call; where
 // stderr is no terminal, and when it is off, nothing is written.
-//
-// Red: leave `if !o.TTY` out of NewNotifier.
-func TestO1_Kinds(t *testing.T) {
+func TestEachKindOfNotification(t *testing.T) {
 	const question = "artoo: a question waits in shop"
 	for _, c := range []struct {
 		how     string
@@ -76,9 +74,7 @@ func TestO1_Kinds(t *testing.T) {
 
 // A question calls once, however often it is asked again; a turn calls when it
 // took more than ten seconds and nobody stopped it.
-//
-// Red: call Done without `if !interrupted` in showEnd.
-func TestO1_WhenItCalls(t *testing.T) {
+func TestWhenItCalls(t *testing.T) {
 	var k *talk
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	ask := asking("rm -r build", answers, errs)
@@ -130,9 +126,7 @@ func TestO1_WhenItCalls(t *testing.T) {
 
 // tmux and screen do not pass notifications on: they get a bell, found by the
 // environment alone.
-//
-// Red: leave `multiplexed(o.Env)` out of NewNotifier.
-func TestO2_MultiplexersGetABell(t *testing.T) {
+func TestMultiplexersGetABell(t *testing.T) {
 	for _, variable := range []string{"TMUX=/tmp/x,1,0", "STY=1.pts", "TERM=screen-256color", "TERM=tmux-256color", "TERM=screen"} {
 		name, value, _ := strings.Cut(variable, "=")
 		for _, how := range []string{"osc9", "osc777", "osc99"} {
@@ -155,9 +149,7 @@ func TestO2_MultiplexersGetABell(t *testing.T) {
 
 // The text is bounded and holds nothing that ends or begins a sequence,
 // whatever the directory is called and whatever the locale.
-//
-// Red: take n.dir itself in place of the sanitised one, in Notifier.text.
-func TestO2_TheTextIsSafe(t *testing.T) {
+func TestTheTextIsSafe(t *testing.T) {
 	for _, dir := range []string{
 		"/a/" + strings.Repeat("long", 100), "/a/" + strings.Repeat("日本", 200), "/a/x\x1b]0;title\ay", "/a/x\x9c\x07y", "/a/a\nb", "/a/x;y", "/a/\u202egpj", "/", "", "/a/grö\u00dfe", "/a/\u0085\u009c",
 	} {
@@ -184,9 +176,7 @@ func TestO2_TheTextIsSafe(t *testing.T) {
 
 // A command gets the text as one argument that no shell reads, an empty input,
 // a group of its own, and a terminal it cannot write to.
-//
-// Red: run the command by `sh -c` with the text joined to it, in Notifier.start.
-func TestO2_ACommandRunsWithoutAShell(t *testing.T) {
+func TestACommandRunsWithoutAShell(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	program := script(t, `echo noise; echo noise >&2
 { for a in "$@"; do printf '%s\n' "[$a]"; done; cat; ps -o pgid= -p $$; } >`+out+`.part && mv `+out+`.part `+out)
@@ -217,9 +207,7 @@ func TestO2_ACommandRunsWithoutAShell(t *testing.T) {
 
 // A command that does not end is killed after five seconds with what it
 // started; that it fails is told once.
-//
-// Red: leave `case <-over` out of Notifier.start.
-func TestO2_ACommandHasFiveSeconds(t *testing.T) {
+func TestACommandHasFiveSeconds(t *testing.T) {
 	alive := filepath.Join(t.TempDir(), "alive")
 	if err := syscall.Mkfifo(alive, 0o600); err != nil {
 		t.Fatal(err)
@@ -256,9 +244,7 @@ func TestO2_ACommandHasFiveSeconds(t *testing.T) {
 }
 
 // A command that cannot be run is told once, in a warning, and stops nothing.
-//
-// Red: leave t.tellNotify() out of showEnd and Ask.
-func TestO2_AnErrorIsToldOnce(t *testing.T) {
+func TestAnErrorIsToldOnce(t *testing.T) {
 	n, err := NewNotifier(NotifyOptions{How: "/nowhere/notify", TTY: true})
 	if err != nil {
 		t.Fatal(err)

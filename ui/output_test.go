@@ -95,7 +95,6 @@ func (l *slowLine) output() *Output {
 	return o
 }
 
-// Red: let newPace give nil, or let Discard return before it sets cut.
 func TestLittleStandsBeforeThePromptAfterAnInterruptOnASlowLine(t *testing.T) {
 	for _, c := range []struct{ rate, bytes int }{{960, 960}, {300, 900}, {110, 600}} {
 		t.Run(fmt.Sprint(c.rate), func(t *testing.T) {

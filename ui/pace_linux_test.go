@@ -53,7 +53,6 @@ func (s *slowReader) Read(p []byte) (int, error) {
 	}
 }
 
-// Red: let newDrain give nil.
 func TestThePromptComesSoonAfterAnInterruptOnASlowPseudoTerminal(t *testing.T) {
 	for _, c := range []struct{ rate, bytes int }{{960, 960}, {300, 900}} {
 		t.Run(fmt.Sprint(c.rate), func(t *testing.T) {

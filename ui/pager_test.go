@@ -49,9 +49,7 @@ func between(t *testing.T, change func(*Options), f func(ctx context.Context, k 
 // Which pager there is: ARTOO_PAGER, then PAGER, then less; cat or an empty one
 // is none, as is any where fd 1 is no terminal, on a simple one, and for a
 // screen reader.
-//
-// Red: leave `t.opt.Piped` out of Terminal.pager.
-func TestS1_WhichPager(t *testing.T) {
+func TestWhatDecidesThePager(t *testing.T) {
 	k := between(t, nil, func(context.Context, *talk) {})
 	for _, c := range []struct {
 		name    string
@@ -94,9 +92,7 @@ func TestS1_WhichPager(t *testing.T) {
 
 // A pager that is left early is no error; one that fails leaves the text on the
 // screen and says why.
-//
-// Red: let leftEarly return false.
-func TestS1_LeavingThePagerEarly(t *testing.T) {
+func TestLeavingThePagerEarly(t *testing.T) {
 	text := strings.Repeat("a line of many\n", 100_000)
 	for pager, c := range map[string]struct {
 		fails, printed bool
@@ -142,9 +138,7 @@ func staying(t *testing.T) string {
 
 // What a pager or a clipboard's tool leaves behind does not hold the conversation
 // up, however much of the text it did not read.
-//
-// Red: leave WaitDelay out of Terminal.child, or out of runClipboard.
-func TestS1_WhatAChildLeavesBehindIsNotWaitedFor(t *testing.T) {
+func TestWhatAChildLeavesBehindIsNotWaitedFor(t *testing.T) {
 	text := strings.Repeat("a line of many\n", 100_000)
 	var err error
 	between(t, func(o *Options) { o.Pager = staying(t) }, func(_ context.Context, k *talk) { err = k.term.page(text) })
@@ -168,9 +162,7 @@ func TestS1_WhatAChildLeavesBehindIsNotWaitedFor(t *testing.T) {
 // What a child finds and leaves: modes as artoo found them, without bracketed
 // paste; Ctrl-C and Ctrl-\ are its own; the prompt works after it, and a
 // terminal left raw is usable when artoo ends.
-//
-// Red: let usable return true.
-func TestS2_G1_AChildHasTheTerminalToItself(t *testing.T) {
+func TestAChildHasTheTerminalToItself(t *testing.T) {
 	for _, how := range []string{"stty raw -echo", "stty -icrnl", "true"} {
 		var before unix.Termios
 		k := between(t, func(o *Options) {
@@ -201,9 +193,7 @@ func TestS2_G1_AChildHasTheTerminalToItself(t *testing.T) {
 }
 
 // A signal of the keyboard may reach artoo after the child that it was for.
-//
-// Red: let childs return yielded alone.
-func TestS2_ALateSignalIsTheChilds(t *testing.T) {
+func TestALateSignalIsTheChilds(t *testing.T) {
 	died := 0
 	c := &console{modes: &ttyModes{fd: -1}, die: func() error { died++; return nil }}
 	c.returned = time.Now().Add(time.Minute) // just now, however slow the test is
@@ -220,9 +210,7 @@ func TestS2_ALateSignalIsTheChilds(t *testing.T) {
 }
 
 // What a message is composed of: only what the editor wrote is to be sent.
-//
-// Red: leave the comparison of times out of Terminal.edit.
-func TestG7_OnlyWhatWasSavedIsSent(t *testing.T) {
+func TestOnlyWhatWasSavedIsSent(t *testing.T) {
 	writes := func(text string) string { return script(t, `printf '`+text+`' >"$1"`) }
 	for name, c := range map[string]struct {
 		environ []string
@@ -260,9 +248,7 @@ func TestG7_OnlyWhatWasSavedIsSent(t *testing.T) {
 }
 
 // Without an editor of the user's own it is vi.
-//
-// Red: leave `command = "vi"` out of composeText.
-func TestG7_ViWhereNoneIsSet(t *testing.T) {
+func TestViWhereNoneIsSet(t *testing.T) {
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "vi"), []byte("#!/bin/sh\necho by vi >\"$1\"\n"), 0o700); err != nil {
 		t.Fatal(err)

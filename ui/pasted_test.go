@@ -24,9 +24,7 @@ func marked(l line) string {
 
 // What of a line was pasted is known whatever is done to the line: so a path in
 // it is data, and one that was typed beside it is not.
-//
-// Red: follow returns marks of no rune as pasted where fresh is false.
-func TestI1_G6_WhatWasPastedStaysPasted(t *testing.T) {
+func TestWhatWasPastedStaysPasted(t *testing.T) {
 	const up, down, left, esc = "\x1b[A", "\x1b[B", "\x1b[D", "\x1b"
 	x := pastes("@x")
 	big := strings.Repeat("a @x\n", 20) + "end"
@@ -70,9 +68,7 @@ func TestI1_G6_WhatWasPastedStaysPasted(t *testing.T) {
 
 // A paste that was called back shows as it did: what was typed beside it can be
 // read.
-//
-// Red: entry collapses the whole text.
-func TestG4_APasteIsCalledBackAsOne(t *testing.T) {
+func TestAPasteIsCalledBackAsOne(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys("look: ", pastes(strings.Repeat("line\n", 20)+"end"), "\\\r", "please", "\x03", "\x1b[A")
@@ -83,9 +79,7 @@ func TestG4_APasteIsCalledBackAsOne(t *testing.T) {
 
 // What was called back from another session as one mark cannot be seen: its
 // paths stay text. One of this session is known.
-//
-// Red: draft does not look which pastes are strange.
-func TestI1_UnseenTextOfOtherSessionsIsData(t *testing.T) {
+func TestUnseenTextOfOtherSessionsIsData(t *testing.T) {
 	long := "@x " + strings.Repeat("word ", 300)
 	b := newBare(t, []string{long}, nil)
 	b.read("")
@@ -102,9 +96,7 @@ func TestI1_UnseenTextOfOtherSessionsIsData(t *testing.T) {
 
 // What was queued and comes back into the prompt is what it was: a pasted /quit
 // leaves nothing.
-//
-// Red: unqueue takes the texts without their spans.
-func TestK3_G6_QueuedPastesComeBackAsPastes(t *testing.T) {
+func TestQueuedPastesComeBackAsPastes(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.f.interrupt = func() {}
 	b.keys(pastes("/quit"), "\r", "see ", pastes("@x"), "\r")
@@ -121,9 +113,7 @@ func TestK3_G6_QueuedPastesComeBackAsPastes(t *testing.T) {
 }
 
 // Tab on a pasted path chooses it.
-//
-// Red: replace leaves the marks of what it replaced.
-func TestI1_TabTakesAPastedPath(t *testing.T) {
+func TestTabTakesAPastedPath(t *testing.T) {
 	b := newBare(t, nil, func(o *Options) {
 		o.Deps.Files = func(text string, cursor int) completion {
 			return completion{from: strings.Index(text, "@"), to: cursor, candidates: []candidate{{text: "@week.go "}}}
@@ -137,9 +127,7 @@ func TestI1_TabTakesAPastedPath(t *testing.T) {
 }
 
 // With vi's keys too.
-//
-// Red: put of vi.go does not look whether what was killed was pasted.
-func TestG6_ViPutsWhatWasPasted(t *testing.T) {
+func TestViPutsWhatWasPasted(t *testing.T) {
 	b := newBare(t, nil, func(o *Options) { o.ViKeys = true })
 	b.read("")
 	b.keys("a ", pastes("@x"), "\x1b", "0d$p", "\r")
@@ -150,9 +138,7 @@ func TestG6_ViPutsWhatWasPasted(t *testing.T) {
 
 // What /edit was given and could not be sent comes back as text: a /quit in it
 // leaves nothing.
-//
-// Red: giveBack hands the text back as typed.
-func TestG6_WhatTheEditorGivesBackIsNoCommand(t *testing.T) {
+func TestWhatTheEditorGivesBackIsNoCommand(t *testing.T) {
 	b := newBare(t, nil, nil)
 	term := &Terminal{console: b.f.console}
 	term.giveBack("/quit")

@@ -92,9 +92,7 @@ func TestInitWritesAFile(t *testing.T) {
 
 // What a typed line names comes with its message; what was pasted does not, and
 // the person is told.
-//
-// Red: attach hands no spans to Expand.
-func TestI1_PastedPathsAreData(t *testing.T) {
+func TestPastedPathsAreData(t *testing.T) {
 	d := projectIn(t, map[string]string{"week.go": "package cart\n"}, false)
 	opt := func(o *Options) { o.Deps.Expand = d.expand }
 	shown, sent := say(t, opt, "why @week.go?", "mail me@week.go", `\@week.go`)

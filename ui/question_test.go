@@ -86,9 +86,7 @@ func (k *talk) answerWith(text string) {
 // Three calls of one reply are asked about one after another; one is edited and
 // asked again, one refused with a reason, one ends the turn. Each decision is
 // printed.
-//
-// Red: leave `a.number++` out of asker.ask.
-func TestL8_QuestionsComeOneByOne(t *testing.T) {
+func TestQuestionsComeOneByOne(t *testing.T) {
 	var ran []string
 	a, model := agentWith(func(_ context.Context, _ *tool.Env, command string) string { ran = append(ran, command); return "made" },
 		fake.Calls(fake.ToolCall("a", "bash", `{"command":"make a"}`), fake.ToolCall("b", "bash", `{"command":"make b"}`), fake.ToolCall("c", "bash", `{"command":"make c"}`)),
@@ -131,9 +129,7 @@ func TestL8_QuestionsComeOneByOne(t *testing.T) {
 // A lasting yes prints the rule that holds and how to take it back; the next
 // call it covers is not asked. A rule that is none, or speaks of something
 // else, approves nothing and prints no decision.
-//
-// Red: return "" in place of the error of q.Covers, in reply.refused.
-func TestL7_ALastingYesNamesItsRule(t *testing.T) {
+func TestALastingYesNamesItsRule(t *testing.T) {
 	var ran []string
 	var saved []string
 	save := func(rule string) error { saved = append(saved, rule); return nil }
@@ -173,9 +169,7 @@ func TestL7_ALastingYesNamesItsRule(t *testing.T) {
 
 // The same in plain lines: what is no answer asks again with the list, and only
 // a line that comes after the question counts.
-//
-// Red: take "s" for a yes in parseAnswer.
-func TestL2_LinesAskAgainToo(t *testing.T) {
+func TestLinesAskAgainToo(t *testing.T) {
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 	k := startLines(t, &sender{play: asking("rm -r build", answers, errs)}, nil)
 	k.expect("you: ")
@@ -203,9 +197,7 @@ func TestL2_LinesAskAgainToo(t *testing.T) {
 }
 
 // The partial answer of an interrupted turn is in the next request.
-//
-// Red: do not append t.partial in turn.failed of package agent.
-func TestJ1_ThePartialAnswerIsKept(t *testing.T) {
+func TestThePartialAnswerIsKept(t *testing.T) {
 	endless := fake.Say("three words so", " far", " and on")
 	endless.Gate, endless.GateAfter = fake.NewGate(), 3
 	a, model := agentWith(nil, endless, fake.Say("well"))
@@ -235,9 +227,7 @@ func TestJ1_ThePartialAnswerIsKept(t *testing.T) {
 
 // The prompt is back within a second, however long a command takes to end. The
 // second Ctrl-C reaches it.
-//
-// Red: leave Kill() out of leave.
-func TestJ1_ACommandThatTrapsTheInterrupt(t *testing.T) {
+func TestACommandThatTrapsTheInterrupt(t *testing.T) {
 	running, killed, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	a, model := agentWith(func(ctx context.Context, env *tool.Env, _ string) string {
 		close(running)
@@ -280,9 +270,7 @@ func TestJ1_ACommandThatTrapsTheInterrupt(t *testing.T) {
 }
 
 // While the turn still stops, a second Ctrl-C reaches the command as well.
-//
-// Red: leave Kill() out of interrupter.
-func TestJ1_TheSecondCtrlCInTheTurn(t *testing.T) {
+func TestTheSecondCtrlCInTheTurn(t *testing.T) {
 	running, stopping, killed := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	k := startPTY(t, &sender{kill: func() { close(killed) }, play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
 		close(running)
@@ -336,8 +324,6 @@ func TestCostIsToldAtEachFiveDollars(t *testing.T) {
 }
 
 // What was not shown cannot be allowed: first all of it is paged.
-//
-// Red: leave unseen out of reply.refused.
 func TestNothingUnseenIsAllowed(t *testing.T) {
 	command := strings.Repeat("echo x\n", 300) + "rm -rf /\n" + strings.Repeat("echo y\n", 300)
 	answers, errs := make(chan agent.Answer, 8), make(chan error, 8)

@@ -17,9 +17,7 @@ import (
 
 // Esc by itself clears nothing and leads to nothing; two of them put the line
 // into the history, from where it comes back.
-//
-// Red: escape's second case, which waits for another Esc, is left out.
-func TestF6_TwoEscapesClearTheLine(t *testing.T) {
+func TestTwoEscapesClearTheLine(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys("some", " text", "\x1b")
@@ -44,9 +42,7 @@ func TestF6_TwoEscapesClearTheLine(t *testing.T) {
 }
 
 // An Esc is only one after 50 ms without more; until then it may be Alt.
-//
-// Red: escWait is 5 ms.
-func TestF6_AltIsNoEscape(t *testing.T) {
+func TestAltIsNoEscape(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys("one two")
@@ -64,9 +60,7 @@ func TestF6_AltIsNoEscape(t *testing.T) {
 }
 
 // In a turn Esc is Ctrl-C, and the other keys beep.
-//
-// Red: escape looks for an interrupt only while a prompt is shown.
-func TestF6_EscapeStopsATurn(t *testing.T) {
+func TestEscapeStopsATurn(t *testing.T) {
 	b := newBare(t, nil, nil)
 	stopped := 0
 	b.f.interrupt = func() { stopped++ }
@@ -115,9 +109,7 @@ func TestCtrlOShowsWhatARunningCommandWrote(t *testing.T) {
 
 // A key that wants something done takes the line away as it is, and the line
 // comes back: collapsed paste, cursor, and that it began with a paste.
-//
-// Red: restore loads the text instead of restoring the line.
-func TestG7_AKeyTakesTheLineAndGivesItBack(t *testing.T) {
+func TestAKeyTakesTheLineAndGivesItBack(t *testing.T) {
 	big := strings.Repeat("0123456789\n", 300) + "end"
 	for _, tt := range []struct {
 		keys string
@@ -164,9 +156,7 @@ func (b *bare) unsent2() {
 }
 
 // What the editor made of the text takes its place, collapsed if it is big.
-//
-// Red: restore restores the line as it was, whatever came back.
-func TestG7_EditedTextTakesTheLinesPlace(t *testing.T) {
+func TestEditedTextTakesTheLinesPlace(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys("draft", "\x07")
@@ -180,9 +170,7 @@ func TestG7_EditedTextTakesTheLinesPlace(t *testing.T) {
 }
 
 // A pasted /quit stays text also after the line was away.
-//
-// Red: act keeps the line without what of it was pasted.
-func TestG6_PastedStartSurvivesAnAction(t *testing.T) {
+func TestPastedStartSurvivesAnAction(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	b.keys(pasteBegin+"/quit"+pasteEnd, "\x1b[Z")
@@ -195,9 +183,7 @@ func TestG6_PastedStartSurvivesAnAction(t *testing.T) {
 
 // At a question the keys that take a line away, search or complete do nothing,
 // nor can anything of the message be called into the answer.
-//
-// Red: answerKey hands unknown keys to messageKey.
-func TestL2_OtherKeysAtAQuestion(t *testing.T) {
+func TestOtherKeysAtAQuestion(t *testing.T) {
 	b := newBare(t, []string{"yes"}, nil)
 	b.f.complete = func(string, int) completion { return completion{candidates: []candidate{{text: "yes"}}} }
 	b.read("")
@@ -219,9 +205,7 @@ func TestL2_OtherKeysAtAQuestion(t *testing.T) {
 }
 
 // The bytes that used to be dropped are keys now; none of them is text.
-//
-// Red: chordKey is asked also without a Ctrl-X before.
-func TestF3_ChordsNeverBecomeText(t *testing.T) {
+func TestChordsNeverBecomeText(t *testing.T) {
 	for _, second := range []string{"a", "\r", "\n", "\x18", "\x1b[A", "\x04", "\x00", "é", "\x1b[3~"} {
 		b := newBare(t, []string{"old"}, nil)
 		b.read("")
@@ -243,9 +227,7 @@ func TestF3_ChordsNeverBecomeText(t *testing.T) {
 }
 
 // Ctrl-_ takes changes back one by one; a run of typing is one of them.
-//
-// Red: undos.note joins every change with the one before.
-func TestF2_Undo(t *testing.T) {
+func TestEditsAreUndone(t *testing.T) {
 	b := newBare(t, []string{"from history"}, nil)
 	b.read("")
 	b.keys("one", " two", "\x17", "\x1b[D", "X", "Y", pasteBegin+"/p q"+pasteEnd)
@@ -269,9 +251,7 @@ func TestF2_Undo(t *testing.T) {
 
 // Paste mode is off while artoo is stopped, while a child has the terminal and
 // while a question or a turn goes on, and on whenever a line is read.
-//
-// Red: erase leaves paste mode on.
-func TestG1_PasteModeIsOffMeanwhile(t *testing.T) {
+func TestPasteModeIsOffMeanwhile(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	stops := 0
@@ -304,9 +284,7 @@ func TestG1_PasteModeIsOffMeanwhile(t *testing.T) {
 }
 
 // Cancelled prompts are remembered, answers never, repeats once.
-//
-// Red: answerKey remembers what is entered.
-func TestH4_AnswersAreNotRemembered(t *testing.T) {
+func TestAnswersAreNotRemembered(t *testing.T) {
 	b := newBare(t, nil, nil)
 	for _, text := range []string{"one", "one", " with a space", "two"} {
 		b.read("")
@@ -332,9 +310,7 @@ func TestH4_AnswersAreNotRemembered(t *testing.T) {
 
 // A Ctrl-C right behind Enter stops the turn that has not begun yet: what is
 // attached is read first.
-//
-// Red: beginTurn does not look at early.
-func TestJ1_CtrlCWhileFilesAreRead(t *testing.T) {
+func TestCtrlCWhileFilesAreRead(t *testing.T) {
 	causes := make(chan error, 1)
 	var k *talk
 	k = startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {

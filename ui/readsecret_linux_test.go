@@ -13,8 +13,6 @@ import (
 
 // What was pasted behind the key's line does not go to the shell, where it would
 // be shown and run.
-//
-// Red: ReadSecret restores the echo without dropping what is waiting.
 func TestWhatIsPastedBehindASecretIsDropped(t *testing.T) {
 	master, slave, err := pty.Open()
 	if err != nil {

@@ -213,7 +213,6 @@ func checkFinished(t *testing.T, term *vt) {
 	}
 }
 
-// Red: let frame.resized go up by the rows that there are if all were rewrapped.
 func TestResizeKeepsFinishedLines(t *testing.T) {
 	for _, entry := range []string{"", "one row", strings.Repeat("words of a long entry ", 16), "several\nlines\n" + strings.Repeat("of text ", 30)} {
 		sweep(t, func(t *testing.T, b *bare, resize func()) {
@@ -234,8 +233,6 @@ func TestResizeKeepsFinishedLines(t *testing.T) {
 
 // After a resize the whole call stands again right above its question, and only
 // what is typed then answers it.
-//
-// Red: let askAgain draw the prompt alone.
 func TestResizeKeepsTheQuestion(t *testing.T) {
 	command := agent.Call{Access: tool.Access{Kind: tool.KindRun, Verb: "run", Object: "make", Command: "first --of three\nsecond --of three\nlast --of three", Dir: "/p"}}
 	change := agent.Call{Access: tool.Access{Kind: tool.KindWrite, Verb: "edit", Object: "a.go", Diff: "--- a/a.go\n+++ b/a.go\n@@ -1,2 +1,2 @@\n first\n-second\n+last", Added: 1, Removed: 1}}
@@ -269,9 +266,7 @@ func TestResizeKeepsTheQuestion(t *testing.T) {
 
 // Whoever comes back with fg has the shell's lines on the screen: the whole call
 // stands again right above its question, once, and nothing of before is gone.
-//
-// Red: let continued draw the prompt alone.
-func TestJ5_AQuestionThatWasSuspendedIsShownWhole(t *testing.T) {
+func TestAQuestionThatWasSuspendedIsShownWhole(t *testing.T) {
 	call := agent.Call{Access: tool.Access{Kind: tool.KindRun, Verb: "run", Object: "make", Command: "first --of three\nsecond --of three\nlast --of three", Dir: "/p"}}
 	q := agent.Question{Kind: agent.QuestionApproval, Call: call, Number: 1, Of: 1}
 	for profile, change := range terminals() {
@@ -319,8 +314,6 @@ func screenOf(t *testing.T, b *bare, q agent.Question, cols int) string {
 }
 
 // The line that may change is wiped from its own row alone.
-//
-// Red: wipe a transient line that was wider than the terminal is from a row higher.
 func TestResizeKeepsLinesAboveTheSpinner(t *testing.T) {
 	for _, rewraps := range []bool{true, false} {
 		for how, sizes := range widths() {
@@ -353,8 +346,6 @@ func TestResizeKeepsLinesAboveTheSpinner(t *testing.T) {
 }
 
 // A message that is being typed as a question comes up comes back whole.
-//
-// Red: drop what answerKey keeps in early.
 func TestAMessageInterruptedByAQuestionIsWhole(t *testing.T) {
 	for _, tt := range []struct{ before, after, want string }{
 		{"yay always ye", "s\r", "yay always yes"}, {"", "yay always yes\r", "yay always yes"}, {"", "y\r", ""}, {"", "no\r", ""},

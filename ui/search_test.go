@@ -11,8 +11,7 @@ import (
 
 var searched = []string{"go vet ./...", "go test ./ui", "日本語のテスト", "first\nsecond line", "go test ./...", "Go Test", "go test ./..."}
 
-// Red: find goes on from the entry that was found also for an older one.
-func TestF2_SearchBackwards(t *testing.T) {
+func TestTheHistoryIsSearchedBackwards(t *testing.T) {
 	b := newBare(t, searched, nil)
 	b.read("")
 	b.keys("half", "\x12")
@@ -45,8 +44,7 @@ func TestF2_SearchBackwards(t *testing.T) {
 	}
 }
 
-// Red: endSearch keeps what was found.
-func TestF2_SearchGivenUp(t *testing.T) {
+func TestSearchGivenUp(t *testing.T) {
 	for _, key := range []string{"\x07", "\x03"} {
 		b := newBare(t, searched, nil)
 		b.read("")
@@ -58,8 +56,7 @@ func TestF2_SearchGivenUp(t *testing.T) {
 	}
 }
 
-// Red: searchKey says of every key that it is done.
-func TestF2_SearchEndsInOtherKeys(t *testing.T) {
+func TestSearchEndsInOtherKeys(t *testing.T) {
 	for _, tt := range []struct{ keys, want string }{
 		{"\x1b[D", "go| test ./..."}, {"\x05", "go test ./...|"}, {"\x04", "go |test ./..."}, {"\x1f", "half|"}, {"\x10", "go test ./...|"},
 	} {
@@ -77,9 +74,7 @@ func TestF2_SearchEndsInOtherKeys(t *testing.T) {
 }
 
 // Wide characters, several lines and collapsed pastes are found and shown.
-//
-// Red: found gives the cursor in bytes.
-func TestF4_SearchShowsWideAndLongEntries(t *testing.T) {
+func TestSearchShowsWideAndLongEntries(t *testing.T) {
 	big := strings.Repeat("needle in hay\n", 20) + "end"
 	b := newBare(t, append([]string{big}, searched...), nil)
 	b.read("")
@@ -99,9 +94,7 @@ func TestF4_SearchShowsWideAndLongEntries(t *testing.T) {
 }
 
 // A pattern may hold what must not be shown as it is.
-//
-// Red: searchView does not make the pattern safe.
-func TestN1_ThePatternIsSafe(t *testing.T) {
+func TestThePatternIsSafe(t *testing.T) {
 	b := newBare(t, searched, nil)
 	b.read("")
 	b.keys("\x12", "a\u202eb\u200bc")
@@ -112,9 +105,7 @@ func TestN1_ThePatternIsSafe(t *testing.T) {
 
 // A screen reader hears the pattern as it is typed and each entry once, in
 // lines of their own, and Enter first shows what would be sent.
-//
-// Red: searchKey sends on Enter whatever the profile.
-func TestQ3_SpokenSearch(t *testing.T) {
+func TestTheSearchIsSpoken(t *testing.T) {
 	b := newBare(t, searched, func(o *Options) { o.Profile = screen.Spoken })
 	b.read("")
 	b.keys("\x12", "g", "o")

@@ -17,9 +17,7 @@ import (
 
 // Read aloud the question is a sentence that ends with what Enter means; the
 // answers are the same.
-//
-// Red: let parseAnswer take an empty line for a yes.
-func TestL1_SpokenQuestions(t *testing.T) {
+func TestQuestionsAreSpoken(t *testing.T) {
 	for keys, want := range map[string]agent.Verdict{"\r": agent.No, "yes": agent.Yes, "a": agent.YesForSession} {
 		answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
 		k := startPTY(t, &sender{play: asking("rm -r build", answers, errs)}, func(o *Options) { o.Profile = screen.Spoken })
@@ -40,9 +38,7 @@ func TestL1_SpokenQuestions(t *testing.T) {
 }
 
 // A signal that comes while the child is being started is for the child too.
-//
-// Red: let to in passSignals do the Notify; the test program dies of the signal.
-func TestT2_ASignalBeforeTheEditorRuns(t *testing.T) {
+func TestASignalBeforeTheEditorRuns(t *testing.T) {
 	to, stop := passSignals()
 	defer stop()
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
@@ -60,9 +56,7 @@ func TestT2_ASignalBeforeTheEditorRuns(t *testing.T) {
 
 // A signal that ends artoo ends the editor with it: it would go on with a
 // terminal that is the shell's again.
-//
-// Red: leave passSignals out of Terminal.child.
-func TestT2_ASignalEndsTheEditorToo(t *testing.T) {
+func TestASignalEndsTheEditorToo(t *testing.T) {
 	editor := script(t, fmt.Sprintf("kill -TERM %d; exec sleep 300", os.Getpid()))
 	returned := make(chan error, 1)
 	var k *talk

@@ -32,8 +32,7 @@ func words(texts ...string) []candidate {
 	return list
 }
 
-// Red: completeLine takes the first candidate instead of what all begin with.
-func TestI1_TabCompletes(t *testing.T) {
+func TestTabCompletes(t *testing.T) {
 	for _, tt := range []struct{ name, keys, want string }{
 		{"one", "/he|\t", "/help |"},
 		{"within a text", "say /he now|\x1b[D|\x1b[D|\x1b[D|\x1b[D|\t", "say /help | now"},
@@ -60,9 +59,7 @@ func TestI1_TabCompletes(t *testing.T) {
 }
 
 // Where Tab brings nothing more, what there is stands above the prompt.
-//
-// Red: completeLine lists instead of inserting what all begin with.
-func TestI1_TabLists(t *testing.T) {
+func TestTabLists(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.f.complete = proposing(words("@alpha", "@alphabet", "@alps/")...)
 	b.read("")
@@ -81,9 +78,7 @@ func TestI1_TabLists(t *testing.T) {
 }
 
 // A long list leaves the prompt on the screen and says how many there are more.
-//
-// Red: list prints all candidates.
-func TestI1_LongListsAreCut(t *testing.T) {
+func TestLongListsAreCut(t *testing.T) {
 	var many []candidate
 	for i := range 300 {
 		many = append(many, candidate{text: fmt.Sprintf("@file%03d.go", i)})
@@ -111,9 +106,7 @@ func TestI1_LongListsAreCut(t *testing.T) {
 }
 
 // Names nobody could type are not put into the line; the others are shown safe.
-//
-// Red: completeLine does not look at what the candidates hold.
-func TestI1_CandidatesAreSafe(t *testing.T) {
+func TestCandidatesAreSafe(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.read("")
 	for _, name := range []string{"@a\x1b[31m", "@a\nrm -rf", "@a\u009b", "@a" + string(markPaste)} {
@@ -142,9 +135,7 @@ func TestI1_CandidatesAreSafe(t *testing.T) {
 }
 
 // Spoken, the rows that are there stay, and the prompt comes again below.
-//
-// Red: leaveRows erases in every profile.
-func TestQ3_SpokenList(t *testing.T) {
+func TestAListOfCandidatesIsSpoken(t *testing.T) {
 	b := newBare(t, nil, func(o *Options) { o.Profile = screen.Spoken })
 	b.f.complete = proposing(words("@alpha", "@beta")...)
 	b.read("")

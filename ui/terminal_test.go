@@ -20,9 +20,7 @@ import (
 )
 
 // The answer goes to one stream and all the rest to the other.
-//
-// Red: Draw writes the prompt's rows to Out.
-func TestA1_AnswersAndChromeAreApart(t *testing.T) {
+func TestAnswersAndChromeAreApart(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.enter("why?")
@@ -38,9 +36,7 @@ func TestA1_AnswersAndChromeAreApart(t *testing.T) {
 }
 
 // With stdout in a pipe the editor works on the terminal, and the pipe holds the answer alone.
-//
-// Red: Draw writes to Out.
-func TestB2_NoEscapeEntersThePipe(t *testing.T) {
+func TestNoEscapeEntersThePipe(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect(pasteOn + "you: ")
 	k.send("a\x1b[D\x1b[C\x01\x05b")
@@ -66,9 +62,7 @@ func termios(t *testing.T, f *os.File) unix.Termios {
 }
 
 // In the plain profile the modes stay as they are and no escape is written.
-//
-// Red: open puts the editor in front whatever the profile.
-func TestB3_PlainTouchesNothing(t *testing.T) {
+func TestPlainTouchesNothing(t *testing.T) {
 	var before unix.Termios
 	k := startPTY(t, &sender{}, func(o *Options) {
 		o.Profile = screen.Plain
@@ -104,9 +98,7 @@ func TestB3_PlainTouchesNothing(t *testing.T) {
 }
 
 // The Delete key never leaves, and Home and End work as tmux sends them.
-//
-// Red: the Delete key is decoded as Ctrl-D.
-func TestF2_DeleteOnAnEmptyLineDoesNothing(t *testing.T) {
+func TestDeleteOnAnEmptyLineDoesNothing(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send("\x1b[3~")
@@ -117,9 +109,7 @@ func TestF2_DeleteOnAnEmptyLineDoesNothing(t *testing.T) {
 }
 
 // At the prompt too they neither enter the text nor submit it.
-//
-// Red: stepControl makes text of a byte that is no key.
-func TestF3_UnboundKeysAtThePrompt(t *testing.T) {
+func TestUnboundKeysAtThePrompt(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send("a\x00\x11\x16\x18\x18\x1c\x1d\x1eb")
@@ -135,9 +125,7 @@ func TestF3_UnboundKeysAtThePrompt(t *testing.T) {
 }
 
 // On and off alternate, and off is the last word.
-//
-// Red: end leaves paste mode on.
-func TestG1_PasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
+func TestPasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect(pasteOn)
 	k.enter("one")
@@ -157,9 +145,7 @@ func TestG1_PasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
 }
 
 // No line end within a paste, nor one glued to it, submits.
-//
-// Red: csi does not know the begin of a paste.
-func TestG2_PasteWaitsForEnter(t *testing.T) {
+func TestPasteWaitsForEnter(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send(pasteBegin + "a\rb\r\nc\x1b[31m\n" + pasteEnd + " x\n")
@@ -175,9 +161,7 @@ func TestG2_PasteWaitsForEnter(t *testing.T) {
 }
 
 // A megabyte is shown as a label and sent whole.
-//
-// Red: collapse leaves every text as it is.
-func TestG4_BigPasteCostsLittle(t *testing.T) {
+func TestBigPasteCostsLittle(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	big := strings.Repeat("0123456789abcdef\n", 1<<16) // 1 MB
@@ -207,9 +191,7 @@ func TestG4_BigPasteCostsLittle(t *testing.T) {
 }
 
 // All ways to write a newline, typed key by key.
-//
-// Red: compose does not look for a backslash.
-func TestG5_SeveralLines(t *testing.T) {
+func TestALineMayHaveSeveralLines(t *testing.T) {
 	for _, tt := range []struct{ name, keys, want string }{
 		{"backslash", "a\\|\r|b", "a\nb"},
 		{"ctrl-j", "a\nb", "a\nb"},
@@ -229,9 +211,7 @@ func TestG5_SeveralLines(t *testing.T) {
 }
 
 // A pasted /quit is sent, not obeyed.
-//
-// Red: handle does not ask whether a line was pasted.
-func TestG6_PastedCommandsAreText(t *testing.T) {
+func TestPastedCommandsAreText(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send(pasteBegin + "/quit" + pasteEnd)
@@ -241,9 +221,7 @@ func TestG6_PastedCommandsAreText(t *testing.T) {
 }
 
 // Ctrl-C stops the turn, and the prompt is back within a second.
-//
-// Red: leave cancel(errInterrupted) out of interrupter.
-func TestJ1_CtrlCStopsTheTurn(t *testing.T) {
+func TestCtrlCStopsTheTurn(t *testing.T) {
 	partial := make(chan struct{})
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		cb.OnText("three words so")
@@ -266,9 +244,7 @@ func TestJ1_CtrlCStopsTheTurn(t *testing.T) {
 }
 
 // A turn that does not listen cannot keep the person.
-//
-// Red: never send to stuck in interrupter.
-func TestJ1_ATurnThatDoesNotEnd(t *testing.T) {
+func TestATurnThatDoesNotEnd(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
 		close(started)
@@ -295,9 +271,7 @@ func TestJ1_ATurnThatDoesNotEnd(t *testing.T) {
 }
 
 // Esc by itself is Ctrl-C in a turn.
-//
-// Red: escape does nothing while no prompt is shown.
-func TestF6_EscapeInAConversation(t *testing.T) {
+func TestEscapeInAConversation(t *testing.T) {
 	began := make(chan struct{}, 1)
 	k := startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
 		began <- struct{}{}
@@ -316,9 +290,7 @@ func TestF6_EscapeInAConversation(t *testing.T) {
 
 // A key that has something done between the prompts brings the text back, and
 // what was typed at once behind it too.
-//
-// Red: act does not hand the text to the next prompt.
-func TestG7_ShiftTabInAConversation(t *testing.T) {
+func TestShiftTabInAConversation(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send("draft")
@@ -331,9 +303,7 @@ func TestG7_ShiftTabInAConversation(t *testing.T) {
 }
 
 // Ctrl-C clears a line, then says how to leave, then leaves, if it comes within two seconds.
-//
-// Red: ctrlC interrupts also with text in the line.
-func TestJ2_CtrlCAtThePrompt(t *testing.T) {
+func TestCtrlCAtThePrompt(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send("some text")
@@ -363,9 +333,7 @@ func TestJ2_CtrlCAtThePrompt(t *testing.T) {
 }
 
 // Ctrl-D deletes within a line, does nothing in a turn, and leaves on an empty line.
-//
-// Red: messageKey takes it for the end also in a turn.
-func TestJ3_CtrlD(t *testing.T) {
+func TestCtrlDLeaves(t *testing.T) {
 	inTurn, goOn := make(chan struct{}), make(chan struct{})
 	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		close(inTurn)
@@ -394,9 +362,7 @@ func TestJ3_CtrlD(t *testing.T) {
 }
 
 // A terminal that goes away ends the conversation, and what stood in the line is not sent.
-//
-// Red: take submits the line at the end of the input.
-func TestJ3_HangUpSendsNoHalfLine(t *testing.T) {
+func TestHangUpSendsNoHalfLine(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	k.send("rm it")
@@ -414,9 +380,7 @@ func TestJ3_HangUpSendsNoHalfLine(t *testing.T) {
 }
 
 // What is typed in a turn is not shown but in one line when entered; that line is sent next, the rest stands at the prompt.
-//
-// Red: enqueue does not say what was queued.
-func TestK1_K2_TypingDuringATurn(t *testing.T) {
+func TestTypingDuringATurn(t *testing.T) {
 	inTurn, goOn := make(chan struct{}, 2), make(chan struct{})
 	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		inTurn <- struct{}{}
@@ -454,9 +418,7 @@ func TestK1_K2_TypingDuringATurn(t *testing.T) {
 }
 
 // After a turn that did not end well, what was queued stands at the prompt, not sent.
-//
-// Red: unqueue leaves the lines in the queue.
-func TestK3_QueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
+func TestQueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 	for _, how := range []string{"interrupt", "error"} {
 		inTurn := make(chan struct{}, 2)
 		fail := make(chan struct{})
@@ -514,9 +476,7 @@ func TestK3_QueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
 
 // A line that was queued keeps its meaning: a command stays one, and what was
 // pasted stays text.
-//
-// Red: enqueue forgets that a line was pasted.
-func TestK3_QueuedCommandsKeepTheirMeaning(t *testing.T) {
+func TestQueuedCommandsKeepTheirMeaning(t *testing.T) {
 	inTurn, goOn := make(chan struct{}, 4), make(chan struct{})
 	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
 		inTurn <- struct{}{}
@@ -552,9 +512,7 @@ func TestK3_QueuedCommandsKeepTheirMeaning(t *testing.T) {
 
 // A prompt that nobody types at writes nothing, and has set no timer that would
 // wake the process up.
-//
-// Red: show asks the clock for a timer, or draws again when it fires.
-func TestP3_AnIdlePromptIsIdle(t *testing.T) {
+func TestAnIdlePromptIsIdle(t *testing.T) {
 	for _, profile := range []screen.Profile{screen.Rich, screen.Plain, screen.Spoken} {
 		k := startPTY(t, &sender{}, func(o *Options) { o.Profile = profile })
 		k.expect("you: ")
@@ -599,9 +557,7 @@ func TestSizesThatAreNone(t *testing.T) {
 
 // A Ctrl-C that comes after Enter, but before the turn has begun, stops it all
 // the same; one that comes before Enter does not.
-//
-// Red: beginTurn does not look whether a Ctrl-C came early.
-func TestJ1_CtrlCBeforeTheTurnBegins(t *testing.T) {
+func TestCtrlCBeforeTheTurnBegins(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		commanded, goOn := make(chan struct{}), make(chan struct{})
 		stopped := make(chan bool, 1)

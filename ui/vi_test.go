@@ -17,9 +17,7 @@ func newVi(t *testing.T, history ...string) *bare {
 
 // Each line is typed, left with Esc, and then edited with vi's commands. ^ in
 // them is Esc; the result has the cursor before the character it stands on.
-//
-// Red: change does not know D (or any other command is left out).
-func TestF2_ViCommands(t *testing.T) {
+func TestViCommandsEditTheLine(t *testing.T) {
 	for _, tt := range []struct{ text, commands, want string }{
 		{"abc", "", "ab|c"},
 		{"abc", "h", "a|bc"}, {"abc", "2h", "|abc"}, {"abc", "9h", "|abc"}, {"abc", "0l", "a|bc"}, {"abc", "09l", "ab|c"}, {"a日b", "h", "a|日b"},
@@ -66,9 +64,7 @@ func TestF2_ViCommands(t *testing.T) {
 }
 
 // Enter sends in both modes, and each line begins in insert mode.
-//
-// Red: shelve does not reset vi.
-func TestF2_ViModes(t *testing.T) {
+func TestViHasItsModes(t *testing.T) {
 	b := newVi(t, "older", "old")
 	b.keys("hx", "\x1b", "x", "\r")
 	if got := b.sent(); got != "h" {
@@ -90,9 +86,7 @@ func TestF2_ViModes(t *testing.T) {
 }
 
 // Esc leads to normal mode first; only then two of them clear the line.
-//
-// Red: viKey says of an Esc in insert mode that it does more.
-func TestF6_ViEscapes(t *testing.T) {
+func TestEscapeEndsViInsertMode(t *testing.T) {
 	b := newVi(t)
 	b.keys("text", "\x1b", "\x1b")
 	b.shows("you: text")
@@ -103,8 +97,7 @@ func TestF6_ViEscapes(t *testing.T) {
 	b.unsent()
 }
 
-// Red: vi's / is unknown.
-func TestF2_ViSearch(t *testing.T) {
+func TestViSearchesTheHistory(t *testing.T) {
 	b := newVi(t, "go vet", "go test")
 	b.keys("x", "\x1b", "/ve")
 	b.shows("(search 've'): go vet")
@@ -120,9 +113,7 @@ func TestF2_ViSearch(t *testing.T) {
 }
 
 // A question is answered in insert mode, whatever the message was in.
-//
-// Red: answerKey asks viKey first.
-func TestL1_ViAnswersAreTyped(t *testing.T) {
+func TestViAnswersAreTyped(t *testing.T) {
 	b := newVi(t)
 	b.keys("text", "\x1b")
 	b.f.finish(result{})

@@ -54,10 +54,10 @@ func hello(model string, effort provider.Effort) provider.Request {
 	return provider.Request{Options: provider.Options{Model: model, Effort: effort, MaxTokens: 64_000}, Messages: []provider.Message{provider.UserText("hi")}}
 }
 
-// TestRow60_WhatIsRefusedIsLeftOut: the table of families cannot know every
+// TestWhatIsRefusedIsLeftOut: the table of families cannot know every
 // model. What the first refusal teaches holds from then on, and is told once,
 // where something is lost.
-func TestRow60_WhatIsRefusedIsLeftOut(t *testing.T) {
+func TestWhatIsRefusedIsLeftOut(t *testing.T) {
 	heat := 0.5
 	for _, tc := range []struct {
 		name, message, model   string
@@ -133,9 +133,9 @@ func thinker() []provider.Message {
 	}
 }
 
-// TestRow58_ThoughtsThatAreNoLongerTaken are left out, all of them, and the
+// TestThoughtsThatAreNoLongerTaken are left out, all of them, and the
 // request goes once more.
-func TestRow58_ThoughtsThatAreNoLongerTaken(t *testing.T) {
+func TestThoughtsThatAreNoLongerTaken(t *testing.T) {
 	p, s := learner(t, bad("messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."))
 	req := hello("claude-opus-4-5", provider.EffortHigh)
 	req.Messages = thinker()
@@ -159,10 +159,10 @@ func TestRow58_ThoughtsThatAreNoLongerTaken(t *testing.T) {
 	}
 }
 
-// TestRow59_64_ThoughtsKeepTheirPlace: blocks go back in the order in which they
+// TestThoughtsKeepTheirPlace: blocks go back in the order in which they
 // came, a withheld thought behind a text or a call too, and only to the model
 // that made them.
-func TestRow59_64_ThoughtsKeepTheirPlace(t *testing.T) {
+func TestThoughtsKeepTheirPlace(t *testing.T) {
 	ok := providertest.Anthropic(providertest.Text("ok"))
 	s := providertest.NewServer(t, ok, ok)
 	p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: s.URL, HTTP: s.HTTP}}
@@ -185,9 +185,9 @@ func TestRow59_64_ThoughtsKeepTheirPlace(t *testing.T) {
 	}
 }
 
-// TestRow83_AShorterReplyFits: where prompt and reply together are too long, the
+// TestAShorterReplyFits: where prompt and reply together are too long, the
 // reply is made shorter. When the history has become shorter, it is not any more.
-func TestRow83_AShorterReplyFits(t *testing.T) {
+func TestAShorterReplyFits(t *testing.T) {
 	p, s := learner(t, bad("input length and `max_tokens` exceed context limit: 143653 + 64000 > 200000, decrease input length or `max_tokens` and try again"))
 	req := hello("claude-sonnet-4-5", "")
 	req.Messages = thinker()
@@ -218,10 +218,10 @@ func TestRow83_AShorterReplyFits(t *testing.T) {
 	}
 }
 
-// TestRow77_CapsThatDoNotPass: the tier's monthly cap is a 429 without a word of
+// TestCapsThatDoNotPass: the tier's monthly cap is a 429 without a word of
 // when, one's own spend limit a 400. The first is tried a few times by those who
 // retry, the second never.
-func TestRow77_CapsThatDoNotPass(t *testing.T) {
+func TestCapsThatDoNotPass(t *testing.T) {
 	for _, tc := range []struct {
 		reply     providertest.Reply
 		kind      provider.ErrorKind

@@ -83,7 +83,7 @@ func TestClaudeAnswerBeforeTheLastStep(t *testing.T) {
 	}
 }
 
-func TestRow97_ClaudeStaysAfterItsResult(t *testing.T) {
+func TestClaudeStaysAfterItsResult(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "trap '' TERM\n"+events(claudeInit, claudeText("Hello."), claudeGood)+"echo $$ >$DIR/pid; sleep 100 & echo $! >$DIR/child; while :; do wait; done\n")
 	began := time.Now()
 	s.ask(user("hi")).want(t, "Hello.")
@@ -94,7 +94,7 @@ func TestRow97_ClaudeStaysAfterItsResult(t *testing.T) {
 	s.gone("child")
 }
 
-func TestRow97_ClaudeStopsMidway(t *testing.T) {
+func TestClaudeStopsMidway(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."))+"echo $$ >$DIR/pid; exec sleep 100\n")
 	s.cli.Idle = 300 * time.Millisecond
 	o := s.ask(user("hi"))
@@ -106,7 +106,7 @@ func TestRow97_ClaudeStopsMidway(t *testing.T) {
 	}
 }
 
-func TestRow98_ClaudeOutputIsCut(t *testing.T) {
+func TestClaudeOutputIsCut(t *testing.T) {
 	long := strings.Repeat("x", 70_000)
 	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."))+"printf '%s' '"+claudeText(long)[:65_536]+"'\n")
 	o := s.ask(user("hi"))
@@ -117,7 +117,7 @@ func TestRow98_ClaudeOutputIsCut(t *testing.T) {
 }
 
 // What the tool writes is taken off its hands even while nobody looks at it.
-func TestRow98_ClaudeIsDrained(t *testing.T) {
+func TestClaudeIsDrained(t *testing.T) {
 	script := "i=0; while [ $i -lt 300 ]; do " + "echo '" + claudeText(strings.Repeat("y", 4000)) + "'; i=$((i+1)); done\n" + events(claudeGood) + "echo >$DIR/finished\n"
 	s := newStandIn(t, ClaudeName, events(claudeInit)+script)
 	first := true
@@ -138,12 +138,12 @@ func TestRow98_ClaudeIsDrained(t *testing.T) {
 	}
 }
 
-func TestRow99_ClaudeErrorOnlyOnStdout(t *testing.T) {
+func TestClaudeErrorOnlyOnStdout(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit, `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["It broke: no disk."],"session_id":"s-1"}`)+"exit 1\n")
 	s.ask(user("hi")).fails(t, provider.KindProvider, "It broke: no disk")
 }
 
-func TestRow100_ClaudeErrorWithSubtypeSuccess(t *testing.T) {
+func TestClaudeErrorWithSubtypeSuccess(t *testing.T) {
 	resets := time.Now().Add(2 * time.Hour).Unix()
 	s := newStandIn(t, ClaudeName, events(claudeInit,
 		fmt.Sprintf(`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%d,"rateLimitType":"five_hour"}}`, resets),
@@ -159,14 +159,14 @@ func TestRow100_ClaudeErrorWithSubtypeSuccess(t *testing.T) {
 	}
 }
 
-func TestRow101_ClaudeArrayOfEvents(t *testing.T) {
+func TestClaudeArrayOfEvents(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events("["+strings.Join([]string{claudeInit, claudeText("Hello."), claudeGood}, ",")+"]"))
 	s.ask(user("hi")).want(t, "Hello.")
 }
 
 // The last message comes a while after the tool saw the end of its input: it is
 // given that time, and no signal.
-func TestRow103_ClaudeIsNotEndedAfterItsInput(t *testing.T) {
+func TestClaudeIsNotEndedAfterItsInput(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "trap 'echo >$DIR/signalled; exit 143' TERM INT HUP\nsleep 0.4\n"+events(claudeInit, claudeText("Hello."), claudeGood))
 	s.ask(user("hi")).want(t, "Hello.")
 	if s.exists("signalled") {
@@ -175,7 +175,7 @@ func TestRow103_ClaudeIsNotEndedAfterItsInput(t *testing.T) {
 }
 
 // After its result it may still have its session to write.
-func TestRow103_ClaudeMayFinishAfterItsResult(t *testing.T) {
+func TestClaudeMayFinishAfterItsResult(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "trap 'echo >$DIR/signalled; exit 143' TERM INT HUP\n"+claudeGreets+"sleep 0.3; echo >$DIR/written\n")
 	s.cli.patience.end = 20 * time.Second
 	s.ask(user("hi")).want(t, "Hello.")
@@ -184,7 +184,7 @@ func TestRow103_ClaudeMayFinishAfterItsResult(t *testing.T) {
 	}
 }
 
-func TestRow104_NestedSessionVariables(t *testing.T) {
+func TestNestedSessionVariables(t *testing.T) {
 	all := []string{"HOME=/h", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CODEX_THREAD_ID=x", "GEMINI_CLI=1"}
 	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), claudeGood))
 	s.cli.Environ, _ = Environ(ClaudeName, append(all, s.cli.Environ...), nil, nil)
@@ -200,7 +200,7 @@ func TestRow104_NestedSessionVariables(t *testing.T) {
 	}
 }
 
-func TestRow105_ValuesThatLookLikeOptions(t *testing.T) {
+func TestValuesThatLookLikeOptions(t *testing.T) {
 	for _, name := range []string{ClaudeName, CodexName, GeminiName} {
 		d := dialectOf(name)
 		for _, arg := range d.args(call{model: "-x", effort: "high", resume: "abc"}) {

@@ -58,7 +58,7 @@ func TestCodexAnswers(t *testing.T) {
 
 // The script reads its input to the end before it says a word: it would hang on
 // a pipe that stays open.
-func TestRow96_CodexInputIsClosed(t *testing.T) {
+func TestCodexInputIsClosed(t *testing.T) {
 	s := newStandIn(t, CodexName, events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
 	s.cli.Idle = 20 * time.Second
 	prompt := strings.Repeat("long ", 50_000) + "\n-- @x /y"
@@ -68,7 +68,7 @@ func TestRow96_CodexInputIsClosed(t *testing.T) {
 	}
 }
 
-func TestRow109_CodexErrorIsNotTheEnd(t *testing.T) {
+func TestCodexErrorIsNotTheEnd(t *testing.T) {
 	broken := `{"type":"error","message":"Reconnecting... 2/5 (stream disconnected)"}`
 	s := newStandIn(t, CodexName, events(codexBegin, broken, broken, codexText("Hello."), codexEnd(1, 0, 1)))
 	o := s.ask(user("hi"))
@@ -85,7 +85,7 @@ func TestCodexReconnectsForEver(t *testing.T) {
 	s.ask(user("hi")).fails(t, provider.KindNetwork, "waiting for network")
 }
 
-func TestRow110_CodexCountsForItsThread(t *testing.T) {
+func TestCodexCountsForItsThread(t *testing.T) {
 	s := newStandIn(t, CodexName, "case $N in\n1)\n"+events(codexBegin, codexText("One."), codexEnd(100, 0, 10))+";;\n*)\n"+events(codexBegin, codexText("Two."), codexEnd(250, 30, 25))+";;\nesac\n")
 	first := s.ask(user("1"))
 	first.want(t, "One.")
@@ -109,7 +109,7 @@ func TestRow110_CodexCountsForItsThread(t *testing.T) {
 }
 
 // An interrupted turn has no end event; the next message resumes its thread.
-func TestRow110_CodexInterrupted(t *testing.T) {
+func TestAnInterruptedCodexKeepsItsThread(t *testing.T) {
 	s := newStandIn(t, CodexName, "trap 'echo x >>$DIR/interrupted; sleep 0.2; exit 130' INT\ncase $N in\n1)\n"+
 		events(codexBegin, codexText("Half"))+"echo $$ >$DIR/pid\nsetsid sleep 100 & echo $! >$DIR/stray\nwhile :; do sleep 0.02; done;;\n*)\n"+
 		events(codexBegin, codexText("Two."), codexEnd(9, 0, 9))+";;\nesac\n")

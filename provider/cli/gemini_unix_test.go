@@ -66,7 +66,7 @@ func TestGeminiReadsNoMoreThanItCan(t *testing.T) {
 	}
 }
 
-func TestRow106_GeminiStatusErrorWithExit0(t *testing.T) {
+func TestGeminiStatusErrorWithExit0(t *testing.T) {
 	s := newStandIn(t, GeminiName, events(geminiInit, `{"type":"message","role":"assistant","content":"Hel","delta":true}`, `{"type":"result","status":"error","stats":{"input_tokens":5,"output_tokens":1,"total_tokens":6}}`))
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindProvider, "empty or invalid")
@@ -75,7 +75,7 @@ func TestRow106_GeminiStatusErrorWithExit0(t *testing.T) {
 	}
 }
 
-func TestRow107_GeminiExit173(t *testing.T) {
+func TestGeminiIsStartedAgainAfterExit173(t *testing.T) {
 	s := newStandIn(t, GeminiName, events(geminiInit, `{"type":"result","status":"error","error":{"type":"x","message":"[API Error: {\"error\":{\"code\":429,\"message\":\"You exceeded your current quota, please check your plan and billing details. Please retry in 34.5s.\",\"status\":\"RESOURCE_EXHAUSTED\"}}]"}}`)+"exit 173\n")
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindRateLimit, "exceeded your current quota")
@@ -84,7 +84,7 @@ func TestRow107_GeminiExit173(t *testing.T) {
 	}
 }
 
-func TestRow107_GeminiExitStatuses(t *testing.T) {
+func TestGeminiExitStatuses(t *testing.T) {
 	for _, c := range []struct {
 		stderr string
 		exit   string

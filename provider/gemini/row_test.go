@@ -15,9 +15,9 @@ import (
 	"artoo/provider/providertest"
 )
 
-// TestRow19_ABareErrorInTheStream: a line without "data:", also printed over
+// TestABareErrorInTheStream: a line without "data:", also printed over
 // several lines.
-func TestRow19_ABareErrorInTheStream(t *testing.T) {
+func TestABareErrorInTheStream(t *testing.T) {
 	const begun = `data: {"candidates":[{"content":{"parts":[{"text":"Hel"}]}}]}` + "\n\n"
 	for name, bare := range map[string]string{
 		"one line":      `{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}`,
@@ -36,9 +36,9 @@ func TestRow19_ABareErrorInTheStream(t *testing.T) {
 	}
 }
 
-// TestRow28_ParallelCallsInSeparateEvents: no index, the same name, some with an
+// TestParallelCallsInSeparateEvents: no index, the same name, some with an
 // id: each is a call of its own, in the order they came.
-func TestRow28_ParallelCallsInSeparateEvents(t *testing.T) {
+func TestParallelCallsInSeparateEvents(t *testing.T) {
 	r := ask(t, parts(`{"functionCall":{"name":"read","args":{"n":1}},"thoughtSignature":"s"}`, `{"functionCall":{"name":"read","args":{"n":2}}}`,
 		`{"functionCall":{"id":"x","name":"read","args":{"n":3}}}`, `{"functionCall":{"id":"x","name":"read","args":{"n":4}}}`, `{"text":""}`))
 	if r.Err != nil {
@@ -54,8 +54,8 @@ func TestRow28_ParallelCallsInSeparateEvents(t *testing.T) {
 	}
 }
 
-// TestRow30_IDsAreUniqueInASession: an id made up from a name would come twice.
-func TestRow30_IDsAreUniqueInASession(t *testing.T) {
+// TestIDsAreUniqueInASession: an id made up from a name would come twice.
+func TestIDsAreUniqueInASession(t *testing.T) {
 	call := parts(`{"functionCall":{"name":"read","args":{}}}`)
 	s := providertest.NewServer(t, call, call, call)
 	req := request(provider.UserText("hi"))
@@ -80,8 +80,8 @@ func answer(c provider.ToolCall) provider.Message {
 	return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name, Text: "x"}}}
 }
 
-// TestRow36_StopBesideCalls: the calls decide, whatever the word for the end.
-func TestRow36_StopBesideCalls(t *testing.T) {
+// TestStopBesideCalls: the calls decide, whatever the word for the end.
+func TestStopBesideCalls(t *testing.T) {
 	for _, word := range []string{"STOP", "FUNCTION_CALL"} {
 		r := ask(t, providertest.Stream(`data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"read","args":{}}}]},"finishReason":"`+word+`"}]}`+"\n\n"))
 		if r.Err != nil || r.Done.Stop != provider.StopToolUse {
@@ -120,9 +120,9 @@ func tools(n int) (specs []provider.ToolSpec) {
 	return specs
 }
 
-// TestRow51_OneBadToolDoesNotBreakATurn: its schema is rewritten, then the tool
+// TestOneBadToolDoesNotBreakATurn: its schema is rewritten, then the tool
 // is left out, and the user is told; the next request knows.
-func TestRow51_OneBadToolDoesNotBreakATurn(t *testing.T) {
+func TestOneBadToolDoesNotBreakATurn(t *testing.T) {
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, `"tool1"`) {
 			return "* GenerateContentRequest.tools[0].function_declarations[1].parameters_json_schema: schema is not valid"
@@ -156,8 +156,8 @@ func TestRow51_OneBadToolDoesNotBreakATurn(t *testing.T) {
 	}
 }
 
-// TestRow51_AServerThatKnowsOnlyTheSubset takes every tool in that form.
-func TestRow51_AServerThatKnowsOnlyTheSubset(t *testing.T) {
+// TestAServerThatKnowsOnlyTheSubset takes every tool in that form.
+func TestAServerThatKnowsOnlyTheSubset(t *testing.T) {
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, "parametersJsonSchema") {
 			return `Invalid JSON payload received. Unknown name "parametersJsonSchema" at 'tools[0].function_declarations[0]': Cannot find field.`
@@ -175,9 +175,9 @@ func TestRow51_AServerThatKnowsOnlyTheSubset(t *testing.T) {
 	}
 }
 
-// TestRow51_WhatCannotBeMendedIsSaid: a 400 that nothing changes comes back, after
+// TestWhatCannotBeMendedIsSaid: a 400 that nothing changes comes back, after
 // a bounded number of tries.
-func TestRow51_WhatCannotBeMendedIsSaid(t *testing.T) {
+func TestWhatCannotBeMendedIsSaid(t *testing.T) {
 	for _, message := range []string{"contents[0]: no", "tools[0].function_declarations[77]: no", "thinking is what I do not like", "Invalid thought signature"} {
 		s := refusing(t, func(string) string { return message })
 		req := request(provider.UserText("hi"))
@@ -192,8 +192,8 @@ func TestRow51_WhatCannotBeMendedIsSaid(t *testing.T) {
 	}
 }
 
-// TestRow54_AServerWithoutCallIDs, such as Vertex, gets none.
-func TestRow54_AServerWithoutCallIDs(t *testing.T) {
+// TestAServerWithoutCallIDs, such as Vertex, gets none.
+func TestAServerWithoutCallIDs(t *testing.T) {
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, `"id":"c1"`) {
 			return `Invalid JSON payload received. Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.`
@@ -210,9 +210,9 @@ func TestRow54_AServerWithoutCallIDs(t *testing.T) {
 	}
 }
 
-// TestRow62_ALostSignature: the first call of each step that came from elsewhere
+// TestALostSignature: the first call of each step that came from elsewhere
 // carries the words that stand for one; the models before 3 know none of it.
-func TestRow62_ALostSignature(t *testing.T) {
+func TestALostSignature(t *testing.T) {
 	step := func(from string, ids ...string) (m []provider.Message) {
 		reply := provider.Message{Role: provider.RoleAssistant, Provider: from, Model: "gemini-3-flash"}
 		for i, id := range ids {
@@ -261,9 +261,9 @@ func TestRow62_ALostSignature(t *testing.T) {
 	}
 }
 
-// TestRow62_AModelThatWantsSignatures: its name does not tell that it does, so the
+// TestAModelThatWantsSignatures: its name does not tell that it does, so the
 // server's word counts, from then on and without a notice: nothing is lost.
-func TestRow62_AModelThatWantsSignatures(t *testing.T) {
+func TestAModelThatWantsSignatures(t *testing.T) {
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, "functionCall") && !strings.Contains(body, "skip_thought_signature_validator") {
 			return "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly."
@@ -291,9 +291,9 @@ func TestRow62_AModelThatWantsSignatures(t *testing.T) {
 	})
 }
 
-// TestRow62_ARefusedSignature: sent once more as it is, then without the
+// TestARefusedSignature: sent once more as it is, then without the
 // signatures so far; what comes later keeps its own.
-func TestRow62_ARefusedSignature(t *testing.T) {
+func TestARefusedSignature(t *testing.T) {
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, `"old+/=="`) {
 			return "Corrupted thought signature."
@@ -323,10 +323,10 @@ func TestRow62_ARefusedSignature(t *testing.T) {
 	}
 }
 
-// TestRow62_ASignatureThatIsRefusedNowAndThen is sent once more each time: another
+// TestASignatureThatIsRefusedNowAndThen is sent once more each time: another
 // refusal, of another request, is no reason yet to give the thoughts up. What was
 // not sent cannot be at fault.
-func TestRow62_ASignatureThatIsRefusedNowAndThen(t *testing.T) {
+func TestASignatureThatIsRefusedNowAndThen(t *testing.T) {
 	n := 0
 	s := refusing(t, func(string) string {
 		if n++; n%2 == 1 {
@@ -356,8 +356,8 @@ func TestRow62_ASignatureThatIsRefusedNowAndThen(t *testing.T) {
 	}
 }
 
-// TestRow60_ARefusedWayToThink is left out from then on.
-func TestRow60_ARefusedWayToThink(t *testing.T) {
+// TestARefusedWayToThink is left out from then on.
+func TestARefusedWayToThink(t *testing.T) {
 	s := refusing(t, func(body string) string {
 		if strings.Contains(body, "thinkingLevel") {
 			return "Thinking level HIGH is not supported for this model."
@@ -372,8 +372,8 @@ func TestRow60_ARefusedWayToThink(t *testing.T) {
 	}
 }
 
-// TestRow79_AQuotaThatPassesAndOneThatDoesNot.
-func TestRow79_AQuotaThatPassesAndOneThatDoesNot(t *testing.T) {
+// TestAQuotaThatPassesAndOneThatDoesNot.
+func TestAQuotaThatPassesAndOneThatDoesNot(t *testing.T) {
 	quota := func(message, id, delay string) string {
 		details := ""
 		if id != "" {

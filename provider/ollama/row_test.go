@@ -97,8 +97,8 @@ func stream(rows ...string) providertest.Reply {
 	return providertest.Reply{ContentType: "application/x-ndjson", Body: []byte(strings.Join(rows, "\n") + "\n")}
 }
 
-// TestRow1_ALineLongerThanAScanner: arguments of some megabytes come on one line.
-func TestRow1_ALineLongerThanAScanner(t *testing.T) {
+// TestALineLongerThanAScanner: arguments of some megabytes come on one line.
+func TestALineLongerThanAScanner(t *testing.T) {
 	long := strings.Repeat("x", 9<<20)
 	r := ask(t, providertest.Ollama(providertest.Call("c", "read", `{"path":"`+long+`"}`)))
 	if r.Err != nil || len(r.Done.Message.Calls()[0].Input) != len(long)+len(`{"path":""}`) {
@@ -106,8 +106,8 @@ func TestRow1_ALineLongerThanAScanner(t *testing.T) {
 	}
 }
 
-// TestRow12_AStreamThatJustEnds, also in the middle of a line, is a fault.
-func TestRow12_AStreamThatJustEnds(t *testing.T) {
+// TestAStreamThatJustEnds, also in the middle of a line, is a fault.
+func TestAStreamThatJustEnds(t *testing.T) {
 	const part = `{"model":"m","message":{"role":"assistant","content":"Hel"},"done":false}`
 	for _, body := range []string{"", part + "\n", part + "\n" + part[:30], part + "\n" + `{"done":tr`} {
 		r := ask(t, providertest.Reply{ContentType: "application/x-ndjson", Body: []byte(body)})
@@ -117,8 +117,8 @@ func TestRow12_AStreamThatJustEnds(t *testing.T) {
 	}
 }
 
-// TestRow21_APageOfAProxy: not even its status tells that it is none.
-func TestRow21_APageOfAProxy(t *testing.T) {
+// TestAPageOfAProxy: not even its status tells that it is none.
+func TestAPageOfAProxy(t *testing.T) {
 	for name, reply := range map[string]providertest.Reply{
 		"page":             providertest.Page(200, "Log in"),
 		"events":           providertest.Stream("data: {}\n\n"),
@@ -133,9 +133,9 @@ func TestRow21_APageOfAProxy(t *testing.T) {
 	}
 }
 
-// TestRow29_CallsWithoutIDs, of one name in one reply and the next, get ids that
+// TestCallsWithoutIDs, of one name in one reply and the next, get ids that
 // differ and are the same in each run.
-func TestRow29_CallsWithoutIDs(t *testing.T) {
+func TestCallsWithoutIDs(t *testing.T) {
 	for range 2 {
 		call := `{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"read","arguments":{"path":"a"}}},{"id":"","function":{"name":"read","arguments":{"path":"b"}}}]},"done":false}`
 		s := server(t, able(32768), always(stream(call, `{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"read"}}]},"done":false}`, `{"done":true,"done_reason":"stop"}`)))
@@ -160,10 +160,10 @@ func TestRow29_CallsWithoutIDs(t *testing.T) {
 	}
 }
 
-// TestRow48_ACallTheServerCannotRead: as a status, in the stream, and under a key
+// TestACallTheServerCannotRead: as a status, in the stream, and under a key
 // of its own. The first is a slip that another try mends; the second time the
 // model is told.
-func TestRow48_ACallTheServerCannotRead(t *testing.T) {
+func TestACallTheServerCannotRead(t *testing.T) {
 	const raw = `error parsing tool call: raw='{\"command\":\"ls' -la}', err=invalid character`
 	for name, reply := range map[string]providertest.Reply{
 		"status":        providertest.JSON(500, `{"error":"`+raw+`"}`),
@@ -205,9 +205,9 @@ func TestRow48_ACallTheServerCannotRead(t *testing.T) {
 	})
 }
 
-// TestRow88_ACutPrompt: the server is told not to cut, and one that does so all
+// TestACutPrompt: the server is told not to cut, and one that does so all
 // the same is found out by its counts.
-func TestRow88_ACutPrompt(t *testing.T) {
+func TestACutPrompt(t *testing.T) {
 	long := strings.Repeat("word ", 2000) // 10 KB, some 2,000 tokens
 	for _, tc := range []struct {
 		name string
@@ -316,9 +316,9 @@ func TestRow88_ACutPrompt(t *testing.T) {
 	})
 }
 
-// TestRow23_ALocalServerMayTakeItsTime: loading a model is silence; there is no
+// TestALocalServerMayTakeItsTime: loading a model is silence; there is no
 // limit unless one is set.
-func TestRow23_ALocalServerMayTakeItsTime(t *testing.T) {
+func TestALocalServerMayTakeItsTime(t *testing.T) {
 	open := make(chan struct{})
 	s := server(t, able(4096), always(providertest.Ollama(providertest.Text("ok")).Hold(0, open)))
 	p := provide(s)
@@ -343,9 +343,9 @@ func TestRow23_ALocalServerMayTakeItsTime(t *testing.T) {
 	}
 }
 
-// TestRow70_AModelThatCannot: tools, thoughts and images are left out by what the
+// TestAModelThatCannot: tools, thoughts and images are left out by what the
 // server says of the model, and the user is told once.
-func TestRow70_AModelThatCannot(t *testing.T) {
+func TestAModelThatCannot(t *testing.T) {
 	s := server(t, providertest.OllamaShow(8192, "completion"), always(providertest.Ollama(providertest.Text("ok"))))
 	p := provide(s)
 	req := request(provider.UserText("see", provider.Image{MediaType: "image/png", Data: []byte("PNG")}))
@@ -370,9 +370,9 @@ func TestRow70_AModelThatCannot(t *testing.T) {
 	}
 }
 
-// TestRow70_AnOldServerDoesNotSay what a model can do: it is tried, and learned
+// TestAnOldServerDoesNotSay what a model can do: it is tried, and learned
 // from the refusal.
-func TestRow70_AnOldServerDoesNotSay(t *testing.T) {
+func TestAnOldServerDoesNotSay(t *testing.T) {
 	s := server(t, providertest.JSON(200, `{"model_info":{"llama.context_length":4096}}`), func(_ int, r providertest.Request) providertest.Reply {
 		switch body := string(r.Body); {
 		case strings.Contains(body, `"tools"`):

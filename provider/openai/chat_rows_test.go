@@ -52,10 +52,10 @@ func thought(name string) []provider.Message {
 	}
 }
 
-// TestRow60_83_ChatLeavesOutWhatIsRefused: no two servers take the same. What the
+// TestChatLeavesOutWhatIsRefused: no two servers take the same. What the
 // first refusal teaches holds from then on, and is told once, where something is
 // lost.
-func TestRow60_83_ChatLeavesOutWhatIsRefused(t *testing.T) {
+func TestChatLeavesOutWhatIsRefused(t *testing.T) {
 	heat := 0.5
 	for _, tc := range []struct {
 		name, message string
@@ -111,10 +111,10 @@ func TestRow60_83_ChatLeavesOutWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestRow63_64_ReasoningAsEachServerWantsIt: DeepSeek wants it with every call,
+// TestReasoningAsEachServerWantsIt: DeepSeek wants it with every call,
 // also where there was none; others refuse a field that they do not know. A
 // server behind another name teaches what it is.
-func TestRow63_64_ReasoningAsEachServerWantsIt(t *testing.T) {
+func TestReasoningAsEachServerWantsIt(t *testing.T) {
 	ok := providertest.Chat(providertest.Text("ok"))
 	for _, tc := range []struct {
 		name    string
@@ -147,9 +147,9 @@ func TestRow63_64_ReasoningAsEachServerWantsIt(t *testing.T) {
 	}
 }
 
-// TestRow58_ThoughtsThatARouterNoLongerTakes are left out, all of them, and told
+// TestThoughtsThatARouterNoLongerTakes are left out, all of them, and told
 // once; the effort is not at fault.
-func TestRow58_ThoughtsThatARouterNoLongerTakes(t *testing.T) {
+func TestThoughtsThatARouterNoLongerTakes(t *testing.T) {
 	for _, message := range []string{
 		"Provider returned error: messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
 		"Provider returned error: messages.1.content.0: Invalid `signature` in `thinking` block",
@@ -168,9 +168,9 @@ func TestRow58_ThoughtsThatARouterNoLongerTakes(t *testing.T) {
 	}
 }
 
-// TestRow13_37_TheWordForTheEnd: calls that are whole need none, and one that
+// TestTheWordForTheEnd: calls that are whole need none, and one that
 // speaks of calls makes none.
-func TestRow13_37_TheWordForTheEnd(t *testing.T) {
+func TestTheWordForTheEnd(t *testing.T) {
 	const counted = `!{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":5}}`
 	whole := calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}`)
 	half := calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":"}}`)
@@ -196,9 +196,9 @@ func TestRow13_37_TheWordForTheEnd(t *testing.T) {
 	}
 }
 
-// TestRow16_ALengthBesideAnError is a cut reply: a router tells of the limit in
+// TestALengthBesideAnError is a cut reply: a router tells of the limit in
 // both ways.
-func TestRow16_ALengthBesideAnError(t *testing.T) {
+func TestALengthBesideAnError(t *testing.T) {
 	const failure = `"error":{"code":502,"message":"Provider returned error: max_tokens reached"}`
 	for name, end := range map[string][]string{
 		"in one chunk":        {`!{"choices":[{"index":0,"delta":{},"finish_reason":"length"}],` + failure + `}`},
@@ -215,9 +215,9 @@ func TestRow16_ALengthBesideAnError(t *testing.T) {
 	}
 }
 
-// TestRow5_BlanksBeforeAReply that comes as one document: DeepSeek keeps the
+// TestBlanksBeforeAReply that comes as one document: DeepSeek keeps the
 // connection alive with them.
-func TestRow5_BlanksBeforeAReply(t *testing.T) {
+func TestBlanksBeforeAReply(t *testing.T) {
 	reply := providertest.JSON(200, "\n\n \r\n\n"+`{"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`)
 	for _, reply := range []providertest.Reply{reply, reply.InChunks(1)} {
 		if r := ask(t, "deepseek", reply); r.Err != nil || r.Text != "x" {
@@ -226,8 +226,8 @@ func TestRow5_BlanksBeforeAReply(t *testing.T) {
 	}
 }
 
-// TestRow12_13_WhatIsCutBehindTheEnd is not missed: the answer was complete.
-func TestRow12_13_WhatIsCutBehindTheEnd(t *testing.T) {
+// TestWhatIsCutBehindTheEnd is not missed: the answer was complete.
+func TestWhatIsCutBehindTheEnd(t *testing.T) {
 	for _, rest := range []string{"data: {\"choices\":[],\"usa", "data: {\"choices\":[],\"usa\n\n", "data: [DO", "da"} {
 		reply := stream(`{"content":"x"}`, stop)
 		reply.Body = append(reply.Body, rest...)
@@ -242,9 +242,9 @@ func TestRow12_13_WhatIsCutBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestRow16_18_20_ErrorsOfARouter: an error in the stream or in a document of
+// TestErrorsOfARouter: an error in the stream or in a document of
 // status 200 is one, whatever stands beside it; null is none.
-func TestRow16_18_20_ErrorsOfARouter(t *testing.T) {
+func TestErrorsOfARouter(t *testing.T) {
 	upstream := `"error":{"code":502,"message":"upstream"}`
 	for name, reply := range map[string]providertest.Reply{
 		"without choices": stream(`{"content":"x"}`, `!{"choices":[],`+upstream+`}`),
@@ -262,9 +262,9 @@ func TestRow16_18_20_ErrorsOfARouter(t *testing.T) {
 	}
 }
 
-// TestRow26_29_30_34_ChatTellsCallsApart: one index for all, no ids, one id for
+// TestChatTellsCallsApart: one index for all, no ids, one id for
 // all, no end of each: two calls are two, with ids of their own.
-func TestRow26_29_30_34_ChatTellsCallsApart(t *testing.T) {
+func TestChatTellsCallsApart(t *testing.T) {
 	for name, fragments := range map[string][]string{
 		"one index":         {`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}`, `{"index":0,"id":"b","function":{"name":"read","arguments":"{\"n\":2}"}}`},
 		"no ids, no type":   {`{"index":0,"function":{"name":"read","arguments":"{\"n\":1}"}}`, `{"index":1,"id":"","function":{"name":"read","arguments":"{\"n\":2}"}}`},
@@ -288,8 +288,8 @@ func TestRow26_29_30_34_ChatTellsCallsApart(t *testing.T) {
 	}
 }
 
-// TestRow91_UsageInAChunkOfItsOwn, without choices, also after [DONE]'s place.
-func TestRow91_UsageInAChunkOfItsOwn(t *testing.T) {
+// TestUsageInAChunkOfItsOwn, without choices, also after [DONE]'s place.
+func TestUsageInAChunkOfItsOwn(t *testing.T) {
 	for _, chunk := range []string{
 		`!{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}`,
 		`!{"usage":{"prompt_tokens":7,"completion_tokens":2}}`,
@@ -303,9 +303,9 @@ func TestRow91_UsageInAChunkOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestRow53_ASchemaThatIsNotUnderstood: servers that make a grammar of it know
+// TestASchemaThatIsNotUnderstood: servers that make a grammar of it know
 // few words. What is left of it still says what the tool takes.
-func TestRow53_ASchemaThatIsNotUnderstood(t *testing.T) {
+func TestASchemaThatIsNotUnderstood(t *testing.T) {
 	schema := `{"$schema":"x","type":"object","properties":{"edits":{"type":"array","description":"What.","items":{"type":"object","properties":{"old":{"type":["string","null"],"not":{}}},"required":["old"],"additionalProperties":false}},"n":{"type":"integer","enum":[1,2]}},"required":["edits"],"not":{"required":["x"]}}`
 	const want = `{"properties":{"edits":{"description":"What.","items":{"properties":{"old":{"type":"string"}},"required":["old"]},"type":"array"},"n":{"enum":[1,2],"type":"integer"}},"required":["edits"],"type":"object"}`
 	for status, message := range map[int]string{400: "failed to parse grammar", 500: "JSON schema conversion failed:\nUnrecognized schema: {}"} {

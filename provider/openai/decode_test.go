@@ -280,7 +280,7 @@ func TestAWholeCompletionIsTaken(t *testing.T) {
 	}
 }
 
-func TestRow80_CreditThatRunningRequestsHoldBackIsWaitedFor(t *testing.T) {
+func TestCreditThatRunningRequestsHoldBackIsWaitedFor(t *testing.T) {
 	body := `{"error":{"code":402,"message":"in flight","metadata":{"limit_source":"openrouter_in_flight_budget"}}}`
 	e := provider.AsError(ask(t, "openrouter", providertest.JSON(402, body).With("Retry-After", "2")).Err)
 	if e == nil || e.Kind != provider.KindRateLimit {

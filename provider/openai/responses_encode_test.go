@@ -125,9 +125,9 @@ func TestResponsesFamilies(t *testing.T) {
 	}
 }
 
-// TestRow52_SchemasAreMended: what OpenAI refuses in a schema would refuse every
+// TestSchemasAreMended: what OpenAI refuses in a schema would refuse every
 // request of the session.
-func TestRow52_SchemasAreMended(t *testing.T) {
+func TestSchemasAreMended(t *testing.T) {
 	for _, tc := range []struct{ name, schema, want string }{
 		{"good, and stays as it is", `{ "type":"object","required":["b"],"properties":{"b":{"type":"array","items":{"type":"string"}},"a":{"enum":[1.50]}}}`, ""},
 		{"nothing", ``, `{"type":"object","properties":{}}`},
@@ -160,9 +160,9 @@ func TestRow52_SchemasAreMended(t *testing.T) {
 	}
 }
 
-// TestRow65_ReasoningIsNeverAlone: the API refuses reasoning without the item it
+// TestReasoningIsNeverAlone: the API refuses reasoning without the item it
 // led to, and the item without its reasoning.
-func TestRow65_ReasoningIsNeverAlone(t *testing.T) {
+func TestReasoningIsNeverAlone(t *testing.T) {
 	thought := func(id, content string) provider.Reasoning {
 		return provider.Reasoning{Form: formItem, Opaque: `{"type":"reasoning","id":"` + id + `","summary":[],"encrypted_content":` + content + `}`}
 	}
@@ -207,10 +207,10 @@ func TestRow65_ReasoningIsNeverAlone(t *testing.T) {
 	}
 }
 
-// TestRow66_67_IDsAreKeptApart: a call has the id that joins it with its result,
+// TestIDsAreKeptApart: a call has the id that joins it with its result,
 // and as an item another one, of a fixed kind. Ids of other providers, and those
 // that gateways make up, go through no door.
-func TestRow66_67_IDsAreKeptApart(t *testing.T) {
+func TestIDsAreKeptApart(t *testing.T) {
 	long := "call_1|" + strings.Repeat("fc_x+/", 80)
 	for _, tc := range []struct{ name, id, item, wantID, wantItem string }{
 		{"own", "call_a", "fc_a", `"call_id":"call_a"`, `"id":"fc_a"`},
@@ -231,9 +231,9 @@ func TestRow66_67_IDsAreKeptApart(t *testing.T) {
 	}
 }
 
-// TestRow42_BadArgumentsGoBackAsAnObject: a call whose arguments were no JSON is
+// TestBadArgumentsGoBackAsAnObject: a call whose arguments were no JSON is
 // in the history for good.
-func TestRow42_BadArgumentsGoBackAsAnObject(t *testing.T) {
+func TestBadArgumentsGoBackAsAnObject(t *testing.T) {
 	body := encoded(t, asked("gpt-5.6-sol", said(provider.ToolCall{ID: "c1", Name: "read", Input: json.RawMessage(`{}`), Raw: `{"path":`})...))
 	if !strings.Contains(body, `"arguments":"{}"`) {
 		t.Error(body)

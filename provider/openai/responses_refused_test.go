@@ -62,10 +62,10 @@ func TestNoItemIDGoesTwice(t *testing.T) {
 	}
 }
 
-// TestRow65_AHistoryThatIsRefused: what a server does not take of the items
+// TestAHistoryThatIsRefused: what a server does not take of the items
 // it made itself is given up, and the conversation goes on; what comes later
 // goes back as ever.
-func TestRow65_AHistoryThatIsRefused(t *testing.T) {
+func TestAHistoryThatIsRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		refused []providertest.Reply

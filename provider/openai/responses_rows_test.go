@@ -89,9 +89,9 @@ func wantParts(t *testing.T, r providertest.Result, want ...provider.Part) {
 	}
 }
 
-// TestRow1_3_OneItemOfMegabytes: an item comes whole on one line when it is
+// TestOneItemOfMegabytes: an item comes whole on one line when it is
 // done, whatever its size.
-func TestRow1_3_OneItemOfMegabytes(t *testing.T) {
+func TestOneItemOfMegabytes(t *testing.T) {
 	args := `{\"text\":\"` + strings.Repeat("0123456789 ", 200_000) + `\"}`
 	r := askOpenAI(t, respond(begun, fcAdded(0, "c1"),
 		`output_item.done ,"output_index":0,"item":{"type":"function_call","id":"fc_0","call_id":"c1","name":"read","arguments":"`+args+`"}`, completed))
@@ -100,16 +100,16 @@ func TestRow1_3_OneItemOfMegabytes(t *testing.T) {
 	}
 }
 
-// TestRow5_6_7_8_Framing: comments, carriage returns, events without data and
+// TestFramingOfEveryKindIsRead: comments, carriage returns, events without data and
 // runes that two reads share.
-func TestRow5_6_7_8_Framing(t *testing.T) {
+func TestFramingOfEveryKindIsRead(t *testing.T) {
 	body := ": keep-alive\r\n\r\nevent: ping\r\n\r\n" + strings.ReplaceAll(string(respond(begun, `output_text.delta ,"output_index":0,"delta":"漢字 😀"`, completed).Body), "\n", "\r\n")
 	wantParts(t, askOpenAI(t, providertest.Stream(body).InChunks(1)), provider.Text{Text: "漢字 😀"})
 }
 
-// TestRow9_10_12_24_AStreamThatJustEnds: nothing but a terminal event makes a
+// TestAStreamThatJustEnds: nothing but a terminal event makes a
 // reply complete, calls that are whole do not.
-func TestRow9_10_12_24_AStreamThatJustEnds(t *testing.T) {
+func TestAStreamThatJustEnds(t *testing.T) {
 	whole := respond(begun, fcAdded(0, "c1"), fcDelta(0, "{}"),
 		`output_item.done ,"output_index":0,"item":{"type":"function_call","id":"fc_0","call_id":"c1","name":"read","arguments":"{}"}`)
 	for name, reply := range map[string]providertest.Reply{
@@ -124,13 +124,13 @@ func TestRow9_10_12_24_AStreamThatJustEnds(t *testing.T) {
 	}
 }
 
-// TestRow20_AnErrorOfNullIsNone, in the event and in the response.
-func TestRow20_AnErrorOfNullIsNone(t *testing.T) {
+// TestAnErrorOfNullIsNone, in the event and in the response.
+func TestAnErrorOfNullIsNone(t *testing.T) {
 	wantParts(t, askOpenAI(t, respond(begun, `output_text.delta ,"error":null,"output_index":0,"delta":"x"`, completed)), provider.Text{Text: "x"})
 }
 
-// TestRow21_22_WhatAProxySays: its pages are no replies.
-func TestRow21_22_WhatAProxySays(t *testing.T) {
+// TestWhatAProxySays: its pages are no replies.
+func TestWhatAProxySays(t *testing.T) {
 	for status, kind := range map[int]provider.ErrorKind{200: provider.KindProvider, 413: provider.KindContext} {
 		if e := provider.AsError(askOpenAI(t, providertest.Page(status, "Blocked")).Err); e == nil || e.Kind != kind {
 			t.Errorf("%d: %v, want %s", status, e, kind)
@@ -138,8 +138,8 @@ func TestRow21_22_WhatAProxySays(t *testing.T) {
 	}
 }
 
-// TestRow23_AStallEnds after the silence that is allowed, and not before.
-func TestRow23_AStallEnds(t *testing.T) {
+// TestAStallEnds after the silence that is allowed, and not before.
+func TestAStallEnds(t *testing.T) {
 	s := providertest.NewServer(t, respond(begun).Ends(providertest.Hang))
 	p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP, Idle: 20 * time.Millisecond}}
 	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))
@@ -148,9 +148,9 @@ func TestRow23_AStallEnds(t *testing.T) {
 	}
 }
 
-// TestRow26_29_30_34_CallsAreToldApart by the place of their items, whatever
+// TestResponsesTellsCallsApart by the place of their items, whatever
 // their ids are.
-func TestRow26_29_30_34_CallsAreToldApart(t *testing.T) {
+func TestResponsesTellsCallsApart(t *testing.T) {
 	one, two := call("a", `{"n":1}`), call("b", `{"n":2}`)
 	item := func(event, index, id, callID string) string {
 		return fmt.Sprintf(`output_item.%s ,%s"item":{"type":"function_call","id":%q,"call_id":%q,"name":"read","arguments":""}`, event, index, id, callID)
@@ -193,9 +193,9 @@ func TestRow26_29_30_34_CallsAreToldApart(t *testing.T) {
 	}
 }
 
-// TestRow32_33_36_38_43_Arguments: they count when the item is done, and there
+// TestArgumentsArriveInAnyForm: they count when the item is done, and there
 // is no word that tells of calls.
-func TestRow32_33_36_38_43_Arguments(t *testing.T) {
+func TestArgumentsArriveInAnyForm(t *testing.T) {
 	bad := provider.ToolCall{ID: "a", Name: "read", Input: []byte(`{}`), Raw: `{"n":`}
 	for _, tc := range []struct {
 		name   string
@@ -223,9 +223,9 @@ func TestRow32_33_36_38_43_Arguments(t *testing.T) {
 	}
 }
 
-// TestRow45_90_WhatWasCut: the calls of a cut reply never run, and where the
+// TestWhatWasCut: the calls of a cut reply never run, and where the
 // reasoning took all there was, the reply says so.
-func TestRow45_90_WhatWasCut(t *testing.T) {
+func TestWhatWasCut(t *testing.T) {
 	incomplete := func(reason string) string {
 		return `incomplete ,"response":{"status":"incomplete","incomplete_details":{"reason":"` + reason + `"},"usage":{"input_tokens":5,"output_tokens":16,"output_tokens_details":{"reasoning_tokens":16}}}`
 	}
@@ -243,9 +243,9 @@ func TestRow45_90_WhatWasCut(t *testing.T) {
 	}
 }
 
-// TestRow75_ARefusal is its own kind of end, and what the model says for it is
+// TestARefusalIsTold is its own kind of end, and what the model says for it is
 // no answer.
-func TestRow75_ARefusal(t *testing.T) {
+func TestARefusalIsTold(t *testing.T) {
 	item := `output_item.done ,"output_index":0,"item":{"type":"message","id":"msg_1","content":[{"type":"refusal","refusal":"I cannot do that."}]}`
 	for name, events := range map[string][]string{
 		"in pieces": {`refusal.delta ,"output_index":0,"delta":"I cannot "`, `refusal.delta ,"output_index":0,"delta":"do that."`, item},
@@ -258,9 +258,9 @@ func TestRow75_ARefusal(t *testing.T) {
 	}
 }
 
-// TestRow15_78_84_85_FailuresAfter200: code and message stand in one of three
+// TestAFailureMayComeAfter200: code and message stand in one of three
 // places, and what they say decides.
-func TestRow15_78_84_85_FailuresAfter200(t *testing.T) {
+func TestAFailureMayComeAfter200(t *testing.T) {
 	for _, tc := range []struct {
 		code, message string
 		kind          provider.ErrorKind
@@ -302,9 +302,9 @@ func TestRow15_78_84_85_FailuresAfter200(t *testing.T) {
 	}
 }
 
-// TestRow76_AWaitInWords: a reply that had begun well has no header to say how
+// TestAWaitInWords: a reply that had begun well has no header to say how
 // long to wait; the words do.
-func TestRow76_AWaitInWords(t *testing.T) {
+func TestAWaitInWords(t *testing.T) {
 	for words, want := range map[string]time.Duration{
 		"Limit 30000, Used 22999, Requested 12528. Please try again in 11.054s. Visit https://x": 11054 * time.Millisecond,
 		"Please try again in 28ms.":           28 * time.Millisecond,
@@ -319,9 +319,9 @@ func TestRow76_AWaitInWords(t *testing.T) {
 	}
 }
 
-// TestRow93_95_Usage: what came from the cache is counted once, and a server
+// TestUsageIsCountedAsTheServerCountsIt: what came from the cache is counted once, and a server
 // that counts nothing reports nothing.
-func TestRow93_95_Usage(t *testing.T) {
+func TestUsageIsCountedAsTheServerCountsIt(t *testing.T) {
 	for usage, want := range map[string]provider.Usage{
 		`{"input_tokens":130,"input_tokens_details":{"cached_tokens":100,"cache_write_tokens":20},"output_tokens":9,"output_tokens_details":{"reasoning_tokens":4},"total_tokens":139}`: {Input: 10, CacheRead: 100, CacheWrite: 20, Output: 9, Reasoning: 4},
 		`{"input_tokens":13,"output_tokens":9}`:                                                {Input: 13, Output: 9},
@@ -338,10 +338,10 @@ func TestRow93_95_Usage(t *testing.T) {
 	}
 }
 
-// TestRow60_WhatIsRefusedIsLeftOut: no table knows every model and every
+// TestWhatIsRefusedIsLeftOut: no table knows every model and every
 // account. A field that was refused is left out from then on, and told where
 // something is lost; that it is refused once more though it is not there is final.
-func TestRow60_WhatIsRefusedIsLeftOut(t *testing.T) {
+func TestWhatIsRefusedIsLeftOut(t *testing.T) {
 	for _, tc := range []struct{ message, field string }{
 		{"Unsupported parameter: 'temperature' is not supported with this model.", `"temperature"`},
 		{"Your organization must be verified to generate reasoning summaries.", `"summary"`},

@@ -9,8 +9,8 @@ import (
 	"artoo/provider"
 )
 
-// TestRow31_ACallOfNothingIsNoCall: some parsers leave one behind.
-func TestRow31_ACallOfNothingIsNoCall(t *testing.T) {
+// TestACallOfNothingIsNoCall: some parsers leave one behind.
+func TestACallOfNothingIsNoCall(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		b := newBench(t, w, Config{}, w.Build(Text("ok"), Call("c9", "", "{}")))
 		if _, done := b.done(t, question()); len(done.Message.Calls()) != 0 || done.Stop != provider.StopComplete || done.Message.Text() != "ok" {
@@ -51,10 +51,10 @@ func told(r Result, words string) bool {
 	return false
 }
 
-// TestRow46_ACallThatWasLost: an answer that ends inside a call written as text,
+// TestACallThatWasLost: an answer that ends inside a call written as text,
 // or of which most was never sent, is asked for once more, and taken as it is if
 // it comes again.
-func TestRow46_ACallThatWasLost(t *testing.T) {
+func TestACallThatWasLost(t *testing.T) {
 	for name, lost := range map[string][]Item{
 		"an open call":  {Text("I look.\n<tool_call>\n{\"name\": \"read\"")},
 		"a parser's":    {Text("\n<tool_call>")},
@@ -105,9 +105,9 @@ func TestAnAnswerIsNotDoubtedLightly(t *testing.T) {
 	}
 }
 
-// TestRow115_AKeyTwice: the call is one that is not run, and what is kept of it
+// TestAKeyTwice: the call is one that is not run, and what is kept of it
 // has each key once, also where an older session kept it as it came.
-func TestRow115_AKeyTwice(t *testing.T) {
+func TestAKeyTwice(t *testing.T) {
 	for _, args := range []string{`{"path":"a","path":"b"}`, `{"edits":[{"x":1},{"y":{"k":1,"k":1}}]}`, `{"path":"a","p\u0061th":"b"}`} {
 		onEach(t, func(t *testing.T, w Wire) {
 			b := newBench(t, w, Config{}, w.Build(Call("c1", "read", args)), w.Build(Text("ok")), w.Build(Text("ok")))

@@ -98,10 +98,10 @@ func checkTaken(t *testing.T, h []provider.Message) {
 	}
 }
 
-// TestRow42_55_56_72_AnyHistoryIsTaken, after Repair, by the strictest server of
+// TestAnyHistoryIsTaken, after Repair, by the strictest server of
 // each wire: cut anywhere, calls without results and results without calls, ids
 // and payloads of other wires, empty parts, broken text.
-func TestRow42_55_56_72_AnyHistoryIsTaken(t *testing.T) {
+func TestAnyHistoryIsTaken(t *testing.T) {
 	p := newPool(t)
 	random := rand.New(rand.NewSource(4))
 	for range 600 {
@@ -114,9 +114,9 @@ func TestRow42_55_56_72_AnyHistoryIsTaken(t *testing.T) {
 	}
 }
 
-// TestRow55_56_CutAnywhere: a session that was cut or trimmed at any message is
+// TestAHistoryMayBeCutAnywhere: a session that was cut or trimmed at any message is
 // still one that each wire's server takes, and so it is without its beginning.
-func TestRow55_56_CutAnywhere(t *testing.T) {
+func TestAHistoryMayBeCutAnywhere(t *testing.T) {
 	for _, s := range wires() {
 		h := []provider.Message{provider.UserText("hi")}
 		for n := range 3 {

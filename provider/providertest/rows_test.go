@@ -14,9 +14,9 @@ import (
 	"artoo/provider"
 )
 
-// TestRow1_3_ALineOfMegabytes comes through every wire, since one reader serves
+// TestALineOfMegabytes comes through every wire, since one reader serves
 // them all.
-func TestRow1_3_ALineOfMegabytes(t *testing.T) {
+func TestALineOfMegabytes(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		long := strings.Repeat("0123456789 ", 300_000)
 		b := newBench(t, w, Config{}, w.Build(Text(long), Call("c1", "read", `{"path":`+quote(long)+`}`)))
@@ -27,9 +27,9 @@ func TestRow1_3_ALineOfMegabytes(t *testing.T) {
 	})
 }
 
-// TestRow4_5_6_7_8_Framing: comments, blank lines, carriage returns, an event
+// TestFramingOfEveryKindIsRead: comments, blank lines, carriage returns, an event
 // without data, and runes that two reads share.
-func TestRow4_5_6_7_8_Framing(t *testing.T) {
+func TestFramingOfEveryKindIsRead(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		reply := w.Build(Text("漢字 ", "😀"), Call("c1", "read", `{"path":"é"}`))
 		body := strings.ReplaceAll(string(reply.Body), "\n", "\r\n")
@@ -48,8 +48,8 @@ func TestRow4_5_6_7_8_Framing(t *testing.T) {
 	})
 }
 
-// TestRow5_BlanksBeforeADocument: a whole document may come after blank lines.
-func TestRow5_BlanksBeforeADocument(t *testing.T) {
+// TestBlanksBeforeADocument: a whole document may come after blank lines.
+func TestBlanksBeforeADocument(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		b := newBench(t, w, Config{}, JSON(503, "\n\n \n"+errorBody("overloaded_error", "busy")))
 		if e := b.fails(t, question(), provider.KindOverloaded); e.Message != "busy" {
@@ -103,9 +103,9 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: &paced{pieces: pieces, first: s.first, silence: s.silence, ctx: r.Context().Done()}, Request: r}, nil
 }
 
-// TestRow4_23_SilenceAndNothingElse ends a request: every byte starts the wait
+// TestSilenceAndNothingElse ends a request: every byte starts the wait
 // anew, comments too. A local server may be silent for as long as it likes.
-func TestRow4_23_SilenceAndNothingElse(t *testing.T) {
+func TestSilenceAndNothingElse(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for _, tc := range []struct {
 			first, silence time.Duration
@@ -132,8 +132,8 @@ func TestRow4_23_SilenceAndNothingElse(t *testing.T) {
 	})
 }
 
-// TestRow9_ResetsOverHTTP2, and a server that goes away, are faults that may pass.
-func TestRow9_ResetsOverHTTP2(t *testing.T) {
+// TestResetsOverHTTP2, and a server that goes away, are faults that may pass.
+func TestResetsOverHTTP2(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"))
 		for name, reply := range map[string]Reply{"at once": Dropped(), "in the reply": whole.Events(2).Ends(Reset)} {
@@ -154,8 +154,8 @@ func TestRow9_ResetsOverHTTP2(t *testing.T) {
 	})
 }
 
-// TestRow10_AStaleConnection: what was kept open and broke is not used again.
-func TestRow10_AStaleConnection(t *testing.T) {
+// TestAStaleConnection: what was kept open and broke is not used again.
+func TestAStaleConnection(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		ok := w.Build(Text("ok"))
 		b := newBench(t, w, Config{}, ok, Dropped(), ok)
@@ -170,9 +170,9 @@ func TestRow10_AStaleConnection(t *testing.T) {
 	})
 }
 
-// TestRow11_12_24_AStreamThatJustEnds is no reply, wherever it ends, and can be
+// TestAStreamThatJustEnds is no reply, wherever it ends, and can be
 // asked for again.
-func TestRow11_12_24_AStreamThatJustEnds(t *testing.T) {
+func TestAStreamThatJustEnds(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"), Stop(aMax(w)))
 		for n := range last(w, whole) + 1 {
@@ -191,8 +191,8 @@ func TestRow11_12_24_AStreamThatJustEnds(t *testing.T) {
 	})
 }
 
-// TestRow15_AnErrorInTheStream: its own words decide, not the status of 200.
-func TestRow15_AnErrorInTheStream(t *testing.T) {
+// TestAnErrorInTheStream: its own words decide, not the status of 200.
+func TestAnErrorInTheStream(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"))
 		for _, at := range []int{0, last(w, w.Build(Text("Hello", " world"), Stop(aMax(w))))} {
@@ -204,8 +204,8 @@ func TestRow15_AnErrorInTheStream(t *testing.T) {
 	})
 }
 
-// TestRow20_AnErrorOfNullIsNone in any event.
-func TestRow20_AnErrorOfNullIsNone(t *testing.T) {
+// TestAnErrorOfNullIsNone in any event.
+func TestAnErrorOfNullIsNone(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		reply := w.Build(Text("Hello"))
 		head := "data: {"
@@ -220,9 +220,9 @@ func TestRow20_AnErrorOfNullIsNone(t *testing.T) {
 	})
 }
 
-// TestRow21_22_WhatAProxySays: a page is no reply; its first words and the way
+// TestWhatAProxySays: a page is no reply; its first words and the way
 // out are told. One made for a request that is too large counts as that.
-func TestRow21_22_WhatAProxySays(t *testing.T) {
+func TestWhatAProxySays(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for status, kind := range map[int]provider.ErrorKind{200: provider.KindProvider, 403: provider.KindProvider, 502: provider.KindProvider, 413: provider.KindContext} {
 			e := newBench(t, w, Config{}, Page(status, "Blocked by Squid")).fails(t, question(), kind)
@@ -244,9 +244,9 @@ func TestRow21_22_WhatAProxySays(t *testing.T) {
 	})
 }
 
-// TestRow29_30_34_CallsAreToldApart: without ids, with one id for all, with the
+// TestCallsAreToldApart: without ids, with one id for all, with the
 // ids of an earlier reply.
-func TestRow29_30_34_CallsAreToldApart(t *testing.T) {
+func TestCallsAreToldApart(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		b := newBench(t, w, Config{},
 			w.Build(Call("", "read", `{"path":"1"}`), Call("", "read", `{"path":"2"}`)),
@@ -272,10 +272,10 @@ func TestRow29_30_34_CallsAreToldApart(t *testing.T) {
 	})
 }
 
-// TestRow32_33_36_38_42_43_Arguments: nothing is an empty object, an object in a
+// TestArgumentsArriveInAnyForm: nothing is an empty object, an object in a
 // string is one, what is none is told to the model and does not break the
 // history; calls are run whatever the word for the end is.
-func TestRow32_33_36_38_42_43_Arguments(t *testing.T) {
+func TestArgumentsArriveInAnyForm(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for args, want := range map[string]string{``: `{}`, `null`: `{}`, `""`: `{}`, `{"path":"a"}`: `{"path":"a"}`, `"{\"path\":\"a\"}"`: `{"path":"a"}`, `{"path":`: "", `[1]`: "", `"x"`: ""} {
 			b := newBench(t, w, Config{}, w.Build(Call("c1", "read", args)), w.Build(Text("ok")))
@@ -294,9 +294,9 @@ func TestRow32_33_36_38_42_43_Arguments(t *testing.T) {
 	})
 }
 
-// TestRow45_ACallThatWasCut is told from one that is to be run, though its
+// TestACallThatWasCut is told from one that is to be run, though its
 // arguments may be whole by chance.
-func TestRow45_ACallThatWasCut(t *testing.T) {
+func TestACallThatWasCut(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for _, args := range []string{`{"path":"/"}`, `{"path":"/`} {
 			_, done := newBench(t, w, Config{}, w.Build(Call("c1", "read", args), Stop(aMax(w)))).done(t, question())
@@ -307,9 +307,9 @@ func TestRow45_ACallThatWasCut(t *testing.T) {
 	})
 }
 
-// TestRow75_ARefusal is an end of its own; so that nobody runs its calls, it is
+// TestARefusalIsTold is an end of its own; so that nobody runs its calls, it is
 // none that calls for tools.
-func TestRow75_ARefusal(t *testing.T) {
+func TestARefusalIsTold(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for word, stop := range w.Stops {
 			if stop != provider.StopRefusal {
@@ -324,9 +324,9 @@ func TestRow75_ARefusal(t *testing.T) {
 	})
 }
 
-// TestRow68_69_ImagesThatAreRefused are told from other faults, whoever refuses
+// TestImagesThatAreRefused are told from other faults, whoever refuses
 // them; what has no picture's name in it is not.
-func TestRow68_69_ImagesThatAreRefused(t *testing.T) {
+func TestImagesThatAreRefused(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for message, images := range map[string]bool{
 			"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes":                                              true,
@@ -345,9 +345,9 @@ func TestRow68_69_ImagesThatAreRefused(t *testing.T) {
 	})
 }
 
-// TestRow78_80_84_85_87_WhatDoesNotPass: a used-up quota and an overflow are
+// TestWhatDoesNotPass: a used-up quota and an overflow are
 // final, whatever the status: 429, 500, or 200 with the reply begun.
-func TestRow78_80_84_85_87_WhatDoesNotPass(t *testing.T) {
+func TestWhatDoesNotPass(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"))
 		at := last(w, w.Build(Text("Hello", " world"), Stop(aMax(w))))
@@ -377,9 +377,9 @@ func TestRow78_80_84_85_87_WhatDoesNotPass(t *testing.T) {
 	})
 }
 
-// TestRow93_95_Usage: what the cache gave is counted once, and nothing is made up
+// TestUsageIsCountedAsTheServerCountsIt: what the cache gave is counted once, and nothing is made up
 // where nothing is told.
-func TestRow93_95_Usage(t *testing.T) {
+func TestUsageIsCountedAsTheServerCountsIt(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		sent := provider.Usage{Input: 100, CacheRead: 2000, CacheWrite: 30, Output: 40, Reasoning: 7}
 		b := newBench(t, w, Config{}, w.Build(Text("ok"), Usage(sent)), w.Build(Text("ok"), NoUsage()))
@@ -392,8 +392,8 @@ func TestRow93_95_Usage(t *testing.T) {
 	})
 }
 
-// TestRow67_CallIDsOfElsewhere fit, whatever they were, and results find them.
-func TestRow67_CallIDsOfElsewhere(t *testing.T) {
+// TestCallIDsOfElsewhere fit, whatever they were, and results find them.
+func TestCallIDsOfElsewhere(t *testing.T) {
 	for _, s := range wires() {
 		w := s.Wire
 		w.Validate = s.takes

@@ -6,10 +6,7 @@ import (
 )
 
 // What a stream on Windows is, by what the system tells of it.
-//
-// Red: windowsConsole in console.go takes a console that cannot be switched for
-// one that understands.
-func TestR2_WindowsConsoles(t *testing.T) {
+func TestWindowsConsolesAreSetUp(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		isConsole, understands bool

@@ -17,9 +17,7 @@ import (
 
 // A crash prints two lines, what happened and where the trace is, on a sane
 // terminal. The trace is a file for the user alone, without keys and prompts.
-//
-// Red: show the value itself in thrown.
-func TestU2_ACrashLeavesATrace(t *testing.T) {
+func TestACrashLeavesATrace(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"turn", "main", "runtime"} {
 		t.Run(where, func(t *testing.T) {

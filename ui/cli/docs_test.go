@@ -39,13 +39,10 @@ func madeFromTables(t *testing.T, name, want string) {
 	}
 }
 
-// TestV4_VariablesAreDocumented finds the variables that the code outside of config
+// TestVariablesAreDocumented finds the variables that the code outside of config
 // asks the environment for by name: each must be in one of the tables, and so in
 // `artoo help environment`, which is printed by both spellings and fits.
-//
-// Red: TERM_PROGRAM, or SSH_TTY, is taken out of ForeignVariables in
-// config/foreign.go; whatever the code reads.
-func TestV4_VariablesAreDocumented(t *testing.T) {
+func TestVariablesAreDocumented(t *testing.T) {
 	known := map[string]bool{"USERPROFILE": true} // HOME's name on Windows
 	pages := [2]string{helpPage(t, "help", "environment"), helpPage(t, "--help", "environment")}
 	if pages[0] != pages[1] {

@@ -18,10 +18,8 @@ const (
 	idleWakes = 10
 )
 
-// TestP3_IdleCostsNothing leaves the prompt alone after an answer.
-//
-// Red: let screen.next always name a time a second from now.
-func TestP3_IdleCostsNothing(t *testing.T) {
+// TestIdleCostsNothing leaves the prompt alone after an answer.
+func TestIdleCostsNothing(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, always(providertest.Chat(providertest.Text("An answer.\n"))))
 	k := startTerminal(t, t.TempDir(), m.env(t, "TERM=xterm-256color"), buildProgram(t, moduleDir), "hello")

@@ -119,9 +119,7 @@ func (k *terminal) session() string {
 
 // Ctrl-C at a command that takes no notice of it: the prompt is back within a
 // second, a second Ctrl-C ends what still runs, and the conversation goes on.
-//
-// Red: leave shell.killAll() out of Command.Run in package shell.
-func TestJ1_CtrlCEndsToolsThatDoNotListen(t *testing.T) {
+func TestCtrlCEndsToolsThatDoNotListen(t *testing.T) {
 	t.Parallel()
 	k, tty, before := startTree(t)
 	at := len(k.shown)
@@ -150,9 +148,7 @@ func TestJ1_CtrlCEndsToolsThatDoNotListen(t *testing.T) {
 
 // TERM and HUP end a conversation within three seconds: the command is killed
 // with all it started, what came is kept, the terminal is as it was.
-//
-// Red: return exitInterrupt for every signal, in leave.
-func TestT2_SignalsEndTheTurnAndItsTools(t *testing.T) {
+func TestSignalsEndTheTurnAndItsTools(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		signal syscall.Signal
@@ -181,9 +177,7 @@ func TestT2_SignalsEndTheTurnAndItsTools(t *testing.T) {
 }
 
 // A HUP that is ignored from the start, as under nohup, stays ignored.
-//
-// Red: watch SIGHUP without asking signal.Ignored, in watchSignals.
-func TestT2_AnIgnoredHangupStaysIgnored(t *testing.T) {
+func TestAnIgnoredHangupStaysIgnored(t *testing.T) {
 	t.Parallel()
 	k, tty, before := startTree(t, "sh", "-c", `trap '' HUP; shift; exec artoo "$@"`, "sh")
 	if err := k.cmd.Process.Signal(syscall.SIGHUP); err != nil {
@@ -203,9 +197,7 @@ func TestT2_AnIgnoredHangupStaysIgnored(t *testing.T) {
 
 // Beside a pipe whose other end still runs, Ctrl-C at a question stops the run
 // as it stops any program; nothing was allowed.
-//
-// Red: read on in ttyAsker.readLine when ctx is done.
-func TestL4_CtrlCAtAQuestionBesideAPipe(t *testing.T) {
+func TestCtrlCAtAQuestionBesideAPipe(t *testing.T) {
 	t.Parallel()
 	cmd := onTerminal(t, []providertest.Reply{
 		providertest.Anthropic(providertest.Call("c1", "bash", `{"command":"touch made"}`)),
@@ -244,8 +236,6 @@ func TestL4_CtrlCAtAQuestionBesideAPipe(t *testing.T) {
 
 // A terminal that is closed during a tool ends the conversation as a hang-up does,
 // whatever is noticed first: the signal, or that nothing can be read or written.
-//
-// Red: let leave of ttyModes return the error of a terminal that is gone.
 func TestClosingTheTerminalDuringAToolIsAHangup(t *testing.T) {
 	t.Parallel()
 	k, tty, _ := startTree(t)
@@ -270,8 +260,6 @@ func TestClosingTheTerminalDuringAToolIsAHangup(t *testing.T) {
 
 // The first answer that cannot be written is said at once and ends the
 // conversation.
-//
-// Red: do not call lose in app.broken.
 func TestALostAnswerEndsTheConversation(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/full"); err != nil {

@@ -10,12 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestW4_ManualPage keeps docs/artoo.1 what the tables of the help say, and holds
+// TestTheManualPageIsComplete keeps docs/artoo.1 what the tables of the help say, and holds
 // it to the form of a manual page; mandoc, where it is there, has nothing to say.
-//
-// Red: escape in ui/cli/man.go leaves a dot at the beginning of a line as it is
-// (structure), or manDate is "today" (mandoc).
-func TestW4_ManualPage(t *testing.T) {
+func TestTheManualPageIsComplete(t *testing.T) {
 	deps := new(app).deps()
 	page := ManPage(deps)
 	madeFromTables(t, "artoo.1", page)

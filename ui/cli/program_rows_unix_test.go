@@ -23,9 +23,7 @@ import (
 )
 
 // Colour follows the flag, then the variables, then the stream.
-//
-// Red: ColorDecision in ui/screen/decide.go wants NO_COLOR to be "1".
-func TestC1_C2_ColourOfTheProgram(t *testing.T) {
+func TestColourOfTheProgram(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		fds, env, flag string
@@ -79,9 +77,7 @@ func TestC1_C2_ColourOfTheProgram(t *testing.T) {
 }
 
 // Ctrl-C on a loop of a shell ends the loop, since artoo dies of the signal.
-//
-// Red: exit in main.go returns the code instead of calling Die.
-func TestJ4_ALoopStops(t *testing.T) {
+func TestALoopStops(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -108,9 +104,7 @@ func TestJ4_ALoopStops(t *testing.T) {
 
 // Nothing in the program asks the terminal anything; ends looks at the bytes of
 // every session of these tests as well.
-//
-// Red: clear in ui/frame.go asks where the cursor is, "\x1b[6n".
-func TestP1_NoTerminalQueries(t *testing.T) {
+func TestNoTerminalQueries(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{
 		calls("bash", `{"command":"printf '\\033[6n\\033[c\\033]11;?\\007'"}`),
@@ -150,9 +144,7 @@ func TestP1_NoTerminalQueries(t *testing.T) {
 
 // A whole conversation in Emacs' shell: several turns, a question, no escape and
 // no carriage return, each prompt flushed.
-//
-// Red: whyPlain in ui/screen/decide.go leaves "comint" out of its list.
-func TestQ1_EmacsShell(t *testing.T) {
+func TestAConversationInEmacs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{
 		says("Hello, **you**.\n\n```go\nx := 1\n```"),
@@ -194,9 +186,7 @@ func TestQ1_EmacsShell(t *testing.T) {
 
 // Lines of another system's files: the message has no carriage return, the output
 // neither, and an edited file keeps what it has.
-//
-// Red: split in ui/lines.go keeps the line as it came.
-func TestR1_LineEnds(t *testing.T) {
+func TestLineEndsOfEverySystemAreRead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{
 		says("ready"),
@@ -231,10 +221,7 @@ const killed = 50
 
 // Whenever it is killed, the session resumes with every block that the model was
 // told of, and the request is one that servers take.
-//
-// Red: append in conversation/conversation.go keeps the model's messages in memory
-// only.
-func TestU3_KilledAtAnyMoment(t *testing.T) {
+func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	run := func(t *testing.T, dir string, env []string, after time.Duration, args ...string) (took time.Duration) {
 		cmd := exec.Command("artoo", append([]string{"-p", "--allow", "bash"}, args...)...)
@@ -296,10 +283,7 @@ func TestU3_KilledAtAnyMoment(t *testing.T) {
 
 // An answer that was cut off by a kill is shown as cut, and two of them in one
 // directory each have a session.
-//
-// Red: Resumed in agent/resumed.go takes a message without an answer for finished; or
-// lockFile in conversation/lock.go locks a file of its own each time.
-func TestU3_CutAnswersAndNeighbours(t *testing.T) {
+func TestCutAnswersAndNeighbours(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{
 		says("Once upon", " a time").Ends(providertest.Hang).Events(4),

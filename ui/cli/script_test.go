@@ -274,12 +274,10 @@ func cmdRepository(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o644))
 }
 
-// TestT1_EveryExitCodeHasAScript keeps the table of exit codes honest: for each
+// TestEveryExitCodeHasAScript keeps the table of exit codes honest: for each
 // row some script makes the program end so, and the help says it. That an end
 // which is no good one has a line on stderr is checked by exits.
-//
-// Red: a row {10, nil, "more"} is added to Exits in agent/failure.go.
-func TestT1_EveryExitCodeHasAScript(t *testing.T) {
+func TestEveryExitCodeHasAScript(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(moduleDir, "testdata", "script", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,9 +15,7 @@ import (
 
 // A terminal whose output was stopped (Ctrl-S, a dead link) does not keep a
 // signal from ending artoo, and gets its modes back.
-//
-// Red: leave watchdog out of Terminal.open.
-func TestT2_AStalledTerminalDoesNotHoldASignal(t *testing.T) {
+func TestAStalledTerminalDoesNotHoldASignal(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, always(providertest.Chat(providertest.Text("An answer.\n"))))
 	master, slave, err := pty.Open()

@@ -27,9 +27,7 @@ func calls(name, args string) providertest.Reply {
 
 // With stdout a pipe the conversation is on the terminal and the pipe holds the
 // answer, nothing else.
-//
-// Red: newScreen in streams.go gives the screen os.Stderr as Out.
-func TestA1_B2_AnswerInThePipe(t *testing.T) {
+func TestAnswerInThePipe(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{says("well *met*")}).start("tpt")
 	s.waits("/help for commands", "you: ")
@@ -50,9 +48,7 @@ func TestA1_B2_AnswerInThePipe(t *testing.T) {
 }
 
 // Something is on the screen before the model has been heard of.
-//
-// Red: end in ui/raw.go does not call frame.end: nothing comes before the answer.
-func TestA6_EnterIsAnsweredAtOnce(t *testing.T) {
+func TestEnterIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	open := make(chan struct{})
 	var replies []providertest.Reply
@@ -83,10 +79,7 @@ func TestA6_EnterIsAnsweredAtOnce(t *testing.T) {
 // Each stream is looked at on its own: questions need terminals on 0 and 2, or
 // on 2 alone beside a pipe; what moves needs them on 1 and 2; colour follows the
 // stream it goes to.
-//
-// Red: present in streams.go takes what it found of stdout for stderr; or moving in
-// ui/screen/screen.go does not ask for both terminals.
-func TestB1_C3_EachStreamOnItsOwn(t *testing.T) {
+func TestEachStreamOnItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		fds                string
@@ -165,10 +158,7 @@ func (s *stage) answers(key string, keys bool) {
 
 // A terminal that only scrolls gets text and line ends, its modes are left alone,
 // and lines are read as it edits them.
-//
-// Red: whyPlain in ui/screen/decide.go does not know "unknown"; or open in
-// ui/terminal.go puts the editor before the plain profile too.
-func TestB3_PlainTerminalsAreLeftAlone(t *testing.T) {
+func TestPlainTerminalsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	for _, env := range [][]string{
 		{"TERM="}, {"TERM=dumb"}, {"TERM=unknown"},
@@ -226,9 +216,7 @@ func (s *stage) leavesModes(before term.State) {
 
 // A terminal without a size, or an absurd one, does no harm, and nothing turns
 // round and round while it waits.
-//
-// Red: pace in ui/screen/transient.go is 0.
-func TestB4_AbsurdSizes(t *testing.T) {
+func TestAbsurdSizesAreSurvived(t *testing.T) {
 	t.Parallel()
 	start := exec.Command("artoo", "version") // what it takes to begin at all
 	if err := start.Run(); err != nil {

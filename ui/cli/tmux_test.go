@@ -141,9 +141,7 @@ func (m *mux) prompts(text string) {
 func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }
 
 // The cursor stands in the cell where the next character will.
-//
-// Red: put in ui/layout.go gives every character one cell.
-func TestTmuxF4_CursorColumn(t *testing.T) {
+func TestTmuxCursorColumn(t *testing.T) {
 	t.Parallel()
 	m := pane(t, 80, 24, nil, "artoo")
 	m.prompts("")
@@ -186,9 +184,7 @@ func (m *mux) width(text string) string {
 }
 
 // A label wider than the pane does not wipe the lines above it.
-//
-// Red: cut in ui/screen/transient.go cuts nothing.
-func TestTmuxD2_WideLabel(t *testing.T) {
+func TestTmuxWideLabel(t *testing.T) {
 	t.Parallel()
 	label := strings.Repeat("漢", 40)
 	m := pane(t, 30, 10, []providertest.Reply{
@@ -217,9 +213,7 @@ func TestTmuxD2_WideLabel(t *testing.T) {
 }
 
 // Ctrl-Z gives the shell its terminal back; fg brings the prompt and the text.
-//
-// Red: suspend in ui/raw.go does not call reclaim.
-func TestTmuxJ5_Suspend(t *testing.T) {
+func TestTmuxSuspendAndComeBack(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Log("no bash here, and so no job control to test")
@@ -254,9 +248,7 @@ func TestTmuxJ5_Suspend(t *testing.T) {
 }
 
 // Ctrl-L clears the screen and keeps what was on it in the scrollback.
-//
-// Red: clear in ui/frame.go erases the scrollback too, \x1b[3J.
-func TestTmuxF5_ClearKeepsTheScrollback(t *testing.T) {
+func TestTmuxClearKeepsTheScrollback(t *testing.T) {
 	t.Parallel()
 	m := pane(t, 80, 12, []providertest.Reply{says("an earlier line")}, "artoo")
 	m.prompts("")
@@ -274,9 +266,7 @@ func TestTmuxF5_ClearKeepsTheScrollback(t *testing.T) {
 }
 
 // Code can be copied as it was written.
-//
-// Red: readFenced in ui/screen/md_code.go indents each line by two blanks.
-func TestTmuxE4_CodeIsItsSource(t *testing.T) {
+func TestTmuxCodeIsItsSource(t *testing.T) {
 	t.Parallel()
 	code := "```go\nfunc main() {\n        if true {\n                println(\"a   b\")\n        }\n}\n\n// end\n```"
 	m := pane(t, 60, 30, []providertest.Reply{says("Here it is:\n\n", code, "\n\nThat is all.\n")}, "artoo")
@@ -291,9 +281,7 @@ func TestTmuxE4_CodeIsItsSource(t *testing.T) {
 }
 
 // A question is the last line, with the cursor behind it.
-//
-// Red: Question in ui/screen/question.go ends with more words.
-func TestTmuxL1_TheQuestionIsLast(t *testing.T) {
+func TestTmuxTheQuestionIsLast(t *testing.T) {
 	t.Parallel()
 	m := pane(t, 80, 24, []providertest.Reply{calls("bash", `{"command":"touch made"}`), says("as you like")}, "artoo")
 	m.prompts("")
@@ -315,9 +303,7 @@ func TestTmuxL1_TheQuestionIsLast(t *testing.T) {
 
 // A window that is made narrower in the middle of an answer changes the blocks
 // that come, and nothing is lost or printed twice.
-//
-// Red: Width in newScreen of streams.go is asked once only.
-func TestTmuxE7_Resize(t *testing.T) {
+func TestTmuxResizeKeepsTheScreen(t *testing.T) {
 	t.Parallel()
 	open := make(chan struct{})
 	first := strings.TrimSpace(strings.Repeat("wide ", 15))

@@ -12,8 +12,6 @@ import (
 
 // What a model makes up takes no more room than a line of it is worth, also where
 // no rows are seen.
-//
-// Red: leave oneLine out of object, or out of Failure.
 func TestWhatIsOverlongIsCut(t *testing.T) {
 	for name, change := range profiles() {
 		r := newRig(change)
@@ -31,7 +29,6 @@ func TestWhatIsOverlongIsCut(t *testing.T) {
 	}
 }
 
-// Red: leave heard unset in OnThinkingDone.
 func TestWaitingIsNotCalledThinking(t *testing.T) {
 	r := newRig(profiles()["plain"])
 	r.OnThinking()
@@ -44,8 +41,6 @@ func TestWaitingIsNotCalledThinking(t *testing.T) {
 }
 
 // Faults of two kinds allow numbers of tries that differ.
-//
-// Red: say of how many for every try in retryLine.
 func TestTheNumberOfTriesDoesNotChange(t *testing.T) {
 	r := newRig(profiles()["plain"])
 	for i, tries := range []int{5, 4, 5} {
@@ -58,7 +53,6 @@ func TestTheNumberOfTriesDoesNotChange(t *testing.T) {
 	}
 }
 
-// Red: leave Priced out of statusParts.
 func TestACostThatIsMissingIsSaid(t *testing.T) {
 	for priced, want := range map[bool]string{true: "  cost unknown, 1s\n", false: "  1s\n"} {
 		r := newRig(profiles()["plain"])
@@ -70,8 +64,6 @@ func TestACostThatIsMissingIsSaid(t *testing.T) {
 }
 
 // A clock of a turn stands while a question does.
-//
-// Red: leave waited unset in endAsking.
 func TestWaitingForTheUserIsCountedApart(t *testing.T) {
 	r := newRig(profiles()["plain"])
 	c := runCall("1", "make")
@@ -86,7 +78,6 @@ func TestWaitingForTheUserIsCountedApart(t *testing.T) {
 	}
 }
 
-// Red: print the hint of a failure in one row.
 func TestAHintBreaksAtBlanks(t *testing.T) {
 	r := newRig(func(o *Options) { profiles()["plain"](o); o.Width = wide(40) })
 	r.Failure(&agent.Failure{Err: errors.New("it broke"), Hint: "again in a few minutes, or another model with --model"})

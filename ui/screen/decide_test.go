@@ -16,8 +16,7 @@ func environ(s string) func(string) string {
 	return func(k string) string { return m[k] }
 }
 
-// Red: take NO_COLOR=0 for unset in ColorDecision.
-func TestC1_C2_ColorDecision(t *testing.T) {
+func TestWhatDecidesTheColour(t *testing.T) {
 	for _, c := range []struct {
 		flag, env string
 		tty, want bool
@@ -72,8 +71,7 @@ func TestC1_C2_ColorDecision(t *testing.T) {
 	}
 }
 
-// Red: leave the case "dumb" out of whyPlain.
-func TestB3_ProfileDecision(t *testing.T) {
+func TestWhatDecidesTheProfile(t *testing.T) {
 	for _, c := range []struct {
 		flag, env string
 		tty       bool
@@ -106,8 +104,7 @@ func TestB3_ProfileDecision(t *testing.T) {
 	}
 }
 
-// Red: look at LANG before LC_ALL.
-func TestQ4_UTF8Decision(t *testing.T) {
+func TestUTF8Decision(t *testing.T) {
 	for env, want := range map[string]bool{
 		"LANG=en_US.UTF-8":                       true,
 		"LANG=C.utf8":                            true,
@@ -122,8 +119,7 @@ func TestQ4_UTF8Decision(t *testing.T) {
 	}
 }
 
-// Red: return text unchanged in Screen.ascii.
-func TestQ4_ChromeIsASCII(t *testing.T) {
+func TestChromeIsASCII(t *testing.T) {
 	r := newRig(profiles()["ascii"])
 	k := call("1", "read", "café.go")
 	r.OnThinking()
@@ -141,8 +137,7 @@ func TestQ4_ChromeIsASCII(t *testing.T) {
 	}
 }
 
-// Red: take COLUMNS=0 as a width in WidthDecision.
-func TestB4_WidthDecision(t *testing.T) {
+func TestWhatDecidesTheWidth(t *testing.T) {
 	size := func(n int) func() int { return func() int { return n } }
 	for _, c := range []struct {
 		env  string

@@ -72,7 +72,6 @@ func terminalRows(l string, cols int) []string {
 	return rows
 }
 
-// Red: leave the guard out of Markdown.raw.
 func TestNoRowOfAnAnswerBeginsAsTheUsersOwn(t *testing.T) {
 	for _, f := range forgeries {
 		for _, text := range forgedTexts(f) {
@@ -123,8 +122,6 @@ func TestWhatOnlyResemblesOurWordsIsLeftAsItIs(t *testing.T) {
 
 // Whatever others say, in whichever way it comes in: no row of it begins as the
 // user's own lines, the questions and the decisions.
-//
-// Red: leave marked out of emit.
 func TestNoRowOfOthersBeginsAsAQuestion(t *testing.T) {
 	for name, change := range profiles() {
 		for _, f := range forgeries {

@@ -22,8 +22,6 @@ func (u *utterances) Write(p []byte) (int, error) {
 
 // A screen reader speaks each piece as it arrives: a sentence or a line has to
 // come whole, however slowly the model writes it.
-//
-// Red: write all of buf in flush whatever Spoken says.
 func TestASentenceIsOneUtterance(t *testing.T) {
 	for text, want := range map[string][]string{
 		"The two calls are in main.go and cart.go. Both need it!  Shall I? Yes": {
@@ -56,7 +54,6 @@ func TestASentenceIsOneUtterance(t *testing.T) {
 	}
 }
 
-// Red: leave named unset in spokenCall.
 func TestACommandIsSpokenOnce(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	first, second := runCall("1", "go test ./..."), runCall("2", "go vet ./...")
@@ -90,7 +87,6 @@ func TestACommandIsSpokenOnce(t *testing.T) {
 	}
 }
 
-// Red: say OutcomeDone for every outcome in statusParts.
 func TestTheEndOfATurnIsHeard(t *testing.T) {
 	for outcome, want := range map[Outcome]string{"": "done", OutcomeDone: "done", OutcomeStopped: "stopped", OutcomeFailed: "failed"} {
 		for _, mode := range []StatusMode{StatusShort, StatusFull, StatusOff} {
@@ -109,8 +105,6 @@ func TestTheEndOfATurnIsHeard(t *testing.T) {
 }
 
 // Nothing is wrapped where it is heard: a row of the terminal is no sentence.
-//
-// Red: leave Spoken out of wrap.
 func TestNothingSpokenIsWrapped(t *testing.T) {
 	r := newRig(func(o *Options) { profiles()["spoken"](o); o.Width = wide(30) })
 	r.stream(strings.Repeat("a sentence of several words goes on, ", 9)+"to here.\n", 3)
@@ -121,7 +115,6 @@ func TestNothingSpokenIsWrapped(t *testing.T) {
 	}
 }
 
-// Red: put "note: " before a row in Row.
 func TestWhatACommandShowsHasNoLabel(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	r.Row("/help [PAGE]      ", "this; keys, approvals")
@@ -132,8 +125,6 @@ func TestWhatACommandShowsHasNoLabel(t *testing.T) {
 }
 
 // The banner says nothing that nobody counted.
-//
-// Red: add ", 0 changed files" behind the branch in Banner.
 func TestTheBannerInventsNoNumber(t *testing.T) {
 	for name, change := range profiles() {
 		r := newRig(change)
@@ -144,7 +135,6 @@ func TestTheBannerInventsNoNumber(t *testing.T) {
 	}
 }
 
-// Red: leave the minutes out of spokenSpan.
 func TestADurationInWords(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0 seconds", time.Second: "1 second", 1900 * time.Millisecond: "1.9 seconds", 59600 * time.Millisecond: "1 minute",

@@ -39,8 +39,7 @@ func checkRendered(t *testing.T, out string) {
 	checkSafe(t, sgr.ReplaceAllString(out, ""), Prose)
 }
 
-// Red: leave the sanitiser out of the address in ink.plain.
-func TestN2_HostileMarkdown(t *testing.T) {
+func TestHostileMarkdownIsHarmless(t *testing.T) {
 	src := readHostile(t)
 	for name, opt := range map[string]MarkdownOptions{
 		"hostile-rich.golden":   {Color: true, Links: true},
@@ -71,9 +70,7 @@ func TestN2_HostileMarkdown(t *testing.T) {
 
 // Everything that others say goes through the sanitiser, whichever way it comes
 // in and whatever the profile.
-//
-// Red: print the summary of a result as it came in result.
-func TestN1_NothingOfOthersIsShownRaw(t *testing.T) {
+func TestNothingOfOthersIsShownRaw(t *testing.T) {
 	evil := readHostile(t)
 	for name, change := range profiles() {
 		r := newRig(change)
@@ -114,9 +111,7 @@ func TestN1_NothingOfOthersIsShownRaw(t *testing.T) {
 
 // A program's colours would say what its words do not; all else it sends to a
 // terminal is for another one.
-//
-// Red: leave StripSequences out of tail.
-func TestN4_ToolOutputHasNoSequences(t *testing.T) {
+func TestToolOutputHasNoSequences(t *testing.T) {
 	tail := "\x1b[1;31mFAIL\x1b[0m: x\n\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\ \x1b]52;c;aGk=\x07clip\n" +
 		"\x1b[6nquery \x1bP+q544e\x1b\\dcs \u009b2Jc1 \x1b(Bset \x1b7saved\n\x1b]0;never ended\nnext \x1b[?25lline\x1b"
 	want := "FAIL: x\nlink clip\nquery dcs c1 set saved\n\nnext line^["
@@ -145,9 +140,7 @@ func FuzzStripSequences(f *testing.F) {
 }
 
 // Thirty ways to hide what a command does.
-//
-// Red: give Prose instead of Line to safeLines in commandText.
-func TestL6_ThirtyHostileCommands(t *testing.T) {
+func TestThirtyHostileCommands(t *testing.T) {
 	for command, shown := range map[string]string{
 		"ls\u202e\u2066":             "ls<U+202E><U+2066>",
 		"ls\u202a":                   "ls<U+202A>",

@@ -11,9 +11,7 @@ import (
 
 // A terminal may say that it has no cells, one, or a billion. Nothing divides by
 // that, loops or loses a word.
-//
-// Red: return w when it is not positive in clampWidth.
-func TestB4_AbsurdWidths(t *testing.T) {
+func TestAbsurdWidthsAreSurvived(t *testing.T) {
 	words := func(name string, width int) []string {
 		r := newRig(profiles()[name])
 		r.opt.Width = wide(width)
@@ -112,9 +110,7 @@ func TestMarkdownOfOneKind(t *testing.T) {
 }
 
 // A reply may end within a word that is longer than a row.
-//
-// Red: leave inLong out of end.
-func TestE3_NoCutLosesACharacter(t *testing.T) {
+func TestNoCutLosesACharacter(t *testing.T) {
 	for _, src := range []string{strings.Repeat("x", 300), "`" + strings.Repeat("x", 2000), strings.Repeat("中", 100), "```\n" + strings.Repeat("x", 1500), "**a " + strings.Repeat("b", 200), "| " + strings.Repeat("c", 200)} {
 		for cut := range src {
 			if got := pieces(t, MarkdownOptions{Width: wide(20)}, src[:cut]); bareWords(got) != bareWords(src[:cut]) {
@@ -136,9 +132,7 @@ func TestMarkdownLineEnds(t *testing.T) {
 }
 
 // Columns are cells, not runes.
-//
-// Red: count runes and not cells in word.cells.
-func TestE5_TablesOfWideCharacters(t *testing.T) {
+func TestTablesOfWideCharacters(t *testing.T) {
 	src := "| 名前 | N |\n|---|--:|\n| 中文字 | 1 |\n| é👨‍👩‍👧 | 22 |\n| a\tb | 3 |\n"
 	got := pieces(t, MarkdownOptions{Width: wide(40)}, src)
 	want := "名前     N\n------  --\n中文字   1\né👨‍👩‍👧     22\na b      3\n"
@@ -152,9 +146,7 @@ func TestE5_TablesOfWideCharacters(t *testing.T) {
 
 // A code block is spoken with the number of its lines, in whichever pieces it
 // comes; one too long to be held back without it.
-//
-// Red: count the newlines and not the lines in flushCode.
-func TestQ2_SpokenCode(t *testing.T) {
+func TestCodeIsSpoken(t *testing.T) {
 	big := strings.Repeat("0123456789\n", maxBlock/10)
 	for src, want := range map[string]string{
 		"```go\nx := 1\n```\n":             "code go, 1 line:\nx := 1\nend code.\n",
@@ -180,9 +172,7 @@ func TestQ2_SpokenCode(t *testing.T) {
 func long(n int) string { return strings.Repeat("x", n) }
 
 // A list is heard as it was written: what has no numbers gets none.
-//
-// Red: say "1. " for each item without a number in spokenHead.
-func TestQ2_SpokenLists(t *testing.T) {
+func TestListsAreSpoken(t *testing.T) {
 	for src, want := range map[string]string{
 		"- a\n- b\n\n- c\n":                    "- a\n- b\n\n- c\n",
 		"* a\n  * b\n  * c\n* d\n":             "- a\n  - b\n  - c\n- d\n",
@@ -209,8 +199,7 @@ func TestQ2_SpokenLists(t *testing.T) {
 	}
 }
 
-// Red: leave the comma between two cells out of sentences.
-func TestQ2_SpokenTables(t *testing.T) {
+func TestTablesAreSpoken(t *testing.T) {
 	for src, want := range map[string]string{
 		"| A | B |\n|---|---|\n| 1 | 2. |\n| 3 | |\n| | 4 |\n": "A: 1, B: 2.\nA: 3.\nB: 4.\n",
 		"| A | |\n|---|---|\n| 1 | 2 |\n| | |\n":               "A: 1, 2.\n",

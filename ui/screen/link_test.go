@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Red: leave the check of TMUX out of LinkDecision.
-func TestE8_LinkDecision(t *testing.T) {
+func TestWhatDecidesTheLinks(t *testing.T) {
 	for _, c := range []struct {
 		env       string
 		tty, want bool
@@ -41,8 +40,7 @@ func TestE8_LinkDecision(t *testing.T) {
 	}
 }
 
-// Red: accept every scheme in linkable.
-func TestE8_OnlyAddressesOfTheWebAreLinked(t *testing.T) {
+func TestOnlyAddressesOfTheWebAreLinked(t *testing.T) {
 	link := func(u string) string { return "\x1b]8;;" + u + "\x1b\\" + u + "\x1b]8;;\x1b\\" }
 	for src, want := range map[string]string{
 		"[a b](http://x.org/p?q=1#f)":         "a b (" + link("http://x.org/p?q=1#f") + ")",
@@ -76,8 +74,7 @@ func TestE8_OnlyAddressesOfTheWebAreLinked(t *testing.T) {
 	}
 }
 
-// Red: leave the length out of linkable.
-func TestE8_AnOverlongAddressIsNotLinked(t *testing.T) {
+func TestAnOverlongAddressIsNotLinked(t *testing.T) {
 	address := "http://x.org/"
 	if linkable(address+strings.Repeat("x", maxLink)) || !linkable(address+strings.Repeat("x", maxLink-len(address))) {
 		t.Errorf("the limit of %d bytes does not hold", maxLink)
@@ -85,9 +82,7 @@ func TestE8_AnOverlongAddressIsNotLinked(t *testing.T) {
 }
 
 // Links take no cells: rows break where they would without.
-//
-// Red: give the link's sequences to raw instead of to the buffer in put.
-func TestE8_LinksChangeNothingElse(t *testing.T) {
+func TestLinksChangeNothingElse(t *testing.T) {
 	src := readTour(t) + strings.Repeat("some words with [a link](https://example.org/path) in them. ", 20)
 	for _, width := range []int{20, 47, 80} {
 		bare := pieces(t, MarkdownOptions{Color: true, Width: wide(width)}, src)

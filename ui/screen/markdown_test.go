@@ -79,8 +79,7 @@ func checkRows(t *testing.T, out string) {
 
 func tailOf(s string) string { return s[max(0, len(s)-60):] }
 
-// Red: end the run in WriteString, as at a blank.
-func TestE3_AnyChunkingGivesTheSameBytes(t *testing.T) {
+func TestAnyChunkingGivesTheSameBytes(t *testing.T) {
 	src := readTour(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, opt := range []MarkdownOptions{{Color: true}, {Width: wide(24), Color: true}, {Spoken: true, Width: wide(200)}} {
@@ -104,16 +103,14 @@ func TestE3_AnyChunkingGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// Red: leave the last newline out of end.
-func TestE3_AnyCutLeavesTheNextLineClean(t *testing.T) {
+func TestAnyCutLeavesTheNextLineClean(t *testing.T) {
 	src := readTour(t)
 	for cut := range len(src) {
 		checkRows(t, pieces(t, MarkdownOptions{Color: true, Width: wide(40)}, src[:cut]))
 	}
 }
 
-// Red: let Break clear the word that is held back.
-func TestE3_ABreakOnlyAddsRowEnds(t *testing.T) {
+func TestABreakOnlyAddsRowEnds(t *testing.T) {
 	src := readTour(t)
 	want := strings.Fields(sgr.ReplaceAllString(pieces(t, MarkdownOptions{}, src), ""))
 	for _, every := range []int{3, 17, 101} {
@@ -141,8 +138,7 @@ func TestE3_ABreakOnlyAddsRowEnds(t *testing.T) {
 	}
 }
 
-// Red: keep a finished word and a blank in endRun instead of putting it out.
-func TestE2_AFinishedWordIsShownAtOnce(t *testing.T) {
+func TestAFinishedWordIsShownAtOnce(t *testing.T) {
 	for src, shown := range map[string]string{
 		"The discount wee":                    "The discount",
 		"# Head li":                           "# Head",
@@ -166,8 +162,7 @@ func TestE2_AFinishedWordIsShownAtOnce(t *testing.T) {
 	}
 }
 
-// Red: indent code by a blank in codeText.
-func TestE4_CodeStreamsAsItIs(t *testing.T) {
+func TestCodeStreamsAsItIs(t *testing.T) {
 	code := "```go\n\tif x {\n\n\t\ty := \"**z**\" // 80 " + strings.Repeat("x", 200) + "\n\t}\n```\n"
 	dim := strings.NewReplacer("```go", "\x1b[2m```go\x1b[0m", "```\n", "\x1b[2m```\x1b[0m\n", "if", "\x1b[1mif\x1b[0m",
 		`"**z**"`, "\x1b[32m\"**z**\"\x1b[0m", "// 80 "+strings.Repeat("x", 200), "\x1b[2m// 80 "+strings.Repeat("x", 200)+"\x1b[0m").Replace(code)
@@ -191,8 +186,7 @@ func TestE4_CodeStreamsAsItIs(t *testing.T) {
 	}
 }
 
-// Red: close the style before each blank in between.
-func TestE4_FewBytes(t *testing.T) {
+func TestCodeCostsFewBytes(t *testing.T) {
 	dense := strings.Repeat("# Head of a section\n\nSome **bold** and `code` and *em* words with [a link](http://x.y/z) here.\n\n- item **one**\n- item `two`\n\n| a | bcd |\n|---|---|\n| 1 | **2** |\n\n", 120)
 	prose := strings.Repeat("The discount week comes from the wall clock, so the test depends on the day it runs. ", 240)
 	heads := strings.Repeat("## A b c d e f g h i j\n\n", 900)
@@ -211,8 +205,7 @@ func TestE4_FewBytes(t *testing.T) {
 	}
 }
 
-// Red: align tables however wide they are.
-func TestE5_Tables(t *testing.T) {
+func TestTablesFitTheWidth(t *testing.T) {
 	cell := func(n int) string { return strings.Repeat("x", n) }
 	src := func(n int) string {
 		return "| A | B |\n|---|---|\n| " + cell(n/2) + " | " + cell(n/2-4) + " |\n"
@@ -242,8 +235,7 @@ func TestE5_Tables(t *testing.T) {
 	}
 }
 
-// Red: read the width once, in NewMarkdown.
-func TestE7_WidthIsReadAtEachBlock(t *testing.T) {
+func TestWidthIsReadAtEachBlock(t *testing.T) {
 	width := 80
 	var b strings.Builder
 	m := NewMarkdown(MarkdownOptions{Out: &b, Width: func() int { return width }})
@@ -264,8 +256,7 @@ func TestE7_WidthIsReadAtEachBlock(t *testing.T) {
 	}
 }
 
-// Red: leave the address out of linkText.
-func TestE8_Links(t *testing.T) {
+func TestLinksAreWrittenOnce(t *testing.T) {
 	for src, want := range map[string]string{
 		"[label](http://a.b/c_d*e)":         "label (http://a.b/c_d*e)",
 		"**[la *b*](internal/x.go)**":       "la b (internal/x.go)",
@@ -458,8 +449,7 @@ func BenchmarkMarkdown2MB(b *testing.B) {
 	}
 }
 
-// Red: leave setStyle out of newline.
-func TestC5_AStyleEndsWithItsRow(t *testing.T) {
+func TestAStyleEndsWithItsRow(t *testing.T) {
 	got := pieces(t, MarkdownOptions{Color: true, Width: wide(20)}, "- some **bold words in** rows\n- some **bold words in several rows** and\n\n# a heading of several rows\n")
 	checkRows(t, got)
 	want := "- some \x1b[1mbold words\x1b[0m\n  \x1b[1min\x1b[0m rows\n- some **bold words\n  in several rows**\n  and\n\n" +

@@ -14,9 +14,7 @@ import (
 // All of it is shown in as many rows as it takes, up to 400; of more its two ends,
 // and then the question says that the pager has the rest and Unseen that it must be
 // looked at.
-//
-// Red: let rows leave out the middle without setting left.
-func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
+func TestAllThatIsApprovedIsShown(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	lines := func(n int) string {
 		var b strings.Builder
@@ -89,8 +87,6 @@ func TestL6_AllThatIsApprovedIsShown(t *testing.T) {
 
 // A carriage return ends a line for some readers of a file, and on a terminal
 // hides what stands before it: it is shown, and forges no line of the diff.
-//
-// Red: make lines safe as Code in change.
 func TestADiffShowsItsCarriageReturns(t *testing.T) {
 	for name, change := range profiles() {
 		r := newRig(change)
@@ -112,8 +108,6 @@ func TestADiffShowsItsCarriageReturns(t *testing.T) {
 }
 
 // A row that goes on with the line above cannot be taken for a line of its own.
-//
-// Red: leave the mark out of foldLine.
 func TestAFoldedLineForgesNone(t *testing.T) {
 	for _, name := range []string{"nocolor", "ascii"} {
 		r := newRig(profiles()[name])
@@ -128,8 +122,7 @@ func TestAFoldedLineForgesNone(t *testing.T) {
 	}
 }
 
-// Red: count direction marks among the others in hide.
-func TestL6_HostileCommands(t *testing.T) {
+func TestHostileCommandsAreShownAsTheyAre(t *testing.T) {
 	for _, c := range []struct{ command, shown, warning string }{
 		{"ls\u202e\u2066", "ls<U+202E><U+2066>", "2 invisible direction marks"},
 		{"ls\t\trm", "ls<U+0009><U+0009>rm", "2 hidden characters"},

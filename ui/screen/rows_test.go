@@ -15,9 +15,7 @@ import (
 
 // Each output is coloured by what was decided for it, and by nothing else: the
 // libraries' own guesses look at stdout, which here is none.
-//
-// Red: give ErrColor instead of OutColor to the Markdown of a reply.
-func TestC3_EachOutputHasItsOwnColour(t *testing.T) {
+func TestEachOutputHasItsOwnColour(t *testing.T) {
 	t.Setenv("NO_COLOR", "1") // has been read where it matters, in ColorDecision
 	for _, c := range []struct{ outTTY, errTTY, out, err bool }{
 		{false, true, false, true},
@@ -47,9 +45,7 @@ func TestC3_EachOutputHasItsOwnColour(t *testing.T) {
 }
 
 // Neither titles nor progress marks are ever sent, so none has to be taken back.
-//
-// Red: write "\x1b]9;4;3\x07" before the transient line in paint.
-func TestD5_NeitherTitlesNorProgress(t *testing.T) {
+func TestNeitherTitlesNorProgress(t *testing.T) {
 	osc := regexp.MustCompile(`\x1b\][^8]|\x1b\]8[^;]|\x1b[kPX^_]`)
 	for name, change := range profiles() {
 		r := newRig(func(o *Options) {
@@ -67,8 +63,7 @@ func TestD5_NeitherTitlesNorProgress(t *testing.T) {
 	}
 }
 
-// Red: write "\x1b[?25l" before the transient line in paint.
-func TestD4_TheCursorIsNeverHidden(t *testing.T) {
+func TestTheCursorIsNeverHidden(t *testing.T) {
 	for name, change := range profiles() {
 		r := newRig(change)
 		r.conversation()
@@ -85,9 +80,7 @@ func TestD4_TheCursorIsNeverHidden(t *testing.T) {
 // A word is on the screen 200 ms after its last token, at one token each 100 ms;
 // of an open span at most a row is held back. A sentence that is heard comes as
 // one piece, as soon as the blank after it is there.
-//
-// Red: make interval 300 milliseconds.
-func TestE2_AWordIsShownInTime(t *testing.T) {
+func TestAWordIsShownInTime(t *testing.T) {
 	src := "The discount week comes from the wall clock, so the test depends on the day.\n\n- an item of `code and` **words in bold** here\n\n> a quote\n\n## A heading of words\n\nthe end "
 	src += "It is done. And "
 	for _, name := range []string{"rich", "plain", "spoken"} {
@@ -142,8 +135,7 @@ func unnumbered(text string) string {
 	return strings.NewReplacer("quote:", "", "heading:", "").Replace(text)
 }
 
-// Red: leave s.sink.flushed unset in flush.
-func TestP2_AtMostTwentyWritesASecond(t *testing.T) {
+func TestAtMostTwentyWritesASecond(t *testing.T) {
 	for name, change := range profiles() {
 		if name == "piped" || name == "tee" {
 			continue // a pipe gets each piece as it comes
@@ -171,9 +163,7 @@ func TestP2_AtMostTwentyWritesASecond(t *testing.T) {
 
 // A listener hears every byte: nothing is written twice, and what takes long is
 // told in the words of a line.
-//
-// Red: leave the profile out of moving.
-func TestQ3_SpokenRepaintsNothing(t *testing.T) {
+func TestSpokenRepaintsNothing(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	r.OnThinking()
 	r.pass(61 * time.Second)
@@ -193,9 +183,7 @@ func TestQ3_SpokenRepaintsNothing(t *testing.T) {
 }
 
 // A spoken question says how much changes; its lines are read on page alone.
-//
-// Red: read the diff in changeText whatever cut is.
-func TestQ2_ADiffIsReadOnPage(t *testing.T) {
+func TestADiffIsReadOnPage(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	q := ask(editCall("1"), 1, 1)
 	prompt := r.Question(q)
@@ -227,8 +215,7 @@ func TestQ2_ADiffIsReadOnPage(t *testing.T) {
 	}
 }
 
-// Red: print 0s for a wait of less than a second in wait.
-func TestW3_ARetryIsOneLine(t *testing.T) {
+func TestARetryIsOneLine(t *testing.T) {
 	for name, want := range map[string]string{
 		"nocolor": "  error: the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
 		"plain":   "  error: the API is overloaded (529). Try %d of 5 in %s, Ctrl-C stops.\n",
@@ -265,8 +252,6 @@ func TestW3_ARetryIsOneLine(t *testing.T) {
 }
 
 // What is asked again at once has no wait to be told: the line says what changes.
-//
-// Red: print the try and its wait for every retry in retry.
 func TestWhatIsAskedAgainAtOnceIsSaid(t *testing.T) {
 	key := agent.Notice{Kind: agent.NoticeRetry, Text: "anthropic: invalid x-api-key (401)", Retry: &provider.Retry{Try: 2, Tries: 2, NewKey: true,
 		Err: &provider.Error{Kind: provider.KindAuth, Status: 401, Message: "invalid x-api-key"}}}
@@ -293,8 +278,6 @@ func TestWhatIsAskedAgainAtOnceIsSaid(t *testing.T) {
 }
 
 // Lines of a plan or of a sub-agent stand below each other, without boxes.
-//
-// Red: take every text for one line in notice.
 func TestListsAreShownAsLines(t *testing.T) {
 	plan := call("1", "plan", "1 of 2\n[x] read \x1b[2Jit\n    [ ] mend it\n")
 	plan.Access.Kind = "none"
@@ -326,9 +309,7 @@ func TestListsAreShownAsLines(t *testing.T) {
 
 // The input of a call that is neither a command nor a change is said by its
 // fields, all of them.
-//
-// Red: leave the sanitiser out of otherText's lines.
-func TestQ2_SpokenInput(t *testing.T) {
+func TestInputIsSpoken(t *testing.T) {
 	c := call("1", "query", "db")
 	c.Access.Kind = "none"
 	for input, want := range map[string]string{

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Red: let \x1b pass in ascii.
-func TestN1_SanitizeControls(t *testing.T) {
+func TestControlCharactersAreMadeVisible(t *testing.T) {
 	for in, want := range map[string]string{
 		"a\tb\nc":              "a\tb\nc",
 		"\x1b[2J\x1b]0;t\x07":  "^[[2J^[]0;t^G",
@@ -31,8 +30,7 @@ func TestN1_SanitizeControls(t *testing.T) {
 	}
 }
 
-// Red: take tag characters out of isHidden.
-func TestN3_InvisibleCharacters(t *testing.T) {
+func TestInvisibleCharactersAreShown(t *testing.T) {
 	for _, c := range []struct{ in, prose, code string }{
 		{"a\u202eb\u2066c", "abc", "a<U+202E>b<U+2066>c"},
 		{"a\u200bb\ufeff", "ab", "a<U+200B>b<U+FEFF>"},
@@ -84,8 +82,7 @@ func checkSafe(t *testing.T, s string, where Context) {
 
 var hostile = []rune("ab \n\t\r\x00\x1b\x07\x7f\u0085\u009b\u200b\u200c\u200d\u202e\u2066\ufe0f\ufeff\U000E0041é中👨⚠🇩م्\u2028\u00a0\u3164<`*")
 
-// Red: hold no broken rune back in step.
-func TestN1_N2_AnyChunkingGivesTheSame(t *testing.T) {
+func TestAnyChunkingGivesTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20000 {
 		var b strings.Builder

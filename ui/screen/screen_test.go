@@ -24,8 +24,7 @@ func (frontEnd) Ask(context.Context, agent.Question) (agent.Answer, error) {
 
 var _ agent.Callbacks = frontEnd{}
 
-// Red: write "\x1b[A" before the line is wiped in hideTransient.
-func TestE1_NothingAboveIsTouched(t *testing.T) {
+func TestNothingAboveIsTouched(t *testing.T) {
 	moves := regexp.MustCompile(`\x1b\[[0-9;?]*[^mK0-9;?]|\x1b[^\[]|\x1b\[[12]K`)
 	for name, change := range profiles() {
 		r := newRig(change)
@@ -41,8 +40,7 @@ func TestE1_NothingAboveIsTouched(t *testing.T) {
 	}
 }
 
-// Red: let every profile paint in moving.
-func TestB3_PlainHasNoEscapes(t *testing.T) {
+func TestPlainHasNoEscapes(t *testing.T) {
 	for _, name := range []string{"plain", "spoken", "piped"} {
 		r := newRig(profiles()[name])
 		r.conversation()
@@ -52,8 +50,7 @@ func TestB3_PlainHasNoEscapes(t *testing.T) {
 	}
 }
 
-// Red: leave the - of a removed line of a diff out where it is red.
-func TestC4_ColourIsNeverTheOnlyCarrier(t *testing.T) {
+func TestColourIsNeverTheOnlyCarrier(t *testing.T) {
 	texts := map[string]string{}
 	for _, name := range []string{"rich", "nocolor", "plain"} {
 		r := newRig(profiles()[name])
@@ -74,8 +71,7 @@ func TestC4_ColourIsNeverTheOnlyCarrier(t *testing.T) {
 	}
 }
 
-// Red: leave setStyle out of newline.
-func TestC5_StylesEndWithTheirLine(t *testing.T) {
+func TestStylesEndWithTheirLine(t *testing.T) {
 	r := newRig(nil)
 	r.conversation()
 	var v vt
@@ -93,8 +89,7 @@ func TestC5_StylesEndWithTheirLine(t *testing.T) {
 	}
 }
 
-// Red: make patience a second.
-func TestD1_WithoutATransientLineCallsAreTold(t *testing.T) {
+func TestWithoutATransientLineCallsAreTold(t *testing.T) {
 	r := newRig(profiles()["plain"])
 	c := runCall("1", "make")
 	r.OnToolCall(c)
@@ -119,8 +114,7 @@ func TestD1_WithoutATransientLineCallsAreTold(t *testing.T) {
 	}
 }
 
-// Red: take ranLine whatever stands above in OnToolResult.
-func TestD1_ParallelCallsAreWholeLines(t *testing.T) {
+func TestParallelCallsAreWholeLines(t *testing.T) {
 	for _, name := range []string{"plain", "nocolor"} {
 		r := newRig(profiles()[name])
 		a, b := runCall("1", "make a"), runCall("2", "make b")
@@ -139,8 +133,7 @@ func TestD1_ParallelCallsAreWholeLines(t *testing.T) {
 	}
 }
 
-// Red: cut the line of a call to width and not to width-1 in transientText.
-func TestD2_TheTransientLineStaysInItsRow(t *testing.T) {
+func TestTheTransientLineStaysInItsRow(t *testing.T) {
 	for _, width := range []int{10, 30, 80} {
 		r := newRig(func(o *Options) { o.Width = wide(width) })
 		r.Line("above 1")
@@ -165,8 +158,7 @@ func TestD2_TheTransientLineStaysInItsRow(t *testing.T) {
 	}
 }
 
-// Red: make pace 200 milliseconds.
-func TestD3_ThePaceOfTheTransientLine(t *testing.T) {
+func TestThePaceOfTheTransientLine(t *testing.T) {
 	for _, c := range []struct {
 		ssh    bool
 		bytes  int
@@ -287,8 +279,7 @@ func TestTransientLineCountsRetriesDown(t *testing.T) {
 	}
 }
 
-// Red: compare with 0 and not with interval in reply.
-func TestP2_NewTextIsCoalesced(t *testing.T) {
+func TestNewTextIsCoalesced(t *testing.T) {
 	r := newRig(nil)
 	r.OnThinking()
 	for range 2500 {
@@ -304,8 +295,7 @@ func TestP2_NewTextIsCoalesced(t *testing.T) {
 	}
 }
 
-// Red: leave the pending text out of next.
-func TestE2_PendingTextIsShownInTime(t *testing.T) {
+func TestPendingTextIsShownInTime(t *testing.T) {
 	r := newRig(nil)
 	r.OnText("one ")
 	r.OnText("two ")
@@ -318,8 +308,6 @@ func TestE2_PendingTextIsShownInTime(t *testing.T) {
 
 // What an interrupt throws away is only what waits, and only on a terminal. Who
 // throws it away begins a new row.
-//
-// Red: leave void unread in flush, or drop what a pipe is to get.
 func TestDroppedTextIsNotWritten(t *testing.T) {
 	r := newRig(nil)
 	r.OnText("one ")
@@ -344,8 +332,7 @@ func TestDroppedTextIsNotWritten(t *testing.T) {
 	}
 }
 
-// Red: leave the newlines at the end of text in plainText.
-func TestA1_E6_APipeGetsTheSource(t *testing.T) {
+func TestAPipeGetsTheSource(t *testing.T) {
 	for name, c := range map[string]struct {
 		hold bool
 		err  bool
@@ -436,8 +423,7 @@ func TestQuietShowsQuestionsAndFailuresOnly(t *testing.T) {
 	}
 }
 
-// Red: leave the status out of a rate limit in retryReason.
-func TestW3_RetryReasons(t *testing.T) {
+func TestARetryNamesItsReason(t *testing.T) {
 	for want, e := range map[string]*provider.Error{
 		"the API is overloaded (529)":                            {Kind: provider.KindOverloaded, Status: 529, Message: "Overloaded"},
 		"the rate limit is reached (429)":                        {Kind: provider.KindRateLimit, Status: 429},
@@ -491,8 +477,7 @@ func (b *brokenWriter) Write([]byte) (int, error) {
 	return 0, errors.New("no space")
 }
 
-// Red: go on writing after an error in sink.write.
-func TestU4_AWriteErrorIsToldOnce(t *testing.T) {
+func TestAWriteErrorIsToldOnce(t *testing.T) {
 	told := make(chan error, 8)
 	w := &brokenWriter{}
 	s := New(Options{Out: w, Err: &tape{}, Broken: func(err error) { told <- err }})

@@ -72,9 +72,7 @@ func content(text string) []string {
 
 // One script, three profiles, the same words: what is told otherwise to a
 // listener is listed, and what is left has to be equal.
-//
-// Red: print nothing in Queued when the profile is Spoken.
-func TestC4_Q2_ProfilesSayTheSameWords(t *testing.T) {
+func TestProfilesSayTheSameWords(t *testing.T) {
 	var v vt
 	v.write(calm("rich"))
 	plain, spoken := calm("plain"), calm("spoken")
@@ -97,9 +95,7 @@ func TestC4_Q2_ProfilesSayTheSameWords(t *testing.T) {
 
 // Without colour a rich transcript is the same bytes, also those of the
 // transient line.
-//
-// Red: leave the + of an added line of a diff out where it is green.
-func TestC4_WithoutColourNothingElseChanges(t *testing.T) {
+func TestWithoutColourNothingElseChanges(t *testing.T) {
 	rich, bare := newRig(nil), newRig(profiles()["nocolor"])
 	rich.conversation()
 	bare.conversation()
@@ -111,8 +107,7 @@ func TestC4_WithoutColourNothingElseChanges(t *testing.T) {
 	}
 }
 
-// Red: leave the announcement out of Banner.
-func TestQ2_SpokenAnnouncesItselfFirst(t *testing.T) {
+func TestSpokenAnnouncesItselfFirst(t *testing.T) {
 	for why, want := range map[string]string{
 		"ACCESSIBLE=1": "on, from ACCESSIBLE", "ARTOO_UI": "on, from ARTOO_UI", "--ui": "on, from --ui",
 		"config.toml line 3": "on, from config.toml line 3", "asked for": "on, as asked for", "": "on",
@@ -127,9 +122,7 @@ func TestQ2_SpokenAnnouncesItselfFirst(t *testing.T) {
 
 // Every line of a spoken transcript begins with a label or belongs to what one
 // began, and none has a mark that a voice would spell.
-//
-// Red: leave the label away in spokenCall.
-func TestQ2_SpokenLinesAreLabelled(t *testing.T) {
+func TestSpokenLinesAreLabelled(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	r.opt.Width = wide(1000)
 	chromeKinds(r)
@@ -146,8 +139,7 @@ func TestQ2_SpokenLinesAreLabelled(t *testing.T) {
 	}
 }
 
-// Red: add a full stop to every failure in Failure.
-func TestQ2_SpokenFailure(t *testing.T) {
+func TestAFailureIsSpoken(t *testing.T) {
 	for _, stop := range []string{"", "."} {
 		r := newRig(func(o *Options) { profiles()["spoken"](o); o.OutTTY, o.Hold = false, true })
 		r.OnText("I look.\n\nThen I mend.\n")
@@ -162,9 +154,7 @@ func TestQ2_SpokenFailure(t *testing.T) {
 
 // What comes in the middle of an answer stands between two of its sentences, and
 // the label says that the answer goes on.
-//
-// Red: leave relabel unset in breakSpoken.
-func TestQ2_TheLabelIsSaidAgain(t *testing.T) {
+func TestTheLabelIsSaidAgain(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	r.OnText("zero ")
 	r.Queued("w")

@@ -126,9 +126,7 @@ func FuzzWrap(f *testing.F) {
 
 // What runs while artoo is stopped leaves the cursor anywhere; the reply must
 // not count on it.
-//
-// Red: leave breakRow out of Pause.
-func TestJ5_AReplyGoesOnInARowOfItsOwn(t *testing.T) {
+func TestAReplyGoesOnInARowOfItsOwn(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	r.OnThinking()
 	r.OnText("some words of a reply ")

@@ -180,9 +180,7 @@ func (r *stepReader) Read(p []byte) (int, error) {
 
 // An event that came whole is handed on before anything more is read, also when
 // the beginning of the next came with it: packets end where they like.
-//
-// Red: framer.Read reads on at the end of an event.
-func TestE2_AWholeEventDoesNotWait(t *testing.T) {
+func TestAWholeEventDoesNotWait(t *testing.T) {
 	for name, pieces := range map[string][]string{
 		"half an event":      {"data: a\n\ndata: ", "b\n\n"},
 		"half a blank line":  {"data: a\r\n\r\ndata: b\r\n", "\r\n"},

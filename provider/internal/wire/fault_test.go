@@ -140,9 +140,9 @@ func (p *pool) RoundTrip(*http.Request) (*http.Response, error) {
 
 func (p *pool) CloseIdleConnections() { p.emptied++ }
 
-// TestRow10_AFaultEmptiesThePool: where one kept connection is stale, the others
+// TestAFaultEmptiesThePool: where one kept connection is stale, the others
 // are too, and would take a try each.
-func TestRow10_AFaultEmptiesThePool(t *testing.T) {
+func TestAFaultEmptiesThePool(t *testing.T) {
 	p := &pool{}
 	if _, _, err := ask(t.Context(), Endpoint{Server: provider.Server{Name: "p", HTTP: &http.Client{Transport: p}}}, "https://api.example/v1"); p.emptied != 1 || !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("emptied %d times: %v", p.emptied, err)
