@@ -36,10 +36,13 @@ var allowed = []struct {
 	{"artoo/agent", []string{"artoo/provider", "artoo/conversation", "artoo/tool", "artoo/agent/permission"}},
 	{"artoo/ui/cli", []string{"*"}},
 	{"artoo/ui/doctor", []string{"artoo/provider"}},
-	{"artoo/ui/screen", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool"}},
+	{"artoo/ui/sanitize", nil},
+	{"artoo/ui/export", []string{"artoo/conversation", "artoo/provider", "artoo/ui/sanitize"}},
+	{"artoo/ui/screen", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
+		"artoo/tool", "artoo/ui/sanitize"}},
 	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/provider/redact",
 		"artoo/tool", "artoo/tool/shell", "artoo/tool/spelling",
-		"artoo/ui/screen", "artoo/ui/export", "artoo/ui/doctor"}},
+		"artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
 }
 

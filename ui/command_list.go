@@ -11,11 +11,11 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/provider"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 // oneLine makes text from outside fit to stand within a line.
-func oneLine(s string) string { return screen.Sanitize(s, screen.Line) }
+func oneLine(s string) string { return sanitize.Text(s, sanitize.Line) }
 
 // columns prints rows indented, all but their last column padded.
 func (t *Terminal) columns(rows [][]string) {

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"artoo/agent"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 const (
@@ -107,7 +107,7 @@ func runOut(_ context.Context, t *Terminal, arg string) error {
 		t.Note(why)
 	}
 	head := oneLine(o.verb + " " + firstLine(o.object))
-	return t.page(head + "\n\n" + screen.Sanitize(strings.TrimRight(text, "\n"), screen.Code) + "\n")
+	return t.page(head + "\n\n" + sanitize.Text(strings.TrimRight(text, "\n"), sanitize.Code) + "\n")
 }
 
 // whole is the call's whole output; if it cannot be had it says why, and gives

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"artoo/tool/shell"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 // shellOpenWait is after what silence a line that has not ended is shown: it may
@@ -116,7 +116,7 @@ func (o *shellOutput) show(text string) {
 	if o.hidden.Load() {
 		return
 	}
-	text = o.mark(screen.Sanitize(text, screen.Code))
+	text = o.mark(sanitize.Text(text, sanitize.Code))
 	rest, same := strings.CutPrefix(text, o.shown)
 	if !same {
 		rest = "\n" + text

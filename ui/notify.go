@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"artoo/tool/shell"
+	"artoo/ui/sanitize"
 	"artoo/ui/screen"
 )
 
@@ -128,7 +129,7 @@ func (n *Notifier) call(what string) {
 // locale is not UTF-8 a terminal may take a byte of a longer character for the
 // end of the sequence.
 func (n *Notifier) text(what string) string {
-	name := strings.ReplaceAll(screen.Sanitize(n.dir, screen.Line), "\n", " ")
+	name := strings.ReplaceAll(sanitize.Text(n.dir, sanitize.Line), "\n", " ")
 	runes := []rune(what + name)
 	for i, r := range runes {
 		if n.ascii && r > '~' {

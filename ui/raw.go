@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/ui/sanitize"
 	"artoo/ui/screen"
 )
 
@@ -48,7 +49,7 @@ func (t *Terminal) newRawFront(c *console, ed *editor, remember func(string)) *r
 	f := &rawFront{
 		console: c, clock: t.opt.Clock, size: t.opt.Size, ed: ed, frame: frame{out: drawer{t.Screen}},
 		remember: remember, complete: t.complete, stop: suspend, spoken: t.opt.Profile == screen.Spoken,
-		display: func(s string) string { return screen.Sanitize(s, screen.Prose) },
+		display: func(s string) string { return sanitize.Text(s, sanitize.Prose) },
 	}
 	if !f.spoken {
 		f.marks = newMarks(t.opt.Env)

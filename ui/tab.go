@@ -7,7 +7,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 // completeLine is Tab: it puts in what can only be meant, and when that is
@@ -65,7 +65,7 @@ func (f *rawFront) list(candidates []candidate) {
 	cells := make([]string, len(candidates))
 	width, help := 0, false
 	for i, c := range candidates {
-		cells[i] = screen.Sanitize(strings.TrimSpace(c.text), screen.Line)
+		cells[i] = sanitize.Text(strings.TrimSpace(c.text), sanitize.Line)
 		width = max(width, displaywidth.String(cells[i]))
 		help = help || c.help != ""
 	}
@@ -75,7 +75,7 @@ func (f *rawFront) list(candidates []candidate) {
 		per = 1
 		for i, c := range candidates {
 			pad := strings.Repeat(" ", width-displaywidth.String(cells[i]))
-			cells[i] = strings.TrimRight(cells[i]+pad+"  "+screen.Sanitize(c.help, screen.Line), " ")
+			cells[i] = strings.TrimRight(cells[i]+pad+"  "+sanitize.Text(c.help, sanitize.Line), " ")
 		}
 	}
 	shown := len(cells)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"artoo/config"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 // Candidate is a word that the shell may offer, with what it means; Meaning
@@ -55,8 +55,8 @@ func (p *program) known(key string) cobra.CompletionFunc {
 			if !strings.HasPrefix(c.Word, begun) || strings.ContainsAny(c.Word, "\t\n") {
 				continue
 			}
-			word := screen.Sanitize(c.Word, screen.Line)
-			if meaning := screen.Sanitize(shorten(c.Meaning), screen.Line); meaning != "" {
+			word := sanitize.Text(c.Word, sanitize.Line)
+			if meaning := sanitize.Text(shorten(c.Meaning), sanitize.Line); meaning != "" {
 				word += "\t" + meaning
 			}
 			words = append(words, word)

@@ -9,7 +9,7 @@ import (
 
 	"artoo/provider"
 	"artoo/ui/doctor"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 func loginFlags(fs *pflag.FlagSet) {
@@ -56,16 +56,16 @@ func (p *program) runDoctor(ctx context.Context, cmd *cobra.Command, _ []string)
 			return err
 		}
 		for _, place := range places {
-			if err := p.printOr(asJSON, place, fmt.Sprintf("%s  (%s, %s)", screen.Sanitize(place.Path, screen.Line), place.What, place.Size())); err != nil {
+			if err := p.printOr(asJSON, place, fmt.Sprintf("%s  (%s, %s)", sanitize.Text(place.Path, sanitize.Line), place.What, place.Size())); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	return p.deps.Doctor(ctx, inv, cmd.Flags().Changed("offline"), func(f doctor.Finding) error {
-		text := fmt.Sprintf("%-4s  %-12s  %s", f.Level, f.Topic, screen.Sanitize(f.Text, screen.Line))
+		text := fmt.Sprintf("%-4s  %-12s  %s", f.Level, f.Topic, sanitize.Text(f.Text, sanitize.Line))
 		if f.Fix != "" {
-			text += fmt.Sprintf("\n%20stry: %s", "", screen.Sanitize(f.Fix, screen.Line))
+			text += fmt.Sprintf("\n%20stry: %s", "", sanitize.Text(f.Fix, sanitize.Line))
 		}
 		return p.printOr(asJSON, f, text)
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"artoo/provider"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 // Model is a model that can be asked. Its JSON is what `artoo models --json`
@@ -117,7 +117,7 @@ func modelTable(list []Model) string {
 		if can := m.can(); can != "" {
 			about = append([]string{can}, about...)
 		}
-		rows = append(rows, []string{screen.Sanitize(m.Provider+"/"+m.ID, screen.Line), short(m.Context), short(m.MaxOutput), in, out, cached, strings.Join(about, ", ")})
+		rows = append(rows, []string{sanitize.Text(m.Provider+"/"+m.ID, sanitize.Line), short(m.Context), short(m.MaxOutput), in, out, cached, strings.Join(about, ", ")})
 	}
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {

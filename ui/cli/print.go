@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"artoo/provider"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 // Session is a kept session. Its JSON is what `artoo sessions --json` prints, a
@@ -26,7 +26,7 @@ type Session struct {
 func (p *program) printSessions(list []Session, asJSON bool) error {
 	for _, s := range list {
 		line := fmt.Sprintf("%s  %s  %4d  %s  %s", s.ID, s.Updated.Format("2006-01-02 15:04"), s.Messages,
-			screen.Sanitize(s.CWD, screen.Line), screen.Sanitize(s.First, screen.Line))
+			sanitize.Text(s.CWD, sanitize.Line), sanitize.Text(s.First, sanitize.Line))
 		if asJSON {
 			data, err := provider.Marshal(s)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"artoo/agent/permission"
 	"artoo/provider"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 func ruleFlags(fs *pflag.FlagSet) { fs.Bool("json", false, "as JSON, a line each") }
@@ -65,7 +65,7 @@ func (p *program) printRules(rules []permission.RuleInForce, asJSON bool) error 
 			}
 			continue
 		}
-		line := fmt.Sprintf("%-5s  %-*s  %s", r.Effect, min(wide, 40), screen.Sanitize(r.Rule, screen.Line), screen.Sanitize(r.Origin, screen.Line))
+		line := fmt.Sprintf("%-5s  %-*s  %s", r.Effect, min(wide, 40), sanitize.Text(r.Rule, sanitize.Line), sanitize.Text(r.Origin, sanitize.Line))
 		if r.Remark != "" {
 			line += "; covers also " + r.Remark
 		}
@@ -84,7 +84,7 @@ func (p *program) printRules(rules []permission.RuleInForce, asJSON bool) error 
 // that would do.
 func (p *program) printExplanation(e permission.Explanation) error {
 	var b strings.Builder
-	safe := func(text string) string { return screen.Sanitize(text, screen.Line) }
+	safe := func(text string) string { return sanitize.Text(text, sanitize.Line) }
 	fmt.Fprintf(&b, "%s: %s\n", e.Effect, safe(e.Reason))
 	missed := func(list []permission.MissedRule) {
 		for _, m := range list {

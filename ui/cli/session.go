@@ -13,7 +13,7 @@ import (
 	"artoo/tool"
 	"artoo/tool/shell"
 	"artoo/ui/export"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 // open makes everything a turn needs.
@@ -184,7 +184,7 @@ func (a *app) export(_ context.Context, inv Invocation, e Export) error {
 	}
 	path, err := export.File(a.project.Dir, e.File, s)
 	if err == nil {
-		a.screen.Note("written: " + screen.Sanitize(path, screen.Line))
+		a.screen.Note("written: " + sanitize.Text(path, sanitize.Line))
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"artoo/provider"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 // HTML writes the session as one page that needs nothing else: no scripts, no
@@ -19,13 +19,13 @@ func HTML(w io.Writer, s Session) error {
 	d.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
 	d.raw(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">` + "\n")
 	d.raw(`<meta name="viewport" content="width=device-width, initial-scale=1">` + "\n<title>")
-	d.text(title(s), screen.Line)
+	d.text(title(s), sanitize.Line)
 	d.raw("</title>\n<style>\n" + style + "</style>\n</head>\n<body>\n<header>\n<h1>")
-	d.text(title(s), screen.Line)
+	d.text(title(s), sanitize.Line)
 	d.raw("</h1>\n<dl>\n")
 	for _, f := range facts(s) {
 		d.raw("<dt>" + f[0] + "</dt><dd>")
-		d.text(f[1], screen.Line)
+		d.text(f[1], sanitize.Line)
 		d.raw("</dd>\n")
 	}
 	d.raw("</dl>\n</header>\n<main>\n")
@@ -49,8 +49,8 @@ type document struct {
 func (d *document) raw(markup string) { d.b.WriteString(markup) }
 
 // text writes text from the session.
-func (d *document) text(text string, where screen.Context) {
-	d.b.WriteString(html.EscapeString(screen.Sanitize(text, where)))
+func (d *document) text(text string, where sanitize.Context) {
+	d.b.WriteString(html.EscapeString(sanitize.Text(text, where)))
 }
 
 func (d *document) message(m said) error {
@@ -74,7 +74,7 @@ func (d *document) message(m said) error {
 			d.block(it.Text, "said")
 		default:
 			d.raw(`<div dir="auto">` + "\n")
-			if err := d.md.render(&d.b, screen.Sanitize(it.Text, screen.Prose)); err != nil {
+			if err := d.md.render(&d.b, sanitize.Text(it.Text, sanitize.Prose)); err != nil {
 				return err
 			}
 			d.raw("</div>\n")
@@ -90,14 +90,14 @@ func (d *document) message(m said) error {
 // block writes a text whose lines stay as they are.
 func (d *document) block(text, class string) {
 	d.raw(`<pre class="` + class + `" dir="auto">`)
-	d.text(strings.TrimRight(text, "\n"), screen.Code)
+	d.text(strings.TrimRight(text, "\n"), sanitize.Code)
 	d.raw("</pre>\n")
 }
 
 // fold writes a text that is closed until it is asked for.
 func (d *document) fold(class, summary, text string) {
 	d.raw(`<details class="` + class + `"><summary>`)
-	d.text(summary, screen.Line)
+	d.text(summary, sanitize.Line)
 	d.raw("</summary>\n")
 	d.block(text, "whole")
 	d.raw("</details>\n")
@@ -106,12 +106,12 @@ func (d *document) fold(class, summary, text string) {
 // call writes a call and its result, closed.
 func (d *document) call(c *item) {
 	d.raw(`<details class="call"><summary><b>`)
-	d.text(c.Name, screen.Line)
+	d.text(c.Name, sanitize.Line)
 	d.raw("</b>")
 	object := c.object()
 	if object != "" {
 		d.raw(" <code>")
-		d.text(firstOf(object), screen.Line)
+		d.text(firstOf(object), sanitize.Line)
 		d.raw("</code>")
 	}
 	switch {
@@ -152,7 +152,7 @@ func (d *document) diff(change string) {
 		if mark != "" {
 			d.raw("<" + mark + ">")
 		}
-		d.text(strings.TrimSuffix(line, "\n"), screen.Code)
+		d.text(strings.TrimSuffix(line, "\n"), sanitize.Code)
 		if mark != "" {
 			d.raw("</" + mark + ">")
 		}

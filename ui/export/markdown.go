@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"artoo/provider"
-	"artoo/ui/screen"
+	"artoo/ui/sanitize"
 )
 
 // Markdown writes the session for people: what was said, each tool call, and
@@ -66,12 +66,12 @@ func (p *page) item(m said, it *item) {
 	case it.Type == "text" && strings.TrimSpace(it.Text) == "":
 	case it.Type == "text" && m.Role == provider.RoleUser:
 		p.gap()
-		for line := range strings.SplitSeq(strings.TrimRight(screen.Sanitize(it.Text, screen.Code), "\n"), "\n") {
+		for line := range strings.SplitSeq(strings.TrimRight(sanitize.Text(it.Text, sanitize.Code), "\n"), "\n") {
 			p.line(strings.TrimRight("> "+line, " "))
 		}
 	case it.Type == "text":
 		p.gap()
-		p.line(closeFence(strings.TrimRight(screen.Sanitize(it.Text, screen.Prose), "\n")))
+		p.line(closeFence(strings.TrimRight(sanitize.Text(it.Text, sanitize.Prose), "\n")))
 	case it.Type == "image":
 		p.gap()
 		p.line("> " + describe(*it.Image))
@@ -136,7 +136,7 @@ func (p *page) call(c *item) {
 
 // callLine names a call on one line.
 func callLine(c *item) string {
-	text := "**" + screen.Sanitize(c.Name, screen.Line) + "**"
+	text := "**" + sanitize.Text(c.Name, sanitize.Line) + "**"
 	if object := c.object(); object != "" {
 		text += " " + InlineCode(firstOf(object))
 	}
@@ -160,7 +160,7 @@ func firstOf(text string) string {
 
 // fenced writes a text that nothing in it can end.
 func (p *page) fenced(kind, text string) {
-	text = strings.TrimRight(screen.Sanitize(text, screen.Code), "\n")
+	text = strings.TrimRight(sanitize.Text(text, sanitize.Code), "\n")
 	fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
 	p.line(fence + kind)
 	p.line(text)
@@ -170,7 +170,7 @@ func (p *page) fenced(kind, text string) {
 // InlineCode writes a text from outside as code within a line of Markdown, so that
 // nothing in it can end that.
 func InlineCode(text string) string {
-	text = screen.Sanitize(text, screen.Line)
+	text = sanitize.Text(text, sanitize.Line)
 	ticks := strings.Repeat("`", longestRun(text, '`')+1)
 	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
 		text = " " + text + " "
@@ -192,14 +192,14 @@ func longestRun(text string, of byte) int {
 }
 
 func describe(p picture) string {
-	return fmt.Sprintf("(a picture: %s, %d bytes)", screen.Sanitize(p.MediaType, screen.Line), p.Bytes)
+	return fmt.Sprintf("(a picture: %s, %d bytes)", sanitize.Text(p.MediaType, sanitize.Line), p.Bytes)
 }
 
 func title(s Session) string {
 	if s.ID == "" {
 		return "A session with artoo"
 	}
-	return "artoo session " + screen.Sanitize(s.ID, screen.Line)
+	return "artoo session " + sanitize.Text(s.ID, sanitize.Line)
 }
 
 // facts are what is known of the session: names and unsanitised values.

@@ -9,6 +9,7 @@ import (
 
 	"artoo/agent"
 	"artoo/tool"
+	"artoo/ui/sanitize"
 )
 
 const (
@@ -40,7 +41,7 @@ func callVerb(c agent.Call) string {
 func (s *Screen) object(c agent.Call) string {
 	text := strings.TrimRight(c.Access.Object, "\n")
 	first, rest, more := strings.Cut(text, "\n")
-	first = s.oneLine(Sanitize(s.path(first), Line))
+	first = s.oneLine(sanitize.Text(s.path(first), sanitize.Line))
 	switch n := strings.Count(rest, "\n") + 1; {
 	case !more || listed(c):
 	case s.opt.Profile == Spoken:
@@ -177,7 +178,7 @@ func (s *Screen) tail(text string) string { return s.lastLines(text, tailLines) 
 
 // lastLines is the end of an output, at most n of its lines.
 func (s *Screen) lastLines(text string, n int) string {
-	text = strings.TrimRight(Sanitize(StripSequences(text), Code), "\n")
+	text = strings.TrimRight(sanitize.Text(sanitize.StripSequences(text), sanitize.Code), "\n")
 	if text == "" {
 		return ""
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"artoo/ui/sanitize"
 )
 
 // print puts whole lines of chrome on Err after closing the reply.
@@ -112,12 +114,12 @@ func (s *Screen) ascii(text string) string {
 
 // line makes one safe line of untrusted text.
 func line(text string) string {
-	return Sanitize(strings.Join(strings.Fields(text), " "), Line)
+	return sanitize.Text(strings.Join(strings.Fields(text), " "), sanitize.Line)
 }
 
 // indented makes whole lines of text, each after the given margin.
 func indented(text, margin string) string {
-	text = strings.TrimRight(Sanitize(text, Code), "\n")
+	text = strings.TrimRight(sanitize.Text(text, sanitize.Code), "\n")
 	if text == "" {
 		return ""
 	}

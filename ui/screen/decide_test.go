@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"artoo/ui/sanitize"
 )
 
 // environ makes a lookup of "A=1 B=2"; TERM is xterm unless given.
@@ -127,7 +129,7 @@ func TestChromeIsASCII(t *testing.T) {
 	r.OnToolCall(k)
 	r.OnToolResult(k, ok("1 line"))
 	r.Line("… é")
-	if got := r.err.String(); !isPlainASCII(strings.NewReplacer("\r", "", "\x1b", "", "\b", "").Replace(got)) || !strings.Contains(got, "caf<U+00E9>.go") || !strings.Contains(got, "... <U+00E9>\n") {
+	if got := r.err.String(); !sanitize.IsPlainASCII(strings.NewReplacer("\r", "", "\x1b", "", "\b", "").Replace(got)) || !strings.Contains(got, "caf<U+00E9>.go") || !strings.Contains(got, "... <U+00E9>\n") {
 		t.Errorf("got %q", got)
 	}
 	r.OnText("né")

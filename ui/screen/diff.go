@@ -7,13 +7,14 @@ import (
 	"github.com/fatih/color"
 
 	"artoo/agent"
+	"artoo/ui/sanitize"
 )
 
 // change shows a change of a file: the line of the call, then its diff.
 func (b *asking) change(q agent.Question) {
 	s, a := b.s, q.Call.Access
-	verb, path := callVerb(q.Call), strings.Join(b.safe(s.path(a.Object), Line), "^J")
-	lines := b.safe(strings.TrimRight(a.Diff, "\n"), Source)
+	verb, path := callVerb(q.Call), strings.Join(b.safe(s.path(a.Object), sanitize.Line), "^J")
+	lines := b.safe(strings.TrimRight(a.Diff, "\n"), sanitize.Source)
 	if s.opt.Profile == Spoken {
 		b.WriteString(s.wrap(fmt.Sprintf("%s, %s added, %d removed.", s.head(verb, path), count(a.Added, "line"), a.Removed), "", ""))
 		if b.left = b.cut && s.tooLong(lines); !b.cut { // the question says how much; `p` reads it

@@ -6,6 +6,8 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 	"golang.org/x/text/unicode/norm"
+
+	"artoo/ui/sanitize"
 )
 
 const (
@@ -64,7 +66,7 @@ func (g *rowGuard) cut(n int) { g.at = max(g.at-n, 0) }
 
 // text appends safe text of one line, and tells how many cells of marks came in.
 func (g *rowGuard) text(buf []byte, s string) (out []byte, marks int) {
-	if g.decided && (g.width == 0 || isPlainASCII(s) && !strings.Contains(s, "\t") && g.col+len(s) <= g.width) {
+	if g.decided && (g.width == 0 || sanitize.IsPlainASCII(s) && !strings.Contains(s, "\t") && g.col+len(s) <= g.width) {
 		g.col += len(s)
 		return append(buf, s...), 0
 	}
@@ -108,7 +110,7 @@ func (g *rowGuard) forged(r rune) bool {
 // letter is forged for a character without its accents.
 func (g *rowGuard) letter(r rune) bool {
 	switch {
-	case g.decided || unicode.Is(unicode.M, r) || isHidden(r):
+	case g.decided || unicode.Is(unicode.M, r) || sanitize.Invisible(r):
 		return false
 	case len(g.read) == 0 && r == '|':
 		g.decided = true // it is marked already
@@ -225,7 +227,7 @@ func markRows(text string, words []string, width int) string {
 			case n > 0:
 				buf, _ = g.text(buf, row[:n])
 			default:
-				n = max(len(sequence.FindString(row)), 1)
+				n = max(sanitize.SequenceAt(row), 1)
 				buf = append(buf, row[:n]...)
 			}
 			row = row[n:]

@@ -7,8 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"artoo/agent"
+	"artoo/ui/sanitize"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -36,7 +39,21 @@ func checkRendered(t *testing.T, out string) {
 	}
 	out = osc8.ReplaceAllString(out, "")
 	checkRows(t, out)
-	checkSafe(t, sgr.ReplaceAllString(out, ""), Prose)
+	checkSafe(t, sgr.ReplaceAllString(out, ""), "\u200c\u200d\ufe0f")
+}
+
+// checkSafe asserts that s holds nothing a terminal obeys, and no invisible
+// characters but those that are allowed.
+func checkSafe(t *testing.T, s, allowed string) {
+	t.Helper()
+	for _, r := range s {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) || sanitize.Invisible(r) && !strings.ContainsRune(allowed, r) {
+			t.Errorf("%U in %q", r, s)
+		}
+	}
+	if !utf8.ValidString(s) {
+		t.Errorf("invalid UTF-8: %q", s)
+	}
 }
 
 func TestHostileMarkdownIsHarmless(t *testing.T) {
@@ -135,7 +152,7 @@ func TestToolOutputHasNoSequences(t *testing.T) {
 func FuzzStripSequences(f *testing.F) {
 	f.Add("\x1b[31mred\x1b[0m \x1b]0;t\x07 \x1b\x1b[ \u009b1m")
 	f.Fuzz(func(t *testing.T, s string) {
-		checkSafe(t, Sanitize(StripSequences(s), Code), Code)
+		checkSafe(t, sanitize.Text(sanitize.StripSequences(s), sanitize.Code), "")
 	})
 }
 

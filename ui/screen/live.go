@@ -1,6 +1,10 @@
 package screen
 
-import "strings"
+import (
+	"strings"
+
+	"artoo/ui/sanitize"
+)
 
 const (
 	// maxHeard is how much of a running call's output is kept, in bytes.
@@ -33,7 +37,7 @@ func (r *running) lastLine() string {
 // plainLines is output without escape sequences. What a carriage return
 // overwrites stands in a line of its own.
 func plainLines(text string) string {
-	return StripSequences(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
+	return sanitize.StripSequences(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 }
 
 // SoFar prints the last lines that the running calls wrote, each call below its

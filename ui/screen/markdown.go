@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"artoo/ui/sanitize"
 )
 
 // MarkdownOptions say where rendered text goes and how it looks.
@@ -37,7 +39,7 @@ type MarkdownOptions struct {
 // in, the bytes are the same. Not for concurrent use.
 type Markdown struct {
 	opt   MarkdownOptions
-	clean Sanitizer
+	clean sanitize.Stream
 	ink   *ink
 	err   error
 
@@ -100,7 +102,7 @@ func NewMarkdown(opt MarkdownOptions) *Markdown {
 	if opt.Width == nil {
 		opt.Width = func() int { return 80 }
 	}
-	m := &Markdown{opt: opt, ink: &ink{color: opt.Color, links: opt.Links, spoken: opt.Spoken}, clean: Sanitizer{deferIt: true}}
+	m := &Markdown{opt: opt, ink: &ink{color: opt.Color, links: opt.Links, spoken: opt.Spoken}, clean: sanitize.Stream{Where: sanitize.Mixed}}
 	m.guard.words = ownWords
 	if opt.Spoken {
 		m.guard.words = spokenWords

@@ -1,6 +1,10 @@
 package screen
 
-import "strings"
+import (
+	"strings"
+
+	"artoo/ui/sanitize"
+)
 
 // fence is an open code fence.
 type fence struct {
@@ -114,7 +118,7 @@ func (m *Markdown) codeLine(line, style string) {
 		m.codeText(line)
 		return
 	}
-	clean := Sanitize(line, Code)
+	clean := sanitize.Text(line, sanitize.Code)
 	indent := min(m.fence.indent, len(clean)-len(strings.TrimLeft(clean, " ")))
 	m.raw(clean[:indent])
 	for _, s := range m.fence.colors.line(clean[indent:]) {
@@ -129,7 +133,7 @@ func (m *Markdown) codeText(s string) {
 		m.code.add(m, s)
 		return
 	}
-	m.raw(Sanitize(s, Code))
+	m.raw(sanitize.Text(s, sanitize.Code))
 }
 
 // codeEnd ends a line of code.

@@ -11,6 +11,8 @@ import (
 	"github.com/charmbracelet/glamour"
 	"github.com/charmbracelet/glamour/ansi"
 	"github.com/muesli/termenv"
+
+	"artoo/ui/sanitize"
 )
 
 // maxSpans is how many runs of one reply are given to glamour, which takes
@@ -61,14 +63,14 @@ func (k *ink) render(run string, heading bool) []atom {
 	out, err := k.glamour(src.String())
 	if err != nil {
 		k.failed = true // and the rest of the reply is shown as source
-		return []atom{{text: Sanitize(unmark(run), Prose)}}
+		return []atom{{text: sanitize.Text(unmark(run), sanitize.Prose)}}
 	}
 	atoms, ok := dropFirst(parseSGR(out))
 	if !ok {
-		return []atom{{text: Sanitize(unmark(run), Prose)}}
+		return []atom{{text: sanitize.Text(unmark(run), sanitize.Prose)}}
 	}
 	for i := range atoms {
-		atoms[i].text = Sanitize(atoms[i].text, Prose)
+		atoms[i].text = sanitize.Text(atoms[i].text, sanitize.Prose)
 	}
 	if heading && !in.styled && len(atoms) == 1 {
 		k.head, k.headOK = atoms[0].sgr, true // plain words need not ask again
@@ -140,19 +142,19 @@ func (k *ink) style() ansi.StyleConfig {
 func (k *ink) plain(p piece) string {
 	switch p.kind {
 	case pieceCode:
-		text := Sanitize(unmark(p.text), Code)
+		text := sanitize.Text(unmark(p.text), sanitize.Code)
 		if k.spoken {
 			return bareCode(text)
 		}
 		return text
 	case pieceLink:
-		label := Sanitize(unescape(p.text), Prose)
+		label := sanitize.Text(unescape(p.text), sanitize.Prose)
 		if k.spoken {
 			label = strings.ReplaceAll(label, "`", "")
 		}
-		return linkText(label, Sanitize(unmark(p.url), Line))
+		return linkText(label, sanitize.Text(unmark(p.url), sanitize.Line))
 	}
-	return Sanitize(unescape(p.text), Prose)
+	return sanitize.Text(unescape(p.text), sanitize.Prose)
 }
 
 // source is the piece as Markdown that glamour renders to what plain returns,
@@ -160,9 +162,9 @@ func (k *ink) plain(p piece) string {
 func (k *ink) source(p piece) string {
 	switch p.kind {
 	case pieceCode:
-		return strings.ReplaceAll(Sanitize(unmark(p.text), Code), "&", "&amp;")
+		return strings.ReplaceAll(sanitize.Text(unmark(p.text), sanitize.Code), "&", "&amp;")
 	case pieceLink:
-		return linkText(guard(p.text), literal(Sanitize(unmark(p.url), Line)))
+		return linkText(guard(p.text), literal(sanitize.Text(unmark(p.url), sanitize.Line)))
 	}
 	return guard(p.text)
 }
@@ -261,7 +263,7 @@ func decodeEntities(s string) string {
 		text := html.UnescapeString(ref)
 		r, n := utf8.DecodeRuneInString(text)
 		switch {
-		case n != len(text) || !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError || isHidden(r):
+		case n != len(text) || !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError || sanitize.Invisible(r):
 			return ref
 		case r < utf8.RuneSelf:
 			return string(literalMark) + text

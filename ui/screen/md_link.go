@@ -3,6 +3,8 @@ package screen
 import (
 	"net/url"
 	"strings"
+
+	"artoo/ui/sanitize"
 )
 
 // LinkDecision reports whether a terminal is known to make links of OSC 8 and
@@ -55,7 +57,7 @@ func (k *ink) linked(atoms []atom, pieces []piece) []atom {
 	var urls []string
 	for _, p := range pieces {
 		if p.kind == pieceLink {
-			if u := Sanitize(unmark(p.url), Line); linkable(u) {
+			if u := sanitize.Text(unmark(p.url), sanitize.Line); linkable(u) {
 				urls = append(urls, u)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"artoo/ui/sanitize"
 )
 
 // heldCode is a block of code that is to be spoken: how many lines it has is
@@ -24,7 +26,7 @@ const maxLang = 40
 func (m *Markdown) holdCode(info string) {
 	lang := ""
 	if words := strings.Fields(info); len(words) > 0 && len(words[0]) <= maxLang {
-		lang = " " + Sanitize(words[0], Line)
+		lang = " " + sanitize.Text(words[0], sanitize.Line)
 	}
 	m.code = heldCode{open: true, lang: lang}
 }
@@ -83,7 +85,7 @@ func (m *Markdown) codeRows(text string, quotes int) {
 			}
 		}
 		if row != "" {
-			m.raw(Sanitize(row, Code))
+			m.raw(sanitize.Text(row, sanitize.Code))
 		}
 		if whole {
 			m.newline()

@@ -1,6 +1,10 @@
 package screen
 
-import "strings"
+import (
+	"strings"
+
+	"artoo/ui/sanitize"
+)
 
 // startRow begins a row of a table: held back with the others until the table
 // ends, unless it has grown too long for that.
@@ -44,7 +48,7 @@ func (m *Markdown) readRow(s string) string {
 func (m *Markdown) rowsAsSource(lastOpen bool) {
 	for i, row := range m.table {
 		m.labelLine()
-		m.raw(m.tableHead + Sanitize(row, Code))
+		m.raw(m.tableHead + sanitize.Text(row, sanitize.Code))
 		if !lastOpen || i < len(m.table)-1 {
 			m.newline()
 		}
@@ -109,7 +113,7 @@ func (m *Markdown) cellsOf(row string) [][]word {
 	var out [][]word
 	for _, text := range splitRow(row) {
 		if m.ink.spent() || scanInline(text).openAt >= 0 {
-			out = append(out, splitWords([]atom{{text: Sanitize(text, Prose)}}))
+			out = append(out, splitWords([]atom{{text: sanitize.Text(text, sanitize.Prose)}}))
 			continue
 		}
 		out = append(out, splitWords(m.ink.render(text, false)))

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"artoo/ui/sanitize"
 )
 
 // atom is a stretch of text in one style; a word is one or more of them that no
@@ -89,7 +91,7 @@ func (m *Markdown) readLong(s string) string {
 
 func (m *Markdown) putPiece() {
 	m.setStyle(m.base)
-	m.raw(Sanitize(string(m.word), Prose))
+	m.raw(sanitize.Text(string(m.word), sanitize.Prose))
 	m.word = m.word[:0]
 }
 
@@ -185,7 +187,7 @@ func (m *Markdown) clearWord() { m.word, m.last, m.wordHot = m.word[:0], 0, fals
 // putWords shows held text as the source has it.
 func (m *Markdown) putWords(run string) {
 	run = unmark(run)
-	for i, text := range strings.Split(Sanitize(run, Prose), " ") {
+	for i, text := range strings.Split(sanitize.Text(run, sanitize.Prose), " ") {
 		if i > 0 {
 			m.spaces++
 		}
@@ -291,7 +293,7 @@ func breaksBetween(a, b rune) bool {
 	return !strings.ContainsRune(never, a) && !strings.ContainsRune(never, b) &&
 		!strings.ContainsRune("，。、；：？！）」』】〉》”’…・ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ,.;:?%", b) &&
 		!strings.ContainsRune("（「『【〈《“‘$", a) &&
-		!isHidden(b) && !isHidden(a) && !unicode.Is(unicode.M, b)
+		!sanitize.Invisible(b) && !sanitize.Invisible(a) && !unicode.Is(unicode.M, b)
 }
 
 func isIdeograph(r rune) bool {

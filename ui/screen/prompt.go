@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/ui/sanitize"
 )
 
 // The words that only the user's own lines and what artoo asks and notes of its
@@ -62,7 +63,7 @@ func (s *Screen) Said(text string) {
 func (s *Screen) saidRows(text string) string {
 	var b strings.Builder
 	first := You
-	for l := range strings.SplitSeq(strings.TrimRight(Sanitize(text, Code), "\n"), "\n") {
+	for l := range strings.SplitSeq(strings.TrimRight(sanitize.Text(text, sanitize.Code), "\n"), "\n") {
 		if strings.Contains(l, "\t") || cells(first)+cells(l) < s.width() {
 			b.WriteString(first + l + "\n")
 		} else {

@@ -7,6 +7,7 @@ import (
 
 	"artoo/agent"
 	"artoo/tool"
+	"artoo/ui/sanitize"
 )
 
 // decision is what a person said of a call, as far as its result line cares.
@@ -104,7 +105,7 @@ func (s *Screen) bodyLine(text string, rows bool) string {
 }
 
 // warning tells of characters that a reader would not have seen.
-func warning(h Hidden, what string) string {
+func warning(h sanitize.Hidden, what string) string {
 	switch {
 	case h.Total() == 0:
 		return ""
@@ -127,13 +128,13 @@ func (s *Screen) head(verb, object string) string {
 type asking struct {
 	strings.Builder
 	s    *Screen
-	cut  bool   // for the screen, not for the pager
-	left bool   // a part is left to the pager
-	seen Hidden // characters that a reader would not have seen
+	cut  bool            // for the screen, not for the pager
+	left bool            // a part is left to the pager
+	seen sanitize.Hidden // characters that a reader would not have seen
 }
 
 // safe makes safe lines of untrusted text.
-func (b *asking) safe(text string, where Context) []string {
+func (b *asking) safe(text string, where sanitize.Context) []string {
 	lines, seen := safeLines(text, where)
 	for i, l := range lines {
 		lines[i] = b.s.heard(l)
@@ -146,7 +147,7 @@ func (b *asking) safe(text string, where Context) []string {
 // command shows all lines of a command, or says them between two sentences, so
 // that its end is heard.
 func (b *asking) command(q agent.Question) {
-	lines := b.safe(strings.TrimRight(q.Call.Access.Command, "\n"), Line)
+	lines := b.safe(strings.TrimRight(q.Call.Access.Command, "\n"), sanitize.Line)
 	verb := callVerb(q.Call)
 	switch {
 	case b.s.opt.Profile != Spoken:
@@ -168,7 +169,7 @@ func (b *asking) command(q agent.Question) {
 // object, and its whole input where that says more.
 func (b *asking) other(q agent.Question) {
 	a := q.Call.Access
-	object := strings.Join(b.safe(a.Object, Line), "^J")
+	object := strings.Join(b.safe(a.Object, sanitize.Line), "^J")
 	verb := callVerb(q.Call)
 	rows := b.s.fold([]string{object}, b.s.head(verb, ""), body, b.cut)
 	rows[0] = b.dimmed(rows[0], verb)
@@ -179,14 +180,14 @@ func (b *asking) other(q agent.Question) {
 		if b.s.opt.Profile == Spoken {
 			text, before = spokenInput(q.Call.Input), ""
 		}
-		rows = append(rows, b.s.fold(b.safe(text, Line), before, before, b.cut)...)
+		rows = append(rows, b.s.fold(b.safe(text, sanitize.Line), before, before, b.cut)...)
 	}
 	b.rows(rows)
 }
 
 // safeLines sanitises text line by line.
-func safeLines(text string, where Context) ([]string, Hidden) {
-	z := Sanitizer{Where: where}
+func safeLines(text string, where sanitize.Context) ([]string, sanitize.Hidden) {
+	z := sanitize.Stream{Where: where}
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
 		lines[i] = z.Write(l) + z.Close()

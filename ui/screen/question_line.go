@@ -8,6 +8,7 @@ import (
 
 	"artoo/agent"
 	"artoo/tool"
+	"artoo/ui/sanitize"
 )
 
 // choices is how every question of an approval ends.
@@ -53,12 +54,12 @@ func (s *Screen) asked(q agent.Question, room int) string {
 	switch {
 	case a.Kind == tool.KindRun || a.Command != "":
 		head, in := verb+` "`, `" in `
-		command := s.ascii(Sanitize(strings.TrimRight(a.Command, "\n"), Line))
+		command := s.ascii(sanitize.Text(strings.TrimRight(a.Command, "\n"), sanitize.Line))
 		free := room - cells(head+command+in) - 1
 		tail := in + s.shortDir(s.runDir(q), max(free, room/3, leastDir))
 		return head + s.middle(command, max(room-cells(head+tail)-1, leastAsked)) + tail
 	case a.Object != "":
-		object := s.ascii(Sanitize(s.path(a.Object), Line))
+		object := s.ascii(sanitize.Text(s.path(a.Object), sanitize.Line))
 		return verb + " " + s.middle(object, max(room-cells(verb)-2, leastAsked))
 	}
 	return "allow " + s.middle(s.ascii(verb), max(room-len("allow "), leastAsked))
@@ -70,7 +71,7 @@ func (s *Screen) runDir(q agent.Question) string {
 	if dir == "" {
 		dir = q.Dir
 	}
-	return s.ascii(Sanitize(s.home(dir), Line))
+	return s.ascii(sanitize.Text(s.home(dir), sanitize.Line))
 }
 
 // shortDir shortens a safe directory to n cells: its end names it best, so whole

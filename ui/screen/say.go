@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/ui/sanitize"
 )
 
 // BannerInfo is the first line of a conversation.
@@ -21,7 +22,7 @@ type BannerInfo struct {
 func (s *Screen) Banner(i BannerInfo) {
 	s.do(func() {
 		var b strings.Builder
-		dir := Sanitize(s.home(i.Dir), Line)
+		dir := sanitize.Text(s.home(i.Dir), sanitize.Line)
 		if s.opt.Profile == Spoken {
 			b.WriteString("Screen reader mode: on" + spokenWhy(i.Why) + ".\n")
 			fmt.Fprintf(&b, "artoo %s, model %s, directory %s", line(i.Version), line(i.Model), dir)

@@ -1,6 +1,10 @@
 package screen
 
-import "strings"
+import (
+	"strings"
+
+	"artoo/ui/sanitize"
+)
 
 // wrap makes whole rows of one safe line of chrome, broken at blanks so that no
 // terminal breaks it within a word; first begins it, next its further rows. A
@@ -57,7 +61,7 @@ func (s *Screen) labelled(before, label, text string) string {
 // prose makes whole rows of text of several lines, each after the given margin
 // and its own indent.
 func (s *Screen) prose(text, margin string) string {
-	text = strings.TrimRight(Sanitize(text, Code), "\n")
+	text = strings.TrimRight(sanitize.Text(text, sanitize.Code), "\n")
 	if text == "" {
 		return ""
 	}
@@ -97,12 +101,12 @@ const hang = 20
 // head holds the blanks that align it.
 func (s *Screen) Row(head, text string) {
 	s.do(func() {
-		first, next := margin+Sanitize(head, Line), ""
+		first, next := margin+sanitize.Text(head, sanitize.Line), ""
 		if s.opt.Profile == Spoken {
-			first = strings.Join(strings.Fields(Sanitize(head, Line)), " ") + ": "
+			first = strings.Join(strings.Fields(sanitize.Text(head, sanitize.Line)), " ") + ": "
 		} else if next = strings.Repeat(" ", cells(first)); s.width()-cells(first) < hang {
 			next = margin + margin
 		}
-		s.aside(s.wrap(Sanitize(text, Line), first, next))
+		s.aside(s.wrap(sanitize.Text(text, sanitize.Line), first, next))
 	})
 }

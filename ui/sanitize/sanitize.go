@@ -1,4 +1,5 @@
-package screen
+// Package sanitize makes untrusted text safe to show on a terminal.
+package sanitize
 
 import (
 	"fmt"
@@ -24,17 +25,20 @@ const (
 	// Source is Code for the lines of a file: a carriage return shows as ^M, since
 	// some readers of the file end a line there and others do not.
 	Source
+	// Mixed is text of which nobody knows yet what is prose and what is code:
+	// invisible characters pass, and its parts have to be sanitised again.
+	Mixed
 )
 
-// Sanitize makes untrusted text safe to show: C0 controls but newline and tab,
+// Text makes untrusted text safe to show: C0 controls but newline and tab,
 // DEL and C1 are shown in caret notation (C1 as the two characters ESC form),
 // a carriage return is a newline (in Line and Source ^M), invalid UTF-8 is U+FFFD, and invisible
 // characters are treated as the context says. It never returns an escape byte.
-func Sanitize(s string, where Context) string {
-	if where != Line && isPlainASCII(s) {
+func Text(s string, where Context) string {
+	if where != Line && IsPlainASCII(s) {
 		return s
 	}
-	z := Sanitizer{Where: where}
+	z := Stream{Where: where}
 	return z.Write(s) + z.Close()
 }
 
@@ -55,16 +59,25 @@ func StripSequences(s string) string {
 	return sequence.ReplaceAllString(s, "")
 }
 
-// Sanitizer is Sanitize for text that arrives in pieces: however it is cut, the
+// SequenceAt is how many bytes the terminal sequence at the start of s has, 0
+// when none stands there.
+func SequenceAt(s string) int {
+	at := sequence.FindStringIndex(s)
+	if at == nil || at[0] != 0 {
+		return 0
+	}
+	return at[1]
+}
+
+// Stream is Text for text that arrives in pieces: however it is cut, the
 // outputs joined are the same. The zero value sanitises prose. Not for
 // concurrent use.
-type Sanitizer struct {
+type Stream struct {
 	Where Context
 
-	held    string // a rune or sequence whose meaning the next bytes decide
-	prev    rune   // the last rune that was let through, for joiners
-	count   Hidden
-	deferIt bool // invisible characters pass: whoever splits prose from code decides later
+	held  string // a rune or sequence whose meaning the next bytes decide
+	prev  rune   // the last rune that was let through, for joiners
+	count Hidden
 }
 
 // Hidden counts what a reader would not have seen: Marks are the characters
@@ -76,15 +89,15 @@ type Hidden struct{ Marks, Others int }
 func (h Hidden) Total() int { return h.Marks + h.Others }
 
 // Hidden tells what was shown or dropped so far.
-func (z *Sanitizer) Hidden() Hidden { return z.count }
+func (z *Stream) Hidden() Hidden { return z.count }
 
 // Write takes the next piece and returns what can be shown of the text so far
 // and was not returned before.
-func (z *Sanitizer) Write(s string) string {
+func (z *Stream) Write(s string) string {
 	if z.held != "" {
 		s = z.held + s
 		z.held = ""
-	} else if z.Where != Line && isPlainASCII(s) {
+	} else if z.Where != Line && IsPlainASCII(s) {
 		if s != "" {
 			z.prev = rune(s[len(s)-1])
 		}
@@ -103,9 +116,9 @@ func (z *Sanitizer) Write(s string) string {
 	return b.String()
 }
 
-// Close returns what was held back, as it stands. The Sanitizer starts afresh;
+// Close returns what was held back, as it stands. The Stream starts afresh;
 // the count stays.
-func (z *Sanitizer) Close() string {
+func (z *Stream) Close() string {
 	var b strings.Builder
 	for s := z.held; len(s) > 0; {
 		s = s[z.step(&b, s, true):]
@@ -116,7 +129,7 @@ func (z *Sanitizer) Close() string {
 
 // step handles the first rune of s and returns how many bytes it took; 0 means
 // that more text is needed, never with last.
-func (z *Sanitizer) step(b *strings.Builder, s string, last bool) int {
+func (z *Stream) step(b *strings.Builder, s string, last bool) int {
 	if c := s[0]; c < utf8.RuneSelf {
 		return z.ascii(b, s, last)
 	}
@@ -130,7 +143,7 @@ func (z *Sanitizer) step(b *strings.Builder, s string, last bool) int {
 	case r < 0xa0: // C1: the same commands as ESC and a letter
 		z.count.Others++
 		z.show(b, "^["+string(r-0x40))
-	case r == zwj && z.Where == Prose && isPictograph(z.prev) && !z.deferIt:
+	case r == zwj && z.Where == Prose && isPictograph(z.prev):
 		next := s[n:]
 		if !last && !utf8.FullRuneInString(next) {
 			return 0
@@ -140,7 +153,7 @@ func (z *Sanitizer) step(b *strings.Builder, s string, last bool) int {
 		} else {
 			z.hide(b, r)
 		}
-	case isHidden(r):
+	case Invisible(r):
 		z.hide(b, r)
 	case z.Where == Line && isOddBlank(r):
 		z.hide(b, r)
@@ -150,7 +163,7 @@ func (z *Sanitizer) step(b *strings.Builder, s string, last bool) int {
 	return n
 }
 
-func (z *Sanitizer) ascii(b *strings.Builder, s string, last bool) int {
+func (z *Stream) ascii(b *strings.Builder, s string, last bool) int {
 	c := s[0]
 	switch {
 	case c == '\r' && z.Where != Line && z.Where != Source:
@@ -175,22 +188,19 @@ func (z *Sanitizer) ascii(b *strings.Builder, s string, last bool) int {
 	return 1
 }
 
-func (z *Sanitizer) keep(b *strings.Builder, r rune) {
+func (z *Stream) keep(b *strings.Builder, r rune) {
 	b.WriteRune(r)
 	z.prev = r
 }
 
-func (z *Sanitizer) show(b *strings.Builder, text string) {
+func (z *Stream) show(b *strings.Builder, text string) {
 	b.WriteString(text)
 	z.prev = 0
 }
 
-func (z *Sanitizer) hide(b *strings.Builder, r rune) {
+func (z *Stream) hide(b *strings.Builder, r rune) {
 	switch {
-	case z.deferIt:
-		z.keep(b, r)
-		return
-	case z.Where == Prose && neededInProse(z.prev, r):
+	case z.Where == Mixed, z.Where == Prose && neededInProse(z.prev, r):
 		z.keep(b, r)
 		return
 	case z.Where == Prose && (r == 0x2028 || r == 0x2029):
@@ -205,9 +215,9 @@ func (z *Sanitizer) hide(b *strings.Builder, r rune) {
 	}
 }
 
-// isPlainASCII reports whether s has nothing but printable ASCII, newlines and
+// IsPlainASCII reports whether s has nothing but printable ASCII, newlines and
 // tabs, which is nearly always so.
-func isPlainASCII(s string) bool {
+func IsPlainASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c >= 0x7f {
 			return false

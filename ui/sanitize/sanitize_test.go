@@ -1,4 +1,4 @@
-package screen
+package sanitize
 
 import (
 	"math/rand/v2"
@@ -20,12 +20,12 @@ func TestControlCharactersAreMadeVisible(t *testing.T) {
 		"\x08\x0b\x0c":         "^H^K^L",
 	} {
 		for _, where := range []Context{Prose, Code} {
-			if got := Sanitize(in, where); got != want {
+			if got := Text(in, where); got != want {
 				t.Errorf("%q in %d: %q, want %q", in, where, got, want)
 			}
 		}
 	}
-	if got, want := Sanitize("a\tb\nc\rd\u00a0e", Line), "a<U+0009>b^Jc^Md<U+00A0>e"; got != want {
+	if got, want := Text("a\tb\nc\rd\u00a0e", Line), "a<U+0009>b^Jc^Md<U+00A0>e"; got != want {
 		t.Errorf("line: %q, want %q", got, want)
 	}
 }
@@ -48,14 +48,14 @@ func TestInvisibleCharactersAreShown(t *testing.T) {
 		{"\u0600١", "\u0600١", "\u0600١"},
 		{"\u3164", "", "<U+3164>"},
 	} {
-		if got := Sanitize(c.in, Prose); got != c.prose {
+		if got := Text(c.in, Prose); got != c.prose {
 			t.Errorf("%q in prose: %q, want %q", c.in, got, c.prose)
 		}
-		if got := Sanitize(c.in, Code); got != c.code {
+		if got := Text(c.in, Code); got != c.code {
 			t.Errorf("%q in code: %q, want %q", c.in, got, c.code)
 		}
 	}
-	z := Sanitizer{Where: Line}
+	z := Stream{Where: Line}
 	z.Write("rm\t-rf \u202e\u2066 \u200b\x1b")
 	z.Close()
 	if got, want := z.Hidden(), (Hidden{Marks: 2, Others: 3}); got != want {
@@ -63,8 +63,8 @@ func TestInvisibleCharactersAreShown(t *testing.T) {
 	}
 }
 
-// checkSafe asserts that s holds nothing a terminal obeys or a reader misses.
-func checkSafe(t *testing.T, s string, where Context) {
+// CheckSafe asserts that s holds nothing a terminal obeys or a reader misses.
+func CheckSafe(t *testing.T, s string, where Context) {
 	t.Helper()
 	if !utf8.ValidString(s) {
 		t.Errorf("invalid UTF-8: %q", s)
@@ -74,7 +74,7 @@ func checkSafe(t *testing.T, s string, where Context) {
 		case (r == '\n' || r == '\t') && where != Line:
 		case r < ' ', r >= 0x7f && r < 0xa0:
 			t.Errorf("control %U in %q", r, s)
-		case isHidden(r) && (where != Prose || r != zwj && r != zwnj && r != vs16):
+		case Invisible(r) && (where != Prose || r != zwj && r != zwnj && r != vs16):
 			t.Errorf("hidden %U in %q", r, s)
 		}
 	}
@@ -95,9 +95,9 @@ func TestAnyChunkingGivesTheSame(t *testing.T) {
 		}
 		s := b.String()
 		for _, where := range []Context{Prose, Code, Line} {
-			want := Sanitize(s, where)
-			checkSafe(t, want, where)
-			z := Sanitizer{Where: where}
+			want := Text(s, where)
+			CheckSafe(t, want, where)
+			z := Stream{Where: where}
 			var got strings.Builder
 			for rest := s; rest != ""; {
 				n := 1 + rng.IntN(min(3, len(rest)))
@@ -108,7 +108,7 @@ func TestAnyChunkingGivesTheSame(t *testing.T) {
 			if got.String() != want {
 				t.Fatalf("%q in %d: pieces %q, whole %q", s, where, got.String(), want)
 			}
-			if again := Sanitize(want, where); where != Prose && again != want {
+			if again := Text(want, where); where != Prose && again != want {
 				t.Fatalf("%q is not stable: %q", want, again)
 			}
 		}
@@ -118,6 +118,6 @@ func TestAnyChunkingGivesTheSame(t *testing.T) {
 func FuzzSanitize(f *testing.F) {
 	f.Add("a\x1b[2J\u202e\r\xff", uint8(1))
 	f.Fuzz(func(t *testing.T, s string, where uint8) {
-		checkSafe(t, Sanitize(s, Context(where%3)), Context(where%3))
+		CheckSafe(t, Text(s, Context(where%3)), Context(where%3))
 	})
 }

@@ -1,4 +1,4 @@
-package screen
+package sanitize
 
 import "unicode"
 
@@ -8,10 +8,10 @@ const (
 	vs16 = 0xfe0f
 )
 
-// isHidden reports characters that take no cell of their own or an empty one,
+// Invisible reports characters that take no cell of their own or an empty one,
 // and can so carry or disguise text: bidirectional controls, zero-width and
 // filler characters, variation selectors, tags.
-func isHidden(r rune) bool {
+func Invisible(r rune) bool {
 	switch {
 	case r < 0xad:
 		return false
