@@ -16,9 +16,6 @@ import (
 // the header and has kept this value since 2023.
 const version = "2023-06-01"
 
-// betaHeader names what is asked for beyond the version, with commas between.
-const betaHeader = "Anthropic-Beta"
-
 // Provider asks models through the Messages API. The zero value of every field
 // but Name has a meaning; the fields must not change once it is in use. It may
 // be used by several goroutines, and must not be copied.
@@ -31,7 +28,7 @@ type Provider struct {
 
 	Bearer bool // send the key as a bearer token instead of x-api-key
 
-	lessons lessons
+	learned wire.Memory
 	facts   listing.Facts
 }
 
@@ -39,14 +36,12 @@ var _ provider.Provider = (*Provider)(nil)
 
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	e := p.endpoint()
-	var l limits // of the last try
-	send := func() iter.Seq2[provider.Event, error] {
-		l = p.lessons.of(req.Model)
-		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, l) }
-		return wire.Stream(ctx, e, prepare, &decoder{provider: p.Name, model: req.Model, history: req.Messages})
-	}
-	events := wire.Again(send, func(e *provider.Error) (bool, string) { return p.lessons.learn(e, req, l) })
+	events := wire.RetryAdapted(ctx, wire.Exchange{
+		Endpoint: p.endpoint(), API: wire.Messages, Request: req, Memory: &p.learned,
+		Prepare: func(ctx context.Context) (wire.Request, error) { return p.request(ctx, "v1", "messages") },
+		Encode:  func(r *wire.Request, l wire.Learned) error { return encode(r, p.Name, req, l) },
+		Decoder: func() wire.Decoder { return &decoder{provider: p.Name, model: req.Model, history: req.Messages} },
+	})
 	return func(yield func(provider.Event, error) bool) {
 		for ev, err := range events {
 			if !yield(ev, hinted(err)) {
@@ -70,26 +65,6 @@ func hinted(err error) error {
 
 func (p *Provider) endpoint() wire.Endpoint {
 	return wire.Endpoint{Server: p.Server}
-}
-
-func (p *Provider) prepare(ctx context.Context, req provider.Request, l limits) (wire.Request, error) {
-	r, err := p.request(ctx, "v1", "messages")
-	if err != nil {
-		return wire.Request{}, err
-	}
-	r.Model = req.Model
-	b := fill(p.Name, req, l)
-	if b.interleaves(l) {
-		wanted := interleavedBeta
-		if own := r.Header.Get(betaHeader); own != "" {
-			wanted = own + "," + wanted
-		}
-		r.Header.Set(betaHeader, wanted)
-	}
-	if r.Body, err = provider.Marshal(b); err != nil {
-		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
-	}
-	return r, nil
 }
 
 // request is a request to a path of the API, without a body.

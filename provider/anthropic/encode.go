@@ -81,27 +81,32 @@ const (
 	defaultMaxTokens = 8192
 )
 
-// head is the body without anything of the conversation, and without the
-// thinking.
-func head(req provider.Request, l limits) body {
-	b := body{Model: req.Model, MaxTokens: req.MaxTokens, Stream: true, Temperature: req.Temperature}
-	if b.MaxTokens <= 0 {
-		b.MaxTokens = defaultMaxTokens
+// betaHeader names what is asked for beyond the version, with commas between.
+const betaHeader = "Anthropic-Beta"
+
+// encode writes the body of a request by the provider of the given name, without
+// what the model was found not to take, and the beta it needs.
+func encode(r *wire.Request, name string, req provider.Request, l wire.Learned) (err error) {
+	b := fill(name, req, l)
+	if b.interleaves(l) {
+		wanted := interleavedBeta
+		if own := r.Header.Get(betaHeader); own != "" {
+			wanted = own + "," + wanted
+		}
+		r.Header.Set(betaHeader, wanted)
 	}
-	if l.most > 0 {
-		b.MaxTokens = min(b.MaxTokens, l.most)
-	}
-	b.MaxTokens = l.room.Cut(b.MaxTokens, len(req.Messages))
-	if l.noTemperature {
-		b.Temperature = nil
-	}
-	return b
+	r.Body, err = provider.Marshal(b)
+	return err
 }
 
-// fill makes the body of a request by the provider of the given name, without
-// what the model was found not to take.
-func fill(name string, req provider.Request, l limits) body {
-	b := head(req, l)
+func fill(name string, req provider.Request, l wire.Learned) body {
+	if req.MaxTokens <= 0 {
+		req.MaxTokens = defaultMaxTokens
+	}
+	b := body{Model: req.Model, MaxTokens: l.ReplyTokens(req.MaxTokens, len(req.Messages)), Stream: true}
+	if !l.Without(wire.Temperature) {
+		b.Temperature = req.Temperature
+	}
 	for _, t := range req.Tools {
 		schema := json.RawMessage(wire.CleanJSON(t.Schema))
 		if len(schema) == 0 {
@@ -112,7 +117,7 @@ func fill(name string, req provider.Request, l limits) body {
 	if !wire.Blank(req.System) {
 		b.System = []block{{Type: "text", Text: req.System}}
 	}
-	h := history{provider: name, model: req.Model, ids: wire.IDs{Provider: name, Limit: idLimit}, gone: l.thoughts}
+	h := history{provider: name, model: req.Model, ids: wire.IDs{Provider: name, Limit: idLimit}, learned: l}
 	for _, m := range req.Messages {
 		h.add(m)
 	}
@@ -132,7 +137,7 @@ type history struct {
 	provider string
 	model    string
 	ids      wire.IDs
-	gone     map[string]bool // thoughts that are no longer taken
+	learned  wire.Learned
 	messages []message
 }
 
@@ -194,7 +199,7 @@ func (h *history) assistant(m provider.Message) []block {
 		case provider.Text:
 			blocks = appendText(blocks, p.Text)
 		case provider.Reasoning:
-			if own && !h.gone[p.Opaque] {
+			if own && !h.learned.Forgotten(p.Opaque) {
 				blocks = appendReasoning(blocks, p, h.model)
 			}
 		case provider.ToolCall:

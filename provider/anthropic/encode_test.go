@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"artoo/provider"
+	"artoo/provider/internal/wire"
 	"artoo/provider/providertest"
 )
 
@@ -52,7 +53,7 @@ func TestGoldenRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			req := session()
 			change(&req)
-			body, err := encode("anthropic", req, limits{})
+			body, err := encoded("anthropic", req, wire.Learned{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +105,7 @@ func TestThinkingByFamily(t *testing.T) {
 			for effort, want := range map[provider.Effort]string{"": none, provider.EffortOff: tc.off, provider.EffortHigh: tc.high} {
 				hot := 1.0
 				b := body{Model: tc.model, MaxTokens: 8000, Temperature: &hot}
-				b.think(effort, nil, limits{})
+				b.think(effort, nil, wire.Learned{})
 				got, err := provider.Marshal(struct {
 					Thinking     *thinking     `json:"thinking,omitempty"`
 					OutputConfig *outputConfig `json:"output_config,omitempty"`
@@ -133,7 +134,7 @@ func TestBudgets(t *testing.T) {
 		{2000, provider.EffortLow, 1024}, {1600, provider.EffortMax, 1088}, {1500, provider.EffortMax, 0}, {100, provider.EffortHigh, 0},
 	} {
 		b := body{Model: "claude-sonnet-4-5", MaxTokens: tc.max}
-		b.think(tc.effort, nil, limits{})
+		b.think(tc.effort, nil, wire.Learned{})
 		got := 0
 		if b.Thinking != nil {
 			got = b.Thinking.Budget
@@ -159,7 +160,7 @@ func TestNoBudgetInTheMiddleOfALoopMadeWithoutThought(t *testing.T) {
 		msgs[1].Parts = msgs[1].Parts[tc.cut:]
 		r := req
 		r.Messages = msgs
-		raw, err := encode("anthropic", r, limits{})
+		raw, err := encoded("anthropic", r, wire.Learned{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +174,7 @@ func TestMarksStandWhereThePreviousRequestEnded(t *testing.T) {
 	req := session()
 	var places []string
 	for range 6 {
-		raw, err := encode("anthropic", req, limits{})
+		raw, err := encoded("anthropic", req, wire.Learned{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +226,7 @@ func TestCutThoughtsGoBackOnlyWhereTheyAreTaken(t *testing.T) {
 			{Role: provider.RoleAssistant, Provider: "p", Model: model, Parts: []provider.Part{provider.Reasoning{Text: "half", Form: "thinking"}, provider.Text{Text: "x"}}},
 			provider.UserText("more"),
 		}}
-		raw, err := encode("p", req, limits{})
+		raw, err := encoded("p", req, wire.Learned{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +240,7 @@ func TestResultsComeBeforeText(t *testing.T) {
 	req := session()
 	m := req.Messages
 	req.Messages = []provider.Message{m[0], m[1], m[2], provider.UserText("in between"), m[3]}
-	raw, err := encode("anthropic", req, limits{})
+	raw, err := encoded("anthropic", req, wire.Learned{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,6 +249,6 @@ func TestResultsComeBeforeText(t *testing.T) {
 	}
 }
 
-func encode(name string, req provider.Request, l limits) ([]byte, error) {
+func encoded(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	return provider.Marshal(fill(name, req, l))
 }

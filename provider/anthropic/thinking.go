@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"artoo/provider"
+	"artoo/provider/internal/wire"
 )
 
 // thinking is the request's switch for extended thinking.
@@ -95,7 +96,7 @@ func (f family) takesTemperature() bool {
 
 // think says in the family's words how hard to think. An unset effort sends
 // nothing: it means the model's own default, which every family accepts.
-func (b *body) think(effort provider.Effort, messages []message, l limits) {
+func (b *body) think(effort provider.Effort, messages []message, l wire.Learned) {
 	f := parseFamily(b.Model)
 	if !f.takesTemperature() {
 		b.Temperature = nil
@@ -104,14 +105,21 @@ func (b *body) think(effort provider.Effort, messages []message, l limits) {
 		return
 	}
 	s := f.style()
-	if l.style != nil {
-		s = *l.style
+	switch {
+	case l.Without(wire.Thinking):
+		s = styleNone
+	case l.Without(wire.NotThinking):
+		s = styleAlways
+	case l.Without(wire.FixedThinking):
+		s = styleAdaptive
+	case l.Without(wire.AdaptiveThinking):
+		s = styleBudget
 	}
 	if effort == provider.EffortOff {
 		switch {
 		case s == styleDefault, s == styleBudget && !f.claude:
 			b.Thinking = &thinking{Type: "disabled"}
-		case s == styleAlways && !l.noEffort:
+		case s == styleAlways && !l.Without(wire.Effort):
 			b.OutputConfig = &outputConfig{Effort: string(provider.EffortLow)}
 		}
 		return
@@ -124,7 +132,7 @@ func (b *body) think(effort provider.Effort, messages []message, l limits) {
 		if f.major >= 5 || f.major == 0 {
 			b.Thinking.Display = "summarized" // these show nothing unless asked
 		}
-		if !l.noEffort {
+		if !l.Without(wire.Effort) {
 			b.OutputConfig = &outputConfig{Effort: string(effort)}
 		}
 		b.Temperature = nil // only the default goes with thinking
@@ -137,9 +145,9 @@ const interleavedBeta = "interleaved-thinking-2025-05-14"
 
 // interleaves reports whether the request asks for thoughts between calls: Claude
 // 4 to 4.5 can have them, 3.7 cannot.
-func (b *body) interleaves(l limits) bool {
+func (b *body) interleaves(l wire.Learned) bool {
 	f := parseFamily(b.Model)
-	return f.claude && f.major == 4 && b.Thinking != nil && b.Thinking.Budget > 0 && !l.noInterleave
+	return f.claude && f.major == 4 && b.Thinking != nil && b.Thinking.Budget > 0 && !l.Without(wire.Interleaving)
 }
 
 // The smallest budget the API takes, and what must be left for the answer.

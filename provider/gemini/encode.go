@@ -95,7 +95,7 @@ const (
 )
 
 // encode makes the body of a request by the provider of the given name.
-func encode(name string, req provider.Request, l limits) ([]byte, error) {
+func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	f := parseFamily(req.Model)
 	var b body
 	if !wire.Blank(req.System) {
@@ -108,13 +108,13 @@ func encode(name string, req provider.Request, l limits) ([]byte, error) {
 		}
 	}
 	g := generationConfig{MaxOutputTokens: max(0, req.MaxTokens), Temperature: req.Temperature}
-	if !l.noThinking {
+	if !l.Without(wire.Thinking) {
 		g.Thinking = f.think(req.Effort, g.MaxOutputTokens)
 	}
 	if g != (generationConfig{}) {
 		b.Generation = &g
 	}
-	h := history{provider: name, model: req.Model, family: f, limits: l, ids: wire.IDs{Provider: name, Limit: idLimit}, names: map[string]string{}}
+	h := history{provider: name, model: req.Model, family: f, learned: l, ids: wire.IDs{Provider: name, Limit: idLimit}, names: map[string]string{}}
 	for _, m := range req.Messages {
 		h.add(m)
 	}
@@ -125,15 +125,15 @@ func encode(name string, req provider.Request, l limits) ([]byte, error) {
 
 // declare lists the tools, without those whose schema the server refuses in
 // every form.
-func declare(specs []provider.ToolSpec, l limits) []declaration {
+func declare(specs []provider.ToolSpec, l wire.Learned) []declaration {
 	var list []declaration
 	for _, t := range specs {
 		d := declaration{Name: t.Name, Description: t.Description}
 		schema := json.RawMessage(wire.CleanJSON(t.Schema))
-		switch l.form(t.Name) {
-		case formNone:
+		switch l.Schema(t.Name) {
+		case wire.SchemaNone:
 			continue
-		case formSubset:
+		case wire.SchemaPlain:
 			d.Parameters = subset(schema)
 		default:
 			if len(schema) == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"artoo/provider"
+	"artoo/provider/internal/wire"
 	"artoo/provider/providertest"
 )
 
@@ -54,7 +55,7 @@ func session(model string) provider.Request {
 func TestGoldenRequests(t *testing.T) {
 	for _, model := range []string{"gemini-3.1-pro-preview", "gemini-2.5-flash", "gemma-3-27b-it"} {
 		t.Run(model, func(t *testing.T) {
-			body, err := encode("g", session(model), limits{})
+			body, err := encode("g", session(model), wire.Learned{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +79,7 @@ func TestThePrefixHolds(t *testing.T) {
 				continue // no request ends there
 			}
 			req.Messages = all[:n]
-			raw, err := encode("g", req, limits{})
+			raw, err := encode("g", req, wire.Learned{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +127,7 @@ func TestThinking(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tc.model, " ", tc.effort), func(t *testing.T) {
 			req := provider.Request{Options: provider.Options{Model: tc.model, MaxTokens: tc.limit, Effort: tc.effort}, Messages: []provider.Message{provider.UserText("hi")}}
-			raw, err := encode("g", req, limits{})
+			raw, err := encode("g", req, wire.Learned{})
 			if err != nil {
 				t.Fatal(err)
 			}

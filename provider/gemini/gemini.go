@@ -22,21 +22,22 @@ import (
 type Provider struct {
 	provider.Server // BaseURL with or without /v1beta
 
-	refused refused
+	learned wire.Memory
 }
 
 var _ provider.Provider = (*Provider)(nil)
 
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	e := p.endpoint()
-	var l limits // of the last try
-	send := func() iter.Seq2[provider.Event, error] {
-		l = p.refused.of(req.Model)
-		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, l) }
-		return wire.Stream(ctx, e, prepare, &decoder{provider: p.Name, model: req.Model, history: req.Messages})
-	}
-	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.refused.learn(e, p.Name, req, l) })
+	return wire.RetryAdapted(ctx, wire.Exchange{
+		Endpoint: p.endpoint(), API: wire.Gemini, Request: req, Memory: &p.learned,
+		Prepare: func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req.Model) },
+		Encode: func(r *wire.Request, l wire.Learned) (err error) {
+			r.Body, err = encode(p.Name, req, l)
+			return err
+		},
+		Decoder: func() wire.Decoder { return &decoder{provider: p.Name, model: req.Model, history: req.Messages} },
+	})
 }
 
 func (p *Provider) endpoint() wire.Endpoint {
@@ -45,20 +46,12 @@ func (p *Provider) endpoint() wire.Endpoint {
 
 // prepare makes the request to a model. Without alt=sse the server would send one
 // JSON array, of which nothing can be shown before its end.
-func (p *Provider) prepare(ctx context.Context, req provider.Request, limits limits) (wire.Request, error) {
-	kind, name, found := strings.Cut(req.Model, "/") // models/x as the API lists them, tunedModels/x
+func (p *Provider) prepare(ctx context.Context, model string) (wire.Request, error) {
+	kind, name, found := strings.Cut(model, "/") // models/x as the API lists them, tunedModels/x
 	if !found {
-		kind, name = "models", req.Model
+		kind, name = "models", model
 	}
-	r, err := p.request(ctx, url.Values{"alt": {"sse"}}, "v1beta", kind, url.PathEscape(name)+":streamGenerateContent")
-	if err != nil {
-		return wire.Request{}, err
-	}
-	r.Model = req.Model
-	if r.Body, err = encode(p.Name, req, limits); err != nil {
-		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
-	}
-	return r, nil
+	return p.request(ctx, url.Values{"alt": {"sse"}}, "v1beta", kind, url.PathEscape(name)+":streamGenerateContent")
 }
 
 // request is one to the given end of the API, a GET as long as it has no body.

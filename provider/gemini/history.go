@@ -14,7 +14,7 @@ type history struct {
 	provider string
 	model    string
 	family   family
-	limits   limits
+	learned  wire.Learned
 	ids      wire.IDs
 	names    map[string]string // of the calls, by id
 	contents []content
@@ -90,7 +90,7 @@ func (h *history) assistant(m provider.Message) []part {
 			call := &functionCall{ID: h.id(h.ids.Call(p.ID, m.Provider)), Name: functionName(p.Name), Args: args}
 			h.names[p.ID] = call.Name
 			sig := h.signature(p.Opaque, own)
-			if sig == "" && (first && h.family.needsSignatures() || h.limits.signAll) {
+			if sig == "" && (first && h.family.needsSignatures() || h.learned.Without(wire.UnsignedCalls)) {
 				sig = noSignature
 			}
 			first = false
@@ -103,7 +103,7 @@ func (h *history) assistant(m provider.Message) []part {
 // signature is what goes back with a part, "" for that of another model or one
 // that the server does not know any more.
 func (h *history) signature(opaque string, own bool) string {
-	if !own || h.limits.signatures[opaque] {
+	if !own || h.learned.Forgotten(opaque) {
 		return ""
 	}
 	return opaque
@@ -111,7 +111,7 @@ func (h *history) signature(opaque string, own bool) string {
 
 // id is the id to send: some servers do not know the field.
 func (h *history) id(id string) string {
-	if h.limits.noIDs {
+	if h.learned.Without(wire.CallIDs) {
 		return ""
 	}
 	return id

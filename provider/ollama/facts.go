@@ -22,8 +22,15 @@ type facts struct {
 	tools, thinking, vision bool
 	levels                  bool // it thinks in levels and cannot do without
 	cloud                   bool // it runs elsewhere
-	// What the server refused, whatever it says.
-	noTools, noThinking bool
+	noTools, noThinking     bool // refused, whatever the server says
+}
+
+// without is what is left of a model that was found not to take some of it.
+func (f facts) without(l wire.Learned) facts {
+	f.noTools = l.Without(wire.Tools)
+	f.noThinking = l.Without(wire.Thinking)
+	f.levels = f.levels && !l.Without(wire.ThinkingLevels)
+	return f
 }
 
 // mayCall, maySee and mayThink say what to try.

@@ -2,8 +2,6 @@ package ollama
 
 import (
 	"fmt"
-	"net/http"
-	"strings"
 	"sync"
 
 	"artoo/provider"
@@ -32,34 +30,6 @@ func (k *known) remember(model string, f facts) {
 		k.models = map[string]facts{}
 	}
 	k.models[model] = f
-}
-
-// of is the newest of what is known of a model.
-func (k *known) of(model string, otherwise facts) facts {
-	if f, ok := k.facts(model); ok {
-		return f
-	}
-	return otherwise
-}
-
-// learn finds in an error what the model does not take. It reports whether the
-// request, which was made with f, may succeed now.
-func (k *known) learn(e *provider.Error, req provider.Request, f facts) bool {
-	if e == nil || e.Status != http.StatusBadRequest {
-		return false
-	}
-	switch message := strings.ToLower(e.Message); {
-	case strings.Contains(message, "does not support tools") && len(req.Tools) > 0 && f.mayCall():
-		f.noTools = true
-	case strings.Contains(message, "does not support thinking") && f.mayThink():
-		f.noThinking = true
-	case strings.Contains(message, "think value") && f.levels:
-		f.levels = false
-	default:
-		return false
-	}
-	k.remember(req.Model, f)
-	return true
 }
 
 // notices says, once for each model, what of the request it cannot do.

@@ -4,6 +4,7 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -41,7 +42,8 @@ type Provider struct {
 	// means DefaultKeepAlive.
 	KeepAlive string
 
-	known known
+	known   known
+	learned wire.Memory
 }
 
 var (
@@ -49,81 +51,56 @@ var (
 	_ provider.Describer = (*Provider)(nil)
 )
 
-// mostTries is how often one request is sent while something is learned of the
-// model each time.
-const mostTries = 4
-
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
+	a := &attempt{Provider: p, req: req}
+	e := p.endpoint(p.Idle)
+	e.Lines = true
+	events := wire.RetryAdapted(ctx, wire.Exchange{
+		Endpoint: e, API: wire.Ollama, Request: req, Memory: &p.learned, Prepare: a.prepare, Encode: a.encode, Decoder: a.decoder})
 	return func(yield func(provider.Event, error) bool) {
-		for tries := 1; ; tries++ {
-			a := &attempt{Provider: p, req: req, yield: yield, last: tries == mostTries}
-			if !a.run(ctx) {
+		for ev, err := range events {
+			if err != nil {
+				yield(a.failed(provider.AsError(err)))
 				return
+			}
+			if _, ok := ev.(provider.Done); ok {
+				p.known.badCall("", req)
+			}
+			if !yield(ev, nil) {
+				return
+			}
+			if _, ok := ev.(provider.Started); !ok {
+				continue
+			}
+			for _, text := range p.known.notices(req, a.facts.without(p.learned.Of(req.Model))) {
+				if !yield(provider.Notice{Text: text, Warning: true}, nil) {
+					return
+				}
 			}
 		}
 	}
 }
 
-// attempt is a request that is sent once.
+// attempt is a request that is sent, and sent again.
 type attempt struct {
 	*Provider
 	req   provider.Request
-	yield func(provider.Event, error) bool
-	last  bool // nothing more is learned
 	facts facts
-	dec   *decoder
+	dec   *decoder // of the last try
 }
 
-// run sends the request. It reports whether to send it again, without what the
-// model turned out not to know.
-func (a *attempt) run(ctx context.Context) (again bool) {
-	e := a.endpoint(a.Idle)
-	e.Lines = true
+func (a *attempt) decoder() wire.Decoder {
 	a.dec = &decoder{provider: a.Name, model: a.req.Model, history: a.req.Messages}
-	for ev, err := range wire.Stream(ctx, e, a.prepare, a.dec) {
-		if _, ok := ev.(provider.Done); ok {
-			a.known.badCall("", a.req)
-		}
-		if err != nil {
-			return a.failed(provider.AsError(err))
-		}
-		if s, ok := ev.(provider.Started); ok && !a.started(s) {
-			return false
-		} else if ok {
-			continue
-		}
-		if !a.yield(ev, nil) {
-			return false
-		}
-	}
-	return false
+	return a.dec
 }
 
-// started passes the first sign of life on, and after it what the user must know
-// of this request.
-func (a *attempt) started(s provider.Started) bool {
-	if !a.yield(s, nil) {
-		return false
-	}
-	for _, text := range a.known.notices(a.req, a.facts) {
-		if !a.yield(provider.Notice{Text: text, Warning: true}, nil) {
-			return false
-		}
-	}
-	return true
-}
-
-// failed looks for what another request would do better.
-func (a *attempt) failed(e *provider.Error) (again bool) {
-	if !a.last && a.known.learn(e, a.req, a.facts) {
-		return true
-	}
+// failed says what would do better, or makes a reply of a call that cannot be read.
+func (a *attempt) failed(e *provider.Error) (provider.Event, error) {
 	switch {
 	case strings.Contains(e.Message, badCall):
 		if a.known.badCall(e.Message, a.req) {
-			a.yield(a.dec.unreadable(e, a.req.Tools), nil)
-			return false
+			return a.dec.unreadable(e, a.req.Tools), nil
 		}
 		e.Hint = "the model wrote a call that cannot be read: again, or another model with --model"
 	case e.Kind == provider.KindContext && e.Window == 0:
@@ -142,8 +119,7 @@ func (a *attempt) failed(e *provider.Error) (again bool) {
 	case strings.Contains(e.Message, "unauthorized"):
 		e.Kind, e.Hint = provider.KindAuth, "ollama signin, for models that run in its cloud"
 	}
-	a.yield(nil, e)
-	return false
+	return nil, e
 }
 
 func (p *Provider) endpoint(idle time.Duration) wire.Endpoint {
@@ -152,23 +128,19 @@ func (p *Provider) endpoint(idle time.Duration) wire.Endpoint {
 	return e
 }
 
-func (a *attempt) prepare(ctx context.Context) (wire.Request, error) {
-	var err error
+func (a *attempt) prepare(ctx context.Context) (r wire.Request, err error) {
 	if a.facts, err = a.lookup(ctx, a.req.Model, showTimeout); err != nil {
-		return wire.Request{}, err
+		return r, err
 	}
-	a.facts = a.known.of(a.req.Model, a.facts)
-	keep := a.KeepAlive
-	if keep == "" {
-		keep = DefaultKeepAlive
-	}
-	body, size, err := encode(a.Name, a.req, a.facts, keep)
-	if err != nil {
-		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
-	}
+	return a.request(ctx, "chat", a.req.Model, nil)
+}
+
+func (a *attempt) encode(r *wire.Request, l wire.Learned) error {
+	body, size, err := encode(a.Name, a.req, a.facts.without(l), cmp.Or(a.KeepAlive, DefaultKeepAlive))
+	r.Body = body
 	a.dec.window = a.facts.window
 	a.dec.cut = func(read int) string { return a.known.cut(a.req, size, read, a.facts.window) }
-	return a.request(ctx, "chat", a.req.Model, body)
+	return err
 }
 
 // request is one to the given end of the API; a nil body makes it a GET.

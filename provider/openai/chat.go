@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"sync"
 
 	"artoo/provider"
 	"artoo/provider/internal/listing"
@@ -26,8 +25,7 @@ type Chat struct {
 
 	Quirks Quirks // see QuirksFor
 
-	mu      sync.Mutex
-	lessons map[string]lessons // by model
+	learned wire.Memory
 	facts   listing.Facts
 }
 
@@ -35,16 +33,19 @@ var _ provider.Provider = (*Chat)(nil)
 
 // Stream implements provider.Provider.
 func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	e := p.endpoint()
-	var l lessons    // of the last try
-	var dec *decoder // too
-	send := func() iter.Seq2[provider.Event, error] {
-		l = p.learned(req.Model)
-		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, l) }
-		dec = &decoder{provider: p.Name, model: req.Model, history: req.Messages, quirks: p.Quirks, fields: p.Quirks.reasoningFields()}
-		return wire.Stream(ctx, e, prepare, dec)
-	}
-	events := wire.Again(send, func(err *provider.Error) (bool, string) { return p.learn(err, req, l) })
+	var dec *decoder // of the last try
+	events := wire.RetryAdapted(ctx, wire.Exchange{
+		Endpoint: p.endpoint(), API: wire.Chat, Request: req, Memory: &p.learned,
+		Prepare: func(ctx context.Context) (wire.Request, error) { return p.request(ctx, "chat", "completions") },
+		Encode: func(r *wire.Request, l wire.Learned) (err error) {
+			r.Body, err = encode(p.Name, p.Quirks, req, l)
+			return err
+		},
+		Decoder: func() wire.Decoder {
+			dec = &decoder{provider: p.Name, model: req.Model, history: req.Messages, quirks: p.Quirks, fields: p.Quirks.reasoningFields()}
+			return dec
+		},
+	})
 	return func(yield func(provider.Event, error) bool) {
 		for ev, err := range events {
 			if bad, ok := errors.AsType[wire.BadCall](err); ok && bad != "" {
@@ -60,18 +61,6 @@ func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provi
 
 func (p *Chat) endpoint() wire.Endpoint {
 	return wire.Endpoint{Server: p.Server}
-}
-
-func (p *Chat) prepare(ctx context.Context, req provider.Request, l lessons) (wire.Request, error) {
-	r, err := p.request(ctx, "chat", "completions")
-	if err != nil {
-		return wire.Request{}, err
-	}
-	r.Model = req.Model
-	if r.Body, err = encode(p.Name, p.Quirks, req, l); err != nil {
-		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
-	}
-	return r, nil
 }
 
 // request is a request to a path of the API, without a body.

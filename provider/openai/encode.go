@@ -65,11 +65,13 @@ const (
 	idLimit   = 40
 )
 
-// head is the body without anything of the conversation.
-func head(q Quirks, req provider.Request, l lessons) body {
-	b := body{Model: req.Model, Stream: true, Temperature: req.Temperature}
-	if l.noTemperature {
-		b.Temperature = nil
+// encode makes the body of a request by the provider of the given name, as the
+// model was found to take it.
+func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte, error) {
+	q = q.without(l)
+	b := body{Model: req.Model, Stream: true}
+	if !l.Without(wire.Temperature) {
+		b.Temperature = req.Temperature
 	}
 	if q.StreamOptions {
 		b.StreamOptions = &streamOptions{IncludeUsage: true}
@@ -77,7 +79,7 @@ func head(q Quirks, req provider.Request, l lessons) body {
 	if q.UsageInclude {
 		b.Usage = &usageOptions{Include: true}
 	}
-	if most := l.length(req); q.MaxTokensField == maxCompletion {
+	if most := l.ReplyTokens(max(0, req.MaxTokens), len(req.Messages)); q.MaxTokensField == maxCompletion {
 		b.MaxCompletionTokens = most
 	} else {
 		b.MaxTokens = most
@@ -86,20 +88,12 @@ func head(q Quirks, req provider.Request, l lessons) body {
 		b.PromptCacheKey = req.SessionID
 	}
 	b.think(q, req.Effort)
-	return b
-}
-
-// encode makes the body of a request by the provider of the given name, as the
-// model was found to want it.
-func encode(name string, q Quirks, req provider.Request, l lessons) ([]byte, error) {
-	q = l.over(q)
-	b := head(q, req, l)
 	for _, t := range req.Tools {
 		params := json.RawMessage(wire.CleanJSON(t.Schema))
 		if len(params) == 0 {
 			params = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
-		if l.plainSchemas {
+		if l.Without(wire.RichSchemas) {
 			params = plainSchema(params)
 		}
 		b.Tools = append(b.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: params}})
@@ -114,9 +108,9 @@ func encode(name string, q Quirks, req provider.Request, l lessons) ([]byte, err
 	h := history{
 		provider: name, model: req.Model, quirks: q,
 		blocks: q.CacheControl && strings.Contains(strings.ToLower(req.Model), "claude"),
-		ids:    wire.IDs{Provider: name, Limit: idLimit}, bridges: l.bridges,
+		ids:    wire.IDs{Provider: name, Limit: idLimit}, bridges: l.Without(wire.UserAfterTool),
 	}
-	if l.shortIDs {
+	if l.Without(wire.LongCallIDs) {
 		h.ids.Exact = 9
 	}
 	h.system(req.System)

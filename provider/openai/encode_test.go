@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"artoo/provider"
+	"artoo/provider/internal/wire"
 	"artoo/provider/providertest"
 )
 
@@ -49,7 +50,7 @@ func session(name, model string) provider.Request {
 func TestGoldenRequests(t *testing.T) {
 	for name, model := range map[string]string{"openai": "gpt-5.6-sol", "openrouter": "anthropic/claude-sonnet-4.5", "deepseek": "deepseek-v4-pro", "compatible": "tiny"} {
 		t.Run(name, func(t *testing.T) {
-			body, err := encode(name, QuirksFor(name), session(name, model), lessons{})
+			body, err := encode(name, QuirksFor(name), session(name, model), wire.Learned{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +78,7 @@ func TestEffortWords(t *testing.T) {
 		{"compatible", provider.EffortMax, `"reasoning_effort":"high"`},
 	} {
 		req := provider.Request{Options: provider.Options{Model: "m", Effort: tc.effort}, Messages: []provider.Message{provider.UserText("hi")}}
-		body, err := encode(tc.name, QuirksFor(tc.name), req, lessons{})
+		body, err := encode(tc.name, QuirksFor(tc.name), req, wire.Learned{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,7 @@ func TestMarksOnlyForClaude(t *testing.T) {
 		for range 8 {
 			req.Messages = append(req.Messages, provider.Message{Role: provider.RoleAssistant, Parts: []provider.Part{provider.Text{Text: "x"}}}, provider.UserText("y"))
 		}
-		body, err := encode("openrouter", QuirksFor("openrouter"), req, lessons{})
+		body, err := encode("openrouter", QuirksFor("openrouter"), req, wire.Learned{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +117,7 @@ func TestThePrefixHoldsWithMarks(t *testing.T) {
 			continue // no request ends there
 		}
 		req.Messages = all[:n]
-		raw, err := encode("openrouter", QuirksFor("openrouter"), req, lessons{})
+		raw, err := encode("openrouter", QuirksFor("openrouter"), req, wire.Learned{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"artoo/provider"
+	"artoo/provider/internal/wire"
 )
 
 // Quirks are the ways in which one Chat Completions server differs from the
@@ -74,7 +75,7 @@ func QuirksFor(name string) Quirks {
 	switch name {
 	case "openai":
 		return Quirks{
-			MaxTokensField: "max_completion_tokens", SystemRole: "developer", StreamOptions: true,
+			MaxTokensField: maxCompletion, SystemRole: "developer", StreamOptions: true,
 			Effort: EffortField, EffortWords: effortWords("none", "xhigh"),
 			ParallelCalls: true, PromptCacheKey: true,
 		}
@@ -109,6 +110,39 @@ func QuirksAt(name, address string) Quirks {
 		return QuirksFor(name)
 	}
 	return QuirksFor("compatible")
+}
+
+// without is the quirks with what a model was found not to take.
+func (q Quirks) without(l wire.Learned) Quirks {
+	if l.Without(wire.LengthField) {
+		q.MaxTokensField = otherLength(q.MaxTokensField)
+	}
+	switch {
+	case l.Without(wire.ReasoningEcho):
+		q.Echo = EchoNone
+	case l.Without(wire.BareCalls):
+		q.Echo = EchoToolTurns
+	}
+	if l.Without(wire.Effort) || l.Without(wire.Thinking) && q.Effort != EffortField {
+		q.Effort = EffortNone
+	}
+	if l.Without(wire.DeveloperRole) && q.SystemRole == "developer" {
+		q.SystemRole = ""
+	}
+	q.StreamOptions = q.StreamOptions && !l.Without(wire.StreamOptions)
+	q.ParallelCalls = q.ParallelCalls && !l.Without(wire.ParallelCalls)
+	q.PromptCacheKey = q.PromptCacheKey && !l.Without(wire.CacheKey)
+	return q
+}
+
+// maxCompletion is OpenAI's newer name for the length of a reply.
+const maxCompletion = "max_completion_tokens"
+
+func otherLength(field string) string {
+	if field == maxCompletion {
+		return ""
+	}
+	return maxCompletion
 }
 
 // effortWords are the words most servers share; off and max differ.

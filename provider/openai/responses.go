@@ -5,7 +5,6 @@ import (
 	"iter"
 	"net/url"
 	"strings"
-	"sync"
 
 	"artoo/provider"
 	"artoo/provider/internal/listing"
@@ -20,9 +19,7 @@ import (
 type Responses struct {
 	provider.Server // BaseURL up to /v1, or /responses behind it
 
-	mu      sync.Mutex
-	refused map[string]fields // by model: what the server said it does not take
-	dead    map[string]bool   // reasoning items that the server does not take any more, as they came
+	learned wire.Memory
 	facts   listing.Facts
 }
 
@@ -46,28 +43,21 @@ func SpeaksResponses(address string) bool {
 
 // Stream implements provider.Provider.
 func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
-	e := p.endpoint()
-	var without limits // of the last try
-	send := func() iter.Seq2[provider.Event, error] {
-		without = p.without(req.Model)
-		prepare := func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req, without) }
-		return wire.Stream(ctx, e, prepare, &responsesDecoder{provider: p.Name, model: req.Model, history: req.Messages, most: outputTokens(req)})
-	}
-	return wire.Again(send, func(e *provider.Error) (bool, string) { return p.learn(e, req, without) })
+	return wire.RetryAdapted(ctx, wire.Exchange{
+		Endpoint: p.endpoint(), API: wire.Responses, Request: req, Memory: &p.learned,
+		Prepare: func(ctx context.Context) (wire.Request, error) {
+			return wire.Ask(ctx, p.Server, p.Base(), wire.Bearer, "responses")
+		},
+		Encode: func(r *wire.Request, l wire.Learned) (err error) {
+			r.Body, err = encodeResponses(p.Name, req, l)
+			return err
+		},
+		Decoder: func() wire.Decoder {
+			return &responsesDecoder{provider: p.Name, model: req.Model, history: req.Messages, most: outputTokens(req)}
+		},
+	})
 }
 
 func (p *Responses) endpoint() wire.Endpoint {
 	return wire.Endpoint{Server: p.Server}
-}
-
-func (p *Responses) prepare(ctx context.Context, req provider.Request, without limits) (wire.Request, error) {
-	r, err := wire.Ask(ctx, p.Server, p.Base(), wire.Bearer, "responses")
-	if err != nil {
-		return wire.Request{}, err
-	}
-	r.Model = req.Model
-	if r.Body, err = encodeResponses(p.Name, req, without); err != nil {
-		return wire.Request{}, &provider.Error{Kind: provider.KindInvalid, Message: "the request cannot be encoded: " + err.Error(), Err: err}
-	}
-	return r, nil
 }

@@ -53,7 +53,7 @@ const includeEncrypted = "reasoning.encrypted_content"
 
 // encodeResponses makes the body of a request by the provider of the given name,
 // without what the server is known to refuse.
-func encodeResponses(name string, req provider.Request, without limits) ([]byte, error) {
+func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	b := responsesBody{Model: req.Model, Stream: true, Instructions: req.System, PromptCacheKey: req.SessionID}
 	if wire.Blank(req.System) {
 		b.Instructions = ""
@@ -62,7 +62,7 @@ func encodeResponses(name string, req provider.Request, without limits) ([]byte,
 		b.PromptCacheKey = ""
 	}
 	b.MaxOutputTokens = outputTokens(req)
-	b.think(req, without.fields)
+	b.think(req, l)
 	for _, t := range req.Tools {
 		schema, err := parameters(t.Schema)
 		if err != nil {
@@ -77,7 +77,7 @@ func encodeResponses(name string, req provider.Request, without limits) ([]byte,
 		yes := true
 		b.ParallelToolCalls = &yes
 	}
-	h := responsesHistory{provider: name, model: req.Model, without: without, ids: wire.IDs{Provider: name, Limit: responsesIDLimit}, used: map[string]bool{}}
+	h := responsesHistory{provider: name, model: req.Model, learned: l, ids: wire.IDs{Provider: name, Limit: responsesIDLimit}, used: map[string]bool{}}
 	for _, m := range req.Messages {
 		if err := h.add(m); err != nil {
 			return nil, err
@@ -97,22 +97,22 @@ func outputTokens(req provider.Request) int {
 
 // think says how hard to think and what of it to send back. An unset effort
 // sends none: it means the model's own default.
-func (b *responsesBody) think(req provider.Request, without fields) {
+func (b *responsesBody) think(req provider.Request, l wire.Learned) {
 	f := familyOf(req.Model)
 	var r responsesReasoning
-	if without&fieldEffort == 0 {
+	if !l.Without(wire.Effort) {
 		r.Effort = f.effort(req.Effort)
 	}
-	if f.reasons && r.Effort != "none" && without&fieldSummary == 0 {
+	if f.reasons && r.Effort != "none" && !l.Without(wire.Summary) {
 		r.Summary = "auto"
 	}
 	if r != (responsesReasoning{}) {
 		b.Reasoning = &r
 	}
-	if (f.reasons || !f.known) && without&fieldEncrypted == 0 {
+	if (f.reasons || !f.known) && !l.Without(wire.EncryptedReasoning) {
 		b.Include = []string{includeEncrypted}
 	}
-	if without&fieldTemperature == 0 && f.takesTemperature(r.Effort) {
+	if !l.Without(wire.Temperature) && f.takesTemperature(r.Effort) {
 		b.Temperature = req.Temperature
 	}
 }

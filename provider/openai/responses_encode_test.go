@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"artoo/provider"
+	"artoo/provider/internal/wire"
 	"artoo/provider/providertest"
 )
 
@@ -26,7 +27,7 @@ func responsesSession(model string) provider.Request {
 
 func encoded(t *testing.T, req provider.Request) string {
 	t.Helper()
-	body, err := encodeResponses("openai", req, limits{})
+	body, err := encodeResponses("openai", req, wire.Learned{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestResponsesFamilies(t *testing.T) {
 		heat := 0.5
 		req := asked(tc.model, provider.UserText("hi"))
 		req.Effort, req.Temperature = tc.effort, &heat
-		body, err := encodeResponses("openai", req, limits{})
+		body, err := encodeResponses("openai", req, wire.Learned{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +245,7 @@ func TestResponsesOmitsWhatIsRefused(t *testing.T) {
 	heat := 0.0
 	req := asked("gpt-5.6-sol", provider.UserText("hi"))
 	req.Temperature, req.Effort, req.MaxTokens, req.SessionID, req.System = &heat, provider.EffortHigh, 3, strings.Repeat("x", 65), " \n"
-	body, err := encodeResponses("openai", req, limits{fields: fieldEffort | fieldSummary | fieldEncrypted | fieldTemperature})
+	body, err := encodeResponses("openai", req, wire.Learned{Omitted: wire.Effort | wire.Summary | wire.EncryptedReasoning | wire.Temperature})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func TestResponsesOmitsWhatIsRefused(t *testing.T) {
 func TestASchemaThatIsNoObject(t *testing.T) {
 	req := asked("gpt-5.6-sol", provider.UserText("hi"))
 	req.Tools = []provider.ToolSpec{{Name: "x", Schema: json.RawMessage(`[1]`)}}
-	if _, err := encodeResponses("openai", req, limits{}); err == nil {
+	if _, err := encodeResponses("openai", req, wire.Learned{}); err == nil {
 		t.Error("encoded")
 	}
 }

@@ -98,7 +98,7 @@ func ownID(id, prefix string) bool {
 type responsesHistory struct {
 	provider string
 	model    string
-	without  limits
+	learned  wire.Learned
 	ids      wire.IDs
 	used     map[string]bool // ids of items
 	input    []json.RawMessage
@@ -158,7 +158,7 @@ func (h *responsesHistory) result(r provider.ToolResult) error {
 // at all is sent reasoning without one too.
 func (h *responsesHistory) assistant(m provider.Message) error {
 	own := m.Provider == h.provider && m.Model == h.model && !m.Partial
-	nameless := h.without.fields&fieldItemIDs != 0
+	nameless := h.learned.Without(wire.ItemIDs)
 	named := own && !nameless && h.named(m)
 	whole := named && !h.hasLost(m)
 	mark := func(opaque, prefix string) itemMark {
@@ -176,7 +176,7 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 		it := inputItem{}
 		switch p := p.(type) {
 		case provider.Reasoning:
-			if item, ok := replayable(p); ok && own && (named || nameless) && !h.without.dead[p.Opaque] {
+			if item, ok := replayable(p); ok && own && (named || nameless) && !h.learned.Forgotten(p.Opaque) {
 				due = append(due, item.raw(named))
 			}
 			continue
@@ -241,7 +241,7 @@ func (h *responsesHistory) named(m provider.Message) bool {
 func (h *responsesHistory) hasLost(m provider.Message) bool {
 	for _, p := range m.Parts {
 		if r, ok := p.(provider.Reasoning); ok {
-			if _, ok := replayable(r); !ok || h.without.dead[r.Opaque] {
+			if _, ok := replayable(r); !ok || h.learned.Forgotten(r.Opaque) {
 				return true
 			}
 		}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -189,7 +190,7 @@ func TestTheMoreTellingWordCounts(t *testing.T) {
 func TestACallTheServerCannotReadIsTriedAgain(t *testing.T) {
 	d, ok := parseDetail([]byte(`{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=read{}"}}`))
 	for _, status := range []int{400, 0} {
-		if e := classify(status, d, Request{}); !ok || e.Kind != provider.KindProvider || !e.Temporary() || refusal(e) {
+		if e := classify(status, d, Request{}); !ok || e.Kind != provider.KindProvider || !e.Temporary() || slices.ContainsFunc(refusals, func(r refusal) bool { return r.is(Chat, e) }) {
 			t.Errorf("status %d: %+v", status, e)
 		}
 	}

@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"artoo/provider"
+)
+
+// adapt adds to what is known of a model what a row says, and words the notice.
+// Where the numbers in the message are of no use nothing changes.
+func (l *Learned) adapt(r refusal, found map[string][]string, x Exchange) (notice string) {
+	number := func(name string) int {
+		for _, word := range found[name] {
+			if n, err := strconv.Atoi(word); err == nil {
+				return n
+			}
+		}
+		return 0
+	}
+	req := x.Request
+	asked := l.ReplyTokens(max(0, req.MaxTokens), len(req.Messages))
+	tokens, told := 0, r.notice
+	var out []string // tools
+	switch {
+	case r.omit&longReply != 0:
+		if tokens = number("most"); tokens < 1 || asked > 0 && tokens >= asked {
+			return ""
+		}
+		l.most = tokens
+	case r.omit&fullWindow != 0:
+		tokens = leftFor(number("window"), number("input"), asked, found["least"] != nil)
+		if tokens == 0 || asked > 0 && tokens >= asked {
+			return ""
+		}
+		if l.left > 0 {
+			told = "" // once is enough
+		}
+		l.left, l.messages = tokens, len(req.Messages)
+	case r.omit&oldReasoning != 0:
+		l.forget(x.Name, req)
+	case r.omit&namedTools != 0:
+		if out = l.simplify(found["tool"], req.Tools); out == nil {
+			told = ""
+		}
+	}
+	l.Omitted |= r.omit
+	if req.Effort == "" && strings.Contains(told, "{effort}") {
+		return "" // nothing that was asked for is lost
+	}
+	return strings.NewReplacer("{model}", req.Model, "{effort}", string(req.Effort), "{tokens}", strconv.Itoa(tokens),
+		"{tools}", strings.Join(out, ", ")).Replace(told)
+}
+
+// leftFor is what a prompt of input tokens leaves of the window for the reply, an
+// eighth less so that the next step still fits; 0 where that is too little to be of
+// use. vLLM stops counting a prompt as soon as it does not fit (atLeast): then half
+// of what was asked for is taken to be left.
+func leftFor(window, input, asked int, atLeast bool) int {
+	const least = 1024
+	if atLeast && input < window {
+		input = max(input, window-asked/2)
+	}
+	left := window - input
+	left -= left / 8
+	if window <= 0 || input <= 0 || left < least {
+		return 0
+	}
+	return left
+}
+
+// forget gives up the reasoning that a request held: servers do not say which of
+// it they mind, and without any they take the rest.
+func (l *Learned) forget(name string, req provider.Request) {
+	if l.reasoning == nil {
+		l.reasoning = map[string]bool{}
+	}
+	for _, m := range req.Messages {
+		if m.Provider != name || m.Model != req.Model || m.Partial {
+			continue // was not sent
+		}
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case provider.Text:
+				l.reasoning[p.Opaque] = true
+			case provider.Reasoning:
+				l.reasoning[p.Opaque] = true
+			case provider.ToolCall:
+				l.reasoning[p.Opaque] = true
+			}
+		}
+	}
+	delete(l.reasoning, "")
+}
+
+// simplify lets the tools with these numbers, as they were sent, fall back to the
+// next form of their schemas. It returns those that are left out now.
+func (l *Learned) simplify(numbers []string, tools []provider.ToolSpec) (out []string) {
+	sent := slices.DeleteFunc(slices.Clone(tools),
+		func(t provider.ToolSpec) bool { return l.Schema(t.Name) == SchemaNone })
+	slices.Sort(numbers)
+	for _, number := range slices.Compact(numbers) {
+		i, err := strconv.Atoi(number)
+		if err != nil || i >= len(sent) {
+			continue
+		}
+		name := sent[i].Name
+		form := l.Schema(name) + 1
+		if l.tools == nil {
+			l.tools = map[string]SchemaForm{}
+		}
+		if l.tools[name] = form; form == SchemaNone {
+			out = append(out, name)
+		}
+	}
+	return out
+}

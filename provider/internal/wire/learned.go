@@ -1,0 +1,190 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"artoo/provider"
+)
+
+// Exchange is one request to a model and its reply, in the form in which the
+// server takes it.
+type Exchange struct {
+	Endpoint
+	API     API
+	Request provider.Request
+	// Memory is what was learned so far, for all requests of a provider.
+	Memory *Memory
+	// Prepare makes the request without its body, inside the time limits.
+	Prepare func(context.Context) (Request, error)
+	// Encode writes the body, and the headers that depend on it, without what the
+	// server refuses. The same input gives the same bytes.
+	Encode func(*Request, Learned) error
+	// Decoder reads the reply; each try has its own.
+	Decoder func() Decoder
+}
+
+// Learned is what one model was found not to take: no table knows every model and
+// every server. The zero value is a model that takes all.
+type Learned struct {
+	Omitted Omission
+	most    int // the longest reply it gives, in tokens; 0 when not known
+	// A history of so many messages or more leaves so many tokens for the reply;
+	// 0 when not known.
+	left, messages int
+	reasoning      map[string]bool       // that is no longer taken, by its proof
+	tools          map[string]SchemaForm // in which tools are sent
+	resent         int                   // the messages of a request that was once sent again as it was
+}
+
+// Without reports whether something is left out.
+func (l Learned) Without(o Omission) bool { return l.Omitted&o != 0 }
+
+// Forgotten reports whether reasoning with this proof does not go back any more.
+func (l Learned) Forgotten(proof string) bool { return l.reasoning[proof] }
+
+// ReplyTokens is how long a reply may be asked for where so much is wished for,
+// in tokens, after so many messages; 0 means no limit.
+func (l Learned) ReplyTokens(wished, messages int) int {
+	if l.most > 0 && wished > 0 {
+		wished = min(wished, l.most)
+	}
+	if l.left > 0 && messages >= l.messages && (wished == 0 || wished > l.left) {
+		return l.left
+	}
+	return wished
+}
+
+// SchemaForm is a form in which a tool's schema is sent.
+type SchemaForm int
+
+// The forms, in the order in which they are tried.
+const (
+	SchemaWhole SchemaForm = iota
+	SchemaPlain            // what all servers know of it
+	SchemaNone             // the tool is left out
+)
+
+// Schema is the form in which the schema of a tool is sent.
+func (l Learned) Schema(tool string) SchemaForm {
+	if form := l.tools[tool]; form != SchemaWhole || !l.Without(RichSchemas) {
+		return form
+	}
+	return SchemaPlain
+}
+
+// Memory is what was learned of each model. The zero value is ready; it may be
+// used by several goroutines.
+type Memory struct {
+	mu     sync.Mutex
+	models map[string]Learned
+}
+
+// Of is what was learned of a model. The maps of the result are its own.
+func (m *Memory) Of(model string) Learned {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.models[model]
+	l.reasoning, l.tools = maps.Clone(l.reasoning), maps.Clone(l.tools)
+	return l
+}
+
+func (m *Memory) keep(model string, l Learned) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.models == nil {
+		m.models = map[string]Learned{}
+	}
+	m.models[model] = l
+}
+
+// RetryAdapted yields the events of an exchange. When the request was refused and
+// the table of refusals knows what can be done without, it is sent again: the
+// refusal came before anything of a reply, so that nobody sees it but for a
+// Notice where something is lost.
+func RetryAdapted(ctx context.Context, x Exchange) iter.Seq2[provider.Event, error] {
+	const mostTries = 12
+	return func(yield func(provider.Event, error) bool) {
+		for tries := 1; ; tries++ {
+			again, notice := x.once(ctx, tries < mostTries, yield)
+			if !again || notice != "" && !yield(provider.Notice{Text: notice, Warning: true}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (x Exchange) once(ctx context.Context, mayLearn bool, yield func(provider.Event, error) bool) (
+	again bool, notice string,
+) {
+	sent := x.Memory.Of(x.Request.Model)
+	prepare := func(ctx context.Context) (Request, error) {
+		r, err := x.Prepare(ctx)
+		if err != nil {
+			return r, err
+		}
+		r.Model = x.Request.Model
+		if err := x.Encode(&r, sent); err != nil {
+			return r, &provider.Error{Kind: provider.KindInvalid, Err: err,
+				Message: "the request cannot be encoded: " + err.Error()}
+		}
+		return r, nil
+	}
+	for ev, err := range Stream(ctx, x.Endpoint, prepare, x.Decoder()) {
+		if e := provider.AsError(err); e != nil && mayLearn {
+			if learned, notice := x.learn(e, sent); learned {
+				return true, notice
+			}
+		}
+		if !yield(ev, err) {
+			return false, ""
+		}
+	}
+	return false, ""
+}
+
+// learn looks up what a server said and remembers what the model does not take.
+// It reports whether the request may succeed now, and what the user must know.
+// Only what makes another request of it is news, so this cannot go on for ever.
+func (x Exchange) learn(e *provider.Error, sent Learned) (learned bool, notice string) {
+	message := strings.ToLower(e.Message)
+	for i, r := range refusals {
+		if !r.is(x.API, e) {
+			continue
+		}
+		found, ok := patterns()[i].find(message)
+		if !ok {
+			continue
+		}
+		now := x.Memory.Of(x.Request.Model)
+		notice := now.adapt(r, found, x)
+		if !x.differs(sent, now) {
+			continue
+		}
+		if r.maybe && now.resent != len(x.Request.Messages) {
+			now, notice = x.Memory.Of(x.Request.Model), ""
+			now.resent = len(x.Request.Messages)
+		}
+		x.Memory.keep(x.Request.Model, now)
+		return true, notice
+	}
+	return false, ""
+}
+
+// differs reports whether a request is another one with what was learned since.
+func (x Exchange) differs(before, now Learned) bool {
+	var r [2]Request
+	for i, l := range []Learned{before, now} {
+		r[i].Header = http.Header{}
+		if x.Encode(&r[i], l) != nil {
+			return false
+		}
+	}
+	return !bytes.Equal(r[0].Body, r[1].Body) || !maps.EqualFunc(r[0].Header, r[1].Header, slices.Equal)
+}
