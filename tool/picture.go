@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/draw"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
 
+	"golang.org/x/image/draw"
+	"golang.org/x/image/math/f64"
 	"golang.org/x/image/webp"
 )
 
@@ -124,14 +125,23 @@ func (p *picture) encode(img image.Image, photo bool) error {
 	return errors.New("it cannot be made small enough")
 }
 
-// scaled brings the longer side down to edge.
+// scaled brings the longer side down to edge, by halves: the mean of four pixels.
+// BiLinear does it at one go, but with 32 bytes for each pixel of a column of the
+// old and a row of the new size, 150 MB for a photograph of 12 million pixels.
 func scaled(img image.Image, edge int) image.Image {
 	w, h := img.Bounds().Dx(), img.Bounds().Dy()
 	long := max(w, h)
 	if long <= edge {
 		return img
 	}
-	return shrink(img, max(1, (w*edge+long/2)/long), max(1, (h*edge+long/2)/long))
+	toW, toH := max(1, (w*edge+long/2)/long), max(1, (h*edge+long/2)/long)
+	for w > toW || h > toH {
+		w, h = max(w/2, toW), max(h/2, toH)
+		half := image.NewRGBA(image.Rect(0, 0, w, h))
+		draw.ApproxBiLinear.Scale(half, half.Bounds(), img, img.Bounds(), draw.Src, nil)
+		img = half
+	}
+	return img
 }
 
 // opaque puts white behind a picture: what is transparent has no colour of its own.
@@ -151,35 +161,20 @@ func upright(img image.Image, turn int) image.Image {
 	if turn <= 1 || turn > 8 {
 		return img
 	}
-	from := image.NewRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy()))
-	draw.Draw(from, from.Bounds(), img, img.Bounds().Min, draw.Src)
-	w, h := from.Rect.Dx(), from.Rect.Dy()
-	size := image.Rect(0, 0, w, h)
+	w, h := float64(img.Bounds().Dx()), float64(img.Bounds().Dy())
+	move := [...]f64.Aff3{
+		2: {-1, 0, w, 0, 1, 0},
+		3: {-1, 0, w, 0, -1, h},
+		4: {1, 0, 0, 0, -1, h},
+		5: {0, 1, 0, 1, 0, 0},
+		6: {0, -1, h, 1, 0, 0},
+		7: {0, -1, h, -1, 0, w},
+		8: {0, 1, 0, -1, 0, w},
+	}[turn]
 	if turn >= 5 { // the sides change places
-		size = image.Rect(0, 0, h, w)
+		w, h = h, w
 	}
-	to := image.NewRGBA(size)
-	for y := range h {
-		for x := range w {
-			tx, ty := x, y
-			switch turn {
-			case 2:
-				tx = w - 1 - x
-			case 3:
-				tx, ty = w-1-x, h-1-y
-			case 4:
-				ty = h - 1 - y
-			case 5:
-				tx, ty = y, x
-			case 6:
-				tx, ty = h-1-y, x
-			case 7:
-				tx, ty = h-1-y, w-1-x
-			case 8:
-				tx, ty = y, w-1-x
-			}
-			copy(to.Pix[to.PixOffset(tx, ty):][:4], from.Pix[from.PixOffset(x, y):][:4])
-		}
-	}
+	to := image.NewRGBA(image.Rect(0, 0, int(w), int(h)))
+	draw.NearestNeighbor.Transform(to, move, img, img.Bounds(), draw.Src, nil)
 	return to
 }
