@@ -38,10 +38,9 @@ type Files struct {
 	dir    string // the working directory, links resolved
 	asked  func(abs string) bool
 
-	inodesMu  sync.Mutex // guards inodes
-	inodes    deniedFiles
-	trackedMu sync.Mutex // guards tracked
-	tracked   trackedNames
+	inodesMu sync.Mutex // guards inodes
+	inodes   deniedFiles
+	tracked  indexNames
 
 	writing sync.Mutex // one write at a time: its check and its rename belong together
 

@@ -26,7 +26,7 @@ func (p Project) GitState(ctx context.Context, environ []string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitStateTimeout)
 	defer cancel()
 	var state gitState
-	if err := runGit(ctx, &Env{Environ: environ}, p.Root, p.Root, state.take,
+	if err := runGit(ctx, environ, p.Root, p.Root, state.take,
 		"status", "--porcelain=v1", "--branch", "-z", "--ignore-submodules=all"); err != nil {
 		return ""
 	}

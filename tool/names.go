@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -195,15 +195,8 @@ func (s *finder) find(dir string) ([]NameEntry, error) {
 	return found, nil
 }
 
-var errFoundEnough = errors.New("no more time")
-
-// index looks through what is tracked. An index that cannot be read is no
-// error: the walk finds what it can.
+// index looks through what is tracked, for which git has half of the time.
 func (s *finder) index(top, dir string) {
-	gitDir, common, err := gitDirs(top)
-	if err != nil {
-		return
-	}
 	rel, ok := under(top, dir)
 	if !ok {
 		return
@@ -212,44 +205,27 @@ func (s *finder) index(top, dir string) {
 	if rel != "." {
 		below = filepath.ToSlash(rel) + "/"
 	}
-	count, last := 0, ""
-	var lower []byte
-	// The only errors are those of the index's form, and the end of the time.
-	_ = eachIndexed(gitDir, common, func(name []byte, module bool) error {
-		if count++; count%nameBatch == 0 && s.ctx.Err() != nil {
-			return errFoundEnough
-		}
-		if len(name) <= len(below) || string(name[:len(below)]) != below {
-			return nil
-		}
-		// Nearly all names are no match: they are told apart without a string of
-		// their own, as an index may have half a million.
-		name = name[len(below):]
-		slash := bytes.LastIndexByte(name, '/')
-		if parent := name[:max(slash, 0)]; len(parent) > 0 && string(parent) != last {
-			s.parents(string(parent), last)
-			last = string(parent)
-		}
-		if lower = smallLetters(lower[:0], name[slash+1:]); len(lower) == 0 || bytes.Contains(lower, []byte(s.folded)) {
-			s.consider(string(name), module)
-		}
-		return nil
-	})
-}
-
-// smallLetters appends name to to in small letters; nothing where it has letters
-// that are not ASCII.
-func smallLetters(to, name []byte) []byte {
-	for _, c := range name {
-		switch {
-		case c >= utf8.RuneSelf:
-			return nil
-		case c >= 'A' && c <= 'Z':
-			c += 'a' - 'A'
-		}
-		to = append(to, c)
+	half := s.ctx
+	if end, ok := s.ctx.Deadline(); ok {
+		var cancel func()
+		half, cancel = context.WithTimeout(s.ctx, time.Until(end)/2)
+		defer cancel()
 	}
-	return to
+	last := ""
+	for i, name := range s.files.tracked.of(half, top) {
+		if i%nameBatch == nameBatch-1 && s.ctx.Err() != nil {
+			return
+		}
+		name, ok := strings.CutPrefix(name, below)
+		if !ok {
+			continue
+		}
+		if parent := path.Dir(name); parent != last {
+			s.parents(parent, last)
+			last = parent
+		}
+		s.consider(name, false)
+	}
 }
 
 // parents considers the directories above a tracked file that were not yet

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -37,12 +38,8 @@ func (p Project) GitRuns() error {
 // trackedSecrets lists the files of the deny list that the index of a repository
 // holds, with slashes and relative to its top.
 func (p Project) trackedSecrets() (names []string, err error) {
-	dir, common, err := gitDirs(p.Root)
-	if err != nil {
-		return nil, err
-	}
-	err = eachIndexed(dir, common, func(indexed []byte, _ bool) error {
-		if name := string(indexed); p.secretHere(name) && !mayBeTestKey(name) { // it is tracked: see Files.testKey
+	err = eachIndexed(context.Background(), os.Environ(), p.Root, p.Root, func(name string, _ bool) error {
+		if p.secretHere(name) && !mayBeTestKey(name) { // it is tracked: see Files.testKey
 			names = append(names, name)
 		}
 		return nil
@@ -84,11 +81,10 @@ func workTreeRuns(top string, depth int) error {
 	if info, err := os.Stat(filepath.Join(common, "hooks", "post-index-change")); err == nil && !info.IsDir() {
 		return errors.New("the repository has a hook that git status runs (post-index-change)")
 	}
-	return eachIndexed(dir, common, func(indexed []byte, module bool) error {
+	return eachIndexed(context.Background(), os.Environ(), top, top, func(name string, module bool) error {
 		if !module {
 			return nil
 		}
-		name := string(indexed)
 		inner := filepath.Join(top, filepath.FromSlash(name))
 		if _, err := os.Lstat(filepath.Join(inner, ".git")); err != nil {
 			return nil // not checked out: git does not enter it

@@ -100,7 +100,13 @@ func TestGitDoesNotFollowWhatLeadsElsewhere(t *testing.T) {
 			}
 			return os.WriteFile(filepath.Join(path, "alternates"), []byte(other), 0o644)
 		},
-		"objects": func(root, other string) error { return os.Symlink(other, filepath.Join(root, ".git", "objects")) },
+		"objects": func(root, other string) error {
+			path := filepath.Join(root, ".git", "objects")
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			return os.Symlink(other, path)
+		},
 		"a todo list": func(root, other string) error {
 			return os.Symlink(filepath.Join(other, "x"), filepath.Join(root, ".git", "rebase-todo"))
 		},
@@ -116,6 +122,7 @@ func TestGitDoesNotFollowWhatLeadsElsewhere(t *testing.T) {
 	} {
 		root, other := realTemp(t), realTemp(t)
 		mkfile(t, filepath.Join(other, "x"), "x")
+		mkrepo(t, root)
 		mkfile(t, filepath.Join(root, ".git", "config"), "[core]\n\tbare = false\n")
 		p := Project{Root: root, Dir: root, Git: true}
 		if err := p.GitRuns(); err != nil {

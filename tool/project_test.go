@@ -2,7 +2,6 @@ package tool
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -258,50 +257,6 @@ func TestGitRuns(t *testing.T) {
 	}
 }
 
-// index makes git's index with these names; one that ends in a slash is a
-// repository within.
-func index(version uint32, names ...string) string {
-	raw := []byte("DIRC")
-	put := func(n uint32) { raw = append(raw, byte(n>>24), byte(n>>16), byte(n>>8), byte(n)) }
-	put(version)
-	put(uint32(len(names)))
-	before := ""
-	for _, name := range names {
-		start := len(raw)
-		name, module := strings.CutSuffix(name, "/")
-		for i := range 10 {
-			switch {
-			case i == 6 && module:
-				put(0o160000)
-			case i == 6:
-				put(0o100644)
-			default:
-				put(7)
-			}
-		}
-		raw = append(raw, make([]byte, 20)...)
-		raw = append(raw, 0, byte(len(name)))
-		if version == 4 {
-			same := 0
-			for same < min(len(name), len(before)) && name[same] == before[same] {
-				same++
-			}
-			strip := len(before) - same
-			if strip > 127 {
-				raw = append(raw, byte(0x80|(strip>>7-1)), byte(strip&0x7f))
-			} else {
-				raw = append(raw, byte(strip))
-			}
-			raw = append(append(raw, name[same:]...), 0)
-		} else {
-			raw = append(raw, name...)
-			raw = append(raw, make([]byte, 8-(len(raw)-start)%8)...)
-		}
-		before = name
-	}
-	return string(append(raw, make([]byte, 20)...))
-}
-
 // tracksSecret is an error that names the first file of the deny list in an
 // index, or says why that cannot be told.
 func tracksSecret(p Project) error {
@@ -314,105 +269,98 @@ func tracksSecret(p Project) error {
 
 func TestSecretsInTheIndexAreSeen(t *testing.T) {
 	long := strings.Repeat("d", 200)
-	for _, version := range []uint32{2, 3, 4} {
-		for _, c := range []struct {
-			names []string
-			why   string
-		}{
-			{[]string{".env.example", "a.go", long + "/a", long + "/b", "z"}, ""},
-			{[]string{".env", "a.go"}, "tracks .env"},
-			{[]string{"a.go", long + "/a", "z/.env.production"}, "tracks z/.env.production"},
-			{[]string{"keys/id_rsa", "z"}, "tracks keys/id_rsa"},
-			{[]string{".aws/credentials"}, "tracks .aws/credentials"},
-			{nil, ""},
-		} {
-			root := realTemp(t)
-			mkfile(t, filepath.Join(root, ".git", "index"), index(version, c.names...))
-			err := tracksSecret(Project{Root: root, Dir: root, Git: true})
-			if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
-				t.Errorf("version %d, %v: error %v, want one with %q", version, c.names, err, c.why)
-			}
-		}
-	}
-	whole := index(2, "a", "b")
-	for name, text := range map[string]string{
-		"cut": whole[:60], "cut in a name": whole[:75], "no entries": whole[:12], "a newer version": index(5), "split": whole[:len(whole)-20] + "link\x00\x00\x00\x00" + strings.Repeat("\x00", 20),
-		"sparse": whole[:len(whole)-20] + "sdir\x00\x00\x00\x00" + strings.Repeat("\x00", 20), "a broken extension": whole[:len(whole)-20] + "TREE\x7f\x00\x00\x00" + strings.Repeat("\x00", 20),
+	for _, c := range []struct {
+		names []string
+		why   string
+	}{
+		{[]string{".env.example", "a.go", long + "/a", long + "/b", "z"}, ""},
+		{[]string{".env", "a.go"}, "tracks .env"},
+		{[]string{"a.go", long + "/a", "z/.env.production"}, "tracks z/.env.production"},
+		{[]string{"keys/id_rsa", "z"}, "tracks keys/id_rsa"},
+		{[]string{".aws/credentials"}, "tracks .aws/credentials"},
+		{[]string{"tail/.env", "ü.txt"}, "tracks tail/.env"},
+		{nil, ""},
 	} {
 		root := realTemp(t)
-		mkfile(t, filepath.Join(root, ".git", "index"), text)
-		if err := tracksSecret(Project{Root: root, Dir: root, Git: true}); err == nil {
-			t.Errorf("%s: no error", name)
+		inRepo(t, root)
+		for _, name := range c.names {
+			mkfile(t, filepath.Join(root, filepath.FromSlash(name)), "x")
 		}
+		git(t, root, "add", "-f", ".")
+		for _, form := range [][]string{{"--index-version", "2"}, {"--index-version", "4"}, {"--split-index"}} {
+			git(t, root, append([]string{"update-index"}, form...)...)
+			p := Project{Root: root, Dir: root, Git: true}
+			if err := p.GitRuns(); err != nil {
+				t.Errorf("%v: %v", form, err)
+			}
+			err := tracksSecret(p)
+			if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+				t.Errorf("%v, %v: error %v, want one with %q", form, c.names, err, c.why)
+			}
+		}
+		mkfile(t, filepath.Join(root, ".git", "index"), "broken")
+		if err := tracksSecret(Project{Root: root, Dir: root, Git: true}); err == nil {
+			t.Error("a broken index: no error")
+		}
+	}
+}
+
+// Without a git nothing is known, and no git command can run either.
+func TestWithoutGitAnIndexHoldsNothing(t *testing.T) {
+	root := realTemp(t)
+	inRepo(t, root)
+	mkfile(t, filepath.Join(root, "a.go"), "x")
+	git(t, root, "add", ".")
+	t.Setenv("PATH", "")
+	if err := (Project{Root: root, Dir: root, Git: true}).GitRuns(); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	if names := new(indexNames).of(t.Context(), root); names != nil {
+		t.Errorf("%v", names)
 	}
 }
 
 func TestRepositoriesWithinAreLookedAt(t *testing.T) {
 	root := realTemp(t)
-	mkfile(t, filepath.Join(root, ".git", "index"), index(2, "a", "mod/"))
+	mod := filepath.Join(root, "mod")
+	for _, at := range []string{root, mod, filepath.Join(mod, "mod")} {
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		inRepo(t, at)
+	}
+	git(t, filepath.Join(mod, "mod"), "commit", "-q", "--allow-empty", "-m", "x")
+	git(t, mod, "add", "mod")
+	git(t, mod, "commit", "-q", "-m", "x")
+	git(t, root, "add", "mod")
 	p := Project{Root: root, Dir: root, Git: true}
+	if err := p.GitRuns(); err != nil {
+		t.Errorf("it may run: %v", err)
+	}
+	for _, at := range []string{filepath.Join("mod", "mod"), "mod"} {
+		config := filepath.Join(root, at, ".git", "config")
+		git(t, filepath.Join(root, at), "config", "core.fsmonitor", "y")
+		if err := p.GitRuns(); err == nil || !strings.Contains(err.Error(), at[len(at)-3:]+": ") || !strings.Contains(err.Error(), "fsmonitor") {
+			t.Errorf("%s: error %v", at, err)
+		}
+		if err := os.Rename(config, config+".off"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(mod, ".git")); err != nil {
+		t.Fatal(err)
+	}
 	if err := p.GitRuns(); err != nil {
 		t.Errorf("not checked out: %v", err)
 	}
-	mkfile(t, filepath.Join(root, "mod", ".git"), "gitdir: ../.git/modules/mod\n")
-	mkfile(t, filepath.Join(root, ".git", "modules", "mod", "config"), "[core]\n worktreeX = y\n")
-	if err := p.GitRuns(); err != nil {
-		t.Errorf("harmless: %v", err)
+	// A repository that has itself within.
+	mkfile(t, filepath.Join(mod, ".git"), "gitdir: ../.git\n")
+	if err := os.RemoveAll(filepath.Join(mod, "mod")); err != nil {
+		t.Fatal(err)
 	}
-	mkfile(t, filepath.Join(root, ".git", "modules", "mod", "config"), "[core]\n fsmonitor = y\n")
-	if err := p.GitRuns(); err == nil || !strings.Contains(err.Error(), "mod: ") {
-		t.Errorf("error %v", err)
-	}
-	mkfile(t, filepath.Join(root, ".git", "modules", "mod", "config"), "")
-	mkfile(t, filepath.Join(root, ".git", "modules", "mod", "index"), index(2, "mod/"))
-	mkfile(t, filepath.Join(root, "mod", "mod", ".git"), "gitdir: ../../.git/modules/mod\n")
-	if err := os.Symlink("..", filepath.Join(root, "mod", "mod", "mod")); err == nil {
+	if err := os.Symlink(".", filepath.Join(mod, "mod")); err == nil {
 		if err := p.GitRuns(); err == nil {
 			t.Error("a repository within itself: no error")
 		}
-	}
-}
-
-// TestTheIndexOfGitItself reads what git writes, where there is a git.
-func TestTheIndexOfGitItself(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Log("no git here; the made-up indexes of the other tests have to do")
-		return
-	}
-	root := realTemp(t)
-	do := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command(git, args...)
-		cmd.Dir = root
-		cmd.Env = append(safeGitEnviron(os.Environ()), "HOME="+root)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
-	do("init", "-q")
-	for i := range 50 {
-		mkfile(t, filepath.Join(root, "dir", fmt.Sprintf("file%d", i)), "x")
-	}
-	mkfile(t, filepath.Join(root, "tail", "ü.txt"), "x")
-	p := Project{Root: root, Dir: root, Git: true}
-	for _, version := range []string{"2", "4"} {
-		do("update-index", "--index-version", version)
-		do("add", "-A", ".")
-		seen := 0
-		if err := eachIndexed(filepath.Join(root, ".git"), filepath.Join(root, ".git"), func([]byte, bool) error { seen++; return nil }); err != nil || seen != 51 {
-			t.Errorf("version %s: %d names, %v", version, seen, err)
-		}
-		if err := p.GitRuns(); err != nil {
-			t.Error(err)
-		}
-		if err := tracksSecret(p); err != nil {
-			t.Error(err)
-		}
-	}
-	mkfile(t, filepath.Join(root, "tail", ".env"), "x")
-	do("add", "-f", "tail/.env")
-	if err := tracksSecret(p); err == nil {
-		t.Error("a tracked secret is not seen")
 	}
 }

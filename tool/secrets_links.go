@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path"
@@ -101,13 +102,6 @@ func homeSecrets() []string {
 	}
 }
 
-// trackedNames are the test keys that a state of git's index holds.
-type trackedNames struct {
-	size    int64
-	changed time.Time
-	names   map[string]bool // relative to the project, with slashes
-}
-
 // testKey reports whether the target is a private key of the project's tests:
 // below testdata, fixtures or test, and tracked. Such keys are no secret, and are
 // masked where they are shown.
@@ -117,7 +111,8 @@ func (f *Files) testKey(t target) bool {
 	if !ok || !mayBeTestKey(filepath.ToSlash(rel)) {
 		return false
 	}
-	return f.testKeys()[filepath.ToSlash(rel)] && t.holds([]string{"-----BEGIN "})
+	_, tracked := slices.BinarySearch(f.tracked.of(context.Background(), root.real), filepath.ToSlash(rel))
+	return tracked && t.holds([]string{"-----BEGIN "})
 }
 
 // mayBeTestKey reports whether a name within the project is one of a test's key,
@@ -136,33 +131,4 @@ func mayBeTestKey(name string) bool {
 	}
 	why := secretName(folded, "/"+folded)
 	return why == whyKey || why == "" && secretMarks(path.Base(folded)) != nil && !strings.HasPrefix(path.Base(folded), ".")
-}
-
-// testKeys are the keys of tests that the project's own index holds.
-func (f *Files) testKeys() map[string]bool {
-	dir, common, err := gitDirs(f.grants[0].real)
-	if err != nil {
-		return nil
-	}
-	info, err := os.Stat(filepath.Join(dir, "index"))
-	if err != nil {
-		return nil
-	}
-	f.trackedMu.Lock()
-	defer f.trackedMu.Unlock()
-	if f.tracked.names != nil && f.tracked.size == info.Size() && f.tracked.changed.Equal(info.ModTime()) {
-		return f.tracked.names
-	}
-	names := map[string]bool{}
-	err = eachIndexed(dir, common, func(name []byte, _ bool) error {
-		if mayBeTestKey(string(name)) {
-			names[string(name)] = true
-		}
-		return nil
-	})
-	if err != nil {
-		return nil // of an index that cannot be read nothing is known to be tracked
-	}
-	f.tracked = trackedNames{info.Size(), info.ModTime(), names}
-	return names
 }

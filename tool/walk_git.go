@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,7 +25,7 @@ const gitTimeout = 10 * time.Second
 func gitFiles(ctx context.Context, env *Env, top, dir string) (names, nested []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	err = runGit(ctx, env, top, dir, func(name string) error {
+	err = runGit(ctx, env.Environ, top, dir, func(name string) error {
 		if repo, ok := strings.CutSuffix(name, "/"); ok {
 			nested = append(nested, repo)
 			return nil
@@ -42,26 +43,19 @@ func gitFiles(ctx context.Context, env *Env, top, dir string) (names, nested []s
 		return names, nested, nil
 	}
 	modules := map[string]bool{}
-	err = runGit(ctx, env, top, dir, func(entry string) error {
-		mode, name, _ := strings.Cut(entry, "\t")
-		if strings.HasPrefix(mode, "160000 ") { // a commit of another repository
+	err = eachIndexed(ctx, env.Environ, top, dir, func(name string, module bool) error {
+		if module {
 			modules[name] = true
 			nested = append(nested, name)
 		}
 		return nil
-	}, "ls-files", "-s", "-z")
-	kept := names[:0]
-	for _, name := range names {
-		if !modules[name] {
-			kept = append(kept, name)
-		}
-	}
-	return kept, nested, err
+	})
+	return slices.DeleteFunc(names, func(name string) bool { return modules[name] }), nested, err
 }
 
 // runGit runs git in dir, of the work tree top, and hands every NUL-terminated
 // piece of its output to each. What each returns ends it.
-func runGit(ctx context.Context, env *Env, top, dir string, each func(string) error, args ...string) error {
+func runGit(ctx context.Context, environ []string, top, dir string, each func(string) error, args ...string) error {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		return err
@@ -71,7 +65,7 @@ func runGit(ctx context.Context, env *Env, top, dir string, each func(string) er
 	cmd := exec.CommandContext(ctx, git, append(safeGitFlags(), args...)...)
 	cmd.Dir = dir
 	// A repository can say that its files are somewhere else.
-	cmd.Env = append(safeGitEnviron(env.Environ), "GIT_WORK_TREE="+top)
+	cmd.Env = append(safeGitEnviron(environ), "GIT_WORK_TREE="+top)
 	cmd.WaitDelay = time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
