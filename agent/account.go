@@ -64,7 +64,7 @@ func (t *turn) lose(in *incoming, said provider.Usage) {
 	in.answers, in.bytes = false, 0
 }
 
-// account books a complete reply, with what the tries before it used: that
+// account records a complete reply, with what the tries before it used: that
 // costs, but says nothing of the history's size.
 func (t *turn) account(reply provider.Done, in *incoming) error {
 	own := without(reply.Usage, in.known)
@@ -76,7 +76,7 @@ func (t *turn) account(reply provider.Done, in *incoming) error {
 	}
 	t.spent.cached = own.CacheRead + own.CacheWrite
 	report := RequestReport{ID: reply.RequestID, Model: t.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: max(1, reply.Tries)}
-	return t.book(report, in.lost, own)
+	return t.recordUsage(report, in.lost, own)
 }
 
 // replySize is the size of a reply in bytes.
@@ -107,7 +107,7 @@ func without(all, lost provider.Usage) provider.Usage {
 	return all
 }
 
-// accountFailure books what a request without a whole reply used.
+// accountFailure records what a request without a whole reply used.
 func (t *turn) accountFailure(in *incoming, err error) {
 	e := provider.AsError(err)
 	if e == nil {
@@ -123,11 +123,11 @@ func (t *turn) accountFailure(in *incoming, err error) {
 	}
 	// The request's own error is what the caller must see; the file that could
 	// not take this line fails again, and is told, at the end of the turn.
-	_ = t.book(RequestReport{ID: id, Model: t.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: in.tries}, in.lost)
+	_ = t.recordUsage(RequestReport{ID: id, Model: t.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: in.tries}, in.lost)
 }
 
-// book counts the parts of one request's usage.
-func (t *turn) book(report RequestReport, parts ...provider.Usage) error {
+// recordUsage counts the parts of one request's usage.
+func (t *turn) recordUsage(report RequestReport, parts ...provider.Usage) error {
 	t.losing = provider.Usage{}
 	report.CostUSD = new(float64)
 	for _, usage := range parts {

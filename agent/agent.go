@@ -44,8 +44,8 @@ type Agent struct {
 	otherModel string          // the last answer to "which model answers" that was told
 	answered   [2]string       // the last model that was asked, and the one that answered
 	imagesTold string          // what was told last of images that are not sent
-	refused    pictures        // images that the server did not take
-	orphan     sync.WaitGroup  // calls that were given up and are still being killed
+	refused    imageSet        // images that the server did not take
+	abandoned  sync.WaitGroup  // calls that were given up and are still being killed
 	killing    sync.Mutex      // guards kill
 	kill       chan struct{}   // of the last turn, nil before it and once it is closed
 }
@@ -66,18 +66,18 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 	defer t.end()
 	t.timeout = m.Timeout
 	a.describe(ctx)
-	if err := t.hear(m.Text, m.Attachments); err != nil {
+	if err := t.appendUser(m.Text, m.Attachments); err != nil {
 		return t.failed(ctx, err)
 	}
 	for {
 		if err := t.checkSteps(ctx); err != nil {
 			return t.failed(ctx, err)
 		}
-		reply, err := t.ask(ctx)
+		reply, err := t.query(ctx)
 		if err != nil {
 			return t.failed(ctx, err)
 		}
-		again, err := t.settle(ctx, reply)
+		again, err := t.finishReply(reply)
 		if err != nil {
 			return t.failed(ctx, err)
 		}
@@ -148,7 +148,7 @@ func (a *Agent) Policy() *permission.Policy { return a.opt.Policy }
 // session back and removes what a session that is not kept left. Call it before
 // the program ends.
 func (a *Agent) Close() error {
-	a.orphan.Wait()
+	a.abandoned.Wait()
 	var errs []error
 	if s := a.conv.Session(); s != nil {
 		errs = append(errs, s.Close())

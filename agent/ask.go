@@ -11,9 +11,9 @@ import (
 	"artoo/provider"
 )
 
-// ask makes one request and streams its reply. It trims the history first, and
-// once more if the provider says that it is too long.
-func (t *turn) ask(ctx context.Context) (provider.Done, error) {
+// query makes one request, and again while one that fails can be mended (see
+// retries), and streams the reply. It trims the history first.
+func (t *turn) query(ctx context.Context) (provider.Done, error) {
 	for {
 		if err := t.trim(); err != nil {
 			return provider.Done{}, err
@@ -23,34 +23,19 @@ func (t *turn) ask(ctx context.Context) (provider.Done, error) {
 			return provider.Done{}, err
 		}
 		reply, err := t.stream(ctx, request)
-		if t.wentBlind(err) || t.leaveImagesOut(err, request.Messages) {
-			continue
+		if err == nil {
+			reply.Message = t.withoutOversized(reply.Message)
+			return reply, nil
 		}
-		if e := provider.AsError(err); e != nil && e.Kind == provider.KindContext && !e.Elsewhere {
-			if err := t.shrink(e); err != nil {
-				return provider.Done{}, err
-			}
-			continue
+		if _, err := t.retry(ending{err: err, sent: request.Messages}); err != nil {
+			return provider.Done{}, err
 		}
-		reply.Message = t.withoutOversized(reply.Message)
-		return reply, err
 	}
-}
-
-// wentBlind notes that the model refused the request because it holds pictures:
-// what follows goes without them.
-func (t *turn) wentBlind(err error) bool {
-	e := provider.AsError(err)
-	if e == nil || e.Code != provider.CodeNoImages || !t.model.Info.Images {
-		return false
-	}
-	t.model.Info.Images, t.partial = false, ""
-	return true
 }
 
 // request builds what is sent next, within the caps.
 func (t *turn) request() (provider.Request, error) {
-	options := provider.Options{MaxTokens: t.maxTokens}.Or(t.model.Defaults)
+	options := provider.Options{MaxTokens: t.attempt.maxTokens}.Or(t.model.Defaults)
 	options.MaxTokens = t.withThinking(options)
 	room, err := t.checkLimits()
 	if err != nil {
@@ -60,18 +45,18 @@ func (t *turn) request() (provider.Request, error) {
 		options.MaxTokens = room
 	}
 	options.MaxTokens = t.fitReply(options.MaxTokens)
-	t.room = options.MaxTokens
+	t.limit = options.MaxTokens
 	repair := provider.Repair
-	if t.paused {
+	if t.attempt.paused {
 		repair = provider.RepairPaused
 	}
-	messages, left := provider.FitImages(t.refused.without(repair(t.conv.Messages())), t.model.Info)
+	messages, left := provider.FitImages(provider.LeaveOut(repair(t.conv.Messages()), t.refused.has), t.model.Info)
 	if left != "" && left != t.imagesTold {
 		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: left})
 	}
 	t.imagesTold = left
-	if t.nudge != "" {
-		messages = append(slices.Clip(messages), provider.UserText(t.nudge))
+	if t.attempt.nudge != "" {
+		messages = append(slices.Clip(messages), provider.UserText(t.attempt.nudge))
 	}
 	return provider.Request{
 		Options:   options,

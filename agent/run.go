@@ -188,7 +188,7 @@ func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
 			continue
 		}
 		// Counted here, on the turn's goroutine: Close may not wait before it.
-		t.orphan.Go(func() {
+		t.abandoned.Go(func() {
 			defer close(ended[i])
 			slots <- struct{}{}
 			defer func() { <-slots }()
@@ -217,7 +217,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		err    error
 	}
 	done := make(chan end, 1)
-	t.orphan.Go(func() {
+	t.abandoned.Go(func() {
 		result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.env, p.call.Input, live) })
 		done <- end{result, err}
 	})

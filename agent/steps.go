@@ -53,7 +53,7 @@ func (t *turn) lastWords(ctx context.Context) error {
 	if err := t.conv.Remind("The steps of this turn are used up: no tool can be called now. Say in a few sentences what is done, what is left, and how to go on."); err != nil {
 		return err
 	}
-	reply, err := t.ask(ctx)
+	reply, err := t.query(ctx)
 	if err != nil {
 		return err
 	}

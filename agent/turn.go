@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
 )
@@ -22,17 +21,13 @@ type turn struct {
 	response *Response
 	clock    *runClock
 
-	answer    strings.Builder   // text of the final reply, continuations joined
-	partial   string            // text of a reply that broke off
-	cuts      int               // how often the present reply was cut
-	keep      []provider.Part   // what else is kept of it
-	paused    bool              // the server paused its own work: the reply goes back as it is
-	prodded   bool              // the present reply was empty, and is asked again
-	trimmed   bool              // the present request did not fit, and was trimmed
-	nudge     string            // what the next request asks besides; no part of the history
-	maxTokens int               // overrides the reply limit for the next request
-	room      int               // the reply limit of the last request, 0 for none
-	squeezed  bool              // that limit is what the window left, less than it should be
+	answer   strings.Builder // text of the final reply, continuations joined
+	partial  string          // text of a reply that broke off, until a new one has text
+	keep     []provider.Part // what else is kept of it
+	attempt  attempt         // what is tried for the present reply
+	limit    int             // of the last request's reply in tokens, 0 for none
+	squeezed bool            // that limit is what the window left, less than it should be
+
 	repeats   repeats           // of calls
 	warned    bool              // a notice said that a step cap is near
 	moreSteps int               // that the user granted besides Limits.MaxTurns
@@ -73,9 +68,12 @@ func (t *turn) end() {
 	t.cb.close()
 }
 
-// hear appends the user's message, and behind it what the model must know: a
+// notice tells the user something.
+func (t *turn) notice(kind NoticeKind, text string) { t.cb.OnNotice(Notice{Kind: kind, Text: text}) }
+
+// appendUser appends the user's message, and behind it what the model must know: a
 // session is listed by its first words, which are the user's.
-func (t *turn) hear(text string, attachments []provider.Part) error {
+func (t *turn) appendUser(text string, attachments []provider.Part) error {
 	m := provider.UserText(text, slices.Concat(t.untold, t.modeNote(), attachments)...)
 	t.notes, t.untold = notesOf(m.Parts[1:]), nil
 	if t.note != nil {
@@ -86,79 +84,30 @@ func (t *turn) hear(text string, attachments []provider.Part) error {
 	}
 	var found bool
 	if m.Parts, found = t.maskedParts(m.Parts); found {
-		t.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "what looks like a key in the message is not sent: a mark stands for it. A command can take it from a file, or from a variable that ARTOO_PASS_ENV names"})
+		t.notice(NoticeWarning, "what looks like a key in the message is not sent: a mark stands for it. "+
+			"A command can take it from a file, or from a variable that ARTOO_PASS_ENV names")
 	}
 	t.perChar = bytesPerChar(m.Parts)
 	return t.conv.Append(m)
 }
 
-// settle handles the ends of a reply that are neither an answer nor tool calls,
-// and appends the reply. It reports whether to ask again.
-func (t *turn) settle(ctx context.Context, reply provider.Done) (again bool, err error) {
-	text, calls := reply.Message.Text(), reply.Message.Calls()
-	switch {
-	case reply.Stop == provider.StopRefusal:
+// finishReply appends a reply that is an answer or has calls. Of others it keeps
+// what the next request needs, and reports that there is to be one.
+func (t *turn) finishReply(reply provider.Done) (again bool, err error) {
+	if reply.Stop == provider.StopRefusal {
 		// A refused turn stays out of the history: sent again it would be
 		// refused again.
-		t.answer.WriteString(text)
+		t.answer.WriteString(reply.Message.Text())
 		t.partial = ""
 		return false, refusal(reply)
-	case reply.Stop == provider.StopMaxTokens, reply.Stop == provider.StopContext:
-		return t.cut(reply, text)
-	case strings.TrimSpace(text) == "" && len(calls) == 0 && reply.Stop != provider.StopPause:
-		return t.prod(reply)
 	}
-	if err := t.conv.Append(reply.Message); err != nil {
-		return false, err
+	if again, err := t.retry(ending{reply: reply}); again || err != nil {
+		return again, err
 	}
-	t.nudge = ""
-	if len(calls) > 0 {
+	if len(reply.Message.Calls()) > 0 {
 		t.answer.Reset() // what came so far was not the final reply
 	}
-	t.partial, t.maxTokens = "", 0
-	t.cuts, t.prodded, t.trimmed = 0, false, false
-	t.paused = reply.Stop == provider.StopPause && len(calls) == 0
-	return t.paused, nil
-}
-
-// prod asks once more after an empty reply. Some servers answer so when the
-// history is too long for them: where that may be it is trimmed, else the request
-// is not sent unchanged, since the same tends to get the same nothing. What is
-// asked besides is no part of the history.
-func (t *turn) prod(reply provider.Done) (bool, error) {
-	if t.long(reply) {
-		full := errors.New("the model answers with nothing, as servers do when what was sent is too long for them")
-		if t.trimmed {
-			return false, &Failure{Kind: KindContext, Err: full, Hint: conversation.HintFull}
-		}
-		t.trimmed = true
-		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: "the model answered with nothing, perhaps because too much was sent; asking once more with less"})
-		return true, t.trimHard(nil)
-	}
-	if t.prodded {
-		return false, &Failure{Kind: KindProvider, Err: errors.New("the model answered with nothing, twice"), Hint: "put the question in other words, or choose another model with --model"}
-	}
-	t.prodded = true
-	t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: "the model answered with nothing; asking once more"})
-	t.nudge = "Your last reply was empty. Go on with the task, or answer."
-	return true, nil
-}
-
-// long reports whether an empty reply may mean that the window is full: the
-// request fills most of it, or of what is a safe guess where nobody told its size.
-func (t *turn) long(reply provider.Done) bool {
-	const most, unknown = 0.7, 8000
-	if t.trimmed {
-		return true
-	}
-	sent, window := t.conv.EstimatedTokens(), t.model.Info.Context
-	if budget := t.conv.Budget(); budget > 0 && (window <= 0 || budget < window) {
-		window = budget
-	}
-	if reply.Usage.Output > t.least() {
-		return false // it wrote something that cannot be seen
-	}
-	return window > 0 && float64(sent) >= most*float64(window) || t.model.Info.Guess && sent >= unknown
+	return false, t.keepReply(reply.Message)
 }
 
 // completed ends the turn with an answer.

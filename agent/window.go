@@ -25,7 +25,7 @@ const hintTools = "--tools -all,+bash with a short --system, or a model with a l
 // replyRoom is the reply's limit in tokens: a part of the window at most, which
 // may be smaller than it was thought to be when the limit was set.
 func (t *turn) replyRoom(asked int) int {
-	if most := t.window() / replyShare; t.maxTokens == 0 && most > 0 && (asked == 0 || asked > most) {
+	if most := t.window() / replyShare; t.attempt.maxTokens == 0 && most > 0 && (asked == 0 || asked > most) {
 		return most
 	}
 	return asked
@@ -37,7 +37,7 @@ func (t *turn) replyRoom(asked int) int {
 func (t *turn) withThinking(o provider.Options) int {
 	parts := map[provider.Effort][2]int{provider.EffortLow: {4, 3}, provider.EffortMedium: {2, 1}, provider.EffortHigh: {4, 1}, provider.EffortMax: {10, 1}}
 	p, thinks := parts[o.Effort]
-	if !thinks || !t.model.Info.Reasoning || t.maxTokens > 0 || o.MaxTokens <= 0 {
+	if !thinks || !t.model.Info.Reasoning || t.attempt.maxTokens > 0 || o.MaxTokens <= 0 {
 		return o.MaxTokens
 	}
 	most := o.MaxTokens * p[0] / p[1]
@@ -91,24 +91,13 @@ func (t *turn) trimmedTo(trimmed conversation.Trimmed, err error, refused *provi
 	if text := trimmed.String(); text != "" {
 		t.cb.OnNotice(Notice{Kind: NoticeTrimmed, Text: text})
 	}
-	return t.tooLong(err, refused)
-}
-
-// shrink trims once for a request that the provider found too long, whatever was
-// estimated. Its error ends the turn.
-func (t *turn) shrink(refused *provider.Error) error {
-	t.learnWindow(refused)
-	if t.trimmed {
-		return t.tooLong(t.conv.Full(t.conv.Budget()), refused)
-	}
-	t.trimmed = true
-	return t.trimHard(refused)
+	return t.contextFull(err, refused)
 }
 
 // learnWindow takes the numbers of a refusal: the model's window, and how many
 // tokens what was sent has. Where there are none, what was sent has as many as a
 // window that somebody told of. A refusal for bytes teaches nothing of either.
-func (t *turn) learnWindow(e *provider.Error) {
+func (t *turn) learnWindow(e provider.Error) {
 	if e.InBytes {
 		return
 	}
@@ -130,11 +119,11 @@ func (t *turn) learnWindow(e *provider.Error) {
 	}
 }
 
-// tooLong is the failure of a history that cannot be made to fit. It says what is
+// contextFull is the failure of a history that cannot be made to fit. It says what is
 // too long and what to do about it, with the provider's words where it refused. A
 // message that is too long by itself is taken out of what is sent next. Any other
 // error stays as it is.
-func (t *turn) tooLong(err error, refused *provider.Error) error {
+func (t *turn) contextFull(err error, refused *provider.Error) error {
 	var full *conversation.FullError
 	if !errors.As(err, &full) {
 		return err
@@ -168,12 +157,12 @@ func (t *turn) tooLong(err error, refused *provider.Error) error {
 // name says in f which part of a full context is too long, where it is not the
 // history, and what helps.
 func (t *turn) name(f *Failure, full *conversation.FullError) {
-	window, least := t.window(), t.least()
+	window := t.window()
 	if window <= 0 {
 		return
 	}
 	_, accepted := t.conv.Window()
-	room := min(window-least, full.Budget)
+	room := min(window-t.least(), full.Budget)
 	if window < t.model.Info.Context && accepted < room { // all that is known is what was too long
 		room = max(accepted, room/2)
 	}

@@ -134,11 +134,11 @@ func (c *Conversation) trim(how trimming) (Trimmed, error) {
 	return p.did, nil
 }
 
-// Full is the error of the history as it is, where most tokens are too many.
-func (c *Conversation) Full(most int) *FullError {
+// Full is the error of the history as it is.
+func (c *Conversation) Full() *FullError {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.full(c.items, c.size, roundTokens(c.meter.tokens(c.size)), most)
+	return c.full(c.items, c.size, roundTokens(c.meter.tokens(c.size)), c.budget()+c.reserve)
 }
 
 // full is the error of a history that takes so many tokens.
