@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"artoo/agent/permission"
-	"artoo/provider"
 )
 
 // asker puts the questions of one reply to the user, one by one, numbered.
@@ -15,29 +14,10 @@ type asker struct {
 	number, of int
 }
 
-// newAsker counts the questions beforehand, as well as that can be known: what
-// a later call would touch may change with an earlier one.
-func (t *turn) newAsker(ctx context.Context, calls []provider.ToolCall) *asker {
-	a := &asker{turn: t}
-	if len(calls) == 1 {
-		return a // it need not be planned twice
-	}
-	for _, c := range calls {
-		tool_ := t.tool(c.Name)
-		if tool_ == nil || c.Raw != "" || tool_.Check(c.Input) != nil {
-			continue
-		}
-		p := &pending{call: Call{ToolCall: c}, tool: tool_}
-		if t.plan(ctx, p); !p.settled && t.opt.Policy.Decide(tool_.Name, p.call.Access).Effect == permission.Ask {
-			a.of++
-		}
-	}
-	return a
-}
-
 // ask asks until there is a clear answer. It returns the error that ends the
 // turn: an interrupt, or the user's wish.
 func (a *asker) ask(ctx context.Context, p *pending, decision permission.Decision) error {
+	p.asked = true
 	a.number++
 	a.of = max(a.of, a.number)
 	for {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type pending struct {
 	result  provider.ToolResult
 	outcome CallResult
 	reads   bool   // it changes nothing
+	asked   bool   // the user was asked about it
 	settled bool   // outcome is final, the call does not run
 	edited  string // what the user changed the input to, for the model
 	paged   bool   // the tool kept to the limit of a page itself
@@ -36,12 +38,27 @@ type pending struct {
 
 // runCalls gives every call of a reply exactly one result, in the model's
 // order. Neighbouring calls that only read run side by side; the others one
-// after another, each planned when its turn comes, since the one before may
-// have changed what it sees.
+// after another. All are planned first, which tells how many questions there will
+// be, and once more only where a call or a question before them may have changed
+// what they see.
 func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
-	asks := t.newAsker(ctx, calls)
-	for i := 0; i < len(calls); {
-		batch := t.batch(ctx, calls, i)
+	asks := &asker{turn: t}
+	all := make([]*pending, len(calls))
+	for i := range calls {
+		all[i] = t.prepare(ctx, calls, i)
+		if p := all[i]; !p.settled && t.opt.Policy.Decide(p.tool.Name, p.call.Access).Effect == permission.Ask {
+			asks.of++
+		}
+	}
+	stale := false
+	for i := 0; i < len(all); {
+		batch := all[i : i+sideBySide(all[i:])]
+		for k, p := range batch {
+			if stale {
+				*p = *t.prepare(ctx, calls, i+k)
+			}
+			t.cb.OnToolCall(p.call)
+		}
 		var stop error
 		for _, p := range batch {
 			if err := t.decide(ctx, p, asks, stop); err != nil {
@@ -50,6 +67,7 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 		}
 		lost := t.runBatch(ctx, batch)
 		i += len(batch)
+		stale = stale || slices.ContainsFunc(batch, func(p *pending) bool { return p.asked || !p.settled && !p.reads })
 		if stop == nil {
 			stop = context.Cause(ctx)
 		}
@@ -64,23 +82,24 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 	return nil
 }
 
-// batch takes the call at i, and its neighbours as long as all of them read.
-func (t *turn) batch(ctx context.Context, calls []provider.ToolCall, i int) []*pending {
-	batch := []*pending{t.prepare(ctx, calls, i)}
-	for i++; i < len(calls) && sideBySide(batch[len(batch)-1].tool) && sideBySide(t.tool(calls[i].Name)); i++ {
-		batch = append(batch, t.prepare(ctx, calls, i))
+// sideBySide is how many of the next calls run together: one, or all that read.
+func sideBySide(next []*pending) (n int) {
+	for n < len(next) && onlyReads(next[n].tool) {
+		n++
 	}
-	return batch
+	return max(n, 1)
 }
 
-func sideBySide(tool_ *tool.Tool) bool {
+// onlyReads reports whether a tool changes nothing, whatever it is called with.
+func onlyReads(tool_ *tool.Tool) bool {
 	return tool_ != nil && (tool_.Kind == tool.KindRead || tool_.Kind == tool.KindNone)
 }
 
 // prepare finds the tool, checks the input and plans the call.
 func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *pending {
 	c := calls[i]
-	p := &pending{call: Call{ToolCall: c, Index: i, Of: len(calls), Access: tool.Access{Verb: c.Name}}, tool: t.tool(c.Name)}
+	p := newPending(calls, i)
+	p.tool = t.tool(c.Name)
 	mark := marked(string(c.Input))
 	switch {
 	case p.tool == nil:
@@ -92,8 +111,11 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 	default:
 		t.plan(ctx, p)
 	}
-	t.cb.OnToolCall(p.call)
 	return p
+}
+
+func newPending(calls []provider.ToolCall, i int) *pending {
+	return &pending{call: Call{ToolCall: calls[i], Index: i, Of: len(calls), Access: tool.Access{Verb: calls[i].Name}}}
 }
 
 // brokenInput tells the model why an input could not be read.
@@ -153,7 +175,7 @@ func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) 
 
 // readsOnly reports whether a call with this decision changes nothing.
 func readsOnly(tool_ *tool.Tool, d permission.Decision) bool {
-	return sideBySide(tool_) || strings.HasSuffix(d.Rule, "("+permission.ReadGroup+")")
+	return onlyReads(tool_) || strings.HasSuffix(d.Rule, "("+permission.ReadGroup+")")
 }
 
 // deny settles a call with a refusal that the model is told.
@@ -273,7 +295,7 @@ func (t *turn) finish(p *pending) error {
 // skip gives the calls from i on their results when the turn ends before them.
 func (t *turn) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 	for ; i < len(calls); i++ {
-		p := &pending{call: Call{ToolCall: calls[i], Index: i, Of: len(calls), Access: tool.Access{Verb: calls[i].Name}}}
+		p := newPending(calls, i)
 		p.interrupted(why)
 		t.cb.OnToolCall(p.call)
 		if err := t.finish(p); err != nil && lost == nil && !errors.Is(why, err) {
