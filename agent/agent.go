@@ -26,21 +26,18 @@ type Agent struct {
 	sessionID string
 	scratch   string // the directory for long outputs of sessions that are not kept, "" before there is one
 	output    string // that of the present session, "" where it is not kept
-	// note returns what the model must be told before the next user message
-	// (changed instructions), or "".
-	note func() string
 	// guide returns instructions that hold for the files a call touched and that
 	// the model was not given yet, for the end of the call's result; "" for none.
 	// Paths are absolute. It is called on the turn's goroutine.
 	guide func(paths []string) string
 
-	startMode permission.Mode // the mode the agent was made with, once it was changed
-	toldMode  permission.Mode // the mode the model was told last, once it was changed
+	startMode permission.Mode // the mode the agent was made with
+	briefing  briefing        // what the model knows of the session's settings and instructions
 
 	replyLimit int             // of the model, in tokens, as it was asked for
 	guessed    bool            // the server's guess at the model's facts was taken over
 	spent      spending        // of this run, all turns
-	untold     []provider.Part // the notes of a message that was withdrawn, for the next one
+	unsent     []provider.Part // the notes of a message that was withdrawn, for the next one
 	otherModel string          // the last answer to "which model answers" that was told
 	answered   [2]string       // the last model that was asked, and the one that answered
 	imagesTold string          // what was told last of images that are not sent

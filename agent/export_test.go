@@ -14,5 +14,16 @@ func (a *Agent) Hold(c *conversation.Conversation) { a.conv = c }
 // Open puts a session into the agent.
 func (a *Agent) Open(s *conversation.Session) error { return a.open(s) }
 
-// SetNote says what the model must be told before the next message.
-func (a *Agent) SetNote(note func() string) { a.note = note }
+// The prompt and the instructions, for tests that look at them alone.
+type (
+	PromptInfo = promptInfo
+	Settings   = settings
+)
+
+var (
+	SystemPrompt     = systemPrompt
+	Instructions     = instructionsOf
+	InstructionsNote = instructionsChanged
+	IsNote           = isNote
+	ModeNote         = modeNoteOf
+)

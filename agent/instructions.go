@@ -13,14 +13,14 @@ import (
 // bytes; the field's other agents cap at the same size.
 const instructionsLimit = 32 << 10
 
-// Instructions reads the instruction files that hold for dir: the user's own
+// instructionsOf reads the instruction files that hold for dir: the user's own
 // (in configDir, "" for none), then those of the project root and of each
 // directory from there down to dir. In each directory the first of AGENTS.md,
 // AGENT.md, CLAUDE.md counts. Together they are cut at 32 KB; cut says so. A
 // project's file that is a link out of the project, or to anything but Markdown,
 // is not read: a repository must not choose which of the user's files go to a
 // provider. "" for root reads no project's files.
-func Instructions(configDir, root, dir string) (list []Instruction, cut bool, err error) {
+func instructionsOf(configDir, root, dir string) (list []Instruction, cut bool, err error) {
 	left := instructionsLimit
 	read := func(base, rel string) error {
 		text, path, err := firstInstruction(base, rel, left+1)
@@ -100,9 +100,9 @@ func downTo(root, dir string) []string {
 	return dirs
 }
 
-// InstructionsNote is what the model is told when the instruction files differ
+// instructionsChanged is what the model is told when the instruction files differ
 // from those the session began with; "" when they do not.
-func InstructionsNote(before, after []Instruction) string {
+func instructionsChanged(before, after []Instruction) string {
 	old := map[string]string{}
 	for _, i := range before {
 		old[i.Path] = i.Text
@@ -120,4 +120,56 @@ func InstructionsNote(before, after []Instruction) string {
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (w *Workspace) masked(text string) string {
+	if w.mask == nil {
+		return text
+	}
+	return w.mask(text)
+}
+
+func (w *Workspace) instructions() ([]Instruction, bool, error) {
+	root, dir := w.Project.Root, w.Project.Dir
+	if w.NoProject {
+		root, dir = "", ""
+	}
+	list, cut, err := instructionsOf(w.ConfigDir, root, dir)
+	for i := range list {
+		list[i].Text = w.masked(list[i].Text)
+	}
+	return list, cut, err
+}
+
+// guide gives the instructions of the project's subdirectories, each when a file
+// there is touched for the first time; known are those of the prompt.
+func (w *Workspace) guide(known []Instruction) func(touched []string) string {
+	if w.NoProject {
+		return nil
+	}
+	given := map[string]bool{}
+	for _, i := range known {
+		given[i.Path] = true
+	}
+	left := instructionsLimit
+	return func(touched []string) string {
+		var b strings.Builder
+		for _, path := range touched {
+			rel, err := filepath.Rel(w.Project.Root, path)
+			if err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			for _, dir := range downTo(w.Project.Root, path) {
+				text, at, err := firstInstruction(w.Project.Root, dir, left)
+				// The last part may be a file, and what cannot be read says nothing.
+				if err != nil || given[at] || strings.TrimSpace(text) == "" {
+					continue
+				}
+				given[at] = true
+				left -= len(text)
+				fmt.Fprintf(&b, "\n(Instructions from %s hold for what is in its directory:\n%s)", at, w.masked(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))))
+			}
+		}
+		return b.String()
+	}
 }

@@ -300,15 +300,15 @@ func TestInstructionsNote(t *testing.T) {
 	}
 }
 
-func TestTheNoteComesBeforeTheMessage(t *testing.T) {
-	p := newScript("ok", "ok")
-	a := newAgent(p)
-	notes := []string{"(changed)", ""}
-	a.SetNote(func() string { n := notes[0]; notes = notes[1:]; return n })
+func TestTheNoteComesBehindTheMessageOnce(t *testing.T) {
+	a := newAgent(newScript("ok", "ok"))
+	if err := a.SetMode(permission.ModePlan); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		if _, err := send(t, a, &recorder{}, "go"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantLines(t, history(a), "user go (changed)", "assistant ok", "user go", "assistant ok")
+	wantLines(t, history(a), "user go "+agent.ModeNote(permission.ModePlan), "assistant ok", "user go", "assistant ok")
 }

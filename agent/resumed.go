@@ -59,7 +59,7 @@ func (a *Agent) resumed(s *conversation.Session) *Resumed {
 // along with it.
 func typedText(m provider.Message) string {
 	for _, p := range m.Parts {
-		if t, ok := p.(provider.Text); ok && !IsNote(t.Text) {
+		if t, ok := p.(provider.Text); ok && !isNote(t.Text) {
 			return t.Text
 		}
 	}

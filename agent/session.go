@@ -41,9 +41,7 @@ func (a *Agent) Resume(id string) (*Resumed, error) {
 	}
 	policy := a.opt.Policy
 	mode := policy.Mode
-	if a.startMode != "" {
-		policy.Mode = a.startMode
-	}
+	policy.Mode = a.startMode
 	if err := a.change(s); err != nil {
 		policy.Mode = mode
 		return nil, err
@@ -78,7 +76,7 @@ func (a *Agent) Fork() (old, now string, err error) {
 	if err := a.conv.Sync(); err != nil {
 		return "", "", err
 	}
-	told := a.toldMode
+	told := a.briefing
 	from := source(s)
 	forked, err := a.opt.Sessions.Store.Fork(from)
 	if err != nil {
@@ -87,7 +85,7 @@ func (a *Agent) Fork() (old, now string, err error) {
 	if err := a.change(forked); err != nil {
 		return "", "", err
 	}
-	a.toldMode = told // the history is the same, and so is what the model knows
+	a.briefing = told // the history is the same, and so is what the model knows
 	return from, forked.ID(), nil
 }
 
@@ -107,7 +105,6 @@ func (a *Agent) change(s *conversation.Session) error {
 	if err := a.open(s); err != nil {
 		return err
 	}
-	a.toldMode = ""
 	if before == nil {
 		return nil
 	}
@@ -123,12 +120,6 @@ func (a *Agent) SetMode(mode permission.Mode) error {
 	if err := policy.CheckMode(); err != nil {
 		policy.Mode = before
 		return err
-	}
-	if a.startMode == "" {
-		a.startMode = before
-	}
-	if a.toldMode == "" {
-		a.toldMode = before
 	}
 	return nil
 }
@@ -157,20 +148,6 @@ func (a *Agent) Answer(n int) string {
 		return text
 	}
 	return ""
-}
-
-// modeNote tells the model of the approval mode, where it was changed since it was
-// told. A provider that runs tools of its own has its own rules.
-func (a *Agent) modeNote() []provider.Part {
-	now := a.opt.Policy.Mode
-	if a.toldMode == "" || a.toldMode == now {
-		return nil
-	}
-	a.toldMode = now
-	if a.model.rules(now) != "" {
-		return nil
-	}
-	return []provider.Part{provider.Text{Text: ModeNote(now, false)}}
 }
 
 // Approval is what the approval mode means with a provider that runs tools of its

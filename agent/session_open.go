@@ -11,7 +11,7 @@ func (a *Agent) open(s *conversation.Session) error {
 		}
 	}
 	w := a.opt.Workspace
-	system, settings, instructions := a.opt.System, Settings{}, []Instruction(nil)
+	system, settings, instructions := a.opt.System, a.settingsNow(), []Instruction(nil)
 	if w != nil {
 		var cut bool
 		var err error
@@ -21,7 +21,6 @@ func (a *Agent) open(s *conversation.Session) error {
 		if cut {
 			a.notify("the instruction files are longer than 32 KB together; the rest was left out")
 		}
-		settings = w.settings(a)
 		system = w.systemPrompt(settings, instructions)
 	}
 	if s == nil && !a.opt.Sessions.Ephemeral {
@@ -59,10 +58,7 @@ func (a *Agent) open(s *conversation.Session) error {
 		a.sessionID = s.ID()
 	}
 	a.conv.SetOverhead(a.overhead())
-	if w != nil {
-		a.note = joinNotes(w.settingsNote(system, a.conv.Messages(), settings), w.gitNote(a.opt.Env.Environ), w.note(system, instructions))
-		a.guide = w.guide(instructions)
-	}
+	a.brief(settings, instructions, s != nil && s.Resumed())
 	return nil
 }
 

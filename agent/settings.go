@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Settings are what the model is told of what it may do here.
-type Settings struct {
+// settings are what the model is told of what it may do here.
+type settings struct {
 	Mode      permission.Mode
 	Headless  bool     // nobody can be asked
 	NoProject bool     // see Policy.NoProject
@@ -20,12 +20,12 @@ type Settings struct {
 }
 
 // offers reports whether one of the tools is there.
-func (s Settings) offers(names ...string) bool {
+func (s settings) offers(names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.Tools, n) })
 }
 
 // String is the settings in lines, as the system prompt has them.
-func (s Settings) String() string {
+func (s settings) String() string {
 	var b strings.Builder
 	for _, dir := range s.ReadDirs {
 		fmt.Fprintf(&b, "Also open, for reading: %s\n", dir)
@@ -73,7 +73,7 @@ func ruleList(rules []permission.Rule) string {
 }
 
 // approval says what runs unasked with the tools there are; "" without tools.
-func (s Settings) approval() string {
+func (s settings) approval() string {
 	var free, other []string
 	if s.offers("read", "ls", "glob", "grep") {
 		free = append(free, "reading files")
@@ -109,7 +109,7 @@ func (s Settings) approval() string {
 }
 
 // asked is what becomes of the rest.
-func (s Settings) asked() string {
+func (s settings) asked() string {
 	unless := ""
 	if len(s.Allow) > 0 {
 		unless = ", unless a rule below allows it"
@@ -126,6 +126,3 @@ func join(first, then string) string {
 	}
 	return first + then
 }
-
-// everyTool are the tools that approval speaks of.
-func everyTool() []string { return []string{"read", "ls", "glob", "grep", "write", "edit", "bash"} }

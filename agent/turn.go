@@ -32,7 +32,7 @@ type turn struct {
 	warned    bool              // a notice said that a step cap is near
 	moreSteps int               // that the user granted besides Limits.MaxTurns
 	closing   bool              // the last request of the turn, without calls
-	notes     []provider.Part   // that went along with the user's message
+	notes     []provider.Part   // of artoo that went along with the user's message
 	perChar   float64           // bytes of a character of the user's message
 	tooLarge  map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 	losing    provider.Usage    // of failed tries of the request that is under way
@@ -74,14 +74,9 @@ func (t *turn) notice(kind NoticeKind, text string) { t.cb.OnNotice(Notice{Kind:
 // appendUser appends the user's message, and behind it what the model must know: a
 // session is listed by its first words, which are the user's.
 func (t *turn) appendUser(text string, attachments []provider.Part) error {
-	m := provider.UserText(text, slices.Concat(t.untold, t.modeNote(), attachments)...)
-	t.notes, t.untold = notesOf(m.Parts[1:]), nil
-	if t.note != nil {
-		if note := t.note(); note != "" {
-			m.Parts = append(m.Parts, provider.Text{Text: note})
-			t.notes = append(t.notes, provider.Text{Text: note})
-		}
-	}
+	t.notes = append(t.unsent, t.newNotes()...)
+	t.unsent = nil
+	m := provider.UserText(text, slices.Concat(attachments, t.notes)...)
 	var found bool
 	if m.Parts, found = t.maskedParts(m.Parts); found {
 		t.notice(NoticeWarning, "what looks like a key in the message is not sent: a mark stands for it. "+

@@ -141,7 +141,7 @@ func (t *turn) contextFull(err error, refused *provider.Error) error {
 	withdrawn, restored, lost := t.conv.Withdraw()
 	if withdrawn {
 		t.partial, t.keep = "", nil // of a reply to it
-		t.untold = t.notes
+		t.unsent = t.notes
 		told := "the message was not sent, and is no part of what is sent next"
 		if restored {
 			told += "; what was trimmed for it is back"

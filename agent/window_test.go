@@ -151,10 +151,10 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 	a := newAgent(narrow(t, 2000, 1))
 	a.Asked().Info.Context = 2000
 	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 1500}, nil))
-	notes := []string{"(one thing changed)", "", ""} // Note tells each once
-	a.SetNote(func() string { n := notes[0]; notes = notes[1:]; return n })
-	mode := provider.Text{Text: agent.ModeNote(permission.ModePlan, false)}
-	if _, err := a.SendMessage(t.Context(), strings.Repeat("much ", 2000), &recorder{}, mode); err == nil {
+	if err := a.SetMode(permission.ModePlan); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send(t, a, &recorder{}, strings.Repeat("much ", 2000)); err == nil {
 		t.Fatal("it was sent")
 	}
 	for range 2 {
@@ -162,5 +162,5 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantLines(t, history(a), "user short "+mode.Text+" (one thing changed)", "assistant noted", "user short", "assistant noted")
+	wantLines(t, history(a), "user short "+agent.ModeNote(permission.ModePlan), "assistant noted", "user short", "assistant noted")
 }

@@ -154,9 +154,9 @@ func (a *Agent) OutputDir() string {
 }
 
 // systemPrompt is the prompt of a session that begins.
-func (w *Workspace) systemPrompt(settings Settings, instructions []Instruction) string {
-	return SystemPrompt(PromptInfo{
+func (w *Workspace) systemPrompt(now settings, instructions []Instruction) string {
+	return systemPrompt(promptInfo{
 		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: settings, Instructions: instructions,
+		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: now, Instructions: instructions,
 	})
 }

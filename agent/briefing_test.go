@@ -136,7 +136,7 @@ func TestTheModelHearsOnceHowTheRepositoryStands(t *testing.T) {
 		t.Fatalf("%v %s", err, out)
 	}
 	write(t, "x", root, "a.txt")
-	a := newAgentIn(t, root, newScript("one", "two"), func(o *agent.Options) {
+	a := newAgentIn(t, root, newScript("one", "two", "three"), func(o *agent.Options) {
 		o.Workspace.Project.Git, o.Env.Environ = true, os.Environ()
 	})
 	if !strings.Contains(a.System(), "Git repository: yes, on branch trunk\n") {
@@ -149,6 +149,17 @@ func TestTheModelHearsOnceHowTheRepositoryStands(t *testing.T) {
 	}
 	note := "(Git, as the session begins: No commits yet on trunk, 1 file changed:\n?? a.txt)"
 	wantLines(t, history(a), "user go "+note, "assistant one", "user go", "assistant two")
+	old, err := a.Clear()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Resume(old); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send(t, a, &recorder{}, "on"); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, history(a), "user go "+note, "assistant one", "user go", "assistant two", "user on", "assistant three")
 	if !agent.IsNote(note) {
 		t.Error("the note counts as the user's words")
 	}

@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"artoo/agent/permission"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// How the notes begin that artoo itself puts behind a user's message.
+const (
+	modeNote         = "(The approval mode is now "
+	instructionsNote = "(The instruction"
+	settingsNote     = "(The settings are not those that this session began with. Now they are:\n"
+	gitNote          = "(Git, as the session begins: "
+)
+
+// isNote reports whether a part of a user's message is a note of artoo's own,
+// not the user's words.
+func isNote(text string) bool {
+	for _, start := range []string{modeNote, instructionsNote, settingsNote, gitNote} {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return conversation.IsReminder(text)
+}
+
+// briefing is all that the model was told of what it may do and where it works, by
+// the prompt and by notes: what is otherwise now it is told with the next message.
+type briefing struct {
+	settings     settings      // of the session; the mode may change
+	told         string        // the settings as the model knows them, see settings.key; "" where they are others
+	instructions []Instruction // that the model knows
+	git          <-chan string // what git says as the session begins; nil once it is told
+}
+
+// key tells settings apart. The mode counts also where no line names it.
+func (s settings) key() string { return string(s.Mode) + "\n" + s.String() }
+
+func (s settings) in(mode permission.Mode) settings {
+	s.Mode = mode
+	return s
+}
+
+// brief begins the briefing of the present session.
+func (a *Agent) brief(now settings, instructions []Instruction, resumed bool) {
+	a.briefing = briefing{settings: now}
+	w := a.opt.Workspace
+	if w == nil || now.toldBy(a.system, a.conv.Messages()) {
+		a.briefing.told = now.key()
+	}
+	if w == nil {
+		return
+	}
+	if !resumed {
+		a.briefing.git = w.gitState(a.opt.Env.Environ)
+	}
+	for i := range instructions {
+		if !strings.Contains(a.system, strings.TrimSpace(instructions[i].Text)) {
+			instructions[i].Text = "" // a resumed session began with another text
+		}
+	}
+	a.briefing.instructions = instructions
+	a.guide = w.guide(instructions)
+}
+
+// toldBy reports whether the newest note of a history says that these settings
+// hold, or, without one, the prompt.
+func (s settings) toldBy(system string, history []provider.Message) bool {
+	for _, m := range slices.Backward(history) {
+		for _, p := range m.Parts {
+			switch text, _ := p.(provider.Text); {
+			case strings.HasPrefix(text.Text, settingsNote):
+				return strings.HasPrefix(text.Text, s.note())
+			case strings.HasPrefix(text.Text, modeNote): // the mode is told; is all else as in the prompt?
+				return strings.HasPrefix(text.Text, modeNote+string(s.Mode)+": ") &&
+					s.inSomeMode(func(then settings) bool { return strings.Contains(system, then.String()) })
+			}
+		}
+	}
+	return strings.Contains(system, s.String())
+}
+
+func (s settings) inSomeMode(holds func(settings) bool) bool {
+	modes := []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan}
+	return slices.ContainsFunc(modes, func(m permission.Mode) bool { return holds(s.in(m)) })
+}
+
+func (s settings) note() string { return settingsNote + strings.TrimSuffix(s.String(), "\n") + ")" }
+
+// newNotes is what the model must be told with the next message.
+func (a *Agent) newNotes() (notes []provider.Part) {
+	tell := func(text string) {
+		if text != "" {
+			notes = append(notes, provider.Text{Text: text})
+		}
+	}
+	b, w := &a.briefing, a.opt.Workspace
+	// A provider that runs tools of its own has its own rules.
+	if now := b.settings.in(a.opt.Policy.Mode); now.key() != b.told && a.Approval() == "" {
+		if now.inSomeMode(func(then settings) bool { return then.key() == b.told }) {
+			tell(modeNoteOf(now.Mode))
+		} else {
+			tell(now.note())
+		}
+		b.told = now.key()
+	}
+	if w == nil {
+		return notes
+	}
+	if b.git != nil {
+		if said := <-b.git; said != "" {
+			tell(gitNote + w.masked(said) + ")")
+		}
+		b.git = nil
+	}
+	now, _, err := w.instructions()
+	if err != nil {
+		tell(fmt.Sprintf("(The instruction files can no longer be read: %v.)", err))
+		return notes
+	}
+	tell(instructionsChanged(b.instructions, now))
+	b.instructions = now
+	return notes
+}
+
+// modeNoteOf tells the model that the approval mode is another one now than its
+// prompt says.
+func modeNoteOf(m permission.Mode) string {
+	now := settings{Mode: m, Tools: []string{"read", "ls", "glob", "grep", "write", "edit", "bash"}}.approval()
+	if m != permission.ModePlan {
+		now += " The user's rules hold as before."
+	}
+	return modeNote + string(m) + ": " + now + ")"
+}
+
+// settingsNow is what the model is told of what it may do.
+func (a *Agent) settingsNow() settings {
+	policy := a.opt.Policy
+	s := settings{Mode: policy.Mode, NoProject: policy.NoProject, Allow: policy.AllowRules, Ask: policy.AskRules, Deny: policy.DenyRules}
+	for _, t := range a.opt.Tools {
+		s.Tools = append(s.Tools, t.Name)
+	}
+	w := a.opt.Workspace
+	if w == nil {
+		return s
+	}
+	for _, o := range tool.BuiltIn(w.Shell) {
+		if o.Default && !slices.Contains(s.Tools, o.Tool.Name) {
+			s.Without = append(s.Without, o.Tool.Name)
+		}
+	}
+	s.Headless = w.Headless
+	s.ReadDirs, s.WriteDirs, _ = w.addedDirs() // one that cannot be named: opening it fails with a better word
+	return s
+}
+
+// gitState asks git meanwhile: the first message need not wait for it, nor the
+// prompt.
+func (w *Workspace) gitState(environ []string) <-chan string {
+	state := make(chan string, 1)
+	go func() { state <- w.Project.GitState(context.Background(), environ) }()
+	return state
+}
