@@ -1,7 +1,10 @@
 package provider
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -31,6 +34,51 @@ type ModelInfo struct {
 	// Guess says that the model is not in the catalogue: all but its name is
 	// what models of its family can safely be taken to have.
 	Guess bool
+}
+
+// Can names the abilities that not every model has, "" for none.
+func (m ModelInfo) Can() string {
+	var can []string
+	for _, a := range []struct {
+		has  bool
+		name string
+	}{{m.Images, "sees"}, {m.Reasoning, "reasons"}, {!m.Tools, "no tools"}} {
+		if a.has {
+			can = append(can, a.name)
+		}
+	}
+	return strings.Join(can, ", ")
+}
+
+// About is what is known of the model in a few words, without its name.
+func (m ModelInfo) About() string {
+	words := []string{ShortCount(m.Context) + " window", ShortCount(m.MaxOutput) + " reply"}
+	if p := m.Price; p != nil {
+		words = append(words, fmt.Sprintf("$%v/M in, $%v/M out", p.Input, p.Output))
+	}
+	if can := m.Can(); can != "" {
+		words = append(words, can)
+	}
+	if f, _ := FactsOf(m.Provider); m.ID == cmp.Or(f.DefaultModel, f.AnyModel) {
+		words = append(words, "default")
+	}
+	if m.Guess {
+		words = append(words, "guessed")
+	}
+	return strings.Join(words, ", ")
+}
+
+// ShortCount is a number of tokens as people say it: 200k, 1M.
+func ShortCount(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return strconv.FormatFloat(float64(n/10_000)/100, 'f', -1, 64) + "M"
+	case n >= 10_000:
+		return strconv.Itoa(n/1000) + "k"
+	case n >= 1000:
+		return strconv.FormatFloat(float64(n/100)/10, 'f', -1, 64) + "k"
+	}
+	return strconv.Itoa(n)
 }
 
 // Price is in US dollars per million tokens. Where CacheRead or CacheWrite is 0

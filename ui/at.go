@@ -15,20 +15,16 @@ import (
 	"artoo/tool"
 )
 
-// fileAccess is what the @paths of typed text may reach, and from where they
-// start.
+// fileAccess is what the @paths of typed text may reach.
 type fileAccess struct {
-	env  *tool.Env // with its Files; nil reaches nothing
-	dir  string    // the working directory, absolute
+	env  *tool.Env // its Dir is where they start; without Files they reach nothing
 	home string    // what ~ means; "" for nothing
 }
 
-// files is the confined view, nil where there is none.
-func (a fileAccess) files() *tool.Files {
-	if a.env == nil {
-		return nil
-	}
-	return a.env.Files
+// access is what the present session's file tools reach.
+func (t *Terminal) access() fileAccess {
+	home, _ := os.UserHomeDir() // without one ~ means nothing
+	return fileAccess{env: t.opt.Agent.Env(), home: home}
 }
 
 // abs is where a typed path leads, absolute but not cleaned: a/.. is not . when
@@ -40,7 +36,7 @@ func (a fileAccess) abs(path string) string {
 	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
 		return path
 	}
-	return a.dir + string(filepath.Separator) + path
+	return a.env.Dir + string(filepath.Separator) + path
 }
 
 // The most that one message brings along.
@@ -70,7 +66,7 @@ func (a fileAccess) expand(ctx context.Context, text string, pasted []Span) Expa
 		case w.literal:
 			out.WriteString(text[done:w.from])
 			done = w.from + 1
-		case !w.open && a.files() != nil:
+		case !w.open && a.env.Files != nil:
 			e.word(w)
 		}
 	}
@@ -121,7 +117,7 @@ func (e *expander) word(w atWord) {
 
 // drop attaches a picture by its full path.
 func (e *expander) drop(d drop) {
-	if e.access.files() != nil {
+	if e.access.env.Files != nil {
 		e.path(d.path, d.path, d.own)
 	}
 }
@@ -130,7 +126,7 @@ func (e *expander) drop(d drop) {
 // why not. typed is how the person wrote it; own, that they did so themselves:
 // then a picture by its full path may be anywhere.
 func (e *expander) path(path, typed string, own bool) bool {
-	files := e.access.files()
+	files := e.access.env.Files
 	abs := e.access.abs(path)
 	place, err := files.Resolve(abs, false)
 	if err != nil {
@@ -218,10 +214,7 @@ func singleLine(name string) string {
 // told what came along and what did not. What was pasted is data, but for the
 // pictures that were dropped.
 func (t *Terminal) attach(ctx context.Context, l line) (text string, parts []provider.Part) {
-	if t.opt.Deps.Expand == nil {
-		return l.text, nil
-	}
-	e := t.opt.Deps.Expand(ctx, l.text, l.spans)
+	e := t.access().expand(ctx, l.text, l.spans)
 	for _, note := range e.Notes {
 		t.Note(oneLine(note))
 	}

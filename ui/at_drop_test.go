@@ -28,30 +28,30 @@ func TestPicturesAreAttached(t *testing.T) {
 	shot := screenshot(t)
 	const one, two, three = "week.png", "a b/it's (2).PNG", "Screenshot at 3.45\u202fPM.png" // the third as macOS names them
 	a := reaching(t, map[string]string{one: shot, two: shot, three: shot, "notes.txt": "n\n"})
-	odd := a.dir + "/a b/it's (2).PNG"
+	odd := a.env.Dir + "/a b/it's (2).PNG"
 	escaped := strings.NewReplacer(" ", `\ `, "'", `\'`, "(", `\(`, ")", `\)`).Replace(odd)
 	for text, want := range map[string]struct {
 		typed, pasted []string // what is attached, in order
 	}{
-		"what is in @week.png?":                                    {typed: []string{one}},
-		a.dir + "/week.png":                                        {typed: []string{one}, pasted: []string{one}},
-		"  ~/week.png what is this?":                               {typed: []string{one}, pasted: []string{one}},
-		"this: '" + a.dir + "/week.png' or?":                       {typed: []string{one}},
-		escaped + " and":                                           {typed: []string{two}, pasted: []string{two}},
-		"file://" + a.dir + "/week.png":                            {typed: []string{one}, pasted: []string{one}},
-		"file://elsewhere" + a.dir + "/week.png":                   {},
-		"\"" + odd + "\" " + a.dir + "/week.png":                   {typed: []string{two, one}, pasted: []string{two, one}},
-		"@week.png " + a.dir + "/week.png":                         {typed: []string{one}},
-		a.dir + "/none.png":                                        {},
-		a.dir + "/notes.txt":                                       {},
-		"week.png is small, don't open 'week.png'":                 {},
-		"see log:\n" + a.dir + "/week.png":                         {typed: []string{one}},
-		"'" + strings.ReplaceAll(odd, "'", `'\''`) + "' and":       {typed: []string{two}, pasted: []string{two}}, // GNOME's terminal
-		"'" + strings.ReplaceAll(odd, "'", `'"'"'`) + "' and":      {typed: []string{two}, pasted: []string{two}}, // kitty
-		strings.ReplaceAll(a.dir+"/"+three, " ", `\ `) + " shows?": {typed: []string{three}, pasted: []string{three}},
-		"what is in " + a.dir + "/week.png?":                       {typed: []string{one}},
-		"(see " + a.dir + "/week.png), please":                     {typed: []string{one}},
-		a.dir + "/week.png\u3000\u898b\u3066":                      {typed: []string{one}, pasted: []string{one}},
+		"what is in @week.png?":                                        {typed: []string{one}},
+		a.env.Dir + "/week.png":                                        {typed: []string{one}, pasted: []string{one}},
+		"  ~/week.png what is this?":                                   {typed: []string{one}, pasted: []string{one}},
+		"this: '" + a.env.Dir + "/week.png' or?":                       {typed: []string{one}},
+		escaped + " and":                                               {typed: []string{two}, pasted: []string{two}},
+		"file://" + a.env.Dir + "/week.png":                            {typed: []string{one}, pasted: []string{one}},
+		"file://elsewhere" + a.env.Dir + "/week.png":                   {},
+		"\"" + odd + "\" " + a.env.Dir + "/week.png":                   {typed: []string{two, one}, pasted: []string{two, one}},
+		"@week.png " + a.env.Dir + "/week.png":                         {typed: []string{one}},
+		a.env.Dir + "/none.png":                                        {},
+		a.env.Dir + "/notes.txt":                                       {},
+		"week.png is small, don't open 'week.png'":                     {},
+		"see log:\n" + a.env.Dir + "/week.png":                         {typed: []string{one}},
+		"'" + strings.ReplaceAll(odd, "'", `'\''`) + "' and":           {typed: []string{two}, pasted: []string{two}}, // GNOME's terminal
+		"'" + strings.ReplaceAll(odd, "'", `'"'"'`) + "' and":          {typed: []string{two}, pasted: []string{two}}, // kitty
+		strings.ReplaceAll(a.env.Dir+"/"+three, " ", `\ `) + " shows?": {typed: []string{three}, pasted: []string{three}},
+		"what is in " + a.env.Dir + "/week.png?":                       {typed: []string{one}},
+		"(see " + a.env.Dir + "/week.png), please":                     {typed: []string{one}},
+		a.env.Dir + "/week.png\u3000\u898b\u3066":                      {typed: []string{one}, pasted: []string{one}},
 	} {
 		for kind, got := range map[string]Expansion{"typed": a.expand(t.Context(), text, nil), "pasted": a.expand(t.Context(), text, []Span{{0, len(text)}})} {
 			names := want.typed
@@ -86,25 +86,25 @@ func TestPicturesAreAttached(t *testing.T) {
 // repository or a page could have put there.
 func TestAPictureThatThePersonNamesMayBeAnywhere(t *testing.T) {
 	a := reaching(t, nil)
-	out := reaching(t, map[string]string{"out.png": screenshot(t), "text.png": "secret text\n", "notes.txt": "n\n", ".env.png": screenshot(t)}).dir
-	for link, to := range map[string]string{a.dir + "/in.png": out + "/out.png", a.dir + "/dir": out, out + "/link.png": out + "/out.png", out + "/env-link.png": out + "/.env.png"} {
+	out := reaching(t, map[string]string{"out.png": screenshot(t), "text.png": "secret text\n", "notes.txt": "n\n", ".env.png": screenshot(t)}).env.Dir
+	for link, to := range map[string]string{a.env.Dir + "/in.png": out + "/out.png", a.env.Dir + "/dir": out, out + "/link.png": out + "/out.png", out + "/env-link.png": out + "/.env.png"} {
 		if err := os.Symlink(to, link); err != nil {
 			t.Fatal(err)
 		}
 	}
 	shot := out + "/out.png"
 	for text, want := range map[string]struct{ typed, pasted string }{ // "" attaches it
-		"@" + shot:               {"", "-"}, // an @ that was pasted is text
-		shot:                     {"", ""},
-		shot + " what is this?":  {"", "outside the project"},
-		out + "/link.png":        {"", ""},
-		out + "/text.png":        {"only pictures are attached", "only pictures are attached"},
-		out + "/.env.png":        {"denied", "denied"},
-		out + "/env-link.png":    {"denied", "denied"},
-		"@" + out + "/notes.txt": {"outside the project", "-"},
-		a.dir + "/in.png":        {"outside the project", "outside the project"},
-		a.dir + "/dir/out.png":   {"outside the project", "outside the project"},
-		a.dir + "/../" + filepath.Base(out) + "/out.png": {"outside the project", "outside the project"},
+		"@" + shot:                 {"", "-"}, // an @ that was pasted is text
+		shot:                       {"", ""},
+		shot + " what is this?":    {"", "outside the project"},
+		out + "/link.png":          {"", ""},
+		out + "/text.png":          {"only pictures are attached", "only pictures are attached"},
+		out + "/.env.png":          {"denied", "denied"},
+		out + "/env-link.png":      {"denied", "denied"},
+		"@" + out + "/notes.txt":   {"outside the project", "-"},
+		a.env.Dir + "/in.png":      {"outside the project", "outside the project"},
+		a.env.Dir + "/dir/out.png": {"outside the project", "outside the project"},
+		a.env.Dir + "/../" + filepath.Base(out) + "/out.png": {"outside the project", "outside the project"},
 	} {
 		for kind, words := range map[string]string{"typed": want.typed, "pasted": want.pasted} {
 			var pasted []Span

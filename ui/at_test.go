@@ -35,7 +35,7 @@ func reaching(t testing.TB, tree map[string]string) fileAccess {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() })
-	return fileAccess{env: &tool.Env{Files: files, Dir: dir}, dir: dir, home: dir}
+	return fileAccess{env: &tool.Env{Files: files, Dir: dir}, home: dir}
 }
 
 func TestAtWords(t *testing.T) {
@@ -124,7 +124,7 @@ func TestExpandLeavesWhatIsNoFile(t *testing.T) {
 			t.Errorf("%.60q became %+v", text, e)
 		}
 	}
-	if e := (fileAccess{}).expand(t.Context(), "@week.go", nil); e.Text != "@week.go" || e.Parts != nil {
+	if e := (fileAccess{env: &tool.Env{}}).expand(t.Context(), "@week.go", nil); e.Text != "@week.go" || e.Parts != nil {
 		t.Errorf("without files: %+v", e)
 	}
 }
@@ -156,11 +156,11 @@ func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(elsewhere, "out.txt"), []byte("hunter2"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(elsewhere, filepath.Join(a.dir, "link")); err != nil {
+	if err := os.Symlink(elsewhere, filepath.Join(a.env.Dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	root := a.dir
-	a.dir = filepath.Join(root, "sub")
+	root := a.env.Dir
+	a.env.Dir = filepath.Join(root, "sub")
 	for word, want := range map[string]string{
 		"in.txt":                "attached: sub/in.txt, 1 line",
 		"../sub/in.txt":         "attached: sub/in.txt, 1 line",

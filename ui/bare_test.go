@@ -28,9 +28,9 @@ func newBare(t testing.TB, history []string, change func(*Options)) *bare {
 	t.Helper()
 	b := &bare{TB: t, term: newVT(60, 12), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	opt := Options{
-		In: strings.NewReader(""), Profile: screen.Rich, Sender: &sender{},
-		Clock: Clock{Now: func() time.Time { return b.now }, After: func(time.Duration) <-chan time.Time { return nil }},
-		Size:  func() (int, int) { return b.term.cols, b.term.rows },
+		Agent: testAgent(t), Program: &testProgram{}, Profile: screen.Rich, Sender: &sender{},
+		Clock:  Clock{Now: func() time.Time { return b.now }, After: func(time.Duration) <-chan time.Time { return nil }},
+		Device: Device{In: strings.NewReader(""), Size: func() (int, int) { return b.term.cols, b.term.rows }},
 	}
 	if change != nil {
 		change(&opt)

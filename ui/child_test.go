@@ -70,17 +70,16 @@ func childTalk() int {
 	}}
 	var narrow atomic.Bool
 	term, err := New(Options{
-		In: os.Stdin, Tty: os.Stderr, Sender: s, Profile: screen.Rich, Clock: Clock{},
+		Agent: childAgent(), Program: breakingProgram{}, Sender: s, Profile: screen.Rich,
 		Screen: screen.New(screen.Options{
 			Out: os.Stdout, Err: os.Stderr, OutTTY: true, ErrTTY: true, Conversation: true, Profile: screen.Rich, UTF8: true,
 		}),
-		Size: func() (int, int) {
+		Device: Device{In: os.Stdin, Tty: os.Stderr, Size: func() (int, int) {
 			if narrow.Load() {
 				panic("the size broke")
 			}
 			return 80, 24
-		},
-		Deps: Deps{Model: func() string { panic("the command broke") }},
+		}},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -99,6 +98,15 @@ func childTalk() int {
 		return 98
 	}
 	return code
+}
+
+// childAgent is the agent of a conversation in a child, where there is no test.
+func childAgent() *agent.Agent {
+	a, err := agent.New(agent.Options{Model: testModel("demo", "demo"), Sessions: agent.Sessions{Ephemeral: true}})
+	if err != nil {
+		panic(err)
+	}
+	return a
 }
 
 // childShell is as much of a job-control shell as it takes: it runs one job in
@@ -235,7 +243,7 @@ func TestSignalsGiveTheTerminalBack(t *testing.T) {
 func TestAPanicGivesTheTerminalBack(t *testing.T) {
 	for _, tt := range []struct{ typed, end, message string }{
 		{"panic", "\r", "the turn broke"}, {"half", "\r", "the answer broke"}, {"tab", "\t", "the completer broke"},
-		{"size", "\t", "the size broke"}, {"/model", "\r", "the command broke"},
+		{"size", "\t", "the size broke"}, {"/config", "\r", "in a command"},
 	} {
 		t.Run(tt.typed, func(t *testing.T) {
 			t.Parallel()

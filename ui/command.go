@@ -200,14 +200,9 @@ func nearestCommand(name string) string {
 	return best
 }
 
-var errNotHere = errors.New("not to be had here")
-
 func runQuit(context.Context, *Terminal, string) error { return errLeave }
 
 func runDebug(_ context.Context, t *Terminal, arg string) error {
-	if t.opt.Deps.Debug == nil {
-		return errNotHere
-	}
 	var set *bool
 	switch arg {
 	case "":
@@ -217,7 +212,7 @@ func runDebug(_ context.Context, t *Terminal, arg string) error {
 	default:
 		return fmt.Errorf("%q is neither on nor off", arg)
 	}
-	if t.opt.Deps.Debug(set) {
+	if t.opt.Program.Debug(set) {
 		t.Note("debug: on, secrets are masked")
 	} else {
 		t.Note("debug: off")
@@ -227,13 +222,9 @@ func runDebug(_ context.Context, t *Terminal, arg string) error {
 
 // runInitFile has an AGENTS.md written for the project.
 func runInitFile(ctx context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Init == nil {
-		return errNotHere
+	notes, err := initialise(ctx, t.access())
+	for _, note := range notes {
+		t.Note(oneLine(note))
 	}
-	told, err := t.opt.Deps.Init(ctx)
-	if err != nil {
-		return err
-	}
-	t.Note(told)
-	return nil
+	return err
 }

@@ -20,10 +20,7 @@ func (t *Terminal) completions(text string, cursor int) completion {
 			return completeName(text, name, cursor)
 		}
 	}
-	if t.opt.Deps.Files == nil {
-		return completion{}
-	}
-	return t.opt.Deps.Files(text, cursor)
+	return t.access().complete(text, cursor, completeWait)
 }
 
 // completeName proposes commands by their names, and by an alias where no name

@@ -3,6 +3,9 @@
 package ui
 
 import (
+	"errors"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,15 +27,14 @@ func completed(t *Terminal, text string) []string {
 // Names of commands, their arguments, and files behind an @ are proposed where
 // they may stand, and nowhere else.
 func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
-	deps := testDeps(newManual().now)
-	deps.Files = func(text string, cursor int) completion {
-		w, ok := wordAt(text[:cursor])
-		if !ok {
-			return completion{}
-		}
-		return completion{from: w.from, to: cursor, candidates: []candidate{{text: "@src/"}, {text: "@go.mod "}}}
+	now := newManual().now
+	a, earlier := busyAgent(t, now)
+	dir := a.Env().Dir
+	if err := errors.Join(os.Remove(dir+"/a.go"), os.Mkdir(dir+"/src", 0o700), os.WriteFile(dir+"/go.mod", nil, 0o600)); err != nil {
+		t.Fatal(err)
 	}
-	term := &Terminal{opt: Options{Deps: deps, Clock: Clock{}.orReal()}}
+	id := slices.MinFunc(earlier, strings.Compare)
+	term := &Terminal{opt: Options{Agent: a, Program: &testProgram{agent: a}, Clock: Clock{}.orReal()}}
 	term.outputs.add(output{verb: "run", object: "ls"})
 	for text, want := range map[string][]string{
 		"/he|":                {"/help |"},
@@ -51,10 +53,10 @@ func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
 		"/effort m|":          {"/effort medium|", "/effort max|"},
 		"/approval |":         {"/approval ask|", "/approval edits|", "/approval auto|", "/approval plan|", "/approval next|"},
 		"/plan o|":            {"/plan off|"},
-		"/model s|":           {"/model small|", "/model smart|"},
+		"/model s|":           {"/model small|", "/model smart\x1b[2J|"},
 		"/model o|":           {"/model openai/|"},
 		"/provider  |":        {"/provider  demo|", "/provider  openai|"},
-		"/resume 3|":          {"/resume 3f2a|"},
+		"/resume " + id + "|": {"/resume " + id + "|"},
 		"/permissions |":      {"/permissions rm bash(ls)|"},
 		"/permissions rm ba|": {"/permissions rm bash(ls)|"},
 		"/debug of|":          {"/debug off|"},
@@ -63,9 +65,9 @@ func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
 		"/copy o|":            {"/copy osc52|"},
 		"/quit n|":            nil,
 		"/nothing n|":         nil,
-		"look at @|":          {"look at @src/|", "look at @go.mod |"},
-		"(@g|":                {"(@src/|", "(@go.mod |"},
-		"/edit @|":            {"/edit @src/|", "/edit @go.mod |"},
+		"look at @|":          {"look at @go.mod |", "look at @src/|"},
+		"(@g|":                {"(@go.mod |"},
+		"/edit @|":            {"/edit @go.mod |", "/edit @src/|"},
 		"me@host|":            nil,
 		"@a b|":               nil,
 	} {

@@ -42,9 +42,6 @@ func clipboards() []struct {
 // runCopy copies an answer: "", a number counted back from the last, and osc52
 // for the terminal's own clipboard.
 func runCopy(ctx context.Context, t *Terminal, arg string) error {
-	if t.opt.Deps.Answer == nil {
-		return errNotHere
-	}
 	n, terminal := 1, false
 	for word := range strings.FieldsSeq(arg) {
 		switch number, err := strconv.Atoi(word); {
@@ -56,7 +53,7 @@ func runCopy(ctx context.Context, t *Terminal, arg string) error {
 			return fmt.Errorf("%q is neither a number, counted back from the last answer, nor osc52", word)
 		}
 	}
-	text := t.opt.Deps.Answer(n)
+	text := t.opt.Agent.Answer(n)
 	switch {
 	case text == "" && n == 1:
 		return errors.New("there is no answer yet")

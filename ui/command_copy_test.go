@@ -51,7 +51,7 @@ func TestCopyTakesTheToolOfTheDesktop(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir, out := desktop(t, test.tools...)
 			shown, _ := say(t, func(o *Options) {
-				o.Deps = testDeps(newManual().now)
+				o.Agent = answered(t, "the one before", "the last")
 				o.Environ = append(test.env, "PATH=relative:"+dir)
 			}, test.typed)
 			if !strings.Contains(strings.Join(strings.Fields(shown), " "), test.says) {
@@ -74,7 +74,7 @@ func TestCopyToolThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown, _ := say(t, func(o *Options) {
-		o.Deps, o.Environ = testDeps(newManual().now), []string{"DISPLAY=:0", "PATH=" + dir}
+		o.Agent, o.Environ = answered(t, "the last"), []string{"DISPLAY=:0", "PATH=" + dir}
 	}, "/copy")
 	if !strings.Contains(shown, "xclip: exit status 4; /copy osc52") {
 		t.Errorf("shown %q", shown)
@@ -87,7 +87,7 @@ func TestCopyByTheTerminal(t *testing.T) {
 	answer := "code\x1b]0;title\a \x1b\\ end"
 	start := func(answer string) *talk {
 		k := startPTY(t, &sender{}, func(o *Options) {
-			o.Deps = Deps{Answer: func(int) string { return answer }}
+			o.Agent = answered(t, answer)
 		})
 		k.expect("you: ")
 		return k

@@ -41,11 +41,8 @@ func (t *Terminal) columns(rows [][]string) {
 }
 
 func runTools(_ context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Tools == nil {
-		return errNotHere
-	}
 	var rows [][]string
-	for _, r := range t.opt.Deps.Tools() {
+	for _, r := range t.opt.Agent.Tools() {
 		about, _, _ := strings.Cut(r.Description, "\n")
 		about, _, _ = strings.Cut(about, ". ")
 		rows = append(rows, []string{oneLine(r.Name), string(r.Kind), oneLine(about)})
@@ -58,22 +55,16 @@ func runTools(_ context.Context, t *Terminal, _ string) error {
 }
 
 func runConfig(_ context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Config == nil {
-		return errNotHere
-	}
 	var rows [][]string
-	for _, r := range t.opt.Deps.Config() {
-		rows = append(rows, []string{oneLine(r.Name), oneLine(r.Value), "(" + oneLine(r.Origin) + ")"})
+	for _, r := range t.opt.Program.Settings() {
+		rows = append(rows, []string{oneLine(r.Option.Key), oneLine(r.Value), "(" + oneLine(r.Origin) + ")"})
 	}
 	t.columns(rows)
 	return nil
 }
 
 func runContext(_ context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Context == nil {
-		return errNotHere
-	}
-	c := t.opt.Deps.Context()
+	c := t.opt.Agent.Context()
 	t.Note(contextText(c))
 	var rows [][]string
 	for _, p := range c.Parts {
@@ -90,10 +81,7 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 // runCompact leaves out what can be left out of the history, also where it is not
 // full: a message that does not fit needs the room.
 func runCompact(_ context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Compact == nil {
-		return errNotHere
-	}
-	did, err := t.opt.Deps.Compact()
+	did, err := t.opt.Agent.Compact()
 	if err != nil {
 		return err
 	}
@@ -116,10 +104,7 @@ func contextText(c agent.ContextUse) string {
 }
 
 func runCost(_ context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Cost == nil {
-		return errNotHere
-	}
-	t.Note(costText(t.opt.Deps.Cost()))
+	t.Note(costText(t.opt.Agent.Cost()))
 	return nil
 }
 
@@ -138,12 +123,9 @@ func costText(c conversation.Totals) string {
 }
 
 func runStatus(_ context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Status == nil {
-		return errNotHere
-	}
-	var rows [][]string
-	for _, r := range t.opt.Deps.Status() {
-		rows = append(rows, []string{oneLine(r.Name), oneLine(r.About)})
+	rows := status(t.opt.Agent)
+	for _, row := range rows {
+		row[1] = oneLine(row[1])
 	}
 	t.columns(rows)
 	return nil

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
-	"artoo/agent"
 	"artoo/agent/permission"
 )
 
@@ -17,13 +17,9 @@ func approvalModes() []permission.Mode {
 }
 
 func runApproval(_ context.Context, t *Terminal, arg string) error {
-	d := t.opt.Deps
-	if d.Mode == nil || d.SetMode == nil {
-		return errNotHere
-	}
 	switch {
 	case arg == "":
-		t.Note(fmt.Sprintf("approval: %s: %s", d.Mode(), modeText(d.Mode())))
+		t.tellMode()
 		t.Note("/approval ask, edits, auto or plan changes it; next goes through ask, edits and plan")
 		return nil
 	case arg == "next":
@@ -38,27 +34,27 @@ func runApproval(_ context.Context, t *Terminal, arg string) error {
 
 // setMode changes the mode and prints what holds now.
 func (t *Terminal) setMode(mode permission.Mode) error {
-	d := t.opt.Deps
-	before := d.Mode()
-	if err := d.SetMode(mode); err != nil {
-		var f *agent.Failure
-		if errors.As(err, &f) && f.Err != nil {
-			return f.Err // what stands before it speaks of the command line
-		}
-		return err
+	before := t.opt.Agent.Policy().Mode
+	if err := t.opt.Agent.SetMode(mode); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "--approval "+string(mode)+": ")) // which speaks of the command line
 	}
 	if mode == permission.ModePlan && before != mode {
 		t.beforePlan = before
 	}
-	t.Note(fmt.Sprintf("approval: %s: %s", mode, modeText(mode)))
+	t.tellMode()
 	return nil
+}
+
+func (t *Terminal) tellMode() {
+	mode := t.opt.Agent.Policy().Mode
+	t.Note(fmt.Sprintf("approval: %s: %s", mode, modeText(mode)))
 }
 
 // nextMode goes through ask, edits and plan. A mode that cannot hold here is
 // passed over.
 func (t *Terminal) nextMode() error {
 	cycle := []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModePlan}
-	at := slices.Index(cycle, t.opt.Deps.Mode()) // -1 for auto, whose next is ask
+	at := slices.Index(cycle, t.opt.Agent.Policy().Mode) // -1 for auto, whose next is ask
 	var err error
 	for i := 1; i < len(cycle); i++ {
 		if err = t.setMode(cycle[(at+i)%len(cycle)]); err == nil {
@@ -69,19 +65,15 @@ func (t *Terminal) nextMode() error {
 }
 
 func runPlan(_ context.Context, t *Terminal, arg string) error {
-	d := t.opt.Deps
-	if d.Mode == nil || d.SetMode == nil {
-		return errNotHere
-	}
 	if arg != "" && arg != "off" {
 		return fmt.Errorf("%q is not off: /plan alone begins and ends it", arg)
 	}
-	planning := d.Mode() == permission.ModePlan
+	planning := t.opt.Agent.Policy().Mode == permission.ModePlan
 	switch {
 	case !planning && arg == "":
 		return t.setMode(permission.ModePlan)
 	case !planning:
-		t.Note(fmt.Sprintf("approval: %s: %s", d.Mode(), modeText(d.Mode())))
+		t.tellMode()
 		return nil
 	}
 	back := t.beforePlan
@@ -92,21 +84,18 @@ func runPlan(_ context.Context, t *Terminal, arg string) error {
 }
 
 func runPermissions(_ context.Context, t *Terminal, arg string) error {
-	if t.opt.Deps.Rules == nil {
-		return errNotHere
-	}
 	if what, which := cutWord(arg); what != "" {
 		if !slices.Contains([]string{"rm", "drop", "remove"}, what) || which == "" {
 			return fmt.Errorf("%q: say rm and the number or the text of a rule", arg)
 		}
 		return t.dropRule(which)
 	}
-	mode := t.opt.Deps.Mode()
+	mode := t.opt.Agent.Policy().Mode
 	t.Note("mode " + string(mode) + ": " + modeText(mode))
 	t.Note("commands are not confined")
 	var rows [][]string
 	dropped := false
-	for i, r := range t.opt.Deps.Rules() {
+	for i, r := range t.opt.Agent.Rules() {
 		rows = append(rows, []string{strconv.Itoa(i + 1), string(r.Effect), oneLine(r.Rule), "(" + oneLine(r.Origin) + ")"})
 		dropped = dropped || r.Session
 	}
@@ -123,10 +112,7 @@ func runPermissions(_ context.Context, t *Terminal, arg string) error {
 // dropRule takes back what was allowed in this session, by the number in the
 // list or as it is written.
 func (t *Terminal) dropRule(which string) error {
-	if t.opt.Deps.DropRule == nil {
-		return errNotHere
-	}
-	rules := t.opt.Deps.Rules()
+	rules := t.opt.Agent.Rules()
 	found := slices.IndexFunc(rules, func(r permission.RuleInForce) bool { return r.Session && r.Rule == which })
 	if n, err := strconv.Atoi(which); err == nil {
 		if found = n - 1; found < 0 || found >= len(rules) {
@@ -142,7 +128,7 @@ func (t *Terminal) dropRule(which string) error {
 	if !r.Session {
 		return fmt.Errorf("%s %s comes from %s and is changed there", r.Effect, r.Rule, r.Origin)
 	}
-	if err := t.opt.Deps.DropRule(r.Rule); err != nil {
+	if err := t.opt.Agent.DropRule(r.Rule); err != nil {
 		return err
 	}
 	t.Note("dropped: " + string(r.Effect) + " " + oneLine(r.Rule))
@@ -150,11 +136,8 @@ func (t *Terminal) dropRule(which string) error {
 }
 
 func completeRules(t *Terminal, _ string) []candidate {
-	if t.opt.Deps.Rules == nil {
-		return nil
-	}
 	var all []candidate
-	for _, r := range t.opt.Deps.Rules() {
+	for _, r := range t.opt.Agent.Rules() {
 		if r.Session {
 			all = append(all, candidate{text: "rm " + r.Rule, help: string(r.Effect) + ", " + r.Origin})
 		}

@@ -5,6 +5,8 @@ package ui
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // shownRows are what was shown, without the prompts, what was typed there, and blank rows.
@@ -31,21 +33,28 @@ func TestModesAreChangedAndPrinted(t *testing.T) {
 		"/approval plan|/plan off":        {plan, ask},
 		"/approval edits|/approval next|/approval next|/plan":  {edits, plan, ask, plan},
 		"/approval edits|/approval plan|/approval plan|/plan ": {edits, plan, plan, edits},
-		"/approval auto": {"/approval: no project here"},
 		"/approval all":  {`/approval: "all" is none of ask, edits, auto, plan`},
 		"/plan the move": {`/plan: "the move" is not off: /plan alone begins and ends it`},
 		"/approval": {ask,
 			"/approval ask, edits, auto or plan changes it; next goes through ask, edits", "and plan"},
 	} {
-		shown, sent := say(t, func(o *Options) { o.Deps = testDeps(newManual().now) }, strings.Split(typed, "|")...)
+		shown, sent := say(t, busy(t), strings.Split(typed, "|")...)
 		if got := strings.Join(shownRows(shown), "\n"); got != strings.Join(wants, "\n") || sent != nil {
 			t.Errorf("%s: sent %q, shown\n%s", typed, sent, got)
 		}
 	}
 }
 
+func TestAModeThatCannotHoldHereIsRefused(t *testing.T) {
+	shown, _ := say(t, func(o *Options) { o.Agent.Policy().NoProject = true }, "/approval edits", "/approval next")
+	want := []string{"/approval: there is no project here, so every write and run is asked", "approval: plan: only reading, all else is refused"}
+	if diff := cmp.Diff(want, shownRows(shown)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestShiftTabGoesThroughTheModes(t *testing.T) {
-	k := startPTY(t, &sender{}, func(o *Options) { o.Deps = testDeps(newManual().now) })
+	k := startPTY(t, &sender{}, busy(t))
 	k.expect("you: ")
 	for _, want := range []string{"approval: edits", "approval: plan", "approval: ask"} {
 		if err := k.term.act(t.Context(), line{action: actMode, text: "half"}); err != nil {
@@ -73,7 +82,7 @@ func TestRulesOfTheSessionAreDropped(t *testing.T) {
 		"/permissions rm":              `"rm": say rm and the number or the text of a rule`,
 		"/permissions allow bash(cat)": `"allow bash(cat)": say rm and the number or the text of a rule`,
 	} {
-		shown, _ := say(t, func(o *Options) { o.Deps = testDeps(newManual().now) }, typed, "/permissions")
+		shown, _ := say(t, busy(t), typed, "/permissions")
 		if !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {
 			t.Errorf("%s: shown\n%s", typed, shown)
 		}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,39 +12,33 @@ import (
 )
 
 func runModel(ctx context.Context, t *Terminal, name string) error {
-	d := t.opt.Deps
-	switch {
-	case name == "":
-		if d.Model == nil {
-			return errNotHere
-		}
-		t.Note(oneLine(d.Model()) + " (/model NAME or /model PROVIDER/NAME changes it, /model list tells those known)")
+	switch name {
+	case "":
+		t.Note(oneLine(t.opt.Agent.Model().String()) +
+			" (/model NAME or /model PROVIDER/NAME changes it, /model list tells those known)")
 		return nil
-	case name == "list":
+	case "list":
 		return listModels(ctx, t)
-	case d.SwitchModel == nil:
-		return errNotHere
 	}
-	now, err := d.SwitchModel(ctx, name)
-	if err != nil {
+	if err := t.opt.Program.SwitchModel(ctx, name); err != nil {
 		return err
 	}
-	t.Note("model: " + oneLine(now))
-	t.unknownModel(now)
+	t.tellModel()
+	t.unknownModel()
 	return nil
 }
 
+func (t *Terminal) tellModel() { t.Note("model: " + oneLine(t.opt.Agent.Model().String())) }
+
 // unknownModel tells that a name is not among those known of its provider: it may
 // be new, or a slip.
-func (t *Terminal) unknownModel(now string) {
-	if t.opt.Deps.Models == nil {
-		return
-	}
-	provider, name, _ := strings.Cut(now, "/")
+func (t *Terminal) unknownModel() {
+	now := t.opt.Agent.Model()
+	name := now.Defaults.Model
 	best, least := "", max(len(name)/3, 2)
-	list := t.opt.Deps.Models()
-	for _, c := range list {
-		known := strings.TrimPrefix(c.Name, provider+"/")
+	list := t.opt.Program.Models()
+	for _, m := range list {
+		known := strings.TrimPrefix(m.ID, now.Name+"/")
 		if known == name {
 			return
 		}
@@ -54,7 +49,7 @@ func (t *Terminal) unknownModel(now string) {
 	if len(list) == 0 {
 		return
 	}
-	text := name + " is not among the models known of " + provider
+	text := name + " is not among the models known of " + now.Name
 	if best != "" {
 		text += "; did you mean " + best + "?"
 	} else {
@@ -65,90 +60,66 @@ func (t *Terminal) unknownModel(now string) {
 
 // listModels is /model list.
 func listModels(ctx context.Context, t *Terminal) error {
-	d := t.opt.Deps
-	if d.Models == nil {
-		return errNotHere
+	list, err := t.opt.Program.AskModels(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	var list []Choice
-	if d.ListModels == nil {
-		list = d.Models()
-	} else {
-		var err error
-		if list, err = d.ListModels(ctx); err != nil {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			t.Note(oneLine(err.Error()))
-		}
+	if err != nil {
+		t.Note(oneLine(err.Error()))
 	}
-	t.choices(list, "none is known; any name may be given")
+	if len(list) == 0 {
+		t.Note("none is known; any name may be given")
+	}
+	var rows [][]string
+	for _, m := range list {
+		rows = append(rows, []string{oneLine(m.ID), oneLine(m.About())})
+	}
+	t.columns(rows)
 	return nil
 }
 
-// choices prints what may be chosen, with what is known of each.
-func (t *Terminal) choices(list []Choice, none string) {
-	if len(list) == 0 {
-		t.Note(none)
-	}
-	var rows [][]string
-	for _, c := range list {
-		rows = append(rows, []string{oneLine(c.Name), oneLine(c.About)})
-	}
-	t.columns(rows)
-}
-
-// choiceCandidates are choices to be completed.
-func choiceCandidates(list []Choice) []candidate {
-	var all []candidate
-	for _, c := range list {
-		all = append(all, candidate{text: c.Name, help: c.About})
-	}
-	return all
-}
-
 func completeModels(t *Terminal, arg string) []candidate {
-	d := t.opt.Deps
-	if d.Models == nil {
-		return nil
+	var all []candidate
+	for _, m := range t.opt.Program.Models() {
+		all = append(all, candidate{text: m.ID, help: m.About()})
 	}
-	all := append(choiceCandidates(d.Models()), candidate{text: "list", help: "those known"})
-	if d.Providers != nil && arg != "" {
-		list, _ := d.Providers() // /provider says what is wrong
-		for _, p := range list {
-			all = append(all, candidate{text: p.Name + "/", help: "a model of " + p.Name})
+	all = append(all, candidate{text: "list", help: "those known"})
+	if arg != "" {
+		for _, p := range completeProviders(t, arg) {
+			all = append(all, candidate{text: p.text + "/", help: "a model of " + p.text})
 		}
 	}
 	return all
 }
 
 func runProvider(ctx context.Context, t *Terminal, name string) error {
-	d := t.opt.Deps
-	if name == "" {
-		if d.Providers == nil || d.Model == nil {
-			return errNotHere
+	if name != "" {
+		if err := t.opt.Program.SwitchProvider(ctx, name); err != nil {
+			return err
 		}
-		list, err := d.Providers()
-		t.Note("now " + oneLine(d.Model()) + "; /provider NAME changes to one of these, with its default model:")
-		t.choices(list, "none is at hand")
-		return err
+		t.tellModel()
+		return nil
 	}
-	if d.SwitchProvider == nil {
-		return errNotHere
+	list, err := t.opt.Program.Providers()
+	t.Note("now " + oneLine(t.opt.Agent.Model().String()) + "; /provider NAME changes to one of these, with its default model:")
+	if len(list) == 0 {
+		t.Note("none is at hand")
 	}
-	now, err := d.SwitchProvider(ctx, name)
-	if err != nil {
-		return err
+	var rows [][]string
+	for _, c := range list {
+		rows = append(rows, []string{oneLine(c.Provider), oneLine(c.Model)})
 	}
-	t.Note("model: " + oneLine(now))
-	return nil
+	t.columns(rows)
+	return err
 }
 
 func completeProviders(t *Terminal, _ string) []candidate {
-	if t.opt.Deps.Providers == nil {
-		return nil
+	list, _ := t.opt.Program.Providers() // the command itself says what is wrong
+	var all []candidate
+	for _, c := range list {
+		all = append(all, candidate{text: c.Provider, help: c.Model})
 	}
-	list, _ := t.opt.Deps.Providers() // the command itself says what is wrong
-	return choiceCandidates(list)
+	return all
 }
 
 // efforts are the words /effort takes.
@@ -161,22 +132,15 @@ func efforts() []string {
 }
 
 func runEffort(_ context.Context, t *Terminal, arg string) error {
-	d := t.opt.Deps
-	if d.Effort == nil {
-		return errNotHere
-	}
 	if arg != "" {
 		if !slices.Contains(efforts(), arg) {
 			return fmt.Errorf("%q is none of %s", arg, strings.Join(efforts(), ", "))
 		}
-		effort := provider.Effort(arg)
-		t.Note("effort: " + string(d.Effort(&effort)))
+		t.opt.Program.SetEffort(provider.Effort(arg))
+		t.Note("effort: " + arg)
 		return nil
 	}
-	now := string(d.Effort(nil))
-	if now == "" {
-		now = "not set, it is the model's own"
-	}
+	now := cmp.Or(string(t.opt.Agent.Model().Defaults.Effort), "not set, it is the model's own")
 	t.Note("effort: " + now + " (" + strings.Join(efforts(), ", ") + ")")
 	return nil
 }

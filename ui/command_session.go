@@ -2,22 +2,21 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"artoo/agent"
+	"artoo/ui/export"
 )
 
 // listedSessions is how many sessions are shown, the newest.
 const listedSessions = 20
 
 func runSessions(_ context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Sessions == nil {
-		return errNotHere
-	}
-	rows, err := t.opt.Deps.Sessions()
+	rows, err := t.opt.Agent.Sessions()
 	if err != nil {
 		return err
 	}
@@ -40,9 +39,6 @@ func runSessions(_ context.Context, t *Terminal, _ string) error {
 }
 
 func runResume(ctx context.Context, t *Terminal, arg string) error {
-	if t.opt.Deps.Resume == nil {
-		return errNotHere
-	}
 	if arg == "" {
 		return runSessions(ctx, t, "")
 	}
@@ -53,7 +49,7 @@ func runResume(ctx context.Context, t *Terminal, arg string) error {
 	case err == nil && len(arg) <= len(strconv.Itoa(listedSessions)): // too short to mean an id
 		return fmt.Errorf("there is no session number %s; /resume without a number lists them", arg)
 	}
-	resumed, err := t.opt.Deps.Resume(id)
+	resumed, err := t.opt.Agent.Resume(id)
 	if err != nil {
 		return err
 	}
@@ -71,10 +67,7 @@ func (t *Terminal) forget() {
 
 // completeSessions proposes the ids of the sessions that go on here.
 func completeSessions(t *Terminal, _ string) []candidate {
-	if t.opt.Deps.Sessions == nil {
-		return nil
-	}
-	rows, err := t.opt.Deps.Sessions()
+	rows, err := t.opt.Agent.Sessions()
 	if err != nil {
 		return nil // the command itself says why
 	}
@@ -86,10 +79,7 @@ func completeSessions(t *Terminal, _ string) []candidate {
 }
 
 func runClear(_ context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Clear == nil {
-		return errNotHere
-	}
-	old, err := t.opt.Deps.Clear()
+	old, err := t.opt.Agent.Clear()
 	if err != nil {
 		return err
 	}
@@ -103,10 +93,7 @@ func runClear(_ context.Context, t *Terminal, _ string) error {
 }
 
 func runFork(_ context.Context, t *Terminal, _ string) error {
-	if t.opt.Deps.Fork == nil {
-		return errNotHere
-	}
-	old, now, err := t.opt.Deps.Fork()
+	old, now, err := t.opt.Agent.Fork()
 	if err != nil {
 		return err
 	}
@@ -114,17 +101,46 @@ func runFork(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
-// runExportFile writes the session to a file.
-func runExportFile(ctx context.Context, t *Terminal, name string) error {
-	if t.opt.Deps.Export == nil {
-		return errNotHere
-	}
-	told, err := t.opt.Deps.Export(ctx, name)
+// runExportFile writes the session to the file of that name, see export.File.
+func runExportFile(_ context.Context, t *Terminal, name string) error {
+	s, err := exported(t.opt.Agent)
 	if err != nil {
 		return err
 	}
-	t.Note(told)
-	return nil
+	if strings.HasPrefix(name, "~") {
+		name = t.access().abs(name)
+	}
+	path, err := export.File(t.opt.Agent.Env().Dir, name, s)
+	var wrong *export.Error
+	if errors.As(err, &wrong) {
+		return errors.New(wrong.Error() + "; " + wrong.Hint)
+	}
+	if err == nil {
+		t.Note("written to " + oneLine(path))
+	}
+	return err
+}
+
+// exported is the present session: all of it where it is kept, else what the
+// model still sees of it.
+func exported(a *agent.Agent) (export.Session, error) {
+	c := a.Conversation()
+	if c.MessageCount() == 0 {
+		return export.Session{}, errors.New("nothing was said yet")
+	}
+	if s := c.Session(); s != nil {
+		kept, err := a.Saved()
+		if err != nil {
+			return export.Session{}, err
+		}
+		e, h := export.Of(kept), s.Header()
+		e.ID, e.ForkOf = h.ID, h.ForkOf
+		return e, nil
+	}
+	m := a.Model()
+	s := export.Session{Dir: a.Env().Dir, Provider: m.Name, Model: m.Defaults.Model, Messages: c.Messages()}
+	s.Totals.Usage, s.Totals.CostUSD = a.Spent()
+	return s, nil
 }
 
 // answerTail is how many lines of the last answer are shown again.

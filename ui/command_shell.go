@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -28,7 +29,7 @@ func (t *Terminal) shell(ctx context.Context, text string) error {
 		t.Note("write a command behind it: !ls shows the model what comes, !!ls does not")
 		return nil
 	}
-	out := newShellOutput(t, firstSet(t.opt.ResultMax, shellKeep))
+	out := newShellOutput(t, cmp.Or(t.opt.Agent.Env().ResultMax, shellKeep))
 	how, err := t.runShell(ctx, command, out)
 	if err != nil {
 		t.Note("!: " + oneLine(err.Error()))
@@ -39,18 +40,11 @@ func (t *Terminal) shell(ctx context.Context, text string) error {
 	switch {
 	case !private:
 		t.Note(how + "; it goes along with your next message")
-		t.shared = append(t.shared, provider.Text{Text: sharedText(command, t.opt.Dir, out.kept(), how)})
+		t.shared = append(t.shared, provider.Text{Text: sharedText(command, t.opt.Agent.Env().Dir, out.kept(), how)})
 	case how != exitedWell:
 		t.Note(how)
 	}
 	return nil
-}
-
-func firstSet(n, otherwise int) int {
-	if n > 0 {
-		return n
-	}
-	return otherwise
 }
 
 // sharedText is what the model is told of a command.
@@ -82,7 +76,7 @@ const exitedWell = "exit status 0"
 // there is one, and Ctrl-C is for it alone.
 func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
 	command := exec.CommandContext(ctx, t.userShell(), shellFlag(), line)
-	command.Dir, command.Env = t.opt.Dir, t.opt.Environ
+	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.opt.Environ
 	command.WaitDelay = shellPipeWait
 	command.Cancel = func() error { return stopCommand(command, true) }
 	run := func() error {
@@ -179,9 +173,9 @@ func (t *Terminal) shellStopper(command *exec.Cmd, over <-chan struct{}) func() 
 // userShell is the person's shell, which takes a command line as sh does.
 func (t *Terminal) userShell() string {
 	if runtime.GOOS == "windows" {
-		return firstText(t.variable("COMSPEC"), "cmd.exe")
+		return cmp.Or(t.variable("COMSPEC"), "cmd.exe")
 	}
-	return firstText(t.variable("SHELL"), "/bin/sh")
+	return cmp.Or(t.variable("SHELL"), "/bin/sh")
 }
 
 func shellFlag() string {
@@ -189,13 +183,6 @@ func shellFlag() string {
 		return "/c"
 	}
 	return "-c"
-}
-
-func firstText(text, otherwise string) string {
-	if text != "" {
-		return text
-	}
-	return otherwise
 }
 
 // howItEnded is "exit status 1" or "signal: killed".

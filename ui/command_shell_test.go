@@ -88,9 +88,7 @@ func TestShellCommandsGoAlongWithTheNextMessage(t *testing.T) {
 		{"left behind with its session", []string{"!echo 1", "/clear", "x"}, []string{"x"}, nil, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			shown, sent := runLines(t, func(o *Options) {
-				o.Deps.Clear = func() (string, error) { return "", nil }
-			}, test.lines...)
+			shown, sent := runLines(t, nil, test.lines...)
 			if test.sent != nil {
 				if diff := cmp.Diff(test.sent, sent); diff != "" {
 					t.Error(diff)
@@ -109,7 +107,7 @@ func TestShellCommandsGoAlongWithTheNextMessage(t *testing.T) {
 }
 
 func TestShellOutputIsSafeAndBounded(t *testing.T) {
-	shown, sent := runLines(t, func(o *Options) { o.ResultMax = 400 },
+	shown, sent := runLines(t, func(o *Options) { o.Agent.Env().ResultMax = 400 },
 		`!printf '\033[31mred\033[0m \033]0;title\007\033]52;c;eA==\007ok\n10%%\r100%%\n\342\200\256\n'`, "x")
 	if strings.ContainsAny(shown, "\x1b\r") || !strings.Contains(shown, "red ok\n100%\n<U+202E>\n") {
 		t.Errorf("shown %q", shown)
@@ -117,7 +115,7 @@ func TestShellOutputIsSafeAndBounded(t *testing.T) {
 	if !strings.Contains(sent[0], "\nred ok\n100%\n\u202e\n[exit") {
 		t.Errorf("sent %q", sent)
 	}
-	shown, sent = runLines(t, func(o *Options) { o.ResultMax = 400 }, "!i=0; while [ $i -lt 500 ]; do echo line $i; i=$((i+1)); done", "x")
+	shown, sent = runLines(t, func(o *Options) { o.Agent.Env().ResultMax = 400 }, "!i=0; while [ $i -lt 500 ]; do echo line $i; i=$((i+1)); done", "x")
 	if !strings.Contains(shown, "line 0\n") || !strings.Contains(shown, "line 250\n") || !strings.Contains(shown, "line 499\n") {
 		t.Errorf("not all is shown: %q", shown)
 	}
@@ -149,7 +147,7 @@ func TestShellOutputIsMeasuredInCharacters(t *testing.T) {
 
 func TestShellCommandsRunInTheProject(t *testing.T) {
 	dir := t.TempDir()
-	_, sent := runLines(t, func(o *Options) { o.Dir = dir }, "!ls -d $PWD; touch here", "x")
+	_, sent := runLines(t, func(o *Options) { o.Agent.Env().Dir = dir }, "!ls -d $PWD; touch here", "x")
 	if want := "x\n+ I ran a command myself in " + dir + "."; len(sent) != 1 || !strings.HasPrefix(sent[0], want) {
 		t.Errorf("sent %q", sent)
 	}

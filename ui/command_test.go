@@ -4,20 +4,16 @@ package ui
 
 import (
 	"context"
-	"errors"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"artoo/agent"
-	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
-	"artoo/tool"
 )
 
 // say sends lines and returns what was shown, without prompts.
@@ -121,11 +117,9 @@ func TestCommandsOfLaterVersionsSayWhatToDo(t *testing.T) {
 // A sentence that happens to begin as a command takes no session away.
 func TestCommandsWithoutArgumentsTakeNone(t *testing.T) {
 	for _, typed := range []string{"/clear the table in README", "/exit code 2?", "/fork it"} {
-		cleared := false
-		opt := func(o *Options) {
-			o.Deps.Clear = func() (string, error) { cleared = true; return "", nil }
-		}
-		shown, sent := say(t, opt, typed, "after")
+		a := answered(t, "kept")
+		shown, sent := say(t, func(o *Options) { o.Agent = a }, typed, "after")
+		cleared := a.Conversation().MessageCount() == 0
 		if cleared || len(sent) != 1 || !strings.Contains(shown, "takes nothing behind it, so nothing was done") {
 			t.Errorf("%q: cleared %v, sent %q, shown %q", typed, cleared, sent, shown)
 		}
@@ -188,118 +182,42 @@ func TestHelpFitsAScreen(t *testing.T) {
 	}
 }
 
-func testDeps(now time.Time) Deps {
-	cost, debug := 0.0625, false
-	mode, effort := permission.ModeAsk, provider.Effort("")
-	rules := []permission.RuleInForce{
-		{Effect: permission.Deny, Rule: "bash(rm:*)", Origin: "settings"}, {Effect: permission.Allow, Rule: "bash(ls)", Origin: "this session", Session: true},
-	}
-	rows := []conversation.Info{{ID: "3f2a", Updated: now.Add(-2 * time.Hour), Messages: 3, First: "fix the\ntest"}, {ID: "77\x1b[2Jbc", Updated: now.Add(-72 * time.Hour), Messages: 1}}
-	return Deps{
-		Sessions: func() ([]conversation.Info, error) { return rows, nil },
-		Resume: func(id string) (*agent.Resumed, error) {
-			if id != rows[0].ID && id != rows[1].ID {
-				return nil, errors.New("no session " + id)
-			}
-			return &agent.Resumed{ID: "3f2a", When: now.Add(-2 * time.Hour), Model: "demo/demo", Mode: permission.ModeAsk, User: "fix the test", Answer: "Done.\x1b[31m", Cut: true, Changed: []string{"a.go"}}, nil
-		},
-		Clear:       func() (string, error) { return "3f2a", nil },
-		Model:       func() string { return "demo/demo" },
-		SwitchModel: func(_ context.Context, name string) (string, error) { return "demo/" + name, nil },
-		Models:      func() []Choice { return []Choice{{"small", "the small one"}, {"smart", "the \x1b[2Jother"}} },
-		ListModels: func(context.Context) ([]Choice, error) {
-			return []Choice{{"small", "the small one"}, {"smart", "the \x1b[2Jother"}, {"newest", "of today"}}, errors.New("demo: half of it \x1b[31mis missing")
-		},
-		Providers: func() ([]Choice, error) {
-			return []Choice{{"demo", "demo"}, {"openai", "gpt"}}, errors.New("a key cannot be read")
-		},
-		SwitchProvider: func(_ context.Context, name string) (string, error) {
-			if name != "openai" {
-				return "", errors.New("there is no provider " + name)
-			}
-			return "openai/gpt", nil
-		},
-		Effort: func(set *provider.Effort) provider.Effort {
-			if set != nil {
-				effort = *set
-			}
-			return effort
-		},
-		Mode: func() permission.Mode { return mode },
-		SetMode: func(m permission.Mode) error {
-			if m == permission.ModeAuto {
-				return &agent.Failure{Kind: agent.KindUsage, What: "--approval auto", Err: errors.New("no project here")}
-			}
-			mode = m
-			return nil
-		},
-		DropRule: func(rule string) error { rules = rules[:1]; return nil },
-		Fork:     func() (string, string, error) { return "3f2a", "88cc", nil },
-		Status:   func() []Choice { return []Choice{{"model", "demo/demo"}, {"directory", "/tmp/\x1b[2Jx"}} },
-		Answer:   func(n int) string { return map[int]string{1: "the last", 2: "the one before"}[n] },
-		Export: func(_ context.Context, name string) (string, error) {
-			if name == "there.md" {
-				return "", errors.New("there.md exists; give another name")
-			}
-			return "written to " + name, nil
-		},
-		Init:   func(context.Context) (string, error) { return "AGENTS.md, 12 lines", nil },
-		Config: func() []ConfigRow { return []ConfigRow{{"model", "demo", "default"}} },
-		Tools: func() []tool.Tool {
-			return []tool.Tool{{Name: "read", Kind: tool.KindRead, Description: "reads files. All of them."}, {Name: "bash", Kind: tool.KindRun, Description: "runs commands\nof all kinds"}}
-		},
-		Rules: func() []permission.RuleInForce { return rules },
-		Context: func() agent.ContextUse {
-			return agent.ContextUse{Used: 16200, Budget: 180000, Window: 200000, Messages: 4, Parts: []agent.ContextPart{{Name: "tool results", Tokens: 8100}, {Name: "system prompt", Tokens: 900}}}
-		},
-		Cost: func() conversation.Totals {
-			return conversation.Totals{Requests: 2, Usage: provider.Usage{Input: 1200, CacheRead: 900, Output: 300}, CostUSD: &cost}
-		},
-		Debug: func(on *bool) bool {
-			if on != nil {
-				debug = *on
-			}
-			return debug
-		},
-	}
-}
-
 func TestCommandsShow(t *testing.T) {
 	now := newManual().now
 	for command, wants := range map[string][]string{
-		"/sessions":        {"1  3f2a", "2 hours ago", "3 messages", "fix the …", "3 days ago", "^["},
-		"/resume 1":        {"resumed 3f2a, 2 hours ago, demo/demo, approval ask", "you: fix the test", "Done.", "broke off", "changed since: a.go"},
-		"/resume nope":     {"/resume: no session nope"},
-		"/clear":           {"a new session begins; /resume 3f2a goes back"},
+		"/sessions":        {"1  ONE", "2 hours ago", "4 messages", "fix the test", "3 days ago", "2 messages", "^[[2J"},
+		"/resume 1":        {"resumed ONE, 2 hours ago, demo/demo, approval ask", "you: fix the", "Done.", "broke off", "changed since: a.go"},
+		"/resume nope":     {"/resume: session nope: there is none with this id"},
+		"/clear":           {"a new session begins"},
 		"/model":           {"demo/demo"},
-		"/model list":      {"demo: half of it ^[[31mis missing", "small   the small one", "smart", "^[[2J", "newest  of today"},
+		"/model list":      {"demo: half of it ^[[31mis missing", "small       32k window, 8k reply", "smart^[[2J", "newest      0 window, 0 reply, sees"},
 		"/provider":        {"now demo/demo", "openai  gpt", "/provider: a key cannot be read"},
 		"/provider x":      {"/provider: there is no provider x"},
 		"/provider openai": {"model: openai/gpt"},
 		"/effort":          {"effort: not set", "off, low, medium, high, max"},
 		"/effort high":     {"effort: high"},
 		"/effort huge":     {"none of off, low, medium, high, max"},
-		"/fork":            {"goes on as session 88cc", "/resume 3f2a"},
-		"/status":          {"model      demo/demo", "directory  /tmp/^[[2Jx"},
+		"/fork":            {"/fork: nothing was said yet"},
+		"/status":          {"model      demo/demo", "directory  DIR", "context", "limits     none"},
 		"/session":         {"directory"},
-		"/export":          {"written to"},
-		"/save x.md":       {"written to x.md"},
-		"/export there.md": {"/export: there.md exists; give another name"},
-		"/init":            {"AGENTS.md, 12 lines"},
+		"/export":          {"/export: nothing was said yet"},
 		"/model small":     {"model: demo/small"},
 		"/config":          {"model  demo  (default)"},
-		"/tools":           {"read  read  reads files", "bash  run   runs commands"},
+		"/tools":           {"read  read  Show a file: text", "bash  run   runs commands"},
 		"/permissions":     {"mode ask", "not confined", "1  deny   bash(rm:*)  (settings)", "2  allow  bash(ls)    (this session)", "/permissions rm N"},
-		"/context":         {"16.2k tokens in 4 messages, 9% of the budget of 180.0k (the model takes\n  200.0k)", "tool results   8.1k  50%", "system prompt  900   5%"},
-		"/cost":            {"2 requests, 1.2k in and 900 from, 0 to the cache, 300 out, $0.0625"},
+		"/context":         {"tokens in 0 messages, 0% of the budget of 150.0k (the model takes", "200.0k)", "system prompt and instructions", "tool descriptions"},
+		"/cost":            {"nothing was asked yet"},
+		"/doctor":          {"warn  locale", "not UTF-8", "try:", "LANG=C.UTF-8"},
 		"/debug on":        {"debug: on"},
 		"/debug maybe":     {"neither on nor off"},
 	} {
-		shown, sent := say(t, func(o *Options) { o.Deps = testDeps(now) }, "/sessions", command)
+		a, earlier := busyAgent(t, now)
+		shown, sent := say(t, func(o *Options) { o.Agent, o.Program = a, &testProgram{agent: a} }, "/sessions", command)
 		if sent != nil {
 			t.Errorf("%s was sent", command)
 		}
 		for _, want := range wants {
+			want = strings.NewReplacer("ONE", earlier[0], "DIR", a.Env().Dir).Replace(want)
 			if !strings.Contains(shown, want) {
 				t.Errorf("%s: no %q in\n%s", command, want, shown)
 			}
@@ -308,20 +226,39 @@ func TestCommandsShow(t *testing.T) {
 			t.Errorf("%s shows an escape: %q", command, shown)
 		}
 	}
-	for _, command := range []string{"/sessions", "/resume x", "/clear", "/model", "/model x", "/config", "/tools", "/permissions", "/context", "/cost", "/debug",
-		"/model list", "/provider", "/provider x", "/effort", "/approval", "/plan", "/permissions rm 1", "/fork", "/status", "/export", "/init", "/copy"} {
-		if shown, _ := say(t, nil, command); !strings.Contains(shown, "not to be had here") {
-			t.Errorf("%s without what it needs: %q", command, shown)
+}
+
+// A session that was left can be gone back to, and a copy of one that was begun.
+func TestTheOldSessionIsNamed(t *testing.T) {
+	a := projectIn(t, nil, true)
+	old := a.SessionID()
+	shown, _ := say(t, func(o *Options) { o.Agent = a }, "/fork", "/clear")
+	shown = strings.Join(strings.Fields(shown), " ")
+	for _, want := range []string{"this goes on as session ", "; /resume " + old + " goes back to the one it was copied from",
+		"a new session begins; /resume "} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in %q", want, shown)
 		}
 	}
 }
 
 func TestResumedIsShownFirst(t *testing.T) {
-	shown, _ := say(t, func(o *Options) {
-		o.Resumed = &agent.Resumed{ID: "3f2a", User: "why?", Answer: strings.Repeat("line\n", 30) + "a **bold** end\n", Model: "demo/demo"}
-		o.First = "go on"
-	})
-	for _, want := range []string{"resumed 3f2a, demo/demo", "you: why?", "19 lines before this", "a bold end"} {
+	store := conversation.Store{Dir: t.TempDir()}
+	s := store.Create(conversation.Header{Provider: "demo", Model: "demo"})
+	appendAll(t, conversation.New(conversation.Config{}, s), provider.UserText("why?"), said(strings.Repeat("line\n", 30)+"a **bold** end\n"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := agent.New(agent.Options{Model: testModel("demo", "demo"), Sessions: agent.Sessions{Store: store, First: s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, _ := say(t, func(o *Options) { o.Agent, o.First = a, "go on" })
+	for _, want := range []string{"resumed " + s.ID(), ", demo/demo", "you: why?", "19 lines before this", "a bold end"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in %q", want, shown)
 		}
@@ -381,9 +318,8 @@ func TestCostWithoutACountOfRequests(t *testing.T) {
 		"1.2k in, 300 out, $0.0000":                   {Usage: spent, CostUSD: &free},
 		"1 request, 1.2k in, 300 out":                 {Requests: 1, Usage: spent, CostUSD: &free},
 	} {
-		shown, _ := say(t, func(o *Options) { o.Deps.Cost = func() conversation.Totals { return info } }, "/cost")
-		if !strings.Contains(shown, "  "+want) {
-			t.Errorf("%q is not in %q", want, shown)
+		if got := costText(info); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 package ui
 
 import (
-	"context"
-	"errors"
+	"io"
+	"strings"
 	"testing"
 
 	"artoo/agent"
@@ -21,9 +21,9 @@ func TestCompactIsNeverRefused(t *testing.T) {
 	if !ok || c.run == nil {
 		t.Fatal("there is no /compact")
 	}
-	called := 0
-	term := &Terminal{opt: Options{Deps: Deps{Compact: func() (string, error) { called++; return "", errors.New("asked") }}}}
-	if err := c.run(context.Background(), term, ""); err == nil || called != 1 {
-		t.Errorf("called %d times, %v", called, err)
+	var shown strings.Builder
+	term := &Terminal{Screen: newTestScreen(io.Discard, &shown, screen.Plain, nil), opt: Options{Agent: testAgent(t)}}
+	if err := c.run(t.Context(), term, ""); err != nil || !strings.Contains(shown.String(), "nothing is left to leave out") {
+		t.Errorf("shown %q, %v", shown.String(), err)
 	}
 }

@@ -16,29 +16,23 @@ const (
 	maxFound     = 50
 )
 
-// fileNames completes the @paths of what is being typed.
-type fileNames struct {
-	access fileAccess
-	wait   time.Duration
-}
-
 // complete is a completer: it proposes the files that the @ word before the
-// cursor may be meant to name, and nothing where there is no such word. A word
-// without a slash that no name here begins with is looked for in all directories
-// below.
-func (n fileNames) complete(text string, cursor int) completion {
+// cursor may be meant to name, as many as it finds while wait lasts, and nothing
+// where there is no such word. A word without a slash that no name here begins
+// with is looked for in all directories below.
+func (a fileAccess) complete(text string, cursor int, wait time.Duration) completion {
 	w, ok := wordAt(text[:cursor])
-	if !ok || n.access.files() == nil {
+	if !ok || a.env.Files == nil {
 		return completion{}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), n.wait)
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	c := completion{from: w.from, to: cursor}
 	after := text[cursor:]
 	if w.quoted && strings.HasPrefix(after, `"`) {
 		c.to, after = c.to+1, after[1:]
 	}
-	dir, entries := n.access.entries(ctx, w.path)
+	dir, entries := a.entries(ctx, w.path)
 	for _, e := range entries {
 		c.candidates = append(c.candidates, w.candidate(dir, e, strings.HasPrefix(after, " ")))
 	}
@@ -66,15 +60,15 @@ func (a fileAccess) entries(ctx context.Context, path string) (dir string, entri
 	if prefix == ".." {
 		return dir, []tool.NameEntry{{Path: prefix, Dir: true}}
 	}
-	from := a.dir
+	from := a.env.Dir
 	if dir != "" {
 		from = a.abs(dir)
 	}
 	// A directory that is missing, denied or outside proposes nothing, and there
 	// is no place to say so while someone types.
-	entries, err := a.files().Names(ctx, from, prefix, maxNames)
+	entries, err := a.env.Files.Names(ctx, from, prefix, maxNames)
 	if err == nil && len(entries) == 0 && dir == "" {
-		entries, err = a.files().Find(ctx, from, prefix, maxFound)
+		entries, err = a.env.Files.Find(ctx, from, prefix, maxFound)
 	}
 	if err != nil {
 		return dir, nil

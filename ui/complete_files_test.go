@@ -9,17 +9,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool"
 )
 
-// names is a completer of files that takes its time.
-func names(a fileAccess) fileNames { return fileNames{access: a, wait: time.Hour} }
-
 // results are the texts Tab could lead to; the cursor stands at the bar.
-func results(t *testing.T, n fileNames, text string) []string {
+func results(t *testing.T, a fileAccess, text string) []string {
 	t.Helper()
 	cursor := strings.IndexByte(text, '|')
 	text = text[:cursor] + text[cursor+1:]
-	c := n.complete(text, cursor)
+	c := a.complete(text, cursor, time.Hour)
 	var got []string
 	for _, k := range c.candidates {
 		got = append(got, text[:c.from]+k.text+text[c.to:])
@@ -34,7 +33,6 @@ func TestFileNamesAreCompleted(t *testing.T) {
 		".gitignore": "*.log\n", ".env": "", ".github/x.yml": "", "app.log": "", "apple/tree.go": "", "a b.txt": "", "internal/cart/week.go": "",
 		"internal/cart/week_test.go": "", `quo"te`: "", "internal/two words/x": "",
 	})
-	n := names(a)
 	for text, want := range map[string][]string{
 		"see @ap|":                  {"see @apple/", "see @app.log "},
 		"@a|":                       {`@a\ b.txt `, "@apple/", "@app.log "},
@@ -62,20 +60,20 @@ func TestFileNamesAreCompleted(t *testing.T) {
 		`@"apple/"|`:                nil,
 		"@apple/ |":                 nil,
 	} {
-		if diff := cmp.Diff(want, results(t, n, text)); diff != "" {
+		if diff := cmp.Diff(want, results(t, a, text)); diff != "" {
 			t.Errorf("%s:\n%s", text, diff)
 		}
 	}
-	if got := results(t, n, "@|"); len(got) != 5 {
+	if got := results(t, a, "@|"); len(got) != 5 {
 		t.Errorf("@: %q", got)
 	}
-	if got := results(t, n, "@"+a.dir+"/app|"); len(got) != 2 || got[0] != "@"+a.dir+"/apple/" {
+	if got := results(t, a, "@"+a.env.Dir+"/app|"); len(got) != 2 || got[0] != "@"+a.env.Dir+"/apple/" {
 		t.Errorf("an absolute path: %q", got)
 	}
-	if c := n.complete("@app.l", 6); c.candidates[0].help != "ignored" {
+	if c := a.complete("@app.l", 6, time.Hour); c.candidates[0].help != "ignored" {
 		t.Errorf("%+v", c)
 	}
-	if got := results(t, fileNames{}, "@a|"); got != nil {
+	if got := results(t, fileAccess{env: &tool.Env{}}, "@a|"); got != nil {
 		t.Errorf("without files: %q", got)
 	}
 }
@@ -84,10 +82,9 @@ func TestFileNamesAreCompleted(t *testing.T) {
 // as far as the project goes.
 func TestFileNamesFromBelow(t *testing.T) {
 	a := reaching(t, map[string]string{"go.mod": "", "cmd/main.go": ""})
-	a.dir = filepath.Join(a.dir, "cmd")
-	n := names(a)
+	a.env.Dir = filepath.Join(a.env.Dir, "cmd")
 	for text, want := range map[string][]string{"@m|": {"@main.go "}, "@../g|": {"@../go.mod "}, "@go|": {"@main.go "}, "@mod|": nil, "@../../|": nil} {
-		if diff := cmp.Diff(want, results(t, n, text)); diff != "" {
+		if diff := cmp.Diff(want, results(t, a, text)); diff != "" {
 			t.Errorf("%s:\n%s", text, diff)
 		}
 	}
@@ -95,8 +92,8 @@ func TestFileNamesFromBelow(t *testing.T) {
 
 // When the time is over what was found by then is proposed.
 func TestFileNamesEndInTime(t *testing.T) {
-	n := fileNames{access: reaching(t, map[string]string{"a.go": ""}), wait: 1}
-	if c := n.complete("@a.go", 5); len(c.candidates) > 1 {
+	a := reaching(t, map[string]string{"a.go": ""})
+	if c := a.complete("@a.go", 5, 1); len(c.candidates) > 1 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -106,7 +103,7 @@ func TestFileNamesEndInTime(t *testing.T) {
 func BenchmarkFileNames(b *testing.B) {
 	a := reaching(b, nil)
 	for d := range 100 {
-		dir := filepath.Join(a.dir, fmt.Sprintf("dir%03d", d))
+		dir := filepath.Join(a.env.Dir, fmt.Sprintf("dir%03d", d))
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			b.Fatal(err)
 		}
@@ -116,11 +113,10 @@ func BenchmarkFileNames(b *testing.B) {
 			}
 		}
 	}
-	n := fileNames{access: a, wait: completeWait}
 	for _, text := range []string{"@dir", "@dir042/", "@file0999", "@nowhere"} {
 		b.Run(text, func(b *testing.B) {
 			for b.Loop() {
-				n.complete(text, len(text))
+				a.complete(text, len(text), completeWait)
 			}
 		})
 	}

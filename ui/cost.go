@@ -27,10 +27,7 @@ func (t *Terminal) OnNotice(n agent.Notice) {
 // countFrom begins a turn with what the session has cost by now, where that is
 // known: another session may have been taken up since the last one.
 func (t *Terminal) countFrom() {
-	if t.opt.Deps.Cost == nil {
-		return
-	}
-	if cost := t.opt.Deps.Cost().CostUSD; cost != nil {
+	if cost := t.opt.Agent.Cost().CostUSD; cost != nil {
 		t.spent = *cost
 	}
 }

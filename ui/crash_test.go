@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"artoo/agent"
-	"artoo/tool"
 	"artoo/ui/screen"
 )
 
@@ -54,9 +53,9 @@ func childCrash() int {
 	now := func() time.Time { return time.Unix(seconds.Add(1), 0) }
 	var err error
 	term, err = New(Options{
-		In: os.Stdin, Tty: os.Stderr, Sender: s, Profile: profile, Crash: crash, Clock: Clock{Now: now},
-		Deps:   Deps{Tools: func() []tool.Tool { panic("in a command") }},
+		Agent: childAgent(), Program: breakingProgram{}, Sender: s, Profile: profile, Clock: Clock{Now: now},
 		Screen: newTestScreen(os.Stdout, os.Stderr, profile, nil),
+		Device: Device{In: os.Stdin, Tty: os.Stderr}, Ending: Ending{Crash: crash},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -74,8 +73,8 @@ func TestACrashIsToldOnASaneTerminal(t *testing.T) {
 		message, value string
 		simple         bool
 	}{
-		{"turn", "in the turn", false}, {"question", "at the question", false}, {"console", "in the console", false}, {"/tools", "in a command", false},
-		{"turn", "in the turn", true}, {"/tools", "in a command", true},
+		{"turn", "in the turn", false}, {"question", "at the question", false}, {"console", "in the console", false}, {"/config", "in a command", false},
+		{"turn", "in the turn", true}, {"/config", "in a command", true},
 	} {
 		t.Run(fmt.Sprint(c.message, c.simple), func(t *testing.T) {
 			if c.simple {

@@ -126,7 +126,7 @@ func TestCtrlLKeepsTheScrollback(t *testing.T) {
 func TestOnlyTheChangeIsEchoed(t *testing.T) {
 	b := newBare(t, nil, func(o *Options) {
 		o.Profile = screen.Spoken
-		o.Env = func(name string) string { return map[string]string{"TERM": "xterm-256color"}[name] }
+		o.Environ = []string{"TERM=xterm-256color"}
 	})
 	b.read("")
 	if got := b.wrote(); got != pasteOn+"you: " {
@@ -173,7 +173,7 @@ func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 		{[]string{"TERM=xterm", "INSIDE_EMACS=29.4,vterm"}, false}, {[]string{"TERM=xterm", "TMUX=/tmp/tmux-1/default,1,0"}, false}, {[]string{"TERM=xterm", "STY=1.pts"}, false},
 	} {
 		for _, profile := range []screen.Profile{screen.Rich, screen.Spoken} {
-			b := newBare(t, nil, func(o *Options) { o.Env, o.Profile = env(tt.env...), profile })
+			b := newBare(t, nil, func(o *Options) { o.Environ, o.Profile = tt.env, profile })
 			b.read("")
 			if got := strings.Contains(b.wrote(), "\x1b]133;"); got != (tt.want && profile == screen.Rich) {
 				t.Errorf("%q, %v: marks %v", tt.env, profile, got)
@@ -193,7 +193,7 @@ func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 // A stands before each prompt, B where typing begins, C where the output does,
 // D where it ended, with its exit status if that is known.
 func TestMarksStandInTheirPlaces(t *testing.T) {
-	b := newBare(t, nil, func(o *Options) { o.Env = env("TERM=xterm-kitty") })
+	b := newBare(t, nil, func(o *Options) { o.Environ = []string{"TERM=xterm-kitty"} })
 	b.f.interrupt = nil
 	step := func(want ...string) {
 		t.Helper()

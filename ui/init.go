@@ -195,9 +195,9 @@ const instructionsFile = "AGENTS.md"
 // initialise writes AGENTS.md into the project's root and returns what a person
 // should know of it, a line each. One that is there stays as it is.
 func initialise(ctx context.Context, access fileAccess) (notes []string, err error) {
-	files := access.files()
+	files := access.env.Files
 	if files == nil {
-		return nil, errNotHere
+		return nil, errors.New("there is no project here")
 	}
 	root := files.Root()
 	if home, err := filepath.EvalSymlinks(access.home); err == nil && root == home || root == filepath.Dir(root) {

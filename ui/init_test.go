@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool"
 )
 
 var updateInit = flag.Bool("update-init", false, "rewrite the golden files of /init")
@@ -46,7 +48,7 @@ func TestInitGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := strings.ReplaceAll(o.markdown(), filepath.Base(a.dir), "DIRECTORY")
+			got := strings.ReplaceAll(o.markdown(), filepath.Base(a.env.Dir), "DIRECTORY")
 			path := filepath.Join("testdata", "init", name+".md")
 			if *updateInit {
 				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -93,7 +95,7 @@ func TestInitIsShort(t *testing.T) {
 func TestInitialise(t *testing.T) {
 	a := reaching(t, projects["go"])
 	a.home = ""
-	path := filepath.Join(a.dir, "AGENTS.md")
+	path := filepath.Join(a.env.Dir, "AGENTS.md")
 	notes, err := initialise(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
@@ -130,10 +132,10 @@ func TestInitialiseRefuses(t *testing.T) {
 	if _, err := initialise(t.Context(), a); err == nil || !strings.Contains(err.Error(), "is no project") {
 		t.Errorf("in the home directory: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(a.dir, "AGENTS.md")); err == nil {
+	if _, err := os.Stat(filepath.Join(a.env.Dir, "AGENTS.md")); err == nil {
 		t.Error("a file was written into the home directory")
 	}
-	if _, err := initialise(t.Context(), fileAccess{}); err == nil {
+	if _, err := initialise(t.Context(), fileAccess{env: &tool.Env{}}); err == nil {
 		t.Error("without files it did not fail")
 	}
 }

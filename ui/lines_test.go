@@ -347,7 +347,7 @@ func TestAConversationInComint(t *testing.T) {
 		cb.OnText("answer to " + text + "\n")
 		return &agent.Response{}, nil
 	}}, func(o *Options) {
-		o.Profile, o.Env = screen.Plain, env("TERM=dumb", "INSIDE_EMACS=29.4,comint")
+		o.Profile, o.Environ = screen.Plain, []string{"TERM=dumb", "INSIDE_EMACS=29.4,comint"}
 		fd, err := fdOf(o.Tty)
 		if err != nil {
 			t.Fatal(err)

@@ -114,11 +114,7 @@ func TestQueuedPastesComeBackAsPastes(t *testing.T) {
 
 // Tab on a pasted path chooses it.
 func TestTabTakesAPastedPath(t *testing.T) {
-	b := newBare(t, nil, func(o *Options) {
-		o.Deps.Files = func(text string, cursor int) completion {
-			return completion{from: strings.Index(text, "@"), to: cursor, candidates: []candidate{{text: "@week.go "}}}
-		}
-	})
+	b := newBare(t, nil, func(o *Options) { *o.Agent.Env() = *reaching(t, map[string]string{"week.go": ""}).env })
 	b.read("")
 	b.keys("see ", pastes("a @we"), "\t", "\r")
 	if r, _ := b.result(); marked(r.line) != "see ⟦a ⟧@week.go " {

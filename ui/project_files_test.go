@@ -13,67 +13,54 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/provider"
-	"artoo/provider/fake"
 	"artoo/tool"
 )
 
 // projectIn is an agent over a tree, with a session that holds one exchange; kept
 // says whether it has a file.
-func projectIn(t *testing.T, tree map[string]string, kept bool) project {
+func projectIn(t *testing.T, tree map[string]string, kept bool) *agent.Agent {
 	t.Helper()
-	dir := reaching(t, tree).dir
-	store := conversation.Store{Dir: t.TempDir()}
+	dir := reaching(t, tree).env.Dir
 	a, err := agent.New(agent.Options{
-		Model:     agent.Model{Provider: &fake.Provider{}, Name: "demo", Defaults: provider.Options{Model: "demo-1"}},
-		Workspace: &agent.Workspace{Project: tool.Project{Root: dir, Dir: dir}}, Sessions: agent.Sessions{Store: store, Ephemeral: !kept},
+		Model: testModel("demo", "demo-1"), Workspace: &agent.Workspace{Project: tool.Project{Root: dir, Dir: dir}},
+		Sessions: agent.Sessions{Store: conversation.Store{Dir: t.TempDir()}, Ephemeral: !kept},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = a.Close() })
-	for _, m := range []provider.Message{
-		provider.UserText("why?"), {Role: provider.RoleAssistant, Parts: []provider.Part{provider.Text{Text: "That is why."}}},
-	} {
-		if err := a.Conversation().Append(m); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return project{a}
+	appendAll(t, a.Conversation(), provider.UserText("why?"), said("That is why."))
+	return a
 }
 
 // The session in use is written whole, kept or not, and no file is replaced.
 func TestTheSessionIsExported(t *testing.T) {
 	for _, kept := range []bool{true, false} {
-		d := projectIn(t, map[string]string{"old.md": "mine"}, kept)
-		told, err := d.exportFile(t.Context(), "new.html")
-		path := filepath.Join(d.Env().Dir, "new.html")
-		if err != nil || told != "written to "+path {
-			t.Fatalf("kept %v: %q, %v", kept, told, err)
+		a := projectIn(t, map[string]string{"old.md": "mine"}, kept)
+		path := filepath.Join(a.Env().Dir, "new.html")
+		shown, _ := say(t, func(o *Options) { o.Agent = a }, "/export new.html", "/save old.md")
+		shown = strings.Join(strings.Fields(shown), " ")
+		if !strings.Contains(shown, "written to "+path) ||
+			!strings.Contains(shown, "exists already and is not replaced; give another name") {
+			t.Fatalf("kept %v: %q", kept, shown)
 		}
 		data, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(string(data), "That is why.") || !strings.Contains(string(data), "why?") {
 			t.Errorf("kept %v: %s, %v", kept, data, err)
 		}
-		if _, err := d.exportFile(t.Context(), "old.md"); err == nil || !strings.Contains(err.Error(), "exists already and is not replaced; give another name") {
-			t.Errorf("kept %v: %v", kept, err)
-		}
 	}
-	d := projectIn(t, nil, false)
-	if _, err := d.Clear(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.exportFile(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "nothing was said yet") {
-		t.Errorf("an empty session: %v", err)
+	if shown, _ := say(t, nil, "/export"); !strings.Contains(shown, "nothing was said yet") {
+		t.Errorf("an empty session: %q", shown)
 	}
 }
 
 func TestFilesAreCompleted(t *testing.T) {
-	d := projectIn(t, map[string]string{"a b.txt": "", "apple/x": ""}, false)
+	term := &Terminal{opt: Options{Agent: projectIn(t, map[string]string{"a b.txt": "", "apple/x": ""}, false)}}
 	for text, want := range map[string][]string{
 		"@a": {`@a\ b.txt `, "@apple/"}, `@"a`: {`@"a b.txt" `, `@"apple/`}, "@": {`@a\ b.txt `, "@apple/"}, "@zzz": nil, "a": nil,
 	} {
 		var got []string
-		for _, c := range d.completeFiles(text, len(text)).candidates {
+		for _, c := range term.completions(text, len(text)).candidates {
 			got = append(got, c.text)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -83,10 +70,10 @@ func TestFilesAreCompleted(t *testing.T) {
 }
 
 func TestInitWritesAFile(t *testing.T) {
-	d := projectIn(t, map[string]string{"go.mod": "module x\n"}, false)
-	told, err := d.initFile(t.Context())
-	if err != nil || !strings.HasPrefix(told, "wrote "+filepath.Join(d.Env().Dir, "AGENTS.md")) {
-		t.Errorf("%q, %v", told, err)
+	a := projectIn(t, map[string]string{"go.mod": "module x\n"}, false)
+	shown, _ := say(t, func(o *Options) { o.Agent = a }, "/init")
+	if !strings.Contains(shown, "wrote "+filepath.Join(a.Env().Dir, "AGENTS.md")) {
+		t.Errorf("%q", shown)
 	}
 }
 
@@ -94,7 +81,7 @@ func TestInitWritesAFile(t *testing.T) {
 // the person is told.
 func TestPastedPathsAreData(t *testing.T) {
 	d := projectIn(t, map[string]string{"week.go": "package cart\n"}, false)
-	opt := func(o *Options) { o.Deps.Expand = d.expand }
+	opt := func(o *Options) { o.Agent = d }
 	shown, sent := say(t, opt, "why @week.go?", "mail me@week.go", `\@week.go`)
 	if diff := cmp.Diff([]string{"why @week.go?", "mail me@week.go", "@week.go"}, sent); diff != "" {
 		t.Error(diff)
@@ -126,7 +113,7 @@ func TestPastedPathsAreData(t *testing.T) {
 func TestADroppedPictureIsNoCommand(t *testing.T) {
 	d := projectIn(t, map[string]string{"week.png": screenshot(t)}, false)
 	message := d.Env().Dir + "/week.png what is it?"
-	shown, sent := say(t, func(o *Options) { o.Deps.Expand = d.expand }, message, "/export "+d.Env().Dir+"/week.png")
+	shown, sent := say(t, func(o *Options) { o.Agent = d }, message, "/export "+d.Env().Dir+"/week.png")
 	if diff := cmp.Diff([]string{message}, sent); diff != "" {
 		t.Error(diff)
 	}

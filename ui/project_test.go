@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/ui/screen"
 )
 
 // newProject is a real agent, in a project of its own, whose model is scripted.
@@ -51,8 +53,8 @@ func TestStatusAndContext(t *testing.T) {
 	a := newProject(t, fake.Call("c1", "ls", `{"path":"."}`), fake.Say("an answer"))
 	saying(t, a, "a question")
 	var rows []string
-	for _, r := range AgentDeps(a).Status() {
-		rows = append(rows, r.Name+": "+r.About)
+	for _, r := range status(a) {
+		rows = append(rows, r[0]+": "+r[1])
 	}
 	text := strings.Join(rows, "\n")
 	for _, want := range []string{
@@ -66,10 +68,10 @@ func TestStatusAndContext(t *testing.T) {
 	m := a.Model()
 	m.Rules = func(mode string) string { return "it has rules of its own in mode " + mode }
 	a.SwitchModel(m)
-	if row := AgentDeps(a).Status()[2]; row.Name != "approval" || row.About != "ask: it has rules of its own in mode ask" {
-		t.Errorf("%+v", row)
+	if row := status(a)[2]; row[0] != "approval" || row[1] != "ask: it has rules of its own in mode ask" {
+		t.Errorf("%q", row)
 	}
-	c := AgentDeps(a).Context()
+	c := a.Context()
 	sum := 0
 	names := map[string]bool{}
 	for _, p := range c.Parts {
@@ -98,7 +100,8 @@ func TestAFreshForkIsExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "out.md")
-	if _, err := AgentDeps(a).Export(t.Context(), file); err != nil {
+	term := &Terminal{Screen: newTestScreen(io.Discard, io.Discard, screen.Plain, nil), opt: Options{Agent: a}}
+	if err := runExportFile(t.Context(), term, file); err != nil {
 		t.Errorf("export: %v", err)
 	}
 	if data, err := os.ReadFile(file); err != nil || !strings.Contains(string(data), "first answer") {

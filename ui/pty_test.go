@@ -217,10 +217,11 @@ func readAll(t *testing.T, master *os.File, to io.Writer) (stop func()) {
 func (k *talk) start(in io.Reader, chrome io.Writer, change func(*Options)) {
 	k.Helper()
 	opt := Options{
-		In: in, Sender: k.sender, Profile: screen.Rich,
-		Clock: Clock{Now: k.clock.Now, After: k.clock.After},
-		Size:  func() (int, int) { return 80, 24 },
+		Agent: testAgent(k), Sender: k.sender, Profile: screen.Rich,
+		Clock:  Clock{Now: k.clock.Now, After: k.clock.After},
+		Device: Device{In: in, Size: func() (int, int) { return 80, 24 }},
 	}
+	opt.Program = &testProgram{agent: opt.Agent}
 	if change != nil {
 		change(&opt)
 	}

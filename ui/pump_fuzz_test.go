@@ -64,7 +64,7 @@ func startPump(t *testing.T, mode byte) *pump {
 	p := &pump{bare: newBare(t, []string{"go test ./...", "two\nlines", "yes"}, func(o *Options) {
 		o.ViKeys = mode&4 != 0
 		if mode&8 != 0 {
-			o.Env = func(string) string { return "xterm" }
+			o.Environ = []string{"TERM=xterm"}
 		}
 	})}
 	p.f.complete = func(text string, cursor int) completion {

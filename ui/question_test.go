@@ -16,7 +16,6 @@ import (
 
 	"artoo/agent"
 	"artoo/agent/permission"
-	"artoo/conversation"
 	"artoo/provider"
 	"artoo/provider/fake"
 	"artoo/tool"
@@ -291,7 +290,15 @@ func TestTheSecondCtrlCInTheTurn(t *testing.T) {
 
 // Each 5 dollars of the session get one line, as the requests add up.
 func TestCostIsToldAtEachFiveDollars(t *testing.T) {
-	total := 4.5
+	a := testAgent(t)
+	spend := func(usd float64) { // the session costs that much more
+		m := a.Model()
+		m.Provider = &fake.Provider{Steps: []fake.Step{{Text: []string{"ok"}, Usage: provider.Usage{Input: 1_000_000}}}}
+		m.Info.Price = &provider.Price{Input: usd}
+		a.SwitchModel(m)
+		saying(t, a, "go")
+	}
+	spend(4.5)
 	usage := func(usd float64) agent.Notice {
 		return agent.Notice{Kind: agent.NoticeUsage, Request: &agent.RequestReport{CostUSD: &usd}}
 	}
@@ -302,10 +309,10 @@ func TestCostIsToldAtEachFiveDollars(t *testing.T) {
 		}
 		cb.OnNotice(usage(usd))
 		cb.OnNotice(agent.Notice{Kind: agent.NoticeUsage, Request: &agent.RequestReport{}}) // a price that is not known
-		total += usd
+		spend(usd)
 		return &agent.Response{}, nil
 	}}, func(o *Options) {
-		o.Deps.Cost = func() conversation.Totals { return conversation.Totals{CostUSD: &total} }
+		o.Agent = a
 	})
 	for _, spend := range []string{"0.4", "0.22", "4.5", "0.5", "11", "0.1"} {
 		k.expect(pasteOn + "you: ")

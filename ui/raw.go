@@ -52,7 +52,7 @@ func (t *Terminal) newRawFront(c *console, ed *editor, remember func(string)) *r
 		display: func(s string) string { return sanitize.Text(s, sanitize.Prose) },
 	}
 	if !f.spoken {
-		f.marks = newMarks(t.opt.Env)
+		f.marks = newMarks(t.variable)
 	}
 	if t.opt.ViKeys {
 		f.vi = &vi{}

@@ -321,14 +321,15 @@ func TestCtrlCWhileFilesAreRead(t *testing.T) {
 		causes <- context.Cause(ctx)
 		return &agent.Response{}, context.Cause(ctx)
 	}}, func(o *Options) {
-		o.Deps.Expand = func(_ context.Context, text string, _ []Span) Expansion {
+		*o.Agent.Env() = *reaching(t, map[string]string{"a.go": "package a\n"}).env
+		o.Agent.Env().PageMax = func() int { // which reading a file asks for
 			k.send("\x03")
 			k.settle()
-			return Expansion{Text: text}
+			return 0
 		}
 	})
 	k.expect("you: ")
-	k.enter("go")
+	k.enter("go @a.go")
 	if err := wanted(k, causes); err != errInterrupted {
 		t.Errorf("the turn was ended by %v", err)
 	}

@@ -133,13 +133,10 @@ func widths() map[string][]int {
 
 // terminals are the profiles that draw a prompt, by name.
 func terminals() map[string]func(*Options) {
-	env := func(pairs map[string]string) func(string) string {
-		return func(name string) string { return pairs[name] }
-	}
 	return map[string]func(*Options){
-		"rich":    func(o *Options) { o.Env = env(map[string]string{"TERM": "xterm-256color"}) },
-		"linux":   func(o *Options) { o.Env = env(map[string]string{"TERM": "linux"}) },
-		"nocolor": func(o *Options) { o.Env = env(map[string]string{"TERM": "xterm", "NO_COLOR": "1"}) },
+		"rich":    func(o *Options) { o.Environ = []string{"TERM=xterm-256color"} },
+		"linux":   func(o *Options) { o.Environ = []string{"TERM=linux"} },
+		"nocolor": func(o *Options) { o.Environ = []string{"TERM=xterm", "NO_COLOR=1"} },
 		"spoken":  func(o *Options) { o.Profile = screen.Spoken },
 	}
 }

@@ -3,10 +3,10 @@
 package ui
 
 import (
-	"artoo/agent"
-	"context"
 	"strings"
 	"testing"
+
+	"artoo/provider"
 )
 
 func TestHelpIsAskedForWithoutASlash(t *testing.T) {
@@ -36,13 +36,7 @@ func TestCommandsThatNeedSomethingFirstNameIt(t *testing.T) {
 		"/login":    "artoo login",
 		"/logout":   "artoo logout",
 	} {
-		opt := func(o *Options) {
-			o.Deps.Resume = func(string) (*agent.Resumed, error) {
-				t.Error("a session was resumed")
-				return &agent.Resumed{}, nil
-			}
-		}
-		if shown, sent := say(t, opt, typed); sent != nil || !strings.Contains(shown, want) {
+		if shown, sent := say(t, nil, typed); sent != nil || !strings.Contains(shown, want) {
 			t.Errorf("%s: sent %q, shown %q", typed, sent, shown)
 		}
 	}
@@ -60,7 +54,7 @@ func TestOnlyANearNameIsGuessed(t *testing.T) {
 }
 
 func TestEveryCommandIsAmongWhatTabProposesForASlash(t *testing.T) {
-	term := &Terminal{opt: Options{Deps: testDeps(newManual().now)}}
+	term := &Terminal{opt: Options{Agent: testAgent(t)}}
 	proposed := map[string]bool{}
 	for _, c := range term.completions("/", 1).candidates {
 		proposed[strings.TrimSpace(c.text)] = true
@@ -74,10 +68,8 @@ func TestEveryCommandIsAmongWhatTabProposesForASlash(t *testing.T) {
 
 func TestAModelThatIsNotKnownIsSaid(t *testing.T) {
 	opt := func(o *Options) {
-		o.Deps.SwitchModel = func(_ context.Context, name string) (string, error) { return "anthropic/" + name, nil }
-		o.Deps.Models = func() []Choice {
-			return []Choice{{Name: "anthropic/claude-sonnet-4-5"}, {Name: "claude-opus-4-1"}}
-		}
+		o.Agent.SwitchModel(testModel("anthropic", "claude"))
+		o.Program = &testProgram{agent: o.Agent, models: []provider.ModelInfo{{ID: "anthropic/claude-sonnet-4-5"}, {ID: "claude-opus-4-1"}}}
 	}
 	for typed, want := range map[string]string{
 		"gpt-9":             "gpt-9 is not among the models known of anthropic. /model list tells those it has",

@@ -14,75 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"artoo/agent"
 	"artoo/conversation"
-	"artoo/provider"
 	"artoo/ui/screen"
 )
-
-// Options are what a conversation is made of. Main fills them once.
-type Options struct {
-	// In is where lines are read; an *os.File where it is a terminal. Nothing
-	// else may read it while Run runs.
-	In io.Reader
-	// Tty is the terminal's output for children (editor, pager); nil where
-	// there is none. The conversation itself writes through Screen only.
-	Tty    *os.File
-	Screen *screen.Screen
-	Sender Sender
-	// Profile Plain reads plain lines and leaves the terminal's modes alone.
-	Profile screen.Profile
-	// Lines is --interactive: any streams, one line is one message, and a
-	// question is answered by the next line that comes after it was written.
-	Lines bool
-	// Size is the terminal's columns and rows, asked before each drawing; nil
-	// means 80 and 24. Absurd sizes do no harm.
-	Size func() (cols, rows int)
-	// History is the path of the history file; "" keeps none.
-	History string
-	// Pager is the user's pager command line; "" means PAGER, then less, and cat
-	// none.
-	Pager string
-	// Environ is the person's environment, as os.Environ gives it. Their own
-	// commands get all of it; the editor, the pager and what fills the clipboard
-	// get it without the providers' keys.
-	Environ []string
-	// KeyVariables are the variables that hold a provider's key.
-	KeyVariables []string
-	// Dir is where the person's own commands run; "" means the process's.
-	Dir string
-	// ResultMax is how much of such a command's output the model is shown, in
-	// characters; 0 means 10,000.
-	ResultMax int
-	Deps      Deps
-	// ViKeys edits with vi's keys instead of emacs'.
-	ViKeys bool
-	// Env looks up what the environment says of the terminal (TERM, INSIDE_EMACS,
-	// TERM_PROGRAM …); nil knows nothing.
-	Env func(name string) string
-	// Notify calls the person when a question waits and when a long turn has
-	// ended; nil calls nobody.
-	Notify *Notifier
-	// Piped says that answers go somewhere else than to the terminal: then
-	// nothing is paged.
-	Piped bool
-	// Discard throws away what a slow terminal has not shown yet, and says whether
-	// it is one; called by an interrupt, on any goroutine. nil throws nothing away.
-	Discard func() (slow bool, err error)
-	// Crash is told of a panic after the terminal was given back, with what was
-	// thrown and the trace of its goroutine, on any goroutine. It has to end the
-	// program. nil lets the panic end it.
-	Crash func(value any, stack []byte)
-	// Resumed is shown at the start when a session goes on; may be nil.
-	Resumed *agent.Resumed
-	// First is the first message, "" for none; with its attachments.
-	First       string
-	Attachments []provider.Part
-	Clock       Clock
-	// Exit ends the process with a code when a signal is to end it and the
-	// terminal holds everything up; nil leaves it to hang.
-	Exit func(code int)
-}
 
 // Terminal is a conversation in a terminal. It implements agent.Callbacks: the
 // screen tells, the terminal asks. Make one with New, call Run once.
@@ -111,35 +45,6 @@ const (
 	exitInterrupt = 130
 )
 
-// New checks the options. Nothing is read or changed before Run.
-func New(opt Options) (*Terminal, error) {
-	if opt.In == nil || opt.Screen == nil || opt.Sender == nil {
-		return nil, errors.New("terminal: In, Screen and Sender are needed")
-	}
-	opt.Clock = opt.Clock.orReal()
-	opt.Size = saneSize(opt.Size)
-	t := &Terminal{Screen: opt.Screen, opt: opt}
-	t.complete = t.completions
-	return t, nil
-}
-
-// saneSize bounds what a terminal says of its size: serial lines and expect
-// scripts have terminals without one.
-func saneSize(size func() (cols, rows int)) func() (int, int) {
-	return func() (cols, rows int) {
-		if size != nil {
-			cols, rows = size()
-		}
-		if cols <= 0 {
-			cols = 80
-		}
-		if rows <= 0 {
-			rows = 24
-		}
-		return max(cols, 10), max(rows, 2)
-	}
-}
-
 // Run holds the conversation until it ends and returns the exit code: 0 when
 // the person leaves or the input ends, 130 for Ctrl-C twice, 128 and the number
 // of a signal that ended it. The terminal's modes are then as they were found,
@@ -152,12 +57,12 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	defer t.console.guard()
-	if t.opt.Resumed != nil {
-		t.showResumed(t.opt.Resumed)
+	if resumed := t.opt.Agent.Resumed(); resumed != nil {
+		t.showResumed(resumed)
 	}
 	if t.opt.First != "" {
 		t.Said(t.opt.First)
-		if err := t.turn(ctx, t.opt.First, t.opt.Attachments); err != nil {
+		if err := t.turn(ctx, t.opt.First, nil); err != nil {
 			return t.leave(err)
 		}
 	}

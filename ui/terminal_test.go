@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"artoo/agent"
-	"artoo/tool"
 	"artoo/ui/screen"
 )
 
@@ -565,10 +564,10 @@ func TestCtrlCBeforeTheTurnBegins(t *testing.T) {
 			stopped <- ctx.Err() != nil
 			return &agent.Response{}, context.Cause(ctx)
 		}}, func(o *Options) {
-			o.Deps.Tools = func() []tool.Tool { commanded <- struct{}{}; <-goOn; return nil }
+			o.Program = waitingProgram{o.Program, commanded, goOn}
 		})
 		k.expect("you: ")
-		k.enter("/tools") // while it runs, no line is wanted and no turn is under way
+		k.enter("/config") // while it runs, no line is wanted and no turn is under way
 		wanted(k, commanded)
 		if !early {
 			k.send("\x03")

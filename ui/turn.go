@@ -166,10 +166,8 @@ func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took ti
 	}
 	info.Priced = t.priced && r != nil
 	t.priced = t.priced || info.CostUSD != nil
-	if t.opt.Deps.Context != nil {
-		if c := t.opt.Deps.Context(); c.Budget > 0 {
-			info.Context = c.Used * 100 / c.Budget
-		}
+	if c := t.opt.Agent.Context(); c.Budget > 0 {
+		info.Context = c.Used * 100 / c.Budget
 	}
 	t.Status(info)
 }

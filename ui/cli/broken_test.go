@@ -9,6 +9,7 @@ import (
 
 	"artoo/agent"
 	"artoo/provider"
+	"artoo/provider/fake"
 	"artoo/ui"
 	"artoo/ui/screen"
 )
@@ -27,7 +28,17 @@ func broken(where string) int {
 		if where != "turn" {
 			panic(errors.New(thrownText))
 		}
-		t, err := ui.New(ui.Options{In: os.Stdin, Tty: os.Stderr, Screen: a.screen, Profile: screen.Rich, Sender: breaking{}, Crash: a.crash})
+		scripted, err := agent.New(agent.Options{
+			Model:    agent.Model{Provider: &fake.Provider{}, Name: fake.Name, Defaults: provider.Options{Model: "m"}},
+			Sessions: agent.Sessions{Ephemeral: true},
+		})
+		if err != nil {
+			return err
+		}
+		t, err := ui.New(ui.Options{
+			Agent: scripted, Sender: breaking{}, Program: a, Screen: a.screen, Profile: screen.Rich,
+			Device: ui.Device{In: os.Stdin, Tty: os.Stderr}, Ending: ui.Ending{Crash: a.crash},
+		})
 		if err != nil {
 			return err
 		}

@@ -44,8 +44,8 @@ func (a *app) doctor(ctx context.Context, inv Invocation, offline bool, tell fun
 	return err
 }
 
-// examine is /doctor: the same, of the settings and model that hold now.
-func (a *app) examine(ctx context.Context, tell func(doctor.Finding) error) error {
+// Doctor implements ui.Program: the same, of the settings and model that hold now.
+func (a *app) Doctor(ctx context.Context, tell func(doctor.Finding) error) error {
 	_, err := doctor.Run(ctx, a.world(false), tell)
 	return err
 }

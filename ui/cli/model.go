@@ -144,20 +144,21 @@ func (a *app) pulledModel(name string) string {
 	return models[first].ID
 }
 
-// switchModel makes another model answer from the next message on.
-func (a *app) switchModel(_ context.Context, name string) (string, error) {
+// SwitchModel implements ui.Program: another model answers from the next message
+// on.
+func (a *app) SwitchModel(_ context.Context, name string) error {
 	choice := config.Choice{Provider: a.choice.Provider, Model: name}
 	if first, rest, ok := strings.Cut(name, "/"); ok && a.provides(first) && rest != "" {
 		choice = config.Choice{Provider: first, Model: rest}
 	}
 	model, err := a.model(choice)
 	if err != nil {
-		return "", err
+		return err
 	}
 	a.agent.SwitchModel(model)
 	a.answered(a.choice)
 	a.choice, a.switched = choice, true
-	return choice.Provider + "/" + choice.Model, nil
+	return nil
 }
 
 // answered keeps the model of a provider, for the way back to it.
@@ -179,20 +180,21 @@ func (a *app) usual(name string) string {
 	return a.defaultModel(name)
 }
 
-// switchProvider makes a provider's usual model answer.
-func (a *app) switchProvider(ctx context.Context, name string) (string, error) {
+// SwitchProvider implements ui.Program: a provider's usual model answers.
+func (a *app) SwitchProvider(ctx context.Context, name string) error {
 	if !a.provides(name) {
-		return "", errors.New("there is no provider " + name)
+		return errors.New("there is no provider " + name)
 	}
 	model := a.usual(name)
 	if model == "" {
-		return "", errors.New(name + " has no default model; /model " + name + "/NAME names one")
+		return errors.New(name + " has no default model; /model " + name + "/NAME names one")
 	}
-	return a.switchModel(ctx, name+"/"+model)
+	return a.SwitchModel(ctx, name+"/"+model)
 }
 
-// providers are those whose key or server is at hand, and the present one.
-func (a *app) providers() ([]ui.Choice, error) {
+// Providers implements ui.Program: those whose key or server is at hand, and the
+// present one.
+func (a *app) Providers() ([]config.Choice, error) {
 	names, err := a.cfg.AtHand()
 	if !slices.Contains(names, a.choice.Provider) {
 		names = append(names, a.choice.Provider)
@@ -201,9 +203,9 @@ func (a *app) providers() ([]ui.Choice, error) {
 		names = append(names, server)
 	}
 	a.answered(a.choice)
-	var list []ui.Choice
+	var list []config.Choice
 	for _, name := range names {
-		list = append(list, ui.Choice{Name: name, About: a.usual(name)})
+		list = append(list, config.Choice{Provider: name, Model: a.usual(name)})
 	}
 	return list, err
 }

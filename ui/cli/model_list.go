@@ -14,7 +14,6 @@ import (
 	"artoo/config"
 	"artoo/provider"
 	"artoo/provider/cli"
-	"artoo/ui"
 )
 
 // listModels is `artoo models`. A server that cannot be asked costs no more than
@@ -181,6 +180,7 @@ func modelsOf(cfg *config.Config, name string, served []provider.ModelInfo) []pr
 	for i := range list {
 		if m, ok := own[list[i].ID]; ok {
 			list[i] = merge(list[i], m)
+			list[i].Guess = false
 		}
 	}
 	return list
@@ -203,7 +203,7 @@ func presentModel(cfg *config.Config, name string) string {
 func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) Model {
 	r := Model{
 		Provider: m.Provider, ID: m.ID, Name: m.Name, Default: m.ID == presentModel(a.cfg, m.Provider), Context: m.Context, MaxOutput: m.MaxOutput,
-		Images: m.Images, Tools: m.Tools, Reasoning: m.Reasoning, Efforts: m.Efforts, Guess: m.Guess, Source: "config",
+		Images: m.Images, Tools: m.Tools, Reasoning: m.Reasoning, Efforts: m.Efforts, Guess: m.Guess, Source: "config", can: m.Can(),
 	}
 	if p := m.Price; p != nil {
 		r.Price = &Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
@@ -212,7 +212,6 @@ func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) Model {
 	_, known := provider.Lookup(m.Provider, m.ID)
 	switch {
 	case described:
-		r.Guess = false
 	case slices.ContainsFunc(served, func(s provider.ModelInfo) bool { return s.ID == m.ID }):
 		r.Source = "provider"
 	case known:
@@ -221,18 +220,13 @@ func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) Model {
 	return r
 }
 
-// models are those known of the present provider without asking it again.
-func (a *app) models() []ui.Choice {
-	var list []ui.Choice
-	for _, m := range modelsOf(a.cfg, a.choice.Provider, a.served[a.choice.Provider]) {
-		list = append(list, ui.Choice{Name: m.ID, About: a.row(m, nil).About()})
-	}
-	return list
+// Models implements ui.Program.
+func (a *app) Models() []provider.ModelInfo {
+	return modelsOf(a.cfg, a.choice.Provider, a.served[a.choice.Provider])
 }
 
-// serverModels are the models of the present provider, its server asked once
-// more; the error says why they are the catalogue's.
-func (a *app) serverModels(ctx context.Context) ([]ui.Choice, error) {
+// AskModels implements ui.Program.
+func (a *app) AskModels(ctx context.Context) ([]provider.ModelInfo, error) {
 	name := a.choice.Provider
 	served, err := a.askModels(ctx, name)
 	if err == nil && served != nil {
@@ -241,8 +235,9 @@ func (a *app) serverModels(ctx context.Context) ([]ui.Choice, error) {
 		}
 		a.served[name] = served
 	}
-	if err != nil && len(a.models()) > 0 {
+	list := a.Models()
+	if err != nil && len(list) > 0 {
 		err = errors.New(whyUnlisted(name, err) + "; this is the catalogue of " + provider.CatalogDate)
 	}
-	return a.models(), err
+	return list, err
 }

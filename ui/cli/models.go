@@ -29,6 +29,8 @@ type Model struct {
 	Efforts   []string `json:"efforts"` // the provider's words for them; null when unknown
 	Guess     bool     `json:"guess"`   // nobody says what it can do: the least that its family can
 	Source    string   `json:"source"`  // who says that there is such a model: provider, catalogue, config
+
+	can string // see provider.ModelInfo.Can
 }
 
 // Price is in US dollars per million tokens; 0 for the cache means that such
@@ -38,32 +40,6 @@ type Price struct {
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cache_read"`
 	CacheWrite float64 `json:"cache_write"`
-}
-
-// About is what is known of the model in a few words, without its name.
-func (m Model) About() string {
-	words := []string{short(m.Context) + " window", short(m.MaxOutput) + " reply"}
-	if m.Price != nil {
-		words = append(words, dollars(m.Price.Input)+" in", dollars(m.Price.Output)+" out")
-	}
-	if can := m.can(); can != "" {
-		words = append(words, can)
-	}
-	return strings.Join(append(words, m.remarks()...), ", ")
-}
-
-// can are the abilities that not every model has.
-func (m Model) can() string {
-	var can []string
-	for _, a := range []struct {
-		has  bool
-		name string
-	}{{m.Images, "sees"}, {m.Reasoning, "reasons"}, {!m.Tools, "no tools"}} {
-		if a.has {
-			can = append(can, a.name)
-		}
-	}
-	return strings.Join(can, ", ")
 }
 
 func (m Model) remarks() []string {
@@ -114,10 +90,13 @@ func modelTable(list []Model) string {
 			}
 		}
 		about := m.remarks()
-		if can := m.can(); can != "" {
+		if can := m.can; can != "" {
 			about = append([]string{can}, about...)
 		}
-		rows = append(rows, []string{sanitize.Text(m.Provider+"/"+m.ID, sanitize.Line), short(m.Context), short(m.MaxOutput), in, out, cached, strings.Join(about, ", ")})
+		rows = append(rows, []string{
+			sanitize.Text(m.Provider+"/"+m.ID, sanitize.Line), provider.ShortCount(m.Context), provider.ShortCount(m.MaxOutput),
+			in, out, cached, strings.Join(about, ", "),
+		})
 	}
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
@@ -141,19 +120,4 @@ func modelTable(list []Model) string {
 	return b.String()
 }
 
-// short is a number of tokens as people say it: 200k, 1M.
-func short(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return strconv.FormatFloat(float64(n/10_000)/100, 'f', -1, 64) + "M"
-	case n >= 10_000:
-		return strconv.Itoa(n/1000) + "k"
-	case n >= 1000:
-		return strconv.FormatFloat(float64(n/100)/10, 'f', -1, 64) + "k"
-	}
-	return strconv.Itoa(n)
-}
-
 func price(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
-func dollars(f float64) string { return "$" + price(f) + "/M" }

@@ -53,17 +53,6 @@ func (a *app) converse(ctx context.Context, first string) error {
 			history = path
 		}
 	}
-	deps := ui.AgentDeps(a.agent)
-	deps.Config, deps.Effort = a.settings, a.effort
-	deps.Models, deps.ListModels, deps.Providers = a.models, a.serverModels, a.providers
-	deps.SwitchModel, deps.SwitchProvider = a.switchModel, a.switchProvider
-	deps.Doctor = a.examine
-	deps.Debug = func(on *bool) bool {
-		if on != nil {
-			a.log.SetOn(*on)
-		}
-		return a.log.On()
-	}
 	profile, why := a.profile(a.who.errConsole)
 	notify, err := a.notifier(profile)
 	if err != nil {
@@ -71,10 +60,11 @@ func (a *app) converse(ctx context.Context, first string) error {
 	}
 	defer notify.Close()
 	t, err := ui.New(ui.Options{
-		Dir: a.project.Dir, ResultMax: a.cfg.ToolResultMaxChars,
-		In: a.process.In, Tty: a.process.Err, Screen: a.screen, Sender: a.agent, Profile: profile, Lines: a.cfg.Interactive, Size: a.size,
-		History: history, Pager: a.pager(), Piped: !a.who.out, Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Deps: deps, Resumed: a.agent.Resumed(), First: first,
-		ViKeys: a.cfg.EditMode == "vi", Env: os.Getenv, Notify: notify, Discard: a.discard, Crash: a.crash, Exit: a.process.Exit,
+		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: a.cfg.Interactive, First: first, Notify: notify,
+		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.who.out, Discard: a.discard},
+		Editing:  ui.Editing{History: history, ViKeys: a.cfg.EditMode == "vi"},
+		Children: ui.Children{Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
+		Ending:   ui.Ending{Crash: a.crash, Exit: a.process.Exit},
 	})
 	if err != nil {
 		return err
@@ -133,27 +123,30 @@ func (a *app) notes() []string {
 	return notes
 }
 
-// settings are the rows of /config.
-func (a *app) settings() []ui.ConfigRow {
-	var rows []ui.ConfigRow
-	for _, v := range a.cfg.Values() {
-		row := ui.ConfigRow{Name: v.Option.Key, Value: v.Value, Origin: v.Origin}
+// Settings implements ui.Program: the rows of /config.
+func (a *app) Settings() []config.Value {
+	values := a.cfg.Values()
+	for i, v := range values {
 		if now, by := a.changed(v.Option.Key); by != "" {
-			row.Value, row.Origin = now, by
+			values[i].Value, values[i].Origin = now, by
 		}
-		rows = append(rows, row)
 	}
-	return rows
+	return values
 }
 
-// effort sets the reasoning effort, also for models that are switched to later.
-func (a *app) effort(set *provider.Effort) provider.Effort {
-	if set != nil {
-		a.effortSet = true
-		a.cfg.Effort = string(*set)
-		a.agent.SetEffort(*set)
+// SetEffort implements ui.Program.
+func (a *app) SetEffort(effort provider.Effort) {
+	a.effortSet = true
+	a.cfg.Effort = string(effort)
+	a.agent.SetEffort(effort)
+}
+
+// Debug implements ui.Program.
+func (a *app) Debug(on *bool) bool {
+	if on != nil {
+		a.log.SetOn(*on)
 	}
-	return a.agent.Model().Defaults.Effort
+	return a.log.On()
 }
 
 // changed is what a slash command made of a setting in this conversation, and
