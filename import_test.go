@@ -26,7 +26,7 @@ var allowed = []struct {
 	{"artoo/provider/redact", nil},
 	{"artoo/provider/transport", []string{"artoo/provider/redact"}},
 	{"artoo/provider/registry", []string{"artoo/provider", "artoo/provider/*"}},
-	{"artoo/provider/internal/*", []string{"artoo/provider", "artoo/provider/internal/*"}},
+	{"artoo/provider/internal/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/redact"}},
 	{"artoo/provider/cli", []string{"artoo/provider", "artoo/tool/shell"}},
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/tool", []string{"artoo/tool/*"}},

@@ -15,7 +15,7 @@ import (
 
 // guard is the offline guard: it connects only to what is near or listed. It
 // sees each address after the name was looked up, so that no name and no
-// redirect can lead out, and keeps the lookup itself in the house too: a name
+// redirect can lead out, and keeps the lookup itself on this network too: a name
 // server would pass a public name on.
 type guard struct {
 	dialer     *net.Dialer
@@ -38,7 +38,7 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 	var server refused
 	guarded := *g.dialer
 	guarded.ControlContext = g.control
-	guarded.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		if g.nameServer != "" {
 			address = g.nameServer
 		}
@@ -46,12 +46,14 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 		conn, err := plain.DialContext(ctx, network, address)
 		server.note(err)
 		return conn, err
-	}}
+	}
+	guarded.Resolver = &net.Resolver{PreferGo: true, Dial: dial}
 	conn, err := guarded.DialContext(ctx, network, address)
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
 		// The resolver keeps only the words of an error.
 		if e := server.get(); e != nil {
-			return nil, &Error{Kind: e.Kind, What: e.What, Hint: e.Hint, Err: fmt.Errorf("%s cannot be looked up, the name server is outside: %w", host, e.Err)}
+			return nil, &Error{Kind: e.Kind, What: e.What, Hint: e.Hint,
+				Err: fmt.Errorf("%s cannot be looked up, the name server is outside: %w", host, e.Err)}
 		}
 	}
 	return conn, err
@@ -70,7 +72,8 @@ func known(ctx context.Context, host string) error {
 	if found, err := silent.LookupHost(ctx, host); err == nil && len(found) > 0 {
 		return nil
 	}
-	return &Error{Kind: "config", What: "offline", Err: fmt.Errorf("%s is not on this machine or network, and is not looked up", host),
+	return &Error{Kind: "config", What: "offline",
+		Err:  fmt.Errorf("%s is not on this machine or network, and is not looked up", host),
 		Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network: by its address, or a name in the hosts file"}
 }
 
@@ -116,7 +119,8 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 	if Private(at.Addr()) || g.lists(at.Addr().Unmap().WithZone("").String()) {
 		return nil
 	}
-	return &Error{Kind: "config", What: "offline", Err: fmt.Errorf("%s is a public address", at.Addr()), Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network"}
+	return &Error{Kind: "config", What: "offline", Err: fmt.Errorf("%s is a public address", at.Addr()),
+		Hint: "unset ARTOO_OFFLINE, or use a server on this machine or network"}
 }
 
 // lists reports whether the user named a host or an address.
@@ -148,7 +152,8 @@ func (g *guard) proxy(next proxyFunc) proxyFunc {
 // Private reports whether an address is this machine's or a private network's.
 func Private(a netip.Addr) bool {
 	a = a.Unmap()
-	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified() // the last is dialled as loopback
+	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() ||
+		a.IsUnspecified() // which is dialled as loopback
 }
 
 // Local reports whether a host, a name or an address without port, is this

@@ -144,12 +144,13 @@ func (t *recording) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(r)
 	}
 	n := t.log.request.Add(1)
-	keys := secretsOf(r)
+	keys := redact.OfRequest("", r.Header, r.URL)
 	body, cut := requestBody(r, keys)
-	t.log.write(record{Event: "request", Request: n, Method: r.Method, URL: maskURL(r.URL), Headers: headers(r.Header, nil), Body: body, Cut: cut})
+	t.log.write(record{Event: "request", Request: n, Method: r.Method, URL: maskURL(r.URL),
+		Headers: headers(r.Header, nil), Body: body, Cut: cut})
 	reply, err := t.next.RoundTrip(r)
 	if err != nil {
-		t.log.write(record{Event: "error", Request: n, Error: keys.mask(err.Error())})
+		t.log.write(record{Event: "error", Request: n, Error: mask(keys, err.Error())})
 		return nil, err
 	}
 	t.log.write(record{Event: "response", Request: n, Status: reply.StatusCode, Headers: headers(reply.Header, keys)})
@@ -159,7 +160,7 @@ func (t *recording) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // requestBody reads a copy of the body; the request itself stays as it is. Keys
 // are masked before it is cut, so that none is cut out of its shape.
-func requestBody(r *http.Request, keys secrets) (text string, cut bool) {
+func requestBody(r *http.Request, keys redact.Known) (text string, cut bool) {
 	if r.GetBody == nil {
 		return "", false
 	}
@@ -172,12 +173,11 @@ func requestBody(r *http.Request, keys secrets) (text string, cut bool) {
 	if err != nil {
 		return "", false
 	}
-	whole := len(data) <= logLimit
-	masked := []byte(keys.mask(string(data)))
-	if whole {
-		return string(masked), false
+	text = mask(keys, string(data))
+	if cut = len(data) > logLimit; cut {
+		text = text[:wholeRunes([]byte(text[:min(logLimit, len(text))]))]
 	}
-	return string(masked[:wholeRunes(masked[:min(logLimit, len(masked))])]), true
+	return text, cut
 }
 
 // longestKey is how far beyond the limit a body is read for the end of a key.
@@ -202,7 +202,7 @@ type recordedBody struct {
 	io.ReadCloser
 	log     *Log
 	request int64
-	keys    secrets
+	keys    redact.Known
 
 	mu     sync.Mutex
 	held   []byte
@@ -224,13 +224,13 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 		b.put(len(b.held))
 		if !errors.Is(err, io.EOF) && !b.failed {
 			b.failed = true
-			b.log.write(record{Event: "error", Request: b.request, Error: b.keys.mask(err.Error())})
+			b.log.write(record{Event: "error", Request: b.request, Error: mask(b.keys, err.Error())})
 		}
 	case end > 0:
 		b.put(end)
 	case len(b.held) > logLimit:
-		b.held = []byte(b.keys.known(string(b.held))) // now only a key's beginning can be left, at the end
-		b.put(wholeRunes(b.held[:max(0, len(b.held)-b.keys.longest())]))
+		b.held = []byte(b.keys.Hide(string(b.held))) // now only a key's beginning can be left, at the end
+		b.put(wholeRunes(b.held[:max(0, len(b.held)-b.keys.Longest())]))
 	}
 	return n, err
 }
@@ -249,6 +249,6 @@ func (b *recordedBody) put(n int) {
 	if n <= 0 {
 		return
 	}
-	b.log.write(record{Event: "body", Request: b.request, Body: b.keys.mask(string(b.held[:n]))})
+	b.log.write(record{Event: "body", Request: b.request, Body: mask(b.keys, string(b.held[:n]))})
 	b.held = append(b.held[:0], b.held[n:]...)
 }

@@ -62,7 +62,7 @@ type proxyFunc func(*http.Request) (*url.URL, error)
 func newTransport(o Options, env proxyFunc) (*http.Transport, error) {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
-		Proxy:                  careful(env),
+		Proxy:                  readable(env),
 		OnProxyConnectResponse: proxyRefusal,
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
@@ -81,7 +81,8 @@ func newTransport(o Options, env proxyFunc) (*http.Transport, error) {
 	if o.CAFile != "" {
 		pool, err := roots(o.CAFile)
 		if err != nil {
-			return nil, &Error{Kind: "config", What: "ARTOO_CA_FILE " + o.CAFile, Err: err, Hint: "a PEM file with certificates, or unset ARTOO_CA_FILE"}
+			return nil, &Error{Kind: "config", What: "ARTOO_CA_FILE " + o.CAFile, Err: err,
+				Hint: "a PEM file with certificates, or unset ARTOO_CA_FILE"}
 		}
 		t.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
@@ -103,13 +104,14 @@ func roots(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// careful keeps a proxy address that cannot be read, and the password in it,
+// readable keeps a proxy address that cannot be read, and the password in it,
 // out of the error.
-func careful(env proxyFunc) proxyFunc {
+func readable(env proxyFunc) proxyFunc {
 	return func(r *http.Request) (*url.URL, error) {
 		u, err := env(r)
 		if err != nil {
-			return nil, &Error{Kind: "config", What: "HTTPS_PROXY or HTTP_PROXY", Err: errors.New("is no valid address"), Hint: "write it as http://host:port"}
+			return nil, &Error{Kind: "config", What: "HTTPS_PROXY or HTTP_PROXY", Err: errors.New("is no valid address"),
+				Hint: "write it as http://host:port"}
 		}
 		return u, nil
 	}
@@ -125,8 +127,9 @@ func proxyRefusal(_ context.Context, proxy *url.URL, connect *http.Request, answ
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	e := &Error{Kind: "network", What: "the proxy " + proxy.Host, Hint: "check HTTPS_PROXY, or put " + host + " into NO_PROXY",
-		Err: fmt.Errorf("refuses to connect to %s: %s", connect.Host, answer.Status)}
+	e := &Error{Kind: "network", What: "the proxy " + proxy.Host,
+		Err:  fmt.Errorf("refuses to connect to %s: %s", connect.Host, answer.Status),
+		Hint: "check HTTPS_PROXY, or put " + host + " into NO_PROXY"}
 	if answer.StatusCode == http.StatusProxyAuthRequired {
 		e.Hint = "the proxy wants a user and password: HTTPS_PROXY=http://user:password@" + proxy.Host
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"artoo/provider"
+	"artoo/provider/redact"
 )
 
 // call is one request and its reply.
@@ -24,7 +25,7 @@ type call struct {
 	stopTimer context.CancelFunc
 	dog       *watchdog
 	req       Request
-	secrets   secrets // of req
+	secrets   redact.Known // of req
 	resp      *http.Response
 	body      *bufio.Reader
 	whole     bool // the reply is one JSON document
@@ -102,7 +103,7 @@ func (c *call) post(r Request) error {
 	}
 	setDefault(hr.Header, "Accept", accept)
 	setDefault(hr.Header, "User-Agent", "artoo")
-	c.secrets = secretsOf(r.Secret, hr.Header, hr.URL)
+	c.secrets = redact.OfRequest(r.Secret, hr.Header, hr.URL)
 	c.dog.start()
 	resp, err := c.client().Do(hr)
 	if err != nil {
@@ -224,7 +225,7 @@ func (c *call) pageError(contentType string) error {
 // excerpt is the first 200 characters of the body, on one line.
 func (c *call) excerpt() string {
 	data, _ := io.ReadAll(io.LimitReader(c.body, 8<<10)) // what came before a fault is all there is to show
-	return shorten(c.secrets.hide(string(data)), 200)
+	return shorten(c.secrets.Hide(string(data)), 200)
 }
 
 func shorten(s string, n int) string {

@@ -17,7 +17,7 @@ func (c *call) statusError() error {
 	}
 	d, ok := parseDetail(data)
 	if !ok {
-		d.Message = shorten(c.secrets.hide(string(data)), 200)
+		d.Message = shorten(c.secrets.Hide(string(data)), 200)
 		if d.Message == "" {
 			d.Message = strings.ToLower(http.StatusText(status))
 		}

@@ -57,13 +57,13 @@ func (e Endpoint) naming(hint string) string {
 // said at length.
 func (c *call) blot(e *provider.Error) {
 	if e.Message == "" && e.Err != nil {
-		if why := e.Err.Error(); c.secrets.hide(why) != why {
+		if why := e.Err.Error(); c.secrets.Hide(why) != why {
 			e.Message = why
 		}
 	}
-	e.Message = shorten(c.secrets.hide(e.Message), maxMessage)
-	e.Code, e.RequestID = shorten(c.secrets.hide(e.Code), 100), shorten(c.secrets.hide(e.RequestID), 200)
-	e.Hint = c.secrets.hide(e.Hint)
+	e.Message = shorten(c.secrets.Hide(e.Message), maxMessage)
+	e.Code, e.RequestID = shorten(c.secrets.Hide(e.Code), 100), shorten(c.secrets.Hide(e.RequestID), 200)
+	e.Hint = c.secrets.Hide(e.Hint)
 }
 
 // fault sorts what went wrong below the protocol. Who ended the request is
