@@ -25,7 +25,7 @@ func (c *Config) applyFile(d *document) error {
 		case "hooks", "mcp":
 			if t, ok := d.table(v, name); ok {
 				for _, k := range t.keys() {
-					d.wrong(t.at(k), t.name(k)+": "+name+" come with a later version", "remove the line")
+					t.unknown(k, "", true)
 				}
 			}
 		default:

@@ -16,7 +16,7 @@ func TestDefaults(t *testing.T) {
 		IdleTimeout: 5 * time.Minute,
 		MaxTokens:   8192, MaxContextTokens: 180000, ToolResultMaxChars: 10000, MaxTurns: 50,
 		MaxRetryTime: 2 * time.Minute, MaxConcurrentTools: 4,
-		ShellTimeout: 2 * time.Minute, ShellTimeoutMax: 30 * time.Minute, Compact: "ask",
+		ShellTimeout: 2 * time.Minute, ShellTimeoutMax: 30 * time.Minute,
 		Approval: "ask", Sandbox: "auto",
 		Output: "text", UI: "auto", Color: "auto", Status: "short", Notify: "off", History: true,
 		EditMode: "emacs", Stdin: "auto", StdinWait: 3 * time.Second, StdinMax: 1 << 30,

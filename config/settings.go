@@ -42,8 +42,7 @@ type Settings struct {
 	MaxTurns           int           `toml:"max_turns" flag:"--max-turns N" preset:"50" shown:"50; headless 200" meaning:"steps (requests to the model) per turn"`
 	MaxCost            float64       `toml:"max_cost" flag:"--max-cost USD" shown:"no cap" meaning:"US dollars per run; needs a model whose price is known"`
 	MaxTotalTokens     int           `toml:"max_total_tokens" shown:"no cap" meaning:"tokens per run"`
-	MaxTime            time.Duration `toml:"max_time" flag:"--max-time TIME" shown:"no cap" meaning:"wall clock per run (90s, 10m), less waiting for the person"`
-	DailyCost          float64       `toml:"daily_cost" shown:"no cap" meaning:"US dollars per day over all runs of this user; comes with a later version"`
+	MaxTime            time.Duration `toml:"max_time" flag:"--max-time TIME" shown:"no cap" meaning:"wall clock per run (90s, 10m), less waiting for the user"`
 	MaxRetryTime       time.Duration `toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"all waiting for retries of one request; five tries"`
 	MaxConcurrentTools int           `toml:"max_concurrent_tools" preset:"4" max:"64" meaning:"read-only tool calls side by side"`
 	ShellTimeout       time.Duration `toml:"shell_timeout" preset:"120s" meaning:"time a shell command gets when the model names none"`
@@ -51,10 +50,9 @@ type Settings struct {
 
 	_ heading `section:"agent" group:"Context and tools"`
 
-	MaxTokens          int    `toml:"max_tokens" preset:"8192" meaning:"tokens per reply, at most a quarter of the model's window"`
-	MaxContextTokens   int    `toml:"max_context_tokens,context_budget" preset:"180000" meaning:"context budget in tokens, never more than the window less the reply"`
-	ToolResultMaxChars int    `toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut for the model; the whole is in a file it can read. A page of read or grep has up to five times as much, 50 KB at most"`
-	Compact            string `toml:"compact" preset:"ask" choices:"trim,auto,ask" meaning:"at a full budget; trim: shorten and say so; auto: summarise, with a later version; ask: a question, or trim where nobody is there"`
+	MaxTokens          int `toml:"max_tokens" preset:"8192" meaning:"tokens per reply, at most a quarter of the model's window"`
+	MaxContextTokens   int `toml:"max_context_tokens,context_budget" preset:"180000" meaning:"context budget in tokens, never more than the window less the reply"`
+	ToolResultMaxChars int `toml:"tool_result_max_chars" preset:"10000" meaning:"a longer tool result is cut for the model; the whole is in a file it can read. A page of read or grep has up to five times as much, 50 KB at most"`
 	// Tools are as they were written, see SelectTools; nil is the default set.
 	Tools        []string `toml:"tools" flag:"--tools LIST" shown:"the set for most work" meaning:"\x60all\x60, a list, or +name,-name to change the default set"`
 	System       string   `toml:"system" flag:"--system TEXT" empty:"ok" meaning:"replaces the system prompt"`
@@ -67,14 +65,12 @@ type Settings struct {
 	Allow    []string `toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
 	Ask      []string `toml:"ask" flag:"--ask RULE" meaning:"calls that are asked whatever the mode"`
 	Deny     []string `toml:"deny" flag:"--deny RULE" meaning:"calls that are refused, over ask and allow"`
-	Sandbox  string   `toml:"sandbox" preset:"auto" choices:"auto,on,off" meaning:"confine shell commands; auto: where possible; on: or fail; off: never; nothing confines them before a later version"`
+	Sandbox  string   `toml:"sandbox" preset:"auto" choices:"auto,off" meaning:"confine shell commands; auto: where artoo can, which is nowhere yet; off: never"`
 	PassEnv  []string `toml:"pass_env" meaning:"credential-like variables that commands may see"`
-	Writable []string `toml:"writable" meaning:"further directories that confined commands may write, such as tool caches"`
 
 	_ heading `section:"ui" group:"Output and terminal"`
 
 	Output  string `toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl" meaning:"what stdout gets; text: the answer; json: one object at the end; jsonl: one event per line"`
-	Schema  string `toml:"schema" flag:"--schema FILE" meaning:"the answer must be JSON of this schema; comes with a later version"`
 	Quiet   bool   `toml:"quiet" flag:"-q --quiet" meaning:"nothing on stderr unless something fails"`
 	UI      string `toml:"ui" flag:"--ui PROFILE" preset:"auto" choices:"auto,rich,plain,spoken" meaning:"how the terminal is used; TERM=dumb and Emacs mean plain, ACCESSIBLE=1 spoken"`
 	Color   string `toml:"color" flag:"--color WHEN" preset:"auto" choices:"auto,always,never" meaning:"colour; wins over NO_COLOR and CLICOLOR"`

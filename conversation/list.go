@@ -12,18 +12,18 @@ import (
 	"artoo/provider"
 )
 
-// Info describes a session for a list.
+// Info describes a session for a list. Its JSON is what artoo sessions --json prints.
 type Info struct {
-	ID       string
-	Path     string
-	CWD      string    // "" when the header cannot be read
-	Started  time.Time // zero when the header cannot be read
-	Updated  time.Time // when the file was last written
-	First    string    // the first words of the user on one line; may be ""
-	Messages int
-	Provider string // configured name at the start
-	Model    string // that answered last, else the one it started with
-	ForkOf   string
+	ID       string    `json:"id"`
+	Path     string    `json:"path"`
+	CWD      string    `json:"cwd"`     // "" when the header cannot be read
+	Started  time.Time `json:"started"` // zero when the header cannot be read
+	Updated  time.Time `json:"updated"` // when the file was last written
+	First    string    `json:"first"`   // the first words of the user on one line; may be ""
+	Messages int       `json:"messages"`
+	Provider string    `json:"provider"` // configured name at the start
+	Model    string    `json:"model"`    // that answered last, else the one it started with
+	ForkOf   string    `json:"fork_of,omitempty"`
 }
 
 // Bounds of what List reads of each file.

@@ -15,25 +15,25 @@ const CatalogDate = "2026-08-21"
 
 // ModelInfo is what is known of a model before it is asked.
 type ModelInfo struct {
-	ID       string // as its provider knows it
-	Provider string // whose id it is
-	Name     string // for people
-	Context  int    // the window in tokens, prompt and reply together
+	Provider string `json:"provider"` // whose id it is
+	ID       string `json:"id"`       // as its provider knows it
+	Name     string `json:"name"`     // for people
+	Context  int    `json:"context"`  // the window in tokens, prompt and reply together
 	// MaxOutput is the most tokens a reply may have, reasoning included.
-	MaxOutput int
-	Price     *Price // nil when unknown
-	Images    bool   // it sees
-	Tools     bool   // it calls tools
-	Reasoning bool   // it can reason before it answers
+	MaxOutput int    `json:"max_output"`
+	Price     *Price `json:"price"`     // nil when unknown
+	Images    bool   `json:"images"`    // it sees
+	Tools     bool   `json:"tools"`     // it calls tools
+	Reasoning bool   `json:"reasoning"` // it can reason before it answers
 	// Efforts are the provider's own words for how hard the model reasons, the
 	// least first; nil when they are not known.
-	Efforts []string
+	Efforts []string `json:"efforts"`
 	// Billed says that the provider itself tells what each reply has cost, so
 	// that a cap on money holds without a price.
-	Billed bool
+	Billed bool `json:"-"`
 	// Guess says that the model is not in the catalogue: all but its name is
 	// what models of its family can safely be taken to have.
-	Guess bool
+	Guess bool `json:"guess"`
 }
 
 // Can names the abilities that not every model has, "" for none.
@@ -84,7 +84,10 @@ func ShortCount(n int) string {
 // Price is in US dollars per million tokens. Where CacheRead or CacheWrite is 0
 // such tokens are charged as Input: a cost is never taken too low.
 type Price struct {
-	Input, Output, CacheRead, CacheWrite float64
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cache_read"`
+	CacheWrite float64 `json:"cache_write"`
 }
 
 // Lookup finds a model of a provider. An empty provider means the model's own

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"artoo/config"
 	"artoo/config/keyring"
 	"artoo/provider"
+	"artoo/provider/demo"
 	"artoo/provider/redact"
 	"artoo/provider/transport"
 	"artoo/tool"
@@ -37,8 +36,39 @@ func Main(p Process) int {
 			undo()
 		}
 	}()
-	err := a.guarded(func() error { return Execute(context.Background(), p.Args, a.deps()) })
-	return a.exit(err)
+	return a.exit(a.guarded(func() error { return a.run(context.Background()) }))
+}
+
+// run does what the arguments ask for.
+func (a *app) run(ctx context.Context) error {
+	inv, err := parse(a.process.Args)
+	if err != nil {
+		return err
+	}
+	switch inv.Command {
+	case "":
+		return a.talk(ctx, inv)
+	case demo.Name:
+		return a.demo(ctx, inv)
+	case "sessions":
+		return a.sessions(inv)
+	case "models":
+		return a.listModels(ctx, inv)
+	case "rules":
+		return a.listRules(inv)
+	case "login":
+		return a.login(ctx, inv)
+	case "logout":
+		return a.logout(ctx, inv)
+	case "doctor":
+		return a.doctor(ctx, inv)
+	case "version":
+		inv.Page = a.process.build().String()
+	case "--version":
+		inv.Page = "artoo " + a.process.build().Version + "\n"
+	}
+	_, err = io.WriteString(a.process.Out, inv.Page)
+	return err
 }
 
 // app is one run.
@@ -83,25 +113,6 @@ type app struct {
 	lose     atomic.Pointer[func(error)] // ends the conversation when an output cannot be written; nil without one
 }
 
-// deps is what the command line needs.
-func (a *app) deps() Deps {
-	return Deps{
-		Out: a.process.Out, Build: a.process.build(), Nearest: config.Nearest,
-		Options: config.Options(), Exits: agent.Exits, Variables: config.ForeignVariables(), Files: config.Files(),
-		Complete: complete, Run: a.talk, Demo: a.demo, Sessions: a.sessions, Export: a.export, Explain: a.explain, Rules: a.listRules,
-		Models: a.listModels, Login: a.login, Logout: a.logout, Doctor: a.doctor, Paths: a.paths,
-	}
-}
-
-func (p Process) build() Build {
-	b := Build{Version: p.Version, Commit: p.Commit, Date: p.Date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok && b.Version == "" {
-		b.Version = info.Main.Version
-	}
-	b.Version = number(b.Version)
-	return b
-}
-
 // load reads the settings and makes the screen; what is wrong with the settings
 // can be shown even so.
 func (a *app) load(inv Invocation, prompt bool) error {
@@ -122,11 +133,10 @@ func (a *app) load(inv Invocation, prompt bool) error {
 	if a.rules, err = parseRules(a.cfg.AllRules(a.project.Root)); err != nil {
 		return err
 	}
-	warnings, err := a.cfg.Later()
-	for _, w := range append(a.cfg.Warnings, warnings...) {
+	for _, w := range a.cfg.Warnings {
 		a.warn(w)
 	}
-	return err
+	return nil
 }
 
 func (a *app) warn(text string) {

@@ -17,7 +17,7 @@ import (
 
 // TestConfigurationDoc keeps the reference of settings what the tables say.
 func TestConfigurationDoc(t *testing.T) {
-	madeFromTables(t, "configuration.md", ConfigurationDoc(new(app).deps()))
+	madeFromTables(t, "configuration.md", configurationDoc(t))
 }
 
 // madeFromTables compares a page of docs with what the tables make of it; -update
@@ -44,7 +44,7 @@ func madeFromTables(t *testing.T, name, want string) {
 // `artoo help environment`, which is printed by both spellings and fits.
 func TestVariablesAreDocumented(t *testing.T) {
 	known := map[string]bool{"USERPROFILE": true} // HOME's name on Windows
-	pages := [2]string{helpPage(t, "help", "environment"), helpPage(t, "--help", "environment")}
+	pages := [2]string{output(t, "help environment"), output(t, "--help environment")}
 	if pages[0] != pages[1] {
 		t.Error("help environment and --help environment differ")
 	}
@@ -77,18 +77,6 @@ func TestVariablesAreDocumented(t *testing.T) {
 	if found < 10 {
 		t.Errorf("found %d variables only: the search is wrong", found)
 	}
-}
-
-// helpPage is what these arguments print.
-func helpPage(t *testing.T, args ...string) string {
-	t.Helper()
-	var b strings.Builder
-	deps := new(app).deps()
-	deps.Out = &b
-	if err := Execute(t.Context(), args, deps); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
 
 // variablesIn are the names in calls that ask the environment: of os.Getenv and

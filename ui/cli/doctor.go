@@ -22,18 +22,25 @@ import (
 	"artoo/tool"
 	"artoo/tool/shell"
 	"artoo/ui/doctor"
+	"artoo/ui/sanitize"
 )
 
 // doctor is `artoo doctor`. It goes on where the settings cannot be used: that
 // is when it is needed most.
-func (a *app) doctor(ctx context.Context, inv Invocation, offline bool, tell func(doctor.Finding) error) error {
+func (a *app) doctor(ctx context.Context, inv Invocation) error {
 	err := a.load(inv, false)
-	w := a.machine()
-	if a.cfg != nil {
-		w = a.world(offline)
+	if inv.has("paths") {
+		if err != nil {
+			return err
+		}
+		return a.listPaths(inv.has("json"))
 	}
-	w.ConfigErr = err
-	failed, err := doctor.Run(ctx, w, tell)
+	p := a.machine()
+	if a.cfg != nil {
+		p = a.probes(inv.has("offline"))
+	}
+	p.ConfigErr = err
+	failed, err := doctor.Run(ctx, p, func(f doctor.Finding) error { return printOne(a.process.Out, f, inv.has("json"), findingText) })
 	if err == nil && failed > 0 {
 		things := "1 thing keeps"
 		if failed > 1 {
@@ -44,20 +51,29 @@ func (a *app) doctor(ctx context.Context, inv Invocation, offline bool, tell fun
 	return err
 }
 
+// findingText is a finding as it is printed.
+func findingText(f doctor.Finding) string {
+	text := fmt.Sprintf("%-4s  %-12s  %s", f.Level, f.Topic, sanitize.Text(f.Text, sanitize.Line))
+	if f.Fix != "" {
+		text += fmt.Sprintf("\n%20stry: %s", "", sanitize.Text(f.Fix, sanitize.Line))
+	}
+	return text
+}
+
 // Doctor implements ui.Program: the same, of the settings and model that hold now.
 func (a *app) Doctor(ctx context.Context, tell func(doctor.Finding) error) error {
-	_, err := doctor.Run(ctx, a.world(false), tell)
+	_, err := doctor.Run(ctx, a.probes(false), tell)
 	return err
 }
 
 // machine is what can be looked at without settings.
-func (a *app) machine() *doctor.World {
+func (a *app) machine() *doctor.Probes {
 	keys := provider.KeyVariables()
 	if a.cfg != nil {
 		keys = a.cfg.KeyVariables()
 	}
 	environ, _ := tool.ChildEnviron(os.Environ(), nil, keys...)
-	return &doctor.World{
+	return &doctor.Probes{
 		Getenv: os.Getenv, LookPath: exec.LookPath, Now: time.Now,
 		Exec: func(ctx context.Context, name string, args ...string) (string, error) {
 			cmd := exec.CommandContext(ctx, name, args...)
@@ -81,8 +97,8 @@ func (a *app) machine() *doctor.World {
 	}
 }
 
-// world is everything there is to look at.
-func (a *app) world(offline bool) *doctor.World {
+// probes is everything there is to look at.
+func (a *app) probes(offline bool) *doctor.Probes {
 	w := a.machine()
 	profile, why := a.profile(a.who.errConsole)
 	columns, _ := a.size()
@@ -90,7 +106,7 @@ func (a *app) world(offline bool) *doctor.World {
 		Input: a.who.in, Output: a.who.err, Profile: profile.String(), Why: why, Columns: columns,
 		Color: a.colored(a.who.errConsole), UTF8: a.utf8(),
 	}
-	w.NoNetwork, w.Offline, w.CAFile, w.Sandbox.Setting = offline, a.cfg.Offline, a.cfg.CAFile, a.cfg.Sandbox
+	w.NoNetwork, w.Offline, w.CAFile = offline, a.cfg.Offline, a.cfg.CAFile
 	w.ConfigFile, w.Warnings = a.cfg.File, a.cfg.Warnings
 	if a.http == nil {
 		w.HTTPErr = a.transport()
@@ -109,7 +125,7 @@ func (a *app) world(offline bool) *doctor.World {
 }
 
 // examineChoice looks for the provider that would answer now.
-func (a *app) examineChoice(w *doctor.World) {
+func (a *app) examineChoice(w *doctor.Probes) {
 	headless := a.who.headless
 	a.who.headless = true // nobody is to be asked which provider is meant
 	err := a.choose()
@@ -162,17 +178,9 @@ func (a *app) doctorServer(name string, key func(context.Context) (string, strin
 	return s, nil
 }
 
-// paths is `artoo doctor --paths`.
-func (a *app) paths(_ context.Context, inv Invocation) ([]doctor.Place, error) {
-	if err := a.load(inv, false); err != nil {
-		return nil, err
-	}
-	var there []doctor.Place
-	for _, p := range a.places() {
-		if p.Exists {
-			there = append(there, p)
-		}
-	}
+// listPaths is `artoo doctor --paths`.
+func (a *app) listPaths(asJSON bool) error {
+	there := slices.DeleteFunc(a.places(), func(p doctor.Place) bool { return !p.Exists })
 	var ring []string
 	for _, name := range append(provider.Names(), slices.Sorted(maps.Keys(a.cfg.Providers))...) {
 		if places, err := a.cfg.KeyPlaces(name); err == nil && slices.Contains(places, "keyring") && !slices.Contains(ring, name) {
@@ -182,7 +190,12 @@ func (a *app) paths(_ context.Context, inv Invocation) ([]doctor.Place, error) {
 	if ring != nil {
 		a.screen.Note("also in the keyring: the keys of " + strings.Join(ring, ", ") + "; artoo logout removes them")
 	}
-	return there, nil
+	return printEach(a.process.Out, there, asJSON, placeText)
+}
+
+// placeText is a place as it is printed.
+func placeText(p doctor.Place) string {
+	return fmt.Sprintf("%s  (%s, %s)", sanitize.Text(p.Path, sanitize.Line), p.What, p.Size())
 }
 
 // places are the directories and files artoo writes to by itself. What a model's

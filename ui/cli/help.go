@@ -1,16 +1,17 @@
 package cli
 
 import (
-	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
+	"artoo/agent"
 	"artoo/config"
 )
+
+// width is the widest line of the help: what every terminal has.
+const width = 80
 
 // Columns at which the texts of the tables begin.
 const (
@@ -19,79 +20,48 @@ const (
 	commandColumn  = 16
 )
 
-// help writes the page for a command.
-func (p *program) help(cmd *cobra.Command) error {
-	text := p.mainPage()
-	if cmd.HasParent() {
-		text = p.commandPage(cmd)
-	} else if slices.Equal(cmd.Flags().Args(), []string{"environment"}) {
-		text = p.environmentPage()
+// helpPage is `artoo help [environment|COMMAND]`.
+func helpPage(l line, inv Invocation) (string, error) {
+	c, isCommand := findCommand(inv.word())
+	switch {
+	case len(inv.Words) == 0:
+		return mainPage(), nil
+	case inv.word() == "environment":
+		return environmentPage(), nil
+	case isCommand:
+		return commandPage(c), nil
 	}
-	_, err := io.WriteString(p.deps.Out, text)
-	return err
-}
-
-// helpCommand is `artoo help [environment|COMMAND]`.
-func (p *program) helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "help [environment|command]", Short: "this page, the variables, or a command",
-		ValidArgs: append([]string{"environment"}, commandNames()...), SilenceErrors: true, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, words []string) error {
-			root := cmd.Root()
-			text := p.mainPage()
-			switch {
-			case len(words) == 0:
-			case len(words) == 1 && words[0] == "environment":
-				text = p.environmentPage()
-			case len(words) == 1 && slices.Contains(commandNames(), words[0]):
-				of, _, err := root.Find(words)
-				if err != nil {
-					return err
-				}
-				text = p.commandPage(of)
-			default:
-				return p.cannotTake(subcommand{name: "help"}, words)
-			}
-			_, err := io.WriteString(p.deps.Out, text)
-			return err
-		},
-	}
+	return "", l.cannotTake("help", inv.Words, "")
 }
 
 // mainPage is `artoo --help`.
-func (p *program) mainPage() string {
+func mainPage() string {
 	var b page
 	b.heading("Usage:")
 	for _, u := range usages() {
-		b.row(u[0], 31, u[1])
+		b.row(u[0], variableColumn, u[1])
 	}
-	for _, group := range p.groups() {
-		var inGroup []config.Option
-		for _, o := range p.deps.Options {
-			if o.Group == group && o.Flag != "" {
-				inGroup = append(inGroup, o)
-			}
-		}
-		if len(inGroup) == 0 {
-			continue
-		}
-		b.heading(group + ":")
-		for _, o := range inGroup {
-			b.row(flagColumnText(o.Short, o.Flag, o.Arg), flagColumn, describe(o))
+	for _, g := range groups(func(o config.Option) bool { return o.Flag != "" }) {
+		b.heading(g.name + ":")
+		for _, o := range g.options {
+			b.row(flagText(o), flagColumn, describe(o))
 		}
 	}
 	b.heading("Help:")
-	b.row(flagColumnText("h", "help", ""), flagColumn, "this page")
-	b.row(flagColumnText("", "version", ""), flagColumn, "name and version")
+	b.row("-h, --help", flagColumn, "this page")
+	b.row("    --version", flagColumn, "name and version")
 	b.row("artoo help environment", flagColumn, "settings as variables, and the variables of others that are honoured")
-	p.commandList(&b)
+	b.heading("Commands:")
+	for _, c := range commands() {
+		b.row(c.name, commandColumn, c.short)
+	}
 	b.heading("Exit codes:")
-	for _, e := range p.deps.Exits {
+	for _, e := range agent.Exits {
 		b.row(strconv.Itoa(e.Code), 5, e.Meaning)
 	}
 	b.heading("Examples:")
 	for _, e := range examples() {
-		b.WriteString("  " + e.Word + "\n")
+		b.WriteString("  " + e[0] + "\n")
 	}
 	return b.String()
 }
@@ -106,106 +76,89 @@ func usages() [][2]string {
 	}
 }
 
-// examples are command lines to begin with.
-func examples() []Candidate {
-	return []Candidate{
+// examples are command lines to begin with, and what each is.
+func examples() [][2]string {
+	return [][2]string{
 		{"artoo \"why does the login test fail?\"", "A conversation that begins with a question:"},
 		{"git diff | artoo -p \"review this change\" > review.md", "A stage of a pipeline; the answer is Markdown:"},
-		{"artoo -p --approval edits --allow 'bash(go test:*)' \"make the tests pass\"", "Work without a person there, within what is allowed:"},
-	}
-}
-
-// commandList names the subcommands, those to come in one line.
-func (p *program) commandList(b *page) {
-	b.heading("Commands:")
-	var later []string
-	for _, c := range p.commands() {
-		if c.run == nil {
-			later = append(later, c.name)
-			continue
-		}
-		b.row(c.name, commandColumn, c.short)
-	}
-	if len(later) > 0 {
-		b.para("With a later version: " + strings.Join(later, ", ") + ".")
+		{
+			"artoo -p --approval edits --allow 'bash(go test:*)' \"make the tests pass\"",
+			"Work without a person there, within what is allowed:",
+		},
 	}
 }
 
 // commandPage is `artoo COMMAND --help`.
-func (p *program) commandPage(cmd *cobra.Command) string {
+func commandPage(c subcommand) string {
 	var b page
 	b.heading("Usage:")
-	b.row("artoo "+cmd.Use, width, "")
-	b.WriteByte('\n')
-	b.para(strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + ".")
-	if cmd.Hidden {
-		b.para("It comes with a later version.")
+	b.row("artoo "+strings.TrimSpace(c.name+" "+c.args), width, "")
+	b.WriteString("\n" + strings.ToUpper(c.short[:1]) + c.short[1:] + ".\n")
+	flags := c.takes()[1:] // but for --help
+	slices.SortFunc(flags, func(a, b config.Option) int { return strings.Compare(a.Flag, b.Flag) })
+	if len(flags) > 0 {
+		b.heading("Flags:")
 	}
-	heading := false
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" {
-			return
-		}
-		if !heading {
-			b.heading("Flags:")
-			heading = true
-		}
-		arg := ""
-		if f.NoOptDefVal == "" {
-			arg = argName(f)
-		}
-		b.row(flagColumnText(f.Shorthand, f.Name, arg), flagColumn, f.Usage)
-	})
+	for _, o := range flags {
+		b.row(flagText(o), flagColumn, o.Meaning)
+	}
 	return b.String()
 }
 
-const environmentIntro = "Each setting is a variable, and a key of config.toml: the name without ARTOO_, in lower case. Flags win over variables, variables over the file. An empty variable counts as not set."
+const environmentIntro = "Each setting is a variable, and a key of config.toml: the name without ARTOO_, in lower case. " +
+	"Flags win over variables, variables over the file. An empty variable counts as not set."
 
 // environmentPage is `artoo help environment`.
-func (p *program) environmentPage() string {
+func environmentPage() string {
 	var b page
-	b.para(environmentIntro)
-	for _, group := range p.groups() {
-		first := true
-		for _, o := range p.deps.Options {
-			if o.Group != group || o.Env == "" {
-				continue
-			}
-			if first {
-				b.heading(group + ":")
-				first = false
-			}
+	for _, line := range wrap(environmentIntro, width) {
+		b.WriteString(line + "\n")
+	}
+	for _, g := range groups(func(o config.Option) bool { return o.Env != "" }) {
+		b.heading(g.name + ":")
+		for _, o := range g.options {
 			b.row(o.Env, variableColumn, describe(o))
 		}
 	}
 	b.heading("Variables of others that are honoured:")
-	for _, v := range p.deps.Variables {
+	for _, v := range config.ForeignVariables() {
 		b.row(v.Name, variableColumn, v.Meaning)
 	}
 	b.heading("Files:")
-	for _, f := range p.deps.Files {
+	for _, f := range config.Files() {
 		b.row(f.Name, variableColumn, f.Meaning)
 	}
 	return b.String()
 }
 
-// groups are the headings in the order of the options.
-func (p *program) groups() []string {
-	var groups []string
-	for _, o := range p.deps.Options {
-		if !slices.Contains(groups, o.Group) {
-			groups = append(groups, o.Group)
-		}
-	}
-	return groups
+// group are the settings under one heading.
+type group struct {
+	name    string
+	options []config.Option
 }
 
-func flagColumnText(short, long, arg string) string {
-	text := "    "
-	if short != "" {
-		text = "-" + short + ", "
+// groups are the settings that are kept, by their headings.
+func groups(keep func(config.Option) bool) (all []group) {
+	for _, o := range config.Options() {
+		if !keep(o) {
+			continue
+		}
+		if n := len(all); n == 0 || all[n-1].name != o.Group {
+			all = append(all, group{name: o.Group})
+		}
+		last := &all[len(all)-1]
+		last.options = append(last.options, o)
 	}
-	return strings.TrimRight(text+"--"+long+" "+arg, " ")
+	return all
+}
+
+// flagText is a flag as the help shows it, its long form below that of the others.
+func flagText(o config.Option) string {
+	text := "    "
+	if o.Short != "" {
+		text = "-" + o.Short + ", "
+	}
+	return strings.TrimRight(text+"--"+o.Flag+" "+o.Arg, " ")
 }
 
 // describe is an option's meaning with its choices, unless the meaning names
@@ -226,10 +179,52 @@ func describe(o config.Option) string {
 
 // namesAll reports whether each word stands in the text, followed by a colon.
 func namesAll(text string, words []string) bool {
-	for _, w := range words {
-		if !strings.Contains(text, w+":") {
-			return false
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w+":") })
+}
+
+// page is a help page in the making.
+type page struct{ strings.Builder }
+
+// heading starts a part of the page.
+func (b *page) heading(text string) {
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	b.WriteString(text + "\n")
+}
+
+// row writes left at the margin and text beside it from column at, broken at
+// blanks; when left is too long, text begins on the next line.
+func (b *page) row(left string, at int, text string) {
+	left = "  " + left
+	lines := wrap(text, width-at)
+	if utf8.RuneCountInString(left) > at-2 || len(lines) == 0 {
+		b.WriteString(left + "\n")
+		left = ""
+	}
+	for _, l := range lines {
+		b.WriteString(left + strings.Repeat(" ", at-utf8.RuneCountInString(left)) + l + "\n")
+		left = ""
+	}
+}
+
+// wrap breaks text at blanks into lines of at most n characters; a word that
+// is longer stands alone.
+func wrap(text string, n int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > n:
+			lines = append(lines, line)
+			line = word
+		default:
+			line += " " + word
 		}
 	}
-	return true
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }

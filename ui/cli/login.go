@@ -28,11 +28,11 @@ func (a *app) keySays(line string) {
 }
 
 // login is `artoo login [provider]`.
-func (a *app) login(ctx context.Context, inv Invocation, name string, check bool) error {
+func (a *app) login(ctx context.Context, inv Invocation) error {
 	if err := a.load(inv, false); err != nil {
 		return err
 	}
-	name, err := a.keyOwner(ctx, name, "login")
+	name, err := a.keyOwner(ctx, inv.word(), "login")
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (a *app) login(ctx context.Context, inv Invocation, name string, check bool
 	if doubt != "" {
 		a.warn(doubt)
 	}
-	if check && !isLocalServer(name) { // which answers whatever the key
+	if !inv.has("no-check") && !isLocalServer(name) { // which answers whatever the key
 		if err := a.tryKey(ctx, name, key); err != nil {
 			return err
 		}
@@ -82,11 +82,11 @@ func (a *app) tellWinner(name string) error {
 }
 
 // logout is `artoo logout [provider]`.
-func (a *app) logout(ctx context.Context, inv Invocation, name string) error {
+func (a *app) logout(ctx context.Context, inv Invocation) error {
 	if err := a.load(inv, false); err != nil {
 		return err
 	}
-	name, err := a.keyOwner(ctx, name, "logout")
+	name, err := a.keyOwner(ctx, inv.word(), "logout")
 	if err != nil {
 		return err
 	}

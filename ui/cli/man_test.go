@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/config"
 )
 
 // TestTheManualPageIsComplete keeps docs/artoo.1 what the tables of the help say, and holds
 // it to the form of a manual page; mandoc, where it is there, has nothing to say.
 func TestTheManualPageIsComplete(t *testing.T) {
-	deps := new(app).deps()
-	page := ManPage(deps)
+	page := manPage()
 	madeFromTables(t, "artoo.1", page)
 	lines := strings.Split(page, "\n")
 	var sections []string
@@ -44,7 +45,7 @@ func TestTheManualPageIsComplete(t *testing.T) {
 	if !strings.HasPrefix(lines[1], ".TH ARTOO 1 ") {
 		t.Errorf("it begins with %s", lines[1])
 	}
-	for _, o := range deps.Options {
+	for _, o := range config.Options() {
 		if o.Flag != "" && !strings.Contains(page, `\-\-`+strings.ReplaceAll(o.Flag, "-", `\-`)) || o.Env != "" && !strings.Contains(page, o.Env) {
 			t.Errorf("%s is missing", o.Key)
 		}

@@ -18,16 +18,16 @@ import (
 
 // listModels is `artoo models`. A server that cannot be asked costs no more than
 // a note: the catalogue then stands for it.
-func (a *app) listModels(ctx context.Context, inv Invocation, name string) ([]Model, error) {
+func (a *app) listModels(ctx context.Context, inv Invocation) error {
 	if err := a.load(inv, false); err != nil {
-		return nil, err
+		return err
 	}
 	if err := a.transport(); err != nil {
-		return nil, err
+		return err
 	}
-	names, ask, err := a.listed(name)
+	names, ask, err := a.listed(inv.word())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !ask {
 		a.tellUnlisted("no provider is at hand")
@@ -43,9 +43,9 @@ func (a *app) listModels(ctx context.Context, inv Invocation, name string) ([]Mo
 	}
 	asked.Wait()
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	var rows []Model
+	var rows []listedModel
 	for i, name := range names {
 		known := modelsOf(a.cfg, name, lists[i])
 		if failed[i] != nil {
@@ -53,7 +53,7 @@ func (a *app) listModels(ctx context.Context, inv Invocation, name string) ([]Mo
 			case cli.Is(name):
 				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name + " tells no list of its models: -m takes what the program itself takes"})
 			case len(names) == 1 && len(provider.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
-				return nil, failed[i]
+				return failed[i]
 			default:
 				a.tellUnlisted(whyUnlisted(name, failed[i]))
 			}
@@ -62,7 +62,7 @@ func (a *app) listModels(ctx context.Context, inv Invocation, name string) ([]Mo
 			rows = append(rows, a.row(m, lists[i]))
 		}
 	}
-	return rows, nil
+	return printModels(a.process.Out, rows, inv.has("json"))
 }
 
 // listed are the providers whose models are listed: the one that is named, else
@@ -200,14 +200,8 @@ func presentModel(cfg *config.Config, name string) string {
 }
 
 // row is a model as it is listed; served is what its server lists.
-func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) Model {
-	r := Model{
-		Provider: m.Provider, ID: m.ID, Name: m.Name, Default: m.ID == presentModel(a.cfg, m.Provider), Context: m.Context, MaxOutput: m.MaxOutput,
-		Images: m.Images, Tools: m.Tools, Reasoning: m.Reasoning, Efforts: m.Efforts, Guess: m.Guess, Source: "config", can: m.Can(),
-	}
-	if p := m.Price; p != nil {
-		r.Price = &Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
-	}
+func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) listedModel {
+	r := listedModel{ModelInfo: m, Default: m.ID == presentModel(a.cfg, m.Provider), Source: "config"}
 	_, described := a.cfg.Providers[m.Provider].Models[m.ID]
 	_, known := provider.Lookup(m.Provider, m.ID)
 	switch {

@@ -1,101 +1,50 @@
 package cli
 
+// How models are listed.
+
 import (
-	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/spf13/cobra"
 
 	"artoo/provider"
 	"artoo/ui/sanitize"
 )
 
-// Model is a model that can be asked. Its JSON is what `artoo models --json`
+// listedModel is a model that can be asked. Its JSON is what `artoo models --json`
 // prints, a line each.
-type Model struct {
-	Provider  string   `json:"provider"`
-	ID        string   `json:"id"` // as its provider knows it
-	Name      string   `json:"name"`
-	Default   bool     `json:"default"`    // it answers when only the provider is named
-	Context   int      `json:"context"`    // tokens of the window
-	MaxOutput int      `json:"max_output"` // tokens of one reply
-	Price     *Price   `json:"price"`      // null when unknown
-	Images    bool     `json:"images"`     // it sees
-	Tools     bool     `json:"tools"`
-	Reasoning bool     `json:"reasoning"`
-	Efforts   []string `json:"efforts"` // the provider's words for them; null when unknown
-	Guess     bool     `json:"guess"`   // nobody says what it can do: the least that its family can
-	Source    string   `json:"source"`  // who says that there is such a model: provider, catalogue, config
-
-	can string // see provider.ModelInfo.Can
+type listedModel struct {
+	provider.ModelInfo
+	Default bool   `json:"default"` // it answers when only the provider is named
+	Source  string `json:"source"`  // who says that there is such a model: provider, catalogue, config
 }
 
-// Price is in US dollars per million tokens; 0 for the cache means that such
-// tokens cost what input costs.
-type Price struct {
-	Input      float64 `json:"input"`
-	Output     float64 `json:"output"`
-	CacheRead  float64 `json:"cache_read"`
-	CacheWrite float64 `json:"cache_write"`
-}
-
-func (m Model) remarks() []string {
-	var words []string
-	if m.Default {
-		words = append(words, "default")
+// printModels prints the list in columns, or as JSON. The first is what -m takes.
+func printModels(w io.Writer, list []listedModel, asJSON bool) error {
+	if asJSON {
+		return printEach(w, list, true, listedModel.About)
 	}
-	if m.Guess {
-		words = append(words, "guessed")
-	}
-	return words
-}
-
-func (p *program) runModels(ctx context.Context, cmd *cobra.Command, words []string) error {
-	name := ""
-	if len(words) > 0 {
-		name = words[0]
-	}
-	list, err := p.deps.Models(ctx, Invocation{Flags: given(cmd.Flags())}, name)
-	if err != nil {
-		return err
-	}
-	if cmd.Flags().Changed("json") {
-		for _, m := range list {
-			line, err := provider.Marshal(m)
-			if err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintf(p.deps.Out, "%s\n", line); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	_, err = fmt.Fprint(p.deps.Out, modelTable(list))
-	return err
-}
-
-// modelTable is the list in columns. The first is what -m takes.
-func modelTable(list []Model) string {
 	rows := [][]string{{"MODEL", "WINDOW", "REPLY", "$/M IN", "$/M OUT", "CACHED", ""}}
 	for _, m := range list {
 		in, out, cached := "?", "?", "?"
 		if p := m.Price; p != nil {
 			in, out, cached = price(p.Input), price(p.Output), price(p.CacheRead)
 			if p.CacheRead == 0 {
-				cached = price(p.Input)
+				cached = in
 			}
 		}
-		about := m.remarks()
-		if can := m.can; can != "" {
-			about = append([]string{can}, about...)
+		remarks := m.Can()
+		if m.Default {
+			remarks += ", default"
+		}
+		if m.Guess {
+			remarks += ", guessed"
 		}
 		rows = append(rows, []string{
 			sanitize.Text(m.Provider+"/"+m.ID, sanitize.Line), provider.ShortCount(m.Context), provider.ShortCount(m.MaxOutput),
-			in, out, cached, strings.Join(about, ", "),
+			in, out, cached, strings.TrimPrefix(remarks, ", "),
 		})
 	}
 	widths := make([]int, len(rows[0]))
@@ -104,20 +53,20 @@ func modelTable(list []Model) string {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	var b strings.Builder
 	for _, r := range rows {
-		var line strings.Builder
+		line := ""
 		for i, cell := range r {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			width := widths[i] // numbers stand at the right
 			if i == 0 || i == len(r)-1 {
-				line.WriteString(cell + pad + "  ")
-			} else {
-				line.WriteString(pad + cell + "  ") // numbers stand at the right
+				width = -width
 			}
+			line += fmt.Sprintf("%*s  ", width, cell)
 		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " ")); err != nil {
+			return err
+		}
 	}
-	return b.String()
+	return nil
 }
 
 func price(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

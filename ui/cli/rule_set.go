@@ -3,7 +3,6 @@ package cli
 // The rules: where they stand, what they come to, and those that are kept.
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -121,10 +120,7 @@ func (a *app) saveRule(rule string) error {
 func (a *app) reopened(abs string) bool { return a.rules.reopens(a.project.Root, abs) }
 
 // explain is `artoo rules explain`. It runs nothing and asks no provider.
-func (a *app) explain(_ context.Context, inv Invocation, call string) (e permission.Explanation, err error) {
-	if err := a.load(inv, false); err != nil {
-		return e, err
-	}
+func (a *app) explain(call string) (e permission.Explanation, err error) {
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root, Dir: a.project.Dir, Asked: a.reopened})
 	if err != nil {
 		return e, err
@@ -140,13 +136,4 @@ func (a *app) explain(_ context.Context, inv Invocation, call string) (e permiss
 		return e, &agent.Failure{Kind: agent.KindUsage, What: "rules explain", Err: err, Hint: "artoo rules explain 'read(PATH)'"}
 	}
 	return policy.Explain(name, access), nil
-}
-
-// listRules is `artoo rules`.
-func (a *app) listRules(_ context.Context, inv Invocation) ([]permission.RuleInForce, error) {
-	if err := a.load(inv, false); err != nil {
-		return nil, err
-	}
-	p := permission.Policy{AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny}
-	return p.InForce(), nil
 }

@@ -1,88 +1,53 @@
 package cli
 
+// artoo rules.
+
 import (
-	"context"
 	"fmt"
+	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"artoo/agent/permission"
-	"artoo/provider"
 	"artoo/ui/sanitize"
 )
 
-func ruleFlags(fs *pflag.FlagSet) { fs.Bool("json", false, "as JSON, a line each") }
-
-func (p *program) runRules(ctx context.Context, cmd *cobra.Command, words []string) error {
-	asJSON := cmd.Flags().Changed("json")
-	inv := Invocation{Flags: given(cmd.Flags())}
-	switch {
-	case len(words) == 0 || words[0] == "list" && len(words) == 1:
-		rules, err := p.deps.Rules(ctx, inv)
+// listRules is `artoo rules`: the rules in force, or which one decides over a call.
+func (a *app) listRules(inv Invocation) error {
+	if err := a.load(inv, false); err != nil {
+		return err
+	}
+	if inv.Verb == "explain" {
+		e, err := a.explain(strings.Join(inv.Words, " "))
 		if err != nil {
 			return err
 		}
-		return p.printRules(rules, asJSON)
-	case words[0] == "list":
-		return &UsageError{Where: "rules list", Why: fmt.Sprintf("cannot take %q", joinWords(words[1:])), Hint: p.asPrompt()}
-	case words[0] != "explain":
-		return notYet("rules "+words[0], "--allow RULE, or allow = [\"RULE\"] under [permissions] in config.toml")
+		return printOne(a.process.Out, e, inv.has("json"), explanation)
 	}
-	call := joinWords(words[1:])
-	if strings.TrimSpace(call) == "" {
-		return &UsageError{Where: "rules explain", Why: "which command?", Hint: "artoo rules explain 'git push'"}
-	}
-	e, err := p.deps.Explain(ctx, inv, call)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return p.printJSON(e)
-	}
-	return p.printExplanation(e)
+	p := permission.Policy{AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny}
+	return printRules(a.process.Out, p.InForce(), inv.has("json"))
 }
 
-func (p *program) printJSON(v any) error {
-	data, err := provider.Marshal(v)
-	if err != nil {
+// printRules prints the rules, a line each.
+func printRules(w io.Writer, rules []permission.RuleInForce, asJSON bool) error {
+	if len(rules) == 0 && !asJSON {
+		_, err := fmt.Fprintln(w, "no rules; --allow, --ask and --deny give some, or [permissions] in config.toml")
 		return err
 	}
-	_, err = fmt.Fprintln(p.deps.Out, string(data))
-	return err
-}
-
-func (p *program) printRules(rules []permission.RuleInForce, asJSON bool) error {
 	wide := 0
 	for _, r := range rules {
 		wide = max(wide, len(r.Rule))
 	}
-	for _, r := range rules {
-		if asJSON {
-			if err := p.printJSON(r); err != nil {
-				return err
-			}
-			continue
-		}
+	return printEach(w, rules, asJSON, func(r permission.RuleInForce) string {
 		line := fmt.Sprintf("%-5s  %-*s  %s", r.Effect, min(wide, 40), sanitize.Text(r.Rule, sanitize.Line), sanitize.Text(r.Origin, sanitize.Line))
 		if r.Remark != "" {
 			line += "; covers also " + r.Remark
 		}
-		if _, err := fmt.Fprintln(p.deps.Out, line); err != nil {
-			return err
-		}
-	}
-	if len(rules) > 0 || asJSON {
-		return nil
-	}
-	_, err := fmt.Fprintln(p.deps.Out, "no rules; --allow, --ask and --deny give some, or [permissions] in config.toml")
-	return err
+		return line
+	})
 }
 
-// printExplanation writes the decision, what each part came to, and the rules
-// that would do.
-func (p *program) printExplanation(e permission.Explanation) error {
+// explanation is the decision, what each part came to, and the rules that would do.
+func explanation(e permission.Explanation) string {
 	var b strings.Builder
 	safe := func(text string) string { return sanitize.Text(text, sanitize.Line) }
 	fmt.Fprintf(&b, "%s: %s\n", e.Effect, safe(e.Reason))
@@ -102,16 +67,15 @@ func (p *program) printExplanation(e permission.Explanation) error {
 	}
 	missed(e.Missed)
 	if e.Effect != permission.Allow && e.Narrow != "" {
-		fmt.Fprintf(&b, "to allow just this: --allow %s\n", quoteWord(safe(e.Narrow)))
+		fmt.Fprintf(&b, "to allow just this: --allow %s\n", quoteWords(safe(e.Narrow)))
 		if e.Suggested != e.Narrow {
-			fmt.Fprintf(&b, "a wider rule: --allow %s\n", quoteWord(safe(e.Suggested)))
+			fmt.Fprintf(&b, "a wider rule: --allow %s\n", quoteWords(safe(e.Suggested)))
 			if r, err := permission.ParseRule(e.Suggested); err == nil && r.Remark() != "" {
 				fmt.Fprintf(&b, "which covers also %s\n", r.Remark())
 			}
 		}
 	}
-	_, err := fmt.Fprint(p.deps.Out, b.String())
-	return err
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func origin(text string) string {

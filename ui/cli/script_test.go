@@ -297,14 +297,9 @@ func TestEveryExitCodeHasAScript(t *testing.T) {
 			named[string(m[1])] = true
 		}
 	}
-	var help strings.Builder
-	deps := new(app).deps()
-	deps.Out = &help
-	if err := Execute(t.Context(), []string{"--help"}, deps); err != nil {
-		t.Fatal(err)
-	}
+	help := output(t, "--help")
 	for _, row := range agent.Exits {
-		if !strings.Contains(help.String(), fmt.Sprintf("\n  %d  ", row.Code)) {
+		if !strings.Contains(help, fmt.Sprintf("\n  %d  ", row.Code)) {
 			t.Errorf("the help does not say %d", row.Code)
 		}
 		if !codes[strconv.Itoa(row.Code)] {

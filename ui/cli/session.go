@@ -3,7 +3,6 @@ package cli
 // What a turn needs: session, tools, policy.
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,8 +11,6 @@ import (
 	"artoo/conversation"
 	"artoo/tool"
 	"artoo/tool/shell"
-	"artoo/ui/export"
-	"artoo/ui/sanitize"
 )
 
 // open makes everything a turn needs.
@@ -136,55 +133,4 @@ func (a *app) tools() ([]tool.Tool, error) {
 	}
 	names, err := a.cfg.SelectTools(all, on)
 	return tool.Pick(offers, names), err
-}
-
-// sessions is `artoo sessions`.
-func (a *app) sessions(_ context.Context, inv Invocation) ([]Session, error) {
-	if err := a.load(inv, false); err != nil {
-		return nil, err
-	}
-	dir, err := a.cfg.Paths.Sessions()
-	if err != nil {
-		return nil, err
-	}
-	infos, err := conversation.Store{Dir: dir}.List()
-	var rows []Session
-	for _, i := range infos {
-		rows = append(rows, Session{ID: i.ID, Path: i.Path, CWD: i.CWD, Started: i.Started, Updated: i.Updated, First: i.First, Messages: i.Messages, Provider: i.Provider, Model: i.Model, ForkOf: i.ForkOf})
-	}
-	return rows, err
-}
-
-// export is `artoo sessions export` and `artoo sessions show`.
-func (a *app) export(_ context.Context, inv Invocation, e Export) error {
-	if err := a.load(inv, false); err != nil {
-		return err
-	}
-	dir, err := a.cfg.Paths.Sessions()
-	if err != nil {
-		return err
-	}
-	kept, err := conversation.Store{Dir: dir}.Read(e.ID)
-	if err != nil {
-		return err
-	}
-	for _, n := range kept.Notices() {
-		a.warn(n)
-	}
-	s := export.Of(kept)
-	if e.Brief {
-		return export.Summary(a.process.Out, s)
-	}
-	if e.File == "" {
-		format, err := export.FormatOf(e.Format)
-		if err != nil {
-			return err
-		}
-		return export.Write(a.process.Out, format, s)
-	}
-	path, err := export.File(a.project.Dir, e.File, s)
-	if err == nil {
-		a.screen.Note("written: " + sanitize.Text(path, sanitize.Line))
-	}
-	return err
 }

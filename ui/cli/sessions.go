@@ -1,82 +1,134 @@
 package cli
 
-import (
-	"context"
-	"slices"
+// artoo sessions.
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+import (
+	"fmt"
+	"io"
+
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/ui/export"
+	"artoo/ui/sanitize"
 )
 
-// Export is a session that is to be written.
-type Export struct {
-	ID     string // or the beginning of it
-	File   string // "" is stdout
-	Format string // md, json, html; "" where the file's name decides
-	Brief  bool   // without what the tool calls came to
-}
-
-func sessionFlags(fs *pflag.FlagSet) {
-	fs.Bool("json", false, "as JSON")
-	fs.String("format", "", "of export to stdout: md, json or html")
-}
-
-// verbTakesWords reports whether the words begin with a verb that judges the
-// others itself, or will once it is there.
-func (p *program) verbTakesWords(c subcommand, words []string) bool {
-	return c.name == "sessions" && len(words) > 0 && words[0] != "list" && slices.Contains(c.verbs, words[0])
-}
-
-func (p *program) runSessions(ctx context.Context, cmd *cobra.Command, words []string) error {
-	verb := "list"
-	if len(words) > 0 {
-		verb = words[0]
-	}
-	asJSON := cmd.Flags().Changed("json")
-	format, err := cmd.Flags().GetString("format")
+// sessions is `artoo sessions`.
+func (a *app) sessions(inv Invocation) error {
+	e, err := exportOf(inv)
 	if err != nil {
 		return err
 	}
-	switch {
-	case (verb == "export" || verb == "show") && p.deps.Export != nil:
-		return p.runExport(ctx, cmd, verb, words[1:], asJSON, format)
-	case verb != "list":
-		return notYet("sessions "+verb, "artoo sessions list, and artoo -r ID")
-	case format != "":
-		return &UsageError{Where: "sessions list", Why: "does not take --format", Hint: "artoo sessions list --json"}
+	if err := a.load(inv, false); err != nil {
+		return err
 	}
-	list, err := p.deps.Sessions(ctx, Invocation{Flags: given(cmd.Flags())})
+	dir, err := a.cfg.Paths.Sessions()
 	if err != nil {
 		return err
 	}
-	return p.printSessions(list, asJSON)
+	store := conversation.Store{Dir: dir}
+	if e.id != "" {
+		return a.export(store, e)
+	}
+	list, err := store.List()
+	if err != nil {
+		return err
+	}
+	return printEach(a.process.Out, list, inv.has("json"), sessionLine)
 }
 
-// runExport is `artoo sessions export ID [FILE]` and `artoo sessions show ID`.
-func (p *program) runExport(ctx context.Context, cmd *cobra.Command, verb string, words []string, asJSON bool, format string) error {
-	most, hint := 2, "artoo sessions export ID [FILE]"
-	if verb == "show" {
-		most, hint = 1, "artoo sessions show ID"
-	}
-	e := Export{Brief: verb == "show" && !asJSON, Format: format}
-	usage := func(why string) error { return &UsageError{Where: "sessions " + verb, Why: why, Hint: hint} }
-	switch {
-	case len(words) == 0:
-		return usage("which session?")
-	case len(words) > most:
-		return p.cannotTake(subcommand{name: "sessions " + verb}, words[most:])
-	case verb == "show" && format != "":
-		return usage("does not take --format")
-	case format != "" && asJSON:
-		return usage("takes --json or --format, not both")
-	case asJSON:
-		e.Format = "json"
-	}
-	e.ID = words[0]
-	if len(words) == 2 {
-		if e.File = words[1]; e.Format != "" {
-			return usage("the end of the file's name decides the format")
+// sessionLine is a session as it is listed.
+func sessionLine(s conversation.Info) string {
+	return fmt.Sprintf("%s  %s  %4d  %s  %s", s.ID, s.Updated.Format("2006-01-02 15:04"), s.Messages,
+		sanitize.Text(s.CWD, sanitize.Line), sanitize.Text(s.First, sanitize.Line))
+}
+
+// printEach prints a list, a line each: as JSON, or as text makes it.
+func printEach[T any](w io.Writer, list []T, asJSON bool, text func(T) string) error {
+	for _, v := range list {
+		if err := printOne(w, v, asJSON, text); err != nil {
+			return err
 		}
 	}
-	return p.deps.Export(ctx, Invocation{Flags: given(cmd.Flags())}, e)
+	return nil
+}
+
+func printOne[T any](w io.Writer, v T, asJSON bool, text func(T) string) error {
+	var line string
+	if asJSON {
+		data, err := provider.Marshal(v)
+		if err != nil {
+			return err
+		}
+		line = string(data)
+	} else {
+		line = text(v)
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}
+
+// exported is a session that is to be written.
+type exported struct {
+	id     string // or the beginning of it; "" where the list is asked for
+	file   string // "" is stdout
+	format string // md, json, html; "" where the file's name decides
+	brief  bool   // without what the tool calls came to
+}
+
+// exportOf is what `artoo sessions show` and `export` are to write.
+func exportOf(inv Invocation) (e exported, err error) {
+	formats, asJSON := inv.Own["format"], inv.has("json")
+	usage := func(why, hint string) (exported, error) {
+		verb := "list"
+		if inv.Verb != "" {
+			verb = inv.Verb
+		}
+		return e, &UsageError{Where: "sessions " + verb, Why: why, Hint: "artoo sessions " + hint}
+	}
+	const exporting = "export ID [FILE]"
+	switch {
+	case inv.Verb == "show" && formats != nil:
+		return usage("does not take --format", "show ID")
+	case inv.Verb != "export" && formats != nil:
+		return usage("does not take --format", "list --json")
+	case formats != nil && asJSON:
+		return usage("takes --json or --format, not both", exporting)
+	case len(inv.Words) == 2 && (formats != nil || asJSON):
+		return usage("the end of the file's name decides the format", exporting)
+	case len(inv.Words) == 2:
+		e.file = inv.Words[1]
+	case formats != nil:
+		e.format = formats[len(formats)-1]
+	case asJSON:
+		e.format = "json"
+	}
+	e.id, e.brief = inv.word(), inv.Verb == "show" && !asJSON
+	return e, nil
+}
+
+// export writes one session.
+func (a *app) export(store conversation.Store, e exported) error {
+	kept, err := store.Read(e.id)
+	if err != nil {
+		return err
+	}
+	for _, n := range kept.Notices() {
+		a.warn(n)
+	}
+	s := export.Of(kept)
+	if e.brief {
+		return export.Summary(a.process.Out, s)
+	}
+	if e.file == "" {
+		format, err := export.FormatOf(e.format)
+		if err != nil {
+			return err
+		}
+		return export.Write(a.process.Out, format, s)
+	}
+	path, err := export.File(a.project.Dir, e.file, s)
+	if err == nil {
+		a.screen.Note("written: " + sanitize.Text(path, sanitize.Line))
+	}
+	return err
 }

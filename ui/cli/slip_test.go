@@ -21,14 +21,13 @@ func TestASubcommandWithASlipIsNoPrompt(t *testing.T) {
 		{"session-list", ""},
 		{"hi", ""},
 	} {
-		r := &record{}
-		err := Execute(t.Context(), strings.Fields(c.args), testDeps(r))
+		inv, err := parse(strings.Fields(c.args))
 		var usage *UsageError
 		switch {
-		case c.near == "" && (err != nil || r.call != "run"):
-			t.Errorf("%s: %q, %v", c.args, r.call, err)
-		case c.near != "" && (r.call != "" || !errors.As(err, &usage) || !strings.Contains(usage.Why, c.near) || !strings.Contains(usage.Hint, "artoo "+c.near)):
-			t.Errorf("%s: %q, %v", c.args, r.call, err)
+		case c.near == "" && (err != nil || inv.Command != ""):
+			t.Errorf("%s: %q, %v", c.args, inv.Command, err)
+		case c.near != "" && (!errors.As(err, &usage) || !strings.Contains(usage.Why, c.near) || !strings.Contains(usage.Hint, "artoo "+c.near)):
+			t.Errorf("%s: %q, %v", c.args, inv.Command, err)
 		}
 	}
 }

@@ -175,7 +175,7 @@ func (a *app) changed(key string) (now, by string) {
 
 // demo is `artoo demo`: the scripted model on a small broken program, in a
 // directory of its own. Without a person it approves its own calls.
-func (a *app) demo(ctx context.Context, inv Invocation, yes bool) error {
+func (a *app) demo(ctx context.Context, inv Invocation) error {
 	a.asked = asked(inv)
 	if err := a.load(inv, true); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (a *app) demo(ctx context.Context, inv Invocation, yes bool) error {
 	a.choice = config.Choice{Provider: demo.Name, Model: a.defaultModel(demo.Name)}
 	a.cfg = a.cfg.With(a.choice)
 	a.cfg.Ephemeral, a.cfg.Stdin = true, string(headless.StdinNever)
-	a.who.headless = a.who.headless || yes
+	a.who.headless = a.who.headless || inv.has("yes")
 	a.screen = a.newScreen()
 	if !a.who.headless {
 		if err := a.open(); err != nil {

@@ -1,6 +1,6 @@
 // Package doctor looks at everything artoo needs from the machine, the settings
 // and the provider, and says what to set. It changes nothing. Whatever it looks
-// at is handed to it in a World, so that each finding can be tested.
+// at is handed to it in a Probes, so that each finding can be tested.
 package doctor
 
 import (
@@ -30,8 +30,8 @@ type Finding struct {
 	Fix   string `json:"fix,omitempty"` // what to set or do; "" when nothing is wrong
 }
 
-// World is what there is to look at. A nil pointer leaves its checks out.
-type World struct {
+// Probes is what there is to look at. A nil pointer leaves its checks out.
+type Probes struct {
 	Getenv   func(string) string
 	LookPath func(name string) (string, error)
 	// Exec runs a program without input and returns what it printed on both its
@@ -73,7 +73,7 @@ type World struct {
 }
 
 // check looks at one thing.
-type check func(ctx context.Context, w *World) []Finding
+type check func(ctx context.Context, w *Probes) []Finding
 
 // checks are in the order of the report: from what is nearest to what is
 // farthest away.
@@ -86,7 +86,7 @@ func checks() []check {
 
 // Run looks at everything and tells each finding as it comes. The error is
 // tell's, or ctx's; how many checks failed is failed.
-func Run(ctx context.Context, w *World, tell func(Finding) error) (failed int, err error) {
+func Run(ctx context.Context, w *Probes, tell func(Finding) error) (failed int, err error) {
 	for _, look := range checks() {
 		for _, f := range look(ctx, w) {
 			if f.Level == Fail {

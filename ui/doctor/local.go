@@ -69,7 +69,7 @@ type runningModels struct {
 	} `json:"models"`
 }
 
-func checkLocal(ctx context.Context, w *World) []Finding {
+func checkLocal(ctx context.Context, w *Probes) []Finding {
 	o := w.Local
 	if o == nil || w.NoNetwork || w.HTTP == nil {
 		return nil

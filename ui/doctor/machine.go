@@ -24,7 +24,7 @@ type Terminal struct {
 	Columns       int
 }
 
-func checkTerminal(ctx context.Context, w *World) []Finding {
+func checkTerminal(ctx context.Context, w *Probes) []Finding {
 	const topic = "terminal"
 	t := w.Terminal
 	if !t.Output {
@@ -52,7 +52,7 @@ func checkTerminal(ctx context.Context, w *World) []Finding {
 }
 
 // checkTmux looks at the two settings of tmux that spoil keys and colours.
-func checkTmux(ctx context.Context, w *World) []Finding {
+func checkTmux(ctx context.Context, w *Probes) []Finding {
 	const topic = "tmux"
 	if w.Getenv("TMUX") == "" {
 		return nil
@@ -72,7 +72,7 @@ func checkTmux(ctx context.Context, w *World) []Finding {
 }
 
 // run is Exec for as long as a program may take.
-func (w *World) run(ctx context.Context, name string, args ...string) (string, error) {
+func (w *Probes) run(ctx context.Context, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	out, err := w.Exec(ctx, name, args...)
@@ -82,7 +82,7 @@ func (w *World) run(ctx context.Context, name string, args ...string) (string, e
 	return out, err
 }
 
-func checkShell(_ context.Context, w *World) []Finding {
+func checkShell(_ context.Context, w *Probes) []Finding {
 	switch {
 	case w.Shell == "":
 		return []Finding{fail("shell", "install bash, or put it on PATH", "neither bash nor sh is there: the tool bash cannot work")}
@@ -92,7 +92,7 @@ func checkShell(_ context.Context, w *World) []Finding {
 	return []Finding{ok("shell", "%s runs commands", w.Shell)}
 }
 
-func checkGit(ctx context.Context, w *World) []Finding {
+func checkGit(ctx context.Context, w *Probes) []Finding {
 	const without = "install git: file names, branches and what changed are found by it"
 	path, err := w.LookPath("git")
 	if err != nil {
@@ -105,7 +105,7 @@ func checkGit(ctx context.Context, w *World) []Finding {
 	return []Finding{ok("git", "%s", firstLine(out))}
 }
 
-func checkProject(_ context.Context, w *World) []Finding {
+func checkProject(_ context.Context, w *Probes) []Finding {
 	switch {
 	case w.Project != "" && w.NoProject == "":
 		return []Finding{ok("project", "%s", w.Project)}
@@ -117,7 +117,7 @@ func checkProject(_ context.Context, w *World) []Finding {
 
 // checkCLIs asks the coding CLIs that can stand in for a provider for their
 // versions, side by side.
-func checkCLIs(ctx context.Context, w *World) []Finding {
+func checkCLIs(ctx context.Context, w *Probes) []Finding {
 	var names []string
 	for _, f := range provider.Known() {
 		if f.Program != "" {
@@ -133,7 +133,7 @@ func checkCLIs(ctx context.Context, w *World) []Finding {
 	return found
 }
 
-func (w *World) checkCLI(ctx context.Context, name string) Finding {
+func (w *Probes) checkCLI(ctx context.Context, name string) Finding {
 	path, err := w.LookPath(name)
 	if err != nil {
 		if w.CLI == name {
@@ -165,11 +165,10 @@ func (w *World) checkCLI(ctx context.Context, name string) Finding {
 
 // Sandbox is what could confine commands.
 type Sandbox struct {
-	Setting  string // ARTOO_SANDBOX
-	Landlock int    // version of the kernel's interface; 0 for none
+	Landlock int // version of the kernel's interface; 0 for none
 }
 
-func checkSandbox(ctx context.Context, w *World) []Finding {
+func checkSandbox(ctx context.Context, w *Probes) []Finding {
 	var there []string
 	if path, err := w.LookPath("bwrap"); err == nil {
 		if _, err := w.run(ctx, path, "--ro-bind", "/", "/", "--unshare-all", "true"); err == nil {

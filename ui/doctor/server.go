@@ -227,7 +227,7 @@ func (s Server) unreachable(host string, err error) Finding {
 	return f
 }
 
-func checkServer(ctx context.Context, w *World) []Finding {
+func checkServer(ctx context.Context, w *Probes) []Finding {
 	const topic = "provider"
 	switch {
 	case w.ConfigErr != nil:

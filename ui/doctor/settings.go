@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-func checkConfig(_ context.Context, w *World) []Finding {
+func checkConfig(_ context.Context, w *Probes) []Finding {
 	const topic = "config"
 	if w.ConfigErr != nil {
 		return []Finding{failure(topic, w.ConfigErr)}
@@ -36,7 +36,7 @@ type Place struct {
 	Err    error  `json:"-"`      // it cannot be written, or looked at
 }
 
-func checkFiles(_ context.Context, w *World) []Finding {
+func checkFiles(_ context.Context, w *Probes) []Finding {
 	const topic = "files"
 	var found []Finding
 	var left Place
@@ -85,7 +85,7 @@ type Keys struct {
 	Err      error // a place that cannot be used
 }
 
-func checkKeys(_ context.Context, w *World) []Finding {
+func checkKeys(_ context.Context, w *Probes) []Finding {
 	const topic = "keys"
 	if w.ConfigErr != nil {
 		return nil
@@ -111,7 +111,7 @@ func checkKeys(_ context.Context, w *World) []Finding {
 }
 
 // checkProxy looks at the variables net/http takes proxies from.
-func checkProxy(_ context.Context, w *World) []Finding {
+func checkProxy(_ context.Context, w *Probes) []Finding {
 	const topic = "proxy"
 	var found []Finding
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
@@ -146,7 +146,7 @@ func checkProxy(_ context.Context, w *World) []Finding {
 }
 
 // either is a variable in capitals or, if that is empty, in small letters.
-func (w *World) either(name string) (spelling, text string) {
+func (w *Probes) either(name string) (spelling, text string) {
 	if text := w.Getenv(name); text != "" {
 		return name, text
 	}
@@ -155,7 +155,7 @@ func (w *World) either(name string) (spelling, text string) {
 }
 
 // checkCertificates looks at the files that say whom to trust.
-func checkCertificates(_ context.Context, w *World) []Finding {
+func checkCertificates(_ context.Context, w *Probes) []Finding {
 	const topic = "certificates"
 	var found []Finding
 	if w.HTTPErr != nil {

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/provider"
 )
 
 // manDate is the day the words of the manual page that stand in no table were
@@ -13,10 +17,9 @@ const manDate = "2026-11-21"
 // manWidth is the widest line of the page's source: what mails and old tools take.
 const manWidth = 78
 
-// ManPage is artoo.1, in the man macros, made from the same tables as --help.
-// It uses the tables of deps only and calls none of its funcs. It is ASCII.
-func ManPage(deps Deps) string {
-	p := &program{deps: deps}
+// manPage is artoo.1, in the man macros, made from the same tables as --help. It
+// is ASCII.
+func manPage() string {
 	var m manual
 	fmt.Fprintf(&m, ".\\\" Made from the tables of the program. Do not edit: a test compares.\n")
 	fmt.Fprintf(&m, ".TH ARTOO 1 \"%s\" \"artoo\" \"User Commands\"\n", manDate)
@@ -30,7 +33,7 @@ func ManPage(deps Deps) string {
 		m.code(u[0])
 	}
 	m.section("DESCRIPTION")
-	for i, paragraph := range manIntro {
+	for i, paragraph := range manIntro() {
 		if i > 0 {
 			m.request(".PP")
 		}
@@ -38,33 +41,30 @@ func ManPage(deps Deps) string {
 	}
 	m.section("COMMANDS")
 	m.text("The first word decides. Words that a command cannot take are most often a prompt: artoo -- WORDS sends them.")
-	for _, c := range p.commands() {
-		if c.run != nil {
-			m.item(strings.TrimSpace(c.name+" "+c.args), c.short)
-		}
+	for _, c := range commands() {
+		m.item(strings.TrimSpace(c.name+" "+c.args), c.short)
 	}
-	m.item("help [environment|COMMAND]", "a page of help")
 	m.section("OPTIONS")
-	p.manOptions(&m)
+	manOptions(&m)
 	m.section("EXIT STATUS")
-	for _, e := range deps.Exits {
+	for _, e := range agent.Exits {
 		m.item(fmt.Sprint(e.Code), e.Meaning)
 	}
 	m.request(".PP")
 	m.text("A headless run that a signal ended dies of it, so shells show 130, 143, 129 or 141.")
 	m.section("ENVIRONMENT")
 	m.text(environmentIntro)
-	for _, o := range deps.Options {
+	for _, o := range config.Options() {
 		if o.Env != "" {
 			m.item(o.Env, describe(o))
 		}
 	}
 	m.request(".SS Variables of others")
-	for _, v := range deps.Variables {
+	for _, v := range config.ForeignVariables() {
 		m.item(v.Name, v.Meaning)
 	}
 	m.section("FILES")
-	for _, f := range deps.Files {
+	for _, f := range config.Files() {
 		m.item(f.Name, f.Meaning)
 	}
 	m.section("EXAMPLES")
@@ -72,9 +72,9 @@ func ManPage(deps Deps) string {
 		if i > 0 {
 			m.request(".PP")
 		}
-		m.text(e.Meaning)
+		m.text(e[1])
 		m.request(".IP")
-		m.code(e.Word)
+		m.code(e[0])
 	}
 	m.section("SEE ALSO")
 	m.text("less(1), git(1)")
@@ -82,18 +82,11 @@ func ManPage(deps Deps) string {
 }
 
 // manOptions are the flags under the headings of the help.
-func (p *program) manOptions(m *manual) {
-	for _, group := range p.groups() {
-		first := true
-		for _, o := range p.deps.Options {
-			if o.Group != group || o.Flag == "" {
-				continue
-			}
-			if first {
-				m.request(".SS " + group)
-				first = false
-			}
-			m.item(manFlag(o.Short, o.Flag, o.Arg), describe(o))
+func manOptions(m *manual) {
+	for _, g := range groups(func(o config.Option) bool { return o.Flag != "" }) {
+		m.request(".SS " + g.name)
+		for _, o := range g.options {
+			m.item(strings.TrimLeft(flagText(o), " "), describe(o))
 		}
 	}
 	m.request(".SS Help")
@@ -101,14 +94,23 @@ func (p *program) manOptions(m *manual) {
 	m.item("--version", "name and version")
 }
 
-func manFlag(short, long, arg string) string {
-	return strings.TrimLeft(flagColumnText(short, long, arg), " ")
-}
-
-var manIntro = []string{
-	"With terminals on standard input and standard error, artoo holds a conversation: lines scroll, nothing is repainted, and a question stands before anything is changed or run. Otherwise, and with -p, it answers one message and leaves, as a stage of a pipeline.",
-	"The answer goes to standard output, everything else to standard error. Where nobody is there to be asked, what would need a question is refused, and the exit status says so.",
-	"Anthropic, OpenAI, DeepSeek, OpenRouter and any server with the Chat Completions interface can be the model. artoo connects to nothing but the chosen one.",
+func manIntro() []string {
+	var names []string
+	for _, f := range provider.Known() {
+		if f.Key != provider.KeyNever {
+			names = append(names, f.Name)
+		}
+	}
+	last := len(names) - 1
+	return []string{
+		"With terminals on standard input and standard error, artoo holds a conversation: lines scroll, nothing is repainted, " +
+			"and a question stands before anything is changed or run. Otherwise, and with -p, it answers one message and leaves, " +
+			"as a stage of a pipeline.",
+		"The answer goes to standard output, everything else to standard error. Where nobody is there to be asked, what would " +
+			"need a question is refused, and the exit status says so.",
+		"The providers are " + strings.Join(names[:last], ", ") + " and " + names[last] + ", which is any server with the " +
+			"Chat Completions interface. artoo connects to nothing but the chosen one.",
+	}
 }
 
 // manual is a manual page in the making.

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/provider"
+)
+
+// configurationDoc is docs/configuration.md: testdata/configuration.tmpl with the
+// tables of settings, variables and exit codes.
+func configurationDoc(t *testing.T) string {
+	t.Helper()
+	var parts struct{ Settings, Providers, Variables, Exits string }
+	for _, g := range groups(func(config.Option) bool { return true }) {
+		parts.Settings += fmt.Sprintf("\n### %s\n\n| flag | variable | key | default | meaning |\n|---|---|---|---|---|\n", g.name)
+		for _, o := range g.options {
+			parts.Settings += docRow(o)
+		}
+	}
+	var names []string
+	for _, f := range provider.Known() {
+		if f.Key != provider.KeyNever {
+			names = append(names, "`"+f.Name+"`")
+		}
+	}
+	parts.Providers = strings.Join(names, ", ")
+	for _, v := range config.ForeignVariables() {
+		parts.Variables += fmt.Sprintf("| `%s` | %s |\n", v.Name, cell(v.Meaning))
+	}
+	for _, e := range agent.Exits {
+		kinds := make([]string, len(e.Kinds))
+		for i, k := range e.Kinds {
+			kinds[i] = "`" + string(k) + "`"
+		}
+		parts.Exits += fmt.Sprintf("| %d | %s | %s |\n", e.Code, strings.Join(kinds, ", "), cell(e.Meaning))
+	}
+	text, err := template.ParseFiles(filepath.Join("testdata", "configuration.tmpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := text.Execute(&b, parts); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func docRow(o config.Option) string {
+	var names []string
+	if o.Short != "" {
+		names = append(names, "`-"+o.Short+"`")
+	}
+	if o.Flag != "" {
+		names = append(names, strings.TrimRight("`--"+o.Flag+" "+o.Arg, " ")+"`")
+	}
+	env, key := "", ""
+	if o.Env != "" {
+		env = "`" + o.Env + "`"
+	}
+	if !o.NoFile {
+		key = "`" + o.Section + "." + o.Key + "`"
+		for _, a := range slices.Sorted(slices.Values(o.Aliases)) {
+			key += ", `" + a + "`"
+		}
+	}
+	meaning := o.Meaning
+	if !namesAll(o.Meaning, o.Choices) {
+		words := make([]string, len(o.Choices))
+		for i, c := range o.Choices {
+			words[i] = "`" + c + "`"
+		}
+		meaning += ": " + strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(strings.Join(names, ", ")), env, key, cell(o.Shown()), cell(meaning))
+}
+
+// cell keeps a text inside its cell of a Markdown table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
