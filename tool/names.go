@@ -315,11 +315,3 @@ func (s *finder) consider(name string, dir bool) {
 		s.best = s.best[:s.limit]
 	}
 }
-
-// List names the files below the absolute directory dir as git would: tracked
-// ones and those that no ignore rule names, relative to dir, with slashes,
-// sorted. more says that there are too many to be listed. It may run git.
-func List(ctx context.Context, env *Env, dir string) (names []string, more bool, err error) {
-	l, err := listFiles(ctx, env, dir)
-	return l.names, l.cut, err
-}

@@ -151,14 +151,6 @@ func TestFindReadsABoundedNumberOfDirectories(t *testing.T) {
 	}
 }
 
-func TestList(t *testing.T) {
-	env := treeEnv(t, map[string]string{".gitignore": "*.log", "b/c.go": "", "a.go": "", "x.log": ""})
-	got, more, err := List(t.Context(), env, env.Dir)
-	if diff := cmp.Diff([]string{".gitignore", "a.go", "b/c.go"}, got); diff != "" || more || err != nil {
-		t.Errorf("%v %v\n%s", more, err, diff)
-	}
-}
-
 // BenchmarkNames and BenchmarkFind complete in a tree of 100,000 files, with the
 // time that a person who types gives them.
 func BenchmarkNames(b *testing.B) {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,9 +22,8 @@ type command struct {
 	aliases []string
 	args    string // as the help shows them
 	help    string
-	// run carries the command out; its error is shown. nil: the command is
-	// known, and instead says what to do; without that it comes with a later
-	// version.
+	// run carries the command out; its error is shown. nil: it is another agent's,
+	// and instead says what to do here.
 	run     func(ctx context.Context, t *Terminal, arg string) error
 	instead string
 	// complete proposes whole arguments for one that begins as arg, filtered or
@@ -90,25 +90,21 @@ func turnCommands() []command {
 	}
 }
 
-// otherCommands are the rest, and those of later versions and other agents.
+// otherCommands are the rest, and those that other agents have.
 func otherCommands() []command {
 	const block = `write """, the lines, and """ again`
 	return []command{
 		{name: "tools", help: "what the model has", run: runTools},
-		{name: "init", help: "write AGENTS.md", run: runInitFile},
+		{name: "init", help: "write AGENTS.md", run: runInit},
 		{name: "config", aliases: []string{"settings", "set"}, help: "the settings", run: runConfig},
 		{name: "doctor", help: "check what it needs", run: runDoctor},
 		{name: "debug", args: "[on|off]", help: "what is sent", run: runDebug, complete: oneOf("on", "off")},
 
 		{name: "compact", aliases: []string{"compress"}, help: "make room in context", run: runCompact},
-		{name: "uncompact", instead: comesLater("")},
-		{name: "undo", aliases: []string{"rewind", "restore"}, instead: comesLater("!git diff shows what changed, !git restore FILE takes it back")},
-		{name: "redo", instead: comesLater("")},
-		{name: "diff", instead: comesLater("!git diff shows what changed")},
-		{name: "memory", instead: comesLater("what is in AGENTS.md is told to the model; /init writes one")},
-		{name: "mcp", instead: comesLater("")}, {name: "skills", instead: comesLater("")}, {name: "hooks", instead: comesLater("")},
-		{name: "agents", instead: comesLater("")},
 
+		{name: "undo", aliases: []string{"rewind", "restore"}, instead: "!git diff shows what changed, !git restore FILE takes it back"},
+		{name: "diff", instead: "!git diff shows what changed"},
+		{name: "memory", instead: "what is in AGENTS.md is told to the model; /init has one written"},
 		{name: "add", aliases: []string{"read-only", "drop", "ls"}, instead: "write @PATH in a message; the model reads the file then"},
 		{name: "add-dir", aliases: []string{"directory"}, instead: "start artoo with --add-dir DIR, or DIR:rw to let it write there"},
 		{name: "paste", aliases: []string{"multiline-mode"}, instead: block},
@@ -116,15 +112,6 @@ func otherCommands() []command {
 		{name: "login", aliases: []string{"logout"}, instead: "run artoo login, or artoo logout, in another terminal; a key it stores is found with your next message"},
 		{name: "review", aliases: []string{"commit", "test", "lint"}, instead: "write what you want as a message, such as: review what git diff shows"},
 	}
-}
-
-// comesLater says that a command comes with a later version, and what to do until
-// then.
-func comesLater(until string) string {
-	if until == "" {
-		return "comes with a later version"
-	}
-	return "comes with a later version; until then " + until
 }
 
 // findCommand looks a name or alias up.
@@ -220,11 +207,11 @@ func runDebug(_ context.Context, t *Terminal, arg string) error {
 	return nil
 }
 
-// runInitFile has an AGENTS.md written for the project.
-func runInitFile(ctx context.Context, t *Terminal, _ string) error {
-	notes, err := initialise(ctx, t.access())
-	for _, note := range notes {
-		t.Note(oneLine(note))
-	}
-	return err
+//go:embed init.md
+var initPrompt string
+
+// runInit has the model write the project's AGENTS.md, with its tools and as the
+// approval mode has it.
+func runInit(ctx context.Context, t *Terminal, _ string) error {
+	return t.turn(ctx, initPrompt, t.takeShared())
 }

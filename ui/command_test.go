@@ -48,7 +48,7 @@ func TestCommandTable(t *testing.T) {
 			t.Errorf("/%s is not there", name)
 		}
 	}
-	for _, name := range strings.Fields("uncompact undo redo diff mcp skills hooks memory add read-only add-dir") {
+	for _, name := range strings.Fields("undo diff memory add read-only add-dir") {
 		if c, ok := findCommand(name); !ok || c.run == nil && c.instead == "" {
 			t.Errorf("/%s says nothing", name)
 		}
@@ -96,11 +96,12 @@ func TestUnknownCommandsAreNotSent(t *testing.T) {
 	}
 }
 
-func TestCommandsOfLaterVersionsSayWhatToDo(t *testing.T) {
+func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
 	for typed, want := range map[string]string{
-		"/undo 2":          "/undo: comes with a later version; until then !git diff",
-		"/rewind":          "/rewind: comes with a later version",
-		"/mcp":             "comes with a later version",
+		"/undo 2":          "/undo: !git diff shows what changed, !git restore FILE takes it back",
+		"/rewind":          "/rewind: !git diff",
+		"/mcp":             "unknown command /mcp. Nothing was sent",
+		"/uncompact":       "unknown command /uncompact; did you mean /compact? Nothing was sent",
 		"/add x.go":        "write @PATH in a message",
 		"/read-only x":     "write @PATH in a message",
 		"/add-dir /tmp":    "--add-dir DIR",

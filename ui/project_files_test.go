@@ -69,14 +69,6 @@ func TestFilesAreCompleted(t *testing.T) {
 	}
 }
 
-func TestInitWritesAFile(t *testing.T) {
-	a := projectIn(t, map[string]string{"go.mod": "module x\n"}, false)
-	shown, _ := say(t, func(o *Options) { o.Agent = a }, "/init")
-	if !strings.Contains(shown, "wrote "+filepath.Join(a.Env().Dir, "AGENTS.md")) {
-		t.Errorf("%q", shown)
-	}
-}
-
 // What a typed line names comes with its message; what was pasted does not, and
 // the person is told.
 func TestPastedPathsAreData(t *testing.T) {

@@ -339,6 +339,21 @@ func TestTheUserTalksToTheScript(t *testing.T) {
 	}
 }
 
+// The terminal's /init asks any model for an AGENTS.md: the script says what it is,
+// and plays on afterwards as if nothing had been said.
+func TestTheScriptSaysThatItCannotWriteInstructions(t *testing.T) {
+	w := newWorld(t)
+	w.playGo(t)
+	h, log := w.turn(t, nil, "Write AGENTS.md in the root of this project.")
+	if !strings.Contains(log, "I am a script") || strings.Contains(log, "Total") {
+		t.Error(log)
+	}
+	h, _ = w.turn(t, h, Prompt)
+	if mended, why := Outcome(h); !mended {
+		t.Error(why)
+	}
+}
+
 func TestTheScriptGoesOnAfterAnInterrupt(t *testing.T) {
 	w := newWorld(t)
 	w.playGo(t)

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ type scene struct {
 	fresh   bool      // the script has said nothing yet
 	ended   bool      // it has given its last answer, and the user went on
 	spoken  bool      // the user said something in the middle of it
+	init    bool      // the user asked for an AGENTS.md, which is no part of the script
 	calls   int       // all calls so far, for ids
 	listed  bool      // the directory was listed, or that was refused
 	look    *exchange // the file was read, or that was refused
@@ -43,9 +45,15 @@ func read(messages []provider.Message) scene {
 	for i, m := range messages {
 		switch m.Role {
 		case provider.RoleUser:
+			if s.init = asksForInit(m); s.init {
+				continue
+			}
 			s.ended = s.ended || answered
 			s.spoken = !s.fresh && i == len(messages)-1
 		case provider.RoleAssistant:
+			if s.init {
+				continue
+			}
 			s.fresh = false
 			answered = !m.Partial && len(m.Calls()) == 0
 			for _, c := range m.Calls() {
@@ -58,6 +66,14 @@ func read(messages []provider.Message) scene {
 		}
 	}
 	return s
+}
+
+// asksForInit reports whether a message is that of /init.
+func asksForInit(m provider.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p provider.Part) bool {
+		text, ok := p.(provider.Text)
+		return ok && strings.HasPrefix(text.Text, "Write AGENTS.md ")
+	})
 }
 
 func (s *scene) add(x exchange) {

@@ -20,7 +20,10 @@ type move struct {
 // next decides what comes now. Every branch depends on what the tools returned
 // and on which of them are offered.
 func (s scene) next(tools offered) move {
-	if s.ended {
+	switch {
+	case s.init:
+		return move{text: noInit}
+	case s.ended:
 		return move{text: further}
 	}
 	m := s.act(tools)
@@ -215,6 +218,10 @@ func (x exchange) row(when string) string {
 	word := map[verdict]string{unknown: "not run", useless: "could not run", failed: "failed", passed: "passed"}[x.verdict()]
 	return fmt.Sprintf("| %s | `%s` | %s |\n", when, x.command(), word)
 }
+
+// noInit answers /init.
+const noInit = "I am a script, not a model: I cannot look at a project and write its AGENTS.md. " +
+	"A model would read it now, and ask before it writes the file."
 
 // further answers whatever the user says when the script is over.
 const further = "I am a script, not a model, and my part is over: I cannot answer that.\n\n" +
