@@ -6,19 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"golang.org/x/text/transform"
 )
 
 const (
 	// maxGrepFile is the size in bytes up to which the files of a tree are
 	// searched. A file that is named itself has no limit.
 	maxGrepFile = 16 << 20
-	// maxGrepWhole is what of a file can be in memory at once: for patterns
-	// that span lines, and for UTF-16.
+	// maxGrepWhole is what of a file can be in memory at once, for patterns that
+	// span lines.
 	maxGrepWhole = 16 << 20
-	// sniffed is how much of a file is looked at to tell text from the rest.
-	sniffed = 8000
 	// maxMultiLines is how many lines of one match are shown.
 	maxMultiLines = 20
 )
@@ -55,24 +53,18 @@ func (s *fileSearch) find(ctx context.Context, abs string, keep int, max int64) 
 	if max > 0 && info.Size() > max {
 		return fileHits{}, errTooBig
 	}
-	head := make([]byte, sniffed)
+	head := make([]byte, headSize)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fileHits{}, err
 	}
 	head = head[:n]
-	var r io.Reader = io.MultiReader(bytes.NewReader(head), f)
-	switch {
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		data, err := readWhole(r)
-		if err != nil {
-			return fileHits{}, err
-		}
-		r = bytes.NewReader(fromUTF16(data))
-	case bytes.IndexByte(head, 0) >= 0:
+	set := charsetOf(head)
+	r := io.MultiReader(bytes.NewReader(head[len(set.mark()):]), f)
+	if wide := set.wide(); wide != nil {
+		r = transform.NewReader(r, wide.NewDecoder())
+	} else if bytes.IndexByte(head, 0) >= 0 {
 		return fileHits{}, errBinary
-	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
-		r = io.MultiReader(bytes.NewReader(head[3:]), f)
 	}
 	if !s.lines.pattern.multi {
 		return s.lines.search(ctx, r, keep)
@@ -93,26 +85,6 @@ func readWhole(r io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("%w to be searched in one piece", errTooBig)
 	}
 	return data, nil
-}
-
-// fromUTF16 turns UTF-16 that begins with a byte-order mark into UTF-8.
-func fromUTF16(data []byte) []byte {
-	low, high := 0, 1
-	if data[0] == 0xfe {
-		low, high = 1, 0
-	}
-	out := make([]byte, 0, len(data))
-	for i := 2; i+1 < len(data); i += 2 {
-		r := rune(data[i+low]) | rune(data[i+high])<<8
-		if utf16.IsSurrogate(r) && i+3 < len(data) {
-			second := rune(data[i+2+low]) | rune(data[i+2+high])<<8
-			if r = utf16.DecodeRune(r, second); r != utf8.RuneError {
-				i += 2
-			}
-		}
-		out = utf8.AppendRune(out, r)
-	}
-	return out
 }
 
 // whole searches text for matches that may span lines. Line breaks are made
@@ -141,10 +113,7 @@ func (s *lineSearch) whole(ctx context.Context, data []byte, keep int) (fileHits
 			break // behind the last line
 		}
 		line := at + bytes.LastIndexByte(data[at:from], '\n') + 1
-		at = len(data)
-		if i := bytes.IndexByte(data[last:], '\n'); i >= 0 {
-			at = last + i + 1
-		}
+		at = s.lineEnd(last, len(data))
 		s.hitLines(line, at, from-line)
 		if s.first {
 			break
@@ -157,26 +126,20 @@ func (s *lineSearch) whole(ctx context.Context, data []byte, keep int) (fileHits
 
 // hitLines notes a match that covers the lines buf[at:stop].
 func (s *lineSearch) hitLines(at, stop, col int) {
-	first := at
-	for n := 0; at < stop; n++ {
-		end := stop
-		if i := bytes.IndexByte(s.buf[at:stop], '\n'); i >= 0 {
-			end = at + i + 1
-		}
+	end := s.lineEnd(at, stop)
+	s.hit(at, end, col)
+	if s.first || s.shown != end {
+		return // only counted
+	}
+	for n := 1; end < stop; n++ {
+		at, end = end, s.lineEnd(end, stop)
 		switch {
-		case at == first:
-			s.hit(at, end, []int{col})
-			if s.first || s.shown != end {
-				return // only counted
-			}
 		case n < maxMultiLines:
-			s.count(at)
-			s.hits.lines = append(s.hits.lines, hitLine{num: s.line, text: clip(chomp(s.buf[at:end]), 0), kind: hitRest})
+			s.add(at, end, 0, hitRest)
 		case n == maxMultiLines:
 			s.count(at)
 			s.hits.lines = append(s.hits.lines, hitLine{num: s.line, text: "… (the match goes on)", kind: hitRest})
 		}
-		at = end
 		s.shown = end
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -86,68 +87,45 @@ func matchesAny(globs []string, below, shown string) bool {
 // typeGlobs are the files of a language, by the names people know from
 // ripgrep; nil when it is not known.
 func typeGlobs(language string) []string {
-	var exts string
 	switch language {
-	case "c":
-		exts = "c,h"
-	case "cpp", "c++", "cc":
-		exts = "cpp,cc,cxx,hpp,hh,hxx,h,inl"
-	case "cs", "csharp":
-		exts = "cs"
-	case "css":
-		exts = "css,scss,sass,less"
-	case "go", "golang":
-		exts = "go"
-	case "html":
-		exts = "html,htm"
-	case "java":
-		exts = "java"
-	case "js", "javascript":
-		exts = "js,jsx,mjs,cjs,vue"
-	case "json":
-		exts = "json,jsonl"
-	case "kotlin", "kt":
-		exts = "kt,kts"
-	case "lua":
-		exts = "lua"
-	case "markdown", "md":
-		exts = "md,markdown,mdx"
-	case "php":
-		exts = "php"
-	case "proto", "protobuf":
-		exts = "proto"
-	case "py", "python":
-		exts = "py,pyi"
-	case "ruby", "rb":
-		exts = "rb,rake,gemspec"
-	case "rust", "rs":
-		exts = "rs"
-	case "sh", "bash", "shell":
-		exts = "sh,bash,zsh"
-	case "sql":
-		exts = "sql"
-	case "swift":
-		exts = "swift"
-	case "tex":
-		exts = "tex,sty,bib"
-	case "toml":
-		exts = "toml"
-	case "ts", "typescript", "tsx":
-		exts = "ts,tsx,mts,cts"
-	case "txt":
-		exts = "txt"
-	case "xml":
-		exts = "xml,xsl,xsd,svg"
-	case "yaml", "yml":
-		exts = "yaml,yml"
-	case "zig":
-		exts = "zig"
 	case "make":
 		return []string{"[Mm]akefile", "GNUmakefile", "*.mk"}
 	case "docker":
 		return []string{"Dockerfile*", "*.dockerfile"}
-	default:
-		return nil
 	}
-	return []string{"*.{" + exts + "}"}
+	const languages = `
+		c: c h
+		cpp c++ cc: cpp cc cxx hpp hh hxx h inl
+		cs csharp: cs
+		css: css scss sass less
+		go golang: go
+		html: html htm
+		java: java
+		js javascript: js jsx mjs cjs vue
+		json: json jsonl
+		kotlin kt: kt kts
+		lua: lua
+		markdown md: md markdown mdx
+		php: php
+		proto protobuf: proto
+		py python: py pyi
+		ruby rb: rb rake gemspec
+		rust rs: rs
+		sh bash shell: sh bash zsh
+		sql: sql
+		swift: swift
+		tex: tex sty bib
+		toml: toml
+		ts typescript tsx: ts tsx mts cts
+		txt: txt
+		xml: xml xsl xsd svg
+		yaml yml: yaml yml
+		zig: zig`
+	for line := range strings.Lines(languages) {
+		names, endings, _ := strings.Cut(line, ":")
+		if slices.Contains(strings.Fields(names), language) {
+			return []string{"*.{" + strings.Join(strings.Fields(endings), ",") + "}"}
+		}
+	}
+	return nil
 }

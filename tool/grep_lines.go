@@ -126,12 +126,9 @@ func (s *lineSearch) region(from, end int) {
 			}
 			at += bytes.LastIndexByte(s.buf[at:from+next], '\n') + 1
 		}
-		stop := end
-		if i := bytes.IndexByte(s.buf[at:end], '\n'); i >= 0 {
-			stop = at + i + 1
-		}
+		stop := s.lineEnd(at, end)
 		if where := s.pattern.re.FindIndex(chomp(s.buf[at:stop])); where != nil {
-			s.hit(at, stop, where)
+			s.hit(at, stop, where[0])
 			if s.first {
 				return
 			}
@@ -190,8 +187,26 @@ func (s *lineSearch) nextNeed(at int) int {
 	return best
 }
 
-// hit notes the matching line buf[at:stop], with the context before it.
-func (s *lineSearch) hit(at, stop int, where []int) {
+// lineEnd is the offset behind the line that begins at at, end where it has no
+// line break before.
+func (s *lineSearch) lineEnd(at, end int) int {
+	if i := bytes.IndexByte(s.buf[at:end], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return end
+}
+
+// add puts the line buf[at:stop] into the answer; if it is long, what is around
+// column col of it.
+func (s *lineSearch) add(at, stop, col int, kind hitKind) {
+	s.count(at)
+	s.hits.lines = append(s.hits.lines, hitLine{s.line, clip(chomp(s.buf[at:stop]), col), kind})
+	s.shown = stop
+}
+
+// hit notes the match at column col of the line buf[at:stop], with the context
+// before it.
+func (s *lineSearch) hit(at, stop, col int) {
 	s.hits.count++
 	s.owed(at)
 	s.keep--
@@ -199,9 +214,8 @@ func (s *lineSearch) hit(at, stop int, where []int) {
 		return
 	}
 	s.show(s.linesBack(at, s.context, s.shown), at)
-	s.count(at)
-	s.hits.lines = append(s.hits.lines, hitLine{s.line, clip(chomp(s.buf[at:stop]), where[0]), hitStart})
-	s.shown, s.after = stop, s.context
+	s.add(at, stop, col, hitStart)
+	s.after = s.context
 }
 
 // owed shows the context that the last match still has to get from the lines
@@ -209,10 +223,7 @@ func (s *lineSearch) hit(at, stop int, where []int) {
 func (s *lineSearch) owed(end int) {
 	at := s.shown
 	for s.after > 0 && at < end {
-		stop := end
-		if i := bytes.IndexByte(s.buf[at:end], '\n'); i >= 0 {
-			stop = at + i + 1
-		}
+		stop := s.lineEnd(at, end)
 		s.show(at, stop)
 		at = stop
 		s.after--
@@ -222,13 +233,8 @@ func (s *lineSearch) owed(end int) {
 // show adds the lines buf[at:end] as context.
 func (s *lineSearch) show(at, end int) {
 	for at < end {
-		stop := end
-		if i := bytes.IndexByte(s.buf[at:end], '\n'); i >= 0 {
-			stop = at + i + 1
-		}
-		s.count(at)
-		s.hits.lines = append(s.hits.lines, hitLine{s.line, clip(chomp(s.buf[at:stop]), 0), hitContext})
+		stop := s.lineEnd(at, end)
+		s.add(at, stop, 0, hitContext)
 		at = stop
-		s.shown = stop
 	}
 }

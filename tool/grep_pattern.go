@@ -30,37 +30,31 @@ func compilePattern(pattern string, fold, multi bool) (textPattern, error) {
 	if pattern == "" {
 		return textPattern{}, errors.New("the pattern is empty")
 	}
-	flags := ""
+	flags := syntax.Perl
 	if fold {
-		flags = "i"
+		flags |= syntax.FoldCase
 	}
 	if multi {
-		flags += "ms"
+		flags = flags&^syntax.OneLine | syntax.DotNL
 	}
-	expr := pattern
-	if flags != "" {
-		expr = "(?" + flags + ")(?:" + pattern + ")"
-	}
-	if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
-		return textPattern{}, patternError(pattern, err)
-	}
-	re, err := regexp.Compile(expr)
-	if err != nil {
-		return textPattern{}, patternError(pattern, err)
-	}
-	tree, err := syntax.Parse(expr, syntax.Perl)
+	tree, err := syntax.Parse(pattern, flags)
 	if err != nil {
 		return textPattern{}, patternError(pattern, err)
 	}
 	if !multi && hasNewline(tree) {
 		return textPattern{}, errors.New("the pattern holds a line break, but lines are searched one by one: set multiline to true")
 	}
+	re, err := regexp.Compile(tree.String())
+	if err != nil {
+		return textPattern{}, patternError(pattern, err)
+	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
 		return textPattern{}, patternError(pattern, err)
 	}
 	if len(program.Inst) > maxPatternSize {
-		return textPattern{}, fmt.Errorf("the pattern is too large (%d characters, with repetitions %d steps; the limit is %d): search for a part of it", len(pattern), len(program.Inst), maxPatternSize)
+		return textPattern{}, fmt.Errorf("the pattern is too large (%d characters, with repetitions %d steps; the limit is %d): "+
+			"search for a part of it", len(pattern), len(program.Inst), maxPatternSize)
 	}
 	p := textPattern{re: re, size: len(program.Inst), multi: multi, atStart: anyPart(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpBeginText })}
 	for _, lit := range requiredLiterals(tree) {
@@ -90,31 +84,29 @@ func (p *textPattern) piece() int {
 
 // patternError puts into words what regexp/syntax refuses.
 func patternError(pattern string, err error) error {
+	const (
+		noPerl = "the syntax is RE2: lookahead, lookbehind and atomic groups do not exist (a named group is (?P<name>...)); " +
+			"search for the plain text and look at the lines, or use bash with grep -P"
+		parentheses = `write \( and \) for parentheses themselves`
+		bracket     = `write \[ for a bracket itself`
+		smaller     = "make it smaller"
+	)
 	var bad *syntax.Error
 	if !errors.As(err, &bad) {
 		return err
 	}
-	hint := ""
-	switch bad.Code {
-	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidNamedCapture:
-		hint = "the syntax is RE2: lookahead, lookbehind and atomic groups do not exist (a named group is (?P<name>...)); search for the plain text and look at the lines, or use bash with grep -P"
-	case syntax.ErrInvalidEscape:
-		hint = `the syntax is RE2: backreferences (\1), \K, \R, \h do not exist; write \\ for a backslash itself`
-	case syntax.ErrInvalidRepeatOp:
-		hint = `possessive and double repetitions do not exist; write \+ or \* for the character itself`
-	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
-		hint = `write \( and \) for parentheses themselves`
-	case syntax.ErrMissingBracket, syntax.ErrInvalidCharClass, syntax.ErrInvalidCharRange:
-		hint = `write \[ for a bracket itself`
-	case syntax.ErrMissingRepeatArgument:
-		hint = `write \* \+ \? for the characters themselves`
-	case syntax.ErrInvalidRepeatSize:
-		hint = "a repetition counts to 1000 at most"
-	case syntax.ErrTrailingBackslash:
-		hint = `write \\ for a backslash itself`
-	case syntax.ErrLarge, syntax.ErrNestingDepth:
-		hint = "make it smaller"
-	default:
+	hint := map[syntax.ErrorCode]string{
+		syntax.ErrInvalidPerlOp: noPerl, syntax.ErrInvalidNamedCapture: noPerl,
+		syntax.ErrInvalidEscape:   `the syntax is RE2: backreferences (\1), \K, \R, \h do not exist; write \\ for a backslash itself`,
+		syntax.ErrInvalidRepeatOp: `possessive and double repetitions do not exist; write \+ or \* for the character itself`,
+		syntax.ErrMissingParen:    parentheses, syntax.ErrUnexpectedParen: parentheses,
+		syntax.ErrMissingBracket: bracket, syntax.ErrInvalidCharClass: bracket, syntax.ErrInvalidCharRange: bracket,
+		syntax.ErrMissingRepeatArgument: `write \* \+ \? for the characters themselves`,
+		syntax.ErrInvalidRepeatSize:     "a repetition counts to 1000 at most",
+		syntax.ErrTrailingBackslash:     `write \\ for a backslash itself`,
+		syntax.ErrLarge:                 smaller, syntax.ErrNestingDepth: smaller,
+	}[bad.Code]
+	if hint == "" {
 		hint = "the syntax is RE2"
 	}
 	return fmt.Errorf("the pattern %q is not valid: %s: %q: %s", pattern, bad.Code, bad.Expr, hint)

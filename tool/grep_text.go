@@ -43,24 +43,16 @@ func clip(line []byte, at int) string {
 
 // plainText shows control characters as ^X and broken UTF-8 as U+FFFD.
 func plainText(line []byte) string {
-	clean := true
-	for _, c := range line {
-		if c < ' ' && c != '\t' || c >= 0x7f {
-			clean = false
-			break
-		}
-	}
-	if clean {
+	if bytes.IndexFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f }) < 0 {
 		return string(line)
 	}
 	out := make([]byte, 0, len(line)+16)
 	for _, c := range bytes.ToValidUTF8(line, []byte("\ufffd")) {
-		switch {
-		case c == '\t' || c >= ' ' && c != 0x7f:
-			out = append(out, c)
-		default:
-			out = append(out, '^', c^0x40)
+		if c != '\t' && c < ' ' || c == 0x7f {
+			out = append(out, '^')
+			c ^= 0x40
 		}
+		out = append(out, c)
 	}
 	return string(out)
 }
