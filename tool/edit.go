@@ -26,13 +26,14 @@ type editInput struct {
 
 // Edit is the tool that replaces parts of a text file.
 func Edit() Tool {
-	return newTool(Def{
+	return New(Def{
 		Name: "edit",
 		Kind: KindWrite, Marks: true,
 		Description: "Replace text in a file: give edits, or old_string and new_string for just one. They are applied in order, all or none. " +
 			"Each old_string must be exactly as in the file, without the line numbers that read shows, and occur only once: " +
 			"take in lines around it to make it unique, or set replace_all. Line ends and encoding are kept.",
-	}, editSchema(), planEdit, runEdit)
+		schema: editSchema(),
+	}, planEdit, runEdit)
 }
 
 // editSchema takes one edit flat or several as a list. Which one it is cannot be

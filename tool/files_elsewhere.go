@@ -17,12 +17,12 @@ const elsewhereTimeout = time.Second
 func elsewhere(ctx context.Context, env *Env, t target) string {
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
 	defer cancel()
-	list, err := listFiles(ctx, env, env.Files.Root())
-	if err != nil || list.cut {
+	names, more, err := List(ctx, env, env.Files.Root())
+	if err != nil || more {
 		return ""
 	}
 	only := ""
-	for _, name := range list.names {
+	for _, name := range names {
 		if path.Base(name) != filepath.Base(t.Abs) {
 			continue
 		}

@@ -97,11 +97,11 @@ func runGlob(ctx context.Context, env *Env, in globInput, _ io.Writer) (Result, 
 	if err := mustBeDir(t.place); err != nil {
 		return Result{}, fmt.Errorf("glob: %w", err)
 	}
-	list, err := listFiles(ctx, env, t.place.Abs)
+	names, more, err := List(ctx, env, t.place.Abs)
 	if err != nil {
 		return Result{}, fmt.Errorf("glob: %w", err)
 	}
-	matches := matchNewest(t, list.names)
+	matches := matchNewest(t, names)
 	shown := make([]string, 0, min(len(matches), globLimit))
 	hidden := 0 // denied ones, or links that lead out
 	for _, m := range matches {
@@ -115,7 +115,7 @@ func runGlob(ctx context.Context, env *Env, in globInput, _ io.Writer) (Result, 
 		}
 		shown = append(shown, printable(t.place.child(m.name)))
 	}
-	return globResult(in, t, list, shown, len(matches)-hidden), nil
+	return globResult(in, t, names, more, shown, len(matches)-hidden), nil
 }
 
 // mustBeDir says what is wrong with a place that is searched as a directory.
@@ -161,7 +161,7 @@ func matchNewest(t globTarget, names []string) []found {
 	return matches
 }
 
-func globResult(in globInput, t globTarget, list listing, shown []string, total int) Result {
+func globResult(in globInput, t globTarget, names []string, more bool, shown []string, total int) Result {
 	var b strings.Builder
 	for _, name := range shown {
 		b.WriteString(name)
@@ -169,7 +169,7 @@ func globResult(in globInput, t globTarget, list listing, shown []string, total 
 	}
 	if len(shown) == 0 {
 		fmt.Fprintf(&b, "no files match %s in %s\n", in.Pattern, t.place.Display)
-		if deep := countDeep(t, list.names); deep > 0 {
+		if deep := countDeep(t, names); deep > 0 {
 			fmt.Fprintf(&b, "(at every depth, as **/%s, %s)\n", t.pattern, counted(deep, "file matches", "files match"))
 		}
 	}
@@ -178,7 +178,7 @@ func globResult(in globInput, t globTarget, list listing, shown []string, total 
 		summary = fmt.Sprintf("%d of %s", len(shown), summary)
 		fmt.Fprintf(&b, "(the newest %s; narrow the pattern or the path to see others)\n", summary)
 	}
-	if list.cut {
+	if more {
 		fmt.Fprintf(&b, "(only the first %d files were looked at; narrow the path)\n", maxListed)
 	}
 	return Result{Text: b.String(), Summary: summary}

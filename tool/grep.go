@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -128,25 +129,21 @@ func (c *grepCall) file(ctx context.Context, env *Env) (Result, error) {
 
 // tree searches the files below the directory the call names.
 func (c *grepCall) tree(ctx context.Context, env *Env) (Result, error) {
-	list, err := listFiles(ctx, env, c.place.Abs)
+	all, more, err := List(ctx, env, c.place.Abs)
 	if err != nil {
 		return Result{}, fmt.Errorf("grep: %w", err)
 	}
-	all, names := len(list.names), list.names[:0]
-	for _, name := range list.names {
-		if c.filter.takes(name, c.place.child(name)) {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 && all > 0 {
-		return c.nothingToSearch(all), nil
+	found := len(all)
+	names := slices.DeleteFunc(all, func(name string) bool { return !c.filter.takes(name, c.place.child(name)) })
+	if len(names) == 0 && found > 0 {
+		return c.nothingToSearch(found), nil
 	}
 	t := treeSearch{env: env, dir: c.place.Abs, proto: c.searcher(), limit: c.in.Limit, patience: grepTimeout}
-	found, err := t.search(ctx, names)
+	hits, err := t.search(ctx, names)
 	if err != nil {
 		return Result{}, fmt.Errorf("grep: %w", err)
 	}
-	return c.result(found, list.cut, env.page(maxGrepText)), nil
+	return c.result(hits, more, env.page(maxGrepText)), nil
 }
 
 // nothingToSearch says that glob and type left none of the files there are.

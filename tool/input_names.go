@@ -13,43 +13,26 @@ import (
 // otherNames are what models call a property that they know from elsewhere, by
 // its name here; all without regard to case, underscores and hyphens.
 func otherNames(property string) []string {
-	switch property {
-	case "path":
-		return []string{"filepath", "file", "filename", "absolutepath", "targetfile", "dirpath", "directory", "dir", "folder", "notebookpath", "relativepath", "searchpath"}
-	case "content":
-		return []string{"contents", "filetext", "filecontent", "text"}
-	case "command":
-		return []string{"cmd", "commandline", "shellcommand", "script"}
-	case "cwd":
-		return []string{"workdir", "workingdirectory", "workingdir", "dir", "directory", "dirpath"}
-	case "timeout":
-		return []string{"timeoutseconds", "timeoutsec", "timeouts", "timeoutsecs"}
-	case "pattern":
-		return []string{"regex", "regexp", "query", "search", "searchpattern", "glob", "globpattern", "searchterm"}
-	case "glob":
-		return []string{"include", "includes", "includepattern", "globpattern", "filepattern", "fileglob"}
-	case "type":
-		return []string{"filetype", "language"}
-	case "ignore_case":
-		return []string{"i", "caseinsensitive"}
-	case "context":
-		return []string{"c", "contextlines", "linesofcontext"}
-	case "offset":
-		return []string{"startline", "linestart", "start", "fromline", "firstline", "startlineonebased", "offsetlines"}
-	case "limit":
-		return []string{"headlimit", "maxresults", "maxcount", "maxmatches", "numlines", "maxlines", "linecount"}
-	case "files_only":
-		return []string{"fileswithmatches", "filenamesonly", "l"}
-	case "old_string":
-		return []string{"oldstr", "oldtext", "old", "search", "find", "searchstring"}
-	case "new_string":
-		return []string{"newstr", "newtext", "new", "replace", "replacement", "replacestring"}
-	case "replace_all":
-		return []string{"all", "replaceallmatches"}
-	case "edits":
-		return []string{"replacements", "changes"}
-	}
-	return nil
+	return strings.Fields(map[string]string{
+		"path": "filepath file filename absolutepath targetfile dirpath directory dir folder notebookpath " +
+			"relativepath searchpath",
+		"content":     "contents filetext filecontent text",
+		"command":     "cmd commandline shellcommand script",
+		"cwd":         "workdir workingdirectory workingdir dir directory dirpath",
+		"timeout":     "timeoutseconds timeoutsec timeouts timeoutsecs",
+		"pattern":     "regex regexp query search searchpattern glob globpattern searchterm",
+		"glob":        "include includes includepattern globpattern filepattern fileglob",
+		"type":        "filetype language",
+		"ignore_case": "i caseinsensitive",
+		"context":     "c contextlines linesofcontext",
+		"offset":      "startline linestart start fromline firstline startlineonebased offsetlines",
+		"limit":       "headlimit maxresults maxcount maxmatches numlines maxlines linecount",
+		"files_only":  "fileswithmatches filenamesonly l",
+		"old_string":  "oldstr oldtext old search find searchstring",
+		"new_string":  "newstr newtext new replace replacement replacestring",
+		"replace_all": "all replaceallmatches",
+		"edits":       "replacements changes",
+	}[property])
 }
 
 // harmless are properties that tools elsewhere have and that change nothing of
@@ -163,21 +146,14 @@ func Find(tools []Tool, name string) *Tool {
 
 // calledElsewhere are the names that a tool has in other programs.
 func calledElsewhere(name string) []string {
-	switch name {
-	case "read":
-		return []string{"readfile", "view", "viewfile", "openfile", "fileread", "cat"}
-	case "ls":
-		return []string{"list", "listdirectory", "listdir", "listfiles"}
-	case "glob":
-		return []string{"findfiles", "filesearch", "globtool"}
-	case "grep":
-		return []string{"grepsearch", "searchfilecontent", "ripgrep", "rg", "greptool", "searchtext"}
-	case "write":
-		return []string{"writefile", "createfile", "writetofile", "filewrite"}
-	case "edit":
-		return []string{"editfile", "multiedit", "strreplace", "searchreplace", "replace", "replaceinfile", "fileedit"}
-	case "bash":
-		return []string{"shell", "sh", "runshellcommand", "executecommand", "runcommand", "runterminalcmd", "terminal", "bashtool", "execcommand"}
-	}
-	return nil
+	return strings.Fields(map[string]string{
+		"read":  "readfile view viewfile openfile fileread cat",
+		"ls":    "list listdirectory listdir listfiles",
+		"glob":  "findfiles filesearch globtool",
+		"grep":  "grepsearch searchfilecontent ripgrep rg greptool searchtext",
+		"write": "writefile createfile writetofile filewrite",
+		"edit":  "editfile multiedit strreplace searchreplace replace replaceinfile fileedit",
+		"bash": "shell sh runshellcommand executecommand runcommand runterminalcmd terminal bashtool " +
+			"execcommand",
+	}[name])
 }

@@ -47,33 +47,31 @@ func (f *Files) Names(ctx context.Context, dir, prefix string, limit int) ([]Nam
 		return nil, err
 	}
 	rules = append(rules, w.readRules(filepath.Join(t.Abs, ".gitignore"), w.top)...)
-	names := make([]NameEntry, 0, len(entries))
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	var names, ignored []NameEntry
 	for _, e := range entries {
-		names = append(names, NameEntry{Path: e.Name(), Dir: e.IsDir(), Ignored: rules.ignores(path.Join(w.top, e.Name()), e.IsDir())})
+		if rules.ignores(path.Join(w.top, e.Name()), e.IsDir()) {
+			ignored = append(ignored, NameEntry{Path: e.Name(), Ignored: true})
+		} else {
+			names = append(names, NameEntry{Path: e.Name()})
+		}
 	}
-	slices.SortFunc(names, func(a, b NameEntry) int {
-		return cmp.Or(compareBool(a.Ignored, b.Ignored), cmp.Compare(a.Path, b.Path))
-	})
-	kept := names[:0]
+	return f.present(t.Abs, append(names, ignored...), limit), nil
+}
+
+// present keeps the first limit of the names below dir that may be read and are
+// there, and tells which are directories.
+func (f *Files) present(dir string, names []NameEntry, limit int) (kept []NameEntry) {
 	for _, n := range names {
 		if len(kept) == limit {
 			break
 		}
-		if n.Dir, err = f.offered(filepath.Join(t.Abs, n.Path)); err == nil {
+		if info, err := f.Stat(filepath.Join(dir, filepath.FromSlash(n.Path))); err == nil {
+			n.Dir = info.IsDir()
 			kept = append(kept, n)
 		}
 	}
-	return kept, nil
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
+	return kept
 }
 
 // begins reads the entries that begin with prefix, maxEntriesRead and a batch of
@@ -122,16 +120,6 @@ func typeable(name string) bool {
 	})
 }
 
-// offered says whether the path, absolute and clean, may be proposed (an error
-// if not), and whether it is a directory.
-func (f *Files) offered(abs string) (dir bool, err error) {
-	info, err := f.Stat(abs)
-	if err != nil {
-		return false, err
-	}
-	return info.IsDir(), nil
-}
-
 // maxFindDirs bounds how many directories Find reads.
 const maxFindDirs = 2000
 
@@ -154,18 +142,18 @@ type finder struct {
 	limit        int
 
 	best []finding
-	dirs int // directories read
+	dirs int // directories to read
 }
 
-// finding is an entry with what it is ranked by.
+// finding is a name with what it is ranked by.
 type finding struct {
-	NameEntry
+	name  string
 	worth int // 0 is best
 	depth int
 }
 
 func (a finding) compare(b finding) int {
-	return cmp.Or(cmp.Compare(a.worth, b.worth), cmp.Compare(a.depth, b.depth), cmp.Compare(a.Path, b.Path))
+	return cmp.Or(cmp.Compare(a.worth, b.worth), cmp.Compare(a.depth, b.depth), cmp.Compare(a.name, b.name))
 }
 
 func (s *finder) find(dir string) ([]NameEntry, error) {
@@ -183,16 +171,35 @@ func (s *finder) find(dir string) ([]NameEntry, error) {
 	if top != "" {
 		s.index(top, t.Abs)
 	}
-	if err := s.walk(t.Abs, topFor(s.files, top, t.Abs)); err != nil {
+	w := walker{ctx: s.ctx, files: s.files, dir: t.Abs}
+	rules, err := w.rulesAbove(topFor(s.files, top, t.Abs))
+	if err != nil {
 		return nil, err
 	}
-	found := make([]NameEntry, 0, len(s.best))
-	for _, b := range s.best {
-		if b.Dir, err = s.files.offered(filepath.Join(t.Abs, filepath.FromSlash(b.Path))); err == nil {
-			found = append(found, b.NameEntry)
-		}
+	s.dirs = 1
+	if err := w.walk(rules, s.visit); err != nil && s.ctx.Err() == nil {
+		return nil, err
 	}
-	return found, nil
+	names := make([]NameEntry, len(s.best))
+	for i, b := range s.best {
+		names[i].Path = b.name
+	}
+	return s.files.present(t.Abs, names, s.limit), nil
+}
+
+// visit is for the walk: it reads a bounded number of directories.
+func (s *finder) visit(name string, e fs.DirEntry) error {
+	if s.hidden(e.Name()) {
+		return fs.SkipDir
+	}
+	s.consider(name)
+	if e.IsDir() {
+		if s.dirs == maxFindDirs {
+			return fs.SkipDir
+		}
+		s.dirs++
+	}
+	return nil
 }
 
 // index looks through what is tracked, for which git has half of the time.
@@ -224,7 +231,7 @@ func (s *finder) index(top, dir string) {
 			s.parents(parent, last)
 			last = parent
 		}
-		s.consider(name, false)
+		s.consider(name)
 	}
 }
 
@@ -232,63 +239,19 @@ func (s *finder) index(top, dir string) {
 // above the one before it: an index is sorted, and holds no directories.
 func (s *finder) parents(dir, last string) {
 	for ; dir != "." && dir != last && !strings.HasPrefix(last, dir+"/"); dir = path.Dir(dir) {
-		s.consider(dir, true)
+		s.consider(dir)
 	}
-}
-
-// walk reads directories, the shallow ones first.
-func (s *finder) walk(dir, top string) error {
-	w := walker{ctx: s.ctx, files: s.files, dir: dir}
-	rules, err := w.rulesAbove(top)
-	if err != nil {
-		return err
-	}
-	type open struct {
-		rel   string
-		rules ignoreRules
-	}
-	for queue := []open{{"", rules}}; len(queue) > 0; queue = queue[1:] {
-		if s.dirs == maxFindDirs || s.ctx.Err() != nil {
-			return nil
-		}
-		s.dirs++
-		at := queue[0]
-		abs := filepath.Join(dir, filepath.FromSlash(at.rel))
-		d, err := s.files.Open(abs)
-		if err != nil {
-			continue // not ours to read, or gone since its parent was listed
-		}
-		rules := append(at.rules[:len(at.rules):len(at.rules)], w.readRules(filepath.Join(abs, ".gitignore"), path.Join(w.top, at.rel))...)
-		for s.ctx.Err() == nil {
-			entries, err := d.ReadDir(nameBatch)
-			for _, e := range entries {
-				name := path.Join(at.rel, e.Name())
-				if s.hidden(e.Name()) || rules.ignores(path.Join(w.top, name), e.IsDir()) {
-					continue
-				}
-				s.consider(name, e.IsDir())
-				if e.IsDir() {
-					queue = append(queue, open{name, rules})
-				}
-			}
-			if err != nil {
-				break // the end, or what cannot be listed
-			}
-		}
-		d.Close()
-	}
-	return nil
 }
 
 func (s *finder) hidden(name string) bool {
 	return FoldName(name) == ".git" || strings.HasPrefix(name, ".") && !strings.HasPrefix(s.word, ".")
 }
 
-// consider keeps the entry if it matches and is among the best so far.
-func (s *finder) consider(name string, dir bool) {
+// consider keeps the name if it matches and is among the best so far.
+func (s *finder) consider(name string) {
 	base := path.Base(name)
 	folded := strings.ToLower(base)
-	f := finding{NameEntry: NameEntry{Path: name, Dir: dir}}
+	f := finding{name: name, depth: strings.Count(name, "/")}
 	switch {
 	case !strings.Contains(folded, s.folded):
 		return
@@ -300,7 +263,6 @@ func (s *finder) consider(name string, dir bool) {
 	default:
 		f.worth = 3
 	}
-	f.depth = strings.Count(name, "/")
 	for part := range strings.SplitSeq(name, "/") {
 		if s.hidden(part) || !typeable(part) {
 			return

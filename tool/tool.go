@@ -61,7 +61,7 @@ type Access struct {
 type Result struct {
 	Text    string  // for the model, untruncated and without terminal escapes
 	Images  []Image // for models that see
-	Summary string  // for the person, a few words: "88 lines", "exit 1 in 1.9s"
+	Summary string  // for the user, a few words: "88 lines", "exit 1 in 1.9s"
 	IsError bool    // the call did what it could, but failed (a command's exit status)
 	// Paged says that the tool kept Text to Env.PageMax itself and says how to get
 	// the rest: it is not cut once more.
@@ -106,6 +106,8 @@ type Def struct {
 	Mend func(fields map[string]json.RawMessage) (changed bool)
 	// Marks is Tool.Marks.
 	Marks bool
+
+	schema *jsonschema.Schema // nil for that of the input's type
 }
 
 // New makes a tool from typed funcs. The schema comes from In's json and
@@ -115,39 +117,46 @@ type Def struct {
 // anyone. run's error is text for the model too, never the end of a turn; out
 // takes output as it appears and is never nil. New panics if In has no schema:
 // that is a mistake in the program, found by any test that makes the tool.
-func New[In any](def Def, plan func(ctx context.Context, env *Env, in In) (Access, error), run func(ctx context.Context, env *Env, in In, out io.Writer) (Result, error)) Tool {
-	schema, err := jsonschema.For[In](nil)
+func New[In any](
+	def Def,
+	plan func(ctx context.Context, env *Env, in In) (Access, error),
+	run func(ctx context.Context, env *Env, in In, out io.Writer) (Result, error),
+) Tool {
+	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Marks: def.Marks, schema: def.schema}
+	var err error
+	if t.schema == nil {
+		t.schema, err = jsonschema.For[In](nil)
+	}
+	if err == nil {
+		t.resolved, err = t.schema.Resolve(nil)
+	}
+	if err == nil {
+		t.Schema, err = json.Marshal(t.schema)
+	}
 	if err != nil {
 		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
 	}
-	return newTool(def, schema, plan, run)
-}
-
-func newTool[In any](def Def, schema *jsonschema.Schema, plan func(context.Context, *Env, In) (Access, error), run func(context.Context, *Env, In, io.Writer) (Result, error)) Tool {
-	raw, err := json.Marshal(schema)
-	if err != nil {
-		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
+	t.mend = func(input json.RawMessage) json.RawMessage { return mendCall(t.schema, def.Mend, input) }
+	decode := func(input json.RawMessage) (in In, err error) {
+		if err = json.Unmarshal(t.mend(input), &in); err != nil {
+			err = fmt.Errorf("%s: %w", def.Name, err)
+		}
+		return in, err
 	}
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
-	}
-	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Schema: raw, Marks: def.Marks, schema: schema, resolved: resolved}
-	t.mend = func(input json.RawMessage) json.RawMessage { return mendCall(schema, def.Mend, input) }
 	t.plan = func(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
 		if plan == nil {
 			return Access{Kind: def.Kind, Verb: def.Name}, nil
 		}
-		var in In
-		if err := json.Unmarshal(t.mend(input), &in); err != nil {
-			return Access{}, fmt.Errorf("%s: %w", def.Name, err)
+		in, err := decode(input)
+		if err != nil {
+			return Access{}, err
 		}
 		return plan(ctx, env, in)
 	}
 	t.run = func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error) {
-		var in In
-		if err := json.Unmarshal(t.mend(input), &in); err != nil {
-			return Result{}, fmt.Errorf("%s: %w", def.Name, err)
+		in, err := decode(input)
+		if err != nil {
+			return Result{}, err
 		}
 		return run(ctx, env, in, out)
 	}
@@ -156,8 +165,8 @@ func newTool[In any](def Def, schema *jsonschema.Schema, plan func(context.Conte
 
 // Check validates input against the schema. Slips that can mean only one thing
 // are let pass: null for what may be left out, a number, truth value or list in
-// quotes, the names other programs have for a property. The error names each property that is wrong and what it should be,
-// for the model to mend the call.
+// quotes, the names other programs have for a property. The error names each
+// property that is wrong and what it should be, for the model to mend the call.
 func (t Tool) Check(input json.RawMessage) error {
 	var v any
 	if err := json.Unmarshal(t.mend(input), &v); err != nil {
@@ -170,7 +179,8 @@ func (t Tool) Check(input json.RawMessage) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the input of %s does not fit: %s; it takes %s", t.Name, strings.Join(wrong[:min(len(wrong), maxMisfits)], "; "), properties(t.schema))
+	wrong = wrong[:min(len(wrong), maxMisfits)]
+	return fmt.Errorf("the input of %s does not fit: %s; it takes %s", t.Name, strings.Join(wrong, "; "), properties(t.schema))
 }
 
 // maxMisfits is how many mistakes of one call are named.

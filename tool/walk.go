@@ -13,12 +13,6 @@ import (
 	"strings"
 )
 
-// listing is what lies below a directory and is not ignored.
-type listing struct {
-	names []string // files and links, relative to the directory, slash-separated, sorted, each once
-	cut   bool     // there are more than maxListed
-}
-
 const (
 	// maxListed bounds a listing: some 20 MB of names.
 	maxListed = 200_000
@@ -28,23 +22,24 @@ const (
 	maxIgnoreFile = 1 << 20
 )
 
-// listFiles lists the files below the absolute, link-free directory dir as git
-// would: tracked ones and those that no ignore rule names. Where git is not
-// there, or dir is in no work tree, it walks and applies the .gitignore files
-// itself. An ignored directory is listed all the same when it is dir itself:
-// whoever asks for it by name wants it.
-func listFiles(ctx context.Context, env *Env, dir string) (listing, error) {
-	names, err := listNested(ctx, env, dir, 0)
-	if err != nil && !errors.Is(err, errTooMany) {
-		return listing{}, err
+// List names the files and links below the absolute, link-free directory dir as
+// git would: tracked ones and those that no ignore rule names, relative to dir,
+// with slashes, sorted, each once; more says that there are more than maxListed.
+// Where git is not there, or dir is in no work tree, it walks and applies the
+// .gitignore files itself. An ignored directory is listed all the same when it is
+// dir itself: whoever asks for it by name wants it.
+func List(ctx context.Context, env *Env, dir string) (names []string, more bool, err error) {
+	names, err = listNested(ctx, env, dir, 0)
+	if more = errors.Is(err, errTooMany); err != nil && !more {
+		return nil, false, err
 	}
 	slices.Sort(names)
-	return listing{names: slices.Compact(names), cut: errors.Is(err, errTooMany)}, nil
+	return slices.Compact(names), more, nil
 }
 
 var errTooMany = errors.New("too many files")
 
-func listNested(ctx context.Context, env *Env, dir string, depth int) ([]string, error) {
+func listNested(ctx context.Context, env *Env, dir string, depth int) (names []string, err error) {
 	top := gitTop(dir)
 	if top != "" {
 		names, nested, err := gitFiles(ctx, env, top, dir)
@@ -64,8 +59,16 @@ func listNested(ctx context.Context, env *Env, dir string, depth int) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	err = w.walk("", rules)
-	return w.names, err
+	err = w.walk(rules, func(name string, e fs.DirEntry) error {
+		if e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0 {
+			if len(names) >= maxListed {
+				return errTooMany
+			}
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, err
 }
 
 // listRepos adds the files of the repositories that lie below dir to names.
@@ -116,14 +119,13 @@ func topFor(files *Files, gitTop, dir string) string {
 	return dir
 }
 
-// walker lists a tree without git. Directories are opened through Files, so
-// that a link put in place of one while it walks cannot lead it out.
+// walker goes through a tree without git. Directories are opened through Files,
+// so that a link put in place of one while it walks cannot lead it out.
 type walker struct {
 	ctx   context.Context
 	files *Files
 	dir   string // absolute
 	top   string // dir relative to the rules' top, slash-separated, "" when they are the same
-	names []string
 }
 
 // rulesAbove collects the rules of top and of all directories between it and
@@ -164,40 +166,48 @@ func (w *walker) readRules(abs, dir string) ignoreRules {
 	return parseIgnore(dir, data)
 }
 
-// walk lists what lies at rel, relative to w.dir.
-func (w *walker) walk(rel string, rules ignoreRules) error {
-	if err := w.ctx.Err(); err != nil {
-		return err
+// walk calls visit for all that lies below w.dir and is not ignored, by its name
+// relative to w.dir, the shallow ones first. visit may return fs.SkipDir for a
+// directory that is not to be entered; another error ends the walk. What cannot be
+// read is passed over, but for w.dir itself.
+func (w *walker) walk(rules ignoreRules, visit func(name string, e fs.DirEntry) error) error {
+	type open struct {
+		rel   string
+		rules ignoreRules
 	}
-	abs := filepath.Join(w.dir, filepath.FromSlash(rel))
-	d, err := w.files.Open(abs)
-	if err != nil {
-		if rel == "" {
-			return err
-		}
-		return nil // not ours to read, or gone since its parent was listed
-	}
-	entries, err := d.ReadDir(maxListed + 1) // one more, to know that there are more
-	d.Close()
-	if err != nil && !errors.Is(err, io.EOF) && rel == "" {
-		return err
-	}
-	rules = append(rules[:len(rules):len(rules)], w.readRules(filepath.Join(abs, ".gitignore"), path.Join(w.top, rel))...)
-	for _, e := range entries {
-		name := path.Join(rel, e.Name())
-		if e.Name() == ".git" || rules.ignores(path.Join(w.top, name), e.IsDir()) {
+	for queue := []open{{"", rules}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		abs := filepath.Join(w.dir, filepath.FromSlash(at.rel))
+		d, err := w.files.Open(abs)
+		if err != nil && at.rel != "" {
 			continue
 		}
-		switch {
-		case e.IsDir():
-			if err := w.walk(name, rules); err != nil {
-				return err
+		rules := append(at.rules[:len(at.rules):len(at.rules)],
+			w.readRules(filepath.Join(abs, ".gitignore"), path.Join(w.top, at.rel))...)
+		for err == nil {
+			var entries []fs.DirEntry
+			if entries, err = d.ReadDir(nameBatch); w.ctx.Err() != nil {
+				d.Close()
+				return w.ctx.Err()
 			}
-		case e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
-			if len(w.names) >= maxListed {
-				return errTooMany
+			for _, e := range entries {
+				name := path.Join(at.rel, e.Name())
+				if e.Name() == ".git" || rules.ignores(path.Join(w.top, name), e.IsDir()) {
+					continue
+				}
+				stop := visit(name, e)
+				if stop != nil && !errors.Is(stop, fs.SkipDir) {
+					d.Close()
+					return stop
+				}
+				if stop == nil && e.IsDir() {
+					queue = append(queue, open{name, rules})
+				}
 			}
-			w.names = append(w.names, name)
+		}
+		d.Close()
+		if at.rel == "" && !errors.Is(err, io.EOF) {
+			return err
 		}
 	}
 	return nil

@@ -150,11 +150,11 @@ func TestListFilesAsGitDoes(t *testing.T) {
 
 func sameListing(t *testing.T, env *Env, dir string, want []string) {
 	t.Helper()
-	got, err := listFiles(t.Context(), env, dir)
+	got, _, err := List(t.Context(), env, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(sorted(want), got.names); diff != "" {
+	if diff := cmp.Diff(sorted(want), got); diff != "" {
 		t.Errorf("(-git +listed)\n%s", diff)
 	}
 }
@@ -243,11 +243,11 @@ func TestListFilesCancelled(t *testing.T) {
 	env := treeEnv(t, map[string]string{"a": ""})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := listFiles(ctx, env, env.Dir); err == nil {
+	if _, _, err := List(ctx, env, env.Dir); err == nil {
 		t.Error("a cancelled listing succeeded")
 	}
 	inRepo(t, env.Dir)
-	if _, err := listFiles(ctx, env, env.Dir); err == nil {
+	if _, _, err := List(ctx, env, env.Dir); err == nil {
 		t.Error("a cancelled listing by git succeeded")
 	}
 }
