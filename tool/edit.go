@@ -85,48 +85,35 @@ func (in editInput) list() ([]replacement, error) {
 }
 
 func planEdit(ctx context.Context, env *Env, in editInput) (Access, error) {
-	t, err := env.Files.resolve(in.Path, true)
-	if err != nil {
-		return Access{Kind: KindWrite, Verb: "edit", Object: in.Path}, err
-	}
-	access := t.access(KindWrite, "edit")
-	if t.refused() != nil {
-		return access, nil
-	}
-	if info, err := t.replaceable(); err == nil && info == nil {
-		return access, missingFile(ctx, env, t, "write creates files")
-	}
-	c, _, err := env.editChange(t, in)
-	if err != nil {
-		return access, err
-	}
-	access.MovesSecret = c.moves
-	return env.Files.planChange(access, c), nil
+	return env.Files.planChange("edit", in.Path, func(t target) (change, error) {
+		c, _, err := env.editChange(ctx, t, in)
+		return c, err
+	})
 }
 
-func runEdit(_ context.Context, env *Env, in editInput, _ io.Writer) (Result, error) {
-	t, err := env.Files.resolve(in.Path, true)
+func runEdit(ctx context.Context, env *Env, in editInput, _ io.Writer) (Result, error) {
+	var replaced int
+	c, err := env.Files.commitChange(in.Path, func(t target) (c change, err error) {
+		c, replaced, err = env.editChange(ctx, t, in)
+		return c, err
+	})
 	if err != nil {
 		return Result{}, err
 	}
-	if err := t.refused(); err != nil {
-		return Result{}, err
-	}
-	c, n, err := env.editChange(t, in)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := env.Files.commit(c); err != nil {
-		return Result{}, err
-	}
-	text := fmt.Sprintf("edited %s: %s, %s; it now reads\n%s", c.Display, plural(n, "replacement"), c.counts(), c.regions())
+	text := fmt.Sprintf("edited %s: %s, %s; it now reads\n%s", c.Display, plural(replaced, "replacement"), c.counts(), c.regions())
 	return Result{Text: text + c.note, Summary: c.counts()}, nil
 }
 
 // editChange finds out what the edits do to the file, and how many places they
 // replace.
-func (e *Env) editChange(t target, in editInput) (c change, replaced int, err error) {
-	f := e.Files
+func (e *Env) editChange(ctx context.Context, t target, in editInput) (c change, replaced int, err error) {
+	before, old, state, err := t.loadText()
+	if err != nil {
+		return c, 0, err
+	}
+	if state.Missing {
+		return c, 0, missingFile(ctx, e, t, "write creates files")
+	}
 	edits, err := in.list()
 	if err != nil {
 		return c, 0, err
@@ -134,18 +121,11 @@ func (e *Env) editChange(t target, in editInput) (c change, replaced int, err er
 	if mark := secretMark().FindString(in.Path); mark != "" {
 		return c, 0, fmt.Errorf("%s stands for a key, and cannot be in the name of a file", mark)
 	}
-	before, old, state, err := t.loadText()
-	if err != nil {
-		return c, 0, err
-	}
-	if state.Missing {
-		return c, 0, f.missing(t, "write creates files")
-	}
 	edits, values, err := e.unmask(before.body, edits)
 	if err != nil {
 		return c, 0, t.errorf(err, "")
 	}
-	note, err := f.staleEdit(t, state, before, edits)
+	note, err := e.Files.staleEdit(t, state, before, edits)
 	if err != nil {
 		return c, 0, err
 	}
@@ -164,7 +144,7 @@ func (e *Env) editChange(t target, in editInput) (c change, replaced int, err er
 		}
 		after, replaced = next, replaced+n
 	}
-	c, err = newChange(t, in.Path, state, old, before, after)
+	c, err = newChange(t, state, old, before, after)
 	c.note, c.moves = note, movesSecret(before.body, after.body, values)
 	return c, replaced, err
 }

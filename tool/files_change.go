@@ -21,8 +21,7 @@ const maxEdit = 10 << 20
 // change is what a call would do to one file.
 type change struct {
 	target
-	path     string // as the model wrote it
-	state    State  // of the file before
+	state    State // of the file before
 	old, new []byte
 	// before and text are the file's text before and after.
 	before, text string
@@ -81,8 +80,8 @@ func (f *Files) stale(t target, now State) error {
 }
 
 // newChange compares the file with what it is to become.
-func newChange(t target, path string, state State, old []byte, before, after textFile) (change, error) {
-	c := change{target: t, path: path, state: state, old: old, before: before.body, text: after.body}
+func newChange(t target, state State, old []byte, before, after textFile) (change, error) {
+	c := change{target: t, state: state, old: old, before: before.body, text: after.body}
 	var err error
 	if c.new, err = after.encode(); err != nil {
 		return c, t.errorf(err, "cannot be written as %s: ", after.charset)
@@ -121,30 +120,56 @@ func label(name string) string {
 	return name
 }
 
-// planned completes the Access of a call with the change and keeps it for Run.
-func (f *Files) planChange(access Access, c change) Access {
+// planChange is the Access of a call that changes the file at path as find says;
+// the change is kept for commitChange.
+func (f *Files) planChange(verb, path string, find func(target) (change, error)) (Access, error) {
+	t, err := f.resolve(path, true)
+	if err != nil {
+		return Access{Kind: KindWrite, Verb: verb, Object: path}, err
+	}
+	access := t.access(KindWrite, verb)
+	if t.refused() != nil {
+		return access, nil
+	}
+	c, err := find(t)
+	if err != nil {
+		return access, err
+	}
+	access.MovesSecret = c.moves
 	access.Diff = strings.ToValidUTF8(c.unified.String(), "�")
 	access.Added, access.Removed = c.added, c.removed
 	if info, err := os.Lstat(c.Abs); err == nil && info.Mode().IsRegular() {
 		access.OtherNames = linkCount(info) > 1
 	}
-	f.plan(c.path, planned{abs: c.Abs, state: c.state, after: sha256.Sum256(c.new)})
-	return access
+	f.plan(path, planned{abs: c.Abs, state: c.state, after: sha256.Sum256(c.new)})
+	return access, nil
 }
 
-// commit writes what Plan showed, and nothing else.
-func (f *Files) commit(c change) error {
-	shown, ok := f.takePlan(c.path)
+// commitChange finds the change anew and writes it if it is what planChange
+// showed, and nothing else.
+func (f *Files) commitChange(path string, find func(target) (change, error)) (change, error) {
+	t, err := f.resolve(path, true)
+	if err != nil {
+		return change{}, err
+	}
+	if err := t.refused(); err != nil {
+		return change{}, err
+	}
+	c, err := find(t)
+	if err != nil {
+		return c, err
+	}
+	shown, ok := f.takePlan(path)
 	if !ok || shown.abs != c.Abs || !shown.state.Same(c.state) || shown.after != sha256.Sum256(c.new) {
-		return c.errorf(nil, "has changed since this call was shown and allowed, and was left alone; read it again and repeat the call")
+		return c, c.errorf(nil, "has changed since this call was shown and allowed, and was left alone; read it again and repeat the call")
 	}
 	state, err := f.WriteFileAtomic(c.Abs, c.new, &c.state)
 	if err != nil {
-		return err
+		return c, err
 	}
 	seen, _ := f.sightOf(c.Abs)
 	f.keepSight(c.Abs, seen.after(c, state))
-	return nil
+	return c, nil
 }
 
 // counts is the summary of a change, such as "+3 -1".

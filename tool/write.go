@@ -27,34 +27,12 @@ func Write() Tool {
 }
 
 func planWrite(_ context.Context, env *Env, in writeInput) (Access, error) {
-	t, err := env.Files.resolve(in.Path, true)
-	if err != nil {
-		return Access{Kind: KindWrite, Verb: "write", Object: in.Path}, err
-	}
-	access := t.access(KindWrite, "write")
-	if t.refused() != nil {
-		return access, nil
-	}
-	c, err := env.Files.writeChange(t, in)
-	if err != nil {
-		return access, err
-	}
-	return env.Files.planChange(access, c), nil
+	return env.Files.planChange("write", in.Path, func(t target) (change, error) { return env.Files.writeChange(t, in) })
 }
 
 func runWrite(_ context.Context, env *Env, in writeInput, _ io.Writer) (Result, error) {
-	t, err := env.Files.resolve(in.Path, true)
+	c, err := env.Files.commitChange(in.Path, func(t target) (change, error) { return env.Files.writeChange(t, in) })
 	if err != nil {
-		return Result{}, err
-	}
-	if err := t.refused(); err != nil {
-		return Result{}, err
-	}
-	c, err := env.Files.writeChange(t, in)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := env.Files.commit(c); err != nil {
 		return Result{}, err
 	}
 	return Result{Text: fmt.Sprintf("wrote %s (%s)", c.Display, c.counts()), Summary: c.counts()}, nil
@@ -70,7 +48,7 @@ func (f *Files) writeChange(t target, in writeInput) (change, error) {
 		if strings.ContainsFunc(t.rel, unicode.IsControl) {
 			return change{}, fmt.Errorf("path %q: the name of a new file holds no line breaks or other control characters", in.Path)
 		}
-		return newChange(t, in.Path, state, nil, before, textFile{body: in.Content})
+		return newChange(t, state, nil, before, textFile{body: in.Content})
 	}
 	sight, seen := f.sightOf(t.Abs)
 	if !seen && len(old) > 0 {
@@ -89,5 +67,5 @@ func (f *Files) writeChange(t target, in writeInput) (change, error) {
 	if err := before.takes(content); err != nil {
 		return change{}, t.errorf(err, "")
 	}
-	return newChange(t, in.Path, state, old, before, before.apply(udiff.Lines(before.body, content)))
+	return newChange(t, state, old, before, before.apply(udiff.Lines(before.body, content)))
 }

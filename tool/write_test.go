@@ -104,17 +104,16 @@ func TestWriteOnlyWhatWasRead(t *testing.T) {
 func TestCommitExpectsTheSameFile(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"f": ""})
 	f := w.env.Files
-	place, err := f.resolve("f", true)
-	if err != nil {
+	asIs := func(t target) (change, error) { return f.writeChange(t, writeInput{Path: "f", Content: "new"}) }
+	if _, err := f.planChange("write", "f", asIs); err != nil {
 		t.Fatal(err)
 	}
-	c, err := f.writeChange(place, writeInput{Path: "f", Content: "new"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.planChange(Access{}, c)
-	w.put(w.path("f"), "by somebody else")
-	if err := f.commit(c); !errors.Is(err, errChanged) || w.content("f") != "by somebody else" {
+	_, err := f.commitChange("f", func(t target) (change, error) {
+		c, err := asIs(t)
+		w.put(w.path("f"), "by somebody else")
+		return c, err
+	})
+	if !errors.Is(err, errChanged) || w.content("f") != "by somebody else" {
 		t.Errorf("error %v, content %q", err, w.content("f"))
 	}
 }
