@@ -67,9 +67,18 @@ func New(cfg Config, s *Session) *Conversation {
 }
 
 func (c *Conversation) add(it item) {
+	if isReminder(it.msg) {
+		c.dropReminders()
+	}
 	c.items = append(c.items, it)
 	c.size = c.size.plus(it.size)
 	c.meter.appended(it.msg, it.size, c.size)
+}
+
+// shrunk puts a history in the place of a longer one.
+func (c *Conversation) shrunk(items []item, to size) {
+	c.meter.rescale(c.size, to)
+	c.items, c.size, c.sent = items, to, min(c.sent, len(items))
 }
 
 // Append adds a message: first its line goes to the kernel, then it is part of

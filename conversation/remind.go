@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -11,39 +12,10 @@ import (
 const reminderHead = "[Not from the user: "
 
 // Remind appends what the program itself has to tell the model, as a message that
-// counts as none of the user's. An earlier one goes: they do not pile up. Errors
-// are those of Append.
+// counts as none of the user's. An earlier one is no longer sent: they do not pile
+// up. Errors are those of Append.
 func (c *Conversation) Remind(text string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.dropReminders(); err != nil {
-		return err
-	}
-	return c.append(provider.UserText(reminderHead + text + "]"))
-}
-
-// dropReminders leaves earlier reminders out of what is sent.
-func (c *Conversation) dropReminders() error {
-	record := trimRecord{}
-	for _, it := range c.items {
-		if isReminder(it.msg) {
-			record.Drop = append(record.Drop, it.id)
-		}
-	}
-	if record.empty() {
-		return nil
-	}
-	if c.session != nil {
-		if _, err := c.session.append(typeTrim, &record); err != nil {
-			return err
-		}
-	}
-	before := c.size
-	c.items, _ = replay(c.items, record)
-	c.size = sizeOfAll(c.items)
-	c.sent = min(c.sent, len(c.items))
-	c.meter.rescale(before, c.size)
-	return nil
+	return c.Append(provider.UserText(reminderHead + text + "]"))
 }
 
 // IsReminder reports whether a text of a message with the user's role is such a
@@ -52,4 +24,12 @@ func IsReminder(text string) bool { return strings.HasPrefix(text, reminderHead)
 
 func isReminder(m provider.Message) bool {
 	return m.Role == provider.RoleUser && len(m.Parts) == 1 && IsReminder(m.Text())
+}
+
+// dropReminders leaves earlier reminders out of what is sent.
+func (c *Conversation) dropReminders() {
+	left := slices.DeleteFunc(slices.Clone(c.items), func(it item) bool { return isReminder(it.msg) })
+	if len(left) < len(c.items) {
+		c.shrunk(left, sizeOfAll(left))
+	}
 }

@@ -22,15 +22,13 @@ func (c *Conversation) replay(history []entry) {
 				c.recount(p)
 			}
 		case *trimRecord:
-			before := c.size
 			// What a damaged file no longer holds was told when it was loaded.
 			trim := c.maskedTrim(*p)
-			c.items, _ = replay(c.items, trim)
+			items, _ := replay(c.items, trim)
 			if trim.Done != nil {
 				c.done = *trim.Done
 			}
-			c.size = sizeOfAll(c.items)
-			c.meter.rescale(before, c.size)
+			c.shrunk(items, sizeOfAll(items))
 		}
 	}
 	c.sent, c.counted = len(c.items), provider.Usage{}

@@ -44,3 +44,23 @@ func TestAResumedSessionKnowsTheBytesOfAToken(t *testing.T) {
 		t.Errorf("1,000 bytes of tools more are %d tokens", got)
 	}
 }
+
+func TestOnlyTheLastReminderIsSentAlsoAfterAResume(t *testing.T) {
+	st := testStore(t)
+	c := New(Config{}, st.Create(testHeader()))
+	add(t, c, user("go"))
+	for _, text := range []string{"one", "two"} {
+		must(t, c.Remind(text))
+		add(t, c, said(provider.RoleAssistant, "answer to "+text))
+	}
+	want := encoded(t, c.Messages())
+	if strings.Contains(want, "user: one") || !strings.Contains(want, "user: two") {
+		t.Fatal(want)
+	}
+	must(t, c.Session().Close())
+	s, err := st.Open(c.Session().ID())
+	must(t, err)
+	if got := encoded(t, New(Config{}, s).Messages()); got != want || len(s.Notices()) != 0 {
+		t.Errorf("%v\n%s\nwant %s", s.Notices(), got, want)
+	}
+}

@@ -129,8 +129,8 @@ func (c *Conversation) trim(how trimming) (Trimmed, error) {
 			return Trimmed{}, err
 		}
 	}
-	c.meter.rescale(c.size, p.size)
-	c.items, c.size, c.done, c.sent = p.items, p.size, p.done, len(p.items)
+	c.shrunk(p.items, p.size)
+	c.done, c.sent = p.done, len(p.items)
 	return p.did, nil
 }
 

@@ -18,7 +18,7 @@ type checkpoint struct {
 // checkpoint is the history as it is, before the message whose line was written
 // just now.
 func (c *Conversation) checkpoint() *checkpoint {
-	p := &checkpoint{items: slices.Clone(c.items), size: c.size, sent: c.sent, done: c.done}
+	p := &checkpoint{slices.Clone(c.items), c.size, c.sent, c.done, mark{}}
 	if c.session != nil {
 		p.mark = c.session.beforeLast()
 	}
@@ -44,8 +44,8 @@ func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 	}
 	last := lastUser(c.items)
 	restored = c.size.minus(c.items[last].size) != p.size
-	c.meter.rescale(c.size, p.size)
-	c.items, c.size, c.sent, c.done, c.before = p.items, p.size, p.sent, p.done, nil
+	c.shrunk(p.items, p.size)
+	c.sent, c.done, c.before = p.sent, p.done, nil
 	return true, restored, nil
 }
 
