@@ -148,17 +148,6 @@ func sameCounts(a, b provider.Usage) bool {
 	return a == b
 }
 
-// RecordNote keeps something about the session that no model is sent.
-func (c *Conversation) RecordNote(kind, text string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.session == nil {
-		return nil
-	}
-	_, err := c.session.append(typeNote, &Note{Kind: kind, Text: text})
-	return err
-}
-
 // Tokens is about how many tokens so many bytes of text are to the model that
 // answers.
 func (c *Conversation) Tokens(bytes int) int {

@@ -83,7 +83,7 @@ func (c *Conversation) shrunk(items []item, to size) {
 
 // Append adds a message: first its line goes to the kernel, then it is part of
 // the history. After an error the history is as it was; the error is a
-// *FileError or *ReadOnlyError, or tells that the message has no JSON. What is
+// *Error, or tells that the message has no JSON. What is
 // kept is what a resumed session would read, so that both send the same bytes.
 // A message without parts is not kept, since no model takes one.
 func (c *Conversation) Append(m provider.Message) error {

@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -108,11 +107,11 @@ func (s *script) trim(trim func() (Trimmed, error), goal float64) {
 	t, c := s.t, s.c
 	before, budget, was := c.EstimatedTokens(), c.Budget(), encoded(t, c.Messages())
 	trimmed, err := trim()
-	if err != nil && !errors.Is(err, ErrFull) {
+	if err != nil && !isFull(err) {
 		t.Fatal(err)
 	}
 	after := c.EstimatedTokens()
-	if errors.Is(err, ErrFull) { // what would not suffice is not done
+	if isFull(err) { // what would not suffice is not done
 		if after != before || trimmed != (Trimmed{}) || encoded(t, c.Messages()) != was {
 			t.Fatalf("%+v, %d -> %d tokens, and it does not fit", trimmed, before, after)
 		}

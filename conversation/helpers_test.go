@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -93,4 +94,9 @@ func lines(n int) string {
 		fmt.Fprintf(&b, "line %d of the output\n", i)
 	}
 	return b.String()
+}
+
+func isFull(err error) bool {
+	_, full := errors.AsType[*FullError](err)
+	return full
 }

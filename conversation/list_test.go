@@ -103,7 +103,7 @@ func TestNewest(t *testing.T) {
 	}
 	must(t, s.Close())
 	_, err = st.Newest("/none")
-	var e *LookupError
+	var e *Error
 	if !errors.As(err, &e) || err.Error() != "no session was started in /none" {
 		t.Errorf("%v", err)
 	}

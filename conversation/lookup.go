@@ -66,7 +66,10 @@ func (st Store) find(asked string) (string, error) {
 		return paths[0], nil
 	}
 	slices.Sort(ids)
-	return "", &LookupError{Asked: asked, Found: ids}
+	if len(ids) > 0 {
+		return "", lookupError("session %s: several begin so: %s", asked, strings.Join(ids, ", "))
+	}
+	return "", lookupError("session %s: there is none with this id", asked)
 }
 
 // idOf is the id in a file's name; a name that artoo did not make is its own

@@ -25,7 +25,7 @@ func (s *Session) Salt() ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case info.Size() > saltMax:
-			return nil, &FileError{Path: path, Err: errors.New("is no salt")}
+			return nil, fileError(path, errors.New("is no salt"))
 		}
 		return os.ReadFile(path)
 	}

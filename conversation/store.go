@@ -61,7 +61,7 @@ func newID() string { return strings.ToLower(rand.Text()[:8]) }
 // of one. A session that another process writes, or may write since the file system
 // has no locks, is forked: the result is a new session with the same history,
 // and Notices says so. One that a newer artoo
-// wrote is read-only. Errors are *LookupError and *FileError.
+// wrote is read-only. Errors are *Error.
 func (st Store) Open(asked string) (*Session, error) {
 	path, err := st.find(asked)
 	if err != nil {
@@ -135,7 +135,7 @@ func (st Store) fork(path string) (*Session, error) {
 }
 
 // Newest opens the session of the directory cwd that was written last, as Open
-// does. It returns a *LookupError when there is none.
+// does. It returns an *Error when there is none.
 func (st Store) Newest(cwd string) (*Session, error) {
 	files, err := st.files()
 	if err != nil {
@@ -147,7 +147,7 @@ func (st Store) Newest(cwd string) (*Session, error) {
 			return st.open(f.path)
 		}
 	}
-	return nil, &LookupError{Asked: cwd, here: true}
+	return nil, lookupError("no session was started in %s", cwd)
 }
 
 // read loads a file. The session is read-only.

@@ -38,8 +38,8 @@ const leastCut = 250
 // user's old messages go. At worst a request has the reserve besides the budget.
 //
 // What is done is recorded in the session before it holds, so that a resumed
-// session sends the same. Nothing leaves the file. A *FullError (errors.Is
-// ErrFull) tells that it would not fit even so. After any error the history is as
+// session sends the same. Nothing leaves the file. A *FullError tells that it
+// would not fit even so. After any error the history is as
 // it was.
 func (c *Conversation) Trim() (Trimmed, error) {
 	c.mu.Lock()
@@ -95,7 +95,7 @@ func (c *Conversation) TrimHard() (Trimmed, error) {
 
 // Compact makes the history as small as it can be made without a model that sums
 // it up: to a quarter of the budget, the last steps included. It is for between
-// two turns, at the user's wish. Errors are those of Trim, but for ErrFull.
+// two turns, at the user's wish. Errors are those of Trim, but for *FullError.
 func (c *Conversation) Compact() (Trimmed, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,7 @@ func (s *Session) append(kind string, payload any) (string, error) {
 
 func (s *Session) appendLocked(kind string, payload any) (string, error) {
 	if s.readOnly {
-		return "", &ReadOnlyError{Path: s.path, V: s.newer}
+		return "", readOnlyError(s.path, s.newer)
 	}
 	if err := s.open(); err != nil {
 		return "", fileError(s.path, err)
