@@ -25,7 +25,7 @@ func TestCutAnywhere(t *testing.T) {
 	if len(full.notices) > 0 {
 		t.Fatalf("whole file: %q", full.notices)
 	}
-	messages := func(l loaded) (ms []provider.Message) {
+	messages := func(l *Session) (ms []provider.Message) {
 		s := &Session{history: l.history}
 		return s.Messages()
 	}

@@ -156,18 +156,11 @@ func (st Store) read(path string) (*Session, error) {
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	l, err := load(f)
+	s, err := load(f)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fileError(path, err)
 	}
-	s := &Session{
-		now: st.now, lockFile: st.lockFile, path: path, readOnly: true, newer: l.newer, notices: l.notices, history: l.history,
-		header: l.header, last: l.last, next: l.next, torn: l.torn, broken: l.broken, totals: l.totals, updated: l.updated,
-	}
+	s.now, s.lockFile, s.path = st.now, st.lockFile, path
 	s.header.ID = idOf(path) // the name decides: a copied file is another session
-	for _, e := range l.history {
-		s.turn.add(e)
-	}
-	s.resumed = s.turn.Messages > 0
 	return s, nil
 }
