@@ -10,8 +10,6 @@ import (
 // descriptions, schemas) go with every request. Without it they are part of the
 // estimate only after the first reply.
 func (c *Conversation) SetOverhead(chars int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.meter.setOverhead(chars)
 }
 
@@ -19,8 +17,6 @@ func (c *Conversation) SetOverhead(chars int) {
 // error named its real window. What refusals without numbers taught is forgotten.
 // 0 or less: none.
 func (c *Conversation) SetBudget(tokens int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.cfg.MaxContextTokens = tokens
 	c.known = known{}
 }
@@ -28,16 +24,12 @@ func (c *Conversation) SetBudget(tokens int) {
 // SetReserve tells how many tokens of the reply's room a request may take when it
 // does not fit the budget even trimmed. The default is none.
 func (c *Conversation) SetReserve(tokens int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.reserve = max(tokens, 0)
 }
 
 // Refused notes that what the last Messages returned is too long. prompt is the
 // provider's count of it, a better one than any estimate, 0 where it named none.
 func (c *Conversation) Refused(prompt int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if prompt > 0 {
 		c.count(provider.Usage{Input: prompt}, false)
 		c.counted = provider.Usage{}
@@ -59,8 +51,6 @@ type known struct {
 // Window is what is known of the window from refusals and answers, in tokens: a
 // request of refused is too long (0: none was refused), one of accepted is not.
 func (c *Conversation) Window() (refused, accepted int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return int(float64(c.known.refused) * c.perByte()), int(float64(c.known.accepted) * c.perByte())
 }
 
@@ -90,8 +80,8 @@ func (c *Conversation) perByte() float64 {
 	return 1 / c.meter.ratio
 }
 
-// budget is the budget in tokens, 0 or less for none.
-func (c *Conversation) budget() int {
+// Budget is the budget in tokens, 0 or less for none. TrimHard lowers it.
+func (c *Conversation) Budget() int {
 	budget := c.cfg.MaxContextTokens
 	if c.known.budget > 0 {
 		if lowered := int(float64(c.known.budget) * c.perByte()); budget <= 0 || lowered < budget {
@@ -101,19 +91,10 @@ func (c *Conversation) budget() int {
 	return budget
 }
 
-// Budget is the budget in tokens, 0 or less for none. TrimHard lowers it.
-func (c *Conversation) Budget() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.budget()
-}
-
 // Observe takes the provider's count for what the last Messages returned and
 // the reply to it. It is called after each reply, before or after the reply is
 // appended, and before its results are. Estimated counts are ignored.
 func (c *Conversation) Observe(usage provider.Usage) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.known.accepted = max(c.known.accepted, c.sentBytes())
 	c.count(usage, false)
 }
@@ -128,8 +109,6 @@ func (c *Conversation) count(usage provider.Usage, foreign bool) {
 // sub-agents, failed tries) count for Session.Totals only. costUSD is nil when
 // a price is unknown.
 func (c *Conversation) RecordUsage(model string, usage provider.Usage, costUSD *float64) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.session == nil {
 		return nil
 	}
@@ -151,22 +130,16 @@ func sameCounts(a, b provider.Usage) bool {
 // Tokens is about how many tokens so many bytes of text are to the model that
 // answers.
 func (c *Conversation) Tokens(bytes int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return int(math.Ceil(float64(bytes) / c.meter.ratio))
 }
 
 // Bytes is about how many bytes of text so many tokens are.
 func (c *Conversation) Bytes(tokens int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return int(float64(tokens) / c.perByte())
 }
 
 // EstimatedTokens is about how large the next request would be, without its
 // reply.
 func (c *Conversation) EstimatedTokens() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return roundTokens(c.meter.tokens(c.size))
 }

@@ -6,7 +6,6 @@ package conversation
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	"artoo/provider"
 )
@@ -27,10 +26,9 @@ type Config struct {
 	Mask func(text string) string
 }
 
-// Conversation is the history of one session. Its methods may be called from
-// several goroutines; those that change it are the agent's, one turn at a time.
+// Conversation is the history of one session. It is used by one goroutine at a
+// time, as the agent is.
 type Conversation struct {
-	mu      sync.Mutex
 	cfg     Config
 	session *Session // nil: nothing is kept
 	files   outputs
@@ -87,12 +85,6 @@ func (c *Conversation) shrunk(items []item, to size) {
 // kept is what a resumed session would read, so that both send the same bytes.
 // A message without parts is not kept, since no model takes one.
 func (c *Conversation) Append(m provider.Message) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.append(m)
-}
-
-func (c *Conversation) append(m provider.Message) error {
 	if len(m.Parts) == 0 {
 		return nil
 	}
@@ -134,8 +126,6 @@ func (c *Conversation) AppendPage(r provider.ToolResult) (provider.ToolResult, e
 
 // appendResult cuts a result at limit characters; 0 is no limit.
 func (c *Conversation) appendResult(r provider.ToolResult, limit int) (provider.ToolResult, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if strings.TrimSpace(r.Text) == "" && len(r.Images) == 0 {
 		r.Text = "(no output)"
 	}
@@ -145,7 +135,7 @@ func (c *Conversation) appendResult(r provider.ToolResult, limit int) (provider.
 		r.Text = shorten(r.Text, limit, place)
 		r.File = place.path
 	}
-	if err := c.append(provider.Message{Role: provider.RoleTool, Parts: []provider.Part{r}}); err != nil {
+	if err := c.Append(provider.Message{Role: provider.RoleTool, Parts: []provider.Part{r}}); err != nil {
 		return r, err
 	}
 	if kept, ok := c.items[len(c.items)-1].msg.Parts[0].(provider.ToolResult); ok {
@@ -157,8 +147,6 @@ func (c *Conversation) appendResult(r provider.ToolResult, limit int) (provider.
 // Messages is what to send: a fresh slice whose messages must not be changed.
 // It remembers what it returned as what was sent, for Observe.
 func (c *Conversation) Messages() []provider.Message {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.sent = len(c.items)
 	out := make([]provider.Message, len(c.items))
 	for i, it := range c.items {
@@ -169,8 +157,6 @@ func (c *Conversation) Messages() []provider.Message {
 
 // MessageCount is the number of messages that would be sent.
 func (c *Conversation) MessageCount() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return len(c.items)
 }
 

@@ -183,7 +183,7 @@ func (p *planner) tell(user int, head string) {
 			p.note(i, stepsLeftOut)
 		}
 	}
-	if did := p.done.text(p.bytes(float64(p.c.budget()) / doneShare)); did != "" {
+	if did := p.done.text(p.bytes(float64(p.c.Budget()) / doneShare)); did != "" {
 		head += " In all that was left out so far " + did
 	}
 	p.note(user, head)

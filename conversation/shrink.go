@@ -134,8 +134,8 @@ func (p *planner) texts(n int) (shortened int) {
 // each, and of all together: the newest keep most.
 func (p *planner) users(latest int) {
 	each := p.bytes(userKept)
-	all := p.bytes(userShare * float64(p.c.budget()))
-	if p.c.budget() <= 0 {
+	all := p.bytes(userShare * float64(p.c.Budget()))
+	if p.c.Budget() <= 0 {
 		all = p.size.bytes
 	}
 	allowed := make([]int, len(p.items))

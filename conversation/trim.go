@@ -42,9 +42,7 @@ const leastCut = 250
 // would not fit even so. After any error the history is as
 // it was.
 func (c *Conversation) Trim() (Trimmed, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	budget := c.budget()
+	budget := c.Budget()
 	before := c.meter.tokens(c.size)
 	if budget <= 0 || roundTokens(before) <= budget {
 		return Trimmed{}, nil
@@ -77,11 +75,9 @@ type trimming struct {
 // The budget is lowered so that the same does not happen again at once. Errors
 // are those of Trim.
 func (c *Conversation) TrimHard() (Trimmed, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	before := c.meter.tokens(c.size)
 	goal, limit := hardShare*before, hardLimit*before
-	budget := c.budget()
+	budget := c.Budget()
 	if budget > 0 {
 		goal, limit = min(goal, trimShare*float64(budget)), min(limit, float64(budget))
 	}
@@ -97,11 +93,9 @@ func (c *Conversation) TrimHard() (Trimmed, error) {
 // it up: to a quarter of the budget, the last steps included. It is for between
 // two turns, at the user's wish. Errors are those of Trim, but for *FullError.
 func (c *Conversation) Compact() (Trimmed, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	before := c.meter.tokens(c.size)
 	goal := smallest * before
-	if budget := float64(c.budget()); budget > 0 {
+	if budget := float64(c.Budget()); budget > 0 {
 		goal = min(goal, smallest*budget)
 	}
 	return c.trim(trimming{before: before, goal: goal, limit: goal, all: true})
@@ -136,9 +130,7 @@ func (c *Conversation) trim(how trimming) (Trimmed, error) {
 
 // Full is the error of the history as it is.
 func (c *Conversation) Full() *FullError {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.full(c.items, c.size, roundTokens(c.meter.tokens(c.size)), c.budget()+c.reserve)
+	return c.full(c.items, c.size, roundTokens(c.meter.tokens(c.size)), c.Budget()+c.reserve)
 }
 
 // full is the error of a history that takes so many tokens.

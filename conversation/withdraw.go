@@ -31,8 +31,6 @@ func (c *Conversation) checkpoint() *checkpoint {
 // file. withdrawn reports whether there was such a message, restored whether
 // anything came back. Errors are those of Append; the history is then as it was.
 func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	p := c.before
 	if p == nil {
 		return false, false, nil
