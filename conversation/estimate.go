@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"math"
+	"slices"
 
 	"artoo/provider"
 )
@@ -114,7 +115,7 @@ func (m *meter) appended(msg provider.Message, s, now size) {
 	if output <= 0 || msg.Role != provider.RoleAssistant {
 		return
 	}
-	if !hasReasoning(msg) {
+	if !slices.ContainsFunc(msg.Parts, func(p provider.Part) bool { _, ok := p.(provider.Reasoning); return ok }) {
 		output -= m.reasoning // it is not sent back
 	}
 	// A message that was cut down before it was appended is far smaller than
@@ -122,20 +123,14 @@ func (m *meter) appended(msg provider.Message, s, now size) {
 	if raw := m.raw(s); float64(output) > 3*raw+100 {
 		return
 	}
-	foreign, overhead := m.anchorForeign, m.anchorOverhead
 	m.anchor(m.tokens(now.minus(s))+float64(max(output, 0)), now)
-	if foreign {
-		m.anchorForeign, m.anchorOverhead = true, overhead
-	}
 }
 
 // rescale tells that the history was cut from one size to another: what the
 // provider counted shrinks in proportion.
 func (m *meter) rescale(before, after size) {
 	if m.anchored {
-		foreign := m.anchorForeign
 		m.anchor(m.tokens(before)*m.share(before, after), after)
-		m.anchorForeign = foreign
 	}
 }
 
@@ -150,36 +145,34 @@ func (m *meter) share(before, after size) float64 {
 
 func roundTokens(f float64) int { return int(math.Round(f)) }
 
-// sizeOf measures a message. Opaque payloads are base64 of something shorter,
-// and partly not counted by the providers at all: a quarter is near enough.
+// sizeOf measures a message.
 func sizeOf(msg provider.Message) size {
 	s := size{bytes: messageBytes}
 	for _, p := range msg.Parts {
-		s.bytes += partBytes
-		switch p := p.(type) {
-		case provider.Text:
-			s.bytes += len(p.Text) + len(p.Opaque)/4
-		case provider.Reasoning:
-			s.bytes += len(p.Text) + len(p.Opaque)/4
-		case provider.Image:
-			s.images += p.Tokens()
-		case provider.ToolCall:
-			s.bytes += len(p.Name) + len(p.Input) + len(p.Raw) + len(p.Opaque)/4
-		case provider.ToolResult:
-			s.bytes += len(p.Text)
-			for _, img := range p.Images {
-				s.images += img.Tokens()
-			}
-		}
+		bytes, images := PartSize(p)
+		s = s.plus(size{partBytes + bytes, images})
 	}
 	return s
 }
 
-func hasReasoning(msg provider.Message) bool {
-	for _, p := range msg.Parts {
-		if _, ok := p.(provider.Reasoning); ok {
-			return true
+// PartSize is about how large a part is: bytes of text, and tokens of images.
+// Opaque payloads are base64 of something shorter, and partly not counted by the
+// providers at all: a quarter is near enough.
+func PartSize(p provider.Part) (bytes, images int) {
+	switch p := p.(type) {
+	case provider.Text:
+		return len(p.Text) + len(p.Opaque)/4, 0
+	case provider.Reasoning:
+		return len(p.Text) + len(p.Opaque)/4, 0
+	case provider.Image:
+		return 0, p.Tokens()
+	case provider.ToolCall:
+		return len(p.Name) + len(p.Input) + len(p.Raw) + len(p.Opaque)/4, 0
+	case provider.ToolResult:
+		for _, img := range p.Images {
+			images += img.Tokens()
 		}
+		return len(p.Text), images
 	}
-	return false
+	return 0, 0
 }

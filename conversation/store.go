@@ -3,8 +3,10 @@ package conversation
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -58,16 +60,24 @@ func (st Store) fresh(h Header) *Session {
 func newID() string { return strings.ToLower(rand.Text()[:8]) }
 
 // Open opens a session for going on with it. asked is its id or the beginning
-// of one. A session that another process writes, or may write since the file system
-// has no locks, is forked: the result is a new session with the same history,
-// and Notices says so. One that a newer artoo
-// wrote is read-only. Errors are *Error.
-func (st Store) Open(asked string) (*Session, error) {
+// of one. A session that another process writes, or may write since the file
+// system has no locks, is forked: the result is a new session with the same
+// history, and Notices says so. One that a newer artoo wrote is read-only. Errors are *Error.
+func (st Store) Open(asked string) (*Session, error) { return st.found(asked, st.open) }
+
+// Read opens a session for reading, in use or not. Appends are refused.
+func (st Store) Read(asked string) (*Session, error) { return st.found(asked, st.read) }
+
+// Fork begins a session with the history of another, which may be in use. As
+// with Create nothing is written before the first append.
+func (st Store) Fork(asked string) (*Session, error) { return st.found(asked, st.fork) }
+
+func (st Store) found(asked string, then func(path string) (*Session, error)) (*Session, error) {
 	path, err := st.find(asked)
 	if err != nil {
 		return nil, err
 	}
-	return st.open(path)
+	return then(path)
 }
 
 func (st Store) open(path string) (*Session, error) {
@@ -81,7 +91,7 @@ func (st Store) open(path string) (*Session, error) {
 		if errors.Is(err, errNoLocks) {
 			why = errNoLocks
 		}
-		s.notices = append([]string{"session " + s.header.ForkOf + " is " + why.Error() + "; this one goes on as " + s.header.ID}, s.notices...)
+		s.notices = slices.Insert(s.notices, 0, fmt.Sprintf("session %s is %v; this one goes on as %s", s.header.ForkOf, why, s.header.ID))
 		return s, nil
 	}
 	if err != nil {
@@ -93,25 +103,6 @@ func (st Store) open(path string) (*Session, error) {
 	}
 	s.lock, s.readOnly = lock, false
 	return s, nil
-}
-
-// Read opens a session for reading, in use or not. Appends are refused.
-func (st Store) Read(asked string) (*Session, error) {
-	path, err := st.find(asked)
-	if err != nil {
-		return nil, err
-	}
-	return st.read(path)
-}
-
-// Fork begins a session with the history of another, which may be in use. As
-// with Create nothing is written before the first append.
-func (st Store) Fork(asked string) (*Session, error) {
-	path, err := st.find(asked)
-	if err != nil {
-		return nil, err
-	}
-	return st.fork(path)
 }
 
 func (st Store) fork(path string) (*Session, error) {
