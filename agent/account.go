@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"artoo/conversation"
 	"artoo/provider"
 )
 
@@ -79,17 +80,11 @@ func (t *turn) account(reply provider.Done, in *incoming) error {
 	return t.recordUsage(report, in.lost, own)
 }
 
-// replySize is the size of a reply in bytes.
+// replySize is about the size of a reply in bytes.
 func replySize(m provider.Message) (n int) {
 	for _, p := range m.Parts {
-		switch p := p.(type) {
-		case provider.Text:
-			n += len(p.Text)
-		case provider.Reasoning:
-			n += len(p.Text)
-		case provider.ToolCall:
-			n += len(p.Name) + len(p.Input) + len(p.Raw)
-		}
+		bytes, _ := conversation.PartSize(p)
+		n += bytes
 	}
 	return n
 }

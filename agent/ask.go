@@ -85,9 +85,18 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 	in := &incoming{began: time.Now(), prompt: t.conv.EstimatedTokens(), tries: 1}
 	thinking := t.think()
 	defer func() { thinking.done() }() // the one of the last try
-	for event, err := range t.events(ctx, request) {
+	limited := ctx                     // by the message's timeout
+	if t.timeout > 0 {
+		var stop context.CancelFunc
+		limited, stop = context.WithTimeout(ctx, t.timeout)
+		defer stop()
+	}
+	for event, err := range t.model.Provider.Stream(limited, request) {
 		if err != nil {
 			thinking.done()
+			if limited.Err() != nil && ctx.Err() == nil {
+				err = t.timedOut(err)
+			}
 			return provider.Done{}, t.broken(in, err)
 		}
 		switch e := event.(type) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,6 +63,7 @@ func (f foreign) ErrorKind() string { return f.kind }
 func (f foreign) ErrorHint() string { return f.hint }
 
 func TestClassify(t *testing.T) {
+	unwritable, missing, readOnly := sessionErrors(t)
 	own := &agent.Failure{Kind: agent.KindCap, What: "turn", Err: errors.New("enough"), Hint: "less"}
 	for _, c := range []struct {
 		err  error
@@ -80,9 +82,9 @@ func TestClassify(t *testing.T) {
 		{&provider.Error{Kind: provider.KindTimeout, Provider: "p", Err: context.DeadlineExceeded}, agent.KindTimeout, "ARTOO_IDLE_TIMEOUT", "p: context deadline exceeded"},
 		{fmt.Errorf("x: %w", context.DeadlineExceeded), agent.KindTimeout, "more time", "x: context deadline exceeded"},
 		{&conversation.FullError{Tokens: 9, Budget: 5}, agent.KindContext, "new session", ""},
-		{&conversation.FileError{Path: "f", Err: syscall.ENOSPC}, agent.KindInternal, "free some space", ""},
-		{&conversation.LookupError{Asked: "x"}, agent.KindUsage, "sessions list", ""},
-		{&conversation.ReadOnlyError{Path: "x"}, agent.KindUsage, "resume", ""},
+		{unwritable, agent.KindInternal, "XDG_STATE_HOME", ""},
+		{missing, agent.KindUsage, "sessions list", ""},
+		{readOnly, agent.KindUsage, "resume", ""},
 		{&tool.GrantError{Dir: "/x", Err: fs.ErrNotExist}, agent.KindConfig, "existing directory", ""},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, agent.KindInternal, "owner and mode", ""},
 		{syscall.ENOSPC, agent.KindInternal, "free some space", ""},
@@ -109,4 +111,24 @@ func TestTheHintsNameWhatToDo(t *testing.T) {
 			t.Errorf("%s: hint %q", kind, f.Hint)
 		}
 	}
+}
+
+// sessionErrors are what comes of a session that cannot be written, one that is not
+// there, and one that was opened for reading.
+func sessionErrors(t *testing.T) (unwritable, missing, readOnly error) {
+	t.Helper()
+	store := conversation.Store{Dir: t.TempDir()}
+	s := store.Create(conversation.Header{})
+	if err := conversation.New(conversation.Config{}, s).Append(provider.UserText("x")); err != nil {
+		t.Fatal(err)
+	}
+	read, err := store.Read(s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	readOnly = conversation.New(conversation.Config{}, read).Append(provider.UserText("x"))
+	_, missing = store.Open("x")
+	elsewhere := conversation.Store{Dir: filepath.Join(s.Path(), "a file is in the way")}.Create(conversation.Header{})
+	unwritable = conversation.New(conversation.Config{}, elsewhere).Append(provider.UserText("x"))
+	return unwritable, missing, errors.Join(readOnly, s.Close())
 }

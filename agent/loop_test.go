@@ -172,7 +172,7 @@ func TestAnInterruptDoesNotHideALostSession(t *testing.T) {
 		}
 	}}
 	_, err := a.SendMessage(ctx, "go", cb)
-	var lost *conversation.ReadOnlyError
+	var lost *conversation.Error
 	if !errors.Is(err, context.Canceled) || !errors.As(err, &lost) {
 		t.Errorf("error %v, want the interrupt and the session's", err)
 	}

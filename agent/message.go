@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"iter"
 	"time"
 
 	"artoo/provider"
@@ -51,25 +50,6 @@ func (a *Agent) override(o provider.Options) (restore func()) {
 		}
 		a.model.Defaults = before.Defaults
 		a.know(a.model.Info)
-	}
-}
-
-// events are those of one request, within the message's timeout.
-func (t *turn) events(ctx context.Context, request provider.Request) iter.Seq2[provider.Event, error] {
-	if t.timeout <= 0 {
-		return t.model.Provider.Stream(ctx, request)
-	}
-	return func(yield func(provider.Event, error) bool) {
-		limited, stop := context.WithTimeout(ctx, t.timeout)
-		defer stop()
-		for event, err := range t.model.Provider.Stream(limited, request) {
-			if err != nil && limited.Err() != nil && ctx.Err() == nil {
-				err = t.timedOut(err)
-			}
-			if !yield(event, err) {
-				return
-			}
-		}
 	}
 }
 

@@ -49,41 +49,31 @@ func (a *Agent) Cost() conversation.Totals {
 	return conversation.Totals{Usage: usage, CostUSD: cost}
 }
 
-// imageBytes stands for a picture: what it counts in tokens, as text.
-func imageBytes(i provider.Image) int { return i.Tokens() * 7 / 2 }
-
 // contextBytes are the parts of the next request, in bytes, and their sum.
 func (a *Agent) contextBytes() (parts []ContextPart, sum int) {
-	system, tools, user, answers, calls, results, pictures := len(a.system), 0, 0, 0, 0, 0, 0
-	for _, t := range a.opt.Tools {
-		tools += len(t.Name) + len(t.Description) + len(t.Schema)
-	}
+	const imageBytes = 3.5 // that stand for a token of an image
+	user, answers, calls, results, images := 0, 0, 0, 0, 0
 	for _, m := range a.conv.Messages() {
 		for _, p := range m.Parts {
-			switch p := p.(type) {
-			case provider.Text:
-				if m.Role == provider.RoleUser {
-					user += len(p.Text)
-				} else {
-					answers += len(p.Text)
-				}
-			case provider.Reasoning:
-				answers += len(p.Text) + len(p.Opaque)
+			bytes, tokens := conversation.PartSize(p)
+			images += int(imageBytes * float64(tokens))
+			switch p.(type) {
 			case provider.ToolCall:
-				calls += len(p.Name) + len(p.Input)
+				calls += bytes
 			case provider.ToolResult:
-				results += len(p.Text)
-				for _, i := range p.Images {
-					pictures += imageBytes(i)
+				results += bytes
+			default:
+				if m.Role == provider.RoleUser {
+					user += bytes
+				} else {
+					answers += bytes
 				}
-			case provider.Image:
-				pictures += imageBytes(p)
 			}
 		}
 	}
 	parts = []ContextPart{
-		{"system prompt and instructions", system}, {"tool descriptions", tools}, {"your messages", user}, {"answers and reasoning", answers},
-		{"tool calls", calls}, {"tool results", results}, {"pictures", pictures},
+		{"system prompt and instructions", len(a.system)}, {"tool descriptions", a.overhead() - len(a.system)}, {"your messages", user},
+		{"answers and reasoning", answers}, {"tool calls", calls}, {"tool results", results}, {"images", images},
 	}
 	for _, p := range parts {
 		sum += p.Tokens

@@ -86,8 +86,8 @@ func TestStatusAndContext(t *testing.T) {
 			t.Errorf("no %q in %v", want, c.Parts)
 		}
 	}
-	if names["pictures"] {
-		t.Error("there are no pictures")
+	if names["images"] {
+		t.Error("there are no images")
 	}
 }
 
