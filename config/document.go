@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"sort"
 	"strconv"
+	"strings"
 
-	"github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2"
 )
 
 // document is a TOML file on its way into a Config: it knows lines, and
 // collects what is wrong and what is only strange.
 type document struct {
 	path     string
-	src      string
 	root     map[string]any
 	index    *lineIndex
 	problems []problem
@@ -29,20 +29,23 @@ type problem struct {
 
 // parseDocument decodes data; path is for messages only.
 func parseDocument(path string, data []byte) (*document, error) {
-	d := &document{path: path, src: string(data), root: map[string]any{}}
-	if _, err := toml.Decode(string(data), &d.root); err != nil {
-		var syntax toml.ParseError
-		if !errors.As(err, &syntax) {
-			return nil, &Error{Kind: kindConfig, Where: path, Why: err.Error(), Err: err}
+	d := &document{path: path, root: map[string]any{}}
+	if err := decode(string(data), &d.root); err != nil {
+		e := &Error{Kind: kindConfig, Where: path, Why: err.Error(), Err: err}
+		if syntax, ok := errors.AsType[*toml.DecodeError](err); ok {
+			line, _ := syntax.Position()
+			e.Where = fmt.Sprintf("%s line %d", path, line)
+			e.Why = strings.TrimPrefix(e.Why, "toml: ")
+			e.Hint = "mend the line, or choose another file with --config"
 		}
-		return nil, &Error{
-			Kind: kindConfig, Where: fmt.Sprintf("%s line %d", path, syntax.Position.Line),
-			Why: syntax.Message, Err: err,
-			Hint: "mend the line, or choose another file with --config",
-		}
+		return nil, e
 	}
 	d.index = indexLines(string(data))
 	return d, nil
+}
+
+func decode(text string, into *map[string]any) error {
+	return toml.Unmarshal([]byte(strings.TrimPrefix(text, byteOrderMark)), into)
 }
 
 // where names a line of the document for an origin: the file's base name.
@@ -92,11 +95,25 @@ func typeName(v any) string {
 	case float64:
 		return "a number with a fraction"
 	case []any:
+		if _, ok := tables(v); ok {
+			return "an array of tables"
+		}
 		return "an array"
-	case []map[string]any:
-		return "an array of tables"
 	case map[string]any:
 		return "a table"
 	}
 	return "a date or time"
+}
+
+// tables is v as tables, if it is an array of nothing else and not empty.
+func tables(v any) (list []map[string]any, ok bool) {
+	array, _ := v.([]any)
+	for _, element := range array {
+		m, isTable := element.(map[string]any)
+		if !isTable {
+			return nil, false
+		}
+		list = append(list, m)
+	}
+	return list, list != nil
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/BurntSushi/toml"
 )
 
 // AddRule writes a rule for the project at root, an absolute path, into the
@@ -88,7 +86,7 @@ func editFile(path string, change func(string, *document) (string, error), keys 
 		return err
 	}
 	changed := map[string]any{}
-	if _, err := toml.Decode(text, &changed); err != nil {
+	if err := decode(text, &changed); err != nil {
 		return byHand(path, d, keys)
 	}
 	if v, ok := lookUp(changed, keys); !ok || !holds(v) || !reflect.DeepEqual(without(changed, keys), without(d.root, keys)) {
@@ -132,17 +130,12 @@ func insertKey(src string, d *document, keys []string, value, path string) (stri
 // then it was written in a form that cannot be added to from elsewhere.
 func hasOwnKeys(v any) bool {
 	m, ok := v.(map[string]any)
-	if !ok {
-		return true
-	}
 	for _, inner := range m {
-		switch inner.(type) {
-		case map[string]any, []map[string]any:
-		default:
-			return true
-		}
+		_, isTable := inner.(map[string]any)
+		_, areTables := tables(inner)
+		ok = ok && (isTable || areTables)
 	}
-	return false
+	return !ok
 }
 
 // byHand is the error for a file that is written in a way that is not edited.

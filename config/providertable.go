@@ -40,20 +40,16 @@ func (c *Config) applyProviders(t *table) {
 		if t.asked[name] {
 			continue
 		}
-		switch v := t.m[name].(type) {
-		case map[string]any:
-			t.asked[name] = true
-			if sub, ok := t.doc.table(v, t.at(name)...); ok {
-				c.addProvider(sub, name)
-			}
-		case []map[string]any:
-			if name != "openai_compatible" {
-				t.doc.wrong(t.at(name), t.name(name)+" must be a table, not an array of tables", "[provider."+name+"]")
-				t.asked[name] = true
-				continue
-			}
-			t.asked[name] = true
-			c.addCompatible(t, v)
+		list, several := tables(t.m[name])
+		m, single := t.m[name].(map[string]any)
+		t.asked[name] = single || several
+		switch {
+		case single:
+			c.addProvider(&table{doc: t.doc, path: t.at(name), m: m, asked: map[string]bool{}}, name)
+		case several && name == "openai_compatible":
+			c.addCompatible(t, list)
+		case several:
+			t.doc.wrong(t.at(name), t.name(name)+" must be a table, not an array of tables", "[provider."+name+"]")
 		}
 	}
 }

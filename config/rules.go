@@ -63,26 +63,16 @@ func (c *Config) noteRules(o *Option, texts []string, origin string) {
 // rulesAt are the rules of the list at a place in the document, each with its
 // line.
 func (d *document) rulesAt(path []string, list string, texts []string) (rules []RuleText) {
-	at, ok := d.index.values[pathKey(path)]
-	line := d.index.find(path...)
-	for _, text := range texts {
-		if ok {
-			rest := d.src[at:]
-			if i := strings.Index(rest, text); i >= 0 && i <= valueEnd(rest) {
-				line += strings.Count(rest[:i], "\n")
-				at += i
-			}
+	elements := d.index.elements[pathKey(path)]
+	for i, text := range texts {
+		line := d.index.find(path...)
+		if len(elements) == len(texts) { // else a text that was taken apart
+			line = d.index.line(elements[i])
 		}
-		rules = append(rules, RuleText{List: list, Text: text, file: d.path, Origin: filepath.Base(d.path) + " line " + strconv.Itoa(line)})
+		origin := filepath.Base(d.path) + " line " + strconv.Itoa(line)
+		rules = append(rules, RuleText{List: list, Text: text, file: d.path, Origin: origin})
 	}
 	return rules
-}
-
-// valueEnd is where the value that src begins with ends.
-func valueEnd(src string) int {
-	s := scanner{src: src, line: 1}
-	s.skipValue()
-	return s.at
 }
 
 // Approval is what a rule that was allowed for good spoke of: the directory its

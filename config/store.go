@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/BurntSushi/toml"
 	"github.com/gofrs/flock"
+	"github.com/pelletier/go-toml/v2"
 )
 
 // Keyring is the system's store of passwords. A question must end by itself
