@@ -40,7 +40,7 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 		Endpoint: p.endpoint(), API: wire.Messages, Request: req, Memory: &p.learned,
 		Prepare: func(ctx context.Context) (wire.Request, error) { return p.request(ctx, "v1", "messages") },
 		Encode:  func(r *wire.Request, l wire.Learned) error { return encode(r, p.Name, req, l) },
-		Decoder: func() wire.Decoder { return &decoder{provider: p.Name, model: req.Model, history: req.Messages} },
+		Decoder: func() wire.Decoder { return &decoder{Reply: wire.ReplyTo(p.Name, req)} },
 	})
 	return func(yield func(provider.Event, error) bool) {
 		for ev, err := range events {

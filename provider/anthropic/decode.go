@@ -19,19 +19,15 @@ const (
 // decoder gathers one reply. Blocks are addressed by their index: the events of
 // open blocks may interleave.
 type decoder struct {
-	provider string
-	model    string
-	history  []provider.Message
+	wire.Reply
 
 	blocks  map[int]*content
 	order   []int
-	usage   provider.Usage
 	stop    string
 	detail  string
 	begun   bool // message_start came
 	said    bool // something was yielded
 	ended   bool // message_stop came
-	pending []provider.Event
 	refrain wire.Refrain
 }
 
@@ -97,22 +93,17 @@ type stopDetails struct {
 
 // Feed implements wire.Decoder.
 func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
-	d.pending = d.pending[:0]
+	d.Pending = d.Pending[:0]
 	if text, index, ok := d.refrain.Text(data); ok {
 		d.text(d.block(index, "text"), text)
-		return d.pending, wire.More, nil
+		return d.Pending, wire.More, nil
 	}
 	var ev event
 	if err := wire.Decode([]byte(data), &ev); err != nil {
-		return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
+		return nil, wire.More, wire.Nonsense("an event of the reply", err)
 	}
-	if len(ev.Error) > 0 && string(ev.Error) != "null" {
-		if e := wire.Failure([]byte(data)); e != nil {
-			return nil, wire.More, e
-		}
-		if ev.Type == "error" {
-			return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "the server reports an error without a word"}
-		}
+	if e := wire.Reported(ev.Error, data, ev.Type == "error" && wire.Present(ev.Error)); e != nil {
+		return nil, wire.More, e
 	}
 	switch ev.Type {
 	case "message_start":
@@ -128,7 +119,7 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 			d.grow(ev.Index, ev.Delta)
 		}
 		if ev.Message == nil && ev.ContentBlock == nil && ev.Usage == nil {
-			d.refrain.Learn(data, wire.OnlyText(d.pending), ev.Index)
+			d.refrain.Learn(data, d.OnlyText(), ev.Index)
 		}
 	case "message_delta":
 		if ev.Delta != nil && ev.Delta.StopReason != nil {
@@ -137,14 +128,14 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 		d.count(ev.Usage)
 	case "message_stop":
 		d.ended = true
-		return d.pending, wire.End, nil
+		return d.Pending, wire.End, nil
 	}
-	return d.pending, wire.More, nil
+	return d.Pending, wire.More, nil
 }
 
 // Whole implements wire.Decoder.
 func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
-	d.pending = nil
+	d.Pending = nil
 	var kind event
 	var m messageHead
 	err := wire.Decode(data, &kind)
@@ -165,21 +156,21 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 		d.finish(*m.StopReason, m.StopDetails)
 		d.ended = true
 	}
-	return d.pending, nil
+	return d.Pending, nil
 }
 
 // start begins the reply. Some gateways begin it a second time when they change
 // servers behind our back: then all that came before is void.
 func (d *decoder) start(m *messageHead) {
 	if d.begun && d.said {
-		d.pending = append(d.pending, provider.Notice{Text: "the server began its reply again, what it said before does not count"})
+		d.Pending = append(d.Pending, provider.Notice{Text: "the server began its reply again, what it said before does not count"})
 	}
 	if !d.begun || d.said {
 		d.blocks, d.order, d.stop, d.said = map[int]*content{}, nil, "", false
 	}
 	d.begun = true
 	d.count(m.Usage)
-	d.pending = append(d.pending, provider.Started{Model: m.Model})
+	d.Pending = append(d.Pending, provider.Started{Model: m.Model})
 }
 
 func (d *decoder) open(index int, b *blockHead) {
@@ -198,7 +189,7 @@ func (d *decoder) open(index int, b *blockHead) {
 		c.input = b.Input
 	case "fallback":
 		if b.From != nil && b.To != nil {
-			d.pending = append(d.pending, provider.Notice{Text: fmt.Sprintf("%s handed over to %s", b.From.Model, b.To.Model)})
+			d.Pending = append(d.Pending, provider.Notice{Text: fmt.Sprintf("%s handed over to %s", b.From.Model, b.To.Model)})
 		}
 	}
 }
@@ -228,26 +219,22 @@ func (d *decoder) grow(index int, dl *delta) {
 		d.block(index, formThinking).signature.WriteString(dl.Signature)
 	case "input_json_delta":
 		d.block(index, "").text.WriteString(dl.PartialJSON)
-		d.pending = wire.Called(d.pending, dl.PartialJSON)
+		d.Called(dl.PartialJSON)
 	}
 }
 
 func (d *decoder) text(c *content, s string) {
-	if s == "" || c.kind != "text" {
-		return
+	if c.kind == "text" {
+		d.said = d.said || s != ""
+		d.Text(&c.text, s)
 	}
-	d.said = true
-	c.text.WriteString(s)
-	d.pending = append(d.pending, provider.TextDelta{Text: s})
 }
 
 func (d *decoder) thought(c *content, s string) {
-	if s == "" || c.kind != formThinking {
-		return
+	if c.kind == formThinking {
+		d.said = d.said || s != ""
+		d.Reason(&c.text, s)
 	}
-	d.said = true
-	c.text.WriteString(s)
-	d.pending = append(d.pending, provider.ReasoningDelta{Text: s})
 }
 
 func (d *decoder) finish(reason string, details *stopDetails) {
@@ -263,38 +250,31 @@ func (d *decoder) finish(reason string, details *stopDetails) {
 
 // Done implements wire.Decoder.
 func (d *decoder) Done() (provider.Done, error) {
-	done := provider.Done{Usage: d.usage, Detail: d.detail}
+	done := provider.Done{Usage: d.Usage, Detail: d.detail}
 	if !d.ended || d.stop == "" {
 		return done, wire.ErrCut
 	}
-	m := provider.Message{Role: provider.RoleAssistant, Provider: d.provider, Model: d.model}
-	var calls []provider.ToolCall
-	var at []int
+	var parts []provider.Part
 	slices.Sort(d.order)
 	for _, index := range d.order {
 		c := d.blocks[index]
 		switch c.kind {
 		case "text":
 			if c.text.Len() > 0 {
-				m.Parts = append(m.Parts, provider.Text{Text: c.text.String()})
+				parts = append(parts, provider.Text{Text: c.text.String()})
 			}
 		case formThinking, formRedacted:
-			m.Parts = append(m.Parts, provider.Reasoning{Text: c.text.String(), Form: c.kind, Opaque: c.signature.String()})
+			parts = append(parts, provider.Reasoning{Text: c.text.String(), Form: c.kind, Opaque: c.signature.String()})
 		case "tool_use":
 			args := c.text.String()
 			if args == "" {
 				args = string(c.input)
 			}
-			calls = append(calls, wire.NewCall(c.id, c.name, args))
-			at = append(at, len(m.Parts))
-			m.Parts = append(m.Parts, provider.ToolCall{})
+			parts = append(parts, wire.NewCall(c.id, c.name, args))
 		}
 	}
-	wire.UniqueIDs(calls, d.history)
-	for i, call := range calls {
-		m.Parts[at[i]] = call
-	}
-	done.Message, done.Stop = m, stopReason(d.stop, len(calls) > 0)
+	done.Message = d.Message(parts)
+	done.Stop = stopReason(d.stop, len(done.Message.Calls()) > 0)
 	return done, nil
 }
 

@@ -24,11 +24,11 @@ func (d *decoder) count(u *usage) {
 			*to = wire.Count(*from)
 		}
 	}
-	set(&d.usage.Input, u.Input)
-	set(&d.usage.CacheRead, u.CacheRead)
-	set(&d.usage.CacheWrite, u.CacheWrite)
-	set(&d.usage.Output, u.Output)
+	set(&d.Usage.Input, u.Input)
+	set(&d.Usage.CacheRead, u.CacheRead)
+	set(&d.Usage.CacheWrite, u.CacheWrite)
+	set(&d.Usage.Output, u.Output)
 	if u.OutputDetails != nil {
-		set(&d.usage.Reasoning, u.OutputDetails.Thinking)
+		set(&d.Usage.Reasoning, u.OutputDetails.Thinking)
 	}
 }

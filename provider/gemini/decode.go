@@ -11,23 +11,18 @@ import (
 // decoder gathers one reply. Each event is a whole response with the parts that
 // are new.
 type decoder struct {
-	provider string
-	model    string
-	history  []provider.Message
-
-	parts   []*gathered
-	open    *gathered // a call whose arguments come in pieces
-	usage   provider.Usage
-	stop    string // the word for the end
-	detail  string
-	begun   bool
-	pending []provider.Event
+	wire.Reply
+	parts  []*gathered
+	open   *gathered // a call whose arguments come in pieces
+	stop   string    // the word for the end
+	detail string
+	begun  bool
 }
 
 // gathered is a part of the reply. Text grows until a part of another kind comes,
 // or one with a signature: that belongs to its own part.
 type gathered struct {
-	kind      string // "text", "thought" or "call"
+	kind      string // "text", formThought or "call"
 	text      strings.Builder
 	id, name  string
 	args      json.RawMessage
@@ -81,20 +76,20 @@ type usageMetadata struct {
 
 // Feed implements wire.Decoder.
 func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
-	d.pending = d.pending[:0]
+	d.Pending = d.Pending[:0]
 	err := d.takeAll([]byte(data))
 	if err == nil && d.stop != "" {
-		return d.pending, wire.Complete, nil
+		return d.Pending, wire.Complete, nil
 	}
-	return d.pending, wire.More, err
+	return d.Pending, wire.More, err
 }
 
 // Whole implements wire.Decoder: one response, or a list of all of them from a
 // server that does not know alt=sse.
 func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
-	d.pending = nil
+	d.Pending = nil
 	if err := d.takeAll(data); err != nil {
-		return d.pending, err
+		return d.Pending, err
 	}
 	if len(d.parts) == 0 && d.stop == "" {
 		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no answer of a model: " + string(data)}
@@ -102,7 +97,7 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	if d.stop == "" && data[0] == '{' {
 		d.stop = "STOP" // a whole document needs no word that it ended
 	}
-	return d.pending, nil
+	return d.Pending, nil
 }
 
 func (d *decoder) takeAll(data []byte) error {
@@ -110,13 +105,13 @@ func (d *decoder) takeAll(data []byte) error {
 	if strings.HasPrefix(strings.TrimSpace(string(data[:min(len(data), 16)])), "[") {
 		list = nil
 		if err := json.Unmarshal(data, &list); err != nil {
-			return nonsense(err)
+			return wire.Nonsense("an event of the reply", err)
 		}
 	}
 	for _, raw := range list {
 		var r response
 		if err := wire.Decode(raw, &r); err != nil {
-			return nonsense(err)
+			return wire.Nonsense("an event of the reply", err)
 		}
 		if err := d.take(&r, raw); err != nil {
 			return err
@@ -125,16 +120,10 @@ func (d *decoder) takeAll(data []byte) error {
 	return nil
 }
 
-func nonsense(err error) error {
-	return &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
-}
-
 // take works a response in. An error is looked for first: it stands alone.
 func (d *decoder) take(r *response, raw []byte) error {
-	if len(r.Error) > 0 && string(r.Error) != "null" {
-		if e := wire.Failure(raw); e != nil {
-			return e
-		}
+	if e := wire.Reported(r.Error, string(raw), false); e != nil {
+		return e
 	}
 	d.count(r.Usage)
 	if r.Feedback != nil && r.Feedback.BlockReason != "" && r.Feedback.BlockReason != "BLOCK_REASON_UNSPECIFIED" {
@@ -142,7 +131,7 @@ func (d *decoder) take(r *response, raw []byte) error {
 	}
 	if !d.begun && (len(r.Candidates) > 0 || r.Usage != nil) {
 		d.begun = true
-		d.pending = append(d.pending, provider.Started{Model: r.Model, RequestID: r.ResponseID})
+		d.Pending = append(d.Pending, provider.Started{Model: r.Model, RequestID: r.ResponseID})
 	}
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
@@ -169,7 +158,7 @@ func (d *decoder) count(u *usageMetadata) {
 	}
 	cached := wire.Count(u.Cached)
 	thoughts := wire.Count(u.Thoughts)
-	d.usage = provider.Usage{
+	d.Usage = provider.Usage{
 		Input:     max(0, wire.Count(u.Prompt)-cached) + wire.Count(u.ToolUse),
 		CacheRead: cached,
 		Output:    wire.Count(u.Candidates) + thoughts,
@@ -182,36 +171,29 @@ func (d *decoder) grow(p *replyPart) {
 		if p.Text != "" { // the signature is the call's
 			d.grow(&replyPart{Text: p.Text, Thought: p.Thought})
 		}
-		d.pending = wire.Called(d.pending, string(p.Call.Args))
+		d.Called(string(p.Call.Args))
 		d.call(p.Call, p.Signature)
 		return
 	}
-	switch {
-	case p.Thought:
-		d.text("thought", p)
-		if p.Text != "" {
-			d.pending = append(d.pending, provider.ReasoningDelta{Text: p.Text})
-		}
-	default:
-		d.text("text", p)
-		if p.Text != "" {
-			d.pending = append(d.pending, provider.TextDelta{Text: p.Text})
-		}
-	}
-}
-
-// text adds to the last part, if neither that nor the new one has a signature.
-func (d *decoder) text(kind string, p *replyPart) {
 	if p.Text == "" && p.Signature == "" {
 		return
 	}
-	if n := len(d.parts); n > 0 && d.parts[n-1].kind == kind && d.parts[n-1].signature == "" && p.Signature == "" {
-		d.parts[n-1].text.WriteString(p.Text)
-		return
+	if p.Thought {
+		d.Reason(d.part(formThought, p.Signature), p.Text)
+	} else {
+		d.Text(d.part("text", p.Signature), p.Text)
 	}
-	g := &gathered{kind: kind, signature: p.Signature}
-	g.text.WriteString(p.Text)
+}
+
+// part is where a text goes: the last part, if neither that nor the new one has a
+// signature, else a new one.
+func (d *decoder) part(kind, signature string) *strings.Builder {
+	if n := len(d.parts); n > 0 && d.parts[n-1].kind == kind && d.parts[n-1].signature == "" && signature == "" {
+		return &d.parts[n-1].text
+	}
+	g := &gathered{kind: kind, signature: signature}
 	d.parts = append(d.parts, g)
+	return &g.text
 }
 
 // call takes a call, which comes whole, or the next piece of one: Vertex sends
@@ -258,9 +240,5 @@ func (g *gathered) arguments() string {
 	if g.pieces != nil && len(g.args) == 0 {
 		return g.pieces.json()
 	}
-	var text string
-	if len(g.args) > 0 && g.args[0] == '"' && json.Unmarshal(g.args, &text) == nil {
-		return text // an object in a string
-	}
-	return string(g.args)
+	return wire.Text(g.args)
 }

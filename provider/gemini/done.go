@@ -11,7 +11,7 @@ const formThought = "thought"
 // Done implements wire.Decoder. A reply without a finishReason is one that broke
 // off.
 func (d *decoder) Done() (provider.Done, error) {
-	done := provider.Done{Usage: d.usage, Detail: d.detail}
+	done := provider.Done{Usage: d.Usage, Detail: d.detail}
 	if d.stop == "" {
 		return done, wire.ErrCut
 	}
@@ -19,30 +19,21 @@ func (d *decoder) Done() (provider.Done, error) {
 		// A slip of these models: the same request mostly gets an answer.
 		return done, &provider.Error{Kind: provider.KindProvider, Code: d.stop, Message: "the model answered with nothing"}
 	}
-	m := provider.Message{Role: provider.RoleAssistant, Provider: d.provider, Model: d.model}
-	var calls []provider.ToolCall
-	for _, g := range d.parts {
-		if g.kind == "call" {
-			c := wire.NewCall(g.id, g.name, g.arguments())
-			c.Opaque = g.signature
-			calls = append(calls, c)
-		}
-	}
-	wire.UniqueIDs(calls, d.history)
-	n := 0
+	var parts []provider.Part
 	for _, g := range d.parts {
 		switch g.kind {
 		case "call":
-			m.Parts = append(m.Parts, calls[n])
-			n++
-		case "thought":
-			m.Parts = append(m.Parts, provider.Reasoning{Text: g.text.String(), Form: formThought, Opaque: g.signature})
+			c := wire.NewCall(g.id, g.name, g.arguments())
+			c.Opaque = g.signature
+			parts = append(parts, c)
+		case formThought:
+			parts = append(parts, provider.Reasoning{Text: g.text.String(), Form: formThought, Opaque: g.signature})
 		default:
-			m.Parts = append(m.Parts, provider.Text{Text: g.text.String(), Opaque: g.signature})
+			parts = append(parts, provider.Text{Text: g.text.String(), Opaque: g.signature})
 		}
 	}
-	done.Message = m
-	done.Stop = stopReason(d.stop, len(calls) > 0)
+	done.Message = d.Message(parts)
+	done.Stop = stopReason(d.stop, len(done.Message.Calls()) > 0)
 	if done.Stop == provider.StopRefusal && done.Detail == "" {
 		done.Detail = stoppedBy(d.stop)
 	}

@@ -36,7 +36,7 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 			r.Body, err = encode(p.Name, req, l)
 			return err
 		},
-		Decoder: func() wire.Decoder { return &decoder{provider: p.Name, model: req.Model, history: req.Messages} },
+		Decoder: func() wire.Decoder { return &decoder{Reply: wire.ReplyTo(p.Name, req)} },
 	})
 }
 

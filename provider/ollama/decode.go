@@ -13,17 +13,13 @@ const formThinking = "thinking"
 
 // decoder gathers one reply.
 type decoder struct {
-	provider string
-	model    string
-	history  []provider.Message
-	window   int
-	cut      func(read int) string // what to tell the user of a prompt of which so much was read
+	wire.Reply
+	window int
+	cut    func(read int) string // what to tell the user of a prompt of which so much was read
 
-	parts   []*gathered
-	usage   provider.Usage
-	stop    string
-	begun   bool
-	pending []provider.Event
+	parts []*gathered
+	stop  string
+	begun bool
 }
 
 // gathered is a part of the reply.
@@ -57,18 +53,18 @@ type line struct {
 
 // Feed implements wire.Decoder.
 func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
-	d.pending = d.pending[:0]
+	d.Pending = d.Pending[:0]
 	var l line
 	if err := wire.Decode([]byte(data), &l); err != nil {
-		return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "a line of the reply makes no sense: " + err.Error(), Err: err}
+		return nil, wire.More, wire.Nonsense("a line of the reply", err)
 	}
 	if err := d.take(&l, data); err != nil {
-		return d.pending, wire.More, err
+		return d.Pending, wire.More, err
 	}
 	if d.stop != "" {
-		return d.pending, wire.End, nil
+		return d.Pending, wire.End, nil
 	}
-	return d.pending, wire.More, nil
+	return d.Pending, wire.More, nil
 }
 
 // Whole implements wire.Decoder; replies of this wire never come so.
@@ -80,28 +76,26 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 // take works a line in. One without a message is an error, under whatever key a
 // version puts it.
 func (d *decoder) take(l *line, data string) error {
-	if len(l.Error) > 0 && string(l.Error) != "null" || l.Message == nil && !l.Done {
+	if wire.Present(l.Error) || l.Message == nil && !l.Done {
 		if e := wire.Failure([]byte(data)); e != nil {
 			return e
 		}
-		return &provider.Error{Kind: provider.KindProvider, Message: said(data)}
+		return &provider.Error{Kind: provider.KindProvider, Message: words(data)}
 	}
 	if !d.begun {
 		d.begun = true
-		d.pending = append(d.pending, provider.Started{Model: l.Model})
+		d.Pending = append(d.Pending, provider.Started{Model: l.Model})
 	}
 	if m := l.Message; m != nil {
 		if m.Thinking != "" {
-			d.part(formThinking).WriteString(m.Thinking)
-			d.pending = append(d.pending, provider.ReasoningDelta{Text: m.Thinking})
+			d.Reason(d.part(formThinking), m.Thinking)
 		}
 		if m.Content != "" {
-			d.part("text").WriteString(m.Content)
-			d.pending = append(d.pending, provider.TextDelta{Text: m.Content})
+			d.Text(d.part("text"), m.Content)
 		}
 		for _, c := range m.Calls {
-			d.pending = wire.Called(d.pending, string(c.Function.Arguments))
-			d.parts = append(d.parts, &gathered{kind: "call", id: c.ID, name: c.Function.Name, args: arguments(c.Function.Arguments)})
+			d.Called(string(c.Function.Arguments))
+			d.parts = append(d.parts, &gathered{kind: "call", id: c.ID, name: c.Function.Name, args: wire.Text(c.Function.Arguments)})
 		}
 	}
 	if l.Done {
@@ -110,12 +104,12 @@ func (d *decoder) take(l *line, data string) error {
 	return nil
 }
 
-// said is what a line that is no reply says: 0.11 puts a call that it cannot read
+// words is what a line that is no reply says: 0.11 puts a call that it cannot read
 // under a key of that name.
-func said(data string) string {
-	var words map[string]string
-	if err := wire.Decode([]byte(data), &words); err == nil && words[badCall] != "" {
-		return badCall + ": " + words[badCall]
+func words(data string) string {
+	var said map[string]string
+	if err := wire.Decode([]byte(data), &said); err == nil && said[badCall] != "" {
+		return badCall + ": " + said[badCall]
 	}
 	return data
 }
@@ -130,7 +124,7 @@ func (d *decoder) Held() (n int) {
 
 // end takes the last line: the word for the end and the counts.
 func (d *decoder) end(l *line) error {
-	d.usage = provider.Usage{Input: wire.Count(l.Read), Output: wire.Count(l.Wrote)}
+	d.Usage = provider.Usage{Input: wire.Count(l.Read), Output: wire.Count(l.Wrote)}
 	d.stop = l.DoneReason
 	switch {
 	case d.stop == "":
@@ -140,7 +134,7 @@ func (d *decoder) end(l *line) error {
 	}
 	if d.cut != nil {
 		if text := d.cut(l.Read); text != "" {
-			d.pending = append(d.pending, provider.Notice{Text: text, Warning: true})
+			d.Pending = append(d.Pending, provider.Notice{Text: text, Warning: true})
 		}
 	}
 	return nil
@@ -157,26 +151,16 @@ func (d *decoder) part(kind string) *strings.Builder {
 	return &g.text
 }
 
-// arguments is what a call was given, as text: an object, or a string that holds
-// one.
-func arguments(raw json.RawMessage) string {
-	var text string
-	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
-}
-
 // Done implements wire.Decoder.
 func (d *decoder) Done() (provider.Done, error) {
-	done := provider.Done{Usage: d.usage}
+	done := provider.Done{Usage: d.Usage}
 	if d.stop == "" {
 		return done, wire.ErrCut
 	}
-	done.Message = d.message()
+	done.Message = d.Message(d.said())
 	calls := len(done.Message.Calls()) > 0
 	switch {
-	case d.stop == "length" && d.window > 0 && d.usage.Total() >= d.window-1:
+	case d.stop == "length" && d.window > 0 && d.Usage.Total() >= d.window-1:
 		done.Stop = provider.StopContext // nothing of the window was left
 	case d.stop == "length":
 		done.Stop = provider.StopMaxTokens
@@ -188,42 +172,27 @@ func (d *decoder) Done() (provider.Done, error) {
 	return done, nil
 }
 
-func (d *decoder) message() provider.Message {
-	m := provider.Message{Role: provider.RoleAssistant, Provider: d.provider, Model: d.model}
-	var calls []provider.ToolCall
-	for _, g := range d.parts {
-		if g.kind == "call" {
-			calls = append(calls, wire.NewCall(g.id, g.name, g.args))
-		}
-	}
-	wire.UniqueIDs(calls, d.history)
+// said is the message so far, part by part.
+func (d *decoder) said() (parts []provider.Part) {
 	for _, g := range d.parts {
 		switch g.kind {
 		case "call":
-			m.Parts = append(m.Parts, calls[0])
-			calls = calls[1:]
+			parts = append(parts, wire.NewCall(g.id, g.name, g.args))
 		case formThinking:
-			m.Parts = append(m.Parts, provider.Reasoning{Text: g.text.String(), Form: formThinking})
+			parts = append(parts, provider.Reasoning{Text: g.text.String(), Form: formThinking})
 		default:
-			m.Parts = append(m.Parts, provider.Text{Text: g.text.String()})
+			parts = append(parts, provider.Text{Text: g.text.String()})
 		}
 	}
-	return m
+	return parts
 }
 
-// unreadable makes a reply of one that the server gave up, since it could not
-// read the model's call: the model is then told what it wrote.
+// unreadable makes a reply of one that the server gave up for a call.
 func (d *decoder) unreadable(e *provider.Error, tools []provider.ToolSpec) provider.Done {
 	_, raw, found := strings.Cut(e.Message, "raw=")
 	if !found {
 		raw = e.Message
 	}
 	raw, _, _ = strings.Cut(raw, ", err=")
-	d.parts = append(d.parts, &gathered{kind: "call", name: wire.LikelyTool(raw, tools), args: strings.Trim(raw, "'`")})
-	m := d.message()
-	if c, ok := m.Parts[len(m.Parts)-1].(provider.ToolCall); ok && c.Raw == "" {
-		c.Raw, c.Input = raw, json.RawMessage("{}") // the server refused it, however good it looks
-		m.Parts[len(m.Parts)-1] = c
-	}
-	return provider.Done{Message: m, Stop: provider.StopToolUse, Detail: e.Message, Usage: e.Usage, RequestID: e.RequestID, Tries: 1}
+	return d.Unreadable(e, d.said(), strings.Trim(raw, "'`"), tools)
 }

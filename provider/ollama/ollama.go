@@ -91,7 +91,7 @@ type attempt struct {
 }
 
 func (a *attempt) decoder() wire.Decoder {
-	a.dec = &decoder{provider: a.Name, model: a.req.Model, history: a.req.Messages}
+	a.dec = &decoder{Reply: wire.ReplyTo(a.Name, a.req)}
 	return a.dec
 }
 

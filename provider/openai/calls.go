@@ -3,6 +3,8 @@ package openai
 import (
 	"encoding/json"
 	"strings"
+
+	"artoo/provider/internal/wire"
 )
 
 // fragment is a piece of a tool call.
@@ -13,17 +15,6 @@ type fragment struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"` // a string; a few servers send the object itself
 	} `json:"function"`
-}
-
-func (f *fragment) arguments() string {
-	raw := f.Function.Arguments
-	if !present(raw) {
-		return ""
-	}
-	if raw[0] == '"' {
-		return plain(raw)
-	}
-	return string(raw)
 }
 
 // calls gathers the tool calls of one reply. In theory the index tells them
@@ -39,13 +30,13 @@ type slot struct {
 	id, name string
 	index    int
 	args     strings.Builder
-	extent   extent // of args
+	extent   wire.Extent // of args
 }
 
 // add works a fragment in and returns the call it belongs to; fresh is true
 // when it begins a new one. Fragments that say nothing belong to no call (-1).
 func (c *calls) add(f *fragment) (n int, fresh bool) {
-	args := f.arguments()
+	args := wire.Text(f.Function.Arguments)
 	n = c.find(f, args)
 	if n < 0 {
 		if f.ID == "" && f.Function.Name == "" && args == "" {
@@ -73,7 +64,7 @@ func (c *calls) add(f *fragment) (n int, fresh bool) {
 		s.name = f.Function.Name
 	}
 	s.args.WriteString(args)
-	s.extent.add(args)
+	s.extent.Add(args)
 	return n, fresh
 }
 
@@ -108,48 +99,14 @@ func (c *calls) find(f *fragment, args string) int {
 // end of the call. A server that repeats the name in every fragment does not
 // begin its arguments anew.
 func (s *slot) complete(f *fragment, args string) bool {
-	if !s.extent.begun {
+	if !s.extent.Begun {
 		return f.Function.Name != s.name
 	}
 	if args = strings.TrimSpace(args); args != "" && args[0] != '{' && args[0] != '"' {
 		return false
 	}
-	return s.extent.ended()
+	return s.extent.Ended()
 }
-
-// extent follows a JSON value piece by piece and knows when it has come to its
-// end, without reading it all again for each piece.
-type extent struct {
-	depth           int
-	quoted, escaped bool // in a string, behind a backslash there
-	begun           bool // something but blanks came
-	bare            bool // it is a number or a word, whose end cannot be seen
-}
-
-func (e *extent) add(piece string) {
-	for i := range len(piece) {
-		c := piece[i]
-		switch {
-		case e.escaped:
-			e.escaped = false
-		case e.quoted:
-			e.escaped, e.quoted = c == '\\', c != '"'
-		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-			continue
-		case c == '"':
-			e.quoted = true
-		case c == '{' || c == '[':
-			e.depth++
-		case c == '}' || c == ']':
-			e.depth--
-		default:
-			e.bare = e.bare || e.depth == 0
-		}
-		e.begun = true
-	}
-}
-
-func (e *extent) ended() bool { return e.begun && !e.bare && !e.quoted && e.depth <= 0 }
 
 // whole reports whether there are calls and the arguments of all have come to
 // their end. Arguments that never began may be still to come.

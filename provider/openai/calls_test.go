@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 )
@@ -39,21 +38,5 @@ func TestManyFragmentsCostInProportion(t *testing.T) {
 				t.Errorf("took %s", took)
 			}
 		})
-	}
-}
-
-func TestExtent(t *testing.T) {
-	for in, want := range map[string]bool{
-		``: false, ` `: false, `{`: false, `{}`: true, ` { } `: true, `{"a":"}"`: false, `{"a":"}"}`: true, `{"a":"\"}"`: false, `{"a":"\\"}`: true,
-		`"x`: false, `"x"`: true, `"{\"a\":1}"`: true, `[1]`: true, `null`: false, `12`: false, `{"a":1}{"b"`: false, `}}`: true,
-	} {
-		var whole, pieces extent
-		whole.add(in)
-		for _, piece := range strings.Split(in, "") {
-			pieces.add(piece)
-		}
-		if whole.ended() != want || pieces != whole {
-			t.Errorf("%s: %v, want %v (%+v, in pieces %+v)", in, whole.ended(), want, whole, pieces)
-		}
 	}
 }

@@ -42,7 +42,7 @@ func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provi
 			return err
 		},
 		Decoder: func() wire.Decoder {
-			dec = &decoder{provider: p.Name, model: req.Model, history: req.Messages, quirks: p.Quirks, fields: p.Quirks.reasoningFields()}
+			dec = &decoder{Reply: wire.ReplyTo(p.Name, req), quirks: p.Quirks, fields: p.Quirks.reasoningFields()}
 			return dec
 		},
 	})

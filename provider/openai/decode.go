@@ -1,10 +1,8 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -12,21 +10,17 @@ import (
 
 // decoder gathers one reply.
 type decoder struct {
-	provider string
-	model    string
-	history  []provider.Message
-	quirks   Quirks
-	fields   []string // where reasoning may come, in order of preference
+	wire.Reply
+	quirks Quirks
+	fields []string // where reasoning may come, in order of preference
 
 	parts   []*gathered
 	calls   calls
 	details details
-	usage   provider.Usage
 	refusal strings.Builder
 	stop    string
 	begun   bool
 	over    bool // [DONE] came
-	pending []provider.Event
 	refrain wire.Refrain
 }
 
@@ -75,49 +69,49 @@ type delta struct {
 
 // Feed implements wire.Decoder.
 func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
-	d.pending = d.pending[:0]
+	d.Pending = d.Pending[:0]
 	if strings.TrimSpace(data) == "[DONE]" {
 		d.over = true
 		return nil, wire.End, nil
 	}
 	if text, _, ok := d.refrain.Text(data); ok && d.stop == "" {
 		d.text(text)
-		return d.pending, wire.More, nil
+		return d.Pending, wire.More, nil
 	}
 	var c chunk
 	if err := wire.Decode([]byte(data), &c); err != nil {
-		return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
+		return nil, wire.More, wire.Nonsense("an event of the reply", err)
 	}
 	err := d.take(&c, []byte(data))
 	if err == nil && d.stop != "" {
-		return d.pending, wire.Complete, nil
+		return d.Pending, wire.Complete, nil
 	}
 	if err == nil && c.onlyText() {
-		d.refrain.Learn(data, wire.OnlyText(d.pending), 0)
+		d.refrain.Learn(data, d.OnlyText(), 0)
 	}
-	return d.pending, wire.More, err
+	return d.Pending, wire.More, err
 }
 
 // onlyText reports whether a chunk holds nothing to keep but text.
 func (c *chunk) onlyText() bool {
-	if len(c.Choices) != 1 || c.Usage != nil || c.XGroq != nil || c.Timings != nil || present(c.Error) {
+	if len(c.Choices) != 1 || c.Usage != nil || c.XGroq != nil || c.Timings != nil || wire.Present(c.Error) {
 		return false
 	}
 	ch := &c.Choices[0]
-	if ch.Index != 0 || ch.Delta == nil || ch.Message != nil || ch.Usage != nil || present(ch.Error) || ch.FinishReason != nil && *ch.FinishReason != "" {
+	if ch.Index != 0 || ch.Delta == nil || ch.Message != nil || ch.Usage != nil || wire.Present(ch.Error) || ch.FinishReason != nil && *ch.FinishReason != "" {
 		return false
 	}
 	d := ch.Delta
-	return d.Refusal == "" && !present(d.ReasoningContent) && !present(d.Reasoning) && !present(d.ReasoningText) && len(d.ReasoningDetails)+len(d.ToolCalls) == 0
+	return d.Refusal == "" && !wire.Present(d.ReasoningContent) && !wire.Present(d.Reasoning) && !wire.Present(d.ReasoningText) && len(d.ReasoningDetails)+len(d.ToolCalls) == 0
 }
 
 // Whole implements wire.Decoder.
 func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
-	d.pending = nil
+	d.Pending = nil
 	var c chunk
 	err := wire.Decode(data, &c)
 	if err == nil && len(c.Choices) > 0 {
-		return d.pending, d.takeWhole(&c, data)
+		return d.Pending, d.takeWhole(&c, data)
 	}
 	if e := wire.Failure(data); e != nil {
 		return nil, e
@@ -136,14 +130,14 @@ func (d *decoder) takeWhole(c *chunk, data []byte) error {
 // take works a chunk in. An error is looked for before the choices: a router's
 // error chunk has an empty list of them, like one that only brings usage.
 func (d *decoder) take(c *chunk, data []byte) error {
-	if !d.cutAt(c) && (present(c.Error) || c.Object == "error") { // the latter is vLLM's form
+	if !d.cutAt(c) && (wire.Present(c.Error) || c.Object == "error") { // the latter is vLLM's form
 		if e := wire.Failure(data); e != nil {
 			return e
 		}
 	}
 	if !d.begun {
 		d.begun = true
-		d.pending = append(d.pending, provider.Started{Model: c.Model})
+		d.Pending = append(d.Pending, provider.Started{Model: c.Model})
 	}
 	d.count(c.Usage)
 	if c.XGroq != nil {
@@ -165,7 +159,7 @@ func (d *decoder) take(c *chunk, data []byte) error {
 				}
 			}
 		}
-		if present(ch.Error) && !d.cutAt(c) {
+		if wire.Present(ch.Error) && !d.cutAt(c) {
 			if e := wire.Failure(ch.Error); e != nil {
 				return e
 			}
@@ -208,7 +202,7 @@ func (d *decoder) grow(dl *delta) error {
 	d.refusal.WriteString(dl.Refusal)
 	for i := range dl.ToolCalls {
 		f := &dl.ToolCalls[i]
-		d.pending = wire.Called(d.pending, f.arguments())
+		d.Called(wire.Text(f.Function.Arguments))
 		if n, fresh := d.calls.add(f); fresh {
 			d.parts = append(d.parts, &gathered{form: "call", call: n})
 		}
@@ -230,7 +224,7 @@ func (dl *delta) field(name string) json.RawMessage {
 
 // content is a string, or with Mistral a list of typed pieces.
 func (d *decoder) content(raw json.RawMessage) {
-	if !present(raw) {
+	if !wire.Present(raw) {
 		return
 	}
 	if raw[0] != '[' {
@@ -266,15 +260,13 @@ func (d *decoder) content(raw json.RawMessage) {
 
 func (d *decoder) text(s string) {
 	if s != "" {
-		d.part("text").WriteString(s)
-		d.pending = append(d.pending, provider.TextDelta{Text: s})
+		d.Text(d.part("text"), s)
 	}
 }
 
 func (d *decoder) thought(form, s string) {
 	if s != "" {
-		d.part(form).WriteString(s)
-		d.pending = append(d.pending, provider.ReasoningDelta{Text: s})
+		d.Reason(d.part(form), s)
 	}
 }
 
@@ -317,18 +309,10 @@ func (d *decoder) finish(word, native string) error {
 	return nil
 }
 
-// present reports whether a value was sent and is not null.
-func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
-
-// plain is the content of a JSON string, "" for anything else. Most pieces of a
-// stream need no decoding, which would be the larger part of reading one.
+// plain is the content of a JSON string, "" for anything else.
 func plain(raw json.RawMessage) string {
-	if n := len(raw); n >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
-		return string(raw[1 : n-1])
-	}
-	var s string
-	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
+	if len(raw) == 0 || raw[0] != '"' {
 		return ""
 	}
-	return s
+	return wire.Text(raw)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"artoo/provider"
+	"artoo/provider/internal/wire"
 )
 
 // detail is a piece of OpenRouter's reasoning_details, fields as they came.
@@ -46,7 +47,7 @@ func (l *details) add(d detail) {
 		last := l.list[n-1]
 		last.text.WriteString(piece)
 		for name, value := range d {
-			if have, ok := last.fields[name]; name != key && (!ok || !present(have)) {
+			if have, ok := last.fields[name]; name != key && (!ok || !wire.Present(have)) {
 				last.fields[name] = value
 			}
 		}

@@ -53,7 +53,7 @@ func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[
 			return err
 		},
 		Decoder: func() wire.Decoder {
-			return &responsesDecoder{provider: p.Name, model: req.Model, history: req.Messages, most: outputTokens(req)}
+			return &responsesDecoder{Reply: wire.ReplyTo(p.Name, req), most: outputTokens(req)}
 		},
 	})
 }

@@ -10,22 +10,18 @@ import (
 
 // responsesDecoder gathers one reply, item by item.
 type responsesDecoder struct {
-	provider string
-	model    string
-	history  []provider.Message
-	most     int // tokens that the reply was asked to have at most, 0 for no limit
+	wire.Reply
+	most int // tokens that the reply was asked to have at most, 0 for no limit
 
 	items   []*outputItem
 	byIndex map[int]*outputItem    // the place in the output; the surer key
 	byID    map[string]*outputItem // some gateways give an item another id in each event, others send no index
 	newest  map[string]*outputItem // by kind
 	spoken  *outputItem            // the newest with text for the user
-	usage   provider.Usage
-	stop    string // why the reply ended; "" while it has not
+	stop    string                 // why the reply ended; "" while it has not
 	refusal strings.Builder
 	begun   bool
 	strange []string // kinds of items that were left out
-	pending []provider.Event
 }
 
 // responsesEvent is any event of the stream. Fields that may be large and are
@@ -81,7 +77,7 @@ const (
 
 // Feed implements wire.Decoder.
 func (d *responsesDecoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
-	d.pending = d.pending[:0]
+	d.Pending = d.Pending[:0]
 	if strings.TrimSpace(data) == "[DONE]" { // gateways add it out of habit
 		return nil, wire.More, nil
 	}
@@ -89,16 +85,11 @@ func (d *responsesDecoder) Feed(data string) ([]provider.Event, wire.Progress, e
 	if !ev.flat(data) {
 		ev = responsesEvent{}
 		if err := wire.Decode([]byte(data), &ev); err != nil {
-			return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "an event of the reply makes no sense: " + err.Error(), Err: err}
+			return nil, wire.More, wire.Nonsense("an event of the reply", err)
 		}
 	}
-	if ev.Type == "error" || present(ev.Error) {
-		if e := wire.Failure([]byte(data)); e != nil {
-			return nil, wire.More, e
-		}
-		if ev.Type == "error" {
-			return nil, wire.More, &provider.Error{Kind: provider.KindProvider, Message: "the server reports an error without a word"}
-		}
+	if e := wire.Reported(ev.Error, data, ev.Type == "error"); e != nil {
+		return nil, wire.More, e
 	}
 	if !strings.HasPrefix(ev.Type, "response.") {
 		return nil, wire.More, nil // pings, and whatever comes
@@ -113,17 +104,17 @@ func (d *responsesDecoder) Feed(data string) ([]provider.Event, wire.Progress, e
 			ev.Response.Status = strings.TrimPrefix(ev.Type, "response.")
 		}
 		if err := d.finish(ev.Response, ev.Type); err != nil {
-			return d.pending, wire.More, err
+			return d.Pending, wire.More, err
 		}
-		return d.pending, wire.End, nil
+		return d.Pending, wire.End, nil
 	}
 	d.take(&ev)
-	return d.pending, wire.More, nil
+	return d.Pending, wire.More, nil
 }
 
 // Whole implements wire.Decoder.
 func (d *responsesDecoder) Whole(data []byte) ([]provider.Event, error) {
-	d.pending = nil
+	d.Pending = nil
 	var r responsesReply
 	err := wire.Decode(data, &r)
 	if err != nil || r.Status == "" || r.Object != "response" {
@@ -135,9 +126,9 @@ func (d *responsesDecoder) Whole(data []byte) ([]provider.Event, error) {
 	d.start(&r)
 	switch r.Status {
 	case "queued", "in_progress":
-		return d.pending, nil // the server works on without us: no reply came
+		return d.Pending, nil // the server works on without us: no reply came
 	}
-	return d.pending, d.finish(&r, "response."+r.Status)
+	return d.Pending, d.finish(&r, "response."+r.Status)
 }
 
 // start begins the reply at its first event.
@@ -150,7 +141,7 @@ func (d *responsesDecoder) start(r *responsesReply) {
 	if r != nil {
 		model = r.Model
 	}
-	d.pending = append(d.pending, provider.Started{Model: model})
+	d.Pending = append(d.Pending, provider.Started{Model: model})
 }
 
 // take works an event about one item in.
@@ -183,12 +174,12 @@ func (d *responsesDecoder) take(ev *responsesEvent) {
 	case "reasoning_text.delta":
 		d.thought(d.find(ev.OutputIndex, ev.ItemID, "reasoning"), section{"content", ev.ContentIndex}, plain(ev.Delta))
 	case "function_call_arguments.delta":
-		piece := arguments(ev.Delta)
+		piece := wire.Text(ev.Delta)
 		d.find(ev.OutputIndex, ev.ItemID, "function_call").args.WriteString(piece)
-		d.pending = wire.Called(d.pending, piece)
+		d.Called(piece)
 	case "function_call_arguments.done":
 		o := d.find(ev.OutputIndex, ev.ItemID, "function_call")
-		o.setArguments(arguments(ev.Arguments))
+		o.setArguments(wire.Text(ev.Arguments))
 		if o.name == "" {
 			o.name = ev.Name
 		}
@@ -197,30 +188,17 @@ func (d *responsesDecoder) take(ev *responsesEvent) {
 	}
 }
 
-// arguments are the JSON in a string; a few servers send the object itself.
-func arguments(raw json.RawMessage) string {
-	if !present(raw) {
-		return ""
-	}
-	if raw[0] == '"' {
-		return plain(raw)
-	}
-	return string(raw)
-}
-
 // finish takes the last event. The response in it is looked at for what the
 // events before did not bring.
 func (d *responsesDecoder) finish(r *responsesReply, event string) error {
 	d.count(r.Usage)
-	if present(r.Error) {
-		if e := wire.Failure(r.Error); e != nil {
-			return e
-		}
+	if e := wire.Reported(r.Error, string(r.Error), false); e != nil {
+		return e
 	}
 	switch {
 	case r.Incomplete != nil && r.Incomplete.Reason != "":
 		d.stop = r.Incomplete.Reason
-	case r.Status == "completed" && d.most > 0 && d.usage.Output >= d.most:
+	case r.Status == "completed" && d.most > 0 && d.Usage.Output >= d.most:
 		d.stop = stopAtLimit // llama.cpp calls it completed all the same
 	case r.Status == "completed":
 		d.stop = stopCompleted
@@ -246,5 +224,5 @@ func (d *responsesDecoder) count(u *responsesUsage) {
 	if u.OutputDetails != nil {
 		out.Reasoning = wire.Count(u.OutputDetails.Reasoning)
 	}
-	d.usage = out
+	d.Usage = out
 }

@@ -9,13 +9,11 @@ import (
 
 // Done implements wire.Decoder.
 func (d *responsesDecoder) Done() (provider.Done, error) {
-	done := provider.Done{Usage: d.usage}
+	done := provider.Done{Usage: d.Usage}
 	if d.stop == "" {
 		return done, wire.ErrCut
 	}
-	m := provider.Message{Role: provider.RoleAssistant, Provider: d.provider, Model: d.model}
-	var calls []provider.ToolCall
-	var at []int
+	var parts []provider.Part
 	for _, o := range d.items {
 		mark, err := o.mark.opaque()
 		if err != nil {
@@ -28,31 +26,26 @@ func (d *responsesDecoder) Done() (provider.Done, error) {
 				text = apart + text
 			}
 			if text != "" {
-				m.Parts = append(m.Parts, provider.Text{Text: text, Opaque: mark})
+				parts = append(parts, provider.Text{Text: text, Opaque: mark})
 			}
 		case "reasoning":
 			if o.raw != nil || o.text.Len() > 0 {
-				m.Parts = append(m.Parts, provider.Reasoning{Text: o.text.String(), Form: formItem, Opaque: string(o.raw)})
+				parts = append(parts, provider.Reasoning{Text: o.text.String(), Form: formItem, Opaque: string(o.raw)})
 			}
 		case "function_call", "custom_tool_call":
 			call := wire.NewCall(o.callID, o.name, o.args.String())
 			call.Opaque = mark
-			calls = append(calls, call)
-			at = append(at, len(m.Parts))
-			m.Parts = append(m.Parts, provider.ToolCall{})
+			parts = append(parts, call)
 		}
 	}
-	if len(d.strange) > 0 && len(calls) == 0 && m.Text() == "" && d.refusal.Len() == 0 {
-		no := false
-		return done, &provider.Error{Kind: provider.KindProvider, Retry: &no,
+	m := d.Message(parts)
+	calls := len(m.Calls()) > 0
+	if len(d.strange) > 0 && !calls && m.Text() == "" && d.refusal.Len() == 0 {
+		return done, &provider.Error{Kind: provider.KindProvider, Retry: new(false),
 			Message: "the reply holds nothing but what was not asked for: " + strings.Join(d.strange, ", ")}
 	}
-	wire.UniqueIDs(calls, d.history)
-	for i, call := range calls {
-		m.Parts[at[i]] = call
-	}
 	done.Message = m
-	done.Stop, done.Detail = responsesStop(d.stop, len(calls) > 0, d.refusal.String(), m.Text() == "")
+	done.Stop, done.Detail = responsesStop(d.stop, calls, d.refusal.String(), m.Text() == "")
 	return done, nil
 }
 

@@ -162,7 +162,7 @@ func (d *responsesDecoder) close(o *outputItem, it *itemHead, raw json.RawMessag
 			d.thought(o, section{"content", n}, p.Text)
 		}
 	case "function_call":
-		o.setArguments(arguments(it.Arguments))
+		o.setArguments(wire.Text(it.Arguments))
 	case "custom_tool_call":
 		o.setArguments(plain(it.Input))
 	default:
@@ -176,7 +176,7 @@ func (d *responsesDecoder) leaveOut(kind string) {
 	kind = strings.ToValidUTF8(kind[:min(len(kind), maxKind)], "")
 	if len(d.strange) < maxStrange && !slices.Contains(d.strange, kind) {
 		d.strange = append(d.strange, kind)
-		d.pending = append(d.pending, provider.Notice{Text: "a part of the reply was not asked for and is left out: " + kind})
+		d.Pending = append(d.Pending, provider.Notice{Text: "a part of the reply was not asked for and is left out: " + kind})
 	}
 }
 
@@ -224,7 +224,7 @@ func (d *responsesDecoder) text(o *outputItem, s string) {
 		d.spoken = o
 	}
 	o.text.WriteString(s)
-	d.pending = append(d.pending, provider.TextDelta{Text: shown})
+	d.Pending = append(d.Pending, provider.TextDelta{Text: shown})
 }
 
 // thought adds to the readable reasoning; its sections stand apart.
@@ -236,8 +236,7 @@ func (d *responsesDecoder) thought(o *outputItem, at section, s string) {
 		s = "\n\n" + s
 	}
 	o.section = at
-	o.text.WriteString(s)
-	d.pending = append(d.pending, provider.ReasoningDelta{Text: s})
+	d.Reason(&o.text, s)
 }
 
 // complete goes through the output of a finished response for items that were

@@ -55,5 +55,5 @@ func (d *decoder) count(u *usage) {
 	if d.quirks.UsageInclude {
 		out.CostUSD = u.Cost
 	}
-	d.usage = out
+	d.Usage = out
 }

@@ -68,7 +68,7 @@ func parseNested(data []byte, levels int) (d detail, ok bool) {
 		}
 		return parseNested(list[0], levels-1)
 	case '"':
-		d.Message = plain(data)
+		d.Message = Text(data)
 		if inner, ok := quoted(d.Message, levels-1); ok {
 			return inner, true
 		}
@@ -81,7 +81,7 @@ func parseNested(data []byte, levels int) (d detail, ok bool) {
 	if err := json.Unmarshal(data, &e); err != nil && e.Message == nil && e.Error == nil {
 		return d, false
 	}
-	if present(e.Error) {
+	if Present(e.Error) {
 		if inner, ok := parseNested(e.Error, levels-1); ok {
 			if inner.RequestID == "" {
 				inner.RequestID = e.RequestID
@@ -94,22 +94,22 @@ func parseNested(data []byte, levels int) (d detail, ok bool) {
 
 func (e errorJSON) detail(levels int) (detail, bool) {
 	d := detail{
-		Message: plain(e.Message), Code: plain(e.Code), Type: plain(e.Type), RequestID: e.RequestID,
+		Message: Text(e.Message), Code: Text(e.Code), Type: Text(e.Type), RequestID: e.RequestID,
 		Window: e.NCtx, Requested: e.NPrompt, LimitSource: e.Metadata.LimitSource,
-		Moderation: present(e.Metadata.Reasons), Generation: plain(e.Failed),
+		Moderation: Present(e.Metadata.Reasons), Generation: Text(e.Failed),
 	}
 	if d.Type == "" {
 		d.Type = e.Metadata.ErrorType
 	}
 	if d.Type == "" {
-		d.Type = plain(e.Status)
+		d.Type = Text(e.Status)
 	}
 	if d.Message == "" {
-		d.Message = plain(e.Detail)
+		d.Message = Text(e.Detail)
 	}
 	// A router's own words ("Provider returned error") say less than those of
 	// the server behind it.
-	if raw := plain(e.Metadata.Raw); raw != "" {
+	if raw := Text(e.Metadata.Raw); raw != "" {
 		if inner, ok := parseNested([]byte(raw), levels-1); ok {
 			raw = inner.Message
 		}
@@ -138,22 +138,6 @@ func quoted(message string, levels int) (detail, bool) {
 	}
 	return parseNested([]byte(inner), levels)
 }
-
-// plain is the text of a JSON value: a string's content, anything else as it is
-// written, "" for null and nothing.
-func plain(raw json.RawMessage) string {
-	if !present(raw) {
-		return ""
-	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-// present reports whether a value was sent and is not null.
-func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // status is the HTTP status a code or type stands for, 0 when it is none.
 func (d detail) status() int {

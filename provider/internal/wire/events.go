@@ -58,12 +58,12 @@ type framer struct {
 	rest   []byte // read but not handed on
 	insert string // to hand on before rest
 	err    error
-	start  bool     // at the start of a line
-	border bool     // at the end of an event
-	cr     bool     // the last byte was a CR: a LF belongs to it
-	bare   bool     // in a line without a field name
-	open   brackets // of the object that the bare lines hold
-	more   bool     // the object goes on in the line that begins
+	start  bool   // at the start of a line
+	border bool   // at the end of an event
+	cr     bool   // the last byte was a CR: a LF belongs to it
+	bare   bool   // in a line without a field name
+	open   Extent // of the object that the bare lines hold
+	more   bool   // the object goes on in the line that begins
 }
 
 func (f *framer) Read(p []byte) (int, error) {
@@ -89,7 +89,7 @@ func (f *framer) Read(p []byte) (int, error) {
 				continue
 			}
 			if f.start && !f.bare && f.rest[0] == '{' {
-				f.bare, f.insert, f.open = true, "data: ", brackets{}
+				f.bare, f.insert, f.open = true, "data: ", Extent{}
 				continue
 			}
 			n += f.copyLine(p[n:])
@@ -122,7 +122,7 @@ func (f *framer) copyLine(p []byte) int {
 	copy(p, seg)
 	f.rest = f.rest[len(seg):]
 	if f.bare {
-		f.open.add(seg)
+		f.open.Add(string(seg))
 	}
 	last := seg[len(seg)-1]
 	second := f.cr && seg[0] == '\n' // the LF of a CRLF whose CR came before
@@ -145,28 +145,41 @@ func (f *framer) copyLine(p []byte) int {
 	return len(seg)
 }
 
-// brackets follows the brackets of a JSON text.
-type brackets struct {
+// Extent follows a JSON value piece by piece and knows when it has come to its
+// end, without reading it all again for each piece.
+type Extent struct {
+	Begun           bool // something but blanks came
 	depth           int
-	quoted, escaped bool
+	quoted, escaped bool // in a string, behind a backslash there
+	bare            bool // it is a number or a word, whose end cannot be seen
 }
 
-func (n *brackets) add(data []byte) {
-	for _, c := range data {
+// Add takes the next piece.
+func (e *Extent) Add(piece string) {
+	for i := range len(piece) {
+		c := piece[i]
 		switch {
-		case n.escaped:
-			n.escaped = false
-		case n.quoted:
-			n.escaped, n.quoted = c == '\\', c != '"'
+		case e.escaped:
+			e.escaped = false
+		case e.quoted:
+			e.escaped, e.quoted = c == '\\', c != '"'
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			continue
 		case c == '"':
-			n.quoted = true
+			e.quoted = true
 		case c == '{' || c == '[':
-			n.depth++
+			e.depth++
 		case c == '}' || c == ']':
-			n.depth--
+			e.depth--
+		default:
+			e.bare = e.bare || e.depth == 0
 		}
+		e.Begun = true
 	}
 }
+
+// Ended reports whether the value is whole.
+func (e *Extent) Ended() bool { return e.Begun && !e.bare && !e.quoted && e.depth <= 0 }
 
 // ending watches where a stream ends.
 type ending struct {

@@ -204,3 +204,19 @@ func TestAWholeEventDoesNotWait(t *testing.T) {
 		}
 	}
 }
+
+func TestExtent(t *testing.T) {
+	for in, want := range map[string]bool{
+		``: false, ` `: false, `{`: false, `{}`: true, ` { } `: true, `{"a":"}"`: false, `{"a":"}"}`: true, `{"a":"\"}"`: false, `{"a":"\\"}`: true,
+		`"x`: false, `"x"`: true, `"{\"a\":1}"`: true, `[1]`: true, `null`: false, `12`: false, `{"a":1}{"b"`: false, `}}`: true,
+	} {
+		var whole, pieces Extent
+		whole.Add(in)
+		for _, piece := range strings.Split(in, "") {
+			pieces.Add(piece)
+		}
+		if whole.Ended() != want || pieces != whole {
+			t.Errorf("%s: %v, want %v (%+v, in pieces %+v)", in, whole.Ended(), want, whole, pieces)
+		}
+	}
+}

@@ -3,8 +3,6 @@ package wire
 import (
 	"strings"
 	"unicode/utf8"
-
-	"artoo/provider"
 )
 
 // Refrain reads those events of a stream that differ from the one before in
@@ -47,15 +45,6 @@ func (r *Refrain) Learn(data, text string, block int) {
 	if at := strings.Index(data, literal); at > 0 && strings.LastIndex(data, literal) == at {
 		r.head, r.tail = data[:at+1], data[at+len(literal)-1:]
 	}
-}
-
-// OnlyText is the text of the events, if it is all they hold.
-func OnlyText(events []provider.Event) string {
-	if len(events) != 1 {
-		return ""
-	}
-	delta, _ := events[0].(provider.TextDelta)
-	return delta.Text
 }
 
 // match cuts the text out of an event with the same head and tail.

@@ -91,7 +91,8 @@ func TestOnlyText(t *testing.T) {
 		{[]provider.Event{provider.ReasoningDelta{Text: "a"}}, ""},
 		{[]provider.Event{provider.Started{}, provider.TextDelta{Text: "a"}}, ""},
 	} {
-		if got := OnlyText(c.events); got != c.want {
+		r := Reply{Pending: c.events}
+		if got := r.OnlyText(); got != c.want {
 			t.Errorf("OnlyText(%v) = %q, want %q", c.events, got, c.want)
 		}
 	}

@@ -1,0 +1,114 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"artoo/provider"
+)
+
+// Reply is what every decoder gathers of one reply.
+type Reply struct {
+	Usage   provider.Usage
+	Pending []provider.Event // of what was fed last
+
+	provider, model string
+	history         []provider.Message
+}
+
+// ReplyTo is ready for the reply to a request by the provider of the given name.
+func ReplyTo(name string, req provider.Request) Reply {
+	return Reply{provider: name, model: req.Model, history: req.Messages}
+}
+
+// Text appends a piece of the answer to b, and its event; nothing where it is empty.
+func (r *Reply) Text(b *strings.Builder, piece string) {
+	if piece != "" {
+		b.WriteString(piece)
+		r.Pending = append(r.Pending, provider.TextDelta{Text: piece})
+	}
+}
+
+// Reason does the same with a piece of the reasoning.
+func (r *Reply) Reason(b *strings.Builder, piece string) {
+	if piece != "" {
+		b.WriteString(piece)
+		r.Pending = append(r.Pending, provider.ReasoningDelta{Text: piece})
+	}
+}
+
+// Called appends the event of a piece of a call's arguments, if there is one.
+func (r *Reply) Called(piece string) {
+	if piece != "" {
+		r.Pending = append(r.Pending, provider.CallDelta{Bytes: len(piece)})
+	}
+}
+
+// OnlyText is the text of the pending events, if it is all they hold.
+func (r *Reply) OnlyText() string {
+	if len(r.Pending) != 1 {
+		return ""
+	}
+	delta, _ := r.Pending[0].(provider.TextDelta)
+	return delta.Text
+}
+
+// Message is the model's message of these parts; each call has an id of its own.
+func (r *Reply) Message(parts []provider.Part) provider.Message {
+	m := provider.Message{Role: provider.RoleAssistant, Provider: r.provider, Model: r.model, Parts: parts}
+	calls := m.Calls()
+	UniqueIDs(calls, r.history)
+	for i, p := range parts {
+		if _, ok := p.(provider.ToolCall); ok {
+			parts[i], calls = calls[0], calls[1:]
+		}
+	}
+	return m
+}
+
+// Unreadable makes a reply of one that the server gave up, since it could not read
+// the model's call: the model is then told what it wrote, where the same request
+// would most likely get the same call. parts are what came before it.
+func (r *Reply) Unreadable(
+	e *provider.Error, parts []provider.Part, raw string, tools []provider.ToolSpec,
+) provider.Done {
+	call := provider.ToolCall{Name: LikelyTool(raw, tools), Input: json.RawMessage("{}"), Raw: strings.ToValidUTF8(raw, "\uFFFD")}
+	return provider.Done{Message: r.Message(append(parts, call)), Stop: provider.StopToolUse, Detail: e.Message,
+		Usage: e.Usage, RequestID: e.RequestID, Tries: 1}
+}
+
+// Nonsense is the error of a piece of a reply, or of a list, that cannot be read.
+func Nonsense(what string, err error) *provider.Error {
+	return &provider.Error{Kind: provider.KindProvider, Message: what + " makes no sense: " + err.Error(), Err: err}
+}
+
+// Reported is the error that an event tells of in its field "error", nil where that
+// is missing or says nothing. Where the event is surely one, it is never nil.
+func Reported(field json.RawMessage, event string, surely bool) *provider.Error {
+	if !surely && !Present(field) {
+		return nil
+	}
+	e := Failure([]byte(event))
+	if e == nil && surely {
+		e = &provider.Error{Kind: provider.KindProvider, Message: "the server reports an error without a word"}
+	}
+	return e
+}
+
+// Present reports whether a value was sent and is not null.
+func Present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// Text is a JSON string's content, or another value as it is written; "" for null
+// and nothing. Some servers send an object where a string with one is due.
+func Text(raw json.RawMessage) string {
+	var s string
+	switch n := len(raw); {
+	case n >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw):
+		return string(raw[1 : n-1]) // as most pieces of a stream are
+	case !Present(raw) || json.Unmarshal(raw, &s) == nil:
+		return s
+	}
+	return string(raw)
+}
