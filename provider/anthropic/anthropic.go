@@ -6,6 +6,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"net/url"
 
 	"artoo/provider"
 	"artoo/provider/internal/listing"
@@ -37,9 +38,11 @@ var _ provider.Provider = (*Provider)(nil)
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	events := wire.RetryAdapted(ctx, wire.Exchange{
-		Endpoint: p.endpoint(), API: wire.Messages, Request: req, Memory: &p.learned,
-		Prepare: func(ctx context.Context) (wire.Request, error) { return p.request(ctx, "v1", "messages") },
-		Encode:  func(r *wire.Request, l wire.Learned) error { return encode(r, p.Name, req, l) },
+		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Messages, Request: req, Memory: &p.learned,
+		Prepare: func(ctx context.Context) (wire.Request, error) {
+			return p.request(ctx, nil, p.Base(), "v1", "messages")
+		},
+		Encode:  func(l wire.Learned, h http.Header) ([]byte, error) { return encode(p.Name, req, l, h) },
 		Decoder: func() wire.Decoder { return &decoder{Reply: wire.ReplyTo(p.Name, req)} },
 	})
 	return func(yield func(provider.Event, error) bool) {
@@ -63,17 +66,9 @@ func hinted(err error) error {
 	return &told
 }
 
-func (p *Provider) endpoint() wire.Endpoint {
-	return wire.Endpoint{Server: p.Server}
-}
-
-// request is a request to a path of the API, without a body.
-func (p *Provider) request(ctx context.Context, path ...string) (wire.Request, error) {
-	return p.requestBelow(ctx, p.Base(), path...)
-}
-
-func (p *Provider) requestBelow(ctx context.Context, base string, path ...string) (wire.Request, error) {
-	return wire.Ask(ctx, p.Server, base, func(h http.Header, key string) {
+// request is a request to a path below an address, without a body.
+func (p *Provider) request(ctx context.Context, query url.Values, base string, path ...string) (wire.Request, error) {
+	sign := func(h http.Header, key string) {
 		h.Set("Anthropic-Version", version)
 		switch {
 		case key == "":
@@ -82,5 +77,10 @@ func (p *Provider) requestBelow(ctx context.Context, base string, path ...string
 		default:
 			h.Set("X-Api-Key", key)
 		}
-	}, path...)
+	}
+	r, err := wire.Ask(ctx, p.Server, base, sign, path...)
+	if err == nil && len(query) > 0 {
+		r.URL, err = wire.Query(r.URL, query)
+	}
+	return r, err
 }

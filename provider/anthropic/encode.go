@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/base64"
 	"encoding/json"
+	"net/http"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -84,19 +85,18 @@ const (
 // betaHeader names what is asked for beyond the version, with commas between.
 const betaHeader = "Anthropic-Beta"
 
-// encode writes the body of a request by the provider of the given name, without
-// what the model was found not to take, and the beta it needs.
-func encode(r *wire.Request, name string, req provider.Request, l wire.Learned) (err error) {
+// encode makes the body of a request by the provider of the given name, without
+// what the model was found not to take, and sets the beta it needs.
+func encode(name string, req provider.Request, l wire.Learned, h http.Header) ([]byte, error) {
 	b := fill(name, req, l)
 	if b.interleaves(l) {
 		wanted := interleavedBeta
-		if own := r.Header.Get(betaHeader); own != "" {
+		if own := h.Get(betaHeader); own != "" {
 			wanted = own + "," + wanted
 		}
-		r.Header.Set(betaHeader, wanted)
+		h.Set(betaHeader, wanted)
 	}
-	r.Body, err = provider.Marshal(b)
-	return err
+	return provider.Marshal(b)
 }
 
 func fill(name string, req provider.Request, l wire.Learned) body {

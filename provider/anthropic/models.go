@@ -5,109 +5,51 @@ import (
 	"net/url"
 
 	"artoo/provider"
+	"artoo/provider/internal/listing"
 	"artoo/provider/internal/wire"
 )
 
-var _ provider.Lister = (*Provider)(nil)
+var (
+	_ provider.Lister    = (*Provider)(nil)
+	_ provider.Describer = (*Provider)(nil)
+)
 
-// maxPages ends a list that never does.
-const maxPages = 20
-
-// modelPage is a page of GET /v1/models. A field that a server leaves out says
-// nothing.
-type modelPage struct {
-	Data []struct {
-		ID           string `json:"id"`
-		Name         string `json:"display_name"`
-		Input        int    `json:"max_input_tokens"`
-		Output       int    `json:"max_tokens"`
-		Capabilities struct {
-			Images   *capability `json:"image_input"`
-			Thinking *capability `json:"thinking"`
-			Effort   *struct {
-				capability
-				Low, Medium, High, XHigh, Max capability
-			} `json:"effort"`
-		} `json:"capabilities"`
-	} `json:"data"`
-	HasMore bool   `json:"has_more"`
-	LastID  string `json:"last_id"`
-}
-
-type capability struct {
-	Supported bool `json:"supported"`
-}
+// pageSize is the most models that the API puts into a page, twenty by itself.
+const pageSize = "1000"
 
 // Models implements provider.Lister.
-func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
-	var list []provider.ModelInfo
-	after := ""
-	for range maxPages {
-		page, err := p.modelPage(ctx, after)
-		if err != nil {
-			return nil, err
+func (p *Provider) Models(ctx context.Context) (list []provider.ModelInfo, err error) {
+	request := func(after string) (wire.Request, error) {
+		query := url.Values{"limit": {pageSize}}
+		if after != "" {
+			query.Set("after_id", after)
 		}
-		for _, m := range page.Data {
-			if m.ID == "" {
-				continue
-			}
-			info, _ := provider.Lookup(p.Name, m.ID)
-			if m.Name != "" {
-				info.Name = m.Name
-			}
-			if n := wire.Count(m.Input); n > 0 {
-				info.Context = n
-			}
-			if n := wire.Count(m.Output); n > 0 {
-				info.MaxOutput = n
-			}
-			if m.Input > 0 && m.Output > 0 {
-				info.Guess = false
-			}
-			if c := m.Capabilities.Images; c != nil {
-				info.Images = c.Supported
-			}
-			if c := m.Capabilities.Thinking; c != nil {
-				info.Reasoning = c.Supported
-			}
-			if e := m.Capabilities.Effort; e != nil {
-				info.Efforts = nil
-				for _, level := range []struct {
-					word string
-					capability
-				}{{"low", e.Low}, {"medium", e.Medium}, {"high", e.High}, {"xhigh", e.XHigh}, {"max", e.Max}} {
-					if level.Supported {
-						info.Efforts = append(info.Efforts, level.word)
-					}
-				}
-			}
-			list = append(list, info)
-		}
-		if !page.HasMore || page.LastID == "" || page.LastID == after {
-			break
-		}
-		after = page.LastID
+		return p.request(ctx, query, p.Base(), "v1", "models")
 	}
-	return list, nil
+	err = wire.Pages(ctx, p.Server, request, func(page listing.Page) string {
+		for _, m := range page.Data {
+			if m.ID != "" {
+				list = append(list, m.Info(p.Name))
+			}
+		}
+		if !page.HasMore {
+			return ""
+		}
+		return page.LastID
+	})
+	return list, err
 }
 
-func (p *Provider) modelPage(ctx context.Context, after string) (page modelPage, err error) {
-	r, err := p.request(ctx, "v1", "models")
-	if err != nil {
-		return page, wire.Named(err, p.endpoint())
+// Describe implements provider.Describer by the server's list of models: a server
+// of one's own, such as llama.cpp's, gives a model the window it was started with.
+func (p *Provider) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
+	ask := func(ctx context.Context, base string, path ...string) (wire.Request, error) {
+		query := url.Values{}
+		if path[len(path)-1] == "models" {
+			query.Set("limit", pageSize)
+		}
+		return p.request(ctx, query, base, path...)
 	}
-	query := url.Values{"limit": {"1000"}}
-	if after != "" {
-		query.Set("after_id", after)
-	}
-	if r.URL, err = wire.Query(r.URL, query); err != nil {
-		return page, err
-	}
-	e := p.endpoint()
-	e.RequestTimeout = provider.ListTimeout
-	data, err := wire.Fetch(ctx, e, r)
-	if err != nil {
-		return page, err
-	}
-	return page, wire.DecodeList(e, data, &page)
+	from := listing.Source{Server: p.Server, Base: p.Base(), Models: []string{"v1", "models"}, Ask: ask}
+	return p.facts.Describe(ctx, from, model)
 }

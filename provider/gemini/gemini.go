@@ -30,18 +30,11 @@ var _ provider.Provider = (*Provider)(nil)
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	return wire.RetryAdapted(ctx, wire.Exchange{
-		Endpoint: p.endpoint(), API: wire.Gemini, Request: req, Memory: &p.learned,
+		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Gemini, Request: req, Memory: &p.learned,
 		Prepare: func(ctx context.Context) (wire.Request, error) { return p.prepare(ctx, req.Model) },
-		Encode: func(r *wire.Request, l wire.Learned) (err error) {
-			r.Body, err = encode(p.Name, req, l)
-			return err
-		},
+		Encode:  func(l wire.Learned, _ http.Header) ([]byte, error) { return encode(p.Name, req, l) },
 		Decoder: func() wire.Decoder { return &decoder{Reply: wire.ReplyTo(p.Name, req)} },
 	})
-}
-
-func (p *Provider) endpoint() wire.Endpoint {
-	return wire.Endpoint{Server: p.Server}
 }
 
 // prepare makes the request to a model. Without alt=sse the server would send one

@@ -12,12 +12,8 @@ import (
 
 var _ provider.Lister = (*Provider)(nil)
 
-// pageSize is the most models that the API puts into a page; maxPages ends a list
-// that never does.
-const (
-	pageSize = "1000"
-	maxPages = 20
-)
+// pageSize is the most models that the API puts into a page.
+const pageSize = "1000"
 
 // modelPage is a page of GET /v1beta/models. A field that a server leaves out
 // says nothing.
@@ -38,42 +34,23 @@ type listed struct {
 // Models implements provider.Lister. The server does not tell the age of its
 // models: they are in its own order.
 func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
-	var list []provider.ModelInfo
-	token := ""
-	for range maxPages {
-		page, err := p.modelPage(ctx, token)
-		if err != nil {
-			return nil, err
+	request := func(token string) (wire.Request, error) {
+		query := url.Values{"pageSize": {pageSize}}
+		if token != "" {
+			query.Set("pageToken", token)
 		}
+		return p.request(ctx, query, "v1beta", "models")
+	}
+	var list []provider.ModelInfo
+	err := wire.Pages(ctx, p.Server, request, func(page modelPage) string {
 		for _, m := range page.Models {
 			if m.talks() {
 				list = append(list, m.info(p.Name))
 			}
 		}
-		if page.Next == "" || page.Next == token {
-			break
-		}
-		token = page.Next
-	}
-	return list, nil
-}
-
-func (p *Provider) modelPage(ctx context.Context, token string) (page modelPage, err error) {
-	query := url.Values{"pageSize": {pageSize}}
-	if token != "" {
-		query.Set("pageToken", token)
-	}
-	e := p.endpoint()
-	r, err := p.request(ctx, query, "v1beta", "models")
-	if err != nil {
-		return page, wire.Named(err, e)
-	}
-	e.RequestTimeout = provider.ListTimeout
-	data, err := wire.Fetch(ctx, e, r)
-	if err != nil {
-		return page, err
-	}
-	return page, wire.DecodeList(e, data, &page)
+		return page.Next
+	})
+	return list, err
 }
 
 // talks tells models from what else the server lists: those that draw or speak

@@ -85,9 +85,9 @@ func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration
 	if err != nil {
 		return facts{}, err
 	}
-	e := p.endpoint(-1)
-	e.RequestTimeout = limit
-	data, err := wire.Fetch(ctx, e, r)
+	s := p.Server
+	s.Idle, s.RequestTimeout = -1, limit
+	data, err := wire.Fetch(ctx, s, r)
 	failed := provider.AsError(err)
 	switch {
 	case ctx.Err() != nil:
@@ -95,15 +95,15 @@ func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration
 	case failed != nil && (failed.Status == http.StatusNotFound && strings.Contains(failed.Message, "model") || failed.Kind == provider.KindAuth || failed.Status == 0 && failed.Kind != provider.KindTimeout):
 		return facts{}, failed
 	}
-	var s show
+	var told show
 	if err == nil {
-		err = wire.Decode(data, &s)
+		err = wire.Decode(data, &told)
 	}
 	f := facts{}
 	if err == nil {
-		f = s.facts(model)
+		f = told.facts(model)
 	}
-	f.window = p.window(f.window, f.cloud, s)
+	f.window = p.window(f.window, f.cloud, told)
 	if described(failed) {
 		p.known.remember(model, f)
 	}
@@ -189,7 +189,9 @@ func (p *Provider) Answers(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	data, err := wire.Fetch(ctx, p.endpoint(-1), r)
+	s := p.Server
+	s.Idle = -1
+	data, err := wire.Fetch(ctx, s, r)
 	var v struct {
 		Version string `json:"version"`
 	}

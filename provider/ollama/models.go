@@ -42,16 +42,10 @@ func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := p.endpoint(-1)
-	e.RequestTimeout = provider.ListTimeout
-	data, err := wire.Fetch(ctx, e, r)
-	if err != nil {
-		return nil, err
-	}
 	var tags struct {
 		Models []tagged `json:"models"`
 	}
-	if err := wire.DecodeList(e, data, &tags); err != nil {
+	if err := wire.List(ctx, p.Server, r, &tags); err != nil {
 		return nil, err
 	}
 	models := slices.DeleteFunc(tags.Models, func(m tagged) bool {

@@ -8,9 +8,9 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 	"strings"
 	"syscall"
-	"time"
 
 	"artoo/provider"
 	"artoo/provider/internal/wire"
@@ -54,10 +54,10 @@ var (
 // Stream implements provider.Provider.
 func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	a := &attempt{Provider: p, req: req}
-	e := p.endpoint(p.Idle)
-	e.Lines = true
 	events := wire.RetryAdapted(ctx, wire.Exchange{
-		Endpoint: e, API: wire.Ollama, Request: req, Memory: &p.learned, Prepare: a.prepare, Encode: a.encode, Decoder: a.decoder})
+		Endpoint: wire.Endpoint{Server: p.Server, Lines: true}, API: wire.Ollama, Request: req, Memory: &p.learned,
+		Prepare: a.prepare, Encode: a.encode, Decoder: a.decoder,
+	})
 	return func(yield func(provider.Event, error) bool) {
 		for ev, err := range events {
 			if err != nil {
@@ -108,24 +108,13 @@ func (a *attempt) failed(e *provider.Error) (provider.Event, error) {
 	case e.Kind == provider.KindConfig && strings.Contains(e.Message, "not found"):
 		e.Hint = "ollama pull " + a.req.Model + ", or choose another model with --model"
 	case errors.Is(e.Err, syscall.ECONNREFUSED) && e.Local:
-		at := a.Setting
-		if at == "" {
-			at = "OLLAMA_HOST"
-		}
-		e.Hint = "start Ollama (ollama serve), or check " + at
+		e.Hint = "start Ollama (ollama serve), or check " + cmp.Or(a.Setting, "OLLAMA_HOST")
 	case strings.Contains(e.Message, "more system memory"): // for as long as the machine is this one
-		no := false
-		e.Retry, e.Hint = &no, "a smaller model with --model, or a smaller window with ARTOO_MAX_CONTEXT_TOKENS"
+		e.Retry, e.Hint = new(false), "a smaller model with --model, or a smaller window with ARTOO_MAX_CONTEXT_TOKENS"
 	case strings.Contains(e.Message, "unauthorized"):
 		e.Kind, e.Hint = provider.KindAuth, "ollama signin, for models that run in its cloud"
 	}
 	return nil, e
-}
-
-func (p *Provider) endpoint(idle time.Duration) wire.Endpoint {
-	e := wire.Endpoint{Server: p.Server}
-	e.Idle = idle
-	return e
 }
 
 func (a *attempt) prepare(ctx context.Context) (r wire.Request, err error) {
@@ -135,12 +124,11 @@ func (a *attempt) prepare(ctx context.Context) (r wire.Request, err error) {
 	return a.request(ctx, "chat", a.req.Model, nil)
 }
 
-func (a *attempt) encode(r *wire.Request, l wire.Learned) error {
+func (a *attempt) encode(l wire.Learned, _ http.Header) ([]byte, error) {
 	body, size, err := encode(a.Name, a.req, a.facts.without(l), cmp.Or(a.KeepAlive, DefaultKeepAlive))
-	r.Body = body
 	a.dec.window = a.facts.window
 	a.dec.cut = func(read int) string { return a.known.cut(a.req, size, read, a.facts.window) }
-	return err
+	return body, err
 }
 
 // request is one to the given end of the API; a nil body makes it a GET.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 
 	"artoo/provider"
 	"artoo/provider/internal/listing"
@@ -35,12 +36,11 @@ var _ provider.Provider = (*Chat)(nil)
 func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	var dec *decoder // of the last try
 	events := wire.RetryAdapted(ctx, wire.Exchange{
-		Endpoint: p.endpoint(), API: wire.Chat, Request: req, Memory: &p.learned,
-		Prepare: func(ctx context.Context) (wire.Request, error) { return p.request(ctx, "chat", "completions") },
-		Encode: func(r *wire.Request, l wire.Learned) (err error) {
-			r.Body, err = encode(p.Name, p.Quirks, req, l)
-			return err
+		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Chat, Request: req, Memory: &p.learned,
+		Prepare: func(ctx context.Context) (wire.Request, error) {
+			return wire.Ask(ctx, p.Server, p.Base(), wire.Bearer, "chat", "completions")
 		},
+		Encode: func(l wire.Learned, _ http.Header) ([]byte, error) { return encode(p.Name, p.Quirks, req, l) },
 		Decoder: func() wire.Decoder {
 			dec = &decoder{Reply: wire.ReplyTo(p.Name, req), quirks: p.Quirks, fields: p.Quirks.reasoningFields()}
 			return dec
@@ -57,13 +57,4 @@ func (p *Chat) Stream(ctx context.Context, req provider.Request) iter.Seq2[provi
 			}
 		}
 	}
-}
-
-func (p *Chat) endpoint() wire.Endpoint {
-	return wire.Endpoint{Server: p.Server}
-}
-
-// request is a request to a path of the API, without a body.
-func (p *Chat) request(ctx context.Context, path ...string) (wire.Request, error) {
-	return wire.Ask(ctx, p.Server, p.Base(), wire.Bearer, path...)
 }

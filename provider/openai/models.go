@@ -11,35 +11,49 @@ import (
 )
 
 var (
-	_ provider.Lister = (*Chat)(nil)
-	_ provider.Lister = (*Responses)(nil)
+	_ provider.Lister    = (*Chat)(nil)
+	_ provider.Lister    = (*Responses)(nil)
+	_ provider.Describer = (*Chat)(nil)
+	_ provider.Describer = (*Responses)(nil)
 )
 
 // Models implements provider.Lister.
 func (p *Chat) Models(ctx context.Context) ([]provider.ModelInfo, error) {
-	r, err := p.request(ctx, "models")
-	if err != nil {
-		return nil, wire.Named(err, p.endpoint())
-	}
-	return list(ctx, p.endpoint(), r)
+	return list(ctx, source(p.Server, p.Base()))
 }
 
 // Models implements provider.Lister.
 func (p *Responses) Models(ctx context.Context) ([]provider.ModelInfo, error) {
-	r, err := wire.Ask(ctx, p.Server, p.list(), wire.Bearer, "models")
-	if err != nil {
-		return nil, wire.Named(err, p.endpoint())
-	}
-	return list(ctx, p.endpoint(), r)
+	return list(ctx, p.source())
 }
 
-func list(ctx context.Context, e wire.Endpoint, r wire.Request) ([]provider.ModelInfo, error) {
-	e.RequestTimeout = provider.ListTimeout
-	all, err := listing.Fetch(ctx, e, r)
+// Describe implements provider.Describer by the server's list of models.
+func (p *Chat) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
+	return p.facts.Describe(ctx, source(p.Server, p.Base()), model)
+}
+
+// Describe implements provider.Describer by the server's list of models.
+func (p *Responses) Describe(ctx context.Context, model string) (provider.ModelInfo, error) {
+	return p.facts.Describe(ctx, p.source(), model)
+}
+
+func (p *Responses) source() listing.Source {
+	return source(p.Server, strings.TrimSuffix(strings.TrimRight(p.Base(), "/"), "/responses"))
+}
+
+func source(s provider.Server, base string) listing.Source {
+	ask := func(ctx context.Context, base string, path ...string) (wire.Request, error) {
+		return wire.Ask(ctx, s, base, wire.Bearer, path...)
+	}
+	return listing.Source{Server: s, Base: base, Models: []string{"models"}, Ask: ask}
+}
+
+func list(ctx context.Context, from listing.Source) ([]provider.ModelInfo, error) {
+	all, err := from.Fetch(ctx)
 	var models []provider.ModelInfo
 	for _, m := range all {
-		if talks(m, e.Name) {
-			models = append(models, m.Info(e.Name))
+		if talks(m, from.Name) {
+			models = append(models, m.Info(from.Name))
 		}
 	}
 	return models, err

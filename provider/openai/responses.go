@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"iter"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -44,20 +45,13 @@ func SpeaksResponses(address string) bool {
 // Stream implements provider.Provider.
 func (p *Responses) Stream(ctx context.Context, req provider.Request) iter.Seq2[provider.Event, error] {
 	return wire.RetryAdapted(ctx, wire.Exchange{
-		Endpoint: p.endpoint(), API: wire.Responses, Request: req, Memory: &p.learned,
+		Endpoint: wire.Endpoint{Server: p.Server}, API: wire.Responses, Request: req, Memory: &p.learned,
 		Prepare: func(ctx context.Context) (wire.Request, error) {
 			return wire.Ask(ctx, p.Server, p.Base(), wire.Bearer, "responses")
 		},
-		Encode: func(r *wire.Request, l wire.Learned) (err error) {
-			r.Body, err = encodeResponses(p.Name, req, l)
-			return err
-		},
+		Encode: func(l wire.Learned, _ http.Header) ([]byte, error) { return encodeResponses(p.Name, req, l) },
 		Decoder: func() wire.Decoder {
 			return &responsesDecoder{Reply: wire.ReplyTo(p.Name, req), most: outputTokens(req)}
 		},
 	})
-}
-
-func (p *Responses) endpoint() wire.Endpoint {
-	return wire.Endpoint{Server: p.Server}
 }

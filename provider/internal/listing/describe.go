@@ -17,9 +17,9 @@ import (
 // answer to a message.
 const describeTimeout = 3 * time.Second
 
-// Server is where a list is.
-type Server struct {
-	wire.Endpoint
+// Source is where a list is.
+type Source struct {
+	provider.Server
 	Base   string   // the address that the API's paths are put behind; never empty
 	Models []string // the path of the list
 	// Ask makes a request to a path below an address, without a body.
@@ -38,14 +38,14 @@ type Facts struct {
 // says nothing of the window: it is asked again only where it may know more
 // later, as one that is busy or loads its model. A server that cannot be reached,
 // or refuses the key, is the error; one that only has no list is none.
-func (f *Facts) Describe(ctx context.Context, s Server, model string) (provider.ModelInfo, error) {
+func (f *Facts) Describe(ctx context.Context, s Source, model string) (provider.ModelInfo, error) {
 	f.mu.Lock()
 	info, ok := f.known[model]
 	f.mu.Unlock()
 	if ok {
 		return info, nil
 	}
-	asking := &asking{Server: s, until: time.Now().Add(describeTimeout)}
+	asking := &asking{Source: s, until: time.Now().Add(describeTimeout)}
 	info, settled, err := asking.describe(ctx, model)
 	if err == nil && settled {
 		f.mu.Lock()
@@ -60,7 +60,7 @@ func (f *Facts) Describe(ctx context.Context, s Server, model string) (provider.
 
 // asking is a description that is being made.
 type asking struct {
-	Server
+	Source
 	until time.Time
 }
 
@@ -89,7 +89,7 @@ func (s *asking) describe(ctx context.Context, model string) (info provider.Mode
 	}
 	info = m.Info(s.Name)
 	info.ID = model
-	if !info.Guess && max(m.TopProvider.Output, m.Output) <= 0 {
+	if !info.Guess && max(m.TopProvider.Output, m.Output, m.Reply) <= 0 {
 		info.MaxOutput = min(info.MaxOutput, info.Context/2) // room for a prompt
 	}
 	return info, settled, nil
@@ -167,14 +167,14 @@ func (s *asking) root() string {
 func (s *asking) list(ctx context.Context, base string, path ...string) ([]Model, error) {
 	r, err := s.Ask(ctx, base, path...)
 	if err != nil {
-		return nil, wire.Named(err, s.Endpoint)
+		return nil, err
 	}
-	return Fetch(ctx, s.asked(), r)
+	return fetch(ctx, s.asked(), r)
 }
 
-// asked is the endpoint with the patience that is left for this description.
-func (s *asking) asked() wire.Endpoint {
-	e := s.Endpoint
-	e.RequestTimeout = max(time.Until(s.until), time.Millisecond)
-	return e
+// asked is the server with the time that is left for this description.
+func (s *asking) asked() provider.Server {
+	server := s.Server
+	server.RequestTimeout = max(time.Until(s.until), time.Millisecond)
+	return server
 }

@@ -4,6 +4,7 @@ package listing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -19,6 +20,7 @@ import (
 type Model struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name"`
+	Title      string  `json:"display_name"` // Anthropic
 	Created    float64 `json:"created"`
 	Window     int     `json:"context_length"`
 	GroqWindow int     `json:"context_window"`
@@ -27,6 +29,7 @@ type Model struct {
 	MaxContext int     `json:"max_context_length"`    // Mistral; LM Studio's is what the model can have at most
 	Loaded     int     `json:"loaded_context_length"`
 	Input      int     `json:"max_input_tokens"` // Anthropic
+	Reply      int     `json:"max_tokens"`       // too
 	Type       string  `json:"type"`             // LM Studio: llm, vlm, embeddings
 	OwnedBy    string  `json:"owned_by"`
 	Meta       struct {
@@ -48,23 +51,47 @@ type Model struct {
 	Parameters   []string `json:"supported_parameters"`
 	Capabilities struct {
 		Vision *bool `json:"vision"`
+		// Anthropic's:
+		Images   *capability `json:"image_input"`
+		Thinking *capability `json:"thinking"`
+		Effort   *struct {
+			Low, Medium, High, XHigh, Max capability
+		} `json:"effort"`
 	} `json:"capabilities"`
 }
 
+type capability struct {
+	Supported bool `json:"supported"`
+}
+
+// Page is an answer, or with Anthropic one of several.
+type Page struct {
+	Data    []Model `json:"data"`
+	HasMore bool    `json:"has_more"`
+	LastID  string  `json:"last_id"`
+}
+
 // Fetch asks for the list, the newest models first.
-func Fetch(ctx context.Context, e wire.Endpoint, r wire.Request) ([]Model, error) {
-	data, err := wire.Fetch(ctx, e, r)
+func (s Source) Fetch(ctx context.Context) ([]Model, error) {
+	s.RequestTimeout = provider.ListTimeout
+	r, err := s.Ask(ctx, s.Base, s.Models...)
 	if err != nil {
 		return nil, err
 	}
-	var answer struct {
-		Data []Model `json:"data"`
+	return fetch(ctx, s.Server, r)
+}
+
+func fetch(ctx context.Context, s provider.Server, r wire.Request) ([]Model, error) {
+	data, err := wire.Fetch(ctx, s, r)
+	if err != nil {
+		return nil, err
 	}
+	var answer Page
 	into := any(&answer)
 	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '[' { // Together
 		into = &answer.Data
 	}
-	if err := wire.DecodeList(e, data, into); err != nil {
+	if err := wire.DecodeList(s, data, into); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(answer.Data, func(a, b Model) int { return int(min(max(b.Created-a.Created, -1), 1)) })
@@ -74,14 +101,12 @@ func Fetch(ctx context.Context, e wire.Endpoint, r wire.Request) ([]Model, error
 // Info is what the server says, over what the catalogue has.
 func (m Model) Info(name string) provider.ModelInfo {
 	info, _ := provider.Lookup(name, m.ID)
-	if m.Name != "" {
-		info.Name = m.Name
-	}
+	info.Name = cmp.Or(m.Title, m.Name, info.Name)
 	if window := m.Context(); window > 0 {
 		info.Context, info.Guess = window, false
 		info.MaxOutput = min(info.MaxOutput, window)
 	}
-	if n := wire.Count(max(m.TopProvider.Output, m.Output)); n > 0 {
+	if n := wire.Count(max(m.TopProvider.Output, m.Output, m.Reply)); n > 0 {
 		info.MaxOutput = n
 	}
 	if m.Pricing != nil {
@@ -90,8 +115,23 @@ func (m Model) Info(name string) provider.ModelInfo {
 	if in := m.Architecture.Input; len(in) > 0 {
 		info.Images = slices.Contains(in, "image")
 	}
-	if m.Capabilities.Vision != nil {
-		info.Images = *m.Capabilities.Vision
+	c := m.Capabilities
+	if c.Vision != nil {
+		info.Images = *c.Vision
+	}
+	if c.Images != nil {
+		info.Images = c.Images.Supported
+	}
+	if c.Thinking != nil {
+		info.Reasoning = c.Thinking.Supported
+	}
+	if e := c.Effort; e != nil {
+		info.Efforts = nil
+		for i, level := range []capability{e.Low, e.Medium, e.High, e.XHigh, e.Max} {
+			if level.Supported {
+				info.Efforts = append(info.Efforts, [...]string{"low", "medium", "high", "xhigh", "max"}[i])
+			}
+		}
 	}
 	if m.Type == "llm" || m.Type == "vlm" {
 		info.Images = m.Type == "vlm"

@@ -14,16 +14,16 @@ const maxDocument = 16 << 20
 
 // Fetch sends one request and reads the whole of its answer, a JSON document.
 // Its errors are *provider.Error, as those of Stream.
-func Fetch(ctx context.Context, e Endpoint, r Request) ([]byte, error) {
-	c := newCall(ctx, e)
+func Fetch(ctx context.Context, s provider.Server, r Request) ([]byte, error) {
+	c := newCall(ctx, Endpoint{Server: s})
 	defer c.close()
 	if err := c.post(r); err != nil {
 		return nil, c.fail(err, provider.Usage{})
 	}
 	data, err := io.ReadAll(io.LimitReader(c.body, maxDocument+1))
 	if err == nil && len(data) > maxDocument {
-		no := false
-		err = &provider.Error{Kind: provider.KindProvider, Retry: &no, Message: fmt.Sprintf("the answer is larger than %d MiB", maxDocument>>20)}
+		err = &provider.Error{Kind: provider.KindProvider, Retry: new(false),
+			Message: fmt.Sprintf("the answer is larger than %d MiB", maxDocument>>20)}
 	}
 	if err != nil {
 		return nil, c.fail(err, provider.Usage{})
@@ -31,10 +31,46 @@ func Fetch(ctx context.Context, e Endpoint, r Request) ([]byte, error) {
 	return data, nil
 }
 
+// List fetches a list of models into v, within provider.ListTimeout.
+func List(ctx context.Context, s provider.Server, r Request, v any) error {
+	s.RequestTimeout = provider.ListTimeout
+	data, err := Fetch(ctx, s, r)
+	if err == nil {
+		err = DecodeList(s, data, v)
+	}
+	return err
+}
+
 // DecodeList is Decode for a list of models; its error is a *provider.Error.
-func DecodeList(e Endpoint, data []byte, v any) error {
+func DecodeList(s provider.Server, data []byte, v any) error {
 	if err := Decode(data, v); err != nil {
-		return &provider.Error{Kind: provider.KindProvider, Provider: e.Name, Local: e.Local, Message: "the list of models makes no sense: " + err.Error(), Err: err}
+		return named(Nonsense("the list of models", err), s)
+	}
+	return nil
+}
+
+// Pages fetches a list that comes in pages: request makes the request for the one
+// behind a token, "" for the first, and take keeps a page and returns the token of
+// the next, "" after the last.
+func Pages[Page any](ctx context.Context, s provider.Server, request func(token string) (Request, error),
+	take func(Page) string,
+) error {
+	const most = 20 // ends a list that never does
+	token := ""
+	for range most {
+		r, err := request(token)
+		if err != nil {
+			return err
+		}
+		var page Page
+		if err := List(ctx, s, r, &page); err != nil {
+			return err
+		}
+		next := take(page)
+		if next == "" || next == token {
+			break
+		}
+		token = next
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestFetch(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	e := Endpoint{Server: provider.Server{Name: "p", HTTP: srv.Client(), RequestTimeout: time.Minute, Local: true}}
+	e := provider.Server{Name: "p", HTTP: srv.Client(), RequestTimeout: time.Minute, Local: true}
 	for _, tc := range []struct {
 		body []byte
 		want string

@@ -23,8 +23,8 @@ func Key(ctx context.Context, key func(context.Context) (string, error)) (string
 		case provider.AsError(err) != nil || ctx.Err() != nil:
 			return "", err
 		case errors.As(err, &known):
-			no := false
-			return "", &provider.Error{Kind: provider.ErrorKind(known.ErrorKind()), Message: err.Error(), Hint: known.ErrorHint(), Retry: &no, Err: err}
+			return "", &provider.Error{Kind: provider.ErrorKind(known.ErrorKind()), Message: err.Error(),
+				Hint: known.ErrorHint(), Retry: new(false), Err: err}
 		}
 		return "", &provider.Error{Kind: provider.KindAuth, Message: err.Error(), Err: err}
 	}
@@ -81,12 +81,12 @@ func Query(address string, more url.Values) (string, error) {
 	return u.String(), nil
 }
 
-// Named is the error of a request that never came to be, with the provider's
-// name in it as Stream and Fetch would have put it there.
-func Named(err error, e Endpoint) error {
+// named puts the provider's name into the error of a request that never came to
+// be, as Stream and Fetch do into those of others.
+func named(err error, s provider.Server) error {
 	if known := provider.AsError(err); known != nil && known.Provider == "" {
 		named := *known
-		named.Provider, named.Local = e.Name, e.Local
+		named.Provider, named.Local = s.Name, s.Local
 		return &named
 	}
 	return err
@@ -96,16 +96,16 @@ func Named(err error, e Endpoint) error {
 // the key as sign writes it, "" where there is none, and the user's headers over all.
 func Ask(ctx context.Context, s provider.Server, base string, sign func(h http.Header, key string), path ...string) (Request, error) {
 	if base == "" {
-		return Request{}, &provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",
-			Hint: "ARTOO_BASE_URL=http://host:port/v1, or base_url under [provider." + s.Name + "] in config.toml"}
+		return Request{}, named(&provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",
+			Hint: "ARTOO_BASE_URL=http://host:port/v1, or base_url under [provider." + s.Name + "] in config.toml"}, s)
 	}
 	address, err := Join(base, path...)
 	if err != nil {
-		return Request{}, err
+		return Request{}, named(err, s)
 	}
 	key, err := Key(ctx, s.Key)
 	if err != nil {
-		return Request{}, err
+		return Request{}, named(err, s)
 	}
 	h := http.Header{}
 	sign(h, key)

@@ -23,9 +23,9 @@ type Exchange struct {
 	Memory *Memory
 	// Prepare makes the request without its body, inside the time limits.
 	Prepare func(context.Context) (Request, error)
-	// Encode writes the body, and the headers that depend on it, without what the
-	// server refuses. The same input gives the same bytes.
-	Encode func(*Request, Learned) error
+	// Encode makes the body without what the server refuses, and sets the headers
+	// that depend on it. The same input gives the same bytes.
+	Encode func(Learned, http.Header) ([]byte, error)
 	// Decoder reads the reply; each try has its own.
 	Decoder func() Decoder
 }
@@ -130,7 +130,7 @@ func (x Exchange) once(ctx context.Context, mayLearn bool, yield func(provider.E
 			return r, err
 		}
 		r.Model = x.Request.Model
-		if err := x.Encode(&r, sent); err != nil {
+		if r.Body, err = x.Encode(sent, r.Header); err != nil {
 			return r, &provider.Error{Kind: provider.KindInvalid, Err: err,
 				Message: "the request cannot be encoded: " + err.Error()}
 		}
@@ -179,12 +179,8 @@ func (x Exchange) learn(e *provider.Error, sent Learned) (learned bool, notice s
 
 // differs reports whether a request is another one with what was learned since.
 func (x Exchange) differs(before, now Learned) bool {
-	var r [2]Request
-	for i, l := range []Learned{before, now} {
-		r[i].Header = http.Header{}
-		if x.Encode(&r[i], l) != nil {
-			return false
-		}
-	}
-	return !bytes.Equal(r[0].Body, r[1].Body) || !maps.EqualFunc(r[0].Header, r[1].Header, slices.Equal)
+	h1, h2 := http.Header{}, http.Header{}
+	body1, err1 := x.Encode(before, h1)
+	body2, err2 := x.Encode(now, h2)
+	return err1 == nil && err2 == nil && !(bytes.Equal(body1, body2) && maps.EqualFunc(h1, h2, slices.Equal))
 }

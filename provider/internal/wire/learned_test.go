@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -19,9 +20,8 @@ func exchange(api API) Exchange {
 			Messages: []provider.Message{provider.UserText("hi"), {Role: provider.RoleAssistant, Provider: "p", Model: "m",
 				Parts: []provider.Part{provider.Reasoning{Text: "hm", Opaque: "proof"}}}},
 		},
-		Encode: func(r *Request, l Learned) error {
-			r.Body = fmt.Append(nil, l.Omitted, l.ReplyTokens(64_000, 2), l.Forgotten("proof"), l.Schema("read"), l.Schema("edit"))
-			return nil
+		Encode: func(l Learned, _ http.Header) ([]byte, error) {
+			return fmt.Append(nil, l.Omitted, l.ReplyTokens(64_000, 2), l.Forgotten("proof"), l.Schema("read"), l.Schema("edit")), nil
 		}}
 }
 
