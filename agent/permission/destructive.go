@@ -18,10 +18,8 @@ func (p *Policy) destroys(s simple) (what string, yes bool) {
 	}
 	if s.name() == "" && len(s.words) > 1 { // $x -rf: the options tell what it may be
 		for _, name := range []string{"rm", "git", "find"} {
-			named := s
-			named.fed = false
-			named.words = append([]word{{text: name, known: true}}, s.words[1:]...)
-			if what, yes := destructive(named); yes {
+			named := append([]word{{text: name, known: true}}, s.words[1:]...)
+			if what, yes := destructive(simple{words: named, texts: s.texts, unsure: s.unsure, inputs: s.inputs}); yes {
 				return s.words[0].text + " may stand for " + what, true
 			}
 		}
@@ -29,10 +27,10 @@ func (p *Policy) destroys(s simple) (what string, yes bool) {
 	if what, yes := destructive(s); yes && (path.Base(s.name()) != "mv" || len(s.words) < 3) {
 		return what, true
 	}
+	if p.Loses == nil {
+		return "", false
+	}
 	for _, file := range p.overwritten(s) {
-		if p.Loses == nil {
-			break
-		}
 		if lost := p.Loses(file); lost != "" {
 			return lost, true
 		}
@@ -46,7 +44,7 @@ func destructive(s simple) (what string, yes bool) {
 	name, args := strings.ToLower(path.Base(s.name())), plain(s.words[min(1, len(s.words)):])
 	switch name {
 	case "rm":
-		if slices.ContainsFunc(args, func(a string) bool { return hasOption(a, "-r -R --recursive") }) {
+		if haveOption(args, "-r -R --recursive") {
 			return "rm -r", true
 		}
 		if s.fed {
@@ -59,7 +57,7 @@ func destructive(s simple) (what string, yes bool) {
 	case "shred", "truncate", "mv":
 		return name, true
 	case "patch":
-		if !slices.ContainsFunc(args, func(a string) bool { return hasOption(a, "--dry-run --version --help") }) {
+		if !haveOption(args, "--dry-run --version --help") {
 			return appliesPatch(name, s)
 		}
 	case "git":
@@ -74,68 +72,47 @@ func destructive(s simple) (what string, yes bool) {
 }
 
 func destroysInGit(sub string, args []string) (what string, yes bool) {
-	has := func(options string) bool {
-		return slices.ContainsFunc(args, func(a string) bool { return hasOption(a, options) })
-	}
+	const force, over = "-f --force", " over changes that are not committed"
 	first := ""
 	if len(args) > 0 {
 		first = args[0]
 	}
+	for _, row := range []struct{ subs, first, options, what string }{
+		{"clean restore rebase filter-branch filter-repo prune", "", "", "git " + sub},
+		{"reset", "", "--hard --merge", "git reset --hard"},
+		{"checkout", "", force + " -p --patch --ours --theirs --pathspec-from-file", "git checkout --"},
+		{"mv checkout-index", "", force, "git " + sub + over},
+		{"read-tree", "", "--reset", "git " + sub + over},
+		{"switch", "", force + " --discard-changes", "git switch --force"},
+		{"stash", "drop clear", "", "git stash " + first},
+		{"reflog", "expire delete", "", "git reflog " + first},
+		{"branch", "", force + " -D -M -C", "git branch -D"},
+		{"update-ref", "", "-d --delete --stdin", "git update-ref -d"},
+		{"gc", "", "--prune", "git gc --prune"},
+		{"worktree", "remove", force, "git worktree remove --force"},
+		{"push", "", force + " --force-with-lease --force-if-includes --mirror --delete -d --prune", "git push --force"},
+	} {
+		if listed(row.subs, sub) && (row.first == "" || listed(row.first, first)) &&
+			(row.options == "" || haveOption(args, row.options)) {
+			return row.what, true
+		}
+	}
 	switch {
-	case slices.Contains([]string{"clean", "restore", "rebase", "filter-branch", "filter-repo", "prune"}, sub):
-		return "git " + sub, true
-	case sub == "reset" && has("--hard --merge"):
-		return "git reset --hard", true
-	case sub == "checkout" && (slices.Contains(args, "--") || has("-f --force -p --patch --ours --theirs --pathspec-from-file") || slices.Contains(args, ".")):
+	case sub == "checkout" && (slices.Contains(args, "--") || slices.Contains(args, ".")):
 		return "git checkout --", true
-	case sub == "rm" && has("-f --force") && !slices.Contains(args, "--cached"), sub == "mv" && has("-f --force"),
-		sub == "checkout-index" && has("-f --force"), sub == "read-tree" && has("--reset"):
-		return "git " + sub + " over changes that are not committed", true
-	case sub == "switch" && has("-f --force --discard-changes"):
-		return "git switch --force", true
-	case sub == "stash" && (first == "drop" || first == "clear"), sub == "reflog" && (first == "expire" || first == "delete"):
-		return "git " + sub + " " + first, true
-	case sub == "branch" && has("-D -f --force -M -C"):
-		return "git branch -D", true
-	case sub == "update-ref" && has("-d --delete --stdin"):
-		return "git update-ref -d", true
-	case sub == "gc" && has("--prune"):
-		return "git gc --prune", true
-	case sub == "worktree" && first == "remove" && has("-f --force"):
-		return "git worktree remove --force", true
-	case sub == "push" && (has("--force -f --force-with-lease --force-if-includes --mirror --delete -d --prune") ||
-		slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "+") || strings.HasPrefix(a, ":") })):
+	case sub == "rm" && haveOption(args, force) && !slices.Contains(args, "--cached"):
+		return "git rm" + over, true
+	case sub == "push" && slices.ContainsFunc(args, func(a string) bool { return strings.IndexAny(a, "+:") == 0 }):
 		return "git push --force", true
 	}
 	return "", false
-}
-
-// hasOption reports whether a word is, or holds in a cluster, one of the
-// options. GNU programs take any unambiguous beginning of a long option, so a
-// beginning counts too.
-func hasOption(w, options string) bool {
-	if !isOption(w) {
-		return false
-	}
-	name, _, _ := strings.Cut(w, "=")
-	for _, o := range strings.Fields(options) {
-		switch {
-		case name == o:
-			return true
-		case strings.HasPrefix(o, "--") && strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(o, name):
-			return true
-		case len(o) == 2 && w[1] != '-' && strings.IndexByte(w[1:], o[1]) >= 0:
-			return true
-		}
-	}
-	return false
 }
 
 // gitCommand skips git's own options.
 func gitCommand(words []word) []word {
 	for i := 0; i < len(words); i++ {
 		switch a := words[i].text; {
-		case a == "-C" || a == "-c" || a == "--git-dir" || a == "--work-tree" || a == "--namespace" || a == "--exec-path" || a == "--config-env":
+		case listed("-C -c --git-dir --work-tree --namespace --exec-path --config-env", a):
 			i++
 		case isOption(a):
 		default:
@@ -143,13 +120,6 @@ func gitCommand(words []word) []word {
 		}
 	}
 	return nil
-}
-
-// inGit reports whether a path lies in a git directory.
-func inGit(path string) bool {
-	return slices.ContainsFunc(strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' }), func(part string) bool {
-		return strings.EqualFold(part, ".git")
-	})
 }
 
 // overwritten are the files, absolute, whose contents a command replaces: what
@@ -204,15 +174,20 @@ func checkedOut(words []word) (files []word) {
 
 // places are where a path of a command may lie, absolute.
 func (p *Policy) places(s simple, to string) (files []string) {
+	if len(s.dirs) == 0 {
+		return into([]string{p.Root}, to)
+	}
+	return into(s.dirs, to)
+}
+
+// into is where a path leads from each of the directories; one place where it is
+// absolute.
+func into(dirs []string, to string) (places []string) {
 	if filepath.IsAbs(to) {
 		return []string{filepath.Clean(to)}
 	}
-	dirs := s.dirs
-	if len(dirs) == 0 {
-		dirs = []string{p.Root}
-	}
 	for _, dir := range dirs {
-		files = append(files, filepath.Join(dir, to))
+		places = append(places, filepath.Join(dir, to))
 	}
-	return files
+	return places
 }

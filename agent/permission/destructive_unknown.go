@@ -39,10 +39,8 @@ func mentionsOthersRun(s simple) bool {
 		if i > 0 {
 			before = s.words[i-1].text
 		}
-		excluded := strings.HasPrefix(before, "--exclude")
-		for _, prefix := range []string{"--exclude", "!", ":!", ":(exclude)"} {
-			excluded = excluded || strings.HasPrefix(w.text, prefix)
-		}
+		leaves := func(prefix string) bool { return strings.HasPrefix(w.text, prefix) }
+		excluded := strings.HasPrefix(before, "--exclude") || leaves("--exclude") || leaves("!") || leaves(":!") || leaves(":(exclude)")
 		if before == "-path" || before == "-name" {
 			excluded = i > 1 && (s.words[i-2].text == "-not" || s.words[i-2].text == "!") ||
 				slices.ContainsFunc(s.words[i:], func(w word) bool { return w.text == "-prune" })
@@ -91,7 +89,7 @@ func destinations(name string, s simple) []word {
 // fileOptions are the values of these options that stand in the next word.
 func fileOptions(s simple, options string) (values []word) {
 	for i, w := range s.words {
-		if slices.Contains(strings.Fields(options), w.text) && i+1 < len(s.words) {
+		if listed(options, w.text) && i+1 < len(s.words) {
 			values = append(values, s.words[i+1])
 		}
 	}
@@ -108,6 +106,7 @@ func writtenByProgram(name string, s simple) (files []word) {
 	if len(s.words) < 2 {
 		return nil
 	}
+	named := func(text string) { files = append(files, word{text: text, known: true}) }
 	switch name {
 	case "sed", "gsed":
 		for _, w := range s.words[1:] {
@@ -117,8 +116,8 @@ func writtenByProgram(name string, s simple) (files []word) {
 			for i, c := range w.text { // what follows each w, up to the line's end
 				if c == 'w' || c == 'W' || c == 'e' {
 					file, _, _ := strings.Cut(w.text[i+1:], "\n")
-					for _, text := range strings.Fields(file) {
-						files = append(files, word{text: strings.Trim(text, "'\""), known: true})
+					for text := range strings.FieldsSeq(file) {
+						named(strings.Trim(text, "'\""))
 					}
 				}
 			}
@@ -130,12 +129,12 @@ func writtenByProgram(name string, s simple) (files []word) {
 		for _, w := range s.words[1:] {
 			_, value, assigns := strings.Cut(w.text, "=")
 			if assigns && !awkWrites.MatchString(w.text) { // -v out=FILE
-				files = append(files, word{text: value, known: true})
+				named(value)
 			}
 			for i, quoted := range strings.Split(w.text, `"`) {
 				if i%2 == 1 {
 					for text := range strings.FieldsSeq(quoted) {
-						files = append(files, word{text: strings.TrimLeft(text, ">|"), known: true})
+						named(strings.TrimLeft(text, ">|"))
 					}
 				}
 			}
@@ -160,14 +159,14 @@ func appliesPatch(name string, s simple) (what string, yes bool) {
 // patchesFiles reports whether a command of git writes files as a patch says:
 // not with options that only look at it, or only end what was begun.
 func patchesFiles(sub string, args []string) bool {
-	has := func(options ...string) bool {
-		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(options, a) })
+	has := func(options string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return listed(options, a) })
 	}
 	switch sub {
 	case "apply":
-		return has("--apply", "--index", "-3", "--3way") || !has("--check", "--stat", "--numstat", "--summary", "--cached")
+		return has("--apply --index -3 --3way") || !has("--check --stat --numstat --summary --cached")
 	case "am":
-		return !has("--abort", "--quit") && !slices.ContainsFunc(args, func(a string) bool {
+		return !has("--abort --quit") && !slices.ContainsFunc(args, func(a string) bool {
 			return strings.HasPrefix(a, "--show-current-patch")
 		})
 	}

@@ -13,8 +13,12 @@ func (p *Policy) writesWhatOthersRun(s simple) (why string) {
 	name := strings.ToLower(path.Base(s.name()))
 	if name == "git" {
 		words := gitCommand(s.words[1:])
-		if len(words) > 0 && words[0].text == "config" && !listsConfig(words[1:]) && gitConfigWrites(plain(words[1:])) != "" {
-			return "it can write git's configuration, which git obeys"
+		if len(words) > 0 && words[0].text == "config" {
+			words = words[1:] // git takes no value beside a list of all
+			lists := len(words) > 0 && words[0].known && listed("-l --list list", words[0].text)
+			if !lists && gitConfigWrites(plain(words)) != "" {
+				return "it can write git's configuration, which git obeys"
+			}
 		}
 	}
 	written := append(slices.Clip(s.outputs), writtenBy(name, s)...)
@@ -26,30 +30,28 @@ func (p *Policy) writesWhatOthersRun(s simple) (why string) {
 			}
 		}
 		for _, file := range p.places(s, text) {
-			if why := p.runByOthers(file); why != "" {
-				return why
-			}
+			why := p.runByOthers(file)
 			// A link on the way may lead to one.
-			if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
-				if why := p.runByOthers(filepath.Join(real, filepath.Base(file))); why != "" {
-					return why
-				}
+			if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil && why == "" {
+				why = p.runByOthers(filepath.Join(real, filepath.Base(file)))
+			}
+			if why != "" {
+				return why
 			}
 		}
 	}
 	return ""
 }
 
-// listsConfig reports whether words of git config only list all values: git takes
-// no value beside that.
-func listsConfig(words []word) bool {
-	return len(words) > 0 && words[0].known && slices.Contains([]string{"-l", "--list", "list"}, words[0].text)
-}
-
 // writtenBy are the words of a command that may name what it writes.
 func writtenBy(name string, s simple) []word {
+	has := func(options string) bool {
+		return slices.ContainsFunc(s.words, func(w word) bool { return hasOption(w.text, options) })
+	}
+	const nameless = "-S --suffix" // options whose value is no file
 	switch name {
-	case "tee", "touch", "rm", "unlink", "chmod", "chown", "truncate", "shred", "mkdir", "rmdir", "patch", "ed", "ex", "vi", "vim", "nano", "sponge", "split", "csplit":
+	case "tee", "touch", "rm", "unlink", "chmod", "chown", "truncate", "shred", "mkdir", "rmdir", "patch", "ed", "ex",
+		"vi", "vim", "nano", "sponge", "split", "csplit":
 		return operandsOf(s, "")
 	case "git":
 		if words := gitCommand(s.words[1:]); len(words) > 0 && (words[0].text == "mv" || words[0].text == "rm") {
@@ -59,21 +61,17 @@ func writtenBy(name string, s simple) []word {
 	case "find":
 		return fileOptions(s, "-fprint -fprint0 -fprintf -fls")
 	case "mv", "ln", "link", "rename":
-		operands := operandsOf(s, "-S --suffix")
+		operands := operandsOf(s, nameless)
 		return append(operands, moved(operands)...)
 	case "cp", "install", "rsync", "scp":
-		operands := operandsOf(s, "-S --suffix -m -o -g --mode")
+		operands := operandsOf(s, nameless+" -m -o -g --mode")
 		// A link of cp's is another name for its first operand.
-		all := "-t --target-directory"
-		if name == "cp" {
-			all += " -l --link -s --symbolic-link"
-		}
-		if slices.ContainsFunc(s.words, func(w word) bool { return hasOption(w.text, all) }) {
+		if has("-t --target-directory") || name == "cp" && has("-l --link -s --symbolic-link") {
 			return operands
 		}
 		return moved(operands)
 	case "sed", "gsed", "perl":
-		if slices.ContainsFunc(s.words, func(w word) bool { return hasOption(w.text, "-i --in-place") }) {
+		if has("-i --in-place") {
 			return operandsOf(s, "")
 		}
 	case "awk", "gawk":
@@ -92,7 +90,7 @@ func operandsOf(s simple, valued string) (operands []word) {
 	for i := 1; i < len(s.words); i++ {
 		w := s.words[i]
 		switch {
-		case slices.Contains(strings.Fields(valued), w.text):
+		case listed(valued, w.text):
 			i++
 			if i < len(s.words) && (w.text == "-t" || w.text == "--target-directory") {
 				operands = append(operands, s.words[i])
@@ -108,15 +106,16 @@ func operandsOf(s simple, valued string) (operands []word) {
 	return operands
 }
 
-// globOfOthers reports whether a glob may stand for one of the well-known files
-// that others run.
+// globOfOthers says that a glob may stand for one of the well-known files that
+// others run. Not all names of the list count: a* may be azure-pipelines.yml too,
+// and hardly ever is.
 func globOfOthers(glob string) (why string) {
 	for part := range strings.SplitSeq(glob, "/") {
 		if strings.Trim(part, "*") == "" || !strings.ContainsAny(part, "*?[") {
 			continue
 		}
-		for _, name := range []string{".git", ".github", ".husky", ".vscode", ".idea", ".envrc", ".npmrc", ".claude", ".artoo", ".cargo", ".gitmodules",
-			".gitattributes", ".githooks", ".mcp.json", "AGENTS.md", "CLAUDE.md", "Jenkinsfile"} {
+		for name := range strings.FieldsSeq(`.git .github .husky .vscode .idea .envrc .npmrc .claude .artoo .cargo .gitmodules
+			.gitattributes .githooks .mcp.json AGENTS.md CLAUDE.md Jenkinsfile`) {
 			if fits, err := path.Match(part, name); fits || err != nil {
 				return "it may write " + name + ", which others run or obey (" + glob + ")"
 			}

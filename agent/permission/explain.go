@@ -121,7 +121,7 @@ func (p *Policy) Explain(name string, access tool.Access) Explanation {
 		e.Reason = "mode " + string(p.Mode)
 	}
 	if access.Kind != tool.KindRun {
-		for _, r := range append(p.SessionRules(), p.AllowRules...) {
+		for _, r := range p.allowing() {
 			if r.names(name, access.Kind) && r.String() != d.Rule {
 				e.Missed = append(e.Missed, MissedRule{r.String(), r.Origin, p.whyNotFile(r, access)})
 			}
@@ -156,15 +156,20 @@ func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
 
 func (p *Policy) explainPart(name string, s simple) ExplainedPart {
 	part := ExplainedPart{Text: s.shown()}
-	by := func(effect Effect, r Rule, why string) ExplainedPart {
-		part.Effect, part.Rule, part.Origin, part.Why = effect, r.String(), r.Origin, why
+	is := func(effect Effect, why string) ExplainedPart {
+		part.Effect, part.Why = effect, why
 		return part
 	}
+	by := func(effect Effect, r Rule, why string) ExplainedPart {
+		part.Rule, part.Origin = r.String(), r.Origin
+		return is(effect, why)
+	}
 	for _, r := range p.DenyRules {
-		if yes, maybe := r.speaksOf(s); r.namesWidely(name, tool.KindRun) && (yes || maybe) {
-			if yes {
-				return by(Deny, r, "a deny rule speaks of it")
-			}
+		switch yes, maybe := r.speaksOf(s); {
+		case !r.namesWidely(name, tool.KindRun):
+		case yes:
+			return by(Deny, r, "a deny rule speaks of it")
+		case maybe:
 			part.Missed = append(part.Missed, MissedRule{r.String(), r.Origin, "what decides is not known beforehand"})
 		}
 	}
@@ -174,8 +179,7 @@ func (p *Policy) explainPart(name string, s simple) ExplainedPart {
 		return by(Allow, Rule{Tool: name, Arg: ReadGroup, HasArg: true}, "it only reads")
 	}
 	if p.Mode == ModePlan {
-		part.Effect, part.Why = Deny, "plan mode only reads, whatever the rules"
-		return part
+		return is(Deny, "plan mode only reads, whatever the rules")
 	}
 	for _, r := range p.AskRules {
 		if yes, _ := r.speaksOf(s); yes && r.namesWidely(name, tool.KindRun) && !p.commandCovered(p.session, name, s) {
@@ -183,10 +187,9 @@ func (p *Policy) explainPart(name string, s simple) ExplainedPart {
 		}
 	}
 	if what, yes := p.destroys(s); yes && !p.namedExactly(name, s) {
-		part.Effect, part.Why = Ask, "asked whatever the mode: "+what
-		return part
+		return is(Ask, alwaysAsked(what))
 	}
-	for _, r := range append(p.SessionRules(), p.AllowRules...) {
+	for _, r := range p.allowing() {
 		if p.commandCovered([]Rule{r}, name, s) {
 			return by(Allow, r, "an allow rule covers it")
 		}
@@ -194,21 +197,18 @@ func (p *Policy) explainPart(name string, s simple) ExplainedPart {
 			part.Missed = append(part.Missed, MissedRule{r.String(), r.Origin, why})
 		}
 	}
-	part.Effect, part.Why = Ask, "no rule covers it"
 	if reason != "" {
-		part.Why += ", and it does more than read: " + reason
+		return is(Ask, "no rule covers it, and it does more than read: "+reason)
 	}
-	return part
+	return is(Ask, "no rule covers it")
 }
 
 // whyNot says why a rule for commands that begin as this one does not cover it;
 // "" for a rule that speaks of something else.
 func (p *Policy) whyNot(r Rule, name string, s simple) string {
 	want, open := r.command()
-	if !r.names(name, tool.KindRun) || r.Arg == ReadGroup || len(want) == 0 || len(s.words) == 0 {
-		return ""
-	}
-	if !want[0].matches(s.words[0].text, true) {
+	if !r.names(name, tool.KindRun) || r.Arg == ReadGroup || len(want) == 0 || len(s.words) == 0 ||
+		!want[0].matches(s.words[0].text, true) {
 		return ""
 	}
 	if at := r.changed(); at != "" {
@@ -230,7 +230,7 @@ func (p *Policy) whyNot(r Rule, name string, s simple) string {
 		}
 	}
 	if !open && len(s.words) > len(want) {
-		return fmt.Sprintf("the command goes on with %s; with :* at its end the rule would take more words", s.words[len(want)].text)
+		return "the command goes on with " + s.words[len(want)].text + "; with :* at its end the rule would take more words"
 	}
 	return "a path in it leads elsewhere from where the command runs"
 }
@@ -267,10 +267,8 @@ func (s simple) shown() string {
 	for _, out := range s.outputs {
 		words = append(words, "> "+out.text)
 	}
-	for _, l := range slices.Backward(s.layers) {
-		if len(l.words) > 0 {
-			return strings.Join(words, " ") + "  (by " + l.words[0].text + ")"
-		}
+	if n := len(s.layers); n > 0 {
+		words = append(words, " (by "+s.layers[n-1].words[0].text+")")
 	}
 	return strings.Join(words, " ")
 }

@@ -15,45 +15,50 @@ import (
 // without a question. A row is a name, or names below each other, with * for
 // any characters of a name; it counts at any depth, in letters of either case,
 // and for all that is beneath it.
-var othersRun = []struct{ by, names string }{
+var othersRun = []runByOther{
 	{"git", ".git git~1 .gitmodules .gitattributes .githooks .husky lefthook* .lefthook* .pre-commit-config.yaml"},
-	{"an editor", ".vscode .idea .zed .devcontainer .devcontainer.json *.code-workspace .exrc .vimrc _vimrc .nvimrc .nvim.lua .dir-locals.el " +
-		".dir-locals-2.el"},
+	{"an editor", `.vscode .idea .zed .devcontainer .devcontainer.json *.code-workspace .exrc .vimrc _vimrc .nvimrc
+		.nvim.lua .dir-locals.el .dir-locals-2.el`},
 	{"a debugger or console", ".gdbinit .lldbinit .pdbrc .irbrc .pryrc .rprofile"},
 	{"the shell or a tool on entering the directory", ".envrc mise.toml mise.*.toml .mise* .tool-versions"},
 	{"a package manager or build", ".npmrc .yarnrc* .pnpmfile.cjs .pnpmfile.mjs .cargo .bazelrc .bundle .mvn"},
-	{"a build service", ".github/workflows .github/actions .gitlab-ci.yml .circleci .buildkite .travis.yml " +
-		"azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .gitea/workflows .forgejo/workflows .woodpecker* .drone.yml appveyor.yml .appveyor.yml"},
-	{"a coding agent", ".artoo .claude .codex .gemini .cursor .windsurf .clinerules .mcp.json opencode.json opencode.jsonc .opencode " +
-		"agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .cursorrules .windsurfrules .aider* .continue .roo* .kiro .junie .qwen " +
-		".github/copilot-instructions.md"},
+	{"a build service", `.github/workflows .github/actions .gitlab-ci.yml .circleci .buildkite .travis.yml
+		azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .gitea/workflows .forgejo/workflows .woodpecker*
+		.drone.yml appveyor.yml .appveyor.yml`},
+	{"a coding agent", `.artoo .claude .codex .gemini .cursor .windsurf .clinerules .mcp.json opencode.json
+		opencode.jsonc .opencode agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .cursorrules
+		.windsurfrules .aider* .continue .roo* .kiro .junie .qwen .github/copilot-instructions.md`},
 }
+
+// runByOther is who runs or obeys files, and their names.
+type runByOther struct{ by, names string }
 
 // OthersRun says who runs or obeys the file at a path, and by which name of the
 // list; "" for a file like any other. Only the names in the path count: of
 // directories that git's configuration names, Policy.OthersRun knows.
 func OthersRun(path string) (by, name string) {
-	if found := othersRunRows(path); len(found) > 0 {
-		return found[0].by, found[0].name
+	if found := othersRunNames(path); len(found) > 0 {
+		return found[0].by, found[0].names
 	}
 	return "", ""
 }
 
-// othersRunRow is a name of the list with who runs it.
-type othersRunRow struct{ by, name string }
-
-// othersRunRows are all the names of the list that the path goes through, in
-// the list's order.
-func othersRunRows(file string) (found []othersRunRow) {
-	parts := strings.FieldsFunc(tool.FoldName(file), func(c rune) bool { return c == '/' || c == '\\' })
+// othersRunNames are all the names of the list that the path goes through, each
+// by itself, in the list's order.
+func othersRunNames(file string) (found []runByOther) {
+	parts := partsOf(tool.FoldName(file))
 	for _, row := range othersRun {
-		for _, name := range strings.Fields(row.names) {
+		for name := range strings.FieldsSeq(row.names) {
 			if passesThrough(parts, strings.Split(name, "/")) {
-				found = append(found, othersRunRow{row.by, name})
+				found = append(found, runByOther{row.by, name})
 			}
 		}
 	}
 	return found
+}
+
+func partsOf(path string) []string {
+	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 }
 
 // passesThrough reports whether names stand one below the other in a path.
@@ -118,19 +123,16 @@ func (p *Policy) coversOthersRun(r Rule, access tool.Access) bool {
 	if access.OtherNames {
 		return false
 	}
-	named := othersRunRows(r.Arg)
+	named := othersRunNames(r.Arg)
 	for _, file := range access.Paths {
 		if p.runByOthers(file) == "" {
 			continue
 		}
-		rows := othersRunRows(p.below(file))
-		for _, row := range rows {
-			if inGit(file) || !slices.Contains(named, row) {
-				return false
-			}
-		}
-		if len(rows) == 0 {
-			return false // only git's configuration knows it
+		inGit := slices.ContainsFunc(partsOf(file), func(part string) bool { return strings.EqualFold(part, ".git") })
+		names := othersRunNames(p.below(file))
+		unnamed := slices.ContainsFunc(names, func(n runByOther) bool { return !slices.Contains(named, n) })
+		if len(names) == 0 || inGit || unnamed { // without a name only git's configuration knows it
+			return false
 		}
 	}
 	return true

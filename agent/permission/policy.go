@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -88,6 +89,9 @@ type Policy struct {
 // SessionRules are the rules the user allowed in this session.
 func (p *Policy) SessionRules() []Rule { return append([]Rule(nil), p.session...) }
 
+// allowing are all rules that allow, those of this session first.
+func (p *Policy) allowing() []Rule { return append(p.SessionRules(), p.AllowRules...) }
+
 // AllowInSession adds an allow rule for the rest of the session, if it allows
 // the call it was given for; the error says why it does not.
 func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
@@ -101,20 +105,13 @@ func (p *Policy) AllowInSession(rule, name string, access tool.Access) error {
 // inPlace is a rule given at a question, which speaks of the files as they are
 // seen from where the call works.
 func (p *Policy) inPlace(r Rule, access tool.Access) Rule {
-	dir := access.Dir
-	if dir == "" {
-		dir = p.workDir()
-	}
 	r.Origin = ofSession
-	return r.bind(dir, nil)
+	return r.bind(cmp.Or(access.Dir, p.workDir()), nil)
 }
 
 // workDir is where relative paths start.
 func (p *Policy) workDir() string {
-	if p.Dir != "" {
-		return p.Dir
-	}
-	return p.Root
+	return cmp.Or(p.Dir, p.Root)
 }
 
 // Bind fixes what the rules mean from here on: paths are seen from the working
@@ -123,13 +120,11 @@ func (p *Policy) workDir() string {
 // rule (nil for none; may be nil). Called once, when the rules are set.
 func (p *Policy) Bind(approved func(rule string) *Approval) {
 	for i, r := range p.AllowRules {
+		then := &Approval{Dir: p.workDir()}
 		if approved != nil {
-			if a := approved(r.String()); a != nil {
-				p.AllowRules[i] = r.bind(a.Dir, a.Scripts)
-				continue
-			}
+			then = cmp.Or(approved(r.String()), then)
 		}
-		p.AllowRules[i] = r.bind(p.workDir(), nil)
+		p.AllowRules[i] = r.bind(then.Dir, then.Scripts)
 	}
 	for _, rules := range [][]Rule{p.AskRules, p.DenyRules} {
 		for i := range rules {
@@ -180,8 +175,7 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 		return Decision{Effect: Deny, Reason: "plan mode only looks and changes nothing"}
 	}
 	if access.MovesSecret != "" {
-		d.Effect, d.Reason, d.Narrow, d.Suggested = Ask, "asked whatever the mode: "+access.MovesSecret, "", ""
-		return d
+		return Decision{Effect: Ask, Reason: alwaysAsked(access.MovesSecret)}
 	}
 	if r, ok := p.covered(p.session, name, access, true); ok {
 		return d.because(Allow, "allowed in this session by "+r.String(), r)
@@ -212,7 +206,7 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 		case p.NoProject:
 			d.Reason = "there is no project here"
 		case why != "":
-			d.Reason = "asked whatever the mode: " + why
+			d.Reason = alwaysAsked(why)
 		case p.Mode == ModeEdits, p.Mode == ModeAuto:
 			d.Effect, d.Reason = Allow, "mode "+string(p.Mode)
 		}
@@ -224,7 +218,7 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 // must cover every path, a deny or ask rule any of them.
 func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool) (Rule, bool) {
 	for _, r := range rules {
-		if all && (!r.names(name, access.Kind) || !p.coversOthersRun(r, access)) || !r.namesWidely(name, access.Kind) {
+		if !r.namesWidely(name, access.Kind) || all && (!r.names(name, access.Kind) || !p.coversOthersRun(r, access)) {
 			continue
 		}
 		if !r.HasArg {

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -57,11 +58,10 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 // trimLine takes blank space off the ends of a command, but for what a shell
 // does not take for blank, and a line's end that a backslash takes away.
 func trimLine(command string) string {
-	line := strings.Trim(command, " \t\n")
-	if strings.HasSuffix(line, `\`) {
-		return strings.TrimLeft(command, " \t\n")
+	if line := strings.Trim(command, " \t\n"); !strings.HasSuffix(line, `\`) {
+		return line
 	}
-	return line
+	return strings.TrimLeft(command, " \t\n")
 }
 
 // decideRest decides a line by the commands in it that do more than read; seen
@@ -76,7 +76,7 @@ func (p *Policy) decideRest(d Decision, name string, seen, rest []simple, why st
 	if wide := suggestRun(name, rest); wide != "" {
 		d.Suggested = wide
 	}
-	rules := append(p.SessionRules(), p.AllowRules...)
+	rules := p.allowing()
 	for _, s := range rest {
 		if !p.commandCovered(rules, name, s) {
 			d.Reason = why
@@ -96,43 +96,39 @@ func (p *Policy) unread(name string, commands []simple) (rest []simple, why stri
 	_, taken := p.group(p.DenyRules, name)
 	for _, s := range commands {
 		ok, reason := p.onlyReads(s)
-		if r, _ := readingOf(s.name()); ok && !p.NoProject && (!taken || r.pathless || s.name() == "cd") {
+		if r, _ := readingOf(s.name()); ok && !p.NoProject && (!taken || r.has(pathless) || s.name() == "cd") {
 			continue
 		}
-		if why == "" && reason != "" {
-			why = reason
-		}
+		why = cmp.Or(why, reason)
 		rest = append(rest, s)
 	}
 	return rest, why
 }
 
 func (p *Policy) allRead(commands []simple) bool {
-	for _, s := range commands {
-		if ok, _ := p.onlyReads(s); !ok {
-			return false
-		}
-	}
-	return len(commands) > 0
+	return len(commands) > 0 && !slices.ContainsFunc(commands, func(s simple) bool {
+		ok, _ := p.onlyReads(s)
+		return !ok
+	})
 }
 
 // group finds the rule for the reading commands.
 func (p *Policy) group(rules []Rule, name string) (Rule, bool) {
-	for _, r := range rules {
-		if r.names(name, tool.KindRun) && r.Arg == ReadGroup {
-			return r, true
-		}
-	}
-	return Rule{}, false
+	return find(rules, func(r Rule) bool { return r.names(name, tool.KindRun) && r.Arg == ReadGroup })
 }
 
 // exactly finds a rule for this very line, where it holds: in the directory it
 // was given for, as long as the scripts it names are what they were.
 func (p *Policy) exactly(rules []Rule, name, line, dir string) (Rule, bool) {
-	for _, r := range rules {
-		if r.names(name, tool.KindRun) && r.is(line) && (dir == "" || dir == r.seenFrom(p.Root)) && r.changed() == "" {
-			return r, true
-		}
+	return find(rules, func(r Rule) bool {
+		return r.names(name, tool.KindRun) && r.is(line) && (dir == "" || dir == r.seenFrom(p.Root)) && r.changed() == ""
+	})
+}
+
+// find is the first rule that fits.
+func find(rules []Rule, fits func(Rule) bool) (Rule, bool) {
+	if i := slices.IndexFunc(rules, fits); i >= 0 {
+		return rules[i], true
 	}
 	return Rule{}, false
 }
@@ -163,22 +159,16 @@ func (p *Policy) speaks(rules []Rule, name, line string, commands []simple) (r R
 // asked finds an ask rule that holds: one that speaks, or may speak, of a
 // command which the user did not allow in this session.
 func (p *Policy) asked(name, line string, commands []simple, reads bool) (Rule, bool) {
-	for _, r := range p.AskRules {
+	return find(p.AskRules, func(r Rule) bool {
 		if !r.names(name, tool.KindRun) {
-			continue
+			return false
 		}
 		all := !r.HasArg || r.is(line) || r.Arg == ReadGroup && reads
-		if all && len(commands) == 0 {
-			return r, true
-		}
-		for _, s := range commands {
+		return all && len(commands) == 0 || slices.ContainsFunc(commands, func(s simple) bool {
 			hit, maybe := r.speaksOf(s)
-			if (all || hit || maybe) && !p.commandCovered(p.session, name, s) {
-				return r, true
-			}
-		}
-	}
-	return Rule{}, false
+			return (all || hit || maybe) && !p.commandCovered(p.session, name, s)
+		})
+	})
 }
 
 // commandCovered reports whether an allow rule covers a command. Rights raised
@@ -197,20 +187,15 @@ func (p *Policy) commandCovered(rules []Rule, name string, s simple) bool {
 		if !r.HasArg {
 			return true
 		}
-		if !tame {
-			continue
-		}
-		if r.changed() != "" {
+		if !tame || r.changed() != "" {
 			continue
 		}
 		_, wild := r.line()
 		if !s.raised && !s.assigns && !(wild && s.changesShell()) && r.begins(s.words, s.dirs, p.Root) {
 			return true
 		}
-		for _, l := range s.layers {
-			if !l.assigns && r.begins(l.words, s.dirs, p.Root) {
-				return true
-			}
+		if slices.ContainsFunc(s.layers, func(l layer) bool { return !l.assigns && r.begins(l.words, s.dirs, p.Root) }) {
+			return true
 		}
 	}
 	return false
@@ -220,7 +205,7 @@ func (p *Policy) commandCovered(rules []Rule, name string, s simple) bool {
 // that it throws work away: one for the whole command, or one whose fixed words
 // name command, subcommand and option.
 func (p *Policy) namedExactly(name string, s simple) bool {
-	for _, r := range append(p.SessionRules(), p.AllowRules...) {
+	for _, r := range p.allowing() {
 		if !r.HasArg || !p.commandCovered([]Rule{r}, name, s) {
 			continue
 		}
@@ -246,16 +231,17 @@ func suggestRun(name string, rest []simple) string {
 	if len(rest) == 0 {
 		return ""
 	}
-	first := commandWords(rest[0])
+	first := strings.Join(commandWords(rest[0]), " ")
 	for _, s := range rest {
-		if s.raised || s.assigns || len(s.outputs) > 0 || !s.known() || s.fed || s.changesShell() || strings.Join(commandWords(s), " ") != strings.Join(first, " ") {
+		alone := s.raised || s.assigns || len(s.outputs) > 0 || !s.known() || s.fed || s.changesShell()
+		if alone || strings.Join(commandWords(s), " ") != first {
 			return ""
 		}
 	}
-	if len(first) == 0 {
+	if first == "" {
 		return ""
 	}
-	return Rule{Tool: name, Arg: strings.Join(first, " ") + ":*", HasArg: true}.String()
+	return Rule{Tool: name, Arg: first + ":*", HasArg: true}.String()
 }
 
 // commandWords are the words that say what kind of command it is; none for
@@ -269,10 +255,8 @@ func commandWords(s simple) []string {
 	if _, reads := readingOf(base); reads && base != "git" && base != "go" { // it was asked for where it reads
 		return nil
 	}
-	switch base {
-	case "rm", "mv", "cp", "dd", "ln", "chmod", "chown", "find", "tee", "rsync", "scp", "python", "python3", "node", "perl", "ruby", "php",
-		"lua", "deno", "bun", "npx", "bunx", "uvx", "awk", "gawk", "sed", "sh", "bash", "zsh", "dash", "ksh", "fish", "source", ".",
-		"curl", "wget", "ssh", "nc", "docker", "podman", "kubectl":
+	if listed(`rm mv cp dd ln chmod chown find tee rsync scp python python3 node perl ruby php lua deno bun npx bunx uvx
+		awk gawk sed sh bash zsh dash ksh fish source . curl wget ssh nc docker podman kubectl`, base) {
 		return nil
 	}
 	if len(words) > 1 && !isOption(words[1]) && !strings.ContainsAny(words[1], "/.*=?[ \t\n") {
@@ -282,4 +266,36 @@ func commandWords(s simple) []string {
 		return nil // the options before its command can make it run anything
 	}
 	return words[:1]
+}
+
+// decideOdd decides a line that the shell may take in another way than the
+// parser: only a rule for every command covers it, and none while a rule that
+// denies or asks, or what is asked always, may be hidden in it.
+func (p *Policy) decideOdd(d Decision, name, line string, commands []simple, odd string) Decision {
+	d.Reason = odd + ", so only a rule for this very line or for every command covers it"
+	for _, s := range commands {
+		if what, yes := p.destroys(s); yes {
+			d.Reason = alwaysAsked(what)
+			return d
+		}
+	}
+	narrows := func(r Rule) bool { return r.HasArg && r.names(name, tool.KindRun) }
+	if mentionsDestructive(line) || slices.ContainsFunc(p.DenyRules, narrows) || slices.ContainsFunc(p.AskRules, narrows) {
+		return d
+	}
+	r, ok := find(p.allowing(), func(r Rule) bool { return !r.HasArg && r.names(name, tool.KindRun) })
+	if ok {
+		return d.because(Allow, "the rule allow "+r.String(), r)
+	}
+	return d
+}
+
+// mentionsDestructive looks for the commands of destructive, and for output into
+// files, in a text that is not understood.
+func mentionsDestructive(line string) bool {
+	line = strings.ToLower(strings.NewReplacer("\\", "", "'", "", `"`, "").Replace(line))
+	words := strings.FieldsFunc(line, func(c rune) bool { return c < 'a' || c > 'z' })
+	return strings.ContainsAny(line, ">`$") || slices.ContainsFunc(words, func(word string) bool {
+		return listed("git rm find shred truncate mv tee cp sed dd install ln", word)
+	})
 }

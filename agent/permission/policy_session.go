@@ -53,7 +53,7 @@ func (p *Policy) ForgetSession() { p.session = nil }
 // this call was approved, "" when there is none.
 func (p *Policy) changedScript(name string, access tool.Access) string {
 	line := trimLine(access.Command)
-	for _, r := range append(p.SessionRules(), p.AllowRules...) {
+	for _, r := range p.allowing() {
 		at := r.changed()
 		if at == "" {
 			continue

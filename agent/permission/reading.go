@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ func (p *Policy) onlyReads(s simple) (ok bool, why string) {
 	case s.opaque, s.hides:
 		return false, ""
 	case tellsVersion(s):
-		if why := p.surroundings(s, reading{pathless: true}); why != "" {
+		if why := p.surroundings(s, reading{is: pathless}); why != "" {
 			return false, why
 		}
 		return p.trusted(name, !listed)
@@ -39,8 +38,8 @@ func (p *Policy) onlyReads(s simple) (ok bool, why string) {
 	}
 	why = p.surroundings(s, r)
 	for _, w := range s.words[1:] {
-		if why == "" && !w.known && !r.takes(w) {
-			why = fmt.Sprintf("the value of %s is not known before %s runs", w.text, name)
+		if why == "" && !w.known && !(r.has(soft) && w.soft) {
+			why = "the value of " + w.text + " is not known before " + name + " runs"
 		}
 	}
 	if why == "" {
@@ -52,10 +51,10 @@ func (p *Policy) onlyReads(s simple) (ok bool, why string) {
 	if ok, why = p.trusted(name, false); !ok {
 		return false, why
 	}
-	if r.check != nil {
-		return r.check(p, s)
+	if r.has(special) {
+		return p.judge(s)
 	}
-	if !r.pathless || r.flags+r.values+r.long != "" {
+	if !r.has(pathless) || r.flags+r.values+r.long != "" {
 		why = p.wordsRead(s.dirs, r, name, plain(s.words[1:]))
 	}
 	return why == "", why
@@ -67,7 +66,7 @@ func (p *Policy) surroundings(s simple, r reading) (why string) {
 	name := s.name()
 	switch {
 	case len(s.outputs) > 0:
-		return fmt.Sprintf("%s writes its output into a file, %s", name, s.outputs[0].text)
+		return name + " writes its output into a file, " + s.outputs[0].text
 	case s.unsure:
 		return "the text that " + name + " is given to read is not known before it runs"
 	case s.loose:
@@ -77,8 +76,8 @@ func (p *Policy) surroundings(s simple, r reading) (why string) {
 	case s.raised:
 		return name + " runs with more rights than yours"
 	case s.fed:
-		return fmt.Sprintf("%s is started by another command (%s), which gives it further arguments", name, s.starter())
-	case len(s.dirs) == 0 && (!r.pathless || s.globs() || len(s.inputs) > 0):
+		return name + " is started by another command (" + s.starter() + "), which gives it further arguments"
+	case len(s.dirs) == 0 && (!r.has(pathless) || s.globs() || len(s.inputs) > 0):
 		return "it is not known in which directory " + name + " runs"
 	}
 	for _, input := range s.inputs {
@@ -117,11 +116,7 @@ func (p *Policy) trusted(name string, version bool) (ok bool, why string) {
 
 // shellBuiltin reports whether shells have this command within them.
 func shellBuiltin(name string) bool {
-	switch name {
-	case "cd", "pwd", "echo", "printf", "true", "false", ":", "type", "command", "test", "[", "[[":
-		return true
-	}
-	return false
+	return listed("cd pwd echo printf true false : type command test [ [[", name)
 }
 
 // globsRead looks at what the shell makes of globs: any number of words, so that
@@ -134,10 +129,11 @@ func (p *Policy) globsRead(s simple, r reading) (why string) {
 		}
 		if w.glob {
 			switch {
-			case r.globless || r.operands > 0:
-				return fmt.Sprintf("the pattern %s may stand for several words, of which %s could take one for something else than a file to read", w.text, s.name())
-			case r.risky && !ended && strings.IndexAny(w.text, "*?[-") == 0:
-				return fmt.Sprintf("the pattern %s may stand for an option of %s: write ./%s", w.text, s.name(), w.text)
+			case r.has(globless) || r.operands > 0:
+				return "the pattern " + w.text + " may stand for several words, of which " + s.name() +
+					" could take one for something else than a file to read"
+			case r.has(risky) && !ended && strings.IndexAny(w.text, "*?[-") == 0:
+				return "the pattern " + w.text + " may stand for an option of " + s.name() + ": write ./" + w.text
 			case p.Shell.kind() != "bash" && strings.Contains(w.text, "**"):
 				return "what " + w.text + " stands for differs from shell to shell"
 			}
@@ -154,52 +150,35 @@ func (p *Policy) globsRead(s simple, r reading) (why string) {
 func (p *Policy) wordsRead(dirs []string, r reading, name string, words []string) (why string) {
 	o, bad := r.options(words)
 	if bad != "" {
-		return fmt.Sprintf("the option %s of %s is not one that is known to do nothing but read", bad, name)
+		return "the option " + bad + " of " + name + " is not one that is known to do nothing but read"
 	}
 	if r.operands > 0 && len(o.operands) > r.operands {
 		return name + " would write into " + o.operands[r.operands] + ", or do more than read"
 	}
-	if n := len(words); r.first && len(o.operands) > 0 && words[n-1] != o.operands[len(o.operands)-1] {
+	if n := len(words); r.has(optionsFirst) && len(o.operands) > 0 && words[n-1] != o.operands[len(o.operands)-1] {
 		return name + " would write into " + words[n-1] + ": its options stand before the file"
 	}
-	if r.pathless {
+	if r.has(pathless) {
 		return ""
 	}
 	files := append(o.files, o.operands...)
 	places := len(o.operands)
-	if r.pattern && !o.given && places > 0 {
+	if r.has(patternFirst) && !o.given && places > 0 {
 		places--
 		if o.sure {
 			files = append(o.files, o.operands[1:]...)
 		}
 	}
-	below := func(f string) string { return p.mayRead(dirs, f, o.recursive) }
+	var reads func(name string, dir bool) bool
 	if o.recursive && r.selects != nil && p.ReachBelow != nil {
-		reads := r.selects(p, o)
-		below = func(f string) string { return p.mayReadBelow(dirs, f, reads) }
-	}
-	for _, f := range files {
-		if why := below(f); why != "" {
-			return why
-		}
+		reads = r.selects(p, o)
 	}
 	if o.recursive && places == 0 {
-		return below(".")
+		files = append(files, ".")
 	}
-	return ""
-}
-
-// mayReadBelow is mayRead for a command that reads some of the files below arg.
-func (p *Policy) mayReadBelow(dirs []string, arg string, reads func(name string, dir bool) bool) (why string) {
-	if arg == "" {
-		return ""
-	}
-	for _, dir := range dirs {
-		if err := p.ReachBelow(dir, arg, reads); err != nil {
-			return err.Error()
-		}
-		if r, ok := p.readRule(dir, arg, true); ok {
-			return "the rule " + r.String() + " speaks of files it may read"
+	for _, f := range files {
+		if why := p.mayReadSome(dirs, f, o.recursive, reads); why != "" {
+			return why
 		}
 	}
 	return ""
@@ -208,17 +187,43 @@ func (p *Policy) mayReadBelow(dirs []string, arg string, reads func(name string,
 // mayRead says why a command in any of these directories may not read what arg
 // names, "" when it may.
 func (p *Policy) mayRead(dirs []string, arg string, recursive bool) (why string) {
+	return p.mayReadSome(dirs, arg, recursive, nil)
+}
+
+// mayReadSome is mayRead for a command that reads of the files below arg those
+// that reads tells; nil for all.
+func (p *Policy) mayReadSome(
+	dirs []string, arg string, recursive bool, reads func(name string, dir bool) bool,
+) (why string) {
 	if arg == "" {
 		return ""
 	}
 	for _, dir := range dirs {
-		if p.Reach != nil {
-			if err := p.Reach(dir, arg, recursive); err != nil {
-				return err.Error()
-			}
+		var err error
+		switch {
+		case reads != nil:
+			err = p.ReachBelow(dir, arg, reads)
+		case p.Reach != nil:
+			err = p.Reach(dir, arg, recursive)
+		}
+		if err != nil {
+			return err.Error()
 		}
 		if r, ok := p.readRule(dir, arg, recursive); ok {
 			return "the rule " + r.String() + " speaks of files it may read"
+		}
+	}
+	return ""
+}
+
+// mayReadNames is mayRead for a directory of which only names are told.
+func (p *Policy) mayReadNames(dirs []string, arg string) (why string) {
+	for _, dir := range dirs {
+		if p.Reach == nil {
+			break
+		}
+		if err := p.Reach(dir, arg, false); err != nil {
+			return err.Error()
 		}
 	}
 	return ""

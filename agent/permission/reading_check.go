@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -10,94 +9,107 @@ import (
 // does nothing else; none for others. Tools that look into the project to find
 // out which version of themselves to run, or to run a file of it, are not among
 // them (yarn, pnpm, bundle, dotnet, gradle, mvn, and pytest, which loads conftest.py).
-func versionFlags(name string) []string {
-	switch name {
-	case "node", "npm":
-		return []string{"--version", "-v"}
-	case "python", "python2", "python3", "pip", "pip3", "make", "gmake":
-		return []string{"--version", "-V"}
-	case "ruby", "perl", "php", "gcc", "g++", "clang", "clang++", "cc", "c++":
-		return []string{"--version", "-v"}
-	case "java", "javac":
-		return []string{"--version", "-version"}
-	case "git", "cargo", "rustc", "rustup", "gem", "cmake", "ninja", "docker", "podman", "deno", "curl", "wget", "jq", "tmux", "vim", "nvim",
-		"gh", "psql", "mysql", "sqlite3", "ffmpeg", "pandoc", "ghc", "ocaml", "lua", "Rscript", "julia", "swift", "zig", "uv", "ruff", "black",
-		"gofmt", "gopls", "staticcheck", "shellcheck", "hadolint", "helm", "tree", "awk", "gawk", "xargs":
-		return []string{"--version"}
+func versionFlags(name string) string {
+	for _, row := range []struct{ flags, names string }{
+		{"--version -v", "node npm ruby perl php gcc g++ clang clang++ cc c++"},
+		{"--version -V", "python python2 python3 pip pip3 make gmake"},
+		{"--version -version", "java javac"},
+		{"--version", `git cargo rustc rustup gem cmake ninja docker podman deno curl wget jq tmux vim nvim
+			gh psql mysql sqlite3 ffmpeg pandoc ghc ocaml lua Rscript julia swift zig uv ruff black
+			gofmt gopls staticcheck shellcheck hadolint helm tree awk gawk xargs`},
+	} {
+		if listed(row.names, name) {
+			return row.flags
+		}
 	}
-	if r, ok := readingOf(name); ok && !shellBuiltin(name) && r.check == nil && !r.pathless {
-		return []string{"--version", "--help"}
+	if r, ok := readingOf(name); ok && !shellBuiltin(name) && !r.has(special|pathless) {
+		return "--version --help"
 	}
-	return nil
+	return ""
 }
 
 // tellsVersion reports whether a command does nothing but tell its version.
 func tellsVersion(s simple) bool {
-	return len(s.words) == 2 && s.words[1].known && !s.words[1].glob && slices.Contains(versionFlags(s.name()), s.words[1].text)
+	return len(s.words) == 2 && s.words[1].known && !s.words[1].glob && listed(versionFlags(s.name()), s.words[1].text)
 }
 
-// findCommand is findReads for a command.
-func (p *Policy) findCommand(s simple) (ok bool, why string) {
-	why = p.findReads(s.dirs, plain(s.words[1:]))
-	return why == "", why
-}
-
-// aloneReads takes a command without words.
-func (p *Policy) aloneReads(s simple) (ok bool, why string) {
-	if len(s.words) > 1 {
-		return false, s.name() + " with " + s.words[1].text + " is not known to do nothing but read"
+// judge judges a reading command whose words are more than options and files. ok
+// says that it only reads, why what is in the way; neither, that it is not of the
+// reading kind at all.
+func (p *Policy) judge(s simple) (ok bool, why string) {
+	words := plain(s.words[1:])
+	switch s.name() {
+	case "git":
+		return p.gitReads(s.dirs, words)
+	case "go":
+		return p.goReads(s)
+	case "find":
+		why = p.findReads(s.dirs, words)
+	case "sed":
+		why = p.sedReads(s)
+	case "printf":
+		why = printfReads(s.words[1:])
+	case "test", "[", "[[":
+		why = p.testReads(s)
+	case "date":
+		why = p.dateReads(s.dirs, words)
+	case "printenv":
+		why = printenvReads(words)
+	case "man":
+		why = manReads(words)
+	default:
+		if len(words) > 0 {
+			why = s.name() + " with " + words[0] + " is not known to do nothing but read"
+		}
 	}
-	return true, ""
+	return why == "", why
 }
 
 // printfReads takes a format that only prints. Shells differ in whether they
 // evaluate what they are given as a number, so it must be one.
-func (p *Policy) printfReads(s simple) (ok bool, why string) {
-	words := s.words[1:]
+func printfReads(words []word) (why string) {
 	if len(words) > 0 && words[0].known && words[0].text == "--" {
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		return true, ""
+		return ""
 	}
-	if !words[0].known {
-		return false, "the format of printf, " + words[0].text + ", is not known before it runs"
+	format := words[0]
+	if !format.known {
+		return "the format of printf, " + format.text + ", is not known before it runs"
 	}
-	numbers, ok := printfTame(words[0].text)
+	counts, ok := printfTame(format.text)
 	if !ok {
-		return false, "the format of printf, " + words[0].text + ", can do more than print"
+		return "the format of printf, " + format.text + ", can do more than print"
 	}
 	for _, w := range words[1:] {
 		switch {
-		case !w.known && (!w.single || numbers):
-			return false, fmt.Sprintf("the value of %s is not known before printf runs", w.text)
-		case w.known && numbers && !number(w.text):
-			return false, fmt.Sprintf("printf takes %s for a number, which some shells evaluate", w.text)
+		case !w.known && (!w.single || counts):
+			return "the value of " + w.text + " is not known before printf runs"
+		case w.known && counts && !number(w.text):
+			return "printf takes " + w.text + " for a number, which some shells evaluate"
 		}
 	}
-	return true, ""
+	return ""
 }
 
-// printfTame reports whether a format only prints; numbers says that it prints
-// an argument as a number.
-func printfTame(format string) (numbers, ok bool) {
+// printfTame reports whether a format only prints; counts says that it prints an
+// argument as a number.
+func printfTame(format string) (counts, ok bool) {
 	if isOption(format) {
 		return false, false
 	}
 	for {
 		_, rest, found := strings.Cut(format, "%")
-		if !found {
-			return numbers, true
-		}
 		verb := strings.TrimLeft(rest, "0123456789.#+-' ")
 		switch {
-		case verb == "":
-			return numbers, true
+		case !found, verb == "":
+			return counts, true
 		case strings.Contains("sbqc%", verb[:1]):
 		case strings.Contains("diouxXeEfFgGaA", verb[:1]):
-			numbers = true
+			counts = true
 		default: // %n, %*d, %(…)T, lengths
-			return numbers, false
+			return counts, false
 		}
 		format = verb[1:]
 	}
@@ -112,58 +124,45 @@ func number(text string) bool {
 
 // testReads takes the tests of files and texts. A subscript, in a name or in
 // what is compared as a number, can hold commands, which shells run.
-func (p *Policy) testReads(s simple) (ok bool, why string) {
+func (p *Policy) testReads(s simple) (why string) {
 	name, words := s.name(), s.words[1:]
 	if end := map[string]string{"[": "]", "[[": "]]"}[name]; end != "" {
 		if len(words) == 0 || words[len(words)-1].text != end {
-			return false, name + " has no " + end
+			return name + " has no " + end
 		}
 		words = words[:len(words)-1]
 	}
+	around := append(append([]word{{}}, words...), word{}) // words[i] is around[i+1]
 	for i, w := range words {
-		before, after := word{}, word{}
-		if i > 0 {
-			before = words[i-1]
+		if w.known {
+			why = p.testOperator(s, w.text, around[i], around[i+2])
+		} else if !w.single && name != "[[" {
+			why = "the value of " + w.text + " is not known before " + name + " looks at it"
 		}
-		if i+1 < len(words) {
-			after = words[i+1]
-		}
-		if !w.known {
-			if !w.single && name != "[[" {
-				return false, "the value of " + w.text + " is not known before " + name + " looks at it"
-			}
-			continue
-		}
-		if why := p.testOperator(s, w.text, before, after); why != "" {
-			return false, why
+		if why != "" {
+			return why
 		}
 	}
-	return true, ""
+	return ""
 }
 
 // testOperator judges a word of a test that may be an operator, with the words
 // around it.
 func (p *Policy) testOperator(s simple, text string, before, after word) (why string) {
-	files := []word{}
-	switch text {
-	case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
+	var files []word
+	switch {
+	case listed("-eq -ne -lt -le -gt -ge", text):
 		for _, w := range []word{before, after} {
 			if !numeric(w) {
 				return "what " + s.name() + " compares as a number, " + w.text + ", is none that is known beforehand"
 			}
 		}
-	case "-nt", "-ot", "-ef":
-		files = append(files, before, after)
-	case "-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-b", "-c", "-p", "-S", "-g", "-u", "-k", "-O", "-G", "-N":
-		files = append(files, after)
-	case "-z", "-n", "-a", "-o", "!", "=", "==", "!=", "&&", "||", "=~", "<", ">", "(", ")":
-		if text == "-a" || text == "-o" {
-			break
-		}
-	default:
-		if isOption(text) && !number(text) && len(text) < 4 {
-			return "what " + s.name() + " does with " + text + " may be more than to look"
-		}
+	case listed("-nt -ot -ef", text):
+		files = []word{before, after}
+	case listed("-e -f -d -r -w -x -s -L -h -b -c -p -S -g -u -k -O -G -N", text):
+		files = []word{after}
+	case !listed("-z -n -a -o", text) && isOption(text) && !number(text) && len(text) < 4:
+		return "what " + s.name() + " does with " + text + " may be more than to look"
 	}
 	for _, f := range files {
 		if !f.known {
@@ -181,69 +180,67 @@ func numeric(w word) bool {
 	if w.known {
 		return number(w.text)
 	}
-	return w.single && slices.Contains([]string{"$?", `"$?"`, "$#", `"$#"`, "$$", `"$$"`, "${?}", "${#}"}, w.text)
+	return w.single && listed(`$? "$?" $# "$#" $$ "$$" ${?} ${#}`, w.text)
 }
 
 // dateReads takes a date that is told, not set.
-func (p *Policy) dateReads(s simple) (ok bool, why string) {
-	r := reading{flags: "uRjn", values: "d", files: "r", long: "utc universal rfc-email rfc-3339= iso-8601? date= reference=@"}
-	words := plain(s.words[1:])
-	words = slices.DeleteFunc(words, func(w string) bool {
-		return w == "-I" || w == "-Idate" || w == "-Iseconds" || w == "-Iminutes" || w == "-Ihours" || w == "-Ins"
-	})
-	o, bad := r.options(words)
+func (p *Policy) dateReads(dirs, words []string) (why string) {
+	r := reading{flags: "uRjn", values: "d", files: "r",
+		long: "utc universal rfc-email rfc-3339= iso-8601? date= reference=@"}
+	o, bad := r.options(without(words, "-I -Idate -Iseconds -Iminutes -Ihours -Ins"))
 	if bad != "" {
-		return false, "the option " + bad + " of date may set it"
+		return "the option " + bad + " of date may set it"
 	}
 	for _, w := range o.operands {
 		if !strings.HasPrefix(w, "+") {
-			return false, "date would be set to " + w
+			return "date would be set to " + w
 		}
 	}
 	for _, f := range o.files {
-		if why := p.mayRead(s.dirs, f, false); why != "" {
-			return false, why
+		if why := p.mayRead(dirs, f, false); why != "" {
+			return why
 		}
 	}
-	return true, ""
+	return ""
+}
+
+// without are words but for those of a list.
+func without(words []string, list string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return listed(list, w) })
 }
 
 // printenvReads takes variables that hold nothing to hide.
-func (p *Policy) printenvReads(s simple) (ok bool, why string) {
-	if len(s.words) == 1 {
-		return false, "printenv tells every variable"
+func printenvReads(words []string) (why string) {
+	if len(words) == 0 {
+		return "printenv tells every variable"
 	}
-	for _, w := range s.words[1:] {
-		if !harmlessVariable(w.text) {
-			return false, "the variable " + w.text + " may hold what is to be kept"
+	for _, w := range words {
+		if !publicVariable(w) {
+			return "the variable " + w + " may hold what is to be kept"
 		}
 	}
-	return true, ""
+	return ""
 }
 
-// harmlessVariable reports whether what a variable of the environment holds may
-// be told, and whether it never changes what a command means.
-func harmlessVariable(name string) bool {
-	switch name {
-	case "HOME", "PATH", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "EDITOR", "VISUAL", "PAGER", "TMPDIR",
-		"GOPATH", "GOROOT", "GOOS", "GOARCH", "GOBIN", "GOFLAGS", "CGO_ENABLED", "HOSTNAME", "HOSTTYPE", "OSTYPE", "MACHTYPE", "UID", "EUID", "PPID",
-		"RANDOM", "SECONDS", "LINENO", "BASH", "BASH_VERSION", "ZSH_VERSION", "SHLVL", "COLUMNS", "LINES", "NODE_ENV", "NODE_PATH", "PYTHONPATH",
-		"VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-		"XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY", "TZ", "CI", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS",
-		"LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "KUBECONFIG", "DOCKER_HOST", "?", "$", "#", "!", "0", "-":
-		return true
-	}
-	return false
+// publicVariable reports whether what a variable of the environment holds may be
+// told, and whether it never changes what a command means.
+func publicVariable(name string) bool {
+	return listed(`HOME PATH PWD OLDPWD USER LOGNAME SHELL LANG LC_ALL LC_CTYPE TERM EDITOR VISUAL PAGER TMPDIR
+		GOPATH GOROOT GOOS GOARCH GOBIN GOFLAGS CGO_ENABLED HOSTNAME HOSTTYPE OSTYPE MACHTYPE UID EUID PPID
+		RANDOM SECONDS LINENO BASH BASH_VERSION ZSH_VERSION SHLVL COLUMNS LINES NODE_ENV NODE_PATH PYTHONPATH
+		VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME CARGO_HOME RUSTUP_HOME XDG_CONFIG_HOME XDG_DATA_HOME
+		XDG_CACHE_HOME XDG_RUNTIME_DIR DISPLAY WAYLAND_DISPLAY TZ CI CC CXX CFLAGS CXXFLAGS LDFLAGS MAKEFLAGS
+		LD_LIBRARY_PATH PKG_CONFIG_PATH KUBECONFIG DOCKER_HOST ? $ # ! 0 -`, name)
 }
 
 // manReads takes the names of manual pages.
-func (p *Policy) manReads(s simple) (ok bool, why string) {
-	for _, w := range s.words[1:] {
-		if w.text == "" || isOption(w.text) || strings.Trim(w.text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+") != "" {
-			return false, w.text + " is not the plain name of a manual page"
+func manReads(words []string) (why string) {
+	for _, w := range words {
+		if w == "" || isOption(w) || strings.Trim(w, letterCharacters+"0123456789_-.+") != "" {
+			return w + " is not the plain name of a manual page"
 		}
 	}
-	return true, ""
+	return ""
 }
 
 // goReads takes the parts of the go command that tell what there is. It may
@@ -252,31 +249,29 @@ func (p *Policy) goReads(s simple) (ok bool, why string) {
 	if len(s.words) < 2 {
 		return false, ""
 	}
-	words := plain(s.words[2:])
+	sub, words := s.words[1].text, plain(s.words[2:])
 	var r reading
-	switch s.words[1].text {
+	switch sub {
 	case "version":
 		r = reading{operands: -1}
 	case "env":
-		r = reading{long: "json"}
-		words = slices.DeleteFunc(words, func(w string) bool { return w == "-json" })
+		r, words = reading{long: "json"}, without(words, "-json")
 	case "list":
-		r = reading{values: "f"}
-		words = slices.DeleteFunc(words, func(w string) bool { return w == "-json" || w == "-find" || w == "-e" })
+		r, words = reading{values: "f"}, without(words, "-json -find -e")
 	case "doc":
-		words = slices.DeleteFunc(words, func(w string) bool { return w == "-all" || w == "-short" || w == "-src" || w == "-u" || w == "-c" })
+		words = without(words, "-all -short -src -u -c")
 	default:
 		return false, ""
 	}
 	o, bad := r.options(words)
 	if bad != "" {
-		return false, "the option " + bad + " of go " + s.words[1].text + " is not one that is known to do nothing but read"
+		return false, "the option " + bad + " of go " + sub + " is not one that is known to do nothing but read"
 	}
 	for _, w := range o.operands {
-		if r.operands < 0 || strings.Contains(w, "=") || strings.Contains(w, "@") {
-			return false, "go " + s.words[1].text + " " + w + " may do more than read"
+		if r.operands < 0 || strings.ContainsAny(w, "=@") {
+			return false, "go " + sub + " " + w + " may do more than read"
 		}
-		if strings.ContainsAny(w, "./") && s.words[1].text != "env" {
+		if strings.ContainsAny(w, "./") && sub != "env" {
 			if why := p.mayReadNames(s.dirs, strings.TrimSuffix(w, "/...")); why != "" {
 				return false, why
 			}
@@ -286,7 +281,7 @@ func (p *Policy) goReads(s simple) (ok bool, why string) {
 		if p.GoFetches == nil {
 			continue
 		}
-		if err := p.GoFetches(dir, s.words[1].text); err != nil {
+		if err := p.GoFetches(dir, sub); err != nil {
 			return false, err.Error()
 		}
 	}

@@ -1,15 +1,9 @@
 package permission
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 )
-
-// gitCommandReads is gitReads for a command.
-func (p *Policy) gitCommandReads(s simple) (ok bool, why string) {
-	return p.gitReads(s.dirs, plain(s.words[1:]))
-}
 
 // gitReads reports whether a git command does nothing but read; why is the
 // reason when it is of the reading kind and yet does not.
@@ -20,13 +14,13 @@ func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
 	}
 	sub, words := words[0], words[1:]
 	help := len(words) == 1 && words[0] == "--help"
-	switch {
-	case sub == "stash" && len(words) > 0 && (words[0] == "list" || words[0] == "show"),
-		sub == "reflog" && len(words) > 0 && words[0] == "show", sub == "worktree" && len(words) > 0 && words[0] == "list":
-		sub, words = sub+" "+words[0], words[1:]
+	if len(words) > 0 {
+		if pair := sub + " " + words[0]; slices.Contains(gitCommands(), pair) {
+			sub, words = pair, words[1:]
+		}
 	}
 	switch {
-	case !gitListed(sub):
+	case !slices.Contains(gitCommands(), sub):
 		return false, ""
 	case help: // the manual page, in a program that the repository's config may name
 		why = p.gitRepository(dirs, "help", nil)
@@ -35,10 +29,9 @@ func (p *Policy) gitReads(dirs, words []string) (ok bool, why string) {
 	if bad := gitMayWrite(sub, words); bad != "" {
 		return false, "git " + sub + " " + bad + " may do more than read"
 	}
-	if why := p.gitWords(dirs, words); why != "" {
-		return false, why
+	if why = p.gitWords(dirs, words); why == "" {
+		why = p.gitRepository(dirs, sub, words)
 	}
-	why = p.gitRepository(dirs, sub, words)
 	return why == "", why
 }
 
@@ -47,7 +40,8 @@ func (p *Policy) gitWords(dirs, words []string) (why string) {
 	ended := false
 	for _, w := range words {
 		option := isOption(w) && !ended
-		if option && badGitOption(w) || strings.Contains(w, "%G") || strings.Contains(w, "%(signature") || strings.Contains(w, "%(contents:sig") {
+		signed := strings.Contains(w, "%G") || strings.Contains(w, "%(signature") || strings.Contains(w, "%(contents:sig")
+		if option && badGitOption(w) || signed { // to look at a signature git runs a program
 			return "the option " + w + " of git can write, execute or leave the repository"
 		}
 		if _, leaves := leavesOut(w); leaves && ended {
@@ -65,7 +59,7 @@ func (p *Policy) gitWords(dirs, words []string) (why string) {
 func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string) {
 	for len(words) > 0 && isOption(words[0]) {
 		switch {
-		case slices.Contains([]string{"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"}, words[0]):
+		case listed("--no-pager -P --no-optional-locks --literal-pathspecs", words[0]):
 			words = words[1:]
 		case words[0] == "-C" && len(words) > 1 && words[1] != "":
 			if why := p.mayReadNames(dirs, words[1]); why != "" {
@@ -77,17 +71,6 @@ func (p *Policy) gitGlobals(dirs, words []string) (in, rest []string, why string
 		}
 	}
 	return dirs, words, ""
-}
-
-func into(dirs []string, to string) []string {
-	if filepath.IsAbs(to) {
-		return []string{filepath.Clean(to)}
-	}
-	out := make([]string, len(dirs))
-	for i, d := range dirs {
-		out[i] = filepath.Join(d, to)
-	}
-	return out
 }
 
 // gitRepository asks about the repository itself.
@@ -120,20 +103,16 @@ func badGitOption(w string) bool {
 		return true
 	}
 	name, _, _ := strings.Cut(w, "=")
-	for _, bad := range []string{"--output", "--ext-diff", "--textconv", "--no-index", "--contents", "--open-files-in-pager", "--exec",
-		"--upload-pack", "--paginate", "--show-signature", "--submodule", "--recurse-submodules", "--stdin", "--remerge-diff", "--help", "--untracked",
-		"--no-exclude-standard", "--filters", "--batch", "--edit", "--alternate-refs"} {
-		if strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(bad, name) {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(name, "--") && len(name) > 2 && slices.ContainsFunc(strings.Fields(`--output --ext-diff
+		--textconv --no-index --contents --open-files-in-pager --exec --upload-pack --paginate --show-signature --submodule
+		--recurse-submodules --stdin --remerge-diff --help --untracked --no-exclude-standard --filters --batch --edit
+		--alternate-refs`), func(bad string) bool { return strings.HasPrefix(bad, name) })
 }
 
 // gitWord checks what may be a path in a word: the word itself, or what follows
 // a colon, as in HEAD:a.go and -L1,5:a.go.
 func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
-	if !option && (strings.HasPrefix(w, ":(") || strings.HasPrefix(w, ":/") || strings.HasPrefix(w, ":!") || strings.HasPrefix(w, ":^")) {
+	if !option && len(w) > 1 && w[0] == ':' && strings.IndexByte("(/!^", w[1]) >= 0 {
 		return w + " is a pattern of git's own"
 	}
 	path := w
@@ -143,74 +122,63 @@ func (p *Policy) gitWord(dirs []string, w string, option bool) (why string) {
 	if why := p.mayRead(dirs, path, false); why != "" {
 		return why
 	}
-	for rest := w; ; {
-		_, after, ok := strings.Cut(rest, ":")
-		if !ok {
-			return ""
-		}
+	for rest, found := w, true; found; {
 		// A path in a revision starts at the root of the repository.
-		if why := p.mayRead(append(slices.Clip(dirs), p.Root), after, false); why != "" {
-			return why
+		if _, rest, found = strings.Cut(rest, ":"); found {
+			if why := p.mayRead(append(slices.Clip(dirs), p.Root), rest, false); why != "" {
+				return why
+			}
 		}
-		rest = after
 	}
+	return ""
 }
 
 // gitShowsMuch reports whether the command shows what is in files that its
 // words do not name one by one.
 func gitShowsMuch(sub string, words []string) bool {
+	var patchless, counts, more, unlike bool // options of each kind: see below
+	for _, w := range words {
+		if !isOption(w) {
+			continue
+		}
+		none := w == "-s" || w == "--no-patch"
+		patchless = patchless || none || diffSummary(w)
+		counts = counts || diffSummary(w)
+		more = more || !summary(w)
+		unlike = unlike || !none && !summary(w)
+	}
 	switch sub {
 	case "grep", "cat-file", "stash show":
 		return true
-	case "show":
-		if gitOnlyNamed(words) {
-			return false // one file each, which is looked at by its name
-		}
-		return !slices.ContainsFunc(words, func(w string) bool { return w == "-s" || w == "--no-patch" || isOption(w) && diffSummary(w) }) ||
-			slices.ContainsFunc(words, func(w string) bool {
-				return isOption(w) && w != "-s" && w != "--no-patch" && !diffSummary(w) && !summary(w)
-			})
+	case "show": // one file each is looked at by its name
+		return !gitOnlyNamed(words) && (!patchless || unlike)
 	case "status":
 		return slices.ContainsFunc(words, func(w string) bool {
 			return strings.HasPrefix(w, "--v") || isOption(w) && w[1] != '-' && strings.Contains(w, "v")
 		})
 	case "log", "reflog", "reflog show", "stash list":
-		if !slices.ContainsFunc(words, func(w string) bool { return isOption(w) && !summary(w) }) {
-			return false
-		}
+		return more
 	case "diff":
-		if slices.ContainsFunc(words, func(w string) bool { return isOption(w) && diffSummary(w) }) &&
-			!slices.ContainsFunc(words, func(w string) bool { return isOption(w) && !diffSummary(w) && !summary(w) }) {
-			return false
-		}
-	default:
-		return false
+		return !counts || more
 	}
-	return true
+	return false
 }
 
 // diffSummary names options that make diff tell names or counts, no content.
 func diffSummary(w string) bool {
 	name, _, _ := strings.Cut(w, "=")
-	switch name {
-	case "--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--summary", "--dirstat", "--compact-summary", "--quiet":
-		return true
-	}
-	return false
+	return listed(`--stat --shortstat --numstat --name-only --name-status --summary --dirstat --compact-summary
+		--quiet`, name)
 }
 
 // summary names options with which log still shows no content of files.
 func summary(w string) bool {
-	if strings.Trim(w, "-0123456789") == "" || diffSummary(w) || strings.HasPrefix(w, "-n") {
-		return true
-	}
 	name, _, _ := strings.Cut(w, "=")
-	switch name {
-	case "--oneline", "--graph", "--all", "--decorate", "--no-decorate", "--format", "--pretty", "--abbrev-commit", "--since", "--until",
-		"--after", "--before", "--author", "--committer", "--grep", "-n", "--max-count", "--no-merges", "--merges", "--reverse", "--date",
-		"--follow", "--tags", "--branches", "--remotes", "--first-parent", "--cached", "--staged", "-i", "-E", "-F", "--", "--topo-order",
-		"--date-order", "--diff-filter", "--no-color", "--color", "--skip", "--left-right", "--cherry-pick", "--ancestry-path", "--full-history":
-		return true
-	}
-	return strings.HasPrefix(w, "-S") || strings.HasPrefix(w, "-G")
+	return strings.Trim(w, "-0123456789") == "" || diffSummary(w) || strings.HasPrefix(w, "-n") ||
+		strings.HasPrefix(w, "-S") || strings.HasPrefix(w, "-G") ||
+		listed(`--oneline --graph --all --decorate --no-decorate --format --pretty --abbrev-commit --since --until
+			--after --before --author --committer --grep --max-count --no-merges --merges --reverse --date
+			--follow --tags --branches --remotes --first-parent --cached --staged -i -E -F -- --topo-order
+			--date-order --diff-filter --no-color --color --skip --left-right --cherry-pick --ancestry-path
+			--full-history`, name)
 }

@@ -7,12 +7,12 @@ import (
 
 // sedReads takes a sed that only prints: its scripts are read strictly, so that
 // every sed takes them the same way.
-func (p *Policy) sedReads(s simple) (ok bool, why string) {
-	r := reading{flags: "nErsuz", values: "e", pattern: true, long: "quiet silent regexp-extended separate unbuffered null-data expression="}
-	words := plain(s.words[1:])
-	o, bad := r.options(words)
+func (p *Policy) sedReads(s simple) (why string) {
+	r := reading{flags: "nErsuz", values: "e", is: patternFirst,
+		long: "quiet silent regexp-extended separate unbuffered null-data expression="}
+	o, bad := r.options(plain(s.words[1:]))
 	if bad != "" {
-		return false, "the option " + bad + " of sed is not one that is known to do nothing but read"
+		return "the option " + bad + " of sed is not one that is known to do nothing but read"
 	}
 	scripts := append(o.valuesOf("e"), o.valuesOf("expression")...)
 	files := o.operands
@@ -21,20 +21,20 @@ func (p *Policy) sedReads(s simple) (ok bool, why string) {
 	}
 	for _, script := range scripts {
 		if !sedPrints(script) {
-			return false, "the script of sed, " + script + ", is not one that is known to do nothing but print"
+			return "the script of sed, " + script + ", is not one that is known to do nothing but print"
 		}
 	}
 	for _, w := range s.words[1:] {
 		if w.glob && slices.Contains(scripts, w.text) {
-			return false, "the script of sed, " + w.text + ", may become file names"
+			return "the script of sed, " + w.text + ", may become file names"
 		}
 	}
 	for _, f := range files {
 		if why := p.mayRead(s.dirs, f, false); why != "" {
-			return false, why
+			return why
 		}
 	}
-	return true, ""
+	return ""
 }
 
 // sedPrints reports whether a script consists of nothing but addresses, p, =, l,
@@ -53,18 +53,16 @@ func sedPrints(script string) bool {
 		}
 		command := rest[0]
 		rest = rest[1:]
-		switch command {
-		case '{':
+		switch {
+		case command == '{':
 			depth++
 			continue
-		case '}':
-			if depth--; depth < 0 {
-				return false
-			}
-		case 'p', '=', 'd', 'n', 'N', 'P', 'D', 'h', 'H', 'g', 'G', 'x':
-		case 'l', 'q', 'Q':
+		case command == '}' && depth > 0:
+			depth--
+		case strings.IndexByte("p=dnNPDhHgGx", command) >= 0:
+		case strings.IndexByte("lqQ", command) >= 0:
 			rest = strings.TrimLeft(rest, " 0123456789")
-		case 's':
+		case command == 's':
 			if rest, ok = sedSubstitution(rest); !ok {
 				return false
 			}
@@ -104,10 +102,8 @@ func sedAddress(s string) (rest string, found, ok bool) {
 	case s[0] == '$':
 		return s[1:], true, true
 	case s[0] == '/':
-		if _, rest, ok = sedUntil(s[1:], '/', true); !ok {
-			return s, false, false
-		}
-		return strings.TrimLeft(rest, "IM"), true, true
+		rest, ok = sedUntil(s[1:], '/', true)
+		return strings.TrimLeft(rest, "IM"), true, ok
 	case s[0] >= '0' && s[0] <= '9':
 		rest = strings.TrimLeft(s, "0123456789")
 		if step, ok := strings.CutPrefix(rest, "~"); ok {
@@ -123,54 +119,45 @@ func sedSubstitution(s string) (rest string, ok bool) {
 	if s == "" || !strings.ContainsAny(s[:1], "/|,#@:!_%") {
 		return s, false
 	}
-	if _, rest, ok = sedUntil(s[1:], s[0], true); !ok {
-		return s, false
+	if rest, ok = sedUntil(s[1:], s[0], true); ok {
+		rest, ok = sedUntil(rest, s[0], false)
 	}
-	if _, rest, ok = sedUntil(rest, s[0], false); !ok {
-		return s, false
-	}
-	return strings.TrimLeft(rest, "gpIi0123456789"), true
+	return strings.TrimLeft(rest, "gpIi0123456789"), ok
 }
 
-// sedUntil parts a text at the delimiter. Programs differ in whether brackets of
+// sedUntil is what follows the delimiter. Programs differ in whether brackets of
 // a regular expression may hold the delimiter, so they must be closed before it.
-func sedUntil(s string, delimiter byte, regexp bool) (text, rest string, ok bool) {
+func sedUntil(s string, delimiter byte, regexp bool) (rest string, ok bool) {
 	for i := 0; i < len(s); i++ {
 		switch {
-		case s[i] == '\n':
-			return "", s, false
 		case s[i] == delimiter:
-			return s[:i], s[i+1:], true
+			return s[i+1:], true
+		case s[i] == '\n':
+			return s, false
 		case s[i] == '\\':
 			if i++; i < len(s) && (s[i] == '\n' || s[i] == 'c') {
-				return "", s, false
+				return s, false
 			}
 		case s[i] == '[' && regexp:
 			n := bracketLength(s[i:])
 			if n == 0 || strings.IndexByte(s[i:i+n], delimiter) >= 0 {
-				return "", s, false
+				return s, false
 			}
 			i += n - 1
 		}
 	}
-	return "", s, false
+	return s, false
 }
 
 // bracketLength is the length of a bracket expression of a regular expression
 // that s begins with, 0 where it does not end plainly.
 func bracketLength(s string) int {
-	i := 1
-	if strings.HasPrefix(s[i:], "^") {
-		i++
-	}
-	if strings.HasPrefix(s[i:], "]") {
-		i++
-	}
+	i := len(s) - len(strings.TrimPrefix(strings.TrimPrefix(s[1:], "^"), "]"))
 	for ; i < len(s); i++ {
 		switch {
 		case s[i] == ']':
 			return i + 1
-		case s[i] == '\n', s[i] == '\\' && i+1 < len(s) && s[i+1] == ']':
+		case s[i] == '\n', strings.HasPrefix(s[i:], `\]`):
 			return 0
 		case s[i] == '[' && i+1 < len(s) && strings.IndexByte(":.=", s[i+1]) >= 0:
 			n := strings.Index(s[i+2:], s[i+1:i+2]+"]")

@@ -121,7 +121,7 @@ func (r Rule) names(name string, kind tool.Kind) bool {
 // namesWidely is names for a rule that refuses or asks: one for a tool that
 // writes speaks for all of them, since each can write what the other does.
 func (r Rule) namesWidely(name string, kind tool.Kind) bool {
-	return r.names(name, kind) || kind == tool.KindWrite && ruleKinds()[r.Tool] == rulePath && writes(r.Tool)
+	return r.names(name, kind) || kind == tool.KindWrite && writes(r.Tool)
 }
 
 // exact reports whether the rule stands for one call only.

@@ -162,77 +162,73 @@ func (r Rule) begins(words []word, dirs []string, root string) bool {
 	if len(want) == 0 {
 		return false
 	}
-	m := commandMatch{want: want, words: words, dirs: dirs, base: r.seenFrom(root), open: open, script: scriptAt(words, dirs)}
-	if !m.from(0, 0) {
-		return false
-	}
+	m := match{want: want, words: words, dirs: dirs, base: r.seenFrom(root), open: open, script: scriptAt(words, dirs)}
+	yes, _ := m.from(0, 0)
 	// A rule that names all words speaks of known ones only.
-	return open || !slices.ContainsFunc(words, func(w word) bool { return !w.known || w.glob })
+	return yes && (open || !slices.ContainsFunc(words, func(w word) bool { return !w.known || w.glob }))
 }
 
-// commandMatch compares the words of a rule with those of a command.
-type commandMatch struct {
+// match compares the words of a rule with those of a command.
+type match struct {
 	want   []patternWord
 	words  []word
 	dirs   []string
 	base   string
-	open   bool
-	script int // which word is the script of an interpreter, -1 for none
+	open   bool // more words may follow
+	wide   bool // the rule refuses or asks: what could be meant counts
+	fed    bool // more words may come
+	script int  // which word is the script of an interpreter, -1 for none
 }
 
-// from compares what is left of both.
-func (m commandMatch) from(at, i int) bool {
+// from compares what is left of both. maybe says that a word which decides is
+// not known beforehand.
+func (m match) from(at, i int) (yes, maybe bool) {
 	switch {
 	case at == len(m.want):
-		return i == len(m.words) || m.open && m.mayFollow(i)
+		return i == len(m.words) || m.open && m.mayFollow(i), false
 	case m.want[at].any():
-		for end := i; ; end++ {
-			if m.from(at+1, end) {
-				return true
+		for end := i; end <= len(m.words); end++ {
+			hit, unsure := m.from(at+1, end)
+			if hit {
+				return true, false
 			}
-			if end == len(m.words) || !m.swallows(at, end) {
-				return false
+			maybe = maybe || unsure
+			if end < len(m.words) && !m.swallows(end) {
+				break
 			}
 		}
+		return false, maybe
+	case i >= len(m.words):
+		return false, m.fed
+	case !m.words[i].known || m.words[i].glob:
+		return false, true
+	case m.wide && !m.couldMean(at, i), !m.wide && !m.same(at, i):
+		return false, false
 	}
-	return i < len(m.words) && m.same(at, i) && m.from(at+1, i+1)
+	return m.from(at+1, i+1)
 }
 
 // swallows reports whether a * that is a word, before others, may take this
 // one. An option before the subcommand can change what that means.
-func (m commandMatch) swallows(at, i int) bool {
+func (m match) swallows(i int) bool {
 	w := m.words[i]
-	return w.known && !w.glob && (!isOption(w.text) || m.hasSubcommand(i))
+	subcommand := slices.ContainsFunc(m.words[min(1, i):i], func(w word) bool { return w.known && !isOption(w.text) })
+	return m.wide || w.known && !w.glob && (!isOption(w.text) || subcommand)
 }
 
 // mayFollow reports whether a * at the end may take all from this word on. Only
 // where a program's options can come before its subcommand are they told apart.
-func (m commandMatch) mayFollow(i int) bool {
-	if i != 1 || i >= len(m.words) || !takesSubcommand(m.want[0].text) {
+func (m match) mayFollow(i int) bool {
+	const programs = `git hg svn docker podman kubectl helm gh glab npm pnpm yarn cargo systemctl terraform aws gcloud az`
+	if m.wide || i != 1 || i >= len(m.words) || !listed(programs, m.want[0].text) {
 		return true
 	}
 	return m.words[i].known && !m.words[i].glob && !isOption(m.words[i].text)
 }
 
-// hasSubcommand reports whether a plain word stands between the command's name
-// and this word.
-func (m commandMatch) hasSubcommand(i int) bool {
-	return slices.ContainsFunc(m.words[min(1, i):i], func(w word) bool { return w.known && !isOption(w.text) })
-}
-
-// takesSubcommand reports whether options may stand between a program's name
-// and the subcommand that says what it does.
-func takesSubcommand(name string) bool {
-	return slices.Contains([]string{"git", "hg", "svn", "docker", "podman", "kubectl", "helm", "gh", "glab", "npm", "pnpm", "yarn", "cargo",
-		"systemctl", "terraform", "aws", "gcloud", "az"}, name)
-}
-
-// same reports whether a word of the rule stands for one of the command.
-func (m commandMatch) same(at, i int) bool {
+// same reports whether a word of an allow rule stands for one of the command.
+func (m match) same(at, i int) bool {
 	want, w := m.want[at], m.words[i]
-	if !w.known || w.glob {
-		return false
-	}
 	isPath := i == m.script || namesPath(want, w.text, m.base, m.dirs) && (i > 0 || strings.Contains(w.text, "/"))
 	if !isPath {
 		return want.matches(w.text, false)
@@ -241,4 +237,20 @@ func (m commandMatch) same(at, i int) bool {
 		return false // a name alone is looked up elsewhere
 	}
 	return leadsTo(want, w.text, m.base, m.dirs)
+}
+
+// couldMean reports whether a word of a rule that refuses or asks may stand for
+// one of the command.
+func (m match) couldMean(at, i int) bool {
+	want, text := m.want[at], m.words[i].text
+	if want.matches(text, true) {
+		return true
+	}
+	lower := patternWord{text: strings.ToLower(want.text)}
+	if i == 0 && lower.matches(strings.ToLower(text), true) { // file systems that ignore case find RM too
+		return true
+	}
+	return m.base != "" && namesPath(want, text, m.base, m.dirs) && slices.ContainsFunc(m.dirs, func(dir string) bool {
+		return leadsTo(want, text, m.base, []string{dir})
+	})
 }

@@ -24,7 +24,7 @@ func (r Rule) speaksOf(s simple) (yes, maybe bool) {
 	}
 	for i, words := range lists {
 		for _, v := range variants(words) {
-			m := widely{want: want, words: v, open: open, fed: s.fed && i == 0, dirs: s.dirs, base: r.base}
+			m := match{want: want, words: v, open: open, wide: true, fed: s.fed && i == 0, dirs: s.dirs, base: r.base}
 			hit, unsure := m.compare()
 			if hit {
 				return true, false
@@ -38,15 +38,12 @@ func (r Rule) speaksOf(s simple) (yes, maybe bool) {
 // readsScript reports whether a command is a shell that takes its commands from
 // its input, which is not seen.
 func readsScript(s simple) bool {
-	name := path.Base(s.name())
-	if !shellName(name) {
-		return false
-	}
-	return !slices.ContainsFunc(s.words[1:], func(w word) bool { return !isOption(w.text) })
+	given := func(w word) bool { return !isOption(w.text) }
+	return shellName(path.Base(s.name())) && !slices.ContainsFunc(s.words[1:], given)
 }
 
 func shellName(name string) bool {
-	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish"}, name)
+	return listed("sh bash dash zsh ksh mksh ash fish", name)
 }
 
 // variants are the ways to read the words of a command: as they are, without
@@ -76,18 +73,7 @@ func withoutOptions(words []word) (bare []word) {
 	return bare
 }
 
-// widely compares the words of a rule that refuses or asks with one way to read
-// those of a command: what could be meant counts.
-type widely struct {
-	want  []patternWord
-	words []word
-	open  bool
-	fed   bool // more words may come
-	dirs  []string
-	base  string
-}
-
-func (m widely) compare() (yes, maybe bool) {
+func (m match) compare() (yes, maybe bool) {
 	if yes, maybe = m.from(0, 0); yes || m.asText() {
 		return true, false
 	}
@@ -95,48 +81,8 @@ func (m widely) compare() (yes, maybe bool) {
 	return hit, maybe || unsure
 }
 
-// from compares what is left of both.
-func (m widely) from(at, i int) (yes, maybe bool) {
-	switch {
-	case at == len(m.want):
-		return m.open || i == len(m.words), false
-	case m.want[at].any():
-		for end := i; end <= len(m.words); end++ {
-			hit, unsure := m.from(at+1, end)
-			if hit {
-				return true, false
-			}
-			maybe = maybe || unsure
-		}
-		return false, maybe
-	case i >= len(m.words):
-		return false, m.fed
-	case !m.words[i].known || m.words[i].glob:
-		return false, true
-	case !m.same(at, i):
-		return false, false
-	}
-	return m.from(at+1, i+1)
-}
-
-func (m widely) same(at, i int) bool {
-	want, text := m.want[at], m.words[i].text
-	if want.matches(text, true) {
-		return true
-	}
-	if i == 0 { // file systems that ignore case find RM too
-		lower := patternWord{text: strings.ToLower(want.text)}
-		if lower.matches(strings.ToLower(text), true) {
-			return true
-		}
-	}
-	return m.base != "" && namesPath(want, text, m.base, m.dirs) && slices.ContainsFunc(m.dirs, func(dir string) bool {
-		return leadsTo(want, text, m.base, []string{dir})
-	})
-}
-
 // asText compares both as texts, in which a * of the rule stands for blanks too.
-func (m widely) asText() bool {
+func (m match) asText() bool {
 	var texts []string
 	for _, w := range m.want {
 		texts = append(texts, w.text)
@@ -157,7 +103,7 @@ func (m widely) asText() bool {
 
 // optionsAnywhere compares plain words in their order, and looks for the rule's
 // options at any place.
-func (m widely) optionsAnywhere() (yes, maybe bool) {
+func (m match) optionsAnywhere() (yes, maybe bool) {
 	var plainWant []patternWord
 	var options []string
 	for _, w := range m.want {

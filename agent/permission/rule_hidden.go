@@ -13,11 +13,8 @@ import (
 // later, what hash puts in place of another program. For rules that refuse or
 // ask, which rather see too many.
 func hiddenCommands(line, dir string) (commands []simple) {
-	if !legible(line) {
-		return nil
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
-	if err != nil {
+	file := parseBash(line)
+	if file == nil {
 		return nil
 	}
 	h := hiddenWalker{}
@@ -32,8 +29,8 @@ func hiddenCommands(line, dir string) (commands []simple) {
 		}
 		return true
 	})
-	for _, words := range h.programs {
-		commands = append(commands, simple{words: words, dirs: []string{dir}})
+	for _, name := range h.programs {
+		commands = append(commands, simple{words: []word{{text: name, known: name != ""}}, dirs: []string{dir}})
 	}
 	texts := h.kept
 	if h.expands {
@@ -58,15 +55,12 @@ type hiddenWalker struct {
 	expands  bool     // there is such a command
 	given    []string // what commands are given to read, or say: run where a shell reads it
 	shell    bool     // there is a shell that may read
-	programs [][]word
+	programs []string
 }
 
 func (h *hiddenWalker) call(c *syntax.CallExpr) {
 	for _, a := range c.Assigns {
-		if a.Value == nil {
-			continue
-		}
-		if text, ok := plainText(a.Value.Parts); ok && text != "" {
+		if text, ok := plainText(a.Value); ok && text != "" {
 			h.values = append(h.values, text)
 		}
 	}
@@ -74,16 +68,9 @@ func (h *hiddenWalker) call(c *syntax.CallExpr) {
 		_, expands := c.Args[0].Parts[0].(*syntax.ParamExp)
 		h.expands = h.expands || expands
 	}
-	var words []string
-	for _, arg := range c.Args {
-		text, ok := plainText(arg.Parts)
-		if !ok {
-			text = ""
-		}
-		words = append(words, text)
-	}
-	if len(words) == 0 {
-		return
+	words := make([]string, len(c.Args)) // "" for what is not plain
+	for i, arg := range c.Args {
+		words[i], _ = plainText(arg)
 	}
 	for i, w := range words {
 		h.shell = h.shell || shellName(path.Base(w))
@@ -101,7 +88,7 @@ func (h *hiddenWalker) call(c *syntax.CallExpr) {
 			}
 		case "hash":
 			if at := slices.Index(rest, "-p"); at >= 0 && at+1 < len(rest) {
-				h.programs = append(h.programs, []word{{text: rest[at+1], known: rest[at+1] != ""}})
+				h.programs = append(h.programs, rest[at+1])
 			}
 		case "echo", "printf":
 			h.given = append(h.given, strings.Join(rest, " "))
@@ -112,8 +99,12 @@ func (h *hiddenWalker) call(c *syntax.CallExpr) {
 			h.after(rest, "-c", "--command")
 		case "mapfile", "readarray", "compgen", "complete":
 			h.after(rest, "-C", "-F")
-		case "bind":
-			h.kept = append(h.kept, boundTo(rest)...)
+		case "bind": // -x '"key": line'
+			for _, r := range rest {
+				if _, line, ok := strings.Cut(r, ":"); ok {
+					h.kept = append(h.kept, strings.Trim(line, "\" "))
+				}
+			}
 		case "test", "[", "let", "unset", "read", "declare", "typeset", "local", "export", "readonly":
 			h.evaluated(rest)
 		case "git":
@@ -153,7 +144,7 @@ func (h *hiddenWalker) quoted(node syntax.Node) {
 		case *syntax.SglQuoted:
 			h.evaluated([]string{n.Value})
 		case *syntax.DblQuoted:
-			if text, ok := plainText(n.Parts); ok {
+			if text, ok := textOf(n.Parts); ok {
 				h.evaluated([]string{text})
 			}
 		}
@@ -161,50 +152,41 @@ func (h *hiddenWalker) quoted(node syntax.Node) {
 	})
 }
 
-// boundTo are the lines that bind -x keeps for keys.
-func boundTo(words []string) (lines []string) {
-	for _, w := range words {
-		if _, line, ok := strings.Cut(w, ":"); ok {
-			lines = append(lines, strings.Trim(line, "\" "))
-		}
-	}
-	return lines
-}
-
+// redirect takes here-documents and here-strings.
 func (h *hiddenWalker) redirect(r *syntax.Redirect) {
-	switch r.Op {
-	case syntax.WordHdoc:
-		if text, ok := plainText(r.Word.Parts); ok {
-			h.given = append(h.given, text)
-		}
-	case syntax.Hdoc, syntax.DashHdoc:
-		if r.Hdoc == nil {
-			return
-		}
-		if text, ok := plainText(r.Hdoc.Parts); ok {
-			h.given = append(h.given, text)
-		}
+	given := r.Hdoc
+	if r.Op == syntax.WordHdoc {
+		given = r.Word
+	}
+	if text, ok := plainText(given); ok {
+		h.given = append(h.given, text)
 	}
 }
 
-// plainText is what parts of a word come to, if they hold no expansion.
-func plainText(parts []syntax.WordPart) (text string, ok bool) {
-	var b strings.Builder
+// plainText is what a word comes to, if it holds no expansion; not ok for nil.
+func plainText(word *syntax.Word) (text string, ok bool) {
+	if word == nil {
+		return "", false
+	}
+	return textOf(word.Parts)
+}
+
+func textOf(parts []syntax.WordPart) (text string, ok bool) {
 	for _, part := range parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			b.WriteString(dropBackslashes(p.Value, ""))
+			text += dropBackslashes(p.Value, "")
 		case *syntax.SglQuoted:
-			b.WriteString(p.Value)
+			text += p.Value
 		case *syntax.DblQuoted:
-			inner, ok := plainText(p.Parts)
+			inner, ok := textOf(p.Parts)
 			if !ok {
 				return "", false
 			}
-			b.WriteString(inner)
+			text += inner
 		default:
 			return "", false
 		}
 	}
-	return b.String(), true
+	return text, true
 }

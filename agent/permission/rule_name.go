@@ -2,7 +2,7 @@ package permission
 
 import (
 	"fmt"
-	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,50 +22,45 @@ const (
 	ruleHost                   // a host name
 )
 
-// ruleKinds are the tools that rules can name, also those that come later or
-// only with some settings, with what their rules are about.
-func ruleKinds() map[string]ruleArg {
-	return map[string]ruleArg{
-		"bash": ruleCommand,
-		"read": rulePath, "ls": rulePath, "glob": rulePath, "grep": rulePath, "lsp": rulePath,
-		"write": rulePath, "edit": rulePath, "apply_patch": rulePath, "notebook_edit": rulePath,
-		"web_fetch": ruleHost, "web_search": ruleNone,
-		"task": ruleNone, "shell": ruleNone, "todo": ruleNone, "enter_plan_mode": ruleNone, "exit_plan_mode": ruleNone,
-		"ask_user": ruleNone, "random_number": ruleNone,
+// namedTool is a tool that rules can name, also one that comes later or only with
+// some settings.
+type namedTool struct {
+	name    string
+	arg     ruleArg // what its rules are about
+	foreign string  // what Claude Code calls such a tool, in lower case; its rules for one speak for all of the kind
+	writes  bool    // it writes files
+}
+
+var namedTools = []namedTool{
+	{name: "bash", arg: ruleCommand},
+	{name: "read", arg: rulePath, foreign: "read grep glob ls notebookread"},
+	{name: "ls", arg: rulePath}, {name: "glob", arg: rulePath}, {name: "grep", arg: rulePath},
+	{name: "lsp", arg: rulePath},
+	{name: "write", arg: rulePath, foreign: "write edit multiedit notebookedit", writes: true},
+	{name: "edit", arg: rulePath, writes: true}, {name: "apply_patch", arg: rulePath, writes: true},
+	{name: "notebook_edit", arg: rulePath, writes: true},
+	{name: "web_fetch", arg: ruleHost, foreign: "webfetch"}, {name: "web_search", foreign: "websearch"},
+	{name: "task", foreign: "agent"}, {name: "shell", foreign: "bashoutput killshell killbash"},
+	{name: "todo", foreign: "todowrite todoread"}, {name: "enter_plan_mode", foreign: "enterplanmode"},
+	{name: "exit_plan_mode", foreign: "exitplanmode"}, {name: "ask_user", foreign: "askuserquestion"},
+	{name: "random_number"},
+}
+
+// toolNamed finds a tool by its name, or by Claude Code's.
+func toolNamed(name string, foreign bool) (namedTool, bool) {
+	i := slices.IndexFunc(namedTools, func(t namedTool) bool {
+		return !foreign && t.name == name || foreign && listed(t.foreign, strings.ToLower(name))
+	})
+	if i < 0 {
+		return namedTool{}, false
 	}
+	return namedTools[i], true
 }
 
 // writes reports whether the tool of this name writes files.
 func writes(name string) bool {
-	return slices.Contains([]string{"write", "edit", "apply_patch", "notebook_edit"}, name)
-}
-
-// foreignName is artoo's name of a tool that Claude Code calls so. Its rules for
-// one tool that reads or writes files speak for all that do.
-func foreignName(name string) string {
-	switch strings.ToLower(name) {
-	case "read", "grep", "glob", "ls", "notebookread":
-		return "read"
-	case "write", "edit", "multiedit", "notebookedit":
-		return "write"
-	case "webfetch":
-		return "web_fetch"
-	case "websearch":
-		return "web_search"
-	case "agent":
-		return "task"
-	case "todowrite", "todoread":
-		return "todo"
-	case "bashoutput", "killshell", "killbash":
-		return "shell"
-	case "enterplanmode":
-		return "enter_plan_mode"
-	case "exitplanmode":
-		return "exit_plan_mode"
-	case "askuserquestion":
-		return "ask_user"
-	}
-	return ""
+	t, _ := toolNamed(name, false)
+	return t.writes
 }
 
 var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_.-]+\*?$`)
@@ -73,9 +68,8 @@ var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_.-]+\*?$`)
 // canonical gives the rule artoo's own name of the tool, and says what its
 // argument is about. written is the rule as it came.
 func (r *Rule) canonical(written string) (ruleArg, error) {
-	kinds := ruleKinds()
-	if kind, ok := kinds[r.Tool]; ok {
-		return kind, nil
+	if t, ok := toolNamed(r.Tool, false); ok {
+		return t.arg, nil
 	}
 	if strings.HasPrefix(r.Tool, "mcp__") {
 		if mcpName.MatchString(r.Tool) {
@@ -83,26 +77,27 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 		}
 		return 0, &RuleError{written, "it is not in the form of an MCP tool's name", "mcp__SERVER__TOOL"}
 	}
-	if prefix, ok := strings.CutSuffix(r.Tool, "*"); ok {
-		for name := range kinds {
-			if strings.HasPrefix(name, prefix) || strings.HasPrefix("mcp__", prefix) {
-				return ruleNone, nil
-			}
-		}
+	if prefix, ok := strings.CutSuffix(r.Tool, "*"); ok && (strings.HasPrefix("mcp__", prefix) ||
+		slices.ContainsFunc(namedTools, func(t namedTool) bool { return strings.HasPrefix(t.name, prefix) })) {
+		return ruleNone, nil
 	}
-	if name := foreignName(r.Tool); name != "" {
-		r.Tool = name
-		return kinds[name], nil
+	t, ok := toolNamed(r.Tool, true)
+	if !ok {
+		t, ok = toolNamed(strings.ToLower(r.Tool), false)
 	}
-	if kind, ok := kinds[strings.ToLower(r.Tool)]; ok {
-		r.Tool = strings.ToLower(r.Tool)
-		return kind, nil
+	if ok {
+		r.Tool = t.name
+		return t.arg, nil
 	}
 	why := fmt.Sprintf("there is no tool %.60s", r.Tool)
-	if kind, ok := kinds[firstWordOf(r.Tool)]; ok && kind == ruleCommand {
+	if words := strings.Fields(r.Tool); len(words) > 1 && words[0] == "bash" {
 		return 0, &RuleError{written, why, "bash(" + strings.TrimSpace(strings.TrimPrefix(written, "bash")) + ")"}
 	}
-	try := tool.NearestName(strings.ToLower(r.Tool), slices.Sorted(maps.Keys(kinds)))
+	var names []string
+	for _, t := range namedTools {
+		names = append(names, t.name)
+	}
+	try := tool.NearestName(strings.ToLower(r.Tool), slices.Sorted(slices.Values(names)))
 	switch {
 	case try != "" && r.HasArg:
 		try += "(" + r.Arg + ")"
@@ -117,14 +112,11 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 	return 0, &RuleError{written, why, try}
 }
 
-func firstWordOf(text string) string {
-	if words := strings.Fields(text); len(words) > 1 {
-		return words[0]
-	}
-	return ""
-}
+// hostLabel is a part of a host name between two dots.
+const hostLabel = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?`
 
-var hostPattern = regexp.MustCompile(`^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*(:[0-9]+)?$|^\[[0-9a-f:.]+\](:[0-9]+)?$`)
+var hostPattern = regexp.MustCompile(
+	`^((\*\.)?` + hostLabel + `(\.` + hostLabel + `)*|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
 
 // impossible says why no call can match what stands between the parentheses, ""
 // when one can; try is what could have been meant. It may put the argument into
@@ -173,8 +165,9 @@ func (r *Rule) impossibleCommand() (why, try string) {
 	for i, w := range words {
 		bare := strings.ReplaceAll(w.text, wildcard, "*")
 		switch {
-		case !w.quoted && strings.ContainsAny(w.text, ";|&<>`") || !w.quoted && strings.Contains(w.text, "$("):
-			return fmt.Sprintf("a pattern is for one simple command, and %.40s makes it more", bare), "bash(" + firstWords(words[:i]) + ":*)"
+		case !w.quoted && (strings.ContainsAny(w.text, ";|&<>`") || strings.Contains(w.text, "$(")):
+			why = fmt.Sprintf("a pattern is for one simple command, and %.40s makes it more", bare)
+			return why, "bash(" + firstWords(words[:i]) + ":*)"
 		case strings.Contains(w.text, "/"+wildcard+wildcard), strings.HasPrefix(w.text, wildcard+wildcard+"/"):
 			return "** is for files", "write(" + bare + ")"
 		}
@@ -204,4 +197,44 @@ func (r *Rule) impossiblePath() (why, try string) {
 		return "no file's name ends in a slash", r.Tool + "(" + arg + "**)"
 	}
 	return "", ""
+}
+
+// remarks are what rules for commands leave open, by the programs, and the
+// subcommands where it is only for some.
+var remarks = []struct{ programs, subcommands, what string }{
+	{"git", "diff log show", "--output=FILE, which writes a file, and --ext-diff, which runs a program"},
+	{"git", "grep", "--open-files-in-pager=PROGRAM, which runs a program"},
+	{"git", "fetch pull clone push ls-remote", "--upload-pack and --receive-pack, which run a program"},
+	{"git", "rebase bisect", "running any command (--exec, run)"},
+	{"go", "test run vet", "-exec, -vettool and -toolexec, which run any program"},
+	{"go", "build install generate", "-toolexec and -o, which run any program and write a file"},
+	{"find", "", "-delete and -exec, which remove files and run any program"},
+	{"sort", "", "-o FILE, which writes a file"},
+	{"tar", "", "--to-command and --checkpoint-action, which run any program"},
+	{"make just task", "", "whatever the build file says, and variables that change what it runs"},
+	{"npm pnpm yarn bun", "", "whatever package.json says"},
+	{"xargs env timeout nice sudo", "", "any program at all"},
+	{"curl wget", "", "-o FILE, which writes a file, and sending files elsewhere"},
+	{"rsync ssh scp", "", "options that run any program"},
+}
+
+// Remark says what a rule covers that one may not think of, "" for nothing: an
+// option that the words of the rule leave open and that writes files, or runs
+// other programs.
+func (r Rule) Remark() string {
+	_, wild := r.line()
+	words := append(plain(r.fixedWords()), "")
+	if r.Tool != "bash" || !r.HasArg || !wild || words[0] == "" {
+		return ""
+	}
+	name := path.Base(words[0])
+	for _, row := range remarks {
+		if listed(row.programs, name) && (row.subcommands == "" || listed(row.subcommands, words[1])) {
+			return row.what
+		}
+	}
+	if interprets(name) {
+		return "any program at all"
+	}
+	return ""
 }

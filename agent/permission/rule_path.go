@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"path/filepath"
@@ -76,10 +77,7 @@ func (r Rule) globs(root string, wide bool) []string {
 
 // seenFrom is the directory that paths of the rule are relative to.
 func (r Rule) seenFrom(root string) string {
-	if r.base != "" {
-		return r.base
-	}
-	return root
+	return cmp.Or(r.base, root)
 }
 
 // withRealBase is a pattern below a directory, as it is named and as it is.

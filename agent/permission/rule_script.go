@@ -18,17 +18,15 @@ func namesPath(want patternWord, text, base string, dirs []string) bool {
 	if isOption(text) || strings.Contains(text, "://") || !strings.Contains(want.text+text, "/") {
 		return false
 	}
-	for _, w := range []string{want.text, text} {
-		if strings.HasPrefix(w, "./") || strings.HasPrefix(w, "../") || strings.HasPrefix(w, "/") || w == "." || w == ".." {
-			return true
-		}
+	written := func(w string) bool {
+		first, _, _ := strings.Cut(w, "/")
+		return w != "" && (first == "" || first == "." || first == "..")
 	}
-	for _, dir := range append([]string{base}, dirs...) {
-		if _, err := os.Lstat(seenFrom(dir, text)); err == nil {
-			return true
-		}
+	there := func(dir string) bool {
+		_, err := os.Lstat(seenFrom(dir, text))
+		return err == nil
 	}
-	return false
+	return written(want.text) || written(text) || there(base) || slices.ContainsFunc(dirs, there)
 }
 
 // leadsTo reports whether a command's word leads, from each directory the
@@ -78,8 +76,8 @@ func realPath(path string) string {
 // interprets reports whether a program runs a script whose file it is given.
 func interprets(name string) bool {
 	name = strings.TrimRight(path.Base(name), "0123456789.")
-	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "source", "python", "pypy", "node", "nodejs", "perl", "ruby",
-		"php", "lua", "Rscript", "tclsh", "expect", "osascript", "pwsh", "deno", "bun", "tsx"}, name) || name == ""
+	return name == "" || listed(`sh bash dash zsh ksh ash fish source python pypy node nodejs perl ruby php lua Rscript
+		tclsh expect osascript pwsh deno bun tsx`, name)
 }
 
 // scriptAt is which word of a command is the script that its interpreter runs,
@@ -112,12 +110,10 @@ func scriptAt(words []word, dirs []string) int {
 func scripts(words []word, dir string) (paths []string) {
 	add := func(text string) {
 		at := realPath(seenFrom(dir, text))
-		for _, place := range []string{"/usr/", "/bin/", "/sbin/", "/opt/", "/nix/"} {
-			if strings.HasPrefix(at, place) {
-				return
-			}
+		place := strings.SplitN(at, "/", 3)
+		if len(place) < 3 || place[0] != "" || !listed("usr bin sbin opt nix", place[1]) {
+			paths = append(paths, at)
 		}
-		paths = append(paths, at)
 	}
 	if len(words) > 0 && words[0].known && !words[0].glob && strings.Contains(words[0].text, "/") {
 		add(words[0].text)

@@ -3,6 +3,7 @@ package permission
 import (
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ type word struct {
 	text  string // its value; the source text of a word that is not known
 	known bool   // it holds no expansion but for globs
 	glob  bool   // it holds an unquoted glob
-	// soft is set for a word that is not known, but made only of text, harmless
+	// soft is set for a word that is not known, but made only of text, public
 	// variables and the output of commands that are looked at themselves.
 	soft bool
 	// free is set for a word that is not known and may come to any file name: it
@@ -68,27 +69,14 @@ func (s simple) name() string {
 
 // known reports whether everything the command is given is known.
 func (s simple) known() bool {
-	for _, w := range s.words {
-		if !w.known {
-			return false
-		}
-	}
-	for _, w := range s.inputs {
-		if !w.known {
-			return false
-		}
-	}
-	return !s.unsure && !s.loose && !s.opaque && !s.hides
+	unknown := func(w word) bool { return !w.known }
+	return !s.unsure && !s.loose && !s.opaque && !s.hides &&
+		!slices.ContainsFunc(s.words, unknown) && !slices.ContainsFunc(s.inputs, unknown)
 }
 
 // globs reports whether the shell expands a glob in one of its words.
 func (s simple) globs() bool {
-	for _, w := range s.words {
-		if w.glob {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.words, func(w word) bool { return w.glob })
 }
 
 // plain are the texts of words.
@@ -103,19 +91,16 @@ func plain(words []word) []string {
 // changesShell reports whether the command changes what later commands of the
 // same line are or do, or runs text: no rule for its first words covers that.
 func (s simple) changesShell() bool {
-	switch s.name() {
-	case "eval", "source", ".", "exec", "set", "shopt", "alias", "unalias", "read", "mapfile", "readarray", "getopts",
-		"hash", "enable", "trap", "pushd", "popd", "unset", "bind", "complete", "compgen", "test", "[", "[[":
-		// test -v evaluates the subscript it is given, and commands in it.
+	// test -v evaluates the subscript it is given, and commands in it.
+	if listed(`eval source . exec set shopt alias unalias read mapfile readarray getopts hash enable trap pushd popd unset
+		bind complete compgen test [ [[`, s.name()) {
 		return true
-	case "printf":
-		if len(s.words) < 2 {
-			return false
-		}
-		_, tame := printfTame(s.words[1].text)
-		return !tame || s.globs()
 	}
-	return false
+	if s.name() != "printf" || len(s.words) < 2 {
+		return false
+	}
+	_, tame := printfTame(s.words[1].text)
+	return !tame || s.globs()
 }
 
 // Shell is what must be known beforehand of the shell that runs the lines. The
@@ -155,10 +140,7 @@ func languages(kind string) []syntax.LangVariant {
 // need not be what the shell sees: then only deny and ask rules may look at the
 // commands.
 func (p *Policy) takeApart(line, dir string) (commands []simple, why string) {
-	var dirs []string
-	if dir != "" {
-		dirs = []string{dir}
-	}
+	dirs := known(dir)
 	kind := p.Shell.kind()
 	if languages(kind) == nil {
 		commands, _ = parseShell(line, dirs, "sh", 0)
@@ -169,33 +151,38 @@ func (p *Policy) takeApart(line, dir string) (commands []simple, why string) {
 	case !ok:
 		return commands, "the line could not be taken apart"
 	case p.Shell.Locale != "":
-		return commands, "the locale " + p.Shell.Locale + " is neither ASCII nor UTF-8, in which the shell may take the line in another way"
+		return commands, "the locale " + p.Shell.Locale +
+			" is neither ASCII nor UTF-8, in which the shell may take the line in another way"
 	}
 	return commands, ""
 }
 
+// known is a directory as a set of them; nil for "".
+func known(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	return []string{dir}
+}
+
 // shellLine is takeApart for bash, for what only has to find commands in a text.
 func shellLine(line, dir string) (commands []simple, ok bool) {
-	var dirs []string
-	if dir != "" {
-		dirs = []string{dir}
-	}
-	return parseShell(line, dirs, "bash", 0)
+	return parseShell(line, known(dir), "bash", 0)
 }
 
 // parseShell is takeApart for a shell of a kind that languages knows.
 func parseShell(line string, dirs []string, kind string, depth int) (commands []simple, ok bool) {
-	if depth > mostScripts || !legible(line) {
+	if depth > mostScripts {
 		return nil, false
 	}
 	ok = true
 	for i, variant := range languages(kind) {
-		w := &shellWalker{ok: true, depth: depth, line: line, kind: kind, variant: variant}
-		file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(line), "")
-		if err != nil {
+		file := parse(line, variant)
+		if file == nil {
 			ok = false
 			continue
 		}
+		w := &shellWalker{ok: true, depth: depth, line: line, kind: kind, variant: variant}
 		w.list(file.Stmts, dirs)
 		ok = ok && w.ok
 		if i == 0 || !reflect.DeepEqual(w.commands, commands) {
@@ -205,6 +192,21 @@ func parseShell(line string, dirs []string, kind string, depth int) (commands []
 	return commands, ok
 }
 
+// parse parses a line; nil for one that cannot be, or is not surely seen as
+// shells see it.
+func parse(line string, variant syntax.LangVariant) *syntax.File {
+	if !legible(line) {
+		return nil
+	}
+	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+func parseBash(line string) *syntax.File { return parse(line, syntax.LangBash) }
+
 // legible reports whether the parser surely sees in a line what shells see.
 func legible(line string) bool {
 	if len(line) > longestLine || strings.Count(line, "(") > mostParens || strings.HasSuffix(line, `\`) {
@@ -212,10 +214,8 @@ func legible(line string) bool {
 	}
 	// The parser skips a carriage return, the shell takes it for a part of the
 	// word; other control characters are not worth finding out.
-	if strings.ContainsFunc(line, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\uFFFD' }) {
-		return false
-	}
-	if !plainlySpaced(line) {
+	odd := func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\uFFFD' }
+	if strings.ContainsFunc(line, odd) || !plainlySpaced(line) {
 		return false
 	}
 	// The parser lets a backslash continue a comment, the shell does not.
@@ -230,10 +230,10 @@ func legible(line string) bool {
 // plainlySpaced reports whether nothing but ASCII can be taken for blank space:
 // systems differ in what separates words.
 func plainlySpaced(line string) bool {
-	for _, c := range line {
-		if c >= utf8.RuneSelf && (unicode.IsSpace(c) || unicode.Is(unicode.Z, c) || unicode.Is(unicode.Cf, c)) {
-			return false
-		}
+	if strings.ContainsFunc(line, func(c rune) bool {
+		return c >= utf8.RuneSelf && (unicode.IsSpace(c) || unicode.In(c, unicode.Z, unicode.Cf))
+	}) {
+		return false
 	}
 	// macOS asks of single bytes whether they are blank.
 	return runtime.GOOS != "darwin" || strings.IndexByte(line, 0x85) < 0 && strings.IndexByte(line, 0xa0) < 0

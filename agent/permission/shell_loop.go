@@ -33,12 +33,13 @@ func (w *shellWalker) loop(c *syntax.ForClause, dirs []string) ends {
 	}
 	before, outer := len(w.commands), w.bound
 	for _, item := range w.rounds(c, name, items) {
-		w.bound = maps.Clone(outer)
+		w.bound = map[string]word{}
+		maps.Copy(w.bound, outer)
 		delete(w.bound, name)
 		if item.known {
-			w.bound = with(w.bound, name, item)
+			w.bound[name] = item
 		} else if !slices.ContainsFunc(items, func(i word) bool { return i.known || i.free }) {
-			w.bound = with(w.bound, name, word{}) // numbers and the like
+			w.bound[name] = word{} // numbers and the like
 		}
 		if after := w.list(c.Do, dirs).any(); !same(after, dirs) { // a cd in it
 			w.commands, dirs = w.commands[:before], nil
@@ -56,9 +57,8 @@ func (w *shellWalker) rounds(c *syntax.ForClause, name string, items []word) []w
 	used := false
 	for _, s := range c.Do {
 		syntax.Walk(s, func(n syntax.Node) bool {
-			if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil && p.Param.Value == name {
-				used = true
-			}
+			p, ok := n.(*syntax.ParamExp)
+			used = used || ok && p.Param != nil && p.Param.Value == name
 			return !used
 		})
 	}
@@ -70,14 +70,6 @@ func (w *shellWalker) rounds(c *syntax.ForClause, name string, items []word) []w
 	return items
 }
 
-func with(m map[string]word, name string, value word) map[string]word {
-	if m == nil {
-		m = map[string]word{}
-	}
-	m[name] = value
-	return m
-}
-
 // same reports whether two sets of directories are one.
 func same(a, b []string) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
 
@@ -86,37 +78,29 @@ func (w *shellWalker) test(c *syntax.TestClause, s simple) {
 	s.words = []word{{text: "[[", known: true}}
 	s.loose = s.loose || loose(c)
 	w.nested(c, s.dirs)
-	operator := func(text string) { s.words = append(s.words, word{text: text, known: true}) }
-	var add func(x syntax.TestExpr)
-	add = func(x syntax.TestExpr) {
-		switch x := x.(type) {
-		case *syntax.BinaryTest:
-			add(x.X)
-			operator(x.Op.String())
-			add(x.Y)
-		case *syntax.UnaryTest:
-			operator(x.Op.String())
-			add(x.X)
-		case *syntax.ParenTest:
-			operator("(")
-			add(x.X)
-			operator(")")
-		case *syntax.Word:
-			item := w.literal(x)
-			item.single, item.glob = true, false // it is neither split nor taken for file names
-			s.words = append(s.words, item)
-		}
-	}
-	add(c.X)
-	operator("]]")
+	s.words = append(append(s.words, w.testWords(c.X)...), word{text: "]]", known: true})
 	w.commands = append(w.commands, s)
+}
+
+func (w *shellWalker) testWords(x syntax.TestExpr) []word {
+	operator := func(text string) []word { return []word{{text: text, known: true}} }
+	switch x := x.(type) {
+	case *syntax.BinaryTest:
+		return slices.Concat(w.testWords(x.X), operator(x.Op.String()), w.testWords(x.Y))
+	case *syntax.UnaryTest:
+		return append(operator(x.Op.String()), w.testWords(x.X)...)
+	case *syntax.ParenTest:
+		return slices.Concat(operator("("), w.testWords(x.X), operator(")"))
+	case *syntax.Word:
+		item := w.literal(x)
+		item.single, item.glob = true, false // it is neither split nor taken for file names
+		return []word{item}
+	}
+	return nil
 }
 
 // ownVariable reports whether no program looks at a variable of this name.
 func ownVariable(name string) bool {
-	switch name {
-	case "histchars", "auto_resume", "path", "cdpath", "fpath", "manpath", "mailpath", "module_path", "status", "argv", "prompt", "psvar", "fignore":
-		return false // some shell's own
-	}
-	return name == strings.ToLower(name) && !strings.Contains(name, "proxy")
+	const shells = `histchars auto_resume path cdpath fpath manpath mailpath module_path status argv prompt psvar fignore`
+	return name == strings.ToLower(name) && !strings.Contains(name, "proxy") && !listed(shells, name)
 }

@@ -17,11 +17,8 @@ const mostValues = 8
 // than once stands for each of its values. It is for what asks and denies, which
 // rather sees too many commands.
 func resolved(line, dir string) (commands []simple) {
-	if !legible(line) {
-		return nil
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
-	if err != nil {
+	file := parseBash(line)
+	if file == nil {
 		return nil
 	}
 	values, set := assigned(file, line)
@@ -29,17 +26,13 @@ func resolved(line, dir string) (commands []simple) {
 	for _, of := range values {
 		rounds = max(rounds, min(len(of), mostValues))
 	}
-	var dirs []string
-	if dir != "" {
-		dirs = []string{dir}
-	}
 	for round := range rounds {
 		w := &shellWalker{ok: true, line: line, kind: "bash", variant: syntax.LangBash, set: set, braces: true}
 		w.bound = map[string]word{}
 		for name, of := range values {
 			w.bound[name] = of[min(round, len(of)-1)]
 		}
-		w.list(file.Stmts, dirs)
+		w.list(file.Stmts, known(dir))
 		commands = append(commands, w.commands...)
 	}
 	return commands
@@ -72,8 +65,7 @@ func assigned(file *syntax.File, line string) (values map[string][]word, set map
 			if len(n.Args) == 0 {
 				return true
 			}
-			switch w.literal(n.Args[0]).text {
-			case "read", "mapfile", "readarray", "printf", "getopts":
+			if listed("read mapfile readarray printf getopts", w.literal(n.Args[0]).text) {
 				for _, arg := range n.Args[1:] {
 					set[w.literal(arg).text] = true
 				}
@@ -146,18 +138,15 @@ func (w *shellWalker) printsNoPath(c *syntax.CmdSubst) bool {
 		}
 		words = append(words, x.text)
 	}
-	switch words[0] {
-	case "mktemp", "pwd", "whoami", "hostname", "uname", "nproc", "id", "seq":
+	switch name, line := words[0], strings.Join(words[1:], " "); {
+	case listed("mktemp pwd whoami hostname uname nproc id seq", name):
 		return true
-	case "date", "basename", "dirname":
+	case listed("date basename dirname", name):
 		return !slices.ContainsFunc(words[1:], func(a string) bool { return strings.Contains(a, ".") && namesOthersRun(a) })
-	case "git":
-		line := strings.Join(words[1:], " ")
-		if strings.HasPrefix(line, "rev-parse --short") || strings.HasPrefix(line, "describe") {
-			return true
-		}
-		return slices.Contains([]string{"rev-parse HEAD", "rev-parse --show-toplevel", "rev-parse --abbrev-ref HEAD",
-			"branch --show-current"}, line)
+	case name == "git":
+		return strings.HasPrefix(line, "rev-parse --short") || strings.HasPrefix(line, "describe") ||
+			slices.Contains([]string{"rev-parse HEAD", "rev-parse --show-toplevel", "rev-parse --abbrev-ref HEAD",
+				"branch --show-current"}, line)
 	}
 	return false
 }

@@ -65,7 +65,9 @@ func (w *shellWalker) statement(s *syntax.Stmt, dirs []string) ends {
 	frame := simple{dirs: dirs}
 	w.redirects(&frame, s.Redirs)
 	call, isCall := s.Cmd.(*syntax.CallExpr)
-	if _, isTest := s.Cmd.(*syntax.TestClause); !isCall && !isTest && (len(frame.outputs) > 0 || len(frame.inputs) > 0 || frame.assigns || frame.loose) {
+	_, isTest := s.Cmd.(*syntax.TestClause)
+	redirected := len(frame.outputs) > 0 || len(frame.inputs) > 0 || frame.assigns || frame.loose
+	if redirected && !isCall && !isTest {
 		frame.words, frame.opaque = []word{{text: w.source(s)}}, true
 		w.commands = append(w.commands, frame)
 	}
@@ -213,11 +215,12 @@ func (w *shellWalker) redirects(s *simple, redirects []*syntax.Redirect) {
 				s.overwrites = append(s.overwrites, target)
 			}
 		default:
-			if !target.known || target.text != "/dev/null" && target.text != "/dev/stderr" && target.text != "/dev/stdout" {
-				s.outputs = append(s.outputs, target)
-				if r.Op == syntax.RdrOut || r.Op == syntax.RdrClob || r.Op == syntax.RdrAll {
-					s.overwrites = append(s.overwrites, target)
-				}
+			if target.known && listed("/dev/null /dev/stderr /dev/stdout", target.text) {
+				continue
+			}
+			s.outputs = append(s.outputs, target)
+			if r.Op == syntax.RdrOut || r.Op == syntax.RdrClob || r.Op == syntax.RdrAll {
+				s.overwrites = append(s.overwrites, target)
 			}
 		}
 	}
@@ -261,8 +264,7 @@ func (w *shellWalker) add(s simple) ends {
 	}
 	switch how {
 	case wrapsCommand:
-		e := w.add(inner)
-		if name := s.name(); name == "command" || name == "builtin" {
+		if e := w.add(inner); s.name() == "command" || s.name() == "builtin" {
 			return e
 		}
 		return still
@@ -274,10 +276,10 @@ func (w *shellWalker) add(s simple) ends {
 	w.commands = append(w.commands, s)
 	w.found(s)
 	w.given(s)
-	if s.name() == "cd" {
+	switch name := s.name(); {
+	case name == "cd":
 		return ends{follow(s), s.dirs}
-	}
-	if name := s.name(); s.changesShell() && name != "test" && name != "[" {
+	case s.changesShell() && name != "test" && name != "[":
 		return ends{}
 	}
 	return still
@@ -289,20 +291,20 @@ func (w *shellWalker) found(s simple) {
 		return
 	}
 	for i, at := range s.words {
-		switch at.text {
-		case "-exec", "-execdir", "-ok", "-okdir":
-			inner := simple{fed: true, opaque: s.opaque, raised: s.raised, assigns: s.assigns, loose: s.loose,
-				outputs: s.outputs, layers: s.layers}
-			for _, arg := range s.words[i+1:] {
-				if arg.text == ";" || arg.text == "+" {
-					break
-				}
-				arg.known = arg.known && !strings.Contains(arg.text, "{}")
-				inner.words = append(inner.words, arg)
+		if !listed("-exec -execdir -ok -okdir", at.text) {
+			continue
+		}
+		inner := simple{fed: true, opaque: s.opaque, raised: s.raised, assigns: s.assigns, loose: s.loose,
+			outputs: s.outputs, layers: s.layers}
+		for _, arg := range s.words[i+1:] {
+			if arg.text == ";" || arg.text == "+" {
+				break
 			}
-			if len(inner.words) > 0 {
-				w.add(inner)
-			}
+			arg.known = arg.known && !strings.Contains(arg.text, "{}")
+			inner.words = append(inner.words, arg)
+		}
+		if len(inner.words) > 0 {
+			w.add(inner)
 		}
 	}
 }
@@ -316,12 +318,5 @@ func follow(s simple) []string {
 	if to == "" || strings.HasPrefix(to, "-") {
 		return nil
 	}
-	if filepath.IsAbs(to) {
-		return []string{filepath.Clean(to)}
-	}
-	var dirs []string
-	for _, d := range s.dirs {
-		dirs = append(dirs, filepath.Join(d, to))
-	}
-	return dirs
+	return into(s.dirs, to)
 }

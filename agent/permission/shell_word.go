@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -45,10 +46,11 @@ func (w *shellWalker) literal(source *syntax.Word) word {
 func (w *shellWalker) part(part syntax.WordPart, quoted bool) word {
 	switch p := part.(type) {
 	case *syntax.Lit:
+		quotes := ""
 		if quoted {
-			return word{text: unescapeQuoted(p.Value), known: true}
+			quotes = "$`\"\\\n"
 		}
-		return word{text: unescape(p.Value), known: true}
+		return word{text: dropBackslashes(p.Value, quotes), known: true}
 	case *syntax.SglQuoted:
 		return word{text: p.Value, known: !p.Dollar, free: p.Dollar}
 	case *syntax.ExtGlob:
@@ -88,28 +90,25 @@ func (w *shellWalker) variable(p *syntax.ParamExp, quoted bool) word {
 		return word{soft: true, free: !value.glob}
 	}
 	number := name == "?" || name == "#" || name == "$"
-	return word{soft: harmlessVariable(name), single: quoted || number, free: w.free(name)}
+	return word{soft: publicVariable(name), single: quoted || number, free: w.free(name)}
 }
 
 // wordCharacters are those that the shell leaves as they are in what it expands.
-const wordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+@%:,"
+const wordCharacters = letterCharacters + "0123456789_-./+@%:,"
+
+const letterCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // plainParameter reports whether an expansion is the value of a variable and
 // nothing else.
 func plainParameter(p *syntax.ParamExp) bool {
-	return !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil &&
-		p.Flags == nil && p.NestedParam == nil
+	return !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Index == nil && p.Slice == nil && p.Repl == nil &&
+		p.Names == 0 && p.Exp == nil && p.Flags == nil && p.NestedParam == nil
 }
 
 // tilde reports whether an unquoted text may hold a tilde that the shell
 // expands: at the start, and after = or : as in an assignment.
 func tilde(text string) bool {
-	for i := range len(text) {
-		if text[i] == '~' && (i == 0 || text[i-1] == '=' || text[i-1] == ':') {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(text, "~") || strings.Contains(text, "=~") || strings.Contains(text, ":~")
 }
 
 // loose reports whether the expansions in a node can set variables, or run
@@ -124,8 +123,9 @@ func loose(node syntax.Node) bool {
 		case *syntax.CmdSubst:
 			found = found || n.Backquotes || n.TempFile || n.ReplyVar
 		case *syntax.ParamExp:
+			sets := []syntax.ParExpOperator{syntax.AssignUnset, syntax.AssignUnsetOrNull, syntax.OtherParamOps}
 			found = found || n.Excl || n.Index != nil || n.Slice != nil || n.Names != 0 ||
-				n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull || n.Exp.Op == syntax.OtherParamOps)
+				n.Exp != nil && slices.Contains(sets, n.Exp.Op)
 		}
 		return !found
 	})
@@ -140,10 +140,6 @@ func (w *shellWalker) source(node syntax.Node) string {
 	}
 	return w.line[from:to]
 }
-
-func unescape(s string) string { return dropBackslashes(s, "") }
-
-func unescapeQuoted(s string) string { return dropBackslashes(s, "$`\"\\\n") }
 
 // dropBackslashes removes the backslashes that quote one of these characters,
 // or any with "", and lines that are continued.
