@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,6 +30,11 @@ func (p place) up() []string {
 		dirs = append(dirs, at)
 	}
 	return dirs
+}
+
+// repository is up without the user's own home directory, which is none.
+func (p place) repository(home string) []string {
+	return slices.DeleteFunc(p.up(), func(dir string) bool { return home != "" && realPath(dir) == realPath(home) })
 }
 
 // resolved are the place's directories as the system names them, links followed
@@ -64,43 +70,25 @@ func untrusted(p place) string {
 	return "projects={" + strings.Join(entries, ",") + "}"
 }
 
-// tomlString is a basic string of TOML.
+// tomlString is a basic string of TOML, which is one of JSON but for DEL.
 func tomlString(text string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range text {
-		switch {
-		case r == '"', r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < ' ', r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	data, _ := json.Marshal(text) // no string fails
+	return strings.ReplaceAll(string(data), "\x7f", `\u007F`)
 }
 
-// harmless are names in a .gemini directory that gemini itself does not read.
-var harmless = []string{"config.yaml", "styleguide.md", "GEMINI.md"}
+// geminiIgnores are names in a .gemini directory that gemini itself does not read.
+var geminiIgnores = []string{"config.yaml", "styleguide.md", "GEMINI.md"}
 
 // geminiBrings names what of the repository gemini would run or obey: it has no
-// option to leave that alone. The user's own home directory is no repository.
+// option to leave that alone.
 func geminiBrings(p place, home string) (found string, err error) {
-	for _, dir := range p.up() {
-		if home != "" && realPath(dir) == realPath(home) {
-			continue
-		}
+	for _, dir := range p.repository(home) {
 		entries, err := os.ReadDir(filepath.Join(dir, ".gemini"))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 		for _, e := range entries {
-			if !slices.Contains(harmless, e.Name()) {
+			if !slices.Contains(geminiIgnores, e.Name()) {
 				return filepath.Join(dir, ".gemini", e.Name()), nil
 			}
 		}
@@ -124,10 +112,7 @@ func geminiEnviron(p place, home string, environ []string) ([]string, error) {
 		there[name] = true
 	}
 	environ = slices.Clone(environ)
-	for _, dir := range p.up() {
-		if home != "" && realPath(dir) == realPath(home) {
-			continue
-		}
+	for _, dir := range p.repository(home) {
 		names, err := envNames(filepath.Join(dir, ".env"))
 		if err != nil {
 			return nil, err
@@ -146,12 +131,10 @@ func geminiEnviron(p place, home string, environ []string) ([]string, error) {
 func envNames(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), err == nil && info.IsDir():
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case info.IsDir():
-		return nil, nil
 	case !info.Mode().IsRegular() || info.Size() > mostEnv:
 		return nil, fmt.Errorf("%s is no file of at most 1 MiB", path)
 	}

@@ -70,7 +70,7 @@ func TestGeminiIsNotRunWhereTheRepositoryBringsSettings(t *testing.T) {
 		}
 	}
 	s := newStandIn(t, GeminiName, geminiGreets)
-	for _, name := range harmless {
+	for _, name := range geminiIgnores {
 		put(t, filepath.Join(s.cli.Dir, ".gemini", name), "x")
 	}
 	s.ask(user("hi")).want(t, "Hello.")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -21,11 +22,45 @@ var claude = dialect{
 	edits:   "it may change files, and run what its own settings allow",
 	reads:   "it only reads and runs no command",
 	guard:   noSlash,
-	events:  func() decoder { return &claudeEvents{} },
-	remark: func(stderr string) string {
-		return lineWith(stderr, "claude: ", "[claude-code:unrecognized_model]")
+	events: func() decoder {
+		return &claudeEvents{calls: map[string]string{}, why: map[string]string{}, used: map[string]provider.Usage{},
+			streams: map[string]string{}}
 	},
-	args: claudeArgs,
+	remark:    func(stderr string) string { return lineWith(stderr, "claude: ", "[claude-code:unrecognized_model]") },
+	args:      claudeArgs,
+	effort:    "max",
+	keepsCaps: true,
+	price:     claudePrice,
+}
+
+// claudeReads are the tools that claude is given where it only reads: nothing
+// that runs a command, whatever the user's own settings allow. Those that edit
+// are among them so that claude says what it was refused: its plan mode keeps
+// them from running. Names that a version does not know are passed over.
+const claudeReads = "Read,Glob,Grep,LS,NotebookRead,WebFetch,WebSearch,Task,Agent,TodoWrite," +
+	"Edit,Write,NotebookEdit,ExitPlanMode"
+
+// claudeArgs are the arguments of a run. Settings, hooks and servers come from the
+// user alone; in plan mode its own model does not decide what may run.
+func claudeArgs(c call) []string {
+	args := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages",
+		"--setting-sources=user", "--strict-mcp-config"}
+	if c.edits {
+		args = append(args, "--permission-mode=acceptEdits")
+	} else {
+		args = append(args, "--permission-mode=plan", `--settings={"useAutoModeDuringPlan":false}`, "--tools="+claudeReads)
+	}
+	for _, dir := range c.opens {
+		args = append(args, "--add-dir="+dir)
+	}
+	args = option(option(args, "--model=", c.model), "--effort=", c.effort)
+	if c.caps.Money > 0 {
+		args = append(args, fmt.Sprintf("--max-budget-usd=%.6f", c.caps.Money))
+	}
+	if c.caps.Steps > 0 {
+		args = append(args, fmt.Sprintf("--max-turns=%d", c.caps.Steps))
+	}
+	return option(args, "--resume=", c.resume)
 }
 
 // hopeless is the try from which a refused login is not waited for any more:
@@ -48,8 +83,8 @@ type claudeEvents struct {
 	resets   time.Time         // when a limit that is reached ends
 	fault    string            // the word of the last message that was an error
 
-	used    map[string]claudeUsage // by each message
-	streams map[string]string      // the message that streams, by its parent
+	used    map[string]provider.Usage // by each message
+	streams map[string]string         // the message that streams, by its parent
 }
 
 // claudeEvent has the fields of all events that matter.
@@ -145,7 +180,7 @@ func (d *claudeEvents) event(r *reply, data []byte) {
 		d.limit(r, e)
 	case e.Type == "conversation_reset" && validID(e.NewConversation):
 		r.session = e.NewConversation
-		r.tell("claude began a new conversation of its own")
+		r.notify("claude began a new conversation of its own")
 	case e.Parent != "": // a sub-agent's: its result comes as a tool's
 	case e.Type == "stream_event":
 		d.stream(r, e.Event)
@@ -163,9 +198,9 @@ func (d *claudeEvents) system(r *reply, e claudeEvent) {
 	case "status":
 		r.heard = r.heard || e.Status == "requesting"
 	case "informational":
-		r.tell("claude: " + e.Content)
+		r.notify("claude: " + e.Content)
 	case "compact_boundary":
-		r.tell("claude compacted its own conversation")
+		r.notify("claude compacted its own conversation")
 	case "api_retry":
 		if (e.ErrorStatus == 401 || e.ErrorStatus == 403) && e.Attempt >= hopeless {
 			r.failure, r.abort = &failure{text: "the login is refused", code: e.Error, status: e.ErrorStatus}, true
@@ -195,7 +230,7 @@ func (d *claudeEvents) limit(r *reply, e claudeEvent) {
 		if info.ResetsAt > 0 {
 			text += ", it resets " + resets.Format("Jan 2 15:04")
 		}
-		r.tell(text)
+		r.notify(text)
 	}
 }
 
@@ -244,15 +279,13 @@ func (d *claudeEvents) spend(r *reply, e claudeEvent) {
 	if m.ID == "" || m.Usage == (claudeUsage{}) {
 		return
 	}
-	if d.used == nil {
-		d.used, d.streams = map[string]claudeUsage{}, map[string]string{}
-	}
 	d.streams[e.Parent] = m.ID
-	was := d.used[m.ID]
-	now := claudeUsage{max(was.Input, m.Usage.Input), max(was.CacheRead, m.Usage.CacheRead), max(was.CacheWrite, m.Usage.CacheWrite), max(was.Output, m.Usage.Output)}
-	d.used[m.ID] = now
-	u := &r.usage
-	u.Input, u.CacheRead, u.CacheWrite, u.Output = u.Input+now.Input-was.Input, u.CacheRead+now.CacheRead-was.CacheRead, u.CacheWrite+now.CacheWrite-was.CacheWrite, u.Output+now.Output-was.Output
+	was, now := d.used[m.ID], m.Usage
+	more := provider.Usage{
+		Input: max(now.Input-was.Input, 0), CacheRead: max(now.CacheRead-was.CacheRead, 0),
+		CacheWrite: max(now.CacheWrite-was.CacheWrite, 0), Output: max(now.Output-was.Output, 0),
+	}
+	d.used[m.ID], r.usage = was.Add(more), r.usage.Add(more)
 }
 
 // user takes the results of claude's tools: those that failed are shown.
@@ -260,17 +293,13 @@ func (d *claudeEvents) user(r *reply, message json.RawMessage) {
 	_, blocks := readMessage(message)
 	for _, b := range blocks {
 		if b.Type == "tool_result" && b.IsError {
-			name := d.calls[b.CallID]
-			switch name {
-			case givesPlan:
+			name := cmp.Or(d.calls[b.CallID], "tool")
+			if name == givesPlan {
 				continue
-			case "":
-				name = "tool"
 			}
-			if d.why == nil {
-				d.why = map[string]string{}
+			for _, text := range blocksIn(b.Content) {
+				d.why[b.CallID] += text.Text
 			}
-			d.why[b.CallID] = plainContent(b.Content)
 			r.step(name+" failed", d.why[b.CallID])
 		}
 	}
@@ -281,30 +310,19 @@ func readMessage(data json.RawMessage) (m claudeMessage, blocks []claudeBlock) {
 	if json.Unmarshal(data, &m) != nil {
 		return m, nil
 	}
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		return m, []claudeBlock{{Type: "text", Text: text}}
-	}
-	if json.Unmarshal(m.Content, &blocks) != nil {
-		return m, nil
-	}
-	return m, blocks
+	return m, blocksIn(m.Content)
 }
 
-// plainContent is the text of a tool's result: a string, or blocks.
-func plainContent(data json.RawMessage) string {
+// blocksIn are the blocks of a content, which may be a plain string.
+func blocksIn(content json.RawMessage) (blocks []claudeBlock) {
 	var text string
-	if json.Unmarshal(data, &text) == nil {
-		return text
+	if json.Unmarshal(content, &text) == nil {
+		return []claudeBlock{{Type: "text", Text: text}}
 	}
-	var blocks []claudeBlock
-	if json.Unmarshal(data, &blocks) != nil {
-		return ""
+	if json.Unmarshal(content, &blocks) != nil {
+		return nil
 	}
-	for _, b := range blocks {
-		text += b.Text
-	}
-	return text
+	return blocks
 }
 
 // result is the last event. is_error counts and not the subtype, which says
@@ -318,19 +336,19 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 			r.refuse(denied.Tool, about(denied.Input), d.why[denied.ID])
 		}
 	}
-	told := e.usage()
+	used := e.usage()
 	switch {
-	case told.Total() > 0 || r.usage.Total() == 0:
-		r.usage = told
-	case told.CostUSD != nil && *told.CostUSD > 0: // an aborted run counts no tokens
-		r.usage.CostUSD = told.CostUSD
+	case used.Total() > 0 || r.usage.Total() == 0:
+		r.usage = used
+	case used.CostUSD != nil && *used.CostUSD > 0: // an aborted run counts no tokens
+		r.usage.CostUSD = used.CostUSD
 	}
 	if !e.IsError && (e.Subtype == "" || e.Subtype == "success") {
 		switch e.StopReason {
 		case "refusal":
 			r.stop = provider.StopRefusal
 		case "max_tokens":
-			r.tell("claude's reply is cut at its limit")
+			r.notify("claude's reply is cut at its limit")
 		}
 		return
 	}
@@ -340,23 +358,19 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 	}
 	for _, raw := range e.Errors {
 		var text string
-		if f.text == "" && json.Unmarshal(raw, &text) == nil && !strings.HasPrefix(text, "[") { // in brackets stand notes for claude's makers
+		// In brackets stand notes for claude's makers.
+		if f.text == "" && json.Unmarshal(raw, &text) == nil && !strings.HasPrefix(text, "[") {
 			f.text = text
 		}
 	}
 	if f.text == "" {
 		f.text = strings.ReplaceAll(e.Subtype, "_", " ")
 	}
-	switch d.fault {
-	case "authentication_failed":
-		f.kind = provider.KindAuth
-	case "billing_error":
-		f.kind = provider.KindBilling
-	case "rate_limit":
-		f.kind = provider.KindRateLimit
-	}
-	switch e.Subtype {
-	case "error_max_budget_usd", "error_max_turns":
+	f.kind = map[string]provider.ErrorKind{
+		"authentication_failed": provider.KindAuth, "billing_error": provider.KindBilling,
+		"rate_limit": provider.KindRateLimit,
+	}[d.fault]
+	if e.Subtype == "error_max_budget_usd" || e.Subtype == "error_max_turns" {
 		f.kind = provider.KindCap
 	}
 	if !d.resets.IsZero() && (f.kind == "" || f.kind == provider.KindRateLimit) {
@@ -367,12 +381,15 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 
 // usage is what the result tells of it.
 func (e claudeEvent) usage() provider.Usage {
-	u := provider.Usage{Input: e.Usage.Input, CacheRead: e.Usage.CacheRead, CacheWrite: e.Usage.CacheWrite, Output: e.Usage.Output, CostUSD: e.Cost}
+	u := provider.Usage{
+		Input: e.Usage.Input, CacheRead: e.Usage.CacheRead, CacheWrite: e.Usage.CacheWrite, Output: e.Usage.Output,
+	}
 	if len(e.ModelUsage) > 0 { // sub-agents and small models included, as in the cost
-		u.Input, u.CacheRead, u.CacheWrite, u.Output = 0, 0, 0, 0
+		u = provider.Usage{}
 	}
 	for _, m := range e.ModelUsage {
-		u.Input, u.CacheRead, u.CacheWrite, u.Output = u.Input+m.Input, u.CacheRead+m.CacheRead, u.CacheWrite+m.CacheWrite, u.Output+m.Output
+		u = u.Add(provider.Usage{Input: m.Input, CacheRead: m.CacheRead, CacheWrite: m.CacheWrite, Output: m.Output})
 	}
+	u.CostUSD = e.Cost
 	return u
 }

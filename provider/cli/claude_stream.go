@@ -59,7 +59,8 @@ func (d *claudeEvents) next(r *reply, id string) {
 // again is a try that follows at once.
 func (d *claudeEvents) again(r *reply, kind provider.ErrorKind, why string) provider.Retry {
 	d.tries++
-	return provider.Retry{Try: d.tries + 1, Tries: d.tries + 1, Own: true, Err: &provider.Error{Kind: kind, Provider: ClaudeName, Message: why, RequestID: r.session}}
+	return provider.Retry{Try: d.tries + 1, Tries: d.tries + 1, Own: true,
+		Err: &provider.Error{Kind: kind, Provider: ClaudeName, Message: why, RequestID: r.session}}
 }
 
 // retry tells that claude tries again by itself, and takes back what came of the
@@ -75,8 +76,10 @@ func (d *claudeEvents) retry(r *reply, e claudeEvent) {
 	d.tries = max(d.tries, e.Attempt)
 	r.void(d.sure, provider.Retry{
 		Own: true,
-		Try: e.Attempt + 1, Tries: max(e.MaxRetries, e.Attempt) + 1, Wait: time.Duration(e.RetryDelay * float64(time.Millisecond)).Round(100 * time.Millisecond),
-		Err: &provider.Error{Kind: kindOf(why, e.ErrorStatus), Provider: ClaudeName, Status: e.ErrorStatus, Message: why, RequestID: r.session},
+		Try: e.Attempt + 1, Tries: max(e.MaxRetries, e.Attempt) + 1,
+		Wait: time.Duration(e.RetryDelay * float64(time.Millisecond)).Round(100 * time.Millisecond),
+		Err: &provider.Error{Kind: kindOf(why, e.ErrorStatus), Provider: ClaudeName, Status: e.ErrorStatus, Message: why,
+			RequestID: r.session},
 	})
 	d.sure = r.here()
 }
@@ -106,9 +109,6 @@ func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
 				r.think(b.Thinking)
 			}
 		case "tool_use":
-			if d.calls == nil {
-				d.calls = map[string]string{}
-			}
 			if _, again := d.calls[b.ID]; !again || b.ID == "" {
 				d.calls[b.ID] = b.Name
 				if plan := planOf(b); plan != "" {
@@ -121,4 +121,22 @@ func (d *claudeEvents) assistant(r *reply, e claudeEvent) {
 		}
 	}
 	d.sure = r.here()
+}
+
+// claudePrice is the price of a model that claude asks: its own, or, since claude
+// knows newer models than the catalogue, that of the one whose name is most like
+// it in the same family; nil outside of the families that are known.
+func claudePrice(model string) *provider.Price {
+	info, _ := provider.Lookup("anthropic", model)
+	price, most := info.Price, 0
+	for _, m := range provider.Models("anthropic") {
+		same := 0
+		for same < min(len(m.ID), len(model)) && m.ID[same] == model[same] {
+			same++
+		}
+		if family := strings.Count(model[:same], "-") >= 2; info.Price == nil && family && same > most && m.Price != nil {
+			price, most = m.Price, same // the newest come first
+		}
+	}
+	return price
 }

@@ -40,7 +40,7 @@ func TestClaudeAnswers(t *testing.T) {
 		t.Errorf("made by %s of %s, several %v", m.Model, m.Provider, o.done.Several)
 	}
 	want := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages", "--setting-sources=user", "--strict-mcp-config",
-		"--permission-mode=plan", `--settings={"useAutoModeDuringPlan":false}`, "--tools=" + strings.Join(claudeReads, ",")}
+		"--permission-mode=plan", `--settings={"useAutoModeDuringPlan":false}`, "--tools=" + claudeReads}
 	if got := strings.Fields(s.given("args", 1)); !slices.Equal(got, want) {
 		t.Errorf("arguments %q", got)
 	}

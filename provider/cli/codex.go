@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,9 +21,11 @@ var codex = dialect{
 	login:   "codex login",
 	own:     []string{"CODEX_API_KEY"},
 	keys:    []string{"OPENAI_API_KEY"},
-	edits:   "it may change files; its sandbox confines its commands, but for those that its own rules let out, and not its own MCP servers",
-	reads:   "it only reads; its sandbox confines its commands, not its own MCP servers",
-	events:  func() decoder { return &codexEvents{} },
+	edits: "it may change files; its sandbox confines its commands, but for those that its own rules let out, " +
+		"and not its own MCP servers",
+	reads:  "it only reads; its sandbox confines its commands, not its own MCP servers",
+	events: func() decoder { return &codexEvents{begun: map[string]bool{}} },
+	effort: "xhigh",
 	args: func(c call) []string {
 		// Where a project is not kept in git, codex must be told that this is
 		// meant; artoo has its own notion of places without a project.
@@ -35,12 +39,7 @@ var codex = dialect{
 		} else { // the user's own rules may let commands out of the sandbox
 			args = append(args, "--sandbox=read-only", "--ignore-rules")
 		}
-		if c.model != "" {
-			args = append(args, "--model="+c.model)
-		}
-		if c.effort != "" {
-			args = append(args, "--config=model_reasoning_effort="+c.effort)
-		}
+		args = option(option(args, "--model=", c.model), "--config=model_reasoning_effort=", c.effort)
 		if c.resume != "" {
 			args = append(args, "resume", c.resume)
 		}
@@ -102,7 +101,7 @@ func (d *codexEvents) event(r *reply, data []byte) {
 	}
 	r.events++
 	if e.Type != "turn.failed" {
-		d.tell(r)
+		d.notify(r)
 	}
 	switch e.Type {
 	case "turn.started":
@@ -119,20 +118,20 @@ func (d *codexEvents) event(r *reply, data []byte) {
 		r.over = true
 		if u := e.Usage; u != nil {
 			// The count is the thread's. What was cached is part of the input.
-			r.total = &provider.Usage{Input: max(u.Input-u.Cached-u.CacheWrite, 0), CacheRead: u.Cached, CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning}
+			r.total = &provider.Usage{Input: max(u.Input-u.Cached-u.CacheWrite, 0), CacheRead: u.Cached,
+				CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning}
 		}
 	case "turn.failed":
 		r.over = true
 		text, status := apiError(e.Error.Message)
-		if text == "" {
-			text = d.last
-		}
+		text = cmp.Or(text, d.last)
 		if text != d.held {
-			d.tell(r)
+			d.notify(r)
 		}
 		r.failure = &failure{text: text, status: status}
 		if _, after, ok := strings.Cut(text, "unexpected status "); ok {
-			r.failure.status = max(number(after), 0)
+			digits := len(after) - len(strings.TrimLeft(after, "0123456789"))
+			r.failure.status, _ = strconv.Atoi(after[:digits]) // 0 for none
 		}
 	}
 }
@@ -156,10 +155,10 @@ func (d *codexEvents) trouble(r *reply, text string) {
 	}
 }
 
-// tell tells of trouble that was not the end.
-func (d *codexEvents) tell(r *reply) {
+// notify tells of trouble that was not the end.
+func (d *codexEvents) notify(r *reply) {
 	if d.held != "" {
-		r.tell("codex: " + d.held)
+		r.notify("codex: " + d.held)
 		d.held = ""
 	}
 }
@@ -187,9 +186,6 @@ func (d *codexEvents) step(r *reply, item codexItem) {
 	default:
 		return
 	}
-	if d.begun == nil {
-		d.begun = map[string]bool{}
-	}
 	d.begun[item.ID] = true
 	r.requests++
 }
@@ -203,7 +199,7 @@ func (d *codexEvents) item(r *reply, item codexItem) {
 	case "reasoning":
 		r.think(item.Text + "\n\n")
 	case "error":
-		r.tell("codex: " + item.Message)
+		r.notify("codex: " + item.Message)
 	default:
 		d.step(r, item)
 		d.outcome(r, item)

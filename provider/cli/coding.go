@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,12 +67,12 @@ type CLI struct {
 
 	patience *patience // nil means the usual
 
-	mu      sync.Mutex
-	told    bool
-	broken  map[string]broken // runs that were cut off, by Request.SessionID
-	leaving []<-chan struct{} // closed when what is left of a stopped run is gone
-	capped  bool              // it was told which caps are not kept
-	policy  string            // the file of the dialect's policy, "" until it is needed
+	mu       sync.Mutex
+	notified bool              // of whose rules hold
+	broken   map[string]broken // runs that were cut off, by Request.SessionID
+	leaving  []<-chan struct{} // closed when what is left of a stopped run is gone
+	capped   bool              // it was told which caps are not kept
+	policy   string            // the file of the dialect's policy, "" until it is needed
 }
 
 // Caps are what a run may use at most; a zero field is no cap. Of the tools only
@@ -100,7 +101,8 @@ type patience struct {
 	stuck     time.Duration // that it may report nothing but a broken connection
 }
 
-var usual = patience{quiet: time.Second, still: 2 * time.Minute, end: 5 * time.Second, interrupt: 5 * time.Second, terminate: 5 * time.Second, stuck: 2 * time.Minute}
+var usual = patience{quiet: time.Second, still: 2 * time.Minute, end: 5 * time.Second, interrupt: 5 * time.Second,
+	terminate: 5 * time.Second, stuck: 2 * time.Minute}
 
 // Is reports whether name is one of the providers.
 func Is(name string) bool { return dialectOf(name) != nil }
@@ -165,7 +167,7 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 			return
 		}
 		r := &run{CLI: c, dialect: d, ctx: ctx, req: req, yield: yield}
-		err := c.settled(ctx, func() { r.tell("waiting for " + d.program + ", which was stopped, to end") })
+		err := c.settled(ctx, func() { r.notify("waiting for " + d.program + ", which was stopped, to end") })
 		switch {
 		case r.left:
 			return
@@ -175,7 +177,7 @@ func (c *CLI) Stream(ctx context.Context, req provider.Request) iter.Seq2[provid
 		}
 		err = r.once(c.plan(d, req, false))
 		if r.lost && !r.left {
-			r.tell(d.program + " does not know its session any more; it is told the conversation so far")
+			r.notify(d.program + " does not know its session any more; it is told the conversation so far")
 			err = r.once(c.plan(d, req, true))
 		}
 		if err != nil && !r.left {
@@ -218,12 +220,7 @@ func (c *CLI) policyFile(d *dialect) (string, error) {
 	return c.policy, nil
 }
 
-func (c *CLI) place() place {
-	if c.Root == "" {
-		return place{c.Dir, c.Dir}
-	}
-	return place{c.Dir, c.Root}
-}
+func (c *CLI) place() place { return place{c.Dir, cmp.Or(c.Root, c.Dir)} }
 
 // opens are the directories beside Dir that the tool may use: the project's root,
 // which bounds what may be touched, and what Reads names.
@@ -238,9 +235,12 @@ func (c *CLI) opens() (dirs []string) {
 }
 
 // home is the home directory that the tool is told.
-func (c *CLI) home() string {
+func (c *CLI) home() string { return c.variable("HOME") }
+
+// variable is a variable of the tool's environment, "" where it has none.
+func (c *CLI) variable(name string) string {
 	for _, kv := range c.Environ {
-		if value, ok := strings.CutPrefix(kv, "HOME="); ok {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
 			return value
 		}
 	}
@@ -288,10 +288,10 @@ func (c *CLI) leave(p *process) {
 func (c *CLI) announce() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.told || !c.Announce {
+	if c.notified || !c.Announce {
 		return ""
 	}
-	c.told = true
+	c.notified = true
 	return Rules(c.Name, c.mode())
 }
 
@@ -299,20 +299,19 @@ func (c *CLI) announce() string {
 func (c *CLI) path(d *dialect) (string, error) {
 	path, err := exec.LookPath(d.program)
 	if err != nil {
-		e := c.fault(provider.KindConfig, d.program+" is not installed, or not on PATH", d.install+", then log in: "+d.login)
-		e.Err = err
-		return "", e
+		why := d.program + " is not installed, or not on PATH"
+		return "", c.fault(provider.KindConfig, why, d.install+", then log in: "+d.login, err)
 	}
 	return path, nil
 }
 
-// fault makes an error that is not to be sent again.
-func (c *CLI) fault(kind provider.ErrorKind, message, hint string) *provider.Error {
-	return &provider.Error{Kind: kind, Provider: c.Name, Message: message, Hint: hint, Retry: new(false)}
+// fault makes an error that is not to be sent again; err may be nil.
+func (c *CLI) fault(kind provider.ErrorKind, message, hint string, err error) *provider.Error {
+	return &provider.Error{Kind: kind, Provider: c.Name, Message: message, Hint: hint, Retry: new(false), Err: err}
 }
 
 func (c *CLI) unknown() error {
-	return c.fault(provider.KindConfig, "there is no such coding CLI", ClaudeName+", "+CodexName+" or "+GeminiName)
+	return c.fault(provider.KindConfig, "there is no such coding CLI", ClaudeName+", "+CodexName+" or "+GeminiName, nil)
 }
 
 func (c *CLI) canceled(ctx context.Context) *provider.Error {
@@ -320,9 +319,7 @@ func (c *CLI) canceled(ctx context.Context) *provider.Error {
 	if cause := context.Cause(ctx); cause != nil && cause != err {
 		err = fmt.Errorf("%w: %w", err, cause)
 	}
-	e := c.fault(provider.KindCanceled, "stopped", "")
-	e.Err = err
-	return e
+	return c.fault(provider.KindCanceled, "stopped", "", err)
 }
 
 // version asks the tool for its version; "" when it does not say.
@@ -344,13 +341,17 @@ func (c *CLI) old(d *dialect, version, said string) *provider.Error {
 	if version == "" {
 		return nil
 	}
+	why := ""
 	if less(version, d.least) {
-		return c.fault(provider.KindConfig, fmt.Sprintf("%s %s is too old: %s or newer is needed", d.program, version, d.least), d.install)
+		why = fmt.Sprintf("%s %s is too old: %s or newer is needed", d.program, version, d.least)
 	}
 	for option, least := range d.since {
-		if strings.Contains(said, option) && less(version, least) {
-			return c.fault(provider.KindConfig, fmt.Sprintf("%s %s is too old for %s: %s or newer is needed", d.program, version, option, least), d.install)
+		if why == "" && strings.Contains(said, option) && less(version, least) {
+			why = fmt.Sprintf("%s %s is too old for %s: %s or newer is needed", d.program, version, option, least)
 		}
 	}
-	return nil
+	if why == "" {
+		return nil
+	}
+	return c.fault(provider.KindConfig, why, d.install, nil)
 }

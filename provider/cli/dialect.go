@@ -2,7 +2,8 @@ package cli
 
 import (
 	"encoding/json"
-	"strconv"
+	"fmt"
+	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -20,7 +21,13 @@ type dialect struct {
 	edits   string            // what it may do where it may edit, for the user
 	reads   string            // what it may do elsewhere
 	most    int               // bytes of a message that are read, 0 for any number
-	policy  string            // a file of rules that it is given where it only reads; "" for none
+	effort  string            // its word for the most effort; "" where it takes none
+	// keepsCaps says that it keeps caps of money and steps itself.
+	keepsCaps bool
+	// price is what a model of its costs, nil when that is not known; a nil func
+	// where it tells what a run cost.
+	price  func(model string) *provider.Price
+	policy string // a file of rules that it is given where it only reads; "" for none
 	// brings names what of a repository it would run or obey and cannot be told to
 	// leave alone; nil where it can. The run is refused then.
 	brings func(p place, home string) (string, error)
@@ -77,7 +84,7 @@ func noSlash(prompt string, _ around) string {
 func versionIn(text string) string {
 	for _, word := range strings.Fields(text) {
 		word = strings.TrimLeft(word, "v(")
-		if parts := strings.SplitN(word, ".", 3); len(parts) == 3 && number(parts[0]) >= 0 && number(parts[1]) >= 0 && number(parts[2]) >= 0 {
+		if _, ok := numbers(word); ok {
 			return word
 		}
 	}
@@ -99,26 +106,15 @@ func TooOld(program, said string) (least, install string) {
 
 // less compares two versions by their numbers.
 func less(a, b string) bool {
-	as, bs := strings.SplitN(a, ".", 3), strings.SplitN(b, ".", 3)
-	for i := range min(len(as), len(bs)) {
-		if x, y := number(as[i]), number(bs[i]); x != y {
-			return x < y
-		}
-	}
-	return false
+	as, _ := numbers(a)
+	bs, _ := numbers(b)
+	return slices.Compare(as[:], bs[:]) < 0
 }
 
-// number is the number text begins with, -1 for none.
-func number(text string) int {
-	end := 0
-	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-		end++
-	}
-	n, err := strconv.Atoi(text[:end])
-	if err != nil {
-		return -1
-	}
-	return n
+// numbers are those of a version such as 1.2.3-x.
+func numbers(version string) (n [3]int, ok bool) {
+	count, err := fmt.Sscanf(version, "%d.%d.%d", &n[0], &n[1], &n[2])
+	return n, err == nil && count == len(n)
 }
 
 // object reads the fields of a tool's input, for showing it.
@@ -134,7 +130,8 @@ func object(raw json.RawMessage) map[string]json.RawMessage {
 // among its input, else the input itself.
 func about(input json.RawMessage) string {
 	fields := object(input)
-	for _, name := range []string{"command", "cmd", "file_path", "path", "absolute_path", "notebook_path", "dir_path", "pattern", "url", "query", "prompt", "description", "skill", "subject"} {
+	for _, name := range []string{"command", "cmd", "file_path", "path", "absolute_path", "notebook_path", "dir_path",
+		"pattern", "url", "query", "prompt", "description", "skill", "subject"} {
 		var text string
 		if json.Unmarshal(fields[name], &text) == nil && text != "" {
 			return text
@@ -146,14 +143,62 @@ func about(input json.RawMessage) string {
 	return string(input)
 }
 
-// effortOf maps artoo's effort to the tool's; none is "" for an effort it has
-// no word for.
+// effortOf maps artoo's effort to the tool's, whose word for the most is given;
+// "" for an effort it has no word for.
 func effortOf(effort provider.Effort, most string) string {
 	switch effort {
 	case provider.EffortLow, provider.EffortMedium, provider.EffortHigh:
-		return string(effort)
+		if most != "" {
+			return string(effort)
+		}
 	case provider.EffortMax:
 		return most
 	}
 	return ""
+}
+
+// option adds an argument that is name and value; none for "".
+func option(args []string, name, value string) []string {
+	if value == "" {
+		return args
+	}
+	return append(args, name+value)
+}
+
+// nested are variables by which the tools know that they run inside each other,
+// and then refuse or behave differently.
+var nested = []string{
+	"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID",
+	"CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI",
+	"GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_WORKSPACE_PATH",
+}
+
+// Environ is the environment of the named provider's tool: scrubbed, which has
+// no credentials, without the marks of a session around it, and with the
+// variables that the tool itself logs in by, taken from all. The keys of its
+// vendor's API, which artoo's own providers use and which would be charged, are
+// given only where pass names them; withheld are those that are set and were
+// not.
+func Environ(name string, scrubbed, all, pass []string) (environ, withheld []string) {
+	d := dialectOf(name)
+	if d == nil {
+		return scrubbed, nil
+	}
+	for _, kv := range scrubbed {
+		key, _, _ := strings.Cut(kv, "=")
+		if !slices.Contains(slices.Concat(nested, d.own, d.keys), key) {
+			environ = append(environ, kv)
+		}
+	}
+	for _, kv := range all {
+		key, value, _ := strings.Cut(kv, "=")
+		switch isKey := slices.Contains(d.keys, key); {
+		case value == "":
+		case slices.Contains(d.own, key), isKey && slices.Contains(pass, key):
+			environ = append(environ, kv)
+		case isKey:
+			withheld = append(withheld, key)
+		}
+	}
+	return environ, withheld
 }

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,43 +21,61 @@ var kindWords = []struct {
 	kind  provider.ErrorKind
 	words []string
 }{
-	{provider.KindContext, []string{"prompt is too long", "context_length_exceeded", "context window", "input token count+exceeds the maximum"}},
-	{provider.KindBilling, []string{"credit balance", "insufficient_quota", "payment required", "billing hard limit", "quota exceeded. check your plan"}},
-	{provider.KindRateLimit, []string{"usage limit", "session limit", "weekly limit", "hit your limit", "limit reached", "rate limit", "rate_limit", "too many requests", "exceeded your current quota", "resource_exhausted", "quota will reset", "exhausted your"}},
-	{provider.KindAuth, []string{"not logged in", "run /login", "invalid api key", "incorrect api key", "api key not valid", "unauthorized", "unauthenticated", "set an auth method", "invalid auth method", "authentication", "login is refused", "log in again", "login again", "sign in again", "oauth token", "missing bearer", "refresh token", "api_key environment variable", "missing environment variable"}},
-	{provider.KindConfig, []string{"model+not found", "model+does not exist", "model+may not exist", "model+not supported", "unknown model", "invalid model", "issue with the selected model", "not a trusted", "not trusted", "untrusted"}},
+	{provider.KindContext, []string{
+		"prompt is too long", "context_length_exceeded", "context window", "input token count+exceeds the maximum",
+	}},
+	{provider.KindBilling, []string{
+		"credit balance", "insufficient_quota", "payment required", "billing hard limit",
+		"quota exceeded. check your plan",
+	}},
+	{provider.KindRateLimit, []string{
+		"usage limit", "session limit", "weekly limit", "hit your limit", "limit reached", "rate limit", "rate_limit",
+		"too many requests", "exceeded your current quota", "resource_exhausted", "quota will reset",
+		"exhausted your",
+	}},
+	{provider.KindAuth, []string{
+		"not logged in", "run /login", "invalid api key", "incorrect api key", "api key not valid", "unauthorized",
+		"unauthenticated", "set an auth method", "invalid auth method", "authentication", "login is refused",
+		"log in again", "login again", "sign in again", "oauth token", "missing bearer", "refresh token",
+		"api_key environment variable", "missing environment variable",
+	}},
+	{provider.KindConfig, []string{
+		"model+not found", "model+does not exist", "model+may not exist", "model+not supported", "unknown model",
+		"invalid model", "issue with the selected model", "not a trusted", "not trusted", "untrusted",
+	}},
 	{provider.KindOverloaded, []string{"overloaded", "high demand", "at capacity", "server is busy"}},
-	{provider.KindNetwork, []string{"stream disconnected", "error sending request", "econnrefused", "econnreset", "enotfound", "eai_again", "fetch failed", "lookup address", "connection error", "unable to connect", "network error"}},
+	{provider.KindNetwork, []string{
+		"stream disconnected", "error sending request", "econnrefused", "econnreset", "enotfound", "eai_again",
+		"fetch failed", "lookup address", "connection error", "unable to connect", "network error",
+	}},
 	{provider.KindTimeout, []string{"timed out", "timeout"}},
 	{provider.KindRefused, []string{"usage policy", "content policy", "blocked by safety"}},
 }
 
 // lostWords are how a tool says that it has no such session.
-var lostWords = []string{"no conversation found with session id", "no rollout found", "thread/resume failed", "no previous sessions found", "invalid session identifier", "error resuming session", "session not found", "no saved session"}
+var lostWords = []string{
+	"no conversation found with session id", "no rollout found", "thread/resume failed",
+	"no previous sessions found", "invalid session identifier", "error resuming session", "session not found",
+	"no saved session",
+}
 
 // usageWords are how a tool says that it does not know an option.
-var usageWords = []string{"unknown option", "unknown argument", "unexpected argument", "unrecognized option", "unrecognized subcommand", "invalid value+for", "invalid values:", "only available when experimental", "is invalid. allowed choices"}
+var usageWords = []string{
+	"unknown option", "unknown argument", "unexpected argument", "unrecognized option", "unrecognized subcommand",
+	"invalid value+for", "invalid values:", "only available when experimental", "is invalid. allowed choices",
+}
 
 func fits(text string, patterns []string) bool {
-	for _, p := range patterns {
-		all := true
-		for word := range strings.SplitSeq(p, "+") {
-			all = all && strings.Contains(text, word)
-		}
-		if all {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		missing := func(word string) bool { return !strings.Contains(text, word) }
+		return !slices.ContainsFunc(strings.Split(p, "+"), missing)
+	})
 }
 
 // judge says what went wrong with a run that did not end well.
 func (r *run) judge(p plan, path string, state *os.ProcessState, stderr string) error {
 	code := exitCode(state)
-	f := r.reply.failure
-	if f == nil {
-		f = &failure{}
-	}
+	f := cmp.Or(r.reply.failure, &failure{})
 	said := strings.ToLower(f.text + "\n" + stderr + "\n" + string(r.noise))
 	if p.session.ID != "" && !r.reply.heard && fits(said, lostWords) {
 		r.lost = true
@@ -65,15 +85,10 @@ func (r *run) judge(p plan, path string, state *os.ProcessState, stderr string) 
 			return old
 		}
 		why := r.dialect.program + " does not take what artoo asks of it: " + r.reason(stderr)
-		return r.fault(provider.KindConfig, why, r.dialect.install+" renews it")
+		return r.fault(provider.KindConfig, why, r.dialect.install+" renews it", nil)
 	}
 	own := *f
-	if own.text == "" {
-		own.text = r.reason(stderr)
-	}
-	if own.text == "" {
-		own.text = lastLine(string(r.noise))
-	}
+	own.text = cmp.Or(own.text, r.reason(stderr), lastLine(string(r.noise)))
 	switch {
 	case own.text == "" && code == 0:
 		own.text = r.dialect.program + " ended without its last event: the answer is not whole"
@@ -82,12 +97,8 @@ func (r *run) judge(p plan, path string, state *os.ProcessState, stderr string) 
 	case f.text == "" && code == 0:
 		own.text = r.dialect.program + " ended without its last event: " + own.text
 	}
-	if own.status == 0 {
-		own.status = r.dialect.https[code]
-	}
-	if kind, ok := r.dialect.exits[code]; ok && own.kind == "" {
-		own.kind = kind
-	}
+	own.status = cmp.Or(own.status, r.dialect.https[code])
+	own.kind = cmp.Or(own.kind, r.dialect.exits[code])
 	return r.failed(&own, stderr)
 }
 
@@ -118,7 +129,7 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 	if len(text) > mostMessage {
 		text = strings.ToValidUTF8(text[:mostMessage], "") + "…"
 	}
-	e := r.fault(f.kind, strings.TrimRight(r.masked(oneLine(text)), "."), "")
+	e := r.fault(f.kind, strings.TrimRight(r.masked(oneLine(text)), "."), "", nil)
 	e.Status, e.Code, e.RequestID = f.status, f.code, r.reply.session
 	e.Usage, e.RetryAfter = r.spent(), f.after
 	words := strings.ToLower(f.text + " " + f.code)
@@ -132,7 +143,7 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 	switch e.Kind {
 	case provider.KindAuth:
 		e.Hint = "log in: " + d.login
-		if name := variable(f.text); name != "" && !r.has(name) {
+		if name := missingVariable(f.text); name != "" && r.variable(name) == "" {
 			e.Hint = "ARTOO_PASS_ENV=" + name + " lets " + d.program + " have that variable, if it is set; or " + e.Hint
 		} else if len(r.Withheld) > 0 {
 			e.Hint += "; or ARTOO_PASS_ENV=" + r.Withheld[0] + " lets it use that key"
@@ -155,23 +166,13 @@ func (r *run) failed(f *failure, stderr string) *provider.Error {
 	return e
 }
 
-// variable is the environment variable that a text says is missing, "" for none.
-func variable(text string) string {
+// missingVariable is the environment variable that a text says is missing, "" for none.
+func missingVariable(text string) string {
 	_, name, ok := strings.Cut(text, "issing environment variable: `")
 	if name, _, closed := strings.Cut(name, "`"); ok && closed && validID(name) {
 		return name
 	}
 	return ""
-}
-
-// has reports whether the tool is given a variable that is not empty.
-func (r *run) has(name string) bool {
-	for _, kv := range r.Environ {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok && value != "" {
-			return true
-		}
-	}
-	return false
 }
 
 func kindOf(words string, status int) provider.ErrorKind {
@@ -203,10 +204,8 @@ func kindOf(words string, status int) provider.ErrorKind {
 func (r *run) masked(text string) string {
 	for _, kv := range r.Environ {
 		name, value, _ := strings.Cut(kv, "=")
-		for _, secret := range append(r.dialect.own, r.dialect.keys...) {
-			if name == secret && len(value) >= 8 {
-				text = strings.ReplaceAll(text, value, "(key)")
-			}
+		if len(value) >= 8 && slices.Contains(slices.Concat(r.dialect.own, r.dialect.keys), name) {
+			text = strings.ReplaceAll(text, value, "(key)")
 		}
 	}
 	return text
@@ -217,15 +216,12 @@ func (r *run) masked(text string) string {
 func (r *run) reason(stderr string) string {
 	found := ""
 	for line := range strings.Lines(stderr) {
-		if rest, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(line)), "error"); ok && rest != "" {
-			found = strings.TrimSpace(strings.TrimSpace(line)[len("error"):])
-			found = strings.TrimSpace(strings.TrimPrefix(found, ":"))
+		const word = "error"
+		if line = strings.TrimSpace(line); len(line) > len(word) && strings.EqualFold(line[:len(word)], word) {
+			found = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line[len(word):]), ":"))
 		}
 	}
-	if found != "" {
-		return found
-	}
-	return lastLine(stderr)
+	return cmp.Or(found, lastLine(stderr))
 }
 
 // lineWith is the first line that has what in it, behind a label; "" when there
@@ -242,15 +238,14 @@ func lineWith(text, label, what string) string {
 // lastLine is the last line that says something: what only tells where it
 // happened, or that it waits for input, does not.
 func lastLine(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		line := strings.TrimSpace(lines[i])
-		switch {
-		case len(line) < 3, strings.HasPrefix(line, "at "), strings.Contains(line, "<unknown>"), strings.HasPrefix(line, "Stack backtrace"),
-			strings.Contains(line, "from stdin"), strings.HasPrefix(line, "[STARTUP]"), strings.HasPrefix(line, "Warning:"), strings.HasPrefix(line, "WARNING:"):
-			continue
+	for _, line := range slices.Backward(strings.Split(text, "\n")) {
+		line = strings.TrimSpace(line)
+		begins := func(word string) bool { return strings.HasPrefix(line, word) }
+		noise := strings.Contains(line, "<unknown>") || strings.Contains(line, "from stdin") ||
+			slices.ContainsFunc([]string{"at ", "Stack backtrace", "[STARTUP]", "Warning:", "WARNING:"}, begins)
+		if len(line) >= 3 && !noise {
+			return line
 		}
-		return line
 	}
 	return ""
 }
@@ -282,16 +277,10 @@ func until(text string) time.Duration {
 		if err != nil {
 			continue
 		}
-		unit := time.Second
-		switch word := strings.ToLower(part[2]); {
-		case strings.HasPrefix(word, "milli"), word == "ms":
+		word := strings.ToLower(part[2])
+		unit := map[byte]time.Duration{'d': 24 * time.Hour, 'h': time.Hour, 'm': time.Minute, 's': time.Second}[word[0]]
+		if strings.HasPrefix(word, "milli") || word == "ms" {
 			unit = time.Millisecond
-		case word[0] == 'd':
-			unit = 24 * time.Hour
-		case word[0] == 'h':
-			unit = time.Hour
-		case word[0] == 'm':
-			unit = time.Minute
 		}
 		sum += n * float64(unit)
 	}

@@ -23,7 +23,7 @@ var gemini = dialect{
 	brings:  geminiBrings,
 	environ: geminiEnviron,
 	guard:   func(prompt string, a around) string { return noSlash(noAt(prompt, a), a) },
-	events:  func() decoder { return &geminiEvents{} },
+	events:  func() decoder { return &geminiEvents{calls: map[string]geminiEvent{}} },
 	args: func(c call) []string {
 		args := []string{"--prompt=", "--output-format=stream-json"}
 		if c.edits {
@@ -37,17 +37,12 @@ var gemini = dialect{
 				args = append(args, "--include-directories="+dir)
 			}
 		}
-		if c.model != "" {
-			args = append(args, "--model="+c.model)
-		}
-		if c.resume != "" {
-			args = append(args, "--resume="+c.resume)
-		}
-		return args
+		return option(option(args, "--model=", c.model), "--resume=", c.resume)
 	},
 	https: map[int]int{173: 429, 244: 500, 246: 502, 247: 503, 248: 504},
 	exits: map[int]provider.ErrorKind{
-		41: provider.KindAuth, 42: provider.KindInvalid, 44: provider.KindConfig, 52: provider.KindConfig, 53: provider.KindCap, 55: provider.KindConfig,
+		41: provider.KindAuth, 42: provider.KindInvalid, 44: provider.KindConfig, 52: provider.KindConfig,
+		53: provider.KindCap, 55: provider.KindConfig,
 	},
 	remark: func(stderr string) string { return lineWith(stderr, "gemini: ", "Approval mode overridden") },
 }
@@ -62,8 +57,7 @@ priority = 999
 
 // geminiEvents decodes the events of one run.
 type geminiEvents struct {
-	calls   map[string]string
-	about   map[string]string
+	calls   map[string]geminiEvent
 	last    string // the type of the last event
 	trouble string // the last error that was not the end
 	stopped bool   // it ended the run itself
@@ -118,33 +112,32 @@ func (d *geminiEvents) event(r *reply, data []byte) {
 		}
 		r.say(e.Content)
 	case "tool_use":
-		if d.calls == nil {
-			d.calls, d.about = map[string]string{}, map[string]string{}
-		}
-		d.calls[e.ID], d.about[e.ID] = e.Tool, about(e.Input)
+		d.calls[e.ID] = e
 		if d.last != "tool_use" {
 			r.requests++
 		}
 		r.step(e.Tool, about(e.Input))
 	case "tool_result":
 		if e.Status == "error" {
-			why, name := e.Output, d.calls[e.ID]
+			why, name, unasked := e.Output, d.calls[e.ID].Tool, false
 			if e.Error != nil {
 				why = e.Error.Message
+				// What nobody could be asked about is not even offered.
+				unasked = e.Error.Type == "policy_violation" ||
+					e.Error.Type == "tool_not_registered" && slices.Contains(geminiAsks, name)
 			}
 			r.step(name+" failed", why)
-			// What nobody could be asked about is not even offered.
-			if e.Error != nil && (e.Error.Type == "policy_violation" || e.Error.Type == "tool_not_registered" && slices.Contains(geminiAsks, name)) {
-				r.refuse(name, d.about[e.ID], why)
+			if unasked {
+				r.refuse(name, about(d.calls[e.ID].Input), why)
 			}
 		}
 	case "error":
 		d.trouble = e.Message
-		if lower := strings.ToLower(e.Message); strings.Contains(lower, "stopping execution") || strings.Contains(lower, "maximum session turns") {
+		if fits(strings.ToLower(e.Message), []string{"stopping execution", "maximum session turns"}) {
 			d.stopped = true
 			return
 		}
-		r.tell("gemini: " + e.Message)
+		r.notify("gemini: " + e.Message)
 	case "result":
 		d.result(r, e)
 	}

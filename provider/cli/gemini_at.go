@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -141,23 +142,17 @@ func newFileNames(a around) *fileNames {
 // mayMean reports whether gemini could find something of that name: a file or
 // directory, anywhere, of whose path it is a part, an agent, or a server's resource.
 func (n *fileNames) mayMean(name string) bool {
-	if n.unknown || n.agents || strings.ContainsAny(name, `:*?[]{}()|\"`) || strings.HasPrefix(name, "..") || filepath.IsAbs(name) {
+	if n.unknown || n.agents || strings.ContainsAny(name, `:*?[]{}()|\"`) || strings.HasPrefix(name, "..") ||
+		filepath.IsAbs(name) {
 		return true
 	}
 	name = strings.ToLower(strings.TrimPrefix(name, "./"))
 	if name == "" || name == "." {
 		return true
 	}
-	for _, agent := range []string{"codebase_investigator", "cli_help", "generalist", "browser_agent"} {
-		if name == agent {
-			return true
-		}
+	if slices.Contains([]string{"codebase_investigator", "cli_help", "generalist", "browser_agent"}, name) {
+		return true
 	}
 	name = strings.TrimSuffix(name, "/")
-	for _, there := range n.names {
-		if strings.Contains(there, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.names, func(there string) bool { return strings.Contains(there, name) })
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -18,8 +19,8 @@ const (
 
 // What of the history a tool is told that has not seen it.
 const (
-	mostResult = 4 << 10   // bytes of one result
-	mostTold   = 400 << 10 // bytes in all; the oldest goes
+	mostResult     = 4 << 10   // bytes of one result
+	mostTranscript = 400 << 10 // bytes in all; the oldest goes
 )
 
 // session is what a reply keeps of the tool's session.
@@ -40,10 +41,10 @@ func (s session) part() (provider.Part, error) {
 
 // plan is what one run is given.
 type plan struct {
-	session  session // to resume; its ID is "" for a new one
-	prompt   string
-	heard    string // the user's message itself, by which it is known again
-	pictures int    // that cannot be passed on
+	session session // to resume; its ID is "" for a new one
+	prompt  string
+	heard   string // the user's message itself, by which it is known again
+	images  int    // that cannot be passed on
 }
 
 // plan decides which session of the tool's is resumed, and what it must be
@@ -62,13 +63,14 @@ func (c *CLI) plan(d *dialect, req provider.Request, anew bool) plan {
 	var says []string
 	for _, m := range unseen[last:] {
 		says = append(says, userText(m))
-		p.pictures += pictures(m)
+		p.images += images(m)
 	}
 	p.heard = strings.Join(says, "\n\n")
 	p.prompt = p.heard
-	if told := tell(unseen[:last]); told != "" {
-		p.prompt = "This is the conversation so far. You have not heard it: another assistant took part, or your own memory of it is gone.\n\n<conversation>\n" +
-			told + "</conversation>\n\nGo on from there. The user's message is now:\n\n" + p.heard
+	if before := transcript(unseen[:last]); before != "" {
+		p.prompt = "This is the conversation so far. You have not heard it: another assistant took part, or your own " +
+			"memory of it is gone.\n\n<conversation>\n" + before +
+			"</conversation>\n\nGo on from there. The user's message is now:\n\n" + p.heard
 	}
 	if p.session.ID == "" && c.Instructions != "" {
 		p.prompt = c.Instructions + "\n\n" + p.prompt
@@ -124,8 +126,8 @@ func (c *CLI) sessionOf(m provider.Message) (s session, ok bool) {
 // command line.
 func validID(id string) bool {
 	for i, r := range id {
-		ok := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || i > 0 && (r == '-' || r == '_' || r == '.')
-		if !ok {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !letter && (i == 0 || r != '-' && r != '_' && r != '.') {
 			return false
 		}
 	}
@@ -142,7 +144,7 @@ func userText(m provider.Message) string {
 	return strings.Join(texts, "\n\n")
 }
 
-func pictures(m provider.Message) (n int) {
+func images(m provider.Message) (n int) {
 	for _, p := range m.Parts {
 		if _, ok := p.(provider.Image); ok {
 			n++
@@ -151,23 +153,20 @@ func pictures(m provider.Message) (n int) {
 	return n
 }
 
-// tell writes messages down for a model that has not heard them.
-func tell(messages []provider.Message) string {
-	entries := make([]string, 0, len(messages))
+// transcript writes messages down for a model that has not heard them.
+func transcript(messages []provider.Message) string {
+	var entries []string
 	size := 0
 	for i := len(messages) - 1; i >= 0; i-- {
 		text := entry(messages[i])
-		if size += len(text); size > mostTold {
+		if size += len(text); size > mostTranscript {
 			entries = append(entries, fmt.Sprintf("(%d earlier messages are left out.)\n\n", i+1))
 			break
 		}
 		entries = append(entries, text)
 	}
-	var b strings.Builder
-	for i := len(entries) - 1; i >= 0; i-- {
-		b.WriteString(entries[i])
-	}
-	return b.String()
+	slices.Reverse(entries)
+	return strings.Join(entries, "")
 }
 
 func entry(m provider.Message) string {

@@ -42,39 +42,22 @@ func newLines(src io.Reader) *lines {
 }
 
 func (l *lines) read(src io.Reader) {
-	r := bufio.NewReaderSize(src, 64<<10)
-	for {
-		line, err := readLine(r)
-		if len(line) > 0 {
-			l.put(line)
-		}
-		if err != nil {
-			l.mu.Lock()
-			l.ended = true
-			if errors.Is(err, errLine) {
-				l.err = err
-			}
-			l.mu.Unlock()
-			l.wake()
-			if errors.Is(err, errLine) {
-				_, _ = io.Copy(io.Discard, src) // the tool must not hang on a full pipe
-			}
-			return
+	s := bufio.NewScanner(src)
+	s.Buffer(make([]byte, 64<<10), mostLine)
+	for s.Scan() {
+		if len(s.Bytes()) > 0 {
+			l.put(bytes.Clone(s.Bytes()))
 		}
 	}
-}
-
-// readLine reads a line without its end. The last one may lack it.
-func readLine(r *bufio.Reader) (line []byte, err error) {
-	for {
-		piece, err := r.ReadSlice('\n')
-		if len(line)+len(piece) > mostLine {
-			return nil, errLine
-		}
-		line = append(line, piece...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return bytes.TrimRight(line, "\r\n"), err
-		}
+	tooLong := errors.Is(s.Err(), bufio.ErrTooLong)
+	l.mu.Lock()
+	if l.ended = true; tooLong {
+		l.err = errLine
+	}
+	l.mu.Unlock()
+	l.wake()
+	if tooLong {
+		_, _ = io.Copy(io.Discard, src) // the tool must not hang on a full pipe
 	}
 }
 

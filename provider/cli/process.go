@@ -56,15 +56,16 @@ func start(cmd *exec.Cmd) (*process, error) {
 func (p *process) stop(wait patience) {
 	p.interrupt()
 	if !p.within(wait.interrupt) {
-		p.end(wait)
+		p.end(wait.terminate)
 	}
 	<-p.done
 }
 
-// end ends the tool without asking it to stop its work first.
-func (p *process) end(wait patience) {
+// end ends the tool without asking it to stop its work first: it is killed when
+// it has not ended after wait.
+func (p *process) end(wait time.Duration) {
 	p.terminate()
-	if !p.within(wait.terminate) {
+	if !p.within(wait) {
 		p.killAll()
 	}
 }

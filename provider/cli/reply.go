@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -58,9 +59,7 @@ func (r *reply) begin(session, model string) {
 	if session != "" && validID(session) {
 		r.session = session
 	}
-	if model != "" {
-		r.model = model
-	}
+	r.model = cmp.Or(model, r.model)
 }
 
 // working notes that the connection works and the message was heard. Only now
@@ -118,7 +117,8 @@ func (r *reply) refuse(tool, object, reason string) {
 // keep counts what is kept: a tool that runs wild must not take all memory.
 func (r *reply) keep(text string) {
 	if r.size += len(text); r.size > mostReply {
-		r.failure, r.abort = &failure{text: fmt.Sprintf("the reply is larger than %d MiB", mostReply>>20), kind: provider.KindProvider}, true
+		why := fmt.Sprintf("the reply is larger than %d MiB", mostReply>>20)
+		r.failure, r.abort = &failure{text: why, kind: provider.KindProvider}, true
 	}
 }
 
@@ -180,8 +180,8 @@ func (r *reply) step(what, object string) {
 	r.send(provider.Step{Text: text})
 }
 
-// tell is something the user should know.
-func (r *reply) tell(text string) {
+// notify is something the user should know.
+func (r *reply) notify(text string) {
 	if text = oneLine(text); text != "" {
 		r.send(provider.Notice{Text: text})
 	}
@@ -211,9 +211,7 @@ func (r *reply) message(name, model string, s session) (provider.Message, error)
 	if r.text.Len() > 0 {
 		parts = append(parts, provider.Text{Text: r.text.String()})
 	}
-	if r.model != "" {
-		model = r.model
-	}
+	model = cmp.Or(r.model, model)
 	return provider.Message{Role: provider.RoleAssistant, Provider: name, Model: model, Parts: parts}, err
 }
 

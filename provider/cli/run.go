@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,7 +43,7 @@ func (r *run) send(e provider.Event) {
 	}
 }
 
-func (r *run) tell(text string) { r.send(provider.Notice{Text: text}) }
+func (r *run) notify(text string) { r.send(provider.Notice{Text: text}) }
 
 // once runs the tool and passes on what it says. It returns the error to end
 // with; nil after Done, and when nobody listens any more.
@@ -53,7 +54,8 @@ func (r *run) once(p plan) error {
 		return err
 	}
 	if most := r.dialect.most; most > 0 && len(p.prompt) > most {
-		return r.fault(provider.KindInvalid, fmt.Sprintf("the message has %d bytes, and %s reads no more than %d", len(p.prompt), r.dialect.program, most), "a shorter message, or the path of a file to read")
+		why := fmt.Sprintf("the message has %d bytes, and %s reads no more than %d", len(p.prompt), r.dialect.program, most)
+		return r.fault(provider.KindInvalid, why, "a shorter message, or the path of a file to read", nil)
 	}
 	r.introduce(p)
 	if r.left || r.ctx.Err() != nil {
@@ -66,22 +68,19 @@ func (r *run) once(p plan) error {
 	call := r.call(p)
 	if !call.edits {
 		if call.policy, err = r.policyFile(r.dialect); err != nil {
-			e := r.fault(provider.KindConfig, "the rules for "+r.dialect.program+" cannot be written: "+err.Error(), "set TMPDIR to a directory that can be written")
-			e.Err = err
-			return e
+			return r.fault(provider.KindConfig, "the rules for "+r.dialect.program+" cannot be written: "+err.Error(),
+				"set TMPDIR to a directory that can be written", err)
 		}
 	}
 	r.most = call.caps.Tokens
 	cmd := exec.Command(path, r.dialect.args(call)...)
 	cmd.Dir, cmd.Env = r.Dir, environ
 	if r.Trace != nil {
-		r.Trace("request", strings.Join(append([]string{r.dialect.program}, cmd.Args[1:]...), " ")+"\n"+r.masked(p.prompt))
+		r.Trace("request", r.dialect.program+" "+strings.Join(cmd.Args[1:], " ")+"\n"+r.masked(p.prompt))
 	}
 	proc, out, errs, err := launch(cmd, p.prompt)
 	if err != nil {
-		e := r.fault(provider.KindConfig, r.dialect.program+" cannot be started: "+err.Error(), "check "+path)
-		e.Err = err
-		return e
+		return r.fault(provider.KindConfig, r.dialect.program+" cannot be started: "+err.Error(), "check "+path, err)
 	}
 	defer out.drop()
 	ended, err := r.follow(proc, out)
@@ -100,57 +99,47 @@ func (r *run) once(p plan) error {
 // error is of one that would bring what the tool cannot be kept from.
 func (r *run) alone() ([]string, error) {
 	d, where, home := r.dialect, r.place(), r.home()
-	refused := func(why string, err error) error {
-		e := r.fault(provider.KindConfig, why, d.program+" by itself, or another provider: until artoo can be told to trust a project, nothing of it runs in "+d.program)
-		e.Err = err
-		return e
-	}
+	environ, found := slices.Clone(r.Environ), ""
+	var err error
 	if d.brings != nil {
-		found, err := d.brings(where, home)
-		switch {
-		case err != nil:
-			return nil, refused("what the project brings for "+d.program+" cannot be read: "+err.Error(), err)
-		case found != "":
-			return nil, refused(d.program+" would run or obey what the project brings: "+found, nil)
-		}
+		found, err = d.brings(where, home)
 	}
-	environ := slices.Clone(r.Environ)
-	if d.environ != nil {
-		var err error
-		if environ, err = d.environ(where, home, environ); err != nil {
-			return nil, refused("what the project brings for "+d.program+" cannot be read: "+err.Error(), err)
-		}
+	if d.environ != nil && err == nil && found == "" {
+		environ, err = d.environ(where, home, environ)
 	}
-	return environ, nil
+	why := d.program + " would run or obey what the project brings: " + found
+	switch {
+	case err != nil:
+		why = "what the project brings for " + d.program + " cannot be read: " + err.Error()
+	case found == "":
+		return environ, nil
+	}
+	return nil, r.fault(provider.KindConfig, why, d.program+" by itself, or another provider: until artoo can be told to "+
+		"trust a project, nothing of it runs in "+d.program, err)
 }
 
 // introduce tells what the user must know of the run before it begins.
 func (r *run) introduce(p plan) {
 	if text := r.announce(); text != "" {
-		r.tell(text)
+		r.notify(text)
 	}
-	if p.pictures > 0 {
-		r.tell(fmt.Sprintf("pictures cannot be passed on to %s: it was not sent %d of them", r.dialect.program, p.pictures))
+	if p.images > 0 {
+		r.notify(fmt.Sprintf("pictures cannot be passed on to %s: it was not sent %d of them", r.dialect.program, p.images))
 	}
-	if caps := r.caps(); r.dialect != &claude && !r.capped && (caps.Steps > 0 || caps.Tokens > 0) {
+	if caps := r.caps(); !r.dialect.keepsCaps && !r.capped && (caps.Steps > 0 || caps.Tokens > 0) {
 		r.CLI.capped = true
-		r.tell(r.dialect.program + " keeps no cap of steps or tokens itself: they are checked after each of its runs")
+		r.notify(r.dialect.program + " keeps no cap of steps or tokens itself: they are checked after each of its runs")
 	}
 	if p.session.ID == "" && r.req.Effort != "" && r.call(p).effort == "" {
-		r.tell(fmt.Sprintf("%s takes no effort %s: its own setting holds", r.dialect.program, r.req.Effort))
+		r.notify(fmt.Sprintf("%s takes no effort %s: its own setting holds", r.dialect.program, r.req.Effort))
 	}
 }
 
 func (r *run) call(p plan) call {
-	c := call{model: r.req.Model, edits: mayEdit(r.mode()), resume: p.session.ID, caps: r.caps(), place: r.place(), opens: r.opens()}
+	c := call{model: r.req.Model, effort: effortOf(r.req.Effort, r.dialect.effort), edits: mayEdit(r.mode()),
+		resume: p.session.ID, caps: r.caps(), place: r.place(), opens: r.opens()}
 	if c.model == DefaultModel {
 		c.model = ""
-	}
-	switch r.dialect {
-	case &claude:
-		c.effort = effortOf(r.req.Effort, "max")
-	case &codex:
-		c.effort = effortOf(r.req.Effort, "xhigh")
 	}
 	return c
 }
@@ -205,16 +194,15 @@ func closeAll(pipes [3][2]*os.File) {
 // follow passes the events on until the tool has ended. ended says that it had
 // to be ended after its last event. The error is of a run that was stopped.
 func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
-	decoder := r.dialect.events()
-	idle := newAlarm(orDefault(r.Idle, silence))
-	defer idle.stop()
-	limit := newAlarm(r.Limit)
-	defer limit.stop()
-	quiet := newAlarm(r.waits().still)
-	defer quiet.stop()
+	decoder, waits, silent := r.dialect.events(), r.waits(), cmp.Or(r.Idle, silence)
+	idle, quiet, limit := newTimer(silent), newTimer(waits.still), newTimer(r.Limit)
+	last, ending := newTimer(0), false // for what follows the last event
+	defer func() {
+		for _, t := range []*time.Timer{idle, quiet, limit, last} {
+			t.Stop()
+		}
+	}()
 	began := time.Now()
-	last := newAlarm(0) // for what follows the last event
-	defer last.stop()
 	exited, more := proc.done, true
 	for {
 		before := r.lines
@@ -229,40 +217,58 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 			return ended, nil
 		}
 		if r.lines > before { // whoever takes them may have been slow
-			idle.start(orDefault(r.Idle, silence))
-			quiet.start(r.waits().still)
+			again(idle, silent)
+			again(quiet, waits.still)
 			began = time.Now()
 		}
-		if (r.reply.over || !more) && !last.set() {
+		if (r.reply.over || !more) && !ending {
+			ending = true
 			proc.remember()
-			last.start(r.waits().end)
+			again(last, waits.end)
 		}
 		select {
 		case <-out.ready:
 		case <-exited:
-			exited = nil
-			last.start(time.Second) // what is in the pipe is read by then
+			exited, ending = nil, true
+			again(last, time.Second) // what is in the pipe is read by then
 		case <-r.ctx.Done():
-		case <-last.C():
+		case <-last.C:
 			if exited == nil {
 				return ended, nil // something outside the run holds the pipe
 			}
 			ended = true
-			wait := r.waits()
-			wait.terminate = min(wait.terminate, time.Second)
-			proc.end(wait)
-		case <-quiet.C():
+			proc.end(min(waits.terminate, time.Second))
+		case <-quiet.C:
 			if !r.reply.over {
-				r.tell(fmt.Sprintf("%s has said nothing for %s, and is waited for", r.dialect.program, time.Since(began).Round(time.Second)))
+				quietFor := time.Since(began).Round(time.Second)
+				r.notify(fmt.Sprintf("%s has said nothing for %s, and is waited for", r.dialect.program, quietFor))
 			}
-			quiet.start(r.waits().still)
-		case <-idle.C():
+			again(quiet, waits.still)
+		case <-idle.C:
 			r.leave(proc)
-			return false, r.timeout(fmt.Sprintf("%s said nothing for %s", r.dialect.program, orDefault(r.Idle, silence)), "ARTOO_IDLE_TIMEOUT with a longer time, if it works that long in silence")
-		case <-limit.C():
+			return false, r.timeout(fmt.Sprintf("%s said nothing for %s", r.dialect.program, silent),
+				"ARTOO_IDLE_TIMEOUT with a longer time, if it works that long in silence")
+		case <-limit.C:
 			r.leave(proc)
-			return false, r.timeout(fmt.Sprintf("%s took more than %s", r.dialect.program, r.Limit), "ARTOO_REQUEST_TIMEOUT with a longer time")
+			return false, r.timeout(fmt.Sprintf("%s took more than %s", r.dialect.program, r.Limit),
+				"ARTOO_REQUEST_TIMEOUT with a longer time")
 		}
+	}
+}
+
+// newTimer is a timer that fires after d; never for 0 or less.
+func newTimer(d time.Duration) *time.Timer {
+	t := time.NewTimer(d)
+	if d <= 0 {
+		t.Stop()
+	}
+	return t
+}
+
+// again sets a timer anew; 0 or less leaves it as it is.
+func again(t *time.Timer, d time.Duration) {
+	if d > 0 {
+		t.Reset(d)
 	}
 }
 
@@ -271,7 +277,7 @@ func (r *run) take(out *lines, d decoder, more *bool) error {
 	for !r.left && r.ctx.Err() == nil {
 		line, ended, err := out.take()
 		if err != nil {
-			return r.fault(provider.KindProvider, r.dialect.program+" wrote "+err.Error(), "")
+			return r.fault(provider.KindProvider, r.dialect.program+" wrote "+err.Error(), "", nil)
 		}
 		if line == nil {
 			*more = !ended
@@ -280,8 +286,8 @@ func (r *run) take(out *lines, d decoder, more *bool) error {
 		r.lines++
 		r.line(d, line)
 		if most, used := r.most, r.reply.usage.Total(); most > 0 && used > most && !r.reply.over && !r.reply.abort {
-			r.reply.failure = &failure{text: fmt.Sprintf("%s has used %d tokens, of %d that were left", r.dialect.program, used, most), kind: provider.KindCap}
-			r.reply.abort = true
+			why := fmt.Sprintf("%s has used %d tokens, of %d that were left", r.dialect.program, used, most)
+			r.reply.failure, r.reply.abort = &failure{text: why, kind: provider.KindCap}, true
 		}
 		if r.reply.abort {
 			return r.failed(r.reply.failure, "")
@@ -332,20 +338,16 @@ func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr str
 		return err
 	}
 	if r.dialect.remark != nil {
-		rep.tell(r.dialect.remark(stderr))
+		rep.notify(r.dialect.remark(stderr))
 	}
 	rep.finish()
 	if over := r.passed(p); over != nil {
 		r.remember(p)
 		return r.kept(p, over)
 	}
-	s := session{ID: rep.session, Of: r.req.SessionID, Total: rep.total}
-	if s.Total == nil {
-		s.Total = p.session.Total
-	}
-	message, err := rep.message(r.Name, r.req.Model, s)
+	message, err := rep.message(r.Name, r.req.Model, r.sessionAfter(p))
 	if err != nil {
-		return r.fault(provider.KindProvider, err.Error(), "")
+		return r.fault(provider.KindProvider, err.Error(), "", nil)
 	}
 	r.mu.Lock()
 	delete(r.broken, r.req.SessionID)
@@ -353,11 +355,8 @@ func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr str
 	if strings.TrimSpace(message.Text()) == "" {
 		r.remember(p) // nobody keeps an empty reply, but the tool has worked
 	}
-	stop := provider.StopComplete
-	if rep.stop != "" {
-		stop = rep.stop
-	}
-	r.send(provider.Done{Message: message, Stop: stop, Usage: r.usage(p), Several: true, RequestID: rep.session, Tries: 1})
+	r.send(provider.Done{Message: message, Stop: cmp.Or(rep.stop, provider.StopComplete), Usage: r.usage(p), Several: true,
+		RequestID: rep.session, Tries: 1})
 	if r.ctx.Err() != nil && !r.left { // just before the end
 		r.remember(p)
 		return r.kept(p, r.stopped())

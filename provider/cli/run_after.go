@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"artoo/provider"
 )
@@ -14,7 +14,8 @@ func (r *run) usage(p plan) provider.Usage {
 		return r.reply.usage
 	}
 	used := *total
-	if before == nil || p.session.ID != r.reply.session || total.Input < before.Input || total.CacheRead < before.CacheRead || total.Output < before.Output {
+	if before == nil || p.session.ID != r.reply.session || total.Input < before.Input ||
+		total.CacheRead < before.CacheRead || total.Output < before.Output {
 		return used // a new session, or a tool that began to count anew
 	}
 	used.Input -= before.Input
@@ -29,32 +30,14 @@ func (r *run) usage(p plan) provider.Usage {
 // before that it is what its model's price says, which is marked.
 func (r *run) spent() provider.Usage {
 	u := r.reply.usage
-	if r.dialect != &claude || u.CostUSD != nil || u.Total() == 0 {
+	if r.dialect.price == nil || u.CostUSD != nil || u.Total() == 0 {
 		return u
 	}
 	u.Output = max(u.Output, r.reply.size/4) // it tells no number before a reply's end
-	if price := claudePrice(r.reply.model); price != nil {
+	if price := r.dialect.price(r.reply.model); price != nil {
 		u.CostUSD, u.Estimated = provider.Cost(u, price), true
 	}
 	return u
-}
-
-// claudePrice is the price of a model that claude asks: its own, or, since claude
-// knows newer models than the catalogue, that of the one whose name is most like
-// it in the same family; nil outside of the families that are known.
-func claudePrice(model string) *provider.Price {
-	info, _ := provider.Lookup("anthropic", model)
-	price, most := info.Price, 0
-	for _, m := range provider.Models("anthropic") {
-		same := 0
-		for same < min(len(m.ID), len(model)) && m.ID[same] == model[same] {
-			same++
-		}
-		if family := strings.Count(model[:same], "-") >= 2; info.Price == nil && family && same > most && m.Price != nil {
-			price, most = m.Price, same // the newest come first
-		}
-	}
-	return price
 }
 
 // remember keeps the session of a run that was cut off, so that the next
@@ -68,7 +51,8 @@ func (r *run) remember(p plan) {
 	if r.broken == nil {
 		r.broken = map[string]broken{}
 	}
-	r.broken[r.req.SessionID] = broken{session{ID: r.reply.session, Of: r.req.SessionID, Total: p.session.Total}, p.heard}
+	s := session{ID: r.reply.session, Of: r.req.SessionID, Total: p.session.Total}
+	r.broken[r.req.SessionID] = broken{s, p.heard}
 }
 
 // stoppedText stands for the answer of a run that was stopped before there was
@@ -90,13 +74,9 @@ func (r *run) kept(p plan, err error) error {
 	return err
 }
 
-// sessionAfter is the tool's session as it is after a run that was cut off.
+// sessionAfter is the tool's session as it is after a run.
 func (r *run) sessionAfter(p plan) session {
-	s := session{ID: r.reply.session, Of: r.req.SessionID, Total: r.reply.total}
-	if s.Total == nil {
-		s.Total = p.session.Total
-	}
-	return s
+	return session{ID: r.reply.session, Of: r.req.SessionID, Total: cmp.Or(r.reply.total, p.session.Total)}
 }
 
 // passed is the error of a run that is whole, and used more than a cap allows
@@ -108,7 +88,7 @@ func (r *run) passed(p plan) error {
 	switch {
 	case caps.Tokens > 0 && used.Total() > caps.Tokens:
 		why = fmt.Sprintf("%s used %d tokens, of %d that were left", program, used.Total(), caps.Tokens)
-	case caps.Steps > 0 && r.dialect != &claude && steps > caps.Steps:
+	case caps.Steps > 0 && !r.dialect.keepsCaps && steps > caps.Steps:
 		why = fmt.Sprintf("%s took about %d steps, of %d that it may", program, steps, caps.Steps)
 	default:
 		return nil
@@ -129,7 +109,7 @@ func (r *run) stopped() error {
 }
 
 func (r *run) timeout(why, hint string) error {
-	e := r.fault(provider.KindTimeout, why, hint)
+	e := r.fault(provider.KindTimeout, why, hint, nil)
 	e.Usage = r.spent()
 	return e
 }
