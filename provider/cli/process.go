@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 
 	"artoo/tool/shell"
@@ -54,7 +55,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 // stop interrupts the tool as Ctrl-C would, and ends it when it does not stop.
 // It returns when all its processes are gone.
 func (p *process) stop(wait patience) {
-	p.interrupt()
+	p.ask(syscall.SIGINT)
 	if !p.within(wait.interrupt) {
 		p.end(wait.terminate)
 	}
@@ -64,7 +65,7 @@ func (p *process) stop(wait patience) {
 // end ends the tool without asking it to stop its work first: it is killed when
 // it has not ended after wait.
 func (p *process) end(wait time.Duration) {
-	p.terminate()
+	p.ask(syscall.SIGTERM)
 	if !p.within(wait) {
 		p.killAll()
 	}

@@ -2,17 +2,16 @@
 
 package cli
 
+import "syscall"
+
 // task is a process of a run.
 type task struct{}
 
 // remember has nothing to do: what the tool started is not known here.
 func (p *process) remember() {}
 
-// interrupt ends the tool: there are no signals to ask with.
-func (p *process) interrupt() { p.killAll() }
-
-// terminate ends the tool.
-func (p *process) terminate() { p.killAll() }
+// ask ends the tool: there are no signals to ask with.
+func (p *process) ask(syscall.Signal) { p.killAll() }
 
 // killAll ends the tool; what it started is not known here.
 func (p *process) killAll() {

@@ -53,17 +53,10 @@ const (
 	mostBlank = 1500 * time.Millisecond // for processes with an empty environment: some have none
 )
 
-// interrupt asks the tool to stop, as Ctrl-C would; its commands learn of it
-// from the tool.
-func (p *process) interrupt() {
+// ask asks the tool to stop or to end; its commands learn of it from the tool.
+func (p *process) ask(sig syscall.Signal) {
 	p.remember()
-	p.signal(syscall.SIGINT)
-}
-
-// terminate asks the tool to end.
-func (p *process) terminate() {
-	p.remember()
-	p.signal(syscall.SIGTERM)
+	p.signal(sig)
 }
 
 // signal sends to the tool's group. The only error there can be is that the
@@ -134,8 +127,9 @@ func (p *process) tree() (left []task, blank bool) {
 	p.mu.Lock()
 	early := slices.Clone(p.early)
 	p.mu.Unlock()
-	ours := map[int]bool{}
-	for _, t := range all {
+	ours, listed := map[int]bool{}, make([]shell.Process, len(all))
+	for i, t := range all {
+		listed[i] = t.Process
 		if t.marked || t.Session == leader || slices.ContainsFunc(early, t.same) {
 			ours[t.PID] = true
 		}
@@ -143,14 +137,7 @@ func (p *process) tree() (left []task, blank bool) {
 	if !p.gone() {
 		ours[leader] = true
 	}
-	for grown := true; grown; {
-		grown = false
-		for _, t := range all {
-			if !ours[t.PID] && ours[t.Parent] {
-				ours[t.PID], grown = true, true
-			}
-		}
-	}
+	shell.Grow(ours, listed)
 	for _, t := range all {
 		blank = blank || t.blank && !ours[t.PID]
 	}

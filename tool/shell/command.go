@@ -1,3 +1,7 @@
+// Package shell runs a shell command and leaves nothing of it behind: the command
+// has a session of its own, its output is collected without terminal control, and
+// what it started is found and ended with it, also what left its session. It
+// knows nothing of tools or models.
 package shell
 
 import (
@@ -5,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -155,9 +161,9 @@ func (c *Command) await(ctx context.Context, shell *processTree) Stop {
 // until Kill is closed.
 func (c *Command) stop(shell *processTree, why Stop) {
 	if why == StopCanceled {
-		shell.interrupt()
+		shell.signal(syscall.SIGINT) // as Ctrl-C would
 	} else {
-		shell.terminate()
+		shell.signal(syscall.SIGTERM)
 	}
 	timer := time.NewTimer(c.Waits.Kill)
 	defer timer.Stop()
@@ -194,4 +200,15 @@ func waitFor(done <-chan struct{}, d time.Duration, stop <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// Find is the path of bash, where there is none of sh, "" where there is
+// neither.
+func Find() string {
+	for _, name := range []string{"bash", "/bin/bash", "sh", "/bin/sh"} {
+		if shell, err := exec.LookPath(name); err == nil && filepath.IsAbs(shell) {
+			return shell
+		}
+	}
+	return ""
 }

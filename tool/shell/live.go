@@ -106,14 +106,10 @@ func wholeRunes(p []byte) int {
 	return len(p)
 }
 
-// toText replaces what is not UTF-8.
+// toText puts U+FFFD in place of each byte that is not UTF-8.
 func toText(p []byte) string {
 	if utf8.Valid(p) {
 		return string(p)
 	}
-	out := make([]rune, 0, len(p))
-	for _, r := range string(p) {
-		out = append(out, r) // ranging gives U+FFFD for what is broken
-	}
-	return string(out)
+	return string([]rune(string(p)))
 }

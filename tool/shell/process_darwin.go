@@ -1,17 +1,6 @@
 package shell
 
-import (
-	"os/exec"
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
-
-// NewSession gives the command a session of its own: without a terminal it cannot
-// ask for a password behind everybody's back, nor be stopped for trying.
-func NewSession(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-}
+import "golang.org/x/sys/unix"
 
 // zombie is SZOMB of sys/proc.h.
 const zombie = 5
@@ -32,16 +21,11 @@ func Processes() ([]Process, error) {
 		if err != nil {
 			continue // it has ended since
 		}
-		list = append(list, Process{PID: pid, Parent: int(all[i].Eproc.Ppid), Group: int(all[i].Eproc.Pgid), Session: session})
+		group, parent := int(all[i].Eproc.Pgid), int(all[i].Eproc.Ppid)
+		list = append(list, Process{PID: pid, Parent: parent, Group: group, Session: session})
 	}
 	return list, nil
 }
-
-// list are the running processes.
-func (p *processTree) list() ([]Process, error) { return Processes() }
-
-// left reports whether a process left the command's session.
-func (p *processTree) left(q Process) bool { return p.marked(q.PID) }
 
 // Environ is the arguments and the environment that a process began with, nil
 // where they cannot be read.
@@ -52,6 +36,3 @@ func Environ(pid int) []byte {
 	}
 	return environ
 }
-
-// Stat has the number alone: more is not looked up here.
-func Stat(pid int) Process { return Process{PID: pid} }

@@ -37,16 +37,10 @@ func everyProcess() ([]Process, error) {
 	}
 	list := make([]Process, 0, len(entries))
 	for _, name := range entries {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile(filepath.Join("/proc", name, "stat"))
-		if err != nil {
-			continue // it has ended since
-		}
-		if info, ok := parseStat(pid, stat); ok {
-			list = append(list, info)
+		if pid, err := strconv.Atoi(name); err == nil {
+			if info, ok := statOf(pid); ok {
+				list = append(list, info)
+			}
 		}
 	}
 	return list, nil
@@ -56,42 +50,33 @@ func everyProcess() ([]Process, error) {
 const kernelThread = 0x00200000
 
 // parseStat reads /proc/PID/stat: pid (command) state parent group session, and
-// further on its flags and the time it began. The command may hold blanks and parentheses itself
-// (proc(5)).
+// further on its flags and the time it began. The command may hold blanks and
+// parentheses itself (proc(5)).
 func parseStat(pid int, stat []byte) (Process, bool) {
 	i := bytes.LastIndexByte(stat, ')')
 	if i < 0 {
 		return Process{}, false
 	}
 	fields := bytes.Fields(stat[i+1:])
-	const flags, began = 9 - 3, 22 - 3 // the fields' numbers less that of the state
+	const state, parent, group, session, flags, began = 0, 1, 2, 3, 9 - 3, 22 - 3 // their numbers less that of the state
 	if len(fields) <= began {
 		return Process{}, false
 	}
-	var numbers [3]int
-	for k := range numbers {
-		n, err := strconv.Atoi(string(fields[k+1]))
-		if err != nil {
+	var n [began + 1]int64
+	for _, k := range []int{parent, group, session, flags, began} {
+		var err error
+		if n[k], err = strconv.ParseInt(string(fields[k]), 10, 64); err != nil {
 			return Process{}, false
 		}
-		numbers[k] = n
 	}
-	since, err := strconv.ParseUint(string(fields[began]), 10, 64)
-	if err != nil {
-		return Process{}, false
-	}
-	flagBits, err := strconv.ParseUint(string(fields[flags]), 10, 64)
-	if err != nil {
-		return Process{}, false
-	}
-	dead := fields[0][0] == 'Z' || fields[0][0] == 'X'
-	return Process{PID: pid, Parent: numbers[0], Group: numbers[1], Session: numbers[2], Began: since, Dead: dead, Kernel: flagBits&kernelThread != 0}, true
+	return Process{PID: pid, Parent: int(n[parent]), Group: int(n[group]), Session: int(n[session]), Began: uint64(n[began]),
+		Dead: bytes.ContainsAny(fields[state][:1], "ZX"), Kernel: n[flags]&kernelThread != 0}, true
 }
 
 // Environ is the environment that a process began with, nil where that cannot
 // be read.
 func Environ(pid int) []byte {
-	environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	environ, err := os.ReadFile(procFile(pid, "environ"))
 	if err != nil {
 		return nil
 	}
@@ -100,10 +85,19 @@ func Environ(pid int) []byte {
 
 // Stat is what the system tells of a process; its number alone when it is gone.
 func Stat(pid int) Process {
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return Process{PID: pid}
+	if info, ok := statOf(pid); ok {
+		return info
 	}
-	info, _ := parseStat(pid, stat)
-	return info
+	return Process{PID: pid}
 }
+
+// statOf is not ok for a process that has ended.
+func statOf(pid int) (Process, bool) {
+	stat, err := os.ReadFile(procFile(pid, "stat"))
+	if err != nil {
+		return Process{}, false
+	}
+	return parseStat(pid, stat)
+}
+
+func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }

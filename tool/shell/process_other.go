@@ -12,20 +12,14 @@ import (
 // NewSession has nothing to do: there are no sessions here.
 func NewSession(*exec.Cmd) {}
 
-// Stat has the number alone: more is not looked up here.
-func Stat(pid int) Process { return Process{PID: pid} }
-
 // OwnGroup leaves it at the command itself: here it has no group to end.
 func OwnGroup(*exec.Cmd) {}
 
 // KillGroup kills a started command.
 func KillGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
-// interrupt ends the shell: there are no signals to ask with.
-func (p *processTree) interrupt() { _ = p.cmd.Process.Kill() }
-
-// terminate ends the shell.
-func (p *processTree) terminate() { _ = p.cmd.Process.Kill() }
+// signal ends the shell: there are no signals to ask with.
+func (p *processTree) signal(syscall.Signal) { _ = p.cmd.Process.Kill() }
 
 // killAll ends the shell if it still runs.
 func (p *processTree) killAll() (stopped, left int) {

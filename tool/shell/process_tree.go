@@ -8,6 +8,27 @@ import (
 	"time"
 )
 
+// Process is what the system tells of a process.
+type Process struct {
+	PID, Parent, Group, Session int
+	Began                       uint64 // in ticks since the system started; 0 where that is not looked up
+	Dead                        bool   // it has ended, and nobody has asked how
+	Kernel                      bool   // it is a thread of the kernel's
+}
+
+// Grow adds to a set of processes, by their numbers, what descends from them
+// among all.
+func Grow(ours map[int]bool, all []Process) {
+	for grown := true; grown; {
+		grown = false
+		for _, q := range all {
+			if !ours[q.PID] && ours[q.Parent] {
+				ours[q.PID], grown = true, true
+			}
+		}
+	}
+}
+
 // processTree is a started shell and all that came from it.
 type processTree struct {
 	cmd    *exec.Cmd
@@ -30,7 +51,8 @@ const markName = "_ARTOO_CALL_"
 // the command when the thread that started it is gone.
 func start(cmd *exec.Cmd) (*processTree, error) {
 	NewSession(cmd)
-	p := &processTree{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{}), mark: markName + rand.Text() + "=1", unmarked: map[int]bool{}, kill: kill}
+	p := &processTree{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{}),
+		mark: markName + rand.Text() + "=1", unmarked: map[int]bool{}, kill: kill}
 	cmd.Env = append(cmd.Environ(), p.mark)
 	started := make(chan error)
 	go func() {

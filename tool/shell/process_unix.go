@@ -4,19 +4,15 @@ package shell
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"os/exec"
 	"slices"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// interrupt asks all processes to stop as Ctrl-C would.
-func (p *processTree) interrupt() { p.signal(syscall.SIGINT) }
-
-// terminate asks all processes to end.
-func (p *processTree) terminate() { p.signal(syscall.SIGTERM) }
 
 // signal sends to the shell's group, and one by one to those of its processes
 // that have left the group, as under timeout(1).
@@ -93,14 +89,7 @@ func (p *processTree) rest() []Process {
 			ours[q.PID] = true
 		}
 	}
-	for grown := true; grown; {
-		grown = false
-		for _, q := range all {
-			if !ours[q.PID] && ours[q.Parent] {
-				ours[q.PID], grown = true, true
-			}
-		}
-	}
+	Grow(ours, all)
 	return slices.DeleteFunc(all, func(q Process) bool { return !ours[q.PID] })
 }
 
@@ -117,6 +106,26 @@ func (p *processTree) marked(pid int) bool {
 	// It is empty for a moment while a process becomes another program.
 	p.unmarked[pid] = environ == nil || len(environ) > 0
 	return false
+}
+
+// OwnGroup has a command started in a process group of its own, out of reach of
+// the terminal's Ctrl-C. When it was made with a context, what it started ends
+// with it when the context does: many a command is a script around its program.
+func OwnGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if cmd.Cancel != nil {
+		cmd.Cancel = func() error { return KillGroup(cmd) }
+	}
+}
+
+// KillGroup kills a command started after OwnGroup with what it started. The
+// error is os.ErrProcessDone where nothing of it is left.
+func KillGroup(cmd *exec.Cmd) error {
+	err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	if errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
 }
 
 // SignalOf is the signal that ended a process, as a name such as SIGKILL; ""

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -26,11 +25,8 @@ func lastNumber() int {
 	if err != nil {
 		return 0
 	}
-	fields := bytes.Fields(data)
-	if len(fields) == 0 {
-		return 0
-	}
-	n, err := strconv.Atoi(string(fields[len(fields)-1]))
+	line := bytes.TrimSpace(data)
+	n, err := strconv.Atoi(string(line[bytes.LastIndexByte(line, ' ')+1:]))
 	if err != nil {
 		return 0
 	}
@@ -42,16 +38,13 @@ func lastNumber() int {
 // have the shell between them.
 func (p *processTree) list() ([]Process, error) {
 	shell, last := p.cmd.Process.Pid, lastNumber()
-	if p.before <= 0 || p.before >= shell || last < shell || last-p.before > quickNumbers || time.Since(p.begun) > quickCommand {
+	gone := p.before <= 0 || p.before >= shell || last < shell || last-p.before > quickNumbers
+	if gone || time.Since(p.begun) > quickCommand {
 		return Processes()
 	}
 	var list []Process
 	for pid := shell; pid <= last; pid++ {
-		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-		if err != nil {
-			continue // there is none, or it has ended since
-		}
-		if info, ok := parseStat(pid, stat); ok && !info.Dead && !isThread(pid) {
+		if info, ok := statOf(pid); ok && !info.Dead && !isThread(pid) {
 			list = append(list, info)
 		}
 	}
@@ -61,6 +54,6 @@ func (p *processTree) list() ([]Process, error) {
 // isThread says whether the number is that of a thread other than a process's
 // first: /proc does not list these, but shows them when asked.
 func isThread(number int) bool {
-	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(number), "status"))
+	status, err := os.ReadFile(procFile(number, "status"))
 	return err == nil && !bytes.Contains(status, fmt.Appendf(nil, "\nTgid:\t%d\n", number))
 }
