@@ -33,8 +33,8 @@ const (
 
 // What is bold is so for a part of one row only.
 const (
-	boldOn  = "\x1b[1m"
-	boldOff = "\x1b[22m"
+	boldOn  = "\x1b[1;7m"
+	boldOff = "\x1b[22;27m"
 )
 
 // show draws the wanted rows over those that are there. start is the prompt by

@@ -109,7 +109,7 @@ func (s *Screen) lay(l callText) string {
 	at := len(margin) + max(cells(l.verb), verbCells)
 	verb := l.verb
 	if !l.bare {
-		verb = s.ink.dim.Sprint(verb)
+		verb = s.styles.dim.Sprint(verb)
 	}
 	head := margin + verb
 	if l.object == "" && l.result == "" {

@@ -96,7 +96,7 @@ func (s *Screen) decidedLine(text string) string {
 		text = strings.TrimRight(text, ".") + "."
 	}
 	rows := s.wrap(text, approve, s.hanging())
-	return string(ours) + s.ink.bold.Sprint(approve) + rows[len(approve):]
+	return string(ours) + s.styles.prompt.Sprint(approve) + rows[len(approve):]
 }
 
 // remark sets a hint apart from a rule, whose end must be clear.

@@ -37,17 +37,17 @@ func (b *asking) change(q agent.Question) {
 		switch {
 		case !b.cut || i < 2:
 		case strings.HasPrefix(l, "+"):
-			folded = inked(s.ink.green, folded)
+			folded = colored(s.styles.green, folded)
 		case strings.HasPrefix(l, "-"):
-			folded = inked(s.ink.red, folded)
+			folded = colored(s.styles.red, folded)
 		}
 		rows = append(rows, folded...)
 	}
 	b.rows(rows)
 }
 
-// inked colours each row by itself.
-func inked(c *color.Color, rows []string) []string {
+// colored colours each row by itself.
+func colored(c *color.Color, rows []string) []string {
 	for i, r := range rows {
 		rows[i] = c.Sprint(r)
 	}

@@ -218,25 +218,30 @@ func markRows(text string, words []string, width int) string {
 			g.trust(0)
 		}
 		row, end := strings.CutSuffix(l, "\n")
-		for row != "" {
-			n := strings.IndexByte(row, '\x1b')
-			switch {
-			case n < 0:
-				n = len(row)
-				fallthrough
-			case n > 0:
-				buf, _ = g.text(buf, row[:n])
-			default:
-				n = max(sanitize.SequenceAt(row), 1)
-				buf = append(buf, row[:n]...)
-			}
-			row = row[n:]
-		}
-		if end {
+		if buf = g.styled(buf, row); end {
 			buf = append(buf, '\n')
 		}
 	}
 	return string(buf)
+}
+
+// styled is text for a row that may hold our own styles and links.
+func (g *rowGuard) styled(buf []byte, row string) []byte {
+	for row != "" {
+		n := strings.IndexByte(row, '\x1b')
+		switch {
+		case n < 0:
+			n = len(row)
+			fallthrough
+		case n > 0:
+			buf, _ = g.text(buf, row[:n])
+		default:
+			n = max(sanitize.SequenceAt(row), 1)
+			buf = append(buf, row[:n]...)
+		}
+		row = row[n:]
+	}
+	return buf
 }
 
 // unforged is a text within a line of artoo's own, with a mark before each word

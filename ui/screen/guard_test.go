@@ -199,7 +199,7 @@ func TestAnAnswerThatIsPipedIsNotMarked(t *testing.T) {
 	}
 }
 
-func TestTheUsersOwnLineAndTheQuestionAreBold(t *testing.T) {
+func TestTheUsersOwnLineAndTheQuestionStandOut(t *testing.T) {
 	r := newRig(nil)
 	q := r.Question(ask(runCall("1", "make"), 1, 1))
 	if got := q[:r.Bold(q)]; got != `approve: run "make" in ~/src/shop?` {
@@ -209,7 +209,7 @@ func TestTheUsersOwnLineAndTheQuestionAreBold(t *testing.T) {
 		t.Error("the user's prompt is not bold")
 	}
 	r.Said("yes")
-	if !strings.Contains(r.err.String(), "\x1b[1myou: \x1b[") {
+	if !strings.Contains(r.err.String(), "\x1b[1;7myou: \x1b[") {
 		t.Errorf("%q", r.err.String())
 	}
 	if len(ownWords) != 2 || ownWords[0]+" " != You || ownWords[1]+" " != approve {

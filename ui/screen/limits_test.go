@@ -135,7 +135,7 @@ func TestMarkdownLineEnds(t *testing.T) {
 func TestTablesOfWideCharacters(t *testing.T) {
 	src := "| 名前 | N |\n|---|--:|\n| 中文字 | 1 |\n| é👨‍👩‍👧 | 22 |\n| a\tb | 3 |\n"
 	got := pieces(t, MarkdownOptions{Width: wide(40)}, src)
-	want := "名前     N\n------  --\n中文字   1\né👨‍👩‍👧     22\na b      3\n"
+	want := "名前     N\n----------\n中文字   1\né👨‍👩‍👧     22\na b      3\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

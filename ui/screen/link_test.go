@@ -61,7 +61,7 @@ func TestOnlyAddressesOfTheWebAreLinked(t *testing.T) {
 		"[a](http://x\x1b]8;;http://y.org)":   "a (http://x^[]8;;http://y.org)",
 		"[a](http://пример.рф)":               "a (http://пример.рф)",
 		"<me@x.org> http://bare.org":          "me@x.org http://bare.org",
-		"`[a](http://x.org)`":                 "\x1b[35m`[a](http://x.org)`\x1b[0m",
+		"`[a](http://x.org)`":                 "\x1b[35m[a](http://x.org)\x1b[0m",
 	} {
 		got := strings.TrimSuffix(pieces(t, MarkdownOptions{Color: true, Links: true, Width: wide(1000)}, src), "\n")
 		if got != want {

@@ -38,10 +38,10 @@ type MarkdownOptions struct {
 // The text is untrusted; it is sanitised here. Whatever the pieces it arrives
 // in, the bytes are the same. Not for concurrent use.
 type Markdown struct {
-	opt   MarkdownOptions
-	clean sanitize.Stream
-	ink   *ink
-	err   error
+	opt    MarkdownOptions
+	clean  sanitize.Stream
+	inline inlineStyle
+	err    error
 
 	buf   []byte // rendered and not yet handed to Out
 	guard rowGuard
@@ -52,8 +52,8 @@ type Markdown struct {
 	started bool   // the source line has put something on the screen
 	head    string // what its first word comes after: "- ", "> ", ""
 	hang    string // what further rows of it come after
-	style   string // the SGR sequence that is open; never at the end of a row
-	base    string // that of words without one
+	style   style  // the one that is open; never at the end of a row
+	base    style  // that of words without one; a heading's also of the others
 
 	// The source line being read.
 	state   state
@@ -62,8 +62,7 @@ type Markdown struct {
 	wordHot bool   // word has a character that may be markup
 	last    rune   // the last rune of word
 	spaces  int    // blanks before word
-	heading bool
-	size    int // bytes of the block
+	size    int    // bytes of the block
 
 	// The source lines before.
 	written   bool // anything at all
@@ -102,7 +101,9 @@ func NewMarkdown(opt MarkdownOptions) *Markdown {
 	if opt.Width == nil {
 		opt.Width = func() int { return 80 }
 	}
-	m := &Markdown{opt: opt, ink: &ink{color: opt.Color, links: opt.Links, spoken: opt.Spoken}, clean: sanitize.Stream{Where: sanitize.Mixed}}
+	m := &Markdown{opt: opt, clean: sanitize.Stream{Where: sanitize.Mixed}}
+	m.opt.Color = opt.Color && !opt.Spoken
+	m.inline = inlineStyle{color: m.opt.Color, links: opt.Links, spoken: opt.Spoken}
 	m.guard.words = ownWords
 	if opt.Spoken {
 		m.guard.words = spokenWords
@@ -195,9 +196,9 @@ func (m *Markdown) end() {
 		m.endRun(true)
 		m.endLine()
 	case len(m.lead) > 0: // the start of a code line
-		style := m.lineStyle(string(m.lead))
+		style := m.fence.lineStyle(string(m.lead))
 		if m.fence.closes(string(m.lead)) {
-			style, m.fence.colors = m.styled(sgrDim), nil
+			style, m.fence.colors = dim, nil
 		}
 		m.codeLine(string(m.lead), style)
 	}
@@ -233,22 +234,22 @@ func (m *Markdown) feed(s string) {
 
 // newline ends the row; a style never crosses it.
 func (m *Markdown) newline() {
-	m.setStyle("")
+	m.setStyle(0)
 	m.buf = append(m.buf, '\n')
 	m.col = 0
 	m.said = len(m.buf)
 	m.guard.begin(len(m.buf))
 }
 
-func (m *Markdown) setStyle(sgr string) {
-	if m.style == sgr {
+func (m *Markdown) setStyle(st style) {
+	if m.style == st || !m.opt.Color {
 		return
 	}
-	if m.style != "" {
+	if m.style != 0 {
 		m.buf = append(m.buf, "\x1b[0m"...)
 	}
-	m.buf = append(m.buf, sgr...)
-	m.style = sgr
+	m.buf = append(m.buf, st.sgr()...)
+	m.style = st
 }
 
 // raw puts text on the row.

@@ -281,16 +281,16 @@ func TestMarkdownInline(t *testing.T) {
 	for src, want := range map[string]string{
 		"**b** *i* __b__ _i_":        bold + "b" + off + " " + ital + "i" + off + " " + bold + "b" + off + " " + ital + "i" + off,
 		"a**b**c":                    "a**b**c",
-		"`&amp; &lt; **x**` &amp;":   "\x1b[35m`&amp; &lt; **x**`\x1b[0m &",
-		"**`&lt;`**":                 "\x1b[35m`&lt;`\x1b[0m",
-		"``a`b``":                    "\x1b[35m``a`b``\x1b[0m",
+		"`&amp; &lt; **x**` &amp;":   "\x1b[35m&amp; &lt; **x**\x1b[0m &",
+		"**`&lt;`**":                 "\x1b[1;35m&lt;\x1b[0m",
+		"``a`b``":                    "\x1b[35ma`b\x1b[0m",
 		`\*no\* C:\new \`:            `*no* C:\new \`,
 		"**x\\_y &#27;[2J &copy=1**": bold + "x_y" + " &#27;[2J &copy=1" + off,
 		"2**3 **open":                "2**3 **open",
 		"*.go and *.c":               "*.go and *.c",
 		"~/a and ~/b ~c~":            "~/a and ~/b ~c~",
 		"这是**粗体**文字":                 "这是" + bold + "粗体" + off + "文字",
-		"# **x** &lt; y #":           bold + "# x < y #" + off,
+		"# **x** &lt; y #":           "\x1b[1;4mx < y #" + off,
 		"#hash -dash 1.5 1.x":        "#hash -dash 1.5 1.x",
 		"**1. > - # |x|**":           bold + "1. > - # |x|" + off,
 		"<div>**x**</div>":           "<div>" + bold + "x" + off + "</div>",
@@ -349,10 +349,6 @@ func TestMarkdownLongBlocksAreSource(t *testing.T) {
 	}
 	if !strings.Contains(got, "**bold**") || !strings.HasSuffix(got, "\x1b[1mnext\x1b[0m\n") {
 		t.Errorf("ends %q", tailOf(got))
-	}
-	many := strings.Repeat("**b**\n\n", maxSpans+10)
-	if got := pieces(t, MarkdownOptions{Color: true}, many); strings.Count(got, "\x1b[1m") != maxSpans || !strings.HasSuffix(got, "**b**\n") {
-		t.Error("the budget of styled spans does not hold")
 	}
 }
 
@@ -453,7 +449,7 @@ func TestAStyleEndsWithItsRow(t *testing.T) {
 	got := pieces(t, MarkdownOptions{Color: true, Width: wide(20)}, "- some **bold words in** rows\n- some **bold words in several rows** and\n\n# a heading of several rows\n")
 	checkRows(t, got)
 	want := "- some \x1b[1mbold words\x1b[0m\n  \x1b[1min\x1b[0m rows\n- some **bold words\n  in several rows**\n  and\n\n" +
-		"\x1b[1m# a heading of\x1b[0m\n\x1b[1mseveral rows\x1b[0m\n"
+		"\x1b[1;4ma heading of\x1b[0m\n\x1b[1;4mseveral rows\x1b[0m\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -67,20 +67,20 @@ func (m *Markdown) readFenced(s string) string {
 			return ""
 		}
 		m.state, m.fence.colors = inCode, nil
-		m.setStyle(m.lineStyle(line))
+		m.setStyle(m.fence.lineStyle(line))
 		m.codeText(line)
 		return ""
 	}
 	line := string(append(m.lead, s[:end]...))
 	m.lead = m.lead[:0]
-	style := m.lineStyle(line)
+	style := m.fence.lineStyle(line)
 	switch {
 	case m.fence.left(line):
 		m.leaveFence(line + "\n")
 		return s[end+1:]
 	case m.fence.closes(line):
 		m.fence = fence{}
-		style = m.styled(sgrDim)
+		style = dim
 		if m.opt.Spoken {
 			m.flushCode()
 			return s[end+1:]
@@ -112,7 +112,7 @@ func (m *Markdown) readCode(s string) string {
 }
 
 // codeLine shows a line inside a fence, or the one that ends it.
-func (m *Markdown) codeLine(line, style string) {
+func (m *Markdown) codeLine(line string, style style) {
 	if m.fence.colors == nil {
 		m.setStyle(style)
 		m.codeText(line)
@@ -122,7 +122,7 @@ func (m *Markdown) codeLine(line, style string) {
 	indent := min(m.fence.indent, len(clean)-len(strings.TrimLeft(clean, " ")))
 	m.raw(clean[:indent])
 	for _, s := range m.fence.colors.line(clean[indent:]) {
-		m.setStyle(s.sgr)
+		m.setStyle(s.style)
 		m.raw(s.text)
 	}
 }

@@ -54,17 +54,14 @@ func newHighlighter(info string, size *int) *highlighter {
 	return &highlighter{lexer: lexer, size: size}
 }
 
-// codeSpan is a part of a line in one style.
-type codeSpan struct{ text, sgr string }
-
 // line is a line of the block, without its line break, in its colors.
-func (h *highlighter) line(line string) []codeSpan {
+func (h *highlighter) line(line string) []token {
 	size := len(h.context) + len(line) + 1
 	if len(line) > highlightLine || *h.size+size > highlightReply {
 		h.lexer = nil
 	}
 	if h.lexer == nil {
-		return []codeSpan{{text: line}}
+		return []token{{text: line}}
 	}
 	*h.size += size
 	if line != "" && !h.open && !strings.ContainsAny(line[:1], " \t})]") {
@@ -73,7 +70,7 @@ func (h *highlighter) line(line string) []codeSpan {
 	spans, open, ok := h.read(line)
 	if !ok {
 		h.lexer = nil
-		return []codeSpan{{text: line}}
+		return []token{{text: line}}
 	}
 	h.open = open
 	h.context += line + "\n"
@@ -91,7 +88,7 @@ func (h *highlighter) line(line string) []codeSpan {
 
 // read runs the lexer over the context and the line. open says that the line
 // ends within a text or a comment; ok is false where the lexer fails or takes long.
-func (h *highlighter) read(line string) (spans []codeSpan, open, ok bool) {
+func (h *highlighter) read(line string) (spans []token, open, ok bool) {
 	defer func() {
 		if recover() != nil { // how the lexers' iterators say that they failed
 			ok = false
@@ -104,17 +101,17 @@ func (h *highlighter) read(line string) (spans []codeSpan, open, ok bool) {
 	var text strings.Builder
 	began := time.Now()
 	at := -len(h.context) // of the next token, seen from the line
-	for token := range tokens.Stdlib() {
+	for t := range tokens.Stdlib() {
 		if time.Since(began) > highlightWait {
 			*h.size = highlightReply + 1
 			return nil, false, false
 		}
-		text.WriteString(token.Value)
-		value := token.Value[min(max(-at, 0), len(token.Value)):]
-		at += len(token.Value)
-		open = len(value) > 1 && strings.HasSuffix(value, "\n") && goesOn(token.Type)
+		text.WriteString(t.Value)
+		value := t.Value[min(max(-at, 0), len(t.Value)):]
+		at += len(t.Value)
+		open = len(value) > 1 && strings.HasSuffix(value, "\n") && goesOn(t.Type)
 		if value = strings.TrimSuffix(value, "\n"); value != "" {
-			spans = append(spans, codeSpan{value, codeStyle(token.Type)})
+			spans = append(spans, token{text: value, style: tokenStyle(t.Type)})
 		}
 	}
 	return joinSpans(spans), open, text.String() == h.context+line+"\n" // some lexers change their text
@@ -126,26 +123,26 @@ func goesOn(t chroma.TokenType) bool {
 	return t.InSubCategory(chroma.LiteralString) || t == chroma.CommentMultiline || t == chroma.Comment
 }
 
-// codeStyle is the style of a token: few, and those of the sixteen colors that
+// tokenStyle is the style of a token: few, and those of the sixteen colors that
 // read on black and on white.
-func codeStyle(t chroma.TokenType) string {
+func tokenStyle(t chroma.TokenType) style {
 	switch {
 	case t.InCategory(chroma.Comment) && !t.InSubCategory(chroma.CommentPreproc):
-		return sgrDim
+		return dim
 	case t.InCategory(chroma.Keyword):
-		return sgrKeyword
+		return keywordStyle
 	case t.InSubCategory(chroma.LiteralString):
-		return sgrText
+		return literalStyle
 	}
-	return ""
+	return 0
 }
 
 // joinSpans joins neighbours of one style, and those that only blanks part.
-func joinSpans(spans []codeSpan) (joined []codeSpan) {
+func joinSpans(spans []token) (joined []token) {
 	for i, s := range spans {
 		n := len(joined)
-		blank := strings.TrimSpace(s.text) == "" && n > 0 && i+1 < len(spans) && spans[i+1].sgr == joined[n-1].sgr
-		if n > 0 && (joined[n-1].sgr == s.sgr || blank) {
+		blank := strings.TrimSpace(s.text) == "" && n > 0 && i+1 < len(spans) && spans[i+1].style == joined[n-1].style
+		if n > 0 && (joined[n-1].style == s.style || blank) {
 			joined[n-1].text += s.text
 			continue
 		}

@@ -94,10 +94,14 @@ func (m *Markdown) beginLine(whole bool) {
 		m.startRow(o)
 	default:
 		m.state = inText
-		if m.heading = o.kind == kindHeading; m.heading && m.opt.Spoken {
-			m.head += "heading: "
-			rest = strings.TrimLeft(rest, "# \t")
+		if o.kind != kindHeading || !m.opt.Spoken && !m.opt.Color {
+			break // the marks say it
 		}
+		title := strings.TrimLeft(rest, "#")
+		if m.base = headingStyle(len(rest) - len(title)); m.opt.Spoken {
+			m.head += "heading: "
+		}
+		rest = strings.TrimLeft(title, " \t")
 	}
 	m.prev = o.kind
 	m.feed(rest)
@@ -114,7 +118,7 @@ func (m *Markdown) beginCode(lead string) (rest string) {
 	m.state, m.head = inCode, ""
 	m.labelLine()
 	if m.fence.open != 0 {
-		m.setStyle(m.styled(sgrDim))
+		m.setStyle(dim)
 	}
 	return lead
 }
@@ -134,8 +138,8 @@ func (m *Markdown) startBlock(o opening) {
 	}
 	m.started, m.spaces = false, 0
 	m.head, m.hang = o.head, o.hang
-	if m.base = ""; o.quoted {
-		m.base = m.styled(sgrDim)
+	if m.base = 0; o.quoted {
+		m.base = dim
 	}
 	if m.opt.Spoken {
 		m.head, m.hang = m.spokenHead(o), ""
@@ -174,5 +178,5 @@ func (m *Markdown) endLine() {
 	if m.col > 0 {
 		m.newline()
 	}
-	m.state, m.heading = atStart, false
+	m.state = atStart
 }

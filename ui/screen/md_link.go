@@ -3,8 +3,6 @@ package screen
 import (
 	"net/url"
 	"strings"
-
-	"artoo/ui/sanitize"
 )
 
 // LinkDecision reports whether a terminal is known to make links of OSC 8 and
@@ -46,41 +44,4 @@ func linkable(address string) bool {
 	}
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
-}
-
-// linked parts the atoms so that the addresses of the links stand alone in
-// some, which are marked. Only text that is itself the address is ever linked.
-func (k *ink) linked(atoms []atom, pieces []piece) []atom {
-	if !k.links {
-		return atoms
-	}
-	var urls []string
-	for _, p := range pieces {
-		if p.kind == pieceLink {
-			if u := sanitize.Text(unmark(p.url), sanitize.Line); linkable(u) {
-				urls = append(urls, u)
-			}
-		}
-	}
-	if len(urls) == 0 {
-		return atoms
-	}
-	var out []atom
-	for _, a := range atoms {
-		for a.text != "" && len(urls) > 0 {
-			before, after, ok := strings.Cut(a.text, urls[0])
-			if !ok {
-				break
-			}
-			if before != "" {
-				out = append(out, atom{before, a.sgr, false})
-			}
-			out = append(out, atom{urls[0], a.sgr, true})
-			a.text, urls = after, urls[1:]
-		}
-		if a.text != "" {
-			out = append(out, a)
-		}
-	}
-	return out
 }

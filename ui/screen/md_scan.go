@@ -8,17 +8,24 @@ import (
 
 // inline is what a scan of a run of words found.
 type inline struct {
-	openAt int  // where the first span begins that has not ended; -1 for none
-	styled bool // emphasis or strike-through
+	openAt int // where the first span begins that has not ended; -1 for none
 	pieces []piece
+	spans  []pieceSpan
 }
 
 // piece is a part of a run: literal text still with its escapes, a code span
-// with its backticks, or a link.
+// with its backticks, a link, or marks of emphasis.
 type piece struct {
 	kind pieceKind
-	text string // of a link: its label
+	text string // of a link: its label; of marks: one of them
 	url  string
+	left int // how many marks are shown, since they emphasise nothing
+}
+
+// pieceSpan is what emphasis a part of the pieces has.
+type pieceSpan struct {
+	from, to int
+	style    style
 }
 
 type pieceKind int
@@ -27,13 +34,15 @@ const (
 	pieceText pieceKind = iota
 	pieceCode
 	pieceLink
+	pieceMark
 )
 
 // delim is an emphasis mark that may still be closed.
 type delim struct {
-	char byte
-	n    int
-	at   int
+	char  byte
+	n     int
+	at    int
+	piece int
 }
 
 // scanner walks over one run.
@@ -46,9 +55,8 @@ type scanner struct {
 	pairs  map[int]int // where the bracket opened at a place is closed; made when needed
 }
 
-// scanInline finds the spans of a run of words. It follows the CommonMark rules
-// closely enough to know what is open; what is styled in the end the renderer
-// decides.
+// scanInline finds the spans of a run of words, by the rules of CommonMark but
+// for the one about sums of three.
 func scanInline(run string) inline {
 	sc := &scanner{s: run, out: inline{openAt: -1}}
 	for sc.i < len(sc.s) {
@@ -226,20 +234,19 @@ func (sc *scanner) delim(c byte) {
 		canOpen = left && (!right || isPunct(before))
 		canClose = right && (!left || isPunct(after))
 	}
+	sc.cut(at)
+	sc.text = sc.i
+	mark := len(sc.out.pieces)
+	sc.out.pieces = append(sc.out.pieces, piece{kind: pieceMark, text: string(c)})
+	// 2*3*4, x**y**z: far more often a product than emphasis within a word, and
+	// without its marks it would say something else.
 	within := c == '*' && isWordASCII(before) && isWordASCII(after)
 	if canClose && (!within || sc.innermost(c, n)) {
-		n = sc.match(c, n)
+		n = sc.match(c, n, mark)
 	}
-	switch {
-	case n == 0:
-	case within:
-		// 2*3*4, x**y**z: far more often a product than emphasis within a word,
-		// and without its marks it would say something else.
-		sc.cut(sc.i - n)
-		sc.out.pieces = append(sc.out.pieces, piece{text: strings.Repeat(string(literalMark)+"*", n)})
-		sc.text = sc.i
-	case canOpen:
-		sc.delims = append(sc.delims, delim{c, n, at})
+	sc.out.pieces[mark].left = n
+	if n > 0 && canOpen && !within {
+		sc.delims = append(sc.delims, delim{c, n, at, mark})
 	}
 }
 
@@ -253,8 +260,9 @@ func (sc *scanner) innermost(c byte, n int) bool {
 	return false
 }
 
-// match closes open marks with n of c and returns how many are left.
-func (sc *scanner) match(c byte, n int) int {
+// match closes open marks with n of c, the piece of that number, and returns how
+// many are left.
+func (sc *scanner) match(c byte, n, piece int) int {
 	for k := len(sc.delims) - 1; k >= 0 && n > 0; k-- {
 		d := &sc.delims[k]
 		if d.char != c || d.n == 0 {
@@ -263,10 +271,24 @@ func (sc *scanner) match(c byte, n int) int {
 		used := min(d.n, n)
 		d.n -= used
 		n -= used
-		sc.out.styled = true
+		sc.out.spans = append(sc.out.spans, pieceSpan{d.piece + 1, piece, emphasis(c, used)})
+		sc.out.pieces[d.piece].left = d.n
 		sc.delims = sc.delims[:k+1] // marks inside a closed span stay text
 	}
 	return n
+}
+
+// emphasis is the style of what stands between so many marks.
+func emphasis(mark byte, n int) style {
+	switch {
+	case mark == '~':
+		return struck
+	case n == 1:
+		return italic
+	case n%2 == 0:
+		return bold
+	}
+	return bold | italic
 }
 
 // isWordASCII reports a letter or digit of ASCII. Scripts without blanks between

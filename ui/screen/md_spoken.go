@@ -118,7 +118,7 @@ func (m *Markdown) sentenceEnded() {
 		return
 	}
 	if unsaid := m.buf[m.said:]; len(unsaid) > maxUnsaid || endsSentence(string(unsaid[max(len(unsaid)-maxLang, 0):])) {
-		m.setStyle("")
+		m.setStyle(0)
 		m.said = len(m.buf)
 	}
 }
@@ -206,7 +206,7 @@ func (m *Markdown) sentences(t table) {
 
 // with is the word with a mark behind it.
 func (w word) with(mark string) word {
-	return append(append(word{}, w...), atom{text: mark})
+	return append(append(word{}, w...), token{text: mark})
 }
 
 // spokenTask says whether an item that begins with a check box is done.
@@ -221,14 +221,4 @@ func (m *Markdown) spokenTask(run string) string {
 		return "done:"
 	}
 	return run
-}
-
-// bareCode takes the backticks of a code span away, and the one blank beside
-// them that only parts them from others.
-func bareCode(span string) string {
-	text := strings.Trim(span, "`")
-	if n := utf8.RuneCountInString(text); n > 2 && strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
-		text = text[1 : len(text)-1]
-	}
-	return text
 }

@@ -1,25 +1,54 @@
 package screen
 
-import "strings"
-
-// The styles of a reply besides emphasis, which is glamour's. Of the sixteen
-// colours magenta has the most contrast on black and on white alike; red and
-// green are those of a change that is asked about.
-const (
-	sgrDim     = "\x1b[2m"
-	sgrCode    = "\x1b[35m"
-	sgrAdded   = "\x1b[32m"
-	sgrRemoved = "\x1b[31m"
-	sgrText    = sgrAdded // a literal text in code
-	sgrKeyword = "\x1b[1m"
+import (
+	"strconv"
+	"strings"
 )
 
-// styled is the sequence, "" where there is no colour.
-func (m *Markdown) styled(sgr string) string {
-	if !m.opt.Color || m.opt.Spoken {
+// style is how a stretch of text looks: a set of the styles below.
+type style uint8
+
+// Of the sixteen colours magenta has the most contrast on black and on white
+// alike; red and green are those of a change that is asked about.
+const (
+	bold style = 1 << iota
+	dim
+	italic
+	underlined
+	struck
+	red
+	green
+	magenta
+)
+
+const (
+	codeStyle    = magenta
+	addedStyle   = green
+	removedStyle = red
+	literalStyle = green // a text in code
+	keywordStyle = bold
+)
+
+// headingStyle tells the upper headings of an answer from the lower ones.
+func headingStyle(level int) style {
+	if level <= 2 {
+		return bold | underlined
+	}
+	return bold
+}
+
+// sgr is the sequence that begins the style, "" for none.
+func (st style) sgr() string {
+	if st == 0 {
 		return ""
 	}
-	return sgr
+	var codes []string
+	for i, code := range []int{1, 2, 3, 4, 9, 31, 32, 35} {
+		if st&(1<<i) != 0 {
+			codes = append(codes, strconv.Itoa(code))
+		}
+	}
+	return "\x1b[" + strings.Join(codes, ";") + "m"
 }
 
 // isDiff reports whether what stands behind the marks that open a fence says
@@ -30,20 +59,25 @@ func isDiff(info string) bool {
 }
 
 // lineStyle is the style of a line inside a fence, whose beginning tells.
-func (m *Markdown) lineStyle(line string) string {
-	if !m.fence.diff {
-		return ""
+func (f fence) lineStyle(line string) style {
+	if !f.diff {
+		return 0
 	}
-	for range m.fence.indent {
+	for range f.indent {
 		line = strings.TrimPrefix(line, " ")
 	}
+	return diffStyle(line)
+}
+
+// diffStyle is the style of a line of a diff.
+func diffStyle(line string) style {
 	switch {
 	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "): // the names of the files
-		return ""
+		return 0
 	case strings.HasPrefix(line, "+"):
-		return m.styled(sgrAdded)
+		return addedStyle
 	case strings.HasPrefix(line, "-"):
-		return m.styled(sgrRemoved)
+		return removedStyle
 	}
-	return ""
+	return 0
 }

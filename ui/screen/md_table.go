@@ -73,7 +73,7 @@ func (m *Markdown) layTable(rows []string) {
 	save := m.hang
 	defer func() { m.hang = save }()
 	m.hang = strings.Repeat(" ", len(head))
-	t := table{limit: m.width - 1 - len(head)}
+	t := table{}
 	if len(rows) < 2 || !t.dashes(rows[1]) {
 		for _, row := range rows {
 			m.textRow(head, row)
@@ -82,7 +82,7 @@ func (m *Markdown) layTable(rows []string) {
 	}
 	for i, row := range rows {
 		if i != 1 {
-			t.add(m.cellsOf(row))
+			t.rows = append(t.rows, m.cellsOf(row))
 		}
 	}
 	switch {
@@ -90,11 +90,16 @@ func (m *Markdown) layTable(rows []string) {
 		m.head = head
 		m.labelHead()
 		m.sentences(t)
-	case t.fits():
-		m.labelLine()
-		m.aligned(head, t)
 	default:
 		m.labelLine()
+		if rows := m.columns(t, m.width-1-len(head)); len(rows) > 0 {
+			for _, row := range rows {
+				m.raw(head)
+				m.buf = m.guard.styled(m.buf, row)
+				m.newline()
+			}
+			return
+		}
 		m.records(head, t)
 	}
 }
@@ -112,11 +117,11 @@ func (m *Markdown) textRow(head, row string) {
 func (m *Markdown) cellsOf(row string) [][]word {
 	var out [][]word
 	for _, text := range splitRow(row) {
-		if m.ink.spent() || scanInline(text).openAt >= 0 {
-			out = append(out, splitWords([]atom{{text: sanitize.Text(text, sanitize.Prose)}}))
+		if m.inline.spent() || scanInline(text).openAt >= 0 {
+			out = append(out, splitWords([]token{{text: sanitize.Text(text, sanitize.Prose)}}))
 			continue
 		}
-		out = append(out, splitWords(m.ink.render(text, false)))
+		out = append(out, splitWords(m.inline.render(text)))
 	}
 	return out
 }
@@ -154,66 +159,6 @@ func cell(s string) string {
 	return strings.TrimSpace(strings.NewReplacer("<br>", " ", "<br/>", " ", "<br />", " ", "\t", " ").Replace(s))
 }
 
-// aligned shows the table in columns two blanks apart.
-func (m *Markdown) aligned(head string, t table) {
-	for i, row := range t.rows {
-		m.alignedRow(head, t, row)
-		if i == 0 {
-			line := head
-			for c, w := range t.widths {
-				if c > 0 {
-					line += "  "
-				}
-				line += strings.Repeat("-", max(w, 1))
-			}
-			m.raw(line)
-			m.newline()
-		}
-	}
-}
-
-func (m *Markdown) alignedRow(head string, t table, row [][]word) {
-	m.raw(head)
-	pad := 0
-	for c, w := range t.widths {
-		if c > 0 {
-			pad += 2
-		}
-		var words []word
-		if c < len(row) {
-			words = row[c]
-		}
-		gap := w - phrase(words)
-		if t.right[c] {
-			pad, gap = pad+gap, 0
-		}
-		if len(words) > 0 {
-			m.raw(strings.Repeat(" ", pad))
-			m.putPhrase(words)
-			pad = 0
-		} else {
-			gap = w - phrase(words)
-			if t.right[c] {
-				gap = 0
-			}
-		}
-		pad += gap
-	}
-	m.newline()
-}
-
-func (m *Markdown) putPhrase(words []word) {
-	for i, w := range words {
-		if i > 0 {
-			m.between(w, 1)
-		}
-		for _, a := range w {
-			m.put(a)
-		}
-	}
-	m.setStyle("")
-}
-
 // records shows each row as lines of `Header: value`, a blank line between two.
 func (m *Markdown) records(head string, t table) {
 	for i, row := range t.rows[1:] {
@@ -228,7 +173,7 @@ func (m *Markdown) records(head string, t table) {
 			if c < len(t.rows[0]) && len(t.rows[0][c]) > 0 {
 				line = append(line, t.rows[0][c]...)
 				last := append(word{}, line[len(line)-1]...)
-				line[len(line)-1] = append(last, atom{text: ":"})
+				line[len(line)-1] = append(last, token{text: ":"})
 			}
 			m.started, m.head, m.hang = false, head, head+"  "
 			for k, w := range append(line, words...) {
@@ -244,10 +189,8 @@ func (m *Markdown) records(head string, t table) {
 
 // table is a table that has been read whole.
 type table struct {
-	limit  int // cells it may take
-	right  []bool
-	rows   [][][]word // the first is the header
-	widths []int
+	right []bool     // the columns whose cells end below each other
+	rows  [][][]word // the first is the header
 }
 
 // dashes reads the second line of a table and reports whether it is one.
@@ -261,32 +204,11 @@ func (t *table) dashes(row string) bool {
 	return len(t.right) > 0
 }
 
-func (t *table) add(row [][]word) {
-	t.rows = append(t.rows, row)
-	for c, words := range row {
-		if c == len(t.widths) {
-			t.widths = append(t.widths, 0)
-			if c == len(t.right) {
-				t.right = append(t.right, false)
-			}
-		}
-		t.widths[c] = max(t.widths[c], phrase(words))
-	}
-}
-
-func (t *table) fits() bool {
-	total := 2 * (len(t.widths) - 1)
-	for _, w := range t.widths {
-		total += w
-	}
-	return total <= t.limit
-}
-
-// phrase is the width of words one blank apart.
-func phrase(words []word) int {
-	n := max(len(words)-1, 0)
-	for _, w := range words {
-		n += w.cells()
+// columns is how many cells the longest row has.
+func (t *table) columns() int {
+	n := len(t.right)
+	for _, row := range t.rows {
+		n = max(n, len(row))
 	}
 	return n
 }

@@ -8,14 +8,15 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// atom is a stretch of text in one style; a word is one or more of them that no
+// token is a stretch of text in one style; a word is one or more of them that no
 // row end may part.
-type atom struct {
-	text, sgr string
-	link      bool // text is an address of the web
+type token struct {
+	text  string
+	style style
+	link  bool // text is an address of the web
 }
 
-type word []atom
+type word []token
 
 func (w word) cells() int {
 	n := 0
@@ -109,12 +110,12 @@ func (m *Markdown) open() bool {
 	if !m.wordHot || m.asSource() {
 		return false
 	}
-	m.ink.scanned += len(m.word)
+	m.inline.scanned += len(m.word)
 	return scanInline(string(m.word)).openAt >= 0
 }
 
 // asSource reports whether this block is no longer styled.
-func (m *Markdown) asSource() bool { return m.size > maxBlock || m.ink.spent() }
+func (m *Markdown) asSource() bool { return m.size > maxBlock || m.inline.spent() }
 
 // endRun puts the word on the screen unless a span in it is open; at the end of
 // a line, or when it fills a row, it can no longer be closed.
@@ -143,12 +144,11 @@ func (m *Markdown) endRun(lineEnd bool) {
 func (m *Markdown) putRun() {
 	run, hot := m.spokenTask(string(m.word)), m.wordHot
 	m.clearWord()
-	if !hot && !m.heading || m.asSource() {
+	if !hot || m.asSource() {
 		m.putWords(run)
 		return
 	}
-	atoms := m.ink.render(run, m.heading)
-	for i, w := range splitWords(atoms) {
+	for i, w := range splitWords(m.inline.render(run)) {
 		if i > 0 {
 			m.spaces = 1
 		}
@@ -164,7 +164,7 @@ const literalMark = '\x01'
 // reads the text again with that mark as plain characters.
 func (m *Markdown) giveUp() {
 	run := string(m.word)
-	m.ink.scanned += len(run)
+	m.inline.scanned += len(run)
 	at := scanInline(run).openAt
 	m.clearWord()
 	m.size -= len(run)
@@ -203,8 +203,8 @@ func unmark(s string) string { return strings.ReplaceAll(s, string(literalMark),
 func (m *Markdown) place(w word) {
 	width := w.cells()
 	for i := range w {
-		if w[i].sgr == "" {
-			w[i].sgr = m.base
+		if w[i].style == 0 || m.base&dim == 0 {
+			w[i].style |= m.base
 		}
 	}
 	switch {
@@ -227,7 +227,7 @@ func (m *Markdown) place(w word) {
 // begin writes what the words of a row come after.
 func (m *Markdown) begin(head string) {
 	if head != "" {
-		m.setStyle(m.base)
+		m.setStyle(m.base & dim)
 		m.raw(head)
 	}
 }
@@ -244,35 +244,35 @@ func (m *Markdown) again() string {
 // between writes the blanks before a word; between two of one style they have
 // it too, which spares its sequences.
 func (m *Markdown) between(w word, blanks int) {
-	if m.style != w[0].sgr {
-		m.setStyle("")
+	if m.style != w[0].style {
+		m.setStyle(0)
 	}
 	m.raw(strings.Repeat(" ", blanks))
 }
 
-// put writes an atom.
-func (m *Markdown) put(a atom) {
-	m.setStyle(a.sgr)
-	if a.link {
-		m.buf = append(append(append(m.buf, "\x1b]8;;"...), a.text...), "\x1b\\"...)
+// put writes a token.
+func (m *Markdown) put(t token) {
+	m.setStyle(t.style)
+	if t.link {
+		m.buf = append(append(append(m.buf, "\x1b]8;;"...), t.text...), "\x1b\\"...)
 	}
-	m.raw(a.text)
-	if a.link {
+	m.raw(t.text)
+	if t.link {
 		m.buf = append(m.buf, "\x1b]8;;\x1b\\"...)
 	}
 }
 
 // splitWords parts styled text at its blanks.
-func splitWords(atoms []atom) []word {
+func splitWords(tokens []token) []word {
 	var words []word
 	var w word
-	for _, a := range atoms {
+	for _, a := range tokens {
 		for i, text := range strings.Split(a.text, " ") {
 			if i > 0 && len(w) > 0 {
 				words, w = append(words, w), nil
 			}
 			if text != "" {
-				w = append(w, atom{text, a.sgr, a.link})
+				w = append(w, token{text, a.style, a.link})
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func (s *Screen) bolded(prompt string) string {
 	if n == 0 {
 		return prompt
 	}
-	return s.ink.bold.Sprint(prompt[:n]) + prompt[n:]
+	return s.styles.prompt.Sprint(prompt[:n]) + prompt[n:]
 }
 
 // Said prints a message of the user as if it had just been typed.

@@ -1,9 +1,21 @@
-// Package screen is the one door to the terminal. Everything a person sees goes
+// Package screen is the one door to the terminal. Everything a user sees goes
 // through it, in a conversation and without one: answers to the first output,
-// all the rest ("chrome") to the second, both sanitised, in a scrolling
-// transcript whose finished lines are never touched again. The words are the
-// same on every terminal; colour, alignment and one transient line at the bottom
-// are all that a rich one has more.
+// all the rest (calls, questions, status) to the second, both sanitised, in a
+// scrolling transcript whose finished lines are never touched again. The words are
+// the same on every terminal; colour, alignment and one transient line at the
+// bottom are all that a rich one has more. There, what a style says needs no mark:
+// headings and inline code lose theirs.
+//
+// What the libraries do, and why not more. glamour lays tables out, and its
+// highlighter (chroma) colours code line by line. Whole answers stay ours, also the
+// last one of a resumed session: for testdata/tour.md at 80 columns glamour 1.0
+// writes 5,464 bytes and this package 2,048, since it fills every row with blanks.
+// It breaks Chinese at blanks only (a row of 84 cells), makes an escape byte of
+// "&#27;" and joins an item's second paragraph to its first. A bold word takes it 35
+// times as long. spinner lends its frames. Driven by itself it writes 896 bytes in
+// 43 writes in ten seconds, this package 138 in 20; it draws by a clock of its own,
+// also while something else is printed, and goes up a row where a window has become
+// narrower.
 package screen
 
 import (
@@ -58,8 +70,8 @@ type Options struct {
 // agent.Callbacks; whoever asks embeds it and adds Ask. All methods may be
 // called from any goroutine.
 type Screen struct {
-	opt Options
-	ink palette // of Err
+	opt    Options
+	styles palette // of Err
 
 	mu    sync.Mutex
 	sink  sink
@@ -115,7 +127,7 @@ func New(opt Options) *Screen {
 			return func() { t.Stop() }
 		}
 	}
-	s := &Screen{opt: opt, ink: newPalette(opt.ErrColor)}
+	s := &Screen{opt: opt, styles: newPalette(opt.ErrColor)}
 	s.sink = sink{out: opt.Out, err: opt.Err, broken: opt.Broken}
 	return s
 }

@@ -55,7 +55,7 @@ func (s *Screen) hanging() string {
 // labelled is a line of chrome behind a red label.
 func (s *Screen) labelled(before, label, text string) string {
 	rows := s.wrap(label+" "+text, before, margin)
-	return before + s.ink.red.Sprint(label) + rows[len(before)+len(label):]
+	return before + s.styles.red.Sprint(label) + rows[len(before)+len(label):]
 }
 
 // prose makes whole rows of text of several lines, each after the given margin
