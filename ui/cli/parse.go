@@ -60,7 +60,7 @@ func (l line) command(c subcommand, args []string) (Invocation, error) {
 	case c.name == "":
 		return inv, l.slip(inv, fs)
 	case help:
-		inv.Page = commandPage(c)
+		inv.Command, inv.Page = "help", commandPage(c)
 	default:
 		return l.words(c, inv)
 	}

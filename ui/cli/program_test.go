@@ -6,13 +6,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 
 	"artoo/provider/providertest"
 )
 
-// programs are the programs that were built, each once: linking takes seconds.
+// programs are the programs that were built, each once: linking takes seconds. Each
+// is called artoo, in a directory of its own.
 type programs struct {
 	mu    sync.Mutex
 	dir   string
@@ -45,7 +48,11 @@ func (p *programs) program(pkg string) (string, error) {
 		}
 		p.dir, p.files = dir, map[string]string{}
 	}
-	file := filepath.Join(p.dir, fmt.Sprintf("program%d.exe", len(p.files)))
+	name := "artoo"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	file := filepath.Join(p.dir, strconv.Itoa(len(p.files)), name)
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", file, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {

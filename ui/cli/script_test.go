@@ -23,16 +23,21 @@ import (
 )
 
 // TestScript runs the program as its user does: testdata/script/*.txtar. The
-// commands beside testscript's own are documented where they are defined.
+// commands beside testscript's own are documented where they are defined. What
+// scripts exec is artoo as it is shipped; talk, and all tests that start "artoo"
+// themselves, run it within the test binary, with the race detector if that has it:
+// there a start takes ten times as long, and commands one after the other are most
+// of what scripts do.
 func TestScript(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(moduleDir, "testdata", "script", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no scripts", err)
 	}
+	shipped := filepath.Dir(buildProgram(t, moduleDir))
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			p := scriptParams()
+			p := scriptParams(shipped)
 			// Each has a limit of its own, from its own start, so that one which hangs
 			// says where and holds nobody else up.
 			p.Files, p.Deadline = []string{file}, time.Now().Add(scriptLimit)
@@ -57,13 +62,17 @@ func (t scriptTest) Run(_ string, f func(testscript.T)) { f(t) }
 // Verbose implements testscript.T.
 func (scriptTest) Verbose() bool { return testing.Verbose() }
 
-func scriptParams() testscript.Params {
+// scriptParams are for scripts that find their programs in dir first.
+func scriptParams(dir string) testscript.Params {
 	return testscript.Params{
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
-		Setup:               setUpScript,
-		Condition:           condition,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", dir+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			return setUpScript(env)
+		},
+		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":    cmdExits,
 			"signal":   cmdSignal,
