@@ -143,6 +143,18 @@ func (c *console) post(f func()) bool {
 	}
 }
 
+// later has f run by the console's goroutine once the timer fires.
+func (c *console) later(timer <-chan time.Time, f func()) {
+	go func() {
+		defer c.guard()
+		select {
+		case <-timer:
+			c.post(f)
+		case <-c.quit:
+		}
+	}()
+}
+
 // do is post that waits.
 func (c *console) do(f func()) {
 	done := make(chan struct{})

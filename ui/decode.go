@@ -148,12 +148,12 @@ func (d *decoder) step(silent bool) int {
 }
 
 func (d *decoder) stepControl(b byte) {
-	if kind, ok := chordKey(b); ok && d.chorded {
+	if kind, ok := keyOf(chordKeys[:], rune(b)); ok && d.chorded {
 		d.chorded = false
 		d.add(kind, "")
 		return
 	}
-	if kind, ok := controlKey(b); ok {
+	if kind, ok := keyOf(controlKeys[:], rune(b)); ok {
 		d.add(kind, "")
 	}
 	d.chorded = b == chord && !d.chorded
@@ -210,9 +210,9 @@ func (d *decoder) stepEscape(silent bool) int {
 		return 0
 	}
 	r, size := utf8.DecodeRune(b[1:])
-	if kind, ok := metaKey(r); ok {
+	if kind, ok := keyOf(metaKeys[:], r); ok {
 		d.add(kind, "")
-	} else if _, control := controlKey(b[1]); control {
+	} else if _, control := keyOf(controlKeys[:], rune(b[1])); control {
 		return 1 // Esc, then a key such as Ctrl-C: only the Esc is dropped
 	}
 	return 1 + size

@@ -73,7 +73,7 @@ func TestBytesBecomeKeys(t *testing.T) {
 // Control bytes without a meaning and unknown sequences leave no trace.
 func TestUnboundBytesAreNoKeys(t *testing.T) {
 	for b := byte(0); b < 0x20; b++ {
-		_, bound := controlKey(b)
+		_, bound := keyOf(controlKeys[:], rune(b))
 		if bound || b == 0x1b || b == chord {
 			continue
 		}

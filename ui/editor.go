@@ -193,7 +193,7 @@ func (e *editor) restore(was snapshot) {
 
 // cursor is the cursor as a byte of the text in full.
 func (e *editor) cursor() int {
-	return len(e.expand(e.line[:e.pos], func(_ int, paste string) string { return paste }))
+	return len(e.whole(e.line[:e.pos]))
 }
 
 // replace puts text in place of the bytes from:to of the text in full, and the
@@ -227,7 +227,7 @@ func (e *editor) runeAt(line []rune, at int) int {
 		if n == at {
 			return i
 		}
-		n += len(e.expand(line[i:i+1], func(_ int, paste string) string { return paste }))
+		n += len(e.whole(line[i : i+1]))
 	}
 	if n == at {
 		return len(line)
@@ -250,8 +250,11 @@ func (e *editor) collapse(text string) string {
 }
 
 // text is the line in full.
-func (e *editor) text() string {
-	return e.expand(e.line, func(_ int, paste string) string { return paste })
+func (e *editor) text() string { return e.whole(e.line) }
+
+// whole is runes in full.
+func (e *editor) whole(runes []rune) string {
+	return e.expand(runes, func(_ int, paste string) string { return paste })
 }
 
 // shown is runes as they are drawn, with labels for collapsed pastes.

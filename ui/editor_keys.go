@@ -38,51 +38,6 @@ func (e *editor) do(kind keyKind) bool {
 		e.insert("\n", false)
 	case keyUndo:
 		return e.undo()
-	default:
-		if !e.doMove(kind) && !e.doKill(kind) {
-			return false
-		}
-	}
-	return e.pos != at || string(e.line) != before
-}
-
-// recall calls back a line of the history.
-func (e *editor) recall(key rune) {
-	before := e.snapshot()
-	e.leave()
-	e.key(key)
-	if !slices.Equal(e.line, before.line) {
-		e.pasted = e.marksOf(e.line, e.left[e.text()])
-	}
-	e.undos.note(before, e.snapshot(), false)
-}
-
-func (e *editor) move(pos int) {
-	e.edit(func(line []rune, _ int) ([]rune, int) { return line, pos })
-}
-
-func (e *editor) doMove(kind keyKind) bool {
-	switch kind {
-	case keyLeft:
-		e.move(clusterLeft(e.line, e.pos))
-	case keyRight:
-		e.move(min(clusterRight(e.line, e.pos), len(e.line)))
-	case keyHome:
-		e.move(lineStart(e.line, e.pos))
-	case keyEnd:
-		e.move(lineEnd(e.line, e.pos))
-	case keyWordLeft:
-		e.move(wordLeft(e.line, e.pos))
-	case keyWordRight:
-		e.move(wordRight(e.line, e.pos))
-	default:
-		return false
-	}
-	return true
-}
-
-func (e *editor) doKill(kind keyKind) bool {
-	switch kind {
 	case keyBackspace:
 		e.remove(clusterLeft(e.line, e.pos), e.pos, false)
 	case keyDelete:
@@ -100,9 +55,47 @@ func (e *editor) doKill(kind keyKind) bool {
 	case keyKillWordRight:
 		e.remove(e.pos, wordRight(e.line, e.pos), true)
 	default:
-		return false
+		to := motion(kind)
+		if to == nil {
+			return false
+		}
+		e.move(min(to(e.line, e.pos), len(e.line)))
 	}
-	return true
+	return e.pos != at || string(e.line) != before
+}
+
+// motion is where a key moves, nil for one that is no motion.
+func motion(kind keyKind) func(line []rune, pos int) int {
+	switch kind {
+	case keyLeft:
+		return clusterLeft
+	case keyRight:
+		return clusterRight
+	case keyHome:
+		return lineStart
+	case keyEnd:
+		return lineEnd
+	case keyWordLeft:
+		return wordLeft
+	case keyWordRight:
+		return wordRight
+	}
+	return nil
+}
+
+// recall calls back a line of the history.
+func (e *editor) recall(key rune) {
+	before := e.snapshot()
+	e.leave()
+	e.key(key)
+	if !slices.Equal(e.line, before.line) {
+		e.pasted = e.marksOf(e.line, e.left[e.text()])
+	}
+	e.undos.note(before, e.snapshot(), false)
+}
+
+func (e *editor) move(pos int) {
+	e.edit(func(line []rune, _ int) ([]rune, int) { return line, pos })
 }
 
 // keep puts a part of the line into the kill buffer.

@@ -25,7 +25,7 @@ func startEditor(t *testing.T, history ...string) *editor {
 // typeKeys plays keys: letters are typed, and each mark names an editing key.
 func typeKeys(e *editor, keys string) {
 	for _, r := range keys {
-		if kind, ok := controlKey(byte(r)); ok && r < 0x20 || r == 0x7f {
+		if kind, ok := keyOf(controlKeys[:], r); ok && r < 0x20 || r == 0x7f {
 			e.do(kind)
 		} else if kind, ok := editMarks[r]; ok {
 			e.do(kind)

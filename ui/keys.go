@@ -1,6 +1,8 @@
 package ui
 
-// keyKind says what a person did. The terminal's bytes are decoded into these
+import "strings"
+
+// keyKind says what the user did. The terminal's bytes are decoded into these
 // before anything else looks at them; what has no meaning here never becomes a
 // key, so it can neither enter the text nor submit it.
 type keyKind uint8
@@ -43,20 +45,6 @@ const (
 	keyEdit       // Ctrl-G, Ctrl-X Ctrl-E; in a search: give it up
 )
 
-// chord begins a key of two control bytes.
-const chord = 0x18 // Ctrl-X
-
-// chordKey is the meaning of Ctrl-X and a byte.
-func chordKey(b byte) (keyKind, bool) {
-	switch b {
-	case 0x05:
-		return keyEdit, true
-	case 0x15:
-		return keyUndo, true
-	}
-	return 0, false
-}
-
 // metaSequence is the meaning of Alt and a key that sends a sequence, where the
 // terminal puts an Esc before it.
 func metaSequence(kind keyKind) keyKind {
@@ -80,107 +68,55 @@ type key struct {
 	burst bool
 }
 
-// controlKey is the meaning of a control byte.
-func controlKey(b byte) (keyKind, bool) {
-	switch b {
-	case 0x01:
-		return keyHome, true
-	case 0x02:
-		return keyLeft, true
-	case 0x03:
-		return keyInterrupt, true
-	case 0x04:
-		return keyEOF, true
-	case 0x05:
-		return keyEnd, true
-	case 0x06:
-		return keyRight, true
-	case 0x07:
-		return keyEdit, true
-	case 0x08, 0x7f:
-		return keyBackspace, true
-	case 0x09:
-		return keyTab, true
-	case 0x0a:
-		return keyNewline, true
-	case 0x0b:
-		return keyKillEnd, true
-	case 0x0c:
-		return keyClear, true
-	case 0x0d:
-		return keyEnter, true
-	case 0x0e:
-		return keyNext, true
-	case 0x0f:
-		return keyOutput, true
-	case 0x10:
-		return keyPrev, true
-	case 0x12:
-		return keySearch, true
-	case 0x13:
-		return keySearchBack, true
-	case 0x14:
-		return keyTranspose, true
-	case 0x15:
-		return keyKillStart, true
-	case 0x17:
-		return keyKillWordLeft, true
-	case 0x19:
-		return keyYank, true
-	case 0x1a:
-		return keySuspend, true
-	case 0x1c:
-		return keyQuit, true
-	case 0x1f:
-		return keyUndo, true
-	}
-	return 0, false
-}
+// chord begins a key of two control bytes.
+const chord = 0x18 // Ctrl-X
 
-// metaKey is the meaning of Alt and a character.
-func metaKey(r rune) (keyKind, bool) {
-	switch r {
-	case 'b', 'B':
-		return keyWordLeft, true
-	case 'f', 'F':
-		return keyWordRight, true
-	case 'd', 'D':
-		return keyKillWordRight, true
-	case 0x08, 0x7f, 0x17:
-		return keyKillWordLeft, true
-	case '\r', '\n':
-		return keyNewline, true
+// Bytes and characters that are keys; what is not in a table is none. Alt with a
+// character sends an Esc before it.
+var (
+	controlKeys = [0x80]keyKind{
+		0x01: keyHome, 0x02: keyLeft, 0x03: keyInterrupt, 0x04: keyEOF, 0x05: keyEnd, 0x06: keyRight, 0x07: keyEdit,
+		0x08: keyBackspace, 0x09: keyTab, 0x0a: keyNewline, 0x0b: keyKillEnd, 0x0c: keyClear, 0x0d: keyEnter, 0x0e: keyNext,
+		0x0f: keyOutput, 0x10: keyPrev, 0x12: keySearch, 0x13: keySearchBack, 0x14: keyTranspose, 0x15: keyKillStart,
+		0x17: keyKillWordLeft, 0x19: keyYank, 0x1a: keySuspend, 0x1c: keyQuit, 0x1f: keyUndo, 0x7f: keyBackspace,
 	}
-	return 0, false
+	chordKeys = [0x20]keyKind{0x05: keyEdit, 0x15: keyUndo}
+	metaKeys  = [0x80]keyKind{
+		'b': keyWordLeft, 'B': keyWordLeft, 'f': keyWordRight, 'F': keyWordRight, 'd': keyKillWordRight, 'D': keyKillWordRight,
+		0x08: keyKillWordLeft, 0x7f: keyKillWordLeft, 0x17: keyKillWordLeft, '\r': keyNewline, '\n': keyNewline,
+	}
+)
+
+// keyOf finds a byte or character in one of the tables.
+func keyOf(table []keyKind, r rune) (keyKind, bool) {
+	if int(r) >= len(table) || table[r] == keyText {
+		return 0, false
+	}
+	return table[r], true
 }
 
 // sequenceKey is the meaning of a CSI or SS3 sequence, given what stands
 // between its introducer and its final byte. Terminals, tmux, screen and the
 // Linux console send different ones for the same key.
 func sequenceKey(params string, final byte) (keyKind, bool) {
-	arg, modifier := params, ""
-	for i := 0; i < len(params); i++ {
-		if params[i] == ';' {
-			arg, modifier = params[:i], params[i+1:]
-			break
-		}
-	}
+	arg, modifier, _ := strings.Cut(params, ";")
 	word := modifier == "5" || modifier == "3" || modifier == "" && arg == "5" // Ctrl, Alt; rxvt leaves the 1 out
 	switch final {
 	case 'A':
 		return keyUp, true
 	case 'B':
 		return keyDown, true
-	case 'C', 'c':
-		if word || final == 'c' {
+	case 'C', 'c', 'D', 'd':
+		left := final == 'D' || final == 'd'
+		switch word = word || final >= 'a'; {
+		case word && left:
+			return keyWordLeft, true
+		case word:
 			return keyWordRight, true
+		case left:
+			return keyLeft, true
 		}
 		return keyRight, true
-	case 'D', 'd':
-		if word || final == 'd' {
-			return keyWordLeft, true
-		}
-		return keyLeft, true
 	case 'H':
 		return keyHome, true
 	case 'F':

@@ -183,15 +183,7 @@ func (f *lineFront) collect(text string) {
 	g.take(text, lineLimit())
 	g.more = nil
 	n := len(g.lines)
-	timer := time.After(followWait) // how long a terminal takes does not depend on a test's clock
-	go func() {
-		defer f.guard()
-		select {
-		case <-timer:
-			f.post(func() { f.last(g, n) })
-		case <-f.quit:
-		}
-	}()
+	f.later(time.After(followWait), func() { f.last(g, n) }) // how long a terminal takes does not depend on a test's clock
 }
 
 // last ends a message unless more came than n lines, once all that is there is
@@ -255,15 +247,7 @@ func (f *lineFront) answered(text string, at time.Time) {
 	}
 	held := &line{text: text}
 	f.answer = held
-	timer := f.clock.After(followWait)
-	go func() {
-		defer f.guard()
-		select {
-		case <-timer:
-			f.post(func() { f.alone(held) })
-		case <-f.quit:
-		}
-	}()
+	f.later(f.clock.After(followWait), func() { f.alone(held) })
 }
 
 // alone finishes the question with an answer once all that came is read.

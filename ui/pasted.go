@@ -101,7 +101,7 @@ func (e *editor) draft() draft {
 	var b strings.Builder
 	for i, r := range e.line {
 		from := b.Len()
-		b.WriteString(e.expand(e.line[i:i+1], func(_ int, paste string) string { return paste }))
+		b.WriteString(e.whole(e.line[i : i+1]))
 		if e.pasted != nil && e.pasted[i] || r >= markPaste && int(r-markPaste) < e.strange {
 			if last := len(d.pasted) - 1; last >= 0 && d.pasted[last].To == from {
 				d.pasted[last].To = b.Len()
@@ -135,7 +135,7 @@ func (e *editor) marksOf(line []rune, spans []Span) []bool {
 	marks := make([]bool, len(line))
 	at := 0
 	for i := range line {
-		n := len(e.expand(line[i:i+1], func(_ int, paste string) string { return paste }))
+		n := len(e.whole(line[i : i+1]))
 		marks[i] = slices.ContainsFunc(spans, func(s Span) bool { return s.From < at+n && at < s.To })
 		at += n
 	}

@@ -186,29 +186,17 @@ func (f *rawFront) take(c chunk) {
 		return
 	}
 	f.keys(f.decoder.feed(c.data), c.at)
-	if wait := f.decoder.wait(); wait > 0 {
-		f.waits++
-		f.expect(wait, f.waits)
-	} else {
-		f.waits++
+	f.waits++
+	n, wait := f.waits, f.decoder.wait()
+	if wait == 0 {
+		return
 	}
-}
-
-// expect ends an incomplete sequence after a silence.
-func (f *rawFront) expect(wait time.Duration, n int) {
-	timer := f.clock.After(wait)
-	go func() {
-		defer f.guard()
-		select {
-		case <-timer:
-			f.post(func() {
-				if n == f.waits {
-					f.keys(f.decoder.expire(), f.clock.Now())
-				}
-			})
-		case <-f.quit:
+	// A silence ends an incomplete sequence.
+	f.later(f.clock.After(wait), func() {
+		if n == f.waits {
+			f.keys(f.decoder.expire(), f.clock.Now())
 		}
-	}()
+	})
 }
 
 // keys carries out keys that came at a time, and then draws once.
@@ -335,19 +323,11 @@ func (f *rawFront) settle() {
 	f.answer.moved, f.answer.heard = true, false
 	f.sizes++
 	n := f.sizes
-	timer := f.clock.After(quiet)
-	go func() {
-		defer f.guard()
-		select {
-		case <-timer:
-			f.post(func() {
-				if n == f.sizes {
-					f.askAgain()
-				}
-			})
-		case <-f.quit:
+	f.later(f.clock.After(quiet), func() {
+		if n == f.sizes {
+			f.askAgain()
 		}
-	}()
+	})
 }
 
 // askAgain shows the question whole.
