@@ -21,41 +21,66 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 		return t.askGoOn(ctx, q)
 	}
 	prompt := t.Question(q)
-	unseen := t.Unseen(q)
-	t.opt.Notify.Question()
+	return askApproval(t.Screen, t.opt.Notify, q, asker{
+		line: func() (string, bool, error) {
+			l, err := t.console.ask(ctx, want{prompt: prompt, again: func() string { prompt = t.Question(q); return prompt }})
+			if err != nil {
+				err = t.unanswered(ctx, err)
+			}
+			return l.text, l.burst, err
+		},
+		edit: func() ([]byte, error) { return t.editCall(ctx, q.Call) },
+		page: func(text string) {
+			if err := t.page(text); err != nil { // then it was printed
+				t.Note("pager: " + err.Error())
+			}
+		},
+	})
+}
+
+// asker is the place where a question is asked.
+type asker struct {
+	line func() (text string, burst bool, err error) // shows the prompt and waits for an answer
+	edit func() (input []byte, err error)            // lets the user change the call; nil for no change
+	page func(text string)
+}
+
+// askApproval asks until there is an answer. The question stands on the screen.
+func askApproval(s *screen.Screen, notify *Notifier, q agent.Question, a asker) (agent.Answer, error) {
+	unseen := s.Unseen(q)
+	notify.Question()
 	for {
-		l, err := t.console.ask(ctx, want{prompt: prompt, again: func() string { prompt = t.Question(q); return prompt }})
+		text, burst, err := a.line()
 		if err != nil {
-			return agent.Answer{}, t.unanswered(ctx, q, err)
+			s.Decided(q, agent.Answer{})
+			return agent.Answer{}, err
 		}
-		r := parseAnswer(l.text)
-		if why := r.refused(q, l.burst, unseen); why != "" {
-			t.Note(why)
+		r := parseAnswer(text)
+		if why := r.refused(q, burst, unseen); why != "" {
+			s.Note(why)
 			continue
 		}
 		switch r.step {
 		case stepDecide:
-			t.Decided(q, r.answer)
+			s.Decided(q, r.answer)
 			return r.answer, nil
 		case stepEdit:
-			input, err := t.editCall(ctx, q.Call)
+			input, err := a.edit()
 			switch {
 			case err != nil:
-				t.Note("not edited: " + err.Error())
+				s.Note("not edited: " + err.Error())
 			case input != nil:
 				return agent.Answer{Input: input}, nil // the agent plans it anew, and asks again
 			default:
-				t.Note("unchanged")
+				s.Note("unchanged")
 			}
 		case stepPage:
-			if err := t.page(t.QuestionAll(q)); err != nil { // then it was printed
-				t.Note("pager: " + err.Error())
-			}
+			a.page(s.QuestionAll(q))
 			unseen = false
 		case stepHelp:
-			t.QuestionHelp(q)
+			s.QuestionHelp(q)
 		default:
-			t.Note(answersThereAre)
+			s.Note(answersThereAre)
 		}
 	}
 }
@@ -79,8 +104,7 @@ func (t *Terminal) askGoOn(ctx context.Context, q agent.Question) (agent.Answer,
 }
 
 // unanswered says what a question without an answer means to the agent.
-func (t *Terminal) unanswered(ctx context.Context, q agent.Question, err error) error {
-	t.Decided(q, agent.Answer{})
+func (t *Terminal) unanswered(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

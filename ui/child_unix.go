@@ -3,14 +3,89 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// watchSignals delivers the signals a conversation answers to.
+func watchSignals() (signals chan os.Signal, stop func()) {
+	signals = make(chan os.Signal, 8)
+	signal.Notify(signals, append(endingSignals(), syscall.SIGINT, syscall.SIGQUIT, syscall.SIGWINCH, syscall.SIGCONT)...)
+	return signals, func() { signal.Stop(signals) }
+}
+
+// endingSignals are those of them that end a conversation. A HUP that was ignored
+// from the start (nohup) stays ignored.
+func endingSignals() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{syscall.SIGTERM}
+	}
+	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
+}
+
+func isResize(s os.Signal) bool    { return s == syscall.SIGWINCH }
+func isContinue(s os.Signal) bool  { return s == syscall.SIGCONT }
+func isInterrupt(s os.Signal) bool { return s == syscall.SIGINT }
+func isQuit(s os.Signal) bool      { return s == syscall.SIGQUIT }
+
+// exitCode is how shells report an end by the signal.
+func exitCode(s os.Signal) int {
+	if n, ok := s.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return 1
+}
+
+// hangup is the signal of a terminal that is gone.
+const hangup = syscall.SIGHUP
+
+// stopWait is how long suspend waits to have been continued before it believes
+// that it was never stopped.
+const stopWait = 300 * time.Millisecond
+
+// suspend stops this process group, as the kernel does for Ctrl-Z.
+func suspend() bool { return stopFor(syscall.SIGTSTP) }
+
+// stopFor stops this process group by a signal of job control, and returns when
+// it goes on. It reports false when nothing happened: in a group without a
+// job-control shell above it the kernel ignores the signal.
+func stopFor(s syscall.Signal) bool {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
+	if err := syscall.Kill(0, s); err != nil {
+		return false
+	}
+	timer := time.NewTimer(stopWait)
+	defer timer.Stop()
+	select {
+	case <-continued:
+		return true
+	case <-timer.C:
+	}
+	// After a stop the timer has run out too; let the signal's goroutine win.
+	timer.Reset(stopWait / 6)
+	select {
+	case <-continued:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// dump gives a SIGQUIT its usual meaning: the runtime's dump of goroutines.
+func dump() error {
+	signal.Reset(syscall.SIGQUIT)
+	return syscall.Kill(syscall.Getpid(), syscall.SIGQUIT)
+}
 
 // watchModes remembers the modes of a terminal before a child gets it. mend puts
 // them back if the child left them so that the shell could not be used: a
@@ -54,12 +129,8 @@ func usable(t unix.Termios) bool {
 // started, so that no signal falls in between; to is told of the child then, and
 // stop ends it.
 func passSignals() (to func(child *os.Process), stop func()) {
-	signals := []os.Signal{syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
-	}
 	came, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(came, signals...)
+	signal.Notify(came, endingSignals()...)
 	to = func(child *os.Process) {
 		go func() {
 			select {
@@ -85,4 +156,25 @@ func keyboardSignal(state *os.ProcessState) bool {
 		number = status.Signal()
 	}
 	return number == syscall.SIGINT || number == syscall.SIGQUIT || number == syscall.SIGPIPE
+}
+
+// ownSession lets a program run apart from the terminal: keys typed here do not
+// reach it, and it cannot wait for the terminal.
+func ownSession(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// stopCommand asks a command to end, or kills it: all of its group, if it has
+// one of its own. One that shares the terminal hears Ctrl-C by itself; it is
+// told only when the conversation ends.
+func stopCommand(command *exec.Cmd, kill bool) error {
+	pid, sig := command.Process.Pid, syscall.SIGTERM
+	if command.SysProcAttr != nil && command.SysProcAttr.Setsid {
+		pid, sig = -pid, syscall.SIGINT
+	}
+	if kill {
+		sig = syscall.SIGKILL
+	}
+	if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
 }

@@ -1,8 +1,10 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/provider"
+	"artoo/ui/doctor"
 	"artoo/ui/sanitize"
 )
 
@@ -159,4 +162,62 @@ func count(n int, thing string) string {
 		return "1 " + thing
 	}
 	return strconv.Itoa(n) + " " + thing + "s"
+}
+
+// status are the rows of /status.
+func status(a *agent.Agent) [][]string {
+	model := a.Model()
+	dir := a.Env().Dir
+	if branch := a.Branch(); branch != "" {
+		dir += " (" + branch + ")"
+	}
+	session := "not kept"
+	if s := a.Conversation().Session(); s != nil {
+		session = s.ID() + ", " + filepath.Base(s.Path())
+	}
+	name := model.String()
+	if by := a.AnsweredBy(); by != "" && by != model.Defaults.Model {
+		name += ", answered by " + by
+	}
+	mode := a.Policy().Mode
+	return [][]string{
+		{"model", name + ", effort " + cmp.Or(string(model.Defaults.Effort), "the model's own")},
+		{"directory", dir},
+		{"approval", string(mode) + ": " + cmp.Or(a.Approval(), modeText(mode))},
+		{"sandbox", "none, commands are not confined"},
+		{"session", session},
+		{"context", contextText(a.Context())},
+		{"cost", costText(a.Cost())},
+		{"limits", limits(a.Limits())},
+	}
+}
+
+// limits are the hard caps in words.
+func limits(l agent.Limits) string {
+	var set []string
+	if l.MaxTurns > 0 {
+		set = append(set, count(l.MaxTurns, "step")+" a turn")
+	}
+	if l.MaxCost > 0 {
+		set = append(set, fmt.Sprintf("$%.2f a run", l.MaxCost))
+	}
+	if l.MaxTotalTokens > 0 {
+		set = append(set, tokens(l.MaxTotalTokens)+" tokens a run")
+	}
+	if l.MaxTime > 0 {
+		set = append(set, l.MaxTime.String()+" a run")
+	}
+	return cmp.Or(strings.Join(set, ", "), "none")
+}
+
+// runDoctor shows each finding as it comes: a server may be slow to answer.
+func runDoctor(ctx context.Context, t *Terminal, _ string) error {
+	return t.opt.Program.Doctor(ctx, func(f doctor.Finding) error {
+		rows := [][]string{{fmt.Sprintf("%-4s", f.Level), fmt.Sprintf("%-12s", oneLine(f.Topic)), oneLine(f.Text)}}
+		if f.Fix != "" {
+			rows = append(rows, []string{"    ", "        try:", oneLine(f.Fix)})
+		}
+		t.columns(rows)
+		return nil
+	})
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"artoo/config"
 	"artoo/provider"
-	"artoo/tool/spelling"
 )
 
 func runModel(ctx context.Context, t *Terminal, name string) error {
@@ -35,27 +35,18 @@ func (t *Terminal) tellModel() { t.Note("model: " + oneLine(t.opt.Agent.Model().
 func (t *Terminal) unknownModel() {
 	now := t.opt.Agent.Model()
 	name := now.Defaults.Model
-	best, least := "", max(len(name)/3, 2)
-	list := t.opt.Program.Models()
-	for _, m := range list {
-		known := strings.TrimPrefix(m.ID, now.Name+"/")
-		if known == name {
-			return
-		}
-		if d := spelling.Distance(name, known, least); d < least {
-			best, least = known, d
-		}
+	var known []string
+	for _, m := range t.opt.Program.Models() {
+		known = append(known, strings.TrimPrefix(m.ID, now.Name+"/"))
 	}
-	if len(list) == 0 {
+	if len(known) == 0 || slices.Contains(known, name) {
 		return
 	}
-	text := name + " is not among the models known of " + now.Name
-	if best != "" {
-		text += "; did you mean " + best + "?"
-	} else {
-		text += "."
+	end := "."
+	if near := config.Nearest(name, known); near != "" {
+		end = "; did you mean " + near + "?"
 	}
-	t.Note(oneLine(text + " /model list tells those it has"))
+	t.Note(oneLine(name + " is not among the models known of " + now.Name + end + " /model list tells those it has"))
 }
 
 // listModels is /model list.

@@ -26,6 +26,14 @@ func say(t *testing.T, change func(*Options), lines ...string) (shown string, se
 	return k.chrome.String(), k.sender.messages()
 }
 
+// busy gives a conversation such an agent.
+func busy(t testing.TB) func(*Options) {
+	return func(o *Options) {
+		a, _ := busyAgent(t, newManual().now)
+		o.Agent, o.Program = a, &testProgram{agent: a}
+	}
+}
+
 func TestCommandTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range commands() {

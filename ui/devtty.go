@@ -39,42 +39,11 @@ func (a ttyAsker) ask(ctx context.Context, q agent.Question) (agent.Answer, erro
 		a.screen.Note("notify: " + err.Error())
 	}
 	prompt := a.screen.Question(q)
-	unseen := a.screen.Unseen(q)
-	a.notify.Question()
-	for {
-		text, burst, err := a.line(ctx, prompt)
-		if err != nil {
-			a.screen.Decided(q, agent.Answer{})
-			return agent.Answer{}, err
-		}
-		r := parseAnswer(text)
-		if why := r.refused(q, burst, unseen); why != "" {
-			a.screen.Note(why)
-			continue
-		}
-		switch r.step {
-		case stepDecide:
-			a.screen.Decided(q, r.answer)
-			return r.answer, nil
-		case stepHelp:
-			a.screen.QuestionHelp(q)
-		case stepPage: // a pager would take the Ctrl-C that stops the run
-			a.screen.Block(a.screen.QuestionAll(q))
-			unseen = false
-		case stepEdit:
-			input, err := a.edit(ctx, q.Call)
-			switch {
-			case err != nil:
-				a.screen.Note("not edited: " + err.Error())
-			case input != nil:
-				return agent.Answer{Input: input}, nil // the agent plans it anew, and asks again
-			default:
-				a.screen.Note("unchanged")
-			}
-		default:
-			a.screen.Note(answersThereAre)
-		}
-	}
+	return askApproval(a.screen, a.notify, q, asker{
+		line: func() (string, bool, error) { return a.line(ctx, prompt) },
+		edit: func() ([]byte, error) { return a.edit(ctx, q.Call) },
+		page: a.screen.Block, // a pager would take the Ctrl-C that stops the run
+	})
 }
 
 // edit takes a new command on a line; there is no editor beside a pipe. An

@@ -109,14 +109,6 @@ func busyAgent(t testing.TB, now time.Time) (a *agent.Agent, earlier []string) {
 	return a, earlier
 }
 
-// busy gives a conversation such an agent.
-func busy(t testing.TB) func(*Options) {
-	return func(o *Options) {
-		a, _ := busyAgent(t, newManual().now)
-		o.Agent, o.Program = a, &testProgram{agent: a}
-	}
-}
-
 // testProgram is a Program with a few models and settings.
 type testProgram struct {
 	agent  *agent.Agent

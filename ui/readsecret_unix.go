@@ -50,16 +50,6 @@ func (e *echoMode) restore() error {
 	return nil
 }
 
-// secretSignals are those that end a question. A HUP that was ignored from the
-// start (nohup) stays ignored.
-func secretSignals() []os.Signal {
-	list := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGCONT}
-	if !signal.Ignored(syscall.SIGHUP) {
-		list = append(list, syscall.SIGHUP)
-	}
-	return list
-}
-
 // dieOf ends the program as the signal does by itself. It returns only when the
 // signal cannot be sent.
 func dieOf(s os.Signal) error {

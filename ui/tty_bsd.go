@@ -5,12 +5,11 @@ package ui
 import "golang.org/x/sys/unix"
 
 const (
-	getTermios = unix.TIOCGETA
-	setTermios = unix.TIOCSETA
+	getTermios  = unix.TIOCGETA
+	setTermios  = unix.TIOCSETA
+	inputQueue  = 1 // FREAD of sys/fcntl.h
+	outputQueue = 2 // FWRITE
 )
 
-// fwrite is FWRITE of sys/fcntl.h: TIOCFLUSH then empties the output queue only.
-const fwrite = 2
-
-// flushOutput throws away what was written and not sent to the terminal yet.
-func flushOutput(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, fwrite) }
+// flushQueue throws away what waits in one of a terminal's queues.
+func flushQueue(fd, queue int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, queue) }

@@ -3,9 +3,11 @@ package ui
 import "golang.org/x/sys/unix"
 
 const (
-	getTermios = unix.TCGETS
-	setTermios = unix.TCSETS
+	getTermios  = unix.TCGETS
+	setTermios  = unix.TCSETS
+	inputQueue  = unix.TCIFLUSH
+	outputQueue = unix.TCOFLUSH
 )
 
-// flushOutput throws away what was written and not sent to the terminal yet.
-func flushOutput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH) }
+// flushQueue throws away what waits in one of a terminal's queues.
+func flushQueue(fd, queue int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, queue) }

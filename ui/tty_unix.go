@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -204,3 +205,70 @@ func isTerminal(f *os.File) bool {
 
 // isHangup says whether a read failed because the terminal is gone.
 func isHangup(err error) bool { return errors.Is(err, unix.EIO) }
+
+// Foreground reports whether this process may talk to the terminal f: it is its
+// controlling terminal, and the process is in the foreground there.
+func Foreground(f *os.File) bool {
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// inLines reports whether the terminal f gives whole lines. Where it does not,
+// another program reads its keys one by one.
+func inLines(f *os.File) bool {
+	t, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
+	return err == nil && t.Lflag&unix.ICANON != 0
+}
+
+// flushInput throws away what was typed and not read yet.
+func flushInput(f *os.File) error {
+	fd, err := fdOf(f)
+	if err != nil {
+		return err
+	}
+	return flushQueue(fd, inputQueue)
+}
+
+// readable waits until f has input, for timeout at most. It uses select: macOS
+// cannot poll a terminal.
+func readable(f *os.File, timeout time.Duration) (bool, error) {
+	fd := int(f.Fd())
+	var set unix.FdSet
+	set.Zero()
+	set.Set(fd)
+	limit := unix.NsecToTimeval(timeout.Nanoseconds())
+	n, err := unix.Select(fd+1, &set, nil, nil, &limit)
+	if errors.Is(err, unix.EINTR) {
+		return false, nil
+	}
+	return n > 0, err
+}
+
+// terminalQueue gives the means to throw away and to count what the system holds
+// for a terminal; nil for what is none. A pseudo terminal of Linux counts
+// nothing, and keeps the 4,095 bytes that its other end could read already.
+func terminalQueue(out io.Writer) (flush func() error, waiting func() int) {
+	f, ok := out.(*os.File)
+	if !ok || !isTerminal(f) {
+		return nil, nil
+	}
+	flush = func() error {
+		fd, err := fdOf(f)
+		if err != nil {
+			return err
+		}
+		return flushQueue(fd, outputQueue)
+	}
+	waiting = func() int {
+		fd, err := fdOf(f)
+		if err != nil {
+			return 0
+		}
+		n, err := unix.IoctlGetInt(fd, unix.TIOCOUTQ)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	return flush, waiting
+}
