@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"artoo/provider"
@@ -10,7 +12,7 @@ import (
 // check looks at what no single value shows.
 func (c *Config) check() error {
 	if c.Provider != "" && !c.isProvider(c.Provider) {
-		names := append(provider.Names(), sortedKeys(c.Providers)...)
+		names := append(provider.Names(), slices.Sorted(maps.Keys(c.Providers))...)
 		hint := orList(names)
 		if near := Nearest(c.Provider, names); near != "" {
 			hint = near

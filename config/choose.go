@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"artoo/provider"
@@ -100,7 +102,7 @@ func (c *Config) byModel(s Situation) (Choice, bool) {
 // lister is the one provider whose table describes the model.
 func (c *Config) lister(model string) string {
 	found := ""
-	for _, name := range sortedKeys(c.Providers) {
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		if _, ok := c.Providers[name].Models[model]; !ok {
 			continue
 		}
@@ -141,7 +143,7 @@ func (c *Config) AtHand() ([]string, error) {
 			names = append(names, f.Name)
 		}
 	}
-	for _, name := range sortedKeys(c.Providers) {
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		if _, isKnown := provider.FactsOf(name); !isKnown {
 			names = append(names, name)
 		}

@@ -12,8 +12,6 @@ type Config struct {
 
 	// Providers are the [provider.NAME] tables by name, known and new ones.
 	Providers map[string]ProviderTable
-	// Projects are the [project."/path"] tables by cleaned absolute path.
-	Projects map[string]ProjectRules
 	// Paths says where artoo's files live.
 	Paths Paths
 	// File is the config file that was read, "" when there was none.

@@ -39,7 +39,7 @@ func TestAddRule(t *testing.T) {
 				t.Error(diff)
 			}
 			c := mustLoad(t, LoadOptions{Flags: map[string][]string{"config": {path}}})
-			if rules := c.Rules(root).Allow; len(rules) == 0 || rules[0] != "bash(go test:*)" {
+			if rules := c.AllRules(root); len(rules) == 0 || rules[0].Text != "bash(go test:*)" {
 				t.Errorf("rules %q", rules)
 			}
 			if info, err := os.Stat(path); err != nil || (!isWindows() && info.Mode().Perm() != map[bool]os.FileMode{true: 0o600, false: 0o640}[test.before == ""]) {
@@ -91,8 +91,8 @@ func TestAddRuleFollowsALink(t *testing.T) {
 	}
 	world(t)
 	c := mustLoad(t, LoadOptions{Flags: map[string][]string{"config": {link}}})
-	if diff := cmp.Diff([]string{rule}, c.Rules(dir).Deny); diff != "" {
-		t.Error(diff)
+	if rules := c.AllRules(dir); len(rules) != 1 || rules[0].List != "deny" || rules[0].Text != rule {
+		t.Errorf("rules %+v", rules)
 	}
 }
 

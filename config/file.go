@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -104,9 +103,9 @@ func elsewhere(key, section string) string {
 // applyKey stores the value at key as the option's.
 func (c *Config) applyKey(t *table, key string, o *Option) {
 	v := t.m[key]
-	texts, want := o.fromTOML(v)
-	if want != "" {
-		t.doc.wrong(t.at(key), t.name(key)+" must be "+want+", not "+typeName(v), key+" = "+o.exampleTOML(""))
+	texts, expected := o.fromTOML(v)
+	if expected != "" {
+		t.doc.wrong(t.at(key), t.name(key)+" must be "+expected+", not "+typeName(v), key+" = "+o.exampleTOML(""))
 		return
 	}
 	if err := c.assign(o, texts); err != nil {
@@ -121,49 +120,36 @@ func (c *Config) applyKey(t *table, key string, o *Option) {
 
 // fromTOML turns a decoded value into the texts assign takes, or says what
 // type it should have.
-func (o *Option) fromTOML(v any) (texts []string, want string) {
-	s, isText := v.(string)
-	n, isInt := v.(int64)
+func (o *Option) fromTOML(v any) (texts []string, expected string) {
+	text, isText := v.(string)
+	_, isInt := v.(int64)
+	_, isFloat := v.(float64)
+	_, isBool := v.(bool)
+	ok := isText
 	switch o.Kind {
 	case KindBool:
-		if b, ok := v.(bool); ok {
-			return []string{strconv.FormatBool(b)}, ""
-		}
-		return nil, "true or false"
+		ok, expected = isBool, "true or false"
 	case KindInt:
-		if isInt {
-			return []string{strconv.FormatInt(n, 10)}, ""
-		}
-		return nil, "a whole number"
+		ok, expected = isInt, "a whole number"
 	case KindFloat:
-		if f, ok := v.(float64); ok {
-			return []string{strconv.FormatFloat(f, 'g', -1, 64)}, ""
-		}
-		if isInt {
-			return []string{strconv.FormatInt(n, 10)}, ""
-		}
-		return nil, "a number"
+		ok, expected = isInt || isFloat, "a number"
 	case KindDuration, KindBytes:
-		if isInt {
-			return []string{strconv.FormatInt(n, 10)}, ""
-		}
-		if isText {
-			return []string{s}, ""
-		}
-		return nil, "a string or a whole number"
+		ok, expected = isInt || isText, "a string or a whole number"
 	case KindList:
 		if isText {
-			return splitList(s), ""
+			return splitList(text), ""
 		}
 		if list, ok := stringList(v); ok {
 			return list, ""
 		}
 		return nil, "an array of strings"
+	default:
+		expected = "a string"
 	}
-	if isText {
-		return []string{s}, ""
+	if !ok {
+		return nil, expected
 	}
-	return nil, "a string"
+	return []string{fmt.Sprint(v)}, ""
 }
 
 // exampleTOML is a right value as the file would have it.
@@ -186,14 +172,4 @@ func (c *Config) noteOrigin(o *Option, r rank, text string) {
 		text = old.text + ", " + text
 	}
 	c.origins[o.Key] = origin{r, text}
-}
-
-// sortedKeys are the keys of m in order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

@@ -2,6 +2,8 @@ package config
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -310,7 +312,7 @@ func (c *Config) keyVariables(name string) []string {
 // see them, whatever they are called.
 func (c *Config) KeyVariables() []string {
 	names := provider.KeyVariables()
-	for _, name := range sortedKeys(c.Providers) {
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		names = append(names, c.keyVariables(name)...)
 	}
 	return names

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ func (s *seenKeys) add(key string) {
 func (c *Config) SeenKeys() []string {
 	c.seen.once.Do(func() {
 		c.seen.add(c.APIKey.Reveal())
-		for _, name := range slices.Concat(provider.Names(), sortedKeys(c.Providers)) {
+		for _, name := range slices.Concat(provider.Names(), slices.Sorted(maps.Keys(c.Providers))) {
 			c.seen.add(c.Providers[name].APIKey.Reveal())
 			for _, v := range c.keyVariables(name) {
 				text, _ := c.lookup(v)

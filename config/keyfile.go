@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 )
@@ -59,23 +58,16 @@ func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
 	}
 }
 
+// firstLineOf reads the first line of a file, trimmed.
 func firstLineOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close() // only read from
-	return firstLine(f)
-}
-
-// firstLine reads the first line of r, trimmed.
-func firstLine(r io.Reader) (string, error) {
-	line, err := bufio.NewReader(io.LimitReader(r, maxKeyLine)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(f, maxKeyLine)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
-			err = pathErr.Err
-		}
-		return "", fmt.Errorf("reading the key: %w", err)
+		return "", fmt.Errorf("reading the key: %s", cause(err))
 	}
 	return strings.TrimSpace(line), nil
 }

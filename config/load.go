@@ -36,7 +36,6 @@ type LoadOptions struct {
 func Load(o LoadOptions) (*Config, error) {
 	c := &Config{
 		Providers:    map[string]ProviderTable{},
-		Projects:     map[string]ProjectRules{},
 		Paths:        FindPaths(os.LookupEnv),
 		origins:      map[string]origin{},
 		projectRules: map[string][]RuleText{},
@@ -95,10 +94,7 @@ func (c *Config) readFile(o LoadOptions) error {
 		return nil
 	}
 	if err != nil {
-		why := err.Error()
-		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
-			why = pathErr.Err.Error()
-		}
+		why := cause(err)
 		if named != "" {
 			why += " (named by " + named + ")"
 		}
@@ -132,9 +128,7 @@ func (c *Config) warnExposed(path string) {
 
 func (c *Config) applyFlags(flags map[string][]string) error {
 	before := c.chosen()
-	known := map[string]bool{}
 	for _, o := range Options() {
-		known[o.Key] = true
 		given := flags[o.Key]
 		if len(given) == 0 {
 			continue
@@ -155,11 +149,6 @@ func (c *Config) applyFlags(flags map[string][]string) error {
 		}
 		c.noteOrigin(&o, fromFlag, "--"+o.Flag)
 		c.noteRules(&o, texts, "--"+o.Flag)
-	}
-	for _, key := range sortedKeys(flags) {
-		if !known[key] {
-			return &Error{Kind: kindUsage, Where: key, Why: "no such option"}
-		}
 	}
 	c.untie(before, fromFlag)
 	c.named()
@@ -231,6 +220,9 @@ func (c *Config) untie(before providerAt, now rank) {
 		c.APIKeyFile = ""
 	}
 }
+
+// projectFile is where a project keeps its own settings, below its root.
+const projectFile = ".artoo/config.toml"
 
 // noticeProject warns that the project's own file is ignored.
 func (c *Config) noticeProject(root string) {

@@ -175,7 +175,6 @@ func TestBadFlags(t *testing.T) {
 		{map[string][]string{"model": {""}}, []string{"--model: is empty"}},
 		{map[string][]string{"continue": {"true"}, "resume": {"ab"}}, []string{"--continue"}},
 		{map[string][]string{"print": {"true"}, "interactive": {"true"}}, []string{"--print"}},
-		{map[string][]string{"nonsense": {"true"}}, []string{"nonsense: no such option"}},
 	} {
 		world(t)
 		_, err := Load(LoadOptions{Flags: test.flags})

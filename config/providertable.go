@@ -124,58 +124,44 @@ func (t *table) command(key string) []string {
 }
 
 func (t *table) headers(key string) map[string]Secret {
-	v, ok := t.get(key)
-	if !ok {
-		return nil
-	}
-	sub, ok := t.doc.table(v, t.at(key)...)
-	if !ok {
+	sub := t.sub(key)
+	if sub == nil {
 		return nil
 	}
 	headers := map[string]Secret{}
 	for _, name := range sub.keys() {
 		var value string
-		if !sub.text(name, &value) {
-			continue
-		}
-		if !validHeader(name) || strings.ContainsAny(value, "\r\n\x00") {
+		switch {
+		case !sub.text(name, &value):
+		case !validHeader(name) || strings.ContainsAny(value, "\r\n\x00"):
 			t.doc.wrong(sub.at(name), sub.name(name)+" is no header that can be sent", "")
-			continue
+		default:
+			headers[name] = NewSecret(value)
 		}
-		headers[name] = NewSecret(value)
 	}
 	return headers
 }
 
 func (t *table) models(key string) map[string]Model {
-	v, ok := t.get(key)
-	if !ok {
-		return nil
-	}
-	sub, ok := t.doc.table(v, t.at(key)...)
-	if !ok {
+	sub := t.sub(key)
+	if sub == nil {
 		return nil
 	}
 	models := map[string]Model{}
 	for _, id := range sub.keys() {
-		m, ok := t.doc.table(sub.m[id], sub.at(id)...)
-		if !ok {
+		m := sub.sub(id)
+		if m == nil {
 			continue
 		}
-		var model Model
-		m.count("context", &model.Context)
-		m.count("max_output", &model.MaxOutput)
-		m.truth("images", &model.Images)
-		m.truth("reasoning", &model.Reasoning)
-		if v, ok := m.get("price"); ok {
-			if p, ok := t.doc.table(v, m.at("price")...); ok {
-				model.Price = &Price{}
-				p.number("input", &model.Price.Input)
-				p.number("output", &model.Price.Output)
-				p.number("cache_read", &model.Price.CacheRead)
-				p.number("cache_write", &model.Price.CacheWrite)
-				p.leftover(false)
+		model := Model{
+			Context: m.count("context"), MaxOutput: m.count("max_output"), Images: m.truth("images"), Reasoning: m.truth("reasoning"),
+		}
+		if p := m.sub("price"); p != nil {
+			model.Price = &Price{
+				Input: p.number("input"), Output: p.number("output"),
+				CacheRead: p.number("cache_read"), CacheWrite: p.number("cache_write"),
 			}
+			p.leftover(false)
 		}
 		m.leftover(false)
 		models[id] = model
@@ -186,20 +172,14 @@ func (t *table) models(key string) map[string]Model {
 // validName keeps provider names usable as part of provider/model and of a
 // variable's name.
 func validName(name string) bool {
-	for _, r := range name {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_') {
-			return false
-		}
-	}
-	return name != ""
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	})
 }
 
 // validHeader reports whether name is a token of HTTP.
 func validHeader(name string) bool {
-	for _, r := range name {
-		if r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) {
-			return false
-		}
-	}
-	return name != ""
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
 }

@@ -30,6 +30,31 @@ func (c *Config) AllRules(root string) []RuleText {
 	return append(slices.Clone(c.projectRules[filepath.Clean(root)]), c.ruleTexts...)
 }
 
+// applyProjects reads the [project."/path"] tables of the user's file: rules that
+// hold in one project.
+func (c *Config) applyProjects(t *table) {
+	for _, path := range t.keys() {
+		sub, ok := t.doc.table(t.m[path], t.at(path)...)
+		if !ok {
+			continue
+		}
+		root := path
+		if rest, found := strings.CutPrefix(path, "~/"); found {
+			home, _ := homeDir(c.lookup)
+			root = filepath.Join(home, rest)
+		}
+		if !filepath.IsAbs(root) {
+			t.doc.wrong(sub.path, "project "+path+" is not an absolute path", `[project."/home/me/src/shop"]`)
+			continue
+		}
+		root = filepath.Clean(root)
+		for _, list := range ruleLists() {
+			c.projectRules[root] = append(c.projectRules[root], t.doc.rulesAt(sub.at(list), list, sub.texts(list))...)
+		}
+		sub.leftover(true)
+	}
+}
+
 // Wrong is the error for a rule: why says what is wrong with it, right is one
 // that could have been meant, "" for none.
 func (r RuleText) Wrong(why, right string) error {

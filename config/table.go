@@ -1,7 +1,9 @@
 package config
 
 import (
-	"sort"
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +27,7 @@ func (d *document) table(v any, path ...string) (*table, bool) {
 }
 
 // at is the path of a key of the table.
-func (t *table) at(key string) []string { return append(append([]string(nil), t.path...), key) }
+func (t *table) at(key string) []string { return slices.Concat(t.path, []string{key}) }
 
 // name is the dotted name of a key, for messages.
 func (t *table) name(key string) string { return dotted(t.at(key)) }
@@ -43,92 +45,83 @@ func (t *table) get(key string) (any, bool) {
 
 // mismatch notes a value of the wrong type. The value itself is not shown: it
 // may be a key.
-func (t *table) mismatch(key, want string, v any) {
-	t.doc.wrong(t.at(key), t.name(key)+" must be "+want+", not "+typeName(v), "")
+func (t *table) mismatch(key, expected string, v any) {
+	t.doc.wrong(t.at(key), t.name(key)+" must be "+expected+", not "+typeName(v), "")
+}
+
+// read is the value of a key as a T; one that is there and is none is noted.
+func read[T any](t *table, key, expected string) (value T, ok bool) {
+	v, there := t.get(key)
+	if value, ok = v.(T); there && !ok {
+		t.mismatch(key, expected, v)
+	}
+	return value, ok
 }
 
 // text stores a string in p and reports whether it was there.
 func (t *table) text(key string, p *string) bool {
-	v, ok := t.get(key)
-	if !ok {
-		return false
+	s, ok := read[string](t, key, "a string")
+	if ok {
+		*p = s
 	}
-	s, ok := v.(string)
-	if !ok {
-		t.mismatch(key, "a string", v)
-		return false
-	}
-	*p = s
-	return true
+	return ok
 }
 
-// number stores an integer or a float in p.
-func (t *table) number(key string, p **float64) {
-	v, ok := t.get(key)
-	if !ok {
-		return
+// number is an integer or a float that is not negative, nil where there is none.
+func (t *table) number(key string) *float64 {
+	v, there := t.get(key)
+	if n, ok := v.(int64); ok {
+		v = float64(n)
 	}
-	var f float64
-	switch n := v.(type) {
-	case int64:
-		f = float64(n)
-	case float64:
-		f = n
-	default:
-		t.mismatch(key, "a number", v)
-		return
-	}
-	if !(f >= 0) {
-		t.doc.wrong(t.at(key), t.name(key)+" must be 0 or more", "")
-		return
-	}
-	*p = &f
-}
-
-// count stores a positive whole number in p.
-func (t *table) count(key string, p *int) {
-	v, ok := t.get(key)
-	if !ok {
-		return
-	}
-	n, ok := v.(int64)
+	f, ok := v.(float64)
 	switch {
+	case !there:
+		return nil
 	case !ok:
-		t.mismatch(key, "a whole number", v)
-	case n <= 0:
+		t.mismatch(key, "a number", v)
+		return nil
+	case !(f >= 0):
+		t.doc.wrong(t.at(key), t.name(key)+" must be 0 or more", "")
+		return nil
+	}
+	return &f
+}
+
+// count is a positive whole number, 0 where there is none.
+func (t *table) count(key string) int {
+	n, ok := read[int64](t, key, "a whole number")
+	if ok && n <= 0 {
 		t.doc.wrong(t.at(key), t.name(key)+" must be more than 0", "")
-	default:
-		*p = int(n)
 	}
+	return int(n)
 }
 
-// truth stores true or false in p.
-func (t *table) truth(key string, p **bool) {
-	v, ok := t.get(key)
-	if !ok {
-		return
+// truth is true or false, nil where there is neither.
+func (t *table) truth(key string) *bool {
+	if b, ok := read[bool](t, key, "true or false"); ok {
+		return &b
 	}
-	b, ok := v.(bool)
-	if !ok {
-		t.mismatch(key, "true or false", v)
-		return
-	}
-	*p = &b
+	return nil
 }
 
-// texts stores an array of strings in p.
-func (t *table) texts(key string, p *[]string) bool {
-	v, ok := t.get(key)
-	if !ok {
-		return false
-	}
+// texts is an array of strings, nil where there is none.
+func (t *table) texts(key string) []string {
+	v, there := t.get(key)
 	list, ok := stringList(v)
-	if !ok {
+	if there && !ok {
 		t.mismatch(key, "an array of strings", v)
-		return false
 	}
-	*p = list
-	return true
+	return list
+}
+
+// sub is the table at a key; nil where there is none.
+func (t *table) sub(key string) *table {
+	if v, ok := t.get(key); ok {
+		if sub, ok := t.doc.table(v, t.at(key)...); ok {
+			return sub
+		}
+	}
+	return nil
 }
 
 // stringList is v as strings, if it is an array of nothing else.
@@ -150,32 +143,19 @@ func stringList(v any) ([]string, bool) {
 
 // keys are the table's keys in the order of their lines.
 func (t *table) keys() []string {
-	keys := make([]string, 0, len(t.m))
-	for k := range t.m {
-		keys = append(keys, k)
-	}
-	sort.Slice(keys, func(i, j int) bool {
-		a, b := t.doc.index.find(t.at(keys[i])...), t.doc.index.find(t.at(keys[j])...)
-		if a != b {
-			return a < b
-		}
-		return keys[i] < keys[j]
+	line := func(key string) int { return t.doc.index.find(t.at(key)...) }
+	return slices.SortedFunc(maps.Keys(t.m), func(a, b string) int {
+		return cmp.Or(line(a)-line(b), strings.Compare(a, b))
 	})
-	return keys
 }
 
 // leftover warns of the keys nobody asked for, or refuses them when strict.
 func (t *table) leftover(strict bool) {
-	known := make([]string, 0, len(t.asked))
-	for k := range t.asked {
-		known = append(known, k)
-	}
-	sort.Strings(known)
+	known := slices.Sorted(maps.Keys(t.asked))
 	for _, k := range t.keys() {
-		if t.asked[k] {
-			continue
+		if !t.asked[k] {
+			t.unknown(k, didYouMean(k, known), strict)
 		}
-		t.unknown(k, didYouMean(k, known), strict)
 	}
 }
 
