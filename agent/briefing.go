@@ -151,9 +151,9 @@ func (a *Agent) settingsNow() settings {
 	if w == nil {
 		return s
 	}
-	for _, o := range tool.BuiltIn(w.Shell) {
-		if o.Default && !slices.Contains(s.Tools, o.Tool.Name) {
-			s.Without = append(s.Without, o.Tool.Name)
+	for _, t := range tool.BuiltIn(w.Shell) {
+		if !t.Optional && !slices.Contains(s.Tools, t.Name) {
+			s.Without = append(s.Without, t.Name)
 		}
 	}
 	s.Headless = w.Headless

@@ -140,9 +140,9 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 		Tools    []spec             `json:"tools"`
 		Messages []provider.Message `json:"messages"`
 	}{Model: "a-model-with-a-long-name-20250929", System: agent.SystemPrompt(promptInfo()), Messages: []provider.Message{provider.UserText("why does the test fail?")}}
-	for _, o := range tool.BuiltIn("/bin/bash") {
-		if o.Default {
-			body.Tools = append(body.Tools, spec{o.Tool.Name, o.Tool.Description, o.Tool.Schema})
+	for _, t := range tool.BuiltIn("/bin/bash") {
+		if !t.Optional {
+			body.Tools = append(body.Tools, spec{t.Name, t.Description, t.Schema})
 		}
 	}
 	if len(body.Tools) != 7 {

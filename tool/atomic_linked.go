@@ -22,7 +22,7 @@ func (t target) rewrite(data []byte, expect *State) error {
 		return t.errorf(err, "")
 	}
 	if len(before) > maxEdit {
-		return t.errorf(ErrTooLarge, "has other names, and ")
+		return t.errorf(errTooLarge, "has other names, and ")
 	}
 	if err := overwrite(file, data); err != nil {
 		if back := overwrite(file, before); back != nil {

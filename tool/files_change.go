@@ -52,7 +52,7 @@ func (t target) loadText() (textFile, []byte, State, error) {
 		return textFile{}, nil, State{Missing: true}, nil
 	}
 	raw, info, err := t.readFile(maxEdit)
-	if errors.Is(err, ErrTooLarge) {
+	if errors.Is(err, errTooLarge) {
 		return textFile{}, nil, State{}, fmt.Errorf("%w; change it with a command", err)
 	}
 	if err != nil {
@@ -70,7 +70,7 @@ func (t target) loadText() (textFile, []byte, State, error) {
 
 // stale returns an error if the file is not as the model last saw it.
 func (f *Files) stale(t target, now State) error {
-	if seen, ok := f.Remembered(t.Abs); ok && !seen.Same(now) {
+	if seen, ok := f.sightOf(t.Abs); ok && !seen.Same(now) {
 		if now.Missing {
 			return t.errorf(nil, "has been removed since it was read")
 		}
@@ -180,11 +180,9 @@ func (c change) counts() string {
 	return fmt.Sprintf("+%d -%d", c.added, c.removed)
 }
 
+// plural counts things whose plural ends in s.
 func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return counted(n, what, what+"s")
 }
 
 // The changed regions that the model is shown after an edit.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"artoo/tool/shell"
 )
 
 // notebook is the part of a Jupyter notebook (nbformat 4) that is shown.
@@ -96,7 +98,11 @@ func (nb notebook) cell(i int) string {
 	}
 	fmt.Fprintf(&b, " ---\n%s\n", strings.TrimSuffix(string(c.Source), "\n"))
 	for _, out := range c.Outputs {
-		text, cut := cutLine(strings.TrimSuffix(withoutEscapes(out.text()), "\n"), cellOutput)
+		var clean strings.Builder
+		c := shell.NewCleaner(&clean)
+		io.WriteString(c, out.text())
+		c.Close()
+		text, cut := cutLine(strings.TrimSuffix(clean.String(), "\n"), cellOutput)
 		if text == "" {
 			continue
 		}
@@ -126,22 +132,4 @@ func (o notebookOutput) text() string {
 		}
 	}
 	return ""
-}
-
-// withoutEscapes takes the colours out that programs print into notebooks.
-func withoutEscapes(s string) string {
-	var b strings.Builder
-	for {
-		i := strings.IndexByte(s, '\x1b')
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:i])
-		s = s[i+1:]
-		if rest, ok := strings.CutPrefix(s, "["); ok {
-			end := strings.IndexFunc(rest, func(c rune) bool { return c >= '@' && c <= '~' })
-			s = rest[end+1:] // all of it if the sequence has no end: then end is -1 and only "[" goes
-		}
-	}
 }

@@ -46,7 +46,7 @@ ValueError: bad
 		t.Errorf("part:\n%s", result.Text)
 	}
 	w.fails(Read(), in{"path": "n.ipynb", "offset": 4}, "past the end", "3 cells")
-	if _, seen := w.env.Files.Remembered(w.path("n.ipynb")); !seen {
+	if _, seen := w.env.Files.sightOf(w.path("n.ipynb")); !seen {
 		t.Error("the notebook is not remembered")
 	}
 }
@@ -73,10 +73,11 @@ func TestReadLargeNotebook(t *testing.T) {
 	}
 }
 
-func TestWithoutEscapes(t *testing.T) {
-	for s, want := range map[string]string{"a\x1b[1;31mb\x1b[0mc": "abc", "\x1b[": "", "a\x1b": "a", "\x1bMx": "Mx", "plain": "plain"} {
-		if got := withoutEscapes(s); got != want {
-			t.Errorf("%q: %q, want %q", s, got, want)
-		}
+func TestOutputOfANotebookHasNoEscapes(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"n.ipynb": `{"cells":[{"cell_type":"code","source":"x","outputs":[` +
+		`{"text":"a\u001b[1;31mb\u001b[0mc\n1%\r2%\n"},{"text":"plain\u001b["}]}]}`})
+	want := "notebook, 1 cell\n\n--- cell 1, code ---\nx\noutput:\nabc\n2%\noutput:\nplain\n"
+	if text := w.ok(Read(), in{"path": "n.ipynb"}).Text; text != want {
+		t.Errorf("%q, want %q", text, want)
 	}
 }

@@ -7,12 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 )
 
-// ErrTooLarge is in the error of ReadFile for a file over the limit.
-var ErrTooLarge = errors.New("the file is too large")
+// errTooLarge is in the error of readFile for a file over the limit.
+var errTooLarge = errors.New("the file is too large")
 
 // Open opens the file or directory at the absolute path for reading, never
 // through a link that leads out of the granted directories, and never what is
@@ -85,17 +84,8 @@ func special(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// ReadFile returns the content of a regular file of at most limit bytes; the
-// error for a larger one wraps ErrTooLarge.
-func (f *Files) ReadFile(abs string, limit int64) ([]byte, error) {
-	t, err := f.resolve(abs, false)
-	if err != nil {
-		return nil, err
-	}
-	data, _, err := t.readFile(limit)
-	return data, err
-}
-
+// readFile returns the content of a regular file of at most limit bytes; the
+// error for a larger one wraps errTooLarge.
 func (t target) readFile(limit int64) ([]byte, fs.FileInfo, error) {
 	file, info, err := t.open()
 	if err != nil {
@@ -106,14 +96,14 @@ func (t target) readFile(limit int64) ([]byte, fs.FileInfo, error) {
 		return nil, nil, t.errorf(nil, "is a directory; ls lists it")
 	}
 	if info.Size() > limit {
-		return nil, nil, fmt.Errorf("%s: %w: %s, the limit is %s", t.Display, ErrTooLarge, byteSize(info.Size()), byteSize(limit))
+		return nil, nil, fmt.Errorf("%s: %w: %s, the limit is %s", t.Display, errTooLarge, byteSize(info.Size()), byteSize(limit))
 	}
 	data, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err != nil {
 		return nil, nil, t.errorf(err, "")
 	}
 	if int64(len(data)) > limit {
-		return nil, nil, fmt.Errorf("%s: %w: it grew over the limit of %s", t.Display, ErrTooLarge, byteSize(limit))
+		return nil, nil, fmt.Errorf("%s: %w: it grew over the limit of %s", t.Display, errTooLarge, byteSize(limit))
 	}
 	return data, info, nil
 }
@@ -138,33 +128,8 @@ func (t target) stat() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// Lstat describes what is at the absolute path without following it if it is a
-// link; the directory it is in is resolved as ever.
-func (f *Files) Lstat(abs string) (fs.FileInfo, error) {
-	dir, err := f.resolve(filepath.Dir(abs), false)
-	if err != nil {
-		return nil, err
-	}
-	if err := dir.refused(); err != nil {
-		return nil, err
-	}
-	info, err := dir.grant.root.Lstat(filepath.Join(dir.rel, filepath.Base(abs)))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.display(abs), cause(err))
-	}
-	return info, nil
-}
-
-// ReadDir returns the entries of a directory by name, and whether there were
-// more than limit: which ones are then left out depends on the file system.
-func (f *Files) ReadDir(abs string, limit int) (entries []fs.DirEntry, more bool, err error) {
-	t, err := f.resolve(abs, false)
-	if err != nil {
-		return nil, false, err
-	}
-	return t.readDir(limit)
-}
-
+// readDir returns the entries of a directory by name, and whether there were more
+// than limit: which ones are then left out depends on the file system.
 func (t target) readDir(limit int) (entries []fs.DirEntry, more bool, err error) {
 	dir, info, err := t.open()
 	if err != nil {

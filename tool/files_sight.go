@@ -24,18 +24,8 @@ type sight struct {
 // lineSpan is a run of lines, counted from 1, to excluded.
 type lineSpan struct{ from, to int }
 
-// Remember keeps what the file at abs (a Place.Abs) was like when the model
-// last read or wrote it, all of it. Changes that the model has not seen are not
-// remembered.
-func (f *Files) Remember(abs string, s State) { f.keepSight(abs, sight{State: s, whole: true}) }
-
-// Remembered is what Remember last kept for abs; ok is false for a file this
-// session neither read nor wrote.
-func (f *Files) Remembered(abs string) (s State, ok bool) {
-	seen, ok := f.sightOf(abs)
-	return seen.State, ok
-}
-
+// sightOf is what the model knows of the file at abs (a Place.Abs); ok is false
+// for a file this session neither read nor wrote.
 func (f *Files) sightOf(abs string) (s sight, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

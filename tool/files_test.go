@@ -263,7 +263,7 @@ func TestGrants(t *testing.T) {
 	if place, err := w.env.Files.Resolve(filepath.Join(write, "x"), true); err != nil || place.Outside {
 		t.Errorf("writing to a writable directory: %+v %v", place, err)
 	}
-	if data, err := w.env.Files.ReadFile(filepath.Join(alias, "x"), 10); err != nil || string(data) != "x" {
+	if data, err := w.readFile(filepath.Join(alias, "x"), 10); err != nil || string(data) != "x" {
 		t.Errorf("ReadFile through the alias: %q %v", data, err)
 	}
 	if result := w.ok(Write(), in{"path": filepath.Join(write, "new"), "content": "n\n"}); result.Summary != "new, 1 line" {
@@ -350,29 +350,40 @@ func TestOpenAfterSwap(t *testing.T) {
 	}
 }
 
+// readFile reads as the file tools do.
+func (w *fileWorld) readFile(path string, limit int64) ([]byte, error) {
+	place, err := w.env.Files.resolve(path, false)
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := place.readFile(limit)
+	return data, err
+}
+
 func TestFilesReading(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"b": "12345", "a/x": "", "c": ""})
 	w.link("b", "link")
 	f := w.env.Files
-	if _, err := f.ReadFile(w.path("b"), 4); !errors.Is(err, ErrTooLarge) {
+	if _, err := w.readFile(w.path("b"), 4); !errors.Is(err, errTooLarge) {
 		t.Errorf("over the limit: %v", err)
 	}
-	if data, err := f.ReadFile(w.path("link"), 5); err != nil || string(data) != "12345" {
+	if data, err := w.readFile(w.path("link"), 5); err != nil || string(data) != "12345" {
 		t.Errorf("ReadFile: %q %v", data, err)
 	}
-	if _, err := f.ReadFile(w.path("a"), 5); err == nil || !strings.Contains(err.Error(), "ls") {
+	if _, err := w.readFile(w.path("a"), 5); err == nil || !strings.Contains(err.Error(), "ls") {
 		t.Errorf("ReadFile of a directory: %v", err)
 	}
-	if _, err := f.ReadFile(w.path("none"), 5); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "none: ") {
+	if _, err := w.readFile(w.path("none"), 5); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "none: ") {
 		t.Errorf("ReadFile of nothing: %v", err)
 	}
 	if info, err := f.Stat(w.path("link")); err != nil || info.Size() != 5 {
 		t.Errorf("Stat: %v %v", info, err)
 	}
-	if info, err := f.Lstat(w.path("link")); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		t.Errorf("Lstat: %v %v", info, err)
+	root, err := f.resolve(w.root, false)
+	if err != nil {
+		t.Fatal(err)
 	}
-	entries, more, err := f.ReadDir(w.root, 10)
+	entries, more, err := root.readDir(10)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -380,18 +391,19 @@ func TestFilesReading(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c", "link"}, names); diff != "" || more || err != nil {
 		t.Errorf("ReadDir: %v %v %s", more, err, diff)
 	}
-	if entries, more, err := f.ReadDir(w.root, 2); len(entries) != 2 || !more || err != nil {
+	if entries, more, err := root.readDir(2); len(entries) != 2 || !more || err != nil {
 		t.Errorf("ReadDir with a limit: %v %v %v", entries, more, err)
 	}
 }
 
 func TestState(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"a": "1"})
-	if _, ok := w.env.Files.Remembered(w.path("a")); ok {
+	if _, ok := w.env.Files.sightOf(w.path("a")); ok {
 		t.Error("remembered before it was read")
 	}
 	w.ok(Read(), in{"path": "a"})
-	state, ok := w.env.Files.Remembered(w.path("a"))
+	seen, ok := w.env.Files.sightOf(w.path("a"))
+	state := seen.State
 	if !ok {
 		t.Fatal("not remembered")
 	}

@@ -173,7 +173,7 @@ func globResult(in globInput, t globTarget, names []string, more bool, shown []s
 			fmt.Fprintf(&b, "(at every depth, as **/%s, %s)\n", t.pattern, counted(deep, "file matches", "files match"))
 		}
 	}
-	summary := counted(total, "file", "files")
+	summary := plural(total, "file")
 	if len(shown) < total {
 		summary = fmt.Sprintf("%d of %s", len(shown), summary)
 		fmt.Fprintf(&b, "(the newest %s; narrow the pattern or the path to see others)\n", summary)

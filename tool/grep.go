@@ -156,7 +156,7 @@ func (c *grepCall) nothingToSearch(all int) Result {
 		by = append(by, "the type "+c.in.Type)
 	}
 	return Result{
-		Text:    fmt.Sprintf("no file was searched: %s fits none of the %s in %s\n", strings.Join(by, " with "), counted(all, "file", "files"), orDot(c.place.Display)),
+		Text:    fmt.Sprintf("no file was searched: %s fits none of the %s in %s\n", strings.Join(by, " with "), plural(all, "file"), orDot(c.place.Display)),
 		Summary: "no files",
 	}
 }
@@ -221,7 +221,7 @@ func writeHits(b *strings.Builder, name string, lines []hitLine, parted bool, ro
 func (c *grepCall) notes(b *strings.Builder, all treeHits, cut bool) {
 	what := counted(all.shown, "match", "matches")
 	if c.in.FilesOnly {
-		what = counted(all.shown, "file", "files")
+		what = plural(all.shown, "file")
 	}
 	switch {
 	case all.full:
@@ -237,13 +237,13 @@ func (c *grepCall) notes(b *strings.Builder, all treeHits, cut bool) {
 	}
 	if n := len(all.tooBig); n > 0 {
 		fmt.Fprintf(b, "(%s over %d MB left out, such as %s; name one as path to search it)\n",
-			counted(n, "file", "files"), maxGrepFile>>20, c.few(all.tooBig))
+			plural(n, "file"), maxGrepFile>>20, c.few(all.tooBig))
 	}
 	if n := len(all.slow); n > 0 {
 		fmt.Fprintf(b, "(%s given up, such as %s: the pattern takes too long on them; make it simpler)\n", counted(n, "file was", "files were"), c.few(all.slow))
 	}
 	if all.unread > 0 {
-		fmt.Fprintf(b, "(%s could not be read)\n", counted(all.unread, "file", "files"))
+		fmt.Fprintf(b, "(%s could not be read)\n", plural(all.unread, "file"))
 	}
 }
 

@@ -25,6 +25,7 @@ func Random() Tool {
 	return New(Def{
 		Name:        "random_number",
 		Kind:        KindNone,
+		Optional:    true,
 		Description: "Draw a random whole number between min and max, both included.",
 	}, planRandom, runRandom)
 }

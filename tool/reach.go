@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -190,20 +191,10 @@ func globMay(glob, name string) bool {
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(glob, ".") {
 		return false
 	}
-	if i := strings.IndexByte(glob, '['); i >= 0 {
-		glob = glob[:i] + "*"
+	glob, _, cut := strings.Cut(strings.NewReplacer("?", "*", `\`, `\\`).Replace(glob), "[")
+	if cut {
+		glob += "*"
 	}
-	pieces := strings.Split(strings.ReplaceAll(glob, "?", "*"), "*")
-	name, ok := strings.CutPrefix(name, pieces[0])
-	if !ok {
-		return false
-	}
-	for _, piece := range pieces[1 : len(pieces)-1] {
-		_, after, ok := strings.Cut(name, piece)
-		if !ok {
-			return false
-		}
-		name = after
-	}
-	return strings.HasSuffix(name, pieces[len(pieces)-1])
+	may, err := path.Match(glob, name)
+	return may || err != nil
 }

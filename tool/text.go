@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -172,17 +171,6 @@ func (t textFile) encode() ([]byte, error) {
 		}
 	}
 	return append([]byte(t.charset.mark()), content...), nil
-}
-
-// ends names the line ends for the model: "", "CRLF" or "mixed".
-func (t textFile) ends() string {
-	switch {
-	case t.crlf == nil:
-		return ""
-	case slices.Contains(t.crlf, false):
-		return "mixed"
-	}
-	return "CRLF"
 }
 
 // adopt brings text from the model into the form of body.

@@ -24,24 +24,24 @@ func TestDecodeText(t *testing.T) {
 	for _, test := range []struct {
 		name, raw, body string
 		set             charset
-		ends            string
+		crlf            bool
 	}{
-		{"plain", "a\nb", "a\nb", utf8Plain, ""},
-		{"empty", "", "", utf8Plain, ""},
-		{"crlf", "a\r\nb\r\n", "a\nb\n", utf8Plain, "CRLF"},
-		{"mixed", "a\r\nb\nc", "a\nb\nc", utf8Plain, "mixed"},
-		{"lone returns stay", "a\rb\r\r\nc", "a\rb\r\nc", utf8Plain, "CRLF"},
-		{"old Mac", "a\rb\r", "a\rb\r", utf8Plain, ""},
-		{"mark", "\xef\xbb\xbfa\r\n", "a\n", utf8Marked, "CRLF"},
-		{"utf-16le", wide(binary.LittleEndian, "ä\r\n😀"), "ä\n😀", utf16Little, "CRLF"},
-		{"utf-16be", wide(binary.BigEndian, "ä\n"), "ä\n", utf16Big, ""},
-		{"latin 1", "caf\xe9\r\n", "caf\xe9\n", utf8Plain, "CRLF"},
-		{"a second mark is text", "\xef\xbb\xbf\ufeffa", "\ufeffa", utf8Marked, ""},
-		{"a second mark is text in UTF-16", wide(binary.LittleEndian, "\ufeffa"), "\ufeffa", utf16Little, ""},
+		{"plain", "a\nb", "a\nb", utf8Plain, false},
+		{"empty", "", "", utf8Plain, false},
+		{"crlf", "a\r\nb\r\n", "a\nb\n", utf8Plain, true},
+		{"mixed", "a\r\nb\nc", "a\nb\nc", utf8Plain, true},
+		{"lone returns stay", "a\rb\r\r\nc", "a\rb\r\nc", utf8Plain, true},
+		{"old Mac", "a\rb\r", "a\rb\r", utf8Plain, false},
+		{"mark", "\xef\xbb\xbfa\r\n", "a\n", utf8Marked, true},
+		{"utf-16le", wide(binary.LittleEndian, "ä\r\n😀"), "ä\n😀", utf16Little, true},
+		{"utf-16be", wide(binary.BigEndian, "ä\n"), "ä\n", utf16Big, false},
+		{"latin 1", "caf\xe9\r\n", "caf\xe9\n", utf8Plain, true},
+		{"a second mark is text", "\xef\xbb\xbf\ufeffa", "\ufeffa", utf8Marked, false},
+		{"a second mark is text in UTF-16", wide(binary.LittleEndian, "\ufeffa"), "\ufeffa", utf16Little, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := decodeText([]byte(test.raw))
-			if err != nil || got.body != test.body || got.charset != test.set || got.ends() != test.ends {
+			if err != nil || got.body != test.body || got.charset != test.set || (got.crlf != nil) != test.crlf {
 				t.Fatalf("%+v %v", got, err)
 			}
 			again, err := got.encode()

@@ -84,6 +84,8 @@ type Tool struct {
 	Kind        Kind // the most it ever does; Plan tells of one call
 	// Schema is the JSON Schema of the input, the same bytes every time.
 	Schema json.RawMessage
+	// Optional says that the model gets the tool only when the user names it.
+	Optional bool
 	// Marks says that the tool knows what marks in its input stand for, and
 	// refuses those that stand for nothing.
 	Marks bool
@@ -104,8 +106,8 @@ type Def struct {
 	// schema, where what the model wrote can mean only one thing. It reports
 	// whether it did. May be nil.
 	Mend func(fields map[string]json.RawMessage) (changed bool)
-	// Marks is Tool.Marks.
-	Marks bool
+	// Optional and Marks are those of Tool.
+	Optional, Marks bool
 
 	schema *jsonschema.Schema // nil for that of the input's type
 }
@@ -122,7 +124,7 @@ func New[In any](
 	plan func(ctx context.Context, env *Env, in In) (Access, error),
 	run func(ctx context.Context, env *Env, in In, out io.Writer) (Result, error),
 ) Tool {
-	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Marks: def.Marks, schema: def.schema}
+	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Optional: def.Optional, Marks: def.Marks, schema: def.schema}
 	var err error
 	if t.schema == nil {
 		t.schema, err = jsonschema.For[In](nil)

@@ -123,14 +123,14 @@ func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) e
 }
 
 func (a *app) tools() ([]tool.Tool, error) {
-	offers := tool.BuiltIn(shell.Find())
+	tools := tool.BuiltIn(shell.Find())
 	var all, on []string
-	for _, o := range offers {
-		all = append(all, o.Tool.Name)
-		if o.Default {
-			on = append(on, o.Tool.Name)
+	for _, t := range tools {
+		all = append(all, t.Name)
+		if !t.Optional {
+			on = append(on, t.Name)
 		}
 	}
 	names, err := a.cfg.SelectTools(all, on)
-	return tool.Pick(offers, names), err
+	return tool.Pick(tools, names), err
 }
