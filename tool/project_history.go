@@ -1,14 +1,12 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -97,28 +95,23 @@ func (p Project) historySecrets(dir string, environ []string) (names []string, e
 	}
 	found := map[string]bool{}
 	for _, name := range tracked {
-		found[filepath.Join(p.Root, filepath.FromSlash(name))] = true
+		found[name] = true
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), historyTime)
 	defer cancel()
-	git := exec.CommandContext(ctx, "git", "--no-pager", "--no-optional-locks", "--no-replace-objects", "-c", "core.fsmonitor=false",
-		"-c", "log.showRoot=true", "-c", "log.showSignature=false", "-c", "core.quotePath=false", "-c", "diff.renames=false", "-C", p.Root, "log",
-		"--all", "--reflog", "--ignore-missing", "-z", "--format=", "--name-only", "-c", "--no-renames", "--no-ext-diff", "--no-textconv",
-		"--ignore-submodules=all")
-	git.Env = append(slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") }),
-		"GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1")
-	git.WaitDelay = historyTime
-	out, err := git.Output()
+	err = runGit(ctx, environ, p.Root, p.Root, func(piece string) error {
+		if name := strings.TrimLeft(piece, "\n"); name != "" && p.secretHere(name) {
+			found[name] = true
+		}
+		return nil
+	}, "--no-replace-objects", "-c", "log.showRoot=true", "-c", "log.showSignature=false", "-c", "core.quotePath=false",
+		"-c", "diff.renames=false", "log", "--all", "--reflog", "--ignore-missing", "-z", "--format=", "--name-only", "-c",
+		"--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 	if err != nil && exists(filepath.Join(dir, "HEAD")) { // without it git takes it for no repository
 		return nil, errHistory
 	}
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		if name := strings.TrimLeft(string(name), "\n"); name != "" && p.secretHere(name) {
-			found[filepath.Join(p.Root, filepath.FromSlash(name))] = true
-		}
-	}
 	for name := range found {
-		names = append(names, name)
+		names = append(names, filepath.Join(p.Root, filepath.FromSlash(name)))
 	}
 	slices.Sort(names)
 	return names, nil

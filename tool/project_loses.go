@@ -2,11 +2,9 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -26,11 +24,10 @@ func Loses(environ []string, path string) string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	git := exec.CommandContext(ctx, "git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", filepath.Dir(path), "--literal-pathspecs",
-		"status", "--porcelain", "--ignored", "--untracked-files=all", "--", filepath.Base(path))
-	git.Env = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
-	git.WaitDelay = time.Second
-	if out, err := git.Output(); err != nil || len(out) > 0 {
+	changed := errors.New("changed")
+	err = runGit(ctx, environ, repository.Root, filepath.Dir(path), func(string) error { return changed },
+		"--literal-pathspecs", "status", "--porcelain", "-z", "--ignored", "--untracked-files=all", "--", filepath.Base(path))
+	if err != nil {
 		return lost
 	}
 	return ""

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -57,33 +56,13 @@ func ownWorkTree(top string) bool {
 	return ownedByUser(top) && ownedByUser(filepath.Join(top, ".git")) && ownedByUser(dir) || safeDirectory(top)
 }
 
-// safeDirectory asks the user's and the system's git configuration, never the
-// repository's, whether top is to be trusted although another user owns it.
-// Where there is no git it is not.
+// safeDirectory reports whether git works in top although another user owns it,
+// as the user's or the system's safe.directory allows. Where there is no git it
+// does not.
 func safeDirectory(top string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	git := exec.CommandContext(ctx, "git", "config", "--null", "--get-all", "safe.directory")
-	git.Dir = filepath.VolumeName(top) + string(filepath.Separator)
-	git.Env = append(os.Environ(), "GIT_DIR="+os.DevNull, "GIT_CEILING_DIRECTORIES=/")
-	out, err := git.Output()
-	if err != nil {
-		return false
-	}
-	safe := false
-	for _, value := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		stem, below := strings.CutSuffix(value, "/*")
-		switch {
-		case value == "": // takes back what stood before it
-			safe = false
-		case value == "*", filepath.Clean(value) == top:
-			safe = true
-		case below:
-			_, inside := under(filepath.Clean(stem), top)
-			safe = safe || inside
-		}
-	}
-	return safe
+	return runGit(ctx, os.Environ(), top, top, func(string) error { return nil }, "rev-parse", "--git-dir") == nil
 }
 
 // sharedGitDir is the directory that a linked work tree at top shares with the
