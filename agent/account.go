@@ -139,8 +139,11 @@ func (t *turn) recordUsage(report RequestReport, parts ...provider.Usage) error 
 		t.spent.cost += *report.CostUSD
 	}
 	t.response.Usage = t.response.Usage.Add(report.Usage)
+	if t.response.Requests == nil {
+		t.response.CostUSD = new(float64)
+	}
+	t.response.CostUSD = plus(t.response.CostUSD, report.CostUSD)
 	t.response.Requests = append(t.response.Requests, report)
-	t.response.CostUSD = sumCost(t.response.Requests)
 	t.cb.OnNotice(Notice{Kind: NoticeUsage, Request: &report})
 	return t.conv.RecordUsage(report.Model, report.Usage, report.CostUSD)
 }
@@ -151,12 +154,4 @@ func plus(a, b *float64) *float64 {
 		return nil
 	}
 	return new(*a + *b)
-}
-
-func sumCost(requests []RequestReport) *float64 {
-	sum := new(float64)
-	for _, r := range requests {
-		sum = plus(sum, r.CostUSD)
-	}
-	return sum
 }

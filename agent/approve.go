@@ -42,7 +42,7 @@ func (a *asker) ask(ctx context.Context, p *pending, decision permission.Decisio
 		}
 		if answer.Input != nil {
 			if decision, err = a.replace(ctx, p, answer.Input); err != nil {
-				a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: err.Error()})
+				a.notice(NoticeWarning, err.Error())
 			}
 			continue // what was edited is not approved yet, whatever a rule says of it
 		}
@@ -98,21 +98,21 @@ func (a *asker) remember(p *pending, decision permission.Decision, answer Answer
 		rule = decision.Narrow
 	}
 	if err := a.opt.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
-		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: err.Error()})
+		a.notice(NoticeWarning, err.Error())
 		return false
 	}
 	if r, err := permission.ParseRule(rule); err == nil && r.Remark() != "" {
-		a.cb.OnNotice(Notice{Kind: NoticeInfo, Text: r.String() + " also covers " + r.Remark()})
+		a.notice(NoticeInfo, r.String()+" also covers "+r.Remark())
 	}
 	if answer.Verdict != YesForever {
 		return true
 	}
 	if a.opt.SaveRule == nil {
-		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "rules cannot be saved here; " + rule + " holds for this session"})
+		a.notice(NoticeWarning, "rules cannot be saved here; "+rule+" holds for this session")
 		return true
 	}
 	if err := a.opt.SaveRule(rule); err != nil {
-		a.cb.OnNotice(Notice{Kind: NoticeWarning, Text: "the rule holds for this session only: " + err.Error()})
+		a.notice(NoticeWarning, "the rule holds for this session only: "+err.Error())
 		return true
 	}
 	a.opt.Policy.Keep(rule)

@@ -72,12 +72,10 @@ const (
 // Notice tells of something recoverable. Text is one sentence without a full
 // stop, safe but for parts that came from outside (sanitise it).
 type Notice struct {
-	Kind NoticeKind
-	Text string
-	// Retry is set for NoticeRetry.
-	Retry *provider.Retry
-	// Request is set for NoticeUsage.
-	Request *RequestReport
+	Kind    NoticeKind
+	Text    string
+	Retry   *provider.Retry // set for NoticeRetry, and where text that came is void
+	Request *RequestReport  // set for NoticeUsage
 }
 
 // NoticeKind sorts notices for front ends that treat some differently.
@@ -151,29 +149,16 @@ type Answer struct {
 // implement a part of Callbacks.
 type NopCallbacks struct{}
 
-// OnThinking implements Callbacks.
-func (NopCallbacks) OnThinking() {}
+var _ Callbacks = NopCallbacks{}
 
-// OnThinkingDone implements Callbacks.
-func (NopCallbacks) OnThinkingDone() {}
-
-// OnReasoning implements Callbacks.
-func (NopCallbacks) OnReasoning(string) {}
-
-// OnText implements Callbacks.
-func (NopCallbacks) OnText(string) {}
-
-// OnToolCall implements Callbacks.
-func (NopCallbacks) OnToolCall(Call) {}
-
-// OnToolOutput implements Callbacks.
-func (NopCallbacks) OnToolOutput(Call, string) {}
-
-// OnToolResult implements Callbacks.
+func (NopCallbacks) OnThinking()                   {}
+func (NopCallbacks) OnThinkingDone()               {}
+func (NopCallbacks) OnReasoning(string)            {}
+func (NopCallbacks) OnText(string)                 {}
+func (NopCallbacks) OnToolCall(Call)               {}
+func (NopCallbacks) OnToolOutput(Call, string)     {}
 func (NopCallbacks) OnToolResult(Call, CallResult) {}
+func (NopCallbacks) OnNotice(Notice)               {}
 
-// OnNotice implements Callbacks.
-func (NopCallbacks) OnNotice(Notice) {}
-
-// Ask implements Callbacks: nobody is there.
+// Ask says that nobody is there.
 func (NopCallbacks) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"syscall"
 
 	"artoo/conversation"
@@ -60,10 +61,8 @@ var Exits = []Exit{
 // ExitCode is the exit code of a kind; 1 for a kind that is in no row.
 func (k Kind) ExitCode() int {
 	for _, row := range Exits {
-		for _, kind := range row.Kinds {
-			if kind == k {
-				return row.Code
-			}
+		if slices.Contains(row.Kinds, k) {
+			return row.Code
 		}
 	}
 	return 1
@@ -95,18 +94,16 @@ func (f *Failure) ErrorKind() string { return string(f.Kind) }
 // ErrorHint is the `try:` line.
 func (f *Failure) ErrorHint() string { return f.Hint }
 
-// Classify turns any error of any room into a Failure. Rooms that know more
-// than "it went wrong" say so with ErrorKind() and ErrorHint() methods on their
-// error types. nil stays nil.
+// Classify turns any error into a Failure. What knows more than "it went wrong"
+// says so with ErrorKind() and ErrorHint() methods on its error type. nil stays nil.
 func Classify(err error) *Failure {
 	if err == nil {
 		return nil
 	}
-	var f *Failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
-	f = &Failure{Kind: KindInternal, Err: err}
+	f := &Failure{Kind: KindInternal, Err: err}
 	var kinder interface{ ErrorKind() string }
 	if errors.As(err, &kinder) {
 		f.Kind = Kind(kinder.ErrorKind())
@@ -123,37 +120,29 @@ func Classify(err error) *Failure {
 	return f
 }
 
+var hints = map[Kind]string{
+	KindAuth:       "artoo login, or set the provider's key variable or ARTOO_API_KEY, see artoo help environment",
+	KindBilling:    "add credit with the provider, or choose another with --provider",
+	KindRateLimit:  "again in a few minutes, or choose another model with --model",
+	KindOverloaded: "again in a few minutes, or another provider with --provider: this one has too much to do",
+	KindProvider:   "again later, or -v to see what was sent and what came",
+	KindInvalid:    "another model with --model, or -v to see what was sent",
+	KindNetwork:    "check the network, HTTPS_PROXY and ARTOO_BASE_URL",
+	KindTimeout:    "again, or allow more time with ARTOO_IDLE_TIMEOUT or ARTOO_REQUEST_TIMEOUT",
+	KindContext:    conversation.HintFull,
+	KindRefused:    "put it in other words, or choose another model with --model",
+}
+
 func defaultHint(kind Kind, err error) string {
-	switch kind {
-	case KindAuth:
-		var refused *provider.Error
-		if errors.As(err, &refused) && refused.Status == 403 {
-			return "the provider knows the key but does not let it do this: check the key's rights, or choose another model with --model"
-		}
-		return "artoo login, or set the provider's key variable or ARTOO_API_KEY, see artoo help environment"
-	case KindBilling:
-		return "add credit with the provider, or choose another with --provider"
-	case KindRateLimit:
-		return "again in a few minutes, or choose another model with --model"
-	case KindOverloaded:
-		return "again in a few minutes, or another provider with --provider: this one has too much to do"
-	case KindProvider:
-		return "again later, or -v to see what was sent and what came"
-	case KindInvalid:
-		return "another model with --model, or -v to see what was sent"
-	case KindNetwork:
-		return "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
-	case KindTimeout:
-		return "again, or allow more time with ARTOO_IDLE_TIMEOUT or ARTOO_REQUEST_TIMEOUT"
-	case KindContext:
-		return conversation.HintFull
-	case KindRefused:
-		return "put it in other words, or choose another model with --model"
-	}
-	if errors.Is(err, syscall.ENOSPC) {
+	refused := provider.AsError(err)
+	switch {
+	case kind == KindAuth && refused != nil && refused.Status == 403:
+		return "the provider knows the key but does not let it do this: check the key's rights, or choose another model with --model"
+	case hints[kind] != "":
+		return hints[kind]
+	case errors.Is(err, syscall.ENOSPC):
 		return "free some space on the disk"
-	}
-	if errors.Is(err, os.ErrPermission) {
+	case errors.Is(err, os.ErrPermission):
 		return "check the owner and mode of the file"
 	}
 	return ""

@@ -52,37 +52,38 @@ func (a *Agent) Left() (money float64, tokens int) {
 	return money, tokens
 }
 
-// checkLimits is asked before every request. room is how many tokens the reply
+// checkLimits is asked before every request. left is how many tokens the reply
 // may have under the caps, 0 for no bound.
-func (t *turn) checkLimits() (room int, err error) {
+func (t *turn) checkLimits() (left int, err error) {
 	t.warnNear()
 	if err := t.clock.over(); err != nil {
 		return 0, err // at once: the timer ends a request, it does not forbid one
 	}
-	return t.roomLeft()
+	return t.tokensLeft()
 }
 
-// roomLeft is how many tokens a reply may have under the caps of tokens and
+// tokensLeft is how many tokens a reply may have under the caps of tokens and
 // money, 0 for no bound. It is asked before every try.
-func (t *turn) roomLeft() (room int, err error) {
+func (t *turn) tokensLeft() (left int, err error) {
 	l, estimate := t.opt.Limits, t.conv.EstimatedTokens()
 	if l.MaxTotalTokens > 0 {
-		left := l.MaxTotalTokens - t.spent.usage.Add(t.losing).Total()
+		left = l.MaxTotalTokens - t.spent.usage.Add(t.losing).Total()
 		if left <= estimate {
-			return 0, capFailure(fmt.Sprintf("the next request needs about %s of the %d left", count(estimate, "token"), max(left, 0)), "a higher ARTOO_MAX_TOTAL_TOKENS")
+			return 0, capFailure(fmt.Sprintf("the next request needs about %s of the %d left", count(estimate, "token"), max(left, 0)),
+				"a higher ARTOO_MAX_TOTAL_TOKENS")
 		}
-		room = left - estimate
+		left -= estimate
 	}
 	if l.MaxCost > 0 {
 		afford, err := t.affordable(estimate)
 		if err != nil {
 			return 0, err
 		}
-		if room == 0 || afford > 0 && afford < room {
-			room = afford
+		if left == 0 || afford > 0 && afford < left {
+			left = afford
 		}
 	}
-	return room, nil
+	return left, nil
 }
 
 // affordable is how long a reply the rest of the money buys. What the provider
@@ -136,7 +137,7 @@ func (t *turn) warnNear() {
 			t.spent.warned = map[string]bool{}
 		}
 		t.spent.warned[name] = true
-		t.cb.OnNotice(Notice{Kind: NoticeCap, Text: text})
+		t.notice(NoticeCap, text)
 	}
 	l := t.opt.Limits
 	warn("cost", t.spent.cost, l.MaxCost, fmt.Sprintf("$%.2f of the run's $%.2f are spent", t.spent.cost, l.MaxCost))

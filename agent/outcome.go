@@ -2,7 +2,8 @@ package agent
 
 import (
 	"context"
-	"sort"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -45,20 +46,7 @@ func (t *turn) tool(name string) *tool.Tool {
 }
 
 func (t *turn) toolNames() string {
-	names := make([]string, 0, len(t.opt.Tools))
-	for _, tl := range t.opt.Tools {
-		names = append(names, tl.Name)
-	}
-	sort.Strings(names)
-	return strings.Join(names, ", ")
-}
-
-func images(in []tool.Image) []provider.Image {
-	var out []provider.Image
-	for _, i := range in {
-		out = append(out, provider.Image(i))
-	}
-	return out
+	return strings.Join(slices.Sorted(slices.Values(t.briefing.settings.Tools)), ", ")
 }
 
 func summaryOf(word, reason string) string {
@@ -103,4 +91,28 @@ func lastLines(s string, n int) string {
 		lines = lines[len(lines)-n:]
 	}
 	return strings.Join(lines, "\n")
+}
+
+// effectOf is what a call did that ran, for the line that tells it when the call
+// is no longer sent; nil for one that did not run, or changed and ran nothing.
+func (t *turn) effectOf(p *pending) *provider.Effect {
+	if p.settled {
+		return nil
+	}
+	a := p.call.Access
+	switch {
+	case a.Kind == tool.KindRun && a.Command != "":
+		end, _, _ := strings.Cut(p.outcome.Summary, " in ") // how long it took is no longer of use
+		return &provider.Effect{Command: t.masked(a.Command), End: end}
+	case a.Kind == tool.KindWrite && p.outcome.Status == CallOK && len(a.Paths) > 0:
+		e := &provider.Effect{}
+		for _, path := range a.Paths {
+			if rel, err := filepath.Rel(t.opt.Env.Dir, path); err == nil && filepath.IsLocal(rel) {
+				path = rel
+			}
+			e.Files = append(e.Files, t.masked(path))
+		}
+		return e
+	}
+	return nil
 }

@@ -258,7 +258,9 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	live.close()
 	e.result.Text = t.masked(e.result.Text)
 	p.outcome = outcomeOf(ctx, e.result, e.err, time.Since(began))
-	p.result.Images = images(e.result.Images)
+	for _, img := range e.result.Images {
+		p.result.Images = append(p.result.Images, provider.Image(img))
+	}
 	p.paged = e.result.Paged && e.err == nil
 	if p.edited != "" {
 		p.outcome.Text = p.edited + "\n\n" + p.outcome.Text

@@ -12,6 +12,7 @@ type serial struct {
 	cb     Callbacks
 	clock  *runClock
 	closed bool
+	thinks bool // between OnThinking and OnThinkingDone
 }
 
 func (s *serial) tell(f func(Callbacks)) {
@@ -28,8 +29,6 @@ func (s *serial) close() {
 	s.closed = true
 }
 
-func (s *serial) OnThinking()             { s.tell(func(cb Callbacks) { cb.OnThinking() }) }
-func (s *serial) OnThinkingDone()         { s.tell(func(cb Callbacks) { cb.OnThinkingDone() }) }
 func (s *serial) OnReasoning(text string) { s.tell(func(cb Callbacks) { cb.OnReasoning(text) }) }
 func (s *serial) OnText(text string)      { s.tell(func(cb Callbacks) { cb.OnText(text) }) }
 func (s *serial) OnToolCall(c Call)       { s.tell(func(cb Callbacks) { cb.OnToolCall(c) }) }
@@ -39,6 +38,18 @@ func (s *serial) OnToolOutput(c Call, chunk string) {
 }
 func (s *serial) OnToolResult(c Call, r CallResult) {
 	s.tell(func(cb Callbacks) { cb.OnToolResult(c, r) })
+}
+
+// OnThinking and OnThinkingDone come in pairs, however often the second is called.
+func (s *serial) OnThinking() { s.tell(func(cb Callbacks) { s.thinks = true; cb.OnThinking() }) }
+
+func (s *serial) OnThinkingDone() {
+	s.tell(func(cb Callbacks) {
+		if s.thinks {
+			s.thinks = false
+			cb.OnThinkingDone()
+		}
+	})
 }
 
 // Ask stops the run's clock while the user thinks.

@@ -128,26 +128,20 @@ func (a *Agent) SetMode(mode permission.Mode) error {
 // before the end for the first; "" when there is none.
 func (a *Agent) Answer(n int) string {
 	text := ""
-	messages := a.conv.Messages()
-	for i := len(messages) - 1; i >= 0; i-- {
-		switch m := messages[i]; m.Role {
-		case provider.RoleAssistant:
-			if text == "" {
-				text = m.Text()
-			}
-		case provider.RoleUser:
-			if text != "" {
-				if n--; n == 0 {
-					return text
-				}
-			}
-			text = ""
+	for _, m := range slices.Backward(a.conv.Messages()) {
+		switch {
+		case m.Role == provider.RoleAssistant && text == "":
+			text = m.Text()
+		case m.Role == provider.RoleUser && text != "" && n == 1:
+			return text
+		case m.Role == provider.RoleUser && text != "":
+			n, text = n-1, ""
 		}
 	}
-	if n == 1 {
-		return text
+	if n > 1 {
+		return ""
 	}
-	return ""
+	return text
 }
 
 // Approval is what the approval mode means with a provider that runs tools of its

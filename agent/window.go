@@ -89,7 +89,7 @@ func (t *turn) trimHard(refused *provider.Error) error {
 // does not fit.
 func (t *turn) trimmedTo(trimmed conversation.Trimmed, err error, refused *provider.Error) error {
 	if text := trimmed.String(); text != "" {
-		t.cb.OnNotice(Notice{Kind: NoticeTrimmed, Text: text})
+		t.notice(NoticeTrimmed, text)
 	}
 	return t.contextFull(err, refused)
 }
@@ -146,7 +146,7 @@ func (t *turn) contextFull(err error, refused *provider.Error) error {
 		if restored {
 			told += "; what was trimmed for it is back"
 		}
-		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: told})
+		t.notice(NoticeInfo, told)
 	}
 	if lost != nil {
 		return errors.Join(f, lost)

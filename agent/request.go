@@ -37,12 +37,12 @@ func (t *turn) query(ctx context.Context) (provider.Done, error) {
 func (t *turn) request() (provider.Request, error) {
 	options := provider.Options{MaxTokens: t.attempt.maxTokens}.Or(t.model.Defaults)
 	options.MaxTokens = t.withThinking(options)
-	room, err := t.checkLimits()
+	left, err := t.checkLimits()
 	if err != nil {
 		return provider.Request{}, err
 	}
-	if room > 0 && (options.MaxTokens == 0 || room < options.MaxTokens) {
-		options.MaxTokens = room
+	if left > 0 && (options.MaxTokens == 0 || left < options.MaxTokens) {
+		options.MaxTokens = left
 	}
 	options.MaxTokens = t.fitReply(options.MaxTokens)
 	t.limit = options.MaxTokens
@@ -50,11 +50,11 @@ func (t *turn) request() (provider.Request, error) {
 	if t.attempt.paused {
 		repair = provider.RepairPaused
 	}
-	messages, left := provider.FitImages(provider.LeaveOut(repair(t.conv.Messages()), t.refused.has), t.model.Info)
-	if left != "" && left != t.imagesTold {
-		t.cb.OnNotice(Notice{Kind: NoticeInfo, Text: left})
+	messages, without := provider.FitImages(provider.LeaveOut(repair(t.conv.Messages()), t.refused.has), t.model.Info)
+	if without != "" && without != t.imagesNotified {
+		t.notice(NoticeInfo, without)
 	}
-	t.imagesTold = left
+	t.imagesNotified = without
 	if t.attempt.nudge != "" {
 		messages = append(slices.Clip(messages), provider.UserText(t.attempt.nudge))
 	}
@@ -83,20 +83,19 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 	}
 	t.response.Stop, t.response.Detail = "", ""
 	in := &incoming{began: time.Now(), prompt: t.conv.EstimatedTokens(), tries: 1}
-	thinking := t.think()
-	defer func() { thinking.done() }() // the one of the last try
-	limited := ctx                     // by the message's timeout
+	limited := ctx // by the message's timeout
 	if t.timeout > 0 {
 		var stop context.CancelFunc
 		limited, stop = context.WithTimeout(ctx, t.timeout)
 		defer stop()
 	}
+	t.cb.OnThinking()
+	defer t.cb.OnThinkingDone()
 	for event, err := range t.model.Provider.Stream(limited, request) {
+		if err != nil && limited.Err() != nil && ctx.Err() == nil {
+			err = t.timedOut(err)
+		}
 		if err != nil {
-			thinking.done()
-			if limited.Err() != nil && ctx.Err() == nil {
-				err = t.timedOut(err)
-			}
 			return provider.Done{}, t.broken(in, err)
 		}
 		switch e := event.(type) {
@@ -108,22 +107,17 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 			in.bytes += e.Bytes
 			continue
 		case provider.Done:
-			thinking.done()
+			t.cb.OnThinkingDone()
 			t.response.Stop, t.response.Detail = e.Stop, e.Detail
 			if by := t.response.Model; by != e.Message.Model {
 				e.Message.Answered = by
 			}
 			return e, t.account(e, in)
-		case provider.Retry:
-			thinking.done()
-			if err := t.again(in, e, request.MaxTokens); err != nil {
-				return provider.Done{}, t.broken(in, err)
-			}
-			thinking = t.think()
-			continue
 		}
-		thinking.done()
-		t.piece(ctx, in, event)
+		t.cb.OnThinkingDone()
+		if err := t.piece(ctx, in, event, request.MaxTokens); err != nil {
+			return provider.Done{}, t.broken(in, err)
+		}
 	}
 	return provider.Done{}, t.broken(in, &provider.Error{Kind: provider.KindProvider, Provider: t.model.Name,
 		Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF})
@@ -131,72 +125,69 @@ func (t *turn) stream(ctx context.Context, request provider.Request) (provider.D
 
 // piece passes on what a reply brings on its way. Text that was still buffered
 // when ctx ended is neither shown nor kept.
-func (t *turn) piece(ctx context.Context, in *incoming, event provider.Event) {
-	switch event.(type) {
-	case provider.TextDelta, provider.ReasoningDelta:
-		if ctx.Err() != nil {
-			return
-		}
-	}
+func (t *turn) piece(ctx context.Context, in *incoming, event provider.Event, maxTokens int) error {
 	switch e := event.(type) {
 	case provider.TextDelta:
+		if ctx.Err() != nil {
+			return nil
+		}
 		if show := in.say(e.Text); show != "" {
 			t.cb.OnText(show)
 		}
 	case provider.ReasoningDelta:
-		in.bytes += len(e.Text)
-		t.cb.OnReasoning(e.Text)
+		if ctx.Err() == nil {
+			in.bytes += len(e.Text)
+			t.cb.OnReasoning(e.Text)
+		}
 	case provider.Step:
 		if in.text.Len() > 0 {
 			in.text.WriteString("\n\n") // what follows is a text of its own
 		}
-		t.cb.OnNotice(Notice{Kind: NoticeStep, Text: e.Text})
+		t.notice(NoticeStep, e.Text)
 	case provider.Refused:
-		t.response.Denied = append(t.response.Denied, Denial{Tool: e.Tool, Object: e.Object, Reason: e.Reason, Nobody: t.opt.Policy.Mode != permission.ModePlan})
+		t.response.Denied = append(t.response.Denied,
+			Denial{Tool: e.Tool, Object: e.Object, Reason: e.Reason, Nobody: t.opt.Policy.Mode != permission.ModePlan})
 	case provider.Notice:
 		kind := NoticeInfo
 		if e.Warning {
 			kind = NoticeWarning
 		}
-		t.cb.OnNotice(Notice{Kind: kind, Text: e.Text})
+		t.notice(kind, e.Text)
+	case provider.Retry:
+		return t.nextTry(in, e, maxTokens)
 	}
+	return nil
 }
 
-// again counts a try that failed, and lets the next one be made within what the
+// nextTry counts a try that failed, and lets the next one be made within what the
 // caps leave then. Its error says that they leave nothing.
-func (t *turn) again(in *incoming, e provider.Retry, maxTokens int) error {
+func (t *turn) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
 	in.void = in.void || e.Discard
+	text, usage := "trying again", provider.Usage{}
+	if e.Err != nil {
+		text, usage = e.Err.Error(), e.Err.Usage
+	}
 	if !e.Own {
-		if err := t.between(in, e, maxTokens); err != nil {
+		t.lose(in, usage)
+		t.losing = in.lost
+		left, err := t.tokensLeft()
+		if err != nil {
 			return err
+		}
+		if left > 0 && (maxTokens == 0 || left < maxTokens) && e.Lower != nil {
+			e.Lower(left)
 		}
 	}
 	in.tries = e.Try
-	t.cb.OnNotice(Notice{Kind: NoticeRetry, Text: retryText(e), Retry: &e})
+	t.cb.OnNotice(Notice{Kind: NoticeRetry, Text: text, Retry: &e})
+	t.cb.OnThinking()
 	return nil
 }
 
-// between counts the try that failed and lowers the limit of those that come.
-func (t *turn) between(in *incoming, e provider.Retry, maxTokens int) error {
-	var said provider.Usage
-	if e.Err != nil {
-		said = e.Err.Usage
-	}
-	t.lose(in, said)
-	t.losing = in.lost
-	room, err := t.roomLeft()
-	if err != nil {
-		return err
-	}
-	if room > 0 && (maxTokens == 0 || room < maxTokens) && e.Lower != nil {
-		e.Lower(room)
-	}
-	return nil
-}
-
-// broken books a request that failed, keeps what came of it, and returns why it
-// did.
+// broken accounts for a request that failed, keeps what came of it, and returns why
+// it did.
 func (t *turn) broken(in *incoming, err error) error {
+	t.cb.OnThinkingDone()
 	if in.text.Len() > 0 {
 		t.partial = in.text.String()
 	}
@@ -207,31 +198,6 @@ func (t *turn) broken(in *incoming, err error) error {
 	return err
 }
 
-// thinking keeps OnThinking and OnThinkingDone in pairs.
-type thinking struct {
-	cb   *serial
-	over bool
-}
-
-func (t *turn) think() *thinking {
-	t.cb.OnThinking()
-	return &thinking{cb: t.cb}
-}
-
-func (th *thinking) done() {
-	if !th.over {
-		th.over = true
-		th.cb.OnThinkingDone()
-	}
-}
-
-func retryText(r provider.Retry) string {
-	if r.Err == nil {
-		return "trying again"
-	}
-	return r.Err.Error()
-}
-
 // checkModel notes the model that answers, and tells, once, when it is another
 // than the one asked for. A server that does not say is taken at its word.
 func (t *turn) checkModel(asked, answered string) {
@@ -240,20 +206,18 @@ func (t *turn) checkModel(asked, answered string) {
 	}
 	t.response.Model = answered
 	t.answered = [2]string{t.model.Name + "/" + asked, answered}
-	if told := asked + " " + answered; !sameModel(asked, answered) && t.otherModel != told {
-		t.otherModel = told
+	if pair := asked + " " + answered; modelFamily(asked) != modelFamily(answered) && t.otherModel != pair {
+		t.otherModel = pair
 		text := "answered by " + answered
 		if asked != "default" { // of a server or a tool: whichever it is, it is the one
 			text = "asked " + asked + ", " + text
 		}
-		t.cb.OnNotice(Notice{Kind: NoticeModel, Text: text})
+		t.notice(NoticeModel, text)
 	}
 }
 
-// sameModel compares what stays of names without the vendors before them and
-// the versions and dates behind them.
-func sameModel(asked, answered string) bool { return modelFamily(asked) == modelFamily(answered) }
-
+// modelFamily is what stays of a model's name without the vendor before it and the
+// version and date behind it.
 func modelFamily(model string) string {
 	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	model, _, _ = strings.Cut(model, ":")
