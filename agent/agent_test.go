@@ -2,16 +2,12 @@ package agent_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -313,172 +309,6 @@ func TestAnswersToQuestions(t *testing.T) {
 	}
 }
 
-func TestInterruptKeepsThePartialText(t *testing.T) {
-	gate := fake.NewGate()
-	step := fake.Say("half a ", "sentence", " more")
-	step.Reasoning = []string{"hm"}
-	step.Gate, step.GateAfter = gate, 4
-	a := newAgent(&fake.Provider{Steps: []fake.Step{step, fake.Say("ok")}})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-gate.Reached(); cancel() }()
-	cb := &recorder{}
-	r, err := a.SendMessage(ctx, "go", cb)
-	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("error %v", err)
-	}
-	if r.Text != "half a sentence" {
-		t.Errorf("partial %q", r.Text)
-	}
-	if _, err := send(t, a, cb, "go on"); err != nil {
-		t.Fatal(err)
-	}
-	wantLines(t, history(a), "user go", "assistant partial half a sentence", "user go on", "assistant ok")
-}
-
-func TestInterruptGivesEveryOpenCallAResult(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stubborn := make(chan struct{})
-		slow := makeTool("slow", tool.KindNone, func(ctx context.Context, arg string, out io.Writer) (tool.Result, error) {
-			io.WriteString(out, "working")
-			<-stubborn // ignores ctx, like a command that traps the signal
-			io.WriteString(out, "too late")
-			return tool.Result{}, nil
-		})
-		p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "slow", `{}`), fake.ToolCall("b", "bash", `{"arg":"make"}`)), fake.Say("ok")}}
-		a := newAgent(p, slow, makeTool("bash", tool.KindRun, nil))
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(10*time.Second, cancel)
-		cb := &recorder{}
-		began := time.Now()
-		_, err := a.SendMessage(ctx, "go", cb)
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("error %v", err)
-		}
-		if took := time.Since(began); took > 11*time.Second {
-			t.Errorf("the prompt came back %s after the interrupt", took-10*time.Second)
-		}
-		close(stubborn)
-		a.Close()
-		wantLines(t, cb.lines, "thinking", "thinking done", "call a 0/2", "output a working", "result a interrupted", "call b 1/2", "result b interrupted")
-		if _, err := a.SendMessage(t.Context(), "again", cb); err != nil {
-			t.Errorf("the history is broken: %v", err)
-		}
-	})
-}
-
-func TestEndsOfReplies(t *testing.T) {
-	cutCall := fake.Call("c", "bash", `{"arg":"rm"}`)
-	cutCall.Stop = provider.StopMaxTokens
-	cutText := func(s string) fake.Step { st := fake.Say(s); st.Stop = provider.StopMaxTokens; return st }
-	refused := fake.Say("I will not")
-	refused.Stop, refused.Detail = provider.StopRefusal, "against the rules"
-	full := fake.Say("so far")
-	full.Stop = provider.StopContext
-	pause := fake.Say("working")
-	pause.Stop = provider.StopPause
-	cases := []struct {
-		name    string
-		steps   []fake.Step
-		text    string
-		kind    agent.Kind
-		history []string
-	}{
-		{"a cut text is continued once", []fake.Step{cutText("one "), fake.Say("two")}, "one two", "",
-			[]string{"user go", "assistant partial one ", "user [Not from the user: Your reply was cut", "assistant two"}},
-		{"after that it is asked for less", []fake.Step{cutText("one "), cutText("two "), fake.Say("three")}, "one two three", "",
-			[]string{"user go", "assistant partial one ", "assistant partial two ", "user [Not from the user: Your reply was cut at its length limit once more. Say what is left of it in fewer words", "assistant three"}},
-		{"three times is a cap", []fake.Step{cutText("one "), cutText("two "), cutText("three")}, "one two three", agent.KindCap,
-			[]string{"user go", "assistant partial one ", "assistant partial two ", "user [Not from the user: ", "assistant partial three"}},
-		{"a cut call is asked again and never run", []fake.Step{cutCall, fake.Say("ok")}, "ok", "", []string{"user go", "assistant ok"}},
-		{"cut twice it is asked for less", []fake.Step{cutCall, cutCall, fake.Say("ok")}, "ok", "",
-			[]string{"user go", "user [Not from the user: Your reply was cut at its length limit, in the middle of a tool call", "assistant ok"}},
-		{"three times is a cap too", []fake.Step{cutCall, cutCall, cutCall}, "", agent.KindCap, []string{"user go", "user [Not from the user: "}},
-		{"reasoning took all the room", []fake.Step{cutText(""), fake.Say("ok")}, "ok", "", []string{"user go", "assistant ok"}},
-		{"refusal", []fake.Step{refused}, "I will not", agent.KindRefused, []string{"user go"}},
-		{"nothing once", []fake.Step{{}, fake.Say("ok")}, "ok", "", []string{"user go", "assistant ok"}},
-		{"nothing twice", []fake.Step{{}, {}}, "", agent.KindProvider, []string{"user go"}},
-		{"pause", []fake.Step{pause, fake.Say("ok")}, "ok", "", []string{"user go", "assistant working", "assistant ok"}},
-		{"the stream ends without an end", []fake.Step{{Text: []string{"x"}, Cut: true}}, "x", agent.KindProvider, []string{"user go", "assistant partial x"}},
-		{"fault after a part", []fake.Step{{Text: []string{"x"}, Err: &provider.Error{Kind: provider.KindNetwork, Err: io.ErrUnexpectedEOF}}}, "x", agent.KindNetwork, []string{"user go", "assistant partial x"}},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			p := &fake.Provider{Steps: c.steps, Lenient: true}
-			ran := false
-			a := newAgent(p, makeTool("bash", tool.KindRun, func(context.Context, string, io.Writer) (tool.Result, error) { ran = true; return tool.Result{}, nil }))
-			a.Opt().Policy.AllowRules = []permission.Rule{{Tool: "bash"}}
-			r, err := send(t, a, &recorder{}, "go")
-			if f := agent.Classify(err); (f == nil) != (c.kind == "") || f != nil && f.Kind != c.kind {
-				t.Fatalf("error %v, want kind %q", err, c.kind)
-			}
-			if r.Text != c.text {
-				t.Errorf("text %q, want %q", r.Text, c.text)
-			}
-			if ran {
-				t.Error("a cut call was run")
-			}
-			if p.Left() != 0 {
-				t.Errorf("%d steps left", p.Left())
-			}
-			got := history(a)
-			if len(got) != len(c.history) {
-				t.Fatalf("history %q, want %q", got, c.history)
-			}
-			for i := range got {
-				if !strings.HasPrefix(got[i], c.history[i]) {
-					t.Errorf("history %d: %q, want %q", i, got[i], c.history[i])
-				}
-			}
-			if c.name == "a cut call is asked again and never run" {
-				if req, _ := p.Last(); req.MaxTokens != 4000 {
-					t.Errorf("asked again with %d tokens, want the model's own maximum", req.MaxTokens)
-				}
-			}
-		})
-	}
-}
-
-func TestTooLongIsTrimmedOnceAndAskedOnce(t *testing.T) {
-	tooLong := fake.Fail(provider.KindContext)
-	for _, c := range []struct {
-		steps []fake.Step
-		kind  agent.Kind
-	}{{[]fake.Step{tooLong, fake.Say("ok")}, ""}, {[]fake.Step{tooLong, tooLong}, agent.KindContext}} {
-		p := &fake.Provider{}
-		big := strings.Repeat("word ", 4000)
-		for i := range 8 {
-			p.Steps = append(p.Steps, fake.Call(fmt.Sprintf("c%d", i), "look", `{"arg":"x"}`))
-		}
-		p.Steps = append(append(p.Steps, fake.Say("read it all")), c.steps...)
-		a := newAgent(p, makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{Text: big}, nil }))
-		if _, err := send(t, a, &recorder{}, "read"); err != nil {
-			t.Fatal(err)
-		}
-		cb := &recorder{}
-		_, err := send(t, a, cb, "and now")
-		if f := agent.Classify(err); (f == nil) != (c.kind == "") || f != nil && f.Kind != c.kind {
-			t.Errorf("error %v, want kind %q", err, c.kind)
-		}
-		if len(cb.notices) == 0 || cb.notices[0].Kind != agent.NoticeTrimmed {
-			t.Errorf("notices %+v, want one that tells of the trim", cb.notices)
-		}
-		requests := p.Requests()
-		before, after := requests[len(requests)-2], requests[len(requests)-1]
-		if size(t, after) >= size(t, before) {
-			t.Error("the second request is not smaller")
-		}
-	}
-}
-
-func size(t *testing.T, r provider.Request) int {
-	t.Helper()
-	data, err := json.Marshal(r.Messages)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(data)
-}
-
 // newScript is a provider that says these texts, one for each request.
 func newScript(texts ...string) *fake.Provider {
 	p := &fake.Provider{}
@@ -486,29 +316,4 @@ func newScript(texts ...string) *fake.Provider {
 		p.Steps = append(p.Steps, fake.Say(text))
 	}
 	return p
-}
-
-// late is a provider whose reply goes on for a while when it is cancelled.
-type late struct{ cancel func() }
-
-func (l late) Stream(ctx context.Context, _ provider.Request) iter.Seq2[provider.Event, error] {
-	return func(yield func(provider.Event, error) bool) {
-		if !yield(provider.TextDelta{Text: "in time"}, nil) {
-			return
-		}
-		l.cancel()
-		if yield(provider.TextDelta{Text: ", late"}, nil) && yield(provider.ReasoningDelta{Text: "late"}, nil) {
-			yield(nil, ctx.Err())
-		}
-	}
-}
-
-func TestWhatComesAfterAnInterruptIsNotShown(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cb := &recorder{}
-	r, err := newAgent(late{cancel: cancel}).SendMessage(ctx, "go", cb)
-	if !errors.Is(err, context.Canceled) || r.Text != "in time" {
-		t.Errorf("%q, %v", r.Text, err)
-	}
-	wantLines(t, cb.lines, "thinking", "thinking done", "text in time")
 }

@@ -124,58 +124,62 @@ func TestDamage(t *testing.T) {
 		"newer":              {[]string{newer, one, later}, "one", []string{"newer artoo (format 2)", "out of place", "of a kind"}},
 		"JSON but no line":   {[]string{header, "[]", "3", "null", `{"id":"1"}`, one}, "one", []string{"4 lines"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			st := testStore(t)
-			must(t, os.MkdirAll(st.Dir, 0o700))
-			path := filepath.Join(st.Dir, "x.jsonl")
-			file := strings.Join(tc.lines, "\n")
-			if file != "" {
-				file += "\n"
-			}
-			must(t, os.WriteFile(path, []byte(file), 0o600))
-			s, err := st.Open("x")
-			must(t, err)
-			conv := New(Config{}, s)
-			var texts []string
-			for _, m := range conv.Messages() {
-				texts = append(texts, m.Text())
-			}
-			if got := strings.Join(texts, " "); got != tc.texts {
-				t.Errorf("messages %q, want %q", got, tc.texts)
-			}
-			notices := s.Notices()
-			if len(notices) != len(tc.notices) {
-				t.Fatalf("notices %q, want %q", notices, tc.notices)
-			}
-			for i, want := range tc.notices {
-				if !strings.Contains(notices[i], want) {
-					t.Errorf("notice %q, want %q", notices[i], want)
-				}
-			}
-			err = conv.Append(user("on"))
-			if name == "newer" {
-				var e *Error
-				if !errors.As(err, &e) || e.ErrorKind() != "usage" || !strings.Contains(err.Error(), "newer artoo (format 2") || !s.ReadOnly() {
-					t.Errorf("append: %v", err)
-				}
-				if readFile(t, path) != file {
-					t.Error("the file was changed")
-				}
-				return
-			}
-			must(t, err)
-			want := encoded(t, conv.Messages())
-			must(t, s.Close())
-			s, err = st.Open("x")
-			must(t, err)
-			defer s.Close()
-			if got := encoded(t, New(Config{}, s).Messages()); got != want {
-				t.Error(cmp.Diff(want, got))
-			}
-			if !strings.HasPrefix(readFile(t, path), file) {
-				t.Error("something was taken out of the file")
-			}
-		})
+		t.Run(name, func(t *testing.T) { damaged(t, tc.lines, tc.texts, tc.notices, name == "newer") })
+	}
+}
+
+// damaged opens a file of these lines, checks what is left and told of it, and goes
+// on with it, which a newer artoo's does not allow.
+func damaged(t *testing.T, lines []string, said string, told []string, newer bool) {
+	st := testStore(t)
+	must(t, os.MkdirAll(st.Dir, 0o700))
+	path := filepath.Join(st.Dir, "x.jsonl")
+	file := strings.Join(lines, "\n")
+	if file != "" {
+		file += "\n"
+	}
+	must(t, os.WriteFile(path, []byte(file), 0o600))
+	s, err := st.Open("x")
+	must(t, err)
+	conv := New(Config{}, s)
+	var texts []string
+	for _, m := range conv.Messages() {
+		texts = append(texts, m.Text())
+	}
+	if got := strings.Join(texts, " "); got != said {
+		t.Errorf("messages %q, want %q", got, said)
+	}
+	notices := s.Notices()
+	if len(notices) != len(told) {
+		t.Fatalf("notices %q, want %q", notices, told)
+	}
+	for i, want := range told {
+		if !strings.Contains(notices[i], want) {
+			t.Errorf("notice %q, want %q", notices[i], want)
+		}
+	}
+	err = conv.Append(user("on"))
+	if newer {
+		var e *Error
+		if !errors.As(err, &e) || e.ErrorKind() != "usage" || !strings.Contains(err.Error(), "newer artoo (format 2") || !s.ReadOnly() {
+			t.Errorf("append: %v", err)
+		}
+		if readFile(t, path) != file {
+			t.Error("the file was changed")
+		}
+		return
+	}
+	must(t, err)
+	want := encoded(t, conv.Messages())
+	must(t, s.Close())
+	s, err = st.Open("x")
+	must(t, err)
+	defer s.Close()
+	if got := encoded(t, New(Config{}, s).Messages()); got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+	if !strings.HasPrefix(readFile(t, path), file) {
+		t.Error("something was taken out of the file")
 	}
 }
 
