@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"artoo/agent/permission"
 	"artoo/conversation"
@@ -34,17 +35,16 @@ type Agent struct {
 	startMode permission.Mode // the mode the agent was made with
 	briefing  briefing        // what the model knows of the session's settings and instructions
 
-	replyLimit     int             // of the model, in tokens, as it was asked for
-	guessed        bool            // the server's guess at the model's facts was taken over
-	spent          spending        // of this run, all turns
-	unsent         []provider.Part // the notes of a message that was withdrawn, for the next one
-	otherModel     string          // the last answer to "which model answers" of which the user was notified
-	answered       [2]string       // the last model that was asked, and the one that answered
-	imagesNotified string          // what was said last of images that are not sent
-	refused        imageSet        // images that the server did not take
-	abandoned      sync.WaitGroup  // calls that were given up and are still being killed
-	killing        sync.Mutex      // guards kill
-	kill           chan struct{}   // of the last turn, nil before it and once it is closed
+	replyLimit     int                                // of the model, in tokens, as it was asked for
+	guessed        bool                               // the server's guess at the model's facts was taken over
+	spent          spending                           // of this run, all turns
+	unsent         []provider.Part                    // the notes of a message that was withdrawn, for the next one
+	otherModel     string                             // the last answer to "which model answers" of which the user was notified
+	answered       [2]string                          // the last model that was asked, and the one that answered
+	imagesNotified string                             // what was said last of images that are not sent
+	refused        imageSet                           // images that the server did not take
+	abandoned      sync.WaitGroup                     // calls that were given up and are still being killed
+	kill           atomic.Pointer[context.CancelFunc] // of the last turn, nil before it
 }
 
 // SendMessage sends a text with what goes along with it, see Send.
@@ -104,11 +104,8 @@ func (a *Agent) AnsweredBy() string {
 // it has otherwise. It does nothing to a call that was not interrupted. It may be
 // called from any goroutine, and more than once.
 func (a *Agent) Kill() {
-	a.killing.Lock()
-	defer a.killing.Unlock()
-	if a.kill != nil {
-		close(a.kill)
-		a.kill = nil
+	if kill := a.kill.Load(); kill != nil {
+		(*kill)()
 	}
 }
 

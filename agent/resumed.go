@@ -90,25 +90,24 @@ func (a *Agent) changed(messages []provider.Message, since time.Time) []string {
 }
 
 // touched are the paths of the calls that read or wrote a file and did not fail.
-func (a *Agent) touched(messages []provider.Message) []string {
-	failed := map[string]bool{}
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if r, ok := p.(provider.ToolResult); ok && r.IsError {
-				failed[r.CallID] = true
-			}
-		}
-	}
+func (a *Agent) touched(messages []provider.Message) (paths []string) {
 	onFiles := map[string]bool{"read": true}
 	for _, t := range a.opt.Tools {
 		onFiles[t.Name] = onFiles[t.Name] || t.Kind == tool.KindWrite
 	}
-	var paths []string
+	called := map[string]string{} // path by call
 	for _, m := range messages {
-		for _, c := range m.Calls() {
-			var input struct{ Path string }
-			if onFiles[c.Name] && !failed[c.ID] && json.Unmarshal(c.Input, &input) == nil && input.Path != "" {
-				paths = append(paths, input.Path)
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case provider.ToolCall:
+				var input struct{ Path string }
+				if onFiles[p.Name] && json.Unmarshal(p.Input, &input) == nil {
+					called[p.ID] = input.Path
+				}
+			case provider.ToolResult:
+				if path := called[p.CallID]; path != "" && !p.IsError {
+					paths = append(paths, path)
+				}
 			}
 		}
 	}

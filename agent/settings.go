@@ -27,34 +27,30 @@ func (s settings) offers(names ...string) bool {
 // String is the settings in lines, as the system prompt has them.
 func (s settings) String() string {
 	var b strings.Builder
-	for _, dir := range s.ReadDirs {
-		fmt.Fprintf(&b, "Also open, for reading: %s\n", dir)
-	}
-	for _, dir := range s.WriteDirs {
-		fmt.Fprintf(&b, "Also open, for reading and writing: %s\n", dir)
-	}
-	if len(s.Without) > 0 {
-		fmt.Fprintf(&b, "Not offered here: %s\n", strings.Join(s.Without, ", "))
-	}
-	if approval := s.approval(); approval != "" {
-		fmt.Fprintf(&b, "Approval: %s\n", approval)
-	}
-	rules := func(what string, list []permission.Rule) {
-		if len(list) > 0 {
-			fmt.Fprintf(&b, "%s: %s\n", what, ruleList(list))
+	row := func(what, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%s: %s\n", what, text)
 		}
 	}
+	for _, dir := range s.ReadDirs {
+		row("Also open, for reading", dir)
+	}
+	for _, dir := range s.WriteDirs {
+		row("Also open, for reading and writing", dir)
+	}
+	row("Not offered here", strings.Join(s.Without, ", "))
+	row("Approval", s.approval())
 	if s.Mode == permission.ModePlan {
-		rules("Denied by rule, also for reading", s.Deny)
+		row("Denied by rule, also for reading", ruleList(s.Deny))
 		return b.String()
 	}
-	rules("Allowed by rule", s.Allow)
+	row("Allowed by rule", ruleList(s.Allow))
 	if s.Headless {
-		rules("Refused by rule, since it would be asked", s.Ask)
+		row("Refused by rule, since it would be asked", ruleList(s.Ask))
 	} else {
-		rules("Asked by rule", s.Ask)
+		row("Asked by rule", ruleList(s.Ask))
 	}
-	rules("Denied by rule", s.Deny)
+	row("Denied by rule", ruleList(s.Deny))
 	return b.String()
 }
 
@@ -110,14 +106,14 @@ func (s settings) approval() string {
 
 // asked is what becomes of the rest.
 func (s settings) asked() string {
-	unless := ""
-	if len(s.Allow) > 0 {
-		unless = ", unless a rule below allows it"
-	}
+	asked := " is asked of the user first"
 	if s.Headless {
-		return " is refused, since nobody is there to ask" + unless + "."
+		asked = " is refused, since nobody is there to ask"
 	}
-	return " is asked of the user first" + unless + "."
+	if len(s.Allow) > 0 {
+		asked += ", unless a rule below allows it"
+	}
+	return asked + "."
 }
 
 func join(first, then string) string {

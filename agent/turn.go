@@ -53,13 +53,13 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 	return t, ctx
 }
 
-// turnEnv is the agent's Env for the calls of one turn, which Kill reaches.
+// turnEnv is the agent's Env for the calls of one turn, which Kill reaches. Calls
+// that were interrupted may outlive the turn.
 func (a *Agent) turnEnv() *tool.Env {
-	a.killing.Lock()
-	defer a.killing.Unlock()
-	a.kill = make(chan struct{})
+	killed, kill := context.WithCancel(context.Background())
+	a.kill.Store(&kill)
 	env := *a.opt.Env
-	env.Kill = a.kill
+	env.Kill = killed.Done()
 	return &env
 }
 
