@@ -175,10 +175,7 @@ func (t *turn) emptyAndLong(end ending) bool {
 	case end.reply.Usage.Output > t.least():
 		return false // it wrote something that cannot be seen
 	}
-	sent, window := t.conv.EstimatedTokens(), t.model.Info.Context
-	if budget := t.conv.Budget(); budget > 0 && (window <= 0 || budget < window) {
-		window = budget
-	}
+	sent, window := t.conv.EstimatedTokens(), tightest(t.model.Info.Context, t.conv.Budget())
 	return window > 0 && float64(sent) >= most*float64(window) || t.model.Info.Guess && sent >= unknown
 }
 

@@ -127,7 +127,7 @@ func sessionErrors(t *testing.T) (unwritable, missing, readOnly error) {
 		t.Fatal(err)
 	}
 	readOnly = conversation.New(conversation.Config{}, read).Append(provider.UserText("x"))
-	_, missing = store.Open("x")
+	_, missing = store.Open("0") // no id has a 0
 	elsewhere := conversation.Store{Dir: filepath.Join(s.Path(), "a file is in the way")}.Create(conversation.Header{})
 	unwritable = conversation.New(conversation.Config{}, elsewhere).Append(provider.UserText("x"))
 	return unwritable, missing, errors.Join(readOnly, s.Close())

@@ -79,9 +79,7 @@ func (t *turn) tokensLeft() (left int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if left == 0 || afford > 0 && afford < left {
-			left = afford
-		}
+		left = tightest(left, afford)
 	}
 	return left, nil
 }
@@ -98,8 +96,9 @@ func (t *turn) affordable(estimate int) (int, error) {
 		return 0, nil
 	}
 	if price == nil {
-		return 0, &Failure{Kind: KindUsage, What: "--max-cost", Err: fmt.Errorf("the price of %s is not known, so it cannot be capped", t.model.Defaults.Model),
-			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml", t.model.Name, t.model.Defaults.Model)}
+		name, model := t.model.Name, t.model.Defaults.Model
+		return 0, &Failure{Kind: KindUsage, What: "--max-cost", Err: fmt.Errorf("the price of %s is not known, so it cannot be capped", model),
+			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml", name, model)}
 	}
 	left := t.opt.Limits.MaxCost - spent
 	cached, read := min(t.spent.cached, estimate), price.CacheRead
@@ -108,7 +107,8 @@ func (t *turn) affordable(estimate int) (int, error) {
 	}
 	prompt := (float64(cached)*read + float64(estimate-cached)*max(price.Input, price.CacheWrite)) / 1e6
 	if left <= prompt {
-		return 0, capFailure(fmt.Sprintf("$%.4f of $%.2f spent, the next request costs about $%.4f before its reply", spent, t.opt.Limits.MaxCost, prompt), "a higher --max-cost")
+		return 0, capFailure(fmt.Sprintf("$%.4f of $%.2f spent, the next request costs about $%.4f before its reply",
+			spent, t.opt.Limits.MaxCost, prompt), "a higher --max-cost")
 	}
 	if price.Output <= 0 {
 		return 1 << 30, nil

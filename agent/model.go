@@ -32,13 +32,7 @@ func (a *Agent) take(m Model) {
 // know takes over the facts of the model, and what follows from them: a reply has
 // a quarter of the window at most.
 func (a *Agent) know(info provider.ModelInfo) {
-	limit := a.replyLimit
-	for _, most := range []int{info.Context / replyShare, info.MaxOutput} {
-		if most > 0 && (limit == 0 || most < limit) {
-			limit = most
-		}
-	}
-	a.model.Info, a.model.Defaults.MaxTokens = info, limit
+	a.model.Info, a.model.Defaults.MaxTokens = info, tightest(a.replyLimit, info.Context/replyShare, info.MaxOutput)
 }
 
 // describe asks the server for the facts of the model, until it knows; what it
@@ -66,9 +60,5 @@ func (a *Agent) describe(ctx context.Context) {
 // budget is the context budget in tokens: never more than the window less the
 // reply; 0 where neither is known.
 func (a *Agent) budget() int {
-	budget, most := a.opt.MaxContextTokens, a.model.Info.Context-a.model.Defaults.MaxTokens
-	if a.model.Info.Context > 0 && (budget == 0 || most < budget) {
-		return most
-	}
-	return budget
+	return tightest(a.opt.MaxContextTokens, a.model.Info.Context-a.model.Defaults.MaxTokens)
 }

@@ -41,10 +41,7 @@ func (t *turn) request() (provider.Request, error) {
 	if err != nil {
 		return provider.Request{}, err
 	}
-	if left > 0 && (options.MaxTokens == 0 || left < options.MaxTokens) {
-		options.MaxTokens = left
-	}
-	options.MaxTokens = t.fitReply(options.MaxTokens)
+	options.MaxTokens = t.fitReply(tightest(options.MaxTokens, left))
 	t.limit = options.MaxTokens
 	repair := provider.Repair
 	if t.attempt.paused {
@@ -174,7 +171,7 @@ func (t *turn) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
 		if err != nil {
 			return err
 		}
-		if left > 0 && (maxTokens == 0 || left < maxTokens) && e.Lower != nil {
+		if e.Lower != nil && left > 0 && (maxTokens == 0 || left < maxTokens) {
 			e.Lower(left)
 		}
 	}

@@ -22,20 +22,32 @@ const (
 // hintTools is how the user gets room where prompt and tools have too much of it.
 const hintTools = "--tools -all,+bash with a short --system, or a model with a larger window"
 
-// replyRoom is the reply's limit in tokens: a part of the window at most, which
-// may be smaller than it was thought to be when the limit was set.
-func (t *turn) replyRoom(asked int) int {
-	if most := t.window() / replyShare; t.attempt.maxTokens == 0 && most > 0 && (asked == 0 || asked > most) {
-		return most
+// tightest is the smallest of the bounds that are set, 0 where none is.
+func tightest(bounds ...int) (least int) {
+	for _, bound := range bounds {
+		if bound > 0 && (least == 0 || bound < least) {
+			least = bound
+		}
 	}
-	return asked
+	return least
+}
+
+// replyLimitOf is a reply's limit in tokens: a part of the window at most, which
+// may be smaller than it was thought to be when the limit was set.
+func (t *turn) replyLimitOf(requested int) int {
+	if t.attempt.maxTokens > 0 {
+		return requested
+	}
+	return tightest(requested, t.window()/replyShare)
 }
 
 // withThinking is the reply's limit with what the model may think on top, up to
 // its maximum. The wires give thinking the shares that are left out here: a
 // quarter at low effort, half, three quarters, nine tenths.
 func (t *turn) withThinking(o provider.Options) int {
-	parts := map[provider.Effort][2]int{provider.EffortLow: {4, 3}, provider.EffortMedium: {2, 1}, provider.EffortHigh: {4, 1}, provider.EffortMax: {10, 1}}
+	parts := map[provider.Effort][2]int{
+		provider.EffortLow: {4, 3}, provider.EffortMedium: {2, 1}, provider.EffortHigh: {4, 1}, provider.EffortMax: {10, 1},
+	}
 	p, thinks := parts[o.Effort]
 	if !thinks || !t.model.Info.Reasoning || t.attempt.maxTokens > 0 || o.MaxTokens <= 0 {
 		return o.MaxTokens
@@ -53,41 +65,36 @@ func (t *turn) least() int { return min(leastReply, t.window()/leastShare) }
 // window is the model's window in tokens, 0 where nobody knows: what is said of
 // it, or less where a request was refused that should have fitted.
 func (t *turn) window() int {
-	window := t.model.Info.Context
-	if refused, _ := t.conv.Window(); refused > 0 && (window <= 0 || refused < window) {
-		return refused
-	}
-	return window
+	refused, _ := t.conv.Window()
+	return tightest(t.model.Info.Context, refused)
 }
 
 // fitReply lowers the limit of a reply to what the window leaves, and notes
 // whether it did.
-func (t *turn) fitReply(asked int) int {
-	asked = t.replyRoom(asked)
-	window := t.window()
+func (t *turn) fitReply(requested int) int {
+	limit, window := t.replyLimitOf(requested), t.window()
 	left := window - t.conv.EstimatedTokens()
-	if t.squeezed = window > 0 && asked > left; t.squeezed {
+	if t.squeezed = window > 0 && limit > left; t.squeezed {
 		return max(left, t.least(), 1)
 	}
-	return asked
+	return limit
 }
 
 // trim makes the history fit the budget, at the cost of the reply's room where
 // it must.
 func (t *turn) trim() error {
-	t.conv.SetReserve(t.replyRoom(t.model.Defaults.MaxTokens) - t.least())
-	trimmed, err := t.conv.Trim()
-	return t.trimmedTo(trimmed, err, nil)
+	t.conv.SetReserve(t.replyLimitOf(t.model.Defaults.MaxTokens) - t.least())
+	return t.trimBy(t.conv.Trim, nil)
 }
 
 func (t *turn) trimHard(refused *provider.Error) error {
-	trimmed, err := t.conv.TrimHard()
-	return t.trimmedTo(trimmed, err, refused)
+	return t.trimBy(t.conv.TrimHard, refused)
 }
 
-// trimmedTo says what went, since nothing leaves the history silently, or why it
-// does not fit.
-func (t *turn) trimmedTo(trimmed conversation.Trimmed, err error, refused *provider.Error) error {
+// trimBy says what went, since nothing leaves the history silently, or why it does
+// not fit.
+func (t *turn) trimBy(trim func() (conversation.Trimmed, error), refused *provider.Error) error {
+	trimmed, err := trim()
 	if text := trimmed.String(); text != "" {
 		t.notice(NoticeTrimmed, text)
 	}
@@ -110,10 +117,8 @@ func (t *turn) learnWindow(e provider.Error) {
 		return
 	}
 	t.conv.Refused(e.Requested)
-	if t.model.Info.Context <= 0 || e.Window < t.model.Info.Context {
-		t.model.Info.Context = e.Window
-	}
-	budget := t.model.Info.Context - t.replyRoom(t.model.Defaults.MaxTokens)
+	t.model.Info.Context = tightest(t.model.Info.Context, e.Window)
+	budget := t.model.Info.Context - t.replyLimitOf(t.model.Defaults.MaxTokens)
 	if now := t.conv.Budget(); budget > 0 && (now <= 0 || budget < now) {
 		t.conv.SetBudget(budget)
 	}
@@ -124,8 +129,8 @@ func (t *turn) learnWindow(e provider.Error) {
 // message that is too long by itself is taken out of what is sent next. Any other
 // error stays as it is.
 func (t *turn) contextFull(err error, refused *provider.Error) error {
-	var full *conversation.FullError
-	if !errors.As(err, &full) {
+	full, ok := errors.AsType[*conversation.FullError](err)
+	if !ok {
 		return err
 	}
 	f := &Failure{Kind: KindContext, Err: err, Hint: conversation.HintFull}
@@ -142,16 +147,13 @@ func (t *turn) contextFull(err error, refused *provider.Error) error {
 	if withdrawn {
 		t.partial, t.keep = "", nil // of a reply to it
 		t.unsent = t.notes
-		told := "the message was not sent, and is no part of what is sent next"
+		text := "the message was not sent, and is no part of what is sent next"
 		if restored {
-			told += "; what was trimmed for it is back"
+			text += "; what was trimmed for it is back"
 		}
-		t.notice(NoticeInfo, told)
+		t.notice(NoticeInfo, text)
 	}
-	if lost != nil {
-		return errors.Join(f, lost)
-	}
-	return f
+	return errors.Join(f, lost)
 }
 
 // name says in f which part of a full context is too long, where it is not the
@@ -162,22 +164,24 @@ func (t *turn) name(f *Failure, full *conversation.FullError) {
 		return
 	}
 	_, accepted := t.conv.Window()
-	room := min(window-t.least(), full.Budget)
-	if window < t.model.Info.Context && accepted < room { // all that is known is what was too long
-		room = max(accepted, room/2)
+	most := min(window-t.least(), full.Budget)
+	if window < t.model.Info.Context && accepted < most { // all that is known is what was too long
+		most = max(accepted, most/2)
 	}
 	rest := max(full.Tokens-full.Overhead-full.Latest, 0)
 	few := t.conv.Tokens(leastMessage)
-	left := t.conv.Bytes((room - full.Overhead - rest) * 3 / 4)
+	left := t.conv.Bytes((most - full.Overhead - rest) * 3 / 4)
 	switch {
-	case full.Overhead+few > room && accepted < full.Overhead+few:
-		f.Err = fmt.Errorf("the system prompt and the tools alone have about %s, and the model's window is %s", count(full.Overhead, "token"), count(window, "token"))
+	case full.Overhead+few > most && accepted < full.Overhead+few:
+		f.Err = fmt.Errorf("the system prompt and the tools alone have about %s, and the model's window is %s",
+			count(full.Overhead, "token"), count(window, "token"))
 		f.Hint = hintTools
 	case full.Latest > rest && left >= leastMessage:
-		f.Err = fmt.Errorf("the message has about %s, and beside the rest there is room for %d", count(full.Latest, "token"), room-full.Overhead-rest)
+		f.Err = fmt.Errorf("the message has about %s, and beside the rest there is room for %d",
+			count(full.Latest, "token"), most-full.Overhead-rest)
 		f.Hint = fmt.Sprintf("at most %d characters; put the rest into a file, and name the file", int(float64(left)/t.perChar))
 	case full.Overhead > window/2: // it would soon be full again
-		f.Hint += fmt.Sprintf("; for more room than the %d tokens beside the prompt and tools: ", max(window-full.Overhead, 0)) + hintTools
+		f.Hint += fmt.Sprintf("; for more room than the %d tokens beside the prompt and tools: %s", max(window-full.Overhead, 0), hintTools)
 	}
 }
 
