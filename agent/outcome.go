@@ -49,13 +49,6 @@ func (t *turn) toolNames() string {
 	return strings.Join(slices.Sorted(slices.Values(t.briefing.settings.Tools)), ", ")
 }
 
-func summaryOf(word, reason string) string {
-	if reason == "" {
-		return word
-	}
-	return word + ": " + firstLine(reason)
-}
-
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return preview(line, 120)

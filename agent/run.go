@@ -186,11 +186,13 @@ func (t *turn) deny(p *pending, d permission.Decision, reason string, nobody boo
 		text = "Not run: this call needs approval and nobody is there to give it. Do what can be done without it, and say what is left."
 		status = CallUnanswered
 	}
+	summary := "denied"
 	if reason != "" {
-		text += " Reason: " + reason
+		text, summary = text+" Reason: "+reason, summary+": "+firstLine(reason)
 	}
-	p.settle(CallResult{Status: status, Text: text, Summary: summaryOf("denied", reason)})
-	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: reason, Rule: d.Narrow, Nobody: nobody})
+	p.settle(CallResult{Status: status, Text: text, Summary: summary})
+	t.response.Denied = append(t.response.Denied,
+		Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: reason, Rule: d.Narrow, Nobody: nobody})
 }
 
 // runBatch runs the calls that were not settled, one or several that read, and

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -94,7 +95,8 @@ func (t *turn) finishReply(reply provider.Done) (again bool, err error) {
 		// refused again.
 		t.answer.WriteString(reply.Message.Text())
 		t.partial = ""
-		return false, refusal(reply)
+		why := cmp.Or(reply.Detail, "the model refused to answer")
+		return false, &Failure{Kind: KindRefused, Err: errors.New(why), Hint: hints[KindRefused]}
 	}
 	if again, err := t.retry(ending{reply: reply}); again || err != nil {
 		return again, err
@@ -127,7 +129,11 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 			err = errors.Join(cause, err)
 		}
 	}
-	if text := firstText(t.partial, provider.Message{Parts: t.keep}.Text()); strings.TrimSpace(text) != "" {
+	text := t.partial
+	if strings.TrimSpace(text) == "" {
+		text = provider.Message{Parts: t.keep}.Text()
+	}
+	if strings.TrimSpace(text) != "" {
 		m := provider.Message{Role: provider.RoleAssistant, Provider: t.response.Provider, Model: t.response.Model, Partial: true}
 		for _, p := range t.keep {
 			if _, isText := p.(provider.Text); !isText {
@@ -140,22 +146,4 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 	}
 	t.response.Text = t.answer.String()
 	return t.response, errors.Join(err, t.conv.Sync())
-}
-
-// firstText is the first of the texts that says something.
-func firstText(texts ...string) string {
-	for _, text := range texts {
-		if strings.TrimSpace(text) != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-func refusal(reply provider.Done) error {
-	why := reply.Detail
-	if why == "" {
-		why = "the model refused to answer"
-	}
-	return &Failure{Kind: KindRefused, Err: errors.New(why), Hint: defaultHint(KindRefused, nil)}
 }

@@ -107,16 +107,6 @@ type leftNote struct {
 	Text    string `json:"text"`
 }
 
-// lastOf is the index of the last message with a role, -1 when there is none.
-func lastOf(items []item, role provider.Role) int {
-	for i, it := range slices.Backward(items) {
-		if it.msg.Role == role {
-			return i
-		}
-	}
-	return -1
-}
-
 // trimRecord is a trim as the session file keeps it.
 type trimRecord struct {
 	Edits  []edit     `json:"edits,omitempty"`

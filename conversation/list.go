@@ -165,7 +165,7 @@ func (info *Info) countTail(tail []byte, whole bool) bool {
 			turn := e.payload.(*turnRecord)
 			messages, model, known = turn.Messages, turn.Model, true
 		case isType(line, typeMessage):
-			if complete(line) {
+			if bytes.HasSuffix(bytes.TrimSpace(line), []byte{'}'}) { // else it broke off
 				messages++
 			}
 		}
@@ -199,5 +199,3 @@ func (info *Info) countAll(r io.Reader) error {
 		}
 	}
 }
-
-func complete(line []byte) bool { return bytes.HasSuffix(bytes.TrimSpace(line), []byte{'}'}) }

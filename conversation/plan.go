@@ -135,7 +135,7 @@ func (p *planner) steps(kept int) {
 			drop[k] = true
 			p.drop(k)
 		}
-		if i := lastOf(p.items[:step.from], provider.RoleUser); i >= 0 {
+		if i := lastUser(p.items[:step.from]); i >= 0 {
 			user = i
 			p.note(i, stepsLeftOut)
 		}
@@ -202,8 +202,8 @@ func (p *planner) note(i int, text string) {
 	p.record.Notes = append(p.record.Notes, leftNote{Message: p.items[i].id, Text: text})
 }
 
-// recentResults shortens the results of the last steps: the alternative is to
-// send nothing at all.
+// recentResults cuts the results of the last steps, ever shorter: the alternative is
+// to send nothing at all. They are never replaced by a line.
 func (p *planner) recentResults(limit float64) {
 	recent := recentFrom(p.items, stepsOf(p.items))
 	touched := map[int]bool{}
@@ -214,7 +214,7 @@ func (p *planner) recentResults(limit float64) {
 			touched[i] = p.did.Images > n
 		}
 	}
-	for _, cut := range recentCuts() {
+	for _, cut := range []int{8000, 2000, 700, leastCut} {
 		for i := recent; i < len(p.items); i++ {
 			for n, part := range p.items[i].msg.Parts {
 				if p.enough() || cut == leastCut && p.tokens() <= limit {

@@ -18,13 +18,9 @@ const (
 	worth     = 200  // bytes that shrinking a result must save
 )
 
-// recentCuts are the sizes in characters to which the results of the last steps
-// are cut, one after another, when nothing else is left. They are never
-// replaced by a line. The last of them only keeps small windows (4,096 tokens,
-// of which half are prompt and tools) from being full: it goes no further than
-// the limit.
-func recentCuts() []int { return []int{8000, 2000, 700, leastCut} }
-
+// leastCut is the last of the sizes in characters to which the results of the last
+// steps are cut. It only keeps small windows (4,096 tokens, of which half are prompt
+// and tools) from being full: it goes no further than the limit.
 const leastCut = 250
 
 // Trim makes the history fit the budget before a request. Under the budget it
