@@ -84,14 +84,12 @@ func peek(path string) (Info, error) {
 	}
 	defer f.Close()
 	in := bufio.NewReader(io.LimitReader(f, peekBytes))
-	for header := false; ; {
+	for {
 		line, readErr := in.ReadBytes('\n')
-		e, err := decodeEntry(line)
-		if err == nil {
+		if e, err := decodeEntry(line); err == nil {
 			switch p := e.payload.(type) {
 			case *Header:
-				if !header {
-					header = true
+				if info.Started.IsZero() { // the first counts
 					info.CWD, info.Started, info.Provider, info.Model, info.ForkOf = p.CWD, p.Started, p.Provider, p.Model, p.ForkOf
 				}
 			case *messageRecord:
@@ -101,10 +99,10 @@ func peek(path string) (Info, error) {
 				}
 			}
 		}
+		if errors.Is(readErr, io.EOF) {
+			return info, nil
+		}
 		if readErr != nil {
-			if errors.Is(readErr, io.EOF) {
-				readErr = nil
-			}
 			return info, readErr
 		}
 	}
@@ -142,10 +140,9 @@ func (info *Info) count(size int64) error {
 	if info.countTail(tail[:n], from == 0) {
 		return nil
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	return info.countAll(f)
+	whole, err := os.ReadFile(info.Path)
+	info.countTail(whole, true)
+	return err
 }
 
 // countTail looks for the last turn marker in the end of the file, or counts if
@@ -178,24 +175,4 @@ func (info *Info) countTail(tail []byte, whole bool) bool {
 		info.Model = model
 	}
 	return true
-}
-
-// countAll counts the message lines of the file.
-func (info *Info) countAll(r io.Reader) error {
-	in := bufio.NewReaderSize(r, tailBytes)
-	for {
-		begin, err := in.ReadSlice('\n')
-		if isType(begin, typeMessage) {
-			info.Messages++
-		}
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = in.ReadSlice('\n')
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
