@@ -85,6 +85,13 @@ func (m *Markdown) layTable(rows []string) {
 			t.rows = append(t.rows, m.cellsOf(row))
 		}
 	}
+	for _, heading := range t.rows[0] {
+		for _, w := range heading {
+			for i := range w {
+				w[i].style |= bold
+			}
+		}
+	}
 	switch {
 	case m.opt.Spoken:
 		m.head = head

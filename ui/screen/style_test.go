@@ -34,7 +34,7 @@ func TestWhatAReplyHoldsHasAStyleOfItsOwn(t *testing.T) {
 		"\x1b[2m```go\x1b[0m\nx := \x1b[32m\"`\"\x1b[0m\n\x1b[2m```\x1b[0m\n",
 		"\x1b[2m````diff title\x1b[0m\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n\x1b[31m-old\x1b[0m\n\x1b[32m+new\x1b[0m\n same\n```\n\x1b[2m````\x1b[0m\n- not a diff\n",
 		"  \x1b[2m  ~~~ Patch\x1b[0m\n\x1b[32m  +new\x1b[0m\n\x1b[31m  -old\x1b[0m\n\x1b[2m  ~~~\x1b[0m\n",
-		"\x1b[35ma\x1b[0m",
+		"\x1b[1;35ma\x1b[0m",
 	} {
 		if want = strings.Replace(want, "  \x1b[2m  ", "\x1b[2m  ", 1); !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%q", want, got)
