@@ -3,6 +3,7 @@ package ollama
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -77,27 +78,15 @@ func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration
 	if f, ok := p.known.facts(model); ok {
 		return f, nil
 	}
-	body, err := provider.Marshal(map[string]string{"model": model})
-	if err != nil {
-		return facts{}, err
-	}
-	r, err := p.request(ctx, "show", model, body)
-	if err != nil {
-		return facts{}, err
-	}
-	s := p.Server
-	s.Idle, s.RequestTimeout = -1, limit
-	data, err := wire.Fetch(ctx, s, r)
+	var told show
+	err := p.get(ctx, limit, "show", model, &told)
 	failed := provider.AsError(err)
 	switch {
 	case ctx.Err() != nil:
 		return facts{}, context.Cause(ctx)
-	case failed != nil && (failed.Status == http.StatusNotFound && strings.Contains(failed.Message, "model") || failed.Kind == provider.KindAuth || failed.Status == 0 && failed.Kind != provider.KindTimeout):
+	case failed != nil && (failed.Status == http.StatusNotFound && strings.Contains(failed.Message, "model") ||
+		failed.Kind == provider.KindAuth || failed.Status == 0 && failed.Kind != provider.KindTimeout):
 		return facts{}, failed
-	}
-	var told show
-	if err == nil {
-		err = wire.Decode(data, &told)
 	}
 	f := facts{}
 	if err == nil {
@@ -182,18 +171,66 @@ func (s *show) parameter(name string) int {
 	return 0
 }
 
-// Answers reports whether an Ollama server answers at the address; ctx says how
-// long that may take. A server that is not there is no error: nobody asked for it.
-func (p *Provider) Answers(ctx context.Context) bool {
-	r, err := p.request(ctx, "version", "", nil)
+// get asks an end of the API for a JSON document; limit is the longest that may
+// take, 0 leaves it to ctx. Where a model is named it is a POST. What cannot be
+// decoded is no *provider.Error.
+func (p *Provider) get(ctx context.Context, limit time.Duration, end, model string, v any) error {
+	var body []byte
+	var err error
+	if model != "" {
+		body, err = provider.Marshal(map[string]string{"model": model})
+	}
+	var r wire.Request
+	if err == nil {
+		r, err = p.request(ctx, end, model, body)
+	}
 	if err != nil {
-		return false
+		return err
 	}
 	s := p.Server
 	s.Idle = -1
+	if limit > 0 {
+		s.RequestTimeout = limit
+	}
 	data, err := wire.Fetch(ctx, s, r)
+	if err == nil {
+		err = wire.Decode(data, v)
+	}
+	return err
+}
+
+// Version implements provider.LocalHost.
+func (p *Provider) Version(ctx context.Context) (string, error) {
 	var v struct {
 		Version string `json:"version"`
 	}
-	return err == nil && wire.Decode(data, &v) == nil && v.Version != ""
+	err := p.get(ctx, 0, "version", "", &v)
+	if err == nil && v.Version == "" {
+		err = errors.New("it does not tell its version")
+	}
+	return v.Version, p.failure(err)
+}
+
+// Windows implements provider.LocalHost.
+func (p *Provider) Windows(ctx context.Context, model string) (most, set int, err error) {
+	var told show
+	err = p.get(ctx, 0, "show", model, &told)
+	return told.limit(), told.parameter("num_ctx"), p.failure(err)
+}
+
+// Loaded implements provider.LocalHost.
+func (p *Provider) Loaded(ctx context.Context) ([]provider.LoadedModel, error) {
+	var running struct {
+		Models []provider.LoadedModel `json:"models"`
+	}
+	err := p.get(ctx, 0, "ps", "", &running)
+	return running.Models, p.failure(err)
+}
+
+// failure makes an error of the provider's one type, nil of nil.
+func (p *Provider) failure(err error) error {
+	if err == nil || provider.AsError(err) != nil {
+		return err
+	}
+	return &provider.Error{Kind: provider.KindProvider, Provider: p.Name, Local: p.Local, Err: err}
 }

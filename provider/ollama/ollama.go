@@ -49,6 +49,7 @@ type Provider struct {
 var (
 	_ provider.Provider  = (*Provider)(nil)
 	_ provider.Describer = (*Provider)(nil)
+	_ provider.LocalHost = (*Provider)(nil)
 )
 
 // Stream implements provider.Provider.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -403,11 +404,11 @@ func TestModels(t *testing.T) {
 	if diff := cmp.Diff([]string{"o qwen3:8b true", "o gpt-oss:20b-cloud false"}, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if !provide(s).Answers(t.Context()) {
+	if !answers(t.Context(), provide(s)) {
 		t.Error("does not answer")
 	}
 	s.Close()
-	if provide(s).Answers(t.Context()) {
+	if answers(t.Context(), provide(s)) {
 		t.Error("answers, though it is gone")
 	}
 	if _, err := provide(s).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Kind != provider.KindNetwork {
@@ -416,12 +417,12 @@ func TestModels(t *testing.T) {
 	silent := providertest.NewServer(t, providertest.Silent())
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if began := time.Now(); provide(silent).Answers(ctx) || time.Since(began) > 5*time.Second {
+	if began := time.Now(); answers(ctx, provide(silent)) || time.Since(began) > 5*time.Second {
 		t.Error("a silent server answers, or is waited for")
 	}
 	other := providertest.NewServer(t, providertest.JSON(200, `{}`), providertest.Page(200, "hello"))
 	for range 2 {
-		if provide(other).Answers(t.Context()) {
+		if answers(t.Context(), provide(other)) {
 			t.Error("another server is taken for Ollama")
 		}
 	}
@@ -454,5 +455,43 @@ func TestModelsSayWhatTheyCan(t *testing.T) {
 	}
 	if n := len(s.Requests()); n != 3 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+func answers(ctx context.Context, p *ollama.Provider) bool {
+	version, err := p.Version(ctx)
+	if (err == nil) != (version != "") || err != nil && provider.AsError(err) == nil {
+		panic(fmt.Sprintf("version %q and the error %v", version, err))
+	}
+	return err == nil
+}
+
+// TestTheServerTellsOfItsModels: the windows of one, and what is in memory.
+func TestTheServerTellsOfItsModels(t *testing.T) {
+	s := providertest.NewServer(t,
+		providertest.JSON(200, `{"model_info":{"qwen3.context_length":40960},"parameters":"stop \"x\"\nnum_ctx 4096\n"}`),
+		providertest.JSON(404, `{"error":"model 'm' not found"}`),
+		providertest.JSON(200, `{"models":[{"name":"a","size":9,"size_vram":4,"context_length":4096},{"name":"b"}]}`),
+		providertest.JSON(200, `[]`))
+	p := provide(s)
+	if most, set, err := p.Windows(t.Context(), "m"); most != 40960 || set != 4096 || err != nil {
+		t.Errorf("%d, set to %d, %v", most, set, err)
+	}
+	if _, _, err := p.Windows(t.Context(), "m"); err == nil || !strings.HasSuffix(err.Error(), ": model 'm' not found (404)") {
+		t.Errorf("got %v", err)
+	}
+	want := []provider.LoadedModel{{Name: "a", Size: 9, Graphics: 4, Context: 4096}, {Name: "b"}}
+	if got, err := p.Loaded(t.Context()); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v %v", got, err)
+	}
+	if got, err := p.Loaded(t.Context()); len(got) > 0 && err == nil {
+		t.Errorf("%+v of a server that says something else", got)
+	}
+	var paths []string
+	for _, r := range s.Requests() {
+		paths = append(paths, r.Method+" "+r.Path)
+	}
+	if got := strings.Join(paths, " "); got != "POST /api/show POST /api/show GET /api/ps GET /api/ps" {
+		t.Errorf("asked %s", got)
 	}
 }

@@ -42,6 +42,12 @@ func Address(name, named string) string {
 	return named
 }
 
+// Host is the server of the user's own models, nil for a provider that has none.
+func Host(s provider.Server) provider.LocalHost {
+	host, _ := New(Settings{Server: s}).(provider.LocalHost)
+	return host
+}
+
 func constructors() map[string]func(Settings) provider.Provider {
 	return map[string]func(Settings) provider.Provider{
 		"anthropic":         func(s Settings) provider.Provider { return &anthropic.Provider{Server: s.Server} },

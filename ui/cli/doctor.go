@@ -121,6 +121,9 @@ func (a *app) probes(offline bool) *doctor.Probes {
 	}
 	w.Places = a.places()
 	a.examineChoice(w)
+	if o := w.Local; o != nil {
+		o.Host = registry.Host(provider.Server{Name: o.Provider.Name, BaseURL: o.Address, HTTP: w.HTTP, Local: true})
+	}
 	return w
 }
 

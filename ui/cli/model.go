@@ -115,8 +115,12 @@ func (a *app) answers(name string) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	server, ok := p.(interface{ Answers(context.Context) bool })
-	return ok && server.Answers(ctx)
+	server, ok := p.(provider.LocalHost)
+	if !ok {
+		return false
+	}
+	_, err = server.Version(ctx)
+	return err == nil
 }
 
 // defaultModel is the provider's, or that of its server or program.

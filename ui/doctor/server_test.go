@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -161,10 +162,10 @@ func TestClock(t *testing.T) {
 
 func TestNoNetworkAsksNobody(t *testing.T) {
 	w := world(map[string]string{"TERM": "xterm"})
-	w.NoNetwork, w.Server, w.Local = true, server("openai", ""), &LocalServer{Provider: ollama(), Address: "http://127.0.0.1:1", Named: true}
+	w.NoNetwork, w.Server, w.Local = true, server("openai", ""), &LocalServer{Provider: ollama(), Host: &host{}, Named: true}
 	w.HTTP = &http.Client{Transport: nobody{t}}
 	lines, failed := report(t, w)
-	if failed != 0 || !strings.Contains(lines, "ok provider: openai was not asked |") {
+	if failed != 0 || !strings.Contains(lines, "ok provider: openai was not asked |") || strings.Contains(lines, "ollama") {
 		t.Errorf("%s", lines)
 	}
 }
@@ -182,21 +183,25 @@ func ollama() provider.Facts {
 	return f
 }
 
+// host is a server of the user's own models.
+type host struct {
+	most, set     int
+	down, missing error
+	loaded        []provider.LoadedModel
+}
+
+func (h *host) Version(context.Context) (string, error) { return "0.12.3", h.down }
+
+func (h *host) Windows(context.Context, string) (most, set int, err error) {
+	return h.most, h.set, cmp.Or(h.down, h.missing)
+}
+
+func (h *host) Loaded(context.Context) ([]provider.LoadedModel, error) { return h.loaded, h.down }
+
 func TestLocalServer(t *testing.T) {
-	show, ps, status := `{"model_info":{"qwen3.context_length":40960},"parameters":"stop \"x\"\nnum_ctx 4096\n"}`, `{"models":[]}`, 200
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/api/version":
-			fmt.Fprint(w, `{"version":"0.12.3"}`)
-		case "/api/show":
-			w.WriteHeader(status)
-			fmt.Fprint(w, show)
-		case "/api/ps":
-			fmt.Fprint(w, ps)
-		}
-	}))
-	defer srv.Close()
-	o := &LocalServer{Provider: ollama(), Address: srv.URL + "/", Named: true, Model: "qwen3:8b"}
+	const address = "http://127.0.0.1:11434"
+	h := &host{most: 40960, set: 4096}
+	o := &LocalServer{Provider: ollama(), Host: h, Address: address, Named: true, Model: "qwen3:8b"}
 	check := func(want ...string) {
 		t.Helper()
 		w := world(map[string]string{"TERM": "xterm"})
@@ -208,23 +213,24 @@ func TestLocalServer(t *testing.T) {
 			}
 		}
 	}
-	check("ok ollama: version 0.12.3 at "+srv.URL, `warn ollama: qwen3:8b has a window of 4096 tokens from its Modelfile, of 40960 | context = 32768 in [provider.ollama.models."qwen3:8b"] of config.toml`)
+	check("ok ollama: version 0.12.3 at "+address, `warn ollama: qwen3:8b has a window of 4096 tokens from its Modelfile, of 40960 | context = 32768 in [provider.ollama.models."qwen3:8b"] of config.toml`)
 	o.Window = 32768
 	check("ok ollama: qwen3:8b has a window of 32768 tokens from your settings, of 40960 |")
-	o.Window, show = 0, `{"model_info":{"x.context_length":2048}}`
+	o.Window, h.most, h.set = 0, 2048, 0
 	check("warn ollama: qwen3:8b takes 2048 tokens at most")
-	show = `{"model_info":{"x.context_length":131072}}`
+	h.most = 131072
 	check("ok ollama: qwen3:8b takes 131072 tokens; artoo asks for what it needs |")
-	status, show = 404, `{"error":"model 'qwen3:8b' not found"}`
+	h.missing = &provider.Error{Provider: "ollama", Status: 404, Message: "model 'qwen3:8b' not found"}
 	check("fail ollama: qwen3:8b: model 'qwen3:8b' not found (404) | ollama pull qwen3:8b")
 	o.Model = ""
-	ps = `{"models":[{"name":"a","size":4294967296,"size_vram":1073741824,"context_length":4096},{"name":"b","size":1024,"size_vram":1024}]}`
+	h.loaded = []provider.LoadedModel{
+		{Name: "a", Size: 4294967296, Graphics: 1073741824, Context: 4096}, {Name: "b", Size: 1024, Graphics: 1024}}
 	check("warn ollama: a is loaded, 4096.0 MiB, with a window of 4096 tokens, 75% of it outside the graphics card", "ok ollama: b is loaded, 1.0 KiB |")
-	srv.Close()
-	check("warn ollama: no server answers at "+srv.URL, "| ollama serve")
+	h.down = errors.New("refused")
+	check("warn ollama: no server answers at "+address, "| ollama serve")
 	o.Model = "m"
-	check("fail ollama: no server answers at "+srv.URL, "| ollama serve")
+	check("fail ollama: no server answers at "+address, "| ollama serve")
 	o.Model = ""
 	o.Named = false
-	check("ok ollama: no server answers at " + srv.URL)
+	check("ok ollama: no server answers at " + address)
 }
