@@ -42,17 +42,13 @@ func (t *turn) replyLimitOf(requested int) int {
 }
 
 // withThinking is the reply's limit with what the model may think on top, up to
-// its maximum. The wires give thinking the shares that are left out here: a
-// quarter at low effort, half, three quarters, nine tenths.
+// its maximum: thinking takes a share of the whole.
 func (t *turn) withThinking(o provider.Options) int {
-	parts := map[provider.Effort][2]int{
-		provider.EffortLow: {4, 3}, provider.EffortMedium: {2, 1}, provider.EffortHigh: {4, 1}, provider.EffortMax: {10, 1},
-	}
-	p, thinks := parts[o.Effort]
-	if !thinks || !t.model.Info.Reasoning || t.attempt.maxTokens > 0 || o.MaxTokens <= 0 {
+	share := o.Effort.Share()
+	if share == 0 || !t.model.Info.Reasoning || t.attempt.maxTokens > 0 || o.MaxTokens <= 0 {
 		return o.MaxTokens
 	}
-	most := o.MaxTokens * p[0] / p[1]
+	most := o.MaxTokens * 100 / (100 - share)
 	if t.model.Info.MaxOutput > 0 {
 		most = min(most, max(t.model.Info.MaxOutput, o.MaxTokens))
 	}

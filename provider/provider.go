@@ -81,6 +81,22 @@ const (
 	EffortMax    Effort = "max"
 )
 
+// Share is how much of a reply's tokens a model may think at this effort, in per
+// cent: what wires that send a budget ask for.
+func (e Effort) Share() int {
+	switch e {
+	case "", EffortOff:
+		return 0
+	case EffortLow:
+		return 25
+	case EffortMedium:
+		return 50
+	case EffortHigh:
+		return 75
+	}
+	return 90
+}
+
 // StopReason says why a complete reply ended.
 type StopReason string
 

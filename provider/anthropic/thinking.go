@@ -164,11 +164,7 @@ func (b *body) budget(effort provider.Effort, messages []message) {
 	if !mayThink(messages) {
 		return
 	}
-	share := map[provider.Effort]int{provider.EffortLow: 25, provider.EffortMedium: 50, provider.EffortHigh: 75}[effort]
-	if share == 0 {
-		share = 90
-	}
-	n := min(max(b.MaxTokens*share/100, minBudget), b.MaxTokens-minAnswer)
+	n := min(max(b.MaxTokens*effort.Share()/100, minBudget), b.MaxTokens-minAnswer)
 	if n < minBudget {
 		return
 	}

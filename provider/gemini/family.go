@@ -114,21 +114,15 @@ func (f family) budget(effort provider.Effort, limit int) int {
 	least, most := 0, mostFlash
 	switch f.kind {
 	case "pro":
-		least, most = leastPro, mostPro
+		least, most = leastPro, mostPro // it cannot do without
 	case "lite":
 		least = leastLite
 	}
-	share := map[provider.Effort]int{provider.EffortLow: 25, provider.EffortMedium: 50, provider.EffortHigh: 75}[effort]
-	switch {
-	case effort == provider.EffortOff && f.kind != "pro":
+	if effort == provider.EffortOff && f.kind != "pro" {
 		return 0
-	case effort == provider.EffortOff:
-		return leastPro
-	case share == 0:
-		share = 90
 	}
 	if limit <= 0 {
 		limit = most
 	}
-	return min(max(limit*share/100, least), most)
+	return min(max(limit*effort.Share()/100, least), most)
 }
