@@ -56,7 +56,8 @@ func (s commandShell) description() string {
 	return "Run a command with " + how + " and get its output (stdout and stderr together) and exit status." + warning +
 		" Each call is a new shell: directories and variables do not carry over; use cwd." +
 		" There is no input and no terminal: pass flags such as -y, never start editors, pagers or prompts." +
-		" Processes left in the background are stopped when the call ends. A command is stopped when its time is up, 120 seconds unless set otherwise: give timeout for longer work." +
+		" Processes left in the background are stopped when the call ends. A command is stopped when its time is up, " +
+		"120 seconds unless set otherwise: give timeout for longer work." +
 		" Use read, grep, glob and edit rather than cat, grep, find and sed."
 }
 
@@ -119,11 +120,13 @@ func (in bashInput) limit(env *Env) (time.Duration, string) {
 	if in.Timeout == 0 {
 		return limit, ""
 	}
-	if ms := in.Timeout / 1000; in.Timeout > most.Seconds() && in.Timeout >= leastMillis && math.Mod(in.Timeout, 100) == 0 && ms <= most.Seconds() {
-		return time.Duration(in.Timeout * float64(time.Millisecond)), fmt.Sprintf("[timeout counts seconds; %s was taken for milliseconds, so %s seconds it was]\n",
+	tooLong := in.Timeout > most.Seconds()
+	if ms := in.Timeout / 1000; tooLong && in.Timeout >= leastMillis && math.Mod(in.Timeout, 100) == 0 && ms <= most.Seconds() {
+		remark := fmt.Sprintf("[timeout counts seconds; %s was taken for milliseconds, so %s seconds it was]\n",
 			trimNumber(in.Timeout), trimNumber(ms))
+		return time.Duration(in.Timeout * float64(time.Millisecond)), remark
 	}
-	if in.Timeout > most.Seconds() {
+	if tooLong {
 		return most, fmt.Sprintf("[a timeout of %s seconds is more than the most allowed: %s seconds it was]\n",
 			trimNumber(in.Timeout), trimNumber(most.Seconds()))
 	}

@@ -50,10 +50,12 @@ func commandResult(e shell.Result, remark string, withheld []string) Result {
 		b.WriteByte('\n')
 	}
 	if e.Stopped > 0 && e.Stop == shell.StopNone {
-		fmt.Fprintf(&b, "[%s still running in the background and stopped with the call]\n", counted(e.Stopped, "process was", "processes were"))
+		fmt.Fprintf(&b, "[%s still running in the background and stopped with the call]\n",
+			counted(e.Stopped, "process was", "processes were"))
 	}
 	if e.Left > 0 {
-		fmt.Fprintf(&b, "[%s still running and could not be stopped: they may belong to another user]\n", counted(e.Left, "process is", "processes are"))
+		fmt.Fprintf(&b, "[%s still running and could not be stopped: they may belong to another user]\n",
+			counted(e.Left, "process is", "processes are"))
 	} else if e.Held {
 		b.WriteString("[a process that detached itself still runs and could not be stopped; its further output is lost]\n")
 	}
@@ -105,6 +107,7 @@ func withheldNote(withheld []string) string {
 	if n := len(withheld) - len(few); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("[variables withheld from commands: %s%s; the user can pass them with ARTOO_PASS_ENV, but never keys of model providers]\n",
+	return fmt.Sprintf("[variables withheld from commands: %s%s; the user can pass them with ARTOO_PASS_ENV, but "+
+		"never keys of model providers]\n",
 		strings.Join(few, ", "), more)
 }

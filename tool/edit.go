@@ -29,7 +29,8 @@ func Edit() Tool {
 	return New(Def{
 		Name: "edit",
 		Kind: KindWrite, Marks: true,
-		Description: "Replace text in a file: give edits, or old_string and new_string for just one. They are applied in order, all or none. " +
+		Description: "Replace text in a file: give edits, or old_string and new_string for just one. " +
+			"They are applied in order, all or none. " +
 			"Each old_string must be exactly as in the file, without the line numbers that read shows, and occur only once: " +
 			"take in lines around it to make it unique, or set replace_all. Line ends and encoding are kept.",
 		schema: editSchema(),
@@ -100,7 +101,8 @@ func runEdit(ctx context.Context, env *Env, in editInput, _ io.Writer) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
-	text := fmt.Sprintf("edited %s: %s, %s; it now reads\n%s", c.Display, plural(replaced, "replacement"), c.counts(), c.regions())
+	text := fmt.Sprintf("edited %s: %s, %s; it now reads\n%s",
+		c.Display, plural(replaced, "replacement"), c.counts(), c.regions())
 	return Result{Text: text + c.note, Summary: c.counts()}, nil
 }
 
@@ -170,7 +172,8 @@ func (t textFile) replace(e replacement) (textFile, int, error) {
 	case len(at) == 0:
 		return t, 0, errors.New(explainMiss(t.body, old, replacement))
 	case len(at) > 1 && !e.ReplaceAll:
-		return t, 0, fmt.Errorf("old_string is there %d times, %s; take in lines around it to make it unique, or set replace_all", len(at), linesOf(t.body, at))
+		return t, 0, fmt.Errorf("old_string is there %d times, %s; take in lines around it to make it unique, or set replace_all",
+			len(at), linesOf(t.body, at))
 	}
 	if err := t.takes(replacement); err != nil {
 		return t, 0, fmt.Errorf("the file %w", err)

@@ -54,7 +54,8 @@ func (e *Env) marksOf(body string, used map[string]bool) (map[string]string, err
 		for _, s := range e.Secrets(body) {
 			value := body[s.From:s.To]
 			if before, ok := known[s.Mark]; ok && before != value && used[s.Mark] {
-				return nil, fmt.Errorf("%s fits two values in this file, and nobody can tell which is meant; leave those lines alone", s.Mark)
+				return nil, fmt.Errorf("%s fits two values in this file, and nobody can tell which is meant; leave "+
+					"those lines alone", s.Mark)
 			}
 			known[s.Mark] = value
 		}
@@ -64,7 +65,8 @@ func (e *Env) marksOf(body string, used map[string]bool) (map[string]string, err
 			return nil, fmt.Errorf("%s stands in this file as it is, so it is not known whether it means itself or a key", mark)
 		}
 		if _, ok := known[mark]; !ok {
-			return nil, fmt.Errorf("%s stands for a key that you are not shown, and not for one in this file. Leave that part of the text alone, or ask the user", mark)
+			return nil, fmt.Errorf("%s stands for a key that you are not shown, and not for one in this file. Leave "+
+				"that part of the text alone, or ask the user", mark)
 		}
 	}
 	for mark := range known {
@@ -85,7 +87,8 @@ func sameMarks(edit replacement) error {
 	slices.Sort(before)
 	slices.Sort(after)
 	if !slices.Equal(before, after) {
-		return errors.New("each mark ‹secret:…› must stand as often in new_string as in old_string: the key stays, or leave its line out of the edit")
+		return errors.New("each mark ‹secret:…› must stand as often in new_string as in old_string: the key stays, or " +
+			"leave its line out of the edit")
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type Secret struct {
 	Mark     string
 }
 
-// page is how many bytes a page has at most, with room for what is said of it,
+// page is how many bytes a page has at most, less what is said of it,
 // but never more than most.
 func (e *Env) page(most int) int {
 	limit := e.ResultMax

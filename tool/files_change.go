@@ -161,7 +161,8 @@ func (f *Files) commitChange(path string, find func(target) (change, error)) (ch
 	}
 	shown, ok := f.takePlan(path)
 	if !ok || shown.abs != c.Abs || !shown.state.Same(c.state) || shown.after != sha256.Sum256(c.new) {
-		return c, c.errorf(nil, "has changed since this call was shown and allowed, and was left alone; read it again and repeat the call")
+		return c, c.errorf(nil, "has changed since this call was shown and allowed, and was left alone; read it again "+
+			"and repeat the call")
 	}
 	state, err := f.WriteFileAtomic(c.Abs, c.new, &c.state)
 	if err != nil {

@@ -49,9 +49,9 @@ func (l lineReader) next() (rawLine, error) {
 		if len(piece) > 0 {
 			tail = piece[len(piece)-1]
 		}
-		room := min(len(piece), max(0, maxLine+utf8.UTFMax-len(line.text)))
-		line.text = append(line.text, piece[:room]...)
-		line.cut += len(piece) - room
+		keep := min(len(piece), max(0, maxLine+utf8.UTFMax-len(line.text)))
+		line.text = append(line.text, piece[:keep]...)
+		line.cut += len(piece) - keep
 		if err == nil || errors.Is(err, io.EOF) {
 			break
 		}

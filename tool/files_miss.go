@@ -19,7 +19,8 @@ const tellingLen = 10
 // edit: what the difference is, and the lines it probably meant.
 func explainMiss(body, old, replacement string) string {
 	const miss = "old_string is not in the file"
-	if i := strings.Index(body, replacement); i >= 0 && len(squeeze(replacement)) >= tellingLen && !strings.Contains(old, replacement) {
+	if i := strings.Index(body, replacement); i >= 0 && len(squeeze(replacement)) >= tellingLen &&
+		!strings.Contains(old, replacement) {
 		return fmt.Sprintf("%s, but new_string is, on line %d: perhaps this was done before", miss, lineAt(body, i))
 	}
 	if strings.Contains(old, "\ufffd") && !utf8.ValidString(body) {
@@ -28,11 +29,12 @@ func explainMiss(body, old, replacement string) string {
 	if bare, ok := cutNumbers(old); ok && strings.Contains(body, bare) {
 		return miss + " with the line numbers that read shows; leave them out"
 	}
-	if plain, err := strconv.Unquote(`"` + strings.ReplaceAll(old, `"`, `\"`) + `"`); err == nil && plain != old && strings.Contains(body, plain) {
+	if plain, err := strconv.Unquote(`"` + strings.ReplaceAll(old, `"`, `\"`) + `"`); err == nil && plain != old &&
+		strings.Contains(body, plain) {
 		return miss + ` as written: it has escapes such as \n where the file has the characters themselves`
 	}
 	lines := strings.Split(body, "\n")
-	want := strings.Split(strings.Trim(old, "\n"), "\n")
+	wanted := strings.Split(strings.Trim(old, "\n"), "\n")
 	for _, look := range []struct {
 		alike func(string) string
 		words string
@@ -41,23 +43,24 @@ func explainMiss(body, old, replacement string) string {
 		{squeeze, "only white space differs"},
 		{plainMarks, "only the kind of quotes, dashes or blanks differs"},
 		{func(s string) string { return strings.ToLower(plainMarks(s)) }, "only case differs"},
-		{norm.NFC.String, "only the Unicode form of accented letters differs (composed or not), so take a part of the line without them"},
+		{norm.NFC.String, "only the Unicode form of accented letters differs (composed or not), so take a part of the " +
+			"line without them"},
 	} {
-		if at := findLines(lines, want, look.alike); at >= 0 {
-			return fmt.Sprintf("%s, %s\nThe file has\n%s", miss, look.words, showLines(lines, at, len(want)))
+		if at := findLines(lines, wanted, look.alike); at >= 0 {
+			return fmt.Sprintf("%s, %s\nThe file has\n%s", miss, look.words, showLines(lines, at, len(wanted)))
 		}
 	}
-	if at := nearestLines(lines, want); at >= 0 {
-		return fmt.Sprintf("%s\nThe nearest lines are\n%s", miss, showLines(lines, max(0, at-1), len(want)+2))
+	if at := nearestLines(lines, wanted); at >= 0 {
+		return fmt.Sprintf("%s\nThe nearest lines are\n%s", miss, showLines(lines, max(0, at-1), len(wanted)+2))
 	}
 	return miss + ", nor anything like it; read it again"
 }
 
-// findLines is the index where want stands in lines, seen through alike; the
-// first and last line of want may be parts of lines. -1 if it is nowhere.
-func findLines(lines, want []string, alike func(string) string) int {
-	seen := make([]string, len(want))
-	for i, w := range want {
+// findLines is the index where wanted stands in lines, seen through alike; the
+// first and last line of wanted may be parts of lines. -1 if it is nowhere.
+func findLines(lines, wanted []string, alike func(string) string) int {
+	seen := make([]string, len(wanted))
+	for i, w := range wanted {
 		seen[i] = alike(w)
 	}
 	if strings.Join(seen, "") == "" {
@@ -142,16 +145,16 @@ func cutNumbers(s string) (string, bool) {
 	return strings.Join(lines, "\n"), true
 }
 
-// nearestLines is the index in lines where the most of want may stand, -1 if
+// nearestLines is the index in lines where the most of wanted may stand, -1 if
 // nothing is alike.
-func nearestLines(lines, want []string) int {
-	where := map[string][]int{} // in want, by squeezed line
-	for j, w := range want {
+func nearestLines(lines, wanted []string) int {
+	where := map[string][]int{} // in wanted, by squeezed line
+	for j, w := range wanted {
 		if s := squeeze(w); len(s) > 2 {
 			where[s] = append(where[s], j)
 		}
 	}
-	votes := map[int]int{} // by line where want would begin
+	votes := map[int]int{} // by line where wanted would begin
 	compared := 0
 	for i, line := range lines {
 		if compared > maxCompared {
@@ -175,7 +178,7 @@ func nearestLines(lines, want []string) int {
 		return -1
 	}
 	// No line is the same: the one most like the longest wanted line.
-	longest := slices.MaxFunc(want, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	longest := slices.MaxFunc(wanted, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	pairs := pairsOf(longest)
 	alike := 0.5
 	for i, line := range lines {
@@ -189,7 +192,7 @@ func nearestLines(lines, want []string) int {
 	if best < 0 {
 		return -1
 	}
-	return max(0, best-slices.Index(want, longest))
+	return max(0, best-slices.Index(wanted, longest))
 }
 
 // likeMax is how much of a line is compared when none is the same, likeLines

@@ -96,7 +96,8 @@ func (t target) readFile(limit int64) ([]byte, fs.FileInfo, error) {
 		return nil, nil, t.errorf(nil, "is a directory; ls lists it")
 	}
 	if info.Size() > limit {
-		return nil, nil, fmt.Errorf("%s: %w: %s, the limit is %s", t.Display, errTooLarge, byteSize(info.Size()), byteSize(limit))
+		return nil, nil, fmt.Errorf("%s: %w: %s, the limit is %s", t.Display, errTooLarge, byteSize(info.Size()),
+			byteSize(limit))
 	}
 	data, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err != nil {

@@ -76,11 +76,13 @@ func (f *Files) resolve(path string, write bool) (target, error) {
 func (f *Files) start(path string) (dir, rest string, err error) {
 	switch {
 	case strings.TrimSpace(path) == "":
-		return "", "", errors.New("the path is empty: give one relative to the working directory, such as . for the directory itself")
+		return "", "", errors.New("the path is empty: give one relative to the working directory, such as . for the " +
+			"directory itself")
 	case strings.ContainsRune(path, 0):
 		return "", "", fmt.Errorf("path %q: holds a NUL byte", path)
 	case path == "~" || strings.HasPrefix(path, "~/"):
-		return "", "", fmt.Errorf("path %q: ~ is not expanded here; give a path relative to the working directory, or a whole one", path)
+		return "", "", fmt.Errorf("path %q: ~ is not expanded here; give a path relative to the working directory, or "+
+			"a whole one", path)
 	}
 	path = filepath.FromSlash(path)
 	if !filepath.IsAbs(path) {
@@ -133,7 +135,8 @@ func (f *Files) whyOutside(path, written, abs string) string {
 		what = fmt.Sprintf("%s leads to %s, which", path, abs)
 	}
 	if g, _ := f.grantOf(abs, false); g != nil {
-		return fmt.Sprintf("%s is in %s, which is open for reading only (--add-dir %s:rw opens it for writing)", what, g.given, g.given)
+		return fmt.Sprintf("%s is in %s, which is open for reading only (--add-dir %s:rw opens it for writing)", what,
+			g.given, g.given)
 	}
 	return fmt.Sprintf("%s is outside the project %s (--add-dir opens further directories)", what, f.Root())
 }

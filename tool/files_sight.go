@@ -101,10 +101,12 @@ func (s sight) unseen() string {
 		return "was not shown as the text it is; change a part of it with edit"
 	}
 	if next == to {
-		return fmt.Sprintf("line %d of %d was not shown whole, and would be lost; read it first (offset=%d), or change a part with edit, as of a line too long to be shown",
+		return fmt.Sprintf("line %d of %d was not shown whole, and would be lost; read it first (offset=%d), or "+
+			"change a part with edit, as of a line too long to be shown",
 			next, s.of, next)
 	}
-	return fmt.Sprintf("lines %d-%d of %d were not shown whole, and would be lost; read them first (offset=%d), or change a part with edit", next, to, s.of, next)
+	return fmt.Sprintf("lines %d-%d of %d were not shown whole, and would be lost; read them first (offset=%d), or "+
+		"change a part with edit", next, to, s.of, next)
 }
 
 // after is what the model knows once a change it made is done: what it wrote,

@@ -16,7 +16,8 @@ func (s sight) difference(now textFile) (diff string, whole bool) {
 	if !s.kept {
 		return "", false
 	}
-	unified, err := udiff.ToUnifiedDiff("as read", "as it is now", s.body, udiff.Lines(s.body, now.body), udiff.DefaultContextLines)
+	unified, err := udiff.ToUnifiedDiff("as read", "as it is now", s.body, udiff.Lines(s.body, now.body),
+		udiff.DefaultContextLines)
 	if err != nil {
 		return "", false
 	}

@@ -48,7 +48,8 @@ func (in globInput) target(files *Files) (globTarget, error) {
 		return globTarget{}, errors.New("glob: the pattern is empty: give one such as **/*.go")
 	}
 	if !doublestar.ValidatePattern(pattern) {
-		return globTarget{}, fmt.Errorf("glob: %q is no pattern: close every [ and {, or put a backslash before one that means itself", in.Pattern)
+		return globTarget{}, fmt.Errorf("glob: %q is no pattern: close every [ and {, or put a backslash before one "+
+			"that means itself", in.Pattern)
 	}
 	base, rest := doublestar.SplitPattern(path.Clean(pattern))
 	base = filepath.FromSlash(base)

@@ -138,7 +138,7 @@ func (c *grepCall) tree(ctx context.Context, env *Env) (Result, error) {
 	if len(names) == 0 && found > 0 {
 		return c.nothingToSearch(found), nil
 	}
-	t := treeSearch{env: env, dir: c.place.Abs, proto: c.searcher(), limit: c.in.Limit, patience: grepTimeout}
+	t := treeSearch{env: env, dir: c.place.Abs, proto: c.searcher(), limit: c.in.Limit, timeout: grepTimeout}
 	hits, err := t.search(ctx, names)
 	if err != nil {
 		return Result{}, fmt.Errorf("grep: %w", err)
@@ -156,13 +156,14 @@ func (c *grepCall) nothingToSearch(all int) Result {
 		by = append(by, "the type "+c.in.Type)
 	}
 	return Result{
-		Text:    fmt.Sprintf("no file was searched: %s fits none of the %s in %s\n", strings.Join(by, " with "), plural(all, "file"), orDot(c.place.Display)),
+		Text: fmt.Sprintf("no file was searched: %s fits none of the %s in %s\n", strings.Join(by, " with "),
+			plural(all, "file"), orDot(c.place.Display)),
 		Summary: "no files",
 	}
 }
 
-// result puts the answer into words, in at most room bytes of lines.
-func (c *grepCall) result(all treeHits, cut bool, room int) Result {
+// result puts the answer into words, in at most most bytes of lines.
+func (c *grepCall) result(all treeHits, cut bool, most int) Result {
 	var b strings.Builder
 	shown := 0 // matches, or files
 	for _, f := range all.files {
@@ -171,14 +172,14 @@ func (c *grepCall) result(all treeHits, cut bool, room int) Result {
 			name = c.place.child(f.name)
 		}
 		if c.in.FilesOnly {
-			if b.Len()+len(name) > room && shown > 0 {
+			if b.Len()+len(name) > most && shown > 0 {
 				break
 			}
 			fmt.Fprintln(&b, printable(name))
 			shown++
 			continue
 		}
-		n, whole := writeHits(&b, printable(name), f.lines, c.in.Context > 0, room)
+		n, whole := writeHits(&b, printable(name), f.lines, c.in.Context > 0, most)
 		if shown += n; !whole {
 			break
 		}
@@ -192,13 +193,13 @@ func (c *grepCall) result(all treeHits, cut bool, room int) Result {
 	return Result{Text: b.String(), Summary: c.summary(all), Paged: true}
 }
 
-// writeHits writes a file's lines as long as there is room, and tells how many
+// writeHits writes a file's lines up to most bytes of answer, and tells how many
 // matches these are and whether it was all; where context is shown, lines that
 // are not neighbours are parted by "--".
-func writeHits(b *strings.Builder, name string, lines []hitLine, parted bool, room int) (matches int, whole bool) {
+func writeHits(b *strings.Builder, name string, lines []hitLine, parted bool, most int) (matches int, whole bool) {
 	last := -1
 	for _, l := range lines {
-		if b.Len() > 0 && b.Len()+len(name)+len(l.text) > room {
+		if b.Len() > 0 && b.Len()+len(name)+len(l.text) > most {
 			return matches, false
 		}
 		if parted && b.Len() > 0 && l.num != last+1 {
@@ -227,7 +228,8 @@ func (c *grepCall) notes(b *strings.Builder, all treeHits, cut bool) {
 	case all.full:
 		fmt.Fprintf(b, "(the first %s: more do not fit into one answer; narrow the pattern, path or glob)\n", what)
 	case all.more && !all.timedOut:
-		fmt.Fprintf(b, "(stopped at the limit of %s, there may be more; narrow the pattern, path or glob, or raise limit)\n", what)
+		fmt.Fprintf(b, "(stopped at the limit of %s, there may be more; narrow the pattern, path or glob, or raise "+
+			"limit)\n", what)
 	}
 	if all.timedOut {
 		fmt.Fprintf(b, "(stopped after %s: not every file was searched; narrow the path or glob)\n", grepTimeout)
@@ -240,7 +242,8 @@ func (c *grepCall) notes(b *strings.Builder, all treeHits, cut bool) {
 			plural(n, "file"), maxGrepFile>>20, c.few(all.tooBig))
 	}
 	if n := len(all.slow); n > 0 {
-		fmt.Fprintf(b, "(%s given up, such as %s: the pattern takes too long on them; make it simpler)\n", counted(n, "file was", "files were"), c.few(all.slow))
+		fmt.Fprintf(b, "(%s given up, such as %s: the pattern takes too long on them; make it simpler)\n",
+			counted(n, "file was", "files were"), c.few(all.slow))
 	}
 	if all.unread > 0 {
 		fmt.Fprintf(b, "(%s could not be read)\n", plural(all.unread, "file"))

@@ -41,7 +41,7 @@ type lineSearch struct {
 	first   bool // stop at the first match
 
 	buf     []byte
-	lowered []byte // room for text
+	lowered []byte // where text may be kept
 	text    []byte // the region being searched, in lower case for patterns that fold
 	next    []int  // where in text each of pattern.needs comes next
 

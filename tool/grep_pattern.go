@@ -42,7 +42,8 @@ func compilePattern(pattern string, fold, multi bool) (textPattern, error) {
 		return textPattern{}, patternError(pattern, err)
 	}
 	if !multi && hasNewline(tree) {
-		return textPattern{}, errors.New("the pattern holds a line break, but lines are searched one by one: set multiline to true")
+		return textPattern{}, errors.New("the pattern holds a line break, but lines are searched one by one: set " +
+			"multiline to true")
 	}
 	re, err := regexp.Compile(tree.String())
 	if err != nil {
@@ -53,10 +54,11 @@ func compilePattern(pattern string, fold, multi bool) (textPattern, error) {
 		return textPattern{}, patternError(pattern, err)
 	}
 	if len(program.Inst) > maxPatternSize {
-		return textPattern{}, fmt.Errorf("the pattern is too large (%d characters, with repetitions %d steps; the limit is %d): "+
-			"search for a part of it", len(pattern), len(program.Inst), maxPatternSize)
+		return textPattern{}, fmt.Errorf("the pattern is too large (%d characters, with repetitions %d steps; the "+
+			"limit is %d): search for a part of it", len(pattern), len(program.Inst), maxPatternSize)
 	}
-	p := textPattern{re: re, size: len(program.Inst), multi: multi, atStart: anyPart(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpBeginText })}
+	p := textPattern{re: re, size: len(program.Inst), multi: multi,
+		atStart: anyPart(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpBeginText })}
 	for _, lit := range requiredLiterals(tree) {
 		p.needs = append(p.needs, []byte(lit.text))
 		p.fold = p.fold || lit.fold

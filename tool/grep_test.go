@@ -307,7 +307,7 @@ func TestGrepTakesTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	search := treeSearch{env: env, dir: env.Dir, proto: c.searcher(), limit: 5, patience: 1}
+	search := treeSearch{env: env, dir: env.Dir, proto: c.searcher(), limit: 5, timeout: 1}
 	all, err := search.search(t.Context(), []string{"a"})
 	if err != nil {
 		t.Fatal(err)

@@ -46,8 +46,8 @@ type treeSearch struct {
 	dir   string // absolute
 	proto lineSearch
 	limit int // matches shown, or with first, files
-	// patience is when the search ends before all files were looked at.
-	patience time.Duration
+	// timeout is when the search ends before all files were looked at.
+	timeout time.Duration
 }
 
 // fileResult is one file's part of a batch.
@@ -59,7 +59,7 @@ type fileResult struct {
 // search looks at names, which are relative to dir, in their order.
 func (t *treeSearch) search(ctx context.Context, names []string) (treeHits, error) {
 	var all treeHits
-	inner, cancel := context.WithTimeout(ctx, t.patience)
+	inner, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
 	workers := make([]*fileSearch, min(4, max(2, runtime.GOMAXPROCS(0))))
 	for i := range workers {
@@ -137,8 +137,8 @@ func (all *treeHits) add(name string, r fileResult, limit int, filesOnly bool) {
 		return
 	}
 	all.total += r.hits.count
-	room := limit - all.shown
-	if room <= 0 {
+	left := limit - all.shown
+	if left <= 0 {
 		return
 	}
 	if filesOnly {
@@ -147,10 +147,10 @@ func (all *treeHits) add(name string, r fileResult, limit int, filesOnly bool) {
 		return
 	}
 	hits := r.hits
-	if hits.count > room {
-		hits.lines = firstHits(hits.lines, room)
+	if hits.count > left {
+		hits.lines = firstHits(hits.lines, left)
 	}
-	all.shown += min(hits.count, room)
+	all.shown += min(hits.count, left)
 	all.files = append(all.files, namedHits{name, hits})
 }
 

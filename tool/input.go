@@ -35,7 +35,8 @@ func mendInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage
 		if err := json.Unmarshal(input, &quoted); err != nil {
 			return input
 		}
-		if inner := json.RawMessage(strings.TrimSpace(quoted)); isA(schema.Type, inner) || schema.Type == "array" && isA("object", inner) {
+		if inner := json.RawMessage(strings.TrimSpace(quoted)); isA(schema.Type, inner) ||
+			schema.Type == "array" && isA("object", inner) {
 			return mendInput(schema, inner)
 		}
 	case schema.Type == "integer":
@@ -46,7 +47,8 @@ func mendInput(schema *jsonschema.Schema, input json.RawMessage) json.RawMessage
 
 // mendCall is mendInput for the whole input of a call, with what only its tool
 // knows. An input in quotes is one too.
-func mendCall(schema *jsonschema.Schema, own func(map[string]json.RawMessage) bool, input json.RawMessage) json.RawMessage {
+func mendCall(schema *jsonschema.Schema, own func(map[string]json.RawMessage) bool,
+	input json.RawMessage) json.RawMessage {
 	mended := mendInput(schema, input)
 	var fields map[string]json.RawMessage
 	if own == nil || json.Unmarshal(mended, &fields) != nil || fields == nil || !own(fields) {
@@ -140,7 +142,8 @@ func plainInteger(number json.RawMessage) json.RawMessage {
 // misfits says in words what is wrong with v, a decoded JSON value named by at;
 // none when nothing of the simple kind is.
 func misfits(schema *jsonschema.Schema, at string, v any) []string {
-	if is := typeOf(v); schema.Type != "" && is != schema.Type && (is != "number" || schema.Type != "integer" || !wholeNumber(v)) {
+	if is := typeOf(v); schema.Type != "" && is != schema.Type &&
+		(is != "number" || schema.Type != "integer" || !wholeNumber(v)) {
 		if is == "number" {
 			return []string{fmt.Sprintf("%s must be %s, not %v", orInput(at), article(schema.Type), v)}
 		}
@@ -177,7 +180,8 @@ func perhaps(schema *jsonschema.Schema, given map[string]any, name string) strin
 	const meant = " (did you mean %s?)"
 	switch foldProperty(name) {
 	case "runinbackground", "isbackground", "background", "async":
-		return ": nothing runs in the background here; for a server and its test, start it with & in the same command, with a timeout"
+		return ": nothing runs in the background here; for a server and its test, start it with & in the same " +
+			"command, with a timeout"
 	}
 	var missing []string
 	for _, p := range schema.Required {

@@ -35,15 +35,16 @@ func otherNames(property string) []string {
 	}[property])
 }
 
-// harmless are properties that tools elsewhere have and that change nothing of
-// what is asked for.
-func harmless(name string, value json.RawMessage) bool {
+// changesNothing reports whether a property that tools elsewhere have says
+// nothing here that makes a difference.
+func changesNothing(name string, value json.RawMessage) bool {
 	said := strings.Trim(string(value), `"`)
 	switch foldProperty(name) {
-	case "description", "explanation", "reason", "reasoning", "thought", "thoughts", "title", "summary", "justification", "purpose",
-		"toolcallid", "callid", "taskprogress", "securityrisk", "requiresapproval", "safetoautorun":
+	case "description", "explanation", "reason", "reasoning", "thought", "thoughts", "title", "summary",
+		"justification", "purpose", "toolcallid", "callid", "taskprogress", "securityrisk", "requiresapproval", "safetoautorun":
 		return true
-	case "runinbackground", "isbackground", "background", "async", "restart", "interactive", "dangerouslydisablesandbox", "dryrun", "recursive", "ignore":
+	case "runinbackground", "isbackground", "background", "async", "restart", "interactive",
+		"dangerouslydisablesandbox", "dryrun", "recursive", "ignore":
 		return said == "false" || said == "" || said == "[]"
 	case "n", "linenumbers", "showlinenumbers":
 		return said == "true"
@@ -110,7 +111,7 @@ func rename(schema *jsonschema.Schema, fields map[string]json.RawMessage) (chang
 		fields[property], changed = value, true
 	}
 	for _, name := range names {
-		if _, known := schema.Properties[name]; !known && fields[name] != nil && harmless(name, fields[name]) {
+		if _, known := schema.Properties[name]; !known && fields[name] != nil && changesNothing(name, fields[name]) {
 			delete(fields, name)
 			changed = true
 		}

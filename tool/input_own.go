@@ -54,7 +54,8 @@ func mendRead(fields map[string]json.RawMessage) bool {
 func mendWrite(fields map[string]json.RawMessage) bool {
 	var file string
 	content := bytes.TrimSpace(fields["content"])
-	if json.Unmarshal(fields["path"], &file) != nil || !strings.EqualFold(path.Ext(file), ".json") || len(content) == 0 || content[0] != '{' && content[0] != '[' {
+	if json.Unmarshal(fields["path"], &file) != nil || !strings.EqualFold(path.Ext(file), ".json") ||
+		len(content) == 0 || content[0] != '{' && content[0] != '[' {
 		return false
 	}
 	var text bytes.Buffer

@@ -68,7 +68,8 @@ func readPicture(data []byte, kind string) (picture, error) {
 		most /= 2
 	}
 	if c.Width <= 0 || c.Height <= 0 || c.Width > most/c.Height {
-		return picture{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width, c.Height, most/1_000_000)
+		return picture{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width,
+			c.Height, most/1_000_000)
 	}
 	img, err := decode(bytes.NewReader(data))
 	if err != nil {

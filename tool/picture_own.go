@@ -10,7 +10,7 @@ import (
 // errNoPicture says that a file outside the project is none that may be shown.
 var errNoPicture = errors.New("outside the project only pictures are attached (--add-dir opens further directories)")
 
-// OwnPicture shows the picture at a full path that the person named, wherever it
+// OwnPicture shows the picture at a full path that the user named, wherever it
 // is; what is on the deny list, leads elsewhere by a link or is no picture is an
 // error. No tool of the model's may come to this.
 func (f *Files) OwnPicture(ctx context.Context, path string) (Result, error) {

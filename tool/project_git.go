@@ -176,8 +176,9 @@ func runningKey(config string) string {
 		if key == "worktree" {
 			return key
 		}
-		for _, word := range []string{"fsmonitor", "textconv", "external", "command", "pager", "program", "hookspath", "askpass", "editor",
-			"driver", "uploadpack", "revsfile", "showsignature", "attributesfile", "orderfile", "promisor", "partialclone", "partialclonefilter"} {
+		for _, word := range []string{"fsmonitor", "textconv", "external", "command", "pager", "program", "hookspath", "askpass",
+			"editor", "driver", "uploadpack", "revsfile", "showsignature", "attributesfile", "orderfile", "promisor",
+			"partialclone"} { // also partialclonefilter
 			if strings.Contains(key, word) {
 				return key
 			}

@@ -87,9 +87,9 @@ func goNewer(path, text, installed string) error {
 		if len(words) < 2 || words[0] != "go" && words[0] != "toolchain" {
 			continue
 		}
-		want := "go" + strings.TrimPrefix(words[1], "go")
-		if installed == "" || !version.IsValid(want) || version.Compare(want, installed) > 0 {
-			return fmt.Errorf("%s asks for %s, which go might have to fetch", path, want)
+		asked := "go" + strings.TrimPrefix(words[1], "go")
+		if installed == "" || !version.IsValid(asked) || version.Compare(asked, installed) > 0 {
+			return fmt.Errorf("%s asks for %s, which go might have to fetch", path, asked)
 		}
 	}
 	return nil

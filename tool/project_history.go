@@ -143,7 +143,8 @@ func leadsOut(dir string) error {
 			}
 			return nil
 		}
-		if rel, _ := under(real, at); d.IsDir() && (rel == "objects" || rel == "modules" || rel == "hooks" || rel == "lfs" || rel == "annex") {
+		if rel, _ := under(real, at); d.IsDir() &&
+			(rel == "objects" || rel == "modules" || rel == "hooks" || rel == "lfs" || rel == "annex") {
 			return fs.SkipDir
 		}
 		return nil

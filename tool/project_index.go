@@ -15,7 +15,8 @@ import (
 // (split, sparse), and runs nothing that the repository names. An index of 100,000
 // names takes it 80 ms, where reading the file here took 2.4: who cannot wait that
 // long has indexNames.
-func eachIndexed(ctx context.Context, environ []string, top, dir string, each func(name string, module bool) error) error {
+func eachIndexed(ctx context.Context, environ []string, top, dir string,
+	each func(name string, module bool) error) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	return runGit(ctx, environ, top, dir, func(entry string) error {

@@ -17,7 +17,7 @@ import (
 const (
 	readLines = 2000     // lines shown unless asked otherwise
 	readBytes = 50 << 10 // bytes shown, whatever was asked
-	pageNote  = 500      // room for the words around them
+	pageNote  = 500      // kept for the words around them
 	maxLine   = 2000     // bytes shown of one line
 )
 
@@ -141,7 +141,8 @@ func (t target) showBinary(r io.Reader, size int64, kind string) (Result, error)
 		}, nil
 	}
 	if size > maxPicture {
-		return Result{}, t.errorf(nil, "is a picture of %s (%s); the limit is %s, make a smaller copy first", byteSize(size), kind, byteSize(maxPicture))
+		return Result{}, t.errorf(nil, "is a picture of %s (%s); the limit is %s, make a smaller copy first",
+			byteSize(size), kind, byteSize(maxPicture))
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxPicture))
 	if err != nil {

@@ -97,8 +97,9 @@ func (f *Files) deniedByName(rel string) bool {
 // homeSecrets are files of the home directory whose other names are known too.
 func homeSecrets() []string {
 	return []string{
-		".netrc", ".pgpass", ".git-credentials", ".aws/credentials", ".kube/config", ".docker/config.json", ".config/gh/hosts.yml",
-		".ssh/id_rsa", ".ssh/id_ecdsa", ".ssh/id_ed25519", ".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json",
+		".netrc", ".pgpass", ".git-credentials", ".aws/credentials", ".kube/config", ".docker/config.json",
+		".config/gh/hosts.yml", ".ssh/id_rsa", ".ssh/id_ecdsa", ".ssh/id_ed25519", ".claude/.credentials.json",
+		".codex/auth.json", ".gemini/oauth_creds.json",
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 // openEnv are endings of files of an environment that hold examples or types.
 func openEnv() []string { return []string{".example", ".sample", ".template", ".dist", ".d.ts"} }
 
-// bareName is a name without what editors and people put around that of a copy.
+// bareName is a name without what editors and users put around that of a copy.
 func bareName(name string) string {
 	name = strings.Trim(strings.TrimSuffix(name, "~"), "#")
 	if swap, ok := strings.CutSuffix(name, ".swp"); ok {
@@ -83,7 +83,8 @@ func secretName(inside, abs string) string {
 // secretPath judges a file by the directory it is in. Directories end in a
 // slash and stand for all beneath them.
 func secretPath(abs string) string {
-	for _, dir := range []string{"/.ssh/", "/.gnupg/", "/.password-store/", "/library/keychains/", "/.local/share/keyrings/"} {
+	for _, dir := range []string{"/.ssh/", "/.gnupg/", "/.password-store/", "/library/keychains/",
+		"/.local/share/keyrings/"} {
 		if strings.Contains(abs+"/", dir) {
 			return whyKey
 		}

@@ -84,7 +84,8 @@ func ProgramOf(environ []string, root, name string, version bool) error {
 func shim(path string) bool {
 	for _, part := range strings.Split(filepath.ToSlash(path), "/") {
 		switch part {
-		case "shims", ".asdf", "asdf", "mise", ".volta", "volta", "volta-shim", ".cargo", "rustup", "corepack", "proto", ".proto", "direnv", "rtx", ".pkgx", "pkgx":
+		case "shims", ".asdf", "asdf", "mise", ".volta", "volta", "volta-shim", ".cargo", "rustup", "corepack", "proto",
+			".proto", "direnv", "rtx", ".pkgx", "pkgx":
 			return true
 		}
 	}

@@ -181,7 +181,8 @@ func (t textFile) adopt(s string) string {
 	return s
 }
 
-var errNotUTF8 = errors.New("is not UTF-8, and what is not ASCII would come out wrong in its encoding; leave such characters out, or convert the file first, with iconv for example")
+var errNotUTF8 = errors.New("is not UTF-8, and what is not ASCII would come out wrong in its encoding; leave such " +
+	"characters out, or convert the file first, with iconv for example")
 
 // takes returns errNotUTF8 for text from the model, which is UTF-8, if the file
 // is in some other encoding and that makes a difference.

@@ -17,7 +17,7 @@ import (
 // Kind is the coarsest statement of what a call does to the world.
 type Kind string
 
-// The kinds, from harmless to not. KindNone touches nothing outside the
+// The kinds, from reading to running. KindNone touches nothing outside the
 // process.
 const (
 	KindNone    Kind = "none"
@@ -124,7 +124,10 @@ func New[In any](
 	plan func(ctx context.Context, env *Env, in In) (Access, error),
 	run func(ctx context.Context, env *Env, in In, out io.Writer) (Result, error),
 ) Tool {
-	t := Tool{Name: def.Name, Description: def.Description, Kind: def.Kind, Optional: def.Optional, Marks: def.Marks, schema: def.schema}
+	t := Tool{
+		Name: def.Name, Description: def.Description, Kind: def.Kind,
+		Optional: def.Optional, Marks: def.Marks, schema: def.schema,
+	}
 	var err error
 	if t.schema == nil {
 		t.schema, err = jsonschema.For[In](nil)

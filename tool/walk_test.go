@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,6 +148,44 @@ func TestListFilesAsGitDoes(t *testing.T) {
 			t.Setenv("PATH", t.TempDir()) // no git
 			sameListing(t, env, abs, below)
 		})
+	}
+}
+
+// Where there is a git, it is the judge of each file.
+func TestIgnoreRulesAgreeWithGitCheckIgnore(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Log("no git here")
+		return
+	}
+	tree := ignoreTree()
+	env := treeEnv(t, tree)
+	inRepo(t, env.Dir)
+	kept := map[string]bool{}
+	w := walker{ctx: t.Context(), files: env.Files, dir: env.Dir}
+	err = w.walk(nil, func(name string, _ fs.DirEntry) error {
+		kept[name] = true
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(tree))
+	cmd := exec.Command(git, "check-ignore", "--no-index", "--stdin", "-z")
+	cmd.Dir, cmd.Env = env.Dir, append(safeGitEnviron(os.Environ()), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\x00"))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored := strings.Split(string(out), "\x00")
+	if len(ignored) < 20 {
+		t.Errorf("git ignores %q", ignored)
+	}
+	for _, name := range names {
+		if slices.Contains(ignored, name) == kept[name] {
+			t.Errorf("%s: kept is %t, and git thinks otherwise", name, kept[name])
+		}
 	}
 }
 
