@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"artoo/agent"
 	"artoo/ui/screen"
 )
@@ -59,13 +61,16 @@ func TestASignalBeforeTheEditorRuns(t *testing.T) {
 func TestASignalEndsTheEditorToo(t *testing.T) {
 	editor := script(t, fmt.Sprintf("kill -TERM %d; exec sleep 300", os.Getpid()))
 	returned := make(chan error, 1)
+	var before unix.Termios
 	var k *talk
 	k = startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
 		_, _, err := k.term.composeText(ctx, "draft")
 		returned <- err
 		return &agent.Response{}, context.Cause(ctx)
-	}}, func(o *Options) { o.Environ = []string{"PATH=" + os.Getenv("PATH"), "EDITOR=" + editor} })
-	before := termios(t, k.tty)
+	}}, func(o *Options) {
+		o.Environ = []string{"PATH=" + os.Getenv("PATH"), "EDITOR=" + editor}
+		before = termios(t, o.Tty)
+	})
 	k.expect("you: ")
 	k.enter("now")
 	if err := wanted(k, returned); err == nil || !strings.Contains(err.Error(), syscall.SIGTERM.String()) {

@@ -61,7 +61,9 @@ func TestACallThatWasLost(t *testing.T) {
 		"nothing shown": {Text("OK."), Usage(provider.Usage{Input: 10, Output: 400})},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits between its tries
 			onEach(t, func(t *testing.T, w Wire) {
+				t.Parallel()
 				good := w.Build(Text("fine"))
 				b := newBench(t, w, Config{}, w.Build(lost...), good, w.Build(lost...), w.Build(lost...), w.Build(lost...))
 				p := &provider.Retrier{Provider: b.provider, Rand: func() float64 { return 1 }}

@@ -192,10 +192,12 @@ func (f *fifty) say(text string) (told []string) {
 // A model with a small window is never a dead end: each of fifty turns ends in an
 // answer, or in a message that names what to do, and doing it works.
 func TestSmallWindowsAreNoDeadEnds(t *testing.T) {
+	t.Parallel()
 	for _, wire := range allWires() {
 		for _, window := range []int{4096, 8192, 32_768} {
 			for _, per := range []int{1, 4} {
 				t.Run(fmt.Sprintf("%s/%d/%d", wire.name, window, per), func(t *testing.T) {
+					t.Parallel()
 					for seed := range uint64(4) {
 						synctest.Test(t, func(t *testing.T) {
 							n := &narrow{Rand: rand.New(rand.NewPCG(seed, 3)), wire: wire, window: window, per: per, llama: seed%2 == 0}
