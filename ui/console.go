@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"artoo/ui/screen"
@@ -300,108 +301,98 @@ func (c *console) hungUp(err error) {
 	}
 }
 
-func (c *console) signal(s os.Signal) {
-	front, isTerminal := c.front.(terminalFront)
-	switch {
-	case isResize(s):
-		if isTerminal && !c.yielded {
-			front.resized()
-		}
-	case isContinue(s):
-		if isTerminal && !c.yielded {
-			c.complain(c.modes.again())
-			front.continued()
-		}
-	case (isInterrupt(s) || isQuit(s)) && c.childs():
-		if isInterrupt(s) && c.overheard != nil {
-			c.overheard()
-		}
-	case isInterrupt(s):
-		c.interrupted()
-	case isQuit(s):
-		c.dump()
-	default:
-		c.end(&signalError{s})
-	}
+// chunk is what one read brought, with the time it came.
+type chunk struct {
+	data []byte
+	at   time.Time
+	err  error         // the input ended, and why
+	mark chan struct{} // not input: everything that was there when flush was asked has been delivered
 }
 
-// end stops the turn and takes no line any more. A signal is a better reason than
-// any before.
-func (c *console) end(why error) {
-	if c.interrupt != nil {
-		c.interrupt()
-	}
-	if isSignal(why) && !isSignal(c.ending) {
-		c.ending = nil
-	}
-	c.hungUp(why)
+// input is the pump: one goroutine that owns the conversation's stdin for the
+// whole session. Nothing else may read it. It reads ahead, so that what is
+// typed while the model works is taken as it comes, and can be made to let go
+// while a child process has the terminal.
+type input struct {
+	reader io.Reader
+	waiter waiter // nil where the reader cannot be waited for
+	now    func() time.Time
+	chunks chan chunk
+	held   []chunk // taken out of chunks already, to be dealt with first
+
+	requests chan request
+	quit     chan struct{}
+	ended    chan struct{}
+	once     sync.Once
 }
 
-// dump ends the program as SIGQUIT does, but with a sane terminal.
-func (c *console) dump() {
-	if front, ok := c.front.(terminalFront); ok {
-		front.crashed()
-	}
-	if c.modes != nil {
-		c.complain(c.modes.leave())
-	}
-	c.complain(c.die())
-}
+// readSize is the most one read takes. The kernel's own line buffer is no
+// larger.
+const readSize = 4096
 
-// yield runs f while the terminal is as it was found and nothing reads it: a
-// pager or an editor has it.
-func (c *console) yield(f func() error) error {
-	var resume func()
-	var err error
-	front, isTerminal := c.front.(terminalFront)
-	c.do(func() {
-		c.yielded = true
-		resume = c.in.pause()
-		if isTerminal {
-			err = front.release()
-		}
-	})
-	if resume == nil {
-		return io.EOF
-	}
-	if err == nil {
-		err = f()
-	}
-	c.do(func() {
-		if isTerminal {
-			err = errors.Join(err, front.reclaim())
-		}
-		c.yielded, c.returned = false, time.Now()
-		resume()
-	})
-	return err
-}
-
-// lateSignals is how long after a child's end a signal of the keyboard is still
-// taken for the child's. The kernel and the runtime may hand it to us after the
-// child has died of it; a person who means artoo is not as quick as this.
-const lateSignals = 200 * time.Millisecond
-
-// childs reports whether a signal of the keyboard is for the child, not for us.
-func (c *console) childs() bool {
-	return c.yielded || time.Since(c.returned) < lateSignals
-}
-
-func (c *console) complain(err error) {
+// startInput starts the pump. An *os.File is waited for before it is read, on
+// systems that can; other readers are simply read.
+func startInput(reader io.Reader, now func() time.Time) (*input, error) {
+	w, err := newWaiter(reader)
 	if err != nil {
-		c.screen.Note("error: " + err.Error())
+		return nil, err
+	}
+	in := &input{
+		reader: reader, waiter: w, now: now,
+		chunks:   make(chan chunk),
+		requests: make(chan request, 4),
+		quit:     make(chan struct{}),
+		ended:    make(chan struct{}),
+	}
+	go in.run()
+	return in, nil
+}
+
+func (in *input) run() {
+	defer close(in.ended)
+	for {
+		if in.waiter != nil {
+			readable, err := in.waiter.wait(false)
+			if err != nil {
+				in.deliver(chunk{err: err})
+				if !in.rest() {
+					return
+				}
+				continue
+			}
+			granted, ok := in.serve()
+			if !ok {
+				return
+			}
+			if granted || !readable { // a grant may have read what was readable
+				continue
+			}
+		}
+		if !in.read() && !in.rest() {
+			return
+		}
 	}
 }
 
-// close ends the console's goroutines and gives the terminal back.
-func (c *console) close() error {
-	close(c.quit)
-	<-c.ended
-	// The pump goes first: a read that begins as the modes change back would
-	// wait for a whole line.
-	err := c.in.stop()
-	if f, ok := c.front.(io.Closer); ok {
-		err = errors.Join(err, f.Close())
+// read reads once. It reports false at the end of the input.
+func (in *input) read() bool {
+	buf := make([]byte, readSize)
+	n, err := in.reader.Read(buf)
+	if n > 0 && !in.deliver(chunk{data: buf[:n]}) {
+		return false
 	}
-	return err
+	if err != nil {
+		in.deliver(chunk{err: err})
+	}
+	return err == nil
+}
+
+func (in *input) deliver(c chunk) bool {
+	c.at = in.now()
+	select {
+	case in.chunks <- c:
+		return true
+	case <-in.quit:
+		return false
+	}
 }

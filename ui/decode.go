@@ -27,6 +27,12 @@ const (
 
 // decoder turns the terminal's bytes into keys, however they are cut into
 // reads. Not safe for concurrent use.
+//
+// The parser of charmbracelet/x/ansi (v0.10.2) could stand for 45 lines of it,
+// and would be wrong for a keyboard: a Ctrl-C within a string sequence that never
+// ends is swallowed with it, half a character passes for a whole one, and the keys
+// of the Linux console (ESC [ [ A) and of SS3 (ESC O A) come in two parts. With
+// what puts that right nothing is saved.
 type decoder struct {
 	rest    []byte // not decoded yet
 	paste   []byte

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"artoo/agent"
 	"artoo/config"
@@ -158,4 +159,21 @@ func saneSize(size func() (cols, rows int)) func() (int, int) {
 		}
 		return max(cols, 10), max(rows, 2)
 	}
+}
+
+// Clock is where the terminal's timing rules take the time from. Main leaves
+// both nil for the real one.
+type Clock struct {
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
+}
+
+func (c Clock) orReal() Clock {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.After == nil {
+		c.After = time.After
+	}
+	return c
 }

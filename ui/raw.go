@@ -3,7 +3,7 @@ package ui
 import (
 	"errors"
 	"io"
-	"strings"
+	"slices"
 	"time"
 
 	"artoo/ui/sanitize"
@@ -60,23 +60,6 @@ func (t *Terminal) newRawFront(c *console, ed *editor, remember func(string)) *r
 	return f
 }
 
-// answerState belongs to the question that is shown.
-type answerState struct {
-	question  bool
-	lastInput time.Time
-	heard     bool // it was quiet; keys count
-	begun     bool // keys have counted before
-	burst     bool // a part of the answer was pasted
-	// The message that was being typed when the question came, and what was
-	// typed of it before it was quiet. It comes back with the next prompt; no
-	// part of it can become an answer.
-	aside snapshot
-	early []key
-	// moved says that the terminal changed its width, and what the question is
-	// about was not printed again yet.
-	moved bool
-}
-
 func (f *rawFront) begin(w *want) {
 	if w.question {
 		// What was typed by now is taken as typed for a message, not for this.
@@ -124,32 +107,6 @@ func (f *rawFront) end() {
 		f.ed.restore(f.answer.aside)
 		f.goOn(f.answer.early)
 		f.ed.undos = undos{}
-	}
-}
-
-// goOn types on what came of a message after a question had interrupted it. An
-// Enter in it sends nothing: who typed it had not seen the question, and reads
-// the line first. A lone letter or word that answers questions was meant as one.
-func (f *rawFront) goOn(keys []key) {
-	var text strings.Builder
-	for _, k := range keys {
-		text.WriteString(k.text)
-	}
-	if len(f.ed.line) == 0 && parseAnswer(text.String()).step != stepAgain {
-		return
-	}
-	for len(keys) > 0 && keys[len(keys)-1].kind == keyEnter {
-		keys = keys[:len(keys)-1]
-	}
-	for _, k := range keys {
-		switch k.kind {
-		case keyText, keyPaste:
-			f.ed.insert(k.text, k.kind == keyPaste)
-		case keyEnter, keyNewline:
-			f.ed.insert("\n", false)
-		default:
-			f.ed.do(k.kind) // what is no editing has no meaning here
-		}
 	}
 }
 
@@ -214,198 +171,101 @@ func (f *rawFront) keys(keys []key, at time.Time) {
 	f.draw()
 }
 
-// answerKey is a key while a question is shown.
-func (f *rawFront) answerKey(k key, at time.Time) {
-	if k.kind == keyInterrupt {
-		f.interrupted()
+// messageKey is a key while a message is typed, before a prompt or not.
+func (f *rawFront) messageKey(k key, at time.Time) {
+	if k.kind != keyEscape {
+		f.escaped = time.Time{}
+	}
+	if f.search != nil && f.searchKey(k) {
 		return
 	}
-	if !f.answer.heard {
-		if f.answer.moved || at.Sub(f.answer.lastInput) < quiet {
-			f.answer.lastInput = at
-			if !f.answer.begun {
-				f.answer.early = append(f.answer.early, k)
-			}
-			return
-		}
-		f.answer.heard, f.answer.begun = true, true
+	if f.vi != nil && f.viKey(k) {
+		return
 	}
-	f.answer.lastInput = at
 	switch k.kind {
 	case keyText:
 		f.ed.insert(k.text, false)
 	case keyPaste:
-		f.answer.burst = true
-		f.ed.insert(firstLine(k.text), true)
-	case keyEnter, keyNewline:
-		l := line{text: f.ed.text(), burst: f.answer.burst || k.burst}
-		f.ed.do(keyEnd)
-		f.draw()
-		f.finish(result{line: l})
+		f.ed.insert(k.text, true)
+	case keyEnter:
+		f.enter()
 	case keyEOF:
-		if len(f.ed.line) > 0 {
+		switch {
+		case len(f.ed.line) > 0:
 			f.ed.do(keyDelete)
-			return
+		case f.shown:
+			f.hungUp(io.EOF)
 		}
-		f.finish(result{err: io.EOF})
+	case keyInterrupt:
+		f.ctrlC()
+	case keyEscape:
+		f.escape(k, at)
+	case keyTab, keySearch, keySearchBack, keyMode, keyOutput, keyEdit:
+		f.special(k.kind)
 	case keySuspend, keyQuit, keyClear:
 		f.control(k.kind)
-	case keyUp, keyDown, keyPrev, keyNext: // there is no history of answers
-		f.frame.beep()
 	default:
-		if !f.ed.do(k.kind) {
+		if !f.ed.do(k.kind) && f.shown {
 			f.frame.beep()
 		}
 	}
 }
 
-// suspend stops artoo as the kernel would, with the terminal as it was found.
-func (f *rawFront) suspend() {
-	resume := f.in.pause()
-	f.complain(f.release())
-	stopped := f.stop()
-	f.complain(f.reclaim())
-	resume()
-	if !stopped {
-		f.frame.beep()
-	}
-}
-
-// release gives the terminal back as it was found. The prompt's rows go, as
-// they will be drawn anew.
-func (f *rawFront) release() error {
-	if f.shown {
-		f.frame.erase()
-		f.screen.PromptDone()
-	}
-	f.screen.Pause()
-	return f.modes.leave()
-}
-
-func (f *rawFront) reclaim() error {
-	err := f.modes.enter()
-	f.screen.Resume()
-	if f.shown {
-		f.answer.heard, f.answer.lastInput = false, f.clock.Now()
-		f.screen.Prompt("")
-	}
-	f.draw()
-	return err
-}
-
-func (f *rawFront) resized() {
-	if !f.shown {
-		return
-	}
-	cols, _ := f.size()
-	if cols != f.cols && f.want.again != nil {
-		f.settle()
-	}
-	f.frame.resized()
-	f.draw()
-}
-
-// continued draws the prompt again after the process was stopped: others may have
-// written below it since. What a question is about stands there whole again.
-func (f *rawFront) continued() {
-	f.resized()
-	if f.shown && f.want.again != nil {
-		f.answer.moved, f.answer.heard = true, false
-		f.askAgain()
-	}
-}
-
-// settle prints once more what the open question is about when the terminal has
-// kept its width for a while: one that cuts rows has cut the command, one that
-// rewraps may have left a part of an old prompt below it. No answer counts until
-// then. A window that is dragged changes its width many times.
-func (f *rawFront) settle() {
-	f.answer.moved, f.answer.heard = true, false
-	f.sizes++
-	n := f.sizes
-	f.later(f.clock.After(quiet), func() {
-		if n == f.sizes {
-			f.askAgain()
+// enter sends the message, or goes on with its next line.
+func (f *rawFront) enter() {
+	l := f.line()
+	if !l.pasted {
+		message, _, whole := compose(l.text)
+		if !whole && f.nextLine() {
+			return
 		}
-	})
-}
-
-// askAgain shows the question whole.
-func (f *rawFront) askAgain() {
-	if !f.shown || !f.answer.moved {
-		return
+		if fenced(l.text) {
+			l = blockLine(message)
+		}
 	}
-	f.leaveRows()
-	f.want.prompt = f.want.again()
-	f.answer.moved, f.answer.lastInput = false, f.clock.Now()
-	f.screen.Prompt("")
 	f.draw()
-}
-
-// above prints something where the prompt stands, and the prompt again below.
-func (f *rawFront) above(print func()) {
-	if !f.shown {
-		print()
-		return
-	}
-	f.leaveRows()
-	print()
-	f.screen.Prompt("")
-	f.draw()
-}
-
-// leaveRows makes room for what is printed next: the prompt's rows go, or stay
-// as they are where nothing is drawn over.
-func (f *rawFront) leaveRows() {
-	if f.spoken {
-		f.frame.end("")
-		f.screen.PromptDone()
-		return
-	}
-	f.frame.erase()
-	f.screen.PromptErased()
-}
-
-// complain says what is wrong with the terminal, above the prompt.
-func (f *rawFront) complain(err error) {
-	if err != nil {
-		f.above(func() { f.console.complain(err) })
-	}
-}
-
-// turned is told how a turn ended, for the terminal's marks.
-func (f *rawFront) turned(good bool) {
+	f.shelve()
 	switch {
-	case f.marks == nil || !f.marks.ran:
-	case good:
-		f.marks.exit = 0
-	default:
-		f.marks.exit = 1
+	case f.shown:
+		f.frame.entered()
+		f.finish(result{line: l})
+	case l.text != "":
+		f.enqueue(l)
 	}
 }
 
-// crashed implements terminalFront.
-func (f *rawFront) crashed() {
-	if f.frame.pasting.Load() {
-		f.screen.Draw([]byte(pasteOff + "\n"))
-		return
-	}
-	f.screen.Pause()            // takes the transient line away
-	f.screen.Draw([]byte("\n")) // an answer may go somewhere else that is this terminal all the same
+// line is what stands in the editor.
+func (f *rawFront) line() line {
+	d := f.ed.draft()
+	return line{text: d.text, spans: d.pasted, pasted: f.ed.pastedStart()}
 }
 
-// drawer lets the frame write through the screen, the one door to the terminal.
-type drawer struct{ screen *screen.Screen }
-
-func (d drawer) Write(p []byte) (int, error) {
-	d.screen.Draw(p)
-	return len(p), nil
+// nextLine goes on with the message's next line, in place of the backslash at
+// the end of this one. It reports false for a backslash that was pasted, which
+// is a character like any other.
+func (f *rawFront) nextLine() bool {
+	last := len(f.ed.line) - 1
+	end := last + 1
+	if !fenced(f.ed.text()) {
+		if end = last; f.ed.line[last] != '\\' || f.ed.snapshot().pastedAt(last) {
+			return false
+		}
+	}
+	f.ed.edit(func(line []rune, _ int) ([]rune, int) {
+		line = append(slices.Clone(line[:end]), '\n')
+		return line, len(line)
+	})
+	if f.vi != nil {
+		f.vi.reset()
+	}
+	return true
 }
 
-// Close ends the editor and gives the terminal back.
-func (f *rawFront) Close() error {
-	if f.shown {
-		f.end()
+// shelve puts the line into the history and begins the next.
+func (f *rawFront) shelve() {
+	f.remember(f.ed.text())
+	f.ed.submit(true)
+	if f.vi != nil {
+		f.vi.reset()
 	}
-	return errors.Join(f.ed.close(), f.modes.leave())
 }

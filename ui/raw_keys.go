@@ -1,50 +1,8 @@
 package ui
 
 import (
-	"io"
-	"slices"
 	"time"
 )
-
-// messageKey is a key while a message is typed, before a prompt or not.
-func (f *rawFront) messageKey(k key, at time.Time) {
-	if k.kind != keyEscape {
-		f.escaped = time.Time{}
-	}
-	if f.search != nil && f.searchKey(k) {
-		return
-	}
-	if f.vi != nil && f.viKey(k) {
-		return
-	}
-	switch k.kind {
-	case keyText:
-		f.ed.insert(k.text, false)
-	case keyPaste:
-		f.ed.insert(k.text, true)
-	case keyEnter:
-		f.enter()
-	case keyEOF:
-		switch {
-		case len(f.ed.line) > 0:
-			f.ed.do(keyDelete)
-		case f.shown:
-			f.hungUp(io.EOF)
-		}
-	case keyInterrupt:
-		f.ctrlC()
-	case keyEscape:
-		f.escape(k, at)
-	case keyTab, keySearch, keySearchBack, keyMode, keyOutput, keyEdit:
-		f.special(k.kind)
-	case keySuspend, keyQuit, keyClear:
-		f.control(k.kind)
-	default:
-		if !f.ed.do(k.kind) && f.shown {
-			f.frame.beep()
-		}
-	}
-}
 
 // special carries out a key that wants more than the line changed. During a turn
 // there is nobody to do it, but what a running command wrote so far can be shown.
@@ -84,65 +42,6 @@ func (f *rawFront) control(kind keyKind) {
 			_, rows := f.size()
 			f.frame.clear(rows)
 		}
-	}
-}
-
-// enter sends the message, or goes on with its next line.
-func (f *rawFront) enter() {
-	l := f.line()
-	if !l.pasted {
-		message, _, whole := compose(l.text)
-		if !whole && f.nextLine() {
-			return
-		}
-		if fenced(l.text) {
-			l = blockLine(message)
-		}
-	}
-	f.draw()
-	f.shelve()
-	switch {
-	case f.shown:
-		f.frame.entered()
-		f.finish(result{line: l})
-	case l.text != "":
-		f.enqueue(l)
-	}
-}
-
-// line is what stands in the editor.
-func (f *rawFront) line() line {
-	d := f.ed.draft()
-	return line{text: d.text, spans: d.pasted, pasted: f.ed.pastedStart()}
-}
-
-// nextLine goes on with the message's next line, in place of the backslash at
-// the end of this one. It reports false for a backslash that was pasted, which
-// is a character like any other.
-func (f *rawFront) nextLine() bool {
-	last := len(f.ed.line) - 1
-	end := last + 1
-	if !fenced(f.ed.text()) {
-		if end = last; f.ed.line[last] != '\\' || f.ed.snapshot().pastedAt(last) {
-			return false
-		}
-	}
-	f.ed.edit(func(line []rune, _ int) ([]rune, int) {
-		line = append(slices.Clone(line[:end]), '\n')
-		return line, len(line)
-	})
-	if f.vi != nil {
-		f.vi.reset()
-	}
-	return true
-}
-
-// shelve puts the line into the history and begins the next.
-func (f *rawFront) shelve() {
-	f.remember(f.ed.text())
-	f.ed.submit(true)
-	if f.vi != nil {
-		f.vi.reset()
 	}
 }
 

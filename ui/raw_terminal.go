@@ -1,0 +1,130 @@
+package ui
+
+import (
+	"artoo/ui/screen"
+	"errors"
+)
+
+// suspend stops artoo as the kernel would, with the terminal as it was found.
+func (f *rawFront) suspend() {
+	resume := f.in.pause()
+	f.complain(f.release())
+	stopped := f.stop()
+	f.complain(f.reclaim())
+	resume()
+	if !stopped {
+		f.frame.beep()
+	}
+}
+
+// release gives the terminal back as it was found. The prompt's rows go, as
+// they will be drawn anew.
+func (f *rawFront) release() error {
+	if f.shown {
+		f.frame.erase()
+		f.screen.PromptDone()
+	}
+	f.screen.Pause()
+	return f.modes.leave()
+}
+
+func (f *rawFront) reclaim() error {
+	err := f.modes.enter()
+	f.screen.Resume()
+	if f.shown {
+		f.answer.heard, f.answer.lastInput = false, f.clock.Now()
+		f.screen.Prompt("")
+	}
+	f.draw()
+	return err
+}
+
+func (f *rawFront) resized() {
+	if !f.shown {
+		return
+	}
+	cols, _ := f.size()
+	if cols != f.cols && f.want.again != nil {
+		f.settle()
+	}
+	f.frame.resized()
+	f.draw()
+}
+
+// continued draws the prompt again after the process was stopped: others may have
+// written below it since. What a question is about stands there whole again.
+func (f *rawFront) continued() {
+	f.resized()
+	if f.shown && f.want.again != nil {
+		f.answer.moved, f.answer.heard = true, false
+		f.askAgain()
+	}
+}
+
+// above prints something where the prompt stands, and the prompt again below.
+func (f *rawFront) above(print func()) {
+	if !f.shown {
+		print()
+		return
+	}
+	f.leaveRows()
+	print()
+	f.screen.Prompt("")
+	f.draw()
+}
+
+// leaveRows makes room for what is printed next: the prompt's rows go, or stay
+// as they are where nothing is drawn over.
+func (f *rawFront) leaveRows() {
+	if f.spoken {
+		f.frame.end("")
+		f.screen.PromptDone()
+		return
+	}
+	f.frame.erase()
+	f.screen.PromptErased()
+}
+
+// complain says what is wrong with the terminal, above the prompt.
+func (f *rawFront) complain(err error) {
+	if err != nil {
+		f.above(func() { f.console.complain(err) })
+	}
+}
+
+// turned is told how a turn ended, for the terminal's marks.
+func (f *rawFront) turned(good bool) {
+	switch {
+	case f.marks == nil || !f.marks.ran:
+	case good:
+		f.marks.exit = 0
+	default:
+		f.marks.exit = 1
+	}
+}
+
+// crashed implements terminalFront.
+func (f *rawFront) crashed() {
+	if f.frame.pasting.Load() {
+		f.screen.Draw([]byte(pasteOff + "\n"))
+		return
+	}
+	f.screen.Pause()            // takes the transient line away
+	f.screen.Draw([]byte("\n")) // an answer may go somewhere else that is this terminal all the same
+}
+
+// drawer lets the frame write through the screen, the one door to the terminal.
+type drawer struct{ screen *screen.Screen }
+
+func (d drawer) Write(p []byte) (int, error) {
+	d.screen.Draw(p)
+	return len(p), nil
+}
+
+// Close ends the editor and gives the terminal back.
+func (f *rawFront) Close() error {
+	if f.shown {
+		f.end()
+	}
+	return errors.Join(f.ed.close(), f.modes.leave())
+}
