@@ -159,14 +159,6 @@ func (c *Config) atHand(name string, key provider.KeyNeed) (bool, error) {
 		address, _, err := c.Endpoint(name)
 		return address != "", err
 	}
-	switch c.keySource(name) {
-	case "env":
-		found, err := c.keyFromEnv(name)
-		return !found.Value.IsZero(), err
-	case "config":
-		found, err := c.keyFromTable(name)
-		return !found.Value.IsZero(), err
-	}
 	places, err := c.KeyPlaces(name)
 	for _, place := range places {
 		// Where no provider is chosen, the general key could be anybody's.

@@ -32,38 +32,25 @@ func (c *Config) Key(ctx context.Context, name string) (Key, error) {
 }
 
 func (c *Config) findKey(ctx context.Context, name string) (Key, error) {
-	facts, _ := provider.FactsOf(name)
-	if !c.isProvider(name) {
-		return Key{}, unknownProvider(name)
-	}
-	if facts.Key == provider.KeyNever {
+	if facts, _ := provider.FactsOf(name); c.isProvider(name) && facts.Key == provider.KeyNever {
 		return Key{}, nil
 	}
-	if key, err := c.generalKey(ctx, name); err != nil || !key.Value.IsZero() {
-		return key, err
+	places, wrong := c.keyPlaces(name)
+	var locked error
+	for _, p := range places {
+		key, err := p.key(ctx)
+		if err == nil || ctx.Err() != nil || p.name != placeKeyring || c.keySource(name) != "auto" {
+			return key, err
+		}
+		locked = err // a keyring that cannot be opened, as over ssh, is passed over
 	}
-	p := c.Providers[name]
-	switch c.keySource(name) {
-	case "env":
-		return c.orMissing(name, true)(c.keyFromEnv(name))
-	case "config":
-		return c.orMissing(name, true)(c.keyFromTable(name))
-	case "command":
-		if len(p.APIKeyCommand) == 0 {
-			return Key{}, &Error{Kind: kindConfig, Where: p.Origin, Why: "api_key_source is command, but there is no api_key_command", Hint: `api_key_command = "pass show ` + name + `"`}
-		}
-		return c.keys.once(ctx, placeCommand+" "+name, func() (Key, error) { return c.runKeyCommand(ctx, name, p.APIKeyCommand) })
-	case "keyring":
-		e, err := c.stored(name)
-		if err != nil {
-			return Key{}, err
-		}
-		if !e.keyring {
-			return Key{}, &Error{Kind: kindAuth, Where: name, Why: "no key: artoo login has put none into the keyring", Hint: "artoo login " + name}
-		}
-		return c.keyFromKeyring(ctx, name)
+	switch {
+	case wrong != nil:
+		return Key{}, wrong
+	case locked != nil:
+		return Key{}, locked
 	}
-	return c.orMissing(name, facts.Key == provider.KeyOptional)(c.keyFromAuto(ctx, name))
+	return Key{}, c.missingKey(name)
 }
 
 func unknownProvider(name string) error {
@@ -81,49 +68,6 @@ func (c *Config) keySource(name string) string {
 		return "command"
 	}
 	return "auto"
-}
-
-// generalKey is the key that holds for the chosen provider, whatever it is.
-func (c *Config) generalKey(ctx context.Context, name string) (Key, error) {
-	if c.Provider != "" && c.Provider != name {
-		return Key{}, nil
-	}
-	if !c.APIKey.IsZero() {
-		return checkKey(c.APIKey.Reveal(), c.Origin("api_key"))
-	}
-	if c.APIKeyFile == "" {
-		return Key{}, nil
-	}
-	return c.keyFromFile(ctx)
-}
-
-// keyFromAuto looks at what login stored, the provider's own variables, and
-// the config value. A keyring that cannot be opened, as over ssh, does not stand
-// in the way of a key that can be had without it.
-func (c *Config) keyFromAuto(ctx context.Context, name string) (Key, error) {
-	e, err := c.stored(name)
-	if err != nil {
-		return Key{}, err
-	}
-	if !e.key.IsZero() {
-		return Key{Value: e.key, Source: placeCredentials}, nil
-	}
-	var locked error
-	if e.keyring {
-		key, err := c.keyFromKeyring(ctx, name)
-		if err == nil || ctx.Err() != nil {
-			return key, err
-		}
-		locked = err
-	}
-	key, err := c.keyFromEnv(name)
-	if err == nil && key.Value.IsZero() {
-		key, err = c.keyFromTable(name)
-	}
-	if err == nil && key.Value.IsZero() && locked != nil {
-		return Key{}, locked
-	}
-	return key, err
 }
 
 // keyFromKeyring opens the keyring, once for each provider.
@@ -196,48 +140,32 @@ func (k *keyCache) forget(provider string) {
 	}
 }
 
-func (c *Config) keyFromEnv(name string) (Key, error) {
-	for _, v := range c.keyVariables(name) {
-		if text, _ := c.lookup(v); strings.TrimSpace(text) != "" {
-			return checkKey(text, v)
-		}
+// missingKey is the error that says what to set, nil where the provider may do
+// without a key and its source was left open.
+func (c *Config) missingKey(name string) error {
+	missing := func(kind, where, why, hint string) error {
+		return &Error{Kind: kind, Where: where, Why: why, Hint: hint}
 	}
-	return Key{}, nil
-}
-
-func (c *Config) keyFromTable(name string) (Key, error) {
-	p := c.Providers[name]
-	if p.APIKey.IsZero() {
-		return Key{}, nil
+	vars, origin := c.keyVariables(name), c.Providers[name].Origin
+	file := "set " + orList(vars) + ", or ARTOO_API_KEY_FILE to a file that holds the key"
+	switch c.keySource(name) {
+	case "command":
+		return missing(kindConfig, origin, "api_key_source is command, but there is no api_key_command", `api_key_command = "pass show `+name+`"`)
+	case "keyring":
+		return missing(kindAuth, name, "no key: artoo login has put none into the keyring", "artoo login "+name)
+	case "config":
+		return missing(kindAuth, name, "no key: "+origin+" has no api_key", `api_key = "…" there, or api_key_source = "env"`)
+	case "auto":
+		if facts, _ := provider.FactsOf(name); facts.Key == provider.KeyOptional {
+			return nil
+		}
+		file = "artoo login " + name + ", or " + file // which is not looked at for env
 	}
-	return checkKey(p.APIKey.Reveal(), p.Origin)
-}
-
-// orMissing turns a key that was not found into the error that says what to
-// set, unless the provider may do without and its source was left open.
-func (c *Config) orMissing(name string, optional bool) func(Key, error) (Key, error) {
-	return func(key Key, err error) (Key, error) {
-		source := c.keySource(name)
-		if err != nil || !key.Value.IsZero() || (optional && source == "auto") {
-			return key, err
-		}
-		vars := c.keyVariables(name)
-		if source == "config" {
-			return Key{}, &Error{Kind: kindAuth, Where: name, Why: "no key: " + c.Providers[name].Origin + " has no api_key", Hint: `api_key = "…" there, or api_key_source = "env"`}
-		}
-		hint := "artoo login " + name + ", or set " + orList(vars) + ", or ARTOO_API_KEY_FILE to a file that holds the key"
-		if source == "env" { // which login would not change
-			hint = "set " + orList(vars) + ", or ARTOO_API_KEY_FILE to a file that holds the key"
-		}
-		return Key{}, &Error{Kind: kindAuth, Where: name, Why: "no key: " + strings.Join(vars, " and ") + notSet(vars), Hint: hint}
-	}
-}
-
-func notSet(vars []string) string {
+	are := " is not set"
 	if len(vars) > 1 {
-		return " are not set"
+		are = " are not set"
 	}
-	return " is not set"
+	return missing(kindAuth, name, "no key: "+strings.Join(vars, " and ")+are, file)
 }
 
 // checkKey refuses what cannot stand in a header: it is a paste gone wrong.

@@ -1,27 +1,48 @@
 package config
 
 import (
+	"context"
 	"strings"
 
 	"artoo/provider"
 )
+
+// keyPlace is a place that holds a key, or is to give one.
+type keyPlace struct {
+	name string
+	key  func(context.Context) (Key, error)
+}
 
 // KeyPlaces lists the places that hold a key for the named provider, or are to
 // give one, in the order in which they count: "ARTOO_API_KEY", "keyring",
 // "credentials", "OPENAI_API_KEY", "config.toml line 4", "api_key_command". It
 // neither opens the keyring nor runs a command, and names no place that
 // api_key_source leaves out. Errors are those of Key.
-func (c *Config) KeyPlaces(name string) ([]string, error) {
+func (c *Config) KeyPlaces(name string) (names []string, err error) {
+	places, err := c.keyPlaces(name)
+	for _, p := range places {
+		names = append(names, p.name)
+	}
+	return names, err
+}
+
+// keyPlaces are the places with their keys; with an error those before it.
+func (c *Config) keyPlaces(name string) (places []keyPlace, err error) {
 	if !c.isProvider(name) {
 		return nil, unknownProvider(name)
 	}
-	var places []string
-	if c.Provider == "" || c.Provider == name {
-		if !c.APIKey.IsZero() {
-			places = append(places, c.Origin("api_key"))
+	add := func(place string, key func(context.Context) (Key, error)) {
+		places = append(places, keyPlace{place, key})
+	}
+	written := func(place, text string) {
+		if strings.TrimSpace(text) != "" {
+			add(place, func(context.Context) (Key, error) { return checkKey(text, place) })
 		}
+	}
+	if c.Provider == "" || c.Provider == name {
+		written(c.Origin("api_key"), c.APIKey.Reveal())
 		if c.APIKeyFile != "" {
-			places = append(places, c.Origin("api_key_file"))
+			add(c.Origin("api_key_file"), c.keyFromFile)
 		}
 	}
 	source := c.keySource(name)
@@ -32,23 +53,25 @@ func (c *Config) KeyPlaces(name string) ([]string, error) {
 		case err != nil:
 			return places, err
 		case source == "auto" && !e.key.IsZero():
-			places = append(places, placeCredentials)
+			written(placeCredentials, e.key.Reveal())
 		case e.keyring:
-			places = append(places, placeKeyring)
+			add(placeKeyring, func(ctx context.Context) (Key, error) { return c.keyFromKeyring(ctx, name) })
 		}
 	}
 	if source == "auto" || source == "env" {
 		for _, v := range c.keyVariables(name) {
-			if text, _ := c.lookup(v); strings.TrimSpace(text) != "" {
-				places = append(places, v)
-			}
+			text, _ := c.lookup(v)
+			written(v, text)
 		}
 	}
-	if (source == "auto" || source == "config") && !p.APIKey.IsZero() {
-		places = append(places, p.Origin)
+	if source == "auto" || source == "config" {
+		written(p.Origin, p.APIKey.Reveal())
 	}
 	if source == "command" && len(p.APIKeyCommand) > 0 {
-		places = append(places, placeCommand)
+		add(placeCommand, func(ctx context.Context) (Key, error) {
+			run := func() (Key, error) { return c.runKeyCommand(ctx, name, p.APIKeyCommand) }
+			return c.keys.once(ctx, placeCommand+" "+name, run)
+		})
 	}
 	return places, nil
 }
