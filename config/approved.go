@@ -42,7 +42,7 @@ func (c *Config) Approve(root, rule string, a Approval) error {
 		return err
 	}
 	if err := replaceFile(path, string(data)+"\n", 0o600); err != nil {
-		return &Error{Kind: kindConfig, Where: path, Why: err.Error(), Err: err, Hint: "check the owner and mode of the directory"}
+		return because(kindConfig, path, err.Error(), err, "check the owner and mode of the directory")
 	}
 	return nil
 }
@@ -61,8 +61,8 @@ func (c *Config) readApproved() (path string, all approvals, err error) {
 		err = json.Unmarshal(data, &all)
 	}
 	if err != nil {
-		return "", nil, &Error{Kind: kindConfig, Where: path, Why: "what scripts were allowed cannot be read: " + err.Error(), Err: err,
-			Hint: "remove the file: the scripts are then asked about again"}
+		return "", nil, because(kindConfig, path, "what scripts were allowed cannot be read: "+err.Error(), err,
+			"remove the file: the scripts are then asked about again")
 	}
 	return path, all, nil
 }

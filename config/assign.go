@@ -54,7 +54,8 @@ func (c *Config) assign(o *Option, texts []string) error {
 }
 
 // number parses text into p and looks whether it is in the option's range.
-func number[T int | float64 | time.Duration | Bytes](o *Option, p *T, text string, parse func(string) (T, error)) error {
+func number[T int | float64 | time.Duration | Bytes](o *Option, p *T, text string,
+	parse func(string) (T, error)) error {
 	n, err := parse(text)
 	if err != nil {
 		return err

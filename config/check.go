@@ -20,16 +20,18 @@ func (c *Config) check() error {
 		return c.blame("provider", "unknown provider "+strconv.Quote(c.Provider), hint)
 	}
 	if c.Continue && c.Resume != "" {
-		return &Error{Kind: kindUsage, Where: "--resume", Why: "does not go with --continue", Hint: "one of the two"}
+		return wrong(kindUsage, "--resume", "does not go with --continue", "one of the two")
 	}
 	if c.Print && c.Interactive {
-		return &Error{Kind: kindUsage, Where: "--interactive", Why: "does not go with --print", Hint: "one of the two"}
+		return wrong(kindUsage, "--interactive", "does not go with --print", "one of the two")
 	}
 	if c.Interactive && c.Output != "text" {
 		if c.origins["output"].rank == fromFlag {
-			return &Error{Kind: kindUsage, Where: "--output", Why: "a conversation (--interactive) answers in text only", Hint: "-p -o " + c.Output + " for one answer"}
+			return wrong(kindUsage, "--output", "a conversation (--interactive) answers in text only",
+				"-p -o "+c.Output+" for one answer")
 		}
-		c.Warnings = append(c.Warnings, c.Origin("output")+": "+c.Output+" is for headless runs; a conversation (--interactive) answers in text")
+		c.Warnings = append(c.Warnings, c.Origin("output")+": "+c.Output+
+			" is for headless runs; a conversation (--interactive) answers in text")
 	}
 	if c.ShellTimeout > c.ShellTimeoutMax {
 		key := "shell_timeout"
@@ -49,7 +51,7 @@ func (c *Config) blame(key, why, hint string) error {
 	if c.origins[key].rank <= fromFile {
 		kind = kindConfig
 	}
-	return &Error{Kind: kind, Where: c.Origin(key), Why: why, Hint: hint}
+	return wrong(kind, c.Origin(key), why, hint)
 }
 
 // isProvider reports whether name is known or defined in the file.

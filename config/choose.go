@@ -59,7 +59,8 @@ func (c *Config) Choose(s Situation) (Choice, error) {
 		return c.withModel(choice, s)
 	case 0:
 		if !c.APIKey.IsZero() || c.APIKeyFile != "" {
-			return Choice{}, &Error{Kind: kindUsage, Where: "provider", Why: "a key is given, but not for which provider", Hint: "--provider NAME or ARTOO_PROVIDER: " + orList(keyed(func(f provider.Facts) string { return f.Name }))}
+			return Choice{}, wrong(kindUsage, "provider", "a key is given, but not for which provider",
+				"--provider NAME or ARTOO_PROVIDER: "+orList(keyed(func(f provider.Facts) string { return f.Name })))
 		}
 		if s.Probe != nil {
 			if name := s.Probe(); name != "" {
@@ -91,7 +92,8 @@ func (c *Config) byModel(s Situation) (Choice, bool) {
 		}
 	}
 	if name := c.lister(c.Model); name != "" {
-		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose models in " + c.Providers[name].Origin + " have " + c.Model}, true
+		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose models in " +
+			c.Providers[name].Origin + " have " + c.Model}, true
 	}
 	if name := provider.FamilyOf(c.Model); name != "" {
 		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", of whose family " + c.Model + " is"}, true
@@ -120,7 +122,8 @@ func (c *Config) withModel(choice Choice, s Situation) (Choice, error) {
 		choice.Model = s.DefaultModel(choice.Provider)
 	}
 	if choice.Model == "" {
-		return Choice{}, &Error{Kind: kindUsage, Where: choice.Provider, Why: "no model is named, and this provider has no default", Hint: "-m MODEL or ARTOO_MODEL"}
+		return Choice{}, wrong(kindUsage, choice.Provider, "no model is named, and this provider has no default",
+			"-m MODEL or ARTOO_MODEL")
 	}
 	return choice, nil
 }
@@ -193,7 +196,8 @@ func (e *SeveralProviders) ErrorKind() string { return kindUsage }
 
 // ErrorHint says how to name one.
 func (e *SeveralProviders) ErrorHint() string {
-	return fmt.Sprintf("--provider %s, ARTOO_PROVIDER=%s, or provider = %q under [provider] in config.toml", e.Names[0], e.Names[0], e.Names[0])
+	return fmt.Sprintf("--provider %s, ARTOO_PROVIDER=%s, or provider = %q under [provider] in config.toml", e.Names[0],
+		e.Names[0], e.Names[0])
 }
 
 // NoProvider says that there is nothing to talk to.

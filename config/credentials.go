@@ -36,14 +36,14 @@ func (c *Config) readCredentials() (credentials, error) {
 		return file, nil
 	}
 	fail := func(err error) error {
-		return &Error{Kind: kindConfig, Where: file.shown, Why: cause(err), Err: err, Hint: "check the owner and mode of the file"}
+		return because(kindConfig, file.shown, cause(err), err, "check the owner and mode of the file")
 	}
 	if err != nil {
 		return file, fail(err)
 	}
 	// Windows has no such bits: a user's profile is closed by its ACL.
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return file, &Error{Kind: kindConfig, Where: file.shown, Why: "others can read the keys in it", Hint: "chmod 600 " + file.shown}
+		return file, wrong(kindConfig, file.shown, "others can read the keys in it", "chmod 600 "+file.shown)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -70,7 +70,7 @@ func (d *document) err() error {
 	}
 	sort.SliceStable(d.problems, func(i, j int) bool { return d.problems[i].line < d.problems[j].line })
 	p := d.problems[0]
-	return &Error{Kind: kindConfig, Where: fmt.Sprintf("%s line %d", d.path, p.line), Why: p.why, Hint: p.hint}
+	return wrong(kindConfig, fmt.Sprintf("%s line %d", d.path, p.line), p.why, p.hint)
 }
 
 // lines are the warnings in the order of the file, ready to be shown.

@@ -18,7 +18,7 @@ import (
 func AddRule(path, root, list, rule string) error {
 	root = filepath.Clean(root)
 	if !slices.Contains([]string{"allow", "ask", "deny"}, list) || !filepath.IsAbs(root) || strings.TrimSpace(rule) == "" {
-		return &Error{Kind: kindConfig, Where: "rule", Why: "cannot keep " + list + " " + strconv.Quote(rule) + " for " + root}
+		return wrong(kindConfig, "rule", "cannot keep "+list+" "+strconv.Quote(rule)+" for "+root, "")
 	}
 	return editFile(path, func(src string, d *document) (string, error) {
 		keys := []string{"project", root, list}
@@ -71,7 +71,7 @@ func editFile(path string, change func(string, *document) (string, error), keys 
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return &Error{Kind: kindConfig, Where: path, Why: err.Error(), Err: err, Hint: "check the owner and mode of the file"}
+		return because(kindConfig, path, err.Error(), err, "check the owner and mode of the file")
 	default:
 		if info, err := os.Stat(path); err == nil {
 			mode = info.Mode().Perm()
@@ -89,11 +89,12 @@ func editFile(path string, change func(string, *document) (string, error), keys 
 	if err := decode(text, &changed); err != nil {
 		return byHand(path, d, keys)
 	}
-	if v, ok := lookUp(changed, keys); !ok || !holds(v) || !reflect.DeepEqual(without(changed, keys), without(d.root, keys)) {
+	if v, ok := lookUp(changed, keys); !ok || !holds(v) ||
+		!reflect.DeepEqual(without(changed, keys), without(d.root, keys)) {
 		return byHand(path, d, keys)
 	}
 	if err := replaceFile(path, text, mode); err != nil {
-		return &Error{Kind: kindConfig, Where: path, Why: err.Error(), Err: err, Hint: "check the owner and mode of the directory"}
+		return because(kindConfig, path, err.Error(), err, "check the owner and mode of the directory")
 	}
 	return nil
 }
@@ -140,10 +141,8 @@ func hasOwnKeys(v any) bool {
 
 // byHand is the error for a file that is written in a way that is not edited.
 func byHand(path string, d *document, keys []string) error {
-	return &Error{
-		Kind: kindConfig, Where: path + " line " + strconv.Itoa(d.index.find(keys...)),
-		Why: "this place is left to you", Hint: "edit " + dotted(keys) + " by hand",
-	}
+	return wrong(kindConfig, path+" line "+strconv.Itoa(d.index.find(keys...)), "this place is left to you",
+		"edit "+dotted(keys)+" by hand")
 }
 
 // lookUp follows keys down the tables of m.

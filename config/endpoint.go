@@ -15,7 +15,7 @@ func (c *Config) Endpoint(name string) (address, source string, err error) {
 	if f, _ := provider.FactsOf(name); f.URLVar != "" {
 		if text, _ := c.lookup(f.URLVar); text != "" {
 			if _, err := checkURL(text); err != nil && f.Local == nil {
-				return "", "", &Error{Kind: kindUsage, Where: f.URLVar, Why: err.Error(), Err: err, Hint: "unset " + f.URLVar}
+				return "", "", because(kindUsage, f.URLVar, err.Error(), err, "unset "+f.URLVar)
 			}
 			return text, f.URLVar, nil
 		}

@@ -17,6 +17,14 @@ type Error struct {
 	Err   error  // the cause; may be nil
 }
 
+// wrong is an error that nothing else caused.
+func wrong(kind, where, why, hint string) *Error { return because(kind, where, why, nil, hint) }
+
+// because is an error with its cause.
+func because(kind, where, why string, err error, hint string) *Error {
+	return &Error{Kind: kind, Where: where, Why: why, Err: err, Hint: hint}
+}
+
 // Error is "where: why".
 func (e *Error) Error() string { return e.Where + ": " + e.Why }
 

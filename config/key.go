@@ -54,7 +54,7 @@ func (c *Config) findKey(ctx context.Context, name string) (Key, error) {
 }
 
 func unknownProvider(name string) error {
-	return &Error{Kind: kindUsage, Where: name, Why: "unknown provider", Hint: orList(provider.Names())}
+	return wrong(kindUsage, name, "unknown provider", orList(provider.Names()))
 }
 
 // keySource is how the provider's key is found. A table that names a command
@@ -82,8 +82,8 @@ func (c *Config) keyFromKeyring(ctx context.Context, name string) (Key, error) {
 			if ctx.Err() != nil {
 				return Key{}, err
 			}
-			return Key{}, &Error{Kind: kindAuth, Where: name, Why: "the key is in the keyring: " + err.Error(), Err: err,
-				Hint: "unlock the keyring, set " + c.keyVariables(name)[0] + ", or artoo login " + name + " again"}
+			return Key{}, because(kindAuth, name, "the key is in the keyring: "+err.Error(), err,
+				"unlock the keyring, set "+c.keyVariables(name)[0]+", or artoo login "+name+" again")
 		}
 		return checkKey(text, placeKeyring)
 	})
@@ -143,18 +143,16 @@ func (k *keyCache) forget(provider string) {
 // missingKey is the error that says what to set, nil where the provider may do
 // without a key and its source was left open.
 func (c *Config) missingKey(name string) error {
-	missing := func(kind, where, why, hint string) error {
-		return &Error{Kind: kind, Where: where, Why: why, Hint: hint}
-	}
 	vars, origin := c.keyVariables(name), c.Providers[name].Origin
 	file := "set " + orList(vars) + ", or ARTOO_API_KEY_FILE to a file that holds the key"
 	switch c.keySource(name) {
 	case "command":
-		return missing(kindConfig, origin, "api_key_source is command, but there is no api_key_command", `api_key_command = "pass show `+name+`"`)
+		return wrong(kindConfig, origin, "api_key_source is command, but there is no api_key_command",
+			`api_key_command = "pass show `+name+`"`)
 	case "keyring":
-		return missing(kindAuth, name, "no key: artoo login has put none into the keyring", "artoo login "+name)
+		return wrong(kindAuth, name, "no key: artoo login has put none into the keyring", "artoo login "+name)
 	case "config":
-		return missing(kindAuth, name, "no key: "+origin+" has no api_key", `api_key = "…" there, or api_key_source = "env"`)
+		return wrong(kindAuth, name, "no key: "+origin+" has no api_key", `api_key = "…" there, or api_key_source = "env"`)
 	case "auto":
 		if facts, _ := provider.FactsOf(name); facts.Key == provider.KeyOptional {
 			return nil
@@ -165,7 +163,7 @@ func (c *Config) missingKey(name string) error {
 	if len(vars) > 1 {
 		are = " are not set"
 	}
-	return missing(kindAuth, name, "no key: "+strings.Join(vars, " and ")+are, file)
+	return wrong(kindAuth, name, "no key: "+strings.Join(vars, " and ")+are, file)
 }
 
 // checkKey refuses what cannot stand in a header: it is a paste gone wrong.
@@ -173,7 +171,8 @@ func checkKey(text, source string) (Key, error) {
 	text = strings.TrimSpace(text)
 	for _, r := range text {
 		if r <= ' ' || r >= 0x7f {
-			return Key{}, &Error{Kind: kindAuth, Where: source, Why: "the key holds a blank, a control character or a letter outside ASCII", Hint: "copy the key again, without quotes"}
+			return Key{}, wrong(kindAuth, source, "the key holds a blank, a control character or a letter outside ASCII",
+				"copy the key again, without quotes")
 		}
 	}
 	return Key{Value: NewSecret(text), Source: source}, nil

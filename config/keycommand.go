@@ -37,10 +37,7 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 	err := cmd.Run()
 	errs.end()
 	fail := func(why string) (Key, error) {
-		return Key{}, &Error{
-			Kind: kindAuth, Where: name, Why: "api_key_command: " + why, Err: err,
-			Hint: "run it by hand: " + clean(c.mask(shown)),
-		}
+		return Key{}, because(kindAuth, name, "api_key_command: "+why, err, "run it by hand: "+clean(c.mask(shown)))
 	}
 	var exit *exec.ExitError
 	switch {

@@ -28,7 +28,7 @@ func (c *Config) keyFromFile(ctx context.Context) (Key, error) {
 func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
 	where := c.Origin("api_key_file")
 	fail := func(why string, err error) (Key, error) {
-		return Key{}, &Error{Kind: kindAuth, Where: where, Why: why, Err: err, Hint: "a file whose first line is the key"}
+		return Key{}, because(kindAuth, where, why, err, "a file whose first line is the key")
 	}
 	limited, cancel := context.WithTimeout(ctx, keyCommandLimit)
 	defer cancel()
@@ -47,7 +47,7 @@ func (c *Config) readKeyFile(ctx context.Context) (Key, error) {
 		case a.err != nil:
 			return fail(a.err.Error(), a.err)
 		case a.line == "":
-			return Key{}, &Error{Kind: kindAuth, Where: where, Why: "the first line of " + c.APIKeyFile + " is empty", Hint: "put the key there"}
+			return Key{}, wrong(kindAuth, where, "the first line of "+c.APIKeyFile+" is empty", "put the key there")
 		}
 		return checkKey(a.line, where)
 	case <-limited.Done():

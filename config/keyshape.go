@@ -13,7 +13,7 @@ import (
 func (c *Config) CheckKeyShape(name string, key Secret) (doubt string, err error) {
 	text := strings.TrimSpace(key.Reveal())
 	fail := func(why, hint string) (string, error) {
-		return "", &Error{Kind: kindAuth, Where: name, Why: why, Hint: hint}
+		return "", wrong(kindAuth, name, why, hint)
 	}
 	if text == "" {
 		return fail("no key came", "artoo login "+name+", and paste the key; or artoo login "+name+" < FILE")

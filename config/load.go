@@ -98,7 +98,7 @@ func (c *Config) readFile(o LoadOptions) error {
 		if named != "" {
 			why += " (named by " + named + ")"
 		}
-		return &Error{Kind: kindConfig, Where: path, Why: why, Err: err, Hint: "create the file, or name another with --config"}
+		return because(kindConfig, path, why, err, "create the file, or name another with --config")
 	}
 	c.File = path
 	d, err := parseDocument(shorten(path, c.lookup), data)
@@ -122,7 +122,8 @@ func (c *Config) warnExposed(path string) {
 		return
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: holds keys and others can read it, chmod 600 mends that", shorten(path, c.lookup)))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: holds keys and others can read it, chmod 600 mends that",
+			shorten(path, c.lookup)))
 	}
 }
 
@@ -145,7 +146,7 @@ func (c *Config) applyFlags(flags map[string][]string) error {
 			if o.Kind != KindBool {
 				hint += " " + o.example(strings.Join(given, ""))
 			}
-			return &Error{Kind: kindUsage, Where: "--" + o.Flag, Why: err.Error(), Err: err, Hint: hint}
+			return because(kindUsage, "--"+o.Flag, err.Error(), err, hint)
 		}
 		c.noteOrigin(&o, fromFlag, "--"+o.Flag)
 		c.noteRules(&o, texts, "--"+o.Flag)
@@ -173,7 +174,8 @@ func (c *Config) named() {
 		return
 	}
 	if name != before.name {
-		c.switched = fmt.Sprintf("provider %s, named by the model %s of %s; %s/%s is asked of %s", name, c.Model, c.Origin("model"), before.name, c.Model, before.name)
+		c.switched = fmt.Sprintf("provider %s, named by the model %s of %s; %s/%s is asked of %s", name, c.Model,
+			c.Origin("model"), before.name, c.Model, before.name)
 	}
 	c.Provider, c.Model = name, model
 	c.origins["provider"] = origin{now, c.Origin("model")}
@@ -231,6 +233,7 @@ func (c *Config) noticeProject(root string) {
 	}
 	path := filepath.Join(root, filepath.FromSlash(projectFile))
 	if _, err := os.Lstat(path); err == nil {
-		c.Warnings = append(c.Warnings, shorten(path, c.lookup)+": ignored, since the project is not trusted; --no-project silences this")
+		c.Warnings = append(c.Warnings,
+			shorten(path, c.lookup)+": ignored, since the project is not trusted; --no-project silences this")
 	}
 }

@@ -88,11 +88,8 @@ func known(dir, what, variable string) (string, error) {
 	if dir != "" {
 		return dir, nil
 	}
-	return "", &Error{
-		Kind: kindConfig, Where: what + " directory",
-		Why:  "neither " + variable + " nor HOME is an absolute path",
-		Hint: "set HOME, or " + variable + ", to an absolute path",
-	}
+	return "", wrong(kindConfig, what+" directory", "neither "+variable+" nor HOME is an absolute path",
+		"set HOME, or "+variable+", to an absolute path")
 }
 
 // shorten writes a path below the home directory with ~.

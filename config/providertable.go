@@ -88,7 +88,9 @@ func (c *Config) addProvider(t *table, name string) {
 	if t.text("api_key_source", &p.APIKeySource) {
 		sources := []string{"auto", "keyring", "env", "config", "command"}
 		if !slices.Contains(sources, p.APIKeySource) {
-			t.doc.wrong(t.at("api_key_source"), t.name("api_key_source")+": "+strconv.Quote(p.APIKeySource)+" is not one of "+strings.Join(sources, ", "), `api_key_source = "env"`)
+			why := t.name("api_key_source") + ": " + strconv.Quote(p.APIKeySource) + " is not one of " +
+				strings.Join(sources, ", ")
+			t.doc.wrong(t.at("api_key_source"), why, `api_key_source = "env"`)
 		}
 	}
 	t.text("api_key_env", &p.APIKeyEnv)
@@ -101,7 +103,8 @@ func (c *Config) addProvider(t *table, name string) {
 	p.Models = t.models("models")
 	t.leftover(false)
 	if _, known := provider.FactsOf(name); !known && p.BaseURL == "" {
-		t.doc.wrong(t.path, "unknown provider "+strconv.Quote(name)+didYouMean(name, provider.Names()), `a new name needs a base_url = "https://…"`)
+		t.doc.wrong(t.path, "unknown provider "+strconv.Quote(name)+didYouMean(name, provider.Names()),
+			`a new name needs a base_url = "https://…"`)
 	}
 	c.Providers[name] = p
 }
@@ -154,7 +157,8 @@ func (t *table) models(key string) map[string]Model {
 			continue
 		}
 		model := Model{
-			Context: m.count("context"), MaxOutput: m.count("max_output"), Images: m.truth("images"), Reasoning: m.truth("reasoning"),
+			Context: m.count("context"), MaxOutput: m.count("max_output"),
+			Images: m.truth("images"), Reasoning: m.truth("reasoning"),
 		}
 		if p := m.sub("price"); p != nil {
 			model.Price = &Price{

@@ -58,7 +58,7 @@ func (c *Config) applyProjects(t *table) {
 // Wrong is the error for a rule: why says what is wrong with it, right is one
 // that could have been meant, "" for none.
 func (r RuleText) Wrong(why, right string) error {
-	e := &Error{Kind: kindUsage, Where: r.Origin, Why: why, Hint: "artoo rules explain 'COMMAND' shows what rules come to"}
+	e := wrong(kindUsage, r.Origin, why, "artoo rules explain 'COMMAND' shows what rules come to")
 	if right == "" {
 		right = "bash(go test:*)"
 	}

@@ -104,7 +104,8 @@ func (c *Config) ForgetKey(ctx context.Context, name string) (where string, err 
 			return nil
 		}
 		tables[name] = map[string]any{"keyring": true} // the key in the file, if there was one, goes
-		return &Error{Kind: kindAuth, Where: "keyring", Why: err.Error(), Err: err, Hint: "unlock the keyring and log out again, or remove the entry " + name + " of artoo there"}
+		return because(kindAuth, "keyring", err.Error(), err,
+			"unlock the keyring and log out again, or remove the entry "+name+" of artoo there")
 	}, name)
 	if !old.key.IsZero() {
 		path, _ := c.Paths.Credentials() // known: it was read
@@ -118,7 +119,8 @@ const lockWait = 3 * time.Second
 
 // editCredentials changes the tables of the file under a lock. An error of
 // change's is returned after the tables were written as it left them.
-func (c *Config) editCredentials(ctx context.Context, change func(tables map[string]any, old entry) error, name string) error {
+func (c *Config) editCredentials(ctx context.Context, change func(tables map[string]any, old entry) error,
+	name string) error {
 	path, err := c.Paths.Credentials()
 	if err != nil {
 		return err
@@ -128,7 +130,8 @@ func (c *Config) editCredentials(ctx context.Context, change func(tables map[str
 	}
 	shown := shorten(path, c.lookup)
 	cannot := func(err error) error {
-		return &Error{Kind: kindConfig, Where: shown, Why: "cannot be written: " + cause(err), Err: err, Hint: "check the owner and mode of " + filepath.Dir(shown)}
+		return because(kindConfig, shown, "cannot be written: "+cause(err), err,
+			"check the owner and mode of "+filepath.Dir(shown))
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return cannot(err)

@@ -32,7 +32,7 @@ func (s setting) Decode(text string) error {
 		texts = splitList(text)
 	}
 	if err := s.config.assign(o, texts); err != nil {
-		return &Error{Kind: kindUsage, Where: o.Env, Why: err.Error(), Err: err, Hint: o.Env + "=" + o.example(text)}
+		return because(kindUsage, o.Env, err.Error(), err, o.Env+"="+o.example(text))
 	}
 	s.config.noteOrigin(o, fromEnvironment, o.Env)
 	s.config.noteRules(o, texts, o.Env)

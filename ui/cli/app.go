@@ -118,13 +118,14 @@ type app struct {
 func (a *app) load(inv Invocation, prompt bool) error {
 	dir, err := os.Getwd()
 	if err != nil {
-		return &agent.Failure{Kind: agent.KindUsage, What: "working directory", Err: err, Hint: "cd into a directory that exists"}
+		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
 	}
 	home, _ := os.LookupEnv("HOME")
 	if a.project, err = tool.FindProject(dir, home, os.Geteuid() == 0); err != nil {
-		return &agent.Failure{Kind: agent.KindUsage, What: "working directory", Err: err, Hint: "cd into a directory that can be read"}
+		return fail(agent.KindUsage, "working directory", err, "cd into a directory that can be read")
 	}
-	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root, Keyring: keyring.System{}, KeySays: a.keySays, Mask: redact.Mask})
+	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root, Keyring: keyring.System{},
+		KeySays: a.keySays, Mask: redact.Mask})
 	if err != nil {
 		return err
 	}
@@ -141,6 +142,12 @@ func (a *app) load(inv Invocation, prompt bool) error {
 
 func (a *app) warn(text string) {
 	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: text})
+}
+
+// fail is the failure that ends the run: what went wrong where, and what to do
+// about it, "" for nothing.
+func fail(kind agent.Kind, what string, err error, hint string) *agent.Failure {
+	return &agent.Failure{Kind: kind, What: what, Err: err, Hint: hint}
 }
 
 // exitStatus is an exit code that has been explained already.
@@ -198,7 +205,7 @@ func (a *app) exit(err error) int {
 		if a.signals != nil && a.signals.Caught() != nil { // a reader that left ends the run as SIGPIPE does
 			a.signals.Die()
 		}
-		a.show(&agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err})
+		a.show(fail(agent.KindInternal, "stdout", err, ""))
 		code = 1
 	}
 	if caught {
@@ -225,10 +232,10 @@ func (a *app) lost() error {
 		return nil
 	}
 	if err := a.screen.Err(); err != nil {
-		return &agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err, Hint: "check where stdout goes: a full disk, or a reader that left"}
+		return fail(agent.KindInternal, "stdout", err, "check where stdout goes: a full disk, or a reader that left")
 	}
 	if err := a.screen.ErrChrome(); err != nil {
-		return &agent.Failure{Kind: agent.KindInternal, What: "stderr", Err: err}
+		return fail(agent.KindInternal, "stderr", err, "")
 	}
 	return nil
 }
@@ -238,7 +245,8 @@ func (a *app) show(f *agent.Failure) {
 	s := a.screen
 	if s == nil {
 		tty := term.IsTerminal(int(a.process.Err.Fd()))
-		s = screen.New(screen.Options{Out: io.Discard, Err: a.process.Err, ErrTTY: tty, ErrColor: screen.ColorDecision("auto", os.Getenv, tty), UTF8: screen.UTF8Decision(os.Getenv)})
+		s = screen.New(screen.Options{Out: io.Discard, Err: a.process.Err, ErrTTY: tty,
+			ErrColor: screen.ColorDecision("auto", os.Getenv, tty), UTF8: screen.UTF8Decision(os.Getenv)})
 	}
 	s.Failure(f)
 }

@@ -33,14 +33,16 @@ type verb struct {
 
 // root is what artoo does without a subcommand: any words, all settings.
 func root() subcommand {
-	return subcommand{most: -1, own: []config.Option{{Flag: "version", Kind: config.KindBool, Meaning: "name and version"}}}
+	version := config.Option{Flag: "version", Kind: config.KindBool, Meaning: "name and version"}
+	return subcommand{most: -1, own: []config.Option{version}}
 }
 
 // commands is the table of subcommands, in the order of the help.
 func commands() []subcommand {
 	asJSON := config.Option{Flag: "json", Kind: config.KindBool, Meaning: "as JSON, a line each"}
 	format := config.Option{
-		Flag: "format", Arg: "FORMAT", Choices: []string{"md", "json", "html"}, Meaning: "of export to stdout: md, json or html",
+		Flag: "format", Arg: "FORMAT", Choices: []string{"md", "json", "html"},
+		Meaning: "of export to stdout: md, json or html",
 	}
 	with := func(keys ...string) []string { return append(keys, "ui", "color", "quiet", "debug", "config") }
 	own := func(name, meaning string) config.Option {
@@ -48,7 +50,8 @@ func commands() []subcommand {
 	}
 	return []subcommand{
 		{
-			name: "sessions", args: "[list|show ID|export ID [FILE]]", short: "the sessions kept so far", missing: "which session?",
+			name: "sessions", args: "[list|show ID|export ID [FILE]]", short: "the sessions kept so far",
+			missing: "which session?",
 			verbs: []verb{
 				{name: "list"}, {name: "show", least: 1, most: 1, example: "ID", session: true},
 				{name: "export", least: 1, most: 2, example: "ID [FILE]", session: true},
@@ -56,8 +59,8 @@ func commands() []subcommand {
 			options: with(), own: []config.Option{asJSON, format},
 		},
 		{
-			name: "models", args: "[provider]", short: "the models a provider has, with windows and prices", most: 1, of: "provider",
-			options: with("provider"), own: []config.Option{asJSON},
+			name: "models", args: "[provider]", short: "the models a provider has, with windows and prices", most: 1,
+			of: "provider", options: with("provider"), own: []config.Option{asJSON},
 		},
 		{
 			name: "login", args: "[provider]", short: "store a key", most: 1, of: "provider", options: with(),
@@ -66,12 +69,14 @@ func commands() []subcommand {
 		{name: "logout", args: "[provider]", short: "forget a stored key", most: 1, of: "provider", options: with()},
 		{
 			name: "rules", args: "[list|explain 'COMMAND']", short: "the rules in force, and which one decides over a call",
-			verbs: []verb{{name: "list"}, {name: "explain", least: 1, most: -1, example: "'git push'"}}, missing: "which command?",
+			verbs:   []verb{{name: "list"}, {name: "explain", least: 1, most: -1, example: "'git push'"}},
+			missing: "which command?",
 			options: with("approval", "allow", "ask", "deny", "no_project"), own: []config.Option{asJSON},
 		},
 		{
 			name: "doctor", args: "[--offline] [--paths]", short: "check what artoo needs", options: with("model", "provider"),
-			own: []config.Option{asJSON, own("offline", "ask no server"), own("paths", "list what artoo wrote, and nothing else")},
+			own: []config.Option{asJSON, own("offline", "ask no server"),
+				own("paths", "list what artoo wrote, and nothing else")},
 		},
 		{
 			name: demo.Name, args: "[--yes]", short: "see artoo work, without key or network",

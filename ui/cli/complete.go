@@ -105,7 +105,9 @@ __artoo_init_completion()
 
 // completeWords makes the shell offer the verbs or values of the first word,
 // sessions behind a verb that takes one, and no files.
-func (c subcommand) completeWords(cmd *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+func (c subcommand) completeWords(
+	cmd *cobra.Command, before []string, begun string,
+) ([]string, cobra.ShellCompDirective) {
 	var words []candidate
 	switch {
 	case len(before) == 0 && c.name == "help":

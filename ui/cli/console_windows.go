@@ -37,7 +37,8 @@ func pipeName(handle windows.Handle) string {
 		length uint32
 		name   [windows.MAX_PATH]uint16
 	}
-	if windows.GetFileInformationByHandleEx(handle, windows.FileNameInfo, (*byte)(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))) != nil {
+	if windows.GetFileInformationByHandleEx(handle, windows.FileNameInfo, (*byte)(unsafe.Pointer(&info)),
+		uint32(unsafe.Sizeof(info))) != nil {
 		return ""
 	}
 	return windows.UTF16ToString(info.name[:min(int(info.length/2), len(info.name))])

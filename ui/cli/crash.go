@@ -36,7 +36,7 @@ func (a *app) crash(value any, stack []byte) {
 // it: what happened, and where the trace is.
 func (a *app) crashed(value any, stack []byte) *agent.Failure {
 	what := thrown(value)
-	failure := &agent.Failure{Kind: agent.KindInternal, What: "crashed", Err: errors.New(what)}
+	failure := fail(agent.KindInternal, "crashed", errors.New(what), "")
 	path, err := a.writeTrace(what, stack)
 	if err != nil {
 		failure.Hint = fmt.Sprintf("again; the trace could not be kept: %v", err)
@@ -65,7 +65,8 @@ func (a *app) writeTrace(what string, stack []byte) (path string, err error) {
 		}
 	}
 	b := a.process.build()
-	text := fmt.Sprintf("artoo %s %s, %s, %s\n%s\n\n%s\n\n%s", b.Version, b.Commit, b.Go, b.Platform, time.Now().UTC().Format(time.RFC3339), what, stack)
+	text := fmt.Sprintf("artoo %s %s, %s, %s\n%s\n\n%s\n\n%s", b.Version, b.Commit, b.Go, b.Platform,
+		time.Now().UTC().Format(time.RFC3339), what, stack)
 	f, err := os.CreateTemp(dir, "crash-"+time.Now().UTC().Format("20060102T150405")+"-*.txt") // made 0600
 	if err != nil {
 		return "", err

@@ -40,13 +40,16 @@ func (a *app) doctor(ctx context.Context, inv Invocation) error {
 		p = a.probes(inv.has("offline"))
 	}
 	p.ConfigErr = err
-	failed, err := doctor.Run(ctx, p, func(f doctor.Finding) error { return printOne(a.process.Out, f, inv.has("json"), findingText) })
+	failed, err := doctor.Run(ctx, p, func(f doctor.Finding) error {
+		return printOne(a.process.Out, f, inv.has("json"), findingText)
+	})
 	if err == nil && failed > 0 {
 		things := "1 thing keeps"
 		if failed > 1 {
 			things = fmt.Sprintf("%d things keep", failed)
 		}
-		err = &agent.Failure{Kind: agent.KindInternal, What: "doctor", Err: errors.New(things + " artoo from working"), Hint: "what the report says below each line that begins with fail"}
+		err = fail(agent.KindInternal, "doctor", errors.New(things+" artoo from working"),
+			"what the report says below each line that begins with fail")
 	}
 	return err
 }
@@ -174,7 +177,8 @@ func (a *app) doctorServer(name string, key func(context.Context) (string, strin
 	if err != nil {
 		return nil, err
 	}
-	s := &doctor.Server{Provider: name, Model: a.choice.Model, Address: registry.Address(name, address), Key: key, Headers: map[string]string{}, Offline: a.cfg.Offline}
+	s := &doctor.Server{Provider: name, Model: a.choice.Model, Address: registry.Address(name, address), Key: key,
+		Headers: map[string]string{}, Offline: a.cfg.Offline}
 	for header, value := range a.cfg.Providers[name].ExtraHeaders {
 		s.Headers[header] = value.Reveal()
 	}
@@ -186,7 +190,8 @@ func (a *app) listPaths(asJSON bool) error {
 	there := slices.DeleteFunc(a.places(), func(p doctor.Place) bool { return !p.Exists })
 	var ring []string
 	for _, name := range append(provider.Names(), slices.Sorted(maps.Keys(a.cfg.Providers))...) {
-		if places, err := a.cfg.KeyPlaces(name); err == nil && slices.Contains(places, "keyring") && !slices.Contains(ring, name) {
+		if places, err := a.cfg.KeyPlaces(name); err == nil && slices.Contains(places, "keyring") &&
+			!slices.Contains(ring, name) {
 			ring = append(ring, name)
 		}
 	}

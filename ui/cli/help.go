@@ -105,7 +105,8 @@ func commandPage(c subcommand) string {
 	return b.String()
 }
 
-const environmentIntro = "Each setting is a variable, and a key of config.toml: the name without ARTOO_, in lower case. " +
+const environmentIntro = "" +
+	"Each setting is a variable, and a key of config.toml: the name without ARTOO_, in lower case. " +
 	"Flags win over variables, variables over the file. An empty variable counts as not set."
 
 // environmentPage is `artoo help environment`.

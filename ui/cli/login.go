@@ -122,10 +122,11 @@ func (a *app) keyOwner(ctx context.Context, name, command string) (string, error
 	}
 	switch {
 	case name != "" && !a.provides(name):
-		return "", &agent.Failure{Kind: agent.KindUsage, What: command, Err: fmt.Errorf("there is no provider %q", name),
-			Hint: "artoo " + command + " with one of " + strings.Join(names, ", ") + "; artoo -- " + command + " " + name + " sends the words"}
+		return "", fail(agent.KindUsage, command, fmt.Errorf("there is no provider %q", name),
+			"artoo "+command+" with one of "+strings.Join(names, ", ")+"; artoo -- "+command+" "+name+" sends the words")
 	case name != "" && !a.cfg.NeedsKey(name):
-		return "", &agent.Failure{Kind: agent.KindUsage, What: command, Err: errors.New(name + " takes no key from artoo"), Hint: "a coding CLI logs in by itself; artoo demo needs nothing"}
+		return "", fail(agent.KindUsage, command, errors.New(name+" takes no key from artoo"),
+			"a coding CLI logs in by itself; artoo demo needs nothing")
 	case name != "":
 		return name, nil
 	case a.cfg.Provider != "" && a.cfg.NeedsKey(a.cfg.Provider):
@@ -133,7 +134,8 @@ func (a *app) keyOwner(ctx context.Context, name, command string) (string, error
 	case a.who.in && a.who.err:
 		return ui.Choose(ctx, a.process.In, a.screen, "Whose key?", names)
 	}
-	return "", &agent.Failure{Kind: agent.KindUsage, What: command, Err: errors.New("which provider?"), Hint: "artoo " + command + " with one of " + strings.Join(names, ", ")}
+	return "", fail(agent.KindUsage, command, errors.New("which provider?"),
+		"artoo "+command+" with one of "+strings.Join(names, ", "))
 }
 
 // maxKey bounds what is read for a key, in bytes.
@@ -145,7 +147,7 @@ func (a *app) readKey(ctx context.Context, name string) (string, error) {
 	hint := "artoo login " + name + " < FILE, whose first line is the key"
 	if a.who.in {
 		if !a.who.err {
-			return "", &agent.Failure{Kind: agent.KindUsage, What: "login", Err: errors.New("nobody can be asked: stderr is no terminal"), Hint: hint}
+			return "", fail(agent.KindUsage, "login", errors.New("nobody can be asked: stderr is no terminal"), hint)
 		}
 		text, err := ui.ReadSecret(a.process.In, a.screen, "Enter password for "+name+": ")
 		if errors.Is(err, io.EOF) {
@@ -173,7 +175,7 @@ func (a *app) readKey(ctx context.Context, name string) (string, error) {
 			return l.text, l.err
 		case <-wait.C:
 			if !a.who.watched {
-				return "", &agent.Failure{Kind: agent.KindUsage, What: "login", Err: fmt.Errorf("no key came on stdin within %s", a.cfg.StdinWait), Hint: hint}
+				return "", fail(agent.KindUsage, "login", fmt.Errorf("no key came on stdin within %s", a.cfg.StdinWait), hint)
 			}
 			a.screen.Note("waiting for the key on stdin; Ctrl-C stops")
 		case <-ctx.Done():
@@ -198,7 +200,8 @@ func (a *app) tryKey(ctx context.Context, name string, key config.Secret) error 
 	answer := doctor.Ask(ctx, a.http, *server)
 	switch answer.Verdict {
 	case doctor.Refused:
-		return &agent.Failure{Kind: agent.KindAuth, What: "login", Err: fmt.Errorf("%s; nothing is stored", answer.Finding.Text), Hint: "copy the key again; --no-check stores it untried"}
+		return fail(agent.KindAuth, "login", fmt.Errorf("%s; nothing is stored", answer.Finding.Text),
+			"copy the key again; --no-check stores it untried")
 	case doctor.Unknown:
 		a.warn("the key could not be tried: " + answer.Finding.Text)
 	case doctor.Accepted:

@@ -27,7 +27,7 @@ func (a *app) transport() error {
 	if a.cfg.Log != "" {
 		f, err := os.OpenFile(a.cfg.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
-			return &agent.Failure{Kind: agent.KindConfig, What: a.cfg.Origin("log"), Err: err, Hint: "a file that can be written"}
+			return fail(agent.KindConfig, a.cfg.Origin("log"), err, "a file that can be written")
 		}
 		a.log.JSON = f // open until the process ends, like every log
 	}
@@ -45,7 +45,8 @@ func (a *app) choose() error {
 	if err != nil {
 		return err
 	}
-	situation := config.Situation{AtHand: hand, DefaultModel: a.defaultModel, Catalog: provider.ProviderFor, Probe: a.probe}
+	situation := config.Situation{AtHand: hand, DefaultModel: a.defaultModel, Catalog: provider.ProviderFor,
+		Probe: a.probe}
 	a.choice, err = a.cfg.Choose(situation)
 	var several *config.SeveralProviders
 	if errors.As(err, &several) && !a.who.headless && a.who.in {
@@ -68,7 +69,8 @@ func (a *app) choose() error {
 
 // askProvider asks once which provider to take, and writes it down.
 func (a *app) askProvider(names []string) ([]string, error) {
-	name, err := ui.Choose(context.Background(), a.process.In, a.screen, "Several providers are at hand. Which one shall artoo use from now on?", names)
+	name, err := ui.Choose(context.Background(), a.process.In, a.screen,
+		"Several providers are at hand. Which one shall artoo use from now on?", names)
 	if err != nil {
 		return nil, &config.SeveralProviders{Names: names}
 	}
@@ -228,9 +230,15 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 	}
 	info, known := provider.Lookup(choice.Provider, choice.Model)
 	m := agent.Model{
-		Provider: &provider.Retrier{Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.newKey(choice.Provider)}, Name: choice.Provider,
-		Defaults: provider.Options{Model: choice.Model, MaxTokens: a.cfg.MaxTokens, Temperature: a.cfg.Temperature, Effort: provider.Effort(a.cfg.Effort)},
-		Rules:    func(mode string) string { return cli.Rules(choice.Provider, mode) },
+		Provider: &provider.Retrier{
+			Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.newKey(choice.Provider),
+		},
+		Name: choice.Provider,
+		Defaults: provider.Options{
+			Model: choice.Model, MaxTokens: a.cfg.MaxTokens, Temperature: a.cfg.Temperature,
+			Effort: provider.Effort(a.cfg.Effort),
+		},
+		Rules: func(mode string) string { return cli.Rules(choice.Provider, mode) },
 	}
 	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
 		m.Describe = a.describer(d, choice)
@@ -317,7 +325,10 @@ func priced(known *provider.Price, said config.Price) *provider.Price {
 	if !input || !output {
 		return nil
 	}
-	for part, own := range map[*float64]*float64{&price.Input: said.Input, &price.Output: said.Output, &price.CacheRead: said.CacheRead, &price.CacheWrite: said.CacheWrite} {
+	for part, own := range map[*float64]*float64{
+		&price.Input: said.Input, &price.Output: said.Output,
+		&price.CacheRead: said.CacheRead, &price.CacheWrite: said.CacheWrite,
+	} {
 		if own != nil {
 			*part = *own
 		}

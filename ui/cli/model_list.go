@@ -51,7 +51,8 @@ func (a *app) listModels(ctx context.Context, inv Invocation) error {
 		if failed[i] != nil {
 			switch {
 			case cli.Is(name):
-				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name + " tells no list of its models: -m takes what the program itself takes"})
+				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name +
+					" tells no list of its models: -m takes what the program itself takes"})
 			case len(names) == 1 && len(provider.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
 				return failed[i]
 			default:
@@ -79,7 +80,8 @@ func (a *app) listed(name string) (names []string, ask bool, err error) {
 	if names, err = a.cfg.AtHand(); err != nil {
 		return nil, false, err
 	}
-	choice, err := a.cfg.Choose(config.Situation{AtHand: names, DefaultModel: a.defaultModel, Catalog: provider.ProviderFor, Probe: a.probe})
+	choice, err := a.cfg.Choose(config.Situation{AtHand: names, DefaultModel: a.defaultModel,
+		Catalog: provider.ProviderFor, Probe: a.probe})
 	switch {
 	case err == nil:
 		a.cfg = a.cfg.With(choice)
@@ -107,7 +109,7 @@ func (a *app) settle(name string) error {
 		if config.Nearest(name, all) == "" {
 			hint = "one of " + strings.Join(slices.Compact(all), ", ")
 		}
-		return &agent.Failure{Kind: agent.KindUsage, What: "models", Err: errors.New("there is no provider " + name), Hint: hint}
+		return fail(agent.KindUsage, "models", errors.New("there is no provider "+name), hint)
 	}
 	switch {
 	case a.cfg.Provider != "":
@@ -143,7 +145,8 @@ func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo,
 
 // tellUnlisted says why a list is the catalogue's.
 func (a *app) tellUnlisted(why string) {
-	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue of " + provider.CatalogDate + ", with " + provider.CatalogSource()})
+	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue of " +
+		provider.CatalogDate + ", with " + provider.CatalogSource()})
 }
 
 // whyUnlisted is why a provider's models could not be asked for, in a line.

@@ -90,10 +90,12 @@ func (a *app) server(name string) (provider.Server, error) {
 // codingCLI is what an installed coding CLI is run with.
 func (a *app) codingCLI(name string) (*cli.CLI, error) {
 	if a.cfg.Offline {
-		return nil, &agent.Failure{Kind: agent.KindConfig, What: name, Err: errors.New("it connects to its vendor, and " + a.cfg.Origin("offline") + " forbids that"), Hint: "a local server, with ARTOO_BASE_URL"}
+		why := errors.New("it connects to its vendor, and " + a.cfg.Origin("offline") + " forbids that")
+		return nil, fail(agent.KindConfig, name, why, "a local server, with ARTOO_BASE_URL")
 	}
 	c := &cli.CLI{
-		Name: name, Dir: a.project.Dir, Root: a.project.Root, Mode: func() string { return string(a.agent.Policy().Mode) }, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
+		Name: name, Dir: a.project.Dir, Root: a.project.Root, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
+		Mode:         func() string { return string(a.agent.Policy().Mode) },
 		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
 		Announce:     a.who.headless || a.agent != nil, // else the banner tells
 	}

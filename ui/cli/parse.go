@@ -249,7 +249,8 @@ func (l line) singleDash() error {
 		}
 		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
 		if strings.HasPrefix(arg, "-") && all.Lookup(name) != nil {
-			return &UsageError{Where: "-" + name, Why: "long flags have two dashes, did you mean --" + name + "?", Hint: dashHint}
+			return &UsageError{Where: "-" + name, Why: "long flags have two dashes, did you mean --" + name + "?",
+				Hint: dashHint}
 		}
 	}
 	return nil

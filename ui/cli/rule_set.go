@@ -133,7 +133,7 @@ func (a *app) explain(call string) (e permission.Explanation, err error) {
 	}
 	name, access, err := permission.CallFor(call, files)
 	if err != nil {
-		return e, &agent.Failure{Kind: agent.KindUsage, What: "rules explain", Err: err, Hint: "artoo rules explain 'read(PATH)'"}
+		return e, fail(agent.KindUsage, "rules explain", err, "artoo rules explain 'read(PATH)'")
 	}
 	return policy.Explain(name, access), nil
 }

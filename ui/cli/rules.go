@@ -38,7 +38,8 @@ func printRules(w io.Writer, rules []permission.RuleInForce, asJSON bool) error 
 		wide = max(wide, len(r.Rule))
 	}
 	return printEach(w, rules, asJSON, func(r permission.RuleInForce) string {
-		line := fmt.Sprintf("%-5s  %-*s  %s", r.Effect, min(wide, 40), sanitize.Text(r.Rule, sanitize.Line), sanitize.Text(r.Origin, sanitize.Line))
+		line := fmt.Sprintf("%-5s  %-*s  %s", r.Effect, min(wide, 40), sanitize.Text(r.Rule, sanitize.Line),
+			sanitize.Text(r.Origin, sanitize.Line))
 		if r.Remark != "" {
 			line += "; covers also " + r.Remark
 		}

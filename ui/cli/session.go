@@ -39,7 +39,8 @@ func (a *app) open() (err error) {
 		return err
 	}
 	environ, withheld := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
-	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars, ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax,
+	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars,
+		ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax,
 		Secrets: a.secretsIn}
 	policy, err := a.policy(env)
 	if err != nil {
@@ -59,9 +60,12 @@ func (a *app) open() (err error) {
 	}
 	a.agent, err = agent.New(agent.Options{
 		Model: model, Tools: tools, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn, SaveRule: a.saveRule,
-		Limits:   agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens, MaxTime: a.cfg.MaxTime},
-		Sessions: agent.Sessions{Store: store, Ephemeral: a.cfg.Ephemeral, Version: a.process.build().Version, First: session},
-		Secrets:  agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong}, Concurrency: a.cfg.MaxConcurrentTools,
+		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
+			MaxTime: a.cfg.MaxTime},
+		Sessions: agent.Sessions{Store: store, Ephemeral: a.cfg.Ephemeral, Version: a.process.build().Version,
+			First: session},
+		Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
+		Concurrency:      a.cfg.MaxConcurrentTools,
 		MaxContextTokens: a.cfg.MaxContextTokens, ToolResultMaxChars: a.cfg.ToolResultMaxChars,
 	})
 	if err != nil {
@@ -84,7 +88,8 @@ func (a *app) steps() int {
 // workspace is the project, and what may be reached besides.
 func (a *app) workspace() *agent.Workspace {
 	w := &agent.Workspace{
-		Project: a.project, NoProject: a.cfg.NoProject, Replace: a.cfg.System, Append: a.cfg.AppendSystem, Shell: shell.Find(),
+		Project: a.project, NoProject: a.cfg.NoProject, Shell: shell.Find(),
+		Replace: a.cfg.System, Append: a.cfg.AppendSystem,
 		Headless: a.who.headless && !a.canAsk(), Began: a.began, AddDirs: a.cfg.AddDirs, Asked: a.reopened,
 	}
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none

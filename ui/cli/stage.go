@@ -53,7 +53,8 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	}
 	defer a.close()
 	in := headless.Stdin{
-		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: prompt, Dash: dash, Patient: a.who.watched, Wait: a.cfg.StdinWait,
+		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: prompt, Dash: dash,
+		Patient: a.who.watched, Wait: a.cfg.StdinWait,
 		Max: int64(a.cfg.StdinMax), Dir: a.agent.OutputDir(), Notice: func(text string) { a.screen.Note(text) },
 	}
 	if a.cfg.MaxTime > 0 {
@@ -65,7 +66,8 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	}
 	a.stdin = input.State
 	a.agent.Spend(time.Since(a.began))
-	r := &headless.Runner{Agent: a.agent, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen, Ask: a.ask, Info: a.info(), Stopped: a.broken}
+	r := &headless.Runner{Agent: a.agent, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen,
+		Ask: a.ask, Info: a.info(), Stopped: a.broken}
 	if r.Ask == nil && a.canAsk() {
 		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
 		notify, err := a.notifier(profile)
@@ -82,7 +84,8 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	case failure != nil:
 		return failure
 	case input.Late():
-		return &agent.Failure{Kind: agent.KindUsage, What: "stdin", Err: errors.New("input came after the run had gone on without it"), Hint: "--stdin never, or a longer ARTOO_STDIN_WAIT"}
+		return fail(agent.KindUsage, "stdin", errors.New("input came after the run had gone on without it"),
+			"--stdin never, or a longer ARTOO_STDIN_WAIT")
 	}
 	return nil
 }
@@ -102,5 +105,6 @@ func (a *app) info() headless.Info {
 	if a.agent != nil {
 		session = a.agent.SessionID()
 	}
-	return headless.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: "none", Stdin: a.stdin, Began: a.began}
+	return headless.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: "none",
+		Stdin: a.stdin, Began: a.began}
 }

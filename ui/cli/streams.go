@@ -69,8 +69,9 @@ func (a *app) newScreen() *screen.Screen {
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
 		Out: a.process.Out, Err: a.process.Err, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
-		OutColor: a.colored(a.who.outConsole), ErrColor: a.colored(a.who.errConsole), Links: screen.LinkDecision(os.Getenv, a.who.out && profile == screen.Rich),
-		UTF8: a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
+		OutColor: a.colored(a.who.outConsole), ErrColor: a.colored(a.who.errConsole),
+		Links: screen.LinkDecision(os.Getenv, a.who.out && profile == screen.Rich),
+		UTF8:  a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
 		Root: a.project.Dir, Home: home,

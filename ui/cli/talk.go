@@ -60,7 +60,8 @@ func (a *app) converse(ctx context.Context, first string) error {
 	}
 	defer notify.Close()
 	t, err := ui.New(ui.Options{
-		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: a.cfg.Interactive, First: first, Notify: notify,
+		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: a.cfg.Interactive, First: first,
+		Notify:   notify,
 		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.who.out, Discard: a.discard},
 		Editing:  ui.Editing{History: history, ViKeys: a.cfg.EditMode == "vi"},
 		Children: ui.Children{Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
@@ -71,7 +72,8 @@ func (a *app) converse(ctx context.Context, first string) error {
 	}
 	lose := t.Lose
 	a.lose.Store(&lose)
-	a.screen.Banner(screen.BannerInfo{Version: a.process.build().Version, Model: shown(a.choice), Dir: a.project.Dir, Branch: a.project.Branch(), Why: why, Notes: a.notes()})
+	a.screen.Banner(screen.BannerInfo{Version: a.process.build().Version, Model: shown(a.choice), Dir: a.project.Dir,
+		Branch: a.project.Branch(), Why: why, Notes: a.notes()})
 	code, err := t.Run(ctx)
 	if err != nil {
 		return err
@@ -100,10 +102,12 @@ func (a *app) pager() string {
 // notifier is what calls the person who looks elsewhere.
 func (a *app) notifier(profile screen.Profile) (*ui.Notifier, error) {
 	n, err := ui.NewNotifier(ui.NotifyOptions{
-		How: a.cfg.Notify, Screen: a.screen, TTY: a.who.err, Profile: profile, Dir: a.project.Dir, Environ: a.environ, Env: os.Getenv,
+		How: a.cfg.Notify, Screen: a.screen, TTY: a.who.err, Profile: profile, Dir: a.project.Dir,
+		Environ: a.environ, Env: os.Getenv,
 	})
 	if err != nil {
-		return nil, &agent.Failure{Kind: agent.KindUsage, What: a.cfg.Origin("notify"), Err: err, Hint: "off, bell, osc9, osc777, osc99, or a command such as notify-send"}
+		return nil, fail(agent.KindUsage, a.cfg.Origin("notify"), err,
+			"off, bell, osc9, osc777, osc99, or a command such as notify-send")
 	}
 	return n, nil
 }
@@ -214,7 +218,7 @@ func (a *app) demo(ctx context.Context, inv Invocation) error {
 		return err
 	}
 	if mended, why := demo.Outcome(a.agent.Conversation().Messages()); !mended {
-		return &agent.Failure{Kind: agent.KindInternal, What: demo.Name, Err: errors.New(why), Hint: "artoo demo, with nothing denied and its tools on"}
+		return fail(agent.KindInternal, demo.Name, errors.New(why), "artoo demo, with nothing denied and its tools on")
 	}
 	a.screen.Note("the mended program is in " + dir)
 	return nil

@@ -66,10 +66,12 @@ func (o *LocalServer) window(ctx context.Context) Finding {
 	if limit > 0 {
 		set = min(set, limit)
 	}
-	table := fmt.Sprintf("context = %d in [provider.%s.models.%q] of config.toml", min(32<<10, max(limit, smallWindow)), topic, o.Model)
+	table := fmt.Sprintf("context = %d in [provider.%s.models.%q] of config.toml", min(32<<10, max(limit, smallWindow)),
+		topic, o.Model)
 	switch {
 	case limit > 0 && limit < smallWindow:
-		return warn(topic, "a model with a larger window", "%s takes %d tokens at most, which a long task does not fit into", o.Model, limit)
+		return warn(topic, "a model with a larger window", "%s takes %d tokens at most, which a long task does not fit into",
+			o.Model, limit)
 	case set > 0 && set < smallWindow:
 		return warn(topic, table, "%s has a window of %d tokens from %s, of %s", o.Model, set, by, orUnknown(limit))
 	case set > 0:
@@ -103,7 +105,8 @@ func (o *LocalServer) running(ctx context.Context) []Finding {
 			text += fmt.Sprintf(", with a window of %d tokens", m.Context)
 		}
 		if m.Graphics > 0 && m.Graphics < m.Size {
-			found = append(found, warn(topic, "a smaller model or window", "%s, %d%% of it outside the graphics card, which is slow", text, 100-m.Graphics*100/m.Size))
+			found = append(found, warn(topic, "a smaller model or window",
+				"%s, %d%% of it outside the graphics card, which is slow", text, 100-m.Graphics*100/m.Size))
 			continue
 		}
 		found = append(found, ok(topic, "%s", text))

@@ -37,13 +37,15 @@ func checkTerminal(ctx context.Context, w *Probes) []Finding {
 	if t.Why != "" {
 		words[2] += " (" + t.Why + ")"
 	}
-	words = append(words, map[bool]string{true: "colour", false: "no colour"}[t.Color], map[bool]string{true: "UTF-8", false: "ASCII"}[t.UTF8])
+	words = append(words, map[bool]string{true: "colour", false: "no colour"}[t.Color],
+		map[bool]string{true: "UTF-8", false: "ASCII"}[t.UTF8])
 	found := []Finding{ok(topic, "%s", strings.Join(words, ", "))}
 	if w.Getenv("TERM") == "" {
 		found = append(found, warn(topic, "TERM=xterm-256color, or what your terminal says of itself", "TERM is not set"))
 	}
 	if !t.UTF8 {
-		found = append(found, warn(topic, "LANG=C.UTF-8, or a locale of your language that ends in UTF-8", "the locale is not UTF-8: letters outside ASCII show as codes"))
+		found = append(found, warn(topic, "LANG=C.UTF-8, or a locale of your language that ends in UTF-8",
+			"the locale is not UTF-8: letters outside ASCII show as codes"))
 	}
 	if t.Columns > 0 && t.Columns < 40 {
 		found = append(found, warn(topic, "make the window wider", "%d columns are few", t.Columns))
@@ -59,7 +61,8 @@ func checkTmux(ctx context.Context, w *Probes) []Finding {
 	}
 	var found []Finding
 	if term := w.Getenv("TERM"); !strings.HasPrefix(term, "tmux") && !strings.HasPrefix(term, "screen") {
-		found = append(found, warn(topic, `set -g default-terminal "tmux-256color" in ~/.tmux.conf, and unset TERM in the shell's own files`, "TERM is %s inside tmux", term))
+		fix := `set -g default-terminal "tmux-256color" in ~/.tmux.conf, and unset TERM in the shell's own files`
+		found = append(found, warn(topic, fix, "TERM is %s inside tmux", term))
 	}
 	out, err := w.run(ctx, "tmux", "show-options", "-sv", "escape-time")
 	if ms, e := strconv.Atoi(strings.TrimSpace(out)); err == nil && e == nil && ms > 100 {
@@ -85,9 +88,11 @@ func (w *Probes) run(ctx context.Context, name string, args ...string) (string, 
 func checkShell(_ context.Context, w *Probes) []Finding {
 	switch {
 	case w.Shell == "":
-		return []Finding{fail("shell", "install bash, or put it on PATH", "neither bash nor sh is there: the tool bash cannot work")}
+		return []Finding{fail("shell", "install bash, or put it on PATH",
+			"neither bash nor sh is there: the tool bash cannot work")}
 	case !strings.Contains(w.Shell, "bash"):
-		return []Finding{warn("shell", "install bash, which models write for", "%s runs commands, since there is no bash", w.Shell)}
+		return []Finding{warn("shell", "install bash, which models write for", "%s runs commands, since there is no bash",
+			w.Shell)}
 	}
 	return []Finding{ok("shell", "%s runs commands", w.Shell)}
 }
@@ -110,7 +115,8 @@ func checkProject(_ context.Context, w *Probes) []Finding {
 	case w.Project != "" && w.NoProject == "":
 		return []Finding{ok("project", "%s", w.Project)}
 	case w.NoProject != "":
-		return []Finding{warn("project", "start artoo in a project's directory", "%s: every change and every command is asked about", w.NoProject)}
+		return []Finding{warn("project", "start artoo in a project's directory",
+			"%s: every change and every command is asked about", w.NoProject)}
 	}
 	return nil
 }
@@ -137,7 +143,8 @@ func (w *Probes) checkCLI(ctx context.Context, name string) Finding {
 	path, err := w.LookPath(name)
 	if err != nil {
 		if w.CLI == name {
-			return fail(name, "install it, or choose another provider with --provider", "the chosen provider's program is not on PATH")
+			return fail(name, "install it, or choose another provider with --provider",
+				"the chosen provider's program is not on PATH")
 		}
 		return ok(name, "not installed, and not needed")
 	}
@@ -184,7 +191,8 @@ func checkSandbox(ctx context.Context, w *Probes) []Finding {
 	} else {
 		there = append(there, "no Landlock")
 	}
-	return []Finding{ok("sandbox", "none in this version: nothing confines commands but your answers and rules (%s)", strings.Join(there, ", "))}
+	return []Finding{ok("sandbox", "none in this version: nothing confines commands but your answers and rules (%s)",
+		strings.Join(there, ", "))}
 }
 
 // firstLine is the first line of what a program printed that is not empty.

@@ -65,7 +65,8 @@ func Ask(ctx context.Context, client *http.Client, s Server) Answer {
 	}
 	r, err := s.request(ctx, key)
 	if err != nil {
-		return Answer{Finding: fail(topic, "an address such as https://host/v1", "%s: the base URL is no address", s.Provider)}
+		return Answer{Finding: fail(topic, "an address such as https://host/v1", "%s: the base URL is no address",
+			s.Provider)}
 	}
 	a := Answer{Host: r.URL.Host}
 	// A redirect could take the key to a server nobody named.
@@ -140,21 +141,26 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 	refused := status == 401 || status == 403 || status == 400 && facts.Check.BadRequest
 	switch {
 	case page && status != 404:
-		return Unknown, fail(topic, "check ARTOO_BASE_URL and HTTPS_PROXY; a network with a login page needs that first", "%s: a web page came from %s, and no answer (%d)", s.Provider, host, status)
+		return Unknown, fail(topic, "check ARTOO_BASE_URL and HTTPS_PROXY; a network with a login page needs that first",
+			"%s: a web page came from %s, and no answer (%d)", s.Provider, host, status)
 	case status/100 == 2:
 		return Accepted, ok(topic, "%s answers at %s in %d ms%s", s.Provider, host, took.Milliseconds(), secured(reply.TLS))
 	case refused && source == "":
 		return Refused, fail(topic, "artoo login "+s.Provider, "%s wants a key (%d)", s.Provider, status)
 	case refused:
-		return Refused, fail(topic, "artoo login "+s.Provider+", or mend the key"+from, "%s refuses the key%s (%d)", s.Provider, from, status)
+		return Refused, fail(topic, "artoo login "+s.Provider+", or mend the key"+from, "%s refuses the key%s (%d)",
+			s.Provider, from, status)
 	case status == 402:
-		return Accepted, fail(topic, "add credit with the provider, or choose another with --provider", "%s: no credit (%d)", s.Provider, status)
+		return Accepted, fail(topic, "add credit with the provider, or choose another with --provider", "%s: no credit (%d)",
+			s.Provider, status)
 	case status == 429:
 		return Unknown, warn(topic, "again in a few minutes", "%s: a limit is reached (%d)", s.Provider, status)
 	case status == 404 || status == 405 || status == 501:
-		return Unknown, warn(topic, "check the address if requests fail: many servers want it to end in /v1", "%s answers at %s, but lists no models there (%d)%s", s.Provider, host, status, secured(reply.TLS))
+		return Unknown, warn(topic, "check the address if requests fail: many servers want it to end in /v1",
+			"%s answers at %s, but lists no models there (%d)%s", s.Provider, host, status, secured(reply.TLS))
 	case status/100 == 3:
-		return Unknown, fail(topic, "set ARTOO_BASE_URL (or base_url) to the address itself", "%s: %s sends elsewhere (%d)", s.Provider, host, status)
+		return Unknown, fail(topic, "set ARTOO_BASE_URL (or base_url) to the address itself", "%s: %s sends elsewhere (%d)",
+			s.Provider, host, status)
 	case status >= 500:
 		return Unknown, warn(topic, "again later", "%s: %s fails (%d)", s.Provider, host, status)
 	}
@@ -207,7 +213,8 @@ func (s Server) unreachable(host string, err error) Finding {
 		if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
 			fix = "check this computer's clock, then the server"
 		}
-		return fail(topic, fix, "%s: the certificate of %s is not trusted, its issuer is %s: %v", s.Provider, host, by, verify.Err)
+		return fail(topic, fix, "%s: the certificate of %s is not trusted, its issuer is %s: %v", s.Provider, host, by,
+			verify.Err)
 	case errors.As(err, &dns):
 		fix := "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
 		if s.Offline {
@@ -263,5 +270,6 @@ func clock(now time.Time, a Answer) []Finding {
 	if off <= maxSkew {
 		return []Finding{ok("clock", "agrees with that of %s", a.Host)}
 	}
-	return []Finding{warn("clock", "set the clock by the network, such as with timedatectl set-ntp true", "this computer's clock is %s %s that of %s", off, which, a.Host)}
+	return []Finding{warn("clock", "set the clock by the network, such as with timedatectl set-ntp true",
+		"this computer's clock is %s %s that of %s", off, which, a.Host)}
 }

@@ -51,7 +51,8 @@ func checkFiles(_ context.Context, w *Probes) []Finding {
 		}
 	}
 	if left.Path != "" {
-		found = append(found, ok(topic, "%s: left there by runs, %s (artoo doctor --paths lists them)", left.Path, left.Size()))
+		found = append(found, ok(topic, "%s: left there by runs, %s (artoo doctor --paths lists them)", left.Path,
+			left.Size()))
 	}
 	if found == nil {
 		found = []Finding{ok(topic, "nothing is written yet")}
@@ -99,7 +100,8 @@ func checkKeys(_ context.Context, w *Probes) []Finding {
 			said = append(said, k.Err.Error())
 			found = append(found, failure(topic, k.Err))
 		case len(k.Places) > 1:
-			found = append(found, ok(topic, "%s: from %s, which comes before %s", k.Provider, k.Places[0], strings.Join(k.Places[1:], ", ")))
+			found = append(found, ok(topic, "%s: from %s, which comes before %s", k.Provider, k.Places[0],
+				strings.Join(k.Places[1:], ", ")))
 		case len(k.Places) == 1:
 			found = append(found, ok(topic, "%s: from %s", k.Provider, k.Places[0]))
 		}
