@@ -1,6 +1,11 @@
 // Package agent is the loop: a message goes to the model, the tools it calls
 // are run, their results go back, until a reply calls nothing. It reports
 // through Callbacks and holds no terminal.
+//
+// New makes an Agent of a model, tools and a policy; SendMessage is a turn, which
+// takes as many requests (steps) as the model needs. A session is what was said, in
+// its file or in memory; it spans turns, and a run of the program, for which Limits
+// hold, may go from one session to another.
 package agent
 
 import (
@@ -118,7 +123,7 @@ func (a *Agent) SessionID() string { return a.sessionID }
 // System is the system prompt of the present session.
 func (a *Agent) System() string { return a.system }
 
-// Env is what the tools work with.
+// Env is what the tools work with; never nil.
 func (a *Agent) Env() *tool.Env { return a.opt.Env }
 
 // Tools are what the model may call.
@@ -127,7 +132,7 @@ func (a *Agent) Tools() []tool.Tool { return a.opt.Tools }
 // Limits are the hard caps.
 func (a *Agent) Limits() Limits { return a.opt.Limits }
 
-// Branch is the branch of the project that is checked out, "" for none.
+// Branch is the branch of the Workspace's project that is checked out, "" for none.
 func (a *Agent) Branch() string {
 	if a.opt.Workspace == nil {
 		return ""
@@ -135,7 +140,7 @@ func (a *Agent) Branch() string {
 	return a.opt.Workspace.Project.Branch()
 }
 
-// Policy decides over the calls.
+// Policy decides over the calls; never nil.
 func (a *Agent) Policy() *permission.Policy { return a.opt.Policy }
 
 // Close waits until the processes of interrupted calls are gone, gives the

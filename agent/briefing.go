@@ -36,7 +36,7 @@ func isNote(text string) bool {
 type briefing struct {
 	settings     settings      // of the session; the mode may change
 	told         string        // the settings as the model knows them, see settings.key; "" where they are others
-	instructions []Instruction // that the model knows
+	instructions []instruction // that the model knows
 	git          <-chan string // what git says as the session begins; nil once it is told
 }
 
@@ -49,7 +49,7 @@ func (s settings) in(mode permission.Mode) settings {
 }
 
 // brief begins the briefing of the present session.
-func (a *Agent) brief(now settings, instructions []Instruction, resumed bool) {
+func (a *Agent) brief(now settings, instructions []instruction, resumed bool) {
 	a.briefing = briefing{settings: now}
 	w := a.opt.Workspace
 	if w == nil || now.toldBy(a.system, a.conv.Messages()) {

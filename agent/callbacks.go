@@ -39,7 +39,7 @@ type Callbacks interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
-// Call is a tool call on its way through the loop.
+// Call is a tool call on its way through the loop, and what it would touch.
 type Call struct {
 	provider.ToolCall
 	Access tool.Access
@@ -109,7 +109,7 @@ const (
 type Question struct {
 	Kind QuestionKind
 	Call Call
-	Dir  string // the project root, absolute
+	Dir  string // the directory that the tools work in, absolute
 	// Reason says why it is asked, a few words ("asked whatever the mode: git
 	// reset --hard"); may be "".
 	Reason string
@@ -136,12 +136,13 @@ const (
 	StopTurn      Verdict = "stop"    // no, and the turn ends
 )
 
-// Answer is what the user said.
+// Answer is what the user said. The zero value is no.
 type Answer struct {
 	Verdict Verdict
 	Reason  string // with No: goes to the model; may be ""
 	Rule    string // with YesForSession and YesForever; "" means Question.Rule
-	// Input replaces the call's input when the user edited it; nil otherwise.
+	// Input is the call's input, in JSON, as the user edited it: it is checked,
+	// planned and asked about anew. nil otherwise.
 	Input []byte
 }
 

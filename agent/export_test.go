@@ -16,8 +16,9 @@ func (a *Agent) Open(s *conversation.Session) error { return a.open(s) }
 
 // The prompt and the instructions, for tests that look at them alone.
 type (
-	PromptInfo = promptInfo
-	Settings   = settings
+	Instruction = instruction
+	PromptInfo  = promptInfo
+	Settings    = settings
 )
 
 var (

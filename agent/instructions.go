@@ -20,7 +20,7 @@ const instructionsLimit = 32 << 10
 // project's file that is a link out of the project, or to anything but Markdown,
 // is not read: a repository must not choose which of the user's files go to a
 // provider. "" for root reads no project's files.
-func instructionsOf(configDir, root, dir string) (list []Instruction, cut bool, err error) {
+func instructionsOf(configDir, root, dir string) (list []instruction, cut bool, err error) {
 	left := instructionsLimit
 	read := func(base, rel string) error {
 		text, path, err := firstInstruction(base, rel, left+1)
@@ -34,7 +34,7 @@ func instructionsOf(configDir, root, dir string) (list []Instruction, cut bool, 
 		if strings.TrimSpace(text) == "" {
 			return nil
 		}
-		list = append(list, Instruction{Path: path, Text: strings.ToValidUTF8(text, "\uFFFD")})
+		list = append(list, instruction{Path: path, Text: strings.ToValidUTF8(text, "\uFFFD")})
 		return nil
 	}
 	if configDir != "" {
@@ -102,7 +102,7 @@ func downTo(root, dir string) []string {
 
 // instructionsChanged is what the model is told when the instruction files differ
 // from those the session began with; "" when they do not.
-func instructionsChanged(before, after []Instruction) string {
+func instructionsChanged(before, after []instruction) string {
 	old := map[string]string{}
 	for _, i := range before {
 		old[i.Path] = i.Text
@@ -129,7 +129,7 @@ func (w *Workspace) masked(text string) string {
 	return w.mask(text)
 }
 
-func (w *Workspace) instructions() ([]Instruction, bool, error) {
+func (w *Workspace) instructions() ([]instruction, bool, error) {
 	root, dir := w.Project.Root, w.Project.Dir
 	if w.NoProject {
 		root, dir = "", ""
@@ -143,7 +143,7 @@ func (w *Workspace) instructions() ([]Instruction, bool, error) {
 
 // guide gives the instructions of the project's subdirectories, each when a file
 // there is touched for the first time; known are those of the prompt.
-func (w *Workspace) guide(known []Instruction) func(touched []string) string {
+func (w *Workspace) guide(known []instruction) func(touched []string) string {
 	if w.NoProject {
 		return nil
 	}

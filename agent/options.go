@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Model  Model
 	Tools  []tool.Tool        // what the model may call
-	Env    *tool.Env          // what the tools work with; nil is the Workspace's directory alone
+	Env    *tool.Env          // what the tools work with; the Workspace's files are opened in it. nil is a new one
 	Policy *permission.Policy // decides over calls; nil asks about all that changes something
 	Limits Limits
 	// Workspace is the project that the agent works in, which gives the system
@@ -53,8 +53,8 @@ type Model struct {
 	// Describe asks the model's server for these facts, before each turn until
 	// they are no guess. May be nil.
 	Describe func(ctx context.Context) (provider.ModelInfo, error)
-	// Rules says whose rules hold in a mode with a provider that runs tools of its
-	// own, "" where they are the agent's. May be nil.
+	// Rules says in a sentence what the approval mode means with a provider that
+	// runs tools of its own, by its own rules; "" where the agent's hold. May be nil.
 	Rules func(mode string) string
 }
 

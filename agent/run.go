@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-	"unicode/utf8"
 
 	"artoo/agent/permission"
 	"artoo/provider"
@@ -307,63 +304,6 @@ func (t *turn) skip(calls []provider.ToolCall, i int, why error) (lost error) {
 		}
 	}
 	return lost
-}
-
-// liveOutput passes a running call's output on until the call was given up.
-type liveOutput struct {
-	call Call
-	cb   *serial
-	mask func(string) string // nil masks nothing
-
-	mu     sync.Mutex
-	held   []byte // an incomplete rune at the end of the last chunk, or what may be a key
-	closed bool
-}
-
-var _ io.Writer = (*liveOutput)(nil)
-
-// Write never fails; a rune that is cut at the chunk's end waits for the rest.
-func (o *liveOutput) Write(chunk []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed {
-		return len(chunk), nil
-	}
-	data := append(o.held, chunk...)
-	cut := len(data)
-	for i := 1; i <= min(utf8.UTFMax-1, len(data)); i++ {
-		if utf8.RuneStart(data[len(data)-i]) {
-			if !utf8.FullRune(data[len(data)-i:]) {
-				cut = len(data) - i
-			}
-			break
-		}
-	}
-	if o.mask != nil {
-		cut = min(cut, settled(string(data)))
-	}
-	o.held = append([]byte(nil), data[cut:]...)
-	o.show(data[:cut])
-	return len(chunk), nil
-}
-
-func (o *liveOutput) show(data []byte) {
-	text := string(data)
-	if o.mask != nil {
-		text = o.mask(text)
-	}
-	if text != "" {
-		o.cb.OnToolOutput(o.call, text)
-	}
-}
-
-func (o *liveOutput) close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.closed && o.mask != nil && utf8.Valid(o.held) {
-		o.show(o.held)
-	}
-	o.closed = true
 }
 
 // guard turns a panic into an error: a tool's bug is the tool's error.

@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"io"
 	"sync"
+	"unicode/utf8"
 )
 
 // serial passes callbacks on one at a time and none after the turn: tools that
@@ -59,4 +61,61 @@ func (s *serial) Ask(ctx context.Context, q Question) (Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cb.Ask(ctx, q)
+}
+
+// liveOutput passes a running call's output on until the call was given up.
+type liveOutput struct {
+	call Call
+	cb   *serial
+	mask func(string) string // nil masks nothing
+
+	mu     sync.Mutex
+	held   []byte // an incomplete rune at the end of the last chunk, or what may be a key
+	closed bool
+}
+
+var _ io.Writer = (*liveOutput)(nil)
+
+// Write never fails; a rune that is cut at the chunk's end waits for the rest.
+func (o *liveOutput) Write(chunk []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return len(chunk), nil
+	}
+	data := append(o.held, chunk...)
+	cut := len(data)
+	for i := 1; i <= min(utf8.UTFMax-1, len(data)); i++ {
+		if utf8.RuneStart(data[len(data)-i]) {
+			if !utf8.FullRune(data[len(data)-i:]) {
+				cut = len(data) - i
+			}
+			break
+		}
+	}
+	if o.mask != nil {
+		cut = min(cut, settled(string(data)))
+	}
+	o.held = append([]byte(nil), data[cut:]...)
+	o.show(data[:cut])
+	return len(chunk), nil
+}
+
+func (o *liveOutput) show(data []byte) {
+	text := string(data)
+	if o.mask != nil {
+		text = o.mask(text)
+	}
+	if text != "" {
+		o.cb.OnToolOutput(o.call, text)
+	}
+}
+
+func (o *liveOutput) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closed && o.mask != nil && utf8.Valid(o.held) {
+		o.show(o.held)
+	}
+	o.closed = true
 }

@@ -186,7 +186,7 @@ func (a *Agent) open(s *conversation.Session) error {
 		}
 	}
 	w := a.opt.Workspace
-	system, settings, instructions := a.opt.System, a.settingsNow(), []Instruction(nil)
+	system, settings, instructions := a.opt.System, a.settingsNow(), []instruction(nil)
 	if w != nil {
 		var cut bool
 		var err error

@@ -140,11 +140,11 @@ type promptInfo struct {
 	Replace      string    // the user's own system prompt instead of artoo's first part; "" for none
 	Append       string    // the user's addition; "" for none
 	Settings     settings
-	Instructions []Instruction // the AGENTS.md texts, already read
+	Instructions []instruction // the AGENTS.md texts, already read
 }
 
-// Instruction is one instructions file.
-type Instruction struct{ Path, Text string }
+// instruction is one instructions file.
+type instruction struct{ Path, Text string }
 
 // promptText is the prompt with places for what differs.
 //

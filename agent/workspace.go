@@ -16,13 +16,13 @@ import (
 // Workspace is the project an agent works in, and what it may reach besides.
 type Workspace struct {
 	Project   tool.Project
-	ConfigDir string // the user's own AGENTS.md is here; may be ""
-	NoProject bool   // read no instructions of the project
-	Replace   string // the user's own system prompt; "" for artoo's
-	Append    string // added to the system prompt
-	Shell     string // see shell.Find
-	Headless  bool   // nobody can be asked
-	Began     time.Time
+	ConfigDir string    // the user's own AGENTS.md is here; may be ""
+	NoProject bool      // read no instructions of the project
+	Replace   string    // the user's own system prompt; "" for artoo's
+	Append    string    // added to the system prompt
+	Shell     string    // see shell.Find
+	Headless  bool      // nobody can be asked
+	Began     time.Time // the model is told the day
 
 	AddDirs   []string // DIR or DIR:rw; ~ is the home directory
 	DenyFiles []string // artoo's own secrets
@@ -154,7 +154,7 @@ func (a *Agent) OutputDir() string {
 }
 
 // systemPrompt is the prompt of a session that begins.
-func (w *Workspace) systemPrompt(now settings, instructions []Instruction) string {
+func (w *Workspace) systemPrompt(now settings, instructions []instruction) string {
 	return systemPrompt(promptInfo{
 		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: now, Instructions: instructions,
