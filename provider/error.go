@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -62,17 +63,19 @@ const CodeNoImages = "no_images"
 
 // Error says who failed and why, in one line without a full stop.
 func (e *Error) Error() string {
-	why := e.Message
-	if why == "" && e.Err != nil {
-		why = e.Err.Error()
-	}
-	if why == "" {
-		why = string(e.Kind)
-	}
+	why := e.why()
 	if e.Status != 0 {
 		return fmt.Sprintf("%s: %s (%d)", e.Provider, why, e.Status)
 	}
 	return fmt.Sprintf("%s: %s", e.Provider, why)
+}
+
+// why is the message, or the best there is in its place.
+func (e *Error) why() string {
+	if e.Message == "" && e.Err != nil {
+		return cmp.Or(e.Err.Error(), string(e.Kind))
+	}
+	return cmp.Or(e.Message, string(e.Kind))
 }
 
 // Unwrap returns the cause.
@@ -105,8 +108,6 @@ func (e *Error) Temporary() bool {
 
 // AsError finds the *Error in err, or nil.
 func AsError(err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e
-	}
-	return nil
+	e, _ := errors.AsType[*Error](err)
+	return e
 }

@@ -3,6 +3,8 @@ package provider
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
+	"unicode/utf8"
 )
 
 // Marshal encodes v without escaping <, > and &. It is the one encoder for
@@ -16,4 +18,57 @@ func Marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// CleanJSON replaces in a JSON text what is invalid in the strings of a strict
+// parser though encoding/json lets it pass: bytes that are no UTF-8, and
+// escapes of lone surrogates.
+func CleanJSON(raw []byte) []byte {
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	}
+	if !bytes.Contains(raw, []byte(`\u`)) {
+		return raw
+	}
+	var out []byte
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' || i+1 >= len(raw) {
+			continue
+		}
+		if raw[i+1] != 'u' {
+			i++
+			continue
+		}
+		r := hex4(raw, i+2)
+		switch {
+		case r >= 0xD800 && r < 0xDC00:
+			if low := hex4(raw, i+8); i+7 < len(raw) && raw[i+6] == '\\' && raw[i+7] == 'u' && low >= 0xDC00 && low < 0xE000 {
+				i += 11
+				continue
+			}
+			fallthrough
+		case r >= 0xDC00 && r < 0xE000:
+			if out == nil {
+				out = bytes.Clone(raw)
+			}
+			copy(out[i:], `\ufffd`)
+		}
+		i += 5
+	}
+	if out == nil {
+		return raw
+	}
+	return out
+}
+
+// hex4 is the number that the four hex digits at i stand for, -1 when they are none.
+func hex4(raw []byte, i int) int64 {
+	if i+4 > len(raw) {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(raw[i:i+4]), 16, 32)
+	if err != nil {
+		return -1
+	}
+	return int64(n)
 }

@@ -169,7 +169,7 @@ func (r *repairer) part(p Part, t *turn, partial bool) (kept Part, same bool) {
 func (r *repairer) call(c ToolCall, t *turn) ToolCall {
 	fixed := c
 	fixed.ID = r.id(c.ID)
-	fixed.Name = nameChars(c.Name, 128)
+	fixed.Name = ToolName(c.Name, 128)
 	fixed.Raw = validUTF8(c.Raw)
 	if !isObject(c.Input) {
 		if c.Raw == "" {
@@ -177,7 +177,7 @@ func (r *repairer) call(c ToolCall, t *turn) ToolCall {
 		}
 		fixed.Input = json.RawMessage("{}")
 	} else {
-		fixed.Input = mendStrings(c.Input)
+		fixed.Input = CleanJSON(c.Input)
 	}
 	// A result that comes from now on answers this message's calls, not those
 	// of an earlier message that used the same id.
@@ -265,18 +265,4 @@ func (r *repairer) id(id string) string {
 	}
 	r.used[id] = true
 	return id
-}
-
-// nameChars replaces what does not fit [a-zA-Z0-9_-] and cuts to most bytes.
-func nameChars(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, s)
-	if s == "" {
-		return "unknown"
-	}
-	return s[:min(len(s), most)]
 }

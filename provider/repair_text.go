@@ -2,10 +2,9 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // usable reports whether an image can be sent at all.
@@ -18,56 +17,18 @@ func isObject(raw json.RawMessage) bool {
 	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(raw)
 }
 
-// mendStrings replaces what APIs refuse inside the strings of valid JSON:
-// invalid UTF-8, and escapes that are half a surrogate pair (a model's reply
-// cut in the middle of an emoji). It returns raw itself when there is none.
-func mendStrings(raw json.RawMessage) json.RawMessage {
-	if !utf8.Valid(raw) {
-		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
-	}
-	if !bytes.Contains(raw, []byte(`\u`)) {
-		return raw
-	}
-	out := make([]byte, 0, len(raw))
-	changed := false
-	for i := 0; i < len(raw); {
-		if raw[i] != '\\' || i+1 == len(raw) {
-			out = append(out, raw[i])
-			i++
-			continue
+// Identifier is s with _ for each character that is no letter of ASCII, digit, _ or
+// -, cut to most bytes: what every API takes as a name or an id.
+func Identifier(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
 		}
-		n := 2
-		if raw[i+1] == 'u' {
-			n = 6
-			switch unit := escaped(raw[i:]); {
-			case unit >= 0xD800 && unit < 0xDC00 && lowHalf(escaped(raw[i+6:])):
-				n = 12
-			case unit >= 0xD800 && unit < 0xE000:
-				out = append(out, `\ufffd`...)
-				changed = true
-				i += n
-				continue
-			}
-		}
-		out = append(out, raw[i:i+n]...)
-		i += n
-	}
-	if !changed {
-		return raw
-	}
-	return out
+		return '_'
+	}, s)
+	return s[:min(len(s), most)]
 }
 
-// escaped reads the \uXXXX at the start of b, 0 when there is none.
-func escaped(b []byte) uint64 {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return 0
-	}
-	unit, err := strconv.ParseUint(string(b[2:6]), 16, 16)
-	if err != nil {
-		return 0
-	}
-	return unit
-}
-
-func lowHalf(unit uint64) bool { return unit >= 0xDC00 && unit < 0xE000 }
+// ToolName is a tool's name as an API takes it. A model can call a tool by any
+// name, and a history with such a call would be refused for ever.
+func ToolName(name string, most int) string { return cmp.Or(Identifier(name, most), "unknown") }

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,10 +187,7 @@ func (s *retrying) plan(e *Error) (next Retry, ok bool) {
 	if !e.Temporary() || s.MaxTime < 0 {
 		return Retry{}, false
 	}
-	most := s.Tries
-	if most <= 0 {
-		most = retryTries
-	}
+	most := cmp.Or(max(s.Tries, 0), retryTries)
 	delay := max(s.backoff(s.n), e.RetryAfter)
 	if noServer(e) {
 		s.absent++
@@ -232,14 +230,7 @@ func (s *retrying) final(e *Error) *Error {
 	out := *e
 	out.Usage = s.used
 	if s.n > 1 {
-		why := e.Message
-		if why == "" && e.Err != nil {
-			why = e.Err.Error()
-		}
-		if why == "" {
-			why = string(e.Kind)
-		}
-		out.Message = fmt.Sprintf("%s, after %d tries", strings.TrimRight(why, " .\n"), s.n)
+		out.Message = fmt.Sprintf("%s, after %d tries", strings.TrimRight(e.why(), " .\n"), s.n)
 	}
 	busy := e.Kind == KindRateLimit || e.Kind == KindOverloaded
 	if e.RetryAfter > 0 && (busy || e.Temporary()) {
@@ -265,10 +256,7 @@ func (s *retrying) canceled(ctx context.Context, last *Error) *Error {
 }
 
 func (s *retrying) maxTime() time.Duration {
-	if s.MaxTime == 0 {
-		return retryTime
-	}
-	return s.MaxTime
+	return cmp.Or(s.MaxTime, retryTime)
 }
 
 // noServer reports whether the request never reached one. Windows has a number

@@ -108,11 +108,7 @@ func fill(name string, req provider.Request, l wire.Learned) body {
 		b.Temperature = req.Temperature
 	}
 	for _, t := range req.Tools {
-		schema := json.RawMessage(wire.CleanJSON(t.Schema))
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		b.Tools = append(b.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: schema})
+		b.Tools = append(b.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: wire.Schema(t.Schema)})
 	}
 	if !wire.Blank(req.System) {
 		b.System = []block{{Type: "text", Text: req.System}}
@@ -207,7 +203,7 @@ func (h *history) assistant(m provider.Message) []block {
 				continue
 			}
 			input, _ := wire.Object(p.Input)
-			blocks = append(blocks, block{Type: "tool_use", ID: h.ids.Call(p.ID, m.Provider), Name: wire.Name(p.Name, nameLimit), Input: input})
+			blocks = append(blocks, block{Type: "tool_use", ID: h.ids.Call(p.ID, m.Provider), Name: provider.ToolName(p.Name, nameLimit), Input: input})
 		}
 	}
 	return blocks

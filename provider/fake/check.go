@@ -1,9 +1,9 @@
 package fake
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -92,7 +92,7 @@ func (c *checker) call(call provider.ToolCall) error {
 	if call.ID == "" || !utf8.ValidString(call.ID) {
 		return fmt.Errorf("call id %q is empty or no text", call.ID)
 	}
-	if !validName(call.Name, 128) {
+	if call.Name == "" || provider.Identifier(call.Name, 128) != call.Name {
 		return fmt.Errorf("tool name %q does not fit ^[a-zA-Z0-9_-]{1,128}$", call.Name)
 	}
 	if c.ids[call.ID] {
@@ -105,7 +105,7 @@ func (c *checker) call(call provider.ToolCall) error {
 	if !utf8.Valid(call.Input) || !utf8.ValidString(call.Raw) {
 		return fmt.Errorf("the input of call %q is not UTF-8", call.ID)
 	}
-	if loneSurrogate(string(call.Input)) {
+	if !bytes.Equal(provider.CleanJSON(call.Input), call.Input) {
 		return fmt.Errorf("the input of call %q holds half a surrogate pair", call.ID)
 	}
 	c.ids[call.ID] = true
@@ -154,34 +154,4 @@ func checkImage(img provider.Image) error {
 		return fmt.Errorf("it has an empty image")
 	}
 	return nil
-}
-
-func validName(s string, most int) bool {
-	bad := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
-	}
-	return s != "" && len(s) <= most && !strings.ContainsFunc(s, bad)
-}
-
-// loneSurrogate finds a \uD800..\uDFFF escape of valid JSON that is not one
-// half of a pair. Go's decoder hides these, APIs refuse them.
-func loneSurrogate(s string) bool {
-	high := false // a high half came right before
-	for i := 0; i < len(s); {
-		unit, size := uint64(0), 1
-		if s[i] == '\\' && i+1 < len(s) {
-			size = 2
-			if s[i+1] == 'u' && i+6 <= len(s) {
-				unit, _ = strconv.ParseUint(s[i+2:i+6], 16, 16) // valid JSON has four digits here
-				size = 6
-			}
-		}
-		low := unit >= 0xDC00 && unit <= 0xDFFF
-		if low != high {
-			return true
-		}
-		high = unit >= 0xD800 && unit <= 0xDBFF
-		i += size
-	}
-	return high
 }

@@ -129,17 +129,13 @@ func declare(specs []provider.ToolSpec, l wire.Learned) []declaration {
 	var list []declaration
 	for _, t := range specs {
 		d := declaration{Name: t.Name, Description: t.Description}
-		schema := json.RawMessage(wire.CleanJSON(t.Schema))
 		switch l.Schema(t.Name) {
 		case wire.SchemaNone:
 			continue
 		case wire.SchemaPlain:
-			d.Parameters = subset(schema)
+			d.Parameters = subset(provider.CleanJSON(t.Schema))
 		default:
-			if len(schema) == 0 {
-				schema = json.RawMessage(`{"type":"object","properties":{}}`)
-			}
-			d.JSONSchema = schema
+			d.JSONSchema = wire.Schema(t.Schema)
 		}
 		list = append(list, d)
 	}
@@ -148,7 +144,7 @@ func declare(specs []provider.ToolSpec, l wire.Learned) []declaration {
 
 // functionName is a name as the API takes it: it begins with a letter or _.
 func functionName(name string) string {
-	name = wire.Name(name, nameLimit)
+	name = provider.ToolName(name, nameLimit)
 	if c := name[0]; c == '-' || c >= '0' && c <= '9' {
 		return "_" + name[:min(len(name), nameLimit-1)]
 	}

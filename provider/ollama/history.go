@@ -81,7 +81,7 @@ func (h *history) assistant(m provider.Message) {
 				continue
 			}
 			args, _ := wire.Object(p.Input)
-			call := toolCall{ID: h.ids.Call(p.ID, m.Provider), Function: functionCall{Index: len(out.ToolCalls), Name: wire.Name(p.Name, nameLimit), Arguments: args}}
+			call := toolCall{ID: h.ids.Call(p.ID, m.Provider), Function: functionCall{Index: len(out.ToolCalls), Name: provider.ToolName(p.Name, nameLimit), Arguments: args}}
 			h.names[p.ID] = call.Function.Name
 			out.ToolCalls = append(out.ToolCalls, call)
 		}
@@ -121,7 +121,7 @@ func (h *history) result(r provider.ToolResult) {
 	}
 	name, ok := h.names[r.CallID]
 	if !ok {
-		name = wire.Name(r.Name, nameLimit)
+		name = provider.ToolName(r.Name, nameLimit)
 	}
 	h.messages = append(h.messages, message{Role: "tool", ToolName: name, ToolCallID: h.ids.Result(r.CallID), Content: text})
 }

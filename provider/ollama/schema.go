@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"artoo/provider"
-	"artoo/provider/internal/wire"
 )
 
 // parameters is a tool's schema as the server can read it, which it does into
@@ -15,7 +14,7 @@ import (
 // would refuse every request. A schema that fits stays byte for byte as it is.
 func parameters(schema json.RawMessage) json.RawMessage {
 	const none = `{"type":"object","properties":{}}`
-	schema = wire.CleanJSON(schema)
+	schema = provider.CleanJSON(schema)
 	var s map[string]json.RawMessage
 	if json.Unmarshal(schema, &s) != nil || s == nil {
 		return json.RawMessage(none)

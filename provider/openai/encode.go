@@ -89,10 +89,7 @@ func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte
 	}
 	b.think(q, req.Effort)
 	for _, t := range req.Tools {
-		params := json.RawMessage(wire.CleanJSON(t.Schema))
-		if len(params) == 0 {
-			params = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
+		params := wire.Schema(t.Schema)
 		if l.Without(wire.RichSchemas) {
 			params = plainSchema(params)
 		}
@@ -102,8 +99,7 @@ func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte
 		b.ToolChoice = "none"
 	}
 	if q.ParallelCalls && len(b.Tools) > 0 {
-		yes := true
-		b.ParallelToolCalls = &yes
+		b.ParallelToolCalls = new(true)
 	}
 	h := history{
 		provider: name, model: req.Model, quirks: q,
@@ -139,8 +135,7 @@ func (b *body) think(q Quirks, effort provider.Effort) {
 	case EffortObject:
 		b.Reasoning = &reasoning{Effort: word}
 		if off {
-			no := false
-			b.Reasoning = &reasoning{Enabled: &no}
+			b.Reasoning = &reasoning{Enabled: new(false)}
 		}
 	case EffortThinking:
 		b.Thinking = &thinking{Type: "disabled"}

@@ -200,7 +200,7 @@ func (h *history) assistant(m provider.Message) {
 			}
 			args, _ := wire.Object(p.Input)
 			out.ToolCalls = append(out.ToolCalls, toolCall{ID: h.ids.Call(p.ID, m.Provider), Type: "function",
-				Function: functionCall{Name: wire.Name(p.Name, nameLimit), Arguments: string(args)}})
+				Function: functionCall{Name: provider.ToolName(p.Name, nameLimit), Arguments: string(args)}})
 		}
 	}
 	if !wire.Blank(text.String()) {

@@ -74,8 +74,7 @@ func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte,
 		b.ToolChoice = "none"
 	}
 	if len(b.Tools) > 0 {
-		yes := true
-		b.ParallelToolCalls = &yes
+		b.ParallelToolCalls = new(true)
 	}
 	h := responsesHistory{provider: name, model: req.Model, learned: l, ids: wire.IDs{Provider: name, Limit: responsesIDLimit}, used: map[string]bool{}}
 	for _, m := range req.Messages {

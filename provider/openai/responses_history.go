@@ -195,7 +195,7 @@ func (h *responsesHistory) assistant(m provider.Message) error {
 			}
 			args, _ := wire.Object(p.Input)
 			it = inputItem{Type: "function_call", ID: mark(p.Opaque, "fc").ID, CallID: h.ids.Call(p.ID, m.Provider),
-				Name: wire.Name(p.Name, nameLimit), Arguments: string(args)}
+				Name: provider.ToolName(p.Name, nameLimit), Arguments: string(args)}
 		default:
 			continue
 		}
@@ -273,7 +273,7 @@ func replayable(r provider.Reasoning) (item reasoningItem, ok bool) {
 		Content   []json.RawMessage `json:"content"`
 		Encrypted string            `json:"encrypted_content"`
 	}
-	raw := wire.CleanJSON([]byte(r.Opaque))
+	raw := provider.CleanJSON([]byte(r.Opaque))
 	if json.Unmarshal(raw, &it) != nil || it.Type != "reasoning" || it.Summary == nil || !ownID(it.ID, "rs") {
 		return item, false
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"artoo/provider"
-	"artoo/provider/internal/wire"
 )
 
 // parameters makes a tool's schema one that the Responses API takes: an object
@@ -15,7 +14,7 @@ import (
 // with the schema of its items. One bad schema would refuse every request of the
 // session. A schema that is good stays byte for byte as it is.
 func parameters(schema json.RawMessage) (json.RawMessage, error) {
-	raw := json.RawMessage(wire.CleanJSON(schema))
+	raw := json.RawMessage(provider.CleanJSON(schema))
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil
 	}

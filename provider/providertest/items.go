@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -80,6 +81,49 @@ func sortOut(items []Item) script {
 	return s
 }
 
+// write writes the parts, piece by piece; a call by its number.
+func (s script) write(text, reason func(piece string), call func(n int, it Item)) {
+	calls := 0
+	for _, it := range s.parts {
+		if it.kind == "call" {
+			call(calls, it)
+			calls++
+			continue
+		}
+		one := text
+		if it.kind == "reason" {
+			one = reason
+		}
+		for _, p := range it.pieces {
+			one(p)
+		}
+	}
+}
+
+// word is the word for the end: plain, or that for calls where there are some.
+func (s script) word(plain, calls string) string {
+	if s.calls > 0 {
+		plain = calls
+	}
+	return cmp.Or(s.stop, plain)
+}
+
+// wholeCall is the fields of a call that comes at once. Arguments that are no JSON
+// come as a string.
+func (it Item) wholeCall(args string) (id, rest string) {
+	if it.id != "" {
+		id = `"id":` + quote(it.id) + `,`
+	}
+	rest = `"name":` + quote(it.name)
+	if raw := strings.Join(it.pieces, ""); raw != "" {
+		if !json.Valid([]byte(raw)) {
+			raw = quote(raw)
+		}
+		rest += `,"` + args + `":` + raw
+	}
+	return id, rest
+}
+
 // quote is a JSON string.
 func quote(s string) string {
 	b, err := provider.Marshal(s)
@@ -105,18 +149,11 @@ func Anthropic(items ...Item) Reply {
 	for i, it := range s.parts {
 		anthropicBlock(event, i, it)
 	}
-	stop := s.stop
-	if stop == "" {
-		stop = "end_turn"
-		if s.calls > 0 {
-			stop = "tool_use"
-		}
-	}
 	end := ""
 	if s.usage != nil {
 		end = fmt.Sprintf(`,"usage":{"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}}`, s.usage.Output, s.usage.Reasoning)
 	}
-	event("message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null}%s`, stop, end))
+	event("message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null}%s`, s.word("end_turn", "tool_use"), end))
 	event("message_stop", "")
 	return Stream(b.String()).With("Request-Id", "req_test")
 }
@@ -158,30 +195,10 @@ func Chat(items ...Item) Reply {
 	}
 	delta := func(d string) { chunk(`{"index":0,"delta":`+d+`,"finish_reason":null}`, "") }
 	delta(`{"role":"assistant","content":null}`)
-	call := 0
-	for _, it := range s.parts {
-		switch it.kind {
-		case "text":
-			for _, p := range it.pieces {
-				delta(`{"content":` + quote(p) + `}`)
-			}
-		case "reason":
-			for _, p := range it.pieces {
-				delta(`{"reasoning_content":` + quote(p) + `}`)
-			}
-		case "call":
-			chatCall(delta, call, it)
-			call++
-		}
-	}
-	stop := s.stop
-	if stop == "" {
-		stop = "stop"
-		if s.calls > 0 {
-			stop = "tool_calls"
-		}
-	}
-	chunk(`{"index":0,"delta":{},"finish_reason":`+quote(stop)+`}`, "")
+	s.write(func(p string) { delta(`{"content":` + quote(p) + `}`) },
+		func(p string) { delta(`{"reasoning_content":` + quote(p) + `}`) },
+		func(n int, it Item) { chatCall(delta, n, it) })
+	chunk(`{"index":0,"delta":{},"finish_reason":`+quote(s.word("stop", "tool_calls"))+`}`, "")
 	if s.usage != nil {
 		u := s.usage
 		chunk("", fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}`,

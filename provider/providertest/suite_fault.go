@@ -162,28 +162,7 @@ func testCancel(t *testing.T, w Wire) {
 	places := map[string]Reply{"before the head": Silent(), "in the reply": whole.Events(3).Ends(Hang)}
 	for name, reply := range places {
 		t.Run(name, func(t *testing.T) {
-			arrived, gone := make(chan struct{}), make(chan struct{})
-			inner := Script(reply)
-			srv := Serve(t, &Handler{Next: func(n int, r Request) Reply { close(arrived); return inner.Next(n, r) }})
-			srv.watch(gone)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			at := make(chan time.Time, 1)
-			go func() {
-				<-arrived
-				at <- time.Now()
-				cancel()
-			}()
-			r := Collect(srv.connect(w, Config{}).Stream(ctx, question()))
-			took := time.Since(<-at)
-			e := provider.AsError(r.Err)
-			if e == nil || e.Kind != provider.KindCanceled || !errors.Is(r.Err, context.Canceled) || e.Temporary() {
-				t.Errorf("got %v, want a final error of kind canceled", r.Err)
-			}
-			<-gone // the server sees the connection close
-			if took > 100*time.Millisecond {
-				t.Errorf("took %s, want at most 100ms", took)
-			}
+			cancels(t, w, Serve, reply)
 		})
 	}
 	t.Run("breaking out of the loop", func(t *testing.T) {
@@ -208,6 +187,33 @@ func testCancel(t *testing.T, w Wire) {
 			t.Errorf("got %v, want the deadline, kind canceled", r.Err)
 		}
 	})
+}
+
+// cancels stops a request when it has arrived at the server, which must see the
+// stream close.
+func cancels(t *testing.T, w Wire, serve func(testing.TB, *Handler) *Server, reply Reply) {
+	arrived, gone := make(chan struct{}), make(chan struct{})
+	inner := Script(reply)
+	s := serve(t, &Handler{Next: func(n int, r Request) Reply { close(arrived); return inner.Next(n, r) }})
+	s.watch(gone)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	at := make(chan time.Time, 1)
+	go func() {
+		<-arrived
+		at <- time.Now()
+		cancel()
+	}()
+	r := Collect(s.connect(w, Config{}).Stream(ctx, question()))
+	took := time.Since(<-at)
+	e := provider.AsError(r.Err)
+	if e == nil || e.Kind != provider.KindCanceled || !errors.Is(r.Err, context.Canceled) || e.Temporary() {
+		t.Errorf("got %v, want a final error of kind canceled", r.Err)
+	}
+	<-gone
+	if took > 100*time.Millisecond {
+		t.Errorf("took %s, want at most 100ms", took)
+	}
 }
 
 // watch closes gone when the handler of the first request returns.

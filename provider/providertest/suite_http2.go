@@ -1,8 +1,6 @@
 package providertest
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -55,23 +53,7 @@ func testHTTP2(t *testing.T, w Wire) {
 			}
 		})
 		t.Run("canceled in "+name, func(t *testing.T) {
-			arrived, gone := make(chan struct{}), make(chan struct{})
-			inner := Script(reply)
-			s := ServeTLS(t, &Handler{Next: func(n int, r Request) Reply { close(arrived); return inner.Next(n, r) }})
-			s.watch(gone)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			at := make(chan time.Time, 1)
-			go func() {
-				<-arrived
-				at <- time.Now()
-				cancel()
-			}()
-			r := Collect(s.connect(w, Config{}).Stream(ctx, question()))
-			if took := time.Since(<-at); took > 100*time.Millisecond || !errors.Is(r.Err, context.Canceled) {
-				t.Errorf("%v, after %s", r.Err, took)
-			}
-			<-gone // the server sees the stream close
+			cancels(t, w, ServeTLS, reply)
 		})
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -58,8 +58,9 @@ func Validate(wire string, body []byte) error {
 
 // validator gathers what is wrong.
 type validator struct {
-	errs []error
-	ids  map[string]bool // of all tool calls so far
+	errs  []error
+	ids   map[string]bool // of all tool calls so far
+	tools []string        // offered so far
 }
 
 func (v *validator) bad(format string, args ...any) {
@@ -76,27 +77,8 @@ func (v *validator) bytes(body []byte) {
 }
 
 func (v *validator) surrogates(what string, raw []byte) {
-	for i := 0; i+5 < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
-		}
-		if raw[i+1] != 'u' {
-			i++
-			continue
-		}
-		n, err := strconv.ParseUint(string(raw[i+2:i+6]), 16, 32)
-		if err != nil || n < 0xD800 || n > 0xDFFF {
-			continue
-		}
-		low := uint64(0)
-		if i+12 <= len(raw) && raw[i+6] == '\\' && raw[i+7] == 'u' {
-			low, _ = strconv.ParseUint(string(raw[i+8:i+12]), 16, 32) // no number is no surrogate either
-		}
-		if n > 0xDBFF || low < 0xDC00 || low > 0xDFFF {
-			v.bad("%s holds half a surrogate pair: %s", what, raw[i:i+6])
-			return
-		}
-		i += 11
+	if utf8.Valid(raw) && !bytes.Equal(provider.CleanJSON(raw), raw) {
+		v.bad("%s holds half a surrogate pair", what)
 	}
 }
 
@@ -135,12 +117,42 @@ func (v *validator) name(what, name string, limit int) {
 	if name == "" || len(name) > limit {
 		v.bad("%s: the name %q is empty or longer than %d", what, name, limit)
 	}
-	for _, r := range name {
-		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", r) {
-			v.bad("%s: the name %q has a character that no API takes", what, name)
-			return
-		}
+	if provider.Identifier(name, len(name)) != name {
+		v.bad("%s: the name %q has a character that no API takes", what, name)
 	}
+}
+
+// tool checks the name of a tool, of which each is offered once.
+func (v *validator) tool(name string, limit int) {
+	v.name("tool", name, limit)
+	if slices.Contains(v.tools, name) {
+		v.bad("two tools are called %q: it is there twice", name)
+	}
+	v.tools = append(v.tools, name)
+}
+
+// answered checks the result of a call against those that wait for one, in their
+// order, and returns what waits after it.
+func (v *validator) answered(what, id string, open []string) []string {
+	if len(open) == 0 || open[0] != id {
+		v.bad("%s: answers %q, the open calls are %q", what, id, open)
+		return open
+	}
+	return open[1:]
+}
+
+// ended checks that no call of the history waits for its result.
+func (v *validator) ended(open []string) {
+	if len(open) > 0 {
+		v.bad("calls without a result: %q", open)
+	}
+}
+
+// strictly decodes JSON as a server does that refuses every key it does not know.
+func strictly(raw []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	return dec.Decode(v)
 }
 
 func (v *validator) callID(what, id string) {

@@ -84,9 +84,7 @@ func (v *validator) anthropic(body []byte) {
 		}
 		open = v.anthropicMessage(what, m.Role, m.Content, open)
 	}
-	if len(open) > 0 {
-		v.bad("calls without a result: %q", open)
-	}
+	v.ended(open)
 	v.anthropicLoop(b)
 	if marks > 4 {
 		v.bad("%d cache marks, 4 are taken", marks)
@@ -106,14 +104,9 @@ func (v *validator) anthropicHead(b anthropicBody) {
 	if b.Thinking != nil && b.Thinking.Type != "disabled" && b.Temperature != nil {
 		v.bad("thinking together with a temperature")
 	}
-	var names []string
 	for _, t := range b.Tools {
-		v.name("tool", t.Name, 128)
+		v.tool(t.Name, 128)
 		v.object("the schema of "+t.Name, t.InputSchema)
-		if slices.Contains(names, t.Name) {
-			v.bad("two tools are called %q", t.Name)
-		}
-		names = append(names, t.Name)
 	}
 }
 

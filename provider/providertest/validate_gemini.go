@@ -1,7 +1,6 @@
 package providertest
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -63,9 +62,7 @@ type geminiBlob struct {
 // carry a signature.
 func (v *validator) gemini(body []byte, signed bool) {
 	var b geminiBody
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields() // as the server does
-	if err := dec.Decode(&b); err != nil {
+	if err := strictly(body, &b); err != nil {
 		v.bad("the body is no generateContent request: %w", err)
 		return
 	}
@@ -81,9 +78,7 @@ func (v *validator) gemini(body []byte, signed bool) {
 			v.bad("content %d: the model speaks twice in a row", i)
 		}
 	}
-	if len(open) > 0 {
-		v.bad("calls without a result: %q", open)
-	}
+	v.ended(open)
 	if n := len(b.Contents); n == 0 || b.Contents[0].Role != "user" || b.Contents[n-1].Role != "user" {
 		v.bad("the history neither begins nor ends with the user")
 	}
@@ -102,17 +97,13 @@ func (v *validator) geminiHead(b geminiBody) {
 	if g := b.Generation; g != nil && g.Thinking != nil && g.Thinking.Budget != nil && g.Thinking.Level != "" {
 		v.bad("a thinking budget and a level")
 	}
-	var names []string
 	for _, t := range b.Tools {
 		if len(t.Declarations) == 0 {
 			v.bad("a tools entry without declarations")
 		}
 		for _, d := range t.Declarations {
+			v.tool(d.Name, 128)
 			v.geminiName("tool", d.Name)
-			if slices.Contains(names, d.Name) {
-				v.bad("the tool %q is there twice", d.Name)
-			}
-			names = append(names, d.Name)
 			switch {
 			case d.JSONSchema != nil && d.Parameters != nil:
 				v.bad("the tool %q has two schemas", d.Name)
@@ -158,9 +149,7 @@ func (v *validator) geminiSchema(what string, raw json.RawMessage) {
 		PropertyOrdering []string                   `json:"propertyOrdering"`
 		Default          json.RawMessage            `json:"default"`
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
+	if err := strictly(raw, &s); err != nil {
 		v.bad("%s: %w", what, err)
 		return
 	}

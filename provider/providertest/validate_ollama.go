@@ -90,9 +90,7 @@ func (v *validator) ollama(body []byte) {
 			v.bad("message %d: the model speaks twice in a row", i)
 		}
 	}
-	if len(open) > 0 {
-		v.bad("calls without a result: %q", open)
-	}
+	v.ended(open)
 	if n := len(b.Messages); n == 0 || b.Messages[n-1].Role != "user" && b.Messages[n-1].Role != "tool" {
 		v.bad("the history ends neither with the user nor with a tool")
 	}
@@ -114,13 +112,11 @@ func (v *validator) ollamaHead(b ollamaBody, body []byte) {
 	if b.Think != nil && !slices.Contains([]string{`true`, `false`, `"low"`, `"medium"`, `"high"`, `"max"`}, string(b.Think)) {
 		v.bad("think is %s", b.Think)
 	}
-	var names []string
 	for _, t := range b.Tools {
-		v.name("tool", t.Function.Name, 128)
-		if t.Type != "function" || slices.Contains(names, t.Function.Name) {
-			v.bad("the tool %q is no function or there twice", t.Function.Name)
+		v.tool(t.Function.Name, 128)
+		if t.Type != "function" {
+			v.bad("the tool %q is no function", t.Function.Name)
 		}
-		names = append(names, t.Function.Name)
 		if t.Function.Parameters.Type != "object" || t.Function.Parameters.Properties == nil {
 			v.bad("the parameters of %q are no object", t.Function.Name)
 		}
@@ -155,11 +151,7 @@ func (v *validator) ollamaMessage(what string, i int, m ollamaMessage, open []st
 		}
 	case "user":
 	case "tool":
-		if id := m.ToolCallID + " " + m.ToolName; len(open) == 0 || open[0] != id {
-			v.bad("%s: answers %q, the open calls are %q", what, id, open)
-			return open
-		}
-		return open[1:]
+		return v.answered(what, m.ToolCallID+" "+m.ToolName, open)
 	case "assistant":
 		for n, c := range m.ToolCalls {
 			v.callID(what, c.ID)

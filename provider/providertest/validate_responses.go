@@ -57,7 +57,7 @@ type responsesPart struct {
 
 func (v *validator) responses(body []byte) {
 	var b responsesBody
-	if err := known(body, &b); err != nil {
+	if err := strictly(body, &b); err != nil {
 		v.bad("the body is no Responses request: %w", err)
 		return
 	}
@@ -69,7 +69,7 @@ func (v *validator) responses(body []byte) {
 		it = responsesItem{}
 		read := json.Unmarshal
 		if !bytes.Contains(raw, []byte(`"type":"reasoning"`)) { // which goes back with all that came in it
-			read = known
+			read = strictly
 		}
 		if err := read(raw, &it); err != nil {
 			v.bad("%s: %w", what, err)
@@ -77,22 +77,13 @@ func (v *validator) responses(body []byte) {
 		}
 		s.item(what, it)
 	}
-	if len(s.open) > 0 {
-		v.bad("calls without a result: %q", s.open)
-	}
+	v.ended(s.open)
 	if s.nameless != "" && len(s.used) > 0 {
 		v.bad("%s: missing required parameter: 'id'", s.nameless)
 	}
 	if len(b.Input) == 0 || it.Role != "user" && it.Type != "function_call_output" {
 		v.bad("the input ends neither with the user nor with a tool")
 	}
-}
-
-// known decodes JSON as a server does that refuses every key it does not know.
-func known(raw []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	return dec.Decode(v)
 }
 
 func (v *validator) responsesHead(b responsesBody) {
@@ -118,14 +109,12 @@ func (v *validator) responsesHead(b responsesBody) {
 	if b.Instructions != nil {
 		v.text("instructions", *b.Instructions)
 	}
-	var names []string
 	for _, t := range b.Tools {
-		v.name("tool", t.Name, 64)
+		v.tool(t.Name, 64)
 		v.responsesSchema("the schema of "+t.Name, t.Parameters)
-		if t.Type != "function" || t.Strict == nil || *t.Strict || slices.Contains(names, t.Name) {
-			v.bad("the tool %q is no function, strict or there twice", t.Name)
+		if t.Type != "function" || t.Strict == nil || *t.Strict {
+			v.bad("the tool %q is no function or strict", t.Name)
 		}
-		names = append(names, t.Name)
 	}
 }
 
@@ -228,11 +217,7 @@ func (s *responsesState) item(what string, it responsesItem) {
 	case "function_call_output":
 		s.answering = true
 		s.output(what, it.Output)
-		if len(s.open) == 0 || s.open[0] != it.CallID {
-			s.bad("%s: answers %q, the open calls are %q", what, it.CallID, s.open)
-			return
-		}
-		s.open = s.open[1:]
+		s.open = s.answered(what, it.CallID, s.open)
 	default:
 		s.bad("%s: unknown type", what)
 	}
@@ -260,7 +245,7 @@ func (s *responsesState) message(what string, it responsesItem) {
 	var text string
 	var parts []responsesPart
 	plain := json.Unmarshal(it.Content, &text) == nil
-	if !plain && (known(it.Content, &parts) != nil || len(parts) == 0) {
+	if !plain && (strictly(it.Content, &parts) != nil || len(parts) == 0) {
 		s.bad("%s: no content, or a part that is not known", what)
 	}
 	made := !plain && it.Role == "assistant"

@@ -72,8 +72,7 @@ func (c *call) proxyPage(e *provider.Error) {
 	e.Message = "a web page came instead of an answer, perhaps from a proxy: " + e.Message
 	if e.Kind == provider.KindAuth || e.Kind == provider.KindInvalid {
 		e.Kind = provider.KindProvider
-		no := false
-		e.Retry = &no
+		e.Retry = new(false)
 	}
 	if e.Hint == "" || e.Kind == provider.KindProvider {
 		e.Hint = "check ARTOO_BASE_URL and HTTPS_PROXY: what answered at " + c.host() + " is not a model's API"
@@ -84,7 +83,6 @@ func (c *call) proxyPage(e *provider.Error) {
 // mean an overflow win over everything, because resending would not help.
 func classify(status int, d detail, r Request) *provider.Error {
 	e := &provider.Error{Message: d.Message, Code: d.Code, RetryAfter: d.RetryAfter}
-	no := false
 	if e.Code == "" || e.Code[0] >= '0' && e.Code[0] <= '9' {
 		if d.Type != "" {
 			e.Code = d.Type
@@ -111,12 +109,11 @@ func classify(status int, d detail, r Request) *provider.Error {
 	case outOfCredit(d):
 		e.Kind = provider.KindBilling
 	case d.Daily:
-		e.Kind, e.Hint, e.Retry = provider.KindRateLimit, "the quota of the day is used up: another model with --model, another plan, or tomorrow", &no
+		e.Kind, e.Hint, e.Retry = provider.KindRateLimit, "the quota of the day is used up: another model with --model, another plan, or tomorrow", new(false)
 	case d.Reason == "MODEL_CAPACITY_EXHAUSTED":
-		e.Kind, e.Hint, e.Retry = provider.KindOverloaded, "there is no room on this model: choose another with --model, or try later", &no
+		e.Kind, e.Hint, e.Retry = provider.KindOverloaded, "there is no room on this model: choose another with --model, or try later", new(false)
 	case d.Code == CodeBadCall:
-		yes := true // sent again the call may be better, where nobody tells the model
-		e.Kind, e.Retry = provider.KindProvider, &yes
+		e.Kind, e.Retry = provider.KindProvider, new(true) // sent again the call may be better
 		e.Err = BadCall(d.Generation)
 	case filtered(d):
 		e.Kind = provider.KindRefused
@@ -206,8 +203,7 @@ func byStatus(e *provider.Error, status int, d detail) {
 	case status == 407:
 		e.Kind = provider.KindNetwork
 		e.Hint = "the proxy wants a user and password: set them in HTTPS_PROXY"
-		no := false
-		e.Retry = &no
+		e.Retry = new(false)
 	case status == 408, status == 504:
 		e.Kind = provider.KindTimeout
 	case status == 409, status == 425, status == 499: // the last: a server that gave up on its own side

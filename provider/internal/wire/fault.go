@@ -88,8 +88,7 @@ func (c *call) fault(err error) *provider.Error {
 	}
 	switch {
 	case errors.Is(err, ErrEventTooLarge), errors.Is(err, ErrReplyTooLarge):
-		no := false
-		return &provider.Error{Kind: provider.KindProvider, Err: err, Retry: &no}
+		return &provider.Error{Kind: provider.KindProvider, Err: err, Retry: new(false)}
 	case errors.Is(err, ErrCut), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		e := &provider.Error{Kind: provider.KindNetwork, Message: ErrCut.Error(),
 			Err: fmt.Errorf("%w: %w", ErrCut, io.ErrUnexpectedEOF)}
@@ -118,7 +117,6 @@ func (c *call) transport(err error) *provider.Error {
 	}
 	host := hostOf(c.req.URL)
 	e := &provider.Error{Kind: provider.KindNetwork, Message: err.Error(), Err: err}
-	no := false
 	var known kinded
 	var dns *net.DNSError
 	var noTLS tls.RecordHeaderError
@@ -127,9 +125,9 @@ func (c *call) transport(err error) *provider.Error {
 	switch {
 	case errors.As(err, &known):
 		e.Kind, e.Hint, e.Message = provider.ErrorKind(known.ErrorKind()), known.ErrorHint(), known.Error()
-		e.Retry = &no
+		e.Retry = new(false)
 	case tlsError(e, err, host):
-		e.Retry = &no
+		e.Retry = new(false)
 	case errors.As(err, &noTLS) && noTLS.Conn != nil:
 		e.Kind, e.Message = provider.KindConfig, host+" does not speak TLS: "+err.Error()
 		e.Hint = "write http:// in ARTOO_BASE_URL if the server speaks plain HTTP, and check its port and HTTPS_PROXY"
@@ -214,13 +212,8 @@ func retryWords(h http.Header) (wait time.Duration, retry *bool) {
 			wait = seconds(d.Seconds()) // "20s", as the reset headers have it
 		}
 	}
-	switch h.Get("X-Should-Retry") {
-	case "true":
-		yes := true
-		retry = &yes
-	case "false":
-		no := false
-		retry = &no
+	if word := h.Get("X-Should-Retry"); word == "true" || word == "false" {
+		retry = new(word == "true")
 	}
 	return wait, retry
 }

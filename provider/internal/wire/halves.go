@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -66,6 +67,6 @@ func isHalf(text string, first int64) bool {
 	if len(text) < 6 || text[:2] != `\u` {
 		return false
 	}
-	unit := hex4([]byte(text[:6]), 2)
-	return unit >= first && unit < first+0x400
+	unit, err := strconv.ParseInt(text[2:6], 16, 32)
+	return err == nil && unit >= first && unit < first+0x400
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"artoo/provider"
 )
@@ -52,92 +51,20 @@ func Object(raw json.RawMessage) (clean json.RawMessage, ok bool) {
 	if err := json.Compact(&b, raw); err != nil {
 		return json.RawMessage("{}"), false
 	}
-	return CleanJSON(eachOnce(b.Bytes())), true
-}
-
-// CleanJSON replaces in a JSON text what is invalid in the strings of a strict
-// parser though encoding/json lets it pass: bytes that are no UTF-8, and
-// escapes of lone surrogates.
-func CleanJSON(raw []byte) []byte {
-	if !utf8.Valid(raw) {
-		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
-	}
-	if !bytes.Contains(raw, []byte(`\u`)) {
-		return raw
-	}
-	var out []byte
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' || i+1 >= len(raw) {
-			continue
-		}
-		if raw[i+1] != 'u' {
-			i++
-			continue
-		}
-		r := hex4(raw, i+2)
-		switch {
-		case r >= 0xD800 && r < 0xDC00:
-			if low := hex4(raw, i+8); i+7 < len(raw) && raw[i+6] == '\\' && raw[i+7] == 'u' && low >= 0xDC00 && low < 0xE000 {
-				i += 11
-				continue
-			}
-			fallthrough
-		case r >= 0xDC00 && r < 0xE000:
-			if out == nil {
-				out = bytes.Clone(raw)
-			}
-			copy(out[i:], `\ufffd`)
-		}
-		i += 5
-	}
-	if out == nil {
-		return raw
-	}
-	return out
-}
-
-// hex4 is the number that the four hex digits at i stand for, -1 when they are none.
-func hex4(raw []byte, i int) int64 {
-	if i+4 > len(raw) {
-		return -1
-	}
-	n, err := strconv.ParseUint(string(raw[i:i+4]), 16, 32)
-	if err != nil {
-		return -1
-	}
-	return int64(n)
-}
-
-// Name is a tool's name as every API takes it: letters, digits, _ and -, at
-// most limit of them. A model can call a tool by any name, and a history with
-// such a call would be refused for ever.
-func Name(name string, limit int) string {
-	name = identifier(name, limit)
-	if name == "" {
-		return "unknown"
-	}
-	return name
-}
-
-func identifier(s string, limit int) string {
-	ok := len(s) <= limit
-	for i := 0; ok && i < len(s); i++ {
-		ok = isWord(s[i])
-	}
-	if ok {
-		return s
-	}
-	b := []byte(strings.ToValidUTF8(s, "_"))
-	for i := range b {
-		if !isWord(b[i]) {
-			b[i] = '_'
-		}
-	}
-	return string(b[:min(len(b), limit)])
+	return provider.CleanJSON(eachOnce(b.Bytes())), true
 }
 
 func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
+
+// Schema is that of a tool, fit for a strict parser; one that is missing is that of
+// an object without properties.
+func Schema(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return provider.CleanJSON(raw)
 }
 
 // UniqueIDs gives each call an id that neither the history nor an earlier call
@@ -189,13 +116,13 @@ func (m *IDs) Call(id, from string) string {
 	case m.Exact > 0:
 		to = exactly(id, m.Exact, "")
 	case from != m.Provider || id == "":
-		to = identifier(id, m.Limit)
+		to = provider.Identifier(id, m.Limit)
 	}
 	for n := 1; to == "" || m.used[to]; n++ {
 		if suffix := strconv.Itoa(n); m.Exact > 0 {
 			to = exactly(id, m.Exact, suffix)
 		} else {
-			to = identifier(id, m.Limit-len(suffix)-1) + "_" + suffix
+			to = provider.Identifier(id, m.Limit-len(suffix)-1) + "_" + suffix
 		}
 	}
 	m.to[id], m.used[to] = to, true
@@ -222,7 +149,7 @@ func (m *IDs) Result(id string) string {
 	if to, ok := m.to[id]; ok {
 		return to
 	}
-	return identifier(id, m.Limit)
+	return provider.Identifier(id, m.Limit)
 }
 
 // LikelyTool is the tool whose arguments the text names most of, "unknown" where

@@ -71,12 +71,12 @@ func TestIDs(t *testing.T) {
 }
 
 func TestName(t *testing.T) {
-	for in, want := range map[string]string{"read": "read", "": "unknown", "functions.read file": "functions_read_file", "mcp__a__b-c": "mcp__a__b", "ža": "__a"} {
+	for in, want := range map[string]string{"read": "read", "": "unknown", "functions.read file": "functions_read_file", "mcp__a__b-c": "mcp__a__b", "ža": "_a"} {
 		limit := 64
 		if in == "mcp__a__b-c" {
 			limit = 9
 		}
-		if got := Name(in, limit); got != want {
+		if got := provider.ToolName(in, limit); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
