@@ -1,7 +1,9 @@
 package tool
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -44,60 +46,24 @@ func bareShape(dir, name string, file bool) bool {
 	return false
 }
 
-// hookDirs are the directories that core.hooksPath names.
+// hookDirs are the directories that core.hooksPath names, in whichever file of
+// git's configuration: git itself is asked each time, for 4 ms, since the answer
+// must not be an old one. Without git there are none.
 func (p Project) hookDirs() (dirs []string) {
-	var files []string
-	if dir, common, err := gitDirs(p.Root); p.Git && err == nil {
-		files = append(files, filepath.Join(common, "config"), filepath.Join(dir, "config.worktree"))
+	ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
+	defer cancel()
+	git := exec.CommandContext(ctx, "git", "config", "--null", "--type=path", "--get-all", "core.hooksPath")
+	git.Dir = p.Root
+	out, err := git.Output()
+	if err != nil {
+		return nil
 	}
-	home, _ := os.UserHomeDir() // without one there is no configuration of the user
-	if home != "" {
-		files = append(files, filepath.Join(home, ".gitconfig"))
-	}
-	if xdg := os.Getenv("XDG_CONFIG_HOME"); xdg != "" {
-		files = append(files, filepath.Join(xdg, "git", "config"))
-	} else if home != "" {
-		files = append(files, filepath.Join(home, ".config", "git", "config"))
-	}
-	for _, file := range files {
-		text, err := readSome(file)
-		if err != nil {
-			continue // not there, or not one that git reads either
+	for to := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		to = seenFrom(p.Root, to)
+		if real, err := filepath.EvalSymlinks(to); err == nil {
+			dirs = append(dirs, real)
 		}
-		for _, to := range hooksPaths(text) {
-			if rest, ok := strings.CutPrefix(to, "~/"); ok {
-				to = filepath.Join(home, rest)
-			}
-			to = seenFrom(p.Root, to)
-			if real, err := filepath.EvalSymlinks(to); err == nil {
-				dirs = append(dirs, real)
-			}
-			dirs = append(dirs, filepath.Clean(to))
-		}
+		dirs = append(dirs, filepath.Clean(to))
 	}
 	return dirs
-}
-
-// hooksPaths are the values of hooksPath in a git configuration, in whatever
-// section: too many do no harm.
-func hooksPaths(config string) (values []string) {
-	for line := range strings.Lines(config) {
-		if i := strings.LastIndexByte(line, ']'); i >= 0 && strings.HasPrefix(strings.TrimSpace(line), "[") {
-			line = line[i+1:]
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if !ok || !strings.EqualFold(strings.TrimSpace(key), "hookspath") {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		if quoted, rest := strings.CutPrefix(value, `"`); rest {
-			value, _, _ = strings.Cut(quoted, `"`)
-		} else if i := strings.IndexAny(value, "#;"); i >= 0 {
-			value = strings.TrimSpace(value[:i])
-		}
-		if value != "" {
-			values = append(values, value)
-		}
-	}
-	return values
 }

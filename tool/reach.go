@@ -45,7 +45,7 @@ func (f *Files) reach(dir, arg string, recursive bool, reads func(name string, d
 		if recursive {
 			err = f.readableBelow(p, reads, limit)
 		} else {
-			err = f.readable(p)
+			_, err = f.readable(p)
 		}
 		if err != nil {
 			return err
@@ -54,25 +54,20 @@ func (f *Files) reach(dir, arg string, recursive bool, reads func(name string, d
 	return nil
 }
 
-func (f *Files) readable(path string) error {
+// readable is the place that path leads to, if the command may read it.
+func (f *Files) readable(path string) (Place, error) {
 	place, err := f.Resolve(path, false)
-	switch {
-	case err != nil:
-		return err
-	case place.Outside, place.Denied:
-		return errors.New(place.Why)
+	if err == nil && (place.Outside || place.Denied) {
+		err = errors.New(place.Why)
 	}
-	return nil
+	return place, err
 }
 
 // readableBelow is readable for path and all that is beneath it.
 func (f *Files) readableBelow(path string, reads func(name string, dir bool) bool, limit int) error {
-	top, err := f.resolve(path, false)
+	top, err := f.readable(path)
 	if err != nil {
 		return err
-	}
-	if top.Outside || top.Denied {
-		return errors.New(top.Why)
 	}
 	seen := 0
 	return filepath.WalkDir(top.Abs, func(at string, d fs.DirEntry, err error) error {
@@ -98,12 +93,9 @@ func (f *Files) readableBelow(path string, reads func(name string, dir bool) boo
 			}
 			return nil
 		}
-		place, err := f.Resolve(at, false)
-		switch {
-		case err != nil:
+		place, err := f.readable(at)
+		if err != nil {
 			return err
-		case place.Outside, place.Denied:
-			return errors.New(place.Why)
 		}
 		if _, inside := under(top.Abs, place.Abs); inside {
 			return nil
@@ -141,7 +133,7 @@ func (f *Files) expand(base, glob string, limit int) ([]string, error) {
 				next = append(next, below(dir, part))
 				continue
 			}
-			if err := f.readable(dir); err != nil {
+			if _, err := f.readable(dir); err != nil {
 				return nil, err
 			}
 			names, err := readNames(dir)
