@@ -33,11 +33,11 @@ type change struct {
 }
 
 // access is the part of Access that every file tool fills alike.
-func (t target) access(kind Kind, verb string) Access {
+func (p Place) access(kind Kind, verb, object string) Access {
 	return Access{
-		Kind: kind, Paths: []string{t.Abs},
-		Outside: t.Outside, Denied: t.Denied, Why: t.Why,
-		Verb: verb, Object: t.Display,
+		Kind: kind, Paths: []string{p.Abs},
+		Outside: p.Outside, Denied: p.Denied, Why: p.Why,
+		Verb: verb, Object: object,
 	}
 }
 
@@ -127,7 +127,7 @@ func (f *Files) planChange(verb, path string, find func(target) (change, error))
 	if err != nil {
 		return Access{Kind: KindWrite, Verb: verb, Object: path}, err
 	}
-	access := t.access(KindWrite, verb)
+	access := t.access(KindWrite, verb, t.Display)
 	if t.refused() != nil {
 		return access, nil
 	}

@@ -2,10 +2,14 @@ package tool
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"artoo/tool/spelling"
 )
@@ -93,4 +97,92 @@ func nearest(name string, names []string) []string {
 		best[i] = s.name
 	}
 	return best
+}
+
+// elsewhereTimeout is how long the name of a missing file is looked for in other
+// directories.
+const elsewhereTimeout = time.Second
+
+// elsewhere is the only file of the project that has the name of a missing one, as
+// a path that tools take; "" for none, for several, and where the project is too
+// large to tell soon.
+func elsewhere(ctx context.Context, env *Env, t target) string {
+	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
+	defer cancel()
+	names, more, err := List(ctx, env, env.Files.Root())
+	if err != nil || more {
+		return ""
+	}
+	only := ""
+	for _, name := range names {
+		if path.Base(name) != filepath.Base(t.Abs) {
+			continue
+		}
+		place, err := env.Files.Resolve(filepath.Join(env.Files.Root(), filepath.FromSlash(name)), false)
+		if err != nil || place.Outside || place.Denied {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = printable(place.Display)
+	}
+	return only
+}
+
+// missingFile is missing with the one file of that name elsewhere.
+func missingFile(ctx context.Context, env *Env, t target, hint string) error {
+	if at := elsewhere(ctx, env, t); at != "" {
+		hint = "the only file of that name is " + at
+	}
+	return env.Files.missing(t, hint)
+}
+
+// FoldName brings names together that some file system takes for one: case is
+// ignored as APFS and NTFS do, and the characters HFS+ does not see are left
+// out.
+func FoldName(name string) string {
+	var b strings.Builder
+	b.Grow(len(name))
+	for _, c := range name {
+		if c < unicode.MaxASCII {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			b.WriteByte(byte(c))
+			continue
+		}
+		switch {
+		case c >= 0x200c && c <= 0x200f, c >= 0x202a && c <= 0x202e, c >= 0x206a && c <= 0x206f, c == 0xfeff:
+			continue
+		}
+		b.WriteString(foldRune(c))
+	}
+	return b.String()
+}
+
+// foldRune folds one character that is not ASCII: by its simple folding, and
+// where the full folding of Unicode comes to ASCII letters, by that.
+func foldRune(c rune) string {
+	switch c {
+	case 'ß', 'ẞ':
+		return "ss"
+	case 'ﬀ':
+		return "ff"
+	case 'ﬁ':
+		return "fi"
+	case 'ﬂ':
+		return "fl"
+	case 'ﬃ':
+		return "ffi"
+	case 'ﬄ':
+		return "ffl"
+	case 'ﬅ', 'ﬆ':
+		return "st"
+	}
+	least := c
+	for r := unicode.SimpleFold(c); r != c; r = unicode.SimpleFold(r) {
+		least = min(least, r)
+	}
+	return string(unicode.ToLower(least))
 }

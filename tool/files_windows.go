@@ -1,6 +1,10 @@
 package tool
 
-import "strings"
+import (
+	"io/fs"
+	"os"
+	"strings"
+)
 
 // openFlags are added when a file is opened for reading. Windows has no named
 // pipes in directories that could block.
@@ -17,3 +21,16 @@ func badName(name string) string {
 	}
 	return ""
 }
+
+// keepOwner has nothing to do: a new file inherits from its directory.
+func keepOwner(*os.File, fs.FileInfo) {}
+
+// linkCount is 1: other names of a file are not looked for here.
+func linkCount(fs.FileInfo) uint64 { return 1 }
+
+// syncDir has nothing to do: directories cannot be synced.
+func syncDir(*os.Root, string) error { return nil }
+
+// ownedByUser takes every file for the user's own: owners are not looked up
+// here.
+func ownedByUser(string) bool { return true }

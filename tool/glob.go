@@ -68,20 +68,11 @@ func planGlob(_ context.Context, env *Env, in globInput) (Access, error) {
 	if err != nil {
 		return Access{}, err
 	}
-	a := t.place.reading("glob", in.Pattern)
+	a := t.place.access(KindRead, "glob", in.Pattern)
 	if in.Path != "" {
 		a.Object += " in " + in.Path
 	}
 	return a, nil
-}
-
-// reading is what a reading call of one place would touch.
-func (p Place) reading(verb, object string) Access {
-	return Access{
-		Kind: KindRead, Paths: []string{p.Abs},
-		Outside: p.Outside, Denied: p.Denied, Why: p.Why,
-		Verb: verb, Object: object,
-	}
 }
 
 // found is a file that matched.

@@ -79,7 +79,7 @@ func planGrep(_ context.Context, env *Env, in grepInput) (Access, error) {
 	if err != nil {
 		return Access{}, err
 	}
-	return c.place.reading("search", fmt.Sprintf("\"%s\" in %s", in.Pattern, orDot(c.place.Display))), nil
+	return c.place.access(KindRead, "search", fmt.Sprintf("\"%s\" in %s", in.Pattern, orDot(c.place.Display))), nil
 }
 
 func runGrep(ctx context.Context, env *Env, in grepInput, _ io.Writer) (Result, error) {

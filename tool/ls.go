@@ -45,7 +45,7 @@ func planLs(_ context.Context, env *Env, in lsInput) (Access, error) {
 	if err != nil {
 		return Access{Kind: KindRead, Verb: "list", Object: in.Path}, err
 	}
-	return t.access(KindRead, "list"), nil
+	return t.access(KindRead, "list", t.Display), nil
 }
 
 func runLs(ctx context.Context, env *Env, in lsInput, _ io.Writer) (Result, error) {

@@ -46,7 +46,7 @@ func planRead(_ context.Context, env *Env, in readInput) (Access, error) {
 	if err != nil {
 		return Access{Kind: KindRead, Verb: "read", Object: in.Path}, err
 	}
-	access := t.access(KindRead, "read")
+	access := t.access(KindRead, "read", t.Display)
 	if in.Offset < 0 || in.Limit < 0 {
 		return access, errors.New("offset and limit count from 1")
 	}
