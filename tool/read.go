@@ -130,7 +130,7 @@ func (c contextReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// showBinary returns a picture, or says what the file is.
+// showBinary returns an image, or says what the file is.
 func (t target) showBinary(r io.Reader, size int64, kind string) (Result, error) {
 	switch kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -140,15 +140,15 @@ func (t target) showBinary(r io.Reader, size int64, kind string) (Result, error)
 			Summary: "binary, " + byteSize(size),
 		}, nil
 	}
-	if size > maxPicture {
+	if size > maxImageFile {
 		return Result{}, t.errorf(nil, "is a picture of %s (%s); the limit is %s, make a smaller copy first",
-			byteSize(size), kind, byteSize(maxPicture))
+			byteSize(size), kind, byteSize(maxImageFile))
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxPicture))
+	data, err := io.ReadAll(io.LimitReader(r, maxImageFile))
 	if err != nil {
 		return Result{}, t.errorf(err, "")
 	}
-	p, err := readPicture(data, kind)
+	p, err := readImage(data, kind)
 	if err != nil {
 		return Result{}, t.errorf(nil, "is a picture (%s, %s) that cannot be shown: %v", kind, byteSize(size), err)
 	}

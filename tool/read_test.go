@@ -170,7 +170,7 @@ func TestReadPictures(t *testing.T) {
 		}
 	}
 	w := newFileWorld(t, map[string]string{"big": pictures["image/png"], "cut.png": pictures["image/png"][:60], "pic.svg": "<svg/>\n", "x.bmp": "BM\x00\x00", "x.pdf": "%PDF-1.7\n\xff\x00"})
-	if err := os.Truncate(w.path("big"), maxPicture+1); err != nil {
+	if err := os.Truncate(w.path("big"), maxImageFile+1); err != nil {
 		t.Fatal(err)
 	}
 	w.fails(Read(), in{"path": "big"}, "limit is 3", "make a smaller copy")

@@ -69,7 +69,7 @@ type Result struct {
 	Paged bool
 }
 
-// Image is a picture a tool returns; Data is raw. Name says which it is, for
+// Image is an image a tool returns; Data is raw. Name says which it is, for
 // models that do not see; it may be "".
 type Image struct {
 	MediaType string

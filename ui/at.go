@@ -150,7 +150,7 @@ func (e *expander) path(path, typed string, own bool) bool {
 		return true
 	}
 	if elsewhere {
-		result, err := files.OwnPicture(e.ctx, place.Abs)
+		result, err := files.OwnImage(e.ctx, place.Abs)
 		e.add(typed, place.Abs, "", result, err)
 		return true
 	}

@@ -94,9 +94,9 @@ func withEXIF(data []byte, turn uint16, order binary.AppendByteOrder) []byte {
 	return bytes.Join([][]byte{data[:2], head, segment, data[2:], []byte("a film that follows, GPS 52.5N")}, nil)
 }
 
-func mustRead(t testing.TB, data []byte, kind string) (picture, image.Image) {
+func mustRead(t testing.TB, data []byte, kind string) (shownImage, image.Image) {
 	t.Helper()
-	p, err := readPicture(data, kind)
+	p, err := readImage(data, kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func mustRead(t testing.TB, data []byte, kind string) (picture, image.Image) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := img.Bounds(); b.Dx() != p.shownW || b.Dy() != p.shownH || len(p.Data) > pictureBytes || max(b.Dx(), b.Dy()) > pictureEdge {
+	if b := img.Bounds(); b.Dx() != p.shownW || b.Dy() != p.shownH || len(p.Data) > imageBytes || max(b.Dx(), b.Dy()) > imageEdge {
 		t.Errorf("%d bytes, %v, said to be %dx%d", len(p.Data), b, p.shownW, p.shownH)
 	}
 	return p, img
@@ -247,14 +247,14 @@ func TestPicturesThatCannotBeShown(t *testing.T) {
 		"no WebP":          {[]byte("RIFF\x24\x00\x00\x00WEBPVP8 "), "image/webp", ""},
 		"short WebP":       {[]byte("RIFF"), "image/webp", ""},
 	} {
-		if _, err := readPicture(test.data, test.kind); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := readImage(test.data, test.kind); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 // Whatever a file holds, what becomes of it can be sent.
-func FuzzPicture(f *testing.F) {
+func FuzzImage(f *testing.F) {
 	for _, data := range [][]byte{asPNG(f, halves(9, 3)), asJPEG(f, halves(9, 3)), withEXIF(asJPEG(f, halves(9, 3)), 6, binary.BigEndian), unbase64(f, webpLossy), unbase64(f, webpLossless)} {
 		f.Add(data)
 	}
@@ -263,9 +263,9 @@ func FuzzPicture(f *testing.F) {
 			if len(data) > 1<<16 {
 				return
 			}
-			if p, err := readPicture(data, kind); err == nil {
+			if p, err := readImage(data, kind); err == nil {
 				mustRead(t, data, kind)
-				if again, err := readPicture(p.Data, p.MediaType); err != nil || again.width != p.shownW || again.height != p.shownH {
+				if again, err := readImage(p.Data, p.MediaType); err != nil || again.width != p.shownW || again.height != p.shownH {
 					t.Errorf("read again: %v, %s of %s", err, again.size(), p.size())
 				}
 			}

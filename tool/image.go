@@ -18,18 +18,18 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// What a picture may be at most. The models' own limits are wider at first (5 MB
-// in base64, 8,000 pixels), but get narrower the more pictures a conversation
+// What an image may be at most. The models' own limits are wider at first (5 MB
+// in base64, 8,000 pixels), but get narrower the more images a conversation
 // holds, and all scale down what is larger than about this.
 const (
-	maxPicture   = 30 << 20   // bytes of the file
-	maxPixels    = 40_000_000 // of the picture: what decoding can take in memory
-	pictureEdge  = 1568       // pixels of the longer side that models are shown
-	pictureBytes = 3_500_000  // and bytes
+	maxImageFile = 30 << 20   // bytes of the file
+	maxPixels    = 40_000_000 // of the image: what decoding can take in memory
+	imageEdge    = 1568       // pixels of the longer side that models are shown
+	imageBytes   = 3_500_000  // and bytes
 )
 
-// picture is a picture as models are shown it.
-type picture struct {
+// shownImage is an image as models are shown it.
+type shownImage struct {
 	Image
 	width, height int // of the file's
 	shownW        int // of what is shown
@@ -37,7 +37,7 @@ type picture struct {
 }
 
 // size tells the dimensions, and those that are shown if they are others.
-func (p picture) size() string {
+func (p shownImage) size() string {
 	text := fmt.Sprintf("%dx%d", p.width, p.height)
 	if p.width != p.shownW || p.height != p.shownH {
 		text += fmt.Sprintf(" shown at %dx%d", p.shownW, p.shownH)
@@ -45,13 +45,13 @@ func (p picture) size() string {
 	return text
 }
 
-// readPicture makes of a PNG, JPEG, GIF or WebP what models can be shown: the
+// readImage makes of a PNG, JPEG, GIF or WebP what models can be shown: the
 // first frame, upright, no larger than need be, and without what the file says
-// beside the picture, such as where it was taken. A picture that is small enough
+// beside the image, such as where it was taken. An image that is small enough
 // keeps its very pixels, but for WebP, which not every server reads; one that
 // cannot be decoded is an error, because a model's API would refuse the whole
 // conversation for it.
-func readPicture(data []byte, kind string) (picture, error) {
+func readImage(data []byte, kind string) (shownImage, error) {
 	decode, config := png.Decode, png.DecodeConfig
 	switch kind {
 	case "image/jpeg":
@@ -64,29 +64,29 @@ func readPicture(data []byte, kind string) (picture, error) {
 	}
 	c, err := config(bytes.NewReader(data))
 	if err != nil {
-		return picture{}, err
+		return shownImage{}, err
 	}
 	most := maxPixels
 	if deepColor(c.ColorModel) {
 		most /= 2
 	}
 	if c.Width <= 0 || c.Height <= 0 || c.Width > most/c.Height {
-		return picture{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width,
+		return shownImage{}, fmt.Errorf("%dx%d are more than %d million pixels; make a smaller copy first", c.Width,
 			c.Height, most/1_000_000)
 	}
 	img, err := decode(bytes.NewReader(data))
 	if err != nil {
-		return picture{}, err
+		return shownImage{}, err
 	}
 	turn := 1
 	if kind == "image/jpeg" {
 		turn = orientation(data)
 	}
 	img = upright(img, turn)
-	p := picture{width: img.Bounds().Dx(), height: img.Bounds().Dy()}
+	p := shownImage{width: img.Bounds().Dx(), height: img.Bounds().Dy()}
 	p.shownW, p.shownH = p.width, p.height
-	if max(p.width, p.height) <= pictureEdge && turn == 1 {
-		if bare := stripped(data, kind); bare != nil && len(bare) <= pictureBytes {
+	if max(p.width, p.height) <= imageEdge && turn == 1 {
+		if bare := stripped(data, kind); bare != nil && len(bare) <= imageBytes {
 			p.Image = Image{MediaType: kind, Data: bare}
 			return p, nil
 		}
@@ -100,11 +100,11 @@ func deepColor(m color.Model) bool {
 	return m == color.NRGBA64Model || m == color.RGBA64Model
 }
 
-// encode scales the picture down as far as it must be and writes it: what was a
+// encode scales the image down as far as it must be and writes it: what was a
 // photograph as one, everything else without loss as long as that is small
 // enough.
-func (p *picture) encode(img image.Image, photo bool) error {
-	for edge := pictureEdge; edge >= 64; edge /= 2 {
+func (p *shownImage) encode(img image.Image, photo bool) error {
+	for edge := imageEdge; edge >= 64; edge /= 2 {
 		small := scaled(img, edge)
 		p.shownW, p.shownH = small.Bounds().Dx(), small.Bounds().Dy()
 		var b bytes.Buffer
@@ -112,7 +112,7 @@ func (p *picture) encode(img image.Image, photo bool) error {
 			if err := png.Encode(&b, small); err != nil {
 				return err
 			}
-			if p.Image = (Image{MediaType: "image/png", Data: b.Bytes()}); b.Len() <= pictureBytes {
+			if p.Image = (Image{MediaType: "image/png", Data: b.Bytes()}); b.Len() <= imageBytes {
 				return nil
 			}
 		}
@@ -121,7 +121,7 @@ func (p *picture) encode(img image.Image, photo bool) error {
 			if err := jpeg.Encode(&b, opaque(small), &jpeg.Options{Quality: quality}); err != nil {
 				return err
 			}
-			if p.Image = (Image{MediaType: "image/jpeg", Data: b.Bytes()}); b.Len() <= pictureBytes {
+			if p.Image = (Image{MediaType: "image/jpeg", Data: b.Bytes()}); b.Len() <= imageBytes {
 				return nil
 			}
 		}
@@ -148,7 +148,7 @@ func scaled(img image.Image, edge int) image.Image {
 	return img
 }
 
-// opaque puts white behind a picture: what is transparent has no colour of its own.
+// opaque puts white behind an image: what is transparent has no colour of its own.
 func opaque(img image.Image) image.Image {
 	if o, ok := img.(interface{ Opaque() bool }); ok && o.Opaque() {
 		return img
@@ -183,13 +183,13 @@ func upright(img image.Image, turn int) image.Image {
 	return to
 }
 
-// errNoPicture says that a file outside the project is none that may be shown.
-var errNoPicture = errors.New("outside the project only pictures are attached (--add-dir opens further directories)")
+// errNoImage says that a file outside the project is none that may be shown.
+var errNoImage = errors.New("outside the project only pictures are attached (--add-dir opens further directories)")
 
-// OwnPicture shows the picture at a full path that the user named, wherever it
-// is; what is on the deny list, leads elsewhere by a link or is no picture is an
+// OwnImage shows the image at a full path that the user named, wherever it
+// is; what is on the deny list, leads elsewhere by a link or is no image is an
 // error. No tool of the model's may come to this.
-func (f *Files) OwnPicture(ctx context.Context, path string) (Result, error) {
+func (f *Files) OwnImage(ctx context.Context, path string) (Result, error) {
 	beside, err := OpenFiles(FilesConfig{Root: filepath.Dir(path), DenyFiles: f.deny})
 	if err != nil {
 		return Result{}, err
@@ -197,7 +197,7 @@ func (f *Files) OwnPicture(ctx context.Context, path string) (Result, error) {
 	defer beside.Close() // only read from
 	result, err := runRead(ctx, &Env{Files: beside}, readInput{Path: path, Limit: 1}, io.Discard)
 	if err == nil && len(result.Images) == 0 {
-		err = errNoPicture
+		err = errNoImage
 	}
 	return result, err
 }

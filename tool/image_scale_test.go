@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The least picture tells how colours and transparency mix.
+// The least image tells how colours and transparency mix.
 func TestShrinkIsTheMeanOfAnArea(t *testing.T) {
 	img := image.NewNRGBA(image.Rect(5, 7, 7, 9))
 	img.Set(5, 7, color.NRGBA{200, 0, 0, 255})
@@ -23,7 +23,7 @@ func TestShrinkIsTheMeanOfAnArea(t *testing.T) {
 	}
 }
 
-// Whatever the sizes: one colour stays as it is to the edges, and the picture as
+// Whatever the sizes: one colour stays as it is to the edges, and the image as
 // a whole gets neither brighter nor darker.
 func TestShrinkKeepsTheWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -58,7 +58,7 @@ func mean(pix []uint8) float64 {
 	return sum / float64(len(pix))
 }
 
-// A picture that keeps its size keeps its pixels, and an edge between two areas
+// An image that keeps its size keeps its pixels, and an edge between two areas
 // stays where it is.
 func TestShrinkKeepsPlaces(t *testing.T) {
 	img := image.NewRGBA(image.Rect(0, 0, 300, 100))
@@ -78,7 +78,7 @@ func TestShrinkKeepsPlaces(t *testing.T) {
 	}
 }
 
-// Turning moves pixels and changes none: what undoes a turn gives back the picture.
+// Turning moves pixels and changes none: what undoes a turn gives back the image.
 func TestUprightKeepsEveryPixel(t *testing.T) {
 	img := image.NewRGBA(image.Rect(0, 0, 3, 2))
 	for i := range img.Pix {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// stripped is the file with its picture only, pixel for pixel: without EXIF,
+// stripped is the file with its image only, pixel for pixel: without EXIF,
 // comments, thumbnails and further frames. nil means that this kind of file has
 // to be written anew.
 func stripped(data []byte, kind string) []byte {
@@ -20,7 +20,7 @@ func stripped(data []byte, kind string) []byte {
 
 const pngHead = "\x89PNG\r\n\x1a\n"
 
-// strippedPNG keeps the chunks that say how the picture looks.
+// strippedPNG keeps the chunks that say how the image looks.
 func strippedPNG(data []byte) []byte {
 	rest, ok := bytes.CutPrefix(data, []byte(pngHead))
 	if !ok {
@@ -58,7 +58,7 @@ const (
 )
 
 // strippedJPEG drops the segments that applications added, and what stands after
-// the picture's end.
+// the image's end.
 func strippedJPEG(data []byte) []byte {
 	out := append(make([]byte, 0, len(data)), data[:2]...)
 	for s := (jpegScanner{data: data, at: 2}); ; {
@@ -179,7 +179,7 @@ func webpFile(chunks ...[]byte) []byte {
 	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
 }
 
-// firstFrame makes a still picture of an animated WebP; other data stays as it
+// firstFrame makes a still image of an animated WebP; other data stays as it
 // is.
 func firstFrame(data []byte) []byte {
 	if len(data) < 12 {
@@ -195,7 +195,7 @@ func firstFrame(data []byte) []byte {
 			return false
 		}
 		head, frame := chunk[8:8+frameHead], chunk[8+frameHead:]
-		// What a picture of several chunks begins with: flags, and its size.
+		// What an image of several chunks begins with: flags, and its size.
 		extended := append(binary.LittleEndian.AppendUint32([]byte("VP8X"), 10), 0, 0, 0, 0)
 		extended = append(extended, head[6:12]...)
 		var chunks [][]byte
