@@ -47,168 +47,179 @@ func run(command string) tool.Access {
 	return tool.Access{Kind: tool.KindRun, Command: command, Dir: "/p", Object: command}
 }
 
+// shellLines are lines with what is decided of them under some rules.
+var shellLines = []struct {
+	mode             Mode
+	allow, ask, deny string
+	command          string
+	want             Effect
+}{
+	// Reading commands pass in every mode.
+	{ModeAsk, "", "", "", "ls -la && cat a.go | head -5", Allow},
+	{ModePlan, "", "", "", "git status && git diff HEAD~1", Allow},
+	{ModeAsk, "", "", "", "cd sub && grep -n x *.go | sort -u | wc -l", Allow},
+	{ModeAsk, "", "", "", "find . -name '*.go'", Allow},
+	{ModeAsk, "", "", "", "rg TODO src 2>/dev/null", Allow},
+	{ModeAsk, "", "", "", "echo done", Allow},
+	// … but not with what writes, executes, or leaves the project.
+	{ModeAsk, "", "", "", "cat a > b", Ask},
+	{ModeAsk, "", "", "", "cat .env", Ask},
+	{ModeAsk, "", "", "", "cat ../secret", Ask},
+	{ModeAsk, "", "", "", "cd .. && cat secret", Ask},
+	{ModeAsk, "", "", "", "cd \"$X\" && cat a", Ask},
+	{ModeAsk, "", "", "", "cat /etc/passwd", Ask},
+	{ModeAsk, "", "", "", "cat ~/.ssh/id_rsa", Ask},
+	{ModeAsk, "", "", "", "cat < /etc/passwd", Ask},
+	{ModeAsk, "", "", "", "cat $(rm -rf x)", Ask},
+	{ModeAsk, "", "", "", "cat {a,/etc/passwd}", Ask},
+	{ModeAsk, "", "", "", "grep -f/etc/passwd a", Ask},
+	{ModeAsk, "", "", "", "grep --file=/etc/passwd a", Ask},
+	{ModeAsk, "", "", "", "echo $SECRET", Ask},
+	{ModeAsk, "", "", "", "find . -delete", Ask},
+	{ModeAsk, "", "", "", "find . -exec rm {} +", Ask},
+	{ModeAsk, "", "", "", "sort -o a b", Ask},
+	{ModeAsk, "", "", "", "sort --out=a b", Ask},
+	{ModeAsk, "", "", "", "sort -uoa b", Ask},
+	{ModeAsk, "", "", "", "uniq a b", Ask},
+	{ModeAsk, "", "", "", "rg --pre=./x y", Ask},
+	{ModeAsk, "", "", "", "git -c core.pager=x log", Ask},
+	{ModeAsk, "", "", "", "git diff --output=x", Ask},
+	{ModeAsk, "", "", "", "git log --ext-diff", Ask},
+	{ModeAsk, "", "", "", "git diff --no-index /etc/passwd a", Ask},
+	{ModeAsk, "", "", "", "GIT_PAGER=x git log", Ask},
+	{ModeAsk, "", "", "", "PATH=. ls", Ask},
+	{ModeAsk, "", "", "", "ls() { rm x; }; ls", Ask},
+	{ModeAsk, "", "", "", "xargs cat < list", Ask},
+	{ModeAsk, "", "", "", "sudo cat a", Ask},
+	{ModeAsk, "", "", "", "ls; ./x", Ask},
+	{ModeAsk, "", "", "", "ls & rm x", Ask},
+	{ModeAsk, "", "", "", "ls 'unclosed", Ask},
+	{ModePlan, "", "", "", "go test ./...", Deny},
+	{ModePlan, "bash(go test:*)", "", "", "go test ./...", Deny},
+	{ModeEdits, "", "", "", "go test ./...", Ask},
+	{ModeAuto, "", "", "", "go test ./...", Ask},
+	// Rules.
+	{ModeAsk, "bash(go test:*)", "", "", "go test ./...", Allow},
+	{ModeAsk, "bash(go test:*)", "", "", "go test ./... && git status", Allow},
+	{ModeAsk, "bash(go test:*)", "", "", "go test ./... && rm x", Ask},
+	{ModeAsk, "bash(go test:*)", "", "", "go test ./... > log", Ask},
+	{ModeAsk, "bash(go test:*)", "", "", "go testify", Ask},
+	{ModeAsk, "bash(go test:*)", "", "", "GOFLAGS=-exec=./x go test", Ask},
+	{ModeAsk, "bash(go test:*)", "", "", "timeout 5 go test ./...", Allow},
+	{ModeAsk, "bash(go test:*)", "", "", "bash -c 'go test ./...'", Allow},
+	{ModeAsk, "bash(go test:*)", "", "", "bash -c 'go test ./...; rm x'", Ask},
+	{ModeAsk, "bash(apt:*)", "", "", "sudo apt install x", Ask},
+	{ModeAsk, "bash(go test ./...)", "", "", "go test ./...", Allow},
+	{ModeAsk, "bash(go test ./...)", "", "", "go test ./... -v", Ask},
+	{ModeAsk, "bash", "", "", "anything at all", Allow},
+	{ModeAsk, "bash", "bash(git push:*)", "", "git push", Ask},
+	{ModeAsk, "bash", "", "bash(rm:*)", "ls && sudo /bin/rm x", Deny},
+	{ModeAsk, "bash", "", "bash(rm:*)", "find . -exec rm {} +", Deny},
+	{ModeAsk, "bash", "", "bash(rm:*)", "echo $(rm x)", Deny},
+	{ModeAsk, "bash", "", "bash(rm:*)", "sh -c 'rm x'", Deny},
+	{ModeAsk, "bash", "", "bash(rm:*)", "ls | xargs -n 1 rm", Deny},
+	{ModeAsk, "", "", "bash(@read)", "ls", Deny},
+	// What throws work away is asked unless named exactly.
+	{ModeAsk, "bash", "", "", "git reset --hard HEAD~1", Ask},
+	{ModeAsk, "bash(git:*)", "", "", "git push -f", Ask},
+	{ModeAsk, "bash(git:*)", "", "", "git -C sub clean -fdx", Ask},
+	{ModeAsk, "bash(git reset --hard HEAD~1)", "", "", "git reset --hard HEAD~1", Allow},
+	{ModeAsk, "bash", "", "", "rm -fr build", Ask},
+	{ModeAsk, "bash", "", "", "rm one", Allow},
+}
+
 func TestShellLinesAreTakenApart(t *testing.T) {
-	cases := []struct {
-		mode             Mode
-		allow, ask, deny string
-		command          string
-		want             Effect
-	}{
-		// Reading commands pass in every mode.
-		{ModeAsk, "", "", "", "ls -la && cat a.go | head -5", Allow},
-		{ModePlan, "", "", "", "git status && git diff HEAD~1", Allow},
-		{ModeAsk, "", "", "", "cd sub && grep -n x *.go | sort -u | wc -l", Allow},
-		{ModeAsk, "", "", "", "find . -name '*.go'", Allow},
-		{ModeAsk, "", "", "", "rg TODO src 2>/dev/null", Allow},
-		{ModeAsk, "", "", "", "echo done", Allow},
-		// … but not with what writes, executes, or leaves the project.
-		{ModeAsk, "", "", "", "cat a > b", Ask},
-		{ModeAsk, "", "", "", "cat .env", Ask},
-		{ModeAsk, "", "", "", "cat ../secret", Ask},
-		{ModeAsk, "", "", "", "cd .. && cat secret", Ask},
-		{ModeAsk, "", "", "", "cd \"$X\" && cat a", Ask},
-		{ModeAsk, "", "", "", "cat /etc/passwd", Ask},
-		{ModeAsk, "", "", "", "cat ~/.ssh/id_rsa", Ask},
-		{ModeAsk, "", "", "", "cat < /etc/passwd", Ask},
-		{ModeAsk, "", "", "", "cat $(rm -rf x)", Ask},
-		{ModeAsk, "", "", "", "cat {a,/etc/passwd}", Ask},
-		{ModeAsk, "", "", "", "grep -f/etc/passwd a", Ask},
-		{ModeAsk, "", "", "", "grep --file=/etc/passwd a", Ask},
-		{ModeAsk, "", "", "", "echo $SECRET", Ask},
-		{ModeAsk, "", "", "", "find . -delete", Ask},
-		{ModeAsk, "", "", "", "find . -exec rm {} +", Ask},
-		{ModeAsk, "", "", "", "sort -o a b", Ask},
-		{ModeAsk, "", "", "", "sort --out=a b", Ask},
-		{ModeAsk, "", "", "", "sort -uoa b", Ask},
-		{ModeAsk, "", "", "", "uniq a b", Ask},
-		{ModeAsk, "", "", "", "rg --pre=./x y", Ask},
-		{ModeAsk, "", "", "", "git -c core.pager=x log", Ask},
-		{ModeAsk, "", "", "", "git diff --output=x", Ask},
-		{ModeAsk, "", "", "", "git log --ext-diff", Ask},
-		{ModeAsk, "", "", "", "git diff --no-index /etc/passwd a", Ask},
-		{ModeAsk, "", "", "", "GIT_PAGER=x git log", Ask},
-		{ModeAsk, "", "", "", "PATH=. ls", Ask},
-		{ModeAsk, "", "", "", "ls() { rm x; }; ls", Ask},
-		{ModeAsk, "", "", "", "xargs cat < list", Ask},
-		{ModeAsk, "", "", "", "sudo cat a", Ask},
-		{ModeAsk, "", "", "", "ls; ./x", Ask},
-		{ModeAsk, "", "", "", "ls & rm x", Ask},
-		{ModeAsk, "", "", "", "ls 'unclosed", Ask},
-		{ModePlan, "", "", "", "go test ./...", Deny},
-		{ModePlan, "bash(go test:*)", "", "", "go test ./...", Deny},
-		{ModeEdits, "", "", "", "go test ./...", Ask},
-		{ModeAuto, "", "", "", "go test ./...", Ask},
-		// Rules.
-		{ModeAsk, "bash(go test:*)", "", "", "go test ./...", Allow},
-		{ModeAsk, "bash(go test:*)", "", "", "go test ./... && git status", Allow},
-		{ModeAsk, "bash(go test:*)", "", "", "go test ./... && rm x", Ask},
-		{ModeAsk, "bash(go test:*)", "", "", "go test ./... > log", Ask},
-		{ModeAsk, "bash(go test:*)", "", "", "go testify", Ask},
-		{ModeAsk, "bash(go test:*)", "", "", "GOFLAGS=-exec=./x go test", Ask},
-		{ModeAsk, "bash(go test:*)", "", "", "timeout 5 go test ./...", Allow},
-		{ModeAsk, "bash(go test:*)", "", "", "bash -c 'go test ./...'", Allow},
-		{ModeAsk, "bash(go test:*)", "", "", "bash -c 'go test ./...; rm x'", Ask},
-		{ModeAsk, "bash(apt:*)", "", "", "sudo apt install x", Ask},
-		{ModeAsk, "bash(go test ./...)", "", "", "go test ./...", Allow},
-		{ModeAsk, "bash(go test ./...)", "", "", "go test ./... -v", Ask},
-		{ModeAsk, "bash", "", "", "anything at all", Allow},
-		{ModeAsk, "bash", "bash(git push:*)", "", "git push", Ask},
-		{ModeAsk, "bash", "", "bash(rm:*)", "ls && sudo /bin/rm x", Deny},
-		{ModeAsk, "bash", "", "bash(rm:*)", "find . -exec rm {} +", Deny},
-		{ModeAsk, "bash", "", "bash(rm:*)", "echo $(rm x)", Deny},
-		{ModeAsk, "bash", "", "bash(rm:*)", "sh -c 'rm x'", Deny},
-		{ModeAsk, "bash", "", "bash(rm:*)", "ls | xargs -n 1 rm", Deny},
-		{ModeAsk, "", "", "bash(@read)", "ls", Deny},
-		// What throws work away is asked unless named exactly.
-		{ModeAsk, "bash", "", "", "git reset --hard HEAD~1", Ask},
-		{ModeAsk, "bash(git:*)", "", "", "git push -f", Ask},
-		{ModeAsk, "bash(git:*)", "", "", "git -C sub clean -fdx", Ask},
-		{ModeAsk, "bash(git reset --hard HEAD~1)", "", "", "git reset --hard HEAD~1", Allow},
-		{ModeAsk, "bash", "", "", "rm -fr build", Ask},
-		{ModeAsk, "bash", "", "", "rm one", Allow},
-	}
-	for _, c := range cases {
+	for _, c := range shellLines {
 		p := testPolicy(t, c.mode, c.allow, c.ask, c.deny)
 		if got := p.Decide("bash", run(c.command)); got.Effect != c.want {
-			t.Errorf("%s, allow %q ask %q deny %q: %s: got %s (%s), want %s", c.mode, c.allow, c.ask, c.deny, c.command, got.Effect, got.Reason, c.want)
+			t.Errorf("%s, allow %q ask %q deny %q: %s: got %s (%s), want %s",
+				c.mode, c.allow, c.ask, c.deny, c.command, got.Effect, got.Reason, c.want)
 		}
 	}
 }
 
+func write(path string) tool.Access { return tool.Access{Kind: tool.KindWrite, Paths: []string{path}} }
+
+func host(name string) tool.Access { return tool.Access{Kind: tool.KindNetwork, Object: name} }
+
+var (
+	read   = tool.Access{Kind: tool.KindRead, Paths: []string{"/p/a.go"}}
+	secret = tool.Access{Kind: tool.KindRead, Paths: []string{"/p/.env"}, Denied: true, Why: "holds secrets"}
+)
+
+// callsOnFiles are calls of tools other than bash, with what is decided of them under
+// some rules.
+var callsOnFiles = []struct {
+	mode             Mode
+	allow, ask, deny string
+	name             string
+	access           tool.Access
+	want             Effect
+}{
+	{ModeAsk, "", "", "", "read", read, Allow},
+	{ModePlan, "", "", "", "read", read, Allow},
+	{ModeAsk, "", "", "read(*.go)", "read", read, Deny},
+	{ModeAsk, "", "", "read(*.go)", "grep", read, Deny},
+	{ModeAsk, "", "read", "", "read", read, Ask},
+	{ModeAsk, "read", "", "", "read", secret, Deny},
+	{ModeAsk, "", "", "", "write", write("/p/a.go"), Ask},
+	{ModeEdits, "", "", "", "write", write("/p/a.go"), Allow},
+	{ModeAuto, "", "", "", "edit", write("/p/a.go"), Allow},
+	{ModePlan, "write", "", "", "write", write("/p/a.go"), Deny},
+	{ModeAsk, "write(docs/**)", "", "", "edit", write("/p/docs/x/y.md"), Allow},
+	{ModeAsk, "write(docs/**)", "", "", "write", write("/p/src/a.go"), Ask},
+	{ModeAsk, "edit(docs/**)", "", "", "write", write("/p/docs/a.md"), Ask},
+	{ModeEdits, "", "", "write(*.lock)", "write", write("/p/x.lock"), Deny},
+	{ModeEdits, "", "", "", "write", write("/p/.git/hooks/pre-commit"), Ask},
+	{ModeEdits, "write", "", "", "write", write("/p/sub/.GIT/config"), Ask},
+	{ModeEdits, "write(.git/info/exclude)", "", "", "write", write("/p/.git/info/exclude"), Allow},
+	{ModeEdits, "", "", "", "write", write("/p/.husky/pre-commit"), Ask},
+	{ModeAuto, "", "", "", "edit", write("/p/.vscode/tasks.json"), Ask},
+	{ModeEdits, "", "", "", "write", write("/p/pkg/.GitHub/workflows/ci.yml"), Ask},
+	{ModeEdits, "", "", "", "write", write("/p/.npmrc"), Ask},
+	{ModeEdits, "", "", "", "write", write("/p/.artoo/config.toml"), Ask},
+	{ModeEdits, "", "", "", "write", write("/p/.claude/settings.json"), Ask},
+	{ModeEdits, "", "", "", "write", write("/p/.mcp.json"), Ask},
+	{ModeEdits, "", "", "", "edit", write("/p/docs/AGENTS.md"), Ask},
+	{ModeAsk, "write", "", "", "edit", write("/p/AGENTS.md"), Ask},
+	{ModeAsk, "write(**)", "", "", "edit", write("/p/.envrc"), Ask},
+	{ModeAsk, "write(AGENTS.md)", "", "", "edit", write("/p/AGENTS.md"), Allow},
+	{ModeAsk, "write(.github/workflows/**)", "", "", "write", write("/p/.github/workflows/ci.yml"), Allow},
+	{ModeAsk, "write(.github/**)", "", "", "write", write("/p/.github/workflows/ci.yml"), Ask},
+	{ModeAsk, "write(.vscode/**)", "", "", "write", write("/p/.vscode/.npmrc"), Ask},
+	{ModeAsk, "write(.git/**)", "", "", "write", write("/p/.git/config"), Ask},
+	{ModePlan, "", "", "", "random_number", tool.Access{Kind: tool.KindNone}, Allow},
+	{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", host("go.dev"), Allow},
+	{ModeAsk, "WebFetch(domain:go.dev)", "", "", "web_fetch", host("GO.dev."), Allow},
+	{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", host("pkg.go.dev"), Ask},
+	{ModeAsk, "web_fetch(*.go.dev)", "", "", "web_fetch", host("pkg.go.dev"), Allow},
+	{ModeAsk, "web_fetch(*.go.dev)", "", "", "web_fetch", host("evilgo.dev"), Ask},
+	{ModeAsk, "web_fetch", "", "web_fetch(go.dev)", "web_fetch", host("pkg.go.dev"), Deny},
+	{ModePlan, "web_fetch", "", "", "web_fetch", host("go.dev"), Deny},
+	{ModePlan, "edit", "", "", "edit", write("/p/a.go"), Deny},
+	{ModeAsk, "write(*)", "", "", "edit", write("/p/deep/a.go"), Allow},
+	{ModeAsk, "Edit(docs/**)", "", "", "write", write("/p/docs/a.md"), Allow},
+	{ModeEdits, "", "", "edit(go.mod)", "write", write("/p/go.mod"), Deny},
+	{ModeEdits, "", "", "NotebookEdit(go.mod)", "edit", write("/p/sub/go.mod"), Deny},
+	{ModeEdits, "", "", "write(vendor)", "edit", write("/p/vendor/x/a.go"), Deny},
+	{ModeEdits, "", "edit", "", "write", write("/p/a.go"), Ask},
+	{ModeAsk, "", "", "Read(./a.go)", "grep", read, Deny},
+	{ModeAsk, "", "", "read(/a.go)", "read", read, Deny},
+	{ModeAsk, "", "", "read(//p/*.go)", "read", read, Deny},
+	{ModeAsk, "write(//p/docs/*)", "", "", "write", write("/p/docs/a.md"), Allow},
+	{ModeAsk, "write(/docs/*)", "", "", "write", write("/p/docs/a.md"), Ask},
+	{ModeAsk, "mcp__db", "", "", "mcp__db__query", host(""), Allow},
+	{ModeAsk, "mcp__db", "", "", "mcp__dbx__query", host(""), Ask},
+	{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", host("evilgo.dev"), Ask},
+	{ModeAsk, "mcp__db__*", "", "", "mcp__db__query", host(""), Allow},
+}
+
 func TestFilesAndModes(t *testing.T) {
-	write := func(path string) tool.Access {
-		return tool.Access{Kind: tool.KindWrite, Paths: []string{path}}
-	}
-	read := tool.Access{Kind: tool.KindRead, Paths: []string{"/p/a.go"}}
-	secret := tool.Access{Kind: tool.KindRead, Paths: []string{"/p/.env"}, Denied: true, Why: "holds secrets"}
-	cases := []struct {
-		mode             Mode
-		allow, ask, deny string
-		name             string
-		access           tool.Access
-		want             Effect
-	}{
-		{ModeAsk, "", "", "", "read", read, Allow},
-		{ModePlan, "", "", "", "read", read, Allow},
-		{ModeAsk, "", "", "read(*.go)", "read", read, Deny},
-		{ModeAsk, "", "", "read(*.go)", "grep", read, Deny},
-		{ModeAsk, "", "read", "", "read", read, Ask},
-		{ModeAsk, "read", "", "", "read", secret, Deny},
-		{ModeAsk, "", "", "", "write", write("/p/a.go"), Ask},
-		{ModeEdits, "", "", "", "write", write("/p/a.go"), Allow},
-		{ModeAuto, "", "", "", "edit", write("/p/a.go"), Allow},
-		{ModePlan, "write", "", "", "write", write("/p/a.go"), Deny},
-		{ModeAsk, "write(docs/**)", "", "", "edit", write("/p/docs/x/y.md"), Allow},
-		{ModeAsk, "write(docs/**)", "", "", "write", write("/p/src/a.go"), Ask},
-		{ModeAsk, "edit(docs/**)", "", "", "write", write("/p/docs/a.md"), Ask},
-		{ModeEdits, "", "", "write(*.lock)", "write", write("/p/x.lock"), Deny},
-		{ModeEdits, "", "", "", "write", write("/p/.git/hooks/pre-commit"), Ask},
-		{ModeEdits, "write", "", "", "write", write("/p/sub/.GIT/config"), Ask},
-		{ModeEdits, "write(.git/info/exclude)", "", "", "write", write("/p/.git/info/exclude"), Allow},
-		{ModeEdits, "", "", "", "write", write("/p/.husky/pre-commit"), Ask},
-		{ModeAuto, "", "", "", "edit", write("/p/.vscode/tasks.json"), Ask},
-		{ModeEdits, "", "", "", "write", write("/p/pkg/.GitHub/workflows/ci.yml"), Ask},
-		{ModeEdits, "", "", "", "write", write("/p/.npmrc"), Ask},
-		{ModeEdits, "", "", "", "write", write("/p/.artoo/config.toml"), Ask},
-		{ModeEdits, "", "", "", "write", write("/p/.claude/settings.json"), Ask},
-		{ModeEdits, "", "", "", "write", write("/p/.mcp.json"), Ask},
-		{ModeEdits, "", "", "", "edit", write("/p/docs/AGENTS.md"), Ask},
-		{ModeAsk, "write", "", "", "edit", write("/p/AGENTS.md"), Ask},
-		{ModeAsk, "write(**)", "", "", "edit", write("/p/.envrc"), Ask},
-		{ModeAsk, "write(AGENTS.md)", "", "", "edit", write("/p/AGENTS.md"), Allow},
-		{ModeAsk, "write(.github/workflows/**)", "", "", "write", write("/p/.github/workflows/ci.yml"), Allow},
-		{ModeAsk, "write(.github/**)", "", "", "write", write("/p/.github/workflows/ci.yml"), Ask},
-		{ModeAsk, "write(.vscode/**)", "", "", "write", write("/p/.vscode/.npmrc"), Ask},
-		{ModeAsk, "write(.git/**)", "", "", "write", write("/p/.git/config"), Ask},
-		{ModePlan, "", "", "", "random_number", tool.Access{Kind: tool.KindNone}, Allow},
-		{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", tool.Access{Kind: tool.KindNetwork, Object: "go.dev"}, Allow},
-		{ModeAsk, "WebFetch(domain:go.dev)", "", "", "web_fetch", tool.Access{Kind: tool.KindNetwork, Object: "GO.dev."}, Allow},
-		{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", tool.Access{Kind: tool.KindNetwork, Object: "pkg.go.dev"}, Ask},
-		{ModeAsk, "web_fetch(*.go.dev)", "", "", "web_fetch", tool.Access{Kind: tool.KindNetwork, Object: "pkg.go.dev"}, Allow},
-		{ModeAsk, "web_fetch(*.go.dev)", "", "", "web_fetch", tool.Access{Kind: tool.KindNetwork, Object: "evilgo.dev"}, Ask},
-		{ModeAsk, "web_fetch", "", "web_fetch(go.dev)", "web_fetch", tool.Access{Kind: tool.KindNetwork, Object: "pkg.go.dev"}, Deny},
-		{ModePlan, "web_fetch", "", "", "web_fetch", tool.Access{Kind: tool.KindNetwork, Object: "go.dev"}, Deny},
-		{ModePlan, "edit", "", "", "edit", write("/p/a.go"), Deny},
-		{ModeAsk, "write(*)", "", "", "edit", write("/p/deep/a.go"), Allow},
-		{ModeAsk, "Edit(docs/**)", "", "", "write", write("/p/docs/a.md"), Allow},
-		{ModeEdits, "", "", "edit(go.mod)", "write", write("/p/go.mod"), Deny},
-		{ModeEdits, "", "", "NotebookEdit(go.mod)", "edit", write("/p/sub/go.mod"), Deny},
-		{ModeEdits, "", "", "write(vendor)", "edit", write("/p/vendor/x/a.go"), Deny},
-		{ModeEdits, "", "edit", "", "write", write("/p/a.go"), Ask},
-		{ModeAsk, "", "", "Read(./a.go)", "grep", read, Deny},
-		{ModeAsk, "", "", "read(/a.go)", "read", read, Deny},
-		{ModeAsk, "", "", "read(//p/*.go)", "read", read, Deny},
-		{ModeAsk, "write(//p/docs/*)", "", "", "write", write("/p/docs/a.md"), Allow},
-		{ModeAsk, "write(/docs/*)", "", "", "write", write("/p/docs/a.md"), Ask},
-		{ModeAsk, "mcp__db", "", "", "mcp__db__query", tool.Access{Kind: tool.KindNetwork}, Allow},
-		{ModeAsk, "mcp__db", "", "", "mcp__dbx__query", tool.Access{Kind: tool.KindNetwork}, Ask},
-		{ModeAsk, "web_fetch(go.dev)", "", "", "web_fetch", tool.Access{Kind: tool.KindNetwork, Object: "evilgo.dev"}, Ask},
-		{ModeAsk, "mcp__db__*", "", "", "mcp__db__query", tool.Access{Kind: tool.KindNetwork}, Allow},
-	}
-	for _, c := range cases {
+	for _, c := range callsOnFiles {
 		p := testPolicy(t, c.mode, c.allow, c.ask, c.deny)
 		if got := p.Decide(c.name, c.access); got.Effect != c.want {
-			t.Errorf("%s, allow %q ask %q deny %q: %s %v: got %s (%s), want %s", c.mode, c.allow, c.ask, c.deny, c.name, c.access.Paths, got.Effect, got.Reason, c.want)
+			t.Errorf("%s, allow %q ask %q deny %q: %s %v: got %s (%s), want %s",
+				c.mode, c.allow, c.ask, c.deny, c.name, c.access.Paths, got.Effect, got.Reason, c.want)
 		}
 	}
 	noProject := testPolicy(t, ModeAsk, "", "", "")
