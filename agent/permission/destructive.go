@@ -182,12 +182,9 @@ func (p *Policy) places(s simple, to string) (files []string) {
 
 // into is where a path leads from each of the directories; one place where it is
 // absolute.
-func into(dirs []string, to string) (places []string) {
+func into(dirs []string, to string) []string {
 	if filepath.IsAbs(to) {
 		return []string{filepath.Clean(to)}
 	}
-	for _, dir := range dirs {
-		places = append(places, filepath.Join(dir, to))
-	}
-	return places
+	return each(dirs, func(dir string) string { return filepath.Join(dir, to) })
 }

@@ -40,7 +40,8 @@ func mentionsOthersRun(s simple) bool {
 			before = s.words[i-1].text
 		}
 		leaves := func(prefix string) bool { return strings.HasPrefix(w.text, prefix) }
-		excluded := strings.HasPrefix(before, "--exclude") || leaves("--exclude") || leaves("!") || leaves(":!") || leaves(":(exclude)")
+		excluded := strings.HasPrefix(before, "--exclude") || leaves("--exclude") || leaves("!") || leaves(":!") ||
+			leaves(":(exclude)")
 		if before == "-path" || before == "-name" {
 			excluded = i > 1 && (s.words[i-2].text == "-not" || s.words[i-2].text == "!") ||
 				slices.ContainsFunc(s.words[i:], func(w word) bool { return w.text == "-prune" })

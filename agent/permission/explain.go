@@ -206,9 +206,9 @@ func (p *Policy) explainPart(name string, s simple) ExplainedPart {
 // whyNot says why a rule for commands that begin as this one does not cover it;
 // "" for a rule that speaks of something else.
 func (p *Policy) whyNot(r Rule, name string, s simple) string {
-	want, open := r.command()
-	if !r.names(name, tool.KindRun) || r.Arg == ReadGroup || len(want) == 0 || len(s.words) == 0 ||
-		!want[0].matches(s.words[0].text, true) {
+	expected, open := r.command()
+	if !r.names(name, tool.KindRun) || r.Arg == ReadGroup || len(expected) == 0 || len(s.words) == 0 ||
+		!expected[0].matches(s.words[0].text, true) {
 		return ""
 	}
 	if at := r.changed(); at != "" {
@@ -217,7 +217,7 @@ func (p *Policy) whyNot(r Rule, name string, s simple) string {
 	if why := s.untamed(); why != "" {
 		return why
 	}
-	for i, w := range want {
+	for i, w := range expected {
 		switch {
 		case w.any():
 			return "an option stands before its subcommand, or the words behind * do not fit"
@@ -229,8 +229,9 @@ func (p *Policy) whyNot(r Rule, name string, s simple) string {
 			return fmt.Sprintf("it says %s, the command %s", strings.ReplaceAll(w.text, wildcard, "*"), s.words[i].text)
 		}
 	}
-	if !open && len(s.words) > len(want) {
-		return "the command goes on with " + s.words[len(want)].text + "; with :* at its end the rule would take more words"
+	if !open && len(s.words) > len(expected) {
+		next := s.words[len(expected)].text
+		return "the command goes on with " + next + "; with :* at its end the rule would take more words"
 	}
 	return "a path in it leads elsewhere from where the command runs"
 }

@@ -3,7 +3,9 @@ package permission
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"artoo/tool"
 )
@@ -54,11 +56,16 @@ type Policy struct {
 	Shell Shell
 	// AllowRules, AskRules and DenyRules are the user's.
 	AllowRules, AskRules, DenyRules []Rule
-	// Reach guards the files of reading commands; nil lets all pass.
-	Reach Reach
-	// ReachBelow guards them where a command leaves some out; nil leaves it to
-	// Reach.
-	ReachBelow ReachBelow
+	// Reach tells whether a command may read what its argument names without being
+	// asked: the path (or glob) as the shell would see it in dir, recursive when
+	// the command descends into directories. The error says why not: outside the
+	// project, or a secret. Options that take no file may be passed too; what does
+	// not exist is no reason. nil lets all pass.
+	Reach func(dir, arg string, recursive bool) error
+	// ReachBelow is a recursive Reach for a command that reads only some of what it
+	// finds: reads tells which names, relative to what arg names, with slashes. nil
+	// leaves it to Reach.
+	ReachBelow func(dir, arg string, reads func(name string, dir bool) bool) error
 	// Program says why the program of this name is not one of the system's, or,
 	// with version, may look into the project to see which it shall be. nil
 	// lets all pass.
@@ -169,7 +176,7 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 	d := Decision{}
 	d.Narrow, d.Suggested = p.rulesFor(name, access)
 	if r, ok := p.covered(p.DenyRules, name, access, false); ok {
-		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
+		return Decision{}.because(Deny, "the rule deny "+r.String(), r)
 	}
 	if p.Mode == ModePlan && access.Kind != tool.KindRead && access.Kind != tool.KindNone {
 		return Decision{Effect: Deny, Reason: "plan mode only looks and changes nothing"}
@@ -285,4 +292,66 @@ func (p *Policy) CheckMode() error {
 		return &ModeError{p.Mode}
 	}
 	return nil
+}
+
+// DropInSession takes back the rules of this text that AllowInSession added. It
+// reports whether there was one.
+func (p *Policy) DropInSession(rule string) bool {
+	before := len(p.session)
+	p.session = slices.DeleteFunc(p.session, func(r Rule) bool { return r.String() == rule })
+	return len(p.session) < before
+}
+
+// Where a rule that was given at a question stands.
+const (
+	ofSession = "this session"
+	ofProject = "your config file, for this project"
+)
+
+// Keep notes that rules of this text, which AllowInSession added, are written
+// down for good.
+func (p *Policy) Keep(rule string) {
+	parsed, err := ParseRule(rule)
+	for i, r := range p.session {
+		if err == nil && r.String() == parsed.String() {
+			p.session[i].Origin = ofProject
+		}
+	}
+}
+
+// Approved is what a rule that AllowInSession added speaks of; nil for another.
+func (p *Policy) Approved(rule string) *Approval {
+	parsed, err := ParseRule(rule)
+	if err != nil {
+		return nil
+	}
+	for _, r := range slices.Backward(p.session) {
+		if r.String() == parsed.String() {
+			return &Approval{Dir: r.base, Scripts: maps.Clone(r.bound)}
+		}
+	}
+	return nil
+}
+
+// ForgetSession takes back all that AllowInSession added: another session
+// begins.
+func (p *Policy) ForgetSession() { p.session = nil }
+
+// changedScript says that a script has changed since a rule that would cover
+// this call was approved, "" when there is none.
+func (p *Policy) changedScript(name string, access tool.Access) string {
+	line := trimLine(access.Command)
+	for _, r := range p.allowing() {
+		at := r.changed()
+		if at == "" {
+			continue
+		}
+		r.bound = nil
+		commands, _ := p.takeApart(access.Command, access.Dir)
+		_, covers := p.exactly([]Rule{r}, name, line, access.Dir)
+		if covers || slices.ContainsFunc(commands, func(s simple) bool { return p.commandCovered([]Rule{r}, name, s) }) {
+			return p.below(at) + " has changed since it was allowed by " + r.String()
+		}
+	}
+	return ""
 }

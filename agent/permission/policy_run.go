@@ -20,12 +20,12 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 	seen := append(slices.Clip(commands), append(hiddenCommands(access.Command, access.Dir), meant...)...)
 	r, denied, maybe := p.speaks(p.DenyRules, name, line, seen)
 	if denied {
-		return Decision{Effect: Deny, Reason: "the rule deny " + r.String(), Rule: r.String()}
+		return Decision{}.because(Deny, "the rule deny "+r.String(), r)
 	}
 	rest, why := p.unread(name, commands)
 	reads := odd == "" && len(commands) > 0 && len(rest) == 0
-	if group, ok := p.group(p.DenyRules, name); ok && p.allRead(commands) {
-		return Decision{Effect: Deny, Reason: "the rule deny " + group.String(), Rule: group.String()}
+	if r, ok := p.group(p.DenyRules, name); ok && p.allRead(commands) {
+		return Decision{}.because(Deny, "the rule deny "+r.String(), r)
 	}
 	if p.Mode == ModePlan && !reads {
 		return Decision{Effect: Deny, Reason: "plan mode only looks; this command may change something"}

@@ -8,17 +8,6 @@ import (
 	"artoo/tool"
 )
 
-// Reach tells whether a command may read what its argument names without being
-// asked: the path (or glob) as the shell would see it in dir, recursive when
-// the command descends into directories. The error says why not: outside the
-// project, or a secret. Options that take no file may be passed too; what does
-// not exist is no reason.
-type Reach func(dir, arg string, recursive bool) error
-
-// ReachBelow is a recursive Reach for a command that reads only some of what it
-// finds: reads tells which names, relative to what arg names, with slashes.
-type ReachBelow func(dir, arg string, reads func(name string, dir bool) bool) error
-
 // onlyReads reports whether a simple command is one of the reading commands,
 // used without options that write or execute, on files it may read. why says
 // what is in the way, as a sentence, "" when it is not such a command at all.

@@ -279,7 +279,7 @@ func (p *Policy) goReads(s simple) (ok bool, why string) {
 	}
 	for _, dir := range s.dirs {
 		if p.GoFetches == nil {
-			continue
+			break
 		}
 		if err := p.GoFetches(dir, sub); err != nil {
 			return false, err.Error()

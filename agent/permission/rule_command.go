@@ -158,11 +158,12 @@ func patternWords(line string) (words []patternWord) {
 // glob, is never a match; a word that names a path is compared by where it
 // leads.
 func (r Rule) begins(words []word, dirs []string, root string) bool {
-	want, open := r.command()
-	if len(want) == 0 {
+	expected, open := r.command()
+	if len(expected) == 0 {
 		return false
 	}
-	m := match{want: want, words: words, dirs: dirs, base: r.seenFrom(root), open: open, script: scriptAt(words, dirs)}
+	m := match{expected: expected, words: words, dirs: dirs, base: r.seenFrom(root), open: open,
+		script: scriptAt(words, dirs)}
 	yes, _ := m.from(0, 0)
 	// A rule that names all words speaks of known ones only.
 	return yes && (open || !slices.ContainsFunc(words, func(w word) bool { return !w.known || w.glob }))
@@ -170,23 +171,23 @@ func (r Rule) begins(words []word, dirs []string, root string) bool {
 
 // match compares the words of a rule with those of a command.
 type match struct {
-	want   []patternWord
-	words  []word
-	dirs   []string
-	base   string
-	open   bool // more words may follow
-	wide   bool // the rule refuses or asks: what could be meant counts
-	fed    bool // more words may come
-	script int  // which word is the script of an interpreter, -1 for none
+	expected []patternWord
+	words    []word
+	dirs     []string
+	base     string
+	open     bool // more words may follow
+	wide     bool // the rule refuses or asks: what could be meant counts
+	fed      bool // more words may come
+	script   int  // which word is the script of an interpreter, -1 for none
 }
 
 // from compares what is left of both. maybe says that a word which decides is
 // not known beforehand.
 func (m match) from(at, i int) (yes, maybe bool) {
 	switch {
-	case at == len(m.want):
+	case at == len(m.expected):
 		return i == len(m.words) || m.open && m.mayFollow(i), false
-	case m.want[at].any():
+	case m.expected[at].any():
 		for end := i; end <= len(m.words); end++ {
 			hit, unsure := m.from(at+1, end)
 			if hit {
@@ -220,7 +221,7 @@ func (m match) swallows(i int) bool {
 // where a program's options can come before its subcommand are they told apart.
 func (m match) mayFollow(i int) bool {
 	const programs = `git hg svn docker podman kubectl helm gh glab npm pnpm yarn cargo systemctl terraform aws gcloud az`
-	if m.wide || i != 1 || i >= len(m.words) || !listed(programs, m.want[0].text) {
+	if m.wide || i != 1 || i >= len(m.words) || !listed(programs, m.expected[0].text) {
 		return true
 	}
 	return m.words[i].known && !m.words[i].glob && !isOption(m.words[i].text)
@@ -228,29 +229,29 @@ func (m match) mayFollow(i int) bool {
 
 // same reports whether a word of an allow rule stands for one of the command.
 func (m match) same(at, i int) bool {
-	want, w := m.want[at], m.words[i]
-	isPath := i == m.script || namesPath(want, w.text, m.base, m.dirs) && (i > 0 || strings.Contains(w.text, "/"))
+	expected, w := m.expected[at], m.words[i]
+	isPath := i == m.script || namesPath(expected, w.text, m.base, m.dirs) && (i > 0 || strings.Contains(w.text, "/"))
 	if !isPath {
-		return want.matches(w.text, false)
+		return expected.matches(w.text, false)
 	}
-	if want.plain() && strings.Contains(want.text, "/") != strings.Contains(w.text, "/") && i == 0 {
+	if expected.plain() && strings.Contains(expected.text, "/") != strings.Contains(w.text, "/") && i == 0 {
 		return false // a name alone is looked up elsewhere
 	}
-	return leadsTo(want, w.text, m.base, m.dirs)
+	return leadsTo(expected, w.text, m.base, m.dirs)
 }
 
 // couldMean reports whether a word of a rule that refuses or asks may stand for
 // one of the command.
 func (m match) couldMean(at, i int) bool {
-	want, text := m.want[at], m.words[i].text
-	if want.matches(text, true) {
+	expected, text := m.expected[at], m.words[i].text
+	if expected.matches(text, true) {
 		return true
 	}
-	lower := patternWord{text: strings.ToLower(want.text)}
+	lower := patternWord{text: strings.ToLower(expected.text)}
 	if i == 0 && lower.matches(strings.ToLower(text), true) { // file systems that ignore case find RM too
 		return true
 	}
-	return m.base != "" && namesPath(want, text, m.base, m.dirs) && slices.ContainsFunc(m.dirs, func(dir string) bool {
-		return leadsTo(want, text, m.base, []string{dir})
+	return m.base != "" && namesPath(expected, text, m.base, m.dirs) && slices.ContainsFunc(m.dirs, func(dir string) bool {
+		return leadsTo(expected, text, m.base, []string{dir})
 	})
 }

@@ -14,17 +14,14 @@ func (r Rule) speaksOf(s simple) (yes, maybe bool) {
 	if !r.HasArg {
 		return true, false
 	}
-	want, open := r.command()
-	if len(want) == 0 || r.Arg == ReadGroup {
+	expected, open := r.command()
+	if len(expected) == 0 || r.Arg == ReadGroup {
 		return false, false
 	}
-	lists := [][]word{s.words}
-	for _, l := range s.layers {
-		lists = append(lists, l.words)
-	}
+	lists := append([][]word{s.words}, each(s.layers, func(l layer) []word { return l.words })...)
 	for i, words := range lists {
 		for _, v := range variants(words) {
-			m := match{want: want, words: v, open: open, wide: true, fed: s.fed && i == 0, dirs: s.dirs, base: r.base}
+			m := match{expected: expected, words: v, open: open, wide: true, fed: s.fed && i == 0, dirs: s.dirs, base: r.base}
 			hit, unsure := m.compare()
 			if hit {
 				return true, false
@@ -64,13 +61,8 @@ func variants(words []word) [][]word {
 	return lists
 }
 
-func withoutOptions(words []word) (bare []word) {
-	for _, w := range words {
-		if !w.known || !isOption(w.text) {
-			bare = append(bare, w)
-		}
-	}
-	return bare
+func withoutOptions(words []word) []word {
+	return slices.DeleteFunc(slices.Clone(words), func(w word) bool { return w.known && isOption(w.text) })
 }
 
 func (m match) compare() (yes, maybe bool) {
@@ -83,41 +75,34 @@ func (m match) compare() (yes, maybe bool) {
 
 // asText compares both as texts, in which a * of the rule stands for blanks too.
 func (m match) asText() bool {
-	var texts []string
-	for _, w := range m.want {
-		texts = append(texts, w.text)
-	}
-	pattern := strings.Join(texts, " ")
+	pattern := strings.Join(each(m.expected, func(w patternWord) string { return w.text }), " ")
 	if m.open {
 		pattern += " " + wildcard
 	}
-	var command []string
-	for _, w := range m.words {
-		if !w.known || w.glob {
-			break
-		}
-		command = append(command, w.text)
+	words := m.words
+	if at := slices.IndexFunc(words, func(w word) bool { return !w.known || w.glob }); at >= 0 {
+		words = words[:at]
 	}
-	return strings.Contains(pattern, wildcard) && patternWord{text: pattern}.matches(strings.Join(command, " "), true)
+	return strings.Contains(pattern, wildcard) && patternWord{text: pattern}.matches(strings.Join(plain(words), " "), true)
 }
 
 // optionsAnywhere compares plain words in their order, and looks for the rule's
 // options at any place.
 func (m match) optionsAnywhere() (yes, maybe bool) {
-	var plainWant []patternWord
+	var plainExpected []patternWord
 	var options []string
-	for _, w := range m.want {
+	for _, w := range m.expected {
 		if w.plain() && isOption(w.text) {
 			options = append(options, letters(w.text)...)
 		} else {
-			plainWant = append(plainWant, w)
+			plainExpected = append(plainExpected, w)
 		}
 	}
 	if len(options) == 0 {
 		return false, false
 	}
 	bare := m
-	bare.want, bare.words = plainWant, withoutOptions(m.words)
+	bare.expected, bare.words = plainExpected, withoutOptions(m.words)
 	yes, maybe = bare.from(0, 0)
 	for _, o := range options {
 		if slices.ContainsFunc(m.words, func(w word) bool { return w.known && hasOption(w.text, o) }) {
@@ -134,9 +119,5 @@ func letters(option string) []string {
 	if len(option) < 3 || option[1] == '-' {
 		return []string{option}
 	}
-	var each []string
-	for _, c := range option[1:] {
-		each = append(each, "-"+string(c))
-	}
-	return each
+	return each([]rune(option[1:]), func(c rune) string { return "-" + string(c) })
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -93,11 +94,9 @@ func (r *Rule) canonical(written string) (ruleArg, error) {
 	if words := strings.Fields(r.Tool); len(words) > 1 && words[0] == "bash" {
 		return 0, &RuleError{written, why, "bash(" + strings.TrimSpace(strings.TrimPrefix(written, "bash")) + ")"}
 	}
-	var names []string
-	for _, t := range namedTools {
-		names = append(names, t.name)
-	}
-	try := tool.NearestName(strings.ToLower(r.Tool), slices.Sorted(slices.Values(names)))
+	names := each(namedTools, func(t namedTool) string { return t.name })
+	slices.Sort(names)
+	try := tool.NearestName(strings.ToLower(r.Tool), names)
 	switch {
 	case try != "" && r.HasArg:
 		try += "(" + r.Arg + ")"
@@ -176,14 +175,8 @@ func (r *Rule) impossibleCommand() (why, try string) {
 }
 
 func firstWords(words []patternWord) string {
-	var texts []string
-	for _, w := range words {
-		texts = append(texts, strings.ReplaceAll(w.text, wildcard, "*"))
-	}
-	if len(texts) == 0 {
-		return "go test"
-	}
-	return strings.Join(texts, " ")
+	texts := each(words, func(w patternWord) string { return strings.ReplaceAll(w.text, wildcard, "*") })
+	return cmp.Or(strings.Join(texts, " "), "go test")
 }
 
 func (r *Rule) impossiblePath() (why, try string) {

@@ -14,8 +14,8 @@ import (
 
 // namesPath reports whether a word of a rule, or the word of a command that it
 // is compared with, names a path: it is written as one, or something is there.
-func namesPath(want patternWord, text, base string, dirs []string) bool {
-	if isOption(text) || strings.Contains(text, "://") || !strings.Contains(want.text+text, "/") {
+func namesPath(expected patternWord, text, base string, dirs []string) bool {
+	if isOption(text) || strings.Contains(text, "://") || !strings.Contains(expected.text+text, "/") {
 		return false
 	}
 	written := func(w string) bool {
@@ -26,22 +26,22 @@ func namesPath(want patternWord, text, base string, dirs []string) bool {
 		_, err := os.Lstat(seenFrom(dir, text))
 		return err == nil
 	}
-	return written(want.text) || written(text) || there(base) || slices.ContainsFunc(dirs, there)
+	return written(expected.text) || written(text) || there(base) || slices.ContainsFunc(dirs, there)
 }
 
 // leadsTo reports whether a command's word leads, from each directory the
 // command may run in, to where the rule's does from its own.
-func leadsTo(want patternWord, text, base string, dirs []string) bool {
+func leadsTo(expected patternWord, text, base string, dirs []string) bool {
 	if len(dirs) == 0 {
 		if !filepath.IsAbs(text) {
 			return false
 		}
 		dirs = []string{base}
 	}
-	fixed, rest := want.text, ""
-	if i := strings.Index(want.text, wildcard); i >= 0 {
-		cut := strings.LastIndex(want.text[:i], "/") + 1
-		fixed, rest = want.text[:cut], want.text[cut:]
+	fixed, rest := expected.text, ""
+	if i := strings.Index(expected.text, wildcard); i >= 0 {
+		cut := strings.LastIndex(expected.text[:i], "/") + 1
+		fixed, rest = expected.text[:cut], expected.text[cut:]
 	}
 	pattern := patternWord{text: realPath(seenFrom(base, fixed))}
 	if rest != "" {
@@ -160,8 +160,8 @@ func (r Rule) namesScripts() (paths []string) {
 
 // fixedWords are the words of a rule for commands that stand before any *.
 func (r Rule) fixedWords() (fixed []word) {
-	want, _ := r.command()
-	for _, w := range want {
+	expected, _ := r.command()
+	for _, w := range expected {
 		if !w.plain() {
 			break
 		}

@@ -79,14 +79,17 @@ func (s simple) globs() bool {
 	return slices.ContainsFunc(s.words, func(w word) bool { return w.glob })
 }
 
-// plain are the texts of words.
-func plain(words []word) []string {
-	texts := make([]string, len(words))
-	for i, w := range words {
-		texts[i] = w.text
+// each is what f makes of every item of a list.
+func each[T, U any](list []T, f func(T) U) []U {
+	out := make([]U, len(list))
+	for i, item := range list {
+		out[i] = f(item)
 	}
-	return texts
+	return out
 }
+
+// plain are the texts of words.
+func plain(words []word) []string { return each(words, func(w word) string { return w.text }) }
 
 // changesShell reports whether the command changes what later commands of the
 // same line are or do, or runs text: no rule for its first words covers that.

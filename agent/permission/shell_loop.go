@@ -27,9 +27,7 @@ func (w *shellWalker) loop(c *syntax.ForClause, dirs []string) ends {
 			w.opaque(c)
 		}
 		w.nested(item, dirs)
-		for _, each := range w.expanded(item) {
-			items = append(items, w.literal(each))
-		}
+		items = append(items, each(w.expanded(item), w.literal)...)
 	}
 	before, outer := len(w.commands), w.bound
 	for _, item := range w.rounds(c, name, items) {

@@ -160,11 +160,11 @@ func (w *shellWalker) expanded(source *syntax.Word) []*syntax.Word {
 	split := &syntax.Word{Parts: slices.Clone(source.Parts)} // what holds braces cannot be walked
 	syntax.SplitBraces(split)
 	words := []*syntax.Word{}
-	for each, err := range expand.BracesSeq(nil, split) {
+	for word, err := range expand.BracesSeq(nil, split) {
 		if err != nil {
 			return []*syntax.Word{source}
 		}
-		words = append(words, each)
+		words = append(words, word)
 	}
 	return words
 }

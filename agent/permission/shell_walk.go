@@ -176,9 +176,7 @@ func (w *shellWalker) call(c *syntax.CallExpr, s simple) ends {
 		w.nested(a, s.dirs)
 	}
 	for _, arg := range c.Args {
-		for _, each := range w.expanded(arg) {
-			s.words = append(s.words, w.literal(each))
-		}
+		s.words = append(s.words, each(w.expanded(arg), w.literal)...)
 		s.loose = s.loose || loose(arg)
 		w.nested(arg, s.dirs)
 	}

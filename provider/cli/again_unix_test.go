@@ -136,7 +136,7 @@ func TestAStoppedMessageIsNotSentAgain(t *testing.T) {
 			greets = events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1))
 		}
 		s := newStandIn(t, name, "case $N in\n1)\n"+events(begins)+"echo x >$DIR/begun; exec sleep 100;;\n*)\n"+greets+";;\nesac\n")
-		s.cli.patience.interrupt = time.Millisecond
+		s.cli.timeouts.interrupt = time.Millisecond
 		ctx, cancel := context.WithCancel(t.Context())
 		s.cli.Trace = func(event, text string) {
 			if strings.Contains(text, "requesting") || strings.Contains(text, "turn.started") {
@@ -213,16 +213,16 @@ func TestCodexWithoutTheVariableOfItsKey(t *testing.T) {
 // codex tells of a server that is silent for minutes as of one that is not there.
 func TestCodexThatWaitsForASilentServerIsNotGivenUp(t *testing.T) {
 	d := &codexEvents{}
-	r := &reply{send: func(provider.Event) {}, patient: 2 * time.Minute}
+	r := &reply{send: func(provider.Event) {}, mayBeStuck: 2 * time.Minute}
 	for range 4 {
 		d.trouble(r, "Reconnecting")
-		d.told = d.told.Add(-5 * time.Minute) // as if it had been silent so long
+		d.lastTrouble = d.lastTrouble.Add(-5 * time.Minute) // as if it had been silent so long
 		r.stuck = r.stuck.Add(-5 * time.Minute)
 	}
 	if r.abort {
 		t.Errorf("%+v", r.failure)
 	}
-	r.stuck, d.told = time.Now().Add(-3*time.Minute), time.Now()
+	r.stuck, d.lastTrouble = time.Now().Add(-3*time.Minute), time.Now()
 	if d.trouble(r, "Reconnecting"); !r.abort {
 		t.Error("one that is not there is waited for")
 	}
@@ -230,7 +230,7 @@ func TestCodexThatWaitsForASilentServerIsNotGivenUp(t *testing.T) {
 
 func TestSilenceIsTold(t *testing.T) {
 	s := newStandIn(t, CodexName, events(codexBegin)+"while ! [ -e $DIR/told ]; do sleep 0.01; done\n"+events(codexText("Hello."), codexEnd(1, 0, 1)))
-	s.cli.patience.still = 20 * time.Millisecond
+	s.cli.timeouts.still = 20 * time.Millisecond
 	o := s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 		if n, ok := e.(provider.Notice); ok && strings.Contains(n.Text, "codex has said nothing for") {
 			s.write("told", "")
@@ -246,7 +246,7 @@ func TestInterruptedClaudeHasACost(t *testing.T) {
 		begin := claudeStream(`{"type":"message_start","message":{"id":"a","model":"` + model + `","usage":{"input_tokens":1000,"output_tokens":1}}}`)
 		said := strings.ReplaceAll(claudeText("Hel"), "claude-opus-4-8", model)
 		s := newStandIn(t, ClaudeName, events(claudeInit, begin, said)+"exec sleep 100\n")
-		s.cli.patience.interrupt = time.Millisecond
+		s.cli.timeouts.interrupt = time.Millisecond
 		ctx, cancel := context.WithCancel(t.Context())
 		o := s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 			if _, ok := e.(provider.TextDelta); ok {

@@ -177,7 +177,7 @@ func TestClaudeIsNotEndedAfterItsInput(t *testing.T) {
 // After its result it may still have its session to write.
 func TestClaudeMayFinishAfterItsResult(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "trap 'echo >$DIR/signalled; exit 143' TERM INT HUP\n"+claudeGreets+"sleep 0.3; echo >$DIR/written\n")
-	s.cli.patience.end = 20 * time.Second
+	s.cli.timeouts.end = 20 * time.Second
 	s.ask(user("hi")).want(t, "Hello.")
 	if s.exists("signalled") || !s.exists("written") {
 		t.Error("it was ended before it was done")
@@ -241,7 +241,7 @@ func TestClaudeLoginIsRefused(t *testing.T) {
 	}
 	s := newStandIn(t, ClaudeName, events(claudeInit, retry(1), retry(2), retry(3))+"echo $$ >$DIR/pid; exec sleep 100\n")
 	s.cli.Withheld = []string{"ANTHROPIC_API_KEY"}
-	s.cli.patience.interrupt = time.Millisecond
+	s.cli.timeouts.interrupt = time.Millisecond
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindAuth, "login is refused")
 	if !strings.Contains(o.err.Hint, "/login") || !strings.Contains(o.err.Hint, "ARTOO_PASS_ENV=ANTHROPIC_API_KEY") {

@@ -49,10 +49,10 @@ var codex = dialect{
 
 // codexEvents decodes the events of one run.
 type codexEvents struct {
-	begun map[string]bool // items whose step was shown
-	last  string          // the last error that was not the end
-	told  time.Time       // when
-	held  string          // it, if it was not told: the end may be for the same reason
+	begun       map[string]bool // items whose step was shown
+	last        string          // the last error that was not the end
+	lastTrouble time.Time       // when
+	held        string          // it, if the user was not notified of it: the end may be for the same reason
 }
 
 type codexEvent struct {
@@ -145,12 +145,12 @@ func (d *codexEvents) trouble(r *reply, text string) {
 	now := time.Now()
 	// It waits long for a server that says nothing, and tells that as trouble too:
 	// that is a silence, for which there is another limit.
-	silent := now.Sub(d.told) > r.patient/2
-	d.told = now
+	silent := now.Sub(d.lastTrouble) > r.mayBeStuck/2
+	d.lastTrouble = now
 	switch {
 	case r.stuck.IsZero() || silent:
 		r.stuck = now
-	case now.Sub(r.stuck) > r.patient:
+	case now.Sub(r.stuck) > r.mayBeStuck:
 		r.failure, r.abort = &failure{text: d.last, kind: provider.KindNetwork}, true
 	}
 }

@@ -81,7 +81,7 @@ func TestCodexErrorIsNotTheEnd(t *testing.T) {
 // Without a network codex reports that it reconnects, and never ends.
 func TestCodexReconnectsForEver(t *testing.T) {
 	s := newStandIn(t, CodexName, events(codexBegin)+`while :; do echo '{"type":"error","message":"Reconnecting... waiting for network"}'; sleep 0.05; done`)
-	s.cli.patience.stuck = 150 * time.Millisecond
+	s.cli.timeouts.stuck = 150 * time.Millisecond
 	s.ask(user("hi")).fails(t, provider.KindNetwork, "waiting for network")
 }
 
@@ -154,7 +154,7 @@ func TestAnInterruptedCodexKeepsItsThread(t *testing.T) {
 // Who takes no interrupt is terminated, and then killed.
 func TestInterruptIsIgnored(t *testing.T) {
 	s := newStandIn(t, CodexName, "trap 'echo >$DIR/interrupted' INT\ntrap 'echo >$DIR/terminated' TERM\necho $$ >$DIR/pid\n"+events(codexBegin, codexText("Half"))+"while :; do sleep 0.02; done\n")
-	s.cli.patience.interrupt, s.cli.patience.terminate = 300*time.Millisecond, 300*time.Millisecond
+	s.cli.timeouts.interrupt, s.cli.timeouts.terminate = 300*time.Millisecond, 300*time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 		if _, ok := e.(provider.TextDelta); ok {

@@ -65,13 +65,13 @@ type CLI struct {
 	// Withheld are variables with keys of the tool's that Environ left out.
 	Withheld []string
 
-	patience *patience // nil means the usual
+	timeouts *timeouts // nil means the usual
 
 	mu       sync.Mutex
 	notified bool              // of whose rules hold
 	broken   map[string]broken // runs that were cut off, by Request.SessionID
 	leaving  []<-chan struct{} // closed when what is left of a stopped run is gone
-	capped   bool              // it was told which caps are not kept
+	capped   bool              // the user was notified of caps that are not kept
 	policy   string            // the file of the dialect's policy, "" until it is needed
 }
 
@@ -91,17 +91,17 @@ type broken struct {
 	heard   string // the message it was given
 }
 
-// patience is how long a process is waited for.
-type patience struct {
+// timeouts are how long a process is waited for.
+type timeouts struct {
 	end       time.Duration // after its last event, until it is ended
 	interrupt time.Duration // after SIGINT, until SIGTERM
 	terminate time.Duration // after SIGTERM, until SIGKILL; a second at most where the reply is whole
 	quiet     time.Duration // that the next run waits for it without a word
-	still     time.Duration // of silence, until it is told and told again; 0 for never
+	still     time.Duration // of silence, until the user is notified, again and again; 0 for never
 	stuck     time.Duration // that it may report nothing but a broken connection
 }
 
-var usual = patience{quiet: time.Second, still: 2 * time.Minute, end: 5 * time.Second, interrupt: 5 * time.Second,
+var usual = timeouts{quiet: time.Second, still: 2 * time.Minute, end: 5 * time.Second, interrupt: 5 * time.Second,
 	terminate: 5 * time.Second, stuck: 2 * time.Minute}
 
 // Is reports whether name is one of the providers.
@@ -150,11 +150,11 @@ func (c *CLI) caps() Caps {
 	return c.Caps()
 }
 
-func (c *CLI) waits() patience {
-	if c.patience == nil {
+func (c *CLI) waits() timeouts {
+	if c.timeouts == nil {
 		return usual
 	}
-	return *c.patience
+	return *c.timeouts
 }
 
 // Stream implements provider.Provider. A run that ctx ends is interrupted as by

@@ -187,7 +187,7 @@ func TestClaudeDoesNotKnowTheModel(t *testing.T) {
 // Until the last run is gone the next one waits, and says for what.
 func TestWaitForTheLastRunIsTold(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "case $N in\n1)\ntrap '' INT TERM\n"+events(claudeInit, claudeText("One."))+"while :; do sleep 0.02; done;;\n*)\n"+claudeGreets+";;\nesac\n")
-	s.cli.patience.interrupt, s.cli.patience.terminate, s.cli.patience.quiet = 200*time.Millisecond, 200*time.Millisecond, time.Millisecond
+	s.cli.timeouts.interrupt, s.cli.timeouts.terminate, s.cli.timeouts.quiet = 200*time.Millisecond, 200*time.Millisecond, time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 		if _, ok := e.(provider.TextDelta); ok {

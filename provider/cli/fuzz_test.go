@@ -22,7 +22,7 @@ func FuzzEvents(f *testing.F) {
 		for _, name := range []string{ClaudeName, CodexName, GeminiName} {
 			shown, last := "", ""
 			r := &run{CLI: &CLI{Name: name}, dialect: dialectOf(name)}
-			r.reply = &reply{patient: usual.stuck, send: func(e provider.Event) {
+			r.reply = &reply{mayBeStuck: usual.stuck, send: func(e provider.Event) {
 				switch e := e.(type) {
 				case provider.TextDelta:
 					shown, last = shown+e.Text, last+e.Text

@@ -54,7 +54,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 
 // stop interrupts the tool as Ctrl-C would, and ends it when it does not stop.
 // It returns when all its processes are gone.
-func (p *process) stop(wait patience) {
+func (p *process) stop(wait timeouts) {
 	p.ask(syscall.SIGINT)
 	if !p.within(wait.interrupt) {
 		p.end(wait.terminate)

@@ -34,7 +34,7 @@ while ! [ -e $DIR/turn.$i ]; do sleep 0.01; done
 echo "said more"
 done
 `)
-	s.cli.patience.end = 20 * time.Second
+	s.cli.timeouts.end = 20 * time.Second
 	turns := 0
 	s.cli.Trace = func(event, text string) {
 		if strings.Contains(text, "turn.completed") || text == "said more" {

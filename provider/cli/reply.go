@@ -34,15 +34,15 @@ type reply struct {
 	requests int
 	total    *provider.Usage // of the tool's session, where it counts so
 
-	started bool
-	steps   int             // that were shown
-	size    int             // bytes that are kept
-	parts   []provider.Part // what was before the last step
-	thought strings.Builder
-	text    strings.Builder // since the last step
-	apart   bool            // the next text is a paragraph of its own
-	stuck   time.Time       // since when there was nothing but a broken connection
-	patient time.Duration   // how long there may be
+	started    bool
+	steps      int             // that were shown
+	size       int             // bytes that are kept
+	parts      []provider.Part // what was before the last step
+	reasoning  strings.Builder
+	text       strings.Builder // since the last step
+	apart      bool            // the next text is a paragraph of its own
+	stuck      time.Time       // since when there was nothing but a broken connection
+	mayBeStuck time.Duration   // how long there may be
 }
 
 // failure is how a tool says that something went wrong.
@@ -97,7 +97,7 @@ func (r *reply) void(m mark, try provider.Retry) {
 		text := r.text.String()[:kept]
 		r.text.Reset()
 		r.text.WriteString(text)
-		r.thought.Reset()
+		r.reasoning.Reset()
 		r.apart = false
 		r.send(try)
 		if text != "" {
@@ -131,7 +131,7 @@ func (r *reply) say(text string) {
 		return
 	}
 	r.working()
-	r.endThought()
+	r.endReasoning()
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if r.apart {
 		text = "\n\n" + text
@@ -150,21 +150,21 @@ func (r *reply) think(text string) {
 	r.working()
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	r.keep(text)
-	r.thought.WriteString(text)
+	r.reasoning.WriteString(text)
 	r.send(provider.ReasoningDelta{Text: text})
 }
 
-func (r *reply) endThought() {
-	if r.thought.Len() > 0 {
-		r.parts = append(r.parts, provider.Reasoning{Form: formThinking, Text: r.thought.String()})
-		r.thought.Reset()
+func (r *reply) endReasoning() {
+	if r.reasoning.Len() > 0 {
+		r.parts = append(r.parts, provider.Reasoning{Form: formThinking, Text: r.reasoning.String()})
+		r.reasoning.Reset()
 	}
 }
 
 // step is something the tool did: what came before was not the answer.
 func (r *reply) step(what, object string) {
 	r.working()
-	r.endThought()
+	r.endReasoning()
 	r.steps++
 	if r.text.Len() > 0 {
 		r.parts = append(r.parts, provider.Reasoning{Form: formSaid, Text: r.text.String()})
@@ -191,7 +191,7 @@ func (r *reply) notify(text string) {
 // its answer is what it said before that.
 func (r *reply) finish() {
 	r.working()
-	r.endThought()
+	r.endReasoning()
 	if strings.TrimSpace(r.text.String()) != "" {
 		return
 	}

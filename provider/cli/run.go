@@ -48,7 +48,7 @@ func (r *run) notify(text string) { r.send(provider.Notice{Text: text}) }
 // once runs the tool and passes on what it says. It returns the error to end
 // with; nil after Done, and when nobody listens any more.
 func (r *run) once(p plan) error {
-	r.reply, r.noise, r.lost = &reply{send: r.send, patient: r.waits().stuck}, nil, false
+	r.reply, r.noise, r.lost = &reply{send: r.send, mayBeStuck: r.waits().stuck}, nil, false
 	path, err := r.path(r.dialect)
 	if err != nil {
 		return err

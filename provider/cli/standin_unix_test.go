@@ -43,7 +43,7 @@ cat >$DIR/stdin.$N
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	s := &standIn{t: t, dir: dir}
-	s.cli = &CLI{Name: name, Dir: t.TempDir(), Environ: os.Environ(), patience: &patience{quiet: time.Minute, end: 100 * time.Millisecond, interrupt: time.Minute, terminate: time.Minute, stuck: time.Minute}}
+	s.cli = &CLI{Name: name, Dir: t.TempDir(), Environ: os.Environ(), timeouts: &timeouts{quiet: time.Minute, end: 100 * time.Millisecond, interrupt: time.Minute, terminate: time.Minute, stuck: time.Minute}}
 	t.Cleanup(s.cli.Close)
 	return s
 }
