@@ -50,9 +50,13 @@ func defaultTools() []string { return []string{"read", "ls", "glob", "grep", "wr
 
 func rules(t *testing.T, words ...string) []permission.Rule {
 	t.Helper()
-	list, err := permission.ParseRules(words)
-	if err != nil {
-		t.Fatal(err)
+	var list []permission.Rule
+	for _, w := range words {
+		r, err := permission.ParseRule(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
 	}
 	return list
 }

@@ -86,11 +86,11 @@ func busyAgent(t testing.TB, now time.Time) (a *agent.Agent, earlier []string) {
 		provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "c", Name: "read", Text: "x"}}}, cut)
 	keep(72*time.Hour, provider.UserText("clear\x1b[2J"), said("ok"))
 	store.Now = func() time.Time { return now }
-	deny, err := permission.ParseRules([]string{"bash(rm:*)"})
+	deny, err := permission.ParseRule("bash(rm:*)")
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy := &permission.Policy{Mode: permission.ModeAsk, Root: dir, Dir: dir, DenyRules: deny}
+	policy := &permission.Policy{Mode: permission.ModeAsk, Root: dir, Dir: dir, DenyRules: []permission.Rule{deny}}
 	if err := policy.AllowInSession("bash(ls)", "bash", tool.Access{Kind: tool.KindRun, Command: "ls", Dir: dir}); err != nil {
 		t.Fatal(err)
 	}

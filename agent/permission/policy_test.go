@@ -28,6 +28,21 @@ func testReach(dir, arg string, recursive bool) error {
 	return nil
 }
 
+// ParseRules reads several; all mistakes are in the error.
+func ParseRules(list []string) ([]Rule, error) {
+	var rules []Rule
+	var errs []error
+	for _, s := range list {
+		r, err := ParseRule(s)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		rules = append(rules, r)
+	}
+	return rules, errors.Join(errs...)
+}
+
 func testPolicy(t *testing.T, mode Mode, allow, ask, deny string) *Policy {
 	t.Helper()
 	rules := func(s string) []Rule {

@@ -2,7 +2,6 @@ package permission
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -88,21 +87,6 @@ func ParseRule(s string) (Rule, error) {
 		return Rule{}, &RuleError{s, why, try}
 	}
 	return r, nil
-}
-
-// ParseRules reads several; all mistakes are in the error.
-func ParseRules(list []string) ([]Rule, error) {
-	var rules []Rule
-	var errs []error
-	for _, s := range list {
-		r, err := ParseRule(s)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		rules = append(rules, r)
-	}
-	return rules, errors.Join(errs...)
 }
 
 // String is the rule as it is written, with artoo's own name of the tool.

@@ -181,23 +181,15 @@ func kindOf(words string, status int) provider.ErrorKind {
 			return row.kind
 		}
 	}
-	switch {
-	case status == 401, status == 403:
-		return provider.KindAuth
-	case status == 402:
-		return provider.KindBilling
-	case status == 404:
-		return provider.KindConfig
-	case status == 408, status == 504:
-		return provider.KindTimeout
-	case status == 429:
-		return provider.KindRateLimit
-	case status == 503, status == 529:
-		return provider.KindOverloaded
-	case status >= 400 && status < 500:
+	kind := map[int]provider.ErrorKind{
+		401: provider.KindAuth, 403: provider.KindAuth, 402: provider.KindBilling, 404: provider.KindConfig,
+		408: provider.KindTimeout, 504: provider.KindTimeout, 429: provider.KindRateLimit,
+		503: provider.KindOverloaded, 529: provider.KindOverloaded,
+	}[status]
+	if kind == "" && status >= 400 && status < 500 {
 		return provider.KindInvalid
 	}
-	return provider.KindProvider
+	return cmp.Or(kind, provider.KindProvider)
 }
 
 // masked takes the keys that the tool was given out of what it said.

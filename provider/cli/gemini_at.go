@@ -27,36 +27,29 @@ func noAt(prompt string, a around) string {
 	var b strings.Builder
 	var names *fileNames
 	marked := false
-	for rest, before := prompt, byte(0); rest != ""; {
-		i := strings.IndexByte(rest, '@')
+	done := 0 // bytes of prompt
+	for {
+		i := strings.IndexByte(prompt[done:], '@')
 		if i < 0 {
-			b.WriteString(rest)
 			break
 		}
-		if i > 0 {
-			before = rest[i-1]
-		}
-		path := atPath(rest[i+1:])
-		b.WriteString(rest[:i])
-		switch {
-		case before == '\\' || path == "":
+		i += done
+		b.WriteString(prompt[done:i])
+		path := atPath(prompt[i+1:])
+		if i > 0 && prompt[i-1] == '\\' {
 			path = ""
-		case names == nil:
+		}
+		if path != "" && names == nil {
 			names = newFileNames(a)
-			fallthrough
-		default:
-			if names.mayMean(unescaped(path)) {
-				marked, path = true, ""
-				b.WriteByte('\\')
-			}
+		}
+		if path != "" && names.mayMean(unescaped(path)) {
+			marked, path = true, ""
+			b.WriteByte('\\')
 		}
 		b.WriteString("@" + path)
-		rest = rest[i+1+len(path):]
-		before = '@'
-		if path != "" {
-			before = path[len(path)-1]
-		}
+		done = i + 1 + len(path)
 	}
+	b.WriteString(prompt[done:])
 	if marked {
 		return "(In what follows, a backslash before an at sign is not part of the text.)\n\n" + b.String()
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -147,47 +148,41 @@ func (r *run) call(p plan) call {
 // launch starts the command with prompt on its standard input, which is closed
 // behind it: some tools wait for its end.
 func launch(cmd *exec.Cmd, prompt string) (*process, *lines, *tail, error) {
-	var pipes [3][2]*os.File // each the reading and the writing end
-	for i := range pipes {
+	var opened []*os.File
+	var failed error
+	pipe := func() (r, w *os.File) {
 		r, w, err := os.Pipe()
-		if err != nil {
-			closeAll(pipes)
-			return nil, nil, nil, err
-		}
-		pipes[i] = [2]*os.File{r, w}
+		opened, failed = append(opened, r, w), errors.Join(failed, err)
+		return r, w
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][0], pipes[1][1], pipes[2][1]
-	proc, err := start(cmd)
-	if err != nil {
-		closeAll(pipes)
-		return nil, nil, nil, err
+	inRead, inWrite := pipe()
+	outRead, outWrite := pipe()
+	errRead, errWrite := pipe()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, errWrite
+	var proc *process
+	if failed == nil {
+		proc, failed = start(cmd)
 	}
-	for _, own := range []*os.File{pipes[0][0], pipes[1][1], pipes[2][1]} {
-		_ = own.Close() // the tool has it now
+	if failed != nil {
+		closeAll(opened...)
+		return nil, nil, nil, failed
 	}
+	closeAll(inRead, outWrite, errWrite) // the tool has these now
 	go func() {
 		// A tool that ends without reading its input says why elsewhere.
-		_, _ = pipes[0][1].WriteString(prompt)
-		_ = pipes[0][1].Close()
+		_, _ = inWrite.WriteString(prompt)
+		closeAll(inWrite)
 	}()
-	out, errs := newLines(pipes[1][0]), newTail(pipes[2][0])
 	go func() {
 		<-proc.done
-		time.AfterFunc(5*time.Second, func() { // who reads has had its time
-			_ = pipes[1][0].Close()
-			_ = pipes[2][0].Close()
-		})
+		time.AfterFunc(5*time.Second, func() { closeAll(outRead, errRead) }) // who reads has had its time
 	}()
-	return proc, out, errs, nil
+	return proc, newLines(outRead), newTail(errRead), nil
 }
 
-func closeAll(pipes [3][2]*os.File) {
-	for _, pipe := range pipes {
-		for _, f := range pipe {
-			if f != nil {
-				_ = f.Close()
-			}
-		}
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		_ = f.Close() // nil is none
 	}
 }
 
