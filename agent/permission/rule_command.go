@@ -38,14 +38,7 @@ func (r Rule) line() (text string, wild bool) {
 
 // lineRule is the rule for this very line.
 func lineRule(name, line string) Rule {
-	var b strings.Builder
-	for i := range len(line) {
-		if line[i] == '*' {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(line[i])
-	}
-	return Rule{Tool: name, Arg: b.String(), HasArg: true}
+	return Rule{Tool: name, Arg: strings.ReplaceAll(line, "*", `\*`), HasArg: true}
 }
 
 // is reports whether the rule stands for this very line.

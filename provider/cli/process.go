@@ -2,7 +2,6 @@ package cli
 
 import (
 	"crypto/rand"
-	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -18,15 +17,10 @@ const markName = "ARTOO_CLI_RUN"
 // process is a running tool with all it started. It has ended when done is
 // closed: the tool was waited for, and what it left running is killed.
 type process struct {
-	cmd   *exec.Cmd
-	mark  string
-	begun uint64 // when the tool began, as task.Began
-	done  chan struct{}
-	// state is how the tool ended; nil, with err, when that is not known. To be
-	// read after done.
-	state *os.ProcessState
-	err   error
-
+	cmd    *exec.Cmd // its ProcessState is to be read after done
+	mark   string
+	begun  uint64 // when the tool began, as task.Began
+	done   chan struct{}
 	exited chan struct{} // closed when the tool itself has ended
 
 	mu    sync.Mutex
@@ -43,8 +37,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 	}
 	p.begun = shell.Stat(cmd.Process.Pid).Began
 	go func() {
-		p.err = cmd.Wait()
-		p.state = cmd.ProcessState
+		_ = cmd.Wait() // cmd.ProcessState tells how it ended, and is nil where that is not known
 		close(p.exited)
 		p.killAll()
 		close(p.done)

@@ -34,7 +34,6 @@ type run struct {
 	most  int  // tokens, 0 for any number
 	lost  bool // the tool does not know the session it should resume
 	reply *reply
-	lines int    // that were taken
 	noise []byte // what it wrote on stdout that is no event
 }
 
@@ -198,20 +197,20 @@ func (r *run) follow(proc *process, out *lines) (ended bool, failed error) {
 		}
 	}()
 	began := time.Now()
-	exited, more := proc.done, true
+	exited := proc.done
 	for {
-		before := r.lines
-		if err := r.take(out, decoder, &more); err != nil || r.left || r.ctx.Err() != nil {
+		taken, more, err := r.take(out, decoder)
+		switch {
+		case err != nil && r.ctx.Err() == nil:
 			r.leave(proc)
-			if err != nil && r.ctx.Err() == nil {
-				return false, err
-			}
+			return false, err
+		case r.left, r.ctx.Err() != nil:
+			r.leave(proc)
 			return false, r.stopped()
-		}
-		if !more && exited == nil {
+		case !more && exited == nil:
 			return ended, nil
 		}
-		if r.lines > before { // whoever takes them may have been slow
+		if taken > 0 { // whoever takes them may have been slow
 			again(idle, silent)
 			again(quiet, waits.still)
 			began = time.Now()
@@ -267,28 +266,26 @@ func again(t *time.Timer, d time.Duration) {
 	}
 }
 
-// take decodes all lines that are there. more is made false at the end.
-func (r *run) take(out *lines, d decoder, more *bool) error {
-	for !r.left && r.ctx.Err() == nil {
+// take decodes all lines that are there; more is false at the end.
+func (r *run) take(out *lines, d decoder) (taken int, more bool, err error) {
+	for ; !r.left && r.ctx.Err() == nil; taken++ {
 		line, ended, err := out.take()
 		if err != nil {
-			return r.fault(provider.KindProvider, r.dialect.program+" wrote "+err.Error(), "", nil)
+			return taken, true, r.fault(provider.KindProvider, r.dialect.program+" wrote "+err.Error(), "", nil)
 		}
 		if line == nil {
-			*more = !ended
-			return nil
+			return taken, !ended, nil
 		}
-		r.lines++
 		r.line(d, line)
 		if most, used := r.most, r.reply.usage.Total(); most > 0 && used > most && !r.reply.over && !r.reply.abort {
 			why := fmt.Sprintf("%s has used %d tokens, of %d that were left", r.dialect.program, used, most)
 			r.reply.failure, r.reply.abort = &failure{text: why, kind: provider.KindCap}, true
 		}
 		if r.reply.abort {
-			return r.failed(r.reply.failure, "")
+			return taken, true, r.failed(r.reply.failure, "")
 		}
 	}
-	return nil
+	return taken, true, nil
 }
 
 // line decodes one line: an event, or, from some tools, an array of all events.
@@ -324,8 +321,8 @@ func (r *run) line(d decoder, line []byte) {
 // and its exit status say so.
 func (r *run) verdict(p plan, path string, proc *process, ended bool, stderr string) error {
 	rep := r.reply
-	if !rep.over || rep.failure != nil || exitCode(proc.state) != 0 && !ended {
-		err := r.judge(p, path, proc.state, stderr)
+	if !rep.over || rep.failure != nil || exitCode(proc.cmd.ProcessState) != 0 && !ended {
+		err := r.judge(p, path, proc.cmd.ProcessState, stderr)
 		if !r.lost {
 			r.remember(p)
 			err = r.kept(p, err)

@@ -127,7 +127,12 @@ func (c *Cleaner) byte(b byte) {
 		}
 	case cleanC2:
 		c.state = cleanText
-		c.c1(b)
+		if b >= 0x80 && b <= 0x9f { // a C1 control is ESC and a letter in one
+			c.escape(b - 0x40)
+			return
+		}
+		c.put(0xc2)
+		c.text(b)
 	}
 }
 
@@ -188,20 +193,6 @@ func (c *Cleaner) escape(b byte) {
 		c.text(b)
 	default:
 		c.state = cleanText
-	}
-}
-
-// c1 takes the second byte of a character that may be a C1 control.
-func (c *Cleaner) c1(b byte) {
-	switch {
-	case b == 0x9b:
-		c.state = cleanCSI
-	case b == 0x90 || b == 0x98 || b >= 0x9d && b <= 0x9f:
-		c.state, c.length, c.last = cleanString, 0, 0
-	case b >= 0x80 && b <= 0x9f:
-	default:
-		c.put(0xc2)
-		c.text(b)
 	}
 }
 
