@@ -179,6 +179,8 @@ summary { cursor: pointer; overflow-wrap: anywhere; }
 .failed { color: #c33; }
 ins { color: #183; text-decoration: none; }
 del { color: #c33; text-decoration: none; }
+table { border-collapse: collapse; }
+th, td { border: 1px solid #8886; padding: .1rem .5rem; overflow-wrap: anywhere; }
 blockquote { border-left: .2rem solid #8886; margin-left: 0; padding-left: .8rem; }
 @media print { details { border: 0; } }
 `

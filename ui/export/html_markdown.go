@@ -8,6 +8,7 @@ import (
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
 	goldmarkrenderer "github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -15,17 +16,18 @@ import (
 
 // renderer turns the Markdown of answers into HTML. HTML in the Markdown shows
 // as the text it is, pictures as their descriptions, and links lead only where
-// safeLink lets them. Tables stand as they were written.
+// safeLink lets them.
 type renderer struct{ md goldmark.Markdown }
 
 func newRenderer() renderer {
 	return renderer{goldmark.New(
+		goldmark.WithExtensions(extension.Table),
 		goldmark.WithRendererOptions(goldmarkrenderer.WithNodeRenderers(util.Prioritized(harmless{}, 1))),
 	)}
 }
 
 func (r renderer) render(w io.Writer, markdown string) error {
-	source := []byte(tablesAsWritten(markdown))
+	source := []byte(markdown)
 	return r.md.Renderer().Render(w, source, r.md.Parser().Parse(text.NewReader(source)))
 }
 
