@@ -174,7 +174,6 @@ func (t target) replace(old fs.FileInfo, data []byte, expect *State) (err error)
 	return nil
 }
 
-// unchanged checks that the file at the target is the expected one.
 func (t target) unchanged(expect *State) error {
 	if expect == nil {
 		return nil
@@ -234,7 +233,6 @@ func (t target) rewrite(data []byte, expect *State) error {
 	return nil
 }
 
-// overwrite makes data the whole content of a file.
 func overwrite(file *os.File, data []byte) error {
 	if _, err := file.WriteAt(data, 0); err != nil {
 		return err

@@ -37,13 +37,11 @@ func Bash(path string) Tool {
 	return New(Def{Name: "bash", Kind: KindRun, Description: s.description(), Mend: mendBash}, s.plan, s.run)
 }
 
-// commandShell runs commands with one shell.
 type commandShell struct {
 	path  string
 	waits shell.Waits
 }
 
-// isBash says whether the shell takes bash's own options.
 func (s commandShell) isBash() bool {
 	return strings.HasPrefix(strings.ToLower(filepath.Base(s.path)), "bash")
 }
@@ -61,7 +59,6 @@ func (s commandShell) description() string {
 		" Use read, grep, glob and edit rather than cat, grep, find and sed."
 }
 
-// args are the shell's arguments for a command line.
 func (s commandShell) args(command string) []string {
 	if s.isBash() {
 		return []string{"--noprofile", "--norc", "-c", "--", command}

@@ -10,7 +10,6 @@ import (
 	"artoo/tool/shell"
 )
 
-// startError puts into words why a command could not be started.
 func startError(err error) error {
 	switch {
 	case errors.Is(err, syscall.E2BIG):
@@ -21,7 +20,6 @@ func startError(err error) error {
 	return err
 }
 
-// commandResult puts a command's end into words.
 func commandResult(e shell.Result, remark string, withheld []string) Result {
 	took, limit := seconds(e.Took), trimNumber(e.Limit.Seconds())+"s"
 	failed, words, summary := true, "", ""
@@ -67,7 +65,6 @@ func commandResult(e shell.Result, remark string, withheld []string) Result {
 	return Result{Text: b.String(), Summary: summary, IsError: failed}
 }
 
-// seconds writes how long something took.
 func seconds(d time.Duration) string {
 	switch {
 	case d < 100*time.Second:

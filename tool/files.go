@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -114,13 +115,8 @@ func OpenFiles(cfg FilesConfig) (*Files, error) {
 		f.Close()
 		return nil, &GrantError{Dir: cfg.Dir, Err: err}
 	}
-	for _, dir := range cfg.WriteDirs {
-		if err := add(dir, true); err != nil {
-			return nil, err
-		}
-	}
-	for _, dir := range cfg.ReadDirs {
-		if err := add(dir, false); err != nil {
+	for i, dir := range slices.Concat(cfg.WriteDirs, cfg.ReadDirs) {
+		if err := add(dir, i < len(cfg.WriteDirs)); err != nil {
 			return nil, err
 		}
 	}
@@ -207,12 +203,10 @@ func under(dir, path string) (rel string, ok bool) {
 // cause strips the operation and path that os puts around an error: the
 // messages here name the path in the words of the caller.
 func cause(err error) error {
-	var pathErr *os.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err
 	}
-	var linkErr *os.LinkError
-	if errors.As(err, &linkErr) {
+	if linkErr, ok := errors.AsType[*os.LinkError](err); ok {
 		return linkErr.Err
 	}
 	return err

@@ -98,7 +98,6 @@ func findLines(lines, wanted []string, alike func(string) string) int {
 // pairs of lines: an explanation is not worth seconds.
 const maxCompared = 2_000_000
 
-// squeeze takes all white space out.
 func squeeze(s string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsSpace(c) {

@@ -88,7 +88,6 @@ func (t target) showNotebook(r io.Reader, size int64, in readInput, seen *sight)
 	return Result{Text: strings.ToValidUTF8(b.String(), "�"), Summary: summary}, nil
 }
 
-// cell writes cell i, with its output.
 func (nb notebook) cell(i int) string {
 	c := nb.Cells[i]
 	var b strings.Builder

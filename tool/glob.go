@@ -36,7 +36,6 @@ func Glob() Tool {
 	}, planGlob, runGlob)
 }
 
-// globTarget is where a call searches and for what.
 type globTarget struct {
 	place   Place
 	pattern string
@@ -75,7 +74,6 @@ func planGlob(_ context.Context, env *Env, in globInput) (Access, error) {
 	return a, nil
 }
 
-// found is a file that matched.
 type found struct {
 	name    string // relative to the search's directory
 	changed time.Time
@@ -190,7 +188,6 @@ func countDeep(t globTarget, names []string) int {
 	return n
 }
 
-// counted counts things in words.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

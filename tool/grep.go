@@ -43,7 +43,6 @@ func Grep() Tool {
 	}, planGrep, runGrep)
 }
 
-// grepCall is a checked call.
 type grepCall struct {
 	in      grepInput
 	place   Place
@@ -102,12 +101,10 @@ func runGrep(ctx context.Context, env *Env, in grepInput, _ io.Writer) (Result, 
 	return c.file(ctx, env)
 }
 
-// searcher is what each file is searched with.
 func (c *grepCall) searcher() lineSearch {
 	return lineSearch{pattern: c.pattern, context: c.in.Context, first: c.in.FilesOnly}
 }
 
-// file searches the one file the call names.
 func (c *grepCall) file(ctx context.Context, env *Env) (Result, error) {
 	s := fileSearch{env: env, lines: c.searcher()}
 	inner, cancel := context.WithTimeout(ctx, grepTimeout)
@@ -127,7 +124,6 @@ func (c *grepCall) file(ctx context.Context, env *Env) (Result, error) {
 	return c.result(all, false, env.page(maxGrepText)), nil
 }
 
-// tree searches the files below the directory the call names.
 func (c *grepCall) tree(ctx context.Context, env *Env) (Result, error) {
 	all, more, err := List(ctx, env, c.place.Abs)
 	if err != nil {
@@ -218,7 +214,6 @@ func writeHits(b *strings.Builder, name string, lines []hitLine, parted bool, mo
 	return matches, true
 }
 
-// notes says what is not shown.
 func (c *grepCall) notes(b *strings.Builder, all treeHits, cut bool) {
 	what := counted(all.shown, "match", "matches")
 	if c.in.FilesOnly {
@@ -250,7 +245,6 @@ func (c *grepCall) notes(b *strings.Builder, all treeHits, cut bool) {
 	}
 }
 
-// few names the first of some files.
 func (c *grepCall) few(names []string) string {
 	var few []string
 	for _, name := range names[:min(len(names), 3)] {
@@ -259,7 +253,6 @@ func (c *grepCall) few(names []string) string {
 	return strings.Join(few, ", ")
 }
 
-// summary is the answer in a few words.
 func (c *grepCall) summary(all treeHits) string {
 	one, many := "hit", "hits"
 	if c.in.FilesOnly {

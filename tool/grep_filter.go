@@ -10,7 +10,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// fileFilter picks the files of a tree that a search looks at.
 type fileFilter struct {
 	globs   []string // any of them; nil means all files
 	without []string // none of them

@@ -7,14 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// hitLine is a line of a search's answer.
 type hitLine struct {
 	num  int // from 1
 	text string
 	kind hitKind
 }
 
-// hitKind is why a line is in the answer.
 type hitKind byte
 
 const (
@@ -23,7 +21,6 @@ const (
 	hitRest                   // a match goes on
 )
 
-// fileHits is what a search found in one file.
 type fileHits struct {
 	count int // matching lines, or with multiline matches
 	lines []hitLine
@@ -116,7 +113,6 @@ func (s *lineSearch) count(at int) {
 	s.seen = at
 }
 
-// region searches the whole lines buf[from:end].
 func (s *lineSearch) region(from, end int) {
 	filter := s.keep > 0 && s.prefilter(from, end)
 	for at := from; at < end && s.keep > 0; {

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// textPattern is a compiled search pattern.
 type textPattern struct {
 	re *regexp.Regexp
 	// needs are texts of which every match holds at least one; nil when
@@ -84,7 +83,6 @@ func (p *textPattern) piece() int {
 	return max(2*p.size, min(grepChunk, max(maxPieceWork/max(p.size, 1), 4<<10)))
 }
 
-// patternError puts into words what regexp/syntax refuses.
 func patternError(pattern string, err error) error {
 	const (
 		noPerl = "the syntax is RE2: lookahead, lookbehind and atomic groups do not exist (a named group is (?P<name>...)); " +

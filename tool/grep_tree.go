@@ -22,7 +22,6 @@ const (
 	grepFileTimeout = 5 * time.Second
 )
 
-// treeHits is what a search found in several files.
 type treeHits struct {
 	files    []namedHits // with lines to show, by path
 	shown    int         // matches in files
@@ -50,7 +49,6 @@ type treeSearch struct {
 	timeout time.Duration
 }
 
-// fileResult is one file's part of a batch.
 type fileResult struct {
 	hits fileHits
 	err  error

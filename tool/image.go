@@ -183,7 +183,6 @@ func upright(img image.Image, turn int) image.Image {
 	return to
 }
 
-// errNoImage says that a file outside the project is none that may be shown.
 var errNoImage = errors.New("outside the project only pictures are attached (--add-dir opens further directories)")
 
 // OwnImage shows the image at a full path that the user named, wherever it

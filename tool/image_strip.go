@@ -44,7 +44,6 @@ func strippedPNG(data []byte) []byte {
 	return nil
 }
 
-// Markers of JPEG.
 const (
 	jpegEnd        = 0xd9
 	jpegScan       = 0xda
@@ -173,7 +172,6 @@ func webpChunks(data []byte, yield func(name string, chunk []byte) bool) {
 	}
 }
 
-// webpFile puts chunks into a file.
 func webpFile(chunks ...[]byte) []byte {
 	body := append([]byte("WEBP"), bytes.Join(chunks, nil)...)
 	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)

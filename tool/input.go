@@ -261,7 +261,6 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// typeOf names the JSON type of a decoded value.
 func typeOf(v any) string {
 	switch v.(type) {
 	case nil:

@@ -134,7 +134,6 @@ func (f *Files) Find(ctx context.Context, dir, word string, limit int) ([]NameEn
 	return s.find(dir)
 }
 
-// finder is one Find.
 type finder struct {
 	files        *Files
 	ctx          context.Context

@@ -87,7 +87,6 @@ func historyState(dir, common string) uint64 {
 	return sum.Sum64()
 }
 
-// historySecrets looks through the index and all commits.
 func (p Project) historySecrets(dir string, environ []string) (names []string, err error) {
 	tracked, err := p.trackedSecrets()
 	if err != nil {

@@ -19,7 +19,6 @@ const (
 	inodesFresh = time.Second
 )
 
-// deniedFiles is what is known of the denied files of the project.
 type deniedFiles struct {
 	found time.Time
 	infos []fs.FileInfo // of their inodes
@@ -87,7 +86,6 @@ func (f *Files) deniedInodes() deniedFiles {
 	return d
 }
 
-// deniedByName reports whether a file of the project is denied for its name.
 func (f *Files) deniedByName(rel string) bool {
 	abs := filepath.Join(f.grants[0].real, rel)
 	return secretName(filepath.ToSlash(FoldName(rel)), filepath.ToSlash(FoldName(abs))) != "" &&

@@ -127,40 +127,29 @@ func cutReturns(s string) (body string, crlf []bool) {
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	for {
-		i := strings.IndexByte(s, '\n')
-		if i < 0 {
-			b.WriteString(s)
-			return b.String(), crlf
-		}
-		line := s[:i]
-		cut := strings.HasSuffix(line, "\r")
+	for line := range strings.Lines(s) {
+		bare, cut := strings.CutSuffix(line, "\r\n")
 		if cut {
-			line = line[:i-1]
+			line = bare + "\n"
 		}
-		b.WriteString(line)
-		b.WriteByte('\n')
-		crlf = append(crlf, cut)
-		s = s[i+1:]
+		if b.WriteString(line); strings.HasSuffix(line, "\n") {
+			crlf = append(crlf, cut)
+		}
 	}
+	return b.String(), crlf
 }
 
-// encode is the file's content.
 func (t textFile) encode() ([]byte, error) {
 	body := t.body
 	if t.crlf != nil {
 		var b strings.Builder
 		b.Grow(len(body) + len(t.crlf))
-		for _, crlf := range t.crlf {
-			i := strings.IndexByte(body, '\n')
-			b.WriteString(body[:i])
-			if crlf {
-				b.WriteByte('\r')
+		for i, line := range strings.SplitAfter(body, "\n") {
+			if i < len(t.crlf) && t.crlf[i] {
+				line = line[:len(line)-1] + "\r\n"
 			}
-			b.WriteByte('\n')
-			body = body[i+1:]
+			b.WriteString(line)
 		}
-		b.WriteString(body)
 		body = b.String()
 	}
 	content := []byte(body)

@@ -38,7 +38,6 @@ func runWrite(_ context.Context, env *Env, in writeInput, _ io.Writer) (Result, 
 	return Result{Text: fmt.Sprintf("wrote %s (%s)", c.Display, c.counts()), Summary: c.counts()}, nil
 }
 
-// writeChange finds out what a write does to the file.
 func (f *Files) writeChange(t target, in writeInput) (change, error) {
 	before, old, state, err := t.loadText()
 	if err != nil {
