@@ -35,8 +35,9 @@ type Step struct{ Text string }
 type Refused struct{ Tool, Object, Reason string }
 
 // Retry tells that a try failed and another follows after Wait. The retry
-// wrapper makes it, wires do not, but for providers that try again by themselves. Discard says that deltas of the failed try
-// were already yielded. The reply starts again from nothing; what came is void as
+// wrapper makes it, wires do not, but for providers that try again by themselves.
+// Discard says that deltas of the failed try were already yielded. The reply starts
+// again from nothing; what came is void as
 // soon as a later try has delivered text or the whole reply, and not before: when
 // all tries fail it is all there is.
 type Retry struct {

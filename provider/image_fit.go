@@ -47,14 +47,16 @@ func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) 
 	case !info.Images:
 		told = fmt.Sprintf("%s cannot see images: it is told the name and size of %s", info.ID, counted(len(all)))
 		if info.Guess {
-			told += fmt.Sprintf(" (if it does see: images = true under [provider.%s.models.%q] in config.toml)", info.Provider, info.ID)
+			told += fmt.Sprintf(" (if it does see: images = true under [provider.%s.models.%q] in config.toml)", info.Provider,
+				info.ID)
 		}
 		for i := range f.why {
 			f.why[i] = "this model cannot see images"
 		}
 	default:
 		if n := f.choose(all); n > 0 {
-			told = fmt.Sprintf("%s left out of what is sent: too old, too large or of a kind that the model does not take", counted(n))
+			told = fmt.Sprintf("%s left out of what is sent: too old, too large or of a kind that the model does not take",
+				counted(n))
 		}
 	}
 	if told == "" {

@@ -148,7 +148,8 @@ type messageJSON[P any] struct {
 // MarshalJSON writes the stable form: each part is an object whose first key is
 // "type".
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := messageJSON[Part]{Role: m.Role, Provider: m.Provider, Model: m.Model, Answered: m.Answered, Partial: m.Partial, Parts: []Part{}}
+	out := messageJSON[Part]{Role: m.Role, Provider: m.Provider, Model: m.Model, Answered: m.Answered, Partial: m.Partial,
+		Parts: []Part{}}
 	line, err := Marshal(out)
 	if err != nil {
 		return nil, err
@@ -219,7 +220,8 @@ func (p *partJSON) part() (Part, error) {
 	case "tool_call":
 		return ToolCall{ID: p.ID, Name: p.Name, Input: p.Input, Raw: p.Raw, Opaque: p.Opaque}, nil
 	case "tool_result":
-		return ToolResult{CallID: p.CallID, Name: p.Name, Text: p.Text, Images: p.Images, IsError: p.IsError, File: p.File, Effect: p.Effect}, nil
+		return ToolResult{CallID: p.CallID, Name: p.Name, Text: p.Text, Images: p.Images, IsError: p.IsError, File: p.File,
+			Effect: p.Effect}, nil
 	}
 	return nil, fmt.Errorf("unknown message part %q", p.Type)
 }

@@ -135,7 +135,8 @@ func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, erro
 			if e := s.doubtful(done); e != nil {
 				return shown, e
 			}
-			if done.Doubt != "" && done.Doubt == s.doubt && !yield(Notice{Text: done.Doubt + ", and so it did when asked again: it is taken as it is", Warning: true}, nil) {
+			if done.Doubt != "" && done.Doubt == s.doubt &&
+				!yield(Notice{Text: done.Doubt + ", and so it did when asked again: it is taken as it is", Warning: true}, nil) {
 				return shown, nil
 			}
 			done.Tries = s.n
@@ -147,7 +148,8 @@ func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, erro
 			return shown, nil
 		}
 	}
-	return shown, &Error{Kind: KindNetwork, Provider: "provider", Message: "the reply broke off before its end", Err: io.ErrUnexpectedEOF}
+	return shown, &Error{Kind: KindNetwork, Provider: "provider", Message: "the reply broke off before its end",
+		Err: io.ErrUnexpectedEOF}
 }
 
 // doubtful makes an error of a reply that is worth another try, nil of any other.
@@ -165,7 +167,8 @@ func (s *retrying) doubtful(done Done) *Error {
 		return nil
 	}
 	s.doubt = done.Doubt
-	e := &Error{Kind: KindProvider, Provider: done.Message.Provider, Message: done.Doubt, RequestID: done.RequestID, Usage: done.Usage}
+	e := &Error{Kind: KindProvider, Provider: done.Message.Provider, Message: done.Doubt, RequestID: done.RequestID,
+		Usage: done.Usage}
 	if _, ok := s.plan(e); !ok {
 		return nil
 	}

@@ -58,7 +58,8 @@ func (p *Provider) Stream(ctx context.Context, req provider.Request) iter.Seq2[p
 // limit that passes by itself, but not for the monthly cap of a tier.
 func hinted(err error) error {
 	e := provider.AsError(err)
-	if e == nil || e.Status != http.StatusTooManyRequests || e.Kind != provider.KindRateLimit || e.RetryAfter > 0 || e.Hint != "" {
+	if e == nil || e.Status != http.StatusTooManyRequests || e.Kind != provider.KindRateLimit || e.RetryAfter > 0 ||
+		e.Hint != "" {
 		return err
 	}
 	told := *e

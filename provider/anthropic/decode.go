@@ -21,14 +21,14 @@ const (
 type decoder struct {
 	wire.Reply
 
-	blocks  map[int]*content
-	order   []int
-	stop    string
-	detail  string
-	begun   bool // message_start came
-	said    bool // something was yielded
-	ended   bool // message_stop came
-	refrain wire.Refrain
+	blocks   map[int]*content
+	order    []int
+	stop     string
+	detail   string
+	begun    bool // message_start came
+	said     bool // something was yielded
+	ended    bool // message_stop came
+	repeated wire.Repeated
 }
 
 // content is a block that is being gathered.
@@ -94,7 +94,7 @@ type stopDetails struct {
 // Feed implements wire.Decoder.
 func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 	d.Pending = d.Pending[:0]
-	if text, index, ok := d.refrain.Text(data); ok {
+	if text, index, ok := d.repeated.Text(data); ok {
 		d.text(d.block(index, "text"), text)
 		return d.Pending, wire.More, nil
 	}
@@ -119,7 +119,7 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 			d.grow(ev.Index, ev.Delta)
 		}
 		if ev.Message == nil && ev.ContentBlock == nil && ev.Usage == nil {
-			d.refrain.Learn(data, d.OnlyText(), ev.Index)
+			d.repeated.Learn(data, d.OnlyText(), ev.Index)
 		}
 	case "message_delta":
 		if ev.Delta != nil && ev.Delta.StopReason != nil {
@@ -146,7 +146,8 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 		return nil, e
 	}
 	if err != nil || kind.Type != "message" {
-		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no message: " + string(data), Err: err}
+		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no message: " + string(data),
+			Err: err}
 	}
 	d.start(&m)
 	for i := range m.Content {
@@ -181,7 +182,7 @@ func (d *decoder) open(index int, b *blockHead) {
 		d.text(c, b.Text)
 	case formThinking:
 		c.signature.WriteString(b.Signature)
-		d.thought(c, b.Thinking)
+		d.reasoning(c, b.Thinking)
 	case formRedacted:
 		c.signature.WriteString(b.Data)
 	case "tool_use":
@@ -214,7 +215,7 @@ func (d *decoder) grow(index int, dl *delta) {
 	case "text_delta":
 		d.text(d.block(index, "text"), dl.Text)
 	case "thinking_delta":
-		d.thought(d.block(index, formThinking), dl.Thinking)
+		d.reasoning(d.block(index, formThinking), dl.Thinking)
 	case "signature_delta":
 		d.block(index, formThinking).signature.WriteString(dl.Signature)
 	case "input_json_delta":
@@ -230,7 +231,7 @@ func (d *decoder) text(c *content, s string) {
 	}
 }
 
-func (d *decoder) thought(c *content, s string) {
+func (d *decoder) reasoning(c *content, s string) {
 	if c.kind == formThinking {
 		d.said = d.said || s != ""
 		d.Reason(&c.text, s)

@@ -203,7 +203,8 @@ func (h *history) assistant(m provider.Message) []block {
 				continue
 			}
 			input, _ := wire.Object(p.Input)
-			blocks = append(blocks, block{Type: "tool_use", ID: h.ids.Call(p.ID, m.Provider), Name: provider.ToolName(p.Name, nameLimit), Input: input})
+			blocks = append(blocks, block{Type: "tool_use", ID: h.ids.Call(p.ID, m.Provider),
+				Name: provider.ToolName(p.Name, nameLimit), Input: input})
 		}
 	}
 	return blocks
@@ -239,9 +240,11 @@ func (h *history) result(r provider.ToolResult) block {
 func image(img provider.Image) block {
 	switch img.MediaType {
 	case "image/jpeg", "image/png", "image/gif", "image/webp":
-		return block{Type: "image", Source: &source{Type: "base64", MediaType: img.MediaType, Data: base64.StdEncoding.EncodeToString(img.Data)}}
+		return block{Type: "image", Source: &source{Type: "base64", MediaType: img.MediaType,
+			Data: base64.StdEncoding.EncodeToString(img.Data)}}
 	}
-	return block{Type: "text", Text: "(an image of type " + img.MediaType + " was left out: this model takes JPEG, PNG, GIF and WebP)"}
+	return block{Type: "text", Text: "(an image of type " + img.MediaType +
+		" was left out: this model takes JPEG, PNG, GIF and WebP)"}
 }
 
 // appendText leaves out what is blank: the API refuses empty text blocks.

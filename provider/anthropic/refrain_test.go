@@ -32,7 +32,7 @@ func TestRefrain(t *testing.T) {
 	feed(`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":1}}}`)
 	open(0)
 	text(0, "The", " quick", " brown")
-	if _, index, ok := d.refrain.Text(fmt.Sprintf(delta, 0, " fox")); !ok || index != 0 {
+	if _, index, ok := d.repeated.Text(fmt.Sprintf(delta, 0, " fox")); !ok || index != 0 {
 		t.Errorf("events that are alike are still decoded; block %d", index)
 	}
 	text(0, " fox", `\n`, "")

@@ -20,11 +20,13 @@ type thinking struct {
 type style int
 
 const (
-	styleNone     style = iota // cannot think (before 3.7)
-	styleBudget                // {"type":"enabled","budget_tokens":N}: 3.7 to 4.5, and other vendors' models behind this API
-	styleAdaptive              // {"type":"adaptive"} and an effort; off when the field is absent: 4.6 to 4.8, Sonnet 5
-	styleDefault               // the same, but on by default, {"type":"disabled"} switches it off: Opus 5 and whatever comes
-	styleAlways                // cannot be switched off: Mythos, Fable
+	styleNone style = iota // cannot think (before 3.7)
+	// {"type":"enabled","budget_tokens":N}: 3.7 to 4.5, and other vendors' models behind this API
+	styleBudget
+	styleAdaptive // {"type":"adaptive"} and an effort; off when the field is absent: 4.6 to 4.8, Sonnet 5
+	// the same, but on by default, {"type":"disabled"} switches it off: Opus 5 and whatever comes
+	styleDefault
+	styleAlways // cannot be switched off: Mythos, Fable
 )
 
 // family is what can be read out of a model's id.

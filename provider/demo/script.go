@@ -42,10 +42,12 @@ func (s scene) act(tools offered) move {
 	}
 	if s.look != nil {
 		if s.look.result.IsError {
-			return s.end("Not mended", "I could not read `"+source+"`: "+quote(s.look.result.Text), "I do not change a file I have not seen, so I stop here.")
+			return s.end("Not mended", "I could not read `"+source+"`: "+quote(s.look.result.Text),
+				"I do not change a file I have not seen, so I stop here.")
 		}
 		if !strings.Contains(s.look.result.Text, wrong) {
-			return s.end("Not mended", "`"+source+"` is not the file I know. It begins with "+quote(s.look.result.Text), "I am a script and have no other plan, so I stop here.")
+			return s.end("Not mended", "`"+source+"` is not the file I know. It begins with "+quote(s.look.result.Text),
+				"I am a script and have no other plan, so I stop here.")
 		}
 	}
 	x, v := last(s.checks)
@@ -58,9 +60,11 @@ func (s scene) act(tools offered) move {
 		return s.run(shellCheck, "The test cannot run here. The shell said:\n\n"+block(tail(x.result.Text, 3))+
 			"\n\nIt takes a working [Go](https://go.dev). I go on with a plainer check: is the price multiplied by the count anywhere?")
 	case s.fixed():
-		return s.end("Not mended", "`"+source+"` already has the line I would write, yet no check has passed.", "I am a script and have no other plan, so I stop here.")
+		return s.end("Not mended", "`"+source+"` already has the line I would write, yet no check has passed.",
+			"I am a script and have no other plan, so I stop here.")
 	case !tools["edit"]:
-		return s.end("Not mended", "The line `"+wrong+"` ignores how many pieces were bought.", "I have no `edit` tool in this run, so **the file stays broken**.")
+		return s.end("Not mended", "The line `"+wrong+"` ignores how many pieces were bought.",
+			"I have no `edit` tool in this run, so **the file stays broken**.")
 	}
 	return s.change(x, v)
 }
@@ -159,7 +163,8 @@ func Scripted(c provider.ToolCall) bool {
 
 func (s scene) afterEdit(tools offered) move {
 	if s.edit.result.IsError {
-		return s.end("Not mended", "The edit was not made: "+quote(s.edit.result.Text), "I stop here; `"+source+"` is as it was.")
+		return s.end("Not mended", "The edit was not made: "+quote(s.edit.result.Text),
+			"I stop here; `"+source+"` is as it was.")
 	}
 	x, v := last(s.checks)
 	if len(s.recheck) == 0 && v == failed && tools["bash"] {
@@ -215,7 +220,8 @@ func (s scene) end(heading string, say ...string) move {
 }
 
 func (x exchange) row(when string) string {
-	word := map[verdict]string{unknown: "not run", useless: "could not run", failed: "failed", passed: "passed"}[x.verdict()]
+	word := map[verdict]string{unknown: "not run", useless: "could not run", failed: "failed",
+		passed: "passed"}[x.verdict()]
 	return fmt.Sprintf("| %s | `%s` | %s |\n", when, x.command(), word)
 }
 

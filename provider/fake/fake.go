@@ -92,7 +92,8 @@ func (p *Provider) take(req provider.Request) (Step, error) {
 	if p.Then != nil {
 		return p.resolved(p.Then(req), req), nil
 	}
-	return Step{}, failure(provider.KindInvalid, fmt.Sprintf("request %d: the script has only %d steps", n, len(p.Steps)), nil)
+	return Step{}, failure(provider.KindInvalid, fmt.Sprintf("request %d: the script has only %d steps", n, len(p.Steps)),
+		nil)
 }
 
 // resolved is the step that is played, and notes whether it pauses.

@@ -92,7 +92,8 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 		return d.Pending, err
 	}
 	if len(d.parts) == 0 && d.stop == "" {
-		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no answer of a model: " + string(data)}
+		return nil, &provider.Error{Kind: provider.KindProvider,
+			Message: "the reply is no answer of a model: " + string(data)}
 	}
 	if d.stop == "" && data[0] == '{' {
 		d.stop = "STOP" // a whole document needs no word that it ended

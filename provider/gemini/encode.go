@@ -114,7 +114,8 @@ func encode(name string, req provider.Request, l wire.Learned) ([]byte, error) {
 	if g != (generationConfig{}) {
 		b.Generation = &g
 	}
-	h := history{provider: name, model: req.Model, family: f, learned: l, ids: wire.IDs{Provider: name, Limit: idLimit}, names: map[string]string{}}
+	h := history{provider: name, model: req.Model, family: f, learned: l, ids: wire.IDs{Provider: name, Limit: idLimit},
+		names: map[string]string{}}
 	for _, m := range req.Messages {
 		h.add(m)
 	}
@@ -159,5 +160,6 @@ func image(img provider.Image) part {
 	case "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif":
 		return part{Inline: &blob{MIMEType: img.MediaType, Data: base64.StdEncoding.EncodeToString(img.Data)}}
 	}
-	return textPart("(an image of type " + img.MediaType + " was left out: this model takes PNG, JPEG, WebP, HEIC and HEIF)")
+	return textPart("(an image of type " + img.MediaType +
+		" was left out: this model takes PNG, JPEG, WebP, HEIC and HEIF)")
 }

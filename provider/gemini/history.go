@@ -19,7 +19,7 @@ type history struct {
 	names    map[string]string // of the calls, by id
 	contents []content
 	results  []part // of the calls of the last content
-	pictures []part // of these results, where they cannot stand inside
+	images   []part // of these results, where they cannot stand inside
 }
 
 func (h *history) add(m provider.Message) {
@@ -50,8 +50,8 @@ func (h *history) add(m provider.Message) {
 // flush sends the results that are gathered, then their images.
 func (h *history) flush() {
 	h.push("user", h.results)
-	h.push("user", h.pictures)
-	h.results, h.pictures = nil, nil
+	h.push("user", h.images)
+	h.results, h.images = nil, nil
 }
 
 func (h *history) push(role string, parts []part) {
@@ -119,17 +119,17 @@ func (h *history) id(id string) string {
 
 func (h *history) result(r provider.ToolResult) {
 	text := r.Text
-	var pictures []part
+	var images []part
 	for _, img := range r.Images {
 		if p := image(img); p.Inline != nil {
-			pictures = append(pictures, p)
+			images = append(images, p)
 		} else {
 			text = strings.TrimPrefix(text+"\n"+*p.Text, "\n")
 		}
 	}
 	switch {
 	case !wire.Blank(text):
-	case len(pictures) > 0:
+	case len(images) > 0:
 		text = "(see the image)"
 	default:
 		text = "(no output)"
@@ -143,9 +143,9 @@ func (h *history) result(r provider.ToolResult) {
 		resp.Response = responseObject{Error: &text}
 	}
 	if h.family.nestsImages() {
-		resp.Parts = pictures
+		resp.Parts = images
 	} else {
-		h.pictures = append(h.pictures, pictures...)
+		h.images = append(h.images, images...)
 	}
 	h.results = append(h.results, part{Response: resp})
 }

@@ -59,7 +59,8 @@ func (m listed) talks() bool {
 	if m.Name == "" || len(m.Methods) > 0 && !slices.Contains(m.Methods, "generateContent") {
 		return false
 	}
-	return !slices.ContainsFunc([]string{"embedding", "-image", "-tts", "-audio", "-live"}, func(word string) bool { return strings.Contains(m.Name, word) })
+	return !slices.ContainsFunc([]string{"embedding", "-image", "-tts", "-audio", "-live"},
+		func(word string) bool { return strings.Contains(m.Name, word) })
 }
 
 // info is what the server says, over what the catalogue has.

@@ -95,7 +95,8 @@ func (d *decoder) take(l *line, data string) error {
 		}
 		for _, c := range m.Calls {
 			d.Called(string(c.Function.Arguments))
-			d.parts = append(d.parts, &gathered{kind: "call", id: c.ID, name: c.Function.Name, args: wire.Text(c.Function.Arguments)})
+			d.parts = append(d.parts, &gathered{kind: "call", id: c.ID, name: c.Function.Name,
+				args: wire.Text(c.Function.Arguments)})
 		}
 	}
 	if l.Done {
@@ -130,7 +131,8 @@ func (d *decoder) end(l *line) error {
 	case d.stop == "":
 		d.stop = "stop" // older servers say no more than that it is done
 	case (d.stop == "load" || d.stop == "unload") && len(d.parts) == 0:
-		return &provider.Error{Kind: provider.KindProvider, Code: d.stop, Message: "the server loaded the model and answered nothing"}
+		return &provider.Error{Kind: provider.KindProvider, Code: d.stop,
+			Message: "the server loaded the model and answered nothing"}
 	}
 	if d.cut != nil {
 		if text := d.cut(l.Read); text != "" {

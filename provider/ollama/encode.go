@@ -86,10 +86,12 @@ func encode(name string, req provider.Request, f facts, keepAlive string) (raw [
 	}
 	if f.mayCall() && !req.NoCalls { // the API has no word for it
 		for _, t := range req.Tools {
-			b.Tools = append(b.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: parameters(t.Schema)}})
+			b.Tools = append(b.Tools, tool{Type: "function",
+				Function: function{Name: t.Name, Description: t.Description, Parameters: parameters(t.Schema)}})
 		}
 	}
-	h := history{provider: name, model: req.Model, facts: f, ids: wire.IDs{Provider: name, Limit: idLimit}, names: map[string]string{}}
+	h := history{provider: name, model: req.Model, facts: f, ids: wire.IDs{Provider: name, Limit: idLimit},
+		names: map[string]string{}}
 	if !wire.Blank(req.System) {
 		h.messages = append(h.messages, message{Role: "system", Content: req.System})
 	}

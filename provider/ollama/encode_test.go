@@ -45,9 +45,9 @@ func session() provider.Request {
 
 func TestGoldenRequests(t *testing.T) {
 	for name, f := range map[string]facts{
-		"able":    {window: 32768, told: true, tools: true, thinking: true, vision: true},
-		"plain":   {window: 4096, told: true},
-		"levels":  {window: 131072, told: true, tools: true, thinking: true, levels: true},
+		"able":    {window: 32768, listed: true, tools: true, thinking: true, vision: true},
+		"plain":   {window: 4096, listed: true},
+		"levels":  {window: 131072, listed: true, tools: true, thinking: true, levels: true},
 		"unknown": {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestThePrefixHolds(t *testing.T) {
 }
 
 func TestThink(t *testing.T) {
-	can, levels, cannot := facts{told: true, thinking: true}, facts{told: true, thinking: true, levels: true}, facts{told: true}
+	can, levels, cannot := facts{listed: true, thinking: true}, facts{listed: true, thinking: true, levels: true}, facts{listed: true}
 	for _, tc := range []struct {
 		f      facts
 		effort provider.Effort
@@ -101,7 +101,7 @@ func TestThink(t *testing.T) {
 		{levels, "", ""}, {levels, provider.EffortOff, `"low"`}, {levels, provider.EffortLow, `"low"`}, {levels, provider.EffortMedium, `"medium"`},
 		{levels, provider.EffortHigh, `"high"`}, {levels, provider.EffortMax, `"high"`},
 		{cannot, provider.EffortHigh, ""}, {cannot, provider.EffortOff, ""}, {facts{}, provider.EffortOff, "false"},
-		{facts{told: true, thinking: true, noThinking: true}, provider.EffortHigh, ""},
+		{facts{listed: true, thinking: true, noThinking: true}, provider.EffortHigh, ""},
 	} {
 		if got := string(tc.f.think(tc.effort)); got != tc.want {
 			t.Errorf("%+v %q: %s, want %s", tc.f, tc.effort, got, tc.want)

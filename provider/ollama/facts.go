@@ -17,9 +17,9 @@ import (
 // facts are what a server says of a model.
 type facts struct {
 	window int // that requests ask for, in tokens; 0 leaves it to the server
-	// told says that the server lists what the model can do; an old one does
+	// listed says that the server lists what the model can do; an old one does
 	// not, and then all of it is tried.
-	told                    bool
+	listed                  bool
 	tools, thinking, vision bool
 	levels                  bool // it thinks in levels and cannot do without
 	cloud                   bool // it runs elsewhere
@@ -35,9 +35,9 @@ func (f facts) without(l wire.Learned) facts {
 }
 
 // mayCall, maySee and mayThink say what to try.
-func (f facts) mayCall() bool  { return !f.noTools && (f.tools || !f.told) }
-func (f facts) maySee() bool   { return f.vision || !f.told }
-func (f facts) mayThink() bool { return !f.noThinking && (f.thinking || !f.told) }
+func (f facts) mayCall() bool  { return !f.noTools && (f.tools || !f.listed) }
+func (f facts) maySee() bool   { return f.vision || !f.listed }
+func (f facts) mayThink() bool { return !f.noThinking && (f.thinking || !f.listed) }
 
 // show is the answer of /api/show, as far as it is read.
 type show struct {
@@ -78,8 +78,8 @@ func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration
 	if f, ok := p.known.facts(model); ok {
 		return f, nil
 	}
-	var told show
-	err := p.get(ctx, limit, "show", model, &told)
+	var answer show
+	err := p.get(ctx, limit, "show", model, &answer)
 	failed := provider.AsError(err)
 	switch {
 	case ctx.Err() != nil:
@@ -90,9 +90,9 @@ func (p *Provider) lookup(ctx context.Context, model string, limit time.Duration
 	}
 	f := facts{}
 	if err == nil {
-		f = told.facts(model)
+		f = answer.facts(model)
 	}
-	f.window = p.window(f.window, f.cloud, told)
+	f.window = p.window(f.window, f.cloud, answer)
 	if described(failed) {
 		p.known.remember(model, f)
 	}
@@ -114,7 +114,8 @@ func described(failed *provider.Error) bool {
 // facts reads the description; the window is the model's own limit.
 func (s *show) facts(model string) facts {
 	has := func(word string) bool { return slices.Contains(s.Capabilities, word) }
-	f := facts{told: len(s.Capabilities) > 0, tools: has("tools"), thinking: has("thinking"), vision: has("vision"), cloud: s.RemoteHost != "" || strings.HasSuffix(model, "cloud")}
+	f := facts{listed: len(s.Capabilities) > 0, tools: has("tools"), thinking: has("thinking"), vision: has("vision"),
+		cloud: s.RemoteHost != "" || strings.HasSuffix(model, "cloud")}
 	f.window = s.limit()
 	f.levels = s.Details.Family == "gptoss" || strings.Contains(model, "gpt-oss")
 	return f
@@ -141,22 +142,22 @@ func (s *show) limit() (most int) {
 // window is what to ask for of a model with the given limit, 0 for one that is
 // not known.
 func (p *Provider) window(limit int, cloud bool, s show) int {
-	want := p.Window
-	if want <= 0 {
-		want = s.parameter("num_ctx")
+	size := p.Window
+	if size <= 0 {
+		size = s.parameter("num_ctx")
 	}
 	switch {
-	case want <= 0 && limit <= 0:
+	case size <= 0 && limit <= 0:
 		return 0
-	case want <= 0 && cloud: // no memory of this machine is at stake
-		want = limit
-	case want <= 0:
-		want = DefaultWindow
+	case size <= 0 && cloud: // no memory of this machine is at stake
+		size = limit
+	case size <= 0:
+		size = DefaultWindow
 	}
 	if limit > 0 {
-		want = min(want, limit)
+		size = min(size, limit)
 	}
-	return want
+	return size
 }
 
 // parameter is a number of the Modelfile, 0 where it has none.
@@ -213,9 +214,9 @@ func (p *Provider) Version(ctx context.Context) (string, error) {
 
 // Windows implements provider.LocalHost.
 func (p *Provider) Windows(ctx context.Context, model string) (most, set int, err error) {
-	var told show
-	err = p.get(ctx, 0, "show", model, &told)
-	return told.limit(), told.parameter("num_ctx"), p.failure(err)
+	var answer show
+	err = p.get(ctx, 0, "show", model, &answer)
+	return answer.limit(), answer.parameter("num_ctx"), p.failure(err)
 }
 
 // Loaded implements provider.LocalHost.

@@ -15,7 +15,7 @@ type history struct {
 	ids      wire.IDs
 	names    map[string]string // of the calls, by id
 	messages []message
-	pictures []string // images of tool results, due in a user message after the last result
+	images   []string // images of tool results, due in a user message after the last result
 }
 
 const (
@@ -58,9 +58,9 @@ func (h *history) add(m provider.Message) {
 // flush sends the images that tools returned: the templates of most models look
 // for images in what the user says only.
 func (h *history) flush() {
-	if len(h.pictures) > 0 {
-		h.messages = append(h.messages, message{Role: "user", Images: h.pictures})
-		h.pictures = nil
+	if len(h.images) > 0 {
+		h.messages = append(h.messages, message{Role: "user", Images: h.images})
+		h.images = nil
 	}
 }
 
@@ -81,7 +81,8 @@ func (h *history) assistant(m provider.Message) {
 				continue
 			}
 			args, _ := wire.Object(p.Input)
-			call := toolCall{ID: h.ids.Call(p.ID, m.Provider), Function: functionCall{Index: len(out.ToolCalls), Name: provider.ToolName(p.Name, nameLimit), Arguments: args}}
+			call := toolCall{ID: h.ids.Call(p.ID, m.Provider),
+				Function: functionCall{Index: len(out.ToolCalls), Name: provider.ToolName(p.Name, nameLimit), Arguments: args}}
 			h.names[p.ID] = call.Function.Name
 			out.ToolCalls = append(out.ToolCalls, call)
 		}
@@ -109,7 +110,7 @@ func (h *history) result(r provider.ToolResult) {
 	switch {
 	case len(r.Images) > 0 && h.facts.maySee():
 		for _, img := range r.Images {
-			h.pictures = append(h.pictures, encoded(img))
+			h.images = append(h.images, encoded(img))
 		}
 		if wire.Blank(text) {
 			text = seeImages
@@ -123,5 +124,6 @@ func (h *history) result(r provider.ToolResult) {
 	if !ok {
 		name = provider.ToolName(r.Name, nameLimit)
 	}
-	h.messages = append(h.messages, message{Role: "tool", ToolName: name, ToolCallID: h.ids.Result(r.CallID), Content: text})
+	h.messages = append(h.messages, message{Role: "tool", ToolName: name, ToolCallID: h.ids.Result(r.CallID),
+		Content: text})
 }

@@ -11,7 +11,7 @@ import (
 type known struct {
 	mu       sync.Mutex
 	models   map[string]facts
-	told     map[string]bool   // notices that were given, by model and what
+	notified map[string]bool   // notices that were given, by model and what
 	slips    map[string]int    // calls that could not be read, by request
 	sessions map[string]memory // by session and model
 }
@@ -34,25 +34,25 @@ func (k *known) remember(model string, f facts) {
 
 // notices says, once for each model, what of the request it cannot do.
 func (k *known) notices(req provider.Request, f facts) (texts []string) {
-	tell := func(what, text string) {
+	notify := func(what, text string) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if key := req.Model + " " + what; !k.told[key] {
-			if k.told == nil {
-				k.told = map[string]bool{}
+		if key := req.Model + " " + what; !k.notified[key] {
+			if k.notified == nil {
+				k.notified = map[string]bool{}
 			}
-			k.told[key] = true
+			k.notified[key] = true
 			texts = append(texts, text)
 		}
 	}
 	if len(req.Tools) > 0 && !f.mayCall() {
-		tell("tools", req.Model+" cannot call tools: it can only answer; ollama show NAME lists what a model can do")
+		notify("tools", req.Model+" cannot call tools: it can only answer; ollama show NAME lists what a model can do")
 	}
 	if !f.mayThink() && req.Effort != "" && req.Effort != provider.EffortOff {
-		tell("thinking", fmt.Sprintf("%s does not think: the effort %s has no effect", req.Model, req.Effort))
+		notify("thinking", fmt.Sprintf("%s does not think: the effort %s has no effect", req.Model, req.Effort))
 	}
 	if !f.maySee() && hasImages(req.Messages) {
-		tell("vision", req.Model+" takes no images: they are left out")
+		notify("vision", req.Model+" takes no images: they are left out")
 	}
 	return texts
 }
@@ -138,10 +138,12 @@ func (k *known) cut(req provider.Request, size extent, read, window int) string 
 	// Old servers count only what they had not read before: then the count is
 	// no more than that of what is new.
 	case grew && read < before-before/50 && read > (fresh+size.thoughts)/mostTokens+256:
-		why = fmt.Sprintf("the model read %d tokens, though the request before had %d or more and the conversation grew", read, before)
+		why = fmt.Sprintf("the model read %d tokens, though the request before had %d or more and the conversation grew",
+			read, before)
 	}
 	if why == "" {
 		return ""
 	}
-	return "THE SERVER CUT THE CONVERSATION: " + why + "; the answer may miss its start. Update Ollama, set ARTOO_MAX_CONTEXT_TOKENS to ask for another window, or /compact"
+	return "THE SERVER CUT THE CONVERSATION: " + why +
+		"; the answer may miss its start. Update Ollama, set ARTOO_MAX_CONTEXT_TOKENS to ask for another window, or /compact"
 }

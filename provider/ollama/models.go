@@ -56,7 +56,7 @@ func (p *Provider) Models(ctx context.Context) ([]provider.ModelInfo, error) {
 	var asking sync.WaitGroup
 	for i, m := range models {
 		f := m.facts(p)
-		if (!f.told || f.window == 0) && i < mostShown {
+		if (!f.listed || f.window == 0) && i < mostShown {
 			asking.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
@@ -92,7 +92,7 @@ func (f facts) info(name, model string) provider.ModelInfo {
 	if f.window > 0 {
 		info.Context, info.MaxOutput, info.Guess = f.window, f.window/2, false
 	}
-	if f.told {
+	if f.listed {
 		info.Tools, info.Images, info.Reasoning = f.tools, f.vision, f.thinking
 	}
 	if f.cloud {

@@ -14,14 +14,14 @@ type decoder struct {
 	quirks Quirks
 	fields []string // where reasoning may come, in order of preference
 
-	parts   []*gathered
-	calls   calls
-	details details
-	refusal strings.Builder
-	stop    string
-	begun   bool
-	over    bool // [DONE] came
-	refrain wire.Refrain
+	parts    []*gathered
+	calls    calls
+	details  details
+	refusal  strings.Builder
+	stop     string
+	begun    bool
+	over     bool // [DONE] came
+	repeated wire.Repeated
 }
 
 // gathered is a part of the reply that is still growing.
@@ -74,7 +74,7 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 		d.over = true
 		return nil, wire.End, nil
 	}
-	if text, _, ok := d.refrain.Text(data); ok && d.stop == "" {
+	if text, _, ok := d.repeated.Text(data); ok && d.stop == "" {
 		d.text(text)
 		return d.Pending, wire.More, nil
 	}
@@ -87,7 +87,7 @@ func (d *decoder) Feed(data string) ([]provider.Event, wire.Progress, error) {
 		return d.Pending, wire.Complete, nil
 	}
 	if err == nil && c.onlyText() {
-		d.refrain.Learn(data, d.OnlyText(), 0)
+		d.repeated.Learn(data, d.OnlyText(), 0)
 	}
 	return d.Pending, wire.More, err
 }
@@ -98,11 +98,13 @@ func (c *chunk) onlyText() bool {
 		return false
 	}
 	ch := &c.Choices[0]
-	if ch.Index != 0 || ch.Delta == nil || ch.Message != nil || ch.Usage != nil || wire.Present(ch.Error) || ch.FinishReason != nil && *ch.FinishReason != "" {
+	if ch.Index != 0 || ch.Delta == nil || ch.Message != nil || ch.Usage != nil || wire.Present(ch.Error) ||
+		ch.FinishReason != nil && *ch.FinishReason != "" {
 		return false
 	}
 	d := ch.Delta
-	return d.Refusal == "" && !wire.Present(d.ReasoningContent) && !wire.Present(d.Reasoning) && !wire.Present(d.ReasoningText) && len(d.ReasoningDetails)+len(d.ToolCalls) == 0
+	return d.Refusal == "" && !wire.Present(d.ReasoningContent) && !wire.Present(d.Reasoning) &&
+		!wire.Present(d.ReasoningText) && len(d.ReasoningDetails)+len(d.ToolCalls) == 0
 }
 
 // Whole implements wire.Decoder.
@@ -116,7 +118,8 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 	if e := wire.Failure(data); e != nil {
 		return nil, e
 	}
-	return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no completion: " + string(data), Err: err}
+	return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no completion: " + string(data),
+		Err: err}
 }
 
 func (d *decoder) takeWhole(c *chunk, data []byte) error {
@@ -191,7 +194,7 @@ func (d *decoder) cutAt(c *chunk) bool {
 func (d *decoder) grow(dl *delta) error {
 	for _, field := range d.fields {
 		if text := plain(dl.field(field)); text != "" {
-			d.thought(field, text)
+			d.reasoning(field, text)
 			break
 		}
 	}
@@ -246,11 +249,11 @@ func (d *decoder) content(raw json.RawMessage) {
 				Text string `json:"text"`
 			}
 			if json.Unmarshal(p.Thinking, &inner) != nil {
-				d.thought("thinking", plain(p.Thinking))
+				d.reasoning("thinking", plain(p.Thinking))
 				continue
 			}
 			for _, t := range inner {
-				d.thought("thinking", t.Text)
+				d.reasoning("thinking", t.Text)
 			}
 		default:
 			d.text(p.Text)
@@ -264,7 +267,7 @@ func (d *decoder) text(s string) {
 	}
 }
 
-func (d *decoder) thought(form, s string) {
+func (d *decoder) reasoning(form, s string) {
 	if s != "" {
 		d.Reason(d.part(form), s)
 	}
@@ -302,7 +305,8 @@ func (d *decoder) finish(word, native string) error {
 		case "network_error":
 			return &provider.Error{Kind: provider.KindNetwork, Code: w, Message: "the server lost its connection to the model"}
 		case "insufficient_system_resource":
-			return &provider.Error{Kind: provider.KindOverloaded, Code: w, Message: "the server broke the reply off for lack of resources"}
+			return &provider.Error{Kind: provider.KindOverloaded, Code: w,
+				Message: "the server broke the reply off for lack of resources"}
 		}
 	}
 	d.stop = word

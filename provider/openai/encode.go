@@ -93,7 +93,8 @@ func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte
 		if l.Without(wire.RichSchemas) {
 			params = plainSchema(params)
 		}
-		b.Tools = append(b.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: params}})
+		b.Tools = append(b.Tools, tool{Type: "function",
+			Function: function{Name: t.Name, Description: t.Description, Parameters: params}})
 	}
 	if req.NoCalls && len(b.Tools) > 0 {
 		b.ToolChoice = "none"

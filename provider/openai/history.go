@@ -77,7 +77,7 @@ type history struct {
 	ids      wire.IDs
 	bridges  bool // a word of the model's stands between results and the user's
 	messages []message
-	pictures []part // images of tool results, due in a user message after the last result
+	images   []part // images of tool results, due in a user message after the last result
 }
 
 func (h *history) system(text string) {
@@ -116,9 +116,9 @@ func (h *history) add(m provider.Message) {
 // flush sends the images that tools returned: a tool's message holds only text
 // on most servers, so they follow in the user's name.
 func (h *history) flush() {
-	pictures := h.pictures
-	h.pictures = nil
-	h.user(pictures)
+	images := h.images
+	h.images = nil
+	h.user(images)
 }
 
 func (h *history) user(parts []part) {
@@ -162,7 +162,7 @@ func (h *history) result(r provider.ToolResult) {
 	text := r.Text
 	if len(r.Images) > 0 && !h.quirks.NoImages {
 		for _, img := range r.Images {
-			h.pictures = append(h.pictures, h.image(img))
+			h.images = append(h.images, h.image(img))
 		}
 		if wire.Blank(text) {
 			text = "(see the image that follows)"

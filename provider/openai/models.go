@@ -68,7 +68,8 @@ func talks(m listing.Model, name string) bool {
 	if name != "openai" {
 		return true
 	}
-	for _, word := range []string{"embedding", "tts", "whisper", "dall-e", "image", "moderation", "realtime", "audio", "transcribe", "sora", "davinci", "babbage", "instruct"} {
+	for _, word := range []string{"embedding", "tts", "whisper", "dall-e", "image", "moderation", "realtime", "audio",
+		"transcribe", "sora", "davinci", "babbage", "instruct"} {
 		if strings.Contains(m.ID, word) {
 			return false
 		}

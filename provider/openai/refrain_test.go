@@ -27,7 +27,7 @@ func TestRefrain(t *testing.T) {
 		}
 	}
 	text("The", " quick", " brown")
-	if _, _, ok := d.refrain.Text(`{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":" fox"},"finish_reason":null}]}`); !ok {
+	if _, _, ok := d.repeated.Text(`{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":" fox"},"finish_reason":null}]}`); !ok {
 		t.Error("chunks that are alike are still decoded")
 	}
 	text(" fox", `\n`, "", `\u00e9`, "jumps")
@@ -64,7 +64,7 @@ func TestRefrainNot(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, _, ok := d.refrain.Text(`{"model":"m","choices":[{"index":0,"delta":{"content":"again"}` + rest); ok {
+		if _, _, ok := d.repeated.Text(`{"model":"m","choices":[{"index":0,"delta":{"content":"again"}` + rest); ok {
 			t.Errorf("%s: such chunks are no longer decoded", name)
 		}
 	}

@@ -13,15 +13,15 @@ type responsesDecoder struct {
 	wire.Reply
 	most int // tokens that the reply was asked to have at most, 0 for no limit
 
-	items   []*outputItem
-	byIndex map[int]*outputItem    // the place in the output; the surer key
-	byID    map[string]*outputItem // some gateways give an item another id in each event, others send no index
-	newest  map[string]*outputItem // by kind
-	spoken  *outputItem            // the newest with text for the user
-	stop    string                 // why the reply ended; "" while it has not
-	refusal strings.Builder
-	begun   bool
-	strange []string // kinds of items that were left out
+	items        []*outputItem
+	byIndex      map[int]*outputItem    // the place in the output; the surer key
+	byID         map[string]*outputItem // some gateways give an item another id in each event, others send no index
+	newest       map[string]*outputItem // by kind
+	spoken       *outputItem            // the newest with text for the user
+	stop         string                 // why the reply ended; "" while it has not
+	refusal      strings.Builder
+	begun        bool
+	unrecognized []string // kinds of items that were left out
 }
 
 // responsesEvent is any event of the stream. Fields that may be large and are
@@ -121,7 +121,8 @@ func (d *responsesDecoder) Whole(data []byte) ([]provider.Event, error) {
 		if e := wire.Failure(data); e != nil {
 			return nil, e
 		}
-		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no response: " + string(data), Err: err}
+		return nil, &provider.Error{Kind: provider.KindProvider, Message: "the reply is no response: " + string(data),
+			Err: err}
 	}
 	d.start(&r)
 	switch r.Status {
@@ -170,9 +171,9 @@ func (d *responsesDecoder) take(ev *responsesEvent) {
 		d.find(ev.OutputIndex, ev.ItemID, "message").refused = true
 		d.refusal.WriteString(plain(ev.Delta))
 	case "reasoning_summary_text.delta":
-		d.thought(d.find(ev.OutputIndex, ev.ItemID, "reasoning"), section{"summary", ev.SummaryIndex}, plain(ev.Delta))
+		d.reasoning(d.find(ev.OutputIndex, ev.ItemID, "reasoning"), section{"summary", ev.SummaryIndex}, plain(ev.Delta))
 	case "reasoning_text.delta":
-		d.thought(d.find(ev.OutputIndex, ev.ItemID, "reasoning"), section{"content", ev.ContentIndex}, plain(ev.Delta))
+		d.reasoning(d.find(ev.OutputIndex, ev.ItemID, "reasoning"), section{"content", ev.ContentIndex}, plain(ev.Delta))
 	case "function_call_arguments.delta":
 		piece := wire.Text(ev.Delta)
 		d.find(ev.OutputIndex, ev.ItemID, "function_call").args.WriteString(piece)
@@ -205,7 +206,8 @@ func (d *responsesDecoder) finish(r *responsesReply, event string) error {
 	case r.Status == "incomplete":
 		d.stop = stopCutShort
 	default:
-		return &provider.Error{Kind: provider.KindProvider, Code: event, Message: "the server gave the reply up without a reason (" + r.Status + ")"}
+		return &provider.Error{Kind: provider.KindProvider, Code: event,
+			Message: "the server gave the reply up without a reason (" + r.Status + ")"}
 	}
 	d.complete(r.Output)
 	d.settleCustom()

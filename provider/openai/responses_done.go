@@ -40,9 +40,9 @@ func (d *responsesDecoder) Done() (provider.Done, error) {
 	}
 	m := d.Message(parts)
 	calls := len(m.Calls()) > 0
-	if len(d.strange) > 0 && !calls && m.Text() == "" && d.refusal.Len() == 0 {
+	if len(d.unrecognized) > 0 && !calls && m.Text() == "" && d.refusal.Len() == 0 {
 		return done, &provider.Error{Kind: provider.KindProvider, Retry: new(false),
-			Message: "the reply holds nothing but what was not asked for: " + strings.Join(d.strange, ", ")}
+			Message: "the reply holds nothing but what was not asked for: " + strings.Join(d.unrecognized, ", ")}
 	}
 	done.Message = m
 	done.Stop, done.Detail = responsesStop(d.stop, calls, d.refusal.String(), m.Text() == "")

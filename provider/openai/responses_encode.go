@@ -68,7 +68,8 @@ func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte,
 		if err != nil {
 			return nil, err
 		}
-		b.Tools = append(b.Tools, responsesTool{Type: "function", Name: t.Name, Description: t.Description, Parameters: schema})
+		b.Tools = append(b.Tools, responsesTool{Type: "function", Name: t.Name, Description: t.Description,
+			Parameters: schema})
 	}
 	if req.NoCalls && len(b.Tools) > 0 {
 		b.ToolChoice = "none"
@@ -76,7 +77,8 @@ func encodeResponses(name string, req provider.Request, l wire.Learned) ([]byte,
 	if len(b.Tools) > 0 {
 		b.ParallelToolCalls = new(true)
 	}
-	h := responsesHistory{provider: name, model: req.Model, learned: l, ids: wire.IDs{Provider: name, Limit: responsesIDLimit}, used: map[string]bool{}}
+	h := responsesHistory{provider: name, model: req.Model, learned: l,
+		ids: wire.IDs{Provider: name, Limit: responsesIDLimit}, used: map[string]bool{}}
 	for _, m := range req.Messages {
 		if err := h.add(m); err != nil {
 			return nil, err

@@ -29,7 +29,8 @@ func familyOf(model string) modelFamily {
 	switch {
 	case isO, strings.HasPrefix(id, "codex-"), strings.HasPrefix(rest, "oss"):
 		return modelFamily{reasons: true, known: true, off: "low", low: "low", highest: "high"}
-	case strings.HasPrefix(id, "chatgpt-"), isGPT && (strings.HasPrefix(rest, "3") || strings.HasPrefix(rest, "4")), isGPT && strings.Contains(rest, "-chat"):
+	case strings.HasPrefix(id, "chatgpt-"), isGPT && (strings.HasPrefix(rest, "3") || strings.HasPrefix(rest, "4")),
+		isGPT && strings.Contains(rest, "-chat"):
 		return modelFamily{known: true}
 	case !isGPT:
 		return modelFamily{off: "none", low: "low", highest: "xhigh"}

@@ -156,10 +156,10 @@ func (d *responsesDecoder) close(o *outputItem, it *itemHead, raw json.RawMessag
 			return
 		}
 		for n, p := range it.Summary {
-			d.thought(o, section{"summary", n}, p.Text)
+			d.reasoning(o, section{"summary", n}, p.Text)
 		}
 		for n, p := range it.Content {
-			d.thought(o, section{"content", n}, p.Text)
+			d.reasoning(o, section{"content", n}, p.Text)
 		}
 	case "function_call":
 		o.setArguments(wire.Text(it.Arguments))
@@ -174,8 +174,8 @@ func (d *responsesDecoder) close(o *outputItem, it *itemHead, raw json.RawMessag
 // has no place for: what the server did with tools of its own.
 func (d *responsesDecoder) leaveOut(kind string) {
 	kind = strings.ToValidUTF8(kind[:min(len(kind), maxKind)], "")
-	if len(d.strange) < maxStrange && !slices.Contains(d.strange, kind) {
-		d.strange = append(d.strange, kind)
+	if len(d.unrecognized) < maxUnrecognized && !slices.Contains(d.unrecognized, kind) {
+		d.unrecognized = append(d.unrecognized, kind)
 		d.Pending = append(d.Pending, provider.Notice{Text: "a part of the reply was not asked for and is left out: " + kind})
 	}
 }
@@ -194,11 +194,11 @@ func (d *responsesDecoder) settleCustom() {
 	}
 }
 
-// maxStrange is how many kinds of items are told of, maxKind how much of the
+// maxUnrecognized is how many kinds of items are told of, maxKind how much of the
 // name of one, in bytes.
 const (
-	maxStrange = 8
-	maxKind    = 60
+	maxUnrecognized = 8
+	maxKind         = 60
 )
 
 // setArguments puts the whole arguments in the place of what the deltas brought,
@@ -218,7 +218,8 @@ func (d *responsesDecoder) text(o *outputItem, s string) {
 	}
 	shown := s
 	if o.text.Len() == 0 {
-		if d.spoken != nil && d.spoken != o && !strings.HasSuffix(d.spoken.text.String(), "\n") && !strings.HasPrefix(s, "\n") {
+		if d.spoken != nil && d.spoken != o && !strings.HasSuffix(d.spoken.text.String(), "\n") && !strings.HasPrefix(s,
+			"\n") {
 			o.mark.Apart, shown = true, apart+s
 		}
 		d.spoken = o
@@ -227,8 +228,8 @@ func (d *responsesDecoder) text(o *outputItem, s string) {
 	d.Pending = append(d.Pending, provider.TextDelta{Text: shown})
 }
 
-// thought adds to the readable reasoning; its sections stand apart.
-func (d *responsesDecoder) thought(o *outputItem, at section, s string) {
+// reasoning adds to the readable reasoning; its sections stand apart.
+func (d *responsesDecoder) reasoning(o *outputItem, at section, s string) {
 	if s == "" {
 		return
 	}

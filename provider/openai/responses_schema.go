@@ -77,7 +77,8 @@ func mendSchema(v any) (changed bool) {
 		schema["items"] = map[string]any{}
 		changed = true
 	}
-	for _, word := range []string{"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"} {
+	for _, word := range []string{"items", "additionalProperties", "not", "if", "then", "else", "contains",
+		"propertyNames"} {
 		changed = mendSchema(schema[word]) || changed
 	}
 	for _, word := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {

@@ -30,7 +30,8 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.ContentType != "" {
 		head.Set("Content-Type", c.ContentType)
 	}
-	return &http.Response{StatusCode: max(c.Status, http.StatusOK), Header: head, Body: io.NopCloser(body), Request: req}, nil
+	return &http.Response{StatusCode: max(c.Status, http.StatusOK), Header: head, Body: io.NopCloser(body), Request: req},
+		nil
 }
 
 // FuzzStream feeds any bytes to a wire and checks that it neither panics nor
@@ -50,7 +51,8 @@ func FuzzStream(f *testing.F, w Wire) {
 		f.Add(string(reply.Body), byte(5))
 	}
 	f.Fuzz(func(t *testing.T, body string, how byte) {
-		reply := Reply{Body: []byte(body), ContentType: [4]string{"text/event-stream", "application/json", "", "text/html"}[how&3]}
+		reply := Reply{Body: []byte(body), ContentType: [4]string{"text/event-stream", "application/json", "",
+			"text/html"}[how&3]}
 		if how&4 != 0 {
 			reply.Chunk = 1
 		}

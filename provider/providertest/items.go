@@ -151,9 +151,11 @@ func Anthropic(items ...Item) Reply {
 	}
 	end := ""
 	if s.usage != nil {
-		end = fmt.Sprintf(`,"usage":{"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}}`, s.usage.Output, s.usage.Reasoning)
+		end = fmt.Sprintf(`,"usage":{"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}}`, s.usage.Output,
+			s.usage.Reasoning)
 	}
-	event("message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null}%s`, s.word("end_turn", "tool_use"), end))
+	event("message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null}%s`,
+		s.word("end_turn", "tool_use"), end))
 	event("message_stop", "")
 	return Stream(b.String()).With("Request-Id", "req_test")
 }
@@ -209,7 +211,8 @@ func Chat(items ...Item) Reply {
 }
 
 func chatCall(delta func(string), index int, it Item) {
-	delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":""}}]}`, index, quote(it.id), quote(it.name)))
+	delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":""}}]}`,
+		index, quote(it.id), quote(it.name)))
 	for _, p := range it.pieces {
 		delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, index, quote(p)))
 	}
@@ -217,7 +220,8 @@ func chatCall(delta func(string), index int, it Item) {
 
 // errorBody is the usual form of an error document, of all these wires.
 func errorBody(kind, message string) string {
-	b, err := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": kind, "code": kind, "message": message}})
+	b, err := json.Marshal(map[string]any{"type": "error",
+		"error": map[string]any{"type": kind, "code": kind, "message": message}})
 	if err != nil {
 		panic(err) // strings always marshal
 	}

@@ -23,7 +23,8 @@ func Ollama(items ...Item) Reply {
 		})
 	usage := ""
 	if u := s.usage; u != nil {
-		usage = fmt.Sprintf(`,"total_duration":5,"load_duration":1,"prompt_eval_count":%d,"eval_count":%d`, u.Prompt(), u.Output)
+		usage = fmt.Sprintf(`,"total_duration":5,"load_duration":1,"prompt_eval_count":%d,"eval_count":%d`, u.Prompt(),
+			u.Output)
 	}
 	line(`"content":""`, `,"done":true,"done_reason":`+quote(s.word("stop", "stop"))+usage)
 	return Reply{ContentType: lines, Body: []byte(b.String())}.With("X-Request-Id", "req_test")

@@ -83,13 +83,15 @@ func (r *responsesWriter) item(i int, it Item) {
 	switch it.kind {
 	case "text":
 		delta("output_text", id, `,"content_index":0,"logprobs":[]`)
-		r.event("response.output_text.done", fmt.Sprintf(`"item_id":%q,"output_index":%d,"content_index":0,"text":%s`, id, i, quote(whole)))
+		r.event("response.output_text.done", fmt.Sprintf(`"item_id":%q,"output_index":%d,"content_index":0,"text":%s`, id, i,
+			quote(whole)))
 	case "reason":
 		delta("reasoning_summary_text", id, `,"summary_index":0`)
 		r.event("response.reasoning_summary_text.done", fmt.Sprintf(`"item_id":%q,"output_index":%d,"summary_index":0,"text":%s`, id, i, quote(whole)))
 	case "call":
 		delta("function_call_arguments", id, "")
-		r.event("response.function_call_arguments.done", fmt.Sprintf(`"item_id":%q,"output_index":%d,"name":%s,"arguments":%s`, id, i, quote(it.name), quote(whole)))
+		r.event("response.function_call_arguments.done",
+			fmt.Sprintf(`"item_id":%q,"output_index":%d,"name":%s,"arguments":%s`, id, i, quote(it.name), quote(whole)))
 	}
 	r.event("response.output_item.done", fmt.Sprintf(`"output_index":%d,"item":%s`, i, done))
 	r.done = append(r.done, done)

@@ -91,7 +91,8 @@ func JSON(status int, body string) Reply {
 // Page is the HTML page of a proxy.
 func Page(status int, title string) Reply {
 	return Reply{Status: status, ContentType: "text/html; charset=utf-8",
-		Body: []byte("<!DOCTYPE html>\n<html><head><title>" + title + "</title></head>\n<body><h1>" + title + "</h1></body></html>\n")}
+		Body: []byte("<!DOCTYPE html>\n<html><head><title>" + title + "</title></head>\n<body><h1>" + title +
+			"</h1></body></html>\n")}
 }
 
 // Dropped is a connection that breaks before any answer.

@@ -59,7 +59,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client left in the middle of its request
 	}
-	got := Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Proto: r.Proto, Header: r.Header.Clone(), Body: body}
+	got := Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Proto: r.Proto, Header: r.Header.Clone(),
+		Body: body}
 	h.mu.Lock()
 	n := len(h.requests)
 	h.requests = append(h.requests, got)

@@ -35,7 +35,8 @@ func testStatuses(t *testing.T, w Wire) {
 		{"422", Fail(422, "invalid_request_error", "no"), provider.KindInvalid, false, nil},
 		{"429", Fail(429, "rate_limit_error", "slow down").With("Retry-After", "7"), provider.KindRateLimit, true,
 			func(e *provider.Error) bool { return e.RetryAfter == 7*time.Second }},
-		{"429 in milliseconds", Fail(429, "rate_limit_error", "slow down").With("Retry-After", "7").With("Retry-After-Ms", "1500.5"),
+		{"429 in milliseconds", Fail(429, "rate_limit_error", "slow down").With("Retry-After", "7").With("Retry-After-Ms",
+			"1500.5"),
 			provider.KindRateLimit, true, func(e *provider.Error) bool { return e.RetryAfter == 1500500*time.Microsecond }},
 		{"429 quota", Fail(429, "insufficient_quota", "check your plan"), provider.KindBilling, false, nil},
 		{"500", Fail(500, "api_error", "oops"), provider.KindProvider, true, nil},
@@ -45,14 +46,16 @@ func testStatuses(t *testing.T, w Wire) {
 		{"504", Fail(504, "timeout_error", "slow"), provider.KindTimeout, true, nil},
 		{"529", Fail(529, "overloaded_error", "busy"), provider.KindOverloaded, true, nil},
 		{"500 final", Fail(500, "api_error", "oops").With("X-Should-Retry", "false"), provider.KindProvider, false, nil},
-		{"too long", Fail(400, "invalid_request_error", "prompt is too long: 213462 tokens > 200000 maximum"), provider.KindContext, false,
+		{"too long", Fail(400, "invalid_request_error", "prompt is too long: 213462 tokens > 200000 maximum"),
+			provider.KindContext, false,
 			func(e *provider.Error) bool { return e.Window == 200000 && e.Requested == 213462 }},
 		{"too long as 500", Fail(500, "server_error", "Context size has been exceeded."), provider.KindContext, false, nil},
 		{"200 page", Page(200, "Log in to the hotel"), provider.KindProvider, true,
 			func(e *provider.Error) bool { return strings.Contains(e.Message, "Log in to the hotel") }},
 		{"redirect", Reply{Status: 302}.With("Location", "https://elsewhere.example/v1?key=x"), provider.KindConfig, false,
 			func(e *provider.Error) bool {
-				return strings.Contains(e.Message, "elsewhere.example") && !strings.Contains(e.Message, "key=") && strings.Contains(e.Hint, "browser")
+				return strings.Contains(e.Message, "elsewhere.example") && !strings.Contains(e.Message, "key=") &&
+					strings.Contains(e.Hint, "browser")
 			}},
 		{"200 error document", Fail(200, "overloaded_error", "busy"), provider.KindOverloaded, true, nil},
 	}
@@ -83,7 +86,8 @@ func testBroken(t *testing.T, w Wire) {
 		"reset":          whole.Events(3).Ends(Reset),
 		"reset in event": whole.Cut(len(whole.Body) / 2).Ends(Reset),
 	}
-	for name, cut := range map[string]Reply{"cut before the arguments": calls.Events(2), "cut in the arguments": calls.Events(3)} {
+	for name, cut := range map[string]Reply{"cut before the arguments": calls.Events(2),
+		"cut in the arguments": calls.Events(3)} {
 		if !strings.Contains(string(cut.Body), aMax(w)) { // where calls come whole, there is no such place
 			cases[name] = cut
 		}
@@ -183,7 +187,8 @@ func testCancel(t *testing.T, w Wire) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		r := Collect(NewServer(t, Silent()).connect(w, Config{}).Stream(ctx, question()))
-		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindCanceled || !errors.Is(r.Err, context.DeadlineExceeded) {
+		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindCanceled || !errors.Is(r.Err,
+			context.DeadlineExceeded) {
 			t.Errorf("got %v, want the deadline, kind canceled", r.Err)
 		}
 	})
@@ -234,8 +239,10 @@ func testTimeouts(t *testing.T, w Wire) {
 		hint  string
 	}{
 		{"silence before the head", Config{Idle: 20 * time.Millisecond}, Silent(), "ARTOO_IDLE_TIMEOUT"},
-		{"silence in the reply", Config{Idle: 20 * time.Millisecond, Local: true}, whole.Events(3).Ends(Hang), "ARTOO_IDLE_TIMEOUT"},
-		{"request", Config{RequestTimeout: 40 * time.Millisecond, Idle: -1}, whole.Events(3).Ends(Hang), "ARTOO_REQUEST_TIMEOUT"},
+		{"silence in the reply", Config{Idle: 20 * time.Millisecond, Local: true}, whole.Events(3).Ends(Hang),
+			"ARTOO_IDLE_TIMEOUT"},
+		{"request", Config{RequestTimeout: 40 * time.Millisecond, Idle: -1}, whole.Events(3).Ends(Hang),
+			"ARTOO_REQUEST_TIMEOUT"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -36,7 +36,8 @@ func testHTTP2(t *testing.T, w Wire) {
 		}
 	})
 	for name, reply := range map[string]Reply{
-		"dropped": Dropped(), "reset": whole.Events(3).Ends(Reset), "cut": whole.Events(3), "nothing": {ContentType: whole.ContentType},
+		"dropped": Dropped(), "reset": whole.Events(3).Ends(Reset), "cut": whole.Events(3),
+		"nothing": {ContentType: whole.ContentType},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, r := ask(t, Config{}, reply)
@@ -45,7 +46,8 @@ func testHTTP2(t *testing.T, w Wire) {
 			}
 		})
 	}
-	for name, reply := range map[string]Reply{"silence before the head": Silent(), "silence in the reply": whole.Events(3).Ends(Hang)} {
+	for name, reply := range map[string]Reply{"silence before the head": Silent(),
+		"silence in the reply": whole.Events(3).Ends(Hang)} {
 		t.Run(name, func(t *testing.T) {
 			_, r := ask(t, Config{Idle: 20 * time.Millisecond}, reply)
 			if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindTimeout {

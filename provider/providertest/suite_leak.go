@@ -16,16 +16,17 @@ func testLeaks(t *testing.T, w Wire) {
 	far := func(n int) string { return strings.Repeat("x", n) + " " + key } // cut within the key
 	begun := w.Build(Text("Hello"))
 	for name, reply := range map[string]Reply{
-		"message":         Fail(401, "authentication_error", quoted),
-		"type":            Fail(400, key, "no"),
-		"page":            Page(403, quoted),
-		"a page cut":      Page(502, far(154)),
-		"200 page":        Page(200, far(154)),
-		"text":            {Status: 400, ContentType: "text/plain", Body: []byte(far(189))},
-		"router":          JSON(502, fmt.Sprintf(`{"error":{"message":"upstream","metadata":{"raw":%q}}}`, far(580))),
-		"another object":  JSON(200, fmt.Sprintf(`{"hello":%q}`, far(560))),
-		"request id":      Fail(500, "api_error", "no").With("X-Request-Id", "for "+key),
-		"redirect":        {Status: 307, Header: map[string][]string{"Location": {"https://h.example/" + key + "?" + key + "#" + key}}},
+		"message":        Fail(401, "authentication_error", quoted),
+		"type":           Fail(400, key, "no"),
+		"page":           Page(403, quoted),
+		"a page cut":     Page(502, far(154)),
+		"200 page":       Page(200, far(154)),
+		"text":           {Status: 400, ContentType: "text/plain", Body: []byte(far(189))},
+		"router":         JSON(502, fmt.Sprintf(`{"error":{"message":"upstream","metadata":{"raw":%q}}}`, far(580))),
+		"another object": JSON(200, fmt.Sprintf(`{"hello":%q}`, far(560))),
+		"request id":     Fail(500, "api_error", "no").With("X-Request-Id", "for "+key),
+		"redirect": {Status: 307, Header: map[string][]string{"Location": {"https://h.example/" + key + "?" + key +
+			"#" + key}}},
 		"in the stream":   begun.Break(2, "server_error", quoted),
 		"no JSON at all":  Stream("data: {" + key + "\n\n"),
 		"very long":       Fail(400, "invalid_request_error", strings.Repeat("word ", 10_000)+key),

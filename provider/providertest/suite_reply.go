@@ -51,10 +51,13 @@ func testCalls(t *testing.T, w Wire) {
 			[]provider.Part{call("c1", "read", `{"path":"a b"}`)}},
 		{"after text", []Item{Text("I look."), Call("c1", "read", `{"path":"a"}`)},
 			[]provider.Part{provider.Text{Text: "I look."}, call("c1", "read", `{"path":"a"}`)}},
-		{"parallel", []Item{Call("c1", "read", `{"path":"a"}`), Call("c2", "read", `{"path":"b"}`), Call("c3", "mcp__db__list", `{}`)},
-			[]provider.Part{call("c1", "read", `{"path":"a"}`), call("c2", "read", `{"path":"b"}`), call("c3", "mcp__db__list", `{}`)}},
+		{"parallel", []Item{Call("c1", "read", `{"path":"a"}`), Call("c2", "read", `{"path":"b"}`),
+			Call("c3", "mcp__db__list", `{}`)},
+			[]provider.Part{call("c1", "read", `{"path":"a"}`), call("c2", "read", `{"path":"b"}`),
+				call("c3", "mcp__db__list", `{}`)}},
 		{"no arguments", []Item{Call("c1", "mcp__db__list", ``)}, []provider.Part{call("c1", "mcp__db__list", `{}`)}},
-		{"encoded twice", []Item{Call("c1", "read", `"{\"path\":\"a\"}"`)}, []provider.Part{call("c1", "read", `{"path":"a"}`)}},
+		{"encoded twice", []Item{Call("c1", "read", `"{\"path\":\"a\"}"`)},
+			[]provider.Part{call("c1", "read", `{"path":"a"}`)}},
 		{"no object", []Item{Call("c1", "read", `[1,2]`)},
 			[]provider.Part{provider.ToolCall{ID: "c1", Name: "read", Input: []byte(`{}`), Raw: `[1,2]`}}},
 		{"no JSON", []Item{Call("c1", "read", `{"path":"a`)},
@@ -65,7 +68,8 @@ func testCalls(t *testing.T, w Wire) {
 			[]provider.Part{call("read", "read", `{"path":"a"}`), call("call_1", "read", `{"path":"b"}`)}},
 		{"half a surrogate", []Item{Call("c1", "read", `{"path":"\ud83d\ude00 \ud83d"}`)},
 			[]provider.Part{call("c1", "read", `{"path":"\ud83d\ude00 \ufffd"}`)}},
-		{"stopped with the wrong word", []Item{Call("c1", "read", `{}`), Stop(aComplete(w))}, []provider.Part{call("c1", "read", `{}`)}},
+		{"stopped with the wrong word", []Item{Call("c1", "read", `{}`), Stop(aComplete(w))},
+			[]provider.Part{call("c1", "read", `{}`)}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -80,7 +84,8 @@ func testCalls(t *testing.T, w Wire) {
 		})
 	}
 	t.Run("ids are unique in the session", func(t *testing.T) {
-		b := newBench(t, w, Config{}, w.Build(Call("read:0", "read", `{}`)), w.Build(Call("read:0", "read", `{}`)), w.Build(Text("ok")))
+		b := newBench(t, w, Config{}, w.Build(Call("read:0", "read", `{}`)), w.Build(Call("read:0", "read", `{}`)),
+			w.Build(Text("ok")))
 		req := question()
 		for range 2 {
 			_, done := b.done(t, req)
@@ -107,7 +112,8 @@ func call(id, name, input string) provider.ToolCall {
 func testReasoning(t *testing.T, w Wire) {
 	const thought = "I think\n\n \"therefore\" <I> am 😀"
 	b := newBench(t, w, Config{},
-		w.Build(Reason(thought[:9], thought[9:]), Call("c1", "read", `{"path":"a"}`)), w.Build(Text("ok")), w.Build(Text("ok")))
+		w.Build(Reason(thought[:9], thought[9:]), Call("c1", "read", `{"path":"a"}`)), w.Build(Text("ok")),
+		w.Build(Text("ok")))
 	req := question()
 	r, done := b.done(t, req)
 	if r.Reasoning != thought {

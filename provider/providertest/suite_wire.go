@@ -24,7 +24,8 @@ func testFraming(t *testing.T, w Wire) {
 		return r
 	}
 	whole := strings.Repeat(`{"k":"0123456789"},`, 60000)
-	long := w.Build(Text(strings.Repeat("a 漢 ", 1<<18)), Call("c1", "read", `{"list":[`+strings.TrimSuffix(whole, ",")+`]}`))
+	long := w.Build(Text(strings.Repeat("a 漢 ", 1<<18)),
+		Call("c1", "read", `{"list":[`+strings.TrimSuffix(whole, ",")+`]}`))
 	tests := map[string]Reply{
 		"CR":             replace("\n", "\r"),
 		"comments":       replace("\n\n", "\n\n: keep-alive\n\n:\n"),
@@ -96,7 +97,8 @@ func testPrefix(t *testing.T, w Wire) {
 			for n, c := range done.Message.Calls() {
 				answer := result(c, fmt.Sprintf("result <%d> of %s", i, c.ID))
 				if n == 1 {
-					answer.Parts = []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name, Images: []provider.Image{{MediaType: "image/png", Data: []byte("PNG")}}}}
+					answer.Parts = []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name,
+						Images: []provider.Image{{MediaType: "image/png", Data: []byte("PNG")}}}}
 				}
 				req.Messages = append(req.Messages, answer)
 			}
@@ -141,32 +143,43 @@ func prefixScript(w Wire) []Reply {
 // validator must like all of them.
 func testHistory(t *testing.T, w Wire) {
 	user := provider.UserText
-	foreign := provider.ToolCall{ID: "functions.read:0|" + strings.Repeat("é", 300), Name: "functions.read file", Input: []byte(`{"a":"\ud800"}`)}
+	foreign := provider.ToolCall{ID: "functions.read:0|" + strings.Repeat("é", 300), Name: "functions.read file",
+		Input: []byte(`{"a":"\ud800"}`)}
 	answer := result(foreign, "broken \xff\xfe text")
 	assistant := func(parts ...provider.Part) provider.Message {
 		return provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m", Parts: parts}
 	}
-	partial := provider.Message{Role: provider.RoleAssistant, Provider: "bench", Model: "test-model", Partial: true, Parts: []provider.Part{
-		provider.Reasoning{Text: "half a thou", Form: "thinking"}, provider.Text{Text: "half an answ"}, call("c9", "read", `{}`)}}
+	partial := provider.Message{Role: provider.RoleAssistant, Provider: "bench", Model: "test-model", Partial: true,
+		Parts: []provider.Part{
+			provider.Reasoning{Text: "half a thou", Form: "thinking"}, provider.Text{Text: "half an answ"},
+			call("c9", "read", `{}`)}}
 	picture := provider.Image{MediaType: "image/png", Data: []byte("\x89PNG")}
 	seen := provider.Message{Role: provider.RoleTool, Parts: []provider.Part{
-		provider.ToolResult{CallID: "p1", Name: "read", Images: []provider.Image{picture, {MediaType: "image/webp", Data: []byte("RIFF")}}}}}
-	second := provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "p2", Name: "read", Text: " \n", IsError: true}}}
+		provider.ToolResult{CallID: "p1", Name: "read", Images: []provider.Image{picture,
+			{MediaType: "image/webp", Data: []byte("RIFF")}}}}}
+	second := provider.Message{Role: provider.RoleTool,
+		Parts: []provider.Part{provider.ToolResult{CallID: "p2", Name: "read", Text: " \n", IsError: true}}}
 	tests := map[string][]provider.Message{
-		"from another provider": {user("hi"), assistant(provider.Reasoning{Text: "mine", Form: "thinking", Opaque: "sig"}, provider.Text{Text: "x"}, foreign), answer},
-		"only reasoning":        {user("hi"), assistant(provider.Reasoning{Text: "mine", Form: "thinking", Opaque: "sig"}), user("again")},
-		"broken off":            {user("hi"), partial, user("go on")},
-		"nothing said":          {user("hi"), user("hello?")},
-		"blank texts":           {user("hi"), assistant(provider.Text{Text: "\n\n"}, call("c1", "read", ``)), result(call("c1", "read", ``), ""), user("", provider.Text{Text: "so?"})},
-		"input is no object":    {user("hi"), assistant(provider.ToolCall{ID: "c1", Name: "", Input: []byte(`[1]`), Raw: "[1]"}), result(call("c1", "", ``), "bad input")},
-		"images":                {user("hi", picture), assistant(call("p1", "read", `{}`), call("p2", "read", `{}`)), seen, second, user("and?")},
-		"invalid UTF-8":         {user("a \xf0\x9f b")},
+		"from another provider": {user("hi"), assistant(provider.Reasoning{Text: "mine", Form: "thinking", Opaque: "sig"},
+			provider.Text{Text: "x"}, foreign), answer},
+		"only reasoning": {user("hi"), assistant(provider.Reasoning{Text: "mine", Form: "thinking", Opaque: "sig"}),
+			user("again")},
+		"broken off":   {user("hi"), partial, user("go on")},
+		"nothing said": {user("hi"), user("hello?")},
+		"blank texts": {user("hi"), assistant(provider.Text{Text: "\n\n"}, call("c1", "read", ``)),
+			result(call("c1", "read", ``), ""), user("", provider.Text{Text: "so?"})},
+		"input is no object": {user("hi"), assistant(provider.ToolCall{ID: "c1", Name: "", Input: []byte(`[1]`),
+			Raw: "[1]"}), result(call("c1", "", ``), "bad input")},
+		"images": {user("hi", picture), assistant(call("p1", "read", `{}`), call("p2", "read", `{}`)), seen,
+			second, user("and?")},
+		"invalid UTF-8": {user("a \xf0\x9f b")},
 	}
 	for name, messages := range tests {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, w, Config{}, w.Build(Text("ok")))
 			b.done(t, question(messages...))
-			if body := b.Requests()[0].Body; bytes.Contains(body, []byte("half a thou")) || bytes.Contains(body, []byte(`"c9"`)) {
+			if body := b.Requests()[0].Body; bytes.Contains(body, []byte("half a thou")) || bytes.Contains(body,
+				[]byte(`"c9"`)) {
 				t.Errorf("more than the text of a partial message was sent: %s", body)
 			}
 		})
@@ -186,11 +199,15 @@ func testPictures(t *testing.T, w Wire) {
 		return provider.Image{MediaType: "image/png", Data: []byte("\x89PNG " + name), Name: name}
 	}
 	results := provider.Message{Role: provider.RoleTool, Parts: []provider.Part{
-		provider.ToolResult{CallID: "p1", Name: "read", Text: "here they are", Images: []provider.Image{picture("second"), picture("third")}}}}
-	asked := provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m", Parts: []provider.Part{call("p1", "read", `{}`), call("p2", "read", `{}`)}}
-	other := provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "p2", Name: "read", Text: "text of the other call"}}}
+		provider.ToolResult{CallID: "p1", Name: "read", Text: "here they are",
+			Images: []provider.Image{picture("second"), picture("third")}}}}
+	asked := provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m",
+		Parts: []provider.Part{call("p1", "read", `{}`), call("p2", "read", `{}`)}}
+	other := provider.Message{Role: provider.RoleTool,
+		Parts: []provider.Part{provider.ToolResult{CallID: "p2", Name: "read", Text: "text of the other call"}}}
 	b := newBench(t, w, Config{}, w.Build(Text("ok")))
-	b.done(t, question(provider.UserText("look", picture("first")), asked, results, other, provider.UserText("and?", picture("fourth"))))
+	b.done(t, question(provider.UserText("look", picture("first")), asked, results, other,
+		provider.UserText("and?", picture("fourth"))))
 	body, at := string(b.Requests()[0].Body), 0
 	for _, name := range []string{"first", "second", "third", "fourth"} {
 		data := base64.StdEncoding.EncodeToString(picture(name).Data)

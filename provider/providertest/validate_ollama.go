@@ -109,7 +109,8 @@ func (v *validator) ollamaHead(b ollamaBody, body []byte) {
 	if _, err := time.ParseDuration(b.KeepAlive); b.KeepAlive != "" && err != nil { // the server reads the text as Go does
 		v.bad("keep_alive: %w", err)
 	}
-	if b.Think != nil && !slices.Contains([]string{`true`, `false`, `"low"`, `"medium"`, `"high"`, `"max"`}, string(b.Think)) {
+	if b.Think != nil && !slices.Contains([]string{`true`, `false`, `"low"`, `"medium"`, `"high"`, `"max"`},
+		string(b.Think)) {
 		v.bad("think is %s", b.Think)
 	}
 	for _, t := range b.Tools {

@@ -97,7 +97,8 @@ func (v *validator) responsesHead(b responsesBody) {
 	if !reasons && b.Reasoning != nil {
 		v.bad("reasoning for %s, which has none", b.Model)
 	}
-	if reasons && strings.HasPrefix(b.Model, "gpt-5") && b.Temperature != nil && (b.Reasoning == nil || b.Reasoning.Effort != "none") {
+	if reasons && strings.HasPrefix(b.Model, "gpt-5") && b.Temperature != nil &&
+		(b.Reasoning == nil || b.Reasoning.Effort != "none") {
 		v.bad("a temperature for %s while it reasons", b.Model)
 	}
 	if b.MaxOutputTokens != nil && *b.MaxOutputTokens < 16 {
@@ -196,7 +197,8 @@ func (s *responsesState) item(what string, it responsesItem) {
 		s.message(what, it)
 	case "reasoning":
 		s.id(what, it.ID, "rs")
-		if content := string(it.Content); it.Summary == nil || it.Encrypted == "" && (content == "" || content == "null" || content == "[]") {
+		if content := string(it.Content); it.Summary == nil || it.Encrypted == "" &&
+			(content == "" || content == "null" || content == "[]") {
 			s.bad("%s: needs a summary and its content", what)
 		}
 		if it.ID == nil {
@@ -250,7 +252,8 @@ func (s *responsesState) message(what string, it responsesItem) {
 	}
 	made := !plain && it.Role == "assistant"
 	if made != (it.ID != nil) || made != (it.Status != nil) {
-		s.bad("%s: a message that the model made has an id and a status, any other has none: %v, %s", what, it.ID != nil, it.Status)
+		s.bad("%s: a message that the model made has an id and a status, any other has none: %v, %s", what, it.ID != nil,
+			it.Status)
 	}
 	if made && !slices.Contains([]string{`"completed"`, `"incomplete"`}, string(it.Status)) {
 		s.bad("%s: status %s", what, it.Status)

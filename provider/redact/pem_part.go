@@ -34,7 +34,8 @@ func keyLine(line string, last bool) bool {
 	if !strings.HasSuffix(line, run) || 2*len(run) < len(strings.TrimSpace(line)) {
 		return false
 	}
-	return len(run) >= leastPEM && strings.ContainsAny(run, "0123456789") || last && len(run) >= 4 && strings.HasSuffix(run, "=")
+	return len(run) >= leastPEM && strings.ContainsAny(run, "0123456789") || last && len(run) >= 4 &&
+		strings.HasSuffix(run, "=")
 }
 
 // encodedBegin is pemBegin in base64, as values of Kubernetes and of build

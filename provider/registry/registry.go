@@ -50,12 +50,15 @@ func Host(s provider.Server) provider.LocalHost {
 
 func constructors() map[string]func(Settings) provider.Provider {
 	return map[string]func(Settings) provider.Provider{
-		"anthropic":         func(s Settings) provider.Provider { return &anthropic.Provider{Server: s.Server} },
-		"openai":            openAI,
-		"gemini":            func(s Settings) provider.Provider { return &gemini.Provider{Server: s.Server} },
-		"deepseek":          compatible,
-		"openrouter":        compatible,
-		"ollama":            func(s Settings) provider.Provider { return &ollama.Provider{Server: s.Server, Window: s.Window} },
+		"anthropic":  func(s Settings) provider.Provider { return &anthropic.Provider{Server: s.Server} },
+		"openai":     openAI,
+		"gemini":     func(s Settings) provider.Provider { return &gemini.Provider{Server: s.Server} },
+		"deepseek":   compatible,
+		"openrouter": compatible,
+		"ollama": func(s Settings) provider.Provider {
+			return &ollama.Provider{Server: s.Server,
+				Window: s.Window}
+		},
 		provider.Compatible: compatible,
 		cli.ClaudeName:      codingCLI,
 		cli.CodexName:       codingCLI,

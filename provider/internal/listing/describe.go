@@ -69,7 +69,8 @@ func (s *asking) describe(ctx context.Context, model string) (info provider.Mode
 	info, _ = provider.Lookup(s.Name, model)
 	all, err := s.list(ctx, s.Base, s.Models...)
 	if e := provider.AsError(err); e != nil {
-		mute := e.Status != 0 && e.Kind != provider.KindAuth || e.Kind == provider.KindProvider || e.Kind == provider.KindTimeout
+		mute := e.Status != 0 && e.Kind != provider.KindAuth || e.Kind == provider.KindProvider ||
+			e.Kind == provider.KindTimeout
 		if !mute {
 			return info, false, err
 		}
@@ -98,7 +99,8 @@ func (s *asking) describe(ctx context.Context, model string) (info provider.Mode
 // passing reports whether a server that answers with the status may say more
 // later. Silence is not among them: who waited for it once does not wait again.
 func passing(status int) bool {
-	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
+	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests ||
+		status >= 500 && status != http.StatusNotImplemented
 }
 
 // pick finds a model in a list. A server that has but one answers to any name.

@@ -23,7 +23,7 @@ type call struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	stopTimer context.CancelFunc
-	dog       *watchdog
+	watchdog  *watchdog
 	req       Request
 	secrets   redact.Known // of req
 	resp      *http.Response
@@ -48,7 +48,7 @@ func newCall(ctx context.Context, e Endpoint) *call {
 	if e.RequestTimeout > 0 {
 		c.ctx, c.stopTimer = context.WithTimeoutCause(limited, e.RequestTimeout, errRequestTimeout)
 	}
-	c.dog = newWatchdog(idleLimit(e), cancel)
+	c.watchdog = newWatchdog(idleLimit(e), cancel)
 	return c
 }
 
@@ -66,7 +66,7 @@ func idleLimit(e Endpoint) time.Duration {
 // close ends the request. The context goes first: closing the body of a stalled
 // HTTP/2 stream would wait for a frame to be written.
 func (c *call) close() {
-	c.dog.stop()
+	c.watchdog.stop()
 	if c.settled != nil {
 		c.settled.Stop()
 	}
@@ -104,14 +104,14 @@ func (c *call) post(r Request) error {
 	setDefault(hr.Header, "Accept", accept)
 	setDefault(hr.Header, "User-Agent", "artoo")
 	c.secrets = redact.OfRequest(r.Secret, hr.Header, hr.URL)
-	c.dog.start()
+	c.watchdog.start()
 	resp, err := c.client().Do(hr)
 	if err != nil {
 		return err
 	}
 	c.resp = resp
 	c.requestID = requestID(resp.Header)
-	c.body = bufio.NewReaderSize(&watched{src: resp.Body, dog: c.dog}, 4096)
+	c.body = bufio.NewReaderSize(&watched{src: resp.Body, watchdog: c.watchdog}, 4096)
 	if resp.StatusCode/100 != 2 {
 		return c.statusError()
 	}
@@ -150,10 +150,12 @@ func requestID(h http.Header) string {
 // proxy put in the way. Where the type says nothing, or JSON, which proxies write
 // on streams too, the first byte decides.
 func (c *call) checkType() error {
-	switch packed := strings.ToLower(c.resp.Header.Get("Content-Encoding")); packed { // net/http has undone the gzip that it asked for
+	// net/http has undone the gzip that it asked for
+	switch packed := strings.ToLower(c.resp.Header.Get("Content-Encoding")); packed {
 	case "br", "zstd", "deflate", "compress", "gzip", "x-gzip": // other words, such as utf-8, are a server's slip
-		return &provider.Error{Kind: provider.KindProvider, Status: c.resp.StatusCode, Message: "the reply is packed as " + packed + ", which was not asked for",
-			Hint: "check ARTOO_BASE_URL and HTTPS_PROXY: what answered at " + c.host() + " changes replies"}
+		return &provider.Error{Kind: provider.KindProvider, Status: c.resp.StatusCode,
+			Message: "the reply is packed as " + packed + ", which was not asked for",
+			Hint:    "check ARTOO_BASE_URL and HTTPS_PROXY: what answered at " + c.host() + " changes replies"}
 	}
 	given := c.resp.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(given)

@@ -62,7 +62,8 @@ type BadCall string
 func (b BadCall) Error() string { return "the call: " + shorten(string(b), 200) }
 
 func looksLikePage(h http.Header, data []byte) bool {
-	return strings.HasPrefix(h.Get("Content-Type"), "text/html") || strings.HasPrefix(strings.TrimSpace(string(data[:min(len(data), 64)])), "<")
+	return strings.HasPrefix(h.Get("Content-Type"), "text/html") ||
+		strings.HasPrefix(strings.TrimSpace(string(data[:min(len(data), 64)])), "<")
 }
 
 // proxyPage words the error of an HTML page that came instead of an API's JSON.
@@ -109,9 +110,11 @@ func classify(status int, d detail, r Request) *provider.Error {
 	case outOfCredit(d):
 		e.Kind = provider.KindBilling
 	case d.Daily:
-		e.Kind, e.Hint, e.Retry = provider.KindRateLimit, "the quota of the day is used up: another model with --model, another plan, or tomorrow", new(false)
+		e.Kind, e.Hint, e.Retry = provider.KindRateLimit,
+			"the quota of the day is used up: another model with --model, another plan, or tomorrow", new(false)
 	case d.Reason == "MODEL_CAPACITY_EXHAUSTED":
-		e.Kind, e.Hint, e.Retry = provider.KindOverloaded, "there is no room on this model: choose another with --model, or try later", new(false)
+		e.Kind, e.Hint, e.Retry = provider.KindOverloaded,
+			"there is no room on this model: choose another with --model, or try later", new(false)
 	case d.Code == CodeBadCall:
 		e.Kind, e.Retry = provider.KindProvider, new(true) // sent again the call may be better
 		e.Err = BadCall(d.Generation)
@@ -140,11 +143,13 @@ func classify(status int, d detail, r Request) *provider.Error {
 // a refused key or a busy server behind those.
 func moreTelling(status int, d detail) int {
 	word := d.wordStatus()
-	if status == 400 && (d.Reason == "API_KEY_INVALID" || strings.Contains(strings.ToLower(d.Message), "api key not valid")) { // Gemini
+	if status == 400 && (d.Reason == "API_KEY_INVALID" || // Gemini
+		strings.Contains(strings.ToLower(d.Message), "api key not valid")) {
 		return 401
 	}
 	switch {
-	case status == 400 && (word == 401 || word == 402 || word == 403 || word == 404), // the request, not the server, is at fault
+	// the request, not the server, is at fault
+	case status == 400 && (word == 401 || word == 402 || word == 403 || word == 404),
 		(status == 400 || status >= 500) && (word == 429 || word == 529):
 		return word
 	}
@@ -156,8 +161,10 @@ func moreTelling(status int, d detail) int {
 func refusesImages(message string) bool {
 	message = strings.ToLower(message)
 	for _, words := range []string{
-		"image input is not supported", "support image input", "image_url is only supported by", "does not support image", "does not support vision",
-		"missing data required for image input", "is not a multimodal model", "images are not supported", "image inputs are not supported", "failed to load image",
+		"image input is not supported", "support image input", "image_url is only supported by", "does not support image",
+		"does not support vision",
+		"missing data required for image input", "is not a multimodal model", "images are not supported",
+		"image inputs are not supported", "failed to load image",
 	} {
 		if strings.Contains(message, words) {
 			return true
@@ -168,7 +175,8 @@ func refusesImages(message string) bool {
 
 func plainToTLS(message string) bool {
 	message = strings.ToLower(message)
-	return strings.Contains(message, "http request") && (strings.Contains(message, "an https server") || strings.Contains(message, "to https port"))
+	return strings.Contains(message, "http request") &&
+		(strings.Contains(message, "an https server") || strings.Contains(message, "to https port"))
 }
 
 // filtered knows the failures by which a content filter refuses the prompt:
@@ -228,11 +236,13 @@ func byStatus(e *provider.Error, status int, d detail) {
 // outOfCredit knows the failures that are about money though their status says
 // 400 or 429: OpenAI's used-up quota, Anthropic's balance and spend limits.
 func outOfCredit(d detail) bool {
-	if d.Reason == "BILLING_DISABLED" || d.Code == "insufficient_quota" || d.Type == "insufficient_quota" || d.Code == "billing_hard_limit_reached" {
+	if d.Reason == "BILLING_DISABLED" || d.Code == "insufficient_quota" || d.Type == "insufficient_quota" ||
+		d.Code == "billing_hard_limit_reached" {
 		return true
 	}
 	msg := strings.ToLower(d.Message)
-	for _, words := range []string{"credit balance is too low", "specified api usage limits", "insufficient balance", "insufficient credits"} {
+	for _, words := range []string{"credit balance is too low", "specified api usage limits", "insufficient balance",
+		"insufficient credits"} {
 		if strings.Contains(msg, words) {
 			return true
 		}
@@ -246,7 +256,8 @@ func unknownModel(status int, d detail) bool {
 		return true
 	}
 	msg := strings.ToLower(d.Message)
-	if (status == 404 || status == 410) && (strings.Contains(msg, "model") || strings.Contains(msg, "no endpoints found")) { // the latter is OpenRouter's
+	if (status == 404 || status == 410) && (strings.Contains(msg, "model") ||
+		strings.Contains(msg, "no endpoints found")) { // the latter is OpenRouter's
 		return true
 	}
 	if status != 400 && status != 422 {

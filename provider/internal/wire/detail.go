@@ -151,9 +151,11 @@ func (d detail) status() int {
 func (d detail) wordStatus() int {
 	for _, word := range []string{d.Type, d.Code} {
 		switch word {
-		case "invalid_request_error", "invalid_request", "BadRequestError", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "data_residency_mismatch":
+		case "invalid_request_error", "invalid_request", "BadRequestError", "INVALID_ARGUMENT", "FAILED_PRECONDITION",
+			"OUT_OF_RANGE", "data_residency_mismatch":
 			return 400
-		case "invalid_image", "invalid_image_format", "invalid_base64_image", "image_too_large", "image_too_small", "image_parse_error",
+		case "invalid_image", "invalid_image_format", "invalid_base64_image", "image_too_large", "image_too_small",
+			"image_parse_error",
 			"image_file_too_large", "unsupported_image_media_type", "empty_image_file": // OpenAI's, in a reply that had begun
 			return 400
 		case "authentication_error", "invalid_api_key", "AuthenticationError", "UNAUTHENTICATED", "authentication":
@@ -170,12 +172,14 @@ func (d detail) wordStatus() int {
 			return 413
 		case "rate_limit_error", "rate_limit_exceeded", "RateLimitError", "RESOURCE_EXHAUSTED", "rate_limit":
 			return 429
-		case "overloaded_error", "overloaded", "provider_overloaded", "service_unavailable", "UNAVAILABLE", "engine_overloaded_error",
+		case "overloaded_error", "overloaded", "provider_overloaded", "service_unavailable", "UNAVAILABLE",
+			"engine_overloaded_error",
 			"server_is_overloaded", "slow_down":
 			return 529
 		case "timeout_error", "timeout", "DEADLINE_EXCEEDED":
 			return 504
-		case "api_error", "server_error", "internal_error", "internal_server_error", "INTERNAL", "UNKNOWN", "DATA_LOSS", "unavailable_error":
+		case "api_error", "server_error", "internal_error", "internal_server_error", "INTERNAL", "UNKNOWN", "DATA_LOSS",
+			"unavailable_error":
 			return 500
 		}
 	}

@@ -39,7 +39,7 @@ func (c *call) fail(err error, usage provider.Usage) *provider.Error {
 		out.Hint = "check the network, HTTPS_PROXY and ARTOO_BASE_URL"
 	}
 	out.Hint = c.naming(out.Hint)
-	c.blot(&out)
+	c.redact(&out)
 	return &out
 }
 
@@ -49,13 +49,14 @@ func (e Endpoint) naming(hint string) string {
 	if e.Setting == "" {
 		return hint
 	}
-	return strings.NewReplacer("ARTOO_BASE_URL (or base_url)", e.Setting, "ARTOO_BASE_URL or base_url in config.toml", e.Setting,
+	return strings.NewReplacer("ARTOO_BASE_URL (or base_url)", e.Setting, "ARTOO_BASE_URL or base_url in config.toml",
+		e.Setting,
 		"ARTOO_BASE_URL", e.Setting).Replace(hint)
 }
 
-// blot takes keys out of everything an error may show, and cuts what a server
+// redact takes keys out of everything an error may show, and cuts what a server
 // said at length.
-func (c *call) blot(e *provider.Error) {
+func (c *call) redact(e *provider.Error) {
 	if e.Message == "" && e.Err != nil {
 		if why := e.Err.Error(); c.secrets.Hide(why) != why {
 			e.Message = why
@@ -83,7 +84,8 @@ func (c *call) fault(err error) *provider.Error {
 		return &provider.Error{Kind: provider.KindTimeout, Err: idle,
 			Hint: "again, or allow more silence with ARTOO_IDLE_TIMEOUT"}
 	case cause != nil && (errors.Is(cause, errRequestTimeout) || errors.Is(c.ctx.Err(), context.DeadlineExceeded)):
-		return &provider.Error{Kind: provider.KindTimeout, Err: fmt.Errorf("not done after %s: %w", c.RequestTimeout, context.DeadlineExceeded),
+		return &provider.Error{Kind: provider.KindTimeout,
+			Err:  fmt.Errorf("not done after %s: %w", c.RequestTimeout, context.DeadlineExceeded),
 			Hint: "again, or allow more time with ARTOO_REQUEST_TIMEOUT"}
 	}
 	switch {
@@ -154,7 +156,8 @@ func (c *call) transport(err error) *provider.Error {
 	case strings.Contains(err.Error(), "invalid header field"):
 		e.Kind, e.Hint = provider.KindConfig, "check extra_headers in config.toml: names are words, values are one line"
 	}
-	if known == nil && errors.As(err, &op) && e.Message == err.Error() { // without both ends' addresses, which tell nobody anything
+	// without both ends' addresses, which tell nobody anything
+	if known == nil && errors.As(err, &op) && e.Message == err.Error() {
 		e.Message = "the connection to " + host + " broke: " + op.Err.Error()
 	}
 	return e
@@ -164,7 +167,8 @@ func (c *call) transport(err error) *provider.Error {
 // off. Windows has numbers of its own for that, which syscall does not translate.
 func reset(err error) bool {
 	const wsaConnAborted, wsaConnReset = syscall.Errno(10053), syscall.Errno(10054)
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, wsaConnReset) || errors.Is(err, wsaConnAborted)
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, wsaConnReset) ||
+		errors.Is(err, wsaConnAborted)
 }
 
 // tlsError words a certificate that could not be checked. The issuer is named

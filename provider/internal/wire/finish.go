@@ -63,7 +63,8 @@ func doubt(done provider.Done) string {
 		return doubtOpenCall
 	}
 	const many, least = 200, 8 // tokens; no answer has as many to the visible character
-	thought := slices.ContainsFunc(done.Message.Parts, func(p provider.Part) bool { _, ok := p.(provider.Reasoning); return ok })
+	thought := slices.ContainsFunc(done.Message.Parts,
+		func(p provider.Part) bool { _, ok := p.(provider.Reasoning); return ok })
 	if u := done.Usage; !thought && u.Reasoning == 0 && u.Output >= many && utf8.RuneCountInString(text)*least < u.Output {
 		return doubtUnseen
 	}

@@ -69,7 +69,8 @@ func noQuota(message string) bool {
 		if !found {
 			return false
 		}
-		if after == "" || !strings.ContainsRune("0123456789", rune(after[0])) && !(after[0] == '.' && len(after) > 1 && after[1] >= '0' && after[1] <= '9') {
+		if after == "" || !strings.ContainsRune("0123456789", rune(after[0])) &&
+			!(after[0] == '.' && len(after) > 1 && after[1] >= '0' && after[1] <= '9') {
 			return true
 		}
 		rest = after

@@ -14,7 +14,8 @@ type halves struct{ high string }
 
 // pieceKeys are the keys under which servers send a text, or the text of a call's
 // arguments, piece by piece.
-var pieceKeys = []string{"content", "text", "delta", "thinking", "reasoning", "reasoning_content", "reasoning_text", "arguments", "partial_json"}
+var pieceKeys = []string{"content", "text", "delta", "thinking", "reasoning", "reasoning_content", "reasoning_text",
+	"arguments", "partial_json"}
 
 // join returns the event with the half it begins with made whole, and without
 // the one it ends with, which goes into the next event that has the other half.

@@ -31,8 +31,9 @@ func Key(ctx context.Context, key func(context.Context) (string, error)) (string
 	k = strings.TrimSpace(k)
 	for _, r := range k {
 		if r < ' ' || r > '~' {
-			return "", &provider.Error{Kind: provider.KindAuth, Message: "the key holds a line break or another character no key has",
-				Hint: "store the key again, without quotes and line breaks"}
+			return "", &provider.Error{Kind: provider.KindAuth,
+				Message: "the key holds a line break or another character no key has",
+				Hint:    "store the key again, without quotes and line breaks"}
 		}
 	}
 	return k, nil

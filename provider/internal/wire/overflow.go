@@ -55,14 +55,22 @@ func isOverflow(status int, words ...string) bool {
 // was asked for, in either order, the second part perhaps a sum.
 var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
-		regexp.MustCompile(`(?is)context length is (?P<win>\d+) tokens.*?for a total of (?:at least )?(?P<req>\d+)`),             // vLLM
-		regexp.MustCompile(`(?P<req>\d+)(?: \+ (?P<more>\d+))? (?:tokens )?> (?P<win>\d+)`),                                      // Anthropic
-		regexp.MustCompile(`(?is)(?P<win>\d+) tokens.*?(?:resulted in|requested)(?: about)? ~?(?P<req>\d+)`),                     // OpenAI, OpenRouter, vLLM
-		regexp.MustCompile(`(?is)request \((?P<req>\d+) tokens\) exceeds the available context size \((?P<win>\d+)`),             // llama.cpp
-		regexp.MustCompile(`(?is)token count.*?\((?P<req>\d+)\) exceeds the maximum.*?\((?P<win>\d+)\)`),                         // Gemini
-		regexp.MustCompile(`(?is)token count of (?P<req>\d+) exceeds the limit of (?P<win>\d+)`),                                 // Copilot
-		regexp.MustCompile(`(?is)maximum prompt length is (?P<win>\d+) but the request contains (?P<req>\d+)`),                   // xAI
-		regexp.MustCompile(`(?is)(?:too large for model with|context length (?:is|of)) (?P<win>\d+)`),                            // Mistral and others
+		// vLLM
+		regexp.MustCompile(`(?is)context length is (?P<win>\d+) tokens.*?for a total of (?:at least )?(?P<req>\d+)`),
+		// Anthropic
+		regexp.MustCompile(`(?P<req>\d+)(?: \+ (?P<more>\d+))? (?:tokens )?> (?P<win>\d+)`),
+		// OpenAI, OpenRouter, vLLM
+		regexp.MustCompile(`(?is)(?P<win>\d+) tokens.*?(?:resulted in|requested)(?: about)? ~?(?P<req>\d+)`),
+		// llama.cpp
+		regexp.MustCompile(`(?is)request \((?P<req>\d+) tokens\) exceeds the available context size \((?P<win>\d+)`),
+		// Gemini
+		regexp.MustCompile(`(?is)token count.*?\((?P<req>\d+)\) exceeds the maximum.*?\((?P<win>\d+)\)`),
+		// Copilot
+		regexp.MustCompile(`(?is)token count of (?P<req>\d+) exceeds the limit of (?P<win>\d+)`),
+		// xAI
+		regexp.MustCompile(`(?is)maximum prompt length is (?P<win>\d+) but the request contains (?P<req>\d+)`),
+		// Mistral and others
+		regexp.MustCompile(`(?is)(?:too large for model with|context length (?:is|of)) (?P<win>\d+)`),
 		regexp.MustCompile(`(?is)(?:limit|size|window|length)\D{0,20}(?P<win>\d{4,})\D+?(?:request(?:ed)?)\D{0,20}(?P<req>\d+)`), // loosely worded
 	}
 })

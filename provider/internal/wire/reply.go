@@ -74,7 +74,8 @@ func (r *Reply) Message(parts []provider.Part) provider.Message {
 func (r *Reply) Unreadable(
 	e *provider.Error, parts []provider.Part, raw string, tools []provider.ToolSpec,
 ) provider.Done {
-	call := provider.ToolCall{Name: LikelyTool(raw, tools), Input: json.RawMessage("{}"), Raw: strings.ToValidUTF8(raw, "\uFFFD")}
+	call := provider.ToolCall{Name: LikelyTool(raw, tools), Input: json.RawMessage("{}"),
+		Raw: strings.ToValidUTF8(raw, "\uFFFD")}
 	return provider.Done{Message: r.Message(append(parts, call)), Stop: provider.StopToolUse, Detail: e.Message,
 		Usage: e.Usage, RequestID: e.RequestID, Tries: 1}
 }

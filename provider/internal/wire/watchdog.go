@@ -112,13 +112,13 @@ func (w *watchdog) fire(d time.Duration) {
 
 // watched is a body whose reads the watchdog sees.
 type watched struct {
-	src io.Reader
-	dog *watchdog
+	src      io.Reader
+	watchdog *watchdog
 }
 
 func (r *watched) Read(p []byte) (int, error) {
-	r.dog.wait()
+	r.watchdog.wait()
 	n, err := r.src.Read(p)
-	r.dog.got(n)
+	r.watchdog.got(n)
 	return n, err
 }

@@ -30,7 +30,7 @@ type Endpoint struct {
 type Request struct {
 	URL    string
 	Header http.Header
-	Secret string // the key in use, so that it can be blotted out of error texts; may be empty
+	Secret string // the key in use, so that it can be hidden in error texts; may be empty
 	Model  string // for hints
 	Body   []byte // JSON; nil for a GET
 }
@@ -85,7 +85,8 @@ const (
 )
 
 // ErrReplyTooLarge tells that a reply was larger than any can be.
-var ErrReplyTooLarge = fmt.Errorf("the reply is larger than any can be: more than %d MiB of text, or %d MiB of data", maxHeld>>20, maxReply>>20)
+var ErrReplyTooLarge = fmt.Errorf("the reply is larger than any can be: more than %d MiB of text, or %d MiB of data",
+	maxHeld>>20, maxReply>>20)
 
 // ErrCut tells that the stream ended before its terminal event.
 var ErrCut = errors.New("the stream ended before the reply was complete")

@@ -17,7 +17,7 @@ func chunkOf(text string) string {
 }
 
 func TestRefrain(t *testing.T) {
-	var r Refrain
+	var r Repeated
 	for i, text := range []string{"The", " quick"} {
 		if got, _, ok := r.Text(chunkOf(text)); ok {
 			t.Errorf("event %d was read as %q before anything was sure", i, got)
@@ -57,7 +57,7 @@ func TestRefrainUnsure(t *testing.T) {
 		"another around it": {{`{"n":1,"content":"a"}`, "a"}, {`{"n":2,"content":"b"}`, "b"}},
 		"escaped":           {{chunkOf("a\"b"), "a\"b"}, {chunkOf("c\"d"), "c\"d"}},
 	} {
-		var r Refrain
+		var r Repeated
 		for _, e := range events {
 			r.Learn(e[0], e[1], 0)
 		}
@@ -69,7 +69,7 @@ func TestRefrainUnsure(t *testing.T) {
 }
 
 func TestRefrainGivesUp(t *testing.T) {
-	var r Refrain
+	var r Repeated
 	for i := range maxMisses + 1 {
 		r.Learn(fmt.Sprintf(`{"pad":%d,"content":"a"}`, i), "a", 0)
 	}

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// Refrain reads those events of a stream that differ from the one before in
+// Repeated reads those events of a stream that differ from the one before in
 // nothing but a piece of text, as nearly all of them do, without decoding their
 // JSON again: that is the larger part of the work of reading a long answer. The
 // zero value knows nothing yet. It is used by one goroutine, for one reply.
-type Refrain struct {
+type Repeated struct {
 	head, tail string // around the text, the quotes included
 	block      int
 	sure       bool // a second event was decoded as expected
@@ -22,7 +22,7 @@ const maxMisses = 16
 
 // Text is the text of an event if nothing else is new in it and it needs no
 // decoding, and the block that Learn was given.
-func (r *Refrain) Text(data string) (text string, block int, ok bool) {
+func (r *Repeated) Text(data string) (text string, block int, ok bool) {
 	if !r.sure {
 		return "", 0, false
 	}
@@ -32,7 +32,7 @@ func (r *Refrain) Text(data string) (text string, block int, ok bool) {
 
 // Learn is told of an event from which the decoder took nothing but a text,
 // which went as it is into the given block.
-func (r *Refrain) Learn(data, text string, block int) {
+func (r *Repeated) Learn(data, text string, block int) {
 	if r.misses > maxMisses || text == "" || !verbatim(text) {
 		return
 	}
@@ -40,7 +40,7 @@ func (r *Refrain) Learn(data, text string, block int) {
 		r.sure, r.misses = true, 0
 		return
 	}
-	*r = Refrain{misses: r.misses + 1, block: block}
+	*r = Repeated{misses: r.misses + 1, block: block}
 	literal := `"` + text + `"`
 	if at := strings.Index(data, literal); at > 0 && strings.LastIndex(data, literal) == at {
 		r.head, r.tail = data[:at+1], data[at+len(literal)-1:]
@@ -48,8 +48,9 @@ func (r *Refrain) Learn(data, text string, block int) {
 }
 
 // match cuts the text out of an event with the same head and tail.
-func (r *Refrain) match(data string) (text string, ok bool) {
-	if r.head == "" || len(data) <= len(r.head)+len(r.tail) || !strings.HasPrefix(data, r.head) || !strings.HasSuffix(data, r.tail) {
+func (r *Repeated) match(data string) (text string, ok bool) {
+	if r.head == "" || len(data) <= len(r.head)+len(r.tail) || !strings.HasPrefix(data, r.head) ||
+		!strings.HasSuffix(data, r.tail) {
 		return "", false
 	}
 	text = data[len(r.head) : len(data)-len(r.tail)]
