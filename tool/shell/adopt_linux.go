@@ -83,7 +83,8 @@ var ownSession = sync.OnceValue(func() int { return Stat(os.Getpid()).Session })
 func reap() {
 	var info unix.Siginfo
 	// Most often there is none, and one call tells it.
-	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil || info.Signo == 0 {
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	if err != nil || info.Signo == 0 {
 		return
 	}
 	adoption.Lock()

@@ -58,7 +58,8 @@ func parseStat(pid int, stat []byte) (Process, bool) {
 		return Process{}, false
 	}
 	fields := bytes.Fields(stat[i+1:])
-	const state, parent, group, session, flags, began = 0, 1, 2, 3, 9 - 3, 22 - 3 // their numbers less that of the state
+	// Their numbers, less that of the state.
+	const state, parent, group, session, flags, began = 0, 1, 2, 3, 9 - 3, 22 - 3
 	if len(fields) <= began {
 		return Process{}, false
 	}
@@ -69,8 +70,8 @@ func parseStat(pid int, stat []byte) (Process, bool) {
 			return Process{}, false
 		}
 	}
-	return Process{PID: pid, Parent: int(n[parent]), Group: int(n[group]), Session: int(n[session]), Began: uint64(n[began]),
-		Dead: bytes.ContainsAny(fields[state][:1], "ZX"), Kernel: n[flags]&kernelThread != 0}, true
+	return Process{PID: pid, Parent: int(n[parent]), Group: int(n[group]), Session: int(n[session]),
+		Began: uint64(n[began]), Dead: bytes.ContainsAny(fields[state][:1], "ZX"), Kernel: n[flags]&kernelThread != 0}, true
 }
 
 // Environ is the environment that a process began with, nil where that cannot
