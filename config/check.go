@@ -11,8 +11,8 @@ import (
 
 // check looks at what no single value shows.
 func (c *Config) check() error {
-	if c.Provider != "" && !c.isProvider(c.Provider) {
-		names := append(provider.Names(), slices.Sorted(maps.Keys(c.Providers))...)
+	if c.Provider != "" && !c.IsProvider(c.Provider) {
+		names := c.ProviderNames()
 		hint := orList(names)
 		if near := Nearest(c.Provider, names); near != "" {
 			hint = near
@@ -54,11 +54,18 @@ func (c *Config) blame(key, why, hint string) error {
 	return wrong(kind, c.Origin(key), why, hint)
 }
 
-// isProvider reports whether name is known or defined in the file.
-func (c *Config) isProvider(name string) bool {
-	if _, ok := c.Providers[name]; ok {
-		return true
+// ProviderNames are the known providers, then those of the file alone by name.
+func (c *Config) ProviderNames() []string {
+	names := provider.Names()
+	for _, own := range slices.Sorted(maps.Keys(c.Providers)) {
+		if !slices.Contains(names, own) {
+			names = append(names, own)
+		}
 	}
-	_, ok := provider.FactsOf(name)
-	return ok
+	return names
+}
+
+// IsProvider reports whether name is known or defined in the file.
+func (c *Config) IsProvider(name string) bool {
+	return slices.Contains(c.ProviderNames(), name)
 }

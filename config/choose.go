@@ -18,9 +18,9 @@ type Choice struct {
 	Note string
 }
 
-// Situation is what Choose must know besides the settings. Choose calls the
+// Conditions is what Choose must know besides the settings. Choose calls the
 // funcs on its caller's goroutine.
-type Situation struct {
+type Conditions struct {
 	// AtHand are the providers that could be used at once: those of
 	// Config.AtHand.
 	AtHand []string
@@ -35,10 +35,10 @@ type Situation struct {
 	Catalog func(model string) string
 }
 
-// Choose decides provider and model from the settings and the situation; it
+// Choose decides provider and model from the settings and the conditions; it
 // looks at nothing else. Errors: *SeveralProviders and *NoProvider, which a
-// front end with a person may answer, and *Error.
-func (c *Config) Choose(s Situation) (Choice, error) {
+// front end with a user may answer, and *Error.
+func (c *Config) Choose(s Conditions) (Choice, error) {
 	if c.Provider != "" {
 		return c.withModel(Choice{Provider: c.Provider, Model: c.Model, Note: c.switched}, s)
 	}
@@ -82,7 +82,7 @@ func (c *Config) With(choice Choice) *Config {
 }
 
 // byModel finds the provider a model id alone means.
-func (c *Config) byModel(s Situation) (Choice, bool) {
+func (c *Config) byModel(s Conditions) (Choice, bool) {
 	if name, model, found := c.splitModel(c.Model); found {
 		return Choice{Provider: name, Model: model, Note: "provider " + name + ", named by the model " + c.Model}, true
 	}
@@ -117,7 +117,7 @@ func (c *Config) lister(model string) string {
 }
 
 // withModel fills in the provider's default model.
-func (c *Config) withModel(choice Choice, s Situation) (Choice, error) {
+func (c *Config) withModel(choice Choice, s Conditions) (Choice, error) {
 	if choice.Model == "" {
 		choice.Model = s.DefaultModel(choice.Provider)
 	}

@@ -48,7 +48,7 @@ func TestChoose(t *testing.T) {
 			for name, value := range test.env {
 				t.Setenv(name, value)
 			}
-			choice, err := mustLoad(t, LoadOptions{}).Choose(situation(strings.Fields(test.atHand)))
+			choice, err := mustLoad(t, LoadOptions{}).Choose(conditions(strings.Fields(test.atHand)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func TestAProviderBeforeTheModelBeatsAWeakerSource(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			c := mustLoad(t, LoadOptions{Flags: test.flags})
-			choice, err := c.Choose(situation(nil))
+			choice, err := c.Choose(conditions(nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,8 +110,8 @@ func TestAProviderBeforeTheModelBeatsAWeakerSource(t *testing.T) {
 	}
 }
 
-func situation(atHand []string) Situation {
-	return Situation{
+func conditions(atHand []string) Conditions {
+	return Conditions{
 		AtHand: atHand,
 		DefaultModel: func(provider string) string {
 			if provider == "compatible" || provider == "ollama" {
@@ -130,13 +130,13 @@ func situation(atHand []string) Situation {
 
 func TestChooseErrors(t *testing.T) {
 	world(t)
-	_, err := mustLoad(t, LoadOptions{}).Choose(situation(nil))
+	_, err := mustLoad(t, LoadOptions{}).Choose(conditions(nil))
 	wantError(t, err, "auth", "no key is set", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "ARTOO_BASE_URL", "artoo demo")
 	if none := (*NoProvider)(nil); !errors.As(err, &none) {
 		t.Errorf("%T", err)
 	}
 
-	_, err = mustLoad(t, LoadOptions{}).Choose(situation([]string{"openai", "gemini"}))
+	_, err = mustLoad(t, LoadOptions{}).Choose(conditions([]string{"openai", "gemini"}))
 	wantError(t, err, "usage", "several are at hand: openai, gemini", "--provider openai")
 	var several *SeveralProviders
 	if !errors.As(err, &several) || len(several.Names) != 2 {
@@ -144,12 +144,12 @@ func TestChooseErrors(t *testing.T) {
 	}
 
 	t.Setenv("ARTOO_BASE_URL", "http://localhost:1/v1")
-	_, err = mustLoad(t, LoadOptions{}).Choose(situation(nil))
+	_, err = mustLoad(t, LoadOptions{}).Choose(conditions(nil))
 	wantError(t, err, "usage", "compatible: no model is named", "ARTOO_MODEL")
 
 	t.Setenv("ARTOO_BASE_URL", "")
 	t.Setenv("ARTOO_API_KEY", "x")
-	_, err = mustLoad(t, LoadOptions{}).Choose(situation(nil))
+	_, err = mustLoad(t, LoadOptions{}).Choose(conditions(nil))
 	wantError(t, err, "usage", "not for which provider", "ARTOO_PROVIDER")
 }
 
@@ -182,7 +182,7 @@ func TestProbe(t *testing.T) {
 				t.Setenv("ARTOO_MODEL", "")
 			}
 			asked := false
-			s := situation(test.atHand)
+			s := conditions(test.atHand)
 			s.DefaultModel = func(string) string { return "default" }
 			s.Probe = func() string { asked = true; return test.found }
 			choice, err := mustLoad(t, LoadOptions{}).Choose(s)

@@ -79,7 +79,7 @@ func ForeignVariables() []Foreign {
 }
 
 // Files is the table of the files that artoo reads and writes, by the path that
-// a person would write, in the order in which the manual lists them.
+// a user would write, in the order in which the manual lists them.
 func Files() []Foreign {
 	return []Foreign{
 		{"~/.config/artoo/config.toml", "settings; a running artoo adds the rules that are allowed for good"},

@@ -32,7 +32,7 @@ func (c *Config) Key(ctx context.Context, name string) (Key, error) {
 }
 
 func (c *Config) findKey(ctx context.Context, name string) (Key, error) {
-	if facts, _ := provider.FactsOf(name); c.isProvider(name) && facts.Key == provider.KeyNever {
+	if facts, _ := provider.FactsOf(name); c.IsProvider(name) && facts.Key == provider.KeyNever {
 		return Key{}, nil
 	}
 	places, wrong := c.keyPlaces(name)

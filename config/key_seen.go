@@ -2,12 +2,9 @@ package config
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
-
-	"artoo/provider"
 )
 
 // leastKey is the length from which on a key is looked for in other text. What is
@@ -39,7 +36,7 @@ func (s *seenKeys) add(key string) {
 func (c *Config) SeenKeys() []string {
 	c.seen.once.Do(func() {
 		c.seen.add(c.APIKey.Reveal())
-		for _, name := range slices.Concat(provider.Names(), slices.Sorted(maps.Keys(c.Providers))) {
+		for _, name := range c.ProviderNames() {
 			c.seen.add(c.Providers[name].APIKey.Reveal())
 			for _, v := range c.keyVariables(name) {
 				text, _ := c.lookup(v)

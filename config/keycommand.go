@@ -105,10 +105,10 @@ func (c *Config) keyless(environ []string) []string {
 // keeps, line gets every line that is not empty. The buffer is not embedded: its
 // ReadFrom would pass Write by.
 type head struct {
-	kept []byte
-	max  int
-	line func(string) // may be nil
-	told int          // bytes of kept
+	kept     []byte
+	max      int
+	line     func(string) // may be nil
+	reported int          // bytes of kept
 }
 
 // Write never fails: a full head drops what comes.
@@ -116,18 +116,18 @@ func (h *head) Write(p []byte) (int, error) {
 	if room := h.max - len(h.kept); room > 0 {
 		h.kept = append(h.kept, p[:min(room, len(p))]...)
 	}
-	if end := bytes.LastIndexByte(h.kept[h.told:], '\n'); end >= 0 {
-		h.tell(h.told + end + 1)
+	if end := bytes.LastIndexByte(h.kept[h.reported:], '\n'); end >= 0 {
+		h.report(h.reported + end + 1)
 	}
 	return len(p), nil
 }
 
-// end tells the last line, which may have no newline.
-func (h *head) end() { h.tell(len(h.kept)) }
+// end reports the last line, which may have no newline.
+func (h *head) end() { h.report(len(h.kept)) }
 
-func (h *head) tell(end int) {
-	lines := string(h.kept[h.told:end])
-	h.told = end
+func (h *head) report(end int) {
+	lines := string(h.kept[h.reported:end])
+	h.reported = end
 	if h.line == nil {
 		return
 	}

@@ -28,7 +28,7 @@ func (c *Config) KeyPlaces(name string) (names []string, err error) {
 
 // keyPlaces are the places with their keys; with an error those before it.
 func (c *Config) keyPlaces(name string) (places []keyPlace, err error) {
-	if !c.isProvider(name) {
+	if !c.IsProvider(name) {
 		return nil, unknownProvider(name)
 	}
 	add := func(place string, key func(context.Context) (Key, error)) {
@@ -90,7 +90,7 @@ func (c *Config) UsesStored(name string) (bool, string) {
 // for: all but the demo and the coding CLIs, which log in by themselves.
 func (c *Config) NeedsKey(name string) bool {
 	f, _ := provider.FactsOf(name)
-	return c.isProvider(name) && f.Key != provider.KeyNever
+	return c.IsProvider(name) && f.Key != provider.KeyNever
 }
 
 // The places a key is found in that have no name of the user's.

@@ -186,7 +186,7 @@ func (c *Config) named() {
 // own ids have a vendor before the slash, which may be itself.
 func (c *Config) splitModel(id string) (name, model string, ok bool) {
 	name, model, ok = strings.Cut(id, "/")
-	ok = ok && model != "" && c.isProvider(name)
+	ok = ok && model != "" && c.IsProvider(name)
 	if f, _ := provider.FactsOf(name); f.VendorModels && !strings.Contains(model, "/") {
 		ok = false
 	}

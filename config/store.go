@@ -34,7 +34,7 @@ type Stored struct {
 // file is replaced in one step, mode 0600; what else it holds stays. Errors are
 // *Error; after one, no key is stored that was not before.
 func (c *Config) StoreKey(ctx context.Context, name string, key Secret) (Stored, error) {
-	if !c.isProvider(name) {
+	if !c.IsProvider(name) {
 		return Stored{}, unknownProvider(name)
 	}
 	if _, err := checkKey(key.Reveal(), name); err != nil {
@@ -83,7 +83,7 @@ func (c *Config) intoKeyring(ctx context.Context, name string, key Secret) error
 // none was stored. An entry of the keyring that cannot be removed stays written
 // down, and is the error.
 func (c *Config) ForgetKey(ctx context.Context, name string) (where string, err error) {
-	if !c.isProvider(name) {
+	if !c.IsProvider(name) {
 		return "", unknownProvider(name)
 	}
 	old, err := c.stored(name)

@@ -1,6 +1,6 @@
 // Package keyring is the system's store of passwords: the Secret Service of a
 // Linux or BSD desktop, the macOS keychain, the Windows credential manager. It
-// may start a process or ask the person to unlock it, so it is opened only when
+// may start a process or ask the user to unlock it, so it is opened only when
 // a key is wanted from it, and never waited for longer than Wait.
 package keyring
 
@@ -27,7 +27,7 @@ var ErrNone = errors.New("there is no keyring here")
 var ErrNotFound = errors.New("the keyring has no such entry")
 
 // ErrNoAnswer says that the keyring did not answer in time: it may be waiting
-// for the person to unlock it.
+// for the user to unlock it.
 var ErrNoAnswer = fmt.Errorf("the keyring did not answer within %s, it may be locked", Wait)
 
 // System is the keyring of this machine. Its methods may be called from any
@@ -72,7 +72,7 @@ func (s System) ask(ctx context.Context, question func() (string, error)) (strin
 	}
 	came := make(chan answer, 1)
 	go func() {
-		// The library falls over a bus that goes away while the person is asked,
+		// The library falls over a bus that goes away while the user is asked,
 		// which may be long after anybody waited for it.
 		defer func() {
 			if why := recover(); why != nil {

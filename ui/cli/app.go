@@ -77,7 +77,7 @@ type app struct {
 	began   time.Time
 	cfg     *config.Config
 	screen  *screen.Screen
-	who     who
+	streams streams
 	choice  config.Choice
 
 	switched  bool              // another model was chosen in this conversation
@@ -129,7 +129,7 @@ func (a *app) load(inv Invocation, prompt bool) error {
 	if err != nil {
 		return err
 	}
-	a.who = a.present(prompt)
+	a.streams = a.look(prompt)
 	a.screen = a.newScreen()
 	if a.rules, err = parseRules(a.cfg.AllRules(a.project.Root)); err != nil {
 		return err
@@ -156,7 +156,7 @@ type exitStatus int
 // Error is never shown.
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// broken is told that stdout or stderr cannot be written.
+// broken takes note that stdout or stderr cannot be written.
 func (a *app) broken(err error) {
 	if a.signals != nil {
 		a.signals.Broken(err)

@@ -13,7 +13,7 @@ const (
 	consoleMintty                // a terminal of MSYS2 or Cygwin, which Windows takes for a pipe
 )
 
-// tty reports whether a person is behind it.
+// tty reports whether somebody is behind it.
 func (c console) tty() bool { return c != consoleNone }
 
 // why says why it gets text and nothing else, with a hint; "" where it can have

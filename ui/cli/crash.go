@@ -32,7 +32,7 @@ func (a *app) crash(value any, stack []byte) {
 	a.process.Exit((&app{process: a.process, began: a.began}).exit(failure))
 }
 
-// crashed writes the trace of a panic to a file and is what a person reads of
+// crashed writes the trace of a panic to a file and is what the user reads of
 // it: what happened, and where the trace is.
 func (a *app) crashed(value any, stack []byte) *agent.Failure {
 	what := thrown(value)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,11 +102,11 @@ func (a *app) machine() *doctor.Probes {
 // probes is everything there is to look at.
 func (a *app) probes(offline bool) *doctor.Probes {
 	w := a.machine()
-	profile, why := a.profile(a.who.errConsole)
+	profile, why := a.profile(a.streams.errConsole)
 	columns, _ := a.size()
 	w.Terminal = doctor.Terminal{
-		Input: a.who.in, Output: a.who.err, Profile: profile.String(), Why: why, Columns: columns,
-		Color: a.colored(a.who.errConsole), UTF8: a.utf8(),
+		Input: a.streams.in, Output: a.streams.err, Profile: profile.String(), Why: why, Columns: columns,
+		Color: a.colored(a.streams.errConsole), UTF8: a.utf8(),
 	}
 	w.NoNetwork, w.Offline, w.CAFile = offline, a.cfg.Offline, a.cfg.CAFile
 	w.ConfigFile, w.Warnings = a.cfg.File, a.cfg.Warnings
@@ -115,12 +114,11 @@ func (a *app) probes(offline bool) *doctor.Probes {
 		w.HTTPErr = a.transport()
 	}
 	w.HTTP = a.http
-	for _, name := range append(provider.Names(), slices.Sorted(maps.Keys(a.cfg.Providers))...) {
-		if slices.ContainsFunc(w.Keys, func(k doctor.Keys) bool { return k.Provider == name }) || !a.cfg.NeedsKey(name) {
-			continue
+	for _, name := range a.cfg.ProviderNames() {
+		if a.cfg.NeedsKey(name) {
+			places, err := a.cfg.KeyPlaces(name)
+			w.Keys = append(w.Keys, doctor.Keys{Provider: name, Places: places, Err: err})
 		}
-		places, err := a.cfg.KeyPlaces(name)
-		w.Keys = append(w.Keys, doctor.Keys{Provider: name, Places: places, Err: err})
 	}
 	w.Places = a.places()
 	a.examineChoice(w)
@@ -132,10 +130,10 @@ func (a *app) probes(offline bool) *doctor.Probes {
 
 // examineChoice looks for the provider that would answer now.
 func (a *app) examineChoice(w *doctor.Probes) {
-	headless := a.who.headless
-	a.who.headless = true // nobody is to be asked which provider is meant
+	headless := a.streams.headless
+	a.streams.headless = true // nobody is to be asked which provider is meant
 	err := a.choose()
-	a.who.headless = headless
+	a.streams.headless = headless
 	name := a.choice.Provider
 	w.Local = localServer(name)
 	if err != nil {
@@ -189,9 +187,8 @@ func (a *app) doctorServer(name string, key func(context.Context) (string, strin
 func (a *app) listPaths(asJSON bool) error {
 	there := slices.DeleteFunc(a.places(), func(p doctor.Place) bool { return !p.Exists })
 	var ring []string
-	for _, name := range append(provider.Names(), slices.Sorted(maps.Keys(a.cfg.Providers))...) {
-		if places, err := a.cfg.KeyPlaces(name); err == nil && slices.Contains(places, "keyring") &&
-			!slices.Contains(ring, name) {
+	for _, name := range a.cfg.ProviderNames() {
+		if places, err := a.cfg.KeyPlaces(name); err == nil && slices.Contains(places, "keyring") {
 			ring = append(ring, name)
 		}
 	}

@@ -57,16 +57,16 @@ func (a *app) login(ctx context.Context, inv Invocation) error {
 	if err != nil {
 		return err
 	}
-	told := "the key of " + name + " is stored in " + stored.Where
+	note := "the key of " + name + " is stored in " + stored.Where
 	if stored.NoKeyring != nil {
-		told += ", for you alone to read (" + stored.NoKeyring.Error() + ")"
+		note += ", for you alone to read (" + stored.NoKeyring.Error() + ")"
 	}
-	a.screen.Note(told)
-	return a.tellWinner(name)
+	a.screen.Note(note)
+	return a.warnOfOtherKey(name)
 }
 
-// tellWinner says what comes before the key that login has just stored.
-func (a *app) tellWinner(name string) error {
+// warnOfOtherKey says what comes before the key that login has just stored.
+func (a *app) warnOfOtherKey(name string) error {
 	if uses, why := a.cfg.UsesStored(name); !uses {
 		a.warn("the stored key is not used: " + why)
 		return nil
@@ -107,21 +107,11 @@ func (a *app) logout(ctx context.Context, inv Invocation) error {
 }
 
 // keyOwner is the provider whose key is meant: the one named, the chosen one, or
-// the one a person picks.
+// the one the user picks.
 func (a *app) keyOwner(ctx context.Context, name, command string) (string, error) {
-	var names []string
-	for _, known := range provider.Names() {
-		if a.cfg.NeedsKey(known) {
-			names = append(names, known)
-		}
-	}
-	for own := range a.cfg.Providers {
-		if !slices.Contains(names, own) && a.cfg.NeedsKey(own) {
-			names = append(names, own)
-		}
-	}
+	names := slices.DeleteFunc(a.cfg.ProviderNames(), func(name string) bool { return !a.cfg.NeedsKey(name) })
 	switch {
-	case name != "" && !a.provides(name):
+	case name != "" && !a.cfg.IsProvider(name):
 		return "", fail(agent.KindUsage, command, fmt.Errorf("there is no provider %q", name),
 			"artoo "+command+" with one of "+strings.Join(names, ", ")+"; artoo -- "+command+" "+name+" sends the words")
 	case name != "" && !a.cfg.NeedsKey(name):
@@ -131,7 +121,7 @@ func (a *app) keyOwner(ctx context.Context, name, command string) (string, error
 		return name, nil
 	case a.cfg.Provider != "" && a.cfg.NeedsKey(a.cfg.Provider):
 		return a.cfg.Provider, nil
-	case a.who.in && a.who.err:
+	case a.streams.in && a.streams.err:
 		return ui.Choose(ctx, a.process.In, a.screen, "Whose key?", names)
 	}
 	return "", fail(agent.KindUsage, command, errors.New("which provider?"),
@@ -145,8 +135,8 @@ const maxKey = 64 << 10
 // file or pipe.
 func (a *app) readKey(ctx context.Context, name string) (string, error) {
 	hint := "artoo login " + name + " < FILE, whose first line is the key"
-	if a.who.in {
-		if !a.who.err {
+	if a.streams.in {
+		if !a.streams.err {
 			return "", fail(agent.KindUsage, "login", errors.New("nobody can be asked: stderr is no terminal"), hint)
 		}
 		text, err := ui.ReadSecret(a.process.In, a.screen, "Enter password for "+name+": ")
@@ -174,7 +164,7 @@ func (a *app) readKey(ctx context.Context, name string) (string, error) {
 		case l := <-came:
 			return l.text, l.err
 		case <-wait.C:
-			if !a.who.watched {
+			if !a.streams.watched {
 				return "", fail(agent.KindUsage, "login", fmt.Errorf("no key came on stdin within %s", a.cfg.StdinWait), hint)
 			}
 			a.screen.Note("waiting for the key on stdin; Ctrl-C stops")

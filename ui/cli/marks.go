@@ -19,7 +19,7 @@ type marks struct {
 	session *conversation.Session // nil before there is one, and for none
 	kept    bool                  // the salt is in its file
 	used    bool
-	lost    func(error) // told once when the salt cannot be kept
+	lost    func(error) // called once when the salt cannot be kept
 }
 
 // begin takes the salt of a session that goes on, or a new one for nil and for a

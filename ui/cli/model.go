@@ -45,13 +45,13 @@ func (a *app) choose() error {
 	if err != nil {
 		return err
 	}
-	situation := config.Situation{AtHand: hand, DefaultModel: a.defaultModel, Catalog: provider.ProviderFor,
+	conditions := config.Conditions{AtHand: hand, DefaultModel: a.defaultModel, Catalog: provider.ProviderFor,
 		Probe: a.probe}
-	a.choice, err = a.cfg.Choose(situation)
+	a.choice, err = a.cfg.Choose(conditions)
 	var several *config.SeveralProviders
-	if errors.As(err, &several) && !a.who.headless && a.who.in {
-		if situation.AtHand, err = a.askProvider(several.Names); err == nil {
-			a.choice, err = a.cfg.Choose(situation)
+	if errors.As(err, &several) && !a.streams.headless && a.streams.in {
+		if conditions.AtHand, err = a.askProvider(several.Names); err == nil {
+			a.choice, err = a.cfg.Choose(conditions)
 		}
 	}
 	if err != nil {
@@ -60,7 +60,7 @@ func (a *app) choose() error {
 	if a.cfg.Model == "" && a.several != "" {
 		a.choice.Note = strings.TrimPrefix(a.choice.Note+", "+a.several, ", ")
 	}
-	if a.choice.Note != "" && a.who.headless { // the banner tells it in a conversation
+	if a.choice.Note != "" && a.streams.headless { // the banner tells it in a conversation
 		a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: a.choice.Note})
 	}
 	a.cfg = a.cfg.With(a.choice)
@@ -154,7 +154,7 @@ func (a *app) pulledModel(name string) string {
 // on.
 func (a *app) SwitchModel(_ context.Context, name string) error {
 	choice := config.Choice{Provider: a.choice.Provider, Model: name}
-	if first, rest, ok := strings.Cut(name, "/"); ok && a.provides(first) && rest != "" {
+	if first, rest, ok := strings.Cut(name, "/"); ok && a.cfg.IsProvider(first) && rest != "" {
 		choice = config.Choice{Provider: first, Model: rest}
 	}
 	model, err := a.model(choice)
@@ -188,7 +188,7 @@ func (a *app) usual(name string) string {
 
 // SwitchProvider implements ui.Program: a provider's usual model answers.
 func (a *app) SwitchProvider(ctx context.Context, name string) error {
-	if !a.provides(name) {
+	if !a.cfg.IsProvider(name) {
 		return errors.New("there is no provider " + name)
 	}
 	model := a.usual(name)
@@ -214,12 +214,6 @@ func (a *app) Providers() ([]config.Choice, error) {
 		list = append(list, config.Choice{Provider: name, Model: a.usual(name)})
 	}
 	return list, err
-}
-
-// provides reports whether name is a provider: a known one, or one of the file.
-func (a *app) provides(name string) bool {
-	_, own := a.cfg.Providers[name]
-	return own || slices.Contains(provider.Names(), name)
 }
 
 // model makes the provider that answers for a model, with what is known of it.
@@ -266,6 +260,12 @@ func (a *app) mustAsk(choice config.Choice, info provider.ModelInfo, known bool)
 func isLocalServer(name string) bool {
 	f, _ := provider.FactsOf(name)
 	return f.Local != nil
+}
+
+// isProgram reports whether the provider is a coding CLI.
+func isProgram(name string) bool {
+	f, _ := provider.FactsOf(name)
+	return f.Program != ""
 }
 
 // describer asks the server what the model can do, and puts what the user says

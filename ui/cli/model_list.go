@@ -13,7 +13,6 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
-	"artoo/provider/cli"
 )
 
 // listModels is `artoo models`. A server that cannot be asked costs no more than
@@ -30,7 +29,7 @@ func (a *app) listModels(ctx context.Context, inv Invocation) error {
 		return err
 	}
 	if !ask {
-		a.tellUnlisted("no provider is at hand")
+		a.noteUnlisted("no provider is at hand")
 	}
 	lists := make([][]provider.ModelInfo, len(names))
 	failed := make([]error, len(names))
@@ -50,13 +49,13 @@ func (a *app) listModels(ctx context.Context, inv Invocation) error {
 		known := modelsOf(a.cfg, name, lists[i])
 		if failed[i] != nil {
 			switch {
-			case cli.Is(name):
+			case isProgram(name):
 				a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: name +
 					" tells no list of its models: -m takes what the program itself takes"})
 			case len(names) == 1 && len(provider.Models(name)) == 0 && len(a.cfg.Providers[name].Models) == 0:
 				return failed[i]
 			default:
-				a.tellUnlisted(whyUnlisted(name, failed[i]))
+				a.noteUnlisted(whyUnlisted(name, failed[i]))
 			}
 		}
 		for _, m := range known {
@@ -72,7 +71,7 @@ func (a *app) listModels(ctx context.Context, inv Invocation) error {
 // to one provider at most: a key or an address must not reach another.
 func (a *app) listed(name string) (names []string, ask bool, err error) {
 	if name != "" {
-		return []string{name}, true, a.settle(name)
+		return []string{name}, true, a.tie(name)
 	}
 	if a.cfg.Provider != "" {
 		return []string{a.cfg.Provider}, true, nil
@@ -80,7 +79,7 @@ func (a *app) listed(name string) (names []string, ask bool, err error) {
 	if names, err = a.cfg.AtHand(); err != nil {
 		return nil, false, err
 	}
-	choice, err := a.cfg.Choose(config.Situation{AtHand: names, DefaultModel: a.defaultModel,
+	choice, err := a.cfg.Choose(config.Conditions{AtHand: names, DefaultModel: a.defaultModel,
 		Catalog: provider.ProviderFor, Probe: a.probe})
 	switch {
 	case err == nil:
@@ -101,13 +100,13 @@ func (a *app) listed(name string) (names []string, ask bool, err error) {
 // nobody is a name that no provider can have.
 const nobody = "(none)"
 
-// settle says whose the settings are when a provider is named as an argument.
-func (a *app) settle(name string) error {
-	if !a.provides(name) {
-		all := slices.Concat(provider.Names(), slices.Sorted(maps.Keys(a.cfg.Providers)))
+// tie says whose the settings are when a provider is named as an argument.
+func (a *app) tie(name string) error {
+	if !a.cfg.IsProvider(name) {
+		all := a.cfg.ProviderNames()
 		hint := "artoo models " + config.Nearest(name, all)
 		if config.Nearest(name, all) == "" {
-			hint = "one of " + strings.Join(slices.Compact(all), ", ")
+			hint = "one of " + strings.Join(all, ", ")
 		}
 		return fail(agent.KindUsage, "models", errors.New("there is no provider "+name), hint)
 	}
@@ -143,8 +142,8 @@ func (a *app) askModels(ctx context.Context, name string) ([]provider.ModelInfo,
 	return lister.Models(ctx)
 }
 
-// tellUnlisted says why a list is the catalogue's.
-func (a *app) tellUnlisted(why string) {
+// noteUnlisted says why a list is the catalogue's.
+func (a *app) noteUnlisted(why string) {
 	a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: why + ". Shown is the catalogue of " +
 		provider.CatalogDate + ", with " + provider.CatalogSource()})
 }

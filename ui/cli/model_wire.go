@@ -37,13 +37,13 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 
 // window is the context to ask a server for, 0 where the user says nothing.
 func (a *app) window(choice config.Choice) int {
-	want := a.cfg.Providers[choice.Provider].Models[choice.Model].Context
+	asked := a.cfg.Providers[choice.Provider].Models[choice.Model].Context
 	if a.cfg.IsSet("max_context_tokens") {
-		if budget := a.cfg.MaxContextTokens + a.cfg.MaxTokens; want == 0 || budget < want {
+		if budget := a.cfg.MaxContextTokens + a.cfg.MaxTokens; asked == 0 || budget < asked {
 			return budget
 		}
 	}
-	return want
+	return asked
 }
 
 // isLocal reports whether a provider's server is on this machine or network.
@@ -97,7 +97,7 @@ func (a *app) codingCLI(name string) (*cli.CLI, error) {
 		Name: name, Dir: a.project.Dir, Root: a.project.Root, Limit: a.cfg.RequestTimeout, Trace: a.log.Record,
 		Mode:         func() string { return string(a.agent.Policy().Mode) },
 		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
-		Announce:     a.who.headless || a.agent != nil, // else the banner tells
+		Announce:     a.streams.headless || a.agent != nil, // else the banner tells
 	}
 	c.Caps, c.Reads = a.caps, a.longInput
 	if a.cfg.IsSet("idle_timeout") {
@@ -136,9 +136,9 @@ func (a *app) longInput() []string {
 	return []string{dir}
 }
 
-// pace lets a person watch the demo.
+// pace lets the user watch the demo.
 func (a *app) pace() func(context.Context, time.Duration) {
-	if a.who.headless || a.cfg.Interactive {
+	if a.streams.headless || a.cfg.Interactive {
 		return nil
 	}
 	return demo.Wait

@@ -7,7 +7,7 @@ import (
 
 	"artoo/config"
 	"artoo/conversation"
-	"artoo/provider/cli"
+	"artoo/provider"
 	"artoo/provider/demo"
 )
 
@@ -17,18 +17,19 @@ import (
 // provider than they mean.
 func (a *app) goOnWith(s *conversation.Session) {
 	last := lastChoice(s)
-	if a.choice.Provider != "" || a.cfg.FromFlag("provider") || last.Provider == demo.Name || !a.provides(last.Provider) {
+	if a.choice.Provider != "" || a.cfg.FromFlag("provider") ||
+		last.Provider == demo.Name || !a.cfg.IsProvider(last.Provider) {
 		return
 	}
 	if a.cfg.FromFlag("model") {
 		first, _, named := strings.Cut(a.cfg.Model, "/")
-		if !cli.Is(last.Provider) || named && a.provides(first) {
+		if !isProgram(last.Provider) || named && a.cfg.IsProvider(first) {
 			return
 		}
 		last.Model = a.cfg.Model
 	}
 	tied := a.cfg.BaseURL != "" || !a.cfg.APIKey.IsZero() || a.cfg.APIKeyFile != ""
-	if tied && !cli.Is(last.Provider) && a.cfg.Provider != last.Provider {
+	if tied && !isProgram(last.Provider) && a.cfg.Provider != last.Provider {
 		return
 	}
 	a.cfg = a.cfg.With(last)
@@ -45,11 +46,11 @@ func lastChoice(s *conversation.Session) config.Choice {
 		if m.Provider == "" || m.Model == "" {
 			continue
 		}
-		if cli.Is(m.Provider) && m.Provider != head.Provider {
-			return config.Choice{Provider: m.Provider, Model: cli.DefaultModel}
-		}
-		if !cli.Is(m.Provider) {
+		switch f, _ := provider.FactsOf(m.Provider); {
+		case f.Program == "":
 			return config.Choice{Provider: m.Provider, Model: m.Model}
+		case m.Provider != head.Provider:
+			return config.Choice{Provider: m.Provider, Model: f.AnyModel}
 		}
 		return last
 	}

@@ -23,7 +23,7 @@ func (a *app) open() (err error) {
 		return err
 	}
 	store := conversation.Store{Dir: sessions}
-	session, err := a.wanted(store)
+	session, err := a.toResume(store)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (a *app) open() (err error) {
 const headlessSteps = 200
 
 func (a *app) steps() int {
-	if a.who.headless && !a.cfg.IsSet("max_turns") {
+	if a.streams.headless && !a.cfg.IsSet("max_turns") {
 		return headlessSteps
 	}
 	return a.cfg.MaxTurns
@@ -90,7 +90,7 @@ func (a *app) workspace() *agent.Workspace {
 	w := &agent.Workspace{
 		Project: a.project, NoProject: a.cfg.NoProject, Shell: shell.Find(),
 		Replace: a.cfg.System, Append: a.cfg.AppendSystem,
-		Headless: a.who.headless && !a.canAsk(), Began: a.began, AddDirs: a.cfg.AddDirs, Asked: a.reopened,
+		Headless: a.streams.headless && !a.canAsk(), Began: a.began, AddDirs: a.cfg.AddDirs, Asked: a.reopened,
 	}
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
 		w.ConfigDir = dir
@@ -104,8 +104,8 @@ func (a *app) workspace() *agent.Workspace {
 	return w
 }
 
-// wanted is the session to go on with, nil for a new one.
-func (a *app) wanted(store conversation.Store) (*conversation.Session, error) {
+// toResume is the session to go on with, nil for a new one.
+func (a *app) toResume(store conversation.Store) (*conversation.Session, error) {
 	switch {
 	case a.cfg.Resume != "":
 		return store.Open(a.cfg.Resume)

@@ -33,14 +33,14 @@ func (a *app) format() headless.Format {
 	case a.asked == "":
 	case a.cfg == nil:
 		return a.asked
-	case a.who.headless:
+	case a.streams.headless:
 		return headless.Format(a.cfg.Output)
 	}
 	return headless.Text
 }
 
-// canAsk reports whether a person can be asked beside a pipe.
-func (a *app) canAsk() bool { return !a.cfg.Print && a.who.watched }
+// canAsk reports whether somebody can be asked beside a pipe.
+func (a *app) canAsk() bool { return !a.cfg.Print && a.streams.watched }
 
 // headless runs one message.
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
@@ -54,7 +54,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	defer a.close()
 	in := headless.Stdin{
 		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: prompt, Dash: dash,
-		Patient: a.who.watched, Wait: a.cfg.StdinWait,
+		Patient: a.streams.watched, Wait: a.cfg.StdinWait,
 		Max: int64(a.cfg.StdinMax), Dir: a.agent.OutputDir(), Notice: func(text string) { a.screen.Note(text) },
 	}
 	if a.cfg.MaxTime > 0 {
@@ -69,7 +69,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	r := &headless.Runner{Agent: a.agent, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen,
 		Ask: a.ask, Info: a.info(), Stopped: a.broken}
 	if r.Ask == nil && a.canAsk() {
-		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.who.err)
+		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.streams.err)
 		notify, err := a.notifier(profile)
 		if err != nil {
 			return err

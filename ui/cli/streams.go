@@ -16,24 +16,24 @@ import (
 	"artoo/ui/screen"
 )
 
-// who says who is there.
-type who struct {
-	headless     bool
+// streams are what the three streams are, and what follows from it.
+type streams struct {
+	headless     bool // there is no conversation
 	in, out, err bool // are terminals
 	watched      bool // stderr is a terminal with artoo in its foreground
 
 	outConsole, errConsole console
 }
 
-// present decides who is there.
-func (a *app) present(prompt bool) who {
+// look finds out what the streams are.
+func (a *app) look(prompt bool) streams {
 	cfg, tty := a.cfg, [3]console{}
 	for i, f := range []*os.File{a.process.In, a.process.Out, a.process.Err} {
 		var restore func()
 		tty[i], restore = consoleOf(f, i == 0)
 		a.restore = append(a.restore, restore)
 	}
-	w := who{in: tty[0].tty(), out: tty[1].tty(), err: tty[2].tty(), outConsole: tty[1], errConsole: tty[2]}
+	w := streams{in: tty[0].tty(), out: tty[1].tty(), err: tty[2].tty(), outConsole: tty[1], errConsole: tty[2]}
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
 	w.headless = !cfg.Interactive && (cfg.Print || !w.in || !w.err || prompt && (!w.out || ci))
 	w.watched = w.err && ui.Foreground(a.process.Err)
@@ -65,14 +65,14 @@ func (a *app) utf8() bool { return screen.UTF8Decision(os.Getenv) }
 // newScreen makes the screen for the settings and streams there are.
 func (a *app) newScreen() *screen.Screen {
 	cfg := a.cfg
-	profile, _ := a.profile(a.who.errConsole)
+	profile, _ := a.profile(a.streams.errConsole)
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
-		Out: a.process.Out, Err: a.process.Err, OutTTY: a.who.out, ErrTTY: a.who.err, Profile: profile,
-		OutColor: a.colored(a.who.outConsole), ErrColor: a.colored(a.who.errConsole),
-		Links: screen.LinkDecision(os.Getenv, a.who.out && profile == screen.Rich),
+		Out: a.process.Out, Err: a.process.Err, OutTTY: a.streams.out, ErrTTY: a.streams.err, Profile: profile,
+		OutColor: a.colored(a.streams.outConsole), ErrColor: a.colored(a.streams.errConsole),
+		Links: screen.LinkDecision(os.Getenv, a.streams.out && profile == screen.Rich),
 		UTF8:  a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
-		Conversation: !a.who.headless, Hold: a.who.headless && !a.who.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
+		Conversation: !a.streams.headless, Hold: a.streams.headless && !a.streams.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,
 		SSH: os.Getenv("SSH_TTY") != "" || os.Getenv("SSH_CONNECTION") != "", Status: screen.StatusMode(cfg.Status),
 		Root: a.project.Dir, Home: home,
 		Broken: func(err error) { a.broken(err) },
@@ -86,7 +86,7 @@ func (a *app) newScreen() *screen.Screen {
 	} else {
 		o.Out = a.terminalOutput(o.Out, o.OutTTY, o)
 	}
-	if a.who.headless && cfg.Output != string(headless.Text) {
+	if a.streams.headless && cfg.Output != string(headless.Text) {
 		o.Out, o.OutTTY, o.OutPipe, o.Hold = io.Discard, false, false, true // stdout is the JSON's
 	}
 	return screen.New(o)
@@ -94,7 +94,7 @@ func (a *app) newScreen() *screen.Screen {
 
 // terminalOutput lets an interrupt throw away what a slow terminal has not shown.
 func (a *app) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Writer {
-	if !tty || a.who.headless {
+	if !tty || a.streams.headless {
 		return w
 	}
 	reset := "\n"
@@ -131,7 +131,7 @@ func (a *app) discard() (bool, error) {
 // size is the size of the terminal, or what has to do for one.
 func (a *app) size() (cols, rows int) {
 	tty := a.process.Err
-	if a.who.out {
+	if a.streams.out {
 		tty = a.process.Out
 	}
 	cols, rows, err := term.GetSize(int(tty.Fd()))

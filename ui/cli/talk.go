@@ -11,7 +11,6 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
-	"artoo/provider/cli"
 	"artoo/provider/demo"
 	"artoo/tool"
 	"artoo/ui"
@@ -26,7 +25,7 @@ func (a *app) talk(ctx context.Context, inv Invocation) error {
 	if err := a.load(inv, prompt != ""); err != nil {
 		return err
 	}
-	if a.who.headless {
+	if a.streams.headless {
 		return a.headless(ctx, prompt, dash)
 	}
 	err := a.open()
@@ -53,7 +52,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 			history = path
 		}
 	}
-	profile, why := a.profile(a.who.errConsole)
+	profile, why := a.profile(a.streams.errConsole)
 	notify, err := a.notifier(profile)
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	t, err := ui.New(ui.Options{
 		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: a.cfg.Interactive, First: first,
 		Notify:   notify,
-		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.who.out, Discard: a.discard},
+		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.streams.out, Discard: a.discard},
 		Editing:  ui.Editing{History: history, ViKeys: a.cfg.EditMode == "vi"},
 		Children: ui.Children{Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
 		Ending:   ui.Ending{Crash: a.crash, Exit: a.process.Exit},
@@ -84,7 +83,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 // shown is the model as the banner names it: with its provider where the name
 // alone says nothing, or looks like another provider's.
 func shown(c config.Choice) string {
-	if c.Model == cli.DefaultModel || strings.Contains(c.Model, "/") {
+	if f, _ := provider.FactsOf(c.Provider); c.Model == f.AnyModel || strings.Contains(c.Model, "/") {
 		return c.Provider + "/" + c.Model
 	}
 	return c.Model
@@ -99,10 +98,10 @@ func (a *app) pager() string {
 	return a.cfg.Pager
 }
 
-// notifier is what calls the person who looks elsewhere.
+// notifier is what calls a user who looks elsewhere.
 func (a *app) notifier(profile screen.Profile) (*ui.Notifier, error) {
 	n, err := ui.NewNotifier(ui.NotifyOptions{
-		How: a.cfg.Notify, Screen: a.screen, TTY: a.who.err, Profile: profile, Dir: a.project.Dir,
+		How: a.cfg.Notify, Screen: a.screen, TTY: a.streams.err, Profile: profile, Dir: a.project.Dir,
 		Environ: a.environ, Env: os.Getenv,
 	})
 	if err != nil {
@@ -112,13 +111,13 @@ func (a *app) notifier(profile screen.Profile) (*ui.Notifier, error) {
 	return n, nil
 }
 
-// notes are what a person should know before the first message.
+// notes are what the user should know before the first message.
 func (a *app) notes() []string {
 	var notes []string
 	if a.choice.Note != "" {
 		notes = append(notes, a.choice.Note)
 	}
-	if rules := cli.Rules(a.choice.Provider, a.cfg.Approval); rules != "" {
+	if rules := a.agent.Model().Rules(a.cfg.Approval); rules != "" {
 		notes = append(notes, rules)
 	}
 	if a.project.None != "" {
@@ -178,7 +177,7 @@ func (a *app) changed(key string) (now, by string) {
 }
 
 // demo is `artoo demo`: the scripted model on a small broken program, in a
-// directory of its own. Without a person it approves its own calls.
+// directory of its own. Where nobody is there it approves its own calls.
 func (a *app) demo(ctx context.Context, inv Invocation) error {
 	a.asked = asked(inv)
 	if err := a.load(inv, true); err != nil {
@@ -195,9 +194,9 @@ func (a *app) demo(ctx context.Context, inv Invocation) error {
 	a.choice = config.Choice{Provider: demo.Name, Model: a.defaultModel(demo.Name)}
 	a.cfg = a.cfg.With(a.choice)
 	a.cfg.Ephemeral, a.cfg.Stdin = true, string(headless.StdinNever)
-	a.who.headless = a.who.headless || inv.has("yes")
+	a.streams.headless = a.streams.headless || inv.has("yes")
 	a.screen = a.newScreen()
-	if !a.who.headless {
+	if !a.streams.headless {
 		if err := a.open(); err != nil {
 			return err
 		}

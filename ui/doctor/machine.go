@@ -12,8 +12,8 @@ import (
 	"artoo/provider"
 )
 
-// patience is how long a program may take to say its version.
-const patience = 3 * time.Second
+// versionLimit is how long a program may take to say its version.
+const versionLimit = 3 * time.Second
 
 // Terminal is what artoo takes its terminal for.
 type Terminal struct {
@@ -76,11 +76,11 @@ func checkTmux(ctx context.Context, w *Probes) []Finding {
 
 // run is Exec for as long as a program may take.
 func (w *Probes) run(ctx context.Context, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, versionLimit)
 	defer cancel()
 	out, err := w.Exec(ctx, name, args...)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %s", patience)
+		err = fmt.Errorf("no answer within %s", versionLimit)
 	}
 	return out, err
 }
