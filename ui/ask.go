@@ -23,7 +23,7 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	prompt := t.Question(q)
 	return askApproval(t.Screen, t.opt.Notify, q, asker{
 		line: func() (string, bool, error) {
-			l, err := t.console.ask(ctx, want{prompt: prompt, again: func() string { prompt = t.Question(q); return prompt }})
+			l, err := t.console.ask(ctx, lineRequest{prompt: prompt, again: func() string { prompt = t.Question(q); return prompt }})
 			if err != nil {
 				err = t.unanswered(ctx, err)
 			}
@@ -90,7 +90,7 @@ func askApproval(s *screen.Screen, notify *Notifier, q agent.Question, a asker) 
 func (t *Terminal) askGoOn(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	prompt := screen.GoOn(q)
 	t.opt.Notify.Question()
-	l, err := t.console.ask(ctx, want{prompt: prompt, again: func() string { return prompt }})
+	l, err := t.console.ask(ctx, lineRequest{prompt: prompt, again: func() string { return prompt }})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return agent.Answer{}, context.Cause(ctx)
@@ -128,7 +128,7 @@ func callInput(call agent.Call) string {
 	return b.String()
 }
 
-// editCall lets the person change a call: the command of one that runs
+// editCall lets the user change a call: the command of one that runs
 // something, else its whole input. It returns nil when nothing was changed.
 func (t *Terminal) editCall(ctx context.Context, call agent.Call) ([]byte, error) {
 	if isCommand(call) {
@@ -184,7 +184,7 @@ func (t *Terminal) editLine(ctx context.Context, command string) (string, error)
 	if t.console.modes == nil {
 		prompt = newCommand
 	}
-	l, err := t.console.ask(ctx, want{prompt: prompt, initial: command})
+	l, err := t.console.ask(ctx, lineRequest{prompt: prompt, initial: command})
 	if err != nil {
 		return "", errors.New("no command was given")
 	}

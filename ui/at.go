@@ -49,7 +49,7 @@ const (
 type Expansion struct {
 	Text  string          // as typed, but \@ is @
 	Parts []provider.Part // a Text for each file or directory
-	Notes []string        // for the person, a line each, unsanitised
+	Notes []string        // for the user, a line each, unsanitised
 }
 
 // expand finds the @paths of a typed message, and the full paths of pictures, as
@@ -92,7 +92,7 @@ type expander struct {
 	ctx      context.Context
 	out      Expansion
 	seen     map[string]bool // absolute paths
-	attached []string        // what came along, for the person
+	attached []string        // what came along, for the user
 	bytes    int
 }
 
@@ -123,7 +123,7 @@ func (e *expander) drop(d drop) {
 }
 
 // path reports whether the path names something, and then attaches it or says
-// why not. typed is how the person wrote it; own, that they did so themselves:
+// why not. typed is how the user wrote it; own, that they did so themselves:
 // then a picture by its full path may be anywhere.
 func (e *expander) path(path, typed string, own bool) bool {
 	files := e.access.env.Files
@@ -210,7 +210,7 @@ func singleLine(name string) string {
 	return name
 }
 
-// attach is the message of a typed line with what its @paths name; the person is
+// attach is the message of a typed line with what its @paths name; the user is
 // told what came along and what did not. What was pasted is data, but for the
 // pictures that were dropped.
 func (t *Terminal) attach(ctx context.Context, l line) (text string, parts []provider.Part) {

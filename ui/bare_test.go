@@ -16,11 +16,11 @@ import (
 // own: the test is the pump, and looks at what a terminal would show.
 type bare struct {
 	testing.TB
-	f     *rawFront
+	f     *keyReader
 	term  *vt
 	bytes bytes.Buffer // all that was written
 	now   time.Time
-	w     *want
+	w     *lineRequest
 	kept  []string // in the history file
 }
 
@@ -45,13 +45,13 @@ func newBare(t testing.TB, history []string, change func(*Options)) *bare {
 		t.Fatal(err)
 	}
 	c := &console{in: &input{}, screen: opt.Screen, quit: make(chan struct{}), modes: &ttyModes{fd: -1}, die: func() error { return nil }}
-	b.f = term.newRawFront(c, ed, func(text string) {
+	b.f = term.newKeyReader(c, ed, func(text string) {
 		if keepsHistory(text) {
 			b.kept = append(b.kept, text)
 		}
 	})
 	b.f.stop = func() bool { return true }
-	c.front = b.f
+	c.reader = b.f
 	t.Cleanup(func() {
 		close(c.quit)
 		if err := ed.close(); err != nil {
@@ -62,12 +62,12 @@ func newBare(t testing.TB, history []string, change func(*Options)) *bare {
 }
 
 // read wants a line.
-func (b *bare) read(initial string) { b.start(&want{prompt: "you: ", initial: initial}) }
+func (b *bare) read(initial string) { b.start(&lineRequest{prompt: "you: ", initial: initial}) }
 
 // ask wants the answer to a question.
-func (b *bare) ask() { b.start(&want{prompt: "Do it? ", question: true}) }
+func (b *bare) ask() { b.start(&lineRequest{prompt: "Do it? ", question: true}) }
 
-func (b *bare) start(w *want) {
+func (b *bare) start(w *lineRequest) {
 	w.reply = make(chan result, 1)
 	b.w = w
 	b.f.start(w)

@@ -112,7 +112,7 @@ func (t *Terminal) page(text string) error {
 	return fmt.Errorf("%s: %w", argv[len(argv)-1], err)
 }
 
-// leftEarly says whether a pager ended because the person had seen enough: by a
+// leftEarly says whether a pager ended because the user had seen enough: by a
 // signal from the keyboard, or by a pipe that nobody read any more.
 func leftEarly(err error) bool {
 	var exit *exec.ExitError
@@ -122,7 +122,7 @@ func leftEarly(err error) bool {
 	return keyboardSignal(exit.ProcessState)
 }
 
-// hasTerminal says whether a child could talk to the person.
+// hasTerminal says whether a child could talk to the user.
 func (t *Terminal) hasTerminal() bool {
 	in, ok := t.opt.In.(*os.File)
 	return ok && t.opt.Tty != nil && isTerminal(in) && !t.opt.Lines
@@ -142,7 +142,7 @@ func (t *Terminal) editText(ctx context.Context, text, suffix string) (edited st
 	return edited, err
 }
 
-// composeText lets the person write a message in VISUAL, EDITOR or vi, beginning
+// composeText lets the user write a message in VISUAL, EDITOR or vi, beginning
 // with text. saved is false when the editor wrote nothing: then nothing is to be
 // sent. An editor that fails, and a terminal that can show none, is an error.
 func (t *Terminal) composeText(ctx context.Context, text string) (edited string, saved bool, err error) {
@@ -233,7 +233,7 @@ func ranToEnd(err error) error {
 // runEdit composes a message in the editor.
 func runEdit(ctx context.Context, t *Terminal, text string) error { return t.editMessage(ctx, text) }
 
-// editMessage lets the person write a message in their editor, beginning with text.
+// editMessage lets the user write a message in their editor, beginning with text.
 // What they save is sent, and is never a command. What they do not save, an
 // empty file, and a failing editor send nothing; text comes back.
 func (t *Terminal) editMessage(ctx context.Context, text string) error {

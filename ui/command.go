@@ -34,7 +34,7 @@ type command struct {
 
 // commandState is what commands remember between them.
 type commandState struct {
-	shared     []provider.Part // commands the person ran, for the next message
+	shared     []provider.Part // commands the user ran, for the next message
 	outputs    outputs         // of the last calls, for /out
 	beforePlan permission.Mode // what /plan goes back to; "" for ask
 }

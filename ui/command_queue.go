@@ -60,7 +60,7 @@ func (c *console) queued(arg string) error {
 		return fmt.Errorf("no line %q waits; /queue numbers them", which)
 	}
 	l := c.queue[n-1]
-	front, canEdit := c.front.(prefiller)
+	reader, canEdit := c.reader.(prefiller)
 	if what == "edit" && !canEdit {
 		return fmt.Errorf("a line cannot be edited here; /queue drop %d, then write it anew: %s", n, firstLine(l.text))
 	}
@@ -71,15 +71,15 @@ func (c *console) queued(arg string) error {
 		return nil
 	}
 	c.screen.Note("taken back, it is in the next prompt: " + oneLine(firstLine(l.text)))
-	front.prefill(draft{l.text, l.spans})
+	reader.prefill(draft{l.text, l.spans})
 	return nil
 }
 
-// prefiller is a front whose next prompt can begin with a text.
+// prefiller is a lineReader whose next prompt can begin with a text.
 type prefiller interface{ prefill(text draft) }
 
 // prefill puts text before what is typed already.
-func (f *rawFront) prefill(text draft) {
+func (f *keyReader) prefill(text draft) {
 	f.ed.load(text.join(f.ed.draft()))
 	f.draw()
 }

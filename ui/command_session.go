@@ -146,7 +146,7 @@ func exported(a *agent.Agent) (export.Session, error) {
 // answerTail is how many lines of the last answer are shown again.
 const answerTail = 12
 
-// showResumed prints what a person needs to pick up the thread.
+// showResumed prints what the user needs to pick up the thread.
 func (t *Terminal) showResumed(r *agent.Resumed) {
 	head := "resumed " + oneLine(r.ID)
 	if !r.When.IsZero() {

@@ -20,7 +20,7 @@ const shellKeep = 10_000
 func runRun(ctx context.Context, t *Terminal, arg string) error { return t.shell(ctx, "!"+arg) }
 
 // shell runs the command of a line that begins with "!". Its output goes along
-// with the next message, unless there are two. The policy has no say: the person
+// with the next message, unless there are two. The policy has no say: the user
 // typed it.
 func (t *Terminal) shell(ctx context.Context, text string) error {
 	command, private := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(text), "!"), "!")
@@ -71,7 +71,7 @@ func (t *Terminal) takeShared() []provider.Part {
 // exitedWell is the end of a command that did what it should.
 const exitedWell = "exit status 0"
 
-// runShell runs a command line with the person's whole environment and returns
+// runShell runs a command line with the user's whole environment and returns
 // how it ended, "" when it did not begin. It has the terminal for its input if
 // there is one, and Ctrl-C is for it alone.
 func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
@@ -170,7 +170,7 @@ func (t *Terminal) shellStopper(command *exec.Cmd, over <-chan struct{}) func() 
 	}
 }
 
-// userShell is the person's shell, which takes a command line as sh does.
+// userShell is the user's shell, which takes a command line as sh does.
 func (t *Terminal) userShell() string {
 	if runtime.GOOS == "windows" {
 		return cmp.Or(t.variable("COMSPEC"), "cmd.exe")

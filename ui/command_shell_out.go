@@ -218,9 +218,9 @@ const (
 	// shellPipeRest is how many bytes of output are shown after a command's end:
 	// more than a pipe holds.
 	shellPipeRest = 128 << 10
-	// shellHurry is how long after an interrupt the rest of the output has to be
+	// shellShowWait is how long after an interrupt the rest of the output has to be
 	// shown: a slow terminal has not shown yet what came before.
-	shellHurry = 200 * time.Millisecond
+	shellShowWait = 200 * time.Millisecond
 )
 
 // copyShell shows what is read from r, until its end. Once the command has exited
@@ -298,7 +298,7 @@ func (t *Terminal) awaitShown(out *shellOutput, copied <-chan struct{}, interrup
 	select {
 	case <-copied:
 		return
-	case <-time.After(shellHurry):
+	case <-time.After(shellShowWait):
 	}
 	out.hidden.Store(true)
 	t.discard()

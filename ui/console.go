@@ -11,7 +11,7 @@ import (
 	"artoo/ui/screen"
 )
 
-// line is what a person or a script sent.
+// line is what a user or a script sent.
 type line struct {
 	text string
 	// action is what is to be done with it; text is then what stood in the line.
@@ -42,8 +42,8 @@ type signalError struct{ signal os.Signal }
 
 func (e *signalError) Error() string { return "ended by signal: " + e.signal.String() }
 
-// want is a line that is being waited for.
-type want struct {
+// lineRequest is a line that is being waited for.
+type lineRequest struct {
 	prompt   string
 	initial  string // text to begin with
 	pasted   []Span // what of it was pasted
@@ -59,16 +59,16 @@ type result struct {
 	err  error
 }
 
-// front is how lines are typed: with an editor in raw mode, or as the system
+// lineReader is how lines are typed: with an editor in raw mode, or as the system
 // gives them. All its methods are called by the console's goroutine.
-type front interface {
-	begin(w *want) // show the prompt
-	take(c chunk)  // input came
-	end()          // the line is no longer wanted
+type lineReader interface {
+	begin(w *lineRequest) // show the prompt
+	take(c chunk)         // input came
+	end()                 // the line is no longer wanted
 }
 
-// terminalFront is a front that changes the terminal.
-type terminalFront interface {
+// terminalReader is a lineReader that changes the terminal.
+type terminalReader interface {
 	release() error // give the terminal back as it was found
 	reclaim() error
 	resized()
@@ -85,19 +85,19 @@ const maxBacklog = 16 << 20
 // the others post funcs to it.
 type console struct {
 	in       *input
-	front    front
+	reader   lineReader
 	modes    *ttyModes // nil where the terminal is not touched
 	screen   *screen.Screen
 	die      func() error // ends the program as SIGQUIT does
 	crash    func(value any, stack []byte)
-	announce bool // say what was queued: a person is typing it
+	announce bool // say what was queued: the user is typing it
 
 	calls   chan func()
 	signals chan os.Signal
 	quit    chan struct{}
 	ended   chan struct{}
 
-	want      *want
+	want      *lineRequest
 	queue     []line
 	backlog   int
 	interrupt func()    // stops the running turn; nil between turns
@@ -118,12 +118,12 @@ func (c *console) run() {
 		} else if len(c.in.held) > 0 {
 			next := c.in.held[0]
 			c.in.held = c.in.held[1:]
-			c.front.take(next)
+			c.reader.take(next)
 			continue
 		}
 		select {
 		case next := <-chunks:
-			c.front.take(next)
+			c.reader.take(next)
 		case f := <-c.calls:
 			f()
 		case s := <-c.signals:
@@ -171,17 +171,17 @@ func (c *console) do(f func()) {
 // typed now. It returns io.EOF when there will be none, errInterrupted for a
 // Ctrl-C on an empty line, a *signalError, or ctx's error.
 func (c *console) readLine(ctx context.Context, prompt string, initial draft) (line, error) {
-	return c.wait(ctx, &want{prompt: prompt, initial: initial.text, pasted: initial.pasted})
+	return c.wait(ctx, &lineRequest{prompt: prompt, initial: initial.text, pasted: initial.pasted})
 }
 
 // ask waits for the answer to a question, w.question or not. Lines that came
 // before it was shown are never taken. Errors as of readLine.
-func (c *console) ask(ctx context.Context, w want) (line, error) {
+func (c *console) ask(ctx context.Context, w lineRequest) (line, error) {
 	w.question = true
 	return c.wait(ctx, &w)
 }
 
-func (c *console) wait(ctx context.Context, w *want) (line, error) {
+func (c *console) wait(ctx context.Context, w *lineRequest) (line, error) {
 	w.reply = make(chan result, 1)
 	if !c.post(func() { c.start(w) }) {
 		return line{}, io.EOF
@@ -206,7 +206,7 @@ func (c *console) wait(ctx context.Context, w *want) (line, error) {
 	}
 }
 
-func (c *console) start(w *want) {
+func (c *console) start(w *lineRequest) {
 	switch {
 	case !w.question && len(c.queue) > 0 && w.initial == "":
 		next := c.queue[0]
@@ -219,7 +219,7 @@ func (c *console) start(w *want) {
 		w.reply <- result{err: io.EOF} // what waits unread are messages: no answer can get past them
 	default:
 		c.want, c.early = w, false
-		c.front.begin(w)
+		c.reader.begin(w)
 	}
 }
 
@@ -227,7 +227,7 @@ func (c *console) start(w *want) {
 func (c *console) finish(r result) {
 	w := c.want
 	c.want, c.early = nil, false
-	c.front.end()
+	c.reader.end()
 	w.reply <- r
 }
 
@@ -267,8 +267,8 @@ func (c *console) beginTurn(interrupt func()) {
 func (c *console) endTurn(good bool) {
 	c.do(func() {
 		c.interrupt = nil
-		if front, ok := c.front.(interface{ turned(good bool) }); ok {
-			front.turned(good)
+		if reader, ok := c.reader.(interface{ turned(good bool) }); ok {
+			reader.turned(good)
 		}
 	})
 }

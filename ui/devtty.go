@@ -15,7 +15,7 @@ import (
 // standard input is something else, as sudo and ssh do. The screen's Err must be
 // that terminal. What was typed before a question stood there is thrown away.
 // Where there is no controlling terminal every answer is agent.ErrNobody. notify
-// calls the person for each question; it may be nil.
+// calls the user for each question; it may be nil.
 func AskOnTTY(s *screen.Screen, notify *Notifier) func(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	return func(ctx context.Context, q agent.Question) (agent.Answer, error) {
 		tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)

@@ -65,7 +65,7 @@ func TestTheCursorOfWrappedRows(t *testing.T) {
 		b := newBare(t, nil, nil)
 		b.term = newVT(10, 8)
 		b.f.frame.out = b.term
-		b.start(&want{prompt: "> "})
+		b.start(&lineRequest{prompt: "> "})
 		b.keys(pasteBegin + tt.text + pasteEnd)
 		for range tt.left {
 			b.keys("\x1b[D")

@@ -43,16 +43,16 @@ type editor struct {
 	done    chan error    // a line was submitted, or the engine ended
 	pending func(line []rune, pos int) ([]rune, int)
 
-	line    []rune
-	pos     int
-	pasted  []bool // which runes of the line were pasted; nil for none
-	kill    []rune
-	killed  bool // something in kill was pasted
-	pastes  []string
-	strange int               // how many of the pastes, the first, are of other sessions
-	history []string          // oldest first, in full
-	left    map[string][]Span // what was pasted of lines that can be called back, by their text in full
-	undos   undos
+	line          []rune
+	pos           int
+	pasted        []bool // which runes of the line were pasted; nil for none
+	kill          []rune
+	killed        bool // something in kill was pasted
+	pastes        []string
+	otherSessions int               // how many of the pastes, the first, are of other sessions
+	history       []string          // oldest first, in full
+	left          map[string][]Span // what was pasted of lines that can be called back, by their text in full
+	undos         undos
 }
 
 // keyFeed is the engine's Stdin: one key per read.
@@ -99,7 +99,7 @@ func newEditor(history []string) (*editor, error) {
 	}
 	e.engine = engine
 	e.start()
-	e.strange = len(e.pastes)
+	e.otherSessions = len(e.pastes)
 	return e, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Moving and killing by what a person sees. The edit engine knows words of
+// Moving and killing by what the user sees. The edit engine knows words of
 // ASCII letters only, deletes the whole line for Ctrl-W in the first word, and
 // takes a family emoji apart rune by rune; these funcs replace that part of it.
 // Each takes the line and the cursor and returns where the cursor goes.

@@ -19,13 +19,13 @@ import (
 	"artoo/provider/redact"
 )
 
-// historyFile keeps the lines a person sent, one JSON string per line, so that
+// historyFile keeps the lines the user sent, one JSON string per line, so that
 // a line with newlines in it comes back as it was. Several artoo may use one
 // file: each line is one write at the end, under a lock.
 type historyFile struct {
-	path string // "" keeps nothing
-	warn func(text string)
-	told bool
+	path   string // "" keeps nothing
+	warn   func(text string)
+	warned bool
 }
 
 // trimFactor is how far the file may outgrow what is kept before it is cut.
@@ -209,8 +209,8 @@ func (h *historyFile) locked(f func() error) (err error) {
 
 // complain warns once: without its history a conversation goes on.
 func (h *historyFile) complain(err error) {
-	if !h.told && h.warn != nil {
-		h.told = true
+	if !h.warned && h.warn != nil {
+		h.warned = true
 		h.warn(fmt.Sprintf("history: %v", err))
 	}
 }

@@ -14,14 +14,14 @@ import (
 // paste: a terminal that gives whole lines gives those of a paste one by one.
 const followWait = 20 * time.Millisecond
 
-// lineFront takes lines as they come: from a pipe, from an editor's shell
+// plainReader takes lines as they come: from a pipe, from an editor's shell
 // buffer, or from a terminal that can do no more. It writes no escape and
 // changes no mode.
-type lineFront struct {
+type plainReader struct {
 	*console
 	tty   bool // the input is a terminal, which echoes what is typed
 	clock Clock
-	// typed says that a person types the lines: an answer has to come a while
+	// typed says that the user types the lines: an answer has to come a while
 	// after its question, and alone.
 	typed bool
 	// forget throws away the line that was begun at the terminal, which keeps it
@@ -60,7 +60,7 @@ func (g *gathered) line() line {
 	return blockLine(strings.Join(g.lines, "\n"))
 }
 
-func (f *lineFront) begin(w *want) {
+func (f *plainReader) begin(w *lineRequest) {
 	switch {
 	case w.question:
 		// What is there already was sent before the question could be read: it
@@ -79,7 +79,7 @@ func (f *lineFront) begin(w *want) {
 	f.asleep = false
 }
 
-func (f *lineFront) show() {
+func (f *plainReader) show() {
 	if f.want.question && f.forget != nil {
 		// What stands in the line now was typed for a message; the Enter after
 		// it must not make an answer of it.
@@ -93,13 +93,13 @@ func (f *lineFront) show() {
 	f.screen.Prompt(f.want.prompt)
 }
 
-func (f *lineFront) end() {
+func (f *plainReader) end() {
 	f.mark, f.answer, f.more = nil, nil, nil
 	f.close(false)
 }
 
 // close ends the prompt's row, with a line break unless a terminal echoed one.
-func (f *lineFront) close(echoed bool) {
+func (f *plainReader) close(echoed bool) {
 	if !f.open {
 		return
 	}
@@ -110,7 +110,7 @@ func (f *lineFront) close(echoed bool) {
 	f.screen.PromptDone()
 }
 
-func (f *lineFront) take(c chunk) {
+func (f *plainReader) take(c chunk) {
 	switch {
 	case c.mark != nil:
 		switch c.mark {
@@ -133,7 +133,7 @@ func (f *lineFront) take(c chunk) {
 }
 
 // split takes the whole lines of what came at a time.
-func (f *lineFront) split(at time.Time) {
+func (f *plainReader) split(at time.Time) {
 	for {
 		i := bytes.IndexByte(f.partial, '\n')
 		if i < 0 {
@@ -168,14 +168,14 @@ func (f *lineFront) split(at time.Time) {
 }
 
 // gather takes a line that was typed at the prompt.
-func (f *lineFront) gather(text string) {
+func (f *plainReader) gather(text string) {
 	f.close(f.tty)
 	f.collect(text)
 }
 
 // collect takes a line of a message, and waits a moment for those that were
 // pasted with it.
-func (f *lineFront) collect(text string) {
+func (f *plainReader) collect(text string) {
 	if f.pasted == nil {
 		f.pasted = &gathered{}
 	}
@@ -188,7 +188,7 @@ func (f *lineFront) collect(text string) {
 
 // last ends a message unless more came than n lines, once all that is there is
 // read.
-func (f *lineFront) last(g *gathered, n int) {
+func (f *plainReader) last(g *gathered, n int) {
 	if f.pasted != g || len(g.lines) != n {
 		return
 	}
@@ -200,7 +200,7 @@ func (f *lineFront) last(g *gathered, n int) {
 
 // gathered hands the message over, or queues it while none is wanted. One that
 // the terminal has cut is not sent.
-func (f *lineFront) gathered() {
+func (f *plainReader) gathered() {
 	g := f.pasted
 	f.pasted = nil
 	wanted := f.want != nil && !f.want.question
@@ -219,7 +219,7 @@ func (f *lineFront) gathered() {
 }
 
 // tooLong tells of a line that was cut.
-func (f *lineFront) tooLong() {
+func (f *plainReader) tooLong() {
 	f.screen.Note(fmt.Sprintf("this terminal cuts a line at %d bytes, so nothing of it was sent; "+
 		`write several lines between """ and """, or name a file that holds it as @FILE`, lineLimit()))
 }
@@ -234,9 +234,9 @@ func lineLimit() int {
 	return 1023
 }
 
-// answered takes the line that a person typed at a question. One that came too
+// answered takes the line that the user typed at a question. One that came too
 // soon was typed before the question could be read, and is a message.
-func (f *lineFront) answered(text string, at time.Time) {
+func (f *plainReader) answered(text string, at time.Time) {
 	f.close(f.tty)
 	if at.Sub(f.shownAt) < quiet {
 		if strings.TrimSpace(text) != "" {
@@ -251,7 +251,7 @@ func (f *lineFront) answered(text string, at time.Time) {
 }
 
 // alone finishes the question with an answer once all that came is read.
-func (f *lineFront) alone(answer *line) {
+func (f *plainReader) alone(answer *line) {
 	if f.answer != answer {
 		return
 	}
@@ -262,7 +262,7 @@ func (f *lineFront) alone(answer *line) {
 }
 
 // finished is the end of the input, or a Ctrl-D on a terminal.
-func (f *lineFront) finished(err error) {
+func (f *plainReader) finished(err error) {
 	if isHangup(err) {
 		f.console.end(&signalError{hangup})
 		return

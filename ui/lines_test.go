@@ -186,7 +186,7 @@ func (k *talk) answerLine(text string) {
 	k.send(text)
 	deadline := time.Now().Add(patience)
 	for held := false; !held; {
-		k.term.console.do(func() { held = k.term.console.front.(*lineFront).answer != nil })
+		k.term.console.do(func() { held = k.term.console.reader.(*plainReader).answer != nil })
 		if time.Now().After(deadline) {
 			k.Fatalf("%q is no answer; the terminal shows %q", text, k.chrome)
 		}
@@ -274,7 +274,7 @@ func TestPlainTerminalCtrlDInATurn(t *testing.T) {
 	k.send("\x04")
 	deadline := time.Now().Add(patience)
 	for asleep := false; !asleep && time.Now().Before(deadline); {
-		k.term.console.do(func() { asleep = k.term.console.front.(*lineFront).asleep })
+		k.term.console.do(func() { asleep = k.term.console.reader.(*plainReader).asleep })
 	}
 	k.send("two\n")
 	goOn <- struct{}{}

@@ -178,7 +178,7 @@ func (l *longTalk) resize(cols int) {
 	}
 	if l.term != nil { // the test is not in the terminal's group: no signal comes by itself
 		c := l.term.console
-		c.do(func() { c.front.(terminalFront).resized() })
+		c.do(func() { c.reader.(terminalReader).resized() })
 	}
 }
 

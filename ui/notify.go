@@ -16,7 +16,7 @@ import (
 
 const (
 	// notifyAfter is how long a turn must take for its end to be worth a call:
-	// of a shorter one the person is still there.
+	// of a shorter one the user is still there.
 	notifyAfter = 10 * time.Second
 	// notifyLimit is how long a notification's command may run.
 	notifyLimit = 5 * time.Second
@@ -41,7 +41,7 @@ type NotifyOptions struct {
 	Clock Clock
 }
 
-// Notifier calls a person who looks elsewhere: when a question waits, and when
+// Notifier calls a user who looks elsewhere: when a question waits, and when
 // a long turn has ended. A nil one never does. Its methods may be called from
 // any goroutine and do not wait.
 type Notifier struct {

@@ -14,7 +14,7 @@ import (
 
 // showEnd shows how a turn ended, and what it took. What was queued is sent
 // next, unless the turn did not end well: then it is put into the prompt for
-// the person to decide.
+// the user to decide.
 func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 	interrupted := errors.Is(context.Cause(ctx), errInterrupted)
 	var back []line
@@ -93,7 +93,7 @@ func (t *Terminal) unqueue() []line {
 	return nil
 }
 
-// costStep is after how many US dollars the person is told what was spent.
+// costStep is after how many US dollars the user is told what was spent.
 const costStep = 5
 
 // OnNotice implements agent.Callbacks: the screen shows it, and each 5 dollars

@@ -102,7 +102,7 @@ func (e *editor) draft() draft {
 	for i, r := range e.line {
 		from := b.Len()
 		b.WriteString(e.whole(e.line[i : i+1]))
-		if e.pasted != nil && e.pasted[i] || r >= markPaste && int(r-markPaste) < e.strange {
+		if e.pasted != nil && e.pasted[i] || r >= markPaste && int(r-markPaste) < e.otherSessions {
 			if last := len(d.pasted) - 1; last >= 0 && d.pasted[last].To == from {
 				d.pasted[last].To = b.Len()
 			} else {

@@ -104,7 +104,7 @@ func TestQueuedPastesComeBackAsPastes(t *testing.T) {
 	b.f.interrupt, b.f.queue = nil, nil
 	for i, typed := range []string{"⟦/quit⟧", "see ⟦@x⟧"} {
 		back := draft{queued[i].text, queued[i].spans}
-		b.start(&want{prompt: "you: ", initial: back.text, pasted: back.pasted})
+		b.start(&lineRequest{prompt: "you: ", initial: back.text, pasted: back.pasted})
 		b.keys("\r")
 		if r, _ := b.result(); r.line.pasted != (i == 0) || marked(r.line) != typed {
 			t.Errorf("got %q, pasted %v", marked(r.line), r.line.pasted)
@@ -138,7 +138,7 @@ func TestWhatTheEditorGivesBackIsNoCommand(t *testing.T) {
 	b := newBare(t, nil, nil)
 	term := &Terminal{console: b.f.console}
 	term.giveBack("/quit")
-	b.start(&want{prompt: "you: ", initial: term.initial.text, pasted: term.initial.pasted})
+	b.start(&lineRequest{prompt: "you: ", initial: term.initial.text, pasted: term.initial.pasted})
 	b.keys("\r")
 	if r, _ := b.result(); r.line.text != "/quit" || !r.line.pasted {
 		t.Errorf("got %+v", r.line)

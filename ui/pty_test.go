@@ -278,8 +278,8 @@ func (k *talk) send(keys string) {
 	if k.sent == 0 && k.tty != nil {
 		c := k.term.console
 		c.do(func() {
-			if raw, ok := c.front.(*rawFront); ok {
-				c.front = &counting{rawFront: raw}
+			if raw, ok := c.reader.(*keyReader); ok {
+				c.reader = &counting{keyReader: raw}
 			}
 		})
 	}
@@ -300,12 +300,12 @@ func (k *talk) enter(text string) {
 
 // counting counts the bytes that the editor has dealt with.
 type counting struct {
-	*rawFront
+	*keyReader
 	taken int
 }
 
 func (c *counting) take(next chunk) {
-	c.rawFront.take(next)
+	c.keyReader.take(next)
 	c.taken += len(next.data)
 }
 
@@ -315,7 +315,7 @@ func (k *talk) settle() {
 	k.Helper()
 	deadline := time.Now().Add(patience)
 	for taken := -1; taken < k.sent; {
-		k.term.console.do(func() { taken = k.term.console.front.(*counting).taken })
+		k.term.console.do(func() { taken = k.term.console.reader.(*counting).taken })
 		if time.Now().After(deadline) {
 			k.Fatalf("%d of %d bytes were taken", taken, k.sent)
 		}

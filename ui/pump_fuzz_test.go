@@ -133,7 +133,7 @@ func (p *pump) check() {
 	if r.line.action == actSend {
 		p.entered = false // else the Enter may be among the keys that wait for the line to come back
 	}
-	next := &want{prompt: "you: ", question: !p.w.question}
+	next := &lineRequest{prompt: "you: ", question: !p.w.question}
 	if r.line.action != actSend {
 		next.initial, next.question = r.line.text, false
 	}

@@ -14,10 +14,10 @@ import (
 // answer: a sentence that was being typed when it appeared must not be one.
 const quiet = 300 * time.Millisecond
 
-// rawFront edits lines on a terminal in a mode of artoo's own, held for the
+// keyReader edits lines on a terminal in a mode of artoo's own, held for the
 // whole session. The editor always has a line; during a turn it is just not
 // shown.
-type rawFront struct {
+type keyReader struct {
 	*console
 	clock    Clock
 	size     func() (cols, rows int)
@@ -44,9 +44,9 @@ type rawFront struct {
 	kept    *kept     // the line a key took away to have something done
 }
 
-// newRawFront puts the pieces of an editing front together.
-func (t *Terminal) newRawFront(c *console, ed *editor, remember func(string)) *rawFront {
-	f := &rawFront{
+// newKeyReader puts the pieces of a reader of keys together.
+func (t *Terminal) newKeyReader(c *console, ed *editor, remember func(string)) *keyReader {
+	f := &keyReader{
 		console: c, clock: t.opt.Clock, size: t.opt.Size, ed: ed, frame: frame{out: drawer{t.Screen}},
 		remember: remember, complete: t.complete, stop: suspend, spoken: t.opt.Profile == screen.Spoken,
 		display: func(s string) string { return sanitize.Text(s, sanitize.Prose) },
@@ -60,7 +60,7 @@ func (t *Terminal) newRawFront(c *console, ed *editor, remember func(string)) *r
 	return f
 }
 
-func (f *rawFront) begin(w *want) {
+func (f *keyReader) begin(w *lineRequest) {
 	if w.question {
 		// What was typed by now is taken as typed for a message, not for this.
 		f.mark = make(chan struct{})
@@ -72,7 +72,7 @@ func (f *rawFront) begin(w *want) {
 	f.show()
 }
 
-func (f *rawFront) show() {
+func (f *keyReader) show() {
 	w := f.want
 	f.shown = true
 	f.screen.Prompt("") // the frame draws its text
@@ -94,7 +94,7 @@ func (f *rawFront) show() {
 	}
 }
 
-func (f *rawFront) end() {
+func (f *keyReader) end() {
 	f.mark = nil
 	if !f.shown {
 		return
@@ -110,7 +110,7 @@ func (f *rawFront) end() {
 	}
 }
 
-func (f *rawFront) draw() {
+func (f *keyReader) draw() {
 	if !f.shown {
 		return
 	}
@@ -124,7 +124,7 @@ func (f *rawFront) draw() {
 	f.frame.show(start, place(prompt, text, cursor, cols, f.display).embolden(f.screen.Bold(prompt)).clip(rows-1))
 }
 
-func (f *rawFront) take(c chunk) {
+func (f *keyReader) take(c chunk) {
 	switch {
 	case c.mark != nil:
 		if f.mark == c.mark {
@@ -157,7 +157,7 @@ func (f *rawFront) take(c chunk) {
 }
 
 // keys carries out keys that came at a time, and then draws once.
-func (f *rawFront) keys(keys []key, at time.Time) {
+func (f *keyReader) keys(keys []key, at time.Time) {
 	for _, k := range keys {
 		switch {
 		case f.shown && f.answer.question:
@@ -172,7 +172,7 @@ func (f *rawFront) keys(keys []key, at time.Time) {
 }
 
 // messageKey is a key while a message is typed, before a prompt or not.
-func (f *rawFront) messageKey(k key, at time.Time) {
+func (f *keyReader) messageKey(k key, at time.Time) {
 	if k.kind != keyEscape {
 		f.escaped = time.Time{}
 	}
@@ -212,7 +212,7 @@ func (f *rawFront) messageKey(k key, at time.Time) {
 }
 
 // enter sends the message, or goes on with its next line.
-func (f *rawFront) enter() {
+func (f *keyReader) enter() {
 	l := f.line()
 	if !l.pasted {
 		message, _, whole := compose(l.text)
@@ -235,7 +235,7 @@ func (f *rawFront) enter() {
 }
 
 // line is what stands in the editor.
-func (f *rawFront) line() line {
+func (f *keyReader) line() line {
 	d := f.ed.draft()
 	return line{text: d.text, spans: d.pasted, pasted: f.ed.pastedStart()}
 }
@@ -243,7 +243,7 @@ func (f *rawFront) line() line {
 // nextLine goes on with the message's next line, in place of the backslash at
 // the end of this one. It reports false for a backslash that was pasted, which
 // is a character like any other.
-func (f *rawFront) nextLine() bool {
+func (f *keyReader) nextLine() bool {
 	last := len(f.ed.line) - 1
 	end := last + 1
 	if !fenced(f.ed.text()) {
@@ -262,7 +262,7 @@ func (f *rawFront) nextLine() bool {
 }
 
 // shelve puts the line into the history and begins the next.
-func (f *rawFront) shelve() {
+func (f *keyReader) shelve() {
 	f.remember(f.ed.text())
 	f.ed.submit(true)
 	if f.vi != nil {

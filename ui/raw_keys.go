@@ -6,7 +6,7 @@ import (
 
 // special carries out a key that wants more than the line changed. During a turn
 // there is nobody to do it, but what a running command wrote so far can be shown.
-func (f *rawFront) special(kind keyKind) {
+func (f *keyReader) special(kind keyKind) {
 	if !f.shown {
 		if kind == keyOutput && f.interrupt != nil && f.screen.SoFar() {
 			return
@@ -29,7 +29,7 @@ func (f *rawFront) special(kind keyKind) {
 }
 
 // control carries out the keys that mean the same everywhere.
-func (f *rawFront) control(kind keyKind) {
+func (f *keyReader) control(kind keyKind) {
 	switch kind {
 	case keySuspend:
 		f.suspend()
@@ -47,7 +47,7 @@ func (f *rawFront) control(kind keyKind) {
 
 // ctrlC clears the line that is shown; if there is nothing to clear it is an
 // interrupt. A cleared line can be called back.
-func (f *rawFront) ctrlC() {
+func (f *keyReader) ctrlC() {
 	if !f.shown || len(f.ed.line) == 0 {
 		f.interrupted()
 		return
@@ -61,7 +61,7 @@ func (f *rawFront) ctrlC() {
 
 // escape is Esc by itself. In a turn it stops it. At the prompt two of them
 // clear the line, or want to go back when there is none.
-func (f *rawFront) escape(k key, at time.Time) {
+func (f *keyReader) escape(k key, at time.Time) {
 	switch {
 	case !f.shown:
 		if f.interrupt != nil && !k.burst { // among other bytes it was not typed by itself
@@ -91,7 +91,7 @@ type kept struct {
 }
 
 // act finishes the wanted line with an action.
-func (f *rawFront) act(a action) {
+func (f *keyReader) act(a action) {
 	f.kept = &kept{snapshot: f.ed.snapshot(), text: f.ed.text()}
 	l := f.line()
 	l.action = a
@@ -103,14 +103,14 @@ func (f *rawFront) act(a action) {
 
 // holds says whether a key waits for the line that was taken away: between the
 // prompts, and not for a turn that was begun instead.
-func (f *rawFront) holds(k key) bool {
+func (f *keyReader) holds(k key) bool {
 	return f.kept != nil && !f.shown && f.interrupt == nil && k.kind != keyInterrupt
 }
 
 // restore begins the wanted line: with the text that was handed back, and after
 // that what was typed meanwhile. It returns the keys that are still to be
 // carried out.
-func (f *rawFront) restore(back draft) []key {
+func (f *keyReader) restore(back draft) []key {
 	was := f.kept
 	if was == nil {
 		was = &kept{}

@@ -10,7 +10,7 @@ import (
 type answerState struct {
 	question  bool
 	lastInput time.Time
-	heard     bool // it was quiet; keys count
+	listening bool // it was quiet; keys count
 	begun     bool // keys have counted before
 	burst     bool // a part of the answer was pasted
 	// The message that was being typed when the question came, and what was
@@ -24,12 +24,12 @@ type answerState struct {
 }
 
 // answerKey is a key while a question is shown.
-func (f *rawFront) answerKey(k key, at time.Time) {
+func (f *keyReader) answerKey(k key, at time.Time) {
 	if k.kind == keyInterrupt {
 		f.interrupted()
 		return
 	}
-	if !f.answer.heard {
+	if !f.answer.listening {
 		if f.answer.moved || at.Sub(f.answer.lastInput) < quiet {
 			f.answer.lastInput = at
 			if !f.answer.begun {
@@ -37,7 +37,7 @@ func (f *rawFront) answerKey(k key, at time.Time) {
 			}
 			return
 		}
-		f.answer.heard, f.answer.begun = true, true
+		f.answer.listening, f.answer.begun = true, true
 	}
 	f.answer.lastInput = at
 	switch k.kind {
@@ -71,7 +71,7 @@ func (f *rawFront) answerKey(k key, at time.Time) {
 // goOn types on what came of a message after a question had interrupted it. An
 // Enter in it sends nothing: who typed it had not seen the question, and reads
 // the line first. A lone letter or word that answers questions was meant as one.
-func (f *rawFront) goOn(keys []key) {
+func (f *keyReader) goOn(keys []key) {
 	var text strings.Builder
 	for _, k := range keys {
 		text.WriteString(k.text)
@@ -98,8 +98,8 @@ func (f *rawFront) goOn(keys []key) {
 // kept its width for a while: one that cuts rows has cut the command, one that
 // rewraps may have left a part of an old prompt below it. No answer counts until
 // then. A window that is dragged changes its width many times.
-func (f *rawFront) settle() {
-	f.answer.moved, f.answer.heard = true, false
+func (f *keyReader) settle() {
+	f.answer.moved, f.answer.listening = true, false
 	f.sizes++
 	n := f.sizes
 	f.later(f.clock.After(quiet), func() {
@@ -110,7 +110,7 @@ func (f *rawFront) settle() {
 }
 
 // askAgain shows the question whole.
-func (f *rawFront) askAgain() {
+func (f *keyReader) askAgain() {
 	if !f.shown || !f.answer.moved {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // suspend stops artoo as the kernel would, with the terminal as it was found.
-func (f *rawFront) suspend() {
+func (f *keyReader) suspend() {
 	resume := f.in.pause()
 	f.complain(f.release())
 	stopped := f.stop()
@@ -19,7 +19,7 @@ func (f *rawFront) suspend() {
 
 // release gives the terminal back as it was found. The prompt's rows go, as
 // they will be drawn anew.
-func (f *rawFront) release() error {
+func (f *keyReader) release() error {
 	if f.shown {
 		f.frame.erase()
 		f.screen.PromptDone()
@@ -28,18 +28,18 @@ func (f *rawFront) release() error {
 	return f.modes.leave()
 }
 
-func (f *rawFront) reclaim() error {
+func (f *keyReader) reclaim() error {
 	err := f.modes.enter()
 	f.screen.Resume()
 	if f.shown {
-		f.answer.heard, f.answer.lastInput = false, f.clock.Now()
+		f.answer.listening, f.answer.lastInput = false, f.clock.Now()
 		f.screen.Prompt("")
 	}
 	f.draw()
 	return err
 }
 
-func (f *rawFront) resized() {
+func (f *keyReader) resized() {
 	if !f.shown {
 		return
 	}
@@ -53,16 +53,16 @@ func (f *rawFront) resized() {
 
 // continued draws the prompt again after the process was stopped: others may have
 // written below it since. What a question is about stands there whole again.
-func (f *rawFront) continued() {
+func (f *keyReader) continued() {
 	f.resized()
 	if f.shown && f.want.again != nil {
-		f.answer.moved, f.answer.heard = true, false
+		f.answer.moved, f.answer.listening = true, false
 		f.askAgain()
 	}
 }
 
 // above prints something where the prompt stands, and the prompt again below.
-func (f *rawFront) above(print func()) {
+func (f *keyReader) above(print func()) {
 	if !f.shown {
 		print()
 		return
@@ -75,7 +75,7 @@ func (f *rawFront) above(print func()) {
 
 // leaveRows makes room for what is printed next: the prompt's rows go, or stay
 // as they are where nothing is drawn over.
-func (f *rawFront) leaveRows() {
+func (f *keyReader) leaveRows() {
 	if f.spoken {
 		f.frame.end("")
 		f.screen.PromptDone()
@@ -86,14 +86,14 @@ func (f *rawFront) leaveRows() {
 }
 
 // complain says what is wrong with the terminal, above the prompt.
-func (f *rawFront) complain(err error) {
+func (f *keyReader) complain(err error) {
 	if err != nil {
 		f.above(func() { f.console.complain(err) })
 	}
 }
 
 // turned is told how a turn ended, for the terminal's marks.
-func (f *rawFront) turned(good bool) {
+func (f *keyReader) turned(good bool) {
 	switch {
 	case f.marks == nil || !f.marks.ran:
 	case good:
@@ -104,7 +104,7 @@ func (f *rawFront) turned(good bool) {
 }
 
 // crashed implements terminalFront.
-func (f *rawFront) crashed() {
+func (f *keyReader) crashed() {
 	if f.frame.pasting.Load() {
 		f.screen.Draw([]byte(pasteOff + "\n"))
 		return
@@ -122,7 +122,7 @@ func (d drawer) Write(p []byte) (int, error) {
 }
 
 // Close ends the editor and gives the terminal back.
-func (f *rawFront) Close() error {
+func (f *keyReader) Close() error {
 	if f.shown {
 		f.end()
 	}

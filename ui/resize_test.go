@@ -237,7 +237,7 @@ func TestResizeKeepsTheQuestion(t *testing.T) {
 		sweep(t, func(t *testing.T, b *bare, resize func()) {
 			q := agent.Question{Kind: agent.QuestionApproval, Call: call, Number: 1, Of: 1}
 			again := func() string { return b.f.screen.Question(q) }
-			b.start(&want{prompt: again(), question: true, again: again})
+			b.start(&lineRequest{prompt: again(), question: true, again: again})
 			b.keys("n")
 			resize()
 			b.keys("y", "\r") // typed while it moved: no answer
@@ -277,7 +277,7 @@ func TestAQuestionThatWasSuspendedIsShownWhole(t *testing.T) {
 			return true
 		}
 		again := func() string { return b.f.screen.Question(q) }
-		b.start(&want{prompt: again(), question: true, again: again})
+		b.start(&lineRequest{prompt: again(), question: true, again: again})
 		b.f.suspend()
 		b.f.signal(syscall.SIGCONT)
 		all := term.all()

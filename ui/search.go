@@ -28,7 +28,7 @@ const (
 )
 
 // startSearch begins a search. Nothing is found before there is a pattern.
-func (f *rawFront) startSearch() {
+func (f *keyReader) startSearch() {
 	f.search = &search{searchState: searchState{at: len(f.ed.history)}}
 	if f.spoken {
 		f.leaveRows()
@@ -38,7 +38,7 @@ func (f *rawFront) startSearch() {
 
 // searchKey is a key while the history is searched. It reports false for one
 // that ended the search and is still to be carried out.
-func (f *rawFront) searchKey(k key) bool {
+func (f *keyReader) searchKey(k key) bool {
 	s := f.search
 	switch k.kind {
 	case keyText, keyPaste:
@@ -85,10 +85,10 @@ func (f *rawFront) searchKey(k key) bool {
 }
 
 // viSearch says whether Enter only ends the search: vi's / is a motion.
-func (f *rawFront) viSearch(found bool) bool { return f.vi != nil && f.vi.normal && found }
+func (f *keyReader) viSearch(found bool) bool { return f.vi != nil && f.vi.normal && found }
 
 // searchOn looks for the next entry that matches.
-func (f *rawFront) searchOn(d direction) {
+func (f *keyReader) searchOn(d direction) {
 	s := f.search
 	if s.pattern == "" && f.sought != "" {
 		s.before = append(s.before, s.searchState)
@@ -137,7 +137,7 @@ func matchAt(text, pattern string) int {
 }
 
 // searchView is what is shown while searching.
-func (f *rawFront) searchView() (prompt, text string, cursor int) {
+func (f *keyReader) searchView() (prompt, text string, cursor int) {
 	s := f.search
 	if f.spoken {
 		return "search: ", s.pattern, len(s.pattern)
@@ -152,7 +152,7 @@ func (f *rawFront) searchView() (prompt, text string, cursor int) {
 }
 
 // found is the line the search has come to, with the cursor at what matches.
-func (f *rawFront) found() (line []rune, pos int) {
+func (f *keyReader) found() (line []rune, pos int) {
 	s := f.search
 	if s.at >= len(f.ed.history) {
 		return f.ed.line, f.ed.pos
@@ -167,7 +167,7 @@ func (f *rawFront) found() (line []rune, pos int) {
 
 // acceptFound ends the search with what it found in the line. It reports
 // whether there was anything.
-func (f *rawFront) acceptFound() bool {
+func (f *keyReader) acceptFound() bool {
 	found := f.search.at < len(f.ed.history)
 	if found {
 		line, pos := f.found()
@@ -179,7 +179,7 @@ func (f *rawFront) acceptFound() bool {
 }
 
 // endSearch shows the line again.
-func (f *rawFront) endSearch() {
+func (f *keyReader) endSearch() {
 	f.sought = f.search.pattern
 	if f.spoken {
 		f.leaveRows()

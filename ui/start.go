@@ -22,11 +22,11 @@ func (t *Terminal) open() (stop func() error, err error) {
 	file, isFile := t.opt.In.(*os.File)
 	tty := isFile && isTerminal(file)
 	c.announce = tty && !t.opt.Lines
-	lines := &lineFront{console: c, tty: tty, clock: t.opt.Clock, typed: c.announce}
+	lines := &plainReader{console: c, tty: tty, clock: t.opt.Clock, typed: c.announce}
 	if tty {
 		lines.forget = func() error { return flushInput(file) }
 	}
-	c.front = lines
+	c.reader = lines
 	if tty && !t.opt.Lines && t.opt.Profile != screen.Plain {
 		if err := t.openEditor(c, file); err != nil {
 			t.Note("plain lines: " + err.Error())
@@ -42,7 +42,7 @@ func (t *Terminal) open() (stop func() error, err error) {
 	return func() error { unwatch(); unguard(); return c.close() }, nil
 }
 
-// openEditor puts an editor in front. Where the terminal's modes cannot be
+// openEditor reads lines with an editor. Where the terminal's modes cannot be
 // changed, plain lines have to do.
 func (t *Terminal) openEditor(c *console, file *os.File) error {
 	modes, err := newTTYModes(file)
@@ -58,7 +58,7 @@ func (t *Terminal) openEditor(c *console, file *os.File) error {
 		return errors.Join(err, ed.close())
 	}
 	c.modes = modes
-	c.front = t.newRawFront(c, ed, history.add)
+	c.reader = t.newKeyReader(c, ed, history.add)
 	return nil
 }
 

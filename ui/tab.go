@@ -12,7 +12,7 @@ import (
 
 // completeLine is Tab: it puts in what can only be meant, and when that is
 // nothing more, shows what there is.
-func (f *rawFront) completeLine() {
+func (f *keyReader) completeLine() {
 	if f.complete == nil {
 		f.frame.beep()
 		return
@@ -38,7 +38,7 @@ func (f *rawFront) completeLine() {
 	}
 }
 
-// isLineText says whether a person could have typed text. What could not be
+// isLineText says whether the user could have typed text. What could not be
 // typed, such as a name with a newline in it, cannot be completed either.
 func isLineText(text string) bool {
 	for i, r := range text {
@@ -60,7 +60,7 @@ func commonText(candidates []candidate) string {
 }
 
 // list prints candidates as plain lines, as many as leave room for the prompt.
-func (f *rawFront) list(candidates []candidate) {
+func (f *keyReader) list(candidates []candidate) {
 	cols, rows := f.size()
 	cells := make([]string, len(candidates))
 	width, help := 0, false

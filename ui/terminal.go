@@ -54,7 +54,7 @@ const (
 )
 
 // Run holds the conversation until it ends and returns the exit code: 0 when
-// the person leaves or the input ends, 130 for Ctrl-C twice, 128 and the number
+// the user leaves or the input ends, 130 for Ctrl-C twice, 128 and the number
 // of a signal that ended it. The terminal's modes are then as they were found,
 // also when Run panics. ctx ends the conversation too. An error is one of the
 // terminal itself; errors of turns are shown and the conversation goes on.
@@ -283,7 +283,7 @@ func (t *Terminal) discard() {
 	}
 }
 
-// action is what a key asks for besides sending a line. The front finishes the
+// action is what a key asks for besides sending a line. The reader finishes the
 // wanted line with it: the conversation carries it out between turns and shows
 // the prompt again with the text as it was. During a turn and at a question
 // these keys only beep, but for Ctrl-O while a call runs: see screen.SoFar.

@@ -42,7 +42,7 @@ func (v *vi) take() int {
 
 // viKey is a key with vi's keys. It reports false for one that means the same
 // with emacs'.
-func (f *rawFront) viKey(k key) bool {
+func (f *keyReader) viKey(k key) bool {
 	v := f.vi
 	switch {
 	case k.kind == keyEscape && !f.shown && f.interrupt != nil:
@@ -94,7 +94,7 @@ func (f *rawFront) viKey(k key) bool {
 
 // viText is one character typed in normal mode; after one that leads to insert
 // mode the rest of what came with it is text.
-func (f *rawFront) viText(char string) {
+func (f *keyReader) viText(char string) {
 	switch {
 	case f.search != nil:
 		f.searchKey(key{kind: keyText, text: char})
@@ -109,7 +109,7 @@ func (f *rawFront) viText(char string) {
 	}
 }
 
-func (f *rawFront) viBeep() {
+func (f *keyReader) viBeep() {
 	if f.shown {
 		f.frame.beep()
 	}
@@ -117,7 +117,7 @@ func (f *rawFront) viBeep() {
 
 // viClamp keeps the cursor on a character: in normal mode it does not stand
 // behind the last one.
-func (f *rawFront) viClamp() {
+func (f *keyReader) viClamp() {
 	line, pos := f.ed.line, f.ed.pos
 	if f.vi.normal && pos > lineStart(line, pos) && pos == lineEnd(line, pos) {
 		f.ed.move(clusterLeft(line, pos))
@@ -126,7 +126,7 @@ func (f *rawFront) viClamp() {
 
 // command takes the next character of a command, and carries the command out
 // when it is whole. It reports false for one that cannot be done.
-func (v *vi) command(f *rawFront, char string) bool {
+func (v *vi) command(f *keyReader, char string) bool {
 	r := []rune(char)[0]
 	e := f.ed
 	switch {

@@ -14,12 +14,12 @@ import (
 func (c *console) yield(f func() error) error {
 	var resume func()
 	var err error
-	front, isTerminal := c.front.(terminalFront)
+	reader, isTerminal := c.reader.(terminalReader)
 	c.do(func() {
 		c.yielded = true
 		resume = c.in.pause()
 		if isTerminal {
-			err = front.release()
+			err = reader.release()
 		}
 	})
 	if resume == nil {
@@ -30,7 +30,7 @@ func (c *console) yield(f func() error) error {
 	}
 	c.do(func() {
 		if isTerminal {
-			err = errors.Join(err, front.reclaim())
+			err = errors.Join(err, reader.reclaim())
 		}
 		c.yielded, c.returned = false, time.Now()
 		resume()
@@ -40,7 +40,7 @@ func (c *console) yield(f func() error) error {
 
 // lateSignals is how long after a child's end a signal of the keyboard is still
 // taken for the child's. The kernel and the runtime may hand it to us after the
-// child has died of it; a person who means artoo is not as quick as this.
+// child has died of it; a user who means artoo is not as quick as this.
 const lateSignals = 200 * time.Millisecond
 
 // childs reports whether a signal of the keyboard is for the child, not for us.
@@ -49,16 +49,16 @@ func (c *console) childs() bool {
 }
 
 func (c *console) signal(s os.Signal) {
-	front, isTerminal := c.front.(terminalFront)
+	reader, isTerminal := c.reader.(terminalReader)
 	switch {
 	case isResize(s):
 		if isTerminal && !c.yielded {
-			front.resized()
+			reader.resized()
 		}
 	case isContinue(s):
 		if isTerminal && !c.yielded {
 			c.complain(c.modes.again())
-			front.continued()
+			reader.continued()
 		}
 	case (isInterrupt(s) || isQuit(s)) && c.childs():
 		if isInterrupt(s) && c.overheard != nil {
@@ -87,8 +87,8 @@ func (c *console) end(why error) {
 
 // dump ends the program as SIGQUIT does, but with a sane terminal.
 func (c *console) dump() {
-	if front, ok := c.front.(terminalFront); ok {
-		front.crashed()
+	if reader, ok := c.reader.(terminalReader); ok {
+		reader.crashed()
 	}
 	if c.modes != nil {
 		c.complain(c.modes.leave())
@@ -109,7 +109,7 @@ func (c *console) close() error {
 	// The pump goes first: a read that begins as the modes change back would
 	// wait for a whole line.
 	err := c.in.stop()
-	if f, ok := c.front.(io.Closer); ok {
+	if f, ok := c.reader.(io.Closer); ok {
 		err = errors.Join(err, f.Close())
 	}
 	return err
@@ -266,8 +266,8 @@ func (c *console) guard() {
 		defer close(told)
 		// It may have been the screen that broke: then there is no more to say.
 		defer func() { _ = recover() }()
-		if front, ok := c.front.(terminalFront); ok {
-			front.crashed()
+		if reader, ok := c.reader.(terminalReader); ok {
+			reader.crashed()
 		} else {
 			c.screen.Draw([]byte("\n"))
 		}
