@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"artoo/provider"
 	"artoo/provider/redact"
 )
 
@@ -78,18 +78,11 @@ func (h *historyFile) load() []string {
 }
 
 func parseHistory(data []byte) (entries []string, lines int) {
-	reader := bufio.NewReader(bytes.NewReader(data))
-	for {
-		line, err := reader.ReadBytes('\n')
-		if len(line) > 0 {
-			lines++
-			var entry string
-			if json.Unmarshal(line, &entry) == nil && entry != "" {
-				entries = append(entries, entry)
-			}
-		}
-		if err != nil {
-			break
+	for line := range bytes.Lines(data) {
+		lines++
+		var entry string
+		if json.Unmarshal(line, &entry) == nil && entry != "" {
+			entries = append(entries, entry)
 		}
 	}
 	return entries[max(len(entries)-historyEntries, 0):], lines
@@ -122,11 +115,8 @@ func appendHistory(entries []string, entry string) []string {
 }
 
 func encodeHistory(entry string) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(entry)
-	return b.Bytes(), err
+	line, err := provider.Marshal(entry)
+	return append(line, '\n'), err
 }
 
 func (h *historyFile) write(entry string) (err error) {

@@ -1,0 +1,338 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ui
+
+import (
+	"artoo/agent"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Ctrl-C stops the turn, and the prompt is back within a second.
+func TestCtrlCStopsTheTurn(t *testing.T) {
+	partial := make(chan struct{})
+	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		cb.OnText("three words so")
+		close(partial)
+		<-ctx.Done()
+		return &agent.Response{Text: "three words so"}, context.Cause(ctx)
+	}}, nil)
+	k.expect("you: ")
+	k.enter("tell me")
+	wanted(k, partial)
+	began := time.Now()
+	k.send("\x03")
+	k.expect("stopped after 3 words")
+	k.expect(pasteOn + "you: ")
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("the prompt took %v", took)
+	}
+	k.send("\x04")
+	k.end()
+}
+
+// A turn that does not listen cannot keep the person.
+func TestATurnThatDoesNotEnd(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
+		close(started)
+		<-release
+		return nil, errTest
+	}}, nil)
+	t.Cleanup(func() { close(release) })
+	k.expect("you: ")
+	k.enter("hang")
+	wanted(k, started)
+	before := termios(t, k.tty)
+	k.send("\x03")
+	k.settle()
+	k.send("\x03")
+	k.expect("stopping")
+	k.clock.advance(2 * time.Second)
+	k.send("\x03")
+	if o := k.end(); o.code != 130 {
+		t.Errorf("ended with %+v", o)
+	}
+	if before == termios(t, k.tty) {
+		t.Error("the terminal's modes were not given back")
+	}
+}
+
+// Esc by itself is Ctrl-C in a turn.
+func TestEscapeInAConversation(t *testing.T) {
+	began := make(chan struct{}, 1)
+	k := startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		return &agent.Response{}, context.Cause(ctx)
+	}}, nil)
+	k.expect("you: ")
+	k.enter("tell me")
+	wanted(k, began)
+	k.send("\x1b")
+	k.settle()
+	k.clock.advance(escWait)
+	k.expect("stopped")
+	k.expect(pasteOn + "you: ")
+}
+
+// A key that has something done between the prompts brings the text back, and
+// what was typed at once behind it too.
+func TestShiftTabInAConversation(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("you: ")
+	k.send("draft")
+	k.expect("draft")
+	k.send("\x1b[Z ends here")
+	k.expect(pasteOn + "you: draft")
+	k.expect("ends here")
+	k.send("\r")
+	k.await(k.answer, 0, "answer to draft ends here\n")
+}
+
+// Ctrl-C clears a line, then says how to leave, then leaves, if it comes within two seconds.
+func TestCtrlCAtThePrompt(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("you: ")
+	k.send("some text")
+	k.expect("some text")
+	k.send("\x03")
+	k.expect("^C")
+	k.expect("you: ")
+	k.send("\x03")
+	k.expect("Ctrl-C again or Ctrl-D to leave")
+	k.expect("you: ")
+	k.clock.advance(2*time.Second + time.Millisecond)
+	k.send("\x03")
+	k.expect("Ctrl-C again or Ctrl-D to leave")
+	k.expect("you: ")
+	k.clock.advance(time.Second)
+	k.send("\x10") // the cleared line can be called back
+	k.expect("some text")
+	k.send("\x03")
+	k.expect("you: ")
+	k.send("\x03")
+	if o := k.end(); o.code != 130 {
+		t.Errorf("ended with %+v", o)
+	}
+	if got := k.sender.messages(); got != nil {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// Ctrl-D deletes within a line, does nothing in a turn, and leaves on an empty line.
+func TestCtrlDLeaves(t *testing.T) {
+	inTurn, goOn := make(chan struct{}), make(chan struct{})
+	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		close(inTurn)
+		<-goOn
+		cb.OnText("done\n")
+		return &agent.Response{Text: "done"}, nil
+	}}, nil)
+	k.expect("you: ")
+	k.send("abc\x01\x04") // deletes
+	k.expect("bc")
+	k.settle()
+	k.send("\r")
+	wanted(k, inTurn)
+	k.send("\x04")
+	k.settle()
+	close(goOn)
+	k.await(k.answer, 0, "done\n")
+	k.expect(pasteOn + "you: ")
+	if got := k.sender.messages(); len(got) != 1 || got[0] != "bc" {
+		t.Errorf("sent %q", got)
+	}
+	k.send("\x04")
+	if o := k.end(); o.code != 0 {
+		t.Errorf("ended with %+v", o)
+	}
+}
+
+// A terminal that goes away ends the conversation, and what stood in the line is not sent.
+func TestHangUpSendsNoHalfLine(t *testing.T) {
+	k := startPTY(t, &sender{}, nil)
+	k.expect("you: ")
+	k.send("rm it")
+	k.expect("rm it")
+	k.stopReading()
+	if err := k.in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if o := k.end(); o.code != 0 {
+		t.Errorf("ended with %+v", o)
+	}
+	if got := k.sender.messages(); got != nil {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// What is typed in a turn is not shown but in one line when entered; that line is sent next, the rest stands at the prompt.
+func TestTypingDuringATurn(t *testing.T) {
+	inTurn, goOn := make(chan struct{}, 2), make(chan struct{})
+	k := startPTY(t, &sender{play: func(_ context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+		inTurn <- struct{}{}
+		<-goOn
+		cb.OnText("answer to " + text + "\n")
+		return &agent.Response{}, nil
+	}}, nil)
+	k.expect("you: ")
+	k.enter("one")
+	wanted(k, inTurn)
+	from := len(k.chrome.String())
+	k.send("twx\x7fo") // edited unseen
+	k.settle()
+	k.send("\r")
+	k.expect("queued: two")
+	k.send("half")
+	k.settle()
+	if shown := k.chrome.String()[from:]; strings.Contains(shown, "half") {
+		t.Errorf("typed text mixes with the turn: %q", shown)
+	}
+	goOn <- struct{}{}
+	k.expect("you: two")
+	wanted(k, inTurn)
+	goOn <- struct{}{}
+	k.expect(pasteOn + "you: half")
+	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+	if n := strings.Count(k.chrome.String(), "queued: two"); n != 1 {
+		t.Errorf("queued was said %d times", n)
+	}
+	if got := strings.Fields(k.answer.String()); strings.Join(got, " ") != "answer to one answer to two" {
+		t.Errorf("stdout holds %q", got)
+	}
+}
+
+// After a turn that did not end well, what was queued stands at the prompt, not sent.
+func TestQueuedLinesComeBackAfterAnInterrupt(t *testing.T) {
+	for _, how := range []string{"interrupt", "error"} {
+		inTurn := make(chan struct{}, 2)
+		fail := make(chan struct{})
+		k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+			inTurn <- struct{}{}
+			select {
+			case <-ctx.Done():
+				return &agent.Response{}, context.Cause(ctx)
+			case <-fail:
+				return &agent.Response{}, errTest
+			}
+		}}, nil)
+		k.expect("you: ")
+		k.enter("one")
+		wanted(k, inTurn)
+		k.send("two")
+		k.settle()
+		k.send("\r")
+		k.expect("queued: two")
+		for _, more := range []string{"/help keys", "!!echo ran"} {
+			k.send(more)
+			k.settle()
+			k.send("\r")
+			k.expect("queued: " + more)
+		}
+		if how == "error" {
+			close(fail)
+			k.expect("it broke")
+		} else {
+			k.send("\x03")
+			k.expect("stopped")
+		}
+		k.expect("3 queued lines come back one by one")
+		k.expect(pasteOn + "you: two")
+		k.settle()
+		if got := k.sender.messages(); len(got) != 1 {
+			t.Errorf("%s: sent %q", how, got)
+		}
+		// Each comes back by itself, in order, and means what it meant.
+		k.send("\x15\r")
+		k.expect(pasteOn + "you: /help keys")
+		k.send("\r")
+		k.expect("Shift-Tab")
+		k.expect(pasteOn + "you: !!echo ran")
+		k.send("\r")
+		k.expect("ran\r\n")
+		k.expect(pasteOn + "you: ")
+		k.send("\x04")
+		k.end()
+		if got := k.sender.messages(); len(got) != 1 {
+			t.Errorf("%s: sent %q", how, got)
+		}
+	}
+}
+
+// A line that was queued keeps its meaning: a command stays one, and what was
+// pasted stays text.
+func TestQueuedCommandsKeepTheirMeaning(t *testing.T) {
+	inTurn, goOn := make(chan struct{}, 4), make(chan struct{})
+	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
+		inTurn <- struct{}{}
+		<-goOn
+		return &agent.Response{}, nil
+	}}, nil)
+	k.expect("you: ")
+	k.enter("one")
+	wanted(k, inTurn)
+	k.send(pasteBegin + "/quit" + pasteEnd)
+	k.settle()
+	k.send("\r")
+	k.expect("queued: /quit")
+	k.send("/help keys")
+	k.settle()
+	k.send("\r")
+	k.expect("queued: /help keys")
+	k.send("/quit")
+	k.settle()
+	k.send("\r")
+	k.expect("queued: /quit")
+	goOn <- struct{}{}
+	wanted(k, inTurn)
+	goOn <- struct{}{}
+	k.expect("Ctrl-C")
+	if o := k.end(); o != (outcome{}) {
+		t.Errorf("ended with %+v", o)
+	}
+	if diff := cmp.Diff([]string{"one", "/quit"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A Ctrl-C that comes after Enter, but before the turn has begun, stops it all
+// the same; one that comes before Enter does not.
+func TestCtrlCBeforeTheTurnBegins(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		commanded, goOn := make(chan struct{}), make(chan struct{})
+		stopped := make(chan bool, 1)
+		k := startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+			stopped <- ctx.Err() != nil
+			return &agent.Response{}, context.Cause(ctx)
+		}}, func(o *Options) {
+			o.Program = waitingProgram{o.Program, commanded, goOn}
+		})
+		k.expect("you: ")
+		k.enter("/config") // while it runs, no line is wanted and no turn is under way
+		wanted(k, commanded)
+		if !early {
+			k.send("\x03")
+			k.settle()
+		}
+		k.send("next")
+		k.settle()
+		k.send("\r")
+		k.expect("queued: next")
+		if early {
+			k.send("\x03")
+			k.settle()
+		}
+		goOn <- struct{}{}
+		if got := wanted(k, stopped); got != early {
+			t.Errorf("a Ctrl-C after Enter: %v, the turn was stopped: %v", early, got)
+		}
+		k.expect(pasteOn + "you: ")
+	}
+}
