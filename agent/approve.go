@@ -59,9 +59,9 @@ func (a *asker) replace(ctx context.Context, p *pending, input []byte) (permissi
 	before := p.call
 	p.call.Input = json.RawMessage(input)
 	a.plan(ctx, p)
-	if p.settled {
+	if p.final {
 		err := errors.New("the edited call cannot run: " + a.masked(p.outcome.Text))
-		p.settled, p.outcome, p.call = false, CallResult{}, before
+		p.final, p.outcome, p.call = false, CallResult{}, before
 		return a.opt.Policy.Decide(p.tool.Name, p.call.Access), err
 	}
 	decision := a.opt.Policy.Decide(p.tool.Name, p.call.Access)

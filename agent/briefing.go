@@ -35,7 +35,7 @@ func isNote(text string) bool {
 // the prompt and by notes: what is otherwise now it is told with the next message.
 type briefing struct {
 	settings     settings      // of the session; the mode may change
-	told         string        // the settings as the model knows them, see settings.key; "" where they are others
+	known        string        // the settings as the model knows them, see settings.key; "" where they are others
 	instructions []instruction // that the model knows
 	git          <-chan string // what git says as the session begins; nil once it is told
 }
@@ -53,7 +53,7 @@ func (a *Agent) brief(now settings, instructions []instruction, resumed bool) {
 	a.briefing = briefing{settings: now}
 	w := a.opt.Workspace
 	if w == nil || now.toldBy(a.system, a.conv.Messages()) {
-		a.briefing.told = now.key()
+		a.briefing.known = now.key()
 	}
 	if w == nil {
 		return
@@ -103,13 +103,13 @@ func (a *Agent) newNotes() (notes []provider.Part) {
 	}
 	b, w := &a.briefing, a.opt.Workspace
 	// A provider that runs tools of its own has its own rules.
-	if now := b.settings.in(a.opt.Policy.Mode); now.key() != b.told && a.Approval() == "" {
-		if now.inSomeMode(func(then settings) bool { return then.key() == b.told }) {
+	if now := b.settings.in(a.opt.Policy.Mode); now.key() != b.known && a.Approval() == "" {
+		if now.inSomeMode(func(then settings) bool { return then.key() == b.known }) {
 			tell(modeNoteOf(now.Mode))
 		} else {
 			tell(now.note())
 		}
-		b.told = now.key()
+		b.known = now.key()
 	}
 	if w == nil {
 		return notes

@@ -122,14 +122,14 @@ const bytesPerToken = 4
 // With all of it in the history no later request could be sent, since the last
 // steps are never left out.
 func (t *turn) withoutOversized(m provider.Message) provider.Message {
-	room := t.conv.Budget() / 2 * bytesPerToken
-	if room <= 0 {
+	left := t.conv.Budget() / 2 * bytesPerToken
+	if left <= 0 {
 		return m // there is no budget
 	}
 	parts := make([]provider.Part, len(m.Parts))
 	for i, p := range m.Parts {
 		if c, ok := p.(provider.ToolCall); ok {
-			if room -= len(c.Input) + len(c.Raw); room < 0 {
+			if left -= len(c.Input) + len(c.Raw); left < 0 {
 				p = t.oversized(c)
 			}
 		}

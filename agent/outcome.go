@@ -12,16 +12,16 @@ import (
 	"artoo/tool"
 )
 
-func (p *pending) settle(r CallResult) {
-	p.outcome, p.settled = r, true
+func (p *pending) end(r CallResult) {
+	p.outcome, p.final = r, true
 }
 
 func (p *pending) fail(summary, text string) {
-	p.settle(CallResult{Status: CallFailed, Summary: summary, Text: text})
+	p.end(CallResult{Status: CallFailed, Summary: summary, Text: text})
 }
 
 func (p *pending) interrupted(why error) {
-	p.settle(CallResult{Status: CallInterrupted, Summary: "not run", Text: "interrupted: not run, since the turn was stopped (" + why.Error() + ")"})
+	p.end(CallResult{Status: CallInterrupted, Summary: "not run", Text: "interrupted: not run, since the turn was stopped (" + why.Error() + ")"})
 }
 
 // outcomeOf sorts the end of a call that ran.
@@ -89,7 +89,7 @@ func lastLines(s string, n int) string {
 // effectOf is what a call did that ran, for the line that tells it when the call
 // is no longer sent; nil for one that did not run, or changed and ran nothing.
 func (t *turn) effectOf(p *pending) *provider.Effect {
-	if p.settled {
+	if p.final {
 		return nil
 	}
 	a := p.call.Access

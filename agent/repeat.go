@@ -23,11 +23,11 @@ const (
 
 // repeat is a call that was made before in this turn.
 type repeat struct {
-	result [sha256.Size]byte
-	failed bool
-	times  int // in a row with this result
-	last   time.Time
-	told   bool
+	result   [sha256.Size]byte
+	failed   bool
+	times    int // in a row with this result
+	last     time.Time
+	notified bool // the model was
 }
 
 // repeats are a turn's calls by name and input.
@@ -59,16 +59,16 @@ func (r repeats) count(p *pending) string {
 	waits := p.outcome.Duration >= waitsItself.Seconds() || this.times > 1 && time.Since(this.last) >= waitsBetween
 	this.last = time.Now()
 	switch {
-	case !failed && this.times >= tellSame && !this.told:
-		this.told = true
+	case !failed && this.times >= tellSame && !this.notified:
+		this.notified = true
 		return fmt.Sprintf("This very call has now given the same result %d times. It says nothing new until something changes.", this.times)
 	case failed && waits && this.times >= tellRepeats:
 		n := this.times
 		this.times = tellRepeats - 1 // it may be waiting for something: that ends by itself
-		if this.told {
+		if this.notified {
 			return ""
 		}
-		this.told = true
+		this.notified = true
 		return fmt.Sprintf("This very call has now failed %d times with the same result. If you are waiting for something, look whether it can still come.", n)
 	case failed && this.times >= tellRepeats:
 		return fmt.Sprintf("This very call has now failed %d times with the same result. Do something else, or say what is in the way; to wait for something, put a sleep before the call.", this.times)

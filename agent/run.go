@@ -28,7 +28,7 @@ type pending struct {
 	outcome CallResult
 	reads   bool   // it changes nothing
 	asked   bool   // the user was asked about it
-	settled bool   // outcome is final, the call does not run
+	final   bool   // the outcome is, the call does not run
 	edited  string // what the user changed the input to, for the model
 	paged   bool   // the tool kept to the limit of a page itself
 }
@@ -43,7 +43,7 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 	all := make([]*pending, len(calls))
 	for i := range calls {
 		all[i] = t.prepare(ctx, calls, i)
-		if p := all[i]; !p.settled && t.opt.Policy.Decide(p.tool.Name, p.call.Access).Effect == permission.Ask {
+		if p := all[i]; !p.final && t.opt.Policy.Decide(p.tool.Name, p.call.Access).Effect == permission.Ask {
 			asks.of++
 		}
 	}
@@ -64,7 +64,7 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 		}
 		lost := t.runBatch(ctx, batch)
 		i += len(batch)
-		stale = stale || slices.ContainsFunc(batch, func(p *pending) bool { return p.asked || !p.settled && !p.reads })
+		stale = stale || slices.ContainsFunc(batch, func(p *pending) bool { return p.asked || !p.final && !p.reads })
 		if stop == nil {
 			stop = context.Cause(ctx)
 		}
@@ -146,12 +146,12 @@ func (t *turn) plan(ctx context.Context, p *pending) {
 }
 
 // decide asks the policy, and the user if the policy says so. It returns the
-// error that ends the turn, if there is one; the call is settled then.
+// error that ends the turn, if there is one; the call has its outcome then.
 func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) error {
 	if stop == nil {
 		stop = context.Cause(ctx)
 	}
-	if p.settled {
+	if p.final {
 		return nil
 	}
 	if stop != nil {
@@ -175,7 +175,7 @@ func readsOnly(tool_ *tool.Tool, d permission.Decision) bool {
 	return onlyReads(tool_) || strings.HasSuffix(d.Rule, "("+permission.ReadGroup+")")
 }
 
-// deny settles a call with a refusal that the model is told.
+// deny ends a call with a refusal that the model is told.
 func (t *turn) deny(p *pending, d permission.Decision, reason string, nobody bool) {
 	text := "Not run: this call was denied."
 	status := CallDenied
@@ -187,12 +187,12 @@ func (t *turn) deny(p *pending, d permission.Decision, reason string, nobody boo
 	if reason != "" {
 		text, summary = text+" Reason: "+reason, summary+": "+firstLine(reason)
 	}
-	p.settle(CallResult{Status: status, Text: text, Summary: summary})
+	p.end(CallResult{Status: status, Text: text, Summary: summary})
 	t.response.Denied = append(t.response.Denied,
 		Denial{Tool: p.tool.Name, Object: p.call.Access.Object, Reason: reason, Rule: d.Narrow, Nobody: nobody})
 }
 
-// runBatch runs the calls that were not settled, one or several that read, and
+// runBatch runs the calls that have no outcome yet, one or several that read, and
 // finishes all in their order, each as soon as those before it are. The error
 // is of the first result that could not be kept.
 func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
@@ -204,7 +204,7 @@ func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
 	ended := make([]chan struct{}, len(batch))
 	for i, p := range batch {
 		ended[i] = make(chan struct{})
-		if p.settled {
+		if p.final {
 			close(ended[i])
 			continue
 		}

@@ -83,10 +83,10 @@ const (
 	longestBlock = 8 << 10 // and of a private key
 )
 
-// settled is how much of a command's output so far can be masked and shown: not
+// maskable is how much of a command's output so far can be masked and shown: not
 // a word at its end, nor Bearer without the word behind it, nor a private key that
 // has only begun, since more of it may come.
-func settled(output string) int {
+func maskable(output string) int {
 	end := strings.LastIndexAny(output, " \t\r\n") + 1
 	if before := strings.TrimRight(output[:end], " "); strings.HasSuffix(before, "earer") { // the key is the word behind it
 		end = strings.LastIndexAny(before, " \t\r\n") + 1

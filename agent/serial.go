@@ -94,7 +94,7 @@ func (o *liveOutput) Write(chunk []byte) (int, error) {
 		}
 	}
 	if o.mask != nil {
-		cut = min(cut, settled(string(data)))
+		cut = min(cut, maskable(string(data)))
 	}
 	o.held = append([]byte(nil), data[cut:]...)
 	o.show(data[:cut])

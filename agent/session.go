@@ -76,7 +76,7 @@ func (a *Agent) Fork() (old, now string, err error) {
 	if err := a.conv.Sync(); err != nil {
 		return "", "", err
 	}
-	told := a.briefing
+	known := a.briefing
 	from := source(s)
 	forked, err := a.opt.Sessions.Store.Fork(from)
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *Agent) Fork() (old, now string, err error) {
 	if err := a.change(forked); err != nil {
 		return "", "", err
 	}
-	a.briefing = told // the history is the same, and so is what the model knows
+	a.briefing = known // the history is the same, and so is what the model knows
 	return from, forked.ID(), nil
 }
 

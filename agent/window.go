@@ -19,7 +19,7 @@ const (
 	replyShare   = 4 // a reply reserves at most this part of the window
 )
 
-// hintTools is how the user gets room where prompt and tools have too much of it.
+// hintTools is what the user can do where prompt and tools take too many tokens.
 const hintTools = "--tools -all,+bash with a short --system, or a model with a larger window"
 
 // tightest is the smallest of the bounds that are set, 0 where none is.
@@ -76,7 +76,7 @@ func (t *turn) fitReply(requested int) int {
 	return limit
 }
 
-// trim makes the history fit the budget, at the cost of the reply's room where
+// trim makes the history fit the budget, at the cost of the reply's share where
 // it must.
 func (t *turn) trim() error {
 	t.conv.SetReserve(t.replyLimitOf(t.model.Defaults.MaxTokens) - t.least())

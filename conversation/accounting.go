@@ -21,7 +21,7 @@ func (c *Conversation) SetBudget(tokens int) {
 	c.known = known{}
 }
 
-// SetReserve tells how many tokens of the reply's room a request may take when it
+// SetReserve tells how many tokens of the reply's share a request may take when it
 // does not fit the budget even trimmed. The default is none.
 func (c *Conversation) SetReserve(tokens int) {
 	c.reserve = max(tokens, 0)
@@ -65,7 +65,7 @@ func (c *Conversation) sentSize() size {
 	return sent
 }
 
-// bytes is the size of a request with a history of size s, its pictures as bytes.
+// bytes is the size of a request with a history of size s, its images as bytes.
 func (c *Conversation) bytes(s size) int {
 	return s.bytes + c.meter.overhead + int(float64(s.images)*c.meter.ratio)
 }

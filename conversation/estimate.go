@@ -93,9 +93,9 @@ func (m *meter) observe(u provider.Usage, sent, now size, foreign bool) {
 		return
 	}
 	// What stands before the history must be known to tell the ratio, and
-	// pictures, whose size is a guess, must be few.
-	pictures := all.images
-	if text := prompt - pictures; !foreign && m.overhead > 0 && text >= minSample && pictures <= prompt/4 {
+	// images, whose size is a guess, must be few.
+	images := all.images
+	if text := prompt - images; !foreign && m.overhead > 0 && text >= minSample && images <= prompt/4 {
 		fit := min(max(float64(all.bytes)/float64(text), minRatio), maxRatio)
 		m.ratio = min((m.ratio+fit)/2, fit*slowly)
 	}

@@ -19,7 +19,7 @@ type planner struct {
 	files  []string // that were written for it
 }
 
-// keep puts a text or picture into a file, as outputs.keep does.
+// keep puts a text or image into a file, as outputs.keep does.
 func (p *planner) keep(name, ext string, data []byte) location {
 	place := p.c.files.keep(name, ext, data)
 	if place.path != "" {
@@ -29,7 +29,7 @@ func (p *planner) keep(name, ext string, data []byte) location {
 }
 
 // discard takes back what was written for a trim that is not made. A file that
-// stays costs room only.
+// stays costs space only.
 func (p *planner) discard() {
 	for _, path := range p.files {
 		_ = os.Remove(path)
@@ -93,20 +93,20 @@ func (p *planner) oldUsers(stay bool) {
 	if p.before*p.c.meter.share(p.c.size, left) > p.limit+float64(p.c.reserve) {
 		return // nothing is gained with them
 	}
-	kept, untold := make([]item, 0, len(p.items)), false
+	kept, unsaid := make([]item, 0, len(p.items)), false
 	for i, it := range p.items {
 		if it.msg.Role != provider.RoleUser || i == latest || p.enough() {
 			kept = append(kept, it)
 			continue
 		}
 		p.drop(i)
-		untold = untold || it.note != "" && it.note != "["+stepsLeftOut+"]"
+		unsaid = unsaid || it.note != "" && it.note != "["+stepsLeftOut+"]"
 		if !isReminder(it.msg) {
 			p.did.Messages++
 		}
 	}
 	p.items = kept
-	if user := lastUser(p.items); untold && user >= 0 { // it stood behind one that is gone
+	if user := lastUser(p.items); unsaid && user >= 0 { // it stood behind one that is gone
 		p.tell(user, messagesLeftOut)
 	}
 }

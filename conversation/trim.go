@@ -146,7 +146,7 @@ func (c *Conversation) full(items []item, s size, tokens, most int) *FullError {
 
 // Trimmed tells what a trim did. The zero value means nothing.
 type Trimmed struct {
-	Images  int // pictures replaced by a sentence
+	Images  int // replaced by a sentence
 	Results int // old tool results shrunk to a line
 	Texts   int // old texts of the model shortened
 	Users   int // long messages of the user shortened

@@ -56,9 +56,9 @@ const markerRoom = 320
 // shorten cuts s, which is longer than limit characters, to about limit. where
 // tells where the whole is.
 func shorten(s string, limit int, where location) string {
-	room := max(limit-markerRoom, limit/2)
-	head := room / 2
-	first, rest, inLine := headTail(s, head, room-head)
+	space := max(limit-markerRoom, limit/2)
+	head := space / 2
+	first, rest, inLine := headTail(s, head, space-head)
 	gap := s[len(first) : len(s)-len(rest)]
 	var b strings.Builder
 	b.WriteString(first)
