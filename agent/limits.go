@@ -135,9 +135,6 @@ func (t *turn) warnNear() {
 		if limit <= 0 || used < near*limit || t.spent.warned[name] {
 			return
 		}
-		if t.spent.warned == nil {
-			t.spent.warned = map[string]bool{}
-		}
 		t.spent.warned[name] = true
 		t.notice(NoticeCap, text)
 	}

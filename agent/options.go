@@ -101,7 +101,7 @@ func New(opt Options) (*Agent, error) {
 			opt.Policy.Root, opt.Policy.Dir = w.Project.Root, w.Project.Dir
 		}
 	}
-	a := &Agent{opt: opt, startMode: opt.Policy.Mode}
+	a := &Agent{opt: opt, startMode: opt.Policy.Mode, spent: spending{warned: map[string]bool{}}}
 	a.take(opt.Model)
 	if err := a.open(opt.Sessions.First); err != nil {
 		return nil, err

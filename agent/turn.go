@@ -135,11 +135,7 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 	}
 	if strings.TrimSpace(text) != "" {
 		m := provider.Message{Role: provider.RoleAssistant, Provider: t.response.Provider, Model: t.response.Model, Partial: true}
-		for _, p := range t.keep {
-			if _, isText := p.(provider.Text); !isText {
-				m.Parts = append(m.Parts, p)
-			}
-		}
+		m.Parts = slices.DeleteFunc(slices.Clone(t.keep), func(p provider.Part) bool { _, isText := p.(provider.Text); return isText })
 		m.Parts = append(m.Parts, provider.Text{Text: text})
 		err = errors.Join(err, t.conv.Append(m))
 		t.answer.WriteString(t.partial)

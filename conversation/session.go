@@ -16,8 +16,7 @@ import (
 // and written by a Conversation. Its methods may be called from several
 // goroutines.
 type Session struct {
-	now      func() time.Time
-	lockFile func(path string) (*fileLock, error)
+	store    Store
 	path     string
 	readOnly bool
 	newer    int // format version of a newer artoo, else 0

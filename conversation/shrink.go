@@ -1,7 +1,9 @@
 package conversation
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"artoo/provider"
@@ -27,18 +29,14 @@ func (p *planner) imagesOf(i int) {
 			p.edit(i, edit{Part: n, Text: p.imageText("image", part)})
 			p.did.Images++
 		case provider.ToolResult:
-			if len(part.Images) == 0 {
-				continue
+			var texts []string
+			for _, img := range part.Images {
+				texts = append(texts, p.imageText(part.Name, img))
 			}
-			text := ""
-			for k, img := range part.Images {
-				if k > 0 {
-					text += "\n"
-				}
-				text += p.imageText(part.Name, img)
+			if texts != nil {
+				p.edit(i, edit{Part: n, Text: strings.Join(texts, "\n"), Add: true})
+				p.did.Images += len(texts)
 			}
-			p.edit(i, edit{Part: n, Text: text, Add: true})
-			p.did.Images += len(part.Images)
 		}
 	}
 }
@@ -48,23 +46,12 @@ func (p *planner) imageText(name string, img provider.Image) string {
 	if img.Name != "" {
 		left = "[the image " + img.Name + " was left out here to save room"
 	}
-	place := p.keep(name, imageExt(img.MediaType), img.Data)
+	ext := map[string]string{"image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}[img.MediaType]
+	place := p.keep(name, cmp.Or(ext, ".png"), img.Data)
 	if place.path == "" {
 		return left + "]"
 	}
 	return left + "; it is in " + place.path + "]"
-}
-
-func imageExt(mediaType string) string {
-	switch mediaType {
-	case "image/jpeg":
-		return ".jpg"
-	case "image/gif":
-		return ".gif"
-	case "image/webp":
-		return ".webp"
-	}
-	return ".png"
 }
 
 // results shrinks the results before the last steps to one line each.

@@ -53,7 +53,7 @@ func (st Store) Create(h Header) *Session {
 func (st Store) fresh(h Header) *Session {
 	h.Started = st.now().UTC().Truncate(time.Millisecond)
 	name := h.Started.Format(stamp) + "-" + h.ID + fileExt
-	return &Session{now: st.now, lockFile: st.lockFile, path: filepath.Join(st.Dir, name), header: h, next: 1}
+	return &Session{store: st, path: filepath.Join(st.Dir, name), header: h, next: 1}
 }
 
 // newID is 40 random bits in lower case letters and digits.
@@ -151,7 +151,7 @@ func (st Store) read(path string) (*Session, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fileError(path, err)
 	}
-	s.now, s.lockFile, s.path = st.now, st.lockFile, path
+	s.store, s.path = st, path
 	s.header.ID = idOf(path) // the name decides: a copied file is another session
 	return s, nil
 }

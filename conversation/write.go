@@ -37,7 +37,7 @@ func (s *Session) appendLocked(kind string, payload any) (string, error) {
 }
 
 // stamp is the time of a line, in milliseconds.
-func (s *Session) stamp() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
+func (s *Session) stamp() time.Time { return s.store.now().UTC().Truncate(time.Millisecond) }
 
 // write writes the line and counts it in.
 func (s *Session) write(e entry) error {
@@ -113,7 +113,7 @@ func (s *Session) open() error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
-	lock, err := s.lockFile(s.path)
+	lock, err := s.store.lockFile(s.path)
 	if err != nil && !errors.Is(err, errNoLocks) { // a new name is nobody else's
 		return err
 	}
