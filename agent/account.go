@@ -76,8 +76,7 @@ func (t *turn) account(reply provider.Done, in *incoming) error {
 		t.conv.Observe(own)
 	}
 	t.spent.cached = own.CacheRead + own.CacheWrite
-	report := RequestReport{ID: reply.RequestID, Model: t.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: max(1, reply.Tries)}
-	return t.recordUsage(report, in.lost, own)
+	return t.recordUsage(in, reply.RequestID, max(1, reply.Tries), in.lost, own)
 }
 
 // replySize is about the size of a reply in bytes.
@@ -118,11 +117,12 @@ func (t *turn) accountFailure(in *incoming, err error) {
 	}
 	// The request's own error is what the caller must see; the file that could
 	// not take this line fails again, and is told, at the end of the turn.
-	_ = t.recordUsage(RequestReport{ID: id, Model: t.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: in.tries}, in.lost)
+	_ = t.recordUsage(in, id, in.tries, in.lost)
 }
 
 // recordUsage counts the parts of one request's usage.
-func (t *turn) recordUsage(report RequestReport, parts ...provider.Usage) error {
+func (t *turn) recordUsage(in *incoming, id string, tries int, parts ...provider.Usage) error {
+	report := RequestReport{ID: id, Model: t.response.Model, Millis: time.Since(in.began).Milliseconds(), Tries: tries}
 	t.losing = provider.Usage{}
 	report.CostUSD = new(float64)
 	for _, usage := range parts {

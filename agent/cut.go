@@ -88,7 +88,8 @@ func (t *turn) windowFull(reply provider.Done) bool {
 // only where it is not the window's share that bounds the reply.
 func (t *turn) stillCut(end ending) error {
 	if t.windowFull(end.reply) {
-		return &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"), Hint: conversation.HintFull}
+		return &Failure{Kind: KindContext, Err: errors.New("the model's window is full and the reply is cut"),
+			Hint: conversation.HintFull}
 	}
 	at, hint := "its limit", "a higher ARTOO_MAX_TOKENS, or a smaller task"
 	if t.limit > 0 {

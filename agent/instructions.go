@@ -167,7 +167,8 @@ func (w *Workspace) guide(known []instruction) func(touched []string) string {
 				}
 				given[at] = true
 				left -= len(text)
-				fmt.Fprintf(&b, "\n(Instructions from %s hold for what is in its directory:\n%s)", at, w.masked(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))))
+				text = w.masked(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
+				fmt.Fprintf(&b, "\n(Instructions from %s hold for what is in its directory:\n%s)", at, text)
 			}
 		}
 		return b.String()

@@ -71,8 +71,8 @@ func (t *turn) tokensLeft() (left int, err error) {
 	if l.MaxTotalTokens > 0 {
 		left = l.MaxTotalTokens - t.spent.usage.Add(t.losing).Total()
 		if left <= estimate {
-			return 0, capFailure(fmt.Sprintf("the next request needs about %s of the %d left", count(estimate, "token"), max(left, 0)),
-				"a higher ARTOO_MAX_TOTAL_TOKENS")
+			return 0, capFailure(fmt.Sprintf("the next request needs about %s of the %d left",
+				count(estimate, "token"), max(left, 0)), "a higher ARTOO_MAX_TOTAL_TOKENS")
 		}
 		left -= estimate
 	}
@@ -99,7 +99,8 @@ func (t *turn) affordable(estimate int) (int, error) {
 	}
 	if price == nil {
 		name, model := t.model.Name, t.model.Defaults.Model
-		return 0, &Failure{Kind: KindUsage, What: "--max-cost", Err: fmt.Errorf("the price of %s is not known, so it cannot be capped", model),
+		return 0, &Failure{Kind: KindUsage, What: "--max-cost",
+			Err:  fmt.Errorf("the price of %s is not known, so it cannot be capped", model),
 			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml", name, model)}
 	}
 	left := t.opt.Limits.MaxCost - spent
@@ -144,7 +145,7 @@ func (t *turn) warnNear() {
 	warn("tokens", float64(used), float64(l.MaxTotalTokens), fmt.Sprintf("%d of the run's %d tokens are used", used, l.MaxTotalTokens))
 	if steps := l.MaxTurns + t.moreSteps; !t.warned && l.MaxTurns > 4 && float64(t.response.Steps) >= near*float64(steps) {
 		t.warned = true
-		t.cb.OnNotice(Notice{Kind: NoticeCap, Text: fmt.Sprintf("%d of this turn's %d steps are used", t.response.Steps, steps)})
+		t.notice(NoticeCap, fmt.Sprintf("%d of this turn's %d steps are used", t.response.Steps, steps))
 	}
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +22,8 @@ func (p *pending) fail(summary, text string) {
 }
 
 func (p *pending) interrupted(why error) {
-	p.end(CallResult{Status: CallInterrupted, Summary: "not run", Text: "interrupted: not run, since the turn was stopped (" + why.Error() + ")"})
+	text := fmt.Sprintf("interrupted: not run, since the turn was stopped (%v)", why)
+	p.end(CallResult{Status: CallInterrupted, Summary: "not run", Text: text})
 }
 
 // outcomeOf sorts the end of a call that ran.

@@ -69,9 +69,11 @@ func (r repeats) count(p *pending) string {
 			return ""
 		}
 		this.notified = true
-		return fmt.Sprintf("This very call has now failed %d times with the same result. If you are waiting for something, look whether it can still come.", n)
+		return fmt.Sprintf("This very call has now failed %d times with the same result. "+
+			"If you are waiting for something, look whether it can still come.", n)
 	case failed && this.times >= tellRepeats:
-		return fmt.Sprintf("This very call has now failed %d times with the same result. Do something else, or say what is in the way; to wait for something, put a sleep before the call.", this.times)
+		return fmt.Sprintf("This very call has now failed %d times with the same result. "+
+			"Do something else, or say what is in the way; to wait for something, put a sleep before the call.", this.times)
 	}
 	return ""
 }
@@ -80,7 +82,8 @@ func (r repeats) count(p *pending) string {
 func (r repeats) over(batch []*pending) error {
 	for _, p := range batch {
 		if this := r[p.key()]; this != nil && this.failed && this.times >= stopRepeats {
-			return capFailure(fmt.Sprintf("the model made the same call of %s %d times in a row, and it failed in the same way each time", p.call.Name, stopRepeats), "another message that says what to do instead")
+			return capFailure(fmt.Sprintf("the model made the same call of %s %d times in a row, and it failed in the same way each time",
+				p.call.Name, stopRepeats), "another message that says what to do instead")
 		}
 	}
 	return nil

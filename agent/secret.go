@@ -63,7 +63,9 @@ func (a *Agent) maskedDiff(diff string) string {
 	}
 	for i, line := range lines {
 		if strings.HasPrefix(line, "+") {
-			if m := a.opt.Secrets.Mask(line); !slices.ContainsFunc(maskMark().FindAllString(m, -1), func(mark string) bool { return !known[mark] }) {
+			m := a.opt.Secrets.Mask(line)
+			unknown := func(mark string) bool { return !known[mark] }
+			if !slices.ContainsFunc(maskMark().FindAllString(m, -1), unknown) {
 				lines[i] = m
 			}
 		}

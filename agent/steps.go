@@ -23,7 +23,8 @@ func (t *turn) checkSteps(ctx context.Context) error {
 	case left <= 0:
 		return t.stepsUsed(ctx)
 	case left == fewSteps && most >= 2*fewSteps:
-		return t.conv.Remind(fmt.Sprintf("%d more replies with tool calls are possible now. Bring the task to a state that can be left, and say what is left to do.", left))
+		return t.conv.Remind(fmt.Sprintf("%d more replies with tool calls are possible now. "+
+			"Bring the task to a state that can be left, and say what is left to do.", left))
 	}
 	return nil
 }
@@ -32,14 +33,15 @@ func (t *turn) checkSteps(ctx context.Context) error {
 func (t *turn) stepsUsed(ctx context.Context) error {
 	used, most := t.response.Steps, t.opt.Limits.MaxTurns
 	if ctx.Err() == nil {
-		answer, err := t.cb.Ask(ctx, Question{Kind: QuestionSteps, Reason: fmt.Sprintf("%s are used; go on for %d more?", count(used, "step"), most), Number: 1, Of: 1})
+		question := fmt.Sprintf("%s are used; go on for %d more?", count(used, "step"), most)
+		answer, err := t.cb.Ask(ctx, Question{Kind: QuestionSteps, Reason: question, Number: 1, Of: 1})
 		if err == nil && answer.Verdict == Yes {
 			t.moreSteps += most
 			t.warned = false
 			return nil
 		}
 	}
-	over := capFailure(fmt.Sprintf("%s in this turn", count(used, "step")), `artoo -c "go on" (in a conversation: go on), or a higher --max-turns`)
+	over := capFailure(count(used, "step")+" in this turn", `artoo -c "go on" (in a conversation: go on), or a higher --max-turns`)
 	if err := t.lastWords(ctx); err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -50,7 +52,8 @@ func (t *turn) stepsUsed(ctx context.Context) error {
 // more than missing words.
 func (t *turn) lastWords(ctx context.Context) error {
 	t.closing = true
-	if err := t.conv.Remind("The steps of this turn are used up: no tool can be called now. Say in a few sentences what is done, what is left, and how to go on."); err != nil {
+	if err := t.conv.Remind("The steps of this turn are used up: no tool can be called now. " +
+		"Say in a few sentences what is done, what is left, and how to go on."); err != nil {
 		return err
 	}
 	reply, err := t.query(ctx)

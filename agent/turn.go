@@ -134,12 +134,18 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 		text = provider.Message{Parts: t.keep}.Text()
 	}
 	if strings.TrimSpace(text) != "" {
-		m := provider.Message{Role: provider.RoleAssistant, Provider: t.response.Provider, Model: t.response.Model, Partial: true}
-		m.Parts = slices.DeleteFunc(slices.Clone(t.keep), func(p provider.Part) bool { _, isText := p.(provider.Text); return isText })
+		by := t.response
+		m := provider.Message{Role: provider.RoleAssistant, Provider: by.Provider, Model: by.Model, Partial: true}
+		m.Parts = slices.DeleteFunc(slices.Clone(t.keep), isText)
 		m.Parts = append(m.Parts, provider.Text{Text: text})
 		err = errors.Join(err, t.conv.Append(m))
 		t.answer.WriteString(t.partial)
 	}
 	t.response.Text = t.answer.String()
 	return t.response, errors.Join(err, t.conv.Sync())
+}
+
+func isText(p provider.Part) bool {
+	_, is := p.(provider.Text)
+	return is
 }

@@ -80,7 +80,8 @@ func (a *Agent) outputs(s *conversation.Session) (output string, read []string, 
 	a.emptyOutput()
 	a.output = s.OutputDir()
 	if err := os.MkdirAll(a.output, 0o700); err != nil {
-		return "", nil, &Failure{Kind: KindInternal, What: "session", Err: err, Hint: "set XDG_STATE_HOME to a directory that can be written, or --ephemeral"}
+		return "", nil, &Failure{Kind: KindInternal, What: "session", Err: err,
+			Hint: "set XDG_STATE_HOME to a directory that can be written, or --ephemeral"}
 	}
 	for _, dir := range s.OutputDirs() {
 		if _, err := os.Stat(dir); err == nil {
@@ -156,7 +157,8 @@ func (a *Agent) OutputDir() string {
 // systemPrompt is the prompt of a session that begins.
 func (w *Workspace) systemPrompt(now settings, instructions []instruction) string {
 	return systemPrompt(promptInfo{
-		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Date: w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: now, Instructions: instructions,
+		Dir: w.Project.Dir, Root: w.Project.Root, Git: w.Project.Git, Branch: w.Project.Branch(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Date:     w.Began, Shell: w.Shell, Replace: w.Replace, Append: w.Append, Settings: now, Instructions: instructions,
 	})
 }

@@ -130,7 +130,8 @@ func (l *loader) tell() {
 	}
 	if n := len(l.lines); n > 0 {
 		first := fmt.Sprintf(" (the first is line %d)", l.lines[0])
-		some(n, "%d line of the session cannot be read and is left out"+first, "%d lines of the session cannot be read and are left out"+first)
+		some(n, "%d line of the session cannot be read and is left out"+first,
+			"%d lines of the session cannot be read and are left out"+first)
 	}
 	if l.headers == 0 && len(l.entries) > 0 {
 		tell("the session's first line is missing")

@@ -83,9 +83,11 @@ func (p *planner) resultLine(r provider.ToolResult) edit {
 		of += " (" + r.Effect.End + ")"
 	}
 	if place.path == "" {
-		return edit{Text: fmt.Sprintf("[old result of %s, %s, left out to save room. Call the tool again if it is needed]", of, bytesText(len(r.Text)))}
+		return edit{Text: fmt.Sprintf("[old result of %s, %s, left out to save room. Call the tool again if it is needed]",
+			of, bytesText(len(r.Text)))}
 	}
-	text := fmt.Sprintf("[old result of %s, left out to save room. %s %s: read or grep it if it is needed]", of, place.why, place.path)
+	text := fmt.Sprintf("[old result of %s, left out to save room. %s %s: read or grep it if it is needed]",
+		of, place.why, place.path)
 	return edit{Text: text, File: place.path}
 }
 

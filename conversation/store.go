@@ -62,7 +62,8 @@ func newID() string { return strings.ToLower(rand.Text()[:8]) }
 // Open opens a session for going on with it. asked is its id or the beginning
 // of one. A session that another process writes, or may write since the file
 // system has no locks, is forked: the result is a new session with the same
-// history, and Notices says so. One that a newer artoo wrote is read-only. Errors are *Error.
+// history, and Notices says so. One that a newer artoo wrote is read-only.
+// Errors are *Error.
 func (st Store) Open(asked string) (*Session, error) { return st.found(asked, st.open) }
 
 // Read opens a session for reading, in use or not. Appends are refused.

@@ -29,17 +29,17 @@ const leastCut = 250
 // Trim makes the history fit the budget before a request. Under the budget it
 // does nothing and returns the zero Trimmed. Else it goes down in one go to three
 // quarters of it, or further, to half at most, where ten steps like the last ten
-// would not fit then: so the prefix that providers cache breaks rarely. Old images become a sentence, old tool results a line that names their file
-// (also those of the newest turn), the model's old texts and the user's long
-// ones are shortened, and whole old steps go. The user's messages and the last
+// would not fit then: so the prefix that providers cache breaks rarely. Old images
+// become a sentence, old tool results a line that names their file (also those of
+// the newest turn), the model's old texts and the user's long ones are shortened,
+// and whole old steps go. The user's messages and the last
 // three steps stay; only if that is still too much, the results of these steps
 // are shortened too, then their texts that answer earlier messages, and last the
 // user's old messages go. At worst a request has the reserve besides the budget.
 //
 // What is done is recorded in the session before it holds, so that a resumed
 // session sends the same. Nothing leaves the file. A *FullError tells that it
-// would not fit even so. After any error the history is as
-// it was.
+// would not fit even so. After any error the history is as it was.
 func (c *Conversation) Trim() (Trimmed, error) {
 	budget := c.Budget()
 	before := c.meter.tokens(c.size)

@@ -69,7 +69,8 @@ func (s *Session) rewind(m mark) error {
 	defer s.mu.Unlock()
 	now := mark{last: s.last, turn: s.turn}
 	s.last, s.turn = m.last, m.turn
-	if _, err := s.appendLocked(typeNote, &Note{Kind: noteWithdrawn, Text: "the last message could not be sent, and is no part of what is sent next"}); err != nil {
+	note := &Note{Kind: noteWithdrawn, Text: "the last message could not be sent, and is no part of what is sent next"}
+	if _, err := s.appendLocked(typeNote, note); err != nil {
 		s.last, s.turn = now.last, now.turn
 		return err
 	}
