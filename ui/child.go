@@ -152,7 +152,8 @@ func (t *Terminal) composeText(ctx context.Context, text string) (edited string,
 	case !t.hasTerminal():
 		return "", false, errors.New("no terminal to edit on: write the message on lines between " + fence)
 	case t.opt.Profile == screen.Plain:
-		return "", false, errors.New("no editor for a simple terminal: set EDITOR to one that needs no full screen, such as ed or emacsclient")
+		return "", false, errors.New("no editor for a simple terminal: " +
+			"set EDITOR to one that needs no full screen, such as ed or emacsclient")
 	default:
 		command = "vi"
 	}

@@ -48,11 +48,13 @@ func commands() []command {
 // sessionCommands are about sessions and leaving.
 func sessionCommands() []command {
 	return []command{
-		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "this; keys, approvals", run: runHelp, complete: oneOf("keys", "approvals")},
+		{name: "help", aliases: []string{"?"}, args: "[PAGE]", help: "this; keys, approvals",
+			run: runHelp, complete: oneOf("keys", "approvals")},
 		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
 		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear},
 		{name: "sessions", help: "list them", run: runSessions},
-		{name: "resume", aliases: []string{"continue"}, args: "[ID|N]", help: "go on with one", run: runResume, complete: completeSessions},
+		{name: "resume", aliases: []string{"continue"}, args: "[ID|N]", help: "go on with one",
+			run: runResume, complete: completeSessions},
 		{name: "fork", help: "go on in a copy", run: runFork},
 		{name: "export", aliases: []string{"save"}, args: "[FILE]", help: "write it to a file", run: runExportFile},
 	}
@@ -73,9 +75,11 @@ func modelCommands() []command {
 // rightsCommands are about what may be done unasked.
 func rightsCommands() []command {
 	return []command{
-		{name: "approval", args: "[MODE]", help: "ask edits auto plan", run: runApproval, complete: oneOf("ask", "edits", "auto", "plan", "next")},
+		{name: "approval", args: "[MODE]", help: "ask edits auto plan",
+			run: runApproval, complete: oneOf("ask", "edits", "auto", "plan", "next")},
 		{name: "plan", args: "[off]", help: "only look", run: runPlan, complete: oneOf("off")},
-		{name: "permissions", aliases: []string{"approvals"}, args: "[rm]", help: "the rules; rm N", run: runPermissions, complete: completeRules},
+		{name: "permissions", aliases: []string{"approvals"}, args: "[rm]", help: "the rules; rm N",
+			run: runPermissions, complete: completeRules},
 	}
 }
 
@@ -84,8 +88,10 @@ func turnCommands() []command {
 	return []command{
 		{name: "edit", aliases: []string{"editor", "e"}, args: "[TEXT]", help: "write in the editor", run: runEdit},
 		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: oneOf("osc52")},
-		{name: "out", aliases: []string{"log"}, args: "[N|list]", help: "a call's output", run: runOut, complete: completeOutputs},
-		{name: "queue", args: "[drop N]", help: "lines that wait", run: runQueue, complete: oneOf("drop ", "drop all", "edit ")},
+		{name: "out", aliases: []string{"log"}, args: "[N|list]", help: "a call's output",
+			run: runOut, complete: completeOutputs},
+		{name: "queue", args: "[drop N]", help: "lines that wait",
+			run: runQueue, complete: oneOf("drop ", "drop all", "edit ")},
 		{name: "run", args: "COMMAND", help: "as !COMMAND", run: runRun},
 	}
 }
@@ -102,15 +108,20 @@ func otherCommands() []command {
 
 		{name: "compact", aliases: []string{"compress"}, help: "make room in context", run: runCompact},
 
-		{name: "undo", aliases: []string{"rewind", "restore"}, instead: "!git diff shows what changed, !git restore FILE takes it back"},
+		{name: "undo", aliases: []string{"rewind", "restore"},
+			instead: "!git diff shows what changed, !git restore FILE takes it back"},
 		{name: "diff", instead: "!git diff shows what changed"},
 		{name: "memory", instead: "what is in AGENTS.md is told to the model; /init has one written"},
-		{name: "add", aliases: []string{"read-only", "drop", "ls"}, instead: "write @PATH in a message; the model reads the file then"},
-		{name: "add-dir", aliases: []string{"directory"}, instead: "start artoo with --add-dir DIR, or DIR:rw to let it write there"},
+		{name: "add", aliases: []string{"read-only", "drop", "ls"},
+			instead: "write @PATH in a message; the model reads the file then"},
+		{name: "add-dir", aliases: []string{"directory"},
+			instead: "start artoo with --add-dir DIR, or DIR:rw to let it write there"},
 		{name: "paste", aliases: []string{"multiline-mode"}, instead: block},
 		{name: "vim", instead: "start artoo with ARTOO_EDIT_MODE=vi"},
-		{name: "login", aliases: []string{"logout"}, instead: "run artoo login, or artoo logout, in another terminal; a key it stores is found with your next message"},
-		{name: "review", aliases: []string{"commit", "test", "lint"}, instead: "write what you want as a message, such as: review what git diff shows"},
+		{name: "login", aliases: []string{"logout"},
+			instead: "run artoo login, or artoo logout, in another terminal; a key it stores is found with your next message"},
+		{name: "review", aliases: []string{"commit", "test", "lint"},
+			instead: "write what you want as a message, such as: review what git diff shows"},
 	}
 }
 
@@ -137,7 +148,8 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 		} else {
 			near = "."
 		}
-		t.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent (/help lists the commands; with a blank before it, it is a message)", oneLine(name), near))
+		t.Note(fmt.Sprintf("unknown command /%s%s Nothing was sent "+
+			"(/help lists the commands; with a blank before it, it is a message)", oneLine(name), near))
 		return nil
 	case c.run == nil:
 		t.Note(fmt.Sprintf("/%s: %s", name, c.instead))

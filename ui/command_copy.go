@@ -100,7 +100,8 @@ func (t *Terminal) clipboard() ([]string, error) {
 			return append([]string{path}, c.argv[1:]...), nil
 		}
 	}
-	return nil, errors.New("there is no clipboard tool here (pbcopy, wl-copy, xclip, xsel, clip.exe); /copy osc52 asks the terminal to do it")
+	return nil, errors.New("there is no clipboard tool here (pbcopy, wl-copy, xclip, xsel, clip.exe); " +
+		"/copy osc52 asks the terminal to do it")
 }
 
 // findProgram looks a program up in the absolute directories of a PATH.
