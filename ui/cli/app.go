@@ -234,7 +234,7 @@ func (a *app) lost() error {
 	if err := a.screen.Err(); err != nil {
 		return fail(agent.KindInternal, "stdout", err, "check where stdout goes: a full disk, or a reader that left")
 	}
-	if err := a.screen.ErrChrome(); err != nil {
+	if err := a.screen.ErrStatus(); err != nil {
 		return fail(agent.KindInternal, "stderr", err, "")
 	}
 	return nil

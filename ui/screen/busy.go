@@ -28,13 +28,13 @@ type running struct {
 }
 
 const (
-	// patience is how long a thing may take before it is shown as running.
-	patience = 500 * time.Millisecond
+	// spinnerDelay is how long a thing may take before it is shown as running.
+	spinnerDelay = 500 * time.Millisecond
 	// report is how often a long one is mentioned where lines cannot change.
 	report = 30 * time.Second
 )
 
-// rest forgets what was going on: the turn is over or a person is asked.
+// rest forgets what was going on: the turn is over or a user is asked.
 func (s *Screen) rest() {
 	s.busy, s.calls = busy{}, nil
 	s.endAsking()
@@ -111,7 +111,7 @@ func (s *Screen) next() time.Time {
 // due is when the next line about a call is to be printed.
 func (r *running) due() time.Time {
 	if !r.started {
-		return r.since.Add(patience)
+		return r.since.Add(spinnerDelay)
 	}
 	return r.said.Add(report)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// margin is the indent of all chrome, verbCells the column of verbs after
+	// margin is the indent of all status, verbCells the column of verbs after
 	// it, rightEdge where results end on a rich terminal, body the indent of
 	// what belongs to a call.
 	margin    = "  "
@@ -52,7 +52,7 @@ func (s *Screen) object(c agent.Call) string {
 	return s.ascii(first)
 }
 
-// listed reports whether all lines of the object are for the person, as those of
+// listed reports whether all lines of the object are for the user, as those of
 // a plan are, and not just what the call works on.
 func listed(c agent.Call) bool { return c.Access.Kind == tool.KindNone && c.Access.Command == "" }
 
@@ -66,10 +66,7 @@ func (s *Screen) list(c agent.Call) string {
 	if !listed(c) || rest == "" {
 		return ""
 	}
-	before := body
-	if s.opt.Profile == Spoken {
-		before = ""
-	}
+	before := s.bodyIndent()
 	lines := strings.Split(rest, "\n")
 	more := ""
 	if n := len(lines) - maxListed; n > 0 {

@@ -67,7 +67,7 @@ func editCall(id string) agent.Call {
 	return c
 }
 
-// typed is what a person typed at a question or prompt, as the terminal echoes
+// typed is what a user typed at a question or prompt, as the terminal echoes
 // it.
 func (r *rig) typed(prompt, text string) {
 	r.Prompt(prompt)

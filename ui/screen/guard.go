@@ -181,7 +181,7 @@ func lookalikes(letter rune) string {
 	return ""
 }
 
-// marked is chrome with a mark before each row of untrusted text that needs one.
+// marked is status with a mark before each row of untrusted text that needs one.
 func (s *Screen) marked(text string) string {
 	width := 0
 	if s.opt.ErrTTY {

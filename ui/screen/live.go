@@ -15,9 +15,9 @@ const (
 	soFarLines = 20
 )
 
-// hear keeps the end of what a running call writes. It copies once for every
+// keep keeps the end of what a running call writes. It copies once for every
 // maxHeard bytes, not for every chunk.
-func (r *running) hear(chunk string) {
+func (r *running) keep(chunk string) {
 	r.wrote = r.wrote || chunk != ""
 	if len(r.output)+len(chunk) > 2*maxHeard {
 		chunk = chunk[max(len(chunk)-maxHeard, 0):]

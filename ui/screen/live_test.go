@@ -87,12 +87,12 @@ func TestTheOutputSoFarOfARunningCommandIsShownOnRequest(t *testing.T) {
 func TestWhatIsKeptOfARunningCommandIsItsEnd(t *testing.T) {
 	var r running
 	for i := range 20_000 {
-		r.hear(fmt.Sprintf("%d\n", i))
+		r.keep(fmt.Sprintf("%d\n", i))
 	}
 	if n := len(r.output); n < maxHeard || n > 2*maxHeard || !strings.HasSuffix(string(r.output), "\n19998\n19999\n") {
 		t.Errorf("%d bytes are kept", n)
 	}
-	r.hear(strings.Repeat("y", 5*maxHeard) + "z")
+	r.keep(strings.Repeat("y", 5*maxHeard) + "z")
 	if n := len(r.output); n != maxHeard || r.output[n-1] != 'z' || r.output[0] != 'y' {
 		t.Errorf("%d bytes are kept of one chunk", n)
 	}

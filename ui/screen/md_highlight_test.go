@@ -54,7 +54,7 @@ func TestCodeBeyondTheBoundsHasNoColors(t *testing.T) {
 	for name, c := range map[string]struct {
 		line  string
 		lines int
-	}{"many lines": {"if x == 'y' { return }", 1_200}, "a long line": {strings.Repeat("if x; ", 1000), 2}} {
+	}{"many lines": {"if x == 'y' { return }", 2_000}, "a long line": {strings.Repeat("if x; ", 1000), 2}} {
 		src := "```go\n" + strings.Repeat(c.line+"\n", c.lines) + "```\n"
 		out := pieces(t, MarkdownOptions{Color: true}, src)
 		if bare := sgr.ReplaceAllString(out, ""); bare != src {

@@ -129,13 +129,10 @@ func (s *Screen) notice(text string) string {
 	if !strings.Contains(text, "\n") {
 		return s.note(line(text))
 	}
-	if s.opt.Profile == Spoken {
-		return s.prose(text, "note: ")
-	}
-	return s.prose(text, margin)
+	return s.prose(text, s.before("note: "))
 }
 
-// note is one line of chrome.
+// note is one line of status.
 func (s *Screen) note(text string) string {
 	if s.opt.Profile == Spoken {
 		return s.wrap("note: "+strings.TrimRight(text, ".")+".", "", "")

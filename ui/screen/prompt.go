@@ -88,7 +88,7 @@ func (s *Screen) Prompt(text string) {
 		if !s.asking {
 			s.gap(promptLine)
 		}
-		s.sink.chrome(s.opt.Now(), s.bolded(s.promptRows(text)))
+		s.sink.writeErr(s.opt.Now(), s.bolded(s.promptRows(text)))
 		s.prompt = true
 	})
 }
@@ -107,7 +107,7 @@ func (s *Screen) promptRows(text string) string {
 func (s *Screen) Draw(p []byte) {
 	s.do(func() {
 		s.hideTransient()
-		s.sink.chrome(s.opt.Now(), string(p))
+		s.sink.writeErr(s.opt.Now(), string(p))
 	})
 }
 
@@ -117,7 +117,7 @@ func (s *Screen) PromptDone() {
 	s.do(func() {
 		s.prompt = false
 		if s.last = promptLine; s.asking {
-			s.last = chrome
+			s.last = status
 		}
 	})
 }
@@ -127,6 +127,6 @@ func (s *Screen) PromptDone() {
 func (s *Screen) PromptErased() {
 	s.do(func() {
 		s.prompt = false
-		s.last = chrome
+		s.last = status
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// decision is what a person said of a call, as far as its result line cares.
+// decision is what a user said of a call, as far as its result line cares.
 type decision int
 
 const (
@@ -33,7 +33,7 @@ func (s *Screen) Question(q agent.Question) string {
 		if r := s.running(q.Call.ID); r != nil {
 			r.started = true
 		}
-		if (s.opt.ErrTTY || s.opt.Conversation) && s.last == chrome {
+		if (s.opt.ErrTTY || s.opt.Conversation) && s.last == status {
 			s.emit("\n")
 		}
 		text, _ := s.questionText(q, true)

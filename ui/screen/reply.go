@@ -125,13 +125,13 @@ func (s *Screen) holdEnds() {
 	case s.opt.Profile == Spoken:
 		s.print(indented(spokenAnswer+text, ""))
 	default:
-		s.told(indented(text, margin))
+		s.putAnswer(indented(text, margin))
 	}
 }
 
-// told puts a text of the model into the transcript, set apart as an answer is.
+// putAnswer puts a text of the model into the transcript, set apart as an answer is.
 // Where it is heard a blank line would say nothing.
-func (s *Screen) told(rows string) {
+func (s *Screen) putAnswer(rows string) {
 	s.closeReply()
 	s.gap(answer)
 	s.put(rows)

@@ -28,15 +28,15 @@ func TestEachOutputHasItsOwnColour(t *testing.T) {
 		k := call("1", "read", "a.go")
 		r.OnToolCall(k)
 		r.OnToolResult(k, ok("1 line"))
-		chrome := r.err.String()
+		status := r.err.String()
 		r.OnText("**bold**")
 		r.Finish()
 		answer := r.out.String()
 		if r.out == r.err {
-			answer = answer[len(chrome):]
+			answer = answer[len(status):]
 		}
-		if got := sgr.MatchString(chrome); got != c.err {
-			t.Errorf("%+v: chrome %q", c, chrome)
+		if got := sgr.MatchString(status); got != c.err {
+			t.Errorf("%+v: status %q", c, status)
 		}
 		if got := sgr.MatchString(answer); got != c.out {
 			t.Errorf("%+v: answer %q", c, answer)

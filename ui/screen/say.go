@@ -79,19 +79,28 @@ func (s *Screen) Line(text string) {
 	s.do(func() { s.aside(indented(text, "")) })
 }
 
-// Note prints text indented like all chrome; it may have several lines. One that
+// Note prints text indented like all status; it may have several lines. One that
 // follows the banner belongs to it.
 func (s *Screen) Note(text string) {
 	s.do(func() {
 		if s.last == banner {
 			defer func() { s.last = banner }()
 		}
-		if s.opt.Profile == Spoken {
-			s.aside(s.prose(text, "note: "))
-			return
-		}
-		s.aside(s.prose(text, margin))
+		s.aside(s.prose(text, s.before("note: ")))
 	})
+}
+
+// Text is Note for what a command was asked to show: no label where it is heard.
+func (s *Screen) Text(text string) {
+	s.do(func() { s.aside(s.prose(text, s.before(""))) })
+}
+
+// before begins a line of status: its margin, or its label where it is heard.
+func (s *Screen) before(label string) string {
+	if s.opt.Profile == Spoken {
+		return label
+	}
+	return margin
 }
 
 // Block prints a text of its own, such as the output of a command the user ran
@@ -147,7 +156,7 @@ func (s *Screen) Stopped(words, queued int) {
 		}
 		// The answer was cut: no blank line parts it from this.
 		if s.last == answer {
-			s.last = chrome
+			s.last = status
 		}
 		s.print(s.note(text))
 	})

@@ -28,7 +28,7 @@ import (
 // Options say what the outputs are and what may be shown.
 type Options struct {
 	Out io.Writer // takes answers; never nil
-	Err io.Writer // takes all chrome; never nil
+	Err io.Writer // takes all status; never nil
 	// OutTTY and ErrTTY tell whether they are terminals. When both are, they
 	// are taken to be the same one. An Out that is no terminal gets the answer's
 	// Markdown source, unsanitised: it is data there.
@@ -39,11 +39,11 @@ type Options struct {
 	// OutColor and ErrColor come from ColorDecision.
 	OutColor, ErrColor bool
 	Profile            Profile
-	UTF8               bool       // from UTF8Decision; without it chrome is ASCII
+	UTF8               bool       // from UTF8Decision; without it status is ASCII
 	Width              func() int // cells of a row, see WidthDecision; nil means 80
 
 	// Conversation says that Err is read as a dialogue even when it is no
-	// terminal, so that blank lines set answers and chrome apart.
+	// terminal, so that blank lines set answers and status apart.
 	Conversation bool
 	// Hold keeps a reply back until it is known to be the last one of the turn:
 	// text before tool calls goes to Err, the final reply to Out, as it came.
@@ -109,7 +109,7 @@ const (
 	nothing section = iota
 	banner
 	promptLine
-	chrome
+	status
 	answer
 )
 
@@ -132,7 +132,7 @@ func New(opt Options) *Screen {
 	return s
 }
 
-// same reports whether answers and chrome share one terminal.
+// same reports whether answers and status share one terminal.
 func (s *Screen) same() bool { return s.opt.OutTTY && s.opt.ErrTTY }
 
 // seen reports whether an answer on Out may be read between the lines of Err,

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"encoding/base64"
 	"io"
 	"sync/atomic"
 	"time"
@@ -34,8 +35,8 @@ func (k *sink) flush(now time.Time) {
 	k.flushed = now
 }
 
-// chrome writes to err, after everything that waits.
-func (k *sink) chrome(now time.Time, s string) {
+// writeErr writes to err, after everything that waits.
+func (k *sink) writeErr(now time.Time, s string) {
 	k.flush(now)
 	k.write(k.err, &k.errBad, []byte(s))
 }
@@ -69,9 +70,36 @@ func (s *Screen) Err() error {
 	return s.sink.outBad
 }
 
-// ErrChrome is the first error of writing to Err, nil as long as all went well.
-func (s *Screen) ErrChrome() error {
+// ErrStatus is the first error of writing to Err, nil as long as all went well.
+func (s *Screen) ErrStatus() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sink.errBad
+}
+
+// Alert sends bytes to Err at once that neither show nor move anything, such as
+// BEL or a notification's sequence. They must be safe; the transcript stays as
+// it is.
+func (s *Screen) Alert(text string) {
+	s.do(func() { s.sink.writeErr(s.opt.Now(), text) })
+}
+
+// MaxClipboard is the longest text that Clipboard takes, in bytes: the sequence
+// around it is then no longer than terminals are known to read.
+const MaxClipboard = 74_994 / 4 * 3
+
+// Clipboard asks the terminal to put text into the clipboard of the machine it
+// runs on (OSC 52). It sends nothing that is not asked for by the user at the
+// terminal: call it for them only. The text is encoded, so whatever it holds
+// cannot reach the terminal as a command. It reports false, and sends nothing,
+// when the text is too long, or Err is no terminal.
+func (s *Screen) Clipboard(text string) bool {
+	if !s.opt.ErrTTY || len(text) > MaxClipboard {
+		return false
+	}
+	s.do(func() {
+		s.hideTransient()
+		s.sink.writeErr(s.opt.Now(), "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
+	})
+	return true
 }

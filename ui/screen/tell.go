@@ -50,10 +50,7 @@ func (s *Screen) endReasoning() {
 
 // reasoning is whole lines of what the model thinks, told from its answer.
 func (s *Screen) reasoning(text string) string {
-	if s.opt.Profile == Spoken {
-		return s.prose(text, "thinking: ")
-	}
-	return s.prose(text, margin)
+	return s.prose(text, s.before("thinking: "))
 }
 
 // OnText implements agent.Callbacks: a piece of the answer.
@@ -86,7 +83,7 @@ func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
 	s.do(func() {
 		for _, r := range s.calls {
 			if r.call.ID == call.ID {
-				r.hear(chunk)
+				r.keep(chunk)
 			}
 		}
 	})

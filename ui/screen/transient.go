@@ -46,7 +46,7 @@ func (s *Screen) nextPaint() time.Time {
 	if s.transient.line != "" {
 		return s.transient.painted.Add(s.pace())
 	}
-	at := s.busySince().Add(patience)
+	at := s.busySince().Add(spinnerDelay)
 	if next := s.transient.painted.Add(s.pace()); next.After(at) {
 		return next
 	}
@@ -77,14 +77,14 @@ func (s *Screen) paint(now time.Time) {
 		if old.line != "" {
 			erase = "\r\x1b[K"
 		}
-		s.sink.chrome(now, erase+next)
+		s.sink.writeErr(now, erase+next)
 		return
 	}
 	tail := next[keep:]
 	if cells(tail) < back {
 		tail += "\x1b[K"
 	}
-	s.sink.chrome(now, strings.Repeat("\b", back)+tail)
+	s.sink.writeErr(now, strings.Repeat("\b", back)+tail)
 }
 
 // hideTransient wipes the transient line.
@@ -93,7 +93,7 @@ func (s *Screen) hideTransient() {
 		return
 	}
 	s.transient.line = ""
-	s.sink.chrome(s.opt.Now(), "\r\x1b[K")
+	s.sink.writeErr(s.opt.Now(), "\r\x1b[K")
 }
 
 // transientText says what is going on, in less than a row.

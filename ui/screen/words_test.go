@@ -125,7 +125,7 @@ func TestSpokenAnnouncesItselfFirst(t *testing.T) {
 func TestSpokenLinesAreLabelled(t *testing.T) {
 	r := newRig(profiles()["spoken"])
 	r.opt.Width = wide(1000)
-	chromeKinds(r)
+	statusKinds(r)
 	r.OnToolCall(runCall("9", "make"))
 	r.OnToolResult(runCall("9", "make"), ok("exit 0 in 2s"))
 	first := regexp.MustCompile(`^(Screen reader mode|artoo 0\.9\.0, model|Type /help|provider anthropic|artoo:|tool:|approve:|error:|status:|note:|(y|n|a|or|capital A|e|p|q|question mark):|/\S+( \[\w+\])?: )`)

@@ -6,7 +6,7 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// wrap makes whole rows of one safe line of chrome, broken at blanks so that no
+// wrap makes whole rows of one safe line of status, broken at blanks so that no
 // terminal breaks it within a word; first begins it, next its further rows. A
 // word wider than a row is left to the terminal, which keeps it in one piece for
 // copying. Where rows are not seen, or are spoken, the line stays whole. It is for prose:
@@ -45,14 +45,9 @@ func (s *Screen) wrap(text, first, next string) string {
 }
 
 // hanging begins the further rows of a line that stands in column 0.
-func (s *Screen) hanging() string {
-	if s.opt.Profile == Spoken {
-		return ""
-	}
-	return margin
-}
+func (s *Screen) hanging() string { return s.before("") }
 
-// labelled is a line of chrome behind a red label.
+// labelled is a line of status behind a red label.
 func (s *Screen) labelled(before, label, text string) string {
 	rows := s.wrap(label+" "+text, before, margin)
 	return before + s.styles.red.Sprint(label) + rows[len(before)+len(label):]
@@ -82,18 +77,7 @@ func (s *Screen) prose(text, margin string) string {
 	return b.String()
 }
 
-// Text is Note for what a command was asked to show: no label where it is heard.
-func (s *Screen) Text(text string) {
-	s.do(func() {
-		before := margin
-		if s.opt.Profile == Spoken {
-			before = ""
-		}
-		s.aside(s.prose(text, before))
-	})
-}
-
-// hang is how much room the text of a Row needs beside its head.
+// hang is how many cells the text of a Row needs beside its head.
 const hang = 20
 
 // Row prints a row of a table: text after head, whose further rows

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// chromeKinds prints every kind of prose that artoo says of itself.
-func chromeKinds(r *rig) {
+// statusKinds prints every kind of prose that artoo says of itself.
+func statusKinds(r *rig) {
 	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Why: "TERM=dumb", Notes: []string{"provider anthropic, the only one at hand"}})
 	r.Note("the first line of a note that is long enough for two rows\n  - and a further one that has an indent of its own")
 	r.Row("/approval [MODE]  ", "shows or sets what is asked before it runs")
@@ -42,12 +42,12 @@ func TestChromeBreaksAtBlanks(t *testing.T) {
 	for _, name := range []string{"rich", "nocolor", "plain", "spoken", "ascii", "tee"} {
 		wide := newRig(profiles()[name])
 		wide.opt.Width = func() int { return 1000 }
-		chromeKinds(wide)
+		statusKinds(wide)
 		want := strings.Fields(sgr.ReplaceAllString(wide.err.String(), ""))
 		for _, width := range []int{30, 40, 57, 80} {
 			narrow := newRig(profiles()[name])
 			narrow.opt.Width = func() int { return width }
-			chromeKinds(narrow)
+			statusKinds(narrow)
 			// A line of a diff is broken anywhere, and the row that goes on is marked.
 			got := folded.ReplaceAllString(sgr.ReplaceAllString(narrow.err.String(), ""), "")
 			if name == "spoken" && got != wide.err.String() {
@@ -76,11 +76,11 @@ func TestChromeBreaksAtBlanks(t *testing.T) {
 func TestNarrowChrome(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	r.opt.Width = func() int { return 40 }
-	chromeKinds(r)
+	statusKinds(r)
 	golden(t, "narrow.golden", r.err.String())
 }
 
-// What a person approves or copies keeps its blanks and its line.
+// What a user approves or copies keeps its blanks and its line.
 func TestVerbatimIsNotBroken(t *testing.T) {
 	r := newRig(profiles()["nocolor"])
 	r.opt.Width = func() int { return 40 }
@@ -207,7 +207,7 @@ func TestWithoutUTF8RowsFit(t *testing.T) {
 	run := runCall("1", "echo 日本 é; exit 1")
 	r.OnToolCall(run)
 	r.OnToolResult(run, agent.CallResult{Status: agent.CallFailed, Summary: "exit 1 in 0.0s", Tail: strings.Repeat("日", 70)})
-	r.Note("日本語の文章 of a person who types in two scripts, one of which is not shown here")
+	r.Note("日本語の文章 of a user who types in two scripts, one of which is not shown here")
 	for _, row := range strings.Split(r.err.String(), "\n") {
 		if cells(row) >= 80 {
 			t.Errorf("wider than 80 columns: %q", row)

@@ -9,10 +9,10 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// print puts whole lines of chrome on Err after closing the reply.
+// print puts whole lines of status on Err after closing the reply.
 func (s *Screen) print(lines string) {
 	s.closeReply()
-	s.gap(chrome)
+	s.gap(status)
 	s.put(lines)
 }
 
@@ -20,7 +20,7 @@ func (s *Screen) print(lines string) {
 // which goes on in the next row.
 func (s *Screen) aside(lines string) {
 	if s.md != nil && !s.shown { // all of the reply is still held back
-		s.gap(chrome)
+		s.gap(status)
 		s.put(lines)
 		return
 	}
@@ -59,7 +59,7 @@ func (s *Screen) put(lines string) {
 		return
 	}
 	s.emit(lines)
-	s.last, s.lastRun = chrome, ""
+	s.last, s.lastRun = status, ""
 }
 
 // emit writes to Err whatever the settings. Rows that are not ours are kept from
@@ -68,9 +68,9 @@ func (s *Screen) emit(text string) {
 	s.hideTransient()
 	if s.prompt {
 		s.prompt = false
-		s.sink.chrome(s.opt.Now(), "\n")
+		s.sink.writeErr(s.opt.Now(), "\n")
 	}
-	s.sink.chrome(s.opt.Now(), s.marked(s.ascii(text)))
+	s.sink.writeErr(s.opt.Now(), s.marked(s.ascii(text)))
 }
 
 // gap writes the blank line that sets next apart from what stands above.
@@ -80,10 +80,10 @@ func (s *Screen) gap(next section) {
 	}
 	var need bool
 	switch next {
-	case chrome:
+	case status:
 		need = s.last == promptLine || s.last == answer
 	case answer:
-		need = s.last == promptLine || s.last == chrome
+		need = s.last == promptLine || s.last == status
 	case promptLine:
 		need = s.last == answer || s.last == banner
 	}
@@ -92,7 +92,7 @@ func (s *Screen) gap(next section) {
 	}
 }
 
-// ascii turns chrome into ASCII where the locale has no UTF-8. Escape sequences
+// ascii turns status into ASCII where the locale has no UTF-8. Escape sequences
 // are ASCII already.
 func (s *Screen) ascii(text string) string {
 	if s.opt.UTF8 {
