@@ -157,13 +157,13 @@ var Known = sync.OnceValue(func() []Facts {
 			Name: "ollama", Key: KeyOptional, URLVar: "OLLAMA_HOST", Check: Check{Path: "api/version"},
 			Local: &Local{Title: "Ollama", Program: "ollama", Start: "ollama serve", Fetch: "ollama pull"},
 		},
-		{Name: Compatible, Key: KeyOptional, AnyModel: "default"},
+		{Name: Compatible, Key: KeyOptional, AnyModel: AnyModelName},
 		{
-			Name: "claude-cli", Key: KeyNever, AnyModel: "default", Program: "claude",
+			Name: "claude-cli", Key: KeyNever, AnyModel: AnyModelName, Program: "claude",
 			Secrets: []string{"CLAUDE_CODE_OAUTH_TOKEN"}, Billed: true,
 		},
-		{Name: "codex-cli", Key: KeyNever, AnyModel: "default", Program: "codex", Secrets: []string{"CODEX_API_KEY"}},
-		{Name: "gemini-cli", Key: KeyNever, AnyModel: "default", Program: "gemini"},
+		{Name: "codex-cli", Key: KeyNever, AnyModel: AnyModelName, Program: "codex", Secrets: []string{"CODEX_API_KEY"}},
+		{Name: "gemini-cli", Key: KeyNever, AnyModel: AnyModelName, Program: "gemini"},
 		{Name: "demo", Key: KeyNever, DefaultModel: "demo", Vendor: "demo"},
 	}
 })
@@ -176,6 +176,9 @@ func Names() []string {
 	}
 	return names
 }
+
+// AnyModelName is how users name whichever model a server or program has.
+const AnyModelName = "default"
 
 // FactsOf finds the facts of a provider. A name that is not known is a server of
 // the user's, with Chat Completions.

@@ -83,7 +83,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 // shown is the model as the banner names it: with its provider where the name
 // alone says nothing, or looks like another provider's.
 func shown(c config.Choice) string {
-	if f, _ := provider.FactsOf(c.Provider); c.Model == f.AnyModel || strings.Contains(c.Model, "/") {
+	if c.Model == provider.AnyModelName || strings.Contains(c.Model, "/") {
 		return c.Provider + "/" + c.Model
 	}
 	return c.Model
