@@ -45,7 +45,8 @@ var allowed = []struct {
 		"artoo/provider/redact",
 		"artoo/tool", "artoo/tool/shell", "artoo/tool/spelling",
 		"artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
-	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider", "artoo/tool", "artoo/ui/screen"}},
+	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
+		"artoo/tool", "artoo/ui/screen"}},
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.
@@ -128,7 +129,8 @@ func mayImport(pkg, imported string, test bool) bool {
 				return true
 			}
 		}
-		if test && (strings.HasPrefix(pkg, "artoo/agent") || strings.HasPrefix(pkg, "artoo/ui") || strings.HasPrefix(pkg, "artoo/provider")) {
+		if test && (strings.HasPrefix(pkg, "artoo/agent") || strings.HasPrefix(pkg, "artoo/ui") ||
+			strings.HasPrefix(pkg, "artoo/provider")) {
 			for _, double := range testDoubles {
 				if imported == double {
 					return true

@@ -40,11 +40,12 @@ type Agent struct {
 	startMode permission.Mode // the mode the agent was made with
 	briefing  briefing        // what the model knows of the session's settings and instructions
 
-	replyLimit     int                                // of the model, in tokens, as it was asked for
-	guessed        bool                               // the server's guess at the model's facts was taken over
-	spent          spending                           // of this run, all turns
-	unsent         []provider.Part                    // the notes of a message that was withdrawn, for the next one
-	otherModel     string                             // the last answer to "which model answers" of which the user was notified
+	replyLimit int             // of the model, in tokens, as it was asked for
+	guessed    bool            // the server's guess at the model's facts was taken over
+	spent      spending        // of this run, all turns
+	unsent     []provider.Part // the notes of a message that was withdrawn, for the next one
+	// the last answer to "which model answers" of which the user was notified
+	otherModel     string
 	answered       [2]string                          // the last model that was asked, and the one that answered
 	imagesNotified string                             // what was said last of images that are not sent
 	refused        imageSet                           // images that the server did not take
@@ -53,7 +54,8 @@ type Agent struct {
 }
 
 // SendMessage sends a text with what goes along with it, see Send.
-func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks, attachments ...provider.Part) (*Response, error) {
+func (a *Agent) SendMessage(ctx context.Context, text string, cb Callbacks,
+	attachments ...provider.Part) (*Response, error) {
 	return a.Send(ctx, Message{Text: text, Attachments: attachments}, cb)
 }
 

@@ -84,7 +84,8 @@ type in struct {
 }
 
 // makeTool makes a tool that answers "name:arg".
-func makeTool(name string, kind tool.Kind, run func(ctx context.Context, arg string, out io.Writer) (tool.Result, error)) tool.Tool {
+func makeTool(name string, kind tool.Kind, run func(ctx context.Context, arg string, out io.Writer) (tool.Result,
+	error)) tool.Tool {
 	if run == nil {
 		run = func(_ context.Context, arg string, _ io.Writer) (tool.Result, error) {
 			return tool.Result{Text: name + ":" + arg, Summary: "fine"}, nil
@@ -121,7 +122,8 @@ func testOptions(p provider.Provider, tools ...tool.Tool) agent.Options {
 			Provider: p, Name: fake.Name, Defaults: provider.Options{Model: "m", MaxTokens: 1000},
 			Info: provider.ModelInfo{Context: 100000, MaxOutput: 4000, Price: &provider.Price{Input: 1, Output: 10}},
 		},
-		System: "be brief", Tools: tools, Env: &tool.Env{Dir: "/p"}, Policy: &permission.Policy{Mode: permission.ModeAsk, Root: "/p"},
+		System: "be brief", Tools: tools, Env: &tool.Env{Dir: "/p"},
+		Policy: &permission.Policy{Mode: permission.ModeAsk, Root: "/p"},
 		Limits: agent.Limits{MaxTurns: 20}, Sessions: agent.Sessions{Ephemeral: true},
 	}
 }
@@ -177,7 +179,8 @@ func TestATurnWithTools(t *testing.T) {
 		"result c1 ok", "result c2 ok", "thinking", "thinking done", "text it is ", "text so")
 	wantLines(t, history(a), "user why?", "assistant let me see call:c1 call:c2",
 		"tool result:c1 error=false look:x", "tool result:c2 error=false look:y", "assistant it is so")
-	if r.Text != "it is so" || r.Stop != provider.StopComplete || r.Steps != 2 || len(r.Requests) != 2 || r.Usage.Output != 30 {
+	if r.Text != "it is so" || r.Stop != provider.StopComplete || r.Steps != 2 || len(r.Requests) != 2 ||
+		r.Usage.Output != 30 {
 		t.Errorf("response %+v", r)
 	}
 	if r.CostUSD == nil || *r.CostUSD <= 0 {
@@ -232,8 +235,9 @@ func TestEveryCallGetsOneResultWhateverHappens(t *testing.T) {
 		return tool.Result{Text: "out\nput", IsError: true, Summary: "exit 1"}, nil
 	})
 	p := &fake.Provider{Steps: []fake.Step{fake.Calls(
-		fake.ToolCall("a", "nothing_like_it", `{}`), fake.ToolCall("b", "crash", `{}`), fake.ToolCall("c", "crash", `{"arg":`),
-		fake.ToolCall("d", "crash", `{"arg":7}`), fake.ToolCall("e", "crash", `{"typo":"x"}`), fake.ToolCall("f", "fails", `{}`),
+		fake.ToolCall("a", "nothing_like_it", `{}`), fake.ToolCall("b", "crash", `{}`),
+		fake.ToolCall("c", "crash", `{"arg":`), fake.ToolCall("d", "crash", `{"arg":7}`),
+		fake.ToolCall("e", "crash", `{"typo":"x"}`), fake.ToolCall("f", "fails", `{}`),
 		fake.ToolCall("g", "run", `{"arg":"make"}`)), fake.Say("sorry")}}
 	a := newAgent(p, bad, fails, makeTool("run", tool.KindRun, nil))
 	cb := &recorder{}
@@ -255,7 +259,8 @@ func TestEveryCallGetsOneResultWhateverHappens(t *testing.T) {
 			t.Errorf("result %d is %q, want %q", i, got[i], want)
 		}
 	}
-	if r.ToolErrors != 6 || len(r.Denied) != 1 || !r.Denied[0].Nobody || r.Denied[0].Rule != "bash(make)" && r.Denied[0].Rule != "run(make)" {
+	if r.ToolErrors != 6 || len(r.Denied) != 1 || !r.Denied[0].Nobody || r.Denied[0].Rule != "bash(make)" &&
+		r.Denied[0].Rule != "run(make)" {
 		t.Errorf("tool errors %d, denied %+v", r.ToolErrors, r.Denied)
 	}
 }
@@ -271,16 +276,22 @@ func TestAnswersToQuestions(t *testing.T) {
 		err     error
 	}{
 		{"yes and no", []agent.Answer{{Verdict: agent.Yes}, {Reason: "use ninja"}}, []string{"ok", "denied"}, nil},
-		{"always for all of make", []agent.Answer{{Verdict: agent.YesForSession, Rule: "bash(make:*)"}}, []string{"ok", "ok"}, nil},
+		{"always for all of make", []agent.Answer{{Verdict: agent.YesForSession, Rule: "bash(make:*)"}},
+			[]string{"ok", "ok"}, nil},
 		{"always for this one", []agent.Answer{{Verdict: agent.YesForSession}, {}}, []string{"ok", "denied"}, nil},
-		{"a rule that does not fit is asked again", []agent.Answer{{Verdict: agent.YesForSession, Rule: "bash(ninja:*)"}, {Verdict: agent.Yes}, {}}, []string{"ok", "denied"}, nil},
+		{"a rule that does not fit is asked again",
+			[]agent.Answer{{Verdict: agent.YesForSession, Rule: "bash(ninja:*)"}, {Verdict: agent.Yes}, {}},
+			[]string{"ok", "denied"}, nil},
 		{"stop", []agent.Answer{{Verdict: agent.StopTurn}}, []string{"denied", "interrupted"}, agent.ErrStopped},
-		{"edited, then yes", []agent.Answer{{Input: []byte(`{"arg":"make c"}`)}, {Verdict: agent.Yes}, {}}, []string{"ok", "denied"}, nil},
-		{"edited into nonsense, then no", []agent.Answer{{Input: []byte(`{"arg":1}`)}, {}, {}}, []string{"denied", "denied"}, nil},
+		{"edited, then yes", []agent.Answer{{Input: []byte(`{"arg":"make c"}`)}, {Verdict: agent.Yes}, {}},
+			[]string{"ok", "denied"}, nil},
+		{"edited into nonsense, then no", []agent.Answer{{Input: []byte(`{"arg":1}`)}, {}, {}},
+			[]string{"denied", "denied"}, nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			a := newAgent(&fake.Provider{Steps: []fake.Step{calls(), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
+			a := newAgent(&fake.Provider{Steps: []fake.Step{calls(), fake.Say("done")}},
+				makeTool("bash", tool.KindRun, nil))
 			cb := &recorder{answers: c.answers}
 			_, err := send(t, a, cb, "go")
 			if !errors.Is(err, c.err) {
@@ -299,7 +310,8 @@ func TestAnswersToQuestions(t *testing.T) {
 			if first := cb.asked[0]; first.Number != 1 || first.Of != 2 || first.Rule != "bash(make a)" {
 				t.Errorf("first question %+v", first)
 			}
-			if c.name == "edited, then yes" && !strings.Contains(history(a)[2], `changed the input of this call before it ran, to: {"arg":"make c"}`) {
+			if c.name == "edited, then yes" &&
+				!strings.Contains(history(a)[2], `changed the input of this call before it ran, to: {"arg":"make c"}`) {
 				t.Errorf("the model is not told: %s", history(a)[2])
 			}
 			if c.name == "yes and no" && !strings.Contains(history(a)[3], "Reason: use ninja") {

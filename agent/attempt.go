@@ -159,7 +159,8 @@ func (t *turn) stillTooLong(end ending) error {
 }
 
 func (t *turn) empty(end ending) bool {
-	return end.err == nil && end.text() == "" && len(end.reply.Message.Calls()) == 0 && !t.cut(end) && !t.pausedByServer(end)
+	return end.err == nil && end.text() == "" && len(end.reply.Message.Calls()) == 0 && !t.cut(end) &&
+		!t.pausedByServer(end)
 }
 
 // emptyAndLong reports whether an empty reply may mean that the window is full, as

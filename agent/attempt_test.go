@@ -35,27 +35,39 @@ func TestEndsOfReplies(t *testing.T) {
 	}{
 		{"a cut text is continued once", []fake.Step{cutText("one "), fake.Say("two")}, "one two", "",
 			[]string{"user go", "assistant partial one ", "user [Not from the user: Your reply was cut", "assistant two"}},
-		{"after that it is asked for less", []fake.Step{cutText("one "), cutText("two "), fake.Say("three")}, "one two three", "",
-			[]string{"user go", "assistant partial one ", "assistant partial two ", "user [Not from the user: Your reply was cut at its length limit once more. Say what is left of it in fewer words", "assistant three"}},
-		{"three times is a cap", []fake.Step{cutText("one "), cutText("two "), cutText("three")}, "one two three", agent.KindCap,
-			[]string{"user go", "assistant partial one ", "assistant partial two ", "user [Not from the user: ", "assistant partial three"}},
-		{"a cut call is asked again and never run", []fake.Step{cutCall, fake.Say("ok")}, "ok", "", []string{"user go", "assistant ok"}},
+		{"after that it is asked for less", []fake.Step{cutText("one "), cutText("two "), fake.Say("three")},
+			"one two three", "",
+			[]string{"user go", "assistant partial one ", "assistant partial two ",
+				"user [Not from the user: Your reply was cut at its length limit once more. Say what is left of it in fewer words", "assistant three"}},
+		{"three times is a cap", []fake.Step{cutText("one "), cutText("two "), cutText("three")}, "one two three",
+			agent.KindCap,
+			[]string{"user go", "assistant partial one ", "assistant partial two ", "user [Not from the user: ",
+				"assistant partial three"}},
+		{"a cut call is asked again and never run", []fake.Step{cutCall, fake.Say("ok")}, "ok", "",
+			[]string{"user go", "assistant ok"}},
 		{"cut twice it is asked for less", []fake.Step{cutCall, cutCall, fake.Say("ok")}, "ok", "",
-			[]string{"user go", "user [Not from the user: Your reply was cut at its length limit, in the middle of a tool call", "assistant ok"}},
-		{"three times is a cap too", []fake.Step{cutCall, cutCall, cutCall}, "", agent.KindCap, []string{"user go", "user [Not from the user: "}},
-		{"reasoning took all the room", []fake.Step{cutText(""), fake.Say("ok")}, "ok", "", []string{"user go", "assistant ok"}},
+			[]string{"user go",
+				"user [Not from the user: Your reply was cut at its length limit, in the middle of a tool call",
+				"assistant ok"}},
+		{"three times is a cap too", []fake.Step{cutCall, cutCall, cutCall}, "", agent.KindCap,
+			[]string{"user go", "user [Not from the user: "}},
+		{"reasoning took all the room", []fake.Step{cutText(""), fake.Say("ok")}, "ok",
+			"", []string{"user go", "assistant ok"}},
 		{"refusal", []fake.Step{refused}, "I will not", agent.KindRefused, []string{"user go"}},
 		{"nothing once", []fake.Step{{}, fake.Say("ok")}, "ok", "", []string{"user go", "assistant ok"}},
 		{"nothing twice", []fake.Step{{}, {}}, "", agent.KindProvider, []string{"user go"}},
 		{"pause", []fake.Step{pause, fake.Say("ok")}, "ok", "", []string{"user go", "assistant working", "assistant ok"}},
-		{"the stream ends without an end", []fake.Step{{Text: []string{"x"}, Cut: true}}, "x", agent.KindProvider, []string{"user go", "assistant partial x"}},
-		{"fault after a part", []fake.Step{{Text: []string{"x"}, Err: &provider.Error{Kind: provider.KindNetwork, Err: io.ErrUnexpectedEOF}}}, "x", agent.KindNetwork, []string{"user go", "assistant partial x"}},
+		{"the stream ends without an end", []fake.Step{{Text: []string{"x"}, Cut: true}}, "x", agent.KindProvider,
+			[]string{"user go", "assistant partial x"}},
+		{"fault after a part", []fake.Step{{Text: []string{"x"}, Err: &provider.Error{Kind: provider.KindNetwork,
+			Err: io.ErrUnexpectedEOF}}}, "x", agent.KindNetwork, []string{"user go", "assistant partial x"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			p := &fake.Provider{Steps: c.steps, Lenient: true}
 			ran := false
-			a := newAgent(p, makeTool("bash", tool.KindRun, func(context.Context, string, io.Writer) (tool.Result, error) { ran = true; return tool.Result{}, nil }))
+			a := newAgent(p, makeTool("bash", tool.KindRun,
+				func(context.Context, string, io.Writer) (tool.Result, error) { ran = true; return tool.Result{}, nil }))
 			a.Opt().Policy.AllowRules = []permission.Rule{{Tool: "bash"}}
 			r, err := send(t, a, &recorder{}, "go")
 			if f := agent.Classify(err); (f == nil) != (c.kind == "") || f != nil && f.Kind != c.kind {
@@ -100,7 +112,8 @@ func TestTooLongIsTrimmedOnceAndAskedOnce(t *testing.T) {
 			p.Steps = append(p.Steps, fake.Call(fmt.Sprintf("c%d", i), "look", `{"arg":"x"}`))
 		}
 		p.Steps = append(append(p.Steps, fake.Say("read it all")), c.steps...)
-		a := newAgent(p, makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{Text: big}, nil }))
+		a := newAgent(p, makeTool("look", tool.KindRead,
+			func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{Text: big}, nil }))
 		if _, err := send(t, a, &recorder{}, "read"); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +161,8 @@ func TestEveryReplyHasItsOwnSecondChance(t *testing.T) {
 
 func TestTriesThatFailedCount(t *testing.T) {
 	busy := func(after ...string) fake.Step {
-		return fake.Step{Text: after, Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake", Usage: provider.Usage{Input: 100, Output: 10}}}
+		return fake.Step{Text: after, Err: &provider.Error{Kind: provider.KindOverloaded, Provider: "fake",
+			Usage: provider.Usage{Input: 100, Output: 10}}}
 	}
 	answer := fake.Say("ok")
 	answer.Usage = provider.Usage{Input: 100, Output: 20}
@@ -157,10 +171,12 @@ func TestTriesThatFailedCount(t *testing.T) {
 		a := newAgent(&provider.Retrier{Provider: p})
 		cb := &recorder{}
 		r, err := a.SendMessage(t.Context(), "go", cb)
-		if err != nil || r.Text != "ok" || r.Usage.Input != 300 || r.Usage.Output != 40 || len(r.Requests) != 1 || r.Requests[0].Tries != 3 || r.Steps != 1 {
+		if err != nil || r.Text != "ok" || r.Usage.Input != 300 || r.Usage.Output != 40 || len(r.Requests) != 1 ||
+			r.Requests[0].Tries != 3 || r.Steps != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}
-		wantLines(t, cb.lines, "thinking", "thinking done", "text half", "notice retry", "thinking", "thinking done", "notice retry", "thinking", "thinking done", "text ok")
+		wantLines(t, cb.lines, "thinking", "thinking done", "text half", "notice retry", "thinking", "thinking done",
+			"notice retry", "thinking", "thinking done", "text ok")
 		if total, cost := a.Spent(); total.Input != 300 || cost == nil || *cost != (300*1+40*10)/1e6 {
 			t.Errorf("spent %+v, %v", total, cost)
 		}
@@ -184,7 +200,8 @@ func TestTriesThatFailedCount(t *testing.T) {
 		// A request that broke off costs something even if nobody says what.
 		never := fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindNetwork}}
 		a = newAgent(&fake.Provider{Steps: []fake.Step{{Text: []string{"some words"}, Cut: true}, never}})
-		if r, _ = a.SendMessage(t.Context(), "go", &recorder{}); len(r.Requests) != 1 || !r.Requests[0].Usage.Estimated || r.Usage.Output != 3 {
+		if r, _ = a.SendMessage(t.Context(), "go", &recorder{}); len(r.Requests) != 1 ||
+			!r.Requests[0].Usage.Estimated || r.Usage.Output != 3 {
 			t.Errorf("%+v", r)
 		}
 		if r, _ = a.SendMessage(t.Context(), "go", &recorder{}); len(r.Requests) != 0 {
@@ -203,9 +220,10 @@ func TestTextIsVoidOnlyWhenANewTrySaysSomething(t *testing.T) {
 		steps []fake.Step
 		want  string
 	}{
-		"all tries after it say nothing": {[]fake.Step{down("half an", " answer"), down(), thought, down(), down()}, "half an answer"},
-		"the last one said less":         {[]fake.Step{down("half an answer"), down(), down(), down(), down("ha", "lf")}, "half"},
-		"one in the middle":              {[]fake.Step{down("first"), down("second"), down(), thought, down()}, "second"},
+		"all tries after it say nothing": {[]fake.Step{down("half an", " answer"), down(), thought, down(), down()},
+			"half an answer"},
+		"the last one said less": {[]fake.Step{down("half an answer"), down(), down(), down(), down("ha", "lf")}, "half"},
+		"one in the middle":      {[]fake.Step{down("first"), down("second"), down(), thought, down()}, "second"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &fake.Provider{Steps: c.steps}
@@ -227,7 +245,8 @@ func TestTextIsVoidOnlyWhenANewTrySaysSomething(t *testing.T) {
 func TestTextBeforeACutCallIsKept(t *testing.T) {
 	cut := fake.Call("a", "look", `{"arg":"x"}`)
 	cut.Text, cut.Stop = []string{"I look."}, provider.StopMaxTokens
-	a := newAgent(&fake.Provider{Steps: []fake.Step{cut, {Err: &provider.Error{Kind: provider.KindAuth, Provider: "fake"}}}}, makeTool("look", tool.KindRead, nil))
+	a := newAgent(&fake.Provider{Steps: []fake.Step{cut,
+		{Err: &provider.Error{Kind: provider.KindAuth, Provider: "fake"}}}}, makeTool("look", tool.KindRead, nil))
 	if r, err := send(t, a, &recorder{}, "go"); err == nil || r.Text != "I look." {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -235,7 +254,8 @@ func TestTextBeforeACutCallIsKept(t *testing.T) {
 }
 
 func TestThinkingEndsWhenARetryComesToNothing(t *testing.T) {
-	p := &fake.Provider{Steps: []fake.Step{{Events: []provider.Event{provider.Started{}, provider.Retry{Try: 2, Tries: 2}}, Cut: true}}}
+	p := &fake.Provider{Steps: []fake.Step{{Events: []provider.Event{provider.Started{},
+		provider.Retry{Try: 2, Tries: 2}}, Cut: true}}}
 	cb := &recorder{}
 	if _, err := send(t, newAgent(p), cb, "go"); err == nil {
 		t.Error("no error")

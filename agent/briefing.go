@@ -143,7 +143,8 @@ func modeNoteOf(m permission.Mode) string {
 // settingsNow is what the model is told of what it may do.
 func (a *Agent) settingsNow() settings {
 	policy := a.opt.Policy
-	s := settings{Mode: policy.Mode, NoProject: policy.NoProject, Allow: policy.AllowRules, Ask: policy.AskRules, Deny: policy.DenyRules}
+	s := settings{Mode: policy.Mode, NoProject: policy.NoProject, Allow: policy.AllowRules, Ask: policy.AskRules,
+		Deny: policy.DenyRules}
 	for _, t := range a.opt.Tools {
 		s.Tools = append(s.Tools, t.Name)
 	}

@@ -57,8 +57,9 @@ func TestInstructionsComeWithTheFirstFileTheyHoldFor(t *testing.T) {
 	write(t, "c", root, "c.go")
 	for _, noProject := range []bool{false, true} {
 		p := &fake.Provider{Steps: []fake.Step{
-			fake.Call("1", "read", `{"path":"c.go"}`), fake.Call("2", "read", `{"path":"cart/a.go"}`), fake.Call("3", "read", `{"path":"cart/missing.go"}`),
-			fake.Call("4", "read", `{"path":"cart/deep/b.go"}`), fake.Call("5", "read", `{"path":"cart/deep/b.go"}`), fake.Say("ok"),
+			fake.Call("1", "read", `{"path":"c.go"}`), fake.Call("2", "read", `{"path":"cart/a.go"}`),
+			fake.Call("3", "read", `{"path":"cart/missing.go"}`), fake.Call("4", "read", `{"path":"cart/deep/b.go"}`),
+			fake.Call("5", "read", `{"path":"cart/deep/b.go"}`), fake.Say("ok"),
 		}}
 		a := newAgentIn(t, root, p, func(o *agent.Options) { o.Workspace.NoProject = noProject })
 		if _, err := send(t, a, &recorder{}, "go"); err != nil {
@@ -73,7 +74,8 @@ func TestInstructionsComeWithTheFirstFileTheyHoldFor(t *testing.T) {
 			}
 		}
 		for id, want := range map[string]string{"2": "no floats", "4": "deep rules"} {
-			if strings.Contains(got[id], "(Instructions from ") == noProject || strings.Contains(got[id], want) == noProject {
+			if strings.Contains(got[id], "(Instructions from ") == noProject ||
+				strings.Contains(got[id], want) == noProject {
 				t.Errorf("no project %v: call %s: %q", noProject, id, got[id])
 			}
 		}
@@ -121,7 +123,8 @@ func TestAResumedSessionHearsOfOtherSettings(t *testing.T) {
 		t.Errorf("with the same settings: %q", got)
 	}
 	got := again(func() { a.Opt().Policy.AllowRules = rules(t, "read(docs/**)") })
-	if !strings.HasPrefix(got, "user on (The settings are not those that this session began with. Now they are:\n") || !strings.Contains(got, "Allowed by rule: read(docs/**))") {
+	if !strings.HasPrefix(got, "user on (The settings are not those that this session began with. Now they are:\n") ||
+		!strings.Contains(got, "Allowed by rule: read(docs/**))") {
 		t.Errorf("with a rule more: %q", got)
 	}
 }

@@ -88,10 +88,11 @@ const (
 	NoticeTruncated NoticeKind = "truncated" // a reply was cut, or a tool result shortened
 	NoticeModel     NoticeKind = "model"     // the model that answers is not the one asked for
 	NoticeCap       NoticeKind = "cap"       // a cap is near
-	NoticeStep      NoticeKind = "step"      // the provider did something with a tool of its own; the text before it was not the answer
-	NoticeUsage     NoticeKind = "usage"     // a request ended; Text is empty, most front ends show nothing
-	NoticeInfo      NoticeKind = "info"
-	NoticeWarning   NoticeKind = "warning"
+	// the provider did something with a tool of its own; the text before it was not the answer
+	NoticeStep    NoticeKind = "step"
+	NoticeUsage   NoticeKind = "usage" // a request ended; Text is empty, most front ends show nothing
+	NoticeInfo    NoticeKind = "info"
+	NoticeWarning NoticeKind = "warning"
 )
 
 // QuestionKind says what an answer means.

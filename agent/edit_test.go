@@ -23,15 +23,21 @@ func TestAnEditedCallIsAskedAgain(t *testing.T) {
 		warned   string
 	}{
 		{"into what a rule allows", []agent.Answer{edit("ninja all"), {}}, []string{"make", "ninja all"}, "", ""},
-		{"into what a rule allows, then yes", []agent.Answer{edit("ninja all"), {Verdict: agent.Yes}}, []string{"make", "ninja all"}, "ninja all", ""},
+		{"into what a rule allows, then yes", []agent.Answer{edit("ninja all"), {Verdict: agent.Yes}},
+			[]string{"make", "ninja all"}, "ninja all", ""},
 		{"into what only reads", []agent.Answer{edit("ls"), {}}, []string{"make", "ls"}, "", ""},
-		{"into what is denied", []agent.Answer{edit("rm -r /p/x"), {Verdict: agent.Yes}}, []string{"make", "make"}, "make", "denied"},
-		{"into what does not fit the schema", []agent.Answer{{Input: []byte(`{"arg":["x"]}`)}, {Verdict: agent.Yes}}, []string{"make", "make"}, "make", "cannot run"},
-		{"twice", []agent.Answer{edit("make a"), edit("make b"), {Verdict: agent.Yes}}, []string{"make", "make a", "make b"}, "make b", ""},
-		{"always, for what it was edited into", []agent.Answer{edit("make a"), {Verdict: agent.YesForSession}}, []string{"make", "make a"}, "make a", ""},
+		{"into what is denied", []agent.Answer{edit("rm -r /p/x"), {Verdict: agent.Yes}}, []string{"make", "make"},
+			"make", "denied"},
+		{"into what does not fit the schema", []agent.Answer{{Input: []byte(`{"arg":["x"]}`)}, {Verdict: agent.Yes}},
+			[]string{"make", "make"}, "make", "cannot run"},
+		{"twice", []agent.Answer{edit("make a"), edit("make b"), {Verdict: agent.Yes}},
+			[]string{"make", "make a", "make b"}, "make b", ""},
+		{"always, for what it was edited into", []agent.Answer{edit("make a"), {Verdict: agent.YesForSession}},
+			[]string{"make", "make a"}, "make a", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "bash", `{"arg":"make"}`)), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
+			a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "bash", `{"arg":"make"}`)),
+				fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
 			a.Opt().Policy.AllowRules = []permission.Rule{{Tool: "bash", Arg: "ninja:*", HasArg: true}}
 			a.Opt().Policy.DenyRules = []permission.Rule{{Tool: "bash", Arg: "rm:*", HasArg: true}}
 			cb := &recorder{answers: c.answers}
@@ -45,7 +51,8 @@ func TestAnEditedCallIsAskedAgain(t *testing.T) {
 			if !slices.Equal(asked, c.commands) {
 				t.Errorf("asked about %q, want %q", asked, c.commands)
 			}
-			if got := strings.Contains(history(a)[2], "bash:"); got != (c.ran != "") || !strings.Contains(history(a)[2], c.ran) {
+			if got := strings.Contains(history(a)[2], "bash:"); got != (c.ran != "") ||
+				!strings.Contains(history(a)[2], c.ran) {
 				t.Errorf("the model is told %q, want a run of %q", history(a)[2], c.ran)
 			}
 			if c.warned != "" && (len(cb.notices) != 1 || !strings.Contains(cb.notices[0].Text, c.warned)) {
@@ -57,7 +64,8 @@ func TestAnEditedCallIsAskedAgain(t *testing.T) {
 
 // A question says beforehand whether a rule would do, without taking it.
 func TestAQuestionKnowsWhichRulesCoverIt(t *testing.T) {
-	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "bash", `{"arg":"make all && touch x"}`)), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
+	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "bash",
+		`{"arg":"make all && touch x"}`)), fake.Say("done")}}, makeTool("bash", tool.KindRun, nil))
 	cb := &recorder{answers: []agent.Answer{{}}}
 	cb.onAsk = func(q agent.Question) {
 		for rule, want := range map[string]bool{

@@ -42,7 +42,8 @@ func TestNothingNearTheWindowIsAnOverflow(t *testing.T) {
 			before := len(p.Requests())
 			cb := &recorder{}
 			r, err := send(t, a, cb, "and now")
-			if f := agent.Classify(err); (f == nil) != (c.kind == "") || f != nil && (f.Kind != c.kind || !strings.Contains(f.Hint, "/compact")) {
+			if f := agent.Classify(err); (f == nil) != (c.kind == "") ||
+				f != nil && (f.Kind != c.kind || !strings.Contains(f.Hint, "/compact")) {
 				t.Fatalf("error %v, want kind %q", err, c.kind)
 			}
 			requests := p.Requests()[before:]
@@ -50,7 +51,8 @@ func TestNothingNearTheWindowIsAnOverflow(t *testing.T) {
 				t.Errorf("%d requests, the last no smaller than the first", len(requests))
 			}
 			told := fmt.Sprintf("%+v", cb.notices)
-			if !strings.Contains(told, "answered with nothing, perhaps because too much was sent") || !strings.Contains(told, "the context was trimmed") {
+			if !strings.Contains(told, "answered with nothing, perhaps because too much was sent") ||
+				!strings.Contains(told, "the context was trimmed") {
 				t.Errorf("told %s", told)
 			}
 			for _, m := range requests[1].Messages {

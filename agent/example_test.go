@@ -100,7 +100,8 @@ func ExampleAgent_Send() {
 		panic(err)
 	}
 	defer a.Close()
-	answer, err := a.Send(context.Background(), agent.Message{Text: "In a word?", Options: provider.Options{Model: "small", MaxTokens: 20}}, agent.NopCallbacks{})
+	answer, err := a.Send(context.Background(),
+		agent.Message{Text: "In a word?", Options: provider.Options{Model: "small", MaxTokens: 20}}, agent.NopCallbacks{})
 	fmt.Println(answer.Model, answer.Text, err)
 	// Output:
 	// small Short. <nil>

@@ -18,9 +18,11 @@ import (
 
 func TestEveryKindHasOneRowOfTheExitTable(t *testing.T) {
 	want := map[agent.Kind]int{
-		agent.KindInternal: 1, agent.KindSchema: 1, agent.KindUsage: 2, agent.KindConfig: 2, agent.KindAuth: 3, agent.KindBilling: 3,
-		agent.KindProvider: 4, agent.KindNetwork: 4, agent.KindTimeout: 4, agent.KindInvalid: 4, agent.KindRateLimit: 5, agent.KindOverloaded: 5,
-		agent.KindApproval: 6, agent.KindCap: 7, agent.KindContext: 8, agent.KindRefused: 9,
+		agent.KindInternal: 1, agent.KindSchema: 1, agent.KindUsage: 2, agent.KindConfig: 2, agent.KindAuth: 3,
+		agent.KindBilling:  3,
+		agent.KindProvider: 4, agent.KindNetwork: 4, agent.KindTimeout: 4, agent.KindInvalid: 4, agent.KindRateLimit: 5,
+		agent.KindOverloaded: 5,
+		agent.KindApproval:   6, agent.KindCap: 7, agent.KindContext: 8, agent.KindRefused: 9,
 	}
 	rows := map[agent.Kind]int{}
 	for i, e := range agent.Exits {
@@ -48,7 +50,8 @@ func TestEveryKindHasOneRowOfTheExitTable(t *testing.T) {
 		}
 	}
 	// Every kind a provider can report, but for the caller's own interrupt.
-	for _, k := range []provider.ErrorKind{provider.KindAuth, provider.KindBilling, provider.KindConfig, provider.KindProvider, provider.KindNetwork, provider.KindTimeout,
+	for _, k := range []provider.ErrorKind{provider.KindAuth, provider.KindBilling, provider.KindConfig,
+		provider.KindProvider, provider.KindNetwork, provider.KindTimeout,
 		provider.KindInvalid, provider.KindRateLimit, provider.KindOverloaded, provider.KindContext, provider.KindRefused} {
 		if _, ok := want[agent.Kind(k)]; !ok {
 			t.Errorf("the kind %q of a provider is in no row", k)
@@ -78,8 +81,10 @@ func TestClassify(t *testing.T) {
 		{foreign{"config", "mend it"}, agent.KindConfig, "mend it", "foreign"},
 		{fmt.Errorf("line 3: %w", foreign{"refused", ""}), agent.KindRefused, "other words", "line 3: foreign"},
 		{&provider.Error{Kind: provider.KindAuth, Provider: "p"}, agent.KindAuth, "artoo login", "p: auth"},
-		{&provider.Error{Kind: provider.KindOverloaded, Provider: "p", Hint: "in 5m"}, agent.KindOverloaded, "in 5m", "p: overloaded"},
-		{&provider.Error{Kind: provider.KindTimeout, Provider: "p", Err: context.DeadlineExceeded}, agent.KindTimeout, "ARTOO_IDLE_TIMEOUT", "p: context deadline exceeded"},
+		{&provider.Error{Kind: provider.KindOverloaded, Provider: "p", Hint: "in 5m"}, agent.KindOverloaded,
+			"in 5m", "p: overloaded"},
+		{&provider.Error{Kind: provider.KindTimeout, Provider: "p", Err: context.DeadlineExceeded}, agent.KindTimeout,
+			"ARTOO_IDLE_TIMEOUT", "p: context deadline exceeded"},
 		{fmt.Errorf("x: %w", context.DeadlineExceeded), agent.KindTimeout, "more time", "x: context deadline exceeded"},
 		{&conversation.FullError{Tokens: 9, Budget: 5}, agent.KindContext, "new session", ""},
 		{unwritable, agent.KindInternal, "XDG_STATE_HOME", ""},
@@ -106,7 +111,8 @@ func TestClassify(t *testing.T) {
 }
 
 func TestTheHintsNameWhatToDo(t *testing.T) {
-	for _, kind := range []provider.ErrorKind{provider.KindAuth, provider.KindBilling, provider.KindNetwork, provider.KindTimeout, provider.KindRateLimit, provider.KindOverloaded, provider.KindContext, provider.KindRefused} {
+	for _, kind := range []provider.ErrorKind{provider.KindAuth, provider.KindBilling, provider.KindNetwork,
+		provider.KindTimeout, provider.KindRateLimit, provider.KindOverloaded, provider.KindContext, provider.KindRefused} {
 		if f := agent.Classify(&provider.Error{Kind: kind, Provider: "p"}); f.Hint == "" || strings.HasSuffix(f.Hint, ".") {
 			t.Errorf("%s: hint %q", kind, f.Hint)
 		}

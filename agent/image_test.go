@@ -33,9 +33,11 @@ func sent(r provider.Request) (images, sentences int) {
 
 func TestImagesGoToModelsThatSee(t *testing.T) {
 	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
-		return tool.Result{Text: "a picture", Images: []tool.Image{{MediaType: "image/png", Data: []byte("\x89PNG"), Name: "a.png"}}}, nil
+		return tool.Result{Text: "a picture",
+			Images: []tool.Image{{MediaType: "image/png", Data: []byte("\x89PNG"), Name: "a.png"}}}, nil
 	})
-	refusal := &provider.Error{Kind: provider.KindInvalid, Code: provider.CodeNoImages, Message: "image input is not supported", Status: 500}
+	refusal := &provider.Error{Kind: provider.KindInvalid, Code: provider.CodeNoImages,
+		Message: "image input is not supported", Status: 500}
 	p := &fake.Provider{Steps: []fake.Step{
 		fake.Call("c1", "look", `{}`), fake.Say("seen"),
 		fake.Say("not seen"),
@@ -70,7 +72,8 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 	}
 	var told []string
 	for _, n := range cb.notices {
-		if n.Kind != agent.NoticeInfo || !strings.Contains(n.Text, "cannot see images: it is told the name and size of 2 images") {
+		if n.Kind != agent.NoticeInfo ||
+			!strings.Contains(n.Text, "cannot see images: it is told the name and size of 2 images") {
 			t.Errorf("%+v", n)
 		}
 		told = append(told, n.Text)
@@ -107,14 +110,16 @@ func TestImagesThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &fake.Provider{Then: func(req provider.Request) fake.Step {
 				if tc.refuses(provider.Images(req.Messages)) {
-					return fake.Step{Err: &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true, Message: "image refused"}}
+					return fake.Step{Err: &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true,
+						Message: "image refused"}}
 				}
 				return fake.Say("ok")
 			}}
 			a := newAgent(p)
 			a.Asked().Info.Images = true
 			cb := &recorder{}
-			for _, ask := range [][]provider.Part{{picture("1"), picture("2"), picture("3"), picture("4"), picture("5")}, {picture("6")}} {
+			for _, ask := range [][]provider.Part{{picture("1"), picture("2"), picture("3"), picture("4"),
+				picture("5")}, {picture("6")}} {
 				if r, err := a.SendMessage(t.Context(), "look", cb, ask...); err != nil || r.Text != "ok" {
 					t.Fatalf("%v %+v", err, r)
 				}
@@ -123,7 +128,8 @@ func TestImagesThatAreRefused(t *testing.T) {
 			for _, req := range p.Requests() {
 				images := provider.Images(req.Messages)
 				got = append(got, len(images))
-				if len(images) > 0 && len(images) < 5 && !strings.Contains(req.Messages[0].Parts[1].(provider.Text).Text, "the server refused it") {
+				if len(images) > 0 && len(images) < 5 &&
+					!strings.Contains(req.Messages[0].Parts[1].(provider.Text).Text, "the server refused it") {
 					t.Errorf("nothing stands in the place of the first: %+v", req.Messages[0])
 				}
 			}
@@ -136,14 +142,17 @@ func TestImagesThatAreRefused(t *testing.T) {
 		})
 	}
 	t.Run("not their fault", func(t *testing.T) {
-		refusal := fake.Step{Err: &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true, Message: "tool image_of: bad schema"}}
+		refusal := fake.Step{Err: &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true,
+			Message: "tool image_of: bad schema"}}
 		p := &fake.Provider{Steps: []fake.Step{refusal, refusal, fake.Say("ok")}}
 		a := newAgent(p)
 		a.Asked().Info.Images = true
-		if _, err := a.SendMessage(t.Context(), "look", &recorder{}, picture("1")); provider.AsError(err) == nil || len(p.Requests()) != 2 {
+		if _, err := a.SendMessage(t.Context(), "look", &recorder{}, picture("1")); provider.AsError(err) == nil ||
+			len(p.Requests()) != 2 {
 			t.Errorf("%v after %d requests", err, len(p.Requests()))
 		}
-		if _, err := send(t, a, &recorder{}, "and now?"); err != nil || len(provider.Images(p.Requests()[2].Messages)) != 1 {
+		if _, err := send(t, a, &recorder{}, "and now?"); err != nil ||
+			len(provider.Images(p.Requests()[2].Messages)) != 1 {
 			t.Errorf("%v: a picture that was not at fault is still left out", err)
 		}
 	})

@@ -110,7 +110,8 @@ func instructionsChanged(before, after []instruction) string {
 	var b strings.Builder
 	for _, i := range after {
 		if text, ok := old[i.Path]; !ok || text != i.Text {
-			fmt.Fprintf(&b, instructionsNote+"s in %s have changed. They now read:\n%s)\n", i.Path, strings.TrimSpace(i.Text))
+			fmt.Fprintf(&b, instructionsNote+"s in %s have changed. They now read:\n%s)\n", i.Path,
+				strings.TrimSpace(i.Text))
 		}
 		delete(old, i.Path)
 	}

@@ -69,7 +69,8 @@ func usable(t *testing.T, a *agent.Agent) {
 
 func TestInterruptsAtEveryMoment(t *testing.T) {
 	cause := errors.New("that is enough")
-	for _, moment := range []string{"before", "thinking", "text", "plan", "call", "ask", "run", "after a run", "result", "notice"} {
+	for _, moment := range []string{"before", "thinking", "text", "plan", "call", "ask", "run", "after a run",
+		"result", "notice"} {
 		t.Run(moment, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			at := func(m string) {
@@ -77,20 +78,22 @@ func TestInterruptsAtEveryMoment(t *testing.T) {
 					cancel(cause)
 				}
 			}
-			look := tool.New(tool.Def{Name: "look", Kind: tool.KindRead}, func(context.Context, *tool.Env, in) (tool.Access, error) {
-				at("plan")
-				return tool.Access{Kind: tool.KindRead, Verb: "look"}, nil
-			}, func(ctx context.Context, _ *tool.Env, i in, _ io.Writer) (tool.Result, error) {
-				at("run")
-				return tool.Result{Text: i.Arg}, ctx.Err()
-			})
+			look := tool.New(tool.Def{Name: "look", Kind: tool.KindRead},
+				func(context.Context, *tool.Env, in) (tool.Access, error) {
+					at("plan")
+					return tool.Access{Kind: tool.KindRead, Verb: "look"}, nil
+				}, func(ctx context.Context, _ *tool.Env, i in, _ io.Writer) (tool.Result, error) {
+					at("run")
+					return tool.Result{Text: i.Arg}, ctx.Err()
+				})
 			ran := 0
 			bash := makeTool("bash", tool.KindRun, func(context.Context, string, io.Writer) (tool.Result, error) {
 				ran++
 				at("after a run")
 				return tool.Result{Text: "did it"}, nil
 			})
-			first := fake.Calls(fake.ToolCall("a", "look", `{}`), fake.ToolCall("b", "look", `{}`), fake.ToolCall("c", "bash", `{"arg":"make"}`), fake.ToolCall("d", "bash", `{"arg":"make"}`))
+			first := fake.Calls(fake.ToolCall("a", "look", `{}`), fake.ToolCall("b", "look", `{}`),
+				fake.ToolCall("c", "bash", `{"arg":"make"}`), fake.ToolCall("d", "bash", `{"arg":"make"}`))
 			first.Text = []string{"let me"}
 			first.Model = "other"
 			p := &fake.Provider{Steps: []fake.Step{first, fake.Say("done")}}
@@ -106,13 +109,15 @@ func TestInterruptsAtEveryMoment(t *testing.T) {
 			}
 			pairs(t, cb.lines)
 			usable(t, a)
-			if n := len(slices.DeleteFunc(slices.Clone(cb.lines), func(l string) bool { return !strings.HasPrefix(l, "result ") })); n != 0 && n != 4 {
+			if n := len(slices.DeleteFunc(slices.Clone(cb.lines),
+				func(l string) bool { return !strings.HasPrefix(l, "result ") })); n != 0 && n != 4 {
 				t.Errorf("%d results for 4 calls", n)
 			}
 			if moment == "after a run" && ran != 1 || moment != "after a run" && ran > 0 && moment != "result" {
 				t.Errorf("%d commands ran", ran)
 			}
-			if _, err := a.SendMessage(t.Context(), "again", &recorder{}); err != nil && !strings.Contains(err.Error(), "only 2 steps") {
+			if _, err := a.SendMessage(t.Context(), "again", &recorder{}); err != nil &&
+				!strings.Contains(err.Error(), "only 2 steps") {
 				t.Errorf("the next turn: %v", err)
 			}
 			a.Close()
@@ -147,7 +152,8 @@ func TestCallsThatWaitDoNotBeginAfterAnInterrupt(t *testing.T) {
 		cancel()
 		return tool.Result{Text: "x"}, nil
 	})
-	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "look", `{}`), fake.ToolCall("b", "look", `{}`))}}, look)
+	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "look", `{}`),
+		fake.ToolCall("b", "look", `{}`))}}, look)
 	a.Opt().Concurrency = 1
 	cb := &recorder{}
 	if _, err := a.SendMessage(ctx, "go", cb); !errors.Is(err, context.Canceled) || ran != 1 {
@@ -207,7 +213,8 @@ func TestInterruptGivesEveryOpenCallAResult(t *testing.T) {
 			io.WriteString(out, "too late")
 			return tool.Result{}, nil
 		})
-		p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "slow", `{}`), fake.ToolCall("b", "bash", `{"arg":"make"}`)), fake.Say("ok")}}
+		p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "slow", `{}`),
+			fake.ToolCall("b", "bash", `{"arg":"make"}`)), fake.Say("ok")}}
 		a := newAgent(p, slow, makeTool("bash", tool.KindRun, nil))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Second, cancel)
@@ -222,7 +229,8 @@ func TestInterruptGivesEveryOpenCallAResult(t *testing.T) {
 		}
 		close(stubborn)
 		a.Close()
-		wantLines(t, cb.lines, "thinking", "thinking done", "call a 0/2", "output a working", "result a interrupted", "call b 1/2", "result b interrupted")
+		wantLines(t, cb.lines, "thinking", "thinking done", "call a 0/2", "output a working", "result a interrupted",
+			"call b 1/2", "result b interrupted")
 		if _, err := a.SendMessage(t.Context(), "again", cb); err != nil {
 			t.Errorf("the history is broken: %v", err)
 		}

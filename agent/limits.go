@@ -100,8 +100,9 @@ func (t *turn) affordable(estimate int) (int, error) {
 	if price == nil {
 		name, model := t.model.Name, t.model.Defaults.Model
 		return 0, &Failure{Kind: KindUsage, What: "--max-cost",
-			Err:  fmt.Errorf("the price of %s is not known, so it cannot be capped", model),
-			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml", name, model)}
+			Err: fmt.Errorf("the price of %s is not known, so it cannot be capped", model),
+			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml",
+				name, model)}
 	}
 	left := t.opt.Limits.MaxCost - spent
 	cached, read := min(t.spent.cached, estimate), price.CacheRead
@@ -142,7 +143,8 @@ func (t *turn) warnNear() {
 	l := t.opt.Limits
 	warn("cost", t.spent.cost, l.MaxCost, fmt.Sprintf("$%.2f of the run's $%.2f are spent", t.spent.cost, l.MaxCost))
 	used := t.spent.usage.Total()
-	warn("tokens", float64(used), float64(l.MaxTotalTokens), fmt.Sprintf("%d of the run's %d tokens are used", used, l.MaxTotalTokens))
+	warn("tokens", float64(used), float64(l.MaxTotalTokens),
+		fmt.Sprintf("%d of the run's %d tokens are used", used, l.MaxTotalTokens))
 	if steps := l.MaxTurns + t.moreSteps; !t.warned && l.MaxTurns > 4 && float64(t.response.Steps) >= near*float64(steps) {
 		t.warned = true
 		t.notice(NoticeCap, fmt.Sprintf("%d of this turn's %d steps are used", t.response.Steps, steps))

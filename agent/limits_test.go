@@ -89,7 +89,9 @@ func TestWhatIsReadFromACacheOfUnknownPriceCostsAsInput(t *testing.T) {
 func TestLostRepliesCountAgainstTheCaps(t *testing.T) {
 	for name, limits := range map[string]agent.Limits{"money": {MaxCost: 0.04}, "tokens": {MaxTotalTokens: 3600}} {
 		synctest.Test(t, func(t *testing.T) {
-			long := fake.Step{Text: []string{strings.Repeat("words ", 1000)}, Err: &provider.Error{Kind: provider.KindNetwork, Provider: "fake", Usage: provider.Usage{Input: 100, Output: 1}}}
+			long := fake.Step{Text: []string{strings.Repeat("words ", 1000)},
+				Err: &provider.Error{Kind: provider.KindNetwork, Provider: "fake",
+					Usage: provider.Usage{Input: 100, Output: 1}}}
 			p := &fake.Provider{Then: func(provider.Request) fake.Step { return long }}
 			a := newAgent(&provider.Retrier{Provider: p})
 			a.Opt().Limits, a.Asked().Info.Price = limits, &provider.Price{Input: 3, Output: 15}
@@ -104,7 +106,8 @@ func TestLostRepliesCountAgainstTheCaps(t *testing.T) {
 				t.Errorf("%s: %+v", name, r)
 			}
 			requests := p.Requests()
-			if first, second := requests[0].MaxTokens, requests[1].MaxTokens; second > first || name == "money" && second > 950 {
+			if first, second := requests[0].MaxTokens, requests[1].MaxTokens; second > first ||
+				name == "money" && second > 950 {
 				t.Errorf("%s: the second try may answer with %d tokens, the first with %d", name, second, first)
 			}
 		})
@@ -181,7 +184,8 @@ func TestTheLastStepSaysWhatIsDone(t *testing.T) {
 	cb := &recorder{}
 	r, err := send(t, a, cb, "go")
 	f := agent.Classify(err)
-	if f == nil || f.Kind != agent.KindCap || !strings.Contains(f.Hint, "artoo -c") || r.Text != "half of it is done" || r.Steps != 12 {
+	if f == nil || f.Kind != agent.KindCap || !strings.Contains(f.Hint, "artoo -c") || r.Text != "half of it is done" ||
+		r.Steps != 12 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	requests := p.Requests()
@@ -189,10 +193,12 @@ func TestTheLastStepSaysWhatIsDone(t *testing.T) {
 		t.Fatalf("%d requests, want 12 steps and the last words", len(requests))
 	}
 	said := func(req provider.Request) string { return req.Messages[len(req.Messages)-1].Text() }
-	if !strings.Contains(said(requests[7]), "5 more replies") || strings.Contains(said(requests[6]), "more replies") || !strings.Contains(said(requests[12]), "steps of this turn are used up") {
+	if !strings.Contains(said(requests[7]), "5 more replies") || strings.Contains(said(requests[6]), "more replies") ||
+		!strings.Contains(said(requests[12]), "steps of this turn are used up") {
 		t.Errorf("the model hears %q, %q, %q", said(requests[6]), said(requests[7]), said(requests[12]))
 	}
-	if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionSteps || !strings.Contains(cb.asked[0].Reason, "12 steps are used") {
+	if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionSteps ||
+		!strings.Contains(cb.asked[0].Reason, "12 steps are used") {
 		t.Errorf("asked %+v", cb.asked)
 	}
 	reminders := 0
@@ -209,7 +215,8 @@ func TestTheLastStepSaysWhatIsDone(t *testing.T) {
 	p = model()
 	a = newAgent(p, makeTool("look", tool.KindRead, nil))
 	a.Opt().Limits.MaxTurns = 3
-	if r, err = send(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.No}}}, "go"); r.Steps != 6 || agent.Classify(err).Kind != agent.KindCap {
+	if r, err = send(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.No}}},
+		"go"); r.Steps != 6 || agent.Classify(err).Kind != agent.KindCap {
 		t.Errorf("granted once: %d steps, %v", r.Steps, err)
 	}
 }
@@ -270,7 +277,8 @@ func TestTheSameResultIsNoticedOnce(t *testing.T) {
 }
 
 func TestThinkingComesOnTop(t *testing.T) {
-	for effort, want := range map[provider.Effort]int{"": 8000, provider.EffortOff: 8000, provider.EffortMedium: 16_000, provider.EffortHigh: 32_000, provider.EffortMax: 50_000} {
+	for effort, want := range map[provider.Effort]int{"": 8000, provider.EffortOff: 8000, provider.EffortMedium: 16_000,
+		provider.EffortHigh: 32_000, provider.EffortMax: 50_000} {
 		p := &fake.Provider{Steps: []fake.Step{fake.Say("x")}}
 		a := newAgent(p)
 		a.Asked().Info = provider.ModelInfo{Context: 200_000, MaxOutput: 64_000, Reasoning: true}
@@ -354,7 +362,8 @@ func TestMaxTimeOverSeveralTurns(t *testing.T) {
 }
 
 func TestTheSameFailingCall(t *testing.T) {
-	fails := makeTool("fails", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
+	fails := makeTool("fails", tool.KindNone,
+		func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
 	p := &fake.Provider{Then: func(req provider.Request) fake.Step {
 		return fake.Call(fmt.Sprintf("c%d", len(req.Messages)), "fails", `{"arg":"x"}`)
 	}}
@@ -367,7 +376,8 @@ func TestTheSameFailingCall(t *testing.T) {
 		t.Errorf("%d requests, want 6", n)
 	}
 	results := history(a)
-	if strings.Contains(results[4], "failed 2 times") || !strings.Contains(results[6], "has now failed 3 times with the same result") {
+	if strings.Contains(results[4], "failed 2 times") ||
+		!strings.Contains(results[6], "has now failed 3 times with the same result") {
 		t.Errorf("the third result does not say so: %q", results)
 	}
 
@@ -404,7 +414,8 @@ func TestMaxTimeCountsTheQuestionsAboutTheModel(t *testing.T) {
 		}
 		began := time.Now()
 		_, err := send(t, a, &recorder{}, "go")
-		if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap || time.Since(began) != 2*time.Second || len(p.Requests()) != 0 {
+		if f := agent.Classify(err); f == nil || f.Kind != agent.KindCap || time.Since(began) != 2*time.Second ||
+			len(p.Requests()) != 0 {
 			t.Errorf("%v after %s and %d requests", err, time.Since(began), len(p.Requests()))
 		}
 	})

@@ -28,7 +28,8 @@ func TestNothingIsToldAfterAPanicOfTheFrontEnd(t *testing.T) {
 		}
 		return tool.Result{Text: "x"}, nil
 	})
-	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "look", `{}`), fake.ToolCall("b", "look", `{"arg":"slow"}`))}}, look)
+	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "look", `{}`),
+		fake.ToolCall("b", "look", `{"arg":"slow"}`))}}, look)
 	cb := &hooked{recorder: &recorder{}, at: func(m string) {
 		if m == "result" {
 			panic("front end")
@@ -57,8 +58,10 @@ func TestASessionThatCannotBeWritten(t *testing.T) {
 	}{
 		{"from the start", 0, nil},
 		{"during the request", 1, []string{"thinking", "thinking done", "text hm"}},
-		{"in the first tool", 1, []string{"thinking", "thinking done", "text hm", "call a 0/3", "result a ok", "call b 1/3", "result b interrupted", "call c 2/3", "result c interrupted"}},
-		{"in the last tool", 1, []string{"thinking", "thinking done", "text hm", "call a 0/3", "result a ok", "call b 1/3", "result b ok", "call c 2/3", "result c ok"}},
+		{"in the first tool", 1, []string{"thinking", "thinking done", "text hm", "call a 0/3", "result a ok",
+			"call b 1/3", "result b interrupted", "call c 2/3", "result c interrupted"}},
+		{"in the last tool", 1, []string{"thinking", "thinking done", "text hm", "call a 0/3", "result a ok",
+			"call b 1/3", "result b ok", "call c 2/3", "result c ok"}},
 	} {
 		t.Run(c.moment, func(t *testing.T) {
 			store := conversation.Store{Dir: filepath.Join(dir, c.moment)}
@@ -82,7 +85,8 @@ func TestASessionThatCannotBeWritten(t *testing.T) {
 				}
 				return tool.Result{Text: "x"}, nil
 			})
-			step := fake.Calls(fake.ToolCall("a", "change", `{}`), fake.ToolCall("b", "change", `{}`), fake.ToolCall("c", "change", `{}`))
+			step := fake.Calls(fake.ToolCall("a", "change", `{}`), fake.ToolCall("b", "change", `{}`),
+				fake.ToolCall("c", "change", `{}`))
 			step.Text = []string{"hm"}
 			p := &fake.Provider{Then: func(provider.Request) fake.Step { shut("during the request"); return step }}
 			a := newAgent(p, change)
@@ -106,9 +110,11 @@ func TestASessionThatCannotBeWritten(t *testing.T) {
 }
 
 func TestPanicsAreTheToolsOwn(t *testing.T) {
-	plans := tool.New(tool.Def{Name: "plans", Kind: tool.KindRead}, func(context.Context, *tool.Env, in) (tool.Access, error) { panic("no plan") },
+	plans := tool.New(tool.Def{Name: "plans", Kind: tool.KindRead},
+		func(context.Context, *tool.Env, in) (tool.Access, error) { panic("no plan") },
 		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
-	p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "plans", `{}`), fake.ToolCall("b", "plans", `{}`)), fake.Say("ok")}}
+	p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "plans", `{}`),
+		fake.ToolCall("b", "plans", `{}`)), fake.Say("ok")}}
 	a := newAgent(p, plans)
 	if _, err := send(t, a, &recorder{}, "go"); err != nil {
 		t.Fatal(err)
@@ -162,12 +168,16 @@ func TestOutputAfterTheEndIsDropped(t *testing.T) {
 	if n, err := io.WriteString(late, "even later"); n != 10 || err != nil {
 		t.Errorf("a late write: %d, %v", n, err)
 	}
-	wantLines(t, cb.lines, "thinking", "thinking done", "call a 0/1", "output a caf", "output a é x", "result a ok", "thinking", "thinking done", "text ok")
+	wantLines(t, cb.lines, "thinking", "thinking done", "call a 0/1", "output a caf", "output a é x", "result a ok",
+		"thinking", "thinking done", "text ok")
 }
 
 func TestAResultIsToldAsTheModelGetsIt(t *testing.T) {
 	long := strings.Repeat("line\n", 1000)
-	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{Text: long}, nil })
+	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result,
+		error) {
+		return tool.Result{Text: long}, nil
+	})
 	a := newAgent(&fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{}`), fake.Say("ok")}}, look)
 	a.Hold(conversation.New(conversation.Config{ToolResultMaxChars: 500, OutputDir: t.TempDir()}, nil))
 	var told agent.CallResult
@@ -221,7 +231,8 @@ func TestTheModelBehindTheDefaultIsNamed(t *testing.T) {
 	if _, err := send(t, a, cb, "go"); err != nil {
 		t.Fatal(err)
 	}
-	if len(cb.notices) != 1 || cb.notices[0].Kind != agent.NoticeModel || cb.notices[0].Text != "answered by claude-opus-9" {
+	if len(cb.notices) != 1 || cb.notices[0].Kind != agent.NoticeModel ||
+		cb.notices[0].Text != "answered by claude-opus-9" {
 		t.Errorf("%+v", cb.notices)
 	}
 }
@@ -231,9 +242,10 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 		asked, answered string
 		told            bool
 	}{
-		{"m", "m", false}, {"claude-x-4-5", "claude-x-4-5-20250929", false}, {"anthropic/claude-x-4.5", "claude-x-4-5", false}, {"gpt-9", "gpt-9-2025-08-07", false},
-		{"gpt-9-latest", "gpt-9-0613", false}, {"llama3", "llama3:latest", false}, {"gpt-9", "gpt-9-mini", true}, {"gpt-9-mini", "gpt-9", true},
-		{"claude-x-4-5", "claude-x-4-1", true}, {"big", "small", true}, {"m", "", false},
+		{"m", "m", false}, {"claude-x-4-5", "claude-x-4-5-20250929", false},
+		{"anthropic/claude-x-4.5", "claude-x-4-5", false}, {"gpt-9", "gpt-9-2025-08-07", false},
+		{"gpt-9-latest", "gpt-9-0613", false}, {"llama3", "llama3:latest", false}, {"gpt-9", "gpt-9-mini", true},
+		{"gpt-9-mini", "gpt-9", true}, {"claude-x-4-5", "claude-x-4-1", true}, {"big", "small", true}, {"m", "", false},
 	} {
 		n := 0
 		p := &fake.Provider{Then: func(provider.Request) fake.Step {
@@ -241,7 +253,8 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 			if n%3 == 0 {
 				return fake.Step{Model: c.answered, Text: []string{"x"}}
 			}
-			return fake.Step{Model: c.answered, Calls: []provider.ToolCall{fake.ToolCall(fmt.Sprint("c", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))}}
+			return fake.Step{Model: c.answered,
+				Calls: []provider.ToolCall{fake.ToolCall(fmt.Sprint("c", n), "look", fmt.Sprintf(`{"arg":"%d"}`, n))}}
 		}}
 		a := newAgent(p, makeTool("look", tool.KindRead, nil))
 		a.Asked().Defaults.Model = c.asked
@@ -251,7 +264,8 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if told := slices.ContainsFunc(cb.notices, func(n agent.Notice) bool { return n.Kind == agent.NoticeModel }); told != c.told {
+		if told := slices.ContainsFunc(cb.notices,
+			func(n agent.Notice) bool { return n.Kind == agent.NoticeModel }); told != c.told {
 			t.Errorf("asked %s, answered %s: told %v", c.asked, c.answered, told)
 		}
 		if len(cb.notices) > 1 {
@@ -262,8 +276,10 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 			want = c.asked
 		}
 		messages := a.Conversation().Messages()
-		if last := messages[len(messages)-1]; a.AnsweredBy() != want || last.Model != c.asked || last.Answered != strings.TrimPrefix(want, c.asked) && last.Answered != want {
-			t.Errorf("asked %s, answered by %q; in the history %q and %q", c.asked, a.AnsweredBy(), last.Model, last.Answered)
+		if last := messages[len(messages)-1]; a.AnsweredBy() != want || last.Model != c.asked ||
+			last.Answered != strings.TrimPrefix(want, c.asked) && last.Answered != want {
+			t.Errorf("asked %s, answered by %q; in the history %q and %q", c.asked, a.AnsweredBy(), last.Model,
+				last.Answered)
 		}
 		if a.Asked().Defaults.Model = "other"; a.AnsweredBy() != "" {
 			t.Errorf("another model has answered already: %q", a.AnsweredBy())
@@ -272,7 +288,8 @@ func TestAnotherModelIsToldOnce(t *testing.T) {
 }
 
 func TestBrokenInputOfReadersIsMended(t *testing.T) {
-	p := &fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{"arg":`), fake.Call("b", "look", `{"arg":7}`), fake.Say("ok")}}
+	p := &fake.Provider{Steps: []fake.Step{fake.Call("a", "look", `{"arg":`), fake.Call("b", "look", `{"arg":7}`),
+		fake.Say("ok")}}
 	a := newAgent(p, makeTool("look", tool.KindRead, nil))
 	r, err := send(t, a, &recorder{}, "go")
 	if err != nil || r.ToolErrors != 2 {
@@ -286,11 +303,13 @@ func TestBrokenInputOfReadersIsMended(t *testing.T) {
 // A command that only reads changes nothing: it does not make a failing call
 // worth trying again.
 func TestAReadingCommandDoesNotResetTheRepeats(t *testing.T) {
-	fails := makeTool("fails", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
+	fails := makeTool("fails", tool.KindNone,
+		func(context.Context, string, io.Writer) (tool.Result, error) { return tool.Result{}, errors.New("no") })
 	n := 0
 	p := &fake.Provider{Then: func(provider.Request) fake.Step {
 		n++
-		return fake.Calls(fake.ToolCall(fmt.Sprintf("a%d", n), "bash", `{"arg":"pwd"}`), fake.ToolCall(fmt.Sprintf("b%d", n), "fails", `{"arg":"x"}`))
+		return fake.Calls(fake.ToolCall(fmt.Sprintf("a%d", n), "bash", `{"arg":"pwd"}`),
+			fake.ToolCall(fmt.Sprintf("b%d", n), "fails", `{"arg":"x"}`))
 	}}
 	a := newAgent(p, fails, makeTool("bash", tool.KindRun, nil))
 	a.Opt().Limits.MaxTurns = 20

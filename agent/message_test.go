@@ -14,16 +14,19 @@ func TestAMessageOverridesTheDefaultsForItsTurn(t *testing.T) {
 	p := newScript("one", "two", "three")
 	a := newAgent(p)
 	warm := 0.7
-	m := agent.Message{Text: "go", Options: provider.Options{Model: "other", MaxTokens: 300, Temperature: &warm, Effort: provider.EffortLow}}
+	m := agent.Message{Text: "go", Options: provider.Options{Model: "other", MaxTokens: 300, Temperature: &warm,
+		Effort: provider.EffortLow}}
 	r, err := a.Send(t.Context(), m, &recorder{})
 	if err != nil || r.Model != "other" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	req, _ := p.Last()
-	if got := req.Options; got.Model != "other" || got.MaxTokens != 300 || got.Temperature == nil || *got.Temperature != warm || got.Effort != provider.EffortLow {
+	if got := req.Options; got.Model != "other" || got.MaxTokens != 300 || got.Temperature == nil ||
+		*got.Temperature != warm || got.Effort != provider.EffortLow {
 		t.Errorf("asked with %+v", got)
 	}
-	if _, err := a.Send(t.Context(), agent.Message{Text: "go", Options: provider.Options{MaxTokens: 200}}, &recorder{}); err != nil {
+	if _, err := a.Send(t.Context(), agent.Message{Text: "go", Options: provider.Options{MaxTokens: 200}},
+		&recorder{}); err != nil {
 		t.Fatal(err)
 	}
 	if req, _ = p.Last(); req.Options != (provider.Options{Model: "m", MaxTokens: 200}) {
@@ -32,8 +35,10 @@ func TestAMessageOverridesTheDefaultsForItsTurn(t *testing.T) {
 	if _, err := send(t, a, &recorder{}, "go"); err != nil {
 		t.Fatal(err)
 	}
-	if req, _ = p.Last(); req.Options != (provider.Options{Model: "m", MaxTokens: 1000}) || a.Model().Info.Context != 100_000 || a.Conversation().Budget() != 50_000 {
-		t.Errorf("the next message is asked with %+v, window %d, budget %d", req.Options, a.Model().Info.Context, a.Conversation().Budget())
+	if req, _ = p.Last(); req.Options != (provider.Options{Model: "m", MaxTokens: 1000}) ||
+		a.Model().Info.Context != 100_000 || a.Conversation().Budget() != 50_000 {
+		t.Errorf("the next message is asked with %+v, window %d, budget %d", req.Options, a.Model().Info.Context,
+			a.Conversation().Budget())
 	}
 }
 
@@ -57,7 +62,8 @@ func TestAMessageToAnotherModelFitsItsWindow(t *testing.T) {
 
 func TestAMessageMayHaveATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAgent(&fake.Provider{Steps: []fake.Step{{Text: []string{"half", "more"}, Gate: fake.NewGate(), GateAfter: 2}, fake.Say("well")}})
+		a := newAgent(&fake.Provider{Steps: []fake.Step{{Text: []string{"half", "more"}, Gate: fake.NewGate(),
+			GateAfter: 2}, fake.Say("well")}})
 		began := time.Now()
 		r, err := a.Send(t.Context(), agent.Message{Text: "go", Timeout: 3 * time.Second}, &recorder{})
 		f := agent.Classify(err)

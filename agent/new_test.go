@@ -22,12 +22,19 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 		{"the model's provider", func(o *agent.Options) { o.Model.Provider = nil }, []string{"Model.Provider"}},
 		{"the provider's name", func(o *agent.Options) { o.Model.Name = "" }, []string{"Model.Name"}},
 		{"the model", func(o *agent.Options) { o.Model.Defaults.Model = "" }, []string{"Model.Defaults.Model"}},
-		{"a place for sessions", func(o *agent.Options) { o.Sessions.Ephemeral = false }, []string{"Sessions.Store, or Sessions.Ephemeral"}},
-		{"all", func(o *agent.Options) { *o = agent.Options{} }, []string{"Model.Provider", "Model.Name", "Sessions.Store"}},
-		{"the project", func(o *agent.Options) { o.Workspace = &agent.Workspace{} }, []string{"Workspace.Project.Root", "Workspace.Project.Dir"}},
-		{"a tool's code", func(o *agent.Options) { o.Tools = []tool.Tool{{Name: "x"}} }, []string{`tool 1 ("x") was not made by tool.New`}},
-		{"a tool's own name", func(o *agent.Options) { o.Tools = []tool.Tool{look, look} }, []string{`two tools are called "look"`}},
-		{"a project, for auto", func(o *agent.Options) { o.Policy = &permission.Policy{Mode: permission.ModeAuto, NoProject: true} }, []string{"no project"}},
+		{"a place for sessions", func(o *agent.Options) { o.Sessions.Ephemeral = false },
+			[]string{"Sessions.Store, or Sessions.Ephemeral"}},
+		{"all", func(o *agent.Options) { *o = agent.Options{} },
+			[]string{"Model.Provider", "Model.Name", "Sessions.Store"}},
+		{"the project", func(o *agent.Options) { o.Workspace = &agent.Workspace{} },
+			[]string{"Workspace.Project.Root", "Workspace.Project.Dir"}},
+		{"a tool's code", func(o *agent.Options) { o.Tools = []tool.Tool{{Name: "x"}} },
+			[]string{`tool 1 ("x") was not made by tool.New`}},
+		{"a tool's own name", func(o *agent.Options) { o.Tools = []tool.Tool{look, look} },
+			[]string{`two tools are called "look"`}},
+		{"a project, for auto",
+			func(o *agent.Options) { o.Policy = &permission.Policy{Mode: permission.ModeAuto, NoProject: true} },
+			[]string{"no project"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			opt := testOptions(newScript())
@@ -48,7 +55,8 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 func TestAnAgentNeedsNoMoreThanAModelAndWhereSessionsAreKept(t *testing.T) {
 	p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "touch", `{"arg":"x"}`), fake.Say("done")}}
 	a, err := agent.New(agent.Options{
-		Model: agent.Model{Provider: p, Name: fake.Name, Defaults: provider.Options{Model: "m"}}, Tools: []tool.Tool{makeTool("touch", tool.KindWrite, nil)},
+		Model:    agent.Model{Provider: p, Name: fake.Name, Defaults: provider.Options{Model: "m"}},
+		Tools:    []tool.Tool{makeTool("touch", tool.KindWrite, nil)},
 		Sessions: agent.Sessions{Ephemeral: true},
 	})
 	if err != nil {

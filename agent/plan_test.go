@@ -23,9 +23,11 @@ func TestACallIsPlannedAgainOnlyAfterSomethingMayHaveChanged(t *testing.T) {
 	}
 	calls := fake.Calls(
 		fake.ToolCall("1", "read", `{"arg":"first read"}`), fake.ToolCall("2", "read", `{"arg":"second read"}`),
-		fake.ToolCall("3", "write", `{"arg":"first write"}`), fake.ToolCall("4", "write", `{"arg":"second write"}`), fake.ToolCall("5", "read", `{"arg":"last read"}`),
+		fake.ToolCall("3", "write", `{"arg":"first write"}`), fake.ToolCall("4", "write", `{"arg":"second write"}`),
+		fake.ToolCall("5", "read", `{"arg":"last read"}`),
 	)
-	a := newAgent(&fake.Provider{Steps: []fake.Step{calls, fake.Say("done")}}, counting("read", tool.KindRead), counting("write", tool.KindWrite))
+	a := newAgent(&fake.Provider{Steps: []fake.Step{calls, fake.Say("done")}}, counting("read", tool.KindRead),
+		counting("write", tool.KindWrite))
 	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {}}}
 	if _, err := send(t, a, cb, "go"); err != nil {
 		t.Fatal(err)

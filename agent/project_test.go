@@ -62,19 +62,27 @@ func TestThePolicyInARealProject(t *testing.T) {
 		}
 	}
 	check(map[string]permission.Effect{
-		"cat a.go": permission.Allow, "ls": permission.Allow, "cat *.go": permission.Allow, "ls sub/*": permission.Allow, "grep -rn x sub/b.go": permission.Allow, "cat web/*": permission.Allow,
-		"cat web/.env": permission.Ask, "cat web/.*": permission.Ask, "cat web/.[!a]nv": permission.Ask, "cat sub/web/.env": permission.Ask, "cd sub/web && cat .env": permission.Ask,
-		"cat out/outside": permission.Ask, "cat o*/outside": permission.Ask, "cd out && ls": permission.Ask, "ls *": permission.Ask, "head -n .* a.go": permission.Allow,
+		"cat a.go": permission.Allow, "ls": permission.Allow, "cat *.go": permission.Allow,
+		"ls sub/*": permission.Allow, "grep -rn x sub/b.go": permission.Allow, "cat web/*": permission.Allow,
+		"cat web/.env": permission.Ask, "cat web/.*": permission.Ask, "cat web/.[!a]nv": permission.Ask,
+		"cat sub/web/.env": permission.Ask, "cd sub/web && cat .env": permission.Ask,
+		"cat out/outside": permission.Ask, "cat o*/outside": permission.Ask, "cd out && ls": permission.Ask,
+		"ls *": permission.Ask, "head -n .* a.go": permission.Allow,
 		"grep -r x": permission.Ask, "grep -r x sub": permission.Ask, "rg x": permission.Ask, "rg x a.go": permission.Allow,
-		"head -n web/.e* a.go": permission.Ask, "cd dash && sort *": permission.Ask, "cd dash && git diff *": permission.Ask, "cd sub && cat *.go ../a.go": permission.Allow,
+		"head -n web/.e* a.go": permission.Ask, "cd dash && sort *": permission.Ask,
+		"cd dash && git diff *": permission.Ask, "cd sub && cat *.go ../a.go": permission.Allow,
 		"cd sub/web && cat ../index.html": permission.Allow, "cd sub/web && cat ../../outside": permission.Ask,
-		"git status": permission.Allow, "git diff": permission.Allow, "git show HEAD": permission.Allow, "git log -p": permission.Allow,
+		"git status": permission.Allow, "git diff": permission.Allow, "git show HEAD": permission.Allow,
+		"git log -p": permission.Allow,
 	})
 	write(t, string(indexOf("a.go", "web/.env")), root, ".git", "index")
-	check(map[string]permission.Effect{"git status": permission.Allow, "git log --oneline": permission.Allow, "git diff --stat": permission.Allow,
-		"git diff": permission.Ask, "git show HEAD": permission.Ask, "git log -p": permission.Ask, "git status -v": permission.Ask})
+	check(map[string]permission.Effect{"git status": permission.Allow, "git log --oneline": permission.Allow,
+		"git diff --stat": permission.Allow,
+		"git diff":        permission.Ask, "git show HEAD": permission.Ask, "git log -p": permission.Ask,
+		"git status -v": permission.Ask})
 	write(t, "[core]\n\tfsmonitor = ./x\n", root, ".git", "config")
-	check(map[string]permission.Effect{"git status": permission.Ask, "cd sub && git log": permission.Ask, "git -C sub log": permission.Ask, "cat a.go": permission.Allow})
+	check(map[string]permission.Effect{"git status": permission.Ask, "cd sub && git log": permission.Ask,
+		"git -C sub log": permission.Ask, "cat a.go": permission.Allow})
 	if err := os.Remove(filepath.Join(root, ".git", "config")); err != nil {
 		t.Fatal(err)
 	}

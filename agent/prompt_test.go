@@ -40,7 +40,8 @@ func golden(t *testing.T, name, got string) {
 
 func promptInfo() agent.PromptInfo {
 	return agent.PromptInfo{
-		Dir: "/home/me/shop/cart", Root: "/home/me/shop", Platform: "linux/amd64", Shell: "/bin/bash", Git: true, Branch: "main",
+		Dir: "/home/me/shop/cart", Root: "/home/me/shop", Platform: "linux/amd64", Shell: "/bin/bash", Git: true,
+		Branch:   "main",
 		Date:     time.Date(2026, 3, 14, 23, 59, 0, 0, time.UTC),
 		Settings: agent.Settings{Mode: permission.ModeAsk, Tools: defaultTools()},
 	}
@@ -74,11 +75,13 @@ func TestSystemPrompt(t *testing.T) {
 			p.Settings.Tools, p.Settings.Without = []string{"bash"}, []string{"read", "ls", "glob", "grep", "write", "edit"}
 		},
 		"added_dirs": func(p *agent.PromptInfo) {
-			p.Settings.Mode, p.Settings.ReadDirs, p.Settings.WriteDirs = permission.ModeEdits, []string{"/usr/share/doc"}, []string{"/srv/out"}
+			p.Settings.Mode, p.Settings.ReadDirs, p.Settings.WriteDirs = permission.ModeEdits,
+				[]string{"/usr/share/doc"}, []string{"/srv/out"}
 		},
 		"subdirectory": func(p *agent.PromptInfo) {
 			p.Dir = "/home/me/shop/cart"
-			p.Instructions = []agent.Instruction{{Path: "/home/me/shop/AGENTS.md", Text: "Run make check.\n\n"}, {Path: "/home/me/shop/cart/AGENTS.md", Text: "No floats."}}
+			p.Instructions = []agent.Instruction{{Path: "/home/me/shop/AGENTS.md", Text: "Run make check.\n\n"},
+				{Path: "/home/me/shop/cart/AGENTS.md", Text: "No floats."}}
 			p.Append = "Speak French.\n"
 		},
 		"headless": func(p *agent.PromptInfo) {
@@ -107,8 +110,10 @@ func TestSystemPrompt(t *testing.T) {
 
 // What the prompt says of approval is so with every set of tools and in every mode.
 func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
-	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto, permission.ModePlan} {
-		for _, tools := range [][]string{nil, {"bash"}, {"read"}, {"edit"}, {"read", "edit"}, {"bash", "edit"}, {"read", "bash"}, defaultTools()} {
+	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModeAuto,
+		permission.ModePlan} {
+		for _, tools := range [][]string{nil, {"bash"}, {"read"}, {"edit"}, {"read", "edit"}, {"bash", "edit"},
+			{"read", "bash"}, defaultTools()} {
 			for _, noProject := range []bool{false, true} {
 				s := agent.Settings{Mode: mode, Tools: tools, NoProject: noProject}
 				text := s.String()
@@ -118,7 +123,8 @@ func TestThePromptTellsOnlyOfToolsThereAre(t *testing.T) {
 					}
 				}
 				asked := strings.Contains(text, "every edit")
-				if want := slices.Contains(tools, "edit") && (mode == permission.ModeAsk || noProject && mode != permission.ModePlan); asked != want {
+				if want := slices.Contains(tools, "edit") &&
+					(mode == permission.ModeAsk || noProject && mode != permission.ModePlan); asked != want {
 					t.Errorf("%s with %v, no project %v: %s", mode, tools, noProject, text)
 				}
 				if strings.Contains(text, "  ") || strings.Contains(text, ": ,") || strings.Contains(text, ": ;") {
@@ -143,7 +149,8 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 		System   string             `json:"system"`
 		Tools    []spec             `json:"tools"`
 		Messages []provider.Message `json:"messages"`
-	}{Model: "a-model-with-a-long-name-20250929", System: agent.SystemPrompt(promptInfo()), Messages: []provider.Message{provider.UserText("why does the test fail?")}}
+	}{Model: "a-model-with-a-long-name-20250929", System: agent.SystemPrompt(promptInfo()),
+		Messages: []provider.Message{provider.UserText("why does the test fail?")}}
 	for _, t := range tool.BuiltIn("/bin/bash") {
 		if !t.Optional {
 			body.Tools = append(body.Tools, spec{t.Name, t.Description, t.Schema})
@@ -160,7 +167,8 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 		for _, s := range body.Tools {
 			t.Logf("%s: description %d, schema %d", s.Name, len(s.Description), len(s.Schema))
 		}
-		t.Errorf("the first request is %d bytes, of which %d are the system prompt; the limit is %d", len(data), len(body.System), most)
+		t.Errorf("the first request is %d bytes, of which %d are the system prompt; the limit is %d", len(data),
+			len(body.System), most)
 	}
 }
 
@@ -285,7 +293,8 @@ func TestInstructionsAreCutAt32KB(t *testing.T) {
 }
 
 func TestInstructionsNote(t *testing.T) {
-	one, two := agent.Instruction{Path: "/p/AGENTS.md", Text: "one\n"}, agent.Instruction{Path: "/p/a/AGENTS.md", Text: "two"}
+	one, two := agent.Instruction{Path: "/p/AGENTS.md", Text: "one\n"},
+		agent.Instruction{Path: "/p/a/AGENTS.md", Text: "two"}
 	changed := agent.Instruction{Path: one.Path, Text: "three"}
 	for _, c := range []struct {
 		before, after []agent.Instruction
@@ -293,10 +302,13 @@ func TestInstructionsNote(t *testing.T) {
 	}{
 		{nil, nil, ""},
 		{[]agent.Instruction{one, two}, []agent.Instruction{one, two}, ""},
-		{[]agent.Instruction{one, two}, []agent.Instruction{changed, two}, "(The instructions in /p/AGENTS.md have changed. They now read:\nthree)"},
-		{[]agent.Instruction{one, two}, []agent.Instruction{one}, "(The instructions file /p/a/AGENTS.md is gone; it no longer holds.)"},
+		{[]agent.Instruction{one, two}, []agent.Instruction{changed, two},
+			"(The instructions in /p/AGENTS.md have changed. They now read:\nthree)"},
+		{[]agent.Instruction{one, two}, []agent.Instruction{one},
+			"(The instructions file /p/a/AGENTS.md is gone; it no longer holds.)"},
 		{nil, []agent.Instruction{one}, "(The instructions in /p/AGENTS.md have changed. They now read:\none)"},
-		{[]agent.Instruction{two}, []agent.Instruction{one}, "(The instructions in /p/AGENTS.md have changed. They now read:\none)\n(The instructions file /p/a/AGENTS.md is gone; it no longer holds.)"},
+		{[]agent.Instruction{two}, []agent.Instruction{one},
+			"(The instructions in /p/AGENTS.md have changed. They now read:\none)\n(The instructions file /p/a/AGENTS.md is gone; it no longer holds.)"},
 	} {
 		if got := agent.InstructionsNote(c.before, c.after); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

@@ -47,7 +47,8 @@ func (s *story) step() fake.Step {
 	for range max(0, s.IntN(6)-1) {
 		s.calls++
 		name := []string{"look", "look", "none", "change", "bash", "nothing"}[s.IntN(6)]
-		input := []string{`{}`, fmt.Sprintf(`{"arg":"%d"}`, s.calls), `{"arg":"same"}`, `{"arg":`, `[]`, `{"arg":1}`, "{\"arg\":\"\\ud800\"}"}[s.IntN(7)]
+		input := []string{`{}`, fmt.Sprintf(`{"arg":"%d"}`, s.calls), `{"arg":"same"}`, `{"arg":`, `[]`, `{"arg":1}`,
+			"{\"arg\":\"\\ud800\"}"}[s.IntN(7)]
 		id := []string{fmt.Sprint("c", s.calls), fmt.Sprint("id.", s.calls), "twice"}[min(s.IntN(20), 2)]
 		if len(st.Calls) > 0 && id == "twice" { // within a reply ids are unique
 			id = fmt.Sprint("c", s.calls)
@@ -60,7 +61,8 @@ func (s *story) step() fake.Step {
 	case 1:
 		st.Stop = []provider.StopReason{provider.StopRefusal, provider.StopContext, provider.StopPause}[s.IntN(3)]
 	case 2:
-		st.Err = &provider.Error{Kind: []provider.ErrorKind{provider.KindNetwork, provider.KindContext, provider.KindAuth}[s.IntN(3)], Provider: "fake"}
+		st.Err = &provider.Error{Kind: []provider.ErrorKind{provider.KindNetwork, provider.KindContext,
+			provider.KindAuth}[s.IntN(3)], Provider: "fake"}
 	case 3:
 		st.Cut = true
 	}
@@ -91,7 +93,8 @@ func (s *story) tools() []tool.Tool {
 		}
 		return tool.Result{Text: arg, Images: []tool.Image{{}}}, ctx.Err()
 	}
-	return []tool.Tool{makeTool("look", tool.KindRead, run), makeTool("none", tool.KindNone, run), makeTool("change", tool.KindWrite, run), makeTool("bash", tool.KindRun, run)}
+	return []tool.Tool{makeTool("look", tool.KindRead, run), makeTool("none", tool.KindNone, run),
+		makeTool("change", tool.KindWrite, run), makeTool("bash", tool.KindRun, run)}
 }
 
 // maybeInterruptSafe is for tools, which run side by side: it takes no random

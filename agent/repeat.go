@@ -61,7 +61,9 @@ func (r repeats) count(p *pending) string {
 	switch {
 	case !failed && this.times >= tellSame && !this.notified:
 		this.notified = true
-		return fmt.Sprintf("This very call has now given the same result %d times. It says nothing new until something changes.", this.times)
+		return fmt.Sprintf(
+			"This very call has now given the same result %d times. It says nothing new until something changes.",
+			this.times)
 	case failed && waits && this.times >= tellRepeats:
 		n := this.times
 		this.times = tellRepeats - 1 // it may be waiting for something: that ends by itself
@@ -82,8 +84,9 @@ func (r repeats) count(p *pending) string {
 func (r repeats) over(batch []*pending) error {
 	for _, p := range batch {
 		if this := r[p.key()]; this != nil && this.failed && this.times >= stopRepeats {
-			return capFailure(fmt.Sprintf("the model made the same call of %s %d times in a row, and it failed in the same way each time",
-				p.call.Name, stopRepeats), "another message that says what to do instead")
+			return capFailure(
+				fmt.Sprintf("the model made the same call of %s %d times in a row, and it failed in the same way each time",
+					p.call.Name, stopRepeats), "another message that says what to do instead")
 		}
 	}
 	return nil

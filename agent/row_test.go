@@ -41,7 +41,8 @@ func TestWhatCameBeforeAFaultIsKept(t *testing.T) {
 // TestTheModelHearsOfItsBrokenCall, with the beginning of what it sent.
 func TestTheModelHearsOfItsBrokenCall(t *testing.T) {
 	_, lines, runs, _, err := play(t, fake.Call("a", "look", `{"arg": "x`), fake.Say("ok"))
-	if err != nil || runs != 0 || !strings.Contains(lines[2], "error=true") || !strings.Contains(lines[2], `It begins: {"arg": "x`) {
+	if err != nil || runs != 0 || !strings.Contains(lines[2], "error=true") ||
+		!strings.Contains(lines[2], `It begins: {"arg": "x`) {
 		t.Errorf("%v, %d runs, history %q", err, runs, lines)
 	}
 }
@@ -115,7 +116,8 @@ func TestARefusedTurnIsDropped(t *testing.T) {
 // TestNoCountIsAnEstimate, and says so.
 func TestNoCountIsAnEstimate(t *testing.T) {
 	r, _, _, _, err := play(t, fake.Say("four words of answer"))
-	if err != nil || len(r.Requests) != 1 || !r.Requests[0].Usage.Estimated || !r.Usage.Estimated || r.Usage.Input == 0 || r.Usage.Output == 0 {
+	if err != nil || len(r.Requests) != 1 || !r.Requests[0].Usage.Estimated || !r.Usage.Estimated ||
+		r.Usage.Input == 0 || r.Usage.Output == 0 {
 		t.Errorf("%v, %+v", err, r)
 	}
 }

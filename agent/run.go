@@ -104,8 +104,10 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 	case c.Raw != "":
 		p.fail("broken input", t.brokenInput(c))
 	case mark != "" && !(p.tool.Marks && t.opt.Env != nil && t.opt.Env.Secrets != nil):
-		p.fail("a mark in place of a key", fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. "+
-			"Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.", mark))
+		p.fail("a mark in place of a key",
+			fmt.Sprintf("Not run: %s stands for a key that you are not shown, and would be taken as it stands. "+
+				"Leave that part of the text alone, name the variable or the file that holds the key, or ask the user.",
+				mark))
 	default:
 		t.plan(ctx, p)
 	}

@@ -26,7 +26,8 @@ const (
 	otherMark  = "‹secret:9f9f›"
 )
 
-var shapes = regexp.MustCompile(`\b(?:sk-[A-Za-z0-9]{20,}|ghp_[A-Za-z0-9]{30,})|-----BEGIN [A-Z ]+-----(?:[^-]*-----END [A-Z ]+-----)?|Bearer +[a-z0-9]{20,}`)
+var shapes = regexp.MustCompile(
+	`\b(?:sk-[A-Za-z0-9]{20,}|ghp_[A-Za-z0-9]{30,})|-----BEGIN [A-Z ]+-----(?:[^-]*-----END [A-Z ]+-----)?|Bearer +[a-z0-9]{20,}`)
 
 func mask(text string) string {
 	return shapes.ReplaceAllStringFunc(text, func(key string) string {
@@ -50,7 +51,8 @@ func TestKeysAreMasked(t *testing.T) {
 	call := func(id, arg string) provider.ToolCall {
 		return provider.ToolCall{ID: id, Name: "show", Input: json.RawMessage(`{"arg":"` + arg + `"}`)}
 	}
-	model := &fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{call("1", "ok"), call("2", "bad"), call("3", "fail")}}, {Text: []string{"done"}}}}
+	model := &fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{call("1", "ok"), call("2", "bad"),
+		call("3", "fail")}}, {Text: []string{"done"}}}}
 	a := newAgent(model, show)
 	a.Opt().Secrets.Mask = mask
 	r := &recorder{}
@@ -88,12 +90,15 @@ func TestAMarkIsNoInput(t *testing.T) {
 		`{"arg":"‹secret:...›, as the marks are"}`:  false,
 	} {
 		ran = 0
-		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "put", Input: json.RawMessage(input)}}}, {Text: []string{"done"}}}}, write)
+		a := newAgent(&fake.Provider{Steps: []fake.Step{
+			{Calls: []provider.ToolCall{{ID: "1", Name: "put", Input: json.RawMessage(input)}}},
+			{Text: []string{"done"}}}}, write)
 		r := &recorder{}
 		if _, err := a.SendMessage(t.Context(), "go", r); err != nil {
 			t.Fatal(err)
 		}
-		if told := strings.Join(history(a), "\n"); (ran == 0) != refused || strings.Contains(told, "‹secret:1a2b› stands for a key") != refused {
+		if told := strings.Join(history(a), "\n"); (ran == 0) != refused ||
+			strings.Contains(told, "‹secret:1a2b› stands for a key") != refused {
 			t.Errorf("%s: ran %d times: %s", input, ran, told)
 		}
 	}
@@ -102,7 +107,8 @@ func TestAMarkIsNoInput(t *testing.T) {
 // However a command's output is cut into pieces, what is shown is the same as if
 // it had come at once.
 func TestLiveOutputIsMaskedWhole(t *testing.T) {
-	output := "begin " + aKey + "\ttab\r50 %\r" + another + "\nöl ünd 😀 " + strings.Repeat("x", 5000) + " " + another + "\n" +
+	output := "begin " + aKey + "\ttab\r50 %\r" + another + "\nöl ünd 😀 " + strings.Repeat("x", 5000) + " " +
+		another + "\n" +
 		"-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdef\nabcdef==\n-----END RSA PRIVATE KEY-----\n" +
 		"Authorization: Bearer   0123456789abcdefghijkl\nthe bearer of Bearer \nend " + aKey
 	want := mask(output)
@@ -118,7 +124,8 @@ func TestLiveOutputIsMaskedWhole(t *testing.T) {
 			}
 			return tool.Result{}, nil
 		})
-		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "pieces", Input: json.RawMessage(`{"arg":""}`)}}}, {Text: []string{"done"}}}}, pieces)
+		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "pieces",
+			Input: json.RawMessage(`{"arg":""}`)}}}, {Text: []string{"done"}}}}, pieces)
 		a.Opt().Secrets.Mask = mask
 		var shown outputs
 		if _, err := a.SendMessage(t.Context(), "go", &shown); err != nil {
@@ -142,16 +149,20 @@ func (o *outputs) OnToolOutput(_ agent.Call, s string) { o.text.WriteString(s) }
 func TestADiffShowsWhatIsWritten(t *testing.T) {
 	diff := " key = " + aKey + "\n-old = " + another + "\n+renamed = " + another + "\n+new = " + yetAnother + "\n" +
 		" -----BEGIN RSA PRIVATE KEY-----\n MIIEabcdef\n abcdef==\n -----END RSA PRIVATE KEY-----\n end\n"
-	edit := tool.New(tool.Def{Name: "edit", Kind: tool.KindRead}, func(context.Context, *tool.Env, struct{}) (tool.Access, error) {
-		return tool.Access{Kind: tool.KindRead, Verb: "edit", Object: "x", Diff: diff}, nil
-	}, func(context.Context, *tool.Env, struct{}, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
-	a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "edit", Input: json.RawMessage(`{}`)}}}, {Text: []string{"done"}}}}, edit)
+	edit := tool.New(tool.Def{Name: "edit", Kind: tool.KindRead},
+		func(context.Context, *tool.Env, struct{}) (tool.Access, error) {
+			return tool.Access{Kind: tool.KindRead, Verb: "edit", Object: "x", Diff: diff}, nil
+		}, func(context.Context, *tool.Env, struct{}, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
+	a := newAgent(&fake.Provider{Steps: []fake.Step{
+		{Calls: []provider.ToolCall{{ID: "1", Name: "edit", Input: json.RawMessage(`{}`)}}}, {Text: []string{"done"}}}},
+		edit)
 	a.Opt().Secrets.Mask = mask
 	var seen calls
 	if _, err := a.SendMessage(t.Context(), "go", &seen); err != nil {
 		t.Fatal(err)
 	}
-	want := " key = " + aMark + "\n-old = " + aMark + "\n+renamed = " + aMark + "\n+new = " + yetAnother + "\n " + aMark + "\n end\n"
+	want := " key = " + aMark + "\n-old = " + aMark + "\n+renamed = " + aMark + "\n+new = " + yetAnother + "\n " +
+		aMark + "\n end\n"
 	if len(seen.all) != 1 || seen.all[0].Access.Diff != want {
 		t.Errorf("%+v", seen.all)
 	}
@@ -173,14 +184,16 @@ func TestAnEditThatMovesAKeyIsAsked(t *testing.T) {
 		put := tool.New(tool.Def{Name: "put", Kind: tool.KindWrite, Marks: true}, func(context.Context, *tool.Env, struct {
 			Arg string `json:"arg"`
 		}) (tool.Access, error) {
-			return tool.Access{Kind: tool.KindWrite, Verb: "put", Object: "x", Paths: []string{"/p/x"}, MovesSecret: moves}, nil
+			return tool.Access{Kind: tool.KindWrite, Verb: "put", Object: "x", Paths: []string{"/p/x"},
+				MovesSecret: moves}, nil
 		}, func(context.Context, *tool.Env, struct {
 			Arg string `json:"arg"`
 		}, io.Writer) (tool.Result, error) {
 			ran++
 			return tool.Result{Text: "ok"}, nil
 		})
-		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "put", Input: json.RawMessage(`{"arg":"‹secret:1a2b3c4d5e6f›"}`)}}}, {Text: []string{"done"}}}}, put)
+		a := newAgent(&fake.Provider{Steps: []fake.Step{{Calls: []provider.ToolCall{{ID: "1", Name: "put",
+			Input: json.RawMessage(`{"arg":"‹secret:1a2b3c4d5e6f›"}`)}}}, {Text: []string{"done"}}}}, put)
 		a.Opt().Env.Secrets = func(string) []tool.Secret { return nil }
 		rule, err := permission.ParseRule("write")
 		if err != nil {

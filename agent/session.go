@@ -200,7 +200,8 @@ func (a *Agent) open(s *conversation.Session) error {
 	}
 	if s == nil && !a.opt.Sessions.Ephemeral {
 		s = a.opt.Sessions.Store.Create(conversation.Header{
-			CWD: a.opt.Env.Dir, Version: a.opt.Sessions.Version, Provider: a.model.Name, Model: a.model.Defaults.Model, System: system,
+			CWD: a.opt.Env.Dir, Version: a.opt.Sessions.Version, Provider: a.model.Name, Model: a.model.Defaults.Model,
+			System: system,
 		})
 	}
 	if s != nil {
@@ -226,7 +227,8 @@ func (a *Agent) open(s *conversation.Session) error {
 	}
 	a.opt.Env.PageMax = a.pageMax
 	a.conv = conversation.New(conversation.Config{
-		MaxContextTokens: a.budget(), ToolResultMaxChars: a.opt.ToolResultMaxChars, OutputDir: output, Mask: a.opt.Secrets.Mask,
+		MaxContextTokens: a.budget(), ToolResultMaxChars: a.opt.ToolResultMaxChars, OutputDir: output,
+		Mask: a.opt.Secrets.Mask,
 	}, s)
 	a.system = system
 	if s != nil {

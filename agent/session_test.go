@@ -65,7 +65,8 @@ func TestTheAgentTellsTheModelOfTheMode(t *testing.T) {
 	set(permission.ModePlan)
 	set(permission.ModeEdits)
 	saying(t, a, "two")
-	if got := lastUser(t, model); len(got) != 2 || got[0] != "two" || !strings.HasPrefix(got[1], "(The approval mode is now edits: ") {
+	if got := lastUser(t, model); len(got) != 2 || got[0] != "two" ||
+		!strings.HasPrefix(got[1], "(The approval mode is now edits: ") {
 		t.Errorf("sent %q", got)
 	}
 	set(permission.ModePlan)
@@ -153,7 +154,8 @@ func TestTheAgentForks(t *testing.T) {
 
 func TestTheAgentAnswers(t *testing.T) {
 	a, _ := newSessions(t,
-		fake.Say("first"), fake.Step{Text: []string{"on the way"}, Calls: []provider.ToolCall{fake.ToolCall("c1", "ls", `{"path":"."}`)}}, fake.Say("second"), fake.Say("third"))
+		fake.Say("first"), fake.Step{Text: []string{"on the way"},
+			Calls: []provider.ToolCall{fake.ToolCall("c1", "ls", `{"path":"."}`)}}, fake.Say("second"), fake.Say("third"))
 	answer := a.Answer
 	if got := answer(1); got != "" {
 		t.Errorf("there is %q before anything was said", got)
@@ -171,7 +173,8 @@ func TestTheAgentAnswers(t *testing.T) {
 func TestTheAgentTellsWhatChanged(t *testing.T) {
 	a, _ := newSessions(t,
 		fake.Calls(fake.ToolCall("c1", "read", `{"path":"kept"}`), fake.ToolCall("c2", "read", `{"path":"changed"}`),
-			fake.ToolCall("c3", "read", `{"path":"gone"}`), fake.ToolCall("c4", "read", `{"path":"never"}`), fake.ToolCall("c5", "ls", `{"path":"."}`)),
+			fake.ToolCall("c3", "read", `{"path":"gone"}`), fake.ToolCall("c4", "read", `{"path":"never"}`),
+			fake.ToolCall("c5", "ls", `{"path":"."}`)),
 		fake.Call("c6", "write", `{"path":"sub/made","content":"x"}`), fake.Say("done"), fake.Say("again"))
 	a.Policy().Mode = permission.ModeEdits
 	for _, name := range []string{"kept", "changed", "gone", "other"} {

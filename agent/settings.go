@@ -97,7 +97,8 @@ func (s settings) approval() string {
 	}
 	if (s.Mode == permission.ModeEdits || s.Mode == permission.ModeAuto) && s.offers("write", "edit") && !s.NoProject {
 		other = slices.DeleteFunc(other, func(o string) bool { return o == "every edit" })
-		reads = join(reads, ", and so do ") + "edits inside the project (not of files that others run: hooks, CI, editor settings)"
+		reads = join(reads, ", and so do ") +
+			"edits inside the project (not of files that others run: hooks, CI, editor settings)"
 		if len(free) == 0 {
 			reads += " run unasked"
 		}

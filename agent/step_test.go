@@ -15,7 +15,8 @@ type worker struct{ cut bool }
 
 func (w worker) Stream(context.Context, provider.Request) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
-		for _, e := range []provider.Event{provider.Started{}, provider.TextDelta{Text: "Let me look."}, provider.Step{Text: "Bash: ls"}, provider.TextDelta{Text: "Done."}} {
+		for _, e := range []provider.Event{provider.Started{}, provider.TextDelta{Text: "Let me look."},
+			provider.Step{Text: "Bash: ls"}, provider.TextDelta{Text: "Done."}} {
 			if !yield(e, nil) {
 				return
 			}
@@ -25,8 +26,10 @@ func (w worker) Stream(context.Context, provider.Request) iter.Seq2[provider.Eve
 			return
 		}
 		yield(provider.Done{
-			Message: provider.Message{Role: provider.RoleAssistant, Provider: fake.Name, Model: "m", Parts: []provider.Part{provider.Text{Text: "Done."}}},
-			Stop:    provider.StopComplete, Several: true, Usage: provider.Usage{Input: 900_000, Output: 10, CostUSD: new(0.4)},
+			Message: provider.Message{Role: provider.RoleAssistant, Provider: fake.Name, Model: "m",
+				Parts: []provider.Part{provider.Text{Text: "Done."}}},
+			Stop: provider.StopComplete, Several: true,
+			Usage: provider.Usage{Input: 900_000, Output: 10, CostUSD: new(0.4)},
 		}, nil)
 	}
 }

@@ -41,7 +41,8 @@ func (t *turn) stepsUsed(ctx context.Context) error {
 			return nil
 		}
 	}
-	over := capFailure(count(used, "step")+" in this turn", `artoo -c "go on" (in a conversation: go on), or a higher --max-turns`)
+	over := capFailure(count(used, "step")+" in this turn",
+		`artoo -c "go on" (in a conversation: go on), or a higher --max-turns`)
 	if err := t.lastWords(ctx); err != nil && ctx.Err() != nil {
 		return err
 	}

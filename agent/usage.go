@@ -23,7 +23,8 @@ type ContextPart struct {
 // Context tells how full the context is.
 func (a *Agent) Context() ContextUse {
 	c := a.conv
-	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.model.Info.Context, Messages: c.MessageCount()}
+	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.model.Info.Context,
+		Messages: c.MessageCount()}
 	parts, sum := a.contextBytes()
 	for _, p := range parts {
 		if p.Tokens > 0 {
@@ -72,8 +73,9 @@ func (a *Agent) contextBytes() (parts []ContextPart, sum int) {
 		}
 	}
 	parts = []ContextPart{
-		{"system prompt and instructions", len(a.system)}, {"tool descriptions", a.overhead() - len(a.system)}, {"your messages", user},
-		{"answers and reasoning", answers}, {"tool calls", calls}, {"tool results", results}, {"images", images},
+		{"system prompt and instructions", len(a.system)}, {"tool descriptions", a.overhead() - len(a.system)},
+		{"your messages", user}, {"answers and reasoning", answers}, {"tool calls", calls}, {"tool results", results},
+		{"images", images},
 	}
 	for _, p := range parts {
 		sum += p.Tokens

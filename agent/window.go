@@ -175,9 +175,11 @@ func (t *turn) name(f *Failure, full *conversation.FullError) {
 	case full.Latest > rest && left >= leastMessage:
 		f.Err = fmt.Errorf("the message has about %s, and beside the rest there is room for %d",
 			count(full.Latest, "token"), most-full.Overhead-rest)
-		f.Hint = fmt.Sprintf("at most %d characters; put the rest into a file, and name the file", int(float64(left)/t.perChar))
+		f.Hint = fmt.Sprintf("at most %d characters; put the rest into a file, and name the file",
+			int(float64(left)/t.perChar))
 	case full.Overhead > window/2: // it would soon be full again
-		f.Hint += fmt.Sprintf("; for more room than the %d tokens beside the prompt and tools: %s", max(window-full.Overhead, 0), hintTools)
+		f.Hint += fmt.Sprintf("; for more room than the %d tokens beside the prompt and tools: %s",
+			max(window-full.Overhead, 0), hintTools)
 	}
 }
 

@@ -26,7 +26,8 @@ func narrow(t *testing.T, window, per int) *fake.Provider {
 			tokens += len(m.Text())
 		}
 		if tokens = tokens/per + 10; tokens >= window {
-			return fake.Step{Err: &provider.Error{Kind: provider.KindContext, Provider: "fake", Message: "too long", Window: window, Requested: tokens}}
+			return fake.Step{Err: &provider.Error{Kind: provider.KindContext, Provider: "fake", Message: "too long",
+				Window: window, Requested: tokens}}
 		}
 		step := fake.Say("noted")
 		step.Usage = provider.Usage{Input: tokens, Output: 1}
@@ -86,7 +87,8 @@ func TestAMessageThatIsTooLongCostsNothing(t *testing.T) {
 	if now := strings.Join(history(a), "\n"); now != was {
 		t.Errorf("the history is %d bytes, it was %d", len(now), len(was))
 	}
-	if told := fmt.Sprintf("%+v", cb.notices); !strings.Contains(told, "the context was trimmed") || !strings.Contains(told, "what was trimmed for it is back") {
+	if told := fmt.Sprintf("%+v", cb.notices); !strings.Contains(told, "the context was trimmed") ||
+		!strings.Contains(told, "what was trimmed for it is back") {
 		t.Errorf("told %s", told)
 	}
 	p.Then = then
@@ -97,7 +99,8 @@ func TestAMessageThatIsTooLongCostsNothing(t *testing.T) {
 
 func TestARefusalForBytesTeachesNothingOfTheWindow(t *testing.T) {
 	p := &fake.Provider{Steps: []fake.Step{fake.Say("ok")}, Then: func(provider.Request) fake.Step {
-		return fake.Step{Err: &provider.Error{Kind: provider.KindContext, Provider: "fake", Message: "too large", Status: 413, InBytes: true, Hint: "fewer images"}}
+		return fake.Step{Err: &provider.Error{Kind: provider.KindContext, Provider: "fake", Message: "too large",
+			Status: 413, InBytes: true, Hint: "fewer images"}}
 	}}
 	a := newAgent(p)
 	if _, err := send(t, a, &recorder{}, strings.Repeat("a few words ", 50)); err != nil {
@@ -105,7 +108,8 @@ func TestARefusalForBytesTeachesNothingOfTheWindow(t *testing.T) {
 	}
 	before := a.Conversation().EstimatedTokens()
 	_, err := send(t, a, &recorder{}, "more")
-	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext || f.Hint != "fewer images" || !strings.Contains(f.Error(), "too large") {
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext || f.Hint != "fewer images" ||
+		!strings.Contains(f.Error(), "too large") {
 		t.Errorf("error %v, hint %q", err, f.Hint)
 	}
 	if now := a.Conversation().EstimatedTokens(); now != before || a.Asked().Info.Context != 100_000 {
@@ -162,5 +166,6 @@ func TestANoteOutlivesAMessageThatIsTooLong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantLines(t, history(a), "user short "+agent.ModeNote(permission.ModePlan), "assistant noted", "user short", "assistant noted")
+	wantLines(t, history(a), "user short "+agent.ModeNote(permission.ModePlan), "assistant noted", "user short",
+		"assistant noted")
 }

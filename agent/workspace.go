@@ -103,7 +103,8 @@ func (a *Agent) emptyOutput() {
 
 // openFiles opens the granted directories anew.
 func (w *Workspace) openFiles(env *tool.Env, read []string) error {
-	cfg := tool.FilesConfig{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles, Asked: w.Asked}
+	cfg := tool.FilesConfig{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles,
+		Asked: w.Asked}
 	if w.Project.Common != "" {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
 	}

@@ -64,7 +64,8 @@ func (c *Config) Choose(s Conditions) (Choice, error) {
 		}
 		if s.Probe != nil {
 			if name := s.Probe(); name != "" {
-				return c.withModel(Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose server answers"}, s)
+				return c.withModel(Choice{Provider: name, Model: c.Model,
+					Note: "provider " + name + ", whose server answers"}, s)
 			}
 		}
 		return Choice{}, &NoProvider{}
@@ -88,7 +89,8 @@ func (c *Config) byModel(s Conditions) (Choice, bool) {
 	}
 	if s.Catalog != nil {
 		if name := s.Catalog(c.Model); name != "" {
-			return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose catalogue has " + c.Model}, true
+			return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", whose catalogue has " +
+				c.Model}, true
 		}
 	}
 	if name := c.lister(c.Model); name != "" {
@@ -96,7 +98,8 @@ func (c *Config) byModel(s Conditions) (Choice, bool) {
 			c.Providers[name].Origin + " have " + c.Model}, true
 	}
 	if name := provider.FamilyOf(c.Model); name != "" {
-		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", of whose family " + c.Model + " is"}, true
+		return Choice{Provider: name, Model: c.Model, Note: "provider " + name + ", of whose family " +
+			c.Model + " is"}, true
 	}
 	return Choice{}, false
 }

@@ -17,29 +17,37 @@ func TestChoose(t *testing.T) {
 		want       string // provider and model
 		note       string
 	}{
-		{"provider and model", "", map[string]string{"ARTOO_PROVIDER": "openrouter", "ARTOO_MODEL": "anthropic/claude-x"}, "", "openrouter anthropic/claude-x", ""},
+		{"provider and model", "", map[string]string{"ARTOO_PROVIDER": "openrouter",
+			"ARTOO_MODEL": "anthropic/claude-x"}, "", "openrouter anthropic/claude-x", ""},
 		{"provider alone", "", map[string]string{"ARTOO_PROVIDER": "openai"}, "anthropic", "openai openai-default", ""},
-		{"known name before the slash", "", map[string]string{"ARTOO_MODEL": "openrouter/meta/llama"}, "", "openrouter meta/llama", "named by the model"},
-		{"own name before the slash", groq, map[string]string{"ARTOO_MODEL": "groq/llama"}, "", "groq llama", "named by the model"},
+		{"known name before the slash", "", map[string]string{"ARTOO_MODEL": "openrouter/meta/llama"},
+			"", "openrouter meta/llama", "named by the model"},
+		{"own name before the slash", groq, map[string]string{"ARTOO_MODEL": "groq/llama"}, "", "groq llama",
+			"named by the model"},
 		{"catalogue", "", map[string]string{"ARTOO_MODEL": "listed"}, "openai gemini", "deepseek listed", "catalogue"},
-		{"own table", groq, map[string]string{"ARTOO_MODEL": "odd-model"}, "openai", "groq odd-model", "config.toml line 1"},
+		{"own table", groq, map[string]string{"ARTOO_MODEL": "odd-model"}, "openai", "groq odd-model",
+			"config.toml line 1"},
 		{"claude", "", map[string]string{"ARTOO_MODEL": "claude-opus-5"}, "openai", "anthropic claude-opus-5", "family"},
 		{"gpt", "", map[string]string{"ARTOO_MODEL": "gpt-5"}, "", "openai gpt-5", "family"},
 		{"o", "", map[string]string{"ARTOO_MODEL": "o3-mini"}, "", "openai o3-mini", "family"},
 		{"gemini", "", map[string]string{"ARTOO_MODEL": "gemini-3"}, "", "gemini gemini-3", "family"},
 		{"deepseek", "", map[string]string{"ARTOO_MODEL": "deepseek-chat"}, "", "deepseek deepseek-chat", "family"},
-		{"new claude", "", map[string]string{"ARTOO_MODEL": "claude-opus-9-20280101"}, "", "anthropic claude-opus-9-20280101", "family"},
+		{"new claude", "", map[string]string{"ARTOO_MODEL": "claude-opus-9-20280101"},
+			"", "anthropic claude-opus-9-20280101", "family"},
 		{"new gpt", "", map[string]string{"ARTOO_MODEL": "gpt-7"}, "", "openai gpt-7", "family"},
 		{"codex", "", map[string]string{"ARTOO_MODEL": "codex-mini-latest"}, "", "openai codex-mini-latest", "family"},
 		{"new gemini", "", map[string]string{"ARTOO_MODEL": "gemini-4-argon"}, "", "gemini gemini-4-argon", "family"},
 		{"new deepseek", "", map[string]string{"ARTOO_MODEL": "deepseek-flash"}, "", "deepseek deepseek-flash", "family"},
 		{"open weights", "", map[string]string{"ARTOO_MODEL": "gpt-oss-20b"}, "ollama", "ollama gpt-oss-20b", "only one"},
-		{"a tag of Ollama's", "", map[string]string{"ARTOO_MODEL": "deepseek-r1:8b"}, "ollama", "ollama deepseek-r1:8b", "only one"},
+		{"a tag of Ollama's", "", map[string]string{"ARTOO_MODEL": "deepseek-r1:8b"},
+			"ollama", "ollama deepseek-r1:8b", "only one"},
 		{"o and no number", "", map[string]string{"ARTOO_MODEL": "o0x"}, "ollama", "ollama o0x", "only one"},
 		{"unknown model, one at hand", "", map[string]string{"ARTOO_MODEL": "olmo"}, "ollama", "ollama olmo", "only one"},
 		{"one at hand", "", nil, "gemini", "gemini gemini-default", "only one"},
-		{"address alone", "", map[string]string{"ARTOO_BASE_URL": "http://localhost:1/v1", "ARTOO_MODEL": "openai/gpt-oss"}, "openai", "compatible openai/gpt-oss", "ARTOO_BASE_URL"},
-		{"address alone and its provider's name", "", map[string]string{"ARTOO_BASE_URL": "http://localhost:1/v1", "ARTOO_MODEL": "compatible/my/model"}, "openai", "compatible my/model", "ARTOO_BASE_URL"},
+		{"address alone", "", map[string]string{"ARTOO_BASE_URL": "http://localhost:1/v1",
+			"ARTOO_MODEL": "openai/gpt-oss"}, "openai", "compatible openai/gpt-oss", "ARTOO_BASE_URL"},
+		{"address alone and its provider's name", "", map[string]string{"ARTOO_BASE_URL": "http://localhost:1/v1",
+			"ARTOO_MODEL": "compatible/my/model"}, "openai", "compatible my/model", "ARTOO_BASE_URL"},
 		{"demo", "", map[string]string{"ARTOO_PROVIDER": "demo"}, "", "demo demo-default", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -75,16 +83,25 @@ func TestAProviderBeforeTheModelBeatsAWeakerSource(t *testing.T) {
 		note  string
 	}{
 		{"both in one place", nil, nil, "openrouter anthropic/claude-x https://or.example/v1", ""},
-		{"a flag over the file", nil, map[string][]string{"model": {"openai/gpt-5"}}, "openai gpt-5 ", "provider openai, named by the model openai/gpt-5 of --model; openrouter/openai/gpt-5 is asked of openrouter"},
+		{"a flag over the file", nil, map[string][]string{"model": {"openai/gpt-5"}}, "openai gpt-5 ",
+			"provider openai, named by the model openai/gpt-5 of --model; openrouter/openai/gpt-5 is asked of openrouter"},
 		{"a variable over the file", map[string]string{"ARTOO_MODEL": "groq/llama"}, nil, "groq llama ", "ARTOO_MODEL"},
-		{"a flag over a variable", map[string]string{"ARTOO_PROVIDER": "deepseek", "ARTOO_API_KEY": "k"}, map[string][]string{"model": {"gemini/gemini-3"}}, "gemini gemini-3 ", "--model"},
-		{"a flag over a model and provider in variables", map[string]string{"ARTOO_PROVIDER": "deepseek", "ARTOO_MODEL": "x/y"}, map[string][]string{"model": {"ollama/qwen3:8b"}}, "ollama qwen3:8b ", "--model"},
-		{"the provider itself", nil, map[string][]string{"model": {"openrouter/openai/gpt-5"}}, "openrouter openai/gpt-5 https://or.example/v1", ""},
-		{"a model of the router's own", nil, map[string][]string{"model": {"openrouter/auto"}}, "openrouter openrouter/auto https://or.example/v1", ""},
-		{"the same as artoo models prints it", nil, map[string][]string{"model": {"openrouter/openrouter/auto"}}, "openrouter openrouter/auto https://or.example/v1", ""},
-		{"a vendor that is no provider", nil, map[string][]string{"model": {"meta/llama"}}, "openrouter meta/llama https://or.example/v1", ""},
-		{"two flags", nil, map[string][]string{"provider": {"openrouter"}, "model": {"openai/gpt-5"}}, "openrouter openai/gpt-5 https://or.example/v1", ""},
-		{"a provider over a model", map[string]string{"ARTOO_MODEL": "openai/gpt-5"}, map[string][]string{"provider": {"openrouter"}}, "openrouter openai/gpt-5 https://or.example/v1", ""},
+		{"a flag over a variable", map[string]string{"ARTOO_PROVIDER": "deepseek", "ARTOO_API_KEY": "k"},
+			map[string][]string{"model": {"gemini/gemini-3"}}, "gemini gemini-3 ", "--model"},
+		{"a flag over a model and provider in variables", map[string]string{"ARTOO_PROVIDER": "deepseek",
+			"ARTOO_MODEL": "x/y"}, map[string][]string{"model": {"ollama/qwen3:8b"}}, "ollama qwen3:8b ", "--model"},
+		{"the provider itself", nil, map[string][]string{"model": {"openrouter/openai/gpt-5"}},
+			"openrouter openai/gpt-5 https://or.example/v1", ""},
+		{"a model of the router's own", nil, map[string][]string{"model": {"openrouter/auto"}},
+			"openrouter openrouter/auto https://or.example/v1", ""},
+		{"the same as artoo models prints it", nil, map[string][]string{"model": {"openrouter/openrouter/auto"}},
+			"openrouter openrouter/auto https://or.example/v1", ""},
+		{"a vendor that is no provider", nil, map[string][]string{"model": {"meta/llama"}},
+			"openrouter meta/llama https://or.example/v1", ""},
+		{"two flags", nil, map[string][]string{"provider": {"openrouter"}, "model": {"openai/gpt-5"}},
+			"openrouter openai/gpt-5 https://or.example/v1", ""},
+		{"a provider over a model", map[string]string{"ARTOO_MODEL": "openai/gpt-5"},
+			map[string][]string{"provider": {"openrouter"}}, "openrouter openai/gpt-5 https://or.example/v1", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			home := world(t)
@@ -226,7 +243,8 @@ api_key = "k"
 
 func TestEndpoint(t *testing.T) {
 	home := world(t)
-	writeFile(t, 0o600, "[provider.openai]\nbase_url = \"http://table\"\n[provider]\nbase_url = \"http://general\"\nprovider = \"openai\"\n", home, ".config", "artoo", "config.toml")
+	writeFile(t, 0o600,
+		"[provider.openai]\nbase_url = \"http://table\"\n[provider]\nbase_url = \"http://general\"\nprovider = \"openai\"\n", home, ".config", "artoo", "config.toml")
 	check := func(name, address, source string) {
 		t.Helper()
 		a, s, err := mustLoad(t, LoadOptions{}).Endpoint(name)

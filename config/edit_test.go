@@ -15,13 +15,17 @@ func TestAddRule(t *testing.T) {
 	head := "[project." + quoteTOML(root) + "]\n"
 	for _, test := range []struct{ name, before, after string }{
 		{"no file", "", head + "allow = [\"bash(go test:*)\"]\n"},
-		{"no table", "# mine\n[ui]\nquiet = true", "# mine\n[ui]\nquiet = true\n\n" + head + "allow = [\"bash(go test:*)\"]\n"},
-		{"no key", head + "# why\ndeny = [\"x\"]\n[ui]\n", head + "allow = [\"bash(go test:*)\"]\n# why\ndeny = [\"x\"]\n[ui]\n"},
+		{"no table", "# mine\n[ui]\nquiet = true", "# mine\n[ui]\nquiet = true\n\n" +
+			head + "allow = [\"bash(go test:*)\"]\n"},
+		{"no key", head + "# why\ndeny = [\"x\"]\n[ui]\n",
+			head + "allow = [\"bash(go test:*)\"]\n# why\ndeny = [\"x\"]\n[ui]\n"},
 		{"header at the end", strings.TrimSuffix(head, "\n"), head + "allow = [\"bash(go test:*)\"]\n"},
-		{"more rules", head + "allow = [ # these\n  \"a\", # one\n]\n", head + "allow = [\"bash(go test:*)\",  # these\n  \"a\", # one\n]\n"},
+		{"more rules", head + "allow = [ # these\n  \"a\", # one\n]\n",
+			head + "allow = [\"bash(go test:*)\",  # these\n  \"a\", # one\n]\n"},
 		{"empty list", head + "allow = []\n", head + "allow = [\"bash(go test:*)\", ]\n"},
 		{"there already", head + "allow = ['bash(go test:*)']\n", head + "allow = ['bash(go test:*)']\n"},
-		{"another project", "[project.\"/other\"]\nallow = [\"a\"]\n", "[project.\"/other\"]\nallow = [\"a\"]\n\n" + head + "allow = [\"bash(go test:*)\"]\n"},
+		{"another project", "[project.\"/other\"]\nallow = [\"a\"]\n", "[project.\"/other\"]\nallow = [\"a\"]\n\n" +
+			head + "allow = [\"bash(go test:*)\"]\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "artoo", "config.toml")
@@ -42,7 +46,8 @@ func TestAddRule(t *testing.T) {
 			if rules := c.AllRules(root); len(rules) == 0 || rules[0].Text != "bash(go test:*)" {
 				t.Errorf("rules %q", rules)
 			}
-			if info, err := os.Stat(path); err != nil || (!isWindows() && info.Mode().Perm() != map[bool]os.FileMode{true: 0o600, false: 0o640}[test.before == ""]) {
+			if info, err := os.Stat(path); err != nil ||
+				(!isWindows() && info.Mode().Perm() != map[bool]os.FileMode{true: 0o600, false: 0o640}[test.before == ""]) {
 				t.Errorf("mode %v, %v", info.Mode(), err)
 			}
 			if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".config-*")); err != nil || len(left) > 0 {
@@ -100,7 +105,8 @@ func TestSetProvider(t *testing.T) {
 	world(t)
 	for _, test := range []struct{ before, after string }{
 		{"", "[provider]\nprovider = \"openai\"\n"},
-		{"[provider.openai]\napi_key_env = \"K\"\n", "[provider.openai]\napi_key_env = \"K\"\n\n[provider]\nprovider = \"openai\"\n"},
+		{"[provider.openai]\napi_key_env = \"K\"\n",
+			"[provider.openai]\napi_key_env = \"K\"\n\n[provider]\nprovider = \"openai\"\n"},
 		{"[provider]\r\nmodel = \"m\"\n", "[provider]\r\nprovider = \"openai\"\nmodel = \"m\"\n"},
 	} {
 		path := writeFile(t, 0o600, test.before, t.TempDir(), "config.toml")

@@ -48,15 +48,20 @@ func TestKeySources(t *testing.T) {
 	}{
 		{"env", "openai", `api_key_source = "env"`, "OPENAI_API_KEY=k", "k", "OPENAI_API_KEY", nil},
 		{"env by name", "openai", `api_key_env = "MY_KEY"`, "MY_KEY=k", "k", "MY_KEY", nil},
-		{"env missing", "openai", "api_key_source = \"env\"\napi_key = \"x\"", "", "", "", []string{"openai: no key: OPENAI_API_KEY is not set", "ARTOO_API_KEY_FILE"}},
-		{"config", "openai", "api_key_source = \"config\"\napi_key = \"x\"", "OPENAI_API_KEY=k", "x", "config.toml line 1", nil},
-		{"config missing", "openai", `api_key_source = "config"`, "OPENAI_API_KEY=k", "", "", []string{"config.toml line 1 has no api_key"}},
-		{"keyring", "openai", `api_key_source = "keyring"`, "OPENAI_API_KEY=k", "", "", []string{"artoo login has put none into the keyring", "artoo login openai"}},
+		{"env missing", "openai", "api_key_source = \"env\"\napi_key = \"x\"", "", "",
+			"", []string{"openai: no key: OPENAI_API_KEY is not set", "ARTOO_API_KEY_FILE"}},
+		{"config", "openai", "api_key_source = \"config\"\napi_key = \"x\"", "OPENAI_API_KEY=k",
+			"x", "config.toml line 1", nil},
+		{"config missing", "openai", `api_key_source = "config"`, "OPENAI_API_KEY=k",
+			"", "", []string{"config.toml line 1 has no api_key"}},
+		{"keyring", "openai", `api_key_source = "keyring"`, "OPENAI_API_KEY=k", "", "",
+			[]string{"artoo login has put none into the keyring", "artoo login openai"}},
 		{"auto none", "gemini", "", "", "", "", []string{"GEMINI_API_KEY and GOOGLE_API_KEY are not set"}},
 		{"auto second variable", "gemini", "", "GOOGLE_API_KEY=k", "k", "GOOGLE_API_KEY", nil},
 		{"new name", "my-box", `base_url = "http://localhost:1"`, "MY_BOX_API_KEY=k", "k", "MY_BOX_API_KEY", nil},
 		{"new name without key", "my-box", `base_url = "http://localhost:1"`, "", "", "", nil},
-		{"new name, env asked for", "my-box", "base_url = \"http://localhost:1\"\napi_key_source = \"env\"", "", "", "", []string{"MY_BOX_API_KEY is not set"}},
+		{"new name, env asked for", "my-box", "base_url = \"http://localhost:1\"\napi_key_source = \"env\"", "", "", "",
+			[]string{"MY_BOX_API_KEY is not set"}},
 		{"compatible without key", "compatible", "", "", "", "", nil},
 		{"demo", "demo", "", "ARTOO_API_KEY=k", "", "", nil},
 		{"broken key", "openai", "", "OPENAI_API_KEY=sk \"x", "", "", []string{"OPENAI_API_KEY: the key holds a blank"}},
@@ -65,7 +70,8 @@ func TestKeySources(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			home := world(t)
 			if test.table != "" {
-				writeFile(t, 0o600, "[provider."+test.provider+"]\n"+test.table+"\n", home, ".config", "artoo", "config.toml")
+				writeFile(t, 0o600, "[provider."+test.provider+"]\n"+test.table+"\n", home, ".config", "artoo",
+					"config.toml")
 			}
 			if name, value, ok := strings.Cut(test.env, "="); ok {
 				t.Setenv(name, value)
@@ -80,7 +86,8 @@ func TestKeySources(t *testing.T) {
 				return
 			}
 			if err != nil || key.Value.Reveal() != test.value || key.Source != test.source {
-				t.Errorf("key %q from %q (%v), want %q from %q", key.Value.Reveal(), key.Source, err, test.value, test.source)
+				t.Errorf("key %q from %q (%v), want %q from %q", key.Value.Reveal(), key.Source,
+					err, test.value, test.source)
 			}
 		})
 	}
@@ -131,7 +138,8 @@ func TestKeyCommand(t *testing.T) {
 	}
 	// Much output and a process left behind that holds the pipe do not stop it.
 	flag := writeFile(t, 0o600, "", t.TempDir(), "stay")
-	key, err := load(`"echo sk-2; head -c 300000 /dev/zero; while [ -e `+flag+` ]; do sleep 0.1; done &"`).Key(t.Context(), "openai")
+	key, err := load(`"echo sk-2; head -c 300000 /dev/zero; while [ -e `+
+		flag+` ]; do sleep 0.1; done &"`).Key(t.Context(), "openai")
 	if err != nil || key.Value.Reveal() != "sk-2" {
 		t.Errorf("%q, %v", key.Value.Reveal(), err)
 	}
@@ -189,9 +197,11 @@ func TestSecretNeverPrints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	printed := []string{log.String(), string(encoded), s.String(), fmt.Sprint(&s), fmt.Errorf("x %w %v", errors.New("y"), s).Error()}
+	printed := []string{log.String(), string(encoded), s.String(), fmt.Sprint(&s),
+		fmt.Errorf("x %w %v", errors.New("y"), s).Error()}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%10s", "%T", "%p"} {
-		printed = append(printed, fmt.Sprintf(verb, s), fmt.Sprintf(verb, nested{s}), fmt.Sprintf(verb, Config{Settings: Settings{APIKey: s}}))
+		printed = append(printed, fmt.Sprintf(verb, s), fmt.Sprintf(verb, nested{s}),
+			fmt.Sprintf(verb, Config{Settings: Settings{APIKey: s}}))
 	}
 	for _, p := range printed {
 		if strings.Contains(p, "very") || strings.Contains(p, fmt.Sprintf("%x", "very")) {
@@ -244,7 +254,8 @@ func TestAKeyThatRanOut(t *testing.T) {
 
 func TestSeenKeys(t *testing.T) {
 	home := world(t)
-	writeFile(t, 0o600, "[provider.openai]\napi_key_command = \"echo key-of-a-command-0123\"\n[provider.box]\nbase_url = \"http://localhost:1\"\napi_key = \"key-of-the-config-file\"\n", home, ".config", "artoo", "config.toml")
+	writeFile(t, 0o600,
+		"[provider.openai]\napi_key_command = \"echo key-of-a-command-0123\"\n[provider.box]\nbase_url = \"http://localhost:1\"\napi_key = \"key-of-the-config-file\"\n", home, ".config", "artoo", "config.toml")
 	t.Setenv("GOOGLE_API_KEY", "key-of-a-second-variable")
 	t.Setenv("DEEPSEEK_API_KEY", "dummy")
 	t.Setenv("BOX_API_KEY", " key-of-a-box-0123456\n")

@@ -17,9 +17,9 @@ func TestLineIndex(t *testing.T) {
 		path string
 		line int
 	}{
-		{"a", 1}, {"lit.eral", 2}, {"b", 3}, {"b/c d", 3}, {"b/c d/e", 4}, {"b/c d/e/f", 4}, {"b/c d/s", 8}, {"b/c d/t", 12},
-		{"g/[0]", 13}, {"g/[0]/h/[0]", 14}, {"g/[0]/h/[0]/v", 15}, {"g/[0]/h/[1]", 16}, {"g/[0]/h/[1]/v", 17},
-		{"g/[1]", 18}, {"g/[1]/k", 19}, {"g/[1]/k/v", 20},
+		{"a", 1}, {"lit.eral", 2}, {"b", 3}, {"b/c d", 3}, {"b/c d/e", 4}, {"b/c d/e/f", 4}, {"b/c d/s", 8},
+		{"b/c d/t", 12}, {"g/[0]", 13}, {"g/[0]/h/[0]", 14}, {"g/[0]/h/[0]/v", 15}, {"g/[0]/h/[1]", 16},
+		{"g/[0]/h/[1]/v", 17}, {"g/[1]", 18}, {"g/[1]/k", 19}, {"g/[1]/k/v", 20},
 		{"b/c d/e/nowhere", 4}, {"nowhere", 1},
 	} {
 		if got := indexLines(src).find(strings.Split(test.path, "/")...); got != test.line {
@@ -52,7 +52,8 @@ func FuzzLineIndex(f *testing.F) {
 			}
 		}
 		for key := range root {
-			if strings.ContainsAny(key, "\\\"'\x00") || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
+			if strings.ContainsAny(key, "\\\"'\x00") ||
+				strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
 				continue
 			}
 			if !has(x.at, key) {

@@ -68,11 +68,13 @@ func TestPrecedence(t *testing.T) {
 
 func TestRulesOfSeveralPlacesAddUp(t *testing.T) {
 	home := world(t)
-	writeFile(t, 0o600, "[permissions]\nallow = [\"a\"]\ndeny = \"d1, d2\"\n[agent]\ntools = [\"read\", \"bash\"]\n", home, ".config", "artoo", "config.toml")
+	writeFile(t, 0o600, "[permissions]\nallow = [\"a\"]\ndeny = \"d1, d2\"\n[agent]\ntools = [\"read\", \"bash\"]\n",
+		home, ".config", "artoo", "config.toml")
 	t.Setenv("ARTOO_ALLOW", "bash(git log, git status)\nread , write(a,b)")
 	t.Setenv("ARTOO_TOOLS", "-bash")
 	c := mustLoad(t, LoadOptions{Flags: map[string][]string{"allow": {"x", "y,z"}, "add_dirs": {"/a,b", "/c:rw"}}})
-	if diff := cmp.Diff([]string{"a", "bash(git log, git status)", "read", "write(a,b)", "x", "y", "z"}, c.Allow); diff != "" {
+	if diff := cmp.Diff([]string{"a", "bash(git log, git status)", "read", "write(a,b)", "x", "y", "z"},
+		c.Allow); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"d1", "d2"}, c.Deny); diff != "" {
@@ -136,7 +138,8 @@ func TestBadValuesAreNamed(t *testing.T) {
 		words     []string
 	}{
 		{"ARTOO_QUIET", "maybe", []string{`ARTOO_QUIET: "maybe" is not one of 1, true, yes, on, 0, false, no, off`}},
-		{"ARTOO_COLOR", "allways", []string{`ARTOO_COLOR: "allways" is not one of auto, always, never`, "try: ARTOO_COLOR=always"}},
+		{"ARTOO_COLOR", "allways", []string{`ARTOO_COLOR: "allways" is not one of auto, always, never`,
+			"try: ARTOO_COLOR=always"}},
 		{"ARTOO_EFFORT", "hard", []string{`"hard" is not one of off, low, medium, high, max`}},
 		{"ARTOO_MAX_TURNS", "many", []string{`ARTOO_MAX_TURNS: "many" is not a whole number`, "try: ARTOO_MAX_TURNS=50"}},
 		{"ARTOO_MAX_TURNS", "0", []string{"more than 0"}},
@@ -170,7 +173,8 @@ func TestBadFlags(t *testing.T) {
 		flags map[string][]string
 		words []string
 	}{
-		{map[string][]string{"max_turns": {"x"}}, []string{`--max-turns: "x" is not a whole number`, "try: --max-turns 50"}},
+		{map[string][]string{"max_turns": {"x"}},
+			[]string{`--max-turns: "x" is not a whole number`, "try: --max-turns 50"}},
 		{map[string][]string{"quiet": {"x"}}, []string{"--quiet: ", "try: --quiet"}},
 		{map[string][]string{"model": {""}}, []string{"--model: is empty"}},
 		{map[string][]string{"continue": {"true"}, "resume": {"ab"}}, []string{"--continue"}},
@@ -228,7 +232,8 @@ func TestConfigFilePlaces(t *testing.T) {
 // that one place gives for its provider is not used with another one.
 func TestAnotherProviderDropsWhatBelongsToTheFirst(t *testing.T) {
 	home := world(t)
-	writeFile(t, 0o600, "[provider]\nprovider = \"openrouter\"\nmodel = \"a/b\"\nbase_url = \"http://127.0.0.1:1/\"\n", home, ".config", "artoo", "config.toml")
+	writeFile(t, 0o600, "[provider]\nprovider = \"openrouter\"\nmodel = \"a/b\"\nbase_url = \"http://127.0.0.1:1/\"\n",
+		home, ".config", "artoo", "config.toml")
 	t.Setenv("ARTOO_API_KEY", "sk-env")
 	c := mustLoad(t, LoadOptions{Flags: map[string][]string{"provider": {"openai"}}})
 	if c.Model != "" || c.BaseURL != "" || c.IsSet("model") || c.Origin("base_url") != "default" {
@@ -237,7 +242,8 @@ func TestAnotherProviderDropsWhatBelongsToTheFirst(t *testing.T) {
 	if c.APIKey.IsZero() {
 		t.Error("the key was given after the provider it is said to belong to")
 	}
-	want := []string{"model a/b of config.toml line 3: left out, since it goes with openrouter and --provider asks for openai"}
+	want := []string{
+		"model a/b of config.toml line 3: left out, since it goes with openrouter and --provider asks for openai"}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Error(diff)
 	}
@@ -274,7 +280,8 @@ func TestProjectFileIsIgnoredAndSaid(t *testing.T) {
 
 func TestValuesHideSecrets(t *testing.T) {
 	home := world(t)
-	writeFile(t, 0o600, "[provider]\nbase_url = \"https://me:pass@example.org/v1\"\n", home, ".config", "artoo", "config.toml")
+	writeFile(t, 0o600, "[provider]\nbase_url = \"https://me:pass@example.org/v1\"\n", home, ".config", "artoo",
+		"config.toml")
 	t.Setenv("ARTOO_API_KEY", "sk-secret")
 	t.Setenv("ARTOO_MAX_TIME", "5m")
 	got := map[string]string{}

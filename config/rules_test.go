@@ -23,7 +23,8 @@ func loadFile(t *testing.T, text string, flags map[string][]string) (*Config, er
 
 func TestEachRuleKnowsWhereItStands(t *testing.T) {
 	t.Setenv("ARTOO_DENY", "c,d(e,f)")
-	c, err := loadFile(t, "[permissions]\nallow = [\n  \"a\", # one\n  \"b(x)\",\n]\nask = \"k\"\n\n[project.\"/p\"]\nallow = [\"own\"]\ndeny = [\n\n\"mine\"]\n",
+	c, err := loadFile(t,
+		"[permissions]\nallow = [\n  \"a\", # one\n  \"b(x)\",\n]\nask = \"k\"\n\n[project.\"/p\"]\nallow = [\"own\"]\ndeny = [\n\n\"mine\"]\n",
 		map[string][]string{"allow": {"z"}})
 	if err != nil {
 		t.Fatal(err)

@@ -204,9 +204,12 @@ func TestAKeyThatCannotBeWrittenDownIsNotLeftInTheKeyring(t *testing.T) {
 
 func TestKeyPlaces(t *testing.T) {
 	home := world(t)
-	writeFile(t, 0o600, "[provider.openai]\napi_key = \"t\"\n[provider.deepseek]\napi_key_command = \"false\"\n[provider.anthropic]\napi_key_source = \"env\"\n", home, ".config", "artoo", "config.toml")
-	writeFile(t, 0o600, "[openai]\napi_key = \"s\"\n[anthropic]\nkeyring = true\n", home, ".local", "share", "artoo", "credentials.toml")
-	for name, value := range map[string]string{"OPENAI_API_KEY": "e", "ANTHROPIC_API_KEY": "e", "ARTOO_API_KEY": "g", "ARTOO_PROVIDER": "openai"} {
+	writeFile(t, 0o600,
+		"[provider.openai]\napi_key = \"t\"\n[provider.deepseek]\napi_key_command = \"false\"\n[provider.anthropic]\napi_key_source = \"env\"\n", home, ".config", "artoo", "config.toml")
+	writeFile(t, 0o600, "[openai]\napi_key = \"s\"\n[anthropic]\nkeyring = true\n", home, ".local", "share",
+		"artoo", "credentials.toml")
+	for name, value := range map[string]string{"OPENAI_API_KEY": "e", "ANTHROPIC_API_KEY": "e", "ARTOO_API_KEY": "g",
+		"ARTOO_PROVIDER": "openai"} {
 		t.Setenv(name, value)
 	}
 	c := mustLoad(t, LoadOptions{})
@@ -230,7 +233,8 @@ func TestKeyPlaces(t *testing.T) {
 	if ok, why := c.UsesStored("anthropic"); ok || !strings.Contains(why, "the source env") {
 		t.Errorf("anthropic: %v, %q", ok, why)
 	}
-	for name, want := range map[string]bool{"openai": true, "compatible": true, "demo": false, "claude-cli": false, "nobody": false} {
+	for name, want := range map[string]bool{"openai": true, "compatible": true, "demo": false, "claude-cli": false,
+		"nobody": false} {
 		if c.NeedsKey(name) != want {
 			t.Errorf("%s needs a key: %v", name, !want)
 		}
@@ -266,7 +270,8 @@ func TestKeyShapes(t *testing.T) {
 		}
 	}
 	t.Setenv("ANTHROPIC_BASE_URL", "https://gateway.example")
-	if doubt, err := mustLoad(t, LoadOptions{}).CheckKeyShape("anthropic", NewSecret("sk-proj-x")); doubt != "" || err != nil {
+	if doubt, err := mustLoad(t, LoadOptions{}).CheckKeyShape("anthropic", NewSecret("sk-proj-x")); doubt != "" ||
+		err != nil {
 		t.Errorf("a gateway's key: %q, %v", doubt, err)
 	}
 }
@@ -276,7 +281,8 @@ func TestKeyCommandSpeaksAndSeesNoKey(t *testing.T) {
 		return // needs a POSIX shell
 	}
 	home := world(t)
-	writeFile(t, 0o600, "[provider.openai]\napi_key_command = \"echo run >>$HOME/ran; echo touch the token >&2; printf 'no\\\\033end' >&2; echo k-$OPENAI_API_KEY-$MY_KEY-$ARTOO_DEBUG-$OTHER\"\n[provider.mine]\nbase_url = \"http://localhost:1\"\napi_key_env = \"MY_KEY\"\n", home, ".config", "artoo", "config.toml")
+	writeFile(t, 0o600,
+		"[provider.openai]\napi_key_command = \"echo run >>$HOME/ran; echo touch the token >&2; printf 'no\\\\033end' >&2; echo k-$OPENAI_API_KEY-$MY_KEY-$ARTOO_DEBUG-$OTHER\"\n[provider.mine]\nbase_url = \"http://localhost:1\"\napi_key_env = \"MY_KEY\"\n", home, ".config", "artoo", "config.toml")
 	for _, name := range []string{"OPENAI_API_KEY", "MY_KEY", "OTHER"} {
 		t.Setenv(name, "seen")
 	}
@@ -300,7 +306,8 @@ func TestAKeyInWhatAFailingKeyCommandSaysIsMasked(t *testing.T) {
 		return // needs a POSIX shell
 	}
 	home := world(t)
-	writeFile(t, 0o600, "[provider.openai]\napi_key_command = \"echo refused TOPSECRET >&2; exit 3\"\n", home, ".config", "artoo", "config.toml")
+	writeFile(t, 0o600, "[provider.openai]\napi_key_command = \"echo refused TOPSECRET >&2; exit 3\"\n", home,
+		".config", "artoo", "config.toml")
 	c := mustLoad(t, LoadOptions{Mask: func(s string) string { return strings.ReplaceAll(s, "TOPSECRET", "***") }})
 	_, err := c.Key(t.Context(), "openai")
 	wantError(t, err, "auth", "exit status 3: refused ***", "echo refused ***")
@@ -332,10 +339,13 @@ func TestAWriteThatWasCutOffLeavesNoKeyBehind(t *testing.T) {
 // TestKeyVariablesAreAllThatAKeyIsLookedForIn: what children must not see.
 func TestKeyVariablesAreAllThatAKeyIsLookedForIn(t *testing.T) {
 	home := world(t)
-	writeFile(t, 0o600, "[provider.my-box]\nbase_url = \"http://localhost:1\"\n[provider.openai]\napi_key_env = \"WORK\"\n", home, ".config", "artoo", "config.toml")
+	writeFile(t, 0o600,
+		"[provider.my-box]\nbase_url = \"http://localhost:1\"\n[provider.openai]\napi_key_env = \"WORK\"\n",
+		home, ".config", "artoo", "config.toml")
 	got := mustLoad(t, LoadOptions{}).KeyVariables()
 	slices.Sort(got)
-	for _, want := range []string{"MY_BOX_API_KEY", "WORK", "OPENAI_API_KEY", "GOOGLE_API_KEY", "OLLAMA_API_KEY", "ANTHROPIC_AUTH_TOKEN"} {
+	for _, want := range []string{"MY_BOX_API_KEY", "WORK", "OPENAI_API_KEY", "GOOGLE_API_KEY", "OLLAMA_API_KEY",
+		"ANTHROPIC_AUTH_TOKEN"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not among %q", want, got)
 		}

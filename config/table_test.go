@@ -13,7 +13,8 @@ import (
 
 // TestTheTagsOfSettingsAreRight reads what describe takes for granted.
 func TestTheTagsOfSettingsAreRight(t *testing.T) {
-	known := []string{"toml", "alsoin", "env", "flag", "preset", "shown", "choices", "synonym", "max", "zero", "empty", "unsplit", "meaning"}
+	known := []string{"toml", "alsoin", "env", "flag", "preset", "shown", "choices", "synonym", "max", "zero",
+		"empty", "unsplit", "meaning"}
 	pair := regexp.MustCompile(`([a-z]+):"(?:[^"\\]|\\.)*" ?`)
 	settings := reflect.TypeFor[Settings]()
 	for i := range settings.NumField() {

@@ -51,7 +51,8 @@ func (c *Config) applyVariables() error {
 	for _, o := range Options() {
 		if o.Env != "" {
 			name := reflect.TypeFor[Settings]().Field(o.field).Name
-			fields = append(fields, reflect.StructField{Name: name, Type: reflect.TypeFor[setting](), Tag: `split_words:"true"`})
+			fields = append(fields, reflect.StructField{Name: name, Type: reflect.TypeFor[setting](),
+				Tag: `split_words:"true"`})
 			settings = append(settings, setting{&o, c})
 		}
 	}

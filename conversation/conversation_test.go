@@ -48,7 +48,8 @@ func TestFullDiskLeavesMemoryAndFileConsistent(t *testing.T) {
 		if !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &classified) {
 			t.Fatalf("error %v", err)
 		}
-		if classified.ErrorKind() != "internal" || !strings.Contains(classified.ErrorHint(), "XDG_STATE_HOME") || !strings.Contains(classified.ErrorHint(), "--ephemeral") {
+		if classified.ErrorKind() != "internal" || !strings.Contains(classified.ErrorHint(), "XDG_STATE_HOME") ||
+			!strings.Contains(classified.ErrorHint(), "--ephemeral") {
 			t.Errorf("kind %q, hint %q", classified.ErrorKind(), classified.ErrorHint())
 		}
 		if want := "session " + s.Path() + ": " + syscall.ENOSPC.Error(); err.Error() != want {
@@ -105,7 +106,8 @@ func TestKeptMessagesAreWhatAResumeReads(t *testing.T) {
 	}
 	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Parts: parts}
 	add(t, c, user("go"), m)
-	addResult(t, c, provider.ToolResult{CallID: "1", Name: "bash", Text: "x\xffy", Images: []provider.Image{{MediaType: "image/png", Data: []byte{1, 2}}}})
+	addResult(t, c, provider.ToolResult{CallID: "1", Name: "bash", Text: "x\xffy",
+		Images: []provider.Image{{MediaType: "image/png", Data: []byte{1, 2}}}})
 	addResult(t, c, result("2", strings.Repeat("z\xf0", 300)))
 	add(t, c, provider.Message{Role: provider.RoleAssistant})
 	if string(m.Parts[2].(provider.ToolCall).Input) != "{ \"a\" : 1.0e1,\n \"b\":\"\\u00e9\"}" {
@@ -154,7 +156,8 @@ func TestAResumedSessionIsMasked(t *testing.T) {
 	s := st.Create(Header{})
 	c := New(Config{}, s)
 	must(t, c.Append(provider.UserText("the KEY")))
-	must(t, c.Append(provider.Message{Role: provider.RoleAssistant, Parts: []provider.Part{provider.Text{Text: "KEY"}, provider.ToolCall{ID: "1", Name: "read", Input: []byte(`{}`)}}}))
+	must(t, c.Append(provider.Message{Role: provider.RoleAssistant,
+		Parts: []provider.Part{provider.Text{Text: "KEY"}, provider.ToolCall{ID: "1", Name: "read", Input: []byte(`{}`)}}}))
 	_, err := c.AppendToolResult(provider.ToolResult{CallID: "1", Name: "read", Text: "a KEY b"})
 	must(t, err)
 	must(t, s.Close())

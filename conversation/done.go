@@ -43,7 +43,8 @@ func (d done) and(e provider.Effect) done {
 		d.Files = append(slices.DeleteFunc(d.Files, func(f string) bool { return f == name }), name)
 	}
 	if line := firstLine(e.Command); line != "" {
-		d.Commands = append(slices.DeleteFunc(d.Commands, func(c command) bool { return c.Line == line }), command{line, e.End})
+		d.Commands = append(slices.DeleteFunc(d.Commands, func(c command) bool { return c.Line == line }),
+			command{line, e.End})
 	}
 	if old := len(d.Files) - doneFiles; old > 0 {
 		d.Files, d.OldFiles = d.Files[old:], d.OldFiles+old

@@ -89,7 +89,8 @@ func TestTheLineOutlivesTheMessageItStoodBehind(t *testing.T) {
 	trimmed, err := c.Trim()
 	must(t, err)
 	got := notes(c)
-	if trimmed.Messages != 1 || len(got) != 1 || !strings.HasPrefix(got[0], "["+messagesLeftOut+" In all that was left out so far you changed ") || !strings.Contains(got[0], "file2.go") {
+	if trimmed.Messages != 1 || len(got) != 1 || !strings.HasPrefix(got[0],
+		"["+messagesLeftOut+" In all that was left out so far you changed ") || !strings.Contains(got[0], "file2.go") {
 		t.Errorf("%+v: %q", trimmed, got)
 	}
 }
@@ -127,14 +128,16 @@ func TestTheLineIsToldOfStepsWithoutAMessageBeforeThem(t *testing.T) {
 func TestTheLineOfWhatWasDoneIsBounded(t *testing.T) {
 	var d done
 	for i := range 1000 {
-		d = d.and(provider.Effect{Files: []string{fmt.Sprintf("dir/file%d.go", i%200)}, Command: fmt.Sprintf("make %d %s", i%100, strings.Repeat("x", 500)), End: "exit 0"})
+		d = d.and(provider.Effect{Files: []string{fmt.Sprintf("dir/file%d.go", i%200)},
+			Command: fmt.Sprintf("make %d %s", i%100, strings.Repeat("x", 500)), End: "exit 0"})
 	}
 	if len(d.Files) != doneFiles || len(d.Commands) != doneCommands {
 		t.Errorf("%d files, %d commands", len(d.Files), len(d.Commands))
 	}
 	for _, most := range []int{0, 400, 1 << 20} {
 		got := d.text(most)
-		if len(got) > min(max(most, doneLeast), doneMost)+200 || !strings.Contains(got, "dir/file199.go") || !strings.Contains(got, "make 99 xxx") || !strings.Contains(got, " other files") {
+		if len(got) > min(max(most, doneLeast), doneMost)+200 || !strings.Contains(got, "dir/file199.go") ||
+			!strings.Contains(got, "make 99 xxx") || !strings.Contains(got, " other files") {
 			t.Errorf("%d: %d bytes: %s", most, len(got), got)
 		}
 	}

@@ -59,8 +59,9 @@ func lookupError(format string, args ...any) error {
 // that a newer artoo wrote, in the format of that version; else that is 0.
 func readOnlyError(path string, newer int) error {
 	if newer > 0 {
-		return &Error{fmt.Errorf("session %s: written by a newer artoo (format %d, this one writes %d), so it can only be read",
-			path, newer, formatVersion), "usage", "a newer artoo, or a new session"}
+		return &Error{
+			fmt.Errorf("session %s: written by a newer artoo (format %d, this one writes %d), so it can only be read",
+				path, newer, formatVersion), "usage", "a newer artoo, or a new session"}
 	}
 	return &Error{fmt.Errorf("session %s: opened for reading only", path), "usage", "resume the session to write to it"}
 }

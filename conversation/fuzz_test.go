@@ -54,7 +54,8 @@ func (s *script) step() {
 	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m"}
 	shape := s.next()
 	if shape&1 != 0 {
-		m.Parts = append(m.Parts, provider.Reasoning{Text: s.text(), Form: "thinking", Opaque: strings.Repeat("c2ln", shape)})
+		m.Parts = append(m.Parts, provider.Reasoning{Text: s.text(), Form: "thinking",
+			Opaque: strings.Repeat("c2ln", shape)})
 	}
 	calls := shape >> 1 & 3
 	if shape&8 != 0 || calls == 0 {
@@ -62,7 +63,8 @@ func (s *script) step() {
 	}
 	for range calls {
 		s.call++
-		m.Parts = append(m.Parts, provider.ToolCall{ID: fmt.Sprint("call", s.call), Name: "bash", Input: []byte(`{"command":"ls"}`)})
+		m.Parts = append(m.Parts, provider.ToolCall{ID: fmt.Sprint("call", s.call), Name: "bash",
+			Input: []byte(`{"command":"ls"}`)})
 	}
 	s.add(m)
 	for _, call := range m.Calls() {
@@ -83,9 +85,11 @@ func (s *script) run() {
 		case 0:
 			s.add(user(s.text()))
 		case 1:
-			s.add(provider.UserText(s.text(), provider.Image{MediaType: "image/png", Data: []byte{2}}, provider.Text{Text: s.text()}))
+			s.add(provider.UserText(s.text(), provider.Image{MediaType: "image/png", Data: []byte{2}},
+				provider.Text{Text: s.text()}))
 		case 2:
-			s.add(provider.Message{Role: provider.RoleAssistant, Partial: true, Parts: []provider.Part{provider.Text{Text: s.text()}}})
+			s.add(provider.Message{Role: provider.RoleAssistant, Partial: true,
+				Parts: []provider.Part{provider.Text{Text: s.text()}}})
 		case 3:
 			sum := s.c.EstimatedTokens()
 			s.c.Messages()
@@ -163,7 +167,8 @@ func (s *script) check() {
 					t.Fatalf("message %d: text %q", i, p.Text)
 				}
 			case provider.ToolResult:
-				if len(open) == 0 || open[0].ID != p.CallID || p.Name != open[0].Name || strings.TrimSpace(p.Text) == "" || !utf8.ValidString(p.Text) {
+				if len(open) == 0 || open[0].ID != p.CallID || p.Name != open[0].Name ||
+					strings.TrimSpace(p.Text) == "" || !utf8.ValidString(p.Text) {
 					t.Fatalf("message %d: result %+v while %v wait", i, p, open)
 				}
 				open = open[1:]
@@ -259,7 +264,8 @@ func cutLike(want, got []provider.Message) []provider.Message {
 		for n, part := range m.Parts {
 			said, ok := part.(provider.Text)
 			now, same := got[i].Parts[n].(provider.Text)
-			if kept, cut := strings.CutSuffix(now.Text, " [... shortened to save room]"); ok && same && cut && strings.HasPrefix(said.Text, kept) && len(kept) > textKept/2 {
+			if kept, cut := strings.CutSuffix(now.Text, " [... shortened to save room]"); ok && same && cut &&
+				strings.HasPrefix(said.Text, kept) && len(kept) > textKept/2 {
 				out[i].Parts[n] = now
 			}
 		}
@@ -307,7 +313,8 @@ func fuzzOnce(t testing.TB, data []byte, onDisk bool) {
 
 func FuzzTrim(f *testing.F) {
 	f.Add([]byte("a conversation of bytes \x05\x09\xff\xff\xff\x05\x0a\x7f\x80\x05\x08"), false)
-	f.Add([]byte{200, 9, 255, 90, 90, 90, 90, 9, 7, 120, 120, 9, 14, 33, 44, 5, 0, 250, 9, 2, 80, 9, 4, 80, 8, 4, 0, 5}, true)
+	f.Add([]byte{200, 9, 255, 90, 90, 90, 90, 9, 7, 120, 120, 9, 14, 33, 44, 5, 0, 250, 9, 2, 80, 9, 4, 80, 8,
+		4, 0, 5}, true)
 	f.Fuzz(func(t *testing.T, data []byte, onDisk bool) {
 		fuzzOnce(t, data[:min(len(data), 400)], onDisk)
 	})
@@ -352,7 +359,8 @@ func BenchmarkTrim(b *testing.B) {
 	c := New(Config{}, nil)
 	long(b, c, 1000, 2000)
 	for b.Loop() {
-		p := &planner{c: c, items: append([]item(nil), c.items...), size: c.size, trimming: trimming{before: c.meter.tokens(c.size), goal: 1000, limit: 2000}}
+		p := &planner{c: c, items: append([]item(nil), c.items...), size: c.size,
+			trimming: trimming{before: c.meter.tokens(c.size), goal: 1000, limit: 2000}}
 		p.run()
 	}
 }

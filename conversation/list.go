@@ -93,7 +93,8 @@ func peek(path string) (Info, error) {
 			switch p := e.payload.(type) {
 			case *Header:
 				if info.Started.IsZero() { // the first counts
-					info.CWD, info.Started, info.Provider, info.Model, info.ForkOf = p.CWD, p.Started, p.Provider, p.Model, p.ForkOf
+					info.CWD, info.Started, info.Provider, info.Model, info.ForkOf = p.CWD, p.Started, p.Provider,
+						p.Model, p.ForkOf
 				}
 			case *messageRecord:
 				if p.Message.Role == provider.RoleUser {

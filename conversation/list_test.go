@@ -55,9 +55,12 @@ func TestList(t *testing.T) {
 
 	first := "a question over two lines, and longer than what a list can hold, which goes on..."
 	want := []Info{
-		{ID: large.ID(), Path: large.Path(), CWD: "/elsewhere", Started: large.Header().Started, Updated: largeAt, First: first, Messages: 22, Provider: "anthropic", Model: "claude-test"},
-		{ID: "cutcutcu", Path: cut, CWD: "/elsewhere", Started: large.Header().Started, Updated: cutAt, First: first, Messages: 20, Provider: "anthropic", Model: "claude-test"},
-		{ID: short.ID(), Path: short.Path(), CWD: "/home/me/shop", Started: short.Header().Started, Updated: shortAt, First: "the total is wrong", Messages: 10, Provider: "anthropic", Model: "claude-test"},
+		{ID: large.ID(), Path: large.Path(), CWD: "/elsewhere", Started: large.Header().Started, Updated: largeAt,
+			First: first, Messages: 22, Provider: "anthropic", Model: "claude-test"},
+		{ID: "cutcutcu", Path: cut, CWD: "/elsewhere", Started: large.Header().Started, Updated: cutAt, First: first,
+			Messages: 20, Provider: "anthropic", Model: "claude-test"},
+		{ID: short.ID(), Path: short.Path(), CWD: "/home/me/shop", Started: short.Header().Started, Updated: shortAt,
+			First: "the total is wrong", Messages: 10, Provider: "anthropic", Model: "claude-test"},
 		{ID: "broken", Path: broken, Updated: brokenAt},
 	}
 	got, err := st.List()

@@ -104,25 +104,32 @@ func TestDamage(t *testing.T) {
 		texts   string
 		notices []string
 	}{
-		"whole":              {[]string{header, one, two, three}, "one two three", nil},
-		"empty file":         {nil, "", nil},
-		"header only":        {[]string{header}, "", nil},
-		"no header":          {[]string{one, two}, "one two", []string{"the session's first line is missing"}},
-		"two headers":        {[]string{header, one, header, two}, "one two", []string{"2 headers"}},
-		"glued files":        {[]string{header, one, two, header, one, two}, "one two one two", []string{"2 headers"}},
-		"unknown type":       {[]string{header, one, two, later, call}, "one two ", []string{"1 line of the session is of a kind this artoo does not know", "1 tool call has no result"}},
-		"unknown part":       {[]string{header, one, part, two}, "one two", []string{"1 line of the session cannot be read and is left out (the first is line 3)"}},
-		"rubbish in between": {[]string{header, one, "rubbish", "\x00\x00\x00", two}, "one two", []string{"2 lines of the session cannot be read and are left out (the first is line 3)"}},
-		"lost parent":        {[]string{header, one, three}, "one three", []string{"1 line of the session is out of place"}},
-		"no result":          {[]string{header, one, two, three, call}, "one two three ", []string{"1 tool call has no result"}},
-		"a branch":           {[]string{header, one, two, three, branch}, "one nine", nil},
-		"its own parent":     {[]string{header, strings.Replace(one, `"parent":"0"`, `"parent":"1"`, 1)}, "one", []string{"out of place"}},
-		"not UTF-8":          {[]string{header, one, latin}, "one tw\ufffd", nil},
-		"blank lines":        {[]string{header, "", "  ", one}, "one", nil},
-		"CRLF":               {[]string{header + "\r", one + "\r"}, "one", nil},
-		"trim of the lost":   {[]string{header, one, two, three, trim}, "one two three", []string{"out of place", "3 pieces of what was trimmed before belong to a damaged part"}},
-		"newer":              {[]string{newer, one, later}, "one", []string{"newer artoo (format 2)", "out of place", "of a kind"}},
-		"JSON but no line":   {[]string{header, "[]", "3", "null", `{"id":"1"}`, one}, "one", []string{"4 lines"}},
+		"whole":       {[]string{header, one, two, three}, "one two three", nil},
+		"empty file":  {nil, "", nil},
+		"header only": {[]string{header}, "", nil},
+		"no header":   {[]string{one, two}, "one two", []string{"the session's first line is missing"}},
+		"two headers": {[]string{header, one, header, two}, "one two", []string{"2 headers"}},
+		"glued files": {[]string{header, one, two, header, one, two}, "one two one two", []string{"2 headers"}},
+		"unknown type": {[]string{header, one, two, later, call}, "one two ",
+			[]string{"1 line of the session is of a kind this artoo does not know", "1 tool call has no result"}},
+		"unknown part": {[]string{header, one, part, two}, "one two",
+			[]string{"1 line of the session cannot be read and is left out (the first is line 3)"}},
+		"rubbish in between": {[]string{header, one, "rubbish", "\x00\x00\x00", two}, "one two",
+			[]string{"2 lines of the session cannot be read and are left out (the first is line 3)"}},
+		"lost parent": {[]string{header, one, three}, "one three", []string{"1 line of the session is out of place"}},
+		"no result": {[]string{header, one, two, three, call}, "one two three ",
+			[]string{"1 tool call has no result"}},
+		"a branch": {[]string{header, one, two, three, branch}, "one nine", nil},
+		"its own parent": {[]string{header, strings.Replace(one, `"parent":"0"`, `"parent":"1"`, 1)}, "one",
+			[]string{"out of place"}},
+		"not UTF-8":   {[]string{header, one, latin}, "one tw\ufffd", nil},
+		"blank lines": {[]string{header, "", "  ", one}, "one", nil},
+		"CRLF":        {[]string{header + "\r", one + "\r"}, "one", nil},
+		"trim of the lost": {[]string{header, one, two, three, trim}, "one two three",
+			[]string{"out of place", "3 pieces of what was trimmed before belong to a damaged part"}},
+		"newer": {[]string{newer, one, later}, "one",
+			[]string{"newer artoo (format 2)", "out of place", "of a kind"}},
+		"JSON but no line": {[]string{header, "[]", "3", "null", `{"id":"1"}`, one}, "one", []string{"4 lines"}},
 	} {
 		t.Run(name, func(t *testing.T) { damaged(t, tc.lines, tc.texts, tc.notices, name == "newer") })
 	}
@@ -161,7 +168,8 @@ func damaged(t *testing.T, lines []string, said string, told []string, newer boo
 	err = conv.Append(user("on"))
 	if newer {
 		var e *Error
-		if !errors.As(err, &e) || e.ErrorKind() != "usage" || !strings.Contains(err.Error(), "newer artoo (format 2") || !s.ReadOnly() {
+		if !errors.As(err, &e) || e.ErrorKind() != "usage" || !strings.Contains(err.Error(), "newer artoo (format 2") ||
+			!s.ReadOnly() {
 			t.Errorf("append: %v", err)
 		}
 		if readFile(t, path) != file {

@@ -20,15 +20,19 @@ func TestNormal(t *testing.T) {
 		m     provider.Message
 		short bool
 	}{
-		"text":           {text(provider.Text{Text: "a <b> & \u2028 \"c\"\x00\n 狐"}), true},
-		"several":        {text(provider.Text{Text: "a"}, provider.Text{Opaque: "+/="}), true},
-		"partial":        {provider.Message{Role: provider.RoleAssistant, Partial: true, Parts: []provider.Part{provider.Text{Text: "a"}}}, true},
-		"broken text":    {text(provider.Text{Text: "a\xffb"}), false},
-		"broken opaque":  {text(provider.Text{Text: "a", Opaque: "\xff"}), false},
-		"broken model":   {provider.Message{Role: provider.RoleUser, Model: "\xff", Parts: []provider.Part{provider.Text{Text: "a"}}}, false},
-		"call":           {text(provider.Text{Text: "a"}, provider.ToolCall{ID: "1", Name: "n", Input: json.RawMessage(`{"a": 1}`)}), false},
-		"reasoning":      {text(provider.Reasoning{Text: "hm"}), false},
-		"result, images": {provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "1", Images: []provider.Image{}}}}, false},
+		"text":    {text(provider.Text{Text: "a <b> & \u2028 \"c\"\x00\n 狐"}), true},
+		"several": {text(provider.Text{Text: "a"}, provider.Text{Opaque: "+/="}), true},
+		"partial": {provider.Message{Role: provider.RoleAssistant, Partial: true,
+			Parts: []provider.Part{provider.Text{Text: "a"}}}, true},
+		"broken text":   {text(provider.Text{Text: "a\xffb"}), false},
+		"broken opaque": {text(provider.Text{Text: "a", Opaque: "\xff"}), false},
+		"broken model": {provider.Message{Role: provider.RoleUser, Model: "\xff",
+			Parts: []provider.Part{provider.Text{Text: "a"}}}, false},
+		"call": {text(provider.Text{Text: "a"},
+			provider.ToolCall{ID: "1", Name: "n", Input: json.RawMessage(`{"a": 1}`)}), false},
+		"reasoning": {text(provider.Reasoning{Text: "hm"}), false},
+		"result, images": {provider.Message{Role: provider.RoleTool,
+			Parts: []provider.Part{provider.ToolResult{CallID: "1", Images: []provider.Image{}}}}, false},
 	} {
 		if got := onlyText(c.m); got != c.short {
 			t.Errorf("%s: onlyText = %v", name, got)
@@ -65,13 +69,15 @@ func TestNormal(t *testing.T) {
 // not read back.
 func TestAllFieldsAreKept(t *testing.T) {
 	image := provider.Image{MediaType: "image/png", Data: []byte{1, 2}, Name: "n"}
-	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Answered: "a", Partial: true, Parts: []provider.Part{
-		provider.Text{Text: "t", Opaque: "o"},
-		provider.Reasoning{Text: "t", Form: "f", Opaque: "o"},
-		image,
-		provider.ToolCall{ID: "i", Name: "n", Input: []byte(`{"a":1}`), Raw: "r", Opaque: "o"},
-		provider.ToolResult{CallID: "i", Name: "n", Text: "t", Images: []provider.Image{image}, IsError: true, File: "f", Effect: &provider.Effect{Files: []string{"f"}, Command: "c", End: "e"}},
-	}}
+	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Answered: "a", Partial: true,
+		Parts: []provider.Part{
+			provider.Text{Text: "t", Opaque: "o"},
+			provider.Reasoning{Text: "t", Form: "f", Opaque: "o"},
+			image,
+			provider.ToolCall{ID: "i", Name: "n", Input: []byte(`{"a":1}`), Raw: "r", Opaque: "o"},
+			provider.ToolResult{CallID: "i", Name: "n", Text: "t", Images: []provider.Image{image}, IsError: true,
+				File: "f", Effect: &provider.Effect{Files: []string{"f"}, Command: "c", End: "e"}},
+		}}
 	for _, p := range m.Parts {
 		v := reflect.ValueOf(p)
 		for i := range v.NumField() {

@@ -82,7 +82,8 @@ func TestModes(t *testing.T) {
 	}
 	st := testStore(t)
 	s := record(t, st)
-	for path, want := range map[string]fs.FileMode{filepath.Dir(st.Dir): 0o700, st.Dir: 0o700, s.Path(): 0o600, s.Path() + lockExt: 0o600} {
+	for path, want := range map[string]fs.FileMode{filepath.Dir(st.Dir): 0o700, st.Dir: 0o700, s.Path(): 0o600,
+		s.Path() + lockExt: 0o600} {
 		info, err := os.Stat(path)
 		must(t, err)
 		if info.Mode().Perm() != want {
@@ -194,7 +195,8 @@ func TestSessionInUseIsForked(t *testing.T) {
 	if fork.ID() == first.ID() || fork.Header().ForkOf != first.ID() || fork.Header().CWD != testHeader().CWD {
 		t.Fatalf("%+v", fork.Header())
 	}
-	if n := fork.Notices(); len(n) != 1 || n[0] != "session "+first.ID()+" is in use by another artoo; this one goes on as "+fork.ID() {
+	if n := fork.Notices(); len(n) != 1 || n[0] != "session "+first.ID()+
+		" is in use by another artoo; this one goes on as "+fork.ID() {
 		t.Errorf("notices %q", n)
 	}
 	if _, err := os.Stat(fork.Path()); !errors.Is(err, fs.ErrNotExist) {
@@ -240,7 +242,8 @@ func TestReadLeavesASessionAlone(t *testing.T) {
 		t.Errorf("%d messages of %s", len(s.Messages()), s.ID())
 	}
 	var refused *Error
-	if err := New(Config{}, s).Append(user("x")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "for reading only") {
+	if err := New(Config{}, s).Append(user("x")); !errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), "for reading only") {
 		t.Errorf("append: %v", err)
 	}
 	must(t, first.Close())
@@ -254,10 +257,12 @@ func TestLookup(t *testing.T) {
 	must(t, os.MkdirAll(st.Dir, 0o700))
 	header := `{"type":"session","id":"0","parent":"","time":"2026-03-14T15:30:00Z","v":1,"session":"%","cwd":"/w"}` + "\n"
 	for _, id := range []string{"abcd2345", "abce2345", "zzzz2345"} {
-		must(t, os.WriteFile(filepath.Join(st.Dir, "20260314-153000-"+id+fileExt), []byte(strings.Replace(header, "%", id, 1)), 0o600))
+		must(t, os.WriteFile(filepath.Join(st.Dir, "20260314-153000-"+id+fileExt),
+			[]byte(strings.Replace(header, "%", id, 1)), 0o600))
 	}
 	must(t, os.WriteFile(filepath.Join(st.Dir, "mine.jsonl"), []byte(header), 0o600))
-	for asked, want := range map[string]string{"abcd": "abcd2345", "ABCD2": "abcd2345", "zzzz2345": "zzzz2345", "z": "zzzz2345", "min": "mine"} {
+	for asked, want := range map[string]string{"abcd": "abcd2345", "ABCD2": "abcd2345", "zzzz2345": "zzzz2345",
+		"z": "zzzz2345", "min": "mine"} {
 		s, err := st.Open(asked)
 		if err != nil || s.ID() != want {
 			t.Errorf("%s: %v", asked, err)
@@ -268,7 +273,8 @@ func TestLookup(t *testing.T) {
 	for asked, found := range map[string][]string{"abc": {"abcd2345", "abce2345"}, "q": nil, "": nil, "../x": nil} {
 		_, err := st.Open(asked)
 		var e *Error
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), strings.Join(found, ", ")) || e.ErrorKind() != "usage" || e.ErrorHint() == "" {
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), strings.Join(found, ", ")) ||
+			e.ErrorKind() != "usage" || e.ErrorHint() == "" {
 			t.Errorf("%q: %v", asked, err)
 		}
 	}
@@ -287,7 +293,8 @@ func TestNoLocks(t *testing.T) {
 	must(t, err)
 	again, err := st.Open(s.ID())
 	must(t, err)
-	if want := []string{"session " + s.ID() + " is on a file system without locks; this one goes on as " + again.ID()}; again.Header().ForkOf != s.ID() || !slices.Equal(again.Notices(), want) {
+	if want := []string{"session " + s.ID() + " is on a file system without locks; this one goes on as " +
+		again.ID()}; again.Header().ForkOf != s.ID() || !slices.Equal(again.Notices(), want) {
 		t.Errorf("forked from %q, %q", again.Header().ForkOf, again.Notices())
 	}
 	must(t, New(Config{}, again).Append(user("and on")))

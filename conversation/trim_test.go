@@ -52,21 +52,24 @@ func TestOldResultsGoFirstAlsoInTheNewestTurn(t *testing.T) {
 	long(t, c, 12, 3500) // about 12,400 tokens in one turn
 	trimmed, err := c.Trim()
 	must(t, err)
-	if trimmed.Results < 7 || trimmed.Results > 8 || trimmed.Texts+trimmed.Users+trimmed.Steps+trimmed.Recent+trimmed.Images != 0 {
+	if trimmed.Results < 7 || trimmed.Results > 8 || trimmed.Texts+trimmed.Users+trimmed.Steps+trimmed.Recent+
+		trimmed.Images != 0 {
 		t.Errorf("%+v", trimmed)
 	}
 	if trimmed.After > 5000 || trimmed.After < 4000 || c.EstimatedTokens() != trimmed.After || trimmed.Before < 12_000 {
 		t.Errorf("%+v, now %d", trimmed, c.EstimatedTokens())
 	}
 	first := c.Messages()[2].Parts[0].(provider.ToolResult)
-	want := "[old result of bash, left out to save room. The whole is in " + filepath.Join(dir, "bash-1.txt") + ": read or grep it if it is needed]"
+	want := "[old result of bash, left out to save room. The whole is in " + filepath.Join(dir, "bash-1.txt") +
+		": read or grep it if it is needed]"
 	if first.Text != want || first.File != filepath.Join(dir, "bash-1.txt") || len(readFile(t, first.File)) != 3488 {
 		t.Errorf("%+v", first)
 	}
 	if c.MessageCount() != 25 {
 		t.Errorf("%d messages", c.MessageCount())
 	}
-	if s := trimmed.String(); !strings.HasPrefix(s, "the context was trimmed from about 12,") || !strings.HasSuffix(s, " old tool results shrunk to a line each") {
+	if s := trimmed.String(); !strings.HasPrefix(s, "the context was trimmed from about 12,") ||
+		!strings.HasSuffix(s, " old tool results shrunk to a line each") {
 		t.Error(s)
 	}
 }
@@ -82,7 +85,8 @@ func TestAResultAlreadyInAFileKeepsIt(t *testing.T) {
 	if len(files) != 8 {
 		t.Errorf("%d files for 8 results", len(files))
 	}
-	if r := c.Messages()[2].Parts[0].(provider.ToolResult); r.File != filepath.Join(dir, "bash-1.txt") || !strings.Contains(r.Text, r.File) {
+	if r := c.Messages()[2].Parts[0].(provider.ToolResult); r.File != filepath.Join(dir, "bash-1.txt") ||
+		!strings.Contains(r.Text, r.File) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -106,7 +110,8 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 	if trimmed.Texts == 0 || trimmed.Users+trimmed.Steps != 0 {
 		t.Errorf("texts: %+v", trimmed)
 	}
-	if text := c.Messages()[1].Text(); !strings.HasPrefix(text, "a sentence of the model. a") || !strings.HasSuffix(text, " [... shortened to save room]") || len(text) > 250 {
+	if text := c.Messages()[1].Text(); !strings.HasPrefix(text, "a sentence of the model. a") ||
+		!strings.HasSuffix(text, " [... shortened to save room]") || len(text) > 250 {
 		t.Errorf("%q", text)
 	}
 
@@ -117,7 +122,8 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 		t.Errorf("users: %+v", trimmed)
 	}
 	pasted := c.Messages()[8].Text()
-	if n := len(pasted); n > 7000+100 || n < 6000 || !strings.Contains(pasted, "message-1.txt") || !strings.HasPrefix(pasted, "message 4 pasted") {
+	if n := len(pasted); n > 7000+100 || n < 6000 || !strings.Contains(pasted, "message-1.txt") ||
+		!strings.HasPrefix(pasted, "message 4 pasted") {
 		t.Errorf("%d bytes: %.100q", n, pasted)
 	}
 
@@ -128,14 +134,17 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 		t.Errorf("%+v, %v", trimmed, err)
 	}
 	messages := c.Messages()
-	if len(messages) != 33 || messages[0].Text() != "message 0 [What you did and answered next was left out to save room.]" || messages[32].Text() != prose {
+	if len(messages) != 33 ||
+		messages[0].Text() != "message 0 [What you did and answered next was left out to save room.]" ||
+		messages[32].Text() != prose {
 		t.Errorf("%d messages, first %q", len(messages), messages[0].Text())
 	}
 
 	c = build(900) // 700 of the last answer
 	trimmed, err = c.Trim()
 	must(t, err)
-	if trimmed.Messages == 0 || trimmed.Users != 1 || trimmed.After > 900 || lastUser(c.items) < 0 || !strings.HasPrefix(c.items[lastUser(c.items)].msg.Text(), "message 29") {
+	if trimmed.Messages == 0 || trimmed.Users != 1 || trimmed.After > 900 || lastUser(c.items) < 0 ||
+		!strings.HasPrefix(c.items[lastUser(c.items)].msg.Text(), "message 29") {
 		t.Errorf("%+v", trimmed)
 	}
 
@@ -150,7 +159,8 @@ func TestTextsThenUsersThenSteps(t *testing.T) {
 	c.cfg.MaxContextTokens = 200
 	_, err = c.Trim()
 	var full *FullError
-	if !errors.As(err, &full) || full.ErrorKind() != "context" || full.ErrorHint() == "" || full.Budget != 200 || full.Latest == 0 {
+	if !errors.As(err, &full) || full.ErrorKind() != "context" || full.ErrorHint() == "" || full.Budget != 200 ||
+		full.Latest == 0 {
 		t.Errorf("%#v", err)
 	}
 }
@@ -183,7 +193,8 @@ func TestImagesGoBeforeResults(t *testing.T) {
 	for i := range 15 {
 		id := fmt.Sprint("c", i)
 		add(t, c, calling("", id))
-		addResult(t, c, provider.ToolResult{CallID: id, Name: "read", Text: "a picture" + strings.Repeat(".", 1000), Images: []provider.Image{img}})
+		addResult(t, c, provider.ToolResult{CallID: id, Name: "read", Text: "a picture" + strings.Repeat(".", 1000),
+			Images: []provider.Image{img}})
 	}
 	add(t, c, provider.UserText("and this", img))
 	trimmed, err := c.Trim()
@@ -192,11 +203,14 @@ func TestImagesGoBeforeResults(t *testing.T) {
 		t.Fatalf("%+v", trimmed)
 	}
 	got := c.Messages()
-	if want := "[an image was left out here to save room; it is in " + filepath.Join(dir, "image-1.jpg") + "]"; got[0].Parts[1] != any(provider.Text{Text: want}) {
+	if want := "[an image was left out here to save room; it is in " + filepath.Join(dir, "image-1.jpg") +
+		"]"; got[0].Parts[1] != any(provider.Text{Text: want}) {
 		t.Errorf("%+v", got[0].Parts[1])
 	}
 	r := got[2].Parts[0].(provider.ToolResult)
-	if !strings.HasPrefix(r.Text, "a picture....") || !strings.HasSuffix(r.Text, ".\n[an image was left out here to save room; it is in "+filepath.Join(dir, "read-2.jpg")+"]") || len(r.Images) != 0 {
+	if !strings.HasPrefix(r.Text, "a picture....") || !strings.HasSuffix(r.Text,
+		".\n[an image was left out here to save room; it is in "+filepath.Join(dir, "read-2.jpg")+"]") ||
+		len(r.Images) != 0 {
 		t.Errorf("%+v", r)
 	}
 	if readFile(t, filepath.Join(dir, "read-2.jpg")) != "jpeg" {
@@ -274,7 +288,8 @@ func TestReasoningGoesWithItsStep(t *testing.T) {
 		t.Errorf("%+v", trimmed)
 	}
 	for _, m := range c.Messages() {
-		if m.Role == provider.RoleAssistant && !cmp.Equal(m.Parts[0], any(provider.Reasoning{Text: strings.Repeat("hm ", 500), Opaque: "sig"})) {
+		if m.Role == provider.RoleAssistant &&
+			!cmp.Equal(m.Parts[0], any(provider.Reasoning{Text: strings.Repeat("hm ", 500), Opaque: "sig"})) {
 			t.Error("reasoning was changed")
 		}
 	}
@@ -358,7 +373,8 @@ func TestFilesThatCannotBeWrittenDoNotStopATrim(t *testing.T) {
 	_, err := c.Trim()
 	must(t, err)
 	r := c.Messages()[2].Parts[0].(provider.ToolResult)
-	if r.Text != "[old result of bash, 3,488 bytes, left out to save room. Call the tool again if it is needed]" || r.File != "" {
+	if r.Text != "[old result of bash, 3,488 bytes, left out to save room. Call the tool again if it is needed]" ||
+		r.File != "" {
 		t.Errorf("%+v", r)
 	}
 }

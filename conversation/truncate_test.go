@@ -18,10 +18,11 @@ func TestHeadTail(t *testing.T) {
 		first, rest string
 		inLine      bool
 	}{
-		"at line borders":          {"aaaa\nbbbb\ncccc\ndddd\neeee\n", 12, 12, "aaaa\nbbbb\n", "dddd\neeee\n", false},
-		"exactly at a border":      {"aaaa\nbbbb\ncccc\ndddd\n", 5, 5, "aaaa\n", "dddd\n", false},
-		"one enormous line":        {strings.Repeat("x", 100), 10, 5, strings.Repeat("x", 10), "xxxxx", true},
-		"border too far away":      {"a\n" + strings.Repeat("b", 100) + "\nc", 20, 20, "a\n" + strings.Repeat("b", 18), strings.Repeat("b", 18) + "\nc", true},
+		"at line borders":     {"aaaa\nbbbb\ncccc\ndddd\neeee\n", 12, 12, "aaaa\nbbbb\n", "dddd\neeee\n", false},
+		"exactly at a border": {"aaaa\nbbbb\ncccc\ndddd\n", 5, 5, "aaaa\n", "dddd\n", false},
+		"one enormous line":   {strings.Repeat("x", 100), 10, 5, strings.Repeat("x", 10), "xxxxx", true},
+		"border too far away": {"a\n" + strings.Repeat("b", 100) + "\nc", 20, 20, "a\n" + strings.Repeat("b", 18),
+			strings.Repeat("b", 18) + "\nc", true},
 		"between characters":       {"日本語日本語日本語", 2, 2, "日本", "本語", true},
 		"astral characters":        {strings.Repeat("🎉", 10), 3, 2, "🎉🎉🎉", "🎉🎉", true},
 		"no tail":                  {"aaaa bbbb", 4, 0, "aaaa", "", true},
@@ -50,7 +51,8 @@ func TestLongResultKeepsHeadTailAndFile(t *testing.T) {
 	if !strings.HasPrefix(r.Text, want) {
 		t.Errorf("text begins\n%s\nwant\n%s", r.Text[:min(len(r.Text), 500)], want)
 	}
-	for _, part := range []string{r.File + ": read it with offset 16 and a limit, or grep it ...]\n", "line 487 of the output\n", "\nline 500 of the output\n"} {
+	for _, part := range []string{r.File + ": read it with offset 16 and a limit, or grep it ...]\n",
+		"line 487 of the output\n", "\nline 500 of the output\n"} {
 		if !strings.Contains(r.Text, part) {
 			t.Errorf("no %q in\n%s", part, r.Text)
 		}
@@ -139,7 +141,8 @@ func TestOutputsNeverOverwrite(t *testing.T) {
 }
 
 func TestGrouped(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -999: "-999"} {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000",
+		-999: "-999"} {
 		if got := grouped(n); got != want {
 			t.Errorf("%d is %s", n, got)
 		}

@@ -55,7 +55,8 @@ func TestWhatWasTrimmedForAMessageComesBackWithIt(t *testing.T) {
 	withdrawn, restored, err := c.Withdraw()
 	must(t, err)
 	if !withdrawn || !restored || encoded(t, c.Messages()) != before || c.EstimatedTokens() != tokens || s.turn != turn {
-		t.Errorf("withdrawn %v, restored %v, %d tokens of %d, turn %+v", withdrawn, restored, c.EstimatedTokens(), tokens, s.turn)
+		t.Errorf("withdrawn %v, restored %v, %d tokens of %d, turn %+v", withdrawn, restored, c.EstimatedTokens(),
+			tokens, s.turn)
 	}
 	must(t, s.Close()) // as after kill -9: nothing follows
 	for _, more := range []string{"", "a message that follows"} {
@@ -74,7 +75,8 @@ func TestWhatWasTrimmedForAMessageComesBackWithIt(t *testing.T) {
 	must(t, err)
 	c = New(Config{}, s)
 	messages := c.Messages()
-	if last := messages[len(messages)-1].Text(); last != "a message that follows" || len(messages) != 20 || !strings.Contains(readFile(t, s.Path()), "much much") {
+	if last := messages[len(messages)-1].Text(); last != "a message that follows" || len(messages) != 20 ||
+		!strings.Contains(readFile(t, s.Path()), "much much") {
 		t.Errorf("%d messages, the last %q", len(messages), last)
 	}
 	must(t, s.Close())

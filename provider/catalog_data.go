@@ -66,7 +66,8 @@ var own = sync.OnceValue(func() []ModelInfo {
 		model("gemini", "gemini-3.7-flash", "Gemini 3.7 Flash", 1_048_576, 65_536, 0.75, 3.75, 0.075, 0, gemini),
 		model("gemini", "gemini-3.6-flash", "Gemini 3.6 Flash", 1_048_576, 65_536, 1.5, 7.5, 0.15, 0, gemini),
 		model("gemini", "gemini-3.1-pro-preview", "Gemini 3.1 Pro", 1_048_576, 64*k, 2, 12, 0.2, 0, gemini),
-		model("gemini", "gemini-3.1-pro-preview-customtools", "Gemini 3.1 Pro, own tools", 1_048_576, 64*k, 2, 12, 0.2, 0, gemini),
+		model("gemini", "gemini-3.1-pro-preview-customtools", "Gemini 3.1 Pro, own tools", 1_048_576, 64*k, 2,
+			12, 0.2, 0, gemini),
 		model("gemini", "gemini-3.1-flash-lite", "Gemini 3.1 Flash-Lite", 1_048_576, 65_536, 0.25, 1.5, 0.025, 0, gemini),
 		model("gemini", "gemini-2.5-pro", "Gemini 2.5 Pro", 1_048_576, 50*k, 1.25, 10, 0.125, 0, ""),
 		model("gemini", "gemini-2.5-flash", "Gemini 2.5 Flash", 1_048_576, 50*k, 0.3, 2.5, 0.03, 0, ""),
@@ -74,7 +75,8 @@ var own = sync.OnceValue(func() []ModelInfo {
 		model("deepseek", "deepseek-v4-pro", "DeepSeek V4 Pro", m, 384*k, 0.435, 0.87, 0.003625, 0, deepseek),
 		model("deepseek", "deepseek-v4-flash", "DeepSeek V4 Flash", m, 384*k, 0.14, 0.28, 0.0028, 0, deepseek),
 
-		{ID: "demo", Provider: "demo", Name: "the scripted demo", Context: guessContext, MaxOutput: guessOutput, Price: new(Price), Tools: true},
+		{ID: "demo", Provider: "demo", Name: "the scripted demo", Context: guessContext, MaxOutput: guessOutput,
+			Price: new(Price), Tools: true},
 	}
 })
 
@@ -107,7 +109,8 @@ func guess(vendor, id string) ModelInfo {
 // serve them, under nearly any name.
 func seesByName(id string) bool {
 	id = strings.ToLower(id)
-	for _, word := range []string{"llava", "vision", "pixtral", "moondream", "internvl", "minicpm-v", "-vl", "2vl", "2.5vl", "3vl"} {
+	for _, word := range []string{"llava", "vision", "pixtral", "moondream", "internvl", "minicpm-v", "-vl",
+		"2vl", "2.5vl", "3vl"} {
 		if strings.Contains(id, word) {
 			return true
 		}

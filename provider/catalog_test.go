@@ -13,11 +13,13 @@ func TestLookup(t *testing.T) {
 	unpriced := haiku
 	unpriced.Price, unpriced.Provider = nil, "openrouter"
 	routed := ModelInfo{Provider: "openrouter", Name: "Anthropic: Claude Haiku 4.5", Context: 200_000, MaxOutput: 32_000,
-		Price: &Price{1, 5, 0.1, 1.25}, Images: true, Tools: true, Reasoning: true, Efforts: []string{"low", "medium", "high"}}
+		Price: &Price{1, 5, 0.1, 1.25}, Images: true, Tools: true, Reasoning: true,
+		Efforts: []string{"low", "medium", "high"}}
 	gateway := unpriced
 	gateway.Provider = "compatible"
 	unknown := func(provider, name string, price *Price) ModelInfo {
-		return ModelInfo{Provider: provider, Name: name, Context: 128_000, MaxOutput: 8_192, Price: price, Tools: true, Guess: true}
+		return ModelInfo{Provider: provider, Name: name, Context: 128_000, MaxOutput: 8_192, Price: price,
+			Tools: true, Guess: true}
 	}
 	tests := []struct {
 		provider, model string
@@ -31,21 +33,30 @@ func TestLookup(t *testing.T) {
 		{"openrouter", "anthropic/claude-haiku-4.5", routed, true},
 		{"openrouter", "anthropic/claude-haiku-4.5:nitro", unpriced, true},
 		{"compatible", "claude-haiku-4-5", gateway, true},
-		{"openai", "gpt-5.4-mini-2026-03-05", ModelInfo{Provider: "openai", Name: "GPT-5.4 mini", Context: 400_000, MaxOutput: 128_000,
-			Price: &Price{0.75, 4.5, 0.075, 0}, Images: true, Tools: true, Reasoning: true, Efforts: []string{"none", "low", "medium", "high", "xhigh"}}, true},
-		{"openai", "gpt-5-nano-2025-08-07", ModelInfo{Provider: "openai", Name: "GPT-5 Nano", Context: 400_000, MaxOutput: 128_000,
-			Price: &Price{0.05, 0.4, 0.005, 0}, Images: true, Tools: true, Reasoning: true, Efforts: []string{"low", "medium", "high"}}, true},
-		{"openrouter", "deepseek/deepseek-v4-pro:free", ModelInfo{Provider: "openrouter", Name: "DeepSeek V4 Pro", Context: 1_000_000, MaxOutput: 384_000,
-			Price: &Price{}, Tools: true, Reasoning: true, Efforts: []string{"low", "high", "max"}}, true},
-		{"demo", "demo", ModelInfo{Provider: "demo", Name: "the scripted demo", Context: 128_000, MaxOutput: 8_192, Price: &Price{}, Tools: true}, true},
+		{"openai", "gpt-5.4-mini-2026-03-05", ModelInfo{Provider: "openai", Name: "GPT-5.4 mini", Context: 400_000,
+			MaxOutput: 128_000,
+			Price:     &Price{0.75, 4.5, 0.075, 0}, Images: true, Tools: true, Reasoning: true,
+			Efforts: []string{"none", "low", "medium", "high", "xhigh"}}, true},
+		{"openai", "gpt-5-nano-2025-08-07", ModelInfo{Provider: "openai", Name: "GPT-5 Nano", Context: 400_000,
+			MaxOutput: 128_000,
+			Price:     &Price{0.05, 0.4, 0.005, 0}, Images: true, Tools: true, Reasoning: true,
+			Efforts: []string{"low", "medium", "high"}}, true},
+		{"openrouter", "deepseek/deepseek-v4-pro:free",
+			ModelInfo{Provider: "openrouter", Name: "DeepSeek V4 Pro", Context: 1_000_000, MaxOutput: 384_000,
+				Price: &Price{}, Tools: true, Reasoning: true, Efforts: []string{"low", "high", "max"}}, true},
+		{"demo", "demo", ModelInfo{Provider: "demo", Name: "the scripted demo", Context: 128_000, MaxOutput: 8_192,
+			Price: &Price{}, Tools: true}, true},
 		{"openrouter", "moon/shot", unknown("openrouter", "moon/shot", nil), false},
 		{"ollama", "qwen3:8b", unknown("ollama", "qwen3:8b", &Price{}), false},
 		{"ollama", "glm:cloud", unknown("ollama", "glm:cloud", nil), false},
-		{"openai", "brand-new", ModelInfo{Provider: "openai", Name: "brand-new", Context: 128_000, MaxOutput: 8_192, Images: true, Tools: true, Guess: true}, false},
+		{"openai", "brand-new", ModelInfo{Provider: "openai", Name: "brand-new", Context: 128_000, MaxOutput: 8_192,
+			Images: true, Tools: true, Guess: true}, false},
 		{"compatible", "", unknown("compatible", "", nil), false},
-		{"anthropic", "claude-opus-9", ModelInfo{Provider: "anthropic", Name: "claude-opus-9", Context: 128_000, MaxOutput: 32_000, Images: true, Tools: true, Reasoning: true, Guess: true}, false},
+		{"anthropic", "claude-opus-9", ModelInfo{Provider: "anthropic", Name: "claude-opus-9", Context: 128_000,
+			MaxOutput: 32_000, Images: true, Tools: true, Reasoning: true, Guess: true}, false},
 		// another vendor's model under a known name is not that model
-		{"openrouter", "openai/claude-haiku-4-5", ModelInfo{Provider: "openrouter", Name: "claude-haiku-4-5", Context: 128_000, MaxOutput: 32_000, Images: true, Tools: true, Reasoning: true, Guess: true}, false},
+		{"openrouter", "openai/claude-haiku-4-5", ModelInfo{Provider: "openrouter", Name: "claude-haiku-4-5",
+			Context: 128_000, MaxOutput: 32_000, Images: true, Tools: true, Reasoning: true, Guess: true}, false},
 	}
 	for _, tt := range tests {
 		tt.want.ID = tt.model
@@ -112,7 +123,8 @@ func TestTableIsWhole(t *testing.T) {
 			t.Errorf("%s costs nothing", line)
 		}
 	}
-	for provider, least := range map[string]int{"anthropic": 8, "openai": 12, "gemini": 3, "deepseek": 2, "openrouter": 100} {
+	for provider, least := range map[string]int{"anthropic": 8, "openai": 12, "gemini": 3, "deepseek": 2,
+		"openrouter": 100} {
 		if counts[provider] < least {
 			t.Errorf("%d models of %s", counts[provider], provider)
 		}
@@ -140,7 +152,8 @@ func TestOwnRowsWin(t *testing.T) {
 }
 
 func TestModelsThatSeeAreKnownByName(t *testing.T) {
-	for id, want := range map[string]bool{"llava:13b": true, "Qwen/Qwen2.5-VL-72B": true, "qwen2.5vl:7b": true, "llama3.2-vision": true, "qwen3:8b": false, "devline": false} {
+	for id, want := range map[string]bool{"llava:13b": true, "Qwen/Qwen2.5-VL-72B": true, "qwen2.5vl:7b": true,
+		"llama3.2-vision": true, "qwen3:8b": false, "devline": false} {
 		if got, _ := Lookup("compatible", id); got.Images != want {
 			t.Errorf("%s sees: %v", id, got.Images)
 		}
@@ -203,7 +216,8 @@ func TestCost(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := Cost(tt.usage, tt.price)
-		if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" {
+		if diff := cmp.Diff(tt.want, got,
+			cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 // A provider streams the events of one reply; the last one holds all of it.
 func Example() {
 	var p provider.Provider = &fake.Provider{Steps: []fake.Step{fake.Say("Tea", " is ready.")}}
-	request := provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("Tea?")}}
+	request := provider.Request{Options: provider.Options{Model: "m"},
+		Messages: []provider.Message{provider.UserText("Tea?")}}
 	for event, err := range p.Stream(context.Background(), request) {
 		if err != nil {
 			panic(err)

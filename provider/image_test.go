@@ -44,10 +44,12 @@ func TestImageSize(t *testing.T) {
 		data []byte
 		w, h int
 	}{
-		"png":        {pngOf(t, 800, 600).Data, 800, 600},
-		"jpeg":       {photo, 300, 200},
-		"jpeg, EXIF": {bytes.Join([][]byte{photo[:2], []byte("\xff\xe1\x00\x08Exif\x00\x00\xff"), photo[2:]}, nil), 300, 200},
-		"gif":        {encoded(t, 30, 20, func(b *bytes.Buffer, img image.Image) error { return gif.Encode(b, img, nil) }), 30, 20},
+		"png":  {pngOf(t, 800, 600).Data, 800, 600},
+		"jpeg": {photo, 300, 200},
+		"jpeg, EXIF": {bytes.Join([][]byte{photo[:2], []byte("\xff\xe1\x00\x08Exif\x00\x00\xff"), photo[2:]},
+			nil), 300, 200},
+		"gif": {encoded(t, 30, 20,
+			func(b *bytes.Buffer, img image.Image) error { return gif.Encode(b, img, nil) }), 30, 20},
 		"webp":       {webp("UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA"), 1, 1},
 		"webp, VP8L": {webp("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="), 1, 1},
 		"webp, VP8X": {extended, 800, 600},
@@ -81,7 +83,8 @@ func FuzzImageSize(f *testing.F) {
 }
 
 func seen(images ...Image) Message {
-	return Message{Role: RoleTool, Parts: []Part{ToolResult{CallID: "1", Name: "read", Text: "two pictures", Images: images}}}
+	return Message{Role: RoleTool,
+		Parts: []Part{ToolResult{CallID: "1", Name: "read", Text: "two pictures", Images: images}}}
 }
 
 func TestImagesForModelsThatDoNotSee(t *testing.T) {
@@ -92,7 +95,8 @@ func TestImagesForModelsThatDoNotSee(t *testing.T) {
 	const why = ": this model cannot see images]"
 	want := []Message{
 		UserText("look", Text{Text: "[image 800.png, 800x600" + why}),
-		{Role: RoleTool, Parts: []Part{ToolResult{CallID: "1", Name: "read", Text: "two pictures\n[image 800.png, 800x600" + why + "\n[image \"ring\\a.png\"" + why}}},
+		{Role: RoleTool, Parts: []Part{ToolResult{CallID: "1", Name: "read",
+			Text: "two pictures\n[image 800.png, 800x600" + why + "\n[image \"ring\\a.png\"" + why}}},
 		UserText("so?"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -107,13 +111,15 @@ func TestImagesForModelsThatDoNotSee(t *testing.T) {
 	if same, told := FitImages(history, ModelInfo{Images: true}); told != "" || &same[0] != &history[0] {
 		t.Errorf("for one that sees: told %q", told)
 	}
-	if _, told := FitImages(history[:1], ModelInfo{ID: "m", Provider: "p", Guess: true}); !strings.Contains(told, `1 image (if it does see: images = true under [provider.p.models."m"]`) {
+	if _, told := FitImages(history[:1], ModelInfo{ID: "m", Provider: "p", Guess: true}); !strings.Contains(told,
+		`1 image (if it does see: images = true under [provider.p.models."m"]`) {
 		t.Errorf("told %q", told)
 	}
 }
 
 func TestImagesThatAreNotTaken(t *testing.T) {
-	tall := Image{MediaType: "image/png", Data: append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x10"), 0, 0, 0x27, 0x10), Name: "tall.png"}
+	tall := Image{MediaType: "image/png", Data: append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x10"), 0,
+		0, 0x27, 0x10), Name: "tall.png"}
 	wide := pngOf(t, 2400, 1)
 	heavy := Image{MediaType: "image/jpeg", Data: make([]byte, 4_000_000)}
 	for name, test := range map[string]struct {
@@ -129,7 +135,8 @@ func TestImagesThatAreNotTaken(t *testing.T) {
 		"a hundred and one":        {slicesOf(pngOf(t, 9, 9), 101), 25},
 		"a hundred and twenty-six": {slicesOf(pngOf(t, 9, 9), 126), 50},
 	} {
-		got, told := FitImages([]Message{UserText("look"), seen(test.images...)}, ModelInfo{Provider: "anthropic", Images: true})
+		got, told := FitImages([]Message{UserText("look"), seen(test.images...)},
+			ModelInfo{Provider: "anthropic", Images: true})
 		if n := len(Images(got)); n != len(test.images)-test.left || (told == "") != (test.left == 0) {
 			t.Errorf("%s: %d of %d images left, told %q", name, n, len(test.images), told)
 		}

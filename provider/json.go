@@ -42,7 +42,8 @@ func CleanJSON(raw []byte) []byte {
 		r := hex4(raw, i+2)
 		switch {
 		case r >= 0xD800 && r < 0xDC00:
-			if low := hex4(raw, i+8); i+7 < len(raw) && raw[i+6] == '\\' && raw[i+7] == 'u' && low >= 0xDC00 && low < 0xE000 {
+			if low := hex4(raw, i+8); i+7 < len(raw) && raw[i+6] == '\\' && raw[i+7] == 'u' && low >= 0xDC00 &&
+				low < 0xE000 {
 				i += 11
 				continue
 			}

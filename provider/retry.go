@@ -136,7 +136,8 @@ func (s *retrying) pass(ctx context.Context, req Request, yield func(Event, erro
 				return shown, e
 			}
 			if done.Doubt != "" && done.Doubt == s.doubt &&
-				!yield(Notice{Text: done.Doubt + ", and so it did when asked again: it is taken as it is", Warning: true}, nil) {
+				!yield(Notice{Text: done.Doubt + ", and so it did when asked again: it is taken as it is",
+					Warning: true}, nil) {
 				return shown, nil
 			}
 			done.Tries = s.n

@@ -24,8 +24,10 @@ func TestARefusedKeyIsLookedForOnce(t *testing.T) {
 		asked  int
 		events []string
 	}{
-		{"another key", []fake.Step{refused, fake.Say("ok")}, true, 1, []string{"started", "try 2/2 discard=false auth", "started", "ok", "done"}},
-		{"refused too", []fake.Step{refused, refused}, true, 1, []string{"started", "try 2/2 discard=false auth", "started", "error"}},
+		{"another key", []fake.Step{refused, fake.Say("ok")},
+			true, 1, []string{"started", "try 2/2 discard=false auth", "started", "ok", "done"}},
+		{"refused too", []fake.Step{refused, refused}, true,
+			1, []string{"started", "try 2/2 discard=false auth", "started", "error"}},
 		{"no other", []fake.Step{refused}, false, 1, []string{"started", "error"}},
 		{"the key is not at fault", []fake.Step{forbidden}, true, 0, []string{"started", "error"}},
 	} {
@@ -39,7 +41,8 @@ func TestARefusedKeyIsLookedForOnce(t *testing.T) {
 					}
 					return tc.other
 				}
-				o := drain(t.Context(), &provider.Retrier{Provider: &fake.Provider{Steps: tc.steps}, Rand: never, NewKey: newKey})
+				o := drain(t.Context(), &provider.Retrier{Provider: &fake.Provider{Steps: tc.steps}, Rand: never,
+					NewKey: newKey})
 				if diff := cmp.Diff(tc.events, o.Events); diff != "" || asked != tc.asked || o.Took != 0 {
 					t.Errorf("asked %d times, took %s, events (-want +got)\n%s", asked, o.Took, diff)
 				}
@@ -68,7 +71,8 @@ func TestHowLongIsWaited(t *testing.T) {
 				limit := provider.Error{Kind: provider.KindRateLimit, Status: 429, Message: "slow", RetryAfter: tc.after}
 				p := &fake.Provider{Then: func(provider.Request) fake.Step { return fails(limit) }}
 				o := drain(t.Context(), &provider.Retrier{Provider: p, Rand: never})
-				if diff := cmp.Diff(tc.waits, o.Waits); diff != "" || o.Err == nil || o.Err.Hint != tc.hint || o.Err.Kind != provider.KindRateLimit {
+				if diff := cmp.Diff(tc.waits, o.Waits); diff != "" || o.Err == nil || o.Err.Hint != tc.hint ||
+					o.Err.Kind != provider.KindRateLimit {
 					t.Errorf("%+v, waits (-want +got)\n%s", o.Err, diff)
 				}
 			})
@@ -81,8 +85,11 @@ func TestHowLongIsWaited(t *testing.T) {
 func TestARetriedReplyStartsFromNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := fails(provider.Error{Kind: provider.KindNetwork, Message: "cut"}, "one ", "two")
-		o := drain(t.Context(), &provider.Retrier{Provider: &fake.Provider{Steps: []fake.Step{cut, fake.Say("one ", "two ", "three")}}, Rand: never})
-		want := []string{"started", "one ", "two", "try 2/5 discard=true network", "started", "one ", "two ", "three", "done"}
+		o := drain(t.Context(),
+			&provider.Retrier{Provider: &fake.Provider{Steps: []fake.Step{cut, fake.Say("one ", "two ", "three")}},
+				Rand: never})
+		want := []string{"started", "one ", "two", "try 2/5 discard=true network", "started", "one ", "two ",
+			"three", "done"}
 		if diff := cmp.Diff(want, o.Events); diff != "" || o.Done.Message.Text() != "one two three" {
 			t.Errorf("%+v, events (-want +got)\n%s", o.Done, diff)
 		}

@@ -88,32 +88,51 @@ func TestRetryWaits(t *testing.T) {
 		kind    provider.ErrorKind
 		hint    string
 	}{
-		{name: "backoff doubles", err: overloaded, waits: seconds(.5, 1, 2, 4), message: "api: Overloaded, after 5 tries (529)"},
-		{name: "and is capped", err: overloaded, tries: 8, waits: seconds(.5, 1, 2, 4, 8, 8, 8), message: "api: Overloaded, after 8 tries (529)"},
+		{name: "backoff doubles", err: overloaded, waits: seconds(.5, 1, 2, 4),
+			message: "api: Overloaded, after 5 tries (529)"},
+		{name: "and is capped", err: overloaded, tries: 8, waits: seconds(.5, 1, 2, 4, 8, 8, 8),
+			message: "api: Overloaded, after 8 tries (529)"},
 		{name: "one try", err: overloaded, tries: 1, message: "api: Overloaded. (529)"},
 		{name: "no time", err: overloaded, maxTime: -1, message: "api: Overloaded. (529)"},
-		{name: "little time", err: overloaded, maxTime: 2 * time.Second, waits: seconds(.5, 1), message: "api: Overloaded, after 3 tries (529)"},
-		{name: "a tiny retry-after does not burn the tries", err: provider.Error{Kind: provider.KindRateLimit, Message: "slow", RetryAfter: time.Millisecond},
-			waits: seconds(.5, 1, 2, 4), message: "api: slow, after 5 tries", hint: "again in 1s, or choose another model with --model"},
-		{name: "retry-after is obeyed while there is time", err: provider.Error{Kind: provider.KindRateLimit, Message: "slow", RetryAfter: 50 * time.Second},
-			waits: seconds(50, 50), message: "api: slow, after 3 tries", hint: "again in 50s, or choose another model with --model"},
-		{name: "hours end at once", err: provider.Error{Kind: provider.KindRateLimit, Message: "slow", Hint: "h", RetryAfter: 2*time.Hour + 9*time.Minute + time.Second},
+		{name: "little time", err: overloaded, maxTime: 2 * time.Second, waits: seconds(.5, 1),
+			message: "api: Overloaded, after 3 tries (529)"},
+		{name: "a tiny retry-after does not burn the tries",
+			err:   provider.Error{Kind: provider.KindRateLimit, Message: "slow", RetryAfter: time.Millisecond},
+			waits: seconds(.5, 1, 2, 4), message: "api: slow, after 5 tries",
+			hint: "again in 1s, or choose another model with --model"},
+		{name: "retry-after is obeyed while there is time",
+			err:   provider.Error{Kind: provider.KindRateLimit, Message: "slow", RetryAfter: 50 * time.Second},
+			waits: seconds(50, 50), message: "api: slow, after 3 tries",
+			hint: "again in 50s, or choose another model with --model"},
+		{name: "hours end at once", err: provider.Error{Kind: provider.KindRateLimit, Message: "slow", Hint: "h",
+			RetryAfter: 2*time.Hour + 9*time.Minute + time.Second},
 			message: "api: slow", hint: "again in 2h10m, or choose another model with --model"},
-		{name: "a server's long wait is try later", err: provider.Error{Kind: provider.KindProvider, Status: 500, Message: "down", RetryAfter: 3 * time.Minute},
-			kind: provider.KindOverloaded, message: "api: down (500)", hint: "again in 3m, or choose another model with --model"},
-		{name: "the server forbids it", err: provider.Error{Kind: provider.KindRateLimit, Message: "no", Retry: new(false), RetryAfter: time.Hour},
+		{name: "a server's long wait is try later",
+			err:  provider.Error{Kind: provider.KindProvider, Status: 500, Message: "down", RetryAfter: 3 * time.Minute},
+			kind: provider.KindOverloaded, message: "api: down (500)",
+			hint: "again in 3m, or choose another model with --model"},
+		{name: "the server forbids it", err: provider.Error{Kind: provider.KindRateLimit, Message: "no",
+			Retry: new(false), RetryAfter: time.Hour},
 			message: "api: no", hint: "again in 1h, or choose another model with --model"},
 		{name: "the server asks for it", err: provider.Error{Kind: provider.KindInvalid, Message: "odd", Retry: new(true)},
 			waits: seconds(.5, 1, 2, 4), message: "api: odd, after 5 tries"},
-		{name: "a wrong key", err: provider.Error{Kind: provider.KindAuth, Message: "no", Hint: "login"}, message: "api: no", hint: "login"},
-		{name: "no credit, whatever the header says", err: provider.Error{Kind: provider.KindBilling, Message: "no", Hint: "pay", RetryAfter: time.Hour}, message: "api: no", hint: "pay"},
-		{name: "a timeout", err: provider.Error{Kind: provider.KindTimeout, Message: "silent"}, waits: seconds(.5, 1, 2, 4), message: "api: silent, after 5 tries"},
-		{name: "a timeout of a local server", err: provider.Error{Kind: provider.KindTimeout, Message: "silent", Local: true}, message: "api: silent"},
-		{name: "a cut stream", err: provider.Error{Kind: provider.KindNetwork, Err: io.ErrUnexpectedEOF}, waits: seconds(.5, 1, 2, 4), message: "api: unexpected EOF, after 5 tries"},
+		{name: "a wrong key", err: provider.Error{Kind: provider.KindAuth, Message: "no", Hint: "login"},
+			message: "api: no", hint: "login"},
+		{name: "no credit, whatever the header says", err: provider.Error{Kind: provider.KindBilling, Message: "no",
+			Hint: "pay", RetryAfter: time.Hour}, message: "api: no", hint: "pay"},
+		{name: "a timeout", err: provider.Error{Kind: provider.KindTimeout, Message: "silent"},
+			waits: seconds(.5, 1, 2, 4), message: "api: silent, after 5 tries"},
+		{name: "a timeout of a local server", err: provider.Error{Kind: provider.KindTimeout, Message: "silent",
+			Local: true}, message: "api: silent"},
+		{name: "a cut stream", err: provider.Error{Kind: provider.KindNetwork, Err: io.ErrUnexpectedEOF},
+			waits: seconds(.5, 1, 2, 4), message: "api: unexpected EOF, after 5 tries"},
 		{name: "a refused connection", err: provider.Error{Kind: provider.KindNetwork, Err: refused}, waits: seconds(.5, 1),
 			message: "api: dial: connect: connection refused, after 3 tries"},
-		{name: "an unknown host", err: provider.Error{Kind: provider.KindNetwork, Message: "who", Err: &net.DNSError{IsNotFound: true}}, waits: seconds(.5, 1), message: "api: who, after 3 tries"},
-		{name: "a name server that is slow is another matter", err: provider.Error{Kind: provider.KindNetwork, Message: "dns", Err: &net.DNSError{IsTimeout: true}}, waits: seconds(.5, 1, 2, 4), message: "api: dns, after 5 tries"},
+		{name: "an unknown host", err: provider.Error{Kind: provider.KindNetwork, Message: "who",
+			Err: &net.DNSError{IsNotFound: true}}, waits: seconds(.5, 1), message: "api: who, after 3 tries"},
+		{name: "a name server that is slow is another matter", err: provider.Error{Kind: provider.KindNetwork,
+			Message: "dns", Err: &net.DNSError{IsTimeout: true}}, waits: seconds(.5, 1, 2, 4),
+			message: "api: dns, after 5 tries"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -160,7 +179,8 @@ func TestRetryJitterTakesUpToAQuarter(t *testing.T) {
 		want   []time.Duration
 	}{{0, seconds(.5, 1)}, {0.5, seconds(.4375, .875)}, {1, seconds(.375, .75)}} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &fake.Provider{Steps: []fake.Step{fake.Fail(provider.KindNetwork), fake.Fail(provider.KindNetwork), fake.Say("a")}}
+			p := &fake.Provider{Steps: []fake.Step{fake.Fail(provider.KindNetwork), fake.Fail(provider.KindNetwork),
+				fake.Say("a")}}
 			o := drain(t.Context(), &provider.Retrier{Provider: p, Rand: func() float64 { return tt.random }})
 			if diff := cmp.Diff(tt.want, o.Waits); diff != "" {
 				t.Error(diff)
@@ -174,7 +194,8 @@ func TestRetryTellsWhatIsVoidAndCountsEverything(t *testing.T) {
 		cost := 0.25
 		p := &fake.Provider{Steps: []fake.Step{
 			fails(provider.Error{Kind: provider.KindOverloaded}),
-			fails(provider.Error{Kind: provider.KindNetwork, Usage: provider.Usage{Input: 10, Output: 2, CostUSD: &cost}}, "a", "b"),
+			fails(provider.Error{Kind: provider.KindNetwork,
+				Usage: provider.Usage{Input: 10, Output: 2, CostUSD: &cost}}, "a", "b"),
 			{Reasoning: []string{"r"}, Cut: true},
 			{Text: []string{"c"}, Usage: provider.Usage{Input: 10, CacheRead: 5, Output: 3, CostUSD: &cost}},
 		}}
@@ -218,7 +239,8 @@ func TestRetryStopsAtOnce(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		p := &fake.Provider{Then: func(provider.Request) fake.Step {
-			return fails(provider.Error{Kind: provider.KindRateLimit, RetryAfter: time.Minute, Usage: provider.Usage{Input: 7}})
+			return fails(provider.Error{Kind: provider.KindRateLimit, RetryAfter: time.Minute,
+				Usage: provider.Usage{Input: 7}})
 		}}
 		o := drain(ctx, &provider.Retrier{Provider: p})
 		if o.Took != 200*time.Millisecond || len(p.Requests()) != 1 {
@@ -236,7 +258,8 @@ func TestRetryStopsAtOnce(t *testing.T) {
 			return fake.Step{Events: []provider.Event{}, Err: &provider.Error{Kind: provider.KindNetwork}}
 		}}
 		o = drain(ctx, &provider.Retrier{Provider: p})
-		if len(o.Events) != 1 || o.Err.Kind != provider.KindCanceled || !errors.Is(o.Err, context.Canceled) || !errors.Is(o.Err, capped) {
+		if len(o.Events) != 1 || o.Err.Kind != provider.KindCanceled || !errors.Is(o.Err, context.Canceled) ||
+			!errors.Is(o.Err, capped) {
 			t.Errorf("events %q, error %+v", o.Events, o.Err)
 		}
 	})
@@ -256,7 +279,8 @@ func (b brokenOff) Stream(context.Context, provider.Request) iter.Seq2[provider.
 func TestWhatAStoppedReplyLeavesIsPassedOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if o := drain(ctx, &provider.Retrier{Provider: brokenOff{cancel}}); o.Err.Kind != provider.KindCanceled || len(o.Err.Keep) != 1 {
+	if o := drain(ctx, &provider.Retrier{Provider: brokenOff{cancel}}); o.Err.Kind != provider.KindCanceled ||
+		len(o.Err.Keep) != 1 {
 		t.Errorf("error %+v", o.Err)
 	}
 }

@@ -64,7 +64,8 @@ func TestAFileWithOtherNamesStaysOneFile(t *testing.T) {
 		t.Error(diff)
 	}
 	stale := State{Size: 99}
-	if _, err := w.env.Files.WriteFileAtomic(w.path("a"), []byte("new"), &stale); !errors.Is(err, errChanged) || w.content("a") != "short\n" {
+	if _, err := w.env.Files.WriteFileAtomic(w.path("a"), []byte("new"), &stale); !errors.Is(err, errChanged) ||
+		w.content("a") != "short\n" {
 		t.Errorf("changed: %v", err)
 	}
 }
@@ -156,7 +157,8 @@ func TestWriteFileAtomicExpect(t *testing.T) {
 	won := 0
 	for range 8 {
 		wg.Go(func() {
-			if _, err := w.env.Files.WriteFileAtomic(filepath.Join(w.root, "f"), []byte("x"), &State{Missing: true}); err == nil {
+			if _, err := w.env.Files.WriteFileAtomic(filepath.Join(w.root, "f"), []byte("x"),
+				&State{Missing: true}); err == nil {
 				mu.Lock()
 				won++
 				mu.Unlock()

@@ -118,7 +118,8 @@ func (in bashInput) limit(env *Env) (time.Duration, string) {
 		return limit, ""
 	}
 	tooLong := in.Timeout > most.Seconds()
-	if ms := in.Timeout / 1000; tooLong && in.Timeout >= leastMillis && math.Mod(in.Timeout, 100) == 0 && ms <= most.Seconds() {
+	if ms := in.Timeout / 1000; tooLong && in.Timeout >= leastMillis && math.Mod(in.Timeout, 100) == 0 &&
+		ms <= most.Seconds() {
 		remark := fmt.Sprintf("[timeout counts seconds; %s was taken for milliseconds, so %s seconds it was]\n",
 			trimNumber(in.Timeout), trimNumber(ms))
 		return time.Duration(in.Timeout * float64(time.Millisecond)), remark

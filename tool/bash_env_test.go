@@ -9,26 +9,34 @@ import (
 
 func TestChildEnviron(t *testing.T) {
 	environ := []string{
-		"PATH=/bin", "HOME=/home/u", "LANG=C.UTF-8", "SSH_AUTH_SOCK=/run/agent", "XDG_SESSION_ID=1", "KEYBOARD_LAYOUT=us", "TOKENIZERS_PARALLELISM=false", "MAX_TOKENS=5",
-		"KEY_BINDINGS=vi", "OLDPWD=/", "AUTHOR=me", "COMPASS=n", "BYPASS=1", "EMPTY=", "WITH=a=b",
-		"ANTHROPIC_API_KEY=k", "OPENAI_API_KEY=k", "GEMINI_API_KEY=k", "GOOGLE_API_KEY=k", "DEEPSEEK_API_KEY=k", "OPENROUTER_API_KEY=k", "ARTOO_API_KEY=k", "ARTOO_MODEL=m",
-		"GITHUB_TOKEN=t", "NPM_TOKEN=t", "AWS_SECRET_ACCESS_KEY=k", "AWS_ACCESS_KEY_ID=i", "DB_PASSWORD=p", "PGPASSWORD=p", "MYSQL_PWD=p", "STRIPE_KEY=k", "GITHUB_PAT=p", "NODE_AUTH_TOKEN=t", "GOOGLE_APPLICATION_CREDENTIALS=/f", "SSH_PRIVATE_KEY_PEM=x", "github_token=t",
-		"BASH_ENV=/tmp/x", "ENV=/tmp/x", "BASH_FUNC_ls%%=() { evil; }", "SHELLOPTS=xtrace", "CDPATH=/", "FORCE_COLOR=1", "SSH_ASKPASS=/bin/ask",
+		"PATH=/bin", "HOME=/home/u", "LANG=C.UTF-8", "SSH_AUTH_SOCK=/run/agent", "XDG_SESSION_ID=1",
+		"KEYBOARD_LAYOUT=us", "TOKENIZERS_PARALLELISM=false", "MAX_TOKENS=5", "KEY_BINDINGS=vi", "OLDPWD=/",
+		"AUTHOR=me", "COMPASS=n", "BYPASS=1", "EMPTY=", "WITH=a=b", "ANTHROPIC_API_KEY=k", "OPENAI_API_KEY=k",
+		"GEMINI_API_KEY=k", "GOOGLE_API_KEY=k", "DEEPSEEK_API_KEY=k", "OPENROUTER_API_KEY=k", "ARTOO_API_KEY=k",
+		"ARTOO_MODEL=m", "GITHUB_TOKEN=t", "NPM_TOKEN=t", "AWS_SECRET_ACCESS_KEY=k", "AWS_ACCESS_KEY_ID=i",
+		"DB_PASSWORD=p", "PGPASSWORD=p", "MYSQL_PWD=p", "STRIPE_KEY=k", "GITHUB_PAT=p", "NODE_AUTH_TOKEN=t",
+		"GOOGLE_APPLICATION_CREDENTIALS=/f", "SSH_PRIVATE_KEY_PEM=x", "github_token=t", "BASH_ENV=/tmp/x", "ENV=/tmp/x",
+		"BASH_FUNC_ls%%=() { evil; }", "SHELLOPTS=xtrace", "CDPATH=/", "FORCE_COLOR=1", "SSH_ASKPASS=/bin/ask",
 		"TERM=xterm-256color", "PAGER=less", "EDITOR=vi", "GIT_EDITOR=vi", "PWD=/elsewhere",
 	}
 	env, withheld := ChildEnviron(environ, []string{"NPM_TOKEN", "OPENAI_API_KEY", "ARTOO_API_KEY"}, "OPENAI_API_KEY")
 	wantEnv := []string{
-		"AUTHOR=me", "BYPASS=1", "COMPASS=n", "DEBIAN_FRONTEND=noninteractive", "EDITOR=false", "EMPTY=", "GIT_EDITOR=false", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0",
-		"HOME=/home/u", "KEYBOARD_LAYOUT=us", "KEY_BINDINGS=vi", "LANG=C.UTF-8", "MAX_TOKENS=5", "NO_COLOR=1", "NPM_TOKEN=t", "OLDPWD=/", "PAGER=cat", "PATH=/bin", "PYTHONUNBUFFERED=1",
-		"SSH_ASKPASS_REQUIRE=never", "SSH_AUTH_SOCK=/run/agent", "TERM=dumb", "TOKENIZERS_PARALLELISM=false", "VISUAL=false", "WITH=a=b", "XDG_SESSION_ID=1",
+		"AUTHOR=me", "BYPASS=1", "COMPASS=n", "DEBIAN_FRONTEND=noninteractive", "EDITOR=false", "EMPTY=",
+		"GIT_EDITOR=false", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "HOME=/home/u",
+		"KEYBOARD_LAYOUT=us", "KEY_BINDINGS=vi", "LANG=C.UTF-8", "MAX_TOKENS=5", "NO_COLOR=1", "NPM_TOKEN=t",
+		"OLDPWD=/", "PAGER=cat", "PATH=/bin", "PYTHONUNBUFFERED=1", "SSH_ASKPASS_REQUIRE=never",
+		"SSH_AUTH_SOCK=/run/agent", "TERM=dumb", "TOKENIZERS_PARALLELISM=false", "VISUAL=false", "WITH=a=b",
+		"XDG_SESSION_ID=1",
 	}
 	slices.Sort(env)
 	if diff := cmp.Diff(wantEnv, env); diff != "" {
 		t.Errorf("environment: %s", diff)
 	}
 	wantWithheld := []string{
-		"ANTHROPIC_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "DEEPSEEK_API_KEY", "GEMINI_API_KEY", "GITHUB_PAT", "GITHUB_TOKEN",
-		"GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "MYSQL_PWD", "NODE_AUTH_TOKEN", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "PGPASSWORD", "SSH_PRIVATE_KEY_PEM", "STRIPE_KEY", "github_token",
+		"ANTHROPIC_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "DEEPSEEK_API_KEY",
+		"GEMINI_API_KEY", "GITHUB_PAT", "GITHUB_TOKEN", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "MYSQL_PWD",
+		"NODE_AUTH_TOKEN", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "PGPASSWORD", "SSH_PRIVATE_KEY_PEM", "STRIPE_KEY",
+		"github_token",
 	}
 	if diff := cmp.Diff(wantWithheld, withheld); diff != "" {
 		t.Errorf("withheld: %s", diff)

@@ -16,8 +16,10 @@ func TestBashStopsWhatWipedItsEnvironment(t *testing.T) {
 	for name, test := range map[string]struct{ needs, line string }{
 		"holds the pipe": {"setsid", `(env -i setsid sh -c 'echo $$ >x.pid; exec sleep 600' &); ` + wait},
 		"does not":       {"setsid", `(env -i setsid sh -c 'echo $$ >x.pid; exec sleep 600' >/dev/null 2>&1 &); ` + wait},
-		"of a slow call": {"setsid", `(env -i setsid sh -c 'echo $$ >x.pid; exec sleep 600' >/dev/null 2>&1 &); sleep 0.2; ` + wait},
-		"sessions in it": {"setsid", `(env -i setsid sh -c 'setsid sh -c "setsid sleep 600 & echo \$! >x.pid" &' &); ` + wait},
+		"of a slow call": {"setsid",
+			`(env -i setsid sh -c 'echo $$ >x.pid; exec sleep 600' >/dev/null 2>&1 &); sleep 0.2; ` + wait},
+		"sessions in it": {"setsid", `(env -i setsid sh -c 'setsid sh -c "setsid sleep 600 & echo \$! >x.pid" &' &); ` +
+			wait},
 		"a daemon": {"python3", `python3 -c '
 import os
 if os.fork() == 0:
@@ -32,7 +34,8 @@ if os.fork() == 0:
 				t.Skip("there is no " + test.needs)
 			}
 			got := mustCall(t, quickShell(t), env, command(test.line))
-			if !strings.HasPrefix(got.Text, "done\n[") || !strings.Contains(got.Text, "still running in the background and stopped with the call]") {
+			if !strings.HasPrefix(got.Text, "done\n[") ||
+				!strings.Contains(got.Text, "still running in the background and stopped with the call]") {
 				t.Errorf("%q", got.Text)
 			}
 			awaitGone(t, readPIDs(t, env.Dir, 1))

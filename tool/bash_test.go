@@ -23,7 +23,8 @@ func quickShell(t testing.TB) Tool {
 	if path == "" {
 		t.Fatal("these tests need a shell")
 	}
-	s := commandShell{path: path, waits: shell.Waits{Kill: 200 * time.Millisecond, Pipe: 100 * time.Millisecond, Live: time.Millisecond}}
+	s := commandShell{path: path, waits: shell.Waits{Kill: 200 * time.Millisecond, Pipe: 100 * time.Millisecond,
+		Live: time.Millisecond}}
 	return New(Def{Name: "bash", Kind: KindRun}, s.plan, s.run)
 }
 
@@ -47,18 +48,24 @@ func TestBash(t *testing.T) {
 		{"output", command("echo hi"), "hi\n[exit status 0]\n", "exit 0 in T", false},
 		{"none", command("true"), "[no output]\n[exit status 0]\n", "exit 0 in T", false},
 		{"status", command("printf oops; exit 3"), "oops\n[exit status 3]\n", "exit 3 in T", true},
-		{"streams in order", command("echo a; echo b >&2; echo c; echo d >&2"), "a\nb\nc\nd\n[exit status 0]\n", "exit 0 in T", false},
+		{"streams in order", command("echo a; echo b >&2; echo c; echo d >&2"), "a\nb\nc\nd\n[exit status 0]\n",
+			"exit 0 in T", false},
 		{"no input", command("cat; read x; echo \"$? $x\""), "1 \n[exit status 0]\n", "exit 0 in T", false},
 		{"no terminal", command("(: </dev/tty) 2>/dev/null || echo none"), "none\n[exit status 0]\n", "exit 0 in T", false},
-		{"directory", command("basename \"$PWD\"; test \"$PWD\" = \"$(pwd -P)\" && ls"), filepath.Base(env.Dir) + "\nsub\n[exit status 0]\n", "exit 0 in T", false},
+		{"directory", command("basename \"$PWD\"; test \"$PWD\" = \"$(pwd -P)\" && ls"),
+			filepath.Base(env.Dir) + "\nsub\n[exit status 0]\n", "exit 0 in T", false},
 		{"cwd", `{"command":"ls; pwd | sed 's,.*/,,'","cwd":"sub"}`, "f\nsub\n[exit status 0]\n", "exit 0 in T", false},
 		{"dash first", command("-x"), "", "exit 127 in T", true},
 		{"several lines", command("for i in 1 2; do\n  echo $i\ndone"), "1\n2\n[exit status 0]\n", "exit 0 in T", false},
-		{"quiet environment", command("echo $TERM $NO_COLOR $PAGER $EDITOR"), "dumb 1 cat false\n[exit status 0]\n", "exit 0 in T", false},
-		{"no escapes", command(`printf '\033[31mred\033[0m\r\n10%%\r20%%\n'`), "red\n20%\n[exit status 0]\n", "exit 0 in T", false},
+		{"quiet environment", command("echo $TERM $NO_COLOR $PAGER $EDITOR"), "dumb 1 cat false\n[exit status 0]\n",
+			"exit 0 in T", false},
+		{"no escapes", command(`printf '\033[31mred\033[0m\r\n10%%\r20%%\n'`), "red\n20%\n[exit status 0]\n",
+			"exit 0 in T", false},
 		{"not UTF-8", command(`printf 'a\377b'`), "a\ufffdb\n[exit status 0]\n", "exit 0 in T", false},
-		{"unknown command", command("no-such-command 2>/dev/null"), "[no output]\n[exit status 127, command not found]\n", "exit 127 in T", true},
-		{"capped timeout", `{"command":"true","timeout":99999}`, "[no output]\n[a timeout of 99999 seconds is more than the most allowed: 1800 seconds it was]\n[exit status 0]\n", "exit 0 in T", false},
+		{"unknown command", command("no-such-command 2>/dev/null"),
+			"[no output]\n[exit status 127, command not found]\n", "exit 127 in T", true},
+		{"capped timeout", `{"command":"true","timeout":99999}`,
+			"[no output]\n[a timeout of 99999 seconds is more than the most allowed: 1800 seconds it was]\n[exit status 0]\n", "exit 0 in T", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := mustCall(t, quickShell(t), env, test.input)
@@ -100,7 +107,8 @@ func TestBashPlan(t *testing.T) {
 			t.Errorf("%.40s: error %v, want %q", input, err, want)
 		}
 	}
-	if _, _, err := call(t, Bash(""), env, command("ls")); err == nil || !strings.Contains(err.Error(), "neither bash nor sh") {
+	if _, _, err := call(t, Bash(""), env, command("ls")); err == nil ||
+		!strings.Contains(err.Error(), "neither bash nor sh") {
 		t.Errorf("without a shell: %v", err)
 	}
 }
@@ -129,9 +137,11 @@ func TestBashWithSh(t *testing.T) {
 // Profiles and the environment's own start-up files must not be read.
 func TestBashReadsNoProfiles(t *testing.T) {
 	home := t.TempDir()
-	writeTree(t, home, map[string]string{".bashrc": "echo rc\n", ".profile": "echo profile\n", ".bash_profile": "echo profile\n", "env": "echo env\n"})
+	writeTree(t, home, map[string]string{".bashrc": "echo rc\n", ".profile": "echo profile\n",
+		".bash_profile": "echo profile\n", "env": "echo env\n"})
 	env := treeEnv(t, nil)
-	env.Environ, _ = ChildEnviron([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "BASH_ENV=" + home + "/env", "ENV=" + home + "/env"}, nil)
+	env.Environ, _ = ChildEnviron([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "BASH_ENV=" + home + "/env",
+		"ENV=" + home + "/env"}, nil)
 	if got := mustCall(t, quickShell(t), env, command("echo hi")).Text; got != "hi\n[exit status 0]\n" {
 		t.Errorf("%q", got)
 	}
@@ -139,7 +149,8 @@ func TestBashReadsNoProfiles(t *testing.T) {
 
 func TestBashSaysWhatWasWithheld(t *testing.T) {
 	env := treeEnv(t, nil)
-	env.Environ, env.Withheld = ChildEnviron(append(os.Environ(), "MY_SERVICE_TOKEN=hunter2", "OTHER_TOKEN=x"), []string{"OTHER_TOKEN"})
+	env.Environ, env.Withheld = ChildEnviron(append(os.Environ(), "MY_SERVICE_TOKEN=hunter2", "OTHER_TOKEN=x"),
+		[]string{"OTHER_TOKEN"})
 	env.Withheld = []string{"MY_SERVICE_TOKEN"}
 	failed := mustCall(t, quickShell(t), env, command("echo [$MY_SERVICE_TOKEN$OTHER_TOKEN]; exit 1"))
 	if !strings.HasPrefix(failed.Text, "[x]\n[variables withheld from commands: MY_SERVICE_TOKEN; ") {
@@ -180,7 +191,8 @@ func TestBashTimeout(t *testing.T) {
 	t.Parallel()
 	env := treeEnv(t, nil)
 	got := mustCall(t, quickShell(t), env, `{"command":"echo begun; sleep 600","timeout":1}`)
-	want := Result{Text: "begun\n[stopped: it was not done after 1s (timeout, in seconds, allows more)]\n", Summary: "timed out after 1s", IsError: true}
+	want := Result{Text: "begun\n[stopped: it was not done after 1s (timeout, in seconds, allows more)]\n",
+		Summary: "timed out after 1s", IsError: true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -192,7 +204,8 @@ func TestBashTimeout(t *testing.T) {
 
 func TestBashManyBytes(t *testing.T) {
 	env := treeEnv(t, nil)
-	_, result, screen, err := callLive(t, context.Background(), quickShell(t), env, command("yes 0123456789 | head -c 3000000"))
+	_, result, screen, err := callLive(t, context.Background(), quickShell(t),
+		env, command("yes 0123456789 | head -c 3000000"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +222,8 @@ func TestBashSideBySide(t *testing.T) {
 	done := make(chan string)
 	for i := range 8 {
 		go func() {
-			result, err := quickShell(t).Run(t.Context(), env, json.RawMessage(command(fmt.Sprintf("echo %d", i))), &strings.Builder{})
+			result, err := quickShell(t).Run(t.Context(), env, json.RawMessage(command(fmt.Sprintf("echo %d", i))),
+				&strings.Builder{})
 			done <- fmt.Sprint(result.Text, err)
 		}()
 	}

@@ -115,7 +115,8 @@ func TestBashCancelKillsTheTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !result.IsError || !strings.HasPrefix(result.Summary, "interrupted after ") || !strings.HasPrefix(result.Text, "up\n[interrupted after ") {
+	if !result.IsError || !strings.HasPrefix(result.Summary, "interrupted after ") ||
+		!strings.HasPrefix(result.Text, "up\n[interrupted after ") {
 		t.Errorf("%+v", result)
 	}
 	awaitGone(t, readPIDs(t, env.Dir, 3))
@@ -131,7 +132,8 @@ func TestBashKeepsWhatAProgramSaidBeforeItsTimeWasUp(t *testing.T) {
 	env.Environ, _ = ChildEnviron(os.Environ(), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	input := strings.TrimSuffix(command(`python3 -c 'import time; print("half way"); time.sleep(600)'`), "}") + `,"timeout":60}`
+	input := strings.TrimSuffix(command(`python3 -c 'import time; print("half way"); time.sleep(600)'`), "}") +
+		`,"timeout":60}`
 	got, err := quickShell(t).Run(ctx, env, []byte(input), writerFunc(func([]byte) { cancel() }))
 	if err != nil || !strings.HasPrefix(got.Text, "half way") {
 		t.Errorf("%q %v", got.Text, err)
@@ -144,7 +146,8 @@ func TestBashCancelIsPolite(t *testing.T) {
 	for _, test := range []struct{ signal, extra string }{{"INT", ""}, {"TERM", `,"timeout":1`}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		input := strings.TrimSuffix(command("trap 'echo tidied up; exit 5' "+test.signal+"; echo up; while :; do sleep 0.05; done"), "}") + test.extra + "}"
+		input := strings.TrimSuffix(command("trap 'echo tidied up; exit 5' "+test.signal+
+			"; echo up; while :; do sleep 0.05; done"), "}") + test.extra + "}"
 		result, err := quickShell(t).Run(ctx, env, []byte(input), writerFunc(func([]byte) {
 			if test.signal == "INT" {
 				cancel()
@@ -197,7 +200,8 @@ func TestBashStopsWhatLeftItsSession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := mustCall(t, quickShell(t), env, command(line))
-			if !strings.HasPrefix(got.Text, "done\n[") || !strings.Contains(got.Text, "still running in the background and stopped with the call]") {
+			if !strings.HasPrefix(got.Text, "done\n[") ||
+				!strings.Contains(got.Text, "still running in the background and stopped with the call]") {
 				t.Errorf("%q", got.Text)
 			}
 			awaitGone(t, readPIDs(t, env.Dir, 2))
@@ -213,7 +217,8 @@ func TestBashStopsWhatLeftItsSession(t *testing.T) {
 func TestBashSignals(t *testing.T) {
 	env := treeEnv(t, nil)
 	got := mustCall(t, quickShell(t), env, command("kill -SEGV $$"))
-	if got.Text != "[no output]\n[killed by signal SIGSEGV]\n" || !got.IsError || !strings.HasPrefix(got.Summary, "killed by SIGSEGV in ") {
+	if got.Text != "[no output]\n[killed by signal SIGSEGV]\n" || !got.IsError ||
+		!strings.HasPrefix(got.Summary, "killed by SIGSEGV in ") {
 		t.Errorf("%+v", got)
 	}
 	got = mustCall(t, quickShell(t), env, command("sh -c 'kill -KILL $$' 2>/dev/null; exit $?"))
@@ -238,7 +243,8 @@ func TestBashCancelledBeforehand(t *testing.T) {
 // Whatever stands under git's name, files are listed, and none outside.
 func TestListFilesWithAStrangeGit(t *testing.T) {
 	for name, script := range map[string]string{
-		"fails": "echo x >&2; exit 128", "leads out": `printf 'a\0../../etc/passwd\0'`, "absolute": `printf '/etc/passwd\0'`, "killed": "kill -9 $$",
+		"fails": "echo x >&2; exit 128", "leads out": `printf 'a\0../../etc/passwd\0'`,
+		"absolute": `printf '/etc/passwd\0'`, "killed": "kill -9 $$",
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := treeEnv(t, map[string]string{".gitignore": "*.o\n", "a.go": "", "b.o": ""})
@@ -260,7 +266,8 @@ func TestBashSaysWhatIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, end := range map[string]shell.Result{
-		"[2 processes are still running and could not be stopped: they may belong to another user]\n":        {Left: 2, Held: true},
+		"[2 processes are still running and could not be stopped: they may belong to another user]\n": {Left: 2,
+			Held: true},
 		"[a process that detached itself still runs and could not be stopped; its further output is lost]\n": {Held: true},
 		"[1 process was still running in the background and stopped with the call]\n":                        {Stopped: 1},
 	} {

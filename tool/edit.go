@@ -172,8 +172,9 @@ func (t textFile) replace(e replacement) (textFile, int, error) {
 	case len(at) == 0:
 		return t, 0, errors.New(explainMiss(t.body, old, replacement))
 	case len(at) > 1 && !e.ReplaceAll:
-		return t, 0, fmt.Errorf("old_string is there %d times, %s; take in lines around it to make it unique, or set replace_all",
-			len(at), linesOf(t.body, at))
+		return t, 0,
+			fmt.Errorf("old_string is there %d times, %s; take in lines around it to make it unique, or set replace_all",
+				len(at), linesOf(t.body, at))
 	}
 	if err := t.takes(replacement); err != nil {
 		return t, 0, fmt.Errorf("the file %w", err)

@@ -62,7 +62,8 @@ func (e *Env) marksOf(body string, used map[string]bool) (map[string]string, err
 	}
 	for mark := range used {
 		if strings.Contains(body, mark) {
-			return nil, fmt.Errorf("%s stands in this file as it is, so it is not known whether it means itself or a key", mark)
+			return nil,
+				fmt.Errorf("%s stands in this file as it is, so it is not known whether it means itself or a key", mark)
 		}
 		if _, ok := known[mark]; !ok {
 			return nil, fmt.Errorf("%s stands for a key that you are not shown, and not for one in this file. Leave "+

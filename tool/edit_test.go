@@ -23,7 +23,8 @@ func Day(week int) int {
 func TestAFailedListOfEditsSaysThatNothingWasApplied(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"f": "one\ntwo\n"})
 	first := in{"old_string": "one", "new_string": "1"}
-	w.fails(Edit(), in{"path": "f", "edits": []in{first, {"old_string": "three", "new_string": "3"}}}, "edit 2 of 2", "none of the 2 edits was applied")
+	w.fails(Edit(), in{"path": "f", "edits": []in{first, {"old_string": "three", "new_string": "3"}}}, "edit 2 of 2",
+		"none of the 2 edits was applied")
 	if got := w.content("f"); got != "one\ntwo\n" {
 		t.Errorf("%q", got)
 	}
@@ -31,7 +32,8 @@ func TestAFailedListOfEditsSaysThatNothingWasApplied(t *testing.T) {
 
 func TestEdit(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"week.go": weekGo})
-	access, result, err := w.call(Edit(), in{"path": "week.go", "old_string": "return day / 7", "new_string": "// Days count from 1.\n\treturn (day - 1) / 7"})
+	access, result, err := w.call(Edit(), in{"path": "week.go", "old_string": "return day / 7",
+		"new_string": "// Days count from 1.\n\treturn (day - 1) / 7"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +69,8 @@ func TestEdit(t *testing.T) {
 	if diff := cmp.Diff(Result{Text: text, Summary: "+2 -1"}, result); diff != "" {
 		t.Error(diff)
 	}
-	if got := w.content("week.go"); got != strings.Replace(weekGo, "return day / 7", "// Days count from 1.\n\treturn (day - 1) / 7", 1) {
+	if got := w.content("week.go"); got != strings.Replace(weekGo, "return day / 7",
+		"// Days count from 1.\n\treturn (day - 1) / 7", 1) {
 		t.Errorf("content\n%s", got)
 	}
 }
@@ -84,7 +87,8 @@ func TestEditMany(t *testing.T) {
 		{"all of one", "aaa", in{"edits": []in{{"old_string": "aa", "new_string": "b", "replace_all": true}}}, "ba"},
 		{"delete", "a\nb\n", in{"old_string": "a\n", "new_string": ""}, "b\n"},
 		{"delete everything", "a", in{"old_string": "a", "new_string": ""}, ""},
-		{"blank flat fields beside edits", "a", in{"old_string": "", "new_string": "", "replace_all": false, "edits": []in{edit("a", "b")}}, "b"},
+		{"blank flat fields beside edits", "a",
+			in{"old_string": "", "new_string": "", "replace_all": false, "edits": []in{edit("a", "b")}}, "b"},
 		{"dollar and percent are text", "x", in{"old_string": "x", "new_string": "$1 %d \\1"}, "$1 %d \\1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -113,17 +117,22 @@ func TestEditRefuses(t *testing.T) {
 		{"the same", edit("cart", "cart"), []string{"are the same"}},
 		{"ambiguous", edit("return", "x"), []string{"2 times", "lines 5, 9", "replace_all"}},
 		{"ambiguous on one line", edit("e", "x"), []string{"times", "lines 1, 3"}},
-		{"second edit misses", in{"edits": []in{edit("package cart", "package x"), edit("package cart", "package y")}}, []string{"week.go: edit 2 of 2: old_string is not in the file"}},
-		{"no net change", in{"edits": []in{edit("package cart", "package x"), edit("package x", "package cart")}}, []string{"nothing to do"}},
+		{"second edit misses", in{"edits": []in{edit("package cart", "package x"), edit("package cart", "package y")}},
+			[]string{"week.go: edit 2 of 2: old_string is not in the file"}},
+		{"no net change", in{"edits": []in{edit("package cart", "package x"), edit("package x", "package cart")}},
+			[]string{"nothing to do"}},
 		{"indentation", edit("    return day / 7", "x"), []string{"only indentation", "     5\t\treturn day / 7"}},
-		{"white space", edit("func Week( day int ) int {\n  return day/7", "x"), []string{"only white space differs", "     4\tfunc Week(day int) int {\n     5\t\treturn day / 7"}},
+		{"white space", edit("func Week( day int ) int {\n  return day/7", "x"),
+			[]string{"only white space differs", "     4\tfunc Week(day int) int {\n     5\t\treturn day / 7"}},
 		{"dashes", edit("// Week is a\u00a0week.", "x"), []string{"differs", "     3\t// Week is a week."}},
 		{"case", edit("// week is a week.", "x"), []string{"only case differs", "     3\t// Week"}},
-		{"line numbers", edit("     4\tfunc Week(day int) int {\n     5\t\treturn day / 7\n", "x"), []string{"line numbers", "leave them out"}},
+		{"line numbers", edit("     4\tfunc Week(day int) int {\n     5\t\treturn day / 7\n", "x"),
+			[]string{"line numbers", "leave them out"}},
 		{"escapes", edit(`int {\n\treturn day / 7`, "x"), []string{`\n`, "characters themselves"}},
 		{"done before", edit("return day % 7", "return week * 7"), []string{"new_string is, on line 9", "done before"}},
 		{"a cut that misses", edit("// Week is a week.\nvar x", "// Week is a week."), []string{"nearest lines"}},
-		{"near", edit("func Week(d int) int {\n\treturn d / 7\n}", "x"), []string{"nearest lines", "     4\tfunc Week(day int) int {"}},
+		{"near", edit("func Week(d int) int {\n\treturn d / 7\n}", "x"),
+			[]string{"nearest lines", "     4\tfunc Week(day int) int {"}},
 		{"near single line", edit("\treturn days / 7", "x"), []string{"nearest lines", "     5\t\treturn day / 7"}},
 		{"far", edit("SELECT * FROM users", "x"), []string{"nor anything like it"}},
 		{"unknown argument", in{"old_string": "a", "new_string": "b", "regex": true}, []string{"regex"}},
@@ -185,13 +194,16 @@ func TestEditMissInLargeFile(t *testing.T) {
 		fmt.Fprintf(&b, "some line of a long file, number %d\n", i)
 	}
 	body := b.String()
-	if got := explainMiss(body, "some line of a lengthy file, number 37777 or so", "x"); !strings.Contains(got, "nearest lines") {
+	if got := explainMiss(body, "some line of a lengthy file, number 37777 or so", "x"); !strings.Contains(got,
+		"nearest lines") {
 		t.Errorf("%.200s", got)
 	}
-	if got := explainMiss(body, "some line of a long file, number 5\nsome line  of a long file, number 6", "x"); !strings.Contains(got, "     6\tsome line of a long file, number 5\n     7\t") {
+	if got := explainMiss(body, "some line of a long file, number 5\nsome line  of a long file, number 6",
+		"x"); !strings.Contains(got, "     6\tsome line of a long file, number 5\n     7\t") {
 		t.Errorf("%.300s", got)
 	}
-	if got := explainMiss(body+body, "some line of a lengthy file, number 37777 or so", "x"); !strings.Contains(got, "read it again") {
+	if got := explainMiss(body+body, "some line of a lengthy file, number 37777 or so", "x"); !strings.Contains(got,
+		"read it again") {
 		t.Errorf("%.200s", got)
 	}
 	if got := explainMiss("", "x", "y"); !strings.Contains(got, "nor anything like it") {
@@ -211,9 +223,12 @@ func TestOtherEncoding(t *testing.T) {
 		err   string
 	}{
 		{"ASCII", Edit(), map[string]any{"path": "a", "old_string": "two", "new_string": "2"}, "caf\xe9 one\n2\n", ""},
-		{"beyond ASCII", Edit(), map[string]any{"path": "a", "old_string": "two", "new_string": "zwölf"}, latin, "is not UTF-8"},
-		{"what read shows", Edit(), map[string]any{"path": "a", "old_string": "caf\ufffd one", "new_string": "tea"}, latin, "no UTF-8"},
-		{"whole as shown", Write(), map[string]any{"path": "a", "content": "caf\ufffd one\nthree\n"}, latin, "a: is not UTF-8"},
+		{"beyond ASCII", Edit(), map[string]any{"path": "a", "old_string": "two", "new_string": "zwölf"}, latin,
+			"is not UTF-8"},
+		{"what read shows", Edit(), map[string]any{"path": "a", "old_string": "caf\ufffd one", "new_string": "tea"},
+			latin, "no UTF-8"},
+		{"whole as shown", Write(), map[string]any{"path": "a", "content": "caf\ufffd one\nthree\n"}, latin,
+			"a: is not UTF-8"},
 		{"whole in ASCII", Write(), map[string]any{"path": "a", "content": "tea\n"}, "tea\n", ""},
 	}
 	for _, tt := range tests {

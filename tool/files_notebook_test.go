@@ -42,7 +42,8 @@ ValueError: bad
 		t.Errorf("%q\n%s", result.Summary, result.Text)
 	}
 	result = w.ok(Read(), in{"path": "n.ipynb", "offset": 2, "limit": 1})
-	if !strings.HasSuffix(result.Text, "\n[cells 2-2 of 3; use offset=3 to continue]\n") || strings.Contains(result.Text, "Title") {
+	if !strings.HasSuffix(result.Text, "\n[cells 2-2 of 3; use offset=3 to continue]\n") ||
+		strings.Contains(result.Text, "Title") {
 		t.Errorf("part:\n%s", result.Text)
 	}
 	w.fails(Read(), in{"path": "n.ipynb", "offset": 4}, "past the end", "3 cells")
@@ -57,7 +58,8 @@ func TestReadLargeNotebook(t *testing.T) {
 		cells = append(cells, fmt.Sprintf(`{"cell_type":"code","source":"c%d%s"}`, i, strings.Repeat("x", 20000)))
 	}
 	cells = append(cells, fmt.Sprintf(`{"cell_type":"raw","source":"%s"}`, strings.Repeat("y", 200000)))
-	w := newFileWorld(t, map[string]string{"n.ipynb": `{"cells":[` + strings.Join(cells, ",") + `]}`, "bad.ipynb": "{\n", "old.ipynb": `{"worksheets":[]}`})
+	w := newFileWorld(t, map[string]string{"n.ipynb": `{"cells":[` + strings.Join(cells, ",") + `]}`,
+		"bad.ipynb": "{\n", "old.ipynb": `{"worksheets":[]}`})
 	text := w.ok(Read(), in{"path": "n.ipynb"}).Text
 	if len(text) > readBytes+100 || !strings.HasSuffix(text, "[cells 1-2 of 11; use offset=3 to continue]\n") {
 		t.Errorf("%d bytes, end %q", len(text), text[len(text)-60:])
@@ -66,7 +68,8 @@ func TestReadLargeNotebook(t *testing.T) {
 	if len(text) > readBytes+200 || !strings.Contains(text, "of this cell left out]") {
 		t.Errorf("%d bytes, end %q", len(text), text[len(text)-60:])
 	}
-	for path, want := range map[string]string{"bad.ipynb": "     1\t{\n", "old.ipynb": "     1\t{\"worksheets\":[]}\n[no newline at the end]\n"} {
+	for path, want := range map[string]string{"bad.ipynb": "     1\t{\n",
+		"old.ipynb": "     1\t{\"worksheets\":[]}\n[no newline at the end]\n"} {
 		if text := w.ok(Read(), in{"path": path}).Text; text != want {
 			t.Errorf("%s: %q", path, text)
 		}

@@ -6,7 +6,8 @@ import (
 )
 
 func TestWriteKeepsWhatWasNeverShown(t *testing.T) {
-	w := newFileWorld(t, map[string]string{"f": numbered(1, 100), "wide": "a\n" + strings.Repeat("x", 5000) + "\nb\n", "one": "x", "n.ipynb": `{"cells":[]}`})
+	w := newFileWorld(t, map[string]string{"f": numbered(1, 100), "wide": "a\n" + strings.Repeat("x", 5000) + "\nb\n",
+		"one": "x", "n.ipynb": `{"cells":[]}`})
 	replace := in{"path": "f", "content": "new\n"}
 	w.ok(Read(), in{"path": "f", "limit": 40})
 	w.fails(Write(), replace, "f: lines 41-100 of 100 were not shown whole, and would be lost", "offset=41", "edit")

@@ -48,10 +48,12 @@ func (f *Files) staleEdit(t target, now State, before textFile, edits []replacem
 	then, err := applyEdits(textFile{body: seen.body}, edits)
 	current, nowErr := applyEdits(before, edits)
 	if err != nil || nowErr != nil || !slices.Equal(then, current) {
-		return "", t.errorf(nil, "has changed since it was read; read it again before changing it. What has changed:\n%s", diff)
+		return "",
+			t.errorf(nil, "has changed since it was read; read it again before changing it. What has changed:\n%s", diff)
 	}
 	if !whole {
-		return "", t.errorf(nil, "has changed a lot since it was read; read it again before changing it. It begins:\n%s", diff)
+		return "",
+			t.errorf(nil, "has changed a lot since it was read; read it again before changing it. It begins:\n%s", diff)
 	}
 	return "(the file had changed since it was read, but not there:\n" + diff + ")\n", nil
 }

@@ -8,16 +8,19 @@ import (
 // A formatter that the model ran itself must not cost it a second reading: what
 // changed is shown, and where the place of an edit is as it was, it is done.
 func TestAnEditBesideWhatOthersChanged(t *testing.T) {
-	const read, formatted = "package p\n\nvar a  = 1\n\nfunc f() {\n\treturn\n}\n", "package p\n\nvar a = 1\n\nfunc f() {\n\treturn\n}\n"
+	const read, formatted = "package p\n\nvar a  = 1\n\nfunc f() {\n\treturn\n}\n",
+		"package p\n\nvar a = 1\n\nfunc f() {\n\treturn\n}\n"
 	w := newFileWorld(t, map[string]string{"f.go": read})
 	w.ok(Read(), in{"path": "f.go"})
 	w.put(w.path("f.go"), formatted)
-	w.fails(Edit(), in{"path": "f.go", "old_string": "var a  = 1", "new_string": "var a = 2"}, "has changed since it was read", "-var a  = 1\n+var a = 1\n")
+	w.fails(Edit(), in{"path": "f.go", "old_string": "var a  = 1", "new_string": "var a = 2"},
+		"has changed since it was read", "-var a  = 1\n+var a = 1\n")
 	got := w.ok(Edit(), in{"path": "f.go", "old_string": "\treturn\n", "new_string": "\tpanic(a)\n"})
 	if want := strings.Replace(formatted, "return", "panic(a)", 1); w.content("f.go") != want {
 		t.Errorf("%q", w.content("f.go"))
 	}
-	if !strings.Contains(got.Text, "(the file had changed since it was read, but not there:\n") || !strings.Contains(got.Text, "+var a = 1\n") {
+	if !strings.Contains(got.Text, "(the file had changed since it was read, but not there:\n") ||
+		!strings.Contains(got.Text, "+var a = 1\n") {
 		t.Errorf("%s", got.Text)
 	}
 	// It knows the file again.
@@ -28,7 +31,8 @@ func TestAnEditBesideWhatOthersChanged(t *testing.T) {
 	w.ok(Read(), in{"path": "f.go"})
 	w.put(w.path("f.go"), "one\ntwo\none\n")
 	for _, all := range []bool{false, true} {
-		w.fails(Edit(), in{"path": "f.go", "old_string": "one", "new_string": "1", "replace_all": all}, "has changed since it was read", "+one\n")
+		w.fails(Edit(), in{"path": "f.go", "old_string": "one", "new_string": "1", "replace_all": all},
+			"has changed since it was read", "+one\n")
 	}
 	w.put(w.path("f.go"), numbered(1, 3000))
 	w.fails(Edit(), in{"path": "f.go", "old_string": "line 7\n", "new_string": ""}, "has changed since it was read")

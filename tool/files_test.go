@@ -251,7 +251,8 @@ func TestGrants(t *testing.T) {
 	})
 	alias := filepath.Join(filepath.Dir(w.root), "alias")
 	w.put(filepath.Join(read, "x"), "x")
-	for _, path := range []string{filepath.Join(alias, "x"), filepath.Join(read, "x"), "../read/x", filepath.Join(write, "x")} {
+	for _, path := range []string{filepath.Join(alias, "x"), filepath.Join(read, "x"), "../read/x",
+		filepath.Join(write, "x")} {
 		if place, err := w.env.Files.Resolve(path, false); err != nil || place.Outside || place.Display != place.Abs {
 			t.Errorf("reading %s: %+v %v", path, place, err)
 		}
@@ -373,7 +374,8 @@ func TestFilesReading(t *testing.T) {
 	if _, err := w.readFile(w.path("a"), 5); err == nil || !strings.Contains(err.Error(), "ls") {
 		t.Errorf("ReadFile of a directory: %v", err)
 	}
-	if _, err := w.readFile(w.path("none"), 5); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "none: ") {
+	if _, err := w.readFile(w.path("none"), 5); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.HasPrefix(err.Error(), "none: ") {
 		t.Errorf("ReadFile of nothing: %v", err)
 	}
 	if info, err := f.Stat(w.path("link")); err != nil || info.Size() != 5 {

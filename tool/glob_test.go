@@ -13,7 +13,8 @@ import (
 
 func globEnv(t *testing.T) *Env {
 	env := treeEnv(t, map[string]string{
-		".gitignore": "*.gen.go\n", "a.go": "", "b.ts": "", "x.gen.go": "", "src/a.go": "", "src/deep/b.go": "", "src/deep/c.tsx": "", ".github/w.yml": "", "odd/b[1].go": "",
+		".gitignore": "*.gen.go\n", "a.go": "", "b.ts": "", "x.gen.go": "", "src/a.go": "", "src/deep/b.go": "",
+		"src/deep/c.tsx": "", ".github/w.yml": "", "odd/b[1].go": "",
 	})
 	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i, name := range []string{"odd/b[1].go", "src/deep/c.tsx", "b.ts", "src/a.go", "a.go", "src/deep/b.go"} {
@@ -38,7 +39,8 @@ func TestGlob(t *testing.T) {
 		{"hidden", `{"pattern":"**/*.yml"}`, ".github/w.yml\n", "1 file"},
 		{"escaped", `{"pattern":"odd/b\\[1\\].go"}`, "odd/b[1].go\n", "1 file"},
 		{"ignored", `{"pattern":"**/*.gen.go"}`, "no files match **/*.gen.go in .\n", "0 files"},
-		{"only further down", `{"pattern":"*.tsx"}`, "no files match *.tsx in .\n(at every depth, as **/*.tsx, 1 file matches)\n", "0 files"},
+		{"only further down", `{"pattern":"*.tsx"}`,
+			"no files match *.tsx in .\n(at every depth, as **/*.tsx, 1 file matches)\n", "0 files"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := mustCall(t, Glob(), env, test.input)
@@ -72,7 +74,8 @@ func TestGlobAccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Access{Kind: KindRead, Paths: []string{filepath.Join(env.Dir, "src", "deep")}, Verb: "glob", Object: "deep/*.go in src"}
+	want := Access{Kind: KindRead, Paths: []string{filepath.Join(env.Dir, "src", "deep")}, Verb: "glob",
+		Object: "deep/*.go in src"}
 	if diff := cmp.Diff(want, access); diff != "" {
 		t.Error(diff)
 	}
@@ -91,7 +94,8 @@ func TestGlobLimit(t *testing.T) {
 	if n := strings.Count(got.Text, ".txt\n"); n != globLimit {
 		t.Errorf("%d files are named, want %d", n, globLimit)
 	}
-	if want := "(the newest 200 of 207 files; narrow the pattern or the path to see others)\n"; !strings.HasSuffix(got.Text, want) {
+	if want := "(the newest 200 of 207 files; narrow the pattern or the path to see others)\n"; !strings.HasSuffix(
+		got.Text, want) {
 		t.Errorf("text ends %q", got.Text[len(got.Text)-100:])
 	}
 	if got.Summary != "200 of 207 files" {

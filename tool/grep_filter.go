@@ -36,7 +36,8 @@ func newFileFilter(glob, language string) (fileFilter, error) {
 	}
 	if language != "" {
 		if f.types = typeGlobs(strings.ToLower(strings.TrimPrefix(language, "."))); f.types == nil {
-			return f, fmt.Errorf("the type %q is not known: use glob, such as *.%s", language, strings.TrimPrefix(language, "."))
+			return f, fmt.Errorf("the type %q is not known: use glob, such as *.%s",
+				language, strings.TrimPrefix(language, "."))
 		}
 	}
 	return f, nil

@@ -45,7 +45,8 @@ func slowSearch(re *regexp.Regexp, text string, context, keep int) string {
 
 func TestLineSearchAgainstTheSimpleWay(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	patterns := []string{"ab", "a|bc", "(?i)AB|c", "^b", "c$", "^$", "[ab]c+", "(ab|ba)c?", "a.*c", "(?i)ſ", "x{2,}", "b(a|cc)b"}
+	patterns := []string{"ab", "a|bc", "(?i)AB|c", "^b", "c$", "^$", "[ab]c+", "(ab|ba)c?", "a.*c", "(?i)ſ",
+		"x{2,}", "b(a|cc)b"}
 	for round := range 3000 {
 		var b strings.Builder
 		for range random.IntN(30) {

@@ -34,12 +34,15 @@ func TestGrep(t *testing.T) {
 	env := grepEnv(t)
 	for _, test := range []struct{ name, input, want, summary string }{
 		{"plain", `{"pattern":"Alpha"}`, "a.go:3: func Alpha() {}\nb/c.go:3: func Alpha(x int) {}\n", "2 hits"},
-		{"any case", `{"pattern":"alpha","ignore_case":true,"glob":"*.{go,ts}"}`, "a.go:3: func Alpha() {}\nb/c.go:3: func Alpha(x int) {}\nb/c.ts:1: const alpha = 1;\n", "3 hits"},
+		{"any case", `{"pattern":"alpha","ignore_case":true,"glob":"*.{go,ts}"}`,
+			"a.go:3: func Alpha() {}\nb/c.go:3: func Alpha(x int) {}\nb/c.ts:1: const alpha = 1;\n", "3 hits"},
 		{"Kelvin is a k", `{"pattern":"kelvin","ignore_case":true}`, "b/c.ts:2: let k = \"\u212aelvin\";\n", "1 hit"},
 		{"the long s is an s", `{"pattern":"stop","ignore_case":true}`, "b/old.txt:1: \u017ftop\n", "1 hit"},
 		{"expression", `{"pattern":"^func \\w+\\(\\)"}`, "a.go:3: func Alpha() {}\na.go:6: func Beta() {\n", "2 hits"},
-		{"alternatives", `{"pattern":"todo|return","ignore_case":true}`, "a.go:5: // TODO: beta\na.go:7: \treturn\n", "2 hits"},
-		{"end of line in CRLF", `{"pattern":"\\{\\}$"}`, "a.go:3: func Alpha() {}\nb/c.go:3: func Alpha(x int) {}\n", "2 hits"},
+		{"alternatives", `{"pattern":"todo|return","ignore_case":true}`,
+			"a.go:5: // TODO: beta\na.go:7: \treturn\n", "2 hits"},
+		{"end of line in CRLF", `{"pattern":"\\{\\}$"}`,
+			"a.go:3: func Alpha() {}\nb/c.go:3: func Alpha(x int) {}\n", "2 hits"},
 		{"no break at the end", `{"pattern":"omega$"}`, "end.txt:1: no line break at the end: omega\n", "1 hit"},
 		{"blanks do not cross lines", `{"pattern":"^\\s*func Beta"}`, "a.go:6: func Beta() {\n", "1 hit"},
 		{"type", `{"pattern":"alpha|Alpha","type":"ts"}`, "b/c.ts:1: const alpha = 1;\n", "1 hit"},
@@ -47,15 +50,22 @@ func TestGrep(t *testing.T) {
 		{"glob left out", `{"pattern":"Alpha","glob":"!b/**"}`, "a.go:3: func Alpha() {}\n", "1 hit"},
 		{"two globs", `{"pattern":"(?i)alpha","glob":"*.md, *.ts","files_only":true}`, "b/c.ts\ndoc/read.md\n", "2 files"},
 		{"directory", `{"pattern":"Alpha","path":"b"}`, "b/c.go:3: func Alpha(x int) {}\n", "1 hit"},
-		{"file", `{"pattern":"alpha","path":"doc/read.md"}`, "doc/read.md:1: alpha\ndoc/read.md:7: alpha again\n", "2 hits"},
+		{"file", `{"pattern":"alpha","path":"doc/read.md"}`,
+			"doc/read.md:1: alpha\ndoc/read.md:7: alpha again\n", "2 hits"},
 		{"ignored file by name", `{"pattern":"alpha","path":"x.min.js"}`, "x.min.js:1: alpha()\n", "1 hit"},
 		{"files only", `{"pattern":"(?i)alpha","files_only":true}`, "a.go\nb/c.go\nb/c.ts\ndoc/read.md\n", "4 files"},
-		{"context", `{"pattern":"alpha","path":"doc","context":2}`, "doc/read.md:1: alpha\ndoc/read.md-2- one\ndoc/read.md-3- two\n--\ndoc/read.md-5- four\ndoc/read.md-6- five\ndoc/read.md:7: alpha again\n", "2 hits"},
-		{"context that meets", `{"pattern":"alpha|three","path":"doc","context":1}`, "doc/read.md:1: alpha\ndoc/read.md-2- one\ndoc/read.md-3- two\ndoc/read.md:4: three\ndoc/read.md-5- four\ndoc/read.md-6- five\ndoc/read.md:7: alpha again\n", "3 hits"},
-		{"multiline", `{"pattern":"func Beta.*?return","multiline":true}`, "a.go:6: func Beta() {\na.go:7: \treturn\n", "1 hit"},
-		{"multiline, CRLF, anchors", `{"pattern":"^package c$\n\n^func","multiline":true}`, "b/c.go:1: package c\nb/c.go:2: \nb/c.go:3: func Alpha(x int) {}\n", "1 hit"},
-		{"limit", `{"pattern":"(?i)alpha","limit":2}`, "a.go:3: func Alpha() {}\nb/c.go:3: func Alpha(x int) {}\n(stopped at the limit of 2 matches, there may be more; narrow the pattern, path or glob, or raise limit)\n", "the first 2 hits"},
-		{"files limit", `{"pattern":"(?i)alpha","limit":1,"files_only":true}`, "a.go\n(stopped at the limit of 1 file, there may be more; narrow the pattern, path or glob, or raise limit)\n", "the first 1 file"},
+		{"context", `{"pattern":"alpha","path":"doc","context":2}`,
+			"doc/read.md:1: alpha\ndoc/read.md-2- one\ndoc/read.md-3- two\n--\ndoc/read.md-5- four\ndoc/read.md-6- five\ndoc/read.md:7: alpha again\n", "2 hits"},
+		{"context that meets", `{"pattern":"alpha|three","path":"doc","context":1}`,
+			"doc/read.md:1: alpha\ndoc/read.md-2- one\ndoc/read.md-3- two\ndoc/read.md:4: three\ndoc/read.md-5- four\ndoc/read.md-6- five\ndoc/read.md:7: alpha again\n", "3 hits"},
+		{"multiline", `{"pattern":"func Beta.*?return","multiline":true}`,
+			"a.go:6: func Beta() {\na.go:7: \treturn\n", "1 hit"},
+		{"multiline, CRLF, anchors", `{"pattern":"^package c$\n\n^func","multiline":true}`,
+			"b/c.go:1: package c\nb/c.go:2: \nb/c.go:3: func Alpha(x int) {}\n", "1 hit"},
+		{"limit", `{"pattern":"(?i)alpha","limit":2}`,
+			"a.go:3: func Alpha() {}\nb/c.go:3: func Alpha(x int) {}\n(stopped at the limit of 2 matches, there may be more; narrow the pattern, path or glob, or raise limit)\n", "the first 2 hits"},
+		{"files limit", `{"pattern":"(?i)alpha","limit":1,"files_only":true}`,
+			"a.go\n(stopped at the limit of 1 file, there may be more; narrow the pattern, path or glob, or raise limit)\n", "the first 1 file"},
 		{"nothing", `{"pattern":"zeta"}`, "nothing matches \"zeta\" in .\n", "0 hits"},
 		{"no escapes", `{"pattern":"gamma"}`, "ctl.txt:1: esc ^[[31mred^[[0m \ufffd gamma\n", "1 hit"},
 	} {
@@ -114,7 +124,8 @@ func TestGrepAccess(t *testing.T) {
 func TestGrepLongLine(t *testing.T) {
 	long := strings.Repeat("ä", 3000) + "needle" + strings.Repeat("b", 3000)
 	got := mustCall(t, Grep(), treeEnv(t, map[string]string{"min.js": long}), `{"pattern":"needle"}`)
-	if len(got.Text) > 560 || !strings.Contains(got.Text, "äneedleb") || !strings.HasPrefix(got.Text, "min.js:1: … ä") || strings.Contains(got.Text, "\ufffd") {
+	if len(got.Text) > 560 || !strings.Contains(got.Text, "äneedleb") ||
+		!strings.HasPrefix(got.Text, "min.js:1: … ä") || strings.Contains(got.Text, "\ufffd") {
 		t.Errorf("%d bytes: %q", len(got.Text), got.Text)
 	}
 }
@@ -132,7 +143,8 @@ func TestGrepUTF16AndBOM(t *testing.T) {
 		return string(b)
 	}
 	env := treeEnv(t, map[string]string{
-		"be.txt": encode("one\r\ntwo 🎉 büro\r\n", true), "le.txt": encode("two 🎉 büro", false), "u8.txt": "\ufefftwo 🎉 büro\n",
+		"be.txt": encode("one\r\ntwo 🎉 büro\r\n", true), "le.txt": encode("two 🎉 büro", false),
+		"u8.txt": "\ufefftwo 🎉 büro\n",
 	})
 	want := "be.txt:2: two 🎉 büro\nle.txt:1: two 🎉 büro\nu8.txt:1: two 🎉 büro\n"
 	if got := mustCall(t, Grep(), env, `{"pattern":"^two . büro$"}`).Text; got != want {
@@ -165,7 +177,8 @@ func TestGrepBigFiles(t *testing.T) {
 	if want := "big.log-170001- before\nbig.log:170002: needle\nbig.log-170003- after\n"; got != want {
 		t.Errorf("by name: %q", got)
 	}
-	if _, _, err := call(t, Grep(), env, `{"pattern":"needle","path":"big.log","multiline":true}`); err == nil || !strings.Contains(err.Error(), "without multiline") {
+	if _, _, err := call(t, Grep(), env, `{"pattern":"needle","path":"big.log","multiline":true}`); err == nil ||
+		!strings.Contains(err.Error(), "without multiline") {
 		t.Errorf("multiline: %v", err)
 	}
 }
@@ -207,7 +220,8 @@ func TestGrepIsStable(t *testing.T) {
 			fmt.Fprintf(&want, "f%03d:1: hit one\nf%03d:3: hit two\n", i, i)
 		}
 	}
-	want.WriteString("(stopped at the limit of 100 matches, there may be more; narrow the pattern, path or glob, or raise limit)\n")
+	want.WriteString(
+		"(stopped at the limit of 100 matches, there may be more; narrow the pattern, path or glob, or raise limit)\n")
 	env := treeEnv(t, files)
 	odd := "f000:1: hit one\nf000:3: hit two\nf001:1: hit one\n(stopped at the limit of 3 matches, there may be more; narrow the pattern, path or glob, or raise limit)\n"
 	if diff := cmp.Diff(odd, mustCall(t, Grep(), env, `{"pattern":"hit","limit":3}`).Text); diff != "" {
@@ -236,10 +250,12 @@ func TestGrepStopsAtItsLimit(t *testing.T) {
 	}
 	env := treeEnv(t, map[string]string{"a": strings.Repeat("x\n", 100), "b": "x\n"})
 	got := mustCall(t, Grep(), env, `{"pattern":"x"}`)
-	if got.Summary != "the first 100 hits" || !strings.Contains(got.Text, "(stopped at the limit of 100 matches, there may be more;") {
+	if got.Summary != "the first 100 hits" ||
+		!strings.Contains(got.Text, "(stopped at the limit of 100 matches, there may be more;") {
 		t.Errorf("%s: %s", got.Summary, got.Text[len(got.Text)-150:])
 	}
-	if got = mustCall(t, Grep(), env, `{"pattern":"x","limit":101}`); strings.Contains(got.Text, "there may be more") && strings.Count(got.Text, "\n") != 102 {
+	if got = mustCall(t, Grep(), env, `{"pattern":"x","limit":101}`); strings.Contains(got.Text, "there may be more") &&
+		strings.Count(got.Text, "\n") != 102 {
 		t.Errorf("%s", got.Text)
 	}
 }
@@ -276,7 +292,8 @@ func TestGrepAnswersFitIntoAPage(t *testing.T) {
 		got := mustCall(t, Grep(), env, `{"pattern":"needle","limit":1000}`)
 		shown := strings.Count(got.Text, "needle number")
 		whole := max == 100_000 && shown == 1000
-		if len(got.Text) > max || !whole && !strings.Contains(got.Text, fmt.Sprintf("(the first %d matches: more do not fit", shown)) {
+		if len(got.Text) > max || !whole &&
+			!strings.Contains(got.Text, fmt.Sprintf("(the first %d matches: more do not fit", shown)) {
 			t.Errorf("%d: %d matches, %d bytes: %s", max, shown, len(got.Text), got.Text[len(got.Text)-200:])
 		}
 	}
@@ -285,7 +302,8 @@ func TestGrepAnswersFitIntoAPage(t *testing.T) {
 func TestGrepRefusesPatternsThatWouldTakeMinutes(t *testing.T) {
 	long := strings.Repeat("(a|b)", 20_000)
 	env := treeEnv(t, map[string]string{"min.js": strings.Repeat("ab", 1<<20)})
-	if _, _, err := call(t, Grep(), env, fmt.Sprintf(`{"pattern":%q}`, long)); err == nil || !strings.Contains(err.Error(), "the pattern is too large") {
+	if _, _, err := call(t, Grep(), env, fmt.Sprintf(`{"pattern":%q}`, long)); err == nil ||
+		!strings.Contains(err.Error(), "the pattern is too large") {
 		t.Errorf("%v", err)
 	}
 	heavy := fmt.Sprintf(`{"pattern":%q,"path":"min.js","multiline":true}`, strings.Repeat("(a|b)", 1500)+"c")
@@ -312,7 +330,8 @@ func TestGrepTakesTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.result(all, false, maxGrepText).Text; !strings.Contains(got, "(stopped after 30s: not every file was searched;") {
+	if got := c.result(all, false, maxGrepText).Text; !strings.Contains(got,
+		"(stopped after 30s: not every file was searched;") {
 		t.Errorf("%q", got)
 	}
 }
@@ -321,7 +340,8 @@ func TestGrepCancelled(t *testing.T) {
 	env := treeEnv(t, map[string]string{"a": "x\n"})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, input := range []string{`{"pattern":"x"}`, `{"pattern":"x","path":"a"}`, `{"pattern":"x","path":"a","multiline":true}`} {
+	for _, input := range []string{`{"pattern":"x"}`, `{"pattern":"x","path":"a"}`,
+		`{"pattern":"x","path":"a","multiline":true}`} {
 		if _, _, _, err := callLive(t, ctx, Grep(), env, input); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", input, err)
 		}
@@ -330,9 +350,11 @@ func TestGrepCancelled(t *testing.T) {
 
 // One line can be longer than what is searched at a time.
 func TestGrepEnormousLine(t *testing.T) {
-	env := treeEnv(t, map[string]string{"a": strings.Repeat("ab ", 1<<20) + "needle\nnext\n" + strings.Repeat("c", 1<<19) + "\nneedle\n"})
+	env := treeEnv(t, map[string]string{"a": strings.Repeat("ab ", 1<<20) + "needle\nnext\n" +
+		strings.Repeat("c", 1<<19) + "\nneedle\n"})
 	got := mustCall(t, Grep(), env, `{"pattern":"needle","context":3}`).Text
-	if !strings.Contains(got, "needle\na-2- next\na-3- ccc") || !strings.HasSuffix(got, "\na:4: needle\n") || len(got) > 5000 {
+	if !strings.Contains(got, "needle\na-2- next\na-3- ccc") || !strings.HasSuffix(got, "\na:4: needle\n") ||
+		len(got) > 5000 {
 		t.Errorf("%d bytes: %.2000q", len(got), got)
 	}
 }

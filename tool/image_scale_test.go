@@ -86,7 +86,8 @@ func TestUprightKeepsEveryPixel(t *testing.T) {
 	}
 	for turn, back := range map[int]int{2: 2, 3: 3, 4: 4, 5: 5, 6: 8, 7: 7, 8: 6} {
 		turned := upright(img, turn).(*image.RGBA)
-		if again := upright(turned, back).(*image.RGBA); string(again.Pix) != string(img.Pix) || string(turned.Pix) == string(img.Pix) {
+		if again := upright(turned, back).(*image.RGBA); string(again.Pix) != string(img.Pix) ||
+			string(turned.Pix) == string(img.Pix) {
 			t.Errorf("turn %d, then %d: %v, want %v", turn, back, again.Pix, img.Pix)
 		}
 	}

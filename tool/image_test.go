@@ -112,7 +112,8 @@ func mustRead(t testing.TB, data []byte, kind string) (shownImage, image.Image) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := img.Bounds(); b.Dx() != p.shownW || b.Dy() != p.shownH || len(p.Data) > imageBytes || max(b.Dx(), b.Dy()) > imageEdge {
+	if b := img.Bounds(); b.Dx() != p.shownW || b.Dy() != p.shownH || len(p.Data) > imageBytes ||
+		max(b.Dx(), b.Dy()) > imageEdge {
 		t.Errorf("%d bytes, %v, said to be %dx%d", len(p.Data), b, p.shownW, p.shownH)
 	}
 	return p, img
@@ -124,7 +125,8 @@ func TestSmallPicturesKeepTheirPixels(t *testing.T) {
 	if !bytes.Equal(p.Data, plain) || p.size() != "40x20" {
 		t.Errorf("%s, %d bytes of %d", p.size(), len(p.Data), len(plain))
 	}
-	for name, text := range map[string]string{"tEXt": "Author\x00me at home", "eXIf": "GPS 52.5N", "acTL": "\x00\x00\x00\x01\x00\x00\x00\x00"} {
+	for name, text := range map[string]string{"tEXt": "Author\x00me at home", "eXIf": "GPS 52.5N",
+		"acTL": "\x00\x00\x00\x01\x00\x00\x00\x00"} {
 		if p, _ := mustRead(t, withChunk(plain, name, text), "image/png"); !bytes.Equal(p.Data, plain) {
 			t.Errorf("%s is left", name)
 		}
@@ -177,7 +179,8 @@ func TestLargePicturesAreScaledDown(t *testing.T) {
 
 func TestPhotographsAreTurnedUpright(t *testing.T) {
 	photo := asJPEG(t, halves(64, 32))
-	red := map[uint16]image.Point{1: {2, 16}, 2: {61, 16}, 3: {61, 16}, 4: {2, 16}, 5: {16, 2}, 6: {16, 2}, 7: {16, 61}, 8: {16, 61}}
+	red := map[uint16]image.Point{1: {2, 16}, 2: {61, 16}, 3: {61, 16}, 4: {2, 16}, 5: {16, 2}, 6: {16, 2},
+		7: {16, 61}, 8: {16, 61}}
 	for turn, at := range red {
 		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 			p, img := mustRead(t, withEXIF(photo, turn, order), "image/jpeg")
@@ -255,7 +258,8 @@ func TestPicturesThatCannotBeShown(t *testing.T) {
 
 // Whatever a file holds, what becomes of it can be sent.
 func FuzzImage(f *testing.F) {
-	for _, data := range [][]byte{asPNG(f, halves(9, 3)), asJPEG(f, halves(9, 3)), withEXIF(asJPEG(f, halves(9, 3)), 6, binary.BigEndian), unbase64(f, webpLossy), unbase64(f, webpLossless)} {
+	for _, data := range [][]byte{asPNG(f, halves(9, 3)), asJPEG(f, halves(9, 3)),
+		withEXIF(asJPEG(f, halves(9, 3)), 6, binary.BigEndian), unbase64(f, webpLossy), unbase64(f, webpLossless)} {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -265,7 +269,8 @@ func FuzzImage(f *testing.F) {
 			}
 			if p, err := readImage(data, kind); err == nil {
 				mustRead(t, data, kind)
-				if again, err := readImage(p.Data, p.MediaType); err != nil || again.width != p.shownW || again.height != p.shownH {
+				if again, err := readImage(p.Data, p.MediaType); err != nil || again.width != p.shownW ||
+					again.height != p.shownH {
 					t.Errorf("read again: %v, %s of %s", err, again.size(), p.size())
 				}
 			}

@@ -41,7 +41,8 @@ func changesNothing(name string, value json.RawMessage) bool {
 	said := strings.Trim(string(value), `"`)
 	switch foldProperty(name) {
 	case "description", "explanation", "reason", "reasoning", "thought", "thoughts", "title", "summary",
-		"justification", "purpose", "toolcallid", "callid", "taskprogress", "securityrisk", "requiresapproval", "safetoautorun":
+		"justification", "purpose", "toolcallid", "callid", "taskprogress", "securityrisk", "requiresapproval",
+		"safetoautorun":
 		return true
 	case "runinbackground", "isbackground", "background", "async", "restart", "interactive",
 		"dangerouslydisablesandbox", "dryrun", "recursive", "ignore":

@@ -30,8 +30,10 @@ func TestBrokenInputIsMended(t *testing.T) {
 		{Bash("sh"), `{"command":"ls","timeout":"1.5"}`, `{"command":"ls","timeout":1.5}`},
 		{Edit(), `{"path":"a","edits":"[{\"old_string\":\"1\",\"new_string\":\"2\",\"replace_all\":\"false\"}]"}`,
 			`{"edits":[{"new_string":"2","old_string":"1","replace_all":false}],"path":"a"}`},
-		{Edit(), `{"path":"a","edits":null,"old_string":"null","new_string":"x"}`, `{"new_string":"x","old_string":"null","path":"a"}`},
-		{Edit(), `{"path":"a","edits":[{"old_string":"1","new_string":null}]}`, `{"path":"a","edits":[{"old_string":"1","new_string":null}]}`},
+		{Edit(), `{"path":"a","edits":null,"old_string":"null","new_string":"x"}`,
+			`{"new_string":"x","old_string":"null","path":"a"}`},
+		{Edit(), `{"path":"a","edits":[{"old_string":"1","new_string":null}]}`,
+			`{"path":"a","edits":[{"old_string":"1","new_string":null}]}`},
 		{Write(), `{"path":"a","content":"[1]"}`, `{"path":"a","content":"[1]"}`},
 		{Read(), ` [] `, `[]`},
 		{Read(), `{`, `{`},
@@ -97,7 +99,8 @@ func TestMendedInputRuns(t *testing.T) {
 		`{"path":"a.txt","offset":"2","limit":1.0}`,
 		`{"path":"a.txt","offset":2,"limit":"1"}`,
 	} {
-		if text := mustCall(t, Read(), env, in).Text; !strings.Contains(text, "2\ttwo\n") || strings.Contains(text, "three") {
+		if text := mustCall(t, Read(), env, in).Text; !strings.Contains(text, "2\ttwo\n") ||
+			strings.Contains(text, "three") {
 			t.Errorf("%s: %q", in, text)
 		}
 	}

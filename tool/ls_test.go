@@ -10,7 +10,8 @@ import (
 )
 
 func TestLs(t *testing.T) {
-	w := newFileWorld(t, map[string]string{"b.txt": "12345", "a/x": "", ".hidden": "", ".git/config": "", ".gitignore": "b.txt\n", "empty/x": ""})
+	w := newFileWorld(t, map[string]string{"b.txt": "12345", "a/x": "", ".hidden": "", ".git/config": "",
+		".gitignore": "b.txt\n", "empty/x": ""})
 	w.link("b.txt", "link")
 	if err := os.Remove(w.path("empty/x")); err != nil {
 		t.Fatal(err)
@@ -48,13 +49,15 @@ func TestLsMany(t *testing.T) {
 		w.put(w.path(fmt.Sprintf("f%05d", i)), "")
 	}
 	result := w.ok(Ls(), in{})
-	if n := strings.Count(result.Text, "\n"); n != listEntries+1 || !strings.HasSuffix(result.Text, "f00999\n[the first 1000 of 1005; glob finds others by name]\n") {
+	if n := strings.Count(result.Text, "\n"); n != listEntries+1 ||
+		!strings.HasSuffix(result.Text, "f00999\n[the first 1000 of 1005; glob finds others by name]\n") {
 		t.Errorf("%d lines, end %q", n, result.Text[len(result.Text)-80:])
 	}
 }
 
 func TestQuoteName(t *testing.T) {
-	for name, want := range map[string]string{"plain": "plain", "a b": "a b", "a\nb": `"a\nb"`, "\x1b[2J": `"\x1b[2J"`, "ä": "ä"} {
+	for name, want := range map[string]string{"plain": "plain", "a b": "a b", "a\nb": `"a\nb"`,
+		"\x1b[2J": `"\x1b[2J"`, "ä": "ä"} {
 		if got := quoteName(name); got != want {
 			t.Errorf("%q: %s, want %s", name, got, want)
 		}

@@ -30,9 +30,11 @@ func written(entries []NameEntry) []string {
 
 func namesTree() map[string]string {
 	return map[string]string{
-		".gitignore": "*.log\n/build/\n", ".env": "KEY=1", ".golangci.yml": "", "README.md": "", "readme.txt": "", "run.log": "",
-		"build/out.go": "", "internal/cart/week.go": "", "internal/cart/week_test.go": "", "internal/.env": "", "internal/Weekend.go": "",
-		"docs/midweek.md": "", "a b.txt": "", "bad\nname": "", "run.sh": "", ".hidden/week.go": "",
+		".gitignore": "*.log\n/build/\n", ".env": "KEY=1", ".golangci.yml": "", "README.md": "", "readme.txt": "",
+		"run.log":      "",
+		"build/out.go": "", "internal/cart/week.go": "", "internal/cart/week_test.go": "", "internal/.env": "",
+		"internal/Weekend.go": "",
+		"docs/midweek.md":     "", "a b.txt": "", "bad\nname": "", "run.sh": "", ".hidden/week.go": "",
 	}
 }
 
@@ -49,7 +51,8 @@ func TestNames(t *testing.T) {
 		limit       int
 		want        []string
 	}{
-		{"", "", 100, []string{"README.md", "a b.txt", "docs/", "inside/", "internal/", "readme.txt", "run.sh", "!build/", "!run.log"}},
+		{"", "", 100, []string{"README.md", "a b.txt", "docs/", "inside/", "internal/", "readme.txt", "run.sh",
+			"!build/", "!run.log"}},
 		{"", "r", 100, []string{"readme.txt", "run.sh", "!run.log"}},
 		{"", "reAD", 100, []string{"README.md", "readme.txt"}},
 		{"", "", 2, []string{"README.md", "a b.txt"}},
@@ -81,7 +84,8 @@ func TestFind(t *testing.T) {
 		limit     int
 		want      []string
 	}{
-		{"", "week", 50, []string{"internal/cart/week.go", "internal/cart/week_test.go", "internal/Weekend.go", "docs/midweek.md"}},
+		{"", "week", 50, []string{"internal/cart/week.go", "internal/cart/week_test.go", "internal/Weekend.go",
+			"docs/midweek.md"}},
 		{"", "week", 1, []string{"internal/cart/week.go"}},
 		{"internal", "week.go", 50, []string{"cart/week.go"}},
 		{"", "cart", 50, []string{"internal/cart/"}},

@@ -30,16 +30,19 @@ func TestTheSearchForARepositoryEndsWhereGitEndsIt(t *testing.T) {
 	list := string(filepath.ListSeparator)
 	ended := 0
 	for _, value := range []string{
-		"", list, "BASE", "BASE/", "BASE/outer", "BASE/outer/", "BASE/outer/a", "BASE/outer/a/b", "BASE/outer/a/b/c", "BASE/outer/abc",
-		"BASE/outer/ab", "BASE//outer/./a", "BASE/outer/a/../a/b", "BASE/outer/missing/..", "BASE/outer/missing", "BASE/missing/outer",
-		"outer", "outer/a", ".", "..", "BASE/link", list + "BASE/link", list + "BASE/outer/a", list + "BASE/outer/a/", list + "BASE/outer/a//", list + "BASE/outer//a",
-		list + "BASE/outer/./a", "BASE/link" + list, "BASE/link" + list + list + "BASE/none", "BASE/outer/a" + list + "BASE", "BASE" + list + "BASE/outer/a",
-		"x" + list + "BASE/outer/a", list + list + "BASE/outer/a", "BASE/outer/loose", "BASE/link/b", "BASE/outer/a/inner", "/", list + "/",
+		"", list, "BASE", "BASE/", "BASE/outer", "BASE/outer/", "BASE/outer/a", "BASE/outer/a/b", "BASE/outer/a/b/c",
+		"BASE/outer/abc", "BASE/outer/ab", "BASE//outer/./a", "BASE/outer/a/../a/b", "BASE/outer/missing/..",
+		"BASE/outer/missing", "BASE/missing/outer", "outer", "outer/a", ".", "..", "BASE/link", list + "BASE/link",
+		list + "BASE/outer/a", list + "BASE/outer/a/", list + "BASE/outer/a//", list + "BASE/outer//a",
+		list + "BASE/outer/./a", "BASE/link" + list, "BASE/link" + list + list + "BASE/none",
+		"BASE/outer/a" + list + "BASE", "BASE" + list + "BASE/outer/a", "x" + list + "BASE/outer/a",
+		list + list + "BASE/outer/a", "BASE/outer/loose", "BASE/link/b", "BASE/outer/a/inner", "/", list + "/",
 		"BASE/outer/a/inner/d", " BASE/outer/a",
 	} {
 		value = strings.ReplaceAll(value, "BASE", base)
 		t.Setenv("GIT_CEILING_DIRECTORIES", value)
-		for _, dir := range []string{"outer", "outer/a", "outer/a/b", "outer/a/b/c", "outer/a/inner", "outer/a/inner/d", "outer/abc", "link/b"} {
+		for _, dir := range []string{"outer", "outer/a", "outer/a/b", "outer/a/b/c", "outer/a/inner", "outer/a/inner/d",
+			"outer/abc", "link/b"} {
 			dir := filepath.Join(base, filepath.FromSlash(dir))
 			git := exec.Command("git", "rev-parse", "--show-toplevel")
 			git.Dir = dir

@@ -74,7 +74,8 @@ func workTreeRuns(top string, depth int) error {
 			return err
 		}
 		if key := runningKey(data); key != "" {
-			return fmt.Errorf("the repository's own %s sets %s, which can run programs or read elsewhere", filepath.Base(path), key)
+			return fmt.Errorf("the repository's own %s sets %s, which can run programs or read elsewhere",
+				filepath.Base(path), key)
 		}
 	}
 	// The one hook that commands which only look may run.
@@ -176,7 +177,8 @@ func runningKey(config string) string {
 		if key == "worktree" {
 			return key
 		}
-		for _, word := range []string{"fsmonitor", "textconv", "external", "command", "pager", "program", "hookspath", "askpass",
+		for _, word := range []string{"fsmonitor", "textconv", "external", "command", "pager", "program",
+			"hookspath", "askpass",
 			"editor", "driver", "uploadpack", "revsfile", "showsignature", "attributesfile", "orderfile", "promisor",
 			"partialclone"} { // also partialclonefilter
 			if strings.Contains(key, word) {

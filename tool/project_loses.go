@@ -28,7 +28,8 @@ func Loses(environ []string, path string) string {
 	defer cancel()
 	changed := errors.New("changed")
 	err = runGit(ctx, environ, repository.Root, filepath.Dir(path), func(string) error { return changed },
-		"--literal-pathspecs", "status", "--porcelain", "-z", "--ignored", "--untracked-files=all", "--", filepath.Base(path))
+		"--literal-pathspecs", "status", "--porcelain", "-z", "--ignored", "--untracked-files=all",
+		"--", filepath.Base(path))
 	if err != nil {
 		return lost
 	}
@@ -89,7 +90,8 @@ func (s *gitState) String() string {
 	if s.count == 0 {
 		return state + ", nothing changed"
 	}
-	state = fmt.Sprintf("%s, %s:\n%s", state, counted(s.count, "file changed", "files changed"), strings.Join(s.files, "\n"))
+	state = fmt.Sprintf("%s, %s:\n%s", state, counted(s.count, "file changed", "files changed"),
+		strings.Join(s.files, "\n"))
 	if s.count > maxGitState {
 		state += fmt.Sprintf("\nand %d more", s.count-maxGitState)
 	}

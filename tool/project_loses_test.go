@@ -16,7 +16,8 @@ func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
 		mkfile(t, filepath.Join(root, name), "x")
 	}
 	mkfile(t, filepath.Join(root, "empty"), "")
-	if Loses(environ, filepath.Join(root, "committed")) == "" || Loses(environ, filepath.Join(root, "none")) != "" || Loses(environ, root) != "" {
+	if Loses(environ, filepath.Join(root, "committed")) == "" || Loses(environ, filepath.Join(root, "none")) != "" ||
+		Loses(environ, root) != "" {
 		t.Error("without a repository every file that is there is lost")
 	}
 	git, err := exec.LookPath("git")
@@ -25,7 +26,8 @@ func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
 		return
 	}
 	mkfile(t, filepath.Join(root, ".gitignore"), "ignored\n")
-	for _, args := range [][]string{{"init", "-q"}, {"add", "committed", "changed"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "committed", "changed"},
+		{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"}} {
 		cmd := exec.Command(git, args...)
 		cmd.Dir, cmd.Env = root, environ
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -33,7 +35,8 @@ func TestOnlyWhatIsCommittedIsNotLost(t *testing.T) {
 		}
 	}
 	mkfile(t, filepath.Join(root, "changed"), "y")
-	for name, lost := range map[string]bool{"committed": false, "changed": true, "untracked": true, "ignored": true, "empty": false, "none": false} {
+	for name, lost := range map[string]bool{"committed": false, "changed": true, "untracked": true, "ignored": true,
+		"empty": false, "none": false} {
 		if got := Loses(environ, filepath.Join(root, name)); (got != "") != lost {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -111,10 +114,12 @@ func TestGitDoesNotFollowWhatLeadsElsewhere(t *testing.T) {
 			return os.Symlink(filepath.Join(other, "x"), filepath.Join(root, ".git", "rebase-todo"))
 		},
 		"revisions to ignore": func(root, _ string) error {
-			return os.WriteFile(filepath.Join(root, ".git", "config"), []byte("[blame]\n\tignoreRevsFile = /etc/passwd\n"), 0o644)
+			return os.WriteFile(filepath.Join(root, ".git", "config"),
+				[]byte("[blame]\n\tignoreRevsFile = /etc/passwd\n"), 0o644)
 		},
 		"a viewer of manuals": func(root, _ string) error {
-			return os.WriteFile(filepath.Join(root, ".git", "config"), []byte("[man]\n\tviewer = x\n[man \"x\"]\n\tcmd = ./x\n"), 0o644)
+			return os.WriteFile(filepath.Join(root, ".git", "config"),
+				[]byte("[man]\n\tviewer = x\n[man \"x\"]\n\tcmd = ./x\n"), 0o644)
 		},
 		"a format": func(root, _ string) error {
 			return os.WriteFile(filepath.Join(root, ".git", "config"), []byte("[format]\n\tpretty = %G?\n"), 0o644)

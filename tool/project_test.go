@@ -41,7 +41,8 @@ func mkrepo(t *testing.T, dir string) {
 
 func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 	base := realTemp(t)
-	for _, dir := range []string{"home/work/repo/a/b", "home/plain", "home2/x", "empty/.git", "home/work/repo/void/.git", "home/work/repo/void/x", "above/home3"} {
+	for _, dir := range []string{"home/work/repo/a/b", "home/plain", "home2/x", "empty/.git",
+		"home/work/repo/void/.git", "home/work/repo/void/x", "above/home3"} {
 		if err := os.MkdirAll(filepath.Join(base, filepath.FromSlash(dir)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +76,8 @@ func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Root != filepath.Join(base, filepath.FromSlash(c.root)) || p.Git != c.git || p.None != c.none || p.Dir != filepath.Join(base, filepath.FromSlash(c.dir)) {
+		if p.Root != filepath.Join(base, filepath.FromSlash(c.root)) || p.Git != c.git || p.None != c.none ||
+			p.Dir != filepath.Join(base, filepath.FromSlash(c.dir)) {
 			t.Errorf("%s: %+v", c.dir, p)
 		}
 	}
@@ -214,21 +216,28 @@ func TestGitRuns(t *testing.T) {
 		{"filter", map[string]string{".git/config": "[filter \"x\"]\n clean = ./x\n"}, "", "filter"},
 		{"include", map[string]string{".git/config": "[include]\n path = ../x\n"}, "", "include"},
 		{"include behind another section", map[string]string{".git/config": "[a][include]path = ../x\n"}, "", "include"},
-		{"include behind a quoted bracket", map[string]string{".git/config": "[a \"]\"] [includeIf \"x\"]path = ../x\n"}, "", "include"},
+		{"include behind a quoted bracket",
+			map[string]string{".git/config": "[a \"]\"] [includeIf \"x\"]path = ../x\n"}, "", "include"},
 		{"monitor behind two sections", map[string]string{".git/config": "[a] [core] fsmonitor = x\n"}, "", "fsmonitor"},
 		{"merge driver", map[string]string{".git/config": "[merge \"x\"]\n driver = ./x\n"}, "", "driver"},
-		{"upload-pack of a partial clone", map[string]string{".git/config": "[remote \"o\"]\n uploadpack = ./x\n"}, "", "uploadpack"},
+		{"upload-pack of a partial clone", map[string]string{".git/config": "[remote \"o\"]\n uploadpack = ./x\n"},
+			"", "uploadpack"},
 		{"partial clone", map[string]string{".git/config": "[remote \"o\"]\n promisor = true\n"}, "", "promisor"},
 		{"files elsewhere", map[string]string{".git/config": "[core]\n worktree = /\n"}, "", "worktree"},
-		{"files elsewhere behind two sections", map[string]string{".git/config": "[a] [core] worktree = /\n"}, "", "worktree"},
-		{"worktree config", map[string]string{".git/config": "[extensions]\n worktreeConfig = true\n", ".git/config.worktree": "[core]\n fsmonitor=x\n"}, "", "fsmonitor"},
+		{"files elsewhere behind two sections", map[string]string{".git/config": "[a] [core] worktree = /\n"},
+			"", "worktree"},
+		{"worktree config", map[string]string{".git/config": "[extensions]\n worktreeConfig = true\n",
+			".git/config.worktree": "[core]\n fsmonitor=x\n"}, "", "fsmonitor"},
 		{"hooks elsewhere", map[string]string{".git/config": "[core]\n hooksPath = x\n"}, "", "hookspath"},
-		{"a hook of status", map[string]string{".git/config": "", ".git/hooks/post-index-change": "x"}, "", "post-index-change"},
+		{"a hook of status", map[string]string{".git/config": "", ".git/hooks/post-index-change": "x"},
+			"", "post-index-change"},
 		{"other hooks", map[string]string{".git/config": "", ".git/hooks/pre-commit": "x"}, "", ""},
 		{"a bare repository in the way", map[string]string{".git/config": "", "sub/HEAD": "ref: x"}, "sub/deep", "bare"},
 		{"one beside it", map[string]string{".git/config": "", "sub/HEAD": "ref: x"}, "other", ""},
-		{"another directory", map[string]string{".git": "gitdir: real\n", "real/config": "[core]\n fsmonitor=x\n"}, "", "fsmonitor"},
-		{"another directory, shared", map[string]string{".git": "gitdir: real\n", "real/commondir": "../all\n", "all/config": "[core]\n fsmonitor=x\n"}, "", "fsmonitor"},
+		{"another directory", map[string]string{".git": "gitdir: real\n", "real/config": "[core]\n fsmonitor=x\n"},
+			"", "fsmonitor"},
+		{"another directory, shared", map[string]string{".git": "gitdir: real\n", "real/commondir": "../all\n",
+			"all/config": "[core]\n fsmonitor=x\n"}, "", "fsmonitor"},
 		{"no file of git", map[string]string{".git": "x\n"}, "", "not one of git's files"},
 		{"an index that is none", map[string]string{".git/config": "", ".git/index": "x"}, "", "index"},
 		{"a config too large", map[string]string{".git/config": strings.Repeat("#", 2<<20)}, "", "usual kind and size"},
@@ -247,7 +256,8 @@ func TestGitRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := Project{Root: root, Dir: dir, Git: true}
-			if err := p.GitRuns(); c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+			if err := p.GitRuns(); c.why == "" && err != nil ||
+				c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
 				t.Errorf("error %v, want one with %q", err, c.why)
 			}
 		})
@@ -340,7 +350,8 @@ func TestRepositoriesWithinAreLookedAt(t *testing.T) {
 	for _, at := range []string{filepath.Join("mod", "mod"), "mod"} {
 		config := filepath.Join(root, at, ".git", "config")
 		git(t, filepath.Join(root, at), "config", "core.fsmonitor", "y")
-		if err := p.GitRuns(); err == nil || !strings.Contains(err.Error(), at[len(at)-3:]+": ") || !strings.Contains(err.Error(), "fsmonitor") {
+		if err := p.GitRuns(); err == nil || !strings.Contains(err.Error(), at[len(at)-3:]+": ") ||
+			!strings.Contains(err.Error(), "fsmonitor") {
 			t.Errorf("%s: error %v", at, err)
 		}
 		if err := os.Rename(config, config+".off"); err != nil {

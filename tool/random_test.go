@@ -22,7 +22,8 @@ func TestRandom(t *testing.T) {
 	if r := mustCall(t, Random(), nil, `{"min":7,"max":7}`); r.Text != "7" {
 		t.Errorf("%+v", r)
 	}
-	if _, err := strconv.ParseInt(mustCall(t, Random(), nil, `{"min":-9007199254740992,"max":9007199254740992}`).Text, 10, 64); err != nil {
+	if _, err := strconv.ParseInt(mustCall(t, Random(), nil, `{"min":-9007199254740992,"max":9007199254740992}`).Text,
+		10, 64); err != nil {
 		t.Error(err)
 	}
 }

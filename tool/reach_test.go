@@ -16,8 +16,10 @@ func reachTree(t *testing.T) (f *Files, root string) {
 	}
 	root = filepath.Join(base, "p[1]")
 	for name, text := range map[string]string{
-		"outside": "", "p[1]/a.go": "", "p[1]/.env": "", "p[1]/sub/deep/x": "", "p[1]/sub/y.go": "", "p[1]/clean/x": "", "p[1]/clean/.hidden": "",
-		"p[1]/secret/id_rsa": "", "p[1]/dash/-o": "", "p[1]/dash/b": "", "p[1]/linked/z": "", "p[1]/.aws/config": "", "p[1]/.aws/sso/x": "", "p[1]/config": "",
+		"outside": "", "p[1]/a.go": "", "p[1]/.env": "", "p[1]/sub/deep/x": "", "p[1]/sub/y.go": "", "p[1]/clean/x": "",
+		"p[1]/clean/.hidden": "",
+		"p[1]/secret/id_rsa": "", "p[1]/dash/-o": "", "p[1]/dash/b": "", "p[1]/linked/z": "", "p[1]/.aws/config": "",
+		"p[1]/.aws/sso/x": "", "p[1]/config": "",
 	} {
 		path := filepath.Join(base, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -27,7 +29,8 @@ func reachTree(t *testing.T) (f *Files, root string) {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"out": base, "in": filepath.Join("sub", "deep"), "awslink": filepath.Join(".aws", "sso"), "linked/other": filepath.Join("..", "clean"), "linked2": "linked"} {
+	for link, to := range map[string]string{"out": base, "in": filepath.Join("sub", "deep"),
+		"awslink": filepath.Join(".aws", "sso"), "linked/other": filepath.Join("..", "clean"), "linked2": "linked"} {
 		if err := os.Symlink(to, filepath.Join(root, filepath.FromSlash(link))); err != nil {
 			t.Skipf("no links here: %v", err)
 		}
@@ -47,23 +50,31 @@ func TestReach(t *testing.T) {
 		recursive bool
 		why       string // a part of the error, "" for none
 	}{
-		{".", "a.go", false, ""}, {".", ".", false, ""}, {".", "nothing", false, ""}, {".", "nothing/x", false, ""}, {".", "", false, ""},
-		{".", root, false, ""}, {".", root + "/a.go", false, ""}, {"sub", "../a.go", false, ""}, {"sub", "..", false, ""},
-		{".", ".env", false, ".env"}, {".", "sub/../.env", false, ".env"}, {".", root + "/sub/../.env", false, ".env"},
-		{".", "..", false, "outside"}, {".", "../outside", false, "outside"}, {"sub", "../../outside", false, "outside"}, {".", "/", false, "outside"},
-		{".", "out", false, "outside"}, {".", "out/outside", false, "outside"}, {".", root + "/../outside", false, "outside"},
+		{".", "a.go", false, ""}, {".", ".", false, ""}, {".", "nothing", false, ""}, {".", "nothing/x", false, ""},
+		{".", "", false, ""}, {".", root, false, ""}, {".", root + "/a.go", false, ""}, {"sub", "../a.go", false, ""},
+		{"sub", "..", false, ""}, {".", ".env", false, ".env"}, {".", "sub/../.env", false, ".env"},
+		{".", root + "/sub/../.env", false, ".env"}, {".", "..", false, "outside"},
+		{".", "../outside", false, "outside"}, {"sub", "../../outside", false, "outside"}, {".", "/", false, "outside"},
+		{".", "out", false, "outside"}, {".", "out/outside", false, "outside"},
+		{".", root + "/../outside", false, "outside"},
 		// ".." goes up from where a link leads.
-		{".", "in/x", false, ""}, {".", "in/../y.go", false, ""}, {"in", "../y.go", false, ""}, {"in", "../../.env", false, ".env"},
-		{"in", "../../../outside", false, "outside"}, {"awslink", "../config", false, "credentials"}, {".", "awslink/../config", false, "credentials"},
+		{".", "in/x", false, ""}, {".", "in/../y.go", false, ""}, {"in", "../y.go", false, ""},
+		{"in", "../../.env", false, ".env"}, {"in", "../../../outside", false, "outside"},
+		{"awslink", "../config", false, "credentials"}, {".", "awslink/../config", false, "credentials"},
 		// Globs.
-		{".", "*", false, "."}, {".", "*.go", false, ""}, {".", "su*/y.go", false, ""}, {".", "sub/*", false, ""}, {".", "sub/*/*", false, ""},
-		{".", ".*", false, ".env"}, {".", ".e*", false, ".env"}, {".", ".?nv", false, ".env"}, {".", ".[e]nv", false, ".env"}, {".", ".[!a]nv", false, ".env"},
-		{".", ".[[:alpha:]]nv", false, ".env"}, {".", "o[a-z]t/outside", false, "outside"}, {".", "../*", false, "outside"}, {".", "sub/../../*", false, "outside"},
-		{".", root + "/*.go", false, ""}, {".", root + "/../*.go", false, "outside"}, {".", filepath.Dir(root) + "/p*/a.go", false, "outside"}, {".", "b[", false, ""}, {"clean", "*", false, ""}, {"in", "../*", false, ""}, {"secret", "*", false, "key"}, {".", "s*/id*", false, "key"},
-		{"dash", "*", false, "like an option"}, {".", "dash/*", false, ""}, {"dash", "?o", false, "like an option"}, {"dash", "b*", false, ""},
+		{".", "*", false, "."}, {".", "*.go", false, ""}, {".", "su*/y.go", false, ""}, {".", "sub/*", false, ""},
+		{".", "sub/*/*", false, ""}, {".", ".*", false, ".env"}, {".", ".e*", false, ".env"},
+		{".", ".?nv", false, ".env"}, {".", ".[e]nv", false, ".env"}, {".", ".[!a]nv", false, ".env"},
+		{".", ".[[:alpha:]]nv", false, ".env"}, {".", "o[a-z]t/outside", false, "outside"},
+		{".", "../*", false, "outside"}, {".", "sub/../../*", false, "outside"}, {".", root + "/*.go", false, ""},
+		{".", root + "/../*.go", false, "outside"}, {".", filepath.Dir(root) + "/p*/a.go", false, "outside"},
+		{".", "b[", false, ""}, {"clean", "*", false, ""}, {"in", "../*", false, ""}, {"secret", "*", false, "key"},
+		{".", "s*/id*", false, "key"}, {"dash", "*", false, "like an option"}, {".", "dash/*", false, ""},
+		{"dash", "?o", false, "like an option"}, {"dash", "b*", false, ""},
 		// All below.
-		{".", ".", true, ""}, {".", "clean", true, ""}, {".", "sub", true, ""}, {".", "secret", true, "key"}, {".", "a.go", true, ""}, {".", "nothing", true, ""},
-		{".", "linked", true, "link to another directory"}, {".", "linked2", true, "link to another directory"}, {".", "s*", true, "key"}, {".", "../p[1]", true, ""},
+		{".", ".", true, ""}, {".", "clean", true, ""}, {".", "sub", true, ""}, {".", "secret", true, "key"},
+		{".", "a.go", true, ""}, {".", "nothing", true, ""}, {".", "linked", true, "link to another directory"},
+		{".", "linked2", true, "link to another directory"}, {".", "s*", true, "key"}, {".", "../p[1]", true, ""},
 	}
 	for _, c := range cases {
 		if c.arg == "." && c.recursive || c.arg == "../p[1]" {
@@ -97,7 +108,8 @@ func TestReachLooksAtSoManyFilesOnly(t *testing.T) {
 		if err := f.reach(root, c.arg, c.recursive, nil, c.enough); err != nil {
 			t.Errorf("%s: %v", c.arg, err)
 		}
-		if err := f.reach(root, c.arg, c.recursive, nil, c.enough-1); err == nil || !strings.Contains(err.Error(), "more files") {
+		if err := f.reach(root, c.arg, c.recursive, nil, c.enough-1); err == nil ||
+			!strings.Contains(err.Error(), "more files") {
 			t.Errorf("%s: error %v", c.arg, err)
 		}
 	}

@@ -136,7 +136,8 @@ func (t target) showBinary(r io.Reader, size int64, kind string) (Result, error)
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 	default:
 		return Result{
-			Text:    fmt.Sprintf("%s is a binary file (%s, %s), which cannot be shown as text", t.Display, kind, byteSize(size)),
+			Text: fmt.Sprintf("%s is a binary file (%s, %s), which cannot be shown as text", t.Display, kind,
+				byteSize(size)),
 			Summary: "binary, " + byteSize(size),
 		}, nil
 	}

@@ -61,7 +61,9 @@ func TestReadPagesFollowTheWindow(t *testing.T) {
 	for _, test := range []struct{ max, last int }{{50 << 10, 2000}, {12 << 10, 744}, {1000, 34}} {
 		w.env.PageMax = func() int { return test.max }
 		r := w.ok(Read(), in{"path": "long.txt"})
-		if len(r.Text) > test.max || !r.Paged || !strings.Contains(r.Text, fmt.Sprintf("[lines 1-%d of 4000; use offset=%d to continue]", test.last, test.last+1)) {
+		if len(r.Text) > test.max || !r.Paged ||
+			!strings.Contains(r.Text, fmt.Sprintf("[lines 1-%d of 4000; use offset=%d to continue]", test.last,
+				test.last+1)) {
 			t.Errorf("%d: %d bytes: %s", test.max, len(r.Text), r.Text[len(r.Text)-100:])
 		}
 	}

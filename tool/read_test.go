@@ -34,19 +34,26 @@ func TestRead(t *testing.T) {
 		{"no newline", "a", in{}, "     1\ta\n[no newline at the end]\n", "1 line"},
 		{"empty", "", in{}, "f.txt is empty", "empty"},
 		{"blank lines", "\n\n", in{}, "     1\t\n     2\t\n", "2 lines"},
-		{"part", numbered(1, 9), in{"offset": 3, "limit": 2}, "     3\tline 3\n     4\tline 4\n[lines 3-4 of 9; use offset=5 to continue]\n", "lines 3-4 of 9"},
-		{"end", numbered(1, 9), in{"offset": 8}, "     8\tline 8\n     9\tline 9\n[lines 8-9, the end of the file]\n", "lines 8-9 of 9"},
+		{"part", numbered(1, 9), in{"offset": 3, "limit": 2},
+			"     3\tline 3\n     4\tline 4\n[lines 3-4 of 9; use offset=5 to continue]\n", "lines 3-4 of 9"},
+		{"end", numbered(1, 9), in{"offset": 8}, "     8\tline 8\n     9\tline 9\n[lines 8-9, the end of the file]\n",
+			"lines 8-9 of 9"},
 		{"exactly", numbered(1, 2), in{"limit": 2}, "     1\tline 1\n     2\tline 2\n", "2 lines"},
 		{"crlf", "a\r\nb\r\n", in{}, "     1\ta\n     2\tb\n[line ends are CRLF; write \\n, they are kept]\n", "2 lines"},
 		{"mixed", "a\r\nb\n", in{}, "     1\ta\n     2\tb\n[line ends are mixed, CRLF and LF]\n", "2 lines"},
-		{"mark", "\xef\xbb\xbfa\n", in{}, "     1\ta\n[encoded as UTF-8 with a byte order mark, which is kept]\n", "1 line"},
+		{"mark", "\xef\xbb\xbfa\n", in{},
+			"     1\ta\n[encoded as UTF-8 with a byte order mark, which is kept]\n", "1 line"},
 		{"only a mark", "\xef\xbb\xbf", in{}, "f.txt is empty", "empty"},
-		{"utf-16", wide(binary.LittleEndian, "ä\r\n😀\r\n"), in{}, "     1\tä\n     2\t😀\n[line ends are CRLF; write \\n, they are kept; encoded as UTF-16LE, which is kept]\n", "2 lines"},
+		{"utf-16", wide(binary.LittleEndian, "ä\r\n😀\r\n"), in{},
+			"     1\tä\n     2\t😀\n[line ends are CRLF; write \\n, they are kept; encoded as UTF-16LE, which is kept]\n", "2 lines"},
 		{"utf-16 big", wide(binary.BigEndian, "ä\n"), in{}, "     1\tä\n[encoded as UTF-16BE, which is kept]\n", "1 line"},
 		{"latin 1", "caf\xe9\n", in{}, "     1\tcaf�\n[not all of it is UTF-8; � stands for other bytes]\n", "1 line"},
-		{"long line", strings.Repeat("x", 3000) + "\nb\n", in{}, "     1\t" + strings.Repeat("x", 2000) + " [1000 bytes of this line left out]\n     2\tb\n", "2 lines"},
-		{"long line of wide characters", strings.Repeat("x", 1999) + strings.Repeat("😀", 1000), in{}, "     1\t" + strings.Repeat("x", 1999) + " [3.9 KB of this line left out]\n[no newline at the end]\n", "1 line"},
-		{"binary", "\x7fELF\x00\x01", in{}, "f.txt is a binary file (application/octet-stream, 6 bytes), which cannot be shown as text", "binary, 6 bytes"},
+		{"long line", strings.Repeat("x", 3000) + "\nb\n", in{}, "     1\t" + strings.Repeat("x", 2000) +
+			" [1000 bytes of this line left out]\n     2\tb\n", "2 lines"},
+		{"long line of wide characters", strings.Repeat("x", 1999) + strings.Repeat("😀", 1000), in{}, "     1\t" +
+			strings.Repeat("x", 1999) + " [3.9 KB of this line left out]\n[no newline at the end]\n", "1 line"},
+		{"binary", "\x7fELF\x00\x01", in{},
+			"f.txt is a binary file (application/octet-stream, 6 bytes), which cannot be shown as text", "binary, 6 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newFileWorld(t, map[string]string{"f.txt": test.content})
@@ -80,7 +87,8 @@ func TestReadAccess(t *testing.T) {
 }
 
 func TestReadPages(t *testing.T) {
-	w := newFileWorld(t, map[string]string{"lines": numbered(1, 5000), "wide": strings.Repeat(strings.Repeat("x", 999)+"\n", 200)})
+	w := newFileWorld(t, map[string]string{"lines": numbered(1, 5000),
+		"wide": strings.Repeat(strings.Repeat("x", 999)+"\n", 200)})
 	result := w.ok(Read(), in{"path": "lines"})
 	if !strings.HasSuffix(result.Text, "  2000\tline 2000\n[lines 1-2000 of 5000; use offset=2001 to continue]\n") {
 		t.Errorf("ends %q", result.Text[len(result.Text)-100:])
@@ -155,7 +163,8 @@ func TestReadStopsWhenInterrupted(t *testing.T) {
 }
 
 func TestReadPictures(t *testing.T) {
-	pictures := map[string]string{"image/png": string(asPNG(t, halves(40, 20))), "image/jpeg": string(asJPEG(t, halves(40, 20))), "image/webp": string(unbase64(t, webpLossy))}
+	pictures := map[string]string{"image/png": string(asPNG(t, halves(40, 20))),
+		"image/jpeg": string(asJPEG(t, halves(40, 20))), "image/webp": string(unbase64(t, webpLossy))}
 	for kind, data := range pictures {
 		w := newFileWorld(t, map[string]string{"sub/picture": data})
 		result := w.ok(Read(), in{"path": "sub/picture"})
@@ -165,11 +174,13 @@ func TestReadPictures(t *testing.T) {
 			want = shown.Image
 		}
 		want.Name = "sub/picture"
-		if diff := cmp.Diff([]Image{want}, result.Images); diff != "" || !strings.Contains(result.Text, "sub/picture is a picture ("+kind+", ") {
+		if diff := cmp.Diff([]Image{want}, result.Images); diff != "" ||
+			!strings.Contains(result.Text, "sub/picture is a picture ("+kind+", ") {
 			t.Errorf("%s: %q %s", kind, result.Text, diff)
 		}
 	}
-	w := newFileWorld(t, map[string]string{"big": pictures["image/png"], "cut.png": pictures["image/png"][:60], "pic.svg": "<svg/>\n", "x.bmp": "BM\x00\x00", "x.pdf": "%PDF-1.7\n\xff\x00"})
+	w := newFileWorld(t, map[string]string{"big": pictures["image/png"], "cut.png": pictures["image/png"][:60],
+		"pic.svg": "<svg/>\n", "x.bmp": "BM\x00\x00", "x.pdf": "%PDF-1.7\n\xff\x00"})
 	if err := os.Truncate(w.path("big"), maxImageFile+1); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +198,8 @@ func TestReadPictures(t *testing.T) {
 }
 
 func TestReadWhatIsNoFile(t *testing.T) {
-	w := newFileWorld(t, map[string]string{"internal/cart/week.go": "", "internal/cart/cart.go": "", "internal/cart/cart_test.go": "", "README.md": ""})
+	w := newFileWorld(t, map[string]string{"internal/cart/week.go": "", "internal/cart/cart.go": "",
+		"internal/cart/cart_test.go": "", "README.md": ""})
 	w.link("gone", "dangling")
 	for path, words := range map[string][]string{
 		"internal":               {"internal: is a directory", "ls"},

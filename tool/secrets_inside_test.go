@@ -13,7 +13,8 @@ func keyFile() (text string, body []string) {
 		body = append(body, strings.Repeat(fmt.Sprintf("a%dB/", i), 16))
 	}
 	body = append(body, "Zg==")
-	return "tls:\n  key: |\n    -----BEGIN " + "PRIVATE KEY-----\n    " + strings.Join(body, "\n    ") + "\n    -----END " + "PRIVATE KEY-----\nport: 1\n", body
+	return "tls:\n  key: |\n    -----BEGIN " + "PRIVATE KEY-----\n    " + strings.Join(body, "\n    ") +
+		"\n    -----END " + "PRIVATE KEY-----\nport: 1\n", body
 }
 
 // findsKeys finds private keys as a whole, as package redact does.
@@ -28,7 +29,8 @@ func findsKeys(text string) (found []Secret) {
 func TestPartOfAPrivateKeyIsMasked(t *testing.T) {
 	text, body := keyFile()
 	for _, ends := range []string{"\n", "\r\n"} {
-		w := newFileWorld(t, map[string]string{"conf.yaml": strings.ReplaceAll(text, "\n", ends), "other.txt": strings.Join(body, "\n")})
+		w := newFileWorld(t, map[string]string{"conf.yaml": strings.ReplaceAll(text, "\n", ends),
+			"other.txt": strings.Join(body, "\n")})
 		w.env.Secrets = findsKeys
 		leaks := func(text string) bool {
 			return slices.ContainsFunc(body, func(line string) bool { return strings.Contains(text, line) })

@@ -13,27 +13,38 @@ const testKey = "-----BEGIN " + "PRIVATE KEY-----\nMIIB\n"
 func TestSecrets(t *testing.T) {
 	w := newFileWorld(t, map[string]string{
 		"certs/ca.pem": "-----BEGIN CERTIFICATE-----\n", "certs/both.pem": "-----BEGIN CERTIFICATE-----\n" + testKey,
-		"tls/server.key": testKey, "tls/der.key": "\x30\x82\x01\x02", "notes.key": "slides", "deploy_rsa": testKey, "use_rsa": "text",
-		".npmrc": "registry=https://registry.example/\n", "web/.npmrc": "//r/:_authToken=x\n", ".yarnrc.yml": "npmAuthToken: x\n",
-		"late.pem": strings.Repeat("x", 100000) + testKey,
+		"tls/server.key": testKey, "tls/der.key": "\x30\x82\x01\x02", "notes.key": "slides", "deploy_rsa": testKey,
+		"use_rsa": "text",
+		".npmrc":  "registry=https://registry.example/\n", "web/.npmrc": "//r/:_authToken=x\n",
+		".yarnrc.yml": "npmAuthToken: x\n",
+		"late.pem":    strings.Repeat("x", 100000) + testKey,
 	})
 	w.link(".env", "harmless.txt")
 	w.link(w.path(".env"), "harmless2.txt")
 	w.link("deploy_rsa", "harmless3.txt")
 	for path, denied := range map[string]bool{
 		".env": true, ".ENV": true, ".env.local": true, "sub/.env.production": true, ".envrc": true, ".envs/.django": true,
-		".env.example": false, ".env.sample": false, ".Env.Example": false, "env": false, "environment.go": false, "a.env": true,
-		".env.template": false, "x/.env.dist": false, ".env.d.ts": false, ".env.prod.example": false, "prod.env": true, "sub/APP.ENV": true, ".env~": true, "#.env#": true,
-		"..env.swp": true, "prod.env~": true, "env.go": false, "config/secrets.yml": true, "secrets.yaml": true, "secrets.yml~": true, "secrets.yml.erb": false,
-		"secrets.go": false, "credentials.json": true, "credentials.go": false, "service-account.json": true, "a/service-account-prod.json": true,
-		"service-account.go": false, "terraform.tfstate": true, "terraform.tfstate.backup": true, "terraform.tf": false, "config/master.key": true,
+		".env.example": false, ".env.sample": false, ".Env.Example": false, "env": false, "environment.go": false,
+		"a.env":         true,
+		".env.template": false, "x/.env.dist": false, ".env.d.ts": false, ".env.prod.example": false, "prod.env": true,
+		"sub/APP.ENV": true, ".env~": true, "#.env#": true,
+		"..env.swp": true, "prod.env~": true, "env.go": false, "config/secrets.yml": true, "secrets.yaml": true,
+		"secrets.yml~": true, "secrets.yml.erb": false,
+		"secrets.go": false, "credentials.json": true, "credentials.go": false, "service-account.json": true,
+		"a/service-account-prod.json": true,
+		"service-account.go":          false, "terraform.tfstate": true, "terraform.tfstate.backup": true,
+		"terraform.tf": false, "config/master.key": true,
 		"id_rsa": true, "keys/ID_ED25519": true, "id_rsa.pub": false, "id_rsa.go": false,
 		".ssh": true, ".ssh/config": true, ".ſsh/deploy": true, ".ssh/id_rsa.pub": false, ".gnupg/x": true,
-		".aws/credentials": true, ".aws/task.json": false, "a/.kube/config": true, ".kube/x.yaml": false, ".config/gcloud/x.db": true,
-		".azure/t.json": true, ".docker/config.json": true, ".docker/Dockerfile": false, ".netrc": true, ".pypirc": true,
+		".aws/credentials": true, ".aws/task.json": false, "a/.kube/config": true, ".kube/x.yaml": false,
+		".config/gcloud/x.db": true,
+		".azure/t.json":       true, ".docker/config.json": true, ".docker/Dockerfile": false, ".netrc": true,
+		".pypirc":          true,
 		".git-credentials": true, ".codex/auth.json": true,
-		"certs/ca.pem": false, "certs/both.pem": true, "late.pem": true, "certs/privkey.pem": true, "certs/pubkey.pem": false, "certs/tls-key.pem": true,
-		"tls/server.key": true, "tls/der.key": true, "notes.key": false, "none.key": false, "x.p12": true, "deploy_rsa": true, "use_rsa": false,
+		"certs/ca.pem": false, "certs/both.pem": true, "late.pem": true, "certs/privkey.pem": true,
+		"certs/pubkey.pem": false, "certs/tls-key.pem": true,
+		"tls/server.key": true, "tls/der.key": true, "notes.key": false, "none.key": false, "x.p12": true,
+		"deploy_rsa": true, "use_rsa": false,
 		".npmrc": false, "web/.npmrc": true, ".yarnrc.yml": true,
 		"harmless.txt": true, "harmless2.txt": true, "harmless3.txt": true, "no/../harmless.txt": true,
 	} {
@@ -62,13 +73,16 @@ func TestSecrets(t *testing.T) {
 }
 
 func TestOwnCredentialsAreDenied(t *testing.T) {
-	w := newFileWorld(t, map[string]string{"state/credentials": "key", "state/session": "s", "keys/a": "k"}, func(cfg *FilesConfig) {
-		cfg.DenyFiles = []string{filepath.Join(cfg.Root, "state", "credentials"), filepath.Join(cfg.Root, "keys"), filepath.Join(cfg.Root, "later")}
-	})
+	w := newFileWorld(t, map[string]string{"state/credentials": "key", "state/session": "s", "keys/a": "k"},
+		func(cfg *FilesConfig) {
+			cfg.DenyFiles = []string{filepath.Join(cfg.Root, "state", "credentials"), filepath.Join(cfg.Root, "keys"),
+				filepath.Join(cfg.Root, "later")}
+		})
 	w.link("state/credentials", "x")
 	for path, denied := range map[string]bool{
-		"state/credentials": true, "state/CREDENTIALS": true, "x": true, "state/session": false, "state/credentials2": false,
-		"keys": true, "keys/a": true, "later": true,
+		"state/credentials": true, "state/CREDENTIALS": true, "x": true, "state/session": false,
+		"state/credentials2": false,
+		"keys":               true, "keys/a": true, "later": true,
 	} {
 		if place, err := w.env.Files.Resolve(path, false); err != nil || place.Denied != denied {
 			t.Errorf("%s: %+v %v, want denied %v", path, place, err, denied)
@@ -91,10 +105,12 @@ func TestSecretsCountFromTheProject(t *testing.T) {
 
 // Another name of a file does not open it, whichever kind of link it is.
 func TestAHardLinkToADeniedFileIsDenied(t *testing.T) {
-	w := newFileWorld(t, map[string]string{".env": "KEY=x\n", "sub/prod.env": "KEY=y\n", "open.txt": "z\n", "state/credentials": "k"}, func(cfg *FilesConfig) {
+	w := newFileWorld(t, map[string]string{".env": "KEY=x\n", "sub/prod.env": "KEY=y\n", "open.txt": "z\n",
+		"state/credentials": "k"}, func(cfg *FilesConfig) {
 		cfg.DenyFiles = []string{filepath.Join(cfg.Root, "state", "credentials")}
 	})
-	for name, of := range map[string]string{"a.txt": ".env", "sub/b.txt": "sub/prod.env", "c.txt": "open.txt", "d.txt": "state/credentials"} {
+	for name, of := range map[string]string{"a.txt": ".env", "sub/b.txt": "sub/prod.env", "c.txt": "open.txt",
+		"d.txt": "state/credentials"} {
 		if err := os.Link(w.path(of), w.path(name)); err != nil {
 			t.Skipf("no hard links here: %v", err)
 		}
@@ -103,7 +119,8 @@ func TestAHardLinkToADeniedFileIsDenied(t *testing.T) {
 			t.Skipf("names are not counted here: %v", err)
 		}
 	}
-	for name, denied := range map[string]bool{"a.txt": true, "sub/b.txt": true, "c.txt": false, "open.txt": false, "d.txt": true} {
+	for name, denied := range map[string]bool{"a.txt": true, "sub/b.txt": true, "c.txt": false, "open.txt": false,
+		"d.txt": true} {
 		place, err := w.env.Files.Resolve(name, false)
 		if err != nil || place.Denied != denied {
 			t.Errorf("%s: %+v %v, want denied %v", name, place, err, denied)
@@ -122,7 +139,8 @@ func TestAHardLinkToADeniedFileIsDenied(t *testing.T) {
 func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
 	key := testKey + "-----END PRIVATE KEY-----\n"
 	files := map[string]string{
-		"testdata/id_rsa": key, "a/fixtures/server.key": key, "test/tls-key.pem": key, "testdata/raw.key": "\x30\x82\x01", "testdata/store.p12": key,
+		"testdata/id_rsa": key, "a/fixtures/server.key": key, "test/tls-key.pem": key,
+		"testdata/raw.key": "\x30\x82\x01", "testdata/store.p12": key,
 		"testdata/.env": "A=b", "testdata/master.key": "0123", "lib/id_rsa": key, "testdata/untracked.key": key,
 	}
 	w := newFileWorld(t, files)
@@ -139,7 +157,8 @@ func TestATrackedKeyOfTestsMayBeRead(t *testing.T) {
 		}
 	}
 	names, err := Project{Root: w.root, Dir: w.root, Git: true}.trackedSecrets()
-	if err != nil || strings.Contains(strings.Join(names, " "), "testdata/id_rsa") || !strings.Contains(strings.Join(names, " "), "lib/id_rsa") {
+	if err != nil || strings.Contains(strings.Join(names, " "), "testdata/id_rsa") ||
+		!strings.Contains(strings.Join(names, " "), "lib/id_rsa") {
 		t.Errorf("git could show %q, %v", names, err)
 	}
 }

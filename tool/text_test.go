@@ -58,7 +58,8 @@ func TestDecodeText(t *testing.T) {
 }
 
 func FuzzTextRoundTrip(f *testing.F) {
-	for _, s := range []string{"a\r\nb\n", "\xef\xbb\xbf\r\n", "\xff\xfea\x00\r\x00\n\x00", "\xfe\xff\x00a", "\xff", "\r\r\n\n\r"} {
+	for _, s := range []string{"a\r\nb\n", "\xef\xbb\xbf\r\n", "\xff\xfea\x00\r\x00\n\x00", "\xfe\xff\x00a",
+		"\xff", "\r\r\n\n\r"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -100,7 +101,8 @@ func TestApplyKeepsLineEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, _, err := text.replace(replacement{OldString: &test.old, NewString: &test.replacement, ReplaceAll: test.name == "all replaced"})
+			after, _, err := text.replace(replacement{OldString: &test.old, NewString: &test.replacement,
+				ReplaceAll: test.name == "all replaced"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -186,7 +186,8 @@ func (t Tool) Check(input json.RawMessage) error {
 		return nil
 	}
 	wrong = wrong[:min(len(wrong), maxMisfits)]
-	return fmt.Errorf("the input of %s does not fit: %s; it takes %s", t.Name, strings.Join(wrong, "; "), properties(t.schema))
+	return fmt.Errorf("the input of %s does not fit: %s; it takes %s", t.Name, strings.Join(wrong, "; "),
+		properties(t.schema))
 }
 
 // maxMisfits is how many mistakes of one call are named.

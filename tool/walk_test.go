@@ -106,8 +106,8 @@ func ignoreTree() map[string]string {
 		".gitignore": strings.Join([]string{
 			"# a comment", "", `\#hash`, `\!bang`, "*.log", "!keep.log", "/top.txt", "build/", "doc/*.html",
 			"**/deep/x", "a/**/z", "inside/**", "!inside/", "!inside/keep.go", "*_test.go", "!/src/cmd/go",
-			"trail   ", `blank\ `, "[ab]c.txt", "[!ab]d.txt", "{x,y}.txt", "q?.md", "cr.txt\r", "*.tmp/", "every/*", "!every/*/", "every/*/*", "!every/*/*.go",
-			"half[", "one/two", "/anch/*.c",
+			"trail   ", `blank\ `, "[ab]c.txt", "[!ab]d.txt", "{x,y}.txt", "q?.md", "cr.txt\r", "*.tmp/", "every/*",
+			"!every/*/", "every/*/*", "!every/*/*.go", "half[", "one/two", "/anch/*.c",
 		}, "\n"),
 		"sub/.gitignore":  "*.txt\n!mine.txt\n/only.md\n*.log\n",
 		".git2/x":         "",
@@ -115,13 +115,14 @@ func ignoreTree() map[string]string {
 		"sub/.hidden/x.c": "",
 	}
 	for _, name := range []string{
-		"a.log", "keep.log", "top.txt", "x/top.txt", "build/out", "x/build/out", "build2", "doc/a.html", "doc/sub/a.html", "x/doc/a.html",
-		"deep/x", "p/deep/x", "p/deep/y", "a/z", "a/b/z", "a/b/c/z", "a/b/c/y", "inside/a", "inside/keep.go", "inside/d/keep.go",
-		"f_test.go", "src/cmd/go/f_test.go", "src/cmd/go/f.go", "src/f_test.go", "src/cmd/f_test.go", "lib/f_test.go",
-		"#hash", "!bang", "trail", "blank ", "ac.txt", "cc.txt", "ad.txt", "cd.txt", "{x,y}.txt", "x.txt", "qa.md", "qab.md", "cr.txt",
-		"t.tmp", "d.tmp/f", "every/f", "every/d/f", "every/d/f.go", "every/d/e/f.go", "half[", "one/two", "x/one/two", "one/two2",
-		"anch/x.c", "anch/y/x.c", "sub/x.txt", "sub/mine.txt", "sub/deep/mine.txt", "sub/only.md", "sub/deep/only.md", "sub/keep.log", "sub/deep/a.txt",
-		".hidden", ".github/w.yml", "büro/ä.txt", "with blank/f",
+		"a.log", "keep.log", "top.txt", "x/top.txt", "build/out", "x/build/out", "build2", "doc/a.html",
+		"doc/sub/a.html", "x/doc/a.html", "deep/x", "p/deep/x", "p/deep/y", "a/z", "a/b/z", "a/b/c/z", "a/b/c/y",
+		"inside/a", "inside/keep.go", "inside/d/keep.go", "f_test.go", "src/cmd/go/f_test.go", "src/cmd/go/f.go",
+		"src/f_test.go", "src/cmd/f_test.go", "lib/f_test.go", "#hash", "!bang", "trail", "blank ", "ac.txt",
+		"cc.txt", "ad.txt", "cd.txt", "{x,y}.txt", "x.txt", "qa.md", "qab.md", "cr.txt", "t.tmp", "d.tmp/f",
+		"every/f", "every/d/f", "every/d/f.go", "every/d/e/f.go", "half[", "one/two", "x/one/two", "one/two2",
+		"anch/x.c", "anch/y/x.c", "sub/x.txt", "sub/mine.txt", "sub/deep/mine.txt", "sub/only.md", "sub/deep/only.md",
+		"sub/keep.log", "sub/deep/a.txt", ".hidden", ".github/w.yml", "büro/ä.txt", "with blank/f",
 	} {
 		tree[name] = "x\n"
 	}
@@ -132,7 +133,8 @@ func TestListFilesAsGitDoes(t *testing.T) {
 	env := treeEnv(t, ignoreTree())
 	inRepo(t, env.Dir)
 	writeTree(t, env.Dir, map[string]string{".git/info/exclude": "p/deep/y\n", "loc.al": ""})
-	want := strings.Split(strings.TrimSuffix(git(t, env.Dir, "ls-files", "-co", "--exclude-standard", "-z"), "\x00"), "\x00")
+	want := strings.Split(strings.TrimSuffix(git(t, env.Dir, "ls-files", "-co", "--exclude-standard", "-z"),
+		"\x00"), "\x00")
 	for _, dir := range []string{"", "sub", "src", "every", "a/b"} {
 		var below []string
 		for _, name := range want {
@@ -172,7 +174,8 @@ func TestIgnoreRulesAgreeWithGitCheckIgnore(t *testing.T) {
 	}
 	names := slices.Sorted(maps.Keys(tree))
 	cmd := exec.Command(git, "check-ignore", "--no-index", "--stdin", "-z")
-	cmd.Dir, cmd.Env = env.Dir, append(safeGitEnviron(os.Environ()), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	cmd.Dir, cmd.Env = env.Dir, append(safeGitEnviron(os.Environ()), "GIT_CONFIG_GLOBAL="+os.DevNull,
+		"GIT_CONFIG_NOSYSTEM=1")
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\x00"))
 	out, err := cmd.Output()
 	if err != nil {
@@ -218,12 +221,14 @@ func sorted(names []string) []string {
 }
 
 func TestListFilesWithoutRepository(t *testing.T) {
-	env := treeEnv(t, map[string]string{".gitignore": "*.o\nout/\n", "a.c": "", "a.o": "", "out/x": "", "d/.gitignore": "!b.o\n", "d/b.o": "", "d/c.o": ""})
+	env := treeEnv(t, map[string]string{".gitignore": "*.o\nout/\n", "a.c": "", "a.o": "", "out/x": "",
+		"d/.gitignore": "!b.o\n", "d/b.o": "", "d/c.o": ""})
 	sameListing(t, env, env.Dir, []string{".gitignore", "a.c", "d/.gitignore", "d/b.o"})
 }
 
 func TestListFilesOfAnIgnoredDirectoryByName(t *testing.T) {
-	tree := map[string]string{".gitignore": "node_modules\n*.log\n", "a.js": "", "node_modules/m/i.js": "", "node_modules/m/.gitignore": "dist\n", "node_modules/m/dist/x": "", "node_modules/m/a.log": ""}
+	tree := map[string]string{".gitignore": "node_modules\n*.log\n", "a.js": "", "node_modules/m/i.js": "",
+		"node_modules/m/.gitignore": "dist\n", "node_modules/m/dist/x": "", "node_modules/m/a.log": ""}
 	want := []string{".gitignore", "a.log", "i.js"}
 	t.Run("walk", func(t *testing.T) {
 		env := treeEnv(t, tree)
@@ -299,11 +304,14 @@ func TestListFilesOfAHostileRepository(t *testing.T) {
 	env := treeEnv(t, map[string]string{"a.go": ""})
 	inRepo(t, env.Dir)
 	mark := filepath.Join(t.TempDir(), "ran")
-	for _, key := range []string{"core.fsmonitor", "core.pager", "pager.ls-files", "core.sshCommand", "core.gitProxy", "core.askPass", "uploadpack.packObjectsHook", "filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv", "alias.ls-files"} {
+	for _, key := range []string{"core.fsmonitor", "core.pager", "pager.ls-files", "core.sshCommand", "core.gitProxy",
+		"core.askPass", "uploadpack.packObjectsHook", "filter.x.clean", "filter.x.smudge", "filter.x.process",
+		"diff.x.textconv", "alias.ls-files"} {
 		git(t, env.Dir, "config", key, "touch "+mark+"; false")
 	}
 	git(t, env.Dir, "config", "core.hooksPath", filepath.Join(env.Dir, "hooks"))
-	writeTree(t, env.Dir, map[string]string{".gitattributes": "* filter=x diff=x\n", "hooks/post-index-change": "#!/bin/sh\ntouch " + mark + "\n"})
+	writeTree(t, env.Dir, map[string]string{".gitattributes": "* filter=x diff=x\n",
+		"hooks/post-index-change": "#!/bin/sh\ntouch " + mark + "\n"})
 	if err := os.Chmod(filepath.Join(env.Dir, "hooks/post-index-change"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -45,13 +45,15 @@ func (f *Files) writeChange(t target, in writeInput) (change, error) {
 	}
 	if state.Missing {
 		if strings.ContainsFunc(t.rel, unicode.IsControl) {
-			return change{}, fmt.Errorf("path %q: the name of a new file holds no line breaks or other control characters", in.Path)
+			return change{},
+				fmt.Errorf("path %q: the name of a new file holds no line breaks or other control characters", in.Path)
 		}
 		return newChange(t, state, nil, before, textFile{body: in.Content})
 	}
 	sight, seen := f.sightOf(t.Abs)
 	if !seen && len(old) > 0 {
-		return change{}, t.errorf(nil, "exists and was not read yet; read it before replacing it, or change a part with edit")
+		return change{},
+			t.errorf(nil, "exists and was not read yet; read it before replacing it, or change a part with edit")
 	}
 	if err := f.stale(t, state); err != nil {
 		return change{}, err

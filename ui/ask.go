@@ -23,7 +23,8 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	prompt := t.Question(q)
 	return askApproval(t.Screen, t.opt.Notify, q, asker{
 		line: func() (string, bool, error) {
-			l, err := t.console.ask(ctx, lineRequest{prompt: prompt, again: func() string { prompt = t.Question(q); return prompt }})
+			l, err := t.console.ask(ctx,
+				lineRequest{prompt: prompt, again: func() string { prompt = t.Question(q); return prompt }})
 			if err != nil {
 				err = t.unanswered(ctx, err)
 			}

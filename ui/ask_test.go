@@ -41,9 +41,10 @@ func TestSixtyAnswersToAQuestion(t *testing.T) {
 	}
 	// Anything else asks again.
 	for _, text := range []string{
-		"1", "2", "Y", "N", "yy", "yay", "ye", "ok", "okay", "sure", "yes please", "y!", "yes.", "y y", "Q", "E", "P", "s", "d", "aa", "AA",
-		"j", "t", "true", "/yes", "'y'", "y;", "у" /* Cyrillic */, "ｙ", "yеs", "\ty\tx", "go", "do it", "allow", "approve", "run", "-y", "--yes",
-		"e x", "p x", "q x", "? x", "quit now", "[y]", "y,n", "0", "+", "*", ".", "\\y", "oui", "da", "si", "ja", "はい", "👍",
+		"1", "2", "Y", "N", "yy", "yay", "ye", "ok", "okay", "sure", "yes please", "y!", "yes.", "y y", "Q",
+		"E", "P", "s", "d", "aa", "AA", "j", "t", "true", "/yes", "'y'", "y;", "у" /* Cyrillic */, "ｙ", "yеs", "\ty\tx",
+		"go", "do it", "allow", "approve", "run", "-y", "--yes", "e x", "p x", "q x", "? x", "quit now", "[y]",
+		"y,n", "0", "+", "*", ".", "\\y", "oui", "da", "si", "ja", "はい", "👍",
 	} {
 		if r := parseAnswer(text); r.step != stepAgain || r.approves() {
 			t.Errorf("%q was understood as %+v", text, r)
@@ -280,7 +281,8 @@ func script(t *testing.T, body string) string {
 
 func TestEditTheCommand(t *testing.T) {
 	editor := script(t, `stty size >/dev/null; printf 'rm -r "build/tmp"\n' >"$1"; stty raw -echo`)
-	k, answers, _ := startAsking(t, func(o *Options) { o.Environ = []string{"EDITOR=" + editor, "PATH=" + os.Getenv("PATH")} })
+	k, answers, _ := startAsking(t,
+		func(o *Options) { o.Environ = []string{"EDITOR=" + editor, "PATH=" + os.Getenv("PATH")} })
 	k.clock.advance(quiet)
 	k.send("e")
 	k.expect("e")

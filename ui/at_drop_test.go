@@ -26,34 +26,39 @@ func screenshot(t testing.TB) string {
 
 func TestPicturesAreAttached(t *testing.T) {
 	shot := screenshot(t)
-	const one, two, three = "week.png", "a b/it's (2).PNG", "Screenshot at 3.45\u202fPM.png" // the third as macOS names them
+	// the third as macOS names them
+	const one, two, three = "week.png", "a b/it's (2).PNG", "Screenshot at 3.45\u202fPM.png"
 	a := reaching(t, map[string]string{one: shot, two: shot, three: shot, "notes.txt": "n\n"})
 	odd := a.env.Dir + "/a b/it's (2).PNG"
 	escaped := strings.NewReplacer(" ", `\ `, "'", `\'`, "(", `\(`, ")", `\)`).Replace(odd)
 	for text, want := range map[string]struct {
 		typed, pasted []string // what is attached, in order
 	}{
-		"what is in @week.png?":                                        {typed: []string{one}},
-		a.env.Dir + "/week.png":                                        {typed: []string{one}, pasted: []string{one}},
-		"  ~/week.png what is this?":                                   {typed: []string{one}, pasted: []string{one}},
-		"this: '" + a.env.Dir + "/week.png' or?":                       {typed: []string{one}},
-		escaped + " and":                                               {typed: []string{two}, pasted: []string{two}},
-		"file://" + a.env.Dir + "/week.png":                            {typed: []string{one}, pasted: []string{one}},
-		"file://elsewhere" + a.env.Dir + "/week.png":                   {},
-		"\"" + odd + "\" " + a.env.Dir + "/week.png":                   {typed: []string{two, one}, pasted: []string{two, one}},
-		"@week.png " + a.env.Dir + "/week.png":                         {typed: []string{one}},
-		a.env.Dir + "/none.png":                                        {},
-		a.env.Dir + "/notes.txt":                                       {},
-		"week.png is small, don't open 'week.png'":                     {},
-		"see log:\n" + a.env.Dir + "/week.png":                         {typed: []string{one}},
-		"'" + strings.ReplaceAll(odd, "'", `'\''`) + "' and":           {typed: []string{two}, pasted: []string{two}}, // GNOME's terminal
-		"'" + strings.ReplaceAll(odd, "'", `'"'"'`) + "' and":          {typed: []string{two}, pasted: []string{two}}, // kitty
+		"what is in @week.png?":                      {typed: []string{one}},
+		a.env.Dir + "/week.png":                      {typed: []string{one}, pasted: []string{one}},
+		"  ~/week.png what is this?":                 {typed: []string{one}, pasted: []string{one}},
+		"this: '" + a.env.Dir + "/week.png' or?":     {typed: []string{one}},
+		escaped + " and":                             {typed: []string{two}, pasted: []string{two}},
+		"file://" + a.env.Dir + "/week.png":          {typed: []string{one}, pasted: []string{one}},
+		"file://elsewhere" + a.env.Dir + "/week.png": {},
+		"\"" + odd + "\" " + a.env.Dir + "/week.png": {typed: []string{two, one},
+			pasted: []string{two, one}},
+		"@week.png " + a.env.Dir + "/week.png":     {typed: []string{one}},
+		a.env.Dir + "/none.png":                    {},
+		a.env.Dir + "/notes.txt":                   {},
+		"week.png is small, don't open 'week.png'": {},
+		"see log:\n" + a.env.Dir + "/week.png":     {typed: []string{one}},
+		// GNOME's terminal
+		"'" + strings.ReplaceAll(odd, "'", `'\''`) + "' and": {typed: []string{two}, pasted: []string{two}},
+		// kitty
+		"'" + strings.ReplaceAll(odd, "'", `'"'"'`) + "' and":          {typed: []string{two}, pasted: []string{two}},
 		strings.ReplaceAll(a.env.Dir+"/"+three, " ", `\ `) + " shows?": {typed: []string{three}, pasted: []string{three}},
 		"what is in " + a.env.Dir + "/week.png?":                       {typed: []string{one}},
 		"(see " + a.env.Dir + "/week.png), please":                     {typed: []string{one}},
 		a.env.Dir + "/week.png\u3000\u898b\u3066":                      {typed: []string{one}, pasted: []string{one}},
 	} {
-		for kind, got := range map[string]Expansion{"typed": a.expand(t.Context(), text, nil), "pasted": a.expand(t.Context(), text, []Span{{0, len(text)}})} {
+		for kind, got := range map[string]Expansion{"typed": a.expand(t.Context(), text, nil),
+			"pasted": a.expand(t.Context(), text, []Span{{0, len(text)}})} {
 			names := want.typed
 			if kind == "pasted" {
 				names = want.pasted
@@ -76,7 +81,9 @@ func TestPicturesAreAttached(t *testing.T) {
 		}
 	}
 	e := a.expand(t.Context(), "@week.png", nil)
-	if head := e.Parts[0].(provider.Text).Text; !strings.HasPrefix(head, "[@week.png: week.png, picture, 80x60, ") || !strings.HasSuffix(head, ", it follows]\n") || !strings.HasPrefix(e.Notes[0], "attached: week.png, picture, 80x60, ") {
+	if head := e.Parts[0].(provider.Text).Text; !strings.HasPrefix(head, "[@week.png: week.png, picture, 80x60, ") ||
+		!strings.HasSuffix(head, ", it follows]\n") ||
+		!strings.HasPrefix(e.Notes[0], "attached: week.png, picture, 80x60, ") {
 		t.Errorf("%q %q", head, e.Notes)
 	}
 }
@@ -86,8 +93,10 @@ func TestPicturesAreAttached(t *testing.T) {
 // repository or a page could have put there.
 func TestAPictureThatThePersonNamesMayBeAnywhere(t *testing.T) {
 	a := reaching(t, nil)
-	out := reaching(t, map[string]string{"out.png": screenshot(t), "text.png": "secret text\n", "notes.txt": "n\n", ".env.png": screenshot(t)}).env.Dir
-	for link, to := range map[string]string{a.env.Dir + "/in.png": out + "/out.png", a.env.Dir + "/dir": out, out + "/link.png": out + "/out.png", out + "/env-link.png": out + "/.env.png"} {
+	out := reaching(t, map[string]string{"out.png": screenshot(t), "text.png": "secret text\n", "notes.txt": "n\n",
+		".env.png": screenshot(t)}).env.Dir
+	for link, to := range map[string]string{a.env.Dir + "/in.png": out + "/out.png", a.env.Dir + "/dir": out,
+		out + "/link.png": out + "/out.png", out + "/env-link.png": out + "/.env.png"} {
 		if err := os.Symlink(to, link); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +131,8 @@ func TestAPictureThatThePersonNamesMayBeAnywhere(t *testing.T) {
 			switch {
 			case words == "-" && (len(e.Parts) != 0 || notes != ""),
 				words == "" && (pictures != 1 || len(e.Parts) != 2 || !strings.HasPrefix(notes, "attached: ")),
-				words != "" && words != "-" && (len(e.Parts) != 0 || !strings.Contains(notes, " is not attached: ") || !strings.Contains(notes, words)):
+				words != "" && words != "-" && (len(e.Parts) != 0 || !strings.Contains(notes, " is not attached: ") ||
+					!strings.Contains(notes, words)):
 				t.Errorf("%s %q, want %q: %d parts, %q", kind, text, words, len(e.Parts), e.Notes)
 			}
 		}

@@ -85,21 +85,25 @@ func FuzzEscapeAt(f *testing.F) {
 
 // A word that names a file brings it along; the text stays as it was typed.
 func TestTypedPathsAreAttached(t *testing.T) {
-	a := reaching(t, map[string]string{"week.go": "package cart\n\nvar Days = 7\n", "lib/a b.txt": "one\n", "lib/c.txt": "", "x.bin": "\x00\x01"})
+	a := reaching(t, map[string]string{"week.go": "package cart\n\nvar Days = 7\n", "lib/a b.txt": "one\n",
+		"lib/c.txt": "", "x.bin": "\x00\x01"})
 	e := a.expand(t.Context(), "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin", nil)
 	if want := "why is @week.go, like (@lib/a\\ b.txt) in @lib? again @./week.go; @x.bin"; e.Text != want {
 		t.Errorf("the text became %q", e.Text)
 	}
 	want := []provider.Part{
-		provider.Text{Text: "[@week.go: week.go, 3 lines, as read shows it]\n     1\tpackage cart\n     2\t\n     3\tvar Days = 7\n"},
+		provider.Text{
+			Text: "[@week.go: week.go, 3 lines, as read shows it]\n     1\tpackage cart\n     2\t\n     3\tvar Days = 7\n"},
 		provider.Text{Text: "[@lib/a b.txt: lib/a b.txt, 1 line, as read shows it]\n     1\tone\n"},
 		provider.Text{Text: "[@lib: lib/, 2 entries, as ls lists it]\n         4  a b.txt\n         0  c.txt\n"},
-		provider.Text{Text: "[@x.bin: x.bin, binary, 2 bytes, as read shows it]\nx.bin is a binary file (application/octet-stream, 2 bytes), which cannot be shown as text"},
+		provider.Text{
+			Text: "[@x.bin: x.bin, binary, 2 bytes, as read shows it]\nx.bin is a binary file (application/octet-stream, 2 bytes), which cannot be shown as text"},
 	}
 	if diff := cmp.Diff(want, e.Parts); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"attached: week.go, 3 lines; lib/a b.txt, 1 line; lib/, 2 entries; x.bin, binary, 2 bytes"}, e.Notes); diff != "" {
+	if diff := cmp.Diff([]string{
+		"attached: week.go, 3 lines; lib/a b.txt, 1 line; lib/, 2 entries; x.bin, binary, 2 bytes"}, e.Notes); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -141,7 +145,8 @@ func TestAMissingFileIsSaid(t *testing.T) {
 		"@" + strings.Repeat("y", 300): "",
 	} {
 		e := a.expand(t.Context(), text, nil)
-		if got := strings.Join(e.Notes, "\n"); e.Text != text || (want == "") != (got == "") || !strings.Contains(got, want) {
+		if got := strings.Join(e.Notes, "\n"); e.Text != text || (want == "") != (got == "") ||
+			!strings.Contains(got, want) {
 			t.Errorf("%.40q: %q, sent %q", text, got, e.Text)
 		}
 	}
@@ -151,7 +156,8 @@ func TestAMissingFileIsSaid(t *testing.T) {
 }
 
 func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
-	a := reaching(t, map[string]string{".env": "KEY=hunter2", "logo.png": "\x89PNG\r\n\x1a\n", "sub/in.txt": "in\n", "id_rsa": "hunter2"})
+	a := reaching(t, map[string]string{".env": "KEY=hunter2", "logo.png": "\x89PNG\r\n\x1a\n", "sub/in.txt": "in\n",
+		"id_rsa": "hunter2"})
 	elsewhere := t.TempDir()
 	if err := os.WriteFile(filepath.Join(elsewhere, "out.txt"), []byte("hunter2"), 0o644); err != nil {
 		t.Fatal(err)
@@ -195,7 +201,8 @@ func TestExpandHasLimits(t *testing.T) {
 	}
 	a := reaching(t, tree)
 	e := a.expand(t.Context(), strings.Join(small, " "), nil)
-	if last := e.Notes[len(e.Notes)-1]; len(e.Parts) != maxAttached || last != "@small20 is not attached: 20 files in one message are the most" {
+	if last := e.Notes[len(e.Notes)-1]; len(e.Parts) != maxAttached ||
+		last != "@small20 is not attached: 20 files in one message are the most" {
 		t.Errorf("%d parts, %q", len(e.Parts), e.Notes)
 	}
 	e = a.expand(t.Context(), strings.Join(large, " "), nil)
@@ -203,7 +210,8 @@ func TestExpandHasLimits(t *testing.T) {
 	for _, p := range e.Parts {
 		size += len(p.(provider.Text).Text)
 	}
-	if size > maxAttachedBytes+len(e.Parts)*100 || len(e.Parts) < 2 || !strings.Contains(e.Notes[len(e.Notes)-1], "more than 200 KB in one message") {
+	if size > maxAttachedBytes+len(e.Parts)*100 || len(e.Parts) < 2 ||
+		!strings.Contains(e.Notes[len(e.Notes)-1], "more than 200 KB in one message") {
 		t.Errorf("%d parts of %d bytes, %q", len(e.Parts), size, e.Notes)
 	}
 	if first := e.Parts[0].(provider.Text).Text; !strings.Contains(first, "use offset=") {

@@ -44,7 +44,8 @@ func newBare(t testing.TB, history []string, change func(*Options)) *bare {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &console{in: &input{}, screen: opt.Screen, quit: make(chan struct{}), modes: &ttyModes{fd: -1}, die: func() error { return nil }}
+	c := &console{in: &input{}, screen: opt.Screen, quit: make(chan struct{}), modes: &ttyModes{fd: -1},
+		die: func() error { return nil }}
 	b.f = term.newKeyReader(c, ed, func(text string) {
 		if keepsHistory(text) {
 			b.kept = append(b.kept, text)

@@ -72,7 +72,8 @@ func childTalk() int {
 	term, err := New(Options{
 		Agent: childAgent(), Program: breakingProgram{}, Sender: s, Profile: screen.Rich,
 		Screen: screen.New(screen.Options{
-			Out: os.Stdout, Err: os.Stderr, OutTTY: true, ErrTTY: true, Conversation: true, Profile: screen.Rich, UTF8: true,
+			Out: os.Stdout, Err: os.Stderr, OutTTY: true, ErrTTY: true, Conversation: true,
+			Profile: screen.Rich, UTF8: true,
 		}),
 		Device: Device{In: os.Stdin, Tty: os.Stderr, Size: func() (int, int) {
 			if narrow.Load() {

@@ -156,7 +156,8 @@ func (t *Terminal) runCommand(ctx context.Context, text string) error {
 		return nil
 	case c.args == "" && arg != "":
 		// It may have been meant as a message: /clear would take the session away.
-		t.Note(fmt.Sprintf("/%s takes nothing behind it, so nothing was done (with a blank before it, it is a message)", name))
+		t.Note(fmt.Sprintf("/%s takes nothing behind it, so nothing was done (with a blank before it, it is a message)",
+			name))
 		return nil
 	}
 	err := c.run(ctx, t, arg)

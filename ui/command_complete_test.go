@@ -30,28 +30,30 @@ func TestCommandsAndArgumentsAreCompleted(t *testing.T) {
 	now := newManual().now
 	a, earlier := busyAgent(t, now)
 	dir := a.Env().Dir
-	if err := errors.Join(os.Remove(dir+"/a.go"), os.Mkdir(dir+"/src", 0o700), os.WriteFile(dir+"/go.mod", nil, 0o600)); err != nil {
+	if err := errors.Join(os.Remove(dir+"/a.go"), os.Mkdir(dir+"/src", 0o700),
+		os.WriteFile(dir+"/go.mod", nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	id := slices.MinFunc(earlier, strings.Compare)
 	term := &Terminal{opt: Options{Agent: a, Program: &testProgram{agent: a}, Clock: Clock{}.orReal()}}
 	term.outputs.add(output{verb: "run", object: "ls"})
 	for text, want := range map[string][]string{
-		"/he|":                {"/help |"},
-		"/qu|":                {"/queue |", "/quit|"},
-		"/p|":                 {"/permissions |", "/plan |", "/provider |"},
-		"/bye|":               {"/bye|"},
-		"/und|":               nil, // not there yet
-		"/he| keys":           {"/help| keys"},
-		"/h|elp":              {"/help |"},
-		"/usr/b|":             nil,
-		"no /he|":             nil,
-		"a\n/he|":             nil,
-		"/help |":             {"/help keys|", "/help approvals|"},
-		"/help a|":            {"/help approvals|"},
-		"/? k|":               {"/? keys|"},
-		"/effort m|":          {"/effort medium|", "/effort max|"},
-		"/approval |":         {"/approval ask|", "/approval edits|", "/approval auto|", "/approval plan|", "/approval next|"},
+		"/he|":       {"/help |"},
+		"/qu|":       {"/queue |", "/quit|"},
+		"/p|":        {"/permissions |", "/plan |", "/provider |"},
+		"/bye|":      {"/bye|"},
+		"/und|":      nil, // not there yet
+		"/he| keys":  {"/help| keys"},
+		"/h|elp":     {"/help |"},
+		"/usr/b|":    nil,
+		"no /he|":    nil,
+		"a\n/he|":    nil,
+		"/help |":    {"/help keys|", "/help approvals|"},
+		"/help a|":   {"/help approvals|"},
+		"/? k|":      {"/? keys|"},
+		"/effort m|": {"/effort medium|", "/effort max|"},
+		"/approval |": {"/approval ask|", "/approval edits|", "/approval auto|", "/approval plan|",
+			"/approval next|"},
 		"/plan o|":            {"/plan off|"},
 		"/model s|":           {"/model small|", "/model smart\x1b[2J|"},
 		"/model o|":           {"/model openai/|"},

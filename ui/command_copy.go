@@ -79,7 +79,8 @@ func (t *Terminal) copyByTerminal(text string) error {
 		return errors.New("there is no terminal here that could be asked")
 	}
 	if !t.Screen.Clipboard(text) {
-		return fmt.Errorf("%s are more than terminals take, which is %s", byteSize(len(text)), byteSize(screen.MaxClipboard))
+		return fmt.Errorf("%s are more than terminals take, which is %s", byteSize(len(text)),
+			byteSize(screen.MaxClipboard))
 	}
 	t.Note(fmt.Sprintf("%s were handed to the terminal; it does not say whether it took them", byteSize(len(text))))
 	return nil

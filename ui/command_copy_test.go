@@ -36,14 +36,17 @@ func TestCopyTakesTheToolOfTheDesktop(t *testing.T) {
 		want  string // "" for none
 		says  string
 	}{
-		{"wayland", all, []string{"WAYLAND_DISPLAY=wayland-0", "DISPLAY=:0"}, "/copy", "wl-copy \nthe last", "copied 8 bytes with wl-copy"},
+		{"wayland", all, []string{"WAYLAND_DISPLAY=wayland-0", "DISPLAY=:0"}, "/copy", "wl-copy \nthe last",
+			"copied 8 bytes with wl-copy"},
 		{"x11", all, []string{"DISPLAY=:0"}, "/copy 1", "xclip -selection clipboard\nthe last", "with xclip"},
-		{"xsel", []string{"xsel", "wl-copy"}, []string{"DISPLAY=:0"}, "/copy 2", "xsel --clipboard --input\nthe one before", "with xsel"},
+		{"xsel", []string{"xsel", "wl-copy"}, []string{"DISPLAY=:0"}, "/copy 2",
+			"xsel --clipboard --input\nthe one before", "with xsel"},
 		{"wsl", all, nil, "/copy", "clip.exe \n\xff\xfet\x00h\x00e\x00 \x00l\x00a\x00s\x00t\x00", "with clip.exe"},
 		{"mac", []string{"pbcopy", "xclip"}, []string{"DISPLAY=:0"}, "/copy", "pbcopy \nthe last", "with pbcopy"},
 		{"no tool", nil, []string{"DISPLAY=:0"}, "/copy", "", "no clipboard tool here"},
 		{"no display", []string{"xclip", "wl-copy"}, nil, "/copy", "", "/copy osc52"},
-		{"ssh", all, []string{"WAYLAND_DISPLAY=wayland-0", "SSH_TTY=/dev/pts/1"}, "/copy", "", "over ssh the clipboard is on the other machine; /copy osc52"},
+		{"ssh", all, []string{"WAYLAND_DISPLAY=wayland-0", "SSH_TTY=/dev/pts/1"}, "/copy",
+			"", "over ssh the clipboard is on the other machine; /copy osc52"},
 		{"no such answer", all, []string{"DISPLAY=:0"}, "/copy 3", "", "there is no answer 3 turns back"},
 		{"no number", all, []string{"DISPLAY=:0"}, "/copy all", "", `"all" is neither a number`},
 		{"pipes have no terminal to ask", all, nil, "/copy osc52", "", "there is no terminal here"},

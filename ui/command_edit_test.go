@@ -93,7 +93,8 @@ func TestWithoutAnEditorTheTextComesBack(t *testing.T) {
 func TestTheProgramsOfThePersonSeeNoKey(t *testing.T) {
 	const said = `"$OPENAI_API_KEY,$ARTOO_API_KEY,$WORK,$MINE"`
 	k := startPTY(t, &sender{}, func(o *Options) {
-		withEditor("EDITOR="+script(t, `echo editor `+said+` >"$1"`), "OPENAI_API_KEY=seen", "ARTOO_API_KEY=seen", "WORK=seen", "MINE=mine", "SHELL=/bin/sh")(o)
+		withEditor("EDITOR="+script(t, `echo editor `+said+` >"$1"`), "OPENAI_API_KEY=seen", "ARTOO_API_KEY=seen",
+			"WORK=seen", "MINE=mine", "SHELL=/bin/sh")(o)
 		o.KeyVariables, o.Pager = []string{"OPENAI_API_KEY", "WORK"}, script(t, `echo pager `+said+`; cat`)
 	})
 	k.expect("you: ")

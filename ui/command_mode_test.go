@@ -22,7 +22,8 @@ func shownRows(shown string) []string {
 
 func TestModesAreChangedAndPrinted(t *testing.T) {
 	const ask, edits, plan = "approval: ask: asks before it writes, runs or fetches",
-		"approval: edits: writes in the project pass, the rest is asked", "approval: plan: only reading, all else is refused"
+		"approval: edits: writes in the project pass, the rest is asked",
+		"approval: plan: only reading, all else is refused"
 	for typed, wants := range map[string][]string{
 		"/approval edits":  {edits},
 		"/approval prompt": {ask},
@@ -47,7 +48,8 @@ func TestModesAreChangedAndPrinted(t *testing.T) {
 
 func TestAModeThatCannotHoldHereIsRefused(t *testing.T) {
 	shown, _ := say(t, func(o *Options) { o.Agent.Policy().NoProject = true }, "/approval edits", "/approval next")
-	want := []string{"/approval: there is no project here, so every write and run is asked", "approval: plan: only reading, all else is refused"}
+	want := []string{"/approval: there is no project here, so every write and run is asked",
+		"approval: plan: only reading, all else is refused"}
 	if diff := cmp.Diff(want, shownRows(shown)); diff != "" {
 		t.Error(diff)
 	}

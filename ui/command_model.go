@@ -39,7 +39,8 @@ func runApproval(_ context.Context, t *Terminal, arg string) error {
 func (t *Terminal) setMode(mode permission.Mode) error {
 	before := t.opt.Agent.Policy().Mode
 	if err := t.opt.Agent.SetMode(mode); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "--approval "+string(mode)+": ")) // which speaks of the command line
+		// which speaks of the command line
+		return errors.New(strings.TrimPrefix(err.Error(), "--approval "+string(mode)+": "))
 	}
 	if mode == permission.ModePlan && before != mode {
 		t.beforePlan = before
@@ -241,7 +242,8 @@ func runProvider(ctx context.Context, t *Terminal, name string) error {
 		return nil
 	}
 	list, err := t.opt.Program.Providers()
-	t.Note("now " + oneLine(t.opt.Agent.Model().String()) + "; /provider NAME changes to one of these, with its default model:")
+	t.Note("now " + oneLine(t.opt.Agent.Model().String()) +
+		"; /provider NAME changes to one of these, with its default model:")
 	if len(list) == 0 {
 		t.Note("none is at hand")
 	}
@@ -265,7 +267,8 @@ func completeProviders(t *Terminal, _ string) []candidate {
 // efforts are the words /effort takes.
 func efforts() []string {
 	var all []string
-	for _, e := range []provider.Effort{provider.EffortOff, provider.EffortLow, provider.EffortMedium, provider.EffortHigh, provider.EffortMax} {
+	for _, e := range []provider.Effort{provider.EffortOff, provider.EffortLow, provider.EffortMedium,
+		provider.EffortHigh, provider.EffortMax} {
 		all = append(all, string(e))
 	}
 	return all

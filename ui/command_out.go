@@ -86,7 +86,8 @@ func runOut(_ context.Context, t *Terminal, arg string) error {
 	if arg == "list" {
 		var rows [][]string
 		for i, o := range list {
-			rows = append(rows, []string{strconv.Itoa(i + 1), oneLine(o.verb), oneLine(firstLine(o.object)), oneLine(o.summary)})
+			rows = append(rows, []string{strconv.Itoa(i + 1), oneLine(o.verb), oneLine(firstLine(o.object)),
+				oneLine(o.summary)})
 		}
 		t.columns(rows)
 		return nil

@@ -23,7 +23,8 @@ func callingTurn(file string) func(context.Context, string, agent.Callbacks) (*a
 			{Text: "cut here", Summary: "exit 0", Status: agent.CallOK, File: file},
 			{Text: "red \x1b[31mtext\x1b[0m", Summary: "exit 1", Status: agent.CallFailed},
 		} {
-			call := agent.Call{ToolCall: provider.ToolCall{ID: fmt.Sprint(i), Name: "bash"}, Access: tool.Access{Verb: "run", Object: fmt.Sprintf("cmd%d\nmore", i)}, Of: 3}
+			call := agent.Call{ToolCall: provider.ToolCall{ID: fmt.Sprint(i), Name: "bash"},
+				Access: tool.Access{Verb: "run", Object: fmt.Sprintf("cmd%d\nmore", i)}, Of: 3}
 			cb.OnToolCall(call)
 			cb.OnToolResult(call, r)
 		}
@@ -80,7 +81,8 @@ func TestOutSaysWhenAFileIsGone(t *testing.T) {
 func TestOutUsesThePager(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "paged")
 	pager := script(t, "cat >"+out)
-	k := startPTY(t, &sender{play: callingTurn("")}, func(o *Options) { o.Pager, o.Environ = pager, []string{"PATH=" + os.Getenv("PATH")} })
+	k := startPTY(t, &sender{play: callingTurn("")},
+		func(o *Options) { o.Pager, o.Environ = pager, []string{"PATH=" + os.Getenv("PATH")} })
 	k.expect("you: ")
 	k.enter("go")
 	k.expect(pasteOn + "you: ")

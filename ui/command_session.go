@@ -28,7 +28,8 @@ func runSessions(_ context.Context, t *Terminal, _ string) error {
 	var table [][]string
 	for i, r := range rows[:min(len(rows), listedSessions)] {
 		title := oneLine(firstLine(r.First))
-		table = append(table, []string{strconv.Itoa(i + 1), oneLine(r.ID), age(t.opt.Clock.Now().Sub(r.Updated)), count(r.Messages, "message"), title})
+		table = append(table, []string{strconv.Itoa(i + 1), oneLine(r.ID), age(t.opt.Clock.Now().Sub(r.Updated)),
+			count(r.Messages, "message"), title})
 	}
 	t.columns(table)
 	if len(rows) > listedSessions {
@@ -97,7 +98,8 @@ func runFork(_ context.Context, t *Terminal, _ string) error {
 	if err != nil {
 		return err
 	}
-	t.Note(fmt.Sprintf("this goes on as session %s; /resume %s goes back to the one it was copied from", oneLine(now), oneLine(old)))
+	t.Note(fmt.Sprintf("this goes on as session %s; /resume %s goes back to the one it was copied from", oneLine(now),
+		oneLine(old)))
 	return nil
 }
 

@@ -26,7 +26,8 @@ type wholeMessages struct {
 	got []string
 }
 
-func (w *wholeMessages) SendMessage(_ context.Context, text string, cb agent.Callbacks, parts ...provider.Part) (*agent.Response, error) {
+func (w *wholeMessages) SendMessage(_ context.Context, text string, cb agent.Callbacks,
+	parts ...provider.Part) (*agent.Response, error) {
 	for _, p := range parts {
 		text += "\n+ " + p.(provider.Text).Text
 	}
@@ -73,15 +74,20 @@ func TestShellCommandsGoAlongWithTheNextMessage(t *testing.T) {
 		{"kept out", []string{"!!echo secret", "why?"}, []string{"why?"}, []string{"\nsecret\n"}, "exit status"},
 		{"kept out and failed", []string{"!!exit 4"}, nil, []string{"exit status 4"}, "goes along"},
 		{"both streams, as they come", []string{"!echo one; echo two >&2; echo three", "x"},
-			[]string{"x" + shared + "echo one; echo two >&2; echo three\none\ntwo\nthree\n[exit status 0]"}, []string{"one\ntwo\nthree\n"}, ""},
+			[]string{"x" + shared + "echo one; echo two >&2; echo three\none\ntwo\nthree\n[exit status 0]"},
+			[]string{"one\ntwo\nthree\n"}, ""},
 		{"several", []string{"!echo 1", "!echo 2", "x"},
 			[]string{"x" + shared + "echo 1\n1\n[exit status 0]" + shared + "echo 2\n2\n[exit status 0]"}, nil, ""},
-		{"/run", []string{"/run echo 1", "x"}, []string{"x" + shared + "echo 1\n1\n[exit status 0]"}, []string{"\n1\n"}, ""},
-		{"no input", []string{"!cat; echo end", "x"}, []string{"x" + shared + "cat; echo end\nend\n[exit status 0]"}, nil, ""},
-		{"no line end", []string{"!printf half", "x"}, []string{"x" + shared + "printf half\nhalf\n[exit status 0]"}, []string{"half\n"}, ""},
+		{"/run", []string{"/run echo 1", "x"}, []string{"x" + shared + "echo 1\n1\n[exit status 0]"},
+			[]string{"\n1\n"}, ""},
+		{"no input", []string{"!cat; echo end", "x"},
+			[]string{"x" + shared + "cat; echo end\nend\n[exit status 0]"}, nil, ""},
+		{"no line end", []string{"!printf half", "x"}, []string{"x" + shared + "printf half\nhalf\n[exit status 0]"},
+			[]string{"half\n"}, ""},
 		{"nothing said", []string{"!true", "x"}, []string{"x" + shared + "true\n[exit status 0]"}, nil, ""},
 		{"nothing to run", []string{"!", "!!", "!  ", "x"}, []string{"x"}, []string{"write a command behind it"}, ""},
-		{"a signal", []string{"!kill -9 $$", "x"}, []string{"x" + shared + "kill -9 $$\n[signal: killed]"}, []string{"signal: killed"}, ""},
+		{"a signal", []string{"!kill -9 $$", "x"}, []string{"x" + shared + "kill -9 $$\n[signal: killed]"},
+			[]string{"signal: killed"}, ""},
 		{"not found", []string{"!nosuchcommand", "x"}, nil, []string{"exit status 127"}, ""},
 		{"an exclamation within", []string{"wow!ls"}, []string{"wow!ls"}, nil, ""},
 		{"a block is text", []string{`"""`, "!echo run", `"""`}, []string{"!echo run"}, nil, "\nrun"},
@@ -115,11 +121,14 @@ func TestShellOutputIsSafeAndBounded(t *testing.T) {
 	if !strings.Contains(sent[0], "\nred ok\n100%\n\u202e\n[exit") {
 		t.Errorf("sent %q", sent)
 	}
-	shown, sent = runLines(t, func(o *Options) { o.Agent.Env().ResultMax = 400 }, "!i=0; while [ $i -lt 500 ]; do echo line $i; i=$((i+1)); done", "x")
-	if !strings.Contains(shown, "line 0\n") || !strings.Contains(shown, "line 250\n") || !strings.Contains(shown, "line 499\n") {
+	shown, sent = runLines(t, func(o *Options) { o.Agent.Env().ResultMax = 400 },
+		"!i=0; while [ $i -lt 500 ]; do echo line $i; i=$((i+1)); done", "x")
+	if !strings.Contains(shown, "line 0\n") || !strings.Contains(shown, "line 250\n") ||
+		!strings.Contains(shown, "line 499\n") {
 		t.Errorf("not all is shown: %q", shown)
 	}
-	if s := sent[0]; len(s) > 700 || !strings.Contains(s, "line 0\n") || !strings.Contains(s, "line 499\n") || !strings.Contains(s, " bytes left out here ...]\nline ") {
+	if s := sent[0]; len(s) > 700 || !strings.Contains(s, "line 0\n") || !strings.Contains(s, "line 499\n") ||
+		!strings.Contains(s, " bytes left out here ...]\nline ") {
 		t.Errorf("sent %q", sent)
 	}
 }
@@ -139,7 +148,8 @@ func TestShellOutputIsMeasuredInCharacters(t *testing.T) {
 		if kept := strings.Count(got, "\u754c"); kept != min(c.max, c.chars) || strings.Contains(got, "\ufffd") {
 			t.Errorf("%d of %d: %d kept in %q", c.max, c.chars, kept, got)
 		}
-		if left := fmt.Sprintf("[... %d bytes left out here ...]", 3*(c.chars-c.max)); strings.Contains(got, left) != c.cut {
+		if left := fmt.Sprintf("[... %d bytes left out here ...]", 3*(c.chars-c.max)); strings.Contains(got,
+			left) != c.cut {
 			t.Errorf("%d of %d: %q", c.max, c.chars, got)
 		}
 	}
@@ -232,7 +242,8 @@ func TestASlowTerminalGetsTheOutputOfACommandThatHasExited(t *testing.T) {
 
 func TestAnInterruptDoesNotWaitForASlowTerminalToShowTheOutputOfACommand(t *testing.T) {
 	discarded := make(chan struct{})
-	k := startLines(t, &sender{}, func(o *Options) { o.Discard = func() (bool, error) { close(discarded); return true, nil } })
+	k := startLines(t, &sender{},
+		func(o *Options) { o.Discard = func() (bool, error) { close(discarded); return true, nil } })
 	k.expect("you: ")
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -348,7 +359,8 @@ func TestCommandsCountOnlyWhereTheyAreTyped(t *testing.T) {
 		answered = k.await(k.answer, answered, "ok")
 		k.expect(pasteOn + "you: ")
 	}
-	if diff := cmp.Diff([]string{"x\n/quit", "/quit", "!touch made", "quit", "!!ls", "/quit", "!ls", "exit"}, w.messages()); diff != "" {
+	if diff := cmp.Diff([]string{"x\n/quit", "/quit", "!touch made", "quit", "!!ls", "/quit", "!ls", "exit"},
+		w.messages()); diff != "" {
 		t.Error(diff)
 	}
 	k.enter("/quit")

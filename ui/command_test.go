@@ -62,8 +62,10 @@ func TestCommandTable(t *testing.T) {
 		}
 	}
 	for alias, name := range map[string]string{
-		"?": "help", "bye": "quit", "new": "clear", "reset": "clear", "compress": "compact", "continue": "resume", "usage": "cost", "tokens": "cost",
-		"stats": "cost", "session": "status", "approvals": "permissions", "rewind": "undo", "restore": "undo", "editor": "edit", "e": "edit",
+		"?": "help", "bye": "quit", "new": "clear", "reset": "clear", "compress": "compact", "continue": "resume",
+		"usage": "cost", "tokens": "cost",
+		"stats": "cost", "session": "status", "approvals": "permissions", "rewind": "undo", "restore": "undo",
+		"editor": "edit", "e": "edit",
 		"settings": "config", "save": "export", "log": "out",
 	} {
 		if c, ok := findCommand(alias); !ok || c.name != name {
@@ -93,13 +95,15 @@ func TestCommandsAreDocumented(t *testing.T) {
 // A name that is not known is answered with the nearest one, and neither run
 // nor sent.
 func TestUnknownCommandsAreNotSent(t *testing.T) {
-	for typed, nearest := range map[string]string{"/quti": "/quit", "/hlep": "/help", "/modle x": "/model", "/sesions": "/sessions", "/permisions": "/permissions"} {
+	for typed, nearest := range map[string]string{"/quti": "/quit", "/hlep": "/help", "/modle x": "/model",
+		"/sesions": "/sessions", "/permisions": "/permissions"} {
 		shown, sent := say(t, nil, typed, "after")
 		if diff := cmp.Diff([]string{"after"}, sent); diff != "" || !strings.Contains(shown, "did you mean "+nearest+"?") {
 			t.Errorf("%s: sent %q, shown %q", typed, sent, shown)
 		}
 	}
-	if shown, sent := say(t, nil, "/"+strings.Repeat("x", 1<<20)+"\x1b[31m"); sent != nil || strings.Contains(shown, "\x1b") {
+	if shown, sent := say(t, nil, "/"+strings.Repeat("x", 1<<20)+"\x1b[31m"); sent != nil ||
+		strings.Contains(shown, "\x1b") {
 		t.Errorf("sent %d messages", len(sent))
 	}
 }
@@ -159,9 +163,11 @@ func TestHelpFitsAScreen(t *testing.T) {
 	for page, wants := range map[string][]string{
 		"/help": append(all, "!COMMAND", "!!COMMAND", "@FILE", "/help keys", "/help approvals"),
 		"/?":    all,
-		"/help keys": {"Esc, ", "Esc Esc", "Shift-Tab", "Ctrl-O", "Ctrl-R", "Ctrl-G", "Ctrl-X Ctrl-E", "Tab ", "ARTOO_EDIT_MODE=vi",
+		"/help keys": {"Esc, ", "Esc Esc", "Shift-Tab", "Ctrl-O", "Ctrl-R", "Ctrl-G", "Ctrl-X Ctrl-E", "Tab ",
+			"ARTOO_EDIT_MODE=vi",
 			"Ctrl-C", "Ctrl-D", "Ctrl-Z", "Ctrl-L", "Alt-Enter"},
-		"/help approvals": {"y ", "n [reason]", "a [rule]", "A [rule]", "e ", "p ", "q ", "? ", "Enter alone", "/permissions", "/approval"},
+		"/help approvals": {"y ", "n [reason]", "a [rule]", "A [rule]", "e ", "p ", "q ", "? ", "Enter alone",
+			"/permissions", "/approval"},
 	} {
 		shown, _ := say(t, nil, page)
 		lines := strings.Split(strings.TrimSpace(shown), "\n")
@@ -186,7 +192,8 @@ func TestHelpFitsAScreen(t *testing.T) {
 		t.Errorf("shown %q", shown)
 	}
 	narrow := func(o *Options) { o.Size = func() (int, int) { return 60, 24 } }
-	if shown, _ := say(t, narrow, "/help"); !strings.Contains(shown, "\n  /quit") || !strings.Contains(shown, "\n  /status") {
+	if shown, _ := say(t, narrow, "/help"); !strings.Contains(shown, "\n  /quit") ||
+		!strings.Contains(shown, "\n  /status") {
 		t.Errorf("the narrow page is\n%s", shown)
 	}
 }
@@ -194,12 +201,14 @@ func TestHelpFitsAScreen(t *testing.T) {
 func TestCommandsShow(t *testing.T) {
 	now := newManual().now
 	for command, wants := range map[string][]string{
-		"/sessions":        {"1  ONE", "2 hours ago", "4 messages", "fix the test", "3 days ago", "2 messages", "^[[2J"},
-		"/resume 1":        {"resumed ONE, 2 hours ago, demo/demo, approval ask", "you: fix the", "Done.", "broke off", "changed since: a.go"},
-		"/resume nope":     {"/resume: session nope: there is none with this id"},
-		"/clear":           {"a new session begins"},
-		"/model":           {"demo/demo"},
-		"/model list":      {"demo: half of it ^[[31mis missing", "small       32k window, 8k reply", "smart^[[2J", "newest      0 window, 0 reply, sees"},
+		"/sessions": {"1  ONE", "2 hours ago", "4 messages", "fix the test", "3 days ago", "2 messages", "^[[2J"},
+		"/resume 1": {"resumed ONE, 2 hours ago, demo/demo, approval ask", "you: fix the", "Done.", "broke off",
+			"changed since: a.go"},
+		"/resume nope": {"/resume: session nope: there is none with this id"},
+		"/clear":       {"a new session begins"},
+		"/model":       {"demo/demo"},
+		"/model list": {"demo: half of it ^[[31mis missing", "small       32k window, 8k reply", "smart^[[2J",
+			"newest      0 window, 0 reply, sees"},
 		"/provider":        {"now demo/demo", "openai  gpt", "/provider: a key cannot be read"},
 		"/provider x":      {"/provider: there is no provider x"},
 		"/provider openai": {"model: openai/gpt"},
@@ -213,12 +222,14 @@ func TestCommandsShow(t *testing.T) {
 		"/model small":     {"model: demo/small"},
 		"/config":          {"model  demo  (default)"},
 		"/tools":           {"read  read  Show a file: text", "bash  run   runs commands"},
-		"/permissions":     {"mode ask", "not confined", "1  deny   bash(rm:*)  (settings)", "2  allow  bash(ls)    (this session)", "/permissions rm N"},
-		"/context":         {"tokens in 0 messages, 0% of the budget of 150.0k (the model takes", "200.0k)", "system prompt and instructions", "tool descriptions"},
-		"/cost":            {"nothing was asked yet"},
-		"/doctor":          {"warn  locale", "not UTF-8", "try:", "LANG=C.UTF-8"},
-		"/debug on":        {"debug: on"},
-		"/debug maybe":     {"neither on nor off"},
+		"/permissions": {"mode ask", "not confined", "1  deny   bash(rm:*)  (settings)",
+			"2  allow  bash(ls)    (this session)", "/permissions rm N"},
+		"/context": {"tokens in 0 messages, 0% of the budget of 150.0k (the model takes", "200.0k)",
+			"system prompt and instructions", "tool descriptions"},
+		"/cost":        {"nothing was asked yet"},
+		"/doctor":      {"warn  locale", "not UTF-8", "try:", "LANG=C.UTF-8"},
+		"/debug on":    {"debug: on"},
+		"/debug maybe": {"neither on nor off"},
 	} {
 		a, earlier := busyAgent(t, now)
 		shown, sent := say(t, func(o *Options) { o.Agent, o.Program = a, &testProgram{agent: a} }, "/sessions", command)
@@ -243,7 +254,8 @@ func TestTheOldSessionIsNamed(t *testing.T) {
 	old := a.SessionID()
 	shown, _ := say(t, func(o *Options) { o.Agent = a }, "/fork", "/clear")
 	shown = strings.Join(strings.Fields(shown), " ")
-	for _, want := range []string{"this goes on as session ", "; /resume " + old + " goes back to the one it was copied from",
+	for _, want := range []string{"this goes on as session ",
+		"; /resume " + old + " goes back to the one it was copied from",
 		"a new session begins; /resume "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in %q", want, shown)
@@ -254,7 +266,8 @@ func TestTheOldSessionIsNamed(t *testing.T) {
 func TestResumedIsShownFirst(t *testing.T) {
 	store := conversation.Store{Dir: t.TempDir()}
 	s := store.Create(conversation.Header{Provider: "demo", Model: "demo"})
-	appendAll(t, conversation.New(conversation.Config{}, s), provider.UserText("why?"), said(strings.Repeat("line\n", 30)+"a **bold** end\n"))
+	appendAll(t, conversation.New(conversation.Config{}, s), provider.UserText("why?"),
+		said(strings.Repeat("line\n", 30)+"a **bold** end\n"))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +322,8 @@ func TestFailuresAreShownAndTheConversationGoesOn(t *testing.T) {
 // Who talks has no flags: what a hint says of them is done by a command.
 func TestHintsNameCommandsInAConversation(t *testing.T) {
 	k := startLines(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
-		return &agent.Response{}, &agent.Failure{Kind: agent.KindOverloaded, Hint: "choose another with --model, or with --provider, or -v to see what was sent", Err: errTest}
+		return &agent.Response{}, &agent.Failure{Kind: agent.KindOverloaded,
+			Hint: "choose another with --model, or with --provider, or -v to see what was sent", Err: errTest}
 	}}, nil)
 	k.send("one\n")
 	k.eof()

@@ -23,7 +23,8 @@ func TestCompactIsNeverRefused(t *testing.T) {
 	}
 	var shown strings.Builder
 	term := &Terminal{Screen: newTestScreen(io.Discard, &shown, screen.Plain, nil), opt: Options{Agent: testAgent(t)}}
-	if err := c.run(t.Context(), term, ""); err != nil || !strings.Contains(shown.String(), "nothing is left to leave out") {
+	if err := c.run(t.Context(), term, ""); err != nil ||
+		!strings.Contains(shown.String(), "nothing is left to leave out") {
 		t.Errorf("shown %q, %v", shown.String(), err)
 	}
 }

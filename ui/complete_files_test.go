@@ -30,7 +30,8 @@ func results(t *testing.T, a fileAccess, text string) []string {
 // escaped.
 func TestFileNamesAreCompleted(t *testing.T) {
 	a := reaching(t, map[string]string{
-		".gitignore": "*.log\n", ".env": "", ".github/x.yml": "", "app.log": "", "apple/tree.go": "", "a b.txt": "", "internal/cart/week.go": "",
+		".gitignore": "*.log\n", ".env": "", ".github/x.yml": "", "app.log": "", "apple/tree.go": "", "a b.txt": "",
+		"internal/cart/week.go":      "",
 		"internal/cart/week_test.go": "", `quo"te`: "", "internal/two words/x": "",
 	})
 	for text, want := range map[string][]string{
@@ -83,7 +84,8 @@ func TestFileNamesAreCompleted(t *testing.T) {
 func TestFileNamesFromBelow(t *testing.T) {
 	a := reaching(t, map[string]string{"go.mod": "", "cmd/main.go": ""})
 	a.env.Dir = filepath.Join(a.env.Dir, "cmd")
-	for text, want := range map[string][]string{"@m|": {"@main.go "}, "@../g|": {"@../go.mod "}, "@go|": {"@main.go "}, "@mod|": nil, "@../../|": nil} {
+	for text, want := range map[string][]string{"@m|": {"@main.go "}, "@../g|": {"@../go.mod "}, "@go|": {"@main.go "},
+		"@mod|": nil, "@../../|": nil} {
 		if diff := cmp.Diff(want, results(t, a, text)); diff != "" {
 			t.Errorf("%s:\n%s", text, diff)
 		}

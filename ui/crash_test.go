@@ -38,7 +38,8 @@ func childCrash() int {
 			cb.OnText("half a li")
 			panic("in the turn")
 		case "question":
-			_, err := cb.Ask(context.Background(), agent.Question{Covers: func(string) error { panic("at the question") }, Rule: "x"})
+			_, err := cb.Ask(context.Background(),
+				agent.Question{Covers: func(string) error { panic("at the question") }, Rule: "x"})
 			return nil, err
 		case "console":
 			term.console.do(func() { panic("in the console") })
@@ -73,8 +74,8 @@ func TestACrashIsToldOnASaneTerminal(t *testing.T) {
 		message, value string
 		simple         bool
 	}{
-		{"turn", "in the turn", false}, {"question", "at the question", false}, {"console", "in the console", false}, {"/config", "in a command", false},
-		{"turn", "in the turn", true}, {"/config", "in a command", true},
+		{"turn", "in the turn", false}, {"question", "at the question", false}, {"console", "in the console", false},
+		{"/config", "in a command", false}, {"turn", "in the turn", true}, {"/config", "in a command", true},
 	} {
 		t.Run(fmt.Sprint(c.message, c.simple), func(t *testing.T) {
 			if c.simple {
@@ -104,7 +105,8 @@ func TestACrashIsToldOnASaneTerminal(t *testing.T) {
 			if !regexp.MustCompile(`\n(\x1b\[\?2004l)?crash: `).MatchString(shown) {
 				t.Errorf("the message does not begin a line: %q", shown)
 			}
-			if !c.simple && strings.LastIndex(shown, pasteOn) > strings.LastIndex(shown, pasteOff) || c.simple && strings.Contains(shown, "\x1b") {
+			if !c.simple && strings.LastIndex(shown, pasteOn) > strings.LastIndex(shown, pasteOff) ||
+				c.simple && strings.Contains(shown, "\x1b") {
 				t.Errorf("paste mode is left as it should not be: %q", shown)
 			}
 		})

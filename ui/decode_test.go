@@ -39,19 +39,23 @@ var keyTable = []struct {
 }{
 	{"up", "\x1b[A", keyUp}, {"up SS3", "\x1bOA", keyUp}, {"down", "\x1b[B", keyDown},
 	{"right", "\x1b[C", keyRight}, {"left SS3", "\x1bOD", keyLeft},
-	{"home xterm", "\x1b[H", keyHome}, {"home SS3", "\x1bOH", keyHome}, {"home tmux", "\x1b[1~", keyHome}, {"home rxvt", "\x1b[7~", keyHome}, {"home C-a", "\x01", keyHome},
-	{"end xterm", "\x1b[F", keyEnd}, {"end SS3", "\x1bOF", keyEnd}, {"end linux", "\x1b[4~", keyEnd}, {"end rxvt", "\x1b[8~", keyEnd}, {"end C-e", "\x05", keyEnd},
-	{"delete", "\x1b[3~", keyDelete}, {"ctrl-delete", "\x1b[3;5~", keyKillWordRight},
-	{"page up", "\x1b[5~", keyPrev}, {"page down", "\x1b[6~", keyNext},
-	{"ctrl-right", "\x1b[1;5C", keyWordRight}, {"alt-left", "\x1b[1;3D", keyWordLeft}, {"ctrl-left rxvt", "\x1bOd", keyWordLeft}, {"ctrl-right short", "\x1b[5C", keyWordRight},
-	{"alt-b", "\x1bb", keyWordLeft}, {"alt-f", "\x1bf", keyWordRight}, {"alt-d", "\x1bd", keyKillWordRight}, {"alt-backspace", "\x1b\x7f", keyKillWordLeft},
-	{"alt-enter", "\x1b\r", keyNewline}, {"shift-enter CSI u", "\x1b[13;2u", keyNewline}, {"shift-enter xterm", "\x1b[27;2;13~", keyNewline}, {"ctrl-j", "\n", keyNewline},
-	{"enter", "\r", keyEnter}, {"backspace", "\x7f", keyBackspace}, {"ctrl-h", "\b", keyBackspace},
-	{"ctrl-c", "\x03", keyInterrupt}, {"ctrl-d", "\x04", keyEOF}, {"ctrl-z", "\x1a", keySuspend},
-	{"shift-tab", "\x1b[Z", keyMode}, {"tab", "\t", keyTab}, {"ctrl-o", "\x0f", keyOutput}, {"ctrl-g", "\x07", keyEdit}, {"ctrl-x ctrl-e", "\x18\x05", keyEdit},
-	{"ctrl-r", "\x12", keySearch}, {"ctrl-s", "\x13", keySearchBack}, {"ctrl-_", "\x1f", keyUndo}, {"ctrl-x ctrl-u", "\x18\x15", keyUndo},
-	{"alt-left with two escapes", "\x1b\x1b[D", keyWordLeft}, {"alt-right with two escapes", "\x1b\x1bOC", keyWordRight},
-	{"ctrl-w", "\x17", keyKillWordLeft}, {"ctrl-u", "\x15", keyKillStart}, {"ctrl-k", "\x0b", keyKillEnd}, {"ctrl-y", "\x19", keyYank},
+	{"home xterm", "\x1b[H", keyHome}, {"home SS3", "\x1bOH", keyHome}, {"home tmux", "\x1b[1~", keyHome},
+	{"home rxvt", "\x1b[7~", keyHome}, {"home C-a", "\x01", keyHome}, {"end xterm", "\x1b[F", keyEnd},
+	{"end SS3", "\x1bOF", keyEnd}, {"end linux", "\x1b[4~", keyEnd}, {"end rxvt", "\x1b[8~", keyEnd},
+	{"end C-e", "\x05", keyEnd}, {"delete", "\x1b[3~", keyDelete}, {"ctrl-delete", "\x1b[3;5~", keyKillWordRight},
+	{"page up", "\x1b[5~", keyPrev}, {"page down", "\x1b[6~", keyNext}, {"ctrl-right", "\x1b[1;5C", keyWordRight},
+	{"alt-left", "\x1b[1;3D", keyWordLeft}, {"ctrl-left rxvt", "\x1bOd", keyWordLeft},
+	{"ctrl-right short", "\x1b[5C", keyWordRight}, {"alt-b", "\x1bb", keyWordLeft}, {"alt-f", "\x1bf", keyWordRight},
+	{"alt-d", "\x1bd", keyKillWordRight}, {"alt-backspace", "\x1b\x7f", keyKillWordLeft},
+	{"alt-enter", "\x1b\r", keyNewline}, {"shift-enter CSI u", "\x1b[13;2u", keyNewline},
+	{"shift-enter xterm", "\x1b[27;2;13~", keyNewline}, {"ctrl-j", "\n", keyNewline}, {"enter", "\r", keyEnter},
+	{"backspace", "\x7f", keyBackspace}, {"ctrl-h", "\b", keyBackspace}, {"ctrl-c", "\x03", keyInterrupt},
+	{"ctrl-d", "\x04", keyEOF}, {"ctrl-z", "\x1a", keySuspend}, {"shift-tab", "\x1b[Z", keyMode}, {"tab", "\t", keyTab},
+	{"ctrl-o", "\x0f", keyOutput}, {"ctrl-g", "\x07", keyEdit}, {"ctrl-x ctrl-e", "\x18\x05", keyEdit},
+	{"ctrl-r", "\x12", keySearch}, {"ctrl-s", "\x13", keySearchBack}, {"ctrl-_", "\x1f", keyUndo},
+	{"ctrl-x ctrl-u", "\x18\x15", keyUndo}, {"alt-left with two escapes", "\x1b\x1b[D", keyWordLeft},
+	{"alt-right with two escapes", "\x1b\x1bOC", keyWordRight}, {"ctrl-w", "\x17", keyKillWordLeft},
+	{"ctrl-u", "\x15", keyKillStart}, {"ctrl-k", "\x0b", keyKillEnd}, {"ctrl-y", "\x19", keyYank},
 }
 
 // Every form of a key means the same, in one read or cut in two.
@@ -82,9 +86,11 @@ func TestUnboundBytesAreNoKeys(t *testing.T) {
 		}
 	}
 	for _, seq := range []string{
-		"\x1b[200", "\x1b[?1;2c", "\x1b[24;80R", "\x1b[I", "\x1b[O", "\x1b[2~", "\x1b[11~", "\x1b[15;5~", "\x1b[[A", "\x1b[97;5u", "\x1b[<0;1;1M", "\x1b[>0q",
-		"\x1bOP", "\x1bO5P", "\x1b]11;rgb:0000/0000/0000\x07", "\x1b]0;title\x1b\\", "\x1bP1$r0m\x1b\\", "\x1b_apc\x1b\\", "\x1b^pm\x1b\\", "\x1bXsos\x1b\\",
-		"\x1bé", "\x1bq", "\x1b7", "\x80\x9b\xff", "\u0085\u009b", "\x00", "\x11", "\x1d", "\x18q", "\x18\x18", "\x18\r", "\x18\x1b[A", "\x18\x1b[200",
+		"\x1b[200", "\x1b[?1;2c", "\x1b[24;80R", "\x1b[I", "\x1b[O", "\x1b[2~", "\x1b[11~", "\x1b[15;5~", "\x1b[[A",
+		"\x1b[97;5u", "\x1b[<0;1;1M", "\x1b[>0q", "\x1bOP", "\x1bO5P", "\x1b]11;rgb:0000/0000/0000\x07",
+		"\x1b]0;title\x1b\\", "\x1bP1$r0m\x1b\\", "\x1b_apc\x1b\\", "\x1b^pm\x1b\\", "\x1bXsos\x1b\\", "\x1bé", "\x1bq",
+		"\x1b7", "\x80\x9b\xff", "\u0085\u009b", "\x00", "\x11", "\x1d", "\x18q", "\x18\x18", "\x18\r", "\x18\x1b[A",
+		"\x18\x1b[200",
 	} {
 		d := &decoder{}
 		got := append(decodeAll(d, "a"+seq), decodeExpired(d)...)
@@ -117,7 +123,8 @@ func TestRandomSequencesAreNoText(t *testing.T) {
 		var seq string
 		switch random.IntN(4) {
 		case 0:
-			seq = "\x1b[" + pick("0123456789;:<=>?", 8) + pick(" !\"#$%&'()*+,-./", 3) + string(rune(0x40+random.IntN(0x3f)))
+			seq = "\x1b[" + pick("0123456789;:<=>?", 8) + pick(" !\"#$%&'()*+,-./", 3) +
+				string(rune(0x40+random.IntN(0x3f)))
 			if seq == "\x1b[[" || seq == "\x1b[M" || strings.HasPrefix(seq, pasteBegin) {
 				continue // the first is a beginning, the others have a meaning
 			}

@@ -28,7 +28,8 @@ func childAsk() int {
 		Kind: agent.QuestionApproval, Dir: "/", Rule: "bash(rm -r build)", Number: 1, Of: 1,
 		Call: agent.Call{
 			ToolCall: provider.ToolCall{ID: "1", Name: "bash", Input: []byte(`{"command":"rm -r build","timeout":5}`)},
-			Access:   tool.Access{Kind: tool.KindRun, Command: "rm -r build", Dir: "/", Verb: "run", Object: "rm -r build"}, Of: 1,
+			Access: tool.Access{Kind: tool.KindRun, Command: "rm -r build", Dir: "/", Verb: "run",
+				Object: "rm -r build"}, Of: 1,
 		},
 		Covers: func(rule string) error {
 			if !strings.HasPrefix(rule, "bash(rm") {
@@ -61,12 +62,17 @@ func TestQuestionsOnTheControllingTerminal(t *testing.T) {
 		{"a rule", []string{"a bash(rm:*)\n"}, `verdict="session" reason="" rule="bash(rm:*)" `},
 		{"for good", []string{"forever\n"}, `verdict="forever" reason="" rule="" `},
 		{"quit", []string{"q\n"}, `verdict="stop" `},
-		{"a wrong rule", []string{"A bash(ls:*)\n", "<nothing is allowed by that: the rule bash(ls:*) would not allow this call", "<" + prompt, "n\n"}, `verdict="" `},
-		{"no answers", []string{"s\n", "<" + list, "<" + prompt, "d\n", "<" + list, "<" + prompt, "yes please\n", "<" + list, "<" + prompt, "\n"}, `verdict="" `},
+		{"a wrong rule", []string{"A bash(ls:*)\n",
+			"<nothing is allowed by that: the rule bash(ls:*) would not allow this call", "<" + prompt,
+			"n\n"}, `verdict="" `},
+		{"no answers", []string{"s\n", "<" + list, "<" + prompt, "d\n", "<" + list, "<" + prompt, "yes please\n",
+			"<" + list, "<" + prompt, "\n"}, `verdict="" `},
 		{"help", []string{"?\n", "<Enter alone means no", "<" + prompt, "y\n"}, `verdict="yes" `},
 		{"all of it", []string{"p\n", "<rm -r build", "<" + prompt, "n\n"}, `verdict="" `},
-		{"edit", []string{"e\n", "<new command", "<: ", "rmdir build\n"}, `verdict="" reason="" rule="" input={"command":"rmdir build","timeout":5} err=<nil>.`},
-		{"edit nothing", []string{"e\n", "<new command", "<: ", "\n", "<unchanged", "<" + prompt, "q\n"}, `verdict="stop" `},
+		{"edit", []string{"e\n", "<new command", "<: ", "rmdir build\n"},
+			`verdict="" reason="" rule="" input={"command":"rmdir build","timeout":5} err=<nil>.`},
+		{"edit nothing", []string{"e\n", "<new command", "<: ", "\n", "<unchanged", "<" + prompt, "q\n"},
+			`verdict="stop" `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

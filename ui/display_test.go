@@ -17,10 +17,11 @@ import (
 // are known: each digit is the width of one character, one press each.
 func TestTheCursorStandsOnItsCell(t *testing.T) {
 	for _, tt := range []struct{ text, widths string }{
-		{"abc", "111"}, {"日本語", "222"}, {"a日b", "121"}, {"한국어", "222"}, {"ひらがな", "2222"}, {"カタカナ", "2222"}, {"ｶﾀｶﾅ", "1111"},
-		{"，。！？", "2222"}, {"「あ」", "222"}, {"（a）", "212"}, {"：；", "22"}, {"ＡＢ", "22"}, {"中文，标点。", "222222"}, {"㈱", "2"}, {"〒〓", "22"},
-		{"👍", "2"}, {"a👍b", "121"}, {"🎉🎊", "22"}, {"🚀 go", "2111"}, {"⌚", "2"}, {"😀😀😀", "222"}, {"🇫🇷🇩🇪", "22"}, {"👍🏽x", "21"},
-		{"e\u0301", "1"}, {"e\u0301e\u0301x", "111"}, {"a\u0308o\u0308", "11"}, {"ñn\u0303", "11"}, {"กข", "11"}, {"ย\u0e34น", "11"}, {"\u05e9\u05c1ל", "11"},
+		{"abc", "111"}, {"日本語", "222"}, {"a日b", "121"}, {"한국어", "222"}, {"ひらがな", "2222"}, {"カタカナ", "2222"},
+		{"ｶﾀｶﾅ", "1111"}, {"，。！？", "2222"}, {"「あ」", "222"}, {"（a）", "212"}, {"：；", "22"}, {"ＡＢ", "22"},
+		{"中文，标点。", "222222"}, {"㈱", "2"}, {"〒〓", "22"}, {"👍", "2"}, {"a👍b", "121"}, {"🎉🎊", "22"}, {"🚀 go", "2111"},
+		{"⌚", "2"}, {"😀😀😀", "222"}, {"🇫🇷🇩🇪", "22"}, {"👍🏽x", "21"}, {"e\u0301", "1"}, {"e\u0301e\u0301x", "111"},
+		{"a\u0308o\u0308", "11"}, {"ñn\u0303", "11"}, {"กข", "11"}, {"ย\u0e34น", "11"}, {"\u05e9\u05c1ל", "11"},
 		{"naïve", "11111"}, {"Ω≈ç√", "1111"}, {"привет", "111111"}, {"a\u20dd", "1"}, {"日e\u0301👍z", "2121"},
 	} {
 		b := newBare(t, nil, nil)
@@ -29,7 +30,8 @@ func TestTheCursorStandsOnItsCell(t *testing.T) {
 		col := len("you: ")
 		for i := 0; ; i++ {
 			if b.term.row != 0 || b.term.col != col {
-				t.Errorf("%q: %d to the right the cursor is in %d,%d, want column %d", tt.text, i, b.term.row, b.term.col, col)
+				t.Errorf("%q: %d to the right the cursor is in %d,%d, want column %d", tt.text, i, b.term.row,
+					b.term.col, col)
 			}
 			if i == len(tt.widths) {
 				break
@@ -59,8 +61,9 @@ func TestTheCursorOfWrappedRows(t *testing.T) {
 	}{
 		{"abcdefg", 0, 1, 0}, {"abcdefg", 1, 0, 8}, {"abcdefgh", 1, 1, 0}, {"abcdefgh", 0, 1, 1},
 		{"日本語日", 0, 1, 2}, {"日本語日", 1, 1, 0}, {"日本語日", 2, 0, 6}, {"日本語日本語日本", 1, 2, 0}, {"日本語日本語日本", 2, 1, 6},
-		{"abcdef👍", 1, 1, 0}, {"abcdef👍", 2, 0, 7}, {"abcde👍", 1, 0, 7}, {"abcde👍", 0, 1, 0}, {"abcdefe\u0301", 1, 0, 8}, {"abcdefge\u0301", 1, 1, 0},
-		{"abcdef👨‍👩‍👧", 1, 1, 0}, {"abcdef👨‍👩‍👧x", 1, 1, 2}, {"abcdef👨‍👩‍👧x", 2, 1, 0}, {"ab\nabcdef日", 1, 2, 2}, {"ab\nabcdef日", 2, 2, 1},
+		{"abcdef👍", 1, 1, 0}, {"abcdef👍", 2, 0, 7}, {"abcde👍", 1, 0, 7}, {"abcde👍", 0, 1, 0},
+		{"abcdefe\u0301", 1, 0, 8}, {"abcdefge\u0301", 1, 1, 0}, {"abcdef👨‍👩‍👧", 1, 1, 0}, {"abcdef👨‍👩‍👧x", 1, 1, 2},
+		{"abcdef👨‍👩‍👧x", 2, 1, 0}, {"ab\nabcdef日", 1, 2, 2}, {"ab\nabcdef日", 2, 2, 1},
 	} {
 		b := newBare(t, nil, nil)
 		b.term = newVT(10, 8)
@@ -71,7 +74,8 @@ func TestTheCursorOfWrappedRows(t *testing.T) {
 			b.keys("\x1b[D")
 		}
 		if b.term.row != tt.row || b.term.col != tt.col {
-			t.Errorf("%q, %d left of the end: the cursor is in %d,%d, want %d,%d", tt.text, tt.left, b.term.row, b.term.col, tt.row, tt.col)
+			t.Errorf("%q, %d left of the end: the cursor is in %d,%d, want %d,%d", tt.text, tt.left, b.term.row,
+				b.term.col, tt.row, tt.col)
 		}
 	}
 }
@@ -142,7 +146,8 @@ func TestOnlyTheChangeIsEchoed(t *testing.T) {
 		}
 	}
 	b.keys("\x1b", "\x1b") // a cleared line stays as it was read
-	if got := b.wrote(); strings.ContainsAny(got, "\r") || strings.Contains(got, "\x1b[J") || !strings.HasSuffix(got, pasteOn+"you: ") {
+	if got := b.wrote(); strings.ContainsAny(got, "\r") || strings.Contains(got, "\x1b[J") ||
+		!strings.HasSuffix(got, pasteOn+"you: ") {
 		t.Errorf("Esc Esc wrote %q", got)
 	}
 	b.keys("more", "\x1b[Z")
@@ -167,10 +172,13 @@ func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 		env  []string
 		want bool
 	}{
-		{[]string{"TERM=xterm-256color"}, false}, {[]string{"TERM=xterm-256color", "VTE_VERSION=7600"}, true}, {[]string{"TERM=xterm-256color", "TERM_PROGRAM=iTerm.app"}, true}, {[]string{"TERM=xterm-kitty"}, true}, {[]string{"TERM=foot"}, true},
-		{nil, false}, {[]string{"TERM=dumb"}, false}, {[]string{"TERM=unknown"}, false}, {[]string{"TERM=linux"}, false}, {[]string{"TERM=vt100"}, false},
-		{[]string{"TERM=vt220"}, false}, {[]string{"TERM=screen-256color"}, false}, {[]string{"TERM=tmux-256color"}, false}, {[]string{"TERM=eterm-color"}, false},
-		{[]string{"TERM=xterm", "INSIDE_EMACS=29.4,vterm"}, false}, {[]string{"TERM=xterm", "TMUX=/tmp/tmux-1/default,1,0"}, false}, {[]string{"TERM=xterm", "STY=1.pts"}, false},
+		{[]string{"TERM=xterm-256color"}, false}, {[]string{"TERM=xterm-256color", "VTE_VERSION=7600"}, true},
+		{[]string{"TERM=xterm-256color", "TERM_PROGRAM=iTerm.app"}, true}, {[]string{"TERM=xterm-kitty"}, true},
+		{[]string{"TERM=foot"}, true}, {nil, false}, {[]string{"TERM=dumb"}, false}, {[]string{"TERM=unknown"}, false},
+		{[]string{"TERM=linux"}, false}, {[]string{"TERM=vt100"}, false}, {[]string{"TERM=vt220"}, false},
+		{[]string{"TERM=screen-256color"}, false}, {[]string{"TERM=tmux-256color"}, false},
+		{[]string{"TERM=eterm-color"}, false}, {[]string{"TERM=xterm", "INSIDE_EMACS=29.4,vterm"}, false},
+		{[]string{"TERM=xterm", "TMUX=/tmp/tmux-1/default,1,0"}, false}, {[]string{"TERM=xterm", "STY=1.pts"}, false},
 	} {
 		for _, profile := range []screen.Profile{screen.Rich, screen.Spoken} {
 			b := newBare(t, nil, func(o *Options) { o.Environ, o.Profile = tt.env, profile })

@@ -99,16 +99,18 @@ func TestSecretsAreNotKept(t *testing.T) {
 	h := historyAt(t, filepath.Join(t.TempDir(), "history"))
 	x := strings.Repeat("aB3", 20)
 	for _, secret := range []string{
-		"use sk-ant-api03-" + x, "sk-" + x[:40], "ghp_" + x[:36], "token github_pat_" + x[:30], "glpat-" + x[:20], "AKIA" + "IOSFODNN7EXZMPLE",
-		"AIza" + x[:35], "xoxb-" + "123456789012-abcdef", "npm_" + x[:36], "hf_" + x[:34], "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig",
-		"curl -H 'Authorization: Bearer " + x[:30] + "'", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl", "psql postgres://me:hunter22@db/x", "sk_live_" + x[:24],
+		"use sk-ant-api03-" + x, "sk-" + x[:40], "ghp_" + x[:36], "token github_pat_" + x[:30], "glpat-" + x[:20],
+		"AKIA" + "IOSFODNN7EXZMPLE", "AIza" + x[:35], "xoxb-" + "123456789012-abcdef", "npm_" + x[:36], "hf_" + x[:34],
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig", "curl -H 'Authorization: Bearer " + x[:30] + "'",
+		"-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl", "psql postgres://me:hunter22@db/x", "sk_live_" + x[:24],
 	} {
 		if h.add(secret); keepsHistory(secret) {
 			t.Errorf("kept: %q", secret)
 		}
 	}
 	harmless := []string{
-		"why does sk-learn fail?", "explain gh_token", "see https://example.org:8080/a@b", "the bearer of bad news", "AKIA is a prefix", "task-management-with-very-long-names-in-it",
+		"why does sk-learn fail?", "explain gh_token", "see https://example.org:8080/a@b", "the bearer of bad news",
+		"AKIA is a prefix", "task-management-with-very-long-names-in-it",
 	}
 	for _, text := range harmless {
 		h.add(text)

@@ -82,7 +82,8 @@ var (
 	}
 	chordKeys = [0x20]keyKind{0x05: keyEdit, 0x15: keyUndo}
 	metaKeys  = [0x80]keyKind{
-		'b': keyWordLeft, 'B': keyWordLeft, 'f': keyWordRight, 'F': keyWordRight, 'd': keyKillWordRight, 'D': keyKillWordRight,
+		'b': keyWordLeft, 'B': keyWordLeft, 'f': keyWordRight, 'F': keyWordRight, 'd': keyKillWordRight,
+		'D':  keyKillWordRight,
 		0x08: keyKillWordLeft, 0x7f: keyKillWordLeft, 0x17: keyKillWordLeft, '\r': keyNewline, '\n': keyNewline,
 	}
 )

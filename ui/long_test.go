@@ -117,9 +117,11 @@ func longSession(t *testing.T, resizes bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &longTalk{rng: rand.New(rand.NewPCG(7, 7)), going: make(chan struct{}), goOn: make(chan struct{}), answered: make(chan agent.Answer, 4)}
+	l := &longTalk{rng: rand.New(rand.NewPCG(7, 7)), going: make(chan struct{}), goOn: make(chan struct{}),
+		answered: make(chan agent.Answer, 4)}
 	l.size.cols, l.size.rows = 80, 24
-	l.talk = &talk{T: t, clock: newManual(), sender: &sender{play: l.play}, in: master, tty: slave, answer: newSink(), chrome: newSink()}
+	l.talk = &talk{T: t, clock: newManual(), sender: &sender{play: l.play}, in: master, tty: slave, answer: newSink(),
+		chrome: newSink()}
 	l.stopReading = readAll(t, master, l.chrome)
 	t.Cleanup(func() {
 		l.stopReading()
@@ -130,7 +132,8 @@ func longSession(t *testing.T, resizes bool) string {
 	l.start(slave, slave, func(o *Options) {
 		o.Tty, o.Size = slave, l.terminalSize
 		o.Screen = screen.New(screen.Options{
-			Out: slave, Err: slave, OutTTY: true, ErrTTY: true, OutColor: true, ErrColor: true, Conversation: true, UTF8: true,
+			Out: slave, Err: slave, OutTTY: true, ErrTTY: true, OutColor: true, ErrColor: true,
+			Conversation: true, UTF8: true,
 			Width: func() int { cols, _ := l.terminalSize(); return cols }, Now: l.clock.Now, After: l.after,
 		})
 	})
@@ -252,7 +255,8 @@ func (l *longTalk) turn(i int) {
 	case 6:
 		l.send(strings.Repeat("wrapped 漢字かな 👍 ", 9))
 		for range 40 {
-			l.send([]string{"\x1b[D", "\x01", "\x05", "\x7f", "x", "語", "\x1b[1;5D", "\x0b", "\x19", "\x0a", "\x1b[A", "\x17"}[l.rng.IntN(12)])
+			l.send([]string{"\x1b[D", "\x01", "\x05", "\x7f", "x", "語", "\x1b[1;5D", "\x0b", "\x19", "\x0a",
+				"\x1b[A", "\x17"}[l.rng.IntN(12)])
 		}
 		l.settle()
 		l.send("\x05end")
@@ -279,7 +283,8 @@ func (l *longTalk) play(ctx context.Context, text string, cb agent.Callbacks) (*
 	switch word {
 	case "ask":
 		call := longCall("make all # "+hostile, tool.KindRun)
-		answer, err := cb.Ask(ctx, agent.Question{Kind: agent.QuestionApproval, Call: call, Dir: "/src", Rule: "bash(make all)", Suggested: "bash(make:*)", Number: 1, Of: 1})
+		answer, err := cb.Ask(ctx, agent.Question{Kind: agent.QuestionApproval, Call: call, Dir: "/src",
+			Rule: "bash(make all)", Suggested: "bash(make:*)", Number: 1, Of: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -295,7 +300,8 @@ func (l *longTalk) play(ctx context.Context, text string, cb agent.Callbacks) (*
 		call := longCall("cat "+hostile, tool.KindRun)
 		cb.OnToolCall(call)
 		cb.OnToolOutput(call, hostile)
-		cb.OnToolResult(call, agent.CallResult{Text: hostile, Summary: "exit 1 " + hostile, Tail: strings.Repeat(hostile+"\n", 7), Status: agent.CallFailed})
+		cb.OnToolResult(call, agent.CallResult{Text: hostile, Summary: "exit 1 " + hostile,
+			Tail: strings.Repeat(hostile+"\n", 7), Status: agent.CallFailed})
 		cb.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "odd: " + hostile})
 		cb.OnText("It failed: `" + hostile + "`.\n")
 	case "wait":

@@ -26,14 +26,16 @@ func TestTmuxALongSessionReadsBack(t *testing.T) {
 	}
 	tmux := func(args ...string) string {
 		t.Helper()
-		out, err := exec.Command("tmux", append([]string{"-u", "-S", filepath.Join(dir, "socket"), "-f", config}, args...)...).CombinedOutput()
+		out, err := exec.Command("tmux", append([]string{"-u", "-S", filepath.Join(dir, "socket"), "-f", config},
+			args...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("tmux %s: %v: %s", args, err, out)
 		}
 		return string(out)
 	}
 	// The session's line breaks already are what a terminal's driver makes of them.
-	tmux("new-session", "-d", "-x", "80", "-y", "24", fmt.Sprintf("stty -opost; cat %s; printf '\\r\\nplayed'; exec cat", bytes))
+	tmux("new-session", "-d", "-x", "80", "-y", "24",
+		fmt.Sprintf("stty -opost; cat %s; printf '\\r\\nplayed'; exec cat", bytes))
 	defer tmux("kill-server")
 	deadline := time.Now().Add(patience)
 	for !strings.Contains(tmux("capture-pane", "-p"), "played") {

@@ -66,7 +66,8 @@ func NewNotifier(o NotifyOptions) (*Notifier, error) {
 	if o.Env == nil {
 		o.Env = func(string) string { return "" }
 	}
-	n := &Notifier{screen: o.Screen, environ: o.Environ, clock: o.Clock.orReal(), ascii: !screen.UTF8Decision(o.Env), quit: make(chan struct{})}
+	n := &Notifier{screen: o.Screen, environ: o.Environ, clock: o.Clock.orReal(), ascii: !screen.UTF8Decision(o.Env),
+		quit: make(chan struct{})}
 	n.dir = filepath.Base(o.Dir)
 	bell := func(string) string { return "\a" }
 	switch o.How {

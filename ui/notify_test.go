@@ -24,9 +24,11 @@ func notifier(t *testing.T, change func(*NotifyOptions)) (*Notifier, *sink, *man
 	t.Helper()
 	shown, clock := newSink(), newManual()
 	o := NotifyOptions{
-		How: "bell", TTY: true, Profile: screen.Rich, Dir: "/home/me/shop", Clock: Clock{Now: clock.Now, After: clock.After},
-		Environ: os.Environ(), Env: func(name string) string { return map[string]string{"LANG": "C.UTF-8", "TERM": "xterm"}[name] },
-		Screen: newTestScreen(shown, shown, screen.Rich, clock.Now),
+		How: "bell", TTY: true, Profile: screen.Rich, Dir: "/home/me/shop",
+		Clock:   Clock{Now: clock.Now, After: clock.After},
+		Environ: os.Environ(),
+		Env:     func(name string) string { return map[string]string{"LANG": "C.UTF-8", "TERM": "xterm"}[name] },
+		Screen:  newTestScreen(shown, shown, screen.Rich, clock.Now),
 	}
 	change(&o)
 	n, err := NewNotifier(o)
@@ -127,7 +129,8 @@ func TestWhenItCalls(t *testing.T) {
 // tmux and screen do not pass notifications on: they get a bell, found by the
 // environment alone.
 func TestMultiplexersGetABell(t *testing.T) {
-	for _, variable := range []string{"TMUX=/tmp/x,1,0", "STY=1.pts", "TERM=screen-256color", "TERM=tmux-256color", "TERM=screen"} {
+	for _, variable := range []string{"TMUX=/tmp/x,1,0", "STY=1.pts", "TERM=screen-256color", "TERM=tmux-256color",
+		"TERM=screen"} {
 		name, value, _ := strings.Cut(variable, "=")
 		for _, how := range []string{"osc9", "osc777", "osc99"} {
 			n, shown, _ := notifier(t, func(o *NotifyOptions) {
@@ -151,7 +154,8 @@ func TestMultiplexersGetABell(t *testing.T) {
 // whatever the directory is called and whatever the locale.
 func TestTheTextIsSafe(t *testing.T) {
 	for _, dir := range []string{
-		"/a/" + strings.Repeat("long", 100), "/a/" + strings.Repeat("日本", 200), "/a/x\x1b]0;title\ay", "/a/x\x9c\x07y", "/a/a\nb", "/a/x;y", "/a/\u202egpj", "/", "", "/a/grö\u00dfe", "/a/\u0085\u009c",
+		"/a/" + strings.Repeat("long", 100), "/a/" + strings.Repeat("日本", 200), "/a/x\x1b]0;title\ay", "/a/x\x9c\x07y",
+		"/a/a\nb", "/a/x;y", "/a/\u202egpj", "/", "", "/a/grö\u00dfe", "/a/\u0085\u009c",
 	} {
 		for _, locale := range []string{"C.UTF-8", "C"} {
 			n, shown, _ := notifier(t, func(o *NotifyOptions) {
@@ -161,7 +165,8 @@ func TestTheTextIsSafe(t *testing.T) {
 			n.Question()
 			text, begins := strings.CutPrefix(shown.String(), "\x1b]777;notify;artoo;artoo: a question waits in ")
 			text, ends := strings.CutSuffix(text, "\x1b\\")
-			if !begins || !ends || strings.ContainsAny(text, "\x1b\a\n\r;") || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+			if !begins || !ends || strings.ContainsAny(text, "\x1b\a\n\r;") || !utf8.ValidString(text) ||
+				strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
 				t.Errorf("%q in %s: %q", dir, locale, shown)
 			}
 			if all := n.text("artoo: a question waits in "); utf8.RuneCountInString(all) > 180 {
@@ -266,8 +271,10 @@ func TestAnErrorIsToldOnce(t *testing.T) {
 
 func TestNotifyCommandLines(t *testing.T) {
 	for line, want := range map[string][]string{
-		"notify-send": {"notify-send"}, " a  b\tc ": {"a", "b", "c"}, `a "b c" 'd e'`: {"a", "b c", "d e"}, `a ''`: {"a", ""},
-		`a\ b`: {"a b"}, `"a\"b"`: {`a"b`}, `'a\'`: {`a\`}, `"a\n"`: {`a\n`}, `a"b"c`: {"abc"}, `a$HOME;b`: {"a$HOME;b"}, `a\`: {`a\`},
+		"notify-send": {"notify-send"}, " a  b\tc ": {"a", "b", "c"}, `a "b c" 'd e'`: {"a", "b c", "d e"},
+		`a ''`: {"a", ""},
+		`a\ b`: {"a b"}, `"a\"b"`: {`a"b`}, `'a\'`: {`a\`}, `"a\n"`: {`a\n`}, `a"b"c`: {"abc"},
+		`a$HOME;b`: {"a$HOME;b"}, `a\`: {`a\`},
 	} {
 		got, err := splitWords(line)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -52,7 +52,8 @@ func (t *Terminal) showEnd(ctx context.Context, end ended, took time.Duration) {
 
 // commandHints puts the commands of a conversation for the flags that a hint
 // names: here nobody can give one.
-var commandHints = strings.NewReplacer("--model", "/model", "--provider", "/provider", "or -v to see", "or /debug on to see")
+var commandHints = strings.NewReplacer("--model", "/model", "--provider", "/provider", "or -v to see",
+	"or /debug on to see")
 
 // showStatus prints the status line.
 func (t *Terminal) showStatus(r *agent.Response, outcome screen.Outcome, took time.Duration) {

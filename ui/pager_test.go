@@ -176,7 +176,8 @@ func TestAChildHasTheTerminalToItself(t *testing.T) {
 		})
 		all := k.chrome.String()
 		at := strings.Index(all, "child begins")
-		if at < 0 || strings.Contains(all, "not as found") || strings.LastIndex(all[:at], pasteOff) < strings.LastIndex(all[:at], pasteOn) {
+		if at < 0 || strings.Contains(all, "not as found") ||
+			strings.LastIndex(all[:at], pasteOff) < strings.LastIndex(all[:at], pasteOn) {
 			t.Errorf("%s: the child found the terminal in artoo's modes: %q", how, all)
 		}
 		if on, off := strings.Count(all, pasteOn), strings.Count(all, pasteOff); on != off+1 {
@@ -219,19 +220,23 @@ func TestOnlyWhatWasSavedIsSent(t *testing.T) {
 		saved   bool
 		err     string
 	}{
-		"not saved":           {[]string{"EDITOR=true"}, screen.Rich, "draft", false, ""},
-		"failed":              {[]string{"EDITOR=false"}, screen.Rich, "", false, "false: exit status 1; VISUAL or EDITOR names another"},
-		"saved as it was":     {[]string{"EDITOR=touch"}, screen.Rich, "draft", true, ""},
-		"written":             {[]string{"EDITOR=" + writes(`a\nb\n`)}, screen.Rich, "a\nb", true, ""},
-		"VISUAL first":        {[]string{"EDITOR=false", "VISUAL=" + writes(`seen\n`)}, screen.Rich, "seen", true, ""},
-		"with arguments":      {[]string{"EDITOR=" + script(t, `test "$1" = -x && echo ok >"$2"`) + " -x"}, screen.Rich, "ok", true, ""},
-		"empty":               {[]string{"EDITOR=" + writes(``)}, screen.Rich, "", true, ""},
-		"blank":               {[]string{"EDITOR=" + writes(` \n\n`)}, screen.Rich, " \n", true, ""},
-		"written, then fails": {[]string{"EDITOR=" + script(t, `echo new >"$1"; exit 1`)}, screen.Rich, "", false, "exit status 1"},
-		"put in its place":    {[]string{"EDITOR=" + script(t, `echo new >"$1.new"; mv "$1.new" "$1"`)}, screen.Rich, "new", true, ""},
-		"Windows lines":       {[]string{"EDITOR=" + writes(`a\r\nb\r\n`)}, screen.Rich, "a\nb", true, ""},
-		"simple terminal":     {[]string{"EDITOR=" + writes(`ed\n`), "VISUAL=false"}, screen.Plain, "ed", true, ""},
-		"simple, none":        {[]string{"VISUAL=false"}, screen.Plain, "", false, "set EDITOR"},
+		"not saved": {[]string{"EDITOR=true"}, screen.Rich, "draft", false, ""},
+		"failed": {[]string{"EDITOR=false"}, screen.Rich, "",
+			false, "false: exit status 1; VISUAL or EDITOR names another"},
+		"saved as it was": {[]string{"EDITOR=touch"}, screen.Rich, "draft", true, ""},
+		"written":         {[]string{"EDITOR=" + writes(`a\nb\n`)}, screen.Rich, "a\nb", true, ""},
+		"VISUAL first":    {[]string{"EDITOR=false", "VISUAL=" + writes(`seen\n`)}, screen.Rich, "seen", true, ""},
+		"with arguments": {[]string{"EDITOR=" + script(t, `test "$1" = -x && echo ok >"$2"`) + " -x"}, screen.Rich,
+			"ok", true, ""},
+		"empty": {[]string{"EDITOR=" + writes(``)}, screen.Rich, "", true, ""},
+		"blank": {[]string{"EDITOR=" + writes(` \n\n`)}, screen.Rich, " \n", true, ""},
+		"written, then fails": {[]string{"EDITOR=" + script(t, `echo new >"$1"; exit 1`)}, screen.Rich, "", false,
+			"exit status 1"},
+		"put in its place": {[]string{"EDITOR=" + script(t, `echo new >"$1.new"; mv "$1.new" "$1"`)}, screen.Rich,
+			"new", true, ""},
+		"Windows lines":   {[]string{"EDITOR=" + writes(`a\r\nb\r\n`)}, screen.Rich, "a\nb", true, ""},
+		"simple terminal": {[]string{"EDITOR=" + writes(`ed\n`), "VISUAL=false"}, screen.Plain, "ed", true, ""},
+		"simple, none":    {[]string{"VISUAL=false"}, screen.Plain, "", false, "set EDITOR"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			between(t, func(o *Options) {
@@ -239,7 +244,8 @@ func TestOnlyWhatWasSavedIsSent(t *testing.T) {
 				o.Environ = append(o.Environ, c.environ...)
 			}, func(ctx context.Context, k *talk) {
 				text, saved, err := k.term.composeText(ctx, "draft")
-				if text != c.text || saved != c.saved || (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				if text != c.text || saved != c.saved || (err != nil) != (c.err != "") ||
+					err != nil && !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%q, %v, %v", text, saved, err)
 				}
 			})
@@ -253,9 +259,10 @@ func TestViWhereNoneIsSet(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "vi"), []byte("#!/bin/sh\necho by vi >\"$1\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	between(t, func(o *Options) { o.Environ = []string{"PATH=" + bin + ":" + os.Getenv("PATH")} }, func(ctx context.Context, k *talk) {
-		if text, saved, err := k.term.composeText(ctx, ""); text != "by vi" || !saved || err != nil {
-			t.Errorf("%q, %v, %v", text, saved, err)
-		}
-	})
+	between(t, func(o *Options) { o.Environ = []string{"PATH=" + bin + ":" + os.Getenv("PATH")} },
+		func(ctx context.Context, k *talk) {
+			if text, saved, err := k.term.composeText(ctx, ""); text != "by vi" || !saved || err != nil {
+				t.Errorf("%q, %v, %v", text, saved, err)
+			}
+		})
 }

@@ -82,8 +82,10 @@ func busyAgent(t testing.TB, now time.Time) (a *agent.Agent, earlier []string) {
 	cut := said("Done.\x1b[31m")
 	cut.Partial = true
 	keep(2*time.Hour, provider.UserText("fix the\ntest"),
-		provider.Message{Role: provider.RoleAssistant, Parts: []provider.Part{fake.ToolCall("c", "read", `{"path":"a.go"}`)}},
-		provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "c", Name: "read", Text: "x"}}}, cut)
+		provider.Message{Role: provider.RoleAssistant,
+			Parts: []provider.Part{fake.ToolCall("c", "read", `{"path":"a.go"}`)}},
+		provider.Message{Role: provider.RoleTool,
+			Parts: []provider.Part{provider.ToolResult{CallID: "c", Name: "read", Text: "x"}}}, cut)
 	keep(72*time.Hour, provider.UserText("clear\x1b[2J"), said("ok"))
 	store.Now = func() time.Time { return now }
 	deny, err := permission.ParseRule("bash(rm:*)")
@@ -91,13 +93,15 @@ func busyAgent(t testing.TB, now time.Time) (a *agent.Agent, earlier []string) {
 		t.Fatal(err)
 	}
 	policy := &permission.Policy{Mode: permission.ModeAsk, Root: dir, Dir: dir, DenyRules: []permission.Rule{deny}}
-	if err := policy.AllowInSession("bash(ls)", "bash", tool.Access{Kind: tool.KindRun, Command: "ls", Dir: dir}); err != nil {
+	if err := policy.AllowInSession("bash(ls)", "bash",
+		tool.Access{Kind: tool.KindRun, Command: "ls", Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	model := testModel("demo", "demo")
 	model.Info = provider.ModelInfo{Context: 200_000}
-	tools := []tool.Tool{tool.Read(), tool.New(tool.Def{Name: "bash", Description: "runs commands\nof all kinds", Kind: tool.KindRun},
-		func(context.Context, *tool.Env, struct{}) (tool.Access, error) { return tool.Access{}, nil }, nil)}
+	tools := []tool.Tool{tool.Read(),
+		tool.New(tool.Def{Name: "bash", Description: "runs commands\nof all kinds", Kind: tool.KindRun},
+			func(context.Context, *tool.Env, struct{}) (tool.Access, error) { return tool.Access{}, nil }, nil)}
 	a, err = agent.New(agent.Options{
 		Model: model, Tools: tools, Policy: policy, Sessions: agent.Sessions{Store: store}, MaxContextTokens: 180_000,
 		Workspace: &agent.Workspace{Project: tool.Project{Root: dir, Dir: dir}},
@@ -124,11 +128,13 @@ func (p *testProgram) Models() []provider.ModelInfo {
 }
 
 func (p *testProgram) AskModels(context.Context) ([]provider.ModelInfo, error) {
-	return append(p.Models(), provider.ModelInfo{ID: "newest", Images: true}), errors.New("demo: half of it \x1b[31mis missing")
+	return append(p.Models(), provider.ModelInfo{ID: "newest", Images: true}),
+		errors.New("demo: half of it \x1b[31mis missing")
 }
 
 func (p *testProgram) Providers() ([]config.Choice, error) {
-	return []config.Choice{{Provider: "demo", Model: "demo"}, {Provider: "openai", Model: "gpt"}}, errors.New("a key cannot be read")
+	return []config.Choice{{Provider: "demo", Model: "demo"}, {Provider: "openai", Model: "gpt"}},
+		errors.New("a key cannot be read")
 }
 
 func (p *testProgram) SwitchModel(_ context.Context, name string) error {

@@ -57,7 +57,8 @@ func TestTheSessionIsExported(t *testing.T) {
 func TestFilesAreCompleted(t *testing.T) {
 	term := &Terminal{opt: Options{Agent: projectIn(t, map[string]string{"a b.txt": "", "apple/x": ""}, false)}}
 	for text, want := range map[string][]string{
-		"@a": {`@a\ b.txt `, "@apple/"}, `@"a`: {`@"a b.txt" `, `@"apple/`}, "@": {`@a\ b.txt `, "@apple/"}, "@zzz": nil, "a": nil,
+		"@a": {`@a\ b.txt `, "@apple/"}, `@"a`: {`@"a b.txt" `, `@"apple/`}, "@": {`@a\ b.txt `, "@apple/"},
+		"@zzz": nil, "a": nil,
 	} {
 		var got []string
 		for _, c := range term.completions(text, len(text)).candidates {

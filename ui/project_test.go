@@ -59,7 +59,8 @@ func TestStatusAndContext(t *testing.T) {
 	text := strings.Join(rows, "\n")
 	for _, want := range []string{
 		"model: fake/m, effort the model's own", "directory: " + a.Env().Dir, "approval: ask: asks before", "sandbox: none",
-		"session: " + a.SessionID() + ", ", "context: about ", " in 4 messages, ", "cost: 2 requests", "limits: 7 steps a turn, $2.00 a run, 1m0s a run",
+		"session: " + a.SessionID() + ", ", "context: about ", " in 4 messages, ", "cost: 2 requests",
+		"limits: 7 steps a turn, $2.00 a run, 1m0s a run",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -81,7 +82,8 @@ func TestStatusAndContext(t *testing.T) {
 	if sum > c.Used || sum < c.Used-len(c.Parts) {
 		t.Errorf("the parts are %d of %d tokens", sum, c.Used)
 	}
-	for _, want := range []string{"system prompt and instructions", "tool descriptions", "your messages", "answers and reasoning", "tool calls", "tool results"} {
+	for _, want := range []string{"system prompt and instructions", "tool descriptions", "your messages",
+		"answers and reasoning", "tool calls", "tool results"} {
 		if !names[want] {
 			t.Errorf("no %q in %v", want, c.Parts)
 		}

@@ -40,7 +40,8 @@ func (s *sender) Kill() {
 	}
 }
 
-func (s *sender) SendMessage(ctx context.Context, text string, cb agent.Callbacks, _ ...provider.Part) (*agent.Response, error) {
+func (s *sender) SendMessage(ctx context.Context, text string, cb agent.Callbacks,
+	_ ...provider.Part) (*agent.Response, error) {
 	s.mu.Lock()
 	s.got = append(s.got, text)
 	s.mu.Unlock()
@@ -334,13 +335,15 @@ func (k *talk) end() outcome {
 }
 
 // asking is a turn that asks about a command and tells how it was answered.
-func asking(command string, answers chan<- agent.Answer, errs chan<- error) func(context.Context, string, agent.Callbacks) (*agent.Response, error) {
+func asking(command string, answers chan<- agent.Answer, errs chan<- error) func(context.Context,
+	string, agent.Callbacks) (*agent.Response, error) {
 	return func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
 		call := agent.Call{
 			ToolCall: provider.ToolCall{ID: "1", Name: "bash", Input: []byte(`{"command":"` + command + `"}`)},
 			Access:   tool.Access{Kind: tool.KindRun, Command: command, Dir: "/", Verb: "run", Object: command}, Of: 1,
 		}
-		a, err := cb.Ask(ctx, agent.Question{Kind: agent.QuestionApproval, Call: call, Dir: "/", Rule: "bash(" + command + ")", Number: 1, Of: 1})
+		a, err := cb.Ask(ctx, agent.Question{Kind: agent.QuestionApproval, Call: call, Dir: "/",
+			Rule: "bash(" + command + ")", Number: 1, Of: 1})
 		if err != nil {
 			errs <- err
 		} else {

@@ -68,7 +68,8 @@ func startPump(t *testing.T, mode byte) *pump {
 		}
 	})}
 	p.f.complete = func(text string, cursor int) completion {
-		return completion{from: 0, to: cursor, candidates: []candidate{{text: text[:cursor] + "y"}, {text: text[:cursor] + "yes"}}}
+		return completion{from: 0, to: cursor,
+			candidates: []candidate{{text: text[:cursor] + "y"}, {text: text[:cursor] + "yes"}}}
 	}
 	switch mode & 3 {
 	case 0:
@@ -85,7 +86,8 @@ func startPump(t *testing.T, mode byte) *pump {
 
 func (p *pump) read(data []byte) {
 	p.lone = isEnter(data)
-	p.entered = p.entered || bytes.ContainsAny(data, "\r\n") || bytes.ContainsAny(data, "Mu~") // the keypad's and modified ones
+	// the keypad's and modified ones
+	p.entered = p.entered || bytes.ContainsAny(data, "\r\n") || bytes.ContainsAny(data, "Mu~")
 	p.f.take(chunk{data: bytes.Clone(data), at: p.now})
 	p.check()
 }

@@ -28,12 +28,14 @@ type commandInput struct {
 
 // agentWith is a real agent with a model that plays steps, and one tool, which
 // hands its commands to run.
-func agentWith(run func(ctx context.Context, env *tool.Env, command string) string, steps ...fake.Step) (*agent.Agent, *fake.Provider) {
+func agentWith(run func(ctx context.Context, env *tool.Env, command string) string,
+	steps ...fake.Step) (*agent.Agent, *fake.Provider) {
 	return savingAgent(nil, run, steps...)
 }
 
 // savingAgent hands the rules that hold for good to save.
-func savingAgent(save func(rule string) error, run func(ctx context.Context, env *tool.Env, command string) string, steps ...fake.Step) (*agent.Agent, *fake.Provider) {
+func savingAgent(save func(rule string) error, run func(ctx context.Context, env *tool.Env, command string) string,
+	steps ...fake.Step) (*agent.Agent, *fake.Provider) {
 	p := &fake.Provider{Steps: steps}
 	bash := tool.New(tool.Def{Name: "bash", Description: "runs", Kind: tool.KindRun},
 		func(_ context.Context, _ *tool.Env, i commandInput) (tool.Access, error) {
@@ -44,9 +46,11 @@ func savingAgent(save func(rule string) error, run func(ctx context.Context, env
 		})
 	a, err := agent.New(agent.Options{
 		Model: agent.Model{
-			Provider: p, Name: fake.Name, Defaults: provider.Options{Model: "m", MaxTokens: 1000}, Info: provider.ModelInfo{Context: 100000, MaxOutput: 4000},
+			Provider: p, Name: fake.Name, Defaults: provider.Options{Model: "m", MaxTokens: 1000},
+			Info: provider.ModelInfo{Context: 100000, MaxOutput: 4000},
 		},
-		Tools: []tool.Tool{bash}, Env: &tool.Env{Dir: "/p"}, Limits: agent.Limits{MaxTurns: 20}, Sessions: agent.Sessions{Ephemeral: true},
+		Tools: []tool.Tool{bash}, Env: &tool.Env{Dir: "/p"}, Limits: agent.Limits{MaxTurns: 20},
+		Sessions:         agent.Sessions{Ephemeral: true},
 		MaxContextTokens: 50000, ToolResultMaxChars: 10000, SaveRule: save,
 	})
 	if err != nil {
@@ -87,8 +91,13 @@ func (k *talk) answerWith(text string) {
 // printed.
 func TestQuestionsComeOneByOne(t *testing.T) {
 	var ran []string
-	a, model := agentWith(func(_ context.Context, _ *tool.Env, command string) string { ran = append(ran, command); return "made" },
-		fake.Calls(fake.ToolCall("a", "bash", `{"command":"make a"}`), fake.ToolCall("b", "bash", `{"command":"make b"}`), fake.ToolCall("c", "bash", `{"command":"make c"}`)),
+	a, model := agentWith(func(_ context.Context, _ *tool.Env,
+		command string) string {
+		ran = append(ran, command)
+		return "made"
+	},
+		fake.Calls(fake.ToolCall("a", "bash", `{"command":"make a"}`),
+			fake.ToolCall("b", "bash", `{"command":"make b"}`), fake.ToolCall("c", "bash", `{"command":"make c"}`)),
 		fake.Say("done"))
 	editor := script(t, `printf 'make edited\n' >"$1"`)
 	k := startPTY(t, &sender{play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
@@ -118,7 +127,9 @@ func TestQuestionsComeOneByOne(t *testing.T) {
 	k.enter("and now")
 	k.await(k.answer, 0, "done")
 	told := lastResults(t, model)
-	for _, want := range []string{`to: {"command":"make edited"}`, "b: Not run: this call was denied. Reason: use ninja", "c: Not run: this call was denied. Reason: the user stopped the turn"} {
+	for _, want := range []string{`to: {"command":"make edited"}`,
+		"b: Not run: this call was denied. Reason: use ninja",
+		"c: Not run: this call was denied. Reason: the user stopped the turn"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("the model is told %q, not %q", told, want)
 		}
@@ -132,7 +143,11 @@ func TestALastingYesNamesItsRule(t *testing.T) {
 	var ran []string
 	var saved []string
 	save := func(rule string) error { saved = append(saved, rule); return nil }
-	a, _ := savingAgent(save, func(_ context.Context, _ *tool.Env, command string) string { ran = append(ran, command); return "made" },
+	a, _ := savingAgent(save, func(_ context.Context, _ *tool.Env,
+		command string) string {
+		ran = append(ran, command)
+		return "made"
+	},
 		fake.Calls(fake.ToolCall("a", "bash", `{"command":"make a"}`)),
 		fake.Calls(fake.ToolCall("b", "bash", `{"command":"make b; touch x"}`)),
 		fake.Calls(fake.ToolCall("c", "bash", `{"command":"make c"}`)), fake.Say("done"))
@@ -240,7 +255,8 @@ func TestACommandThatTrapsTheInterrupt(t *testing.T) {
 	}, fake.Calls(fake.ToolCall("a", "bash", `{"command":"make"}`)), fake.Say("well"))
 	a.Policy().AllowRules = []permission.Rule{{Tool: "bash"}}
 	t.Cleanup(func() { close(over); a.Close() })
-	k := startPTY(t, &sender{kill: a.Kill, play: func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error) {
+	k := startPTY(t, &sender{kill: a.Kill, play: func(ctx context.Context, text string,
+		cb agent.Callbacks) (*agent.Response, error) {
 		return a.SendMessage(ctx, text, cb)
 	}}, nil)
 	k.expect("you: ")
@@ -271,13 +287,14 @@ func TestACommandThatTrapsTheInterrupt(t *testing.T) {
 // While the turn still stops, a second Ctrl-C reaches the command as well.
 func TestTheSecondCtrlCInTheTurn(t *testing.T) {
 	running, stopping, killed := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	k := startPTY(t, &sender{kill: func() { close(killed) }, play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
-		close(running)
-		<-ctx.Done()
-		close(stopping)
-		<-killed
-		return &agent.Response{}, context.Cause(ctx)
-	}}, nil)
+	k := startPTY(t, &sender{kill: func() { close(killed) },
+		play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
+			close(running)
+			<-ctx.Done()
+			close(stopping)
+			<-killed
+			return &agent.Response{}, context.Cause(ctx)
+		}}, nil)
 	k.expect("you: ")
 	k.enter("do it")
 	wanted(k, running)

@@ -89,11 +89,13 @@ func TestEscapeStopsATurn(t *testing.T) {
 func TestCtrlOShowsWhatARunningCommandWrote(t *testing.T) {
 	b := newBare(t, nil, nil)
 	b.f.interrupt = func() {}
-	call := agent.Call{ToolCall: provider.ToolCall{ID: "1", Name: "bash"}, Access: tool.Access{Verb: "run", Object: "make"}, Of: 1}
+	call := agent.Call{ToolCall: provider.ToolCall{ID: "1", Name: "bash"},
+		Access: tool.Access{Verb: "run", Object: "make"}, Of: 1}
 	b.f.screen.OnToolCall(call)
 	b.f.screen.OnToolOutput(call, "compiling\n")
 	b.keys("typed", "\x0f")
-	if got := b.wrote(); !strings.Contains(got, "output so far") || !strings.Contains(got, "compiling") || strings.Contains(got, "\a") {
+	if got := b.wrote(); !strings.Contains(got, "output so far") || !strings.Contains(got, "compiling") ||
+		strings.Contains(got, "\a") {
 		t.Errorf("wrote %q", got)
 	}
 	b.f.screen.OnToolResult(call, agent.CallResult{Status: agent.CallOK, Summary: "exit 0"})
@@ -191,7 +193,8 @@ func TestOtherKeysAtAQuestion(t *testing.T) {
 	b.f.finish(result{})
 	b.ask()
 	b.silence(quiet)
-	for _, k := range []string{"\x1b[Z", "\x0f", "\x07", "\x18\x05", "\x12", "\x13", "\t", "\x1b", "\x1b", "\x1b\x1b", "\x1b[A", "\x10", "\x1f", "\x18\x15"} {
+	for _, k := range []string{"\x1b[Z", "\x0f", "\x07", "\x18\x05", "\x12", "\x13", "\t", "\x1b", "\x1b", "\x1b\x1b",
+		"\x1b[A", "\x10", "\x1f", "\x18\x15"} {
 		b.wrote()
 		b.keys(k)
 		if got := b.wrote(); !strings.Contains(got, "\a") {

@@ -100,7 +100,8 @@ func trimmed(cells []string) []string {
 // rewraps it as this one does, but for the first row, which it moves to the
 // scrollback; pyte cuts it, for good.
 func TestTheTwoTerminals(t *testing.T) {
-	for rewraps, want := range map[bool]string{true: "a\n" + strings.Repeat("x", 60) + "|b", false: "a\n" + strings.Repeat("x", 40) + "|b"} {
+	for rewraps, want := range map[bool]string{true: "a\n" + strings.Repeat("x", 60) + "|b",
+		false: "a\n" + strings.Repeat("x", 40) + "|b"} {
 		v := newVT(80, 6)
 		_, _ = v.Write([]byte("a\n" + strings.Repeat("x", 60) + "\nb"))
 		v.resize(40, rewraps)
@@ -211,7 +212,8 @@ func checkFinished(t *testing.T, term *vt) {
 }
 
 func TestResizeKeepsFinishedLines(t *testing.T) {
-	for _, entry := range []string{"", "one row", strings.Repeat("words of a long entry ", 16), "several\nlines\n" + strings.Repeat("of text ", 30)} {
+	for _, entry := range []string{"", "one row", strings.Repeat("words of a long entry ", 16),
+		"several\nlines\n" + strings.Repeat("of text ", 30)} {
 		sweep(t, func(t *testing.T, b *bare, resize func()) {
 			b.read("")
 			b.keys(pasteBegin + entry + pasteEnd)
@@ -231,8 +233,10 @@ func TestResizeKeepsFinishedLines(t *testing.T) {
 // After a resize the whole call stands again right above its question, and only
 // what is typed then answers it.
 func TestResizeKeepsTheQuestion(t *testing.T) {
-	command := agent.Call{Access: tool.Access{Kind: tool.KindRun, Verb: "run", Object: "make", Command: "first --of three\nsecond --of three\nlast --of three", Dir: "/p"}}
-	change := agent.Call{Access: tool.Access{Kind: tool.KindWrite, Verb: "edit", Object: "a.go", Diff: "--- a/a.go\n+++ b/a.go\n@@ -1,2 +1,2 @@\n first\n-second\n+last", Added: 1, Removed: 1}}
+	command := agent.Call{Access: tool.Access{Kind: tool.KindRun, Verb: "run", Object: "make",
+		Command: "first --of three\nsecond --of three\nlast --of three", Dir: "/p"}}
+	change := agent.Call{Access: tool.Access{Kind: tool.KindWrite, Verb: "edit", Object: "a.go",
+		Diff: "--- a/a.go\n+++ b/a.go\n@@ -1,2 +1,2 @@\n first\n-second\n+last", Added: 1, Removed: 1}}
 	for name, call := range map[string]agent.Call{"command": command, "diff": change} {
 		sweep(t, func(t *testing.T, b *bare, resize func()) {
 			q := agent.Question{Kind: agent.QuestionApproval, Call: call, Number: 1, Of: 1}
@@ -264,7 +268,8 @@ func TestResizeKeepsTheQuestion(t *testing.T) {
 // Whoever comes back with fg has the shell's lines on the screen: the whole call
 // stands again right above its question, once, and nothing of before is gone.
 func TestAQuestionThatWasSuspendedIsShownWhole(t *testing.T) {
-	call := agent.Call{Access: tool.Access{Kind: tool.KindRun, Verb: "run", Object: "make", Command: "first --of three\nsecond --of three\nlast --of three", Dir: "/p"}}
+	call := agent.Call{Access: tool.Access{Kind: tool.KindRun, Verb: "run", Object: "make",
+		Command: "first --of three\nsecond --of three\nlast --of three", Dir: "/p"}}
 	q := agent.Question{Kind: agent.QuestionApproval, Call: call, Number: 1, Of: 1}
 	for profile, change := range terminals() {
 		term := newVT(40, 60)
@@ -303,7 +308,8 @@ func screenOf(t *testing.T, b *bare, q agent.Question, cols int) string {
 	t.Helper()
 	term := newVT(cols, 40)
 	s := screen.New(screen.Options{
-		Out: io.Discard, Err: term, ErrTTY: true, Conversation: true, Profile: profileOf(b), UTF8: true, Width: func() int { return cols },
+		Out: io.Discard, Err: term, ErrTTY: true, Conversation: true, Profile: profileOf(b), UTF8: true,
+		Width: func() int { return cols },
 		After: func(time.Duration, func()) (stop func()) { return func() {} },
 	})
 	s.Question(q)
@@ -345,8 +351,8 @@ func TestResizeKeepsLinesAboveTheSpinner(t *testing.T) {
 // A message that is being typed as a question comes up comes back whole.
 func TestAMessageInterruptedByAQuestionIsWhole(t *testing.T) {
 	for _, tt := range []struct{ before, after, want string }{
-		{"yay always ye", "s\r", "yay always yes"}, {"", "yay always yes\r", "yay always yes"}, {"", "y\r", ""}, {"", "no\r", ""},
-		{"ab", "c\x7fd", "abd"}, {"one", "\rtwo\r", "one\ntwo"},
+		{"yay always ye", "s\r", "yay always yes"}, {"", "yay always yes\r", "yay always yes"}, {"", "y\r", ""},
+		{"", "no\r", ""}, {"ab", "c\x7fd", "abd"}, {"one", "\rtwo\r", "one\ntwo"},
 	} {
 		b := newBare(t, nil, nil)
 		b.read("")

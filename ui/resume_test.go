@@ -37,7 +37,8 @@ func TestPromptsBreakAtBlanks(t *testing.T) {
 	}{
 		{"you: ", "abc", 40, []string{"you: abc"}},
 		{"Apply this change? [y,n,a,A,e,p,q,?] (n) ", "y", 40, []string{"Apply this change? [y,n,a,A,e,p,q,?] ", "(n) y"}},
-		{"Run this in ~/a/very/long/path/that/does/not/fit? (n) ", "", 20, []string{"Run this in ~/a/ver", "y/long/path/that/do", "es/not/fit? (n) "}},
+		{"Run this in ~/a/very/long/path/that/does/not/fit? (n) ", "", 20,
+			[]string{"Run this in ~/a/ver", "y/long/path/that/do", "es/not/fit? (n) "}},
 	} {
 		l := place(c.prompt, c.text, len(c.text), c.cols, same)
 		var rows []string

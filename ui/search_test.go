@@ -9,7 +9,8 @@ import (
 	"artoo/ui/screen"
 )
 
-var searched = []string{"go vet ./...", "go test ./ui", "日本語のテスト", "first\nsecond line", "go test ./...", "Go Test", "go test ./..."}
+var searched = []string{"go vet ./...", "go test ./ui", "日本語のテスト", "first\nsecond line", "go test ./...", "Go Test",
+	"go test ./..."}
 
 func TestTheHistoryIsSearchedBackwards(t *testing.T) {
 	b := newBare(t, searched, nil)
@@ -58,7 +59,8 @@ func TestSearchGivenUp(t *testing.T) {
 
 func TestSearchEndsInOtherKeys(t *testing.T) {
 	for _, tt := range []struct{ keys, want string }{
-		{"\x1b[D", "go| test ./..."}, {"\x05", "go test ./...|"}, {"\x04", "go |test ./..."}, {"\x1f", "half|"}, {"\x10", "go test ./...|"},
+		{"\x1b[D", "go| test ./..."}, {"\x05", "go test ./...|"}, {"\x04", "go |test ./..."}, {"\x1f", "half|"},
+		{"\x10", "go test ./...|"},
 	} {
 		b := newBare(t, searched, nil)
 		b.read("")

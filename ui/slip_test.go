@@ -69,7 +69,8 @@ func TestEveryCommandIsAmongWhatTabProposesForASlash(t *testing.T) {
 func TestAModelThatIsNotKnownIsSaid(t *testing.T) {
 	opt := func(o *Options) {
 		o.Agent.SwitchModel(testModel("anthropic", "claude"))
-		o.Program = &testProgram{agent: o.Agent, models: []provider.ModelInfo{{ID: "anthropic/claude-sonnet-4-5"}, {ID: "claude-opus-4-1"}}}
+		o.Program = &testProgram{agent: o.Agent,
+			models: []provider.ModelInfo{{ID: "anthropic/claude-sonnet-4-5"}, {ID: "claude-opus-4-1"}}}
 	}
 	for typed, want := range map[string]string{
 		"gpt-9":             "gpt-9 is not among the models known of anthropic. /model list tells those it has",

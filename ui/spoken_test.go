@@ -22,7 +22,8 @@ import (
 func TestQuestionsAreSpoken(t *testing.T) {
 	for keys, want := range map[string]agent.Verdict{"\r": agent.No, "yes": agent.Yes, "a": agent.YesForSession} {
 		answers, errs := make(chan agent.Answer, 8), make(chan error, 8)
-		k := startPTY(t, &sender{play: asking("rm -r build", answers, errs)}, func(o *Options) { o.Profile = screen.Spoken })
+		k := startPTY(t, &sender{play: asking("rm -r build", answers, errs)},
+			func(o *Options) { o.Profile = screen.Spoken })
 		k.expect("you: ")
 		k.enter("do it")
 		k.expect("approve: run \"rm -r build\" in /?")

@@ -38,7 +38,8 @@ func TestTabCompletes(t *testing.T) {
 		{"within a text", "say /he now|\x1b[D|\x1b[D|\x1b[D|\x1b[D|\t", "say /help | now"},
 		{"the common start", "@src/a|\t", "@src/日本|"},
 		{"nothing", "zzz|\t", "zzz|"},
-		{"behind a collapsed paste", pasteBegin + strings.Repeat("x\n", 20) + "y" + pasteEnd + "| /he|\t", string(markPaste) + " /help |"},
+		{"behind a collapsed paste", pasteBegin + strings.Repeat("x\n", 20) + "y" + pasteEnd + "| /he|\t",
+			string(markPaste) + " /help |"},
 	} {
 		b := newBare(t, nil, nil)
 		b.f.complete = proposing(words("/help ", "@src/日本語", "@src/日本人", "@src/b")...)

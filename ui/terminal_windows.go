@@ -99,7 +99,8 @@ func hideEcho(in *os.File) (*echoMode, error) {
 }
 
 func (e *echoMode) hide() error {
-	return windows.SetConsoleMode(e.handle, e.found&^windows.ENABLE_ECHO_INPUT|windows.ENABLE_LINE_INPUT|windows.ENABLE_PROCESSED_INPUT)
+	return windows.SetConsoleMode(e.handle,
+		e.found&^windows.ENABLE_ECHO_INPUT|windows.ENABLE_LINE_INPUT|windows.ENABLE_PROCESSED_INPUT)
 }
 
 func (e *echoMode) restore() error { return windows.SetConsoleMode(e.handle, e.found) }

@@ -150,7 +150,8 @@ func moved(operands []word) (targets []word) {
 	targets = append(targets, to)
 	for _, from := range operands[:len(operands)-1] {
 		if from.known {
-			targets = append(targets, word{text: path.Join(to.text, path.Base(from.text)), known: to.known, glob: from.glob})
+			targets = append(targets, word{text: path.Join(to.text, path.Base(from.text)), known: to.known,
+				glob: from.glob})
 		}
 	}
 	return targets

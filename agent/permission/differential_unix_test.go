@@ -50,8 +50,10 @@ func newTrial(t testing.TB) *trial {
 	}
 	tr := &trial{root: filepath.Join(base, "tree"), log: filepath.Join(base, "log")}
 	for name, text := range map[string]string{
-		"a.txt": "hello\nworld\n", "b.txt": "x\n", "sub/b.go": "package sub\n", "main.go": "package main\n", "x": "touch PWN\n", ".env": "A=1\n",
-		"u/a.txt": "a\n", "u/b.txt": "b\n", "d/%n": "", "d/PATH": "", "d/-n": "", "v/-o": "", "e f.txt": "z\n", ".hidden": "h\n",
+		"a.txt": "hello\nworld\n", "b.txt": "x\n", "sub/b.go": "package sub\n", "main.go": "package main\n",
+		"x": "touch PWN\n", ".env": "A=1\n",
+		"u/a.txt": "a\n", "u/b.txt": "b\n", "d/%n": "", "d/PATH": "", "d/-n": "", "v/-o": "", "e f.txt": "z\n",
+		".hidden": "h\n",
 	} {
 		path := filepath.Join(tr.root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -78,7 +80,8 @@ func newTrial(t testing.TB) *trial {
 
 // findShells makes a PATH of stubs for each shell that is there.
 func (tr *trial) findShells(t testing.TB, base string) {
-	for _, s := range []struct{ program, as string }{{"bash", "bash"}, {"bash", "sh"}, {"dash", "sh"}, {"zsh", "sh"}, {"busybox", "sh"}} {
+	for _, s := range []struct{ program, as string }{{"bash", "bash"}, {"bash", "sh"}, {"dash", "sh"}, {"zsh", "sh"},
+		{"busybox", "sh"}} {
 		real, err := exec.LookPath(s.program)
 		if err != nil {
 			continue
@@ -88,8 +91,10 @@ func (tr *trial) findShells(t testing.TB, base string) {
 			t.Fatal(err)
 		}
 		stub := "#!/bin/sh\nprintf '%s\\0' \"$PWD\" \"$#\" \"${0##*/}\" \"$@\" >>'" + tr.log + "'\n"
-		for _, name := range append(readingNames(), "git", "go", "make", "npm", "uniq", "touch", "rm", "tee", "cp", "mv", "awk", "jq", "xargs",
-			"node", "python3", "yarn", "vi", "less", "ps", "env", "perl", "ln", "dd", "mkdir", "chmod", "busybox", "dash", "zsh", "ksh", "x", "sudo") {
+		for _, name := range append(readingNames(), "git", "go", "make", "npm", "uniq", "touch", "rm", "tee",
+			"cp", "mv", "awk", "jq", "xargs",
+			"node", "python3", "yarn", "vi", "less", "ps", "env", "perl", "ln", "dd", "mkdir", "chmod", "busybox",
+			"dash", "zsh", "ksh", "x", "sudo") {
 			if err := os.WriteFile(filepath.Join(bin, name), []byte(stub), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -212,7 +217,8 @@ func (tr *trial) mayRun(c simple) bool {
 		return true
 	}
 	words := plain(c.words)
-	return words[0] == "make" || len(words) > 1 && words[0] == "go" && words[1] == "test" || slices.Equal(words, []string{"npm", "run", "build"})
+	return words[0] == "make" || len(words) > 1 && words[0] == "go" && words[1] == "test" ||
+		slices.Equal(words, []string{"npm", "run", "build"})
 }
 
 // lineMaker makes lines from a grammar and from those of a corpus.
@@ -230,26 +236,34 @@ func newLineMaker(t testing.TB, seed uint64) *lineMaker {
 		}
 		m.corpus = append(m.corpus, strings.Split(strings.TrimSpace(string(data)), "\n")...)
 	}
-	m.corpus = append(m.corpus, "go test ./...", "make all", "npm run build", "go test ./... 2>&1 | tail -5", "make; echo $?")
+	m.corpus = append(m.corpus, "go test ./...", "make all", "npm run build", "go test ./... 2>&1 | tail -5",
+		"make; echo $?")
 	return m
 }
 
 func (m *lineMaker) pick(list ...string) string { return list[m.IntN(len(list))] }
 
 func (m *lineMaker) word() string {
-	return m.pick("a.txt", "b.txt", "*.txt", "u/*.txt", "sub", ".", "..", "/etc/passwd", "-n", "-o", "-e", "-r", "--", "-c", "x", ".env", "'a b'", "\"$f\"", "$f",
-		"$HOME", "\"$HOME\"", "$?", "*", "[a]*", "?.txt", "~", "{a,b}", "\\", "'", "\"", "`", "$(ls)", "\"$(ls)\"", "$x", "1", "+%s", "p", "1p", "%s", "%n", "%d",
-		"x[0]", "-v", "=", "HEAD", "e\\ f.txt", "$'a'", "<(ls)", "!", "[", "]", "é", "中", "#", "d/*", "v/*", "**/x", "PATH", "IFS")
+	return m.pick("a.txt", "b.txt", "*.txt", "u/*.txt", "sub", ".", "..", "/etc/passwd", "-n", "-o", "-e", "-r",
+		"--", "-c", "x", ".env", "'a b'", "\"$f\"", "$f",
+		"$HOME", "\"$HOME\"", "$?", "*", "[a]*", "?.txt", "~", "{a,b}", "\\", "'", "\"", "`", "$(ls)", "\"$(ls)\"",
+		"$x", "1", "+%s", "p", "1p", "%s", "%n", "%d",
+		"x[0]", "-v", "=", "HEAD", "e\\ f.txt", "$'a'", "<(ls)", "!", "[", "]", "é", "中", "#", "d/*", "v/*",
+		"**/x", "PATH", "IFS")
 }
 
 func (m *lineMaker) name() string {
-	return m.pick(append(readingNames(), "git", "go test", "make", "uniq", "touch", "rm", "env", "timeout 5", "nice", "command", "eval", "exec", "bash -c",
-		"sh -c", "bash -euc", "bash -O dotglob -c", "dash -c", "x=1", "PATH=.", "time", "noglob", "builtin", "busybox", "nohup")...)
+	return m.pick(append(readingNames(), "git", "go test", "make", "uniq", "touch", "rm", "env", "timeout 5",
+		"nice", "command", "eval", "exec", "bash -c",
+		"sh -c", "bash -euc", "bash -O dotglob -c", "dash -c", "x=1", "PATH=.", "time", "noglob", "builtin",
+		"busybox", "nohup")...)
 }
 
 func (m *lineMaker) glue() string {
-	return m.pick(";", "&&", "||", "|", "&", "\n", "|&", "&>", "&>>", ">&", ">", "<", "<<<", "2>&1", ">/dev/null", "&>/dev/null ", "2>/dev/null ", ">|", "<>",
-		"&|", "&!", " # ", "; do ", "; done", "\\\n", "<<EOF\n", "\nEOF\n", "()", "{", "}", "(", ")", ";;", "1>&2 ", "2>", "$(", "<(", "\"", "'", "`")
+	return m.pick(";", "&&", "||", "|", "&", "\n", "|&", "&>", "&>>", ">&", ">", "<", "<<<", "2>&1", ">/dev/null",
+		"&>/dev/null ", "2>/dev/null ", ">|", "<>",
+		"&|", "&!", " # ", "; do ", "; done", "\\\n", "<<EOF\n", "\nEOF\n", "()", "{", "}", "(", ")", ";;", "1>&2 ",
+		"2>", "$(", "<(", "\"", "'", "`")
 }
 
 // simple is a command of the grammar.
@@ -286,9 +300,11 @@ func (m *lineMaker) line() string {
 			line = line[:at] + line[end:]
 		case 5:
 			quoted := "'" + strings.ReplaceAll(line, "'", `'\''`) + "'"
-			line = m.pick("bash -c ", "sh -c ", "dash -c ", "eval ", "timeout 5 bash -c ", "bash -euo pipefail -c ", "command bash -c ", "sh -ec ") + quoted
+			line = m.pick("bash -c ", "sh -c ", "dash -c ", "eval ", "timeout 5 bash -c ", "bash -euo pipefail -c ",
+				"command bash -c ", "sh -ec ") + quoted
 		case 6:
-			line = m.pick("(", "{ ", "! ", "if ", "for f in *.txt; do ", "for f in a.txt 'e f.txt' x; do ", "echo \"$(", "while ", "time ") + line +
+			line = m.pick("(", "{ ", "! ", "if ", "for f in *.txt; do ", "for f in a.txt 'e f.txt' x; do ", "echo \"$(",
+				"while ", "time ") + line +
 				m.pick(")", "; }", "", "; then ls; fi", "; done", "; done", ")\"", "; do ls; done")
 		case 7:
 			words := strings.Fields(line)
@@ -320,7 +336,8 @@ func TestWhatPassesRunsNothingElse(t *testing.T) {
 	for ; tr.ran < 300 && time.Since(began) < 6*time.Second; made++ {
 		tr.try(t, m.line())
 	}
-	t.Logf("%d lines made, %d runs in %d shells, %s", made, tr.ran, len(tr.shells), time.Since(began).Round(time.Millisecond))
+	t.Logf("%d lines made, %d runs in %d shells, %s", made, tr.ran, len(tr.shells),
+		time.Since(began).Round(time.Millisecond))
 	if tr.ran < 10 {
 		t.Errorf("only %d runs: the lines are not of the kind that passes", tr.ran)
 	}

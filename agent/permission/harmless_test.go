@@ -22,8 +22,9 @@ func harmlessTree(t *testing.T, mode Mode) (string, *Policy) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"a.txt": "hello\nworld\n", "b.txt": "hello\nWorld\n", "sub/b.go": "package sub\n", "main.go": "package main\nfunc main(){}\n",
-		"go.mod": "module x\ngo 1.22\n", "README.md": "# hi\n", "package.json": "{\"name\":\"x\"}\n", "dir/.keep": "",
+		"a.txt": "hello\nworld\n", "b.txt": "hello\nWorld\n", "sub/b.go": "package sub\n",
+		"main.go": "package main\nfunc main(){}\n",
+		"go.mod":  "module x\ngo 1.22\n", "README.md": "# hi\n", "package.json": "{\"name\":\"x\"}\n", "dir/.keep": "",
 	} {
 		putFile(t, filepath.Join(root, name), text)
 	}

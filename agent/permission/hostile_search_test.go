@@ -73,9 +73,12 @@ func TestCommandsInTextsAreSeenByDenyAndByWhatIsAskedAlways(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.AllowRules = rules
-	for _, spelling := range []string{`x="rm -rf q"; $x`, `x=rm; $x -rf q`, `echo "rm -rf q" | sh`, `source <(echo rm -rf q)`, `fish -c "rm -rf q"`,
-		`test -v 'a[$(rm -rf q)]'`, `[ -v 'a[$(rm -rf q)]' ]`, `let 'a[$(rm -rf q)]=1'`, `declare -i x='a[$(rm -rf q)]'`, `declare -i "x=a[\$(rm -rf q)]"`, `unset 'a[$(rm -rf q)]'`, `printf -v 'a[$(rm -rf q)]' x`,
-		`mapfile -C "rm -rf q" -c 1 x < a.txt`, `compgen -C "rm -rf q"`, `complete -C "rm -rf q" x`, `bind -x '"a":rm -rf q'`,
+	for _, spelling := range []string{`x="rm -rf q"; $x`, `x=rm; $x -rf q`, `echo "rm -rf q" | sh`,
+		`source <(echo rm -rf q)`, `fish -c "rm -rf q"`,
+		`test -v 'a[$(rm -rf q)]'`, `[ -v 'a[$(rm -rf q)]' ]`, `let 'a[$(rm -rf q)]=1'`,
+		`declare -i x='a[$(rm -rf q)]'`, `declare -i "x=a[\$(rm -rf q)]"`, `unset 'a[$(rm -rf q)]'`,
+		`printf -v 'a[$(rm -rf q)]' x`, `mapfile -C "rm -rf q" -c 1 x < a.txt`, `compgen -C "rm -rf q"`,
+		`complete -C "rm -rf q" x`, `bind -x '"a":rm -rf q'`,
 		`git -c alias.x='!rm -rf q' x`, `trap "rm -rf q" EXIT`, `bash <<< "rm -rf q"`, `alias l="rm -rf q"; l`} {
 		wantEffect(t, p, Ask, spelling)
 		if p.DenyRules, err = ParseRules([]string{"bash(rm:*)"}); err != nil {
@@ -84,5 +87,6 @@ func TestCommandsInTextsAreSeenByDenyAndByWhatIsAskedAlways(t *testing.T) {
 		wantEffect(t, p, Deny, spelling)
 		p.DenyRules = nil
 	}
-	wantEffect(t, p, Allow, `x=1; make`, `echo "rm -rf q"`, `printf '%s\n' 'a[1]'`, `x="rm -rf q"; make`, `git -c user.name=x commit -m y`)
+	wantEffect(t, p, Allow, `x=1; make`, `echo "rm -rf q"`, `printf '%s\n' 'a[1]'`, `x="rm -rf q"; make`,
+		`git -c user.name=x commit -m y`)
 }

@@ -13,7 +13,8 @@ func hostileTree(t *testing.T) (string, *Policy) {
 	t.Helper()
 	root, p := harmlessTree(t, ModeAsk)
 	for name, text := range map[string]string{
-		"u/a.txt": "a\n", "u/b.txt": "b\n", ".gh/config": "[core]\nfsmonitor = ./x\n", "d/%n": "", "d/PATH": "", "d/-n": "", "x": "touch PWN\n",
+		"u/a.txt": "a\n", "u/b.txt": "b\n", ".gh/config": "[core]\nfsmonitor = ./x\n", "d/%n": "", "d/PATH": "",
+		"d/-n": "", "x": "touch PWN\n",
 		".env": "SECRET=1\n", "v/-o": "", "sub/x": "x\n",
 	} {
 		putFile(t, filepath.Join(root, name), text)
@@ -26,7 +27,8 @@ func hostileTree(t *testing.T) (string, *Policy) {
 // not, for a user whose shell is bash and for one who has sh only.
 func TestHostileLinesAreAsked(t *testing.T) {
 	root, p := hostileTree(t)
-	lines := append(linesOf(t, "hostile.txt"), "cat <<EOF | sh\ntouch PWN\nEOF", "sed -n '1{p;w x\n}' a.txt", "sed -n '1a\\\nx' a.txt",
+	lines := append(linesOf(t, "hostile.txt"), "cat <<EOF | sh\ntouch PWN\nEOF", "sed -n '1{p;w x\n}' a.txt",
+		"sed -n '1a\\\nx' a.txt",
 		"for f in a.txt\ndo touch \"$f.x\"\ndone", "echo \"中\\\" ; touch PWN #\" \xff")
 	if len(lines) < 150 {
 		t.Errorf("only %d lines", len(lines))

@@ -84,7 +84,8 @@ func TestAWriteToAFileWithOtherNamesIsAsked(t *testing.T) {
 			}
 			p.AllowRules = []Rule{r}
 		}
-		if one, many := p.Decide("write", write), p.Decide("write", linked); one.Effect != c.single || many.Effect != c.many {
+		if one, many := p.Decide("write", write), p.Decide("write", linked); one.Effect != c.single ||
+			many.Effect != c.many {
 			t.Errorf("allow %q: %+v, and with other names %+v", c.allow, one, many)
 		}
 	}

@@ -55,7 +55,8 @@ func testPolicy(t *testing.T, mode Mode, allow, ask, deny string) *Policy {
 		}
 		return list
 	}
-	return &Policy{Mode: mode, Root: "/p", Reach: testReach, AllowRules: rules(allow), AskRules: rules(ask), DenyRules: rules(deny)}
+	return &Policy{Mode: mode, Root: "/p", Reach: testReach, AllowRules: rules(allow), AskRules: rules(ask),
+		DenyRules: rules(deny)}
 }
 
 func run(command string) tool.Access {

@@ -21,7 +21,8 @@ func (r Rule) speaksOf(s simple) (yes, maybe bool) {
 	lists := append([][]word{s.words}, each(s.layers, func(l layer) []word { return l.words })...)
 	for i, words := range lists {
 		for _, v := range variants(words) {
-			m := match{expected: expected, words: v, open: open, wide: true, fed: s.fed && i == 0, dirs: s.dirs, base: r.base}
+			m := match{expected: expected, words: v, open: open, wide: true, fed: s.fed && i == 0, dirs: s.dirs,
+				base: r.base}
 			hit, unsure := m.compare()
 			if hit {
 				return true, false

@@ -53,10 +53,14 @@ func TestARuleThatCanMatchNothingIsRefusedWithTheNearestOne(t *testing.T) {
 		}
 	}
 	for rule, want := range map[string]string{
-		"Bash(npm run:*)": "bash(npm run:*)", "Read(./.env)": "read(./.env)", "WebFetch(domain:go.dev)": "web_fetch(go.dev)",
-		"Edit(src/**)": "write(src/**)", "MultiEdit": "write", "NotebookEdit(*)": "write", "LS": "read", "Glob(**/*.go)": "read(**/*.go)",
-		"bash(*)": "bash", "Bash(*)": "bash", "Write": "write", "READ(x)": "read(x)", "BASH(ls)": "bash(ls)", "Bash(touch*)": "bash(touch*)",
-		"mcp__db__*": "mcp__db__*", "mcp__db": "mcp__db", "*": "*", "Task": "task", "grep(x)": "grep(x)", "web_fetch([::1]:80)": "web_fetch([::1]:80)",
+		"Bash(npm run:*)": "bash(npm run:*)", "Read(./.env)": "read(./.env)",
+		"WebFetch(domain:go.dev)": "web_fetch(go.dev)",
+		"Edit(src/**)":            "write(src/**)", "MultiEdit": "write", "NotebookEdit(*)": "write", "LS": "read",
+		"Glob(**/*.go)": "read(**/*.go)",
+		"bash(*)":       "bash", "Bash(*)": "bash", "Write": "write", "READ(x)": "read(x)", "BASH(ls)": "bash(ls)",
+		"Bash(touch*)": "bash(touch*)",
+		"mcp__db__*":   "mcp__db__*", "mcp__db": "mcp__db", "*": "*", "Task": "task", "grep(x)": "grep(x)",
+		"web_fetch([::1]:80)": "web_fetch([::1]:80)",
 	} {
 		if r, err := ParseRule(rule); err != nil || r.String() != want {
 			t.Errorf("%s: %s, %v, want %s", rule, r, err, want)
@@ -243,7 +247,8 @@ func TestAScriptThatChangedIsAskedOnceMore(t *testing.T) {
 func TestAScriptApprovedForGoodIsTheOneOfThen(t *testing.T) {
 	p, dir := scriptProject(t, "bash(./x.sh)")
 	access := tool.Access{Kind: tool.KindRun, Command: "./x.sh", Dir: dir}
-	then := &Approval{Dir: dir, Scripts: map[string]string{filepath.Join(dir, "x.sh"): contentOf(filepath.Join(dir, "x.sh"))}}
+	then := &Approval{Dir: dir,
+		Scripts: map[string]string{filepath.Join(dir, "x.sh"): contentOf(filepath.Join(dir, "x.sh"))}}
 	put(t, filepath.Join(dir, "x.sh"), "changed between two runs")
 	p.Bind(func(string) *Approval { return then })
 	if got := p.Decide("bash", access); got.Effect != Ask {

@@ -11,13 +11,15 @@ func TestALineIsParsedForTheShellThatRunsIt(t *testing.T) {
 		shell, line string
 		want        Effect
 	}{
-		{"bash", "cat a &>/dev/null", Allow}, {"bash", "cat &>/dev/null touch a", Allow}, {"sh", "cat &>/dev/null touch a", Ask},
-		{"dash", "cat &>>/dev/null touch a", Ask}, {"bash.exe", "ls &>/dev/null", Allow},
-		{"sh", "ls -la | head -5", Allow}, {"sh", "cd sub && cat b.go", Allow}, {"sh", "[ -f a ] && echo yes", Allow},
-		{"sh", "cat <<< x", Ask}, {"sh", "[[ a > b ]]", Ask}, {"sh", "[[ -f a ]]", Ask}, {"sh", "ls |& cat", Ask}, {"sh", "ls **/*.go", Ask}, {"bash", "ls **/*.go", Allow},
-		{"sh", "for f in a b; do cat $f; done", Allow}, {"sh", "printf '%d' 'x[$(touch y)]'", Ask}, {"bash", "printf '%d' 'x[$(touch y)]'", Ask},
-		{"sh", "sh -c 'ls'", Allow}, {"sh", "bash -c 'ls'", Ask}, {"bash", "bash -c 'ls'", Allow}, {"bash", "sh -c 'ls'", Ask},
-		{"zsh", "ls", Ask}, {"fish", "ls", Ask}, {"nu", "ls", Ask},
+		{"bash", "cat a &>/dev/null", Allow}, {"bash", "cat &>/dev/null touch a", Allow},
+		{"sh", "cat &>/dev/null touch a", Ask}, {"dash", "cat &>>/dev/null touch a", Ask},
+		{"bash.exe", "ls &>/dev/null", Allow}, {"sh", "ls -la | head -5", Allow}, {"sh", "cd sub && cat b.go", Allow},
+		{"sh", "[ -f a ] && echo yes", Allow}, {"sh", "cat <<< x", Ask}, {"sh", "[[ a > b ]]", Ask},
+		{"sh", "[[ -f a ]]", Ask}, {"sh", "ls |& cat", Ask}, {"sh", "ls **/*.go", Ask}, {"bash", "ls **/*.go", Allow},
+		{"sh", "for f in a b; do cat $f; done", Allow}, {"sh", "printf '%d' 'x[$(touch y)]'", Ask},
+		{"bash", "printf '%d' 'x[$(touch y)]'", Ask}, {"sh", "sh -c 'ls'", Allow}, {"sh", "bash -c 'ls'", Ask},
+		{"bash", "bash -c 'ls'", Allow}, {"bash", "sh -c 'ls'", Ask}, {"zsh", "ls", Ask}, {"fish", "ls", Ask},
+		{"nu", "ls", Ask},
 	} {
 		p := testPolicy(t, ModeAsk, "", "", "")
 		p.Shell.Name = c.shell
@@ -47,7 +49,8 @@ func TestInAnotherLocaleNoLineIsTakenApart(t *testing.T) {
 			t.Errorf("allow bash: %q: %s (%s)", line, got.Effect, got.Reason)
 		}
 	}
-	for line, want := range map[string]Effect{"grep é a": Allow, "grep 中 a": Allow, "cat '文件'": Allow, "ls\u00a0rm": Ask, "ls\u3000-l": Ask, "ls a\u200b": Ask, "ls \xff": Ask, "ls '\x81\\'": Ask} {
+	for line, want := range map[string]Effect{"grep é a": Allow, "grep 中 a": Allow, "cat '文件'": Allow,
+		"ls\u00a0rm": Ask, "ls\u3000-l": Ask, "ls a\u200b": Ask, "ls \xff": Ask, "ls '\x81\\'": Ask} {
 		if got := testPolicy(t, ModeAsk, "", "", "").Decide("bash", run(line)); got.Effect != want {
 			t.Errorf("%q: %s (%s), want %s", line, got.Effect, got.Reason, want)
 		}
@@ -58,15 +61,17 @@ func TestInAnotherLocaleNoLineIsTakenApart(t *testing.T) {
 // although another shell, or this one later, runs them.
 func TestDenyRulesSeeWhatAShellIsGivenToRun(t *testing.T) {
 	for _, line := range []string{
-		"trap 'rm q' EXIT", "bash <<< 'rm q'", "bash <<< \"rm q\"", "sh <<EOF\nrm q\nEOF", "zsh -c 'rm q'", "dash -c 'ls; rm q'", "env sh -c 'rm q'",
-		"timeout 5 sh -c 'rm q'", "busybox sh -c 'rm q'", "busybox rm q", "bash -O dotglob -c 'rm q'", "bash -lc 'rm q'", "BASH_ENV=x bash -c 'rm q'",
-		"alias ls='rm q'", "sh -c \"sh -c 'rm q'\"",
+		"trap 'rm q' EXIT", "bash <<< 'rm q'", "bash <<< \"rm q\"", "sh <<EOF\nrm q\nEOF", "zsh -c 'rm q'",
+		"dash -c 'ls; rm q'", "env sh -c 'rm q'", "timeout 5 sh -c 'rm q'", "busybox sh -c 'rm q'", "busybox rm q",
+		"bash -O dotglob -c 'rm q'", "bash -lc 'rm q'", "BASH_ENV=x bash -c 'rm q'", "alias ls='rm q'",
+		"sh -c \"sh -c 'rm q'\"",
 	} {
 		if got := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)").Decide("bash", run(line)); got.Effect != Deny {
 			t.Errorf("%q: %s (%s)", line, got.Effect, got.Reason)
 		}
 	}
-	for _, line := range []string{"hash -p /bin/rm ls; ls q", "echo 'rm q' | sh", "bash < a", "sh <<< \"$x\"", "ls 'unclosed; r''m q"} {
+	for _, line := range []string{"hash -p /bin/rm ls; ls q", "echo 'rm q' | sh", "bash < a", "sh <<< \"$x\"",
+		"ls 'unclosed; r''m q"} {
 		if got := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)").Decide("bash", run(line)); got.Effect == Allow {
 			t.Errorf("%q: %s (%s)", line, got.Effect, got.Reason)
 		}

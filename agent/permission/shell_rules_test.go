@@ -147,7 +147,8 @@ func TestRulesAllowNoMoreThanTheySay(t *testing.T) {
 // and tries another one that would fit if its end were taken for a pattern.
 func TestAlwaysThisVeryLine(t *testing.T) {
 	for line, other := range map[string]string{
-		"rm *": "rm x", "make a:*": "make a b", `rm \*`: `rm *`, `rm \\*`: `rm \*`, "make": "make x", "make x > out": "make x", "make # x": "make",
+		"rm *": "rm x", "make a:*": "make a b", `rm \*`: `rm *`, `rm \\*`: `rm \*`, "make": "make x",
+		"make x > out": "make x", "make # x": "make",
 		"rm 'a b'": "rm a b", "rm a b": "rm 'a b'", "find . -delete -name *": "find . -delete -name x",
 	} {
 		p := testPolicy(t, ModeAsk, "", "", "")
@@ -165,24 +166,30 @@ func TestAlwaysThisVeryLine(t *testing.T) {
 // else allowed.
 func TestDenyAndAskSeeThrough(t *testing.T) {
 	for _, c := range []struct{ rule, line string }{
-		{"bash(rm:*)", "rm x"}, {"bash(rm:*)", "/bin/rm x"}, {"bash(rm:*)", "../../bin/rm x"}, {"bash(rm:*)", "\\rm x"}, {"bash(rm:*)", "'r'm x"},
-		{"bash(rm:*)", "RM x"}, {"bash(rm:*)", "ls; rm x"}, {"bash(rm:*)", "ls | rm x"}, {"bash(rm:*)", "(rm x)"}, {"bash(rm:*)", "{ rm x; }"},
-		{"bash(rm:*)", "! rm x"}, {"bash(rm:*)", "time rm x"}, {"bash(rm:*)", "coproc rm x"}, {"bash(rm:*)", "f() { rm x; }"},
-		{"bash(rm:*)", "if rm x; then ls; fi"}, {"bash(rm:*)", "while rm x; do ls; done"}, {"bash(rm:*)", "for x in $(rm x); do ls; done"},
-		{"bash(rm:*)", "case $(rm x) in a) ls;; esac"}, {"bash(rm:*)", "case a in a) rm x;; esac"}, {"bash(rm:*)", "[[ $(rm x) ]]"},
-		{"bash(rm:*)", "echo $(rm x)"}, {"bash(rm:*)", "echo `rm x`"}, {"bash(rm:*)", "echo \"$(rm x)\""}, {"bash(rm:*)", "cat <(rm x)"},
-		{"bash(rm:*)", "cat <<EOF\n$(rm x)\nEOF"}, {"bash(rm:*)", "x=$(rm x)"}, {"bash(rm:*)", "ls > $(rm x)"}, {"bash(rm:*)", "((x[$(rm x)]))"},
-		{"bash(rm:*)", "sudo rm x"}, {"bash(rm:*)", "sudo -u me rm x"}, {"bash(rm:*)", "env X=1 rm x"}, {"bash(rm:*)", "timeout -k 5 10 rm x"},
-		{"bash(rm:*)", "timeout --kill-after 5 10 rm x"}, {"bash(rm:*)", "nice nohup rm x"}, {"bash(rm:*)", "xargs rm"}, {"bash(rm:*)", "xargs -n1 -P 4 rm"},
-		{"bash(rm:*)", "xargs -I{} rm {}"}, {"bash(rm:*)", "sh -c 'rm x'"}, {"bash(rm:*)", "bash -o pipefail -ec 'ls; rm x'"}, {"bash(rm:*)", "eval rm x"},
-		{"bash(rm:*)", "eval 'r''m x'"}, {"bash(rm:*)", "find . -exec rm {} +"}, {"bash(rm:*)", "find . -execdir sh -c 'rm x' \\;"},
-		{"bash(rm:*)", "command rm x"}, {"bash(rm:*)", "builtin command rm x"}, {"bash(rm:*)", "exec rm x"}, {"bash(rm:*)", "busybox rm x"},
-		{"bash(rm:*)", "./nice rm x"}, {"bash(rm:*)", "stdbuf -oL rm x"}, {"bash(rm:*)", "sudo sh -c 'sudo rm x'"},
-		{"bash(sudo:*)", "sudo ls"}, {"bash(sudo:*)", "ls && sudo -n ls"}, {"bash(env:*)", "env ls"}, {"bash(sh:*)", "sh -c ls"}, {"bash(eval:*)", "eval ls"},
-		{"bash(xargs:*)", "ls | xargs echo"}, {"bash(bash -c:*)", "bash -c ls"},
-		{"bash(git push:*)", "git push"}, {"bash(git push:*)", "git -C sub push"}, {"bash(git push:*)", "git -c a=b --no-pager push x"},
-		{"bash(git push:*)", "/usr/bin/git --git-dir x push"}, {"bash(npm publish:*)", "npm --silent publish"}, {"bash(git push)", "git push"},
-		{"bash(rm x)", "ls; rm x"}, {"bash(ls && pwd)", "ls && pwd"}, {"*", "ls"}, {"bash", "ls"}, {"bash(cat:*)", "cat a"}, {"bash(git diff:*)", "git diff"},
+		{"bash(rm:*)", "rm x"}, {"bash(rm:*)", "/bin/rm x"}, {"bash(rm:*)", "../../bin/rm x"}, {"bash(rm:*)", "\\rm x"},
+		{"bash(rm:*)", "'r'm x"}, {"bash(rm:*)", "RM x"}, {"bash(rm:*)", "ls; rm x"}, {"bash(rm:*)", "ls | rm x"},
+		{"bash(rm:*)", "(rm x)"}, {"bash(rm:*)", "{ rm x; }"}, {"bash(rm:*)", "! rm x"}, {"bash(rm:*)", "time rm x"},
+		{"bash(rm:*)", "coproc rm x"}, {"bash(rm:*)", "f() { rm x; }"}, {"bash(rm:*)", "if rm x; then ls; fi"},
+		{"bash(rm:*)", "while rm x; do ls; done"}, {"bash(rm:*)", "for x in $(rm x); do ls; done"},
+		{"bash(rm:*)", "case $(rm x) in a) ls;; esac"}, {"bash(rm:*)", "case a in a) rm x;; esac"},
+		{"bash(rm:*)", "[[ $(rm x) ]]"}, {"bash(rm:*)", "echo $(rm x)"}, {"bash(rm:*)", "echo `rm x`"},
+		{"bash(rm:*)", "echo \"$(rm x)\""}, {"bash(rm:*)", "cat <(rm x)"}, {"bash(rm:*)", "cat <<EOF\n$(rm x)\nEOF"},
+		{"bash(rm:*)", "x=$(rm x)"}, {"bash(rm:*)", "ls > $(rm x)"}, {"bash(rm:*)", "((x[$(rm x)]))"},
+		{"bash(rm:*)", "sudo rm x"}, {"bash(rm:*)", "sudo -u me rm x"}, {"bash(rm:*)", "env X=1 rm x"},
+		{"bash(rm:*)", "timeout -k 5 10 rm x"}, {"bash(rm:*)", "timeout --kill-after 5 10 rm x"},
+		{"bash(rm:*)", "nice nohup rm x"}, {"bash(rm:*)", "xargs rm"}, {"bash(rm:*)", "xargs -n1 -P 4 rm"},
+		{"bash(rm:*)", "xargs -I{} rm {}"}, {"bash(rm:*)", "sh -c 'rm x'"},
+		{"bash(rm:*)", "bash -o pipefail -ec 'ls; rm x'"}, {"bash(rm:*)", "eval rm x"}, {"bash(rm:*)", "eval 'r''m x'"},
+		{"bash(rm:*)", "find . -exec rm {} +"}, {"bash(rm:*)", "find . -execdir sh -c 'rm x' \\;"},
+		{"bash(rm:*)", "command rm x"}, {"bash(rm:*)", "builtin command rm x"}, {"bash(rm:*)", "exec rm x"},
+		{"bash(rm:*)", "busybox rm x"}, {"bash(rm:*)", "./nice rm x"}, {"bash(rm:*)", "stdbuf -oL rm x"},
+		{"bash(rm:*)", "sudo sh -c 'sudo rm x'"}, {"bash(sudo:*)", "sudo ls"}, {"bash(sudo:*)", "ls && sudo -n ls"},
+		{"bash(env:*)", "env ls"}, {"bash(sh:*)", "sh -c ls"}, {"bash(eval:*)", "eval ls"},
+		{"bash(xargs:*)", "ls | xargs echo"}, {"bash(bash -c:*)", "bash -c ls"}, {"bash(git push:*)", "git push"},
+		{"bash(git push:*)", "git -C sub push"}, {"bash(git push:*)", "git -c a=b --no-pager push x"},
+		{"bash(git push:*)", "/usr/bin/git --git-dir x push"}, {"bash(npm publish:*)", "npm --silent publish"},
+		{"bash(git push)", "git push"}, {"bash(rm x)", "ls; rm x"}, {"bash(ls && pwd)", "ls && pwd"}, {"*", "ls"},
+		{"bash", "ls"}, {"bash(cat:*)", "cat a"}, {"bash(git diff:*)", "git diff"},
 	} {
 		if got := testPolicy(t, ModeAsk, "bash", "", c.rule).Decide("bash", run(c.line)); got.Effect != Deny {
 			t.Errorf("deny %s: %q was %s (%s)", c.rule, c.line, got.Effect, got.Reason)
@@ -192,7 +199,8 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 		}
 	}
 	// What cannot be known is asked, not waved through by a rule for all.
-	for _, line := range []string{"$x y", "r$x y", "r? x", "eval \"$x\"", "sh -c \"$x\"", "env -S 'rm x'", "timeout --new 5 rm x", "flock l rm x", "xargs $x",
+	for _, line := range []string{"$x y", "r$x y", "r? x", "eval \"$x\"", "sh -c \"$x\"", "env -S 'rm x'",
+		"timeout --new 5 rm x", "flock l rm x", "xargs $x",
 		"git $x", "echo push | xargs git", "parallel rm", "bash -ic 'rm x'", "find . -exec {} x +"} {
 		p := testPolicy(t, ModeAsk, "bash", "", "bash(rm:*)|bash(git push:*)")
 		if got := p.Decide("bash", run(line)); got.Effect != Ask {
@@ -208,8 +216,9 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ rule, line string }{
-		{"bash(rm:*)", "rmdir x"}, {"bash(rm:*)", "grep rm x"}, {"bash(rm:*)", "echo 'rm x'"}, {"bash(git push:*)", "git log push"}, {"bash(rm x)", "rm x y"},
-		{"bash(rm:*)", "git rm x"}, {"bash(git push)", "git push x"}, {"write(docs/**)", "rm x"}, {"bash(@read)", "ls && make"},
+		{"bash(rm:*)", "rmdir x"}, {"bash(rm:*)", "grep rm x"}, {"bash(rm:*)", "echo 'rm x'"},
+		{"bash(git push:*)", "git log push"}, {"bash(rm x)", "rm x y"}, {"bash(rm:*)", "git rm x"},
+		{"bash(git push)", "git push x"}, {"write(docs/**)", "rm x"}, {"bash(@read)", "ls && make"},
 	} {
 		if got := testPolicy(t, ModeAsk, "bash", "", c.rule).Decide("bash", run(c.line)); got.Effect != Allow {
 			t.Errorf("deny %s: %q was %s (%s)", c.rule, c.line, got.Effect, got.Reason)
@@ -219,7 +228,8 @@ func TestDenyAndAskSeeThrough(t *testing.T) {
 
 func TestReadRulesHoldForReadingCommands(t *testing.T) {
 	for line, want := range map[string]Effect{
-		"cat secret/a": Ask, "cat sub/../secret/a": Ask, "cd secret && cat a": Ask, "cat secret/*": Ask, "cat *": Ask, "rg x sub": Ask,
+		"cat secret/a": Ask, "cat sub/../secret/a": Ask, "cd secret && cat a": Ask, "cat secret/*": Ask, "cat *": Ask,
+		"rg x sub":               Ask,
 		"git show HEAD:secret/a": Ask, "git diff": Ask, "git log -p": Ask, "wc -l < secret/a": Ask,
 		"cat a": Allow, "git log --oneline": Allow, "git status": Allow, "ls sub": Allow, "find . -name x": Allow,
 	} {
@@ -264,7 +274,8 @@ func TestAskRulesForReadingCommands(t *testing.T) {
 			p.session = []Rule{r}
 		}
 		if got := p.Decide("bash", run(c.line)); got.Effect != c.want {
-			t.Errorf("ask %s, session %q: %q was %s (%s), want %s", c.ask, c.session, c.line, got.Effect, got.Reason, c.want)
+			t.Errorf("ask %s, session %q: %q was %s (%s), want %s", c.ask, c.session, c.line, got.Effect,
+				got.Reason, c.want)
 		}
 	}
 }

@@ -19,9 +19,11 @@ func TestShellLinesThatMustBeAsked(t *testing.T) {
 		mustBe(t, Ask, strings.TrimSuffix(line, "\n"))
 	}
 	for _, line := range []string{
-		"ls\x01", "ls\x7f", "ls `rm x`", "echo `ls`", "ls # x\nrm x", "cat .\\\nenv", "ls \\\n../x", "cat <<EOF\n$(rm x)\nEOF", "cat <<EOF\n$x\nEOF", "cat <<EOF\nEO\\\nF\nrm x\nEOF\n",
-		"cat <<EOF\nx\nEOF\nrm x", "cat <<-EOF\n\tEOF\nrm x", "cat <<< $x", "cat <<< $(rm x)", "cat <<$(rm x)\nx", "cat << 'E F'\nx\nE F\n",
-		"ls \\", "ls # \\\nrm x", "ls \\\n # \\\nrm x", "ls a\r\nls", "ls a\r", "ls a\u00a0\nrm\u00a0x", "ls\x00x", "for f in a\ndo cat ../x\ndone", strings.Repeat("(", 100000), strings.Repeat("ls && ", 20000) + "ls",
+		"ls\x01", "ls\x7f", "ls `rm x`", "echo `ls`", "ls # x\nrm x", "cat .\\\nenv", "ls \\\n../x",
+		"cat <<EOF\n$(rm x)\nEOF", "cat <<EOF\n$x\nEOF", "cat <<EOF\nEO\\\nF\nrm x\nEOF\n", "cat <<EOF\nx\nEOF\nrm x",
+		"cat <<-EOF\n\tEOF\nrm x", "cat <<< $x", "cat <<< $(rm x)", "cat <<$(rm x)\nx", "cat << 'E F'\nx\nE F\n",
+		"ls \\", "ls # \\\nrm x", "ls \\\n # \\\nrm x", "ls a\r\nls", "ls a\r", "ls a\u00a0\nrm\u00a0x", "ls\x00x",
+		"for f in a\ndo cat ../x\ndone", strings.Repeat("(", 100000), strings.Repeat("ls && ", 20000) + "ls",
 		strings.Repeat("$(", 30000), "ls " + strings.Repeat("a", 64<<10), nestedScripts(8), "", "# nothing",
 	} {
 		mustBe(t, Ask, line)
@@ -56,26 +58,33 @@ func mustBe(t *testing.T, want Effect, line string) {
 // bother anybody.
 func TestShellLinesThatOnlyRead(t *testing.T) {
 	for _, line := range []string{
-		"ls", "ls -la", "ls -R sub", "ls *", "ls -d */", "pwd", "pwd && ls", "cat a.go", "cat -A a.go b.go", "cat 'a b'", "cat *.go",
-		"head -20 a", "head -n 20 a", "head -n20 a", "head -c 100 a", "tail -n +5 a", "tail -5 a", "tail --lines=5 a", "wc -l *.go",
-		"wc -l < a.go", "stat a", "stat -c '%n %s' a", "file a", "file --mime-type -b a", "cut -d: -f1 a", "cut -d/ -f2 a", "cut -d '/' -f 2 a",
-		"sort a | sort -rn | head", "sort -t/ -k2,2 a", "sort -u a b", "diff a b", "diff -u a b", "diff -u5 a b",
-		"grep -n x a", "grep -rn --include='*.go' foo sub/x.go", "grep '/usr/bin' a", "grep -n '\\.\\./x' a", "grep -A 3 -B 3 /etc a", "grep -e /etc -e ../x a",
-		"grep -E 'a|b' a", "grep -c '^$' a", "grep -5 x a", "grep -C 3 x a", "grep x a | wc -l",
-		"rg -n x sub/a.go", "rg '/api/v1' sub/a.go", "rg -t go -g '*.go' x a.go",
-		"find .", "find . -type f -name '*.go' | head -20", "find . -name '*.go' -not -path './vendor/*'", "find . \\( -name a -o -name b \\) -print",
-		"find . -maxdepth 2 -type d ! -name '.*'", "find sub -newer a -size +10k -mtime -2", "find . -regex '.*/x' -printf '%p\\n'",
-		"echo", "echo done", "echo 'what?' \"* done\"", "echo -e 'a\\nb'", "printf '%s\\n' a b", "printf '%5.2f%%\\n' 1", "printf 'no\\n'", "true", "false || true",
-		"cd sub && ls", "cd sub && cat a && cd .. && cat b", "cd sub; ls", "cd /p/sub && ls ..", "(cd sub && ls); ls", "cat a 2>/dev/null || true",
-		"ls 2>&1", "ls >/dev/null 2>&1", "ls &>/dev/null", "ls &", "! ls", "time ls", "time -p ls", "{ ls; pwd; }", "(ls; pwd)",
-		"if ls a; then cat a; else echo no; fi", "if grep -q x a; then echo yes; elif ls; then pwd; fi", "ls # what is here\npwd", "# look\nls",
-		"cat <<'EOF'\n$(rm x)\nEOF", "cat <<EOF\ntext\nEOF", "cat <<< x", "command -v go", "which go", "command ls", "nice ls", "timeout 5 ls", "bash -c 'ls sub'", "eval ls", "bash -c 'cd sub && ls'",
-		"ls \\\n  -la", "\\ls", "'ls' a", "ls --color=never", "ls a{ b}", "ls a$ b", "cat a=b", "ls HEAD~1",
-		"git status", "git status --short --branch", "git diff", "git diff --stat", "git diff HEAD~1 -- a.go", "git diff main...HEAD", "git diff --cached",
-		"git log --oneline -5", "git log -n 5 --format='%h %s'", "git log -p -1", "git log --since='2 weeks ago' --author=me", "git log a..b -- sub", "git show",
-		"git show HEAD~1", "git show HEAD:a.go", "git show --stat HEAD", "git show HEAD@{1}", "git blame a.go", "git blame -L 10,20 a.go", "git ls-files '*.go'",
-		"git ls-files | wc -l", "git rev-parse HEAD", "git rev-parse --show-toplevel", "git --no-pager log -3", "git --no-pager diff", "git -C sub status",
-		"git log --graph --all --decorate", "git log -S'foo' --oneline", "git diff HEAD^ HEAD", "git log --oneline | head -5", "git diff :a.go",
+		"ls", "ls -la", "ls -R sub", "ls *", "ls -d */", "pwd", "pwd && ls", "cat a.go", "cat -A a.go b.go",
+		"cat 'a b'", "cat *.go", "head -20 a", "head -n 20 a", "head -n20 a", "head -c 100 a", "tail -n +5 a",
+		"tail -5 a", "tail --lines=5 a", "wc -l *.go", "wc -l < a.go", "stat a", "stat -c '%n %s' a", "file a",
+		"file --mime-type -b a", "cut -d: -f1 a", "cut -d/ -f2 a", "cut -d '/' -f 2 a", "sort a | sort -rn | head",
+		"sort -t/ -k2,2 a", "sort -u a b", "diff a b", "diff -u a b", "diff -u5 a b", "grep -n x a",
+		"grep -rn --include='*.go' foo sub/x.go", "grep '/usr/bin' a", "grep -n '\\.\\./x' a", "grep -A 3 -B 3 /etc a",
+		"grep -e /etc -e ../x a", "grep -E 'a|b' a", "grep -c '^$' a", "grep -5 x a", "grep -C 3 x a",
+		"grep x a | wc -l", "rg -n x sub/a.go", "rg '/api/v1' sub/a.go", "rg -t go -g '*.go' x a.go", "find .",
+		"find . -type f -name '*.go' | head -20", "find . -name '*.go' -not -path './vendor/*'",
+		"find . \\( -name a -o -name b \\) -print", "find . -maxdepth 2 -type d ! -name '.*'",
+		"find sub -newer a -size +10k -mtime -2", "find . -regex '.*/x' -printf '%p\\n'", "echo", "echo done",
+		"echo 'what?' \"* done\"", "echo -e 'a\\nb'", "printf '%s\\n' a b", "printf '%5.2f%%\\n' 1", "printf 'no\\n'",
+		"true", "false || true", "cd sub && ls", "cd sub && cat a && cd .. && cat b", "cd sub; ls",
+		"cd /p/sub && ls ..", "(cd sub && ls); ls", "cat a 2>/dev/null || true", "ls 2>&1", "ls >/dev/null 2>&1",
+		"ls &>/dev/null", "ls &", "! ls", "time ls", "time -p ls", "{ ls; pwd; }", "(ls; pwd)",
+		"if ls a; then cat a; else echo no; fi", "if grep -q x a; then echo yes; elif ls; then pwd; fi",
+		"ls # what is here\npwd", "# look\nls", "cat <<'EOF'\n$(rm x)\nEOF", "cat <<EOF\ntext\nEOF", "cat <<< x",
+		"command -v go", "which go", "command ls", "nice ls", "timeout 5 ls", "bash -c 'ls sub'", "eval ls",
+		"bash -c 'cd sub && ls'", "ls \\\n  -la", "\\ls", "'ls' a", "ls --color=never", "ls a{ b}", "ls a$ b",
+		"cat a=b", "ls HEAD~1", "git status", "git status --short --branch", "git diff", "git diff --stat",
+		"git diff HEAD~1 -- a.go", "git diff main...HEAD", "git diff --cached", "git log --oneline -5",
+		"git log -n 5 --format='%h %s'", "git log -p -1", "git log --since='2 weeks ago' --author=me",
+		"git log a..b -- sub", "git show", "git show HEAD~1", "git show HEAD:a.go", "git show --stat HEAD",
+		"git show HEAD@{1}", "git blame a.go", "git blame -L 10,20 a.go", "git ls-files '*.go'", "git ls-files | wc -l",
+		"git rev-parse HEAD", "git rev-parse --show-toplevel", "git --no-pager log -3", "git --no-pager diff",
+		"git -C sub status", "git log --graph --all --decorate", "git log -S'foo' --oneline", "git diff HEAD^ HEAD",
+		"git log --oneline | head -5", "git diff :a.go",
 	} {
 		mustBe(t, Allow, line)
 	}

@@ -111,7 +111,8 @@ func (b *bus) messages(conn net.Conn, r *bufio.Reader) {
 		}
 		body := b.answer(m)
 		reply := &dbus.Message{Type: dbus.TypeMethodReply, Headers: map[dbus.HeaderField]dbus.Variant{
-			dbus.FieldReplySerial: dbus.MakeVariant(m.Serial()), dbus.FieldDestination: dbus.MakeVariant(":1.1"), dbus.FieldSender: dbus.MakeVariant("org.freedesktop.secrets"),
+			dbus.FieldReplySerial: dbus.MakeVariant(m.Serial()), dbus.FieldDestination: dbus.MakeVariant(":1.1"),
+			dbus.FieldSender: dbus.MakeVariant("org.freedesktop.secrets"),
 		}, Body: body}
 		if len(body) > 0 {
 			reply.Headers[dbus.FieldSignature] = dbus.MakeVariant(dbus.SignatureOf(body...))
@@ -178,7 +179,8 @@ func (b *bus) answer(m *dbus.Message) []any {
 		b.items[attributes["username"]] = m.Body[1].([]any)[2].([]byte)
 		return []any{collection + "/new", none}
 	case "GetSecret":
-		return []any{secretValue{"/org/freedesktop/secrets/session/1", []byte{}, b.items[filepath.Base(string(path))], "text/plain"}}
+		return []any{secretValue{"/org/freedesktop/secrets/session/1", []byte{}, b.items[filepath.Base(string(path))],
+			"text/plain"}}
 	case "Delete":
 		delete(b.items, filepath.Base(string(path)))
 		return []any{none}

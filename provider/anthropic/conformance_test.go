@@ -12,7 +12,8 @@ import (
 func suite() providertest.Wire {
 	return providertest.Wire{
 		New: func(c providertest.Config) provider.Provider {
-			return &anthropic.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
+			return &anthropic.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP,
+				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		},
 		Build:    providertest.Anthropic,
 		Validate: func(body []byte) error { return providertest.Validate(providertest.WireAnthropic, body) },

@@ -164,7 +164,8 @@ func (d *decoder) Whole(data []byte) ([]provider.Event, error) {
 // servers behind our back: then all that came before is void.
 func (d *decoder) start(m *messageHead) {
 	if d.begun && d.said {
-		d.Pending = append(d.Pending, provider.Notice{Text: "the server began its reply again, what it said before does not count"})
+		d.Pending = append(d.Pending,
+			provider.Notice{Text: "the server began its reply again, what it said before does not count"})
 	}
 	if !d.begun || d.said {
 		d.blocks, d.order, d.stop, d.said = map[int]*content{}, nil, "", false
@@ -190,7 +191,8 @@ func (d *decoder) open(index int, b *blockHead) {
 		c.input = b.Input
 	case "fallback":
 		if b.From != nil && b.To != nil {
-			d.Pending = append(d.Pending, provider.Notice{Text: fmt.Sprintf("%s handed over to %s", b.From.Model, b.To.Model)})
+			d.Pending = append(d.Pending,
+				provider.Notice{Text: fmt.Sprintf("%s handed over to %s", b.From.Model, b.To.Model)})
 		}
 	}
 }

@@ -24,7 +24,8 @@ func ask(t *testing.T, reply providertest.Reply) providertest.Result {
 	t.Helper()
 	s := providertest.NewServer(t, reply)
 	p := &anthropic.Provider{Server: provider.Server{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}}
-	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}}))
+	r := providertest.Collect(p.Stream(t.Context(),
+		provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}}))
 	if err := r.Check(); err != nil {
 		t.Error(err)
 	}
@@ -47,19 +48,26 @@ func TestReplies(t *testing.T) {
 			ev(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"1}"}}`) +
 			ev(`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"ab"}}`) +
 			ev(`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"cd"}}`) + end,
-			[]provider.Part{provider.Reasoning{Text: "hm", Form: "thinking", Opaque: "abcd"}, provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{"x":1}`)}},
+			[]provider.Part{provider.Reasoning{Text: "hm", Form: "thinking", Opaque: "abcd"},
+				provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{"x":1}`)}},
 			provider.StopToolUse},
 		{"redacted thought, arguments in the start, unknown blocks", start +
 			ev(`{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"xyz"}}`) +
-			ev(`{"type":"content_block_start","index":1,"content_block":{"type":"server_tool_use","id":"s","name":"web"}}`) +
+			ev(
+				`{"type":"content_block_start","index":1,"content_block":{"type":"server_tool_use","id":"s","name":"web"}}`) +
 			ev(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}`) +
-			ev(`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"a","name":"read","input":{"x":2}}}`) +
+			ev(
+				`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"a","name":"read","input":{"x":2}}}`) +
 			ev(`{"type":"content_block_delta","index":2,"delta":{"type":"novel_delta"}}`) + end,
-			[]provider.Part{provider.Reasoning{Form: "redacted_thinking", Opaque: "xyz"}, provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{"x":2}`)}},
+			[]provider.Part{provider.Reasoning{Form: "redacted_thinking", Opaque: "xyz"},
+				provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{"x":2}`)}},
 			provider.StopToolUse},
-		{"a delta without a start", start + ev(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}`) + end,
+		{"a delta without a start", start +
+			ev(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}`) + end,
 			[]provider.Part{provider.Text{Text: "x"}}, provider.StopComplete},
-		{"withheld thought", start + ev(`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":"s"}}`) + end,
+		{"withheld thought", start +
+			ev(
+				`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":"s"}}`) + end,
 			[]provider.Part{provider.Reasoning{Form: "thinking", Opaque: "s"}}, provider.StopComplete},
 		{"error:null is no error", start + ev(`{"type":"ping","error":null}`) + end, nil, provider.StopComplete},
 	}
@@ -80,7 +88,8 @@ func TestReplies(t *testing.T) {
 }
 
 func TestARefusalIsExplained(t *testing.T) {
-	r := ask(t, providertest.Stream(start+`data: {"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":"because"}}}`+"\n\n"+`data: {"type":"message_stop"}`+"\n\n"))
+	r := ask(t, providertest.Stream(start+
+		`data: {"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":"because"}}}`+"\n\n"+`data: {"type":"message_stop"}`+"\n\n"))
 	if r.Err != nil || r.Done.Stop != provider.StopRefusal || r.Done.Detail != "because" {
 		t.Errorf("%+v", r)
 	}
@@ -108,8 +117,9 @@ func TestAFailedReplyTellsWhatItUsed(t *testing.T) {
 		"cut":     "",
 		"no end":  strings.SplitAfter(end, "\n\n")[0],
 		"no stop": `data: {"type":"message_stop"}` + "\n\n",
-		"error":   `event: error` + "\n" + `data: {"type":"error","error":{"type":"overloaded_error","message":"busy"},"request_id":"req_9"}` + "\n\n",
-		"mute":    `data: {"type":"error","error":{}}` + "\n\n",
+		"error": `event: error` + "\n" +
+			`data: {"type":"error","error":{"type":"overloaded_error","message":"busy"},"request_id":"req_9"}` + "\n\n",
+		"mute": `data: {"type":"error","error":{}}` + "\n\n",
 	} {
 		e := provider.AsError(ask(t, providertest.Stream(start+rest)).Err)
 		if e == nil || e.Usage.Input != 7 || e.Usage.CacheRead != 5 || !e.Temporary() {
@@ -122,11 +132,14 @@ func TestAFailedReplyTellsWhatItUsed(t *testing.T) {
 }
 
 func TestAWholeMessageIsTaken(t *testing.T) {
-	r := ask(t, providertest.JSON(200, "\n\n"+`{"type":"message","model":"m","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"x"},{"type":"tool_use","id":"a","name":"read","input":{"p":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":4}}`))
-	if r.Err != nil || r.Text != "x" || r.Reasoning != "hm" || r.Done.Stop != provider.StopToolUse || len(r.Done.Message.Parts) != 3 || r.Done.Usage.Output != 4 {
+	r := ask(t, providertest.JSON(200, "\n\n"+
+		`{"type":"message","model":"m","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"x"},{"type":"tool_use","id":"a","name":"read","input":{"p":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":4}}`))
+	if r.Err != nil || r.Text != "x" || r.Reasoning != "hm" || r.Done.Stop != provider.StopToolUse ||
+		len(r.Done.Message.Parts) != 3 || r.Done.Usage.Output != 4 {
 		t.Errorf("%+v", r)
 	}
-	if e := provider.AsError(ask(t, providertest.JSON(200, `{"type":"novel"}`)).Err); e == nil || e.Kind != provider.KindProvider {
+	if e := provider.AsError(ask(t, providertest.JSON(200, `{"type":"novel"}`)).Err); e == nil ||
+		e.Kind != provider.KindProvider {
 		t.Errorf("not a message: %v", e)
 	}
 }
@@ -137,13 +150,17 @@ func TestHeaders(t *testing.T) {
 		p    *anthropic.Provider
 		want map[string]string
 	}{
-		"key":     {&anthropic.Provider{Server: provider.Server{Key: key}}, map[string]string{"X-Api-Key": "k1", "Authorization": "", "Anthropic-Version": "2023-06-01", "Content-Type": "application/json"}},
-		"bearer":  {&anthropic.Provider{Server: provider.Server{Key: key}, Bearer: true}, map[string]string{"X-Api-Key": "", "Authorization": "Bearer k1"}},
-		"headers": {&anthropic.Provider{Server: provider.Server{Headers: map[string]string{"anthropic-beta": "b", "User-Agent": "u"}}}, map[string]string{"X-Api-Key": "", "Anthropic-Beta": "b", "User-Agent": "u"}},
+		"key": {&anthropic.Provider{Server: provider.Server{Key: key}}, map[string]string{"X-Api-Key": "k1",
+			"Authorization": "", "Anthropic-Version": "2023-06-01", "Content-Type": "application/json"}},
+		"bearer": {&anthropic.Provider{Server: provider.Server{Key: key}, Bearer: true},
+			map[string]string{"X-Api-Key": "", "Authorization": "Bearer k1"}},
+		"headers": {&anthropic.Provider{Server: provider.Server{Headers: map[string]string{"anthropic-beta": "b",
+			"User-Agent": "u"}}}, map[string]string{"X-Api-Key": "", "Anthropic-Beta": "b", "User-Agent": "u"}},
 	} {
 		s := providertest.NewServer(t, providertest.Anthropic(providertest.Text("ok")))
 		tc.p.BaseURL, tc.p.HTTP = s.URL+"/v1", s.HTTP
-		providertest.Collect(tc.p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))
+		providertest.Collect(tc.p.Stream(t.Context(),
+			provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))
 		seen := s.Requests()[0]
 		if seen.Path != "/v1/messages" || seen.Method != "POST" {
 			t.Errorf("%s: %s %s", name, seen.Method, seen.Path)

@@ -16,18 +16,24 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func session() provider.Request {
 	temperature := 0.5
 	own := func(parts ...provider.Part) provider.Message {
-		return provider.Message{Role: provider.RoleAssistant, Provider: "anthropic", Model: "claude-sonnet-4-5", Parts: parts}
+		return provider.Message{Role: provider.RoleAssistant, Provider: "anthropic", Model: "claude-sonnet-4-5",
+			Parts: parts}
 	}
 	tool := func(id, text string, images ...provider.Image) provider.Message {
-		return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "read", Text: text, Images: images, IsError: id == "toolu_2"}}}
+		return provider.Message{Role: provider.RoleTool,
+			Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "read", Text: text, Images: images,
+				IsError: id == "toolu_2"}}}
 	}
 	return provider.Request{
 		Options: provider.Options{Model: "claude-sonnet-4-5", MaxTokens: 4000, Temperature: &temperature},
 		System:  "Be <brief>.",
-		Tools:   []provider.ToolSpec{{Name: "read", Description: "Reads & shows.", Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}}`)}},
+		Tools: []provider.ToolSpec{{Name: "read", Description: "Reads & shows.",
+			Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}}`)}},
 		Messages: []provider.Message{
-			provider.UserText("look", provider.Image{MediaType: "image/png", Data: []byte("PNG")}, provider.Image{MediaType: "image/bmp", Data: []byte("BM")}),
-			own(provider.Reasoning{Text: "hm\n", Form: "thinking", Opaque: "c2ln+/=="}, provider.Reasoning{Form: "redacted_thinking", Opaque: "ZGF0YQ"},
+			provider.UserText("look", provider.Image{MediaType: "image/png", Data: []byte("PNG")},
+				provider.Image{MediaType: "image/bmp", Data: []byte("BM")}),
+			own(provider.Reasoning{Text: "hm\n", Form: "thinking", Opaque: "c2ln+/=="},
+				provider.Reasoning{Form: "redacted_thinking", Opaque: "ZGF0YQ"},
 				provider.Text{Text: "\n\n"}, provider.Text{Text: "I look."},
 				provider.ToolCall{ID: "toolu_1", Name: "read", Input: json.RawMessage(`{"path": "a"}`)},
 				provider.ToolCall{ID: "toolu_2", Name: "read", Input: json.RawMessage(`{}`), Raw: "{"}),
@@ -46,7 +52,8 @@ func TestGoldenRequests(t *testing.T) {
 		"session":  func(*provider.Request) {},
 		"thinking": func(r *provider.Request) { r.Effort = provider.EffortHigh },
 		"bare": func(r *provider.Request) {
-			*r = provider.Request{Messages: []provider.Message{provider.UserText("hi")}, Options: provider.Options{Model: "m"}}
+			*r = provider.Request{Messages: []provider.Message{provider.UserText("hi")},
+				Options: provider.Options{Model: "m"}}
 		},
 	}
 	for name, change := range tests {
@@ -102,7 +109,8 @@ func TestThinkingByFamily(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.model, func(t *testing.T) {
-			for effort, want := range map[provider.Effort]string{"": none, provider.EffortOff: tc.off, provider.EffortHigh: tc.high} {
+			for effort, want := range map[provider.Effort]string{"": none, provider.EffortOff: tc.off,
+				provider.EffortHigh: tc.high} {
 				hot := 1.0
 				b := body{Model: tc.model, MaxTokens: 8000, Temperature: &hot}
 				b.think(effort, nil, wire.Learned{})
@@ -130,8 +138,9 @@ func TestBudgets(t *testing.T) {
 		effort provider.Effort
 		want   int
 	}{
-		{8192, provider.EffortLow, 2048}, {8192, provider.EffortMedium, 4096}, {8192, provider.EffortHigh, 6144}, {8192, provider.EffortMax, 7372},
-		{2000, provider.EffortLow, 1024}, {1600, provider.EffortMax, 1088}, {1500, provider.EffortMax, 0}, {100, provider.EffortHigh, 0},
+		{8192, provider.EffortLow, 2048}, {8192, provider.EffortMedium, 4096}, {8192, provider.EffortHigh, 6144},
+		{8192, provider.EffortMax, 7372}, {2000, provider.EffortLow, 1024}, {1600, provider.EffortMax, 1088},
+		{1500, provider.EffortMax, 0}, {100, provider.EffortHigh, 0},
 	} {
 		b := body{Model: "claude-sonnet-4-5", MaxTokens: tc.max}
 		b.think(tc.effort, nil, wire.Learned{})
@@ -204,7 +213,8 @@ func TestMarksStandWhereThePreviousRequestEnded(t *testing.T) {
 		for i := range 25 {
 			id := "t" + string(rune('a'+i)) + string(rune('a'+len(req.Messages)%26))
 			step.Parts = append(step.Parts, provider.ToolCall{ID: id, Name: "read", Input: json.RawMessage(`{}`)})
-			results = append(results, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Text: "x"}}})
+			results = append(results, provider.Message{Role: provider.RoleTool,
+				Parts: []provider.Part{provider.ToolResult{CallID: id, Text: "x"}}})
 		}
 		req.Messages = append(append(req.Messages, step), results...)
 	}
@@ -223,7 +233,8 @@ func TestCutThoughtsGoBackOnlyWhereTheyAreTaken(t *testing.T) {
 	for model, want := range map[string]bool{"claude-opus-4-8": false, "qwen3": true} {
 		req := provider.Request{Options: provider.Options{Model: model}, Messages: []provider.Message{
 			provider.UserText("hi"),
-			{Role: provider.RoleAssistant, Provider: "p", Model: model, Parts: []provider.Part{provider.Reasoning{Text: "half", Form: "thinking"}, provider.Text{Text: "x"}}},
+			{Role: provider.RoleAssistant, Provider: "p", Model: model,
+				Parts: []provider.Part{provider.Reasoning{Text: "half", Form: "thinking"}, provider.Text{Text: "x"}}},
 			provider.UserText("more"),
 		}}
 		raw, err := encoded("p", req, wire.Learned{})

@@ -66,7 +66,8 @@ func TestAPausedReplyGoesBackAsItIs(t *testing.T) {
 	req := hello("claude-sonnet-4-5", provider.EffortHigh)
 	paused := provider.Message{Role: provider.RoleAssistant, Provider: p.Name, Model: req.Model, Parts: []provider.Part{
 		provider.Reasoning{Text: "hm", Form: "thinking", Opaque: "c2ln"}, provider.Text{Text: "looking it up"}}}
-	for _, m := range []provider.Message{paused, {Role: paused.Role, Provider: paused.Provider, Model: paused.Model, Parts: paused.Parts[:1]}} {
+	for _, m := range []provider.Message{paused,
+		{Role: paused.Role, Provider: paused.Provider, Model: paused.Model, Parts: paused.Parts[:1]}} {
 		req.Messages = provider.RepairPaused([]provider.Message{provider.UserText("hi"), m})
 		if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil {
 			t.Fatal(r.Err)

@@ -17,32 +17,41 @@ func TestModels(t *testing.T) {
 			{"id":"claude-opus-9","display_name":"Claude Opus 9","max_input_tokens":3000000,"max_tokens":256000,
 			 "capabilities":{"image_input":{"supported":false},"thinking":{"supported":true},"effort":{"supported":true,"low":{"supported":true},"xhigh":{"supported":true},"medium":{"supported":false}}}},
 			{"id":"claude-haiku-4-5-20251001","display_name":"Claude Haiku 4.5"}],"has_more":true,"last_id":"claude-haiku-4-5-20251001"}`),
-		providertest.JSON(200, `{"data":[{"id":"claude-9-odd","max_tokens":"many"},{"id":""}],"has_more":false,"last_id":"claude-9-odd"}`))
-	p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: srv.URL + "/v1", HTTP: srv.HTTP, Headers: map[string]string{"Anthropic-Beta": "b"}}}
+		providertest.JSON(200,
+			`{"data":[{"id":"claude-9-odd","max_tokens":"many"},{"id":""}],"has_more":false,"last_id":"claude-9-odd"}`))
+	p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: srv.URL + "/v1", HTTP: srv.HTTP,
+		Headers: map[string]string{"Anthropic-Beta": "b"}}}
 	got, err := p.Models(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []provider.ModelInfo{
-		{ID: "claude-opus-9", Provider: "anthropic", Name: "Claude Opus 9", Context: 3_000_000, MaxOutput: 256_000, Tools: true, Reasoning: true, Efforts: []string{"low", "xhigh"}},
-		{ID: "claude-haiku-4-5-20251001", Provider: "anthropic", Name: "Claude Haiku 4.5", Context: 200_000, MaxOutput: 64_000,
-			Price: &provider.Price{Input: 1, Output: 5, CacheRead: 0.1, CacheWrite: 1.25}, Images: true, Tools: true, Reasoning: true},
-		{ID: "claude-9-odd", Provider: "anthropic", Name: "claude-9-odd", Context: 128_000, MaxOutput: 32_000, Images: true, Tools: true, Reasoning: true, Guess: true},
+		{ID: "claude-opus-9", Provider: "anthropic", Name: "Claude Opus 9", Context: 3_000_000, MaxOutput: 256_000,
+			Tools: true, Reasoning: true, Efforts: []string{"low", "xhigh"}},
+		{ID: "claude-haiku-4-5-20251001", Provider: "anthropic", Name: "Claude Haiku 4.5", Context: 200_000,
+			MaxOutput: 64_000,
+			Price:     &provider.Price{Input: 1, Output: 5, CacheRead: 0.1, CacheWrite: 1.25}, Images: true,
+			Tools: true, Reasoning: true},
+		{ID: "claude-9-odd", Provider: "anthropic", Name: "claude-9-odd", Context: 128_000, MaxOutput: 32_000,
+			Images: true, Tools: true, Reasoning: true, Guess: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	seen := srv.Requests()
-	if len(seen) != 2 || seen[0].Method != "GET" || seen[0].Path != "/v1/models" || seen[0].Query != "limit=1000" || seen[1].Query != "after_id=claude-haiku-4-5-20251001&limit=1000" {
+	if len(seen) != 2 || seen[0].Method != "GET" || seen[0].Path != "/v1/models" || seen[0].Query != "limit=1000" ||
+		seen[1].Query != "after_id=claude-haiku-4-5-20251001&limit=1000" {
 		t.Fatalf("asked %+v", seen)
 	}
-	if h := seen[0].Header; h.Get("Anthropic-Version") == "" || h.Get("Anthropic-Beta") != "b" || h.Get("Content-Type") != "" {
+	if h := seen[0].Header; h.Get("Anthropic-Version") == "" || h.Get("Anthropic-Beta") != "b" ||
+		h.Get("Content-Type") != "" {
 		t.Errorf("headers %v", h)
 	}
 }
 
 func TestModelsRefused(t *testing.T) {
-	srv := providertest.NewServer(t, providertest.Fail(401, "authentication_error", "invalid x-api-key"), providertest.JSON(200, `[`))
+	srv := providertest.NewServer(t, providertest.Fail(401, "authentication_error", "invalid x-api-key"),
+		providertest.JSON(200, `[`))
 	p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: srv.URL, HTTP: srv.HTTP}}
 	for _, want := range []provider.ErrorKind{provider.KindAuth, provider.KindProvider} {
 		_, err := p.Models(t.Context())
@@ -50,7 +59,8 @@ func TestModelsRefused(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, err := (&anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: "ftp://x"}}).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "anthropic" {
+	if _, err := (&anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: "ftp://x"}}).Models(
+		t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "anthropic" {
 		t.Errorf("%v", err)
 	}
 }
@@ -69,7 +79,8 @@ func TestDescribeOfAServerOfOnesOwn(t *testing.T) {
 			}
 			return providertest.Fail(404, "not_found_error", "no such path")
 		}})
-		p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: s.URL + path, HTTP: s.HTTP, Local: true}}
+		p := &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: s.URL + path, HTTP: s.HTTP,
+			Local: true}}
 		for range 2 {
 			info, err := p.Describe(t.Context(), "tiny")
 			if err != nil || info.Context != 4096 || info.Guess || len(s.Requests()) != 2 {

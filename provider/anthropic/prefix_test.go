@@ -22,11 +22,13 @@ func TestThePrefixHoldsWhileAModelThinks(t *testing.T) {
 		providertest.Anthropic(providertest.Call("a5", "read", `{}`)), // may think, and does not
 		providertest.Anthropic(providertest.Text("done")),
 	}
-	for model, switched := range map[string]bool{"claude-sonnet-4-5": true, "claude-opus-4-8": false, "claude-opus-5": false} {
+	for model, switched := range map[string]bool{"claude-sonnet-4-5": true, "claude-opus-4-8": false,
+		"claude-opus-5": false} {
 		t.Run(model, func(t *testing.T) {
 			s := providertest.NewServer(t, script...)
 			p := &anthropic.Provider{Server: provider.Server{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}}
-			req := provider.Request{Options: provider.Options{Model: model, MaxTokens: 8000, Effort: provider.EffortHigh}, Messages: []provider.Message{provider.UserText("go")}}
+			req := provider.Request{Options: provider.Options{Model: model, MaxTokens: 8000,
+				Effort: provider.EffortHigh}, Messages: []provider.Message{provider.UserText("go")}}
 			for range script {
 				r := providertest.Collect(p.Stream(t.Context(), req))
 				if r.Err != nil {
@@ -34,7 +36,8 @@ func TestThePrefixHoldsWhileAModelThinks(t *testing.T) {
 				}
 				req.Messages = append(req.Messages, r.Done.Message)
 				for _, c := range r.Done.Message.Calls() {
-					req.Messages = append(req.Messages, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Text: "x"}}})
+					req.Messages = append(req.Messages, provider.Message{Role: provider.RoleTool,
+						Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Text: "x"}}})
 				}
 				if len(r.Done.Message.Calls()) == 0 {
 					req.Messages = append(req.Messages, provider.UserText("and?"))
@@ -47,7 +50,8 @@ func TestThePrefixHoldsWhileAModelThinks(t *testing.T) {
 				// there, and only there, an older model's switch is let go.
 				want := !(switched && i == 5)
 				if got := bytes.HasPrefix(suite().Unmark(seen[i].Body), before); got != want {
-					t.Errorf("request %d is a prefix of the next: %v, want %v\n%s\n%s", i-1, got, want, before, seen[i].Body)
+					t.Errorf("request %d is a prefix of the next: %v, want %v\n%s\n%s", i-1, got, want, before,
+						seen[i].Body)
 				}
 				if err := providertest.Validate(providertest.WireAnthropic, seen[i].Body); err != nil {
 					t.Error(err)
@@ -66,7 +70,8 @@ func TestALoopIsJudgedByItsFirstStep(t *testing.T) {
 			m.Parts = append(m.Parts, provider.Reasoning{Text: "hm", Form: "thinking", Opaque: "sig"})
 		}
 		m.Parts = append(m.Parts, provider.ToolCall{ID: id, Name: "read", Input: []byte(`{}`)})
-		return []provider.Message{m, {Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Text: "x"}}}}
+		return []provider.Message{m, {Role: provider.RoleTool,
+			Parts: []provider.Part{provider.ToolResult{CallID: id, Text: "x"}}}}
 	}
 	user := []provider.Message{provider.UserText("go")}
 	for i, tc := range []struct {
@@ -85,7 +90,8 @@ func TestALoopIsJudgedByItsFirstStep(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			s := providertest.NewServer(t, providertest.Anthropic(providertest.Text("ok")))
 			p := &anthropic.Provider{Server: provider.Server{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}}
-			req := provider.Request{Options: provider.Options{Model: "claude-sonnet-4-5", MaxTokens: 8000, Effort: provider.EffortHigh}}
+			req := provider.Request{Options: provider.Options{Model: "claude-sonnet-4-5", MaxTokens: 8000,
+				Effort: provider.EffortHigh}}
 			for _, m := range tc.history {
 				req.Messages = append(req.Messages, m...)
 			}

@@ -51,7 +51,8 @@ func bad(message string) providertest.Reply {
 }
 
 func hello(model string, effort provider.Effort) provider.Request {
-	return provider.Request{Options: provider.Options{Model: model, Effort: effort, MaxTokens: 64_000}, Messages: []provider.Message{provider.UserText("hi")}}
+	return provider.Request{Options: provider.Options{Model: model, Effort: effort, MaxTokens: 64_000},
+		Messages: []provider.Message{provider.UserText("hi")}}
 }
 
 // TestWhatIsRefusedIsLeftOut: the table of families cannot know every
@@ -66,17 +67,23 @@ func TestWhatIsRefusedIsLeftOut(t *testing.T) {
 		before, after, without string
 		told                   int
 	}{
-		{name: "the newer way", model: "claude-opus-4-5", effort: provider.EffortHigh, before: `"type":"enabled"`, after: `"type":"adaptive"`, without: "budget_tokens",
+		{name: "the newer way", model: "claude-opus-4-5", effort: provider.EffortHigh, before: `"type":"enabled"`,
+			after: `"type":"adaptive"`, without: "budget_tokens",
 			message: `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`},
-		{name: "the older way", model: "claude-opus-6", effort: provider.EffortHigh, before: `"type":"adaptive"`, after: `"type":"enabled","budget_tokens"`, without: "output_config",
+		{name: "the older way", model: "claude-opus-6", effort: provider.EffortHigh, before: `"type":"adaptive"`,
+			after: `"type":"enabled","budget_tokens"`, without: "output_config",
 			message: "adaptive thinking is not supported on this model"},
-		{name: "cannot be switched off", model: "claude-opus-6", effort: provider.EffortOff, before: `"type":"disabled"`, after: `"effort":"low"`, without: "disabled", told: 1,
+		{name: "cannot be switched off", model: "claude-opus-6", effort: provider.EffortOff,
+			before: `"type":"disabled"`, after: `"effort":"low"`, without: "disabled", told: 1,
 			message: `"thinking.type.disabled" is not supported for this model.`},
-		{name: "no effort", model: "claude-sonnet-4-6", effort: provider.EffortLow, before: `"effort":"low"`, after: `"type":"adaptive"`, without: "output_config", told: 1,
+		{name: "no effort", model: "claude-sonnet-4-6", effort: provider.EffortLow, before: `"effort":"low"`,
+			after: `"type":"adaptive"`, without: "output_config", told: 1,
 			message: "This model does not support the effort parameter."},
-		{name: "no temperature", model: "claude-haiku-4-5", temperature: &heat, before: `"temperature":0.5`, after: `"model"`, without: "temperature", told: 1,
+		{name: "no temperature", model: "claude-haiku-4-5", temperature: &heat, before: `"temperature":0.5`,
+			after: `"model"`, without: "temperature", told: 1,
 			message: "`temperature` is deprecated for this model."},
-		{name: "a shorter reply", model: "claude-haiku-4-5", before: `"max_tokens":64000`, after: `"max_tokens":32000`, without: "64000", told: 1,
+		{name: "a shorter reply", model: "claude-haiku-4-5", before: `"max_tokens":64000`, after: `"max_tokens":32000`,
+			without: "64000", told: 1,
 			message: "max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for claude-haiku-4-5"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -88,7 +95,8 @@ func TestWhatIsRefusedIsLeftOut(t *testing.T) {
 			}
 			for i, seen := range s.Requests() {
 				body := string(seen.Body)
-				if i == 0 && !strings.Contains(body, tc.before) || i > 0 && (!strings.Contains(body, tc.after) || strings.Contains(body, tc.without)) {
+				if i == 0 && !strings.Contains(body, tc.before) ||
+					i > 0 && (!strings.Contains(body, tc.after) || strings.Contains(body, tc.without)) {
 					t.Errorf("request %d: %s", i, body)
 				}
 			}
@@ -106,15 +114,20 @@ func TestWhatIsRefusedIsLeftOut(t *testing.T) {
 		}
 	})
 	t.Run("about the history", func(t *testing.T) {
-		p, s := learner(t, bad("messages.1.content.0.type: Expected `thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block."))
-		if e := provider.AsError(providertest.Collect(p.Stream(t.Context(), hello("claude-haiku-4-5", provider.EffortHigh))).Err); e == nil || len(s.Requests()) != 1 {
+		p, s := learner(t,
+			bad(
+				"messages.1.content.0.type: Expected `thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block."))
+		if e := provider.AsError(providertest.Collect(p.Stream(t.Context(),
+			hello("claude-haiku-4-5", provider.EffortHigh))).Err); e == nil || len(s.Requests()) != 1 {
 			t.Errorf("%v after %d requests: that says nothing of the model", e, len(s.Requests()))
 		}
 	})
 	t.Run("not sent", func(t *testing.T) {
-		for _, message := range []string{"temperature: no", "thinking: no", "effort: no", "max_tokens: no", "thinking blocks cannot be modified"} {
+		for _, message := range []string{"temperature: no", "thinking: no", "effort: no", "max_tokens: no",
+			"thinking blocks cannot be modified"} {
 			p, s := learner(t, bad(message))
-			if e := provider.AsError(providertest.Collect(p.Stream(t.Context(), hello("claude-haiku-4-5", ""))).Err); e == nil || e.Kind != provider.KindInvalid || len(s.Requests()) != 1 {
+			if e := provider.AsError(providertest.Collect(p.Stream(t.Context(),
+				hello("claude-haiku-4-5", ""))).Err); e == nil || e.Kind != provider.KindInvalid || len(s.Requests()) != 1 {
 				t.Errorf("%s: %v after %d requests, want one refusal", message, e, len(s.Requests()))
 			}
 		}
@@ -127,8 +140,9 @@ func thinker() []provider.Message {
 	return []provider.Message{
 		provider.UserText("hi"),
 		{Role: provider.RoleAssistant, Provider: "anthropic", Model: "claude-opus-4-5", Parts: []provider.Part{
-			provider.Reasoning{Text: "hm", Form: "thinking", Opaque: "sig-one"}, provider.Reasoning{Form: "redacted_thinking", Opaque: "sig-two"},
-			provider.Text{Text: "I look."}, provider.Reasoning{Text: "so", Form: "thinking", Opaque: "sig-three"}, call}},
+			provider.Reasoning{Text: "hm", Form: "thinking", Opaque: "sig-one"},
+			provider.Reasoning{Form: "redacted_thinking", Opaque: "sig-two"}, provider.Text{Text: "I look."},
+			provider.Reasoning{Text: "so", Form: "thinking", Opaque: "sig-three"}, call}},
 		{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "t1", Name: "read", Text: "x"}}},
 	}
 }
@@ -136,7 +150,9 @@ func thinker() []provider.Message {
 // TestThoughtsThatAreNoLongerTaken are left out, all of them, and the
 // request goes once more.
 func TestThoughtsThatAreNoLongerTaken(t *testing.T) {
-	p, s := learner(t, bad("messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."))
+	p, s := learner(t,
+		bad(
+			"messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."))
 	req := hello("claude-opus-4-5", provider.EffortHigh)
 	req.Messages = thinker()
 	if told := askTwice(t, p, s, req); len(told) != 1 {
@@ -180,7 +196,8 @@ func TestThoughtsKeepTheirPlace(t *testing.T) {
 	}
 	req.Model = "claude-opus-4-1"
 	providertest.Collect(p.Stream(t.Context(), req))
-	if body := s.Requests()[1].Body; strings.Contains(string(body), "sig-") || strings.Contains(string(body), `"thinking"`) {
+	if body := s.Requests()[1].Body; strings.Contains(string(body), "sig-") ||
+		strings.Contains(string(body), `"thinking"`) {
 		t.Errorf("thoughts went to another model: %s", body)
 	}
 }
@@ -188,7 +205,9 @@ func TestThoughtsKeepTheirPlace(t *testing.T) {
 // TestAShorterReplyFits: where prompt and reply together are too long, the
 // reply is made shorter. When the history has become shorter, it is not any more.
 func TestAShorterReplyFits(t *testing.T) {
-	p, s := learner(t, bad("input length and `max_tokens` exceed context limit: 143653 + 64000 > 200000, decrease input length or `max_tokens` and try again"))
+	p, s := learner(t,
+		bad(
+			"input length and `max_tokens` exceed context limit: 143653 + 64000 > 200000, decrease input length or `max_tokens` and try again"))
 	req := hello("claude-sonnet-4-5", "")
 	req.Messages = thinker()
 	if told := askTwice(t, p, s, req); len(told) != 1 || !strings.Contains(told[0], "49304") {
@@ -210,9 +229,11 @@ func TestAShorterReplyFits(t *testing.T) {
 	if body := s.Requests()[2].Body; !strings.Contains(string(body), `"max_tokens":64000,`) {
 		t.Errorf("the short history is still short of room: %.200s", body)
 	}
-	for _, message := range []string{"input length and `max_tokens` exceed context limit: 199900 + 64000 > 200000", "prompt is too long: 213462 tokens > 200000 maximum"} {
+	for _, message := range []string{"input length and `max_tokens` exceed context limit: 199900 + 64000 > 200000",
+		"prompt is too long: 213462 tokens > 200000 maximum"} {
 		p, s := learner(t, bad(message))
-		if e := provider.AsError(providertest.Collect(p.Stream(t.Context(), req)).Err); e == nil || e.Kind != provider.KindContext || len(s.Requests()) != 1 {
+		if e := provider.AsError(providertest.Collect(p.Stream(t.Context(), req)).Err); e == nil ||
+			e.Kind != provider.KindContext || len(s.Requests()) != 1 {
 			t.Errorf("%s: %v after %d requests, want one of kind context", message, e, len(s.Requests()))
 		}
 	}
@@ -228,19 +249,23 @@ func TestCapsThatDoNotPass(t *testing.T) {
 		temporary bool
 		hint      string
 	}{
-		{providertest.Fail(429, "rate_limit_error", "This request would exceed your organization's monthly limit."), provider.KindRateLimit, true, "spend"},
-		{bad("You have reached your specified API usage limits. You will regain access on 2026-12-01."), provider.KindBilling, false, ""},
+		{providertest.Fail(429, "rate_limit_error", "This request would exceed your organization's monthly limit."),
+			provider.KindRateLimit, true, "spend"},
+		{bad("You have reached your specified API usage limits. You will regain access on 2026-12-01."),
+			provider.KindBilling, false, ""},
 		{bad("Your credit balance is too low to access the Anthropic API."), provider.KindBilling, false, ""},
 		{providertest.Fail(402, "billing_error", "no credit"), provider.KindBilling, false, ""},
 	} {
 		p, _ := learner(t, tc.reply)
 		e := provider.AsError(providertest.Collect(p.Stream(t.Context(), hello("claude-opus-5", ""))).Err)
-		if e == nil || e.Kind != tc.kind || e.Temporary() != tc.temporary || e.RetryAfter != 0 || !strings.Contains(e.Hint, tc.hint) {
+		if e == nil || e.Kind != tc.kind || e.Temporary() != tc.temporary || e.RetryAfter != 0 ||
+			!strings.Contains(e.Hint, tc.hint) {
 			t.Errorf("%s: %+v, want %s", tc.reply.Body, e, tc.kind)
 		}
 	}
 	p, _ := learner(t, providertest.Fail(429, "rate_limit_error", "slow").With("Retry-After", "7"))
-	if e := provider.AsError(providertest.Collect(p.Stream(t.Context(), hello("claude-opus-5", ""))).Err); e == nil || e.RetryAfter == 0 || e.Hint != "" {
+	if e := provider.AsError(providertest.Collect(p.Stream(t.Context(), hello("claude-opus-5", ""))).Err); e == nil ||
+		e.RetryAfter == 0 || e.Hint != "" {
 		t.Errorf("a limit that passes: %+v", e)
 	}
 }

@@ -30,7 +30,8 @@ func TestClaudeTextOfACutStreamIsVoid(t *testing.T) {
 	s := newStandIn(t, ClaudeName, plays(t, "claude-flaky"))
 	o := s.ask(user("hi"))
 	o.want(t, words)
-	if o.heldBack != words || len(o.retries) != 1 || !o.retries[0].Discard || o.retries[0].Err.Message != "the reply broke off" || o.retries[0].Try != 2 || o.retries[0].Tries != 11 {
+	if o.heldBack != words || len(o.retries) != 1 || !o.retries[0].Discard ||
+		o.retries[0].Err.Message != "the reply broke off" || o.retries[0].Try != 2 || o.retries[0].Tries != 11 {
 		t.Errorf("held back %q, retries %+v", o.heldBack, o.retries)
 	}
 	if len(o.notices) > 0 {
@@ -41,15 +42,18 @@ func TestClaudeTextOfACutStreamIsVoid(t *testing.T) {
 // A whole message before the one that broke off stays.
 func TestClaudeTextBeforeACutStreamStays(t *testing.T) {
 	start := func(id string) string {
-		return claudeStream(`{"type":"message_start","message":{"id":"`+id+`"}}`) + "\n" + claudeStream(`{"type":"content_block_start","content_block":{"type":"text"}}`)
+		return claudeStream(`{"type":"message_start","message":{"id":"`+id+`"}}`) + "\n" +
+			claudeStream(`{"type":"content_block_start","content_block":{"type":"text"}}`)
 	}
 	piece := func(text string) string {
 		return claudeStream(`{"type":"content_block_delta","delta":{"type":"text_delta","text":"` + text + `"}}`)
 	}
 	whole := func(id, text string) string {
-		return `{"type":"assistant","message":{"id":"` + id + `","content":[{"type":"text","text":"` + text + `"}]},"session_id":"s-1"}`
+		return `{"type":"assistant","message":{"id":"` + id + `","content":[{"type":"text","text":"` + text +
+			`"}]},"session_id":"s-1"}`
 	}
-	s := newStandIn(t, ClaudeName, events(claudeInit, start("a"), piece("One."), whole("a", "One."), start("b"), piece("Tw"), start("c"), piece("Two."), whole("c", "Two."), claudeGood))
+	s := newStandIn(t, ClaudeName, events(claudeInit, start("a"), piece("One."), whole("a", "One."), start("b"),
+		piece("Tw"), start("c"), piece("Two."), whole("c", "Two."), claudeGood))
 	o := s.ask(user("hi"))
 	o.want(t, "One.\n\nTwo.")
 	if o.heldBack != "One.\n\nTwo." {
@@ -58,7 +62,8 @@ func TestClaudeTextBeforeACutStreamStays(t *testing.T) {
 	// The result of a step is no text that broke off.
 	step := `{"type":"assistant","message":{"id":"a","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make"}}]},"session_id":"s-1"}`
 	failed := `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"no","is_error":true}]}}`
-	s = newStandIn(t, ClaudeName, events(claudeInit, start("a"), piece("One."), whole("a", "One."), step, failed, start("c"), piece("Two."), whole("c", "Two."), claudeGood))
+	s = newStandIn(t, ClaudeName, events(claudeInit, start("a"), piece("One."), whole("a", "One."), step, failed,
+		start("c"), piece("Two."), whole("c", "Two."), claudeGood))
 	if o := s.ask(user("hi")); o.heldBack != "Two." || len(o.retries) > 0 {
 		t.Errorf("held back %q, retries %+v", o.heldBack, o.retries)
 	}
@@ -107,19 +112,26 @@ func TestNobodyAnsweredBeforeTheFirstWord(t *testing.T) {
 func TestCallsThatAToolRefusedAreTold(t *testing.T) {
 	call := `{"type":"assistant","message":{"id":"m9","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make"}}]}}`
 	no := `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"This command requires approval","is_error":true}]}}`
-	denied := strings.Replace(claudeGood, `"is_error"`, `"permission_denials":[{"tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"make"}},{"tool_name":"ExitPlanMode","tool_use_id":"t2","tool_input":{}}],"is_error"`, 1)
+	denied := strings.Replace(claudeGood, `"is_error"`,
+		`"permission_denials":[{"tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"make"}},{"tool_name":"ExitPlanMode","tool_use_id":"t2","tool_input":{}}],"is_error"`, 1)
 	s := newStandIn(t, ClaudeName, events(claudeInit, call, no, claudeText("I may not."), denied))
-	if o := s.ask(user("hi")); !slices.Equal(o.refused, []provider.Refused{{Tool: "Bash", Object: "make", Reason: "This command requires approval"}}) {
+	if o := s.ask(user("hi")); !slices.Equal(o.refused,
+		[]provider.Refused{{Tool: "Bash", Object: "make", Reason: "This command requires approval"}}) {
 		t.Errorf("claude: %+v", o.refused)
 	}
-	c := newStandIn(t, CodexName, events(codexBegin, `{"type":"item.completed","item":{"id":"c1","type":"command_execution","command":"make","status":"declined"}}`, codexText("I may not."), codexEnd(1, 0, 1)))
+	c := newStandIn(t, CodexName, events(codexBegin,
+		`{"type":"item.completed","item":{"id":"c1","type":"command_execution","command":"make","status":"declined"}}`,
+		codexText("I may not."), codexEnd(1, 0, 1)))
 	if o := c.ask(user("hi")); !slices.Equal(o.refused, []provider.Refused{{Tool: "command execution", Object: "make"}}) {
 		t.Errorf("codex: %+v", o.refused)
 	}
-	g := newStandIn(t, GeminiName, events(geminiInit, `{"type":"tool_use","tool_name":"run_shell_command","tool_id":"1","parameters":{"command":"make"}}`,
+	g := newStandIn(t, GeminiName, events(geminiInit,
+		`{"type":"tool_use","tool_name":"run_shell_command","tool_id":"1","parameters":{"command":"make"}}`,
 		`{"type":"tool_result","tool_id":"1","status":"error","output":"no","error":{"type":"tool_not_registered","message":"not found"}}`,
-		`{"type":"tool_use","tool_name":"novelty","tool_id":"2","parameters":{}}`, `{"type":"tool_result","tool_id":"2","status":"error","error":{"type":"tool_not_registered","message":"not found"}}`, geminiGood))
-	if o := g.ask(user("hi")); !slices.Equal(o.refused, []provider.Refused{{Tool: "run_shell_command", Object: "make", Reason: "not found"}}) {
+		`{"type":"tool_use","tool_name":"novelty","tool_id":"2","parameters":{}}`,
+		`{"type":"tool_result","tool_id":"2","status":"error","error":{"type":"tool_not_registered","message":"not found"}}`, geminiGood))
+	if o := g.ask(user("hi")); !slices.Equal(o.refused,
+		[]provider.Refused{{Tool: "run_shell_command", Object: "make", Reason: "not found"}}) {
 		t.Errorf("gemini: %+v", o.refused)
 	}
 }
@@ -135,7 +147,8 @@ func TestAStoppedMessageIsNotSentAgain(t *testing.T) {
 		if name == CodexName {
 			greets = events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1))
 		}
-		s := newStandIn(t, name, "case $N in\n1)\n"+events(begins)+"echo x >$DIR/begun; exec sleep 100;;\n*)\n"+greets+";;\nesac\n")
+		s := newStandIn(t, name, "case $N in\n1)\n"+events(begins)+"echo x >$DIR/begun; exec sleep 100;;\n*)\n"+
+			greets+";;\nesac\n")
 		s.cli.timeouts.interrupt = time.Millisecond
 		ctx, cancel := context.WithCancel(t.Context())
 		s.cli.Trace = func(event, text string) {
@@ -143,7 +156,8 @@ func TestAStoppedMessageIsNotSentAgain(t *testing.T) {
 				cancel()
 			}
 		}
-		o := s.stream(ctx, provider.Request{Messages: []provider.Message{user("FIRST")}, SessionID: "one", Options: provider.Options{Model: DefaultModel}}, nil)
+		o := s.stream(ctx, provider.Request{Messages: []provider.Message{user("FIRST")}, SessionID: "one",
+			Options: provider.Options{Model: DefaultModel}}, nil)
 		o.fails(t, provider.KindCanceled, "stopped")
 		s.cli.Close()
 		cut := provider.Message{Role: provider.RoleAssistant, Provider: name, Partial: true, Parts: o.err.Keep}
@@ -161,18 +175,21 @@ func TestAStoppedMessageIsNotSentAgain(t *testing.T) {
 
 func TestCapsThatAToolDoesNotKeepAreCheckedAfterIt(t *testing.T) {
 	item := func(n string) string {
-		return `{"type":"item.completed","item":{"id":"` + n + `","type":"command_execution","command":"ls","exit_code":0,"status":"completed"}}`
+		return `{"type":"item.completed","item":{"id":"` + n +
+			`","type":"command_execution","command":"ls","exit_code":0,"status":"completed"}}`
 	}
 	s := newStandIn(t, CodexName, events(codexBegin, item("1"), item("2"), codexText("Done."), codexEnd(1000, 0, 10)))
 	caps := Caps{Tokens: 500}
 	s.cli.Caps = func() Caps { return caps }
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindCap, "codex used 1010 tokens, of 500 that were left")
-	if o.text != "Done." || o.err.Usage.Total() != 1010 || len(o.err.Keep) != 2 || len(o.notices) != 1 || !strings.Contains(o.notices[0], "keeps no cap") {
+	if o.text != "Done." || o.err.Usage.Total() != 1010 || len(o.err.Keep) != 2 || len(o.notices) != 1 ||
+		!strings.Contains(o.notices[0], "keeps no cap") {
 		t.Errorf("%q, %+v, notices %q", o.text, o.err, o.notices)
 	}
 	caps = Caps{Steps: 2}
-	if o := s.ask(user("hi")); o.err == nil || o.err.Kind != provider.KindCap || !strings.Contains(o.err.Message, "about 3 steps, of 2") || len(o.notices) > 0 {
+	if o := s.ask(user("hi")); o.err == nil || o.err.Kind != provider.KindCap ||
+		!strings.Contains(o.err.Message, "about 3 steps, of 2") || len(o.notices) > 0 {
 		t.Errorf("%+v, notices %q", o.err, o.notices)
 	}
 	caps = Caps{Steps: 3, Tokens: 5000}
@@ -180,8 +197,11 @@ func TestCapsThatAToolDoesNotKeepAreCheckedAfterIt(t *testing.T) {
 }
 
 func TestGeminiThatStoppedItselfIsNoSuccess(t *testing.T) {
-	for words, kind := range map[string]provider.ErrorKind{"Loop detected, stopping execution": provider.KindProvider, "Maximum session turns exceeded": provider.KindCap} {
-		s := newStandIn(t, GeminiName, events(geminiInit, `{"type":"message","role":"assistant","content":"Half.","delta":true}`, `{"type":"error","severity":"warning","message":"`+words+`"}`, geminiGood))
+	for words, kind := range map[string]provider.ErrorKind{"Loop detected, stopping execution": provider.KindProvider,
+		"Maximum session turns exceeded": provider.KindCap} {
+		s := newStandIn(t, GeminiName, events(geminiInit,
+			`{"type":"message","role":"assistant","content":"Half.","delta":true}`,
+			`{"type":"error","severity":"warning","message":"`+words+`"}`, geminiGood))
 		o := s.ask(user("hi"))
 		o.fails(t, kind, words)
 		if len(o.notices) > 0 {
@@ -192,7 +212,8 @@ func TestGeminiThatStoppedItselfIsNoSuccess(t *testing.T) {
 
 func TestCodexErrorIsToldOnceInItsWords(t *testing.T) {
 	raw := `{\"error\":{\"message\":\"prompt is too long: 9 tokens\",\"type\":\"invalid_request_error\",\"code\":\"x\"}}`
-	s := newStandIn(t, CodexName, events(codexBegin, `{"type":"turn.started"}`, `{"type":"error","message":"`+raw+`"}`, `{"type":"turn.failed","error":{"message":"`+raw+`"}}`)+"exit 1\n")
+	s := newStandIn(t, CodexName, events(codexBegin, `{"type":"turn.started"}`, `{"type":"error","message":"`+raw+`"}`,
+		`{"type":"turn.failed","error":{"message":"`+raw+`"}}`)+"exit 1\n")
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindContext, "prompt is too long: 9 tokens")
 	if len(o.notices) > 0 || strings.Contains(o.err.Message, "{") {
@@ -202,7 +223,8 @@ func TestCodexErrorIsToldOnceInItsWords(t *testing.T) {
 
 func TestCodexWithoutTheVariableOfItsKey(t *testing.T) {
 	says := "Missing environment variable: `FAKE_KEY`."
-	s := newStandIn(t, CodexName, events(codexBegin, `{"type":"turn.started"}`, `{"type":"turn.failed","error":{"message":"`+says+`"}}`)+"exit 1\n")
+	s := newStandIn(t, CodexName, events(codexBegin, `{"type":"turn.started"}`,
+		`{"type":"turn.failed","error":{"message":"`+says+`"}}`)+"exit 1\n")
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindAuth, "FAKE_KEY")
 	if !strings.Contains(o.err.Hint, "ARTOO_PASS_ENV=FAKE_KEY") {
@@ -229,7 +251,8 @@ func TestCodexThatWaitsForASilentServerIsNotGivenUp(t *testing.T) {
 }
 
 func TestSilenceIsTold(t *testing.T) {
-	s := newStandIn(t, CodexName, events(codexBegin)+"while ! [ -e $DIR/told ]; do sleep 0.01; done\n"+events(codexText("Hello."), codexEnd(1, 0, 1)))
+	s := newStandIn(t, CodexName, events(codexBegin)+"while ! [ -e $DIR/told ]; do sleep 0.01; done\n"+
+		events(codexText("Hello."), codexEnd(1, 0, 1)))
 	s.cli.timeouts.still = 20 * time.Millisecond
 	o := s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 		if n, ok := e.(provider.Notice); ok && strings.Contains(n.Text, "codex has said nothing for") {
@@ -243,7 +266,8 @@ func TestSilenceIsTold(t *testing.T) {
 // of its nearest relative: claude is renewed more often than the catalogue.
 func TestInterruptedClaudeHasACost(t *testing.T) {
 	for _, model := range []string{"claude-sonnet-4-5", "claude-opus-5-77", "claude-opus-99"} {
-		begin := claudeStream(`{"type":"message_start","message":{"id":"a","model":"` + model + `","usage":{"input_tokens":1000,"output_tokens":1}}}`)
+		begin := claudeStream(`{"type":"message_start","message":{"id":"a","model":"` +
+			model + `","usage":{"input_tokens":1000,"output_tokens":1}}}`)
 		said := strings.ReplaceAll(claudeText("Hel"), "claude-opus-4-8", model)
 		s := newStandIn(t, ClaudeName, events(claudeInit, begin, said)+"exec sleep 100\n")
 		s.cli.timeouts.interrupt = time.Millisecond

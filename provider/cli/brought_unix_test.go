@@ -49,14 +49,16 @@ func TestNoToolTakesSettingsOfTheRepository(t *testing.T) {
 			}
 		}
 	}
-	if got := untrusted(place{"/a\\b/c", "/a\\b"}); got != `projects={"/a\\b/c"={trust_level="untrusted"},"/a\\b"={trust_level="untrusted"}}` {
+	if got := untrusted(place{"/a\\b/c",
+		"/a\\b"}); got != `projects={"/a\\b/c"={trust_level="untrusted"},"/a\\b"={trust_level="untrusted"}}` {
 		t.Error(got)
 	}
 }
 
 // gemini cannot be told to leave a repository's settings alone.
 func TestGeminiIsNotRunWhereTheRepositoryBringsSettings(t *testing.T) {
-	for _, file := range []string{"settings.json", ".env", "commands/x.toml", "agents/x.md", "extensions/x/gemini-extension.json", "policies/x.toml"} {
+	for _, file := range []string{"settings.json", ".env", "commands/x.toml", "agents/x.md",
+		"extensions/x/gemini-extension.json", "policies/x.toml"} {
 		for _, below := range []string{"", "a/b"} {
 			s := newStandIn(t, GeminiName, geminiGreets)
 			s.cli.Root = s.cli.Dir
@@ -76,7 +78,8 @@ func TestGeminiIsNotRunWhereTheRepositoryBringsSettings(t *testing.T) {
 	s.ask(user("hi")).want(t, "Hello.")
 	// In the user's home directory they are the user's.
 	put(t, filepath.Join(s.cli.Dir, ".gemini", "settings.json"), "x")
-	s.cli.Environ = append(slices.DeleteFunc(s.cli.Environ, func(kv string) bool { return strings.HasPrefix(kv, "HOME=") }), "HOME="+s.cli.Dir)
+	s.cli.Environ = append(slices.DeleteFunc(s.cli.Environ,
+		func(kv string) bool { return strings.HasPrefix(kv, "HOME=") }), "HOME="+s.cli.Dir)
 	s.ask(user("hi")).want(t, "Hello.")
 }
 
@@ -85,7 +88,8 @@ func TestEnvFilesOfTheRepositorySetNothing(t *testing.T) {
 	s := newStandIn(t, GeminiName, geminiGreets)
 	s.cli.Root = s.cli.Dir
 	s.cli.Dir = filepath.Join(s.cli.Root, "sub")
-	put(t, filepath.Join(s.cli.Dir, ".env"), "export NODE_OPTIONS='--require=./x.js'\rGEMINI_SANDBOX : sh\n A.B=1 # c\nPATH=/evil\n")
+	put(t, filepath.Join(s.cli.Dir, ".env"),
+		"export NODE_OPTIONS='--require=./x.js'\rGEMINI_SANDBOX : sh\n A.B=1 # c\nPATH=/evil\n")
 	put(t, filepath.Join(s.cli.Root, ".env"), "GOOGLE_GEMINI_BASE_URL=http://evil\n")
 	s.cli.Environ = append(s.cli.Environ, "A.B=mine")
 	environ, err := geminiEnviron(s.cli.place(), "", s.cli.Environ)
@@ -110,7 +114,8 @@ func TestEnvFilesOfTheRepositorySetNothing(t *testing.T) {
 
 // What the user's own settings allow does not hold where a tool only reads.
 func TestReadingIsReadingWhateverTheUserAllows(t *testing.T) {
-	s := newStandIn(t, GeminiName, "for a; do case $a in --admin-policy=*) cp \"${a#*=}\" $DIR/policy.$N;; esac; done\n"+geminiGreets)
+	s := newStandIn(t, GeminiName,
+		"for a; do case $a in --admin-policy=*) cp \"${a#*=}\" $DIR/policy.$N;; esac; done\n"+geminiGreets)
 	for n, mode := range []string{"ask", "plan", "edits"} {
 		s.cli.Mode = func() string { return mode }
 		s.ask(user("hi")).want(t, "Hello.")
@@ -130,19 +135,23 @@ func TestReadingIsReadingWhateverTheUserAllows(t *testing.T) {
 		t.Errorf("the policy's file stays: %v", err)
 	}
 	reads, edits := strings.Join(claudeArgs(call{}), "\n"), strings.Join(claudeArgs(call{edits: true}), "\n")
-	if strings.Contains(reads, "Bash") || !strings.Contains(reads, "--tools=Read,") || !strings.Contains(reads, `"useAutoModeDuringPlan":false`) || strings.Contains(edits, "--tools") {
+	if strings.Contains(reads, "Bash") || !strings.Contains(reads, "--tools=Read,") ||
+		!strings.Contains(reads, `"useAutoModeDuringPlan":false`) || strings.Contains(edits, "--tools") {
 		t.Errorf("claude reads with %s\nedits with %s", reads, edits)
 	}
-	if args := codex.args(call{edits: true}); slices.Contains(args, "--ignore-rules") || !slices.Contains(codex.args(call{}), "--ignore-rules") {
+	if args := codex.args(call{edits: true}); slices.Contains(args, "--ignore-rules") ||
+		!slices.Contains(codex.args(call{}), "--ignore-rules") {
 		t.Errorf("codex edits with %q", args)
 	}
 }
 
 // Long input lies outside of the project.
 func TestLongInputMayBeRead(t *testing.T) {
-	for name, want := range map[string]string{ClaudeName: "--add-dir=/state/s.out", GeminiName: "--include-directories=/state/s.out"} {
+	for name, want := range map[string]string{ClaudeName: "--add-dir=/state/s.out",
+		GeminiName: "--include-directories=/state/s.out"} {
 		for _, mode := range []string{"ask", "edits"} {
-			c := &CLI{Name: name, Mode: func() string { return mode }, Reads: func() []string { return []string{"/state/s.out"} }}
+			c := &CLI{Name: name, Mode: func() string { return mode },
+				Reads: func() []string { return []string{"/state/s.out"} }}
 			r := run{CLI: c, dialect: dialectOf(name)}
 			if args := r.dialect.args(r.call(plan{})); !slices.Contains(args, want) {
 				t.Errorf("%s %s: %q", name, mode, args)
@@ -153,7 +162,8 @@ func TestLongInputMayBeRead(t *testing.T) {
 
 // The project's root bounds what a tool may touch, not the directory it starts in.
 func TestTheWholeProjectIsOpenFromBelowItsRoot(t *testing.T) {
-	opens := map[string]string{ClaudeName: "--add-dir=/p", CodexName: "--add-dir=/p", GeminiName: "--include-directories=/p"}
+	opens := map[string]string{ClaudeName: "--add-dir=/p", CodexName: "--add-dir=/p",
+		GeminiName: "--include-directories=/p"}
 	for name, want := range opens {
 		for _, mode := range []string{"ask", "edits"} {
 			c := &CLI{Name: name, Dir: "/p/sub/deep", Root: "/p", Mode: func() string { return mode }}
@@ -172,7 +182,8 @@ func TestTheWholeProjectIsOpenFromBelowItsRoot(t *testing.T) {
 			}
 		}
 	}
-	if args := strings.Join(gemini.args(call{opens: []string{"/a,b", "/c"}}), " "); strings.Contains(args, "/a,b") || !strings.Contains(args, "--include-directories=/c") {
+	if args := strings.Join(gemini.args(call{opens: []string{"/a,b", "/c"}}), " "); strings.Contains(args, "/a,b") ||
+		!strings.Contains(args, "--include-directories=/c") {
 		t.Errorf("gemini parts a name at its comma: %s", args)
 	}
 	s := newStandIn(t, GeminiName, geminiGreets)
@@ -193,7 +204,8 @@ func TestGeminiIsToldAnAtAsItWasWritten(t *testing.T) {
 	put(t, filepath.Join(dir, "notes.txt"), "")
 	a := around{dirs: []string{dir}}
 	for _, text := range []string{
-		"", "no at", "mail a@b.org, or x@y.z.", "@", "a @ b", "@ ", "\\@notes.txt", "git@host:", "@Injectable() class A", "a@b@c.org", "@\"q r\" s", "x@é.org", "@@", "@notes.txt@notes.txt",
+		"", "no at", "mail a@b.org, or x@y.z.", "@", "a @ b", "@ ", "\\@notes.txt", "git@host:",
+		"@Injectable() class A", "a@b@c.org", "@\"q r\" s", "x@é.org", "@@", "@notes.txt@notes.txt",
 	} {
 		if got := noAt(text, a); got != text && !strings.Contains(text, ":") && !strings.Contains(text, `"`) {
 			t.Errorf("%q became %q", text, got)

@@ -18,7 +18,8 @@ const (
 )
 
 func claudeText(text string) string {
-	return fmt.Sprintf(`{"type":"assistant","message":{"id":"m-%d","model":"claude-opus-4-8","content":[{"type":"text","text":%q}]},"parent_tool_use_id":null,"session_id":"s-1"}`, len(text), text)
+	return fmt.Sprintf(
+		`{"type":"assistant","message":{"id":"m-%d","model":"claude-opus-4-8","content":[{"type":"text","text":%q}]},"parent_tool_use_id":null,"session_id":"s-1"}`, len(text), text)
 }
 
 func claudeStream(event string) string {
@@ -39,7 +40,8 @@ func TestClaudeAnswers(t *testing.T) {
 	if m := o.done.Message; m.Model != "claude-opus-4-8" || m.Provider != ClaudeName || !o.done.Several {
 		t.Errorf("made by %s of %s, several %v", m.Model, m.Provider, o.done.Several)
 	}
-	want := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages", "--setting-sources=user", "--strict-mcp-config",
+	want := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages",
+		"--setting-sources=user", "--strict-mcp-config",
 		"--permission-mode=plan", `--settings={"useAutoModeDuringPlan":false}`, "--tools=" + claudeReads}
 	if got := strings.Fields(s.given("args", 1)); !slices.Equal(got, want) {
 		t.Errorf("arguments %q", got)
@@ -84,7 +86,8 @@ func TestClaudeAnswerBeforeTheLastStep(t *testing.T) {
 }
 
 func TestClaudeStaysAfterItsResult(t *testing.T) {
-	s := newStandIn(t, ClaudeName, "trap '' TERM\n"+events(claudeInit, claudeText("Hello."), claudeGood)+"echo $$ >$DIR/pid; sleep 100 & echo $! >$DIR/child; while :; do wait; done\n")
+	s := newStandIn(t, ClaudeName, "trap '' TERM\n"+events(claudeInit, claudeText("Hello."), claudeGood)+
+		"echo $$ >$DIR/pid; sleep 100 & echo $! >$DIR/child; while :; do wait; done\n")
 	began := time.Now()
 	s.ask(user("hi")).want(t, "Hello.")
 	if took := time.Since(began); took > 30*time.Second { // little more than a second on an idle machine
@@ -118,7 +121,8 @@ func TestClaudeOutputIsCut(t *testing.T) {
 
 // What the tool writes is taken off its hands even while nobody looks at it.
 func TestClaudeIsDrained(t *testing.T) {
-	script := "i=0; while [ $i -lt 300 ]; do " + "echo '" + claudeText(strings.Repeat("y", 4000)) + "'; i=$((i+1)); done\n" + events(claudeGood) + "echo >$DIR/finished\n"
+	script := "i=0; while [ $i -lt 300 ]; do " + "echo '" + claudeText(strings.Repeat("y", 4000)) +
+		"'; i=$((i+1)); done\n" + events(claudeGood) + "echo >$DIR/finished\n"
 	s := newStandIn(t, ClaudeName, events(claudeInit)+script)
 	first := true
 	o := s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
@@ -139,14 +143,16 @@ func TestClaudeIsDrained(t *testing.T) {
 }
 
 func TestClaudeErrorOnlyOnStdout(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events(claudeInit, `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["It broke: no disk."],"session_id":"s-1"}`)+"exit 1\n")
+	s := newStandIn(t, ClaudeName, events(claudeInit,
+		`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["It broke: no disk."],"session_id":"s-1"}`)+"exit 1\n")
 	s.ask(user("hi")).fails(t, provider.KindProvider, "It broke: no disk")
 }
 
 func TestClaudeErrorWithSubtypeSuccess(t *testing.T) {
 	resets := time.Now().Add(2 * time.Hour).Unix()
 	s := newStandIn(t, ClaudeName, events(claudeInit,
-		fmt.Sprintf(`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%d,"rateLimitType":"five_hour"}}`, resets),
+		fmt.Sprintf(
+			`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%d,"rateLimitType":"five_hour"}}`, resets),
 		`{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"You've hit your limit"}]},"error":"rate_limit"}`,
 		`{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your limit","session_id":"s-1"}`)+"exit 1\n")
 	o := s.ask(user("hi"))
@@ -160,14 +166,16 @@ func TestClaudeErrorWithSubtypeSuccess(t *testing.T) {
 }
 
 func TestClaudeArrayOfEvents(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events("["+strings.Join([]string{claudeInit, claudeText("Hello."), claudeGood}, ",")+"]"))
+	s := newStandIn(t, ClaudeName,
+		events("["+strings.Join([]string{claudeInit, claudeText("Hello."), claudeGood}, ",")+"]"))
 	s.ask(user("hi")).want(t, "Hello.")
 }
 
 // The last message comes a while after the tool saw the end of its input: it is
 // given that time, and no signal.
 func TestClaudeIsNotEndedAfterItsInput(t *testing.T) {
-	s := newStandIn(t, ClaudeName, "trap 'echo >$DIR/signalled; exit 143' TERM INT HUP\nsleep 0.4\n"+events(claudeInit, claudeText("Hello."), claudeGood))
+	s := newStandIn(t, ClaudeName, "trap 'echo >$DIR/signalled; exit 143' TERM INT HUP\nsleep 0.4\n"+
+		events(claudeInit, claudeText("Hello."), claudeGood))
 	s.ask(user("hi")).want(t, "Hello.")
 	if s.exists("signalled") {
 		t.Error("it got a signal")
@@ -176,7 +184,8 @@ func TestClaudeIsNotEndedAfterItsInput(t *testing.T) {
 
 // After its result it may still have its session to write.
 func TestClaudeMayFinishAfterItsResult(t *testing.T) {
-	s := newStandIn(t, ClaudeName, "trap 'echo >$DIR/signalled; exit 143' TERM INT HUP\n"+claudeGreets+"sleep 0.3; echo >$DIR/written\n")
+	s := newStandIn(t, ClaudeName, "trap 'echo >$DIR/signalled; exit 143' TERM INT HUP\n"+claudeGreets+
+		"sleep 0.3; echo >$DIR/written\n")
 	s.cli.timeouts.end = 20 * time.Second
 	s.ask(user("hi")).want(t, "Hello.")
 	if s.exists("signalled") || !s.exists("written") {
@@ -213,7 +222,9 @@ func TestValuesThatLookLikeOptions(t *testing.T) {
 		}
 	}
 	// A session's id that would be an option is none.
-	s := newStandIn(t, CodexName, events(`{"type":"thread.started","thread_id":"--last"}`, `{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"Hello."}}`, `{"type":"turn.completed","usage":{}}`))
+	s := newStandIn(t, CodexName, events(`{"type":"thread.started","thread_id":"--last"}`,
+		`{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"Hello."}}`,
+		`{"type":"turn.completed","usage":{}}`))
 	first := s.ask(user("--help"))
 	first.want(t, "Hello.")
 	s.ask(user("--help"), first.done.Message, user("-h"))
@@ -225,19 +236,22 @@ func TestValuesThatLookLikeOptions(t *testing.T) {
 // Lines that are no events stand between them, lines end in CR LF, types are
 // unknown, the last line has no end.
 func TestClaudeNoiseOnStdout(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events("[SandboxDebug] x", "", claudeInit+"\r", `{"type":"novelty"}`, `{"type":"system","subtype":"novelty"}`, "{broken", claudeText("Hello."))+"printf '%s' '"+claudeGood+"'\n")
+	s := newStandIn(t, ClaudeName, events("[SandboxDebug] x", "", claudeInit+"\r", `{"type":"novelty"}`,
+		`{"type":"system","subtype":"novelty"}`, "{broken", claudeText("Hello."))+"printf '%s' '"+claudeGood+"'\n")
 	s.ask(user("hi")).want(t, "Hello.")
 }
 
 // A good result is not enough: the exit status must be good too.
 func TestClaudeResultAndExitStatus(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), claudeGood)+"echo 'Error: the disk is full' >&2; exit 3\n")
+	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), claudeGood)+
+		"echo 'Error: the disk is full' >&2; exit 3\n")
 	s.ask(user("hi")).fails(t, provider.KindProvider, "the disk is full")
 }
 
 func TestClaudeLoginIsRefused(t *testing.T) {
 	retry := func(n int) string {
-		return fmt.Sprintf(`{"type":"system","subtype":"api_retry","attempt":%d,"max_retries":10,"retry_delay_ms":561.6,"error_status":401,"error":"authentication_failed"}`, n)
+		return fmt.Sprintf(
+			`{"type":"system","subtype":"api_retry","attempt":%d,"max_retries":10,"retry_delay_ms":561.6,"error_status":401,"error":"authentication_failed"}`, n)
 	}
 	s := newStandIn(t, ClaudeName, events(claudeInit, retry(1), retry(2), retry(3))+"echo $$ >$DIR/pid; exec sleep 100\n")
 	s.cli.Withheld = []string{"ANTHROPIC_API_KEY"}
@@ -247,14 +261,16 @@ func TestClaudeLoginIsRefused(t *testing.T) {
 	if !strings.Contains(o.err.Hint, "/login") || !strings.Contains(o.err.Hint, "ARTOO_PASS_ENV=ANTHROPIC_API_KEY") {
 		t.Errorf("hint %q", o.err.Hint)
 	}
-	if len(o.retries) != 2 || o.retries[0].Wait != 600*time.Millisecond || o.retries[1].Try != 3 || o.retries[1].Tries != 11 || o.retries[0].Err.Error() != "claude-cli: authentication failed (401)" {
+	if len(o.retries) != 2 || o.retries[0].Wait != 600*time.Millisecond || o.retries[1].Try != 3 ||
+		o.retries[1].Tries != 11 || o.retries[0].Err.Error() != "claude-cli: authentication failed (401)" {
 		t.Errorf("retries %+v", o.retries)
 	}
 	s.cli.Close()
 }
 
 func TestClaudeTellsOfALimitThatIsNear(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events(claudeInit, `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","rateLimitType":"five_hour","utilization":0.85}}`, claudeText("Hello."), claudeGood))
+	s := newStandIn(t, ClaudeName, events(claudeInit,
+		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","rateLimitType":"five_hour","utilization":0.85}}`, claudeText("Hello."), claudeGood))
 	o := s.ask(user("hi"))
 	o.want(t, "Hello.")
 	if want := []string{"claude: the five hour limit is near, 85 % are used"}; !slices.Equal(o.notices, want) {

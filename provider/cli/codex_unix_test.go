@@ -23,7 +23,9 @@ func codexText(text string) string {
 }
 
 func codexEnd(in, cached, out int) string {
-	return fmt.Sprintf(`{"type":"turn.completed","usage":{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":%d}}`, in, cached, out)
+	return fmt.Sprintf(
+		`{"type":"turn.completed","usage":{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":%d}}`,
+		in, cached, out)
 }
 
 func TestCodexAnswers(t *testing.T) {
@@ -40,7 +42,8 @@ func TestCodexAnswers(t *testing.T) {
 		codexText("Done."), codexText("All of it."), codexEnd(100, 40, 7)))
 	o := s.ask(user("hi"))
 	o.want(t, "Done.\n\nAll of it.")
-	want := []string{"command: go test", "command ended with 1: FAIL", "change: update a.go, add b.go", "db ask: q", "ask failed: no table", "web search: go 1.26"}
+	want := []string{"command: go test", "command ended with 1: FAIL", "change: update a.go, add b.go", "db ask: q",
+		"ask failed: no table", "web search: go 1.26"}
 	if !slices.Equal(o.steps, want) {
 		t.Errorf("steps %q", o.steps)
 	}
@@ -51,7 +54,8 @@ func TestCodexAnswers(t *testing.T) {
 		t.Errorf("usage %+v", u)
 	}
 	args := strings.Fields(s.given("args", 1))
-	if want := []string{"exec", "--json", "--skip-git-repo-check", "--config=" + untrusted(s.cli.place()), "--sandbox=read-only", "--ignore-rules", "-"}; !slices.Equal(args, want) {
+	if want := []string{"exec", "--json", "--skip-git-repo-check", "--config=" + untrusted(s.cli.place()),
+		"--sandbox=read-only", "--ignore-rules", "-"}; !slices.Equal(args, want) {
 		t.Errorf("arguments %q", args)
 	}
 }
@@ -80,13 +84,15 @@ func TestCodexErrorIsNotTheEnd(t *testing.T) {
 
 // Without a network codex reports that it reconnects, and never ends.
 func TestCodexReconnectsForEver(t *testing.T) {
-	s := newStandIn(t, CodexName, events(codexBegin)+`while :; do echo '{"type":"error","message":"Reconnecting... waiting for network"}'; sleep 0.05; done`)
+	s := newStandIn(t, CodexName, events(codexBegin)+
+		`while :; do echo '{"type":"error","message":"Reconnecting... waiting for network"}'; sleep 0.05; done`)
 	s.cli.timeouts.stuck = 150 * time.Millisecond
 	s.ask(user("hi")).fails(t, provider.KindNetwork, "waiting for network")
 }
 
 func TestCodexCountsForItsThread(t *testing.T) {
-	s := newStandIn(t, CodexName, "case $N in\n1)\n"+events(codexBegin, codexText("One."), codexEnd(100, 0, 10))+";;\n*)\n"+events(codexBegin, codexText("Two."), codexEnd(250, 30, 25))+";;\nesac\n")
+	s := newStandIn(t, CodexName, "case $N in\n1)\n"+events(codexBegin, codexText("One."), codexEnd(100, 0, 10))+
+		";;\n*)\n"+events(codexBegin, codexText("Two."), codexEnd(250, 30, 25))+";;\nesac\n")
 	first := s.ask(user("1"))
 	first.want(t, "One.")
 	second := s.ask(user("1"), first.done.Message, user("2"))
@@ -102,7 +108,8 @@ func TestCodexCountsForItsThread(t *testing.T) {
 	}
 	// A thread of its own counts from nothing.
 	s.cli.Name = CodexName
-	other := s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("1"), first.done.Message, user("2")}, SessionID: "fork"}, nil)
+	other := s.stream(t.Context(),
+		provider.Request{Messages: []provider.Message{user("1"), first.done.Message, user("2")}, SessionID: "fork"}, nil)
 	if u := other.done.Usage; u.Input != 220 || u.Output != 25 {
 		t.Errorf("a new session used %+v", u)
 	}
@@ -111,20 +118,23 @@ func TestCodexCountsForItsThread(t *testing.T) {
 // An interrupted turn has no end event; the next message resumes its thread.
 func TestAnInterruptedCodexKeepsItsThread(t *testing.T) {
 	s := newStandIn(t, CodexName, "trap 'echo x >>$DIR/interrupted; sleep 0.2; exit 130' INT\ncase $N in\n1)\n"+
-		events(codexBegin, codexText("Half"))+"echo $$ >$DIR/pid\nsetsid sleep 100 & echo $! >$DIR/stray\nwhile :; do sleep 0.02; done;;\n*)\n"+
+		events(codexBegin, codexText("Half"))+
+		"echo $$ >$DIR/pid\nsetsid sleep 100 & echo $! >$DIR/stray\nwhile :; do sleep 0.02; done;;\n*)\n"+
 		events(codexBegin, codexText("Two."), codexEnd(9, 0, 9))+";;\nesac\n")
 	stop := errors.New("Ctrl-C")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var began time.Time
-	o := s.stream(ctx, provider.Request{Messages: []provider.Message{user("long task")}, SessionID: "one"}, func(e provider.Event) {
-		if _, ok := e.(provider.TextDelta); ok {
-			s.await("stray")
-			began = time.Now()
-			cancel(stop)
-		}
-	})
+	o := s.stream(ctx, provider.Request{Messages: []provider.Message{user("long task")}, SessionID: "one"},
+		func(e provider.Event) {
+			if _, ok := e.(provider.TextDelta); ok {
+				s.await("stray")
+				began = time.Now()
+				cancel(stop)
+			}
+		})
 	took := time.Since(began)
-	if o.err == nil || o.err.Kind != provider.KindCanceled || !errors.Is(o.err, context.Canceled) || !errors.Is(o.err, stop) {
+	if o.err == nil || o.err.Kind != provider.KindCanceled || !errors.Is(o.err, context.Canceled) ||
+		!errors.Is(o.err, stop) {
 		t.Fatalf("it ended with %v", o.err)
 	}
 	if took > 2*time.Second { // 100 ms on an idle machine
@@ -137,14 +147,16 @@ func TestAnInterruptedCodexKeepsItsThread(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(s.dir, "interrupted")); err != nil || string(got) != "x\n" {
 		t.Errorf("it was not interrupted once, as by Ctrl-C: %q, %v", got, err)
 	}
-	partial := provider.Message{Role: provider.RoleAssistant, Provider: CodexName, Partial: true, Parts: []provider.Part{provider.Text{Text: "Half"}}}
+	partial := provider.Message{Role: provider.RoleAssistant, Provider: CodexName, Partial: true,
+		Parts: []provider.Part{provider.Text{Text: "Half"}}}
 	s.ask(user("long task"), partial, user("go on")).want(t, "Two.")
 	if args, told := s.given("args", 2), s.given("stdin", 2); !strings.Contains(args, "resume\nth-1\n") || told != "go on" {
 		t.Errorf("arguments %q, told %q", args, told)
 	}
 	// That is over then: the same words to another provider were not heard.
 	reply := s.ask(user("long task"), partial, user("go on")).done.Message
-	other := provider.Message{Role: provider.RoleAssistant, Provider: "openai", Parts: []provider.Part{provider.Text{Text: "I did."}}}
+	other := provider.Message{Role: provider.RoleAssistant, Provider: "openai",
+		Parts: []provider.Part{provider.Text{Text: "I did."}}}
 	s.ask(user("long task"), partial, user("go on"), reply, user("long task"), other, user("and you?")).want(t, "Two.")
 	if told := s.given("stdin", 4); !strings.Contains(told, "[user]\nlong task\n\n[assistant]\nI did.") {
 		t.Errorf("it was told %q", told)
@@ -153,7 +165,9 @@ func TestAnInterruptedCodexKeepsItsThread(t *testing.T) {
 
 // Who takes no interrupt is terminated, and then killed.
 func TestInterruptIsIgnored(t *testing.T) {
-	s := newStandIn(t, CodexName, "trap 'echo >$DIR/interrupted' INT\ntrap 'echo >$DIR/terminated' TERM\necho $$ >$DIR/pid\n"+events(codexBegin, codexText("Half"))+"while :; do sleep 0.02; done\n")
+	s := newStandIn(t, CodexName,
+		"trap 'echo >$DIR/interrupted' INT\ntrap 'echo >$DIR/terminated' TERM\necho $$ >$DIR/pid\n"+
+			events(codexBegin, codexText("Half"))+"while :; do sleep 0.02; done\n")
 	s.cli.timeouts.interrupt, s.cli.timeouts.terminate = 300*time.Millisecond, 300*time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
@@ -182,7 +196,9 @@ func TestBreakingOffStopsTheTool(t *testing.T) {
 
 // What a good run leaves running, in a session of its own, is ended too.
 func TestNothingOutlivesTheRun(t *testing.T) {
-	s := newStandIn(t, CodexName, "setsid sleep 100 >/dev/null 2>&1 & echo $! >$DIR/stray\nsleep 100 & echo $! >$DIR/child\n"+events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
+	s := newStandIn(t, CodexName,
+		"setsid sleep 100 >/dev/null 2>&1 & echo $! >$DIR/stray\nsleep 100 & echo $! >$DIR/child\n"+
+			events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
 	s.ask(user("hi")).want(t, "Hello.")
 	s.gone("stray")
 	s.gone("child")
@@ -205,7 +221,8 @@ func TestCodexErrors(t *testing.T) {
 		{"unexpected status 400 Bad Request: nope", provider.KindInvalid, 0},
 		{"who knows", provider.KindProvider, 0},
 	} {
-		s := newStandIn(t, CodexName, events(codexBegin, `{"type":"turn.started"}`, fmt.Sprintf(`{"type":"turn.failed","error":{"message":%q}}`, c.message))+"exit 1\n")
+		s := newStandIn(t, CodexName, events(codexBegin, `{"type":"turn.started"}`,
+			fmt.Sprintf(`{"type":"turn.failed","error":{"message":%q}}`, c.message))+"exit 1\n")
 		o := s.ask(user("hi"))
 		o.fails(t, c.kind, c.message[:min(len(c.message), 20)])
 		if o.err.RetryAfter != c.after {

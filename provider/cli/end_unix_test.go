@@ -26,7 +26,8 @@ func TestEmptyAnswerKeepsItsSession(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "case $N in\n1)\n"+events(claudeInit, step, silent)+";;\n*)\n"+claudeGreets+";;\nesac\n")
 	s.ask(user("do it")).want(t, "")
 	s.ask(user("do it"), user("Your last reply was empty.")).want(t, "Hello.")
-	if args, told := s.given("args", 2), s.given("stdin", 2); !strings.Contains(args, "\n--resume=s-1\n") || told != "Your last reply was empty." {
+	if args, told := s.given("args", 2), s.given("stdin", 2); !strings.Contains(args, "\n--resume=s-1\n") ||
+		told != "Your last reply was empty." {
 		t.Errorf("arguments %q, told %q", args, told)
 	}
 }
@@ -36,7 +37,8 @@ func TestEmptyAnswerKeepsItsSession(t *testing.T) {
 func TestClaudePlanIsShown(t *testing.T) {
 	plan := `{"type":"assistant","message":{"id":"m9","content":[{"type":"tool_use","id":"t1","name":"ExitPlanMode","input":{"plan":"# Plan\n\n1. Mend it."}}]}}`
 	refused := `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"Exit plan mode?","is_error":true}]}}`
-	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("I looked."), plan, refused, strings.Replace(claudeGood, "Hello.", "", 1)))
+	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("I looked."), plan,
+		refused, strings.Replace(claudeGood, "Hello.", "", 1)))
 	o := s.ask(user("mend it"))
 	o.want(t, "I looked.\n\n# Plan\n\n1. Mend it.")
 	if len(o.steps) != 0 {
@@ -45,7 +47,8 @@ func TestClaudePlanIsShown(t *testing.T) {
 }
 
 func TestClaudeRefuses(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("I cannot."), strings.Replace(claudeGood, `"is_error"`, `"stop_reason":"refusal","is_error"`, 1)))
+	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("I cannot."),
+		strings.Replace(claudeGood, `"is_error"`, `"stop_reason":"refusal","is_error"`, 1)))
 	o := s.ask(user("hi"))
 	o.want(t, "I cannot.")
 	if o.done.Stop != provider.StopRefusal {
@@ -54,7 +57,8 @@ func TestClaudeRefuses(t *testing.T) {
 }
 
 func TestClaudeTellsThatItsReplyIsCut(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), strings.Replace(claudeGood, `"is_error"`, `"stop_reason":"max_tokens","is_error"`, 1)))
+	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."),
+		strings.Replace(claudeGood, `"is_error"`, `"stop_reason":"max_tokens","is_error"`, 1)))
 	o := s.ask(user("hi"))
 	o.want(t, "Hello.")
 	if want := []string{"claude's reply is cut at its limit"}; !slices.Equal(o.notices, want) {
@@ -66,12 +70,15 @@ func TestClaudeTellsThatItsReplyIsCut(t *testing.T) {
 // what its requests did; it cost what it says, if it does.
 func TestClaudeUsageOfABrokenRun(t *testing.T) {
 	begin := func(id string, in int) string {
-		return claudeStream(`{"type":"message_start","message":{"id":"` + id + `","model":"claude-opus-4-8","usage":{"input_tokens":` + strings.Repeat("1", in) + `,"cache_read_input_tokens":5,"output_tokens":1}}}`)
+		return claudeStream(`{"type":"message_start","message":{"id":"` + id +
+			`","model":"claude-opus-4-8","usage":{"input_tokens":` + strings.Repeat("1", in) +
+			`,"cache_read_input_tokens":5,"output_tokens":1}}}`)
 	}
 	end := claudeStream(`{"type":"message_delta","delta":{},"usage":{"output_tokens":20}}`)
 	sub := `{"type":"stream_event","event":{"type":"message_start","message":{"id":"sub","usage":{"input_tokens":1000,"output_tokens":1}}},"parent_tool_use_id":"t1"}`
 	none := `{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"s-1","total_cost_usd":0,"usage":{"input_tokens":0,"output_tokens":0},"modelUsage":{}}`
-	for name, last := range map[string]string{"cut": "", "aborted": none, "aborted, with its cost": strings.Replace(none, `usd":0`, `usd":0.4`, 1)} {
+	for name, last := range map[string]string{"cut": "", "aborted": none,
+		"aborted, with its cost": strings.Replace(none, `usd":0`, `usd":0.4`, 1)} {
 		s := newStandIn(t, ClaudeName, events(claudeInit, begin("a", 2), end, sub, begin("b", 3), last)+"exit 1\n")
 		o := s.ask(user("hi"))
 		if o.err == nil || o.err.Usage.Input != 1122 || o.err.Usage.CacheRead != 10 || o.err.Usage.Output != 22 {
@@ -87,7 +94,8 @@ func TestClaudeUsageOfABrokenRun(t *testing.T) {
 // The caps that claude itself can keep are passed on; what it ends for them is a
 // cap's end.
 func TestClaudeKeepsTheCaps(t *testing.T) {
-	spent := strings.Replace(strings.Replace(claudeGood, `"success"`, `"error_max_budget_usd"`, 1), `"is_error":false`, `"is_error":true`, 1)
+	spent := strings.Replace(strings.Replace(claudeGood, `"success"`, `"error_max_budget_usd"`, 1), `"is_error":false`,
+		`"is_error":true`, 1)
 	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Half."), spent)+"exit 1\n")
 	s.cli.Caps = func() Caps { return Caps{Money: 0.123456789, Steps: 7} }
 	o := s.ask(user("hi"))
@@ -107,8 +115,10 @@ func TestClaudeKeepsTheCaps(t *testing.T) {
 // A cap of tokens, which it cannot keep, ends the run as soon as it tells of more.
 func TestClaudeIsStoppedAtTheTokenCap(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "echo $$ >$DIR/pid\n"+events(claudeInit,
-		claudeStream(`{"type":"message_start","message":{"id":"a","usage":{"input_tokens":90,"output_tokens":1}}}`), claudeText("One."),
-		claudeStream(`{"type":"message_start","message":{"id":"b","usage":{"input_tokens":190,"output_tokens":1}}}`))+"exec sleep 100\n")
+		claudeStream(`{"type":"message_start","message":{"id":"a","usage":{"input_tokens":90,"output_tokens":1}}}`),
+		claudeText("One."),
+		claudeStream(`{"type":"message_start","message":{"id":"b","usage":{"input_tokens":190,"output_tokens":1}}}`))+
+		"exec sleep 100\n")
 	s.cli.Caps = func() Caps { return Caps{Tokens: 200} }
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindCap, "282 tokens")
@@ -124,12 +134,14 @@ func TestOptionNeedsANewerVersion(t *testing.T) {
 	s := newStandIn(t, ClaudeName, "echo \"error: unknown option '--max-budget-usd=1'\" >&2; exit 1\n")
 	s.cli.Caps = func() Caps { return Caps{Money: 1} }
 	s.write("version", "2.0.20 (Claude Code)\n")
-	s.ask(user("hi")).fails(t, provider.KindConfig, "claude 2.0.20 is too old for --max-budget-usd: 2.0.28 or newer is needed")
+	s.ask(user("hi")).fails(t, provider.KindConfig,
+		"claude 2.0.20 is too old for --max-budget-usd: 2.0.28 or newer is needed")
 }
 
 // What waits while nobody takes it is no silence of the tool's.
 func TestSlowReaderIsNoSilence(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("One."))+"while ! [ -e $DIR/read ]; do sleep 0.01; done\n"+events(claudeText("And two."), claudeGood))
+	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("One."))+
+		"while ! [ -e $DIR/read ]; do sleep 0.01; done\n"+events(claudeText("And two."), claudeGood))
 	s.cli.Idle = time.Second
 	o := s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 		if text, ok := e.(provider.TextDelta); ok && text.Text == "One." {
@@ -170,7 +182,8 @@ func TestClaudeLimitThatIsNotTheReason(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit, rejected, turns)+"exit 1\n")
 	s.ask(user("hi")).fails(t, provider.KindCap, "error max turns")
 	broke := `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["It broke."],"session_id":"s-1"}`
-	s = newStandIn(t, ClaudeName, events(claudeInit, rejected, strings.Replace(rejected, `"rejected"`, `"allowed"`, 1), broke)+"exit 1\n")
+	s = newStandIn(t, ClaudeName, events(claudeInit, rejected, strings.Replace(rejected, `"rejected"`, `"allowed"`, 1),
+		broke)+"exit 1\n")
 	s.ask(user("hi")).fails(t, provider.KindProvider, "It broke")
 }
 
@@ -186,8 +199,10 @@ func TestClaudeDoesNotKnowTheModel(t *testing.T) {
 
 // Until the last run is gone the next one waits, and says for what.
 func TestWaitForTheLastRunIsTold(t *testing.T) {
-	s := newStandIn(t, ClaudeName, "case $N in\n1)\ntrap '' INT TERM\n"+events(claudeInit, claudeText("One."))+"while :; do sleep 0.02; done;;\n*)\n"+claudeGreets+";;\nesac\n")
-	s.cli.timeouts.interrupt, s.cli.timeouts.terminate, s.cli.timeouts.quiet = 200*time.Millisecond, 200*time.Millisecond, time.Millisecond
+	s := newStandIn(t, ClaudeName, "case $N in\n1)\ntrap '' INT TERM\n"+events(claudeInit, claudeText("One."))+
+		"while :; do sleep 0.02; done;;\n*)\n"+claudeGreets+";;\nesac\n")
+	s.cli.timeouts.interrupt, s.cli.timeouts.terminate, s.cli.timeouts.quiet = 200*time.Millisecond,
+		200*time.Millisecond, time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 		if _, ok := e.(provider.TextDelta); ok {

@@ -11,12 +11,19 @@ import (
 // may be lost between what is shown and what is kept, nothing comes out that is
 // no valid text.
 func FuzzEvents(f *testing.F) {
-	f.Add(`{"type":"system","subtype":"init","session_id":"s","model":"m[1m]"}` + "\n" + `{"type":"result","subtype":"success","result":"x","modelUsage":{"a":{"inputTokens":1}}}`)
-	f.Add(`{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"hi"},{"type":"tool_use","id":"1","name":"Bash","input":{"command":"ls"}}]}}` + "\n" + `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","is_error":true,"content":[{"text":"no"}]}]}}`)
+	f.Add(`{"type":"system","subtype":"init","session_id":"s","model":"m[1m]"}` + "\n" +
+		`{"type":"result","subtype":"success","result":"x","modelUsage":{"a":{"inputTokens":1}}}`)
+	f.Add(
+		`{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"hi"},{"type":"tool_use","id":"1","name":"Bash","input":{"command":"ls"}}]}}` + "\n" + `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","is_error":true,"content":[{"text":"no"}]}]}}`)
 	f.Add(`{"type":"stream_event","event":{"type":"content_block_delta","delta":{"text":"\ud800"}}}`)
-	f.Add(`{"type":"thread.started","thread_id":"t"}` + "\n" + `{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"hi"}}` + "\n" + `{"type":"turn.completed","usage":{"input_tokens":-5}}`)
-	f.Add(`{"type":"item.started","item":{"id":"1","type":"file_change","changes":[{"path":"","kind":""}]}}` + "\n" + `{"type":"error","message":"again"}` + "\n" + `{"type":"turn.failed"}`)
-	f.Add(`{"type":"init","session_id":"g","model":"auto"}` + "\n" + `{"type":"message","role":"assistant","content":"hi","delta":true}` + "\n" + `{"type":"result","status":"error","error":{"message":"[API Error: }{"}}`)
+	f.Add(`{"type":"thread.started","thread_id":"t"}` + "\n" +
+		`{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"hi"}}` + "\n" +
+		`{"type":"turn.completed","usage":{"input_tokens":-5}}`)
+	f.Add(`{"type":"item.started","item":{"id":"1","type":"file_change","changes":[{"path":"","kind":""}]}}` +
+		"\n" + `{"type":"error","message":"again"}` + "\n" + `{"type":"turn.failed"}`)
+	f.Add(`{"type":"init","session_id":"g","model":"auto"}` + "\n" +
+		`{"type":"message","role":"assistant","content":"hi","delta":true}` + "\n" +
+		`{"type":"result","status":"error","error":{"message":"[API Error: }{"}}`)
 	f.Add(`[{"type":"result"},null,1,{}]`)
 	f.Fuzz(func(t *testing.T, lines string) {
 		for _, name := range []string{ClaudeName, CodexName, GeminiName} {

@@ -33,20 +33,25 @@ func TestGeminiAnswers(t *testing.T) {
 	if want := []string{"run_shell_command: ls", "run_shell_command failed: denied"}; !slices.Equal(o.steps, want) {
 		t.Errorf("steps %q", o.steps)
 	}
-	if want := []string{"gemini: loop detected", `gemini: Approval mode overridden to "default" because the current folder is not trusted.`}; !slices.Equal(o.notices, want) {
+	if want := []string{"gemini: loop detected",
+		`gemini: Approval mode overridden to "default" because the current folder is not trusted.`}; !slices.Equal(
+		o.notices, want) {
 		t.Errorf("notices %q", o.notices)
 	}
 	if u := o.done.Usage; u.Input != 23 || u.CacheRead != 10 || u.Output != 21 || o.done.Message.Model != "gemini-3-pro" {
 		t.Errorf("usage %+v of %s", u, o.done.Message.Model)
 	}
-	if args := strings.Fields(s.given("args", 1)); !slices.Equal(args, []string{"--prompt=", "--output-format=stream-json", "--approval-mode=plan", "--admin-policy=" + s.cli.policy, "--allowed-mcp-server-names=none"}) {
+	if args := strings.Fields(s.given("args", 1)); !slices.Equal(args, []string{"--prompt=",
+		"--output-format=stream-json", "--approval-mode=plan", "--admin-policy=" + s.cli.policy,
+		"--allowed-mcp-server-names=none"}) {
 		t.Errorf("arguments %q", args)
 	}
 }
 
 // The tool looks for commands and files to include in what it is told.
 func TestGeminiAndClaudePromptsAreNoCommands(t *testing.T) {
-	s := newStandIn(t, GeminiName, events(geminiInit, `{"type":"message","role":"assistant","content":"Hello.","delta":true}`, geminiGood))
+	s := newStandIn(t, GeminiName,
+		events(geminiInit, `{"type":"message","role":"assistant","content":"Hello.","delta":true}`, geminiGood))
 	s.ask(user("/quit me@example.org")).want(t, "Hello.")
 	if got := s.given("stdin", 1); got != "The user's message:\n\n/quit me@example.org" {
 		t.Errorf("gemini was told %q", got)
@@ -67,7 +72,9 @@ func TestGeminiReadsNoMoreThanItCan(t *testing.T) {
 }
 
 func TestGeminiStatusErrorWithExit0(t *testing.T) {
-	s := newStandIn(t, GeminiName, events(geminiInit, `{"type":"message","role":"assistant","content":"Hel","delta":true}`, `{"type":"result","status":"error","stats":{"input_tokens":5,"output_tokens":1,"total_tokens":6}}`))
+	s := newStandIn(t, GeminiName, events(geminiInit,
+		`{"type":"message","role":"assistant","content":"Hel","delta":true}`,
+		`{"type":"result","status":"error","stats":{"input_tokens":5,"output_tokens":1,"total_tokens":6}}`))
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindProvider, "empty or invalid")
 	if o.err.Usage.Input != 5 {
@@ -76,7 +83,8 @@ func TestGeminiStatusErrorWithExit0(t *testing.T) {
 }
 
 func TestGeminiIsStartedAgainAfterExit173(t *testing.T) {
-	s := newStandIn(t, GeminiName, events(geminiInit, `{"type":"result","status":"error","error":{"type":"x","message":"[API Error: {\"error\":{\"code\":429,\"message\":\"You exceeded your current quota, please check your plan and billing details. Please retry in 34.5s.\",\"status\":\"RESOURCE_EXHAUSTED\"}}]"}}`)+"exit 173\n")
+	s := newStandIn(t, GeminiName, events(geminiInit,
+		`{"type":"result","status":"error","error":{"type":"x","message":"[API Error: {\"error\":{\"code\":429,\"message\":\"You exceeded your current quota, please check your plan and billing details. Please retry in 34.5s.\",\"status\":\"RESOURCE_EXHAUSTED\"}}]"}}`)+"exit 173\n")
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindRateLimit, "exceeded your current quota")
 	if o.err.Status != 429 || o.err.RetryAfter != 34500*time.Millisecond {
@@ -91,7 +99,8 @@ func TestGeminiExitStatuses(t *testing.T) {
 		kind   provider.ErrorKind
 		hint   string
 	}{
-		{"Please set an Auth method in your settings.json", "41", provider.KindAuth, "gemini, and choose how to log in there"},
+		{"Please set an Auth method in your settings.json", "41", provider.KindAuth,
+			"gemini, and choose how to log in there"},
 		{"Error: the folder is untrusted", "55", provider.KindConfig, "start gemini in this directory and trust it there"},
 		{"Reached max session turns for this session.", "53", provider.KindCap, "another message"},
 		{"Attempt 1 failed. Giving up", "173", provider.KindRateLimit, ""}, // 429 & 0xff

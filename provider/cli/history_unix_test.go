@@ -48,12 +48,16 @@ func TestSwitchFromAnotherProvider(t *testing.T) {
 		{Role: provider.RoleAssistant, Provider: "openai", Model: "m", Parts: []provider.Part{
 			provider.Reasoning{Text: "SECRET THOUGHT", Opaque: "SEALED"}, provider.Text{Text: "I look."},
 			provider.ToolCall{ID: "c1", Name: "bash", Input: json.RawMessage(`{"command":"ls"}`)}}},
-		{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "c1", Name: "bash", Text: "a.go" + strings.Repeat(" b.go", 3000)}}},
-		{Role: provider.RoleAssistant, Provider: "openai", Model: "m", Parts: []provider.Part{provider.Text{Text: "There is a.go."}}},
+		{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "c1", Name: "bash",
+			Text: "a.go" + strings.Repeat(" b.go", 3000)}}},
+		{Role: provider.RoleAssistant, Provider: "openai", Model: "m",
+			Parts: []provider.Part{provider.Text{Text: "There is a.go."}}},
 	}
 	s.ask(append(slices.Clone(other), user("now you"))...).want(t, "Hello.")
 	told := s.given("stdin", 1)
-	for _, want := range []string{"[user]\nlook\n", "[assistant]\nI look.\n", "[assistant called bash]\n{\"command\":\"ls\"}\n", "[result of bash]\na.go", "(…)", "There is a.go.", "The user's message is now:\n\nnow you"} {
+	for _, want := range []string{"[user]\nlook\n", "[assistant]\nI look.\n",
+		"[assistant called bash]\n{\"command\":\"ls\"}\n", "[result of bash]\na.go", "(…)", "There is a.go.",
+		"The user's message is now:\n\nnow you"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("it was not told %q", want)
 		}
@@ -63,10 +67,13 @@ func TestSwitchFromAnotherProvider(t *testing.T) {
 	}
 	// Once it has heard, only what is new; and it knows of the other's next turn.
 	reply := s.ask(append(slices.Clone(other), user("now you"))...).done.Message
-	later := append(slices.Clone(other), user("now you"), reply, user("back"), provider.Message{Role: provider.RoleAssistant, Provider: "openai", Parts: []provider.Part{provider.Text{Text: "BETWEEN"}}}, user("again"))
+	later := append(slices.Clone(other), user("now you"), reply, user("back"),
+		provider.Message{Role: provider.RoleAssistant, Provider: "openai",
+			Parts: []provider.Part{provider.Text{Text: "BETWEEN"}}}, user("again"))
 	s.ask(later...).want(t, "Hello.")
 	told = s.given("stdin", 3)
-	if strings.Contains(told, "There is a.go") || !strings.Contains(told, "[user]\nback\n") || !strings.Contains(told, "BETWEEN") || !strings.HasSuffix(told, "now:\n\nagain") {
+	if strings.Contains(told, "There is a.go") || !strings.Contains(told, "[user]\nback\n") ||
+		!strings.Contains(told, "BETWEEN") || !strings.HasSuffix(told, "now:\n\nagain") {
 		t.Errorf("it was told %q", told)
 	}
 	if !strings.Contains(s.given("args", 3), "--resume=s-1") {
@@ -78,11 +85,13 @@ func TestSwitchFromAnotherProvider(t *testing.T) {
 func TestForkBeginsASessionOfItsOwn(t *testing.T) {
 	s := newStandIn(t, ClaudeName, claudeGreets)
 	first := s.ask(user("1")).done.Message
-	s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("1"), first, user("2")}, SessionID: "fork"}, nil).want(t, "Hello.")
+	s.stream(t.Context(), provider.Request{Messages: []provider.Message{user("1"), first, user("2")},
+		SessionID: "fork"}, nil).want(t, "Hello.")
 	if strings.Contains(s.given("args", 2), "--resume") {
 		t.Error("the fork resumes the session it came from")
 	}
-	if told := s.given("stdin", 2); !strings.Contains(told, "[user]\n1\n") || !strings.Contains(told, "[assistant]\nHello.\n") {
+	if told := s.given("stdin", 2); !strings.Contains(told, "[user]\n1\n") ||
+		!strings.Contains(told, "[assistant]\nHello.\n") {
 		t.Errorf("it was told %q", told)
 	}
 }
@@ -90,9 +99,11 @@ func TestForkBeginsASessionOfItsOwn(t *testing.T) {
 // The tool may have lost its session: it is then told the conversation.
 func TestLostSessionIsToldAgain(t *testing.T) {
 	for name, c := range map[string]struct{ lost, good string }{
-		ClaudeName: {events(`{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"s-1","errors":["No conversation found with session ID: s-1"]}`) + "exit 1\n", claudeGreets},
-		CodexName:  {"echo 'Error: thread/resume: thread/resume failed: no rollout found for thread id th-1 (code -32600)' >&2; exit 1\n", events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1))},
-		GeminiName: {"echo 'Error resuming session: No previous sessions found for this project.' >&2; exit 42\n", events(geminiInit, `{"type":"message","role":"assistant","content":"Hello.","delta":true}`, geminiGood)},
+		ClaudeName: {events(
+			`{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"s-1","errors":["No conversation found with session ID: s-1"]}`) + "exit 1\n", claudeGreets},
+		CodexName: {"echo 'Error: thread/resume: thread/resume failed: no rollout found for thread id th-1 (code -32600)' >&2; exit 1\n", events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1))},
+		GeminiName: {"echo 'Error resuming session: No previous sessions found for this project.' >&2; exit 42\n",
+			events(geminiInit, `{"type":"message","role":"assistant","content":"Hello.","delta":true}`, geminiGood)},
 	} {
 		s := newStandIn(t, name, "case $N in\n2)\n"+c.lost+";;\n*)\n"+c.good+";;\nesac\n")
 		first := s.ask(user("1"))
@@ -122,10 +133,13 @@ func TestInstructionsBeginASession(t *testing.T) {
 }
 
 func TestPicturesAndEffortAreNotDroppedSilently(t *testing.T) {
-	s := newStandIn(t, GeminiName, events(geminiInit, `{"type":"message","role":"assistant","content":"Hello.","delta":true}`, geminiGood))
+	s := newStandIn(t, GeminiName,
+		events(geminiInit, `{"type":"message","role":"assistant","content":"Hello.","delta":true}`, geminiGood))
 	picture := provider.UserText("see", provider.Image{MediaType: "image/png", Data: []byte{1}})
-	o := s.stream(t.Context(), provider.Request{Messages: []provider.Message{picture}, Options: provider.Options{Effort: provider.EffortHigh}}, nil)
-	if want := []string{"pictures cannot be passed on to gemini: it was not sent 1 of them", "gemini takes no effort high: its own setting holds"}; !slices.Equal(o.notices, want) {
+	o := s.stream(t.Context(), provider.Request{Messages: []provider.Message{picture},
+		Options: provider.Options{Effort: provider.EffortHigh}}, nil)
+	if want := []string{"pictures cannot be passed on to gemini: it was not sent 1 of them",
+		"gemini takes no effort high: its own setting holds"}; !slices.Equal(o.notices, want) {
 		t.Errorf("notices %q", o.notices)
 	}
 }
@@ -145,7 +159,8 @@ func TestModesAndOptions(t *testing.T) {
 		{GeminiName, "edits", "pro", "--approval-mode=auto_edit --model=pro"},
 		{GeminiName, "auto", "", "--approval-mode=auto_edit"},
 	} {
-		r := run{CLI: &CLI{Name: c.name, Mode: func() string { return c.mode }}, dialect: dialectOf(c.name), req: provider.Request{Options: provider.Options{Model: c.model}}}
+		r := run{CLI: &CLI{Name: c.name, Mode: func() string { return c.mode }}, dialect: dialectOf(c.name),
+			req: provider.Request{Options: provider.Options{Model: c.model}}}
 		if c.model == "" {
 			r.req.Model = DefaultModel
 		} else {
@@ -170,7 +185,8 @@ func TestAnnounceOnce(t *testing.T) {
 	s := newStandIn(t, ClaudeName, claudeGreets)
 	s.cli.Announce = true
 	one, two := s.ask(user("1")), s.ask(user("1"))
-	if want := []string{"claude runs its own tools by its own rules, not artoo's: in mode ask it only reads and runs no command"}; !slices.Equal(one.notices, want) || len(two.notices) > 0 {
+	if want := []string{
+		"claude runs its own tools by its own rules, not artoo's: in mode ask it only reads and runs no command"}; !slices.Equal(one.notices, want) || len(two.notices) > 0 {
 		t.Errorf("notices %q, then %q", one.notices, two.notices)
 	}
 }
@@ -180,7 +196,8 @@ func TestNotInstalled(t *testing.T) {
 	for _, name := range []string{ClaudeName, CodexName, GeminiName} {
 		c := &CLI{Name: name}
 		e := provider.AsError(c.Check())
-		if e == nil || e.Kind != provider.KindConfig || !strings.Contains(e.Message, "is not installed") || !strings.Contains(e.Hint, "npm install -g ") {
+		if e == nil || e.Kind != provider.KindConfig || !strings.Contains(e.Message, "is not installed") ||
+			!strings.Contains(e.Hint, "npm install -g ") {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
@@ -188,9 +205,12 @@ func TestNotInstalled(t *testing.T) {
 
 func TestTooOld(t *testing.T) {
 	for name, c := range map[string]struct{ version, says, want string }{
-		ClaudeName: {"1.0.30 (Claude Code)", "error: unknown option '--include-partial-messages'", "claude 1.0.30 is too old: 2.0.0 or newer is needed"},
-		CodexName:  {"codex-cli 0.20.1", "error: unexpected argument '--json' found", "codex 0.20.1 is too old: 0.50.0 or newer is needed"},
-		GeminiName: {"0.9.0", "Unknown arguments: output-format, outputFormat", "gemini 0.9.0 is too old: 0.34.0 or newer is needed"},
+		ClaudeName: {"1.0.30 (Claude Code)", "error: unknown option '--include-partial-messages'",
+			"claude 1.0.30 is too old: 2.0.0 or newer is needed"},
+		CodexName: {"codex-cli 0.20.1", "error: unexpected argument '--json' found",
+			"codex 0.20.1 is too old: 0.50.0 or newer is needed"},
+		GeminiName: {"0.9.0", "Unknown arguments: output-format, outputFormat",
+			"gemini 0.9.0 is too old: 0.34.0 or newer is needed"},
 	} {
 		s := newStandIn(t, name, "echo \""+c.says+"\" >&2; exit 1\n")
 		s.write("version", c.version+"\n")
@@ -207,14 +227,16 @@ func TestTooOld(t *testing.T) {
 
 func TestEnviron(t *testing.T) {
 	scrubbed := []string{"HOME=/h", "CLAUDECODE=1", "CODEX_HOME=/c"}
-	all := append(slices.Clone(scrubbed), "ANTHROPIC_API_KEY=a", "CLAUDE_CODE_OAUTH_TOKEN=o", "OPENAI_API_KEY=b", "CODEX_API_KEY=c", "GEMINI_API_KEY=g", "GOOGLE_API_KEY=", "AWS_SECRET_ACCESS_KEY=s")
+	all := append(slices.Clone(scrubbed), "ANTHROPIC_API_KEY=a", "CLAUDE_CODE_OAUTH_TOKEN=o", "OPENAI_API_KEY=b",
+		"CODEX_API_KEY=c", "GEMINI_API_KEY=g", "GOOGLE_API_KEY=", "AWS_SECRET_ACCESS_KEY=s")
 	for _, c := range []struct {
 		name           string
 		pass           []string
 		want, withheld string
 	}{
 		{ClaudeName, nil, "HOME=/h CODEX_HOME=/c CLAUDE_CODE_OAUTH_TOKEN=o", "ANTHROPIC_API_KEY"},
-		{ClaudeName, []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, "HOME=/h CODEX_HOME=/c ANTHROPIC_API_KEY=a CLAUDE_CODE_OAUTH_TOKEN=o", ""},
+		{ClaudeName, []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"},
+			"HOME=/h CODEX_HOME=/c ANTHROPIC_API_KEY=a CLAUDE_CODE_OAUTH_TOKEN=o", ""},
 		{CodexName, nil, "HOME=/h CODEX_HOME=/c CODEX_API_KEY=c", "OPENAI_API_KEY"},
 		{GeminiName, nil, "HOME=/h CODEX_HOME=/c", "GEMINI_API_KEY"},
 	} {
@@ -227,7 +249,8 @@ func TestEnviron(t *testing.T) {
 
 // A key that a tool repeats in its error is not shown.
 func TestKeysAreMasked(t *testing.T) {
-	s := newStandIn(t, CodexName, events(codexBegin, `{"type":"turn.failed","error":{"message":"Incorrect API key provided: sk-0123456789"}}`)+"exit 1\n")
+	s := newStandIn(t, CodexName, events(codexBegin,
+		`{"type":"turn.failed","error":{"message":"Incorrect API key provided: sk-0123456789"}}`)+"exit 1\n")
 	s.cli.Environ = append(s.cli.Environ, "CODEX_API_KEY=sk-0123456789")
 	s.ask(user("hi")).fails(t, provider.KindAuth, "provided: (key)")
 }
@@ -271,7 +294,8 @@ func TestCaptures(t *testing.T) {
 				return
 			}
 			o.want(t, c.text)
-			if len(o.steps) != c.steps || c.steps == 1 && !strings.Contains(o.steps[0], "echo hi-there") || o.done.Usage.Total() == 0 {
+			if len(o.steps) != c.steps || c.steps == 1 && !strings.Contains(o.steps[0], "echo hi-there") ||
+				o.done.Usage.Total() == 0 {
 				t.Errorf("steps %q, usage %+v", o.steps, o.done.Usage)
 			}
 		})

@@ -43,7 +43,8 @@ cat >$DIR/stdin.$N
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	s := &standIn{t: t, dir: dir}
-	s.cli = &CLI{Name: name, Dir: t.TempDir(), Environ: os.Environ(), timeouts: &timeouts{quiet: time.Minute, end: 100 * time.Millisecond, interrupt: time.Minute, terminate: time.Minute, stuck: time.Minute}}
+	s.cli = &CLI{Name: name, Dir: t.TempDir(), Environ: os.Environ(), timeouts: &timeouts{quiet: time.Minute,
+		end: 100 * time.Millisecond, interrupt: time.Minute, terminate: time.Minute, stuck: time.Minute}}
 	t.Cleanup(s.cli.Close)
 	return s
 }
@@ -66,7 +67,8 @@ type outcome struct {
 
 func (s *standIn) ask(messages ...provider.Message) outcome {
 	s.t.Helper()
-	return s.stream(context.Background(), provider.Request{Messages: messages, Options: provider.Options{Model: DefaultModel}, SessionID: "one"}, nil)
+	return s.stream(context.Background(),
+		provider.Request{Messages: messages, Options: provider.Options{Model: DefaultModel}, SessionID: "one"}, nil)
 }
 
 // stream collects a reply; on is told of each event and may be nil.

@@ -13,7 +13,8 @@ import (
 // What the tool writes on stderr never makes it wait, and the end of it tells why
 // it failed.
 func TestStderrIsDrained(t *testing.T) {
-	s := newStandIn(t, ClaudeName, events(claudeInit)+"head -c 3000000 /dev/zero | tr '\\0' 'x' >&2\necho >&2\necho 'Error: the disk is full' >&2\nexit 1\n")
+	s := newStandIn(t, ClaudeName, events(claudeInit)+
+		"head -c 3000000 /dev/zero | tr '\\0' 'x' >&2\necho >&2\necho 'Error: the disk is full' >&2\nexit 1\n")
 	o := s.ask(user("hi"))
 	o.fails(t, provider.KindProvider, "the disk is full")
 	if len(o.err.Message) > 100 {
@@ -27,13 +28,15 @@ func TestStderrIsDrained(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
-	long := `printf '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"'` + "\nhead -c 4000000 /dev/zero | tr '\\0' 'y'\n" + `printf '"}]}}\n'` + "\n"
+	long := `printf '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"'` +
+		"\nhead -c 4000000 /dev/zero | tr '\\0' 'y'\n" + `printf '"}]}}\n'` + "\n"
 	s := newStandIn(t, ClaudeName, events(claudeInit)+long+events(claudeGood))
 	if o := s.ask(user("hi")); o.err != nil || len(o.text) != 4_000_000 {
 		t.Errorf("%d bytes came, %v", len(o.text), o.err)
 	}
 	// One that has no end ends the run, which is not left waiting for its reader.
-	s = newStandIn(t, ClaudeName, "echo $$ >$DIR/pid\n"+events(claudeInit)+"head -c 67200000 /dev/zero | tr '\\0' 'y'\nexec sleep 100\n")
+	s = newStandIn(t, ClaudeName, "echo $$ >$DIR/pid\n"+events(claudeInit)+
+		"head -c 67200000 /dev/zero | tr '\\0' 'y'\nexec sleep 100\n")
 	s.ask(user("hi")).fails(t, provider.KindProvider, "claude wrote a line of more than 64 MiB")
 	s.cli.Close()
 	s.gone("pid")
@@ -48,7 +51,8 @@ func TestClaudeChangesItsConversation(t *testing.T) {
 		strings.ReplaceAll(claudeText("Hello."), "s-1", ""), strings.ReplaceAll(claudeGood, "s-1", "")))
 	first := s.ask(user("1"))
 	first.want(t, "Hello.")
-	if want := []string{"claude compacted its own conversation", "claude began a new conversation of its own"}; !slices.Equal(first.notices, want) {
+	if want := []string{"claude compacted its own conversation",
+		"claude began a new conversation of its own"}; !slices.Equal(first.notices, want) {
 		t.Errorf("notices %q", first.notices)
 	}
 	s.ask(user("1"), first.done.Message, user("2"))
@@ -59,7 +63,8 @@ func TestClaudeChangesItsConversation(t *testing.T) {
 
 // The sum of all models is what the cost is of; the messages are not added to it.
 func TestClaudeUsageOfAllModels(t *testing.T) {
-	all := strings.Replace(claudeGood, `"usage":`, `"modelUsage":{"a":{"inputTokens":10,"outputTokens":3,"cacheReadInputTokens":5,"cacheCreationInputTokens":2},"b":{"inputTokens":100,"outputTokens":30}},"usage":`, 1)
+	all := strings.Replace(claudeGood, `"usage":`,
+		`"modelUsage":{"a":{"inputTokens":10,"outputTokens":3,"cacheReadInputTokens":5,"cacheCreationInputTokens":2},"b":{"inputTokens":100,"outputTokens":30}},"usage":`, 1)
 	one := strings.Replace(claudeText("Hello."), `"content"`, `"usage":{"input_tokens":10,"output_tokens":3},"content"`, 1)
 	s := newStandIn(t, ClaudeName, events(claudeInit, one, one, all))
 	o := s.ask(user("hi"))

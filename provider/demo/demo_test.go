@@ -145,7 +145,8 @@ func (w *world) turn(t *testing.T, h []provider.Message, say string) ([]provider
 				t.Errorf("it does not know its own call %s %s", c.Name, c.Input)
 			}
 			r := w.run(c)
-			fmt.Fprintf(&log, "    %s %s -> %s%s\n", c.Name, c.Input, map[bool]string{true: "error: "}[r.IsError], quote(r.Text))
+			fmt.Fprintf(&log, "    %s %s -> %s%s\n", c.Name, c.Input, map[bool]string{true: "error: "}[r.IsError],
+				quote(r.Text))
 			h = append(h, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{r}})
 		}
 		log.WriteString("\n")
@@ -236,16 +237,21 @@ func TestScript(t *testing.T) {
 		why     string
 	}{
 		{"all-goes-well", func(t *testing.T, w *world) {}, true, "go test ./... passes after the edit of till.go"},
-		{"no-edit-tool", func(t *testing.T, w *world) { without(w, "edit") }, false, "go test ./... fails, and till.go was not edited"},
-		{"no-bash-tool", func(t *testing.T, w *world) { without(w, "bash") }, false, "till.go was edited, but no check could be run after it"},
-		{"no-read-tool", func(t *testing.T, w *world) { without(w, "read") }, true, "go test ./... passes after the edit of till.go"},
+		{"no-edit-tool", func(t *testing.T, w *world) { without(w, "edit") }, false,
+			"go test ./... fails, and till.go was not edited"},
+		{"no-bash-tool", func(t *testing.T, w *world) { without(w, "bash") }, false,
+			"till.go was edited, but no check could be run after it"},
+		{"no-read-tool", func(t *testing.T, w *world) { without(w, "read") },
+			true, "go test ./... passes after the edit of till.go"},
 		{"no-tools", func(t *testing.T, w *world) { w.tools = nil }, false, "till.go was not edited"},
 		{"glob-for-ls", func(t *testing.T, w *world) {
 			w.tools[0] = "glob"
 			w.refuse("glob", "Not run: this call was denied.")
 		}, true, "go test ./... passes after the edit of till.go"},
-		{"edit-denied", func(t *testing.T, w *world) { w.refuse("edit", denied) }, false, "the edit of till.go failed: Not run: this call was denied."},
-		{"bash-denied", func(t *testing.T, w *world) { w.refuse("bash", denied) }, false, "till.go was edited, but no check could be run after it"},
+		{"edit-denied", func(t *testing.T, w *world) { w.refuse("edit", denied) }, false,
+			"the edit of till.go failed: Not run: this call was denied."},
+		{"bash-denied", func(t *testing.T, w *world) { w.refuse("bash", denied) }, false,
+			"till.go was edited, but no check could be run after it"},
 		{"bash-denied-at-last", func(t *testing.T, w *world) {
 			before := w.instead
 			w.instead = func(name string, n int) (string, bool, bool) {
@@ -255,18 +261,24 @@ func TestScript(t *testing.T) {
 				return before(name, n)
 			}
 		}, false, "till.go was edited, but no check could be run after it"},
-		{"read-denied", func(t *testing.T, w *world) { w.refuse("read", denied) }, false, "till.go could not be read: Not run: this call was denied."},
-		{"no-go", func(t *testing.T, w *world) { w.instead = noGo }, true, shellCheck + " passes after the edit of till.go"},
-		{"no-go-no-edit", func(t *testing.T, w *world) { w.instead = noGo; without(w, "edit") }, false, shellCheck + " fails, and till.go was not edited"},
+		{"read-denied", func(t *testing.T, w *world) { w.refuse("read", denied) }, false,
+			"till.go could not be read: Not run: this call was denied."},
+		{"no-go", func(t *testing.T, w *world) { w.instead = noGo }, true,
+			shellCheck + " passes after the edit of till.go"},
+		{"no-go-no-edit", func(t *testing.T, w *world) { w.instead = noGo; without(w, "edit") },
+			false, shellCheck + " fails, and till.go was not edited"},
 		{"already-mended", mend, true, "go test ./... passed already, nothing was changed"},
-		{"already-mended-no-go", func(t *testing.T, w *world) { mend(t, w); w.instead = noGo }, true, shellCheck + " passed already, nothing was changed"},
+		{"already-mended-no-go", func(t *testing.T, w *world) { mend(t, w); w.instead = noGo }, true,
+			shellCheck + " passed already, nothing was changed"},
 		{"already-mended-yet-failing", func(t *testing.T, w *world) {
 			mend(t, w)
 			w.refuse("bash", "--- FAIL: TestOther (0.00s)\nFAIL\nexit status 1")
 		}, false, "go test ./... fails, and till.go was not edited"},
-		{"another-file", func(t *testing.T, w *world) { w.write(t, source, "package till\n") }, false, "till.go was not edited"},
+		{"another-file", func(t *testing.T, w *world) { w.write(t, source, "package till\n") }, false,
+			"till.go was not edited"},
 		{"still-failing", func(t *testing.T, w *world) {
-			w.refuse("bash", "--- FAIL: TestTotal (0.00s)\n    till_test.go:18: a ``` b: Total is 1, want 2\nFAIL\nexit status 1")
+			w.refuse("bash",
+				"--- FAIL: TestTotal (0.00s)\n    till_test.go:18: a ``` b: Total is 1, want 2\nFAIL\nexit status 1")
 		}, false, "go test ./... still fails after the edit of till.go"},
 	}
 	for _, tt := range tests {
@@ -331,7 +343,8 @@ func TestTheUserTalksToTheScript(t *testing.T) {
 	w.playGo(t)
 	h, _ := w.turn(t, nil, Prompt)
 	h, log := w.turn(t, h, "Thanks! What next?")
-	if !strings.Contains(log, "I am a script") || !strings.Contains(log, "/help") || !strings.Contains(log, "ANTHROPIC_API_KEY") {
+	if !strings.Contains(log, "I am a script") || !strings.Contains(log, "/help") ||
+		!strings.Contains(log, "ANTHROPIC_API_KEY") {
 		t.Error(log)
 	}
 	if mended, _ := Outcome(h); !mended {
@@ -373,7 +386,8 @@ func TestTheScriptGoesOnAfterAnInterrupt(t *testing.T) {
 			h = append(h, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{w.run(c)}})
 		}
 	}
-	h = append(h, provider.Message{Role: provider.RoleAssistant, Partial: true, Parts: []provider.Part{provider.Text{Text: "so"}}})
+	h = append(h, provider.Message{Role: provider.RoleAssistant, Partial: true,
+		Parts: []provider.Part{provider.Text{Text: "so"}}})
 	h, log := w.turn(t, h, "go on")
 	if n := strings.Count(log, "I am a script and cannot take that in"); n != 1 {
 		t.Errorf("it said so %d times:\n%s", n, log)
@@ -411,7 +425,8 @@ func TestItSpeaksInPiecesAndStopsAtOnce(t *testing.T) {
 	n := 0
 	for e, err := range p.Stream(ctx, req) {
 		n++
-		if failed := provider.AsError(err); failed == nil || failed.Kind != provider.KindCanceled || !errors.Is(err, context.Canceled) {
+		if failed := provider.AsError(err); failed == nil || failed.Kind != provider.KindCanceled ||
+			!errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, %v", e, err)
 		}
 	}

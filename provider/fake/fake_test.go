@@ -43,18 +43,25 @@ func TestStepsArePlayed(t *testing.T) {
 		step Step
 		want []pair
 	}{
-		{"an empty answer", Step{}, []pair{started, {Event: provider.Done{Message: message(), Stop: provider.StopComplete, Tries: 1}}}},
-		{"everything", Step{Reasoning: []string{"r"}, Text: []string{"a", "b"}, Calls: []provider.ToolCall{call}, Usage: provider.Usage{Input: 3}},
-			[]pair{started, {Event: provider.ReasoningDelta{Text: "r"}}, {Event: provider.TextDelta{Text: "a"}}, {Event: provider.TextDelta{Text: "b"}},
-				{Event: provider.Done{Message: message(provider.Reasoning{Text: "r", Form: "thinking"}, provider.Text{Text: "ab"}, call), Stop: provider.StopToolUse, Usage: provider.Usage{Input: 3}, Tries: 1}}}},
+		{"an empty answer", Step{},
+			[]pair{started, {Event: provider.Done{Message: message(), Stop: provider.StopComplete, Tries: 1}}}},
+		{"everything", Step{Reasoning: []string{"r"}, Text: []string{"a", "b"}, Calls: []provider.ToolCall{call},
+			Usage: provider.Usage{Input: 3}},
+			[]pair{started, {Event: provider.ReasoningDelta{Text: "r"}}, {Event: provider.TextDelta{Text: "a"}},
+				{Event: provider.TextDelta{Text: "b"}},
+				{Event: provider.Done{Message: message(provider.Reasoning{Text: "r", Form: "thinking"},
+					provider.Text{Text: "ab"}, call), Stop: provider.StopToolUse, Usage: provider.Usage{Input: 3},
+					Tries: 1}}}},
 		{"a cut reply with a call", Step{Calls: []provider.ToolCall{call}, Stop: provider.StopMaxTokens},
 			[]pair{started, {Event: provider.Done{Message: message(call), Stop: provider.StopMaxTokens, Tries: 1}}}},
 		{"an error after a piece", Step{Text: []string{"a"}, Err: errors.New("boom")},
 			[]pair{started, {Event: provider.TextDelta{Text: "a"}}, {Err: "fake: boom"}}},
-		{"events as they are", Step{Events: []provider.Event{provider.Notice{Text: "n"}, provider.Done{Detail: "mine"}, provider.Notice{Text: "never"}}},
+		{"events as they are", Step{Events: []provider.Event{provider.Notice{Text: "n"}, provider.Done{Detail: "mine"},
+			provider.Notice{Text: "never"}}},
 			[]pair{{Event: provider.Notice{Text: "n"}}, {Event: provider.Done{Detail: "mine"}}}},
 		{"no end at all", Step{Text: []string{"a"}, Cut: true}, []pair{started, {Event: provider.TextDelta{Text: "a"}}}},
-		{"a branch", Step{Func: func(req provider.Request) Step { return Fail(provider.KindAuth) }}, []pair{started, {Err: "fake: scripted failure"}}},
+		{"a branch", Step{Func: func(req provider.Request) Step { return Fail(provider.KindAuth) }},
+			[]pair{started, {Err: "fake: scripted failure"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -116,7 +123,8 @@ func TestGateHoldsUntilOpenedOrCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for e, err := range p.Stream(ctx, provider.Request{}) {
-		if failed := provider.AsError(err); failed == nil || failed.Kind != provider.KindCanceled || !errors.Is(err, context.Canceled) {
+		if failed := provider.AsError(err); failed == nil || failed.Kind != provider.KindCanceled ||
+			!errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, %v", e, err)
 		}
 	}
@@ -151,7 +159,8 @@ func TestBrokenHistoriesAreRefused(t *testing.T) {
 		return provider.Message{Role: provider.RoleAssistant, Parts: parts}
 	}
 	result := func(id string) provider.Message {
-		return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "ls"}}}
+		return provider.Message{Role: provider.RoleTool,
+			Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "ls"}}}
 	}
 	raw := func(id, input string) provider.ToolCall {
 		return provider.ToolCall{ID: id, Name: "ls", Input: json.RawMessage(input)}
@@ -161,7 +170,8 @@ func TestBrokenHistoriesAreRefused(t *testing.T) {
 		want string // "" means sound
 		h    []provider.Message
 	}{
-		{"", []provider.Message{user, assistant(provider.Reasoning{}, c1, c2), result("1"), result("2"), assistant(provider.Text{Text: "b"}), user}},
+		{"", []provider.Message{user, assistant(provider.Reasoning{}, c1, c2), result("1"), result("2"),
+			assistant(provider.Text{Text: "b"}), user}},
 		{"", []provider.Message{user, assistant(raw("1", `{"a":"\ud83d\ude00 \\ud83d é\n"}`)), result("1")}},
 		{`starts with role "assistant"`, []provider.Message{assistant(c1), result("1")}},
 		{"ends with an assistant", []provider.Message{user, assistant(provider.Text{Text: "b"})}},

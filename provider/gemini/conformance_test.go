@@ -11,7 +11,8 @@ import (
 func suite() providertest.Wire {
 	return providertest.Wire{
 		New: func(c providertest.Config) provider.Provider {
-			return &gemini.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
+			return &gemini.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP,
+				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		},
 		Keeps:    true, // proofs of thoughts
 		Build:    providertest.Gemini,
@@ -19,7 +20,8 @@ func suite() providertest.Wire {
 		Unmark:   func(body []byte) []byte { return body }, // the cache needs no marks
 		Stops: map[string]provider.StopReason{
 			"STOP": provider.StopComplete, "NOVELTY": provider.StopComplete, "MAX_TOKENS": provider.StopMaxTokens,
-			"SAFETY": provider.StopRefusal, "RECITATION": provider.StopRefusal, "LANGUAGE": provider.StopRefusal, "BLOCKLIST": provider.StopRefusal,
+			"SAFETY": provider.StopRefusal, "RECITATION": provider.StopRefusal, "LANGUAGE": provider.StopRefusal,
+			"BLOCKLIST":          provider.StopRefusal,
 			"PROHIBITED_CONTENT": provider.StopRefusal, "SPII": provider.StopRefusal, "IMAGE_SAFETY": provider.StopRefusal,
 		},
 		Tells: func(u provider.Usage) provider.Usage {

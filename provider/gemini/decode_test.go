@@ -63,15 +63,19 @@ func TestSignaturesStayOnTheirPart(t *testing.T) {
 		want  []provider.Part
 	}{
 		{"on a call", parts(`{"functionCall":{"name":"read"},` + sig + `}`), []provider.Part{call("call_1", "aa+/b_-==")}},
-		{"on the first of three", parts(`{"functionCall":{"name":"read"},`+sig+`},{"functionCall":{"name":"read"}}`, `{"functionCall":{"name":"read"}}`),
+		{"on the first of three", parts(`{"functionCall":{"name":"read"},`+sig+`},{"functionCall":{"name":"read"}}`,
+			`{"functionCall":{"name":"read"}}`),
 			[]provider.Part{call("call_1", "aa+/b_-=="), call("call_2", ""), call("call_3", "")}},
 		{"on an empty text at the end", parts(`{"text":"a"}`, `{"text":"b"}`, `{"text":"",`+sig+`}`),
 			[]provider.Part{provider.Text{Text: "ab"}, provider.Text{Opaque: "aa+/b_-=="}}},
 		{"on a text in the middle", parts(`{"text":"a"}`, `{"text":"b",`+sig+`}`, `{"text":"c"}`, `{"text":"d"}`),
-			[]provider.Part{provider.Text{Text: "a"}, provider.Text{Text: "b", Opaque: "aa+/b_-=="}, provider.Text{Text: "cd"}}},
+			[]provider.Part{provider.Text{Text: "a"}, provider.Text{Text: "b", Opaque: "aa+/b_-=="},
+				provider.Text{Text: "cd"}}},
 		{"on a thought", parts(`{"text":"a","thought":true}`, `{"text":"b","thought":true,`+sig+`}`, `{"text":"c"}`),
-			[]provider.Part{provider.Reasoning{Text: "a", Form: "thought"}, provider.Reasoning{Text: "b", Form: "thought", Opaque: "aa+/b_-=="}, provider.Text{Text: "c"}}},
-		{"in snake case nowhere", parts(`{"text":"a","novelty":{"x":1}},{"novelty":2},{"text":"b"}`), []provider.Part{provider.Text{Text: "ab"}}},
+			[]provider.Part{provider.Reasoning{Text: "a", Form: "thought"},
+				provider.Reasoning{Text: "b", Form: "thought", Opaque: "aa+/b_-=="}, provider.Text{Text: "c"}}},
+		{"in snake case nowhere", parts(`{"text":"a","novelty":{"x":1}},{"novelty":2},{"text":"b"}`),
+			[]provider.Part{provider.Text{Text: "ab"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := ask(t, tc.reply)
@@ -83,7 +87,8 @@ func TestSignaturesStayOnTheirPart(t *testing.T) {
 			}
 			history := []provider.Message{provider.UserText("hi"), r.Done.Message}
 			for _, c := range r.Done.Message.Calls() {
-				history = append(history, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name, Text: "x"}}})
+				history = append(history, provider.Message{Role: provider.RoleTool,
+					Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name, Text: "x"}}})
 			}
 			history = provider.Repair(history)
 			s := providertest.NewServer(t, parts(`{"text":"ok"}`), parts(`{"text":"ok"}`))
@@ -108,7 +113,8 @@ func TestSignaturesStayOnTheirPart(t *testing.T) {
 
 func TestEndings(t *testing.T) {
 	end := func(word, message, content string) providertest.Reply {
-		return providertest.Stream(`data: {"candidates":[{` + content + `"finishReason":"` + word + `","finishMessage":"` + message + `"}]}` + "\n\n")
+		return providertest.Stream(`data: {"candidates":[{` + content + `"finishReason":"` + word +
+			`","finishMessage":"` + message + `"}]}` + "\n\n")
 	}
 	const some = `"content":{"parts":[{"text":"some"}]},`
 	for _, tc := range []struct {
@@ -119,23 +125,38 @@ func TestEndings(t *testing.T) {
 		retry bool
 		says  string // the detail, or the error
 	}{
-		{"safety with text", end("SAFETY", "", some), provider.StopRefusal, "", false, "the provider stopped the reply: its safety filter objects (SAFETY)"},
+		{"safety with text", end("SAFETY", "", some), provider.StopRefusal, "", false,
+			"the provider stopped the reply: its safety filter objects (SAFETY)"},
 		{"safety without", end("SAFETY", "because", ""), provider.StopRefusal, "", false, "because"},
-		{"recitation", end("RECITATION", "", some), provider.StopRefusal, "", false, "the provider stopped the reply: it came too close to a text that others own (RECITATION)"},
+		{"recitation", end("RECITATION", "", some), provider.StopRefusal, "", false,
+			"the provider stopped the reply: it came too close to a text that others own (RECITATION)"},
 		{"all went into thoughts", end("MAX_TOKENS", "", ""), provider.StopMaxTokens, "", false, ""},
-		{"malformed call", end("MALFORMED_FUNCTION_CALL", "call: print(", ""), "", provider.KindProvider, true, "cannot be read: call: print("},
+		{"malformed call", end("MALFORMED_FUNCTION_CALL", "call: print(", ""), "", provider.KindProvider, true,
+			"cannot be read: call: print("},
 		{"unexpected call", end("UNEXPECTED_TOOL_CALL", "", some), "", provider.KindProvider, true, "not given"},
 		{"too many calls", end("TOO_MANY_TOOL_CALLS", "", some), "", provider.KindProvider, true, "too many"},
 		{"malformed answer", end("MALFORMED_RESPONSE", "", some), "", provider.KindProvider, true, "cannot be read"},
 		{"other", end("OTHER", "", some), "", provider.KindProvider, true, "without saying why"},
 		{"lost signature", end("MISSING_THOUGHT_SIGNATURE", "", ""), "", provider.KindInvalid, false, "signature"},
 		{"nothing", end("STOP", "", ""), "", provider.KindProvider, true, "nothing"},
-		{"nothing but an empty text", end("STOP", "", `"content":{"parts":[{"text":""}]},`), "", provider.KindProvider, true, "nothing"},
-		{"not said yet", end("FINISH_REASON_UNSPECIFIED", "", some), "", provider.KindNetwork, true, "before the reply was complete"},
-		{"blocked", providertest.Stream(`data: {"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":7}}` + "\n\n"), "", provider.KindRefused, false, "blocked: PROHIBITED_CONTENT"},
-		{"blocked with words", providertest.Stream(`data: {"promptFeedback":{"blockReason":"OTHER","blockReasonMessage":"no"}}` + "\n\n"), "", provider.KindRefused, false, "blocked: OTHER: no"},
-		{"not blocked", providertest.Stream(`data: {"promptFeedback":{"blockReason":"BLOCK_REASON_UNSPECIFIED"},"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}]}` + "\n\n"), provider.StopComplete, "", false, ""},
-		{"another candidate's end", providertest.Stream(`data: {"candidates":[{"content":{"parts":[{"text":"x"}]}},{"index":1,"finishReason":"STOP"}]}` + "\n\n"), "", provider.KindNetwork, true, "complete"},
+		{"nothing but an empty text", end("STOP", "", `"content":{"parts":[{"text":""}]},`), "", provider.KindProvider,
+			true, "nothing"},
+		{"not said yet", end("FINISH_REASON_UNSPECIFIED", "", some), "", provider.KindNetwork, true,
+			"before the reply was complete"},
+		{"blocked",
+			providertest.Stream(
+				`data: {"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":7}}` +
+					"\n\n"), "", provider.KindRefused, false, "blocked: PROHIBITED_CONTENT"},
+		{"blocked with words",
+			providertest.Stream(`data: {"promptFeedback":{"blockReason":"OTHER","blockReasonMessage":"no"}}` + "\n\n"),
+			"", provider.KindRefused, false, "blocked: OTHER: no"},
+		{"not blocked",
+			providertest.Stream(
+				`data: {"promptFeedback":{"blockReason":"BLOCK_REASON_UNSPECIFIED"},"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}]}` + "\n\n"), provider.StopComplete, "", false, ""},
+		{"another candidate's end",
+			providertest.Stream(
+				`data: {"candidates":[{"content":{"parts":[{"text":"x"}]}},{"index":1,"finishReason":"STOP"}]}` +
+					"\n\n"), "", provider.KindNetwork, true, "complete"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := ask(t, tc.reply)
@@ -154,7 +175,9 @@ func TestEndings(t *testing.T) {
 }
 
 func TestABlockedPromptWasStillCharged(t *testing.T) {
-	r := ask(t, providertest.Stream(`data: {"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":7,"totalTokenCount":7}}`+"\n\n"))
+	r := ask(t,
+		providertest.Stream(
+			`data: {"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":7,"totalTokenCount":7}}`+"\n\n"))
 	if e := provider.AsError(r.Err); e == nil || e.Usage.Input != 7 {
 		t.Errorf("%+v", e)
 	}
@@ -178,7 +201,8 @@ func TestUsage(t *testing.T) {
 func TestTheReplyNamesItsRequest(t *testing.T) {
 	body := `{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}],"modelVersion":"gemini-3-flash-002","responseId":"resp-1"}`
 	r := ask(t, providertest.Stream("data: "+body+"\n\n"))
-	if s, ok := r.Events[0].(provider.Started); !ok || s.RequestID != "resp-1" || s.Model != "gemini-3-flash-002" || r.Done.RequestID != "resp-1" {
+	if s, ok := r.Events[0].(provider.Started); !ok || s.RequestID != "resp-1" || s.Model != "gemini-3-flash-002" ||
+		r.Done.RequestID != "resp-1" {
 		t.Errorf("%+v %+v", r.Events[0], r.Done)
 	}
 	r = ask(t, providertest.Stream("data: "+body+"\n\n").With("X-Goog-Request-Id", "head-1"))
@@ -189,7 +213,8 @@ func TestTheReplyNamesItsRequest(t *testing.T) {
 
 // TestAnArray: a server that does not know alt=sse answers with one JSON array.
 func TestAnArray(t *testing.T) {
-	const array = `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},` + "\n" + `{"candidates":[{"content":{"parts":[{"text":"b"},{"functionCall":{"name":"read","args":{}}}]},"finishReason":"STOP"}]}]`
+	const array = `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},` + "\n" +
+		`{"candidates":[{"content":{"parts":[{"text":"b"},{"functionCall":{"name":"read","args":{}}}]},"finishReason":"STOP"}]}]`
 	r := ask(t, providertest.JSON(200, array))
 	if r.Err != nil || r.Text != "ab" || r.Done.Stop != provider.StopToolUse {
 		t.Errorf("%+v %v", r.Done, r.Err)
@@ -211,13 +236,17 @@ func TestAnArray(t *testing.T) {
 // TestArgumentsInPieces: Vertex sends them so where a gateway asked for it.
 func TestArgumentsInPieces(t *testing.T) {
 	for _, tc := range []struct{ name, pieces, want, raw string }{
-		{"texts", `{"functionCall":{"name":"read","willContinue":true}}|{"functionCall":{"partialArgs":[{"jsonPath":"$.path","stringValue":"a","willContinue":true}],"willContinue":true}}|` +
-			`{"functionCall":{"partialArgs":[{"jsonPath":"$.path","stringValue":"b"}],"willContinue":true}}|{"functionCall":{}}`, `{"path":"ab"}`, ""},
-		{"deep", `{"functionCall":{"name":"read","willContinue":true,"partialArgs":[{"jsonPath":"$.l[0]['x y']","stringValue":"a"},{"jsonPath":"$.l[1]","numberValue":2},{"jsonPath":"$.b","boolValue":true},{"jsonPath":"$.n","nullValue":"NULL_VALUE"}]}}|{"text":""}`,
+		{"texts",
+			`{"functionCall":{"name":"read","willContinue":true}}|{"functionCall":{"partialArgs":[{"jsonPath":"$.path","stringValue":"a","willContinue":true}],"willContinue":true}}|` +
+				`{"functionCall":{"partialArgs":[{"jsonPath":"$.path","stringValue":"b"}],"willContinue":true}}|{"functionCall":{}}`, `{"path":"ab"}`, ""},
+		{"deep",
+			`{"functionCall":{"name":"read","willContinue":true,"partialArgs":[{"jsonPath":"$.l[0]['x y']","stringValue":"a"},{"jsonPath":"$.l[1]","numberValue":2},{"jsonPath":"$.b","boolValue":true},{"jsonPath":"$.n","nullValue":"NULL_VALUE"}]}}|{"text":""}`,
 			`{"b":true,"l":[{"x y":"a"},2],"n":null}`, ""},
 		{"none", `{"functionCall":{"name":"read","willContinue":true}}|{"functionCall":{}}`, `{}`, ""},
-		{"a hole", `{"functionCall":{"name":"read","partialArgs":[{"jsonPath":"$.l[7]","stringValue":"a"}]}}`, `{}`, "a piece of the arguments does not fit: $.l[7]"},
-		{"no path", `{"functionCall":{"name":"read","partialArgs":[{"jsonPath":"l","stringValue":"a"}]}}`, `{}`, "a piece of the arguments does not fit: l"},
+		{"a hole", `{"functionCall":{"name":"read","partialArgs":[{"jsonPath":"$.l[7]","stringValue":"a"}]}}`,
+			`{}`, "a piece of the arguments does not fit: $.l[7]"},
+		{"no path", `{"functionCall":{"name":"read","partialArgs":[{"jsonPath":"l","stringValue":"a"}]}}`, `{}`,
+			"a piece of the arguments does not fit: l"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := ask(t, parts(strings.Split(tc.pieces, "|")...))
@@ -233,10 +262,13 @@ func TestArgumentsInPieces(t *testing.T) {
 }
 
 func TestTheAddress(t *testing.T) {
-	for base, want := range map[string]string{"": "/v1beta/models/gemini-3-flash", "/v1beta": "/v1beta/models/gemini-3-flash", "/gate/": "/gate/v1beta/models/gemini-3-flash"} {
+	for base, want := range map[string]string{"": "/v1beta/models/gemini-3-flash",
+		"/v1beta": "/v1beta/models/gemini-3-flash", "/gate/": "/gate/v1beta/models/gemini-3-flash"} {
 		for _, model := range []string{"gemini-3-flash", "models/gemini-3-flash"} {
 			s := providertest.NewServer(t, parts(`{"text":"ok"}`))
-			p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL + base, HTTP: s.HTTP, Key: func(context.Context) (string, error) { return "key-0123456789", nil }, Headers: map[string]string{"X-Extra": "1"}}}
+			p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL + base, HTTP: s.HTTP,
+				Key:     func(context.Context) (string, error) { return "key-0123456789", nil },
+				Headers: map[string]string{"X-Extra": "1"}}}
 			req := request(provider.UserText("hi"))
 			req.Model = model
 			if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil {
@@ -254,12 +286,16 @@ func TestTheAddress(t *testing.T) {
 }
 
 func TestTheLastWordsOfAnError(t *testing.T) {
-	r := ask(t, providertest.JSON(400, `{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}`))
-	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindContext || e.Window != 1048575 || e.Requested != 1196265 {
+	r := ask(t, providertest.JSON(400,
+		`{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}`))
+	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindContext || e.Window != 1048575 ||
+		e.Requested != 1196265 {
 		t.Errorf("%+v", e)
 	}
-	r = ask(t, providertest.JSON(503, `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`).With("Retry-After", "2"))
-	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindOverloaded || e.RetryAfter != 2*time.Second || !e.Temporary() {
+	r = ask(t, providertest.JSON(503,
+		`{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`).With("Retry-After", "2"))
+	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindOverloaded || e.RetryAfter != 2*time.Second ||
+		!e.Temporary() {
 		t.Errorf("%+v", e)
 	}
 }

@@ -31,11 +31,16 @@ func session(model string) provider.Request {
 	return provider.Request{
 		Options: provider.Options{Model: model, MaxTokens: 4000, Temperature: &temperature, Effort: provider.EffortHigh},
 		System:  "Be <brief>.",
-		Tools:   []provider.ToolSpec{{Name: "read", Description: "Reads & shows.", Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}`)}},
+		Tools: []provider.ToolSpec{{Name: "read", Description: "Reads & shows.",
+			Schema: json.RawMessage(
+				`{"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}`)}},
 		Messages: []provider.Message{
-			provider.UserText("look", provider.Image{MediaType: "image/png", Data: []byte("PNG")}, provider.Image{MediaType: "image/gif", Data: []byte("GIF")}),
-			own(provider.Reasoning{Text: "hm", Form: formThought}, provider.Reasoning{Text: "so", Form: formThought, Opaque: "c2ln+1/=="},
-				provider.Text{Text: "I "}, provider.Text{Text: "look.", Opaque: "c2ln-2_"}, call("c1", "sig3+/=="), call("c2", "")),
+			provider.UserText("look", provider.Image{MediaType: "image/png", Data: []byte("PNG")},
+				provider.Image{MediaType: "image/gif", Data: []byte("GIF")}),
+			own(provider.Reasoning{Text: "hm", Form: formThought},
+				provider.Reasoning{Text: "so", Form: formThought, Opaque: "c2ln+1/=="},
+				provider.Text{Text: "I "}, provider.Text{Text: "look.", Opaque: "c2ln-2_"}, call("c1", "sig3+/=="),
+				call("c2", "")),
 			tool("c1", "one", false, provider.Image{MediaType: "image/webp", Data: []byte("W")}),
 			tool("c2", "no such file", true),
 			own(call("c3", "sig4")),
@@ -43,7 +48,8 @@ func session(model string) provider.Request {
 			own(provider.Text{Text: "Yes."}, provider.Text{Opaque: "end+/="}),
 			provider.UserText("go on"),
 			{Role: provider.RoleAssistant, Provider: "anthropic", Model: "claude", Parts: []provider.Part{
-				provider.Reasoning{Text: "foreign", Form: "thinking", Opaque: "x"}, provider.Text{Text: "yes", Opaque: "y"}, foreign, call("c4", "")}},
+				provider.Reasoning{Text: "foreign", Form: "thinking", Opaque: "x"},
+				provider.Text{Text: "yes", Opaque: "y"}, foreign, call("c4", "")}},
 			tool("functions.read:0", "four", false),
 			tool("c4", "five", false),
 			provider.UserText("please"),
@@ -93,7 +99,8 @@ func TestThePrefixHolds(t *testing.T) {
 
 func TestThinking(t *testing.T) {
 	const (
-		unset, off, low, medium, high, most = "", provider.EffortOff, provider.EffortLow, provider.EffortMedium, provider.EffortHigh, provider.EffortMax
+		unset, off, low, medium, high, most = "", provider.EffortOff, provider.EffortLow, provider.EffortMedium,
+			provider.EffortHigh, provider.EffortMax
 	)
 	for _, tc := range []struct {
 		model  string
@@ -126,7 +133,8 @@ func TestThinking(t *testing.T) {
 		{"gemini-2.5-pro-preview-05-06", low, 8000, `{"includeThoughts":true,"thinkingBudget":2000}`},
 	} {
 		t.Run(fmt.Sprint(tc.model, " ", tc.effort), func(t *testing.T) {
-			req := provider.Request{Options: provider.Options{Model: tc.model, MaxTokens: tc.limit, Effort: tc.effort}, Messages: []provider.Message{provider.UserText("hi")}}
+			req := provider.Request{Options: provider.Options{Model: tc.model, MaxTokens: tc.limit, Effort: tc.effort},
+				Messages: []provider.Message{provider.UserText("hi")}}
 			raw, err := encode("g", req, wire.Learned{})
 			if err != nil {
 				t.Fatal(err)
@@ -150,39 +158,53 @@ func TestSubset(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
 		{"nothing", ``, `{"type":"object"}`},
 		{"no properties", `{"type":"object","properties":{},"required":[]}`, `{"type":"object"}`},
-		{"unknown keys", `{"$schema":"x","type":"object","additionalProperties":false,"properties":{"a":{"type":"string","format":"uri","propertyNames":{},"multipleOf":2,"minLength":1}},"required":["a","b"]}`,
+		{"unknown keys",
+			`{"$schema":"x","type":"object","additionalProperties":false,"properties":{"a":{"type":"string","format":"uri","propertyNames":{},"multipleOf":2,"minLength":1}},"required":["a","b"]}`,
 			`{"properties":{"a":{"minLength":1,"type":"string"}},"required":["a"],"type":"object"}`},
 		{"const", `{"properties":{"a":{"const":"x"},"n":{"const":7}}}`,
 			`{"properties":{"a":{"enum":["x"],"type":"string"},"n":{"enum":["7"],"type":"string"}},"type":"object"}`},
-		{"a type that may be null", `{"properties":{"a":{"type":["integer","null"],"exclusiveMinimum":0,"exclusiveMaximum":9}}}`,
+		{"a type that may be null",
+			`{"properties":{"a":{"type":["integer","null"],"exclusiveMinimum":0,"exclusiveMaximum":9}}}`,
 			`{"properties":{"a":{"maximum":8,"minimum":1,"nullable":true,"type":"integer"}},"type":"object"}`},
 		{"several types", `{"properties":{"a":{"type":["string","array"],"items":{"type":"integer"}}}}`,
 			`{"properties":{"a":{"anyOf":[{"type":"string"},{"items":{"type":"integer"},"type":"array"}]}},"type":"object"}`},
-		{"an array without items", `{"properties":{"a":{"type":"array","uniqueItems":true},"b":{"type":"array","items":{}},"c":{"type":"array","items":true}}}`,
+		{"an array without items",
+			`{"properties":{"a":{"type":"array","uniqueItems":true},"b":{"type":"array","items":{}},"c":{"type":"array","items":true}}}`,
 			`{"properties":{"a":{"items":{"type":"string"},"type":"array"},"b":{"items":{"type":"string"},"type":"array"},"c":{"items":{"type":"string"},"type":"array"}},"type":"object"}`},
-		{"a number's open end", `{"properties":{"a":{"type":"number","exclusiveMinimum":0.5}}}`, `{"properties":{"a":{"minimum":0.5,"type":"number"}},"type":"object"}`},
-		{"choices", `{"properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`,
+		{"a number's open end", `{"properties":{"a":{"type":"number","exclusiveMinimum":0.5}}}`,
+			`{"properties":{"a":{"minimum":0.5,"type":"number"}},"type":"object"}`},
+		{"choices",
+			`{"properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`,
 			`{"properties":{"a":{"nullable":true,"type":"string"},"b":{"anyOf":[{"type":"string"},{"type":"integer"}]}},"type":"object"}`},
-		{"allOf", `{"properties":{"a":{"allOf":[{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]},{"properties":{"y":{"type":"integer"}}}]}}}`,
+		{"allOf",
+			`{"properties":{"a":{"allOf":[{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]},{"properties":{"y":{"type":"integer"}}}]}}}`,
 			`{"properties":{"a":{"properties":{"x":{"type":"string"},"y":{"type":"integer"}},"required":["x"],"type":"object"}},"type":"object"}`},
-		{"references", `{"$defs":{"p":{"type":"object","properties":{"next":{"$ref":"#/$defs/q~1r"}}},"q/r":{"type":"string","enum":["a"]}},"properties":{"a":{"$ref":"#/$defs/p","description":"d"},"b":{"$ref":"http://elsewhere"}}}`,
+		{"references",
+			`{"$defs":{"p":{"type":"object","properties":{"next":{"$ref":"#/$defs/q~1r"}}},"q/r":{"type":"string","enum":["a"]}},"properties":{"a":{"$ref":"#/$defs/p","description":"d"},"b":{"$ref":"http://elsewhere"}}}`,
 			`{"properties":{"a":{"description":"d","properties":{"next":{"enum":["a"],"type":"string"}},"type":"object"},"b":{"type":"string"}},"type":"object"}`},
-		{"an object of nothing inside", `{"properties":{"a":{"type":"object","properties":{},"required":["x"]},"b":{"type":"array","items":{"type":"object","properties":{}}}}}`,
+		{"an object of nothing inside",
+			`{"properties":{"a":{"type":"object","properties":{},"required":["x"]},"b":{"type":"array","items":{"type":"object","properties":{}}}}}`,
 			`{"properties":{"a":{"type":"object"},"b":{"items":{"type":"object"},"type":"array"}},"type":"object"}`},
-		{"what belongs to another type", `{"properties":{"a":{"type":"string","properties":{"x":{"type":"string"}},"items":{"type":"string"},"minimum":1,"maxItems":2},"b":{"type":"integer","minLength":1,"pattern":"x","minimum":2},"c":{"const":"x","type":"object","properties":{"y":{}}}}}`,
+		{"what belongs to another type",
+			`{"properties":{"a":{"type":"string","properties":{"x":{"type":"string"}},"items":{"type":"string"},"minimum":1,"maxItems":2},"b":{"type":"integer","minLength":1,"pattern":"x","minimum":2},"c":{"const":"x","type":"object","properties":{"y":{}}}}}`,
 			`{"properties":{"a":{"type":"string"},"b":{"minimum":2,"type":"integer"},"c":{"enum":["x"],"type":"string"}},"type":"object"}`},
-		{"choices beside other things", `{"properties":{"a":{"description":"d","minimum":1,"properties":{"x":{"type":"string"}},"anyOf":[{"type":"string"},{"description":"all"},{"type":["null","integer","boolean"]}]}}}`,
+		{"choices beside other things",
+			`{"properties":{"a":{"description":"d","minimum":1,"properties":{"x":{"type":"string"}},"anyOf":[{"type":"string"},{"description":"all"},{"type":["null","integer","boolean"]}]}}}`,
 			`{"properties":{"a":{"anyOf":[{"type":"string"},{"description":"all","type":"string"},{"anyOf":[{"type":"integer"},{"type":"boolean"}],"nullable":true}],"description":"d"}},"type":"object"}`},
-		{"choices at the root", `{"properties":{"x":{"type":"string"}},"anyOf":[{"properties":{"y":{"type":"integer"}},"required":["y"]},{"required":["x"]},{"type":"string"}]}`,
+		{"choices at the root",
+			`{"properties":{"x":{"type":"string"}},"anyOf":[{"properties":{"y":{"type":"integer"}},"required":["y"]},{"required":["x"]},{"type":"string"}]}`,
 			`{"properties":{"x":{"type":"string"},"y":{"type":"integer"}},"type":"object"}`},
-		{"no type at all", `{"properties":{"a":{"description":"x"},"b":true}}`, `{"properties":{"a":{"description":"x","type":"string"},"b":{"type":"string"}},"type":"object"}`},
+		{"no type at all", `{"properties":{"a":{"description":"x"},"b":true}}`,
+			`{"properties":{"a":{"description":"x","type":"string"},"b":{"type":"string"}},"type":"object"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := subset(json.RawMessage(tc.in))
 			if string(got) != tc.want {
 				t.Errorf("\n%s, want\n%s", got, tc.want)
 			}
-			if err := providertest.Validate(providertest.WireGemini, []byte(`{"tools":[{"functionDeclarations":[{"name":"a","parameters":`+string(got)+`}]}],"contents":[{"role":"user","parts":[{"text":"x"}]}]}`)); err != nil {
+			if err := providertest.Validate(providertest.WireGemini,
+				[]byte(`{"tools":[{"functionDeclarations":[{"name":"a","parameters":`+string(got)+
+					`}]}],"contents":[{"role":"user","parts":[{"text":"x"}]}]}`)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -191,13 +213,16 @@ func TestSubset(t *testing.T) {
 
 // TestSubsetOfItself: a schema that holds itself ends, and soon.
 func TestSubsetOfItself(t *testing.T) {
-	got := subset(json.RawMessage(`{"type":"object","properties":{"child":{"$ref":"#"},"more":{"type":"array","items":{"$ref":"#"}}}}`))
+	got := subset(
+		json.RawMessage(
+			`{"type":"object","properties":{"child":{"$ref":"#"},"more":{"type":"array","items":{"$ref":"#"}}}}`))
 	if want := `{"properties":{"child":{"type":"string"},"more":{"items":{"type":"string"},"type":"array"}},"type":"object"}`; string(got) != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	wide := `{"$defs":{"d0":{"type":"string"}`
 	for i := range 30 { // written out, it has 2^30 leaves
-		wide += fmt.Sprintf(`,"d%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i+1, i, i)
+		wide += fmt.Sprintf(
+			`,"d%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i+1, i, i)
 	}
 	wide += `},"properties":{"a":{"$ref":"#/$defs/d30"}}}`
 	if got = subset(json.RawMessage(wide)); len(got) > 256<<10 || !bytes.Equal(got, subset(json.RawMessage(wide))) {

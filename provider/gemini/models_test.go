@@ -23,7 +23,8 @@ func TestModels(t *testing.T) {
 			{"displayName":"Gemma 3 27B"}],"nextPageToken":"p 2"}`),
 		providertest.JSON(200, `{"models":[{"name":"models/gemini-2.5-flash","supportedGenerationMethods":["generateContent"],"inputTokenLimit":"many"},
 			{"name":"tunedModels/mine","supportedGenerationMethods":["generateContent"]}]}`))
-	p := &gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: srv.URL + "/v1beta", HTTP: srv.HTTP, Headers: map[string]string{"X-Own": "b"}}}
+	p := &gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: srv.URL + "/v1beta", HTTP: srv.HTTP,
+		Headers: map[string]string{"X-Own": "b"}}}
 	got, err := p.Models(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -34,12 +35,14 @@ func TestModels(t *testing.T) {
 	}
 	mine, _ := provider.Lookup("gemini", "tunedModels/mine")
 	newest, _ := provider.Lookup("gemini", "gemini-9-pro")
-	newest.Name, newest.Context, newest.MaxOutput, newest.Reasoning, newest.Guess = "Gemini 9 Pro", 3_000_000, 99_000, true, false
+	newest.Name, newest.Context, newest.MaxOutput, newest.Reasoning, newest.Guess = "Gemini 9 Pro", 3_000_000,
+		99_000, true, false
 	if diff := cmp.Diff([]provider.ModelInfo{newest, flash, mine}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	seen := srv.Requests()
-	if len(seen) != 2 || seen[0].Method != "GET" || seen[0].Path != "/v1beta/models" || seen[0].Query != "pageSize=1000" || seen[1].Query != "pageSize=1000&pageToken=p+2" {
+	if len(seen) != 2 || seen[0].Method != "GET" || seen[0].Path != "/v1beta/models" ||
+		seen[0].Query != "pageSize=1000" || seen[1].Query != "pageSize=1000&pageToken=p+2" {
 		t.Fatalf("asked %+v", seen)
 	}
 	if h := seen[0].Header; h.Get("X-Own") != "b" || h.Get("Content-Type") != "" {
@@ -49,7 +52,8 @@ func TestModels(t *testing.T) {
 
 func TestModelsRefused(t *testing.T) {
 	srv := providertest.NewServer(t,
-		providertest.JSON(400, `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`),
+		providertest.JSON(400,
+			`{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`),
 		providertest.JSON(200, `[`))
 	p := &gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: srv.URL, HTTP: srv.HTTP}}
 	for _, want := range []provider.ErrorKind{provider.KindAuth, provider.KindProvider} {
@@ -58,7 +62,8 @@ func TestModelsRefused(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, err := (&gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: "ftp://x"}}).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "gemini" {
+	if _, err := (&gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: "ftp://x"}}).Models(
+		t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "gemini" {
 		t.Errorf("%v", err)
 	}
 }

@@ -29,7 +29,8 @@ func TestABareErrorInTheStream(t *testing.T) {
 				bare = "data: " + bare + "\n\n"
 			}
 			r := ask(t, providertest.Stream(begun+bare))
-			if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindOverloaded || e.Message != "busy" || r.Text != "Hel" {
+			if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindOverloaded || e.Message != "busy" ||
+				r.Text != "Hel" {
 				t.Errorf("%+v after %q", e, r.Text)
 			}
 		})
@@ -39,8 +40,10 @@ func TestABareErrorInTheStream(t *testing.T) {
 // TestParallelCallsInSeparateEvents: no index, the same name, some with an
 // id: each is a call of its own, in the order they came.
 func TestParallelCallsInSeparateEvents(t *testing.T) {
-	r := ask(t, parts(`{"functionCall":{"name":"read","args":{"n":1}},"thoughtSignature":"s"}`, `{"functionCall":{"name":"read","args":{"n":2}}}`,
-		`{"functionCall":{"id":"x","name":"read","args":{"n":3}}}`, `{"functionCall":{"id":"x","name":"read","args":{"n":4}}}`, `{"text":""}`))
+	r := ask(t, parts(`{"functionCall":{"name":"read","args":{"n":1}},"thoughtSignature":"s"}`,
+		`{"functionCall":{"name":"read","args":{"n":2}}}`,
+		`{"functionCall":{"id":"x","name":"read","args":{"n":3}}}`,
+		`{"functionCall":{"id":"x","name":"read","args":{"n":4}}}`, `{"text":""}`))
 	if r.Err != nil {
 		t.Fatal(r.Err)
 	}
@@ -77,13 +80,16 @@ func TestIDsAreUniqueInASession(t *testing.T) {
 }
 
 func answer(c provider.ToolCall) provider.Message {
-	return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name, Text: "x"}}}
+	return provider.Message{Role: provider.RoleTool,
+		Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name, Text: "x"}}}
 }
 
 // TestStopBesideCalls: the calls decide, whatever the word for the end.
 func TestStopBesideCalls(t *testing.T) {
 	for _, word := range []string{"STOP", "FUNCTION_CALL"} {
-		r := ask(t, providertest.Stream(`data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"read","args":{}}}]},"finishReason":"`+word+`"}]}`+"\n\n"))
+		r := ask(t,
+			providertest.Stream(
+				`data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"read","args":{}}}]},"finishReason":"`+word+`"}]}`+"\n\n"))
 		if r.Err != nil || r.Done.Stop != provider.StopToolUse {
 			t.Errorf("%s: %+v %v", word, r.Done, r.Err)
 		}
@@ -115,7 +121,9 @@ func notices(r providertest.Result) (texts []string) {
 
 func tools(n int) (specs []provider.ToolSpec) {
 	for i := range n {
-		specs = append(specs, provider.ToolSpec{Name: fmt.Sprintf("tool%d", i), Schema: json.RawMessage(`{"type":"object","properties":{"a":{"const":"x"}},"$comment":"` + fmt.Sprint(i) + `"}`)})
+		specs = append(specs, provider.ToolSpec{Name: fmt.Sprintf("tool%d", i),
+			Schema: json.RawMessage(`{"type":"object","properties":{"a":{"const":"x"}},"$comment":"` +
+				fmt.Sprint(i) + `"}`)})
 	}
 	return specs
 }
@@ -136,7 +144,8 @@ func TestOneBadToolDoesNotBreakATurn(t *testing.T) {
 	if r.Err != nil || r.Text != "ok" {
 		t.Fatal(r.Err)
 	}
-	if diff := cmp.Diff([]string{"gemini-3-flash refuses the schema of tool1: left out, the model cannot call it"}, notices(r)); diff != "" {
+	if diff := cmp.Diff([]string{"gemini-3-flash refuses the schema of tool1: left out, the model cannot call it"},
+		notices(r)); diff != "" {
 		t.Errorf("notices (-want +got)\n%s", diff)
 	}
 	if again := providertest.Collect(p.Stream(t.Context(), req)); again.Err != nil || len(notices(again)) != 0 {
@@ -146,7 +155,8 @@ func TestOneBadToolDoesNotBreakATurn(t *testing.T) {
 	if len(seen) != 4 {
 		t.Fatalf("%d requests, want three for the first and one for the second", len(seen))
 	}
-	for i, want := range []string{`"name":"tool1","parametersJsonSchema"`, `"name":"tool1","parameters":`, `[{"name":"tool0"`, `[{"name":"tool0"`} {
+	for i, want := range []string{`"name":"tool1","parametersJsonSchema"`, `"name":"tool1","parameters":`,
+		`[{"name":"tool0"`, `[{"name":"tool0"`} {
 		if !bytes.Contains(seen[i].Body, []byte(want)) {
 			t.Errorf("request %d lacks %s: %s", i, want, seen[i].Body)
 		}
@@ -170,7 +180,8 @@ func TestAServerThatKnowsOnlyTheSubset(t *testing.T) {
 	if r.Err != nil || len(s.Requests()) != 2 || len(notices(r)) != 0 {
 		t.Fatalf("%v after %d requests", r.Err, len(s.Requests()))
 	}
-	if body := s.Requests()[1].Body; bytes.Contains(body, []byte(`const`)) || bytes.Contains(body, []byte(`$comment`)) || bytes.Count(body, []byte(`"name"`)) != 30 {
+	if body := s.Requests()[1].Body; bytes.Contains(body, []byte(`const`)) ||
+		bytes.Contains(body, []byte(`$comment`)) || bytes.Count(body, []byte(`"name"`)) != 30 {
 		t.Errorf("%s", body)
 	}
 }
@@ -178,7 +189,8 @@ func TestAServerThatKnowsOnlyTheSubset(t *testing.T) {
 // TestWhatCannotBeMendedIsSaid: a 400 that nothing changes comes back, after
 // a bounded number of tries.
 func TestWhatCannotBeMendedIsSaid(t *testing.T) {
-	for _, message := range []string{"contents[0]: no", "tools[0].function_declarations[77]: no", "thinking is what I do not like", "Invalid thought signature"} {
+	for _, message := range []string{"contents[0]: no", "tools[0].function_declarations[77]: no",
+		"thinking is what I do not like", "Invalid thought signature"} {
 		s := refusing(t, func(string) string { return message })
 		req := request(provider.UserText("hi"))
 		req.Tools = tools(2)
@@ -201,7 +213,8 @@ func TestAServerWithoutCallIDs(t *testing.T) {
 		return ""
 	})
 	call := provider.ToolCall{ID: "c1", Name: "read", Input: json.RawMessage(`{}`)}
-	r := send(t, s, request(provider.UserText("hi"), provider.Message{Role: provider.RoleAssistant, Provider: "g", Parts: []provider.Part{call}}, answer(call)))
+	r := send(t, s, request(provider.UserText("hi"),
+		provider.Message{Role: provider.RoleAssistant, Provider: "g", Parts: []provider.Part{call}}, answer(call)))
 	if r.Err != nil || len(s.Requests()) != 2 {
 		t.Fatalf("%v after %d requests", r.Err, len(s.Requests()))
 	}
@@ -272,7 +285,8 @@ func TestAModelThatWantsSignatures(t *testing.T) {
 	})
 	p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}
 	call := provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{}`)}
-	req := request(provider.UserText("hi"), provider.Message{Role: provider.RoleAssistant, Provider: "other", Parts: []provider.Part{call}}, answer(call))
+	req := request(provider.UserText("hi"), provider.Message{Role: provider.RoleAssistant, Provider: "other",
+		Parts: []provider.Part{call}}, answer(call))
 	req.Model = "a-gateway-name"
 	for range 2 {
 		if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil || len(notices(r)) != 0 {
@@ -283,8 +297,10 @@ func TestAModelThatWantsSignatures(t *testing.T) {
 		t.Errorf("%d requests, want 3: what is known is tried again", n)
 	}
 	t.Run("and takes none", func(t *testing.T) {
-		s := refusing(t, func(string) string { return "Function call is missing a thought_signature in functionCall parts." })
-		r := providertest.Collect((&gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}).Stream(t.Context(), req))
+		s := refusing(t,
+			func(string) string { return "Function call is missing a thought_signature in functionCall parts." })
+		r := providertest.Collect((&gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL,
+			HTTP: s.HTTP}}).Stream(t.Context(), req))
 		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindInvalid || len(s.Requests()) != 2 {
 			t.Errorf("%v after %d requests", r.Err, len(s.Requests()))
 		}
@@ -302,8 +318,9 @@ func TestARefusedSignature(t *testing.T) {
 	})
 	p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}
 	reply := func(id, sig string) provider.Message {
-		return provider.Message{Role: provider.RoleAssistant, Provider: "g", Model: "gemini-3-flash", Parts: []provider.Part{
-			provider.ToolCall{ID: id, Name: "read", Input: json.RawMessage(`{}`), Opaque: sig}}}
+		return provider.Message{Role: provider.RoleAssistant, Provider: "g", Model: "gemini-3-flash",
+			Parts: []provider.Part{
+				provider.ToolCall{ID: id, Name: "read", Input: json.RawMessage(`{}`), Opaque: sig}}}
 	}
 	req := request(provider.UserText("hi"), reply("a", "old+/=="), answer(provider.ToolCall{ID: "a", Name: "read"}))
 	r := providertest.Collect(p.Stream(t.Context(), req))
@@ -336,12 +353,14 @@ func TestASignatureThatIsRefusedNowAndThen(t *testing.T) {
 	})
 	p := &gemini.Provider{Server: provider.Server{Name: "g", BaseURL: s.URL, HTTP: s.HTTP}}
 	call := provider.ToolCall{ID: "a", Name: "read", Input: json.RawMessage(`{}`), Opaque: "good+/=="}
-	req := request(provider.UserText("hi"), provider.Message{Role: provider.RoleAssistant, Provider: "g", Model: "gemini-3-flash", Parts: []provider.Part{call}}, answer(call))
+	req := request(provider.UserText("hi"), provider.Message{Role: provider.RoleAssistant, Provider: "g",
+		Model: "gemini-3-flash", Parts: []provider.Part{call}}, answer(call))
 	for range 3 {
 		if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil || len(notices(r)) != 0 {
 			t.Fatalf("%v %q", r.Err, notices(r))
 		}
-		req.Messages = append(req.Messages, provider.Message{Role: provider.RoleAssistant, Provider: "g", Model: "gemini-3-flash", Parts: []provider.Part{provider.Text{Text: "ok"}}}, provider.UserText("and?"))
+		req.Messages = append(req.Messages, provider.Message{Role: provider.RoleAssistant, Provider: "g",
+			Model: "gemini-3-flash", Parts: []provider.Part{provider.Text{Text: "ok"}}}, provider.UserText("and?"))
 	}
 	for i, r := range s.Requests() {
 		if !bytes.Contains(r.Body, []byte(`"good+/=="`)) {
@@ -382,28 +401,36 @@ func TestAQuotaThatPassesAndOneThatDoesNot(t *testing.T) {
 		if delay != "" {
 			details += `,{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"` + delay + `"}`
 		}
-		return `{"error":{"code":429,"message":"` + message + `","status":"RESOURCE_EXHAUSTED","details":[` + strings.TrimPrefix(details, ",") + `]}}`
+		return `{"error":{"code":429,"message":"` + message + `","status":"RESOURCE_EXHAUSTED","details":[` +
+			strings.TrimPrefix(details, ",") + `]}}`
 	}
-	const minute, day = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "GenerateRequestsPerDayPerProjectPerModel-FreeTier"
+	const minute, day = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
+		"GenerateRequestsPerDayPerProjectPerModel-FreeTier"
 	for _, tc := range []struct {
 		name, body string
 		kind       provider.ErrorKind
 		retry      bool
 		wait       time.Duration
 	}{
-		{"a minute's", quota("Quota exceeded, limit: 05", minute, "34.07s"), provider.KindRateLimit, true, 34070 * time.Millisecond},
-		{"in words", quota("Quota exceeded. Please retry in 12.5s.", "", ""), provider.KindRateLimit, true, 12500 * time.Millisecond},
+		{"a minute's", quota("Quota exceeded, limit: 05", minute, "34.07s"), provider.KindRateLimit,
+			true, 34070 * time.Millisecond},
+		{"in words", quota("Quota exceeded. Please retry in 12.5s.", "", ""), provider.KindRateLimit,
+			true, 12500 * time.Millisecond},
 		{"nothing said", quota("Quota exceeded", "", ""), provider.KindRateLimit, true, 0},
 		{"a day's", quota("Quota exceeded", day, "34s"), provider.KindRateLimit, false, 34 * time.Second},
-		{"none on this plan", quota("Quota exceeded for metric: x, limit: 0, model: gemini-2.5-pro", minute, "34s"), provider.KindBilling, false, 34 * time.Second},
-		{"no room", `{"error":{"code":429,"message":"No capacity","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"MODEL_CAPACITY_EXHAUSTED"}]}}`, provider.KindOverloaded, false, 0},
+		{"none on this plan", quota("Quota exceeded for metric: x, limit: 0, model: gemini-2.5-pro", minute, "34s"),
+			provider.KindBilling, false, 34 * time.Second},
+		{"no room",
+			`{"error":{"code":429,"message":"No capacity","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"MODEL_CAPACITY_EXHAUSTED"}]}}`, provider.KindOverloaded, false, 0},
 		{"hours", quota("Quota exceeded", "x", "7200s"), provider.KindRateLimit, true, 2 * time.Hour},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for how, r := range map[string]providertest.Result{
 				"by status":     ask(t, providertest.JSON(429, tc.body)),
 				"with a header": ask(t, providertest.JSON(429, tc.body).With("Retry-After", "0.001")),
-				"in the stream": ask(t, providertest.Stream(`data: {"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`+"\n\ndata: "+tc.body+"\n\n")),
+				"in the stream": ask(t,
+					providertest.Stream(`data: {"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`+"\n\ndata: "+
+						tc.body+"\n\n")),
 			} {
 				e := provider.AsError(r.Err)
 				wait := tc.wait
@@ -420,7 +447,8 @@ func TestAQuotaThatPassesAndOneThatDoesNot(t *testing.T) {
 		})
 	}
 	t.Run("key", func(t *testing.T) {
-		r := ask(t, providertest.JSON(400, `{"error":{"code":400,"message":"API key expired. Please renew the API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`))
+		r := ask(t, providertest.JSON(400,
+			`{"error":{"code":400,"message":"API key expired. Please renew the API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`))
 		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindAuth {
 			t.Errorf("%+v", e)
 		}
@@ -429,11 +457,13 @@ func TestAQuotaThatPassesAndOneThatDoesNot(t *testing.T) {
 
 // TestTextBesideACallIsKept: the signature in the part they share is the call's.
 func TestTextBesideACallIsKept(t *testing.T) {
-	r := ask(t, parts(`{"text":"I ","thought":false}`, `{"text":"look.","functionCall":{"name":"read","args":{"n":1}},"thoughtSignature":"s"}`))
+	r := ask(t, parts(`{"text":"I ","thought":false}`,
+		`{"text":"look.","functionCall":{"name":"read","args":{"n":1}},"thoughtSignature":"s"}`))
 	if r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	want := []provider.Part{provider.Text{Text: "I look."}, provider.ToolCall{ID: "call_1", Name: "read", Input: json.RawMessage(`{"n":1}`), Opaque: "s"}}
+	want := []provider.Part{provider.Text{Text: "I look."},
+		provider.ToolCall{ID: "call_1", Name: "read", Input: json.RawMessage(`{"n":1}`), Opaque: "s"}}
 	if diff := cmp.Diff(want, r.Done.Message.Parts); diff != "" || r.Text != "I look." {
 		t.Errorf("%q (-want +got)\n%s", r.Text, diff)
 	}

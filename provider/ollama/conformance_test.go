@@ -24,7 +24,8 @@ func (d described) RoundTrip(r *http.Request) (*http.Response, error) {
 		return d.next.RoundTrip(r)
 	}
 	head := http.Header{"Content-Type": {d.show.ContentType}}
-	return &http.Response{StatusCode: d.show.Status, Header: head, Body: io.NopCloser(bytes.NewReader(d.show.Body)), Request: r}, nil
+	return &http.Response{StatusCode: d.show.Status, Header: head, Body: io.NopCloser(bytes.NewReader(d.show.Body)),
+		Request: r}, nil
 }
 
 // CloseIdleConnections is looked for by http.Client.
@@ -37,13 +38,16 @@ func (d described) CloseIdleConnections() {
 func suite() providertest.Wire {
 	return providertest.Wire{
 		New: func(c providertest.Config) provider.Provider {
-			client := &http.Client{Transport: described{c.HTTP.Transport, providertest.OllamaShow(32_768, "completion", "tools", "thinking", "vision")}}
-			return &ollama.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: client, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
+			client := &http.Client{Transport: described{c.HTTP.Transport,
+				providertest.OllamaShow(32_768, "completion", "tools", "thinking", "vision")}}
+			return &ollama.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: client,
+				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		},
 		Build:    providertest.Ollama,
 		Validate: func(body []byte) error { return providertest.Validate(providertest.WireOllama, body) },
 		Unmark:   func(body []byte) []byte { return body }, // the cache needs no marks
-		Stops:    map[string]provider.StopReason{"stop": provider.StopComplete, "novelty": provider.StopComplete, "length": provider.StopMaxTokens},
+		Stops: map[string]provider.StopReason{"stop": provider.StopComplete, "novelty": provider.StopComplete,
+			"length": provider.StopMaxTokens},
 		Tells: func(u provider.Usage) provider.Usage {
 			return provider.Usage{Input: u.Prompt(), Output: u.Output} // no word of caches and thoughts
 		},

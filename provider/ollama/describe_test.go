@@ -14,7 +14,9 @@ import (
 
 func TestTheWindow(t *testing.T) {
 	params := func(limit, numCtx string) providertest.Reply {
-		return providertest.JSON(200, `{"capabilities":["tools"],"parameters":"stop \"x\"\nnum_ctx    `+numCtx+`\ntemperature 1","model_info":{"qwen3.context_length":`+limit+`,"qwen3.rope.scaling.original_context_length":"no","general.parameter_count":8}}`)
+		return providertest.JSON(200, `{"capabilities":["tools"],"parameters":"stop \"x\"\nnum_ctx    `+numCtx+
+			`\ntemperature 1","model_info":{"qwen3.context_length":`+limit+
+			`,"qwen3.rope.scaling.original_context_length":"no","general.parameter_count":8}}`)
 	}
 	for _, tc := range []struct {
 		name   string
@@ -30,13 +32,20 @@ func TestTheWindow(t *testing.T) {
 		{"the Modelfile says", params("131072", "16384"), 0, 16384},
 		{"the Modelfile says too much", params("8192", "16384"), 0, 8192},
 		{"the user says more", params("131072", "16384"), 32_000, 32_000},
-		{"a part of it has another", providertest.JSON(200, `{"capabilities":["tools"],"model_info":{"general.architecture":"m","a.context_length":77,"m.context_length":8192,"m.vision.context_length":576,"z.context_length":99}}`), 0, 8192},
-		{"no word of its architecture", providertest.JSON(200, `{"capabilities":["tools"],"model_info":{"clip.context_length":77,"m.context_length":8192,"z.context_length":99}}`), 0, 8192},
-		{"in the cloud", providertest.JSON(200, `{"capabilities":["tools"],"remote_host":"https://ollama.com","model_info":{"m.context_length":262144}}`), 0, 262144},
-		{"less is wanted in the cloud", providertest.JSON(200, `{"capabilities":["tools"],"remote_host":"https://ollama.com","model_info":{"m.context_length":262144}}`), 20_000, 20_000},
+		{"a part of it has another", providertest.JSON(200,
+			`{"capabilities":["tools"],"model_info":{"general.architecture":"m","a.context_length":77,"m.context_length":8192,"m.vision.context_length":576,"z.context_length":99}}`), 0, 8192},
+		{"no word of its architecture", providertest.JSON(200,
+			`{"capabilities":["tools"],"model_info":{"clip.context_length":77,"m.context_length":8192,"z.context_length":99}}`), 0, 8192},
+		{"in the cloud", providertest.JSON(200,
+			`{"capabilities":["tools"],"remote_host":"https://ollama.com","model_info":{"m.context_length":262144}}`),
+			0, 262144},
+		{"less is wanted in the cloud", providertest.JSON(200,
+			`{"capabilities":["tools"],"remote_host":"https://ollama.com","model_info":{"m.context_length":262144}}`),
+			20_000, 20_000},
 		{"nobody knows", providertest.JSON(200, `{}`), 0, 0},
 		{"nobody knows, the user says", providertest.JSON(500, `{"error":"oops"}`), 5000, 5000},
-		{"no such end", providertest.Reply{Status: 404, ContentType: "text/plain", Body: []byte("404 page not found")}, 0, 0},
+		{"no such end", providertest.Reply{Status: 404, ContentType: "text/plain",
+			Body: []byte("404 page not found")}, 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := server(t, tc.show, always(providertest.Ollama(providertest.Text("ok"))))
@@ -46,7 +55,8 @@ func TestTheWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tc.window > 0 && (info.Context != tc.window || info.MaxOutput != tc.window/2) || tc.window == 0 && !info.Guess {
+			if tc.window > 0 && (info.Context != tc.window || info.MaxOutput != tc.window/2) ||
+				tc.window == 0 && !info.Guess {
 				t.Errorf("%+v", info)
 			}
 			if r := send(t, p, request(provider.UserText("hi"))); r.Err != nil {
@@ -118,9 +128,11 @@ func number(n int) string {
 }
 
 func TestDescribe(t *testing.T) {
-	s := server(t, providertest.JSON(200, `{"capabilities":["completion","vision"],"remote_host":"https://ollama.com","model_info":{"x.context_length":131072}}`), nil)
+	s := server(t, providertest.JSON(200,
+		`{"capabilities":["completion","vision"],"remote_host":"https://ollama.com","model_info":{"x.context_length":131072}}`), nil)
 	info, err := provide(s).Describe(t.Context(), "m")
-	if err != nil || info.Provider != "o" || info.ID != "m" || info.Tools || info.Reasoning || !info.Images || info.Price != nil {
+	if err != nil || info.Provider != "o" || info.ID != "m" || info.Tools || info.Reasoning || !info.Images ||
+		info.Price != nil {
 		t.Errorf("%+v %v", info, err)
 	}
 	for name, tc := range map[string]struct {
@@ -129,16 +141,19 @@ func TestDescribe(t *testing.T) {
 		hint string
 	}{
 		"unknown model": {providertest.JSON(404, `{"error":"model 'm' not found"}`), provider.KindConfig, "ollama pull m"},
-		"not signed in": {providertest.JSON(401, `{"error":"unauthorized","signin_url":"https://x"}`), provider.KindAuth, "ollama signin"},
-		"dropped":       {providertest.Dropped(), provider.KindNetwork, ""},
+		"not signed in": {providertest.JSON(401, `{"error":"unauthorized","signin_url":"https://x"}`),
+			provider.KindAuth, "ollama signin"},
+		"dropped": {providertest.Dropped(), provider.KindNetwork, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := provide(server(t, tc.show, nil))
-			if _, err := p.Describe(t.Context(), "m"); provider.AsError(err) == nil || provider.AsError(err).Kind != tc.kind {
+			if _, err := p.Describe(t.Context(), "m"); provider.AsError(err) == nil ||
+				provider.AsError(err).Kind != tc.kind {
 				t.Errorf("%v", err)
 			}
 			r := send(t, p, request(provider.UserText("hi")))
-			if e := provider.AsError(r.Err); e == nil || e.Kind != tc.kind || !strings.Contains(e.Hint, tc.hint) || e.Provider != "o" {
+			if e := provider.AsError(r.Err); e == nil || e.Kind != tc.kind || !strings.Contains(e.Hint, tc.hint) ||
+				e.Provider != "o" {
 				t.Errorf("%+v", e)
 			}
 		})
@@ -152,7 +167,8 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		r := providertest.Collect(p.Stream(ctx, request(provider.UserText("hi"))))
-		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindCanceled || !errors.Is(r.Err, context.Canceled) {
+		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindCanceled ||
+			!errors.Is(r.Err, context.Canceled) {
 			t.Errorf("%v", r.Err)
 		}
 	})
@@ -165,14 +181,25 @@ func TestErrors(t *testing.T) {
 		retry bool
 		says  string // the message or the hint
 	}{
-		"not found":         {providertest.JSON(404, `{"error":"model \"m\" not found, try pulling it first"}`), provider.KindConfig, false, "ollama pull m"},
-		"not signed in":     {providertest.JSON(401, `{"error":"unauthorized","signin_url":"https://x"}`), provider.KindAuth, false, "ollama signin"},
-		"queue full":        {providertest.JSON(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`), provider.KindOverloaded, true, "busy"},
-		"499":               {providertest.JSON(499, `{"error":"request canceled"}`), provider.KindProvider, true, "canceled"},
-		"out of memory":     {providertest.JSON(500, `{"error":"model requires more system memory (9 GiB) than is available (7 GiB)"}`), provider.KindProvider, false, "a smaller model"},
-		"in the stream":     {stream(`{"message":{"role":"assistant","content":"a"},"done":false}`, `{"error":"an error was encountered while running the model"}`), provider.KindProvider, true, "encountered"},
-		"no message at all": {stream(`{"message":{"role":"assistant","content":"a"},"done":false}`, `{"novelty":1}`), provider.KindProvider, true, "novelty"},
-		"only loaded":       {stream(`{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"load"}`), provider.KindProvider, true, "loaded"},
+		"not found": {providertest.JSON(404, `{"error":"model \"m\" not found, try pulling it first"}`),
+			provider.KindConfig, false, "ollama pull m"},
+		"not signed in": {providertest.JSON(401, `{"error":"unauthorized","signin_url":"https://x"}`),
+			provider.KindAuth, false, "ollama signin"},
+		"queue full": {providertest.JSON(503,
+			`{"error":"server busy, please try again.  maximum pending requests exceeded"}`), provider.KindOverloaded,
+			true, "busy"},
+		"499": {providertest.JSON(499, `{"error":"request canceled"}`), provider.KindProvider,
+			true, "canceled"},
+		"out of memory": {providertest.JSON(500,
+			`{"error":"model requires more system memory (9 GiB) than is available (7 GiB)"}`), provider.KindProvider,
+			false, "a smaller model"},
+		"in the stream": {stream(`{"message":{"role":"assistant","content":"a"},"done":false}`,
+			`{"error":"an error was encountered while running the model"}`), provider.KindProvider, true, "encountered"},
+		"no message at all": {stream(`{"message":{"role":"assistant","content":"a"},"done":false}`, `{"novelty":1}`),
+			provider.KindProvider, true, "novelty"},
+		"only loaded": {stream(
+			`{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"load"}`),
+			provider.KindProvider, true, "loaded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := provider.AsError(ask(t, tc.reply).Err)
@@ -187,14 +214,16 @@ func TestErrors(t *testing.T) {
 func TestAServerThatDoesNotRun(t *testing.T) {
 	p := &ollama.Provider{Server: provider.Server{Name: "o", BaseURL: "127.0.0.1:1", Local: true}}
 	r := send(t, p, request(provider.UserText("hi")))
-	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindNetwork || !strings.Contains(e.Hint, "ollama serve") || !strings.Contains(e.Hint, "OLLAMA_HOST") {
+	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindNetwork ||
+		!strings.Contains(e.Hint, "ollama serve") || !strings.Contains(e.Hint, "OLLAMA_HOST") {
 		t.Errorf("%+v", e)
 	}
 }
 
 // TestAnOldReply: no done_reason, no counts.
 func TestAnOldReply(t *testing.T) {
-	r := ask(t, stream(`{"model":"m","message":{"role":"assistant","content":"a"},"done":false}`, `{"model":"m","done":true}`))
+	r := ask(t, stream(`{"model":"m","message":{"role":"assistant","content":"a"},"done":false}`,
+		`{"model":"m","done":true}`))
 	if r.Err != nil || r.Text != "a" || r.Done.Stop != provider.StopComplete || r.Done.Usage != (provider.Usage{}) {
 		t.Errorf("%+v %v", r.Done, r.Err)
 	}

@@ -15,7 +15,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func session() provider.Request {
 	temperature := 0.5
 	tool := func(id, text string, images ...provider.Image) provider.Message {
-		return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "read", Text: text, Images: images}}}
+		return provider.Message{Role: provider.RoleTool,
+			Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "read", Text: text, Images: images}}}
 	}
 	own := func(parts ...provider.Part) provider.Message {
 		return provider.Message{Role: provider.RoleAssistant, Provider: "o", Model: "m", Parts: parts}
@@ -26,7 +27,8 @@ func session() provider.Request {
 	return provider.Request{
 		Options: provider.Options{Model: "m", MaxTokens: 4000, Temperature: &temperature, Effort: provider.EffortHigh},
 		System:  "Be <brief>.",
-		Tools:   []provider.ToolSpec{{Name: "read", Description: "Reads & shows.", Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}}`)}},
+		Tools: []provider.ToolSpec{{Name: "read", Description: "Reads & shows.",
+			Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}}`)}},
 		Messages: []provider.Message{
 			provider.UserText("look", provider.Image{MediaType: "image/png", Data: []byte("PNG")}),
 			own(provider.Reasoning{Text: "hm", Form: formThinking}, provider.Text{Text: "I look."}, call("c1"), call("c2")),
@@ -35,7 +37,8 @@ func session() provider.Request {
 			own(call("c3")),
 			tool("c3", "", provider.Image{MediaType: "image/png", Data: []byte("P")}),
 			{Role: provider.RoleAssistant, Provider: "anthropic", Model: "claude", Parts: []provider.Part{
-				provider.Reasoning{Text: "foreign", Form: "thinking", Opaque: "x"}, provider.Text{Text: "yes"}, call("functions.read:0")}},
+				provider.Reasoning{Text: "foreign", Form: "thinking", Opaque: "x"}, provider.Text{Text: "yes"},
+				call("functions.read:0")}},
 			tool("functions.read:0", "four"),
 			provider.UserText("go on"),
 			provider.UserText("please"),
@@ -91,14 +94,16 @@ func TestThePrefixHolds(t *testing.T) {
 }
 
 func TestThink(t *testing.T) {
-	can, levels, cannot := facts{listed: true, thinking: true}, facts{listed: true, thinking: true, levels: true}, facts{listed: true}
+	can, levels, cannot := facts{listed: true, thinking: true}, facts{listed: true, thinking: true, levels: true},
+		facts{listed: true}
 	for _, tc := range []struct {
 		f      facts
 		effort provider.Effort
 		want   string
 	}{
-		{can, "", ""}, {can, provider.EffortOff, "false"}, {can, provider.EffortLow, "true"}, {can, provider.EffortMax, "true"},
-		{levels, "", ""}, {levels, provider.EffortOff, `"low"`}, {levels, provider.EffortLow, `"low"`}, {levels, provider.EffortMedium, `"medium"`},
+		{can, "", ""}, {can, provider.EffortOff, "false"}, {can, provider.EffortLow, "true"},
+		{can, provider.EffortMax, "true"}, {levels, "", ""}, {levels, provider.EffortOff, `"low"`},
+		{levels, provider.EffortLow, `"low"`}, {levels, provider.EffortMedium, `"medium"`},
 		{levels, provider.EffortHigh, `"high"`}, {levels, provider.EffortMax, `"high"`},
 		{cannot, provider.EffortHigh, ""}, {cannot, provider.EffortOff, ""}, {facts{}, provider.EffortOff, "false"},
 		{facts{listed: true, thinking: true, noThinking: true}, provider.EffortHigh, ""},

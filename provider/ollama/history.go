@@ -82,7 +82,8 @@ func (h *history) assistant(m provider.Message) {
 			}
 			args, _ := wire.Object(p.Input)
 			call := toolCall{ID: h.ids.Call(p.ID, m.Provider),
-				Function: functionCall{Index: len(out.ToolCalls), Name: provider.ToolName(p.Name, nameLimit), Arguments: args}}
+				Function: functionCall{Index: len(out.ToolCalls), Name: provider.ToolName(p.Name, nameLimit),
+					Arguments: args}}
 			h.names[p.ID] = call.Function.Name
 			out.ToolCalls = append(out.ToolCalls, call)
 		}

@@ -26,12 +26,17 @@ func TestEachVendorHasItsOwnAddress(t *testing.T) {
 		"my-gateway": "",
 	} {
 		sent := ""
-		chat := &openai.Chat{Server: provider.Server{Name: name, Key: func(context.Context) (string, error) { return "k", nil }, HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		chat := &openai.Chat{Server: provider.Server{Name: name, Key: func(context.Context) (string,
+			error) {
+			return "k", nil
+		}, HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			sent = r.URL.String()
 			return nil, errors.New("not sent")
 		})}}, Quirks: openai.QuirksFor(name)}
 		var last error
-		for _, err := range chat.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}}) {
+		for _, err := range chat.Stream(t.Context(),
+			provider.Request{Options: provider.Options{Model: "m"},
+				Messages: []provider.Message{provider.UserText("hi")}}) {
 			last = err
 		}
 		if sent != want {
@@ -45,8 +50,10 @@ func TestEachVendorHasItsOwnAddress(t *testing.T) {
 
 func TestOpenAIElsewhereIsACompatibleServer(t *testing.T) {
 	for address, own := range map[string]bool{
-		"": true, "https://api.openai.com/v1": true, "https://eu.api.openai.com/v1": true, "https://me.openai.azure.com/openai/v1": true,
-		"http://localhost:8080/v1": false, "https://gateway.example/v1": false, "https://azure.com.example/v1": false,
+		"": true, "https://api.openai.com/v1": true, "https://eu.api.openai.com/v1": true,
+		"https://me.openai.azure.com/openai/v1": true,
+		"http://localhost:8080/v1":              false, "https://gateway.example/v1": false,
+		"https://azure.com.example/v1": false,
 	} {
 		if got := openai.QuirksAt("openai", address).SystemRole == "developer"; got != own {
 			t.Errorf("%q: OpenAI's own words: %v, want %v", address, got, own)

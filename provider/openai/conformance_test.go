@@ -12,7 +12,8 @@ import (
 func suite(name string) providertest.Wire {
 	return providertest.Wire{
 		New: func(c providertest.Config) provider.Provider {
-			return &openai.Chat{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}, Quirks: openai.QuirksFor(name)}
+			return &openai.Chat{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP,
+				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}, Quirks: openai.QuirksFor(name)}
 		},
 		Build:    providertest.Chat,
 		Validate: func(body []byte) error { return providertest.Validate(providertest.WireChat, body) },
@@ -20,8 +21,9 @@ func suite(name string) providertest.Wire {
 			return bytes.ReplaceAll(body, []byte(`,"cache_control":{"type":"ephemeral"}`), nil)
 		},
 		Stops: map[string]provider.StopReason{
-			"stop": provider.StopComplete, "end_turn": provider.StopComplete, "eos": provider.StopComplete, "tool_calls": provider.StopComplete,
-			"length": provider.StopMaxTokens, "content_filter": provider.StopRefusal, "sensitive": provider.StopRefusal,
+			"stop": provider.StopComplete, "end_turn": provider.StopComplete, "eos": provider.StopComplete,
+			"tool_calls": provider.StopComplete,
+			"length":     provider.StopMaxTokens, "content_filter": provider.StopRefusal, "sensitive": provider.StopRefusal,
 			"model_context_window_exceeded": provider.StopContext,
 		},
 		EchoesReasoning: name == "compatible" || name == "deepseek",
@@ -40,7 +42,8 @@ func FuzzChatStream(f *testing.F) { providertest.FuzzStream(f, suite("openrouter
 func responsesSuite() providertest.Wire {
 	return providertest.Wire{
 		New: func(c providertest.Config) provider.Provider {
-			return &openai.Responses{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
+			return &openai.Responses{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key,
+				HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		},
 		Keeps:    true, // the items themselves
 		Build:    providertest.Responses,

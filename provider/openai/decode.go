@@ -301,9 +301,11 @@ func (d *decoder) finish(word, native string) error {
 	for _, w := range []string{word, native} {
 		switch w {
 		case "error":
-			return &provider.Error{Kind: provider.KindProvider, Code: w, Message: "the server broke the reply off with an error"}
+			return &provider.Error{Kind: provider.KindProvider, Code: w,
+				Message: "the server broke the reply off with an error"}
 		case "network_error":
-			return &provider.Error{Kind: provider.KindNetwork, Code: w, Message: "the server lost its connection to the model"}
+			return &provider.Error{Kind: provider.KindNetwork,
+				Code: w, Message: "the server lost its connection to the model"}
 		case "insufficient_system_resource":
 			return &provider.Error{Kind: provider.KindOverloaded, Code: w,
 				Message: "the server broke the reply off for lack of resources"}

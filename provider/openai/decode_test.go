@@ -18,8 +18,10 @@ import (
 func ask(t *testing.T, name string, reply providertest.Reply) providertest.Result {
 	t.Helper()
 	s := providertest.NewServer(t, reply)
-	p := &openai.Chat{Server: provider.Server{Name: name, BaseURL: s.URL + "/v1", HTTP: s.HTTP}, Quirks: openai.QuirksFor(name)}
-	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}}))
+	p := &openai.Chat{Server: provider.Server{Name: name, BaseURL: s.URL + "/v1", HTTP: s.HTTP},
+		Quirks: openai.QuirksFor(name)}
+	r := providertest.Collect(p.Stream(t.Context(),
+		provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{provider.UserText("hi")}}))
 	if err := r.Check(); err != nil {
 		t.Error(err)
 	}
@@ -73,7 +75,8 @@ func TestCallsAreToldApart(t *testing.T) {
 			calls(`{"index":0,"function":{"name":"read","arguments":"{\"n\":2}"}}`)},
 			[]provider.ToolCall{call("call_1", `{"n":1}`), call("call_2", `{"n":2}`)}},
 		{"neither index nor id", []string{
-			calls(`{"function":{"name":"read","arguments":"{\"n\":1}"}},{"function":{"name":"read","arguments":"{\"n\":2}"}}`)},
+			calls(
+				`{"function":{"name":"read","arguments":"{\"n\":1}"}},{"function":{"name":"read","arguments":"{\"n\":2}"}}`)},
 			[]provider.ToolCall{call("call_1", `{"n":1}`), call("call_2", `{"n":2}`)}},
 		{"no index, with ids", []string{
 			calls(`{"id":"a","function":{"name":"read","arguments":""}}`), calls(`{"function":{"arguments":"{\"n\":1}"}}`),
@@ -84,8 +87,10 @@ func TestCallsAreToldApart(t *testing.T) {
 			calls(`{"index":1,"id":"read","function":{"name":"read","arguments":"{\"n\":2}"}}`)},
 			[]provider.ToolCall{call("read", `{"n":1}`), call("call_1", `{"n":2}`)}},
 		{"interleaved by index", []string{
-			calls(`{"index":0,"id":"a","function":{"name":"read","arguments":""}},{"index":1,"id":"b","function":{"name":"read","arguments":""}}`),
-			calls(`{"index":1,"function":{"arguments":"{\"n\":2}"}}`), calls(`{"index":0,"function":{"arguments":"{\"n\":1}"}}`)},
+			calls(
+				`{"index":0,"id":"a","function":{"name":"read","arguments":""}},{"index":1,"id":"b","function":{"name":"read","arguments":""}}`),
+			calls(`{"index":1,"function":{"arguments":"{\"n\":2}"}}`),
+			calls(`{"index":0,"function":{"arguments":"{\"n\":1}"}}`)},
 			[]provider.ToolCall{call("a", `{"n":1}`), call("b", `{"n":2}`)}},
 		{"id and name in every fragment", []string{
 			calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\""}}`),
@@ -93,14 +98,17 @@ func TestCallsAreToldApart(t *testing.T) {
 			calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"}"}}`)},
 			[]provider.ToolCall{call("a", `{"n":1}`)}},
 		{"the id comes late", []string{
-			calls(`{"index":0,"function":{"name":"read","arguments":""}}`), calls(`{"index":0,"id":"a","function":{"arguments":"{}"}}`)},
+			calls(`{"index":0,"function":{"name":"read","arguments":""}}`),
+			calls(`{"index":0,"id":"a","function":{"arguments":"{}"}}`)},
 			[]provider.ToolCall{call("a", `{}`)}},
 		{"a valid beginning", []string{
-			calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}`), calls(`{"index":0,"function":{"arguments":"  "}}`)},
+			calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}`),
+			calls(`{"index":0,"function":{"arguments":"  "}}`)},
 			[]provider.ToolCall{call("a", `{"n":1}`)}},
 		{"arguments as an object", []string{calls(`{"index":0,"id":"a","function":{"name":"read","arguments":{"n":1}}}`)},
 			[]provider.ToolCall{call("a", `{"n":1}`)}},
-		{"empty fragments", []string{calls(`{"index":0}`), calls(`{"index":0,"id":"a","function":{"name":"read","arguments":null}}`), `{"tool_calls":null}`},
+		{"empty fragments", []string{calls(`{"index":0}`),
+			calls(`{"index":0,"id":"a","function":{"name":"read","arguments":null}}`), `{"tool_calls":null}`},
 			[]provider.ToolCall{call("a", `{}`)}},
 	}
 	for _, tc := range tests {
@@ -121,7 +129,8 @@ func TestWhenAReplyIsComplete(t *testing.T) {
 	whole := calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}`)
 	half := calls(`{"index":1,"id":"b","function":{"name":"read","arguments":"{\"n\""}}`)
 	finish := func(word, native string) string {
-		return `!{"choices":[{"index":0,"delta":{},"finish_reason":"` + word + `","native_finish_reason":"` + native + `"}]}`
+		return `!{"choices":[{"index":0,"delta":{},"finish_reason":"` + word + `","native_finish_reason":"` +
+			native + `"}]}`
 	}
 	tests := []struct {
 		name   string
@@ -138,12 +147,19 @@ func TestWhenAReplyIsComplete(t *testing.T) {
 		{"an error as the reason", []string{text, finish("error", "")}, "", provider.KindProvider},
 		{"a lost network", []string{text, finish("stop", "network_error")}, "", provider.KindNetwork},
 		{"no resources", []string{text, finish("insufficient_system_resource", "")}, "", provider.KindOverloaded},
-		{"an error chunk without choices", []string{text, `!{"choices":[],"error":{"code":502,"message":"upstream"}}`}, "", provider.KindProvider},
-		{"an error chunk after the reason", []string{text, stop, `!{"choices":[],"error":{"code":429,"message":"slow"}}`}, "", provider.KindRateLimit},
-		{"an error in the choice", []string{`!{"choices":[{"index":0,"delta":{},"error":{"code":503,"message":"no provider"}}]}`}, "", provider.KindOverloaded},
-		{"vLLM's form of it", []string{text, `!{"object":"error","message":"maximum context length is 4096 tokens","type":"BadRequestError","code":400}`}, "", provider.KindContext},
-		{"error null", []string{`!{"error":null,"choices":[{"index":0,"delta":{"content":"x"}}]}`, stop}, provider.StopComplete, ""},
-		{"other choices", []string{`!{"choices":[{"index":1,"delta":{"content":"y"},"finish_reason":"length"}]}`, text, stop}, provider.StopComplete, ""},
+		{"an error chunk without choices", []string{text, `!{"choices":[],"error":{"code":502,"message":"upstream"}}`},
+			"", provider.KindProvider},
+		{"an error chunk after the reason",
+			[]string{text, stop, `!{"choices":[],"error":{"code":429,"message":"slow"}}`}, "", provider.KindRateLimit},
+		{"an error in the choice",
+			[]string{`!{"choices":[{"index":0,"delta":{},"error":{"code":503,"message":"no provider"}}]}`}, "",
+			provider.KindOverloaded},
+		{"vLLM's form of it", []string{text,
+			`!{"object":"error","message":"maximum context length is 4096 tokens","type":"BadRequestError","code":400}`}, "", provider.KindContext},
+		{"error null", []string{`!{"error":null,"choices":[{"index":0,"delta":{"content":"x"}}]}`, stop},
+			provider.StopComplete, ""},
+		{"other choices", []string{`!{"choices":[{"index":1,"delta":{"content":"y"},"finish_reason":"length"}]}`,
+			text, stop}, provider.StopComplete, ""},
 		{"refused in words", []string{`{"refusal":"I will "}`, `{"refusal":"not"}`, stop}, provider.StopRefusal, ""},
 		{"nothing", []string{noEnd + `{}`, stop}, provider.StopComplete, ""},
 	}
@@ -178,11 +194,15 @@ func TestReasoningComesInManyFields(t *testing.T) {
 		deltas []string
 		want   []provider.Part
 	}{
-		{"DeepSeek", []string{`{"content":null,"reasoning_content":"a"}`, `{"reasoning_content":"b"}`, `{"content":"x","reasoning_content":null}`}, thought("reasoning_content", "ab")},
+		{"DeepSeek", []string{`{"content":null,"reasoning_content":"a"}`, `{"reasoning_content":"b"}`,
+			`{"content":"x","reasoning_content":null}`}, thought("reasoning_content", "ab")},
 		{"Groq", []string{`{"reasoning":"ab"}`, `{"content":"x"}`}, thought("reasoning", "ab")},
-		{"two fields with one text", []string{`{"reasoning":"ab","reasoning_content":"ab"}`, `{"content":"x"}`}, thought("reasoning_content", "ab")},
-		{"Mistral", []string{`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]}`, `{"content":[{"type":"thinking","thinking":"b"},{"type":"text","text":"x"}]}`}, thought("thinking", "ab")},
-		{"something else in the field", []string{`{"reasoning":{"a":1},"content":"x"}`}, []provider.Part{provider.Text{Text: "x"}}},
+		{"two fields with one text", []string{`{"reasoning":"ab","reasoning_content":"ab"}`, `{"content":"x"}`},
+			thought("reasoning_content", "ab")},
+		{"Mistral", []string{`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]}`,
+			`{"content":[{"type":"thinking","thinking":"b"},{"type":"text","text":"x"}]}`}, thought("thinking", "ab")},
+		{"something else in the field", []string{`{"reasoning":{"a":1},"content":"x"}`},
+			[]provider.Part{provider.Text{Text: "x"}}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -206,13 +226,16 @@ func TestDetailsOfOpenRouterAreJoinedAndSentBack(t *testing.T) {
 		`{"reasoning_details":[{"type":"reasoning.encrypted","data":"YY==","index":1}]}`,
 		calls(`{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}`), stop, done)
 	s := providertest.NewServer(t, reply, providertest.Chat(providertest.Text("ok")))
-	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: s.URL, HTTP: s.HTTP}, Quirks: openai.QuirksFor("openrouter")}
-	req := provider.Request{Options: provider.Options{Model: "google/gemini"}, Messages: []provider.Message{provider.UserText("hi")}}
+	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: s.URL, HTTP: s.HTTP},
+		Quirks: openai.QuirksFor("openrouter")}
+	req := provider.Request{Options: provider.Options{Model: "google/gemini"},
+		Messages: []provider.Message{provider.UserText("hi")}}
 	r := providertest.Collect(p.Stream(t.Context(), req))
 	if r.Err != nil || r.Reasoning != "I think" {
 		t.Fatalf("%+v", r)
 	}
-	req.Messages = append(req.Messages, r.Done.Message, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "c1", Text: "x"}}})
+	req.Messages = append(req.Messages, r.Done.Message,
+		provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "c1", Text: "x"}}})
 	if r := providertest.Collect(p.Stream(t.Context(), req)); r.Err != nil {
 		t.Fatal(r.Err)
 	}
@@ -237,19 +260,29 @@ func TestUsageOfManyServers(t *testing.T) {
 		name, provider, chunk string
 		want                  provider.Usage
 	}{
-		{"OpenAI", "openai", `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":64,"cache_write_tokens":6},"completion_tokens_details":{"reasoning_tokens":5}}}`,
+		{"OpenAI", "openai",
+			`{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":64,"cache_write_tokens":6},"completion_tokens_details":{"reasoning_tokens":5}}}`,
 			provider.Usage{Input: 30, CacheRead: 64, CacheWrite: 6, Output: 20, Reasoning: 5}},
-		{"DeepSeek", "deepseek", `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}}`,
+		{"DeepSeek", "deepseek",
+			`{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}}`,
 			provider.Usage{Input: 36, CacheRead: 64, Output: 20}},
-		{"OpenRouter", "openrouter", `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0.0125}}`,
+		{"OpenRouter", "openrouter",
+			`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0.0125}}`,
 			provider.Usage{Input: 10, Output: 2, CostUSD: &cost}},
-		{"a cost of unknown currency", "compatible", `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"cost":0.0125}}`, provider.Usage{Input: 10, Output: 2}},
-		{"xAI", "compatible", `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":19,"completion_tokens_details":{"reasoning_tokens":7}}}`,
+		{"a cost of unknown currency", "compatible",
+			`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"cost":0.0125}}`,
+			provider.Usage{Input: 10, Output: 2}},
+		{"xAI", "compatible",
+			`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":19,"completion_tokens_details":{"reasoning_tokens":7}}}`,
 			provider.Usage{Input: 10, Output: 9, Reasoning: 7}},
-		{"Groq", "compatible", `{"choices":[],"x_groq":{"usage":{"prompt_tokens":10,"completion_tokens":2}}}`, provider.Usage{Input: 10, Output: 2}},
-		{"Moonshot", "compatible", `{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":10,"completion_tokens":2}}]}`, provider.Usage{Input: 10, Output: 2}},
-		{"llama.cpp", "compatible", `{"choices":[],"timings":{"cache_n":8,"prompt_n":2,"predicted_n":3}}`, provider.Usage{Input: 2, CacheRead: 8, Output: 3}},
-		{"nonsense", "compatible", `{"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":9000000000000000000,"total_tokens":"?","prompt_tokens_details":{"cached_tokens":-1}}}`, provider.Usage{Output: 1 << 40}},
+		{"Groq", "compatible", `{"choices":[],"x_groq":{"usage":{"prompt_tokens":10,"completion_tokens":2}}}`,
+			provider.Usage{Input: 10, Output: 2}},
+		{"Moonshot", "compatible",
+			`{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":10,"completion_tokens":2}}]}`, provider.Usage{Input: 10, Output: 2}},
+		{"llama.cpp", "compatible", `{"choices":[],"timings":{"cache_n":8,"prompt_n":2,"predicted_n":3}}`,
+			provider.Usage{Input: 2, CacheRead: 8, Output: 3}},
+		{"nonsense", "compatible",
+			`{"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":9000000000000000000,"total_tokens":"?","prompt_tokens_details":{"cached_tokens":-1}}}`, provider.Usage{Output: 1 << 40}},
 		{"none", "compatible", `{"choices":[],"usage":null}`, provider.Usage{}},
 	}
 	for _, tc := range tests {
@@ -266,8 +299,10 @@ func TestUsageOfManyServers(t *testing.T) {
 }
 
 func TestAWholeCompletionIsTaken(t *testing.T) {
-	r := ask(t, "compatible", providertest.JSON(200, " \n"+`{"model":"m2","choices":[{"index":0,"message":{"role":"assistant","content":"x","reasoning_content":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`))
-	if r.Err != nil || r.Text != "x" || r.Reasoning != "hm" || r.Done.Stop != provider.StopToolUse || r.Done.Usage.Output != 4 {
+	r := ask(t, "compatible", providertest.JSON(200, " \n"+
+		`{"model":"m2","choices":[{"index":0,"message":{"role":"assistant","content":"x","reasoning_content":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`))
+	if r.Err != nil || r.Text != "x" || r.Reasoning != "hm" || r.Done.Stop != provider.StopToolUse ||
+		r.Done.Usage.Output != 4 {
 		t.Errorf("%+v", r)
 	}
 	e := provider.AsError(ask(t, "openrouter", providertest.JSON(200, `{"error":{"code":402,"message":"no credits"}}`)).Err)
@@ -301,7 +336,8 @@ func TestALongReplyCostsInProportion(t *testing.T) {
 		p := &openai.Chat{Server: provider.Server{Name: "p", BaseURL: s.URL, HTTP: s.HTTP}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r := providertest.Collect(p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))
+		r := providertest.Collect(p.Stream(t.Context(),
+			provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))
 		runtime.ReadMemStats(&after)
 		if r.Err != nil || len(r.Done.Message.Text()) != size {
 			t.Fatalf("%d bytes, error %v, want %d bytes", len(r.Text), r.Err, size)

@@ -26,8 +26,10 @@ func pages(t *testing.T, answers map[string]providertest.Reply) *providertest.Se
 // sees; what the listed maximum of a model that is not loaded is not.
 func TestDescribe(t *testing.T) {
 	json := func(body string) providertest.Reply { return providertest.JSON(200, body) }
-	llama := json(`{"models":[{"name":"tiny"}],"object":"list","data":[{"id":"/home/user/tiny.gguf","owned_by":"llamacpp","architecture":{"input_modalities":["text"]},"meta":{"n_ctx":8192,"n_ctx_train":32768}}]}`)
-	studio := json(`{"data":[{"id":"my-model","owned_by":"organization_owner"},{"id":"other","owned_by":"organization_owner"}]}`)
+	llama := json(
+		`{"models":[{"name":"tiny"}],"object":"list","data":[{"id":"/home/user/tiny.gguf","owned_by":"llamacpp","architecture":{"input_modalities":["text"]},"meta":{"n_ctx":8192,"n_ctx_train":32768}}]}`)
+	studio := json(
+		`{"data":[{"id":"my-model","owned_by":"organization_owner"},{"id":"other","owned_by":"organization_owner"}]}`)
 	for _, tc := range []struct {
 		name       string
 		answers    map[string]providertest.Reply
@@ -36,27 +38,50 @@ func TestDescribe(t *testing.T) {
 		sees       bool
 		asked, two int // requests for one description, and for two
 	}{
-		{"vLLM", map[string]providertest.Reply{"/v1/models": json(`{"data":[{"id":"my-model","owned_by":"vllm","max_model_len":12000},{"id":"lora","max_model_len":9}]}`)}, 12_000, 6000, false, 1, 1},
+		{"vLLM", map[string]providertest.Reply{"/v1/models": json(
+			`{"data":[{"id":"my-model","owned_by":"vllm","max_model_len":12000},{"id":"lora","max_model_len":9}]}`)},
+			12_000, 6000, false, 1, 1},
 		{"llama.cpp", map[string]providertest.Reply{"/v1/models": llama}, 8192, 4096, false, 2, 2},
-		{"llama.cpp, of one slot", map[string]providertest.Reply{"/v1/models": llama, "/props": json(`{"default_generation_settings":{"n_ctx":2048},"modalities":{"vision":true}}`)}, 2048, 1024, true, 2, 2},
-		{"llama.cpp, older", map[string]providertest.Reply{"/v1/models": json(`{"data":[{"id":"x","owned_by":"llamacpp","meta":{"n_ctx_train":32768}}]}`), "/props": json(`{"default_generation_settings":{"n_ctx":2048}}`)}, 2048, 1024, false, 2, 2},
-		{"llama.cpp with several", map[string]providertest.Reply{"/v1/models": json(`{"data":[{"id":"x","owned_by":"llamacpp"},{"id":"my-model","owned_by":"llamacpp"}]}`),
-			"/props?autoload=false&model=my-model": json(`{"default_generation_settings":{"n_ctx":2048}}`)}, 2048, 1024, false, 2, 2},
-		{"llama.cpp, not loaded", map[string]providertest.Reply{"/v1/models": json(`{"data":[{"id":"x","owned_by":"llamacpp"},{"id":"my-model","owned_by":"llamacpp"}]}`), "/props": json(`{"default_generation_settings":{"n_ctx":2048}}`)}, 0, 0, false, 2, 4},
-		{"LM Studio", map[string]providertest.Reply{"/v1/models": studio, "/api/v0/models": json(`{"data":[{"id":"my-model","type":"vlm","state":"loaded","max_context_length":131072,"loaded_context_length":4096,"capabilities":["tool_use"]}]}`)}, 4096, 2048, true, 2, 2},
-		{"LM Studio, not loaded", map[string]providertest.Reply{"/v1/models": studio, "/api/v0/models": json(`{"data":[{"id":"my-model","type":"llm","state":"not-loaded","max_context_length":131072}]}`)}, 0, 0, false, 2, 4},
+		{"llama.cpp, of one slot", map[string]providertest.Reply{"/v1/models": llama,
+			"/props": json(`{"default_generation_settings":{"n_ctx":2048},"modalities":{"vision":true}}`)}, 2048,
+			1024, true, 2, 2},
+		{"llama.cpp, older", map[string]providertest.Reply{
+			"/v1/models": json(`{"data":[{"id":"x","owned_by":"llamacpp","meta":{"n_ctx_train":32768}}]}`),
+			"/props":     json(`{"default_generation_settings":{"n_ctx":2048}}`)}, 2048, 1024, false, 2, 2},
+		{"llama.cpp with several",
+			map[string]providertest.Reply{
+				"/v1/models": json(
+					`{"data":[{"id":"x","owned_by":"llamacpp"},{"id":"my-model","owned_by":"llamacpp"}]}`),
+				"/props?autoload=false&model=my-model": json(`{"default_generation_settings":{"n_ctx":2048}}`)},
+			2048, 1024, false, 2, 2},
+		{"llama.cpp, not loaded",
+			map[string]providertest.Reply{"/v1/models": json(
+				`{"data":[{"id":"x","owned_by":"llamacpp"},{"id":"my-model","owned_by":"llamacpp"}]}`),
+				"/props": json(`{"default_generation_settings":{"n_ctx":2048}}`)}, 0, 0, false, 2, 4},
+		{"LM Studio", map[string]providertest.Reply{"/v1/models": studio,
+			"/api/v0/models": json(
+				`{"data":[{"id":"my-model","type":"vlm","state":"loaded","max_context_length":131072,"loaded_context_length":4096,"capabilities":["tool_use"]}]}`)}, 4096, 2048, true, 2, 2},
+		{"LM Studio, not loaded", map[string]providertest.Reply{"/v1/models": studio,
+			"/api/v0/models": json(
+				`{"data":[{"id":"my-model","type":"llm","state":"not-loaded","max_context_length":131072}]}`)},
+			0, 0, false, 2, 4},
 		{"LM Studio without its own list", map[string]providertest.Reply{"/v1/models": studio}, 0, 0, false, 2, 2},
-		{"a model that is not listed", map[string]providertest.Reply{"/v1/models": json(`{"data":[{"id":"x","max_model_len":9},{"id":"y","max_model_len":9}]}`)}, 0, 0, false, 1, 1},
+		{"a model that is not listed",
+			map[string]providertest.Reply{
+				"/v1/models": json(`{"data":[{"id":"x","max_model_len":9},{"id":"y","max_model_len":9}]}`)},
+			0, 0, false, 1, 1},
 		{"no list", nil, 0, 0, false, 1, 1},
 		{"a page", map[string]providertest.Reply{"/v1/models": providertest.Page(200, "Welcome")}, 0, 0, false, 1, 1},
 		{"nonsense", map[string]providertest.Reply{"/v1/models": json(`{"data":`)}, 0, 0, false, 1, 1},
 	} {
 		wires := map[string]func(*providertest.Server) provider.Describer{
 			"chat": func(s *providertest.Server) provider.Describer {
-				return &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: s.URL + "/v1/", HTTP: s.HTTP, Local: true}}
+				return &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: s.URL + "/v1/", HTTP: s.HTTP,
+					Local: true}}
 			},
 			"responses": func(s *providertest.Server) provider.Describer {
-				return &openai.Responses{Server: provider.Server{Name: "compatible", BaseURL: s.URL + "/v1/responses", HTTP: s.HTTP, Local: true}}
+				return &openai.Responses{Server: provider.Server{Name: "compatible", BaseURL: s.URL + "/v1/responses",
+					HTTP: s.HTTP, Local: true}}
 			},
 		}
 		for wire, connect := range wires {
@@ -72,7 +97,8 @@ func TestDescribe(t *testing.T) {
 					if tc.window > 0 {
 						want.Context, want.MaxOutput, want.Guess = tc.window, tc.reply, false
 					}
-					if info.ID != want.ID || info.Context != want.Context || info.MaxOutput != want.MaxOutput || info.Guess != want.Guess || info.Images != tc.sees || info.Price != nil {
+					if info.ID != want.ID || info.Context != want.Context || info.MaxOutput != want.MaxOutput ||
+						info.Guess != want.Guess || info.Images != tc.sees || info.Price != nil {
 						t.Errorf("%+v, want %+v", info, want)
 					}
 					if n := len(s.Requests()); n != requests {
@@ -88,9 +114,11 @@ func TestDescribe(t *testing.T) {
 func TestDescribeOfOpenRouter(t *testing.T) {
 	s := pages(t, map[string]providertest.Reply{"/api/v1/models": providertest.JSON(200, `{"data":[{"id":"a/b"},{"id":"new/thing","context_length":50000,
 		"top_provider":{"max_completion_tokens":40000},"pricing":{"prompt":"0.000001","completion":"0.000002"},"supported_parameters":["tools"]}]}`)})
-	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: s.URL + "/api/v1", Key: key, HTTP: s.HTTP}, Quirks: openai.QuirksFor("openrouter")}
+	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: s.URL + "/api/v1", Key: key, HTTP: s.HTTP},
+		Quirks: openai.QuirksFor("openrouter")}
 	info, err := p.Describe(t.Context(), "new/thing")
-	if err != nil || info.Context != 50_000 || info.MaxOutput != 40_000 || info.Price == nil || *info.Price != (provider.Price{Input: 1, Output: 2}) || !info.Tools || info.Guess {
+	if err != nil || info.Context != 50_000 || info.MaxOutput != 40_000 || info.Price == nil ||
+		*info.Price != (provider.Price{Input: 1, Output: 2}) || !info.Tools || info.Guess {
 		t.Errorf("%+v %v", info, err)
 	}
 }

@@ -16,7 +16,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func session(name, model string) provider.Request {
 	temperature := 0.5
 	tool := func(id, text string, images ...provider.Image) provider.Message {
-		return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "read", Text: text, Images: images}}}
+		return provider.Message{Role: provider.RoleTool,
+			Parts: []provider.Part{provider.ToolResult{CallID: id, Name: "read", Text: text, Images: images}}}
 	}
 	own := func(parts ...provider.Part) provider.Message {
 		return provider.Message{Role: provider.RoleAssistant, Provider: name, Model: model, Parts: parts}
@@ -29,7 +30,8 @@ func session(name, model string) provider.Request {
 		Options:   provider.Options{Model: model, MaxTokens: 4000, Temperature: &temperature, Effort: provider.EffortMax},
 		System:    "Be <brief>.",
 		SessionID: "s-1",
-		Tools:     []provider.ToolSpec{{Name: "read", Description: "Reads & shows.", Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}}`)}},
+		Tools: []provider.ToolSpec{{Name: "read", Description: "Reads & shows.",
+			Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}}`)}},
 		Messages: []provider.Message{
 			provider.UserText("look", provider.Image{MediaType: "image/png", Data: []byte("PNG")}),
 			own(provider.Reasoning{Text: "hm", Form: "reasoning_content", Opaque: details}, provider.Text{Text: "I look."},
@@ -48,7 +50,8 @@ func session(name, model string) provider.Request {
 }
 
 func TestGoldenRequests(t *testing.T) {
-	for name, model := range map[string]string{"openai": "gpt-5.6-sol", "openrouter": "anthropic/claude-sonnet-4.5", "deepseek": "deepseek-v4-pro", "compatible": "tiny"} {
+	for name, model := range map[string]string{"openai": "gpt-5.6-sol", "openrouter": "anthropic/claude-sonnet-4.5",
+		"deepseek": "deepseek-v4-pro", "compatible": "tiny"} {
 		t.Run(name, func(t *testing.T) {
 			body, err := encode(name, QuirksFor(name), session(name, model), wire.Learned{})
 			if err != nil {
@@ -77,12 +80,14 @@ func TestEffortWords(t *testing.T) {
 		{"deepseek", provider.EffortMax, `"thinking":{"type":"enabled"},"reasoning_effort":"max"`},
 		{"compatible", provider.EffortMax, `"reasoning_effort":"high"`},
 	} {
-		req := provider.Request{Options: provider.Options{Model: "m", Effort: tc.effort}, Messages: []provider.Message{provider.UserText("hi")}}
+		req := provider.Request{Options: provider.Options{Model: "m", Effort: tc.effort},
+			Messages: []provider.Message{provider.UserText("hi")}}
 		body, err := encode(tc.name, QuirksFor(tc.name), req, wire.Learned{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tc.want == "" && (bytes.Contains(body, []byte("reasoning")) || bytes.Contains(body, []byte("thinking"))) || !bytes.Contains(body, []byte(tc.want)) {
+		if tc.want == "" && (bytes.Contains(body, []byte("reasoning")) || bytes.Contains(body, []byte("thinking"))) ||
+			!bytes.Contains(body, []byte(tc.want)) {
 			t.Errorf("%s %q: %s, want %s", tc.name, tc.effort, body, tc.want)
 		}
 	}
@@ -94,7 +99,8 @@ func TestMarksOnlyForClaude(t *testing.T) {
 	for model, want := range map[string]bool{"anthropic/claude-opus-5": true, "qwen/qwen3": false} {
 		req := session("openrouter", model)
 		for range 8 {
-			req.Messages = append(req.Messages, provider.Message{Role: provider.RoleAssistant, Parts: []provider.Part{provider.Text{Text: "x"}}}, provider.UserText("y"))
+			req.Messages = append(req.Messages, provider.Message{Role: provider.RoleAssistant,
+				Parts: []provider.Part{provider.Text{Text: "x"}}}, provider.UserText("y"))
 		}
 		body, err := encode("openrouter", QuirksFor("openrouter"), req, wire.Learned{})
 		if err != nil {

@@ -20,7 +20,8 @@ func TestModelsOfOpenAI(t *testing.T) {
 		{"id":"gpt-image-2"},{"id":"gpt-9-sol","created":7},{"id":"gpt-4o-mini-tts"},{"id":"sora-3"}]}`)
 	for _, base := range []string{"/v1", "/v1/responses", "/v1/responses/"} {
 		srv := providertest.NewServer(t, reply)
-		got, err := (&openai.Responses{Server: provider.Server{Name: "openai", BaseURL: srv.URL + base, Key: key, HTTP: srv.HTTP}}).Models(t.Context())
+		got, err := (&openai.Responses{Server: provider.Server{Name: "openai", BaseURL: srv.URL + base, Key: key,
+			HTTP: srv.HTTP}}).Models(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +35,8 @@ func TestModelsOfOpenAI(t *testing.T) {
 		if got[1].Price == nil || got[1].Context != 1_050_000 || !got[0].Guess || got[1].Guess {
 			t.Errorf("facts %+v", got)
 		}
-		if r := srv.Requests()[0]; r.Method != "GET" || r.Path != "/v1/models" || r.Header.Get("Authorization") != "Bearer key-0123456789" {
+		if r := srv.Requests()[0]; r.Method != "GET" || r.Path != "/v1/models" ||
+			r.Header.Get("Authorization") != "Bearer key-0123456789" {
 			t.Errorf("%s: asked %+v", base, r)
 		}
 	}
@@ -48,15 +50,18 @@ func TestModelsOfOpenRouter(t *testing.T) {
 		 "architecture":{"input_modalities":["text"],"output_modalities":["text"]},"supported_parameters":["tools","reasoning"]},
 		{"id":"openrouter/auto","context_length":2000000,"pricing":{"prompt":"-1","completion":"-1"},"architecture":{"input_modalities":["text","image"]},"supported_parameters":["temperature"]},
 		{"id":"some/painter","architecture":{"output_modalities":["image"]}}]}`))
-	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: srv.URL + "/api/v1", Key: key, HTTP: srv.HTTP}, Quirks: openai.QuirksFor("openrouter")}
+	p := &openai.Chat{Server: provider.Server{Name: "openrouter", BaseURL: srv.URL + "/api/v1", Key: key,
+		HTTP: srv.HTTP}, Quirks: openai.QuirksFor("openrouter")}
 	got, err := p.Models(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []provider.ModelInfo{
 		{ID: "anthropic/claude-haiku-4.5", Provider: "openrouter", Name: "Haiku", Context: 123_456, MaxOutput: 7777,
-			Price: &provider.Price{Input: 1.1, Output: 5.5, CacheRead: 0.11}, Tools: true, Reasoning: true, Efforts: []string{"low", "medium", "high"}},
-		{ID: "openrouter/auto", Provider: "openrouter", Name: "openrouter/auto", Context: 2_000_000, MaxOutput: 8192, Images: true},
+			Price: &provider.Price{Input: 1.1, Output: 5.5, CacheRead: 0.11}, Tools: true, Reasoning: true,
+			Efforts: []string{"low", "medium", "high"}},
+		{ID: "openrouter/auto", Provider: "openrouter", Name: "openrouter/auto", Context: 2_000_000, MaxOutput: 8192,
+			Images: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -74,8 +79,10 @@ func TestModelsOfOtherServers(t *testing.T) {
 		"blanks in front": "\n\n" + `{"data":[{"id":"my-model","context_length":4096}]}`,
 	} {
 		srv := providertest.NewServer(t, providertest.JSON(200, body))
-		got, err := (&openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: srv.URL + "/v1", HTTP: srv.HTTP}}).Models(t.Context())
-		if err != nil || len(got) != 1 || got[0].ID != "my-model" || got[0].Context != 4096 || got[0].MaxOutput != 4096 || got[0].Images || got[0].Price != nil {
+		got, err := (&openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: srv.URL + "/v1",
+			HTTP: srv.HTTP}}).Models(t.Context())
+		if err != nil || len(got) != 1 || got[0].ID != "my-model" || got[0].Context != 4096 ||
+			got[0].MaxOutput != 4096 || got[0].Images || got[0].Price != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -86,12 +93,14 @@ func TestModelsOfOtherServers(t *testing.T) {
 		"too much":  providertest.JSON(200, `{"data":[{"id":"`+strings.Repeat("x", 17<<20)+`"}]}`),
 	} {
 		srv := providertest.NewServer(t, reply)
-		list, err := (&openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: srv.URL + "/v1", HTTP: srv.HTTP}}).Models(t.Context())
+		list, err := (&openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: srv.URL + "/v1",
+			HTTP: srv.HTTP}}).Models(t.Context())
 		if e := provider.AsError(err); e == nil || e.Provider != "compatible" || list != nil {
 			t.Errorf("%s: %v, %v", name, list, err)
 		}
 	}
-	if _, err := (&openai.Chat{Server: provider.Server{Name: "compatible"}}).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Provider != "compatible" {
+	if _, err := (&openai.Chat{Server: provider.Server{Name: "compatible"}}).Models(t.Context()); provider.AsError(
+		err) == nil || provider.AsError(err).Provider != "compatible" {
 		t.Errorf("without an address: %v", err)
 	}
 }

@@ -27,7 +27,8 @@ func TestRefrain(t *testing.T) {
 		}
 	}
 	text("The", " quick", " brown")
-	if _, _, ok := d.repeated.Text(`{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":" fox"},"finish_reason":null}]}`); !ok {
+	if _, _, ok := d.repeated.Text(
+		`{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":" fox"},"finish_reason":null}]}`); !ok {
 		t.Error("chunks that are alike are still decoded")
 	}
 	text(" fox", `\n`, "", `\u00e9`, "jumps")

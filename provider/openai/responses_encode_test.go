@@ -17,7 +17,8 @@ func responsesSession(model string) provider.Request {
 	req := session("openai", model)
 	own := &req.Messages[1]
 	own.Parts = []provider.Part{
-		provider.Reasoning{Text: "hm", Form: formItem, Opaque: `{"id":"rs_1", "type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gAA+/==","novelty":1e1}`},
+		provider.Reasoning{Text: "hm", Form: formItem,
+			Opaque: `{"id":"rs_1", "type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gAA+/==","novelty":1e1}`},
 		provider.Text{Text: "I look.", Opaque: `{"id":"msg_1","phase":"commentary"}`},
 		provider.ToolCall{ID: "c1", Name: "read", Input: json.RawMessage(`{"path": "a"}`), Opaque: `{"id":"fc_1"}`},
 		provider.ToolCall{ID: "c2", Name: "read", Input: json.RawMessage(`{}`), Raw: "{", Opaque: `{"id":"fc_2"}`},
@@ -46,7 +47,8 @@ func said(parts ...provider.Part) []provider.Message {
 	m := provider.Message{Role: provider.RoleAssistant, Provider: "openai", Model: "gpt-5.6-sol", Parts: parts}
 	list := []provider.Message{provider.UserText("hi"), m}
 	for _, c := range m.Calls() {
-		list = append(list, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Text: "x"}}})
+		list = append(list, provider.Message{Role: provider.RoleTool,
+			Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Text: "x"}}})
 	}
 	if len(m.Calls()) == 0 {
 		list = append(list, provider.UserText("and?"))
@@ -66,12 +68,14 @@ func TestResponsesGoldenRequests(t *testing.T) {
 func TestReasoningGoesBackAsItCame(t *testing.T) {
 	body := encoded(t, responsesSession("gpt-5.6-sol"))
 	const item = `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gAA+/==","novelty":1e1}`
-	if !strings.Contains(body, item+`,{"type":"message","role":"assistant","id":"msg_1","status":"completed","phase":"commentary"`) {
+	if !strings.Contains(body, item+
+		`,{"type":"message","role":"assistant","id":"msg_1","status":"completed","phase":"commentary"`) {
 		t.Errorf("not as it came, or not before what it led to: %s", body)
 	}
 	req := responsesSession("gpt-5.6-sol")
 	req.Model = "gpt-5.6-luna"
-	if body = encoded(t, req); strings.Contains(body, "rs_1") || strings.Contains(body, "msg_1") || strings.Contains(body, "fc_1") || strings.Contains(body, "phase") {
+	if body = encoded(t, req); strings.Contains(body, "rs_1") || strings.Contains(body, "msg_1") ||
+		strings.Contains(body, "fc_1") || strings.Contains(body, "phase") {
 		t.Errorf("payloads of one model went to another: %s", body)
 	}
 }
@@ -118,7 +122,8 @@ func TestResponsesFamilies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(got.Reasoning) != tc.want || (got.Temperature != nil) != tc.warm {
-			t.Errorf("%s %q: reasoning %s, temperature %v; want %s, %v", tc.model, tc.effort, got.Reasoning, got.Temperature != nil, tc.want, tc.warm)
+			t.Errorf("%s %q: reasoning %s, temperature %v; want %s, %v", tc.model, tc.effort, got.Reasoning,
+				got.Temperature != nil, tc.want, tc.warm)
 		}
 		if f := familyOf(tc.model); (len(got.Include) == 1) != (f.reasons || !f.known) {
 			t.Errorf("%s: include %q", tc.model, got.Include)
@@ -130,17 +135,22 @@ func TestResponsesFamilies(t *testing.T) {
 // request of the session.
 func TestSchemasAreMended(t *testing.T) {
 	for _, tc := range []struct{ name, schema, want string }{
-		{"good, and stays as it is", `{ "type":"object","required":["b"],"properties":{"b":{"type":"array","items":{"type":"string"}},"a":{"enum":[1.50]}}}`, ""},
+		{"good, and stays as it is",
+			`{ "type":"object","required":["b"],"properties":{"b":{"type":"array","items":{"type":"string"}},"a":{"enum":[1.50]}}}`, ""},
 		{"nothing", ``, `{"type":"object","properties":{}}`},
 		{"empty", `{}`, `{"properties":{},"type":"object"}`},
 		{"no properties", `{"type":"object"}`, `{"properties":{},"type":"object"}`},
 		{"array without items", `{"type":"object","properties":{"l":{"type":"array","maxItems":9007199254740993}}}`,
 			`{"properties":{"l":{"items":{},"maxItems":9007199254740993,"type":"array"}},"type":"object"}`},
-		{"array or null", `{"type":"object","properties":{"l":{"type":["array","null"]}}}`, `{"properties":{"l":{"items":{},"type":["array","null"]}},"type":"object"}`},
-		{"far down", `{"type":"object","properties":{"a":{"anyOf":[{"type":"null"},{"type":"array","items":{"type":"array"}}]}},"$defs":{"d":{"type":"array"}}}`,
+		{"array or null", `{"type":"object","properties":{"l":{"type":["array","null"]}}}`,
+			`{"properties":{"l":{"items":{},"type":["array","null"]}},"type":"object"}`},
+		{"far down",
+			`{"type":"object","properties":{"a":{"anyOf":[{"type":"null"},{"type":"array","items":{"type":"array"}}]}},"$defs":{"d":{"type":"array"}}}`,
 			`{"$defs":{"d":{"items":{},"type":"array"}},"properties":{"a":{"anyOf":[{"type":"null"},{"items":{"items":{},"type":"array"},"type":"array"}]}},"type":"object"}`},
-		{"a property called items", `{"type":"object","properties":{"items":{"type":"string"},"type":{"type":"string"}}}`, ""},
-		{"alternatives at the root", `{"type":"object","properties":{"a":{"type":"string"}},"oneOf":[{"properties":{"a":{"type":"null"},"b":{"type":"integer"}}}]}`,
+		{"a property called items",
+			`{"type":"object","properties":{"items":{"type":"string"},"type":{"type":"string"}}}`, ""},
+		{"alternatives at the root",
+			`{"type":"object","properties":{"a":{"type":"string"}},"oneOf":[{"properties":{"a":{"type":"null"},"b":{"type":"integer"}}}]}`,
 			`{"properties":{"a":{"type":"string"},"b":{"type":"integer"}},"type":"object"}`},
 	} {
 		got, err := parameters(json.RawMessage(tc.schema))
@@ -165,10 +175,12 @@ func TestSchemasAreMended(t *testing.T) {
 // led to, and the item without its reasoning.
 func TestReasoningIsNeverAlone(t *testing.T) {
 	thought := func(id, content string) provider.Reasoning {
-		return provider.Reasoning{Form: formItem, Opaque: `{"type":"reasoning","id":"` + id + `","summary":[],"encrypted_content":` + content + `}`}
+		return provider.Reasoning{Form: formItem, Opaque: `{"type":"reasoning","id":"` +
+			id + `","summary":[],"encrypted_content":` + content + `}`}
 	}
 	call := func(n string) provider.ToolCall {
-		return provider.ToolCall{ID: "call_" + n, Name: "read", Input: json.RawMessage(`{}`), Opaque: `{"id":"fc_` + n + `"}`}
+		return provider.ToolCall{ID: "call_" + n, Name: "read", Input: json.RawMessage(`{}`),
+			Opaque: `{"id":"fc_` + n + `"}`}
 	}
 	text := provider.Text{Text: "x", Opaque: `{"id":"msg_1","phase":"final_answer"}`}
 	for _, tc := range []struct {
@@ -176,11 +188,15 @@ func TestReasoningIsNeverAlone(t *testing.T) {
 		parts []provider.Part
 		want  string // the ids of the items, in order
 	}{
-		{"in the order they came", []provider.Part{thought("rs_1", `"e"`), call("1"), thought("rs_2", `"e"`), thought("rs_3", `"e"`), call("2")}, "rs_1 fc_1 rs_2 rs_3 fc_2"},
-		{"cut before anything came of it", []provider.Part{thought("rs_1", `"e"`), text, thought("rs_2", `"e"`)}, "rs_1 msg_1"},
-		{"before a blank text", []provider.Part{text, thought("rs_1", `"e"`), provider.Text{Text: " \n", Opaque: `{"id":"msg_2"}`}}, "msg_1"},
+		{"in the order they came", []provider.Part{thought("rs_1", `"e"`), call("1"), thought("rs_2", `"e"`),
+			thought("rs_3", `"e"`), call("2")}, "rs_1 fc_1 rs_2 rs_3 fc_2"},
+		{"cut before anything came of it", []provider.Part{thought("rs_1", `"e"`), text, thought("rs_2", `"e"`)},
+			"rs_1 msg_1"},
+		{"before a blank text", []provider.Part{text, thought("rs_1", `"e"`),
+			provider.Text{Text: " \n", Opaque: `{"id":"msg_2"}`}}, "msg_1"},
 		{"not stored, not sent along", []provider.Part{thought("rs_1", `null`), text, call("1")}, ""},
-		{"of a form that is not known", []provider.Part{provider.Reasoning{Text: "hm", Form: "thinking", Opaque: "sig"}, call("1")}, ""},
+		{"of a form that is not known", []provider.Part{provider.Reasoning{Text: "hm", Form: "thinking", Opaque: "sig"},
+			call("1")}, ""},
 		{"an id that is none", []provider.Part{thought("capture-id-8", `"e"`), call("1")}, ""},
 		{"no JSON", []provider.Part{provider.Reasoning{Form: formItem, Opaque: `{"type":`}, call("1")}, ""},
 	} {
@@ -219,8 +235,11 @@ func TestIDsAreKeptApart(t *testing.T) {
 		{"too long", "call_a", "fc_" + strings.Repeat("x", 62), `"call_id":"call_a"`, ``},
 		{"none", "call_a", "", `"call_id":"call_a"`, ``},
 	} {
-		body := encoded(t, asked("gpt-5.6-sol", said(provider.ToolCall{ID: tc.id, Name: "read", Input: json.RawMessage(`{}`), Opaque: `{"id":"` + tc.item + `"}`})...))
-		if strings.Count(body, tc.wantID) != 2 || !strings.Contains(body, tc.wantItem) || tc.wantItem == "" && strings.Contains(body, `"id":`) {
+		body := encoded(t, asked("gpt-5.6-sol",
+			said(provider.ToolCall{ID: tc.id, Name: "read", Input: json.RawMessage(`{}`),
+				Opaque: `{"id":"` + tc.item + `"}`})...))
+		if strings.Count(body, tc.wantID) != 2 || !strings.Contains(body, tc.wantItem) ||
+			tc.wantItem == "" && strings.Contains(body, `"id":`) {
 			t.Errorf("%s: %s", tc.name, body)
 		}
 	}
@@ -235,7 +254,8 @@ func TestIDsAreKeptApart(t *testing.T) {
 // TestBadArgumentsGoBackAsAnObject: a call whose arguments were no JSON is
 // in the history for good.
 func TestBadArgumentsGoBackAsAnObject(t *testing.T) {
-	body := encoded(t, asked("gpt-5.6-sol", said(provider.ToolCall{ID: "c1", Name: "read", Input: json.RawMessage(`{}`), Raw: `{"path":`})...))
+	body := encoded(t, asked("gpt-5.6-sol",
+		said(provider.ToolCall{ID: "c1", Name: "read", Input: json.RawMessage(`{}`), Raw: `{"path":`})...))
 	if !strings.Contains(body, `"arguments":"{}"`) {
 		t.Error(body)
 	}
@@ -244,8 +264,10 @@ func TestBadArgumentsGoBackAsAnObject(t *testing.T) {
 func TestResponsesOmitsWhatIsRefused(t *testing.T) {
 	heat := 0.0
 	req := asked("gpt-5.6-sol", provider.UserText("hi"))
-	req.Temperature, req.Effort, req.MaxTokens, req.SessionID, req.System = &heat, provider.EffortHigh, 3, strings.Repeat("x", 65), " \n"
-	body, err := encodeResponses("openai", req, wire.Learned{Omitted: wire.Effort | wire.Summary | wire.EncryptedReasoning | wire.Temperature})
+	req.Temperature, req.Effort, req.MaxTokens, req.SessionID, req.System = &heat, provider.EffortHigh,
+		3, strings.Repeat("x", 65), " \n"
+	body, err := encodeResponses("openai", req,
+		wire.Learned{Omitted: wire.Effort | wire.Summary | wire.EncryptedReasoning | wire.Temperature})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,11 @@ func FuzzFlatEvent(f *testing.F) {
 	for _, data := range []string{
 		`{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":1,"content_index":0,"delta":"hé","logprobs":[],"obfuscation":"xyz"}`,
 		` { "type" : "a" , "summary_index" : 10 , "delta" : "" } ` + "\n",
-		`{"delta":"a","delta":"b"}`, `{"output_index":01}`, `{"output_index":1.5}`, `{"output_index":-1}`, `{"output_index":123456789012345678901234567890}`,
-		`{"delta":"\u0041"}`, `{"delta":"\ud83d\""}`, `{"delta":"\"}`, `{"delta":"\\"}`, `{"delta":"\x"}`, "{\"delta\":\"\xff\"}", "{\"delta\":\"\n\"}", `{"delta":null}`, `{"Delta":"x"}`, `{"type":"a"}{`, `{"type":"a",}`, `{}`, `{"logprobs":[1]}`, `{"type":"x","error":{}}`,
+		`{"delta":"a","delta":"b"}`, `{"output_index":01}`, `{"output_index":1.5}`, `{"output_index":-1}`,
+		`{"output_index":123456789012345678901234567890}`, `{"delta":"\u0041"}`, `{"delta":"\ud83d\""}`,
+		`{"delta":"\"}`, `{"delta":"\\"}`, `{"delta":"\x"}`, "{\"delta\":\"\xff\"}", "{\"delta\":\"\n\"}",
+		`{"delta":null}`, `{"Delta":"x"}`, `{"type":"a"}{`, `{"type":"a",}`, `{}`, `{"logprobs":[1]}`,
+		`{"type":"x","error":{}}`,
 	} {
 		f.Add(data)
 	}

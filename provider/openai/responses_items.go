@@ -176,7 +176,8 @@ func (d *responsesDecoder) leaveOut(kind string) {
 	kind = strings.ToValidUTF8(kind[:min(len(kind), maxKind)], "")
 	if len(d.unrecognized) < maxUnrecognized && !slices.Contains(d.unrecognized, kind) {
 		d.unrecognized = append(d.unrecognized, kind)
-		d.Pending = append(d.Pending, provider.Notice{Text: "a part of the reply was not asked for and is left out: " + kind})
+		d.Pending = append(d.Pending,
+			provider.Notice{Text: "a part of the reply was not asked for and is left out: " + kind})
 	}
 }
 

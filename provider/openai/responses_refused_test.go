@@ -14,7 +14,8 @@ import (
 // thoughtOf is reasoning as the server gave it: an item with the given content,
 // its fields in front of it.
 func thoughtOf(id, fields string) provider.Reasoning {
-	return provider.Reasoning{Form: formItem, Opaque: `{"id":"` + id + `","type":"reasoning",` + fields + `"summary":[],"encrypted_content":"e-` + id + `"}`}
+	return provider.Reasoning{Form: formItem, Opaque: `{"id":"` + id + `","type":"reasoning",` +
+		fields + `"summary":[],"encrypted_content":"e-` + id + `"}`}
 }
 
 func ownCall(id, item string) provider.ToolCall {
@@ -30,7 +31,8 @@ func TestReasoningGoesBackWithoutItsStatus(t *testing.T) {
 		`"content":[],"novelty":{"status":"x","of":[1,"}"]},"status":"incomplete",`: `"content":[],"novelty":{"status":"x","of":[1,"}"]},`,
 	} {
 		body := encoded(t, asked("gpt-5.6-sol", said(thoughtOf("rs_1", fields), ownCall("c1", "fc_1"))...))
-		if item := `{"id":"rs_1","type":"reasoning",` + want + `"summary":[],"encrypted_content":"e-rs_1"}`; !strings.Contains(body, item) {
+		if item := `{"id":"rs_1","type":"reasoning",` + want +
+			`"summary":[],"encrypted_content":"e-rs_1"}`; !strings.Contains(body, item) {
 			t.Errorf("want the item %s in\n%s", item, body)
 		}
 	}
@@ -39,7 +41,8 @@ func TestReasoningGoesBackWithoutItsStatus(t *testing.T) {
 // TestNoItemIDGoesTwice: a server refuses the second item of an id. Some give
 // the same ids in each reply, and a history may hold a message twice.
 func TestNoItemIDGoesTwice(t *testing.T) {
-	history := append(said(thoughtOf("rs_0", ""), provider.Text{Text: "first", Opaque: `{"id":"msg_1","phase":"commentary"}`}, ownCall("c1", "fc_2")),
+	history := append(said(thoughtOf("rs_0", ""),
+		provider.Text{Text: "first", Opaque: `{"id":"msg_1","phase":"commentary"}`}, ownCall("c1", "fc_2")),
 		said(thoughtOf("rs_0", ""), ownCall("c2", "fc_3"))...)
 	history = append(history, said(provider.Text{Text: "third", Opaque: `{"id":"msg_1","phase":"final_answer"}`})...)
 	history = append(history, said(thoughtOf("rs_4", ""), provider.Text{Text: "fourth", Opaque: `{"id":"msg_4"}`})...)
@@ -73,24 +76,35 @@ func TestAHistoryThatIsRefused(t *testing.T) {
 		thought bool // goes along at last
 		told    bool
 	}{
-		{"of another key", []providertest.Reply{providertest.JSON(400, `{"error":{"message":"The encrypted content for item rs_1 could not be verified. Reason: Encrypted content could not be decrypted or parsed.","type":"invalid_request_error","param":null,"code":"invalid_encrypted_content"}}`)}, false, false, true},
-		{"reasoning without what it led to", []providertest.Reply{providertest.Fail(400, "invalid_request_error", "Item 'rs_1' of type 'reasoning' was provided without its required following item.")}, false, false, true},
-		{"a call without its reasoning", []providertest.Reply{providertest.Fail(400, "invalid_request_error", "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.")}, false, false, true},
-		{"not stored", []providertest.Reply{providertest.Fail(http.StatusNotFound, "invalid_request_error", "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.")}, false, true, false},
-		{"twice there, it says", []providertest.Reply{providertest.Fail(400, "invalid_request_error", "Duplicate item found with id msg_1. Remove duplicate items from your input and try again.")}, false, true, false},
+		{"of another key", []providertest.Reply{providertest.JSON(400,
+			`{"error":{"message":"The encrypted content for item rs_1 could not be verified. Reason: Encrypted content could not be decrypted or parsed.","type":"invalid_request_error","param":null,"code":"invalid_encrypted_content"}}`)}, false, false, true},
+		{"reasoning without what it led to", []providertest.Reply{providertest.Fail(400, "invalid_request_error",
+			"Item 'rs_1' of type 'reasoning' was provided without its required following item.")}, false, false, true},
+		{"a call without its reasoning", []providertest.Reply{providertest.Fail(400, "invalid_request_error",
+			"Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.")},
+			false, false, true},
+		{"not stored", []providertest.Reply{providertest.Fail(http.StatusNotFound, "invalid_request_error",
+			"Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.")}, false, true, false},
+		{"twice there, it says", []providertest.Reply{providertest.Fail(400, "invalid_request_error",
+			"Duplicate item found with id msg_1. Remove duplicate items from your input and try again.")}, false,
+			true, false},
 		{"not stored, and not readable", []providertest.Reply{
 			providertest.Fail(http.StatusNotFound, "invalid_request_error", "Item with id 'rs_1' not found."),
-			providertest.Fail(http.StatusNotFound, "invalid_request_error", "Item with id 'rs_1' not found.")}, false, false, true},
+			providertest.Fail(http.StatusNotFound, "invalid_request_error", "Item with id 'rs_1' not found.")},
+			false, false, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := providertest.NewServer(t, append(tc.refused, providertest.Responses(providertest.Text("ok")), providertest.Responses(providertest.Text("ok")))...)
+			s := providertest.NewServer(t, append(tc.refused, providertest.Responses(providertest.Text("ok")),
+				providertest.Responses(providertest.Text("ok")))...)
 			p := &Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
-			req := asked("gpt-5.6-sol", said(thoughtOf("rs_1", ""), provider.Text{Text: "x", Opaque: `{"id":"msg_1","phase":"commentary"}`}, ownCall("c1", "fc_1"))...)
+			req := asked("gpt-5.6-sol", said(thoughtOf("rs_1", ""),
+				provider.Text{Text: "x", Opaque: `{"id":"msg_1","phase":"commentary"}`}, ownCall("c1", "fc_1"))...)
 			r := providertest.Collect(p.Stream(t.Context(), req))
 			if r.Err != nil {
 				t.Fatal(r.Err)
 			}
-			told := slices.ContainsFunc(r.Events, func(e provider.Event) bool { n, ok := e.(provider.Notice); return ok && n.Warning })
+			told := slices.ContainsFunc(r.Events,
+				func(e provider.Event) bool { n, ok := e.(provider.Notice); return ok && n.Warning })
 			if told != tc.told {
 				t.Errorf("told %v, want %v", told, tc.told)
 			}
@@ -127,7 +141,8 @@ func TestAHistoryThatIsRefused(t *testing.T) {
 		refused := providertest.Fail(400, "invalid_request_error", "The encrypted content could not be verified.")
 		s := providertest.NewServer(t, refused, refused, refused)
 		p := &Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
-		r := providertest.Collect(p.Stream(t.Context(), asked("gpt-5.6-sol", said(thoughtOf("rs_1", ""), ownCall("c1", "fc_1"))...)))
+		r := providertest.Collect(p.Stream(t.Context(),
+			asked("gpt-5.6-sol", said(thoughtOf("rs_1", ""), ownCall("c1", "fc_1"))...)))
 		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindInvalid || len(s.Requests()) != 2 {
 			t.Errorf("%v after %d requests, want the refusal after 2", r.Err, len(s.Requests()))
 		}

@@ -36,7 +36,8 @@ const (
 
 // fcAdded begins a call as the n-th item, fcDelta is a piece of its arguments.
 func fcAdded(n int, callID string) string {
-	return fmt.Sprintf(`output_item.added ,"output_index":%d,"item":{"type":"function_call","id":"fc_%d","call_id":%q,"name":"read","arguments":""}`, n, n, callID)
+	return fmt.Sprintf(
+		`output_item.added ,"output_index":%d,"item":{"type":"function_call","id":"fc_%d","call_id":%q,"name":"read","arguments":""}`, n, n, callID)
 }
 
 func fcDelta(n int, piece string) string {
@@ -52,7 +53,9 @@ func askForAtMost(t *testing.T, tokens int, replies ...providertest.Reply) provi
 	t.Helper()
 	s := providertest.NewServer(t, replies...)
 	p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL + "/v1", HTTP: s.HTTP}}
-	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Options: provider.Options{Model: "m", MaxTokens: tokens}, Messages: []provider.Message{provider.UserText("hi")}}))
+	r := providertest.Collect(p.Stream(t.Context(),
+		provider.Request{Options: provider.Options{Model: "m", MaxTokens: tokens},
+			Messages: []provider.Message{provider.UserText("hi")}}))
 	if err := r.Check(); err != nil {
 		t.Error(err)
 	}
@@ -95,7 +98,8 @@ func TestOneItemOfMegabytes(t *testing.T) {
 	args := `{\"text\":\"` + strings.Repeat("0123456789 ", 200_000) + `\"}`
 	r := askOpenAI(t, respond(begun, fcAdded(0, "c1"),
 		`output_item.done ,"output_index":0,"item":{"type":"function_call","id":"fc_0","call_id":"c1","name":"read","arguments":"`+args+`"}`, completed))
-	if r.Err != nil || len(r.Done.Message.Calls()) != 1 || len(r.Done.Message.Calls()[0].Input) != 11*200_000+len(`{"text":""}`) {
+	if r.Err != nil || len(r.Done.Message.Calls()) != 1 || len(r.Done.Message.Calls()[0].Input) != 11*200_000+
+		len(`{"text":""}`) {
 		t.Errorf("%v, %d parts", r.Err, len(parts(t, r)))
 	}
 }
@@ -103,7 +107,9 @@ func TestOneItemOfMegabytes(t *testing.T) {
 // TestFramingOfEveryKindIsRead: comments, carriage returns, events without data and
 // runes that two reads share.
 func TestFramingOfEveryKindIsRead(t *testing.T) {
-	body := ": keep-alive\r\n\r\nevent: ping\r\n\r\n" + strings.ReplaceAll(string(respond(begun, `output_text.delta ,"output_index":0,"delta":"漢字 😀"`, completed).Body), "\n", "\r\n")
+	body := ": keep-alive\r\n\r\nevent: ping\r\n\r\n" +
+		strings.ReplaceAll(string(respond(begun, `output_text.delta ,"output_index":0,"delta":"漢字 😀"`, completed).Body),
+			"\n", "\r\n")
 	wantParts(t, askOpenAI(t, providertest.Stream(body).InChunks(1)), provider.Text{Text: "漢字 😀"})
 }
 
@@ -113,12 +119,16 @@ func TestAStreamThatJustEnds(t *testing.T) {
 	whole := respond(begun, fcAdded(0, "c1"), fcDelta(0, "{}"),
 		`output_item.done ,"output_index":0,"item":{"type":"function_call","id":"fc_0","call_id":"c1","name":"read","arguments":"{}"}`)
 	for name, reply := range map[string]providertest.Reply{
-		"after a call": whole, "reset": whole.Ends(providertest.Reset), "after [DONE]": providertest.Stream(string(whole.Body) + "data: [DONE]\n\n"),
-		"after text": respond(begun, `output_text.delta ,"output_index":0,"delta":"x"`, `output_text.done ,"output_index":0,"text":"x"`),
-		"at once":    respond(begun), "in progress": providertest.JSON(200, `{"object":"response","status":"in_progress","output":[]}`),
+		"after a call": whole, "reset": whole.Ends(providertest.Reset),
+		"after [DONE]": providertest.Stream(string(whole.Body) + "data: [DONE]\n\n"),
+		"after text": respond(begun, `output_text.delta ,"output_index":0,"delta":"x"`,
+			`output_text.done ,"output_index":0,"text":"x"`),
+		"at once": respond(begun), "in progress": providertest.JSON(200,
+			`{"object":"response","status":"in_progress","output":[]}`),
 	} {
 		e := provider.AsError(askOpenAI(t, reply).Err)
-		if e == nil || e.Kind != provider.KindNetwork || !e.Temporary() || reply.End == providertest.Close && !errors.Is(e, io.ErrUnexpectedEOF) {
+		if e == nil || e.Kind != provider.KindNetwork || !e.Temporary() || reply.End == providertest.Close &&
+			!errors.Is(e, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v, want a temporary fault of the network", name, e)
 		}
 	}
@@ -126,7 +136,8 @@ func TestAStreamThatJustEnds(t *testing.T) {
 
 // TestAnErrorOfNullIsNone, in the event and in the response.
 func TestAnErrorOfNullIsNone(t *testing.T) {
-	wantParts(t, askOpenAI(t, respond(begun, `output_text.delta ,"error":null,"output_index":0,"delta":"x"`, completed)), provider.Text{Text: "x"})
+	wantParts(t, askOpenAI(t, respond(begun, `output_text.delta ,"error":null,"output_index":0,"delta":"x"`,
+		completed)), provider.Text{Text: "x"})
 }
 
 // TestWhatAProxySays: its pages are no replies.
@@ -141,8 +152,10 @@ func TestWhatAProxySays(t *testing.T) {
 // TestAStallEnds after the silence that is allowed, and not before.
 func TestAStallEnds(t *testing.T) {
 	s := providertest.NewServer(t, respond(begun).Ends(providertest.Hang))
-	p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP, Idle: 20 * time.Millisecond}}
-	r := providertest.Collect(p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))
+	p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP,
+		Idle: 20 * time.Millisecond}}
+	r := providertest.Collect(p.Stream(t.Context(),
+		provider.Request{Messages: []provider.Message{provider.UserText("hi")}}))
 	if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindTimeout {
 		t.Errorf("%v, want a timeout", r.Err)
 	}
@@ -153,7 +166,9 @@ func TestAStallEnds(t *testing.T) {
 func TestResponsesTellsCallsApart(t *testing.T) {
 	one, two := call("a", `{"n":1}`), call("b", `{"n":2}`)
 	item := func(event, index, id, callID string) string {
-		return fmt.Sprintf(`output_item.%s ,%s"item":{"type":"function_call","id":%q,"call_id":%q,"name":"read","arguments":""}`, event, index, id, callID)
+		return fmt.Sprintf(
+			`output_item.%s ,%s"item":{"type":"function_call","id":%q,"call_id":%q,"name":"read","arguments":""}`,
+			event, index, id, callID)
 	}
 	piece := func(index, id, text string) string {
 		return fmt.Sprintf(`function_call_arguments.delta ,%s"item_id":%q,"delta":%q`, index, id, text)
@@ -165,22 +180,41 @@ func TestResponsesTellsCallsApart(t *testing.T) {
 		want   []provider.Part
 	}{
 		{"pieces that take turns", []string{item("added", zero, "fc_1", "a"), item("added", first, "fc_2", "b"),
-			piece(zero, "fc_1", `{"n"`), piece(first, "fc_2", `{"n"`), piece(zero, "fc_1", `:1}`), piece(first, "fc_2", `:2}`)}, []provider.Part{one, two}},
-		{"another id in each event", []string{item("added", zero, "x1", "a"), piece(zero, "x2", `{"n":1}`), item("done", zero, "x3", "a"),
-			item("added", first, "x4", "b"), piece(first, "x5", `{"n":2}`), item("done", first, "x6", "b")}, []provider.Part{one, two}},
-		{"ids only", []string{item("added", "", "fc_1", "a"), item("added", "", "fc_2", "b"), piece("", "fc_2", `{"n":2}`), piece("", "fc_1", `{"n":1}`)}, []provider.Part{one, two}},
-		{"neither", []string{item("added", "", "", "a"), piece("", "", `{"n":1}`), item("added", "", "", "b"), piece("", "", `{"n":2}`)}, []provider.Part{one, two}},
-		{"one index for all", []string{item("added", zero, "fc_1", "a"), piece(zero, "fc_1", `{"n":1}`), item("done", zero, "fc_1", "a"),
-			item("added", zero, "fc_2", "b"), piece(zero, "fc_2", `{"n":2}`), item("done", zero, "fc_2", "b")}, []provider.Part{one, two}},
-		{"one index for items of all kinds", []string{`reasoning_summary_text.delta ,"output_index":0,"item_id":"rs_1","delta":"hm"`, item("added", zero, "fc_1", "a"),
-			piece(zero, "fc_1", `{"n":1}`)}, []provider.Part{provider.Reasoning{Text: "hm", Form: "reasoning_item"}, one}},
-		{"one index, items that take turns", []string{`reasoning_summary_text.delta ,"output_index":0,"item_id":"rs_1","delta":"h"`, item("added", zero, "fc_1", "a"),
-			`reasoning_summary_text.delta ,"output_index":0,"item_id":"rs_1","delta":"m"`, piece(zero, "fc_1", `{"n":1}`)}, []provider.Part{provider.Reasoning{Text: "hm", Form: "reasoning_item"}, one}},
-		{"the index comes late", []string{item("added", "", "fc_1", "a"), piece(zero, "fc_1", `{"n":1}`)}, []provider.Part{one}},
-		{"the index goes missing", []string{item("added", zero, "fc_1", "a"), item("added", first, "fc_2", "b"), piece("", "fc_1", `{"n":1}`), piece(first, "fc_2", `{"n":2}`)}, []provider.Part{one, two}},
-		{"one id for all", []string{item("added", zero, "x", "a"), item("added", first, "x", "b"), piece(zero, "x", `{"n":1}`), piece(first, "x", `{"n":2}`)}, []provider.Part{one, two}},
-		{"no ids of calls", []string{item("added", zero, "fc_1", ""), piece(zero, "fc_1", `{"n":1}`)}, []provider.Part{call("call_1", `{"n":1}`)}},
-		{"the same id twice", []string{item("added", zero, "fc_1", "a"), piece(zero, "fc_1", `{"n":1}`), item("added", first, "fc_2", "a"), piece(first, "fc_2", `{"n":2}`)},
+			piece(zero, "fc_1", `{"n"`), piece(first, "fc_2", `{"n"`), piece(zero, "fc_1", `:1}`),
+			piece(first, "fc_2", `:2}`)}, []provider.Part{one, two}},
+		{"another id in each event", []string{item("added", zero, "x1", "a"), piece(zero, "x2", `{"n":1}`),
+			item("done", zero, "x3", "a"),
+			item("added", first, "x4", "b"), piece(first, "x5", `{"n":2}`),
+			item("done", first, "x6", "b")}, []provider.Part{one, two}},
+		{"ids only", []string{item("added", "", "fc_1", "a"), item("added", "", "fc_2", "b"),
+			piece("", "fc_2", `{"n":2}`), piece("", "fc_1", `{"n":1}`)}, []provider.Part{one, two}},
+		{"neither", []string{item("added", "", "", "a"), piece("", "", `{"n":1}`), item("added", "", "", "b"),
+			piece("", "", `{"n":2}`)}, []provider.Part{one, two}},
+		{"one index for all", []string{item("added", zero, "fc_1", "a"), piece(zero, "fc_1", `{"n":1}`),
+			item("done", zero, "fc_1", "a"),
+			item("added", zero, "fc_2", "b"), piece(zero, "fc_2", `{"n":2}`),
+			item("done", zero, "fc_2", "b")}, []provider.Part{one, two}},
+		{"one index for items of all kinds",
+			[]string{`reasoning_summary_text.delta ,"output_index":0,"item_id":"rs_1","delta":"hm"`,
+				item("added", zero, "fc_1", "a"),
+				piece(zero, "fc_1", `{"n":1}`)},
+			[]provider.Part{provider.Reasoning{Text: "hm", Form: "reasoning_item"}, one}},
+		{"one index, items that take turns",
+			[]string{`reasoning_summary_text.delta ,"output_index":0,"item_id":"rs_1","delta":"h"`,
+				item("added", zero, "fc_1", "a"),
+				`reasoning_summary_text.delta ,"output_index":0,"item_id":"rs_1","delta":"m"`,
+				piece(zero, "fc_1", `{"n":1}`)},
+			[]provider.Part{provider.Reasoning{Text: "hm", Form: "reasoning_item"}, one}},
+		{"the index comes late", []string{item("added", "", "fc_1", "a"), piece(zero, "fc_1", `{"n":1}`)},
+			[]provider.Part{one}},
+		{"the index goes missing", []string{item("added", zero, "fc_1", "a"), item("added", first, "fc_2", "b"),
+			piece("", "fc_1", `{"n":1}`), piece(first, "fc_2", `{"n":2}`)}, []provider.Part{one, two}},
+		{"one id for all", []string{item("added", zero, "x", "a"), item("added", first, "x", "b"),
+			piece(zero, "x", `{"n":1}`), piece(first, "x", `{"n":2}`)}, []provider.Part{one, two}},
+		{"no ids of calls", []string{item("added", zero, "fc_1", ""), piece(zero, "fc_1", `{"n":1}`)},
+			[]provider.Part{call("call_1", `{"n":1}`)}},
+		{"the same id twice", []string{item("added", zero, "fc_1", "a"), piece(zero, "fc_1", `{"n":1}`),
+			item("added", first, "fc_2", "a"), piece(first, "fc_2", `{"n":2}`)},
 			[]provider.Part{one, call("call_1", `{"n":2}`)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -202,15 +236,20 @@ func TestArgumentsArriveInAnyForm(t *testing.T) {
 		events []string
 		want   provider.ToolCall
 	}{
-		{"none", []string{fcAdded(0, "a"), `function_call_arguments.done ,"output_index":0,"arguments":""`}, call("a", `{}`)},
-		{"whole at the start of more", []string{fcAdded(0, "a"), fcDelta(0, `{"n":1}`), fcDelta(0, ` `)}, call("a", `{"n":1}`)},
-		{"only in the end", []string{fcAdded(0, "a"), `function_call_arguments.done ,"output_index":0,"arguments":"{\"n\":1}"`}, call("a", `{"n":1}`)},
-		{"only in the response", []string{fcAdded(0, "a"), `completed ,"response":{"status":"completed","output":[{"type":"function_call","id":"fc_0","call_id":"a","name":"read","arguments":"{\"n\":1}"}]}`},
+		{"none", []string{fcAdded(0, "a"), `function_call_arguments.done ,"output_index":0,"arguments":""`},
+			call("a", `{}`)},
+		{"whole at the start of more", []string{fcAdded(0, "a"), fcDelta(0, `{"n":1}`), fcDelta(0, ` `)},
+			call("a", `{"n":1}`)},
+		{"only in the end", []string{fcAdded(0, "a"),
+			`function_call_arguments.done ,"output_index":0,"arguments":"{\"n\":1}"`}, call("a", `{"n":1}`)},
+		{"only in the response", []string{fcAdded(0, "a"),
+			`completed ,"response":{"status":"completed","output":[{"type":"function_call","id":"fc_0","call_id":"a","name":"read","arguments":"{\"n\":1}"}]}`},
 			call("a", `{"n":1}`)},
 		{"a whole item where pieces were lost", []string{fcAdded(0, "a"), fcDelta(0, `{"n"`),
 			`output_item.done ,"output_index":0,"item":{"type":"function_call","call_id":"a","name":"read","arguments":"{\"n\":1}"}`}, call("a", `{"n":1}`)},
 		{"encoded twice", []string{fcAdded(0, "a"), fcDelta(0, `"{\"n\":1}"`)}, call("a", `{"n":1}`)},
-		{"as an object", []string{fcAdded(0, "a"), `function_call_arguments.done ,"output_index":0,"arguments":{"n":1}`}, call("a", `{"n":1}`)},
+		{"as an object", []string{fcAdded(0, "a"),
+			`function_call_arguments.done ,"output_index":0,"arguments":{"n":1}`}, call("a", `{"n":1}`)},
 		{"no JSON", []string{fcAdded(0, "a"), fcDelta(0, `{"n":`)}, bad},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -227,14 +266,17 @@ func TestArgumentsArriveInAnyForm(t *testing.T) {
 // reasoning took all there was, the reply says so.
 func TestWhatWasCut(t *testing.T) {
 	incomplete := func(reason string) string {
-		return `incomplete ,"response":{"status":"incomplete","incomplete_details":{"reason":"` + reason + `"},"usage":{"input_tokens":5,"output_tokens":16,"output_tokens_details":{"reasoning_tokens":16}}}`
+		return `incomplete ,"response":{"status":"incomplete","incomplete_details":{"reason":"` +
+			reason + `"},"usage":{"input_tokens":5,"output_tokens":16,"output_tokens_details":{"reasoning_tokens":16}}}`
 	}
 	r := askOpenAI(t, respond(begun, fcAdded(0, "a"), fcDelta(0, `{"n":1}`), incomplete("max_output_tokens")))
 	if r.Err != nil || r.Done.Stop != provider.StopMaxTokens || len(r.Done.Message.Calls()) != 1 {
 		t.Errorf("in a call: %v %+v", r.Err, r.Done)
 	}
-	r = askOpenAI(t, respond(begun, `output_item.added ,"output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"part"}`, incomplete("max_output_tokens")))
-	if r.Err != nil || r.Done.Stop != provider.StopMaxTokens || !strings.Contains(r.Done.Detail, "reasoning took all") || r.Done.Usage.Reasoning != 16 {
+	r = askOpenAI(t, respond(begun,
+		`output_item.added ,"output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"part"}`, incomplete("max_output_tokens")))
+	if r.Err != nil || r.Done.Stop != provider.StopMaxTokens ||
+		!strings.Contains(r.Done.Detail, "reasoning took all") || r.Done.Usage.Reasoning != 16 {
 		t.Errorf("in the reasoning: %v %+v", r.Err, r.Done)
 	}
 	r = askOpenAI(t, respond(begun, `output_text.delta ,"output_index":0,"delta":"x"`, incomplete("content_filter")))
@@ -248,8 +290,9 @@ func TestWhatWasCut(t *testing.T) {
 func TestARefusalIsTold(t *testing.T) {
 	item := `output_item.done ,"output_index":0,"item":{"type":"message","id":"msg_1","content":[{"type":"refusal","refusal":"I cannot do that."}]}`
 	for name, events := range map[string][]string{
-		"in pieces": {`refusal.delta ,"output_index":0,"delta":"I cannot "`, `refusal.delta ,"output_index":0,"delta":"do that."`, item},
-		"whole":     {item},
+		"in pieces": {`refusal.delta ,"output_index":0,"delta":"I cannot "`,
+			`refusal.delta ,"output_index":0,"delta":"do that."`, item},
+		"whole": {item},
 	} {
 		r := askOpenAI(t, respond(append(append([]string{begun}, events...), completed)...))
 		if r.Err != nil || r.Done.Stop != provider.StopRefusal || r.Done.Detail != "I cannot do that." || r.Text != "" {
@@ -281,10 +324,11 @@ func TestAFailureMayComeAfter200(t *testing.T) {
 		object := fmt.Sprintf(`{"code":%q,"message":%q,"param":null}`, tc.code, tc.message)
 		head := string(respond(begun, `output_text.delta ,"output_index":0,"delta":"x"`).Body)
 		for place, event := range map[string]string{
-			"flat":        `{"type":"error","sequence_number":3,` + object[1:],
-			"nested":      `{"type":"error","error":` + object + `}`,
-			"in response": `{"type":"response.failed","response":{"status":"failed","error":` + object + `,"usage":{"input_tokens":7,"output_tokens":1}}}`,
-			"no event":    `{"error":` + object + `}`,
+			"flat":   `{"type":"error","sequence_number":3,` + object[1:],
+			"nested": `{"type":"error","error":` + object + `}`,
+			"in response": `{"type":"response.failed","response":{"status":"failed","error":` + object +
+				`,"usage":{"input_tokens":7,"output_tokens":1}}}`,
+			"no event": `{"error":` + object + `}`,
 		} {
 			e := provider.AsError(askOpenAI(t, providertest.Stream(head+"data: "+event+"\n\n")).Err)
 			if e == nil || e.Kind != tc.kind || e.Code != tc.code || e.Message != tc.message || e.Temporary() != tc.again {
@@ -295,8 +339,10 @@ func TestAFailureMayComeAfter200(t *testing.T) {
 			}
 		}
 	}
-	for name, event := range map[string]string{"failed": `failed ,"response":{"status":"failed","error":null}`, "cancelled": `cancelled ,"response":null`} {
-		if e := provider.AsError(askOpenAI(t, respond(begun, event)).Err); e == nil || e.Kind != provider.KindProvider || e.Message == "" {
+	for name, event := range map[string]string{"failed": `failed ,"response":{"status":"failed","error":null}`,
+		"cancelled": `cancelled ,"response":null`} {
+		if e := provider.AsError(askOpenAI(t, respond(begun, event)).Err); e == nil ||
+			e.Kind != provider.KindProvider || e.Message == "" {
 			t.Errorf("%s without a word: %+v", name, e)
 		}
 	}
@@ -312,7 +358,9 @@ func TestAWaitInWords(t *testing.T) {
 		"Please try again in a little while.": 0,
 		"Please try again in -3s.":            0,
 	} {
-		e := provider.AsError(askOpenAI(t, respond(begun, fmt.Sprintf(`failed ,"response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":%q}}`, words))).Err)
+		e := provider.AsError(askOpenAI(t, respond(begun,
+			fmt.Sprintf(`failed ,"response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":%q}}`,
+				words))).Err)
 		if e == nil || e.Kind != provider.KindRateLimit || e.RetryAfter != want {
 			t.Errorf("%s: %+v, want %s", words, e, want)
 		}
@@ -328,7 +376,8 @@ func TestUsageIsCountedAsTheServerCountsIt(t *testing.T) {
 		`{"input_tokens":-1,"input_tokens_details":{"cached_tokens":5},"output_tokens":1e300}`: {CacheRead: 5},
 		`null`: {},
 	} {
-		r := askOpenAI(t, respond(begun, `output_text.delta ,"output_index":0,"delta":"x"`, `completed ,"response":{"status":"completed","output":[],"usage":`+usage+`}`))
+		r := askOpenAI(t, respond(begun, `output_text.delta ,"output_index":0,"delta":"x"`,
+			`completed ,"response":{"status":"completed","output":[],"usage":`+usage+`}`))
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
@@ -352,7 +401,8 @@ func TestWhatIsRefusedIsLeftOut(t *testing.T) {
 		s := providertest.NewServer(t, refused, providertest.Responses(providertest.Text("ok")), refused)
 		p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
 		heat := 1.0
-		req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol", Effort: provider.EffortHigh, Temperature: &heat}, Messages: []provider.Message{provider.UserText("hi")}}
+		req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol", Effort: provider.EffortHigh,
+			Temperature: &heat}, Messages: []provider.Message{provider.UserText("hi")}}
 		if tc.field == `"temperature"` {
 			req.Model, req.Effort = "unheard-of", ""
 		}
@@ -382,7 +432,8 @@ func TestWhatIsRefusedIsLeftOut(t *testing.T) {
 // TestACompletedReplyOfFullLengthIsCut: llama.cpp calls a reply completed that
 // ended because it had all the tokens it was asked for.
 func TestACompletedReplyOfFullLengthIsCut(t *testing.T) {
-	for tokens, want := range map[int]provider.StopReason{20: provider.StopMaxTokens, 3: provider.StopMaxTokens, 21: provider.StopComplete, 0: provider.StopComplete} {
+	for tokens, want := range map[int]provider.StopReason{20: provider.StopMaxTokens, 3: provider.StopMaxTokens,
+		21: provider.StopComplete, 0: provider.StopComplete} {
 		r := askForAtMost(t, tokens, respond(begun, `output_text.delta ,"output_index":0,"delta":"half of it"`,
 			`completed ,"response":{"object":"response","status":"completed","error":null,"output":[],"usage":{"input_tokens":5,"output_tokens":20}}`))
 		if r.Err != nil || r.Done.Stop != want {

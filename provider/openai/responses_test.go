@@ -35,10 +35,14 @@ func TestWhoSpeaksResponses(t *testing.T) {
 			continue
 		}
 		sent, auth := "", ""
-		p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: address, Headers: map[string]string{"OpenAI-Project": "p1"}, Key: func(context.Context) (string, error) { return "k", nil }, HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			sent, auth = r.URL.String(), r.Header.Get("Authorization")+" "+r.Header.Get("OpenAI-Project")
-			return nil, errors.New("not sent")
-		})}}}
+		p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: address,
+			Headers: map[string]string{"OpenAI-Project": "p1"}, Key: func(context.Context) (string,
+				error) {
+				return "k", nil
+			}, HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				sent, auth = r.URL.String(), r.Header.Get("Authorization")+" "+r.Header.Get("OpenAI-Project")
+				return nil, errors.New("not sent")
+			})}}}
 		for _, err := range p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("hi")}}) {
 			if err == nil {
 				t.Error("an event without a connection")
@@ -85,10 +89,15 @@ func TestWhatAMessageKeeps(t *testing.T) {
 func TestMessagesOfOneReplyStandApart(t *testing.T) {
 	message := func(n int, phase, text string) []string {
 		return []string{
-			fmt.Sprintf(`output_item.added ,"output_index":%d,"item":{"type":"message","id":"msg_%d","phase":%q,"content":[]}`, n, n, phase),
-			fmt.Sprintf(`output_text.delta ,"output_index":%d,"item_id":"msg_%d","content_index":0,"delta":%q`, n, n, text[:1]),
-			fmt.Sprintf(`output_text.delta ,"output_index":%d,"item_id":"msg_%d","content_index":0,"delta":%q`, n, n, text[1:]),
-			fmt.Sprintf(`output_item.done ,"output_index":%d,"item":{"type":"message","id":"msg_%d","phase":%q,"content":[{"type":"output_text","text":%q}]}`, n, n, phase, text),
+			fmt.Sprintf(
+				`output_item.added ,"output_index":%d,"item":{"type":"message","id":"msg_%d","phase":%q,"content":[]}`,
+				n, n, phase),
+			fmt.Sprintf(`output_text.delta ,"output_index":%d,"item_id":"msg_%d","content_index":0,"delta":%q`,
+				n, n, text[:1]),
+			fmt.Sprintf(`output_text.delta ,"output_index":%d,"item_id":"msg_%d","content_index":0,"delta":%q`,
+				n, n, text[1:]),
+			fmt.Sprintf(
+				`output_item.done ,"output_index":%d,"item":{"type":"message","id":"msg_%d","phase":%q,"content":[{"type":"output_text","text":%q}]}`, n, n, phase, text),
 		}
 	}
 	for want, texts := range map[string][2]string{
@@ -97,11 +106,13 @@ func TestMessagesOfOneReplyStandApart(t *testing.T) {
 		"I look.\n\n- So it is.":     {"I look.", "\n\n- So it is."},
 		"I look.\n\nIt is.\n\nDone.": {"I look.", "It is.\n\nDone."},
 	} {
-		events := append(append([]string{begun}, message(0, "commentary", texts[0])...), message(1, "final_answer", texts[1])...)
+		events := append(append([]string{begun}, message(0, "commentary", texts[0])...),
+			message(1, "final_answer", texts[1])...)
 		first := respond(append(events, completed)...)
 		s := providertest.NewServer(t, first, providertest.Responses(providertest.Text("ok")))
 		p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
-		req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol"}, Messages: []provider.Message{provider.UserText("hi")}}
+		req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol"},
+			Messages: []provider.Message{provider.UserText("hi")}}
 		r := providertest.Collect(p.Stream(t.Context(), req))
 		if r.Err != nil || r.Text != want || r.Done.Message.Text() != want {
 			t.Fatalf("%q, kept as %q, %v, want %q", r.Text, r.Done.Message.Text(), r.Err, want)
@@ -111,7 +122,8 @@ func TestMessagesOfOneReplyStandApart(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 		for _, text := range texts {
-			if body := s.Requests()[1].Body; !bytes.Contains(body, fmt.Appendf(nil, `"content":[{"type":"output_text","annotations":[],"text":%q}]`, text)) {
+			if body := s.Requests()[1].Body; !bytes.Contains(body,
+				fmt.Appendf(nil, `"content":[{"type":"output_text","annotations":[],"text":%q}]`, text)) {
 				t.Errorf("%q does not go back as it came: %s", text, body)
 			}
 		}
@@ -125,8 +137,9 @@ func TestTextComesOnce(t *testing.T) {
 	last := `completed ,"response":{"status":"completed","output":[` + output + `]}`
 	delta := `output_text.delta ,"item_id":"msg_1","delta":"Hello, you."`
 	for name, events := range map[string][]string{
-		"pieces":                     {delta, completed},
-		"pieces and all the rest":    {`output_item.added ,"item":{"type":"message","id":"msg_1","content":[]}`, delta, `output_text.done ,"item_id":"msg_1","text":"Hello, you."`, `output_item.done ,` + item, last},
+		"pieces": {delta, completed},
+		"pieces and all the rest": {`output_item.added ,"item":{"type":"message","id":"msg_1","content":[]}`,
+			delta, `output_text.done ,"item_id":"msg_1","text":"Hello, you."`, `output_item.done ,` + item, last},
 		"only when a part is done":   {`output_text.done ,"item_id":"msg_1","text":"Hello, you."`, completed},
 		"only when the item is done": {`output_item.done ,` + item, last},
 		"only at the end":            {last},
@@ -137,7 +150,8 @@ func TestTextComesOnce(t *testing.T) {
 			t.Errorf("%s: %q %v", name, r.Text, r.Err)
 		}
 	}
-	if r := askOpenAI(t, providertest.JSON(200, `{"object":"response","model":"m","status":"completed","output":[`+output+`]}`)); r.Text != "Hello, you." {
+	if r := askOpenAI(t, providertest.JSON(200, `{"object":"response","model":"m","status":"completed","output":[`+
+		output+`]}`)); r.Text != "Hello, you." {
 		t.Errorf("as one document: %q %v", r.Text, r.Err)
 	}
 }
@@ -146,7 +160,8 @@ func TestTextComesOnce(t *testing.T) {
 // holds nothing else is no answer.
 func TestWhatWasNotAskedFor(t *testing.T) {
 	item := func(rest string) string { return `output_item.done ,"item":{` + rest + `}` }
-	search, text := item(`"type":"web_search_call","id":"ws_1"`), item(`"type":"message","id":"msg_1","content":[{"type":"output_text","text":"x"}]`)
+	search, text := item(`"type":"web_search_call","id":"ws_1"`),
+		item(`"type":"message","id":"msg_1","content":[{"type":"output_text","text":"x"}]`)
 	custom := item(`"type":"custom_tool_call","id":"ctc_1","call_id":"c1","name":"write_sql","input":"select 1"`)
 	notices := func(r providertest.Result) (list []string) {
 		for _, ev := range r.Events {
@@ -156,14 +171,18 @@ func TestWhatWasNotAskedFor(t *testing.T) {
 		}
 		return list
 	}
-	if r := askOpenAI(t, respond(begun, search, search, text, completed)); r.Text != "x" || len(notices(r)) != 1 || !strings.Contains(notices(r)[0], "web_search_call") {
+	if r := askOpenAI(t, respond(begun, search, search, text, completed)); r.Text != "x" || len(notices(r)) != 1 ||
+		!strings.Contains(notices(r)[0], "web_search_call") {
 		t.Errorf("%q %q %v", r.Text, notices(r), r.Err)
 	}
-	if e := provider.AsError(askOpenAI(t, respond(begun, search, completed)).Err); e == nil || e.Temporary() || !strings.Contains(e.Message, "web_search_call") {
+	if e := provider.AsError(askOpenAI(t, respond(begun, search, completed)).Err); e == nil || e.Temporary() ||
+		!strings.Contains(e.Message, "web_search_call") {
 		t.Errorf("nothing else: %v, want a final error", e)
 	}
-	wantParts(t, askOpenAI(t, respond(begun, custom, completed)), provider.ToolCall{ID: "c1", Name: "write_sql", Input: []byte(`{}`), Raw: "select 1"})
-	if r := askOpenAI(t, respond(begun, custom, text, completed)); r.Err != nil || len(r.Done.Message.Calls()) != 0 || len(notices(r)) != 1 {
+	wantParts(t, askOpenAI(t, respond(begun, custom, completed)),
+		provider.ToolCall{ID: "c1", Name: "write_sql", Input: []byte(`{}`), Raw: "select 1"})
+	if r := askOpenAI(t, respond(begun, custom, text, completed)); r.Err != nil || len(r.Done.Message.Calls()) != 0 ||
+		len(notices(r)) != 1 {
 		t.Errorf("a call that the server ran itself: %v %q", r.Err, notices(r))
 	}
 }
@@ -174,10 +193,12 @@ func TestTwoHundredTurns(t *testing.T) {
 	const turns = 200
 	s := providertest.Serve(t, &providertest.Handler{Next: func(n int, _ providertest.Request) providertest.Reply {
 		return providertest.Responses(providertest.Reason("Let me see."), providertest.Text("I look."),
-			providertest.Call(fmt.Sprintf("call_%03d", 2*n), "read", `{"path":"a"}`), providertest.Call(fmt.Sprintf("call_%03d", 2*n+1), "read", `{"path":"b"}`))
+			providertest.Call(fmt.Sprintf("call_%03d", 2*n), "read", `{"path":"a"}`),
+			providertest.Call(fmt.Sprintf("call_%03d", 2*n+1), "read", `{"path":"b"}`))
 	}})
 	p := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
-	req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol", Effort: provider.EffortHigh}, System: "Be brief.", SessionID: "s",
+	req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol", Effort: provider.EffortHigh},
+		System: "Be brief.", SessionID: "s",
 		Messages: []provider.Message{provider.UserText("go")}}
 	for range turns {
 		r := providertest.Collect(p.Stream(t.Context(), req))
@@ -186,7 +207,8 @@ func TestTwoHundredTurns(t *testing.T) {
 		}
 		req.Messages = append(req.Messages, r.Done.Message)
 		for _, c := range r.Done.Message.Calls() {
-			req.Messages = append(req.Messages, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Text: "x"}}})
+			req.Messages = append(req.Messages, provider.Message{Role: provider.RoleTool,
+				Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Text: "x"}}})
 		}
 	}
 	seen := s.Requests()
@@ -194,7 +216,8 @@ func TestTwoHundredTurns(t *testing.T) {
 	for i := 1; i < turns; i++ {
 		before, now := bytes.TrimSuffix(seen[i-1].Body, []byte("]}")), seen[i].Body
 		if !bytes.HasPrefix(now, before) || len(now)-len(seen[i-1].Body) != growth {
-			t.Fatalf("request %d is no prefix of the next, or that grew by %d, not %d:\n%.2000s", i-1, len(now)-len(seen[i-1].Body), growth, now)
+			t.Fatalf("request %d is no prefix of the next, or that grew by %d, not %d:\n%.2000s",
+				i-1, len(now)-len(seen[i-1].Body), growth, now)
 		}
 	}
 	if err := providertest.Validate(providertest.WireResponses, seen[turns-1].Body); err != nil {
@@ -209,11 +232,14 @@ func TestTwoHundredTurns(t *testing.T) {
 // the other way round.
 func TestAHistoryOfChat(t *testing.T) {
 	s := providertest.NewServer(t, providertest.Chat(providertest.Reason("hm"), providertest.Call("call_1", "read", `{}`)),
-		providertest.Responses(providertest.Reason("hm"), providertest.Text("ok"), providertest.Call("call_2", "read", `{}`)),
+		providertest.Responses(providertest.Reason("hm"), providertest.Text("ok"),
+			providertest.Call("call_2", "read", `{}`)),
 		providertest.Chat(providertest.Text("done")))
-	chat := &openai.Chat{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}, Quirks: openai.QuirksFor("openai")}
+	chat := &openai.Chat{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP},
+		Quirks: openai.QuirksFor("openai")}
 	responses := &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: s.URL, HTTP: s.HTTP}}
-	req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol"}, Messages: []provider.Message{provider.UserText("go")}}
+	req := provider.Request{Options: provider.Options{Model: "gpt-5.6-sol"},
+		Messages: []provider.Message{provider.UserText("go")}}
 	for i, p := range []provider.Provider{chat, responses, chat} {
 		r := providertest.Collect(p.Stream(t.Context(), req))
 		if r.Err != nil {
@@ -225,7 +251,8 @@ func TestAHistoryOfChat(t *testing.T) {
 		}
 		req.Messages = append(req.Messages, r.Done.Message)
 		for _, c := range r.Done.Message.Calls() {
-			req.Messages = append(req.Messages, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Text: "x"}}})
+			req.Messages = append(req.Messages, provider.Message{Role: provider.RoleTool,
+				Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Text: "x"}}})
 		}
 	}
 	if body := s.Requests()[2].Body; bytes.Contains(body, []byte("encrypted")) || bytes.Contains(body, []byte("msg_")) {

@@ -13,10 +13,12 @@ import (
 func TestACallOfNothingIsNoCall(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		b := newBench(t, w, Config{}, w.Build(Text("ok"), Call("c9", "", "{}")))
-		if _, done := b.done(t, question()); len(done.Message.Calls()) != 0 || done.Stop != provider.StopComplete || done.Message.Text() != "ok" {
+		if _, done := b.done(t, question()); len(done.Message.Calls()) != 0 || done.Stop != provider.StopComplete ||
+			done.Message.Text() != "ok" {
 			t.Errorf("%s, %+v", done.Stop, done.Message)
 		}
-		b = newBench(t, w, Config{}, w.Build(Call("c1", "read", "{}"), Call("c9", "", "{}"), Call("c2", "", `{"path":"a"}`)))
+		b = newBench(t, w, Config{}, w.Build(Call("c1", "read", "{}"), Call("c9", "", "{}"),
+			Call("c2", "", `{"path":"a"}`)))
 		if _, done := b.done(t, question()); len(done.Message.Calls()) != 2 || done.Stop != provider.StopToolUse {
 			t.Errorf("%s, %+v", done.Stop, done.Message)
 		}
@@ -72,7 +74,8 @@ func TestACallThatWasLost(t *testing.T) {
 					t.Fatalf("%q after %d tries, %v, used %+v", r.Done.Message.Text(), r.Done.Tries, r.Err, r.Done.Usage)
 				}
 				again := Collect(p.Stream(t.Context(), question()))
-				if again.Err != nil || again.Done.Tries != 2 || !told(again, "taken as it is") || again.Done.Message.Text() == "" {
+				if again.Err != nil || again.Done.Tries != 2 || !told(again, "taken as it is") ||
+					again.Done.Message.Text() == "" {
 					t.Errorf("twice: %q after %d tries, %v", again.Done.Message.Text(), again.Done.Tries, again.Err)
 				}
 				if third := Collect(p.Stream(t.Context(), question())); third.Err != nil || third.Done.Tries != 1 {
@@ -110,7 +113,8 @@ func TestAnAnswerIsNotDoubtedLightly(t *testing.T) {
 // TestAKeyTwice: the call is one that is not run, and what is kept of it
 // has each key once, also where an older session kept it as it came.
 func TestAKeyTwice(t *testing.T) {
-	for _, args := range []string{`{"path":"a","path":"b"}`, `{"edits":[{"x":1},{"y":{"k":1,"k":1}}]}`, `{"path":"a","p\u0061th":"b"}`} {
+	for _, args := range []string{`{"path":"a","path":"b"}`, `{"edits":[{"x":1},{"y":{"k":1,"k":1}}]}`,
+		`{"path":"a","p\u0061th":"b"}`} {
 		onEach(t, func(t *testing.T, w Wire) {
 			b := newBench(t, w, Config{}, w.Build(Call("c1", "read", args)), w.Build(Text("ok")), w.Build(Text("ok")))
 			_, done := b.done(t, question())
@@ -121,8 +125,10 @@ func TestAKeyTwice(t *testing.T) {
 			for _, input := range []string{string(call.Input), args} {
 				call.Input = []byte(input)
 				req := question()
-				req.Messages = append(req.Messages, provider.Message{Role: provider.RoleAssistant, Provider: "bench", Model: req.Model, Parts: []provider.Part{call}},
-					provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: call.ID, Name: "read", Text: "x"}}})
+				req.Messages = append(req.Messages, provider.Message{Role: provider.RoleAssistant, Provider: "bench",
+					Model: req.Model, Parts: []provider.Part{call}},
+					provider.Message{Role: provider.RoleTool,
+						Parts: []provider.Part{provider.ToolResult{CallID: call.ID, Name: "read", Text: "x"}}})
 				b.done(t, req) // the validator looks at the body
 			}
 		})

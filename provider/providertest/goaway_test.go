@@ -12,7 +12,8 @@ import (
 func goAway(t *testing.T, reply Reply) *Server {
 	t.Helper()
 	s := ServeTLS(t, Script())
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: s.srv.TLS.Certificates, NextProtos: []string{"h2"}})
+	l, err := tls.Listen("tcp", "127.0.0.1:0",
+		&tls.Config{Certificates: s.srv.TLS.Certificates, NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,10 +142,12 @@ func Anthropic(items ...Item) Reply {
 	}
 	start := ""
 	if s.usage != nil {
-		start = fmt.Sprintf(`,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":1}`,
+		start = fmt.Sprintf(
+			`,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":1}`,
 			s.usage.Input, s.usage.CacheRead, s.usage.CacheWrite)
 	}
-	event("message_start", `,"message":{"id":"msg_1","type":"message","role":"assistant","model":"test-model","content":[],"stop_reason":null`+start+`}`)
+	event("message_start",
+		`,"message":{"id":"msg_1","type":"message","role":"assistant","model":"test-model","content":[],"stop_reason":null`+start+`}`)
 	for i, it := range s.parts {
 		anthropicBlock(event, i, it)
 	}
@@ -193,7 +195,8 @@ func Chat(items ...Item) Reply {
 	s := sortOut(items)
 	var b strings.Builder
 	chunk := func(choices, rest string) {
-		fmt.Fprintf(&b, "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"test-model\",\"choices\":[%s]%s}\n\n", choices, rest)
+		fmt.Fprintf(&b,
+			"data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"test-model\",\"choices\":[%s]%s}\n\n", choices, rest)
 	}
 	delta := func(d string) { chunk(`{"index":0,"delta":`+d+`,"finish_reason":null}`, "") }
 	delta(`{"role":"assistant","content":null}`)
@@ -203,8 +206,10 @@ func Chat(items ...Item) Reply {
 	chunk(`{"index":0,"delta":{},"finish_reason":`+quote(s.word("stop", "tool_calls"))+`}`, "")
 	if s.usage != nil {
 		u := s.usage
-		chunk("", fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}`,
-			u.Prompt(), u.Output, u.Total(), u.CacheRead, u.CacheWrite, u.Reasoning))
+		chunk("",
+			fmt.Sprintf(
+				`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}`,
+				u.Prompt(), u.Output, u.Total(), u.CacheRead, u.CacheWrite, u.Reasoning))
 	}
 	b.WriteString("data: [DONE]\n\n")
 	return Stream(b.String()).With("X-Request-Id", "req_test")

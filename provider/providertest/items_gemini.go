@@ -27,7 +27,8 @@ func Gemini(items ...Item) Reply {
 		})
 	usage := ""
 	if u := s.usage; u != nil {
-		usage = fmt.Sprintf(`,"usageMetadata":{"promptTokenCount":%d,"cachedContentTokenCount":%d,"candidatesTokenCount":%d,"thoughtsTokenCount":%d,"totalTokenCount":%d}`,
+		usage = fmt.Sprintf(
+			`,"usageMetadata":{"promptTokenCount":%d,"cachedContentTokenCount":%d,"candidatesTokenCount":%d,"thoughtsTokenCount":%d,"totalTokenCount":%d}`,
 			u.Prompt(), u.CacheRead, u.Output-u.Reasoning, u.Reasoning, u.Total())
 	}
 	event(`"finishReason":`+quote(s.word("STOP", "STOP"))+`,`, usage)

@@ -12,7 +12,9 @@ func Ollama(items ...Item) Reply {
 	s := sortOut(items)
 	var b strings.Builder
 	line := func(message, rest string) {
-		fmt.Fprintf(&b, `{"model":"test-model","created_at":"2026-01-02T03:04:05.%09dZ","message":{"role":"assistant",%s}%s}`+"\n", b.Len(), message, rest)
+		fmt.Fprintf(&b,
+			`{"model":"test-model","created_at":"2026-01-02T03:04:05.%09dZ","message":{"role":"assistant",%s}%s}`+"\n",
+			b.Len(), message, rest)
 	}
 	line(`"content":""`, `,"done":false`)
 	s.write(func(p string) { line(`"content":`+quote(p), `,"done":false`) },
@@ -40,5 +42,7 @@ func OllamaShow(window int, capabilities ...string) Reply {
 	if err != nil {
 		panic(err) // strings always marshal
 	}
-	return JSON(200, fmt.Sprintf(`{"details":{"family":"test"},"model_info":{"general.architecture":"test","test.context_length":%d},"capabilities":%s}`, window, list))
+	return JSON(200,
+		fmt.Sprintf(
+			`{"details":{"family":"test"},"model_info":{"general.architecture":"test","test.context_length":%d},"capabilities":%s}`, window, list))
 }

@@ -13,7 +13,8 @@ import (
 func Responses(items ...Item) Reply {
 	s := sortOut(items)
 	r := responsesWriter{name: nameOf(s.parts)}
-	r.event("response.created", `"response":{"id":"resp_1","object":"response","created_at":1.5,"status":"in_progress","error":null,"model":"test-model","output":[],"usage":null}`)
+	r.event("response.created",
+		`"response":{"id":"resp_1","object":"response","created_at":1.5,"status":"in_progress","error":null,"model":"test-model","output":[],"usage":null}`)
 	for i, it := range s.parts {
 		r.item(i, it)
 	}
@@ -23,11 +24,14 @@ func Responses(items ...Item) Reply {
 	}
 	usage := ""
 	if u := s.usage; u != nil {
-		usage = fmt.Sprintf(`,"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,
+		usage = fmt.Sprintf(
+			`,"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,
 			u.Prompt(), u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.Total())
 	}
-	r.event("response."+status, fmt.Sprintf(`"response":{"id":"resp_1","object":"response","created_at":1.5,"status":%q,"error":null,"incomplete_details":%s,"model":"test-model","output":[%s]%s}`,
-		status, incomplete, strings.Join(r.done, ","), usage))
+	r.event("response."+status,
+		fmt.Sprintf(
+			`"response":{"id":"resp_1","object":"response","created_at":1.5,"status":%q,"error":null,"incomplete_details":%s,"model":"test-model","output":[%s]%s}`,
+			status, incomplete, strings.Join(r.done, ","), usage))
 	return Stream(r.out.String()).With("X-Request-Id", "req_test")
 }
 
@@ -58,7 +62,8 @@ func (r *responsesWriter) item(i int, it Item) {
 	whole := strings.Join(it.pieces, "")
 	delta := func(kind, id string, rest string) {
 		for _, p := range it.pieces {
-			r.event("response."+kind+".delta", fmt.Sprintf(`"item_id":%q,"output_index":%d%s,"delta":%s`, id, i, rest, quote(p)))
+			r.event("response."+kind+".delta", fmt.Sprintf(`"item_id":%q,"output_index":%d%s,"delta":%s`, id,
+				i, rest, quote(p)))
 		}
 	}
 	var id, begun, done string
@@ -67,7 +72,8 @@ func (r *responsesWriter) item(i int, it Item) {
 		id = fmt.Sprintf("msg_%s%d", r.name, i)
 		form := `{"id":%q,"type":"message","status":%q,"role":"assistant","content":[%s]}`
 		begun = fmt.Sprintf(form, id, "in_progress", "")
-		done = fmt.Sprintf(form, id, "completed", `{"type":"output_text","annotations":[],"logprobs":[],"text":`+quote(whole)+`}`)
+		done = fmt.Sprintf(form, id, "completed", `{"type":"output_text","annotations":[],"logprobs":[],"text":`+
+			quote(whole)+`}`)
 	case "reason":
 		id = fmt.Sprintf("rs_%s%d", r.name, i)
 		form := `{"id":%q,"type":"reasoning","encrypted_content":%q,"summary":[%s]}`
@@ -83,11 +89,13 @@ func (r *responsesWriter) item(i int, it Item) {
 	switch it.kind {
 	case "text":
 		delta("output_text", id, `,"content_index":0,"logprobs":[]`)
-		r.event("response.output_text.done", fmt.Sprintf(`"item_id":%q,"output_index":%d,"content_index":0,"text":%s`, id, i,
-			quote(whole)))
+		r.event("response.output_text.done",
+			fmt.Sprintf(`"item_id":%q,"output_index":%d,"content_index":0,"text":%s`, id, i,
+				quote(whole)))
 	case "reason":
 		delta("reasoning_summary_text", id, `,"summary_index":0`)
-		r.event("response.reasoning_summary_text.done", fmt.Sprintf(`"item_id":%q,"output_index":%d,"summary_index":0,"text":%s`, id, i, quote(whole)))
+		r.event("response.reasoning_summary_text.done",
+			fmt.Sprintf(`"item_id":%q,"output_index":%d,"summary_index":0,"text":%s`, id, i, quote(whole)))
 	case "call":
 		delta("function_call_arguments", id, "")
 		r.event("response.function_call_arguments.done",

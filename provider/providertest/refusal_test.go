@@ -33,14 +33,18 @@ func refusalsOfAll() []string {
 		"Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
 		"Unexpected role 'user' after role 'tool'", "unexpected message role: developer",
 		"The reasoning_content in the thinking mode must be passed back to the API.", "reasoning_content is not supported",
-		"messages.1.content.0: `thinking` blocks cannot be modified", "messages.1.content.0: Invalid `signature` in `thinking` block",
-		"thinking.type.enabled is not supported for this model", "adaptive thinking is not supported on this model", "This model does not support the effort parameter.",
+		"messages.1.content.0: `thinking` blocks cannot be modified",
+		"messages.1.content.0: Invalid `signature` in `thinking` block",
+		"thinking.type.enabled is not supported for this model", "adaptive thinking is not supported on this model",
+		"This model does not support the effort parameter.",
 		"Thinking level is not supported for this model.",
-		"Function call is missing a thought_signature in functionCall parts.", "Thought signature is not valid.", "Corrupted thought signature.",
+		"Function call is missing a thought_signature in functionCall parts.", "Thought signature is not valid.",
+		"Corrupted thought signature.",
 		`Invalid JSON payload received. Unknown name "parametersJsonSchema" at 'tools[0].function_declarations[0]': Cannot find field.`,
 		`Invalid JSON payload received. Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.`,
 		"GenerateContentRequest.tools[0].function_declarations[0].parameters: wrong",
-		`"m" does not support thinking`, "think value \"high\" is not supported for this model", "m does not support tools", "does not support images",
+		`"m" does not support thinking`, "think value \"high\" is not supported for this model",
+		"m does not support tools", "does not support images",
 	}
 }
 
@@ -85,7 +89,8 @@ func (s spoken) refused(t *testing.T, says func(n int) (int, string)) (bodies []
 	for _, c := range said.Calls() {
 		req.Messages = append(req.Messages, result(c, "x"))
 	}
-	req.Messages = append(req.Messages, provider.UserText("and this?", provider.Image{MediaType: "image/png", Data: []byte("PNG")}))
+	req.Messages = append(req.Messages,
+		provider.UserText("and this?", provider.Image{MediaType: "image/png", Data: []byte("PNG")}))
 	server := Serve(t, &Handler{Next: func(_ int, r Request) Reply {
 		bodies = append(bodies, r.Body)
 		status, words := says(len(bodies) - 1)

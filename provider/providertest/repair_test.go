@@ -20,17 +20,28 @@ func newPool(t testing.TB) pool {
 	var p pool
 	for _, s := range wires() {
 		p.names = append(p.names, s.name)
-		p.parts = append(p.parts, s.reply(t, s.name, provider.Request{Options: provider.Options{Model: s.model}, Messages: []provider.Message{provider.UserText("hi")}}, step(1)...).Parts...)
+		p.parts = append(p.parts, s.reply(t, s.name, provider.Request{Options: provider.Options{Model: s.model},
+			Messages: []provider.Message{provider.UserText("hi")}}, step(1)...).Parts...)
 	}
-	for _, text := range []string{"hello", "", " \n", "\xff\xfe", "caf\xc3", "\xed\xa0\x80 half", "😀", "a\x00b", "\\ud800"} {
-		p.parts = append(p.parts, provider.Text{Text: text}, provider.Text{Text: text, Opaque: `{"id":"msg_1"}`}, provider.Reasoning{Text: text, Form: "thinking"},
-			provider.Reasoning{Text: text, Form: "reasoning_content", Opaque: "sig"}, provider.Reasoning{Form: "reasoning_item", Opaque: `{"id":"rs_1"`}, provider.Reasoning{Text: text, Form: "redacted_thinking", Opaque: "d"})
+	for _, text := range []string{"hello", "", " \n", "\xff\xfe", "caf\xc3", "\xed\xa0\x80 half",
+		"😀", "a\x00b", "\\ud800"} {
+		p.parts = append(p.parts, provider.Text{Text: text}, provider.Text{Text: text, Opaque: `{"id":"msg_1"}`},
+			provider.Reasoning{Text: text, Form: "thinking"},
+			provider.Reasoning{Text: text, Form: "reasoning_content", Opaque: "sig"},
+			provider.Reasoning{Form: "reasoning_item", Opaque: `{"id":"rs_1"`},
+			provider.Reasoning{Text: text, Form: "redacted_thinking", Opaque: "d"})
 	}
-	p.parts = append(p.parts, nil, provider.Image{MediaType: "image/png", Data: []byte("PNG")}, provider.Image{MediaType: "image/tiff", Data: []byte("II")}, provider.Image{})
-	inputs := []string{`{}`, `{"path":"a"}`, ` {"path":"\ud800"}`, `[]`, ``, `null`, "{\"path\":\"\xff\"}", `"{}"`, `{"path`, `{"path":"\ud83d\ude00"}`}
-	for i, id := range []string{"1", "2", "a.b", "a_b", "", "call_1", "toolu_01|fc_02", strings.Repeat("L", 64), strings.Repeat("é", 300), "\xff"} {
-		for _, name := range []string{"read", "mcp.db list", "", "ünknown", strings.Repeat("n", 65) + "a", strings.Repeat("n", 65) + "b", strings.Repeat("n", 200), "1st"} {
-			p.parts = append(p.parts, provider.ToolCall{ID: id, Name: name, Input: json.RawMessage(inputs[(i+len(name))%len(inputs)]), Raw: strings.Repeat("x", i%2), Opaque: strings.Repeat("o", i%3)})
+	p.parts = append(p.parts, nil, provider.Image{MediaType: "image/png", Data: []byte("PNG")},
+		provider.Image{MediaType: "image/tiff", Data: []byte("II")}, provider.Image{})
+	inputs := []string{`{}`, `{"path":"a"}`, ` {"path":"\ud800"}`, `[]`, ``, `null`, "{\"path\":\"\xff\"}", `"{}"`,
+		`{"path`, `{"path":"\ud83d\ude00"}`}
+	for i, id := range []string{"1", "2", "a.b", "a_b", "", "call_1", "toolu_01|fc_02", strings.Repeat("L", 64),
+		strings.Repeat("é", 300), "\xff"} {
+		for _, name := range []string{"read", "mcp.db list", "", "ünknown", strings.Repeat("n", 65) + "a",
+			strings.Repeat("n", 65) + "b", strings.Repeat("n", 200), "1st"} {
+			p.parts = append(p.parts, provider.ToolCall{ID: id, Name: name,
+				Input: json.RawMessage(inputs[(i+len(name))%len(inputs)]), Raw: strings.Repeat("x", i%2),
+				Opaque: strings.Repeat("o", i%3)})
 		}
 	}
 	return p
@@ -45,7 +56,8 @@ func (p pool) history(script []byte) []provider.Message {
 		kind, n := script[i]%8, int(script[i+1])
 		if kind < 2 || len(h) == 0 {
 			name := p.names[n%len(p.names)]
-			h = append(h, provider.Message{Role: roles[n%len(roles)], Provider: name, Model: []string{wireModel(name), "other", ""}[n/7%3], Partial: n%11 == 0})
+			h = append(h, provider.Message{Role: roles[n%len(roles)], Provider: name,
+				Model: []string{wireModel(name), "other", ""}[n/7%3], Partial: n%11 == 0})
 			continue
 		}
 		m := &h[len(h)-1]

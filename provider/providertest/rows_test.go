@@ -36,12 +36,14 @@ func TestFramingOfEveryKindIsRead(t *testing.T) {
 		if lined(w) {
 			body = "\r\n \r\n" + body + "\r\n"
 		} else {
-			body = ": OPENROUTER PROCESSING\r\n\r\n:\r\n\r\nevent: ping\r\n\r\n" + strings.ReplaceAll(body, "\r\n\r\n", "\r\n\r\n: keep-alive\r\n\r\n")
+			body = ": OPENROUTER PROCESSING\r\n\r\n:\r\n\r\nevent: ping\r\n\r\n" +
+				strings.ReplaceAll(body, "\r\n\r\n", "\r\n\r\n: keep-alive\r\n\r\n")
 		}
 		reply.Body = []byte(body)
 		for _, chunk := range []int{0, 1} {
 			b := newBench(t, w, Config{}, reply.InChunks(chunk))
-			if _, done := b.done(t, question()); done.Message.Text() != "漢字 😀" || string(done.Message.Calls()[0].Input) != `{"path":"é"}` {
+			if _, done := b.done(t, question()); done.Message.Text() != "漢字 😀" ||
+				string(done.Message.Calls()[0].Input) != `{"path":"é"}` {
 				t.Errorf("in pieces of %d: %+v", chunk, done.Message)
 			}
 		}
@@ -124,7 +126,8 @@ func TestSilenceAndNothingElse(t *testing.T) {
 				r := Collect(p.Stream(t.Context(), question()))
 				e := provider.AsError(r.Err)
 				took := time.Since(began)
-				if tc.ends > 0 && (e == nil || e.Kind != provider.KindTimeout || took != tc.ends) || tc.ends == 0 && (r.Err != nil || r.Text != "Hello world") {
+				if tc.ends > 0 && (e == nil || e.Kind != provider.KindTimeout || took != tc.ends) ||
+					tc.ends == 0 && (r.Err != nil || r.Text != "Hello world") {
 					t.Errorf("silences of %s and %s, local %v: %v after %s", tc.first, tc.silence, tc.local, r.Err, took)
 				}
 			})
@@ -196,7 +199,8 @@ func TestAnErrorInTheStream(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		whole := w.Build(Text("Hello", " world"))
 		for _, at := range []int{0, last(w, w.Build(Text("Hello", " world"), Stop(aMax(w))))} {
-			e := newBench(t, w, Config{}, whole.Break(at, "overloaded_error", "busy")).fails(t, question(), provider.KindOverloaded)
+			e := newBench(t, w, Config{}, whole.Break(at, "overloaded_error", "busy")).fails(t, question(),
+				provider.KindOverloaded)
 			if !e.Temporary() || e.Message != "busy" {
 				t.Errorf("after %d events: %+v", at, e)
 			}
@@ -224,21 +228,27 @@ func TestAnErrorOfNullIsNone(t *testing.T) {
 // out are told. One made for a request that is too large counts as that.
 func TestWhatAProxySays(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
-		for status, kind := range map[int]provider.ErrorKind{200: provider.KindProvider, 403: provider.KindProvider, 502: provider.KindProvider, 413: provider.KindContext} {
+		for status, kind := range map[int]provider.ErrorKind{200: provider.KindProvider, 403: provider.KindProvider,
+			502: provider.KindProvider, 413: provider.KindContext} {
 			e := newBench(t, w, Config{}, Page(status, "Blocked by Squid")).fails(t, question(), kind)
-			if !strings.Contains(e.Message, "Blocked by Squid") || kind == provider.KindProvider && !strings.Contains(e.Hint, "HTTPS_PROXY") {
+			if !strings.Contains(e.Message, "Blocked by Squid") || kind == provider.KindProvider &&
+				!strings.Contains(e.Hint, "HTTPS_PROXY") {
 				t.Errorf("%d: %v, hint %q", status, e, e.Hint)
 			}
 		}
 		packed := w.Build(Text("ok")).With("Content-Encoding", "br")
-		if e := newBench(t, w, Config{}, packed).fails(t, question(), provider.KindProvider); !strings.Contains(e.Message, "packed as br") || !strings.Contains(e.Hint, "HTTPS_PROXY") {
+		if e := newBench(t, w, Config{}, packed).fails(t, question(),
+			provider.KindProvider); !strings.Contains(e.Message, "packed as br") ||
+			!strings.Contains(e.Hint, "HTTPS_PROXY") {
 			t.Errorf("%v, hint %q", e, e.Hint)
 		}
-		if r, _ := newBench(t, w, Config{}, w.Build(Text("ok")).With("Content-Encoding", "utf-8")).done(t, question()); r.Text != "ok" {
+		if r, _ := newBench(t, w, Config{}, w.Build(Text("ok")).With("Content-Encoding", "utf-8")).done(t,
+			question()); r.Text != "ok" {
 			t.Errorf("not packed at all: %q", r.Text)
 		}
 		cut := Reply{ContentType: "application/json", Body: []byte(`<html>Truncated event message`)}
-		if e := newBench(t, w, Config{}, cut).fails(t, question(), provider.KindProvider); !strings.Contains(e.Error(), "Truncated event message") {
+		if e := newBench(t, w, Config{}, cut).fails(t, question(), provider.KindProvider); !strings.Contains(e.Error(),
+			"Truncated event message") {
 			t.Errorf("%v", e)
 		}
 	})
@@ -277,7 +287,8 @@ func TestCallsAreToldApart(t *testing.T) {
 // history; calls are run whatever the word for the end is.
 func TestArgumentsArriveInAnyForm(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
-		for args, want := range map[string]string{``: `{}`, `null`: `{}`, `""`: `{}`, `{"path":"a"}`: `{"path":"a"}`, `"{\"path\":\"a\"}"`: `{"path":"a"}`, `{"path":`: "", `[1]`: "", `"x"`: ""} {
+		for args, want := range map[string]string{``: `{}`, `null`: `{}`, `""`: `{}`, `{"path":"a"}`: `{"path":"a"}`,
+			`"{\"path\":\"a\"}"`: `{"path":"a"}`, `{"path":`: "", `[1]`: "", `"x"`: ""} {
 			b := newBench(t, w, Config{}, w.Build(Call("c1", "read", args)), w.Build(Text("ok")))
 			req := question()
 			_, done := b.done(t, req)
@@ -285,7 +296,8 @@ func TestArgumentsArriveInAnyForm(t *testing.T) {
 			if len(calls) != 1 || done.Stop != provider.StopToolUse {
 				t.Fatalf("%s: %+v", args, done)
 			}
-			if broken := calls[0].Raw != ""; broken != (want == "") || !broken && string(calls[0].Input) != want || broken && string(calls[0].Input) != "{}" {
+			if broken := calls[0].Raw != ""; broken != (want == "") || !broken && string(calls[0].Input) != want ||
+				broken && string(calls[0].Input) != "{}" {
 				t.Errorf("%s: input %s, raw %q, want %s", args, calls[0].Input, calls[0].Raw, want)
 			}
 			req.Messages = append(req.Messages, done.Message, result(calls[0], "the input is not a JSON object"))
@@ -316,7 +328,8 @@ func TestARefusalIsTold(t *testing.T) {
 				continue
 			}
 			for _, items := range [][]Item{{Text("I")}, {Text("I"), Call("c1", "read", `{}`)}} {
-				if _, done := newBench(t, w, Config{}, w.Build(append(items, Stop(word))...)).done(t, question()); done.Stop != provider.StopRefusal {
+				if _, done := newBench(t, w, Config{}, w.Build(append(items, Stop(word))...)).done(t,
+					question()); done.Stop != provider.StopRefusal {
 					t.Errorf("%s with %d items: stop %s", word, len(items), done.Stop)
 				}
 			}
@@ -337,7 +350,8 @@ func TestImagesThatAreRefused(t *testing.T) {
 			"Unable to process input image. Please retry or report in https://developers.example": true,
 			"messages: at least one message is required":                                          false,
 		} {
-			e := newBench(t, w, Config{}, Fail(400, "invalid_request_error", message)).fails(t, question(), provider.KindInvalid)
+			e := newBench(t, w, Config{}, Fail(400, "invalid_request_error", message)).fails(t, question(),
+				provider.KindInvalid)
 			if e.Images != images || e.Temporary() {
 				t.Errorf("%s: %+v", message, e)
 			}
@@ -356,22 +370,29 @@ func TestWhatDoesNotPass(t *testing.T) {
 			reply Reply
 			kind  provider.ErrorKind
 		}{
-			"quota":                  {Fail(429, "insufficient_quota", "You exceeded your current quota."), provider.KindBilling},
-			"quota in the stream":    {whole.Break(at, "insufficient_quota", "You exceeded your current quota."), provider.KindBilling},
-			"no credit":              {JSON(402, `{"error":{"code":402,"message":"Insufficient credits"}}`), provider.KindBilling},
+			"quota": {Fail(429, "insufficient_quota", "You exceeded your current quota."),
+				provider.KindBilling},
+			"quota in the stream": {whole.Break(at, "insufficient_quota", "You exceeded your current quota."),
+				provider.KindBilling},
+			"no credit": {JSON(402, `{"error":{"code":402,"message":"Insufficient credits"}}`),
+				provider.KindBilling},
 			"overflow in the stream": {whole.Break(at, "server_error", full), provider.KindContext},
 			"overflow at once":       {whole.Break(0, "server_error", full), provider.KindContext},
 			"overflow as a document": {Fail(200, "server_error", full), provider.KindContext},
-			"llama.cpp": {JSON(400, `{"error":{"code":400,"message":"request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":4390,"n_ctx":4096}}`),
+			"llama.cpp": {JSON(400,
+				`{"error":{"code":400,"message":"request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":4390,"n_ctx":4096}}`),
 				provider.KindContext},
-			"llama.cpp in mid reply": {JSON(500, `{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`), provider.KindContext},
+			"llama.cpp in mid reply": {JSON(500,
+				`{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`),
+				provider.KindContext},
 		} {
 			if e := newBench(t, w, Config{}, tc.reply).fails(t, question(), tc.kind); e.Temporary() {
 				t.Errorf("%s: %v is tried again", name, e)
 			}
 		}
 		passing := Fail(429, "rate_limit_error", "slow down").With("Retry-After", "3")
-		if e := newBench(t, w, Config{}, passing).fails(t, question(), provider.KindRateLimit); !e.Temporary() || e.RetryAfter != 3*time.Second {
+		if e := newBench(t, w, Config{}, passing).fails(t, question(), provider.KindRateLimit); !e.Temporary() ||
+			e.RetryAfter != 3*time.Second {
 			t.Errorf("a limit that passes: %+v", e)
 		}
 	})

@@ -33,9 +33,11 @@ func (r schemas) object(depth int) map[string]any {
 	}
 	for range r.Intn(3) {
 		for key, value := range []map[string]any{
-			{"required": []string{"a", "zz"}}, {"enum": []any{"a", 1, nil, true}}, {"enum": []any{}}, {"const": "x"}, {"const": nil}, {"const": map[string]any{"a": 1}},
-			{"format": "uri", "pattern": "x"}, {"exclusiveMinimum": 0}, {"exclusiveMaximum": true}, {"$ref": "#"}, {"$ref": "#/$defs/x"}, {"$ref": "other.json"},
-			{"minLength": 2, "description": "d"}, {"default": []int{1}}, {"minimum": 1.5}, {"nullable": true}, {"maxItems": 2}, {"uniqueItems": true}, {"properties": map[string]any{}},
+			{"required": []string{"a", "zz"}}, {"enum": []any{"a", 1, nil, true}}, {"enum": []any{}}, {"const": "x"},
+			{"const": nil}, {"const": map[string]any{"a": 1}}, {"format": "uri", "pattern": "x"},
+			{"exclusiveMinimum": 0}, {"exclusiveMaximum": true}, {"$ref": "#"}, {"$ref": "#/$defs/x"},
+			{"$ref": "other.json"}, {"minLength": 2, "description": "d"}, {"default": []int{1}}, {"minimum": 1.5},
+			{"nullable": true}, {"maxItems": 2}, {"uniqueItems": true}, {"properties": map[string]any{}},
 		}[r.Intn(19)] {
 			m[key] = value
 		}
@@ -51,7 +53,8 @@ func (r schemas) object(depth int) map[string]any {
 			inner[string(rune('a'+r.Intn(6)))] = s
 			list = append(list, s)
 		}
-		switch key := []string{"properties", "properties", "items", "items", "anyOf", "oneOf", "allOf", "prefixItems", "additionalProperties", "$defs", "patternProperties", "then"}[r.Intn(12)]; key {
+		switch key := []string{"properties", "properties", "items", "items", "anyOf", "oneOf", "allOf", "prefixItems",
+			"additionalProperties", "$defs", "patternProperties", "then"}[r.Intn(12)]; key {
 		case "properties", "$defs", "patternProperties":
 			m[key] = inner
 		case "items":
@@ -103,12 +106,14 @@ func checkSubset(t *testing.T, req provider.Request) {
 	t.Helper()
 	s := Serve(t, &Handler{Next: func(_ int, r Request) Reply {
 		if strings.Contains(string(r.Body), "parametersJsonSchema") {
-			return JSON(http.StatusBadRequest, `{"error":{"code":400,"message":"Unknown name \"parametersJsonSchema\" at 'tools[0].function_declarations[0]': Cannot find field.","status":"INVALID_ARGUMENT"}}`)
+			return JSON(http.StatusBadRequest,
+				`{"error":{"code":400,"message":"Unknown name \"parametersJsonSchema\" at 'tools[0].function_declarations[0]': Cannot find field.","status":"INVALID_ARGUMENT"}}`)
 		}
 		return Gemini(Text("ok"))
 	}})
 	defer s.Close()
-	if got := Collect((&gemini.Provider{Server: provider.Server{Name: "x", BaseURL: s.URL, HTTP: s.HTTP}}).Stream(t.Context(), req)); got.Err != nil {
+	if got := Collect((&gemini.Provider{Server: provider.Server{Name: "x", BaseURL: s.URL, HTTP: s.HTTP}}).Stream(
+		t.Context(), req)); got.Err != nil {
 		t.Fatal(got.Err)
 	}
 	if err := Validate(WireGemini3, s.Requests()[1].Body); err != nil {

@@ -42,7 +42,8 @@ type Handler struct {
 func Script(replies ...Reply) *Handler {
 	return &Handler{Next: func(n int, _ Request) Reply {
 		if n >= len(replies) {
-			return JSON(http.StatusInternalServerError, fmt.Sprintf(`{"error":{"message":"the script has only %d replies","type":"script"}}`, len(replies))).
+			return JSON(http.StatusInternalServerError,
+				fmt.Sprintf(`{"error":{"message":"the script has only %d replies","type":"script"}}`, len(replies))).
 				With("X-Should-Retry", "false")
 		}
 		return replies[n]

@@ -36,7 +36,8 @@ func TestRepliesGoOutAsScripted(t *testing.T) {
 		providertest.Reply{Body: []byte("hello")},
 	)
 	resp, body, err := post(t, s)
-	if err != nil || string(body) != "data: a\n\ndata: b\n\n" || resp.Header.Get("X-A") != "1" || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if err != nil || string(body) != "data: a\n\ndata: b\n\n" || resp.Header.Get("X-A") != "1" ||
+		!strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		t.Errorf("%v %q %v", resp, body, err)
 	}
 	if resp, body, err = post(t, s); err != nil || resp.StatusCode != 429 || !bytes.Contains(body, []byte("slow")) {
@@ -51,7 +52,8 @@ func TestRepliesGoOutAsScripted(t *testing.T) {
 	if resp, _, err = post(t, s); err != nil || resp.Header.Get("Content-Type") != "" {
 		t.Errorf("%v %v", resp, err)
 	}
-	if resp, body, err = post(t, s); err != nil || resp.StatusCode != 500 || !bytes.Contains(body, []byte("only 5 replies")) {
+	if resp, body, err = post(t, s); err != nil || resp.StatusCode != 500 ||
+		!bytes.Contains(body, []byte("only 5 replies")) {
 		t.Errorf("one request too many: %v %q %v", resp, body, err)
 	}
 	if n := len(s.Requests()); n != 6 {
@@ -80,7 +82,8 @@ func TestAGateHoldsTheRest(t *testing.T) {
 
 func TestEventsAreCounted(t *testing.T) {
 	r := providertest.Stream("data: a\n\ndata: b\n\ndata: c\n\n")
-	for n, want := range map[int]string{0: "", 2: "data: a\n\ndata: b\n\n", -1: "data: a\n\ndata: b\n\n", 9: "data: a\n\ndata: b\n\ndata: c\n\n"} {
+	for n, want := range map[int]string{0: "", 2: "data: a\n\ndata: b\n\n", -1: "data: a\n\ndata: b\n\n",
+		9: "data: a\n\ndata: b\n\ndata: c\n\n"} {
 		if got := strings.TrimSuffix(string(r.Events(n).Body), "\n\n"); got != strings.TrimSuffix(want, "\n\n") {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
@@ -91,7 +94,8 @@ func TestEventsAreCounted(t *testing.T) {
 // of the whole program uses it.
 func TestToolLoopStandsAlone(t *testing.T) {
 	for name, build := range map[string]providertest.Builder{
-		"anthropic": providertest.Anthropic, "chat": providertest.Chat, "responses": providertest.Responses, "gemini": providertest.Gemini, "ollama": providertest.Ollama,
+		"anthropic": providertest.Anthropic, "chat": providertest.Chat, "responses": providertest.Responses,
+		"gemini": providertest.Gemini, "ollama": providertest.Ollama,
 	} {
 		t.Run(name, func(t *testing.T) {
 			loop := providertest.ToolLoop(build, 3, "read", `{"path":"go.mod"}`, "All done.")
@@ -103,7 +107,8 @@ func TestToolLoopStandsAlone(t *testing.T) {
 				loop.ServeHTTP(w, r)
 			}))
 			defer srv.Close()
-			var p provider.Provider = &anthropic.Provider{Server: provider.Server{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}}
+			var p provider.Provider = &anthropic.Provider{Server: provider.Server{Name: "p", BaseURL: srv.URL,
+				HTTP: srv.Client()}}
 			switch name {
 			case "chat":
 				p = &openai.Chat{Server: provider.Server{Name: "p", BaseURL: srv.URL, HTTP: srv.Client()}}
@@ -117,7 +122,8 @@ func TestToolLoopStandsAlone(t *testing.T) {
 			for range 2 {
 				steps := 0
 				for {
-					r := providertest.Collect(p.Stream(t.Context(), provider.Request{Messages: []provider.Message{provider.UserText("go")}}))
+					r := providertest.Collect(p.Stream(t.Context(),
+						provider.Request{Messages: []provider.Message{provider.UserText("go")}}))
 					if r.Err != nil {
 						t.Fatal(r.Err)
 					}
@@ -138,7 +144,8 @@ func TestToolLoopStandsAlone(t *testing.T) {
 }
 
 func TestFloodHasItsSize(t *testing.T) {
-	for _, build := range []providertest.Builder{providertest.Anthropic, providertest.Chat, providertest.Responses, providertest.Gemini, providertest.Ollama} {
+	for _, build := range []providertest.Builder{providertest.Anthropic, providertest.Chat, providertest.Responses,
+		providertest.Gemini, providertest.Ollama} {
 		flood, end := providertest.Flood(build, 2000, 20), "\n\n"
 		if flood.ContentType == "application/x-ndjson" {
 			end = "\n"

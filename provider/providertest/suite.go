@@ -144,7 +144,8 @@ func question(messages ...provider.Message) provider.Request {
 		Options: provider.Options{Model: "test-model", MaxTokens: 4096},
 		System:  "You are a test. 1 < 2 && 3 > 2.",
 		Tools: []provider.ToolSpec{
-			{Name: "read", Description: "Reads a file.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
+			{Name: "read", Description: "Reads a file.",
+				Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
 			{Name: "mcp__db__list", Description: "Lists.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)},
 		},
 		Messages:  messages,

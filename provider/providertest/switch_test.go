@@ -51,7 +51,8 @@ func TestSwitchingBetweenEachTwo(t *testing.T) {
 						t.Errorf("%s: only %d of the texts went along: %s", name, n, body)
 					}
 					for _, s := range []spoken{from, to} {
-						there := bytes.Contains(body, []byte("thought of "+s.name)) || bytes.Contains(body, []byte("sig+"+s.name+"/"))
+						there := bytes.Contains(body, []byte("thought of "+s.name)) ||
+							bytes.Contains(body, []byte("sig+"+s.name+"/"))
 						if there != (s.name == name) {
 							t.Errorf("%s: the thoughts of %s are there: %v\n%s", name, s.name, there, body)
 						}

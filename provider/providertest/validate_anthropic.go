@@ -126,7 +126,8 @@ func (v *validator) anthropicLoop(b anthropicBody) {
 		begin = asked[0].Type
 	}
 	if begin != "" && begin != "thinking" && begin != "redacted_thinking" {
-		v.bad("expected `thinking` or `redacted_thinking`, but found `%s`: when thinking is enabled, a loop must start with it", begin)
+		v.bad(
+			"expected `thinking` or `redacted_thinking`, but found `%s`: when thinking is enabled, a loop must start with it", begin)
 	}
 }
 

@@ -88,7 +88,8 @@ func (v *validator) responses(body []byte) {
 
 func (v *validator) responsesHead(b responsesBody) {
 	if b.Model == "" || !b.Stream || b.Store == nil || *b.Store {
-		v.bad("model %q, stream %v, store %v: the first two are needed, the last is to be false", b.Model, b.Stream, b.Store)
+		v.bad("model %q, stream %v, store %v: the first two are needed, the last is to be false",
+			b.Model, b.Stream, b.Store)
 	}
 	reasons := !strings.HasPrefix(b.Model, "gpt-4") && !strings.HasPrefix(b.Model, "gpt-3")
 	if slices.Contains(b.Include, "reasoning.encrypted_content") != reasons {

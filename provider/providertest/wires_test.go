@@ -39,7 +39,8 @@ func (d describing) RoundTrip(r *http.Request) (*http.Response, error) {
 		return d.next.RoundTrip(r)
 	}
 	show := OllamaShow(200_000, "completion", "tools", "thinking", "vision")
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {show.ContentType}}, Body: io.NopCloser(bytes.NewReader(show.Body)), Request: r}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {show.ContentType}},
+		Body: io.NopCloser(bytes.NewReader(show.Body)), Request: r}, nil
 }
 
 // CloseIdleConnections is looked for by http.Client.
@@ -53,19 +54,29 @@ func (d describing) CloseIdleConnections() {
 func wires() []spoken {
 	return []spoken{
 		{name: WireAnthropic, model: "claude-opus-4-5", Wire: Wire{Build: Anthropic, New: func(c Config) provider.Provider {
-			return &anthropic.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
+			return &anthropic.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP,
+				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		}, Stops: map[string]provider.StopReason{"max_tokens": provider.StopMaxTokens, "refusal": provider.StopRefusal}}},
 		{name: WireChat, model: "deepseek-reasoner", Wire: Wire{Build: Chat, New: func(c Config) provider.Provider {
-			return &openai.Chat{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}, Quirks: openai.QuirksFor("compatible")}
-		}, Stops: map[string]provider.StopReason{"length": provider.StopMaxTokens, "content_filter": provider.StopRefusal}}},
+			return &openai.Chat{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP,
+				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}, Quirks: openai.QuirksFor("compatible")}
+		}, Stops: map[string]provider.StopReason{"length": provider.StopMaxTokens,
+			"content_filter": provider.StopRefusal}}},
 		{name: WireResponses, model: "gpt-5.6-terra", Wire: Wire{Build: Responses, New: func(c Config) provider.Provider {
-			return &openai.Responses{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
-		}, Stops: map[string]provider.StopReason{"max_output_tokens": provider.StopMaxTokens, "content_filter": provider.StopRefusal}}},
-		{name: WireGemini, model: "gemini-3.1-pro-preview", Wire: Wire{Build: Gemini, New: func(c Config) provider.Provider {
-			return &gemini.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
-		}, Stops: map[string]provider.StopReason{"MAX_TOKENS": provider.StopMaxTokens, "SAFETY": provider.StopRefusal}}},
+			return &openai.Responses{Server: provider.Server{Name: c.Name, BaseURL: c.URL + "/v1", Key: c.Key,
+				HTTP: c.HTTP, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
+		}, Stops: map[string]provider.StopReason{"max_output_tokens": provider.StopMaxTokens,
+			"content_filter": provider.StopRefusal}}},
+		{name: WireGemini, model: "gemini-3.1-pro-preview",
+			Wire: Wire{Build: Gemini, New: func(c Config) provider.Provider {
+				return &gemini.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP,
+					Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
+			}, Stops: map[string]provider.StopReason{"MAX_TOKENS": provider.StopMaxTokens,
+				"SAFETY": provider.StopRefusal}}},
 		{name: WireOllama, model: "gpt-oss:20b", Wire: Wire{Build: Ollama, New: func(c Config) provider.Provider {
-			return &ollama.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: &http.Client{Transport: describing{c.HTTP.Transport}}, Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
+			return &ollama.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key,
+				HTTP: &http.Client{Transport: describing{c.HTTP.Transport}}, Idle: c.Idle,
+				RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		}, Stops: map[string]provider.StopReason{"length": provider.StopMaxTokens}}},
 	}
 }
@@ -113,5 +124,6 @@ func (s spoken) reply(t testing.TB, name string, req provider.Request, items ...
 
 // step is a step with thoughts and two calls.
 func step(n int) []Item {
-	return []Item{Reason("hm ", "hm"), Text("I look."), Call(fmt.Sprintf("call_%d_a", n), "read", `{"path":"a"}`), Call(fmt.Sprintf("call_%d_b", n), "read", `{"path":"b"}`)}
+	return []Item{Reason("hm ", "hm"), Text("I look."), Call(fmt.Sprintf("call_%d_a", n), "read", `{"path":"a"}`),
+		Call(fmt.Sprintf("call_%d_b", n), "read", `{"path":"b"}`)}
 }

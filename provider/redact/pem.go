@@ -65,7 +65,8 @@ func privateKey(text string, i int) (from, to, end int) {
 // the quotes and commas of a list.
 func mostlyKey(text string) bool {
 	of, rest := 0, 0
-	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\r\n\t '\"`,;<>$", c) }) {
+	for word := range strings.FieldsFuncSeq(text,
+		func(c rune) bool { return strings.ContainsRune("\r\n\t '\"`,;<>$", c) }) {
 		if run := len(runOf(word)); run >= leastPEM {
 			of += run
 		} else {

@@ -22,12 +22,14 @@ func TestSecretsOfARequest(t *testing.T) {
 		"Http-Referer":   {"https://example.org/a/long/address"},
 		"Content-Type":   {"application/json; charset=utf-8"},
 	}, u)
-	for _, hidden := range []string{"given-key", "headerkey-1", "Bearer headerkey-1", "0123456789abcdefghijklmnopqrstuvwxyz", "abc123", "hunter22", "bWU6aHVudGVyMjI=", "querykey-1"} {
+	for _, hidden := range []string{"given-key", "headerkey-1", "Bearer headerkey-1",
+		"0123456789abcdefghijklmnopqrstuvwxyz", "abc123", "hunter22", "bWU6aHVudGVyMjI=", "querykey-1"} {
 		if got := s.Hide("a " + hidden + " b"); got != "a *** b" {
 			t.Errorf("%s: %q", hidden, got)
 		}
 	}
-	for _, plain := range []string{"2024-10-21", "plain", "anthropic", "https://example.org/a/long/address", "application/json", "Bearer"} {
+	for _, plain := range []string{"2024-10-21", "plain", "anthropic", "https://example.org/a/long/address",
+		"application/json", "Bearer"} {
 		if got := s.Hide("a " + plain + " b"); got != "a "+plain+" b" {
 			t.Errorf("%s: %q", plain, got)
 		}
@@ -35,7 +37,8 @@ func TestSecretsOfARequest(t *testing.T) {
 	if got := redact.OfRequest("x", http.Header{}, &url.URL{}).Hide("a text with an x"); got != "a text with an x" {
 		t.Errorf("a dummy key: %q", got)
 	}
-	if got := redact.OfRequest(`k<y"1`, http.Header{}, &url.URL{}).Hide(`{"k":"k\u003cy\"1"}`); strings.Contains(got, "u003cy") {
+	if got := redact.OfRequest(`k<y"1`, http.Header{},
+		&url.URL{}).Hide(`{"k":"k\u003cy\"1"}`); strings.Contains(got, "u003cy") {
 		t.Errorf("quoted in JSON: %q", got)
 	}
 }

@@ -32,7 +32,8 @@ func TestMask(t *testing.T) {
 		for _, around := range [][2]string{{"", ""}, {"key=", " and more"}, {`{"k":"`, `"}`}, {"a\n", "\nb"}} {
 			text := around[0] + key + around[1]
 			got := Mask(text)
-			if !Holds(text) || strings.Contains(got, key[len(key)/2:]) || !strings.HasPrefix(got, around[0]+"‹secret:") || !strings.HasSuffix(got, "›"+around[1]) {
+			if !Holds(text) || strings.Contains(got, key[len(key)/2:]) ||
+				!strings.HasPrefix(got, around[0]+"‹secret:") || !strings.HasSuffix(got, "›"+around[1]) {
 				t.Errorf("%s: %q becomes %q", name, text, got)
 			}
 			if again := Mask(text); again != got {
@@ -54,7 +55,8 @@ func TestMaskLeavesTheRest(t *testing.T) {
 		"task-force-of-twenty-and-more-people":  "task-force-of-twenty-and-more-people",
 		"sk-short":                              "sk-short",
 		"go to https://me:" + "hunter22@host/x": "go to https://me:" + markOf("hunter22") + "@host/x",
-		"Authorization: Bearer " + strings.Repeat("y", 24) + "\n": "Authorization: Bearer " + markOf(strings.Repeat("y", 24)) + "\n",
+		"Authorization: Bearer " + strings.Repeat("y", 24) + "\n": "Authorization: Bearer " +
+			markOf(strings.Repeat("y", 24)) + "\n",
 	} {
 		if got := Mask(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
@@ -64,7 +66,8 @@ func TestMaskLeavesTheRest(t *testing.T) {
 		}
 	}
 	two := "a " + "sk-" + strings.Repeat("1", 30) + " b " + "sk-" + strings.Repeat("2", 30) + " c"
-	if got := Mask(two); strings.Count(got, "‹secret:") != 2 || !strings.HasPrefix(got, "a ‹") || !strings.Contains(got, "› b ‹") || !strings.HasSuffix(got, "› c") {
+	if got := Mask(two); strings.Count(got, "‹secret:") != 2 || !strings.HasPrefix(got, "a ‹") ||
+		!strings.Contains(got, "› b ‹") || !strings.HasSuffix(got, "› c") {
 		t.Errorf("two keys become %q", got)
 	}
 }
@@ -90,11 +93,12 @@ func TestMaskLeavesNamesAndExamples(t *testing.T) {
 		`{"url":"http://localhost:8080","mail":"me@example.com"}`,
 		"['http://localhost:8080','me@example.com']",
 		`class="sk-toggleable__label-arrow sk-estimator-doc-link-label"`,
-		"sk-toggle-button-container-v2", "sk-learn-pipeline-step-number-12", "xoxb-some-words-of-css-3", "AKIA" + "IOSFODNN7EXAMPLE",
+		"sk-toggle-button-container-v2", "sk-learn-pipeline-step-number-12", "xoxb-some-words-of-css-3",
+		"AKIA" + "IOSFODNN7EXAMPLE",
 		"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
-		"OPENAI_API_KEY=sk-" + strings.Repeat("x", 40), "Bearer " + strings.Repeat("X", 30), "AKIA" + strings.Repeat("0", 16), "sk-proj-" + strings.Repeat("x", 40) + "-xxx",
-		"http://foo:bar@example.com", "https://me:REDACTED@host",
-		"xapp-status-icon-watcher", "xoxo-with-love-from-me",
+		"OPENAI_API_KEY=sk-" + strings.Repeat("x", 40), "Bearer " + strings.Repeat("X", 30),
+		"AKIA" + strings.Repeat("0", 16), "sk-proj-" + strings.Repeat("x", 40) + "-xxx", "http://foo:bar@example.com",
+		"https://me:REDACTED@host", "xapp-status-icon-watcher", "xoxo-with-love-from-me",
 		"pypi-" + strings.Repeat("some-name-", 5),
 		"Authorization: Bearer YOUR_API_TOKEN_GOES_HERE",
 		"Bearer process.env.SERVICE_TOKEN_OF_TODAY",
@@ -105,7 +109,8 @@ func TestMaskLeavesNamesAndExamples(t *testing.T) {
 		`const begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"`,
 		"begin := `-----BEGIN PRIVATE KEY-----`\nkey := append([]byte(begin), bytesOfTheBlockThatWasFound0123456789...)\nend := `-----END PRIVATE KEY-----`",
 		"\treturn x509.ParsePKCS1PrivateKey1234(theBytesOfTheBlockThatWasFound0)\n-----END PRIVATE KEY-----",
-		base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nMIIE" + strings.Repeat("aB3", 20) + "\n-----END CERTIFICATE-----\n")),
+		base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nMIIE" + strings.Repeat("aB3", 20) +
+			"\n-----END CERTIFICATE-----\n")),
 	} {
 		if got := Mask(text); got != text || Holds(text) {
 			t.Errorf("%q becomes %q", text, got)
@@ -126,7 +131,8 @@ func TestMaskFindsKeysInTheirPlaces(t *testing.T) {
 	pgp := "-----BEGIN PGP PRIVATE " + "KEY BLOCK-----\n\n" + body + "\n-----END PGP PRIVATE KEY BLOCK-----"
 	for text, want := range map[string]string{
 		"https://" + aToken + ":x-oauth-basic@github.com/": "https://" + markOf(aToken) + ":x-oauth-basic@github.com/",
-		"https://" + aToken + ":q1w2e3@github.com/":        "https://" + markOf(aToken) + ":" + markOf("q1w2e3") + "@github.com/",
+		"https://" + aToken + ":q1w2e3@github.com/": "https://" + markOf(aToken) + ":" + markOf("q1w2e3") +
+			"@github.com/",
 		"https://me:p@ss1@host/":                           "https://me:" + markOf("p@ss1") + "@host/",
 		"redis://:hunter22@host":                           "redis://:" + markOf("hunter22") + "@host",
 		"a?next=https%3A%2F%2Fh%3Fkey%3D" + aToken + "&b":  "a?next=https%3A%2F%2Fh%3Fkey%3D" + markOf(aToken) + "&b",
@@ -155,7 +161,8 @@ func TestMaskFindsKeysInTheirPlaces(t *testing.T) {
 
 // Text is masked in several places on its way: the second time changes nothing.
 func TestMaskTwiceIsMaskOnce(t *testing.T) {
-	texts := []string{"https://me:hunter22@host/", "https://" + aToken + "@host/", "https://" + aToken + ":" + aToken + "@host", "Bearer " + aToken}
+	texts := []string{"https://me:hunter22@host/", "https://" + aToken + "@host/", "https://" + aToken + ":" +
+		aToken + "@host", "Bearer " + aToken}
 	for _, key := range examples() {
 		texts = append(texts, key, "https://me:"+key+"@host")
 	}
@@ -170,8 +177,11 @@ func TestMaskTwiceIsMaskOnce(t *testing.T) {
 // Output may be megabytes: what nearly is a key must not be looked at again and
 // again.
 func TestMaskIsLinear(t *testing.T) {
-	for _, piece := range []string{"-eyJ", "-eyJabcdefghijkl.", "://a:", "://a:b", ":// ", "Bearer ", "bearer  ", "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN ", "-----END PRIVATE KEY-----\n", strings.Repeat("aB3", 20) + "\n-----END PRIVATE KEY-----\n", encodedBegin,
-		encodedBegin + "BQUklWQVRFIEtFWS0tLS0t\n", strings.Repeat("aB3", 20) + "\n", "-----BEGIN PRIVATE KEY-----'", "%", `\0`, "-sk-", "sk-a-", "/SG.", "@", "://\u2039", "a\n"} {
+	for _, piece := range []string{"-eyJ", "-eyJabcdefghijkl.", "://a:", "://a:b", ":// ", "Bearer ", "bearer  ",
+		"-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN ", "-----END PRIVATE KEY-----\n",
+		strings.Repeat("aB3", 20) + "\n-----END PRIVATE KEY-----\n", encodedBegin,
+		encodedBegin + "BQUklWQVRFIEtFWS0tLS0t\n", strings.Repeat("aB3", 20) + "\n", "-----BEGIN PRIVATE KEY-----'",
+		"%", `\0`, "-sk-", "sk-a-", "/SG.", "@", "://\u2039", "a\n"} {
 		text := strings.Repeat(piece, (512<<10)/len(piece))
 		began := time.Now()
 		Mask(text)

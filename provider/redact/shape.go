@@ -144,7 +144,8 @@ func password(text string, i int) (from, to, end int) {
 // and password, or is one of others. A mark ends them too.
 func until(text, others string) int {
 	for i := range len(text) {
-		if c := text[i]; c <= ' ' || c >= 0x80 && strings.HasPrefix(text[i:], "‹") || strings.IndexByte("/?#\"'`<>\\"+others, c) >= 0 {
+		if c := text[i]; c <= ' ' || c >= 0x80 && strings.HasPrefix(text[i:], "‹") ||
+			strings.IndexByte("/?#\"'`<>\\"+others, c) >= 0 {
 			return i
 		}
 	}
@@ -157,7 +158,8 @@ func dummy(user, password string) bool {
 	lower := strings.ToLower(password)
 	first, last := password[0], password[len(password)-1]
 	switch {
-	case first == '$' && (wordByte(password[1]) || password[1] == '{' || password[1] == '('), strings.Contains(password, "${"), strings.Contains(password, "{{"):
+	case first == '$' && (wordByte(password[1]) || password[1] == '{' || password[1] == '('),
+		strings.Contains(password, "${"), strings.Contains(password, "{{"):
 		return true
 	case first == '{' && last == '}', first == '[' && last == ']', first == '%' && (password[1] == '(' || last == '%'):
 		return true
@@ -172,7 +174,8 @@ func dummy(user, password string) bool {
 		}
 	}
 	switch lower {
-	case "pass", "pwd", "foo", "bar", "baz", "key", "user", "admin", "root", "guest", "test", "dev", "postgres", "x-oauth-basic":
+	case "pass", "pwd", "foo", "bar", "baz", "key", "user", "admin", "root", "guest", "test", "dev", "postgres",
+		"x-oauth-basic":
 		return true
 	}
 	return false

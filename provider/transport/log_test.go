@@ -66,8 +66,9 @@ func TestNoKeyIsLogged(t *testing.T) {
 		"twice, spaced": {"X-A": {"other", key}},
 	}
 	addresses := []string{
-		"https://h.example/v1?key=" + key, "https://h.example/v1?" + key, "https://h.example/v1?a=1;key=" + key + "&alt=sse",
-		"https://h.example/v1?a=%zz&key=" + key, "https://me:" + key + "@h.example/v1", "https://" + key + "@h.example/v1?alt=sse",
+		"https://h.example/v1?key=" + key, "https://h.example/v1?" + key,
+		"https://h.example/v1?a=1;key=" + key + "&alt=sse", "https://h.example/v1?a=%zz&key=" + key,
+		"https://me:" + key + "@h.example/v1", "https://" + key + "@h.example/v1?alt=sse",
 	}
 	for name, h := range headers {
 		for _, address := range addresses {
@@ -90,10 +91,12 @@ func TestNoKeyIsLogged(t *testing.T) {
 func TestAKeyInThePathIsMasked(t *testing.T) {
 	long := key + strings.Repeat("x", 20)
 	var out bytes.Buffer
-	if err := post(t, answering(&Log{JSON: &out}, "no such page: /"+long+"/v1"), "https://h.example/"+long+"/v1", "{}", nil); err != nil {
+	if err := post(t, answering(&Log{JSON: &out}, "no such page: /"+long+"/v1"), "https://h.example/"+long+"/v1",
+		"{}", nil); err != nil {
 		t.Fatal(err)
 	}
-	if url := lines(t, out.Bytes())[0].URL; strings.Contains(out.String(), long) || !strings.HasPrefix(url, "https://h.example/") || !strings.HasSuffix(url, "/v1") {
+	if url := lines(t, out.Bytes())[0].URL; strings.Contains(out.String(), long) ||
+		!strings.HasPrefix(url, "https://h.example/") || !strings.HasSuffix(url, "/v1") {
 		t.Errorf("%q in\n%s", url, out.String())
 	}
 }
@@ -102,14 +105,16 @@ func TestTheLogTellsWhatPassed(t *testing.T) {
 	var out bytes.Buffer
 	l := &Log{JSON: &out}
 	reply := "data: žluť 漢字\n\ndata: b"
-	if err := post(t, answering(l, reply), "https://h.example/v1?alt=sse&x=secret-1", `{"a":"<b>"}`, http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}}); err != nil {
+	if err := post(t, answering(l, reply), "https://h.example/v1?alt=sse&x=secret-1", `{"a":"<b>"}`,
+		http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}}); err != nil {
 		t.Fatal(err)
 	}
 	all := lines(t, out.Bytes())
 	if len(all) != 5 {
 		t.Fatalf("%d lines, want request, response, three pieces:\n%s", len(all), out.String())
 	}
-	if r := all[0]; r.Method != "POST" || r.URL != "https://h.example/v1?alt=sse&x=***" || r.Body != `{"a":"<b>"}` || r.Cut || r.Headers["content-type"] != "application/json" || r.Headers["x-api-key"] != "***" || r.Request != 1 {
+	if r := all[0]; r.Method != "POST" || r.URL != "https://h.example/v1?alt=sse&x=***" || r.Body != `{"a":"<b>"}` ||
+		r.Cut || r.Headers["content-type"] != "application/json" || r.Headers["x-api-key"] != "***" || r.Request != 1 {
 		t.Errorf("request: %+v", r)
 	}
 	if r := all[1]; r.Status != 401 || r.Headers["set-cookie"] != "***" || r.Headers["x-request-id"] != "for ***" {
@@ -163,9 +168,10 @@ func TestBodiesHaveALimit(t *testing.T) {
 
 func TestWhatBreaksIsLogged(t *testing.T) {
 	var out bytes.Buffer
-	hc := &http.Client{Transport: &recording{log: &Log{JSON: &out}, next: roundTripper(func(*http.Request) (*http.Response, error) {
-		return nil, errors.New("bad request with " + key)
-	})}}
+	hc := &http.Client{Transport: &recording{log: &Log{JSON: &out},
+		next: roundTripper(func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("bad request with " + key)
+		})}}
 	if err := post(t, hc, "https://h.example/", "", http.Header{"X-Api-Key": {key}}); err == nil {
 		t.Fatal("no error")
 	}
@@ -227,7 +233,8 @@ func TestTheTextRecordCanBeSwitched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(told) != 3 || told[0] != "debug: request 1: POST https://h.example/ accept: a\nhello" || told[2] != "debug: reply 1: x\n" {
+	if len(told) != 3 || told[0] != "debug: request 1: POST https://h.example/ accept: a\nhello" ||
+		told[2] != "debug: reply 1: x\n" {
 		t.Errorf("told %q", told)
 	}
 }
@@ -274,7 +281,8 @@ func TestABrokenReplyIsLogged(t *testing.T) {
 		t.Error("no error")
 	}
 	all := lines(t, out.Bytes())
-	if len(all) != 5 || all[2].Body != "data: a\n" || all[3].Body != "da" || all[4].Event != "error" || all[4].Error != "reset for ***" {
+	if len(all) != 5 || all[2].Body != "data: a\n" || all[3].Body != "da" || all[4].Event != "error" ||
+		all[4].Error != "reset for ***" {
 		t.Errorf("%+v", all)
 	}
 }

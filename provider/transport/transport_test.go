@@ -20,13 +20,17 @@ import (
 // secure is a TLS server with HTTP/2, and a file with its certificate.
 func secure(t *testing.T) (srv *httptest.Server, caFile string) {
 	t.Helper()
-	srv = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
+	srv = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		io.WriteString(w, r.Proto)
+	}))
 	srv.EnableHTTP2 = true
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // the refused handshakes are what is tested
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	caFile = filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return srv, caFile
@@ -98,7 +102,8 @@ func TestOfflineRefusesPublicAddresses(t *testing.T) {
 	if _, err := get(t, hc, strings.Replace(near.URL, "127.0.0.1", "localhost", 1)); err != nil {
 		t.Errorf("localhost: %v", err)
 	}
-	for _, address := range []string{"http://192.0.2.1:9/", "http://[::ffff:192.0.2.1]:9/", "http://[2001:db8::1]:9/", near.URL + "/away"} {
+	for _, address := range []string{"http://192.0.2.1:9/", "http://[::ffff:192.0.2.1]:9/", "http://[2001:db8::1]:9/",
+		near.URL + "/away"} {
 		_, err := get(t, hc, address)
 		var e *Error
 		if !errors.As(err, &e) || e.ErrorKind() != "config" || !strings.Contains(e.ErrorHint(), "ARTOO_OFFLINE") {
@@ -112,7 +117,8 @@ func TestOfflineKeepsLookupsInTheHouse(t *testing.T) {
 	for _, host := range []string{"gpu-box.local", "models.home.arpa", "gpu-box"} {
 		_, err := g.DialContext(t.Context(), "tcp", host+":443")
 		var e *Error
-		if !errors.As(err, &e) || e.ErrorKind() != "config" || !strings.Contains(e.Error(), host) || !strings.Contains(e.Error(), "192.0.2.1") {
+		if !errors.As(err, &e) || e.ErrorKind() != "config" || !strings.Contains(e.Error(), host) ||
+			!strings.Contains(e.Error(), "192.0.2.1") {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -130,7 +136,9 @@ func TestOfflineAsksNobodyForAPublicName(t *testing.T) {
 	for _, host := range []string{"model.example", "api.model.example.", "localhost.example", "home.arpa.example"} {
 		_, err := g.DialContext(t.Context(), "tcp", host+":443")
 		var e *Error
-		if !errors.As(err, &e) || e.ErrorKind() != "config" || !strings.Contains(e.Error(), "offline: "+host+" is not on this machine") || !strings.Contains(e.ErrorHint(), "ARTOO_OFFLINE") {
+		if !errors.As(err, &e) || e.ErrorKind() != "config" ||
+			!strings.Contains(e.Error(), "offline: "+host+" is not on this machine") ||
+			!strings.Contains(e.ErrorHint(), "ARTOO_OFFLINE") {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -154,7 +162,8 @@ func TestListedHostsAreTaken(t *testing.T) {
 	}
 	for address, want := range map[string]bool{
 		"192.0.2.1:443": true, "[::ffff:192.0.2.1]:443": true, "192.0.2.2:443": false, "[2001:db8::1]:443": true,
-		"127.0.0.1:1": true, "[::1]:1": true, "[fe80::1%eth0]:1": true, "10.1.2.3:1": true, "0.0.0.0:1": true, "[::]:1": true, "nonsense": false,
+		"127.0.0.1:1": true, "[::1]:1": true, "[fe80::1%eth0]:1": true, "10.1.2.3:1": true, "0.0.0.0:1": true,
+		"[::]:1": true, "nonsense": false,
 	} {
 		if err := g.control(t.Context(), "tcp", address, nil); (err == nil) != want {
 			t.Errorf("%s: %v, want allowed %v", address, err, want)
@@ -165,7 +174,10 @@ func TestListedHostsAreTaken(t *testing.T) {
 // TestOfflineTakesNoProxyOut: a proxy in the house connects to anything.
 func TestOfflineTakesNoProxyOut(t *testing.T) {
 	asked := ""
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked += r.URL.Host + " " }))
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		asked += r.URL.Host + " "
+	}))
 	defer proxy.Close()
 	env := func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
 	hc := client(t, Options{Offline: true, Listed: []string{"listed.example"}}, env)
@@ -197,13 +209,17 @@ func TestProxyErrorsNameTheFixAndNoPassword(t *testing.T) {
 		words   string
 		hint    string
 	}{
-		"no address":     {at("http://me:hunter22@ho st:1"), "https://open.example/", "config", "no valid address", "http://host:port"},
-		"wants a user":   {at(withPassword), "https://open.example/", "network", "refuses to connect to open.example:443: 407", "user and password"},
-		"does not allow": {at(withPassword), "https://closed.example/", "network", "refuses to connect to closed.example:443: 403", "put closed.example into NO_PROXY"},
+		"no address": {at("http://me:hunter22@ho st:1"), "https://open.example/", "config", "no valid address",
+			"http://host:port"},
+		"wants a user": {at(withPassword), "https://open.example/", "network",
+			"refuses to connect to open.example:443: 407", "user and password"},
+		"does not allow": {at(withPassword), "https://closed.example/", "network",
+			"refuses to connect to closed.example:443: 403", "put closed.example into NO_PROXY"},
 	} {
 		_, err := get(t, client(t, Options{}, tc.env), tc.address)
 		var e *Error
-		if !errors.As(err, &e) || e.ErrorKind() != tc.kind || !strings.Contains(e.Error(), tc.words) || !strings.Contains(e.ErrorHint(), tc.hint) || strings.Contains(err.Error()+e.ErrorHint(), "hunter22") {
+		if !errors.As(err, &e) || e.ErrorKind() != tc.kind || !strings.Contains(e.Error(), tc.words) ||
+			!strings.Contains(e.ErrorHint(), tc.hint) || strings.Contains(err.Error()+e.ErrorHint(), "hunter22") {
 			t.Errorf("%s: %v, hint %q", name, err, e.ErrorHint())
 		}
 	}
@@ -211,8 +227,10 @@ func TestProxyErrorsNameTheFixAndNoPassword(t *testing.T) {
 
 func TestLocal(t *testing.T) {
 	for host, want := range map[string]bool{
-		"localhost": true, "LOCALHOST.": true, "a.localhost": true, "127.0.0.1": true, "::1": true, "0.0.0.0": true, "192.168.1.9": true,
-		"fe80::1": true, "fd00::1": true, "169.254.1.1": true, "8.8.8.8": false, "api.example": false, ".localhost.example": false, "": false,
+		"localhost": true, "LOCALHOST.": true, "a.localhost": true, "127.0.0.1": true, "::1": true, "0.0.0.0": true,
+		"192.168.1.9": true,
+		"fe80::1":     true, "fd00::1": true, "169.254.1.1": true, "8.8.8.8": false, "api.example": false,
+		".localhost.example": false, "": false,
 		"localhost.example": false, "172.32.0.1": false, "::ffff:8.8.8.8": false, "::ffff:10.0.0.1": true,
 	} {
 		if got := Local(host); got != want {

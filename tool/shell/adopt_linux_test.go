@@ -37,7 +37,8 @@ func TestNoOrphanIsLeft(t *testing.T) {
 		}
 	}
 	var adopts int32
-	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&adopts)), 0, 0, 0); err != nil || adopts != 0 {
+	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&adopts)), 0, 0, 0); err != nil ||
+		adopts != 0 {
 		t.Errorf("orphans go to this process still: %d, %v", adopts, err)
 	}
 }

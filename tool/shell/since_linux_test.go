@@ -86,7 +86,8 @@ func TestIsThread(t *testing.T) {
 	}
 	threads := 0
 	for _, task := range tasks {
-		if n, ok := parseStat(0, []byte("0 (x) S "+task.Name()+strings.Repeat(" 0", 20))); ok && n.Parent != os.Getpid() && isThread(n.Parent) {
+		if n, ok := parseStat(0, []byte("0 (x) S "+task.Name()+strings.Repeat(" 0", 20))); ok &&
+			n.Parent != os.Getpid() && isThread(n.Parent) {
 			threads++
 		}
 	}

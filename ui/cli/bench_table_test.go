@@ -43,7 +43,8 @@ func (t *table) resident(when string, bytes int64) {
 
 // peak adds the most that a headless run held at any time.
 func (t *table) peak(of string, u used) {
-	t.add(row{what: "peak of resident memory, headless, " + of, value: megabytes(u.RSS), unit: "MB", beside: fmt.Sprintf("CPU %.0f ms", millis(u.CPU)), most: maxResident})
+	t.add(row{what: "peak of resident memory, headless, " + of, value: megabytes(u.RSS), unit: "MB",
+		beside: fmt.Sprintf("CPU %.0f ms", millis(u.CPU)), most: maxResident})
 }
 
 // met says whether the row keeps its aim; known is false when it has none.
@@ -84,9 +85,11 @@ func (t *table) markdown(now time.Time) string {
 		if r.ratio > 0 {
 			ratio = fmt.Sprintf("%.1f", r.ratio)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.what, strings.TrimSpace(fmt.Sprintf("%.4g %s", r.value, r.unit)), r.beside, ratio, r.aim())
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.what,
+			strings.TrimSpace(fmt.Sprintf("%.4g %s", r.value, r.unit)), r.beside, ratio, r.aim())
 	}
-	b.WriteString("\n| answer, headless, all at once | CPU | CPU per MB | resident memory | memory per MB |\n|---|---|---|---|---|\n")
+	b.WriteString(
+		"\n| answer, headless, all at once | CPU | CPU per MB | resident memory | memory per MB |\n|---|---|---|---|---|\n")
 	b.WriteString(strings.Join(t.scale, "\n") + "\n")
 	return b.String()
 }
@@ -119,7 +122,8 @@ func (t *table) report(b *testing.B) {
 	if !ok || !ok2 {
 		b.Fatalf("%s lacks the lines %q and %q", performancePage, figuresBegin, figuresEnd)
 	}
-	if err := os.WriteFile(performancePage, []byte(before+figuresBegin+"\n"+text+"\n"+figuresEnd+after), 0o644); err != nil {
+	if err := os.WriteFile(performancePage, []byte(before+figuresBegin+"\n"+text+"\n"+figuresEnd+after),
+		0o644); err != nil {
 		b.Fatal(err)
 	}
 }

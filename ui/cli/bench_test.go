@@ -90,8 +90,9 @@ func (s *suite) binary(b *testing.B) {
 		b.Fatal(err)
 	}
 	i := initCost(b, s.artoo, own)
-	s.add(row{what: "package initialisation, glamour's left out", value: i.own, unit: "ms", beside: fmt.Sprintf("net/http's %.2f ms", i.nethttp),
-		ratio: i.ratio(), mostRatio: initRatio})
+	s.add(row{what: "package initialisation, glamour's left out", value: i.own, unit: "ms",
+		beside: fmt.Sprintf("net/http's %.2f ms", i.nethttp),
+		ratio:  i.ratio(), mostRatio: initRatio})
 	s.add(row{what: "package initialisation of glamour", value: i.glamour, unit: "ms"})
 }
 
@@ -107,7 +108,8 @@ func (s *suite) request(b *testing.B) {
 			return m.asked.Load().Sub(began)
 		}
 	}
-	runs := []func() time.Duration{first(s.artoo, "-p", "ready?"), s.exits(b, s.glamour), s.exits(b, s.empty), first(s.fetch, url)}
+	runs := []func() time.Duration{first(s.artoo, "-p", "ready?"), s.exits(b, s.glamour), s.exits(b, s.empty),
+		first(s.fetch, url)}
 	if s.curl != "" {
 		runs = append(runs, first(s.curl, "-sN", "-d", "{}", url))
 	}
@@ -133,9 +135,11 @@ func (s *suite) exits(b *testing.B, program string) func() time.Duration {
 // artoo's, t[1] those of a program that only links glamour, t[2] of an empty one.
 func (s *suite) start(what string, t []times, beside string, ratio float64) {
 	glamour := t[1].least - t[2].least
-	s.add(row{what: what, value: millis(t[0].least), unit: "ms", beside: fmt.Sprintf("median %.1f ms; %s", millis(t[0].median), beside), ratio: ratio})
+	s.add(row{what: what, value: millis(t[0].least), unit: "ms",
+		beside: fmt.Sprintf("median %.1f ms; %s", millis(t[0].median), beside), ratio: ratio})
 	s.add(row{what: what + ", beyond glamour's initialisation", value: millis(t[0].least - glamour), unit: "ms", most: 10,
-		beside: fmt.Sprintf("start to exit: a program that only links glamour %.1f ms, an empty one %.1f ms", millis(t[1].least), millis(t[2].least))})
+		beside: fmt.Sprintf("start to exit: a program that only links glamour %.1f ms, an empty one %.1f ms",
+			millis(t[1].least), millis(t[2].least))})
 }
 
 // prompt is the time from the start of the process to its prompt in a terminal.
@@ -152,7 +156,8 @@ func (s *suite) prompt(b *testing.B) {
 		k.leave()
 		return took
 	}, s.exits(b, s.glamour), s.exits(b, s.empty))
-	s.start("start to the prompt in a terminal", t, fmt.Sprintf("an empty program to its exit %.1f ms", millis(t[2].least)), float64(t[0].least)/float64(t[2].least))
+	s.start("start to the prompt in a terminal", t,
+		fmt.Sprintf("an empty program to its exit %.1f ms", millis(t[2].least)), float64(t[0].least)/float64(t[2].least))
 	s.resident("at the prompt", resident)
 }
 
@@ -161,7 +166,8 @@ func (s *suite) prompt(b *testing.B) {
 func (s *suite) loop(b *testing.B) {
 	args := []string{"--allow", "bash(echo:*)", "--max-turns", "100"}
 	headless := append([]string{"-p", "begin"}, args...)
-	loop := newModel(b, providertest.ToolLoop(providertest.Chat, loopCalls, "bash", `{"command":"echo step"}`, "Done.").Next)
+	loop := newModel(b, providertest.ToolLoop(providertest.Chat, loopCalls, "bash", `{"command":"echo step"}`,
+		"Done.").Next)
 	none := newModel(b, always(providertest.Chat(providertest.Text("Done."))))
 	env, noEnv := loop.env(b, "TERM=xterm-256color"), none.env(b)
 	timed := func(env []string, program string, args ...string) func() time.Duration {
@@ -171,12 +177,15 @@ func (s *suite) loop(b *testing.B) {
 			return time.Since(began)
 		}
 	}
-	t := repeat(loopRuns, timed(env, s.artoo, headless...), timed(noEnv, s.artoo, headless...), timed(noEnv, "bash", "--noprofile", "--norc", "-c", "echo step"))
+	t := repeat(loopRuns, timed(env, s.artoo, headless...), timed(noEnv, s.artoo, headless...),
+		timed(noEnv, "bash", "--noprofile", "--norc", "-c", "echo step"))
 	step := func(all, none time.Duration) time.Duration { return (all - none) / loopCalls }
 	least := step(t[0].least, t[1].least)
-	s.add(row{what: fmt.Sprintf("a step of a loop of %d calls of `echo`", loopCalls), value: millis(least), unit: "ms", most: 2.5,
-		beside: fmt.Sprintf("median %.2f ms; `bash -c echo` alone %.2f ms", millis(step(t[0].median, t[1].median)), millis(t[2].least)),
-		ratio:  float64(least) / float64(t[2].least)})
+	s.add(row{what: fmt.Sprintf("a step of a loop of %d calls of `echo`", loopCalls), value: millis(least),
+		unit: "ms", most: 2.5,
+		beside: fmt.Sprintf("median %.2f ms; `bash -c echo` alone %.2f ms", millis(step(t[0].median, t[1].median)),
+			millis(t[2].least)),
+		ratio: float64(least) / float64(t[2].least)})
 	s.resident(fmt.Sprintf("at the prompt after %d calls", loopCalls), s.after(b, env, "Done.", append(args, "begin")...))
 	s.peak(fmt.Sprintf("%d calls", loopCalls), s.used(b, env, s.artoo, headless...))
 }
@@ -215,7 +224,8 @@ func (s *suite) stream(b *testing.B) {
 		timed(func() { s.show(b, env, "-p", "go") }))
 	for i, name := range names {
 		took := t[i+1].least
-		r := row{what: fmt.Sprintf("%d MB in pieces of %d bytes, %s", streamSize>>20, streamPiece, name), value: millis(took), unit: "ms",
+		r := row{what: fmt.Sprintf("%d MB in pieces of %d bytes, %s", streamSize>>20, streamPiece, name),
+			value: millis(took), unit: "ms",
 			beside: fmt.Sprintf("%s %.0f ms", client, millis(t[0].least)), ratio: float64(took) / float64(t[0].least)}
 		if i == 0 {
 			r.mostRatio = 1.5
@@ -264,7 +274,8 @@ func (s *suite) bytes(b *testing.B) {
 		{"with colour", "TERM=xterm-256color", colorBytes},
 	} {
 		shown := showAnswer(b, s.artoo, answer, []string{c.env})
-		s.add(row{what: "terminal bytes per byte of an answer of 20 KB, " + c.what, value: float64(len(shown)) / float64(len(answer)), most: c.most})
+		s.add(row{what: "terminal bytes per byte of an answer of 20 KB, " + c.what,
+			value: float64(len(shown)) / float64(len(answer)), most: c.most})
 	}
 }
 

@@ -57,7 +57,8 @@ type breaking struct{}
 func (breaking) Kill() {}
 
 // SendMessage panics in the middle of a line.
-func (breaking) SendMessage(_ context.Context, text string, cb agent.Callbacks, _ ...provider.Part) (*agent.Response, error) {
+func (breaking) SendMessage(_ context.Context, text string, cb agent.Callbacks,
+	_ ...provider.Part) (*agent.Response, error) {
 	cb.OnText("half a li")
 	panic(fmt.Sprintf("%s, %s", thrownText, text))
 }

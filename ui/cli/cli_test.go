@@ -25,7 +25,8 @@ func TestInvocations(t *testing.T) {
 	}{
 		{"", Invocation{}},
 		{"fix it", Invocation{Words: []string{"fix", "it"}}},
-		{"-p fix -q it -m x", Invocation{Words: []string{"fix", "it"}, Flags: flags{"print": on, "quiet": on, "model": {"x"}}}},
+		{"-p fix -q it -m x", Invocation{Words: []string{"fix", "it"},
+			Flags: flags{"print": on, "quiet": on, "model": {"x"}}}},
 		{"-pqm x fix", Invocation{Words: []string{"fix"}, Flags: flags{"print": on, "quiet": on, "model": {"x"}}}},
 		{"-pm sessions fix", Invocation{Words: []string{"fix"}, Flags: flags{"print": on, "model": {"sessions"}}}},
 		{"--allow a --allow=b,c x", Invocation{Words: []string{"x"}, Flags: flags{"allow": {"a", "b,c"}}}},
@@ -39,21 +40,26 @@ func TestInvocations(t *testing.T) {
 		{"--version", Invocation{Command: "--version", Own: flags{"version": on}}},
 		{"version", Invocation{Command: "version"}},
 		{"demo", Invocation{Command: "demo"}},
-		{"-v demo --yes --ui plain", Invocation{Command: "demo", Flags: flags{"debug": on, "ui": {"plain"}}, Own: flags{"yes": on}}},
+		{"-v demo --yes --ui plain", Invocation{Command: "demo", Flags: flags{"debug": on, "ui": {"plain"}},
+			Own: flags{"yes": on}}},
 		{"sessions", Invocation{Command: "sessions"}},
 		{"sessions list --json", Invocation{Command: "sessions", Verb: "list", Own: flags{"json": on}}},
 		{"sessions show abc", Invocation{Command: "sessions", Verb: "show", Words: []string{"abc"}}},
 		{"sessions export abc a.html", Invocation{Command: "sessions", Verb: "export", Words: []string{"abc", "a.html"}}},
-		{"sessions export --format html abc", Invocation{Command: "sessions", Verb: "export", Words: []string{"abc"}, Own: flags{"format": {"html"}}}},
+		{"sessions export --format html abc", Invocation{Command: "sessions", Verb: "export", Words: []string{"abc"},
+			Own: flags{"format": {"html"}}}},
 		{"login", Invocation{Command: "login"}},
 		{"login openai --no-check", Invocation{Command: "login", Words: []string{"openai"}, Own: flags{"no-check": on}}},
 		{"-q logout openai", Invocation{Command: "logout", Words: []string{"openai"}, Flags: flags{"quiet": on}}},
 		{"doctor -m x", Invocation{Command: "doctor", Flags: flags{"model": {"x"}}}},
 		{"doctor --offline --json", Invocation{Command: "doctor", Own: flags{"offline": on, "json": on}}},
 		{"rules", Invocation{Command: "rules"}},
-		{"rules list --json --allow x", Invocation{Command: "rules", Verb: "list", Flags: flags{"allow": {"x"}}, Own: flags{"json": on}}},
-		{"rules explain git_push_--force", Invocation{Command: "rules", Verb: "explain", Words: []string{"git push --force"}}},
-		{"rules explain --allow x -- git push -f", Invocation{Command: "rules", Verb: "explain", Words: []string{"git", "push", "-f"}, Flags: flags{"allow": {"x"}}}},
+		{"rules list --json --allow x", Invocation{Command: "rules", Verb: "list", Flags: flags{"allow": {"x"}},
+			Own: flags{"json": on}}},
+		{"rules explain git_push_--force", Invocation{Command: "rules", Verb: "explain",
+			Words: []string{"git push --force"}}},
+		{"rules explain --allow x -- git push -f", Invocation{Command: "rules", Verb: "explain",
+			Words: []string{"git", "push", "-f"}, Flags: flags{"allow": {"x"}}}},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			args := strings.Fields(test.args)
@@ -122,7 +128,8 @@ func TestWhatIsListed(t *testing.T) {
 				`"suggested":"bash(git push:*)","parts":null,"missed":null}` + "\n",
 		},
 		{
-			"findings", func(asJSON bool) error { return printEach(&b, []doctor.Finding{found, missing}, asJSON, findingText) },
+			"findings",
+			func(asJSON bool) error { return printEach(&b, []doctor.Finding{found, missing}, asJSON, findingText) },
 			"ok    git           hi^[[2J\nfail  keys          none\n                    try: set^Jone\n",
 			`{"level":"ok","topic":"git","text":"hi\u001b[2J"}` + "\n" +
 				`{"level":"fail","topic":"keys","text":"none","fix":"set\none"}` + "\n",
@@ -199,7 +206,8 @@ func TestUsageErrors(t *testing.T) {
 		{"demo of it", `demo: cannot take "of it"`, "artoo -- demo of it"},
 		{"version now", `version: cannot take "now"`, "artoo -- version now"},
 		{"completion bash please", `completion bash: cannot take "please"`, "artoo -- completion bash please"},
-		{"completion tcsh", `completion: cannot take "tcsh"`, "artoo completion bash|zsh|fish, or artoo -- completion tcsh"},
+		{"completion tcsh", `completion: cannot take "tcsh"`,
+			"artoo completion bash|zsh|fish, or artoo -- completion tcsh"},
 		{"help me", `help: cannot take "me"`, "artoo -- help me"},
 		{"rules for naming", `rules: cannot take "for naming"`, "artoo -- rules for naming"},
 		{"completion", "completion: for which shell?", "artoo completion bash, zsh or fish"},
@@ -208,7 +216,8 @@ func TestUsageErrors(t *testing.T) {
 		{"doctor who", `doctor: cannot take "who"`, "artoo -- doctor who"},
 		{"usage", "usage: no such subcommand", "artoo --help, or artoo -- usage to send it as a prompt"},
 		{"sessions rm abc def", `sessions: cannot take "rm abc def"`, "artoo -- sessions rm abc def"},
-		{"sessions rm", `sessions: cannot take "rm"`, "artoo sessions [list|show ID|export ID [FILE]], or artoo -- sessions rm"},
+		{"sessions rm", `sessions: cannot take "rm"`,
+			"artoo sessions [list|show ID|export ID [FILE]], or artoo -- sessions rm"},
 		{"sessions show abc def", `sessions show: cannot take "def"`, "artoo -- sessions show abc def"},
 		{"sessions export a b c", `sessions export: cannot take "c"`, "artoo -- sessions export a b c"},
 		{"sessions show", "sessions show: which session?", "artoo sessions show ID"},
@@ -305,7 +314,8 @@ func TestCompletion(t *testing.T) {
 		t.Setenv(v, "")
 	}
 	both := []string{"ollama", "openai", "openrouter"}
-	for shell, word := range map[string]string{"bash": "__start_artoo", "zsh": "#compdef artoo", "fish": "complete -c artoo"} {
+	for shell, word := range map[string]string{"bash": "__start_artoo", "zsh": "#compdef artoo",
+		"fish": "complete -c artoo"} {
 		if got := output(t, "completion "+shell); !strings.Contains(got, word) {
 			t.Errorf("%s script lacks %q", shell, word)
 		}

@@ -74,7 +74,8 @@ func commands() []subcommand {
 			options: with("approval", "allow", "ask", "deny", "no_project"), own: []config.Option{asJSON},
 		},
 		{
-			name: "doctor", args: "[--offline] [--paths]", short: "check what artoo needs", options: with("model", "provider"),
+			name: "doctor", args: "[--offline] [--paths]", short: "check what artoo needs",
+			options: with("model", "provider"),
 			own: []config.Option{asJSON, own("offline", "ask no server"),
 				own("paths", "list what artoo wrote, and nothing else")},
 		},
@@ -88,7 +89,8 @@ func commands() []subcommand {
 			verbs: []verb{{name: "bash"}, {name: "zsh"}, {name: "fish"}}, page: completionScript,
 		},
 		{name: "version", short: "version, commit, date, Go, platform", options: []string{}},
-		{name: "help", args: "[environment|COMMAND]", short: "a page of help", most: 1, options: []string{}, page: helpPage},
+		{name: "help", args: "[environment|COMMAND]", short: "a page of help", most: 1, options: []string{},
+			page: helpPage},
 	}
 }
 

@@ -19,7 +19,8 @@ func configurationDoc(t *testing.T) string {
 	t.Helper()
 	var parts struct{ Settings, Providers, Variables, Exits string }
 	for _, g := range groups(func(config.Option) bool { return true }) {
-		parts.Settings += fmt.Sprintf("\n### %s\n\n| flag | variable | key | default | meaning |\n|---|---|---|---|---|\n", g.name)
+		parts.Settings += fmt.Sprintf(
+			"\n### %s\n\n| flag | variable | key | default | meaning |\n|---|---|---|---|---|\n", g.name)
 		for _, o := range g.options {
 			parts.Settings += docRow(o)
 		}
@@ -78,7 +79,8 @@ func docRow(o config.Option) string {
 		}
 		meaning += ": " + strings.Join(words, ", ")
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(strings.Join(names, ", ")), env, key, cell(o.Shown()), cell(meaning))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(strings.Join(names, ", ")), env, key, cell(o.Shown()),
+		cell(meaning))
 }
 
 // cell keeps a text inside its cell of a Markdown table.

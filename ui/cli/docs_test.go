@@ -64,7 +64,8 @@ func TestVariablesAreDocumented(t *testing.T) {
 	}
 	found := 0
 	goFiles(t, func(name, path string) {
-		if strings.HasPrefix(name, "config/") || strings.Contains(name, "testdata/") || strings.HasSuffix(name, "_test.go") {
+		if strings.HasPrefix(name, "config/") || strings.Contains(name, "testdata/") ||
+			strings.HasSuffix(name, "_test.go") {
 			return
 		}
 		for _, variable := range variablesIn(t, path) {

@@ -32,7 +32,8 @@ func TestExtendingDoc(t *testing.T) {
 func named(t *testing.T, name, code string) bool {
 	t.Helper()
 	switch {
-	case strings.HasPrefix(name, "go test"), strings.Contains(name, "<"), name == "compatible": // a command, a pattern, a provider
+	// a command, a pattern, a provider
+	case strings.HasPrefix(name, "go test"), strings.Contains(name, "<"), name == "compatible":
 		return true
 	case strings.Contains(name, "/"), strings.HasSuffix(name, ".go"):
 		_, err := os.Stat(filepath.Join(moduleDir, filepath.FromSlash(name)))

@@ -14,7 +14,8 @@ func TestTheFirstPageFitsANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	cmd := onTerminal(t, nil)
 	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `artoo; echo over`}
-	cmd.Env = append(cmd.Env, "ARTOO_PROVIDER=", "ARTOO_MODEL=", "ANTHROPIC_API_KEY=", "OLLAMA_HOST=127.0.0.1:1", "NO_COLOR=1")
+	cmd.Env = append(cmd.Env, "ARTOO_PROVIDER=", "ARTOO_MODEL=", "ANTHROPIC_API_KEY=", "OLLAMA_HOST=127.0.0.1:1",
+		"NO_COLOR=1")
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 20, Cols: 40})
 	if err != nil {
 		t.Fatal(err)

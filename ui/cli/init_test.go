@@ -46,9 +46,11 @@ func checkInit(t *testing.T, artoo string) {
 		t.Fatal(err)
 	}
 	i := initCost(t, artoo, own)
-	t.Logf("%.3f ms are %.1f times net/http's %.3f ms; glamour's packages take %.1f ms", i.own, i.ratio(), i.nethttp, i.glamour)
+	t.Logf("%.3f ms are %.1f times net/http's %.3f ms; glamour's packages take %.1f ms", i.own, i.ratio(),
+		i.nethttp, i.glamour)
 	if i.ratio() > initRatio {
-		t.Errorf("packages other than glamour's take %.3f ms before main, over %d times net/http's %.3f ms; a regexp or a table made at package level? The dearest:\n%s",
+		t.Errorf(
+			"packages other than glamour's take %.3f ms before main, over %d times net/http's %.3f ms; a regexp or a table made at package level? The dearest:\n%s",
 			i.own, initRatio, i.nethttp, i.dearest)
 	}
 }
@@ -67,7 +69,8 @@ func (i initCosts) ratio() float64 { return i.own / i.nethttp }
 func initCost(t testing.TB, artoo string, own map[string]bool) initCosts {
 	empty := sum(initClocks(t, buildProgram(t, filepath.Join(moduleDir, "testdata", "bench", "empty"))))
 	all := initClocks(t, artoo, "version")
-	i := initCosts{nethttp: sum(initClocks(t, buildProgram(t, filepath.Join(moduleDir, "testdata", "bench", "nethttp")))) - empty, own: -empty}
+	i := initCosts{nethttp: sum(initClocks(t,
+		buildProgram(t, filepath.Join(moduleDir, "testdata", "bench", "nethttp")))) - empty, own: -empty}
 	var names []string
 	for name, ms := range all {
 		if !own[name] {
@@ -78,7 +81,8 @@ func initCost(t testing.TB, artoo string, own map[string]bool) initCosts {
 		names = append(names, name)
 	}
 	if len(names) < 20 || i.nethttp <= 0 || i.glamour <= 0 {
-		t.Fatalf("the traces make no sense: %d packages, net/http %.3f ms, glamour %.3f ms", len(names), i.nethttp, i.glamour)
+		t.Fatalf("the traces make no sense: %d packages, net/http %.3f ms, glamour %.3f ms", len(names),
+			i.nethttp, i.glamour)
 	}
 	sort.Slice(names, func(a, b int) bool { return all[names[a]] > all[names[b]] })
 	for _, name := range names[:12] {
@@ -157,7 +161,8 @@ func withoutGlamour() (map[string]bool, error) {
 	for len(todo) > 0 {
 		name := todo[0]
 		todo = todo[1:]
-		if own[name] || strings.HasPrefix(name, "github.com/charmbracelet/glamour") || strings.HasPrefix(name, "github.com/alecthomas/chroma") {
+		if own[name] || strings.HasPrefix(name, "github.com/charmbracelet/glamour") ||
+			strings.HasPrefix(name, "github.com/alecthomas/chroma") {
 			continue
 		}
 		own[name] = true

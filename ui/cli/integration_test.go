@@ -61,7 +61,8 @@ func integrationEnv(t *testing.T, name string) []string {
 			if name == "compatible" {
 				env = append(env, v)
 			}
-		case strings.HasSuffix(key, "_API_KEY"), strings.HasSuffix(key, "_BASE_URL"), strings.HasSuffix(key, "_PROXY"), key == "SSL_CERT_FILE", key == "ARTOO_CA_FILE":
+		case strings.HasSuffix(key, "_API_KEY"), strings.HasSuffix(key, "_BASE_URL"), strings.HasSuffix(key, "_PROXY"),
+			key == "SSL_CERT_FILE", key == "ARTOO_CA_FILE":
 			env = append(env, v)
 		}
 	}
@@ -85,14 +86,16 @@ type outcome struct {
 // converse has the model read a number that it cannot know, and add to it.
 func converse(t *testing.T, artoo, name string) {
 	dir, number := t.TempDir(), 10_000+rand.IntN(80_000)
-	if err := os.WriteFile(filepath.Join(dir, "number.txt"), fmt.Appendf(nil, "The number is %d.\n", number), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "number.txt"), fmt.Appendf(nil, "The number is %d.\n", number),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"-p", "-o", "json", "--provider", name, "--max-turns", "6", "--max-time", "150s"}
 	if model := os.Getenv("ARTOO_TEST_MODEL_" + strings.ToUpper(name)); model != "" {
 		args = append(args, "--model", model)
 	}
-	args = append(args, "Read the file number.txt with your read tool, add 1 to the number in it, and answer with the sum in digits and nothing else.")
+	args = append(args,
+		"Read the file number.txt with your read tool, add 1 to the number in it, and answer with the sum in digits and nothing else.")
 
 	ctx, cancel := context.WithTimeout(context.Background(), integrationTime)
 	defer cancel()
@@ -111,11 +114,13 @@ func converse(t *testing.T, artoo, name string) {
 	if err != nil || got.ExitCode != 0 || string(got.Error) != "null" {
 		t.Fatalf("exit %d, %v, error %s\nstderr: %s", got.ExitCode, err, got.Error, said.Bytes())
 	}
-	if digits := strings.NewReplacer(",", "", ".", "", " ", "", "\u202f", "").Replace(got.Result); !strings.Contains(digits, fmt.Sprint(number+1)) {
+	if digits := strings.NewReplacer(",", "", ".", "", " ", "", "\u202f",
+		"").Replace(got.Result); !strings.Contains(digits, fmt.Sprint(number+1)) {
 		t.Errorf("the answer to %d + 1 is %q", number, got.Result)
 	}
 	if got.Provider != name || got.Turns < 2 || len(got.Requests) < got.Turns {
-		t.Errorf("%s answered in %d steps and %d requests; want %s, a call and an answer\nstderr: %s", got.Provider, got.Turns, len(got.Requests), name, said.Bytes())
+		t.Errorf("%s answered in %d steps and %d requests; want %s, a call and an answer\nstderr: %s", got.Provider,
+			got.Turns, len(got.Requests), name, said.Bytes())
 	}
 	if got.Usage.Prompt() <= 0 || got.Usage.Output <= 0 || got.Usage.Estimated {
 		t.Errorf("usage %+v", got.Usage)

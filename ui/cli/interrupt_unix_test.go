@@ -33,7 +33,8 @@ const tree = `trap '' INT TERM HUP; echo $$ >one; sh -c 'echo $$ >two; sh -c "ec
 func startTree(t *testing.T, wrap ...string) (k *terminal, tty *os.File, before *term.State) {
 	t.Helper()
 	cmd := onTerminal(t, []providertest.Reply{
-		providertest.Anthropic(providertest.Text("Once upon"), providertest.Call("c1", "bash", `{"command":`+strconv.Quote(tree)+`}`)),
+		providertest.Anthropic(providertest.Text("Once upon"),
+			providertest.Call("c1", "bash", `{"command":`+strconv.Quote(tree)+`}`)),
 		providertest.Anthropic(providertest.Text("well met")),
 	}, "--allow", "bash")
 	if len(wrap) > 0 {
@@ -87,7 +88,8 @@ func (k *terminal) gone() {
 		}
 		for late := time.Now().Add(endless); syscall.Kill(pid, 0) == nil; {
 			// Whoever has to reap it may not have done so.
-			if out, err := exec.Command("ps", "-o", "stat=", "-p", number).Output(); err != nil || strings.HasPrefix(string(out), "Z") {
+			if out, err := exec.Command("ps", "-o", "stat=", "-p", number).Output(); err != nil ||
+				strings.HasPrefix(string(out), "Z") {
 				break
 			}
 			if time.Now().After(late) {
@@ -226,7 +228,8 @@ func TestCtrlCAtAQuestionBesideAPipe(t *testing.T) {
 	}
 	shown := watch(t, cmd, tty, [2]string{"[y,n,a,A,e,p,q,?] (n) ", "\x03"})
 	_ = cmd.Wait() // how it ended is looked at below
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() ||
+		status.Signal() != syscall.SIGINT {
 		t.Errorf("ended with %v; the terminal shows\n%s", cmd.ProcessState, shown)
 	}
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "made")); err == nil {

@@ -165,7 +165,8 @@ func (a *app) readKey(ctx context.Context, name string) (string, error) {
 			return l.text, l.err
 		case <-wait.C:
 			if !a.streams.watched {
-				return "", fail(agent.KindUsage, "login", fmt.Errorf("no key came on stdin within %s", a.cfg.StdinWait), hint)
+				return "", fail(agent.KindUsage, "login",
+					fmt.Errorf("no key came on stdin within %s", a.cfg.StdinWait), hint)
 			}
 			a.screen.Note("waiting for the key on stdin; Ctrl-C stops")
 		case <-ctx.Done():

@@ -18,7 +18,8 @@ import (
 func atLogin(t *testing.T, answers ...[2]string) (shown, home string) {
 	t.Helper()
 	cmd := onTerminal(t, []providertest.Reply{providertest.Anthropic(providertest.Text("hi"))}, "login")
-	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `trap : INT; artoo login; echo "ended with $?"; stty -a; echo over`}
+	cmd.Path, cmd.Args = "/bin/sh",
+		[]string{"sh", "-c", `trap : INT; artoo login; echo "ended with $?"; stty -a; echo over`}
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=", "DBUS_SESSION_BUS_ADDRESS=autolaunch:")
 	for _, kv := range cmd.Env {
 		if dir, ok := strings.CutPrefix(kv, "HOME="); ok {
@@ -43,7 +44,8 @@ func TestAKeyIsTypedUnseen(t *testing.T) {
 	t.Parallel()
 	const key = "sk-ant-api03-4711-0123456789"
 	shown, home := atLogin(t, [2]string{"Enter password for anthropic: ", key + "\r"})
-	if strings.Contains(shown, "4711") || !strings.Contains(shown, "is stored in") || !strings.Contains(shown, "ended with 0") || !echoes(shown) {
+	if strings.Contains(shown, "4711") || !strings.Contains(shown, "is stored in") ||
+		!strings.Contains(shown, "ended with 0") || !echoes(shown) {
 		t.Errorf("the terminal shows\n%s", shown)
 	}
 	data, err := os.ReadFile(filepath.Join(home, ".local", "share", "artoo", "credentials.toml"))
@@ -56,7 +58,8 @@ func TestAKeyIsTypedUnseen(t *testing.T) {
 			t.Errorf("Ctrl-C %s: the terminal shows\n%s", name, shown)
 		}
 	}
-	if shown, _ = atLogin(t, [2]string{"Enter password for anthropic: ", "\x04"}); !strings.Contains(shown, "no key came") || !strings.Contains(shown, "ended with 3") || !echoes(shown) {
+	if shown, _ = atLogin(t, [2]string{"Enter password for anthropic: ", "\x04"}); !strings.Contains(shown,
+		"no key came") || !strings.Contains(shown, "ended with 3") || !echoes(shown) {
 		t.Errorf("Ctrl-D: the terminal shows\n%s", shown)
 	}
 }

@@ -108,7 +108,8 @@ func manIntro() []string {
 			"as a stage of a pipeline.",
 		"The answer goes to standard output, everything else to standard error. Where nobody is there to be asked, what would " +
 			"need a question is refused, and the exit status says so.",
-		"The providers are " + strings.Join(names[:last], ", ") + " and " + names[last] + ", which is any server with the " +
+		"The providers are " + strings.Join(names[:last], ", ") + " and " + names[last] +
+			", which is any server with the " +
 			"Chat Completions interface. artoo connects to nothing but the chosen one.",
 	}
 }

@@ -38,7 +38,8 @@ func TestTheManualPageIsComplete(t *testing.T) {
 			sections = append(sections, name)
 		}
 	}
-	want := []string{"NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO"}
+	want := []string{"NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "EXIT STATUS", "ENVIRONMENT",
+		"FILES", "EXAMPLES", "SEE ALSO"}
 	if diff := cmp.Diff(want, sections); diff != "" {
 		t.Error(diff)
 	}
@@ -46,7 +47,8 @@ func TestTheManualPageIsComplete(t *testing.T) {
 		t.Errorf("it begins with %s", lines[1])
 	}
 	for _, o := range config.Options() {
-		if o.Flag != "" && !strings.Contains(page, `\-\-`+strings.ReplaceAll(o.Flag, "-", `\-`)) || o.Env != "" && !strings.Contains(page, o.Env) {
+		if o.Flag != "" && !strings.Contains(page, `\-\-`+strings.ReplaceAll(o.Flag, "-", `\-`)) ||
+			o.Env != "" && !strings.Contains(page, o.Env) {
 			t.Errorf("%s is missing", o.Key)
 		}
 	}

@@ -43,8 +43,8 @@ func printModels(w io.Writer, list []listedModel, asJSON bool) error {
 			remarks += ", guessed"
 		}
 		rows = append(rows, []string{
-			sanitize.Text(m.Provider+"/"+m.ID, sanitize.Line), provider.ShortCount(m.Context), provider.ShortCount(m.MaxOutput),
-			in, out, cached, strings.TrimPrefix(remarks, ", "),
+			sanitize.Text(m.Provider+"/"+m.ID, sanitize.Line), provider.ShortCount(m.Context),
+			provider.ShortCount(m.MaxOutput), in, out, cached, strings.TrimPrefix(remarks, ", "),
 		})
 	}
 	widths := make([]int, len(rows[0]))

@@ -65,7 +65,8 @@ func (b *billing) answer(input int) (providertest.Reply, []piece) {
 // RoundTrip implements http.RoundTripper.
 func (b *billing) RoundTrip(r *http.Request) (*http.Response, error) {
 	send := func(status int, kind string, body io.Reader) (*http.Response, error) {
-		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(body), Request: r}, nil
+		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(body),
+			Request: r}, nil
 	}
 	if strings.HasSuffix(r.URL.Path, "/api/show") {
 		show := providertest.OllamaShow(200_000, "completion", "tools", "thinking")
@@ -79,7 +80,8 @@ func (b *billing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if b.asked++; b.asked > b.faults {
 		reply, pieces := b.answer(input)
 		if bytes.Contains(request, []byte("mark")) { // a result has come back
-			reply, pieces = b.build(providertest.Text("markdone"), providertest.Usage(provider.Usage{Input: input, Output: 2})), []piece{{"markdone", 8}}
+			reply, pieces = b.build(providertest.Text("markdone"),
+				providertest.Usage(provider.Usage{Input: input, Output: 2})), []piece{{"markdone", 8}}
 		}
 		b.count(reply.Body, pieces, input)
 		return send(200, reply.ContentType, bytes.NewReader(reply.Body))
@@ -156,11 +158,13 @@ func playBill(t *testing.T, wire spoken, seed uint64) {
 	system := strings.Repeat("Be of use to whoever asks. ", 300)
 	a, err := agent.New(agent.Options{
 		Model: agent.Model{
-			Provider: &provider.Retrier{Provider: wire.make("http://model.test", &http.Client{Transport: server}), Rand: func() float64 { return 0 }},
-			Name:     wire.name, Defaults: provider.Options{Model: "test-model", MaxTokens: 8000},
+			Provider: &provider.Retrier{Provider: wire.make("http://model.test", &http.Client{Transport: server}),
+				Rand: func() float64 { return 0 }},
+			Name: wire.name, Defaults: provider.Options{Model: "test-model", MaxTokens: 8000},
 			Info: provider.ModelInfo{Context: 200_000, Price: &provider.Price{Input: 3, Output: 15}},
 		},
-		System: system, Tools: []tool.Tool{look}, Env: &tool.Env{Dir: "/w"}, MaxContextTokens: 150_000, Sessions: agent.Sessions{Ephemeral: true},
+		System: system, Tools: []tool.Tool{look}, Env: &tool.Env{Dir: "/w"}, MaxContextTokens: 150_000,
+		Sessions: agent.Sessions{Ephemeral: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -172,12 +176,14 @@ func playBill(t *testing.T, wire spoken, seed uint64) {
 	told := float64(response.Usage.Prompt())*3 + float64(response.Usage.Output)*15
 	meant := float64(server.input)*3 + float64(server.output)*15
 	if told < 0.8*meant || response.Usage.Output < server.output*8/10 || response.Usage.Prompt() < server.input*8/10 {
-		t.Errorf("seed %d: artoo counts %+v after %d requests, the server %d and %d tokens", seed, response.Usage, server.asked, server.input, server.output)
+		t.Errorf("seed %d: artoo counts %+v after %d requests, the server %d and %d tokens", seed, response.Usage,
+			server.asked, server.input, server.output)
 	}
 	if lost := server.faults > 0 && server.output > 0; !lost && response.Usage.Estimated {
 		t.Errorf("seed %d: nothing was lost, yet the count is marked as an estimate", seed)
 	}
 	if told > 2*meant+float64(len(system)) && meant > 0 {
-		t.Errorf("seed %d: artoo counts %+v, more than twice the server's %d and %d tokens", seed, response.Usage, server.input, server.output)
+		t.Errorf("seed %d: artoo counts %+v, more than twice the server's %d and %d tokens", seed, response.Usage,
+			server.input, server.output)
 	}
 }

@@ -120,7 +120,8 @@ func (l line) slip(inv Invocation, fs *pflag.FlagSet) error {
 	for _, c := range commands() {
 		if len(word) >= 4 && oneSlip(word, c.name) {
 			return &UsageError{
-				Where: word, Why: "no such subcommand, did you mean " + c.name + "?", Hint: "artoo " + c.name + ", or " + asPrompt,
+				Where: word, Why: "no such subcommand, did you mean " + c.name + "?",
+				Hint: "artoo " + c.name + ", or " + asPrompt,
 			}
 		}
 	}

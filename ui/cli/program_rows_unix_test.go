@@ -47,7 +47,8 @@ func TestColourOfTheProgram(t *testing.T) {
 	} {
 		t.Run(test.fds+" "+test.env+" "+test.flag, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, []providertest.Reply{calls("ls", `{"path":"."}`), says("it is **made**")}, "-p", "--stdin", "never", "list it")
+			s := newStage(t, []providertest.Reply{calls("ls", `{"path":"."}`), says("it is **made**")}, "-p", "--stdin",
+				"never", "list it")
 			if test.flag != "" {
 				s.cmd.Args = append(s.cmd.Args, "--color", test.flag)
 			}
@@ -94,7 +95,8 @@ func TestALoopStops(t *testing.T) {
 	<-asked
 	s.types("\x03")
 	s.finish()
-	if status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT && status.ExitStatus() != 130 {
+	if status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT &&
+		status.ExitStatus() != 130 {
 		t.Errorf("the shell ended with %v: %s", s.cmd.ProcessState, s.all.text.String())
 	}
 	if n := len(s.model.Requests()); n != 1 || strings.Contains(s.screen.text.String(), "over") {
@@ -249,7 +251,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			if bytes.Contains(r.Body, []byte("and now")) || bytes.Count(r.Body, []byte(`"tool_result"`)) >= 4 {
 				return says("done")
 			}
-			return providertest.Anthropic(providertest.Text("step ", "by ", "step"), providertest.Call(fmt.Sprintf("c%d", n), "bash", `{"command":"echo one"}`)).InChunks(100)
+			return providertest.Anthropic(providertest.Text("step ", "by ", "step"),
+				providertest.Call(fmt.Sprintf("c%d", n), "bash", `{"command":"echo one"}`)).InChunks(100)
 		}}
 		s := newStageOf(t, handler)
 		took := run(t, s.cmd.Dir, s.cmd.Env, after, "go")

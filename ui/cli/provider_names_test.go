@@ -43,7 +43,8 @@ func TestOnlyTheProvidersKnowTheirNames(t *testing.T) {
 		}
 	}
 	word := regexp.MustCompile(`(?i)(^|[^\w./-])(` + strings.Join(words, "|") + `)($|[^\w.-]|[.-](\W|$))`)
-	if !word.MatchString("start Ollama, or") || !word.MatchString("set OPENAI_API_KEY.") || word.MatchString("a GEMINI.md and .gemini/x") {
+	if !word.MatchString("start Ollama, or") || !word.MatchString("set OPENAI_API_KEY.") ||
+		word.MatchString("a GEMINI.md and .gemini/x") {
 		t.Fatal("the pattern is wrong")
 	}
 	read := 0

@@ -25,7 +25,8 @@ func TestDocOfReadingCommands(t *testing.T) {
 	}
 	want := permission.ReadingDoc()
 	if *update {
-		if err := os.WriteFile(path, []byte(before+"<!-- reading commands -->\n"+want+"<!-- end -->\n"+after), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(before+"<!-- reading commands -->\n"+want+"<!-- end -->\n"+after),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 		list = want

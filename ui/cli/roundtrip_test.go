@@ -27,9 +27,11 @@ func TestEveryListedModelIsTakenByTheModelFlag(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				choice, err := c.Choose(config.Conditions{AtHand: []string{"openai", "anthropic"}, DefaultModel: provider.DefaultModel, Catalog: provider.ProviderFor, Probe: func() string { return "" }})
+				choice, err := c.Choose(config.Conditions{AtHand: []string{"openai", "anthropic"},
+					DefaultModel: provider.DefaultModel, Catalog: provider.ProviderFor, Probe: func() string { return "" }})
 				if err != nil || choice.Provider != name || choice.Model != m.ID {
-					t.Errorf("with ARTOO_PROVIDER=%s, -m %s is taken as %q of %q, %v", set, line, choice.Model, choice.Provider, err)
+					t.Errorf("with ARTOO_PROVIDER=%s, -m %s is taken as %q of %q, %v", set, line, choice.Model,
+						choice.Provider, err)
 				}
 			}
 		}

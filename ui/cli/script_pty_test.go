@@ -26,7 +26,8 @@ func onTerminal(t *testing.T, replies []providertest.Reply, args ...string) *exe
 	cmd.Dir = t.TempDir()
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm", "LC_ALL=C.UTF-8", "container=test",
-		"ARTOO_PROVIDER=anthropic", "ARTOO_MODEL=test-model", "ANTHROPIC_API_KEY=sk-test", "ANTHROPIC_BASE_URL=" + server.URL,
+		"ARTOO_PROVIDER=anthropic", "ARTOO_MODEL=test-model", "ANTHROPIC_API_KEY=sk-test",
+		"ANTHROPIC_BASE_URL=" + server.URL,
 	}
 	return cmd
 }

@@ -178,7 +178,8 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != args[0] {
 		ts.Fatalf("%s ended with %s, want %s", args[1], got, args[0])
 	}
-	if code, err := strconv.Atoi(got); err == nil && code != 0 && args[1] == "artoo" && !strings.Contains("\n"+ts.ReadFile("stderr"), "\nartoo: ") {
+	if code, err := strconv.Atoi(got); err == nil && code != 0 && args[1] == "artoo" &&
+		!strings.Contains("\n"+ts.ReadFile("stderr"), "\nartoo: ") {
 		ts.Fatalf("it ended with %s and did not say why", got)
 	}
 }

@@ -59,7 +59,8 @@ func (a *app) open() (err error) {
 		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
 	}
 	a.agent, err = agent.New(agent.Options{
-		Model: model, Tools: tools, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn, SaveRule: a.saveRule,
+		Model: model, Tools: tools, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn,
+		SaveRule: a.saveRule,
 		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
 			MaxTime: a.cfg.MaxTime},
 		Sessions: agent.Sessions{Store: store, Ephemeral: a.cfg.Ephemeral, Version: a.process.build().Version,

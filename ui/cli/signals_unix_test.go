@@ -47,7 +47,8 @@ func TestTwoSignalsInARowLeaveTheObject(t *testing.T) {
 			t.Errorf("it ended with %v", cmd.ProcessState)
 		}
 		var result headless.Result
-		if err := json.Unmarshal(out.Bytes(), &result); err != nil || result.ExitCode != 143 || result.Error == nil || result.Error.Kind != "signal" {
+		if err := json.Unmarshal(out.Bytes(), &result); err != nil || result.ExitCode != 143 || result.Error == nil ||
+			result.Error.Kind != "signal" {
 			t.Fatalf("stdout is %q (%v)", out.String(), err)
 		}
 	}

@@ -26,7 +26,8 @@ func TestASubcommandWithASlipIsNoPrompt(t *testing.T) {
 		switch {
 		case c.near == "" && (err != nil || inv.Command != ""):
 			t.Errorf("%s: %q, %v", c.args, inv.Command, err)
-		case c.near != "" && (!errors.As(err, &usage) || !strings.Contains(usage.Why, c.near) || !strings.Contains(usage.Hint, "artoo "+c.near)):
+		case c.near != "" && (!errors.As(err, &usage) || !strings.Contains(usage.Why, c.near) ||
+			!strings.Contains(usage.Hint, "artoo "+c.near)):
 			t.Errorf("%s: %q, %v", c.args, inv.Command, err)
 		}
 	}

@@ -56,7 +56,8 @@ func newStageOf(t testing.TB, model *providertest.Handler, args ...string) *stag
 	s.cmd = exec.Command("artoo", args...) // TestMain put it into PATH
 	s.cmd.Dir = t.TempDir()
 	s.cmd.Env = append(home(t, "LC_ALL=C.UTF-8", "TERM=xterm", "container=test", "GORACE=atexit_sleep_ms=0"),
-		"ARTOO_PROVIDER=anthropic", "ARTOO_MODEL=test-model", "ANTHROPIC_API_KEY=sk-test", "ANTHROPIC_BASE_URL="+s.model.URL)
+		"ARTOO_PROVIDER=anthropic", "ARTOO_MODEL=test-model", "ANTHROPIC_API_KEY=sk-test",
+		"ANTHROPIC_BASE_URL="+s.model.URL)
 	return s
 }
 
@@ -184,7 +185,8 @@ func (s *stage) ends(code int) *stage {
 
 // query are the sequences that make a terminal answer, and those that hide its
 // cursor, change its screen or hold its output back.
-var query = regexp.MustCompile(`\x1b(\[[0-9;]*n|\[[>=]?[0-9]*c|\[\??[0-9;]*\$p|\[\?(2026|1049|1047|47|25)[hl]|\][0-9;]*;\?|Z|P\+q)`)
+var query = regexp.MustCompile(
+	`\x1b(\[[0-9;]*n|\[[>=]?[0-9]*c|\[\??[0-9;]*\$p|\[\?(2026|1049|1047|47|25)[hl]|\][0-9;]*;\?|Z|P\+q)`)
 
 // sgr is a change of colour or weight.
 var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)

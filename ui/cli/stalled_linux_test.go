@@ -36,7 +36,8 @@ func TestAStalledTerminalDoesNotHoldASignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	var shown strings.Builder
-	for buf := make([]byte, 4096); !strings.Contains(shown.String(), "An answer.") || !strings.HasSuffix(shown.String(), "\x1b]133;B\x1b\\"); {
+	for buf := make([]byte, 4096); !strings.Contains(shown.String(), "An answer.") ||
+		!strings.HasSuffix(shown.String(), "\x1b]133;B\x1b\\"); {
 		n, err := master.Read(buf)
 		if err != nil {
 			t.Fatalf("%v after %q", err, shown.String())

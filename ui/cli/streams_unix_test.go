@@ -39,7 +39,8 @@ func TestAnswerInThePipe(t *testing.T) {
 		t.Errorf("the pipe holds %q", got)
 	}
 	shown := s.screen.text.String()
-	if strings.Contains(shown, "met") || !strings.Contains(shown, "\x1b[?2004h") || !strings.HasSuffix(shown, "\n") || strings.HasSuffix(shown, "\n\r\n") {
+	if strings.Contains(shown, "met") || !strings.Contains(shown, "\x1b[?2004h") || !strings.HasSuffix(shown, "\n") ||
+		strings.HasSuffix(shown, "\n\r\n") {
 		t.Errorf("the terminal holds %q", shown)
 	}
 	if body := string(s.model.Requests()[0].Body); !strings.Contains(body, `"hello"`) {
@@ -193,7 +194,8 @@ func TestPlainTerminalsAreLeftAlone(t *testing.T) {
 			}
 			s.types("/quit" + enter)
 			s.leavesModes(before)
-			if plain := strings.ReplaceAll(s.screen.text.String(), "\r\n", "\n"); strings.ContainsAny(plain, "\x1b\r\b\a") == !rich {
+			if plain := strings.ReplaceAll(s.screen.text.String(), "\r\n", "\n"); strings.ContainsAny(plain,
+				"\x1b\r\b\a") == !rich {
 				t.Errorf("the terminal got %q", plain)
 			}
 		})
@@ -226,7 +228,8 @@ func TestAbsurdSizesAreSurvived(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d", size.Cols, size.Rows), func(t *testing.T) {
 			t.Parallel()
 			open := make(chan struct{})
-			s := newStage(t, []providertest.Reply{says("# Heading\n\nwell met, and a long word: ", strings.Repeat("x", 100), "\n\n| a | b |\n|---|---|\n| 1 | 2 |\n").Hold(0, open)})
+			s := newStage(t, []providertest.Reply{says("# Heading\n\nwell met, and a long word: ",
+				strings.Repeat("x", 100), "\n\n| a | b |\n|---|---|\n| 1 | 2 |\n").Hold(0, open)})
 			s.size = size
 			s.start("ttt")
 			s.waits("you: ")

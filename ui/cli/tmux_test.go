@@ -35,7 +35,8 @@ func pane(t testing.TB, cols, rows int, replies []providertest.Reply, command st
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &mux{TB: t, socket: filepath.Join(sockets, "s"), dir: filepath.Join(sockets, "work"), model: unlisted(t, replies...)}
+	m := &mux{TB: t, socket: filepath.Join(sockets, "s"), dir: filepath.Join(sockets, "work"),
+		model: unlisted(t, replies...)}
 	if err := os.Mkdir(m.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +44,10 @@ func pane(t testing.TB, cols, rows int, replies []providertest.Reply, command st
 	cmd := exec.Command("tmux", "-S", m.socket, "-f", os.DevNull, "new-session", "-d", "-s", "t",
 		"-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows), command)
 	cmd.Dir = m.dir
-	cmd.Env = append(home(t, "LC_ALL=C.UTF-8", "TERM=xterm-256color", "container=test", "SHELL=/bin/sh", "GORACE=atexit_sleep_ms=0", "PS1=shell: ", "HISTFILE="),
-		"ARTOO_PROVIDER=anthropic", "ARTOO_MODEL=test-model", "ANTHROPIC_API_KEY=sk-test", "ANTHROPIC_BASE_URL="+m.model.URL)
+	cmd.Env = append(home(t, "LC_ALL=C.UTF-8", "TERM=xterm-256color", "container=test", "SHELL=/bin/sh",
+		"GORACE=atexit_sleep_ms=0", "PS1=shell: ", "HISTFILE="),
+		"ARTOO_PROVIDER=anthropic", "ARTOO_MODEL=test-model", "ANTHROPIC_API_KEY=sk-test",
+		"ANTHROPIC_BASE_URL="+m.model.URL)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -288,9 +291,11 @@ func TestTmuxTheQuestionIsLast(t *testing.T) {
 	m.types("make it")
 	m.keys("Enter")
 	m.shows("touch made")
-	m.waitFor("the question at the end", func() bool { return strings.HasSuffix(lastLine(m.screen()), "[y,n,a,A,e,p,q,?] (n)") })
+	m.waitFor("the question at the end",
+		func() bool { return strings.HasSuffix(lastLine(m.screen()), "[y,n,a,A,e,p,q,?] (n)") })
 	m.waitFor("the cursor behind it", func() bool {
-		return m.format("#{cursor_x}") == strconv.Itoa(len([]rune(lastLine(m.screen())))+1) // each character is a cell, and a blank ends it
+		// each character is a cell, and a blank ends it
+		return m.format("#{cursor_x}") == strconv.Itoa(len([]rune(lastLine(m.screen())))+1)
 	})
 	<-time.After(settled)
 	m.keys("Enter")

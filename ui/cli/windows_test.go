@@ -37,25 +37,31 @@ type narrow struct {
 // refusal is what the server says to so many tokens.
 func (n *narrow) refusal(tokens int) (int, string) {
 	said := map[string]string{
-		"anthropic": fmt.Sprintf(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: %d tokens > %d maximum"}}`, tokens, n.window),
-		"chat":      fmt.Sprintf(`{"error":{"code":"context_length_exceeded","message":"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages."}}`, n.window, tokens),
+		"anthropic": fmt.Sprintf(
+			`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: %d tokens > %d maximum"}}`, tokens, n.window),
+		"chat": fmt.Sprintf(
+			`{"error":{"code":"context_length_exceeded","message":"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages."}}`, n.window, tokens),
 		"responses": `{"error":{"code":"context_length_exceeded","message":"Your input exceeds the context window of this model. Please adjust your input and try again."}}`,
-		"gemini":    fmt.Sprintf(`{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (%d) exceeds the maximum number of tokens allowed (%d)."}}`, tokens, n.window),
-		"ollama":    `{"error":"the input length exceeds the context length"}`,
+		"gemini": fmt.Sprintf(
+			`{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (%d) exceeds the maximum number of tokens allowed (%d)."}}`, tokens, n.window),
+		"ollama": `{"error":"the input length exceeds the context length"}`,
 	}[n.wire.name]
 	if n.llama {
-		said = fmt.Sprintf(`{"error":{"code":400,"message":"request (%d tokens) exceeds the available context size (%d tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":%d,"n_ctx":%d}}`,
+		said = fmt.Sprintf(
+			`{"error":{"code":400,"message":"request (%d tokens) exceeds the available context size (%d tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":%d,"n_ctx":%d}}`,
 			tokens, n.window, tokens, n.window)
 	}
 	return http.StatusBadRequest, said
 }
 
-var replyLimit = regexp.MustCompile(`"(?:max_tokens|max_completion_tokens|max_output_tokens|maxOutputTokens|num_predict)":(\d+)`)
+var replyLimit = regexp.MustCompile(
+	`"(?:max_tokens|max_completion_tokens|max_output_tokens|maxOutputTokens|num_predict)":(\d+)`)
 
 // RoundTrip implements http.RoundTripper.
 func (n *narrow) RoundTrip(r *http.Request) (*http.Response, error) {
 	send := func(status int, kind string, body []byte) (*http.Response, error) {
-		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
+		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}},
+			Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
 	}
 	if strings.HasSuffix(r.URL.Path, "/api/show") {
 		show := providertest.OllamaShow(n.window, "completion", "tools")
@@ -103,7 +109,8 @@ func (n *narrow) answer(body []byte, tokens, limit int) providertest.Reply {
 	if size <= limit*n.per {
 		return n.wire.build(providertest.Text(text), usage(size))
 	}
-	stop := map[string]string{"anthropic": "max_tokens", "chat": "length", "responses": "max_output_tokens", "gemini": "MAX_TOKENS", "ollama": "length"}[n.wire.name]
+	stop := map[string]string{"anthropic": "max_tokens", "chat": "length", "responses": "max_output_tokens",
+		"gemini": "MAX_TOKENS", "ollama": "length"}[n.wire.name]
 	return n.wire.build(providertest.Text(text[:limit*n.per]), providertest.Stop(stop), usage(limit*n.per))
 }
 
@@ -133,11 +140,13 @@ func (f *fifty) begin(system string) {
 	var err error
 	f.agent, err = agent.New(agent.Options{
 		Model: agent.Model{
-			Provider: &provider.Retrier{Provider: f.wire.make("http://model.test", &http.Client{Transport: f.narrow}), Rand: func() float64 { return 0 }},
-			Name:     f.wire.name, Defaults: provider.Options{Model: "test-model", MaxTokens: 8192}, Info: f.info,
+			Provider: &provider.Retrier{Provider: f.wire.make("http://model.test", &http.Client{Transport: f.narrow}),
+				Rand: func() float64 { return 0 }},
+			Name: f.wire.name, Defaults: provider.Options{Model: "test-model", MaxTokens: 8192}, Info: f.info,
 		},
 		System: system, Tools: []tool.Tool{look}, Env: &tool.Env{Dir: "/w"}, Limits: agent.Limits{MaxTurns: 30},
-		MaxContextTokens: budget, ToolResultMaxChars: 10_000, Sessions: agent.Sessions{Store: conversation.Store{Dir: output}},
+		MaxContextTokens: budget, ToolResultMaxChars: 10_000,
+		Sessions: agent.Sessions{Store: conversation.Store{Dir: output}},
 	})
 	if err != nil {
 		f.Fatal(err)
@@ -185,7 +194,8 @@ func (f *fifty) say(text string) (told []string) {
 			f.Fatalf("%q names nothing to do", told)
 		}
 	}
-	f.Fatalf("%d tokens of a window of %d: doing what is said does not help: %q", f.agent.Conversation().EstimatedTokens(), f.window, told)
+	f.Fatalf("%d tokens of a window of %d: doing what is said does not help: %q",
+		f.agent.Conversation().EstimatedTokens(), f.window, told)
 	return nil
 }
 
@@ -200,8 +210,10 @@ func TestSmallWindowsAreNoDeadEnds(t *testing.T) {
 					t.Parallel()
 					for seed := range uint64(4) {
 						synctest.Test(t, func(t *testing.T) {
-							n := &narrow{Rand: rand.New(rand.NewPCG(seed, 3)), wire: wire, window: window, per: per, llama: seed%2 == 0}
-							f := &fifty{T: t, narrow: n, path: 1 + 13*int(seed), info: provider.ModelInfo{Context: 128_000, Tools: true, Guess: true}}
+							n := &narrow{Rand: rand.New(rand.NewPCG(seed, 3)), wire: wire, window: window, per: per,
+								llama: seed%2 == 0}
+							f := &fifty{T: t, narrow: n, path: 1 + 13*int(seed),
+								info: provider.ModelInfo{Context: 128_000, Tools: true, Guess: true}}
 							if seed >= 2 {
 								f.info = provider.ModelInfo{Context: window, Tools: true}
 							}

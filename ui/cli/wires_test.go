@@ -24,13 +24,16 @@ func allWires() []spoken {
 	key := func(context.Context) (string, error) { return "sk-test", nil }
 	return []spoken{
 		{"anthropic", providertest.Anthropic, func(url string, c *http.Client) provider.Provider {
-			return &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: url, Key: key, HTTP: c, Local: true}}
+			return &anthropic.Provider{Server: provider.Server{Name: "anthropic", BaseURL: url, Key: key, HTTP: c,
+				Local: true}}
 		}},
 		{"chat", providertest.Chat, func(url string, c *http.Client) provider.Provider {
-			return &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: url + "/v1", Key: key, HTTP: c, Local: true}, Quirks: openai.QuirksFor("compatible")}
+			return &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: url + "/v1", Key: key, HTTP: c,
+				Local: true}, Quirks: openai.QuirksFor("compatible")}
 		}},
 		{"responses", providertest.Responses, func(url string, c *http.Client) provider.Provider {
-			return &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: url + "/v1", Key: key, HTTP: c, Local: true}}
+			return &openai.Responses{Server: provider.Server{Name: "openai", BaseURL: url + "/v1", Key: key,
+				HTTP: c, Local: true}}
 		}},
 		{"gemini", providertest.Gemini, func(url string, c *http.Client) provider.Provider {
 			return &gemini.Provider{Server: provider.Server{Name: "gemini", BaseURL: url, Key: key, HTTP: c, Local: true}}

@@ -70,7 +70,8 @@ func (o *LocalServer) window(ctx context.Context) Finding {
 		topic, o.Model)
 	switch {
 	case limit > 0 && limit < smallWindow:
-		return warn(topic, "a model with a larger window", "%s takes %d tokens at most, which a long task does not fit into",
+		return warn(topic, "a model with a larger window",
+			"%s takes %d tokens at most, which a long task does not fit into",
 			o.Model, limit)
 	case set > 0 && set < smallWindow:
 		return warn(topic, table, "%s has a window of %d tokens from %s, of %s", o.Model, set, by, orUnknown(limit))

@@ -151,7 +151,8 @@ func (s Server) judge(reply *http.Response, source, host string, took time.Durat
 		return Refused, fail(topic, "artoo login "+s.Provider+", or mend the key"+from, "%s refuses the key%s (%d)",
 			s.Provider, from, status)
 	case status == 402:
-		return Accepted, fail(topic, "add credit with the provider, or choose another with --provider", "%s: no credit (%d)",
+		return Accepted, fail(topic, "add credit with the provider, or choose another with --provider",
+			"%s: no credit (%d)",
 			s.Provider, status)
 	case status == 429:
 		return Unknown, warn(topic, "again in a few minutes", "%s: a limit is reached (%d)", s.Provider, status)
@@ -222,7 +223,8 @@ func (s Server) unreachable(host string, err error) Finding {
 		}
 		return fail(topic, fix, "%s: %s cannot be looked up", s.Provider, dns.Name)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fail(topic, "check the network and HTTPS_PROXY", "%s: %s did not answer within %s", s.Provider, host, askLimit)
+		return fail(topic, "check the network and HTTPS_PROXY", "%s: %s did not answer within %s", s.Provider,
+			host, askLimit)
 	}
 	f := failure(topic, fmt.Errorf("%s: %s cannot be reached: %w", s.Provider, host, err))
 	if f.Fix == "" {

@@ -21,7 +21,8 @@ import (
 const key = "sk-4711-test-key"
 
 func server(name, address string) *Server {
-	return &Server{Provider: name, Model: "m", Address: address, Key: func(context.Context) (string, string, error) { return key, "OPENAI_API_KEY", nil }}
+	return &Server{Provider: name, Model: "m", Address: address,
+		Key: func(context.Context) (string, string, error) { return key, "OPENAI_API_KEY", nil }}
 }
 
 // askServer is what the report says of a server, provider and clock only.
@@ -51,15 +52,18 @@ func TestServerAnswers(t *testing.T) {
 		verdict  Verdict
 	}{
 		{"openai", 200, "application/json", "ok provider: openai answers at HOST in ", Accepted},
-		{"openai", 401, "application/json", "fail provider: openai refuses the key from OPENAI_API_KEY (401) | artoo login openai", Refused},
+		{"openai", 401, "application/json",
+			"fail provider: openai refuses the key from OPENAI_API_KEY (401) | artoo login openai", Refused},
 		{"gemini", 400, "application/json", "fail provider: gemini refuses the key", Refused},
 		{"openai", 402, "application/json", "fail provider: openai: no credit (402) | add credit", Accepted},
 		{"openai", 429, "application/json", "warn provider: openai: a limit is reached (429) |", Unknown},
-		{"compatible", 404, "text/html", "warn provider: compatible answers at HOST, but lists no models there (404)", Unknown},
+		{"compatible", 404, "text/html", "warn provider: compatible answers at HOST, but lists no models there (404)",
+			Unknown},
 		{"openai", 302, "", "fail provider: openai: HOST sends elsewhere (302) |", Unknown},
 		{"openai", 503, "", "warn provider: openai: HOST fails (503) |", Unknown},
 		{"openai", 418, "", "warn provider: openai: HOST answers with status 418 |", Unknown},
-		{"openai", 200, "text/html; charset=utf-8", "fail provider: openai: a web page came from HOST, and no answer (200) |", Unknown},
+		{"openai", 200, "text/html; charset=utf-8",
+			"fail provider: openai: a web page came from HOST, and no answer (200) |", Unknown},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", test.kind)
@@ -99,7 +103,8 @@ func TestServerIsAskedRightly(t *testing.T) {
 		s := server(test.provider, srv.URL+test.below)
 		s.Headers = map[string]string{"X-More": "yes"}
 		askServer(t, s, srv.Client())
-		if !strings.HasPrefix(asked, "GET "+test.path+"\n") || !strings.Contains(asked, test.header) || !strings.Contains(asked, "X-More: yes") {
+		if !strings.HasPrefix(asked, "GET "+test.path+"\n") || !strings.Contains(asked, test.header) ||
+			!strings.Contains(asked, "X-More: yes") {
 			t.Errorf("%s at %s: asked\n%s", test.provider, test.below, asked)
 		}
 		srv.Close()
@@ -120,17 +125,23 @@ func TestServerCannotBeReached(t *testing.T) {
 		s    *Server
 		want string
 	}{
-		"nobody there":   {server("openai", withPassword), "fail provider: openai: " + strings.TrimPrefix(gone.URL, "http://") + " cannot be reached: "},
+		"nobody there": {server("openai", withPassword), "fail provider: openai: " +
+			strings.TrimPrefix(gone.URL, "http://") + " cannot be reached: "},
 		"unknown issuer": {server("openai", secure.URL), "is not trusted, its issuer is Acme Co: "},
-		"and the fix":    {server("openai", secure.URL), "| if that is your company's or your own authority, set ARTOO_CA_FILE"},
-		"no key":         {noKey, "fail provider: it is broken | artoo login openai"},
-		"no address":     {server("openai", "localhost:1"), "fail provider: openai: the base URL is no address | an address such as https://host/v1"},
+		"and the fix": {server("openai", secure.URL),
+			"| if that is your company's or your own authority, set ARTOO_CA_FILE"},
+		"no key": {noKey, "fail provider: it is broken | artoo login openai"},
+		"no address": {server("openai", "localhost:1"),
+			"fail provider: openai: the base URL is no address | an address such as https://host/v1"},
 	} {
-		if got := askServer(t, test.s, &http.Client{}); !strings.Contains(got, test.want) || strings.Contains(got, "hunter22") {
+		if got := askServer(t, test.s, &http.Client{}); !strings.Contains(got, test.want) ||
+			strings.Contains(got, "hunter22") {
 			t.Errorf("%s: no %q in\n%s", name, test.want, got)
 		}
 	}
-	if f := server("openai", "").unreachable("h", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}); !strings.Contains(f.Fix, "clock") {
+	if f := server("openai", "").unreachable("h",
+		&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}); !strings.Contains(
+		f.Fix, "clock") {
 		t.Errorf("an expired certificate: %+v", f)
 	}
 }
@@ -139,7 +150,8 @@ func TestTrustedServerIsNamed(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer srv.Close()
 	got := askServer(t, server("openai", srv.URL), srv.Client())
-	if !strings.Contains(got, ", TLS 1.3, certificate from Acme Co |") || !strings.Contains(got, "ok clock: agrees with that of 127.0.0.1") {
+	if !strings.Contains(got, ", TLS 1.3, certificate from Acme Co |") ||
+		!strings.Contains(got, "ok clock: agrees with that of 127.0.0.1") {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -147,8 +159,9 @@ func TestTrustedServerIsNamed(t *testing.T) {
 func TestClock(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for off, want := range map[time.Duration]string{
-		0: "ok clock: agrees", time.Minute: "ok clock: agrees", 10 * time.Minute: "warn clock: this computer's clock is 10m0s ahead of that of h",
-		-72 * time.Hour: "warn clock: this computer's clock is 72h0m0s behind that of h",
+		0: "ok clock: agrees", time.Minute: "ok clock: agrees",
+		10 * time.Minute: "warn clock: this computer's clock is 10m0s ahead of that of h",
+		-72 * time.Hour:  "warn clock: this computer's clock is 72h0m0s behind that of h",
 	} {
 		found := clock(now.Add(off), Answer{Host: "h", Date: now})
 		if len(found) != 1 || !strings.HasPrefix(string(found[0].Level)+" clock: "+found[0].Text, want) {
@@ -162,7 +175,8 @@ func TestClock(t *testing.T) {
 
 func TestNoNetworkAsksNobody(t *testing.T) {
 	w := world(map[string]string{"TERM": "xterm"})
-	w.NoNetwork, w.Server, w.Local = true, server("openai", ""), &LocalServer{Provider: ollama(), Host: &host{}, Named: true}
+	w.NoNetwork, w.Server, w.Local = true, server("openai", ""),
+		&LocalServer{Provider: ollama(), Host: &host{}, Named: true}
 	w.HTTP = &http.Client{Transport: nobody{t}}
 	lines, failed := report(t, w)
 	if failed != 0 || !strings.Contains(lines, "ok provider: openai was not asked |") || strings.Contains(lines, "ollama") {
@@ -213,7 +227,8 @@ func TestLocalServer(t *testing.T) {
 			}
 		}
 	}
-	check("ok ollama: version 0.12.3 at "+address, `warn ollama: qwen3:8b has a window of 4096 tokens from its Modelfile, of 40960 | context = 32768 in [provider.ollama.models."qwen3:8b"] of config.toml`)
+	check("ok ollama: version 0.12.3 at "+address,
+		`warn ollama: qwen3:8b has a window of 4096 tokens from its Modelfile, of 40960 | context = 32768 in [provider.ollama.models."qwen3:8b"] of config.toml`)
 	o.Window = 32768
 	check("ok ollama: qwen3:8b has a window of 32768 tokens from your settings, of 40960 |")
 	o.Window, h.most, h.set = 0, 2048, 0
@@ -225,7 +240,8 @@ func TestLocalServer(t *testing.T) {
 	o.Model = ""
 	h.loaded = []provider.LoadedModel{
 		{Name: "a", Size: 4294967296, Graphics: 1073741824, Context: 4096}, {Name: "b", Size: 1024, Graphics: 1024}}
-	check("warn ollama: a is loaded, 4096.0 MiB, with a window of 4096 tokens, 75% of it outside the graphics card", "ok ollama: b is loaded, 1.0 KiB |")
+	check("warn ollama: a is loaded, 4096.0 MiB, with a window of 4096 tokens, 75% of it outside the graphics card",
+		"ok ollama: b is loaded, 1.0 KiB |")
 	h.down = errors.New("refused")
 	check("warn ollama: no server answers at "+address, "| ollama serve")
 	o.Model = "m"

@@ -142,7 +142,8 @@ func checkProxy(_ context.Context, w *Probes) []Finding {
 		found = append(found, ok(topic, "%s: not for %s", name, text))
 	}
 	if w.Offline {
-		found = append(found, ok("offline", "ARTOO_OFFLINE is set: only what is on this machine or network is connected to"))
+		found = append(found,
+			ok("offline", "ARTOO_OFFLINE is set: only what is on this machine or network is connected to"))
 	}
 	return found
 }
@@ -167,7 +168,8 @@ func checkCertificates(_ context.Context, w *Probes) []Finding {
 	}
 	if path := w.Getenv("SSL_CERT_FILE"); path != "" {
 		if err := w.Stat(path); err != nil {
-			found = append(found, fail(topic, "unset SSL_CERT_FILE, or name a file of certificates", "SSL_CERT_FILE: %v", err))
+			found = append(found, fail(topic, "unset SSL_CERT_FILE, or name a file of certificates",
+				"SSL_CERT_FILE: %v", err))
 		} else {
 			found = append(found, ok(topic, "SSL_CERT_FILE: %s in place of the system's", path))
 		}

@@ -86,7 +86,8 @@ func formatOfFile(name string) (Format, error) {
 	ext := strings.TrimPrefix(filepath.Ext(name), ".")
 	f, err := FormatOf(ext)
 	if err != nil {
-		return "", &Error{What: name, Why: "ends like no format that can be written", Hint: "end the name in .md, .json or .html"}
+		return "", &Error{What: name, Why: "ends like no format that can be written",
+			Hint: "end the name in .md, .json or .html"}
 	}
 	return f, nil
 }

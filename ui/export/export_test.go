@@ -59,24 +59,32 @@ func result(id, text string) provider.Message {
 
 func session() Session {
 	cost := 0.0625
-	failed := provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "c3", Text: "exit status 1", IsError: true, File: "/state/x.out/3.txt"}}}
+	failed := provider.Message{Role: provider.RoleTool,
+		Parts: []provider.Part{provider.ToolResult{CallID: "c3", Text: "exit status 1", IsError: true,
+			File: "/state/x.out/3.txt"}}}
 	broken := answer(provider.Text{Text: "It is\n\n```go\nfunc half("})
 	broken.Partial = true
 	return Session{
 		ID: "k3f9qx2a", Dir: "/home/me/shop", Version: "1.2.3", Provider: "demo", Model: "demo-1", ForkOf: "aaaabbbb",
 		Started: time.Date(2026, 3, 14, 15, 30, 0, 0, time.UTC), Updated: time.Date(2026, 3, 14, 15, 42, 7, 0, time.UTC),
-		Totals: conversation.Totals{Requests: 3, Usage: provider.Usage{Input: 1200, CacheRead: 300, Output: 80}, CostUSD: &cost},
+		Totals: conversation.Totals{Requests: 3, Usage: provider.Usage{Input: 1200, CacheRead: 300, Output: 80},
+			CostUSD: &cost},
 		Messages: []provider.Message{
-			user("why does @week.go fail?\n\nAnd since when?", "[@week.go: week.go, 1 line, as read shows it]\n1\tpackage cart\n"),
-			answer(provider.Reasoning{Text: "Let me look.", Opaque: "OPAQUE"}, provider.Reasoning{Opaque: "OPAQUE"}, provider.Text{Text: "I look first.", Opaque: "OPAQUE"},
+			user("why does @week.go fail?\n\nAnd since when?",
+				"[@week.go: week.go, 1 line, as read shows it]\n1\tpackage cart\n"),
+			answer(provider.Reasoning{Text: "Let me look.", Opaque: "OPAQUE"}, provider.Reasoning{Opaque: "OPAQUE"},
+				provider.Text{Text: "I look first.", Opaque: "OPAQUE"},
 				call("c1", "read", `{"path":"week.go"}`), call("c2", "grep", `{"pattern":"Days","path":"internal"}`)),
 			result("c1", "1\tpackage cart\n"),
 			result("c2", "week.go:3: var Days = 6 // ``` not a fence\n"),
-			answer(call("c3", "bash", `{"command":"go test ./...\ngo vet ./..."}`), call("c4", "edit", `{"path":"week.go","edits":[{"old_string":"a\nDays = 6\nz","new_string":"a\nDays = 7\nz"}]}`),
+			answer(call("c3", "bash", `{"command":"go test ./...\ngo vet ./..."}`),
+				call("c4", "edit",
+					`{"path":"week.go","edits":[{"old_string":"a\nDays = 6\nz","new_string":"a\nDays = 7\nz"}]}`),
 				call("c5", "write", `{"path":"new.txt","content":"one\ntwo"}`)),
 			failed,
 			result("c4", "edited week.go"),
-			answer(provider.Text{Text: "Fixed: **seven** days.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nSee [the docs](https://example.org/a?b=1&c=2) and `a<b`."}),
+			answer(provider.Text{
+				Text: "Fixed: **seven** days.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nSee [the docs](https://example.org/a?b=1&c=2) and `a<b`."}),
 			user("thanks"),
 			broken,
 		},
@@ -127,24 +135,31 @@ func TestOddSessions(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := JSON(&b, Session{}); err != nil || !strings.Contains(b.String(), `"messages": []`) || !strings.Contains(b.String(), `"started": null`) {
+	if err := JSON(&b, Session{}); err != nil || !strings.Contains(b.String(), `"messages": []`) ||
+		!strings.Contains(b.String(), `"started": null`) {
 		t.Errorf("%v: %s", err, &b)
 	}
 }
 
 // hostile are texts that try to be more than text.
 var hostile = []string{
-	`<script>alert(1)</script>`, `</pre></details><script src=//evil.example/x.js></script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`,
-	`[x](javascript:alert(1))`, `[x](JaVaScRiPt:alert(1))`, `[x](javascript&colon;alert(1))`, `[x](&#106;avascript:alert(1))`, `[x](data:text/html,<script>1</script>)`,
-	`[x](vbscript:x) [y](file:///etc/passwd) [z](//evil.example/) [r](../secret)`, `<javascript:alert(1)>`, `<https://ok.example/"onclick="x>`,
-	`![pixel](https://evil.example/track.png "t")`, `![a <b> ![c](d)](javascript:x)`, "<div onclick=x>\nblock\n</div>\n\n<style>*{}</style>", `<!-- c --> <?php x ?> <![CDATA[x]]>`,
-	"```html\" onload=\"x\n<script>\n```", "| <script> |\n|---|\n| <img src=x> |", "[x]: javascript:alert(1)\n\n[x]", `<a href="https://e.example" onclick="x">a</a>`,
-	"https://e.example/\"onmouseover=\"x www.e.example/<script>", "- [x] <b>task</b>", "\x1b]0;title\x07\x1b[2J\u009b31m", "a\u202eb\u200bc", "&lt;script&gt; &amp; &#x3c;script&#x3e;", "\x00\xff",
+	`<script>alert(1)</script>`, `</pre></details><script src=//evil.example/x.js></script>`,
+	`"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `[x](javascript:alert(1))`, `[x](JaVaScRiPt:alert(1))`,
+	`[x](javascript&colon;alert(1))`, `[x](&#106;avascript:alert(1))`, `[x](data:text/html,<script>1</script>)`,
+	`[x](vbscript:x) [y](file:///etc/passwd) [z](//evil.example/) [r](../secret)`, `<javascript:alert(1)>`,
+	`<https://ok.example/"onclick="x>`, `![pixel](https://evil.example/track.png "t")`,
+	`![a <b> ![c](d)](javascript:x)`, "<div onclick=x>\nblock\n</div>\n\n<style>*{}</style>",
+	`<!-- c --> <?php x ?> <![CDATA[x]]>`, "```html\" onload=\"x\n<script>\n```",
+	"| <script> |\n|---|\n| <img src=x> |", "[x]: javascript:alert(1)\n\n[x]",
+	`<a href="https://e.example" onclick="x">a</a>`, "https://e.example/\"onmouseover=\"x www.e.example/<script>",
+	"- [x] <b>task</b>", "\x1b]0;title\x07\x1b[2J\u009b31m", "a\u202eb\u200bc",
+	"&lt;script&gt; &amp; &#x3c;script&#x3e;", "\x00\xff",
 }
 
 // tag is all markup there may be, attributes with it.
-var tag = regexp.MustCompile(`^(<!doctype html>|</?(html|head|meta|title|style|body|header|main|section|h[1-6]|dl|dt|dd|div|p|pre|code|span|b|details|summary|ins|del|em|strong|a|ul|ol|li|blockquote|hr|br|table|thead|tbody|tr|th|td)` +
-	`( (lang|charset|http-equiv|content|name|class|dir|href|rel|start|style|type|checked|disabled)="[^"<>]*")*>)$`)
+var tag = regexp.MustCompile(
+	`^(<!doctype html>|</?(html|head|meta|title|style|body|header|main|section|h[1-6]|dl|dt|dd|div|p|pre|code|span|b|details|summary|ins|del|em|strong|a|ul|ol|li|blockquote|hr|br|table|thead|tbody|tr|th|td)` +
+		`( (lang|charset|http-equiv|content|name|class|dir|href|rel|start|style|type|checked|disabled)="[^"<>]*")*>)$`)
 
 var markup = regexp.MustCompile(`<[^>]*>?`)
 
@@ -156,7 +171,8 @@ func harm(page string) []string {
 		if _, after, ok := strings.Cut(m, `href="`); ok {
 			href = after
 		}
-		if !tag.MatchString(m) || href != "" && !strings.HasPrefix(href, "https://") && !strings.HasPrefix(href, "http://") && !strings.HasPrefix(href, "mailto:") {
+		if !tag.MatchString(m) || href != "" && !strings.HasPrefix(href, "https://") &&
+			!strings.HasPrefix(href, "http://") && !strings.HasPrefix(href, "mailto:") {
 			found = append(found, m)
 		}
 	}
@@ -172,8 +188,11 @@ func everywhere(text string) Session {
 	return Session{
 		ID: text, Dir: text, Provider: text, Model: text, Version: text, ForkOf: text,
 		Messages: []provider.Message{
-			user(text, text+"\nmore", text), answer(provider.Reasoning{Text: text}, provider.Text{Text: text}, call("1", text, string(input))),
-			{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "1", Text: text, Images: []provider.Image{{MediaType: text}}}}},
+			user(text, text+"\nmore", text),
+			answer(provider.Reasoning{Text: text}, provider.Text{Text: text}, call("1", text, string(input))),
+			{Role: provider.RoleTool,
+				Parts: []provider.Part{provider.ToolResult{CallID: "1", Text: text,
+					Images: []provider.Image{{MediaType: text}}}}},
 		},
 	}
 }
@@ -238,14 +257,17 @@ func TestExportsAreSafeToShow(t *testing.T) {
 // What a tool said cannot end the block it stands in.
 func TestMarkdownFences(t *testing.T) {
 	var b bytes.Buffer
-	s := Session{Messages: []provider.Message{answer(provider.Text{Text: "~~~~\nopen"}, call("1", "read", "{\"path\":\"`a`\"}")), result("1", "````\n## You\n````\n")}}
+	s := Session{Messages: []provider.Message{answer(provider.Text{Text: "~~~~\nopen"},
+		call("1", "read", "{\"path\":\"`a`\"}")), result("1", "````\n## You\n````\n")}}
 	if err := Markdown(&b, s); err != nil {
 		t.Fatal(err)
 	}
-	if want := "~~~~\nopen\n~~~~\n\n**read** `` `a` ``\n\n`````\n````\n## You\n````\n`````\n"; !strings.HasSuffix(b.String(), want) {
+	if want := "~~~~\nopen\n~~~~\n\n**read** `` `a` ``\n\n`````\n````\n## You\n````\n`````\n"; !strings.HasSuffix(
+		b.String(), want) {
 		t.Errorf("%s", &b)
 	}
-	for text, want := range map[string]string{"```\na\n```": "", "```go\na": "\n```", "``` a``` b": "", "~~~\n```\n~~~": "", "````\n```": "\n````", "x": ""} {
+	for text, want := range map[string]string{"```\na\n```": "", "```go\na": "\n```", "``` a``` b": "",
+		"~~~\n```\n~~~": "", "````\n```": "\n````", "x": ""} {
 		if got := closeFence(text); got != text+want {
 			t.Errorf("%q became %q", text, got)
 		}

@@ -78,7 +78,8 @@ func nameError(path string, err error) error {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return &Error{What: path, Why: "cannot be written: " + err.Error(), Hint: "give a name in a directory that exists and can be written"}
+	return &Error{What: path, Why: "cannot be written: " + err.Error(),
+		Hint: "give a name in a directory that exists and can be written"}
 }
 
 // fileName is the name a session's file gets unless told otherwise.

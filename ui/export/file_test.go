@@ -52,12 +52,14 @@ func TestFileRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"old.md": "exists already", "": "exists already", ".": "exists already", "link.md": "exists already", "-": "is no file's name", "a.pdf": "ends like no format",
+		"old.md": "exists already", "": "exists already", ".": "exists already", "link.md": "exists already",
+		"-": "is no file's name", "a.pdf": "ends like no format",
 		"missing/a.md": "cannot be written", "missing/": "cannot be written",
 	} {
 		_, err := File(dir, name, session())
 		var wrong *Error
-		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || wrong.ErrorHint() == "" || wrong.ErrorKind() != "usage" {
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || wrong.ErrorHint() == "" ||
+			wrong.ErrorKind() != "usage" {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -17,7 +17,8 @@ import (
 func HTML(w io.Writer, s Session) error {
 	d := document{md: newRenderer()}
 	d.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-	d.raw(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">` + "\n")
+	d.raw(
+		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">` + "\n")
 	d.raw(`<meta name="viewport" content="width=device-width, initial-scale=1">` + "\n<title>")
 	d.text(title(s), sanitize.Line)
 	d.raw("</title>\n<style>\n" + style + "</style>\n</head>\n<body>\n<header>\n<h1>")

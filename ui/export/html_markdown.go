@@ -96,7 +96,8 @@ func imageText(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.
 	if err != nil {
 		return ast.WalkStop, err
 	}
-	_, err = fmt.Fprintf(w, "<span class=\"note\">[picture: %s %s]</span>", html.EscapeString(alt.String()), html.EscapeString(string(n.(*ast.Image).Destination)))
+	_, err = fmt.Fprintf(w, "<span class=\"note\">[picture: %s %s]</span>", html.EscapeString(alt.String()),
+		html.EscapeString(string(n.(*ast.Image).Destination)))
 	return ast.WalkSkipChildren, err
 }
 

@@ -53,7 +53,8 @@ func transcript(messages []provider.Message) []said {
 	all := []said{}
 	open := map[string][]*item{} // calls without a result, by id
 	for _, m := range messages {
-		s := said{Role: m.Role, Provider: m.Provider, Model: m.Model, Answered: m.Answered, Partial: m.Partial, Items: []*item{}}
+		s := said{Role: m.Role, Provider: m.Provider, Model: m.Model, Answered: m.Answered, Partial: m.Partial,
+			Items: []*item{}}
 		for _, p := range m.Parts {
 			switch p := p.(type) {
 			case provider.Text:

@@ -65,7 +65,8 @@ func (r *Runner) Run(ctx context.Context, text string) (*agent.Response, *agent.
 }
 
 func outputFailure(err error) *agent.Failure {
-	return &agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err, Hint: "check where stdout goes: a full disk, or a reader that left"}
+	return &agent.Failure{Kind: agent.KindInternal, What: "stdout", Err: err,
+		Hint: "check where stdout goes: a full disk, or a reader that left"}
 }
 
 // unanswered is the failure of a run in which somebody was missed.
@@ -86,7 +87,8 @@ func unanswered(denied []agent.Denial) *agent.Failure {
 	if n > 1 {
 		what = fmt.Sprintf("%d calls were", n)
 	}
-	return &agent.Failure{Kind: agent.KindApproval, Err: errors.New(what + " refused, since nobody is there to ask"), Hint: hint}
+	return &agent.Failure{Kind: agent.KindApproval,
+		Err: errors.New(what + " refused, since nobody is there to ask"), Hint: hint}
 }
 
 // callbacks shows progress through the screen, writes events in jsonl, and
@@ -111,7 +113,8 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 	}
 	nobody := errors.Is(err, agent.ErrNobody)
 	if nobody {
-		f := &agent.Failure{Kind: agent.KindApproval, What: "denied: " + q.Call.Access.Verb + " " + q.Call.Access.Object, Err: agent.ErrNobody}
+		f := &agent.Failure{Kind: agent.KindApproval, What: "denied: " + q.Call.Access.Verb + " " +
+			q.Call.Access.Object, Err: agent.ErrNobody}
 		if q.Rule != "" {
 			f.Hint = "artoo --allow " + ShellQuote(q.Rule)
 		}
@@ -122,7 +125,8 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 		if err != nil || answer.Verdict == agent.No {
 			verdict = "no"
 		}
-		c.event(approvalEvent{"approval", q.Call.ID, q.Call.Name, q.Call.Access.Object, verdict, nobody, answer.Reason, q.Rule})
+		c.event(approvalEvent{"approval", q.Call.ID, q.Call.Name, q.Call.Access.Object, verdict,
+			nobody, answer.Reason, q.Rule})
 	}
 	return answer, err
 }
@@ -202,7 +206,8 @@ func (c *callbacks) OnToolOutput(call agent.Call, chunk string) {
 func (c *callbacks) OnToolResult(call agent.Call, result agent.CallResult) {
 	c.Screen.OnToolResult(call, result)
 	if c.runner.Format == JSONL {
-		c.event(callResultEvent{"tool_result", call.ID, call.Name, result.Status, result.Text, result.File, int64(result.Duration * 1000)})
+		c.event(callResultEvent{"tool_result", call.ID, call.Name, result.Status, result.Text, result.File,
+			int64(result.Duration * 1000)})
 	}
 }
 
@@ -212,7 +217,8 @@ func (c *callbacks) OnNotice(n agent.Notice) {
 	switch {
 	case c.runner.Format != JSONL:
 	case n.Retry != nil:
-		e := retryEvent{Type: "retry", Try: n.Retry.Try, Tries: n.Retry.Tries, WaitMS: n.Retry.Wait.Milliseconds(), Reason: n.Text}
+		e := retryEvent{Type: "retry", Try: n.Retry.Try, Tries: n.Retry.Tries, WaitMS: n.Retry.Wait.Milliseconds(),
+			Reason: n.Text}
 		if n.Retry.Discard || c.stale > 0 {
 			c.stale += c.pieces
 			e.Discard = c.stale

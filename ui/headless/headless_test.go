@@ -40,9 +40,11 @@ func newDesk(format Format, out io.Writer, steps ...fake.Step) *desk {
 	}
 	a, err := agent.New(agent.Options{
 		Model: agent.Model{
-			Provider: &provider.Retrier{Provider: d.model, Rand: func() float64 { return 0 }}, Name: "fake", Defaults: provider.Options{Model: "m", MaxTokens: 100},
+			Provider: &provider.Retrier{Provider: d.model, Rand: func() float64 { return 0 }}, Name: "fake",
+			Defaults: provider.Options{Model: "m", MaxTokens: 100},
 		},
-		Tools: []tool.Tool{d.touch()}, Env: &tool.Env{Dir: "/w"}, MaxContextTokens: 10000, Sessions: agent.Sessions{Ephemeral: true},
+		Tools: []tool.Tool{d.touch()}, Env: &tool.Env{Dir: "/w"}, MaxContextTokens: 10000,
+		Sessions: agent.Sessions{Ephemeral: true},
 	})
 	if err != nil {
 		panic(err)
@@ -72,7 +74,8 @@ func (d *desk) touch() tool.Tool {
 
 // asking is a reply that says something and then calls the tool.
 func asking() fake.Step {
-	return fake.Step{Text: []string{"I shall touch it."}, Calls: []provider.ToolCall{fake.ToolCall("c1", "touch", `{"path":"it's"}`)}}
+	return fake.Step{Text: []string{"I shall touch it."},
+		Calls: []provider.ToolCall{fake.ToolCall("c1", "touch", `{"path":"it's"}`)}}
 }
 
 func yes(context.Context, agent.Question) (agent.Answer, error) {
@@ -95,7 +98,8 @@ func TestTextIsTheAnswerAlone(t *testing.T) {
 }
 
 func TestAFaultPrintsWhatThereIs(t *testing.T) {
-	d := newDesk(Text, nil, fake.Step{Text: []string{"half an ans"}, Err: &provider.Error{Kind: provider.KindInvalid, Provider: "fake", Message: "no"}})
+	d := newDesk(Text, nil, fake.Step{Text: []string{"half an ans"},
+		Err: &provider.Error{Kind: provider.KindInvalid, Provider: "fake", Message: "no"}})
 	response, failure := d.Run(t.Context(), "go")
 	if failure == nil || failure.Kind != agent.KindInvalid || response.Text != "half an ans" {
 		t.Errorf("failure %v, response %q", failure, response.Text)
@@ -167,7 +171,8 @@ func TestWhatDecidesTheExit(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		broken := fake.Step{Reasoning: []string{"hm"}, Text: []string{"I", " was"}, Err: &provider.Error{Kind: provider.KindProvider, Provider: "fake", Status: 500, Message: "out of order"}}
+		broken := fake.Step{Reasoning: []string{"hm"}, Text: []string{"I", " was"},
+			Err: &provider.Error{Kind: provider.KindProvider, Provider: "fake", Status: 500, Message: "out of order"}}
 		d := newDesk(JSONL, nil, broken, asking(), fake.Say("<done> & gone"))
 		d.Ask = yes
 		if _, failure := d.Run(t.Context(), "go"); failure != nil {
@@ -258,7 +263,8 @@ func TestStdoutThatCannotBeWritten(t *testing.T) {
 		var stopped []error
 		d.Stopped = func(err error) { stopped = append(stopped, err) }
 		_, failure := d.Run(t.Context(), "go")
-		if failure == nil || failure.Kind != agent.KindInternal || failure.What != "stdout" || !errors.Is(failure, syscall.ENOSPC) {
+		if failure == nil || failure.Kind != agent.KindInternal || failure.What != "stdout" ||
+			!errors.Is(failure, syscall.ENOSPC) {
 			t.Errorf("%s: failure %v", name, failure)
 		}
 		if len(stopped) != 1 || !errors.Is(stopped[0], syscall.ENOSPC) {

@@ -117,7 +117,8 @@ func (in *intake) message(prompt string) (Input, error) {
 		out.Text = fmt.Sprintf("%s\n\nStandard input, %s, is binary. It is in the file %s.", prompt, in.counts(), out.File)
 		return out, nil
 	}
-	out.Text = fmt.Sprintf("%s\n\nStandard input, %s, is in the file %s: read or grep it as needed. It begins:\n\n%s\n\n[…]\n\nand ends:\n\n%s",
+	out.Text = fmt.Sprintf(
+		"%s\n\nStandard input, %s, is in the file %s: read or grep it as needed. It begins:\n\n%s\n\n[…]\n\nand ends:\n\n%s",
 		prompt, in.counts(), out.File, clean(in.data), clean(in.tail))
 	return out, nil
 }
@@ -138,7 +139,8 @@ func keepError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &agent.Failure{Kind: agent.KindInternal, What: "keeping stdin", Err: err, Hint: "free some space, or set XDG_STATE_HOME to a directory that can be written"}
+	return &agent.Failure{Kind: agent.KindInternal, What: "keeping stdin", Err: err,
+		Hint: "free some space, or set XDG_STATE_HOME to a directory that can be written"}
 }
 
 // clean makes an excerpt valid text; a rune that was cut at its start is left

@@ -59,7 +59,8 @@ type Info struct {
 func NewResult(info Info, response *agent.Response, failure *agent.Failure, code int) Result {
 	r := Result{
 		V: 1, Type: "result", SessionID: info.SessionID, Provider: info.Provider, Model: info.Model,
-		DurationMS: time.Since(info.Began).Milliseconds(), Denied: []agent.Denial{}, Sandbox: info.Sandbox, Stdin: info.Stdin,
+		DurationMS: time.Since(info.Began).Milliseconds(), Denied: []agent.Denial{}, Sandbox: info.Sandbox,
+		Stdin:    info.Stdin,
 		ExitCode: code, Requests: []agent.RequestReport{},
 	}
 	if r.Stdin == "" {

@@ -30,11 +30,14 @@ func TestResult(t *testing.T) {
 		r    Result
 		want string
 	}{
-		{"nothing came of it", NewResult(info, nil, failure, 6), `{"v":1,"type":"result","result":"","session_id":"s1","provider":"p","model":"m","stop_reason":"","turns":0,"usage":` + usage +
-			`,"cost_usd":null,"duration_ms":0,"denied":[],"sandbox":"none","stdin":"none","exit_code":6,"requests":[],"error":{"kind":"approval","message":"a: b","hint":"c"}}`},
-		{"all", NewResult(info, response, nil, 0), `{"v":1,"type":"result","result":"<a> & b","session_id":"s1","provider":"p","model":"m-2","stop_reason":"complete","turns":2,"usage":` + usage +
-			`,"cost_usd":0.5,"duration_ms":0,"denied":[{"tool":"bash","object":"rm x","reason":"no","rule":"bash(rm x)","nobody":true}],"sandbox":"none","stdin":"none","exit_code":0,` +
-			`"requests":[{"id":"r","model":"m-2","usage":` + usage + `,"cost_usd":null,"ms":0,"tries":1}],"error":null}`},
+		{"nothing came of it", NewResult(info, nil, failure, 6),
+			`{"v":1,"type":"result","result":"","session_id":"s1","provider":"p","model":"m","stop_reason":"","turns":0,"usage":` + usage +
+				`,"cost_usd":null,"duration_ms":0,"denied":[],"sandbox":"none","stdin":"none","exit_code":6,"requests":[],"error":{"kind":"approval","message":"a: b","hint":"c"}}`},
+		{"all", NewResult(info, response, nil, 0),
+			`{"v":1,"type":"result","result":"<a> & b","session_id":"s1","provider":"p","model":"m-2","stop_reason":"complete","turns":2,"usage":` + usage +
+				`,"cost_usd":0.5,"duration_ms":0,"denied":[{"tool":"bash","object":"rm x","reason":"no","rule":"bash(rm x)","nobody":true}],"sandbox":"none","stdin":"none","exit_code":0,` +
+				`"requests":[{"id":"r","model":"m-2","usage":` + usage +
+				`,"cost_usd":null,"ms":0,"tries":1}],"error":null}`},
 	} {
 		test.r.DurationMS = 0
 		var b bytes.Buffer
@@ -55,8 +58,8 @@ func TestFieldsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []any{
-		Result{}, ResultError{}, sessionEvent{}, textEvent{}, callEvent{}, outputEvent{}, callResultEvent{}, approvalEvent{},
-		retryEvent{}, noticeEvent{}, usageEvent{}, provider.Usage{}, agent.RequestReport{}, agent.Denial{},
+		Result{}, ResultError{}, sessionEvent{}, textEvent{}, callEvent{}, outputEvent{}, callResultEvent{},
+		approvalEvent{}, retryEvent{}, noticeEvent{}, usageEvent{}, provider.Usage{}, agent.RequestReport{}, agent.Denial{},
 	} {
 		kind := reflect.TypeOf(v)
 		if event := strings.HasSuffix(kind.Name(), "Event"); event && kind.Field(0).Tag.Get("json") != "type" {
@@ -75,7 +78,8 @@ func TestFieldsAreDocumented(t *testing.T) {
 }
 
 func TestInputOfIsAlwaysJSON(t *testing.T) {
-	for _, call := range []provider.ToolCall{{Input: json.RawMessage(`{"a":1}`)}, {Input: json.RawMessage(`{}`), Raw: "{broken"}, {Input: json.RawMessage(`{"a"`)}, {}} {
+	for _, call := range []provider.ToolCall{{Input: json.RawMessage(`{"a":1}`)},
+		{Input: json.RawMessage(`{}`), Raw: "{broken"}, {Input: json.RawMessage(`{"a"`)}, {}} {
 		if got := inputOf(agent.Call{ToolCall: call}); !json.Valid(got) {
 			t.Errorf("the input of %+v becomes %s", call, got)
 		}

@@ -94,7 +94,9 @@ func (s Stdin) Read(ctx context.Context) (Input, error) {
 		return Input{Text: s.Prompt, State: "none"}, nil
 	}
 	if !s.Until.IsZero() {
-		over := &agent.Failure{Kind: agent.KindCap, What: "stdin", Err: errors.New("the run's time is over, and the input has not ended"), Hint: "a higher --max-time, or --stdin never"}
+		over := &agent.Failure{Kind: agent.KindCap, What: "stdin",
+			Err:  errors.New("the run's time is over, and the input has not ended"),
+			Hint: "a higher --max-time, or --stdin never"}
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadlineCause(ctx, s.Until, over)
 		defer stop()
@@ -107,7 +109,9 @@ func (s Stdin) Read(ctx context.Context) (Input, error) {
 		return Input{}, err
 	}
 	if !ok {
-		s.Notice(fmt.Sprintf("no input came within %s; going on without it (--stdin never leaves it alone from the start)", s.Wait))
+		s.Notice(
+			fmt.Sprintf("no input came within %s; going on without it (--stdin never leaves it alone from the start)",
+				s.Wait))
 		late, settled := new(atomic.Bool), make(chan struct{})
 		go func() {
 			defer close(settled)
@@ -164,7 +168,8 @@ func (s Stdin) rest(ctx context.Context, c chunk, got *intake) error {
 	more := make(chan chunk, 1)
 	for {
 		if s.Max > 0 && got.bytes+int64(len(c.data)) > s.Max {
-			return &agent.Failure{Kind: agent.KindUsage, What: "stdin", Err: fmt.Errorf("more than %d bytes", s.Max), Hint: "a higher ARTOO_STDIN_MAX, or a smaller input (head, grep)"}
+			return &agent.Failure{Kind: agent.KindUsage, What: "stdin", Err: fmt.Errorf("more than %d bytes", s.Max),
+				Hint: "a higher ARTOO_STDIN_MAX, or a smaller input (head, grep)"}
 		}
 		if err := got.add(c.data); err != nil {
 			return err
@@ -188,7 +193,8 @@ func (s Stdin) rest(ctx context.Context, c chunk, got *intake) error {
 	// A closed descriptor is no input; any other fault would make an answer
 	// that missed a part of it.
 	if !errors.Is(c.err, io.EOF) && !(got.bytes == 0 && isClosed(c.err)) {
-		return &agent.Failure{Kind: agent.KindInternal, What: "stdin", Err: c.err, Hint: "check what is piped or redirected into artoo, or --stdin never"}
+		return &agent.Failure{Kind: agent.KindInternal, What: "stdin", Err: c.err,
+			Hint: "check what is piped or redirected into artoo, or --stdin never"}
 	}
 	return nil
 }
@@ -204,5 +210,6 @@ func isClosed(err error) bool {
 }
 
 func noPrompt() error {
-	return &agent.Failure{Kind: agent.KindUsage, Err: errors.New("no prompt"), Hint: `artoo -p "what you want", or pipe it in: echo "what you want" | artoo`}
+	return &agent.Failure{Kind: agent.KindUsage, Err: errors.New("no prompt"),
+		Hint: `artoo -p "what you want", or pipe it in: echo "what you want" | artoo`}
 }

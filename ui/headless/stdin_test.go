@@ -86,8 +86,10 @@ func TestStdin(t *testing.T) {
 		state  string
 		kind   agent.Kind // of the error
 	}{
-		{name: "pipe after a prompt", in: piped(t, "a\nb"), prompt: "look", text: "look\n\nStandard input, 2 lines, 3 bytes:\n\na\nb", state: "read"},
-		{name: "file after a prompt", in: file(t, "a\n"), prompt: "look", text: "look\n\nStandard input, 1 line, 2 bytes:\n\na\n", state: "read"},
+		{name: "pipe after a prompt", in: piped(t, "a\nb"), prompt: "look",
+			text: "look\n\nStandard input, 2 lines, 3 bytes:\n\na\nb", state: "read"},
+		{name: "file after a prompt", in: file(t, "a\n"), prompt: "look",
+			text: "look\n\nStandard input, 1 line, 2 bytes:\n\na\n", state: "read"},
 		{name: "pipe alone", in: piped(t, "do\n"), text: "do\n", state: "read"},
 		{name: "dash alone", in: piped(t, "do\n"), change: func(s *Stdin) { s.Dash = true }, text: "do\n", state: "read"},
 		{name: "empty pipe", in: piped(t, ""), prompt: "look", text: "look", state: "none"},
@@ -96,13 +98,16 @@ func TestStdin(t *testing.T) {
 		{name: "null device", in: null, prompt: "look", text: "look", state: "none"},
 		{name: "closed", in: closed, prompt: "look", text: "look", state: "none"},
 		{name: "no file", prompt: "look", text: "look", state: "none"},
-		{name: "never", in: piped(t, "secret"), prompt: "look", change: func(s *Stdin) { s.Mode = StdinNever }, text: "look", state: "none"},
-		{name: "never, not even for a dash", in: piped(t, "secret"), prompt: "look", change: func(s *Stdin) { s.Mode, s.Dash = StdinNever, true }, text: "look", state: "none"},
+		{name: "never", in: piped(t, "secret"), prompt: "look", change: func(s *Stdin) { s.Mode = StdinNever },
+			text: "look", state: "none"},
+		{name: "never, not even for a dash", in: piped(t, "secret"), prompt: "look",
+			change: func(s *Stdin) { s.Mode, s.Dash = StdinNever, true }, text: "look", state: "none"},
 		{name: "not UTF-8", in: piped(t, "caf\xe9"), text: "caf\uFFFD", state: "read"},
 		{name: "nothing at all", in: piped(t, ""), kind: agent.KindUsage},
 		{name: "blank, no prompt", in: piped(t, "\n"), prompt: " ", kind: agent.KindUsage},
 		{name: "null device, no prompt", in: null, kind: agent.KindUsage},
-		{name: "never, no prompt", in: piped(t, "x"), change: func(s *Stdin) { s.Mode = StdinNever }, kind: agent.KindUsage},
+		{name: "never, no prompt", in: piped(t, "x"), change: func(s *Stdin) { s.Mode = StdinNever },
+			kind: agent.KindUsage},
 		{name: "too much", in: piped(t, "12345"), change: func(s *Stdin) { s.Max = 4 }, kind: agent.KindUsage},
 		{name: "just enough", in: piped(t, "1234"), change: func(s *Stdin) { s.Max = 4 }, text: "1234", state: "read"},
 	} {
@@ -146,7 +151,8 @@ func TestLargeInputGoesToAFile(t *testing.T) {
 	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the mode is %v", info.Mode())
 	}
-	for _, want := range []string{"look\n\nStandard input, 20481 lines, ", in.File, "It begins:\n\n0123456789abcdé\n", "\nthe end"} {
+	for _, want := range []string{"look\n\nStandard input, 20481 lines, ", in.File, "It begins:\n\n0123456789abcdé\n",
+		"\nthe end"} {
 		if !strings.Contains(in.Text, want) {
 			t.Errorf("the message lacks %q", want)
 		}
@@ -218,7 +224,8 @@ func TestASilentPipeIsNotWaitedFor(t *testing.T) {
 	if err != nil || in.Text != "look" || in.State != "skipped" || in.Late() {
 		t.Fatalf("%+v, %v", in, err)
 	}
-	if len(notices) != 1 || !strings.Contains(notices[0], "no input came within 1s") || !strings.Contains(notices[0], "--stdin never") {
+	if len(notices) != 1 || !strings.Contains(notices[0], "no input came within 1s") ||
+		!strings.Contains(notices[0], "--stdin never") {
 		t.Errorf("notices %q", notices)
 	}
 	// What comes now came too late.
@@ -296,7 +303,8 @@ func TestALongReadReports(t *testing.T) {
 // A signal or --max-time ends the wait and the reading.
 func TestReadingEnds(t *testing.T) {
 	cause := errors.New("enough")
-	for name, written := range map[string]string{"before the first byte": "", "after it": "x", "in a file": strings.Repeat("x", 2*inlineLimit)} {
+	for name, written := range map[string]string{"before the first byte": "", "after it": "x",
+		"in a file": strings.Repeat("x", 2*inlineLimit)} {
 		r, w := pipe(t)
 		s := source(t, r, "")
 		ctx, stop := context.WithCancelCause(t.Context())

@@ -80,7 +80,8 @@ func CheckSafe(t *testing.T, s string, where Context) {
 	}
 }
 
-var hostile = []rune("ab \n\t\r\x00\x1b\x07\x7f\u0085\u009b\u200b\u200c\u200d\u202e\u2066\ufe0f\ufeff\U000E0041é中👨⚠🇩م्\u2028\u00a0\u3164<`*")
+var hostile = []rune(
+	"ab \n\t\r\x00\x1b\x07\x7f\u0085\u009b\u200b\u200c\u200d\u202e\u2066\ufe0f\ufeff\U000E0041é中👨⚠🇩م्\u2028\u00a0\u3164<`*")
 
 func TestAnyChunkingGivesTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -22,7 +22,8 @@ func TestWhatIsOverlongIsCut(t *testing.T) {
 		run := runCall("2", strings.Repeat("y", 1<<20))
 		r.OnToolCall(run)
 		r.OnToolResult(run, ok("exit 0 in 1.0s"))
-		r.Failure(&agent.Failure{What: "denied: run " + run.Access.Command, Err: errors.New("nobody to ask"), Hint: "artoo --allow 'bash(" + run.Access.Command + ")'"})
+		r.Failure(&agent.Failure{What: "denied: run " + run.Access.Command, Err: errors.New("nobody to ask"),
+			Hint: "artoo --allow 'bash(" + run.Access.Command + ")'"})
 		if n := r.err.Len(); n > 3*maxOneLine {
 			t.Errorf("%s: %d bytes", name, n)
 		}
@@ -44,7 +45,8 @@ func TestWaitingIsNotCalledThinking(t *testing.T) {
 func TestTheNumberOfTriesDoesNotChange(t *testing.T) {
 	r := newRig(profiles()["plain"])
 	for i, tries := range []int{5, 4, 5} {
-		r.OnNotice(agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{Try: i + 2, Tries: tries, Wait: time.Second, Err: &provider.Error{Kind: provider.KindOverloaded}}})
+		r.OnNotice(agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{Try: i + 2, Tries: tries,
+			Wait: time.Second, Err: &provider.Error{Kind: provider.KindOverloaded}}})
 	}
 	for _, want := range []string{"Try 2 of 5 in", "Try 3 in", "Try 4 of 5 in"} {
 		if !strings.Contains(r.err.String(), want) {
@@ -81,7 +83,8 @@ func TestWaitingForTheUserIsCountedApart(t *testing.T) {
 func TestAHintBreaksAtBlanks(t *testing.T) {
 	r := newRig(func(o *Options) { profiles()["plain"](o); o.Width = wide(40) })
 	r.Failure(&agent.Failure{Err: errors.New("it broke"), Hint: "again in a few minutes, or another model with --model"})
-	if got, want := r.err.String(), "artoo: it broke\n  try: again in a few minutes, or\n    another model with --model\n"; got != want {
+	if got, want := r.err.String(),
+		"artoo: it broke\n  try: again in a few minutes, or\n    another model with --model\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

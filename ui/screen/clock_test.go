@@ -163,7 +163,8 @@ func (r *rig) stream(text string, n int) {
 }
 
 func call(id, verb, object string) agent.Call {
-	return agent.Call{ToolCall: provider.ToolCall{ID: id, Name: verb}, Access: tool.Access{Kind: tool.KindRead, Verb: verb, Object: object}}
+	return agent.Call{ToolCall: provider.ToolCall{ID: id, Name: verb},
+		Access: tool.Access{Kind: tool.KindRead, Verb: verb, Object: object}}
 }
 
 func runCall(id, command string) agent.Call {

@@ -129,7 +129,8 @@ func TestChromeIsASCII(t *testing.T) {
 	r.OnToolCall(k)
 	r.OnToolResult(k, ok("1 line"))
 	r.Line("… é")
-	if got := r.err.String(); !sanitize.IsPlainASCII(strings.NewReplacer("\r", "", "\x1b", "", "\b", "").Replace(got)) || !strings.Contains(got, "caf<U+00E9>.go") || !strings.Contains(got, "... <U+00E9>\n") {
+	if got := r.err.String(); !sanitize.IsPlainASCII(strings.NewReplacer("\r", "", "\x1b", "", "\b",
+		"").Replace(got)) || !strings.Contains(got, "caf<U+00E9>.go") || !strings.Contains(got, "... <U+00E9>\n") {
 		t.Errorf("got %q", got)
 	}
 	r.OnText("né")

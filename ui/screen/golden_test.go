@@ -80,13 +80,15 @@ func (r *rig) typed(prompt, text string) {
 // conversation plays a long conversation with everything in it.
 func (r *rig) conversation() {
 	cost := 0.06
-	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Why: r.why()})
+	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main",
+		Why: r.why()})
 	r.typed(You, "why does TestCheckout fail on Mondays?")
 	r.OnThinking()
 	r.pass(3200 * time.Millisecond)
 	r.OnThinkingDone()
 	r.stream("Let me look.\n\n", 5)
-	read, search := call("1", "read", "/home/jo/src/shop/internal/cart/week.go"), call("2", "search", `"time.Now" in internal/`)
+	read, search := call("1", "read", "/home/jo/src/shop/internal/cart/week.go"),
+		call("2", "search", `"time.Now" in internal/`)
 	r.OnToolCall(read)
 	r.OnToolCall(search)
 	r.OnToolResult(search, ok("4 hits"))
@@ -103,7 +105,8 @@ func (r *rig) conversation() {
 	r.OnThinkingDone()
 	r.stream(weekAnswer, 7)
 	r.Finish()
-	r.Status(StatusInfo{Usage: provider.Usage{Input: 18150, CacheRead: 50, Output: 412}, CostUSD: &cost, Elapsed: 11 * time.Second, Context: 9})
+	r.Status(StatusInfo{Usage: provider.Usage{Input: 18150, CacheRead: 50, Output: 412}, CostUSD: &cost,
+		Elapsed: 11 * time.Second, Context: 9})
 
 	r.typed(You, "yes, do 1")
 	edit, test := editCall("4"), runCall("5", "go test ./... -race")
@@ -130,7 +133,8 @@ func (r *rig) conversation() {
 	r.OnToolResult(evil, agent.CallResult{Status: agent.CallDenied})
 	r.OnThinking()
 	r.OnNotice(agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{
-		Try: 2, Tries: 5, Wait: 8 * time.Second, Err: &provider.Error{Kind: provider.KindOverloaded, Status: 529, Message: "Overloaded"}}})
+		Try: 2, Tries: 5, Wait: 8 * time.Second,
+		Err: &provider.Error{Kind: provider.KindOverloaded, Status: 529, Message: "Overloaded"}}})
 	r.pass(8 * time.Second)
 	r.OnText("Orders has the same fault in two places. The first is `ship.go`, where the cut-off ")
 	r.Queued("and add a test for Sunday 23:59")
@@ -147,7 +151,9 @@ func (r *rig) conversation() {
 	r.OnToolCall(plan)
 	r.OnToolResult(plan, ok("kept"))
 	r.Finish()
-	r.Failure(&agent.Failure{Kind: agent.KindOverloaded, What: "no answer", Err: errors.New("the API is overloaded (529) after 5 tries"), Hint: "again in a few minutes, or choose another model with --model"})
+	r.Failure(&agent.Failure{Kind: agent.KindOverloaded, What: "no answer",
+		Err:  errors.New("the API is overloaded (529) after 5 tries"),
+		Hint: "again in a few minutes, or choose another model with --model"})
 	r.typed(You, "")
 }
 

@@ -70,7 +70,8 @@ func TestACommandIsSpokenOnce(t *testing.T) {
 			t.Errorf("%q is spoken %d times in %q", command, n, got)
 		}
 	}
-	for _, sentence := range []string{"tool: still running, 31 seconds.\n", "tool: exit 0 in 1 minute 35 seconds.\n", "tool: exit 0 in 1 second.\n"} {
+	for _, sentence := range []string{"tool: still running, 31 seconds.\n", "tool: exit 0 in 1 minute 35 seconds.\n",
+		"tool: exit 0 in 1 second.\n"} {
 		if !strings.Contains(got, sentence) {
 			t.Errorf("%q is not said in %q", sentence, got)
 		}
@@ -88,10 +89,12 @@ func TestACommandIsSpokenOnce(t *testing.T) {
 }
 
 func TestTheEndOfATurnIsHeard(t *testing.T) {
-	for outcome, want := range map[Outcome]string{"": "done", OutcomeDone: "done", OutcomeStopped: "stopped", OutcomeFailed: "failed"} {
+	for outcome, want := range map[Outcome]string{"": "done", OutcomeDone: "done", OutcomeStopped: "stopped",
+		OutcomeFailed: "failed"} {
 		for _, mode := range []StatusMode{StatusShort, StatusFull, StatusOff} {
 			r := newRig(func(o *Options) { profiles()["spoken"](o); o.Status = mode })
-			r.Status(StatusInfo{Outcome: outcome, Elapsed: 71 * time.Second, Context: -1, Usage: provider.Usage{Input: 18200, Output: 412}})
+			r.Status(StatusInfo{Outcome: outcome, Elapsed: 71 * time.Second, Context: -1,
+				Usage: provider.Usage{Input: 18200, Output: 412}})
 			if got, want := r.err.String(), "status: "+want+", 1 minute 11 seconds"; !strings.HasPrefix(got, want) {
 				t.Errorf("%s, %s: %q, want %q", outcome, mode, got, want)
 			}
@@ -137,16 +140,20 @@ func TestTheBannerInventsNoNumber(t *testing.T) {
 
 func TestADurationInWords(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0 seconds", time.Second: "1 second", 1900 * time.Millisecond: "1.9 seconds", 59600 * time.Millisecond: "1 minute",
-		125 * time.Second: "2 minutes 5 seconds", 2*time.Hour + time.Second: "2 hours 1 second", 100 * time.Millisecond: "0.1 seconds",
+		0: "0 seconds", time.Second: "1 second", 1900 * time.Millisecond: "1.9 seconds",
+		59600 * time.Millisecond: "1 minute",
+		125 * time.Second:        "2 minutes 5 seconds", 2*time.Hour + time.Second: "2 hours 1 second",
+		100 * time.Millisecond: "0.1 seconds",
 	} {
 		if got := spokenSpan(d); got != want {
 			t.Errorf("%v is said as %q, want %q", d, got, want)
 		}
 	}
 	for result, want := range map[string]string{
-		"exit 1 in 1.9s": "exit 1 in 1.9 seconds", "timed out after 120s": "timed out after 2 minutes", "exit 0 in 12m3s": "exit 0 in 12 minutes 3 seconds",
-		"+1 -0": "1 line added, 0 removed", "88 lines": "88 lines", "in s": "in s", "4 hits in 2 files": "4 hits in 2 files",
+		"exit 1 in 1.9s": "exit 1 in 1.9 seconds", "timed out after 120s": "timed out after 2 minutes",
+		"exit 0 in 12m3s": "exit 0 in 12 minutes 3 seconds",
+		"+1 -0":           "1 line added, 0 removed", "88 lines": "88 lines", "in s": "in s",
+		"4 hits in 2 files": "4 hits in 2 files",
 	} {
 		if got := spokenResult(result); got != want {
 			t.Errorf("%q is said as %q, want %q", result, got, want)

@@ -194,7 +194,8 @@ func TestThirtyHostileCommands(t *testing.T) {
 		for _, name := range []string{"plain", "spoken", "nocolor"} {
 			r := newRig(profiles()[name])
 			r.Question(ask(runCall("1", command), 1, 1))
-			if got := r.err.String(); !strings.Contains(got, "run ") || !strings.Contains(got, " "+shown+"\n") || !strings.Contains(got, "warning: ") {
+			if got := r.err.String(); !strings.Contains(got, "run ") || !strings.Contains(got, " "+shown+"\n") ||
+				!strings.Contains(got, "warning: ") {
 				t.Errorf("%s: %q: %q", name, command, got)
 			}
 			if all := r.QuestionAll(ask(runCall("1", command), 1, 1)); !strings.Contains(all, " "+shown+"\n") {

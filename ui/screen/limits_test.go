@@ -25,7 +25,8 @@ func TestAbsurdWidthsAreSurvived(t *testing.T) {
 			got := words(name, width)
 			// A line of a call that is cut, and a table in records, have other words.
 			if width > 0 && width < 80 {
-				got, want := strings.Join(got, " "), []string{"why does TestCheckout fail on Mondays?", "stopped after 61 words; the text so far is kept.", "80 % of the money is spent", "after 5 tries"}
+				got, want := strings.Join(got, " "), []string{"why does TestCheckout fail on Mondays?",
+					"stopped after 61 words; the text so far is kept.", "80 % of the money is spent", "after 5 tries"}
 				for _, w := range want {
 					if !strings.Contains(got, w) {
 						t.Errorf("%s in %d columns: no %q", name, width, w)
@@ -81,7 +82,8 @@ func TestMarkdownOfOneKind(t *testing.T) {
 		"open fence":                  "```go\n" + strings.Repeat("line\n", 5_000),
 	} {
 		want := bareWords(src)
-		for _, opt := range []MarkdownOptions{{Color: true, Links: true}, {Width: wide(1)}, {Width: wide(10)}, {Spoken: true}} {
+		for _, opt := range []MarkdownOptions{{Color: true, Links: true}, {Width: wide(1)}, {Width: wide(10)},
+			{Spoken: true}} {
 			var b strings.Builder
 			opt.Out = &b
 			m := NewMarkdown(opt)
@@ -115,7 +117,8 @@ func TestMarkdownOfOneKind(t *testing.T) {
 
 // A reply may end within a word that is longer than a row.
 func TestNoCutLosesACharacter(t *testing.T) {
-	for _, src := range []string{strings.Repeat("x", 300), "`" + strings.Repeat("x", 2000), strings.Repeat("中", 100), "```\n" + strings.Repeat("x", 1500), "**a " + strings.Repeat("b", 200), "| " + strings.Repeat("c", 200)} {
+	for _, src := range []string{strings.Repeat("x", 300), "`" + strings.Repeat("x", 2000), strings.Repeat("中", 100),
+		"```\n" + strings.Repeat("x", 1500), "**a " + strings.Repeat("b", 200), "| " + strings.Repeat("c", 200)} {
 		for cut := range src {
 			if got := pieces(t, MarkdownOptions{Width: wide(20)}, src[:cut]); bareWords(got) != bareWords(src[:cut]) {
 				t.Errorf("%.20q cut at %d: %q", src, cut, tailOf(got))
@@ -214,7 +217,8 @@ func TestTablesAreSpoken(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", src, got, want)
 		}
 	}
-	if got, want := pieces(t, MarkdownOptions{Spoken: true, Label: "artoo: "}, "| A |\n|---|\n| 1 |\n"), "artoo:\nA: 1.\n"; got != want {
+	if got, want := pieces(t, MarkdownOptions{Spoken: true, Label: "artoo: "}, "| A |\n|---|\n| 1 |\n"),
+		"artoo:\nA: 1.\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -19,7 +19,8 @@ func TestTheLastLineOfARunningCommandIsSeenAndLeavesNothing(t *testing.T) {
 		r.pass(3 * time.Second)
 		var v vt
 		v.write(r.err.String())
-		if want := "  run     make all  3s  compiling 2 of 9 xxxxxx"[:min(width-2, 44)]; v.bad != "" || !strings.Contains(v.text(), want) {
+		if want := "  run     make all  3s  compiling 2 of 9 xxxxxx"[:min(width-2, 44)]; v.bad != "" ||
+			!strings.Contains(v.text(), want) {
 			t.Errorf("%d columns: %q, want %q, %s", width, v.text(), want, v.bad)
 		}
 		for _, row := range v.rows {
@@ -71,12 +72,14 @@ func TestTheOutputSoFarOfARunningCommandIsShownOnRequest(t *testing.T) {
 	var v vt
 	v.write(r.err.String())
 	text := v.text()
-	for _, want := range []string{"make all", "2s, no output so far\n", "3s, output so far\n          line 2983 of xxx", "          line 2999 of", "          10%\n          20%\n", "exit 0 in 3.0s"} {
+	for _, want := range []string{"make all", "2s, no output so far\n", "3s, output so far\n          line 2983 of xxx",
+		"          line 2999 of", "          10%\n          20%\n", "exit 0 in 3.0s"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %q", want, text)
 		}
 	}
-	if strings.Contains(text, "line 2982") || strings.Contains(r.err.String(), "\x1b[31m") || strings.Contains(text, "\napprove:") {
+	if strings.Contains(text, "line 2982") || strings.Contains(r.err.String(), "\x1b[31m") ||
+		strings.Contains(text, "\napprove:") {
 		t.Errorf("shown %q", text)
 	}
 	if r.SoFar() {

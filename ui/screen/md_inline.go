@@ -111,7 +111,8 @@ func unescape(s string) string {
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		if s[i] == literalMark && i+1 < len(s) || s[i] == '\\' && i+1 < len(s) && strings.IndexByte("\\`*_{}[]<>()#+-.!|~", s[i+1]) >= 0 {
+		if s[i] == literalMark && i+1 < len(s) || s[i] == '\\' && i+1 < len(s) &&
+			strings.IndexByte("\\`*_{}[]<>()#+-.!|~", s[i+1]) >= 0 {
 			i++
 		}
 		b.WriteByte(s[i])

@@ -297,5 +297,7 @@ func breaksBetween(a, b rune) bool {
 }
 
 func isIdeograph(r rune) bool {
-	return r >= 0x4e00 && r <= 0x9fff || r >= 0x2e80 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303f || r >= 0xff01 && r <= 0xff60)
+	return r >= 0x4e00 && r <= 0x9fff || r >= 0x2e80 &&
+		(unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303f ||
+			r >= 0xff01 && r <= 0xff60)
 }

@@ -7,7 +7,8 @@ import (
 
 func TestTheUsersMessageIsBrokenBetweenWords(t *testing.T) {
 	for name, test := range map[string]struct{ said, want string }{
-		"words":     {"The test in this directory fails. Find out why.", "you: The test in this directory fails.\n     Find out why.\n"},
+		"words": {"The test in this directory fails. Find out why.",
+			"you: The test in this directory fails.\n     Find out why.\n"},
 		"lines":     {"one\n\n  two of them", "you: one\n     \n       two of them\n"},
 		"long word": {strings.Repeat("x", 50), "you: " + strings.Repeat("x", 50) + "\n"},
 		"tabs":      {"a\tb", "you: a\tb\n"},
@@ -36,7 +37,10 @@ func TestABlankLineSetsApartWhatWasSaidBeforeACall(t *testing.T) {
 	}{
 		"terminal": {func(o *Options) { o.OutTTY, o.ErrColor, o.Hold = false, false, true },
 			"  Let me look.\n\n  read    a                                                             1 line\n"},
-		"neither": {func(o *Options) { o.OutTTY, o.ErrTTY, o.ErrColor, o.Hold, o.Profile = false, false, false, true, Plain },
+		"neither": {func(
+			o *Options) {
+			o.OutTTY, o.ErrTTY, o.ErrColor, o.Hold, o.Profile = false, false, false, true, Plain
+		},
 			"  Let me look.\n  read    a  1 line\n"},
 	} {
 		r := newRig(test.change)

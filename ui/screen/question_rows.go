@@ -30,7 +30,8 @@ func (b *asking) rows(rows []string) {
 			b.WriteString(r + "\n")
 		case i == headRows:
 			b.left = true
-			text := fmt.Sprintf("%s %s; p shows all, and only then y, a and A count", b.s.ellipsis(), count(more, "more row"))
+			text := fmt.Sprintf("%s %s; p shows all, and only then y, a and A count", b.s.ellipsis(),
+				count(more, "more row"))
 			if b.s.opt.Profile == Spoken {
 				text = count(more, "more row") + ". p reads all, and only then y, a and capital A count."
 			}

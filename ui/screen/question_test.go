@@ -28,7 +28,9 @@ func TestAllThatIsApprovedIsShown(t *testing.T) {
 	if want := `approve: run "echo 0^Jecho 1^Jecho 2^ … 497^Jecho 498^Jecho 499" in ~/src/shop? 1/3 [y,n,a,A,e,p,q,?] (n) `; prompt != want {
 		t.Errorf("asks %q", prompt)
 	}
-	if got := r.err.String(); !strings.Contains(got, "echo 249\n          … 150 more rows; p shows all, and only then y, a and A count\n          echo 400\n") || !r.Unseen(q) {
+	if got := r.err.String(); !strings.Contains(got,
+		"echo 249\n          … 150 more rows; p shows all, and only then y, a and A count\n          echo 400\n") ||
+		!r.Unseen(q) {
 		t.Errorf("shown: %q", tailOf(got))
 	}
 	if all := r.QuestionAll(q); !strings.Contains(all, "echo 300\n") || strings.Contains(all, "more rows") {
@@ -76,7 +78,8 @@ func TestAllThatIsApprovedIsShown(t *testing.T) {
 	big := editCall("4")
 	big.Access.Diff = cartDiff + strings.Repeat("+x\n", 300) + "+last \u200b\n"
 	r.Question(ask(big, 1, 1))
-	if got := r.err.String(); r.Unseen(ask(big, 1, 1)) || !strings.Contains(got, "+last <U+200B>\n") || !strings.Contains(got, "warning: 1 hidden character in this change\n") {
+	if got := r.err.String(); r.Unseen(ask(big, 1, 1)) || !strings.Contains(got, "+last <U+200B>\n") ||
+		!strings.Contains(got, "warning: 1 hidden character in this change\n") {
 		t.Errorf("shown: %q", tailOf(got))
 	}
 	big.Access.Diff += strings.Repeat("+y\n", 300)
@@ -98,7 +101,8 @@ func TestADiffShowsItsCarriageReturns(t *testing.T) {
 		if r.opt.Profile == Spoken {
 			got = r.QuestionAll(q)
 		}
-		if want := "# a comment^Mos.system('rm -rf /')^M+print(1)^K^L^[E<U+2028>+x\n"; !strings.Contains(strings.ReplaceAll(strings.ReplaceAll(got, "\n↪ ", ""), "\n> ", ""), want) {
+		if want := "# a comment^Mos.system('rm -rf /')^M+print(1)^K^L^[E<U+2028>+x\n"; !strings.Contains(
+			strings.ReplaceAll(strings.ReplaceAll(got, "\n↪ ", ""), "\n> ", ""), want) {
 			t.Errorf("%s: %q", name, got)
 		}
 		if !strings.Contains(got, "warning: 6 hidden characters in this change") {
@@ -112,10 +116,12 @@ func TestAFoldedLineForgesNone(t *testing.T) {
 	for _, name := range []string{"nocolor", "ascii"} {
 		r := newRig(profiles()[name])
 		call := editCall("1")
-		call.Access.Diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n " + strings.Repeat(" ", 78) + "+os.system('x')" + strings.Repeat("\t", 20) + "-gone\n+y\n"
+		call.Access.Diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n " + strings.Repeat(" ", 78) + "+os.system('x')" +
+			strings.Repeat("\t", 20) + "-gone\n+y\n"
 		r.Question(ask(call, 1, 1))
 		for l := range strings.SplitSeq(r.err.String(), "\n") {
-			if strings.HasPrefix(l, "+os") || strings.HasPrefix(l, "-gone") || cells(strings.ReplaceAll(l, "\t", "        ")) > 88 {
+			if strings.HasPrefix(l, "+os") || strings.HasPrefix(l, "-gone") ||
+				cells(strings.ReplaceAll(l, "\t", "        ")) > 88 {
 				t.Errorf("%s: %q", name, l)
 			}
 		}
@@ -135,7 +141,8 @@ func TestHostileCommandsAreShownAsTheyAre(t *testing.T) {
 	} {
 		r := newRig(profiles()["plain"])
 		r.Question(ask(runCall("1", c.command), 1, 1))
-		if got := r.err.String(); !strings.Contains(got, "  run     "+c.shown+"\n") || !strings.Contains(got, "warning: "+c.warning) {
+		if got := r.err.String(); !strings.Contains(got, "  run     "+c.shown+"\n") ||
+			!strings.Contains(got, "warning: "+c.warning) {
 			t.Errorf("%q: %q", c.command, got)
 		}
 	}
@@ -148,13 +155,20 @@ func TestDecisions(t *testing.T) {
 		result agent.CallResult
 		want   string
 	}{
-		{runCall("1", "make"), agent.Answer{Verdict: agent.Yes}, ok("exit 0"), "approve: allowed once\n  run     make  exit 0\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.Yes}, ok("exit 0"),
+			"approve: allowed once\n  run     make  exit 0\n"},
 		{editCall("1"), agent.Answer{Verdict: agent.Yes}, ok("+3 -1"), "approve: applied once  internal/cart/cart.go\n"},
-		{editCall("1"), agent.Answer{Verdict: agent.Yes}, agent.CallResult{Status: agent.CallFailed, Summary: "changed since"}, "  edit    internal/cart/cart.go  changed since\n"},
-		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForSession}, ok(""), "approve: allowed in this session: bash(make)   (/permissions to change)\n  run     make  ok\n"},
-		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForever, Rule: "bash(x:*)"}, ok(""), "approve: allowed in this project: bash(x:*)   (config.toml to change)\n  run     make  ok\n"},
-		{runCall("1", "make"), agent.Answer{Reason: "a\nb\x1b"}, agent.CallResult{Status: agent.CallDenied}, "approve: denied: a b^[\n"},
-		{runCall("1", "make"), agent.Answer{Verdict: agent.StopTurn}, agent.CallResult{Status: agent.CallInterrupted}, "approve: denied, and the turn stops\n"},
+		{editCall("1"), agent.Answer{Verdict: agent.Yes},
+			agent.CallResult{Status: agent.CallFailed, Summary: "changed since"},
+			"  edit    internal/cart/cart.go  changed since\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForSession},
+			ok(""), "approve: allowed in this session: bash(make)   (/permissions to change)\n  run     make  ok\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.YesForever, Rule: "bash(x:*)"}, ok(""),
+			"approve: allowed in this project: bash(x:*)   (config.toml to change)\n  run     make  ok\n"},
+		{runCall("1", "make"), agent.Answer{Reason: "a\nb\x1b"}, agent.CallResult{Status: agent.CallDenied},
+			"approve: denied: a b^[\n"},
+		{runCall("1", "make"), agent.Answer{Verdict: agent.StopTurn}, agent.CallResult{Status: agent.CallInterrupted},
+			"approve: denied, and the turn stops\n"},
 	} {
 		r := newRig(profiles()["piped"])
 		q := ask(c.call, 1, 1)
@@ -182,7 +196,8 @@ func TestResultLines(t *testing.T) {
 		{"x", agent.CallResult{Status: agent.CallDenied, Summary: "rule bash(x)"}, "  read    x  denied: rule bash(x)\n"},
 		{"x", agent.CallResult{Status: agent.CallUnanswered}, "  read    x  denied: nobody to ask\n"},
 		{"x", agent.CallResult{Status: agent.CallInterrupted}, "  read    x  interrupted\n"},
-		{"x", agent.CallResult{Status: agent.CallFailed, Tail: "1\n2\n3\n4\n\x1b[31m5\n6\n"}, "  read    x  failed\n          2\n          3\n          4\n          5\n          6\n"},
+		{"x", agent.CallResult{Status: agent.CallFailed, Tail: "1\n2\n3\n4\n\x1b[31m5\n6\n"},
+			"  read    x  failed\n          2\n          3\n          4\n          5\n          6\n"},
 		{"", ok("done"), "  read    done\n"},
 	} {
 		r := newRig(profiles()["piped"])

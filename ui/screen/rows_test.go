@@ -104,7 +104,8 @@ func TestAWordIsShownInTime(t *testing.T) {
 				if i := openSpan(whole); i >= 0 {
 					whole = whole[:i]
 				}
-				if got, want := bareWords(shownReply(r)), bareWords(whole); !strings.HasPrefix(unnumbered(got), unnumbered(want)) {
+				if got, want := bareWords(shownReply(r)),
+					bareWords(whole); !strings.HasPrefix(unnumbered(got), unnumbered(want)) {
 					t.Fatalf("%s: sent %q, shown %q", name, sent, got)
 				}
 			}
@@ -253,9 +254,11 @@ func TestARetryIsOneLine(t *testing.T) {
 
 // What is asked again at once has no wait to be told: the line says what changes.
 func TestWhatIsAskedAgainAtOnceIsSaid(t *testing.T) {
-	key := agent.Notice{Kind: agent.NoticeRetry, Text: "anthropic: invalid x-api-key (401)", Retry: &provider.Retry{Try: 2, Tries: 2, NewKey: true,
-		Err: &provider.Error{Kind: provider.KindAuth, Status: 401, Message: "invalid x-api-key"}}}
-	cut := agent.Notice{Kind: agent.NoticeTruncated, Text: "the reply was cut; asking again with room for 8 tokens", Retry: &provider.Retry{Try: 2, Tries: 2, Discard: true}}
+	key := agent.Notice{Kind: agent.NoticeRetry, Text: "anthropic: invalid x-api-key (401)",
+		Retry: &provider.Retry{Try: 2, Tries: 2, NewKey: true,
+			Err: &provider.Error{Kind: provider.KindAuth, Status: 401, Message: "invalid x-api-key"}}}
+	cut := agent.Notice{Kind: agent.NoticeTruncated, Text: "the reply was cut; asking again with room for 8 tokens",
+		Retry: &provider.Retry{Try: 2, Tries: 2, Discard: true}}
 	for name, want := range map[string][2]string{
 		"plain": {"  error: the key was refused: invalid x-api-key (401). Trying again with a new\n  one.\n",
 			"  the reply was cut; asking again with room for 8 tokens\n"},
@@ -301,7 +304,8 @@ func TestListsAreShownAsLines(t *testing.T) {
 		c.Access.Kind = "none"
 		r.OnToolCall(c)
 		r.OnToolResult(c, ok(""))
-		if got := r.err.String(); !strings.Contains(got, "step 100\n") || strings.Contains(got, "step 101\n") || !strings.HasSuffix(got, "49 more lines\n") {
+		if got := r.err.String(); !strings.Contains(got, "step 100\n") || strings.Contains(got, "step 101\n") ||
+			!strings.HasSuffix(got, "49 more lines\n") {
 			t.Errorf("%s: a long list ends %q", name, tailOf(got))
 		}
 	}

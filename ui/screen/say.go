@@ -39,7 +39,8 @@ func (s *Screen) Banner(i BannerInfo) {
 		}
 		switch s.opt.Profile {
 		case Plain:
-			fmt.Fprintf(&b, "Plain terminal (%s): no colours, no line editing. /help for commands.\n", line(orWords(i.Why, "asked for")))
+			fmt.Fprintf(&b, "Plain terminal (%s): no colours, no line editing. /help for commands.\n",
+				line(orWords(i.Why, "asked for")))
 		case Spoken:
 			b.WriteString("Type /help for commands.\n")
 		default:

@@ -44,7 +44,8 @@ func TestWhatAReplyHoldsHasAStyleOfItsOwn(t *testing.T) {
 	if !strings.HasPrefix(head, "\x1b[1;4mA\x1b[0m ") || !strings.Contains(head, "35") {
 		t.Errorf("the head is %q", head)
 	}
-	if spoken := pieces(t, MarkdownOptions{Color: true, Spoken: true}, "> `a` and\n\n```diff\n+b\n```\n"); strings.Contains(spoken, "\x1b") {
+	if spoken := pieces(t, MarkdownOptions{Color: true, Spoken: true},
+		"> `a` and\n\n```diff\n+b\n```\n"); strings.Contains(spoken, "\x1b") {
 		t.Errorf("what is spoken has styles: %q", spoken)
 	}
 }

@@ -27,9 +27,11 @@ var saidOtherwise = [][2]string{
 		"Screen reader mode: on, from ACCESSIBLE.\nartoo 0.9.0, model claude-sonnet-4-5, directory ~/src/shop, branch main.\nType /help for commands.\n"},
 	{"          === RUN\n          --- FAIL: TestCheckout (0.00s)\n              cart_test.go:41: discount = 0, want 5\n",
 		"output, last 3 lines:\n=== RUN\n--- FAIL: TestCheckout (0.00s)\ncart_test.go:41: discount = 0, want 5\nend output.\n"},
-	{"```go\nstart := d.AddDate(0, 0, -int(d.Weekday())-1)\n```\n", "code go, 1 line:\nstart := d.AddDate(0, 0, -int(d.Weekday())-1)\nend code.\n"},
+	{"```go\nstart := d.AddDate(0, 0, -int(d.Weekday())-1)\n```\n",
+		"code go, 1 line:\nstart := d.AddDate(0, 0, -int(d.Weekday())-1)\nend code.\n"},
 	{"## Two ways out\n", "heading: Two ways out\n"},
-	{"File            Lines\n---------------------\n`week.go`          88\n`cart_test.go`  1,204\n", "File: week.go, Lines: 88.\nFile: cart_test.go, Lines: 1,204.\n"},
+	{"File            Lines\n---------------------\n`week.go`          88\n`cart_test.go`  1,204\n",
+		"File: week.go, Lines: 88.\nFile: cart_test.go, Lines: 1,204.\n"},
 	{"> The clock", "quote: The clock"},
 	{"- [ ] `New` takes it\n- [x] the test fails\n", "- not done: New takes it\n- done: the test fails\n"},
 	{"exit 1 in 1.9s\n", "exit 1 in 1.9 seconds.\n"},
@@ -37,8 +39,10 @@ var saidOtherwise = [][2]string{
 	{"The first is `ship.go`, where the\ncut-off\n  queued: and add a test for Sunday 23:59\n",
 		"\nnote: queued: and add a test for Sunday 23:59.\nartoo: The first is ship.go, where the cut-off "},
 	{"Try 2 of 5 in 8s", "Try 2 of 5 in 8 seconds"},
-	{"  18.2k in, 412 out, $0.06, 11s, context 9%\n", "status: done, 11 seconds, 18.2k in, 412 out, 6 cents, context 9%.\n"},
-	{"  edit    internal/cart/cart.go  +3 -1\n\n" + cartDiff, "tool: edit internal/cart/cart.go, 3 lines added, 1 removed.\n"},
+	{"  18.2k in, 412 out, $0.06, 11s, context 9%\n",
+		"status: done, 11 seconds, 18.2k in, 412 out, 6 cents, context 9%.\n"},
+	{"  edit    internal/cart/cart.go  +3 -1\n\n" + cartDiff,
+		"tool: edit internal/cart/cart.go, 3 lines added, 1 removed.\n"},
 	{"  run     go test ./... -race\napprove: run", "approve: run"}, // heard once, in the question
 	{" 1/2 [y,n,a,A,e,p,q,?] (n) ", " Question 1 of 2. Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "},
 	{" 2/2 [y,n,a,A,e,p,q,?] (n) ", " Question 2 of 2. Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "},
@@ -114,7 +118,8 @@ func TestSpokenAnnouncesItselfFirst(t *testing.T) {
 	} {
 		r := newRig(profiles()["spoken"])
 		r.Banner(BannerInfo{Version: "0.9.0", Model: "m", Dir: "/home/jo", Why: why})
-		if want := "Screen reader mode: " + want + ".\nartoo 0.9.0, model m, directory ~.\n"; !strings.HasPrefix(r.err.String(), want) {
+		if want := "Screen reader mode: " + want +
+			".\nartoo 0.9.0, model m, directory ~.\n"; !strings.HasPrefix(r.err.String(), want) {
 			t.Errorf("%q: %q", why, r.err.String())
 		}
 	}
@@ -128,7 +133,8 @@ func TestSpokenLinesAreLabelled(t *testing.T) {
 	statusKinds(r)
 	r.OnToolCall(runCall("9", "make"))
 	r.OnToolResult(runCall("9", "make"), ok("exit 0 in 2s"))
-	first := regexp.MustCompile(`^(Screen reader mode|artoo 0\.9\.0, model|Type /help|provider anthropic|artoo:|tool:|approve:|error:|status:|note:|(y|n|a|or|capital A|e|p|q|question mark):|/\S+( \[\w+\])?: )`)
+	first := regexp.MustCompile(
+		`^(Screen reader mode|artoo 0\.9\.0, model|Type /help|provider anthropic|artoo:|tool:|approve:|error:|status:|note:|(y|n|a|or|capital A|e|p|q|question mark):|/\S+( \[\w+\])?: )`)
 	for _, l := range strings.Split(strings.TrimSpace(r.err.String()), "\n") {
 		if l != "" && !first.MatchString(l) {
 			t.Errorf("no label: %q", l)

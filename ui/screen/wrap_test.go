@@ -15,13 +15,15 @@ import (
 
 // statusKinds prints every kind of prose that artoo says of itself.
 func statusKinds(r *rig) {
-	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main", Why: "TERM=dumb", Notes: []string{"provider anthropic, the only one at hand"}})
+	r.Banner(BannerInfo{Version: "0.9.0", Model: "claude-sonnet-4-5", Dir: "/home/jo/src/shop", Branch: "main",
+		Why: "TERM=dumb", Notes: []string{"provider anthropic, the only one at hand"}})
 	r.Note("the first line of a note that is long enough for two rows\n  - and a further one that has an indent of its own")
 	r.Row("/approval [MODE]  ", "shows or sets what is asked before it runs")
 	r.Row("/x  ", "a row with room for its text beside the head of it")
 	r.Queued("and add a test for Sunday 23:59 in the time zone of the server")
 	r.OnNotice(agent.Notice{Kind: agent.NoticeWarning, Text: "80 % of the money of this run is spent by now"})
-	r.OnNotice(agent.Notice{Retry: &provider.Retry{Try: 2, Tries: 5, Wait: 8 * time.Second, Err: &provider.Error{Kind: provider.KindOverloaded, Status: 529}}})
+	r.OnNotice(agent.Notice{Retry: &provider.Retry{Try: 2, Tries: 5, Wait: 8 * time.Second,
+		Err: &provider.Error{Kind: provider.KindOverloaded, Status: 529}}})
 	q := ask(editCall("1"), 1, 1)
 	q.Call.Access.Why, q.Reason = "the path is a link that leads to another place", "no rule allows it and the mode is ask"
 	r.Question(q)
@@ -57,7 +59,8 @@ func TestChromeBreaksAtBlanks(t *testing.T) {
 				t.Errorf("%s in %d columns: other words: %s", name, width, diff)
 			}
 			for _, row := range strings.Split(got, "\n") {
-				if name != "spoken" && cells(row) >= width && strings.Contains(strings.TrimSpace(row), " ") && !verbatim.MatchString(row) && !strings.Contains(cartDiff, row) {
+				if name != "spoken" && cells(row) >= width && strings.Contains(strings.TrimSpace(row), " ") &&
+					!verbatim.MatchString(row) && !strings.Contains(cartDiff, row) {
 					t.Errorf("%s: wider than %d columns: %q", name, width, row)
 				}
 				if strings.HasSuffix(row, " ") && !strings.Contains(cartDiff, row) {
@@ -90,7 +93,8 @@ func TestVerbatimIsNotBroken(t *testing.T) {
 	hint := "artoo --allow 'bash(go test ./...)' -p 'run the tests again'"
 	r.Failure(&agent.Failure{Err: errors.New("refused"), Hint: hint})
 	r.Block("a block of text keeps its rows, however long")
-	for _, want := range []string{c.Access.Command, "  try: " + hint + "\n", "\na block of text keeps its rows, however long\n"} {
+	for _, want := range []string{c.Access.Command, "  try: " + hint + "\n",
+		"\na block of text keeps its rows, however long\n"} {
 		if !strings.Contains(r.err.String(), want) {
 			t.Errorf("no %q in %q", want, r.err.String())
 		}
@@ -172,9 +176,11 @@ func TestALongResultStandsBelow(t *testing.T) {
 		want          string
 	}{
 		{"short", "nocolor", 40, "+2 -0", "  write   notes.txt               +2 -0\n"},
-		{"long", "nocolor", 40, long, "  write   notes.txt\n          exists and was not read yet;\n          read it before replacing it\n"},
+		{"long", "nocolor", 40, long,
+			"  write   notes.txt\n          exists and was not read yet;\n          read it before replacing it\n"},
 		{"plain", "plain", 80, long, "  write   notes.txt  exists and was not read yet; read it before replacing it\n"},
-		{"spoken", "spoken", 40, long, "tool: write notes.txt, exists and was not read yet; read it before replacing it.\n"},
+		{"spoken", "spoken", 40, long,
+			"tool: write notes.txt, exists and was not read yet; read it before replacing it.\n"},
 		{"piped", "piped", 40, long, "  write   notes.txt  exists and was not read yet; read it before replacing it\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -206,7 +212,8 @@ func TestWithoutUTF8RowsFit(t *testing.T) {
 	r := newRig(profiles()["ascii"])
 	run := runCall("1", "echo 日本 é; exit 1")
 	r.OnToolCall(run)
-	r.OnToolResult(run, agent.CallResult{Status: agent.CallFailed, Summary: "exit 1 in 0.0s", Tail: strings.Repeat("日", 70)})
+	r.OnToolResult(run, agent.CallResult{Status: agent.CallFailed, Summary: "exit 1 in 0.0s",
+		Tail: strings.Repeat("日", 70)})
 	r.Note("日本語の文章 of a user who types in two scripts, one of which is not shown here")
 	for _, row := range strings.Split(r.err.String(), "\n") {
 		if cells(row) >= 80 {

@@ -106,7 +106,8 @@ func classify(status int, d detail, r Request) *provider.Error {
 			e.Hint, e.InBytes = hintTooLarge, true
 		}
 	case d.NoQuota:
-		e.Kind, e.Hint = provider.KindBilling, "your plan has no quota for this model: choose another with --model, or another plan"
+		e.Kind, e.Hint = provider.KindBilling,
+			"your plan has no quota for this model: choose another with --model, or another plan"
 	case outOfCredit(d):
 		e.Kind = provider.KindBilling
 	case d.Daily:
@@ -122,7 +123,8 @@ func classify(status int, d detail, r Request) *provider.Error {
 		e.Kind = provider.KindRefused
 	case refusesImages(d.Message):
 		e.Code = provider.CodeNoImages
-		e.Kind, e.Hint = provider.KindInvalid, "this model takes no images: choose another with --model, or start a new session"
+		e.Kind, e.Hint = provider.KindInvalid,
+			"this model takes no images: choose another with --model, or start a new session"
 	case unknownModel(status, d):
 		e.Kind = provider.KindConfig
 		e.Hint = "choose a model the provider has with --model; artoo models lists them"

@@ -156,7 +156,8 @@ func (d detail) wordStatus() int {
 			return 400
 		case "invalid_image", "invalid_image_format", "invalid_base64_image", "image_too_large", "image_too_small",
 			"image_parse_error",
-			"image_file_too_large", "unsupported_image_media_type", "empty_image_file": // OpenAI's, in a reply that had begun
+			// OpenAI's, in a reply that had begun
+			"image_file_too_large", "unsupported_image_media_type", "empty_image_file":
 			return 400
 		case "authentication_error", "invalid_api_key", "AuthenticationError", "UNAUTHENTICATED", "authentication":
 			return 401

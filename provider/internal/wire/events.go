@@ -83,7 +83,8 @@ func (f *framer) Read(p []byte) (int, error) {
 			}
 			if f.more && !(f.cr && f.rest[0] == '\n') {
 				f.more = false
-				if f.bare = f.rest[0] != '\n' && f.rest[0] != '\r'; f.bare { // a blank line ends even an object that is open
+				// a blank line ends even an object that is open
+				if f.bare = f.rest[0] != '\n' && f.rest[0] != '\r'; f.bare {
 					f.insert = "data: "
 				}
 				continue

@@ -37,9 +37,11 @@ func TestEvents(t *testing.T) {
 		{"one space goes", "data:a\n\ndata:  b\n\n", []string{"a", " b"}},
 		{"pending at the end", "data: a\n\ndata: b", []string{"a", "b"}},
 		{"pending with a line end", "data: a\n\ndata: b\n", []string{"a", "b"}},
-		{"a lone object", "data: a\n\n{\"error\":{\"message\":\"x\"}}\ndata: b\n\n", []string{"a", `{"error":{"message":"x"}}`, "b"}},
+		{"a lone object", "data: a\n\n{\"error\":{\"message\":\"x\"}}\ndata: b\n\n",
+			[]string{"a", `{"error":{"message":"x"}}`, "b"}},
 		{"a lone object at the end", "{\"error\":1}", []string{`{"error":1}`}},
-		{"a lone object over lines", "data: a\n\n{\n  \"error\": {\n    \"message\": \"a } b\"\n  }\n}\ndata: b\n\n", []string{"a", "{\n  \"error\": {\n    \"message\": \"a } b\"\n  }\n}", "b"}},
+		{"a lone object over lines", "data: a\n\n{\n  \"error\": {\n    \"message\": \"a } b\"\n  }\n}\ndata: b\n\n",
+			[]string{"a", "{\n  \"error\": {\n    \"message\": \"a } b\"\n  }\n}", "b"}},
 		{"the same with CRLF", "{\r\n  \"error\": 1\r\n}\r\n\r\ndata: b\r\n\r\n", []string{"{\n  \"error\": 1\n}", "b"}},
 		{"a lone object that is cut", "{\n\"error\": {\n\ndata: b\n\n", []string{"{\n\"error\": {", "b"}},
 		{"one cut at the end", "data: a\n\n{\n\"error\": {", []string{"a", "{\n\"error\": {"}},
@@ -112,7 +114,8 @@ func (c *counting) Read(p []byte) (int, error) {
 // TestALongEventIsHandedOnInFewPieces: the parser scans its buffer anew after
 // each read, so the number of reads decides whether the cost stays linear.
 func TestALongEventIsHandedOnInFewPieces(t *testing.T) {
-	src := &counting{Reader: io.MultiReader(strings.NewReader("data: "), io.LimitReader(repeat('x'), 4<<20), strings.NewReader("\n\n"))}
+	src := &counting{Reader: io.MultiReader(strings.NewReader("data: "), io.LimitReader(repeat('x'), 4<<20),
+		strings.NewReader("\n\n"))}
 	f := &framer{src: src, start: true, border: true}
 	reads, total := 0, 0
 	for size := 4096; ; size *= 2 { // a bufio.Scanner doubles its buffer
@@ -128,7 +131,8 @@ func TestALongEventIsHandedOnInFewPieces(t *testing.T) {
 }
 
 func BenchmarkEvents(b *testing.B) {
-	in := strings.Repeat(`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word"}}`+"\n\n", 10000)
+	in := strings.Repeat(`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word"}}`+
+		"\n\n", 10000)
 	b.SetBytes(int64(len(in)))
 	for b.Loop() {
 		if _, err := read(strings.NewReader(in)); err != nil {
@@ -207,8 +211,10 @@ func TestAWholeEventDoesNotWait(t *testing.T) {
 
 func TestExtent(t *testing.T) {
 	for in, want := range map[string]bool{
-		``: false, ` `: false, `{`: false, `{}`: true, ` { } `: true, `{"a":"}"`: false, `{"a":"}"}`: true, `{"a":"\"}"`: false, `{"a":"\\"}`: true,
-		`"x`: false, `"x"`: true, `"{\"a\":1}"`: true, `[1]`: true, `null`: false, `12`: false, `{"a":1}{"b"`: false, `}}`: true,
+		``: false, ` `: false, `{`: false, `{}`: true, ` { } `: true, `{"a":"}"`: false, `{"a":"}"}`: true,
+		`{"a":"\"}"`: false, `{"a":"\\"}`: true,
+		`"x`: false, `"x"`: true, `"{\"a\":1}"`: true, `[1]`: true, `null`: false, `12`: false,
+		`{"a":1}{"b"`: false, `}}`: true,
 	} {
 		var whole, pieces Extent
 		whole.Add(in)

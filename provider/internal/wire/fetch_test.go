@@ -34,7 +34,9 @@ func TestFetch(t *testing.T) {
 			<-r.Context().Done()
 		default:
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"method":"`+r.Method+`","body":"`+string(body)+`","type":"`+r.Header.Get("Content-Type")+`"}`) // a client that left needs no answer
+			// a client that left needs no answer
+			_, _ = io.WriteString(w, `{"method":"`+r.Method+`","body":"`+string(body)+`","type":"`+
+				r.Header.Get("Content-Type")+`"}`)
 		}
 	}))
 	defer srv.Close()
@@ -56,13 +58,15 @@ func TestFetch(t *testing.T) {
 		t.Errorf("too large: %+v", f)
 	}
 	_, err = Fetch(t.Context(), e, Request{URL: srv.URL + "/gone"})
-	if f := provider.AsError(err); f == nil || f.Status != 404 || f.Message != "no such thing" || f.Provider != "p" || !f.Local {
+	if f := provider.AsError(err); f == nil || f.Status != 404 || f.Message != "no such thing" ||
+		f.Provider != "p" || !f.Local {
 		t.Errorf("gone: %+v", f)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err = Fetch(ctx, e, Request{URL: srv.URL + "/slow"})
-	if f := provider.AsError(err); f == nil || f.Kind != provider.KindCanceled || !errors.Is(err, context.DeadlineExceeded) {
+	if f := provider.AsError(err); f == nil || f.Kind != provider.KindCanceled ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("slow: %+v", f)
 	}
 }

@@ -71,7 +71,8 @@ func TestIDs(t *testing.T) {
 }
 
 func TestName(t *testing.T) {
-	for in, want := range map[string]string{"read": "read", "": "unknown", "functions.read file": "functions_read_file", "mcp__a__b-c": "mcp__a__b", "ža": "_a"} {
+	for in, want := range map[string]string{"read": "read", "": "unknown", "functions.read file": "functions_read_file",
+		"mcp__a__b-c": "mcp__a__b", "ža": "_a"} {
 		limit := 64
 		if in == "mcp__a__b-c" {
 			limit = 9

@@ -95,7 +95,8 @@ func named(err error, s provider.Server) error {
 
 // Ask is a request to a path below an address of the server, without a body: with
 // the key as sign writes it, "" where there is none, and the user's headers over all.
-func Ask(ctx context.Context, s provider.Server, base string, sign func(h http.Header, key string), path ...string) (Request, error) {
+func Ask(ctx context.Context, s provider.Server, base string, sign func(h http.Header, key string),
+	path ...string) (Request, error) {
 	if base == "" {
 		return Request{}, named(&provider.Error{Kind: provider.KindConfig, Message: "no address is known for this provider",
 			Hint: "ARTOO_BASE_URL=http://host:port/v1, or base_url under [provider." + s.Name + "] in config.toml"}, s)

@@ -71,7 +71,9 @@ var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 		regexp.MustCompile(`(?is)maximum prompt length is (?P<win>\d+) but the request contains (?P<req>\d+)`),
 		// Mistral and others
 		regexp.MustCompile(`(?is)(?:too large for model with|context length (?:is|of)) (?P<win>\d+)`),
-		regexp.MustCompile(`(?is)(?:limit|size|window|length)\D{0,20}(?P<win>\d{4,})\D+?(?:request(?:ed)?)\D{0,20}(?P<req>\d+)`), // loosely worded
+		// loosely worded
+		regexp.MustCompile(
+			`(?is)(?:limit|size|window|length)\D{0,20}(?P<win>\d{4,})\D+?(?:request(?:ed)?)\D{0,20}(?P<req>\d+)`),
 	}
 })
 

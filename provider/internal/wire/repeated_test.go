@@ -53,7 +53,8 @@ func TestRefrainUnsure(t *testing.T) {
 	for name, events := range map[string][][2]string{ // data and text
 		"one event":         {{chunkOf("a"), "a"}},
 		"the text is twice": {{`{"a":"x","b":"x"}`, "x"}, {`{"a":"y","b":"y"}`, "y"}},
-		"not where it was":  {{`{"kind":"text","content":"\u0074ext"}`, "text"}, {`{"kind":"more","content":"\u0074ext"}`, "text"}},
+		"not where it was": {{`{"kind":"text","content":"\u0074ext"}`, "text"},
+			{`{"kind":"more","content":"\u0074ext"}`, "text"}},
 		"another around it": {{`{"n":1,"content":"a"}`, "a"}, {`{"n":2,"content":"b"}`, "b"}},
 		"escaped":           {{chunkOf("a\"b"), "a\"b"}, {chunkOf("c\"d"), "c\"d"}},
 	} {

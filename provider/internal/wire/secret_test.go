@@ -11,7 +11,8 @@ import (
 )
 
 func TestAddressesInErrorsHoldNoPassword(t *testing.T) {
-	for _, base := range []string{"https://me:hun/ter22@h.example/v1", "https://me:hunter22@h example", "https://me:hunter22@[::1"} {
+	for _, base := range []string{"https://me:hun/ter22@h.example/v1", "https://me:hunter22@h example",
+		"https://me:hunter22@[::1"} {
 		_, err := Join(base, "v1")
 		e := provider.AsError(err)
 		if e == nil || strings.Contains(e.Error()+e.Hint, "hun") {
@@ -19,7 +20,8 @@ func TestAddressesInErrorsHoldNoPassword(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"https://me:pw@h.example/a?key=1#t": "https://h.example/a", "/login?x=1": "/login", "": "another address", "http://[": "another address",
+		"https://me:pw@h.example/a?key=1#t": "https://h.example/a", "/login?x=1": "/login", "": "another address",
+		"http://[": "another address",
 	} {
 		if got := redactURL(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -37,7 +39,8 @@ func TestACauseIsNoWayOut(t *testing.T) {
 		return Request{URL: "http://h.example/", Secret: "key-0123456789"}, nil
 	}
 	for _, cause := range []error{broken, &provider.Error{Kind: provider.KindNetwork, Err: broken}} {
-		for _, err := range Stream(t.Context(), Endpoint{Server: provider.Server{Name: "p", HTTP: failing(cause)}}, prepare, &words{}) {
+		for _, err := range Stream(t.Context(), Endpoint{Server: provider.Server{Name: "p", HTTP: failing(cause)}},
+			prepare, &words{}) {
 			if err == nil || strings.Contains(err.Error(), "key-0") || !errors.Is(err, broken) {
 				t.Errorf("got %v", err)
 			}
@@ -50,7 +53,8 @@ func TestABadHeaderIsASetting(t *testing.T) {
 		return Request{URL: "http://127.0.0.1:1/", Header: http.Header{"X-A": {"two\nlines"}}}, nil
 	}
 	for _, err := range Stream(t.Context(), Endpoint{Server: provider.Server{Name: "p"}}, prepare, &words{}) {
-		if e := provider.AsError(err); e == nil || e.Kind != provider.KindConfig || e.Temporary() || !strings.Contains(e.Hint, "extra_headers") {
+		if e := provider.AsError(err); e == nil || e.Kind != provider.KindConfig || e.Temporary() ||
+			!strings.Contains(e.Hint, "extra_headers") {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -101,7 +101,8 @@ const (
 // Stream sends one request and yields the reply's events as the
 // provider.Provider contract wants them. prepare builds the request, inside the
 // request's time limits (it may have to fetch a key).
-func Stream(ctx context.Context, e Endpoint, prepare func(context.Context) (Request, error), dec Decoder) iter.Seq2[provider.Event, error] {
+func Stream(ctx context.Context, e Endpoint,
+	prepare func(context.Context) (Request, error), dec Decoder) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
 		c := newCall(ctx, e)
 		defer c.close()
