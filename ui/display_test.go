@@ -156,17 +156,6 @@ func TestOnlyTheChangeIsEchoed(t *testing.T) {
 	}
 }
 
-func env(pairs ...string) func(string) string {
-	return func(name string) string {
-		for _, p := range pairs {
-			if value, ok := strings.CutPrefix(p, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
-}
-
 func TestMarksOnlyWhereTheyAreUnderstood(t *testing.T) {
 	for _, tt := range []struct {
 		env  []string
