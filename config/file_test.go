@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFileSettings(t *testing.T) {
-	c := mustFile(t, `
+// everySection is a file that uses each section.
+const everySection = `
 # a comment
 [provider]
 default     = "groq"
@@ -56,7 +56,27 @@ stdin_max = "2MiB"
 [project."/src/shop"]
 allow = ["bash(make:*)"]
 deny = ["read(secret/**)"]
-`)
+`
+
+// providersOfEverySection are the providers that everySection defines.
+func providersOfEverySection() map[string]ProviderTable {
+	half, one, little, yes, no := 0.5, 1.0, 0.05, true, false
+	return map[string]ProviderTable{
+		"groq": {
+			Name: "groq", BaseURL: "https://api.example.org/openai/v1", APIKeySource: "env", APIKeyEnv: "GROQ_KEY",
+			ExtraHeaders: map[string]Secret{"HTTP-Referer": NewSecret("https://example.org")},
+			Models: map[string]Model{"llama/70b": {Context: 131072, MaxOutput: 8192,
+				Price: &Price{Input: &half, Output: &one, CacheRead: &little}, Images: &yes, Reasoning: &no}},
+			Origin: "config.toml line 8",
+		},
+		"first": {Name: "first", BaseURL: "http://localhost:1/v1", Origin: "config.toml line 21"},
+		"second": {Name: "second", BaseURL: "http://localhost:2/v1", APIKeyCommand: []string{"pass", "show", "second"},
+			Origin: "config.toml line 25"},
+	}
+}
+
+func TestFileSettings(t *testing.T) {
+	c := mustFile(t, everySection)
 	if len(c.Warnings) != 0 {
 		t.Errorf("warnings %q", c.Warnings)
 	}
@@ -64,18 +84,7 @@ deny = ["read(secret/**)"]
 		c.MaxTime != 10*time.Minute || c.Approval != "ask" || c.History || c.StdinMax != 2<<20 {
 		t.Errorf("%+v", c)
 	}
-	half, one, little, yes, no := 0.5, 1.0, 0.05, true, false
-	want := map[string]ProviderTable{
-		"groq": {
-			Name: "groq", BaseURL: "https://api.example.org/openai/v1", APIKeySource: "env", APIKeyEnv: "GROQ_KEY",
-			ExtraHeaders: map[string]Secret{"HTTP-Referer": NewSecret("https://example.org")},
-			Models:       map[string]Model{"llama/70b": {Context: 131072, MaxOutput: 8192, Price: &Price{Input: &half, Output: &one, CacheRead: &little}, Images: &yes, Reasoning: &no}},
-			Origin:       "config.toml line 8",
-		},
-		"first":  {Name: "first", BaseURL: "http://localhost:1/v1", Origin: "config.toml line 21"},
-		"second": {Name: "second", BaseURL: "http://localhost:2/v1", APIKeyCommand: []string{"pass", "show", "second"}, Origin: "config.toml line 25"},
-	}
-	if diff := cmp.Diff(want, c.Providers); diff != "" {
+	if diff := cmp.Diff(providersOfEverySection(), c.Providers); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"bash(go test:*)", "write(docs/**)"}, c.Allow); diff != "" {
@@ -89,8 +98,9 @@ deny = ["read(secret/**)"]
 		t.Error(diff)
 	}
 	for key, origin := range map[string]string{
-		"provider": "config.toml line 4", "idle_timeout": "config.toml line 6", "max_context_tokens": "config.toml line 31",
-		"approval": "config.toml line 35", "allow": "config.toml line 36", "history": "config.toml line 42",
+		"provider": "config.toml line 4", "idle_timeout": "config.toml line 6",
+		"max_context_tokens": "config.toml line 31", "approval": "config.toml line 35",
+		"allow": "config.toml line 36", "history": "config.toml line 42",
 	} {
 		if got := c.Origin(key); got != origin {
 			t.Errorf("%s comes from %s, want %s", key, got, origin)
@@ -105,30 +115,50 @@ func TestFileErrors(t *testing.T) {
 	}{
 		{"syntax", "[agent]\nmax_turns = = 3\n", []string{"config.toml line 2: "}},
 		{"duplicate key", "[agent]\nmax_turns = 3\nmax_turns = 4\n", []string{"config.toml line 3: "}},
-		{"wrong type", "[agent]\n\nmax_turns = \"3\"\n", []string{"config.toml line 3: agent.max_turns must be a whole number, not a string", "try: max_turns = 50"}},
-		{"wrong type of a switch", "[ui]\nquiet = \"yes\"\n", []string{"line 2: ui.quiet must be true or false, not a string"}},
-		{"wrong type of a list", "[permissions]\nallow = [1]\n", []string{"line 2: permissions.allow must be an array of strings, not an array"}},
-		{"bad choice", "[ui]\ncolor = \"blue\"\n", []string{`line 2: ui.color: "blue" is not one of auto, always, never`, `try: color = "auto"`}},
+		{"wrong type", "[agent]\n\nmax_turns = \"3\"\n",
+			[]string{"config.toml line 3: agent.max_turns must be a whole number, not a string",
+				"try: max_turns = 50"}},
+		{"wrong type of a switch", "[ui]\nquiet = \"yes\"\n",
+			[]string{"line 2: ui.quiet must be true or false, not a string"}},
+		{"wrong type of a list", "[permissions]\nallow = [1]\n",
+			[]string{"line 2: permissions.allow must be an array of strings, not an array"}},
+		{"bad choice", "[ui]\ncolor = \"blue\"\n",
+			[]string{`line 2: ui.color: "blue" is not one of auto, always, never`, `try: color = "auto"`}},
 		{"bad number", "[agent]\nmax_cost = -1\n", []string{"line 2: agent.max_cost: -1 is too small"}},
-		{"unknown provider", "\n[provider]\nprovider = \"opnai\"\n", []string{`config.toml line 3: unknown provider "opnai"`, "try: openai"}},
-		{"new provider without address", "[provider.opnai]\napi_key_env = \"X\"\n", []string{`line 1: unknown provider "opnai", did you mean openai?`, "base_url"}},
-		{"table for a key", "[provider.groq]\nbase_url = \"https://x.org\"\n[provider.groq.models]\nllama = 3\n", []string{"line 4: provider.groq.models.llama must be a table, not a whole number"}},
+		{"unknown provider", "\n[provider]\nprovider = \"opnai\"\n",
+			[]string{`config.toml line 3: unknown provider "opnai"`, "try: openai"}},
+		{"new provider without address", "[provider.opnai]\napi_key_env = \"X\"\n",
+			[]string{`line 1: unknown provider "opnai", did you mean openai?`, "base_url"}},
+		{"table for a key", "[provider.groq]\nbase_url = \"https://x.org\"\n[provider.groq.models]\nllama = 3\n",
+			[]string{"line 4: provider.groq.models.llama must be a table, not a whole number"}},
 		{"section is no table", "agent = 3\n", []string{"line 1: agent must be a table, not a whole number"}},
-		{"unknown permission", "[permissions]\nallow = []\ndenny = [\"read(x)\"]\n", []string{"line 3: no such key: permissions.denny, did you mean deny?"}},
-		{"unknown project permission", "[project.\"/x\"]\nalow = []\n", []string{"line 2: no such key: project./x.alow, did you mean allow?"}},
+		{"unknown permission", "[permissions]\nallow = []\ndenny = [\"read(x)\"]\n",
+			[]string{"line 3: no such key: permissions.denny, did you mean deny?"}},
+		{"unknown project permission", "[project.\"/x\"]\nalow = []\n",
+			[]string{"line 2: no such key: project./x.alow, did you mean allow?"}},
 		{"relative project", "[project.x]\nallow = []\n", []string{"line 1: project x is not an absolute path"}},
 		{"hooks", "[hooks]\nbefore = \"x\"\n", []string{"line 2: no such key: hooks.before"}},
 		{"mcp", "[mcp.db]\ncommand = \"x\"\n", []string{"line 1: no such key: mcp.db"}},
-		{"same thing twice", "[agent]\nmax_context_tokens = 1\ncontext_budget = 2\n", []string{"line 3: agent.context_budget says the same as agent.max_context_tokens"}},
-		{"bad address", "[provider.x]\nbase_url = \"x.org\"\n", []string{"line 2: provider.x.base_url is not an address"}},
-		{"bad key source", "[provider.openai]\napi_key_source = \"vault\"\n", []string{`line 2: provider.openai.api_key_source: "vault" is not one of auto, keyring, env, config, command`}},
-		{"bad header", "[provider.openai]\nextra_headers = { \"a b\" = \"c\" }\n", []string{"line 2: provider.openai.extra_headers.a b is no header"}},
-		{"bad price", "[provider.openai.models.x]\nprice = { input = \"free\" }\n", []string{"line 2: provider.openai.models.x.price.input must be a number"}},
-		{"no name", "[[provider.openai_compatible]]\nbase_url = \"http://x.org\"\n", []string{"line 1: [[provider.openai_compatible]] has no name"}},
-		{"name twice", "[[provider.openai_compatible]]\nname = \"a\"\nbase_url = \"http://x.org\"\n[provider.a]\nbase_url = \"http://y.org\"\n", []string{"the provider a is defined twice"}},
-		{"slash in a name", "[provider.\"a/b\"]\nbase_url = \"http://x.org\"\n", []string{`line 1: "a/b" cannot be a provider's name`}},
+		{"same thing twice", "[agent]\nmax_context_tokens = 1\ncontext_budget = 2\n",
+			[]string{"line 3: agent.context_budget says the same as agent.max_context_tokens"}},
+		{"bad address", "[provider.x]\nbase_url = \"x.org\"\n",
+			[]string{"line 2: provider.x.base_url is not an address"}},
+		{"bad key source", "[provider.openai]\napi_key_source = \"vault\"\n",
+			[]string{`line 2: provider.openai.api_key_source: "vault" is not one of ` +
+				`auto, keyring, env, config, command`}},
+		{"bad header", "[provider.openai]\nextra_headers = { \"a b\" = \"c\" }\n",
+			[]string{"line 2: provider.openai.extra_headers.a b is no header"}},
+		{"bad price", "[provider.openai.models.x]\nprice = { input = \"free\" }\n",
+			[]string{"line 2: provider.openai.models.x.price.input must be a number"}},
+		{"no name", "[[provider.openai_compatible]]\nbase_url = \"http://x.org\"\n",
+			[]string{"line 1: [[provider.openai_compatible]] has no name"}},
+		{"name twice", "[[provider.openai_compatible]]\nname = \"a\"\nbase_url = \"http://x.org\"\n[provider.a]\n" +
+			"base_url = \"http://y.org\"\n", []string{"the provider a is defined twice"}},
+		{"slash in a name", "[provider.\"a/b\"]\nbase_url = \"http://x.org\"\n",
+			[]string{`line 1: "a/b" cannot be a provider's name`}},
 		{"first of two", "[ui]\nquiet = 1\n[agent]\nmax_turns = \"x\"\n", []string{"line 2: "}},
-		{"after a long string", "[agent]\nsystem = \"\"\"\n[ui]\nquiet = 1\n\"\"\"\"\nmax_turns = \"x\"\n", []string{"line 6: agent.max_turns"}},
+		{"after a long string", "[agent]\nsystem = \"\"\"\n[ui]\nquiet = 1\n\"\"\"\"\nmax_turns = \"x\"\n",
+			[]string{"line 6: agent.max_turns"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := withFile(t, test.text)
@@ -153,7 +183,8 @@ func TestErrorsNameTheFileButNoSecret(t *testing.T) {
 }
 
 func TestUnknownKeysWarn(t *testing.T) {
-	c := mustFile(t, "max_turns = 3\n[agent]\nmax_turn = 3\nmodel = \"x\"\nprint = true\n[provider.openai]\nbase_uri = \"x\"\n[provider]\nmodle = \"x\"\n[unknown]\na = 1\n")
+	c := mustFile(t, "max_turns = 3\n[agent]\nmax_turn = 3\nmodel = \"x\"\nprint = true\n[provider.openai]\n"+
+		"base_uri = \"x\"\n[provider]\nmodle = \"x\"\n[unknown]\na = 1\n")
 	var got []string
 	for _, w := range c.Warnings {
 		_, rest, _ := strings.Cut(w, "config.toml ")

@@ -26,7 +26,8 @@ func call(id, name, input string) provider.ToolCall {
 }
 
 func answer(id, name, text string) provider.Message {
-	return provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: id, Name: name, Text: text}}}
+	return provider.Message{Role: provider.RoleTool,
+		Parts: []provider.Part{provider.ToolResult{CallID: id, Name: name, Text: text}}}
 }
 
 func missing(id, name string) provider.Message {
@@ -37,78 +38,113 @@ func missing(id, name string) provider.Message {
 
 type history []provider.Message
 
+func text(s string) provider.Text { return provider.Text{Text: s} }
+
+func partial(parts ...provider.Part) provider.Message {
+	m := said(parts...)
+	m.Partial = true
+	return m
+}
+
+var (
+	noStart = user("(The start of this conversation is not available.)")
+	longID  = strings.Repeat("x", 80)
+)
+
+// repairs are histories and what becomes of them.
+var repairs = []struct {
+	name     string
+	in, want history // want nil: nothing is wrong
+}{
+	{"nothing", history{}, nil},
+	{"a sound history", history{
+		user("a"), said(provider.Reasoning{Text: "hm", Opaque: "\xff"}, call("1", "ls", `{"a": "\ud83d\ude00"}`),
+			call("2", "ls", `{}`)),
+		answer("1", "ls", ""), answer("2", "ls", "y"), said(text("b")), user("c"),
+	}, nil},
+	{"a missing result", history{user("a"), said(call("1", "ls", `{}`), call("2", "rm", `{}`)), answer("1", "ls", "x")},
+		history{user("a"), said(call("1", "ls", `{}`), call("2", "rm", `{}`)), answer("1", "ls", "x"),
+			missing("2", "rm")}},
+	{"results out of order and behind the user's words",
+		history{user("a"), said(call("1", "ls", `{}`), call("2", "rm", `{}`)), answer("2", "rm", "y"), user("b"),
+			answer("1", "ls", "x"), said(text("c")), user("d")},
+		history{user("a"), said(call("1", "ls", `{}`), call("2", "rm", `{}`)), answer("1", "ls", "x"),
+			answer("2", "rm", "y"), user("b"), said(text("c")), user("d")}},
+	{"an orphan and a second result",
+		history{user("a"), answer("9", "ls", "?"), said(call("1", "ls", `{}`)), answer("1", "ls", "x"),
+			answer("1", "ls", "again")},
+		history{user("a"), said(call("1", "ls", `{}`)), answer("1", "ls", "x")}},
+	{"a result that comes before its call is an orphan",
+		history{user("a"), answer("1", "ls", "x"), said(call("1", "ls", `{}`))},
+		history{user("a"), said(call("1", "ls", `{}`)), missing("1", "ls")}},
+	{"one id for several calls",
+		history{user("a"), said(call("1", "ls", `{}`), call("1", "ls", `{}`)), answer("1", "ls", "x"),
+			answer("1", "ls", "y"), said(call("1", "ls", `{}`)), answer("1", "ls", "z")},
+		history{user("a"), said(call("1", "ls", `{}`), call("1-2", "ls", `{}`)), answer("1", "ls", "x"),
+			answer("1-2", "ls", "y"), said(call("1-3", "ls", `{}`)), answer("1-3", "ls", "z")}},
+	{"the newer of two open calls with one id gets the result",
+		history{user("a"), said(call("1", "ls", `{}`)), user("b"), said(call("1", "ls", `{}`)), answer("1", "ls", "x")},
+		history{user("a"), said(call("1", "ls", `{}`)), missing("1", "ls"), user("b"), said(call("1-2", "ls", `{}`)),
+			answer("1-2", "ls", "x")}},
+	{"foreign names; ids stay, the wires map those of others",
+		history{user("a"), said(call("fc|1.é", "a.b c", `{}`), call(longID, "ls", `{}`), call(longID+"y", "ls", `{}`),
+			call("", "", `{}`)), answer("fc|1.é", "a.b c", "x"), answer(longID, "ls", "1"),
+			answer(longID+"y", "ls", "2"), answer("", "", "3")},
+		history{user("a"), said(call("fc|1.é", "a_b_c", `{}`), call(longID, "ls", `{}`), call(longID+"y", "ls", `{}`),
+			call("unknown", "unknown", `{}`)), answer("fc|1.é", "a_b_c", "x"), answer(longID, "ls", "1"),
+			answer(longID+"y", "ls", "2"), answer("unknown", "unknown", "3")}},
+	{"input that is no object",
+		history{user("a"), said(call("1", "ls", `[1]`), call("2", "ls", ``),
+			provider.ToolCall{ID: "3", Name: "ls", Input: json.RawMessage(`{`), Raw: "raw"}), answer("1", "ls", "x"),
+			answer("2", "ls", "x"), answer("3", "ls", "x")},
+		history{user("a"), said(provider.ToolCall{ID: "1", Name: "ls", Input: json.RawMessage(`{}`), Raw: "[1]"},
+			call("2", "ls", `{}`), provider.ToolCall{ID: "3", Name: "ls", Input: json.RawMessage(`{}`), Raw: "raw"}),
+			answer("1", "ls", "x"), answer("2", "ls", "x"), answer("3", "ls", "x")}},
+	{"empty texts, images and messages",
+		history{user(" \n"), user("a"), said(text(""), text("b"), text("\t")), said(),
+			said(provider.Reasoning{Text: "only"}), provider.UserText("c", provider.Image{MediaType: "image/png"})},
+		history{user("a"), said(text("b")), user("c")}},
+	{"an empty message at the end", history{user("a"), said()}, history{user("a")}},
+	{"an empty text with a signature stays",
+		history{user("a"), said(provider.Text{Opaque: "sig"}, call("1", "ls", `{}`)), answer("1", "ls", "x")}, nil},
+	{"a partial message",
+		history{user("a"), partial(provider.Reasoning{Text: "r"}, provider.Text{Text: "b", Opaque: "o"},
+			call("1", "ls", `{}`)), answer("1", "ls", "x"), partial(provider.Reasoning{Text: "r"}), user("c")},
+		history{user("a"), partial(text("b")), user("c")}},
+	{"bytes that are not UTF-8",
+		history{user("a\xf0\x9f"), said(provider.Reasoning{Text: "\xff", Opaque: "\xff"},
+			call("1", "ls", "{\"a\":\"\xed\xa0\x80\"}")), answer("1", "ls", "\xc3")},
+		history{user("a\uFFFD"), said(provider.Reasoning{Text: "\uFFFD", Opaque: "\xff"},
+			call("1", "ls", "{\"a\":\"\uFFFD\"}")), answer("1", "ls", "\uFFFD")}},
+	{"half surrogate pairs",
+		history{user("a"), said(call("1", "ls",
+			`{"a":"\ud83d","b":"\uDE00x","c":"\ud83d\ud83d\ude00","d":"\\ud83d \u00e9"}`)), answer("1", "ls", "x")},
+		history{user("a"), said(call("1", "ls",
+			`{"a":"\ufffd","b":"\ufffdx","c":"\ufffd\ud83d\ude00","d":"\\ud83d \u00e9"}`)), answer("1", "ls", "x")}},
+	{"it begins with an assistant", history{said(call("1", "ls", `{}`)), answer("1", "ls", "x")},
+		history{noStart, said(call("1", "ls", `{}`)), answer("1", "ls", "x")}},
+	{"it ends with an assistant", history{user("a"), said(text("b"))},
+		history{user("a"), said(text("b")), user("Continue.")}},
+	{"nothing is left", history{answer("1", "ls", "x"), said()}, history{user("Continue.")}},
+	{"parts in the wrong place",
+		history{
+			{Role: "system", Parts: []provider.Part{text("s"), nil}},
+			said(provider.Image{MediaType: "image/png", Data: []byte("x")}, call("1", "ls", `{}`),
+				call("2", "ls", `{}`)),
+			{Role: provider.RoleUser, Parts: []provider.Part{provider.Reasoning{Text: "r"}, call("7", "ls", `{}`),
+				provider.ToolResult{CallID: "1", Name: "cat", Text: "x"}, text("b")}},
+			{Role: provider.RoleTool, Parts: []provider.Part{text("t"),
+				provider.ToolResult{CallID: "2", Name: "ls", Text: "y",
+					Images: []provider.Image{{}, {MediaType: "image/png", Data: []byte("x")}}}}},
+		},
+		history{user("s"), said(call("1", "ls", `{}`), call("2", "ls", `{}`)), answer("1", "ls", "x"),
+			{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "2", Name: "ls", Text: "y",
+				Images: []provider.Image{{MediaType: "image/png", Data: []byte("x")}}}}},
+			user("b")}},
+}
+
 func TestRepair(t *testing.T) {
-	text := func(s string) provider.Text { return provider.Text{Text: s} }
-	partial := func(parts ...provider.Part) provider.Message {
-		m := said(parts...)
-		m.Partial = true
-		return m
-	}
-	start := user("(The start of this conversation is not available.)")
-	long := strings.Repeat("x", 80)
-	tests := []struct {
-		name     string
-		in, want history // want nil: nothing is wrong
-	}{
-		{"nothing", history{}, nil},
-		{"a sound history", history{
-			user("a"), said(provider.Reasoning{Text: "hm", Opaque: "\xff"}, call("1", "ls", `{"a": "\ud83d\ude00"}`), call("2", "ls", `{}`)),
-			answer("1", "ls", ""), answer("2", "ls", "y"), said(text("b")), user("c"),
-		}, nil},
-		{"a missing result", history{user("a"), said(call("1", "ls", `{}`), call("2", "rm", `{}`)), answer("1", "ls", "x")},
-			history{user("a"), said(call("1", "ls", `{}`), call("2", "rm", `{}`)), answer("1", "ls", "x"), missing("2", "rm")}},
-		{"results out of order and behind the user's words",
-			history{user("a"), said(call("1", "ls", `{}`), call("2", "rm", `{}`)), answer("2", "rm", "y"), user("b"), answer("1", "ls", "x"), said(text("c")), user("d")},
-			history{user("a"), said(call("1", "ls", `{}`), call("2", "rm", `{}`)), answer("1", "ls", "x"), answer("2", "rm", "y"), user("b"), said(text("c")), user("d")}},
-		{"an orphan and a second result",
-			history{user("a"), answer("9", "ls", "?"), said(call("1", "ls", `{}`)), answer("1", "ls", "x"), answer("1", "ls", "again")},
-			history{user("a"), said(call("1", "ls", `{}`)), answer("1", "ls", "x")}},
-		{"a result that comes before its call is an orphan",
-			history{user("a"), answer("1", "ls", "x"), said(call("1", "ls", `{}`))},
-			history{user("a"), said(call("1", "ls", `{}`)), missing("1", "ls")}},
-		{"one id for several calls",
-			history{user("a"), said(call("1", "ls", `{}`), call("1", "ls", `{}`)), answer("1", "ls", "x"), answer("1", "ls", "y"), said(call("1", "ls", `{}`)), answer("1", "ls", "z")},
-			history{user("a"), said(call("1", "ls", `{}`), call("1-2", "ls", `{}`)), answer("1", "ls", "x"), answer("1-2", "ls", "y"), said(call("1-3", "ls", `{}`)), answer("1-3", "ls", "z")}},
-		{"the newer of two open calls with one id gets the result",
-			history{user("a"), said(call("1", "ls", `{}`)), user("b"), said(call("1", "ls", `{}`)), answer("1", "ls", "x")},
-			history{user("a"), said(call("1", "ls", `{}`)), missing("1", "ls"), user("b"), said(call("1-2", "ls", `{}`)), answer("1-2", "ls", "x")}},
-		{"foreign names; ids stay, the wires map those of others",
-			history{user("a"), said(call("fc|1.é", "a.b c", `{}`), call(long, "ls", `{}`), call(long+"y", "ls", `{}`), call("", "", `{}`)), answer("fc|1.é", "a.b c", "x"), answer(long, "ls", "1"), answer(long+"y", "ls", "2"), answer("", "", "3")},
-			history{user("a"), said(call("fc|1.é", "a_b_c", `{}`), call(long, "ls", `{}`), call(long+"y", "ls", `{}`), call("unknown", "unknown", `{}`)), answer("fc|1.é", "a_b_c", "x"), answer(long, "ls", "1"), answer(long+"y", "ls", "2"), answer("unknown", "unknown", "3")}},
-		{"input that is no object",
-			history{user("a"), said(call("1", "ls", `[1]`), call("2", "ls", ``), provider.ToolCall{ID: "3", Name: "ls", Input: json.RawMessage(`{`), Raw: "raw"}), answer("1", "ls", "x"), answer("2", "ls", "x"), answer("3", "ls", "x")},
-			history{user("a"), said(provider.ToolCall{ID: "1", Name: "ls", Input: json.RawMessage(`{}`), Raw: "[1]"}, call("2", "ls", `{}`), provider.ToolCall{ID: "3", Name: "ls", Input: json.RawMessage(`{}`), Raw: "raw"}), answer("1", "ls", "x"), answer("2", "ls", "x"), answer("3", "ls", "x")}},
-		{"empty texts, images and messages",
-			history{user(" \n"), user("a"), said(text(""), text("b"), text("\t")), said(), said(provider.Reasoning{Text: "only"}), provider.UserText("c", provider.Image{MediaType: "image/png"})},
-			history{user("a"), said(text("b")), user("c")}},
-		{"an empty message at the end", history{user("a"), said()}, history{user("a")}},
-		{"an empty text with a signature stays",
-			history{user("a"), said(provider.Text{Opaque: "sig"}, call("1", "ls", `{}`)), answer("1", "ls", "x")}, nil},
-		{"a partial message",
-			history{user("a"), partial(provider.Reasoning{Text: "r"}, provider.Text{Text: "b", Opaque: "o"}, call("1", "ls", `{}`)), answer("1", "ls", "x"), partial(provider.Reasoning{Text: "r"}), user("c")},
-			history{user("a"), partial(text("b")), user("c")}},
-		{"bytes that are not UTF-8",
-			history{user("a\xf0\x9f"), said(provider.Reasoning{Text: "\xff", Opaque: "\xff"}, call("1", "ls", "{\"a\":\"\xed\xa0\x80\"}")), answer("1", "ls", "\xc3")},
-			history{user("a\uFFFD"), said(provider.Reasoning{Text: "\uFFFD", Opaque: "\xff"}, call("1", "ls", "{\"a\":\"\uFFFD\"}")), answer("1", "ls", "\uFFFD")}},
-		{"half surrogate pairs",
-			history{user("a"), said(call("1", "ls", `{"a":"\ud83d","b":"\uDE00x","c":"\ud83d\ud83d\ude00","d":"\\ud83d \u00e9"}`)), answer("1", "ls", "x")},
-			history{user("a"), said(call("1", "ls", `{"a":"\ufffd","b":"\ufffdx","c":"\ufffd\ud83d\ude00","d":"\\ud83d \u00e9"}`)), answer("1", "ls", "x")}},
-		{"it begins with an assistant", history{said(call("1", "ls", `{}`)), answer("1", "ls", "x")},
-			history{start, said(call("1", "ls", `{}`)), answer("1", "ls", "x")}},
-		{"it ends with an assistant", history{user("a"), said(text("b"))}, history{user("a"), said(text("b")), user("Continue.")}},
-		{"nothing is left", history{answer("1", "ls", "x"), said()}, history{user("Continue.")}},
-		{"parts in the wrong place",
-			history{
-				{Role: "system", Parts: []provider.Part{text("s"), nil}},
-				said(provider.Image{MediaType: "image/png", Data: []byte("x")}, call("1", "ls", `{}`), call("2", "ls", `{}`)),
-				{Role: provider.RoleUser, Parts: []provider.Part{provider.Reasoning{Text: "r"}, call("7", "ls", `{}`), provider.ToolResult{CallID: "1", Name: "cat", Text: "x"}, text("b")}},
-				{Role: provider.RoleTool, Parts: []provider.Part{text("t"), provider.ToolResult{CallID: "2", Name: "ls", Text: "y", Images: []provider.Image{{}, {MediaType: "image/png", Data: []byte("x")}}}}},
-			},
-			history{user("s"), said(call("1", "ls", `{}`), call("2", "ls", `{}`)), answer("1", "ls", "x"),
-				{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "2", Name: "ls", Text: "y", Images: []provider.Image{{MediaType: "image/png", Data: []byte("x")}}}}},
-				user("b")}},
-	}
-	for _, tt := range tests {
+	for _, tt := range repairs {
 		t.Run(tt.name, func(t *testing.T) {
 			want := tt.want
 			if want == nil {
@@ -150,7 +186,8 @@ func build(script []byte) history {
 		case 4:
 			p = provider.Reasoning{Text: texts[n%len(texts)], Opaque: "\xff"}
 		case 5:
-			p = provider.ToolCall{ID: ids[n%len(ids)], Name: "t" + texts[n%len(texts)], Input: json.RawMessage(inputs[n%len(inputs)])}
+			p = provider.ToolCall{ID: ids[n%len(ids)], Name: "t" + texts[n%len(texts)],
+				Input: json.RawMessage(inputs[n%len(inputs)])}
 		case 6:
 			p = provider.ToolResult{CallID: ids[n%len(ids)], Name: "t", Text: texts[n%len(texts)]}
 		case 7:

@@ -18,7 +18,8 @@ import (
 )
 
 // server is an Ollama server: chat answers the n-th request to /api/chat.
-func server(t *testing.T, show providertest.Reply, chat func(n int, r providertest.Request) providertest.Reply) *providertest.Server {
+func server(t *testing.T, show providertest.Reply,
+	chat func(n int, r providertest.Request) providertest.Reply) *providertest.Server {
 	t.Helper()
 	n := 0
 	return providertest.Serve(t, &providertest.Handler{Next: func(_ int, r providertest.Request) providertest.Reply {
@@ -53,7 +54,8 @@ func request(messages ...provider.Message) provider.Request {
 	return provider.Request{Options: provider.Options{Model: "m", MaxTokens: 8192}, Messages: messages, SessionID: "s",
 		Tools: []provider.ToolSpec{
 			{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
-			{Name: "bash", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer"}}}`)}}}
+			{Name: "bash", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},` +
+				`"timeout":{"type":"integer"}}}`)}}}
 }
 
 func send(t *testing.T, p provider.Provider, req provider.Request) providertest.Result {
@@ -128,7 +130,8 @@ func TestAPageOfAProxy(t *testing.T) {
 		"a page said JSON": {ContentType: "application/json", Body: []byte("<html>Log in</html>")},
 	} {
 		r := ask(t, reply)
-		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindProvider || !strings.Contains(e.Hint, "ARTOO_BASE_URL") {
+		if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindProvider ||
+			!strings.Contains(e.Hint, "ARTOO_BASE_URL") {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
@@ -138,8 +141,11 @@ func TestAPageOfAProxy(t *testing.T) {
 // differ and are the same in each run.
 func TestCallsWithoutIDs(t *testing.T) {
 	for range 2 {
-		call := `{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"read","arguments":{"path":"a"}}},{"id":"","function":{"name":"read","arguments":{"path":"b"}}}]},"done":false}`
-		s := server(t, able(32768), always(stream(call, `{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"read"}}]},"done":false}`, `{"done":true,"done_reason":"stop"}`)))
+		call := `{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"read",` +
+			`"arguments":{"path":"a"}}},{"id":"","function":{"name":"read","arguments":{"path":"b"}}}]},"done":false}`
+		s := server(t, able(32768), always(stream(call,
+			`{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"read"}}]},"done":false}`,
+			`{"done":true,"done_reason":"stop"}`)))
 		p, req := provide(s), request(provider.UserText("hi"))
 		var got []string
 		for range 2 {
@@ -150,10 +156,12 @@ func TestCallsWithoutIDs(t *testing.T) {
 			req.Messages = append(req.Messages, r.Done.Message)
 			for _, c := range r.Done.Message.Calls() {
 				got = append(got, c.ID+string(c.Input))
-				req.Messages = append(req.Messages, provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name, Text: "x"}}})
+				req.Messages = append(req.Messages, provider.Message{Role: provider.RoleTool,
+					Parts: []provider.Part{provider.ToolResult{CallID: c.ID, Name: c.Name, Text: "x"}}})
 			}
 		}
-		want := []string{`call_1{"path":"a"}`, `call_2{"path":"b"}`, `call_3{}`, `call_4{"path":"a"}`, `call_5{"path":"b"}`, `call_6{}`}
+		want := []string{`call_1{"path":"a"}`, `call_2{"path":"b"}`, `call_3{}`, `call_4{"path":"a"}`,
+			`call_5{"path":"b"}`, `call_6{}`}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
@@ -167,9 +175,11 @@ func TestCallsWithoutIDs(t *testing.T) {
 func TestACallTheServerCannotRead(t *testing.T) {
 	const raw = `error parsing tool call: raw='{\"command\":\"ls' -la}', err=invalid character`
 	for name, reply := range map[string]providertest.Reply{
-		"status":        providertest.JSON(500, `{"error":"`+raw+`"}`),
-		"in the stream": stream(`{"message":{"role":"assistant","content":"I look."},"done":false}`, `{"error":"`+raw+`","status":500}`),
-		"another key":   stream(`{"message":{"role":"assistant","content":"I look."},"done":false}`, `{"error parsing tool call":"raw='{\"command\":\"ls' -la}'"}`),
+		"status": providertest.JSON(500, `{"error":"`+raw+`"}`),
+		"in the stream": stream(`{"message":{"role":"assistant","content":"I look."},"done":false}`,
+			`{"error":"`+raw+`","status":500}`),
+		"another key": stream(`{"message":{"role":"assistant","content":"I look."},"done":false}`,
+			`{"error parsing tool call":"raw='{\"command\":\"ls' -la}'"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := provide(server(t, able(32768), always(reply)))
@@ -184,7 +194,8 @@ func TestACallTheServerCannotRead(t *testing.T) {
 					t.Fatalf("the second time: %v", r.Err)
 				}
 				calls := r.Done.Message.Calls()
-				if len(calls) != 1 || calls[0].Name != "bash" || string(calls[0].Input) != "{}" || !strings.Contains(calls[0].Raw, `command`) || calls[0].ID == "" {
+				if len(calls) != 1 || calls[0].Name != "bash" || string(calls[0].Input) != "{}" ||
+					!strings.Contains(calls[0].Raw, `command`) || calls[0].ID == "" {
 					t.Errorf("%+v", calls)
 				}
 				if r.Done.Message.Text() != r.Text {
@@ -202,117 +213,6 @@ func TestACallTheServerCannotRead(t *testing.T) {
 			if r := send(t, p, request(provider.UserText("hi"))); (r.Err != nil) != fails {
 				t.Errorf("try %d: %v", n, r.Err)
 			}
-		}
-	})
-}
-
-// TestACutPrompt: the server is told not to cut, and one that does so all
-// the same is found out by its counts.
-func TestACutPrompt(t *testing.T) {
-	long := strings.Repeat("word ", 2000) // 10 KB, some 2,000 tokens
-	for _, tc := range []struct {
-		name string
-		read []int // per request, each 10 KB longer than the one before
-		want []bool
-	}{
-		{"all is read", []int{2100, 4200, 6300}, []bool{false, false, false}},
-		{"nothing said", []int{0, 0, 0}, []bool{false, false, false}},
-		{"only what is new", []int{2100, 2100, 2100}, []bool{false, false, false}},
-		{"full to the brim", []int{2100, 8192}, []bool{false, true}},
-		{"more than fits, from the first", []int{2100, 4200, 6300, 7900, 5000}, []bool{false, false, false, false, true}},
-		{"more than there is room for", []int{2100, 4200, 10500}, []bool{false, false, true}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := server(t, able(8192), func(n int, _ providertest.Request) providertest.Reply {
-				return providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: tc.read[n], Output: 1}))
-			})
-			p, req := provide(s), request()
-			req.Tools = nil
-			for n, want := range tc.want {
-				req.Messages = append(req.Messages, provider.UserText(long))
-				r := send(t, p, req)
-				if r.Err != nil {
-					t.Fatal(r.Err)
-				}
-				req.Messages = append(req.Messages, r.Done.Message)
-				if got := notices(r); (len(got) > 0) != want || want && !strings.Contains(got[0], "CUT") {
-					t.Errorf("request %d: %q, want a notice: %v", n, got, want)
-				}
-			}
-			if body := chats(t, s)[0]; !bytes.Contains(body, []byte(`"truncate":false,"shift":false,"options":{"num_ctx":8192`)) {
-				t.Errorf("%.300s", body)
-			}
-		})
-	}
-	t.Run("fewer than before, though little came", func(t *testing.T) {
-		reads := []int{2100, 2150, 1200, 30} // the last is what an old server counts
-		s := server(t, able(8192), func(n int, _ providertest.Request) providertest.Reply {
-			return providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: reads[n], Output: 1}))
-		})
-		p, req := provide(s), request(provider.UserText(long))
-		req.Tools = nil
-		for n, want := range []bool{false, false, true, false} {
-			r := send(t, p, req)
-			if r.Err != nil {
-				t.Fatal(r.Err)
-			}
-			req.Messages = append(req.Messages, r.Done.Message, provider.UserText("and then?"))
-			if got := notices(r); (len(got) > 0) != want || want && !strings.Contains(got[0], "the conversation grew") {
-				t.Errorf("request %d: %q, want a notice: %v", n, got, want)
-			}
-		}
-	})
-	t.Run("thoughts of an earlier turn are not read again", func(t *testing.T) {
-		// The templates of most models leave out what was thought before the last
-		// question: the prompt shrinks, and nothing was cut.
-		reads := []int{2100, 4200, 2200, 2250, 900}
-		s := server(t, able(32768), func(n int, _ providertest.Request) providertest.Reply {
-			items := []providertest.Item{providertest.Text("ok"), providertest.Usage(provider.Usage{Input: reads[n], Output: 9})}
-			if n == 0 {
-				items = append(items, providertest.Reason(strings.Repeat("so ", 2700)), providertest.Call("c1", "read", `{}`))
-			}
-			return providertest.Ollama(items...)
-		})
-		p, req := provide(s), request(provider.UserText(long))
-		req.Tools = nil
-		for n, want := range []bool{false, false, false, false, true} {
-			r := send(t, p, req)
-			if r.Err != nil {
-				t.Fatal(r.Err)
-			}
-			if got := notices(r); (len(got) > 0) != want {
-				t.Errorf("request %d: %q, want a notice: %v", n, got, want)
-			}
-			next := provider.UserText("and then?")
-			if n == 0 {
-				next = provider.Message{Role: provider.RoleTool, Parts: []provider.Part{provider.ToolResult{CallID: "c1", Name: "read", Text: "x"}}}
-			}
-			req.Messages = append(req.Messages, r.Done.Message, next)
-		}
-	})
-	t.Run("an image is no text", func(t *testing.T) {
-		s := server(t, able(4096), always(providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: 900, Output: 1}))))
-		r := send(t, provide(s), request(provider.UserText("see", provider.Image{MediaType: "image/png", Data: make([]byte, 1<<20)})))
-		if r.Err != nil || len(notices(r)) > 0 {
-			t.Errorf("%v %q", r.Err, notices(r))
-		}
-	})
-	t.Run("refused by a server that obeys", func(t *testing.T) {
-		for _, reply := range []providertest.Reply{
-			providertest.JSON(400, `{"error":"the input length exceeds the context length"}`),
-			stream(`{"error":"the prompt exceeds the available context size"}`),
-		} {
-			r := send(t, provide(server(t, able(4096), always(reply))), request(provider.UserText("hi")))
-			if e := provider.AsError(r.Err); e == nil || e.Kind != provider.KindContext || e.Window != 4096 {
-				t.Errorf("%+v", e)
-			}
-		}
-	})
-	t.Run("the reply filled it", func(t *testing.T) {
-		reply := providertest.Ollama(providertest.Text("ok"), providertest.Usage(provider.Usage{Input: 3000, Output: 1096}), providertest.Stop("length"))
-		r := send(t, provide(server(t, able(4096), always(reply))), request(provider.UserText("hi")))
-		if r.Err != nil || r.Done.Stop != provider.StopContext {
-			t.Errorf("%+v %v", r.Done, r.Err)
 		}
 	})
 }
@@ -339,7 +239,8 @@ func TestALocalServerMayTakeItsTime(t *testing.T) {
 	p.Idle = 20 * time.Millisecond
 	hung := server(t, able(4096), always(providertest.Silent()))
 	p.BaseURL, p.HTTP = hung.URL, hung.HTTP
-	if e := provider.AsError(send(t, p, request(provider.UserText("hi"))).Err); e == nil || e.Kind != provider.KindTimeout || e.Temporary() {
+	if e := provider.AsError(send(t, p, request(provider.UserText("hi"))).Err); e == nil ||
+		e.Kind != provider.KindTimeout || e.Temporary() {
 		t.Errorf("%+v", e)
 	}
 }
@@ -362,7 +263,8 @@ func TestAModelThatCannot(t *testing.T) {
 		}
 	}
 	for _, body := range chats(t, s) {
-		if bytes.Contains(body, []byte(`"tools"`)) || bytes.Contains(body, []byte(`"think"`)) || bytes.Contains(body, []byte(`"images"`)) || !bytes.Contains(body, []byte("an image was left out")) {
+		if bytes.Contains(body, []byte(`"tools"`)) || bytes.Contains(body, []byte(`"think"`)) ||
+			bytes.Contains(body, []byte(`"images"`)) || !bytes.Contains(body, []byte("an image was left out")) {
 			t.Errorf("%s", body)
 		}
 	}
@@ -374,15 +276,16 @@ func TestAModelThatCannot(t *testing.T) {
 // TestAnOldServerDoesNotSay what a model can do: it is tried, and learned
 // from the refusal.
 func TestAnOldServerDoesNotSay(t *testing.T) {
-	s := server(t, providertest.JSON(200, `{"model_info":{"llama.context_length":4096}}`), func(_ int, r providertest.Request) providertest.Reply {
-		switch body := string(r.Body); {
-		case strings.Contains(body, `"tools"`):
-			return providertest.JSON(400, `{"error":"registry.ollama.ai/library/m:latest does not support tools"}`)
-		case strings.Contains(body, `"think"`):
-			return providertest.JSON(400, `{"error":"\"m\" does not support thinking"}`)
-		}
-		return providertest.Ollama(providertest.Text("ok"))
-	})
+	s := server(t, providertest.JSON(200, `{"model_info":{"llama.context_length":4096}}`),
+		func(_ int, r providertest.Request) providertest.Reply {
+			switch body := string(r.Body); {
+			case strings.Contains(body, `"tools"`):
+				return providertest.JSON(400, `{"error":"registry.ollama.ai/library/m:latest does not support tools"}`)
+			case strings.Contains(body, `"think"`):
+				return providertest.JSON(400, `{"error":"\"m\" does not support thinking"}`)
+			}
+			return providertest.Ollama(providertest.Text("ok"))
+		})
 	p, req := provide(s), request(provider.UserText("hi"))
 	req.Effort = provider.EffortLow
 	r := send(t, p, req)
@@ -411,7 +314,8 @@ func TestModels(t *testing.T) {
 	if answers(t.Context(), provide(s)) {
 		t.Error("answers, though it is gone")
 	}
-	if _, err := provide(s).Models(t.Context()); provider.AsError(err) == nil || provider.AsError(err).Kind != provider.KindNetwork {
+	if _, err := provide(s).Models(t.Context()); provider.AsError(err) == nil ||
+		provider.AsError(err).Kind != provider.KindNetwork {
 		t.Errorf("%v", err)
 	}
 	silent := providertest.NewServer(t, providertest.Silent())
@@ -447,10 +351,13 @@ func TestModelsSayWhatTheyCan(t *testing.T) {
 	list, err := provide(s).Models(t.Context())
 	var got []string
 	for _, m := range list {
-		got = append(got, fmt.Sprint(m.ID, " ", m.Context, " tools ", m.Tools, " sees ", m.Images, " guessed ", m.Guess))
+		got = append(got, fmt.Sprint(m.ID, " ", m.Context, " tools ", m.Tools, " sees ", m.Images, " guessed ",
+			m.Guess))
 	}
-	want := []string{"new 4096 tools true sees false guessed false", "blind 2048 tools false sees false guessed false", "old 8192 tools false sees true guessed false"}
-	if diff := cmp.Diff(want, got[:min(3, len(got))]); diff != "" || err != nil || len(got) != 4 || !strings.HasSuffix(got[3], "guessed true") {
+	want := []string{"new 4096 tools true sees false guessed false", "blind 2048 tools false sees false guessed false",
+		"old 8192 tools false sees true guessed false"}
+	if diff := cmp.Diff(want, got[:min(3, len(got))]); diff != "" || err != nil || len(got) != 4 ||
+		!strings.HasSuffix(got[3], "guessed true") {
 		t.Errorf("%v %q\n%s", err, got, diff)
 	}
 	if n := len(s.Requests()); n != 3 {
@@ -469,7 +376,8 @@ func answers(ctx context.Context, p *ollama.Provider) bool {
 // TestTheServerTellsOfItsModels: the windows of one, and what is in memory.
 func TestTheServerTellsOfItsModels(t *testing.T) {
 	s := providertest.NewServer(t,
-		providertest.JSON(200, `{"model_info":{"qwen3.context_length":40960},"parameters":"stop \"x\"\nnum_ctx 4096\n"}`),
+		providertest.JSON(200, `{"model_info":{"qwen3.context_length":40960},`+
+			`"parameters":"stop \"x\"\nnum_ctx 4096\n"}`),
 		providertest.JSON(404, `{"error":"model 'm' not found"}`),
 		providertest.JSON(200, `{"models":[{"name":"a","size":9,"size_vram":4,"context_length":4096},{"name":"b"}]}`),
 		providertest.JSON(200, `[]`))
@@ -477,7 +385,8 @@ func TestTheServerTellsOfItsModels(t *testing.T) {
 	if most, set, err := p.Windows(t.Context(), "m"); most != 40960 || set != 4096 || err != nil {
 		t.Errorf("%d, set to %d, %v", most, set, err)
 	}
-	if _, _, err := p.Windows(t.Context(), "m"); err == nil || !strings.HasSuffix(err.Error(), ": model 'm' not found (404)") {
+	if _, _, err := p.Windows(t.Context(), "m"); err == nil ||
+		!strings.HasSuffix(err.Error(), ": model 'm' not found (404)") {
 		t.Errorf("got %v", err)
 	}
 	want := []provider.LoadedModel{{Name: "a", Size: 9, Graphics: 4, Context: 4096}, {Name: "b"}}

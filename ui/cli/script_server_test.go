@@ -70,7 +70,8 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		m.arrived <- struct{}{}
 		if n >= len(replies) {
 			if !slices.Contains(replies[len(replies)-1], "repeat") {
-				return providertest.Fail(500, "script", fmt.Sprintf("the script has only %d replies", len(replies))).With("X-Should-Retry", "false")
+				return providertest.Fail(500, "script",
+					fmt.Sprintf("the script has only %d replies", len(replies))).With("X-Should-Retry", "false")
 			}
 			n = len(replies) - 1
 		}
@@ -134,7 +135,8 @@ func describing(m *modelServer, silent bool) http.Handler {
 		return &providertest.Handler{Next: func(int, providertest.Request) providertest.Reply { return reply }}
 	}
 	mux.Handle("/api/show", answer(providertest.OllamaShow(4096, "completion", "tools")))
-	for path, body := range map[string]string{"/api/version": `{"version":"0.15.0"}`, "/api/tags": `{"models":[{"name":"test-model"},{"name":"older"}]}`} {
+	for path, body := range map[string]string{"/api/version": `{"version":"0.15.0"}`,
+		"/api/tags": `{"models":[{"name":"test-model"},{"name":"older"}]}`} {
 		mux.Handle(path, answer(providertest.JSON(200, body)))
 	}
 	return mux
@@ -176,8 +178,6 @@ func (b *replyBuilder) line(line string) error {
 	word, rest, _ := strings.Cut(line, " ")
 	first, second, _ := strings.Cut(rest, " ")
 	add := func(it providertest.Item) { b.items = append(b.items, it) }
-	change := func(f func(providertest.Reply) providertest.Reply) { b.changes = append(b.changes, f) }
-	replace := func(r providertest.Reply) { b.whole = &r }
 	text := strings.ReplaceAll(rest, `\n`, "\n")
 	switch word {
 	case "say":
@@ -215,6 +215,18 @@ func (b *replyBuilder) line(line string) error {
 			return err1
 		}
 		return err2
+	default:
+		return b.shape(word, rest)
+	}
+	return nil
+}
+
+// shape takes the words that say what the reply is as a whole, and how it ends.
+func (b *replyBuilder) shape(word, rest string) error {
+	first, second, _ := strings.Cut(rest, " ")
+	change := func(f func(providertest.Reply) providertest.Reply) { b.changes = append(b.changes, f) }
+	replace := func(r providertest.Reply) { b.whole = &r }
+	switch word {
 	case "body":
 		status, err := strconv.Atoi(first)
 		replace(providertest.JSON(status, second))

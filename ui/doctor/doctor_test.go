@@ -59,9 +59,11 @@ func TestAllIsWell(t *testing.T) {
 		t.Errorf("%d failed:\n%s", failed, lines)
 	}
 	for _, want := range []string{
-		"ok terminal: TERM=xterm-256color, 100 columns, rich, colour, UTF-8 |", "ok shell: /bin/bash runs commands |", "ok git: git version 2.47.1 |",
+		"ok terminal: TERM=xterm-256color, 100 columns, rich, colour, UTF-8 |", "ok shell: /bin/bash runs commands |",
+		"ok git: git version 2.47.1 |",
 		"ok project: /p |", "ok config: ~/.config/artoo/config.toml |", "ok keys: none is set |", "ok proxy: none |",
-		"ok claude: 2.1.0 (Claude Code) |", "ok codex: not installed, and not needed |", "ok sandbox: none in this version", "(no bubblewrap, no Landlock) |",
+		"ok claude: 2.1.0 (Claude Code) |", "ok codex: not installed, and not needed |",
+		"ok sandbox: none in this version", "(no bubblewrap, no Landlock) |",
 	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no line %q in\n%s", want, lines)
@@ -75,71 +77,99 @@ type hinted struct{ hint string }
 func (hinted) Error() string       { return "it is broken" }
 func (h hinted) ErrorHint() string { return h.hint }
 
+// troubles are worlds in which something is worth a word.
+var troubles = []struct {
+	name string
+	env  map[string]string
+	make func(*Probes)
+	want []string // lines of the report; the level comes first
+}{
+	{"no TERM, no UTF-8, narrow", nil, func(w *Probes) { w.Terminal.UTF8, w.Terminal.Columns = false, 30 },
+		[]string{"warn terminal: TERM is not set | TERM=", "warn terminal: the locale is not UTF-8", "LANG=C.UTF-8",
+			"warn terminal: 30 columns"}},
+	{"plain for a reason", map[string]string{"TERM": "dumb"},
+		func(w *Probes) { w.Terminal.Profile, w.Terminal.Why = "plain", "TERM=dumb" },
+		[]string{"ok terminal: TERM=dumb, 100 columns, plain (TERM=dumb), colour"}},
+	{"no terminal", nil, func(w *Probes) { w.Terminal = Terminal{} }, []string{"ok terminal: stderr is no terminal"}},
+	{"tmux", map[string]string{"TERM": "xterm-256color", "TMUX": "x"},
+		func(w *Probes) {
+			w.Exec = func(context.Context, string, ...string) (string, error) { return "500\n", nil }
+		},
+		[]string{"warn tmux: TERM is xterm-256color inside tmux | set -g default-terminal",
+			"warn tmux: the Escape key waits 500 ms | set -sg escape-time"}},
+	{"tmux well", map[string]string{"TERM": "tmux-256color", "TMUX": "x"}, nil, []string{"ok tmux: set up well |"}},
+	{"no shell", nil, func(w *Probes) { w.Shell = "" }, []string{"fail shell: neither bash nor sh"}},
+	{"only sh", nil, func(w *Probes) { w.Shell = "/bin/sh" },
+		[]string{"warn shell: /bin/sh runs commands, since there is no bash | install bash"}},
+	{"no git", nil, func(w *Probes) { w.LookPath = func(string) (string, error) { return "", errors.New("no") } },
+		[]string{"warn git: there is no git | install git"}},
+	{"home", nil, func(w *Probes) { w.NoProject = "the home directory" },
+		[]string{"warn project: the home directory: every change"}},
+	{"settings", nil, func(w *Probes) { w.ConfigErr = hinted{"mend line 3"} },
+		[]string{"fail config: it is broken | mend line 3"}},
+	{"warnings", nil, func(w *Probes) { w.Warnings = []string{"ARTOO_MODLE: unknown"} },
+		[]string{"warn config: ARTOO_MODLE: unknown |"}},
+	{"a place that cannot be written", nil, func(w *Probes) {
+		w.Places = []Place{{Path: "/s", What: "sessions", Err: errors.New("read-only file system")},
+			{Path: "/c", What: "cache", Exists: true, Files: 1, Bytes: 3 << 20}, {Path: "/d", What: "keys"},
+			{Path: "/t/artoo-1", Left: true, Exists: true, Files: 2, Bytes: 10},
+			{Path: "/t/artoo-2", Left: true, Exists: true, Files: 1, Bytes: 10}}
+	}, []string{"fail files: /s (sessions): read-only file system | check the owner",
+		"ok files: /c: cache, 1 file, 3.0 MiB |", "ok files: /t: left there by runs, 3 files, 20 bytes"}},
+	{"keys", nil, func(w *Probes) {
+		w.Keys = []Keys{{Provider: "openai", Places: []string{"keyring"}},
+			{Provider: "gemini", Places: []string{"ARTOO_API_KEY", "GEMINI_API_KEY"}},
+			{Provider: "a", Err: hinted{"chmod 600 it"}}, {Provider: "b", Err: hinted{"chmod 600 it"}}, {Provider: "c"}}
+	}, []string{"ok keys: openai: from keyring |",
+		"ok keys: gemini: from ARTOO_API_KEY, which comes before GEMINI_API_KEY |",
+		"fail keys: it is broken | chmod 600 it"}},
+	{"proxy", map[string]string{"HTTPS_PROXY": "http://me:hunter22@proxy:3128", "http_proxy": "proxy:80",
+		"no_proxy": "localhost"}, nil,
+		[]string{"ok proxy: HTTPS_PROXY: proxy:3128, with a user and password |", "ok proxy: http_proxy: proxy:80 |",
+			"ok proxy: no_proxy: not for localhost |"}},
+	{"no proxy's address", map[string]string{"HTTPS_PROXY": "http://me:hunter22@ho st"}, nil,
+		[]string{"fail proxy: HTTPS_PROXY is no address of a proxy | HTTPS_PROXY=http://host:port"}},
+	{"certificates", map[string]string{"SSL_CERT_FILE": "/x.pem"}, func(w *Probes) {
+		w.HTTPErr, w.HTTP = hinted{"a PEM file"}, nil
+		w.Stat = func(string) error { return errors.New("no such file") }
+	}, []string{"fail certificates: it is broken | a PEM file", "fail certificates: SSL_CERT_FILE: no such file |"}},
+	{"more certificates", nil, func(w *Probes) { w.CAFile = "/ca.pem" },
+		[]string{"ok certificates: ARTOO_CA_FILE: those of /ca.pem are trusted too |"}},
+	{"no provider", nil, func(w *Probes) { w.ServerErr = hinted{"artoo login"} },
+		[]string{"fail provider: it is broken | artoo login"}},
+	{"a CLI that is chosen and not there", nil, func(w *Probes) { w.CLI = "codex" },
+		[]string{"fail codex: the chosen provider's program is not on PATH | install it"}},
+	{"a CLI that fails", nil, func(w *Probes) {
+		w.Exec = func(context.Context, string, ...string) (string, error) { return "", errors.New("exit status 1") }
+	}, []string{"warn claude: claude does not work: exit status 1 | run claude --version"}},
+	{"a CLI that is too old", nil, func(w *Probes) {
+		w.TooOld = func(name, version string) (string, string) {
+			return name + " 3.0", "npm install " + name + " of " + version
+		}
+	}, []string{"warn claude: 2.1.0 (Claude Code) is too old as a provider: claude 3.0 or newer is needed | " +
+		"npm install claude of 2.1.0 (Claude Code)"}},
+	{"a chosen CLI that is too old", nil, func(w *Probes) {
+		w.CLI, w.TooOld = "claude", func(string, string) (string, string) { return "3.0", "npm" }
+	}, []string{"fail claude: 2.1.0 (Claude Code) is too old as a provider: 3.0 or newer is needed | npm"}},
+	{"a CLI that is new enough", nil, func(w *Probes) {
+		w.CLI, w.TooOld = "claude", func(string, string) (string, string) { return "", "" }
+	}, []string{"ok claude: 2.1.0 (Claude Code) |"}},
+	{"a chosen CLI and no network allowed", nil, func(w *Probes) { w.CLI, w.Offline = "claude", true },
+		[]string{"fail claude: it connects to its vendor, and ARTOO_OFFLINE forbids that | unset ARTOO_OFFLINE"}},
+	{"a server that ARTOO_OFFLINE keeps from being found", nil, func(w *Probes) {
+		w.Offline, w.Server = true, &Server{Provider: "openai", Model: "m", Offline: true,
+			Key: func(context.Context) (string, string, error) { return "k", "you", nil }}
+		w.HTTP = &http.Client{Transport: failing{&net.DNSError{Err: "no such host", Name: "api.openai.com"}}}
+	}, []string{"ok offline: ARTOO_OFFLINE is set: only what is on this machine or network is connected to |",
+		"fail provider: openai: api.openai.com cannot be looked up | unset ARTOO_OFFLINE, or use a server on this " +
+			"machine or network"}},
+	{"a sandbox to come", nil, func(w *Probes) {
+		w.LookPath, w.Sandbox.Landlock = func(name string) (string, error) { return name, nil }, 7
+	}, []string{"(bubblewrap works, the kernel has Landlock 7) |"}},
+}
+
 func TestWhatIsWrongIsFound(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		env  map[string]string
-		make func(*Probes)
-		want []string // lines of the report; the level comes first
-	}{
-		{"no TERM, no UTF-8, narrow", nil, func(w *Probes) { w.Terminal.UTF8, w.Terminal.Columns = false, 30 },
-			[]string{"warn terminal: TERM is not set | TERM=", "warn terminal: the locale is not UTF-8", "LANG=C.UTF-8", "warn terminal: 30 columns"}},
-		{"plain for a reason", map[string]string{"TERM": "dumb"}, func(w *Probes) { w.Terminal.Profile, w.Terminal.Why = "plain", "TERM=dumb" },
-			[]string{"ok terminal: TERM=dumb, 100 columns, plain (TERM=dumb), colour"}},
-		{"no terminal", nil, func(w *Probes) { w.Terminal = Terminal{} }, []string{"ok terminal: stderr is no terminal"}},
-		{"tmux", map[string]string{"TERM": "xterm-256color", "TMUX": "x"},
-			func(w *Probes) {
-				w.Exec = func(context.Context, string, ...string) (string, error) { return "500\n", nil }
-			},
-			[]string{"warn tmux: TERM is xterm-256color inside tmux | set -g default-terminal", "warn tmux: the Escape key waits 500 ms | set -sg escape-time"}},
-		{"tmux well", map[string]string{"TERM": "tmux-256color", "TMUX": "x"}, nil, []string{"ok tmux: set up well |"}},
-		{"no shell", nil, func(w *Probes) { w.Shell = "" }, []string{"fail shell: neither bash nor sh"}},
-		{"only sh", nil, func(w *Probes) { w.Shell = "/bin/sh" }, []string{"warn shell: /bin/sh runs commands, since there is no bash | install bash"}},
-		{"no git", nil, func(w *Probes) { w.LookPath = func(string) (string, error) { return "", errors.New("no") } }, []string{"warn git: there is no git | install git"}},
-		{"home", nil, func(w *Probes) { w.NoProject = "the home directory" }, []string{"warn project: the home directory: every change"}},
-		{"settings", nil, func(w *Probes) { w.ConfigErr = hinted{"mend line 3"} }, []string{"fail config: it is broken | mend line 3"}},
-		{"warnings", nil, func(w *Probes) { w.Warnings = []string{"ARTOO_MODLE: unknown"} }, []string{"warn config: ARTOO_MODLE: unknown |"}},
-		{"a place that cannot be written", nil, func(w *Probes) {
-			w.Places = []Place{{Path: "/s", What: "sessions", Err: errors.New("read-only file system")}, {Path: "/c", What: "cache", Exists: true, Files: 1, Bytes: 3 << 20}, {Path: "/d", What: "keys"}, {Path: "/t/artoo-1", Left: true, Exists: true, Files: 2, Bytes: 10}, {Path: "/t/artoo-2", Left: true, Exists: true, Files: 1, Bytes: 10}}
-		}, []string{"fail files: /s (sessions): read-only file system | check the owner", "ok files: /c: cache, 1 file, 3.0 MiB |", "ok files: /t: left there by runs, 3 files, 20 bytes"}},
-		{"keys", nil, func(w *Probes) {
-			w.Keys = []Keys{{Provider: "openai", Places: []string{"keyring"}}, {Provider: "gemini", Places: []string{"ARTOO_API_KEY", "GEMINI_API_KEY"}}, {Provider: "a", Err: hinted{"chmod 600 it"}}, {Provider: "b", Err: hinted{"chmod 600 it"}}, {Provider: "c"}}
-		}, []string{"ok keys: openai: from keyring |", "ok keys: gemini: from ARTOO_API_KEY, which comes before GEMINI_API_KEY |", "fail keys: it is broken | chmod 600 it"}},
-		{"proxy", map[string]string{"HTTPS_PROXY": "http://me:hunter22@proxy:3128", "http_proxy": "proxy:80", "no_proxy": "localhost"}, nil,
-			[]string{"ok proxy: HTTPS_PROXY: proxy:3128, with a user and password |", "ok proxy: http_proxy: proxy:80 |", "ok proxy: no_proxy: not for localhost |"}},
-		{"no proxy's address", map[string]string{"HTTPS_PROXY": "http://me:hunter22@ho st"}, nil, []string{"fail proxy: HTTPS_PROXY is no address of a proxy | HTTPS_PROXY=http://host:port"}},
-		{"certificates", map[string]string{"SSL_CERT_FILE": "/x.pem"}, func(w *Probes) {
-			w.HTTPErr, w.HTTP = hinted{"a PEM file"}, nil
-			w.Stat = func(string) error { return errors.New("no such file") }
-		}, []string{"fail certificates: it is broken | a PEM file", "fail certificates: SSL_CERT_FILE: no such file |"}},
-		{"more certificates", nil, func(w *Probes) { w.CAFile = "/ca.pem" }, []string{"ok certificates: ARTOO_CA_FILE: those of /ca.pem are trusted too |"}},
-		{"no provider", nil, func(w *Probes) { w.ServerErr = hinted{"artoo login"} }, []string{"fail provider: it is broken | artoo login"}},
-		{"a CLI that is chosen and not there", nil, func(w *Probes) { w.CLI = "codex" }, []string{"fail codex: the chosen provider's program is not on PATH | install it"}},
-		{"a CLI that fails", nil, func(w *Probes) {
-			w.Exec = func(context.Context, string, ...string) (string, error) { return "", errors.New("exit status 1") }
-		}, []string{"warn claude: claude does not work: exit status 1 | run claude --version"}},
-		{"a CLI that is too old", nil, func(w *Probes) {
-			w.TooOld = func(name, version string) (string, string) {
-				return name + " 3.0", "npm install " + name + " of " + version
-			}
-		}, []string{"warn claude: 2.1.0 (Claude Code) is too old as a provider: claude 3.0 or newer is needed | npm install claude of 2.1.0 (Claude Code)"}},
-		{"a chosen CLI that is too old", nil, func(w *Probes) {
-			w.CLI, w.TooOld = "claude", func(string, string) (string, string) { return "3.0", "npm" }
-		}, []string{"fail claude: 2.1.0 (Claude Code) is too old as a provider: 3.0 or newer is needed | npm"}},
-		{"a CLI that is new enough", nil, func(w *Probes) {
-			w.CLI, w.TooOld = "claude", func(string, string) (string, string) { return "", "" }
-		}, []string{"ok claude: 2.1.0 (Claude Code) |"}},
-		{"a chosen CLI and no network allowed", nil, func(w *Probes) { w.CLI, w.Offline = "claude", true },
-			[]string{"fail claude: it connects to its vendor, and ARTOO_OFFLINE forbids that | unset ARTOO_OFFLINE"}},
-		{"a server that ARTOO_OFFLINE keeps from being found", nil, func(w *Probes) {
-			w.Offline, w.Server = true, &Server{Provider: "openai", Model: "m", Offline: true, Key: func(context.Context) (string, string, error) { return "k", "you", nil }}
-			w.HTTP = &http.Client{Transport: failing{&net.DNSError{Err: "no such host", Name: "api.openai.com"}}}
-		}, []string{"ok offline: ARTOO_OFFLINE is set: only what is on this machine or network is connected to |",
-			"fail provider: openai: api.openai.com cannot be looked up | unset ARTOO_OFFLINE, or use a server on this machine or network"}},
-		{"a sandbox to come", nil, func(w *Probes) {
-			w.LookPath, w.Sandbox.Landlock = func(name string) (string, error) { return name, nil }, 7
-		}, []string{"(bubblewrap works, the kernel has Landlock 7) |"}},
-	} {
+	for _, test := range troubles {
 		t.Run(test.name, func(t *testing.T) {
 			w := world(test.env)
 			if test.make != nil {
@@ -180,7 +210,8 @@ func hanging(t *testing.T) {
 		return name + " 1\n", nil
 	}
 	lines, _ := report(t, w)
-	if !strings.Contains(lines, "warn codex: codex does not work: no answer within 3s |") || !strings.Contains(lines, "ok gemini: gemini 1 |") {
+	if !strings.Contains(lines, "warn codex: codex does not work: no answer within 3s |") ||
+		!strings.Contains(lines, "ok gemini: gemini 1 |") {
 		t.Errorf("%s", lines)
 	}
 	w.Exec = func(ctx context.Context, _ string, _ ...string) (string, error) { <-ctx.Done(); return "", ctx.Err() }

@@ -99,196 +99,6 @@ func TestStylesEndWithTheirLine(t *testing.T) {
 	}
 }
 
-func TestWithoutATransientLineCallsAreTold(t *testing.T) {
-	r := newRig(profiles()["plain"])
-	c := runCall("1", "make")
-	r.OnToolCall(c)
-	r.pass(499 * time.Millisecond)
-	if got := r.err.String(); got != "" {
-		t.Fatalf("too early: %q", got)
-	}
-	r.pass(time.Millisecond)
-	if got, want := r.err.String(), "  run     make\n"; got != want {
-		t.Fatalf("after half a second: %q, want %q", got, want)
-	}
-	r.pass(65*time.Second - time.Millisecond)
-	r.OnToolResult(c, ok("exit 0 in 65.5s"))
-	r.OnThinking()
-	r.pass(61 * time.Second)
-	want := "  run     make\n  run     still running (30s)\n  run     still running (1m00s)\n  run     exit 0 in 65.5s\n" +
-		"  still waiting for an answer (30s)\n  still waiting for an answer (1m00s)\n"
-	// The first report comes 30 s after the start line.
-	want = strings.Replace(want, "(30s)\n  run     still running (1m00s)", "(31s)\n  run     still running (1m01s)", 1)
-	if diff := cmp.Diff(want, r.err.String()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestParallelCallsAreWholeLines(t *testing.T) {
-	for _, name := range []string{"plain", "nocolor"} {
-		r := newRig(profiles()[name])
-		a, b := runCall("1", "make a"), runCall("2", "make b")
-		r.OnToolCall(a)
-		r.OnToolCall(b)
-		r.pass(2 * time.Second)
-		r.OnToolResult(b, ok("exit 0"))
-		r.pass(2 * time.Second)
-		r.OnToolResult(a, ok("exit 0"))
-		var v vt
-		v.write(r.err.String())
-		text := strings.Join(strings.Fields(v.text()), " ")
-		if !strings.HasSuffix(text, "run make b exit 0 run make a exit 0") {
-			t.Errorf("%s: %s", name, text)
-		}
-	}
-}
-
-func TestTheTransientLineStaysInItsRow(t *testing.T) {
-	for _, width := range []int{10, 30, 80} {
-		r := newRig(func(o *Options) { o.Width = wide(width) })
-		r.Line("above 1")
-		r.Line("above 2")
-		c := runCall("1", "測試測試測試測試測試測試測試測試測試測試 --long 👨‍👩‍👧 option")
-		r.OnToolCall(c)
-		r.pass(12 * time.Second)
-		var v vt
-		v.write(r.err.String())
-		if diff := cmp.Diff([]string{"above 1", "above 2"}, v.rows); diff != "" {
-			t.Errorf("%d: %s", width, diff)
-		}
-		if last := strings.ReplaceAll(string(v.row), "\x00", ""); last == "" || cells(last) >= width {
-			t.Errorf("%d: %d cells: %q", width, cells(last), last)
-		}
-		r.Note("x")
-		v = vt{}
-		v.write(r.err.String())
-		if len(v.rows) != 3 || v.rows[2] != "  x" {
-			t.Errorf("%d: the transient line was not wiped: %q", width, v.rows)
-		}
-	}
-}
-
-func TestThePaceOfTheTransientLine(t *testing.T) {
-	for _, c := range []struct {
-		ssh    bool
-		bytes  int
-		writes int
-	}{{false, 1000, 20}, {true, 500, 10}} {
-		for name, begin := range map[string]func(*rig){
-			"thinking": func(r *rig) { r.OnThinking() },
-			"call":     func(r *rig) { r.OnToolCall(runCall("1", "go test ./... -race")) },
-		} {
-			r := newRig(func(o *Options) { o.SSH = c.ssh })
-			begin(r)
-			r.pass(499 * time.Millisecond)
-			if r.err.Len() > 0 {
-				t.Errorf("%s: shown before its time", name)
-			}
-			r.pass(9501 * time.Millisecond)
-			if r.err.Len() == 0 || r.err.Len() >= c.bytes || r.err.writes > c.writes {
-				t.Errorf("%s over ssh=%v: %d bytes in %d writes", name, c.ssh, r.err.Len(), r.err.writes)
-			}
-		}
-	}
-}
-
-func TestTransientLineIsAwayWhileOthersOwnTheRow(t *testing.T) {
-	q := ask(runCall("1", "make"), 1, 1)
-	for name, c := range map[string]struct{ begin, end func(*rig) }{
-		"paused":   {func(r *rig) { r.Pause() }, func(r *rig) { r.Resume() }},
-		"question": {func(r *rig) { r.OnToolCall(q.Call); r.Question(q) }, func(r *rig) { r.Decided(q, agent.Answer{Verdict: agent.Yes}) }},
-		"prompt":   {func(r *rig) { r.Prompt("> ") }, nil},
-		"text":     {func(r *rig) { r.OnText("a word "); r.pass(time.Second) }, nil},
-		"finished": {func(r *rig) { r.Finish() }, nil},
-	} {
-		r := newRig(nil)
-		r.OnThinking()
-		r.pass(5 * time.Second)
-		c.begin(r)
-		before := r.err.Len()
-		r.pass(time.Minute)
-		if got := r.err.String()[before:]; got != "" {
-			t.Errorf("%s: wrote %q", name, got)
-		}
-		if n := r.waiting(); n != 0 {
-			t.Errorf("%s: %d timers wait for nothing (P3)", name, n)
-		}
-		if c.end != nil {
-			c.end(r)
-			before = r.err.Len()
-			r.pass(2 * time.Second)
-			if r.err.Len() == before {
-				t.Errorf("%s: the transient line did not come back", name)
-			}
-		}
-	}
-}
-
-func TestTimeOfAQuestionDoesNotCount(t *testing.T) {
-	other, asked := runCall("1", "make other"), runCall("2", "make")
-	for name, want := range map[string]string{
-		"plain":   "  run     make  exit 0\n  run     make other  still running (31s)\n",
-		"nocolor": "  run     make other",
-	} {
-		r := newRig(profiles()[name])
-		r.OnToolCall(other)
-		r.OnToolCall(asked)
-		before := 400 * time.Millisecond
-		if name == "nocolor" {
-			before = 1400 * time.Millisecond
-		}
-		r.pass(before)
-		q := ask(asked, 1, 1)
-		r.Question(q)
-		r.pass(time.Minute)
-		r.Decided(q, agent.Answer{Verdict: agent.Yes})
-		written := r.err.Len()
-		if name == "nocolor" {
-			r.pass(1100 * time.Millisecond)
-			var v vt
-			v.write(r.err.String())
-			if got := v.text(); !strings.HasSuffix(got, "and 1 more, 2s") {
-				t.Errorf("%s: %q", name, tailOf(got))
-			}
-			r.OnToolResult(other, ok("exit 0"))
-			r.pass(2 * time.Second)
-			v = vt{}
-			v.write(r.err.String())
-			if got := v.text(); !strings.HasSuffix(got, " 3s") {
-				t.Errorf("%s: %q", name, tailOf(got))
-			}
-			continue
-		}
-		r.pass(200 * time.Millisecond)
-		r.OnToolResult(asked, ok("exit 0"))
-		r.pass(30 * time.Second)
-		got := strings.TrimPrefix(r.err.String()[written:], "  run     make other\n")
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-}
-
-func TestTransientLineCountsRetriesDown(t *testing.T) {
-	r := newRig(nil)
-	r.OnThinking()
-	r.OnNotice(agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{Try: 2, Tries: 5, Wait: 8 * time.Second}})
-	r.OnThinkingDone()
-	r.OnThinking() // the agent begins the next try at once
-	var v vt
-	for _, c := range []struct {
-		after time.Duration
-		want  string
-	}{{3 * time.Second, "  waiting 5s"}, {5 * time.Second, "  thinking"}, {2 * time.Second, "  thinking 2s"}} {
-		r.pass(c.after)
-		v = vt{}
-		v.write(r.err.String())
-		if got := string(v.row); !strings.HasPrefix(got, c.want) {
-			t.Errorf("got %q, want %q", got, c.want)
-		}
-	}
-}
-
 func TestNewTextIsCoalesced(t *testing.T) {
 	r := newRig(nil)
 	r.OnThinking()
@@ -364,15 +174,17 @@ func TestAPipeGetsTheSource(t *testing.T) {
 
 func TestHold(t *testing.T) {
 	hold := func(o *Options) { o.OutTTY, o.ErrTTY, o.ErrColor, o.Profile, o.Hold = false, false, false, Plain, true }
-	retry := agent.Notice{Kind: agent.NoticeRetry, Retry: &provider.Retry{Try: 2, Tries: 5, Wait: time.Second, Discard: true}}
+	retry := agent.Notice{Kind: agent.NoticeRetry,
+		Retry: &provider.Retry{Try: 2, Tries: 5, Wait: time.Second, Discard: true}}
 	for name, c := range map[string]struct {
 		do       func(*rig)
 		out, err string
 	}{
-		"final":     {func(r *rig) { r.OnText("an"); r.OnText("swer\n\n") }, "answer\n", ""},
-		"nothing":   {func(r *rig) { r.OnText("\n") }, "", ""},
-		"broken":    {func(r *rig) { r.OnText("half a se") }, "half a se\n", ""},
-		"continued": {func(r *rig) { r.OnText("one "); r.OnThinking(); r.OnThinkingDone(); r.OnText("two") }, "one two\n", ""},
+		"final":   {func(r *rig) { r.OnText("an"); r.OnText("swer\n\n") }, "answer\n", ""},
+		"nothing": {func(r *rig) { r.OnText("\n") }, "", ""},
+		"broken":  {func(r *rig) { r.OnText("half a se") }, "half a se\n", ""},
+		"continued": {func(r *rig) { r.OnText("one "); r.OnThinking(); r.OnThinkingDone(); r.OnText("two") },
+			"one two\n", ""},
 		"calls": {func(r *rig) {
 			r.OnText("Let me\nlook.\n\n")
 			r.OnToolCall(call("1", "read", "a"))
@@ -384,8 +196,13 @@ func TestHold(t *testing.T) {
 			r.OnNotice(agent.Notice{Kind: agent.NoticeStep, Text: "Bash: ls\x1b[31m\nmore"})
 			r.OnText("answer")
 		}, "answer\n", "  Let me look.\n  Bash: ls^[[31m more\n"},
-		"discarded": {func(r *rig) { r.OnText("void"); r.OnNotice(retry); r.OnText("answer") }, "answer\n", "  error: the request failed. Try 2 of 5 in 1s.\n"},
-		"void with nothing in its place": {func(r *rig) { r.OnText("half an answer"); r.OnNotice(retry); r.OnNotice(retry) }, "half an answer\n",
+		"discarded": {func(r *rig) { r.OnText("void"); r.OnNotice(retry); r.OnText("answer") }, "answer\n",
+			"  error: the request failed. Try 2 of 5 in 1s.\n"},
+		"void with nothing in its place": {func(r *rig) {
+			r.OnText("half an answer")
+			r.OnNotice(retry)
+			r.OnNotice(retry)
+		}, "half an answer\n",
 			"  error: the request failed. Try 2 of 5 in 1s.\n  error: the request failed. Try 2 of 5 in 1s.\n"},
 		"void, then only a call": {func(r *rig) {
 			r.OnText("half")
@@ -435,11 +252,14 @@ func TestQuietShowsQuestionsAndFailuresOnly(t *testing.T) {
 
 func TestARetryNamesItsReason(t *testing.T) {
 	for want, e := range map[string]*provider.Error{
-		"the API is overloaded (529)":                            {Kind: provider.KindOverloaded, Status: 529, Message: "Overloaded"},
-		"the rate limit is reached (429)":                        {Kind: provider.KindRateLimit, Status: 429},
-		"the connection failed: connection refused":              {Kind: provider.KindNetwork, Err: errors.New("connection refused")},
-		"no answer in time":                                      {Kind: provider.KindTimeout},
-		"the API failed: it\u2019s down ^[[2J<U+202E> now (500)": {Kind: provider.KindProvider, Status: 500, Message: "it\u2019s down\n\x1b[2J\u202e now."},
+		"the API is overloaded (529)": {Kind: provider.KindOverloaded, Status: 529,
+			Message: "Overloaded"},
+		"the rate limit is reached (429)": {Kind: provider.KindRateLimit, Status: 429},
+		"the connection failed: connection refused": {Kind: provider.KindNetwork,
+			Err: errors.New("connection refused")},
+		"no answer in time": {Kind: provider.KindTimeout},
+		"the API failed: it\u2019s down ^[[2J<U+202E> now (500)": {Kind: provider.KindProvider, Status: 500,
+			Message: "it\u2019s down\n\x1b[2J\u202e now."},
 	} {
 		if got := retryReason(e); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -454,10 +274,15 @@ func TestStatusLine(t *testing.T) {
 		mode StatusMode
 		info StatusInfo
 	}{
-		"  1.0k in, 12 out, $0.06, 11s, context 9%\n":                            {"", StatusInfo{Usage: u, CostUSD: cost(0.06), Elapsed: 11 * time.Second, Context: 9}},
-		"  1.0k in, 12 out, 2m05s\n":                                             {StatusShort, StatusInfo{Usage: u, Elapsed: 125 * time.Second, Context: -1}},
-		"  m, 1.0k in, 900 of it cached, 12 out, cost unknown, 0s, context 0%\n": {StatusFull, StatusInfo{Model: "m", Usage: u}},
-		"  about 2.5M in, 100k out, $0.0012, 1h01m\n":                            {"", StatusInfo{Usage: provider.Usage{Input: 2_500_000, Output: 99_990, Estimated: true}, CostUSD: cost(0.0012), Elapsed: 61 * time.Minute, Context: -1}},
+		"  1.0k in, 12 out, $0.06, 11s, context 9%\n": {"",
+			StatusInfo{Usage: u, CostUSD: cost(0.06), Elapsed: 11 * time.Second, Context: 9}},
+		"  1.0k in, 12 out, 2m05s\n": {StatusShort,
+			StatusInfo{Usage: u, Elapsed: 125 * time.Second, Context: -1}},
+		"  m, 1.0k in, 900 of it cached, 12 out, cost unknown, 0s, context 0%\n": {StatusFull,
+			StatusInfo{Model: "m", Usage: u}},
+		"  about 2.5M in, 100k out, $0.0012, 1h01m\n": {"",
+			StatusInfo{Usage: provider.Usage{Input: 2_500_000, Output: 99_990, Estimated: true}, CostUSD: cost(0.0012),
+				Elapsed: 61 * time.Minute, Context: -1}},
 		"": {StatusOff, StatusInfo{Usage: u}},
 	} {
 		r := newRig(func(o *Options) { profiles()["piped"](o); o.Status = c.mode })

@@ -1,0 +1,104 @@
+package screen
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCodeCostsFewBytes(t *testing.T) {
+	dense := strings.Repeat("# Head of a section\n\n"+
+		"Some **bold** and `code` and *em* words with [a link](http://x.y/z) here.\n\n- item **one**\n- item `two`\n"+
+		"\n| a | bcd |\n|---|---|\n| 1 | **2** |\n\n", 120)
+	prose := strings.Repeat("The discount week comes from the wall clock, so the test depends on the day it runs. ",
+		240)
+	heads := strings.Repeat("## A b c d e f g h i j\n\n", 900)
+	all := strings.Repeat(readTour(t)+dense[:400]+prose[:400], 6) // 20 KB of all constructs
+	for name, src := range map[string]string{"dense": dense, "prose": prose, "tour": readTour(t), "headings": heads,
+		"all": all} {
+		plain := len(pieces(t, MarkdownOptions{}, src))
+		color := len(pieces(t, MarkdownOptions{Color: true, Links: true}, src))
+		if plain*10 > len(src)*13 || color > len(src)*3 {
+			t.Errorf("%s: %d bytes of source became %d, with colour %d", name, len(src), plain, color)
+		}
+	}
+	for _, row := range strings.Split(pieces(t, MarkdownOptions{Width: wide(33)}, dense+prose), "\n") {
+		if strings.HasSuffix(row, " ") {
+			t.Fatalf("trailing blank: %q", row)
+		}
+	}
+}
+
+// The time limit is far above what is needed, and far below what anything
+// quadratic takes.
+// Four times the text may take twelve times as long, and a fifth of a second
+// for what else the machine does: quadratic work would take sixteen times. One
+// of three tries has to hold.
+func TestMarkdownTakesLinearTime(t *testing.T) {
+	for _, unit := range []string{"[", "(", "[(", "*a", "*_", "**a _b ", "`", "` ``", "<a:", "<", "中[", "中`", "中*_",
+		"[中](", "a\u0301", "\u200b", "\\", "&lt;", "|", "> ", "- ", "#", "1", "~", "[a](", "!["} {
+		for _, sep := range []string{"", "\n"} {
+			var short, long time.Duration
+			for range 3 {
+				short, long = renderTime(t, unit, sep, 1<<12), renderTime(t, unit, sep, 1<<14)
+				if long <= 12*short+200*time.Millisecond {
+					break
+				}
+			}
+			if long > 12*short+200*time.Millisecond {
+				t.Errorf("%q %q: 4 KB took %v, 16 KB %v", unit, sep, short, long)
+			}
+		}
+	}
+}
+
+func renderTime(t *testing.T, unit, sep string, size int) time.Duration {
+	t.Helper()
+	src := strings.Repeat(unit, 200)
+	src = strings.Repeat(src+sep, size/len(src))
+	begin := time.Now()
+	m := NewMarkdown(MarkdownOptions{Out: &strings.Builder{}, Color: true, Width: wide(1000)})
+	for i := 0; i < len(src); i += 20 {
+		if _, err := m.WriteString(src[i:min(i+20, len(src))]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return time.Since(begin)
+}
+
+// corpus is about n bytes of a typical answer.
+func corpus(n int) string {
+	unit := "## Step\n\nThe discount week comes from the **wall clock**, so the test depends on the day it runs. On " +
+		"a Monday `weekOf` steps one day too far back, see [docs](https://example.com/x).\n\n```go\n" +
+		"start := d.AddDate(0, 0, -int(d.Weekday())-1)\n```\n\n- one *item* of a list\n- another\n\n"
+	return strings.Repeat(unit, n/len(unit)+1)[:n]
+}
+
+func BenchmarkMarkdown2MB(b *testing.B) {
+	for name, src := range map[string]string{
+		"typical": corpus(2 << 20),
+		"openers": strings.Repeat("*a `b [c ", 2<<20/9),
+		"prose":   strings.Repeat("plain words and nothing else here. ", 2<<20/35),
+		"oneword": strings.Repeat("x", 2<<20),
+		"cjk":     strings.Repeat("中文段落没有空格，", 2<<20/27),
+		"blanks":  strings.Repeat(" ", 2<<20),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
+			for b.Loop() {
+				m := NewMarkdown(MarkdownOptions{Out: &strings.Builder{}, Color: true})
+				for i := 0; i < len(src); i += 20 {
+					if _, err := m.WriteString(src[i:min(i+20, len(src))]); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := m.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
