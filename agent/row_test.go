@@ -48,12 +48,12 @@ func TestTheModelHearsOfItsBrokenCall(t *testing.T) {
 }
 
 // TestACutReplyRunsNothing: a call whose arguments are whole by chance is
-// asked for again with more room, and so is a reply of nothing but thoughts.
+// asked for again with more room, and so is a reply of nothing but reasoning.
 func TestACutReplyRunsNothing(t *testing.T) {
 	cut := fake.Calls(fake.ToolCall("a", "look", `{"arg":"x"}`), fake.ToolCall("b", "look", `{"arg":"y"}`))
 	cut.Stop = provider.StopMaxTokens
-	thoughts := fake.Step{Reasoning: []string{"hm"}, Stop: provider.StopMaxTokens}
-	for name, step := range map[string]fake.Step{"calls": cut, "thoughts": thoughts} {
+	reasoning := fake.Step{Reasoning: []string{"hm"}, Stop: provider.StopMaxTokens}
+	for name, step := range map[string]fake.Step{"calls": cut, "reasoning": reasoning} {
 		r, lines, runs, p, err := play(t, step, fake.Say("ok"))
 		req, _ := p.Last()
 		if err != nil || r.Text != "ok" || runs != 0 || req.MaxTokens != 4000 || len(lines) != 2 {

@@ -89,7 +89,7 @@ func TestPicturesAreAttached(t *testing.T) {
 }
 
 // TestAPictureThatThePersonNamesMayBeAnywhere: a screenshot is on the desktop.
-// That holds for the full path the person gave, of a picture, and for nothing a
+// That holds for the full path the user gave, of a picture, and for nothing a
 // repository or a page could have put there.
 func TestAPictureThatThePersonNamesMayBeAnywhere(t *testing.T) {
 	a := reaching(t, nil)

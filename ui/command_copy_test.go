@@ -84,7 +84,7 @@ func TestCopyToolThatFails(t *testing.T) {
 	}
 }
 
-// The terminal is asked only when the person says so, and what the answer holds
+// The terminal is asked only when the user says so, and what the answer holds
 // cannot end the sequence.
 func TestCopyByTheTerminal(t *testing.T) {
 	answer := "code\x1b]0;title\a \x1b\\ end"

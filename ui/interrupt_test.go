@@ -35,7 +35,7 @@ func TestCtrlCStopsTheTurn(t *testing.T) {
 	k.end()
 }
 
-// A turn that does not listen cannot keep the person.
+// A turn that does not listen cannot keep the user.
 func TestATurnThatDoesNotEnd(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	k := startPTY(t, &sender{play: func(context.Context, string, agent.Callbacks) (*agent.Response, error) {

@@ -71,7 +71,7 @@ func TestFilesAreCompleted(t *testing.T) {
 }
 
 // What a typed line names comes with its message; what was pasted does not, and
-// the person is told.
+// the user is told.
 func TestPastedPathsAreData(t *testing.T) {
 	d := projectIn(t, map[string]string{"week.go": "package cart\n"}, false)
 	opt := func(o *Options) { o.Agent = d }

@@ -21,7 +21,7 @@ const version = "2023-06-01"
 // but Name has a meaning; the fields must not change once it is in use. It may
 // be used by several goroutines, and must not be copied.
 //
-// What a model turns out to refuse (a way to think, a temperature, old thoughts,
+// What a model turns out to refuse (a way to think, a temperature, old reasoning,
 // a long reply) is left out from then on and the request sent again, with a
 // Notice where something is lost.
 type Provider struct {

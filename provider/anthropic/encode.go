@@ -210,7 +210,7 @@ func (h *history) assistant(m provider.Message) []block {
 	return blocks
 }
 
-// appendReasoning gives the model its own thoughts back, byte for byte. Claude
+// appendReasoning gives the model its own reasoning back, byte for byte. Claude
 // refuses a thought without a signature (one that was cut off); other servers
 // send none and want the thought all the same.
 func appendReasoning(blocks []block, r provider.Reasoning, model string) []block {

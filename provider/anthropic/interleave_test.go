@@ -55,12 +55,12 @@ func TestAGatewayThatKnowsNoBetas(t *testing.T) {
 			t.Errorf("request %d: %q, want %q", i, got, want)
 		}
 		if !strings.Contains(string(seen.Body), `"budget_tokens"`) {
-			t.Errorf("request %d asks for no thoughts: %s", i, seen.Body)
+			t.Errorf("request %d asks for no reasoning: %s", i, seen.Body)
 		}
 	}
 }
 
-// TestAPausedReplyGoesBackAsItIs, its thoughts too, with no word behind it.
+// TestAPausedReplyGoesBackAsItIs, its reasoning too, with no word behind it.
 func TestAPausedReplyGoesBackAsItIs(t *testing.T) {
 	p, s := learner(t, providertest.Anthropic(providertest.Text("ok")))
 	req := hello("claude-sonnet-4-5", provider.EffortHigh)

@@ -161,7 +161,7 @@ func TestThoughtsThatAreNoLongerTaken(t *testing.T) {
 	for i, seen := range s.Requests() {
 		body := string(seen.Body)
 		if got := strings.Contains(body, "sig-"); got != (i == 0) {
-			t.Errorf("request %d: thoughts are there: %v\n%s", i, got, body)
+			t.Errorf("request %d: reasoning is there: %v\n%s", i, got, body)
 		}
 		if got := strings.Contains(body, "budget_tokens"); got != (i == 0) {
 			t.Errorf("request %d: thinks in a loop that began without a thought: %v", i, got)
@@ -198,7 +198,7 @@ func TestThoughtsKeepTheirPlace(t *testing.T) {
 	providertest.Collect(p.Stream(t.Context(), req))
 	if body := s.Requests()[1].Body; strings.Contains(string(body), "sig-") ||
 		strings.Contains(string(body), `"thinking"`) {
-		t.Errorf("thoughts went to another model: %s", body)
+		t.Errorf("reasoning went to another model: %s", body)
 	}
 }
 

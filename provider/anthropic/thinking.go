@@ -145,7 +145,7 @@ func (b *body) think(effort provider.Effort, messages []message, l wire.Learned)
 // Those that are told of an effort do so by themselves.
 const interleavedBeta = "interleaved-thinking-2025-05-14"
 
-// interleaves reports whether the request asks for thoughts between calls: Claude
+// interleaves reports whether the request asks for reasoning between calls: Claude
 // 4 to 4.5 can have them, 3.7 cannot.
 func (b *body) interleaves(l wire.Learned) bool {
 	f := parseFamily(b.Model)

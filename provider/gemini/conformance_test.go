@@ -14,7 +14,7 @@ func suite() providertest.Wire {
 			return &gemini.Provider{Server: provider.Server{Name: c.Name, BaseURL: c.URL, Key: c.Key, HTTP: c.HTTP,
 				Idle: c.Idle, RequestTimeout: c.RequestTimeout, Local: c.Local}}
 		},
-		Keeps:    true, // proofs of thoughts
+		Keeps:    true, // proofs of reasoning
 		Build:    providertest.Gemini,
 		Validate: func(body []byte) error { return providertest.Validate(providertest.WireGemini, body) },
 		Unmark:   func(body []byte) []byte { return body }, // the cache needs no marks

@@ -65,7 +65,7 @@ type replyCall struct {
 }
 
 // usageMetadata counts tokens: the prompt with what the cache held, the answer
-// without the thoughts.
+// without the reasoning.
 type usageMetadata struct {
 	Prompt     int `json:"promptTokenCount"`
 	Cached     int `json:"cachedContentTokenCount"`
@@ -158,12 +158,12 @@ func (d *decoder) count(u *usageMetadata) {
 		return
 	}
 	cached := wire.Count(u.Cached)
-	thoughts := wire.Count(u.Thoughts)
+	reasoning := wire.Count(u.Thoughts)
 	d.Usage = provider.Usage{
 		Input:     max(0, wire.Count(u.Prompt)-cached) + wire.Count(u.ToolUse),
 		CacheRead: cached,
-		Output:    wire.Count(u.Candidates) + thoughts,
-		Reasoning: thoughts,
+		Output:    wire.Count(u.Candidates) + reasoning,
+		Reasoning: reasoning,
 	}
 }
 

@@ -130,7 +130,7 @@ func TestEndings(t *testing.T) {
 		{"safety without", end("SAFETY", "because", ""), provider.StopRefusal, "", false, "because"},
 		{"recitation", end("RECITATION", "", some), provider.StopRefusal, "", false,
 			"the provider stopped the reply: it came too close to a text that others own (RECITATION)"},
-		{"all went into thoughts", end("MAX_TOKENS", "", ""), provider.StopMaxTokens, "", false, ""},
+		{"all went into reasoning", end("MAX_TOKENS", "", ""), provider.StopMaxTokens, "", false, ""},
 		{"malformed call", end("MALFORMED_FUNCTION_CALL", "call: print(", ""), "", provider.KindProvider, true,
 			"cannot be read: call: print("},
 		{"unexpected call", end("UNEXPECTED_TOOL_CALL", "", some), "", provider.KindProvider, true, "not given"},
@@ -183,7 +183,7 @@ func TestABlockedPromptWasStillCharged(t *testing.T) {
 	}
 }
 
-// TestUsage: the last count holds, thoughts are output, what the cache held is no
+// TestUsage: the last count holds, reasoning is output, what the cache held is no
 // input.
 func TestUsage(t *testing.T) {
 	r := ask(t, providertest.Stream(`data: {"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1}}`+"\n\n"+

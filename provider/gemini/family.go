@@ -64,8 +64,8 @@ type thinkingConfig struct {
 }
 
 // think maps an effort to the family's words, nil to none. An unset effort only
-// asks to see the thoughts: how many there are is then the model's own choice.
-// limit is the reply's, which includes the thoughts; 0 when it has none.
+// asks to see the reasoning: how much there is is then the model's own choice.
+// limit is the reply's, which includes the reasoning; 0 when it has none.
 func (f family) think(effort provider.Effort, limit int) *thinkingConfig {
 	switch {
 	case !f.thinks():

@@ -324,7 +324,7 @@ func TestARefusedSignature(t *testing.T) {
 	}
 	req := request(provider.UserText("hi"), reply("a", "old+/=="), answer(provider.ToolCall{ID: "a", Name: "read"}))
 	r := providertest.Collect(p.Stream(t.Context(), req))
-	if r.Err != nil || len(notices(r)) != 1 || !strings.Contains(notices(r)[0], "thoughts") {
+	if r.Err != nil || len(notices(r)) != 1 || !strings.Contains(notices(r)[0], "reasoning") {
 		t.Fatalf("%v %q", r.Err, notices(r))
 	}
 	req.Messages = append(req.Messages, reply("b", "new+/=="), answer(provider.ToolCall{ID: "b", Name: "read"}))
@@ -341,7 +341,7 @@ func TestARefusedSignature(t *testing.T) {
 }
 
 // TestASignatureThatIsRefusedNowAndThen is sent once more each time: another
-// refusal, of another request, is no reason yet to give the thoughts up. What was
+// refusal, of another request, is no reason yet to give the reasoning up. What was
 // not sent cannot be at fault.
 func TestASignatureThatIsRefusedNowAndThen(t *testing.T) {
 	n := 0

@@ -49,7 +49,7 @@ func suite() providertest.Wire {
 		Stops: map[string]provider.StopReason{"stop": provider.StopComplete, "novelty": provider.StopComplete,
 			"length": provider.StopMaxTokens},
 		Tells: func(u provider.Usage) provider.Usage {
-			return provider.Usage{Input: u.Prompt(), Output: u.Output} // no word of caches and thoughts
+			return provider.Usage{Input: u.Prompt(), Output: u.Output} // no word of caches and reasoning
 		},
 		EchoesReasoning: true,
 	}

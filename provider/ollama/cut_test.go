@@ -53,7 +53,7 @@ func TestACutPrompt(t *testing.T) {
 		})
 	}
 	t.Run("fewer than before, though little came", readFewer)
-	t.Run("thoughts of an earlier turn are not read again", dropThoughts)
+	t.Run("reasoning of an earlier turn are not read again", dropThoughts)
 	t.Run("an image is no text", sendAnImage)
 	t.Run("refused by a server that obeys", refuseALongPrompt)
 	t.Run("the reply filled it", fillTheWindow)

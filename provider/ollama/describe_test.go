@@ -82,7 +82,7 @@ func TestTheWindow(t *testing.T) {
 }
 
 // TestADescriptionThatFailsIsAskedForAgain: a server that is busy for a moment
-// must not cost the window, the tools and the thoughts of the whole run.
+// must not cost the window, the tools and the reasoning of the whole run.
 func TestADescriptionThatFailsIsAskedForAgain(t *testing.T) {
 	for name, failure := range map[string]providertest.Reply{
 		"busy":    providertest.JSON(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`),

@@ -71,10 +71,10 @@ const (
 
 // extent is what of a request a model has to read, in bytes.
 type extent struct {
-	text int // all but the images and the thoughts
-	// thoughts are those since the last question: most models are not given the
+	text int // all but the images and the reasoning
+	// reasoning is what came since the last question: most models are not given the
 	// ones before it again.
-	thoughts int
+	reasoning int
 }
 
 // encode makes the body of a request by the provider of the given name.
@@ -111,10 +111,10 @@ func measure(body int, messages []message) extent {
 			size.text -= len(img)
 		}
 		if m.Role == "user" {
-			size.thoughts = 0
+			size.reasoning = 0
 		}
 		size.text -= len(m.Thinking)
-		size.thoughts += len(m.Thinking)
+		size.reasoning += len(m.Thinking)
 	}
 	return size
 }

@@ -123,7 +123,7 @@ func (k *known) cut(req provider.Request, size extent, read, window int) string 
 	least, fresh, before := size.text/leastTokens, 0, 0
 	if grew {
 		fresh = size.text - last.text
-		before = max(0, last.tokens-last.thoughts/mostTokens) // its thoughts may be gone by now
+		before = max(0, last.tokens-last.reasoning/mostTokens) // its reasoning may be gone by now
 		least = before + fresh/leastTokens
 	}
 	if len(k.sessions) >= mostSessions || k.sessions == nil {
@@ -137,7 +137,7 @@ func (k *known) cut(req provider.Request, size extent, read, window int) string 
 		why = fmt.Sprintf("the model read %d tokens of %d or more, and its window holds %d", read, max(least, read), window)
 	// Old servers count only what they had not read before: then the count is
 	// no more than that of what is new.
-	case grew && read < before-before/50 && read > (fresh+size.thoughts)/mostTokens+256:
+	case grew && read < before-before/50 && read > (fresh+size.reasoning)/mostTokens+256:
 		why = fmt.Sprintf("the model read %d tokens, though the request before had %d or more and the conversation grew",
 			read, before)
 	}

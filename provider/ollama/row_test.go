@@ -245,7 +245,7 @@ func TestALocalServerMayTakeItsTime(t *testing.T) {
 	}
 }
 
-// TestAModelThatCannot: tools, thoughts and images are left out by what the
+// TestAModelThatCannot: tools, reasoning and images are left out by what the
 // server says of the model, and the user is told once.
 func TestAModelThatCannot(t *testing.T) {
 	s := server(t, providertest.OllamaShow(8192, "completion"), always(providertest.Ollama(providertest.Text("ok"))))

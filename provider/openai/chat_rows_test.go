@@ -185,7 +185,7 @@ func TestThoughtsThatARouterNoLongerTakes(t *testing.T) {
 		req.Messages[1].Parts[0] = provider.Reasoning{Text: "hm hm", Form: "reasoning",
 			Opaque: `[{"type":"reasoning.text","text":"hm hm","signature":"sig"}]`}
 		told, bodies := askChat(t, "openrouter", message, req)
-		if len(told) != 1 || !strings.Contains(told[0], "thoughts") {
+		if len(told) != 1 || !strings.Contains(told[0], "reasoning") {
 			t.Errorf("told %q", told)
 		}
 		for i, body := range bodies {

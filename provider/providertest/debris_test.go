@@ -93,7 +93,7 @@ func TestAnAnswerIsNotDoubtedLightly(t *testing.T) {
 		"in a sentence":  {Text("It begins with <tool_call> and a brace.")},
 		"in code":        {Text("```\n<tool_call>\n{\"name\"\n```\nSo it is.")},
 		"in an open one": {Text("```\n<tool_call>\n{\"name\"")},
-		"thoughts":       {Reason("hm"), Text("Yes."), Usage(provider.Usage{Input: 10, Output: 400})},
+		"reasoning":      {Reason("hm"), Text("Yes."), Usage(provider.Usage{Input: 10, Output: 400})},
 		"counted":        {Text("Yes."), Usage(provider.Usage{Input: 10, Output: 400, Reasoning: 398})},
 		"short":          {Text("4"), Usage(provider.Usage{Input: 10, Output: 100})},
 		"long":           {Text(strings.Repeat("word ", 100)), Usage(provider.Usage{Input: 10, Output: 500})},

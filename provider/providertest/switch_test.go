@@ -12,7 +12,7 @@ import (
 var itemID = regexp.MustCompile(`"(rs|msg|fc)_[^"]*"`)
 
 // TestSwitchingBetweenEachTwo takes a conversation from one wire to another, and
-// back, after a step with thoughts and two calls on each. Each request must be
+// back, after a step with reasoning and two calls on each. Each request must be
 // one that the server takes; what one model thought, its payloads and its ids do
 // not reach the other, and come back to the first as they were.
 func TestSwitchingBetweenEachTwo(t *testing.T) {
@@ -54,7 +54,7 @@ func TestSwitchingBetweenEachTwo(t *testing.T) {
 						there := bytes.Contains(body, []byte("thought of "+s.name)) ||
 							bytes.Contains(body, []byte("sig+"+s.name+"/"))
 						if there != (s.name == name) {
-							t.Errorf("%s: the thoughts of %s are there: %v\n%s", name, s.name, there, body)
+							t.Errorf("%s: the reasoning of %s is there: %v\n%s", name, s.name, there, body)
 						}
 					}
 					if foreign := itemID.Find(body); foreign != nil && name != WireResponses {

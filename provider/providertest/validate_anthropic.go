@@ -111,7 +111,7 @@ func (v *validator) anthropicHead(b anthropicBody) {
 }
 
 // anthropicLoop checks that the tool loop in which the history ends began with a
-// thought, where thoughts are asked for.
+// thought, where reasoning is asked for.
 func (v *validator) anthropicLoop(b anthropicBody) {
 	if b.Thinking == nil || b.Thinking.Type != "enabled" {
 		return

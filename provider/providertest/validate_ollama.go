@@ -140,7 +140,7 @@ func (v *validator) ollamaMessage(what string, i int, m ollamaMessage, open []st
 		}
 	}
 	if m.Thinking != "" && m.Role != "assistant" {
-		v.bad("%s: thoughts", what)
+		v.bad("%s: reasoning", what)
 	}
 	if m.ToolCalls == nil && m.Images == nil {
 		v.text(what, m.Content)

@@ -46,7 +46,7 @@ func TestTheOllamaValidatorRefuses(t *testing.T) {
 			"no JSON object"},
 		{"index", chat(user + "," + strings.Replace(call, `"index":0`, `"index":1`, 1) + "," + answer), "has the index"},
 		{"image address", chat(`{"role":"user","content":"x","images":["data:image/png;base64,AA=="]}`), "no base64"},
-		{"thoughts of the user", chat(`{"role":"user","content":"x","thinking":"y"}`), "thoughts"},
+		{"reasoning of the user", chat(`{"role":"user","content":"x","thinking":"y"}`), "reasoning"},
 		{"parameters without properties", declare(`{"type":"object"}`), "are no object"},
 		{"a property that is none", declare(`{"type":"object","properties":{"a":true}}`), "cannot unmarshal"},
 		{"required without a name", declare(`{"type":"object","properties":{"a":{"type":"string","required":true}}}`),

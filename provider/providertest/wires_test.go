@@ -122,7 +122,7 @@ func (s spoken) reply(t testing.TB, name string, req provider.Request, items ...
 	return r.Done.Message
 }
 
-// step is a step with thoughts and two calls.
+// step is a step with reasoning and two calls.
 func step(n int) []Item {
 	return []Item{Reason("hm ", "hm"), Text("I look."), Call(fmt.Sprintf("call_%d_a", n), "read", `{"path":"a"}`),
 		Call(fmt.Sprintf("call_%d_b", n), "read", `{"path":"b"}`)}

@@ -233,7 +233,7 @@ func TestQuietShowsQuestionsAndFailuresOnly(t *testing.T) {
 	})
 	r.OnThinking()
 	r.pass(time.Minute)
-	r.OnText("thoughts")
+	r.OnText("reasoning")
 	c := runCall("1", "make")
 	r.OnToolCall(c)
 	r.pass(time.Minute)

@@ -27,7 +27,7 @@ func exchange(api API) Exchange {
 		}}
 }
 
-const thoughts = "the thoughts of this conversation"
+const reasoning = "the reasoning of this conversation"
 
 // lessons are what is learned from each refusal.
 var lessons = []struct {
@@ -57,12 +57,12 @@ var lessons = []struct {
 	{api: Chat, message: "Unsupported parameter: 'max_tokens'", omitted: LengthField},
 	{api: Chat, message: "'max_tokens' is unsupported", omitted: LengthField},
 	{api: Messages, message: "`thinking` blocks cannot be modified", omitted: oldReasoning | ReasoningEcho,
-		notice: thoughts},
+		notice: reasoning},
 	{api: Responses, status: 404, message: "Item with id 'rs_1' not found.", omitted: ItemIDs},
 	{api: Responses, message: "Duplicate item found with id msg_1.", omitted: ItemIDs},
 	{api: Responses, message: "Item 'rs_1' was provided without its required following item.", omitted: oldReasoning,
-		notice: thoughts},
-	{api: Responses, code: "invalid_encrypted_content", message: "no", omitted: oldReasoning, notice: thoughts},
+		notice: reasoning},
+	{api: Responses, code: "invalid_encrypted_content", message: "no", omitted: oldReasoning, notice: reasoning},
 	{api: Responses, message: "Encrypted content is not supported", omitted: EncryptedReasoning},
 	{api: Gemini, message: "Function call is missing a thought_signature", omitted: UnsignedCalls},
 	{api: Gemini, message: "Corrupted thought signature."}, // the first time, it is only sent again

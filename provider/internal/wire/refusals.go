@@ -75,7 +75,7 @@ type refusal struct {
 
 // What users are told, when something is lost.
 const (
-	noticeReasoning   = "the server no longer takes the thoughts of this conversation so far: they are left out"
+	noticeReasoning   = "the server no longer takes the reasoning of this conversation so far: it is left out"
 	noticeEffort      = "{model} does not take the effort {effort}: it thinks as it does by itself"
 	noticeTemperature = "{model} does not take a temperature: it is left out"
 	noticeMost        = "{model} gives at most {tokens} tokens in a reply"
