@@ -168,7 +168,7 @@ func TestInterruptIsIgnored(t *testing.T) {
 	s := newStandIn(t, CodexName,
 		"trap 'echo >$DIR/interrupted' INT\ntrap 'echo >$DIR/terminated' TERM\necho $$ >$DIR/pid\n"+
 			events(codexBegin, codexText("Half"))+"while :; do sleep 0.02; done\n")
-	s.cli.timeouts.interrupt, s.cli.timeouts.terminate = 300*time.Millisecond, 300*time.Millisecond
+	s.cli.timeouts.interrupt, s.cli.timeouts.terminate = time.Second, time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	s.stream(ctx, provider.Request{Messages: []provider.Message{user("hi")}}, func(e provider.Event) {
 		if _, ok := e.(provider.TextDelta); ok {
