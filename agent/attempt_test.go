@@ -16,7 +16,17 @@ import (
 	"artoo/tool"
 )
 
-func TestEndsOfReplies(t *testing.T) {
+// endOfReply is how a reply ends, and what a turn makes of it.
+type endOfReply struct {
+	name    string
+	steps   []fake.Step
+	text    string
+	kind    agent.Kind
+	history []string
+}
+
+// endsOfReplies are the ends a provider can give.
+func endsOfReplies() []endOfReply {
 	cutCall := fake.Call("c", "bash", `{"arg":"rm"}`)
 	cutCall.Stop = provider.StopMaxTokens
 	cutText := func(s string) fake.Step { st := fake.Say(s); st.Stop = provider.StopMaxTokens; return st }
@@ -26,13 +36,7 @@ func TestEndsOfReplies(t *testing.T) {
 	full.Stop = provider.StopContext
 	pause := fake.Say("working")
 	pause.Stop = provider.StopPause
-	cases := []struct {
-		name    string
-		steps   []fake.Step
-		text    string
-		kind    agent.Kind
-		history []string
-	}{
+	return []endOfReply{
 		{"a cut text is continued once", []fake.Step{cutText("one "), fake.Say("two")}, "one two", "",
 			[]string{"user go", "assistant partial one ", "user [Not from the user: Your reply was cut", "assistant two"}},
 		{"after that it is asked for less", []fake.Step{cutText("one "), cutText("two "), fake.Say("three")},
@@ -62,7 +66,10 @@ func TestEndsOfReplies(t *testing.T) {
 		{"fault after a part", []fake.Step{{Text: []string{"x"}, Err: &provider.Error{Kind: provider.KindNetwork,
 			Err: io.ErrUnexpectedEOF}}}, "x", agent.KindNetwork, []string{"user go", "assistant partial x"}},
 	}
-	for _, c := range cases {
+}
+
+func TestEndsOfReplies(t *testing.T) {
+	for _, c := range endsOfReplies() {
 		t.Run(c.name, func(t *testing.T) {
 			p := &fake.Provider{Steps: c.steps, Lenient: true}
 			ran := false

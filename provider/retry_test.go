@@ -75,19 +75,23 @@ func seconds(all ...float64) []time.Duration {
 	return out
 }
 
-func TestRetryWaits(t *testing.T) {
+// retryTest is an error, and how long it is tried again.
+type retryTest struct {
+	name    string
+	err     provider.Error // of every try
+	tries   int
+	maxTime time.Duration
+	waits   []time.Duration
+	message string // of the last error
+	kind    provider.ErrorKind
+	hint    string
+}
+
+// retryTests are the errors of every kind.
+func retryTests() []retryTest {
 	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	overloaded := provider.Error{Kind: provider.KindOverloaded, Status: 529, Message: "Overloaded."}
-	tests := []struct {
-		name    string
-		err     provider.Error // of every try
-		tries   int
-		maxTime time.Duration
-		waits   []time.Duration
-		message string // of the last error
-		kind    provider.ErrorKind
-		hint    string
-	}{
+	return []retryTest{
 		{name: "backoff doubles", err: overloaded, waits: seconds(.5, 1, 2, 4),
 			message: "api: Overloaded, after 5 tries (529)"},
 		{name: "and is capped", err: overloaded, tries: 8, waits: seconds(.5, 1, 2, 4, 8, 8, 8),
@@ -134,7 +138,10 @@ func TestRetryWaits(t *testing.T) {
 			Message: "dns", Err: &net.DNSError{IsTimeout: true}}, waits: seconds(.5, 1, 2, 4),
 			message: "api: dns, after 5 tries"},
 	}
-	for _, tt := range tests {
+}
+
+func TestRetryWaits(t *testing.T) {
+	for _, tt := range retryTests() {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &fake.Provider{Then: func(provider.Request) fake.Step { return fails(tt.err) }}

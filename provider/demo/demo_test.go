@@ -211,7 +211,16 @@ func (w *world) refuse(tool, text string) {
 
 const denied = "Not run: this call was denied.\nThe user's reason: not now"
 
-func TestScript(t *testing.T) {
+// scriptTest is a world the demo can meet, and what it says of it at the end.
+type scriptTest struct {
+	name    string
+	prepare func(t *testing.T, w *world)
+	mended  bool
+	why     string
+}
+
+// scriptTests are those worlds; each has a golden file of its name.
+func scriptTests() []scriptTest {
 	without := func(w *world, gone string) {
 		var left []string
 		for _, name := range w.tools {
@@ -230,12 +239,7 @@ func TestScript(t *testing.T) {
 		}
 		return "", false, false
 	}
-	tests := []struct {
-		name    string
-		prepare func(t *testing.T, w *world)
-		mended  bool
-		why     string
-	}{
+	return []scriptTest{
 		{"all-goes-well", func(t *testing.T, w *world) {}, true, "go test ./... passes after the edit of till.go"},
 		{"no-edit-tool", func(t *testing.T, w *world) { without(w, "edit") }, false,
 			"go test ./... fails, and till.go was not edited"},
@@ -281,7 +285,10 @@ func TestScript(t *testing.T) {
 				"--- FAIL: TestTotal (0.00s)\n    till_test.go:18: a ``` b: Total is 1, want 2\nFAIL\nexit status 1")
 		}, false, "go test ./... still fails after the edit of till.go"},
 	}
-	for _, tt := range tests {
+}
+
+func TestScript(t *testing.T) {
+	for _, tt := range scriptTests() {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.playGo(t)

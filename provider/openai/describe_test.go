@@ -22,22 +22,24 @@ func pages(t *testing.T, answers map[string]providertest.Reply) *providertest.Se
 	}})
 }
 
-// TestDescribe: what servers tell of the window they give a model, and of what it
-// sees; what the listed maximum of a model that is not loaded is not.
-func TestDescribe(t *testing.T) {
+// describeTest is what a server answers about its models, and what is learned of one.
+type describeTest struct {
+	name       string
+	answers    map[string]providertest.Reply
+	window     int // 0 where nobody says
+	reply      int
+	sees       bool
+	asked, two int // requests for one description, and for two
+}
+
+// describeTests are the servers that say it, each in its own way.
+func describeTests() []describeTest {
 	json := func(body string) providertest.Reply { return providertest.JSON(200, body) }
 	llama := json(
 		`{"models":[{"name":"tiny"}],"object":"list","data":[{"id":"/home/user/tiny.gguf","owned_by":"llamacpp","architecture":{"input_modalities":["text"]},"meta":{"n_ctx":8192,"n_ctx_train":32768}}]}`)
 	studio := json(
 		`{"data":[{"id":"my-model","owned_by":"organization_owner"},{"id":"other","owned_by":"organization_owner"}]}`)
-	for _, tc := range []struct {
-		name       string
-		answers    map[string]providertest.Reply
-		window     int // 0 where nobody says
-		reply      int
-		sees       bool
-		asked, two int // requests for one description, and for two
-	}{
+	return []describeTest{
 		{"vLLM", map[string]providertest.Reply{"/v1/models": json(
 			`{"data":[{"id":"my-model","owned_by":"vllm","max_model_len":12000},{"id":"lora","max_model_len":9}]}`)},
 			12_000, 6000, false, 1, 1},
@@ -73,7 +75,13 @@ func TestDescribe(t *testing.T) {
 		{"no list", nil, 0, 0, false, 1, 1},
 		{"a page", map[string]providertest.Reply{"/v1/models": providertest.Page(200, "Welcome")}, 0, 0, false, 1, 1},
 		{"nonsense", map[string]providertest.Reply{"/v1/models": json(`{"data":`)}, 0, 0, false, 1, 1},
-	} {
+	}
+}
+
+// TestDescribe: what servers tell of the window they give a model, and of what it
+// sees; what the listed maximum of a model that is not loaded is not.
+func TestDescribe(t *testing.T) {
+	for _, tc := range describeTests() {
 		wires := map[string]func(*providertest.Server) provider.Describer{
 			"chat": func(s *providertest.Server) provider.Describer {
 				return &openai.Chat{Server: provider.Server{Name: "compatible", BaseURL: s.URL + "/v1/", HTTP: s.HTTP,

@@ -7,39 +7,27 @@ import (
 	"artoo/provider/providertest"
 )
 
-func TestTheGeminiValidatorRefuses(t *testing.T) {
-	contents := func(c string) string { return `{"contents":[` + c + `]}` }
+// A turn of the user, a call of the model and the answer to it, as Gemini has them.
+const (
+	geminiUser   = `{"role":"user","parts":[{"text":"x"}]}`
+	geminiCall   = `{"role":"model","parts":[{"functionCall":{"id":"a","name":"n","args":{}},"thoughtSignature":"s"}]}`
+	geminiAnswer = `{"role":"user","parts":[{"functionResponse":{"id":"a","name":"n","response":{"output":"x"}}}]}`
+)
+
+// geminiContents is a request of these contents and nothing else.
+func geminiContents(c string) string { return `{"contents":[` + c + `]}` }
+
+// geminiTest is a body and what the validator says of it; "" for a good one.
+type geminiTest struct{ name, body, why string }
+
+// geminiTests are those of one request each.
+func geminiTests() []geminiTest {
+	const user, call, answer = geminiUser, geminiCall, geminiAnswer
+	contents := geminiContents
 	declare := func(d string) string {
 		return `{"tools":[{"functionDeclarations":[` + d + `]}],"contents":[{"role":"user","parts":[{"text":"x"}]}]}`
 	}
-	const (
-		user   = `{"role":"user","parts":[{"text":"x"}]}`
-		call   = `{"role":"model","parts":[{"functionCall":{"id":"a","name":"n","args":{}},"thoughtSignature":"s"}]}`
-		answer = `{"role":"user","parts":[{"functionResponse":{"id":"a","name":"n","response":{"output":"x"}}}]}`
-	)
-	t.Run("a call without a signature", func(t *testing.T) {
-		bare, second := strings.Replace(call, `,"thoughtSignature":"s"`, "", 1),
-			`,{"functionCall":{"id":"b","name":"n","args":{}}}`
-		both := strings.Replace(answer, `}]}`, `},`+
-			strings.TrimSuffix(strings.TrimPrefix(strings.Replace(answer, `"a"`, `"b"`, 1), `{"role":"user","parts":[`),
-				`]}`)+`]}`, 1)
-		for body, good := range map[string]bool{
-			contents(user + "," + call + "," + answer):                                          true,
-			contents(user + "," + bare + "," + answer):                                          false,
-			contents(user + "," + strings.Replace(call, `"s"}`, `"s"}`+second, 1) + "," + both): true,
-			contents(user + "," + call + "," + answer + "," + strings.ReplaceAll(bare, `"a"`, `"b"`) + "," +
-				strings.Replace(answer, `"a"`, `"b"`, 1)): false,
-		} {
-			if err := providertest.Validate(providertest.WireGemini, []byte(body)); err != nil {
-				t.Errorf("before 3: %v\n%s", err, body)
-			}
-			err := providertest.Validate(providertest.WireGemini3, []byte(body))
-			if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "missing a thought_signature") {
-				t.Errorf("%v, want good: %v\n%s", err, good, body)
-			}
-		}
-	})
-	for _, tc := range []struct{ name, body, why string }{
+	return []geminiTest{
 		{"good", contents(user + "," + call + "," + answer + "," + user), ""},
 		{"contents not last", `{"contents":[` + user + `],"tools":[]}`, "last key"},
 		{"unknown key", contents(`{"role":"user","parts":[{"text":"x","novel":1}]}`), "unknown field"},
@@ -99,7 +87,35 @@ func TestTheGeminiValidatorRefuses(t *testing.T) {
 		{"budget and level",
 			`{"generationConfig":{"thinkingConfig":{"thinkingBudget":1,"thinkingLevel":"LOW"}},"contents":[` +
 				user + `]}`, "and a level"},
-	} {
+	}
+}
+
+func TestTheGeminiValidatorRefuses(t *testing.T) {
+	const user, call, answer = geminiUser, geminiCall, geminiAnswer
+	contents := geminiContents
+	t.Run("a call without a signature", func(t *testing.T) {
+		bare, second := strings.Replace(call, `,"thoughtSignature":"s"`, "", 1),
+			`,{"functionCall":{"id":"b","name":"n","args":{}}}`
+		both := strings.Replace(answer, `}]}`, `},`+
+			strings.TrimSuffix(strings.TrimPrefix(strings.Replace(answer, `"a"`, `"b"`, 1), `{"role":"user","parts":[`),
+				`]}`)+`]}`, 1)
+		for body, good := range map[string]bool{
+			contents(user + "," + call + "," + answer):                                          true,
+			contents(user + "," + bare + "," + answer):                                          false,
+			contents(user + "," + strings.Replace(call, `"s"}`, `"s"}`+second, 1) + "," + both): true,
+			contents(user + "," + call + "," + answer + "," + strings.ReplaceAll(bare, `"a"`, `"b"`) + "," +
+				strings.Replace(answer, `"a"`, `"b"`, 1)): false,
+		} {
+			if err := providertest.Validate(providertest.WireGemini, []byte(body)); err != nil {
+				t.Errorf("before 3: %v\n%s", err, body)
+			}
+			err := providertest.Validate(providertest.WireGemini3, []byte(body))
+			if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "missing a thought_signature") {
+				t.Errorf("%v, want good: %v\n%s", err, good, body)
+			}
+		}
+	})
+	for _, tc := range geminiTests() {
 		t.Run(tc.name, func(t *testing.T) {
 			err := providertest.Validate(providertest.WireGemini, []byte(tc.body))
 			switch {

@@ -1,6 +1,7 @@
 package providertest_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,28 +11,22 @@ import (
 // refusalTest is a body and what the validator says of it; "" for a good one.
 type refusalTest struct{ name, wire, body, why string }
 
-// responsesTests are those of the Responses API.
-func responsesTests() []refusalTest {
-	const (
-		user    = `{"role":"user","content":[{"type":"input_text","text":"x"}]}`
-		answer  = `{"type":"message","role":"assistant","id":"msg_1","status":"completed","phase":"final_answer","content":[{"type":"output_text","annotations":[],"text":"x"}]}`
-		said    = `{"type":"message","role":"assistant","phase":"final_answer","content":"x"}`
-		thought = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}`
-		call    = `{"type":"function_call","id":"fc_1","call_id":"c1","name":"n","arguments":"{}"}`
-		other   = `{"type":"function_call","id":"fc_2","call_id":"c2","name":"n","arguments":"{}"}`
-		output  = `{"type":"function_call_output","call_id":"c1","output":"x"}`
-		head    = `"stream":true,"store":false,"include":["reasoning.encrypted_content"],`
-	)
-	with := func(head string, items ...string) string {
-		return `{"model":"gpt-5",` + head + `"input":[` + strings.Join(items, ",") + `]}`
-	}
-	input := func(items ...string) string { return with(head, items...) }
-	swap := strings.Replace
+// What every body of the Responses API begins with, and a turn of the user.
+const (
+	responsesHead = `"stream":true,"store":false,"include":["reasoning.encrypted_content"],`
+	responsesUser = `{"role":"user","content":[{"type":"input_text","text":"x"}]}`
+)
+
+// responsesBody is a request of these items.
+func responsesBody(head string, items ...string) string {
+	return `{"model":"gpt-5",` + head + `"input":[` + strings.Join(items, ",") + `]}`
+}
+
+// responsesParameterTests are those of the parameters of the Responses API.
+func responsesParameterTests() []refusalTest {
+	const head, user = responsesHead, responsesUser
+	with, swap := responsesBody, strings.Replace
 	return []refusalTest{
-		{"responses: good", "responses", input(user, thought, call, output, swap(thought, "rs_1", "rs_2", 1),
-			answer, user), ""},
-		{"responses: parallel calls", "responses",
-			input(user, thought, call, other, output, swap(output, "c1", "c2", 1)), ""},
 		{"responses: an older model", "responses", `{"model":"gpt-4.1","stream":true,"store":false,"input":[` +
 			user + `]}`, ""},
 		{"responses: stored", "responses", with(swap(head, "false", "true", 1), user), "store"},
@@ -58,6 +53,30 @@ func responsesTests() []refusalTest {
 		{"responses: a list of nothing", "responses",
 			with(head+
 				`"tools":[{"type":"function","name":"n","strict":false,"parameters":{"type":"object","properties":{"a":{"anyOf":[{"type":["array","null"]}]}}}}],`, user), "missing items"},
+		{"responses: a parameter nobody knows", "responses", with(head+`"max_tokens":99,`, user), "unknown field"},
+		{"responses: long cache key", "responses", with(head+`"prompt_cache_key":"`+strings.Repeat("x", 65)+`",`, user),
+			"longer than 64"},
+	}
+}
+
+// responsesItemTests are those of the items of its input.
+func responsesItemTests() []refusalTest {
+	const (
+		user    = responsesUser
+		answer  = `{"type":"message","role":"assistant","id":"msg_1","status":"completed","phase":"final_answer","content":[{"type":"output_text","annotations":[],"text":"x"}]}`
+		said    = `{"type":"message","role":"assistant","phase":"final_answer","content":"x"}`
+		thought = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}`
+		call    = `{"type":"function_call","id":"fc_1","call_id":"c1","name":"n","arguments":"{}"}`
+		other   = `{"type":"function_call","id":"fc_2","call_id":"c2","name":"n","arguments":"{}"}`
+		output  = `{"type":"function_call_output","call_id":"c1","output":"x"}`
+	)
+	input := func(items ...string) string { return responsesBody(responsesHead, items...) }
+	swap := strings.Replace
+	return []refusalTest{
+		{"responses: good", "responses", input(user, thought, call, output, swap(thought, "rs_1", "rs_2", 1),
+			answer, user), ""},
+		{"responses: parallel calls", "responses",
+			input(user, thought, call, other, output, swap(output, "c1", "c2", 1)), ""},
 		{"responses: lone reasoning", "responses", input(user, thought, user), "required following item"},
 		{"responses: hollow reasoning", "responses", input(user, swap(thought, `"e"`, `""`, 1), answer, user),
 			"its content"},
@@ -97,38 +116,22 @@ func responsesTests() []refusalTest {
 		{"responses: a status", "responses", input(user, swap(thought, `"id"`, `"status":"completed","id"`, 1),
 			call, output), "unknown parameter: 'status'"},
 		{"responses: a key nobody knows", "responses", input(swap(user, `"role"`, `"novel":1,"role"`, 1)), "unknown field"},
-		{"responses: a parameter nobody knows", "responses", with(head+`"max_tokens":99,`, user), "unknown field"},
-		{"responses: long cache key", "responses", with(head+`"prompt_cache_key":"`+strings.Repeat("x", 65)+`",`, user),
-			"longer than 64"},
 		{"responses: ends with the model", "responses", input(user, answer), "ends neither"},
 	}
 }
 
-// TestTheValidatorRefuses: a validator that likes everything would make every
-// other test worthless.
-func TestTheValidatorRefuses(t *testing.T) {
+// anthropicTests are those of the Messages API.
+func anthropicTests() []refusalTest {
 	anthropic := func(messages string) string {
 		return `{"model":"m","max_tokens":9,"stream":true,"messages":[` + messages + `]}`
 	}
-	chat := func(messages string) string { return `{"model":"m","stream":true,"messages":[` + messages + `]}` }
 	const (
 		user     = `{"role":"user","content":[{"type":"text","text":"x"}]}`
 		use      = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]}`
 		answered = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"x"}]}]}`
-		chatUser = `{"role":"user","content":"x"}`
-		chatUse  = `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"n","arguments":"{}"}}]}`
-		chatTool = `{"role":"tool","tool_call_id":"a","content":"x"}`
 	)
-	tests := []refusalTest{
+	return []refusalTest{
 		{"good", "anthropic", anthropic(user + "," + use + "," + answered), ""},
-		{"good", "chat", chat(chatUser + "," + chatUse + "," + chatTool), ""},
-		{"other wire", "novel", `{"messages":[]}`, "no validator"},
-		{"no object", "chat", `[]`, "no JSON object"},
-		{"messages not last", "chat", `{"model":"m","messages":[` + chatUser + `],"stream":true}`, "last key"},
-		{"a key twice", "chat", `{"model":"m","model":"m","stream":true,"messages":[` + chatUser + `]}`, "stands twice"},
-		{"invalid UTF-8", "chat", chat("{\"role\":\"user\",\"content\":\"\xff\"}"), "UTF-8"},
-		{"half a surrogate", "chat", chat(`{"role":"user","content":"\ud83d x"}`), "surrogate"},
-		{"a whole pair", "chat", chat(`{"role":"user","content":"\ud83d\ude00 \\ud83d"}`), ""},
 		{"no stream", "anthropic", `{"model":"m","max_tokens":9,"messages":[` + user + `]}`, "stream false"},
 		{"no reply length", "anthropic", `{"model":"m","stream":true,"messages":[` + user + `]}`, "max_tokens 0"},
 		{"large budget", "anthropic",
@@ -167,6 +170,26 @@ func TestTheValidatorRefuses(t *testing.T) {
 		{"five marks", "anthropic", anthropic(`{"role":"user","content":[` +
 			strings.TrimSuffix(strings.Repeat(`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},`, 5),
 				",") + `]}`), "5 cache marks"},
+	}
+}
+
+// chatTests are those of chat completions, and of any body at all.
+func chatTests() []refusalTest {
+	chat := func(messages string) string { return `{"model":"m","stream":true,"messages":[` + messages + `]}` }
+	const (
+		chatUser = `{"role":"user","content":"x"}`
+		chatUse  = `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"n","arguments":"{}"}}]}`
+		chatTool = `{"role":"tool","tool_call_id":"a","content":"x"}`
+	)
+	return []refusalTest{
+		{"good", "chat", chat(chatUser + "," + chatUse + "," + chatTool), ""},
+		{"other wire", "novel", `{"messages":[]}`, "no validator"},
+		{"no object", "chat", `[]`, "no JSON object"},
+		{"messages not last", "chat", `{"model":"m","messages":[` + chatUser + `],"stream":true}`, "last key"},
+		{"a key twice", "chat", `{"model":"m","model":"m","stream":true,"messages":[` + chatUser + `]}`, "stands twice"},
+		{"invalid UTF-8", "chat", chat("{\"role\":\"user\",\"content\":\"\xff\"}"), "UTF-8"},
+		{"half a surrogate", "chat", chat(`{"role":"user","content":"\ud83d x"}`), "surrogate"},
+		{"a whole pair", "chat", chat(`{"role":"user","content":"\ud83d\ude00 \\ud83d"}`), ""},
 		{"chat: no result", "chat", chat(chatUser + "," + chatUse), "without a result"},
 		{"chat: late result", "chat", chat(chatUser + "," + chatUse + "," + chatUser + "," + chatTool),
 			"comes before the results"},
@@ -184,7 +207,13 @@ func TestTheValidatorRefuses(t *testing.T) {
 			`{"model":"m","stream":true,"max_tokens":1,"max_completion_tokens":1,"messages":[` + chatUser + `]}`,
 			"two limits"},
 	}
-	for _, tc := range append(tests, responsesTests()...) {
+}
+
+// TestTheValidatorRefuses: a validator that likes everything would make every
+// other test worthless.
+func TestTheValidatorRefuses(t *testing.T) {
+	tests := slices.Concat(anthropicTests(), chatTests(), responsesParameterTests(), responsesItemTests())
+	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			err := providertest.Validate(tc.wire, []byte(tc.body))
 			switch {

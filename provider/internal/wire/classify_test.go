@@ -11,78 +11,83 @@ import (
 	"artoo/provider"
 )
 
+// serverSays is the body of a failed request, and what it is understood as.
+type serverSays struct {
+	name              string
+	status            int
+	body              string
+	kind              provider.ErrorKind
+	code              string
+	window, requested int
+}
+
+// serversSay are such bodies in the words of the servers themselves.
+var serversSay = []serverSays{
+	{"Anthropic overflow", 400,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`, provider.KindContext, "invalid_request_error", 200000, 213462},
+	{"Anthropic input and reply", 400, `{"error":{"message":"input length and ` + "`max_tokens`" +
+		` exceed context limit: 143653 + 64000 > 200000, decrease input length"}}`, provider.KindContext,
+		"", 200000, 207653},
+	{"OpenAI overflow", 400,
+		`{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130,001 tokens.","code":"context_length_exceeded"}}`, provider.KindContext, "context_length_exceeded", 128000, 130001},
+	{"OpenAI without numbers", 400, `{"error":{"message":"Your input exceeds the context window of this model"}}`,
+		provider.KindContext, "", 0, 0},
+	{"OpenRouter overflow", 400,
+		`{"error":{"code":400,"message":"This endpoint's maximum context length is 65536 tokens. However, you requested about 70000 tokens (69000 of text input)."}}`, provider.KindContext, "400", 65536, 70000},
+	{"llama.cpp overflow", 400,
+		`{"error":{"code":400,"message":"request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":4390,"n_ctx":4096}}`, provider.KindContext, "exceed_context_size_error", 4096, 4390},
+	{"llama.cpp in mid generation", 500,
+		`{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`,
+		provider.KindContext, "server_error", 0, 0},
+	{"Gemini overflow", 400,
+		`[{"error":{"code":400,"message":"The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`, provider.KindContext, "INVALID_ARGUMENT", 1048576, 1048577},
+	{"xAI overflow", 400,
+		`{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, provider.KindContext, "", 131072, 537812},
+	{"vLLM overflow, counted so far", 400,
+		`{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 1000 output tokens and your prompt contains at least 3097 input tokens, for a total of at least 4097 tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`, provider.KindContext, "BadRequestError", 4096, 4097},
+	{"Groq overflow", 413, groqTooLarge, provider.KindContext, "rate_limit_exceeded", 6000, 8123},
+	{"TGI overflow", 422, `{"error":"Input validation error: ` + "`inputs` tokens + `max_new_tokens`" +
+		` must be <= 4096. Given: 3000 tokens","error_type":"validation"}`, provider.KindContext, "", 0, 0},
+	{"vLLM overflow", 400,
+		`{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens","type":"BadRequestError","code":400}`, provider.KindContext, "BadRequestError", 4096, 5000},
+	{"too many tokens", 400, `{"error":{"message":"too many tokens in the prompt"}}`, provider.KindContext, "", 0, 0},
+	{"too many tokens per minute", 429, `{"error":{"message":"too many tokens, slow down"}}`,
+		provider.KindRateLimit, "", 0, 0},
+	{"a file limit is none", 400, `{"error":{"message":"image exceeds the limit of 5 MB"}}`,
+		provider.KindInvalid, "", 0, 0},
+	{"quota", 429,
+		`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, provider.KindBilling, "insufficient_quota", 0, 0},
+	{"Gemini's words for a rate", 429,
+		`{"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED"}}`,
+		provider.KindRateLimit, "RESOURCE_EXHAUSTED", 0, 0},
+	{"Anthropic balance", 400,
+		`{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, provider.KindBilling, "invalid_request_error", 0, 0},
+	{"OpenAI model", 404, `{"error":{"message":"The model gpt-9 does not exist","code":"model_not_found"}}`,
+		provider.KindConfig, "model_not_found", 0, 0},
+	{"OpenRouter model", 400, `{"error":{"code":400,"message":"foo/bar is not a valid model ID"}}`,
+		provider.KindConfig, "400", 0, 0},
+	{"OpenRouter moderation", 403,
+		`{"error":{"code":403,"message":"Your input was flagged","metadata":{"reasons":["violence"]}}}`,
+		provider.KindRefused, "403", 0, 0},
+	{"OpenRouter upstream", 502,
+		`{"error":{"code":502,"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long: 5 tokens > 4 maximum\"}}","provider_name":"X"}}}`, provider.KindContext, "502", 4, 5},
+	{"FastAPI", 422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, provider.KindInvalid, "", 0, 0},
+	{"a plain string", 500, `{"error":"out of memory"}`, provider.KindProvider, "", 0, 0},
+	{"images", 500,
+		`{"error":{"code":500,"message":"image input is not supported - hint: mmproj","type":"server_error"}}`,
+		provider.KindInvalid, "no_images", 0, 0},
+	{"a kind of image it cannot read", 400,
+		`{"error":{"code":400,"message":"Failed to load image or audio file","type":"invalid_request_error"}}`,
+		provider.KindInvalid, "no_images", 0, 0},
+	{"OpenRouter images", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`,
+		provider.KindInvalid, "no_images", 0, 0},
+	{"vLLM images", 400,
+		`{"error":{"message":"qwen3 is not a multimodal model","type":"BadRequestError","code":400}}`,
+		provider.KindInvalid, "no_images", 0, 0},
+}
+
 func TestClassifyByWhatServersSay(t *testing.T) {
-	tests := []struct {
-		name              string
-		status            int
-		body              string
-		kind              provider.ErrorKind
-		code              string
-		window, requested int
-	}{
-		{"Anthropic overflow", 400,
-			`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`, provider.KindContext, "invalid_request_error", 200000, 213462},
-		{"Anthropic input and reply", 400, `{"error":{"message":"input length and ` + "`max_tokens`" +
-			` exceed context limit: 143653 + 64000 > 200000, decrease input length"}}`, provider.KindContext,
-			"", 200000, 207653},
-		{"OpenAI overflow", 400,
-			`{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130,001 tokens.","code":"context_length_exceeded"}}`, provider.KindContext, "context_length_exceeded", 128000, 130001},
-		{"OpenAI without numbers", 400, `{"error":{"message":"Your input exceeds the context window of this model"}}`,
-			provider.KindContext, "", 0, 0},
-		{"OpenRouter overflow", 400,
-			`{"error":{"code":400,"message":"This endpoint's maximum context length is 65536 tokens. However, you requested about 70000 tokens (69000 of text input)."}}`, provider.KindContext, "400", 65536, 70000},
-		{"llama.cpp overflow", 400,
-			`{"error":{"code":400,"message":"request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":4390,"n_ctx":4096}}`, provider.KindContext, "exceed_context_size_error", 4096, 4390},
-		{"llama.cpp in mid generation", 500,
-			`{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`,
-			provider.KindContext, "server_error", 0, 0},
-		{"Gemini overflow", 400,
-			`[{"error":{"code":400,"message":"The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`, provider.KindContext, "INVALID_ARGUMENT", 1048576, 1048577},
-		{"xAI overflow", 400,
-			`{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, provider.KindContext, "", 131072, 537812},
-		{"vLLM overflow, counted so far", 400,
-			`{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 1000 output tokens and your prompt contains at least 3097 input tokens, for a total of at least 4097 tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`, provider.KindContext, "BadRequestError", 4096, 4097},
-		{"Groq overflow", 413, groqTooLarge, provider.KindContext, "rate_limit_exceeded", 6000, 8123},
-		{"TGI overflow", 422, `{"error":"Input validation error: ` + "`inputs` tokens + `max_new_tokens`" +
-			` must be <= 4096. Given: 3000 tokens","error_type":"validation"}`, provider.KindContext, "", 0, 0},
-		{"vLLM overflow", 400,
-			`{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens","type":"BadRequestError","code":400}`, provider.KindContext, "BadRequestError", 4096, 5000},
-		{"too many tokens", 400, `{"error":{"message":"too many tokens in the prompt"}}`, provider.KindContext, "", 0, 0},
-		{"too many tokens per minute", 429, `{"error":{"message":"too many tokens, slow down"}}`,
-			provider.KindRateLimit, "", 0, 0},
-		{"a file limit is none", 400, `{"error":{"message":"image exceeds the limit of 5 MB"}}`,
-			provider.KindInvalid, "", 0, 0},
-		{"quota", 429,
-			`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, provider.KindBilling, "insufficient_quota", 0, 0},
-		{"Gemini's words for a rate", 429,
-			`{"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED"}}`,
-			provider.KindRateLimit, "RESOURCE_EXHAUSTED", 0, 0},
-		{"Anthropic balance", 400,
-			`{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, provider.KindBilling, "invalid_request_error", 0, 0},
-		{"OpenAI model", 404, `{"error":{"message":"The model gpt-9 does not exist","code":"model_not_found"}}`,
-			provider.KindConfig, "model_not_found", 0, 0},
-		{"OpenRouter model", 400, `{"error":{"code":400,"message":"foo/bar is not a valid model ID"}}`,
-			provider.KindConfig, "400", 0, 0},
-		{"OpenRouter moderation", 403,
-			`{"error":{"code":403,"message":"Your input was flagged","metadata":{"reasons":["violence"]}}}`,
-			provider.KindRefused, "403", 0, 0},
-		{"OpenRouter upstream", 502,
-			`{"error":{"code":502,"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long: 5 tokens > 4 maximum\"}}","provider_name":"X"}}}`, provider.KindContext, "502", 4, 5},
-		{"FastAPI", 422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, provider.KindInvalid, "", 0, 0},
-		{"a plain string", 500, `{"error":"out of memory"}`, provider.KindProvider, "", 0, 0},
-		{"images", 500,
-			`{"error":{"code":500,"message":"image input is not supported - hint: mmproj","type":"server_error"}}`,
-			provider.KindInvalid, "no_images", 0, 0},
-		{"a kind of image it cannot read", 400,
-			`{"error":{"code":400,"message":"Failed to load image or audio file","type":"invalid_request_error"}}`,
-			provider.KindInvalid, "no_images", 0, 0},
-		{"OpenRouter images", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`,
-			provider.KindInvalid, "no_images", 0, 0},
-		{"vLLM images", 400,
-			`{"error":{"message":"qwen3 is not a multimodal model","type":"BadRequestError","code":400}}`,
-			provider.KindInvalid, "no_images", 0, 0},
-	}
-	for _, tc := range tests {
+	for _, tc := range serversSay {
 		t.Run(tc.name, func(t *testing.T) {
 			d, ok := parseDetail([]byte(tc.body))
 			if !ok {
