@@ -1,0 +1,16 @@
+package permission
+
+import (
+	"testing"
+
+	"artoo/tool"
+)
+
+// A tool that no rule can name could never be allowed, asked for or denied.
+func TestRulesCanNameEveryTool(t *testing.T) {
+	for _, built := range tool.BuiltIn("/bin/sh") {
+		if _, ok := toolNamed(built.Name, false); !ok {
+			t.Errorf("%s is in tool.BuiltIn and not in namedTools, so no rule can name it", built.Name)
+		}
+	}
+}
