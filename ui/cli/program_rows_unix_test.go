@@ -225,8 +225,9 @@ const killed = 50
 // told of, and the request is one that servers take.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
+	artoo := buildProgram(t, moduleDir)
 	run := func(t *testing.T, dir string, env []string, after time.Duration, args ...string) (took time.Duration) {
-		cmd := exec.Command("artoo", append([]string{"-p", "--allow", "bash"}, args...)...)
+		cmd := exec.Command(artoo, append([]string{"-p", "--allow", "bash"}, args...)...)
 		cmd.Dir, cmd.Env = dir, env
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
