@@ -38,7 +38,8 @@ func TestEveryPromiseHasATest(t *testing.T) {
 				t.Errorf("%s: row %s is there twice", name, r.id)
 			}
 			known[r.id] = true
-			if len(r.tests) == 0 && r.note == "" {
+			// What the terminal is promised is always tested: its notes are no reasons.
+			if len(r.tests) == 0 && (r.note == "" || name == "terminal_rows.txt") {
 				t.Errorf("%s: row %s has neither a test nor a reason", name, r.id)
 			}
 			for _, test := range r.tests {

@@ -67,19 +67,19 @@ func TestMarkdownOfOneKind(t *testing.T) {
 		fmt.Fprintf(&quotes, "%sword %d\n", strings.Repeat("> ", i), i)
 	}
 	for name, src := range map[string]string{
-		"one line":                    strings.Repeat("x", 1<<17),
-		"one line of wide characters": strings.Repeat("中", 1<<15),
-		"words":                       strings.Repeat("word ", 1<<13),
-		"code line":                   "```\n" + strings.Repeat("y", 1<<17) + "\n```\n",
-		"items":                       strings.Repeat("- item\n", 10_000),
-		"ordered":                     strings.Repeat("1. item\n", 5_000),
+		"one line":                    strings.Repeat("x", 1<<20),
+		"one line of wide characters": strings.Repeat("中", 1<<18),
+		"words":                       strings.Repeat("word ", 1<<16),
+		"code line":                   "```\n" + strings.Repeat("y", 1<<20) + "\n```\n",
+		"items":                       strings.Repeat("- item\n", 100_000),
+		"ordered":                     strings.Repeat("1. item\n", 20_000),
 		"nested":                      nested.String(),
 		"quotes":                      quotes.String(),
-		"tabs":                        strings.Repeat("a\tb\t\tc ", 1500) + "\n",
-		"headings":                    strings.Repeat("# a\n", 2000),
-		"blank lines":                 "a\n" + strings.Repeat("\n", 20_000) + "b\n",
-		"rules":                       strings.Repeat("---\n\n", 1500),
-		"open fence":                  "```go\n" + strings.Repeat("line\n", 5_000),
+		"tabs":                        strings.Repeat("a\tb\t\tc ", 2000) + "\n",
+		"headings":                    strings.Repeat("# a\n", 5000),
+		"blank lines":                 "a\n" + strings.Repeat("\n", 100_000) + "b\n",
+		"rules":                       strings.Repeat("---\n\n", 5000),
+		"open fence":                  "```go\n" + strings.Repeat("line\n", 50_000),
 	} {
 		want := bareWords(src)
 		for _, opt := range []MarkdownOptions{{Color: true, Links: true}, {Width: wide(1)}, {Width: wide(10)},

@@ -40,13 +40,13 @@ func TestMarkdownTakesLinearTime(t *testing.T) {
 		for _, sep := range []string{"", "\n"} {
 			var short, long time.Duration
 			for range 3 {
-				short, long = renderTime(t, unit, sep, 1<<12), renderTime(t, unit, sep, 1<<14)
+				short, long = renderTime(t, unit, sep, 1<<14), renderTime(t, unit, sep, 1<<16)
 				if long <= 12*short+200*time.Millisecond {
 					break
 				}
 			}
 			if long > 12*short+200*time.Millisecond {
-				t.Errorf("%q %q: 4 KB took %v, 16 KB %v", unit, sep, short, long)
+				t.Errorf("%q %q: 16 KB took %v, 64 KB %v", unit, sep, short, long)
 			}
 		}
 	}
