@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -94,11 +95,10 @@ func (t *table) markdown(now time.Time) string {
 	return b.String()
 }
 
-// The page of the figures, and the lines between which they stand there.
+// The lines between which the figures stand on their page.
 const (
-	performancePage = "docs/performance.md"
-	figuresBegin    = "<!-- figures: written by `make bench` -->\n"
-	figuresEnd      = "<!-- end of figures -->\n"
+	figuresBegin = "<!-- figures: written by `make bench` -->\n"
+	figuresEnd   = "<!-- end of figures -->\n"
 )
 
 // report prints the table, and writes the page if that is asked for.
@@ -113,16 +113,17 @@ func (t *table) report(b *testing.B) {
 	if os.Getenv("ARTOO_BENCH_UPDATE") == "" {
 		return
 	}
-	page, err := os.ReadFile(performancePage)
+	path := filepath.Join(moduleDir, "docs", "performance.md")
+	page, err := os.ReadFile(path)
 	if err != nil {
 		b.Fatal(err)
 	}
 	before, rest, ok := strings.Cut(string(page), figuresBegin)
 	_, after, ok2 := strings.Cut(rest, figuresEnd)
 	if !ok || !ok2 {
-		b.Fatalf("%s lacks the lines %q and %q", performancePage, figuresBegin, figuresEnd)
+		b.Fatalf("%s lacks the lines %q and %q", path, figuresBegin, figuresEnd)
 	}
-	if err := os.WriteFile(performancePage, []byte(before+figuresBegin+"\n"+text+"\n"+figuresEnd+after),
+	if err := os.WriteFile(path, []byte(before+figuresBegin+"\n"+text+"\n"+figuresEnd+after),
 		0o644); err != nil {
 		b.Fatal(err)
 	}
