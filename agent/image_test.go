@@ -33,7 +33,7 @@ func sent(r provider.Request) (images, sentences int) {
 
 func TestImagesGoToModelsThatSee(t *testing.T) {
 	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
-		return tool.Result{Text: "a picture",
+		return tool.Result{Text: "an image",
 			Images: []tool.Image{{MediaType: "image/png", Data: []byte("\x89PNG"), Name: "a.png"}}}, nil
 	})
 	refusal := &provider.Error{Kind: provider.KindInvalid, Code: provider.CodeNoImages,
@@ -87,9 +87,9 @@ func TestImagesGoToModelsThatSee(t *testing.T) {
 }
 
 // TestImagesThatAreRefused for their number or for what is in them: the
-// older half goes until the rest is taken. Pictures that come later are sent.
+// older half goes until the rest is taken. Images that come later are sent.
 func TestImagesThatAreRefused(t *testing.T) {
-	picture := func(n string) provider.Image {
+	image := func(n string) provider.Image {
 		return provider.Image{MediaType: "image/png", Data: []byte("\x89PNG" + n)}
 	}
 	for name, tc := range map[string]struct {
@@ -118,8 +118,8 @@ func TestImagesThatAreRefused(t *testing.T) {
 			a := newAgent(p)
 			a.Asked().Info.Images = true
 			cb := &recorder{}
-			for _, ask := range [][]provider.Part{{picture("1"), picture("2"), picture("3"), picture("4"),
-				picture("5")}, {picture("6")}} {
+			for _, ask := range [][]provider.Part{{image("1"), image("2"), image("3"), image("4"),
+				image("5")}, {image("6")}} {
 				if r, err := a.SendMessage(t.Context(), "look", cb, ask...); err != nil || r.Text != "ok" {
 					t.Fatalf("%v %+v", err, r)
 				}
@@ -147,13 +147,13 @@ func TestImagesThatAreRefused(t *testing.T) {
 		p := &fake.Provider{Steps: []fake.Step{refusal, refusal, fake.Say("ok")}}
 		a := newAgent(p)
 		a.Asked().Info.Images = true
-		if _, err := a.SendMessage(t.Context(), "look", &recorder{}, picture("1")); provider.AsError(err) == nil ||
+		if _, err := a.SendMessage(t.Context(), "look", &recorder{}, image("1")); provider.AsError(err) == nil ||
 			len(p.Requests()) != 2 {
 			t.Errorf("%v after %d requests", err, len(p.Requests()))
 		}
 		if _, err := send(t, a, &recorder{}, "and now?"); err != nil ||
 			len(provider.Images(p.Requests()[2].Messages)) != 1 {
-			t.Errorf("%v: a picture that was not at fault is still left out", err)
+			t.Errorf("%v: an image that was not at fault is still left out", err)
 		}
 	})
 	plain := &provider.Error{Kind: provider.KindInvalid, Status: 400, Images: true, Message: "no image here"}

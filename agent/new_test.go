@@ -75,7 +75,7 @@ func TestAnAgentNeedsNoMoreThanAModelAndWhereSessionsAreKept(t *testing.T) {
 }
 
 // A server that does not tell the window is asked before each turn; a model that
-// refused pictures in the turn before still does not see, until the server knows
+// refused images in the turn before still does not see, until the server knows
 // better.
 func TestAGuessDoesNotUndoWhatATurnLearned(t *testing.T) {
 	guess := provider.ModelInfo{Context: 40_000, Images: true, Guess: true}

@@ -205,7 +205,7 @@ func (s *script) checkUsers(messages []provider.Message) {
 			switch p := p.(type) {
 			case provider.Image:
 				if i == len(want)-1 && !reflect.DeepEqual(got[i].Parts[n], any(p)) {
-					t.Fatal("the latest message lost its picture")
+					t.Fatal("the latest message lost its image")
 				}
 			case provider.Text:
 				now := got[i].Parts[n].(provider.Text).Text

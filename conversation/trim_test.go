@@ -193,7 +193,7 @@ func TestImagesGoBeforeResults(t *testing.T) {
 	for i := range 15 {
 		id := fmt.Sprint("c", i)
 		add(t, c, calling("", id))
-		addResult(t, c, provider.ToolResult{CallID: id, Name: "read", Text: "a picture" + strings.Repeat(".", 1000),
+		addResult(t, c, provider.ToolResult{CallID: id, Name: "read", Text: "an image" + strings.Repeat(".", 1000),
 			Images: []provider.Image{img}})
 	}
 	add(t, c, provider.UserText("and this", img))
@@ -208,16 +208,16 @@ func TestImagesGoBeforeResults(t *testing.T) {
 		t.Errorf("%+v", got[0].Parts[1])
 	}
 	r := got[2].Parts[0].(provider.ToolResult)
-	if !strings.HasPrefix(r.Text, "a picture....") || !strings.HasSuffix(r.Text,
+	if !strings.HasPrefix(r.Text, "an image....") || !strings.HasSuffix(r.Text,
 		".\n[an image was left out here to save room; it is in "+filepath.Join(dir, "read-2.jpg")+"]") ||
 		len(r.Images) != 0 {
 		t.Errorf("%+v", r)
 	}
 	if readFile(t, filepath.Join(dir, "read-2.jpg")) != "jpeg" {
-		t.Error("the picture is not in its file")
+		t.Error("the image is not in its file")
 	}
 	if len(got[31].Parts) != 2 || got[31].Parts[1].(provider.Image).MediaType != "image/jpeg" {
-		t.Error("the latest message lost its picture")
+		t.Error("the latest message lost its image")
 	}
 }
 

@@ -41,7 +41,7 @@ type Error struct {
 	Retry      *bool         // the server's explicit word (x-should-retry); nil when it said nothing
 	RequestID  string
 	Local      bool  // the server is on a loopback or private address
-	Images     bool  // the request was refused for a picture in it, or for their number
+	Images     bool  // the request was refused for an image in it, or for their number
 	Usage      Usage // what the failed try is known to have used
 	// Keep is what the history must hold of the reply that broke off, beside the
 	// text that came of it. May be nil.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Size is the picture's width and height in pixels as its head tells them, 0
+// Size is the image's width and height in pixels as its head tells them, 0
 // and 0 when it does not.
 func (i Image) Size() (width, height int) {
 	d := i.Data
@@ -59,8 +59,8 @@ func webpSize(chunk []byte) (width, height int) {
 	return 0, 0
 }
 
-// Tokens is about what a picture costs: the Messages API's width × height / 750,
-// which the others are near, and at most what they scale pictures down to.
+// Tokens is about what an image costs: the Messages API's width × height / 750,
+// which the others are near, and at most what they scale images down to.
 func (i Image) Tokens() int {
 	const most, least = 1600, 85
 	w, h := i.Size()
@@ -70,7 +70,7 @@ func (i Image) Tokens() int {
 	return int(min(max(int64(w)*int64(h)/750, least), most))
 }
 
-// instead is the sentence that stands for a picture.
+// instead is the sentence that stands for an image.
 func (i Image) instead(why string) string {
 	name := strings.ToValidUTF8(i.Name, "\uFFFD")
 	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {

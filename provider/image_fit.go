@@ -8,15 +8,15 @@ import (
 // imageLimits are what one request may hold. Where a provider says nothing the
 // limits are those of the narrower gateways.
 type imageLimits struct {
-	count int // pictures
+	count int // images
 	bytes int // of one of them
 	total int // bytes of all
 	edge  int // pixels of the longer side
-	crowd int // more pictures than this
+	crowd int // more images than this
 	small int // may have no longer side than this
 }
 
-// limitsOf is the table. Anthropic counts 5 MB of base64 a picture and 32 MB a
+// limitsOf is the table. Anthropic counts 5 MB of base64 an image and 32 MB a
 // request; Gemini takes 20 MB inline.
 func limitsOf(provider string) imageLimits {
 	l := imageLimits{count: 50, bytes: 3_900_000, total: 14 << 20, edge: 8000, crowd: 20, small: 2000}
@@ -29,7 +29,7 @@ func limitsOf(provider string) imageLimits {
 // takenTypes are the media types that every model takes that sees.
 func takenTypes() []string { return []string{"image/jpeg", "image/png", "image/gif", "image/webp"} }
 
-// FitImages puts a sentence in the place of each picture that the model must not
+// FitImages puts a sentence in the place of each image that the model must not
 // be sent: all of them where it does not see, else those it could not take, and
 // the oldest where there are more than fit into one request. Of these it leaves
 // out a quarter of the limit at a time, and always the same of the same history,
@@ -70,7 +70,7 @@ func FitImages(messages []Message, info ModelInfo) (fit []Message, told string) 
 	return fit, told
 }
 
-// LeaveOut puts a sentence in the place of each picture of which refused says
+// LeaveOut puts a sentence in the place of each image of which refused says
 // that the server did not take it. Messages and all it refers to stay as they
 // are.
 func LeaveOut(messages []Message, refused func(Image) bool) []Message {
@@ -96,7 +96,7 @@ func counted(n int) string {
 	return fmt.Sprintf("%d images", n)
 }
 
-// Images are the pictures of a history in their order.
+// Images are the images of a history in their order.
 func Images(messages []Message) []Image {
 	var all []Image
 	for _, m := range messages {
@@ -115,11 +115,11 @@ func Images(messages []Message) []Image {
 // imageFitter writes the sentences.
 type imageFitter struct {
 	limits imageLimits
-	why    []string // by picture; "" for one that is sent
-	next   int      // the picture that comes next
+	why    []string // by image; "" for one that is sent
+	next   int      // the image that comes next
 }
 
-// choose says which pictures are left out, and how many.
+// choose says which images are left out, and how many.
 func (f *imageFitter) choose(all []Image) (left int) {
 	l := f.limits
 	count, total := 0, 0
@@ -194,7 +194,7 @@ func (f *imageFitter) message(m *Message) {
 	}
 }
 
-// of is why the next picture is left out.
+// of is why the next image is left out.
 func (f *imageFitter) of() string {
 	f.next++
 	return f.why[f.next-1]

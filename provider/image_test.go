@@ -55,7 +55,7 @@ func TestImageSize(t *testing.T) {
 		"webp, VP8X": {extended, 800, 600},
 		"nothing":    {nil, 0, 0},
 		"cut jpeg":   {photo[:30], 0, 0},
-		"no picture": {[]byte("%PDF-1.7 and so on and so on and so on"), 0, 0},
+		"no image":   {[]byte("%PDF-1.7 and so on and so on and so on"), 0, 0},
 	} {
 		if w, h := (Image{Data: test.data}).Size(); w != test.w || h != test.h {
 			t.Errorf("%s: %dx%d, want %dx%d", name, w, h, test.w, test.h)
@@ -84,7 +84,7 @@ func FuzzImageSize(f *testing.F) {
 
 func seen(images ...Image) Message {
 	return Message{Role: RoleTool,
-		Parts: []Part{ToolResult{CallID: "1", Name: "read", Text: "two pictures", Images: images}}}
+		Parts: []Part{ToolResult{CallID: "1", Name: "read", Text: "two images", Images: images}}}
 }
 
 func TestImagesForModelsThatDoNotSee(t *testing.T) {
@@ -96,7 +96,7 @@ func TestImagesForModelsThatDoNotSee(t *testing.T) {
 	want := []Message{
 		UserText("look", Text{Text: "[image 800.png, 800x600" + why}),
 		{Role: RoleTool, Parts: []Part{ToolResult{CallID: "1", Name: "read",
-			Text: "two pictures\n[image 800.png, 800x600" + why + "\n[image \"ring\\a.png\"" + why}}},
+			Text: "two images\n[image 800.png, 800x600" + why + "\n[image \"ring\\a.png\"" + why}}},
 		UserText("so?"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -151,7 +151,7 @@ func slicesOf(img Image, n int) []Image {
 	return list
 }
 
-// A long session with pictures: no request ever holds more than fits, the latest
+// A long session with images: no request ever holds more than fits, the latest
 // is always in it, and what was sent changes rarely.
 func TestImagesOfALongSession(t *testing.T) {
 	for _, provider := range []string{"anthropic", "compatible"} {

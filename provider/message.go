@@ -58,7 +58,7 @@ type Reasoning struct {
 // keeps one of its own: it stays with a reply that broke off.
 const FormSession = "cli_session"
 
-// Image is a picture for models that see. Data is raw, not base64. Name is its
+// Image is an image for models that see. Data is raw, not base64. Name is its
 // file's, for those that do not see; it may be "".
 type Image struct {
 	MediaType string `json:"media_type"`

@@ -183,7 +183,7 @@ func upright(img image.Image, turn int) image.Image {
 	return to
 }
 
-var errNoImage = errors.New("outside the project only pictures are attached (--add-dir opens further directories)")
+var errNoImage = errors.New("outside the project only images are attached (--add-dir opens further directories)")
 
 // OwnImage shows the image at a full path that the user named, wherever it
 // is; what is on the deny list, leads elsewhere by a link or is no image is an

@@ -119,7 +119,7 @@ func mustRead(t testing.TB, data []byte, kind string) (shownImage, image.Image) 
 	return p, img
 }
 
-func TestSmallPicturesKeepTheirPixels(t *testing.T) {
+func TestSmallImagesKeepTheirPixels(t *testing.T) {
 	plain := asPNG(t, halves(40, 20))
 	p, _ := mustRead(t, plain, "image/png")
 	if !bytes.Equal(p.Data, plain) || p.size() != "40x20" {
@@ -156,7 +156,7 @@ func TestAWebPIsWrittenAsEveryServerReads(t *testing.T) {
 	}
 }
 
-func TestLargePicturesAreScaledDown(t *testing.T) {
+func TestLargeImagesAreScaledDown(t *testing.T) {
 	p, img := mustRead(t, asPNG(t, halves(4000, 1000)), "image/png")
 	if p.size() != "4000x1000 shown at 1568x392" || p.MediaType != "image/png" {
 		t.Errorf("%s %s", p.size(), p.MediaType)
@@ -227,7 +227,7 @@ func TestFirstFrames(t *testing.T) {
 }
 
 // What would cost the memory, or the conversation, is refused with words.
-func TestPicturesThatCannotBeShown(t *testing.T) {
+func TestImagesThatCannotBeShown(t *testing.T) {
 	bomb := asPNG(t, halves(1, 1))
 	binary.BigEndian.PutUint32(bomb[16:], 1<<17)
 	binary.BigEndian.PutUint32(bomb[20:], 1<<17)

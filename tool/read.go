@@ -36,7 +36,7 @@ func Read() Tool {
 		Kind: KindRead,
 		Mend: mendRead,
 		Description: "Show a file: text as lines, each after its number and a tab, which are not part of the file. " +
-			"Long files come in pieces; offset and limit choose the lines. Pictures (PNG, JPEG, GIF, WebP) are shown to you, " +
+			"Long files come in pieces; offset and limit choose the lines. Images (PNG, JPEG, GIF, WebP) are shown to you, " +
 			"notebooks as cells, which offset and limit then count. For a directory use ls.",
 	}, planRead, runRead)
 }
@@ -142,7 +142,7 @@ func (t target) showBinary(r io.Reader, size int64, kind string) (Result, error)
 		}, nil
 	}
 	if size > maxImageFile {
-		return Result{}, t.errorf(nil, "is a picture of %s (%s); the limit is %s, make a smaller copy first",
+		return Result{}, t.errorf(nil, "is an image of %s (%s); the limit is %s, make a smaller copy first",
 			byteSize(size), kind, byteSize(maxImageFile))
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxImageFile))
@@ -151,12 +151,12 @@ func (t target) showBinary(r io.Reader, size int64, kind string) (Result, error)
 	}
 	p, err := readImage(data, kind)
 	if err != nil {
-		return Result{}, t.errorf(nil, "is a picture (%s, %s) that cannot be shown: %v", kind, byteSize(size), err)
+		return Result{}, t.errorf(nil, "is an image (%s, %s) that cannot be shown: %v", kind, byteSize(size), err)
 	}
 	p.Name = strings.ToValidUTF8(t.Display, "\uFFFD")
 	return Result{
-		Text:    fmt.Sprintf("%s is a picture (%s, %s, %s)", t.Display, kind, p.size(), byteSize(size)),
+		Text:    fmt.Sprintf("%s is an image (%s, %s, %s)", t.Display, kind, p.size(), byteSize(size)),
 		Images:  []Image{p.Image},
-		Summary: fmt.Sprintf("picture, %dx%d, %s", p.width, p.height, byteSize(size)),
+		Summary: fmt.Sprintf("image, %dx%d, %s", p.width, p.height, byteSize(size)),
 	}, nil
 }

@@ -162,30 +162,30 @@ func TestReadStopsWhenInterrupted(t *testing.T) {
 	}
 }
 
-func TestReadPictures(t *testing.T) {
-	pictures := map[string]string{"image/png": string(asPNG(t, halves(40, 20))),
+func TestReadImages(t *testing.T) {
+	images := map[string]string{"image/png": string(asPNG(t, halves(40, 20))),
 		"image/jpeg": string(asJPEG(t, halves(40, 20))), "image/webp": string(unbase64(t, webpLossy))}
-	for kind, data := range pictures {
-		w := newFileWorld(t, map[string]string{"sub/picture": data})
-		result := w.ok(Read(), in{"path": "sub/picture"})
+	for kind, data := range images {
+		w := newFileWorld(t, map[string]string{"sub/image": data})
+		result := w.ok(Read(), in{"path": "sub/image"})
 		want := Image{MediaType: kind, Data: []byte(data)}
 		if kind == "image/webp" {
 			shown, _ := mustRead(t, []byte(data), kind)
 			want = shown.Image
 		}
-		want.Name = "sub/picture"
+		want.Name = "sub/image"
 		if diff := cmp.Diff([]Image{want}, result.Images); diff != "" ||
-			!strings.Contains(result.Text, "sub/picture is a picture ("+kind+", ") {
+			!strings.Contains(result.Text, "sub/image is an image ("+kind+", ") {
 			t.Errorf("%s: %q %s", kind, result.Text, diff)
 		}
 	}
-	w := newFileWorld(t, map[string]string{"big": pictures["image/png"], "cut.png": pictures["image/png"][:60],
+	w := newFileWorld(t, map[string]string{"big": images["image/png"], "cut.png": images["image/png"][:60],
 		"pic.svg": "<svg/>\n", "x.bmp": "BM\x00\x00", "x.pdf": "%PDF-1.7\n\xff\x00"})
 	if err := os.Truncate(w.path("big"), maxImageFile+1); err != nil {
 		t.Fatal(err)
 	}
 	w.fails(Read(), in{"path": "big"}, "limit is 3", "make a smaller copy")
-	w.fails(Read(), in{"path": "cut.png"}, "cut.png: is a picture (image/png, 60 bytes) that cannot be shown")
+	w.fails(Read(), in{"path": "cut.png"}, "cut.png: is an image (image/png, 60 bytes) that cannot be shown")
 	if result := w.ok(Read(), in{"path": "pic.svg"}); result.Text != "     1\t<svg/>\n" {
 		t.Errorf("svg: %+v", result)
 	}

@@ -55,11 +55,11 @@ func TestSixtyAnswersToAQuestion(t *testing.T) {
 // The question is the last line, and Enter alone is no.
 func TestTheQuestionIsTheLastLine(t *testing.T) {
 	k, answers, _ := startAsking(t, nil)
-	rows := strings.Split(strings.TrimRight(strings.ReplaceAll(k.chrome.String(), "\r\n", "\n"), "\n"), "\n")
+	rows := strings.Split(strings.TrimRight(strings.ReplaceAll(k.status.String(), "\r\n", "\n"), "\n"), "\n")
 	if last := rows[len(rows)-1]; !strings.HasSuffix(last, "[y,n,a,A,e,p,q,?] (n) ") {
 		t.Errorf("the last line is %q", last)
 	}
-	if !strings.Contains(k.chrome.String(), "rm -r build") {
+	if !strings.Contains(k.status.String(), "rm -r build") {
 		t.Error("the command is not shown")
 	}
 	k.clock.advance(quiet)
@@ -217,7 +217,7 @@ func TestTypeAheadIsNoAnswer(t *testing.T) {
 	k.settle()
 	none(k, answers)
 	none(k, errs)
-	if got := k.chrome.String()[k.seen:]; got != "" {
+	if got := k.status.String()[k.seen:]; got != "" {
 		t.Errorf("the question shows %q", got)
 	}
 	k.clock.advance(quiet - 1)

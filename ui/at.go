@@ -52,7 +52,7 @@ type Expansion struct {
 	Notes []string        // for the user, a line each, unsanitised
 }
 
-// expand finds the @paths of a typed message, and the full paths of pictures, as
+// expand finds the @paths of a typed message, and the full paths of images, as
 // terminals type them when a file is dropped, and reads what they name, as the
 // tools read and ls would show it. A word that names nothing that exists is
 // text, and so is one whose @ was pasted. What exists but may not be read is
@@ -115,7 +115,7 @@ func (e *expander) word(w atWord) {
 	}
 }
 
-// drop attaches a picture by its full path.
+// drop attaches an image by its full path.
 func (e *expander) drop(d drop) {
 	if e.access.env.Files != nil {
 		e.path(d.path, d.path, d.own)
@@ -124,7 +124,7 @@ func (e *expander) drop(d drop) {
 
 // path reports whether the path names something, and then attaches it or says
 // why not. typed is how the user wrote it; own, that they did so themselves:
-// then a picture by its full path may be anywhere.
+// then an image by its full path may be anywhere.
 func (e *expander) path(path, typed string, own bool) bool {
 	files := e.access.env.Files
 	abs := e.access.abs(path)
@@ -135,8 +135,8 @@ func (e *expander) path(path, typed string, own bool) bool {
 	if _, err := os.Lstat(place.Abs); err != nil {
 		return false // e-mail-like, a decorator, a package: no file
 	}
-	_, picture := pictureAt(path)
-	elsewhere := place.Outside && own && picture && files.LeadsOut(abs)
+	_, image := imageAt(path)
+	elsewhere := place.Outside && own && image && files.LeadsOut(abs)
 	if (place.Outside || place.Denied) && !elsewhere {
 		e.note("%s is not attached: %s", typed, place.Why)
 		return true
@@ -212,7 +212,7 @@ func singleLine(name string) string {
 
 // attach is the message of a typed line with what its @paths name; the user is
 // told what came along and what did not. What was pasted is data, but for the
-// pictures that were dropped.
+// images that were dropped.
 func (t *Terminal) attach(ctx context.Context, l line) (text string, parts []provider.Part) {
 	e := t.access().expand(ctx, l.text, l.spans)
 	for _, note := range e.Notes {

@@ -14,7 +14,7 @@ import (
 	"artoo/provider"
 )
 
-// screenshot is a small picture.
+// screenshot is a small image.
 func screenshot(t testing.TB) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -24,7 +24,7 @@ func screenshot(t testing.TB) string {
 	return b.String()
 }
 
-func TestPicturesAreAttached(t *testing.T) {
+func TestImagesAreAttached(t *testing.T) {
 	shot := screenshot(t)
 	// the third as macOS names them
 	const one, two, three = "week.png", "a b/it's (2).PNG", "Screenshot at 3.45\u202fPM.png"
@@ -63,16 +63,16 @@ func TestPicturesAreAttached(t *testing.T) {
 			if kind == "pasted" {
 				names = want.pasted
 			}
-			var pictures []string
+			var images []string
 			for _, p := range got.Parts {
 				if img, ok := p.(provider.Image); ok {
 					if !bytes.Equal(img.Data, []byte(shot)) || img.MediaType != "image/png" {
 						t.Errorf("%q: %s of %d bytes", text, img.MediaType, len(img.Data))
 					}
-					pictures = append(pictures, img.Name)
+					images = append(images, img.Name)
 				}
 			}
-			if diff := cmp.Diff(names, pictures); diff != "" {
+			if diff := cmp.Diff(names, images); diff != "" {
 				t.Errorf("%s %q (-want +got)\n%s%q", kind, text, diff, got.Notes)
 			}
 			if len(got.Parts) != 2*len(names) || got.Text != text {
@@ -81,17 +81,17 @@ func TestPicturesAreAttached(t *testing.T) {
 		}
 	}
 	e := a.expand(t.Context(), "@week.png", nil)
-	if head := e.Parts[0].(provider.Text).Text; !strings.HasPrefix(head, "[@week.png: week.png, picture, 80x60, ") ||
+	if head := e.Parts[0].(provider.Text).Text; !strings.HasPrefix(head, "[@week.png: week.png, image, 80x60, ") ||
 		!strings.HasSuffix(head, ", it follows]\n") ||
-		!strings.HasPrefix(e.Notes[0], "attached: week.png, picture, 80x60, ") {
+		!strings.HasPrefix(e.Notes[0], "attached: week.png, image, 80x60, ") {
 		t.Errorf("%q %q", head, e.Notes)
 	}
 }
 
-// TestAPictureThatThePersonNamesMayBeAnywhere: a screenshot is on the desktop.
-// That holds for the full path the user gave, of a picture, and for nothing a
+// TestAnImageThatTheUserNamesMayBeAnywhere: a screenshot is on the desktop.
+// That holds for the full path the user gave, of an image, and for nothing a
 // repository or a page could have put there.
-func TestAPictureThatThePersonNamesMayBeAnywhere(t *testing.T) {
+func TestAnImageThatTheUserNamesMayBeAnywhere(t *testing.T) {
 	a := reaching(t, nil)
 	out := reaching(t, map[string]string{"out.png": screenshot(t), "text.png": "secret text\n", "notes.txt": "n\n",
 		".env.png": screenshot(t)}).env.Dir
@@ -107,7 +107,7 @@ func TestAPictureThatThePersonNamesMayBeAnywhere(t *testing.T) {
 		shot:                       {"", ""},
 		shot + " what is this?":    {"", "outside the project"},
 		out + "/link.png":          {"", ""},
-		out + "/text.png":          {"only pictures are attached", "only pictures are attached"},
+		out + "/text.png":          {"only images are attached", "only images are attached"},
 		out + "/.env.png":          {"denied", "denied"},
 		out + "/env-link.png":      {"denied", "denied"},
 		"@" + out + "/notes.txt":   {"outside the project", "-"},
@@ -122,15 +122,15 @@ func TestAPictureThatThePersonNamesMayBeAnywhere(t *testing.T) {
 			}
 			e := a.expand(t.Context(), text, pasted)
 			notes := strings.Join(e.Notes, "\n")
-			var pictures int
+			var images int
 			for _, p := range e.Parts {
 				if img, ok := p.(provider.Image); ok && img.Name != "" {
-					pictures++
+					images++
 				}
 			}
 			switch {
 			case words == "-" && (len(e.Parts) != 0 || notes != ""),
-				words == "" && (pictures != 1 || len(e.Parts) != 2 || !strings.HasPrefix(notes, "attached: ")),
+				words == "" && (images != 1 || len(e.Parts) != 2 || !strings.HasPrefix(notes, "attached: ")),
 				words != "" && words != "-" && (len(e.Parts) != 0 || !strings.Contains(notes, " is not attached: ") ||
 					!strings.Contains(notes, words)):
 				t.Errorf("%s %q, want %q: %d parts, %q", kind, text, words, len(e.Parts), e.Notes)
@@ -139,10 +139,10 @@ func TestAPictureThatThePersonNamesMayBeAnywhere(t *testing.T) {
 	}
 }
 
-func FuzzDroppedPictures(f *testing.F) {
+func FuzzDroppedImages(f *testing.F) {
 	f.Add(`/a\ b.png "c d.jpg" file:///e%20f.gif 'x`)
 	f.Fuzz(func(t *testing.T, text string) {
-		if all, first := droppedPictures(text, false), droppedPictures(text, true); len(first) > len(all) {
+		if all, first := droppedImages(text, false), droppedImages(text, true); len(first) > len(all) {
 			t.Errorf("%q: %q of %q", text, first, all)
 		}
 	})

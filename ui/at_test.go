@@ -177,7 +177,7 @@ func TestExpandReachesWhatTheFileToolsReach(t *testing.T) {
 		"../link/out.txt":       "outside the project",
 		elsewhere + "/out.txt":  "outside the project",
 		elsewhere + "/none.txt": "there is no such file",
-		"../logo.png":           "@../logo.png is not attached: logo.png: is a picture (image/png, 8 bytes) that cannot be shown",
+		"../logo.png":           "@../logo.png is not attached: logo.png: is an image (image/png, 8 bytes) that cannot be shown",
 	} {
 		e := a.expand(t.Context(), "@"+word, nil)
 		got := strings.Join(e.Notes, "\n")

@@ -124,18 +124,18 @@ func (w atWord) trimmedPaths() []string {
 	return paths
 }
 
-// drop is a picture that a message brings along by its full path.
+// drop is an image that a message brings along by its full path.
 type drop struct {
 	path string
 	own  bool // typed, or pasted with nothing else, as a terminal does with a dropped file
 }
 
-// dropped are the pictures that a message brings along: all in what was typed,
+// dropped are the images that a message brings along: all in what was typed,
 // and those that a pasted part begins with, because the rest of it is data.
 func dropped(text string, pasted []Span) []drop {
 	var all []drop
 	typed := func(text string) {
-		for _, path := range droppedPictures(text, false) {
+		for _, path := range droppedImages(text, false) {
 			all = append(all, drop{path, true})
 		}
 	}
@@ -143,8 +143,8 @@ func dropped(text string, pasted []Span) []drop {
 	for _, s := range pasted {
 		from, to := min(max(s.From, at), len(text)), min(max(s.To, at), len(text)) // the text may have been trimmed since
 		typed(text[at:from])
-		alone := onlyPictures(text[from:to])
-		for _, path := range droppedPictures(text[from:to], true) {
+		alone := onlyImages(text[from:to])
+		for _, path := range droppedImages(text[from:to], true) {
 			all = append(all, drop{path, alone})
 		}
 		at = to
@@ -153,11 +153,11 @@ func dropped(text string, pasted []Span) []drop {
 	return all
 }
 
-// onlyPictures says whether a text is nothing but full paths of pictures.
-func onlyPictures(text string) bool {
+// onlyImages says whether a text is nothing but full paths of images.
+func onlyImages(text string) bool {
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
 		word, rest := shellWord(text)
-		if _, ok := pictureAt(word); !ok {
+		if _, ok := imageAt(word); !ok {
 			return false
 		}
 		text = rest
@@ -165,11 +165,11 @@ func onlyPictures(text string) bool {
 	return true
 }
 
-// droppedPictures are the full paths of pictures in a text, in the forms in which
+// droppedImages are the full paths of images in a text, in the forms in which
 // terminals type the name of a file that is dropped on them: with backslashes,
 // in quotes, as file:// address. With leading only those count that the text
 // begins with.
-func droppedPictures(text string, leading bool) []string {
+func droppedImages(text string, leading bool) []string {
 	var paths []string
 	for text != "" {
 		trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
@@ -177,7 +177,7 @@ func droppedPictures(text string, leading bool) []string {
 			break
 		}
 		word, rest := shellWord(trimmed)
-		dropped, ok := pictureAt(word)
+		dropped, ok := imageAt(word)
 		switch {
 		case ok && !slices.Contains(paths, dropped):
 			paths = append(paths, dropped)
@@ -221,9 +221,9 @@ func shellWord(text string) (word, rest string) {
 	return b.String(), ""
 }
 
-// pictureAt is the path that a word names, if it is full and a picture's. What
+// imageAt is the path that a word names, if it is full and an image's. What
 // ends a sentence is not part of it.
-func pictureAt(word string) (string, bool) {
+func imageAt(word string) (string, bool) {
 	word = strings.TrimRight(word, ".,;:!?)]}")
 	if u, err := url.Parse(word); err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {
 		word = u.Path

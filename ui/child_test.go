@@ -156,8 +156,8 @@ func startChild(t *testing.T, what string) (*talk, *exec.Cmd) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &talk{T: t, in: master, tty: nil, chrome: newSink()}
-	k.stopReading = readAll(t, master, k.chrome)
+	k := &talk{T: t, in: master, tty: nil, status: newSink()}
+	k.stopReading = readAll(t, master, k.status)
 	k.before = termios(t, slave)
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), childVariable+"="+what)
@@ -185,7 +185,7 @@ func (k *talk) type_(keys string) {
 
 func exitOf(t *testing.T, command *exec.Cmd) int {
 	t.Helper()
-	late := time.AfterFunc(patience, func() { _ = command.Process.Kill() }) // then how it ended is not what was wanted
+	late := time.AfterFunc(waitLimit, func() { _ = command.Process.Kill() }) // then how it ended is not what was wanted
 	defer late.Stop()
 	var exit *exec.ExitError
 	if err := command.Wait(); err != nil && !errors.As(err, &exit) {
@@ -257,7 +257,7 @@ func TestAPanicGivesTheTerminalBack(t *testing.T) {
 				t.Errorf("exit %d", code)
 			}
 			k.expect("panic: ")
-			begin := k.chrome.String()[:k.seen-len("panic: ")]
+			begin := k.status.String()[:k.seen-len("panic: ")]
 			if !strings.HasSuffix(begin, "\n") {
 				t.Errorf("the message does not begin a row: %q", begin)
 			}
@@ -296,7 +296,7 @@ func TestQuitGivesTheTerminalBack(t *testing.T) {
 				t.Errorf("exit %d", code)
 			}
 			k.expect("SIGQUIT: quit")
-			begin := k.chrome.String()[:k.seen-len("SIGQUIT: quit")]
+			begin := k.status.String()[:k.seen-len("SIGQUIT: quit")]
 			if !strings.HasSuffix(begin, "\n") || strings.LastIndex(begin, pasteOn) > strings.LastIndex(begin, pasteOff) {
 				t.Errorf("before the dump stands %q", begin)
 			}
@@ -316,7 +316,7 @@ func TestInTheBackgroundNothingIsTouched(t *testing.T) {
 	if got := termios(t, k.tty); got != k.before {
 		t.Errorf("the modes are %+v, were %+v", got, k.before)
 	}
-	if shown := k.chrome.String(); strings.Contains(shown, pasteOn) {
+	if shown := k.status.String(); strings.Contains(shown, pasteOn) {
 		t.Errorf("it wrote %q", shown)
 	}
 	k.type_("fg\n")
@@ -357,7 +357,7 @@ func TestSuspendAndComeBack(t *testing.T) {
 		k.type_("\x1a")
 		k.expect("stopped")
 		if got := termios(t, k.tty); got != before {
-			t.Errorf("%s: stopped with the modes %+v, were %+v; %q", where, got, before, k.chrome)
+			t.Errorf("%s: stopped with the modes %+v, were %+v; %q", where, got, before, k.status)
 		}
 		k.type_("fg\n")
 		if where == "prompt" {
@@ -367,7 +367,7 @@ func TestSuspendAndComeBack(t *testing.T) {
 		}
 		// Nothing shows that it goes on but the modes; a key before that is
 		// the shell's.
-		for deadline := time.Now().Add(patience); termios(t, k.tty) == before; {
+		for deadline := time.Now().Add(waitLimit); termios(t, k.tty) == before; {
 			if time.Now().After(deadline) {
 				t.Fatal("it does not go on")
 			}

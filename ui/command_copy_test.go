@@ -99,20 +99,20 @@ func TestCopyByTheTerminal(t *testing.T) {
 	k.enter("/copy")
 	k.expect("no clipboard tool here")
 	k.expect(pasteOn + "you: ")
-	if strings.Contains(k.chrome.String(), "\x1b]52") {
+	if strings.Contains(k.status.String(), "\x1b]52") {
 		t.Error("the terminal was asked without a word")
 	}
 	k.enter("/copy osc52")
 	k.expect("\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(answer)) + "\a")
 	k.expect("handed to the terminal")
-	if strings.Contains(k.chrome.String(), "\x1b]0;") {
+	if strings.Contains(k.status.String(), "\x1b]0;") {
 		t.Error("the answer reached the terminal raw")
 	}
 	k.expect(pasteOn + "you: ")
 	k = start(strings.Repeat("x", screen.MaxClipboard+1))
 	k.enter("/copy osc52")
 	k.expect("more than terminals take")
-	if strings.Contains(k.chrome.String(), "\x1b]52") {
+	if strings.Contains(k.status.String(), "\x1b]52") {
 		t.Error("a text that is too long was sent")
 	}
 }

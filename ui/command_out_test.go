@@ -59,7 +59,7 @@ func TestOutShowsWholeOutputs(t *testing.T) {
 		for _, want := range test.wants {
 			k.expect(want)
 		}
-		if shown := k.chrome.String(); strings.Contains(shown, test.not) || strings.Contains(shown, "\x1b") {
+		if shown := k.status.String(); strings.Contains(shown, test.not) || strings.Contains(shown, "\x1b") {
 			t.Errorf("%s: shown %q", test.typed, shown)
 		}
 	}

@@ -23,7 +23,7 @@ func say(t *testing.T, change func(*Options), lines ...string) (shown string, se
 	k.send(strings.Join(lines, "\n") + "\n")
 	k.eof()
 	k.end()
-	return k.chrome.String(), k.sender.messages()
+	return k.status.String(), k.sender.messages()
 }
 
 // busy gives a conversation such an agent.

@@ -101,7 +101,7 @@ func TestACrashIsToldOnASaneTerminal(t *testing.T) {
 			if after := termios(t, k.tty); !usable(after) {
 				t.Errorf("the modes are %+v", after)
 			}
-			shown := k.chrome.String()
+			shown := k.status.String()
 			if !regexp.MustCompile(`\n(\x1b\[\?2004l)?crash: `).MatchString(shown) {
 				t.Errorf("the message does not begin a line: %q", shown)
 			}

@@ -39,7 +39,7 @@ func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("it waits for a pipe")
 	}
 	if info, err := os.Stat(pipe); err != nil || info.Mode().Perm() != 0o644 {
@@ -63,7 +63,7 @@ func TestAHeldHistoryIsNotWaitedForLong(t *testing.T) {
 	go func() { defer close(done); h.add("one") }()
 	select {
 	case <-done:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("it waits for the other")
 	}
 	if err := other.Close(); err != nil {

@@ -183,14 +183,14 @@ func TestTypingDuringATurn(t *testing.T) {
 	k.expect("you: ")
 	k.enter("one")
 	wanted(k, inTurn)
-	from := len(k.chrome.String())
+	from := len(k.status.String())
 	k.send("twx\x7fo") // edited unseen
 	k.settle()
 	k.send("\r")
 	k.expect("queued: two")
 	k.send("half")
 	k.settle()
-	if shown := k.chrome.String()[from:]; strings.Contains(shown, "half") {
+	if shown := k.status.String()[from:]; strings.Contains(shown, "half") {
 		t.Errorf("typed text mixes with the turn: %q", shown)
 	}
 	goOn <- struct{}{}
@@ -201,7 +201,7 @@ func TestTypingDuringATurn(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
 		t.Error(diff)
 	}
-	if n := strings.Count(k.chrome.String(), "queued: two"); n != 1 {
+	if n := strings.Count(k.status.String(), "queued: two"); n != 1 {
 		t.Errorf("queued was said %d times", n)
 	}
 	if got := strings.Fields(k.answer.String()); strings.Join(got, " ") != "answer to one answer to two" {

@@ -25,9 +25,9 @@ func startLines(t *testing.T, s *sender, change func(*Options)) *talk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &talk{T: t, clock: newManual(), sender: s, in: w, answer: newSink(), chrome: newSink()}
+	k := &talk{T: t, clock: newManual(), sender: s, in: w, answer: newSink(), status: newSink()}
 	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
-	k.start(r, k.chrome, func(o *Options) {
+	k.start(r, k.status, func(o *Options) {
 		o.Profile, o.Lines = screen.Plain, true
 		if change != nil {
 			change(o)
@@ -53,7 +53,7 @@ func TestLinesOneLineIsOneMessage(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "two", "three\n/quit", "four \nfive"}, k.sender.messages()); diff != "" {
 		t.Error(diff)
 	}
-	if shown := k.chrome.String(); strings.ContainsAny(shown, "\x1b\r") {
+	if shown := k.status.String(); strings.ContainsAny(shown, "\x1b\r") {
 		t.Errorf("not plain: %q", shown)
 	}
 }
@@ -184,11 +184,11 @@ func (k *talk) answerLine(text string) {
 	k.Helper()
 	k.clock.advance(quiet)
 	k.send(text)
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for held := false; !held; {
 		k.term.console.do(func() { held = k.term.console.reader.(*plainReader).answer != nil })
 		if time.Now().After(deadline) {
-			k.Fatalf("%q is no answer; the terminal shows %q", text, k.chrome)
+			k.Fatalf("%q is no answer; the terminal shows %q", text, k.status)
 		}
 	}
 	k.clock.advance(followWait)
@@ -272,7 +272,7 @@ func TestPlainTerminalCtrlDInATurn(t *testing.T) {
 	k.send("one\n")
 	wanted(k, ready)
 	k.send("\x04")
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for asleep := false; !asleep && time.Now().Before(deadline); {
 		k.term.console.do(func() { asleep = k.term.console.reader.(*plainReader).asleep })
 	}
@@ -329,7 +329,7 @@ func TestInputMayHaveCarriageReturns(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "two\nthree", "fo\nur"}, k.sender.messages()); diff != "" {
 		t.Error(diff)
 	}
-	if both := k.chrome.String() + k.answer.String(); strings.Contains(both, "\r") {
+	if both := k.status.String() + k.answer.String(); strings.Contains(both, "\r") {
 		t.Errorf("wrote %q", both)
 	}
 }
@@ -384,7 +384,7 @@ func TestAConversationInComint(t *testing.T) {
 	if o := k.end(); o != (outcome{}) {
 		t.Errorf("ended with %+v", o)
 	}
-	if shown := k.chrome.String(); strings.ContainsAny(shown, "\x1b\r\x07") {
+	if shown := k.status.String(); strings.ContainsAny(shown, "\x1b\r\x07") {
 		t.Errorf("comint got %q", shown)
 	}
 }

@@ -121,8 +121,8 @@ func longSession(t *testing.T, resizes bool) string {
 		answered: make(chan agent.Answer, 4)}
 	l.size.cols, l.size.rows = 80, 24
 	l.talk = &talk{T: t, clock: newManual(), sender: &sender{play: l.play}, in: master, tty: slave, answer: newSink(),
-		chrome: newSink()}
-	l.stopReading = readAll(t, master, l.chrome)
+		status: newSink()}
+	l.stopReading = readAll(t, master, l.status)
 	t.Cleanup(func() {
 		l.stopReading()
 		_ = slave.Close()
@@ -153,7 +153,7 @@ func longSession(t *testing.T, resizes bool) string {
 		t.Errorf("the session ends with %d, %v", o.code, o.err)
 	}
 	l.stopReading()
-	return l.chrome.String()
+	return l.status.String()
 }
 
 // longTalk plays both sides of the long session.

@@ -37,7 +37,7 @@ func TestTmuxALongSessionReadsBack(t *testing.T) {
 	tmux("new-session", "-d", "-x", "80", "-y", "24",
 		fmt.Sprintf("stty -opost; cat %s; printf '\\r\\nplayed'; exec cat", bytes))
 	defer tmux("kill-server")
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for !strings.Contains(tmux("capture-pane", "-p"), "played") {
 		if time.Now().After(deadline) {
 			t.Fatalf("tmux shows %q", tmux("capture-pane", "-p"))

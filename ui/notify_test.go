@@ -191,7 +191,7 @@ func TestACommandRunsWithoutAShell(t *testing.T) {
 	})
 	n.Question()
 	var data []byte
-	for deadline := time.Now().Add(patience); len(data) == 0; {
+	for deadline := time.Now().Add(waitLimit); len(data) == 0; {
 		data, _ = os.ReadFile(out)
 		if time.Now().After(deadline) {
 			t.Fatal("the command did not run")
@@ -234,7 +234,7 @@ func TestACommandHasFiveSeconds(t *testing.T) {
 		t.Error("the child wrote")
 	}
 	var trouble error
-	for deadline := time.Now().Add(patience); trouble == nil; trouble = n.Trouble() {
+	for deadline := time.Now().Add(waitLimit); trouble == nil; trouble = n.Trouble() {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is told")
 		}
@@ -264,8 +264,8 @@ func TestAnErrorIsToldOnce(t *testing.T) {
 		wanted(k, answers)
 	}
 	k.expect(pasteOn + "you: ")
-	if told := strings.Count(k.chrome.String(), "warning: notify: "); told != 1 {
-		t.Errorf("told %d times: %q", told, k.chrome)
+	if told := strings.Count(k.status.String(), "warning: notify: "); told != 1 {
+		t.Errorf("told %d times: %q", told, k.status)
 	}
 }
 

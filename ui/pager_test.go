@@ -111,7 +111,7 @@ func TestLeavingThePagerEarly(t *testing.T) {
 		if (err != nil) != c.fails {
 			t.Errorf("%s: %v", pager, err)
 		}
-		if printed := strings.Count(k.chrome.String(), "a line of many") >= 100_000; printed != c.printed {
+		if printed := strings.Count(k.status.String(), "a line of many") >= 100_000; printed != c.printed {
 			t.Errorf("%s: printed: %v, want %v", pager, printed, c.printed)
 		}
 	}
@@ -154,7 +154,7 @@ func TestWhatAChildLeavesBehindIsNotWaitedFor(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("the clipboard's tool is waited for")
 	}
 }
@@ -174,7 +174,7 @@ func TestAChildHasTheTerminalToItself(t *testing.T) {
 				t.Errorf("%s: %q, %v", how, text, err)
 			}
 		})
-		all := k.chrome.String()
+		all := k.status.String()
 		at := strings.Index(all, "child begins")
 		if at < 0 || strings.Contains(all, "not as found") ||
 			strings.LastIndex(all[:at], pasteOff) < strings.LastIndex(all[:at], pasteOn) {

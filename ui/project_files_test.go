@@ -103,14 +103,14 @@ func TestPastedPathsAreData(t *testing.T) {
 
 // A terminal without bracketed paste types the path of a dropped file, which
 // begins as a command does.
-func TestADroppedPictureIsNoCommand(t *testing.T) {
+func TestADroppedImageIsNoCommand(t *testing.T) {
 	d := projectIn(t, map[string]string{"week.png": screenshot(t)}, false)
 	message := d.Env().Dir + "/week.png what is it?"
 	shown, sent := say(t, func(o *Options) { o.Agent = d }, message, "/export "+d.Env().Dir+"/week.png")
 	if diff := cmp.Diff([]string{message}, sent); diff != "" {
 		t.Error(diff)
 	}
-	if !strings.Contains(shown, "attached: week.png, picture, 80x60") || !strings.Contains(shown, "/export") {
+	if !strings.Contains(shown, "attached: week.png, image, 80x60") || !strings.Contains(shown, "/export") {
 		t.Errorf("shown %q", shown)
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"artoo/ui/screen"
 )
 
-// patience is how long a test waits for what must happen at once.
-const patience = 10 * time.Second
+// waitLimit is how long a test waits for what must happen at once.
+const waitLimit = 10 * time.Second
 
 // sender is a scripted Sender: each turn is played by the func, which gets the
 // message; the messages are kept.
@@ -112,10 +112,10 @@ type talk struct {
 	in     *os.File // what the test types into
 	tty    *os.File // the terminal's own end, nil for pipes
 	answer *sink    // stdout
-	chrome *sink    // what is on the terminal
+	status *sink    // what is on the terminal
 	term   *Terminal
 	ended  chan outcome
-	seen   int          // of the chrome, by expect
+	seen   int          // of the status, by expect
 	sent   int          // bytes
 	before unix.Termios // the terminal's modes when a child was started
 
@@ -162,8 +162,8 @@ func startPTY(t *testing.T, s *sender, change func(*Options)) *talk {
 	if err := pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
 		t.Fatal(err)
 	}
-	k := &talk{T: t, clock: newManual(), sender: s, in: master, tty: slave, answer: newSink(), chrome: newSink()}
-	k.stopReading = readAll(t, master, k.chrome)
+	k := &talk{T: t, clock: newManual(), sender: s, in: master, tty: slave, answer: newSink(), status: newSink()}
+	k.stopReading = readAll(t, master, k.status)
 	t.Cleanup(func() {
 		k.stopReading()
 		_ = slave.Close()
@@ -215,7 +215,7 @@ func readAll(t *testing.T, master *os.File, to io.Writer) (stop func()) {
 	})
 }
 
-func (k *talk) start(in io.Reader, chrome io.Writer, change func(*Options)) {
+func (k *talk) start(in io.Reader, status io.Writer, change func(*Options)) {
 	k.Helper()
 	opt := Options{
 		Agent: testAgent(k), Sender: k.sender, Profile: screen.Rich,
@@ -227,7 +227,7 @@ func (k *talk) start(in io.Reader, chrome io.Writer, change func(*Options)) {
 		change(&opt)
 	}
 	if opt.Screen == nil {
-		opt.Screen = newTestScreen(k.answer, chrome, opt.Profile, k.clock.Now)
+		opt.Screen = newTestScreen(k.answer, status, opt.Profile, k.clock.Now)
 	}
 	term, err := New(opt)
 	if err != nil {
@@ -246,8 +246,8 @@ func (k *talk) start(in io.Reader, chrome io.Writer, change func(*Options)) {
 		cancel()
 		select {
 		case <-over:
-		case <-time.After(patience):
-			k.Errorf("the conversation does not end; the terminal shows %q", k.chrome)
+		case <-time.After(waitLimit):
+			k.Errorf("the conversation does not end; the terminal shows %q", k.status)
 		}
 	})
 }
@@ -255,12 +255,12 @@ func (k *talk) start(in io.Reader, chrome io.Writer, change func(*Options)) {
 // expect waits until the terminal shows text after what was expected before.
 func (k *talk) expect(text string) {
 	k.Helper()
-	k.seen = k.await(k.chrome, k.seen, text)
+	k.seen = k.await(k.status, k.seen, text)
 }
 
 func (k *talk) await(s *sink, from int, text string) int {
 	k.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitLimit)
 	for {
 		all, changed := s.read()
 		if i := strings.Index(all[from:], text); i >= 0 {
@@ -314,7 +314,7 @@ func (c *counting) take(next chunk) {
 // them over in its own time, so there is no other way to know.
 func (k *talk) settle() {
 	k.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for taken := -1; taken < k.sent; {
 		k.term.console.do(func() { taken = k.term.console.reader.(*counting).taken })
 		if time.Now().After(deadline) {
@@ -328,8 +328,8 @@ func (k *talk) end() outcome {
 	select {
 	case o := <-k.ended:
 		return o
-	case <-time.After(patience):
-		k.Fatalf("the conversation does not end; the terminal shows %q", k.chrome)
+	case <-time.After(waitLimit):
+		k.Fatalf("the conversation does not end; the terminal shows %q", k.status)
 		return outcome{}
 	}
 }
@@ -368,8 +368,8 @@ func wanted[T any](k *talk, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
-		k.Fatalf("nothing came; the terminal shows %q", k.chrome)
+	case <-time.After(waitLimit):
+		k.Fatalf("nothing came; the terminal shows %q", k.status)
 		panic("unreachable")
 	}
 }

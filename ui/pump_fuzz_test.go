@@ -33,7 +33,7 @@ func FuzzInputPump(f *testing.F) {
 			return
 		}
 		hangs := fmt.Sprintf("this does not end: %q, cuts %v, mode %d", data, cuts, mode)
-		watchdog := time.AfterFunc(patience, func() { debug.SetTraceback("all"); panic(hangs) })
+		watchdog := time.AfterFunc(waitLimit, func() { debug.SetTraceback("all"); panic(hangs) })
 		defer watchdog.Stop()
 		p := startPump(t, mode)
 		for len(data) > 0 {

@@ -161,7 +161,7 @@ func TestALastingYesNamesItsRule(t *testing.T) {
 		from := k.seen
 		k.answerWith(wrong)
 		k.expect("nothing is allowed by that: ")
-		if shown := k.chrome.String()[from:]; strings.Contains(shown, "approve: allowed") || len(ran) > 0 {
+		if shown := k.status.String()[from:]; strings.Contains(shown, "approve: allowed") || len(ran) > 0 {
 			t.Errorf("%q: %q, ran %q", wrong, shown, ran)
 		}
 	}
@@ -337,7 +337,7 @@ func TestCostIsToldAtEachFiveDollars(t *testing.T) {
 	}
 	k.expect(pasteOn + "you: ")
 	var told []string
-	for line := range strings.Lines(k.chrome.String()) {
+	for line := range strings.Lines(k.status.String()) {
 		if strings.Contains(line, "cost so far") {
 			told = append(told, strings.TrimSpace(line))
 		}

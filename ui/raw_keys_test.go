@@ -319,7 +319,7 @@ func TestCtrlCWhileFilesAreRead(t *testing.T) {
 	k = startPTY(t, &sender{play: func(ctx context.Context, _ string, _ agent.Callbacks) (*agent.Response, error) {
 		select {
 		case <-ctx.Done():
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 		}
 		causes <- context.Cause(ctx)
 		return &agent.Response{}, context.Cause(ctx)

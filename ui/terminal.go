@@ -168,7 +168,7 @@ func (t *Terminal) handle(ctx context.Context, l line) error {
 		return errLeave
 	case word == "help" || word == "?":
 		return t.runCommand(ctx, "/help")
-	case strings.HasPrefix(l.text, "/") && len(droppedPictures(l.text, true)) == 0:
+	case strings.HasPrefix(l.text, "/") && len(droppedImages(l.text, true)) == 0:
 		return t.runCommand(ctx, l.text)
 	case strings.HasPrefix(l.text, "!"):
 		return t.shell(ctx, l.text)

@@ -27,8 +27,8 @@ func TestAnswersAndChromeAreApart(t *testing.T) {
 	if o := k.end(); o != (outcome{}) {
 		t.Errorf("ended with %+v", o)
 	}
-	if strings.Contains(k.chrome.String(), "answer to") {
-		t.Errorf("the answer is among the chrome: %q", k.chrome)
+	if strings.Contains(k.status.String(), "answer to") {
+		t.Errorf("the answer is among the status: %q", k.status)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestPlainTouchesNothing(t *testing.T) {
 	if diff := cmp.Diff(before, termios(t, k.tty)); diff != "" {
 		t.Errorf("the modes are not as they were: %s", diff)
 	}
-	shown := strings.ReplaceAll(k.chrome.String(), "\r\n", "\n")
+	shown := strings.ReplaceAll(k.status.String(), "\r\n", "\n")
 	shown = strings.ReplaceAll(shown, "^[[Aarrow", "") // the kernel's own echo
 	if strings.ContainsAny(shown, "\x1b\r") {
 		t.Errorf("the plain terminal got %q", shown)
@@ -135,7 +135,7 @@ func TestPasteModeIsOnOnlyWhileALineIsRead(t *testing.T) {
 	k.end()
 	k.expect(pasteOff)
 	term := newVT(80, 24)
-	_, _ = term.Write([]byte(strings.ReplaceAll(k.chrome.String(), "\r\n", "\n")))
+	_, _ = term.Write([]byte(strings.ReplaceAll(k.status.String(), "\r\n", "\n")))
 	if term.err != nil || term.paste {
 		t.Errorf("%v, paste mode %v", term.err, term.paste)
 	}
@@ -162,18 +162,18 @@ func TestBigPasteCostsLittle(t *testing.T) {
 	k := startPTY(t, &sender{}, nil)
 	k.expect("you: ")
 	big := strings.Repeat("0123456789abcdef\n", 1<<16) // 1 MB
-	before := len(k.chrome.String())
+	before := len(k.status.String())
 	go func() { // more than the kernel takes at once
 		if _, err := io.WriteString(k.in, pasteBegin+big+pasteEnd); err != nil {
 			t.Error(err)
 		}
 	}()
 	k.expect("[paste 1: 65536 lines]")
-	if n := len(k.chrome.String()) - before; n > 200 {
+	if n := len(k.status.String()) - before; n > 200 {
 		t.Errorf("the paste echoed %d bytes", n)
 	}
 	k.send("\r")
-	deadline := time.After(patience)
+	deadline := time.After(waitLimit)
 	for len(k.sender.messages()) == 0 {
 		_, changed := k.answer.read()
 		select {
@@ -225,14 +225,14 @@ func TestAnIdlePromptIsIdle(t *testing.T) {
 		k.expect("you: ")
 		k.send("some text")
 		k.expect("some text") // drawn, or echoed by the terminal
-		before := k.chrome.String()
+		before := k.status.String()
 		k.clock.mu.Lock()
 		timers := len(k.clock.timers)
 		k.clock.mu.Unlock()
 		k.clock.advance(time.Minute)
 		k.term.console.do(func() {})
 		k.term.console.do(func() {})
-		if got := k.chrome.String(); got != before {
+		if got := k.status.String(); got != before {
 			t.Errorf("%v: an idle minute wrote %q", profile, got[len(before):])
 		}
 		if timers != 0 {

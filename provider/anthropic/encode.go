@@ -235,7 +235,7 @@ func (h *history) result(r provider.ToolResult) block {
 	return block{Type: "tool_result", ToolUseID: h.ids.Result(r.CallID), Content: content, IsError: r.IsError}
 }
 
-// image is a picture, or a word in its place: the Messages API takes four
+// image is an image block, or a word in its place: the Messages API takes four
 // formats and refuses the whole request for any other.
 func image(img provider.Image) block {
 	switch img.MediaType {

@@ -192,7 +192,7 @@ func entry(m provider.Message) string {
 				put(who, p.Text)
 			}
 		case provider.Image:
-			put(who, "(a picture that is not shown here)")
+			put(who, "(an image that is not shown here)")
 		case provider.ToolCall:
 			put("assistant called "+p.Name, clip(string(p.Input), mostResult))
 		case provider.ToolResult:

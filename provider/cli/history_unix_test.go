@@ -132,13 +132,13 @@ func TestInstructionsBeginASession(t *testing.T) {
 	}
 }
 
-func TestPicturesAndEffortAreNotDroppedSilently(t *testing.T) {
+func TestImagesAndEffortAreNotDroppedSilently(t *testing.T) {
 	s := newStandIn(t, GeminiName,
 		events(geminiInit, `{"type":"message","role":"assistant","content":"Hello.","delta":true}`, geminiGood))
-	picture := provider.UserText("see", provider.Image{MediaType: "image/png", Data: []byte{1}})
-	o := s.stream(t.Context(), provider.Request{Messages: []provider.Message{picture},
+	image := provider.UserText("see", provider.Image{MediaType: "image/png", Data: []byte{1}})
+	o := s.stream(t.Context(), provider.Request{Messages: []provider.Message{image},
 		Options: provider.Options{Effort: provider.EffortHigh}}, nil)
-	if want := []string{"pictures cannot be passed on to gemini: it was not sent 1 of them",
+	if want := []string{"images cannot be passed on to gemini: it was not sent 1 of them",
 		"gemini takes no effort high: its own setting holds"}; !slices.Equal(o.notices, want) {
 		t.Errorf("notices %q", o.notices)
 	}

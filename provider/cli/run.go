@@ -124,7 +124,7 @@ func (r *run) introduce(p plan) {
 		r.notify(text)
 	}
 	if p.images > 0 {
-		r.notify(fmt.Sprintf("pictures cannot be passed on to %s: it was not sent %d of them", r.dialect.program, p.images))
+		r.notify(fmt.Sprintf("images cannot be passed on to %s: it was not sent %d of them", r.dialect.program, p.images))
 	}
 	if caps := r.caps(); !r.dialect.keepsCaps && !r.capped && (caps.Steps > 0 || caps.Tokens > 0) {
 		r.CLI.capped = true

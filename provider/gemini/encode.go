@@ -154,7 +154,7 @@ func functionName(name string) string {
 
 func textPart(text string) part { return part{Text: &text} }
 
-// image is a picture, or a word in its place where the API has no such type.
+// image is an image block, or a word in its place where the API has no such type.
 func image(img provider.Image) part {
 	switch img.MediaType {
 	case "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif":

@@ -338,7 +338,7 @@ func TestARefusalIsTold(t *testing.T) {
 }
 
 // TestImagesThatAreRefused are told from other faults, whoever refuses
-// them; what has no picture's name in it is not.
+// them; what has no image's name in it is not.
 func TestImagesThatAreRefused(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
 		for message, images := range map[string]bool{

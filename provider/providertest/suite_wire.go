@@ -153,9 +153,9 @@ func testHistory(t *testing.T, w Wire) {
 		Parts: []provider.Part{
 			provider.Reasoning{Text: "half a thou", Form: "thinking"}, provider.Text{Text: "half an answ"},
 			call("c9", "read", `{}`)}}
-	picture := provider.Image{MediaType: "image/png", Data: []byte("\x89PNG")}
+	image := provider.Image{MediaType: "image/png", Data: []byte("\x89PNG")}
 	seen := provider.Message{Role: provider.RoleTool, Parts: []provider.Part{
-		provider.ToolResult{CallID: "p1", Name: "read", Images: []provider.Image{picture,
+		provider.ToolResult{CallID: "p1", Name: "read", Images: []provider.Image{image,
 			{MediaType: "image/webp", Data: []byte("RIFF")}}}}}
 	second := provider.Message{Role: provider.RoleTool,
 		Parts: []provider.Part{provider.ToolResult{CallID: "p2", Name: "read", Text: " \n", IsError: true}}}
@@ -170,7 +170,7 @@ func testHistory(t *testing.T, w Wire) {
 			result(call("c1", "read", ``), ""), user("", provider.Text{Text: "so?"})},
 		"input is no object": {user("hi"), assistant(provider.ToolCall{ID: "c1", Name: "", Input: []byte(`[1]`),
 			Raw: "[1]"}), result(call("c1", "", ``), "bad input")},
-		"images": {user("hi", picture), assistant(call("p1", "read", `{}`), call("p2", "read", `{}`)), seen,
+		"images": {user("hi", image), assistant(call("p1", "read", `{}`), call("p2", "read", `{}`)), seen,
 			second, user("and?")},
 		"invalid UTF-8": {user("a \xf0\x9f b")},
 	}
@@ -184,42 +184,42 @@ func testHistory(t *testing.T, w Wire) {
 			}
 		})
 	}
-	t.Run("pictures arrive", func(t *testing.T) { testPictures(t, w) })
+	t.Run("images arrive", func(t *testing.T) { testImages(t, w) })
 	t.Run("nothing but a question", func(t *testing.T) {
 		b := newBench(t, w, Config{}, w.Build(Text("ok")))
 		b.done(t, provider.Request{Options: provider.Options{Model: "m"}, Messages: []provider.Message{user("hi")}})
 	})
 }
 
-// testPictures sends pictures in the user's message and in results: each arrives
+// testImages sends images in the user's message and in results: each arrives
 // whole and once, in its order; a wire for models that do not see has a word in
 // its place.
-func testPictures(t *testing.T, w Wire) {
-	picture := func(name string) provider.Image {
+func testImages(t *testing.T, w Wire) {
+	image := func(name string) provider.Image {
 		return provider.Image{MediaType: "image/png", Data: []byte("\x89PNG " + name), Name: name}
 	}
 	results := provider.Message{Role: provider.RoleTool, Parts: []provider.Part{
 		provider.ToolResult{CallID: "p1", Name: "read", Text: "here they are",
-			Images: []provider.Image{picture("second"), picture("third")}}}}
+			Images: []provider.Image{image("second"), image("third")}}}}
 	asked := provider.Message{Role: provider.RoleAssistant, Provider: "elsewhere", Model: "m",
 		Parts: []provider.Part{call("p1", "read", `{}`), call("p2", "read", `{}`)}}
 	other := provider.Message{Role: provider.RoleTool,
 		Parts: []provider.Part{provider.ToolResult{CallID: "p2", Name: "read", Text: "text of the other call"}}}
 	b := newBench(t, w, Config{}, w.Build(Text("ok")))
-	b.done(t, question(provider.UserText("look", picture("first")), asked, results, other,
-		provider.UserText("and?", picture("fourth"))))
+	b.done(t, question(provider.UserText("look", image("first")), asked, results, other,
+		provider.UserText("and?", image("fourth"))))
 	body, at := string(b.Requests()[0].Body), 0
 	for _, name := range []string{"first", "second", "third", "fourth"} {
-		data := base64.StdEncoding.EncodeToString(picture(name).Data)
+		data := base64.StdEncoding.EncodeToString(image(name).Data)
 		n := strings.Count(body, data)
 		if w.Blind {
 			if n != 0 {
-				t.Errorf("the %s picture was sent to a model that does not see", name)
+				t.Errorf("the %s image was sent to a model that does not see", name)
 			}
 			continue
 		}
 		if next := strings.Index(body, data); n != 1 || next < at {
-			t.Errorf("the %s picture is there %d times, at %d after %d", name, n, next, at)
+			t.Errorf("the %s image is there %d times, at %d after %d", name, n, next, at)
 		} else {
 			at = next
 		}

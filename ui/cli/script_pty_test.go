@@ -36,7 +36,7 @@ func onTerminal(t *testing.T, replies []providertest.Reply, args ...string) *exe
 // has appeared.
 func watch(t *testing.T, cmd *exec.Cmd, tty *os.File, answers ...[2]string) string {
 	t.Helper()
-	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(waitLimit, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	var seen bytes.Buffer
 	at := 0

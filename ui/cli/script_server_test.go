@@ -21,8 +21,8 @@ import (
 	"artoo/provider/providertest"
 )
 
-// patience bounds what a script waits for; only a bug makes it wait so long.
-const patience = time.Minute
+// waitLimit bounds what a script waits for; only a bug makes it wait so long.
+const waitLimit = time.Minute
 
 // modelServer is the model behind a script.
 type modelServer struct {
@@ -302,7 +302,7 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 	for range n {
 		select {
 		case <-w.server.arrived:
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			ts.Fatalf("no request came")
 		}
 	}

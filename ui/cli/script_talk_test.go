@@ -125,7 +125,7 @@ func (s *stream) Write(p []byte) (int, error) {
 
 // wait waits until text was written after what was matched last.
 func (t *transcript) wait(text string) error {
-	over := time.After(patience)
+	over := time.After(waitLimit)
 	for {
 		t.mu.Lock()
 		all := t.text.String()

@@ -151,7 +151,7 @@ func (s *stage) types(text string) {
 func (s *stage) finish() {
 	select {
 	case <-s.exited:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		_ = s.cmd.Process.Kill()
 		<-s.exited
 		s.Errorf("it did not end; so far it wrote\n%s", s.all.text.String())

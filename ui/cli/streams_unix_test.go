@@ -207,7 +207,7 @@ func (s *stage) leavesModes(before term.State) {
 	s.Helper()
 	select {
 	case <-s.exited:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		s.Fatalf("it does not end: %q", s.all.text.String())
 	}
 	if after := s.modes(); after != before {

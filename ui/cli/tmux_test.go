@@ -116,7 +116,7 @@ func (m *mux) format(f string) string {
 // waitFor looks until it is so, a while at most.
 func (m *mux) waitFor(what string, so func() bool) {
 	m.Helper()
-	late := time.After(patience)
+	late := time.After(waitLimit)
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for !so() {

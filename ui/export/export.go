@@ -1,6 +1,6 @@
 // Package export writes a whole session for people and programs who do not have
 // artoo: as Markdown, as JSON, or as one page of HTML. What is masked in the
-// session stays masked. The system prompt, the data of pictures and what belongs
+// session stays masked. The system prompt, the data of images and what belongs
 // to a provider only (signatures, encrypted reasoning) are left out.
 package export
 

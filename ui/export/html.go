@@ -11,7 +11,7 @@ import (
 )
 
 // HTML writes the session as one page that needs nothing else: no scripts, no
-// pictures, nothing from elsewhere; a policy in its head forbids them besides.
+// images, nothing from elsewhere; a policy in its head forbids them besides.
 // Everything said in the session is text in it. Answers are rendered as
 // Markdown; their links are kept where they lead to the web or a mail address.
 func HTML(w io.Writer, s Session) error {

@@ -15,14 +15,14 @@ import (
 )
 
 // renderer turns the Markdown of answers into HTML. HTML in the Markdown shows
-// as the text it is, pictures as their descriptions, and links lead only where
+// as the text it is, images as their descriptions, and links lead only where
 // safeLink lets them.
 type renderer struct{ md goldmark.Markdown }
 
 func newRenderer() renderer {
 	return renderer{goldmark.New(
 		goldmark.WithExtensions(extension.Table),
-		goldmark.WithRendererOptions(goldmarkrenderer.WithNodeRenderers(util.Prioritized(harmless{}, 1))),
+		goldmark.WithRendererOptions(goldmarkrenderer.WithNodeRenderers(util.Prioritized(inert{}, 1))),
 	)}
 }
 
@@ -31,11 +31,11 @@ func (r renderer) render(w io.Writer, markdown string) error {
 	return r.md.Renderer().Render(w, source, r.md.Parser().Parse(text.NewReader(source)))
 }
 
-// harmless renders the nodes through which a text could do more than be read.
-type harmless struct{}
+// inert renders the nodes through which a text could do more than be read.
+type inert struct{}
 
 // RegisterFuncs implements goldmark's NodeRenderer.
-func (harmless) RegisterFuncs(r goldmarkrenderer.NodeRendererFuncRegisterer) {
+func (inert) RegisterFuncs(r goldmarkrenderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindRawHTML, rawHTML)
 	r.Register(ast.KindHTMLBlock, htmlBlock)
 	r.Register(ast.KindImage, imageText)
@@ -74,7 +74,7 @@ func htmlBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.
 	return ast.WalkSkipChildren, err
 }
 
-// imageText shows a picture's description and address: nothing is loaded.
+// imageText shows an image's description and address: nothing is loaded.
 func imageText(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
@@ -96,7 +96,7 @@ func imageText(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.
 	if err != nil {
 		return ast.WalkStop, err
 	}
-	_, err = fmt.Fprintf(w, "<span class=\"note\">[picture: %s %s]</span>", html.EscapeString(alt.String()),
+	_, err = fmt.Fprintf(w, "<span class=\"note\">[image: %s %s]</span>", html.EscapeString(alt.String()),
 		html.EscapeString(string(n.(*ast.Image).Destination)))
 	return ast.WalkSkipChildren, err
 }

@@ -191,8 +191,8 @@ func longestRun(text string, of byte) int {
 	return longest
 }
 
-func describe(p picture) string {
-	return fmt.Sprintf("(a picture: %s, %d bytes)", sanitize.Text(p.MediaType, sanitize.Line), p.Bytes)
+func describe(p imageInfo) string {
+	return fmt.Sprintf("(an image: %s, %d bytes)", sanitize.Text(p.MediaType, sanitize.Line), p.Bytes)
 }
 
 func title(s Session) string {

@@ -24,7 +24,7 @@ type said struct {
 type item struct {
 	Type   string          `json:"type"` // text, reasoning, image, call
 	Text   string          `json:"text,omitempty"`
-	Image  *picture        `json:"image,omitempty"`
+	Image  *imageInfo      `json:"image,omitempty"`
 	ID     string          `json:"id,omitempty"` // of a call
 	Name   string          `json:"name,omitempty"`
 	Input  json.RawMessage `json:"input,omitempty"`
@@ -34,19 +34,19 @@ type item struct {
 
 // outcome is the result of a call.
 type outcome struct {
-	Text    string    `json:"text"`
-	IsError bool      `json:"is_error,omitempty"`
-	File    string    `json:"file,omitempty"` // where the whole is, when the text was cut
-	Images  []picture `json:"images,omitempty"`
+	Text    string      `json:"text"`
+	IsError bool        `json:"is_error,omitempty"`
+	File    string      `json:"file,omitempty"` // where the whole is, when the text was cut
+	Images  []imageInfo `json:"images,omitempty"`
 }
 
-// picture stands for an image, whose data is left out.
-type picture struct {
+// imageInfo stands for an image, whose data is left out.
+type imageInfo struct {
 	MediaType string `json:"media_type"`
 	Bytes     int    `json:"bytes"`
 }
 
-func pictureOf(i provider.Image) picture { return picture{i.MediaType, len(i.Data)} }
+func imageInfoOf(i provider.Image) imageInfo { return imageInfo{i.MediaType, len(i.Data)} }
 
 // transcript brings each call together with its result.
 func transcript(messages []provider.Message) []said {
@@ -64,7 +64,7 @@ func transcript(messages []provider.Message) []said {
 					s.Items = append(s.Items, &item{Type: "reasoning", Text: p.Text})
 				}
 			case provider.Image:
-				image := pictureOf(p)
+				image := imageInfoOf(p)
 				s.Items = append(s.Items, &item{Type: "image", Image: &image})
 			case provider.ToolCall:
 				call := &item{Type: "call", ID: p.ID, Name: p.Name, Input: p.Input, Raw: p.Raw}
@@ -90,7 +90,7 @@ func transcript(messages []provider.Message) []said {
 func outcomeOf(r provider.ToolResult) *outcome {
 	o := &outcome{Text: r.Text, IsError: r.IsError, File: r.File}
 	for _, i := range r.Images {
-		o.Images = append(o.Images, pictureOf(i))
+		o.Images = append(o.Images, imageInfoOf(i))
 	}
 	return o
 }
