@@ -23,7 +23,7 @@ func startError(err error) error {
 func commandResult(e shell.Result, remark string, withheld []string) Result {
 	took, limit := seconds(e.Took), trimNumber(e.Limit.Seconds())+"s"
 	failed, words, summary := true, "", ""
-	signal := shell.SignalOf(e.State)
+	signal := e.Exit.Signal
 	switch {
 	case e.Stop == shell.StopTimeout:
 		words = fmt.Sprintf("stopped: it was not done after %s (timeout, in seconds, allows more)", limit)
@@ -33,7 +33,7 @@ func commandResult(e shell.Result, remark string, withheld []string) Result {
 	case signal != "":
 		words, summary = "killed by signal "+signal, "killed by "+signal+" in "+took
 	default:
-		code := e.State.ExitCode()
+		code := e.Exit.Code
 		failed = code != 0
 		words = fmt.Sprintf("exit status %d%s", code, meaning(code))
 		summary = fmt.Sprintf("exit %d in %s", code, took)

@@ -37,6 +37,12 @@ type Access struct {
 	// Command and Dir are set for KindRun: the shell line and the absolute
 	// directory it runs in.
 	Command, Dir string
+	// Long says that a command is expected to take long: it was given more time than
+	// usual.
+	Long bool
+	// Unconfined is why the model wants a command to run outside of the sandbox, in
+	// its words; "" when it does not.
+	Unconfined string
 	// Outside says that a path lies outside every directory the user granted,
 	// Denied that it matches the built-in deny list (secrets, credentials);
 	// Why says it in words for the model and the user.

@@ -39,8 +39,8 @@ func adopt(startShell func() (pid int, err error)) error {
 	return err
 }
 
-// release is called when nothing of the command is left, once.
-func (p *processTree) release() {
+// Release is called when nothing of the command is left, once.
+func (p *processTree) Release() {
 	reap()
 	adoption.Lock()
 	defer adoption.Unlock()

@@ -116,7 +116,7 @@ func TestWhatCannotBeStoppedIsNotCountedAsStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := start(cmd)
+	p, err := startTree(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,12 +126,12 @@ func TestWhatCannotBeStoppedIsNotCountedAsStopped(t *testing.T) {
 	<-p.done
 	real := p.kill
 	p.kill = func(int, syscall.Signal) error { return syscall.EPERM }
-	if stopped, left := p.killAll(); stopped != 0 || left != 2 {
+	if stopped, left := p.KillAll(); stopped != 0 || left != 2 {
 		t.Errorf("%d stopped, %d left", stopped, left)
 	}
 	p.kill = real
-	if stopped, left := p.killAll(); stopped != 2 || left != 0 {
+	if stopped, left := p.KillAll(); stopped != 2 || left != 0 {
 		t.Errorf("then %d stopped, %d left", stopped, left)
 	}
-	p.release()
+	p.Release()
 }

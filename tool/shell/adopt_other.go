@@ -8,8 +8,8 @@ func adopt(startShell func() (pid int, err error)) error {
 	return err
 }
 
-// release has nothing to give back here.
-func (p *processTree) release() {}
+// Release has nothing to give back here.
+func (p *processTree) Release() {}
 
 // reap has nothing to do here.
 func reap() {}

@@ -34,11 +34,16 @@ const reapPause = time.Second
 // session behind.
 type Command struct {
 	Cmd   *exec.Cmd     // its streams and SysProcAttr are set by Run
+	Start Start         // nil starts it on this machine as it is
 	Limit time.Duration // after which it is stopped
 	Waits Waits
 	Live  io.Writer       // gets the output as it comes, with its escapes
 	Kill  <-chan struct{} // closed when a command that is being stopped is to be killed at once; may be nil
 }
+
+// Start starts a command whose streams are files in a session of its own. The error
+// says that it could not be started.
+type Start func(cmd *exec.Cmd) (Started, error)
 
 // Stop says who ended a command.
 type Stop int
@@ -53,7 +58,7 @@ const (
 // Result is how a command ended.
 type Result struct {
 	Output  string // without escapes
-	State   *os.ProcessState
+	Exit    Exit
 	Stop    Stop
 	Limit   time.Duration
 	Took    time.Duration
@@ -75,7 +80,11 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 	defer r.Close()
 	c.Cmd.Stdout, c.Cmd.Stderr = w, w
 	begun := time.Now()
-	shell, err := start(c.Cmd)
+	begin := c.Start
+	if begin == nil {
+		begin = start
+	}
+	shell, err := begin(c.Cmd)
 	w.Close()
 	if err != nil {
 		return Result{}, err
@@ -95,14 +104,14 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 	} else {
 		waitFor(drained, c.Waits.Pipe, ctx.Done())
 	}
-	end.Stopped, end.Left = shell.killAll()
-	<-shell.done
-	shell.release()
+	end.Stopped, end.Left = shell.KillAll()
+	<-shell.Done()
+	shell.Release()
 	// A process that made a session of its own may hold the pipe for ever.
 	end.Held = !waitFor(drained, c.Waits.Pipe, nil)
 	in.close()
 	end.Took = time.Since(begun)
-	end.State = c.Cmd.ProcessState
+	end.Exit = shell.Exit()
 	end.Output = output.String()
 	return end, nil
 }
@@ -138,14 +147,14 @@ func (in *intake) close() {
 }
 
 // await waits for the shell's end, or for a reason to end it.
-func (c *Command) await(ctx context.Context, shell *processTree) Stop {
+func (c *Command) await(ctx context.Context, shell Started) Stop {
 	timer := time.NewTimer(c.Limit)
 	defer timer.Stop()
 	tick := time.NewTicker(reapPause)
 	defer tick.Stop()
 	for {
 		select {
-		case <-shell.done:
+		case <-shell.Done():
 			return StopNone
 		case <-ctx.Done():
 			return StopCanceled
@@ -159,11 +168,11 @@ func (c *Command) await(ctx context.Context, shell *processTree) Stop {
 
 // stop asks the command and all it started to end, and gives them time to,
 // until Kill is closed.
-func (c *Command) stop(shell *processTree, why Stop) {
+func (c *Command) stop(shell Started, why Stop) {
 	if why == StopCanceled {
-		shell.signal(syscall.SIGINT) // as Ctrl-C would
+		shell.Signal(syscall.SIGINT) // as Ctrl-C would
 	} else {
-		shell.signal(syscall.SIGTERM)
+		shell.Signal(syscall.SIGTERM)
 	}
 	timer := time.NewTimer(c.Waits.Kill)
 	defer timer.Stop()
@@ -176,7 +185,7 @@ func (c *Command) stop(shell *processTree, why Stop) {
 		case <-c.Kill:
 			return
 		case <-tick.C:
-			if shell.ended() && len(shell.rest()) == 0 {
+			if !shell.Runs() {
 				return
 			}
 		}

@@ -18,11 +18,11 @@ func OwnGroup(*exec.Cmd) {}
 // KillGroup kills a started command.
 func KillGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
-// signal ends the shell: there are no signals to ask with.
-func (p *processTree) signal(syscall.Signal) { _ = p.cmd.Process.Kill() }
+// Signal ends the shell: there are no signals to ask with.
+func (p *processTree) Signal(syscall.Signal) { _ = p.cmd.Process.Kill() }
 
-// killAll ends the shell if it still runs.
-func (p *processTree) killAll() (stopped, left int) {
+// KillAll ends the shell if it still runs.
+func (p *processTree) KillAll() (stopped, left int) {
 	if !p.ended() {
 		_ = p.cmd.Process.Kill()
 	}
@@ -35,6 +35,6 @@ func kill(int, syscall.Signal) error { return errors.ErrUnsupported }
 // rest is empty: processes are not listed here.
 func (p *processTree) rest() []Process { return nil }
 
-func SignalOf(*os.ProcessState) string { return "" }
+func signalOf(*os.ProcessState) string { return "" }
 
 func SignalName(int) string { return "" }

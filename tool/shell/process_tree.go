@@ -29,7 +29,28 @@ func Grow(ours map[int]bool, all []Process) {
 	}
 }
 
-// processTree is a started shell and all that came from it.
+// Started is a command that runs, with all that came from it. It is used by one
+// goroutine.
+type Started interface {
+	Done() <-chan struct{} // closed when the command itself has ended
+	Exit() Exit            // how it ended; only after that
+	Signal(syscall.Signal) // to the command and what came from it
+	Runs() bool            // whether anything of it runs still
+	// KillAll ends what is left, and returns how many processes besides the command
+	// it stopped, and how many it could not.
+	KillAll() (stopped, left int)
+	// Release is called once, when nothing is left and Done is closed.
+	Release()
+}
+
+// Exit is how a command ended.
+type Exit struct {
+	Code   int    // of one that was not ended by a signal
+	Signal string // the signal's name, such as SIGKILL; "" for none
+}
+
+// processTree is a shell that was started on this machine as it is, and all that
+// came from it.
 type processTree struct {
 	cmd    *exec.Cmd
 	begun  time.Time
@@ -46,10 +67,12 @@ type processTree struct {
 // not one of ARTOO_*, which an artoo within the command would take for a setting.
 const markName = "_ARTOO_CALL_"
 
-// start starts the command in a session of its own. The goroutine that does it
+func start(cmd *exec.Cmd) (Started, error) { return startTree(cmd) }
+
+// startTree starts the command in a session of its own. The goroutine that does it
 // keeps its thread until the command ends, because on Linux the kernel kills
 // the command when the thread that started it is gone.
-func start(cmd *exec.Cmd) (*processTree, error) {
+func startTree(cmd *exec.Cmd) (*processTree, error) {
 	NewSession(cmd)
 	p := &processTree{cmd: cmd, begun: time.Now(), before: lastNumber(), done: make(chan struct{}),
 		mark: markName + rand.Text() + "=1", unmarked: map[int]bool{}, kill: kill}
@@ -73,6 +96,17 @@ func start(cmd *exec.Cmd) (*processTree, error) {
 	}()
 	return p, <-started
 }
+
+// Done implements Started.
+func (p *processTree) Done() <-chan struct{} { return p.done }
+
+// Exit implements Started.
+func (p *processTree) Exit() Exit {
+	return Exit{Code: p.cmd.ProcessState.ExitCode(), Signal: signalOf(p.cmd.ProcessState)}
+}
+
+// Runs implements Started.
+func (p *processTree) Runs() bool { return !p.ended() || len(p.rest()) > 0 }
 
 // ended says whether the shell itself has ended.
 func (p *processTree) ended() bool {

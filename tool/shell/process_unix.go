@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signal sends to the shell's group, and one by one to those of its processes
+// Signal sends to the shell's group, and one by one to those of its processes
 // that have left the group, as under timeout(1).
-func (p *processTree) signal(sig syscall.Signal) { p.send(sig, p.rest()) }
+func (p *processTree) Signal(sig syscall.Signal) { p.send(sig, p.rest()) }
 
 func (p *processTree) send(sig syscall.Signal, to []Process) {
 	leader := p.cmd.Process.Pid
 	inGroup := func(q Process) bool { return q.Group == leader }
 	// The shell comes first: it must not go on, nor report, when what it
 	// waited for has ended. An error says that a process is gone already, or
-	// belongs to another user; killAll looks which still run.
+	// belongs to another user; KillAll looks which still run.
 	if !p.ended() || slices.ContainsFunc(to, inGroup) {
 		_ = p.kill(-leader, sig)
 	}
@@ -37,11 +37,11 @@ func (p *processTree) send(sig syscall.Signal, to []Process) {
 // kill sends a signal to a process, or with a negative number to a group.
 func kill(pid int, sig syscall.Signal) error { return syscall.Kill(pid, sig) }
 
-// killAll kills what is left of the command, and returns how many processes
+// KillAll kills what is left of the command, and returns how many processes
 // besides the shell it stopped, and how many it could not stop, as those of other
 // users. It looks again until all are gone, since one may have started another
 // before it was hit.
-func (p *processTree) killAll() (stopped, left int) {
+func (p *processTree) KillAll() (stopped, left int) {
 	strays := map[int]bool{}
 	deadline := time.NewTimer(time.Second)
 	defer deadline.Stop()
@@ -128,9 +128,9 @@ func KillGroup(cmd *exec.Cmd) error {
 	return err
 }
 
-// SignalOf is the signal that ended a process, as a name such as SIGKILL; ""
+// signalOf is the signal that ended a process, as a name such as SIGKILL; ""
 // when it exited.
-func SignalOf(state *os.ProcessState) string {
+func signalOf(state *os.ProcessState) string {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
 		return ""

@@ -20,14 +20,14 @@ func TestListQuickCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := start(cmd)
+	p, err := startTree(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		p.killAll()
+		p.KillAll()
 		<-p.done
-		p.release()
+		p.Release()
 	}()
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("the shell said %q, %v", line, err)
