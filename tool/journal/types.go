@@ -1,0 +1,200 @@
+// Package journal keeps what the files of a project were before each change, so
+// that a turn can be taken back without git, and applies the changes of a
+// throwaway layer.
+//
+// A journal belongs to one session and one project. What changes files does so
+// within a [Step]: a tool names the paths beforehand ([Step.Before]), a shell
+// command has the whole project looked at ([Step.Snapshot]), and [Step.End]
+// records what came of it. [Journal.Plan] says what taking back the last turns
+// would do, [Journal.Apply] does it.
+//
+// Nothing is ever between two states: what is about to be done is written down
+// first, and [Open] takes back, or finishes, what a killed process left undone.
+// docs/undo.md describes the files.
+package journal
+
+import (
+	"context"
+	"io/fs"
+	"time"
+)
+
+// Config says what a journal is of. Dir and Root are required.
+type Config struct {
+	// Dir is the journal's own directory, outside of the project; it is made
+	// with mode 0700 when something is first written. [Dir] names one.
+	Dir string
+	// Root is the project, absolute and without links. Nothing outside of it is
+	// kept or restored.
+	Root string
+	// Denied reports whether the file at the path, relative to Root with
+	// slashes, must not be copied. Nil denies nothing. It may be called from
+	// several goroutines.
+	Denied func(path string) bool
+	// Ignored lists what git ignores, relative to Root with slashes; a
+	// directory, which stands for all below it, ends in a slash. It is called
+	// from a goroutine of its own while the project is looked at; until it has
+	// answered for the first time nothing is ignored. Nil ignores nothing.
+	Ignored func(ctx context.Context) ([]string, error)
+	// Head says where the repository stands, in any words that change when it
+	// moves (the commit and the branch), and what is under way in it ("rebase",
+	// "merge"), "" for nothing. Nil: there is no repository.
+	Head func() (head, busy string)
+	// MaxFile is the size in bytes above which Snapshot leaves a file out; 0: 1 MB.
+	MaxFile int64
+	// MaxSession is how many bytes of contents are kept in all; 0: 512 MB. What
+	// is kept is never thrown away for it.
+	MaxSession int64
+	// Budget is how long Snapshot may take; 0: 300 ms.
+	Budget time.Duration
+}
+
+// Kind is what a path leads to. The empty one is nothing.
+type Kind string
+
+const (
+	Absent  Kind = ""
+	File    Kind = "file"
+	Folder  Kind = "dir"
+	Link    Kind = "link"    // symbolic
+	Special Kind = "special" // a device, FIFO or socket
+)
+
+// State is what was at a path.
+type State struct {
+	Kind Kind `json:"kind,omitempty"`
+	// Mode is the permission bits, with set-user-ID, set-group-ID and sticky.
+	Mode fs.FileMode `json:"mode,omitempty"`
+	Size int64       `json:"size,omitempty"`
+	// Hash is the content's SHA-256 in hexadecimal digits, "" where it was not
+	// read. Target is what a link holds.
+	Hash   string `json:"hash,omitempty"`
+	Target string `json:"target,omitempty"`
+	// Stamp tells a file from another where Hash is empty.
+	Stamp Stamp `json:"stamp,omitzero"`
+	// Peer is another path of the same file (a hard link), "" if there is none
+	// in the project.
+	Peer string `json:"peer,omitempty"`
+}
+
+// Stamp is what the file system says of a file. Times are nanoseconds since
+// 1970. A zero field is not known, and not compared.
+type Stamp struct {
+	Inode uint64 `json:"inode,omitempty"`
+	Ctime int64  `json:"ctime,omitempty"`
+	Mtime int64  `json:"mtime,omitempty"`
+}
+
+// Change is what became of one path, relative to the root, with slashes. It need
+// not be UTF-8.
+type Change struct {
+	Path          string
+	Before, After State
+	// From is the path that a created file had before, if it was renamed.
+	From string
+	// Kept says that what was before can be brought back.
+	Kept bool
+}
+
+// Reason is why a path is not covered, or was left alone.
+type Reason string
+
+const (
+	TooLarge     Reason = "larger than the limit for one file"
+	NoSpace      Reason = "the session's limit is reached"
+	NoTime       Reason = "no time to copy it before the command"
+	IsDenied     Reason = "denied"
+	IsIgnored    Reason = "ignored by git"
+	IsSpecial    Reason = "a device, FIFO or socket"
+	OtherMount   Reason = "on another file system"
+	Unreadable   Reason = "cannot be read"
+	Outside      Reason = "outside of the project"
+	ChangedSince Reason = "changed since"
+	NotEmpty     Reason = "holds files that are not artoo's"
+	SetID        Reason = "set-user-ID or set-group-ID"
+	NotRestored  Reason = "could not be restored"
+)
+
+// Lack is a path, relative to the root with slashes, that is not covered or was
+// left alone, and why. One that ends in a slash stands for all below it.
+type Lack struct {
+	Path string
+	Why  Reason
+	Size int64
+	Err  error // what the system said, if that is why
+}
+
+// Coverage says how far a change can be undone.
+type Coverage struct {
+	Files int   // regular files whose content is kept
+	Bytes int64 // what the journal holds of all contents, in bytes
+	// Lacks is what is not covered, sorted by path; what git ignores is in it.
+	Lacks []Lack
+}
+
+// Changed is what a step came to.
+type Changed struct {
+	Changes []Change // sorted by path
+	// Lacks are those of the changed paths that cannot be undone.
+	Lacks []Lack
+}
+
+// StepInfo is what is known of a step afterwards.
+type StepInfo struct {
+	ID   int
+	Turn int
+	What string // as Begin was told
+	Time time.Time
+	// Paths is how many paths it changed.
+	Paths int
+	// Undone says that it was taken back.
+	Undone bool
+}
+
+// Plan is what an undo or redo would do. Nothing is changed by making one.
+type Plan struct {
+	Redo  bool
+	Turns []int      // that are taken back or brought back, the last first
+	Steps []StepInfo // the last first
+	// Restore is what would change: Before is there now, After will be.
+	Restore []Change
+	// Left is what stays as it is, because it is no longer as artoo left it.
+	Left []Lack
+	// Cannot is what artoo changed and cannot bring back.
+	Cannot []Lack
+	// HeadMoved says that the repository stands elsewhere than when one of the
+	// steps began: a second yes is needed. Busy is what is under way in it.
+	HeadMoved bool
+	Busy      string
+	steps     []int
+}
+
+// Report is what Apply or ApplyLayer did.
+type Report struct {
+	Step int // the step it was recorded as
+	Done []Change
+	Left []Lack // what was not done, and why
+	// Cannot is what was replaced or deleted and cannot be brought back.
+	Cannot []Lack
+}
+
+// LayerChange is one path that a throwaway layer changed, relative to the root
+// with slashes. A deleted directory is given entry by entry.
+type LayerChange struct {
+	Path string
+	// Before is what the line saw, After what it left there. Of Before those
+	// fields are compared that are set.
+	Before, After State
+}
+
+// Session is one journal of a project.
+type Session struct {
+	Dir   string
+	ID    string // Dir's last element
+	Time  time.Time
+	InUse bool // by a running artoo
+	// Unfinished says that a process died in the middle of a step: Open will
+	// finish it or take it back.
+	Unfinished bool
+	Steps      []StepInfo // those that changed something, the oldest first
+}
