@@ -279,7 +279,7 @@ func runEffort(_ context.Context, t *Terminal, arg string) error {
 		if !slices.Contains(efforts(), arg) {
 			return fmt.Errorf("%q is none of %s", arg, strings.Join(efforts(), ", "))
 		}
-		t.opt.Program.SetEffort(provider.Effort(arg))
+		t.opt.Agent.SetEffort(provider.Effort(arg))
 		t.Note("effort: " + arg)
 		return nil
 	}

@@ -112,13 +112,10 @@ type Program interface {
 	// switch to it means.
 	Providers() ([]config.Choice, error)
 	// SwitchModel makes the agent's model another one, of another provider if the
-	// name has one before a slash.
+	// name has one before a slash. The reasoning effort stays as it is.
 	SwitchModel(ctx context.Context, name string) error
 	// SwitchProvider changes to the model that a provider means.
 	SwitchProvider(ctx context.Context, name string) error
-	// SetEffort sets the reasoning effort, also for models that are switched to
-	// later.
-	SetEffort(effort provider.Effort)
 	// Settings are the settings in the order of the help, as they are now.
 	Settings() []config.Value
 	// Doctor looks at what artoo needs and tells what it finds; tell's error, or

@@ -150,8 +150,6 @@ func (p *testProgram) SwitchProvider(_ context.Context, name string) error {
 	return nil
 }
 
-func (p *testProgram) SetEffort(effort provider.Effort) { p.agent.SetEffort(effort) }
-
 func (p *testProgram) Settings() []config.Value {
 	return []config.Value{{Option: config.Option{Key: "model"}, Value: "demo", Origin: "default"}}
 }

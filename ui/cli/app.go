@@ -16,12 +16,10 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/config/keyring"
-	"artoo/provider"
 	"artoo/provider/demo"
 	"artoo/provider/redact"
 	"artoo/provider/transport"
 	"artoo/tool"
-	"artoo/ui"
 	"artoo/ui/headless"
 	"artoo/ui/screen"
 )
@@ -32,7 +30,7 @@ func Main(p Process) int {
 	hideEnvironment()
 	a := &app{process: p, began: time.Now()}
 	defer func() {
-		for _, undo := range a.restore {
+		for _, undo := range a.streams.restore {
 			undo()
 		}
 	}()
@@ -78,38 +76,18 @@ type app struct {
 	cfg     *config.Config
 	screen  *screen.Screen
 	streams streams
-	choice  config.Choice
+	choice  config.Choice // who answers now; the settings have who did at first
+	found   found
+	project tool.Project
+	rules   ruleSet
+	marks   marks
+	http    *http.Client
+	log     *transport.Log
+	environ []string     // of the tools
+	agent   *agent.Agent // nil before there is one
+	outcome outcome
 
-	switched  bool              // another model was chosen in this conversation
-	effortSet bool              // an effort was set in it
-	earlier   map[string]string // model by provider, of those switched away from
-	several   string            // which of several models of a server was taken, in words
-	keys      sync.Map          // *config.KeySource by provider, of the wire made last
-
-	project   tool.Project
-	rules     ruleSet
-	marks     marks
-	histories tool.Histories // what repositories hold that is secret
-	http      *http.Client
-	log       *transport.Log
-	environ   []string                        // of the tools
-	agent     *agent.Agent                    // nil before there is one
-	served    map[string][]provider.ModelInfo // what servers listed in this run, by provider
-	closers   []func()                        // wait for the processes of providers
-
-	crashing sync.Mutex // held for ever by the crash that ends the program
-	restore  []func()   // undoes what was changed for the streams
-	outputs  []*ui.Output
-
-	ask headless.Asker // approves the demo's own calls; nil otherwise
-
-	asked headless.Format // what stdout was wanted to hold; "" where there is no answer
-
-	// What a headless run came to, for its result and its exit code.
-	signals  *headless.Signals
-	response atomic.Pointer[agent.Response]
-	printed  sync.Once                   // the result object
-	stdin    string                      // what became of standard input
+	crashing sync.Mutex                  // held for ever by the crash that ends the program
 	lose     atomic.Pointer[func(error)] // ends the conversation when an output cannot be written; nil without one
 }
 
@@ -158,8 +136,8 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 
 // broken takes note that stdout or stderr cannot be written.
 func (a *app) broken(err error) {
-	if a.signals != nil {
-		a.signals.Broken(err)
+	if a.outcome.signals != nil {
+		a.outcome.signals.Broken(err)
 	}
 	if lose := a.lose.Load(); lose != nil {
 		(*lose)(err)
@@ -168,7 +146,7 @@ func (a *app) broken(err error) {
 
 // close waits for the last processes and gives the session back.
 func (a *app) close() {
-	for _, done := range a.closers {
+	for _, done := range a.found.closers {
 		done()
 	}
 	if err := a.agent.Close(); err != nil {
@@ -193,23 +171,24 @@ func (a *app) exit(err error) int {
 	if failure != nil {
 		code = failure.Kind.ExitCode()
 	}
-	caught := a.signals != nil && a.signals.Caught() != nil
+	signals := a.outcome.signals
+	caught := signals != nil && signals.Caught() != nil
 	if caught {
-		code = a.signals.Code()
+		code = signals.Code()
 	}
 	if failure != nil && !caught {
 		a.show(failure)
 	}
 	if err := a.printResult(a.info(), failure, code); err != nil && code == 0 {
 		a.broken(err)
-		if a.signals != nil && a.signals.Caught() != nil { // a reader that left ends the run as SIGPIPE does
-			a.signals.Die()
+		if signals != nil && signals.Caught() != nil { // a reader that left ends the run as SIGPIPE does
+			signals.Die()
 		}
 		a.show(fail(agent.KindInternal, "stdout", err, ""))
 		code = 1
 	}
 	if caught {
-		a.signals.Die()
+		signals.Die()
 	}
 	return code
 }
@@ -219,8 +198,8 @@ func (a *app) printResult(info headless.Info, failure *agent.Failure, code int) 
 	if a.format() == headless.Text {
 		return nil
 	}
-	a.printed.Do(func() {
-		err = headless.WriteLine(a.process.Out, headless.NewResult(info, a.response.Load(), failure, code))
+	a.outcome.printed.Do(func() {
+		err = headless.WriteLine(a.process.Out, headless.NewResult(info, a.outcome.response.Load(), failure, code))
 	})
 	return err
 }

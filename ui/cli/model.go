@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"artoo/agent"
@@ -19,6 +20,15 @@ import (
 	"artoo/provider/transport"
 	"artoo/ui"
 )
+
+// found is what a run has found out about its providers.
+type found struct {
+	earlier map[string]string               // model by provider, of those switched away from
+	several string                          // which of several models of a server was taken, in words
+	served  map[string][]provider.ModelInfo // what servers listed, by provider
+	keys    sync.Map                        // *config.KeySource by provider, of the wire made last
+	closers []func()                        // wait for the processes of providers
+}
 
 // transport makes the HTTP client and the record of what passes.
 func (a *app) transport() error {
@@ -57,8 +67,8 @@ func (a *app) choose() error {
 	if err != nil {
 		return err
 	}
-	if a.cfg.Model == "" && a.several != "" {
-		a.choice.Note = strings.TrimPrefix(a.choice.Note+", "+a.several, ", ")
+	if a.cfg.Model == "" && a.found.several != "" {
+		a.choice.Note = strings.TrimPrefix(a.choice.Note+", "+a.found.several, ", ")
 	}
 	if a.choice.Note != "" && a.streams.headless { // the banner tells it in a conversation
 		a.screen.OnNotice(agent.Notice{Kind: agent.NoticeInfo, Text: a.choice.Note})
@@ -145,7 +155,7 @@ func (a *app) pulledModel(name string) string {
 	}
 	first := max(0, slices.IndexFunc(models, func(m provider.ModelInfo) bool { return m.Tools }))
 	if len(models) > 1 {
-		a.several = fmt.Sprintf("model %s of the %d it has: -m %s/NAME takes another", models[first].ID, len(models), name)
+		a.found.several = fmt.Sprintf("model %s of the %d it has: -m %s/NAME takes another", models[first].ID, len(models), name)
 	}
 	return models[first].ID
 }
@@ -161,25 +171,26 @@ func (a *app) SwitchModel(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	model.Defaults.Effort = a.agent.Model().Defaults.Effort
 	a.agent.SwitchModel(model)
 	a.answered(a.choice)
-	a.choice, a.switched = choice, true
+	a.choice = choice
 	return nil
 }
 
 // answered keeps the model of a provider, for the way back to it.
 func (a *app) answered(c config.Choice) {
-	if a.earlier == nil {
-		a.earlier = map[string]string{}
+	if a.found.earlier == nil {
+		a.found.earlier = map[string]string{}
 	}
-	a.earlier[c.Provider] = c.Model
+	a.found.earlier[c.Provider] = c.Model
 }
 
 // usual is the model that a switch to the provider means: its default, or for a
 // server of one's own, which has none worth the name, the one before.
 func (a *app) usual(name string) string {
 	if provider.DefaultModel(name) == "" {
-		if model := a.earlier[name]; model != "" {
+		if model := a.found.earlier[name]; model != "" {
 			return model
 		}
 	}
@@ -243,7 +254,7 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 
 // newKey looks for another key of the provider whose wire was made last.
 func (a *app) newKey(name string) func(ctx context.Context, since time.Time) bool {
-	keys, _ := a.keys.Load(name)
+	keys, _ := a.found.keys.Load(name)
 	return keys.(*config.KeySource).Renew
 }
 

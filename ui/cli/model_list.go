@@ -218,7 +218,7 @@ func (a *app) row(m provider.ModelInfo, served []provider.ModelInfo) listedModel
 
 // Models implements ui.Program.
 func (a *app) Models() []provider.ModelInfo {
-	return modelsOf(a.cfg, a.choice.Provider, a.served[a.choice.Provider])
+	return modelsOf(a.cfg, a.choice.Provider, a.found.served[a.choice.Provider])
 }
 
 // AskModels implements ui.Program.
@@ -226,10 +226,10 @@ func (a *app) AskModels(ctx context.Context) ([]provider.ModelInfo, error) {
 	name := a.choice.Provider
 	served, err := a.askModels(ctx, name)
 	if err == nil && served != nil {
-		if a.served == nil {
-			a.served = map[string][]provider.ModelInfo{}
+		if a.found.served == nil {
+			a.found.served = map[string][]provider.ModelInfo{}
 		}
-		a.served[name] = served
+		a.found.served[name] = served
 	}
 	list := a.Models()
 	if err != nil && len(list) > 0 {

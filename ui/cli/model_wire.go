@@ -80,7 +80,7 @@ func (a *app) server(name string) (provider.Server, error) {
 		headers[k] = v.Reveal()
 	}
 	keys := a.cfg.KeySource(name)
-	a.keys.Store(name, keys)
+	a.found.keys.Store(name, keys)
 	return provider.Server{
 		Name: name, BaseURL: address, Key: keys.Key, HTTP: a.http, Headers: headers,
 		Idle: idle, RequestTimeout: a.cfg.RequestTimeout, Local: local, Setting: source,
@@ -109,7 +109,7 @@ func (a *app) codingCLI(name string) (*cli.CLI, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	a.closers = append(a.closers, c.Close)
+	a.found.closers = append(a.found.closers, c.Close)
 	return c, nil
 }
 

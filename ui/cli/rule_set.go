@@ -55,6 +55,7 @@ func parseRules(texts []config.RuleText) (s ruleSet, err error) {
 }
 
 func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
+	var histories tool.Histories // what repositories hold that is secret
 	p := &permission.Policy{
 		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
 		AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny,
@@ -73,7 +74,7 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 		Getenv:    tool.Variable(env.Environ),
 		GitSecrets: func(dir string) (names []string, err error) {
 			err = inRepository(env.Files, dir, func(p tool.Project) error {
-				names, err = a.histories.Secrets(p, env.Environ)
+				names, err = histories.Secrets(p, env.Environ)
 				return err
 			})
 			return names, err

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"artoo/agent"
@@ -14,9 +16,19 @@ import (
 	"artoo/ui/screen"
 )
 
-// asked is the output format as far as flags and environment tell it, before
+// outcome is what a headless run came to, for its result and its exit code.
+type outcome struct {
+	asked    headless.Format // what stdout was requested to hold; "" where there is no answer
+	approve  headless.Asker  // approves the demo's own calls; nil otherwise
+	stdin    string          // what became of standard input
+	signals  *headless.Signals
+	response atomic.Pointer[agent.Response]
+	printed  sync.Once // the result object
+}
+
+// requestedFormat is the output format as far as flags and environment tell it, before
 // the settings are read: what is wrong with them is an exit in JSON too.
-func asked(inv Invocation) headless.Format {
+func requestedFormat(inv Invocation) headless.Format {
 	format := headless.Format(os.Getenv("ARTOO_OUTPUT"))
 	if given := inv.Flags["output"]; len(given) > 0 {
 		format = headless.Format(given[len(given)-1])
@@ -30,9 +42,9 @@ func asked(inv Invocation) headless.Format {
 // format is what stdout holds.
 func (a *app) format() headless.Format {
 	switch {
-	case a.asked == "":
+	case a.outcome.asked == "":
 	case a.cfg == nil:
-		return a.asked
+		return a.outcome.asked
 	case a.streams.headless:
 		return headless.Format(a.cfg.Output)
 	}
@@ -46,7 +58,7 @@ func (a *app) canAsk() bool { return !a.cfg.Print && a.streams.watched }
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	// They are watched to the end of the process: between two signals the result
 	// object is still to be written.
-	ctx, a.signals = headless.Watch(ctx, a.process.Out, a.process.Err)
+	ctx, a.outcome.signals = headless.Watch(ctx, a.process.Out, a.process.Err)
 	a.lastWords()
 	if err := a.open(); err != nil {
 		return err
@@ -64,10 +76,10 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	if err != nil {
 		return err
 	}
-	a.stdin = input.State
+	a.outcome.stdin = input.State
 	a.agent.Spend(time.Since(a.began))
 	r := &headless.Runner{Agent: a.agent, Format: headless.Format(a.cfg.Output), Out: a.process.Out, Screen: a.screen,
-		Ask: a.ask, Info: a.info(), Stopped: a.broken}
+		Ask: a.outcome.approve, Info: a.info(), Stopped: a.broken}
 	if r.Ask == nil && a.canAsk() {
 		profile, _ := screen.ProfileDecision(a.cfg.UI, os.Getenv, a.streams.err)
 		notify, err := a.notifier(profile)
@@ -79,7 +91,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	}
 	a.lastWords()
 	response, failure := r.Run(ctx, input.Text)
-	a.response.Store(response)
+	a.outcome.response.Store(response)
 	switch {
 	case failure != nil:
 		return failure
@@ -93,7 +105,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 // lastWords lets a second signal find the result object printed. What it says is
 // taken now: the run goes on beside it.
 func (a *app) lastWords() {
-	info, signals := a.info(), a.signals
+	info, signals := a.info(), a.outcome.signals
 	signals.Last(func() {
 		failure := agent.Classify(&headless.SignalError{Signal: signals.Caught()})
 		_ = a.printResult(info, failure, signals.Code()) // the process dies next
@@ -106,5 +118,5 @@ func (a *app) info() headless.Info {
 		session = a.agent.SessionID()
 	}
 	return headless.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: "none",
-		Stdin: a.stdin, Began: a.began}
+		Stdin: a.outcome.stdin, Began: a.began}
 }

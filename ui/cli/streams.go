@@ -23,17 +23,20 @@ type streams struct {
 	watched      bool // stderr is a terminal with artoo in its foreground
 
 	outConsole, errConsole console
+
+	restore []func()     // undoes what was changed for them
+	outputs []*ui.Output // of the screen, to the terminals
 }
 
 // look finds out what the streams are.
 func (a *app) look(prompt bool) streams {
-	cfg, tty := a.cfg, [3]console{}
+	cfg, tty, w := a.cfg, [3]console{}, streams{}
 	for i, f := range []*os.File{a.process.In, a.process.Out, a.process.Err} {
 		var restore func()
 		tty[i], restore = consoleOf(f, i == 0)
-		a.restore = append(a.restore, restore)
+		w.restore = append(w.restore, restore)
 	}
-	w := streams{in: tty[0].tty(), out: tty[1].tty(), err: tty[2].tty(), outConsole: tty[1], errConsole: tty[2]}
+	w.in, w.out, w.err, w.outConsole, w.errConsole = tty[0].tty(), tty[1].tty(), tty[2].tty(), tty[1], tty[2]
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
 	w.headless = !cfg.Interactive && (cfg.Print || !w.in || !w.err || prompt && (!w.out || ci))
 	w.watched = w.err && ui.Foreground(a.process.Err)
@@ -105,7 +108,7 @@ func (a *app) terminalOutput(w io.Writer, tty bool, o screen.Options) io.Writer 
 		}
 	}
 	out := ui.NewOutput(w, reset)
-	a.outputs = append(a.outputs, out)
+	a.streams.outputs = append(a.streams.outputs, out)
 	return out
 }
 
@@ -121,7 +124,7 @@ func sameFile(a, b *os.File) bool {
 func (a *app) discard() (bool, error) {
 	var errs []error
 	slow := false
-	for _, o := range a.outputs {
+	for _, o := range a.streams.outputs {
 		dropped, err := o.Discard()
 		slow, errs = slow || dropped, append(errs, err)
 	}

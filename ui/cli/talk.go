@@ -20,7 +20,7 @@ import (
 
 // talk is `artoo [prompt]`: a conversation, or a headless run.
 func (a *app) talk(ctx context.Context, inv Invocation) error {
-	a.asked = asked(inv)
+	a.outcome.asked = requestedFormat(inv)
 	prompt, dash := inv.Prompt()
 	if err := a.load(inv, prompt != ""); err != nil {
 		return err
@@ -137,13 +137,6 @@ func (a *app) Settings() []config.Value {
 	return values
 }
 
-// SetEffort implements ui.Program.
-func (a *app) SetEffort(effort provider.Effort) {
-	a.effortSet = true
-	a.cfg.Effort = string(effort)
-	a.agent.SetEffort(effort)
-}
-
 // Debug implements ui.Program.
 func (a *app) Debug(on *bool) bool {
 	if on != nil {
@@ -157,19 +150,19 @@ func (a *app) Debug(on *bool) bool {
 func (a *app) changed(key string) (now, by string) {
 	switch key {
 	case "effort":
-		if a.effortSet {
-			return string(a.agent.Model().Defaults.Effort), "/effort"
+		if now = string(a.agent.Model().Defaults.Effort); now != a.cfg.Effort {
+			return now, "/effort"
 		}
 	case "approval":
 		if now = string(a.agent.Policy().Mode); now != a.cfg.Approval {
 			return now, "/approval"
 		}
 	case "model":
-		if a.switched {
+		if a.choice.Model != a.cfg.Model {
 			return a.choice.Model, "/model"
 		}
 	case "provider":
-		if a.switched {
+		if a.choice.Provider != a.cfg.Provider {
 			return a.choice.Provider, "/model"
 		}
 	}
@@ -179,7 +172,7 @@ func (a *app) changed(key string) (now, by string) {
 // demo is `artoo demo`: the scripted model on a small broken program, in a
 // directory of its own. Where nobody is there it approves its own calls.
 func (a *app) demo(ctx context.Context, inv Invocation) error {
-	a.asked = asked(inv)
+	a.outcome.asked = requestedFormat(inv)
 	if err := a.load(inv, true); err != nil {
 		return err
 	}
@@ -202,7 +195,7 @@ func (a *app) demo(ctx context.Context, inv Invocation) error {
 		}
 		err = a.converse(ctx, demo.Prompt)
 	} else {
-		a.ask = func(_ context.Context, q agent.Question) (agent.Answer, error) {
+		a.outcome.approve = func(_ context.Context, q agent.Question) (agent.Answer, error) {
 			if demo.Scripted(q.Call.ToolCall) {
 				a.screen.Question(q)
 				a.screen.Decided(q, agent.Answer{Verdict: agent.Yes})
