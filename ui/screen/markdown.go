@@ -30,9 +30,9 @@ type MarkdownOptions struct {
 // Markdown renders a reply while it streams, for a terminal that only scrolls:
 // what was written is never touched again. Open paragraphs, headings and items
 // grow word by word; only the current word, or an inline span that is still
-// open (one row at most), is held back. Code goes line by line as it is, a table
-// at its end. Line breaks, bullets, # and backticks of the source stay, so that
-// nothing depends on colour. A block over 8 KB, and what follows the 5,000th
+// open (see maxSpan), is held back. Code goes line by line as it is, a table
+// at its end. Line breaks and bullets of the source stay, and # and backticks
+// where no colour says the same. A block over 8 KB, and what follows the 5,000th
 // styled span of one reply, is shown as source: time stays linear in size.
 //
 // The text is untrusted; it is sanitised here. Whatever the pieces it arrives

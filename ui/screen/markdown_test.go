@@ -166,6 +166,38 @@ func TestAFinishedWordIsShownAtOnce(t *testing.T) {
 	}
 }
 
+// A code span longer than a row is told by its colour alone, as a short one is;
+// without colour it has its marks, and one that is never closed keeps them.
+func TestACodeSpanOfSeveralRowsHasItsColorAndNoMarks(t *testing.T) {
+	span := "git log --oneline --graph --decorate --all"
+	src := "Run `" + span + "` and see.\n"
+	for _, test := range []struct {
+		color     bool
+		src, want string
+	}{
+		{true, src, "Run \x1b[35mgit log --oneline\x1b[0m\n\x1b[35m--graph --decorate --all\x1b[0m\nand see.\n"},
+		{false, src, "Run `git log --oneline\n--graph --decorate --all`\nand see.\n"},
+		{true, "Run `git log --oneline --graph --all\n", "Run `git log --oneline\n--graph --all\n"},
+		{true, "a `" + strings.Repeat("word ", 60) + "`\n", "a `word word word word"},
+	} {
+		opt := MarkdownOptions{Color: test.color, Width: func() int { return 26 }}
+		for _, pieces := range [][]string{{test.src}, strings.Split(test.src, "")} {
+			var b strings.Builder
+			opt.Out = &b
+			m := NewMarkdown(opt)
+			for _, p := range pieces {
+				_, _ = m.WriteString(p) // a strings.Builder takes everything
+			}
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.String(); !strings.HasPrefix(got, test.want) {
+				t.Errorf("%q, colour %v: got %q, want %q", test.src, test.color, got, test.want)
+			}
+		}
+	}
+}
+
 func TestCodeStreamsAsItIs(t *testing.T) {
 	code := "```go\n\tif x {\n\n\t\ty := \"**z**\" // 80 " + strings.Repeat("x", 200) + "\n\t}\n```\n"
 	dim := strings.NewReplacer("```go", "\x1b[2m```go\x1b[0m", "```\n", "\x1b[2m```\x1b[0m\n", "if", "\x1b[1mif\x1b[0m",

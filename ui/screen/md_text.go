@@ -26,8 +26,12 @@ func (w word) cells() int {
 	return n
 }
 
-// maxSpan is the most cells of an open span that are held back on a wide screen.
-const maxSpan = 120
+// maxSpan is the most cells of an open span that are held back on a wide screen,
+// maxCode of one of code whose marks go: three rows of a usual terminal.
+const (
+	maxSpan = 120
+	maxCode = 240
+)
 
 // readText reads words until the line ends.
 func (m *Markdown) readText(s string) string {
@@ -106,24 +110,41 @@ func (m *Markdown) tooLong() bool {
 }
 
 // open reports whether the word holds an inline span that later text may close.
-func (m *Markdown) open() bool {
+func (m *Markdown) open() bool { return m.openAt() >= 0 }
+
+// openAt is where in the word the first such span begins, -1 for none.
+func (m *Markdown) openAt() int {
 	if !m.wordHot || m.asSource() {
-		return false
+		return -1
 	}
 	m.inline.scanned += len(m.word)
-	return scanInline(string(m.word)).openAt >= 0
+	return scanInline(string(m.word)).openAt
+}
+
+// mayGrow reports whether the span that is open at a place may become longer. One
+// that no row can hold is given up, since what was written should be seen; one of
+// code later, since there is hardly a backtick that opens none.
+func (m *Markdown) mayGrow(at int) bool {
+	limit := min(m.width, maxSpan)
+	if m.opt.Color && m.word[at] == '`' {
+		limit = maxCode
+	}
+	return cells(string(m.word)) < limit
 }
 
 // asSource reports whether this block is no longer styled.
 func (m *Markdown) asSource() bool { return m.size > maxBlock || m.inline.spent() }
 
 // endRun puts the word on the screen unless a span in it is open; at the end of
-// a line, or when it fills a row, it can no longer be closed.
+// a line, or when it has grown too long, it can no longer be closed.
 func (m *Markdown) endRun(lineEnd bool) {
 	if !lineEnd {
-		if len(m.word) > 0 && !m.open() {
+		if len(m.word) == 0 {
+			return
+		}
+		if at := m.openAt(); at < 0 {
 			m.putRun()
-		} else if cells(string(m.word)) >= min(m.width, maxSpan) {
+		} else if !m.mayGrow(at) {
 			m.giveUp()
 		}
 		return
