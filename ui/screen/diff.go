@@ -38,9 +38,9 @@ func (b *asking) change(q agent.Question) {
 		switch {
 		case !b.cut || i < 2:
 		case strings.HasPrefix(l, "+"):
-			folded = colored(s.styles.green, folded)
+			folded = colored(s.styles.added, folded)
 		case strings.HasPrefix(l, "-"):
-			folded = colored(s.styles.red, folded)
+			folded = colored(s.styles.removed, folded)
 		}
 		rows = append(rows, folded...)
 	}

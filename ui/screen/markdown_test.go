@@ -201,7 +201,7 @@ func TestACodeSpanOfSeveralRowsHasItsColorAndNoMarks(t *testing.T) {
 func TestCodeStreamsAsItIs(t *testing.T) {
 	code := "```go\n\tif x {\n\n\t\ty := \"**z**\" // 80 " + strings.Repeat("x", 200) + "\n\t}\n```\n"
 	dim := strings.NewReplacer("```go", "\x1b[2m```go\x1b[0m", "```\n", "\x1b[2m```\x1b[0m\n", "if", "\x1b[1mif\x1b[0m",
-		`"**z**"`, "\x1b[32m\"**z**\"\x1b[0m", "// 80 "+strings.Repeat("x", 200),
+		`"**z**"`, "\x1b[35m\"**z**\"\x1b[0m", "// 80 "+strings.Repeat("x", 200),
 		"\x1b[2m// 80 "+strings.Repeat("x", 200)+"\x1b[0m").Replace(code)
 	if got := pieces(t, MarkdownOptions{Color: true}, strings.Split(code, "")...); got != dim {
 		t.Error(cmp.Diff(dim, got))

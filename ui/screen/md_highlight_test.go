@@ -9,15 +9,15 @@ import (
 func TestCodeHasColorsLineByLine(t *testing.T) {
 	for name, c := range map[string]struct{ src, want string }{
 		"go": {"```go\nfunc f() string { // why\n\treturn `a\nb` + \"c\"\n}\n```\n",
-			"\x1b[1mfunc\x1b[0m f() \x1b[1mstring\x1b[0m { \x1b[2m// why\x1b[0m\n\t\x1b[1mreturn\x1b[0m `a\n\x1b[32mb`\x1b[0m + \x1b[32m\"c\"\x1b[0m\n}\n"},
+			"\x1b[1mfunc\x1b[0m f() \x1b[1mstring\x1b[0m { \x1b[2m// why\x1b[0m\n\t\x1b[1mreturn\x1b[0m `a\n\x1b[35mb`\x1b[0m + \x1b[35m\"c\"\x1b[0m\n}\n"},
 		"python, in an item": {"- item\n  ```python\n  def f():\n      return 'x'  # y\n  ```\n",
-			"  \x1b[1mdef\x1b[0m f():\n      \x1b[1mreturn\x1b[0m \x1b[32m'x'\x1b[0m  \x1b[2m# y\x1b[0m\n"},
+			"  \x1b[1mdef\x1b[0m f():\n      \x1b[1mreturn\x1b[0m \x1b[35m'x'\x1b[0m  \x1b[2m# y\x1b[0m\n"},
 		"a comment that goes on": {"```c\n/* one\n   two */\nint x;\n```\n", "\x1b[1mint\x1b[0m x;\n"},
-		"an attribute":           {"```{.sh title=\"x\"}\necho 'a'\n```\n", "echo \x1b[32m'a'\x1b[0m\n"},
+		"an attribute":           {"```{.sh title=\"x\"}\necho 'a'\n```\n", "echo \x1b[35m'a'\x1b[0m\n"},
 		"an unknown language":    {"```klingon\nif 'x'\n```\n", "\nif 'x'\n"},
 		"none":                   {"```\nif 'x'\n```\n", "\nif 'x'\n"},
 		"a quote":                {"> ```go\n> if x\n> ```\n", "\n> if x\n"},
-		"an escape in it":        {"```go\nx := \"\x1b[31m\"\n```\n", "x := \x1b[32m\"^[[31m\"\x1b[0m\n"},
+		"an escape in it":        {"```go\nx := \"\x1b[31m\"\n```\n", "x := \x1b[35m\"^[[31m\"\x1b[0m\n"},
 	} {
 		whole := pieces(t, MarkdownOptions{Color: true}, c.src)
 		if !strings.Contains(whole, c.want) {

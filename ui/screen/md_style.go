@@ -8,8 +8,10 @@ import (
 // style is how a stretch of text looks: a set of the styles below.
 type style uint8
 
-// Of the sixteen colours magenta has the most contrast on black and on white
-// alike; red and green are those of a change that is asked about.
+// Of the sixteen colours magenta, red and bright blue read on black and on white
+// alike: by the palettes of xterm, Linux's console, GNOME, macOS, Windows and VS Code
+// the lesser of the two contrasts is 3.5, 3.4 and 3.9 in the middle. Green has 2.2 on
+// xterm's white and 3.3 in the middle, and many take it for red.
 const (
 	bold style = 1 << iota
 	dim
@@ -17,15 +19,15 @@ const (
 	underlined
 	struck
 	red
-	green
+	blue
 	magenta
 )
 
 const (
 	codeStyle    = magenta
-	addedStyle   = green
+	addedStyle   = blue
 	removedStyle = red
-	literalStyle = green // a text in code
+	literalStyle = magenta // a text in code
 	keywordStyle = bold
 )
 
@@ -43,7 +45,7 @@ func (st style) sgr() string {
 		return ""
 	}
 	var codes []string
-	for i, code := range []int{1, 2, 3, 4, 9, 31, 32, 35} {
+	for i, code := range []int{1, 2, 3, 4, 9, 31, 94, 35} {
 		if st&(1<<i) != 0 {
 			codes = append(codes, strconv.Itoa(code))
 		}

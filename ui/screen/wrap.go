@@ -50,7 +50,7 @@ func (s *Screen) hanging() string { return s.before("") }
 // labelled is a line of status behind a red label.
 func (s *Screen) labelled(before, label, text string) string {
 	rows := s.wrap(label+" "+text, before, margin)
-	return before + s.styles.red.Sprint(label) + rows[len(before)+len(label):]
+	return before + s.styles.removed.Sprint(label) + rows[len(before)+len(label):]
 }
 
 // prose makes whole rows of text of several lines, each after the given margin
