@@ -10,7 +10,7 @@ func newPalette(on bool) palette {
 	p := palette{
 		dim:     color.New(color.Faint),
 		prompt:  color.New(color.Bold, color.ReverseVideo), // what nothing a model writes looks like
-		removed: color.New(color.FgRed), // the colors of removedStyle and addedStyle
+		removed: color.New(color.FgRed),                    // the colors of removedStyle and addedStyle
 		added:   color.New(color.FgHiBlue),
 	}
 	for _, c := range []*color.Color{p.dim, p.prompt, p.removed, p.added} {
