@@ -75,6 +75,10 @@ type State struct {
 	// Peer is another path of the same file (a hard link), "" if there is none
 	// in the project.
 	Peer string `json:"peer,omitempty"`
+	// UID and GID are the owner's, where the system has such numbers. They are
+	// restored as far as it lets us, and not compared.
+	UID uint32 `json:"uid,omitempty"`
+	GID uint32 `json:"gid,omitempty"`
 }
 
 // Stamp is what the file system says of a file. Times are nanoseconds since
@@ -167,6 +171,7 @@ type Plan struct {
 	HeadMoved bool
 	Busy      string
 	steps     []int
+	last      int // step when the plan was made
 }
 
 // Report is what Apply or ApplyLayer did.

@@ -1,0 +1,110 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+)
+
+// files are what a journal consists of.
+type files struct {
+	lock    *flock.Flock
+	alive   *os.File // written to as a sign of life, by whose time recovery goes
+	log     *log
+	objects *objects
+	tree    *treeFile
+}
+
+// The names of the files.
+const (
+	logName     = "journal.jsonl"
+	objectsName = "objects"
+	treeName    = "tree"
+	lockName    = "lock"
+	aliveName   = "alive"
+)
+
+// openFiles opens the files, or makes them, and puts right what was left undone.
+// It is called with j.mu held, or before anybody else knows j.
+func (j *Journal) openFiles() error {
+	if j.files != nil {
+		return nil
+	}
+	if err := j.at("mkdir"); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(j.cfg.Dir, 0o700); err != nil {
+		return err
+	}
+	f := &files{lock: flock.New(filepath.Join(j.cfg.Dir, lockName), flock.SetPermissions(0o600))}
+	got, err := f.lock.TryLock()
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if err == nil && !got {
+		return ErrInUse
+	}
+	past, err := f.read(j)
+	if err == nil && f.log.size == 0 {
+		err = f.log.append(line{Type: lineJournal, V: version, Root: j.cfg.Root, Time: now()})
+	}
+	if err != nil {
+		return errors.Join(err, f.close())
+	}
+	j.files = f
+	j.steps, j.last = append(past.steps, j.steps...), max(j.last, past.last)
+	return j.recover(past)
+}
+
+// read opens the files and returns what they hold.
+func (f *files) read(j *Journal) (*past, error) {
+	open := func(name string) (*os.File, error) {
+		return os.OpenFile(filepath.Join(j.cfg.Dir, name), os.O_RDWR|os.O_CREATE, 0o600)
+	}
+	var err error
+	if f.alive, err = open(aliveName); err != nil {
+		return nil, err
+	}
+	file, err := open(objectsName)
+	if err != nil {
+		return nil, err
+	}
+	if f.objects, err = openObjects(file, j.cfg.MaxSession, j.at); err != nil {
+		return nil, err
+	}
+	if file, err = open(treeName); err != nil {
+		return nil, err
+	}
+	f.tree = &treeFile{file: file, at: j.at}
+	if file, err = open(logName); err != nil {
+		return nil, err
+	}
+	past := &past{root: j.cfg.Root, open: map[int]*unfinished{}}
+	f.log, err = readLog(file, j.at, past.add)
+	return past, errors.Join(err, past.err)
+}
+
+// sync brings everything to the disk: what is referred to before what refers.
+func (f *files) sync() error {
+	return errors.Join(syncFile(f.objects.file), syncFile(f.tree.file), syncFile(f.log.file))
+}
+
+// close gives the files back. Those that were not opened are nil.
+func (f *files) close() error {
+	var errs []error
+	if f.objects != nil {
+		errs = append(errs, f.objects.file.Close())
+	}
+	if f.tree != nil {
+		errs = append(errs, f.tree.file.Close())
+	}
+	if f.log != nil {
+		errs = append(errs, f.log.file.Close())
+	}
+	if f.alive != nil {
+		errs = append(errs, f.alive.Close())
+	}
+	return errors.Join(append(errs, f.lock.Unlock())...)
+}

@@ -1,0 +1,82 @@
+package journal
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ignored is what git was last found to ignore.
+type ignored struct {
+	mu    sync.Mutex
+	paths map[string]bool
+	known bool
+}
+
+// ignoredTime bounds the question what git ignores.
+const ignoredTime = 10 * time.Second
+
+// askIgnored asks what git ignores. An error leaves the last answer in force.
+func (j *Journal) askIgnored(ctx context.Context) map[string]bool {
+	if j.cfg.Ignored == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ignoredTime)
+	defer cancel()
+	list, err := j.cfg.Ignored(ctx)
+	j.ignored.mu.Lock()
+	defer j.ignored.mu.Unlock()
+	if err == nil {
+		j.ignored.paths = make(map[string]bool, len(list))
+		for _, path := range list {
+			j.ignored.paths[strings.TrimSuffix(path, "/")] = true
+		}
+		j.ignored.known = true
+	}
+	return j.ignored.paths
+}
+
+func (j *Journal) lastIgnored() (map[string]bool, bool) {
+	j.ignored.mu.Lock()
+	defer j.ignored.mu.Unlock()
+	return j.ignored.paths, j.ignored.known || j.cfg.Ignored == nil
+}
+
+// isIgnored reports whether the path, or a directory that it lies in, is among
+// those.
+func isIgnored(ignored map[string]bool, path string) bool {
+	for path != "" {
+		if ignored[path] {
+			return true
+		}
+		path, _ = split(path)
+	}
+	return false
+}
+
+// waitIgnored asks what git ignores, as there are paths that it was not asked
+// about. It waits a part of the budget; an answer that comes later is for the next
+// time.
+func (j *Journal) waitIgnored(ctx context.Context, known bool) map[string]bool {
+	if j.cfg.Ignored == nil {
+		return nil
+	}
+	answered := make(chan struct{})
+	j.background.Go(func() {
+		defer close(answered)
+		j.askIgnored(j.life)
+	})
+	patience := j.cfg.Budget / 2
+	if known {
+		patience = j.cfg.Budget / 6
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+	}
+	ignored, _ := j.lastIgnored()
+	return ignored
+}

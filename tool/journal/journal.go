@@ -1,0 +1,275 @@
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The limits that a zero in Config stands for.
+const (
+	defaultMaxFile    = 1 << 20
+	defaultMaxSession = 512 << 20
+	defaultBudget     = 300 * time.Millisecond
+)
+
+// ErrInUse says that a running artoo has the journal.
+var ErrInUse = errors.New("the journal is in use by another artoo")
+
+// ErrNothing says that there is nothing to take back, or to bring back.
+var ErrNothing = errors.New("nothing to undo")
+
+// beat is how often an open step leaves a sign of life. What changed later than
+// this after the last one was not changed by a step whose process was killed.
+const beat = 500 * time.Millisecond
+
+// Journal is what one session keeps of one project. Its methods may be called
+// from several goroutines.
+type Journal struct {
+	cfg   Config
+	place *place
+	dev   uint64                   // of the root
+	at    func(point string) error // called before each write; tests fail or die there
+
+	mu        sync.Mutex
+	files     *files // nil until something is written
+	steps     []*record
+	open      []*Step
+	pending   int // steps of a killed process that are not put right yet
+	last      int // number of the last step
+	recovered []Report
+	pulse     *time.Timer
+	syncing   sync.WaitGroup
+	syncErr   error
+
+	life       context.Context // until Close
+	end        context.CancelFunc
+	background sync.WaitGroup
+
+	looking sync.Mutex // the fields below: one look at the project at a time
+	tree    tree
+	warm    struct {
+		sync.Mutex
+		cancel context.CancelFunc
+	}
+	ignored ignored
+}
+
+// record is a step that is over.
+type record struct {
+	StepInfo
+	kind    string
+	head    string
+	steps   []int // that it took back or brought back
+	changes []Change
+}
+
+// Dir is where the journal of a session and a project lies below the state
+// directory.
+func Dir(state, root, session string) string { return filepath.Join(projectDir(state, root), session) }
+
+func projectDir(state, root string) string {
+	key := sha256.Sum256([]byte(root))
+	return filepath.Join(state, "journal", filepath.Base(root)+"-"+hex.EncodeToString(key[:6]))
+}
+
+// Open opens the journal of cfg.Dir, or prepares one; nothing is written before
+// something changes. A step in whose middle a process was killed is finished or
+// taken back, see [Journal.Recovered]. It returns [ErrInUse] if another artoo has
+// the journal open.
+func Open(cfg Config) (*Journal, error) {
+	return open(cfg, func(string) error { return nil })
+}
+
+func open(cfg Config, at func(string) error) (*Journal, error) {
+	if cfg.Denied == nil {
+		cfg.Denied = func(string) bool { return false }
+	}
+	if cfg.Head == nil {
+		cfg.Head = func() (string, string) { return "", "" }
+	}
+	cfg.MaxFile = orDefault(cfg.MaxFile, defaultMaxFile)
+	cfg.MaxSession = orDefault(cfg.MaxSession, defaultMaxSession)
+	cfg.Budget = orDefault(cfg.Budget, defaultBudget)
+	if inside, err := filepath.Rel(cfg.Root, cfg.Dir); err == nil && filepath.IsLocal(inside) {
+		return nil, fmt.Errorf("the journal %s would lie inside the project", cfg.Dir)
+	}
+	place, err := openPlace(cfg.Root)
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal{cfg: cfg, place: place, at: at}
+	j.life, j.end = context.WithCancel(context.Background())
+	root, err := place.lstat(".")
+	if err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	j.dev = root.dev
+	if _, err := os.Lstat(filepath.Join(cfg.Dir, logName)); errors.Is(err, os.ErrNotExist) {
+		return j, nil
+	}
+	if err := j.openFiles(); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+func orDefault[T int64 | time.Duration](value, fallback T) T {
+	if value == 0 {
+		return fallback
+	}
+	return value
+}
+
+// Close ends the journal. Steps that are open stay unfinished: the next Open
+// takes them back.
+func (j *Journal) Close() error {
+	j.end()
+	j.stopWarm()
+	j.background.Wait()
+	err := j.Sync()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.pulse != nil {
+		j.pulse.Stop()
+	}
+	if j.files != nil {
+		err = errors.Join(err, j.files.close())
+		j.files = nil
+	}
+	return errors.Join(err, j.place.close())
+}
+
+// Sync waits until all that was recorded is on the disk. It is for the end of a
+// turn: the end of a step begins it, and does not wait.
+func (j *Journal) Sync() error {
+	j.syncing.Wait()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.syncErr
+	j.syncErr = nil
+	return err
+}
+
+// Recovered is what Open finished or took back because a process was killed in
+// the middle of it.
+func (j *Journal) Recovered() []Report { return slices.Clone(j.recovered) }
+
+// Begin opens a step of a turn; what says for the user what it does, as "edit
+// main.go". Nothing is written before its first Before or Snapshot. It
+// must be ended. Several steps may be open: what a tool named with Before is its
+// own, and what a shell command changed is of the step that ends first.
+func (j *Journal) Begin(turn int, what string) *Step {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.last++
+	return &Step{j: j, info: StepInfo{ID: j.last, Turn: turn, What: what}, before: map[string]State{}}
+}
+
+// now is the time as the log writes it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// write appends lines of a step to the log, after the line that begins it.
+func (s *Step) write(lines ...line) error {
+	j := s.j
+	if !s.begun {
+		head, _ := j.cfg.Head()
+		s.head, s.info.Time = head, now()
+		lines = append([]line{{Type: lineBegin, Step: s.info.ID, Turn: s.info.Turn, What: s.info.What, Kind: s.kind, Head: head,
+			Steps: s.steps, Time: s.info.Time}}, lines...)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.openFiles(); err != nil {
+		return err
+	}
+	if !s.begun {
+		j.open = append(j.open, s)
+		j.beatLocked()
+	}
+	if err := j.files.log.append(lines...); err != nil {
+		return err
+	}
+	s.begun = true
+	return nil
+}
+
+// beatLocked leaves a sign of life, and goes on doing so while a step is open.
+func (j *Journal) beatLocked() {
+	if len(j.open) == 0 || j.files == nil {
+		return
+	}
+	// A sign that cannot be left makes recovery more careful, no more.
+	_, _ = j.files.alive.WriteAt([]byte{'.'}, 0)
+	if j.pulse == nil {
+		j.pulse = time.AfterFunc(beat, func() {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.beatLocked()
+		})
+		return
+	}
+	j.pulse.Reset(beat)
+}
+
+// endLocked records that the step is over.
+func (j *Journal) endLocked(s *Step, changes []Change) error {
+	lines := make([]line, 0, len(changes)+1)
+	for _, c := range changes {
+		lines = append(lines, changeLine(lineChange, s.info.ID, c))
+	}
+	j.open = slices.DeleteFunc(j.open, func(o *Step) bool { return o == s })
+	lines = append(lines, line{Type: lineEnd, Step: s.info.ID, Open: len(j.open) + j.pending})
+	if len(j.open) == 0 && j.pulse != nil {
+		j.pulse.Stop()
+	}
+	if err := j.files.log.append(lines...); err != nil {
+		return err
+	}
+	s.info.Paths = len(changes)
+	j.steps = append(j.steps, &record{StepInfo: s.info, kind: s.kind, head: s.head, steps: s.steps, changes: changes})
+	j.mark(j.steps[len(j.steps)-1])
+	for _, other := range j.open {
+		for _, c := range changes {
+			other.adjusted[c.Path] = c.After
+		}
+	}
+	j.syncLater()
+	return nil
+}
+
+// mark notes which steps are taken back by now.
+func (j *Journal) mark(r *record) {
+	for _, id := range r.steps {
+		for _, old := range j.steps {
+			if old.ID != id {
+				continue
+			}
+			old.Undone = true
+			for _, original := range j.steps {
+				if old.kind == kindUndo && slices.Contains(old.steps, original.ID) {
+					original.Undone = false // what was taken back is there again
+				}
+			}
+		}
+	}
+}
+
+// syncLater brings to the disk what the kernel has, without waiting for it.
+func (j *Journal) syncLater() {
+	f := j.files
+	j.syncing.Go(func() {
+		if err := f.sync(); err != nil {
+			j.mu.Lock()
+			j.syncErr = err
+			j.mu.Unlock()
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// version is that of the format; see docs/undo.md.
+const version = 1
+
+// The types of lines.
+const (
+	lineJournal = "journal" // the first: whose journal it is
+	lineBegin   = "begin"   // a step begins
+	lineBefore  = "before"  // what a path was before a tool's call
+	lineWalk    = "walk"    // the whole project was looked at
+	lineIntent  = "intent"  // what is about to be done to a path
+	lineGo      = "go"      // the intent is whole
+	lineChange  = "change"  // what became of a path
+	lineEnd     = "end"     // a step is over
+)
+
+// The kinds of steps that take back or bring back others.
+const (
+	kindUndo  = "undo"
+	kindRedo  = "redo"
+	kindLayer = "layer"
+)
+
+// line is one line of the log. Which fields are set depends on its type.
+type line struct {
+	Type   string    `json:"type"`
+	V      int       `json:"v,omitempty"`
+	Root   string    `json:"root,omitempty"`
+	Step   int       `json:"step,omitempty"`
+	Turn   int       `json:"turn,omitempty"`
+	Kind   string    `json:"kind,omitempty"`
+	What   string    `json:"what,omitempty"`
+	Head   string    `json:"head,omitempty"`
+	Time   time.Time `json:"time,omitzero"`
+	Steps  []int     `json:"steps,omitempty"`
+	Path   string    `json:"path,omitempty"`
+	From   string    `json:"from,omitempty"`
+	Before *State    `json:"before,omitempty"`
+	After  *State    `json:"after,omitempty"`
+	Tree   int64     `json:"tree,omitempty"`
+	// Open is how many other steps are open where one ends.
+	Open int `json:"open,omitempty"`
+}
+
+// each calls f with every path of the line: they may be any bytes, and JSON
+// strings are not.
+func (l *line) each(f func(string) string) {
+	for _, s := range []*string{&l.Path, &l.From, &l.Root} {
+		*s = f(*s)
+	}
+	for _, state := range []**State{&l.Before, &l.After} {
+		if *state != nil {
+			changed := **state
+			changed.Target, changed.Peer = f(changed.Target), f(changed.Peer)
+			*state = &changed
+		}
+	}
+}
+
+func (l line) change() Change {
+	c := Change{Path: l.Path, From: l.From}
+	if l.Before != nil {
+		c.Before = *l.Before
+	}
+	if l.After != nil {
+		c.After = *l.After
+	}
+	return c
+}
+
+func changeLine(typ string, step int, c Change) line {
+	return line{Type: typ, Step: step, Path: c.Path, From: c.From, Before: &c.Before, After: &c.After}
+}
+
+// log is the append-only file of lines. Whoever calls its methods sees to it
+// that there is one at a time.
+type log struct {
+	file *os.File
+	size int64
+	at   func(point string) error
+}
+
+// append writes the lines with a single write. After a failure none of them is
+// there.
+func (l *log) append(lines ...line) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for _, line := range lines {
+		line.each(escape)
+		if err := enc.Encode(line); err != nil {
+			return err
+		}
+	}
+	if err := l.at("log"); err != nil {
+		return err
+	}
+	if n, err := l.file.WriteAt(b.Bytes(), l.size); err != nil {
+		if n > 0 {
+			err = fmt.Errorf("%w; cut back: %w", err, l.file.Truncate(l.size))
+		}
+		return err
+	}
+	l.size += int64(b.Len())
+	return nil
+}
+
+// readLog hands each whole line to f. What a crash left of the last line is cut
+// off. A line that cannot be read, before the last, is an error: what it said
+// could be what makes another one true.
+func readLog(file *os.File, at func(string) error, f func(line)) (*log, error) {
+	data, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<62))
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for number := 1; ; number++ {
+		end := bytes.IndexByte(data[size:], '\n')
+		if end < 0 {
+			break
+		}
+		var l line
+		if err := json.Unmarshal(data[size:size+end], &l); err != nil {
+			if size+end+1 == len(data) {
+				break // torn by a crash of the machine
+			}
+			return nil, fmt.Errorf("line %d of %s: %w", number, file.Name(), err)
+		}
+		size += end + 1
+		l.each(unescape)
+		f(l)
+	}
+	if size == len(data) {
+		return &log{file, int64(size), at}, nil
+	}
+	return &log{file, int64(size), at}, file.Truncate(int64(size))
+}

@@ -1,0 +1,128 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+)
+
+// keeping says what look does with a content.
+type keeping int
+
+const (
+	stampOnly keeping = iota // does not read it
+	hashOnly
+	keepSmall // up to Config.MaxFile, and hashes no larger one
+	keepAll   // whatever its size, within the session's limit
+	keepForce // beyond it
+)
+
+// errUnsteady says that a file changed while it was read.
+var errUnsteady = errors.New("is being written to")
+
+// readTries bounds how often a file is read that changes meanwhile.
+const readTries = 3
+
+// look says what is at the path, and keeps the content of a file as k says. What
+// is denied is not read. A content that the limit leaves no space for is hashed.
+func (j *Journal) look(path string, k keeping) (State, error) {
+	for try := 1; ; try++ {
+		state, _, err := j.lookOnce(path, k)
+		if !errors.Is(err, errUnsteady) || try == readTries {
+			return state, err
+		}
+	}
+}
+
+// lookOnce also returns the number of the content, 0 if it is not kept.
+func (j *Journal) lookOnce(path string, k keeping) (State, uint32, error) {
+	st, err := j.place.lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return State{}, 0, nil
+	}
+	if err != nil {
+		return State{}, 0, err
+	}
+	state := st.state()
+	switch {
+	case state.Kind == Link:
+		state.Target, err = j.place.readlink(path)
+		return state, 0, err
+	case state.Kind != File, k == stampOnly, k == keepSmall && st.size > j.cfg.MaxFile, j.cfg.Denied(path):
+		return state, 0, nil
+	}
+	sum, ref, err := j.readFile(path, st, k)
+	if err != nil {
+		return state, 0, err
+	}
+	state.Hash = hex.EncodeToString(sum[:])
+	return state, ref, nil
+}
+
+// readFile reads a file that is what st says, and keeps it as k says.
+func (j *Journal) readFile(path string, st stat, k keeping) (sum digest, ref uint32, err error) {
+	f, opened, err := j.place.openFile(path)
+	if err != nil {
+		return sum, 0, err
+	}
+	defer f.Close()
+	if opened != st {
+		return sum, 0, errUnsteady
+	}
+	if k != hashOnly && st.size <= defaultMaxFile {
+		data := make([]byte, st.size)
+		if _, err := io.ReadFull(f, data); err != nil {
+			return sum, 0, errors.Join(errUnsteady, err)
+		}
+		ref, sum, err = j.files.objects.put(data, k == keepForce)
+	} else if k != hashOnly {
+		var size int64
+		if ref, size, sum, err = j.files.objects.copyFrom(f, k == keepForce); err == nil && size != st.size {
+			return sum, 0, errUnsteady
+		}
+	}
+	if k == hashOnly || errors.Is(err, errNoSpace) && st.size > defaultMaxFile {
+		h := sha256.New()
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return sum, 0, err
+		}
+		if _, err := io.Copy(h, f); err != nil {
+			return sum, 0, err
+		}
+		return digest(h.Sum(nil)), 0, nil
+	}
+	if errors.Is(err, errNoSpace) {
+		err = nil
+	}
+	return sum, ref, err
+}
+
+// kept reports whether what was there can be brought back.
+func (j *Journal) kept(s State) bool {
+	switch s.Kind {
+	case Absent, Folder:
+		return true
+	case Link:
+		return s.Target != ""
+	case File:
+		return j.files != nil && j.files.objects.find(s.Hash) != 0
+	}
+	return false
+}
+
+// whyNot is why a state is not kept.
+func (j *Journal) whyNot(path string, s State) Reason {
+	switch {
+	case s.Kind == Special:
+		return IsSpecial
+	case j.cfg.Denied(path):
+		return IsDenied
+	case s.Size > j.cfg.MaxFile:
+		return TooLarge
+	case j.files != nil && j.files.objects.bytes()+s.Size+headerSize > j.cfg.MaxSession:
+		return NoSpace
+	}
+	return NoTime
+}

@@ -1,0 +1,244 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// past is what the log of an earlier process says.
+type past struct {
+	root  string
+	last  int
+	steps []*record
+	open  map[int]*unfinished
+	err   error
+}
+
+// unfinished is a step without an end.
+type unfinished struct {
+	begin   line
+	changes []Change
+	before  map[string]State
+	walked  bool
+	tree    int64 // how much of the file of trees the snapshot wrote or read
+	intents []Change
+	going   bool // the intents are whole
+}
+
+// add takes in a line.
+func (p *past) add(l line) {
+	step := p.open[l.Step]
+	if step == nil && l.Type != lineJournal && l.Type != lineBegin {
+		return // of a later version
+	}
+	switch l.Type {
+	case lineJournal:
+		if l.V > version {
+			p.err = fmt.Errorf("the journal was written by a newer artoo (format %d)", l.V)
+		} else if l.Root != p.root {
+			p.err = fmt.Errorf("the journal is of another project, %s", l.Root)
+		}
+	case lineBegin:
+		p.open[l.Step] = &unfinished{begin: l, before: map[string]State{}}
+		p.last = max(p.last, l.Step)
+	case lineBefore:
+		step.before[l.Path] = l.change().Before
+	case lineWalk:
+		step.walked, step.tree = true, l.Tree
+	case lineIntent:
+		step.intents = append(step.intents, l.change())
+	case lineGo:
+		step.going = true
+	case lineChange:
+		step.changes = append(step.changes, l.change())
+	case lineEnd:
+		delete(p.open, l.Step)
+		r := step.record()
+		p.steps = append(p.steps, r)
+	}
+}
+
+func (u *unfinished) record() *record {
+	return &record{kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps, changes: u.changes,
+		StepInfo: StepInfo{ID: u.begin.Step, Turn: u.begin.Turn, What: u.begin.What, Time: u.begin.Time, Paths: len(u.changes)}}
+}
+
+// afterDeath is how long after the last sign of life a change still counts as the
+// killed process's own, or of what it had started.
+const afterDeath = 2 * beat
+
+// recover finishes the undos and redos that were under way, and takes back the
+// other steps, the last first.
+func (j *Journal) recover(past *past) error {
+	for _, r := range j.steps {
+		j.mark(r)
+	}
+	if len(past.open) == 0 {
+		return nil
+	}
+	alive, err := j.files.alive.Stat()
+	if err != nil {
+		return err
+	}
+	death := alive.ModTime().Add(afterDeath).UnixNano()
+	steps := slices.SortedFunc(maps.Values(past.open), func(a, b *unfinished) int { return cmp.Compare(b.begin.Step, a.begin.Step) })
+	for i, u := range steps {
+		j.pending = len(steps) - i - 1
+		report, err := j.recoverStep(u, death)
+		if err != nil {
+			return err
+		}
+		if len(report.Done)+len(report.Left)+len(report.Cannot) > 0 {
+			j.recovered = append(j.recovered, report)
+		}
+	}
+	return nil
+}
+
+// recoverStep finishes or takes back one step, and records its end.
+func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
+	s := &Step{j: j, info: u.record().StepInfo, kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps, begun: true}
+	report := Report{Step: s.info.ID}
+	r := &restore{j: j, step: s.info.ID, open: j.openKept, again: true}
+	forward := s.kind == kindUndo || s.kind == kindRedo
+	var err error
+	switch {
+	case forward && u.going:
+		r.ops = u.intents
+	case forward: // nothing was done yet
+		s.steps = nil
+	case u.going:
+		for _, c := range u.intents {
+			r.ops = append(r.ops, Change{Path: c.Path, Before: c.After, After: c.Before})
+		}
+	default:
+		r.ops, report.Left, err = j.sinceBefore(u, death)
+	}
+	if err != nil {
+		return report, err
+	}
+	r.ops, report.Cannot = j.onlyKept(r.ops)
+	r.ops = j.withParents(r.ops)
+	done, left := r.run()
+	report.Done, report.Left = done, append(report.Left, left...)
+	var changes []Change
+	if forward {
+		changes = done
+	}
+	return report, j.endRecovered(s, changes)
+}
+
+func (j *Journal) endRecovered(s *Step, changes []Change) error {
+	if err := j.endLocked(s, changes); err != nil {
+		return err
+	}
+	return j.files.sync()
+}
+
+// onlyKept leaves out what cannot be brought back.
+func (j *Journal) onlyKept(ops []Change) (rest []Change, cannot []Lack) {
+	for _, op := range ops {
+		if j.kept(op.After) {
+			rest = append(rest, op)
+		} else {
+			cannot = append(cannot, Lack{Path: op.Path, Why: j.whyNot(op.Path, op.After), Size: op.After.Size})
+		}
+	}
+	return rest, cannot
+}
+
+// sinceBefore says what to change to take back a tool's call or a shell command
+// that was cut off. What changed after the death of its process is left alone.
+func (j *Journal) sinceBefore(u *unfinished, death int64) (ops []Change, left []Lack, err error) {
+	before := maps.Clone(u.before)
+	if err := j.addStray(before); err != nil {
+		return nil, nil, err
+	}
+	if u.walked {
+		if err := j.addSeen(before, u.tree); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(before)) {
+		was := before[path]
+		now, err := j.look(path, hashOnly)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case same(now, was):
+		case later(now, death):
+			left = append(left, Lack{Path: path, Why: ChangedSince, Size: now.Size})
+		default:
+			ops = append(ops, Change{Path: path, Before: now, After: was})
+		}
+	}
+	return ops, left, nil
+}
+
+// later reports whether a file changed after the time. Nobody knows when what is
+// gone went, and a directory changes with what it holds.
+func later(now State, death int64) bool {
+	return (now.Kind == File || now.Kind == Special) && now.Stamp.Ctime > death
+}
+
+// addStray adds the temporary files of atomic writes that were cut off beside the
+// paths: they were nothing before.
+func (j *Journal) addStray(before map[string]State) error {
+	dirs := map[string]bool{}
+	for path := range before {
+		dir, _ := split(path)
+		dirs[dir] = true
+	}
+	for dir := range dirs {
+		entries, err := j.place.list(dir, make([]byte, 32<<10))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			path := join(dir, e.name)
+			if _, known := before[path]; !known && isTemp(e.name) && e.stat.kind() == File {
+				before[path] = State{}
+			}
+		}
+	}
+	return nil
+}
+
+// isTemp reports whether a name is one that artoo gives to a file it is writing.
+func isTemp(name string) bool {
+	rest, ok := strings.CutPrefix(name, ".artoo-")
+	return ok && len(rest) > len(".tmp")+16 && strings.HasSuffix(rest, ".tmp")
+}
+
+// addSeen adds what differs from what the snapshot of the step saw.
+func (j *Journal) addSeen(before map[string]State, size int64) error {
+	seen, _, err := readTree(j.files.tree.file, size)
+	if err != nil {
+		return err
+	}
+	ignored := j.askIgnored(j.life)
+	j.tree = seen
+	sc := j.scan(context.Background(), ignored)
+	j.tree = nil
+	differences(seen, sc.next, func(p pair) {
+		if _, known := before[p.path]; known || p.before == nil && isIgnored(ignored, p.path) {
+			return
+		}
+		var was State
+		if p.before != nil {
+			was = j.stateOf(p.before)
+		}
+		before[p.path] = was
+	})
+	return nil
+}

@@ -1,0 +1,146 @@
+package journal
+
+import (
+	"context"
+	"errors"
+)
+
+// seen looks at the project once more and returns what differs from what the
+// snapshot saw, but for what another step names as its own.
+func (s *Step) seen() ([]Change, error) {
+	j := s.j
+	j.stopWarm()
+	j.looking.Lock()
+	defer j.looking.Unlock()
+	old := j.tree
+	j.tree = s.tree // so that what a file was is compared with what the command found
+	sc := j.scan(context.Background(), s.ignored)
+	j.tree = old
+	pairs, created := s.pairs(sc.next)
+	if created {
+		ignored := j.askIgnored(j.life)
+		pairs = withoutIgnored(pairs, ignored)
+	}
+	var changes []Change
+	var errs []error
+	refs := map[string]map[string]uint32{}
+	peers := s.peers(pairs)
+	for _, p := range pairs {
+		c, ref, err := s.compare(p, peers)
+		errs = append(errs, err)
+		if ref != 0 {
+			dir, name := split(p.path)
+			if refs[dir] == nil {
+				refs[dir] = map[string]uint32{}
+			}
+			refs[dir][name] = ref
+		}
+		if !same(c.Before, c.After) {
+			changes = append(changes, c)
+		}
+	}
+	for dir, names := range refs {
+		sc.next.setRefs(dir, names)
+	}
+	j.tree = sc.withUnseen()
+	return changes, errors.Join(errs...)
+}
+
+// pairs are the paths that differ from what the snapshot saw. created says that
+// some of them are new.
+func (s *Step) pairs(after tree) (pairs []pair, created bool) {
+	j := s.j
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	differences(s.tree, after, func(p pair) {
+		if _, own := s.before[p.path]; own {
+			return
+		}
+		for _, other := range j.open {
+			if _, theirs := other.before[p.path]; theirs && other != s {
+				return
+			}
+		}
+		pairs = append(pairs, p)
+		created = created || p.before == nil
+	})
+	return pairs, created
+}
+
+// withoutIgnored leaves out new paths that git ignores.
+func withoutIgnored(pairs []pair, ignored map[string]bool) []pair {
+	var rest []pair
+	for _, p := range pairs {
+		if p.before != nil || !isIgnored(ignored, p.path) {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}
+
+// compare says what became of a path, and the number of its new content.
+func (s *Step) compare(p pair, peers map[inode][]string) (c Change, ref uint32, err error) {
+	j := s.j
+	c.Path = p.path
+	if p.before != nil {
+		c.Before = j.stateOf(p.before)
+		for _, peer := range peers[inodeOf(p.before)] {
+			if peer != p.path {
+				c.Before.Peer = peer
+				break
+			}
+		}
+	}
+	j.mu.Lock()
+	if made, ok := s.adjusted[p.path]; ok {
+		c.Before = made
+	}
+	j.mu.Unlock()
+	if p.after == nil {
+		return c, 0, nil
+	}
+	c.After, ref, err = j.lookOnce(p.path, keepSmall)
+	if errors.Is(err, errUnsteady) { // something in the background writes to it
+		c.After, err = j.look(p.path, keepSmall)
+	}
+	return c, ref, err
+}
+
+// stateOf is what a look saw, with what is kept of the content.
+func (j *Journal) stateOf(e *entry) State {
+	state := e.stat.state()
+	switch state.Kind {
+	case File:
+		state.Hash = j.files.objects.hash(e.ref)
+	case Link:
+		// What cannot be read is left empty, and so not kept.
+		target, _ := j.files.objects.read(j.files.objects.hash(e.ref))
+		state.Target = string(target)
+	}
+	return state
+}
+
+// inode names a file whatever its paths are.
+type inode struct{ dev, inode uint64 }
+
+func inodeOf(e *entry) inode { return inode{e.stat.dev, e.stat.inode} }
+
+// peers are the paths of all files with several of them, if one of the pairs is
+// such a file.
+func (s *Step) peers(pairs []pair) map[inode][]string {
+	peers := map[inode][]string{}
+	for _, p := range pairs {
+		if p.before != nil && p.before.stat.kind() == File && p.before.stat.links > 1 {
+			peers[inodeOf(p.before)] = nil
+		}
+	}
+	if len(peers) == 0 {
+		return peers
+	}
+	below(s.tree, "", func(path string, e *entry) {
+		if paths, ok := peers[inodeOf(e)]; ok && e.stat.kind() == File {
+			peers[inodeOf(e)] = append(paths, path)
+		}
+	})
+	return peers
+}

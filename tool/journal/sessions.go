@@ -1,0 +1,150 @@
+package journal
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gofrs/flock"
+)
+
+// Sessions returns the journals of the project at root that lie in the state
+// directory, the one that was written last first, with the steps that changed
+// something.
+func Sessions(state, root string) ([]Session, error) {
+	var sessions []Session
+	err := eachSession(state, root, func(s Session) error {
+		data, err := os.ReadFile(filepath.Join(s.Dir, logName))
+		if err != nil {
+			return err
+		}
+		if s.InUse, err = inUse(s.Dir); err != nil {
+			return err
+		}
+		past := past{root: root, open: map[int]*unfinished{}}
+		for l := range bytes.Lines(data) {
+			var one line
+			if json.Unmarshal(l, &one) != nil {
+				continue // the last one may be torn; what stands before it still happened
+			}
+			one.each(unescape)
+			past.add(one)
+		}
+		j := &Journal{steps: past.steps}
+		for _, r := range j.steps {
+			j.mark(r)
+		}
+		for _, r := range j.steps {
+			if r.kind != kindUndo && r.kind != kindRedo && len(r.changes) > 0 {
+				s.Steps = append(s.Steps, r.StepInfo)
+			}
+		}
+		sessions = append(sessions, s)
+		return past.err
+	})
+	slices.SortFunc(sessions, func(a, b Session) int { return cmp.Compare(b.Time.UnixNano(), a.Time.UnixNano()) })
+	return sessions, err
+}
+
+// Recover finishes or takes back what killed processes left undone in the
+// project, whatever their session: for the start of the next artoo. cfg is as for
+// Open, but for Dir. It reads a few bytes of each journal of the project.
+func Recover(state string, cfg Config) ([]Report, error) {
+	var reports []Report
+	err := eachSession(state, cfg.Root, func(s Session) error {
+		if !s.Unfinished {
+			return nil
+		}
+		cfg.Dir = s.Dir
+		j, err := Open(cfg)
+		if errors.Is(err, ErrInUse) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		reports = append(reports, j.Recovered()...)
+		return j.Close()
+	})
+	return reports, err
+}
+
+// eachSession calls f with every journal of the project; of one that f cannot
+// take in the error is returned at the end.
+func eachSession(state, root string, f func(Session) error) error {
+	dir := projectDir(state, root)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var errs []error
+	for _, e := range entries {
+		s := Session{Dir: filepath.Join(dir, e.Name()), ID: e.Name()}
+		info, err := os.Stat(filepath.Join(s.Dir, logName))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			s.Time = info.ModTime()
+			s.Unfinished, err = endsUnfinished(filepath.Join(s.Dir, logName))
+		}
+		if err == nil {
+			err = f(s)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// endsUnfinished reports whether a log ends within a step: steps that overlap are
+// seen as well, since the end of each says how many are left.
+func endsUnfinished(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	tail := make([]byte, min(info.Size(), 512))
+	if _, err := file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	if !bytes.HasSuffix(tail, []byte("\n")) {
+		return true, nil
+	}
+	last := tail[bytes.LastIndexByte(tail[:len(tail)-1], '\n')+1:]
+	var l line
+	if json.Unmarshal(last, &l) != nil {
+		return true, nil // longer than the lines that end something
+	}
+	return l.Type != lineJournal && (l.Type != lineEnd || l.Open > 0), nil
+}
+
+// inUse reports whether a running artoo has the journal.
+func inUse(dir string) (bool, error) {
+	lock := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
+	got, err := lock.TryLock()
+	if err != nil {
+		return false, ignoreUnsupported(err)
+	}
+	if !got {
+		return true, nil
+	}
+	return false, lock.Unlock()
+}
+
+func ignoreUnsupported(err error) error {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,223 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Snapshot looks at the whole project and keeps what is new since the last time,
+// before a shell command that may change anything. It takes no longer than
+// Config.Budget, or than ctx allows; what there was no time for is listed. After
+// an error the command must not run as one that can be undone.
+func (s *Step) Snapshot(ctx context.Context) (Coverage, error) {
+	j := s.j
+	j.stopWarm()
+	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget)
+	defer cancel()
+	if err := s.write(); err != nil {
+		return Coverage{}, err
+	}
+	j.looking.Lock()
+	defer j.looking.Unlock()
+	seen, coverage, err := j.survey(ctx)
+	if err != nil {
+		return Coverage{}, err
+	}
+	s.tree, s.adjusted = seen, map[string]State{}
+	s.ignored, _ = j.lastIgnored()
+	end, err := j.files.tree.save(s.tree)
+	if err != nil {
+		return Coverage{}, err
+	}
+	return coverage, s.write(line{Type: lineWalk, Step: s.info.ID, Tree: end})
+}
+
+// survey looks at the project, and keeps the contents that are not kept yet,
+// until ctx ends. j.looking is held.
+func (j *Journal) survey(ctx context.Context) (tree, Coverage, error) {
+	if err := j.loadTree(); err != nil {
+		return nil, Coverage{}, err
+	}
+	ignored, known := j.lastIgnored()
+	sc := j.scan(ctx, ignored)
+	if !known || sc.newPaths {
+		ignored = j.waitIgnored(ctx, known)
+	}
+	sc.work = slices.DeleteFunc(sc.work, func(w job) bool { return isIgnored(ignored, w.path) })
+	// What changed last is least likely to be kept anywhere else.
+	slices.SortFunc(sc.work, func(a, b job) int { return cmp.Compare(b.stat.mtime, a.stat.mtime) })
+	lacks, err := j.keep(ctx, sc)
+	j.tree = sc.withUnseen()
+	lacks = append(lacks, sc.lacks...)
+	for path := range ignored {
+		lacks = append(lacks, Lack{Path: path, Why: IsIgnored})
+	}
+	slices.SortFunc(lacks, func(a, b Lack) int { return strings.Compare(a.Path, b.Path) })
+	return sc.next, Coverage{Files: sc.next.kept(), Bytes: j.files.objects.bytes(), Lacks: lacks}, err
+}
+
+// kept is how many regular files of the tree are kept.
+func (t tree) kept() (n int) {
+	for _, f := range t {
+		for _, e := range f.entries {
+			if e.ref != 0 && e.stat.mode.IsRegular() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// scan walks the project, with what was seen the last time at hand.
+func (j *Journal) scan(ctx context.Context, ignored map[string]bool) *scan {
+	sc := &scan{ctx: ctx, place: j.place, dev: j.dev, old: j.tree, ignored: ignored, denied: j.cfg.Denied}
+	sc.run()
+	return sc
+}
+
+// loadTree reads what an earlier process saw of the project.
+func (j *Journal) loadTree() error {
+	if j.tree != nil {
+		return nil
+	}
+	t, size, err := readTree(j.files.tree.file, -1)
+	if err != nil {
+		return err
+	}
+	count := j.files.objects.count()
+	for dir, f := range t {
+		for _, e := range f.entries {
+			if e.ref > count { // lost in a crash of the machine
+				delete(t, dir)
+				break
+			}
+		}
+	}
+	j.tree, j.files.tree.size, j.files.tree.saved = t, size, t
+	return nil
+}
+
+// keep keeps the contents that the scan found to be new, and notes their numbers
+// in its tree.
+func (j *Journal) keep(ctx context.Context, sc *scan) ([]Lack, error) {
+	var mu sync.Mutex
+	var lacks []Lack
+	var failed error
+	refs := map[string]map[string]uint32{}
+	next := 0
+	var wg sync.WaitGroup
+	for range max(2, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			for next < len(sc.work) && failed == nil {
+				w := sc.work[next]
+				next++
+				mu.Unlock()
+				ref, lack, err := j.keepOne(ctx, w)
+				mu.Lock()
+				if err != nil {
+					failed = err
+				}
+				if lack != nil {
+					lacks = append(lacks, *lack)
+				}
+				if ref != 0 {
+					dir, name := split(w.path)
+					if refs[dir] == nil {
+						refs[dir] = map[string]uint32{}
+					}
+					refs[dir][name] = ref
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for dir, names := range refs {
+		sc.next.setRefs(dir, names)
+	}
+	return lacks, failed
+}
+
+// keepOne keeps one content. Only what the journal itself could not do is an error.
+func (j *Journal) keepOne(ctx context.Context, w job) (ref uint32, lack *Lack, err error) {
+	no := func(why Reason, err error) (uint32, *Lack, error) {
+		return 0, &Lack{Path: w.path, Why: why, Size: w.stat.size, Err: err}, nil
+	}
+	kind := w.stat.kind()
+	switch {
+	case w.flags&flagDenied != 0:
+		return no(IsDenied, nil)
+	case kind == Special:
+		return no(IsSpecial, nil)
+	case kind == File && w.stat.size > j.cfg.MaxFile:
+		return no(TooLarge, nil)
+	case ctx.Err() != nil:
+		return no(NoTime, nil)
+	case kind == Link:
+		target, err := j.place.readlink(w.path)
+		if err != nil {
+			return no(Unreadable, err)
+		}
+		if ref, _, err = j.files.objects.put([]byte(target), true); err != nil {
+			return 0, nil, err
+		}
+		return ref, nil, nil
+	}
+	_, ref, err = j.readFile(w.path, w.stat, keepAll)
+	if err != nil {
+		return no(Unreadable, err)
+	}
+	if ref == 0 {
+		return no(NoSpace, nil)
+	}
+	return ref, nil, nil
+}
+
+// setRefs notes the numbers of contents in a directory's entries.
+func (t tree) setRefs(dir string, refs map[string]uint32) {
+	if t[dir] == nil {
+		return
+	}
+	f := &folder{slices.Clone(t[dir].entries)}
+	for i := range f.entries {
+		if ref, ok := refs[f.entries[i].name]; ok {
+			f.entries[i].ref = ref
+		}
+	}
+	t[dir] = f
+}
+
+// Warm looks at the project and keeps its contents in the background, without a
+// limit in time, so that the first commands find less to do. It ends when a step
+// takes a snapshot, when ctx ends, or when all is kept.
+func (j *Journal) Warm(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	j.warm.Lock()
+	j.warm.cancel = cancel
+	j.warm.Unlock()
+	j.looking.Lock()
+	defer j.looking.Unlock()
+	j.mu.Lock()
+	err := j.openFiles()
+	j.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	_, _, err = j.survey(ctx)
+	return err
+}
+
+func (j *Journal) stopWarm() {
+	j.warm.Lock()
+	defer j.warm.Unlock()
+	if j.warm.cancel != nil {
+		j.warm.cancel()
+		j.warm.cancel = nil
+	}
+}

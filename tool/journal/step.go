@@ -1,0 +1,207 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Step is one thing that changes files, from what they were to what came of
+// it. Its methods are called by one goroutine at a time.
+type Step struct {
+	j     *Journal
+	info  StepInfo
+	kind  string
+	head  string
+	steps []int
+	begun bool // the log has it
+
+	before map[string]State // what Before was told of
+	// after a Snapshot:
+	tree     tree
+	ignored  map[string]bool
+	adjusted map[string]State // what other steps made of paths meanwhile
+}
+
+// Before keeps what the paths are, before a tool writes or deletes them: absolute
+// or relative to the root; a link also stands for the file it leads to, and a
+// new file for the directories that are missing above it. What cannot be kept
+// is returned. After an error the tool must not write.
+func (s *Step) Before(paths ...string) ([]Lack, error) {
+	j := s.j
+	if !s.begun { // the contents need the files
+		if err := s.write(); err != nil {
+			return nil, err
+		}
+	}
+	var lacks []Lack
+	var lines []line
+	for _, path := range paths {
+		all, lack := j.concerned(path)
+		if lack != nil {
+			lacks = append(lacks, *lack)
+		}
+		for _, rel := range all {
+			if _, ok := s.before[rel]; ok {
+				continue
+			}
+			state, err := j.look(rel, keepAll)
+			if err != nil {
+				lacks = append(lacks, Lack{Path: rel, Why: Unreadable, Size: state.Size, Err: err})
+			} else if !j.kept(state) {
+				lacks = append(lacks, Lack{Path: rel, Why: j.whyNot(rel, state), Size: state.Size})
+			}
+			s.before[rel] = state
+			lines = append(lines, line{Type: lineBefore, Step: s.info.ID, Path: rel, Before: &state})
+		}
+	}
+	if len(lines) == 0 {
+		return lacks, nil
+	}
+	return lacks, s.write(lines...)
+}
+
+// concerned are the paths, relative to the root, that a write to one path may
+// change.
+func (j *Journal) concerned(path string) ([]string, *Lack) {
+	if filepath.IsAbs(path) {
+		rel, err := filepath.Rel(j.cfg.Root, path)
+		if err != nil {
+			return nil, &Lack{Path: path, Why: Outside, Err: err}
+		}
+		path = rel
+	}
+	path = filepath.ToSlash(filepath.Clean(path))
+	var all []string
+	for range 40 { // as many links as the kernel follows
+		rel, missing, err := j.resolve(path)
+		if err != nil {
+			return all, &Lack{Path: path, Why: Outside, Err: err}
+		}
+		all = append(append(all, missing...), rel)
+		target, err := j.place.readlink(rel)
+		if err != nil {
+			return all, nil // no link
+		}
+		if dir, _ := split(rel); !filepath.IsAbs(target) {
+			target = filepath.Join(j.cfg.Root, filepath.FromSlash(dir), target)
+		}
+		if path, err = filepath.Rel(j.cfg.Root, target); err != nil {
+			return all, &Lack{Path: rel, Why: Outside, Err: err}
+		}
+		path = filepath.ToSlash(path)
+	}
+	return all, nil
+}
+
+// resolve returns the path relative to the root with its directories free of
+// links, and those of them that are missing.
+func (j *Journal) resolve(path string) (rel string, missing []string, err error) {
+	dir, name := split(path)
+	real := filepath.Join(j.cfg.Root, filepath.FromSlash(dir))
+	var below []string
+	for {
+		found, err := filepath.EvalSymlinks(real)
+		if err == nil {
+			real = found
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || real == filepath.Dir(real) {
+			return "", nil, err
+		}
+		below = append(below, filepath.Base(real))
+		real = filepath.Dir(real)
+	}
+	rel, err = filepath.Rel(j.cfg.Root, real)
+	if err != nil || !filepath.IsLocal(rel) || name == ".." || name == "." || name == "" {
+		return "", nil, fmt.Errorf("%s lies outside of the project", path)
+	}
+	if rel = filepath.ToSlash(rel); rel == "." {
+		rel = ""
+	}
+	for _, one := range slices.Backward(below) {
+		rel = join(rel, one)
+		missing = append(missing, rel)
+	}
+	return join(rel, name), missing, nil
+}
+
+// End records what came of the step.
+func (s *Step) End() (Changed, error) {
+	if !s.begun {
+		return Changed{}, nil
+	}
+	changes, err := s.changes()
+	j := s.j
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err = errors.Join(err, j.endLocked(s, changes))
+	return j.changed(changes), err
+}
+
+// changes are those of the paths that Before was told of, and what a snapshot
+// shows, sorted by path.
+func (s *Step) changes() ([]Change, error) {
+	var changes []Change
+	var errs []error
+	for _, path := range slices.Sorted(maps.Keys(s.before)) {
+		before := s.before[path]
+		after, err := s.j.look(path, keepSmall)
+		errs = append(errs, err)
+		if before.Hash != "" && after.Kind == File && after.Hash == "" {
+			after, err = s.j.look(path, hashOnly) // too large to be kept again
+			errs = append(errs, err)
+		}
+		if !same(before, after) {
+			changes = append(changes, Change{Path: path, Before: before, After: after})
+		}
+	}
+	if s.tree != nil {
+		seen, err := s.seen()
+		errs = append(errs, err)
+		changes = append(changes, seen...)
+	}
+	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	findRenames(changes)
+	return changes, errors.Join(errs...)
+}
+
+// changed adds to changes what can be undone of them.
+func (j *Journal) changed(changes []Change) Changed {
+	c := Changed{Changes: slices.Clone(changes)}
+	for i := range c.Changes {
+		one := &c.Changes[i]
+		if one.Kept = j.kept(one.Before); !one.Kept {
+			c.Lacks = append(c.Lacks, Lack{Path: one.Path, Why: j.whyNot(one.Path, one.Before), Size: one.Before.Size})
+		}
+	}
+	return c
+}
+
+// findRenames notes for a path that appeared which of those that vanished it was:
+// by the inode, else by the content.
+func findRenames(changes []Change) {
+	gone := map[any]string{}
+	for _, c := range changes {
+		if c.Before.Kind != Absent && c.After.Kind == Absent {
+			gone[c.Before.Stamp.Inode] = c.Path
+			if c.Before.Hash != "" && c.Before.Size > 0 {
+				gone[c.Before.Hash] = c.Path
+			}
+		}
+	}
+	for i, c := range changes {
+		if c.Before.Kind != Absent || c.After.Kind == Absent {
+			continue
+		}
+		if from, ok := gone[c.After.Stamp.Inode]; ok && c.After.Stamp.Inode != 0 {
+			changes[i].From = from
+		} else if from, ok := gone[c.After.Hash]; ok && c.After.Hash != "" {
+			changes[i].From = from
+		}
+	}
+}

@@ -1,0 +1,209 @@
+//go:build unix
+
+package journal
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// openFlags: what is opened is only read; a FIFO without a writer must not
+// block, a link must not be followed.
+const openFlags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOFOLLOW
+
+// place is the project's root, held open. Its methods take paths relative to it,
+// with slashes, and follow no link in any part of them.
+type place struct {
+	root *os.Root
+	dir  *os.File
+}
+
+func openPlace(path string) (*place, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return &place{root, dir}, nil
+}
+
+func (p *place) close() error { return errors.Join(p.dir.Close(), p.root.Close()) }
+
+// openSteps opens the path name by name.
+func (p *place) openSteps(path string, flags int) (int, error) {
+	fd, err := uninterrupted(func() (int, error) {
+		return unix.Openat(int(p.dir.Fd()), ".", openFlags|unix.O_DIRECTORY, 0)
+	})
+	if err != nil || path == "" {
+		return fd, err
+	}
+	names := strings.Split(path, "/")
+	for i, name := range names {
+		mode := openFlags | unix.O_DIRECTORY
+		if i == len(names)-1 {
+			mode = openFlags | flags
+		}
+		next, err := uninterrupted(func() (int, error) { return unix.Openat(fd, name, mode, 0) })
+		unix.Close(fd)
+		if err != nil {
+			return -1, err
+		}
+		fd = next
+	}
+	return fd, nil
+}
+
+// list returns what lies in the directory, unsorted. buf is scratch space.
+func (p *place) list(path string, buf []byte) ([]entry, error) {
+	dir, err := p.open(path, unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(dir)
+	var names []string
+	for {
+		n, err := uninterrupted(func() (int, error) { return unix.ReadDirent(dir, buf) })
+		if err != nil {
+			return nil, err
+		}
+		if n <= 0 {
+			break
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+	entries := make([]entry, 0, len(names))
+	for _, name := range names {
+		st, err := statAt(dir, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // gone meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry{name: name, stat: st})
+	}
+	return entries, nil
+}
+
+func statAt(dir int, name string) (stat, error) {
+	var st unix.Stat_t
+	_, err := uninterrupted(func() (int, error) { return 0, unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	return statOf(&st), err
+}
+
+// inParent calls f with the open directory that the path lies in.
+func (p *place) inParent(path string, f func(dir int, name string) error) error {
+	parent, name := split(path)
+	dir, err := p.open(parent, unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	return f(dir, name)
+}
+
+// lstat says what is at the path. Where nothing is, or what leads there is no
+// directory, the error is fs.ErrNotExist.
+func (p *place) lstat(path string) (st stat, err error) {
+	err = p.inParent(path, func(dir int, name string) error {
+		st, err = statAt(dir, name)
+		return err
+	})
+	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		err = fs.ErrNotExist
+	}
+	return st, err
+}
+
+func (p *place) readlink(path string) (target string, err error) {
+	buf := make([]byte, 16<<10)
+	err = p.inParent(path, func(dir int, name string) error {
+		n, err := uninterrupted(func() (int, error) { return unix.Readlinkat(dir, name, buf) })
+		target = string(buf[:max(n, 0)])
+		return err
+	})
+	return target, err
+}
+
+// openFile opens a file to be read, and says what it is.
+func (p *place) openFile(path string) (*os.File, stat, error) {
+	fd, err := p.open(path, 0)
+	if err != nil {
+		return nil, stat{}, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	var st unix.Stat_t
+	if _, err := uninterrupted(func() (int, error) { return 0, unix.Fstat(fd, &st) }); err != nil {
+		return nil, stat{}, errors.Join(err, unix.Close(fd))
+	}
+	return os.NewFile(uintptr(fd), path), statOf(&st), nil
+}
+
+func uninterrupted(f func() (int, error)) (int, error) {
+	for {
+		if n, err := f(); !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+// statOf translates what the system says.
+func statOf(st *unix.Stat_t) stat {
+	bits := uint32(st.Mode)
+	mode := fs.FileMode(bits) & fs.ModePerm
+	switch bits & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		mode |= fs.ModeSymlink
+	default:
+		mode |= fs.ModeIrregular // a device, FIFO or socket: never read, never restored
+	}
+	if bits&unix.S_ISUID != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if bits&unix.S_ISGID != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if bits&unix.S_ISVTX != 0 {
+		mode |= fs.ModeSticky
+	}
+	return stat{mode: mode, links: uint32(st.Nlink), uid: st.Uid, gid: st.Gid, inode: uint64(st.Ino), dev: uint64(st.Dev),
+		size: st.Size, mtime: unix.TimespecToNsec(st.Mtim), ctime: unix.TimespecToNsec(st.Ctim)}
+}
+
+// keepOwner gives what was restored the owner that it had, as far as the system
+// lets us: a group must be one of ours, and only root may give files away, but
+// in a container not to every number.
+func keepOwner(parent *os.Root, name string, was State) {
+	if os.Geteuid() == 0 {
+		_ = parent.Lchown(name, int(was.UID), int(was.GID))
+	} else if int(was.GID) != os.Getegid() {
+		_ = parent.Lchown(name, -1, int(was.GID))
+	}
+}
+
+// syncDir makes what happened in the directory last.
+func syncDir(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil // may be written to but not read; what happened in it did
+	}
+	defer f.Close()
+	return syncFile(f)
+}
+
+// syncFile waits until the file is on the disk, where the file system can tell.
+func syncFile(f *os.File) error {
+	if err := f.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
