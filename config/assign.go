@@ -1,6 +1,7 @@
 package config
 
 import (
+	"artoo/tool/spelling"
 	"errors"
 	"fmt"
 	"net/url"
@@ -124,7 +125,7 @@ func (o *Option) inRange(n float64, text string) error {
 func (o *Option) example(wrong string) string {
 	switch {
 	case o.Kind == KindEnum:
-		if near := Nearest(strings.ToLower(wrong), o.Choices); near != "" {
+		if near := spelling.Nearest(strings.ToLower(wrong), o.Choices); near != "" {
 			return near
 		}
 		if o.Default == "" {

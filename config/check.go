@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"artoo/provider"
+	"artoo/tool/spelling"
 )
 
 // check looks at what no single value shows.
@@ -14,7 +15,7 @@ func (c *Config) check() error {
 	if c.Provider != "" && !c.IsProvider(c.Provider) {
 		names := c.ProviderNames()
 		hint := orList(names)
-		if near := Nearest(c.Provider, names); near != "" {
+		if near := spelling.Nearest(c.Provider, names); near != "" {
 			hint = near
 		}
 		return c.blame("provider", "unknown provider "+strconv.Quote(c.Provider), hint)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"artoo/provider"
 	"errors"
 	"io/fs"
 	"os"
@@ -179,25 +180,12 @@ func without(m map[string]any, keys []string) map[string]any {
 	return rest
 }
 
-// quoteTOML writes s as a basic string.
+// quoteTOML writes s as a basic string, whose escapes are those of JSON. What JSON
+// leaves as it is and TOML does not is found when the file is read again.
 func quoteTOML(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteString(`\` + string(r))
-		case r < ' ' || r == 0x7f:
-			b.WriteString(`\u` + leftPad(strconv.FormatInt(int64(r), 16)))
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	text, _ := provider.Marshal(s) // a string cannot fail
+	return string(text)
 }
-
-func leftPad(hex string) string { return strings.Repeat("0", 4-len(hex)) + hex }
 
 // replaceFile writes text beside path and moves it there, so that a reader
 // sees the old file or the new one.

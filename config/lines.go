@@ -108,13 +108,9 @@ func (x *lineIndex) header(path []string, array bool) []string {
 // that have none yet, since a dotted key makes the tables it passes through.
 func (x *lineIndex) note(path []string, from, at int) {
 	for n := from + 1; n <= len(path); n++ {
-		if key := pathKey(path[:n]); !has(x.at, key) {
+		key := pathKey(path[:n])
+		if _, there := x.at[key]; !there {
 			x.at[key] = at
 		}
 	}
-}
-
-func has[V any](m map[string]V, key string) bool {
-	_, ok := m[key]
-	return ok
 }

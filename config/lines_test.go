@@ -56,7 +56,7 @@ func FuzzLineIndex(f *testing.F) {
 				strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
 				continue
 			}
-			if !has(x.at, key) {
+			if _, there := x.at[key]; !there {
 				t.Errorf("no line for %q in %q", key, src)
 			}
 		}

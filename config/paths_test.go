@@ -69,13 +69,3 @@ func TestSelectTools(t *testing.T) {
 	_, err := mustLoad(t, LoadOptions{Flags: map[string][]string{"tools": {"raed"}}}).SelectTools(all, on)
 	wantError(t, err, "usage", "--tools: no such tool: raed, did you mean read?")
 }
-
-func TestNearest(t *testing.T) {
-	words := []string{"model", "provider", "max_turns"}
-	for word, want := range map[string]string{"modle": "model", "moddel": "model", "maxturns": "max_turns", "x": "",
-		"tools": "", "": "", "providre": "provider"} {
-		if got := Nearest(word, words); got != want {
-			t.Errorf("%q is nearest to %q, want %q", word, got, want)
-		}
-	}
-}

@@ -179,25 +179,13 @@ func cutWord(line string) (word, rest string) {
 }
 
 // nearestCommand is the command whose name or alias a slip of the fingers may
-// have made of it, "" when none is so near: a wrong guess misleads.
+// have made of it, "" when none is near. Of two as near a name is meant.
 func nearestCommand(name string) string {
-	best, least := "", 2
-	if len(name) >= 6 {
-		least = 3
-	}
-	if len(name) > 40 {
-		return best
-	}
 	var names, aliases []string
 	for _, c := range commands() {
 		names, aliases = append(names, c.name), append(aliases, c.aliases...)
 	}
-	for _, known := range append(names, aliases...) { // of two as near a name is meant
-		if d := spelling.Distance(name, known, least); d < least && d < len(name) {
-			best, least = known, d
-		}
-	}
-	return best
+	return spelling.Nearest(name, append(names, aliases...))
 }
 
 func runQuit(context.Context, *Terminal, string) error { return errLeave }

@@ -149,7 +149,7 @@ func utf16Bytes(text string) []byte {
 // byteSize is a number of bytes for reading.
 func byteSize(n int) string {
 	if n < 10_000 {
-		return count(n, "byte")
+		return screen.Count(n, "byte")
 	}
 	return strconv.Itoa((n+512)/1024) + " KB"
 }

@@ -15,6 +15,7 @@ import (
 	"artoo/provider"
 	"artoo/ui/doctor"
 	"artoo/ui/sanitize"
+	"artoo/ui/screen"
 )
 
 // oneLine makes text from outside fit to stand within a line.
@@ -75,7 +76,7 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 		if c.Used > 0 {
 			share = strconv.Itoa(p.Tokens*100/c.Used) + "%"
 		}
-		rows = append(rows, []string{oneLine(p.Name), tokens(p.Tokens), share})
+		rows = append(rows, []string{oneLine(p.Name), screen.Tokens(p.Tokens), share})
 	}
 	t.columns(rows)
 	return nil
@@ -96,12 +97,12 @@ func runCompact(_ context.Context, t *Terminal, _ string) error {
 }
 
 func contextText(c agent.ContextUse) string {
-	text := fmt.Sprintf("about %s tokens in %s", tokens(c.Used), count(c.Messages, "message"))
+	text := fmt.Sprintf("about %s tokens in %s", screen.Tokens(c.Used), screen.Count(c.Messages, "message"))
 	if c.Budget > 0 {
-		text += fmt.Sprintf(", %d%% of the budget of %s", c.Used*100/c.Budget, tokens(c.Budget))
+		text += fmt.Sprintf(", %d%% of the budget of %s", c.Used*100/c.Budget, screen.Tokens(c.Budget))
 	}
 	if c.Window > 0 {
-		text += fmt.Sprintf(" (the model takes %s)", tokens(c.Window))
+		text += fmt.Sprintf(" (the model takes %s)", screen.Tokens(c.Window))
 	}
 	return text
 }
@@ -122,7 +123,7 @@ func costText(c conversation.Totals) string {
 	if c.Requests == 0 && c.Usage.Total() > 0 { // a session that is not kept does not count them
 		return usage(c.Usage) + ", " + money
 	}
-	return fmt.Sprintf("%s, %s, %s", count(c.Requests, "request"), usage(c.Usage), money)
+	return fmt.Sprintf("%s, %s, %s", screen.Count(c.Requests, "request"), usage(c.Usage), money)
 }
 
 func runStatus(_ context.Context, t *Terminal, _ string) error {
@@ -135,33 +136,18 @@ func runStatus(_ context.Context, t *Terminal, _ string) error {
 }
 
 func usage(u provider.Usage) string {
-	text := tokens(u.Input) + " in"
+	text := screen.Tokens(u.Input) + " in"
 	if u.CacheRead > 0 || u.CacheWrite > 0 {
-		text += fmt.Sprintf(" and %s from, %s to the cache", tokens(u.CacheRead), tokens(u.CacheWrite))
+		text += fmt.Sprintf(" and %s from, %s to the cache", screen.Tokens(u.CacheRead), screen.Tokens(u.CacheWrite))
 	}
-	text += ", " + tokens(u.Output) + " out"
+	text += ", " + screen.Tokens(u.Output) + " out"
 	if u.Reasoning > 0 {
-		text += fmt.Sprintf(" (%s of it reasoning)", tokens(u.Reasoning))
+		text += fmt.Sprintf(" (%s of it reasoning)", screen.Tokens(u.Reasoning))
 	}
 	if u.Estimated {
 		text += ", in part estimated"
 	}
 	return text
-}
-
-// tokens shortens a number as the status line does.
-func tokens(n int) string {
-	if n < 1000 {
-		return strconv.Itoa(n)
-	}
-	return strconv.FormatFloat(float64(n)/1000, 'f', 1, 64) + "k"
-}
-
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
 }
 
 // status are the rows of /status.
@@ -196,13 +182,13 @@ func status(a *agent.Agent) [][]string {
 func limits(l agent.Limits) string {
 	var set []string
 	if l.MaxTurns > 0 {
-		set = append(set, count(l.MaxTurns, "step")+" a turn")
+		set = append(set, screen.Count(l.MaxTurns, "step")+" a turn")
 	}
 	if l.MaxCost > 0 {
 		set = append(set, fmt.Sprintf("$%.2f a run", l.MaxCost))
 	}
 	if l.MaxTotalTokens > 0 {
-		set = append(set, tokens(l.MaxTotalTokens)+" tokens a run")
+		set = append(set, screen.Tokens(l.MaxTotalTokens)+" tokens a run")
 	}
 	if l.MaxTime > 0 {
 		set = append(set, l.MaxTime.String()+" a run")

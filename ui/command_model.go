@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
-	"artoo/config"
 	"artoo/provider"
+	"artoo/tool/spelling"
 )
 
 // approvalModes are the modes in the order in which they are listed.
@@ -193,7 +193,7 @@ func (t *Terminal) unknownModel() {
 		return
 	}
 	end := "."
-	if near := config.Nearest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		end = "; did you mean " + near + "?"
 	}
 	t.Note(oneLine(name + " is not among the models known of " + now.Name + end + " /model list tells those it has"))

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"artoo/ui/screen"
 	"context"
 	"fmt"
 	"slices"
@@ -48,7 +49,7 @@ func (c *console) queued(arg string) error {
 		return fmt.Errorf("%q is neither drop N, drop all nor edit N", arg)
 	}
 	if what == "drop" && which == "all" {
-		c.screen.Note("dropped " + count(len(c.queue), "line"))
+		c.screen.Note("dropped " + screen.Count(len(c.queue), "line"))
 		c.queue, c.backlog = nil, 0
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"artoo/agent"
 	"artoo/ui/export"
+	"artoo/ui/screen"
 )
 
 // listedSessions is how many sessions are shown, the newest.
@@ -29,7 +30,7 @@ func runSessions(_ context.Context, t *Terminal, _ string) error {
 	for i, r := range rows[:min(len(rows), listedSessions)] {
 		title := oneLine(firstLine(r.First))
 		table = append(table, []string{strconv.Itoa(i + 1), oneLine(r.ID), age(t.opt.Clock.Now().Sub(r.Updated)),
-			count(r.Messages, "message"), title})
+			screen.Count(r.Messages, "message"), title})
 	}
 	t.columns(table)
 	if len(rows) > listedSessions {
@@ -171,7 +172,7 @@ func (t *Terminal) showResumed(r *agent.Resumed) {
 	if r.Answer != "" {
 		text, before := tail(r.Answer, answerTail)
 		if before > 0 {
-			t.Note(count(before, "line") + " before this")
+			t.Note(screen.Count(before, "line") + " before this")
 		}
 		t.Markdown(text)
 	}
@@ -228,9 +229,9 @@ func age(d time.Duration) string {
 	case d < time.Minute:
 		return "just now"
 	case d < time.Hour:
-		return count(int(d/time.Minute), "minute") + " ago"
+		return screen.Count(int(d/time.Minute), "minute") + " ago"
 	case d < 48*time.Hour:
-		return count(int(d/time.Hour), "hour") + " ago"
+		return screen.Count(int(d/time.Hour), "hour") + " ago"
 	}
-	return count(int(d/(24*time.Hour)), "day") + " ago"
+	return screen.Count(int(d/(24*time.Hour)), "day") + " ago"
 }

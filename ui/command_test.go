@@ -224,7 +224,7 @@ func TestCommandsShow(t *testing.T) {
 		"/tools":           {"read  read  Show a file: text", "bash  run   runs commands"},
 		"/permissions": {"mode ask", "not confined", "1  deny   bash(rm:*)  (settings)",
 			"2  allow  bash(ls)    (this session)", "/permissions rm N"},
-		"/context": {"tokens in 0 messages, 0% of the budget of 150.0k (the model takes", "200.0k)",
+		"/context": {"tokens in 0 messages, 0% of the budget of 150k (the model takes", "200k)",
 			"system prompt and instructions", "tool descriptions"},
 		"/cost":        {"nothing was asked yet"},
 		"/doctor":      {"warn  locale", "not UTF-8", "try:", "LANG=C.UTF-8"},

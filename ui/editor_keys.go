@@ -55,7 +55,7 @@ func (e *editor) do(kind keyKind) bool {
 	case keyKillStart:
 		e.remove(lineStart(e.line, e.pos), e.pos, true)
 	case keyKillWordLeft:
-		e.remove(blankLeft(e.line, e.pos), e.pos, true)
+		e.remove(wordsLeft(e.line, e.pos, 1, true), e.pos, true) // between blanks, as the shells do
 	case keyKillWordRight:
 		e.remove(e.pos, wordRight(e.line, e.pos), true)
 	default:
@@ -233,18 +233,6 @@ func wordRight(line []rune, pos int) int {
 	}
 	for pos < len(line) && isWord(line[pos]) {
 		pos++
-	}
-	return pos
-}
-
-// blankLeft is where the shell's Ctrl-W goes: the start of what stands between
-// blanks.
-func blankLeft(line []rune, pos int) int {
-	for pos > 0 && unicode.IsSpace(line[pos-1]) {
-		pos--
-	}
-	for pos > 0 && !unicode.IsSpace(line[pos-1]) {
-		pos--
 	}
 	return pos
 }

@@ -159,18 +159,13 @@ func (f *plainReader) split(at time.Time) {
 			f.answered(text, at)
 			continue
 		case f.typed:
-			f.gather(text)
+			f.close(f.tty)
+			f.collect(text)
 			continue
 		}
 		f.close(f.tty)
 		f.finish(result{line: line{text: text}})
 	}
-}
-
-// gather takes a line that was typed at the prompt.
-func (f *plainReader) gather(text string) {
-	f.close(f.tty)
-	f.collect(text)
 }
 
 // collect takes a line of a message, and waits a moment for those that were

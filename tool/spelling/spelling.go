@@ -29,3 +29,16 @@ func Distance(a, b string, limit int) int {
 	}
 	return above[len(t)]
 }
+
+// Nearest is the candidate that word was most likely meant to be: the one
+// that takes the fewest changes, if those are few for the word's length; "" when
+// none is near.
+func Nearest(word string, candidates []string) string {
+	best, bestAt := "", max(1, len(word)/3)+1
+	for _, c := range candidates {
+		if d := Distance(word, c, bestAt); d < bestAt && d < len(word) {
+			best, bestAt = c, d
+		}
+	}
+	return best
+}

@@ -15,3 +15,13 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestNearest(t *testing.T) {
+	words := []string{"model", "provider", "max_turns"}
+	for word, want := range map[string]string{"modle": "model", "moddel": "model", "maxturns": "max_turns", "x": "",
+		"tools": "", "": "", "providre": "provider"} {
+		if got := Nearest(word, words); got != want {
+			t.Errorf("%q is nearest to %q, want %q", word, got, want)
+		}
+	}
+}

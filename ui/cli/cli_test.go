@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"artoo/agent"
 	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/ui/doctor"
@@ -186,7 +187,7 @@ func TestWhichSessionIsWrittenWhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := exportOf(inv)
-		var usage *UsageError
+		var usage *agent.Failure
 		switch {
 		case test.why == "" && (err != nil || got != test.want):
 			t.Errorf("%s: %+v, %v", test.line, got, err)
@@ -237,7 +238,7 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		t.Run(test.line, func(t *testing.T) {
 			inv, err := parse(strings.Fields(test.line))
-			var usage *UsageError
+			var usage *agent.Failure
 			if !errors.As(err, &usage) {
 				t.Fatalf("%v (%T), %+v", err, err, inv)
 			}

@@ -81,7 +81,7 @@ func completionScript(_ line, inv Invocation) (string, error) {
 	case "fish":
 		err = root.GenFishCompletion(&out, true)
 	default:
-		err = &UsageError{Where: "completion", Why: "for which shell?", Hint: "artoo completion bash, zsh or fish"}
+		err = usage("completion", "for which shell?", "artoo completion bash, zsh or fish")
 	}
 	return out.String(), err
 }

@@ -44,11 +44,8 @@ func environBounds() (begin, end uintptr) {
 		return 0, 0
 	}
 	from, err := strconv.ParseUint(string(fields[envStart]), 10, 64)
-	if err != nil {
-		return 0, 0
-	}
-	to, err := strconv.ParseUint(string(fields[envEnd]), 10, 64)
-	if err != nil {
+	to, errTo := strconv.ParseUint(string(fields[envEnd]), 10, 64)
+	if err != nil || errTo != nil {
 		return 0, 0
 	}
 	return uintptr(from), uintptr(to)

@@ -4,6 +4,8 @@
 package cli
 
 import (
+	"artoo/agent"
+	"errors"
 	"strings"
 )
 
@@ -43,21 +45,11 @@ func (i Invocation) word() string { return strings.Join(i.Words[:min(1, len(i.Wo
 // has reports whether a flag of the command's own was given.
 func (i Invocation) has(flag string) bool { return len(i.Own[flag]) > 0 }
 
-// UsageError says what is wrong with the command line.
-type UsageError struct {
-	Where string // "--modle", "login"
-	Why   string // lower case, no full stop
-	Hint  string // what to write instead
+// usage says what is wrong with the command line: where, why (lower case, no full
+// stop), and what to write instead.
+func usage(where, why, hint string) *agent.Failure {
+	return fail(agent.KindUsage, where, errors.New(why), hint)
 }
-
-// Error is "where: why".
-func (e *UsageError) Error() string { return e.Where + ": " + e.Why }
-
-// ErrorKind is usage.
-func (e *UsageError) ErrorKind() string { return "usage" }
-
-// ErrorHint is the text after "try:".
-func (e *UsageError) ErrorHint() string { return e.Hint }
 
 // quoteWords writes words so that a shell takes them apart the same way.
 func quoteWords(words ...string) string {

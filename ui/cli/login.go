@@ -115,7 +115,7 @@ func (a *app) keyOwner(ctx context.Context, name, command string) (string, error
 		return "", fail(agent.KindUsage, command, fmt.Errorf("there is no provider %q", name),
 			"artoo "+command+" with one of "+strings.Join(names, ", ")+"; artoo -- "+command+" "+name+" sends the words")
 	case name != "" && !a.cfg.NeedsKey(name):
-		return "", fail(agent.KindUsage, command, errors.New(name+" takes no key from artoo"),
+		return "", usage(command, name+" takes no key from artoo",
 			"a coding CLI logs in by itself; artoo demo needs nothing")
 	case name != "":
 		return name, nil
@@ -124,7 +124,7 @@ func (a *app) keyOwner(ctx context.Context, name, command string) (string, error
 	case a.streams.in && a.streams.err:
 		return ui.Choose(ctx, a.process.In, a.screen, "Whose key?", names)
 	}
-	return "", fail(agent.KindUsage, command, errors.New("which provider?"),
+	return "", usage(command, "which provider?",
 		"artoo "+command+" with one of "+strings.Join(names, ", "))
 }
 
@@ -137,7 +137,7 @@ func (a *app) readKey(ctx context.Context, name string) (string, error) {
 	hint := "artoo login " + name + " < FILE, whose first line is the key"
 	if a.streams.in {
 		if !a.streams.err {
-			return "", fail(agent.KindUsage, "login", errors.New("nobody can be asked: stderr is no terminal"), hint)
+			return "", usage("login", "nobody can be asked: stderr is no terminal", hint)
 		}
 		text, err := ui.ReadSecret(a.process.In, a.screen, "Enter password for "+name+": ")
 		if errors.Is(err, io.EOF) {

@@ -13,6 +13,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/provider"
+	"artoo/tool/spelling"
 )
 
 // listModels is `artoo models`. A server that cannot be asked costs no more than
@@ -104,11 +105,11 @@ const nobody = "(none)"
 func (a *app) tie(name string) error {
 	if !a.cfg.IsProvider(name) {
 		all := a.cfg.ProviderNames()
-		hint := "artoo models " + config.Nearest(name, all)
-		if config.Nearest(name, all) == "" {
-			hint = "one of " + strings.Join(all, ", ")
+		hint := "one of " + strings.Join(all, ", ")
+		if near := spelling.Nearest(name, all); near != "" {
+			hint = "artoo models " + near
 		}
-		return fail(agent.KindUsage, "models", errors.New("there is no provider "+name), hint)
+		return usage("models", "there is no provider "+name, hint)
 	}
 	switch {
 	case a.cfg.Provider != "":

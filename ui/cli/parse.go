@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"artoo/config"
+	"artoo/tool/spelling"
 )
 
 // parse finds out what args, the arguments without the program's name, ask for.
-// What is wrong with them is a *UsageError. It prints nothing; of the settings it
+// What is wrong with them is a *agent.Failure. It prints nothing; of the settings it
 // reads what a shell wants to be offered, and nothing else.
 func parse(args []string) (Invocation, error) {
 	l := line{args}
@@ -88,7 +89,7 @@ func (l line) words(c subcommand, inv Invocation) (_ Invocation, err error) {
 		}
 		return inv, l.cannotTake(name, extra, "")
 	case len(inv.Words) < least || least > 0 && strings.TrimSpace(strings.Join(inv.Words, " ")) == "":
-		return inv, &UsageError{Where: name, Why: c.missing, Hint: "artoo " + name + " " + example}
+		return inv, usage(name, c.missing, "artoo "+name+" "+example)
 	case c.page != nil:
 		inv.Page, err = c.page(l, inv)
 	}
@@ -105,7 +106,7 @@ func (l line) unknownVerb(c subcommand, words []string) error {
 }
 
 func (l line) cannotTake(name string, words []string, hint string) error {
-	return &UsageError{Where: name, Why: `cannot take "` + strings.Join(words, " ") + `"`, Hint: hint + l.asPrompt()}
+	return usage(name, `cannot take "`+strings.Join(words, " ")+`"`, hint+l.asPrompt())
 }
 
 // slip refuses a command line whose only word is one slip of the fingers away
@@ -118,38 +119,14 @@ func (l line) slip(inv Invocation, fs *pflag.FlagSet) error {
 	word := inv.Words[0]
 	asPrompt := l.asPrompt() + " to send it as a prompt"
 	for _, c := range commands() {
-		if len(word) >= 4 && oneSlip(word, c.name) {
-			return &UsageError{
-				Where: word, Why: "no such subcommand, did you mean " + c.name + "?",
-				Hint: "artoo " + c.name + ", or " + asPrompt,
-			}
+		if len(word) >= 4 && spelling.Distance(word, c.name, 1) == 1 {
+			return usage(word, "no such subcommand, did you mean "+c.name+"?", "artoo "+c.name+", or "+asPrompt)
 		}
 	}
 	if slices.Contains([]string{"trust", "undo", "usage", "mcp", "acp"}, word) { // names that are kept free
-		return &UsageError{Where: word, Why: "no such subcommand", Hint: "artoo --help, or " + asPrompt}
+		return usage(word, "no such subcommand", "artoo --help, or "+asPrompt)
 	}
 	return nil
-}
-
-// oneSlip reports whether one letter more, less or other, or two neighbours
-// changed places, make b of a.
-func oneSlip(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	switch rest := b[i:]; {
-	case a == b || len(b)-len(a) > 1:
-		return false
-	case len(a) < len(b):
-		return a[i:] == rest[1:]
-	default:
-		swapped := len(rest) > 1 && a[i] == rest[1] && a[i+1] == rest[0] && a[i+2:] == rest[2:]
-		return a[i+1:] == rest[1:] || swapped
-	}
 }
 
 // asPrompt is the command line that sends the words instead of running the
@@ -214,11 +191,11 @@ func (l line) flagError(c subcommand, fs *pflag.FlagSet, err error) error {
 		return l.unknownFlag(c, fs, e)
 	case *pflag.ValueRequiredError:
 		flag := e.GetFlag()
-		return &UsageError{Where: "--" + flag.Name, Why: "needs a value", Hint: "--" + flag.Name + " " + flag.Value.Type()}
+		return usage("--"+flag.Name, "needs a value", "--"+flag.Name+" "+flag.Value.Type())
 	case *pflag.InvalidSyntaxError:
-		return &UsageError{Where: e.GetSpecifiedFlag(), Why: "is no flag", Hint: dashHint}
+		return usage(e.GetSpecifiedFlag(), "is no flag", dashHint)
 	}
-	return &UsageError{Where: "artoo", Why: err.Error(), Hint: "artoo --help"}
+	return usage("artoo", err.Error(), "artoo --help")
 }
 
 // unknownFlag is the error for a flag that the command does not have. One of the
@@ -230,14 +207,14 @@ func (l line) unknownFlag(c subcommand, fs *pflag.FlagSet, unknown *pflag.NotExi
 		flag, shown = all.ShorthandLookup(name), "-"+name
 	}
 	if flag != nil && c.name != "" {
-		return &UsageError{Where: c.name, Why: "does not take --" + flag.Name, Hint: l.asPrompt()}
+		return usage(c.name, "does not take --"+flag.Name, l.asPrompt())
 	}
 	var names []string
 	fs.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := config.Nearest(name, names); near != "" && shown == "--"+name {
+	if near := spelling.Nearest(name, names); near != "" && shown == "--"+name {
 		why += ", did you mean --" + near + "?"
 	}
-	return &UsageError{Where: shown, Why: why, Hint: dashHint}
+	return usage(shown, why, dashHint)
 }
 
 // singleDash refuses a long flag written with one dash: it would be taken for
@@ -250,8 +227,7 @@ func (l line) singleDash() error {
 		}
 		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
 		if strings.HasPrefix(arg, "-") && all.Lookup(name) != nil {
-			return &UsageError{Where: "-" + name, Why: "long flags have two dashes, did you mean --" + name + "?",
-				Hint: dashHint}
+			return usage("-"+name, "long flags have two dashes, did you mean --"+name+"?", dashHint)
 		}
 	}
 	return nil

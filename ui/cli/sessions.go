@@ -78,23 +78,23 @@ type exported struct {
 // exportOf is what `artoo sessions show` and `export` are to write.
 func exportOf(inv Invocation) (e exported, err error) {
 	formats, asJSON := inv.Own["format"], inv.has("json")
-	usage := func(why, hint string) (exported, error) {
+	wrong := func(why, hint string) (exported, error) {
 		verb := "list"
 		if inv.Verb != "" {
 			verb = inv.Verb
 		}
-		return e, &UsageError{Where: "sessions " + verb, Why: why, Hint: "artoo sessions " + hint}
+		return e, usage("sessions "+verb, why, "artoo sessions "+hint)
 	}
 	const exporting = "export ID [FILE]"
 	switch {
 	case inv.Verb == "show" && formats != nil:
-		return usage("does not take --format", "show ID")
+		return wrong("does not take --format", "show ID")
 	case inv.Verb != "export" && formats != nil:
-		return usage("does not take --format", "list --json")
+		return wrong("does not take --format", "list --json")
 	case formats != nil && asJSON:
-		return usage("takes --json or --format, not both", exporting)
+		return wrong("takes --json or --format, not both", exporting)
 	case len(inv.Words) == 2 && (formats != nil || asJSON):
-		return usage("the end of the file's name decides the format", exporting)
+		return wrong("the end of the file's name decides the format", exporting)
 	case len(inv.Words) == 2:
 		e.file = inv.Words[1]
 	case formats != nil:

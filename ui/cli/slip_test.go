@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"artoo/agent"
 	"errors"
 	"strings"
 	"testing"
@@ -22,11 +23,11 @@ func TestASubcommandWithASlipIsNoPrompt(t *testing.T) {
 		{"hi", ""},
 	} {
 		inv, err := parse(strings.Fields(c.args))
-		var usage *UsageError
+		var usage *agent.Failure
 		switch {
 		case c.near == "" && (err != nil || inv.Command != ""):
 			t.Errorf("%s: %q, %v", c.args, inv.Command, err)
-		case c.near != "" && (!errors.As(err, &usage) || !strings.Contains(usage.Why, c.near) ||
+		case c.near != "" && (!errors.As(err, &usage) || !strings.Contains(usage.Error(), c.near) ||
 			!strings.Contains(usage.Hint, "artoo "+c.near)):
 			t.Errorf("%s: %q, %v", c.args, inv.Command, err)
 		}

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -96,7 +95,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	case failure != nil:
 		return failure
 	case input.Late():
-		return fail(agent.KindUsage, "stdin", errors.New("input came after the run had gone on without it"),
+		return usage("stdin", "input came after the run had gone on without it",
 			"--stdin never, or a longer ARTOO_STDIN_WAIT")
 	}
 	return nil

@@ -45,9 +45,9 @@ func (s *Screen) object(c agent.Call) string {
 	switch n := strings.Count(rest, "\n") + 1; {
 	case !more || listed(c):
 	case s.opt.Profile == Spoken:
-		first += ", and " + count(n, "more line")
+		first += ", and " + Count(n, "more line")
 	default:
-		first += fmt.Sprintf(" %s %s", s.ellipsis(), count(n, "more line"))
+		first += fmt.Sprintf(" %s %s", s.ellipsis(), Count(n, "more line"))
 	}
 	return s.ascii(first)
 }
@@ -71,7 +71,7 @@ func (s *Screen) list(c agent.Call) string {
 	more := ""
 	if n := len(lines) - maxListed; n > 0 {
 		lines = lines[:maxListed]
-		more = s.prose(count(n, "more line"), before)
+		more = s.prose(Count(n, "more line"), before)
 	}
 	return s.prose(strings.Join(lines, "\n"), before) + more
 }
@@ -185,7 +185,7 @@ func (s *Screen) lastLines(text string, n int) string {
 	}
 	var b strings.Builder
 	if s.opt.Profile == Spoken {
-		fmt.Fprintf(&b, "tool: output, last %s:\n", count(len(lines), "line"))
+		fmt.Fprintf(&b, "tool: output, last %s:\n", Count(len(lines), "line"))
 		for _, l := range lines {
 			b.WriteString(s.heard(strings.TrimSpace(l)) + "\n")
 		}
@@ -204,8 +204,8 @@ func (s *Screen) lastLines(text string, n int) string {
 	return b.String()
 }
 
-// count is a number with its noun.
-func count(n int, noun string) string {
+// Count is a number with its noun.
+func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -233,5 +233,5 @@ func (s *Screen) oneLine(text string) string {
 	for keep > 0 && !utf8.RuneStart(text[keep]) {
 		keep--
 	}
-	return fmt.Sprintf("%s %s %s", text[:keep], s.ellipsis(), count(utf8.RuneCountInString(text[keep:]), "more character"))
+	return fmt.Sprintf("%s %s %s", text[:keep], s.ellipsis(), Count(utf8.RuneCountInString(text[keep:]), "more character"))
 }

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -118,15 +119,10 @@ func UTF8Decision(env func(string) string) bool {
 
 // clampWidth keeps a width inside what the layout can work with.
 func clampWidth(w int) int {
-	switch {
-	case w <= 0:
+	if w <= 0 {
 		return 80
-	case w < 10:
-		return 10
-	case w > 1000:
-		return 1000
 	}
-	return w
+	return min(max(w, 10), 1000)
 }
 
 // WidthDecision is the width in cells of a terminal: COLUMNS when it is a
@@ -143,13 +139,11 @@ func WidthDecision(env func(string) string, size func() int) int {
 	return clampWidth(size())
 }
 
+// positive is the number of a variable, 0 for what is none.
 func positive(s string) int {
-	n := 0
-	for _, c := range s {
-		if c < '0' || c > '9' || n > 100000 {
-			return 0
-		}
-		n = n*10 + int(c-'0')
+	n, err := strconv.ParseUint(s, 10, 20)
+	if err != nil {
+		return 0
 	}
-	return n
+	return int(n)
 }

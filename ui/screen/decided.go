@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 		rows := [][2]string{
 			{"y", "yes, this once"},
 			{"n", "no; n REASON tells the model why"},
-			{"a", "always in this session: " + orWords(q.Rule, "just this call")},
+			{"a", "always in this session: " + cmp.Or(q.Rule, "just this call")},
 			{"", wider},
 			{"A", "the same for good, for this project: kept in your config file"},
 			{"e", "edit it first"},
@@ -39,13 +40,6 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 	})
 }
 
-func orWords(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
-
 // Decided prints the answer to a question and the rule that now holds; the
 // transient line may come back. A change that was allowed once is told by its
 // result line instead. Whoever called Question calls Decided, with the zero
@@ -59,7 +53,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		}
 		r.since = s.opt.Now() // it begins now, not when the model asked for it
 		r.said = r.since
-		rule := line(orWords(a.Rule, q.Rule))
+		rule := line(cmp.Or(a.Rule, q.Rule))
 		text := ""
 		switch a.Verdict {
 		case agent.Yes:

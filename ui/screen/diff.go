@@ -16,7 +16,7 @@ func (b *asking) change(q agent.Question) {
 	verb, path := callVerb(q.Call), strings.Join(b.safe(s.path(a.Object), sanitize.Line), "^J")
 	lines := b.safe(strings.TrimRight(a.Diff, "\n"), sanitize.Source)
 	if s.opt.Profile == Spoken {
-		b.WriteString(s.wrap(fmt.Sprintf("%s, %s added, %d removed.", s.head(verb, path), count(a.Added, "line"),
+		b.WriteString(s.wrap(fmt.Sprintf("%s, %s added, %d removed.", s.head(verb, path), Count(a.Added, "line"),
 			a.Removed), "", ""))
 		if b.left = b.cut && s.tooLong(lines); !b.cut { // the question says how much; `p` reads it
 			s.spokenDiff(&b.Builder, lines)

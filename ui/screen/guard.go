@@ -142,7 +142,7 @@ func looksLike(read []rune, word string) bool {
 		return false
 	}
 	for i, r := range read {
-		if c := rune(word[i]); unicode.ToLower(r) != c && !strings.ContainsRune(lookalikes(c), r) {
+		if c := rune(word[i]); unicode.ToLower(r) != c && !strings.ContainsRune(lookalikes[c], r) {
 			return false
 		}
 	}
@@ -151,34 +151,19 @@ func looksLike(read []rune, word string) bool {
 
 // lookalikes are the characters that in usual fonts look like a letter, as far as
 // compatibility decomposition does not make them that letter.
-func lookalikes(letter rune) string {
-	switch letter {
-	case 'a':
-		return "аАαΑɑᴀᎪꓮⲁⲀ"
-	case 'e':
-		return "еЕεΕєЄҽᴇᎬꓰⲉⲈɛ"
-	case 'n':
-		return "пηΝՈոɴꓠ"
-	case 'o':
-		return "оОοΟσ0øØɵօՕᴏꓳⲟⲞ"
-	case 'p':
-		return "рРρΡᴘᏢꓑⲣⲢ"
-	case 'r':
-		return "гᴦʀᎡꓣɾ"
-	case 's':
-		return "ѕЅꜱᏚꓢ"
-	case 't':
-		return "тТτΤᴛᎢꓔⲧⲦ"
-	case 'u':
-		return "υսцᴜꓴՍʊ"
-	case 'v':
-		return "νΝѵѴᴠᏙꓦυ"
-	case 'y':
-		return "уУүҮγΥУʏყᎩꓬⲩⲨʎ"
-	case ':':
-		return "∶ː˸։׃܃꞉᠄ꓽ"
-	}
-	return ""
+var lookalikes = [...]string{
+	'a': "аАαΑɑᴀᎪꓮⲁⲀ",
+	'e': "еЕεΕєЄҽᴇᎬꓰⲉⲈɛ",
+	'n': "пηΝՈոɴꓠ",
+	'o': "оОοΟσ0øØɵօՕᴏꓳⲟⲞ",
+	'p': "рРρΡᴘᏢꓑⲣⲢ",
+	'r': "гᴦʀᎡꓣɾ",
+	's': "ѕЅꜱᏚꓢ",
+	't': "тТτΤᴛᎢꓔⲧⲦ",
+	'u': "υսцᴜꓴՍʊ",
+	'v': "νΝѵѴᴠᏙꓦυ",
+	'y': "уУүҮγΥУʏყᎩꓬⲩⲨʎ",
+	':': "∶ː˸։׃܃꞉᠄ꓽ",
 }
 
 // marked is status with a mark before each row of untrusted text that needs one.

@@ -38,10 +38,9 @@ type MarkdownOptions struct {
 // The text is untrusted; it is sanitised here. Whatever the pieces it arrives
 // in, the bytes are the same. Not for concurrent use.
 type Markdown struct {
-	opt    MarkdownOptions
-	clean  sanitize.Stream
-	inline inlineStyle
-	err    error
+	opt   MarkdownOptions
+	clean sanitize.Stream
+	err   error
 
 	buf   []byte // rendered and not yet handed to Out
 	guard rowGuard
@@ -63,6 +62,7 @@ type Markdown struct {
 	last    rune   // the last rune of word
 	spaces  int    // blanks before word
 	size    int    // bytes of the block
+	scanned int    // bytes of the reply, see maxScanned
 
 	// The source lines before.
 	written   bool // anything at all
@@ -103,7 +103,6 @@ func NewMarkdown(opt MarkdownOptions) *Markdown {
 	}
 	m := &Markdown{opt: opt, clean: sanitize.Stream{Where: sanitize.Mixed}}
 	m.opt.Color = opt.Color && !opt.Spoken
-	m.inline = inlineStyle{color: m.opt.Color, links: opt.Links, spoken: opt.Spoken}
 	m.guard.words = ownWords
 	if opt.Spoken {
 		m.guard.words = spokenWords
@@ -114,15 +113,10 @@ func NewMarkdown(opt MarkdownOptions) *Markdown {
 
 // measure asks how wide rows are now.
 func (m *Markdown) measure() {
-	m.width, m.guard.width = m.rowWidth(), clampWidth(m.opt.Width())
-}
-
-// rowWidth is how wide rows are now, in cells; what is spoken has one row a line.
-func (m *Markdown) rowWidth() int {
-	if m.opt.Spoken {
-		return math.MaxInt32
+	m.guard.width = clampWidth(m.opt.Width())
+	if m.width = m.guard.width; m.opt.Spoken {
+		m.width = math.MaxInt32 // one row a line
 	}
-	return clampWidth(m.opt.Width())
 }
 
 // RenderMarkdown renders a whole text.

@@ -15,22 +15,13 @@ import (
 // than its size; one made of opening marks would take many times more.
 const maxScanned = 8 << 20
 
-// inlineStyle styles runs of words. Where a style says it, code has no backticks.
-type inlineStyle struct {
-	color   bool
-	links   bool
-	spoken  bool
-	scanned int
-}
-
 // spent reports whether the rest of the reply is shown as source.
-func (k *inlineStyle) spent() bool { return k.scanned >= maxScanned }
+func (m *Markdown) spent() bool { return m.scanned >= maxScanned }
 
-// render is a run of words that holds no open span, safe to show.
-func (k *inlineStyle) render(run string) []token { return k.tokens(run, true) }
-
-// tokens is render; without links those within the label of a link show as text.
-func (k *inlineStyle) tokens(run string, links bool) []token {
+// tokens is a run of words that holds no open span, safe to show. Where a style
+// says it, code has no backticks. Without links those within the label of a link
+// show as text.
+func (m *Markdown) tokens(run string, links bool) []token {
 	in := scanInline(run)
 	styles := make([]style, len(in.pieces))
 	for _, s := range in.spans {
@@ -39,7 +30,7 @@ func (k *inlineStyle) tokens(run string, links bool) []token {
 		}
 		if s.style == struck { // few terminals strike text out: its marks stay
 			begin, end := "~~", "~~"
-			if k.spoken {
+			if m.opt.Spoken {
 				begin, end = "struck out: ", ""
 			}
 			in.pieces[s.from-1] = piece{kind: pieceMark, text: begin, left: 1}
@@ -53,16 +44,16 @@ func (k *inlineStyle) tokens(run string, links bool) []token {
 		case pieceLink:
 			label := []token{{text: sanitize.Text(unescape(p.text), sanitize.Prose)}}
 			if links {
-				label = k.tokens(p.text, false)
+				label = m.tokens(p.text, false)
 			}
-			for _, l := range k.link(label, sanitize.Text(unmark(p.url), sanitize.Line)) {
+			for _, l := range m.link(label, sanitize.Text(unmark(p.url), sanitize.Line)) {
 				l.style |= styles[i]
 				tokens = append(tokens, l)
 			}
 			continue
 		case pieceCode:
 			t.text, t.style = sanitize.Text(unmark(p.text), sanitize.Code), t.style|codeStyle
-			if k.spoken || k.color {
+			if m.opt.Spoken || m.opt.Color {
 				t.text = bareCode(t.text)
 			}
 		case pieceMark:
@@ -77,12 +68,12 @@ func (k *inlineStyle) tokens(run string, links bool) []token {
 
 // link is a link as it is shown: its label, and the address in parentheses
 // unless that is its label.
-func (k *inlineStyle) link(label []token, url string) []token {
+func (m *Markdown) link(label []token, url string) []token {
 	text := ""
 	for _, t := range label {
 		text += t.text
 	}
-	address := token{text: url, link: k.links && linkable(url)}
+	address := token{text: url, link: m.opt.Links && linkable(url)}
 	switch {
 	case text == "" || text == url:
 		return []token{address}

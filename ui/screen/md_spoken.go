@@ -58,7 +58,7 @@ func (m *Markdown) flushCode() {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			n++
 		}
-		m.codeHead(fmt.Sprintf("code%s, %s:", c.lang, count(n, "line")))
+		m.codeHead(fmt.Sprintf("code%s, %s:", c.lang, Count(n, "line")))
 		m.codeRows(text, c.quotes)
 	}
 	if m.col > 0 {
@@ -193,12 +193,7 @@ func (m *Markdown) sentences(t table) {
 			said[len(said)-1] = last.with(".")
 		}
 		m.started, m.hang = false, ""
-		for k, w := range said {
-			if k > 0 {
-				m.spaces = 1
-			}
-			m.place(w)
-		}
+		m.placeAll(said)
 		m.newline()
 		m.head = ""
 	}

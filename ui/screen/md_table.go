@@ -124,11 +124,11 @@ func (m *Markdown) textRow(head, row string) {
 func (m *Markdown) cellsOf(row string) [][]word {
 	var out [][]word
 	for _, text := range splitRow(row) {
-		if m.inline.spent() || scanInline(text).openAt >= 0 {
+		if m.spent() || scanInline(text).openAt >= 0 {
 			out = append(out, splitWords([]token{{text: sanitize.Text(text, sanitize.Prose)}}))
 			continue
 		}
-		out = append(out, splitWords(m.inline.render(text)))
+		out = append(out, splitWords(m.tokens(text, true)))
 	}
 	return out
 }
@@ -179,16 +179,10 @@ func (m *Markdown) records(head string, t table) {
 			var line []word
 			if c < len(t.rows[0]) && len(t.rows[0][c]) > 0 {
 				line = append(line, t.rows[0][c]...)
-				last := append(word{}, line[len(line)-1]...)
-				line[len(line)-1] = append(last, token{text: ":"})
+				line[len(line)-1] = line[len(line)-1].with(":")
 			}
 			m.started, m.head, m.hang = false, head, head+"  "
-			for k, w := range append(line, words...) {
-				if k > 0 {
-					m.spaces = 1
-				}
-				m.place(w)
-			}
+			m.placeAll(append(line, words...))
 			m.newline()
 		}
 	}

@@ -117,7 +117,7 @@ func (m *Markdown) openAt() int {
 	if !m.wordHot || m.asSource() {
 		return -1
 	}
-	m.inline.scanned += len(m.word)
+	m.scanned += len(m.word)
 	return scanInline(string(m.word)).openAt
 }
 
@@ -133,7 +133,7 @@ func (m *Markdown) mayGrow(at int) bool {
 }
 
 // asSource reports whether this block is no longer styled.
-func (m *Markdown) asSource() bool { return m.size > maxBlock || m.inline.spent() }
+func (m *Markdown) asSource() bool { return m.size > maxBlock || m.spent() }
 
 // endRun puts the word on the screen unless a span in it is open; at the end of
 // a line, or when it has grown too long, it can no longer be closed.
@@ -169,7 +169,12 @@ func (m *Markdown) putRun() {
 		m.putWords(run)
 		return
 	}
-	for i, w := range splitWords(m.inline.render(run)) {
+	m.placeAll(splitWords(m.tokens(run, true)))
+}
+
+// placeAll puts words on the row, one blank apart.
+func (m *Markdown) placeAll(words []word) {
+	for i, w := range words {
 		if i > 0 {
 			m.spaces = 1
 		}
@@ -185,7 +190,7 @@ const literalMark = '\x01'
 // reads the text again with that mark as plain characters.
 func (m *Markdown) giveUp() {
 	run := string(m.word)
-	m.inline.scanned += len(run)
+	m.scanned += len(run)
 	at := scanInline(run).openAt
 	m.clearWord()
 	m.size -= len(run)

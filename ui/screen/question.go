@@ -110,9 +110,9 @@ func warning(h sanitize.Hidden, what string) string {
 	case h.Total() == 0:
 		return ""
 	case h.Others == 0:
-		return "warning: " + count(h.Marks, "invisible direction mark") + " in this " + what
+		return "warning: " + Count(h.Marks, "invisible direction mark") + " in this " + what
 	}
-	return "warning: " + count(h.Total(), "hidden character") + " in this " + what
+	return "warning: " + Count(h.Total(), "hidden character") + " in this " + what
 }
 
 // head is the first line of a question, never cut.
@@ -159,7 +159,7 @@ func (b *asking) command(q agent.Question) {
 	case len(lines) == 1 && !b.s.tooLong(lines):
 		b.WriteString(b.s.head(verb, lines[0]) + "\n")
 	default:
-		b.WriteString(b.s.head(verb, count(len(lines), "line")) + ":\n")
+		b.WriteString(b.s.head(verb, Count(len(lines), "line")) + ":\n")
 		b.rows(b.s.fold(lines, "", "", b.cut))
 		b.WriteString("end command.\n")
 	}

@@ -31,9 +31,9 @@ func (b *asking) rows(rows []string) {
 		case i == headRows:
 			b.left = true
 			text := fmt.Sprintf("%s %s; p shows all, and only then y, a and A count", b.s.ellipsis(),
-				count(more, "more row"))
+				Count(more, "more row"))
 			if b.s.opt.Profile == Spoken {
-				text = count(more, "more row") + ". p reads all, and only then y, a and capital A count."
+				text = Count(more, "more row") + ". p reads all, and only then y, a and capital A count."
 			}
 			b.WriteString(b.s.wrap(text, b.s.bodyIndent(), b.s.bodyIndent()))
 		}

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -40,7 +41,7 @@ func (s *Screen) Banner(i BannerInfo) {
 		switch s.opt.Profile {
 		case Plain:
 			fmt.Fprintf(&b, "Plain terminal (%s): no colours, no line editing. /help for commands.\n",
-				line(orWords(i.Why, "asked for")))
+				line(cmp.Or(i.Why, "asked for")))
 		case Spoken:
 			b.WriteString("Type /help for commands.\n")
 		default:
@@ -147,7 +148,7 @@ func (s *Screen) Stopped(words, queued int) {
 		s.closeReply()
 		text := "stopped"
 		if words > 0 {
-			text = fmt.Sprintf("stopped after %s; the text so far is kept", count(words, "word"))
+			text = fmt.Sprintf("stopped after %s; the text so far is kept", Count(words, "word"))
 		}
 		switch {
 		case queued == 1:

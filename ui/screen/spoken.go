@@ -61,7 +61,7 @@ func spokenSpan(d time.Duration) string {
 		name      string
 	}{{3600, 1 << 30, "hour"}, {60, 60, "minute"}, {1, 60, "second"}} {
 		if k := n / unit.in % unit.below; k > 0 {
-			parts = append(parts, count(k, unit.name))
+			parts = append(parts, Count(k, unit.name))
 		}
 	}
 	if parts == nil {

@@ -86,11 +86,11 @@ func (s *Screen) statusParts(info StatusInfo) []string {
 		about = "about "
 	}
 	if u.Total() > 0 {
-		parts = append(parts, about+tokens(u.Prompt())+" in")
+		parts = append(parts, about+Tokens(u.Prompt())+" in")
 		if full && u.CacheRead > 0 {
-			parts = append(parts, tokens(u.CacheRead)+" of it cached")
+			parts = append(parts, Tokens(u.CacheRead)+" of it cached")
 		}
-		parts = append(parts, tokens(u.Output)+" out")
+		parts = append(parts, Tokens(u.Output)+" out")
 	}
 	switch {
 	case info.CostUSD == nil && (full || info.Priced):
@@ -109,8 +109,8 @@ func (s *Screen) statusParts(info StatusInfo) []string {
 	return parts
 }
 
-// tokens is a number of tokens: 412, 18.2k, 180k, 1.2M.
-func tokens(n int) string {
+// Tokens is a number of tokens: 412, 18.2k, 180k, 1.2M.
+func Tokens(n int) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)
@@ -136,7 +136,7 @@ func cents(usd float64) string {
 	case usd > 0 && n == 0:
 		return "less than a cent"
 	case n < 100:
-		return count(n, "cent")
+		return Count(n, "cent")
 	default:
 		return fmt.Sprintf("%d dollars %d", n/100, n%100)
 	}
