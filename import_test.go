@@ -30,6 +30,7 @@ var allowed = []struct {
 	{"artoo/provider/cli", []string{"artoo/provider", "artoo/tool/shell"}},
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/tool", []string{"artoo/tool/*"}},
+	{"artoo/tool/sandbox", []string{"artoo/tool/sandbox/launcher"}},
 	{"artoo/tool/*", nil},
 	{"artoo/conversation", []string{"artoo/provider"}},
 	{"artoo/agent/permission", []string{"artoo/tool"}},

@@ -1,0 +1,75 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Changes are what a command did on a layer. They hold the layer until Discard;
+// what is not applied elsewhere is gone then. Reading them needs no care for links
+// in the layer, since nothing writes to it any more.
+type Changes struct {
+	Entries []Change // by path; a directory before what it holds
+	layer   *os.File
+}
+
+// Open opens the new content of a regular file.
+func (c *Changes) Open(change Change) (*os.File, error) {
+	if !change.Mode.IsRegular() || change.Kind == Deleted {
+		return nil, &fs.PathError{Op: "open", Path: change.Path, Err: fs.ErrInvalid}
+	}
+	file, err := os.Open(change.upper)
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(change.upper, 0o600) == nil {
+		return os.Open(change.upper)
+	}
+	return file, err
+}
+
+// Discard gives the layer up.
+func (c *Changes) Discard() error { return c.layer.Close() }
+
+// Kind says what became of a path.
+type Kind string
+
+// The kinds. A renamed directory is a deleted and a created one.
+const (
+	Created  Kind = "created"
+	Modified Kind = "modified" // the content, and maybe the mode
+	Mode     Kind = "mode"     // the mode alone
+	Replaced Kind = "replaced" // of another type than before
+	Deleted  Kind = "deleted"
+)
+
+// Change is one path that differs between the layer and what lies below.
+type Change struct {
+	Path   string // absolute
+	Kind   Kind
+	Mode   fs.FileMode // type and permission bits now; of what was there for Deleted
+	Size   int64       // of the file now
+	Target string      // of a symbolic link now
+	// Special says that it is a device, a FIFO, a socket or a program with setuid or
+	// setgid: never to be applied.
+	Special bool
+	Before  Before
+	upper   string // where it lies in the layer
+}
+
+// Before is what was at the path below the layer, so that whoever applies the
+// change sees whether it still is.
+type Before struct {
+	Mode    fs.FileMode
+	Size    int64
+	Target  string // of a symbolic link
+	Dev     uint64
+	Inode   uint64
+	Changed time.Time // ctime
+	Hash    [32]byte  // SHA-256 of a regular file that was modified or replaced; zero else
+	// Moved says that it changed after the command began: the layer may be made of
+	// neither state.
+	Moved bool
+}
+
+// Exists reports whether there was anything.
+func (b Before) Exists() bool { return b.Inode != 0 }

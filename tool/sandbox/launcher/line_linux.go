@@ -1,0 +1,395 @@
+//go:build amd64 || arm64
+
+package launcher
+
+import (
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// job is one command at work.
+type job struct {
+	*server
+	Line
+	socket int
+	stdio  [3]int
+
+	first    int // the first process
+	exec     int // its end tells that the command runs
+	report   int // tells how it ended
+	listener int // of the filter, or -1
+	layer    int // the directory that holds what was written, or -1
+
+	mu      sync.Mutex
+	ended   bool   // the first process is gone and its number may be another's
+	limit   string // that was hit
+	denials map[string]int
+}
+
+// line runs one command, from its frame to its exit.
+func (s *server) line(socket int, stdio [3]int) {
+	defer syscall.Close(socket)
+	j := &job{server: s, socket: socket, stdio: stdio, listener: -1, layer: -1, denials: map[string]int{}}
+	body, _, err := readFrame(socket)
+	if err == nil {
+		j.Line, err = decodeLine(body)
+	}
+	if err == nil {
+		err = j.start()
+	}
+	for _, fd := range stdio {
+		syscall.Close(fd)
+	}
+	if err == nil {
+		err = j.started()
+	}
+	if err != nil {
+		for _, fd := range []int{j.listener, j.layer} {
+			if fd >= 0 {
+				syscall.Close(fd)
+			}
+		}
+		_ = writeFrame(socket, Encode([]string{SayFailed, err.Error()})) // who is gone needs no answer
+		return
+	}
+	_ = writeFrame(socket, Encode([]string{SayStarted})) // as above: then the end of the stream is read below
+	j.attend()
+}
+
+// start clones the command's first process from a thread that enters what the
+// command is confined to, and ends.
+func (j *job) start() error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends here
+		done <- j.enter()
+	}()
+	return <-done
+}
+
+// enter confines the thread and starts the first process.
+func (j *job) enter() error {
+	var pipes [4]int
+	if err := syscall.Pipe2(pipes[:2], syscall.O_CLOEXEC); err != nil {
+		return err
+	}
+	if err := syscall.Pipe2(pipes[2:], syscall.O_CLOEXEC); err != nil {
+		return err
+	}
+	j.exec, j.report = pipes[0], pipes[2]
+	defer syscall.Close(pipes[1])
+	defer syscall.Close(pipes[3])
+	if err := j.confine(); err != nil {
+		return err
+	}
+	b, keep, err := j.birth(pipes[1], pipes[3])
+	if err != nil {
+		return err
+	}
+	j.first, err = b.fork()
+	runtime.KeepAlive(keep)
+	return failed("start a process", err)
+}
+
+// confine confines the thread.
+func (j *job) confine() error {
+	var err error
+	switch j.setup.Mechanism {
+	case "namespaces":
+		if err = syscall.Unshare(syscall.CLONE_NEWNS); err != nil {
+			return failed("take a file tree of its own", err)
+		}
+		if err = j.tree(); err != nil {
+			return err
+		}
+		if err = syscall.Unshare(syscall.CLONE_NEWPID); err != nil {
+			return failed("take process numbers of its own", err)
+		}
+		net := anyNetwork
+		if j.Layer || j.ReadOnly {
+			net = noSocket
+		}
+		j.listener, err = confine(net, j.Layer || j.ReadOnly)
+	}
+	return err
+}
+
+// pins holds what the calls of a birth point to, until they are made.
+type pins []any
+
+func (p *pins) text(s string) uintptr {
+	b, err := syscall.BytePtrFromString(s)
+	if err != nil {
+		b = new(byte) // a string with a NUL names nothing
+	}
+	*p = append(*p, b)
+	return uintptr(unsafe.Pointer(b))
+}
+
+func (p *pins) texts(list []string) uintptr {
+	pointers := make([]uintptr, 0, len(list)+1)
+	for _, s := range list {
+		pointers = append(pointers, p.text(s))
+	}
+	pointers = append(pointers, 0)
+	*p = append(*p, pointers)
+	return uintptr(unsafe.Pointer(&pointers[0]))
+}
+
+func pin[T any](p *pins, value T) uintptr {
+	b := &value
+	*p = append(*p, b)
+	return uintptr(unsafe.Pointer(b))
+}
+
+// birth prepares the calls of the first process and the command.
+func (j *job) birth(exec, report int) (*birth, *pins, error) {
+	keep := &pins{}
+	b := &birth{}
+	for fd, from := range []int{j.stdio[0], j.stdio[1], j.stdio[2]} {
+		b.first = append(b.first, call{number: sysDup3, a: uintptr(from), b: uintptr(fd)})
+	}
+	b.first = append(b.first,
+		call{number: sysDup3, a: uintptr(report), b: reportFD, c: syscall.O_CLOEXEC},
+		call{number: sysDup3, a: uintptr(exec), b: execFD, c: syscall.O_CLOEXEC},
+		call{number: sysCloseRange, a: execFD + 1, b: ^uintptr(0) >> 32})
+	if j.setup.Mechanism == "namespaces" {
+		b.first = append(b.first, j.ownProc(keep)...)
+	} else {
+		b.first = append(b.first, call{number: syscall.SYS_PRCTL, a: prSetSubreaper, b: 1})
+	}
+	b.after = []call{{number: sysCloseRange, a: 0, b: 2}, {number: syscall.SYS_CLOSE, a: execFD}}
+	b.command = append(b.command, call{number: syscall.SYS_SETSID})
+	if j.setup.Mechanism == "namespaces" {
+		b.command = append(b.command, j.dropCaps(keep)...)
+	}
+	if j.setup.Mechanism != "none" {
+		b.command = append(b.command, j.bounds(keep)...)
+	}
+	empty := pin(keep, [2]uint64{})
+	b.command = append(b.command,
+		call{number: syscall.SYS_RT_SIGPROCMASK, a: 2 /* SIG_SETMASK */, b: empty, d: 8},
+		call{number: syscall.SYS_CHDIR, a: keep.text(j.Dir)},
+		call{number: syscall.SYS_EXECVE, a: keep.text(j.Path), b: keep.texts(j.Args), c: keep.texts(j.Env)})
+	return b, keep, nil
+}
+
+// ownProc mounts the processes of the namespace. Root could write to much of it.
+func (j *job) ownProc(keep *pins) []call {
+	if j.sharedProc() {
+		return nil
+	}
+	flags := uintptr(syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC)
+	if j.root {
+		flags |= syscall.MS_RDONLY
+	}
+	name := keep.text("proc")
+	return []call{{number: syscall.SYS_MOUNT, a: name, b: keep.text("/proc"), c: name, d: flags}}
+}
+
+// Capabilities by number.
+const (
+	capChown    = 0
+	capOverride = 1
+	capOwner    = 3
+	capSetID    = 4
+)
+
+// rootKeeps are the capabilities that root is left: those over the files that
+// were granted, whoever owns them.
+const rootKeeps = 1<<capChown | 1<<capOverride | 1<<capOwner | 1<<capSetID
+
+// dropCaps gives up what the launcher may do in its namespaces.
+func (j *job) dropCaps(keep *pins) []call {
+	var kept uint32
+	if j.root {
+		kept = rootKeeps
+	}
+	var calls []call
+	for n := range j.caps {
+		if n > 31 || kept&(1<<n) == 0 {
+			calls = append(calls, call{number: syscall.SYS_PRCTL, a: syscall.PR_CAPBSET_DROP, b: uintptr(n)})
+		}
+	}
+	header := pin(keep, [2]uint32{0x20080522, 0})
+	sets := pin(keep, [6]uint32{kept, kept, 0})
+	return append(calls,
+		call{number: syscall.SYS_PRCTL, a: prCapAmbient, b: 4 /* CLEAR_ALL */},
+		call{number: syscall.SYS_CAPSET, a: header, b: sets})
+}
+
+// bounds sets the limits of resources.
+func (j *job) bounds(keep *pins) []call {
+	limit := func(what int, n int64) call {
+		value := pin(keep, [2]uint64{uint64(n), uint64(n)})
+		return call{number: sysPrlimit64, b: uintptr(what), c: value}
+	}
+	calls := []call{limit(syscall.RLIMIT_CORE, 0)}
+	if j.Layer || j.ReadOnly {
+		calls = append(calls, limit(rlimitNproc, j.Processes), limit(syscall.RLIMIT_DATA, j.Memory))
+	}
+	return calls
+}
+
+// started waits until the command runs, or has failed to.
+func (j *job) started() error {
+	var words [3]uint32
+	n, err := readRecord(j.exec, &words)
+	syscall.Close(j.exec)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, _ = syscall.Wait4(j.first, nil, 0, nil) // it is ending, or has ended
+	syscall.Close(j.report)
+	return failed(j.failure(words), syscall.Errno(words[2]))
+}
+
+// failure names the call that failed.
+func (j *job) failure(words [3]uint32) string {
+	if words[0] == reportCommand {
+		b, _, err := j.birth(0, 0)
+		if err == nil && int(words[1]) < len(b.command) {
+			switch b.command[words[1]].number {
+			case syscall.SYS_EXECVE:
+				return "exec " + j.Path
+			case syscall.SYS_CHDIR:
+				return "chdir " + j.Dir
+			}
+		}
+		return "confine the command, step " + strconv.Itoa(int(words[1]))
+	}
+	return "start the command's first process, step " + strconv.Itoa(int(words[1]))
+}
+
+// readRecord reads a report; n is 0 at the end.
+func readRecord(fd int, words *[3]uint32) (n int, err error) {
+	for {
+		r, _, e := syscall.Syscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(words)), unsafe.Sizeof(*words))
+		if e == syscall.EINTR {
+			continue
+		}
+		if e != 0 {
+			return 0, e
+		}
+		return int(r), nil
+	}
+}
+
+// attend waits for the command's end, and for what is left of it.
+func (j *job) attend() {
+	var obeying, watching sync.WaitGroup
+	stop := make(chan struct{})
+	obeying.Go(j.obey)
+	if j.listener >= 0 {
+		watching.Go(j.hear)
+	}
+	if j.Layer || j.ReadOnly {
+		watching.Go(func() { j.watch(stop) })
+	}
+	status, stopped := j.await()
+	close(stop)
+	watching.Wait()
+	j.walls()
+	if j.layer >= 0 && j.limit == "" && j.full() {
+		j.limit = layerFull(j.Size)
+	}
+	facts := []string{SayExit, strconv.Itoa(int(status)), strconv.Itoa(stopped), j.limit}
+	var walls []string
+	for wall, n := range j.denials {
+		walls = append(walls, wall, strconv.Itoa(n))
+	}
+	var fds []int
+	if j.layer >= 0 {
+		fds = []int{j.layer}
+	}
+	_ = writeFrame(j.socket, Encode(facts, walls), fds...) // who is gone needs no answer
+	if j.layer >= 0 {
+		syscall.Close(j.layer)
+	}
+	_ = syscall.Shutdown(j.socket, syscall.SHUT_RD) // obey's read returns
+	obeying.Wait()
+}
+
+// await waits for the first process. What the command leaves behind has Grace to
+// end by itself.
+func (j *job) await() (status uint32, stopped int) {
+	status = uint32(syscall.SIGKILL) // where the first process was killed and could not tell
+	var words [3]uint32
+	if n, err := readRecord(j.report, &words); err == nil && n > 0 {
+		status = words[1]
+		timer := time.AfterFunc(time.Duration(j.Grace)*time.Millisecond, func() {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			if !j.ended {
+				stopped = len(j.members())
+				j.killAll()
+			}
+		})
+		defer timer.Stop()
+		_, _ = readRecord(j.report, &words) // the end: the first process has gone
+	}
+	syscall.Close(j.report)
+	for {
+		_, err := syscall.Wait4(j.first, nil, 0, nil)
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ended = true
+	return status, stopped
+}
+
+// obey does what the other side says, until it goes away: then the command ends.
+func (j *job) obey() {
+	for {
+		body, _, err := readFrame(j.socket)
+		if err != nil {
+			j.end("")
+			return
+		}
+		lists, err := Decode(body)
+		if err != nil || len(lists) != 1 || len(lists[0]) != 2 || lists[0][0] != SaySignal {
+			j.end("")
+			return
+		}
+		number, err := strconv.Atoi(lists[0][1])
+		if err == nil {
+			j.signal(syscall.Signal(number))
+		}
+	}
+}
+
+// end kills the command with all it started, because of a limit if one is named.
+func (j *job) end(limit string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ended {
+		return
+	}
+	if j.limit == "" {
+		j.limit = limit
+	}
+	j.killAll()
+}
+
+// signal sends a signal to all processes of the command.
+func (j *job) signal(number syscall.Signal) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ended {
+		return
+	}
+	if number == syscall.SIGKILL {
+		j.killAll()
+		return
+	}
+	for _, pid := range j.members() {
+		_ = syscall.Kill(pid, number) // it may have ended
+	}
+}

@@ -1,0 +1,115 @@
+//go:build amd64 || arm64
+
+package launcher
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// members are the processes of the command, but for its first.
+func (j *job) members() []int {
+	if j.setup.Mechanism == "namespaces" {
+		return sameNamespace(j.first)
+	}
+	return descendants(j.first)
+}
+
+// sameNamespace are the other processes of a process's namespace.
+func sameNamespace(first int) []int {
+	var list []int
+	own := namespaceOf(first)
+	for _, pid := range processes() {
+		if pid != first && own != "" && namespaceOf(pid) == own {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+func namespaceOf(pid int) string {
+	buf := make([]byte, 64)
+	n, err := syscall.Readlink("/proc/"+strconv.Itoa(pid)+"/ns/pid", buf)
+	if err != nil {
+		return "" // it has ended
+	}
+	return string(buf[:n])
+}
+
+// processes are the numbers of all processes.
+func processes() []int {
+	entries, err := names("/proc")
+	if err != nil {
+		return nil
+	}
+	var list []int
+	for _, name := range entries {
+		if pid, err := strconv.Atoi(name); err == nil {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// descendants are the processes that descend from one and have not ended.
+func descendants(of int) []int {
+	children := map[int][]int{}
+	for _, pid := range processes() {
+		if parent, dead := parentOf(pid); !dead {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	list := children[of]
+	for i := 0; i < len(list); i++ {
+		list = append(list[:len(list):len(list)], children[list[i]]...)
+	}
+	return list
+}
+
+func parentOf(pid int) (parent int, dead bool) {
+	text, err := readFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, true
+	}
+	// The name in parentheses may hold anything.
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) < 2 {
+		return 0, true
+	}
+	parent, err = strconv.Atoi(fields[1])
+	return parent, err != nil || fields[0] == "Z" || fields[0] == "X"
+}
+
+// killAll ends all processes of the command. In a namespace the kernel does it when
+// the first one ends; else they are looked for until none is left. The lock is
+// held.
+func (j *job) killAll() {
+	if j.setup.Mechanism == "namespaces" {
+		_ = syscall.Kill(j.first, syscall.SIGKILL) // it has not been waited for: it is there
+		return
+	}
+	killDescendants(j.first)
+}
+
+// killDescendants kills what descends from a process, again as long as there is
+// some: one may have started another before it was hit.
+func killDescendants(of int) {
+	for range 1000 {
+		list := descendants(of)
+		if len(list) == 0 {
+			return
+		}
+		for _, pid := range list {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // gone, or another user's and out of reach
+		}
+		pause(2)
+	}
+}
+
+// end ends all commands: the program that started the launcher has gone.
+func (s *server) end() {
+	if s.setup.Mechanism != "namespaces" { // whose processes end with the launcher
+		killDescendants(syscall.Getpid())
+	}
+}

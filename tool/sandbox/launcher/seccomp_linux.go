@@ -1,0 +1,174 @@
+//go:build amd64 || arm64
+
+package launcher
+
+import (
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+// What a filter answers.
+const (
+	retAllow  = 0x7fff0000
+	retErrno  = 0x00050000
+	retNotify = 0x7fc00000
+)
+
+// Where a filter finds things in seccomp_data.
+const (
+	offNumber = 0
+	offArch   = 4
+	offArg0   = 16
+	offArg1   = 24
+)
+
+// Refused wherever commands are confined, without a word: programs try some of
+// them and go on without. clone and ioctl are looked at more closely, socket too.
+var refused = []uint32{
+	syscall.SYS_ADD_KEY, syscall.SYS_REQUEST_KEY, syscall.SYS_KEYCTL, sysBpf, syscall.SYS_PERF_EVENT_OPEN, sysUserfaultfd,
+	sysOpenByHandleAt, sysKcmp, syscall.SYS_ACCT, syscall.SYS_SWAPON, syscall.SYS_REBOOT, syscall.SYS_KEXEC_LOAD,
+	syscall.SYS_INIT_MODULE, syscall.SYS_DELETE_MODULE, syscall.SYS_QUOTACTL,
+	425, 426, 427, // io_uring_setup, io_uring_enter, io_uring_register
+	438, 440, 448, // pidfd_getfd, process_madvise, process_mrelease
+}
+
+// Refused and told as denials: no program does it by the way.
+var told = []uint32{
+	syscall.SYS_PTRACE, sysProcessVMReadv, sysProcessVMWritev, syscall.SYS_UNSHARE, sysSetns,
+}
+
+const (
+	sysClone3       = 435
+	namespaceFlags  = 0x7e020080 // CLONE_NEW…, the time namespace's included
+	tiocsti         = 0x5412
+	tioclinux       = 0x541c
+	filterSetMode   = 1
+	flagNewListener = 8
+)
+
+// filter is a seccomp filter in the making.
+type filter struct {
+	code []syscall.SockFilter
+	told uint32 // the answer for what is told
+}
+
+func (f *filter) load(offset uint32) {
+	f.code = append(f.code, syscall.SockFilter{Code: syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, K: offset})
+}
+
+func (f *filter) answer(value uint32) {
+	f.code = append(f.code, syscall.SockFilter{Code: syscall.BPF_RET | syscall.BPF_K, K: value})
+}
+
+// jump goes on after skip instructions where the comparison is true, or else
+// false.
+func (f *filter) jump(how uint16, value uint32, yes, no uint8) {
+	f.code = append(f.code, syscall.SockFilter{Code: syscall.BPF_JMP | how | syscall.BPF_K, Jt: yes, Jf: no, K: value})
+}
+
+// when gives an answer for one value of what is loaded.
+func (f *filter) when(value, answer uint32) {
+	f.jump(syscall.BPF_JEQ, value, 0, 1)
+	f.answer(answer)
+}
+
+// argument begins a look at one argument of a call; the func adds to it, and what
+// it leaves open is allowed.
+func (f *filter) argument(number, offset uint32, look func()) {
+	at := len(f.code)
+	f.jump(syscall.BPF_JEQ, number, 0, 0)
+	f.load(offset)
+	look()
+	f.answer(retAllow)
+	f.code[at].Jf = uint8(len(f.code) - at - 1)
+}
+
+func errno(e syscall.Errno) uint32 { return retErrno | uint32(e) }
+
+// network is what of sockets a command is left.
+type network int
+
+const (
+	anyNetwork network = iota // its own namespace has nothing to reach
+	noUnix                    // no unix socket with a name: they are not apart from the machine's
+	noSocket                  // socket pairs alone
+)
+
+// newFilter makes the filter of commands. With notify, what is told waits for the
+// launcher's answer.
+func newFilter(net network, layer, notify bool) []syscall.SockFilter {
+	f := &filter{told: errno(syscall.EPERM)}
+	if notify {
+		f.told = retNotify
+	}
+	f.load(offArch)
+	f.jump(syscall.BPF_JEQ, auditArch, 1, 0)
+	f.answer(errno(syscall.EPERM))
+	f.load(offNumber)
+	if x32Bit != 0 {
+		f.jump(syscall.BPF_JGE, x32Bit, 0, 1)
+		f.answer(errno(syscall.EPERM))
+	}
+	for _, number := range refused {
+		f.when(number, errno(syscall.EPERM))
+	}
+	for _, number := range told {
+		f.when(number, f.told)
+	}
+	f.when(sysClone3, errno(syscall.ENOSYS)) // its flags are out of a filter's sight; libraries turn to clone
+	if layer {
+		f.when(sysMemfdCreate, errno(syscall.ENOSYS)) // a file that can be executed wherever noexec is
+	}
+	f.argument(syscall.SYS_CLONE, offArg0, func() {
+		f.jump(syscall.BPF_JSET, namespaceFlags, 0, 1)
+		f.answer(f.told)
+	})
+	f.argument(syscall.SYS_IOCTL, offArg1, func() {
+		f.when(tiocsti, errno(syscall.EPERM))
+		f.when(tioclinux, errno(syscall.EPERM))
+	})
+	f.sockets(net)
+	f.answer(retAllow)
+	return f.code
+}
+
+func (f *filter) sockets(net network) {
+	f.argument(syscall.SYS_SOCKET, offArg0, func() {
+		if net != anyNetwork {
+			f.when(syscall.AF_UNIX, errno(syscall.EPERM)) // the C library tries it whenever it looks up a name
+		}
+		for _, family := range []uint32{syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK} {
+			if net == noSocket {
+				f.when(family, f.told)
+			} else {
+				f.when(family, retAllow)
+			}
+		}
+		f.answer(errno(syscall.EAFNOSUPPORT))
+	})
+}
+
+// confine puts the calling thread, and all that it starts, under the filter. It
+// returns where what is told can be heard, -1 when it cannot.
+func confine(net network, layer bool) (listener int, err error) {
+	if _, _, e := syscall.Syscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); e != 0 {
+		return -1, failed("give up privileges", e)
+	}
+	install := func(notify bool, flags uintptr) (uintptr, syscall.Errno) {
+		code := newFilter(net, layer, notify)
+		program := syscall.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+		n, _, e := syscall.Syscall(sysSeccomp, filterSetMode, flags, uintptr(unsafe.Pointer(&program)))
+		runtime.KeepAlive(code)
+		return n, e
+	}
+	n, e := install(true, flagNewListener)
+	if e == 0 {
+		return int(n), nil
+	}
+	// An old kernel, or somebody listens already to whom this process is confined.
+	if _, e = install(false, 0); e != 0 {
+		return -1, failed("filter system calls", e)
+	}
+	return -1, nil
+}

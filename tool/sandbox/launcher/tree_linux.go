@@ -1,0 +1,218 @@
+//go:build amd64 || arm64
+
+package launcher
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// While the tree is made, the launcher's root is a temporary file system: the
+// tree to be grows in newRoot, and the machine's stands at oldRoot.
+const (
+	newRoot = "/new"
+	oldRoot = "/old"
+)
+
+// makeTree makes the file tree that all commands see, and leaves nothing of the
+// machine's own within reach.
+func (s *server) makeTree() error {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return failed("leave the mounts of others alone", err)
+	}
+	if err := syscall.Mount("tmpfs", "/tmp", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755"); err != nil {
+		return failed("mount a tmpfs", err)
+	}
+	if err := syscall.Mkdir("/tmp"+oldRoot, 0o755); err != nil {
+		return failed("make a directory", err)
+	}
+	if err := syscall.Mkdir("/tmp"+newRoot, 0o755); err != nil {
+		return failed("make a directory", err)
+	}
+	if err := syscall.PivotRoot("/tmp", "/tmp"+oldRoot); err != nil {
+		return failed("change the root", err)
+	}
+	if err := syscall.Chdir("/"); err != nil {
+		return failed("change the root", err)
+	}
+	if err := syscall.Mount("tmpfs", newRoot, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755"); err != nil {
+		return failed("mount a tmpfs", err)
+	}
+	syscall.Umask(0)
+	for _, step := range s.setup.Steps {
+		if err := perform(step); err != nil {
+			return failed(step.Op+" "+step.To, err)
+		}
+	}
+	if err := makeOwn(); err != nil {
+		return failed("make the launcher's own directories", err)
+	}
+	if err := setattr(newRoot, attrReadOnly, false); err != nil {
+		return failed("make the root read-only", err)
+	}
+	if err := syscall.Chdir(newRoot); err != nil {
+		return failed("change the root", err)
+	}
+	// The staging root ends up below the new one, with the machine's tree in it.
+	if err := syscall.PivotRoot(".", "."); err != nil {
+		return failed("change the root", err)
+	}
+	if err := syscall.Unmount(".", syscall.MNT_DETACH); err != nil {
+		return failed("leave the machine's files", err)
+	}
+	syscall.Umask(0o022)
+	return failed("change the root", syscall.Chdir("/"))
+}
+
+// perform does one step below newRoot.
+func perform(step Step) error {
+	to := newRoot + step.To
+	switch step.Op {
+	case OpDir:
+		return mkdirAll(to)
+	case OpLink:
+		if err := mkdirAll(dirOf(to)); err != nil {
+			return err
+		}
+		return syscall.Symlink(step.From, to)
+	case OpRead, OpWrite, OpDevice:
+		return bind(oldRoot+step.From, to, step.Op)
+	case OpFile:
+		return bindText(step.Data, to)
+	case OpTemp:
+		if err := mkdirAll(to); err != nil {
+			return err
+		}
+		return syscall.Mount("tmpfs", to, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, step.Data)
+	case OpTerminal:
+		if err := mkdirAll(to); err != nil {
+			return err
+		}
+		return syscall.Mount("devpts", to, "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, step.Data)
+	case OpProc:
+		return mountProc(step, to)
+	case OpCache:
+		return mountCache(step, to)
+	}
+	return syscall.EINVAL
+}
+
+// bind makes a file or directory of the machine's seen at another path.
+func bind(from, to, op string) error {
+	var st syscall.Stat_t
+	if err := syscall.Stat(from, &st); err != nil {
+		return err
+	}
+	if err := makePlace(to, isDir(st.Mode)); err != nil {
+		return err
+	}
+	if err := syscall.Mount(from, to, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+		return err
+	}
+	switch op {
+	case OpRead:
+		return setattr(to, attrReadOnly|attrNoSuid|attrNoDev, true)
+	case OpWrite:
+		return setattr(to, attrNoSuid|attrNoDev, true)
+	}
+	return setattr(to, attrNoSuid|attrNoExec, false)
+}
+
+// bindText puts a read-only file of its own over a path.
+func bindText(text, to string) error {
+	const scratch = "/text"
+	if err := writeFile(scratch, text); err != nil {
+		return err
+	}
+	if err := makeFile(to, 0o644); err != nil {
+		return err
+	}
+	if err := syscall.Mount(scratch, to, "", syscall.MS_BIND, ""); err != nil {
+		return err
+	}
+	if err := setattr(to, attrReadOnly|attrNoSuid|attrNoDev, false); err != nil {
+		return err
+	}
+	return syscall.Unlink(scratch)
+}
+
+// mountProc mounts the launcher's own processes. Where the kernel does not let it,
+// since the proc that is there is itself covered in part, that one is shown.
+func mountProc(step Step, to string) error {
+	if err := mkdirAll(to); err != nil {
+		return err
+	}
+	if step.From == "" {
+		return syscall.Mount("proc", to, "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
+	}
+	return bind(oldRoot+step.From, to, OpWrite)
+}
+
+// mountCache lays what is written of a cache over the user's own.
+func mountCache(step Step, to string) error {
+	if err := mkdirAll(to); err != nil {
+		return err
+	}
+	var st syscall.Stat_t
+	if syscall.Stat(oldRoot+step.From, &st) != nil {
+		return bind(oldRoot+step.Data+"/upper", to, OpWrite)
+	}
+	layers := layers{[]string{oldRoot + step.From}, oldRoot + step.Data + "/upper", oldRoot + step.Data + "/work"}
+	return layers.mount(to, oldRoot+"/proc", 0)
+}
+
+// layers are directories laid over each other, the topmost of lower first.
+type layers struct {
+	lower       []string
+	upper, work string
+}
+
+// mount mounts them as one. Paths go by descriptors, seen below proc: the kernel
+// takes no more than a page of options, and colons part them.
+func (l layers) mount(to, proc string, flags uintptr) error {
+	var short []string
+	for _, path := range append(l.lower[:len(l.lower):len(l.lower)], l.upper, l.work) {
+		fd, err := openPath(path)
+		if err != nil {
+			return err
+		}
+		defer syscall.Close(fd)
+		short = append(short, proc+"/self/fd/"+strconv.Itoa(fd))
+	}
+	n := len(l.lower)
+	options := "lowerdir=" + strings.Join(short[:n], ":") + ",upperdir=" + short[n] + ",workdir=" + short[n+1] +
+		",userxattr,index=off,xino=off"
+	return syscall.Mount("overlay", to, "overlay", syscall.MS_NOSUID|syscall.MS_NODEV|flags, options)
+}
+
+// Places of the launcher's own in the finished tree.
+const (
+	voidDir   = "/run/artoo/void"   // an empty "file" and an empty "dir" that nobody can open
+	layerDir  = "/run/artoo/layer"  // where a layer is made
+	hiddenDir = "/run/artoo/hidden" // whiteouts for layers
+)
+
+// makeOwn makes the launcher's own places.
+func makeOwn() error {
+	for _, dir := range []string{voidDir, layerDir, hiddenDir} {
+		if err := mkdirAll(newRoot + dir); err != nil {
+			return err
+		}
+	}
+	const flags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
+	if err := syscall.Mount("tmpfs", newRoot+hiddenDir, "tmpfs", flags, "mode=755"); err != nil {
+		return err
+	}
+	void := newRoot + voidDir
+	if err := syscall.Mount("tmpfs", void, "tmpfs", flags, "mode=755,size=64k"); err != nil {
+		return err
+	}
+	if err := makeFile(void+"/file", 0); err != nil {
+		return err
+	}
+	if err := syscall.Mkdir(void+"/dir", 0); err != nil {
+		return err
+	}
+	return setattr(void, attrReadOnly, false)
+}

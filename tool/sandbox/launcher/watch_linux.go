@@ -1,0 +1,209 @@
+//go:build amd64 || arm64
+
+package launcher
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+func pause(milliseconds int) { time.Sleep(time.Duration(milliseconds) * time.Millisecond) }
+
+// watchEvery is how often the limits of a layer are looked at. The kernel holds
+// most of them; looking tells which one it was, and ends the command.
+const watchEvery = 50 * time.Millisecond
+
+// watch ends a command on a layer that is at a limit.
+func (j *job) watch(stop <-chan struct{}) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		if j.full() {
+			j.end(layerFull(j.Size))
+		}
+		members := j.members()
+		if int64(len(members)) >= j.Processes {
+			j.end(strconv.FormatInt(j.Processes, 10) + " processes")
+		}
+		for _, pid := range members {
+			// The kernel refuses what is above: close to it is at it.
+			if dataOf(pid) > j.Memory-j.Memory/16 {
+				j.end(bytes(j.Memory) + " of memory in a process")
+			}
+		}
+	}
+}
+
+// dataOf is how much memory of its own a process has taken, in bytes.
+func dataOf(pid int) int64 {
+	text, err := readFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0 // it has ended
+	}
+	_, rest, _ := strings.Cut(text, "\nVmData:")
+	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	kib, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kib << 10
+}
+
+// full reports whether the layer has no room left.
+func (j *job) full() bool {
+	var st syscall.Statfs_t
+	return syscall.Fstatfs(j.layer, &st) == nil && (st.Bavail == 0 || st.Ffree == 0)
+}
+
+func layerFull(size int64) string { return bytes(size) + " of layer" }
+
+// bytes words a size.
+func bytes(n int64) string {
+	for _, unit := range []string{"bytes", "KB", "MB"} {
+		if n < 1024 || n%1024 != 0 {
+			return strconv.FormatInt(n, 10) + " " + unit
+		}
+		n /= 1024
+	}
+	return strconv.FormatInt(n, 10) + " GB"
+}
+
+// notification is what the kernel says of a call that a filter stopped, and answer
+// what it is told.
+type notification struct {
+	id         uint64
+	pid, flags uint32
+	number     int32
+	arch       uint32
+	pointer    uint64
+	args       [6]uint64
+}
+
+type answer struct {
+	id    uint64
+	value int64
+	error int32
+	flags uint32
+}
+
+const (
+	notifyReceive = 0xc0502100
+	notifySend    = 0xc0182101
+	pollIn        = 0x1
+)
+
+// hear counts what the filter refused, and answers it.
+func (j *job) hear() {
+	defer syscall.Close(j.listener)
+	for {
+		var poll = struct {
+			fd              int32
+			events, revents int16
+		}{fd: int32(j.listener), events: pollIn}
+		_, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, 0, 0, 0, 0)
+		if errno == syscall.EINTR {
+			continue
+		}
+		if errno != 0 || poll.revents&pollIn == 0 {
+			return // all that were filtered have ended
+		}
+		var n notification
+		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, uintptr(j.listener), notifyReceive, uintptr(unsafe.Pointer(&n)))
+		if errno != 0 {
+			continue // it was killed meanwhile
+		}
+		j.denied(wallOf(n))
+		a := answer{id: n.id, error: -int32(syscall.EPERM)}
+		// Who asked may have been killed meanwhile.
+		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(j.listener), notifySend, uintptr(unsafe.Pointer(&a)))
+	}
+}
+
+// The walls of denials.
+const (
+	WallNetwork   = "network"
+	WallSocket    = "socket"
+	WallNamespace = "namespace"
+	WallTrace     = "trace"
+	WallHome      = "home"
+)
+
+func wallOf(n notification) string {
+	switch n.number {
+	case syscall.SYS_SOCKET:
+		switch n.args[0] {
+		case syscall.AF_INET, syscall.AF_INET6:
+			return WallNetwork
+		}
+		return WallSocket
+	case syscall.SYS_PTRACE, sysProcessVMReadv, sysProcessVMWritev:
+		return WallTrace
+	}
+	return WallNamespace
+}
+
+func (j *job) denied(wall string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.denials[wall]++
+}
+
+// walls adds the walls that are counted by the kernel elsewhere.
+func (j *job) walls() {
+	if j.setup.Mechanism != "namespaces" || j.Layer || j.ReadOnly {
+		return
+	}
+	j.counters.Lock()
+	defer j.counters.Unlock()
+	if n := unroutable(); n > j.counters.unroutable {
+		j.denials[WallNetwork] += n - j.counters.unroutable
+		j.counters.unroutable = n
+	}
+	if n := filesIn(j.setup.Home); n > j.counters.home {
+		j.denials[WallHome] += n - j.counters.home
+		j.counters.home = n
+	}
+}
+
+// unroutable is how often something was to be sent for which the network namespace
+// has no way.
+func unroutable() int {
+	total := 0
+	if text, err := readFile("/proc/self/net/snmp"); err == nil {
+		// Two lines begin with "Ip:": the names and the numbers.
+		_, text, _ = strings.Cut(text, "Ip:")
+		heads, rest, _ := strings.Cut(text, "\n")
+		values := strings.Fields(strings.SplitN(rest, "\n", 2)[0])
+		for i, head := range strings.Fields(heads) {
+			if head == "OutNoRoutes" && i+1 < len(values) {
+				n, _ := strconv.Atoi(values[i+1]) // the first value is "Ip:"
+				total += n
+			}
+		}
+	}
+	if text, err := readFile("/proc/self/net/snmp6"); err == nil {
+		_, rest, _ := strings.Cut(text, "Ip6OutNoRoutes")
+		if fields := strings.Fields(rest); len(fields) > 0 {
+			n, _ := strconv.Atoi(fields[0]) // the kernel's own number
+			total += n
+		}
+	}
+	return total
+}
+
+// filesIn is how many files a temporary file system holds.
+func filesIn(dir string) int {
+	var st syscall.Statfs_t
+	if dir == "" || syscall.Statfs(dir, &st) != nil {
+		return 0
+	}
+	return int(st.Files - st.Ffree)
+}

@@ -1,0 +1,216 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"artoo/tool/sandbox/launcher"
+	"golang.org/x/sys/unix"
+)
+
+// places are the file tree of commands: how it is made, and what of it may be
+// written and read.
+type places struct {
+	steps       []launcher.Step
+	write, read []string
+	home        string
+}
+
+// system are the directories of the system's own, and what of others programs
+// need to know of it.
+var system = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/opt", "/nix", "/gnu",
+	"/snap", "/sys", "/run/current-system", "/var/lib/dpkg", "/var/lib/apt", "/var/lib/rpm", "/var/lib/pacman",
+	"/var/lib/alternatives", "/var/lib/texmf", "/var/cache/fontconfig"}
+
+// nameServer is what resolvers are sent to: an address that nothing has, so that
+// they fail at once, and as a wall that is seen.
+const nameServer = "nameserver 192.0.2.1\n"
+
+// locate plans the file tree.
+func (s *Sandbox) locate() (places, error) {
+	p := places{}
+	var err error
+	if p.write, err = outermost(append([]string{s.config.Root}, s.config.Write...)); err != nil {
+		return p, err
+	}
+	if len(p.write) == 0 || slices.Contains(p.write, "/") {
+		return p, errors.New("the root directory cannot be a project")
+	}
+	read := slices.Concat(s.config.Read, s.config.Toolchains)
+	if s.config.Common != "" {
+		read = append(read, s.config.Common)
+	}
+	if p.read, err = outermost(read); err != nil {
+		return p, err
+	}
+	p.read = slices.DeleteFunc(p.read, func(dir string) bool { return dir == "/" || within(dir, p.write) })
+	p.systemSteps()
+	p.deviceSteps(s.facts.HidesProcess)
+	if err := p.tempSteps(s.config); err != nil {
+		return p, err
+	}
+	own := len(p.steps)
+	for _, dir := range p.read {
+		p.add(launcher.OpRead, dir, dir, "")
+	}
+	for _, dir := range p.write {
+		p.add(launcher.OpWrite, dir, dir, "")
+	}
+	if err := s.cacheSteps(&p); err != nil {
+		return p, err
+	}
+	// A directory comes before what lies in it.
+	slices.SortStableFunc(p.steps[own:], func(a, b launcher.Step) int {
+		return strings.Count(a.To, "/") - strings.Count(b.To, "/")
+	})
+	return p, nil
+}
+
+func (p *places) add(op, from, to, data string) {
+	p.steps = append(p.steps, launcher.Step{Op: op, From: from, To: to, Data: data})
+}
+
+// outermost are the directories that exist, without links and without those that
+// lie in another of them.
+func outermost(dirs []string) ([]string, error) {
+	var list []string
+	for _, dir := range dirs {
+		real, err := filepath.EvalSymlinks(dir)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, real)
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return slices.DeleteFunc(slices.Clone(list), func(dir string) bool {
+		return slices.ContainsFunc(list, func(other string) bool { return other != dir && within(dir, []string{other}) })
+	}), nil
+}
+
+// within reports whether a path is one of the directories or lies below one.
+func within(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		rest, ok := strings.CutPrefix(path, dir)
+		return ok && (rest == "" || rest[0] == '/' || dir == "/")
+	})
+}
+
+// systemSteps show the system's own directories, and the links that lead to them.
+func (p *places) systemSteps() {
+	for _, dir := range append([]string{"/home", "/tmp", "/var/run", "/var/lock"}, system...) {
+		target, err := os.Readlink(dir)
+		if err == nil {
+			p.add(launcher.OpLink, target, dir, "")
+			continue
+		}
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && slices.Contains(system, dir) {
+			p.add(launcher.OpRead, dir, dir, "")
+		}
+	}
+	if file, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
+		p.add(launcher.OpFile, "", file, nameServer)
+	}
+}
+
+// deviceSteps make /proc and a small /dev.
+func (p *places) deviceSteps(ownProc bool) {
+	proc := "/proc"
+	if ownProc {
+		proc = ""
+	}
+	p.add(launcher.OpProc, proc, "/proc", "")
+	p.add(launcher.OpTemp, "", "/dev", "mode=755,size=1m")
+	for _, device := range []string{"null", "zero", "full", "random", "urandom"} {
+		p.add(launcher.OpDevice, "/dev/"+device, "/dev/"+device, "")
+	}
+	for name, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0",
+		"stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"} {
+		p.add(launcher.OpLink, target, "/dev/"+name, "")
+	}
+	p.add(launcher.OpTerminal, "", "/dev/pts", "newinstance,ptmxmode=0666,mode=620")
+	p.add(launcher.OpTemp, "", "/dev/shm", "mode=1777,size=1g")
+}
+
+// tempSteps make the temporary directories and an empty home.
+func (p *places) tempSteps(config Config) error {
+	if config.Temp == "" {
+		return errors.New("a directory for temporary files is needed")
+	}
+	for name, dir := range map[string]string{"tmp": "/tmp", "var-tmp": "/var/tmp"} {
+		own := filepath.Join(config.Temp, name)
+		if err := os.MkdirAll(own, 0o700); err != nil {
+			return err
+		}
+		p.add(launcher.OpWrite, own, dir, "")
+	}
+	if config.Home == "" || config.Home == "/" {
+		return nil
+	}
+	p.home = config.Home
+	if real, err := filepath.EvalSymlinks(config.Home); err == nil {
+		p.home = real
+	}
+	p.add(launcher.OpTemp, "", p.home, "mode=700,size=1g")
+	return nil
+}
+
+// cacheSteps show the caches.
+func (s *Sandbox) cacheSteps(p *places) error {
+	for _, cache := range s.config.Caches {
+		own, err := s.ownCache(cache)
+		if err != nil {
+			return fmt.Errorf("cache %s: %w", cache.Path, err)
+		}
+		path := cache.Path
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if within(path, p.write) || slices.ContainsFunc(p.read, func(dir string) bool { return within(dir, []string{path}) }) {
+			continue // the project has it
+		}
+		if s.facts.Layer {
+			p.add(launcher.OpCache, path, path, own)
+		} else {
+			p.add(launcher.OpWrite, filepath.Join(own, "upper"), path, "")
+		}
+	}
+	return nil
+}
+
+// ownCache makes artoo's own side of a cache. While another session has it, it is
+// an empty one of this session's.
+func (s *Sandbox) ownCache(cache Cache) (string, error) {
+	own := cache.Own
+	for try := 0; ; try++ {
+		for _, dir := range []string{"upper", "work"} {
+			if err := os.MkdirAll(filepath.Join(own, dir), 0o700); err != nil {
+				return "", err
+			}
+		}
+		lock, err := os.OpenFile(filepath.Join(own, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return "", err
+		}
+		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			s.locks = append(s.locks, lock)
+			return own, nil
+		}
+		lock.Close()
+		if !errors.Is(err, unix.EWOULDBLOCK) || try > 0 {
+			return "", err
+		}
+		own = filepath.Join(s.config.Temp, "cache-"+strconv.Itoa(len(s.locks)))
+	}
+}

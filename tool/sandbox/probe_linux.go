@@ -1,0 +1,159 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// probeLimit bounds a probe: where file systems hang, so do mounts.
+const probeLimit = 2 * time.Second
+
+// Probe finds out what this machine can confine, by confining a command. The answer
+// is kept in cacheFile, if that is not "", for as long as kernel, user and program
+// are the same; what was not answered in time is not kept.
+func Probe(ctx context.Context, cacheFile string) Facts {
+	key := probeKey()
+	if facts, ok := cached(cacheFile, key); ok {
+		return facts
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	found := make(chan Facts, 1)
+	go func() { found <- probe(ctx) }()
+	select {
+	case facts := <-found:
+		if ctx.Err() == nil {
+			keep(cacheFile, key, facts)
+		}
+		return facts
+	case <-ctx.Done():
+		return withoutNamespaces(Lack{What: "sandbox",
+			Why: fmt.Sprintf("the kernel gave no answer within %v when a command was to be confined", probeLimit)})
+	}
+}
+
+// probeKey is what an answer holds for.
+func probeKey() string {
+	var name unix.Utsname
+	_ = unix.Uname(&name) // it cannot fail
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	program := ""
+	if path, err := os.Executable(); err == nil {
+		if info, err := os.Stat(path); err == nil {
+			program = fmt.Sprint(path, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return strings.Join([]string{unix.ByteSliceToString(name.Release[:]), strings.TrimSpace(string(boot)),
+		fmt.Sprint(os.Geteuid()), program}, " ")
+}
+
+type answer struct {
+	Key   string
+	Facts Facts
+}
+
+func cached(file, key string) (Facts, bool) {
+	data, err := os.ReadFile(file)
+	var a answer
+	if err != nil || json.Unmarshal(data, &a) != nil || a.Key != key {
+		return Facts{}, false
+	}
+	return a.Facts, true
+}
+
+// keep keeps an answer. Where that fails the next start asks again.
+func keep(file, key string, facts Facts) {
+	if file == "" {
+		return
+	}
+	data, err := json.Marshal(answer{key, facts})
+	if err != nil || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+		return
+	}
+	temp, err := os.CreateTemp(filepath.Dir(file), "probe-*")
+	if err != nil {
+		return
+	}
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), file)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+}
+
+// probe tries namespaces, then what else there is.
+func probe(ctx context.Context) Facts {
+	facts := Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true,
+		EndsProcesses: true}
+	err := try(ctx, facts, Options{})
+	if err != nil && strings.Contains(err.Error(), "proc /proc") {
+		facts.HidesProcess = false
+		if again := try(ctx, facts, Options{}); again == nil {
+			err = nil
+			facts.Missing = append(facts.Missing, Lack{What: "processes",
+				Why:  "the kernel mounts no /proc inside, since the one here is covered in part: other processes can be seen, but not reached",
+				Cure: "in a container: start it with an unmasked /proc (docker: --security-opt systempaths=unconfined)"})
+		}
+	}
+	if err != nil {
+		return withoutNamespaces(whyNoNamespaces(err))
+	}
+	if err := try(ctx, facts, Options{Layer: true}); err != nil {
+		facts.Layer = false
+		facts.Missing = append(facts.Missing, whyNoLayer(err))
+	}
+	return facts
+}
+
+// try confines one command.
+func try(ctx context.Context, facts Facts, options Options) error {
+	base, err := os.MkdirTemp("", "artoo-probe-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(base)
+	root := filepath.Join(base, "project")
+	for _, dir := range []string{root, filepath.Join(root, "old")} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	s, err := Open(ctx, Config{Root: root, Home: filepath.Join(base, "home"), Temp: filepath.Join(base, "temp")}, facts)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	// On a layer a directory is replaced: the file system below must hold marks for it.
+	p, err := s.Start(exec.Command("/bin/sh", "-c", "rmdir old && mkdir old && : > old/new"), options)
+	if err != nil {
+		return err
+	}
+	exit, err := p.Wait()
+	if err != nil {
+		return err
+	}
+	if options.Layer {
+		changes, err := p.Changes()
+		if err != nil {
+			return err
+		}
+		defer changes.Discard()
+	}
+	if exit.Status.ExitStatus() != 0 {
+		return fmt.Errorf("the command ended with %d", exit.Status.ExitStatus())
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// open makes a sandbox around a new project.
+func open(t testing.TB, change func(*Config)) (*Sandbox, string) {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(base, "project")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config := Config{Root: root, Home: filepath.Join(base, "home"), Temp: filepath.Join(base, "temp")}
+	if change != nil {
+		change(&config)
+	}
+	facts := Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true}
+	s, err := Open(t.Context(), config, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, root
+}
+
+// run runs a line of sh, and returns its output and how it ended.
+func run(t testing.TB, s *Sandbox, options Options, line string) (string, Exit, *Process) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command("/bin/sh", "-c", line)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.config.Home}
+	cmd.Stdout, cmd.Stderr = w, w
+	p, err := s.Start(cmd, options)
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exit, err := p.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out), exit, p
+}
+
+// write writes a file of the project.
+func write(t testing.TB, root, name, text string) {
+	t.Helper()
+	path := filepath.Join(root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestProbeConfinesACommand(t *testing.T) {
+	cache := filepath.Join(t.TempDir(), "probe.json")
+	facts := Probe(t.Context(), cache)
+	if facts.Mechanism != Namespaces && len(facts.Missing) == 0 {
+		t.Errorf("nothing is said of what is missing: %+v", facts)
+	}
+	if again := Probe(t.Context(), cache); !reflect.DeepEqual(again, facts) {
+		t.Errorf("kept: %+v\nfound: %+v", again, facts)
+	}
+}
+
+func TestACommandSeesItsProjectAndNothingElse(t *testing.T) {
+	s, root := open(t, nil)
+	out, exit, _ := run(t, s, Options{}, "pwd; echo hi > f; ls -A ~; ls -A /tmp/secret; ps ax | wc -l; exit 3")
+	if want := root + "\n"; !strings.HasPrefix(out, want) || exit.Status.ExitStatus() != 3 {
+		t.Errorf("it printed %q and ended with %+v", out, exit)
+	}
+	if data, err := os.ReadFile(filepath.Join(root, "f")); err != nil || string(data) != "hi\n" {
+		t.Errorf("the file holds %q: %v", data, err)
+	}
+}
+
+func TestALayerTellsWhatALineDid(t *testing.T) {
+	s, root := open(t, nil)
+	for _, name := range []string{"a", "d/e/f", "d/g", "m", "same"} {
+		write(t, root, name, "1")
+	}
+	line := "echo x > a; rm -r d; mkdir d; echo new > d/g; chmod +x m; touch same; mv same b; mv b same; ln -s a l;" +
+		"mkfifo ff; mkdir -p n/o; echo y > n/o/p; chmod 0 n/o/p n/o"
+	out, exit, p := run(t, s, Options{Layer: true}, line)
+	if out != "" || exit.Status != 0 {
+		t.Fatalf("it printed %q and ended with %+v", out, exit)
+	}
+	changes, err := p.Changes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Discard()
+	var got []string
+	for _, c := range changes.Entries {
+		rel, err := filepath.Rel(root, c.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %v %d %s", rel, c.Kind, c.Mode, c.Size, c.Target)))
+		if c.Special != (rel == "ff") {
+			t.Errorf("%s: special is %v", rel, c.Special)
+		}
+	}
+	want := []string{
+		"a modified -rw-r--r-- 2", "d/e deleted drwxr-xr-x 0", "d/e/f deleted -rw-r--r-- 0", "d/g modified -rw-r--r-- 4",
+		"ff created prw-r--r-- 0", "l created Lrwxrwxrwx 0 a", "m mode -rwxr-xr-x 1", "n created drwxr-xr-x 0",
+		"n/o created d--------- 0", "n/o/p created ---------- 2",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if data, err := os.ReadFile(filepath.Join(root, "a")); err != nil || string(data) != "1" {
+		t.Errorf("the project's file holds %q: %v", data, err)
+	}
+}

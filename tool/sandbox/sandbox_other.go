@@ -1,0 +1,45 @@
+//go:build !linux || !(amd64 || arm64)
+
+package sandbox
+
+import (
+	"context"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// Sandbox confines commands. There is none on this system yet.
+type Sandbox struct{}
+
+// Process is a command that runs.
+type Process struct{}
+
+// Probe finds out what this machine can confine.
+func Probe(context.Context, string) Facts {
+	return Facts{Mechanism: None, Missing: []Lack{{What: "sandbox", Why: "artoo confines nothing on " + runtime.GOOS + " yet"}}}
+}
+
+// For is what holds for a project with these directories.
+func (f Facts) For(...string) Facts { return f }
+
+// Open starts what confines commands.
+func Open(context.Context, Config, Facts) (*Sandbox, error) { return nil, ErrUnconfined }
+
+// Close ends every command that still runs.
+func (s *Sandbox) Close() error { return nil }
+
+// Start runs a command.
+func (s *Sandbox) Start(*exec.Cmd, Options) (*Process, error) { return nil, ErrUnconfined }
+
+// Wait waits until the command and all it started have ended.
+func (p *Process) Wait() (Exit, error) { return Exit{}, ErrUnconfined }
+
+// Signal sends a signal to the command and all it started.
+func (p *Process) Signal(syscall.Signal) error { return ErrUnconfined }
+
+// Kill ends the command and all it started at once.
+func (p *Process) Kill() error { return ErrUnconfined }
+
+// Changes are what a command did on a layer.
+func (p *Process) Changes() (*Changes, error) { return nil, ErrUnconfined }
