@@ -67,6 +67,18 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 	}
 }
 
+// Git is a process of its own, and agents read all the time.
+func TestNobodyIsAskedWhoRunsAFileThatIsOnlyRead(t *testing.T) {
+	p := &Policy{Root: "/p", OthersRun: func(path string) string {
+		t.Errorf("who runs %s?", path)
+		return ""
+	}}
+	d := p.Decide("read", tool.Access{Kind: tool.KindRead, Paths: []string{"/p/dir/a.txt"}})
+	if d.Effect != Allow || d.Suggested != "read(dir/**)" {
+		t.Errorf("%+v", d)
+	}
+}
+
 // A hard link may lead to any of these, and nothing in its own name tells.
 func TestAWriteToAFileWithOtherNamesIsAsked(t *testing.T) {
 	write := tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/notes.txt"}}

@@ -265,7 +265,7 @@ func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested st
 	}
 	narrow = Rule{Tool: name, Arg: escapePattern(path), HasArg: true}.String()
 	dir := filepath.Dir(path)
-	if p.runByOthers(access.Paths[0]) != "" || dir == "." || dir == string(filepath.Separator) {
+	if dir == "." || dir == string(filepath.Separator) || p.writesForOthers(access) != "" { // the last asks git
 		return narrow, narrow
 	}
 	return narrow, Rule{Tool: name, Arg: escapePattern(dir) + "/**", HasArg: true}.String()
