@@ -86,7 +86,7 @@ func TestMarkdownOfOneKind(t *testing.T) {
 			{Spoken: true}} {
 			var b strings.Builder
 			opt.Out = &b
-			m := NewMarkdown(opt)
+			m := nearlyColored(opt, 32<<10)
 			late := 0
 			for i := 0; i < len(src); i += 4096 {
 				part := src[i:min(i+4096, len(src))]

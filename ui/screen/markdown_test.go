@@ -25,7 +25,12 @@ func pieces(t testing.TB, opt MarkdownOptions, parts ...string) string {
 	t.Helper()
 	var b strings.Builder
 	opt.Out = &b
-	m := NewMarkdown(opt)
+	write(t, NewMarkdown(opt), parts...)
+	return b.String()
+}
+
+func write(t testing.TB, m *Markdown, parts ...string) {
+	t.Helper()
 	for _, p := range parts {
 		if _, err := m.WriteString(p); err != nil {
 			t.Fatal(err)
@@ -34,7 +39,14 @@ func pieces(t testing.TB, opt MarkdownOptions, parts ...string) string {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+}
+
+// nearlyColored is a Markdown that has colored code already and has so many bytes
+// of its budget left: to spend all of it takes seconds.
+func nearlyColored(opt MarkdownOptions, left int) *Markdown {
+	m := NewMarkdown(opt)
+	m.colored = highlightReply - left
+	return m
 }
 
 func wide(n int) func() int { return func() int { return n } }

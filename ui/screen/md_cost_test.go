@@ -85,6 +85,7 @@ func BenchmarkMarkdown2MB(b *testing.B) {
 		"oneword": strings.Repeat("x", 2<<20),
 		"cjk":     strings.Repeat("中文段落没有空格，", 2<<20/27),
 		"blanks":  strings.Repeat(" ", 2<<20),
+		"code":    "```go\n" + strings.Repeat("if x == 'y' { return }\n", 2<<20/23) + "```\n", // the whole budget of colors
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(src)))
