@@ -81,7 +81,7 @@ func (v *vt) history() [][]string {
 }
 
 func fit(cells []string, cols int) []string {
-	row := append([]string(nil), cells[:min(len(cells), cols)]...)
+	row := append(make([]string, 0, cols), cells[:min(len(cells), cols)]...)
 	for len(row) < cols {
 		row = append(row, " ")
 	}

@@ -17,7 +17,8 @@ import (
 // The budgets of the binary. The clocks of initialisation are taken as the least
 // of so many runs, because all that another process can do is to raise them.
 const (
-	initRuns  = 25
+	initRuns  = 10         // of which the quickest counts
+	initTries = 3          // on a busy machine
 	initRatio = 8          // times net/http's own
 	maxBinary = 32_000_000 // bytes
 )
@@ -46,6 +47,12 @@ func checkInit(t *testing.T, artoo string) {
 		t.Fatal(err)
 	}
 	i := initCost(t, artoo, own)
+	for range initTries - 1 {
+		if i.ratio() <= initRatio {
+			break
+		}
+		i = initCost(t, artoo, own)
+	}
 	t.Logf("%.3f ms are %.1f times net/http's %.3f ms; glamour's packages take %.1f ms", i.own, i.ratio(),
 		i.nethttp, i.glamour)
 	if i.ratio() > initRatio {
