@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -111,10 +112,7 @@ func (t *turn) accountFailure(in *incoming, err error) {
 	if in.lost.Total() == 0 {
 		return
 	}
-	id := e.RequestID
-	if id == "" {
-		id = in.started.RequestID
-	}
+	id := cmp.Or(e.RequestID, in.started.RequestID)
 	// The request's own error is what the caller must see; the file that could
 	// not take this line fails again, and is told, at the end of the turn.
 	_ = t.recordUsage(in, id, in.tries, in.lost)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,10 +94,7 @@ func (a *asker) take(p *pending, decision permission.Decision, answer Answer) (o
 // remember adds the rule of a lasting yes. A rule that would not allow this
 // very call is a slip of the pen: it is said, and asked again.
 func (a *asker) remember(p *pending, decision permission.Decision, answer Answer) bool {
-	rule := answer.Rule
-	if rule == "" {
-		rule = decision.Narrow
-	}
+	rule := cmp.Or(answer.Rule, decision.Narrow)
 	if err := a.opt.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
 		a.notice(NoticeWarning, err.Error())
 		return false

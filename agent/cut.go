@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,10 +144,7 @@ func (t *turn) withoutOversized(m provider.Message) provider.Message {
 // oversized is what is kept of a call that is too large, with a remark for the
 // one that answers it.
 func (t *turn) oversized(c provider.ToolCall) provider.ToolCall {
-	whole := c.Raw
-	if whole == "" {
-		whole = string(c.Input)
-	}
+	whole := cmp.Or(c.Raw, string(c.Input))
 	if t.tooLarge == nil {
 		t.tooLarge = map[string]string{}
 	}

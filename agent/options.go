@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,9 +92,7 @@ func New(opt Options) (*Agent, error) {
 	}
 	if w := opt.Workspace; w != nil {
 		w.mask = opt.Secrets.Mask
-		if opt.Env.Dir == "" {
-			opt.Env.Dir = w.Project.Dir
-		}
+		opt.Env.Dir = cmp.Or(opt.Env.Dir, w.Project.Dir)
 	}
 	if opt.Policy == nil {
 		opt.Policy = &permission.Policy{Mode: permission.ModeAsk, Root: opt.Env.Dir}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -198,9 +199,7 @@ func (t *turn) broken(in *incoming, err error) error {
 // checkModel notes the model that answers, and tells, once, when it is another
 // than the one asked for. A server that does not say is taken at its word.
 func (t *turn) checkModel(asked, answered string) {
-	if answered == "" {
-		answered = asked
-	}
+	answered = cmp.Or(answered, asked)
 	t.response.Model = answered
 	t.answered = [2]string{t.model.Name + "/" + asked, answered}
 	if pair := asked + " " + answered; modelFamily(asked) != modelFamily(answered) && t.otherModel != pair {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -149,10 +150,7 @@ func (w *Workspace) addedDirs() (readable, writable []string, err error) {
 // OutputDir is the directory for long outputs of the present session, "" for
 // none.
 func (a *Agent) OutputDir() string {
-	if a.output != "" {
-		return a.output
-	}
-	return a.scratch
+	return cmp.Or(a.output, a.scratch)
 }
 
 // systemPrompt is the prompt of a session that begins.

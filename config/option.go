@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"reflect"
 	"strconv"
 	"strings"
@@ -52,10 +53,7 @@ type Option struct {
 
 // Shown is the default as the help and the documentation show it, "" for none.
 func (o *Option) Shown() string {
-	if o.DefaultNote != "" {
-		return o.DefaultNote
-	}
-	return o.Default
+	return cmp.Or(o.DefaultNote, o.Default)
 }
 
 // adds reports whether what several places say adds up instead of replacing each other.

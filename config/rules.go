@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -59,9 +60,7 @@ func (c *Config) applyProjects(t *table) {
 // that could have been meant, "" for none.
 func (r RuleText) Wrong(why, right string) error {
 	e := wrong(kindUsage, r.Origin, why, "artoo rules explain 'COMMAND' shows what rules come to")
-	if right == "" {
-		right = "bash(go test:*)"
-	}
+	right = cmp.Or(right, "bash(go test:*)")
 	switch {
 	case r.file != "":
 		e.Kind = kindConfig

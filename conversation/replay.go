@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -116,9 +117,7 @@ func normal(m provider.Message) (provider.Message, error) {
 			continue
 		}
 		// One broken call must not make the whole history unwritable.
-		if call.Raw == "" {
-			call.Raw = string(call.Input)
-		}
+		call.Raw = cmp.Or(call.Raw, string(call.Input))
 		call.Input = json.RawMessage("{}")
 		parts := append([]provider.Part(nil), m.Parts...)
 		parts[i] = call

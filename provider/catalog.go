@@ -106,9 +106,7 @@ func Lookup(provider, model string) (info ModelInfo, known bool) {
 			info.Images = info.Images || asked.NewSee && info.Provider == ""
 		}
 	}
-	if provider == "" {
-		provider = info.Provider
-	}
+	provider = cmp.Or(provider, info.Provider)
 	facts, _ := FactsOf(provider)
 	if provider != info.Provider {
 		info.Price = nil
@@ -165,13 +163,7 @@ func Cost(usage Usage, price *Price) *float64 {
 	if price == nil {
 		return nil
 	}
-	read, write := price.CacheRead, price.CacheWrite
-	if read == 0 {
-		read = price.Input
-	}
-	if write == 0 {
-		write = price.Input
-	}
+	read, write := cmp.Or(price.CacheRead, price.Input), cmp.Or(price.CacheWrite, price.Input)
 	sum := float64(usage.Input)*price.Input + float64(usage.Output)*price.Output +
 		float64(usage.CacheRead)*read + float64(usage.CacheWrite)*write
 	return new(sum / 1e6)

@@ -3,7 +3,6 @@ package provider
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"image"
 	"image/gif"
@@ -39,7 +38,7 @@ func TestImageSize(t *testing.T) {
 		return data
 	}
 	photo := encoded(t, 300, 200, func(b *bytes.Buffer, img image.Image) error { return jpeg.Encode(b, img, nil) })
-	extended := append([]byte("RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00"), 0x1f, 3, 0, 0x57, 2, 0)
+	extended := append([]byte("RIFF\x16\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00"), 0x1f, 3, 0, 0x57, 2, 0)
 	for name, test := range map[string]struct {
 		data []byte
 		w, h int
@@ -118,8 +117,7 @@ func TestImagesForModelsThatDoNotSee(t *testing.T) {
 }
 
 func TestImagesThatAreNotTaken(t *testing.T) {
-	tall := Image{MediaType: "image/png", Data: append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x10"), 0,
-		0, 0x27, 0x10), Name: "tall.png"}
+	tall := pngOf(t, 1, 10_000)
 	wide := pngOf(t, 2400, 1)
 	heavy := Image{MediaType: "image/jpeg", Data: make([]byte, 4_000_000)}
 	for name, test := range map[string]struct {
@@ -164,9 +162,8 @@ func TestImagesOfALongSession(t *testing.T) {
 			var history, before []Message
 			breaks := 0
 			for i := range count {
-				img := pngOf(t, 20, 20)
+				img := pngOf(t, 100+i, 20)
 				img.Data = append(img.Data, make([]byte, bytes)...)
-				binary.BigEndian.PutUint32(img.Data[16:], uint32(100+i))
 				history = append(history, seen(img))
 				got, _ := FitImages(history, ModelInfo{Provider: provider, Images: true})
 				sent := Images(got)

@@ -6,6 +6,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -34,18 +35,12 @@ type Options struct {
 
 // Or returns o with every unset field taken from d.
 func (o Options) Or(d Options) Options {
-	if o.Model == "" {
-		o.Model = d.Model
-	}
-	if o.MaxTokens == 0 {
-		o.MaxTokens = d.MaxTokens
-	}
+	o.Model = cmp.Or(o.Model, d.Model)
+	o.MaxTokens = cmp.Or(o.MaxTokens, d.MaxTokens)
 	if o.Temperature == nil {
 		o.Temperature = d.Temperature
 	}
-	if o.Effort == "" {
-		o.Effort = d.Effort
-	}
+	o.Effort = cmp.Or(o.Effort, d.Effort)
 	return o
 }
 

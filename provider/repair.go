@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -254,10 +255,7 @@ func (r *repairer) finish(original []Message) []Message {
 // as they came: to the server that made an id it may mean something, and the
 // wires map those of others.
 func (r *repairer) id(id string) string {
-	stem := strings.ToValidUTF8(id, "_")
-	if stem == "" {
-		stem = "unknown"
-	}
+	stem := cmp.Or(strings.ToValidUTF8(id, "_"), "unknown")
 	id = stem
 	for r.used[id] {
 		r.again[stem]++

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,10 +91,7 @@ func (s commandShell) check(env *Env, in bashInput) (Place, error) {
 	case in.Timeout < 0:
 		return Place{}, errors.New("bash: timeout counts seconds: it cannot be negative")
 	}
-	dir := in.Cwd
-	if dir == "" {
-		dir = orDot(env.Dir)
-	}
+	dir := cmp.Or(in.Cwd, orDot(env.Dir))
 	place, err := env.Files.Resolve(dir, false)
 	if err != nil {
 		return Place{}, fmt.Errorf("bash: cwd: %w", err)

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -266,8 +267,5 @@ func (c *grepCall) summary(all treeHits) string {
 
 // orDot is the path a missing one stands for.
 func orDot(p string) string {
-	if p == "" {
-		return "."
-	}
-	return p
+	return cmp.Or(p, ".")
 }

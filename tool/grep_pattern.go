@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -106,9 +107,7 @@ func patternError(pattern string, err error) error {
 		syntax.ErrTrailingBackslash:     `write \\ for a backslash itself`,
 		syntax.ErrLarge:                 smaller, syntax.ErrNestingDepth: smaller,
 	}[bad.Code]
-	if hint == "" {
-		hint = "the syntax is RE2"
-	}
+	hint = cmp.Or(hint, "the syntax is RE2")
 	return fmt.Errorf("the pattern %q is not valid: %s: %q: %s", pattern, bad.Code, bad.Expr, hint)
 }
 

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -243,10 +244,7 @@ func join(at, name string) string {
 }
 
 func orInput(at string) string {
-	if at == "" {
-		return "the input"
-	}
-	return at
+	return cmp.Or(at, "the input")
 }
 
 func article(kind string) string {

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,7 @@ func Ls() Tool {
 }
 
 func (in lsInput) path() string {
-	if in.Path == "" {
-		return "."
-	}
-	return in.Path
+	return cmp.Or(in.Path, ".")
 }
 
 func planLs(_ context.Context, env *Env, in lsInput) (Access, error) {

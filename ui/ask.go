@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -270,10 +271,7 @@ func (r reply) refused(q agent.Question, burst, unseen bool) string {
 	case r.answer.Verdict == agent.Yes || q.Covers == nil:
 		return ""
 	}
-	rule := r.answer.Rule
-	if rule == "" {
-		rule = q.Rule
-	}
+	rule := cmp.Or(r.answer.Rule, q.Rule)
 	if err := q.Covers(rule); err != nil {
 		return "nothing is allowed by that: " + err.Error()
 	}

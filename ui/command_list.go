@@ -89,9 +89,7 @@ func runCompact(_ context.Context, t *Terminal, _ string) error {
 	if err != nil {
 		return err
 	}
-	if did == "" {
-		did = "nothing is left to leave out; /clear begins a new session"
-	}
+	did = cmp.Or(did, "nothing is left to leave out; /clear begins a new session")
 	t.Note(did)
 	return nil
 }

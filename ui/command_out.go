@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,10 +70,7 @@ func (o *outputs) all() []output {
 // OnToolResult implements agent.Callbacks: the screen shows a line, and /out the
 // rest.
 func (t *Terminal) OnToolResult(call agent.Call, r agent.CallResult) {
-	verb := call.Access.Verb
-	if verb == "" {
-		verb = call.Name
-	}
+	verb := cmp.Or(call.Access.Verb, call.Name)
 	t.outputs.add(output{verb: verb, object: call.Access.Object, summary: r.Summary, text: r.Text, file: r.File})
 	t.Screen.OnToolResult(call, r)
 }

@@ -5,6 +5,7 @@
 package keyring
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,10 +63,7 @@ func (s System) ask(ctx context.Context, question func() (string, error)) (strin
 	if !reachable() {
 		return "", ErrNone
 	}
-	wait := s.wait
-	if wait == 0 {
-		wait = Wait
-	}
+	wait := cmp.Or(s.wait, Wait)
 	type answer struct {
 		text string
 		err  error

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -269,10 +270,7 @@ func (d *decoder) Done() (provider.Done, error) {
 		case formThinking, formRedacted:
 			parts = append(parts, provider.Reasoning{Text: c.text.String(), Form: c.kind, Opaque: c.signature.String()})
 		case "tool_use":
-			args := c.text.String()
-			if args == "" {
-				args = string(c.input)
-			}
+			args := cmp.Or(c.text.String(), string(c.input))
 			parts = append(parts, wire.NewCall(c.id, c.name, args))
 		}
 	}

@@ -363,9 +363,7 @@ func (d *claudeEvents) result(r *reply, e claudeEvent) {
 			f.text = text
 		}
 	}
-	if f.text == "" {
-		f.text = strings.ReplaceAll(e.Subtype, "_", " ")
-	}
+	f.text = cmp.Or(f.text, strings.ReplaceAll(e.Subtype, "_", " "))
 	f.kind = map[string]provider.ErrorKind{
 		"authentication_failed": provider.KindAuth, "billing_error": provider.KindBilling,
 		"rate_limit": provider.KindRateLimit,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -172,9 +173,7 @@ func (d *geminiEvents) result(r *reply, e geminiEvent) {
 		f.code = e.Error.Type
 		f.text, f.status = apiError(e.Error.Message)
 	}
-	if f.text == "" {
-		f.text = "the model's reply was empty or invalid"
-	}
+	f.text = cmp.Or(f.text, "the model's reply was empty or invalid")
 	r.failure = f
 }
 

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -99,9 +100,7 @@ func (g *Gate) wait(ctx context.Context) error {
 // play yields the step's events and its end. It never yields after the
 // consumer broke off, and stops with KindCanceled as soon as ctx is done.
 func (s Step) play(ctx context.Context, req provider.Request, yield func(provider.Event, error) bool) {
-	if s.Model == "" {
-		s.Model = req.Model
-	}
+	s.Model = cmp.Or(s.Model, req.Model)
 	for i, e := range append(s.events(), nil) {
 		if s.Gate != nil && i == s.GateAfter {
 			if err := s.Gate.wait(ctx); err != nil {

@@ -1,6 +1,7 @@
 package ollama
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"strconv"
@@ -42,9 +43,7 @@ func Address(host string) string {
 	if n, err := strconv.Atoi(given); err == nil && n >= 0 && n <= 65535 {
 		port = given
 	}
-	if name == "" {
-		name = defaultHost
-	}
+	name = cmp.Or(name, defaultHost)
 	if addr, err := netip.ParseAddr(name); err == nil && addr.IsUnspecified() {
 		if name = defaultHost; addr.Is6() {
 			name = "::1"

@@ -17,28 +17,17 @@ type body struct {
 	Think     json.RawMessage `json:"think,omitempty"` // a truth value or a word
 	KeepAlive string          `json:"keep_alive,omitempty"`
 	// Truncate and Shift say whether the server may drop what does not fit.
-	Truncate bool      `json:"truncate"`
-	Shift    bool      `json:"shift"`
-	Options  options   `json:"options"`
-	Tools    []tool    `json:"tools,omitempty"`
-	Messages []message `json:"messages"`
+	Truncate bool        `json:"truncate"`
+	Shift    bool        `json:"shift"`
+	Options  options     `json:"options"`
+	Tools    []wire.Tool `json:"tools,omitempty"`
+	Messages []message   `json:"messages"`
 }
 
 type options struct {
 	NumCtx      int      `json:"num_ctx,omitempty"`
 	NumPredict  int      `json:"num_predict,omitempty"`
 	Temperature *float64 `json:"temperature,omitempty"`
-}
-
-type tool struct {
-	Type     string   `json:"type"`
-	Function function `json:"function"`
-}
-
-type function struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`
 }
 
 // message is any message of the history; which fields are set depends on Role.
@@ -86,8 +75,7 @@ func encode(name string, req provider.Request, f facts, keepAlive string) (raw [
 	}
 	if f.mayCall() && !req.NoCalls { // the API has no word for it
 		for _, t := range req.Tools {
-			b.Tools = append(b.Tools, tool{Type: "function",
-				Function: function{Name: t.Name, Description: t.Description, Parameters: parameters(t.Schema)}})
+			b.Tools = append(b.Tools, wire.NewTool(t, parameters(t.Schema)))
 		}
 	}
 	h := history{provider: name, model: req.Model, facts: f, ids: wire.IDs{Provider: name, Limit: idLimit},

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -60,9 +61,7 @@ func (c *calls) add(f *fragment) (n int, fresh bool) {
 			c.byID[s.id] = n
 		}
 	}
-	if s.name == "" {
-		s.name = f.Function.Name
-	}
+	s.name = cmp.Or(s.name, f.Function.Name)
 	s.args.WriteString(args)
 	s.extent.Add(args)
 	return n, fresh

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 
 	"artoo/provider"
@@ -25,7 +24,7 @@ type body struct {
 	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
 	ParallelToolCalls   *bool          `json:"parallel_tool_calls,omitempty"`
 	PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
-	Tools               []tool         `json:"tools,omitempty"`
+	Tools               []wire.Tool    `json:"tools,omitempty"`
 	Messages            []message      `json:"messages"`
 	ToolChoice          string         `json:"tool_choice,omitempty"` // behind the history, which stays a prefix so
 }
@@ -45,17 +44,6 @@ type thinking struct {
 type reasoning struct {
 	Effort  string `json:"effort,omitempty"`
 	Enabled *bool  `json:"enabled,omitempty"`
-}
-
-type tool struct {
-	Type     string   `json:"type"`
-	Function function `json:"function"`
-}
-
-type function struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`
 }
 
 // nameLimit is Chat Completions' limit for the names of functions; idLimit what
@@ -93,8 +81,7 @@ func encode(name string, q Quirks, req provider.Request, l wire.Learned) ([]byte
 		if l.Without(wire.RichSchemas) {
 			params = plainSchema(params)
 		}
-		b.Tools = append(b.Tools, tool{Type: "function",
-			Function: function{Name: t.Name, Description: t.Description, Parameters: params}})
+		b.Tools = append(b.Tools, wire.NewTool(t, params))
 	}
 	if req.NoCalls && len(b.Tools) > 0 {
 		b.ToolChoice = "none"

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -84,10 +85,7 @@ func (h *history) system(text string) {
 	if wire.Blank(text) {
 		return
 	}
-	role := h.quirks.SystemRole
-	if role == "" {
-		role = "system"
-	}
+	role := cmp.Or(h.quirks.SystemRole, "system")
 	h.messages = append(h.messages, message{Role: role, Content: h.content([]part{{Type: "text", Text: text}})})
 }
 

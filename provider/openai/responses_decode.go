@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -100,9 +101,7 @@ func (d *responsesDecoder) Feed(data string) ([]provider.Event, wire.Progress, e
 		if ev.Response == nil {
 			ev.Response = &responsesReply{}
 		}
-		if ev.Response.Status == "" {
-			ev.Response.Status = strings.TrimPrefix(ev.Type, "response.")
-		}
+		ev.Response.Status = cmp.Or(ev.Response.Status, strings.TrimPrefix(ev.Type, "response."))
 		if err := d.finish(ev.Response, ev.Type); err != nil {
 			return d.Pending, wire.More, err
 		}
@@ -181,9 +180,7 @@ func (d *responsesDecoder) take(ev *responsesEvent) {
 	case "function_call_arguments.done":
 		o := d.find(ev.OutputIndex, ev.ItemID, "function_call")
 		o.setArguments(wire.Text(ev.Arguments))
-		if o.name == "" {
-			o.name = ev.Name
-		}
+		o.name = cmp.Or(o.name, ev.Name)
 	case "custom_tool_call_input.delta":
 		d.find(ev.OutputIndex, ev.ItemID, "custom_tool_call").args.WriteString(plain(ev.Delta))
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"strings"
 
 	"artoo/provider"
@@ -63,9 +64,7 @@ func (d *responsesDecoder) Held() (n int) {
 func responsesStop(word string, calls bool, refusal string, silent bool) (stop provider.StopReason, detail string) {
 	switch {
 	case word == "content_filter":
-		if refusal == "" {
-			refusal = "a content filter stopped the reply"
-		}
+		refusal = cmp.Or(refusal, "a content filter stopped the reply")
 		return provider.StopRefusal, refusal
 	case word == stopAtLimit && silent && !calls:
 		return provider.StopMaxTokens, "the reasoning took all the tokens of the reply"

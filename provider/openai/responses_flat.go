@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -100,23 +101,13 @@ func (s *flatScanner) literal() (json.RawMessage, bool) {
 			raw := make(json.RawMessage, 0, i+2)
 			raw = append(append(append(raw, '"'), s.data[:i]...), '"')
 			s.data = s.data[i+1:]
-			if escaped || !verbatim(raw[1:len(raw)-1]) {
+			if escaped || slices.ContainsFunc(raw[1:len(raw)-1], func(c byte) bool { return c < ' ' }) {
 				return raw, json.Valid(raw)
 			}
 			return raw, true
 		}
 	}
 	return nil, false
-}
-
-// verbatim reports whether a text holds nothing that a JSON string may not.
-func verbatim(text []byte) bool {
-	for _, c := range text {
-		if c < ' ' {
-			return false
-		}
-	}
-	return true
 }
 
 // number eats a number of a few digits.

@@ -6,6 +6,7 @@
 package providertest
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -129,10 +130,7 @@ func (r Reply) head(w http.ResponseWriter) {
 	} else {
 		h["Content-Type"] = nil // keeps net/http from guessing one
 	}
-	status := r.Status
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status := cmp.Or(r.Status, http.StatusOK)
 	if status != http.StatusOK {
 		h.Set("Content-Length", strconv.Itoa(len(r.Body)))
 	}

@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -75,9 +76,7 @@ func newBench(t *testing.T, w Wire, cfg Config, replies ...Reply) *bench {
 }
 
 func (s *Server) connect(w Wire, cfg Config) provider.Provider {
-	if cfg.Name == "" {
-		cfg.Name = "bench"
-	}
+	cfg.Name = cmp.Or(cfg.Name, "bench")
 	if cfg.Key == nil {
 		cfg.Key = func(context.Context) (string, error) { return "key-0123456789", nil }
 	}

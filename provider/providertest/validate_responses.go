@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -171,10 +172,7 @@ type responsesState struct {
 }
 
 func (s *responsesState) item(what string, it responsesItem) {
-	kind := it.Type
-	if kind == "" {
-		kind = "message"
-	}
+	kind := cmp.Or(it.Type, "message")
 	what += " (" + kind + ")"
 	ofModel := kind == "reasoning" || kind == "function_call" || it.Role == "assistant"
 	if s.reasoning != "" && !ofModel {

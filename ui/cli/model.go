@@ -236,7 +236,7 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 	info, known := provider.Lookup(choice.Provider, choice.Model)
 	m := agent.Model{
 		Provider: &provider.Retrier{
-			Provider: wire, MaxTime: retryTime(a.cfg.MaxRetryTime), NewKey: a.newKey(choice.Provider),
+			Provider: wire, MaxTime: cmp.Or(a.cfg.MaxRetryTime, -1), NewKey: a.newKey(choice.Provider),
 		},
 		Name: choice.Provider,
 		Defaults: provider.Options{
@@ -290,14 +290,6 @@ func (a *app) describer(d provider.Describer, choice config.Choice) func(context
 		}
 		return info, err
 	}
-}
-
-// retryTime is the setting as the Retrier takes it: there 0 is the default.
-func retryTime(d time.Duration) time.Duration {
-	if d == 0 {
-		return -1
-	}
-	return d
 }
 
 // merge puts what the user says of a model over what is known.

@@ -69,10 +69,7 @@ func (a *app) open() (err error) {
 		Concurrency:      a.cfg.MaxConcurrentTools,
 		MaxContextTokens: a.cfg.MaxContextTokens, ToolResultMaxChars: a.cfg.ToolResultMaxChars,
 	})
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 // headlessSteps is how many steps a turn may have where nobody can be asked to go

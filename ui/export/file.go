@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -84,9 +85,7 @@ func nameError(path string, err error) error {
 
 // fileName is the name a session's file gets unless told otherwise.
 func fileName(id string) string {
-	if id == "" {
-		id = "session"
-	}
+	id = cmp.Or(id, "session")
 	return "artoo-" + strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r

@@ -2,6 +2,7 @@ package headless
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -110,9 +111,7 @@ func (in *intake) message(prompt string) (Input, error) {
 		return Input{}, keepError(err)
 	}
 	out.File, out.State = filepath.Clean(in.file.Name()), "file"
-	if prompt == "" {
-		prompt = "The message came on standard input and is long."
-	}
+	prompt = cmp.Or(prompt, "The message came on standard input and is long.")
 	if in.binary {
 		out.Text = fmt.Sprintf("%s\n\nStandard input, %s, is binary. It is in the file %s.", prompt, in.counts(), out.File)
 		return out, nil

@@ -1,6 +1,7 @@
 package headless
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -63,9 +64,7 @@ func NewResult(info Info, response *agent.Response, failure *agent.Failure, code
 		Stdin:    info.Stdin,
 		ExitCode: code, Requests: []agent.RequestReport{},
 	}
-	if r.Stdin == "" {
-		r.Stdin = "none"
-	}
+	r.Stdin = cmp.Or(r.Stdin, "none")
 	if response != nil {
 		r.Result, r.StopReason, r.Turns = response.Text, string(response.Stop), response.Steps
 		r.Usage, r.CostUSD = response.Usage, response.CostUSD

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -30,10 +31,7 @@ const (
 const maxVerb = 60
 
 func callVerb(c agent.Call) string {
-	verb := c.Access.Verb
-	if verb == "" {
-		verb = c.Name
-	}
+	verb := cmp.Or(c.Access.Verb, c.Name)
 	return displaywidth.TruncateString(line(verb[:min(len(verb), 10*maxVerb)]), maxVerb, "...")
 }
 

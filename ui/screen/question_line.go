@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -67,10 +68,7 @@ func (s *Screen) asked(q agent.Question, room int) string {
 
 // runDir is where a command would run, as it is shown.
 func (s *Screen) runDir(q agent.Question) string {
-	dir := q.Call.Access.Dir
-	if dir == "" {
-		dir = q.Dir
-	}
+	dir := cmp.Or(q.Call.Access.Dir, q.Dir)
 	return s.ascii(sanitize.Text(s.home(dir), sanitize.Line))
 }
 

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -70,10 +71,7 @@ func (s *Screen) statusParts(info StatusInfo) []string {
 	var parts []string
 	spoken := s.opt.Profile == Spoken
 	if spoken {
-		outcome := info.Outcome
-		if outcome == "" {
-			outcome = OutcomeDone
-		}
+		outcome := cmp.Or(info.Outcome, OutcomeDone)
 		parts = append(parts, string(outcome)+", "+spokenSpan(info.Elapsed.Round(time.Second)))
 	}
 	full := s.opt.Status == StatusFull

@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -216,9 +217,7 @@ func (c *call) firstByte() byte {
 // pageError reports a reply that is no reply of a model.
 func (c *call) pageError(contentType string) error {
 	text := c.excerpt()
-	if contentType == "" {
-		contentType = "no content type"
-	}
+	contentType = cmp.Or(contentType, "no content type")
 	msg := fmt.Sprintf("unexpected reply (%s), perhaps from a proxy or a wrong address: %s", contentType, text)
 	return &provider.Error{Kind: provider.KindProvider, Status: c.resp.StatusCode, Message: msg,
 		Hint: "check ARTOO_BASE_URL and HTTPS_PROXY: what answered at " + c.host() + " is not a model's API"}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"strings"
@@ -18,9 +19,7 @@ func (c *call) statusError() error {
 	d, ok := parseDetail(data)
 	if !ok {
 		d.Message = shorten(c.secrets.Hide(string(data)), 200)
-		if d.Message == "" {
-			d.Message = strings.ToLower(http.StatusText(status))
-		}
+		d.Message = cmp.Or(d.Message, strings.ToLower(http.StatusText(status)))
 	}
 	e := classify(status, d, c.req)
 	e.Status = status
@@ -89,9 +88,7 @@ func classify(status int, d detail, r Request) *provider.Error {
 			e.Code = d.Type
 		}
 	}
-	if e.Message == "" {
-		e.Message = e.Code
-	}
+	e.Message = cmp.Or(e.Message, e.Code)
 	switch {
 	case isOverflow(status, d.Message, d.Code, d.Type):
 		e.Kind = provider.KindContext

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -83,9 +84,7 @@ func parseNested(data []byte, levels int) (d detail, ok bool) {
 	}
 	if Present(e.Error) {
 		if inner, ok := parseNested(e.Error, levels-1); ok {
-			if inner.RequestID == "" {
-				inner.RequestID = e.RequestID
-			}
+			inner.RequestID = cmp.Or(inner.RequestID, e.RequestID)
 			return inner, true
 		}
 	}
@@ -98,15 +97,8 @@ func (e errorJSON) detail(levels int) (detail, bool) {
 		Window: e.NCtx, Requested: e.NPrompt, LimitSource: e.Metadata.LimitSource,
 		Moderation: Present(e.Metadata.Reasons), Generation: Text(e.Failed),
 	}
-	if d.Type == "" {
-		d.Type = e.Metadata.ErrorType
-	}
-	if d.Type == "" {
-		d.Type = Text(e.Status)
-	}
-	if d.Message == "" {
-		d.Message = Text(e.Detail)
-	}
+	d.Type = cmp.Or(d.Type, e.Metadata.ErrorType, Text(e.Status))
+	d.Message = cmp.Or(d.Message, Text(e.Detail))
 	// A router's own words ("Provider returned error") say less than those of
 	// the server behind it.
 	if raw := Text(e.Metadata.Raw); raw != "" {
@@ -117,9 +109,7 @@ func (e errorJSON) detail(levels int) (detail, bool) {
 	}
 	d.google(e.Details)
 	if inner, ok := quoted(d.Message, levels-1); ok {
-		if inner.RequestID == "" {
-			inner.RequestID = d.RequestID
-		}
+		inner.RequestID = cmp.Or(inner.RequestID, d.RequestID)
 		d = inner
 	}
 	return d, d.Message != "" || d.Code != "" || d.Type != "" && d.Type != "error"

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -29,9 +30,7 @@ func (c *call) fail(err error, usage provider.Usage) *provider.Error {
 	out.Provider, out.Local = c.Name, c.Local
 	// A key source begins with the provider's name, which Error puts there too.
 	out.Message = strings.TrimPrefix(out.Message, c.Name+": ")
-	if out.RequestID == "" {
-		out.RequestID = c.requestID
-	}
+	out.RequestID = cmp.Or(out.RequestID, c.requestID)
 	if out.Usage == (provider.Usage{}) {
 		out.Usage = usage
 	}

@@ -175,3 +175,20 @@ func LikelyTool(raw string, tools []provider.ToolSpec) string {
 	}
 	return best
 }
+
+// Tool is a function as Chat Completions and Ollama are told of it.
+type Tool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// NewTool is the tool with its schema in the form that the server takes.
+func NewTool(t provider.ToolSpec, schema json.RawMessage) Tool {
+	out := Tool{Type: "function"}
+	out.Function.Name, out.Function.Description, out.Function.Parameters = t.Name, t.Description, schema
+	return out
+}

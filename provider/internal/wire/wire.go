@@ -5,6 +5,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -232,9 +233,7 @@ func (c *call) emit(events []provider.Event, yield func(provider.Event, error) b
 				continue
 			}
 			c.started = true
-			if c.requestID == "" {
-				c.requestID = s.RequestID // some name it in the reply only
-			}
+			c.requestID = cmp.Or(c.requestID, s.RequestID) // some name it in the reply only
 			s.RequestID = c.requestID
 			ev = s
 		}
