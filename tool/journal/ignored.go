@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,4 +80,18 @@ func (j *Journal) waitIgnored(ctx context.Context, known bool) map[string]bool {
 	}
 	ignored, _ := j.lastIgnored()
 	return ignored
+}
+
+// prune takes out what is ignored.
+func (t tree) prune(ignored map[string]bool) {
+	if len(ignored) == 0 {
+		return
+	}
+	for dir, f := range t {
+		if isIgnored(ignored, dir) {
+			delete(t, dir)
+			continue
+		}
+		t[dir] = &folder{slices.DeleteFunc(slices.Clone(f.entries), func(e entry) bool { return ignored[join(dir, e.name)] })}
+	}
 }

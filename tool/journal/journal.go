@@ -30,6 +30,10 @@ var ErrNothing = errors.New("nothing to undo")
 // this after the last one was not changed by a step whose process was killed.
 const beat = 500 * time.Millisecond
 
+// syncAfter is how soon after the end of a step the disk has it. A kill of the
+// process loses nothing: what it wrote is the kernel's.
+const syncAfter = 200 * time.Millisecond
+
 // Journal is what one session keeps of one project. Its methods may be called
 // from several goroutines.
 type Journal struct {
@@ -46,8 +50,9 @@ type Journal struct {
 	last      int // number of the last step
 	recovered []Report
 	pulse     *time.Timer
-	syncing   sync.WaitGroup
+	syncing   *time.Timer // nil if everything is on the disk
 	syncErr   error
+	oneSync   sync.Mutex
 
 	life       context.Context // until Close
 	end        context.CancelFunc
@@ -147,13 +152,13 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.place.close())
 }
 
-// Sync waits until all that was recorded is on the disk. It is for the end of a
-// turn: the end of a step begins it, and does not wait.
+// Sync waits until all that was recorded is on the disk, for the end of a turn.
+// Else that happens a moment after the end of a step.
 func (j *Journal) Sync() error {
-	j.syncing.Wait()
+	err := j.syncNow()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	err := j.syncErr
+	err = errors.Join(j.syncErr, err)
 	j.syncErr = nil
 	return err
 }
@@ -170,11 +175,19 @@ func (j *Journal) Begin(turn int, what string) *Step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.last++
-	return &Step{j: j, info: StepInfo{ID: j.last, Turn: turn, What: what}, before: map[string]State{}}
+	return &Step{j: j, info: StepInfo{ID: j.last, Turn: turn, What: what}, before: map[string]State{},
+		adjusted: map[string]State{}}
 }
 
 // now is the time as the log writes it.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// ready sees to it that the files are open.
+func (j *Journal) ready() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.openFiles()
+}
 
 // write appends lines of a step to the log, after the line that begins it.
 func (s *Step) write(lines ...line) error {
@@ -226,7 +239,7 @@ func (j *Journal) endLocked(s *Step, changes []Change) error {
 		lines = append(lines, changeLine(lineChange, s.info.ID, c))
 	}
 	j.open = slices.DeleteFunc(j.open, func(o *Step) bool { return o == s })
-	lines = append(lines, line{Type: lineEnd, Step: s.info.ID, Open: len(j.open) + j.pending})
+	lines = append(lines, line{Type: lineEnd, Step: s.info.ID, Failed: s.failed, Open: len(j.open) + j.pending})
 	if len(j.open) == 0 && j.pulse != nil {
 		j.pulse.Stop()
 	}
@@ -234,6 +247,9 @@ func (j *Journal) endLocked(s *Step, changes []Change) error {
 		return err
 	}
 	s.info.Paths = len(changes)
+	if s.failed {
+		s.steps = nil
+	}
 	j.steps = append(j.steps, &record{StepInfo: s.info, kind: s.kind, head: s.head, steps: s.steps, changes: changes})
 	j.mark(j.steps[len(j.steps)-1])
 	for _, other := range j.open {
@@ -262,14 +278,31 @@ func (j *Journal) mark(r *record) {
 	}
 }
 
-// syncLater brings to the disk what the kernel has, without waiting for it.
+// syncLater brings to the disk what the kernel has, without waiting for it, and
+// once for all the steps of a moment.
 func (j *Journal) syncLater() {
-	f := j.files
-	j.syncing.Go(func() {
-		if err := f.sync(); err != nil {
+	if j.syncing == nil {
+		j.syncing = time.AfterFunc(syncAfter, func() {
+			err := j.syncNow()
 			j.mu.Lock()
-			j.syncErr = err
-			j.mu.Unlock()
-		}
-	})
+			defer j.mu.Unlock()
+			j.syncErr = errors.Join(j.syncErr, err)
+		})
+	}
+}
+
+// syncNow brings to the disk what was written since the last time, and waits for
+// whoever is doing it.
+func (j *Journal) syncNow() error {
+	j.oneSync.Lock()
+	defer j.oneSync.Unlock()
+	j.mu.Lock()
+	dirty, f := j.syncing, j.files
+	j.syncing = nil
+	j.mu.Unlock()
+	if dirty == nil {
+		return nil
+	}
+	dirty.Stop()
+	return f.sync()
 }

@@ -225,6 +225,7 @@ func TestAnythingACommandDoesIsTakenBack(t *testing.T) {
 		p.write("for a moment", "x")
 		p.ok(os.Remove(p.path("for a moment")))
 		p.ok(os.Chmod(p.path("100%"), 0o600))
+		p.ok(os.Link(p.path("run.sh"), p.path("also.sh")))
 	})
 	if len(changed.Lacks) > 0 {
 		t.Errorf("not covered: %v", changed.Lacks)
@@ -246,6 +247,7 @@ func TestAnythingACommandDoesIsTakenBack(t *testing.T) {
 	p.oneFile("a.txt", "hard")
 	p.redo(1)
 	p.same(end)
+	p.oneFile("run.sh", "also.sh")
 	p.undo(1)
 	p.same(start)
 	p.oneFile("a.txt", "hard")

@@ -102,6 +102,9 @@ func (b *backwards) add(r *record) {
 				b.err = errors.Join(b.err, err)
 				continue
 			}
+			if same(now, c.After) {
+				now.Peer = c.After.Peer
+			}
 			path = &back{now: now, target: now}
 			b.paths[c.Path] = path
 		}
@@ -187,7 +190,8 @@ func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error
 }
 
 // Apply does what the plan says, as a step of its own that can be taken back. What
-// has changed since the plan was made is left alone and reported.
+// has changed since the plan was made is left alone and reported. Where the system
+// refuses a part, the rest is done, and the turns can be undone once more.
 func (j *Journal) Apply(p Plan) (Report, error) {
 	j.mu.Lock()
 	stale := len(p.Steps) == 0 || p.last != j.last
@@ -212,7 +216,7 @@ func (j *Journal) Apply(p Plan) (Report, error) {
 			report.Cannot = append(report.Cannot, Lack{Path: c.Path, Why: j.whyNot(c.Path, now), Size: now.Size, Err: err})
 		}
 		if err == nil && same(now, c.Before) {
-			ops[i].Before = now // with the hash of a large file
+			ops[i].Before.Hash = now.Hash // of a large file
 		}
 	}
 	r := &restore{j: j, step: s.info.ID, ops: j.withParents(ops), open: j.openKept}
@@ -220,6 +224,7 @@ func (j *Journal) Apply(p Plan) (Report, error) {
 		return report, errors.Join(err, s.abandon())
 	}
 	report.Done, report.Left = r.run()
+	s.failed = failed(report.Left)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return report, j.endLocked(s, report.Done)
@@ -262,7 +267,7 @@ func (s *Step) intend(ops []Change) error {
 func (s *Step) abandon() error {
 	s.j.mu.Lock()
 	defer s.j.mu.Unlock()
-	s.steps = nil
+	s.failed = s.kind == kindUndo || s.kind == kindRedo
 	return s.j.endLocked(s, nil)
 }
 

@@ -60,6 +60,9 @@ func (p *past) add(l line) {
 	case lineEnd:
 		delete(p.open, l.Step)
 		r := step.record()
+		if l.Failed {
+			r.steps = nil
+		}
 		p.steps = append(p.steps, r)
 	}
 }
@@ -112,7 +115,7 @@ func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 	case forward && u.going:
 		r.ops = u.intents
 	case forward: // nothing was done yet
-		s.steps = nil
+		s.failed = true
 	case u.going:
 		for _, c := range u.intents {
 			r.ops = append(r.ops, Change{Path: c.Path, Before: c.After, After: c.Before})
@@ -129,9 +132,14 @@ func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 	report.Done, report.Left = done, append(report.Left, left...)
 	var changes []Change
 	if forward {
-		changes = done
+		changes, s.failed = done, s.failed || failed(left)
 	}
 	return report, j.endRecovered(s, changes)
+}
+
+// failed reports whether the system would not do a part of it.
+func failed(left []Lack) bool {
+	return slices.ContainsFunc(left, func(l Lack) bool { return l.Err != nil })
 }
 
 func (j *Journal) endRecovered(s *Step, changes []Change) error {

@@ -52,8 +52,15 @@ func (r *restore) run() (done []Change, left []Lack) {
 	isFile := func(op Change) bool { return op.After.Kind == File || op.After.Kind == Link }
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, writers)
+	alone := func(op Change) bool {
+		st, err := r.j.place.lstat(op.Path)
+		return op.After.Peer == "" && (err != nil || st.links <= 1)
+	}
+	var several []Change // paths that are names of a file with others, or shall be
 	for _, op := range r.ops {
-		if isFile(op) && op.After.Peer == "" {
+		if isFile(op) && !alone(op) {
+			several = append(several, op)
+		} else if isFile(op) {
 			slots <- struct{}{}
 			wg.Go(func() {
 				r.try(op, r.put)
@@ -62,8 +69,7 @@ func (r *restore) run() (done []Change, left []Lack) {
 		}
 	}
 	wg.Wait()
-	// These may become another name of one of those above.
-	r.each(r.ops, func(op Change) bool { return isFile(op) && op.After.Peer != "" }, r.put)
+	r.each(several, anyOp, r.put) // one after the other
 	r.each(upwards, func(op Change) bool { return op.After.Kind == Folder }, r.setDirMode)
 	for _, op := range r.ops {
 		if lack, ok := r.left[op.Path]; ok {
@@ -214,7 +220,7 @@ func (r *restore) there(op Change) (now State, finished bool, err error) {
 		return now, true, nil
 	case same(now, op.Before), dirToDir(op) && now.Kind == Folder, turns(op) && now.Kind == Absent:
 		return now, false, nil
-	case op.Before.Kind == Absent && op.After.Kind == Folder && now.Kind == Folder: // its mode comes last
+	case (r.again || op.Before.Kind == Absent) && op.After.Kind == Folder && now.Kind == Folder: // its mode comes last
 		return now, false, nil
 	case r.again && op.Before.Kind == Folder && now.Kind == Folder: // was loosened
 		return now, false, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // put makes a path the file or link that it shall be.
@@ -88,7 +89,7 @@ func (r *restore) linkPeer(p *parent, op Change, temp string) bool {
 		return false
 	}
 	peer, err := r.j.look(op.After.Peer, hashOnly)
-	if err != nil || !same(peer, op.After) {
+	if err != nil || peer.Kind != File || !sameContent(peer, op.After) || peer.Mode != op.After.Mode && !r.changes(op.After.Peer) {
 		return false
 	}
 	dir, _ := split(op.Path)
@@ -98,11 +99,16 @@ func (r *restore) linkPeer(p *parent, op Change, temp string) bool {
 	// It must be the file that was looked at, in the directory that is held open.
 	made, err := p.dir.Lstat(temp)
 	was, err2 := r.j.place.root.Lstat(op.After.Peer)
-	if err == nil && err2 == nil && os.SameFile(made, was) {
+	if err == nil && err2 == nil && os.SameFile(made, was) && p.dir.Chmod(temp, op.After.Mode) == nil {
 		return true
 	}
 	_ = p.dir.Remove(temp) // make tells if it is still there
 	return false
+}
+
+// changes reports whether the path is one of those to be restored.
+func (r *restore) changes(path string) bool {
+	return slices.ContainsFunc(r.ops, func(op Change) bool { return op.Path == path })
 }
 
 // copy writes the content, and makes sure that it is the one that was expected.

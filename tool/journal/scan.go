@@ -102,7 +102,6 @@ func (s *scan) visit(dir string, buf []byte) visit {
 	if err != nil {
 		return visit{lacks: []Lack{{Path: dir + "/", Why: Unreadable, Err: err}}}
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	var v visit
 	was := s.old[dir]
 	kept := entries[:0]

@@ -12,10 +12,7 @@ func (s *Step) seen() ([]Change, error) {
 	j.stopWarm()
 	j.looking.Lock()
 	defer j.looking.Unlock()
-	old := j.tree
-	j.tree = s.tree // so that what a file was is compared with what the command found
 	sc := j.scan(context.Background(), s.ignored)
-	j.tree = old
 	pairs, created := s.pairs(sc.next)
 	if created {
 		ignored := j.askIgnored(j.life)
@@ -24,9 +21,11 @@ func (s *Step) seen() ([]Change, error) {
 	var changes []Change
 	var errs []error
 	refs := map[string]map[string]uint32{}
-	peers := s.peers(pairs)
+	was := peersIn(s.tree, pairs, func(p pair) *entry { return p.before })
+	is := peersIn(sc.next, pairs, func(p pair) *entry { return p.after })
 	for _, p := range pairs {
-		c, ref, err := s.compare(p, peers)
+		c, ref, err := s.compare(p)
+		c.Before.Peer, c.After.Peer = was.of(p.path, p.before), is.of(p.path, p.after)
 		errs = append(errs, err)
 		if ref != 0 {
 			dir, name := split(p.path)
@@ -79,17 +78,11 @@ func withoutIgnored(pairs []pair, ignored map[string]bool) []pair {
 }
 
 // compare says what became of a path, and the number of its new content.
-func (s *Step) compare(p pair, peers map[inode][]string) (c Change, ref uint32, err error) {
+func (s *Step) compare(p pair) (c Change, ref uint32, err error) {
 	j := s.j
 	c.Path = p.path
 	if p.before != nil {
 		c.Before = j.stateOf(p.before)
-		for _, peer := range peers[inodeOf(p.before)] {
-			if peer != p.path {
-				c.Before.Peer = peer
-				break
-			}
-		}
 	}
 	j.mu.Lock()
 	if made, ok := s.adjusted[p.path]; ok {
@@ -125,22 +118,38 @@ type inode struct{ dev, inode uint64 }
 
 func inodeOf(e *entry) inode { return inode{e.stat.dev, e.stat.inode} }
 
-// peers are the paths of all files with several of them, if one of the pairs is
-// such a file.
-func (s *Step) peers(pairs []pair) map[inode][]string {
-	peers := map[inode][]string{}
+// peers are the paths of files that have several.
+type peers map[inode][]string
+
+// peersIn looks in a tree for the other paths of those of the pairs that have
+// several.
+func peersIn(t tree, pairs []pair, which func(pair) *entry) peers {
+	all := peers{}
 	for _, p := range pairs {
-		if p.before != nil && p.before.stat.kind() == File && p.before.stat.links > 1 {
-			peers[inodeOf(p.before)] = nil
+		if e := which(p); e != nil && e.stat.kind() == File && e.stat.links > 1 {
+			all[inodeOf(e)] = nil
 		}
 	}
-	if len(peers) == 0 {
-		return peers
+	if len(all) == 0 {
+		return all
 	}
-	below(s.tree, "", func(path string, e *entry) {
-		if paths, ok := peers[inodeOf(e)]; ok && e.stat.kind() == File {
-			peers[inodeOf(e)] = append(paths, path)
+	below(t, "", func(path string, e *entry) {
+		if paths, ok := all[inodeOf(e)]; ok && e.stat.kind() == File {
+			all[inodeOf(e)] = append(paths, path)
 		}
 	})
-	return peers
+	return all
+}
+
+// of is another path of the file at the path, or "".
+func (p peers) of(path string, e *entry) string {
+	if e == nil {
+		return ""
+	}
+	for _, peer := range p[inodeOf(e)] {
+		if peer != path {
+			return peer
+		}
+	}
+	return ""
 }

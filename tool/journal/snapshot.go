@@ -16,7 +16,8 @@ import (
 func (s *Step) Snapshot(ctx context.Context) (Coverage, error) {
 	j := s.j
 	j.stopWarm()
-	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget)
+	// An eighth is for what comes after the looking.
+	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/8)
 	defer cancel()
 	if err := s.write(); err != nil {
 		return Coverage{}, err
@@ -27,7 +28,7 @@ func (s *Step) Snapshot(ctx context.Context) (Coverage, error) {
 	if err != nil {
 		return Coverage{}, err
 	}
-	s.tree, s.adjusted = seen, map[string]State{}
+	s.tree = seen
 	s.ignored, _ = j.lastIgnored()
 	end, err := j.files.tree.save(s.tree)
 	if err != nil {
@@ -45,11 +46,15 @@ func (j *Journal) survey(ctx context.Context) (tree, Coverage, error) {
 	ignored, known := j.lastIgnored()
 	sc := j.scan(ctx, ignored)
 	if !known || sc.newPaths {
-		ignored = j.waitIgnored(ctx, known)
+		if ignored = j.waitIgnored(ctx, known); !known {
+			sc.next.prune(ignored)
+		}
 	}
 	sc.work = slices.DeleteFunc(sc.work, func(w job) bool { return isIgnored(ignored, w.path) })
-	// What changed last is least likely to be kept anywhere else.
-	slices.SortFunc(sc.work, func(a, b job) int { return cmp.Compare(b.stat.mtime, a.stat.mtime) })
+	if len(sc.work) < maxSorted {
+		// What changed last is least likely to be kept anywhere else.
+		slices.SortFunc(sc.work, func(a, b job) int { return cmp.Compare(b.stat.mtime, a.stat.mtime) })
+	}
 	lacks, err := j.keep(ctx, sc)
 	j.tree = sc.withUnseen()
 	lacks = append(lacks, sc.lacks...)
@@ -59,6 +64,10 @@ func (j *Journal) survey(ctx context.Context) (tree, Coverage, error) {
 	slices.SortFunc(lacks, func(a, b Lack) int { return strings.Compare(a.Path, b.Path) })
 	return sc.next, Coverage{Files: sc.next.kept(), Bytes: j.files.objects.bytes(), Lacks: lacks}, err
 }
+
+// maxSorted is how many new files are put in order: of more, there is no time for
+// most of them, nor for the sorting.
+const maxSorted = 20_000
 
 // kept is how many regular files of the tree are kept.
 func (t tree) kept() (n int) {
@@ -114,11 +123,11 @@ func (j *Journal) keep(ctx context.Context, sc *scan) ([]Lack, error) {
 		wg.Go(func() {
 			mu.Lock()
 			defer mu.Unlock()
-			for next < len(sc.work) && failed == nil {
+			for next < len(sc.work) && failed == nil && ctx.Err() == nil {
 				w := sc.work[next]
 				next++
 				mu.Unlock()
-				ref, lack, err := j.keepOne(ctx, w)
+				ref, lack, err := j.keepOne(w)
 				mu.Lock()
 				if err != nil {
 					failed = err
@@ -137,14 +146,28 @@ func (j *Journal) keep(ctx context.Context, sc *scan) ([]Lack, error) {
 		})
 	}
 	wg.Wait()
+	lacks = append(lacks, noTime(sc.work[next:])...)
 	for dir, names := range refs {
 		sc.next.setRefs(dir, names)
 	}
 	return lacks, failed
 }
 
+// noTime lists the directories of files that there was no time to keep.
+func noTime(work []job) (lacks []Lack) {
+	listed := map[string]bool{}
+	for _, w := range work {
+		dir, _ := split(w.path)
+		if !listed[dir] {
+			listed[dir] = true
+			lacks = append(lacks, Lack{Path: dir + "/", Why: NoTime})
+		}
+	}
+	return lacks
+}
+
 // keepOne keeps one content. Only what the journal itself could not do is an error.
-func (j *Journal) keepOne(ctx context.Context, w job) (ref uint32, lack *Lack, err error) {
+func (j *Journal) keepOne(w job) (ref uint32, lack *Lack, err error) {
 	no := func(why Reason, err error) (uint32, *Lack, error) {
 		return 0, &Lack{Path: w.path, Why: why, Size: w.stat.size, Err: err}, nil
 	}
@@ -156,8 +179,6 @@ func (j *Journal) keepOne(ctx context.Context, w job) (ref uint32, lack *Lack, e
 		return no(IsSpecial, nil)
 	case kind == File && w.stat.size > j.cfg.MaxFile:
 		return no(TooLarge, nil)
-	case ctx.Err() != nil:
-		return no(NoTime, nil)
 	case kind == Link:
 		target, err := j.place.readlink(w.path)
 		if err != nil {
@@ -203,13 +224,10 @@ func (j *Journal) Warm(ctx context.Context) error {
 	j.warm.Unlock()
 	j.looking.Lock()
 	defer j.looking.Unlock()
-	j.mu.Lock()
-	err := j.openFiles()
-	j.mu.Unlock()
-	if err != nil {
+	if err := j.ready(); err != nil {
 		return err
 	}
-	_, _, err = j.survey(ctx)
+	_, _, err := j.survey(ctx)
 	return err
 }
 

@@ -19,6 +19,8 @@ type Step struct {
 	head  string
 	steps []int
 	begun bool // the log has it
+	// failed: a part of an undo could not be done; the next one tries again.
+	failed bool
 
 	before map[string]State // what Before was told of
 	// after a Snapshot:
@@ -33,10 +35,8 @@ type Step struct {
 // is returned. After an error the tool must not write.
 func (s *Step) Before(paths ...string) ([]Lack, error) {
 	j := s.j
-	if !s.begun { // the contents need the files
-		if err := s.write(); err != nil {
-			return nil, err
-		}
+	if err := j.ready(); err != nil {
+		return nil, err
 	}
 	var lacks []Lack
 	var lines []line
@@ -76,6 +76,9 @@ func (j *Journal) concerned(path string) ([]string, *Lack) {
 		path = rel
 	}
 	path = filepath.ToSlash(filepath.Clean(path))
+	if st, err := j.place.lstat(path); err == nil && st.kind() != Link && filepath.IsLocal(path) && path != "." {
+		return []string{path}, nil // no link on the way to it, nothing to be made
+	}
 	var all []string
 	for range 40 { // as many links as the kernel follows
 		rel, missing, err := j.resolve(path)

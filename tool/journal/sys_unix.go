@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -60,14 +61,14 @@ func (p *place) openSteps(path string, flags int) (int, error) {
 	return fd, nil
 }
 
-// list returns what lies in the directory, unsorted. buf is scratch space.
+// list returns what lies in the directory, sorted by name. buf is scratch space.
 func (p *place) list(path string, buf []byte) ([]entry, error) {
 	dir, err := p.open(path, unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(dir)
-	var names []string
+	names := make([]string, 0, 64)
 	for {
 		n, err := uninterrupted(func() (int, error) { return unix.ReadDirent(dir, buf) })
 		if err != nil {
@@ -78,6 +79,7 @@ func (p *place) list(path string, buf []byte) ([]entry, error) {
 		}
 		_, _, names = unix.ParseDirent(buf[:n], -1, names)
 	}
+	slices.Sort(names) // rather than the entries, which are five times as large
 	entries := make([]entry, 0, len(names))
 	for _, name := range names {
 		st, err := statAt(dir, name)

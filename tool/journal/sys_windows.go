@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // place is the project's root, held open. Its methods take paths relative to it,
@@ -50,6 +52,7 @@ func (p *place) list(path string, _ []byte) ([]entry, error) {
 		}
 		entries = append(entries, entry{name: d.Name(), stat: statOf(info)})
 	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	return entries, nil
 }
 

@@ -1,0 +1,194 @@
+package journal
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func why(lacks []Lack) map[string]Reason {
+	m := map[string]Reason{}
+	for _, l := range lacks {
+		m[l.Path] = l.Why
+	}
+	return m
+}
+
+func (p *project) snapshot(s *Step) map[string]Reason {
+	p.t.Helper()
+	c, err := s.Snapshot(context.Background())
+	p.ok(err)
+	return why(c.Lacks)
+}
+
+func TestWhatIsNotCoveredIsListed(t *testing.T) {
+	p := newProject(t, map[string]string{"small": "s\n", "large": strings.Repeat("x", 5000), ".env": "KEY=1\n", "build/out": "o\n",
+		".git/HEAD": "ref: refs/heads/main\n", "sub/.git/HEAD": "ref: refs/heads/main\n"})
+	p.cfg.MaxFile = 4096
+	p.cfg.Denied = func(path string) bool { return filepath.Base(path) == ".env" }
+	p.cfg.Ignored = func(context.Context) ([]string, error) {
+		return []string{"build/", "later/", "dist.log"}, nil
+	}
+	p.reopen()
+	s := p.Begin(1, "run")
+	got := p.snapshot(s)
+	for path, want := range map[string]Reason{"large": TooLarge, ".env": IsDenied, "build": IsIgnored} {
+		if got[path] != want {
+			t.Errorf("%s: %q, not %q", path, got[path], want)
+		}
+	}
+	for _, path := range []string{"small", ".git", ".git/HEAD", "sub/.git"} {
+		if got[path] != "" {
+			t.Errorf("%s is listed: %s", path, got[path])
+		}
+	}
+	for path, content := range map[string]string{"small": "S\n", "large": "short", ".env": "KEY=2\n", "build/out": "O\n",
+		"later/one": "1\n", ".git/HEAD": "ref: refs/heads/other\n"} {
+		p.write(path, content)
+	}
+	changed, err := s.End()
+	p.ok(err)
+	var all []string
+	for _, c := range changed.Changes {
+		all = append(all, c.Path)
+	}
+	expect(t, "changed", all, ".env", "large", "small")
+	expect(t, "cannot be undone", paths(changed.Lacks), ".env", "large")
+	plan, err := p.Plan(1, false)
+	p.ok(err)
+	expect(t, "the plan cannot", paths(plan.Cannot), ".env", "large")
+	if len(plan.Restore) != 1 || plan.Restore[0].Path != "small" {
+		t.Errorf("the plan restores %v", plan.Restore)
+	}
+	data, err := os.ReadFile(filepath.Join(p.cfg.Dir, objectsName))
+	p.ok(err)
+	if strings.Contains(string(data), "KEY=") {
+		t.Error("the journal holds what is denied")
+	}
+}
+
+func TestTheLimitOfASessionKeepsWhatIsThere(t *testing.T) {
+	p := newProject(t, map[string]string{"a": strings.Repeat("a", 3000)})
+	p.cfg.MaxSession = 5000
+	p.reopen()
+	p.edit(1, "a", strings.Repeat("b", 1000))
+	s := p.Begin(2, "edit a")
+	lacks, err := s.Before("a")
+	p.ok(err)
+	if len(lacks) > 0 {
+		t.Errorf("a is kept already: %v", lacks)
+	}
+	p.write("a", strings.Repeat("c", 3000))
+	_, err = s.End()
+	p.ok(err)
+	s = p.Begin(3, "edit a")
+	lacks, err = s.Before("a")
+	p.ok(err)
+	if why(lacks)["a"] != NoSpace {
+		t.Errorf("lacks: %v", lacks)
+	}
+	p.write("a", "d")
+	changed, err := s.End()
+	p.ok(err)
+	if why(changed.Lacks)["a"] != NoSpace {
+		t.Errorf("cannot be undone: %v", changed.Lacks)
+	}
+	plan, err := p.Plan(3, false)
+	p.ok(err)
+	if len(plan.Restore) != 0 || why(plan.Cannot)["a"] != NoSpace {
+		t.Errorf("plan: %+v", plan)
+	}
+	p.write("a", strings.Repeat("c", 3000)) // by hand: the older steps can still be undone
+	p.undo(3)
+	if got := p.look()["a"]; got != "-rw-r--r-- "+strings.Repeat("a", 3000) {
+		t.Errorf("a is %.40q", got)
+	}
+}
+
+func TestASnapshotWithoutTimeListsWhatItDidNotKeep(t *testing.T) {
+	files := map[string]string{}
+	for _, name := range []string{"a", "b/c", "b/d/e", "f/g"} {
+		files[name] = "content of " + name
+	}
+	p := newProject(t, files)
+	p.cfg.Budget = time.Nanosecond
+	p.reopen()
+	s := p.Begin(1, "run")
+	if got := p.snapshot(s); got["/"] != NoTime {
+		t.Errorf("lacks: %v", got)
+	}
+	p.write("a", "changed")
+	_, err := s.End()
+	p.ok(err)
+	p.cfg.Budget = time.Minute
+	p.reopen()
+	changed := p.command(2, func() { p.write("b/c", "changed") })
+	if len(changed.Lacks) > 0 || len(changed.Changes) != 1 {
+		t.Errorf("changed: %+v", changed)
+	}
+}
+
+func TestWarmingUpLeavesNothingToDo(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "a\n", "b/c": "c\n", "l": "-> a"})
+	old := time.Now().Add(-time.Hour)
+	p.ok(os.Chtimes(p.path("a"), old, old))
+	p.ok(p.Warm(context.Background()))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p.reopen() // the tree is on the disk only after a snapshot
+	s := p.Begin(1, "run")
+	if got := p.snapshot(s); len(got) > 0 {
+		t.Errorf("lacks: %v", got)
+	}
+	p.ok(p.Warm(ctx))
+	_, err := s.End()
+	p.ok(err)
+}
+
+func TestAChangeWithinTheSameTickIsSeen(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n"})
+	for i := range 50 {
+		info, err := os.Stat(p.path("a"))
+		p.ok(err)
+		want := []byte{byte('0' + i%10), '\n'}
+		changed := p.command(i, func() {
+			p.ok(os.WriteFile(p.path("a"), want, 0o644))
+			p.ok(os.Chtimes(p.path("a"), info.ModTime(), info.ModTime()))
+		})
+		if string(want) != "1\n" && i > 0 && len(changed.Changes) != 1 {
+			t.Fatalf("write %d was not seen", i)
+		}
+	}
+}
+
+func TestPathsOutsideOfTheProjectAreNotKept(t *testing.T) {
+	p := newProject(t, map[string]string{"in": "in\n", "out": "-> ../outside", "dir/real": "r\n", "alias": "-> dir", "to": "-> in"})
+	p.ok(os.WriteFile(filepath.Join(filepath.Dir(p.root), "outside"), []byte("o\n"), 0o644))
+	s := p.Begin(1, "edit")
+	for path, want := range map[string]string{"../outside": string(Outside), "out": string(Outside), "/etc/hostname": string(Outside),
+		"alias/real": "", "to": "", "alias/new/file": ""} {
+		lacks, err := s.Before(path)
+		p.ok(err)
+		got := ""
+		if len(lacks) > 0 {
+			got = string(lacks[0].Why)
+		}
+		if got != want {
+			t.Errorf("%s: %v", path, lacks)
+		}
+	}
+	p.write("alias/real", "changed\n")
+	changed, err := s.End()
+	p.ok(err)
+	var all []string
+	for _, c := range changed.Changes {
+		all = append(all, c.Path)
+	}
+	if !slices.Contains(all, "dir/real") {
+		t.Errorf("changed: %v", all)
+	}
+}

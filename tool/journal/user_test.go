@@ -1,0 +1,195 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func paths(lacks []Lack) (all []string) {
+	for _, l := range lacks {
+		all = append(all, l.Path)
+	}
+	return all
+}
+
+func expect(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, not %q", what, got, want)
+	}
+}
+
+func TestWhatTheUserChangedSinceIsLeftAlone(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "a\n", "b": "b\n", "c": "c\n", "d/x": "x\n"})
+	p.command(1, func() {
+		p.write("a", "A\n")
+		p.write("b", "B\n")
+		p.ok(os.Remove(p.path("c")))
+		p.write("made/one", "1\n")
+		p.ok(os.RemoveAll(p.path("d")))
+	})
+	p.write("b", "the user's\n")
+	p.write("c", "the user's\n")
+	p.write("made/theirs", "the user's\n")
+	p.write("d", "the user's file\n")
+	plan, err := p.Plan(1, false)
+	p.ok(err)
+	expect(t, "left alone", paths(plan.Left), "b", "c", "d", "d/x", "made")
+	report, err := p.Apply(plan)
+	p.ok(err)
+	if len(report.Left) > 0 {
+		t.Errorf("left by Apply: %v", report.Left)
+	}
+	p.same(map[string]string{".": "drwxr-xr-x", "a": "-rw-r--r-- a\n", "b": "-rw-r--r-- the user's\n",
+		"c": "-rw-r--r-- the user's\n", "d": "-rw-r--r-- the user's file\n", "made": "drwxr-xr-x",
+		"made/theirs": "-rw-r--r-- the user's\n"})
+}
+
+func TestAnEditBetweenTwoStepsStopsAtTheUsers(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n"})
+	p.edit(1, "a", "2\n")
+	p.write("a", "the user's\n")
+	p.edit(2, "a", "3\n")
+	plan, err := p.Plan(2, false)
+	p.ok(err)
+	expect(t, "left alone", paths(plan.Left), "a")
+	_, err = p.Apply(plan)
+	p.ok(err)
+	if got := p.look()["a"]; !strings.HasSuffix(got, "the user's\n") {
+		t.Errorf("a is %q", got)
+	}
+}
+
+func TestWhatTheUserTookBackThemselvesIsNoConflict(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
+	start := p.look()
+	p.edit(1, "a", "2\n")
+	p.edit(1, "b", "2\n")
+	p.write("a", "1\n")
+	plan, err := p.Plan(1, false)
+	p.ok(err)
+	if len(plan.Left) > 0 || len(plan.Restore) != 1 {
+		t.Errorf("left %v, restore %v", plan.Left, plan.Restore)
+	}
+	_, err = p.Apply(plan)
+	p.ok(err)
+	p.same(start)
+}
+
+func TestAFileThatChangesBetweenPlanAndApplyIsLeftAlone(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
+	p.edit(1, "a", "2\n")
+	p.edit(1, "b", "2\n")
+	plan, err := p.Plan(1, false)
+	p.ok(err)
+	p.write("a", "the user's\n")
+	report, err := p.Apply(plan)
+	p.ok(err)
+	expect(t, "left", paths(report.Left), "a")
+	if got := p.look(); !strings.HasSuffix(got["a"], "the user's\n") || !strings.HasSuffix(got["b"], " 1\n") {
+		t.Errorf("now: %q", got)
+	}
+}
+
+func TestAPlanIsStaleOnceSomethingElseWasRecorded(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n"})
+	p.edit(1, "a", "2\n")
+	plan, err := p.Plan(1, false)
+	p.ok(err)
+	p.edit(2, "a", "3\n")
+	if _, err := p.Apply(plan); !errors.Is(err, ErrStale) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestNothingIsBroughtBackOverANewChange(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n"})
+	p.edit(1, "a", "2\n")
+	p.undo(1)
+	p.edit(2, "b", "new\n")
+	if _, err := p.Plan(1, true); !errors.Is(err, ErrNothing) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestUndoCountsTurnsThatChangedSomething(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n"})
+	p.edit(1, "a", "2\n")
+	p.edit(1, "b", "b\n")
+	p.command(2, func() {})
+	p.edit(3, "c", "c\n")
+	plan, err := p.Plan(2, false)
+	p.ok(err)
+	if !slices.Equal(plan.Turns, []int{3, 1}) || len(plan.Steps) != 3 {
+		t.Errorf("turns %v, steps %v", plan.Turns, plan.Steps)
+	}
+	if got := p.Turns(); !slices.Equal(got, []int{1, 3}) {
+		t.Errorf("turns that changed something: %v", got)
+	}
+}
+
+func TestAMovedHeadIsInThePlan(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n"})
+	head, busy := "main 1111", ""
+	p.cfg.Head = func() (string, string) { return head, busy }
+	p.reopen()
+	p.edit(1, "a", "2\n")
+	plan, err := p.Plan(1, false)
+	p.ok(err)
+	if plan.HeadMoved || plan.Busy != "" {
+		t.Errorf("plan: %+v", plan)
+	}
+	head, busy = "main 2222", "rebase"
+	p.reopen()
+	plan, err = p.Plan(1, false)
+	p.ok(err)
+	if !plan.HeadMoved || plan.Busy != "rebase" {
+		t.Errorf("plan: %+v", plan)
+	}
+}
+
+func TestAToolsOwnPathsAreNotTakenForTheCommands(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
+	start := p.look()
+	command := p.Begin(1, "run")
+	_, err := command.Snapshot(context.Background())
+	p.ok(err)
+	p.write("b", "the command's\n")
+	tool := p.Begin(1, "edit a")
+	_, err = tool.Before("a")
+	p.ok(err)
+	p.write("a", "the tool's\n")
+	ran, err := command.End()
+	p.ok(err)
+	if len(ran.Changes) != 1 || ran.Changes[0].Path != "b" {
+		t.Errorf("the command changed %v", ran.Changes)
+	}
+	_, err = tool.End()
+	p.ok(err)
+	p.undo(1)
+	p.same(start)
+}
+
+func TestCommandsThatOverlapAreTakenBack(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n"})
+	start := p.look()
+	one, two := p.Begin(1, "one"), p.Begin(1, "two")
+	_, err := one.Snapshot(context.Background())
+	p.ok(err)
+	p.write("a", "2\n")
+	_, err = two.Snapshot(context.Background())
+	p.ok(err)
+	p.write("a", "3\n")
+	p.write("b", "2\n")
+	_, err = one.End()
+	p.ok(err)
+	p.write("a", "4\n")
+	_, err = two.End()
+	p.ok(err)
+	p.undo(1)
+	p.same(start)
+}
