@@ -22,6 +22,7 @@ var allowed = []struct {
 	{"artoo", []string{"artoo/ui/cli"}},
 	{"artoo/config", []string{"artoo/provider", "artoo/tool/shell", "artoo/tool/spelling"}},
 	{"artoo/config/keyring", nil},
+	{"artoo/config/trust", nil},
 	{"artoo/provider", nil},
 	{"artoo/provider/redact", nil},
 	{"artoo/provider/transport", []string{"artoo/provider/redact"}},

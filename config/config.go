@@ -17,12 +17,13 @@ type Config struct {
 	// File is the config file that was read, "" when there was none.
 	File string
 	// Warnings are lines for stderr, each said once: unknown variables and
-	// keys, a project file that was ignored.
+	// keys.
 	Warnings []string
 
 	origins      map[string]origin
 	projectRules map[string][]RuleText // by root
 	ruleTexts    []RuleText
+	project      projectSettings
 	switched     string // that a model named another provider than a weaker source, for Choice.Note
 	lookup       func(string) (string, bool)
 	keyring      Keyring           // nil: none here

@@ -44,7 +44,7 @@ func TestAddRule(t *testing.T) {
 			}
 			c := mustLoad(t, LoadOptions{Flags: map[string][]string{"config": {path}}})
 			if rules := c.AllRules(root); len(rules) == 0 || rules[0].Text != "bash(go test:*)" {
-				t.Errorf("rules %q", rules)
+				t.Errorf("rules %+v", rules)
 			}
 			if info, err := os.Stat(path); err != nil ||
 				(!isWindows() && info.Mode().Perm() != map[bool]os.FileMode{true: 0o600, false: 0o640}[test.before == ""]) {

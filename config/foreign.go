@@ -87,6 +87,7 @@ func Files() []Foreign {
 		{"~/.local/share/artoo/credentials.toml", "stored keys, and which are in the keyring; a .lock file beside it"},
 		{"~/.local/state/artoo/sessions/", "one file of JSON lines for each session, kept until it is removed"},
 		{"~/.local/state/artoo/history", "what was typed at the prompt"},
+		{"~/.local/state/artoo/trust.json", "what repositories brought that was trusted, or not"},
 		{"AGENTS.md", "instructions, in the project's root and the directories down to the working one; " +
 			"AGENT.md and CLAUDE.md too"},
 		{".artoo/config.toml", "the project's own settings, once they are trusted"},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -17,9 +16,6 @@ type LoadOptions struct {
 	// Flags are the values of the flags that were given, raw and in order, by
 	// the key of their option. A switch has the value "true". May be nil.
 	Flags map[string][]string
-	// ProjectRoot is the absolute path of the project, "" for none. Nothing of
-	// its .artoo/config.toml is read; that it is ignored is a warning.
-	ProjectRoot string
 	// Keyring is where login's keys may be; it is asked for nothing before Key
 	// wants one from it. nil means that there is none.
 	Keyring Keyring
@@ -70,7 +66,6 @@ func Load(o LoadOptions) (*Config, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	c.noticeProject(o.ProjectRoot)
 	return c, nil
 }
 
@@ -220,20 +215,5 @@ func (c *Config) untie(before providerAt, now rank) {
 	}
 	if tied("api_key_file") {
 		c.APIKeyFile = ""
-	}
-}
-
-// projectFile is where a project keeps its own settings, below its root.
-const projectFile = ".artoo/config.toml"
-
-// noticeProject warns that the project's own file is ignored.
-func (c *Config) noticeProject(root string) {
-	if root == "" || c.NoProject {
-		return
-	}
-	path := filepath.Join(root, filepath.FromSlash(projectFile))
-	if _, err := os.Lstat(path); err == nil {
-		c.Warnings = append(c.Warnings,
-			shorten(path, c.lookup)+": ignored, since the project is not trusted; --no-project silences this")
 	}
 }

@@ -261,23 +261,6 @@ func TestAnotherProviderDropsWhatBelongsToTheFirst(t *testing.T) {
 	}
 }
 
-func TestProjectFileIsIgnoredAndSaid(t *testing.T) {
-	world(t)
-	root := t.TempDir()
-	if c := mustLoad(t, LoadOptions{ProjectRoot: root}); len(c.Warnings) != 0 {
-		t.Errorf("warnings %q", c.Warnings)
-	}
-	writeFile(t, 0o600, "not toml [[", root, ".artoo", "config.toml")
-	c := mustLoad(t, LoadOptions{ProjectRoot: root})
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "config.toml: ignored, since the project is not trusted") {
-		t.Errorf("warnings %q", c.Warnings)
-	}
-	c = mustLoad(t, LoadOptions{ProjectRoot: root, Flags: map[string][]string{"no_project": {"true"}}})
-	if len(c.Warnings) != 0 {
-		t.Errorf("warnings %q", c.Warnings)
-	}
-}
-
 func TestValuesHideSecrets(t *testing.T) {
 	home := world(t)
 	writeFile(t, 0o600, "[provider]\nbase_url = \"https://me:pass@example.org/v1\"\n", home, ".config", "artoo",

@@ -73,6 +73,9 @@ func (p Paths) Sessions() (string, error) { return below(p.StateDir, "sessions")
 // Approved is the file of the scripts that rules were allowed for.
 func (p Paths) Approved() (string, error) { return below(p.StateDir, "approved.json") }
 
+// Trust is the file of the projects that are trusted.
+func (p Paths) Trust() (string, error) { return below(p.StateDir, "trust.json") }
+
 // History is the file of what was typed at the prompt.
 func (p Paths) History() (string, error) { return below(p.StateDir, "history") }
 

@@ -15,20 +15,21 @@ type RuleText struct {
 	Text   string
 	Origin string // "--allow", "ARTOO_ASK", "config.toml line 4"
 
-	file string // path of the file, "" for flags and variables
+	file    string // path of the file, "" for flags and variables
+	brought bool   // the file is the project's own
 }
 
 // InFile reports whether the rule stands in the user's own file.
-func (r RuleText) InFile() bool { return r.file != "" }
+func (r RuleText) InFile() bool { return r.file != "" && !r.brought }
 
 // ruleLists are the keys of the options that hold rules.
 func ruleLists() []string { return []string{"allow", "ask", "deny"} }
 
 // AllRules are the rules that hold in the project at root, an absolute path: its
 // own of the user's file first, then those for every project, of the file, the
-// environment and the flags.
+// environment and the flags, and those that a trusted project brings.
 func (c *Config) AllRules(root string) []RuleText {
-	return append(slices.Clone(c.projectRules[filepath.Clean(root)]), c.ruleTexts...)
+	return slices.Concat(c.projectRules[filepath.Clean(root)], c.ruleTexts, c.project.rules)
 }
 
 // applyProjects reads the [project."/path"] tables of the user's file: rules that
@@ -63,8 +64,12 @@ func (r RuleText) Wrong(why, right string) error {
 	right = cmp.Or(right, "bash(go test:*)")
 	switch {
 	case r.file != "":
+		dir := filepath.Dir(r.file)
+		if r.brought { // whose origin begins with a directory
+			dir = filepath.Dir(dir)
+		}
 		e.Kind = kindConfig
-		e.Where = filepath.Join(filepath.Dir(r.file), r.Origin)
+		e.Where = filepath.Join(dir, r.Origin)
 		e.Hint = r.List + " = [" + quoteTOML(right) + "]"
 	case strings.HasPrefix(r.Origin, "--"):
 		e.Hint = r.Origin + " '" + right + "'"

@@ -18,7 +18,8 @@ func relative(elems []string) bool {
 // SelectTools turns the tools setting into names: all is every tool there is,
 // on those of the default set, both in the order to keep. A list that begins
 // with +name or -name starts from the default set. Elements with a * at the
-// end match by prefix. The error is a *Error that names an unknown tool.
+// end match by prefix. What a trusted project takes away is left out at last. The
+// error is a *Error that names an unknown tool.
 func (c *Config) SelectTools(all, on []string) ([]string, error) {
 	chosen := map[string]bool{}
 	if len(c.Tools) == 0 || relative(c.Tools[:1]) {
@@ -42,5 +43,5 @@ func (c *Config) SelectTools(all, on []string) ([]string, error) {
 			return nil, c.blame("tools", "no such tool: "+name+didYouMean(name, all), strings.Join(all, ", "))
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !chosen[name] }), nil
+	return c.withoutTaken(all, slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !chosen[name] }))
 }

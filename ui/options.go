@@ -29,6 +29,7 @@ type Options struct {
 	// Lines is --interactive: any streams, one line is one message, and a
 	// question is answered by the next line that comes after it was written.
 	Lines bool
+	Trust *Trust // asked before the first message; nil asks nothing
 	First string // the first message, "" for none
 	Clock Clock
 	// Notify calls the user when a question waits and when a long turn has

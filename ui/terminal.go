@@ -65,6 +65,9 @@ func (t *Terminal) Run(ctx context.Context) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	defer t.console.guard()
+	if err := t.askTrust(ctx); err != nil {
+		return exitError, err
+	}
 	if resumed := t.opt.Agent.Resumed(); resumed != nil {
 		t.showResumed(resumed)
 	}

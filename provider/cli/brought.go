@@ -60,12 +60,16 @@ func realPath(path string) string {
 	return path
 }
 
-// untrusted is the override by which codex takes no settings, rules, hooks or
-// servers of a project, whatever its own list of trusted projects says.
-func untrusted(p place) string {
+// trustLevel is the override by which codex takes settings, rules, hooks and servers
+// of a project, or none of them, whatever its own list of trusted projects says.
+func trustLevel(p place, trusted bool) string {
+	level := "untrusted"
+	if trusted {
+		level = "trusted"
+	}
 	var entries []string
 	for _, dir := range p.resolved() {
-		entries = append(entries, tomlString(dir)+`={trust_level="untrusted"}`)
+		entries = append(entries, tomlString(dir)+"={trust_level="+tomlString(level)+"}")
 	}
 	return "projects={" + strings.Join(entries, ",") + "}"
 }
@@ -79,8 +83,8 @@ func tomlString(text string) string {
 // geminiIgnores are names in a .gemini directory that gemini itself does not read.
 var geminiIgnores = []string{"config.yaml", "styleguide.md", "GEMINI.md"}
 
-// geminiBrings names what of the repository gemini would run or obey: it has no
-// option to leave that alone.
+// geminiBrings names what of the repository gemini would run or obey: where its user
+// trusts the directory it has no option to leave that alone.
 func geminiBrings(p place, home string) (found string, err error) {
 	for _, dir := range p.repository(home) {
 		entries, err := os.ReadDir(filepath.Join(dir, ".gemini"))

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,9 +50,63 @@ func TestNoToolTakesSettingsOfTheRepository(t *testing.T) {
 			}
 		}
 	}
-	if got := untrusted(place{"/a\\b/c",
-		"/a\\b"}); got != `projects={"/a\\b/c"={trust_level="untrusted"},"/a\\b"={trust_level="untrusted"}}` {
+	if got := trustLevel(place{"/a\\b/c",
+		"/a\\b"}, false); got != `projects={"/a\\b/c"={trust_level="untrusted"},"/a\\b"={trust_level="untrusted"}}` {
 		t.Error(got)
+	}
+}
+
+// What the project brings is given to the tools once it is trusted, as it is then:
+// no run gets what has changed.
+func TestATrustedProjectsSettingsAreGiven(t *testing.T) {
+	trusted, changed := true, error(nil)
+	for _, mode := range []string{"ask", "edits"} {
+		trust := func(s *standIn) {
+			s.cli.Mode = func() string { return mode }
+			s.cli.Trusted = func() (bool, error) { return trusted, changed }
+			trusted, changed = true, nil
+		}
+		s := newStandIn(t, ClaudeName, claudeGreets)
+		trust(s)
+		s.cli.Announce = true
+		s.ask(user("hi")).want(t, "Hello.")
+		args := s.given("args", 1)
+		if !strings.Contains(args, "\n--setting-sources=user,project,local\n") ||
+			strings.Contains(args, "--strict-mcp-config") != (mode == "ask") {
+			t.Errorf("claude %s: %s", mode, args)
+		}
+		trusted, changed = false, errors.New("the project's settings are left out")
+		got := s.ask(user("hi"))
+		got.want(t, "Hello.")
+		if !slices.Contains(got.notices, changed.Error()) {
+			t.Errorf("told %q", got.notices)
+		}
+		if args := s.given("args", 2); !strings.Contains(args, "\n--setting-sources=user\n--strict-mcp-config\n") {
+			t.Errorf("claude %s: %s", mode, args)
+		}
+		if got := s.ask(user("hi")); len(got.notices) > 0 {
+			t.Errorf("told again: %q", got.notices)
+		}
+		s = newStandIn(t, CodexName, events(codexBegin, codexText("Hello."), codexEnd(1, 0, 1)))
+		trust(s)
+		s.ask(user("hi")).want(t, "Hello.")
+		if args := s.given("args", 1); !strings.Contains(args, `={trust_level="trusted"}`) {
+			t.Errorf("codex %s: %s", mode, args)
+		}
+		s = newStandIn(t, GeminiName, geminiGreets)
+		trust(s)
+		put(t, filepath.Join(s.cli.Dir, ".gemini", "settings.json"), "{}")
+		put(t, filepath.Join(s.cli.Dir, ".env"), "NODE_OPTIONS=--require=./x.js\n")
+		s.ask(user("hi")).want(t, "Hello.")
+		env := s.given("env", 1)
+		if !strings.Contains(env, "\nGEMINI_CLI_TRUST_WORKSPACE=true\n") || !strings.Contains(env, "\nNODE_OPTIONS=\n") {
+			t.Errorf("gemini %s: %s", mode, env)
+		}
+		trusted = false
+		s.ask(user("hi")).fails(t, provider.KindConfig, ".gemini/settings.json")
+	}
+	if text := Rules(ClaudeName, "ask", true); !strings.Contains(text, "the settings and hooks of this project hold") {
+		t.Error(text)
 	}
 }
 

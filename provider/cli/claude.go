@@ -12,16 +12,17 @@ import (
 
 // claude is Claude Code: `claude -p` with its events as JSON lines.
 var claude = dialect{
-	program: "claude",
-	least:   "2.0.0",
-	since:   map[string]string{"--max-budget-usd": "2.0.28"},
-	install: "npm install -g @anthropic-ai/claude-code",
-	login:   "claude, and /login there",
-	own:     []string{"CLAUDE_CODE_OAUTH_TOKEN"},
-	keys:    []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
-	edits:   "it may change files, and run what its own settings allow",
-	reads:   "it only reads and runs no command",
-	guard:   noSlash,
+	program:  "claude",
+	least:    "2.0.0",
+	since:    map[string]string{"--max-budget-usd": "2.0.28"},
+	install:  "npm install -g @anthropic-ai/claude-code",
+	login:    "claude, and /login there",
+	own:      []string{"CLAUDE_CODE_OAUTH_TOKEN"},
+	settings: []string{".claude", ".mcp.json"},
+	keys:     []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
+	edits:    "it may change files, and run what its own settings allow",
+	reads:    "it only reads and runs no command",
+	guard:    noSlash,
 	events: func() decoder {
 		return &claudeEvents{calls: map[string]string{}, why: map[string]string{}, used: map[string]provider.Usage{},
 			streams: map[string]string{}}
@@ -40,11 +41,19 @@ var claude = dialect{
 const claudeReads = "Read,Glob,Grep,LS,NotebookRead,WebFetch,WebSearch,Task,Agent,TodoWrite," +
 	"Edit,Write,NotebookEdit,ExitPlanMode"
 
-// claudeArgs are the arguments of a run. Settings, hooks and servers come from the
-// user alone; in plan mode its own model does not decide what may run.
+// claudeArgs are the arguments of a run. Settings and hooks come from the user alone
+// unless the project is trusted, and so do servers, of which there are none where it
+// only reads; in plan mode its own model does not decide what may run.
 func claudeArgs(c call) []string {
-	args := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages",
-		"--setting-sources=user", "--strict-mcp-config"}
+	args := []string{"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages"}
+	if c.trust {
+		args = append(args, "--setting-sources=user,project,local")
+	} else {
+		args = append(args, "--setting-sources=user")
+	}
+	if !c.trust || !c.edits {
+		args = append(args, "--strict-mcp-config")
+	}
 	if c.edits {
 		args = append(args, "--permission-mode=acceptEdits")
 	} else {

@@ -15,12 +15,13 @@ import (
 // codex is OpenAI's Codex: `codex exec --json`. Its sandbox confines what its
 // commands may do; nobody is asked.
 var codex = dialect{
-	program: "codex",
-	least:   "0.50.0",
-	install: "npm install -g @openai/codex",
-	login:   "codex login",
-	own:     []string{"CODEX_API_KEY"},
-	keys:    []string{"OPENAI_API_KEY"},
+	program:  "codex",
+	least:    "0.50.0",
+	install:  "npm install -g @openai/codex",
+	login:    "codex login",
+	own:      []string{"CODEX_API_KEY"},
+	settings: []string{".codex", ".agents"},
+	keys:     []string{"OPENAI_API_KEY"},
 	edits: "it may change files; its sandbox confines its commands, but for those that its own rules let out, " +
 		"and not its own MCP servers",
 	reads:  "it only reads; its sandbox confines its commands, not its own MCP servers",
@@ -30,7 +31,7 @@ var codex = dialect{
 		// Where a project is not kept in git, codex must be told that this is
 		// meant; artoo has its own notion of places without a project.
 		args := []string{"exec", "--json", "--skip-git-repo-check"}
-		args = append(args, "--config="+untrusted(c.place))
+		args = append(args, "--config="+trustLevel(c.place, c.trust))
 		if c.edits {
 			args = append(args, "--sandbox=workspace-write")
 			if c.place.root != c.place.dir { // to read, it needs no leave

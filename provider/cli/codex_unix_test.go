@@ -54,7 +54,7 @@ func TestCodexAnswers(t *testing.T) {
 		t.Errorf("usage %+v", u)
 	}
 	args := strings.Fields(s.given("args", 1))
-	if want := []string{"exec", "--json", "--skip-git-repo-check", "--config=" + untrusted(s.cli.place()),
+	if want := []string{"exec", "--json", "--skip-git-repo-check", "--config=" + trustLevel(s.cli.place(), false),
 		"--sandbox=read-only", "--ignore-rules", "-"}; !slices.Equal(args, want) {
 		t.Errorf("arguments %q", args)
 	}

@@ -48,6 +48,10 @@ type CLI struct {
 	// Reads is asked before each run for directories outside of Root that the tool
 	// may read; may be nil.
 	Reads func() []string
+	// Trusted is asked before each run whether the tool gets the settings, hooks and
+	// servers that the project brings. The error says why it does not get what it got
+	// before, and is told once. nil means never.
+	Trusted func() (bool, error)
 	// Instructions are put before the first message of each of the tool's
 	// sessions; may be "".
 	Instructions string
@@ -72,6 +76,7 @@ type CLI struct {
 	broken   map[string]broken // runs that were cut off, by Request.SessionID
 	leaving  []<-chan struct{} // closed when what is left of a stopped run is gone
 	capped   bool              // the user was notified of caps that are not kept
+	changed  string            // why the project's settings are left out now, as the user was told
 	policy   string            // the file of the dialect's policy, "" until it is needed
 }
 
@@ -118,8 +123,9 @@ func (c *CLI) Check() error {
 	return err
 }
 
-// Rules says in one line whose rules hold in a mode.
-func Rules(name, mode string) string {
+// Rules says in one line whose rules hold in a mode; trusted says that the tool gets
+// what the project brings.
+func Rules(name, mode string, trusted bool) string {
 	d := dialectOf(name)
 	if d == nil {
 		return ""
@@ -130,6 +136,9 @@ func Rules(name, mode string) string {
 	}
 	if mode == "auto" {
 		what += ", as in edits, since nothing of artoo's confines it"
+	}
+	if trusted {
+		what += "; the settings and hooks of this project hold, since you trust it"
 	}
 	return fmt.Sprintf("%s runs its own tools by its own rules, not artoo's: in mode %s %s", d.program, mode, what)
 }
@@ -285,14 +294,14 @@ func (c *CLI) leave(p *process) {
 }
 
 // announce is the notice of whose rules hold, "" when it was given.
-func (c *CLI) announce() string {
+func (c *CLI) announce(trusted bool) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.notified || !c.Announce {
 		return ""
 	}
 	c.notified = true
-	return Rules(c.Name, c.mode())
+	return Rules(c.Name, c.mode(), trusted)
 }
 
 // path finds the tool.

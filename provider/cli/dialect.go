@@ -28,9 +28,14 @@ type dialect struct {
 	// where it tells what a run cost.
 	price  func(model string) *provider.Price
 	policy string // a file of rules that it is given where it only reads; "" for none
+	// settings are the names under which it finds settings, commands, hooks and
+	// servers in a directory of a project.
+	settings []string
 	// brings names what of a repository it would run or obey and cannot be told to
 	// leave alone; nil where it can. The run is refused then.
 	brings func(p place, home string) (string, error)
+	// trusts are variables by which it takes the project for trusted; nil for none.
+	trusts []string
 	// environ takes out what the repository would put in; nil where it puts nothing.
 	environ func(p place, home string, environ []string) ([]string, error)
 	args    func(call) []string
@@ -46,6 +51,7 @@ type call struct {
 	model  string // "" for the tool's own
 	effort string // "" for the tool's own
 	edits  bool   // else it only reads
+	trust  bool   // the user trusts what the project brings: it gets that
 	place  place
 	opens  []string // directories beside the working directory that it may use
 	policy string   // the path of the dialect's policy
@@ -69,6 +75,33 @@ func dialectOf(name string) *dialect {
 		return &gemini
 	}
 	return nil
+}
+
+// Settings are the names under which the named providers' tools find settings,
+// commands, hooks and servers in a directory of a project; without a name those of
+// all.
+func Settings(providers ...string) (names []string) {
+	if len(providers) == 0 {
+		providers = []string{ClaudeName, CodexName, GeminiName}
+	}
+	for _, p := range providers {
+		if d := dialectOf(p); d != nil {
+			names = append(names, d.settings...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// SettingsOf names the tools that find settings under a name, "" for none.
+func SettingsOf(name string) string {
+	var programs []string
+	for _, p := range []string{ClaudeName, CodexName, GeminiName} {
+		if d := dialectOf(p); slices.Contains(d.settings, name) {
+			programs = append(programs, d.program)
+		}
+	}
+	return strings.Join(programs, ", ")
 }
 
 // noSlash keeps a message that begins with a slash from being taken for one of

@@ -175,7 +175,7 @@ func TestModesAndOptions(t *testing.T) {
 				t.Errorf("%s %s: %s passes by the tool's own rules", c.name, c.mode, args)
 			}
 		}
-		if rules := Rules(c.name, c.mode); strings.Contains(rules, "only reads") != (c.mode == "ask" || c.mode == "plan") {
+		if rules := Rules(c.name, c.mode, false); strings.Contains(rules, "only reads") != (c.mode == "ask" || c.mode == "plan") {
 			t.Errorf("%s %s: %s", c.name, c.mode, rules)
 		}
 	}

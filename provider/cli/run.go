@@ -33,6 +33,7 @@ type run struct {
 	left  bool // who asked does not listen any more
 	most  int  // tokens, 0 for any number
 	lost  bool // the tool does not know the session it should resume
+	trust bool // the tool gets what the project brings
 	reply *reply
 	noise []byte // what it wrote on stdout that is no event
 }
@@ -57,6 +58,7 @@ func (r *run) once(p plan) error {
 		why := fmt.Sprintf("the message has %d bytes, and %s reads no more than %d", len(p.prompt), r.dialect.program, most)
 		return r.fault(provider.KindInvalid, why, "a shorter message, or the path of a file to read", nil)
 	}
+	r.trust = r.trusted()
 	r.introduce(p)
 	if r.left || r.ctx.Err() != nil {
 		return r.stopped()
@@ -95,13 +97,29 @@ func (r *run) once(p plan) error {
 	return r.verdict(p, path, proc, ended, errs.String())
 }
 
-// alone is the environment of a run into which the repository puts nothing. The
-// error is of one that would bring what the tool cannot be kept from.
+// trusted reports whether the tool gets what the project brings, and tells the user
+// why it does not any more.
+func (r *run) trusted() bool {
+	if r.Trusted == nil {
+		return false
+	}
+	trusted, err := r.Trusted()
+	if err != nil && err.Error() != r.changed {
+		r.changed = err.Error()
+		r.notify(err.Error())
+	}
+	return trusted
+}
+
+// alone is the environment of a run into which a repository that is not trusted puts
+// nothing. The error is of one that would bring what the tool cannot be kept from.
 func (r *run) alone() ([]string, error) {
 	d, where, home := r.dialect, r.place(), r.home()
 	environ, found := slices.Clone(r.Environ), ""
 	var err error
-	if d.brings != nil {
+	if r.trust {
+		environ = append(environ, d.trusts...)
+	} else if d.brings != nil {
 		found, err = d.brings(where, home)
 	}
 	if d.environ != nil && err == nil && found == "" {
@@ -114,13 +132,12 @@ func (r *run) alone() ([]string, error) {
 	case found == "":
 		return environ, nil
 	}
-	return nil, r.fault(provider.KindConfig, why, d.program+" by itself, or another provider: until artoo can be told to "+
-		"trust a project, nothing of it runs in "+d.program, err)
+	return nil, r.fault(provider.KindConfig, why, "artoo trust, once you have looked; or another provider", err)
 }
 
 // introduce tells what the user must know of the run before it begins.
 func (r *run) introduce(p plan) {
-	if text := r.announce(); text != "" {
+	if text := r.announce(r.trust); text != "" {
 		r.notify(text)
 	}
 	if p.images > 0 {
@@ -137,7 +154,7 @@ func (r *run) introduce(p plan) {
 
 func (r *run) call(p plan) call {
 	c := call{model: r.req.Model, effort: effortOf(r.req.Effort, r.dialect.effort), edits: mayEdit(r.mode()),
-		resume: p.session.ID, caps: r.caps(), place: r.place(), opens: r.opens()}
+		resume: p.session.ID, caps: r.caps(), place: r.place(), opens: r.opens(), trust: r.trust}
 	if c.model == DefaultModel {
 		c.model = ""
 	}

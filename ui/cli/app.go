@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,6 +55,8 @@ func (a *app) run(ctx context.Context) error {
 		return a.listModels(ctx, inv)
 	case "rules":
 		return a.listRules(inv)
+	case "trust":
+		return a.trustCommand(ctx, inv)
 	case "login":
 		return a.login(ctx, inv)
 	case "logout":
@@ -79,6 +82,7 @@ type app struct {
 	choice  config.Choice // who answers now; the settings have who did at first
 	found   found
 	project tool.Project
+	brought brought
 	rules   ruleSet
 	marks   marks
 	http    *http.Client
@@ -98,17 +102,21 @@ func (a *app) load(inv Invocation, prompt bool) error {
 	if err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that exists")
 	}
-	home, _ := os.LookupEnv("HOME")
-	if a.project, err = tool.FindProject(dir, home, os.Geteuid() == 0); err != nil {
+	if a.project, err = findProject(dir); err != nil {
 		return fail(agent.KindUsage, "working directory", err, "cd into a directory that can be read")
 	}
-	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, ProjectRoot: a.project.Root, Keyring: keyring.System{},
+	a.cfg, err = config.Load(config.LoadOptions{Flags: inv.Flags, Keyring: keyring.System{},
 		KeySays: a.keySays, Mask: redact.Mask})
 	if err != nil {
 		return err
 	}
 	a.streams = a.look(prompt)
 	a.screen = a.newScreen()
+	if slices.Contains([]string{"", "rules", "doctor"}, inv.Command) {
+		if err := errors.Join(a.findTrust(), a.applyTrust()); err != nil {
+			return err
+		}
+	}
 	if a.rules, err = parseRules(a.cfg.AllRules(a.project.Root)); err != nil {
 		return err
 	}
@@ -116,6 +124,12 @@ func (a *app) load(inv Invocation, prompt bool) error {
 		a.warn(w)
 	}
 	return nil
+}
+
+// findProject is the project that a directory belongs to.
+func findProject(dir string) (tool.Project, error) {
+	home, _ := os.LookupEnv("HOME")
+	return tool.FindProject(dir, home, os.Geteuid() == 0)
 }
 
 func (a *app) warn(text string) {

@@ -74,6 +74,12 @@ func commands() []subcommand {
 			options: with("approval", "allow", "ask", "deny", "no_project"), own: []config.Option{asJSON},
 		},
 		{
+			name: "trust", args: "[--list|--revoke] [--yes] [DIR]", most: 1,
+			short:   "show what a repository brings for artoo and coding CLIs, and trust it as it is now",
+			options: with(), own: []config.Option{asJSON, own("list", "list what was trusted and what was not"),
+				own("revoke", "forget what was said of this project"), own("yes", "trust it without a question")},
+		},
+		{
 			name: "doctor", args: "[--offline] [--paths]", short: "check what artoo needs",
 			options: with("model", "provider"),
 			own: []config.Option{asJSON, own("offline", "ask no server"),

@@ -110,6 +110,9 @@ func (a *app) probes(offline bool) *doctor.Probes {
 	}
 	w.NoNetwork, w.Offline, w.CAFile = offline, a.cfg.Offline, a.cfg.CAFile
 	w.ConfigFile, w.Warnings = a.cfg.File, a.cfg.Warnings
+	if line := a.ignored(); line != "" {
+		w.Warnings = append(slices.Clone(w.Warnings), line)
+	}
 	if a.http == nil {
 		w.HTTPErr = a.transport()
 	}

@@ -243,7 +243,7 @@ func (a *app) model(choice config.Choice) (agent.Model, error) {
 			Model: choice.Model, MaxTokens: a.cfg.MaxTokens, Temperature: a.cfg.Temperature,
 			Effort: provider.Effort(a.cfg.Effort),
 		},
-		Rules: func(mode string) string { return cli.Rules(choice.Provider, mode) },
+		Rules: func(mode string) string { return cli.Rules(choice.Provider, mode, a.brought.trusted()) },
 	}
 	if d, ok := wire.(provider.Describer); ok && a.mustAsk(choice, info, known) {
 		m.Describe = a.describer(d, choice)

@@ -99,7 +99,7 @@ func (a *app) codingCLI(name string) (*cli.CLI, error) {
 		Instructions: strings.TrimSpace(a.cfg.System + "\n\n" + a.cfg.AppendSystem),
 		Announce:     a.streams.headless || a.agent != nil, // else the banner tells
 	}
-	c.Caps, c.Reads = a.caps, a.longInput
+	c.Caps, c.Reads, c.Trusted = a.caps, a.longInput, a.trustsNow
 	if a.cfg.IsSet("idle_timeout") {
 		if c.Idle = a.cfg.IdleTimeout; c.Idle == 0 {
 			c.Idle = -1

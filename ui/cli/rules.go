@@ -16,6 +16,9 @@ func (a *app) listRules(inv Invocation) error {
 	if err := a.load(inv, false); err != nil {
 		return err
 	}
+	if line := a.ignored(); line != "" {
+		a.warn(line)
+	}
 	if inv.Verb == "explain" {
 		e, err := a.explain(strings.Join(inv.Words, " "))
 		if err != nil {

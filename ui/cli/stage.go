@@ -63,6 +63,9 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 		return err
 	}
 	defer a.close()
+	if line := a.ignored(); line != "" {
+		a.warn(line)
+	}
 	in := headless.Stdin{
 		File: a.process.In, Mode: headless.StdinMode(a.cfg.Stdin), Prompt: prompt, Dash: dash,
 		Patient: a.streams.watched, Wait: a.cfg.StdinWait,

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ProjectFile is where a project keeps its own settings, below its root, with
+// slashes.
+const ProjectFile = ".artoo/config.toml"
+
+// projectSettings are what a project's own file takes away.
+type projectSettings struct {
+	rules   []RuleText    // that ask and deny
+	without []withoutTool // tools that are not offered
+}
+
+// withoutTool is a tool, or with a * at its end several, and where that stands.
+type withoutTool struct{ name, where string }
+
+// ApplyProject takes over data, which is what the own file of the project at root
+// holds and the user trusts. It can only tighten: take tools away, and bring rules
+// that ask and deny. All else is an error, a *Error that names file, line and key,
+// and where that belongs. To be called at most once.
+func (c *Config) ApplyProject(root string, data []byte) error {
+	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
+	d, err := parseDocument(shorten(path, c.lookup), data)
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Hint = "mend the line, or --no-project for a run without the file"
+	}
+	if err != nil {
+		return err
+	}
+	p := project{document: d, root: root, user: "your own config.toml"}
+	if file, err := c.Paths.ConfigFile(); err == nil { // without a home there is none to name
+		p.user = shorten(file, c.lookup)
+	}
+	top := &table{doc: d, m: d.root, asked: map[string]bool{}}
+	for _, section := range top.keys() {
+		sub, isTable := d.root[section].(map[string]any)
+		if !isTable {
+			p.misplaced([]string{section})
+			continue
+		}
+		t := &table{doc: d, path: []string{section}, m: sub, asked: map[string]bool{}}
+		for _, key := range t.keys() {
+			switch {
+			case section == "agent" && key == "tools":
+				p.takeTools(t)
+			case section == "permissions" && (key == "ask" || key == "deny"):
+				p.takeRules(t, key)
+			default:
+				p.misplaced(t.at(key))
+			}
+		}
+	}
+	c.project = p.projectSettings
+	return d.err()
+}
+
+// project is a project's own file as it is read.
+type project struct {
+	*document
+	projectSettings
+	root string
+	user string // the user's own file
+}
+
+// misplaced notes a key that a project must not bring.
+func (p *project) misplaced(path []string) {
+	hint := fmt.Sprintf("%s in %s", dotted(path), p.user)
+	if slices.Equal(path, []string{"permissions", "allow"}) {
+		hint = fmt.Sprintf("allow under [project.%s] in %s", quoteTOML(p.root), p.user)
+	}
+	p.wrong(path, dotted(path)+": a project can only tighten: agent.tools with -NAME, permissions.ask and permissions.deny",
+		hint)
+}
+
+func (p *project) takeTools(t *table) {
+	for _, name := range t.texts("tools") {
+		bare, takes := strings.CutPrefix(name, "-")
+		if !takes || bare == "" {
+			p.wrong(t.at("tools"), fmt.Sprintf("agent.tools: %q: a project can only take tools away", name),
+				fmt.Sprintf("tools = [%s], or agent.tools in %s", quoteTOML("-"+strings.TrimLeft(name, "+-")), p.user))
+			continue
+		}
+		p.without = append(p.without, withoutTool{bare, p.origin(t.at("tools"))})
+	}
+}
+
+func (p *project) takeRules(t *table, list string) {
+	for _, r := range p.rulesAt(t.at(list), list, t.texts(list)) {
+		r.Origin, r.brought = filepath.Join(filepath.Dir(filepath.FromSlash(ProjectFile)), r.Origin), true
+		p.rules = append(p.rules, r)
+	}
+}
+
+// origin names a line for messages.
+func (p *project) origin(path []string) string {
+	return fmt.Sprintf("%s line %d", p.path, p.index.find(path...))
+}
+
+// withoutTaken leaves out the tools that the project's own file takes away. The error
+// names one that there is none of.
+func (c *Config) withoutTaken(all, chosen []string) ([]string, error) {
+	for _, w := range c.project.without {
+		takes := func(tool string) bool {
+			prefix, glob := strings.CutSuffix(w.name, "*")
+			return tool == w.name || w.name == "all" || glob && strings.HasPrefix(tool, prefix)
+		}
+		if !slices.ContainsFunc(all, takes) {
+			return nil, wrong(kindConfig, w.where, "no such tool: "+w.name+didYouMean(w.name, all), strings.Join(all, ", "))
+		}
+		chosen = slices.DeleteFunc(chosen, takes)
+	}
+	return chosen, nil
+}

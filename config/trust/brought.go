@@ -1,0 +1,269 @@
+// Package trust knows what a repository brings that a program would obey, such as
+// settings, hooks and servers, and which of it the user trusts. Trust is of the
+// project's path and of the content: what has changed is not trusted any more. The
+// package runs nothing and prints nothing.
+package trust
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Bounds of what can be trusted: more than these nobody looks through.
+const (
+	mostBytes    = 1 << 20 // of a file
+	mostTogether = 16 << 20
+	mostEntries  = 2000
+)
+
+// File is one file that a repository brings.
+type File struct {
+	Name string // below the project's root, with slashes
+	Sum  string // SHA-256 of where a link leads and of the content, in hex
+	Data []byte // as it was when the sum was made; nil for a link to nowhere
+}
+
+// Brought is what a repository brings.
+type Brought struct {
+	Root  string
+	Files []File // by name
+}
+
+// Find reads what the project at root, an absolute path, brings under these names:
+// own only in the root itself, others there and in each directory from there down
+// to dir. What was read is what the sums are of. The error, a *RefusedError but for
+// trouble with root itself, is of what cannot be trusted: a link out of the project,
+// something that is no file, or too much.
+func Find(root, dir string, own []string, others []string) (Brought, error) {
+	b := Brought{Root: root}
+	at, err := os.OpenRoot(root)
+	if err != nil {
+		return b, err
+	}
+	defer at.Close()
+	w := walk{root: at}
+	for _, below := range down(root, dir) {
+		names := others
+		if below == "." {
+			names = slices.Concat(own, others)
+		}
+		for _, name := range names {
+			if err := w.take(path.Join(below, name)); err != nil {
+				return b, err
+			}
+		}
+	}
+	slices.SortFunc(w.files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	b.Files = slices.CompactFunc(w.files, func(a, b File) bool { return a.Name == b.Name })
+	return b, nil
+}
+
+// down are the directories from root to dir, relative to root, with slashes.
+func down(root, dir string) []string {
+	dirs := []string{"."}
+	rel, err := filepath.Rel(root, dir)
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return dirs
+	}
+	at := ""
+	for part := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+		at = path.Join(at, part)
+		dirs = append(dirs, at)
+	}
+	return dirs
+}
+
+// RefusedError is of a file for which a repository cannot be trusted.
+type RefusedError struct {
+	Name string // below the project's root
+	Why  string // "is a link that leads out of the project"
+}
+
+// Error is name and reason.
+func (e *RefusedError) Error() string { return e.Name + " " + e.Why }
+
+// walk collects files.
+type walk struct {
+	root    *os.Root
+	files   []File
+	entries int
+	bytes   int
+}
+
+// take adds what is at a name, and all below it; nothing is no error.
+func (w *walk) take(name string) error {
+	refuse := func(why string) error { return &RefusedError{name, why} }
+	info, err := w.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return refuse("cannot be looked at: " + reason(err))
+	}
+	if w.entries++; w.entries > mostEntries {
+		return refuse(fmt.Sprintf("is one of more than %d entries", mostEntries))
+	}
+	link := ""
+	if info.Mode()&fs.ModeSymlink != 0 {
+		if link, err = w.root.Readlink(name); err != nil {
+			return refuse("cannot be read: " + reason(err))
+		}
+		info, err = w.root.Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			w.add(name, link, nil)
+			return nil
+		case errors.Is(err, syscall.ELOOP):
+			return refuse("is a link that leads to itself")
+		case err != nil: // os.Root follows no other
+			return refuse("is a link that leads out of the project")
+		}
+	}
+	switch {
+	case info.IsDir():
+		return w.takeDir(name)
+	case !info.Mode().IsRegular():
+		return refuse("is neither a file nor a directory")
+	}
+	data, err := w.read(name)
+	if err != nil {
+		return err
+	}
+	w.add(name, link, data)
+	return nil
+}
+
+// takeDir adds all that is in a directory.
+func (w *walk) takeDir(name string) error {
+	dir, err := w.root.Open(name)
+	if err != nil {
+		return &RefusedError{name, "cannot be read: " + reason(err)}
+	}
+	entries, err := dir.ReadDir(mostEntries + 1)
+	dir.Close()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return &RefusedError{name, "cannot be read: " + reason(err)}
+	}
+	for _, e := range entries {
+		below := path.Join(name, e.Name())
+		if path.Base(name) == ".claude" && e.Name() == "worktrees" {
+			continue // whole checkouts, which claude makes there and takes no settings from
+		}
+		if err := w.take(below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read is the content of a regular file, read once.
+func (w *walk) read(name string) ([]byte, error) {
+	flags := os.O_RDONLY
+	if runtime.GOOS != "windows" {
+		flags |= syscall.O_NONBLOCK // what has become a FIFO just now does not hold us up
+	}
+	f, err := w.root.OpenFile(name, flags, 0)
+	if err != nil {
+		return nil, &RefusedError{name, "cannot be read: " + reason(err)}
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, &RefusedError{name, "is neither a file nor a directory"}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
+	switch {
+	case err != nil:
+		return nil, &RefusedError{name, "cannot be read: " + reason(err)}
+	case len(data) > mostBytes:
+		return nil, &RefusedError{name, "is larger than 1 MiB: nobody looks through that"}
+	}
+	if w.bytes += len(data); w.bytes > mostTogether {
+		return nil, &RefusedError{name, "is one of files of more than 16 MiB together"}
+	}
+	return data, nil
+}
+
+func (w *walk) add(name, link string, data []byte) {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %t\n", link, data == nil)
+	sum.Write(data)
+	w.files = append(w.files, File{Name: name, Sum: hex.EncodeToString(sum.Sum(nil)), Data: data})
+}
+
+// reason is an error without operation and path.
+func reason(err error) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	return err.Error()
+}
+
+// Sum is one number for names and contents, in hex.
+func (b Brought) Sum() string {
+	sum := sha256.New()
+	for _, f := range b.Files {
+		fmt.Fprintf(sum, "%q %s\n", f.Name, f.Sum)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Data is the content of a file; nil where it is not among what was brought.
+func (b Brought) Data(name string) []byte {
+	at := slices.IndexFunc(b.Files, func(f File) bool { return f.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return b.Files[at].Data
+}
+
+// For are the files that stand under one of these names, in whatever directory.
+func (b Brought) For(names ...string) (files []File) {
+	for _, f := range b.Files {
+		if slices.ContainsFunc(strings.Split(f.Name, "/"), func(part string) bool { return slices.Contains(names, part) }) {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// Sums are the sums by name.
+func (b Brought) Sums() map[string]string {
+	sums := map[string]string{}
+	for _, f := range b.Files {
+		sums[f.Name] = f.Sum
+	}
+	return sums
+}
+
+// Changes says how what is brought differs from what was, by the sums of that:
+// "NAME is new", "NAME has changed", "NAME is gone".
+func (b Brought) Changes(before map[string]string) (changes []string) {
+	now := b.Sums()
+	for _, f := range b.Files {
+		switch sum, there := before[f.Name]; {
+		case !there:
+			changes = append(changes, f.Name+" is new")
+		case sum != f.Sum:
+			changes = append(changes, f.Name+" has changed")
+		}
+	}
+	for name := range before {
+		if _, there := now[name]; !there {
+			changes = append(changes, name+" is gone")
+		}
+	}
+	slices.Sort(changes)
+	return changes
+}

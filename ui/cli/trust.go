@@ -1,0 +1,312 @@
+package cli
+
+// What the repository brings, and whether the user trusts it.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"artoo/agent"
+	"artoo/config"
+	"artoo/config/trust"
+	"artoo/provider/cli"
+	"artoo/ui"
+	"artoo/ui/sanitize"
+	"artoo/ui/screen"
+)
+
+// brought is what the repository brings, and what the user said of it.
+type brought struct {
+	trust.Brought
+	refused *trust.RefusedError // it cannot be trusted; nil where it can
+	answer  *trust.Answer       // to what it brings now; nil for none
+	last    *trust.Answer       // to what it brought at any time
+}
+
+// trusted reports whether the user trusts what the repository brings now.
+func (b brought) trusted() bool { return b.refused == nil && b.answer != nil && b.answer.Trusted }
+
+// ownNames are what artoo itself takes from a project's root.
+func ownNames() []string { return []string{filepath.Dir(filepath.FromSlash(config.ProjectFile))} }
+
+// findTrust reads what the repository brings, and what the user said of it. As
+// --no-project says, and where there is no project, nothing is brought.
+func (a *app) findTrust() error {
+	if a.cfg.NoProject || a.project.None != "" {
+		return nil
+	}
+	found, err := a.find()
+	refused, isRefused := errors.AsType[*trust.RefusedError](err)
+	if err != nil && !isRefused {
+		return fail(agent.KindInternal, "the project", err, "--no-project takes nothing of it")
+	}
+	a.brought = brought{Brought: found, refused: refused}
+	store, err := a.trustStore()
+	if err != nil {
+		return nil // without a home nothing can be trusted
+	}
+	a.brought.answer, a.brought.last, err = store.Of(found)
+	return a.storeFailure(store, err)
+}
+
+func (a *app) find() (trust.Brought, error) {
+	return trust.Find(a.project.Root, a.project.Dir, ownNames(), cli.Settings())
+}
+
+func (a *app) trustStore() (trust.Store, error) {
+	path, err := a.cfg.Paths.Trust()
+	return trust.Store{Path: path}, err
+}
+
+func (a *app) storeFailure(store trust.Store, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fail(agent.KindConfig, store.Path, err, "check the file's owner, or remove it: what is trusted is then asked again")
+}
+
+// applyTrust takes over the project's own file, if it is trusted.
+func (a *app) applyTrust() error {
+	if data := a.brought.Data(config.ProjectFile); data != nil && a.brought.trusted() {
+		return a.cfg.ApplyProject(a.project.Root, data)
+	}
+	return nil
+}
+
+// matters are the files that would be obeyed in this run: artoo's own, and those of
+// the coding CLI that answers.
+func (a *app) matters() []trust.File {
+	return a.brought.For(slices.Concat(ownNames(), cli.Settings(a.choice.Provider))...)
+}
+
+// ignored says in one line that what the repository brings is left out, and why; ""
+// where it is not, or where nothing of it would be obeyed in this run.
+func (a *app) ignored() string {
+	b, files := a.brought, a.matters()
+	why := "it is not trusted"
+	switch {
+	case b.refused != nil:
+		name := strings.Split(b.refused.Name, "/")
+		names := slices.Concat(ownNames(), cli.Settings(a.choice.Provider))
+		if files == nil && !slices.ContainsFunc(name, func(part string) bool { return slices.Contains(names, part) }) {
+			return ""
+		}
+		return "what this repository brings is ignored: " + b.refused.Error() + "; --no-project silences this"
+	case files == nil || b.trusted():
+		return ""
+	case b.answer != nil:
+		why = "you do not trust it"
+	case b.last != nil && b.last.Trusted:
+		why = "it is not what you trusted, " + someOf(b.Changes(b.last.Files))
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	return fmt.Sprintf("what this repository brings is ignored, since %s: %s; artoo trust shows it, --no-project silences this",
+		why, someOf(names))
+}
+
+// someOf names the first of many.
+func someOf(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// trustsNow reports whether what the repository brings is still what the user
+// trusts: a coding CLI reads it by itself, a moment later. The error says why it is
+// not any more.
+func (a *app) trustsNow() (bool, error) {
+	if !a.brought.trusted() {
+		return false, nil
+	}
+	now, err := a.find()
+	if err == nil && now.Sum() != a.brought.Sum() {
+		err = errors.New("it is not what you trusted, " + someOf(now.Changes(a.brought.Sums())))
+	}
+	if err != nil {
+		return false, fmt.Errorf("the project's settings are left out: %w; artoo trust shows them", err)
+	}
+	return true, nil
+}
+
+// trustQuestion is what the user is asked.
+func (a *app) trustQuestion() screen.TrustQuestion {
+	q := screen.TrustQuestion{Dir: a.project.Root}
+	var all strings.Builder
+	for _, f := range a.brought.Files {
+		q.Lines = append(q.Lines, screen.TrustLine(f.Name, len(f.Data), obeys(f.Name)))
+		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", f.Name, screen.Count(len(f.Data), "byte"), strings.TrimRight(string(f.Data), "\n"))
+	}
+	if q.Lines == nil {
+		q.Lines = []string{"nothing now; its own programs are trusted with what it is"}
+	}
+	if last := a.brought.last; last != nil && last.Trusted {
+		q.Changes = a.brought.Changes(last.Files)
+	}
+	q.All = all.String()
+	return q
+}
+
+// obeys names the program that a file is for.
+func obeys(name string) string {
+	for part := range strings.SplitSeq(name, "/") {
+		if slices.Contains(ownNames(), part) {
+			return "artoo"
+		}
+		if programs := cli.SettingsOf(part); programs != "" {
+			return programs
+		}
+	}
+	return "others"
+}
+
+// askFirst is the question that a conversation begins with, nil for none.
+func (a *app) askFirst() *ui.Trust {
+	if a.brought.refused != nil || a.brought.answer != nil || a.matters() == nil {
+		return nil
+	}
+	if _, err := a.trustStore(); err != nil {
+		return nil
+	}
+	return &ui.Trust{Question: a.trustQuestion(), Answered: func(yes bool) error {
+		if err := a.keepTrust(yes); err != nil || !yes {
+			return err
+		}
+		return a.tighten()
+	}}
+}
+
+// keepTrust remembers the answer to what was shown.
+func (a *app) keepTrust(yes bool) error {
+	store, err := a.trustStore()
+	if err != nil {
+		return err
+	}
+	if err := a.storeFailure(store, store.Keep(a.brought.Brought, yes, time.Now().UTC())); err != nil {
+		return err
+	}
+	a.brought.answer = &trust.Answer{Trusted: yes}
+	return nil
+}
+
+// tighten makes what the project's own file says hold in the conversation that has
+// begun.
+func (a *app) tighten() error {
+	if err := a.applyTrust(); err != nil {
+		return err
+	}
+	rules, err := parseRules(a.cfg.AllRules(a.project.Root))
+	if err != nil {
+		return err
+	}
+	tools, err := a.tools()
+	if err != nil {
+		return err
+	}
+	a.rules = rules
+	return a.agent.Tighten(rules.ask, rules.deny, tools)
+}
+
+// trustCommand is `artoo trust`.
+func (a *app) trustCommand(ctx context.Context, inv Invocation) error {
+	if err := a.load(inv, false); err != nil {
+		return err
+	}
+	store, err := a.trustStore()
+	if err != nil {
+		return err
+	}
+	if inv.has("list") {
+		answers, err := store.Answers()
+		if err != nil {
+			return a.storeFailure(store, err)
+		}
+		return printEach(a.process.Out, answers, inv.has("json"), a.answerText)
+	}
+	if dir := inv.word(); dir != "" {
+		if a.project, err = findProject(dir); err != nil {
+			return fail(agent.KindUsage, "trust", err, "artoo trust DIR, of a directory that is there")
+		}
+	}
+	if inv.has("revoke") {
+		return a.revoke(store)
+	}
+	if a.project.None != "" {
+		return fail(agent.KindUsage, "trust", errors.New("there is no project to trust: "+a.project.None), "cd into one")
+	}
+	a.cfg.NoProject = false // it is what the command is about
+	if err := a.findTrust(); err != nil {
+		return err
+	}
+	if a.brought.refused != nil {
+		return fail(agent.KindConfig, "trust", a.brought.refused, "remove it, or mend it")
+	}
+	return a.askToTrust(ctx, inv.has("yes"))
+}
+
+// answerText is an answer as it is listed: whether it still counts is of what the
+// project brings now.
+func (a *app) answerText(t trust.Answer) string {
+	word := "no"
+	if t.Trusted {
+		word = "yes"
+	}
+	return fmt.Sprintf("%-3s  %s  %s  %s", word, t.At.Local().Format("2006-01-02 15:04"), sanitize.Text(t.Root, sanitize.Line),
+		sanitize.Text(cmp.Or(someOf(slices.Sorted(maps.Keys(t.Files))), "brought nothing"), sanitize.Line))
+}
+
+func (a *app) revoke(store trust.Store) error {
+	n, err := store.Revoke(a.project.Root)
+	if err != nil {
+		return a.storeFailure(store, err)
+	}
+	root := sanitize.Text(a.project.Root, sanitize.Line)
+	if n == 0 {
+		a.screen.Line(root + " was neither trusted nor refused")
+	} else {
+		a.screen.Line(root + " is trusted no more; what it brings is asked about again")
+	}
+	return nil
+}
+
+// askToTrust shows what is brought and asks, unless it is trusted already.
+func (a *app) askToTrust(ctx context.Context, yes bool) error {
+	if a.brought.trusted() {
+		a.screen.Line("trusted as it is now: " + cmp.Or(someOf(slices.Sorted(maps.Keys(a.brought.Sums()))), "it brings nothing"))
+		return nil
+	}
+	q := a.trustQuestion()
+	nobody := fail(agent.KindApproval, "trust", errors.New("nobody can be asked"), "artoo trust --yes, once you have looked")
+	switch {
+	case yes:
+		a.screen.Trust(q)
+		a.screen.TrustDecided(true)
+	case !a.streams.watched:
+		return nobody
+	default:
+		var err error
+		if yes, err = ui.TrustOnTTY(ctx, a.screen, q); errors.Is(err, agent.ErrNobody) {
+			return nobody
+		} else if err != nil {
+			return err
+		}
+	}
+	if yes { // what is wrong with the file is better known now
+		a.brought.answer = &trust.Answer{Trusted: true}
+		if err := a.applyTrust(); err != nil {
+			return err
+		}
+	}
+	return a.keepTrust(yes)
+}

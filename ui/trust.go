@@ -1,0 +1,108 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"artoo/agent"
+	"artoo/ui/screen"
+)
+
+// Trust is the question whether to trust what the repository brings, which a
+// conversation begins with.
+type Trust struct {
+	Question screen.TrustQuestion
+	// Answered is told of a yes or a no. Its error ends the conversation.
+	Answered func(yes bool) error
+}
+
+// askTrust asks the first question, if there is one. Whoever gives no answer (the
+// end of the input, Ctrl-C) is asked again the next time.
+func (t *Terminal) askTrust(ctx context.Context) error {
+	if t.opt.Trust == nil {
+		return nil
+	}
+	t.tellNotify()
+	q := t.opt.Trust.Question
+	t.opt.Notify.Question()
+	yes, err := askTrust(t.Screen, q, truster{
+		line: func(prompt string) (string, bool, error) {
+			again := func() string { prompt, _ := t.Screen.Trust(q); return prompt }
+			l, err := t.console.ask(ctx, lineRequest{prompt: prompt, again: again})
+			return l.text, l.burst, err
+		},
+		page: func(text string) {
+			if err := t.page(text); err != nil { // then it was printed
+				t.Note("pager: " + err.Error())
+			}
+		},
+	})
+	if err != nil {
+		return nil // what ended the input ends the conversation at its prompt
+	}
+	return t.opt.Trust.Answered(yes)
+}
+
+// truster is the place where the question is asked.
+type truster struct {
+	line func(prompt string) (text string, burst bool, err error)
+	page func(text string)
+}
+
+// askTrust asks until there is an answer. One that was pasted is none, nor is a
+// yes before all was shown.
+func askTrust(s *screen.Screen, q screen.TrustQuestion, a truster) (yes bool, err error) {
+	prompt, unseen := s.Trust(q)
+	for {
+		text, burst, err := a.line(prompt)
+		if err != nil {
+			s.TrustDecided(false)
+			return false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "y", "yes":
+			switch {
+			case burst:
+				s.Note("more came with that yes at once, so it was pasted: it does not count")
+				continue
+			case unseen:
+				s.Note("not all of it was shown yet: p shows it")
+				continue
+			}
+			s.TrustDecided(true)
+			return true, nil
+		case "n", "no", "":
+			if burst {
+				s.Note("more came with that answer at once, so it was pasted: it does not count")
+				continue
+			}
+			s.TrustDecided(false)
+			return false, nil
+		case "p", "page":
+			a.page(s.TrustAll(q))
+			unseen = false
+		case "?", "help":
+			s.TrustHelp()
+		default:
+			s.Note("please answer y, n, p or ? (Enter means n)")
+		}
+	}
+}
+
+// TrustOnTTY asks the question on the controlling terminal, for a command. The
+// screen's Err must be that terminal. Where there is none the error is
+// agent.ErrNobody.
+func TrustOnTTY(ctx context.Context, s *screen.Screen, q screen.TrustQuestion) (yes bool, err error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return false, agent.ErrNobody
+	}
+	a := ttyAsker{screen: s, tty: tty}
+	yes, err = askTrust(s, q, truster{
+		line: func(prompt string) (string, bool, error) { return a.line(ctx, prompt) },
+		page: s.Block,
+	})
+	return yes, errors.Join(err, tty.Close())
+}

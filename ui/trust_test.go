@@ -1,0 +1,69 @@
+package ui
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"artoo/ui/screen"
+)
+
+func TestTrustIsGivenByATypedYesOnceAllWasShown(t *testing.T) {
+	type answer struct {
+		text  string
+		burst bool
+	}
+	long := screen.TrustQuestion{Dir: "/src/shop", All: "everything"}
+	for i := range 500 {
+		long.Lines = append(long.Lines, fmt.Sprintf(".claude/%d", i))
+	}
+	short := screen.TrustQuestion{Dir: "/src/shop", Lines: []string{".mcp.json\x1b[2J"}, All: "all"}
+	for name, test := range map[string]struct {
+		q       screen.TrustQuestion
+		answers []answer
+		want    bool
+	}{
+		"yes":                    {short, []answer{{"y", false}}, true},
+		"Enter":                  {short, []answer{{"", false}}, false},
+		"no":                     {short, []answer{{"no", false}}, false},
+		"pasted":                 {short, []answer{{"y", true}, {"n", false}}, false},
+		"pasted, then typed":     {short, []answer{{"y", true}, {"yes", false}}, true},
+		"another word":           {short, []answer{{"yes please", false}, {"n", false}}, false},
+		"not all was shown":      {long, []answer{{"y", false}, {"n", false}}, false},
+		"paged":                  {long, []answer{{"y", false}, {"p", false}, {"y", false}}, true},
+		"help comes in between":  {short, []answer{{"?", false}, {"y", false}}, true},
+		"the input ends":         {short, nil, false},
+		"a pasted no is no word": {short, []answer{{"n", true}, {"y", false}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var err, out bytes.Buffer
+			s := screen.New(screen.Options{Out: &out, Err: &err, Conversation: true})
+			yes, failed := askTrust(s, test.q, truster{
+				line: func(prompt string) (string, bool, error) {
+					if !strings.HasPrefix(prompt, "approve: trust what /src/shop brings? ") {
+						t.Errorf("asked %q", prompt)
+					}
+					if len(test.answers) == 0 {
+						return "", false, errors.New("end")
+					}
+					a := test.answers[0]
+					test.answers = test.answers[1:]
+					return a.text, a.burst, nil
+				},
+				page: func(text string) {
+					if !strings.Contains(text, test.q.All) {
+						t.Errorf("paged %q", text)
+					}
+				},
+			})
+			if yes != test.want || len(test.answers) > 0 || (failed != nil) != (name == "the input ends") {
+				t.Errorf("%v, %v; left %v; shown %s", yes, failed, test.answers, err.String())
+			}
+			if strings.Contains(err.String(), "\x1b[2J") {
+				t.Errorf("shown raw: %q", err.String())
+			}
+		})
+	}
+}
