@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -112,12 +113,14 @@ func TestOutputHeldFromOutside(t *testing.T) {
 // What belongs to another user cannot be stopped, and is not said to be.
 func TestWhatCannotBeStoppedIsNotCountedAsStopped(t *testing.T) {
 	cmd := exec.Command(Find(), "-c", "sleep 600 & sleep 601 & echo ready")
-	out, err := cmd.StdoutPipe()
+	out, in, err := os.Pipe() // StdoutPipe's would be closed when the shell ends, read or not
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer out.Close()
+	cmd.Stdout = in
 	p, err := startTree(cmd)
-	if err != nil {
+	if err := errors.Join(err, in.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
