@@ -48,6 +48,7 @@ func (a *asker) ask(ctx context.Context, p *pending, decision permission.Decisio
 			continue // what was edited is not approved yet, whatever a rule says of it
 		}
 		if ok, err := a.take(p, decision, answer); ok {
+			p.decision = decision
 			return err
 		}
 	}

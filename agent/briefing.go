@@ -152,13 +152,13 @@ func (a *Agent) settingsNow() settings {
 	if w == nil {
 		return s
 	}
-	for _, t := range tool.BuiltIn(w.Shell) {
+	for _, t := range tool.BuiltIn(w.Shell, false) {
 		if !t.Optional && !slices.Contains(s.Tools, t.Name) {
 			s.Without = append(s.Without, t.Name)
 		}
 	}
 	s.Headless = w.Headless
-	s.ReadDirs, s.WriteDirs, _ = w.addedDirs() // one that cannot be named: opening it fails with a better word
+	s.ReadDirs, s.WriteDirs, _ = w.AddedDirs() // one that cannot be named: opening it fails with a better word
 	return s
 }
 

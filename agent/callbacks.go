@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 
+	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
 )
@@ -104,6 +105,13 @@ const (
 	// QuestionSteps asks whether a turn whose steps are used up goes on: yes or no.
 	// Of the question only Reason is set, which is the question itself.
 	QuestionSteps QuestionKind = "steps"
+	// QuestionChanges asks whether what a command did on a layer shall count. It has
+	// run: Effects and Diff are what it did. A lasting yes is for this line, as long
+	// as it does nothing else.
+	QuestionChanges QuestionKind = "changes"
+	// QuestionOutside asks whether a command that failed at a wall of the sandbox runs
+	// once more, on the host. Reason names the wall. There is no lasting yes.
+	QuestionOutside QuestionKind = "outside"
 )
 
 // Question asks whether a call may run.
@@ -117,6 +125,10 @@ type Question struct {
 	// Rule is the narrowest rule that would allow this very call, Suggested
 	// the wider one that `a` could take; both in rule syntax.
 	Rule, Suggested string
+	// Effects and Diff, masked, are what a command did on a layer; nil and "" for
+	// other questions.
+	Effects *permission.Effects
+	Diff    string
 	// Covers says why a rule would not allow this call: it is not a rule, or
 	// speaks of something else. An answer with such a rule approves nothing.
 	// To be called by the goroutine that is asked, while it is; may be nil.
@@ -135,6 +147,8 @@ const (
 	YesForSession Verdict = "session" // and Answer.Rule holds until the session ends
 	YesForever    Verdict = "forever" // and Answer.Rule is written to the user's file
 	StopTurn      Verdict = "stop"    // no, and the turn ends
+	// Withhold is no to QuestionChanges, and the model does not get the output either.
+	Withhold Verdict = "withhold"
 )
 
 // Answer is what the user said. The zero value is no.

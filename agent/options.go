@@ -22,6 +22,9 @@ type Options struct {
 	Env    *tool.Env          // what the tools work with; the Workspace's files are opened in it. nil is a new one
 	Policy *permission.Policy // decides over calls; nil asks about all that changes something
 	Limits Limits
+	// Sandbox confines commands, as far as Policy.Confinement says it can. nil confines
+	// none.
+	Sandbox Sandbox
 	// Workspace is the project that the agent works in, which gives the system
 	// prompt, the instructions and the files. nil is none: the system prompt is
 	// System then.

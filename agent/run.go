@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,13 @@ type pending struct {
 	final   bool   // the outcome is, the call does not run
 	edited  string // what the user changed the input to, for the model
 	paged   bool   // the tool kept to the limit of a page itself
+
+	asks     *asker // of the reply that the call is in
+	decision permission.Decision
+	confined Confined    // the command, once it was started confined
+	refused  error       // why it could not be started where it was decided
+	live     *liveOutput // shows what it prints while it runs
+	stop     error       // the answer to a question about what it did ends the turn
 }
 
 // runCalls gives every call of a reply exactly one result, in the model's
@@ -43,6 +51,7 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 	all := make([]*pending, len(calls))
 	for i := range calls {
 		all[i] = t.prepare(ctx, calls, i)
+		all[i].asks = asks
 		if p := all[i]; !p.final && t.opt.Policy.Decide(p.tool.Name, p.call.Access).Effect == permission.Ask {
 			asks.of++
 		}
@@ -53,18 +62,22 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 		for k, p := range batch {
 			if stale {
 				*p = *t.prepare(ctx, calls, i+k)
+				p.asks = asks
 			}
 			t.cb.OnToolCall(p.call)
 		}
 		var stop error
 		for _, p := range batch {
-			if err := t.decide(ctx, p, asks, stop); err != nil {
+			if err := t.decide(ctx, p, stop); err != nil {
 				stop = err
 			}
 		}
 		lost := t.runBatch(ctx, batch)
 		i += len(batch)
 		stale = stale || slices.ContainsFunc(batch, func(p *pending) bool { return p.asked || !p.final && !p.reads })
+		for _, p := range batch {
+			stop = cmp.Or(stop, p.stop)
+		}
 		if stop == nil {
 			stop = context.Cause(ctx)
 		}
@@ -150,7 +163,7 @@ func (t *turn) plan(ctx context.Context, p *pending) {
 
 // decide asks the policy, and the user if the policy says so. It returns the
 // error that ends the turn, if there is one; the call has its outcome then.
-func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) error {
+func (t *turn) decide(ctx context.Context, p *pending, stop error) error {
 	if stop == nil {
 		stop = context.Cause(ctx)
 	}
@@ -162,12 +175,12 @@ func (t *turn) decide(ctx context.Context, p *pending, asks *asker, stop error) 
 		return nil
 	}
 	decision := t.opt.Policy.Decide(p.tool.Name, p.call.Access)
-	p.reads = readsOnly(p.tool, decision)
+	p.reads, p.decision = readsOnly(p.tool, decision), decision
 	switch decision.Effect {
 	case permission.Allow:
 		return nil
 	case permission.Ask:
-		return asks.ask(ctx, p, decision)
+		return p.asks.ask(ctx, p, decision)
 	}
 	t.deny(p, decision, decision.Reason, false)
 	return nil
@@ -237,16 +250,19 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	}
 	began := time.Now()
 	live := &liveOutput{call: p.call, cb: t.cb, mask: t.opt.Secrets.Mask}
+	p.live = live
 	type end struct {
 		result tool.Result
 		err    error
 	}
 	done := make(chan end, 1)
 	t.abandoned.Go(func() {
-		result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.env, p.call.Input, live) })
+		env := t.environment(p)
+		result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, env, p.call.Input, live) })
 		done <- end{result, err}
 	})
 	var e end
+	ran := true
 	select {
 	case e = <-done:
 	case <-ctx.Done():
@@ -255,8 +271,17 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		select {
 		case e = <-done:
 		case <-grace.C:
-			e.err = context.Cause(ctx)
+			ran, e.err = false, context.Cause(ctx)
 		}
+	}
+	if ran && p.refused != nil {
+		if e.result, e.err = t.unconfined(ctx, p); p.final {
+			live.close()
+			return
+		}
+	}
+	if ran && e.err == nil {
+		p.stop = cmp.Or(p.stop, t.settle(ctx, p, &e.result))
 	}
 	live.close()
 	e.result.Text = t.masked(e.result.Text)

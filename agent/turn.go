@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"artoo/provider"
@@ -38,6 +39,7 @@ type turn struct {
 	tooLarge  map[string]string // remarks on calls that were too large to be kept, by id; nil for none
 	losing    provider.Usage    // of failed tries of the request that is under way
 	env       *tool.Env         // what its calls run in
+	loose     sync.Once         // for the notice that what only reads runs unconfined
 	timeout   time.Duration     // of each request, its tries included; 0 for none
 }
 

@@ -109,7 +109,7 @@ func (w *Workspace) openFiles(env *tool.Env, read []string) error {
 	if w.Project.Common != "" {
 		cfg.ReadDirs = append(cfg.ReadDirs, w.Project.Common)
 	}
-	readable, writable, err := w.addedDirs()
+	readable, writable, err := w.AddedDirs()
 	if err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func (w *Workspace) openFiles(env *tool.Env, read []string) error {
 	return nil
 }
 
-// addedDirs are the directories the user opened besides the project, absolute.
-func (w *Workspace) addedDirs() (readable, writable []string, err error) {
+// AddedDirs are the directories the user opened besides the project, absolute.
+func (w *Workspace) AddedDirs() (readable, writable []string, err error) {
 	for _, dir := range w.AddDirs {
 		dir, write := strings.CutSuffix(dir, ":rw")
 		if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {

@@ -65,7 +65,7 @@ type Settings struct {
 	Allow    []string `toml:"allow" flag:"--allow RULE" meaning:"calls that need no question, like 'bash(go test:*)'"`
 	Ask      []string `toml:"ask" flag:"--ask RULE" meaning:"calls that are asked whatever the mode"`
 	Deny     []string `toml:"deny" flag:"--deny RULE" meaning:"calls that are refused, over ask and allow"`
-	Sandbox  string   `toml:"sandbox" preset:"auto" choices:"auto,off" meaning:"confine shell commands; auto: where artoo can, which is nowhere yet; off: never"`
+	Sandbox  string   `toml:"sandbox" preset:"auto" choices:"auto,on,off" meaning:"confine shell commands; auto: where this machine can; on: fail where it cannot; off: never"`
 	PassEnv  []string `toml:"pass_env" meaning:"credential-like variables that commands may see"`
 
 	_ heading `section:"ui" group:"Output and terminal"`

@@ -23,24 +23,35 @@ const (
 	// leastMillis is the least timeout that is taken for milliseconds, if it is a
 	// round one: nobody asks for so many seconds.
 	leastMillis = 10_000
+	// longCommand is the timeout above which a command is expected to take long.
+	longCommand = 30 * time.Second
 )
 
 type bashInput struct {
 	Command string  `json:"command" jsonschema:"the command line; may have several lines"`
 	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds until it is stopped; for long builds and tests"`
 	Cwd     string  `json:"cwd,omitempty" jsonschema:"directory to run in; default: the working directory"`
+	// These two are offered where commands are confined.
+	Unconfined bool   `json:"unconfined,omitempty" jsonschema:"ask the user to run it with network, keys and home"`
+	Reason     string `json:"reason,omitempty" jsonschema:"why it has to be unconfined, for the user"`
 }
 
 // Bash makes the tool that runs shell commands, with the shell at the path
 // shell.Find gave. With "" every call fails and says that there is no shell.
-func Bash(path string) Tool {
-	s := commandShell{path: path, waits: shell.DefaultWaits()}
-	return New(Def{Name: "bash", Kind: KindRun, Description: s.description(), Mend: mendBash}, s.plan, s.run)
+// confined says that commands run confined unless a call asks for more.
+func Bash(path string, confined bool) Tool {
+	s := commandShell{path: path, waits: shell.DefaultWaits(), confined: confined}
+	def := Def{Name: "bash", Kind: KindRun, Description: s.description(), Mend: mendBash}
+	if !confined {
+		def.schema = schemaWithout[bashInput]("unconfined", "reason")
+	}
+	return New(def, s.plan, s.run)
 }
 
 type commandShell struct {
-	path  string
-	waits shell.Waits
+	path     string
+	waits    shell.Waits
+	confined bool
 }
 
 func (s commandShell) isBash() bool {
@@ -57,7 +68,16 @@ func (s commandShell) description() string {
 		" There is no input and no terminal: pass flags such as -y, never start editors, pagers or prompts." +
 		" Processes left in the background are stopped when the call ends. A command is stopped when its time is up, " +
 		"120 seconds unless set otherwise: give timeout for longer work." +
-		" Use read, grep, glob and edit rather than cat, grep, find and sed."
+		" Use read, grep, glob and edit rather than cat, grep, find and sed." + s.walls()
+}
+
+// walls tells the model what a confined command does not get.
+func (s commandShell) walls() string {
+	if !s.confined {
+		return ""
+	}
+	return " Commands run confined: the project and a temporary directory, no network but a loopback of their own," +
+		" no home. A call with unconfined and a reason asks the user for more."
 }
 
 func (s commandShell) args(command string) []string {
@@ -72,11 +92,17 @@ func (s commandShell) plan(_ context.Context, env *Env, in bashInput) (Access, e
 	if err != nil {
 		return Access{}, err
 	}
-	return Access{
+	a := Access{
 		Kind: KindRun, Command: in.Command, Dir: place.Abs,
 		Outside: place.Outside, Denied: place.Denied, Why: place.Why,
 		Verb: "run", Object: in.Command,
-	}, nil
+	}
+	limit, _ := in.limit(env)
+	a.Long = in.Timeout != 0 && limit > longCommand
+	if s.confined && in.Unconfined {
+		a.Unconfined = cmp.Or(strings.TrimSpace(in.Reason), "no reason given")
+	}
+	return a, nil
 }
 
 // check says what is wrong with a call, and where it would run.
@@ -151,7 +177,7 @@ func (s commandShell) run(ctx context.Context, env *Env, in bashInput, out io.Wr
 	cmd := exec.Command(s.path, s.args(in.Command)...)
 	cmd.Dir = place.Abs
 	cmd.Env = append(env.Environ[:len(env.Environ):len(env.Environ)], "PWD="+place.Abs)
-	c := shell.Command{Cmd: cmd, Limit: limit, Waits: s.waits, Live: out, Kill: env.Kill}
+	c := shell.Command{Cmd: cmd, Start: env.Start, Limit: limit, Waits: s.waits, Live: out, Kill: env.Kill}
 	end, err := c.Run(ctx)
 	if err != nil {
 		return Result{}, fmt.Errorf("bash: %w", startError(err))

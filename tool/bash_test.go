@@ -107,7 +107,7 @@ func TestBashPlan(t *testing.T) {
 			t.Errorf("%.40s: error %v, want %q", input, err, want)
 		}
 	}
-	if _, _, err := call(t, Bash(""), env, command("ls")); err == nil ||
+	if _, _, err := call(t, Bash("", false), env, command("ls")); err == nil ||
 		!strings.Contains(err.Error(), "neither bash nor sh") {
 		t.Errorf("without a shell: %v", err)
 	}
@@ -115,12 +115,13 @@ func TestBashPlan(t *testing.T) {
 
 func TestBashDescription(t *testing.T) {
 	for path, want := range map[string]string{"/bin/bash": "bash -c", "/bin/sh": "sh -c"} {
-		d := Bash(path).Description
+		d := Bash(path, false).Description
 		if len(d) >= 700 || !strings.Contains(d, want) {
 			t.Errorf("%d bytes: %s", len(d), d)
 		}
 	}
-	if strings.Contains(Bash("/bin/bash").Description, "POSIX") || !strings.Contains(Bash("/bin/sh").Description, "POSIX") {
+	if strings.Contains(Bash("/bin/bash", false).Description, "POSIX") ||
+		!strings.Contains(Bash("/bin/sh", false).Description, "POSIX") {
 		t.Error("the description does not say which shell it is")
 	}
 }

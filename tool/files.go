@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"artoo/tool/names"
 )
 
 // FilesConfig says what the file tools may reach.
@@ -45,7 +47,8 @@ type Files struct {
 
 	writing sync.Mutex // one write at a time: its check and its rename belong together
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex    // guards what follows
+	denied    *names.Finder // nil before Denied was called
 	seen      map[string]sight
 	keptBytes int // of the texts in seen
 	planned   map[string]planned

@@ -12,7 +12,7 @@ type madeCall struct{ name, in, want string }
 
 func checkMade(t *testing.T, calls []madeCall) {
 	t.Helper()
-	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit(), Bash("/bin/bash")}
+	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit(), Bash("/bin/bash", false)}
 	for _, tt := range calls {
 		got := "no tool"
 		if tool := Find(tools, tt.name); tool != nil {

@@ -5,10 +5,10 @@ import "slices"
 // BuiltIn lists the tools of the program, in the order in which the model sees
 // them. shell is the path shell.Find gave, "" where there is none: commands are
 // not among them then.
-func BuiltIn(shell string) []Tool {
+func BuiltIn(shell string, confined bool) []Tool {
 	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit()}
 	if shell != "" {
-		tools = append(tools, Bash(shell))
+		tools = append(tools, Bash(shell, confined))
 	}
 	return append(tools, Random())
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"artoo/tool/shell"
 )
 
 // Kind is the coarsest statement of what a call does to the world.
@@ -175,6 +177,18 @@ func New[In any](
 	return t
 }
 
+// schemaWithout is the schema of an input without some of its properties.
+func schemaWithout[In any](names ...string) *jsonschema.Schema {
+	schema, err := jsonschema.For[In](nil)
+	if err != nil {
+		panic(fmt.Sprintf("the schema of %T: %v", *new(In), err))
+	}
+	for _, name := range names {
+		delete(schema.Properties, name)
+	}
+	return schema
+}
+
 // Check validates input against the schema. Slips that can mean only one thing
 // are let pass: null for what may be left out, a number, truth value or list in
 // quotes, the names other programs have for a property. The error names each
@@ -236,6 +250,9 @@ type Env struct {
 	// Secrets finds what is masked in a text that the model is shown, in order. nil
 	// finds nothing: marks stand for nothing then.
 	Secrets func(text string) []Secret
+	// Start starts the commands of a call, confined or not; nil starts them as they
+	// are. The loop sets it for each call, as the decision over it says.
+	Start shell.Start
 	// ShellTimeout is a command's default limit, ShellTimeoutMax the most the
 	// model may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration

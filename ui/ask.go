@@ -57,7 +57,7 @@ func askApproval(s *screen.Screen, notify *Notifier, q agent.Question, a asker) 
 			s.Decided(q, agent.Answer{})
 			return agent.Answer{}, err
 		}
-		r := parseAnswer(text)
+		r := parseAnswer(text).to(q)
 		if why := r.refused(q, burst, unseen); why != "" {
 			s.Note(why)
 			continue
@@ -82,7 +82,7 @@ func askApproval(s *screen.Screen, notify *Notifier, q agent.Question, a asker) 
 		case stepHelp:
 			s.QuestionHelp(q)
 		default:
-			s.Note(answersThereAre)
+			s.Note(answersThereAre(q))
 		}
 	}
 }
@@ -223,6 +223,8 @@ func parseAnswer(text string) reply {
 	switch word {
 	case "":
 		return decide(agent.No)
+	case "n!", "no!":
+		return reply{stepDecide, agent.Answer{Verdict: agent.Withhold, Reason: rest}}
 	case "n", "no":
 		return reply{stepDecide, agent.Answer{Verdict: agent.No, Reason: rest}}
 	case "a", "always":
@@ -254,8 +256,37 @@ func (r reply) approves() bool {
 	return r.step == stepDecide && (v == agent.Yes || v == agent.YesForSession || v == agent.YesForever)
 }
 
+// to is the answer as far as the question takes it: no rule stands for what a
+// command did, and none lets one out of the sandbox.
+func (r reply) to(q agent.Question) reply {
+	v := r.answer.Verdict
+	switch q.Kind {
+	case agent.QuestionChanges:
+		if v == agent.YesForever || r.step == stepEdit || v == agent.YesForSession && r.answer.Rule != "" {
+			return reply{}
+		}
+	case agent.QuestionOutside:
+		if v == agent.YesForever || v == agent.YesForSession || v == agent.Withhold || r.step == stepEdit {
+			return reply{}
+		}
+	default:
+		if v == agent.Withhold {
+			return reply{}
+		}
+	}
+	return r
+}
+
 // answersThereAre is said to what is none of them.
-const answersThereAre = "please answer y, n, a, A, e, p, q or ? (Enter means n)"
+func answersThereAre(q agent.Question) string {
+	switch q.Kind {
+	case agent.QuestionChanges:
+		return "please answer y, n, n!, a, p, q or ? (Enter means n)"
+	case agent.QuestionOutside:
+		return "please answer y, n, p, q or ? (Enter means n)"
+	}
+	return "please answer y, n, a, A, e, p, q or ? (Enter means n)"
+}
 
 // refused says why an answer that would let something run does not: a part of
 // it was pasted (burst), a part of what it allows was not shown yet (unseen), or

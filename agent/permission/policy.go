@@ -13,8 +13,8 @@ import (
 // Mode is the approval mode.
 type Mode string
 
-// The four modes. ModeAuto asks nothing that a sandbox confines; commands are
-// not confined yet, so it is ModeEdits.
+// The four modes. ModeAuto asks nothing that the sandbox confines; where nothing
+// confines it is ModeEdits.
 const (
 	ModeAsk   Mode = "ask"
 	ModeEdits Mode = "edits"
@@ -35,6 +35,7 @@ const (
 // Decision is a policy's word on one call, with the reason.
 type Decision struct {
 	Effect    Effect
+	Place     Place  // where a command runs when it may; the host for all other calls
 	Reason    string // why, for the user and, with Deny, for the model
 	Rule      string // the rule that decided, "" when the mode did
 	Narrow    string // the narrowest rule that would allow this very call; "" when none can
@@ -52,8 +53,9 @@ type Policy struct {
 	NoProject bool
 	Root      string // the project root, absolute
 	Dir       string // the working directory, absolute; "" is Root
-	// Shell runs the lines.
-	Shell Shell
+	// Shell runs the lines, Confinement is what can hold them.
+	Shell       Shell
+	Confinement Confinement
 	// AllowRules, AskRules and DenyRules are the user's.
 	AllowRules, AskRules, DenyRules []Rule
 	// Reach tells whether a command may read what its argument names without being
@@ -89,8 +91,18 @@ type Policy struct {
 	// though its names do not tell (a directory of core.hooksPath, a bare
 	// repository); "" when it is not. nil knows of none.
 	OthersRun func(path string) string
+	// Unsaved says in words which of these absolute paths, with all beneath them,
+	// could not be brought back if they were removed or overwritten now; "" when all
+	// could. nil saves nothing.
+	Unsaved func(paths []string) string
+	// DeniedName reports whether a file at an absolute path would be on the deny list.
+	// nil denies none.
+	DeniedName func(path string) bool
+	// GitIgnores reports whether git ignores the absolute path; nil knows of none.
+	GitIgnores func(path string) bool
 
 	session []Rule
+	kept    map[string][]string // what lines may change on a layer, approved in this session
 }
 
 // SessionRules are the rules the user allowed in this session.
@@ -333,9 +345,9 @@ func (p *Policy) Approved(rule string) *Approval {
 	return nil
 }
 
-// ForgetSession takes back all that AllowInSession added: another session
-// begins.
-func (p *Policy) ForgetSession() { p.session = nil }
+// ForgetSession takes back all that AllowInSession and KeepForLine added: another
+// session begins.
+func (p *Policy) ForgetSession() { p.session, p.kept = nil, nil }
 
 // changedScript says that a script has changed since a rule that would cover
 // this call was approved, "" when there is none.

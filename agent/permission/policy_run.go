@@ -9,12 +9,17 @@ import (
 	"artoo/tool"
 )
 
-// decideRun takes the shell line apart: every command in it must be allowed.
+// decideRun decides over a shell line, and where it runs.
 func (p *Policy) decideRun(name string, access tool.Access) Decision {
+	commands, odd := p.takeApart(access.Command, access.Dir)
+	return p.place(p.decideLine(name, access, commands, odd), name, access, commands, odd)
+}
+
+// decideLine decides over a line by the commands in it: every one must be allowed.
+func (p *Policy) decideLine(name string, access tool.Access, commands []simple, odd string) Decision {
 	line := trimLine(access.Command)
 	whole := lineRule(name, line).String()
 	d := Decision{Effect: Ask, Narrow: whole, Suggested: whole}
-	commands, odd := p.takeApart(access.Command, access.Dir)
 
 	meant := resolved(access.Command, access.Dir)
 	seen := append(slices.Clip(commands), append(hiddenCommands(access.Command, access.Dir), meant...)...)
@@ -28,6 +33,9 @@ func (p *Policy) decideRun(name string, access tool.Access) Decision {
 		return Decision{}.because(Deny, "the rule deny "+r.String(), r)
 	}
 	if p.Mode == ModePlan && !reads {
+		if _, asked := p.asked(name, line, seen, reads); !asked && !maybe && p.layerable(access, commands, odd) {
+			return d // it runs on a layer, which is thrown away
+		}
 		return Decision{Effect: Deny, Reason: "plan mode only looks; this command may change something"}
 	}
 	if r, ok := p.exactly(p.session, name, line, access.Dir); ok {

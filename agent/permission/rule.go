@@ -24,6 +24,7 @@ const ReadGroup = "@read"
 //	bash(go test:*)          commands that begin with these words
 //	bash(git * main)         * as a word is any words, within one any characters
 //	bash(@read)              the commands that only read
+//	bash!(npm ci)            outside of the sandbox; where there is none, as bash(npm ci)
 //	write(docs/**)           files, relative to the project root
 //	write(./docs/**)         relative to the working directory
 //	read(~/notes/**)         a whole path; //etc/** is one too
@@ -35,6 +36,8 @@ type Rule struct {
 	Tool   string
 	Arg    string
 	HasArg bool
+	// Outside says that a rule for commands lets them run outside of the sandbox too.
+	Outside bool
 	// Origin says where the rule stands, in words ("--allow", "config.toml line
 	// 4"); "" where that is not known.
 	Origin string
@@ -62,6 +65,7 @@ func ParseRule(s string) (Rule, error) {
 	s = strings.TrimSpace(s)
 	name, rest, hasArg := strings.Cut(s, "(")
 	r := Rule{Tool: strings.TrimSpace(name), HasArg: hasArg}
+	r.Tool, r.Outside = strings.CutSuffix(r.Tool, "!")
 	switch {
 	case r.Tool == "":
 		return Rule{}, &RuleError{s, "it does not begin with a tool's name", "bash(go test:*)"}
@@ -73,6 +77,9 @@ func ParseRule(s string) (Rule, error) {
 	kind, err := r.canonical(s)
 	if err != nil {
 		return Rule{}, err
+	}
+	if r.Outside && (kind != ruleCommand || r.Arg == ReadGroup) {
+		return Rule{}, &RuleError{s, "only rules for commands may speak of what runs outside of the sandbox", "bash!(npm ci)"}
 	}
 	if hasArg && r.Arg == "" {
 		return Rule{}, &RuleError{s, "there is nothing between its parentheses", r.Tool}
@@ -91,10 +98,14 @@ func ParseRule(s string) (Rule, error) {
 
 // String is the rule as it is written, with artoo's own name of the tool.
 func (r Rule) String() string {
-	if !r.HasArg {
-		return r.Tool
+	name := r.Tool
+	if r.Outside {
+		name += "!"
 	}
-	return r.Tool + "(" + r.Arg + ")"
+	if !r.HasArg {
+		return name
+	}
+	return name + "(" + r.Arg + ")"
 }
 
 // names reports whether the rule speaks of the tool.

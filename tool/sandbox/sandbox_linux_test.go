@@ -99,6 +99,23 @@ func TestACommandSeesItsProjectAndNothingElse(t *testing.T) {
 	}
 }
 
+// Denied names are gone wherever a command runs, from the first command on.
+func TestDeniedNamesAreGoneInEveryPlace(t *testing.T) {
+	for _, options := range []Options{{}, {Layer: true}, {ReadOnly: true}} {
+		s, root := open(t, func(c *Config) {
+			c.Denied = func() ([]string, error) { return []string{filepath.Join(c.Root, "sub", ".env")}, nil }
+		})
+		write(t, root, "sub/.env", "secret")
+		write(t, root, "sub/a", "text")
+		for range 2 {
+			out, exit, _ := run(t, s, options, "cat sub/.env sub/a 2>/dev/null; ls -A sub")
+			if strings.Contains(out, "secret") || !strings.Contains(out, "text") || exit.Status != 0 {
+				t.Errorf("%+v: %q, exit %v", options, out, exit)
+			}
+		}
+	}
+}
+
 func TestALayerTellsWhatALineDid(t *testing.T) {
 	s, root := open(t, nil)
 	for _, name := range []string{"a", "d/e/f", "d/g", "m", "same"} {

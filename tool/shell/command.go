@@ -82,7 +82,7 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 	begun := time.Now()
 	begin := c.Start
 	if begin == nil {
-		begin = start
+		begin = StartHere
 	}
 	shell, err := begin(c.Cmd)
 	w.Close()

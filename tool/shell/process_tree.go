@@ -67,7 +67,8 @@ type processTree struct {
 // not one of ARTOO_*, which an artoo within the command would take for a setting.
 const markName = "_ARTOO_CALL_"
 
-func start(cmd *exec.Cmd) (Started, error) { return startTree(cmd) }
+// StartHere starts a command on this machine as it is.
+func StartHere(cmd *exec.Cmd) (Started, error) { return startTree(cmd) }
 
 // startTree starts the command in a session of its own. The goroutine that does it
 // keeps its thread until the command ends, because on Linux the kernel kills

@@ -21,6 +21,7 @@ import (
 	"artoo/provider/redact"
 	"artoo/provider/transport"
 	"artoo/tool"
+	"artoo/tool/sandbox"
 	"artoo/ui/headless"
 	"artoo/ui/screen"
 )
@@ -87,8 +88,9 @@ type app struct {
 	marks   marks
 	http    *http.Client
 	log     *transport.Log
-	environ []string     // of the tools
-	agent   *agent.Agent // nil before there is one
+	environ []string      // of the tools
+	facts   sandbox.Facts // what confines commands
+	agent   *agent.Agent  // nil before there is one
 	outcome outcome
 
 	crashing sync.Mutex                  // held for ever by the crash that ends the program

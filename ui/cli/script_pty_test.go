@@ -24,7 +24,7 @@ func onTerminal(t *testing.T, replies []providertest.Reply, args ...string) *exe
 	server := unlisted(t, replies...)
 	cmd := exec.Command("artoo", args...) // TestMain put it into PATH
 	cmd.Dir = t.TempDir()
-	cmd.Env = []string{
+	cmd.Env = []string{"ARTOO_SANDBOX=off",
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm", "LC_ALL=C.UTF-8", "container=test",
 		"ARTOO_PROVIDER=anthropic", "ARTOO_MODEL=test-model", "ANTHROPIC_API_KEY=sk-test",
 		"ANTHROPIC_BASE_URL=" + server.URL,

@@ -3,6 +3,7 @@ package cli
 // What a turn needs: session, tools, policy.
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,11 +11,12 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/tool"
+	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
 
 // open makes everything a turn needs.
-func (a *app) open() (err error) {
+func (a *app) open(ctx context.Context) (err error) {
 	if err := a.transport(); err != nil {
 		return err
 	}
@@ -46,6 +48,13 @@ func (a *app) open() (err error) {
 	if err != nil {
 		return err
 	}
+	if a.facts, err = a.findSandbox(ctx); err != nil {
+		return err
+	}
+	confined, err := a.confine(env, policy)
+	if err != nil {
+		return err
+	}
 	tools, err := a.tools()
 	if err != nil {
 		return err
@@ -60,7 +69,7 @@ func (a *app) open() (err error) {
 	}
 	a.agent, err = agent.New(agent.Options{
 		Model: model, Tools: tools, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn,
-		SaveRule: a.saveRule,
+		SaveRule: a.saveRule, Sandbox: confined,
 		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
 			MaxTime: a.cfg.MaxTime},
 		Sessions: agent.Sessions{Store: store, Ephemeral: a.cfg.Ephemeral, Version: a.process.build().Version,
@@ -126,7 +135,7 @@ func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) e
 }
 
 func (a *app) tools() ([]tool.Tool, error) {
-	tools := tool.BuiltIn(shell.Find())
+	tools := tool.BuiltIn(shell.Find(), a.facts.Mechanism != sandbox.None)
 	var all, on []string
 	for _, t := range tools {
 		all = append(all, t.Name)

@@ -3,6 +3,7 @@ package cli
 // One stage of a pipeline: a headless run.
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/tool/sandbox"
 	"artoo/ui"
 	"artoo/ui/headless"
 	"artoo/ui/screen"
@@ -59,7 +61,7 @@ func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	// object is still to be written.
 	ctx, a.outcome.signals = headless.Watch(ctx, a.process.Out, a.process.Err)
 	a.lastWords()
-	if err := a.open(); err != nil {
+	if err := a.open(ctx); err != nil {
 		return err
 	}
 	defer a.close()
@@ -119,6 +121,6 @@ func (a *app) info() headless.Info {
 	if a.agent != nil {
 		session = a.agent.SessionID()
 	}
-	return headless.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: "none",
+	return headless.Info{SessionID: session, Provider: a.choice.Provider, Model: a.choice.Model, Sandbox: string(cmp.Or(a.facts.Mechanism, sandbox.None)),
 		Stdin: a.outcome.stdin, Began: a.began}
 }

@@ -28,7 +28,7 @@ func (a *app) talk(ctx context.Context, inv Invocation) error {
 	if a.streams.headless {
 		return a.headless(ctx, prompt, dash)
 	}
-	err := a.open()
+	err := a.open(ctx)
 	var none *config.NoProvider
 	if errors.As(err, &none) {
 		a.screen.Line("artoo needs a model to talk to. Ways in:")
@@ -193,7 +193,7 @@ func (a *app) demo(ctx context.Context, inv Invocation) error {
 	a.streams.headless = a.streams.headless || inv.has("yes")
 	a.screen = a.newScreen()
 	if !a.streams.headless {
-		if err := a.open(); err != nil {
+		if err := a.open(ctx); err != nil {
 			return err
 		}
 		err = a.converse(ctx, demo.Prompt)

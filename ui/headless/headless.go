@@ -104,7 +104,7 @@ type callbacks struct {
 
 // Ask asks the user, if one is there, or says which rule would have done.
 func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	if q.Kind != agent.QuestionApproval && q.Kind != "" {
+	if q.Kind == agent.QuestionSteps {
 		return agent.Answer{}, agent.ErrNobody // a run without a conversation ends then
 	}
 	answer, err := agent.Answer{}, agent.ErrNobody
@@ -115,6 +115,9 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 	if nobody {
 		f := &agent.Failure{Kind: agent.KindApproval, What: "denied: " + q.Call.Access.Verb + " " +
 			q.Call.Access.Object, Err: agent.ErrNobody}
+		if q.Effects != nil {
+			f.What = "discarded: what " + q.Call.Access.Object + " did (" + q.Effects.Summary() + ")"
+		}
 		if q.Rule != "" {
 			f.Hint = "artoo --allow " + ShellQuote(q.Rule)
 		}

@@ -28,6 +28,26 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 			{"q", "no, and stop this turn"},
 			{"?", "this text; Enter alone means no"},
 		}
+		switch q.Kind {
+		case agent.QuestionChanges:
+			rows = [][2]string{
+				{"y", "yes, apply the changes"},
+				{"n", "no, throw them away; the model gets the output, and n REASON tells it why"},
+				{"n!", "no, and the model does not get the output either"},
+				{"a", "yes, and always in this session for this line, as long as it touches the same and no more"},
+				{"p", "show all of it in the pager"},
+				{"q", "no, and stop this turn"},
+				{"?", "this text; Enter alone means no"},
+			}
+		case agent.QuestionOutside:
+			rows = [][2]string{
+				{"y", "yes, run it once more with network, keys and home"},
+				{"n", "no; n REASON tells the model why"},
+				{"p", "show all of it in the pager"},
+				{"q", "no, and stop this turn"},
+				{"?", "this text; Enter alone means no"},
+			}
+		}
 		if s.opt.Profile == Spoken {
 			s.must(s.spokenKeys(rows))
 			return
@@ -54,6 +74,10 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		r.since = s.opt.Now() // it begins now, not when the model asked for it
 		r.said = r.since
 		rule := line(cmp.Or(a.Rule, q.Rule))
+		if q.Kind == agent.QuestionChanges {
+			s.must(s.decidedLine(keptOrNot(a)))
+			return
+		}
 		text := ""
 		switch a.Verdict {
 		case agent.Yes:
@@ -81,6 +105,24 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		}
 		s.must(s.decidedLine(text))
 	})
+}
+
+// keptOrNot tells what became of a layer's changes.
+func keptOrNot(a agent.Answer) string {
+	switch a.Verdict {
+	case agent.Yes:
+		return "changes applied"
+	case agent.YesForSession, agent.YesForever:
+		return "changes applied, and from now on in this session for this line as long as it does the same"
+	case agent.StopTurn:
+		return "changes discarded, and the turn stops"
+	case agent.Withhold:
+		return "changes discarded, output withheld"
+	}
+	if a.Reason != "" {
+		return "changes discarded: " + line(a.Reason)
+	}
+	return "changes discarded"
 }
 
 // decidedLine is a decision in the transcript. It begins as its question does,

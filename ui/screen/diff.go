@@ -31,12 +31,20 @@ func (b *asking) change(q agent.Question) {
 	} else {
 		b.WriteString(head + path + "  " + size + "\n\n")
 	}
+	b.diff(lines)
+}
+
+// diff shows the lines of a unified diff of one file or several.
+func (b *asking) diff(lines []string) {
+	s := b.s
 	var rows []string
 	for i, l := range lines {
 		folded := s.fold([]string{l}, "", "", b.cut)
-		// The first two lines name the files; they begin with - and + too.
+		// The lines that name the files begin with - and + too.
+		names := i < 2 || strings.HasPrefix(l, "--- ") && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ") ||
+			strings.HasPrefix(l, "+++ ") && strings.HasPrefix(lines[i-1], "--- ")
 		switch {
-		case !b.cut || i < 2:
+		case !b.cut || names:
 		case strings.HasPrefix(l, "+"):
 			folded = colored(s.styles.added, folded)
 		case strings.HasPrefix(l, "-"):

@@ -68,6 +68,10 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 	b := asking{s: s, cut: cut}
 	what := "call"
 	switch {
+	case q.Effects != nil:
+		what = "change"
+		b.command(q)
+		b.effects(q)
 	case a.Command != "":
 		what = "command"
 		b.command(q)

@@ -12,8 +12,25 @@ import (
 	"artoo/ui/sanitize"
 )
 
-// choices is how every question of an approval ends.
-const choices = "[y,n,a,A,e,p,q,?] (n) "
+// How a question ends: that of an approval, of what a command did on a layer, and of
+// running one once more outside of the sandbox.
+const (
+	choices        = "[y,n,a,A,e,p,q,?] (n) "
+	choicesChanges = "[y,n,n!,a,p,q,?] (n) "
+	choicesOutside = "[y,n,p,q,?] (n) "
+)
+
+// choicesOf are the answers to a question, as its last line has them, and as they
+// are read out.
+func choicesOf(q agent.Question) (line, spoken string) {
+	switch q.Kind {
+	case agent.QuestionChanges:
+		return choicesChanges, "y, n, n exclamation mark, a, p, q"
+	case agent.QuestionOutside:
+		return choicesOutside, "y, n, p, q"
+	}
+	return choices, "y, n, a, capital A, e, p, q"
+}
 
 const (
 	// leastAsked is how many cells of an object a question's last line has room
@@ -30,13 +47,14 @@ const (
 // there is none, what it names has the row for itself and the choices follow. What
 // is long loses a part here; all of it stands above.
 func (s *Screen) askLine(q agent.Question) string {
-	end := " " + choices
+	keys, spoken := choicesOf(q)
+	end := " " + keys
 	if q.Of > 1 {
 		end = fmt.Sprintf(" %d/%d", q.Number, q.Of) + end
 	}
 	room := min(s.width(), usualWidth) - 1 - cells(approve+end) - answerRoom
 	if s.opt.Profile == Spoken { // the same object: what is long stands above
-		end = " Type y, n, a, capital A, e, p, q, or ? for help. Enter means no. "
+		end = " Type " + spoken + ", or ? for help. Enter means no. "
 		if q.Of > 1 {
 			end = fmt.Sprintf(" Question %d of %d.", q.Number, q.Of) + end
 		}
@@ -55,6 +73,13 @@ func (s *Screen) asked(q agent.Question, room int) string {
 	switch {
 	case a.Kind == tool.KindRun || a.Command != "":
 		head, in := verb+` "`, `" in `
+		switch q.Kind {
+		case agent.QuestionChanges:
+			head = `keep what "`
+			in = `" did in `
+		case agent.QuestionOutside:
+			in = `" outside of the sandbox, in `
+		}
 		command := s.ascii(sanitize.Text(strings.TrimRight(a.Command, "\n"), sanitize.Line))
 		free := room - cells(head+command+in) - 1
 		tail := in + s.shortDir(s.runDir(q), max(free, room/3, leastDir))

@@ -93,6 +93,11 @@ var scratch = []string{"/tmp", "/var/tmp", "/dev/shm"}
 // overlay makes all read-only, gives the command temporary directories of its own,
 // and lays a layer over what is writable.
 func (j *job) overlay() error {
+	// Before all is read-only, the directory of whiteouts too.
+	hidden, err := j.hidden.make(j.Writable, j.Denied)
+	if err != nil {
+		return failed("hide denied files", err)
+	}
 	if err := setattr("/", attrReadOnly, true); err != nil {
 		return failed("make all read-only", err)
 	}
@@ -104,7 +109,6 @@ func (j *job) overlay() error {
 	if err := syscall.Mount("tmpfs", layerDir, "tmpfs", flags, size); err != nil {
 		return failed("make room for a layer", err)
 	}
-	var err error
 	if j.layer, err = syscall.Open(layerDir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0); err != nil {
 		return failed("make room for a layer", err)
 	}
@@ -129,7 +133,7 @@ func (j *job) overlay() error {
 			}
 		}
 	}
-	if err := j.lay(flags); err != nil {
+	if err := j.lay(flags, hidden); err != nil {
 		return err
 	}
 	return failed("leave the layer's own directory", syscall.Unmount(layerDir, syscall.MNT_DETACH))
@@ -179,12 +183,9 @@ func (j *job) cover(from, dir string) error {
 	return nil
 }
 
-// lay lays the layer over each writable directory, denied names gone from it.
-func (j *job) lay(flags uintptr) error {
-	hidden, err := j.hidden.make(j.Writable, j.Denied)
-	if err != nil {
-		return failed("hide denied files", err)
-	}
+// lay lays the layer over each writable directory; hidden are the directories of
+// whiteouts that have the denied names gone from it.
+func (j *job) lay(flags uintptr, hidden []string) error {
 	for i, dir := range j.Writable {
 		l := layers{lower: []string{dir}}
 		if hidden[i] != "" {

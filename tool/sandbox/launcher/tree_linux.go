@@ -172,7 +172,11 @@ type layers struct {
 // takes no more than a page of options, and colons part them.
 func (l layers) mount(to, proc string, flags uintptr) error {
 	var short []string
-	for _, path := range append(l.lower[:len(l.lower):len(l.lower)], l.upper, l.work) {
+	paths := l.lower[:len(l.lower):len(l.lower)]
+	if l.upper != "" {
+		paths = append(paths, l.upper, l.work)
+	}
+	for _, path := range paths {
 		fd, err := openPath(path)
 		if err != nil {
 			return err
@@ -181,8 +185,11 @@ func (l layers) mount(to, proc string, flags uintptr) error {
 		short = append(short, proc+"/self/fd/"+strconv.Itoa(fd))
 	}
 	n := len(l.lower)
-	options := "lowerdir=" + strings.Join(short[:n], ":") + ",upperdir=" + short[n] + ",workdir=" + short[n+1] +
-		",userxattr,index=off,xino=off"
+	options := "lowerdir=" + strings.Join(short[:n], ":")
+	if l.upper != "" {
+		options += ",upperdir=" + short[n] + ",workdir=" + short[n+1]
+	}
+	options += ",userxattr,index=off,xino=off"
 	return syscall.Mount("overlay", to, "overlay", syscall.MS_NOSUID|syscall.MS_NODEV|flags, options)
 }
 

@@ -1,0 +1,112 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"artoo/tool"
+	"artoo/tool/sandbox"
+)
+
+// maxShown is the size in bytes of the largest file whose text is shown; those
+// above are named by their size.
+const maxShown = 1 << 20
+
+// changes are what a command did on a layer.
+type changes struct {
+	confiner *Confiner
+	found    *sandbox.Changes
+	gone     bool
+}
+
+func (c *changes) List() []sandbox.Change { return c.found.Entries }
+
+// Discard throws the layer away; further calls do nothing.
+func (c *changes) Discard() error {
+	if c.gone {
+		return nil
+	}
+	c.gone = true
+	if c.confiner.layer == c {
+		c.confiner.layer = nil
+	}
+	return c.found.Discard()
+}
+
+// Diff implements agent.Changes.
+func (c *changes) Diff() string {
+	var b strings.Builder
+	for _, change := range c.found.Entries {
+		if inGit(c.name(change.Path)) || change.Special {
+			continue
+		}
+		text, err := c.diff(change)
+		if err != nil {
+			text = fmt.Sprintf("%s cannot be shown: %v\n", c.name(change.Path), err)
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+func inGit(name string) bool { return name == ".git" || strings.HasPrefix(name, ".git/") }
+
+// name is a path as it is shown: relative to the project where it is in it.
+func (c *changes) name(path string) string {
+	if rel, err := filepath.Rel(c.confiner.config.Root, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// diff is the change of one file as a unified diff.
+func (c *changes) diff(change sandbox.Change) (string, error) {
+	if change.Kind == sandbox.Mode || change.Kind != sandbox.Deleted && !change.Mode.IsRegular() {
+		return "", nil // what happened is told by name
+	}
+	var before, after []byte
+	var err error
+	if change.Before.Mode.IsRegular() && change.Before.Mode != 0 {
+		if change.Before.Size > maxShown || change.Size > maxShown {
+			return fmt.Sprintf("%s: %d bytes, before %d\n", c.name(change.Path), change.Size, change.Before.Size), nil
+		}
+		if before, err = os.ReadFile(change.Path); err != nil {
+			return "", err
+		}
+	}
+	if change.Kind != sandbox.Deleted {
+		if change.Size > maxShown {
+			return fmt.Sprintf("%s: %d bytes, new\n", c.name(change.Path), change.Size), nil
+		}
+		if after, err = c.content(change); err != nil {
+			return "", err
+		}
+	}
+	return tool.DiffFiles(c.name(change.Path), before, after,
+		change.Before.Mode != 0, change.Kind != sandbox.Deleted)
+}
+
+// content is what a file holds on the layer.
+func (c *changes) content(change sandbox.Change) ([]byte, error) {
+	file, err := c.found.Open(change)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxShown+1))
+}
+
+// Apply implements agent.Changes.
+func (c *changes) Apply() (lost []string, err error) {
+	if c.gone {
+		return nil, errors.New("they were thrown away")
+	}
+	if c.confiner.config.Apply == nil {
+		return nil, errors.New("there is no journal to apply them through")
+	}
+	return c.confiner.config.Apply(c.found)
+}

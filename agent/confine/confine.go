@@ -1,0 +1,166 @@
+// Package confine lets an agent's commands run in the sandbox and on layers: it
+// knows which places of this machine a session's commands need, starts the sandbox
+// when the first one comes, and applies what a layer holds through the journal.
+package confine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/tool/sandbox"
+	"artoo/tool/shell"
+)
+
+// background is how long what a command left in the background may still write: as
+// long as on the host, see shell.DefaultWaits.
+const background = 200 * time.Millisecond
+
+// Confiner is the sandbox of one session. Make one with New.
+type Confiner struct {
+	config Config
+	facts  sandbox.Facts
+
+	start   sync.Once
+	sandbox *sandbox.Sandbox
+	broken  error    // why it could not be started
+	layer   *changes // that was not discarded yet
+}
+
+var _ agent.Sandbox = (*Confiner)(nil)
+
+// New makes a Confiner. facts are what the machine can do in the session's
+// directories. Nothing is started before the first command.
+func New(config Config, facts sandbox.Facts) *Confiner {
+	return &Confiner{config: config, facts: facts}
+}
+
+// open starts the sandbox.
+func (c *Confiner) open() error {
+	c.start.Do(func() {
+		var err error
+		if c.config.temp, err = os.MkdirTemp("", "artoo-"); err != nil {
+			c.broken = err
+			return
+		}
+		config, err := c.config.sandbox()
+		if err == nil {
+			c.sandbox, err = sandbox.Open(context.Background(), config, c.facts)
+		}
+		c.broken = err
+	})
+	return c.broken
+}
+
+// Start implements agent.Sandbox.
+func (c *Confiner) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined, error) {
+	if err := c.open(); err != nil {
+		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
+	}
+	if c.layer != nil { // of a call that was given up
+		if err := c.layer.Discard(); err != nil {
+			return nil, fmt.Errorf("the last layer is still there: %w", err)
+		}
+	}
+	cmd.Env = c.config.environ(cmd.Env, c.facts.Mechanism)
+	process, err := c.sandbox.Start(cmd, sandbox.Options{
+		Layer: place == permission.PlaceLayer, ReadOnly: place == permission.PlaceReading,
+		Exec: c.config.Trusted, Grace: background,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &command{confiner: c, process: process, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.exit, r.err = process.Wait()
+	}()
+	return r, nil
+}
+
+// Close ends the sandbox and all that still runs in it.
+func (c *Confiner) Close() error {
+	c.start.Do(func() { c.broken = errors.New("the session is over") })
+	var err error
+	if c.layer != nil {
+		err = c.layer.Discard()
+	}
+	if c.sandbox != nil {
+		err = errors.Join(err, c.sandbox.Close())
+	}
+	if c.config.temp != "" {
+		err = errors.Join(err, os.RemoveAll(c.config.temp))
+	}
+	return err
+}
+
+// command is a command in the sandbox.
+type command struct {
+	confiner *Confiner
+	process  *sandbox.Process
+	done     chan struct{}
+	exit     sandbox.Exit // once done is closed
+	err      error
+}
+
+func (r *command) Done() <-chan struct{} { return r.done }
+
+func (r *command) Exit() shell.Exit {
+	switch status := r.exit.Status; {
+	case r.err != nil:
+		return shell.Exit{Signal: "SIGKILL"} // the sandbox went away, and the command with it
+	case status.Signaled():
+		return shell.Exit{Code: -1, Signal: shell.SignalName(int(status.Signal()))}
+	default:
+		return shell.Exit{Code: status.ExitStatus()}
+	}
+}
+
+// Signal passes a signal on. One that cannot be sent finds nobody: it has ended.
+func (r *command) Signal(signal syscall.Signal) { _ = r.process.Signal(signal) }
+
+// Runs reports whether anything of it runs: the command counts as ended once all it
+// started has.
+func (r *command) Runs() bool {
+	select {
+	case <-r.done:
+		return false
+	default:
+		return true
+	}
+}
+
+func (r *command) KillAll() (stopped, left int) {
+	if r.Runs() {
+		_ = r.process.Kill() // it may have ended meanwhile
+		<-r.done
+	}
+	return r.exit.Stopped, 0
+}
+
+// Release has nothing to give back: what a command leaves is the layer.
+func (r *command) Release() {}
+
+func (r *command) Denials() []sandbox.Denial { return r.exit.Denials }
+func (r *command) Limit() string             { return r.exit.Limit }
+
+// Changes implements agent.Confined.
+func (r *command) Changes() (agent.Changes, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	found, err := r.process.Changes()
+	if err != nil {
+		return nil, err
+	}
+	c := &changes{confiner: r.confiner, found: found}
+	r.confiner.layer = c
+	return c, nil
+}

@@ -1,0 +1,76 @@
+package confine
+
+import (
+	"artoo/tool/sandbox"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// gitConfig is the file with the user's git settings that confined commands see.
+func (c Config) gitConfig() string { return filepath.Join(c.temp, "gitconfig") }
+
+// gitSections are the user's settings that say how git shows and names things, and
+// run nothing.
+const gitSections = `user core.autocrlf core.eol core.quotepath core.abbrev core.whitespace init color column log
+	diff.algorithm diff.renames diff.context diff.mnemonicprefix diff.noprefix diff.colormoved status branch
+	merge.conflictstyle push.default pull.rebase rebase.autostash commit.verbose blame format.pretty tag.sort
+	versionsort safe fetch.prune advice`
+
+// unwanted is a key of these sections that names a key of the user all the same.
+const unwanted = "user.signingkey"
+
+// writeGitConfig writes the user's git settings without programs and credentials,
+// for git in the sandbox. Where there is no git, or it says nothing, they are empty.
+func (c Config) writeGitConfig() error {
+	var text bytes.Buffer
+	if git, err := exec.LookPath("git"); err == nil {
+		cmd := exec.Command(git, "config", "--global", "--includes", "--list", "-z")
+		cmd.Env, cmd.Dir = c.Environ, c.temp
+		out, err := cmd.Output()
+		if err != nil {
+			out = nil // there is no such file
+		}
+		for entry := range strings.SplitSeq(string(out), "\x00") {
+			key, value, _ := strings.Cut(entry, "\n")
+			if wantedSetting(strings.ToLower(key)) {
+				writeSetting(&text, key, value)
+			}
+		}
+	}
+	return os.WriteFile(c.gitConfig(), text.Bytes(), 0o600)
+}
+
+// wantedSetting reports whether a setting is one that confined commands see.
+func wantedSetting(key string) bool {
+	section, _, _ := strings.Cut(key, ".")
+	list := strings.Fields(gitSections)
+	return key != unwanted && (slices.Contains(list, section) || slices.Contains(list, key))
+}
+
+// writeSetting writes section.sub.name = value as git reads it.
+func writeSetting(b *bytes.Buffer, key, value string) {
+	section, rest, _ := strings.Cut(key, ".")
+	name := rest
+	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
+		section, name = fmt.Sprintf("%s %q", section, rest[:i]), rest[i+1:]
+	}
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(value)
+	fmt.Fprintf(b, "[%s]\n\t%s = \"%s\"\n", section, name, quoted)
+}
+
+// environ is the environment of a command in the sandbox: git takes the settings
+// above, takes no locks to look, and what keeps caches beside sources does not.
+func (c Config) environ(environ []string, by sandbox.Mechanism) []string {
+	temp := c.temp
+	if by == sandbox.Namespaces {
+		temp = "/tmp" // where the directory is seen inside
+	}
+	return append(slices.Clip(environ),
+		"GIT_CONFIG_GLOBAL="+c.gitConfig(), "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
+		"PYTHONDONTWRITEBYTECODE=1", "TMPDIR="+temp)
+}

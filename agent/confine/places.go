@@ -1,0 +1,132 @@
+package confine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"artoo/tool"
+	"artoo/tool/sandbox"
+)
+
+// Config is what the commands of one session may reach. Paths are absolute.
+type Config struct {
+	Root    string // the project's root
+	Common  string // the git directory that a linked work tree shares; "" for none
+	Home    string // the user's; "" where there is none
+	Cache   string // artoo's own caches are below it; "" keeps none
+	Environ []string
+
+	Read, Write []string // what the user added
+	Writable    []string // further directories that commands may write
+	Toolchains  []string // further directories with programs
+	Loopback    []int    // ports of the machine that are let in
+	Trusted     bool     // the project's own programs run on a layer too
+
+	// Files finds what is denied; it is asked before each command.
+	Files func() *tool.Files
+	// Protected lists what others run, as it is now. May be nil.
+	Protected func() ([]string, error)
+	// Apply makes what a layer holds count. nil where nothing can.
+	Apply func(*sandbox.Changes) (lost []string, err error)
+
+	temp string // a directory of the session's own
+}
+
+// sandbox is the configuration of the sandbox.
+func (c Config) sandbox() (sandbox.Config, error) {
+	if err := c.writeGitConfig(); err != nil {
+		return sandbox.Config{}, err
+	}
+	return sandbox.Config{
+		Root: c.Root, Common: c.Common, Home: c.Home, Temp: c.temp, Loopback: c.Loopback,
+		Read: append(slices.Clone(c.Read), c.gitConfig()), Write: slices.Concat(c.Write, c.Writable),
+		Toolchains: append(c.toolchains(), c.Toolchains...), Caches: c.caches(),
+		Denied:    func() ([]string, error) { return c.Files().Denied() },
+		Protected: c.Protected,
+	}, nil
+}
+
+// managers are the directories, below the home, of programs that bring several
+// versions of others: the first element of what is below holds no credentials.
+const managers = `.nvm/versions .volta .asdf/installs .asdf/shims .local/share/mise/installs .local/share/mise/shims
+	.pyenv/versions .pyenv/shims .pyenv/libexec .rbenv/versions .rbenv/shims .sdkman/candidates .rustup/toolchains
+	.rustup/settings.toml .local/share/fnm .fnm .goenv/versions .gvm .jenv/versions .deno/bin .bun/bin
+	.linuxbrew .local/share/pnpm .local/share/uv .local/lib .local/pipx .local/share/pipx .nix-profile
+	miniconda3 anaconda3 miniforge3 sdk go/sdk .dotnet .ghcup/bin .ghcup/ghc .juliaup .zvm .opam`
+
+// toolchains are the places in the home from which the user's PATH takes programs:
+// what the system's directories do not hold.
+func (c Config) toolchains() (dirs []string) {
+	if c.Home == "" {
+		return nil
+	}
+	add := func(dir string) {
+		if _, err := os.Stat(dir); err == nil && !slices.Contains(dirs, dir) && within(c.Home, dir) && dir != c.Home {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, dir := range filepath.SplitList(tool.Variable(c.Environ)("PATH")) {
+		if !filepath.IsAbs(dir) || within(c.Root, dir) {
+			continue
+		}
+		add(dir)
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			add(real)
+		}
+	}
+	if len(dirs) > 0 {
+		for name := range strings.FieldsSeq(managers) {
+			add(filepath.Join(c.Home, name))
+		}
+	}
+	return dirs
+}
+
+// within reports whether a clean path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// userCaches are the caches that programs share between projects: where they are
+// below the home unless a variable says so. None of them holds credentials.
+var userCaches = []struct{ name, below, variable string }{
+	{"go-build", ".cache/go-build", "GOCACHE"},
+	{"go-mod", "go/pkg/mod", "GOMODCACHE"},
+	{"cargo-registry", ".cargo/registry", ""},
+	{"cargo-git", ".cargo/git", ""},
+	{"npm", ".npm/_cacache", ""},
+	{"yarn", ".cache/yarn", "YARN_CACHE_FOLDER"},
+	{"pnpm", ".local/share/pnpm/store", ""},
+	{"pip", ".cache/pip", "PIP_CACHE_DIR"},
+	{"uv", ".cache/uv", "UV_CACHE_DIR"},
+	{"gradle", ".gradle/caches", ""},
+	{"maven", ".m2/repository", ""},
+}
+
+// caches are those that the session's commands see: the user's to read, below
+// artoo's own, which is kept by project and trust.
+func (c Config) caches() (list []sandbox.Cache) {
+	if c.Home == "" || c.Cache == "" {
+		return nil
+	}
+	trust := "untrusted"
+	if c.Trusted {
+		trust = "trusted"
+	}
+	key := sha256.Sum256([]byte(c.Root))
+	own := filepath.Join(c.Cache, "sandbox", filepath.Base(c.Root)+"-"+hex.EncodeToString(key[:6]), trust)
+	variable := tool.Variable(c.Environ)
+	for _, row := range userCaches {
+		at := filepath.Join(c.Home, filepath.FromSlash(row.below))
+		if row.variable != "" && filepath.IsAbs(variable(row.variable)) {
+			at = filepath.Clean(variable(row.variable))
+		}
+		list = append(list, sandbox.Cache{Path: at, Own: filepath.Join(own, row.name), Env: row.variable})
+	}
+	return list
+}

@@ -1,0 +1,253 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/sandbox"
+	"artoo/tool/shell"
+)
+
+// Sandbox starts commands so that the kernel holds them. It is called by one
+// goroutine at a time.
+type Sandbox interface {
+	// Start starts a command in a place other than the host. An error that is
+	// sandbox.ErrUnconfined says that this place is not to be had.
+	Start(cmd *exec.Cmd, place permission.Place) (Confined, error)
+}
+
+// Confined is a command that runs confined. What follows holds once it has ended.
+type Confined interface {
+	shell.Started
+	Denials() []sandbox.Denial // the walls it met
+	Limit() string             // the limit that ended it, in words; "" for none
+	// Changes are what it did on a layer; they hold the layer until Discard.
+	Changes() (Changes, error)
+}
+
+// Changes are what a command did on a layer.
+type Changes interface {
+	List() []sandbox.Change
+	// Diff is what changed in text files, as a unified diff; others are named by type
+	// and size.
+	Diff() string
+	// Apply makes them count, as one step of the journal: all or none. The error says
+	// why nothing was applied; lost names what cannot be taken back.
+	Apply() (lost []string, err error)
+	Discard() error
+}
+
+// environment is what a call's tool works with: commands start where it was
+// decided.
+func (t *turn) environment(p *pending) *tool.Env {
+	if p.decision.Place == permission.PlaceHost || t.opt.Sandbox == nil {
+		return t.env
+	}
+	env := *t.env
+	env.Start = func(cmd *exec.Cmd) (shell.Started, error) {
+		confined, err := t.opt.Sandbox.Start(cmd, p.decision.Place)
+		switch {
+		case err == nil:
+			p.confined = confined
+			return confined, nil
+		case p.decision.Place == permission.PlaceReading:
+			// By its words alone it may run: the sandbox only made sure of it.
+			t.loose.Do(func() { t.notice(NoticeWarning, "what only reads runs unconfined: "+err.Error()) })
+			return shell.StartHere(cmd)
+		}
+		p.refused = err
+		return nil, err
+	}
+	return &env
+}
+
+// unconfined goes on with a call whose command could not be started where it was
+// decided: that place counts as gone, and what is decided now holds.
+func (t *turn) unconfined(ctx context.Context, p *pending) (tool.Result, error) {
+	can := &t.opt.Policy.Confinement
+	if p.decision.Place == permission.PlaceLayer {
+		can.Layer = false
+		t.notice(NoticeWarning, "commands no longer run on a layer: "+p.refused.Error())
+	} else {
+		*can = permission.Confinement{}
+		t.notice(NoticeWarning, "commands are no longer confined: "+p.refused.Error())
+	}
+	p.refused = nil
+	if p.stop = t.decide(ctx, p, nil); p.final || p.stop != nil {
+		return tool.Result{}, p.stop
+	}
+	result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.environment(p), p.call.Input, p.live) })
+	if p.refused != nil {
+		return t.unconfined(ctx, p)
+	}
+	return result, err
+}
+
+// settle says what comes of a command that ran confined: what it did on a layer is
+// judged, and where it met a wall the user may let it out. The result is the call's
+// for the model. The error ends the turn.
+func (t *turn) settle(ctx context.Context, p *pending, result *tool.Result) error {
+	if p.confined == nil {
+		return nil
+	}
+	if limit := p.confined.Limit(); limit != "" {
+		result.Text += "[it was ended at a limit: " + limit + "]\n"
+	}
+	if p.decision.Place != permission.PlaceLayer {
+		return t.offerOutside(ctx, p, result)
+	}
+	changes, err := p.confined.Changes()
+	if err != nil {
+		result.Text += "[what it changed could not be read, and was discarded: " + err.Error() + "]\n"
+		result.IsError = true
+		return nil
+	}
+	defer func() {
+		if err := changes.Discard(); err != nil {
+			t.notice(NoticeWarning, "a layer could not be removed: "+err.Error())
+		}
+	}()
+	return t.judge(ctx, p, changes, result)
+}
+
+// judge asks about what a line did on a layer, where that is to be asked.
+func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *tool.Result) error {
+	j := t.opt.Policy.Judge(p.call.Access, changes.List())
+	all := len(j.Effects.Apply) + len(j.Effects.Never)
+	switch {
+	case j.Effect == permission.Allow && all == 0:
+		t.nameWalls(p, result)
+		return nil
+	case j.Effect == permission.Allow:
+		t.apply(changes, j, result)
+		return nil
+	case j.Effect == permission.Deny:
+		t.discarded(p, j, j.Reason, false, result)
+		return nil
+	}
+	p.asked = true
+	p.asks.number++
+	p.asks.of = max(p.asks.of, p.asks.number)
+	answer, err := t.cb.Ask(ctx, Question{
+		Kind: QuestionChanges, Call: p.call, Dir: t.opt.Env.Dir, Reason: j.Reason,
+		Rule: p.decision.Narrow, Effects: &j.Effects, Diff: t.maskedDiff(changes.Diff()), Number: p.asks.number, Of: p.asks.of,
+	})
+	switch {
+	case context.Cause(ctx) != nil:
+		t.discarded(p, j, "the turn was stopped", false, result)
+		return context.Cause(ctx)
+	case errors.Is(err, ErrNobody):
+		t.discarded(p, j, "nobody is there to approve them", true, result)
+		return nil
+	case err != nil:
+		t.discarded(p, j, err.Error(), false, result)
+		return nil
+	}
+	switch answer.Verdict {
+	case YesForSession, YesForever:
+		t.opt.Policy.KeepForLine(p.call.Access, j.Effects.Apply)
+		fallthrough
+	case Yes:
+		t.apply(changes, j, result)
+		return nil
+	case StopTurn:
+		t.discarded(p, j, "the user stopped the turn", false, result)
+		return ErrStopped
+	case Withhold:
+		t.discarded(p, j, answer.Reason, false, result)
+		result.Text = "[the user withholds the output of this command, and discarded what it changed]\n"
+		return nil
+	}
+	t.discarded(p, j, answer.Reason, false, result)
+	return nil
+}
+
+// apply makes what a line did count.
+func (t *turn) apply(changes Changes, j permission.Judgement, result *tool.Result) {
+	lost, err := changes.Apply()
+	if err != nil {
+		result.Text += "[nothing of what it changed was applied: " + err.Error() + "]\n"
+		result.IsError = true
+		return
+	}
+	result.Text += "[its changes were applied: " + j.Effects.Summary() + "]\n"
+	if len(lost) > 0 {
+		t.notice(NoticeWarning, "cannot be undone: "+strings.Join(lost, ", "))
+	}
+	if len(j.Effects.Never) > 0 {
+		result.Text += "[never applied: " + strings.Join(j.Effects.Never, ", ") + "]\n"
+	}
+}
+
+// discarded tells the model, and the report, that what a line changed is gone.
+func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody bool, result *tool.Result) {
+	text := "changes discarded"
+	if why != "" {
+		text += ": " + why
+	}
+	names := j.Effects.Names(20)
+	result.Text += fmt.Sprintf("[%s; it would have changed %s]\n", text, strings.Join(names, ", "))
+	result.Summary += ", changes discarded"
+	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
+		Reason: text + " (" + j.Effects.Summary() + ")", Rule: p.decision.Narrow, Nobody: nobody})
+}
+
+// offerOutside asks whether a command that failed at a wall runs once more on the
+// host. Where nobody can be asked the model knows the wall, and may ask for more
+// itself.
+func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result) error {
+	t.nameWalls(p, result)
+	walls := p.confined.Denials()
+	if !result.IsError || len(walls) == 0 || p.decision.Place != permission.PlaceSandbox || ctx.Err() != nil {
+		return nil
+	}
+	p.asked = true
+	p.asks.number++
+	p.asks.of = max(p.asks.of, p.asks.number)
+	answer, err := t.cb.Ask(ctx, Question{
+		Kind: QuestionOutside, Call: p.call, Dir: t.opt.Env.Dir, Number: p.asks.number, Of: p.asks.of,
+		Reason: "it ran once, confined, and failed at a wall: " + walls[0].What,
+	})
+	switch {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return nil
+	case answer.Verdict == StopTurn:
+		return ErrStopped
+	case answer.Verdict == No && answer.Reason != "":
+		result.Text += "[the user does not want it to run outside: " + answer.Reason + "]\n"
+	}
+	if answer.Verdict != Yes {
+		return nil
+	}
+	again, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.env, p.call.Input, p.live) })
+	if err != nil {
+		result.Text += "[outside it could not be started: " + err.Error() + "]\n"
+		return nil
+	}
+	again.Text = "[it failed confined, and ran once more outside, with the user's yes]\n" + again.Text
+	*result = again
+	return nil
+}
+
+// nameWalls tells the model which walls a confined command met.
+func (t *turn) nameWalls(p *pending, result *tool.Result) {
+	walls := p.confined.Denials()
+	if len(walls) == 0 {
+		return
+	}
+	var words []string
+	for _, d := range walls {
+		if !slices.Contains(words, d.What) {
+			words = append(words, d.What)
+		}
+	}
+	result.Text += "[confined: " + strings.Join(words, "; ") + "]\n"
+}

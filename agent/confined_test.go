@@ -1,0 +1,205 @@
+package agent_test
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/provider/fake"
+	"artoo/tool"
+	"artoo/tool/sandbox"
+	"artoo/tool/shell"
+)
+
+// confinement is a sandbox for the loop alone: commands run on the host, and what
+// they did on a layer is what the test says.
+type confinement struct {
+	places    []permission.Place
+	list      []sandbox.Change
+	denials   []sandbox.Denial
+	applied   int
+	discarded int
+	applyErr  error
+	lost      []string
+	fails     map[permission.Place]error
+}
+
+type confinedCommand struct {
+	shell.Started
+	*confinement
+}
+
+func (c *confinement) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined, error) {
+	c.places = append(c.places, place)
+	if err := c.fails[place]; err != nil {
+		return nil, err
+	}
+	started, err := shell.StartHere(cmd)
+	return confinedCommand{started, c}, err
+}
+func (c confinedCommand) Denials() []sandbox.Denial       { return c.denials }
+func (c confinedCommand) Limit() string                   { return "" }
+func (c confinedCommand) Changes() (agent.Changes, error) { return c.confinement, nil }
+func (c *confinement) List() []sandbox.Change             { return c.list }
+func (c *confinement) Diff() string                       { return "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+2\n" }
+func (c *confinement) Apply() ([]string, error)           { c.applied++; return c.lost, c.applyErr }
+func (c *confinement) Discard() error                     { c.discarded++; return nil }
+
+// runs is a turn in which the model runs one line, in a project whose commands can
+// be confined.
+func (c *confinement) runs(t *testing.T, line string, mode permission.Mode, cb *recorder) (string, *agent.Response) {
+	t.Helper()
+	p := &fake.Provider{Steps: []fake.Step{
+		fake.Calls(fake.ToolCall("c1", "bash", `{"command":"`+line+`"}`)), fake.Say("ok")}}
+	opt := testOptions(p, tool.Bash(shell.Find(), true))
+	dir := t.TempDir()
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	opt.Env = &tool.Env{Dir: files.Dir(), Files: files}
+	opt.Policy = &permission.Policy{Mode: mode, Root: files.Root(),
+		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}}
+	opt.Sandbox = c
+	for i := range c.list {
+		c.list[i].Path = files.Root() + "/" + c.list[i].Path
+	}
+	a, err := agent.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := send(t, a, cb, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range history(a) {
+		if strings.HasPrefix(l, "tool ") {
+			return l, r
+		}
+	}
+	t.Fatal("the call has no result")
+	return "", nil
+}
+
+func changed(path string) []sandbox.Change {
+	return []sandbox.Change{{Path: path, Kind: sandbox.Modified, Mode: 0o644, Before: sandbox.Before{Mode: 0o644}}}
+}
+
+func TestALineThatChangedNothingIsNeverAskedAbout(t *testing.T) {
+	c, cb := &confinement{}, &recorder{}
+	result, r := c.runs(t, "awk 1 /dev/null; echo seen", permission.ModeAsk, cb)
+	if len(cb.asked) > 0 || len(r.Denied) > 0 || !strings.Contains(result, "seen") {
+		t.Errorf("asked %v, denied %v: %s", cb.asked, r.Denied, result)
+	}
+	if c.places[0] != permission.PlaceLayer || c.applied != 0 || c.discarded != 1 {
+		t.Errorf("places %v, applied %d, discarded %d", c.places, c.applied, c.discarded)
+	}
+}
+
+func TestWhatALineDidIsAskedAboutAfterwards(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		answers  []agent.Answer
+		applied  int
+		expected []string // in the result
+		missing  string
+		nobody   bool
+	}{
+		{"yes", []agent.Answer{{Verdict: agent.Yes}}, 1, []string{"printed", "its changes were applied: files: 1 modified"}, "",
+			false},
+		{"no", []agent.Answer{{Reason: "not that file"}}, 0,
+			[]string{"printed", "changes discarded: not that file", "a.txt"}, "", false},
+		{"no output either", []agent.Answer{{Verdict: agent.Withhold}}, 0, []string{"withholds the output"}, "printed", false},
+		{"nobody", nil, 0, []string{"printed", "changes discarded: nobody is there"}, "", true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c, cb := &confinement{list: changed("a.txt")}, &recorder{answers: row.answers}
+			result, r := c.runs(t, "sed -i s/1/2/ a.txt; echo printed", permission.ModeAsk, cb)
+			if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionChanges || cb.asked[0].Diff == "" ||
+				len(cb.asked[0].Effects.Modified) != 1 {
+				t.Fatalf("asked %+v", cb.asked)
+			}
+			for _, text := range row.expected {
+				if !strings.Contains(result, text) {
+					t.Errorf("the result lacks %q: %s", text, result)
+				}
+			}
+			if row.missing != "" && strings.Contains(result, row.missing) {
+				t.Errorf("the result holds %q: %s", row.missing, result)
+			}
+			if c.applied != row.applied || c.discarded != 1 {
+				t.Errorf("applied %d, discarded %d", c.applied, c.discarded)
+			}
+			if denied := len(r.Denied) == 1; denied != (row.applied == 0) || denied && r.Denied[0].Nobody != row.nobody {
+				t.Errorf("denied %+v", r.Denied)
+			}
+		})
+	}
+}
+
+func TestPlanModeRunsOnALayerAndKeepsNothing(t *testing.T) {
+	c, cb := &confinement{list: changed("a.txt")}, &recorder{}
+	result, r := c.runs(t, "sed -i s/1/2/ a.txt; echo printed", permission.ModePlan, cb)
+	if len(cb.asked) > 0 || c.applied > 0 || !strings.Contains(result, "printed") ||
+		!strings.Contains(result, "plan mode changes nothing") || len(r.Denied) != 1 {
+		t.Errorf("asked %v, applied %d, denied %v: %s", cb.asked, c.applied, r.Denied, result)
+	}
+}
+
+func TestALayerThatCannotBeAppliedLeavesTheModelTheReason(t *testing.T) {
+	c := &confinement{list: changed("a.txt"), applyErr: errors.New("a.txt changed meanwhile")}
+	result, _ := c.runs(t, "touch a.txt", permission.ModeAsk, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}})
+	if !strings.Contains(result, "nothing of what it changed was applied: a.txt changed meanwhile") ||
+		!strings.Contains(result, "error=true") {
+		t.Error(result)
+	}
+}
+
+func TestALineThatFailsAtAWallMayRunOnceMoreOutside(t *testing.T) {
+	wall := []sandbox.Denial{{Wall: "network", What: "no route to another machine"}}
+	c, cb := &confinement{denials: wall}, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
+	result, _ := c.runs(t, "echo again; exit 3", permission.ModeAuto, cb)
+	if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionOutside ||
+		!strings.Contains(cb.asked[0].Reason, "no route to another machine") {
+		t.Fatalf("asked %+v", cb.asked)
+	}
+	if len(c.places) != 1 || c.places[0] != permission.PlaceSandbox || !strings.Contains(result, "ran once more outside") {
+		t.Errorf("places %v: %s", c.places, result)
+	}
+	c, cb = &confinement{denials: wall}, &recorder{}
+	result, r := c.runs(t, "exit 3", permission.ModeAuto, cb)
+	if len(r.Denied) > 0 || !strings.Contains(result, "[confined: no route to another machine]") {
+		t.Errorf("nobody could be asked: denied %v: %s", r.Denied, result)
+	}
+}
+
+// Where the place that was decided is not to be had, nothing runs without a
+// question, and the user is told once.
+func TestWhatCannotBeConfinedIsAskedAbout(t *testing.T) {
+	c := &confinement{fails: map[permission.Place]error{permission.PlaceLayer: errors.New("no overlay"),
+		permission.PlaceSandbox: errors.New("no namespaces")}}
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}, {Verdict: agent.Yes}}}
+	result, _ := c.runs(t, "awk 1 /dev/null; echo ran", permission.ModeAsk, cb)
+	if len(cb.asked) != 2 || !strings.Contains(result, "ran") || len(c.places) != 2 {
+		t.Errorf("asked %d times, places %v: %s", len(cb.asked), c.places, result)
+	}
+	if len(cb.notices) != 2 || !strings.Contains(cb.notices[0].Text, "no overlay") ||
+		!strings.Contains(cb.notices[1].Text, "no namespaces") {
+		t.Errorf("notices %v", cb.notices)
+	}
+	c.places, cb = nil, &recorder{}
+	if result, r := c.runs(t, "awk 1 /dev/null; echo ran", permission.ModeAsk, cb); strings.Contains(result, "ran") ||
+		len(r.Denied) != 1 {
+		t.Errorf("nobody was asked, denied %v: %s", r.Denied, result)
+	}
+	c.fails = map[permission.Place]error{permission.PlaceReading: errors.New("no mounts")}
+	cb = &recorder{}
+	if result, _ := c.runs(t, "echo ran", permission.ModeAsk, cb); !strings.Contains(result, "ran") ||
+		len(cb.notices) != 1 {
+		t.Errorf("notices %v: %s", cb.notices, result)
+	}
+}

@@ -1,0 +1,122 @@
+package names
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func put(t testing.TB, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func secrets(path string, kind fs.FileMode) (found, descend bool) {
+	return strings.HasPrefix(filepath.Base(path), ".env") && kind.IsRegular(), filepath.Base(path) != "objects"
+}
+
+func expect(t *testing.T, f *Finder, root string, expected ...string) {
+	t.Helper()
+	got, err := f.Find(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range got {
+		got[i], _ = filepath.Rel(root, path)
+	}
+	if !slices.Equal(got, expected) {
+		t.Errorf("found %q, expected %q", got, expected)
+	}
+}
+
+// Whatever changes between two searches is seen by the second one.
+func TestNothingThatChangedIsMissed(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "a/.env", "a/b/c/x", "objects/.env", ".envrc", "d/e")
+	f := New(secrets)
+	expect(t, f, root, ".envrc", "a/.env")
+	expect(t, f, root, ".envrc", "a/.env")
+	put(t, root, "a/b/c/.env.local")
+	expect(t, f, root, ".envrc", "a/.env", "a/b/c/.env.local")
+	if err := os.Rename(filepath.Join(root, "a"), filepath.Join(root, "z")); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, f, root, ".envrc", "z/.env", "z/b/c/.env.local")
+	// A directory takes the place of another one, with the other's times.
+	old, err := os.Lstat(filepath.Join(root, "d"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(root, "z", "b"), filepath.Join(root, "new")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "d")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(root, "new"), filepath.Join(root, "d")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Join(root, "d"), old.ModTime(), old.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, f, root, ".envrc", "d/c/.env.local", "z/.env")
+	if err := os.RemoveAll(filepath.Join(root, "z")); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, f, root, ".envrc", "d/c/.env.local")
+}
+
+// What has not changed for a while is not listed again.
+func TestADirectoryThatHasNotChangedIsNotListedAgain(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "a/.env", "b/c/x")
+	var asked atomic.Int64
+	f := New(func(path string, kind fs.FileMode) (bool, bool) {
+		asked.Add(1)
+		return secrets(path, kind)
+	})
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		before := asked.Load()
+		expect(t, f, root, "a/.env")
+		if asked.Load() == before {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the directories are listed each time")
+		}
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	root := b.TempDir()
+	for d := range 5000 {
+		var names []string
+		for n := range 20 {
+			names = append(names, fmt.Sprintf("d%d/s%d/f%d", d/100, d, n))
+		}
+		put(b, root, names...)
+	}
+	f := New(secrets)
+	if _, err := f.Find(root); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := f.Find(root); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

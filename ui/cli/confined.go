@@ -1,0 +1,75 @@
+package cli
+
+// What confines commands: the sandbox, and what of it this machine has.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"artoo/agent"
+	"artoo/agent/confine"
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/sandbox"
+)
+
+// findSandbox finds out what this machine can confine in the project; nothing where the
+// sandbox is switched off.
+func (a *app) findSandbox(ctx context.Context) (sandbox.Facts, error) {
+	if a.cfg.Sandbox == "off" || a.project.None != "" {
+		return sandbox.Facts{Mechanism: sandbox.None}, nil
+	}
+	cache := ""
+	if dir, err := a.cfg.Paths.CacheDir(); err == nil { // without one it is found out each time
+		cache = filepath.Join(dir, "sandbox.json")
+	}
+	facts := sandbox.Probe(ctx, cache).For(a.project.Root)
+	if a.cfg.Sandbox == "on" && facts.Mechanism == sandbox.None {
+		why, cure := "nothing here can", "ARTOO_SANDBOX=auto runs commands as they are, after a question"
+		for _, lack := range facts.Missing {
+			if lack.What == "sandbox" {
+				why = lack.Why
+				if lack.Cure != "" {
+					cure = lack.Cure
+				}
+			}
+		}
+		return facts, fail(agent.KindConfig, "ARTOO_SANDBOX=on: commands cannot be confined", fmt.Errorf("%s", why), cure)
+	}
+	return facts, nil
+}
+
+// confine sets what confines the commands of a session.
+func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, error) {
+	if a.facts.Mechanism == sandbox.None {
+		return nil, nil
+	}
+	config := confine.Config{
+		Root: a.project.Root, Common: a.project.Common, Environ: env.Environ,
+		Files: func() *tool.Files { return env.Files },
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		config.Home = home
+	}
+	if dir, err := a.cfg.Paths.CacheDir(); err == nil {
+		config.Cache = dir
+	}
+	var err error
+	if config.Read, config.Write, err = a.workspace().AddedDirs(); err != nil {
+		return nil, err
+	}
+	policy.Confinement = permission.Confinement{Sandbox: true, Layer: a.facts.Layer, Auto: a.facts.HidesFiles}
+	policy.DeniedName = func(path string) bool {
+		place, err := env.Files.Resolve(path, true)
+		return err != nil || place.Denied
+	}
+	confiner := confine.New(config, a.facts)
+	a.found.closers = append(a.found.closers, func() {
+		if err := confiner.Close(); err != nil {
+			a.warn("the sandbox did not end well: " + err.Error())
+		}
+	})
+	return confiner, nil
+}

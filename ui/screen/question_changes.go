@@ -1,0 +1,46 @@
+package screen
+
+import (
+	"strings"
+
+	"artoo/agent"
+	"artoo/ui/sanitize"
+)
+
+// effects shows what a command did on a layer: first, never cut, what matters most,
+// then the text that changed.
+func (b *asking) effects(q agent.Question) {
+	e := q.Effects
+	b.WriteString(b.s.bodyLine("it ran on a throwaway layer, and did: "+e.Summary(), b.cut))
+	for _, row := range []struct {
+		what  string
+		paths []string
+	}{
+		{"others run it: ", e.OthersRun},
+		{"executable now: ", e.Executables},
+		{"permissions: ", e.Modes},
+		{"link: ", e.Links},
+		{"deleted: ", e.Deleted},
+		{"never applied: ", e.Never},
+	} {
+		for _, path := range row.paths {
+			for i, l := range b.safe(path, sanitize.Line) {
+				if i > 0 {
+					l = "^J" + l
+				}
+				b.WriteString(b.s.bodyLine(row.what+l, b.cut))
+			}
+		}
+	}
+	if q.Diff == "" {
+		return
+	}
+	lines := b.safe(strings.TrimRight(q.Diff, "\n"), sanitize.Source)
+	if b.s.opt.Profile == Spoken {
+		if b.left = b.cut && b.s.tooLong(lines); !b.cut {
+			b.s.spokenDiff(&b.Builder, lines)
+		}
+		return
+	}
+	b.diff(lines)
+}
