@@ -14,7 +14,7 @@ func (j *Journal) Diff(turns ...int) []Change {
 	defer j.mu.Unlock()
 	paths := map[string]Change{}
 	for _, r := range j.steps {
-		if r.Undone || r.kind == kindUndo || r.kind == kindRedo || len(turns) > 0 && !slices.Contains(turns, r.Turn) {
+		if !r.counts() || len(turns) > 0 && !slices.Contains(turns, r.Turn) {
 			continue
 		}
 		for _, c := range r.changes {

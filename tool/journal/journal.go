@@ -46,7 +46,7 @@ type Journal struct {
 	files     *files // nil until something is written
 	steps     []*record
 	open      []*Step
-	pending   int // steps of a killed process that are not put right yet
+	pending   int // steps of a killed process that are not put right
 	last      int // number of the last step
 	recovered []Report
 	pulse     *time.Timer
@@ -75,6 +75,12 @@ type record struct {
 	steps   []int // that it took back or brought back
 	changes []Change
 }
+
+// own reports whether the step is no undo or redo.
+func (r *record) own() bool { return r.kind != kindUndo && r.kind != kindRedo }
+
+// counts reports whether the step can be taken back.
+func (r *record) counts() bool { return r.own() && !r.Undone && len(r.changes) > 0 }
 
 // Dir is where the journal of a session and a project lies below the state
 // directory.

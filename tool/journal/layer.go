@@ -51,7 +51,9 @@ func (j *Journal) layerOps(changes []LayerChange) (ops []Change, report Report, 
 			op.After.UID, op.After.GID = j.ownerAbove(lc.Path)
 		}
 		if now.Kind == File && !j.kept(now) {
-			if space += now.Size + headerSize; !j.fits(space) {
+			if size := now.Size + headerSize; j.fits(space + size) {
+				space += size
+			} else {
 				op.Kept = false
 				report.Cannot = append(report.Cannot, Lack{Path: lc.Path, Why: NoSpace, Size: now.Size})
 			}
@@ -160,47 +162,22 @@ type applying struct {
 	open   func(path string) (io.ReadCloser, error)
 }
 
-// run does what was written down, and takes it back if a part of it fails.
+// run does what was written down. A directory that is not empty stays, unless
+// something else shall be in its place; anything else that cannot be done makes
+// the whole fail.
 func (a *applying) run() error {
-	r := &restore{j: a.j, step: a.info.ID, ops: a.ops, open: a.content}
-	done, left := r.run()
-	a.report.Left = append(a.report.Left, left...)
-	err := a.failure(left)
-	if err == nil {
-		a.j.mu.Lock()
-		err = a.j.endLocked(a.Step, done)
-		a.j.mu.Unlock()
-		if err == nil {
-			a.report.Done = done
-			return nil
+	var err error
+	a.report.Done, err = a.perform(a.ops, a.content, func(left []Lack) (err error) {
+		a.report.Left = append(a.report.Left, left...)
+		for _, lack := range left {
+			stays := func(op Change) bool { return op.Path == lack.Path && op.After.Kind == Absent }
+			if lack.Why != NotEmpty || !slices.ContainsFunc(a.ops, stays) {
+				err = ErrConflict
+			}
 		}
-	}
-	back := make([]Change, len(a.ops))
-	for i, op := range a.ops {
-		back[i] = Change{Path: op.Path, Before: op.After, After: op.Before}
-	}
-	r = &restore{j: a.j, step: a.info.ID, ops: back, open: a.j.openKept, again: true}
-	if _, stuck := r.run(); len(stuck) > 0 {
-		a.report.Left = append(a.report.Left, stuck...)
-		return err // the step stays unfinished: the next Open tries again
-	}
-	return errors.Join(err, a.abandon())
-}
-
-// failure is why a layer cannot be applied as a whole. A directory that is not
-// empty stays, unless something else shall be in its place.
-func (a *applying) failure(left []Lack) error {
-	for _, lack := range left {
-		stays := func(op Change) bool { return op.Path == lack.Path && op.After.Kind == Absent }
-		switch {
-		case lack.Why == NotEmpty && slices.ContainsFunc(a.ops, stays):
-		case lack.Err != nil:
-			return lack.Err
-		default:
-			return ErrConflict
-		}
-	}
-	return nil
+		return err
+	})
+	return err
 }
 
 // content opens the new content of a file.

@@ -48,7 +48,7 @@ type line struct {
 	Before *State    `json:"before,omitempty"`
 	After  *State    `json:"after,omitempty"`
 	Tree   int64     `json:"tree,omitempty"`
-	// Failed: a part of an undo could not be done, so that it does not count as one.
+	// Failed: an undo or redo was not done.
 	Failed bool `json:"failed,omitempty"`
 	// Open is how many other steps are open where one ends.
 	Open int `json:"open,omitempty"`

@@ -54,11 +54,10 @@ func (j *Journal) lookOnce(path string, k keeping) (State, uint32, error) {
 		return state, 0, nil
 	}
 	sum, ref, err := j.readFile(path, st, k)
-	if err != nil {
-		return state, 0, err
+	if sum != (digest{}) {
+		state.Hash = hex.EncodeToString(sum[:])
 	}
-	state.Hash = hex.EncodeToString(sum[:])
-	return state, ref, nil
+	return state, ref, err
 }
 
 // readFile reads a file that is what st says, and keeps it as k says.
@@ -80,18 +79,18 @@ func (j *Journal) readFile(path string, st stat, k keeping) (sum digest, ref uin
 	} else if k != hashOnly {
 		var size int64
 		if ref, size, sum, err = j.files.objects.copyFrom(f, k == keepForce); err == nil && size != st.size {
-			return sum, 0, errUnsteady
+			return digest{}, 0, errUnsteady
 		}
 	}
-	if k == hashOnly || errors.Is(err, errNoSpace) && st.size > defaultMaxFile {
+	if k == hashOnly || err != nil && st.size > defaultMaxFile {
 		h := sha256.New()
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return sum, 0, err
+			return digest{}, 0, err
 		}
 		if _, err := io.Copy(h, f); err != nil {
-			return sum, 0, err
+			return digest{}, 0, err
 		}
-		return digest(h.Sum(nil)), 0, nil
+		sum = digest(h.Sum(nil))
 	}
 	if errors.Is(err, errNoSpace) {
 		err = nil

@@ -16,6 +16,12 @@ import (
 // errNoSpace says that the session's limit is reached.
 var errNoSpace = errors.New("the limit of what a session may keep is reached")
 
+// storeError says that the journal could not keep something.
+type storeError struct{ err error }
+
+func (e storeError) Error() string { return "cannot be kept: " + e.err.Error() }
+func (e storeError) Unwrap() error { return e.err }
+
 // digest is the SHA-256 of a content.
 type digest = [sha256.Size]byte
 
@@ -92,13 +98,13 @@ func (o *objects) put(data []byte, force bool) (ref uint32, sum digest, err erro
 		return 0, sum, errNoSpace
 	}
 	if err := o.at("object"); err != nil {
-		return 0, sum, err
+		return 0, sum, storeError{err}
 	}
 	buf := make([]byte, headerSize, headerSize+size)
 	copy(buf, sum[:])
 	binary.LittleEndian.PutUint64(buf[sha256.Size:], uint64(size))
 	if _, err := o.file.WriteAt(append(buf, data...), o.size); err != nil {
-		return 0, sum, err
+		return 0, sum, storeError{err}
 	}
 	return o.add(sum, size), sum, nil
 }
@@ -110,7 +116,7 @@ func (o *objects) copyFrom(r io.Reader, force bool) (ref uint32, size int64, sum
 	defer o.mu.Unlock()
 	var header [headerSize]byte
 	if _, err := o.file.WriteAt(header[:], o.size); err != nil {
-		return 0, 0, sum, err
+		return 0, 0, sum, storeError{err}
 	}
 	h := sha256.New()
 	dest := &sectionWriter{o: o, offset: o.size + headerSize, hash: h, force: force}
@@ -122,7 +128,7 @@ func (o *objects) copyFrom(r io.Reader, force bool) (ref uint32, size int64, sum
 	copy(header[:], sum[:])
 	binary.LittleEndian.PutUint64(header[sha256.Size:], uint64(size))
 	if _, err := o.file.WriteAt(header[:], o.size); err != nil {
-		return 0, size, sum, err
+		return 0, size, sum, storeError{err}
 	}
 	return o.add(sum, size), size, sum, nil
 }
@@ -140,12 +146,15 @@ func (w *sectionWriter) Write(p []byte) (int, error) {
 		return 0, errNoSpace
 	}
 	if err := w.o.at("object"); err != nil {
-		return 0, err
+		return 0, storeError{err}
 	}
 	n, err := w.o.file.WriteAt(p, w.offset)
 	w.offset += int64(n)
 	w.hash.Write(p[:n])
-	return n, err
+	if err != nil {
+		return n, storeError{err}
+	}
+	return n, nil
 }
 
 // find returns the number of the content with the hash, 0 if it is not kept.

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -48,7 +49,7 @@ func (j *Journal) Plan(n int, redo bool) (Plan, error) {
 func (j *Journal) toUndo(n int) (records []*record) {
 	turns := map[int]bool{}
 	for _, r := range slices.Backward(j.steps) {
-		if r.kind == kindUndo || r.kind == kindRedo || r.Undone || len(r.changes) == 0 {
+		if !r.counts() {
 			continue
 		}
 		if turns[r.Turn] = true; len(turns) > n {
@@ -64,9 +65,9 @@ func (j *Journal) toUndo(n int) (records []*record) {
 func (j *Journal) toRedo(n int) (records []*record) {
 	for _, r := range slices.Backward(j.steps) {
 		switch {
-		case len(records) == n, r.kind != kindUndo && r.kind != kindRedo && len(r.changes) > 0:
+		case len(records) == n, r.own() && len(r.changes) > 0:
 			return records
-		case r.kind == kindUndo && !r.Undone:
+		case r.kind == kindUndo && len(r.steps) > 0 && !r.Undone:
 			records = append(records, r)
 		}
 	}
@@ -190,8 +191,8 @@ func (b *backwards) inTheWay(changes map[string]Change, c Change) (Reason, error
 }
 
 // Apply does what the plan says, as a step of its own that can be taken back. What
-// has changed since the plan was made is left alone and reported. Where the system
-// refuses a part, the rest is done, and the turns can be undone once more.
+// has changed since the plan was made is left alone and reported; where the system
+// refuses a part, nothing is done.
 func (j *Journal) Apply(p Plan) (Report, error) {
 	j.mu.Lock()
 	stale := len(p.Steps) == 0 || p.last != j.last
@@ -219,15 +220,52 @@ func (j *Journal) Apply(p Plan) (Report, error) {
 			ops[i].Before.Hash = now.Hash // of a large file
 		}
 	}
-	r := &restore{j: j, step: s.info.ID, ops: j.withParents(ops), open: j.openKept}
-	if err := s.intend(r.ops); err != nil {
+	ops = j.withParents(ops)
+	err := s.intend(ops)
+	if err != nil {
 		return report, errors.Join(err, s.abandon())
 	}
-	report.Done, report.Left = r.run()
-	s.failed = failed(report.Left)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return report, j.endLocked(s, report.Done)
+	report.Done, err = s.perform(ops, j.openKept, func(left []Lack) error {
+		report.Left = left
+		return nil
+	})
+	return report, err
+}
+
+// perform does what was written down and records the end of the step. If the system
+// refuses a part, or check does not accept what was left, all is taken back. Where
+// even that fails the step stays unfinished, and the next Open tries again.
+func (s *Step) perform(ops []Change, open func(Change) (io.ReadCloser, error), check func([]Lack) error) ([]Change, error) {
+	r := &restore{j: s.j, step: s.info.ID, ops: ops, open: open}
+	done, left := r.run()
+	err := errors.Join(check(left), systemError(left))
+	if err == nil {
+		s.j.mu.Lock()
+		err = s.j.endLocked(s, done)
+		s.j.mu.Unlock()
+	}
+	if err == nil {
+		return done, nil
+	}
+	back := make([]Change, len(ops))
+	for i, op := range ops {
+		back[i] = Change{Path: op.Path, Before: op.After, After: op.Before}
+	}
+	r = &restore{j: s.j, step: s.info.ID, ops: back, open: s.j.openKept, again: true}
+	if _, left := r.run(); systemError(left) != nil {
+		return nil, errors.Join(err, systemError(left))
+	}
+	return nil, errors.Join(err, s.abandon())
+}
+
+// systemError is what the system refused to do, nil if nothing.
+func systemError(left []Lack) error {
+	for _, lack := range left {
+		if lack.Err != nil {
+			return fmt.Errorf("%s: %w", lack.Path, lack.Err)
+		}
+	}
+	return nil
 }
 
 // withParents adds the directories of the changes that the user may not write to

@@ -91,8 +91,9 @@ func (j *Journal) recover(past *past) error {
 	}
 	death := alive.ModTime().Add(afterDeath).UnixNano()
 	steps := slices.SortedFunc(maps.Values(past.open), func(a, b *unfinished) int { return cmp.Compare(b.begin.Step, a.begin.Step) })
-	for i, u := range steps {
-		j.pending = len(steps) - i - 1
+	j.pending = len(steps)
+	for _, u := range steps {
+		j.pending--
 		report, err := j.recoverStep(u, death)
 		if err != nil {
 			return err
@@ -130,16 +131,15 @@ func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 	r.ops = j.withParents(r.ops)
 	done, left := r.run()
 	report.Done, report.Left = done, append(report.Left, left...)
+	if systemError(left) != nil {
+		j.pending++ // the next Open tries again
+		return report, nil
+	}
 	var changes []Change
 	if forward {
-		changes, s.failed = done, s.failed || failed(left)
+		changes = done
 	}
 	return report, j.endRecovered(s, changes)
-}
-
-// failed reports whether the system would not do a part of it.
-func failed(left []Lack) bool {
-	return slices.ContainsFunc(left, func(l Lack) bool { return l.Err != nil })
 }
 
 func (j *Journal) endRecovered(s *Step, changes []Change) error {

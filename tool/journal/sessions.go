@@ -41,7 +41,7 @@ func Sessions(state, root string) ([]Session, error) {
 			j.mark(r)
 		}
 		for _, r := range j.steps {
-			if r.kind != kindUndo && r.kind != kindRedo && len(r.changes) > 0 {
+			if r.own() && len(r.changes) > 0 {
 				s.Steps = append(s.Steps, r.StepInfo)
 			}
 		}

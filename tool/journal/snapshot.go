@@ -3,6 +3,7 @@ package journal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -190,6 +191,9 @@ func (j *Journal) keepOne(w job) (ref uint32, lack *Lack, err error) {
 		return ref, nil, nil
 	}
 	_, ref, err = j.readFile(w.path, w.stat, keepAll)
+	if errors.As(err, new(storeError)) {
+		return 0, nil, err
+	}
 	if err != nil {
 		return no(Unreadable, err)
 	}

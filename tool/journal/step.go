@@ -13,14 +13,13 @@ import (
 // Step is one thing that changes files, from what they were to what came of
 // it. Its methods are called by one goroutine at a time.
 type Step struct {
-	j     *Journal
-	info  StepInfo
-	kind  string
-	head  string
-	steps []int
-	begun bool // the log has it
-	// failed: a part of an undo could not be done; the next one tries again.
-	failed bool
+	j      *Journal
+	info   StepInfo
+	kind   string
+	head   string
+	steps  []int
+	begun  bool // the log has it
+	failed bool // an undo or redo that was not done
 
 	before map[string]State // what Before was told of
 	// after a Snapshot:
@@ -32,7 +31,7 @@ type Step struct {
 // Before keeps what the paths are, before a tool writes or deletes them: absolute
 // or relative to the root; a link also stands for the file it leads to, and a
 // new file for the directories that are missing above it. What cannot be kept
-// is returned. After an error the tool must not write.
+// is returned. After an error, as of a full disk, the tool must not write.
 func (s *Step) Before(paths ...string) ([]Lack, error) {
 	j := s.j
 	if err := j.ready(); err != nil {
@@ -50,7 +49,9 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 				continue
 			}
 			state, err := j.look(rel, keepAll)
-			if err != nil {
+			if errors.As(err, new(storeError)) {
+				return lacks, err
+			} else if err != nil {
 				lacks = append(lacks, Lack{Path: rel, Why: Unreadable, Size: state.Size, Err: err})
 			} else if !j.kept(state) {
 				lacks = append(lacks, Lack{Path: rel, Why: j.whyNot(rel, state), Size: state.Size})

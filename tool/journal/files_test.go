@@ -1,0 +1,143 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheJournalIsTheUsersAloneAndOutsideOfTheProject(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n"})
+	if _, err := os.Lstat(p.cfg.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a journal before anything changed: %v", err)
+	}
+	p.command(1, func() { p.write("a", "2\n") })
+	p.ok(p.Sync())
+	err := filepath.WalkDir(p.cfg.Dir, func(path string, d fs.DirEntry, err error) error {
+		info, err2 := d.Info()
+		p.ok(errors.Join(err, err2))
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return nil
+	})
+	p.ok(err)
+	if _, err := Open(Config{Root: p.root, Dir: p.path("journal")}); err == nil {
+		t.Error("a journal inside the project was opened")
+	}
+	if _, err := Open(p.cfg); !errors.Is(err, ErrInUse) {
+		t.Errorf("a second one: %v", err)
+	}
+	if _, err := Open(Config{Root: filepath.Dir(p.root), Dir: p.cfg.Dir}); err == nil {
+		t.Error("a journal was opened for another project")
+	}
+}
+
+// TestALogThatIsCutAnywhereIsRead cuts the log at each byte, as a crash of the
+// machine may.
+func TestALogThatIsCutAnywhereIsRead(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "b\xff": "1\n"})
+	states := []map[string]string{p.look()}
+	p.command(1, func() { p.write("a", "2\n"); p.write("b\xff", "2\n") })
+	states = append(states, p.look())
+	p.ok(p.Close())
+	path := filepath.Join(p.cfg.Dir, logName)
+	data, err := os.ReadFile(path)
+	p.ok(err)
+	for cut := range data {
+		p.ok(os.WriteFile(path, data[:cut], 0o600))
+		j, err := Open(p.cfg)
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if got := p.look(); !oneOf(got, states) {
+			t.Errorf("cut at %d: %s", cut, nearest(got, states))
+		}
+		p.ok(j.Close())
+		p.write("a", "2\n") // where it was taken back
+		p.write("b\xff", "2\n")
+	}
+	p.ok(os.WriteFile(path, data, 0o600))
+	p.Journal = nil
+	p.reopen()
+}
+
+func TestContentsThatAreCutAnywhereAreNotTakenForWhole(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "first\n"})
+	p.edit(1, "a", "second\n")
+	p.ok(p.Close())
+	path := filepath.Join(p.cfg.Dir, objectsName)
+	data, err := os.ReadFile(path)
+	p.ok(err)
+	for cut := range data {
+		p.ok(os.WriteFile(path, data[:cut], 0o600))
+		p.Journal = nil
+		p.reopen()
+		plan, err := p.Plan(1, false)
+		p.ok(err)
+		if whole := bytes.Contains(data[:cut], []byte("first\n")); whole != (len(plan.Restore) == 1) || whole == (len(plan.Cannot) == 1) {
+			t.Errorf("cut at %d: %+v", cut, plan)
+		}
+		p.ok(p.Close())
+	}
+	damaged := bytes.Replace(data, []byte("first"), []byte("fjrst"), 1)
+	p.ok(os.WriteFile(path, damaged, 0o600))
+	p.Journal = nil
+	p.reopen()
+	plan, err := p.Plan(1, false)
+	p.ok(err)
+	if _, err := p.Apply(plan); err == nil || p.look()["a"] != "-rw-r--r-- second\n" {
+		t.Errorf("a damaged content was restored: %v, %q", err, p.look()["a"])
+	}
+}
+
+func TestANewerFormatIsRefused(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n"})
+	p.edit(1, "a", "2\n")
+	p.ok(p.Close())
+	path := filepath.Join(p.cfg.Dir, logName)
+	data, err := os.ReadFile(path)
+	p.ok(err)
+	p.ok(os.WriteFile(path, bytes.Replace(data, []byte(`"v":1`), []byte(`"v":2`), 1), 0o600))
+	if j, err := Open(p.cfg); err == nil || !strings.Contains(err.Error(), "newer") {
+		t.Errorf("%v, %v", j, err)
+	}
+	p.ok(os.WriteFile(path, data, 0o600))
+	p.Journal = nil
+	p.reopen()
+}
+
+func TestTheTreeOnTheDiskIsTheOneThatWasSeen(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "d/b": "2\n", "d/e/c": "3\n", "l": "-> a"})
+	for i := range 3 {
+		p.command(i, func() { p.ok(os.RemoveAll(p.path("d/e"))); p.write("new", string(rune('a'+i))) })
+	}
+	s := p.Begin(4, "run")
+	_, err := s.Snapshot(context.Background())
+	p.ok(err)
+	onDisk, size, err := readTree(p.files.tree.file, -1)
+	p.ok(err)
+	if size != p.files.tree.size || len(onDisk) != len(s.tree) {
+		t.Errorf("%d bytes of %d, %d directories of %d", size, p.files.tree.size, len(onDisk), len(s.tree))
+	}
+	differences(onDisk, s.tree, func(pr pair) {
+		if pr.before == nil || pr.after == nil || *pr.before != *pr.after {
+			t.Errorf("%s: %+v, %+v", pr.path, pr.before, pr.after)
+		}
+	})
+	_, err = s.End()
+	p.ok(err)
+}
+
+func TestEscapedPathsComeBack(t *testing.T) {
+	for _, path := range []string{"plain", "", "100%", "%41", "\xff\xfe", "a\xc3", "ü/日本", "new\nline", "%", "%%2"} {
+		if got := unescape(escape(path)); got != path {
+			t.Errorf("%q became %q", path, got)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package journal
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// apply applies a layer of such contents.
+func (p *project) apply(contents map[string]string, changes ...LayerChange) (Report, error) {
+	return p.ApplyLayer(1, "run", changes, func(path string) (io.ReadCloser, error) {
+		content, ok := contents[path]
+		if !ok {
+			return nil, fs.ErrNotExist
+		}
+		return io.NopCloser(strings.NewReader(content)), nil
+	})
+}
+
+// now is what a line on a layer would have seen.
+func (p *project) now(path string) State {
+	p.t.Helper()
+	state, err := p.Journal.look(path, hashOnly)
+	p.ok(err)
+	return state
+}
+
+func file(mode fs.FileMode) State { return State{Kind: File, Mode: mode} }
+
+func TestALayerIsAppliedAndTakenBack(t *testing.T) {
+	large := strings.Repeat("large\n", 400_000)
+	p := newProject(t, map[string]string{"a": "a\n", "d/x": "x\n", "d/y": "y\n", "large": large, "link": "-> a"})
+	start := p.look()
+	changes := []LayerChange{
+		{Path: "a", Before: p.now("a"), After: file(0o755)},
+		{Path: "d/x", Before: p.now("d/x")}, {Path: "d/y", Before: p.now("d/y")}, {Path: "d", Before: p.now("d")},
+		{Path: "large", Before: p.now("large"), After: file(0o644)},
+		{Path: "link", Before: p.now("link"), After: State{Kind: Link, Target: "new"}},
+		{Path: "new", After: State{Kind: Folder, Mode: 0o700}}, {Path: "new/f", After: file(0o600)},
+	}
+	checked, err := p.CheckLayer(changes)
+	p.ok(err)
+	if len(checked.Done) != len(changes) || len(checked.Left)+len(checked.Cannot) > 0 {
+		t.Errorf("checked: %+v", checked)
+	}
+	p.same(start)
+	report, err := p.apply(map[string]string{"a": "A\n", "large": large + "more\n", "new/f": "f\n"}, changes...)
+	p.ok(err)
+	if len(report.Done) != len(changes) || len(report.Left)+len(report.Cannot) > 0 {
+		t.Errorf("applied: %+v", report)
+	}
+	p.same(map[string]string{".": "drwxr-xr-x", "a": "-rwxr-xr-x A\n", "large": "-rw-r--r-- " + large + "more\n", "link": "-> new",
+		"new": "drwx------", "new/f": "-rw------- f\n"})
+	p.undo(1)
+	p.same(start)
+}
+
+func TestALayerOfAProjectThatChangedIsNotApplied(t *testing.T) {
+	for name, change := range map[string]func(*project){
+		"another content":           func(p *project) { p.write("a", "b\n") },
+		"the same content anew":     func(p *project) { p.ok(os.Remove(p.path("a"))); p.write("a", "a\n") },
+		"another mode":              func(p *project) { p.ok(os.Chmod(p.path("a"), 0o600)) },
+		"a new path is there":       func(p *project) { p.write("new", "theirs\n") },
+		"its directory is a link":   func(p *project) { p.ok(os.Rename(p.path("d"), p.path("e"))); p.write("d", "-> e") },
+		"a deleted file has gone":   func(p *project) { p.ok(os.Remove(p.path("d/x"))) },
+		"a directory is a file now": func(p *project) { p.ok(os.RemoveAll(p.path("d"))); p.write("d", "d\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, map[string]string{"a": "a\n", "d/x": "x\n"})
+			changes := []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, {Path: "new", After: file(0o644)},
+				{Path: "d/x", Before: p.now("d/x")}, {Path: "d/z", After: file(0o644)}}
+			change(p)
+			start := p.look()
+			report, err := p.apply(map[string]string{"a": "A\n", "new": "n\n", "d/z": "z\n"}, changes...)
+			if !errors.Is(err, ErrConflict) || len(report.Left) == 0 || len(report.Done) > 0 {
+				t.Errorf("%v, %+v", err, report)
+			}
+			p.same(start)
+		})
+	}
+}
+
+func TestWhatALayerMayNotBringIsLeftOut(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "a\n", "secret/x": "x\n", "gone/seen": "s\n", "gone/unseen": "u\n"})
+	p.cfg.Denied = func(path string) bool { return strings.HasPrefix(path, "secret") }
+	p.reopen()
+	report, err := p.apply(map[string]string{"setuid": "s\n", "fine": "f\n", "secret/y": "y\n", "../out": "o\n", "a": "a\n"},
+		LayerChange{Path: "setuid", After: file(0o755 | fs.ModeSetuid)},
+		LayerChange{Path: "a", Before: p.now("a"), After: file(0o755 | fs.ModeSetgid)},
+		LayerChange{Path: "fifo", After: State{Kind: Special}},
+		LayerChange{Path: "secret/y", After: file(0o644)},
+		LayerChange{Path: "../out", After: file(0o644)},
+		LayerChange{Path: "gone/seen", Before: p.now("gone/seen")},
+		LayerChange{Path: "gone", Before: p.now("gone")},
+		LayerChange{Path: "fine", After: file(0o644)})
+	p.ok(err)
+	got := why(report.Left)
+	for path, want := range map[string]Reason{"setuid": SetID, "a": SetID, "fifo": IsSpecial, "secret/y": IsDenied, "../out": Outside,
+		"gone": NotEmpty} {
+		if got[path] != want {
+			t.Errorf("%s: %q, not %q", path, got[path], want)
+		}
+	}
+	p.same(map[string]string{".": "drwxr-xr-x", "a": "-rw-r--r-- a\n", "secret": "drwxr-xr-x", "secret/x": "-rw-r--r-- x\n",
+		"gone": "drwxr-xr-x", "gone/unseen": "-rw-r--r-- u\n", "fine": "-rw-r--r-- f\n"})
+}
+
+func TestADirectoryThatAFileWouldReplaceMustBeEmptyByThen(t *testing.T) {
+	p := newProject(t, map[string]string{"d/seen": "s\n", "d/unseen": "u\n"})
+	start := p.look()
+	_, err := p.apply(map[string]string{"d": "file\n"},
+		LayerChange{Path: "d/seen", Before: p.now("d/seen")}, LayerChange{Path: "d", Before: p.now("d"), After: file(0o644)})
+	if !errors.Is(err, ErrConflict) {
+		t.Errorf("the error is %v", err)
+	}
+	p.same(start)
+}
+
+func TestALayerWhoseContentIsAnotherThanShownIsNotApplied(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "a\n"})
+	start := p.look()
+	after := file(0o644)
+	after.Hash = p.now("a").Hash
+	if _, err := p.apply(map[string]string{"b": "other\n"}, LayerChange{Path: "b", After: after}); err == nil {
+		t.Error("it was applied")
+	}
+	p.same(start)
+}
+
+func TestAnOriginalWithoutSpaceIsNamedBeforehand(t *testing.T) {
+	p := newProject(t, map[string]string{"small": "s\n", "large": strings.Repeat("l", 5000)})
+	p.cfg.MaxSession = 3000
+	p.reopen()
+	changes := []LayerChange{{Path: "large", Before: p.now("large")}, {Path: "small", Before: p.now("small")}}
+	checked, err := p.CheckLayer(changes)
+	p.ok(err)
+	if why(checked.Cannot)["large"] != NoSpace || len(checked.Cannot) != 1 {
+		t.Errorf("cannot be undone: %v", checked.Cannot)
+	}
+	report, err := p.apply(nil, changes...)
+	p.ok(err)
+	expect(t, "cannot be undone", paths(report.Cannot), "large")
+	if info, err := os.Stat(filepath.Join(p.cfg.Dir, objectsName)); err != nil || info.Size() > 3000 {
+		t.Errorf("the contents take %d bytes (%v)", info.Size(), err)
+	}
+	plan, err := p.Plan(1, false)
+	p.ok(err)
+	expect(t, "the plan cannot", paths(plan.Cannot), "large")
+	p.undo(1)
+	p.same(map[string]string{".": "drwxr-xr-x", "small": "-rw-r--r-- s\n"})
+}

@@ -1,0 +1,148 @@
+package journal
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// die leaves the journal as a killed process does: the files are closed, and
+// nothing else is done.
+func (p *project) die() {
+	p.t.Helper()
+	p.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pulse != nil {
+		p.pulse.Stop()
+	}
+	p.ok(p.files.close())
+	p.Journal = nil
+}
+
+func TestTheNextArtooTakesBackWhatWasCutOff(t *testing.T) {
+	p := newProject(t, map[string]string{"b": "1\n"})
+	start := p.look()
+	state := t.TempDir()
+	for _, id := range []string{"one", "three", "two"} {
+		p.cfg.Dir = Dir(state, p.root, id)
+		p.reopen()
+		p.edit(1, "file of "+id, id+"\n")
+		if id == "two" {
+			s := p.Begin(2, "run")
+			_, err := s.Snapshot(context.Background())
+			p.ok(err)
+			p.write("b", "half done\n")
+			p.die()
+		}
+	}
+	sessions, err := Sessions(state, p.root)
+	p.ok(err)
+	got := map[string]Session{}
+	for _, s := range sessions {
+		got[s.ID] = s
+		if len(s.Steps) != 1 || s.Steps[0].Paths != 1 || s.Steps[0].What != "edit file of "+s.ID {
+			t.Errorf("the steps of %s: %+v", s.ID, s.Steps)
+		}
+	}
+	if sessions[0].ID != "two" || got["three"].Unfinished || got["two"].InUse || !got["two"].Unfinished || got["one"].Unfinished {
+		t.Errorf("sessions: %+v", sessions)
+	}
+	reports, err := Recover(state, Config{Root: p.root})
+	p.ok(err)
+	if len(reports) != 1 || len(reports[0].Done) != 1 || reports[0].Done[0].Path != "b" {
+		t.Errorf("recovered: %+v", reports)
+	}
+	if reports, err = Recover(state, Config{Root: p.root}); err != nil || len(reports) > 0 {
+		t.Errorf("a second time: %+v, %v", reports, err)
+	}
+	for _, id := range []string{"two", "three", "one"} {
+		p.cfg.Dir = Dir(state, p.root, id)
+		p.reopen()
+		p.undo(1)
+	}
+	if sessions, err = Sessions(state, p.root); err != nil || sessions[0].ID != "one" || !sessions[0].InUse || sessions[1].InUse {
+		t.Errorf("while one is open: %+v, %v", sessions, err)
+	}
+	p.same(start)
+	if none, err := Sessions(state, filepath.Dir(p.root)); err != nil || len(none) > 0 {
+		t.Errorf("of another project: %v, %v", none, err)
+	}
+}
+
+func TestWhatTheUserDidAfterAKillIsLeftAlone(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
+	s := p.Begin(1, "run")
+	_, err := s.Snapshot(context.Background())
+	p.ok(err)
+	p.write("a", "cut off\n")
+	p.die()
+	// The user goes on an hour later: the last sign of life is that old.
+	old := time.Now().Add(-time.Hour)
+	p.ok(os.Chtimes(filepath.Join(p.cfg.Dir, aliveName), old, old))
+	p.write("b", "the user's\n")
+	p.reopen()
+	recovered := p.Recovered()
+	if len(recovered) != 1 {
+		t.Fatalf("recovered: %+v", recovered)
+	}
+	expect(t, "left alone", paths(recovered[0].Left), "a", "b") // both are younger than the sign of life
+	if got := p.look()["b"]; got != "-rw-r--r-- the user's\n" {
+		t.Errorf("b is %q", got)
+	}
+}
+
+func TestAnOpenStepLeavesSignsOfLife(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n"})
+	s := p.Begin(1, "run")
+	_, err := s.Snapshot(context.Background())
+	p.ok(err)
+	alive := filepath.Join(p.cfg.Dir, aliveName)
+	old := time.Now().Add(-time.Hour)
+	p.ok(os.Chtimes(alive, old, old))
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	for tick := time.NewTicker(10 * time.Millisecond); ; {
+		info, err := os.Stat(alive)
+		p.ok(err)
+		if info.ModTime().After(old) {
+			tick.Stop()
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatal("there was none for a minute")
+		}
+	}
+	_, err = s.End()
+	p.ok(err)
+}
+
+func TestTheDiffOfATurnIsKept(t *testing.T) {
+	p := newProject(t, map[string]string{"a": "1\n"})
+	p.edit(1, "a", "2\n")
+	p.edit(1, "a", "3\n")
+	p.edit(2, "a", "4\n")
+	p.edit(2, "b", "new\n")
+	p.write("a", "the user's\n")
+	check := func(changes []Change, want ...string) {
+		t.Helper()
+		var got []string
+		for _, c := range changes {
+			before, err := p.Content(c.Before)
+			p.ok(err)
+			after, err := p.Content(c.After)
+			p.ok(err)
+			got = append(got, c.Path+": "+string(before)+string(after))
+		}
+		expect(t, "diff", got, want...)
+	}
+	check(p.Diff(1), "a: 1\n3\n")
+	check(p.Diff(2), "a: 3\n4\n", "b: new\n")
+	check(p.Diff(), "a: 1\n4\n", "b: new\n")
+	p.undo(1)
+	check(p.Diff(), "a: 1\n3\n")
+}
