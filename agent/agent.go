@@ -19,6 +19,7 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/journal"
 )
 
 // Agent is one conversation with a model. Make one with New. Its methods are
@@ -36,6 +37,10 @@ type Agent struct {
 	// the model was not given yet, for the end of the call's result; "" for none.
 	// Paths are absolute. It is called on the turn's goroutine.
 	guide func(paths []string) string
+
+	journal  *journal.Journal // of the present session; nil where nothing is kept
+	step     *journal.Step    // of the call that is decided or runs; nil for none
+	coverage journal.Coverage // of that step, where it was begun to decide
 
 	startMode permission.Mode // the mode the agent was made with
 	briefing  briefing        // what the model knows of the session's settings and instructions
@@ -150,7 +155,7 @@ func (a *Agent) Policy() *permission.Policy { return a.opt.Policy }
 // the program ends.
 func (a *Agent) Close() error {
 	a.abandoned.Wait()
-	var errs []error
+	errs := []error{a.closeJournal()}
 	if s := a.conv.Session(); s != nil {
 		errs = append(errs, s.Close())
 	}

@@ -12,6 +12,7 @@ import (
 	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/journal"
 )
 
 // Options are what an agent is made of. Model and Sessions have to be filled;
@@ -25,6 +26,9 @@ type Options struct {
 	// Sandbox confines commands, as far as Policy.Confinement says it can. nil confines
 	// none.
 	Sandbox Sandbox
+	// Journal opens what keeps the project's files as they were before each change, for
+	// a session. nil keeps nothing, and so do sessions that are not kept themselves.
+	Journal func(session string) (*journal.Journal, error)
 	// Workspace is the project that the agent works in, which gives the system
 	// prompt, the instructions and the files. nil is none: the system prompt is
 	// System then.

@@ -239,6 +239,7 @@ func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
 			lost = err
 		}
 	}
+	t.recordAfter() // of a call that was decided and did not run
 	return lost
 }
 
@@ -246,6 +247,14 @@ func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
 func (t *turn) run(ctx context.Context, p *pending) {
 	if cause := context.Cause(ctx); cause != nil {
 		p.interrupted(cause)
+		return
+	}
+	kept, err := t.keepBefore(ctx, p)
+	if kept {
+		defer t.recordAfter()
+	}
+	if err != nil {
+		p.fail("not run", "Not run: what it changes could not be kept beforehand, so it could not be undone: "+err.Error())
 		return
 	}
 	began := time.Now()

@@ -231,12 +231,13 @@ func (a *Agent) open(s *conversation.Session) error {
 		Mask: a.opt.Secrets.Mask,
 	}, s)
 	a.system = system
+	a.sessionID = ""
 	if s != nil {
 		a.sessionID = s.ID()
 	}
 	a.conv.SetOverhead(a.overhead())
 	a.brief(settings, instructions, s != nil && s.Resumed())
-	return nil
+	return a.openJournal()
 }
 
 func (a *Agent) notify(text string) {

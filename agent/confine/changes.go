@@ -19,6 +19,7 @@ const maxShown = 1 << 20
 // changes are what a command did on a layer.
 type changes struct {
 	confiner *Confiner
+	line     string // the command, for the journal
 	found    *sandbox.Changes
 	gone     bool
 }
@@ -108,5 +109,5 @@ func (c *changes) Apply() (lost []string, err error) {
 	if c.confiner.config.Apply == nil {
 		return nil, errors.New("there is no journal to apply them through")
 	}
-	return c.confiner.config.Apply(c.found)
+	return c.confiner.config.Apply(c.line, c.found)
 }

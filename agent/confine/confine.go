@@ -77,7 +77,7 @@ func (c *Confiner) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined,
 	if err != nil {
 		return nil, err
 	}
-	r := &command{confiner: c, process: process, done: make(chan struct{})}
+	r := &command{confiner: c, line: cmd.Args[len(cmd.Args)-1], process: process, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
 		r.exit, r.err = process.Wait()
@@ -104,6 +104,7 @@ func (c *Confiner) Close() error {
 // command is a command in the sandbox.
 type command struct {
 	confiner *Confiner
+	line     string // the shell line
 	process  *sandbox.Process
 	done     chan struct{}
 	exit     sandbox.Exit // once done is closed
@@ -160,7 +161,7 @@ func (r *command) Changes() (agent.Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &changes{confiner: r.confiner, found: found}
+	c := &changes{confiner: r.confiner, line: r.line, found: found}
 	r.confiner.layer = c
 	return c, nil
 }

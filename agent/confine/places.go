@@ -31,7 +31,7 @@ type Config struct {
 	// Protected lists what others run, as it is now. May be nil.
 	Protected func() ([]string, error)
 	// Apply makes what a layer holds count. nil where nothing can.
-	Apply func(*sandbox.Changes) (lost []string, err error)
+	Apply func(line string, found *sandbox.Changes) (lost []string, err error)
 
 	temp string // a directory of the session's own
 }

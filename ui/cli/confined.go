@@ -12,6 +12,7 @@ import (
 	"artoo/agent/confine"
 	"artoo/agent/permission"
 	"artoo/tool"
+	"artoo/tool/journal"
 	"artoo/tool/sandbox"
 )
 
@@ -49,6 +50,9 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	config := confine.Config{
 		Root: a.project.Root, Common: a.project.Common, Environ: env.Environ,
 		Files: func() *tool.Files { return env.Files },
+		Apply: func(line string, found *sandbox.Changes) ([]string, error) {
+			return a.agent.ApplyLayer("run "+line, found)
+		},
 	}
 	if home, err := os.UserHomeDir(); err == nil {
 		config.Home = home
@@ -72,4 +76,38 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		}
 	})
 	return confiner, nil
+}
+
+// journal opens what keeps the project's files as they were, for a session; "" is
+// one that is not kept.
+func (a *app) journal(session string, env *tool.Env) (*journal.Journal, error) {
+	state, err := a.cfg.Paths.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	dir := journal.Dir(state, a.project.Root, session)
+	if session == "" {
+		if dir, err = os.MkdirTemp("", "artoo-undo-"); err != nil {
+			return nil, err
+		}
+		a.found.closers = append(a.found.closers, func() {
+			if err := os.RemoveAll(dir); err != nil {
+				a.warn(err.Error())
+			}
+		})
+	}
+	return journal.Open(a.journalConfig(dir, env))
+}
+
+func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
+	root := a.project.Root
+	config := journal.Config{Dir: dir, Root: root, Denied: func(path string) bool {
+		place, err := env.Files.Resolve(filepath.Join(root, filepath.FromSlash(path)), false)
+		return err != nil || place.Denied
+	}}
+	if a.project.Git {
+		config.Ignored = func(ctx context.Context) ([]string, error) { return a.project.Ignored(ctx, env.Environ) }
+		config.Head = a.project.Head
+	}
+	return config
 }

@@ -11,6 +11,7 @@ import (
 	"artoo/agent"
 	"artoo/conversation"
 	"artoo/tool"
+	"artoo/tool/journal"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -70,6 +71,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	a.agent, err = agent.New(agent.Options{
 		Model: model, Tools: tools, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn,
 		SaveRule: a.saveRule, Sandbox: confined,
+		Journal: func(session string) (*journal.Journal, error) { return a.journal(session, env) },
 		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
 			MaxTime: a.cfg.MaxTime},
 		Sessions: agent.Sessions{Store: store, Ephemeral: a.cfg.Ephemeral, Version: a.process.build().Version,

@@ -1,0 +1,246 @@
+package agent
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"artoo/agent/permission"
+	"artoo/provider"
+	"artoo/tool"
+	"artoo/tool/journal"
+	"artoo/tool/sandbox"
+)
+
+// Journal is what the project's files were before each change of the present
+// session; nil where nothing is kept.
+func (a *Agent) Journal() *journal.Journal { return a.journal }
+
+// openJournal opens the journal of the present session. A journal that cannot be
+// opened is told: then nothing can be taken back.
+func (a *Agent) openJournal() error {
+	if a.opt.Journal == nil {
+		return nil
+	}
+	if err := a.closeJournal(); err != nil {
+		return err
+	}
+	j, err := a.opt.Journal(a.sessionID)
+	if err != nil {
+		a.notify("nothing can be undone in this session: " + err.Error())
+		return nil
+	}
+	a.journal = j
+	for _, r := range j.Recovered() {
+		a.notify(fmt.Sprintf("an artoo was killed in the middle of a change; %d files are as before or after it again",
+			len(r.Done)))
+	}
+	a.opt.Policy.Unsaved = a.unsaved
+	return nil
+}
+
+func (a *Agent) closeJournal() error {
+	if a.journal == nil {
+		return nil
+	}
+	err := errors.Join(a.endStep(), a.journal.Close())
+	a.journal, a.opt.Policy.Unsaved = nil, nil
+	return err
+}
+
+// turnNumber is what the journal knows the present turn by: how many messages of
+// the user's the history holds.
+func (a *Agent) turnNumber() (n int) {
+	for _, m := range a.conv.Messages() {
+		if m.Role == provider.RoleUser {
+			n++
+		}
+	}
+	return n
+}
+
+// unsaved implements permission.Policy.Unsaved: it keeps what the project's files
+// are now. The next command that changes files is of that step.
+func (a *Agent) unsaved(paths []string) string {
+	if a.step == nil {
+		step := a.journal.Begin(a.turnNumber(), "a command")
+		coverage, err := step.Snapshot(context.Background())
+		if err != nil {
+			_, endErr := step.End()
+			return errors.Join(err, endErr).Error()
+		}
+		a.step, a.coverage = step, coverage
+	}
+	var lost []string
+	for _, lack := range a.coverage.Lacks {
+		if lack.Why == journal.IsIgnored {
+			continue
+		}
+		at := filepath.Join(a.opt.Policy.Root, filepath.FromSlash(strings.TrimSuffix(lack.Path, "/")))
+		if slices.ContainsFunc(paths, func(path string) bool { return path == at || isBelow(path, at) || isBelow(at, path) }) {
+			lost = append(lost, fmt.Sprintf("%s (%s)", lack.Path, lack.Why))
+		}
+	}
+	for _, path := range paths {
+		if !isBelow(a.opt.Policy.Root, path) && path != a.opt.Policy.Root {
+			lost = append(lost, path+" (outside of the project)")
+		}
+	}
+	return strings.Join(lost, ", ")
+}
+
+// isBelow reports whether path lies below dir; both are clean.
+func isBelow(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != "." && filepath.IsLocal(rel)
+}
+
+// keepBefore keeps what the files are that a call may change; kept says that
+// recordAfter has to follow. The error says that the call must not run.
+func (t *turn) keepBefore(ctx context.Context, p *pending) (kept bool, err error) {
+	if t.journal == nil {
+		return false, nil
+	}
+	access := p.call.Access
+	what := strings.TrimSpace(access.Verb + " " + firstLine(access.Object))
+	switch {
+	case access.Kind == tool.KindWrite:
+		t.recordAfter()
+		t.step = t.journal.Begin(t.turnNumber(), what)
+		_, err := t.step.Before(access.Paths...)
+		return true, err
+	case access.Kind != tool.KindRun || p.reads || p.decision.Place == permission.PlaceLayer:
+		return false, nil
+	case t.step != nil: // kept when it was decided
+		return true, nil
+	}
+	t.step = t.journal.Begin(t.turnNumber(), what)
+	_, err = t.step.Snapshot(ctx)
+	return true, err
+}
+
+// endStep records what came of the present step.
+func (a *Agent) endStep() error {
+	if a.step == nil {
+		return nil
+	}
+	changed, err := a.step.End()
+	a.step, a.coverage = nil, journal.Coverage{}
+	if err != nil || len(changed.Lacks) == 0 {
+		return err
+	}
+	var names []string
+	for _, lack := range changed.Lacks {
+		names = append(names, fmt.Sprintf("%s (%s)", lack.Path, lack.Why))
+	}
+	if len(names) > 10 {
+		names = append(names[:10], fmt.Sprintf("and %d more", len(names)-10))
+	}
+	return &notCovered{strings.Join(names, ", ")}
+}
+
+// notCovered names what a step changed and cannot be brought back.
+type notCovered struct{ names string }
+
+func (e *notCovered) Error() string { return "cannot be undone: " + e.names }
+
+// recordAfter ends the step of a call, and tells the user what could not be kept.
+func (t *turn) recordAfter() {
+	if t.journal == nil {
+		return
+	}
+	err := t.endStep()
+	var lost *notCovered
+	switch {
+	case errors.As(err, &lost):
+		t.notice(NoticeWarning, lost.Error())
+	case err != nil:
+		t.notice(NoticeWarning, "what this changed could not be recorded, so it cannot be undone: "+err.Error())
+	}
+}
+
+// Undid tells the model, with the next message, what the user took back or brought
+// back.
+func (a *Agent) Undid(r journal.Report, redo bool) {
+	verb := "undid"
+	if redo {
+		verb = "redid"
+	}
+	var names []string
+	for _, c := range r.Done {
+		names = append(names, c.Path)
+	}
+	if len(names) > 20 {
+		names = append(names[:20], fmt.Sprintf("and %d more", len(names)-20))
+	}
+	a.unsent = append(a.unsent, provider.Text{Text: fmt.Sprintf(
+		"(The user %s changes of yours: these files are no longer as you left them: %s)", verb, strings.Join(names, ", "))})
+}
+
+// ApplyLayer makes what a command did on a layer count, as a step of the journal:
+// all of it or none. The error says why nothing was applied, lost names what cannot
+// be taken back.
+func (a *Agent) ApplyLayer(what string, found *sandbox.Changes) (lost []string, err error) {
+	if a.journal == nil {
+		return nil, errors.New("nothing keeps what the files are now, so nothing can be changed this way")
+	}
+	byPath := map[string]sandbox.Change{}
+	var list []journal.LayerChange
+	for _, c := range found.Entries {
+		rel, err := filepath.Rel(a.opt.Policy.Root, c.Path)
+		if err != nil || !filepath.IsLocal(rel) {
+			return nil, fmt.Errorf("%s is outside of the project: run the command once more, confined", c.Path)
+		}
+		rel = filepath.ToSlash(rel)
+		byPath[rel] = c
+		list = append(list, layerChange(rel, c))
+	}
+	report, err := a.journal.ApplyLayer(a.turnNumber(), what, list, func(path string) (io.ReadCloser, error) {
+		return found.Open(byPath[path])
+	})
+	if errors.Is(err, journal.ErrConflict) {
+		err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))
+	}
+	return lackNames(report.Cannot), err
+}
+
+func lackNames(lacks []journal.Lack) (names []string) {
+	for _, l := range lacks {
+		names = append(names, fmt.Sprintf("%s (%s)", l.Path, l.Why))
+	}
+	return names
+}
+
+// layerChange is a change as the journal takes it.
+func layerChange(rel string, c sandbox.Change) journal.LayerChange {
+	change := journal.LayerChange{Path: rel}
+	if c.Before.Mode != 0 {
+		change.Before = journal.State{Kind: kindOf(c.Before.Mode), Mode: c.Before.Mode.Perm(), Size: c.Before.Size,
+			Target: c.Before.Target, Stamp: journal.Stamp{Inode: c.Before.Inode, Ctime: c.Before.Changed.UnixNano()}}
+		if c.Before.Hash != [32]byte{} {
+			change.Before.Hash = hex.EncodeToString(c.Before.Hash[:])
+		}
+	}
+	if c.Kind != sandbox.Deleted {
+		change.After = journal.State{Kind: kindOf(c.Mode), Mode: c.Mode.Perm(), Size: c.Size, Target: c.Target}
+	}
+	return change
+}
+
+func kindOf(mode fs.FileMode) journal.Kind {
+	switch {
+	case mode.IsRegular():
+		return journal.File
+	case mode.IsDir():
+		return journal.Folder
+	case mode&fs.ModeSymlink != 0:
+		return journal.Link
+	}
+	return journal.Special
+}

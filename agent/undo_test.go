@@ -1,0 +1,125 @@
+package agent_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/provider/fake"
+	"artoo/tool"
+	"artoo/tool/journal"
+	"artoo/tool/shell"
+)
+
+// inJournal is an agent with real tools in a project whose changes are kept.
+func inJournal(t *testing.T, steps ...fake.Step) (*agent.Agent, string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := t.TempDir()
+	opt := testOptions(&fake.Provider{Steps: steps}, tool.Write(), tool.Bash(shell.Find(), false))
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	opt.Env = &tool.Env{Dir: root, Files: files}
+	rule, err := permission.ParseRule("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Policy = &permission.Policy{Mode: permission.ModeEdits, Root: root, AllowRules: []permission.Rule{rule}}
+	opt.Journal = func(session string) (*journal.Journal, error) {
+		return journal.Open(journal.Config{Dir: journal.Dir(state, root, session), Root: root})
+	}
+	a, err := agent.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a, root
+}
+
+// What file tools and commands did is taken back turn by turn, and the model is
+// told.
+func TestATurnIsTakenBack(t *testing.T) {
+	a, root := inJournal(t,
+		fake.Calls(fake.ToolCall("c1", "write", `{"path":"a.txt","content":"one\n"}`),
+			fake.ToolCall("c2", "bash", `{"command":"echo two > b.txt; mkdir d; mv kept.txt d/"}`)), fake.Say("ok"),
+		fake.Calls(fake.ToolCall("c3", "bash", `{"command":"rm -r d a.txt"}`)), fake.Say("ok"), fake.Say("I see"))
+	if err := os.WriteFile(filepath.Join(root, "kept.txt"), []byte("the user's"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}
+	for _, text := range []string{"first", "second"} {
+		if _, err := send(t, a, cb, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	undo := func(expected ...string) {
+		t.Helper()
+		plan, err := a.Journal().Plan(1, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := a.Journal().Apply(plan)
+		if err != nil || len(report.Left) > 0 || len(report.Cannot) > 0 {
+			t.Fatalf("%v: left %v, cannot %v", err, report.Left, report.Cannot)
+		}
+		a.Undid(report, false)
+		var names []string
+		err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+			if rel, _ := filepath.Rel(root, path); rel != "." && err == nil {
+				names = append(names, rel)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantLines(t, names, expected...)
+	}
+	undo("a.txt", "b.txt", "d", "d/kept.txt")
+	undo("kept.txt")
+	if data, err := os.ReadFile(filepath.Join(root, "kept.txt")); err != nil || string(data) != "the user's" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := send(t, a, cb, "what now?"); err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(history(a), "\n"); !strings.Contains(all, "(The user undid changes of yours") ||
+		!strings.Contains(all, "kept.txt") {
+		t.Errorf("the model is not told:\n%s", all)
+	}
+}
+
+// What the user changes while nothing runs is never taken for the agent's.
+func TestAQuestionThatIsAnsweredWithNoKeepsNothing(t *testing.T) {
+	a, root := inJournal(t, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"rm -r d"}`)), fake.Say("ok"),
+		fake.Calls(fake.ToolCall("c2", "bash", `{"command":"echo x > new.txt"}`)), fake.Say("ok"))
+	a.Policy().Confinement = permission.Confinement{}
+	cb := &recorder{answers: []agent.Answer{{}}}
+	if _, err := send(t, a, cb, "first"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "mine.txt"), []byte("the user's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send(t, a, cb, "second"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range a.Journal().Diff() {
+		if c.Path != "new.txt" {
+			t.Errorf("%s counts as the agent's", c.Path)
+		}
+	}
+}
