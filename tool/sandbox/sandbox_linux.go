@@ -76,7 +76,7 @@ func (s *Sandbox) start(ctx context.Context, setup launcher.Setup) error {
 	}
 	s.socket = ours
 	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{launcher.Name}, Env: []string{}, Dir: "/",
+		Path: "/proc/self/exe", Args: []string{launcher.Name}, Env: []string{"GOMAXPROCS=64"}, Dir: "/",
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if s.facts.Mechanism == Namespaces {

@@ -11,13 +11,16 @@ import (
 type call struct{ number, a, b, c, d, e, f uintptr }
 
 // birth is all that the first process of a command and the command itself do
-// between being cloned and running a program. A process cloned from one with
-// several threads may neither allocate nor grow its stack, nor meet Go's
-// scheduler: so it is a list of calls, made before, and code that only makes them.
+// between being cloned and running a program. Both share the launcher's memory, as
+// after vfork: copying it took longer than all the rest. They are neither threads of
+// Go's nor may they allocate, grow a stack or meet the scheduler. So what they do is
+// a list of calls, made before, and code that only makes them, on stacks of their
+// own. All of it has to stay until the first process has been waited for.
 type birth struct {
 	first   []call // of the first process
 	command []call // of the command; the last one is execve
 	after   []call // of the first process, once the command runs
+	stacks  [2][4096]uintptr
 }
 
 // Descriptors of the first process.
@@ -33,23 +36,44 @@ const (
 	reportStatus             // the command ended: status, 0
 )
 
+// The roles of what is cloned.
+const (
+	roleFirst = iota
+	roleCommand
+)
+
 //go:linkname beforeFork syscall.runtime_BeforeFork
 func beforeFork()
 
 //go:linkname afterFork syscall.runtime_AfterFork
 func afterFork()
 
-// fork clones this process, and has the child do what b says. All signals are
-// blocked in it.
+// cloneOn is clone, with the child on a stack that grows down from an address.
+// There it goes on with live. The error is a negative number.
 //
-//go:noinline
+//go:noescape
+func cloneOn(flags, stack uintptr, b *birth, role uintptr) (pid uintptr)
+
+// clone makes a process in a role.
+//
+//go:nosplit
+//go:norace
+func (b *birth) clone(role, flags uintptr) (pid uintptr, errno syscall.Errno) {
+	stack := &b.stacks[role]
+	top := uintptr(unsafe.Pointer(stack)) + unsafe.Sizeof(*stack)
+	pid = cloneOn(syscall.CLONE_VM|uintptr(syscall.SIGCHLD)|flags, top&^15, b, role)
+	if pid > ^uintptr(4095) {
+		return 0, syscall.Errno(-pid)
+	}
+	return pid, 0
+}
+
+// fork starts the first process. All signals are blocked in it.
+//
 //go:norace
 func (b *birth) fork() (pid int, err error) {
 	beforeFork()
-	child, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
-	if errno == 0 && child == 0 {
-		b.live()
-	}
+	child, errno := b.clone(roleFirst, 0)
 	afterFork()
 	if errno != 0 {
 		return 0, errno
@@ -57,24 +81,24 @@ func (b *birth) fork() (pid int, err error) {
 	return int(child), nil
 }
 
-// live is the life of a command's first process. It does not return.
+// live is the life of a cloned process. It does not return.
 //
 //go:nosplit
 //go:norace
-func (b *birth) live() {
+func live(b *birth, role uintptr) {
+	if role == roleCommand {
+		i, errno := makeCalls(b.command)
+		tell(execFD, reportCommand, i, uintptr(errno))
+		exit(127)
+	}
 	if i, errno := makeCalls(b.first); errno != 0 {
 		tell(execFD, reportSetup, i, uintptr(errno))
 		exit(1)
 	}
-	child, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+	child, errno := b.clone(roleCommand, syscall.CLONE_VFORK)
 	if errno != 0 {
 		tell(execFD, reportSetup, uintptr(len(b.first)), uintptr(errno))
 		exit(1)
-	}
-	if child == 0 {
-		i, errno := makeCalls(b.command)
-		tell(execFD, reportCommand, i, uintptr(errno))
-		exit(127)
 	}
 	makeCalls(b.after)
 	var status uint32

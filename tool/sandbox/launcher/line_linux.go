@@ -18,6 +18,8 @@ type job struct {
 	socket int
 	stdio  [3]int
 
+	born     *birth // stays as long as the first process
+	keep     *pins
 	first    int // the first process
 	exec     int // its end tells that the command runs
 	report   int // tells how it ended
@@ -86,12 +88,9 @@ func (j *job) enter() error {
 	if err := j.confine(); err != nil {
 		return err
 	}
-	b, keep, err := j.birth(pipes[1], pipes[3])
-	if err != nil {
-		return err
-	}
-	j.first, err = b.fork()
-	runtime.KeepAlive(keep)
+	j.born, j.keep = j.birth(pipes[1], pipes[3])
+	var err error
+	j.first, err = j.born.fork()
 	return failed("start a process", err)
 }
 
@@ -147,7 +146,7 @@ func pin[T any](p *pins, value T) uintptr {
 }
 
 // birth prepares the calls of the first process and the command.
-func (j *job) birth(exec, report int) (*birth, *pins, error) {
+func (j *job) birth(exec, report int) (*birth, *pins) {
 	keep := &pins{}
 	b := &birth{}
 	for fd, from := range []int{j.stdio[0], j.stdio[1], j.stdio[2]} {
@@ -175,7 +174,7 @@ func (j *job) birth(exec, report int) (*birth, *pins, error) {
 		call{number: syscall.SYS_RT_SIGPROCMASK, a: 2 /* SIG_SETMASK */, b: empty, d: 8},
 		call{number: syscall.SYS_CHDIR, a: keep.text(j.Dir)},
 		call{number: syscall.SYS_EXECVE, a: keep.text(j.Path), b: keep.texts(j.Args), c: keep.texts(j.Env)})
-	return b, keep, nil
+	return b, keep
 }
 
 // ownProc mounts the processes of the namespace. Root could write to much of it.
@@ -199,27 +198,36 @@ const (
 	capSetID    = 4
 )
 
+const (
+	secureNoRoot = 1<<0 | 1<<1 | 1<<2 | 1<<3 // SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, both locked
+	ambientRaise = 2
+	ambientClear = 4
+)
+
 // rootKeeps are the capabilities that root is left: those over the files that
 // were granted, whoever owns them.
 const rootKeeps = 1<<capChown | 1<<capOverride | 1<<capOwner | 1<<capSetID
 
-// dropCaps gives up what the launcher may do in its namespaces.
+// dropCaps gives up what the launcher may do in its namespaces. A program gives
+// nothing back: setuid counts for nothing, and root is only a name.
 func (j *job) dropCaps(keep *pins) []call {
 	var kept uint32
 	if j.root {
 		kept = rootKeeps
 	}
-	var calls []call
-	for n := range j.caps {
-		if n > 31 || kept&(1<<n) == 0 {
-			calls = append(calls, call{number: syscall.SYS_PRCTL, a: syscall.PR_CAPBSET_DROP, b: uintptr(n)})
+	header := pin(keep, [2]uint32{0x20080522, 0})
+	sets := pin(keep, [6]uint32{kept, kept, kept})
+	calls := []call{
+		{number: syscall.SYS_PRCTL, a: syscall.PR_SET_SECUREBITS, b: secureNoRoot},
+		{number: syscall.SYS_PRCTL, a: prCapAmbient, b: ambientClear},
+		{number: syscall.SYS_CAPSET, a: header, b: sets},
+	}
+	for n := range 32 {
+		if kept&(1<<n) != 0 {
+			calls = append(calls, call{number: syscall.SYS_PRCTL, a: prCapAmbient, b: ambientRaise, c: uintptr(n)})
 		}
 	}
-	header := pin(keep, [2]uint32{0x20080522, 0})
-	sets := pin(keep, [6]uint32{kept, kept, 0})
-	return append(calls,
-		call{number: syscall.SYS_PRCTL, a: prCapAmbient, b: 4 /* CLEAR_ALL */},
-		call{number: syscall.SYS_CAPSET, a: header, b: sets})
+	return calls
 }
 
 // bounds sets the limits of resources.
@@ -251,9 +259,8 @@ func (j *job) started() error {
 // failure names the call that failed.
 func (j *job) failure(words [3]uint32) string {
 	if words[0] == reportCommand {
-		b, _, err := j.birth(0, 0)
-		if err == nil && int(words[1]) < len(b.command) {
-			switch b.command[words[1]].number {
+		if int(words[1]) < len(j.born.command) {
+			switch j.born.command[words[1]].number {
 			case syscall.SYS_EXECVE:
 				return "exec " + j.Path
 			case syscall.SYS_CHDIR:
@@ -339,6 +346,8 @@ func (j *job) await() (status uint32, stopped int) {
 			break
 		}
 	}
+	runtime.KeepAlive(j.born)
+	runtime.KeepAlive(j.keep)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = true
