@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -11,9 +12,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withoutNamespaces are the facts where there are none.
-func withoutNamespaces(why Lack) Facts {
-	return Facts{Mechanism: None, Missing: []Lack{why}}
+// withoutNamespaces are the facts where there are none: what Landlock can do, or
+// nothing.
+func withoutNamespaces(ctx context.Context, why Lack) Facts {
+	facts := Facts{Mechanism: Landlock, Missing: []Lack{why}}
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	err := error(errno)
+	if errno == 0 {
+		err = try(ctx, facts, Options{})
+	}
+	if err != nil {
+		facts.Mechanism = None
+		facts.Missing = append(facts.Missing, Lack{What: "sandbox", Why: "Landlock cannot be had either: " + err.Error(),
+			Cure: "a kernel from 5.13 on that has landlock in its list of security modules (lsm=)"})
+		return facts
+	}
+	facts.Missing = append(facts.Missing,
+		Lack{What: "network", Why: "Landlock does not confine the network"},
+		Lack{What: "layer", Why: "Landlock makes no copy-on-write layer"})
+	if version < 6 {
+		facts.Missing = append(facts.Missing, Lack{What: "processes",
+			Why: fmt.Sprintf("signals to other processes are held back from version 6 of Landlock on; this kernel has %d", version)})
+	}
+	return facts
 }
 
 // settings are the switches that keep ordinary users from namespaces.

@@ -21,6 +21,11 @@ type places struct {
 	steps       []launcher.Step
 	write, read []string
 	home        string
+
+	// To Landlock, which grants what there is and moves nothing:
+	granted []string // to read
+	scratch []string // to write, besides the project
+	environ []string // variables that lead there
 }
 
 // system are the directories of the system's own, and what of others programs
@@ -47,10 +52,16 @@ func (s *Sandbox) locate() (places, error) {
 	if s.config.Common != "" {
 		read = append(read, s.config.Common)
 	}
+	if s.config.Temp == "" {
+		return p, errors.New("a directory for temporary files is needed")
+	}
 	if p.read, err = outermost(read); err != nil {
 		return p, err
 	}
 	p.read = slices.DeleteFunc(p.read, func(dir string) bool { return dir == "/" || within(dir, p.write) })
+	if s.facts.Mechanism == Landlock {
+		return p, s.grants(&p)
+	}
 	p.systemSteps()
 	p.deviceSteps(s.facts.HidesProcess)
 	if err := p.tempSteps(s.config); err != nil {
@@ -144,9 +155,6 @@ func (p *places) deviceSteps(ownProc bool) {
 
 // tempSteps make the temporary directories and an empty home.
 func (p *places) tempSteps(config Config) error {
-	if config.Temp == "" {
-		return errors.New("a directory for temporary files is needed")
-	}
 	for name, dir := range map[string]string{"tmp": "/tmp", "var-tmp": "/var/tmp"} {
 		own := filepath.Join(config.Temp, name)
 		if err := os.MkdirAll(own, 0o700); err != nil {
@@ -183,6 +191,28 @@ func (s *Sandbox) cacheSteps(p *places) error {
 			p.add(launcher.OpCache, path, path, own)
 		} else {
 			p.add(launcher.OpWrite, filepath.Join(own, "upper"), path, "")
+		}
+	}
+	return nil
+}
+
+// grants are what Landlock grants besides the project. Caches are artoo's alone.
+func (s *Sandbox) grants(p *places) error {
+	p.granted = slices.Concat(system, []string{"/proc"}, p.read)
+	temp := filepath.Join(s.config.Temp, "tmp")
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return err
+	}
+	p.scratch, p.environ = []string{temp}, []string{"TMPDIR=" + temp}
+	for _, cache := range s.config.Caches {
+		own, err := s.ownCache(cache)
+		if err != nil {
+			return fmt.Errorf("cache %s: %w", cache.Path, err)
+		}
+		if cache.Env != "" {
+			upper := filepath.Join(own, "upper")
+			p.scratch = append(p.scratch, upper)
+			p.environ = append(p.environ, cache.Env+"="+upper)
 		}
 	}
 	return nil

@@ -38,8 +38,8 @@ func Probe(ctx context.Context, cacheFile string) Facts {
 		}
 		return facts
 	case <-ctx.Done():
-		return withoutNamespaces(Lack{What: "sandbox",
-			Why: fmt.Sprintf("the kernel gave no answer within %v when a command was to be confined", probeLimit)})
+		return Facts{Mechanism: None, Missing: []Lack{{What: "sandbox",
+			Why: fmt.Sprintf("the kernel gave no answer within %v when a command was to be confined", probeLimit)}}}
 	}
 }
 
@@ -109,7 +109,7 @@ func probe(ctx context.Context) Facts {
 		}
 	}
 	if err != nil {
-		return withoutNamespaces(whyNoNamespaces(err))
+		return withoutNamespaces(ctx, whyNoNamespaces(err))
 	}
 	if err := try(ctx, facts, Options{Layer: true}); err != nil {
 		facts.Layer = false
@@ -136,8 +136,11 @@ func try(ctx context.Context, facts Facts, options Options) error {
 		return err
 	}
 	defer s.Close()
-	// On a layer a directory is replaced: the file system below must hold marks for it.
-	p, err := s.Start(exec.Command("/bin/sh", "-c", "rmdir old && mkdir old && : > old/new"), options)
+	line := ": > old/new"
+	if options.Layer {
+		line = "rmdir old && mkdir old && " + line // which the file system of the layer must be able to mark
+	}
+	p, err := s.Start(exec.Command("/bin/sh", "-c", line), options)
 	if err != nil {
 		return err
 	}

@@ -41,12 +41,14 @@ func Open(ctx context.Context, config Config, facts Facts) (*Sandbox, error) {
 	config.Limits = config.Limits.orDefault()
 	s := &Sandbox{config: config, facts: facts, ended: make(chan struct{})}
 	setup := launcher.Setup{Mechanism: string(facts.Mechanism)}
-	if facts.Mechanism == Namespaces {
+	if facts.Mechanism != None {
 		var err error
 		if s.places, err = s.locate(); err != nil {
+			s.Close()
 			return nil, fmt.Errorf("sandbox: %w", err)
 		}
-		setup.Steps, setup.Ports, setup.Home = s.places.steps, config.Loopback, s.places.home
+		setup.Steps, setup.Ports = s.places.steps, config.Loopback
+		setup.Home, setup.Scratch = s.places.home, s.places.scratch
 	}
 	if err := s.start(ctx, setup); err != nil {
 		s.Close()
@@ -246,13 +248,14 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 	line := launcher.Line{
 		Path: cmd.Path, Dir: dir, Args: cmd.Args, Env: cmd.Env,
 		Layer: options.Layer, ReadOnly: options.ReadOnly, Exec: options.Exec,
-		Writable: s.places.write, Readable: s.places.read,
+		Writable: s.places.write, Readable: s.places.granted,
 		Processes: int64(s.config.Limits.Processes), Memory: s.config.Limits.Memory, Size: s.config.Limits.Layer,
 		Grace: options.Grace.Milliseconds(),
 	}
 	if s.facts.Mechanism == None {
 		return line, nil
 	}
+	line.Env = append(slices.Clip(line.Env), s.places.environ...)
 	var err error
 	if s.config.Denied != nil {
 		if line.Denied, err = s.config.Denied(); err != nil {

@@ -17,6 +17,15 @@ import (
 // open makes a sandbox around a new project.
 func open(t testing.TB, change func(*Config)) (*Sandbox, string) {
 	t.Helper()
+	return openWith(t, namespaceFacts, change)
+}
+
+var namespaceFacts = Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true,
+	EndsProcesses: true}
+
+// openWith makes one of another mechanism.
+func openWith(t testing.TB, facts Facts, change func(*Config)) (*Sandbox, string) {
+	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +38,6 @@ func open(t testing.TB, change func(*Config)) (*Sandbox, string) {
 	if change != nil {
 		change(&config)
 	}
-	facts := Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true}
 	s, err := Open(t.Context(), config, facts)
 	if err != nil {
 		t.Fatal(err)

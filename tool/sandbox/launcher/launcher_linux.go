@@ -33,6 +33,10 @@ type server struct {
 	root   bool   // commands run as root
 	hidden hidden // of the layers
 
+	known struct { // commands that run, by their first process
+		sync.Mutex
+		first map[int]bool
+	}
 	counters struct { // as they were when the last command ended
 		sync.Mutex
 		unroutable, home int
@@ -48,6 +52,7 @@ const firstFree = 10
 func serve() int {
 	syscall.Syscall6(syscall.SYS_PRCTL, 41, 1, 0, 0, 0, 0)
 	s := &server{root: syscall.Geteuid() == 0}
+	s.known.first = map[int]bool{}
 	if err := s.reserve(); err != nil {
 		return 1
 	}

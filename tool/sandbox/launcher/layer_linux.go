@@ -93,7 +93,6 @@ var scratch = []string{"/tmp", "/var/tmp", "/dev/shm"}
 // overlay makes all read-only, gives the command temporary directories of its own,
 // and lays a layer over what is writable.
 func (j *job) overlay() error {
-	// Before all is read-only, the directory of whiteouts too.
 	hidden, err := j.hidden.make(j.Writable, j.Denied)
 	if err != nil {
 		return failed("hide denied files", err)
@@ -133,7 +132,7 @@ func (j *job) overlay() error {
 			}
 		}
 	}
-	if err := j.lay(flags, hidden); err != nil {
+	if err := j.lay(hidden, flags); err != nil {
 		return err
 	}
 	return failed("leave the layer's own directory", syscall.Unmount(layerDir, syscall.MNT_DETACH))
@@ -183,9 +182,9 @@ func (j *job) cover(from, dir string) error {
 	return nil
 }
 
-// lay lays the layer over each writable directory; hidden are the directories of
-// whiteouts that have the denied names gone from it.
-func (j *job) lay(flags uintptr, hidden []string) error {
+// lay lays the layer over each writable directory, and below it what hides denied
+// names.
+func (j *job) lay(hidden []string, flags uintptr) error {
 	for i, dir := range j.Writable {
 		l := layers{lower: []string{dir}}
 		if hidden[i] != "" {

@@ -89,9 +89,18 @@ func (j *job) enter() error {
 		return err
 	}
 	j.born, j.keep = j.birth(pipes[1], pipes[3])
+	return failed("start a process", j.fork())
+}
+
+// fork starts the first process, and has it known as a command's.
+func (j *job) fork() error {
+	j.known.Lock()
+	defer j.known.Unlock()
 	var err error
-	j.first, err = j.born.fork()
-	return failed("start a process", err)
+	if j.first, err = j.born.fork(); err == nil {
+		j.known.first[j.first] = true
+	}
+	return err
 }
 
 // confine confines the thread.
@@ -113,6 +122,10 @@ func (j *job) confine() error {
 			net = noSocket
 		}
 		j.listener, err = confine(net, j.Layer || j.ReadOnly)
+	case "landlock":
+		if err = j.grant(); err == nil {
+			j.listener, err = confine(noUnix, false)
+		}
 	}
 	return err
 }
@@ -163,7 +176,7 @@ func (j *job) birth(exec, report int) (*birth, *pins) {
 	}
 	b.after = []call{{number: sysCloseRange, a: 0, b: 2}, {number: syscall.SYS_CLOSE, a: execFD}}
 	b.command = append(b.command, call{number: syscall.SYS_SETSID})
-	if j.setup.Mechanism == "namespaces" {
+	if j.setup.Mechanism == "namespaces" || j.setup.Mechanism == "landlock" && j.root {
 		b.command = append(b.command, j.dropCaps(keep)...)
 	}
 	if j.setup.Mechanism != "none" {
@@ -212,8 +225,8 @@ const rootKeeps = 1<<capChown | 1<<capOverride | 1<<capOwner | 1<<capSetID
 // nothing back: setuid counts for nothing, and root is only a name.
 func (j *job) dropCaps(keep *pins) []call {
 	var kept uint32
-	if j.root {
-		kept = rootKeeps
+	if j.root && j.setup.Mechanism == "namespaces" {
+		kept = rootKeeps // Landlock does not look at changed owners and modes
 	}
 	header := pin(keep, [2]uint32{0x20080522, 0})
 	sets := pin(keep, [6]uint32{kept, kept, kept})
@@ -238,7 +251,9 @@ func (j *job) bounds(keep *pins) []call {
 	}
 	calls := []call{limit(syscall.RLIMIT_CORE, 0)}
 	if j.Layer || j.ReadOnly {
-		calls = append(calls, limit(rlimitNproc, j.Processes), limit(syscall.RLIMIT_DATA, j.Memory))
+		// What a process may reserve is twice what it may use: watch sees the difference,
+		// and can tell why it ended.
+		calls = append(calls, limit(rlimitNproc, j.Processes+tasks()), limit(syscall.RLIMIT_DATA, 2*j.Memory))
 	}
 	return calls
 }
@@ -251,7 +266,7 @@ func (j *job) started() error {
 	if err != nil || n == 0 {
 		return err
 	}
-	_, _ = syscall.Wait4(j.first, nil, 0, nil) // it is ending, or has ended
+	j.bury()
 	syscall.Close(j.report)
 	return failed(j.failure(words), syscall.Errno(words[2]))
 }
@@ -340,18 +355,35 @@ func (j *job) await() (status uint32, stopped int) {
 		_, _ = readRecord(j.report, &words) // the end: the first process has gone
 	}
 	syscall.Close(j.report)
-	for {
-		_, err := syscall.Wait4(j.first, nil, 0, nil)
-		if err != syscall.EINTR {
-			break
-		}
-	}
-	runtime.KeepAlive(j.born)
-	runtime.KeepAlive(j.keep)
+	j.bury()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = true
 	return status, stopped
+}
+
+// bury takes the status of the first process, and ends what it left behind where no
+// namespace does.
+func (j *job) bury() {
+	_, _ = waitFor(j.first)
+	runtime.KeepAlive(j.born)
+	runtime.KeepAlive(j.keep)
+	j.known.Lock()
+	defer j.known.Unlock()
+	delete(j.known.first, j.first)
+	if j.setup.Mechanism != "namespaces" {
+		j.killStrays()
+	}
+}
+
+// waitFor is wait4, as often as it takes.
+func waitFor(pid int) (int, error) {
+	for {
+		got, err := syscall.Wait4(pid, nil, 0, nil)
+		if err != syscall.EINTR {
+			return got, err
+		}
+	}
 }
 
 // obey does what the other side says, until it goes away: then the command ends.

@@ -52,6 +52,20 @@ func processes() []int {
 	return list
 }
 
+// tasks is how many processes and threads the user has in the launcher's namespace:
+// the kernel's limit counts them too. Some more threads may come.
+func tasks() int64 {
+	n := 0
+	for _, pid := range processes() {
+		threads, err := names("/proc/" + strconv.Itoa(pid) + "/task")
+		if err == nil {
+			n += len(threads)
+		}
+	}
+	const more = 16
+	return int64(n + more)
+}
+
 // descendants are the processes that descend from one and have not ended.
 func descendants(of int) []int {
 	children := map[int][]int{}
@@ -78,7 +92,7 @@ func parentOf(pid int) (parent int, dead bool) {
 		return 0, true
 	}
 	parent, err = strconv.Atoi(fields[1])
-	return parent, err != nil || fields[0] == "Z" || fields[0] == "X"
+	return parent, err != nil || fields[0] == "Z" || fields[0] == "X" // whose parent is to take its status
 }
 
 // killAll ends all processes of the command. In a namespace the kernel does it when
@@ -104,6 +118,29 @@ func killDescendants(of int) {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // gone, or another user's and out of reach
 		}
 		pause(2)
+	}
+}
+
+// killStrays kills what a command left whose first process was itself killed: it
+// became the launcher's. The lock is held.
+func (s *server) killStrays() {
+	own := syscall.Getpid()
+	for range 1000 {
+		var strays []int
+		for _, pid := range processes() {
+			if parent, _ := parentOf(pid); parent == own && !s.known.first[pid] {
+				strays = append(strays, pid)
+			}
+		}
+		if len(strays) == 0 {
+			return
+		}
+		for _, pid := range strays {
+			for _, below := range append(descendants(pid), pid) {
+				_ = syscall.Kill(below, syscall.SIGKILL) // as above
+			}
+			_, _ = waitFor(pid)
+		}
 	}
 }
 

@@ -162,7 +162,8 @@ func mountCache(step Step, to string) error {
 	return layers.mount(to, oldRoot+"/proc", 0)
 }
 
-// layers are directories laid over each other, the topmost of lower first.
+// layers are directories laid over each other, the topmost of lower first. Without
+// upper nothing can be written.
 type layers struct {
 	lower       []string
 	upper, work string
@@ -171,12 +172,12 @@ type layers struct {
 // mount mounts them as one. Paths go by descriptors, seen below proc: the kernel
 // takes no more than a page of options, and colons part them.
 func (l layers) mount(to, proc string, flags uintptr) error {
-	var short []string
-	paths := l.lower[:len(l.lower):len(l.lower)]
+	parts := l.lower
 	if l.upper != "" {
-		paths = append(paths, l.upper, l.work)
+		parts = append(parts[:len(parts):len(parts)], l.upper, l.work)
 	}
-	for _, path := range paths {
+	var short []string
+	for _, path := range parts {
 		fd, err := openPath(path)
 		if err != nil {
 			return err
@@ -185,11 +186,10 @@ func (l layers) mount(to, proc string, flags uintptr) error {
 		short = append(short, proc+"/self/fd/"+strconv.Itoa(fd))
 	}
 	n := len(l.lower)
-	options := "lowerdir=" + strings.Join(short[:n], ":")
+	options := "lowerdir=" + strings.Join(short[:n], ":") + ",userxattr,index=off,xino=off"
 	if l.upper != "" {
 		options += ",upperdir=" + short[n] + ",workdir=" + short[n+1]
 	}
-	options += ",userxattr,index=off,xino=off"
 	return syscall.Mount("overlay", to, "overlay", syscall.MS_NOSUID|syscall.MS_NODEV|flags, options)
 }
 

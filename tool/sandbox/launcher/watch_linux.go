@@ -30,25 +30,39 @@ func (j *job) watch(stop <-chan struct{}) {
 			j.end(layerFull(j.Size))
 		}
 		members := j.members()
-		if int64(len(members)) >= j.Processes {
-			j.end(strconv.FormatInt(j.Processes, 10) + " processes")
+		j.mu.Lock()
+		crowded := j.crowded(len(members))
+		j.mu.Unlock()
+		if crowded {
+			j.end("")
 		}
 		for _, pid := range members {
-			// The kernel refuses what is above: close to it is at it.
-			if dataOf(pid) > j.Memory-j.Memory/16 {
+			if memoryOf(pid) > j.Memory {
 				j.end(bytes(j.Memory) + " of memory in a process")
 			}
 		}
 	}
 }
 
-// dataOf is how much memory of its own a process has taken, in bytes.
-func dataOf(pid int) int64 {
+// crowded notes that there are as many processes as there may be, or nearly: a
+// shell that is refused one ends, and others with it. The lock is held.
+func (j *job) crowded(members int) bool {
+	if !j.Layer && !j.ReadOnly || int64(members) < j.Processes-j.Processes/16-1 {
+		return false
+	}
+	if j.limit == "" {
+		j.limit = strconv.FormatInt(j.Processes, 10) + " processes"
+	}
+	return int64(members) >= j.Processes
+}
+
+// memoryOf is how much memory of its own a process uses, in bytes.
+func memoryOf(pid int) int64 {
 	text, err := readFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return 0 // it has ended
 	}
-	_, rest, _ := strings.Cut(text, "\nVmData:")
+	_, rest, _ := strings.Cut(text, "\nRssAnon:")
 	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	kib, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {

@@ -82,8 +82,9 @@ const (
 type Setup struct {
 	Mechanism string // "namespaces", "landlock" or "none"
 	Steps     []Step
-	Ports     []int  // of the own loopback to listen on, for the caller
-	Home      string // whose use is told as a denial
+	Ports     []int    // of the own loopback to listen on, for the caller
+	Home      string   // whose use is told as a denial
+	Scratch   []string // to Landlock: where commands may write besides the project
 }
 
 // Encode makes the frame.
@@ -95,15 +96,15 @@ func (s Setup) Encode() []byte {
 	for _, port := range s.Ports {
 		ports = append(ports, strconv.Itoa(port))
 	}
-	return Encode([]string{s.Mechanism, s.Home}, steps, ports)
+	return Encode([]string{s.Mechanism, s.Home}, steps, ports, s.Scratch)
 }
 
 func decodeSetup(body []byte) (s Setup, err error) {
 	lists, err := Decode(body)
-	if err != nil || len(lists) != 3 || len(lists[0]) != 2 || len(lists[1])%4 != 0 {
+	if err != nil || len(lists) != 4 || len(lists[0]) != 2 || len(lists[1])%4 != 0 {
 		return s, errFrame
 	}
-	s.Mechanism, s.Home = lists[0][0], lists[0][1]
+	s.Mechanism, s.Home, s.Scratch = lists[0][0], lists[0][1], lists[3]
 	for steps := lists[1]; len(steps) > 0; steps = steps[4:] {
 		s.Steps = append(s.Steps, Step{steps[0], steps[1], steps[2], steps[3]})
 	}

@@ -1,0 +1,150 @@
+//go:build amd64 || arm64
+
+package launcher
+
+import (
+	"runtime"
+	"slices"
+	"syscall"
+	"unsafe"
+)
+
+// Landlock's rights over files, by its versions.
+const (
+	mayExecute = 1 << 0
+	mayWrite   = 1 << 1
+	mayRead    = 1 << 2
+	mayList    = 1 << 3
+	mayRemove  = 1<<4 | 1<<5 // directories and files
+	mayMake    = 1<<6 | 1<<7 | 1<<8 | 1<<9 | 1<<10 | 1<<11 | 1<<12
+	mayRefer   = 1 << 13 // from version 2
+	mayCut     = 1 << 14 // from version 3
+
+	ofFiles = mayExecute | mayWrite | mayRead | mayCut // what a rule for a file can hold
+	reading = mayExecute | mayRead | mayList
+	all     = reading | mayWrite | mayRemove | mayMake | mayRefer | mayCut
+
+	scopes = 1<<0 | 1<<1 // abstract unix sockets and signals, from version 6
+)
+
+// devices are what every command writes to.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm"}
+
+// ruleset is a Landlock ruleset in the making.
+type ruleset struct {
+	fd      int
+	handled uint64
+}
+
+// grant confines the thread's use of files to what the command was granted.
+func (j *job) grant() error {
+	version, _, errno := syscall.Syscall(sysLandlockCreate, 0, 0, 1)
+	if errno != 0 {
+		return failed("ask for Landlock", errno)
+	}
+	r := ruleset{handled: all}
+	if version < 3 {
+		r.handled &^= mayCut
+	}
+	if version < 2 {
+		r.handled &^= mayRefer
+	}
+	attr := struct{ files, network, scoped uint64 }{files: r.handled}
+	size := unsafe.Sizeof(attr.files)
+	if version >= 6 {
+		attr.scoped, size = scopes, unsafe.Sizeof(attr)
+	}
+	fd, _, errno := syscall.Syscall(sysLandlockCreate, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return failed("make a Landlock ruleset", errno)
+	}
+	r.fd = int(fd)
+	defer syscall.Close(r.fd)
+	for _, path := range slices.Concat(j.Readable, j.Writable) {
+		if err := r.allow(path, reading); err != nil {
+			return failed("grant "+path, err)
+		}
+	}
+	if err := r.allow("/dev", mayList); err != nil {
+		return failed("grant /dev", err)
+	}
+	for _, path := range slices.Concat(j.setup.Scratch, devices) {
+		if err := r.allow(path, all); err != nil {
+			return failed("grant "+path, err)
+		}
+	}
+	closed := slices.Concat(j.Protected, j.Denied)
+	if !j.ReadOnly {
+		for _, dir := range j.Writable {
+			if err := r.allowBut(dir, closed); err != nil {
+				return failed("grant "+dir, err)
+			}
+		}
+	}
+	if _, _, errno := syscall.Syscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
+		return failed("give up privileges", errno)
+	}
+	_, _, errno = syscall.Syscall(sysLandlockSelf, fd, 0, 0)
+	if errno != 0 {
+		return failed("enter Landlock", errno)
+	}
+	return nil
+}
+
+// allow adds a rule for a path and what lies below it. What is not there needs
+// none.
+func (r *ruleset) allow(path string, rights uint64) error {
+	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
+	if err == syscall.ENOENT || err == syscall.ENOTDIR || err == syscall.EACCES {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if !isDir(st.Mode) {
+		rights &= ofFiles
+	}
+	// The kernel's structure has no room at its end.
+	var rule [12]byte
+	*(*uint64)(unsafe.Pointer(&rule[0])) = rights & r.handled
+	*(*int32)(unsafe.Pointer(&rule[8])) = int32(fd)
+	_, _, errno := syscall.Syscall6(sysLandlockAdd, uintptr(r.fd), 1, uintptr(unsafe.Pointer(&rule[0])), 0, 0, 0)
+	runtime.KeepAlive(&rule)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// allowBut grants writing to what a directory holds, entry by entry, without what
+// is closed: a right over a directory is one over all that lies in it.
+func (r *ruleset) allowBut(dir string, closed []string) error {
+	entries, err := names(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range entries {
+		path := dir + "/" + name
+		if slices.Contains(closed, path) {
+			continue
+		}
+		var st syscall.Stat_t
+		if err := syscall.Lstat(path, &st); err != nil || st.Mode&syscall.S_IFMT == syscall.S_IFLNK {
+			continue // gone, or a link, whose end has its own rule or none
+		}
+		if slices.ContainsFunc(closed, func(c string) bool { return inside(c, path) }) {
+			err = r.allowBut(path, closed)
+		} else {
+			err = r.allow(path, all)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// hiding makes a sandbox around a project in which .env is denied under two names.
+func hiding(t *testing.T) (*Sandbox, string) {
+	t.Helper()
+	var root string
+	s, root := open(t, func(c *Config) {
+		c.Denied = func() ([]string, error) {
+			return []string{filepath.Join(root, ".env"), filepath.Join(root, "d/link"), filepath.Join(root, "d/keys")}, nil
+		}
+	})
+	write(t, root, ".env", "KEY=1")
+	write(t, root, "d/keys/a", "KEY=2")
+	write(t, root, "d/open", "open")
+	if err := os.Link(filepath.Join(root, ".env"), filepath.Join(root, "d/link")); err != nil {
+		t.Fatal(err)
+	}
+	return s, root
+}
+
+func TestDeniedFilesCannotBeRead(t *testing.T) {
+	const line = "cat .env d/link d/keys/a; grep -r KEY .; mv .env x; ln .env y; cp .env z; mv d e; cat e/link e/keys/a; cat d/open e/open; mv e d; >> .env; true"
+	for name, options := range map[string]Options{"sandbox": {}, "layer": {Layer: true}, "reading": {ReadOnly: true}} {
+		t.Run(name, func(t *testing.T) {
+			s, root := hiding(t)
+			out, _, p := run(t, s, options, line)
+			if p.layer != nil {
+				defer p.layer.Close()
+			}
+			if strings.Contains(out, "KEY=") {
+				t.Errorf("it was read:\n%s", out)
+			}
+			if !strings.Contains(out, "open") {
+				t.Errorf("the file beside it was not read:\n%s", out)
+			}
+			if data, err := os.ReadFile(filepath.Join(root, ".env")); err != nil || string(data) != "KEY=1" {
+				t.Errorf("it holds %q: %v", data, err)
+			}
+		})
+	}
+}
+
+func TestDeniedFilesAreGoneFromALayer(t *testing.T) {
+	s, root := hiding(t)
+	for name, options := range map[string]Options{"layer": {Layer: true}, "reading": {ReadOnly: true}} {
+		out, _, p := run(t, s, options, "ls -A . d; stat -c %a d")
+		p.layer.Close()
+		info, err := os.Stat(filepath.Join(root, "d"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mode := strconv.FormatInt(int64(info.Mode().Perm()), 8)
+		if want := ".:\nd\n\nd:\nopen\n" + mode + "\n"; out != want {
+			t.Errorf("%s: it printed %q, not %q", name, out, want)
+		}
+	}
+	out, _, p := run(t, s, Options{Layer: true}, "rm -r d; ls -A")
+	changes, err := p.Changes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Discard()
+	var got []string
+	for _, c := range changes.Entries {
+		got = append(got, strings.TrimPrefix(c.Path, root)+" "+string(c.Kind))
+	}
+	if out != "" || !slices.Equal(got, []string{"/d/open deleted"}) {
+		t.Errorf("it printed %q and changed %q", out, got)
+	}
+}
+
+func TestProtectedFilesAreNotWritten(t *testing.T) {
+	var root string
+	s, root := open(t, func(c *Config) {
+		c.Protected = func() ([]string, error) {
+			return []string{filepath.Join(root, ".git"), filepath.Join(root, "Makefile"), filepath.Join(root, "none")}, nil
+		}
+	})
+	write(t, root, ".git/config", "1")
+	write(t, root, "Makefile", "1")
+	out, _, _ := run(t, s, Options{}, "echo 2 > .git/config; echo 2 > .git/hook; echo 2 > Makefile; mv Makefile x; mv .git y; rm -rf .git; cat .git/config Makefile; echo fine > other")
+	if !strings.HasSuffix(out, "11") {
+		t.Errorf("it printed %q", out)
+	}
+	for name, want := range map[string]string{".git/config": "1", "Makefile": "1", "other": "fine\n"} {
+		if data, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(data) != want {
+			t.Errorf("%s holds %q: %v", name, data, err)
+		}
+	}
+}
+
+func TestTheLoopbackIsTheSessionsOwn(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "from the machine\n") // the other side may be gone
+			conn.Close()
+		}
+	}()
+	port := listener.Addr().(*net.TCPAddr).Port
+	line := "exec 3<>/dev/tcp/127.0.0.1/" + strconv.Itoa(port) + " && cat <&3"
+	s, _ := open(t, nil)
+	if out, exit := bash(t, s, Options{}, line); exit.Status == 0 {
+		t.Errorf("it connected: %q", out)
+	}
+	s, _ = open(t, func(c *Config) { c.Loopback = []int{port} })
+	if out, exit := bash(t, s, Options{}, line); exit.Status != 0 || out != "from the machine\n" {
+		t.Errorf("it ended with %+v and printed %q", exit, out)
+	}
+}
+
+func bash(t *testing.T, s *Sandbox, options Options, line string) (string, Exit) {
+	t.Helper()
+	out, exit, p := run(t, s, options, "exec bash -c '"+line+"'")
+	if p.layer != nil {
+		p.layer.Close()
+	}
+	return out, exit
+}
+
+func TestTheNetworkIsAWallWithAName(t *testing.T) {
+	for name, options := range map[string]Options{"sandbox": {}, "layer": {Layer: true}} {
+		s, _ := open(t, nil)
+		out, exit := bash(t, s, options, "exec 3<>/dev/tcp/192.0.2.7/80")
+		if exit.Status == 0 || len(exit.Denials) != 1 || exit.Denials[0].Wall != "network" {
+			t.Errorf("%s: it ended with %+v and printed %q", name, exit, out)
+		}
+		if out, exit := bash(t, s, options, "ls -la; id"); len(exit.Denials) != 0 {
+			t.Errorf("%s: walls where there are none: %+v, %q", name, exit, out)
+		}
+	}
+}
+
+func TestALayerEndsAtItsLimits(t *testing.T) {
+	limits := Limits{Processes: 30, Memory: 200 << 20, Layer: 8 << 20}
+	for _, c := range []struct{ line, limit string }{
+		{"head -c 20000000 /dev/zero > big", "8 MB of layer"},
+		{"head -c 20000000 /dev/zero > /tmp/big", "8 MB of layer"},
+		{"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32; do sleep 60 & done; wait", "30 processes"},
+		{"x=$(head -c 500000000 /dev/zero | tr '\\0' x); sleep 60", "200 MB of memory in a process"},
+	} {
+		s, root := open(t, func(config *Config) { config.Limits = limits })
+		out, exit, p := run(t, s, Options{Layer: true}, c.line)
+		p.layer.Close()
+		if exit.Limit != c.limit || exit.Status == 0 {
+			t.Errorf("%s: it ended with %+v and printed %.200q", c.line, exit, out)
+		}
+		if entries, err := os.ReadDir(root); err != nil || len(entries) != 0 {
+			t.Errorf("%s: the project holds %v: %v", c.line, entries, err)
+		}
+	}
+}
+
+func TestLandlockGrantsTheProjectAlone(t *testing.T) {
+	var root string
+	s, root := openWith(t, Facts{Mechanism: Landlock}, func(c *Config) {
+		c.Protected = func() ([]string, error) { return []string{filepath.Join(root, ".git")}, nil }
+	})
+	outside := filepath.Join(filepath.Dir(root), "outside")
+	for _, name := range []string{".git/config", "file", "d/e"} {
+		write(t, root, name, "1")
+	}
+	write(t, filepath.Dir(root), "outside", "KEY")
+	out, _, _ := run(t, s, Options{}, "cat "+outside+"; echo 2 > "+outside+"; rm "+outside+"; echo 2 > .git/config; rm .git/config;"+
+		"echo 2 > file; echo 2 > d/new; echo 2 > \"$TMPDIR/x\" && echo temp; cat .git/config; kill -0 1 && echo signal")
+	for _, bad := range []string{"KEY", "signal\n"} {
+		if strings.Contains(out, bad) {
+			t.Errorf("it printed\n%s", out)
+		}
+	}
+	if !strings.Contains(out, "temp\n") {
+		t.Errorf("it has no temporary directory:\n%s", out)
+	}
+	for name, want := range map[string]string{".git/config": "1", "file": "2\n", "d/new": "2\n", "../outside": "KEY"} {
+		if data, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(data) != want {
+			t.Errorf("%s holds %q: %v", name, data, err)
+		}
+	}
+}
