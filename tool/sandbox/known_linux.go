@@ -1,0 +1,6 @@
+package sandbox
+
+const (
+	goBuildCache = ".cache/go-build"
+	pipCache     = ".cache/pip"
+)

@@ -1,0 +1,89 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// projects are what real programs work on, and a line for each that must pass in
+// the sandbox.
+var projects = []struct {
+	program string
+	files   map[string]string
+	line    string
+}{
+	{"go", map[string]string{
+		"go.mod": "module example.org/m\n\ngo 1.22\n",
+		"m_test.go": `package m
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestServer(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	resp, err := http.Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+`}, "CGO_ENABLED=0 GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local go test ./..."},
+	{"git", map[string]string{"a": "1"}, "git init -q . && git -c user.name=a -c user.email=a@b add -A && git -c user.name=a -c user.email=a@b commit -qm first && echo 2 >> a && git status --short && git diff --stat && git log --oneline"},
+	{"npm", map[string]string{"package.json": `{"name":"m","version":"1.0.0","scripts":{"test":"node test.js"}}`,
+		"test.js": `const http = require("http"); const s = http.createServer((q, r) => r.end("x")).listen(0, "127.0.0.1", () => ` +
+			`http.get({port: s.address().port, host: "127.0.0.1"}, r => { r.resume(); r.on("end", () => { s.close(); ` +
+			`require("child_process").execSync("echo child", {stdio: "pipe"}) }) }))`}, "npm test --offline"},
+	{"python3", map[string]string{"test_m.py": `import multiprocessing, socketserver, unittest
+
+def double(x):
+    return 2 * x
+
+class Test(unittest.TestCase):
+    def test_pool(self):
+        with multiprocessing.Pool(2) as pool:
+            self.assertEqual(pool.map(double, [1, 2]), [2, 4])
+
+    def test_server(self):
+        socketserver.TCPServer(("127.0.0.1", 0), None).server_close()
+`}, "python3 -m unittest -q"},
+	{"cargo", map[string]string{"Cargo.toml": "[package]\nname = \"m\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+		"src/main.rs": "fn main() {}\n"}, "cargo build --offline"},
+	{"make", map[string]string{"Makefile": "all: out\nout: in\n\tcp in out\n", "in": "1"}, "make"},
+}
+
+// TestRealProgramsWorkConfined runs those that are on the PATH, as the user who runs
+// the tests has them.
+func TestRealProgramsWorkConfined(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, project := range projects {
+		if _, err := exec.LookPath(project.program); err != nil {
+			continue
+		}
+		t.Run(project.program, func(t *testing.T) {
+			s, root := open(t, func(c *Config) {
+				c.Home = home
+				c.Toolchains = KnownToolchains(home)
+				c.Caches = KnownCaches(home, os.Getenv, filepath.Join(c.Temp, "caches"))
+			})
+			for name, text := range project.files {
+				write(t, root, name, text)
+			}
+			for _, cache := range []string{"cold", "warm"} {
+				if out, exit, _ := run(t, s, Options{}, project.line); exit.Status != 0 {
+					t.Fatalf("with its cache %s it ended with %+v and printed\n%s", cache, exit, out)
+				}
+			}
+		})
+	}
+}
