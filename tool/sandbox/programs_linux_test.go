@@ -73,8 +73,12 @@ func TestRealProgramsWorkConfined(t *testing.T) {
 		t.Run(project.program, func(t *testing.T) {
 			s, root := open(t, func(c *Config) {
 				c.Home = home
-				c.Toolchains = KnownToolchains(home)
-				c.Caches = KnownCaches(home, os.Getenv, filepath.Join(c.Temp, "caches"))
+				for _, dir := range []string{".pyenv", ".nvm", ".rustup", ".cargo/bin", "sdk"} {
+					c.Toolchains = append(c.Toolchains, filepath.Join(home, dir))
+				}
+				for _, dir := range []string{".cache/go-build", "go/pkg/mod", ".cargo/registry", ".npm/_cacache"} {
+					c.Caches = append(c.Caches, Cache{Path: filepath.Join(home, dir), Own: filepath.Join(c.Temp, "caches", dir)})
+				}
 			})
 			for name, text := range project.files {
 				write(t, root, name, text)

@@ -25,12 +25,7 @@ func (j *job) tree() error {
 	if err := j.mask(); err != nil {
 		return err
 	}
-	for _, dir := range []string{voidDir, hiddenDir} {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			return failed("leave "+dir, err)
-		}
-	}
-	return nil
+	return failed("leave the launcher's own directory", syscall.Unmount(ownDir, syscall.MNT_DETACH))
 }
 
 // protect makes what others run read-only.
@@ -132,10 +127,7 @@ func (j *job) overlay() error {
 			}
 		}
 	}
-	if err := j.lay(hidden, flags); err != nil {
-		return err
-	}
-	return failed("leave the layer's own directory", syscall.Unmount(layerDir, syscall.MNT_DETACH))
+	return j.lay(hidden, flags)
 }
 
 // cover puts another directory over one, and what is mounted in that back on top.

@@ -195,21 +195,25 @@ func (l layers) mount(to, proc string, flags uintptr) error {
 
 // Places of the launcher's own in the finished tree.
 const (
-	voidDir   = "/run/artoo/void"   // an empty "file" and an empty "dir" that nobody can open
-	layerDir  = "/run/artoo/layer"  // where a layer is made
-	hiddenDir = "/run/artoo/hidden" // whiteouts for layers
+	ownDir    = "/run/artoo"       // holds them, and is gone for commands
+	voidDir   = ownDir + "/void"   // an empty "file" and an empty "dir" that nobody can open
+	layerDir  = ownDir + "/layer"  // where a layer is made
+	hiddenDir = ownDir + "/hidden" // whiteouts for layers
 )
 
 // makeOwn makes the launcher's own places.
 func makeOwn() error {
+	const flags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
+	if err := mkdirAll(newRoot + ownDir); err != nil {
+		return err
+	}
+	if err := syscall.Mount("tmpfs", newRoot+ownDir, "tmpfs", flags, "mode=755"); err != nil {
+		return err
+	}
 	for _, dir := range []string{voidDir, layerDir, hiddenDir} {
-		if err := mkdirAll(newRoot + dir); err != nil {
+		if err := syscall.Mkdir(newRoot+dir, 0o755); err != nil {
 			return err
 		}
-	}
-	const flags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
-	if err := syscall.Mount("tmpfs", newRoot+hiddenDir, "tmpfs", flags, "mode=755"); err != nil {
-		return err
 	}
 	void := newRoot + voidDir
 	if err := syscall.Mount("tmpfs", void, "tmpfs", flags, "mode=755,size=64k"); err != nil {

@@ -1,6 +1,0 @@
-package sandbox
-
-const (
-	goBuildCache = ".cache/go-build"
-	pipCache     = ".cache/pip"
-)
