@@ -97,6 +97,13 @@ func workTreeRuns(top string, depth int) error {
 	})
 }
 
+// ObjectStore is the directory in which git keeps the contents of the project's
+// files, absolute.
+func (p Project) ObjectStore() (string, error) {
+	_, common, err := gitDirs(p.Root)
+	return filepath.Join(common, "objects"), err
+}
+
 // gitDirs finds the directory of the work tree's own git files, and the one
 // they share with other work trees.
 func gitDirs(top string) (dir, common string, err error) {

@@ -30,8 +30,9 @@ type Confiner struct {
 
 	start   sync.Once
 	sandbox *sandbox.Sandbox
-	broken  error    // why it could not be started
-	layer   *changes // that was not discarded yet
+	broken  error            // why it could not be started
+	layer   *changes         // that was not discarded yet
+	place   permission.Place // of the command that is about to start
 }
 
 var _ agent.Sandbox = (*Confiner)(nil)
@@ -51,12 +52,23 @@ func (c *Confiner) open() error {
 			return
 		}
 		config, err := c.config.sandbox()
+		config.Denied = c.denied
 		if err == nil {
 			c.sandbox, err = sandbox.Open(context.Background(), config, c.facts)
 		}
 		c.broken = err
 	})
 	return c.broken
+}
+
+// denied lists what the command that is about to start must not see.
+func (c *Confiner) denied() ([]string, error) {
+	list, err := c.config.Files().Denied()
+	if err != nil || c.place != permission.PlaceLayer || c.config.Stores == nil {
+		return list, err
+	}
+	stores, err := c.config.Stores()
+	return append(list, stores...), err
 }
 
 // Start implements agent.Sandbox.
@@ -69,10 +81,11 @@ func (c *Confiner) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined,
 			return nil, fmt.Errorf("the last layer is still there: %w", err)
 		}
 	}
+	c.place = place
 	cmd.Env = c.config.environ(cmd.Env, c.facts.Mechanism)
 	process, err := c.sandbox.Start(cmd, sandbox.Options{
 		Layer: place == permission.PlaceLayer, ReadOnly: place == permission.PlaceReading,
-		Exec: c.config.Trusted, Grace: background,
+		Exec: c.config.trusted(), Grace: background,
 	})
 	if err != nil {
 		return nil, err

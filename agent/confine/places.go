@@ -24,17 +24,24 @@ type Config struct {
 	Writable    []string // further directories that commands may write
 	Toolchains  []string // further directories with programs
 	Loopback    []int    // ports of the machine that are let in
-	Trusted     bool     // the project's own programs run on a layer too
+	// Trusted reports whether the project's own programs may run on a layer too. It is
+	// asked before each command; nil means never.
+	Trusted func() bool
 
 	// Files finds what is denied; it is asked before each command.
 	Files func() *tool.Files
 	// Protected lists what others run, as it is now. May be nil.
 	Protected func() ([]string, error)
+	// Stores lists what else a layer must not show: stores of git's that hold denied
+	// files. It is asked before each command on one, and may be nil.
+	Stores func() ([]string, error)
 	// Apply makes what a layer holds count. nil where nothing can.
 	Apply func(line string, found *sandbox.Changes) (lost []string, err error)
 
 	temp string // a directory of the session's own
 }
+
+func (c Config) trusted() bool { return c.Trusted != nil && c.Trusted() }
 
 // sandbox is the configuration of the sandbox.
 func (c Config) sandbox() (sandbox.Config, error) {
@@ -45,7 +52,6 @@ func (c Config) sandbox() (sandbox.Config, error) {
 		Root: c.Root, Common: c.Common, Home: c.Home, Temp: c.temp, Loopback: c.Loopback,
 		Read: append(slices.Clone(c.Read), c.gitConfig()), Write: slices.Concat(c.Write, c.Writable),
 		Toolchains: append(c.toolchains(), c.Toolchains...), Caches: c.caches(),
-		Denied:    func() ([]string, error) { return c.Files().Denied() },
 		Protected: c.Protected,
 	}, nil
 }
@@ -115,7 +121,7 @@ func (c Config) caches() (list []sandbox.Cache) {
 		return nil
 	}
 	trust := "untrusted"
-	if c.Trusted {
+	if c.trusted() {
 		trust = "trusted"
 	}
 	key := sha256.Sum256([]byte(c.Root))

@@ -34,6 +34,9 @@ type Confinement struct {
 	// Auto says that a confined command reaches neither denied files nor what others
 	// run: the mode auto asks nothing about it.
 	Auto bool
+	// Trusted says that the user trusts the project: its own programs and scripts run
+	// on a layer as the system's do.
+	Trusted bool
 }
 
 // place says where a line runs that is allowed, or would run if the user said
@@ -232,10 +235,14 @@ func (p *Policy) fitsLayer(s simple) bool {
 		return true
 	}
 	base := path.Base(name)
-	if aboutMachine(s) || strings.Contains(name, "/") && !strings.HasPrefix(name, "/usr/") && !strings.HasPrefix(name, "/bin/") {
+	if base == "git" && p.tracksSecrets() { // it finds no object store there
 		return false
 	}
-	if ok, _ := p.trusted(base, false); !ok {
+	if aboutMachine(s) {
+		return false
+	}
+	own := strings.Contains(name, "/") && !strings.HasPrefix(name, "/usr/") && !strings.HasPrefix(name, "/bin/")
+	if ok, _ := p.trusted(base, false); (own || !ok) && !p.Confinement.Trusted {
 		return false
 	}
 	words := plain(s.words[1:])
@@ -244,7 +251,17 @@ func (p *Policy) fitsLayer(s simple) bool {
 			return false
 		}
 	}
-	return !(interprets(base) || base == ".") || !runsProjectCode(s, words)
+	return p.Confinement.Trusted || !(interprets(base) || base == ".") || !runsProjectCode(s, words)
+}
+
+// tracksSecrets reports whether git in the project could show a denied file; where
+// that cannot be told it could.
+func (p *Policy) tracksSecrets() bool {
+	if p.GitSecrets == nil {
+		return false
+	}
+	names, err := p.GitSecrets(p.Root)
+	return err != nil || len(names) > 0
 }
 
 // runsProjectCode reports whether an interpreter runs more than the text that

@@ -82,6 +82,35 @@ func TestWhereALineRuns(t *testing.T) {
 	}
 }
 
+func TestATrustedProjectsOwnProgramsRunOnALayer(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAsk)
+	for _, trusted := range []bool{false, true} {
+		p.Confinement.Trusted = trusted
+		for _, line := range []string{"python3 build.py", "./build.sh", "sh build.sh", "sub/tool a.txt", ". ./build.sh"} {
+			if d := decideIn(p, root, line); (d.Effect == Allow && d.Place == PlaceLayer) != trusted {
+				t.Errorf("trusted %t: %s: %s in %q", trusted, line, d.Effect, d.Place)
+			}
+		}
+		for _, line := range []string{"go test ./...", "make", "npm run x", "sudo ./build.sh", "git commit -m x", "ps aux"} {
+			if d := decideIn(p, root, line); d.Effect != Ask {
+				t.Errorf("trusted %t: %s: %s in %q", trusted, line, d.Effect, d.Place)
+			}
+		}
+	}
+}
+
+func TestGitRunsOnNoLayerWhereItTracksASecret(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAsk)
+	for _, denied := range [][]string{nil, {filepath.Join(root, ".env")}} {
+		p.GitSecrets = func(string) ([]string, error) { return denied, nil }
+		for _, line := range []string{"git add -A", "git show HEAD:.env | tr a b", "env git stash"} {
+			if d := decideIn(p, root, line); (d.Place == PlaceLayer) != (denied == nil) {
+				t.Errorf("%v: %s: %s in %q", denied, line, d.Effect, d.Place)
+			}
+		}
+	}
+}
+
 func TestDenyAndAskRulesSpeakBeforeALayer(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
 	for _, text := range []string{"bash(sed:*)", "bash(@read)"} {

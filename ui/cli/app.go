@@ -17,6 +17,7 @@ import (
 	"artoo/agent"
 	"artoo/config"
 	"artoo/config/keyring"
+	"artoo/provider"
 	"artoo/provider/demo"
 	"artoo/provider/redact"
 	"artoo/provider/transport"
@@ -92,6 +93,9 @@ type app struct {
 	facts   sandbox.Facts // what confines commands
 	agent   *agent.Agent  // nil before there is one
 	outcome outcome
+	// scripted answers in place of the chosen provider, for a test of oneself; nil
+	// otherwise.
+	scripted provider.Provider
 
 	crashing sync.Mutex                  // held for ever by the crash that ends the program
 	lose     atomic.Pointer[func(error)] // ends the conversation when an output cannot be written; nil without one

@@ -80,10 +80,11 @@ func commands() []subcommand {
 				own("revoke", "forget what was said of this project"), own("yes", "trust it without a question")},
 		},
 		{
-			name: "doctor", args: "[--offline] [--paths]", short: "check what artoo needs",
+			name: "doctor", args: "[--offline] [--paths] [--secrets]", short: "check what artoo needs",
 			options: with("model", "provider"),
 			own: []config.Option{asJSON, own("offline", "ask no server"),
-				own("paths", "list what artoo wrote, and nothing else")},
+				own("paths", "list what artoo wrote, and nothing else"),
+				own("secrets", "test on planted ones how secrets are kept, and nothing else")},
 		},
 		{
 			name: demo.Name, args: "[--yes]", short: "see artoo work, without key or network",

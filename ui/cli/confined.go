@@ -60,11 +60,20 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	if dir, err := a.cfg.Paths.CacheDir(); err == nil {
 		config.Cache = dir
 	}
+	config.Trusted = func() bool { return policy.Confinement.Trusted }
+	config.Stores = func() ([]string, error) {
+		if denied, err := policy.GitSecrets(a.project.Root); err == nil && len(denied) == 0 || !a.project.Git {
+			return nil, nil
+		}
+		store, err := a.project.ObjectStore() // unknown counts as yes
+		return []string{store}, err
+	}
 	var err error
 	if config.Read, config.Write, err = a.workspace().AddedDirs(); err != nil {
 		return nil, err
 	}
-	policy.Confinement = permission.Confinement{Sandbox: true, Layer: a.facts.Layer, Auto: a.facts.HidesFiles}
+	policy.Confinement = permission.Confinement{Sandbox: true, Layer: a.facts.Layer, Auto: a.facts.HidesFiles,
+		Trusted: a.brought.trusted()}
 	policy.DeniedName = func(path string) bool {
 		place, err := env.Files.Resolve(path, true)
 		return err != nil || place.Denied

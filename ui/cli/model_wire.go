@@ -26,6 +26,9 @@ func (a *app) wire(choice config.Choice) (provider.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.scripted != nil {
+		return a.scripted, nil
+	}
 	made := registry.Settings{Server: server, Window: a.window(choice), Pace: a.pace()}
 	if f, _ := provider.FactsOf(choice.Provider); f.Program != "" {
 		if made.CLI, err = a.codingCLI(choice.Provider); err != nil {

@@ -215,6 +215,7 @@ func (a *app) tighten() error {
 		return err
 	}
 	a.rules = rules
+	a.agent.Policy().Confinement.Trusted = true
 	return a.agent.Tighten(rules.ask, rules.deny, tools)
 }
 

@@ -1,0 +1,159 @@
+package cli
+
+// artoo doctor --secrets.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/config"
+	"artoo/provider"
+	"artoo/provider/demo"
+	"artoo/tool/shell"
+	"artoo/ui/sanitize"
+	"artoo/ui/secrets"
+)
+
+// testSecrets is `artoo doctor --secrets`: what artoo promises of secrets is tested
+// on planted ones, in a home and a project of their own. The user's own are not
+// looked at.
+func (a *app) testSecrets(ctx context.Context, asJSON bool) (err error) {
+	dir, err := os.MkdirTemp("", "artoo-secrets-")
+	if err != nil {
+		return fail(agent.KindInternal, "doctor", err, "set TMPDIR to a directory that can be written")
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	planted, err := secrets.Plant(ctx, dir)
+	if err != nil {
+		return fail(agent.KindInternal, "doctor", err, "")
+	}
+	back, err := a.enter(planted)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, back()) }()
+	failed, err := secrets.Run(ctx, secrets.Options{Planted: planted, Open: a.openPlanted, Confined: a.runConfined}, func(p secrets.Promise) error {
+		return printOne(a.process.Out, p, asJSON, promiseText)
+	})
+	if err == nil && failed > 0 {
+		err = fail(agent.KindInternal, "doctor", fmt.Errorf("%d of the promises do not hold here", failed),
+			"what the lines that begin with FAILED say")
+	}
+	return err
+}
+
+// promiseText is a promise as it is printed.
+func promiseText(p secrets.Promise) string {
+	word, why := "ok    ", ""
+	if !p.OK {
+		word = "FAILED"
+	}
+	if p.Why != "" {
+		why = " (" + sanitize.Text(p.Why, sanitize.Line) + ")"
+	}
+	return word + "  " + sanitize.Text(p.Text, sanitize.Line) + why
+}
+
+// enter makes the planted home and project those of this process, whose own
+// variables do not count. back returns to where it was.
+func (a *app) enter(p *secrets.Planted) (back func() error, err error) {
+	was, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if name != "" && !slices.Contains([]string{"PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL", "container"}, name) {
+			if err := os.Unsetenv(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for name, value := range p.Environ {
+		if err := os.Setenv(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return func() error { return os.Chdir(was) }, os.Chdir(p.Project)
+}
+
+// openPlanted makes the agent of a run in the planted project.
+func (a *app) openPlanted(ctx context.Context, model provider.Provider, session string) (*agent.Agent, func() error, error) {
+	b, err := a.planted(ctx, model, session)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.agent, func() error { b.close(); return nil }, nil
+}
+
+func (a *app) planted(ctx context.Context, model provider.Provider, session string) (*app, error) {
+	b := &app{process: a.process, began: a.began, scripted: model}
+	flags := map[string][]string{"quiet": {"true"}, "print": {"true"}}
+	if session != "" {
+		flags["resume"] = []string{session}
+	}
+	if err := b.load(Invocation{Flags: flags}, true); err != nil {
+		return nil, err
+	}
+	b.choice = config.Choice{Provider: demo.Name, Model: b.defaultModel(demo.Name)}
+	return b, b.open(ctx)
+}
+
+// runConfined runs a line in the planted project as the kernel holds it, and returns
+// what it printed.
+func (a *app) runConfined(ctx context.Context, line string, layer bool) (string, error) {
+	b, err := a.planted(ctx, &demo.Provider{}, "")
+	if err != nil {
+		return "", err
+	}
+	defer b.close()
+	place := permission.PlaceSandbox
+	if layer {
+		place = permission.PlaceLayer
+	}
+	box, err := b.confine(b.agent.Env(), b.agent.Policy())
+	switch {
+	case err != nil:
+		return "", err
+	case box == nil, layer && !b.facts.Layer:
+		return "", secrets.Untested("nothing confines commands here so; artoo doctor says why")
+	case !b.facts.HidesFiles:
+		return "", secrets.Untested("what confines commands here hides no files: those that could read denied ones are asked")
+	}
+	out, err := os.CreateTemp("", "artoo-secrets-*")
+	if err != nil {
+		return "", err
+	}
+	defer func() { out.Close(); os.Remove(out.Name()) }()
+	cmd := exec.Command(shell.Find(), "-c", line)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = b.project.Dir, b.environ, out, out
+	started, err := box.Start(cmd, place)
+	if err != nil {
+		return "", err
+	}
+	select {
+	case <-started.Done():
+	case <-ctx.Done():
+	}
+	started.KillAll()
+	<-started.Done()
+	started.Release()
+	if layer {
+		changes, err := started.Changes()
+		if err != nil {
+			return "", err
+		}
+		if err := changes.Discard(); err != nil {
+			return "", err
+		}
+	}
+	data, err := os.ReadFile(out.Name())
+	return string(data), errors.Join(err, context.Cause(ctx))
+}

@@ -1,0 +1,183 @@
+package secrets
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"artoo/agent"
+	"artoo/provider"
+)
+
+// deniedFiles gives each denied file to all tools that work on files, and answers
+// every question by yes.
+func (t *tester) deniedFiles(p *play) error {
+	for _, name := range p.denied {
+		path := filepath.Join(p.Project, filepath.FromSlash(name))
+		before, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		o, err := p.turn(t.ctx, "go on", name != ".env.test", // which the user's file reopens
+			p.model.call("read", map[string]any{"path": name}), p.model.call("read", map[string]any{"path": path}),
+			p.model.call("grep", map[string]any{"pattern": "canary", "path": name}),
+			p.model.call("edit", map[string]any{"path": name, "old_string": "PASSWORD", "new_string": "x"}),
+			p.model.call("write", map[string]any{"path": name, "content": "x"}))
+		if err != nil {
+			return err
+		}
+		for i, r := range o.results {
+			if r.Status == agent.CallOK {
+				return fmt.Errorf("%s: call %d of it was run: %s", name, i+1, r.Text)
+			}
+		}
+		if err := p.hidden(o); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+			return errors.Join(fmt.Errorf("%s was changed", name), err)
+		}
+	}
+	_, o, err := p.one(t.ctx, true, "grep", map[string]any{"pattern": "canary", "path": "."})
+	if err != nil {
+		return err
+	}
+	return p.hidden(o)
+}
+
+func (t *tester) ownCredentials(p *play) error {
+	path := filepath.Join(p.Home, ".local", "share", "artoo", "credentials.toml")
+	link := filepath.Join(p.Project, "mine.toml")
+	if err := os.Link(path, link); err != nil {
+		return err
+	}
+	o, err := p.turn(t.ctx, "go on", true, p.model.call("read", map[string]any{"path": path}),
+		p.model.call("read", map[string]any{"path": "mine.toml"}))
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.hidden(o), os.Remove(link))
+}
+
+func (t *tester) openFiles(p *play) error {
+	for _, name := range p.open {
+		text, _, err := p.one(t.ctx, false, "read", map[string]any{"path": name})
+		if err != nil || !strings.Contains(text, "open to read") {
+			return errors.Join(fmt.Errorf("%s: %s", name, text), err)
+		}
+	}
+	return nil
+}
+
+func (t *tester) testKeys(p *play) error {
+	if !p.git {
+		return Untested("there is no git")
+	}
+	text, o, err := p.one(t.ctx, false, "read", map[string]any{"path": "testdata/tracked.pem"})
+	if err != nil {
+		return err
+	}
+	if o.results[0].Status != agent.CallOK || !strings.Contains(text, mark) {
+		return fmt.Errorf("it is not read: %s", text)
+	}
+	// A page that begins within the key alone does not tell what it is.
+	o, err = p.turn(t.ctx, "go on", false, p.model.call("read", map[string]any{"path": "testdata/tracked.pem", "offset": 2}),
+		p.model.call("grep", map[string]any{"pattern": p.keyBody[:8], "path": "testdata"}))
+	if err != nil {
+		return err
+	}
+	return p.hidden(o)
+}
+
+func (t *tester) reopened(p *play) error {
+	read := func(yes bool, name string) (string, []string, error) {
+		text, o, err := p.one(t.ctx, yes, "read", map[string]any{"path": name})
+		return text, o.asked, err
+	}
+	text, asked, err := read(true, ".env.test")
+	if err != nil || len(asked) == 0 || !strings.Contains(text, "reopened") {
+		return errors.Join(fmt.Errorf("after a yes: %s", text), err)
+	}
+	text, asked, err = read(false, ".env.test")
+	if err != nil || len(asked) == 0 || strings.Contains(text, "reopened") {
+		return errors.Join(errors.New("after a no it is read"), err)
+	}
+	for _, name := range []string{".env", ".env.local"} {
+		if text, asked, err = read(true, name); err != nil || asked != nil || strings.Contains(text, p.canary) {
+			return errors.Join(fmt.Errorf("%s is asked about, or read", name), err)
+		}
+	}
+	o, err := p.turn(t.ctx, "go on", true, p.model.call("grep", map[string]any{"pattern": "canary", "path": ".env.test"}))
+	if err == nil && o.results[0].Status == agent.CallOK {
+		err = errors.New("grep reads it too")
+	}
+	return err
+}
+
+// readingList runs what only reads, with a no to every question.
+func (t *tester) readingList(p *play) error {
+	var lines []string
+	for _, name := range p.denied {
+		quoted := "'" + name + "'"
+		lines = append(lines, "cat "+quoted, "head -1 "+quoted, "grep -n . "+quoted, "sort < "+quoted)
+	}
+	lines = append(lines, "grep -r canary .", "cat .e*", "cat *.env", "find . -name '.env*' -exec cat {} +",
+		"diff .env main.go", "cat $(echo .env)", "sed -n p .env", "cut -c1- .env", "cat ./sub/../.env", "cat "+p.Project+"/.env",
+		"cat ~/.local/share/artoo/credentials.toml", "rg canary", "tail -n 5 linked pointer", "xxd .env", "od -c .env")
+	return t.unasked(p, lines)
+}
+
+// readingGit runs what of git only reads.
+func (t *tester) readingGit(p *play) error {
+	if !p.git {
+		return Untested("there is no git")
+	}
+	return t.unasked(p, []string{
+		"git show HEAD:.env", "git show HEAD", "git log -p", "git diff HEAD~0 -- .env", "git grep canary", "git grep canary HEAD",
+		"git cat-file -p HEAD:.env", "git blame .env", "git diff --no-index /dev/null .env", "git log -p -- .env",
+		"git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD", "git archive HEAD", "git stash show -p",
+	})
+}
+
+// unasked runs each line with a no to its question: what runs all the same must not
+// give anything away.
+func (t *tester) unasked(p *play, lines []string) error {
+	for _, line := range lines {
+		o, err := p.turn(t.ctx, "go on", false, p.model.call("bash", map[string]any{"command": line}))
+		if err != nil {
+			return err
+		}
+		if err := p.hidden(o); err != nil {
+			return fmt.Errorf("%s: %w", line, err)
+		}
+	}
+	return nil
+}
+
+// confined has a command look for the denied files where the kernel holds it.
+func (t *tester) confined(layer bool) func() error {
+	return func() error {
+		if t.Confined == nil {
+			return Untested("nothing confines commands here")
+		}
+		line := "cat main.go; find . -type f -exec cat {} +; cat ~/.local/share/artoo/*"
+		if layer && t.Planted.git {
+			line += "; git show HEAD:.env; git log -p" // whose store is gone as well
+		}
+		output, err := t.Confined(t.ctx, line, layer)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(output, "package main") {
+			return fmt.Errorf("the command did not read the project: %s", output)
+		}
+		if strings.Contains(output, t.Planted.canary) {
+			return errors.New("a denied file is read")
+		}
+		return nil
+	}
+}
+
+var _ provider.Provider = (*script)(nil)

@@ -1,0 +1,123 @@
+package secrets
+
+import (
+	"context"
+	"fmt"
+
+	"artoo/agent"
+	"artoo/provider"
+)
+
+// Promise is one promise and whether it holds.
+type Promise struct {
+	Text string `json:"promise"`
+	OK   bool   `json:"ok"`
+	Why  string `json:"why,omitempty"` // it failed, or could not be tested here
+}
+
+// Options are what the test works with. Planted and Open have to be filled.
+type Options struct {
+	Planted *Planted
+	// Open makes an agent as a run in the planted project does, whose questions come
+	// and whose model is the one given; session is one to go on with, "" for a new
+	// one. end ends it, and what it started.
+	Open func(ctx context.Context, model provider.Provider, session string) (a *agent.Agent, end func() error, err error)
+	// Confined runs a shell line in the project as the kernel holds it, on a layer or
+	// not, and returns what it printed. nil where nothing confines commands.
+	Confined func(ctx context.Context, line string, layer bool) (output string, err error)
+}
+
+// Untested is why a promise could not be tested here. It is no failure.
+type Untested string
+
+// Error says so.
+func (u Untested) Error() string { return "not tested: " + string(u) }
+
+// tester makes the promises' plays.
+type tester struct {
+	Options
+	ctx context.Context
+}
+
+// Run tests each promise and tells of it; failed is how many do not hold. The error
+// is tell's, or ctx's.
+func Run(ctx context.Context, o Options, tell func(Promise) error) (failed int, err error) {
+	t := &tester{Options: o, ctx: ctx}
+	for _, promise := range t.promises() {
+		if ctx.Err() != nil {
+			return failed, context.Cause(ctx)
+		}
+		p := Promise{Text: promise.text, OK: true}
+		if err := promise.test(); err != nil {
+			_, p.OK = err.(Untested)
+			p.Why = err.Error()
+		}
+		if !p.OK {
+			failed++
+		}
+		if err := tell(p); err != nil {
+			return failed, err
+		}
+	}
+	return failed, nil
+}
+
+// promise is one of docs/permissions.md, with its test.
+type promise struct {
+	text string
+	test func() error
+}
+
+func (t *tester) promises() []promise {
+	return []promise{
+		{fmt.Sprintf("%d denied files are not read, searched, edited or overwritten, also after a yes", len(t.Planted.denied)),
+			t.withPlay(t.deniedFiles)},
+		{"nor artoo's own credentials", t.withPlay(t.ownCredentials)},
+		{"examples and public keys beside them are open", t.withPlay(t.openFiles)},
+		{"a private key that is tracked below testdata is read, and masked", t.withPlay(t.testKeys)},
+		{"`ask read(.env.test)` in the user's file reopens that file to the read tool, after a yes, and no other",
+			t.withPlay(t.reopened)},
+		{"no command of the reading list prints a denied file unasked", t.withPlay(t.readingList)},
+		{"nor does git give its content unasked", t.withPlay(t.readingGit)},
+		{"commands get no provider's key, none of artoo's variables, and nothing else that looks like a credential",
+			t.withPlay(t.children)},
+		{"a command that fails is told what was withheld, and gets what ARTOO_PASS_ENV names", t.withPlay(t.withheld)},
+		{"no command reads artoo's own environment", t.withPlay(t.ownEnvironment)},
+		{"keys in files and outputs are masked before they are sent, shown or kept", t.withPlay(t.maskedOutput)},
+		{"and so are those in what the user says", t.withPlay(t.maskedMessage)},
+		{"examples, variables and class names stay as they are", t.withPlay(t.plainText)},
+		{"the marks are the session's: a salt that only the user can read, in no export, the same when it is resumed",
+			t.salt},
+		{"a call that holds a mark is refused", t.withPlay(t.marksRefused)},
+		{"in an edit a mark stands for what is there, asked about where the key's line or one beside it changes",
+			t.withPlay(t.marksInEdits)},
+		{"a session of before is masked when it is resumed", t.resumed},
+		{"in the sandbox the denied files are gone", t.confined(false)},
+		{"and on a throwaway layer", t.confined(true)},
+	}
+}
+
+// open is a session of the agent's.
+func (t *tester) open(session string) (*play, error) {
+	model := &script{}
+	a, end, err := t.Open(t.ctx, model, session)
+	if err != nil {
+		return nil, err
+	}
+	return &play{Planted: t.Planted, agent: a, end: end, model: model}, nil
+}
+
+// withPlay gives a test a session of its own.
+func (t *tester) withPlay(test func(p *play) error) func() error {
+	return func() error {
+		p, err := t.open("")
+		if err != nil {
+			return err
+		}
+		err = test(p)
+		if ended := p.end(); err == nil {
+			err = ended
+		}
+		return err
+	}
+}
