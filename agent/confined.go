@@ -203,7 +203,8 @@ func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody 
 // itself.
 func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result) error {
 	t.nameWalls(p, result)
-	walls := p.confined.Denials()
+	// An empty home refuses nothing by itself.
+	walls := slices.DeleteFunc(slices.Clone(p.confined.Denials()), func(d sandbox.Denial) bool { return d.Wall == "home" })
 	if !result.IsError || len(walls) == 0 || p.decision.Place != permission.PlaceSandbox || ctx.Err() != nil {
 		return nil
 	}
@@ -245,9 +246,11 @@ func (t *turn) nameWalls(p *pending, result *tool.Result) {
 	}
 	var words []string
 	for _, d := range walls {
-		if !slices.Contains(words, d.What) {
+		if (d.Wall != "home" || result.IsError) && !slices.Contains(words, d.What) {
 			words = append(words, d.What)
 		}
 	}
-	result.Text += "[confined: " + strings.Join(words, "; ") + "]\n"
+	if len(words) > 0 {
+		result.Text += "[confined: " + strings.Join(words, "; ") + "]\n"
+	}
 }

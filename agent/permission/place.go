@@ -173,9 +173,11 @@ func (p *Policy) outside(access tool.Access, commands []simple) (why string) {
 // onlyLoopback reports whether all addresses among the words of a command are the
 // machine's own loopback: of the session's own network, that is.
 func onlyLoopback(words []string) bool {
+	const valued = `-o --output -w --write-out -H --header -d --data --data-raw --data-binary -X --request -u --user -A
+		--user-agent -m --max-time --connect-timeout --retry -F --form -T --upload-file -O --output-document -P`
 	found := false
-	for _, w := range words {
-		if isOption(w) || !strings.ContainsAny(w, ".:/") && w != "localhost" {
+	for i, w := range words {
+		if isOption(w) || i > 0 && listed(valued, words[i-1]) || !strings.ContainsAny(w, ".:/") && w != "localhost" {
 			continue
 		}
 		if !strings.Contains(w, "://") {

@@ -53,6 +53,7 @@ func TestWhereALineRuns(t *testing.T) {
 		{ModeAsk, "", "git commit -m x", Ask, PlaceHost},
 		{ModeAsk, "", "curl https://example.com", Ask, PlaceHost},
 		{ModeAsk, "", "curl http://localhost:8080/x", Allow, PlaceLayer},
+		{ModeAsk, "", `curl -s -o /dev/null -w "%{http_code}" http://127.0.0.1:8099/`, Allow, PlaceLayer},
 		{ModeAsk, "bash(go test:*)", "go test ./...", Allow, PlaceSandbox},
 		{ModeAsk, "bash!(go test:*)", "go test ./...", Allow, PlaceHost},
 		{ModeAsk, "bash", "git push", Ask, PlaceHost},
