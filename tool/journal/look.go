@@ -6,6 +6,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
+	"slices"
+	"strings"
 )
 
 // keeping says what look does with a content.
@@ -34,6 +37,37 @@ func (j *Journal) look(path string, k keeping) (State, error) {
 			return state, err
 		}
 	}
+}
+
+// twins are those of the paths that differ from another one in case alone: on some
+// file systems the one name then leads to the file of the other.
+func twins(paths iter.Seq[string]) map[string]bool {
+	first, all := map[string]string{}, map[string]bool{}
+	for path := range paths {
+		key := strings.ToLower(path)
+		if other, ok := first[key]; ok && other != path {
+			all[path], all[other] = true, true
+		}
+		first[key] = path
+	}
+	return all
+}
+
+// lookExact is look, but for the paths that are twins, which must be spelled as
+// they are on the disk.
+func (j *Journal) lookExact(path string, k keeping, twins map[string]bool) (State, error) {
+	for at := path; twins[path] && at != ""; {
+		dir, name := split(at)
+		entries, err := j.place.list(dir, make([]byte, 32<<10))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return State{}, err
+		}
+		if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == name }) {
+			return State{}, nil
+		}
+		at = dir
+	}
+	return j.look(path, k)
 }
 
 // lookOnce also returns the number of the content, 0 if it is not kept.

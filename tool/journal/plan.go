@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func (j *Journal) Plan(n int, redo bool) (Plan, error) {
 		p.HeadMoved = p.HeadMoved || r.head != head
 		p.steps = append(p.steps, r.ID)
 	}
-	b := backwards{j: j, plan: &p, paths: map[string]*back{}}
+	b := backwards{j: j, plan: &p, paths: map[string]*back{}, twins: twins(pathsOf(records))}
 	for _, r := range records {
 		b.add(r)
 	}
@@ -87,7 +88,21 @@ type backwards struct {
 	j     *Journal
 	plan  *Plan
 	paths map[string]*back
+	twins map[string]bool
 	err   error
+}
+
+// pathsOf are the paths that the steps changed.
+func pathsOf(records []*record) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, r := range records {
+			for _, c := range r.changes {
+				if !yield(c.Path) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (b *backwards) add(r *record) {
@@ -98,7 +113,7 @@ func (b *backwards) add(r *record) {
 			if c.After.Hash == "" {
 				k = stampOnly
 			}
-			now, err := b.j.look(c.Path, k)
+			now, err := b.j.lookExact(c.Path, k, b.twins)
 			if err != nil {
 				b.err = errors.Join(b.err, err)
 				continue

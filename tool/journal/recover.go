@@ -173,9 +173,10 @@ func (j *Journal) sinceBefore(u *unfinished, death int64) (ops []Change, left []
 			return nil, nil, err
 		}
 	}
+	twins := twins(maps.Keys(before))
 	for _, path := range slices.Sorted(maps.Keys(before)) {
 		was := before[path]
-		now, err := j.look(path, hashOnly)
+		now, err := j.lookExact(path, hashOnly, twins)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -37,18 +37,19 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 	if err := j.ready(); err != nil {
 		return nil, err
 	}
-	var lacks []Lack
-	var lines []line
+	lacks, all := []Lack(nil), slices.Collect(maps.Keys(s.before))
+	known := len(all)
 	for _, path := range paths {
-		all, lack := j.concerned(path)
-		if lack != nil {
+		these, lack := j.concerned(path)
+		if all = append(all, these...); lack != nil {
 			lacks = append(lacks, *lack)
 		}
-		for _, rel := range all {
-			if _, ok := s.before[rel]; ok {
-				continue
-			}
-			state, err := j.look(rel, keepAll)
+	}
+	var lines []line
+	twins := twins(slices.Values(all))
+	for _, rel := range all[known:] {
+		if _, ok := s.before[rel]; !ok {
+			state, err := j.lookExact(rel, keepAll, twins)
 			if errors.As(err, new(storeError)) {
 				return lacks, err
 			} else if err != nil {
@@ -152,9 +153,10 @@ func (s *Step) End() (Changed, error) {
 func (s *Step) changes() ([]Change, error) {
 	var changes []Change
 	var errs []error
+	twins := twins(maps.Keys(s.before))
 	for _, path := range slices.Sorted(maps.Keys(s.before)) {
 		before := s.before[path]
-		after, err := s.j.look(path, keepSmall)
+		after, err := s.j.lookExact(path, keepSmall, twins)
 		errs = append(errs, err)
 		if before.Hash != "" && after.Kind == File && after.Hash == "" {
 			after, err = s.j.look(path, hashOnly) // too large to be kept again

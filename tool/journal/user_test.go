@@ -193,3 +193,50 @@ func TestCommandsThatOverlapAreTakenBack(t *testing.T) {
 	p.undo(1)
 	p.same(start)
 }
+
+func TestARenameThatChangesOnlyTheCaseIsTakenBack(t *testing.T) {
+	p := newProject(t, map[string]string{"README": "r\n", "Dir/x": "x\n"})
+	start := p.look()
+	s := p.Begin(1, "rename")
+	_, err := s.Before("README", "Readme")
+	p.ok(err)
+	p.ok(os.Rename(p.path("README"), p.path("Readme")))
+	_, err = s.End()
+	p.ok(err)
+	p.command(2, func() { p.ok(os.Rename(p.path("Dir"), p.path("dir"))) })
+	end := p.look()
+	p.undo(2)
+	p.same(start)
+	p.redo(1)
+	p.same(end)
+}
+
+func TestADirectoryThatMayNotBeWrittenToIsRestored(t *testing.T) {
+	p := newProject(t, map[string]string{"d/x": "x\n", "d/y": "y\n", "d/sub/z": "z\n", "open/x": "x\n"})
+	lock := func(mode os.FileMode) {
+		for _, dir := range []string{"d/sub", "d"} {
+			p.ok(os.Chmod(p.path(dir), mode))
+		}
+	}
+	p.ok(os.Chmod(p.path("d/sub"), 0o500))
+	p.ok(os.Chmod(p.path("d"), 0o555))
+	t.Cleanup(func() { lock(0o755) })
+	start := p.look()
+	p.command(1, func() {
+		p.ok(os.Chmod(p.path("d"), 0o755))
+		p.ok(os.Chmod(p.path("d/sub"), 0o755))
+		p.write("d/x", "X\n")
+		p.ok(os.Remove(p.path("d/y")))
+		p.ok(os.RemoveAll(p.path("d/sub")))
+		p.write("open/x", "X\n")
+		p.ok(os.Chmod(p.path("d"), 0o555))
+		p.ok(os.Chmod(p.path("open"), 0o500))
+	})
+	end := p.look()
+	p.undo(1)
+	p.same(start)
+	p.redo(1)
+	p.same(end)
+	p.undo(1)
+	p.same(start)
+}
