@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,8 @@ func (p *project) snapshot(s *Step) map[string]Reason {
 }
 
 func TestWhatIsNotCoveredIsListed(t *testing.T) {
-	p := newProject(t, map[string]string{"small": "s\n", "large": strings.Repeat("x", 5000), ".env": "KEY=1\n", "build/out": "o\n",
+	p := newProject(t, map[string]string{"small": "s\n", "large": strings.Repeat("x", 5000), ".env": "KEY=1\n",
+		"build/out": "o\n",
 		".git/HEAD": "ref: refs/heads/main\n", "sub/.git/HEAD": "ref: refs/heads/main\n"})
 	p.cfg.MaxFile = 4096
 	p.cfg.Denied = func(path string) bool { return filepath.Base(path) == ".env" }
@@ -46,17 +48,24 @@ func TestWhatIsNotCoveredIsListed(t *testing.T) {
 			t.Errorf("%s is listed: %s", path, got[path])
 		}
 	}
-	for path, content := range map[string]string{"small": "S\n", "large": "short", ".env": "KEY=2\n", "build/out": "O\n",
+	all := Coverage{Lacks: []Lack{{Path: "build", Why: IsIgnored}, {Path: "d/x", Why: TooLarge},
+		{Path: "dx/", Why: NoTime}}}
+	for path, want := range map[string][]string{"build/out": {"build"}, "d": {"d/x"}, "d/x": {"d/x"}, "d/y": nil,
+		"dx/y/z": {"dx/"}, ".": {"build", "d/x", "dx/"}} {
+		expect(t, "not covered of "+path, paths(all.Of(path)), want...)
+	}
+	for path, content := range map[string]string{"small": "S\n", "large": "short", ".env": "KEY=2\n",
+		"build/out": "O\n",
 		"later/one": "1\n", ".git/HEAD": "ref: refs/heads/other\n"} {
 		p.write(path, content)
 	}
 	changed, err := s.End()
 	p.ok(err)
-	var all []string
+	var names []string
 	for _, c := range changed.Changes {
-		all = append(all, c.Path)
+		names = append(names, c.Path)
 	}
-	expect(t, "changed", all, ".env", "large", "small")
+	expect(t, "changed", names, ".env", "large", "small")
 	expect(t, "cannot be undone", paths(changed.Lacks), ".env", "large")
 	plan, err := p.Plan(1, false)
 	p.ok(err)
@@ -166,11 +175,13 @@ func TestAChangeWithinTheSameTickIsSeen(t *testing.T) {
 }
 
 func TestPathsOutsideOfTheProjectAreNotKept(t *testing.T) {
-	p := newProject(t, map[string]string{"in": "in\n", "out": "-> ../outside", "dir/real": "r\n", "alias": "-> dir", "to": "-> in"})
+	p := newProject(t, map[string]string{"in": "in\n", "out": "-> ../outside", "dir/real": "r\n", "alias": "-> dir",
+		"to": "-> in"})
 	p.ok(os.WriteFile(filepath.Join(filepath.Dir(p.root), "outside"), []byte("o\n"), 0o644))
 	s := p.Begin(1, "edit")
-	for path, want := range map[string]string{"../outside": string(Outside), "out": string(Outside), "/etc/hostname": string(Outside),
-		"alias/real": "", "to": "", "alias/new/file": ""} {
+	for path, want := range map[string]string{"../outside": string(Outside), "out": string(Outside),
+		"/etc/hostname": string(Outside),
+		"alias/real":    "", "to": "", "alias/new/file": ""} {
 		lacks, err := s.Before(path)
 		p.ok(err)
 		got := ""
@@ -190,5 +201,92 @@ func TestPathsOutsideOfTheProjectAreNotKept(t *testing.T) {
 	}
 	if !slices.Contains(all, "dir/real") {
 		t.Errorf("changed: %v", all)
+	}
+}
+
+func TestWhatThereWasNoTimeToLookAtIsKeptAsItWasBefore(t *testing.T) {
+	for name, end := range map[string]func(*project, *Step){
+		"undo": func(p *project, s *Step) {
+			changed, err := s.End()
+			p.ok(err)
+			var all []string
+			for _, c := range changed.Changes {
+				all = append(all, c.Path)
+			}
+			expect(p.t, "changed", all, "a", "d/b")
+			p.undo(1)
+		},
+		"recovery": func(p *project, _ *Step) {
+			p.die()
+			p.reopen()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, map[string]string{"a": "1\n", "d/b": "1\n", "d/c": "1\n", "d/gone": "1\n",
+				"d/theirs": "1\n"})
+			p.command(1, func() {})
+			p.write("d/theirs", "the user's\n")
+			p.ok(os.Remove(p.path("d/gone")))
+			p.Journal.cfg.Budget = time.Nanosecond
+			waitFor(t, p.path("d"), 2*clockSlack)
+			s := p.Begin(2, "run")
+			if got := p.snapshot(s); got["/"] != Older {
+				t.Errorf("lacks: %v", got)
+			}
+			p.write("a", "2\n")
+			p.write("d/b", "2\n")
+			end(p, s)
+			p.same(map[string]string{".": "drwxr-xr-x", "a": "-rw-r--r-- 1\n", "d": "drwxr-xr-x",
+				"d/b": "-rw-r--r-- 1\n", "d/c": "-rw-r--r-- 1\n",
+				"d/theirs": "-rw-r--r-- the user's\n"})
+		})
+	}
+}
+
+// waitFor waits until the file system's clock is so much later than the change of
+// what is at the path.
+func waitFor(t *testing.T, path string, age time.Duration) {
+	t.Helper()
+	other := filepath.Join(t.TempDir(), "now")
+	for {
+		if err := os.WriteFile(other, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		was, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is, err := os.Stat(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is.ModTime().Sub(was.ModTime()) > age {
+			return
+		}
+	}
+}
+
+func TestATreeThatIsMostlyOutOfDateIsWrittenAnew(t *testing.T) {
+	p := newProject(t, nil)
+	for i := range 60 {
+		p.write(fmt.Sprintf("a file with a rather long name, so that there is something to write %02d", i), "x\n")
+	}
+	for i := range 200 {
+		p.command(1, func() { p.write("a", fmt.Sprint(i)) })
+	}
+	size := func() int64 {
+		info, err := os.Stat(filepath.Join(p.cfg.Dir, treeName))
+		p.ok(err)
+		return info.Size()
+	}
+	before := size()
+	p.reopen()
+	p.command(2, func() { p.write("a", "b") })
+	if after := size(); before < compactFrom || after > before/10 {
+		t.Errorf("%d bytes, then %d", before, after)
+	}
+	p.undo(2)
+	if got := p.look(); got["a"] != "" {
+		t.Errorf("a is %q", got["a"])
 	}
 }

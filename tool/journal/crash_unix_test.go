@@ -179,8 +179,10 @@ func story() []func(*life) error {
 		func(l *life) error {
 			l.turn = 2
 			return l.command(func() error {
-				return errors.Join(l.fs(write, "b", "B\n"), l.fs(remove, "d"), l.fs(write, "d", "a file\n"), l.fs(chmod, "run.sh", "755"),
-					l.fs(remove, "link"), l.fs(link, "link", "b"), l.fs(rename, "bytes\xff", "bytes\xfe"), l.fs(remove, "empty"),
+				return errors.Join(l.fs(write, "b", "B\n"), l.fs(remove, "d"), l.fs(write, "d", "a file\n"),
+					l.fs(chmod, "run.sh", "755"),
+					l.fs(remove, "link"), l.fs(link, "link", "b"), l.fs(rename, "bytes\xff",
+						"bytes\xfe"), l.fs(remove, "empty"),
 					l.fs(write, "hard/1", "shorter\n"))
 			})
 		},
@@ -200,7 +202,8 @@ func story() []func(*life) error {
 		func(l *life) error {
 			l.turn = 3
 			return l.command(func() error {
-				return errors.Join(l.fs(hardLink, "a", "a2"), l.fs(remove, "hard/2"), l.fs(write, "hard/1", "again\n"), l.fs(remove, "d"),
+				return errors.Join(l.fs(hardLink, "a", "a2"), l.fs(remove, "hard/2"), l.fs(write, "hard/1",
+					"again\n"), l.fs(remove, "d"),
 					l.fs(write, "d/now", "a directory again\n"))
 			})
 		},
@@ -263,8 +266,7 @@ func crash(t *testing.T, root, dir string, at int64) {
 var everyPoint = flag.Bool("everypoint", false, "kill and fail at each point")
 
 // pointsOf are some of the points, or all of them.
-func pointsOf(points int64) (some []int64) {
-	stride := int64(7)
+func pointsOf(points, stride int64) (some []int64) {
 	if *everyPoint {
 		stride = 1
 	}
@@ -276,7 +278,7 @@ func pointsOf(points int64) (some []int64) {
 
 func TestAKillAtAnyPointLeavesTheProjectBeforeOrAfterAStep(t *testing.T) {
 	states, points := told(t)
-	for _, at := range pointsOf(points) {
+	for _, at := range pointsOf(points, 7) {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
@@ -360,7 +362,7 @@ func difference(got, want map[string]string) string {
 
 func TestAKillDuringTheRecoveryIsRecoveredFrom(t *testing.T) {
 	states, points := told(t)
-	for _, at := range pointsOf(points) {
+	for _, at := range pointsOf(points, 16) {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
 		if err != nil {
 			t.Fatal(err)

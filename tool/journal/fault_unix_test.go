@@ -17,7 +17,7 @@ import (
 // everything.
 func TestAWriteThatFailsLosesNothing(t *testing.T) {
 	states, points := told(t)
-	for _, at := range pointsOf(points) {
+	for _, at := range pointsOf(points, 16) {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +34,8 @@ func TestAWriteThatFailsLosesNothing(t *testing.T) {
 		}
 		undoAll(t, j)
 		if got := lookAt(t, root); !maps.Equal(got, states[0]) {
-			t.Errorf("after a failure at point %d (%s) undo does not restore everything: %s", at, failed, difference(got, states[0]))
+			t.Errorf("after a failure at point %d (%s) undo does not restore everything: %s", at, failed,
+				difference(got, states[0]))
 		}
 		stop(t, j)
 		if err := os.RemoveAll(dir); err != nil {
@@ -69,7 +70,8 @@ func tellFailing(t *testing.T, root, journal string, at int64) (failed string) {
 			t.Errorf("step %d, with a failure at point %d (%s): %v", i+1, at, failed, err)
 		}
 		if whole := i == 2 || i == 3 || i == 4 || i >= 7; whole && !maps.Equal(lookAt(t, root), before) {
-			t.Errorf("step %d, which failed at point %d (%s), is done in part: %s", i+1, at, failed, difference(lookAt(t, root), before))
+			t.Errorf("step %d, which failed at point %d (%s), is done in part: %s", i+1, at, failed,
+				difference(lookAt(t, root), before))
 		}
 		break
 	}

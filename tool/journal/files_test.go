@@ -80,7 +80,8 @@ func TestContentsThatAreCutAnywhereAreNotTakenForWhole(t *testing.T) {
 		p.reopen()
 		plan, err := p.Plan(1, false)
 		p.ok(err)
-		if whole := bytes.Contains(data[:cut], []byte("first\n")); whole != (len(plan.Restore) == 1) || whole == (len(plan.Cannot) == 1) {
+		if whole := bytes.Contains(data[:cut], []byte("first\n")); whole != (len(plan.Restore) == 1) ||
+			whole == (len(plan.Cannot) == 1) {
 			t.Errorf("cut at %d: %+v", cut, plan)
 		}
 		p.ok(p.Close())

@@ -44,6 +44,17 @@ func (j *Journal) lastIgnored() (map[string]bool, bool) {
 	return j.ignored.paths, j.ignored.known || j.cfg.Ignored == nil
 }
 
+func setOf(paths []string) map[string]bool {
+	set := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		set[path] = true
+	}
+	return set
+}
+
+// isBelow reports whether the path is one of the directories or lies in one.
+func isBelow(dirs map[string]bool, path string) bool { return dirs[""] || isIgnored(dirs, path) }
+
 // isIgnored reports whether the path, or a directory that it lies in, is among
 // those.
 func isIgnored(ignored map[string]bool, path string) bool {
@@ -92,6 +103,9 @@ func (t tree) prune(ignored map[string]bool) {
 			delete(t, dir)
 			continue
 		}
-		t[dir] = &folder{slices.DeleteFunc(slices.Clone(f.entries), func(e entry) bool { return ignored[join(dir, e.name)] })}
+		t[dir] = &folder{slices.DeleteFunc(slices.Clone(f.entries), func(e entry) bool {
+			return ignored[join(dir,
+				e.name)]
+		})}
 	}
 }

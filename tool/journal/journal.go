@@ -201,7 +201,8 @@ func (s *Step) write(lines ...line) error {
 	if !s.begun {
 		head, _ := j.cfg.Head()
 		s.head, s.info.Time = head, now()
-		lines = append([]line{{Type: lineBegin, Step: s.info.ID, Turn: s.info.Turn, What: s.info.What, Kind: s.kind, Head: head,
+		lines = append([]line{{Type: lineBegin, Step: s.info.ID, Turn: s.info.Turn, What: s.info.What, Kind: s.kind,
+			Head:  head,
 			Steps: s.steps, Time: s.info.Time}}, lines...)
 	}
 	j.mu.Lock()
@@ -209,14 +210,14 @@ func (s *Step) write(lines ...line) error {
 	if err := j.openFiles(); err != nil {
 		return err
 	}
-	if !s.begun {
-		j.open = append(j.open, s)
-		j.beatLocked()
-	}
 	if err := j.files.log.append(lines...); err != nil {
 		return err
 	}
-	s.begun = true
+	if !s.begun {
+		s.begun = true
+		j.open = append(j.open, s)
+		j.beatLocked()
+	}
 	return nil
 }
 

@@ -199,8 +199,10 @@ func TestAnEditIsTakenBackAndBroughtBack(t *testing.T) {
 
 func TestAnythingACommandDoesIsTakenBack(t *testing.T) {
 	p := newProject(t, map[string]string{
-		"a.txt": "a\n", "gone.txt": "gone\n", "dir/x": "x\n", "dir/sub/y": "y\n", "link": "-> a.txt", "dangling": "-> nowhere",
-		"run.sh": "#!/bin/sh\n", "empty/": "", "old/name.go": strings.Repeat("package p\n", 9), "becomes/dir": "d\n", "file": "f\n",
+		"a.txt": "a\n", "gone.txt": "gone\n", "dir/x": "x\n", "dir/sub/y": "y\n", "link": "-> a.txt",
+		"dangling": "-> nowhere",
+		"run.sh":   "#!/bin/sh\n", "empty/": "", "old/name.go": strings.Repeat("package p\n",
+			9), "becomes/dir": "d\n", "file": "f\n",
 		"bytes-\xff\xfe%41": "odd\n", "Case.txt": "case\n", "100%": "%\n",
 	})
 	p.ok(os.Link(p.path("a.txt"), p.path("hard")))

@@ -53,25 +53,31 @@ func TestALayerIsAppliedAndTakenBack(t *testing.T) {
 	if len(report.Done) != len(changes) || len(report.Left)+len(report.Cannot) > 0 {
 		t.Errorf("applied: %+v", report)
 	}
-	p.same(map[string]string{".": "drwxr-xr-x", "a": "-rwxr-xr-x A\n", "large": "-rw-r--r-- " + large + "more\n", "link": "-> new",
-		"new": "drwx------", "new/f": "-rw------- f\n"})
+	p.same(map[string]string{".": "drwxr-xr-x", "a": "-rwxr-xr-x A\n", "large": "-rw-r--r-- " + large + "more\n",
+		"link": "-> new",
+		"new":  "drwx------", "new/f": "-rw------- f\n"})
 	p.undo(1)
 	p.same(start)
 }
 
 func TestALayerOfAProjectThatChangedIsNotApplied(t *testing.T) {
 	for name, change := range map[string]func(*project){
-		"another content":           func(p *project) { p.write("a", "b\n") },
-		"the same content anew":     func(p *project) { p.ok(os.Remove(p.path("a"))); p.write("a", "a\n") },
-		"another mode":              func(p *project) { p.ok(os.Chmod(p.path("a"), 0o600)) },
-		"a new path is there":       func(p *project) { p.write("new", "theirs\n") },
-		"its directory is a link":   func(p *project) { p.ok(os.Rename(p.path("d"), p.path("e"))); p.write("d", "-> e") },
+		"another content":       func(p *project) { p.write("a", "b\n") },
+		"the same content anew": func(p *project) { p.ok(os.Remove(p.path("a"))); p.write("a", "a\n") },
+		"another mode":          func(p *project) { p.ok(os.Chmod(p.path("a"), 0o600)) },
+		"a new path is there":   func(p *project) { p.write("new", "theirs\n") },
+		"its directory is a link": func(p *project) {
+			p.ok(os.Rename(p.path("d"), p.path("e")))
+			p.write("d",
+				"-> e")
+		},
 		"a deleted file has gone":   func(p *project) { p.ok(os.Remove(p.path("d/x"))) },
 		"a directory is a file now": func(p *project) { p.ok(os.RemoveAll(p.path("d"))); p.write("d", "d\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, map[string]string{"a": "a\n", "d/x": "x\n"})
-			changes := []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, {Path: "new", After: file(0o644)},
+			changes := []LayerChange{{Path: "a", Before: p.now("a"), After: file(0o644)}, {Path: "new",
+				After: file(0o644)},
 				{Path: "d/x", Before: p.now("d/x")}, {Path: "d/z", After: file(0o644)}}
 			change(p)
 			start := p.look()
@@ -88,7 +94,8 @@ func TestWhatALayerMayNotBringIsLeftOut(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "a\n", "secret/x": "x\n", "gone/seen": "s\n", "gone/unseen": "u\n"})
 	p.cfg.Denied = func(path string) bool { return strings.HasPrefix(path, "secret") }
 	p.reopen()
-	report, err := p.apply(map[string]string{"setuid": "s\n", "fine": "f\n", "secret/y": "y\n", "../out": "o\n", "a": "a\n"},
+	report, err := p.apply(map[string]string{"setuid": "s\n", "fine": "f\n", "secret/y": "y\n", "../out": "o\n",
+		"a": "a\n"},
 		LayerChange{Path: "setuid", After: file(0o755 | fs.ModeSetuid)},
 		LayerChange{Path: "a", Before: p.now("a"), After: file(0o755 | fs.ModeSetgid)},
 		LayerChange{Path: "fifo", After: State{Kind: Special}},
@@ -99,21 +106,24 @@ func TestWhatALayerMayNotBringIsLeftOut(t *testing.T) {
 		LayerChange{Path: "fine", After: file(0o644)})
 	p.ok(err)
 	got := why(report.Left)
-	for path, want := range map[string]Reason{"setuid": SetID, "a": SetID, "fifo": IsSpecial, "secret/y": IsDenied, "../out": Outside,
-		"gone": NotEmpty} {
+	for path, want := range map[string]Reason{"setuid": SetID, "a": SetID, "fifo": IsSpecial, "secret/y": IsDenied,
+		"../out": Outside,
+		"gone":   NotEmpty} {
 		if got[path] != want {
 			t.Errorf("%s: %q, not %q", path, got[path], want)
 		}
 	}
-	p.same(map[string]string{".": "drwxr-xr-x", "a": "-rw-r--r-- a\n", "secret": "drwxr-xr-x", "secret/x": "-rw-r--r-- x\n",
-		"gone": "drwxr-xr-x", "gone/unseen": "-rw-r--r-- u\n", "fine": "-rw-r--r-- f\n"})
+	p.same(map[string]string{".": "drwxr-xr-x", "a": "-rw-r--r-- a\n", "secret": "drwxr-xr-x",
+		"secret/x": "-rw-r--r-- x\n",
+		"gone":     "drwxr-xr-x", "gone/unseen": "-rw-r--r-- u\n", "fine": "-rw-r--r-- f\n"})
 }
 
 func TestADirectoryThatAFileWouldReplaceMustBeEmptyByThen(t *testing.T) {
 	p := newProject(t, map[string]string{"d/seen": "s\n", "d/unseen": "u\n"})
 	start := p.look()
 	_, err := p.apply(map[string]string{"d": "file\n"},
-		LayerChange{Path: "d/seen", Before: p.now("d/seen")}, LayerChange{Path: "d", Before: p.now("d"), After: file(0o644)})
+		LayerChange{Path: "d/seen", Before: p.now("d/seen")}, LayerChange{Path: "d", Before: p.now("d"),
+			After: file(0o644)})
 	if !errors.Is(err, ErrConflict) {
 		t.Errorf("the error is %v", err)
 	}

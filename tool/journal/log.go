@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -48,6 +49,7 @@ type line struct {
 	Before *State    `json:"before,omitempty"`
 	After  *State    `json:"after,omitempty"`
 	Tree   int64     `json:"tree,omitempty"`
+	Unseen []string  `json:"unseen,omitempty"`
 	// Failed: an undo or redo was not done.
 	Failed bool `json:"failed,omitempty"`
 	// Open is how many other steps are open where one ends.
@@ -59,6 +61,10 @@ type line struct {
 func (l *line) each(f func(string) string) {
 	for _, s := range []*string{&l.Path, &l.From, &l.Root} {
 		*s = f(*s)
+	}
+	l.Unseen = slices.Clone(l.Unseen)
+	for i := range l.Unseen {
+		l.Unseen[i] = f(l.Unseen[i])
 	}
 	for _, state := range []**State{&l.Before, &l.After} {
 		if *state != nil {

@@ -133,7 +133,8 @@ func (b *backwards) add(r *record) {
 			b.plan.Left = append(b.plan.Left, Lack{Path: c.Path, Why: ChangedSince, Size: path.now.Size})
 		case !b.j.kept(c.Before):
 			path.stopped = true
-			b.plan.Cannot = append(b.plan.Cannot, Lack{Path: c.Path, Why: b.j.whyNot(c.Path, c.Before), Size: c.Before.Size})
+			b.plan.Cannot = append(b.plan.Cannot, Lack{Path: c.Path, Why: b.j.whyNot(c.Path, c.Before),
+				Size: c.Before.Size})
 		default:
 			path.target = c.Before
 		}
@@ -229,7 +230,8 @@ func (j *Journal) Apply(p Plan) (Report, error) {
 	for i, c := range ops { // so that this can be taken back in its turn
 		now, err := j.look(c.Path, keepAll)
 		if err != nil || !j.kept(now) {
-			report.Cannot = append(report.Cannot, Lack{Path: c.Path, Why: j.whyNot(c.Path, now), Size: now.Size, Err: err})
+			report.Cannot = append(report.Cannot, Lack{Path: c.Path, Why: j.whyNot(c.Path, now), Size: now.Size,
+				Err: err})
 		}
 		if err == nil && same(now, c.Before) {
 			ops[i].Before.Hash = now.Hash // of a large file
@@ -250,7 +252,8 @@ func (j *Journal) Apply(p Plan) (Report, error) {
 // perform does what was written down and records the end of the step. If the system
 // refuses a part, or check does not accept what was left, all is taken back. Where
 // even that fails the step stays unfinished, and the next Open tries again.
-func (s *Step) perform(ops []Change, open func(Change) (io.ReadCloser, error), check func([]Lack) error) ([]Change, error) {
+func (s *Step) perform(ops []Change, open func(Change) (io.ReadCloser, error), check func([]Lack) error) ([]Change,
+	error) {
 	r := &restore{j: s.j, step: s.info.ID, ops: ops, open: open}
 	done, left := r.run()
 	err := errors.Join(check(left), systemError(left))

@@ -27,6 +27,7 @@ type unfinished struct {
 	before  map[string]State
 	walked  bool
 	tree    int64 // how much of the file of trees the snapshot wrote or read
+	unseen  map[string]bool
 	intents []Change
 	going   bool // the intents are whole
 }
@@ -50,7 +51,7 @@ func (p *past) add(l line) {
 	case lineBefore:
 		step.before[l.Path] = l.change().Before
 	case lineWalk:
-		step.walked, step.tree = true, l.Tree
+		step.walked, step.tree, step.unseen = true, l.Tree, setOf(l.Unseen)
 	case lineIntent:
 		step.intents = append(step.intents, l.change())
 	case lineGo:
@@ -69,7 +70,8 @@ func (p *past) add(l line) {
 
 func (u *unfinished) record() *record {
 	return &record{kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps, changes: u.changes,
-		StepInfo: StepInfo{ID: u.begin.Step, Turn: u.begin.Turn, What: u.begin.What, Time: u.begin.Time, Paths: len(u.changes)}}
+		StepInfo: StepInfo{ID: u.begin.Step, Turn: u.begin.Turn, What: u.begin.What, Time: u.begin.Time,
+			Paths: len(u.changes)}}
 }
 
 // afterDeath is how long after the last sign of life a change still counts as the
@@ -90,7 +92,10 @@ func (j *Journal) recover(past *past) error {
 		return err
 	}
 	death := alive.ModTime().Add(afterDeath).UnixNano()
-	steps := slices.SortedFunc(maps.Values(past.open), func(a, b *unfinished) int { return cmp.Compare(b.begin.Step, a.begin.Step) })
+	steps := slices.SortedFunc(maps.Values(past.open), func(a, b *unfinished) int {
+		return cmp.Compare(b.begin.Step,
+			a.begin.Step)
+	})
 	j.pending = len(steps)
 	for _, u := range steps {
 		j.pending--
@@ -107,7 +112,8 @@ func (j *Journal) recover(past *past) error {
 
 // recoverStep finishes or takes back one step, and records its end.
 func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
-	s := &Step{j: j, info: u.record().StepInfo, kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps, begun: true}
+	s := &Step{j: j, info: u.record().StepInfo, kind: u.begin.Kind, head: u.begin.Head, steps: u.begin.Steps,
+		begun: true}
 	report := Report{Step: s.info.ID}
 	r := &restore{j: j, step: s.info.ID, open: j.openKept, again: true}
 	forward := s.kind == kindUndo || s.kind == kindRedo
@@ -169,7 +175,7 @@ func (j *Journal) sinceBefore(u *unfinished, death int64) (ops []Change, left []
 		return nil, nil, err
 	}
 	if u.walked {
-		if err := j.addSeen(before, u.tree); err != nil {
+		if err := j.addSeen(before, u); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -230,8 +236,8 @@ func isTemp(name string) bool {
 }
 
 // addSeen adds what differs from what the snapshot of the step saw.
-func (j *Journal) addSeen(before map[string]State, size int64) error {
-	seen, _, err := readTree(j.files.tree.file, size)
+func (j *Journal) addSeen(before map[string]State, u *unfinished) error {
+	seen, _, err := readTree(j.files.tree.file, u.tree)
 	if err != nil {
 		return err
 	}
@@ -241,6 +247,9 @@ func (j *Journal) addSeen(before map[string]State, size int64) error {
 	j.tree = nil
 	differences(seen, sc.next, func(p pair) {
 		if _, known := before[p.path]; known || p.before == nil && isIgnored(ignored, p.path) {
+			return
+		}
+		if isBelow(u.unseen, p.path) && p.olderThan(u.begin.Time, sc.next) {
 			return
 		}
 		var was State

@@ -202,7 +202,8 @@ func dirToDir(op Change) bool { return op.Before.Kind == Folder && op.After.Kind
 // turns reports whether a directory takes the place of something else, or the
 // other way round: that takes two steps.
 func turns(op Change) bool {
-	return op.Before.Kind != Absent && op.After.Kind != Absent && (op.Before.Kind == Folder) != (op.After.Kind == Folder)
+	return op.Before.Kind != Absent && op.After.Kind != Absent &&
+		(op.Before.Kind == Folder) != (op.After.Kind == Folder)
 }
 
 // there reports whether what is at the path is what the change begins with, what

@@ -89,7 +89,8 @@ func (r *restore) linkPeer(p *parent, op Change, temp string) bool {
 		return false
 	}
 	peer, err := r.j.look(op.After.Peer, hashOnly)
-	if err != nil || peer.Kind != File || !sameContent(peer, op.After) || peer.Mode != op.After.Mode && !r.changes(op.After.Peer) {
+	if err != nil || peer.Kind != File || !sameContent(peer, op.After) || peer.Mode != op.After.Mode &&
+		!r.changes(op.After.Peer) {
 		return false
 	}
 	dir, _ := split(op.Path)

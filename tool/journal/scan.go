@@ -5,7 +5,6 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -52,7 +51,11 @@ func (s *scan) run() {
 	}
 	wg.Wait()
 	for _, dir := range s.queue { // there was no time for these
-		s.lacks = append(s.lacks, Lack{Path: dir + "/", Why: NoTime})
+		lack := Lack{Path: dir + "/", Why: NoTime}
+		if s.old[dir] != nil {
+			lack.Why = Older
+		}
+		s.lacks = append(s.lacks, lack)
 	}
 }
 
@@ -157,22 +160,15 @@ func (s *scan) flags(path string, e entry, now time.Time) (flags uint8) {
 	return flags
 }
 
-// withUnseen is what was seen, and of the rest what was seen before: not to
-// compare anything with, but so that it need not be read again.
+// withUnseen is what was seen, and of the rest what was seen before.
 func (s *scan) withUnseen() tree {
 	if len(s.queue) == 0 {
 		return s.next
 	}
-	all := maps.Clone(s.next)
+	all, unseen := maps.Clone(s.next), setOf(s.queue)
 	for dir, f := range s.old {
-		if all[dir] != nil {
-			continue
-		}
-		for _, unseen := range s.queue {
-			if unseen == "" || dir == unseen || strings.HasPrefix(dir, unseen+"/") {
-				all[dir] = f
-				break
-			}
+		if all[dir] == nil && isBelow(unseen, dir) {
+			all[dir] = f
 		}
 	}
 	return all

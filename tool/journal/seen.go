@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // seen looks at the project once more and returns what differs from what the
@@ -42,7 +43,8 @@ func (s *Step) seen() ([]Change, error) {
 		sc.next.setRefs(dir, names)
 	}
 	j.tree = sc.withUnseen()
-	return changes, errors.Join(errs...)
+	_, err := j.files.tree.save(j.tree) // now, when no command waits for it
+	return changes, errors.Join(append(errs, err)...)
 }
 
 // pairs are the paths that differ from what the snapshot saw. created says that
@@ -60,10 +62,30 @@ func (s *Step) pairs(after tree) (pairs []pair, created bool) {
 				return
 			}
 		}
+		if isBelow(s.unseen, p.path) && p.olderThan(s.info.Time, after) {
+			return
+		}
 		pairs = append(pairs, p)
 		created = created || p.before == nil
 	})
 	return pairs, created
+}
+
+// clockSlack is how far the clock of files may be behind.
+const clockSlack = 20 * time.Millisecond
+
+// olderThan reports whether the difference was there before the time: for a path
+// that is gone, whether its directory did not change since.
+func (p pair) olderThan(begun time.Time, now tree) bool {
+	e := p.after
+	for path := p.path; e == nil; {
+		if path == "" {
+			return false
+		}
+		path, _ = split(path)
+		e = now.find(path)
+	}
+	return e.stat.ctime < begun.Add(-clockSlack).UnixNano()
 }
 
 // withoutIgnored leaves out new paths that git ignores.

@@ -47,7 +47,8 @@ func TestTheNextArtooTakesBackWhatWasCutOff(t *testing.T) {
 			t.Errorf("the steps of %s: %+v", s.ID, s.Steps)
 		}
 	}
-	if sessions[0].ID != "two" || got["three"].Unfinished || got["two"].InUse || !got["two"].Unfinished || got["one"].Unfinished {
+	if sessions[0].ID != "two" || got["three"].Unfinished || got["two"].InUse || !got["two"].Unfinished ||
+		got["one"].Unfinished {
 		t.Errorf("sessions: %+v", sessions)
 	}
 	reports, err := Recover(state, Config{Root: p.root})
@@ -63,7 +64,8 @@ func TestTheNextArtooTakesBackWhatWasCutOff(t *testing.T) {
 		p.reopen()
 		p.undo(1)
 	}
-	if sessions, err = Sessions(state, p.root); err != nil || sessions[0].ID != "one" || !sessions[0].InUse || sessions[1].InUse {
+	if sessions, err = Sessions(state, p.root); err != nil || sessions[0].ID != "one" || !sessions[0].InUse ||
+		sessions[1].InUse {
 		t.Errorf("while one is open: %+v, %v", sessions, err)
 	}
 	p.same(start)

@@ -17,30 +17,30 @@ import (
 func (s *Step) Snapshot(ctx context.Context) (Coverage, error) {
 	j := s.j
 	j.stopWarm()
-	// An eighth is for what comes after the looking.
-	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/8)
+	// A fifth is for what comes after the looking.
+	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/5)
 	defer cancel()
 	if err := s.write(); err != nil {
 		return Coverage{}, err
 	}
 	j.looking.Lock()
 	defer j.looking.Unlock()
-	seen, coverage, err := j.survey(ctx)
+	sc, coverage, err := j.survey(ctx)
 	if err != nil {
 		return Coverage{}, err
 	}
-	s.tree = seen
+	s.tree, s.unseen = j.tree, setOf(sc.queue)
 	s.ignored, _ = j.lastIgnored()
 	end, err := j.files.tree.save(s.tree)
 	if err != nil {
 		return Coverage{}, err
 	}
-	return coverage, s.write(line{Type: lineWalk, Step: s.info.ID, Tree: end})
+	return coverage, s.write(line{Type: lineWalk, Step: s.info.ID, Tree: end, Unseen: sc.queue})
 }
 
 // survey looks at the project, and keeps the contents that are not kept yet,
 // until ctx ends. j.looking is held.
-func (j *Journal) survey(ctx context.Context) (tree, Coverage, error) {
+func (j *Journal) survey(ctx context.Context) (*scan, Coverage, error) {
 	if err := j.loadTree(); err != nil {
 		return nil, Coverage{}, err
 	}
@@ -63,7 +63,7 @@ func (j *Journal) survey(ctx context.Context) (tree, Coverage, error) {
 		lacks = append(lacks, Lack{Path: path, Why: IsIgnored})
 	}
 	slices.SortFunc(lacks, func(a, b Lack) int { return strings.Compare(a.Path, b.Path) })
-	return sc.next, Coverage{Files: sc.next.kept(), Bytes: j.files.objects.bytes(), Lacks: lacks}, err
+	return sc, Coverage{Files: j.tree.kept(), Bytes: j.files.objects.bytes(), Lacks: lacks}, err
 }
 
 // maxSorted is how many new files are put in order: of more, there is no time for
@@ -108,7 +108,10 @@ func (j *Journal) loadTree() error {
 		}
 	}
 	j.tree, j.files.tree.size, j.files.tree.saved = t, size, t
-	return nil
+	if j.pending > 0 { // a step that is to be taken back needs the file as it is
+		return nil
+	}
+	return j.files.tree.compact()
 }
 
 // keep keeps the contents that the scan found to be new, and notes their numbers
@@ -231,7 +234,10 @@ func (j *Journal) Warm(ctx context.Context) error {
 	if err := j.ready(); err != nil {
 		return err
 	}
-	_, _, err := j.survey(ctx)
+	if _, _, err := j.survey(ctx); err != nil {
+		return err
+	}
+	_, err := j.files.tree.save(j.tree)
 	return err
 }
 

@@ -24,6 +24,7 @@ type Step struct {
 	before map[string]State // what Before was told of
 	// after a Snapshot:
 	tree     tree
+	unseen   map[string]bool // directories whose part of the tree is older
 	ignored  map[string]bool
 	adjusted map[string]State // what other steps made of paths meanwhile
 }

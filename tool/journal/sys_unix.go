@@ -177,7 +177,8 @@ func statOf(st *unix.Stat_t) stat {
 	if bits&unix.S_ISVTX != 0 {
 		mode |= fs.ModeSticky
 	}
-	return stat{mode: mode, links: uint32(st.Nlink), uid: st.Uid, gid: st.Gid, inode: uint64(st.Ino), dev: uint64(st.Dev),
+	return stat{mode: mode, links: uint32(st.Nlink), uid: st.Uid, gid: st.Gid, inode: uint64(st.Ino),
+		dev:  uint64(st.Dev),
 		size: st.Size, mtime: unix.TimespecToNsec(st.Mtim), ctime: unix.TimespecToNsec(st.Ctim)}
 }
 

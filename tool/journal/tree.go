@@ -92,7 +92,10 @@ func (f *folder) find(name string) *entry {
 	if f == nil {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(f.entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) })
+	i, ok := slices.BinarySearchFunc(f.entries, name, func(e entry, name string) int {
+		return strings.Compare(e.name,
+			name)
+	})
 	if !ok {
 		return nil
 	}

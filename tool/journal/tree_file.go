@@ -53,6 +53,31 @@ func (f *treeFile) save(t tree) (int64, error) {
 	return f.size, nil
 }
 
+// compact writes the file anew if it is large, and most of it out of date. No step
+// may be open. A crash in the middle of it costs the tree, which is then read from
+// the project again.
+func (f *treeFile) compact() error {
+	if f.size < compactFrom {
+		return nil
+	}
+	var b []byte
+	for dir, folder := range f.saved {
+		b = appendFolder(b, dir, folder)
+	}
+	if f.size < 3*int64(len(b)) {
+		return nil
+	}
+	if err := f.file.Truncate(0); err != nil {
+		return err
+	}
+	f.size = int64(len(b))
+	_, err := f.file.WriteAt(b, 0)
+	return err
+}
+
+// compactFrom is how many bytes of a tree are never too many.
+const compactFrom = 1 << 20
+
 func appendFolder(b []byte, dir string, f *folder) []byte {
 	start := len(b)
 	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -77,7 +102,8 @@ func appendString(b []byte, s string) []byte {
 
 func appendEntry(b []byte, e entry) []byte {
 	b = append(appendString(b, e.name), e.flags)
-	for _, n := range []uint64{uint64(e.ref), uint64(e.stat.mode), uint64(e.stat.links), uint64(e.stat.uid), uint64(e.stat.gid),
+	for _, n := range []uint64{uint64(e.ref), uint64(e.stat.mode), uint64(e.stat.links), uint64(e.stat.uid),
+		uint64(e.stat.gid),
 		e.stat.inode, e.stat.dev, uint64(e.stat.size), uint64(e.stat.mtime), uint64(e.stat.ctime)} {
 		b = binary.AppendUvarint(b, n)
 	}

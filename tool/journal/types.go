@@ -16,6 +16,7 @@ package journal
 import (
 	"context"
 	"io/fs"
+	"strings"
 	"time"
 )
 
@@ -106,6 +107,7 @@ type Reason string
 const (
 	TooLarge     Reason = "larger than the limit for one file"
 	NoSpace      Reason = "the session's limit is reached"
+	Older        Reason = "kept as an earlier look saw it; no time for another before the command"
 	NoTime       Reason = "no time to copy it before the command"
 	IsDenied     Reason = "denied"
 	IsIgnored    Reason = "ignored by git"
@@ -134,6 +136,22 @@ type Coverage struct {
 	Bytes int64 // what the journal holds of all contents, in bytes
 	// Lacks is what is not covered, sorted by path; what git ignores is in it.
 	Lacks []Lack
+}
+
+// Of returns what is not covered of the path, relative to the root with slashes
+// ("." for the root): it, what lies below it, or a directory that it lies in.
+func (c Coverage) Of(path string) (lacks []Lack) {
+	above := func(dir, path string) bool { return dir == "" || dir == path || strings.HasPrefix(path, dir+"/") }
+	if path == "." {
+		path = ""
+	}
+	for _, l := range c.Lacks {
+		name, dir := strings.CutSuffix(l.Path, "/")
+		if above(path, name) || (dir || l.Why == IsIgnored) && above(name, path) {
+			lacks = append(lacks, l)
+		}
+	}
+	return lacks
 }
 
 // Changed is what a step came to.
