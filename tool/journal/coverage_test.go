@@ -268,10 +268,10 @@ func waitFor(t *testing.T, path string, age time.Duration) {
 
 func TestATreeThatIsMostlyOutOfDateIsWrittenAnew(t *testing.T) {
 	p := newProject(t, nil)
-	for i := range 60 {
+	for i := range 1000 {
 		p.write(fmt.Sprintf("a file with a rather long name, so that there is something to write %02d", i), "x\n")
 	}
-	for i := range 200 {
+	for i := range 12 {
 		p.command(1, func() { p.write("a", fmt.Sprint(i)) })
 	}
 	size := func() int64 {

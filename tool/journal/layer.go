@@ -35,6 +35,7 @@ func (j *Journal) layerOps(changes []LayerChange) (ops []Change, report Report, 
 		if err != nil {
 			return nil, report, err
 		}
+		lc.Before.Mode &= permissions
 		if !matches(now, lc.Before) {
 			report.Left = append(report.Left, Lack{Path: lc.Path, Why: ChangedSince, Size: now.Size})
 			continue

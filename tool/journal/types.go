@@ -202,11 +202,12 @@ type Report struct {
 }
 
 // LayerChange is one path that a throwaway layer changed, relative to the root
-// with slashes. A deleted directory is given entry by entry.
+// with slashes. A deleted, new or renamed directory is given entry by entry.
 type LayerChange struct {
 	Path string
 	// Before is what the line saw, After what it left there. Of Before those
-	// fields are compared that are set.
+	// fields are compared that are set; of After, Kind, the permission bits, Target
+	// and, if it is set, Hash count.
 	Before, After State
 }
 
