@@ -282,7 +282,7 @@ func TestATreeThatIsMostlyOutOfDateIsWrittenAnew(t *testing.T) {
 	before := size()
 	p.reopen()
 	p.command(2, func() { p.write("a", "b") })
-	if after := size(); before < compactFrom || after > before/10 {
+	if after := size(); before < compactFrom || after > before/5 {
 		t.Errorf("%d bytes, then %d", before, after)
 	}
 	p.undo(2)
