@@ -60,10 +60,19 @@ func (p *Policy) Judge(access tool.Access, changes []sandbox.Change) Judgement {
 		j.Effect, j.Reason = Ask, alwaysAsked("it writes "+j.Effects.OthersRun[0])
 	case p.keptFor(access, j.Effects.Apply):
 		j.Reason = "the same was approved for this line"
+	case p.passes(access):
+		j.Reason = "the line is allowed whatever it changes"
 	default:
 		j.Effect = Ask
 	}
 	return j
+}
+
+// passes reports whether a line that ran on a layer was allowed by rules, or by the
+// mode auto, which leaves to Judge only what others run.
+func (p *Policy) passes(access tool.Access) bool {
+	commands, odd := p.takeApart(access.Command, access.Dir)
+	return p.Mode == ModeAuto || p.decideLine("bash", access, commands, odd).Effect == Allow
 }
 
 // neverApplied says why none of the changes can be applied.

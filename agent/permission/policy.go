@@ -40,6 +40,8 @@ type Decision struct {
 	Rule      string // the rule that decided, "" when the mode did
 	Narrow    string // the narrowest rule that would allow this very call; "" when none can
 	Suggested string // a wider one a user may want; may equal Narrow
+
+	hidden bool // a rule that denies or asks, or what is asked whatever the mode, may speak of it
 }
 
 // Policy decides calls from the mode and the rules: deny over ask over allow,
@@ -95,6 +97,10 @@ type Policy struct {
 	// could not be brought back if they were removed or overwritten now; "" when all
 	// could. nil saves nothing.
 	Unsaved func(paths []string) string
+	// Exposed says in words what of the project a confined command could reach though
+	// it must not, where the sandbox does not hide it (Confinement.Auto): a denied file,
+	// or .git; "" for nothing. nil exposes.
+	Exposed func() string
 	// DeniedName reports whether a file at an absolute path would be on the deny list.
 	// nil denies none.
 	DeniedName func(path string) bool

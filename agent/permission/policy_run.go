@@ -52,6 +52,7 @@ func (p *Policy) decideLine(name string, access tool.Access, commands []simple, 
 		return p.decideOdd(d, name, line, commands, odd)
 	case maybe:
 		d.Reason = "what it runs is not known beforehand, and the rule deny " + r.String() + " may speak of it"
+		d.hidden = true
 		return d
 	case reads:
 		return d.because(Allow, "it only reads", Rule{Tool: name, Arg: ReadGroup, HasArg: true})
@@ -289,6 +290,7 @@ func (p *Policy) decideOdd(d Decision, name, line string, commands []simple, odd
 	}
 	narrows := func(r Rule) bool { return r.HasArg && r.names(name, tool.KindRun) }
 	if mentionsDestructive(line) || slices.ContainsFunc(p.DenyRules, narrows) || slices.ContainsFunc(p.AskRules, narrows) {
+		d.hidden = true
 		return d
 	}
 	r, ok := find(p.allowing(), func(r Rule) bool { return !r.HasArg && r.names(name, tool.KindRun) })
