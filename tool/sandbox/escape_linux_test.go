@@ -1,0 +1,263 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// attempt is one way out that is tried. testdata/escapes.txt says how they are
+// written down.
+type attempt struct {
+	class, name string
+	line        string
+	proven      bool              // unconfined it does get out: tried each time
+	places      []string          // nil for all
+	cannot      map[string]string // mechanisms that do not hold it, and who asks the user then
+	needs       []string          // programs without which nothing is tried
+}
+
+//go:embed testdata/escapes.txt
+var escapes string
+
+// readAttempts reads the table.
+func readAttempts(t *testing.T) (list []attempt) {
+	t.Helper()
+	for block := range strings.SplitSeq(escapes, "\n\n") {
+		block = strings.TrimSpace(block)
+		if block == "" || block[0] == '#' {
+			continue
+		}
+		head, rest, _ := strings.Cut(block, "\n")
+		class, name, ok := strings.Cut(head[2:], ": ")
+		a := attempt{class: class, name: name, proven: head[0] == '+', cannot: map[string]string{}}
+		if !ok || head[0] != '+' && head[0] != '-' {
+			t.Fatalf("the head of an attempt reads %q", head)
+		}
+		for line := range strings.Lines(rest + "\n") {
+			word, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			switch word {
+			case "@in":
+				a.places = strings.Fields(value)
+			case "@needs":
+				a.needs = strings.Fields(value)
+			case "@cannot":
+				mechanism, why, _ := strings.Cut(value, " ")
+				a.cannot[mechanism] = why
+			default:
+				a.line += line
+			}
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// found reports whether what the attempt needs is there.
+func (a attempt) found() bool {
+	return !slices.ContainsFunc(a.needs, func(name string) bool {
+		_, err := exec.LookPath(name)
+		return err != nil
+	})
+}
+
+// within reports whether it is tried in a place.
+func (a attempt) within(place string) bool {
+	return a.places == nil || slices.Contains(a.places, place)
+}
+
+// tested are the mechanisms, with what each is asked to do.
+var tested = []struct {
+	facts  Facts
+	places map[string]Options
+}{
+	{Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true},
+		map[string]Options{"sandbox": {}, "layer": {Layer: true}, "reading": {ReadOnly: true}}},
+}
+
+// escapeLimit is how long an attempt may take.
+const escapeLimit = 20 * time.Second
+
+func TestNothingGetsOut(t *testing.T) {
+	attempts := readAttempts(t)
+	if n := len(attempts) + len(escapeCalls); n < 120 {
+		t.Errorf("there are %d attempts", n)
+	}
+	facts, dir := Probe(t.Context(), ""), tools(t)
+	for _, mechanism := range tested {
+		if lacking(facts, mechanism.facts.Mechanism) {
+			continue
+		}
+		for place, options := range mechanism.places {
+			t.Run(string(mechanism.facts.Mechanism)+"/"+place, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, dir, options != Options{})
+				s := w.open(t, mechanism.facts)
+				w.tryAll(t, s, options, string(mechanism.facts.Mechanism), slices.DeleteFunc(slices.Clone(attempts), func(a attempt) bool {
+					return !a.within(place) || !a.found()
+				}))
+				w.tryCalls(t, s, options, string(mechanism.facts.Mechanism))
+			})
+		}
+	}
+	if facts.Mechanism != Namespaces && len(facts.Missing) == 0 {
+		t.Errorf("this machine has no namespaces, and Probe does not say why: %+v", facts)
+	}
+}
+
+// lacking reports whether the machine has not got a mechanism.
+func lacking(facts Facts, mechanism Mechanism) bool {
+	return mechanism == Namespaces && (facts.Mechanism != Namespaces || !facts.Layer)
+}
+
+// tryAll has attempts run confined: those that must be held by one command, since
+// each takes a file tree of its own. Where one got out they are tried one by one.
+func (w *world) tryAll(t *testing.T, s *Sandbox, options Options, mechanism string, attempts []attempt) {
+	t.Helper()
+	var script strings.Builder
+	for _, a := range attempts {
+		if a.cannot[mechanism] == "" {
+			fmt.Fprintf(&script, "(\n%s)\n", a.line)
+		}
+	}
+	fmt.Fprintln(&script, "echo the end")
+	out := w.try(t, s, options, script.String())
+	if !strings.HasSuffix(out, "the end\n") {
+		t.Fatalf("it printed %s", out)
+	}
+	held := w.ways(t, out)
+	alone := false
+	for _, a := range attempts {
+		why := a.cannot[mechanism]
+		if why == "" && len(held) == 0 {
+			continue
+		}
+		out := w.try(t, s, options, a.line)
+		ways := w.ways(t, out)
+		if why != "" && len(ways) == 0 {
+			t.Errorf("%s: %s: it is held, though it says that it cannot be (%s)\n%s", a.class, a.name, why, out)
+		}
+		if why == "" && len(ways) > 0 {
+			alone = true
+			t.Errorf("%s: %s: %q\nit printed %s", a.class, a.name, ways, out)
+		}
+	}
+	if len(held) > 0 && !alone {
+		t.Errorf("one of all got out: %q\n%s", held, out)
+	}
+}
+
+// try runs a line of sh confined, and returns what it printed.
+func (w *world) try(t *testing.T, s *Sandbox, options Options, line string) string {
+	t.Helper()
+	var p *Process
+	out := w.capture(t, "/bin/sh", []string{"-c", line}, func(cmd *exec.Cmd) (func() error, error) {
+		var err error
+		if p, err = s.Start(cmd, options); err != nil {
+			return nil, err
+		}
+		return func() error {
+			defer time.AfterFunc(escapeLimit, func() { _ = p.Kill() }).Stop() // it may have ended
+			_, err := p.Wait()
+			return err
+		}, nil
+	})
+	if p.layer != nil {
+		p.layer.Close()
+	}
+	return out
+}
+
+// capture runs a program in the project, and returns what it printed. start starts
+// it, and returns what waits for it.
+func (w *world) capture(t *testing.T, path string, args []string, start func(*exec.Cmd) (func() error, error)) string {
+	t.Helper()
+	r, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(path, args...)
+	cmd.Env, cmd.Dir = w.environ, w.path("project")
+	cmd.Stdout, cmd.Stderr = out, out
+	wait, err := start(cmd)
+	out.Close()
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	var text bytes.Buffer
+	copied := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(&text, r)
+		copied <- err
+	}()
+	if err := wait(); err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	if err := <-copied; err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// TestTheAttemptsGetOutWhereNothingConfines tries the table itself: what is seen
+// here would be seen of a confined command too.
+func TestTheAttemptsGetOutWhereNothingConfines(t *testing.T) {
+	dir := tools(t)
+	for i, a := range readAttempts(t) {
+		if !a.proven || !a.found() {
+			continue
+		}
+		t.Run(fmt.Sprintf("%d %s", i, a.class), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, dir, true)
+			out := w.capture(t, "/bin/sh", []string{"-c", a.line}, func(cmd *exec.Cmd) (func() error, error) {
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+				if err := cmd.Start(); err != nil {
+					return nil, err
+				}
+				return func() error {
+					_ = cmd.Wait()                                      // its status says nothing
+					_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // most leave nothing behind
+					return nil
+				}, nil
+			})
+			if len(w.ways(t, out)) == 0 {
+				t.Errorf("%s: nothing shows that it got out\n%s\nit printed %s", a.name, a.line, out)
+			}
+		})
+	}
+}
+
+// TestNothingGetsOutAsAnOrdinaryUser runs the table again as nobody.
+func TestNothingGetsOutAsAnOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // it was run as one
+	}
+	base, err := os.MkdirTemp("", "artoo-ordinary-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(base)
+	const nobody = 65534
+	if err := os.Chown(base, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestNothingGetsOut$")
+	cmd.Dir = base
+	cmd.Env = append(os.Environ(), "TMPDIR="+base, "HOME="+base)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
