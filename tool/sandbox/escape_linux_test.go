@@ -95,7 +95,7 @@ func TestNothingGetsOut(t *testing.T) {
 	}
 	facts, dir := Probe(t.Context(), ""), tools(t)
 	for _, mechanism := range tested {
-		if lacking(facts, mechanism.facts.Mechanism) {
+		if unheld(facts, mechanism.facts.Mechanism) {
 			continue
 		}
 		for place, options := range mechanism.places {
@@ -115,8 +115,8 @@ func TestNothingGetsOut(t *testing.T) {
 	}
 }
 
-// lacking reports whether the machine has not got a mechanism.
-func lacking(facts Facts, mechanism Mechanism) bool {
+// unheld reports whether the machine has not got a mechanism.
+func unheld(facts Facts, mechanism Mechanism) bool {
 	return mechanism == Namespaces && (facts.Mechanism != Namespaces || !facts.Layer)
 }
 
