@@ -3,6 +3,7 @@ package confine
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,22 @@ func (c Config) sandbox() (sandbox.Config, error) {
 		Toolchains: append(c.toolchains(), c.Toolchains...), Caches: c.caches(),
 		Protected: c.Protected,
 	}, nil
+}
+
+// systemSecrets are files of the system's that root alone can read: artoo may be root.
+var systemSecrets = []string{"/etc/shadow*", "/etc/gshadow*", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private",
+	"/etc/sudoers*", "/etc/krb5.keytab", "/etc/NetworkManager/system-connections", "/etc/wireguard"}
+
+// denied is what a command must not see, as it is now.
+func (c Config) denied() ([]string, error) {
+	denied, err := c.Files().Denied()
+	if os.Geteuid() == 0 {
+		for _, pattern := range systemSecrets {
+			found, globErr := filepath.Glob(pattern)
+			denied, err = append(denied, found...), errors.Join(err, globErr)
+		}
+	}
+	return denied, err
 }
 
 // managers are the directories, below the home, of programs that bring several

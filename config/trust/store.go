@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -38,7 +39,7 @@ type content struct {
 // Answers are all that were given, the oldest first; none where there is no file.
 func (s Store) Answers() ([]Answer, error) {
 	data, err := os.ReadFile(s.Path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // no such file either
 		return nil, nil
 	}
 	var c content
