@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strconv"
 	"time"
 )
 
@@ -13,6 +14,7 @@ import (
 type Changes struct {
 	Entries []Change // by path; a directory before what it holds
 	layer   *os.File
+	roots   []string // the writable directories, each with a directory of the layer
 }
 
 // Open opens the new content of a regular file.
@@ -20,9 +22,11 @@ func (c *Changes) Open(change Change) (*os.File, error) {
 	if !change.Mode.IsRegular() || change.Kind == Deleted {
 		return nil, &fs.PathError{Op: "open", Path: change.Path, Err: fs.ErrInvalid}
 	}
-	file, err := os.Open(change.upper)
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(change.upper, 0o600) == nil {
-		return os.Open(change.upper)
+	path := "/proc/self/fd/" + strconv.Itoa(int(c.layer.Fd())) + "/upper" + strconv.Itoa(change.root) +
+		change.Path[len(c.roots[change.root]):]
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(path, 0o600) == nil {
+		return os.Open(path)
 	}
 	return file, err
 }
@@ -53,7 +57,7 @@ type Change struct {
 	// setgid: never to be applied.
 	Special bool
 	Before  Before
-	upper   string // where it lies in the layer
+	root    int // of Changes.roots
 }
 
 // Before is what was at the path below the layer, so that whoever applies the

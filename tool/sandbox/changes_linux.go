@@ -8,9 +8,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
+	"hash"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,22 +23,42 @@ func (p *Process) Changes() (*Changes, error) {
 	if p.layer == nil {
 		return nil, errors.New("sandbox: the command had no layer")
 	}
-	d := differ{begun: p.begun, hidden: map[string]bool{}, above: map[string]bool{}, buffer: make([]byte, 64<<10)}
+	d := differ{begun: p.begun, hidden: map[string]bool{}, above: map[string]bool{}, buffer: make([]byte, 64<<10),
+		hash: sha256.New()}
 	for _, path := range p.denied {
 		d.hidden[path] = true
 		for dir := filepath.Dir(path); dir != "/" && !d.above[dir]; dir = filepath.Dir(dir) {
 			d.above[dir] = true
 		}
 	}
-	for i, lower := range p.writable {
-		upper := "/proc/self/fd/" + strconv.Itoa(int(p.layer.Fd())) + "/upper" + strconv.Itoa(i)
-		if err := d.entry(upper, lower, true); err != nil {
+	for i, root := range p.writable {
+		d.root = i
+		upper := spot{int(p.layer.Fd()), upperName(i)}
+		if err := d.entry(upper, spot{unix.AT_FDCWD, root}, root); err != nil {
 			p.layer.Close()
 			return nil, fmt.Errorf("sandbox: read the layer: %w", err)
 		}
 	}
 	slices.SortFunc(d.entries, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
-	return &Changes{Entries: d.entries, layer: p.layer}, nil
+	return &Changes{Entries: d.entries, layer: p.layer, roots: p.writable}, nil
+}
+
+func upperName(root int) string { return "upper" + strconv.Itoa(root) }
+
+// spot is a name in an open directory. No way to it leads through a link.
+type spot struct {
+	dir  int // -1: nowhere
+	name string
+}
+
+func (s spot) open(flags int) (int, error) {
+	return unix.Openat(s.dir, s.name, flags|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+}
+
+func (s spot) link() (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(s.dir, s.name, buf)
+	return string(buf[:max(n, 0)]), err
 }
 
 // differ compares the written side of a layer with what lies below.
@@ -47,102 +66,93 @@ type differ struct {
 	begun   time.Time
 	hidden  map[string]bool // what the command could not see
 	above   map[string]bool // the directories that hold such
+	root    int
 	buffer  []byte
+	hash    hash.Hash
 	entries []Change
 }
 
-// entry compares one entry of the written side with the one below, which is looked
-// for only where the directories around both are merged.
-func (d *differ) entry(upper, path string, merged bool) error {
+// entry compares one entry of the written side with the one below.
+func (d *differ) entry(upper, lower spot, path string) error {
 	var st unix.Stat_t
-	if err := unix.Lstat(upper, &st); err != nil {
-		return &fs.PathError{Op: "lstat", Path: path, Err: err}
+	if err := unix.Fstatat(upper.dir, upper.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
-	var before Before
-	if merged && !d.hidden[path] {
-		var err error
-		if before, err = d.below(path); err != nil {
-			return err
-		}
+	before, err := d.below(lower, path)
+	if err != nil {
+		return err
 	}
-	now := Change{Path: path, Mode: modeOf(st.Mode), Before: before, upper: upper}
-	now.Kind = Replaced
-	switch was := before.Mode; {
+	now := Change{Path: path, Mode: modeOf(st.Mode), Before: before, root: d.root}
+	switch {
 	case st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0:
 		if before.Exists() {
-			return d.deleted(path, before)
+			return d.deleted(lower, path, before)
 		}
 		return nil
 	case !before.Exists():
 		now.Kind = Created
-	case was.Type() == now.Mode.Type():
+	case before.Mode.Type() != now.Mode.Type():
+		now.Kind = Replaced
+	case before.Mode != now.Mode:
 		now.Kind = Mode
 	}
 	now.Special = now.Mode.Type()&^(fs.ModeDir|fs.ModeSymlink) != 0 ||
 		!now.Mode.IsDir() && now.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0
-	changed := now.Kind != Mode || now.Mode != before.Mode
+	differs := false
 	switch now.Mode.Type() {
 	case fs.ModeDir:
-		if changed {
+		if now.Kind != "" {
 			d.entries = append(d.entries, now)
 		}
-		return d.dir(now)
+		return d.dir(upper, lower, now)
 	case fs.ModeSymlink:
-		target, err := os.Readlink(upper)
-		if err != nil {
-			return err
-		}
-		now.Target = target
-		changed = now.Kind != Mode || target != before.Target
-		if now.Kind == Mode {
-			now.Kind = Modified
-		}
+		now.Target, err = upper.link()
+		differs = now.Target != before.Target
 	case 0:
 		now.Size = st.Size
-		differs, err := d.content(&now)
-		if err != nil {
-			return err
-		}
-		if now.Kind == Mode && differs {
-			now.Kind, changed = Modified, true
-		}
+		differs, err = d.content(upper, lower, &now)
 	}
-	if changed {
+	if err != nil {
+		return &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	if differs && now.Kind != Created && now.Kind != Replaced {
+		now.Kind = Modified
+	}
+	if now.Kind != "" {
 		d.entries = append(d.entries, now)
 	}
 	return nil
 }
 
-// dir compares what a directory of the written side holds.
-func (d *differ) dir(now Change) error {
-	names, err := readNames(now.upper)
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(now.upper, 0o700) == nil {
-		names, err = readNames(now.upper)
+// dir compares what a directory of the written side holds. The command may have
+// closed it.
+func (d *differ) dir(upper, lower spot, now Change) error {
+	above, err := upper.open(unix.O_DIRECTORY)
+	if errors.Is(err, unix.EACCES) && unix.Fchmodat(upper.dir, upper.name, 0o700, 0) == nil {
+		above, err = upper.open(unix.O_DIRECTORY)
 	}
 	if err != nil {
-		return err
+		return &fs.PathError{Op: "open", Path: now.Path, Err: err}
 	}
-	if now.Before.Mode.IsDir() && opaque(now.upper) {
-		below, err := readNames(now.Path)
-		if err != nil {
+	defer unix.Close(above)
+	below := -1
+	if now.Before.Mode.IsDir() && now.Before.Exists() {
+		if below, err = lower.open(unix.O_DIRECTORY); err != nil {
+			return &fs.PathError{Op: "open", Path: now.Path, Err: err}
+		}
+		defer unix.Close(below)
+	}
+	list, err := readNames(above)
+	if err != nil {
+		return &fs.PathError{Op: "read", Path: now.Path, Err: err}
+	}
+	if below >= 0 && opaque(above) {
+		if err := d.rest(below, now.Path, list); err != nil {
 			return err
 		}
-		for _, name := range below {
-			path := filepath.Join(now.Path, name)
-			before, err := d.below(path)
-			if err != nil {
-				return err
-			}
-			if !slices.Contains(names, name) && !d.hidden[path] && before.Exists() {
-				if err := d.deleted(path, before); err != nil {
-					return err
-				}
-			}
-		}
 	}
-	for _, name := range names {
-		path := filepath.Join(now.Path, name)
-		if err := d.entry(now.upper+"/"+name, path, now.Before.Mode.IsDir()); err != nil {
+	for _, name := range list {
+		if err := d.entry(spot{above, name}, spot{below, name}, now.Path+"/"+name); err != nil {
 			return err
 		}
 	}
@@ -151,45 +161,59 @@ func (d *differ) dir(now Change) error {
 
 // deleted lists an entry that is gone, and all that it held. A directory that
 // holds what the command could not see stays.
-func (d *differ) deleted(path string, before Before) error {
+func (d *differ) deleted(lower spot, path string, before Before) error {
 	if !d.above[path] {
-		d.entries = append(d.entries, Change{Path: path, Kind: Deleted, Mode: before.Mode, Before: before})
+		d.entries = append(d.entries, Change{Path: path, Kind: Deleted, Mode: before.Mode, Before: before, root: d.root})
 	}
 	if !before.Mode.IsDir() {
 		return nil
 	}
-	names, err := readNames(path)
+	below, err := lower.open(unix.O_DIRECTORY)
 	if err != nil {
-		return err
+		return &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	for _, name := range names {
-		inner := filepath.Join(path, name)
-		if d.hidden[inner] {
+	defer unix.Close(below)
+	return d.rest(below, path, nil)
+}
+
+// rest lists what of a directory is gone: all but what is kept.
+func (d *differ) rest(below int, path string, kept []string) error {
+	list, err := readNames(below)
+	if err != nil {
+		return &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	slices.Sort(kept)
+	for _, name := range list {
+		if _, there := slices.BinarySearch(kept, name); there {
 			continue
 		}
-		was, err := d.below(inner)
+		lower, inner := spot{below, name}, path+"/"+name
+		before, err := d.below(lower, inner)
 		if err != nil {
 			return err
 		}
-		if !was.Exists() {
-			continue // somebody else removed it
+		if !before.Exists() {
+			continue // hidden, or somebody else removed it
 		}
-		if err := d.deleted(inner, was); err != nil {
+		if err := d.deleted(lower, inner, before); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// below is what lies below the layer.
-func (d *differ) below(path string) (Before, error) {
+// below is what lies below the layer, as far as the command could see it.
+func (d *differ) below(lower spot, path string) (Before, error) {
+	if lower.dir == -1 || d.hidden[path] {
+		return Before{}, nil
+	}
 	var st unix.Stat_t
-	err := unix.Lstat(path, &st)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+	err := unix.Fstatat(lower.dir, lower.name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
 		return Before{}, nil
 	}
 	if err != nil {
-		return Before{}, &fs.PathError{Op: "lstat", Path: path, Err: err}
+		return Before{}, &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
 	before := Before{Mode: modeOf(st.Mode), Dev: uint64(st.Dev), Inode: st.Ino, Changed: time.Unix(st.Ctim.Unix())}
 	before.Moved = before.Changed.After(d.begun)
@@ -197,8 +221,8 @@ func (d *differ) below(path string) (Before, error) {
 	case 0:
 		before.Size = st.Size
 	case fs.ModeSymlink:
-		if before.Target, err = os.Readlink(path); err != nil {
-			return before, err
+		if before.Target, err = lower.link(); err != nil {
+			return before, &fs.PathError{Op: "readlink", Path: path, Err: err}
 		}
 	}
 	return before, nil
@@ -206,67 +230,91 @@ func (d *differ) below(path string) (Before, error) {
 
 // content tells whether a regular file differs from the one below, whose hash it
 // notes.
-func (d *differ) content(now *Change) (differs bool, err error) {
+func (d *differ) content(upper, lower spot, now *Change) (differs bool, err error) {
 	if !now.Before.Exists() || !now.Before.Mode.IsRegular() {
-		return true, nil
+		return false, nil
 	}
-	below, err := os.OpenFile(now.Path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrPermission) {
+	below, err := lower.open(0)
+	if errors.Is(err, unix.EACCES) {
 		return true, nil // who cannot read it did not copy it either: it was written anew
 	}
 	if err != nil {
 		return false, err
 	}
-	defer below.Close()
-	hash := sha256.New()
-	if now.Size != now.Before.Size {
-		if _, err = io.CopyBuffer(hash, onlyReader{below}, d.buffer); err != nil {
-			return false, err
-		}
-		hash.Sum(now.Before.Hash[:0])
-		return true, nil
-	}
-	written, err := (&Changes{}).Open(Change{Path: now.Path, Mode: now.Mode, upper: now.upper})
-	if err != nil {
-		return false, err
-	}
-	defer written.Close()
-	half := len(d.buffer) / 2
-	for {
-		n, err := io.ReadFull(below, d.buffer[:half])
-		m, other := io.ReadFull(written, d.buffer[half:])
-		hash.Write(d.buffer[:n])
-		differs = differs || !bytes.Equal(d.buffer[:n], d.buffer[half:half+m])
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			hash.Sum(now.Before.Hash[:0])
-			return differs, nil
+	defer unix.Close(below)
+	written := -1
+	if now.Size == now.Before.Size {
+		written, err = upper.open(0)
+		if errors.Is(err, unix.EACCES) && unix.Fchmodat(upper.dir, upper.name, 0o600, 0) == nil {
+			written, err = upper.open(0)
 		}
 		if err != nil {
 			return false, err
 		}
-		if other != nil && other != io.EOF && other != io.ErrUnexpectedEOF {
-			return false, other
+		defer unix.Close(written)
+	}
+	half := len(d.buffer) / 2
+	sum := d.hash
+	sum.Reset()
+	for left := now.Before.Size; left > 0; {
+		part := min(left, int64(half))
+		n, err := fill(below, d.buffer[:part])
+		if err != nil {
+			return false, err
+		}
+		sum.Write(d.buffer[:n])
+		if written >= 0 {
+			m, err := fill(written, d.buffer[half:half+int(part)])
+			if err != nil {
+				return false, err
+			}
+			differs = differs || !bytes.Equal(d.buffer[:n], d.buffer[half:half+m])
+		}
+		left -= int64(n)
+		if int64(n) < part {
+			break // somebody cut it meanwhile
 		}
 	}
+	sum.Sum(now.Before.Hash[:0])
+	return differs || written < 0, nil
 }
 
-// onlyReader keeps io.Copy from ways of its own around the buffer.
-type onlyReader struct{ io.Reader }
+// fill reads until p is full or the file ends.
+func fill(fd int, p []byte) (n int, err error) {
+	for n < len(p) {
+		m, err := unix.Read(fd, p[n:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || m == 0 {
+			return n, err
+		}
+		n += m
+	}
+	return n, nil
+}
 
 // opaque reports whether a directory of the written side covers the one below.
-func opaque(path string) bool {
+func opaque(fd int) bool {
 	value := make([]byte, 8)
-	n, err := unix.Lgetxattr(path, "user.overlay.opaque", value)
+	n, err := unix.Fgetxattr(fd, "user.overlay.opaque", value)
 	return err == nil && n == 1 && value[0] == 'y'
 }
 
-func readNames(path string) ([]string, error) {
-	dir, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// readNames lists an open directory.
+func readNames(fd int) ([]string, error) {
+	var list []string
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := unix.ReadDirent(fd, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return list, err
+		}
+		_, _, list = unix.ParseDirent(buf[:n], -1, list)
 	}
-	defer dir.Close()
-	return dir.Readdirnames(-1)
 }
 
 func modeOf(mode uint32) fs.FileMode {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -143,7 +144,9 @@ func namespaces() *syscall.SysProcAttr {
 	if os.Geteuid() == 0 {
 		// Root works on the files of others: their owners must be known inside.
 		if users, groups := ownMap("uid"), ownMap("gid"); users != nil && groups != nil {
-			attr.UidMappings, attr.GidMappings, attr.GidMappingsEnableSetgroups = users, groups, true
+			attr.UidMappings, attr.GidMappings = users, groups
+			allowed, err := os.ReadFile("/proc/self/setgroups") // what was denied outside stays so
+			attr.GidMappingsEnableSetgroups = err == nil && strings.TrimSpace(string(allowed)) == "allow"
 		}
 		attr.AmbientCaps = nil
 	}
@@ -261,6 +264,13 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 		if line.Denied, err = s.config.Denied(); err != nil {
 			return line, fmt.Errorf("sandbox: denied files: %w", err)
 		}
+	}
+	if s.facts.Mechanism == Namespaces {
+		open, err := s.places.sockets()
+		if err != nil {
+			return line, fmt.Errorf("sandbox: sockets of others: %w", err)
+		}
+		line.Denied = slices.Concat(line.Denied, open)
 	}
 	if s.config.Protected != nil && !options.Layer && !options.ReadOnly {
 		if line.Protected, err = s.config.Protected(); err != nil {

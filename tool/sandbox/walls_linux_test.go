@@ -130,6 +130,24 @@ func TestTheLoopbackIsTheSessionsOwn(t *testing.T) {
 	}
 }
 
+func TestSocketsOfTheMachineAreOutOfReach(t *testing.T) {
+	for name, options := range map[string]Options{"sandbox": {}, "layer": {Layer: true}} {
+		s, root := open(t, nil)
+		listener, err := net.Listen("unix", filepath.Join(root, "a socket"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		out, _, p := run(t, s, options, "test -S 'a socket' && echo there")
+		if p.layer != nil {
+			p.layer.Close()
+		}
+		if out != "" {
+			t.Errorf("%s: it printed %q", name, out)
+		}
+	}
+}
+
 func bash(t *testing.T, s *Sandbox, options Options, line string) (string, Exit) {
 	t.Helper()
 	out, exit, p := run(t, s, options, "exec bash -c '"+line+"'")

@@ -146,6 +146,9 @@ func mountProc(step Step, to string) error {
 	if step.From == "" {
 		return syscall.Mount("proc", to, "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
 	}
+	if syscall.Geteuid() == 0 {
+		return bind(oldRoot+step.From, to, OpRead) // root could write to much of it
+	}
 	return bind(oldRoot+step.From, to, OpWrite)
 }
 

@@ -1,0 +1,119 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// places where not everything is to be had: what makes one, from within namespaces
+// in which this process may do it.
+var lacking = map[string]struct {
+	flags   uintptr
+	prepare func() error
+}{
+	"switched-off": {unix.CLONE_NEWUSER, func() error {
+		return os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0)
+	}},
+	"masked-proc": {unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID, func() error {
+		if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+			return err
+		}
+		return unix.Mount("/dev/null", "/proc/uptime", "", unix.MS_BIND, "")
+	}},
+}
+
+// probeWithin prepares a place and prints what Probe finds there.
+func probeWithin(place string) int {
+	var facts any
+	if lack, ok := lacking[place]; ok {
+		if err := lack.prepare(); err != nil {
+			facts = err.Error()
+		}
+	}
+	if facts == nil {
+		facts = Probe(context.Background(), "")
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(facts); err != nil {
+		return 1
+	}
+	return 0
+}
+
+func TestProbeSaysWhyThereAreNoNamespaces(t *testing.T) {
+	facts := probeAt(t, "switched-off")
+	if facts.Mechanism == Namespaces || len(facts.Missing) == 0 ||
+		!strings.Contains(facts.Missing[0].Why, "max_user_namespaces = 0") || facts.Missing[0].Cure == "" {
+		t.Errorf("found %+v", facts)
+	}
+	if facts.Mechanism == Landlock && (facts.Layer || facts.HidesFiles || facts.Network) {
+		t.Errorf("Landlock is said to do what it cannot: %+v", facts)
+	}
+}
+
+func TestProbeSaysThatProcessesCanBeSeen(t *testing.T) {
+	facts := probeAt(t, "masked-proc")
+	if facts.Mechanism != Namespaces || facts.HidesProcess || len(facts.Missing) != 1 || facts.Missing[0].What != "processes" {
+		t.Errorf("found %+v", facts)
+	}
+}
+
+func probeAt(t *testing.T, place string) Facts {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "probe", place)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  lacking[place].flags,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return decodeFacts(t, out)
+}
+
+func decodeFacts(t *testing.T, out []byte) Facts {
+	t.Helper()
+	var facts Facts
+	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&facts); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return facts
+}
+
+func TestProbeSaysThatAFilterIsAroundIt(t *testing.T) {
+	s, root := open(t, nil)
+	copyFile(t, "/proc/self/exe", filepath.Join(root, "probe"))
+	out, exit, _ := run(t, s, Options{}, "./probe probe here")
+	if exit.Status != 0 {
+		t.Fatalf("it ended with %+v: %s", exit, out)
+	}
+	facts := decodeFacts(t, []byte(out))
+	if facts.Mechanism == Namespaces || !strings.Contains(facts.Missing[0].Why, "filter of system calls") {
+		t.Errorf("found %+v", facts)
+	}
+}
+
+func TestALayerIsNotMadeWhereSomethingIsMounted(t *testing.T) {
+	facts := namespaceFacts.For("/")
+	if facts.Layer || len(facts.Missing) != 1 || !strings.Contains(facts.Missing[0].Why, "mounted below /") {
+		t.Errorf("found %+v", facts)
+	}
+	if facts := namespaceFacts.For(t.TempDir()); !facts.Layer || len(facts.Missing) != 0 {
+		t.Errorf("found %+v", facts)
+	}
+	if got := unescape(`/a\040b\134c\0`); got != `/a b\c\0` {
+		t.Errorf("a path is %q", got)
+	}
+}
