@@ -215,7 +215,7 @@ func TestAnOrdinaryUserIsConfinedToo(t *testing.T) {
 	if err := os.Chown(base, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.skip", "RealPrograms|OrdinaryUser", "-test.v")
+	cmd := exec.Command("/proc/self/exe", "-test.skip", "RealPrograms|OrdinaryUser|Profile", "-test.v")
 	cmd.Dir = base
 	cmd.Env = append(os.Environ(), "TMPDIR="+base, "HOME="+base)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

@@ -22,7 +22,8 @@ type Process struct {
 	begun    time.Time
 	writable []string
 	denied   []string
-	layer    *os.File // what was written; set by Wait for Options.Layer and ReadOnly
+	options  Options
+	layer    *os.File // what was written; set by Wait for Options.Layer
 }
 
 // Wait waits until the command and all it started have ended. The error says that
@@ -33,11 +34,12 @@ func (p *Process) Wait() (Exit, error) {
 	if err != nil {
 		return Exit{}, fmt.Errorf("sandbox: the launcher has ended: %w", err)
 	}
-	for _, file := range files[:max(len(files)-1, 0)] {
-		file.Close()
-	}
-	if len(files) > 0 {
-		p.layer = files[len(files)-1]
+	for _, file := range files {
+		if p.options.Layer && p.layer == nil {
+			p.layer = file
+		} else {
+			file.Close()
+		}
 	}
 	if len(said) != 2 || said[0][0] != launcher.SayExit || len(said[0]) != 4 || len(said[1])%2 != 0 {
 		return Exit{}, fmt.Errorf("sandbox: an unknown answer of the launcher: %q", said)

@@ -3,12 +3,14 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +24,10 @@ import (
 
 // patience is how long a launcher may take to be ready.
 const patience = 5 * time.Second
+
+// environment is a launcher's: it waits in system calls all the time, and Go looks
+// only now and then whether one of those may give its turn to another goroutine.
+var environment = []string{"GOMAXPROCS=32"}
 
 // Sandbox is a launcher at work. Its methods may be called from any goroutine.
 type Sandbox struct {
@@ -79,8 +85,8 @@ func (s *Sandbox) start(ctx context.Context, setup launcher.Setup) error {
 	}
 	s.socket = ours
 	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{launcher.Name}, Env: []string{"GOMAXPROCS=64"}, Dir: "/",
-		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		Path: "/proc/self/exe", Args: []string{launcher.Name}, Env: environment, Dir: "/",
+		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if s.facts.Mechanism == Namespaces {
 		cmd.SysProcAttr = namespaces()
@@ -134,7 +140,7 @@ func namespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 			unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
-		Setsid: true, Pdeathsig: syscall.SIGKILL,
+		Setpgid: true, Pdeathsig: syscall.SIGKILL,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
 		// The last three are overlay's, whose working directory nobody else may enter.
@@ -236,7 +242,7 @@ func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 		ours.Close()
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	return &Process{socket: ours, begun: begun, writable: line.Writable, denied: line.Denied}, nil
+	return &Process{socket: ours, options: options, begun: begun, writable: line.Writable, denied: line.Denied}, nil
 }
 
 // line says what to run, and how.
@@ -244,9 +250,9 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 	if cmd.Err != nil {
 		return launcher.Line{}, cmd.Err
 	}
-	dir := cmd.Dir
-	if dir == "" {
-		dir = s.config.Root
+	dir := cmp.Or(cmd.Dir, s.config.Root)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // a link outside of what is granted is not there inside
 	}
 	line := launcher.Line{
 		Path: cmd.Path, Dir: dir, Args: cmd.Args, Env: cmd.Env,

@@ -1,0 +1,59 @@
+package sandbox
+
+import (
+	"slices"
+	"strings"
+)
+
+// profile is what sandbox-exec of macOS is told about a command: all is denied but
+// what is named; of two rules that fit, the later one counts. It has not been run
+// on a Mac yet.
+func profile(config Config, readOnly bool, denied, protected []string) string {
+	var b strings.Builder
+	b.WriteString(`(version 1)
+(deny default)
+(allow process-exec process-fork)
+(allow process-info* signal (target same-sandbox))
+(allow sysctl-read pseudo-tty ipc-posix-sem ipc-posix-shm*)
+(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo") (global-name "com.apple.system.notification_center"))
+(allow file-read-metadata)
+(allow file-read* (literal "/") (subpath "/System") (subpath "/Library") (subpath "/usr") (subpath "/bin") (subpath "/sbin")
+ (subpath "/opt") (subpath "/dev") (subpath "/private/etc") (subpath "/private/var/db") (subpath "/private/var/select")
+ (subpath "/Applications/Xcode.app"))
+(allow file-write* file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$"))
+`)
+	read := slices.Concat([]string{config.Root}, config.Read, config.Write, config.Toolchains)
+	if config.Common != "" {
+		read = append(read, config.Common)
+	}
+	read = append(read, config.Temp)
+	write := []string{config.Temp}
+	if !readOnly {
+		write = slices.Concat(write, []string{config.Root}, config.Write)
+		b.WriteString("(allow network* (local ip \"localhost:*\") (remote ip \"localhost:*\"))\n")
+	}
+	for _, cache := range config.Caches {
+		read = append(read, cache.Path, cache.Own)
+		if !readOnly {
+			write = append(write, cache.Own)
+		}
+	}
+	rule(&b, "allow file-read*", "subpath", read)
+	rule(&b, "allow file-write*", "subpath", write)
+	rule(&b, "deny file-write*", "subpath", protected)
+	rule(&b, "deny file-read* file-write* file-read-metadata", "subpath", denied)
+	return b.String()
+}
+
+// rule writes a rule for paths.
+func rule(b *strings.Builder, what, filter string, paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	b.WriteString("(" + what)
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	for _, path := range paths {
+		b.WriteString("\n (" + filter + ` "` + quote.Replace(path) + `")`)
+	}
+	b.WriteString(")\n")
+}

@@ -1,0 +1,29 @@
+package sandbox
+
+import (
+	"os"
+	"testing"
+)
+
+func TestTheProfileForMacOS(t *testing.T) {
+	config := Config{
+		Root: `/Users/u/my "project"`, Read: []string{"/Users/u/docs"}, Write: []string{"/Users/u/other"},
+		Common: "/Users/u/main/.git", Toolchains: []string{"/Users/u/.pyenv"}, Temp: "/private/tmp/artoo-1",
+		Caches: []Cache{{Path: "/Users/u/go/pkg/mod", Own: "/Users/u/Library/Caches/artoo/go-mod", Env: "GOMODCACHE"}},
+	}
+	for name, readOnly := range map[string]bool{"testdata/profile.sb": false, "testdata/profile-reading.sb": true} {
+		got := profile(config, readOnly, []string{config.Root + "/.env"}, []string{config.Root + "/.git"})
+		if os.Getenv("UPDATE_PROFILE") != "" {
+			if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
