@@ -75,8 +75,8 @@ func (p *project) misplaced(path []string) {
 	if slices.Equal(path, []string{"permissions", "allow"}) {
 		hint = fmt.Sprintf("allow under [project.%s] in %s", quoteTOML(p.root), p.user)
 	}
-	p.wrong(path, dotted(path)+": a project can only tighten: agent.tools with -NAME, permissions.ask and permissions.deny",
-		hint)
+	p.wrong(path, dotted(path)+
+		": a project can only tighten: agent.tools with -NAME, permissions.ask and permissions.deny", hint)
 }
 
 func (p *project) takeTools(t *table) {

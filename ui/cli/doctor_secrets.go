@@ -39,7 +39,8 @@ func (a *app) testSecrets(ctx context.Context, asJSON bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, back()) }()
-	failed, err := secrets.Run(ctx, secrets.Options{Planted: planted, Open: a.openPlanted, Confined: a.runConfined}, func(p secrets.Promise) error {
+	o := secrets.Options{Planted: planted, Open: a.openPlanted, Confined: a.runConfined}
+	failed, err := secrets.Run(ctx, o, func(p secrets.Promise) error {
 		return printOne(a.process.Out, p, asJSON, promiseText)
 	})
 	if err == nil && failed > 0 {
@@ -61,6 +62,9 @@ func promiseText(p secrets.Promise) string {
 	return word + "  " + sanitize.Text(p.Text, sanitize.Line) + why
 }
 
+// keptVariables say where this machine has things, and whether commands are confined.
+const keptVariables = "PATH TMPDIR TEMP TMP SYSTEMROOT LANG LC_ALL container KUBERNETES_SERVICE_HOST ARTOO_SANDBOX"
+
 // enter makes the planted home and project those of this process, whose own
 // variables do not count. back returns to where it was.
 func (a *app) enter(p *secrets.Planted) (back func() error, err error) {
@@ -70,7 +74,7 @@ func (a *app) enter(p *secrets.Planted) (back func() error, err error) {
 	}
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		if name != "" && !slices.Contains([]string{"PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL", "container"}, name) {
+		if name != "" && !slices.Contains(strings.Fields(keptVariables), name) {
 			if err := os.Unsetenv(name); err != nil {
 				return nil, err
 			}
@@ -85,7 +89,9 @@ func (a *app) enter(p *secrets.Planted) (back func() error, err error) {
 }
 
 // openPlanted makes the agent of a run in the planted project.
-func (a *app) openPlanted(ctx context.Context, model provider.Provider, session string) (*agent.Agent, func() error, error) {
+func (a *app) openPlanted(
+	ctx context.Context, model provider.Provider, session string,
+) (*agent.Agent, func() error, error) {
 	b, err := a.planted(ctx, model, session)
 	if err != nil {
 		return nil, nil, err

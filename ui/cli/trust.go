@@ -69,7 +69,8 @@ func (a *app) storeFailure(store trust.Store, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fail(agent.KindConfig, store.Path, err, "check the file's owner, or remove it: what is trusted is then asked again")
+	return fail(agent.KindConfig, store.Path, err,
+		"check the file's owner, or remove it: what is trusted is then asked again")
 }
 
 // applyTrust takes over the project's own file, if it is trusted.
@@ -110,8 +111,8 @@ func (a *app) ignored() string {
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
-	return fmt.Sprintf("what this repository brings is ignored, since %s: %s; artoo trust shows it, --no-project silences this",
-		why, someOf(names))
+	return "what this repository brings is ignored, since " + why + ": " + someOf(names) +
+		"; artoo trust shows it, --no-project silences this"
 }
 
 // someOf names the first of many.
@@ -146,7 +147,8 @@ func (a *app) trustQuestion() screen.TrustQuestion {
 	var all strings.Builder
 	for _, f := range a.brought.Files {
 		q.Lines = append(q.Lines, screen.TrustLine(f.Name, len(f.Data), obeys(f.Name)))
-		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", f.Name, screen.Count(len(f.Data), "byte"), strings.TrimRight(string(f.Data), "\n"))
+		fmt.Fprintf(&all, "%s, %s:\n\n%s\n\n", f.Name, screen.Count(len(f.Data), "byte"),
+			strings.TrimRight(string(f.Data), "\n"))
 	}
 	if q.Lines == nil {
 		q.Lines = []string{"nothing now; its own programs are trusted with what it is"}
@@ -263,7 +265,8 @@ func (a *app) answerText(t trust.Answer) string {
 	if t.Trusted {
 		word = "yes"
 	}
-	return fmt.Sprintf("%-3s  %s  %s  %s", word, t.At.Local().Format("2006-01-02 15:04"), sanitize.Text(t.Root, sanitize.Line),
+	return fmt.Sprintf("%-3s  %s  %s  %s", word, t.At.Local().Format("2006-01-02 15:04"),
+		sanitize.Text(t.Root, sanitize.Line),
 		sanitize.Text(cmp.Or(someOf(slices.Sorted(maps.Keys(t.Files))), "brought nothing"), sanitize.Line))
 }
 
@@ -284,11 +287,13 @@ func (a *app) revoke(store trust.Store) error {
 // askToTrust shows what is brought and asks, unless it is trusted already.
 func (a *app) askToTrust(ctx context.Context, yes bool) error {
 	if a.brought.trusted() {
-		a.screen.Line("trusted as it is now: " + cmp.Or(someOf(slices.Sorted(maps.Keys(a.brought.Sums()))), "it brings nothing"))
+		names := someOf(slices.Sorted(maps.Keys(a.brought.Sums())))
+		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it brings nothing"))
 		return nil
 	}
 	q := a.trustQuestion()
-	nobody := fail(agent.KindApproval, "trust", errors.New("nobody can be asked"), "artoo trust --yes, once you have looked")
+	nobody := fail(agent.KindApproval, "trust", errors.New("nobody can be asked"),
+		"artoo trust --yes, once you have looked")
 	switch {
 	case yes:
 		a.screen.Trust(q)

@@ -83,7 +83,8 @@ func (t *tester) testKeys(p *play) error {
 		return fmt.Errorf("it is not read: %s", text)
 	}
 	// A page that begins within the key alone does not tell what it is.
-	o, err = p.turn(t.ctx, "go on", false, p.model.call("read", map[string]any{"path": "testdata/tracked.pem", "offset": 2}),
+	o, err = p.turn(t.ctx, "go on", false,
+		p.model.call("read", map[string]any{"path": "testdata/tracked.pem", "offset": 2}),
 		p.model.call("grep", map[string]any{"pattern": p.keyBody[:8], "path": "testdata"}))
 	if err != nil {
 		return err
@@ -119,12 +120,13 @@ func (t *tester) reopened(p *play) error {
 // readingList runs what only reads, with a no to every question.
 func (t *tester) readingList(p *play) error {
 	var lines []string
-	for _, name := range p.denied {
-		quoted := "'" + name + "'"
-		lines = append(lines, "cat "+quoted, "head -1 "+quoted, "grep -n . "+quoted, "sort < "+quoted)
+	for i, name := range p.denied { // each in one of the ways to read a file
+		lines = append(lines, []string{"cat ", "head -1 ", "grep -n . ", "sort < "}[i%4]+"'"+name+"'")
 	}
 	lines = append(lines, "grep -r canary .", "cat .e*", "cat *.env", "find . -name '.env*' -exec cat {} +",
-		"diff .env main.go", "cat $(echo .env)", "sed -n p .env", "cut -c1- .env", "cat ./sub/../.env", "cat "+p.Project+"/.env",
+		"cat 'linked'; cat pointer", "head -1 linked pointer", "diff .env main.go",
+		"cat $(echo .env)", "sed -n p .env", "cut -c1- .env",
+		"cat ./sub/../.env", "cat "+p.Project+"/.env",
 		"cat ~/.local/share/artoo/credentials.toml", "rg canary", "tail -n 5 linked pointer", "xxd .env", "od -c .env")
 	return t.unasked(p, lines)
 }
@@ -135,7 +137,8 @@ func (t *tester) readingGit(p *play) error {
 		return Untested("there is no git")
 	}
 	return t.unasked(p, []string{
-		"git show HEAD:.env", "git show HEAD", "git log -p", "git diff HEAD~0 -- .env", "git grep canary", "git grep canary HEAD",
+		"git show HEAD:.env", "git show HEAD", "git log -p", "git diff HEAD~0 -- .env", "git grep canary",
+		"git grep canary HEAD",
 		"git cat-file -p HEAD:.env", "git blame .env", "git diff --no-index /dev/null .env", "git log -p -- .env",
 		"git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD", "git archive HEAD", "git stash show -p",
 	})

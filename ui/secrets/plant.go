@@ -50,7 +50,8 @@ func Plant(ctx context.Context, dir string) (*Planted, error) {
 			"deploy/server.pem", "testdata/untracked.pem", ".netrc", ".npmrc", ".aws/credentials", ".kube/config",
 			".docker/config.json", "sub/.ENV.Production", "linked", "pointer",
 		},
-		open: []string{".env.example", ".env.sample", ".env.template", ".env.dist", "types/.env.d.ts", "deploy/id_ed25519.pub"},
+		open: []string{".env.example", ".env.sample", ".env.template", ".env.dist", "types/.env.d.ts",
+			"deploy/id_ed25519.pub"},
 		plain: "postgres://postgres:postgres@db/x ${DB_PASS} sk-xxxxxxxxxxxxxxxxxxxxxxxx user:password@host " +
 			"class AccessTokenProviderFactoryBean -----BEGIN " + "PRIVATE KEY-----",
 	}

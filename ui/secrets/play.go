@@ -121,7 +121,9 @@ func (p *play) turn(ctx context.Context, message string, yes bool, calls ...prov
 }
 
 // one is a turn of one call; text is its result.
-func (p *play) one(ctx context.Context, yes bool, tool string, input map[string]any) (text string, o outcome, err error) {
+func (p *play) one(
+	ctx context.Context, yes bool, tool string, input map[string]any,
+) (text string, o outcome, err error) {
 	o, err = p.turn(ctx, "go on", yes, p.model.call(tool, input))
 	if err != nil {
 		return "", o, err
@@ -144,7 +146,8 @@ func (p *play) hidden(o outcome) error {
 	return nil
 }
 
-// kept is all that stands in the session's directory but the salt.
+// kept is all that stands in artoo's own directory, but for the journal: that holds
+// what files were, which may hold keys, but no denied file.
 func (p *play) kept() (string, error) {
 	var b strings.Builder
 	dir := filepath.Join(p.Home, ".local", "state", "artoo")
@@ -153,6 +156,11 @@ func (p *play) kept() (string, error) {
 			return err
 		}
 		data, err := os.ReadFile(path)
+		if below, _ := filepath.Rel(dir, path); strings.HasPrefix(filepath.ToSlash(below), "journal/") {
+			if !strings.Contains(string(data), p.canary) {
+				return err
+			}
+		}
 		b.Write(data)
 		return err
 	})

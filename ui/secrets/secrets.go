@@ -70,8 +70,8 @@ type promise struct {
 
 func (t *tester) promises() []promise {
 	return []promise{
-		{fmt.Sprintf("%d denied files are not read, searched, edited or overwritten, also after a yes", len(t.Planted.denied)),
-			t.withPlay(t.deniedFiles)},
+		{fmt.Sprintf("%d denied files are not read, searched, edited or overwritten, also after a yes",
+			len(t.Planted.denied)), t.withPlay(t.deniedFiles)},
 		{"nor artoo's own credentials", t.withPlay(t.ownCredentials)},
 		{"examples and public keys beside them are open", t.withPlay(t.openFiles)},
 		{"a private key that is tracked below testdata is read, and masked", t.withPlay(t.testKeys)},

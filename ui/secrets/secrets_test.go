@@ -51,7 +51,8 @@ func TestAnAgentWithoutProtectionFails(t *testing.T) {
 		t.Errorf("%d promises fail: %v, %v", failed, held, err)
 	}
 	for text, ok := range held {
-		for _, broken := range []string{"denied files are not", "no command of the reading list", "own credentials", "is read, and masked", "commands get no provider's key",
+		for _, broken := range []string{"denied files are not", "no command of the reading list", "own credentials",
+			"is read, and masked", "commands get no provider's key",
 			"is told what was withheld", "before they are sent", "what the user says", "the marks are", "that holds a mark",
 			"in an edit a mark", "a session of before", "in the sandbox", "throwaway layer", "reopens that file"} {
 			if strings.Contains(text, broken) && ok {
@@ -83,7 +84,8 @@ func TestWhatIsNotThereIsNotTested(t *testing.T) {
 	if err != nil || words != 2 || failed < 15 {
 		t.Errorf("%d failed, %d were not tested, %v", failed, words, err)
 	}
-	if _, err := Run(t.Context(), Options{Planted: planted, Open: open}, func(Promise) error { return stop }); err != stop {
+	_, err = Run(t.Context(), Options{Planted: planted, Open: open}, func(Promise) error { return stop })
+	if err != stop {
 		t.Error(err)
 	}
 }
