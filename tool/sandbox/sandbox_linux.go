@@ -126,13 +126,27 @@ func (s *Sandbox) start(ctx context.Context, setup launcher.Setup) error {
 // together with the thread that started it: this one stays.
 func (s *Sandbox) parent(cmd *exec.Cmd, begun chan<- error) {
 	runtime.LockOSThread()
-	err := cmd.Start()
+	err := dumpable(cmd.Start)
 	begun <- err
 	if err == nil {
 		_ = cmd.Wait() // how it ended matters to nobody: what it ran is told by the sockets
 		close(s.ended)
 	}
 	runtime.UnlockOSThread()
+}
+
+// dumpable calls start while the process is dumpable: what a process that is not
+// has started belongs to root in /proc until it runs its program, and an ordinary
+// user could not write its user map. It is as before within a millisecond or two.
+func dumpable(start func() error) error {
+	was, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+	if err != nil || was != 0 {
+		return start()
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return errors.Join(start(), unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
 }
 
 // namespaces has a process started in namespaces of its own, as the same user.

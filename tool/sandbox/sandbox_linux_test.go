@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // open makes a sandbox around a new project.
@@ -161,5 +163,24 @@ func TestALayerTellsWhatALineDid(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(root, "a")); err != nil || string(data) != "1" {
 		t.Errorf("the project's file holds %q: %v", data, err)
+	}
+}
+
+// artoo makes itself not dumpable, so that commands do not read its keys.
+func TestAProcessThatIsNotDumpableConfines(t *testing.T) {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	s, _ := open(t, nil)
+	if out, exit, _ := run(t, s, Options{Layer: true}, "echo here"); out != "here\n" || exit.Status != 0 {
+		t.Errorf("%q, exit %v", out, exit)
+	}
+	if now, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err != nil || now != 0 {
+		t.Errorf("dumpable is %d afterwards, %v", now, err)
 	}
 }
