@@ -151,7 +151,7 @@ func (a *app) trustQuestion() screen.TrustQuestion {
 			strings.TrimRight(string(f.Data), "\n"))
 	}
 	if q.Lines == nil {
-		q.Lines = []string{"nothing now; its own programs are trusted with what it is"}
+		q.Lines = []string{"nothing now; once it is trusted, its own programs run on throwaway layers too"}
 	}
 	if last := a.brought.last; last != nil && last.Trusted {
 		q.Changes = a.brought.Changes(last.Files)
