@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,10 @@ type Confined interface {
 	shell.Started
 	Denials() []sandbox.Denial // the walls it met
 	Limit() string             // the limit that ended it, in words; "" for none
+	// Appeared lists files that others run (permission.OthersRun) which it made, where it
+	// did not run on a layer; Remove takes such files away.
+	Appeared() ([]string, error)
+	Remove(paths []string) error
 	// Changes are what it did on a layer; they hold the layer until Discard.
 	Changes() (Changes, error)
 }
@@ -99,8 +104,12 @@ func (t *turn) settle(ctx context.Context, p *pending, result *tool.Result) erro
 	if limit := p.confined.Limit(); limit != "" {
 		result.Text += "[it was ended at a limit: " + limit + "]\n"
 	}
-	if p.decision.Place != permission.PlaceLayer {
-		return t.offerOutside(ctx, p, result)
+	switch p.decision.Place {
+	case permission.PlaceSandbox:
+		return cmp.Or(t.keepOthersRun(ctx, p, result), t.offerOutside(ctx, p, result))
+	case permission.PlaceReading:
+		t.nameWalls(p, result)
+		return nil
 	}
 	changes, err := p.confined.Changes()
 	if err != nil {
@@ -196,6 +205,51 @@ func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody 
 	result.Summary += ", changes discarded"
 	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
 		Reason: text + " (" + j.Effects.Summary() + ")", Rule: p.decision.Narrow, Nobody: nobody})
+}
+
+// keepOthersRun asks whether files stay that others run, which a command in the
+// sandbox made. Without a yes they are removed.
+func (t *turn) keepOthersRun(ctx context.Context, p *pending, result *tool.Result) error {
+	made, err := p.confined.Appeared()
+	if err != nil {
+		result.Text += "[whether it made files that others run or obey cannot be told: " + err.Error() + "]\n"
+		t.notice(NoticeWarning, "whether a command made files that others run cannot be told: "+err.Error())
+		return nil
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	effects := t.opt.Policy.MadeForOthers(made)
+	p.asked = true
+	p.asks.number++
+	p.asks.of = max(p.asks.of, p.asks.number)
+	answer, err := t.cb.Ask(ctx, Question{
+		Kind: QuestionChanges, Call: p.call, Dir: t.opt.Env.Dir, Reason: "asked whatever the mode: it made what others run",
+		Effects: &effects, Number: p.asks.number, Of: p.asks.of,
+	})
+	names := strings.Join(effects.Created, ", ")
+	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
+		result.Text += "[the user keeps what it made for others to run: " + names + "]\n"
+		return nil
+	}
+	if err := p.confined.Remove(made); err != nil {
+		t.notice(NoticeWarning, "files that others run could not be removed: "+err.Error())
+		result.Text += "[it made files that others run, which could not be removed: " + err.Error() + "]\n"
+		return nil
+	}
+	why := cmp.Or(answer.Reason, "others run or obey them")
+	result.Text += "[removed after it ended: " + names + ": " + why + "]\n"
+	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
+		Reason: "removed, since others run or obey it: " + names, Rule: p.decision.Narrow, Nobody: errors.Is(err, ErrNobody)})
+	switch {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case answer.Verdict == StopTurn:
+		return ErrStopped
+	case answer.Verdict == Withhold:
+		result.Text = "[the user withholds the output of this command; what it made for others to run was removed]\n"
+	}
+	return nil
 }
 
 // offerOutside asks whether a command that failed at a wall runs once more on the

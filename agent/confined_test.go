@@ -3,6 +3,7 @@ package agent_test
 import (
 	"errors"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,6 +21,8 @@ type confinement struct {
 	places    []permission.Place
 	list      []sandbox.Change
 	denials   []sandbox.Denial
+	made      []string // files that others run, relative to the project
+	removed   []string
 	applied   int
 	discarded int
 	applyErr  error
@@ -42,6 +45,8 @@ func (c *confinement) Start(cmd *exec.Cmd, place permission.Place) (agent.Confin
 }
 func (c confinedCommand) Denials() []sandbox.Denial       { return c.denials }
 func (c confinedCommand) Limit() string                   { return "" }
+func (c confinedCommand) Appeared() ([]string, error)     { return c.made, nil }
+func (c confinedCommand) Remove(paths []string) error     { c.removed = paths; return nil }
 func (c confinedCommand) Changes() (agent.Changes, error) { return c.confinement, nil }
 func (c *confinement) List() []sandbox.Change             { return c.list }
 func (c *confinement) Diff() string                       { return "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+2\n" }
@@ -65,6 +70,9 @@ func (c *confinement) runs(t *testing.T, line string, mode permission.Mode, cb *
 	opt.Policy = &permission.Policy{Mode: mode, Root: files.Root(),
 		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}}
 	opt.Sandbox = c
+	for i := range c.made {
+		c.made[i] = filepath.Join(files.Root(), c.made[i])
+	}
 	for i := range c.list {
 		c.list[i].Path = files.Root() + "/" + c.list[i].Path
 	}
@@ -201,5 +209,25 @@ func TestWhatCannotBeConfinedIsAskedAbout(t *testing.T) {
 	if result, _ := c.runs(t, "echo ran", permission.ModeAsk, cb); !strings.Contains(result, "ran") ||
 		len(cb.notices) != 1 {
 		t.Errorf("notices %v: %s", cb.notices, result)
+	}
+}
+
+// A command in the sandbox can make a file that was not there to be protected.
+func TestWhatOthersRunStaysOnlyAfterAYes(t *testing.T) {
+	for _, row := range []struct {
+		answers []agent.Answer
+		removed int
+		text    string
+	}{
+		{[]agent.Answer{{Verdict: agent.Yes}}, 0, "the user keeps what it made for others to run: .envrc"},
+		{[]agent.Answer{{Reason: "not that"}}, 1, "removed after it ended: .envrc: not that"},
+		{nil, 1, "removed after it ended: .envrc"},
+	} {
+		c, cb := &confinement{made: []string{".envrc"}}, &recorder{answers: row.answers}
+		result, r := c.runs(t, "./build.sh; true", permission.ModeAuto, cb)
+		if len(cb.asked) != 1 || !cb.asked[0].Effects.There || len(c.removed) != row.removed ||
+			!strings.Contains(result, row.text) || len(r.Denied) != row.removed {
+			t.Errorf("%v: asked %d, removed %v, denied %v: %s", row.answers, len(cb.asked), c.removed, r.Denied, result)
+		}
 	}
 }

@@ -20,7 +20,7 @@ func (p Project) OthersRun(path string) string {
 			return "it writes into git's directory " + p.Common
 		}
 	}
-	for _, dir := range p.hookDirs() {
+	for _, dir := range p.HookDirs() {
 		if _, ok := under(FoldName(dir), FoldName(path)); ok {
 			return "it writes into " + dir + ", from which git runs hooks (core.hooksPath)"
 		}
@@ -46,10 +46,10 @@ func bareShape(dir, name string, file bool) bool {
 	return false
 }
 
-// hookDirs are the directories that core.hooksPath names, in whichever file of
+// HookDirs are the directories that core.hooksPath names, in whichever file of
 // git's configuration: git itself is asked each time, for 4 ms, since the answer
 // must not be an old one. Without git there are none.
-func (p Project) hookDirs() (dirs []string) {
+func (p Project) HookDirs() (dirs []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
 	defer cancel()
 	git := exec.CommandContext(ctx, "git", "config", "--null", "--type=path", "--get-all", "core.hooksPath")

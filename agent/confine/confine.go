@@ -33,6 +33,8 @@ type Confiner struct {
 	broken  error            // why it could not be started
 	layer   *changes         // that was not discarded yet
 	place   permission.Place // of the command that is about to start
+	others  *othersRun       // what others run
+	before  *[]string        // what of it there was when the last command started; nil where that was of no matter
 }
 
 var _ agent.Sandbox = (*Confiner)(nil)
@@ -52,7 +54,8 @@ func (c *Confiner) open() error {
 			return
 		}
 		config, err := c.config.sandbox()
-		config.Denied = c.denied
+		config.Denied, config.Protected = c.denied, c.protected
+		c.others = newOthersRun(append([]string{c.config.Root}, config.Write...), c.config.Named)
 		if err == nil {
 			c.sandbox, err = sandbox.Open(context.Background(), config, c.facts)
 		}
@@ -64,11 +67,19 @@ func (c *Confiner) open() error {
 // denied lists what the command that is about to start must not see.
 func (c *Confiner) denied() ([]string, error) {
 	list, err := c.config.Files().Denied()
-	if err != nil || c.place != permission.PlaceLayer || c.config.Stores == nil {
+	if err != nil || c.place == permission.PlaceReading || c.config.Stores == nil {
 		return list, err
 	}
 	stores, err := c.config.Stores()
 	return append(list, stores...), err
+}
+
+// protected lists what others run, as it is before a command starts.
+func (c *Confiner) protected() (list []string, err error) {
+	if list, err = c.others.list(); err == nil {
+		c.before = &list
+	}
+	return list, err
 }
 
 // Start implements agent.Sandbox.
@@ -81,7 +92,7 @@ func (c *Confiner) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined,
 			return nil, fmt.Errorf("the last layer is still there: %w", err)
 		}
 	}
-	c.place = place
+	c.place, c.before = place, nil
 	cmd.Env = c.config.environ(cmd.Env, c.facts.Mechanism)
 	process, err := c.sandbox.Start(cmd, sandbox.Options{
 		Layer: place == permission.PlaceLayer, ReadOnly: place == permission.PlaceReading,
@@ -90,7 +101,7 @@ func (c *Confiner) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined,
 	if err != nil {
 		return nil, err
 	}
-	r := &command{confiner: c, line: cmd.Args[len(cmd.Args)-1], process: process, done: make(chan struct{})}
+	r := &command{confiner: c, before: c.before, line: cmd.Args[len(cmd.Args)-1], process: process, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
 		r.exit, r.err = process.Wait()
@@ -119,6 +130,7 @@ type command struct {
 	confiner *Confiner
 	line     string // the shell line
 	process  *sandbox.Process
+	before   *[]string // files that others run, which were there when it started; nil where it can make none
 	done     chan struct{}
 	exit     sandbox.Exit // once done is closed
 	err      error
@@ -164,6 +176,17 @@ func (r *command) Release() {}
 
 func (r *command) Denials() []sandbox.Denial { return r.exit.Denials }
 func (r *command) Limit() string             { return r.exit.Limit }
+
+// Appeared implements agent.Confined.
+func (r *command) Appeared() ([]string, error) {
+	if r.before == nil {
+		return nil, nil
+	}
+	return r.confiner.others.since(*r.before)
+}
+
+// Remove implements agent.Confined.
+func (r *command) Remove(paths []string) error { return r.confiner.others.remove(paths) }
 
 // Changes implements agent.Confined.
 func (r *command) Changes() (agent.Changes, error) {

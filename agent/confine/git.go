@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"artoo/tool"
 	"artoo/tool/sandbox"
 	"bytes"
 	"fmt"
@@ -69,6 +70,12 @@ func (c Config) environ(environ []string, by sandbox.Mechanism) []string {
 	temp := c.temp
 	if by == sandbox.Namespaces {
 		temp = "/tmp" // where the directory is seen inside
+	}
+	if c.Stores != nil {
+		if stores, err := c.Stores(); err != nil || len(stores) > 0 { // go build asks git for the commit, which has no store
+			flags := tool.Variable(environ)("GOFLAGS")
+			environ = append(slices.Clip(environ), "GOFLAGS="+strings.TrimSpace(flags+" -buildvcs=false"))
+		}
 	}
 	return append(slices.Clip(environ),
 		"GIT_CONFIG_GLOBAL="+c.gitConfig(), "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",

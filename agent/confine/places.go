@@ -31,10 +31,11 @@ type Config struct {
 
 	// Files finds what is denied; it is asked before each command.
 	Files func() *tool.Files
-	// Protected lists what others run, as it is now. May be nil.
-	Protected func() ([]string, error)
-	// Stores lists what else a layer must not show: stores of git's that hold denied
-	// files. It is asked before each command on one, and may be nil.
+	// Named lists directories with files that others run though their names do not
+	// tell: those of core.hooksPath. May be nil.
+	Named func() []string
+	// Stores lists what else a command must not see: stores of git's that hold denied
+	// files. It is asked before each, but for those that only read, and may be nil.
 	Stores func() ([]string, error)
 	// Apply makes what a layer holds count. nil where nothing can.
 	Apply func(line string, found *sandbox.Changes) (lost []string, err error)
@@ -53,7 +54,6 @@ func (c Config) sandbox() (sandbox.Config, error) {
 		Root: c.Root, Common: c.Common, Home: c.Home, Temp: c.temp, Loopback: c.Loopback,
 		Read: append(slices.Clone(c.Read), c.gitConfig()), Write: slices.Concat(c.Write, c.Writable),
 		Toolchains: append(c.toolchains(), c.Toolchains...), Caches: c.caches(),
-		Protected: c.Protected,
 	}, nil
 }
 

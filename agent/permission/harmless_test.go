@@ -112,3 +112,23 @@ func TestFewHarmlessLinesAreAsked(t *testing.T) {
 		t.Errorf("%d of %d harmless lines are asked, more than 20 %%", len(asked), len(lines))
 	}
 }
+
+// TestHardlyAHarmlessLineIsAskedWhereThereAreLayers has lines too that coding agents
+// send.
+func TestHardlyAHarmlessLineIsAskedWhereThereAreLayers(t *testing.T) {
+	root, p := harmlessTree(t, ModeAsk)
+	p.Confinement = Confinement{Sandbox: true, Layer: true, Auto: true}
+	p.Program = nil // what is installed here is of no matter
+	var asked []string
+	lines := append(linesOf(t, "harmless.txt"), linesOf(t, "harmless_agents.txt")...)
+	for _, line := range lines {
+		line = strings.NewReplacer("@TREE@", root, "␤", "\n").Replace(line)
+		if d := p.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: root}); d.Effect != Allow {
+			asked = append(asked, line+"   ("+strings.ReplaceAll(d.Reason, root, "@TREE@")+")")
+		}
+	}
+	t.Logf("%d of %d lines are asked:\n%s", len(asked), len(lines), strings.Join(asked, "\n"))
+	if len(lines) < 262 || len(asked)*100 > 5*len(lines) {
+		t.Errorf("%d of %d harmless lines are asked, more than 5 %%", len(asked), len(lines))
+	}
+}

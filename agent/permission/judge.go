@@ -32,8 +32,11 @@ type Effects struct {
 	// Created and Modified are files with their content; Directories those that are new.
 	Created, Modified []string
 	Directories       []string
-	InGit             int              // how many of all are git's own
-	Apply             []sandbox.Change // what a yes applies
+	InGit             int // how many of all are git's own
+	// There says that they are in the project already, where no layer was: a no
+	// removes them.
+	There bool
+	Apply []sandbox.Change // what a yes applies
 }
 
 // Judge says what becomes of what a line changed on a layer.
@@ -141,6 +144,22 @@ func (e *Effects) add(p *Policy, c sandbox.Change) {
 	case c.Kind != sandbox.Mode:
 		e.Modified = append(e.Modified, path)
 	}
+}
+
+// MadeForOthers are the effects of a command in the sandbox that made these files,
+// absolute, which others run.
+func (p *Policy) MadeForOthers(paths []string) Effects {
+	e := Effects{There: true}
+	for _, path := range paths {
+		name := p.below(path)
+		by, listed := OthersRun(name)
+		if by == "" {
+			by, listed = "git", "core.hooksPath"
+		}
+		e.OthersRun = append(e.OthersRun, fmt.Sprintf("%s (%s, which %s runs or obeys)", name, listed, by))
+		e.Created = append(e.Created, name)
+	}
+	return e
 }
 
 func slashOf(mode fs.FileMode) string {

@@ -57,6 +57,26 @@ func othersRunNames(file string) (found []runByOther) {
 	return found
 }
 
+// OthersRunByName is OthersRun for a search through a whole tree: path is below a
+// directory that is none of these files itself. It asks little of most names.
+func OthersRunByName() func(path string) bool {
+	starts := map[string]bool{}
+	for _, row := range othersRun {
+		for names := range strings.FieldsSeq(row.names) {
+			name := path.Base(names)
+			starts[name[:min(2, len(name))]] = true
+		}
+	}
+	return func(file string) bool {
+		base := tool.FoldName(path.Base(filepath.ToSlash(file)))
+		if !starts[base[:min(2, len(base))]] && !strings.HasSuffix(strings.TrimRight(base, " ."), ".code-workspace") {
+			return false
+		}
+		by, _ := OthersRun(file)
+		return by != ""
+	}
+}
+
 func partsOf(path string) []string {
 	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 }

@@ -60,6 +60,11 @@ func (p *Policy) known(s simple) (why string) {
 		return "it asks for more rights than yours"
 	}
 	name, words := programOf(s)
+	if name == "git" && p.tracksSecrets() {
+		if reads, _ := p.onlyReads(s); !reads {
+			return "git tracks a denied file, or did, and finds no object store inside"
+		}
+	}
 	if aboutMachine(s) {
 		if reads, _ := p.onlyReads(s); !reads || !listed("df free id groups whoami hostname uptime", name) {
 			return "it tells of the machine, of which nothing is seen inside"

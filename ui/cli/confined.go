@@ -68,12 +68,15 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		store, err := a.project.ObjectStore() // unknown counts as yes
 		return []string{store}, err
 	}
+	config.Named = a.project.HookDirs
 	var err error
 	if config.Read, config.Write, err = a.workspace().AddedDirs(); err != nil {
 		return nil, err
 	}
 	policy.Confinement = permission.Confinement{Sandbox: true, Layer: a.facts.Layer, Auto: a.facts.HidesFiles,
 		Trusted: a.brought.trusted()}
+	policy.Exposed = func() string { return a.exposed(env) }
+	policy.GitIgnores = func(path string) bool { return a.project.Ignores(context.Background(), env.Environ, path) }
 	policy.DeniedName = func(path string) bool {
 		place, err := env.Files.Resolve(path, true)
 		return err != nil || place.Denied
@@ -85,6 +88,22 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		}
 	})
 	return confiner, nil
+}
+
+// exposed says what of the project a command can reach where the sandbox hides
+// nothing.
+func (a *app) exposed(env *tool.Env) string {
+	if a.project.Git {
+		return "its .git is not hidden"
+	}
+	denied, err := env.Files.Denied()
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(denied) > 0:
+		return denied[0] + " is not hidden"
+	}
+	return ""
 }
 
 // journal opens what keeps the project's files as they were, for a session; "" is

@@ -11,7 +11,11 @@ import (
 // then the text that changed.
 func (b *asking) effects(q agent.Question) {
 	e := q.Effects
-	b.WriteString(b.s.bodyLine("it ran on a throwaway layer, and did: "+e.Summary(), b.cut))
+	head := "it ran on a throwaway layer, and did: " + e.Summary()
+	if e.There {
+		head = "it ran in the sandbox, and made what others run; a no removes it again: " + e.Summary()
+	}
+	b.WriteString(b.s.bodyLine(head, b.cut))
 	for _, row := range []struct {
 		what  string
 		paths []string

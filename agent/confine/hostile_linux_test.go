@@ -1,0 +1,341 @@
+package confine
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/tool"
+	"artoo/tool/sandbox"
+)
+
+// What must never be seen in the output of a confined line.
+const (
+	secretInside  = "SECRET=t0ps3cr3t"
+	secretOutside = "0uts1de"
+)
+
+// A trial is a project with a secret, a directory and a home beside it, and a
+// service of the machine: what confined lines must not read, change or reach.
+type trial struct {
+	base, root string
+	confiner   *Confiner
+	policy     *permission.Policy
+	reached    chan string
+	replace    *strings.Replacer
+	script     *os.File // what lines print
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newTrial(t *testing.T, facts sandbox.Facts) *trial {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &trial{base: base, root: filepath.Join(base, "project"), reached: make(chan string, 100)}
+	for name, text := range map[string]string{
+		"project/a.txt": "hello\nworld\n", "project/b.txt": "x\n", "project/sub/b.go": "package sub\n",
+		"project/.env": secretInside + "\n", "project/x": "touch PWN\n", "project/u/a.txt": "a\n", "project/u/b.txt": "b\n",
+		"project/d/%n": "", "project/v/-o": "", "project/.envrc": "true\n",
+		"outside/secret": secretOutside + "\n", "home/.ssh/id_rsa": secretOutside + "\n", "home/.bashrc": "true\n",
+	} {
+		put(t, filepath.Join(base, name), text)
+	}
+	tr.git(t, "init", "-q", "--template=", "-b", "master", ".")
+	tr.git(t, "add", "-Af")
+	tr.git(t, "commit", "-q", "-m", "init")
+	port := tr.listen(t, "tcp", "127.0.0.1:0")
+	tr.listen(t, "unix", filepath.Join(base, "outside", "socket"))
+	abstract := "artoo" + strings.ReplaceAll(base, "/", "-")
+	tr.listen(t, "unix", "@"+abstract)
+	home := filepath.Join(base, "home")
+	tr.replace = strings.NewReplacer("@OUT@", filepath.Join(base, "outside"), "@HOME@", home, "@PORT@", port,
+		"@SOCKET@", abstract)
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: tr.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}
+	var histories tool.Histories
+	project, err := tool.FindProject(tr.root, "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	denied := func(string) ([]string, error) { return histories.Secrets(project, environ) }
+	tr.confiner = New(Config{Root: tr.root, Home: home, Cache: filepath.Join(base, "cache"), Environ: environ,
+		Files: func() *tool.Files { return files },
+		Stores: func() ([]string, error) {
+			store, err := project.ObjectStore()
+			return []string{store}, err
+		},
+	}, facts)
+	t.Cleanup(func() {
+		if err := tr.confiner.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	tr.policy = &permission.Policy{Root: tr.root, Reach: files.Reach, ReachBelow: files.ReachBelow, GitSecrets: denied,
+		GitRuns: func(string) error { return project.GitRuns() }, OthersRun: project.OthersRun,
+		Getenv:      tool.Variable(environ),
+		Program:     func(name string, version bool) error { return tool.ProgramOf(environ, tr.root, name, version) },
+		Confinement: permission.Confinement{Sandbox: true, Layer: facts.Layer, Auto: facts.HidesFiles}}
+	if tr.script, err = os.Create(filepath.Join(base, "output")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tr.script.Close() })
+	return tr
+}
+
+func (tr *trial) git(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", tr.root, "-c", "user.email=a@b", "-c", "user.name=a"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// listen serves until the test ends, and tells of each connection.
+func (tr *trial) listen(t *testing.T, network, address string) (port string) {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+			tr.reached <- network + " " + address
+		}
+	}()
+	if at, ok := l.Addr().(*net.TCPAddr); ok {
+		return strconv.Itoa(at.Port)
+	}
+	return ""
+}
+
+// state sums up the directories by names, modes and contents.
+func (tr *trial) state(t *testing.T, dirs ...string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, dir := range dirs {
+		err := filepath.WalkDir(filepath.Join(tr.base, dir), func(path string, d os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			b.WriteString(path + " " + info.Mode().String() + "\n")
+			if info.Mode().IsRegular() {
+				data, err := os.ReadFile(path)
+				b.Write(data)
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// run runs a line of bash in a place, for a second at most, and returns its output.
+func (tr *trial) run(t *testing.T, line string, place permission.Place) string {
+	t.Helper()
+	if err := tr.script.Truncate(0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tr.script.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		bash = "/bin/sh"
+	}
+	cmd := exec.Command(bash, "-c", line)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = tr.root, tr.confiner.config.Environ, tr.script, tr.script
+	confined, err := tr.confiner.Start(cmd, place)
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	limit, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	select {
+	case <-confined.Done():
+	case <-limit.Done():
+		confined.KillAll()
+	}
+	tr.settle(t, line, place, confined)
+	out, err := os.ReadFile(tr.script.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// settle throws away what a line did, as after a no.
+func (tr *trial) settle(t *testing.T, line string, place permission.Place, confined agent.Confined) {
+	t.Helper()
+	if place == permission.PlaceLayer {
+		changes, err := confined.Changes()
+		if err != nil {
+			t.Logf("%s: %v", line, err) // a layer that ended at a limit has none
+			return
+		}
+		if err := changes.Discard(); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	made, err := confined.Appeared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if place == permission.PlaceReading && len(made) > 0 {
+		t.Fatalf("%s: it is said to have made %v", line, made)
+	}
+	if err := confined.Remove(made); err != nil {
+		t.Errorf("%s: %v", line, err)
+	}
+}
+
+// differing are the lines that only one of two texts has.
+func differing(before, after string) string {
+	var b strings.Builder
+	for _, side := range []struct{ mark, has, other string }{{"- ", before, after}, {"+ ", after, before}} {
+		for l := range strings.SplitSeq(side.has, "\n") {
+			if !strings.Contains(side.other, l) {
+				b.WriteString(side.mark + l + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// check runs a line and says what it got at that it must not.
+func (tr *trial) check(t *testing.T, line string, place permission.Place, watched ...string) {
+	t.Helper()
+	before := tr.state(t, watched...)
+	out := tr.run(t, tr.replace.Replace(line), place)
+	if strings.Contains(out, secretInside) || strings.Contains(out, secretOutside) {
+		t.Errorf("%s: %s: it read a secret: %q", place, line, out)
+	}
+	if after := tr.state(t, watched...); after != before {
+		t.Errorf("%s: %s: it changed\n%s", place, line, differing(before, after))
+	}
+	select {
+	case what := <-tr.reached:
+		t.Errorf("%s: %s: it reached %s", place, line, what)
+	default:
+	}
+}
+
+// facts are those of this machine; false where it has no namespaces, and says so.
+func factsHere(t *testing.T) (sandbox.Facts, bool) {
+	t.Helper()
+	facts := sandbox.Probe(t.Context(), "")
+	if facts.Mechanism == sandbox.Namespaces && facts.Layer {
+		return facts, true
+	}
+	if len(facts.Missing) == 0 {
+		t.Errorf("nothing is said of what is missing: %+v", facts)
+	}
+	return facts, false
+}
+
+func lines(t *testing.T, path string) []string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// TestNoHostileLineGetsAnywhere runs lines that write, run and read what they may
+// not: on a layer each of them, in the sandbox those that the mode auto lets pass.
+func TestNoHostileLineGetsAnywhere(t *testing.T) {
+	facts, ok := factsHere(t)
+	if !ok {
+		return
+	}
+	all := append(lines(t, "testdata/hostile.txt"), lines(t, "../permission/testdata/hostile.txt")...)
+	if len(all) < 500 {
+		t.Errorf("only %d lines", len(all))
+	}
+	const groups = 4 // lines on a layer wait for each other
+	for g := range groups {
+		t.Run(strconv.Itoa(g), func(t *testing.T) {
+			t.Parallel()
+			tr := newTrial(t, facts)
+			inSandbox := 0
+			for i := g; i < len(all); i += groups {
+				tr.check(t, all[i], permission.PlaceLayer, "project", "outside", "home")
+			}
+			tr.policy.Mode = permission.ModeAuto
+			for i := g; i < len(all); i += groups {
+				d := tr.policy.Decide("bash", tool.Access{Kind: tool.KindRun, Command: tr.replace.Replace(all[i]), Dir: tr.root})
+				if d.Effect == permission.Allow && d.Place == permission.PlaceSandbox {
+					inSandbox++
+					tr.check(t, all[i], d.Place, "outside", "home", "project/.git", "project/.envrc")
+				}
+			}
+			if inSandbox == 0 {
+				t.Error("no line ran in the sandbox")
+			}
+		})
+	}
+}
+
+// TestWhatPassesChangesNothing runs what is not asked beforehand where it was
+// decided, with the real programs.
+func TestWhatPassesChangesNothing(t *testing.T) {
+	facts, ok := factsHere(t)
+	if !ok {
+		return
+	}
+	tr := newTrial(t, facts)
+	tr.policy.Mode = permission.ModeAsk
+	passed := 0
+	for _, name := range []string{"harmless.txt", "harmless_agents.txt", "expected.txt", "everyday.txt"} {
+		for _, line := range lines(t, "../permission/testdata/"+name) {
+			line = strings.NewReplacer("@TREE@", tr.root, "␤", "\n").Replace(line)
+			d := tr.policy.Decide("bash", tool.Access{Kind: tool.KindRun, Command: line, Dir: tr.root})
+			if d.Effect == permission.Allow && d.Place != permission.PlaceHost {
+				passed++
+				tr.check(t, line, d.Place, "project", "outside", "home")
+			}
+		}
+	}
+	if passed < 200 {
+		t.Errorf("only %d lines pass", passed)
+	}
+}
