@@ -5,6 +5,7 @@ package sandbox
 import (
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -93,6 +94,19 @@ var attempts = []struct {
 	{"userfaultfd", func() error { return call(unix.SYS_USERFAULTFD, 0) }},
 	{"open_by_handle_at", func() error { return call(unix.SYS_OPEN_BY_HANDLE_AT, 0, 0, 0) }},
 	{"pidfd_getfd", func() error { return call(unix.SYS_PIDFD_GETFD, 0, 0, 0) }},
+	{"a call of x32", func() error { return call(0x40000000 | unix.SYS_GETPID) }},
+	{"an abstract socket of the machine", func() error {
+		name, err := os.ReadFile("abstract")
+		if err != nil {
+			return nil
+		}
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return unix.Connect(fd, &unix.SockaddrUnix{Name: string(name)})
+	}},
 	{"TIOCSTI", func() error { return call(unix.SYS_IOCTL, 0, unix.TIOCSTI, 0) }},
 	{"TIOCSTI with high bits", func() error { return call(unix.SYS_IOCTL, 0, unix.TIOCSTI|1<<32, 0) }},
 	{"TIOCLINUX", func() error { return call(unix.SYS_IOCTL, 0, unix.TIOCLINUX, 0) }},
@@ -152,17 +166,19 @@ func socket(family, kind, protocol int) error {
 
 // refusedAs are other errors than EPERM and its like, where they say as much.
 var refusedAs = map[string][]error{
-	"clone3":                      {unix.ENOSYS},
-	"a packet socket":             {unix.EAFNOSUPPORT},
-	"a vsock":                     {unix.EAFNOSUPPORT},
-	"an algorithm socket":         {unix.EAFNOSUPPORT},
-	"the terminal":                {unix.ENOENT, unix.ENXIO},
-	"the machine's disk":          {unix.ENOENT},
-	"a file of the kernel's":      {unix.EROFS, unix.ENOENT},
-	"sysrq":                       {unix.ENOENT},
-	"setuid of another user":      {unix.EINVAL},
-	"files of the first process":  {unix.EACCES},
-	"memory of the first process": {unix.EACCES},
+	"clone3":                            {unix.ENOSYS},
+	"a packet socket":                   {unix.EAFNOSUPPORT},
+	"a vsock":                           {unix.EAFNOSUPPORT},
+	"an algorithm socket":               {unix.EAFNOSUPPORT},
+	"the terminal":                      {unix.ENOENT, unix.ENXIO},
+	"the machine's disk":                {unix.ENOENT},
+	"a file of the kernel's":            {unix.EROFS, unix.ENOENT},
+	"a call of x32":                     {unix.ENOSYS},
+	"an abstract socket of the machine": {unix.ECONNREFUSED},
+	"sysrq":                             {unix.ENOENT},
+	"setuid of another user":            {unix.EINVAL},
+	"files of the first process":        {unix.EACCES},
+	"memory of the first process":       {unix.EACCES},
 }
 
 func TestTheKernelRefusesWhatLeadsOut(t *testing.T) {
@@ -171,6 +187,13 @@ func TestTheKernelRefusesWhatLeadsOut(t *testing.T) {
 			s, root := open(t, nil)
 			program := filepath.Join(root, "attempts")
 			copyFile(t, "/proc/self/exe", program)
+			abstract := fmt.Sprintf("@artoo-test-%d", os.Getpid())
+			listener, err := net.Listen("unix", abstract)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			write(t, root, "abstract", abstract)
 			out, exit, p := run(t, s, options, "./attempts attempts")
 			if p.layer != nil {
 				defer p.layer.Close()

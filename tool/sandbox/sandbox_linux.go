@@ -37,6 +37,7 @@ type Sandbox struct {
 
 	mu     sync.Mutex
 	socket *net.UnixConn
+	pid    int           // of the launcher
 	ended  chan struct{} // closed when the launcher has
 	locks  []*os.File    // of the caches
 	doors  []net.Listener
@@ -127,6 +128,9 @@ func (s *Sandbox) start(ctx context.Context, setup launcher.Setup) error {
 func (s *Sandbox) parent(cmd *exec.Cmd, begun chan<- error) {
 	runtime.LockOSThread()
 	err := dumpable(cmd.Start)
+	if err == nil {
+		s.pid = cmd.Process.Pid
+	}
 	begun <- err
 	if err == nil {
 		_ = cmd.Wait() // how it ended matters to nobody: what it ran is told by the sockets

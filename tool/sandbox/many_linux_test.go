@@ -1,0 +1,79 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestManyCommandsAtOnce runs many side by side, and looks that nothing is left of
+// them in the launcher.
+func TestManyCommandsAtOnce(t *testing.T) {
+	for mechanism, facts := range factsOf {
+		t.Run(string(mechanism), func(t *testing.T) {
+			s, root := openWith(t, facts, nil)
+			write(t, root, "a", "text\n")
+			round := func() {
+				var group sync.WaitGroup
+				for i := range 12 {
+					options := Options{Layer: facts.Layer && i%3 == 1, ReadOnly: facts.Layer && i%3 == 2}
+					group.Go(func() {
+						out, exit, p := run(t, s, options, fmt.Sprintf("cat a; echo %d; exit %d", i, i))
+						if out != fmt.Sprintf("text\n%d\n", i) || exit.Status.ExitStatus() != i {
+							t.Errorf("%d printed %q and ended with %+v", i, out, exit)
+						}
+						if options.Layer {
+							changes, err := p.Changes()
+							if err != nil || len(changes.Entries) != 0 || changes.Discard() != nil {
+								t.Errorf("%d changed %+v: %v", i, changes, err)
+							}
+						}
+					})
+				}
+				group.Wait()
+			}
+			round()
+			files, threads := s.uses(t)
+			for range 8 {
+				round()
+			}
+			nowFiles, nowThreads := s.uses(t)
+			if nowFiles > files || nowThreads > threads+30 {
+				t.Errorf("the launcher holds %d files and %d threads, after the first round %d and %d",
+					nowFiles, nowThreads, files, threads)
+			}
+		})
+	}
+}
+
+// uses counts the launcher's open files and threads. What a command held is given
+// up before its exit is told, but for the socket that tells it.
+func (s *Sandbox) uses(t *testing.T) (files, threads int) {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d", s.pid)
+	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if name, err := os.Readlink(filepath.Join(dir, "fd", fd.Name())); err == nil && !strings.HasPrefix(name, "socket:") {
+			files++
+		}
+	}
+	tasks, err := os.ReadDir(filepath.Join(dir, "task"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rss, _ := strings.Cut(string(status), "VmRSS:")
+	t.Logf("memory: %s, %d files, %d threads", strings.TrimSpace(strings.SplitN(rss, "\n", 2)[0]), len(fds), len(tasks))
+	return files, len(tasks)
+}
