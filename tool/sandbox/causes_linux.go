@@ -76,9 +76,8 @@ func whyNoNamespaces(err error) Lack {
 // whyNoLayer finds out why there is no layer, where commands can be confined.
 func whyNoLayer(err error) Lack {
 	lack := Lack{What: "layer", Why: "the kernel gives no copy-on-write layer: " + err.Error()}
-	if kernelBefore(6, 6) {
-		lack.Why = "a copy-on-write layer needs Linux 6.6 or newer"
-		lack.Cure = "a newer kernel"
+	if kernelBefore(5, 11) {
+		lack.Why, lack.Cure = "a copy-on-write layer needs Linux 5.11 or newer", "a newer kernel"
 	} else if data, readErr := os.ReadFile("/proc/filesystems"); readErr == nil && !strings.Contains(string(data), "\toverlay\n") {
 		lack.Why, lack.Cure = "the kernel's overlay file system is not loaded", "sudo modprobe overlay"
 	}

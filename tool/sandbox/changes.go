@@ -15,6 +15,7 @@ type Changes struct {
 	Entries []Change // by path; a directory before what it holds
 	layer   *os.File
 	roots   []string // the writable directories, each with a directory of the layer
+	discard func(layer *os.File) error
 }
 
 // Open opens the new content of a regular file.
@@ -32,7 +33,7 @@ func (c *Changes) Open(change Change) (*os.File, error) {
 }
 
 // Discard gives the layer up.
-func (c *Changes) Discard() error { return c.layer.Close() }
+func (c *Changes) Discard() error { return c.discard(c.layer) }
 
 // Kind says what became of a path.
 type Kind string

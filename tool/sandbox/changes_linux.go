@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -35,12 +36,46 @@ func (p *Process) Changes() (*Changes, error) {
 		d.root = i
 		upper := spot{int(p.layer.Fd()), upperName(i)}
 		if err := d.entry(upper, spot{unix.AT_FDCWD, root}, root); err != nil {
-			p.layer.Close()
-			return nil, fmt.Errorf("sandbox: read the layer: %w", err)
+			return nil, fmt.Errorf("sandbox: read the layer: %w", errors.Join(err, p.discard(p.layer)))
 		}
 	}
 	slices.SortFunc(d.entries, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
-	return &Changes{Entries: d.entries, layer: p.layer, roots: p.writable}, nil
+	return &Changes{Entries: d.entries, layer: p.layer, roots: p.writable, discard: p.discard}, nil
+}
+
+// discard gives a layer up. One in memory goes when it is closed; of one on disk an
+// empty directory stays.
+func (p *Process) discard(layer *os.File) error {
+	if !p.onDisk {
+		return layer.Close()
+	}
+	defer layer.Close()
+	at := "/proc/self/fd/" + strconv.Itoa(int(layer.Fd()))
+	list, err := os.ReadDir(at)
+	if err != nil {
+		return err
+	}
+	for _, entry := range list {
+		if removeErr := removeClosed(filepath.Join(at, entry.Name())); removeErr != nil {
+			err = errors.Join(err, removeErr)
+		}
+	}
+	return err
+}
+
+// removeClosed removes a tree in which some directories may be closed to their
+// owner: the command's, and overlay's own.
+func removeClosed(path string) error {
+	walk := func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return err
+	}
+	if err := filepath.WalkDir(path, walk); err != nil {
+		return err
+	}
+	return os.RemoveAll(path)
 }
 
 func upperName(root int) string { return "upper" + strconv.Itoa(root) }

@@ -16,6 +16,7 @@ const (
 type Facts struct {
 	Mechanism     Mechanism
 	Layer         bool // a command can run on a copy-on-write layer
+	LayerOnDisk   bool // which has to lie on disk: its size is then only looked at now and then
 	Network       bool // the network is out of reach, addresses of this machine included
 	HidesFiles    bool // denied files are gone, and what was not granted cannot be read
 	HidesProcess  bool // other processes cannot be seen

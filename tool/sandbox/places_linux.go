@@ -21,6 +21,7 @@ type places struct {
 	steps       []launcher.Step
 	write, read []string
 	home        string
+	disk        string // for layers
 
 	// To Landlock, which grants what there is and moves nothing:
 	granted []string // to read
@@ -66,6 +67,12 @@ func (s *Sandbox) locate() (places, error) {
 	p.deviceSteps(s.facts.HidesProcess)
 	if err := p.tempSteps(s.config); err != nil {
 		return p, err
+	}
+	if s.facts.LayerOnDisk {
+		p.disk = filepath.Join(s.config.Temp, "layers")
+		if err := os.MkdirAll(p.disk, 0o700); err != nil {
+			return p, err
+		}
 	}
 	own := len(p.steps)
 	for _, dir := range p.read {

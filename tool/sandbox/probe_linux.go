@@ -112,8 +112,12 @@ func probe(ctx context.Context) Facts {
 		return withoutNamespaces(ctx, whyNoNamespaces(err))
 	}
 	if err := try(ctx, facts, Options{Layer: true}); err != nil {
-		facts.Layer = false
-		facts.Missing = append(facts.Missing, whyNoLayer(err))
+		// Before Linux 6.6 a file system in memory cannot hold what overlay notes.
+		facts.LayerOnDisk = true
+		if try(ctx, facts, Options{Layer: true}) != nil {
+			facts.Layer, facts.LayerOnDisk = false, false
+			facts.Missing = append(facts.Missing, whyNoLayer(err))
+		}
 	}
 	return facts
 }

@@ -23,6 +23,7 @@ type Process struct {
 	writable []string
 	denied   []string
 	options  Options
+	onDisk   bool     // the layer is
 	layer    *os.File // what was written; set by Wait for Options.Layer
 }
 
@@ -37,8 +38,8 @@ func (p *Process) Wait() (Exit, error) {
 	for _, file := range files {
 		if p.options.Layer && p.layer == nil {
 			p.layer = file
-		} else {
-			file.Close()
+		} else if err := p.discard(file); err != nil {
+			return Exit{}, fmt.Errorf("sandbox: temporary files: %w", err)
 		}
 	}
 	if len(said) != 2 || said[0][0] != launcher.SayExit || len(said[0]) != 4 || len(said[1])%2 != 0 {

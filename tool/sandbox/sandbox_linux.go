@@ -56,7 +56,7 @@ func Open(ctx context.Context, config Config, facts Facts) (*Sandbox, error) {
 			return nil, fmt.Errorf("sandbox: %w", err)
 		}
 		setup.Steps, setup.Ports = s.places.steps, config.Loopback
-		setup.Home, setup.Scratch = s.places.home, s.places.scratch
+		setup.Home, setup.Scratch, setup.Disk = s.places.home, s.places.scratch, s.places.disk
 	}
 	if err := s.start(ctx, setup); err != nil {
 		s.Close()
@@ -260,7 +260,7 @@ func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 		ours.Close()
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	return &Process{socket: ours, options: options, begun: begun, writable: line.Writable, denied: line.Denied}, nil
+	return &Process{socket: ours, options: options, onDisk: s.facts.LayerOnDisk, begun: begun, writable: line.Writable, denied: line.Denied}, nil
 }
 
 // line says what to run, and how.

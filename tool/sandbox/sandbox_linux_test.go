@@ -126,8 +126,21 @@ func TestDeniedNamesAreGoneInEveryPlace(t *testing.T) {
 	}
 }
 
+// onDisk are the facts of a kernel whose file systems in memory cannot hold a layer.
+func onDisk() Facts {
+	facts := namespaceFacts
+	facts.LayerOnDisk = true
+	return facts
+}
+
 func TestALayerTellsWhatALineDid(t *testing.T) {
-	s, root := open(t, nil)
+	for name, facts := range map[string]Facts{"memory": namespaceFacts, "disk": onDisk()} {
+		t.Run(name, func(t *testing.T) { layerTells(t, facts) })
+	}
+}
+
+func layerTells(t *testing.T, facts Facts) {
+	s, root := openWith(t, facts, nil)
 	for _, name := range []string{"a", "d/e/f", "d/g", "m", "same"} {
 		write(t, root, name, "1")
 	}
@@ -141,7 +154,6 @@ func TestALayerTellsWhatALineDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer changes.Discard()
 	var got []string
 	for _, c := range changes.Entries {
 		rel, err := filepath.Rel(root, c.Path)
@@ -163,6 +175,13 @@ func TestALayerTellsWhatALineDid(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(root, "a")); err != nil || string(data) != "1" {
 		t.Errorf("the project's file holds %q: %v", data, err)
+	}
+	if err := changes.Discard(); err != nil {
+		t.Error(err)
+	}
+	left, err := filepath.Glob(filepath.Join(s.config.Temp, "layers", "*", "*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("left on disk: %q, %v", left, err)
 	}
 }
 

@@ -173,6 +173,12 @@ func TestTheNetworkIsAWallWithAName(t *testing.T) {
 }
 
 func TestALayerEndsAtItsLimits(t *testing.T) {
+	for name, facts := range map[string]Facts{"memory": namespaceFacts, "disk": onDisk()} {
+		t.Run(name, func(t *testing.T) { layerEnds(t, facts) })
+	}
+}
+
+func layerEnds(t *testing.T, facts Facts) {
 	limits := Limits{Processes: 30, Memory: 150 << 20, Layer: 8 << 20}
 	for _, c := range []struct{ line, limit string }{
 		{"head -c 20000000 /dev/zero > big", "8 MB of layer"},
@@ -180,7 +186,7 @@ func TestALayerEndsAtItsLimits(t *testing.T) {
 		{"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32; do sleep 60 & done; wait", "30 processes"},
 		{"./eater eat", "150 MB of memory in a process"},
 	} {
-		s, root := open(t, func(config *Config) { config.Limits = limits })
+		s, root := openWith(t, facts, func(config *Config) { config.Limits = limits })
 		copyFile(t, "/proc/self/exe", filepath.Join(root, "eater"))
 		out, exit, p := run(t, s, Options{Layer: true, Exec: true}, c.line)
 		p.layer.Close()

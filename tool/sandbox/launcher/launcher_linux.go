@@ -5,6 +5,7 @@ package launcher
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
@@ -33,7 +34,8 @@ type server struct {
 	root   bool   // commands run as root
 	hidden hidden // of the layers
 
-	known struct { // commands that run, by their first process
+	layers atomic.Int32 // that were made on disk
+	known  struct {     // commands that run, by their first process
 		sync.Mutex
 		first map[int]bool
 	}

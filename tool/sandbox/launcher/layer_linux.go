@@ -99,8 +99,7 @@ func (j *job) overlay() error {
 	if j.Exec {
 		flags &^= syscall.MS_NOEXEC
 	}
-	size := "mode=755,size=" + strconv.FormatInt(j.Size, 10)
-	if err := syscall.Mount("tmpfs", layerDir, "tmpfs", flags, size); err != nil {
+	if err := j.room(flags); err != nil {
 		return failed("make room for a layer", err)
 	}
 	if j.layer, err = syscall.Open(layerDir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0); err != nil {
@@ -128,6 +127,29 @@ func (j *job) overlay() error {
 		}
 	}
 	return j.lay(hidden, flags)
+}
+
+// room mounts what is to hold all that the command writes: a file system in memory,
+// whose size is the limit, or a directory on disk.
+func (j *job) room(flags uintptr) error {
+	if j.setup.Disk == "" {
+		return syscall.Mount("tmpfs", layerDir, "tmpfs", flags, "mode=755,size="+strconv.FormatInt(j.Size, 10))
+	}
+	dir := diskDir + "/" + strconv.Itoa(int(j.layers.Add(1)))
+	if err := clearReadOnly(diskDir); err != nil {
+		return err
+	}
+	if err := syscall.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	if err := syscall.Mount(dir, layerDir, "", syscall.MS_BIND, ""); err != nil {
+		return err
+	}
+	set := uint64(attrNoSuid | attrNoDev)
+	if flags&syscall.MS_NOEXEC != 0 {
+		set |= attrNoExec
+	}
+	return setattr(layerDir, set, false)
 }
 
 // cover puts another directory over one, and what is mounted in that back on top.

@@ -254,6 +254,9 @@ func (j *job) bounds(keep *pins) []call {
 		// What a process may reserve is twice what it may use: watch sees the difference,
 		// and can tell why it ended.
 		calls = append(calls, limit(rlimitNproc, j.Processes+tasks()), limit(syscall.RLIMIT_DATA, 2*j.Memory))
+		if j.setup.Disk != "" {
+			calls = append(calls, limit(syscall.RLIMIT_FSIZE, j.Size))
+		}
 	}
 	return calls
 }

@@ -49,17 +49,24 @@ func failed(what string, err error) error {
 	return &problem{what, err}
 }
 
-// setattr changes the flags of a mount, and of those below it.
+// setattr sets flags of a mount, and of those below it.
 func setattr(path string, set uint64, below bool) error {
-	name, err := syscall.BytePtrFromString(path)
-	if err != nil {
-		return err
-	}
-	attr := struct{ set, clear, propagation, userns uint64 }{set: set}
 	flags := 0
 	if below {
 		flags = atRecursive
 	}
+	return mountAttr(path, flags, set, 0)
+}
+
+// clearReadOnly makes a mount writable again.
+func clearReadOnly(path string) error { return mountAttr(path, 0, 0, attrReadOnly) }
+
+func mountAttr(path string, flags int, set, clear uint64) error {
+	name, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return err
+	}
+	attr := struct{ set, clear, propagation, userns uint64 }{set: set, clear: clear}
 	cwd := -100
 	_, _, errno := syscall.Syscall6(sysMountSetattr, uintptr(cwd), uintptr(unsafe.Pointer(name)), uintptr(flags),
 		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)

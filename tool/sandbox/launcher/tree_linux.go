@@ -45,7 +45,7 @@ func (s *server) makeTree() error {
 			return failed(step.Op+" "+step.To, err)
 		}
 	}
-	if err := makeOwn(); err != nil {
+	if err := s.makeOwn(); err != nil {
 		return failed("make the launcher's own directories", err)
 	}
 	if err := setattr(newRoot, attrReadOnly, false); err != nil {
@@ -201,11 +201,12 @@ const (
 	ownDir    = "/run/artoo"       // holds them, and is gone for commands
 	voidDir   = ownDir + "/void"   // an empty "file" and an empty "dir" that nobody can open
 	layerDir  = ownDir + "/layer"  // where a layer is made
+	diskDir   = ownDir + "/disk"   // the same, on disk: one directory for each layer
 	hiddenDir = ownDir + "/hidden" // whiteouts for layers
 )
 
 // makeOwn makes the launcher's own places.
-func makeOwn() error {
+func (s *server) makeOwn() error {
 	const flags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
 	if err := mkdirAll(newRoot + ownDir); err != nil {
 		return err
@@ -213,8 +214,13 @@ func makeOwn() error {
 	if err := syscall.Mount("tmpfs", newRoot+ownDir, "tmpfs", flags, "mode=755"); err != nil {
 		return err
 	}
-	for _, dir := range []string{voidDir, layerDir, hiddenDir} {
+	for _, dir := range []string{voidDir, layerDir, hiddenDir, diskDir} {
 		if err := syscall.Mkdir(newRoot+dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if s.setup.Disk != "" {
+		if err := bind(oldRoot+s.setup.Disk, newRoot+diskDir, OpWrite); err != nil {
 			return err
 		}
 	}

@@ -73,8 +73,33 @@ func memoryOf(pid int) int64 {
 
 // full reports whether the layer has no room left.
 func (j *job) full() bool {
+	if j.setup.Disk != "" {
+		return sizeOf("/proc/self/fd/"+strconv.Itoa(j.layer), j.Size) >= j.Size
+	}
 	var st syscall.Statfs_t
 	return syscall.Fstatfs(j.layer, &st) == nil && (st.Bavail == 0 || st.Ffree == 0)
+}
+
+// sizeOf is what a tree takes on disk, in bytes, counted until it is enough.
+func sizeOf(dir string, enough int64) (size int64) {
+	list, err := names(dir)
+	if err != nil {
+		return 0 // it has gone, or is overlay's own
+	}
+	for _, name := range list {
+		var st syscall.Stat_t
+		if syscall.Lstat(dir+"/"+name, &st) != nil {
+			continue
+		}
+		size += st.Blocks * 512
+		if isDir(st.Mode) {
+			size += sizeOf(dir+"/"+name, enough-size)
+		}
+		if size >= enough {
+			return size
+		}
+	}
+	return size
 }
 
 func layerFull(size int64) string { return bytes(size) + " of layer" }

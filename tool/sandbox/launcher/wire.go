@@ -84,6 +84,7 @@ type Setup struct {
 	Steps     []Step
 	Ports     []int    // of the own loopback to listen on, for the caller
 	Home      string   // whose use is told as a denial
+	Disk      string   // the machine's directory for what layers hold; "" for memory
 	Scratch   []string // to Landlock: where commands may write besides the project
 }
 
@@ -96,15 +97,15 @@ func (s Setup) Encode() []byte {
 	for _, port := range s.Ports {
 		ports = append(ports, strconv.Itoa(port))
 	}
-	return Encode([]string{s.Mechanism, s.Home}, steps, ports, s.Scratch)
+	return Encode([]string{s.Mechanism, s.Home, s.Disk}, steps, ports, s.Scratch)
 }
 
 func decodeSetup(body []byte) (s Setup, err error) {
 	lists, err := Decode(body)
-	if err != nil || len(lists) != 4 || len(lists[0]) != 2 || len(lists[1])%4 != 0 {
+	if err != nil || len(lists) != 4 || len(lists[0]) != 3 || len(lists[1])%4 != 0 {
 		return s, errFrame
 	}
-	s.Mechanism, s.Home, s.Scratch = lists[0][0], lists[0][1], lists[3]
+	s.Mechanism, s.Home, s.Disk, s.Scratch = lists[0][0], lists[0][1], lists[0][2], lists[3]
 	for steps := lists[1]; len(steps) > 0; steps = steps[4:] {
 		s.Steps = append(s.Steps, Step{steps[0], steps[1], steps[2], steps[3]})
 	}
