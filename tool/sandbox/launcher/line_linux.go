@@ -27,15 +27,16 @@ type job struct {
 	layer    int // the directory that holds what was written, or -1
 
 	mu      sync.Mutex
-	ended   bool   // the first process is gone and its number may be another's
-	limit   string // that was hit
+	over    chan struct{} // closed when the first process is gone
+	ended   bool          // the first process is gone and its number may be another's
+	limit   string        // that was hit
 	denials map[string]int
 }
 
 // line runs one command, from its frame to its exit.
 func (s *server) line(socket int, stdio [3]int) {
 	defer syscall.Close(socket)
-	j := &job{server: s, socket: socket, stdio: stdio, listener: -1, layer: -1, denials: map[string]int{}}
+	j := &job{server: s, socket: socket, stdio: stdio, listener: -1, layer: -1, over: make(chan struct{}), denials: map[string]int{}}
 	body, _, err := readFrame(socket)
 	if err == nil {
 		j.Line, err = decodeLine(body)
@@ -68,7 +69,11 @@ func (j *job) start() error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends here
-		done <- j.enter()
+		err := j.enter()
+		done <- err
+		if err == nil {
+			<-j.over // what was cloned from the thread uses its thread-local memory
+		}
 	}()
 	return <-done
 }
@@ -369,6 +374,7 @@ func (j *job) await() (status uint32, stopped int) {
 // namespace does.
 func (j *job) bury() {
 	_, _ = waitFor(j.first)
+	close(j.over)
 	runtime.KeepAlive(j.born)
 	runtime.KeepAlive(j.keep)
 	j.known.Lock()
