@@ -234,7 +234,8 @@ func copyFile(t *testing.T, from, to string) {
 }
 
 // TestAnOrdinaryUserIsConfinedToo runs the tests of this package again as nobody, but
-// for those of real programs, which would begin with nothing built.
+// for those of real programs, which would begin with nothing built, and those that do
+// the same for themselves.
 func TestAnOrdinaryUserIsConfinedToo(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // all tests run as one
@@ -248,7 +249,7 @@ func TestAnOrdinaryUserIsConfinedToo(t *testing.T) {
 	if err := os.Chown(base, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.skip", "RealPrograms|OrdinaryUser|Profile", "-test.v")
+	cmd := exec.Command("/proc/self/exe", "-test.skip", "RealPrograms|OrdinaryUser|Profile|GetsOut|GetOut", "-test.v")
 	cmd.Dir = base
 	cmd.Env = append(os.Environ(), "TMPDIR="+base, "HOME="+base)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
