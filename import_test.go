@@ -48,7 +48,7 @@ var allowed = []struct {
 	// config: a setting and a choice of model are shown as they are, without a copy of their types.
 	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/config", "artoo/conversation", "artoo/provider",
 		"artoo/provider/redact",
-		"artoo/tool", "artoo/tool/shell", "artoo/tool/spelling",
+		"artoo/tool", "artoo/tool/journal", "artoo/tool/shell", "artoo/tool/spelling",
 		"artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
 		"artoo/tool", "artoo/ui/screen"}},

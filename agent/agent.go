@@ -48,6 +48,7 @@ type Agent struct {
 	replyLimit int             // of the model, in tokens, as it was asked for
 	guessed    bool            // the server's guess at the model's facts was taken over
 	spent      spending        // of this run, all turns
+	turns      []string        // what the user wrote in this session, in order
 	unsent     []provider.Part // the notes of a message that was withdrawn, for the next one
 	// the last answer to "which model answers" of which the user was notified
 	otherModel     string

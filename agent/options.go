@@ -27,8 +27,8 @@ type Options struct {
 	// none.
 	Sandbox Sandbox
 	// Journal opens what keeps the project's files as they were before each change, for
-	// a session. nil keeps nothing, and so do sessions that are not kept themselves.
-	Journal func(session string) (*journal.Journal, error)
+	// a session; from is the one it is a copy of, "" for none. nil keeps nothing.
+	Journal func(session, from string) (*journal.Journal, error)
 	// Workspace is the project that the agent works in, which gives the system
 	// prompt, the instructions and the files. nil is none: the system prompt is
 	// System then.

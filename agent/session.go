@@ -226,6 +226,10 @@ func (a *Agent) open(s *conversation.Session) error {
 		}
 	}
 	a.opt.Env.PageMax = a.pageMax
+	a.turns = nil
+	if s != nil {
+		a.turns = UserTurns(s.Messages())
+	}
 	a.conv = conversation.New(conversation.Config{
 		MaxContextTokens: a.budget(), ToolResultMaxChars: a.opt.ToolResultMaxChars, OutputDir: output,
 		Mask: a.opt.Secrets.Mask,

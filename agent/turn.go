@@ -86,7 +86,11 @@ func (t *turn) appendUser(text string, attachments []provider.Part) error {
 			"A command can take it from a file, or from a variable that ARTOO_PASS_ENV names")
 	}
 	t.perChar = bytesPerChar(m.Parts)
-	return t.conv.Append(m)
+	if err := t.conv.Append(m); err != nil {
+		return err
+	}
+	t.turns = append(t.turns, typedText(m))
+	return nil
 }
 
 // finishReply appends a reply that is an answer or has calls. Of others it keeps

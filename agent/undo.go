@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
+	"artoo/conversation"
 	"artoo/provider"
 	"artoo/tool"
 	"artoo/tool/journal"
@@ -31,15 +32,18 @@ func (a *Agent) openJournal() error {
 	if err := a.closeJournal(); err != nil {
 		return err
 	}
-	j, err := a.opt.Journal(a.sessionID)
+	from := ""
+	if s := a.conv.Session(); s != nil && source(s) != s.ID() {
+		from = source(s) // what changed there since is none of its own, once it has a file
+	}
+	j, err := a.opt.Journal(a.sessionID, from)
 	if err != nil {
 		a.notify("nothing can be undone in this session: " + err.Error())
 		return nil
 	}
 	a.journal = j
-	for _, r := range j.Recovered() {
-		a.notify(fmt.Sprintf("an artoo was killed in the middle of a change; %d files are as before or after it again",
-			len(r.Done)))
+	if line := Recovered(j.Recovered()); line != "" {
+		a.notify(line)
 	}
 	a.opt.Policy.Unsaved = a.unsaved
 	return nil
@@ -54,16 +58,66 @@ func (a *Agent) closeJournal() error {
 	return err
 }
 
-// turnNumber is what the journal knows the present turn by: how many messages of
-// the user's the history holds.
-func (a *Agent) turnNumber() (n int) {
-	for _, m := range a.conv.Messages() {
-		if m.Role == provider.RoleUser {
-			n++
+// Recovered says in one line what was finished or taken back because an artoo was
+// killed in the middle of it; "" for nothing.
+func Recovered(reports []journal.Report) string {
+	var finished, back, left []string
+	for _, r := range reports {
+		for _, c := range r.Done {
+			if r.Finished {
+				finished = append(finished, c.Path)
+			} else {
+				back = append(back, c.Path)
+			}
+		}
+		left = append(left, lackNames(slices.Concat(r.Left, r.Cannot))...)
+	}
+	var parts []string
+	for _, part := range []struct {
+		what  string
+		names []string
+	}{{"its undo is finished", finished}, {"taken back to what was before", back}, {"left as they are", left}} {
+		if len(part.names) > 0 {
+			parts = append(parts, part.what+": "+firstOf(part.names, 5))
 		}
 	}
-	return n
+	if parts == nil {
+		return ""
+	}
+	return "an artoo was killed here in the middle of a change; " + strings.Join(parts, "; ")
 }
+
+// firstOf names the first n of many.
+func firstOf(names []string, n int) string {
+	if len(names) > n {
+		names = append(slices.Clone(names[:n]), fmt.Sprintf("and %d more", len(names)-n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// UserTurns are the messages that users typed in a history, in order: what the
+// journal's turns are called by. The first turn is that of the first of them.
+func UserTurns(messages []provider.Message) (turns []string) {
+	for _, m := range messages {
+		if m.Role == provider.RoleUser && !conversation.IsReminder(m.Text()) {
+			turns = append(turns, typedText(m))
+		}
+	}
+	return turns
+}
+
+// Turn is what the user typed at the beginning of a turn of the present session,
+// by the journal's number; "" if it is not known.
+func (a *Agent) Turn(number int) string {
+	if number < 1 || number > len(a.turns) {
+		return ""
+	}
+	return a.turns[number-1]
+}
+
+// turnNumber is what the journal knows the present turn by: how many messages the
+// user has written in this session, those that are trimmed by now included.
+func (a *Agent) turnNumber() int { return len(a.turns) }
 
 // unsaved implements permission.Policy.Unsaved: it keeps what the project's files
 // are now. The next command that changes files is of that step.
@@ -139,10 +193,7 @@ func (a *Agent) endStep() error {
 	for _, lack := range changed.Lacks {
 		names = append(names, fmt.Sprintf("%s (%s)", lack.Path, lack.Why))
 	}
-	if len(names) > 10 {
-		names = append(names[:10], fmt.Sprintf("and %d more", len(names)-10))
-	}
-	return &notCovered{strings.Join(names, ", ")}
+	return &notCovered{firstOf(names, 10)}
 }
 
 // notCovered names what a step changed and cannot be brought back.
@@ -168,19 +219,19 @@ func (t *turn) recordAfter() {
 // Undid tells the model, with the next message, what the user took back or brought
 // back.
 func (a *Agent) Undid(r journal.Report, redo bool) {
-	verb := "undid"
+	verb, now := "undid", "no longer as you left them"
 	if redo {
-		verb = "redid"
+		verb, now = "redid", "as you left them again"
 	}
 	var names []string
 	for _, c := range r.Done {
 		names = append(names, c.Path)
 	}
-	if len(names) > 20 {
-		names = append(names[:20], fmt.Sprintf("and %d more", len(names)-20))
+	if len(names) == 0 {
+		return
 	}
-	a.unsent = append(a.unsent, provider.Text{Text: fmt.Sprintf(
-		"(The user %s changes of yours: these files are no longer as you left them: %s)", verb, strings.Join(names, ", "))})
+	text := fmt.Sprintf("(The user %s changes of yours: these files are %s: %s)", verb, now, firstOf(names, 20))
+	a.unsent = append(a.unsent, provider.Text{Text: text})
 }
 
 // ApplyLayer makes what a command did on a layer count, as a step of the journal:

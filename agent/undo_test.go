@@ -34,7 +34,7 @@ func inJournal(t *testing.T, steps ...fake.Step) (*agent.Agent, string) {
 		t.Fatal(err)
 	}
 	opt.Policy = &permission.Policy{Mode: permission.ModeEdits, Root: root, AllowRules: []permission.Rule{rule}}
-	opt.Journal = func(session string) (*journal.Journal, error) {
+	opt.Journal = func(session, _ string) (*journal.Journal, error) {
 		return journal.Open(journal.Config{Dir: journal.Dir(state, root, session), Root: root})
 	}
 	a, err := agent.New(opt)

@@ -143,6 +143,7 @@ func (t *turn) contextFull(err error, refused *provider.Error) error {
 	if withdrawn {
 		t.partial, t.keep = "", nil // of a reply to it
 		t.unsent = t.notes
+		t.turns = t.turns[:len(t.turns)-1]
 		text := "the message was not sent, and is no part of what is sent next"
 		if restored {
 			text += "; what was trimmed for it is back"

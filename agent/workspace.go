@@ -102,8 +102,8 @@ func (a *Agent) emptyOutput() {
 	}
 }
 
-// openFiles opens the granted directories anew.
-func (w *Workspace) openFiles(env *tool.Env, read []string) error {
+// OpenFiles opens the granted directories, and those of read.
+func (w *Workspace) OpenFiles(read []string) (*tool.Files, error) {
 	cfg := tool.FilesConfig{Root: w.Project.Root, Dir: w.Project.Dir, ReadDirs: read, DenyFiles: w.DenyFiles,
 		Asked: w.Asked}
 	if w.Project.Common != "" {
@@ -111,10 +111,15 @@ func (w *Workspace) openFiles(env *tool.Env, read []string) error {
 	}
 	readable, writable, err := w.AddedDirs()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cfg.ReadDirs, cfg.WriteDirs = append(cfg.ReadDirs, readable...), writable
-	files, err := tool.OpenFiles(cfg)
+	return tool.OpenFiles(cfg)
+}
+
+// openFiles opens the files of a session in env anew.
+func (w *Workspace) openFiles(env *tool.Env, read []string) error {
+	files, err := w.OpenFiles(read)
 	if err != nil {
 		return err
 	}

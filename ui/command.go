@@ -86,6 +86,10 @@ func rightsCommands() []command {
 // turnCommands are about messages and what came of them.
 func turnCommands() []command {
 	return []command{
+		{name: "undo", aliases: []string{"rewind", "restore"}, args: "[N]", help: "take back N turns",
+			run: runUndo, complete: completeCount},
+		{name: "redo", args: "[N]", help: "bring them back", run: runRedo},
+		{name: "diff", args: "[TURN]", help: "what was changed", run: runDiff, complete: completeTurns},
 		{name: "edit", aliases: []string{"editor", "e"}, args: "[TEXT]", help: "write in the editor", run: runEdit},
 		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: oneOf("osc52")},
 		{name: "out", aliases: []string{"log"}, args: "[N|list]", help: "a call's output",
@@ -108,9 +112,6 @@ func otherCommands() []command {
 
 		{name: "compact", aliases: []string{"compress"}, help: "make room in context", run: runCompact},
 
-		{name: "undo", aliases: []string{"rewind", "restore"},
-			instead: "!git diff shows what changed, !git restore FILE takes it back"},
-		{name: "diff", instead: "!git diff shows what changed"},
 		{name: "memory", instead: "what is in AGENTS.md is told to the model; /init has one written"},
 		{name: "add", aliases: []string{"read-only", "drop", "ls"},
 			instead: "write @PATH in a message; the model reads the file then"},

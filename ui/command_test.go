@@ -50,13 +50,13 @@ func TestCommandTable(t *testing.T) {
 			t.Errorf("/%s is neither done nor explained", c.name)
 		}
 	}
-	done := "help quit exit clear model provider effort approval plan permissions context cost status config sessions resume fork export edit copy out queue tools init debug doctor"
+	done := "help quit exit clear model provider effort approval plan permissions context cost status config sessions resume fork export undo redo diff edit copy out queue tools init debug doctor"
 	for _, name := range strings.Fields(done) {
 		if c, ok := findCommand(name); !ok || c.run == nil {
 			t.Errorf("/%s is not there", name)
 		}
 	}
-	for _, name := range strings.Fields("undo diff memory add read-only add-dir") {
+	for _, name := range strings.Fields("memory add read-only add-dir") {
 		if c, ok := findCommand(name); !ok || c.run == nil && c.instead == "" {
 			t.Errorf("/%s says nothing", name)
 		}
@@ -110,8 +110,8 @@ func TestUnknownCommandsAreNotSent(t *testing.T) {
 
 func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
 	for typed, want := range map[string]string{
-		"/undo 2":          "/undo: !git diff shows what changed, !git restore FILE takes it back",
-		"/rewind":          "/rewind: !git diff",
+		"/undo 2":          "/undo: nothing is kept of what the files were",
+		"/rewind":          "/undo: nothing is kept of what the files were",
 		"/mcp":             "unknown command /mcp. Nothing was sent",
 		"/uncompact":       "unknown command /uncompact; did you mean /compact? Nothing was sent",
 		"/add x.go":        "write @PATH in a message",

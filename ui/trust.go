@@ -27,9 +27,18 @@ func (t *Terminal) askTrust(ctx context.Context) error {
 	t.tellNotify()
 	q := t.opt.Trust.Question
 	t.opt.Notify.Question()
-	yes, err := askTrust(t.Screen, q, truster{
+	yes, err := askTrust(t.Screen, q, t.truster(ctx, func() string { prompt, _ := t.Screen.Trust(q); return prompt }))
+	if err != nil {
+		return nil // what ended the input ends the conversation at its prompt
+	}
+	return t.opt.Trust.Answered(yes)
+}
+
+// truster asks in the conversation; again prints the question once more and returns
+// its prompt.
+func (t *Terminal) truster(ctx context.Context, again func() string) truster {
+	return truster{
 		line: func(prompt string) (string, bool, error) {
-			again := func() string { prompt, _ := t.Screen.Trust(q); return prompt }
 			l, err := t.console.ask(ctx, lineRequest{prompt: prompt, again: again})
 			return l.text, l.burst, err
 		},
@@ -38,11 +47,7 @@ func (t *Terminal) askTrust(ctx context.Context) error {
 				t.Note("pager: " + err.Error())
 			}
 		},
-	})
-	if err != nil {
-		return nil // what ended the input ends the conversation at its prompt
 	}
-	return t.opt.Trust.Answered(yes)
 }
 
 // truster is the place where the question is asked.
@@ -51,14 +56,29 @@ type truster struct {
 	page func(text string)
 }
 
-// askTrust asks until there is an answer. One that was pasted is none, nor is a
-// yes before all was shown.
 func askTrust(s *screen.Screen, q screen.TrustQuestion, a truster) (yes bool, err error) {
-	prompt, unseen := s.Trust(q)
+	return confirm(s, confirmation{
+		show: func() (string, bool) { return s.Trust(q) }, all: func() string { return s.TrustAll(q) },
+		help: s.TrustHelp, decided: s.TrustDecided,
+	}, a)
+}
+
+// confirmation is a question that a yes or a no answers.
+type confirmation struct {
+	show    func() (prompt string, left bool) // prints it; left says that a part was left to the pager
+	all     func() string
+	help    func()
+	decided func(yes bool)
+}
+
+// confirm asks until there is an answer. One that was pasted is none, nor is a
+// yes before all was shown.
+func confirm(s *screen.Screen, q confirmation, a truster) (yes bool, err error) {
+	prompt, unseen := q.show()
 	for {
 		text, burst, err := a.line(prompt)
 		if err != nil {
-			s.TrustDecided(false)
+			q.decided(false)
 			return false, err
 		}
 		switch strings.ToLower(strings.TrimSpace(text)) {
@@ -71,20 +91,20 @@ func askTrust(s *screen.Screen, q screen.TrustQuestion, a truster) (yes bool, er
 				s.Note("not all of it was shown yet: p shows it")
 				continue
 			}
-			s.TrustDecided(true)
+			q.decided(true)
 			return true, nil
 		case "n", "no", "":
 			if burst {
 				s.Note("more came with that answer at once, so it was pasted: it does not count")
 				continue
 			}
-			s.TrustDecided(false)
+			q.decided(false)
 			return false, nil
 		case "p", "page":
-			a.page(s.TrustAll(q))
+			a.page(q.all())
 			unseen = false
 		case "?", "help":
-			s.TrustHelp()
+			q.help()
 		default:
 			s.Note("please answer y, n, p or ? (Enter means n)")
 		}
@@ -95,12 +115,17 @@ func askTrust(s *screen.Screen, q screen.TrustQuestion, a truster) (yes bool, er
 // screen's Err must be that terminal. Where there is none the error is
 // agent.ErrNobody.
 func TrustOnTTY(ctx context.Context, s *screen.Screen, q screen.TrustQuestion) (yes bool, err error) {
+	return onTTY(ctx, s, func(a truster) (bool, error) { return askTrust(s, q, a) })
+}
+
+// onTTY asks on the controlling terminal.
+func onTTY(ctx context.Context, s *screen.Screen, ask func(truster) (bool, error)) (yes bool, err error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
 		return false, agent.ErrNobody
 	}
 	a := ttyAsker{screen: s, tty: tty}
-	yes, err = askTrust(s, q, truster{
+	yes, err = ask(truster{
 		line: func(prompt string) (string, bool, error) { return a.line(ctx, prompt) },
 		page: s.Block,
 	})

@@ -120,7 +120,7 @@ func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 	var err error
 	switch {
 	case forward && u.going:
-		r.ops = u.intents
+		r.ops, report.Finished = u.intents, true
 	case forward: // nothing was done yet
 		s.failed = true
 	case u.going:

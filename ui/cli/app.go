@@ -57,6 +57,8 @@ func (a *app) run(ctx context.Context) error {
 		return a.listModels(ctx, inv)
 	case "rules":
 		return a.listRules(inv)
+	case "undo":
+		return a.undo(ctx, inv)
 	case "trust":
 		return a.trustCommand(ctx, inv)
 	case "login":

@@ -80,6 +80,14 @@ func commands() []subcommand {
 				own("revoke", "forget what was said of this project"), own("yes", "trust it without a question")},
 		},
 		{
+			name: "undo", args: "[ID] [-n N] [--redo] [--list] [--yes]", most: 1,
+			short:   "take back what the last session here changed, or that of an ID, without a model",
+			options: with(), own: []config.Option{asJSON,
+				{Flag: "turns", Short: "n", Arg: "N", Kind: config.KindInt, Meaning: "how many turns; 1 unless given"},
+				own("redo", "bring back what was taken back"), own("list", "list what each session changed"),
+				own("yes", "without a question; twice where the repository has moved since")},
+		},
+		{
 			name: "doctor", args: "[--offline] [--paths] [--secrets]", short: "check what artoo needs",
 			options: with("model", "provider"),
 			own: []config.Option{asJSON, own("offline", "ask no server"),

@@ -107,13 +107,18 @@ func (a *app) exposed(env *tool.Env) string {
 }
 
 // journal opens what keeps the project's files as they were, for a session; "" is
-// one that is not kept.
-func (a *app) journal(session string, env *tool.Env) (*journal.Journal, error) {
+// one that is not kept. from is the session it is a copy of.
+func (a *app) journal(session, from string, env *tool.Env) (*journal.Journal, error) {
 	state, err := a.cfg.Paths.StateDir()
 	if err != nil {
 		return nil, err
 	}
 	dir := journal.Dir(state, a.project.Root, session)
+	if session != "" && from != "" {
+		if err := journal.Copy(journal.Dir(state, a.project.Root, from), dir); err != nil {
+			a.warn("what was changed before cannot be undone in this session: " + err.Error())
+		}
+	}
 	if session == "" {
 		if dir, err = os.MkdirTemp("", "artoo-undo-"); err != nil {
 			return nil, err

@@ -49,6 +49,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.recover(environ)
 	if a.facts, err = a.findSandbox(ctx); err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	a.agent, err = agent.New(agent.Options{
 		Model: model, Tools: tools, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn,
 		SaveRule: a.saveRule, Sandbox: confined,
-		Journal: func(session string) (*journal.Journal, error) { return a.journal(session, env) },
+		Journal: func(session, from string) (*journal.Journal, error) { return a.journal(session, from, env) },
 		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
 			MaxTime: a.cfg.MaxTime},
 		Sessions: agent.Sessions{Store: store, Ephemeral: a.cfg.Ephemeral, Version: a.process.build().Version,

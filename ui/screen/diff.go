@@ -40,11 +40,8 @@ func (b *asking) diff(lines []string) {
 	var rows []string
 	for i, l := range lines {
 		folded := s.fold([]string{l}, "", "", b.cut)
-		// The lines that name the files begin with - and + too.
-		names := i < 2 || strings.HasPrefix(l, "--- ") && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ") ||
-			strings.HasPrefix(l, "+++ ") && strings.HasPrefix(lines[i-1], "--- ")
 		switch {
-		case !b.cut || names:
+		case !b.cut || namesFile(lines, i):
 		case strings.HasPrefix(l, "+"):
 			folded = colored(s.styles.added, folded)
 		case strings.HasPrefix(l, "-"):
@@ -55,6 +52,14 @@ func (b *asking) diff(lines []string) {
 	b.rows(rows)
 }
 
+// namesFile reports whether line i of a diff names a file: those lines begin with -
+// and + too.
+func namesFile(lines []string, i int) bool {
+	return i < 2 && (strings.HasPrefix(lines[i], "--- ") || strings.HasPrefix(lines[i], "+++ ")) ||
+		strings.HasPrefix(lines[i], "--- ") && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ") ||
+		i > 0 && strings.HasPrefix(lines[i], "+++ ") && strings.HasPrefix(lines[i-1], "--- ")
+}
+
 // colored colours each row by itself.
 func colored(c *color.Color, rows []string) []string {
 	for i, r := range rows {
@@ -63,11 +68,25 @@ func colored(c *color.Color, rows []string) []string {
 	return rows
 }
 
-// spokenDiff reads the changed lines out, each with its number.
+// spokenDiff reads the changed lines out, each with its number; of several files
+// each by its name.
 func (s *Screen) spokenDiff(b *strings.Builder, lines []string) {
 	var from, to int
-	for _, l := range lines {
+	for i, l := range lines {
 		switch {
+		case namesFile(lines, i):
+			if from, to = 0, 0; i > 1 && strings.HasPrefix(l, "+++ ") {
+				name := l
+				if l == "+++ /dev/null" {
+					name = lines[i-1]
+				}
+				fmt.Fprintf(b, "file %s:\n", strings.TrimPrefix(strings.TrimPrefix(name[len("+++ "):], "a/"), "b/"))
+			}
+			continue
+		case l != "" && !strings.ContainsAny(l[:1], " +-@\\"): // a file of which no lines are shown
+			from, to = 0, 0
+			fmt.Fprintf(b, "%s.\n", strings.TrimRight(l, "."))
+			continue
 		case strings.HasPrefix(l, "@@"):
 			var a, c int
 			// Forms without a count ("@@ -1 +1 @@") leave the count out.

@@ -1,0 +1,208 @@
+package cli
+
+// artoo undo, and what a killed artoo left undone.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"artoo/agent"
+	"artoo/conversation"
+	"artoo/tool"
+	"artoo/tool/journal"
+	"artoo/ui"
+	"artoo/ui/sanitize"
+)
+
+// recover finishes or takes back what killed artoos left undone in the project, and
+// says so in one line.
+func (a *app) recover(environ []string) {
+	state, err := a.cfg.Paths.StateDir()
+	if err != nil {
+		return // without a home nothing was kept
+	}
+	env := &tool.Env{Environ: environ}
+	open := sync.OnceValue(func() (err error) { // most often there is nothing to do
+		env.Files, err = a.workspace().OpenFiles(nil)
+		return err
+	})
+	config := a.journalConfig("", env)
+	denied := config.Denied
+	config.Denied = func(path string) bool { return open() != nil || denied(path) }
+	reports, err := journal.Recover(state, config)
+	if env.Files != nil {
+		err = errors.Join(err, env.Files.Close())
+	}
+	if err != nil {
+		a.warn("what a killed artoo left undone here could not be put right: " + err.Error())
+	}
+	if line := agent.Recovered(reports); line != "" {
+		a.screen.Note(sanitize.Text(line, sanitize.Line))
+	}
+}
+
+// undo is `artoo undo`.
+func (a *app) undo(ctx context.Context, inv Invocation) error {
+	if err := a.load(inv, false); err != nil {
+		return err
+	}
+	n, err := turnsOf(inv)
+	if err != nil {
+		return err
+	}
+	state, err := a.cfg.Paths.StateDir()
+	if err != nil {
+		return err
+	}
+	environ, _ := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
+	a.recover(environ)
+	sessions, err := journal.Sessions(state, a.project.Root)
+	if err != nil {
+		a.warn("not every journal could be read: " + err.Error())
+	}
+	if inv.has("list") {
+		return printEach(a.process.Out, a.changedTurns(sessions), inv.has("json"), changedText)
+	}
+	session, err := chosenSession(sessions, inv.word())
+	if err != nil {
+		return err
+	}
+	files, err := a.workspace().OpenFiles(nil)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	j, err := journal.Open(a.journalConfig(session.Dir, &tool.Env{Environ: environ, Files: files}))
+	if errors.Is(err, journal.ErrInUse) {
+		return fail(agent.KindUsage, "undo", errors.New("a running artoo has session "+session.ID), "/undo in it")
+	}
+	if err != nil {
+		return err
+	}
+	err = a.undoIn(ctx, j, session.ID, n, inv)
+	return errors.Join(err, j.Close())
+}
+
+// turnsOf is how many turns are meant.
+func turnsOf(inv Invocation) (int, error) {
+	given := inv.Own["turns"]
+	if len(given) == 0 {
+		return 1, nil
+	}
+	n, err := strconv.Atoi(given[len(given)-1])
+	if err != nil || n < 1 {
+		return 0, usage("--turns", fmt.Sprintf("%q is no number of turns", given[len(given)-1]), "artoo undo -n 2")
+	}
+	return n, nil
+}
+
+// chosenSession is the session of an id or the beginning of one, else the one that
+// changed the project last.
+func chosenSession(sessions []journal.Session, id string) (journal.Session, error) {
+	const list = "artoo undo --list"
+	sessions = slices.DeleteFunc(slices.Clone(sessions), func(s journal.Session) bool {
+		return len(s.Steps) == 0 || !strings.HasPrefix(s.ID, id)
+	})
+	switch {
+	case len(sessions) == 0 && id == "":
+		return journal.Session{}, fail(agent.KindUsage, "undo", errors.New("no session has changed anything in this project"), list)
+	case len(sessions) == 0:
+		return journal.Session{}, usage("undo", "no session "+id+" has changed anything in this project", list)
+	case id != "" && len(sessions) > 1 && sessions[0].ID != id:
+		return journal.Session{}, usage("undo", "more than one session begins with "+id, list)
+	}
+	return sessions[0], nil
+}
+
+// said are what the user wrote in a session, by turns; nil where it is not kept any
+// more.
+func (a *app) said(session string) []string {
+	dir, err := a.cfg.Paths.Sessions()
+	if err != nil {
+		return nil
+	}
+	kept, err := conversation.Store{Dir: dir}.Read(session)
+	if err != nil {
+		return nil // the turns are named by their numbers
+	}
+	return agent.UserTurns(kept.Messages())
+}
+
+// of is the element of a turn, "" if there is none.
+func of(turns []string, n int) string {
+	if n < 1 || n > len(turns) {
+		return ""
+	}
+	return turns[n-1]
+}
+
+// undoIn shows what would be done in a session, asks and does it.
+func (a *app) undoIn(ctx context.Context, j *journal.Journal, session string, n int, inv Invocation) error {
+	const list = "artoo undo --list"
+	p, err := j.Plan(n, inv.has("redo"))
+	switch {
+	case errors.Is(err, journal.ErrNothing) && inv.has("redo"):
+		return fail(agent.KindUsage, "undo", errors.New("nothing was undone in session "+session+" that could be brought back"), list)
+	case errors.Is(err, journal.ErrNothing):
+		return fail(agent.KindUsage, "undo", errors.New("nothing is left to undo in session "+session), list)
+	case err != nil:
+		return err
+	}
+	said := a.said(session)
+	u := ui.Undo{Journal: j, Root: a.project.Root, Screen: a.screen, Said: func(turn int) string { return of(said, turn) }}
+	result := undoResult(session, p, said)
+	yes, err := a.approveUndo(ctx, u, p, len(inv.Own["yes"]))
+	if err != nil || !yes {
+		if inv.has("json") {
+			err = errors.Join(printOne(a.process.Out, result, true, nil), err)
+		}
+		if err == nil {
+			err = exitStatus(1)
+		}
+		return err
+	}
+	report := journal.Report{}
+	if len(p.Restore) > 0 {
+		if report, err = j.Apply(p); err != nil {
+			return fail(agent.KindInternal, "undo", fmt.Errorf("nothing was changed: %w", err), "")
+		}
+	}
+	u.Done(p, report)
+	if !inv.has("json") {
+		return nil
+	}
+	result.add(report)
+	return printOne(a.process.Out, result, true, nil)
+}
+
+// approveUndo shows the plan and asks, unless it was approved by flags: as often as
+// there are questions.
+func (a *app) approveUndo(ctx context.Context, u ui.Undo, p journal.Plan, given int) (yes bool, err error) {
+	hint := "artoo undo --yes"
+	if p.HeadMoved {
+		hint = "artoo undo --yes --yes: the repository has moved since"
+	}
+	nobody := fail(agent.KindApproval, "undo", errors.New("nobody can be asked"), hint)
+	switch {
+	case len(p.Restore) == 0:
+		return true, nil
+	case given > 1 || given == 1 && !p.HeadMoved:
+		u.Show(p)
+		u.Decided(p, true)
+		return true, nil
+	case given == 1 || !a.streams.watched:
+		u.Show(p)
+		u.Decided(p, false)
+		return false, nobody
+	}
+	if yes, err = u.OnTTY(ctx, p); errors.Is(err, agent.ErrNobody) {
+		return false, nobody
+	}
+	return yes, err
+}

@@ -1,0 +1,133 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"artoo/tool/journal"
+)
+
+// errNoJournal is what commands about changes say where none are kept.
+var errNoJournal = errors.New("nothing is kept of what the files were, so nothing can be taken back")
+
+func runUndo(ctx context.Context, t *Terminal, arg string) error { return t.undo(ctx, arg, false) }
+func runRedo(ctx context.Context, t *Terminal, arg string) error { return t.undo(ctx, arg, true) }
+
+// undo shows what taking back the last turns, or bringing them back, would do, asks,
+// does it, and sees to it that the model hears of it.
+func (t *Terminal) undo(ctx context.Context, arg string, redo bool) error {
+	n := 1
+	if arg != "" {
+		var err error
+		if n, err = strconv.Atoi(arg); err != nil || n < 1 {
+			return fmt.Errorf("%q is no number of turns", arg)
+		}
+	}
+	u, err := t.changes()
+	if err != nil {
+		return err
+	}
+	p, err := u.Journal.Plan(n, redo)
+	switch {
+	case errors.Is(err, journal.ErrNothing) && redo:
+		return errors.New("nothing was undone that could be brought back")
+	case errors.Is(err, journal.ErrNothing):
+		return errors.New("no turn of this session changed anything that is not undone")
+	case err != nil:
+		return err
+	case len(p.Restore) == 0:
+		u.Done(p, journal.Report{})
+		return nil
+	}
+	t.tellNotify()
+	t.opt.Notify.Question()
+	q := u.question(p)
+	yes, err := u.ask(p, t.truster(ctx, func() string { prompt, _ := t.Screen.Undo(q); return prompt }))
+	if err != nil || !yes { // what ended the input ends the conversation at its prompt
+		return nil
+	}
+	report, err := u.Journal.Apply(p)
+	if err != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	t.opt.Agent.Undid(report, redo)
+	u.Done(p, report)
+	return nil
+}
+
+// changes are what the present session changed.
+func (t *Terminal) changes() (Undo, error) {
+	a := t.opt.Agent
+	if a.Journal() == nil {
+		return Undo{}, errNoJournal
+	}
+	return Undo{Journal: a.Journal(), Root: a.Policy().Root, Said: a.Turn, Screen: t.Screen}, nil
+}
+
+// runDiff shows what one turn changed, or all of them.
+func runDiff(_ context.Context, t *Terminal, arg string) error {
+	u, err := t.changes()
+	if err != nil {
+		return err
+	}
+	var turns []int
+	if arg != "" {
+		n, err := strconv.Atoi(arg)
+		if err != nil {
+			return fmt.Errorf("%q is no number of a turn", arg)
+		}
+		if turns = []int{n}; !slices.Contains(u.Journal.Turns(), n) {
+			return fmt.Errorf("turn %d changed nothing that is not undone; there is %s", n, turnList(u.Journal.Turns()))
+		}
+	}
+	changes := u.Journal.Diff(turns...)
+	if len(changes) == 0 {
+		t.Note("nothing was changed")
+		return nil
+	}
+	diff := u.Diff(changes)
+	_, rows := t.opt.Size()
+	if t.Changes(diff, rows) {
+		return nil
+	}
+	return t.page(t.ChangesAll(diff))
+}
+
+func turnList(turns []int) string {
+	var names []string
+	for _, n := range turns {
+		names = append(names, strconv.Itoa(n))
+	}
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// completeTurns and completeCount run while a turn may: only the journal is asked.
+func completeTurns(t *Terminal, _ string) (all []candidate) {
+	u, err := t.changes()
+	if err != nil {
+		return nil
+	}
+	for _, n := range slices.Backward(u.Journal.Turns()) {
+		all = append(all, candidate{text: strconv.Itoa(n), help: "what turn " + strconv.Itoa(n) + " changed"})
+	}
+	return all
+}
+
+func completeCount(t *Terminal, _ string) (all []candidate) {
+	u, err := t.changes()
+	if err != nil {
+		return nil
+	}
+	turns := u.Journal.Turns()
+	for i := range turns {
+		all = append(all, candidate{text: strconv.Itoa(i + 1), help: "back to before turn " + strconv.Itoa(turns[len(turns)-1-i])})
+	}
+	return all
+}

@@ -1,0 +1,149 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"artoo/ui/sanitize"
+)
+
+// UndoQuestion asks whether to take back what was changed, or to bring it back. All
+// its texts may come from outside.
+type UndoQuestion struct {
+	Verb   string   // "undo" or "redo"
+	Object string   // what it is done to, for the last line
+	Head   string   // what it comes to, in numbers
+	First  []string // never left to the pager: what is deleted, what is to be known
+	Rest   []string
+	Diff   string // what the contents will become, for the pager
+}
+
+// undoChoices is how the question ends.
+const undoChoices = "[y,n,p,?] (n) "
+
+// Undo prints what an undo would do and returns the line to ask with, safe and
+// without escapes. left says that a part was left to the pager. It prints even when
+// Quiet is set.
+func (s *Screen) Undo(q UndoQuestion) (prompt string, left bool) {
+	s.do(func() {
+		s.startAsking()
+		s.hideTransient()
+		s.closeReply()
+		b := asking{s: s, cut: true}
+		b.undo(q)
+		if text := warning(b.seen, "list"); text != "" {
+			b.WriteString(s.bodyLine(text, true))
+		}
+		left = b.left
+		s.must(b.String())
+	})
+	end := " " + undoChoices
+	room := min(s.width(), usualWidth) - 1 - cells(approve+q.Verb+" ?")
+	if s.opt.Profile == Spoken {
+		end = " Type y, n, p, or ? for help. Enter means no. "
+	}
+	object := s.ascii(sanitize.Text(q.Object, sanitize.Line))
+	if whole := room - cells(end) - answerRoom; cells(object) <= whole || whole >= leastAsked {
+		object = s.middle(object, whole)
+	} else {
+		object = s.middle(object, room)
+	}
+	return s.ascii(approve + q.Verb + " " + unforged(object) + "?" + end), left
+}
+
+// undo shows what an undo would do.
+func (b *asking) undo(q UndoQuestion) {
+	head := b.s.wrap(b.oneRow(q.Head), b.s.head(q.Verb, ""), b.s.bodyIndent())
+	b.WriteString(b.dimmed(strings.TrimSuffix(head, "\n"), q.Verb) + "\n")
+	for _, row := range q.First {
+		b.WriteString(b.s.bodyLine(b.oneRow(row), b.cut))
+	}
+	var rows []string
+	for _, row := range q.Rest {
+		rows = append(rows, strings.TrimSuffix(b.s.bodyLine(b.oneRow(row), b.cut), "\n"))
+	}
+	b.rows(rows)
+}
+
+// oneRow is a text that stays one row whatever is in it.
+func (b *asking) oneRow(text string) string {
+	return strings.Join(b.safe(text, sanitize.Line), "^J")
+}
+
+// UndoAll is all that Undo is about, with what the contents will become: safe, for a
+// pager.
+func (s *Screen) UndoAll(q UndoQuestion) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := asking{s: s}
+	b.undo(q)
+	b.WriteString("\n")
+	b.changes(q.Diff)
+	return b.String()
+}
+
+// Changes prints a unified diff of several files as questions show it. It reports
+// false, and prints nothing, where that would take more rows than the terminal has:
+// ChangesAll is for the pager.
+func (s *Screen) Changes(diff string, rows int) (shown bool) {
+	s.do(func() {
+		b := asking{s: s, cut: true}
+		b.changes(diff)
+		if shown = !b.left && strings.Count(b.String(), "\n") < rows; shown {
+			s.print(b.String())
+		}
+	})
+	return shown
+}
+
+// ChangesAll is a unified diff of several files, safe, for a pager.
+func (s *Screen) ChangesAll(diff string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := asking{s: s}
+	b.changes(diff)
+	return b.String()
+}
+
+func (b *asking) changes(diff string) {
+	if diff == "" {
+		return
+	}
+	lines := b.safe(strings.TrimRight(diff, "\n"), sanitize.Source)
+	if b.s.opt.Profile == Spoken {
+		b.s.spokenDiff(&b.Builder, lines)
+		return
+	}
+	b.diff(lines)
+}
+
+// UndoHelp says what the answers mean.
+func (s *Screen) UndoHelp(q UndoQuestion) {
+	s.do(func() {
+		rows := [][2]string{
+			{"y", q.Verb + " it as it is shown"},
+			{"n", "change nothing"},
+			{"p", "show all of it in the pager, with what the files will hold"},
+			{"?", "this text; Enter alone means no"},
+		}
+		if s.opt.Profile == Spoken {
+			s.must(s.spokenKeys(rows))
+			return
+		}
+		for _, r := range rows {
+			s.must(s.wrap(r[1], fmt.Sprintf("  %-3s ", r[0]), "      "))
+		}
+	})
+}
+
+// UndoDecided prints what the user said.
+func (s *Screen) UndoDecided(q UndoQuestion, yes bool) {
+	s.do(func() {
+		s.endAsking()
+		text := "nothing was changed"
+		if yes {
+			text = q.Verb + " " + s.ascii(sanitize.Text(q.Object, sanitize.Line))
+		}
+		s.must(s.decidedLine(text))
+	})
+}

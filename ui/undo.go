@@ -1,0 +1,294 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"artoo/tool"
+	"artoo/tool/journal"
+	"artoo/ui/screen"
+)
+
+// Undo takes back what was changed in a project, or brings it back.
+type Undo struct {
+	Journal *journal.Journal
+	Root    string                // of the project
+	Said    func(turn int) string // what the user wrote at the beginning of a turn; may be nil
+	Screen  *screen.Screen
+}
+
+// OnTTY asks on the controlling terminal whether to do what the plan says. The
+// screen's Err must be that terminal. Where there is none the error is
+// agent.ErrNobody.
+func (u Undo) OnTTY(ctx context.Context, p journal.Plan) (yes bool, err error) {
+	return onTTY(ctx, u.Screen, func(a truster) (bool, error) { return u.ask(p, a) })
+}
+
+// Show prints what the plan says without asking.
+func (u Undo) Show(p journal.Plan) { u.Screen.Undo(u.question(p)) }
+
+// Decided prints that it is done without having been asked.
+func (u Undo) Decided(p journal.Plan, yes bool) { u.Screen.UndoDecided(u.question(p), yes) }
+
+// ask shows what a plan would do and asks; twice where the repository has moved on.
+func (u Undo) ask(p journal.Plan, a truster) (yes bool, err error) {
+	q := u.question(p)
+	yes, err = u.confirm(q, a)
+	if err != nil || !yes || !p.HeadMoved {
+		return yes, err
+	}
+	q.Head = "the repository is not at the commit, or on the branch, where it was then: what is restored belongs to that one"
+	q.First, q.Rest, q.Object = nil, nil, q.Object+" across that"
+	return u.confirm(q, a)
+}
+
+func (u Undo) confirm(q screen.UndoQuestion, a truster) (bool, error) {
+	return confirm(u.Screen, confirmation{
+		show: func() (string, bool) { return u.Screen.Undo(q) }, all: func() string { return u.Screen.UndoAll(q) },
+		help: func() { u.Screen.UndoHelp(q) }, decided: func(yes bool) { u.Screen.UndoDecided(q, yes) },
+	}, a)
+}
+
+// question puts a plan into words.
+func (u Undo) question(p journal.Plan) screen.UndoQuestion {
+	q := screen.UndoQuestion{Verb: "undo", Object: u.turns(p.Turns), Head: "nothing would change"}
+	if p.Redo {
+		q.Verb = "redo"
+	}
+	if len(p.Restore) > 0 {
+		if q.Head = strings.Join(stepNames(p.Steps), ", "); p.Redo {
+			q.Head = "what was undone"
+		}
+		q.Head += ": " + screen.Count(len(p.Restore), "path")
+	}
+	if p.Busy != "" {
+		q.First = append(q.First, "a "+p.Busy+" is in progress in this repository: what it works on changes under it")
+	}
+	if p.HeadMoved {
+		q.First = append(q.First, "the repository has moved since: this is asked twice")
+	}
+	renamed := renames(p.Restore)
+	for _, c := range p.Restore {
+		switch {
+		case renamed[c.Path]: // its new name tells
+		case c.After.Kind == journal.Absent:
+			q.First = append(q.First, effect(c, p.Redo))
+		default:
+			q.Rest = append(q.Rest, effect(c, p.Redo))
+		}
+	}
+	for _, l := range p.Left {
+		q.Rest = append(q.Rest, "stays as it is: "+lackText(l))
+	}
+	for _, l := range p.Cannot {
+		q.Rest = append(q.Rest, "cannot be undone: "+lackText(l))
+	}
+	q.Diff = u.Diff(p.Restore)
+	return q
+}
+
+// renames are the paths that others of the changes were renamed from.
+func renames(changes []journal.Change) map[string]bool {
+	from := map[string]bool{}
+	for _, c := range changes {
+		from[c.From] = c.From != ""
+	}
+	return from
+}
+
+// stepNames are what the steps were, each once, the last first.
+func stepNames(steps []journal.StepInfo) []string {
+	const most = 4
+	var names []string
+	for _, s := range steps {
+		names = append(names, clip(s.What, 60))
+	}
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return names
+}
+
+// clip shortens a text to n characters.
+func clip(text string, n int) string {
+	if runes := []rune(text); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return text
+}
+
+// turns names turns, the last first.
+func (u Undo) turns(turns []int) string {
+	var names []string
+	for _, n := range turns {
+		names = append(names, strconv.Itoa(n))
+	}
+	last := turns[len(turns)-1]
+	name := "turn " + names[0]
+	if len(turns) > 1 {
+		name = "turns " + strings.Join(names, ", ")
+	}
+	if u.Said == nil || u.Said(last) == "" {
+		return name
+	}
+	if len(turns) > 1 {
+		name += ", back to before"
+	} else {
+		name += ":"
+	}
+	return fmt.Sprintf(`%s "%s"`, name, strings.TrimSpace(firstLine(u.Said(last))))
+}
+
+// Effect says in a few words what becomes of a path, for a machine: deleted,
+// created, renamed, mode, or modified.
+func Effect(c journal.Change) string {
+	switch {
+	case c.From != "":
+		return "renamed"
+	case c.After.Kind == journal.Absent:
+		return "deleted"
+	case c.Before.Kind == journal.Absent:
+		return "created"
+	case onlyMode(c):
+		return "mode"
+	}
+	return "modified"
+}
+
+func onlyMode(c journal.Change) bool {
+	return c.Before.Kind == c.After.Kind && c.Before.Mode != c.After.Mode &&
+		(c.Before.Kind == journal.Folder || c.Before.Hash != "" && c.Before.Hash == c.After.Hash)
+}
+
+// effect says what becomes of a path.
+func effect(c journal.Change, redo bool) string {
+	what := map[journal.Kind]string{journal.Folder: "directory ", journal.Link: "link "}
+	again := ""
+	if redo {
+		again = " again"
+	}
+	switch Effect(c) {
+	case "renamed":
+		return "rename " + c.From + " to " + c.Path + again
+	case "deleted":
+		text := "delete " + what[c.Before.Kind] + c.Path + again
+		if c.Before.Kind == journal.File {
+			text += " (" + screen.Count(int(c.Before.Size), "byte") + ")"
+		}
+		return text
+	case "created":
+		if redo {
+			return "create " + what[c.After.Kind] + c.Path + again
+		}
+		return "bring back " + what[c.After.Kind] + c.Path
+	case "mode":
+		return fmt.Sprintf("permissions of %s%s: %04o, now %04o", what[c.After.Kind], c.Path, c.After.Mode.Perm(), c.Before.Mode.Perm())
+	}
+	if redo {
+		return "change " + what[c.After.Kind] + c.Path + again
+	}
+	return "restore " + what[c.After.Kind] + c.Path
+}
+
+func lackText(l journal.Lack) string {
+	text := l.Path + " (" + string(l.Why)
+	if l.Err != nil {
+		text += ": " + l.Err.Error()
+	}
+	return text + ")"
+}
+
+// Done says what was done, and what was not.
+func (u Undo) Done(p journal.Plan, r journal.Report) {
+	word := "undone"
+	if p.Redo {
+		word = "redone"
+	}
+	text := word + ": " + screen.Count(len(r.Done), "path")
+	if len(r.Done) == 0 {
+		text = "nothing was changed"
+	}
+	u.Screen.Note(text)
+	for _, l := range append(append([]journal.Lack{}, p.Left...), r.Left...) {
+		u.Screen.Note("left alone: " + oneLine(lackText(l)))
+	}
+	for _, l := range append(append([]journal.Lack{}, p.Cannot...), r.Cannot...) {
+		u.Screen.Note("cannot be undone: " + oneLine(lackText(l)))
+	}
+}
+
+// maxDiffed is the size in bytes of the largest file whose text is compared.
+const maxDiffed = 1 << 20
+
+// Diff is what changes do to contents, as a unified diff; what is no text, or not
+// kept, is named.
+func (u Undo) Diff(changes []journal.Change) string {
+	var b strings.Builder
+	renamed := renames(changes)
+	for _, c := range changes {
+		switch {
+		case renamed[c.Path]:
+			continue
+		case c.From != "":
+			fmt.Fprintf(&b, "%s: was %s\n", c.Path, c.From)
+			continue
+		case onlyMode(c):
+			fmt.Fprintf(&b, "%s: permissions %04o, before %04o\n", c.Path, c.After.Mode.Perm(), c.Before.Mode.Perm())
+			continue
+		}
+		if c.Before.Kind == journal.Folder || c.After.Kind == journal.Folder {
+			continue
+		}
+		text, err := u.diff(c)
+		if err != nil {
+			text = fmt.Sprintf("%s: %d bytes, before %d (%v)\n", c.Path, c.After.Size, c.Before.Size, err)
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+func (u Undo) diff(c journal.Change) (string, error) {
+	before, err := u.content(c.Path, c.Before)
+	if err != nil {
+		return "", err
+	}
+	after, err := u.content(c.Path, c.After)
+	if err != nil {
+		return "", err
+	}
+	name := strings.ReplaceAll(c.Path, "\n", "^J") // a name must not look like a line of the diff
+	return tool.DiffFiles(name, before, after, c.Before.Kind != journal.Absent, c.After.Kind != journal.Absent)
+}
+
+// content is what a file held: what is kept, else what it holds now, if it is still
+// of that size.
+func (u Undo) content(path string, s journal.State) ([]byte, error) {
+	if s.Kind == journal.File && s.Size > maxDiffed {
+		return nil, fmt.Errorf("too long to compare")
+	}
+	data, err := u.Journal.Content(s)
+	if err == nil {
+		return data, nil
+	}
+	root, openErr := os.OpenRoot(u.Root) // no link leads out of it
+	if openErr != nil {
+		return nil, openErr
+	}
+	defer root.Close()
+	file, openErr := root.Open(filepath.FromSlash(path))
+	if openErr != nil {
+		return nil, err
+	}
+	defer file.Close()
+	now, openErr := io.ReadAll(io.LimitReader(file, maxDiffed+1))
+	if openErr != nil || int64(len(now)) != s.Size {
+		return nil, err
+	}
+	return now, nil
+}
