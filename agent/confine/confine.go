@@ -66,7 +66,7 @@ func (c *Confiner) open() error {
 
 // denied lists what the command that is about to start must not see.
 func (c *Confiner) denied() ([]string, error) {
-	list, err := c.config.Files().Denied()
+	list, err := c.config.denied()
 	if err != nil || c.place == permission.PlaceReading || c.config.Stores == nil {
 		return list, err
 	}

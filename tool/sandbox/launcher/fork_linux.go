@@ -2,6 +2,8 @@
 
 package launcher
 
+//lint:file-ignore U1000 fork.s calls live, and the kernel reads all of a call
+
 import (
 	"syscall"
 	"unsafe"
