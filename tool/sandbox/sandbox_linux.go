@@ -210,6 +210,11 @@ func (s *Sandbox) Close() error {
 	err := s.socket.Close()
 	<-s.ended
 	for _, lock := range s.locks {
+		// Overlay closes its own directory to everybody; the user may want to remove it.
+		work := filepath.Join(filepath.Dir(lock.Name()), "work", "work")
+		if openErr := os.Chmod(work, 0o700); openErr != nil && !errors.Is(openErr, os.ErrNotExist) {
+			err = errors.Join(err, openErr)
+		}
 		lock.Close()
 	}
 	return err

@@ -195,7 +195,8 @@ func (j *job) birth(exec, report int) (*birth, *pins) {
 	return b, keep
 }
 
-// ownProc mounts the processes of the namespace. Root could write to much of it.
+// ownProc mounts the processes of the namespace, its settings read-only. Root could
+// write to much else of it.
 func (j *job) ownProc(keep *pins) []call {
 	if j.sharedProc() {
 		return nil
@@ -204,8 +205,13 @@ func (j *job) ownProc(keep *pins) []call {
 	if j.root {
 		flags |= syscall.MS_RDONLY
 	}
-	name := keep.text("proc")
-	return []call{{number: syscall.SYS_MOUNT, a: name, b: keep.text("/proc"), c: name, d: flags}}
+	name, settings := keep.text("proc"), keep.text("/proc/sys")
+	attr := pin(keep, [4]uint64{attrReadOnly})
+	return []call{
+		{number: syscall.SYS_MOUNT, a: name, b: keep.text("/proc"), c: name, d: flags},
+		{number: syscall.SYS_MOUNT, a: settings, b: settings, d: syscall.MS_BIND},
+		{number: sysMountSetattr, a: ^uintptr(99), b: settings, d: attr, e: 32},
+	}
 }
 
 // Capabilities by number.
