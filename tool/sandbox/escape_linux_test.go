@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // attempt is one way out that is tried. testdata/escapes.txt says how they are
@@ -83,6 +85,7 @@ var tested = []struct {
 }{
 	{Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true},
 		map[string]Options{"sandbox": {}, "layer": {Layer: true}, "reading": {ReadOnly: true}}},
+	{Facts{Mechanism: Landlock}, map[string]Options{"sandbox": {}}},
 }
 
 // escapeLimit is how long an attempt may take.
@@ -117,7 +120,11 @@ func TestNothingGetsOut(t *testing.T) {
 
 // unheld reports whether the machine has not got a mechanism.
 func unheld(facts Facts, mechanism Mechanism) bool {
-	return mechanism == Namespaces && (facts.Mechanism != Namespaces || !facts.Layer)
+	if mechanism == Landlock {
+		version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+		return errno != 0 || version < 6 // scopes of signals
+	}
+	return facts.Mechanism != Namespaces || !facts.Layer
 }
 
 // tryAll has attempts run confined: those that must be held by one command, since

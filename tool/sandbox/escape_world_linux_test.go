@@ -199,6 +199,7 @@ func (w *world) beget(t *testing.T) {
 // open starts a sandbox as a session has it.
 func (w *world) open(t *testing.T, facts Facts) *Sandbox {
 	t.Helper()
+	w.environ = append(w.environ, "MECHANISM="+string(facts.Mechanism))
 	config := Config{Root: w.path("project"), Read: []string{w.path("added")}, Common: w.path("common"),
 		Home: w.path("home"), Toolchains: []string{w.tools}, Temp: w.path("temp"), Denied: w.denied,
 		Protected: func() ([]string, error) { return []string{w.path("project/.git"), w.path("project/Makefile")}, nil },
