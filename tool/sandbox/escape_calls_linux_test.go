@@ -272,8 +272,11 @@ func writableSettings() error {
 	for _, root := range []string{"/proc/sys", "/sys/kernel", "/sys/fs", "/sys/power", "/sys/module"} {
 		_ = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
-				if fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0); err == nil {
+				fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+				if err == nil {
 					unix.Close(fd)
+				}
+				if err == nil && d.Name() != "ns_last_pid" { // of the command's own processes, and refused later
 					open = append(open, path)
 				}
 			}
@@ -314,7 +317,8 @@ func capabilities() error {
 func users() error {
 	data, err := os.ReadFile("/proc/self/uid_map")
 	fields := strings.Fields(string(data))
-	if err != nil || os.Geteuid() != 0 && (len(fields) != 3 || fields[2] != "1" || fields[0] != fields[1]) {
+	confined := os.Getenv("MECHANISM") == string(Namespaces) && os.Geteuid() != 0
+	if err != nil || confined && (len(fields) != 3 || fields[2] != "1" || fields[0] != fields[1]) {
 		return fmt.Errorf("%q %v", data, err)
 	}
 	return clean
@@ -365,6 +369,26 @@ var escapeVerbs = map[string]func(argument string) error{
 		var set unix.CPUSet
 		set.Set(0)
 		return unix.SchedSetaffinity(victimPid(), &set)
+	},
+	"shm": func(id string) error {
+		number, err := strconv.Atoi(id)
+		if err != nil {
+			return err
+		}
+		memory, err := unix.SysvShmAttach(number, 0, 0)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s GOT OUT\n", memory[:6])
+		return nil
+	},
+	"queue": func(name string) error {
+		fd, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, text(name), unix.O_RDWR, 0, 0, 0, 0)
+		if errno != 0 {
+			return errno
+		}
+		fmt.Println("GOT OUT", fd)
+		return nil
 	},
 	"xattr": func(path string) error { return unix.Setxattr(path, "user.escape", []byte("1"), 0) },
 	"trace": func(string) error { return unix.PtraceAttach(victimPid()) },

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -61,8 +62,16 @@ var worldFiles = []string{
 // newWorld makes one. whole says that nothing of the project may change either.
 func newWorld(t *testing.T, tools string, whole bool) *world {
 	t.Helper()
-	base, err := filepath.EvalSymlinks(t.TempDir())
+	base, err := os.MkdirTemp("", "w") // the paths of sockets are short
 	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	if base, err = filepath.EvalSymlinks(base); err != nil {
 		t.Fatal(err)
 	}
 	w := &world{base: base, tools: tools, whole: whole}
@@ -75,12 +84,13 @@ func newWorld(t *testing.T, tools string, whole bool) *world {
 	port := w.listen(t, 0, "tcp", "127.0.0.1:0")
 	w.listen(t, 1, "unix", w.path("outside/sock"))
 	w.listen(t, 2, "unix", w.path("project/sock"))
-	abstract := "artoo-escape-" + strconv.Itoa(os.Getpid()) + "-" + filepath.Base(filepath.Dir(base)) + filepath.Base(base)
+	abstract := "artoo-escape-" + filepath.Base(base)
 	w.listen(t, 3, "unix", "@"+abstract)
 	w.fifo(t, 4, w.path("project/fifo"))
 	w.beget(t)
 	w.environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.path("home"), "OUT=" + w.path("outside"),
 		"BASE=" + base, "PORT=" + port, "ABSTRACT=" + abstract, "VICTIM=" + strconv.Itoa(w.victim.Process.Pid),
+		"SHM=" + w.share(t), "QUEUE=" + w.queue(t),
 		"TOOL=" + tools + "/escape", "LC_ALL=C", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
 	w.before = w.look(t)
 	return w
@@ -196,6 +206,40 @@ func (w *world) beget(t *testing.T) {
 	}
 }
 
+// share makes memory that processes of the same user share, by its number.
+func (w *world) share(t *testing.T) string {
+	t.Helper()
+	id, err := unix.SysvShmGet(0, 4096, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	return strconv.Itoa(id)
+}
+
+// queue makes a queue of messages, by its name.
+func (w *world) queue(t *testing.T) string {
+	t.Helper()
+	name := "artoo-escape-" + strings.ReplaceAll(strings.Trim(w.base, "/"), "/", "-")
+	small := [8]int{1: 1, 2: 1} // one message of one byte: a user may have few large ones
+	fd, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, text(name), unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, 0o600,
+		uintptr(unsafe.Pointer(&small)), 0, 0)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	t.Cleanup(func() {
+		unix.Close(int(fd))
+		if _, _, errno := unix.Syscall(unix.SYS_MQ_UNLINK, text(name), 0, 0); errno != 0 {
+			t.Error(errno)
+		}
+	})
+	return name
+}
+
 // open starts a sandbox as a session has it.
 func (w *world) open(t *testing.T, facts Facts) *Sandbox {
 	t.Helper()
@@ -205,6 +249,7 @@ func (w *world) open(t *testing.T, facts Facts) *Sandbox {
 		Protected: func() ([]string, error) { return []string{w.path("project/.git"), w.path("project/Makefile")}, nil },
 		Caches:    []Cache{{Path: w.path("cache"), Own: w.path("own"), Env: "CACHE"}},
 	}
+	t.Cleanup(func() { _ = os.Chmod(w.path("own/work/work"), 0o700) }) // where there is an overlay it is closed to all
 	s, err := Open(t.Context(), config, facts)
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +299,7 @@ func (w *world) ways(t *testing.T, out string) (list []string) {
 	now := w.look(t)
 	for path, state := range now {
 		if before, ok := w.before[path]; before != state {
-			list = append(list, fmt.Sprintf("%s was %q and is %q (there: %v)", path, before, state, ok))
+			list = append(list, fmt.Sprintf("%s was %q (%v) and is %q", path, before, ok, state))
 		}
 	}
 	for path := range w.before {
@@ -273,8 +318,8 @@ func (w *world) ways(t *testing.T, out string) (list []string) {
 
 // guarded is what must stay as it is. Of the project these are what is denied and
 // what others run, and all of it where nothing may be written.
-var guarded = []string{"outside", "home", "added", "common", "cache", "project/.git", "project/Makefile", "project/.env",
-	"project/d/.env", "project/d/link", "project/keys"}
+var guarded = []string{"outside", "home", "added", "common", "cache", "project/.git", "project/Makefile",
+	"project/.env", "project/d/.env", "project/d/link", "project/keys"}
 
 // look describes the files, and the victim.
 func (w *world) look(t *testing.T) map[string]string {
@@ -317,7 +362,7 @@ func (w *world) describeVictim() string {
 	var text []string
 	for _, name := range []string{"comm", "oom_score_adj", "limits", "coredump_filter", "timerslack_ns"} {
 		data, err := os.ReadFile(dir + name)
-		text = append(text, fmt.Sprintf("%x %v", data, err))
+		text = append(text, fmt.Sprintf("%.4x %v", sha256.Sum256(data), err))
 	}
 	if stat, err := os.ReadFile(dir + "stat"); err == nil {
 		fields := strings.Fields(string(stat))
@@ -325,7 +370,8 @@ func (w *world) describeVictim() string {
 	}
 	var set unix.CPUSet
 	err := unix.SchedGetaffinity(pid, &set)
-	return strings.Join(append(text, fmt.Sprint(set.Count(), err, w.alive())), " ")
+	priority, _, _ := unix.Syscall(unix.SYS_IOPRIO_GET, 1, uintptr(pid), 0)
+	return strings.Join(append(text, fmt.Sprint(set.Count(), err, priority, w.alive())), " ")
 }
 
 // tools is a directory that holds this program as "escape".

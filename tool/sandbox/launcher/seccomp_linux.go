@@ -38,6 +38,22 @@ var told = []uint32{
 	syscall.SYS_PTRACE, sysProcessVMReadv, sysProcessVMWritev, syscall.SYS_UNSHARE, sysSetns,
 }
 
+// shared are the calls by which processes of one user meet without a file, refused
+// where there is no namespace for them.
+var shared = []uint32{
+	syscall.SYS_SHMGET, syscall.SYS_SHMAT, syscall.SYS_SHMCTL, syscall.SYS_MSGGET, syscall.SYS_MSGSND, syscall.SYS_MSGRCV,
+	syscall.SYS_MSGCTL, syscall.SYS_SEMGET, syscall.SYS_SEMOP, syscall.SYS_SEMTIMEDOP, syscall.SYS_SEMCTL, syscall.SYS_MQ_OPEN,
+	syscall.SYS_MQ_UNLINK,
+}
+
+// onProcess are calls that change a process, with the place of its number among
+// the arguments; zero is the caller itself.
+var onProcess = []struct{ number, offset uint32 }{
+	{sysPrlimit64, offArg0}, {syscall.SYS_SETPRIORITY, offArg1}, {syscall.SYS_IOPRIO_SET, offArg1},
+	{syscall.SYS_SCHED_SETAFFINITY, offArg0}, {syscall.SYS_SCHED_SETSCHEDULER, offArg0},
+	{syscall.SYS_SCHED_SETPARAM, offArg0}, {sysSchedSetattr, offArg0},
+}
+
 const (
 	sysClone3       = 435
 	namespaceFlags  = 0x7e020080 // CLONE_NEW…, the time namespace's included
@@ -128,9 +144,25 @@ func newFilter(net network, layer, notify bool) []syscall.SockFilter {
 		f.when(tiocsti, errno(syscall.EPERM))
 		f.when(tioclinux, errno(syscall.EPERM))
 	})
+	if net == noUnix {
+		f.others()
+	}
 	f.sockets(net)
 	f.answer(retAllow)
 	return f.code
+}
+
+// others keeps a command from other processes of its user, which no namespace hides.
+func (f *filter) others() {
+	for _, number := range shared {
+		f.when(number, errno(syscall.EPERM))
+	}
+	for _, c := range onProcess {
+		f.argument(c.number, c.offset, func() {
+			f.jump(syscall.BPF_JEQ, 0, 1, 0)
+			f.answer(errno(syscall.EPERM))
+		})
+	}
 }
 
 func (f *filter) sockets(net network) {

@@ -16,5 +16,6 @@ const (
 	sysMemfdCreate     = 319
 	sysUserfaultfd     = 323
 	sysOpenByHandleAt  = 304
+	sysSchedSetattr    = 314
 	sysPrlimit64       = 302
 )

@@ -16,5 +16,6 @@ const (
 	sysMemfdCreate     = 279
 	sysUserfaultfd     = 282
 	sysOpenByHandleAt  = 265
+	sysSchedSetattr    = 274
 	sysPrlimit64       = 261
 )
