@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -21,6 +22,10 @@ type Explanation struct {
 	Suggested string          `json:"suggested"` // a wider one; may equal Narrow
 	Parts     []ExplainedPart `json:"parts"`     // the simple commands of a line; nil for other tools
 	Missed    []MissedRule    `json:"missed"`    // rules for the tool that do not cover the call
+	// Place is where a line runs when it may: "host", "sandbox", "layer" or "read-only";
+	// OffLayer is why it is no layer, where there are layers. "" where nothing confines.
+	Place    string `json:"place,omitempty"`
+	OffLayer string `json:"off_layer,omitempty"`
 }
 
 // ExplainedPart is one simple command of a line, with wrappers opened.
@@ -128,9 +133,19 @@ func (p *Policy) Explain(name string, access tool.Access) Explanation {
 		}
 		return e
 	}
-	commands, _ := p.takeApart(access.Command, access.Dir)
+	commands, odd := p.takeApart(access.Command, access.Dir)
+	if p.Confinement.Sandbox && d.Effect != Deny {
+		e.Place = cmp.Or(string(d.Place), "host")
+		if p.Confinement.Layer && d.Place == PlaceSandbox {
+			e.OffLayer = p.offLayer(access, commands, odd)
+		}
+	}
 	for _, s := range commands {
-		e.Parts = append(e.Parts, p.explainPart(name, s))
+		part := p.explainPart(name, s)
+		if d.Effect == Allow && part.Effect == Ask { // what holds the whole line lets it pass
+			part.Effect, part.Why = Allow, part.Why+"; "+d.Reason
+		}
+		e.Parts = append(e.Parts, part)
 	}
 	for _, s := range hiddenCommands(access.Command, access.Dir) {
 		part := p.explainPart(name, s)

@@ -264,3 +264,23 @@ func TestUndoTakesThePlaceOfAsking(t *testing.T) {
 		}
 	}
 }
+
+func TestAnExplanationSaysWhereALineRunsAndWhy(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAsk, "bash!(git push)")
+	for _, row := range []struct{ line, place, why string }{
+		{"cat a.txt", "read-only", ""},
+		{"touch x", "layer", ""},
+		{"go test ./...", "sandbox", "go runs what the project brings"},
+		{"python3 build.py", "sandbox", "python3 runs a program that is not in its words"},
+		{"git push", "host", ""},
+	} {
+		e := p.Explain("bash", tool.Access{Kind: tool.KindRun, Command: row.line, Dir: root})
+		if e.Place != row.place || e.OffLayer != row.why {
+			t.Errorf("%s: in %q (%s), expected %q (%s)", row.line, e.Place, e.OffLayer, row.place, row.why)
+		}
+	}
+	p.Confinement = Confinement{}
+	if e := p.Explain("bash", tool.Access{Kind: tool.KindRun, Command: "touch x", Dir: root}); e.Place != "" {
+		t.Errorf("where nothing confines it runs in %q", e.Place)
+	}
+}

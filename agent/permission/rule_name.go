@@ -215,6 +215,9 @@ var remarks = []struct{ programs, subcommands, what string }{
 // option that the words of the rule leave open and that writes files, or runs
 // other programs.
 func (r Rule) Remark() string {
+	if r.Outside {
+		return "the network, your keys and your home: it runs outside of the sandbox"
+	}
 	_, wild := r.line()
 	words := append(plain(r.fixedWords()), "")
 	if r.Tool != "bash" || !r.HasArg || !wild || words[0] == "" {

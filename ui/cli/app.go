@@ -56,7 +56,7 @@ func (a *app) run(ctx context.Context) error {
 	case "models":
 		return a.listModels(ctx, inv)
 	case "rules":
-		return a.listRules(inv)
+		return a.listRules(ctx, inv)
 	case "undo":
 		return a.undo(ctx, inv)
 	case "trust":

@@ -73,9 +73,8 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	if config.Read, config.Write, err = a.workspace().AddedDirs(); err != nil {
 		return nil, err
 	}
-	policy.Confinement = permission.Confinement{Sandbox: true, Layer: a.facts.Layer, Auto: a.facts.HidesFiles,
-		Trusted: a.brought.trusted()}
-	policy.Exposed = func() string { return a.exposed(env) }
+	policy.Confinement = a.confinement()
+	policy.Exposed = func() string { return a.exposed(env.Files) }
 	policy.GitIgnores = func(path string) bool { return a.project.Ignores(context.Background(), env.Environ, path) }
 	policy.DeniedName = func(path string) bool {
 		place, err := env.Files.Resolve(path, true)
@@ -90,13 +89,22 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	return confiner, nil
 }
 
+// confinement is what can hold the project's commands.
+func (a *app) confinement() permission.Confinement {
+	if a.facts.Mechanism == sandbox.None {
+		return permission.Confinement{}
+	}
+	return permission.Confinement{Sandbox: true, Layer: a.facts.Layer, Auto: a.facts.HidesFiles,
+		Trusted: a.brought.trusted()}
+}
+
 // exposed says what of the project a command can reach where the sandbox hides
 // nothing.
-func (a *app) exposed(env *tool.Env) string {
+func (a *app) exposed(files *tool.Files) string {
 	if a.project.Git {
 		return "its .git is not hidden"
 	}
-	denied, err := env.Files.Denied()
+	denied, err := files.Denied()
 	switch {
 	case err != nil:
 		return err.Error()

@@ -3,6 +3,7 @@ package cli
 // The rules: where they stand, what they come to, and those that are kept.
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -121,7 +122,7 @@ func (a *app) saveRule(rule string) error {
 func (a *app) reopened(abs string) bool { return a.rules.reopens(a.project.Root, abs) }
 
 // explain is `artoo rules explain`. It runs nothing and asks no provider.
-func (a *app) explain(call string) (e permission.Explanation, err error) {
+func (a *app) explain(ctx context.Context, call string) (e permission.Explanation, err error) {
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: a.project.Root, Dir: a.project.Dir, Asked: a.reopened})
 	if err != nil {
 		return e, err
@@ -132,6 +133,11 @@ func (a *app) explain(call string) (e permission.Explanation, err error) {
 	if err != nil {
 		return e, err
 	}
+	if a.facts, err = a.findSandbox(ctx); err != nil {
+		return e, err
+	}
+	policy.Confinement = a.confinement()
+	policy.Exposed = func() string { return a.exposed(files) }
 	name, access, err := permission.CallFor(call, files)
 	if err != nil {
 		return e, fail(agent.KindUsage, "rules explain", err, "artoo rules explain 'read(PATH)'")

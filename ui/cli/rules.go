@@ -3,6 +3,7 @@ package cli
 // artoo rules.
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -12,7 +13,7 @@ import (
 )
 
 // listRules is `artoo rules`: the rules in force, or which one decides over a call.
-func (a *app) listRules(inv Invocation) error {
+func (a *app) listRules(ctx context.Context, inv Invocation) error {
 	if err := a.load(inv, false); err != nil {
 		return err
 	}
@@ -20,7 +21,7 @@ func (a *app) listRules(inv Invocation) error {
 		a.warn(line)
 	}
 	if inv.Verb == "explain" {
-		e, err := a.explain(strings.Join(inv.Words, " "))
+		e, err := a.explain(ctx, strings.Join(inv.Words, " "))
 		if err != nil {
 			return err
 		}
@@ -55,6 +56,12 @@ func explanation(e permission.Explanation) string {
 	var b strings.Builder
 	safe := func(text string) string { return sanitize.Text(text, sanitize.Line) }
 	fmt.Fprintf(&b, "%s: %s\n", e.Effect, safe(e.Reason))
+	if where := whereItRuns[e.Place]; where != "" {
+		fmt.Fprintf(&b, "  runs   %s\n", where)
+		if e.OffLayer != "" {
+			fmt.Fprintf(&b, "         not on a layer: %s\n", safe(e.OffLayer))
+		}
+	}
 	missed := func(list []permission.MissedRule) {
 		for _, m := range list {
 			fmt.Fprintf(&b, "         not by %s%s: %s\n", safe(m.Rule), origin(safe(m.Origin)), safe(m.Why))
@@ -80,6 +87,14 @@ func explanation(e permission.Explanation) string {
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// whereItRuns are the places of a line in words.
+var whereItRuns = map[string]string{
+	"host":      "on the machine itself, with network, keys and home",
+	"sandbox":   "in the sandbox: what it writes in the project stays",
+	"layer":     "on a throwaway layer: what it changes is shown and asked about afterwards",
+	"read-only": "in the sandbox, where it can write nothing",
 }
 
 func origin(text string) string {
