@@ -78,8 +78,9 @@ func (c Config) denied() ([]string, error) {
 const managers = `.nvm/versions .volta .asdf/installs .asdf/shims .local/share/mise/installs .local/share/mise/shims
 	.pyenv/versions .pyenv/shims .pyenv/libexec .rbenv/versions .rbenv/shims .sdkman/candidates .rustup/toolchains
 	.rustup/settings.toml .local/share/fnm .fnm .goenv/versions .gvm .jenv/versions .deno/bin .bun/bin
-	.linuxbrew .local/share/pnpm .local/share/uv .local/lib .local/pipx .local/share/pipx .nix-profile
-	miniconda3 anaconda3 miniforge3 sdk go/sdk .dotnet .ghcup/bin .ghcup/ghc .juliaup .zvm .opam`
+	.linuxbrew .local/share/pnpm .local/share/uv/python .local/share/uv/tools .local/lib .local/pipx .local/share/pipx
+	.nix-profile miniconda3 anaconda3 miniforge3 sdk go/sdk .dotnet/dotnet .dotnet/host .dotnet/sdk .dotnet/shared
+	.dotnet/packs .dotnet/tools .ghcup/bin .ghcup/ghc .juliaup .zvm .opam`
 
 // toolchains are the places in the home from which the user's PATH takes programs:
 // what the system's directories do not hold.
@@ -87,8 +88,17 @@ func (c Config) toolchains() (dirs []string) {
 	if c.Home == "" {
 		return nil
 	}
+	home, err := filepath.EvalSymlinks(c.Home)
+	if err != nil {
+		return nil // it is not there
+	}
 	add := func(dir string) {
-		if _, err := os.Stat(dir); err == nil && !slices.Contains(dirs, dir) && within(c.Home, dir) && dir != c.Home {
+		dir = filepath.Clean(dir)
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || within(real, home) { // the home itself, however it is spelled, is no place of programs
+			return
+		}
+		if !slices.Contains(dirs, dir) && (within(c.Home, dir) || within(home, dir)) {
 			dirs = append(dirs, dir)
 		}
 	}
