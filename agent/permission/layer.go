@@ -96,6 +96,13 @@ func (p *Policy) unfit(s simple) (why string) {
 	return ""
 }
 
+// gitCouldShow reports whether one of the commands is git where it could show a denied
+// file.
+func (p *Policy) gitCouldShow(commands []simple) bool {
+	git := func(s simple) bool { return path.Base(s.name()) == "git" }
+	return slices.ContainsFunc(commands, git) && p.tracksSecrets()
+}
+
 // tracksSecrets reports whether git in the project could show a denied file; where
 // that cannot be told it could.
 func (p *Policy) tracksSecrets() bool {

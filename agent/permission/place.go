@@ -73,6 +73,8 @@ func (p *Policy) place(d Decision, name string, access tool.Access, commands []s
 	case d.Effect == Allow, d.Rule != "", d.hidden, p.NoProject:
 	case p.Mode == ModeAuto && always && writesGit:
 		return p.placeOutside(d, name, access, commands, "")
+	case p.Mode == ModeAuto && !always && p.gitCouldShow(commands):
+		d.Reason = "git could show a denied file that the repository holds"
 	case p.Mode == ModeAuto && !always && p.confinesAll():
 		d.Effect, d.Reason = Allow, "mode auto: it is confined"
 		if writesGit {

@@ -113,6 +113,19 @@ func TestGitRunsOnNoLayerWhereItTracksASecret(t *testing.T) {
 	}
 }
 
+func TestModeAutoAsksAboutGitWhereItTracksASecret(t *testing.T) {
+	root, p := confinedPolicy(t, ModeAuto)
+	for _, denied := range [][]string{nil, {filepath.Join(root, ".env")}} {
+		p.GitSecrets = func(string) ([]string, error) { return denied, nil }
+		for line, asked := range map[string]bool{"git show HEAD:.env | tr a b": true, "env git cat-file -p HEAD:.env": true,
+			"git status": false, "touch x": false} {
+			if d := decideIn(p, root, line); (d.Effect == Ask) != (asked && denied != nil) {
+				t.Errorf("%v: %s: %s, %s", denied, line, d.Effect, d.Reason)
+			}
+		}
+	}
+}
+
 func TestDenyAndAskRulesSpeakBeforeALayer(t *testing.T) {
 	root, p := confinedPolicy(t, ModeAsk)
 	for _, text := range []string{"bash(sed:*)", "bash(@read)"} {

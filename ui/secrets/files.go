@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"artoo/agent"
+	"artoo/agent/permission"
 	"artoo/provider"
 )
 
@@ -136,12 +137,16 @@ func (t *tester) readingGit(p *play) error {
 	if !p.git {
 		return Untested("there is no git")
 	}
-	return t.unasked(p, []string{
+	lines := []string{
 		"git show HEAD:.env", "git show HEAD", "git log -p", "git diff HEAD~0 -- .env", "git grep canary",
 		"git grep canary HEAD",
 		"git cat-file -p HEAD:.env", "git blame .env", "git diff --no-index /dev/null .env", "git log -p -- .env",
 		"git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD", "git archive HEAD", "git stash show -p",
-	})
+	}
+	if err := t.unasked(p, lines); err != nil || p.agent.SetMode(permission.ModeAuto) != nil { // which not every place has
+		return err
+	}
+	return t.unasked(p, lines)
 }
 
 // unasked runs each line with a no to its question: what runs all the same must not

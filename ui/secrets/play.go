@@ -146,13 +146,13 @@ func (p *play) hidden(o outcome) error {
 	return nil
 }
 
-// kept is all that stands in artoo's own directory, but for the journal: that holds
-// what files were, which may hold keys, but no denied file.
+// kept is all that artoo's own directory holds of the session. Of the journal, which
+// holds what files were, only what is of a denied file.
 func (p *play) kept() (string, error) {
 	var b strings.Builder
 	dir := filepath.Join(p.Home, ".local", "state", "artoo")
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || !strings.Contains(path, p.agent.SessionID()) {
 			return err
 		}
 		data, err := os.ReadFile(path)
