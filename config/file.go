@@ -139,6 +139,9 @@ func (o *Option) fromTOML(v any) (texts []string, expected string) {
 		if isText {
 			return splitList(text), ""
 		}
+		if o.Key == "loopback" {
+			v = numbersAsText(v)
+		}
 		if list, ok := stringList(v); ok {
 			return list, ""
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -139,6 +140,19 @@ func stringList(v any) ([]string, bool) {
 		list = append(list, s)
 	}
 	return list, true
+}
+
+// numbersAsText is an array with its whole numbers as strings.
+func numbersAsText(v any) any {
+	array, _ := v.([]any)
+	list := make([]any, 0, len(array))
+	for _, e := range array {
+		if n, ok := e.(int64); ok {
+			e = strconv.FormatInt(n, 10)
+		}
+		list = append(list, e)
+	}
+	return list
 }
 
 // keys are the table's keys in the order of their lines.

@@ -125,7 +125,7 @@ func costText(c conversation.Totals) string {
 }
 
 func runStatus(_ context.Context, t *Terminal, _ string) error {
-	rows := status(t.opt.Agent)
+	rows := status(t.opt.Agent, t.opt.Sandbox)
 	for _, row := range rows {
 		row[1] = oneLine(row[1])
 	}
@@ -149,7 +149,7 @@ func usage(u provider.Usage) string {
 }
 
 // status are the rows of /status.
-func status(a *agent.Agent) [][]string {
+func status(a *agent.Agent, sandbox string) [][]string {
 	model := a.Model()
 	dir := a.Env().Dir
 	if branch := a.Branch(); branch != "" {
@@ -168,7 +168,7 @@ func status(a *agent.Agent) [][]string {
 		{"model", name + ", effort " + cmp.Or(string(model.Defaults.Effort), "the model's own")},
 		{"directory", dir},
 		{"approval", string(mode) + ": " + cmp.Or(a.Approval(), modeText(mode))},
-		{"sandbox", "none, commands are not confined"},
+		{"sandbox", cmp.Or(sandbox, "none, commands are not confined")},
 		{"session", session},
 		{"context", contextText(a.Context())},
 		{"cost", costText(a.Cost())},

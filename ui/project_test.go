@@ -53,7 +53,7 @@ func TestStatusAndContext(t *testing.T) {
 	a := newProject(t, fake.Call("c1", "ls", `{"path":"."}`), fake.Say("an answer"))
 	saying(t, a, "a question")
 	var rows []string
-	for _, r := range status(a) {
+	for _, r := range status(a, "") {
 		rows = append(rows, r[0]+": "+r[1])
 	}
 	text := strings.Join(rows, "\n")
@@ -69,7 +69,7 @@ func TestStatusAndContext(t *testing.T) {
 	m := a.Model()
 	m.Rules = func(mode string) string { return "it has rules of its own in mode " + mode }
 	a.SwitchModel(m)
-	if row := status(a)[2]; row[0] != "approval" || row[1] != "ask: it has rules of its own in mode ask" {
+	if row := status(a, "")[2]; row[0] != "approval" || row[1] != "ask: it has rules of its own in mode ask" {
 		t.Errorf("%q", row)
 	}
 	c := a.Context()

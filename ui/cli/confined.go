@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"artoo/agent"
 	"artoo/agent/confine"
@@ -69,7 +71,11 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		return []string{store}, err
 	}
 	config.Named = a.project.HookDirs
+	config.Writable, config.Toolchains = homeDirs(a.cfg.Writable, config.Home), homeDirs(a.cfg.Toolchains, config.Home)
 	var err error
+	if config.Loopback, err = a.loopback(); err != nil {
+		return nil, err
+	}
 	if config.Read, config.Write, err = a.workspace().AddedDirs(); err != nil {
 		return nil, err
 	}
@@ -151,4 +157,29 @@ func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
 		config.Head = a.project.Head
 	}
 	return config
+}
+
+// homeDirs are directories as the settings have them, absolute.
+func homeDirs(dirs []string, home string) (list []string) {
+	for _, dir := range dirs {
+		if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
+			dir = home + rest
+		}
+		if abs, err := filepath.Abs(dir); err == nil {
+			list = append(list, abs)
+		}
+	}
+	return list
+}
+
+// loopback are the ports of the machine that are let in.
+func (a *app) loopback() (ports []int, err error) {
+	for _, text := range a.cfg.Loopback {
+		port, err := strconv.Atoi(text)
+		if err != nil || port < 1 || port > 65535 {
+			return nil, fail(agent.KindConfig, a.cfg.Origin("loopback"), fmt.Errorf("%q is no port", text), "loopback = [5432]")
+		}
+		ports = append(ports, port)
+	}
+	return ports, nil
 }

@@ -98,7 +98,7 @@ func (a *app) machine() *doctor.Probes {
 			return err
 		},
 		Shell: shell.Find(), Project: a.project.Root, NoProject: a.project.None,
-		Sandbox: doctor.Sandbox{Landlock: landlock()}, TooOld: cli.TooOld,
+		Sandbox: a.sandboxProbe(), TooOld: cli.TooOld,
 	}
 }
 

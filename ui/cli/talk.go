@@ -60,7 +60,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 	defer notify.Close()
 	t, err := ui.New(ui.Options{
 		Agent: a.agent, Program: a, Screen: a.screen, Profile: profile, Lines: a.cfg.Interactive, First: first,
-		Notify: notify, Trust: a.askFirst(),
+		Notify: notify, Trust: a.askFirst(), Sandbox: sandboxText(a.facts),
 		Device:   ui.Device{In: a.process.In, Tty: a.process.Err, Size: a.size, Piped: !a.streams.out, Discard: a.discard},
 		Editing:  ui.Editing{History: history, ViKeys: a.cfg.EditMode == "vi"},
 		Children: ui.Children{Environ: os.Environ(), KeyVariables: a.cfg.KeyVariables(), Pager: a.pager()},
@@ -121,6 +121,9 @@ func (a *app) notes() []string {
 		notes = append(notes, rules)
 	}
 	if line := a.ignored(); line != "" && a.askFirst() == nil {
+		notes = append(notes, line)
+	}
+	if line := a.unconfinedNote(); line != "" {
 		notes = append(notes, line)
 	}
 	if a.project.None != "" {

@@ -63,7 +63,7 @@ func TestAllIsWell(t *testing.T) {
 		"ok git: git version 2.47.1 |",
 		"ok project: /p |", "ok config: ~/.config/artoo/config.toml |", "ok keys: none is set |", "ok proxy: none |",
 		"ok claude: 2.1.0 (Claude Code) |", "ok codex: not installed, and not needed |",
-		"ok sandbox: none in this version", "(no bubblewrap, no Landlock) |",
+		"ok sandbox: none here: nothing confines commands but your answers and rules |",
 	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no line %q in\n%s", want, lines)
@@ -163,9 +163,18 @@ var troubles = []struct {
 	}, []string{"ok offline: ARTOO_OFFLINE is set: only what is on this machine or network is connected to |",
 		"fail provider: openai: api.openai.com cannot be looked up | unset ARTOO_OFFLINE, or use a server on this " +
 			"machine or network"}},
-	{"a sandbox to come", nil, func(w *Probes) {
-		w.LookPath, w.Sandbox.Landlock = func(name string) (string, error) { return name, nil }, 7
-	}, []string{"(bubblewrap works, the kernel has Landlock 7) |"}},
+	{"a sandbox that is switched off", nil, func(w *Probes) { w.Sandbox = Sandbox{Off: true, Mechanism: "none"} },
+		[]string{"ok sandbox: off, as ARTOO_SANDBOX says"}},
+	{"a sandbox without layers", nil, func(w *Probes) {
+		w.Sandbox = Sandbox{Mechanism: "namespaces", Text: "namespaces: no network",
+			Missing: []Lack{{What: "layer", Why: "overlay is not loaded", Cure: "sudo modprobe overlay"}}}
+	}, []string{"ok sandbox: namespaces: no network |", "warn sandbox: no layer: overlay is not loaded | sudo modprobe overlay"}},
+	{"no sandbox", nil, func(w *Probes) {
+		w.Sandbox = Sandbox{Mechanism: "none", Missing: []Lack{{What: "sandbox", Why: "this system has none"}}}
+	}, []string{"warn sandbox: no sandbox: this system has none | nothing known"}},
+	{"no sandbox where one is needed", nil, func(w *Probes) {
+		w.Sandbox = Sandbox{Mechanism: "none", Needed: true, Missing: []Lack{{What: "sandbox", Why: "old", Cure: "a newer kernel"}}}
+	}, []string{"fail sandbox: no sandbox: old | a newer kernel"}},
 }
 
 func TestWhatIsWrongIsFound(t *testing.T) {

@@ -170,29 +170,47 @@ func (w *Probes) checkCLI(ctx context.Context, name string) Finding {
 	}
 }
 
-// Sandbox is what could confine commands.
+// Sandbox is what confines commands.
 type Sandbox struct {
-	Landlock int // version of the kernel's interface; 0 for none
+	Off       bool   // the user switched it off
+	Needed    bool   // ARTOO_SANDBOX=on: nothing runs without it
+	Mechanism string // namespaces, landlock, sandbox-exec; "none"
+	Text      string // what it holds, in words
+	Missing   []Lack
 }
 
-func checkSandbox(ctx context.Context, w *Probes) []Finding {
-	var there []string
-	if path, err := w.LookPath("bwrap"); err == nil {
-		if _, err := w.run(ctx, path, "--ro-bind", "/", "/", "--unshare-all", "true"); err == nil {
-			there = append(there, "bubblewrap works")
-		} else {
-			there = append(there, "bubblewrap is installed and not allowed to work")
+// Lack is one thing that this machine cannot confine.
+type Lack struct {
+	What string
+	Why  string
+	Cure string // "" where there is none
+}
+
+// checkSandbox says what confines commands, and of what is missing why and what
+// helps.
+func checkSandbox(_ context.Context, w *Probes) []Finding {
+	s := w.Sandbox
+	switch {
+	case s.Off:
+		return []Finding{ok("sandbox", "off, as ARTOO_SANDBOX says: nothing confines commands but your answers and rules")}
+	case s.Mechanism == "" || s.Mechanism == "none" && len(s.Missing) == 0:
+		return []Finding{ok("sandbox", "none here: nothing confines commands but your answers and rules")}
+	}
+	var found []Finding
+	if s.Mechanism != "none" {
+		found = append(found, ok("sandbox", "%s", s.Text))
+	}
+	for _, lack := range s.Missing {
+		f := warn("sandbox", lack.Cure, "no %s: %s", lack.What, lack.Why)
+		if f.Fix == "" {
+			f.Fix = "nothing known; without it what needs it is asked"
 		}
-	} else {
-		there = append(there, "no bubblewrap")
+		if s.Needed && s.Mechanism == "none" {
+			f.Level = Fail
+		}
+		found = append(found, f)
 	}
-	if w.Sandbox.Landlock > 0 {
-		there = append(there, fmt.Sprintf("the kernel has Landlock %d", w.Sandbox.Landlock))
-	} else {
-		there = append(there, "no Landlock")
-	}
-	return []Finding{ok("sandbox", "none in this version: nothing confines commands but your answers and rules (%s)",
-		strings.Join(there, ", "))}
+	return found
 }
 
 // firstLine is the first line of what a program printed that is not empty.

@@ -1,0 +1,64 @@
+package cli
+
+// What is told of the sandbox.
+
+import (
+	"context"
+	"strings"
+
+	"artoo/tool/sandbox"
+	"artoo/ui/doctor"
+)
+
+// sandboxProbe is what confines commands, for the doctor.
+func (a *app) sandboxProbe() doctor.Sandbox {
+	facts := a.facts
+	if facts.Mechanism == "" {
+		if a.cfg == nil {
+			return doctor.Sandbox{}
+		}
+		facts, _ = a.findSandbox(context.Background()) // where it is needed and missing, Missing says why
+	}
+	s := doctor.Sandbox{Off: a.cfg.Sandbox == "off", Needed: a.cfg.Sandbox == "on", Mechanism: string(facts.Mechanism),
+		Text: sandboxText(facts)}
+	for _, lack := range facts.Missing {
+		s.Missing = append(s.Missing, doctor.Lack{What: lack.What, Why: lack.Why, Cure: lack.Cure})
+	}
+	return s
+}
+
+// sandboxText says what a mechanism holds.
+func sandboxText(f sandbox.Facts) string {
+	if f.Mechanism == sandbox.None || f.Mechanism == "" {
+		return "none, commands are not confined"
+	}
+	var holds []string
+	for _, row := range []struct {
+		there bool
+		text  string
+	}{
+		{f.Network, "no network"}, {f.HidesFiles, "other files are hidden"}, {f.HidesProcess, "other processes are hidden"},
+		{f.Layer, "what changes files is shown before it counts"},
+	} {
+		if row.there {
+			holds = append(holds, row.text)
+		}
+	}
+	return string(f.Mechanism) + ": " + strings.Join(holds, ", ")
+}
+
+// unconfinedNote says in one line what this machine cannot confine; "" where nothing
+// is missing, or the user wants no sandbox.
+func (a *app) unconfinedNote() string {
+	if a.cfg.Sandbox == "off" || len(a.facts.Missing) == 0 {
+		return ""
+	}
+	var names []string
+	for _, lack := range a.facts.Missing {
+		if lack.What == "sandbox" {
+			return "commands are not confined here: " + lack.Why + "; artoo doctor says more"
+		}
+		names = append(names, lack.What)
+	}
+	return "the sandbox here lacks: " + strings.Join(names, ", ") + "; artoo doctor says why"
+}

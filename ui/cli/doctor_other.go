@@ -1,6 +1,0 @@
-//go:build !linux
-
-package cli
-
-// landlock is Linux's alone.
-func landlock() int { return 0 }
