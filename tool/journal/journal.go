@@ -109,7 +109,7 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	cfg.MaxFile = orDefault(cfg.MaxFile, defaultMaxFile)
 	cfg.MaxSession = orDefault(cfg.MaxSession, defaultMaxSession)
 	cfg.Budget = orDefault(cfg.Budget, defaultBudget)
-	if inside, err := filepath.Rel(cfg.Root, cfg.Dir); err == nil && filepath.IsLocal(inside) {
+	if inside, err := filepath.Rel(cfg.Root, realPath(cfg.Dir)); err == nil && filepath.IsLocal(inside) {
 		return nil, fmt.Errorf("the journal %s would lie inside the project", cfg.Dir)
 	}
 	place, err := openPlace(cfg.Root)
@@ -130,6 +130,20 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
+}
+
+// realPath is where a path leads that need not be there yet.
+func realPath(path string) string {
+	rest := ""
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if dir == filepath.Dir(dir) {
+			return path
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
 }
 
 func orDefault[T int64 | time.Duration](value, fallback T) T {
