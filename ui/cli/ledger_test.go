@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Two pages tell users what they can rely on. They are made of ledgers in
+// Three pages tell users what they can rely on. They are made of ledgers in
 // testdata, which name for each promise the tests that hold it.
 
 func TestProvidersDoc(t *testing.T) {
@@ -27,19 +27,25 @@ func TestTerminalDoc(t *testing.T) {
 	fitsAPage(t, page)
 }
 
+func TestSecurityDoc(t *testing.T) {
+	page := securityHead + promises(ledger(t, "security_rows.txt"))
+	madeFromTables(t, "security.md", page)
+	fitsAPage(t, page)
+}
+
 // TestEveryPromiseHasATest finds each test that a ledger names, and misses one
 // for a promise that names none and does not say why.
 func TestEveryPromiseHasATest(t *testing.T) {
 	tests := testNames(t)
-	for _, name := range []string{"fault_rows.txt", "terminal_rows.txt"} {
+	for _, name := range []string{"fault_rows.txt", "terminal_rows.txt", "security_rows.txt"} {
 		known := map[string]bool{}
 		for _, r := range ledger(t, name) {
 			if known[r.id] {
 				t.Errorf("%s: row %s is there twice", name, r.id)
 			}
 			known[r.id] = true
-			// What the terminal is promised is always tested: its notes are no reasons.
-			if len(r.tests) == 0 && (r.note == "" || name == "terminal_rows.txt") {
+			// What is promised of terminal and security is always tested: notes are no reasons.
+			if len(r.tests) == 0 && (r.note == "" || name != "fault_rows.txt") {
 				t.Errorf("%s: row %s has neither a test nor a reason", name, r.id)
 			}
 			for _, test := range r.tests {
@@ -176,4 +182,25 @@ const terminalHead = `<!-- Made by TestTerminalDoc from testdata/terminal_rows.t
 # The terminal
 
 What artoo promises of the terminal. Words in italics say where it differs from the convention, and why.
+`
+
+const securityHead = `<!-- Made by TestSecurityDoc from testdata/security_rows.txt; go test ./ui/cli -update rewrites it. -->
+
+# Security
+
+artoo runs what a model asks for in your source tree. It defends against a model that is mistaken or was talked into something by what it read,
+and against a repository that came from elsewhere. It does not defend against you, against other programs of yours, or against a fault of
+the kernel's. What you let run outside of the sandbox has your rights.
+
+Which of these mechanisms confines commands is in the banner where one is missing, in ` + "`/status`, `artoo doctor`" + ` and JSON's ` + "`sandbox`" + `:
+
+| | namespaces | Landlock | none |
+|---|---|---|---|
+| needs | Linux 5.12, user namespaces | Linux 5.13 | |
+| layer | Linux 5.11, overlay; nothing mounted below the project, no network file system | no | no |
+| ` + "`auto`" + ` | asks nothing confined | is ` + "`edits`" + ` in a project with .git or denied files | is ` + "`edits`" + ` |
+| network, other processes | out of reach | not confined; signals are | not confined |
+| denied files | hidden | commands are asked where there are any | by names in the line alone |
+
+Each promise below is held by tests (testdata/security_rows.txt names them). Words in italics say where it ends.
 `
