@@ -78,7 +78,7 @@ func home(t testing.TB, with ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	env := []string{"HOME=" + dir, "USERPROFILE=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
-		"TMPDIR=" + os.TempDir(),
+		"TMPDIR=" + os.TempDir(), "ARTOO_SANDBOX=off", // what a machine can confine differs
 		"GIT_CEILING_DIRECTORIES=" + os.TempDir()}
 	if root, ok := os.LookupEnv("SYSTEMROOT"); ok { // Windows starts nothing without it
 		env = append(env, "SYSTEMROOT="+root)

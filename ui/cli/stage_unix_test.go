@@ -56,7 +56,7 @@ func newStageOf(t testing.TB, model *providertest.Handler, args ...string) *stag
 	s.cmd = exec.Command("artoo", args...) // TestMain put it into PATH
 	s.cmd.Dir = t.TempDir()
 	s.cmd.Env = append(home(t, "LC_ALL=C.UTF-8", "TERM=xterm", "container=test", "GORACE=atexit_sleep_ms=0"),
-		"ARTOO_PROVIDER=anthropic", "ARTOO_MODEL=test-model", "ANTHROPIC_API_KEY=sk-test",
+		"ARTOO_SANDBOX=off", "ARTOO_PROVIDER=anthropic", "ARTOO_MODEL=test-model", "ANTHROPIC_API_KEY=sk-test",
 		"ANTHROPIC_BASE_URL="+s.model.URL)
 	return s
 }
