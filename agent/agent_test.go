@@ -31,6 +31,8 @@ type recorder struct {
 	answers []agent.Answer
 	asked   []agent.Question
 	onAsk   func(agent.Question)
+	// onNotice is called for each notice; may be nil.
+	onNotice func(agent.Notice)
 }
 
 func (r *recorder) add(format string, args ...any) {
@@ -64,6 +66,9 @@ func (r *recorder) OnNotice(n agent.Notice) {
 	}
 	r.add("notice %s", n.Kind)
 	r.notices = append(r.notices, n)
+	if r.onNotice != nil {
+		r.onNotice(n)
+	}
 }
 func (r *recorder) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	r.add("ask %d/%d %s", q.Number, q.Of, q.Call.ID)

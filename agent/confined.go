@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"artoo/agent/permission"
 	"artoo/tool"
@@ -70,6 +71,22 @@ func (t *turn) environment(p *pending) *tool.Env {
 		return nil, err
 	}
 	return &env
+}
+
+// layerTakesLong is how long a command runs on a layer before the user is told that
+// a question may follow: by then nobody may be looking any more.
+var layerTakesLong = 30 * time.Second
+
+// sayQuestionMayFollow tells the user so of a command on a layer that takes long. The
+// func ends it.
+func (t *turn) sayQuestionMayFollow(p *pending) (stop func()) {
+	if p.decision.Place != permission.PlaceLayer {
+		return func() {}
+	}
+	timer := time.AfterFunc(layerTakesLong, func() {
+		t.notice(NoticeInfo, "what this command changes is asked about when it has ended")
+	})
+	return func() { timer.Stop() }
 }
 
 // unconfined goes on with a call whose command could not be started where it was

@@ -2,10 +2,12 @@ package agent_test
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"artoo/agent"
 	"artoo/agent/permission"
@@ -229,5 +231,25 @@ func TestWhatOthersRunStaysOnlyAfterAYes(t *testing.T) {
 			!strings.Contains(result, row.text) || len(r.Denied) != row.removed {
 			t.Errorf("%v: asked %d, removed %v, denied %v: %s", row.answers, len(cb.asked), c.removed, r.Denied, result)
 		}
+	}
+}
+
+// Who has turned away from a long command learns that a question may wait.
+func TestALongCommandOnALayerSaysThatAQuestionMayFollow(t *testing.T) {
+	agent.LayerTakesLong(t, time.Millisecond)
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if out, err := exec.Command("mkfifo", fifo).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cb := &recorder{onNotice: func(n agent.Notice) {
+		if strings.Contains(n.Text, "asked about when it has ended") {
+			if err := os.WriteFile(fifo, []byte("go on\n"), 0o600); err != nil { // the command waits for it
+				t.Error(err)
+			}
+		}
+	}}
+	c := &confinement{}
+	if result, _ := c.runs(t, "awk 1 "+fifo, permission.ModeAsk, cb); !strings.Contains(result, "go on") {
+		t.Error(result)
 	}
 }

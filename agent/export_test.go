@@ -1,6 +1,10 @@
 package agent
 
-import "artoo/conversation"
+import (
+	"artoo/conversation"
+	"testing"
+	"time"
+)
 
 // Opt is what an agent was made of, for tests that change it between turns.
 func (a *Agent) Opt() *Options { return &a.opt }
@@ -28,3 +32,10 @@ var (
 	IsNote           = isNote
 	ModeNote         = modeNoteOf
 )
+
+// LayerTakesLong sets when a command on a layer counts as long, for one test.
+func LayerTakesLong(t *testing.T, d time.Duration) {
+	was := layerTakesLong
+	layerTakesLong = d
+	t.Cleanup(func() { layerTakesLong = was })
+}

@@ -257,6 +257,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		p.fail("not run", "Not run: what it changes could not be kept beforehand, so it could not be undone: "+err.Error())
 		return
 	}
+	defer t.sayQuestionMayFollow(p)()
 	began := time.Now()
 	live := &liveOutput{call: p.call, cb: t.cb, mask: t.opt.Secrets.Mask}
 	p.live = live

@@ -66,7 +66,7 @@ func (c *changes) name(path string) string {
 
 // diff is the change of one file as a unified diff.
 func (c *changes) diff(change sandbox.Change) (string, error) {
-	if change.Kind == sandbox.Mode || change.Kind != sandbox.Deleted && !change.Mode.IsRegular() {
+	if change.Kind == sandbox.Mode || !change.Mode.IsRegular() { // of what is gone, the mode that it had
 		return "", nil // what happened is told by name
 	}
 	var before, after []byte

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -120,7 +122,7 @@ func (c *Confiner) Close() error {
 		err = errors.Join(err, c.sandbox.Close())
 	}
 	if c.config.temp != "" {
-		err = errors.Join(err, os.RemoveAll(c.config.temp))
+		err = errors.Join(err, removeAll(c.config.temp))
 	}
 	return err
 }
@@ -200,4 +202,19 @@ func (r *command) Changes() (agent.Changes, error) {
 	c := &changes{confiner: r.confiner, line: r.line, found: found}
 	r.confiner.layer = c
 	return c, nil
+}
+
+// removeAll removes a directory. The kernel leaves the work directory of a layer
+// without any permission, which keeps all but root from looking into it.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return err
+	})
+	return errors.Join(err, os.RemoveAll(dir))
 }
