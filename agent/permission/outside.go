@@ -25,7 +25,7 @@ var needsOutside = []struct{ programs, subcommands, what string }{
 	{"go", "get install", "it needs the network"}, {"go mod", "download", "it needs the network"},
 	{"brew apt apt-get dnf yum apk pacman snap flatpak port nix-env", "", "it changes the machine"},
 	{`gh glab aws gcloud az kubectl helm terraform tofu heroku flyctl fly vercel netlify wrangler firebase doctl stripe
-		claude codex gemini aider ollama`, "", "it needs the network and your credentials"},
+		aider`, "", "it needs the network and your credentials"},
 	{"docker docker-compose podman nerdctl buildah vagrant minikube tmux screen", "", "it needs a service of the machine"},
 	{`ssh scp sftp rsync ftp telnet nc ncat socat ping dig nslookup host traceroute whois http https xh aria2c lynx w3m
 		rclone`, "", "it needs the network"},

@@ -372,9 +372,10 @@ func TestAKillDuringTheRecoveryIsRecoveredFrom(t *testing.T) {
 		crash(t, root, journal, at)
 		// The recovery ends early at a random one of its points, once and again.
 		for range 2 {
-			left := 1 + rand.Int64N(12)
+			var left atomic.Int64 // files are restored side by side
+			left.Store(1 + rand.Int64N(12))
 			failing := func(string) error {
-				if left--; left <= 0 {
+				if left.Add(-1) <= 0 {
 					return errStopped
 				}
 				return nil

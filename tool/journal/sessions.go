@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -80,7 +81,7 @@ func Recover(state string, cfg Config) ([]Report, error) {
 func eachSession(state, root string, f func(Session) error) error {
 	dir := projectDir(state, root)
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // no such directory either
 		return nil
 	}
 	var errs []error

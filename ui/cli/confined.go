@@ -134,7 +134,14 @@ func (a *app) journal(session, from string, env *tool.Env) (*journal.Journal, er
 		}
 	}
 	if session == "" {
-		if dir, err = os.MkdirTemp("", "artoo-undo-"); err != nil {
+		at := os.TempDir()
+		if rel, err := filepath.Rel(a.project.Root, at); err == nil && filepath.IsLocal(rel) {
+			at = state // what the project holds may not be kept in the project
+			if err := os.MkdirAll(at, 0o700); err != nil {
+				return nil, err
+			}
+		}
+		if dir, err = os.MkdirTemp(at, "artoo-undo-"); err != nil {
 			return nil, err
 		}
 		a.found.closers = append(a.found.closers, func() {

@@ -23,7 +23,7 @@ func (t *tester) children(p *play) error {
 		return errors.Join(fmt.Errorf("env was not run: %s", text), err)
 	}
 	for line := range strings.Lines(text) {
-		if name, _, _ := strings.Cut(line, "="); strings.HasPrefix(name, "ARTOO_") || name == "ANTHROPIC_API_KEY" ||
+		if name, _, _ := strings.Cut(line, "="); strings.HasPrefix(name, "ARTOO_") || name == keyVariable() ||
 			name == "PLANTED_TOKEN" {
 			return fmt.Errorf("%s is passed on", name)
 		}

@@ -4,6 +4,7 @@
 package secrets
 
 import (
+	"artoo/provider"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -58,13 +59,13 @@ func Plant(ctx context.Context, dir string) (*Planted, error) {
 	p.keyBody = strings.Repeat("MIIB"+random(2), 8)
 	p.shapes = map[string]string{
 		"a GitHub token":           "ghp_" + random(18),
-		"an Anthropic key":         "sk-ant-api03-" + random(40),
+		"a key of an API":          "sk-ant-api03-" + random(40),
 		"an AWS key":               "AKIA" + strings.ToUpper(letters(16)),
 		"a Slack token":            "xoxb-" + digits(12) + "-" + digits(12) + "-" + random(12),
 		"a password in an address": "pw" + random(8),
 	}
 	p.Environ = map[string]string{
-		"HOME": p.Home, "ANTHROPIC_API_KEY": p.own, "ARTOO_API_KEY": p.own, "PLANTED_TOKEN": p.other,
+		"HOME": p.Home, keyVariable(): p.own, "ARTOO_API_KEY": p.own, "PLANTED_TOKEN": p.other,
 		"PLANTED_PASSED_TOKEN": p.passed,
 	}
 	if err := p.write(); err != nil {
@@ -195,3 +196,6 @@ func (p *Planted) leaked(text string) (found []string) {
 	}
 	return found
 }
+
+// keyVariable is a variable in which a provider's key is looked for.
+func keyVariable() string { return provider.KeyVariables()[0] }
