@@ -19,8 +19,8 @@ import (
 // Sandbox starts commands so that the kernel holds them. It is called by one
 // goroutine at a time.
 type Sandbox interface {
-	// Start starts a command in a place other than the host. An error that is
-	// sandbox.ErrUnconfined says that this place is not to be had.
+	// Start starts a command in a place other than the host. The error says why this
+	// place is not to be had.
 	Start(cmd *exec.Cmd, place permission.Place) (Confined, error)
 }
 
@@ -40,12 +40,12 @@ type Confined interface {
 // Changes are what a command did on a layer.
 type Changes interface {
 	List() []sandbox.Change
-	// Diff is what changed in text files, as a unified diff; others are named by type
-	// and size.
-	Diff() string
-	// Apply makes them count, as one step of the journal: all or none. The error says
-	// why nothing was applied; lost names what cannot be taken back.
-	Apply() (lost []string, err error)
+	// Diff is what some of them changed in text files, as a unified diff; others are
+	// named by type and size.
+	Diff(some []sandbox.Change) string
+	// Apply makes some of them count, as one step of the journal: all or none. The error
+	// says why nothing was applied; lost names what cannot be taken back.
+	Apply(some []sandbox.Change) (lost []string, err error)
 	Discard() error
 }
 
@@ -104,11 +104,23 @@ func (t *turn) unconfined(ctx context.Context, p *pending) (tool.Result, error) 
 	if p.stop = t.decide(ctx, p, nil); p.final || p.stop != nil {
 		return tool.Result{}, p.stop
 	}
-	result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.environment(p), p.call.Input, p.live) })
+	result, err := t.runAgain(ctx, p)
 	if p.refused != nil {
 		return t.unconfined(ctx, p)
 	}
 	return result, err
+}
+
+// runAgain runs a call once more, where it is decided by now.
+func (t *turn) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
+	kept, err := t.keepBefore(ctx, p)
+	if kept {
+		defer t.recordAfter()
+	}
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("what it changes could not be kept beforehand: %w", err)
+	}
+	return guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.environment(p), p.call.Input, p.live) })
 }
 
 // settle says what comes of a command that ran confined: what it did on a layer is
@@ -123,7 +135,10 @@ func (t *turn) settle(ctx context.Context, p *pending, result *tool.Result) erro
 	}
 	switch p.decision.Place {
 	case permission.PlaceSandbox:
-		return cmp.Or(t.keepOthersRun(ctx, p, result), t.offerOutside(ctx, p, result))
+		if err := t.keepOthersRun(ctx, p, result); err != nil {
+			return err
+		}
+		return t.offerOutside(ctx, p, result)
 	case permission.PlaceReading:
 		t.nameWalls(p, result)
 		return nil
@@ -157,13 +172,8 @@ func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *t
 		t.discarded(p, j, j.Reason, false, result)
 		return nil
 	}
-	p.asked = true
-	p.asks.number++
-	p.asks.of = max(p.asks.of, p.asks.number)
-	answer, err := t.cb.Ask(ctx, Question{
-		Kind: QuestionChanges, Call: p.call, Dir: t.opt.Env.Dir, Reason: j.Reason,
-		Rule: p.decision.Narrow, Effects: &j.Effects, Diff: t.maskedDiff(changes.Diff()), Number: p.asks.number, Of: p.asks.of,
-	})
+	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Reason: j.Reason,
+		Rule: p.decision.Narrow, Effects: &j.Effects, Diff: t.maskedDiff(changes.Diff(j.Effects.Apply))})
 	switch {
 	case context.Cause(ctx) != nil:
 		t.discarded(p, j, "the turn was stopped", false, result)
@@ -187,16 +197,34 @@ func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *t
 		return ErrStopped
 	case Withhold:
 		t.discarded(p, j, answer.Reason, false, result)
-		result.Text = "[the user withholds the output of this command, and discarded what it changed]\n"
+		result.Text = "[the user withholds the output of this command, and discarded what it changed" +
+			because(answer.Reason) + "]\n"
 		return nil
 	}
 	t.discarded(p, j, answer.Reason, false, result)
 	return nil
 }
 
+// because sets a reason behind what is said; "" for none.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// askAfter puts a question about a command that has run.
+func (t *turn) askAfter(ctx context.Context, p *pending, q Question) (Answer, error) {
+	p.asked = true
+	p.asks.number++
+	p.asks.of = max(p.asks.of, p.asks.number)
+	q.Call, q.Dir, q.Number, q.Of = p.call, t.opt.Env.Dir, p.asks.number, p.asks.of
+	return t.cb.Ask(ctx, q)
+}
+
 // apply makes what a line did count.
 func (t *turn) apply(changes Changes, j permission.Judgement, result *tool.Result) {
-	lost, err := changes.Apply()
+	lost, err := changes.Apply(j.Effects.Apply)
 	if err != nil {
 		result.Text += "[nothing of what it changed was applied: " + err.Error() + "]\n"
 		result.IsError = true
@@ -213,10 +241,7 @@ func (t *turn) apply(changes Changes, j permission.Judgement, result *tool.Resul
 
 // discarded tells the model, and the report, that what a line changed is gone.
 func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody bool, result *tool.Result) {
-	text := "changes discarded"
-	if why != "" {
-		text += ": " + why
-	}
+	text := "changes discarded" + because(why)
 	names := j.Effects.Names(20)
 	result.Text += fmt.Sprintf("[%s; it would have changed %s]\n", text, strings.Join(names, ", "))
 	result.Summary += ", changes discarded"
@@ -237,13 +262,8 @@ func (t *turn) keepOthersRun(ctx context.Context, p *pending, result *tool.Resul
 		return nil
 	}
 	effects := t.opt.Policy.MadeForOthers(made)
-	p.asked = true
-	p.asks.number++
-	p.asks.of = max(p.asks.of, p.asks.number)
-	answer, err := t.cb.Ask(ctx, Question{
-		Kind: QuestionChanges, Call: p.call, Dir: t.opt.Env.Dir, Reason: "asked whatever the mode: it made what others run",
-		Effects: &effects, Number: p.asks.number, Of: p.asks.of,
-	})
+	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects,
+		Reason: "asked whatever the mode: it made what others run"})
 	names := strings.Join(effects.Created, ", ")
 	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
 		result.Text += "[the user keeps what it made for others to run: " + names + "]\n"
@@ -264,7 +284,8 @@ func (t *turn) keepOthersRun(ctx context.Context, p *pending, result *tool.Resul
 	case answer.Verdict == StopTurn:
 		return ErrStopped
 	case answer.Verdict == Withhold:
-		result.Text = "[the user withholds the output of this command; what it made for others to run was removed]\n"
+		result.Text = "[the user withholds the output of this command; what it made for others to run was removed" +
+			because(answer.Reason) + "]\n"
 	}
 	return nil
 }
@@ -279,13 +300,8 @@ func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result
 	if !result.IsError || len(walls) == 0 || p.decision.Place != permission.PlaceSandbox || ctx.Err() != nil {
 		return nil
 	}
-	p.asked = true
-	p.asks.number++
-	p.asks.of = max(p.asks.of, p.asks.number)
-	answer, err := t.cb.Ask(ctx, Question{
-		Kind: QuestionOutside, Call: p.call, Dir: t.opt.Env.Dir, Number: p.asks.number, Of: p.asks.of,
-		Reason: "it ran once, confined, and failed at a wall: " + walls[0].What,
-	})
+	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionOutside,
+		Reason: "it ran once, confined, and failed at a wall: " + walls[0].What})
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)
@@ -299,7 +315,8 @@ func (t *turn) offerOutside(ctx context.Context, p *pending, result *tool.Result
 	if answer.Verdict != Yes {
 		return nil
 	}
-	again, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.env, p.call.Input, p.live) })
+	p.decision.Place = permission.PlaceHost
+	again, err := t.runAgain(ctx, p)
 	if err != nil {
 		result.Text += "[outside it could not be started: " + err.Error() + "]\n"
 		return nil

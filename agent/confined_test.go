@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider/fake"
 	"artoo/tool"
+	"artoo/tool/journal"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
 )
@@ -30,6 +32,8 @@ type confinement struct {
 	applyErr  error
 	lost      []string
 	fails     map[permission.Place]error
+	took      []sandbox.Change // what was applied
+	ignores   func(path string) bool
 }
 
 type confinedCommand struct {
@@ -51,13 +55,36 @@ func (c confinedCommand) Appeared() ([]string, error)     { return c.made, nil }
 func (c confinedCommand) Remove(paths []string) error     { c.removed = paths; return nil }
 func (c confinedCommand) Changes() (agent.Changes, error) { return c.confinement, nil }
 func (c *confinement) List() []sandbox.Change             { return c.list }
-func (c *confinement) Diff() string                       { return "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+2\n" }
-func (c *confinement) Apply() ([]string, error)           { c.applied++; return c.lost, c.applyErr }
-func (c *confinement) Discard() error                     { c.discarded++; return nil }
+func (c *confinement) Diff([]sandbox.Change) string {
+	return "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+2\n"
+}
+func (c *confinement) Apply(some []sandbox.Change) ([]string, error) {
+	c.applied++
+	c.took = some
+	return c.lost, c.applyErr
+}
+func (c *confinement) Discard() error { c.discarded++; return nil }
 
 // runs is a turn in which the model runs one line, in a project whose commands can
 // be confined.
 func (c *confinement) runs(t *testing.T, line string, mode permission.Mode, cb *recorder) (string, *agent.Response) {
+	t.Helper()
+	a := c.agent(t, line, mode)
+	r, err := send(t, a, cb, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range history(a) {
+		if strings.HasPrefix(l, "tool ") {
+			return l, r
+		}
+	}
+	t.Fatal("the call has no result")
+	return "", nil
+}
+
+// agent is one whose model runs the line.
+func (c *confinement) agent(t *testing.T, line string, mode permission.Mode) *agent.Agent {
 	t.Helper()
 	p := &fake.Provider{Steps: []fake.Step{
 		fake.Calls(fake.ToolCall("c1", "bash", `{"command":"`+line+`"}`)), fake.Say("ok")}}
@@ -70,8 +97,12 @@ func (c *confinement) runs(t *testing.T, line string, mode permission.Mode, cb *
 	t.Cleanup(func() { files.Close() })
 	opt.Env = &tool.Env{Dir: files.Dir(), Files: files}
 	opt.Policy = &permission.Policy{Mode: mode, Root: files.Root(),
-		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}}
+		Confinement: permission.Confinement{Sandbox: true, Layer: true, Auto: true}, GitIgnores: c.ignores}
 	opt.Sandbox = c
+	state := t.TempDir()
+	opt.Journal = func(session, _ string) (*journal.Journal, error) {
+		return journal.Open(journal.Config{Dir: journal.Dir(state, files.Root(), session), Root: files.Root()})
+	}
 	for i := range c.made {
 		c.made[i] = filepath.Join(files.Root(), c.made[i])
 	}
@@ -82,17 +113,12 @@ func (c *confinement) runs(t *testing.T, line string, mode permission.Mode, cb *
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := send(t, a, cb, "go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range history(a) {
-		if strings.HasPrefix(l, "tool ") {
-			return l, r
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
 		}
-	}
-	t.Fatal("the call has no result")
-	return "", nil
+	})
+	return a
 }
 
 func changed(path string) []sandbox.Change {
@@ -123,7 +149,8 @@ func TestWhatALineDidIsAskedAboutAfterwards(t *testing.T) {
 			false},
 		{"no", []agent.Answer{{Reason: "not that file"}}, 0,
 			[]string{"printed", "changes discarded: not that file", "a.txt"}, "", false},
-		{"no output either", []agent.Answer{{Verdict: agent.Withhold}}, 0, []string{"withholds the output"}, "printed", false},
+		{"no output either", []agent.Answer{{Verdict: agent.Withhold, Reason: "too much"}}, 0,
+			[]string{"withholds the output", "too much"}, "printed", false},
 		{"nobody", nil, 0, []string{"printed", "changes discarded: nobody is there"}, "", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -251,5 +278,60 @@ func TestALongCommandOnALayerSaysThatAQuestionMayFollow(t *testing.T) {
 	c := &confinement{}
 	if result, _ := c.runs(t, "awk 1 "+fifo, permission.ModeAsk, cb); !strings.Contains(result, "go on") {
 		t.Error(result)
+	}
+}
+
+// What was not shown is not applied: a tool's cache beside the change that a user
+// approved is dropped.
+func TestOnlyWhatWasShownIsApplied(t *testing.T) {
+	c := &confinement{list: append(changed("a.txt"),
+		sandbox.Change{Path: "__pycache__", Kind: sandbox.Created, Mode: 0o755 | fs.ModeDir},
+		sandbox.Change{Path: "__pycache__/a.pyc", Kind: sandbox.Created, Mode: 0o644},
+		sandbox.Change{Path: "pipe", Kind: sandbox.Created, Mode: 0o644 | fs.ModeNamedPipe, Special: true})}
+	c.ignores = func(path string) bool { return strings.Contains(path, "__pycache__") }
+	c.runs(t, "touch a.txt", permission.ModeAsk, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}})
+	if len(c.took) != 1 || filepath.Base(c.took[0].Path) != "a.txt" {
+		t.Errorf("applied %v", c.took)
+	}
+}
+
+// After an answer that stops the turn nothing more is asked.
+func TestAStopAtOneQuestionAsksNoOther(t *testing.T) {
+	c := &confinement{denials: []sandbox.Denial{{Wall: "network", What: "no route"}}, made: []string{".envrc"}}
+	cb := &recorder{answers: []agent.Answer{{Verdict: agent.StopTurn}, {}}}
+	if _, err := send(t, c.agent(t, "exit 3", permission.ModeAuto), cb, "go"); !errors.Is(err, agent.ErrStopped) {
+		t.Error(err)
+	}
+	if len(cb.asked) != 1 {
+		t.Errorf("%d questions", len(cb.asked))
+	}
+}
+
+// What runs outside after all, because its place was gone or a wall stopped it, can
+// be undone as any other command; what the user does during a question is not its.
+func TestWhatRunsOutsideAfterAllCanBeUndone(t *testing.T) {
+	for name, c := range map[string]*confinement{
+		"no place": {fails: map[permission.Place]error{permission.PlaceLayer: errors.New("no overlay"),
+			permission.PlaceSandbox: errors.New("no namespaces")}},
+		"a wall": {denials: []sandbox.Denial{{Wall: "network", What: "no route"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mode, line := permission.ModeAuto, "echo x >> made.txt; exit 3"
+			a := c.agent(t, line, mode)
+			yes := agent.Answer{Verdict: agent.Yes}
+			cb := &recorder{answers: []agent.Answer{yes, yes}, onAsk: func(q agent.Question) {
+				if err := os.WriteFile(filepath.Join(q.Dir, "mine.txt"), []byte("the user's"), 0o600); err != nil {
+					t.Error(err)
+				}
+			}}
+			if _, err := send(t, a, cb, "go"); err != nil {
+				t.Fatal(err)
+			}
+			var paths []string
+			for _, change := range a.Journal().Diff() {
+				paths = append(paths, change.Path)
+			}
+			wantLines(t, paths, "made.txt")
+		})
 	}
 }

@@ -250,10 +250,8 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		return
 	}
 	kept, err := t.keepBefore(ctx, p)
-	if kept {
-		defer t.recordAfter()
-	}
 	if err != nil {
+		t.recordAfter()
 		p.fail("not run", "Not run: what it changes could not be kept beforehand, so it could not be undone: "+err.Error())
 		return
 	}
@@ -283,6 +281,9 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		case <-grace.C:
 			ran, e.err = false, context.Cause(ctx)
 		}
+	}
+	if kept { // before any question: what the user changes meanwhile is the user's
+		t.recordAfter()
 	}
 	if ran && p.refused != nil {
 		if e.result, e.err = t.unconfined(ctx, p); p.final {

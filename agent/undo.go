@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -189,11 +190,7 @@ func (a *Agent) endStep() error {
 	if err != nil || len(changed.Lacks) == 0 {
 		return err
 	}
-	var names []string
-	for _, lack := range changed.Lacks {
-		names = append(names, fmt.Sprintf("%s (%s)", lack.Path, lack.Why))
-	}
-	return &notCovered{firstOf(names, 10)}
+	return &notCovered{firstOf(lackNames(changed.Lacks), 10)}
 }
 
 // notCovered names what a step changed and cannot be brought back.
@@ -235,15 +232,16 @@ func (a *Agent) Undid(r journal.Report, redo bool) {
 }
 
 // ApplyLayer makes what a command did on a layer count, as a step of the journal:
-// all of it or none. The error says why nothing was applied, lost names what cannot
+// all of some changes or none; open opens the new content of one. The error says why nothing was applied, lost names what cannot
 // be taken back.
-func (a *Agent) ApplyLayer(what string, found *sandbox.Changes) (lost []string, err error) {
+func (a *Agent) ApplyLayer(what string, some []sandbox.Change,
+	open func(sandbox.Change) (*os.File, error)) (lost []string, err error) {
 	if a.journal == nil {
 		return nil, errors.New("nothing keeps what the files are now, so nothing can be changed this way")
 	}
 	byPath := map[string]sandbox.Change{}
 	var list []journal.LayerChange
-	for _, c := range found.Entries {
+	for _, c := range some {
 		rel, err := filepath.Rel(a.opt.Policy.Root, c.Path)
 		if err != nil || !filepath.IsLocal(rel) {
 			return nil, fmt.Errorf("%s is outside of the project: run the command once more, confined", c.Path)
@@ -253,7 +251,7 @@ func (a *Agent) ApplyLayer(what string, found *sandbox.Changes) (lost []string, 
 		list = append(list, layerChange(rel, c))
 	}
 	report, err := a.journal.ApplyLayer(a.turnNumber(), what, list, func(path string) (io.ReadCloser, error) {
-		return found.Open(byPath[path])
+		return open(byPath[path])
 	})
 	if errors.Is(err, journal.ErrConflict) {
 		err = fmt.Errorf("%w: %s", err, strings.Join(lackNames(report.Left), ", "))

@@ -39,9 +39,9 @@ func (c *changes) Discard() error {
 }
 
 // Diff implements agent.Changes.
-func (c *changes) Diff() string {
+func (c *changes) Diff(some []sandbox.Change) string {
 	var b strings.Builder
-	for _, change := range c.found.Entries {
+	for _, change := range some {
 		if inGit(c.name(change.Path)) || change.Special {
 			continue
 		}
@@ -102,12 +102,12 @@ func (c *changes) content(change sandbox.Change) ([]byte, error) {
 }
 
 // Apply implements agent.Changes.
-func (c *changes) Apply() (lost []string, err error) {
+func (c *changes) Apply(some []sandbox.Change) (lost []string, err error) {
 	if c.gone {
 		return nil, errors.New("they were thrown away")
 	}
 	if c.confiner.config.Apply == nil {
 		return nil, errors.New("there is no journal to apply them through")
 	}
-	return c.confiner.config.Apply(c.line, c.found)
+	return c.confiner.config.Apply(c.line, some, c.found.Open)
 }

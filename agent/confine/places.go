@@ -38,7 +38,7 @@ type Config struct {
 	// files. It is asked before each, but for those that only read, and may be nil.
 	Stores func() ([]string, error)
 	// Apply makes what a layer holds count. nil where nothing can.
-	Apply func(line string, found *sandbox.Changes) (lost []string, err error)
+	Apply func(line string, some []sandbox.Change, open func(sandbox.Change) (*os.File, error)) (lost []string, err error)
 
 	temp string // a directory of the session's own
 }

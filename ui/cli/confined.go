@@ -52,8 +52,8 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	config := confine.Config{
 		Root: a.project.Root, Common: a.project.Common, Environ: env.Environ,
 		Files: func() *tool.Files { return env.Files },
-		Apply: func(line string, found *sandbox.Changes) ([]string, error) {
-			return a.agent.ApplyLayer("run "+line, found)
+		Apply: func(line string, some []sandbox.Change, open func(sandbox.Change) (*os.File, error)) ([]string, error) {
+			return a.agent.ApplyLayer("run "+line, some, open)
 		},
 	}
 	if home, err := os.UserHomeDir(); err == nil {
