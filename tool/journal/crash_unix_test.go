@@ -360,15 +360,23 @@ func difference(got, want map[string]string) string {
 	return b.String()
 }
 
+// firstProject makes a directory with a project in its first state, and a place for
+// its journal.
+func firstProject(t *testing.T) (dir, root, journal string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, journal = filepath.Join(dir, "project"), filepath.Join(dir, "s1")
+	firstFiles(t, root)
+	return dir, root, journal
+}
+
 func TestAKillDuringTheRecoveryIsRecoveredFrom(t *testing.T) {
 	states, points := told(t)
 	for _, at := range pointsOf(points, 16) {
-		dir, err := filepath.EvalSymlinks(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		root, journal := filepath.Join(dir, "project"), filepath.Join(dir, "s1")
-		firstFiles(t, root)
+		dir, root, journal := firstProject(t)
 		crash(t, root, journal, at)
 		// The recovery ends early at a random one of its points, once and again.
 		for range 2 {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -18,12 +17,7 @@ import (
 func TestAWriteThatFailsLosesNothing(t *testing.T) {
 	states, points := told(t)
 	for _, at := range pointsOf(points, 16) {
-		dir, err := filepath.EvalSymlinks(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		root, journal := filepath.Join(dir, "project"), filepath.Join(dir, "s1")
-		firstFiles(t, root)
+		dir, root, journal := firstProject(t)
 		failed := tellFailing(t, root, journal, at)
 		j, err := Open(Config{Dir: journal, Root: root})
 		if err != nil {

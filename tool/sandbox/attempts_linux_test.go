@@ -237,8 +237,15 @@ func copyFile(t *testing.T, from, to string) {
 // for those of real programs, which would begin with nothing built, and those that do
 // the same for themselves.
 func TestAnOrdinaryUserIsConfinedToo(t *testing.T) {
+	asNobody(t, "-test.skip", "RealPrograms|OrdinaryUser|Profile|GetsOut|GetOut", "-test.v")
+}
+
+// asNobody runs tests of this package again as an ordinary user; where that is who
+// runs them they have been.
+func asNobody(t *testing.T, which ...string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
-		return // all tests run as one
+		return
 	}
 	base, err := os.MkdirTemp("", "artoo-ordinary-")
 	if err != nil {
@@ -249,12 +256,11 @@ func TestAnOrdinaryUserIsConfinedToo(t *testing.T) {
 	if err := os.Chown(base, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.skip", "RealPrograms|OrdinaryUser|Profile|GetsOut|GetOut", "-test.v")
+	cmd := exec.Command("/proc/self/exe", which...)
 	cmd.Dir = base
 	cmd.Env = append(os.Environ(), "TMPDIR="+base, "HOME="+base)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -253,23 +253,5 @@ func TestTheAttemptsGetOutWhereNothingConfines(t *testing.T) {
 
 // TestNothingGetsOutAsAnOrdinaryUser runs the table again as nobody.
 func TestNothingGetsOutAsAnOrdinaryUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		return // it was run as one
-	}
-	base, err := os.MkdirTemp("", "artoo-ordinary-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(base)
-	const nobody = 65534
-	if err := os.Chown(base, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestNothingGetsOut$")
-	cmd.Dir = base
-	cmd.Env = append(os.Environ(), "TMPDIR="+base, "HOME="+base)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	asNobody(t, "-test.run", "^TestNothingGetsOut$")
 }
