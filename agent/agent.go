@@ -101,6 +101,9 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 		if err := t.runCalls(ctx, calls); err != nil {
 			return t.failed(ctx, err)
 		}
+		if err := t.appendSteering(m.Steering); err != nil {
+			return t.failed(ctx, err)
+		}
 	}
 }
 

@@ -1,13 +1,18 @@
 package agent_test
 
 import (
+	"context"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/provider/fake"
+	"artoo/tool"
 )
 
 func TestAMessageOverridesTheDefaultsForItsTurn(t *testing.T) {
@@ -74,4 +79,40 @@ func TestAMessageMayHaveATimeout(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// What the user says while calls run follows their results; after a reply without
+// calls nothing is taken any more.
+func TestSteeringReachesTheModelAtTheNextStep(t *testing.T) {
+	look := makeTool("look", tool.KindRead, func(context.Context, string, io.Writer) (tool.Result, error) {
+		return tool.Result{Text: "seen"}, nil
+	})
+	p := &fake.Provider{Steps: []fake.Step{
+		fake.Calls(fake.ToolCall("a", "look", `{}`)), fake.Calls(fake.ToolCall("b", "look", `{}`)), fake.Say("done"),
+	}}
+	a := newAgent(p, look)
+	said := [][]agent.Message{{{Text: "only the tests"}, {Text: "and be brief"}}, nil}
+	asked := 0
+	_, err := a.Send(t.Context(), agent.Message{Text: "go", Steering: func() []agent.Message {
+		asked++
+		return said[asked-1]
+	}}, &recorder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range a.Conversation().Messages() {
+		got = append(got, string(m.Role)+" "+m.Text())
+	}
+	want := []string{"user go", "assistant ", "tool ", "user only the tests", "user and be brief", "assistant ", "tool ",
+		"assistant done"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times for what the user says, and there were 2 steps with calls", asked)
+	}
+	if got := a.Turn(3); got != "and be brief" {
+		t.Errorf("turn 3 is %q", got)
+	}
 }

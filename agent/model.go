@@ -75,6 +75,11 @@ type Message struct {
 	// Timeout bounds each request of the turn, its tries included; 0 leaves it to
 	// the provider.
 	Timeout time.Duration
+	// Steering gives what the user said while the turn runs, in order: it is appended
+	// after the results of the calls, before the next request, and counts as messages of
+	// its own. Of these only Text and Attachments count. It is called between steps by
+	// the goroutine of Send, not when a reply without calls ends the turn. nil is nothing.
+	Steering func() []Message
 }
 
 // override puts options over those of the agent until restore is called. What was

@@ -93,6 +93,19 @@ func (t *turn) appendUser(text string, attachments []provider.Part) error {
 	return nil
 }
 
+// appendSteering appends what the user said while the calls ran.
+func (t *turn) appendSteering(steering func() []Message) error {
+	if steering == nil {
+		return nil
+	}
+	for _, m := range steering() {
+		if err := t.appendUser(m.Text, m.Attachments); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // finishReply appends a reply that is an answer or has calls. Of others it keeps
 // what the next request needs, and reports that there is to be one.
 func (t *turn) finishReply(reply provider.Done) (again bool, err error) {

@@ -94,8 +94,8 @@ func turnCommands() []command {
 		{name: "copy", args: "[N|osc52]", help: "the last answer", run: runCopy, complete: oneOf("osc52")},
 		{name: "out", aliases: []string{"log"}, args: "[N|list]", help: "a call's output",
 			run: runOut, complete: completeOutputs},
-		{name: "queue", args: "[drop N]", help: "lines that wait",
-			run: runQueue, complete: oneOf("drop ", "drop all", "edit ")},
+		{name: "queue", args: "[now N]", help: "lines that wait",
+			run: runQueue, complete: oneOf("now ", "now all", "drop ", "drop all", "edit ")},
 		{name: "run", args: "COMMAND", help: "as !COMMAND", run: runRun},
 	}
 }

@@ -63,13 +63,13 @@ func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
 	k.typeBlind("/queue drop")
 	k.expect(`drop which line?`)
 	k.typeBlind("/queue shuffle")
-	k.expect(`"shuffle" is neither drop N, drop all nor edit N`)
+	k.expect(`"shuffle" is neither now, drop N, drop all nor edit N`)
 	k.typeBlind("/queue drop 1")
 	k.expect("dropped: two")
 	k.typeBlind("/queue edit 1")
 	k.expect("in the next prompt: five")
 	k.typeBlind("\x01/queue " + "\x05") // typed before what came back
-	k.expect("is neither drop N")
+	k.expect("is neither now")
 	k.typeBlind("six")
 	k.expect("queued: six")
 	k.typeBlind("/queue edit 1")
@@ -85,9 +85,64 @@ func TestQueueIsShownAndMendedDuringATurn(t *testing.T) {
 	}
 }
 
+// A message that is sent now reaches the model before the turn ends and leaves the
+// queue; a command does not, nor what the turn ended before.
+func TestQueueNowReachesTheModelDuringTheTurn(t *testing.T) {
+	step, inTurn := make(chan struct{}), make(chan struct{}, 8)
+	var steered []string
+	k := startPTY(t, &sender{steered: func(ctx context.Context, m agent.Message, cb agent.Callbacks) {
+		inTurn <- struct{}{}
+		<-step
+		for _, s := range m.Steering() {
+			steered = append(steered, s.Text)
+		}
+		inTurn <- struct{}{}
+		<-step
+		cb.OnText("answer to " + m.Text + "\n")
+	}}, nil)
+	k.expect("you: ")
+	k.send("one")
+	k.expect("one")
+	k.send("\r")
+	wanted(k, inTurn)
+	k.typeBlind("/queue now")
+	k.expect("nothing waits")
+	for _, text := range []string{"/cost", "two", "three", "four"} {
+		k.typeBlind(text)
+		k.expect("queued: " + text)
+	}
+	k.typeBlind("/queue now 1")
+	k.expect("only a message can reach the model during a turn")
+	k.typeBlind("/queue now 3")
+	k.expect("sent at the next step, or else when the turn ends: three")
+	k.typeBlind("/queue")
+	k.expect("3  at the next step: three")
+	step <- struct{}{}
+	wanted(k, inTurn)
+	k.expect("you: three")
+	k.typeBlind("/queue now all") // too late for this turn
+	k.expect("sent at the next step, or else when the turn ends: four")
+	k.typeBlind("/queue drop 1")
+	k.expect("dropped: /cost")
+	step <- struct{}{}
+	k.await(k.answer, 0, "answer to one\n")
+	wanted(k, inTurn) // two
+	step <- struct{}{}
+	wanted(k, inTurn)
+	step <- struct{}{}
+	k.await(k.answer, 0, "answer to two\n")
+	if diff := cmp.Diff([]string{"three", "four"}, steered); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"one", "two"}, k.sender.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestQueueAtThePrompt(t *testing.T) {
 	for typed, want := range map[string]string{
 		"/queue": "nothing waits", "/queue drop all": "dropped 0 lines", "/queue edit 1": `no line "1" waits`,
+		"/queue now": "now is for a turn that runs",
 	} {
 		if shown, sent := say(t, nil, typed); !strings.Contains(shown, want) || sent != nil {
 			t.Errorf("%s: sent %q, shown %q", typed, sent, shown)

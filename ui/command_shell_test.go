@@ -26,9 +26,9 @@ type wholeMessages struct {
 	got []string
 }
 
-func (w *wholeMessages) SendMessage(_ context.Context, text string, cb agent.Callbacks,
-	parts ...provider.Part) (*agent.Response, error) {
-	for _, p := range parts {
+func (w *wholeMessages) Send(_ context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error) {
+	text := m.Text
+	for _, p := range m.Attachments {
 		text += "\n+ " + p.(provider.Text).Text
 	}
 	w.mu.Lock()

@@ -25,6 +25,9 @@ type line struct {
 	burst bool
 	// queued says that it came before it was wanted.
 	queued bool
+	// now says that the user wants it to reach the model at its next step, before the
+	// turn ends.
+	now bool
 }
 
 // blockLine is the message of a block between fences: text from its start to its

@@ -94,7 +94,7 @@ type Ending struct {
 
 // Sender runs turns; *agent.Agent is one.
 type Sender interface {
-	SendMessage(ctx context.Context, text string, cb agent.Callbacks, attachments ...provider.Part) (*agent.Response, error)
+	Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error)
 	// Kill kills what an interrupted turn left running. It is called from any
 	// goroutine.
 	Kill()

@@ -31,7 +31,9 @@ type sender struct {
 	mu   sync.Mutex
 	got  []string
 	play func(ctx context.Context, text string, cb agent.Callbacks) (*agent.Response, error)
-	kill func() // may be nil
+	// steered plays turns to which the user says more; it goes before play.
+	steered func(ctx context.Context, m agent.Message, cb agent.Callbacks)
+	kill    func() // may be nil
 }
 
 func (s *sender) Kill() {
@@ -40,11 +42,15 @@ func (s *sender) Kill() {
 	}
 }
 
-func (s *sender) SendMessage(ctx context.Context, text string, cb agent.Callbacks,
-	_ ...provider.Part) (*agent.Response, error) {
+func (s *sender) Send(ctx context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error) {
+	text := m.Text
 	s.mu.Lock()
 	s.got = append(s.got, text)
 	s.mu.Unlock()
+	if s.steered != nil {
+		s.steered(ctx, m, cb)
+		return &agent.Response{}, nil
+	}
 	if s.play == nil {
 		cb.OnText("answer to " + text + "\n")
 		return &agent.Response{Text: "answer to " + text}, nil

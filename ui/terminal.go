@@ -205,7 +205,8 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	done := make(chan ended, 1)
 	go func() {
 		defer t.console.guard()
-		response, err := t.opt.Sender.SendMessage(ctx, text, t, attachments...)
+		response, err := t.opt.Sender.Send(ctx, agent.Message{Text: text, Attachments: attachments,
+			Steering: func() []agent.Message { return t.steering(ctx) }}, t)
 		done <- ended{response, err}
 	}()
 	var end ended

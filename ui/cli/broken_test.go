@@ -56,9 +56,8 @@ type breaking struct{}
 
 func (breaking) Kill() {}
 
-// SendMessage panics in the middle of a line.
-func (breaking) SendMessage(_ context.Context, text string, cb agent.Callbacks,
-	_ ...provider.Part) (*agent.Response, error) {
+// Send panics in the middle of a line.
+func (breaking) Send(_ context.Context, m agent.Message, cb agent.Callbacks) (*agent.Response, error) {
 	cb.OnText("half a li")
-	panic(fmt.Sprintf("%s, %s", thrownText, text))
+	panic(fmt.Sprintf("%s, %s", thrownText, m.Text))
 }
