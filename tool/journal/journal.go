@@ -126,7 +126,11 @@ func open(cfg Config, at func(string) error) (*Journal, error) {
 	if _, err := os.Lstat(filepath.Join(cfg.Dir, logName)); errors.Is(err, os.ErrNotExist) {
 		return j, nil
 	}
-	if err := j.openFiles(); err != nil {
+	// What recovery ends is synced later, by a timer that may fire before this returns.
+	j.mu.Lock()
+	err = j.openFiles()
+	j.mu.Unlock()
+	if err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
