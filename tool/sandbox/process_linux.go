@@ -23,6 +23,7 @@ type Process struct {
 	writable []string
 	denied   []string
 	options  Options
+	leave    func()   // has it no longer count as one that runs
 	onDisk   bool     // the layer is
 	layer    *os.File // what was written; set by Wait for Options.Layer
 }
@@ -30,6 +31,7 @@ type Process struct {
 // Wait waits until the command and all it started have ended. The error says that
 // the launcher went away, and the command with it.
 func (p *Process) Wait() (Exit, error) {
+	defer p.leave()
 	defer p.socket.Close()
 	said, files, err := receive(p.socket)
 	if err != nil {

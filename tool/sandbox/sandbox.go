@@ -56,3 +56,7 @@ type Limits struct {
 
 // ErrUnconfined says that nothing here can confine a command as it was asked to be.
 var ErrUnconfined = errors.New("commands cannot be confined here")
+
+// ErrBusy says that a command cannot be confined as it was asked to be while another
+// one runs. Its words name no command: whoever started them knows them.
+var ErrBusy = errors.New("another confined command is running")

@@ -35,12 +35,13 @@ type Sandbox struct {
 	facts  Facts
 	places places
 
-	mu     sync.Mutex
-	socket *net.UnixConn
-	pid    int           // of the launcher
-	ended  chan struct{} // closed when the launcher has
-	locks  []*os.File    // of the caches
-	doors  []net.Listener
+	running running
+	mu      sync.Mutex
+	socket  *net.UnixConn
+	pid     int           // of the launcher
+	ended   chan struct{} // closed when the launcher has
+	locks   []*os.File    // of the caches
+	doors   []net.Listener
 }
 
 // Open starts a launcher. Facts say what it can do, as Probe and Facts.For found.
@@ -220,17 +221,58 @@ func (s *Sandbox) Close() error {
 	return err
 }
 
+// looks is how often what is denied is looked for anew while it is moved about.
+const looks = 5
+
 // Start runs a command: its Path, which is absolute, Args, Env (nothing of artoo's
 // own environment where it is nil), Dir (the project's root where it is empty) and
 // streams, each an *os.File or nil. The other fields are not looked at.
+//
+// The error is ErrBusy for a layer while a command runs that may write, for such a
+// command while one runs that needs the files to stay where they are, and where what
+// is denied is moved about all the time.
 func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 	if (options.Layer || options.ReadOnly) && !s.facts.Layer {
 		return nil, ErrUnconfined
 	}
-	line, err := s.line(cmd, options)
+	var p *Process
+	var err error
+	for range looks {
+		var moved *movedError
+		if p, err = s.look(cmd, options); p != nil || err != nil && !errors.As(err, &moved) {
+			break
+		}
+	}
+	return p, err
+}
+
+// look starts a command, with what is denied as it is now. Without an error and a
+// process it found that this has to be looked for once more.
+func (s *Sandbox) look(cmd *exec.Cmd, options Options) (*Process, error) {
+	beside, leave, err := s.running.enter(options)
 	if err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	line, err := s.line(cmd, options)
+	if err == nil && options.ReadOnly && !s.running.hides(line) {
+		leave()
+		return nil, nil
+	}
+	line.Beside = beside
+	var p *Process
+	if err == nil {
+		p, err = s.try(cmd, line)
+	}
+	if err != nil {
+		leave()
 		return nil, err
 	}
+	p.options, p.leave = options, leave
+	return p, nil
+}
+
+// try has the launcher start a command.
+func (s *Sandbox) try(cmd *exec.Cmd, line launcher.Line) (*Process, error) {
 	streams, closeNull, err := streamsOf(cmd)
 	if err != nil {
 		return nil, err
@@ -265,7 +307,7 @@ func (s *Sandbox) Start(cmd *exec.Cmd, options Options) (*Process, error) {
 		ours.Close()
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	return &Process{socket: ours, options: options, onDisk: s.facts.LayerOnDisk, begun: begun, writable: line.Writable, denied: line.Denied}, nil
+	return &Process{socket: ours, onDisk: s.facts.LayerOnDisk, begun: begun, writable: line.Writable, denied: line.Denied}, nil
 }
 
 // line says what to run, and how.
@@ -402,6 +444,9 @@ func filesOf(oob []byte) ([]*os.File, error) {
 func refusal(said [][]string) error {
 	if said[0][0] == launcher.SayFailed && len(said[0]) == 2 {
 		return errors.New(said[0][1])
+	}
+	if said[0][0] == launcher.SayMoved && len(said[0]) == 2 {
+		return &movedError{said[0][1]}
 	}
 	if !slices.Contains([]string{launcher.SayReady, launcher.SayStarted}, said[0][0]) {
 		return errors.New("an unknown answer of the launcher")

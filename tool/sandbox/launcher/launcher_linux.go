@@ -39,6 +39,10 @@ type server struct {
 		sync.Mutex
 		first map[int]bool
 	}
+	writers struct { // commands that run and may write
+		sync.Mutex
+		jobs map[*job]bool
+	}
 	counters struct { // as they were when the last command ended
 		sync.Mutex
 		unroutable, home int
@@ -54,7 +58,7 @@ const firstFree = 10
 func serve() int {
 	syscall.Syscall6(syscall.SYS_PRCTL, 41, 1, 0, 0, 0, 0)
 	s := &server{root: syscall.Geteuid() == 0}
-	s.known.first = map[int]bool{}
+	s.known.first, s.writers.jobs = map[int]bool{}, map[*job]bool{}
 	if err := s.reserve(); err != nil {
 		return 1
 	}

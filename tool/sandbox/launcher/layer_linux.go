@@ -13,62 +13,15 @@ import (
 // tree changes the thread's own copy of the file tree to what the command is to
 // see.
 func (j *job) tree() error {
-	var err error
 	if j.Layer || j.ReadOnly {
-		err = j.overlay()
-	} else {
-		err = j.protect()
+		if err := j.overlay(); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	if err := j.mask(); err != nil {
+	if err := j.restrict(); err != nil {
 		return err
 	}
 	return failed("leave the launcher's own directory", syscall.Unmount(ownDir, syscall.MNT_DETACH))
-}
-
-// protect makes what others run read-only.
-func (j *job) protect() error {
-	for _, path := range j.Protected {
-		err := syscall.Mount(path, path, "", syscall.MS_BIND|syscall.MS_REC, "")
-		if err == syscall.ENOENT || err == syscall.ENOTDIR {
-			continue
-		}
-		if err == nil {
-			err = setattr(path, attrReadOnly|attrNoSuid|attrNoDev, true)
-		}
-		if err != nil {
-			return failed("protect "+path, err)
-		}
-	}
-	return nil
-}
-
-// mask covers denied files, but for those that a layer has gone. The target of
-// denied link is listed itself.
-func (j *job) mask() error {
-	for _, path := range j.Denied {
-		if (j.Layer || j.ReadOnly) && j.below(path) >= 0 {
-			continue
-		}
-		var st syscall.Stat_t
-		err := syscall.Lstat(path, &st)
-		if err == syscall.ENOENT || err == syscall.ENOTDIR || err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFLNK {
-			continue
-		}
-		void := voidDir + "/file"
-		if isDir(st.Mode) {
-			void = voidDir + "/dir"
-		}
-		if err == nil {
-			err = syscall.Mount(void, path, "", syscall.MS_BIND, "")
-		}
-		if err != nil {
-			return failed("hide "+path, err)
-		}
-	}
-	return nil
 }
 
 // below is the writable directory that a path lies in, -1 for none.
@@ -88,9 +41,12 @@ var scratch = []string{"/tmp", "/var/tmp", "/dev/shm"}
 // overlay makes all read-only, gives the command temporary directories of its own,
 // and lays a layer over what is writable.
 func (j *job) overlay() error {
-	hidden, err := j.hidden.make(j.Writable, j.Denied)
-	if err != nil {
-		return failed("hide denied files", err)
+	hidden := make([]string, len(j.Writable))
+	var err error
+	if j.gone() {
+		if hidden, err = j.hidden.make(j.Writable, j.Denied); err != nil {
+			return failed("hide denied files", err)
+		}
 	}
 	if err := setattr("/", attrReadOnly, true); err != nil {
 		return failed("make all read-only", err)

@@ -26,6 +26,8 @@ type job struct {
 	listener int // of the filter, or -1
 	layer    int // the directory that holds what was written, or -1
 
+	restricted map[entry]hold // what is hidden and protected below Writable
+
 	mu      sync.Mutex
 	over    chan struct{} // closed when the first process is gone
 	ended   bool          // the first process is gone and its number may be another's
@@ -56,7 +58,12 @@ func (s *server) line(socket int, stdio [3]int) {
 				syscall.Close(fd)
 			}
 		}
-		_ = writeFrame(socket, Encode([]string{SayFailed, err.Error()})) // who is gone needs no answer
+		j.leave()
+		answer := []string{SayFailed, err.Error()}
+		if m, ok := err.(*moved); ok {
+			answer = []string{SayMoved, m.path}
+		}
+		_ = writeFrame(socket, Encode(answer)) // who is gone needs no answer
 		return
 	}
 	_ = writeFrame(socket, Encode([]string{SayStarted})) // as above: then the end of the stream is read below
@@ -381,6 +388,7 @@ func (j *job) await() (status uint32, stopped int) {
 func (j *job) bury() {
 	_, _ = waitFor(j.first)
 	close(j.over)
+	j.leave()
 	runtime.KeepAlive(j.born)
 	runtime.KeepAlive(j.keep)
 	j.known.Lock()

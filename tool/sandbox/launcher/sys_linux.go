@@ -12,6 +12,8 @@ import (
 // What package syscall has no name for. The numbers above 424 are the same on
 // every architecture.
 const (
+	sysOpenTree       = 428
+	sysMoveMount      = 429
 	sysMountSetattr   = 442
 	sysCloseRange     = 436
 	sysPidfdOpen      = 434
@@ -20,6 +22,9 @@ const (
 	sysLandlockSelf   = 446
 
 	atRecursive = 0x8000
+	atEmptyPath = 0x1000
+	cloneTree   = 0x1 // of open_tree
+	moveByFiles = 0x4 | 0x40
 	oPath       = 0x200000
 
 	attrReadOnly = 0x1
@@ -62,13 +67,17 @@ func setattr(path string, set uint64, below bool) error {
 func clearReadOnly(path string) error { return mountAttr(path, 0, 0, attrReadOnly) }
 
 func mountAttr(path string, flags int, set, clear uint64) error {
+	const cwd = -100
+	return mountAttrAt(cwd, path, flags, set, clear)
+}
+
+func mountAttrAt(dir int, path string, flags int, set, clear uint64) error {
 	name, err := syscall.BytePtrFromString(path)
 	if err != nil {
 		return err
 	}
 	attr := struct{ set, clear, propagation, userns uint64 }{set: set, clear: clear}
-	cwd := -100
-	_, _, errno := syscall.Syscall6(sysMountSetattr, uintptr(cwd), uintptr(unsafe.Pointer(name)), uintptr(flags),
+	_, _, errno := syscall.Syscall6(sysMountSetattr, uintptr(dir), uintptr(unsafe.Pointer(name)), uintptr(flags),
 		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	runtime.KeepAlive(name)
 	if errno != 0 {
@@ -77,9 +86,34 @@ func mountAttr(path string, flags int, set, clear uint64) error {
 	return nil
 }
 
+// bindReadOnly mounts what is open over itself, and what is mounted below it, read-only.
+func bindReadOnly(fd int) error {
+	var empty byte
+	tree, _, errno := syscall.Syscall(sysOpenTree, uintptr(fd), uintptr(unsafe.Pointer(&empty)),
+		cloneTree|atRecursive|atEmptyPath|syscall.O_CLOEXEC)
+	if errno != 0 {
+		return errno
+	}
+	defer syscall.Close(int(tree))
+	if err := mountAttrAt(int(tree), "", atEmptyPath|atRecursive, attrReadOnly|attrNoSuid|attrNoDev, 0); err != nil {
+		return err
+	}
+	_, _, errno = syscall.Syscall6(sysMoveMount, tree, uintptr(unsafe.Pointer(&empty)), uintptr(fd),
+		uintptr(unsafe.Pointer(&empty)), moveByFiles, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
 // openPath opens a path for its place alone.
 func openPath(path string) (int, error) {
-	return syscall.Open(path, oPath|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)
+	const cwd = -100
+	return openPathAt(cwd, path)
+}
+
+func openPathAt(dir int, path string) (int, error) {
+	return syscall.Openat(dir, path, oPath|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)
 }
 
 func isDir(mode uint32) bool { return mode&syscall.S_IFMT == syscall.S_IFDIR }

@@ -125,6 +125,7 @@ type Line struct {
 	Args, Env []string
 
 	Layer, ReadOnly, Exec bool
+	Beside                bool     // commands run that may move files: denied ones are covered, not gone
 	Writable              []string // what a layer is laid over
 	Denied, Protected     []string
 	Readable              []string // to Landlock, which grants
@@ -135,7 +136,7 @@ type Line struct {
 
 // Encode makes the frame.
 func (l Line) Encode() []byte {
-	facts := []string{l.Path, l.Dir, flag(l.Layer), flag(l.ReadOnly), flag(l.Exec)}
+	facts := []string{l.Path, l.Dir, flag(l.Layer), flag(l.ReadOnly), flag(l.Exec), flag(l.Beside)}
 	for _, n := range []int64{l.Processes, l.Memory, l.Size, l.Grace} {
 		facts = append(facts, strconv.FormatInt(n, 10))
 	}
@@ -151,14 +152,14 @@ func flag(on bool) string {
 
 func decodeLine(body []byte) (l Line, err error) {
 	lists, err := Decode(body)
-	if err != nil || len(lists) != 7 || len(lists[0]) != 9 {
+	if err != nil || len(lists) != 7 || len(lists[0]) != 10 {
 		return l, errFrame
 	}
 	facts := lists[0]
 	l.Path, l.Dir = facts[0], facts[1]
-	l.Layer, l.ReadOnly, l.Exec = facts[2] != "", facts[3] != "", facts[4] != ""
+	l.Layer, l.ReadOnly, l.Exec, l.Beside = facts[2] != "", facts[3] != "", facts[4] != "", facts[5] != ""
 	for i, n := range []*int64{&l.Processes, &l.Memory, &l.Size, &l.Grace} {
-		if *n, err = strconv.ParseInt(facts[5+i], 10, 64); err != nil {
+		if *n, err = strconv.ParseInt(facts[6+i], 10, 64); err != nil {
 			return l, errFrame
 		}
 	}
@@ -172,6 +173,7 @@ func decodeLine(body []byte) (l Line, err error) {
 const (
 	SayReady   = "ready"   // of the launcher: it takes commands; the listening sockets come along
 	SayFailed  = "failed"  // what, why
+	SayMoved   = "moved"   // the path of what was to be hidden or protected: it has to be looked for anew
 	SayStarted = "started" // the command runs
 	SayExit    = "exit"    // status, stopped, limit; then pairs of wall and number; a directory comes along for a layer
 	SaySignal  = "signal"  // to the launcher: number
