@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -76,12 +77,14 @@ func (c *Confiner) denied() ([]string, error) {
 	return append(list, stores...), err
 }
 
-// protected lists what others run, as it is before a command starts.
-func (c *Confiner) protected() (list []string, err error) {
-	if list, err = c.others.list(); err == nil {
+// protected lists what others run and what leads outside of the project, as it is
+// before a command starts.
+func (c *Confiner) protected() ([]string, error) {
+	list, outside, err := c.others.look()
+	if err == nil {
 		c.before = &list
 	}
-	return list, err
+	return slices.Concat(list, outside), err
 }
 
 // Start implements agent.Sandbox.

@@ -325,6 +325,23 @@ func TestNoHostileLineGetsAnywhere(t *testing.T) {
 	}
 }
 
+func TestAFileWithANameOutsideOfTheProjectIsNotWritten(t *testing.T) {
+	facts, ok := factsHere(t)
+	if !ok {
+		return
+	}
+	tr := newTrial(t, facts)
+	put(t, filepath.Join(tr.base, "outside/hard"), "text\n")
+	link(t, filepath.Join(tr.base, "outside/hard"), filepath.Join(tr.root, "sub/hard"))
+	for _, place := range []permission.Place{permission.PlaceSandbox, permission.PlaceLayer} {
+		tr.check(t, "echo x >> sub/hard; chmod 777 sub/hard; mv sub moved; echo x >> moved/hard; mv moved sub", place, "outside")
+	}
+	out := tr.run(t, "cat sub/hard; echo more >> a.txt; cat a.txt", permission.PlaceSandbox)
+	if out != "text\nhello\nworld\nmore\n" {
+		t.Errorf("it printed %q", out)
+	}
+}
+
 // TestWhatPassesChangesNothing runs what is not asked beforehand where it was
 // decided, with the real programs.
 func TestWhatPassesChangesNothing(t *testing.T) {

@@ -246,8 +246,10 @@ func (w *world) open(t *testing.T, facts Facts) *Sandbox {
 	w.environ = append(w.environ, "MECHANISM="+string(facts.Mechanism))
 	config := Config{Root: w.path("project"), Read: []string{w.path("added")}, Common: w.path("common"),
 		Home: w.path("home"), Toolchains: []string{w.tools}, Temp: w.path("temp"), Denied: w.denied,
-		Protected: func() ([]string, error) { return []string{w.path("project/.git"), w.path("project/Makefile")}, nil },
-		Caches:    []Cache{{Path: w.path("cache"), Own: w.path("own"), Env: "CACHE"}},
+		Protected: func() ([]string, error) {
+			return []string{w.path("project/.git"), w.path("project/Makefile"), w.path("project/hard")}, nil
+		},
+		Caches: []Cache{{Path: w.path("cache"), Own: w.path("own"), Env: "CACHE"}},
 	}
 	t.Cleanup(func() { _ = os.Chmod(w.path("own/work/work"), 0o700) }) // where there is an overlay it is closed to all
 	s, err := Open(t.Context(), config, facts)

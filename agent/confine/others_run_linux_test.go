@@ -1,0 +1,90 @@
+package confine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// link gives a file of the project another name.
+func link(t testing.TB, from, to string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFilesWithNamesOutsideOfTheProjectAreFound(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	for _, name := range []string{"a", "d/b", ".git/c", "e"} {
+		put(t, filepath.Join(root, name), "text")
+	}
+	link(t, filepath.Join(root, "a"), filepath.Join(root, "inside"))
+	link(t, filepath.Join(root, "d/b"), filepath.Join(outside, "b"))
+	link(t, filepath.Join(root, ".git/c"), filepath.Join(outside, "c"))
+	o := newOthersRun([]string{root}, nil)
+	for range 2 {
+		others, linked, err := o.look()
+		if err != nil || !slices.Equal(others, []string{filepath.Join(root, ".git")}) ||
+			!slices.Equal(linked, []string{filepath.Join(root, "d/b")}) {
+			t.Errorf("others run %q, outside are %q, %v", others, linked, err)
+		}
+	}
+	if made, err := o.since([]string{filepath.Join(root, ".git")}); err != nil || len(made) != 0 {
+		t.Errorf("it is said to have made %q, %v", made, err)
+	}
+}
+
+func TestManyFilesWithNamesOutsideAreHeldByTheirDirectories(t *testing.T) {
+	root, store := t.TempDir(), t.TempDir()
+	for i := range 40 {
+		for k := range 20 {
+			name := filepath.Join(root, "node_modules", ".pnpm", fmt.Sprint("p", i), "lib", fmt.Sprint(k))
+			put(t, name, "text")
+			link(t, name, filepath.Join(store, fmt.Sprint(i, "-", k)))
+		}
+	}
+	put(t, filepath.Join(root, "node_modules", ".cache", "x"), "text")
+	put(t, filepath.Join(root, "top"), "text")
+	link(t, filepath.Join(root, "top"), filepath.Join(store, "top"))
+	_, linked, err := newOthersRun([]string{root}, nil).look()
+	if err != nil || len(linked) != 41 || linked[0] != filepath.Join(root, "node_modules/.pnpm/p0/lib") ||
+		linked[40] != filepath.Join(root, "top") {
+		t.Errorf("%d: %q, %v", len(linked), linked, err)
+	}
+}
+
+// BenchmarkLook is the look before a command in a tree of 100,000 files, the first
+// one and those that follow.
+func BenchmarkLook(b *testing.B) {
+	root := b.TempDir()
+	for i := range 1000 {
+		dir := filepath.Join(root, fmt.Sprint("d", i%30), fmt.Sprint("e", i))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		for k := range 100 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("f", k)), nil, 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	o := newOthersRun([]string{root}, nil)
+	begun := time.Now()
+	if _, _, err := o.look(); err != nil {
+		b.Fatal(err)
+	}
+	first := time.Since(begun)
+	for b.Loop() {
+		if _, _, err := o.look(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(first.Milliseconds()), "first-ms")
+}
