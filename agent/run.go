@@ -256,6 +256,9 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		return
 	}
 	defer t.sayQuestionMayFollow(p)()
+	if files := t.opt.Env.Files; files != nil && p.call.Access.Kind == tool.KindRun {
+		defer files.OwnChanges()()
+	}
 	began := time.Now()
 	live := &liveOutput{call: p.call, cb: t.cb, mask: t.opt.Secrets.Mask}
 	p.live = live

@@ -137,27 +137,40 @@ func (e *Env) editChange(ctx context.Context, t target, in editInput) (c change,
 		if len(edits) > 1 {
 			which = fmt.Sprintf("edit %d of %d: ", i+1, len(edits))
 		}
-		next, n, err := after.replace(e)
+		next, n, differs, err := after.replace(e)
 		if err != nil && len(edits) > 1 {
 			return c, 0, fmt.Errorf("%w\n(none of the %d edits was applied)", t.errorf(err, "%s", which), len(edits))
 		}
 		if err != nil {
 			return c, 0, t.errorf(err, "%s", which)
 		}
-		after, replaced = next, replaced+n
+		if after, replaced = next, replaced+n; differs != "" {
+			note += fmt.Sprintf("(%sold_string and the file differ in %s; the file's own was kept)\n", which, differs)
+		}
 	}
 	c, err = newChange(t, state, old, before, after)
 	c.note, c.moves = note, movesSecret(before.body, after.body, values)
 	return c, replaced, err
 }
 
-// replace does one edit and tells at how many places.
-func (t textFile) replace(e replacement) (textFile, int, error) {
+// replace does one edit. It tells at how many places, and what differs there from
+// old_string, "" for nothing.
+func (t textFile) replace(e replacement) (after textFile, places int, differs string, err error) {
+	edits, differs, err := t.locate(e)
+	if err != nil {
+		return t, 0, "", err
+	}
+	return t.apply(edits), len(edits), differs, nil
+}
+
+// locate finds the places of one edit, in order, and what differs there from
+// old_string: they are the only ones that it can mean.
+func (t textFile) locate(e replacement) (edits []udiff.Edit, differs string, err error) {
 	switch {
 	case e.OldString == nil || *e.OldString == "":
-		return t, 0, errors.New("old_string is empty: give the text to replace, or use write for the whole file")
+		return nil, "", errors.New("old_string is empty: give the text to replace, or use write for the whole file")
 	case e.NewString == nil:
-		return t, 0, errors.New(`new_string is missing: give "" to delete old_string`)
+		return nil, "", errors.New(`new_string is missing: give "" to delete old_string`)
 	}
 	old, replacement := t.adopt(*e.OldString), t.adopt(*e.NewString)
 	if t.crlf == nil && strings.Contains(old, "\r\n") && !strings.Contains(t.body, old) {
@@ -165,25 +178,43 @@ func (t textFile) replace(e replacement) (textFile, int, error) {
 		old, replacement = strings.ReplaceAll(old, "\r\n", "\n"), strings.ReplaceAll(replacement, "\r\n", "\n")
 	}
 	if old == replacement {
-		return t, 0, errors.New("old_string and new_string are the same")
+		return nil, "", errors.New("old_string and new_string are the same")
 	}
-	at := occurrences(t.body, old, !e.ReplaceAll)
+	for _, start := range occurrences(t.body, old, !e.ReplaceAll) {
+		edits = append(edits, udiff.Edit{Start: start, End: start + len(old), New: replacement})
+	}
+	butFor := ""
+	if edits == nil {
+		if edits, differs = findLoosely(t.body, old, replacement); edits != nil {
+			butFor = " but for " + differs
+		}
+	}
 	switch {
-	case len(at) == 0:
-		return t, 0, errors.New(explainMiss(t.body, old, replacement))
-	case len(at) > 1 && !e.ReplaceAll:
-		return t, 0,
-			fmt.Errorf("old_string is there %d times, %s; take in lines around it to make it unique, or set replace_all",
-				len(at), linesOf(t.body, at))
+	case edits == nil:
+		return nil, "", errors.New(explainMiss(t.body, old, replacement))
+	case e.ReplaceAll:
+		edits = apart(edits)
+	case len(edits) > 1:
+		return nil, "", fmt.Errorf("old_string is there %d times%s, %s; take in lines around it to make it unique, or "+
+			"set replace_all", len(edits), butFor, linesOf(t.body, edits))
 	}
-	if err := t.takes(replacement); err != nil {
-		return t, 0, fmt.Errorf("the file %w", err)
+	for _, edit := range edits {
+		if err := t.takes(edit.New); err != nil {
+			return nil, "", fmt.Errorf("the file %w", err)
+		}
 	}
-	edits := make([]udiff.Edit, len(at))
-	for i, start := range at {
-		edits[i] = udiff.Edit{Start: start, End: start + len(old), New: replacement}
+	return edits, differs, nil
+}
+
+// apart leaves out the edits that overlap with the one before.
+func apart(edits []udiff.Edit) (kept []udiff.Edit) {
+	end := 0
+	for _, e := range edits {
+		if e.Start >= end {
+			kept, end = append(kept, e), e.End
+		}
 	}
-	return t.apply(edits), len(at), nil
+	return kept
 }
 
 // occurrences are the offsets of part in s; overlapping ones count only if

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -243,14 +244,14 @@ func showLines(lines []string, at, n int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// linesOf tells on which lines the offsets are, in words.
-func linesOf(body string, at []int) string {
+// linesOf tells on which lines the edits begin, in words.
+func linesOf(body string, at []udiff.Edit) string {
 	const most = 10
 	numbers := make([]string, 0, most)
 	line, from := 1, 0
-	for _, offset := range at[:min(len(at), most)] {
-		line += strings.Count(body[from:offset], "\n")
-		from = offset
+	for _, e := range at[:min(len(at), most)] {
+		line += strings.Count(body[from:e.Start], "\n")
+		from = e.Start
 		numbers = append(numbers, strconv.Itoa(line))
 	}
 	numbers = slices.Compact(numbers)

@@ -19,6 +19,9 @@ type sight struct {
 	// body is the text as it was shown, "" when it was not kept.
 	body string
 	kept bool
+	// ours is what a command of the model's own made of the file since, nil for
+	// nothing.
+	ours *State
 }
 
 // lineSpan is a run of lines, counted from 1, to excluded.

@@ -3,6 +3,7 @@ package tool
 import (
 	"crypto/sha256"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -32,9 +33,10 @@ func (s sight) difference(now textFile) (diff string, whole bool) {
 	return text[:cut] + "[more was changed further down]\n", false
 }
 
-// staleEdit is for a file that others changed since it was read: an edit whose
-// places are as they were, once, is what the model meant; for any other it returns
-// the reason with what was changed. note is for the result.
+// staleEdit is for a file that changed since it was read. Where a command of the
+// model's own did that, an edit whose places are as they were, once, is what the
+// model meant; for any other it returns the reason with what was changed. note is
+// for the result.
 func (f *Files) staleEdit(t target, now State, before textFile, edits []replacement) (note string, err error) {
 	stale := f.stale(t, now)
 	if stale == nil {
@@ -45,36 +47,71 @@ func (f *Files) staleEdit(t target, now State, before textFile, edits []replacem
 	if diff == "" {
 		return "", stale
 	}
+	refused := func(how, begins string) error {
+		return t.errorf(nil, "has changed%s; read it again before changing it. %s:\n%s", how, begins, diff)
+	}
 	then, err := applyEdits(textFile{body: seen.body}, edits)
 	current, nowErr := applyEdits(before, edits)
-	if err != nil || nowErr != nil || !slices.Equal(then, current) {
-		return "",
-			t.errorf(nil, "has changed since it was read; read it again before changing it. What has changed:\n%s", diff)
+	switch {
+	case !whole:
+		return "", refused(" a lot since it was read", "It begins")
+	case seen.ours == nil || !seen.ours.Same(now):
+		return "", refused(" since it was read, and not by a command of yours", "What has changed")
+	case err != nil || nowErr != nil || !slices.Equal(then, current):
+		return "", refused(" since it was read", "What has changed")
 	}
-	if !whole {
-		return "",
-			t.errorf(nil, "has changed a lot since it was read; read it again before changing it. It begins:\n%s", diff)
+	return "(a command had changed the file since it was read, but not there:\n" + diff + ")\n", nil
+}
+
+// OwnChanges watches the files that the model has seen while a command of its own
+// runs. The func it returns is called once, when the command is done: what then is
+// no longer as it was has been changed by the model itself, as far as anybody can
+// tell.
+func (f *Files) OwnChanges() (done func()) {
+	look := func(abs string) State {
+		info, err := os.Lstat(abs)
+		if err != nil {
+			return State{Missing: true}
+		}
+		return State{ModTime: info.ModTime(), Size: info.Size()}
 	}
-	return "(the file had changed since it was read, but not there:\n" + diff + ")\n", nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := map[string]State{}
+	for abs, s := range f.seen {
+		if now := look(abs); now.Same(s.State) || s.ours != nil && now.Same(*s.ours) {
+			known[abs] = now
+		}
+	}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for abs, before := range known {
+			if now := look(abs); !now.Same(before) {
+				s := f.seen[abs]
+				s.ours = &now
+				f.seen[abs] = s
+			}
+		}
+	}
 }
 
 // applyEdits returns the lines that the edits would change, as they are before.
 func applyEdits(text textFile, edits []replacement) (lines []string, err error) {
 	for _, e := range edits {
-		next, _, err := text.replace(e)
+		places, _, err := text.locate(e)
 		if err != nil {
 			return nil, err
 		}
-		old := text.adopt(*e.OldString)
-		for _, at := range occurrences(text.body, old, false) {
-			from := strings.LastIndexByte(text.body[:at], '\n') + 1
+		for _, p := range places {
+			from := strings.LastIndexByte(text.body[:p.Start], '\n') + 1
 			to := len(text.body)
-			if i := strings.IndexByte(text.body[at+len(old):], '\n'); i >= 0 {
-				to = at + len(old) + i
+			if i := strings.IndexByte(text.body[p.End:], '\n'); i >= 0 {
+				to = p.End + i
 			}
 			lines = append(lines, text.body[from:to])
 		}
-		text = next
+		text = text.apply(places)
 	}
 	return lines, nil
 }

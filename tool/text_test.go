@@ -101,7 +101,7 @@ func TestApplyKeepsLineEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, _, err := text.replace(replacement{OldString: &test.old, NewString: &test.replacement,
+			after, _, _, err := text.replace(replacement{OldString: &test.old, NewString: &test.replacement,
 				ReplaceAll: test.name == "all replaced"})
 			if err != nil {
 				t.Fatal(err)
