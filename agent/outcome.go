@@ -43,10 +43,6 @@ func outcomeOf(ctx context.Context, r tool.Result, err error, took time.Duration
 	return out
 }
 
-func (t *turn) tool(name string) *tool.Tool {
-	return tool.Find(t.opt.Tools, name)
-}
-
 func (t *turn) toolNames() string {
 	return strings.Join(slices.Sorted(slices.Values(t.briefing.settings.Tools)), ", ")
 }

@@ -109,11 +109,12 @@ func onlyReads(tool_ *tool.Tool) bool {
 func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *pending {
 	c := calls[i]
 	p := newPending(calls, i)
-	p.tool = t.tool(c.Name)
+	p.tool, p.call.Input = tool.FindCall(t.opt.Tools, c.Name, c.Input)
 	mark := marked(string(c.Input))
 	switch {
 	case p.tool == nil:
-		p.fail("unknown tool", fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, t.toolNames()))
+		p.fail("unknown tool", strings.TrimSpace(fmt.Sprintf("There is no tool %q. The tools are: %s. %s", c.Name, t.toolNames(),
+			tool.Instead(c.Name))))
 	case c.Raw != "":
 		p.fail("broken input", t.brokenInput(c))
 	case mark != "" && !(p.tool.Marks && t.opt.Env != nil && t.opt.Env.Secrets != nil):

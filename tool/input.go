@@ -88,6 +88,11 @@ func mendObject(schema *jsonschema.Schema, input json.RawMessage) json.RawMessag
 		if !ok {
 			continue
 		}
+		var paths []string
+		if name == "path" && json.Unmarshal(value, &paths) == nil && len(paths) == 1 {
+			value = quoted(paths[0])
+			fields[name], changed = value, true
+		}
 		if string(value) == "null" && !slices.Contains(schema.Required, name) {
 			delete(fields, name)
 			changed = true

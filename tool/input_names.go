@@ -15,8 +15,8 @@ import (
 func otherNames(property string) []string {
 	return strings.Fields(map[string]string{
 		"path": "filepath file filename absolutepath targetfile dirpath directory dir folder notebookpath " +
-			"relativepath searchpath",
-		"content":     "contents filetext filecontent text",
+			"relativepath searchpath targetdirectory searchdirectory directorypath relativeworkspacepath rootdir",
+		"content":     "contents filetext filecontent filecontents newcontent text code",
 		"command":     "cmd commandline shellcommand script",
 		"cwd":         "workdir workingdirectory workingdir dir directory dirpath",
 		"timeout":     "timeoutseconds timeoutsec timeouts timeoutsecs",
@@ -25,28 +25,39 @@ func otherNames(property string) []string {
 		"type":        "filetype language",
 		"ignore_case": "i caseinsensitive",
 		"context":     "c contextlines linesofcontext",
-		"offset":      "startline linestart start fromline firstline startlineonebased offsetlines",
+		"offset": "startline linestart start fromline firstline startlineonebased offsetlines " +
+			"startlineoneindexed",
 		"limit":       "headlimit maxresults maxcount maxmatches numlines maxlines linecount",
 		"files_only":  "fileswithmatches filenamesonly l",
 		"old_string":  "oldstr oldtext old search find searchstring",
 		"new_string":  "newstr newtext new replace replacement replacestring",
-		"replace_all": "all replaceallmatches",
+		"replace_all": "all replaceallmatches allowmultiple replaceeverywhere",
 		"edits":       "replacements changes",
+		"reason":      "justification",
 	}[property])
 }
 
 // changesNothing reports whether a property that tools elsewhere have says
 // nothing here that makes a difference.
 func changesNothing(name string, value json.RawMessage) bool {
+	if string(value) == "null" {
+		return true
+	}
 	said := strings.Trim(string(value), `"`)
 	switch foldProperty(name) {
 	case "description", "explanation", "reason", "reasoning", "thought", "thoughts", "title", "summary",
 		"justification", "purpose", "toolcallid", "callid", "taskprogress", "securityrisk", "requiresapproval",
-		"safetoautorun":
+		"safetoautorun", "instruction", "instructions", "shouldreadentirefile", "yieldtimems", "maxoutputtokens",
+		"login", "prefixrule", "linecount":
 		return true
 	case "runinbackground", "isbackground", "background", "async", "restart", "interactive",
-		"dangerouslydisablesandbox", "dryrun", "recursive", "ignore":
+		"dangerouslydisablesandbox", "dryrun", "recursive", "ignore", "tty", "isinput", "requiredpermissions",
+		"pages":
 		return said == "false" || said == "" || said == "[]"
+	case "expectedreplacements":
+		return said == "1"
+	case "shell":
+		return said == "bash" || said == "sh"
 	case "n", "linenumbers", "showlinenumbers":
 		return said == "true"
 	case "encoding":
@@ -54,7 +65,7 @@ func changesNothing(name string, value json.RawMessage) bool {
 	case "createdirs", "createdirectories", "respectgitignore":
 		return said == "true"
 	}
-	return string(value) == "null"
+	return false
 }
 
 // foldProperty is a property's name without what differs between programs.
@@ -129,10 +140,7 @@ func Find(tools []Tool, name string) *Tool {
 			return &tools[i]
 		}
 	}
-	for _, prefix := range []string{"functions.", "default_api.", "default_api:", "tools."} {
-		name = strings.TrimPrefix(name, prefix)
-	}
-	folded := foldProperty(name)
+	folded := plainName(name)
 	var found *Tool
 	for i := range tools {
 		if foldProperty(tools[i].Name) != folded && !slices.Contains(calledElsewhere(tools[i].Name), folded) {
@@ -149,13 +157,13 @@ func Find(tools []Tool, name string) *Tool {
 // calledElsewhere are the names that a tool has in other programs.
 func calledElsewhere(name string) []string {
 	return strings.Fields(map[string]string{
-		"read":  "readfile view viewfile openfile fileread cat",
+		"read":  "readfile view viewfile openfile fileread cat readtextfile viewimage getfilecontents",
 		"ls":    "list listdirectory listdir listfiles",
-		"glob":  "findfiles filesearch globtool",
-		"grep":  "grepsearch searchfilecontent ripgrep rg greptool searchtext",
-		"write": "writefile createfile writetofile filewrite",
-		"edit":  "editfile multiedit strreplace searchreplace replace replaceinfile fileedit",
-		"bash": "shell sh runshellcommand executecommand runcommand runterminalcmd terminal bashtool " +
-			"execcommand",
+		"glob":  "findfiles filesearch globtool globfilesearch findbyname searchforfiles find",
+		"grep":  "grepsearch searchfilecontent searchfiles ripgrep rg greptool searchtext textsearch grepfiles",
+		"write": "writefile createfile createnewfile writetofile filewrite savefile",
+		"edit":  "editfile multiedit strreplace searchreplace replace replaceinfile replacestringinfile fileedit applydiff findandreplace",
+		"bash": "shell sh runshellcommand executecommand runcommand runterminalcmd runinterminal terminal bashtool " +
+			"execcommand executebash exec shellcommand",
 	}[name])
 }

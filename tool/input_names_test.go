@@ -70,7 +70,7 @@ func TestSearchesThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
 		{"Grep", `{"pattern":"x","include":"*.go"}`, `{"glob":"*.go","pattern":"x"}`},
 		{"grep", `{"regex":"x","glob_pattern":"*.go"}`, `{"glob":"*.go","pattern":"x"}`},
 		{"grep", `{"pattern":"x","-i":true,"-n":true,"-C":2}`, `{"context":2,"ignore_case":true,"pattern":"x"}`},
-		{"grep", `{"pattern":"x","-A":2}`, `there is no property "-A"`},
+		{"grep", `{"pattern":"x","-A":2}`, `{"context":2,"pattern":"x"}`},
 		{"grep", `{"pattern":"x","output_mode":"files_with_matches","head_limit":5}`,
 			`{"files_only":true,"limit":5,"pattern":"x"}`},
 		{"grep", `{"pattern":"x","output_mode":"content"}`, `{"pattern":"x"}`},
@@ -78,7 +78,7 @@ func TestSearchesThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
 		{"grep_search", `{"query":"x","case_sensitive":false,"include_pattern":"*.ts"}`,
 			`{"glob":"*.ts","ignore_case":true,"pattern":"x"}`},
 		{"search_file_content", `{"pattern":"x","caseSensitive":true}`, `{"ignore_case":false,"pattern":"x"}`},
-		{"grep", `{"pattern":"x","exclude":"y"}`, `there is no property "exclude"`},
+		{"grep", `{"pattern":"x","exclude":"y"}`, `{"glob":"!y","pattern":"x"}`},
 	})
 }
 
@@ -127,7 +127,7 @@ func TestCommandsThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
 		{"bash", `{"command":"ls","timeout_ms":5000}`, `{"command":"ls","timeout":5}`},
 		{"bash", `{"command":"ls","timeoutMs":"1500"}`, `{"command":"ls","timeout":1.5}`},
 		{"bash", `{"command":"ls","timeout_seconds":5}`, `{"command":"ls","timeout":5}`},
-		{"bash", `{"command":["ls","-l"]}`, `command must be a string, not an array`},
+		{"bash", `{"command":["ls","-l"]}`, `{"command":"ls -l"}`},
 		{"bash", `{"command":"ls","sudo":true}`, `there is no property "sudo"`},
 		{"python", `{}`, "no tool"},
 		{"search", `{"query":"x"}`, "no tool"},

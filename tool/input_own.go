@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -17,6 +18,16 @@ func number(value json.RawMessage) (float64, bool) {
 // mendRead takes the line where to end for how many lines to show, and a range of
 // two numbers.
 func mendRead(fields map[string]json.RawMessage) bool {
+	for _, name := range []string{"lines", "line_range"} {
+		var first, last int
+		if n, err := fmt.Sscanf(string(fields[name]), `"%d-%d"`, &first, &last); err == nil && n == 2 && last >= first &&
+			first > 0 && fields["offset"] == nil && fields["limit"] == nil {
+			delete(fields, name)
+			fields["offset"] = json.RawMessage(strconv.Itoa(first))
+			fields["limit"] = json.RawMessage(strconv.Itoa(last - first + 1))
+			return true
+		}
+	}
 	if view := fields["view_range"]; view != nil && fields["offset"] == nil && fields["limit"] == nil {
 		var lines []int
 		if json.Unmarshal(view, &lines) != nil || len(lines) != 2 || lines[0] < 1 || lines[1] != -1 && lines[1] < lines[0] {
@@ -29,7 +40,8 @@ func mendRead(fields map[string]json.RawMessage) bool {
 		}
 		return true
 	}
-	for _, name := range []string{"end_line", "line_end", "to_line", "last_line", "endLine", "end_line_one_based"} {
+	for _, name := range []string{"end_line", "line_end", "to_line", "last_line", "endLine", "end_line_one_based", "EndLine",
+		"end_line_one_indexed_inclusive", "end_line_one_indexed"} {
 		last, ok := number(fields[name])
 		if !ok || fields["limit"] != nil {
 			continue
@@ -72,6 +84,7 @@ func mendWrite(fields map[string]json.RawMessage) bool {
 
 // mendBash takes a timeout that says to be in milliseconds for one.
 func mendBash(fields map[string]json.RawMessage) bool {
+	changed := mendCommand(fields)
 	for _, name := range []string{"timeout_ms", "timeoutMs", "timeout_millis", "timeout_milliseconds"} {
 		ms, ok := number(fields[name])
 		if ok && fields["timeout"] == nil {
@@ -80,12 +93,26 @@ func mendBash(fields map[string]json.RawMessage) bool {
 			return true
 		}
 	}
-	return false
+	return changed
 }
 
 // mendGrep takes the ways in which other programs say what to show, and whether
 // case counts.
 func mendGrep(fields map[string]json.RawMessage) (changed bool) {
+	changed = mendAround(fields)
+	changed = mendLiteral(fields) || changed
+	if at, ok := number(fields["offset"]); ok && at == 0 {
+		delete(fields, "offset")
+		changed = true
+	}
+	for _, name := range []string{"exclude", "exclude_pattern"} {
+		var glob string
+		if json.Unmarshal(fields[name], &glob) == nil && glob != "" && fields["glob"] == nil {
+			delete(fields, name)
+			fields["glob"] = quoted("!" + strings.TrimPrefix(glob, "!"))
+			changed = true
+		}
+	}
 	if mode := string(fields["output_mode"]); mode == `"files_with_matches"` || mode == `"content"` {
 		if mode == `"files_with_matches"` && fields["files_only"] == nil {
 			fields["files_only"] = json.RawMessage("true")

@@ -59,7 +59,7 @@ func TestCheckWords(t *testing.T) {
 		{Read(), `{"path":"a","encoding":"x"}`, `there is no property "encoding"`},
 		{Read(), `{"path":"a","offset":1.5}`, `offset must be a whole number, not 1.5`},
 		{Read(), `{"path":"a","offset":1e30}`, `offset must be a whole number, not 1e+30`},
-		{Read(), `{"path":["a"]}`, `path must be a string, not an array`},
+		{Read(), `{"path":["a","b"]}`, `path must be a string, not an array`},
 		{Read(), `{"path":null}`, `path must be a string, not null`},
 		{Read(), `"a"`, `the input must be an object, not a string`},
 		{Bash("sh", false), `{"cmd":"ls"}`, ""},

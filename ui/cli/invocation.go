@@ -50,18 +50,3 @@ func (i Invocation) has(flag string) bool { return len(i.Own[flag]) > 0 }
 func usage(where, why, hint string) *agent.Failure {
 	return fail(agent.KindUsage, where, errors.New(why), hint)
 }
-
-// quoteWords writes words so that a shell takes them apart the same way.
-func quoteWords(words ...string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		special := strings.IndexFunc(w, func(r rune) bool {
-			letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-			return !letter && !strings.ContainsRune("-_./:=,+@%", r) && r < 0x80
-		})
-		if quoted[i] = w; w == "" || special >= 0 {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}

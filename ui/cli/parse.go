@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"artoo/config"
+	"artoo/tool/shell"
 	"artoo/tool/spelling"
 )
 
@@ -146,9 +147,9 @@ func (l line) asPrompt() string {
 		return nil
 	})
 	if err != nil {
-		return "artoo -- " + quoteWords(l.args...)
+		return "artoo -- " + shell.Quote(l.args...)
 	}
-	return quoteWords(append(append(words, "--"), fs.Args()...)...)
+	return shell.Quote(append(append(words, "--"), fs.Args()...)...)
 }
 
 // raw keeps what was written after a flag, every time it was given.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"artoo/agent/permission"
+	"artoo/tool/shell"
 	"artoo/ui/sanitize"
 )
 
@@ -78,9 +79,9 @@ func explanation(e permission.Explanation) string {
 	}
 	missed(e.Missed)
 	if e.Effect != permission.Allow && e.Narrow != "" {
-		fmt.Fprintf(&b, "to allow just this: --allow %s\n", quoteWords(safe(e.Narrow)))
+		fmt.Fprintf(&b, "to allow just this: --allow %s\n", shell.Quote(safe(e.Narrow)))
 		if e.Suggested != e.Narrow {
-			fmt.Fprintf(&b, "a wider rule: --allow %s\n", quoteWords(safe(e.Suggested)))
+			fmt.Fprintf(&b, "a wider rule: --allow %s\n", shell.Quote(safe(e.Suggested)))
 			if r, err := permission.ParseRule(e.Suggested); err == nil && r.Remark() != "" {
 				fmt.Fprintf(&b, "which covers also %s\n", r.Remark())
 			}
