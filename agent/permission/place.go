@@ -29,7 +29,7 @@ type Confinement struct {
 	Sandbox bool // commands can be confined
 	Layer   bool // and run on a throwaway layer
 	// Auto says that a confined command reaches neither denied files nor what others
-	// run, in any project: the mode auto asks nothing about it. Else see Policy.Exposed.
+	// run, nor the network: the mode auto asks nothing about it. Else it is edits.
 	Auto bool
 	// Trusted says that the user trusts the project: its own programs and scripts run
 	// on a layer as the system's do.
@@ -75,7 +75,7 @@ func (p *Policy) place(d Decision, name string, access tool.Access, commands []s
 		return p.placeOutside(d, name, access, commands, "")
 	case p.Mode == ModeAuto && !always && p.gitCouldShow(commands):
 		d.Reason = "git could show a denied file that the repository holds"
-	case p.Mode == ModeAuto && !always && p.confinesAll():
+	case p.Mode == ModeAuto && !always && p.Confinement.Auto:
 		d.Effect, d.Reason = Allow, "mode auto: it is confined"
 		if writesGit {
 			d.Place = PlaceLayer
@@ -84,12 +84,6 @@ func (p *Policy) place(d Decision, name string, access tool.Access, commands []s
 		d.Effect, d.Place, d.Reason = Allow, PlaceLayer, "what it changes is asked about afterwards"
 	}
 	return d
-}
-
-// confinesAll reports whether the sandbox keeps a command from all that it must not
-// reach in this project: then the mode auto asks nothing about it.
-func (p *Policy) confinesAll() bool {
-	return p.Confinement.Auto || p.Confinement.Sandbox && p.Exposed != nil && p.Exposed() == ""
 }
 
 // placeOutside decides a line that has to run on the host: it is asked, unless a

@@ -55,7 +55,6 @@ func (r placeRow) policyFor(t *testing.T, base *Policy, mode string) *Policy {
 	switch mode {
 	case "landlock":
 		p.Mode, p.Confinement = ModeAuto, Confinement{Sandbox: true}
-		p.Exposed = func() string { return "its .git can be read" }
 	case "none":
 		p.Mode, p.Confinement = ModeAsk, Confinement{}
 	default:

@@ -97,10 +97,6 @@ type Policy struct {
 	// could not be brought back if they were removed or overwritten now; "" when all
 	// could. nil saves nothing.
 	Unsaved func(paths []string) string
-	// Exposed says in words what of the project a confined command could reach though
-	// it must not, where the sandbox does not hide it (Confinement.Auto): a denied file,
-	// or .git; "" for nothing. nil exposes.
-	Exposed func() string
 	// DeniedName reports whether a file at an absolute path would be on the deny list.
 	// nil denies none.
 	DeniedName func(path string) bool

@@ -14,7 +14,7 @@ import (
 func (p *Policy) undone(name string, commands []simple) (ok bool, why string) {
 	whole := func(r Rule) bool { return !r.HasArg && r.names(name, tool.KindRun) }
 	_, all := find(p.allowing(), whole)
-	if p.Unsaved == nil || !all && (p.Mode != ModeAuto || !p.confinesAll()) {
+	if p.Unsaved == nil || !all && (p.Mode != ModeAuto || !p.Confinement.Auto) {
 		return false, ""
 	}
 	var paths []string

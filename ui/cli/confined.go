@@ -80,7 +80,6 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		return nil, err
 	}
 	policy.Confinement = a.confinement()
-	policy.Exposed = func() string { return a.exposed(env.Files) }
 	policy.GitIgnores = func(path string) bool { return a.project.Ignores(context.Background(), env.Environ, path) }
 	policy.DeniedName = func(path string) bool {
 		place, err := env.Files.Resolve(path, true)
@@ -102,22 +101,6 @@ func (a *app) confinement() permission.Confinement {
 	}
 	return permission.Confinement{Sandbox: true, Layer: a.facts.Layer, Auto: a.facts.HidesFiles,
 		Trusted: a.brought.trusted()}
-}
-
-// exposed says what of the project a command can reach where the sandbox hides
-// nothing.
-func (a *app) exposed(files *tool.Files) string {
-	if a.project.Git {
-		return "its .git is not hidden"
-	}
-	denied, err := files.Denied()
-	switch {
-	case err != nil:
-		return err.Error()
-	case len(denied) > 0:
-		return denied[0] + " is not hidden"
-	}
-	return ""
 }
 
 // journal opens what keeps the project's files as they were, for a session; "" is

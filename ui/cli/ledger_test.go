@@ -198,9 +198,9 @@ Which of these mechanisms confines commands is in the banner where one is missin
 |---|---|---|---|
 | needs | Linux 5.12, user namespaces | Linux 5.13 | |
 | layer | Linux 5.11, overlay; nothing mounted below the project, no network file system | no | no |
-| ` + "`auto`" + ` | asks nothing confined | is ` + "`edits`" + ` in a project with .git or denied files | is ` + "`edits`" + ` |
+| ` + "`auto`" + ` | asks nothing confined | is ` + "`edits`" + ` | is ` + "`edits`" + ` |
 | network, other processes | out of reach | not confined; signals are | not confined |
-| denied files | hidden | commands are asked where there are any | by names in the line alone |
+| denied files | hidden | not hidden: commands are asked | by names in the line alone |
 
 Each promise below is held by tests (testdata/security_rows.txt names them). Words in italics say where it ends.
 `

@@ -137,7 +137,6 @@ func (a *app) explain(ctx context.Context, call string) (e permission.Explanatio
 		return e, err
 	}
 	policy.Confinement = a.confinement()
-	policy.Exposed = func() string { return a.exposed(files) }
 	name, access, err := permission.CallFor(call, files)
 	if err != nil {
 		return e, fail(agent.KindUsage, "rules explain", err, "artoo rules explain 'read(PATH)'")
