@@ -76,7 +76,7 @@ func (t *turn) account(reply provider.Done, in *incoming) error {
 	if !reply.Several {
 		t.conv.Observe(own)
 	}
-	t.spent.cached = own.CacheRead + own.CacheWrite
+	t.cached = own.CacheRead + own.CacheWrite
 	return t.recordUsage(in, reply.RequestID, max(1, reply.Tries), in.lost, own)
 }
 
@@ -130,12 +130,12 @@ func (t *turn) recordUsage(in *incoming, id string, tries int, parts ...provider
 		report.Usage = report.Usage.Add(usage)
 		report.CostUSD = plus(report.CostUSD, provider.Cost(usage, t.model.Info.Price))
 	}
-	t.spent.usage = t.spent.usage.Add(report.Usage)
-	if report.CostUSD == nil {
-		t.spent.unknown = true
-	} else {
-		t.spent.cost += *report.CostUSD
-	}
+	t.spent.add(report.Usage, report.CostUSD)
+	return t.report(report)
+}
+
+// report keeps what a request used, one of a sub-agent too.
+func (t *turn) report(report RequestReport) error {
 	t.response.Usage = t.response.Usage.Add(report.Usage)
 	if t.response.Requests == nil {
 		t.response.CostUSD = new(float64)

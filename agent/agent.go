@@ -14,6 +14,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"artoo/agent/permission"
 	"artoo/conversation"
@@ -45,9 +46,15 @@ type Agent struct {
 	startMode permission.Mode // the mode the agent was made with
 	briefing  briefing        // what the model knows of the session's settings and instructions
 
+	parent  *turn         // whose call this sub-agent works for; nil for none
+	running chan struct{} // holds one while calls that change something are decided and run
+	tasks   int           // sub-agents that were begun
+
 	replyLimit int             // of the model, in tokens, as it was asked for
 	guessed    bool            // the server's guess at the model's facts was taken over
-	spent      spending        // of this run, all turns
+	spent      *spending       // of this run, all turns
+	cached     int             // tokens the provider's cache is believed to hold
+	elapsed    time.Duration   // of the run, without waiting for the user
 	turns      []string        // what the user wrote in this session, in order
 	unsent     []provider.Part // the notes of a message that was withdrawn, for the next one
 	// the last answer to "which model answers" of which the user was notified
@@ -159,6 +166,12 @@ func (a *Agent) Policy() *permission.Policy { return a.opt.Policy }
 // the program ends.
 func (a *Agent) Close() error {
 	a.abandoned.Wait()
+	if a.parent != nil { // whose the journal is
+		if err := a.endStep(); err != nil {
+			return err
+		}
+		a.journal = nil
+	}
 	errs := []error{a.closeJournal()}
 	if s := a.conv.Session(); s != nil {
 		errs = append(errs, s.Close())

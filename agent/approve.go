@@ -106,6 +106,12 @@ func (a *asker) remember(p *pending, decision permission.Decision, answer Answer
 	if answer.Verdict != YesForever {
 		return true
 	}
+	if a.parent != nil { // for good is for the agent that called, too
+		if err := a.parent.opt.Policy.AllowInSession(rule, p.tool.Name, p.call.Access); err != nil {
+			a.notice(NoticeWarning, err.Error())
+			return true
+		}
+	}
 	if a.opt.SaveRule == nil {
 		a.notice(NoticeWarning, "rules cannot be saved here; "+rule+" holds for this session")
 		return true
@@ -115,5 +121,8 @@ func (a *asker) remember(p *pending, decision permission.Decision, answer Answer
 		return true
 	}
 	a.opt.Policy.Keep(rule)
+	if a.parent != nil {
+		a.parent.opt.Policy.Keep(rule)
+	}
 	return true
 }

@@ -14,7 +14,8 @@ import (
 // They are called by one goroutine at a time, also while tools run side by
 // side, and never after SendMessage returned. OnToolCall and OnToolResult come
 // in pairs, one pair for each call of a reply, results in the model's order,
-// each when it is part of the history. The telling methods must not block for
+// each when it is part of the history. A pair of a sub-agent's comes between the two
+// of the call that it works for. The telling methods must not block for
 // long: the turn waits for them. No method may call back into the agent.
 type Callbacks interface {
 	// OnThinking says that a request begins; OnThinkingDone that the first
@@ -46,6 +47,10 @@ type Call struct {
 	Access tool.Access
 	Index  int // position in its reply, from 0
 	Of     int // how many calls the reply has
+	// Agent names the sub-agent whose call it is ("task 2 (review)"), Parent is the id
+	// of the call that it works for. The id of its call is one that no other has. ""
+	// and "" for the calls of the model that the user talks to.
+	Agent, Parent string
 }
 
 // CallResult is how a call ended.

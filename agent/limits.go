@@ -19,26 +19,9 @@ type Limits struct {
 	MaxTime        time.Duration // per run, without waiting for the user
 }
 
-// spending is what a run has used up so far.
-type spending struct {
-	usage   provider.Usage
-	cost    float64
-	unknown bool // some request's price is unknown
-	cached  int  // tokens the provider's cache is believed to hold
-	elapsed time.Duration
-	warned  map[string]bool
-}
-
-// Spend counts time that a front end used for the run before the first turn.
-func (a *Agent) Spend(elapsed time.Duration) { a.spent.elapsed += elapsed }
-
 // Spent is the run's usage and cost; the cost is nil when a price is unknown.
 func (a *Agent) Spent() (provider.Usage, *float64) {
-	if a.spent.unknown {
-		return a.spent.usage, nil
-	}
-	cost := a.spent.cost
-	return a.spent.usage, &cost
+	return a.spent.sum()
 }
 
 // Left is what the caps leave of money, in US dollars, and of tokens; 0 where
@@ -46,10 +29,10 @@ func (a *Agent) Spent() (provider.Usage, *float64) {
 // to be called by it only.
 func (a *Agent) Left() (money float64, tokens int) {
 	if l := a.opt.Limits; l.MaxCost > 0 {
-		money = max(l.MaxCost-a.spent.cost, 1e-6)
+		money = max(l.MaxCost-a.spent.money(a), 1e-6)
 	}
 	if l := a.opt.Limits; l.MaxTotalTokens > 0 {
-		tokens = max(l.MaxTotalTokens-a.spent.usage.Total(), 1)
+		tokens = max(l.MaxTotalTokens-a.spent.tokens(a), 1)
 	}
 	return money, tokens
 }
@@ -69,7 +52,7 @@ func (t *turn) checkLimits() (left int, err error) {
 func (t *turn) tokensLeft() (left int, err error) {
 	l, estimate := t.opt.Limits, t.conv.EstimatedTokens()
 	if l.MaxTotalTokens > 0 {
-		left = l.MaxTotalTokens - t.spent.usage.Add(t.losing).Total()
+		left = l.MaxTotalTokens - t.spent.tokens(t.Agent) - t.losing.Total()
 		if left <= estimate {
 			return 0, capFailure(fmt.Sprintf("the next request needs about %s of the %d left",
 				count(estimate, "token"), max(left, 0)), "a higher ARTOO_MAX_TOTAL_TOKENS")
@@ -105,7 +88,7 @@ func (t *turn) affordable(estimate int) (int, error) {
 				name, model)}
 	}
 	left := t.opt.Limits.MaxCost - spent
-	cached, read := min(t.spent.cached, estimate), price.CacheRead
+	cached, read := min(t.cached, estimate), price.CacheRead
 	if read == 0 { // not known: the bill counts it as input
 		read = price.Input
 	}
@@ -123,7 +106,7 @@ func (t *turn) affordable(estimate int) (int, error) {
 // spentMoney is what the run has spent, the failed tries of the request that is
 // under way included.
 func (t *turn) spentMoney() float64 {
-	spent := t.spent.cost
+	spent := t.spent.money(t.Agent)
 	if lost := provider.Cost(t.losing, t.model.Info.Price); lost != nil {
 		spent += *lost
 	}
@@ -134,20 +117,19 @@ func (t *turn) spentMoney() float64 {
 func (t *turn) warnNear() {
 	const near = 0.8
 	warn := func(name string, used, limit float64, text string) {
-		if limit <= 0 || used < near*limit || t.spent.warned[name] {
-			return
+		if limit > 0 && used >= near*limit && t.spent.warns(name) {
+			t.notice(NoticeCap, text)
 		}
-		t.spent.warned[name] = true
-		t.notice(NoticeCap, text)
 	}
 	l := t.opt.Limits
-	warn("cost", t.spent.cost, l.MaxCost, fmt.Sprintf("$%.2f of the run's $%.2f are spent", t.spent.cost, l.MaxCost))
-	used := t.spent.usage.Total()
-	warn("tokens", float64(used), float64(l.MaxTotalTokens),
-		fmt.Sprintf("%d of the run's %d tokens are used", used, l.MaxTotalTokens))
-	if steps := l.MaxTurns + t.moreSteps; !t.warned && l.MaxTurns > 4 && float64(t.response.Steps) >= near*float64(steps) {
+	usage, cost := t.spent.known()
+	warn("cost", cost, l.MaxCost, fmt.Sprintf("$%.2f of the run's $%.2f are spent", cost, l.MaxCost))
+	warn("tokens", float64(usage.Total()), float64(l.MaxTotalTokens),
+		fmt.Sprintf("%d of the run's %d tokens are used", usage.Total(), l.MaxTotalTokens))
+	steps, used := l.MaxTurns+t.moreSteps, int(t.steps.Load())
+	if !t.warned && l.MaxTurns > 4 && float64(used) >= near*float64(steps) {
 		t.warned = true
-		t.notice(NoticeCap, fmt.Sprintf("%d of this turn's %d steps are used", t.response.Steps, steps))
+		t.notice(NoticeCap, fmt.Sprintf("%d of this turn's %d steps are used", used, steps))
 	}
 }
 
@@ -162,8 +144,11 @@ func count(n int, unit string) string {
 	return fmt.Sprintf("%d %ss", n, strings.TrimSuffix(unit, "s"))
 }
 
+// Spend counts time that a front end used for the run before the first turn.
+func (a *Agent) Spend(elapsed time.Duration) { a.elapsed += elapsed }
+
 // runClock enforces MaxTime over all turns of a run. It stands still while the
-// user is asked.
+// user is asked, if need be by several sub-agents at once.
 type runClock struct {
 	agent  *Agent
 	cancel context.CancelCauseFunc
@@ -171,14 +156,14 @@ type runClock struct {
 	mu     sync.Mutex
 	timer  *time.Timer // nil without a limit
 	since  time.Time
-	paused bool
+	paused int // so many wait for the user
 }
 
 func (a *Agent) startClock(ctx context.Context) (context.Context, *runClock) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &runClock{agent: a, cancel: cancel, since: time.Now()}
 	if a.opt.Limits.MaxTime > 0 {
-		c.timer = time.AfterFunc(a.opt.Limits.MaxTime-a.spent.elapsed, func() { cancel(c.failure()) })
+		c.timer = time.AfterFunc(a.opt.Limits.MaxTime-a.elapsed, func() { cancel(c.failure()) })
 	}
 	return ctx, c
 }
@@ -191,7 +176,7 @@ func (c *runClock) failure() error {
 func (c *runClock) over() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if limit := c.agent.opt.Limits.MaxTime; limit > 0 && c.agent.spent.elapsed+time.Since(c.since) >= limit {
+	if limit := c.agent.opt.Limits.MaxTime; limit > 0 && c.agent.elapsed+time.Since(c.since) >= limit {
 		return c.failure()
 	}
 	return nil
@@ -200,8 +185,10 @@ func (c *runClock) over() error {
 func (c *runClock) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.agent.spent.elapsed += time.Since(c.since)
-	c.paused = true
+	if c.paused++; c.paused > 1 {
+		return
+	}
+	c.agent.elapsed += time.Since(c.since)
 	if c.timer != nil {
 		c.timer.Stop()
 	}
@@ -210,10 +197,12 @@ func (c *runClock) pause() {
 func (c *runClock) resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.paused--; c.paused > 0 {
+		return
+	}
 	c.since = time.Now()
-	c.paused = false
 	if c.timer != nil {
-		c.timer.Reset(c.agent.opt.Limits.MaxTime - c.agent.spent.elapsed)
+		c.timer.Reset(c.agent.opt.Limits.MaxTime - c.agent.elapsed)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // the rest may stay empty.
 type Options struct {
 	Model  Model
-	Tools  []tool.Tool        // what the model may call
+	Tools  []tool.Tool        // what the model may call, see OwnTools
 	Env    *tool.Env          // what the tools work with; the Workspace's files are opened in it. nil is a new one
 	Policy *permission.Policy // decides over calls; nil asks about all that changes something
 	Limits Limits
@@ -29,6 +29,8 @@ type Options struct {
 	// Journal opens what keeps the project's files as they were before each change, for
 	// a session; from is the one it is a copy of, "" for none. nil keeps nothing.
 	Journal func(session, from string) (*journal.Journal, error)
+	// SubAgents are those that task offers by name, as OwnTools was given them.
+	SubAgents []SubAgent
 	// Workspace is the project that the agent works in, which gives the system
 	// prompt, the instructions and the files. nil is none: the system prompt is
 	// System then.
@@ -107,7 +109,8 @@ func New(opt Options) (*Agent, error) {
 			opt.Policy.Root, opt.Policy.Dir = w.Project.Root, w.Project.Dir
 		}
 	}
-	a := &Agent{opt: opt, startMode: opt.Policy.Mode, spent: spending{warned: map[string]bool{}}}
+	a := &Agent{opt: opt, startMode: opt.Policy.Mode, spent: &spending{},
+		running: make(chan struct{}, 1)}
 	a.take(opt.Model)
 	if err := a.open(opt.Sessions.First); err != nil {
 		return nil, err

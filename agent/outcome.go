@@ -96,14 +96,18 @@ func (t *turn) effectOf(p *pending) *provider.Effect {
 		end, _, _ := strings.Cut(p.outcome.Summary, " in ") // how long it took is no longer of use
 		return &provider.Effect{Command: t.masked(a.Command), End: end}
 	case a.Kind == tool.KindWrite && p.outcome.Status == CallOK && len(a.Paths) > 0:
-		e := &provider.Effect{}
-		for _, path := range a.Paths {
-			if rel, err := filepath.Rel(t.opt.Env.Dir, path); err == nil && filepath.IsLocal(rel) {
-				path = rel
-			}
-			e.Files = append(e.Files, t.masked(path))
-		}
-		return e
+		return &provider.Effect{Files: t.namesOf(a.Paths)}
 	}
 	return nil
+}
+
+// namesOf are absolute paths as seen from the working directory, masked.
+func (t *turn) namesOf(paths []string) (names []string) {
+	for _, path := range paths {
+		if rel, err := filepath.Rel(t.opt.Env.Dir, path); err == nil && filepath.IsLocal(rel) {
+			path = rel
+		}
+		names = append(names, t.masked(path))
+	}
+	return names
 }

@@ -19,11 +19,12 @@ func (t *turn) query(ctx context.Context) (provider.Done, error) {
 		if err := t.trim(); err != nil {
 			return provider.Done{}, err
 		}
-		request, err := t.request()
+		request, done, err := t.reserved(ctx)
 		if err != nil {
 			return provider.Done{}, err
 		}
 		reply, err := t.stream(ctx, request)
+		done()
 		if err == nil {
 			reply.Message = t.withoutOversized(reply.Message)
 			return reply, nil
@@ -34,6 +35,37 @@ func (t *turn) query(ctx context.Context) (provider.Done, error) {
 	}
 }
 
+// reserved builds what is sent next, and counts what it may come to as used until
+// done is called: sub-agents side by side cannot spend the same rest of a cap. Where
+// it is what others may still use that leaves too little, it waits for them.
+func (t *turn) reserved(ctx context.Context) (request provider.Request, done func(), err error) {
+	t.spent.reserving.Lock()
+	defer t.spent.reserving.Unlock()
+	for {
+		t.shortOf = false
+		request, err = t.request()
+		released := t.spent.othersHold(t.Agent)
+		if released == nil || err == nil && !t.shortOf || ctx.Err() != nil {
+			break
+		}
+		t.spent.reserving.Unlock()
+		select {
+		case <-released:
+		case <-ctx.Done():
+		}
+		t.spent.reserving.Lock()
+	}
+	if err != nil {
+		return request, nil, err
+	}
+	prompt := t.conv.EstimatedTokens()
+	h := hold{tokens: prompt + request.MaxTokens}
+	if cost := provider.Cost(provider.Usage{Input: prompt, Output: request.MaxTokens}, t.model.Info.Price); cost != nil {
+		h.cost = *cost
+	}
+	return request, t.spent.hold(t.Agent, h), nil
+}
+
 // request builds what is sent next, within the caps.
 func (t *turn) request() (provider.Request, error) {
 	options := provider.Options{MaxTokens: t.attempt.maxTokens}.Or(t.model.Defaults)
@@ -42,6 +74,7 @@ func (t *turn) request() (provider.Request, error) {
 	if err != nil {
 		return provider.Request{}, err
 	}
+	t.shortOf = left > 0 && left < options.MaxTokens
 	options.MaxTokens = t.fitReply(tightest(options.MaxTokens, left))
 	t.limit = options.MaxTokens
 	repair := provider.Repair
@@ -77,7 +110,7 @@ func (t *turn) specs() []provider.ToolSpec {
 // stream sends the request, passes the pieces on, and accounts for the reply.
 func (t *turn) stream(ctx context.Context, request provider.Request) (provider.Done, error) {
 	if !t.closing {
-		t.response.Steps++
+		t.steps.Add(1)
 	}
 	t.response.Stop, t.response.Detail = "", ""
 	in := &incoming{began: time.Now(), prompt: t.conv.EstimatedTokens(), tries: 1}

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"artoo/agent/permission"
@@ -39,6 +40,7 @@ type pending struct {
 	refused  error       // why it could not be started where it was decided
 	live     *liveOutput // shows what it prints while it runs
 	stop     error       // the answer to a question about what it did ends the turn
+	work     *work       // of the sub-agent that it is for; nil for none
 }
 
 // runCalls gives every call of a reply exactly one result, in the model's
@@ -49,6 +51,7 @@ type pending struct {
 func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 	asks := &asker{turn: t}
 	all := make([]*pending, len(calls))
+	free := t.alone(ctx)
 	for i := range calls {
 		all[i] = t.prepare(ctx, calls, i)
 		all[i].asks = asks
@@ -56,14 +59,17 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 			asks.of++
 		}
 	}
-	stale := false
+	free()
+	stale := t.parent != nil // other sub-agents may change what was seen
 	for i := 0; i < len(all); {
 		batch := all[i : i+sideBySide(all[i:])]
+		free := t.alone(ctx)
 		for k, p := range batch {
 			if stale {
 				*p = *t.prepare(ctx, calls, i+k)
 				p.asks = asks
 			}
+			t.number(p)
 			t.cb.OnToolCall(p.call)
 		}
 		var stop error
@@ -72,7 +78,11 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 				stop = err
 			}
 		}
+		if !slices.ContainsFunc(batch, changesHere) {
+			free()
+		}
 		lost := t.runBatch(ctx, batch)
+		free()
 		i += len(batch)
 		stale = stale || slices.ContainsFunc(batch, func(p *pending) bool { return p.asked || !p.final && !p.reads })
 		for _, p := range batch {
@@ -92,9 +102,10 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 	return nil
 }
 
-// sideBySide is how many of the next calls run together: one, or all that read.
+// sideBySide is how many of the next calls run together: one, or all that read or
+// are work for sub-agents.
 func sideBySide(next []*pending) (n int) {
-	for n < len(next) && onlyReads(next[n].tool) {
+	for n < len(next) && (onlyReads(next[n].tool) || isTask(next[n].tool)) {
 		n++
 	}
 	return max(n, 1)
@@ -102,7 +113,26 @@ func sideBySide(next []*pending) (n int) {
 
 // onlyReads reports whether a tool changes nothing, whatever it is called with.
 func onlyReads(tool_ *tool.Tool) bool {
-	return tool_ != nil && (tool_.Kind == tool.KindRead || tool_.Kind == tool.KindNone)
+	return tool_ != nil && !tool_.ByLoop() && (tool_.Kind == tool.KindRead || tool_.Kind == tool.KindNone)
+}
+
+// changesHere reports whether a call may change something here: files, or what the
+// decisions over other calls depend on.
+func changesHere(p *pending) bool {
+	return !p.final && !onlyReads(p.tool) && !isTask(p.tool) && p.tool.Kind != tool.KindNetwork
+}
+
+// alone waits until no sub-agent, nor the agent it works for, decides over a call or
+// runs one that changes something: the journal and what layers start from hold for
+// one at a time. The func lets the next one on, once; where ctx ends the wait there is
+// nothing to let on.
+func (t *turn) alone(ctx context.Context) (free func()) {
+	select {
+	case t.running <- struct{}{}:
+		return sync.OnceFunc(func() { <-t.running })
+	case <-ctx.Done():
+		return func() {}
+	}
 }
 
 // prepare finds the tool, checks the input and plans the call.
@@ -270,7 +300,12 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	done := make(chan end, 1)
 	t.abandoned.Go(func() {
 		env := t.environment(p)
-		result, err := guard(func() (tool.Result, error) { return p.tool.Run(ctx, env, p.call.Input, live) })
+		result, err := guard(func() (tool.Result, error) {
+			if p.tool.ByLoop() {
+				return t.runOwn(ctx, p)
+			}
+			return p.tool.Run(ctx, env, p.call.Input, live)
+		})
 		done <- end{result, err}
 	})
 	var e end
@@ -327,6 +362,7 @@ func (t *turn) finish(p *pending) error {
 	if p.outcome.Status == CallFailed {
 		t.response.ToolErrors++
 	}
+	counted := t.conclude(p)
 	keep := t.conv.AppendToolResult
 	if p.paged {
 		keep = t.conv.AppendPage
@@ -334,7 +370,7 @@ func (t *turn) finish(p *pending) error {
 	kept, err := keep(p.result)
 	p.outcome.Text, p.outcome.File = kept.Text, kept.File
 	t.cb.OnToolResult(p.call, p.outcome)
-	return err
+	return errors.Join(err, counted)
 }
 
 // skip gives the calls from i on their results when the turn ends before them.

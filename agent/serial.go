@@ -60,6 +60,9 @@ func (s *serial) Ask(ctx context.Context, q Question) (Answer, error) {
 	defer s.clock.resume()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if cause := context.Cause(ctx); cause != nil { // while another question stood there
+		return Answer{}, cause
+	}
 	return s.cb.Ask(ctx, q)
 }
 

@@ -19,10 +19,11 @@ func (t *turn) checkSteps(ctx context.Context) error {
 	if most <= 0 {
 		return nil
 	}
-	switch left := most + t.moreSteps - t.response.Steps; {
+	switch left := most + t.moreSteps - int(t.steps.Load()); {
 	case left <= 0:
 		return t.stepsUsed(ctx)
-	case left == fewSteps && most >= 2*fewSteps:
+	case left <= fewSteps && !t.fewLeft && most >= 2*fewSteps:
+		t.fewLeft = true
 		return t.conv.Remind(fmt.Sprintf("%d more replies with tool calls are possible now. "+
 			"Bring the task to a state that can be left, and say what is left to do.", left))
 	}
@@ -31,13 +32,13 @@ func (t *turn) checkSteps(ctx context.Context) error {
 
 // stepsUsed asks whether to go on. Its error says that the turn is over.
 func (t *turn) stepsUsed(ctx context.Context) error {
-	used, most := t.response.Steps, t.opt.Limits.MaxTurns
-	if ctx.Err() == nil {
+	used, most := int(t.steps.Load()), t.opt.Limits.MaxTurns
+	if ctx.Err() == nil && t.parent == nil { // of a sub-agent's turn its parent's asks
 		question := fmt.Sprintf("%s are used; go on for %d more?", count(used, "step"), most)
 		answer, err := t.cb.Ask(ctx, Question{Kind: QuestionSteps, Reason: question, Number: 1, Of: 1})
 		if err == nil && answer.Verdict == Yes {
 			t.moreSteps += most
-			t.warned = false
+			t.warned, t.fewLeft = false, false
 			return nil
 		}
 	}

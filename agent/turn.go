@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"artoo/provider"
@@ -29,9 +30,12 @@ type turn struct {
 	attempt  attempt         // what is tried for the present reply
 	limit    int             // of the last request's reply in tokens, 0 for none
 	squeezed bool            // that limit is what the window left, less than it should be
+	shortOf  bool            // it is what the caps left
 
 	repeats   repeats           // of calls
+	steps     *atomic.Int64     // made so far, those of sub-agents too
 	warned    bool              // a notice said that a step cap is near
+	fewLeft   bool              // the model was told so
 	moreSteps int               // that the user granted besides Limits.MaxTurns
 	closing   bool              // the last request of the turn, without calls
 	notes     []provider.Part   // of artoo that went along with the user's message
@@ -52,6 +56,10 @@ func (a *Agent) begin(ctx context.Context, cb Callbacks) (*turn, context.Context
 		clock:    clock,
 		repeats:  repeats{},
 		env:      a.turnEnv(),
+		steps:    &atomic.Int64{},
+	}
+	if a.parent != nil {
+		t.steps = a.parent.steps
 	}
 	return t, ctx
 }
@@ -69,6 +77,7 @@ func (a *Agent) turnEnv() *tool.Env {
 func (t *turn) end() {
 	t.clock.stop()
 	t.cb.close()
+	t.response.Steps = int(t.steps.Load())
 }
 
 // notice tells the user something.

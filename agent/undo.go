@@ -117,8 +117,14 @@ func (a *Agent) Turn(number int) string {
 }
 
 // turnNumber is what the journal knows the present turn by: how many messages the
-// user has written in this session, those that are trimmed by now included.
-func (a *Agent) turnNumber() int { return len(a.turns) }
+// user has written in this session, those that are trimmed by now included. What a
+// sub-agent changes is of its parent's turn.
+func (a *Agent) turnNumber() int {
+	if a.parent != nil {
+		return a.parent.turnNumber()
+	}
+	return len(a.turns)
+}
 
 // unsaved implements permission.Policy.Unsaved: it keeps what the project's files
 // are now. The next command that changes files is of that step.

@@ -12,6 +12,8 @@ type Config struct {
 
 	// Providers are the [provider.NAME] tables by name, known and new ones.
 	Providers map[string]ProviderTable
+	// Agents are the [agents.NAME] tables, in the order of the file.
+	Agents []AgentTable
 	// Paths says where artoo's files live.
 	Paths Paths
 	// File is the config file that was read, "" when there was none.

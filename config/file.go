@@ -21,6 +21,10 @@ func (c *Config) applyFile(d *document) error {
 			if t, ok := d.table(v, name); ok {
 				c.applyProjects(t)
 			}
+		case "agents":
+			if t, ok := d.table(v, name); ok {
+				c.applyAgents(t)
+			}
 		case "hooks", "mcp":
 			if t, ok := d.table(v, name); ok {
 				for _, k := range t.keys() {
@@ -37,7 +41,7 @@ func (c *Config) applyFile(d *document) error {
 
 // misplaced is the tail of a warning for a name outside its section.
 func misplaced(name string) string {
-	sections := []string{"provider", "agent", "permissions", "ui", "session", "project", "hooks", "mcp"}
+	sections := []string{"provider", "agent", "permissions", "ui", "session", "project", "agents", "hooks", "mcp"}
 	for _, o := range Options() {
 		if o.Key == name && !o.NoFile {
 			return ", it belongs under [" + o.Section + "]"

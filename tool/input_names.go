@@ -17,6 +17,7 @@ func otherNames(property string) []string {
 		"path": "filepath file filename absolutepath targetfile dirpath directory dir folder notebookpath " +
 			"relativepath searchpath targetdirectory searchdirectory directorypath relativeworkspacepath rootdir",
 		"content":     "contents filetext filecontent filecontents newcontent text code",
+		"agent":       "subagenttype agenttype subagent agentname agentid",
 		"command":     "cmd commandline shellcommand script",
 		"cwd":         "workdir workingdirectory workingdir dir directory dirpath",
 		"timeout":     "timeoutseconds timeoutsec timeouts timeoutsecs",

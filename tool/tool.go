@@ -126,8 +126,9 @@ type Def struct {
 // refused. plan may be nil for a tool that touches nothing; it must not change
 // anything, and an error it returns is given to the model without asking
 // anyone. run's error is text for the model too, never the end of a turn; out
-// takes output as it appears and is never nil. New panics if In has no schema:
-// that is a mistake in the program, found by any test that makes the tool.
+// takes output as it appears and is never nil. A nil run leaves the call to the
+// loop, see ByLoop. New panics if In has no schema: that is a mistake in the
+// program, found by any test that makes the tool.
 func New[In any](
 	def Def,
 	plan func(ctx context.Context, env *Env, in In) (Access, error),
@@ -151,12 +152,7 @@ func New[In any](
 		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
 	}
 	t.mend = func(input json.RawMessage) json.RawMessage { return mendCall(t.schema, def.Mend, input) }
-	decode := func(input json.RawMessage) (in In, err error) {
-		if err = json.Unmarshal(t.mend(input), &in); err != nil {
-			err = fmt.Errorf("%s: %w", def.Name, err)
-		}
-		return in, err
-	}
+	decode := func(input json.RawMessage) (In, error) { return Decode[In](t, input) }
 	t.plan = func(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
 		if plan == nil {
 			return Access{Kind: def.Kind, Verb: def.Name}, nil
@@ -167,6 +163,9 @@ func New[In any](
 		}
 		return plan(ctx, env, in)
 	}
+	if run == nil {
+		return t
+	}
 	t.run = func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error) {
 		in, err := decode(input)
 		if err != nil {
@@ -175,6 +174,19 @@ func New[In any](
 		return run(ctx, env, in, out)
 	}
 	return t
+}
+
+// ByLoop reports whether it is the loop that does what a call says, since it needs
+// what no tool knows: the conversation, the user, the mode. Run must not be called.
+func (t Tool) ByLoop() bool { return t.run == nil }
+
+// Decode reads the input of a call of a tool that New made for In. Input must have
+// passed Check.
+func Decode[In any](t Tool, input json.RawMessage) (in In, err error) {
+	if err = json.Unmarshal(t.mend(input), &in); err != nil {
+		err = fmt.Errorf("%s: %w", t.Name, err)
+	}
+	return in, err
 }
 
 // schemaWithout is the schema of an input without some of its properties.

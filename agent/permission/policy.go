@@ -107,6 +107,15 @@ type Policy struct {
 	kept    map[string][]string // what lines may change on a layer, approved in this session
 }
 
+// ForSubAgent is the policy of a sub-agent that begins now: the same mode and rules.
+// What is allowed to it does not hold for p.
+func (p *Policy) ForSubAgent() *Policy {
+	own := *p
+	own.session, own.kept = p.SessionRules(), maps.Clone(p.kept)
+	own.AllowRules = slices.Clip(p.AllowRules)
+	return &own
+}
+
 // SessionRules are the rules the user allowed in this session.
 func (p *Policy) SessionRules() []Rule { return append([]Rule(nil), p.session...) }
 

@@ -19,7 +19,7 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 		args []string
 		most int
 	}{
-		{nil, 7500},
+		{nil, 10000},
 		{[]string{"--tools", "-all,+bash", "--system", "X"}, 2500},
 	} {
 		size := 0

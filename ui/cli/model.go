@@ -163,10 +163,7 @@ func (a *app) pulledModel(name string) string {
 // SwitchModel implements ui.Program: another model answers from the next message
 // on.
 func (a *app) SwitchModel(_ context.Context, name string) error {
-	choice := config.Choice{Provider: a.choice.Provider, Model: name}
-	if first, rest, ok := strings.Cut(name, "/"); ok && a.cfg.IsProvider(first) && rest != "" {
-		choice = config.Choice{Provider: first, Model: rest}
-	}
+	choice := a.choiceOf(name)
 	model, err := a.model(choice)
 	if err != nil {
 		return err

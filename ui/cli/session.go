@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"artoo/agent"
 	"artoo/conversation"
@@ -57,7 +58,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	tools, err := a.tools()
+	tools, agents, err := a.tools()
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (a *app) open(ctx context.Context) (err error) {
 		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
 	}
 	a.agent, err = agent.New(agent.Options{
-		Model: model, Tools: tools, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn,
+		Model: model, Tools: tools, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn,
 		SaveRule: a.saveRule, Sandbox: confined,
 		Journal: func(session, from string) (*journal.Journal, error) { return a.journal(session, from, env) },
 		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
@@ -137,15 +138,22 @@ func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) e
 	return ask(p)
 }
 
-func (a *app) tools() ([]tool.Tool, error) {
+// tools are those that are offered, and the sub-agents that one of them names.
+func (a *app) tools() ([]tool.Tool, []agent.SubAgent, error) {
 	tools := tool.BuiltIn(shell.Find(), a.facts.Mechanism != sandbox.None)
-	var all, on []string
-	for _, t := range tools {
-		all = append(all, t.Name)
-		if !t.Optional {
-			on = append(on, t.Name)
-		}
+	agents, err := a.subAgents(namesOf(tools))
+	if err != nil {
+		return nil, nil, err
 	}
-	names, err := a.cfg.SelectTools(all, on)
-	return tool.Pick(tools, names), err
+	tools = append(tools, agent.OwnTools(agents)...)
+	on := slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool { return t.Optional })
+	names, err := a.cfg.SelectTools(namesOf(tools), namesOf(on))
+	return tool.Pick(tools, names), agents, err
+}
+
+func namesOf(tools []tool.Tool) (names []string) {
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	return names
 }

@@ -212,7 +212,7 @@ func (a *app) tighten() error {
 	if err != nil {
 		return err
 	}
-	tools, err := a.tools()
+	tools, _, err := a.tools()
 	if err != nil {
 		return err
 	}

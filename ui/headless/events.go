@@ -31,12 +31,15 @@ type callEvent struct {
 	Object string          `json:"object"` // the command, path or address
 	Index  int             `json:"index"`  // position in its reply, from 0
 	Of     int             `json:"of"`
+	Agent  string          `json:"agent,omitempty"`  // the sub-agent whose call it is
+	Parent string          `json:"parent,omitempty"` // id of the call that it works for
 }
 
 type outputEvent struct {
-	Type string `json:"type"` // tool_output
-	ID   string `json:"id"`
-	Text string `json:"text"`
+	Type  string `json:"type"` // tool_output
+	ID    string `json:"id"`
+	Text  string `json:"text"`
+	Agent string `json:"agent,omitempty"`
 }
 
 type callResultEvent struct {
@@ -47,6 +50,7 @@ type callResultEvent struct {
 	Text   string           `json:"text"`
 	File   string           `json:"file"` // where the whole output is, when text was cut
 	Millis int64            `json:"ms"`
+	Agent  string           `json:"agent,omitempty"`
 }
 
 type approvalEvent struct {
@@ -58,6 +62,7 @@ type approvalEvent struct {
 	Nobody bool   `json:"nobody"` // nobody could be asked
 	Reason string `json:"reason"`
 	Rule   string `json:"rule"` // the narrowest rule that would allow the call
+	Agent  string `json:"agent,omitempty"`
 }
 
 type retryEvent struct {

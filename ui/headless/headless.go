@@ -113,8 +113,8 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 	}
 	nobody := errors.Is(err, agent.ErrNobody)
 	if nobody {
-		f := &agent.Failure{Kind: agent.KindApproval, What: "denied: " + q.Call.Access.Verb + " " +
-			q.Call.Access.Object, Err: agent.ErrNobody}
+		what := strings.TrimPrefix(q.Call.Agent+": ", ": ") + q.Call.Access.Verb + " " + q.Call.Access.Object
+		f := &agent.Failure{Kind: agent.KindApproval, What: "denied: " + what, Err: agent.ErrNobody}
 		if q.Effects != nil {
 			f.What = "discarded: what " + q.Call.Access.Object + " did (" + q.Effects.Summary() + ")"
 		}
@@ -129,7 +129,7 @@ func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, er
 			verdict = "no"
 		}
 		c.event(approvalEvent{"approval", q.Call.ID, q.Call.Name, q.Call.Access.Object, verdict,
-			nobody, answer.Reason, q.Rule})
+			nobody, answer.Reason, q.Rule, q.Call.Agent})
 	}
 	return answer, err
 }
@@ -193,7 +193,8 @@ func (c *callbacks) OnReasoning(text string) {
 func (c *callbacks) OnToolCall(call agent.Call) {
 	c.Screen.OnToolCall(call)
 	if c.runner.Format == JSONL {
-		c.event(callEvent{"tool_call", call.ID, call.Name, inputOf(call), call.Access.Object, call.Index, call.Of})
+		c.event(callEvent{"tool_call", call.ID, call.Name, inputOf(call), call.Access.Object, call.Index, call.Of,
+			call.Agent, call.Parent})
 	}
 }
 
@@ -201,7 +202,7 @@ func (c *callbacks) OnToolCall(call agent.Call) {
 func (c *callbacks) OnToolOutput(call agent.Call, chunk string) {
 	c.Screen.OnToolOutput(call, chunk)
 	if c.runner.Format == JSONL {
-		c.event(outputEvent{"tool_output", call.ID, chunk})
+		c.event(outputEvent{"tool_output", call.ID, chunk, call.Agent})
 	}
 }
 
@@ -210,7 +211,7 @@ func (c *callbacks) OnToolResult(call agent.Call, result agent.CallResult) {
 	c.Screen.OnToolResult(call, result)
 	if c.runner.Format == JSONL {
 		c.event(callResultEvent{"tool_result", call.ID, call.Name, result.Status, result.Text, result.File,
-			int64(result.Duration * 1000)})
+			int64(result.Duration * 1000), call.Agent})
 	}
 }
 

@@ -32,7 +32,11 @@ const maxVerb = 60
 
 func callVerb(c agent.Call) string {
 	verb := cmp.Or(c.Access.Verb, c.Name)
-	return displaywidth.TruncateString(line(verb[:min(len(verb), 10*maxVerb)]), maxVerb, "...")
+	verb = displaywidth.TruncateString(line(verb[:min(len(verb), 10*maxVerb)]), maxVerb, "...")
+	if c.Agent != "" {
+		verb = line(c.Agent) + ": " + verb
+	}
+	return verb
 }
 
 // object is what a call works on, in one safe line, as wide as it will be shown.

@@ -75,7 +75,7 @@ func (s *Screen) asked(q agent.Question, room int) string {
 		head, in := verb+` "`, `" in `
 		switch q.Kind {
 		case agent.QuestionChanges:
-			head = `keep what "`
+			head = strings.TrimSuffix(verb, a.Verb) + `keep what "`
 			in = `" did in `
 		case agent.QuestionOutside:
 			in = `" outside of the sandbox, in `

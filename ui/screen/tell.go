@@ -73,8 +73,18 @@ func (s *Screen) OnToolCall(call agent.Call) {
 		s.hideTransient()
 		s.holdEnds()
 		s.closeReply()
+		s.beginParent(call)
 		s.calls = append(s.calls, &running{call: call, since: s.opt.Now()})
 	})
+}
+
+// beginParent prints the line of the call that a sub-agent works for above its first
+// own one.
+func (s *Screen) beginParent(call agent.Call) {
+	if r := s.running(call.Parent); call.Parent != "" && r != nil && !r.started {
+		r.started, r.said = true, s.opt.Now()
+		s.print(s.callLine(r.call, ""))
+	}
 }
 
 // OnToolOutput implements agent.Callbacks. Live output is not part of the

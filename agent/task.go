@@ -1,0 +1,273 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// SubAgent is a sub-agent that the user has described, which task offers by its name.
+type SubAgent struct {
+	Name        string
+	Description string   // what it is for, for the model that calls; may be ""
+	Prompt      string   // added to its system prompt; may be ""
+	Tools       []string // the names of those it may have; nil for all that a sub-agent may have
+	// Model makes the model that answers; nil for that of the agent that calls.
+	Model func() (Model, error)
+}
+
+// subAgentPrompt ends the system prompt of every sub-agent.
+const subAgentPrompt = "You are a sub-agent: another agent gave you the task in the first message. You see nothing of " +
+	"its conversation, and nobody answers you. Your last reply is all that it gets: say there what it must know."
+
+type taskInput struct {
+	Description string `json:"description,omitempty" jsonschema:"in a few words, for the user"`
+	Prompt      string `json:"prompt" jsonschema:"all that it must know: it sees nothing else"`
+	Agent       string `json:"agent,omitempty"`
+}
+
+// taskTool is the tool that gives a part of the work to a sub-agent.
+func taskTool(agents []SubAgent) tool.Tool {
+	text := "Give a self-contained task to a sub-agent, which has these tools, a context of its own, and returns a report. " +
+		"For broad searches and for parts that do not depend on each other: several calls in one reply run side by side."
+	if len(agents) > 0 {
+		text += " agent is one of:"
+	}
+	for _, s := range agents {
+		text += " " + s.Name
+		if s.Description != "" {
+			text += " (" + s.Description + ")"
+		}
+		text += ";"
+	}
+	return tool.New(tool.Def{Name: "task", Kind: tool.KindNone, Description: strings.TrimSuffix(text, ";")},
+		func(_ context.Context, _ *tool.Env, in taskInput) (tool.Access, error) {
+			if strings.TrimSpace(in.Prompt) == "" {
+				return tool.Access{}, errors.New("task: prompt is empty: say what is to be done")
+			}
+			if _, err := subAgentNamed(agents, in.Agent); err != nil {
+				return tool.Access{}, err
+			}
+			about := firstLine(cmp.Or(in.Description, in.Prompt))
+			return tool.Access{Kind: tool.KindNone, Verb: "task", Object: about}, nil
+		}, (func(context.Context, *tool.Env, taskInput, io.Writer) (tool.Result, error))(nil))
+}
+
+// usualAgents are what other programs call the sub-agent that is none in particular.
+var usualAgents = []string{"", "general-purpose", "general", "default", "explore", "plan", "worker", "explorer"}
+
+// subAgentNamed finds a sub-agent. The error tells which there are.
+func subAgentNamed(agents []SubAgent, name string) (SubAgent, error) {
+	for _, s := range agents {
+		if strings.EqualFold(s.Name, name) {
+			return s, nil
+		}
+	}
+	if slices.Contains(usualAgents, strings.ToLower(name)) {
+		return SubAgent{}, nil
+	}
+	var names []string
+	for _, s := range agents {
+		names = append(names, s.Name)
+	}
+	if names == nil {
+		return SubAgent{}, fmt.Errorf("task: there is no agent %q, nor any other by name: leave agent out", name)
+	}
+	return SubAgent{}, fmt.Errorf("task: there is no agent %q; there are: %s", name, strings.Join(names, ", "))
+}
+
+func isTask(t *tool.Tool) bool { return t != nil && t.ByLoop() && t.Name == "task" }
+
+// number gives a call that is work for a sub-agent its number, and the name that
+// tells it from the others.
+func (t *turn) number(p *pending) {
+	if p.final || !isTask(p.tool) {
+		return
+	}
+	t.tasks++
+	in, _ := tool.Decode[taskInput](*p.tool, p.call.Input) // it was planned
+	kind, _ := subAgentNamed(t.opt.SubAgents, in.Agent)
+	label := fmt.Sprint(t.tasks)
+	if kind.Name != "" {
+		label += " (" + kind.Name + ")"
+	}
+	p.work = &work{turn: t, call: p.call, name: "task " + label, kind: kind, prompt: in.Prompt}
+	p.call.Access.Object = label + ": " + p.call.Access.Object
+}
+
+// work is what a sub-agent was called for, and what is known of how it goes. It is
+// the sub-agent's front end: what it does is told, and asked, by the agent's own.
+type work struct {
+	NopCallbacks
+	turn   *turn // of the agent that called
+	call   Call
+	name   string // "task 2 (review)"
+	kind   SubAgent
+	prompt string
+
+	mu       sync.Mutex
+	requests []RequestReport // that the turn was not told of yet
+	denied   []Denial
+	done     []string // the calls, with how each ended
+	files    []string // that it changed, absolute
+}
+
+// runTask has a sub-agent do the work of a call.
+func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
+	w := p.work
+	sub, err := t.subAgent(w.kind)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("%s could not begin: %w", w.name, err)
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-t.env.Kill:
+			sub.Kill()
+		case <-ended:
+		}
+	}()
+	response, err := sub.SendMessage(ctx, w.prompt, w)
+	transcript := ""
+	if s := sub.conv.Session(); s != nil {
+		transcript = s.Path()
+	}
+	closeErr := sub.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.denied = append(w.denied, response.Denied...)
+	used := fmt.Sprintf("%s, %s", count(len(w.done), "call"), count(response.Usage.Total(), "token"))
+	result := tool.Result{Text: response.Text, Summary: used}
+	if err == nil {
+		result.Text = cmp.Or(result.Text, "(the sub-agent ended without a word)")
+		return result, closeErr
+	}
+	result.IsError, result.Summary = true, firstLine(err.Error())+"; "+used
+	result.Text = fmt.Sprintf("The sub-agent did not come to an end: %v\n", err)
+	if len(w.done) > 0 {
+		result.Text += "What it did:\n" + strings.Join(w.done, "\n") + "\n"
+	}
+	if response.Text != "" {
+		result.Text += "What it said last:\n" + response.Text + "\n"
+	}
+	if transcript != "" {
+		result.Text += "Its whole transcript is in " + transcript + "\n"
+	}
+	return result, closeErr
+}
+
+// subAgent makes the agent that does the work of one call: its own conversation, the
+// mode and the rules of this moment, no tools but those that stand for themselves.
+func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
+	model := t.model
+	if kind.Model != nil {
+		var err error
+		if model, err = kind.Model(); err != nil {
+			return nil, err
+		}
+	}
+	opt, env := t.opt, *t.opt.Env
+	opt.Tools = slices.DeleteFunc(slices.Clone(opt.Tools), func(offered tool.Tool) bool {
+		return offered.ByLoop() || kind.Tools != nil && !slices.Contains(kind.Tools, offered.Name)
+	})
+	opt.Env, opt.Policy, opt.Model = &env, t.opt.Policy.ForSubAgent(), model
+	opt.Limits.MaxTime = 0 // the turn's clock ends it
+	opt.Journal, opt.Notice, opt.Secrets.Begin, opt.Secrets.Begun = nil, nil, nil, nil
+	opt.Sessions = Sessions{Ephemeral: t.output == "", Store: conversation.Store{Dir: t.output}, Version: t.opt.Sessions.Version}
+	opt.System = joined(opt.System, kind.Prompt, subAgentPrompt)
+	if opt.Workspace != nil {
+		w := *opt.Workspace
+		w.Append = joined(w.Append, kind.Prompt, subAgentPrompt)
+		opt.Workspace, env.Files = &w, nil // what it has read is its own
+	}
+	sub := &Agent{opt: opt, parent: t, running: t.running, spent: t.spent, startMode: opt.Policy.Mode}
+	sub.take(model)
+	if err := sub.open(nil); err != nil {
+		return nil, err
+	}
+	sub.journal = t.journal
+	if t.journal != nil {
+		opt.Policy.Unsaved = sub.unsaved
+	}
+	return sub, nil
+}
+
+// joined are the texts that say something, one a paragraph.
+func joined(texts ...string) string {
+	said := slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
+	return strings.Join(said, "\n\n")
+}
+
+// own is a call of the sub-agent as the front end is told of it.
+func (w *work) own(c Call) Call {
+	c.Parent, c.Agent = w.call.ID, w.name
+	c.ID = w.call.ID + "/" + c.ID
+	return c
+}
+
+// OnToolCall implements Callbacks.
+func (w *work) OnToolCall(c Call) { w.turn.cb.OnToolCall(w.own(c)) }
+
+// OnToolOutput implements Callbacks.
+func (w *work) OnToolOutput(c Call, chunk string) { w.turn.cb.OnToolOutput(w.own(c), chunk) }
+
+// OnToolResult implements Callbacks.
+func (w *work) OnToolResult(c Call, r CallResult) {
+	w.mu.Lock()
+	w.done = append(w.done, fmt.Sprintf("- %s %s: %s", c.Access.Verb, firstLine(c.Access.Object), cmp.Or(r.Summary, string(r.Status))))
+	if c.Access.Kind == tool.KindWrite && r.Status == CallOK {
+		w.files = append(w.files, c.Access.Paths...)
+	}
+	w.mu.Unlock()
+	w.turn.cb.OnToolResult(w.own(c), r)
+}
+
+// OnNotice implements Callbacks.
+func (w *work) OnNotice(n Notice) {
+	if n.Kind == NoticeUsage {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.requests = append(w.requests, *n.Request)
+		return
+	}
+	if n.Kind == NoticeRetry { // nothing of its text was told, so nothing of it is void
+		n.Kind = NoticeInfo
+	}
+	w.turn.cb.OnNotice(Notice{Kind: n.Kind, Text: w.name + ": " + n.Text})
+}
+
+// Ask implements Callbacks.
+func (w *work) Ask(ctx context.Context, q Question) (Answer, error) {
+	q.Call = w.own(q.Call)
+	return w.turn.cb.Ask(ctx, q)
+}
+
+// conclude counts what the sub-agent of a call used and was denied as the turn's, and
+// is its effect: the files that it changed.
+func (t *turn) conclude(p *pending) (err error) {
+	w := p.work
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.requests {
+		err = errors.Join(err, t.report(r))
+	}
+	t.response.Denied = append(t.response.Denied, w.denied...)
+	if len(w.files) > 0 {
+		p.result.Effect = &provider.Effect{Files: t.namesOf(w.files)}
+	}
+	w.requests, w.denied = nil, nil
+	return err
+}
