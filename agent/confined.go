@@ -52,10 +52,14 @@ type Changes interface {
 // environment is what a call's tool works with: commands start where it was
 // decided.
 func (t *turn) environment(p *pending) *tool.Env {
+	env := *t.env
+	if p.tool.Kind == tool.KindNetwork {
+		env.Hosts = t.opt.Policy.Hosts(p.tool.Name)
+		return &env
+	}
 	if p.decision.Place == permission.PlaceHost || t.opt.Sandbox == nil {
 		return t.env
 	}
-	env := *t.env
 	env.Start = func(cmd *exec.Cmd) (shell.Started, error) {
 		confined, err := t.opt.Sandbox.Start(cmd, p.decision.Place)
 		switch {

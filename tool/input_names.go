@@ -26,7 +26,8 @@ func otherNames(property string) []string {
 		"type":        "filetype language",
 		"ignore_case": "i caseinsensitive",
 		"context":     "c contextlines linesofcontext",
-		"offset": "startline linestart start fromline firstline startlineonebased offsetlines " +
+		"url":         "uri link href address webpage website page urls",
+		"offset": "startindex startline linestart start fromline firstline startlineonebased offsetlines " +
 			"startlineoneindexed",
 		"limit":       "headlimit maxresults maxcount maxmatches numlines maxlines linecount",
 		"files_only":  "fileswithmatches filenamesonly l",
@@ -166,5 +167,7 @@ func calledElsewhere(name string) []string {
 		"edit":  "editfile multiedit strreplace searchreplace replace replaceinfile replacestringinfile fileedit applydiff findandreplace",
 		"bash": "shell sh runshellcommand executecommand runcommand runterminalcmd runinterminal terminal bashtool " +
 			"execcommand executebash exec shellcommand",
+		"web_fetch":  "fetch fetchurl urlfetch webfetchurl fetchwebpage fetchwebcontent readurl readurlcontent openurl browse",
+		"web_search": "googlewebsearch searchweb websearchtool bravewebsearch tavilysearch",
 	}[name])
 }

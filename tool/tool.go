@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"artoo/tool/shell"
+	"artoo/tool/web"
 )
 
 // Kind is the coarsest statement of what a call does to the world.
@@ -53,6 +54,9 @@ type Access struct {
 	// Verb and Object are the call in two words for the transcript, such as
 	// "read" and "internal/cart/week.go", unsanitised.
 	Verb, Object string
+	// Host is set for KindNetwork: the host and port that is connected to, as rules for
+	// hosts see it; "" where no such rule can speak of the call.
+	Host string
 	// MovesSecret says in words that a secret, or what stands beside it, would not
 	// stay as it is: that is asked about whatever the mode and the rules. "" for
 	// nothing of that kind.
@@ -265,6 +269,11 @@ type Env struct {
 	// Start starts the commands of a call, confined or not; nil starts them as they
 	// are. The loop sets it for each call, as the decision over it says.
 	Start shell.Start
+	// Web is what pages are fetched with; nil where there is no way to the web. Hosts
+	// says what rules let a fetch reach besides what was approved; the loop sets it for
+	// each call, nil stands for nothing.
+	Web   *web.Client
+	Hosts web.Hosts
 	// ShellTimeout is a command's default limit, ShellTimeoutMax the most the
 	// model may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration

@@ -96,7 +96,11 @@ func CallFor(text string, files *tool.Files) (name string, access tool.Access, e
 	case kind == ruleCommand:
 		return line(object)
 	case kind == ruleHost, strings.HasPrefix(r.Tool, "mcp__"):
-		return r.Tool, tool.Access{Kind: tool.KindNetwork, Object: strings.TrimPrefix(object, "domain:")}, nil
+		access = tool.Access{Kind: tool.KindNetwork, Object: strings.TrimPrefix(object, "domain:")}
+		if kind == ruleHost {
+			access.Host, err = tool.HostOf(access.Object)
+		}
+		return r.Tool, access, err
 	case kind == ruleNone:
 		return r.Tool, tool.Access{Kind: tool.KindNone, Object: object}, nil
 	}
@@ -165,6 +169,9 @@ func (p *Policy) whyNotFile(r Rule, access tool.Access) string {
 		return p.writesForOthers(access)
 	case access.Outside, access.Denied:
 		return access.Why
+	}
+	if access.Kind == tool.KindNetwork {
+		return "it names other hosts"
 	}
 	return "it names other files"
 }

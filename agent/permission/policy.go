@@ -230,6 +230,8 @@ func (p *Policy) byMode(d Decision, access tool.Access) Decision {
 	switch access.Kind {
 	case tool.KindNone, tool.KindRead:
 		d.Effect = Allow
+	case tool.KindNetwork:
+		d.Reason = tool.OwnHost(access.Host)
 	case tool.KindWrite:
 		why := p.writesForOthers(access)
 		switch {
@@ -251,14 +253,14 @@ func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool
 		if !r.namesWidely(name, access.Kind) || all && (!r.names(name, access.Kind) || !p.coversOthersRun(r, access)) {
 			continue
 		}
-		if !r.HasArg {
-			return r, true
-		}
-		if access.Kind == tool.KindNetwork {
-			if r.matchesHost(access.Object, !all) {
+		if access.Host != "" {
+			if r.matchesHost(access.Host, !all) {
 				return r, true
 			}
 			continue
+		}
+		if !r.HasArg {
+			return r, true
 		}
 		hits := 0
 		for _, path := range access.Paths {
@@ -276,8 +278,8 @@ func (p *Policy) covered(rules []Rule, name string, access tool.Access, all bool
 // rulesFor are the narrowest rule for a call on files or hosts and a wider one.
 func (p *Policy) rulesFor(name string, access tool.Access) (narrow, suggested string) {
 	switch {
-	case access.Kind == tool.KindNetwork:
-		r := Rule{Tool: name, Arg: access.Object, HasArg: access.Object != ""}.String()
+	case access.Host != "":
+		r := ruleForHost(name, access.Host).String()
 		return r, r
 	case len(access.Paths) != 1:
 		return name, name

@@ -156,7 +156,9 @@ func TestShellLinesAreTakenApart(t *testing.T) {
 
 func write(path string) tool.Access { return tool.Access{Kind: tool.KindWrite, Paths: []string{path}} }
 
-func host(name string) tool.Access { return tool.Access{Kind: tool.KindNetwork, Object: name} }
+func host(name string) tool.Access {
+	return tool.Access{Kind: tool.KindNetwork, Object: "http://" + name + "/x", Host: name}
+}
 
 var (
 	read   = tool.Access{Kind: tool.KindRead, Paths: []string{"/p/a.go"}}
@@ -261,7 +263,7 @@ func TestTheNarrowRuleAllowsTheCall(t *testing.T) {
 		{"write", tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/a[1].go"}}},
 		{"edit", tool.Access{Kind: tool.KindWrite, Paths: []string{"/p/.git/config"}}},
 		{"write", tool.Access{Kind: tool.KindWrite, Paths: []string{"/elsewhere/a"}}},
-		{"web_fetch", tool.Access{Kind: tool.KindNetwork, Object: "go.dev"}},
+		{"web_fetch", host("go.dev:443")}, {"web_fetch", host("localhost:8080")}, {"web_fetch", host("[2606:4700::1]:443")},
 	}
 	for _, c := range calls {
 		p := testPolicy(t, ModeAsk, "", "", "")

@@ -28,7 +28,8 @@ const ReadGroup = "@read"
 //	write(docs/**)           files, relative to the project root
 //	write(./docs/**)         relative to the working directory
 //	read(~/notes/**)         a whole path; //etc/** is one too
-//	web_fetch(go.dev)        a host; *.go.dev those below it
+//	web_fetch(go.dev)        a host on every port; *.go.dev those below it
+//	web_fetch(wiki.lan:443)  this very server, also at an address that is not public
 //	mcp__db__*               tools whose name begins so
 //
 // A rule for read or write speaks for every tool of that kind.
@@ -214,20 +215,6 @@ func withRealBase(dir, pattern string) []string {
 		globs = append(globs, path.Join(escapePattern(real), pattern))
 	}
 	return globs
-}
-
-// matchesHost reports whether the rule covers a host name: itself, or with *.
-// before it those below it. A rule that refuses or asks covers both.
-func (r Rule) matchesHost(host string, wide bool) bool {
-	host, arg := strings.ToLower(strings.TrimSuffix(host, ".")), r.Arg
-	suffix, below := strings.CutPrefix(arg, "*.")
-	switch {
-	case !r.HasArg:
-		return true
-	case below:
-		return strings.HasSuffix(host, "."+suffix) || wide && host == suffix
-	}
-	return host == arg || wide && strings.HasSuffix(host, "."+arg)
 }
 
 // hasMeta reports whether a pattern for files can match more than one.

@@ -128,6 +128,9 @@ func (r *Rule) impossible(kind ruleArg) (why, try string) {
 		return r.impossiblePath()
 	case ruleHost:
 		r.Arg = strings.ToLower(strings.TrimPrefix(r.Arg, "domain:"))
+		if host, err := tool.ParseHost(r.Arg); err == nil {
+			r.Arg = host
+		}
 		if hostPattern.MatchString(r.Arg) {
 			return "", ""
 		}

@@ -57,6 +57,16 @@ func New(o Options) (*http.Client, error) {
 	return &http.Client{Transport: t}, nil
 }
 
+// Plain is the transport that New makes its client of, without the record and the
+// offline guard: for those who watch themselves over what they connect to.
+func Plain(o Options) (*http.Transport, error) {
+	o.Offline = false
+	return newTransport(o, http.ProxyFromEnvironment)
+}
+
+// Around writes down what passes a transport.
+func (l *Log) Around(next http.RoundTripper) http.RoundTripper { return &recording{next: next, log: l} }
+
 type proxyFunc func(*http.Request) (*url.URL, error)
 
 func newTransport(o Options, env proxyFunc) (*http.Transport, error) {

@@ -23,6 +23,7 @@ import (
 	"artoo/provider/transport"
 	"artoo/tool"
 	"artoo/tool/sandbox"
+	"artoo/tool/web"
 	"artoo/ui/headless"
 	"artoo/ui/screen"
 )
@@ -90,6 +91,7 @@ type app struct {
 	rules   ruleSet
 	marks   marks
 	http    *http.Client
+	web     *web.Client
 	log     *transport.Log
 	environ []string      // of the tools
 	facts   sandbox.Facts // what confines commands

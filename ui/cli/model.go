@@ -18,6 +18,7 @@ import (
 	"artoo/provider"
 	"artoo/provider/cli"
 	"artoo/provider/transport"
+	"artoo/tool/web"
 	"artoo/ui"
 )
 
@@ -42,7 +43,13 @@ func (a *app) transport() error {
 		a.log.JSON = f // open until the process ends, like every log
 	}
 	var err error
-	a.http, err = transport.New(transport.Options{CAFile: a.cfg.CAFile, Offline: a.cfg.Offline, Log: a.log})
+	options := transport.Options{CAFile: a.cfg.CAFile, Offline: a.cfg.Offline, Log: a.log}
+	if a.http, err = transport.New(options); err != nil {
+		return err
+	}
+	base, err := transport.Plain(options)
+	a.web = &web.Client{Base: base, Around: a.log.Around, UserAgent: "artoo/" + a.process.build().Version,
+		Offline: a.cfg.Offline}
 	return err
 }
 

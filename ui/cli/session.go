@@ -45,7 +45,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	environ, withheld := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
 	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars,
 		ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax,
-		Secrets: a.secretsIn}
+		Secrets: a.secretsIn, Web: a.web}
 	policy, err := a.policy(env)
 	if err != nil {
 		return err

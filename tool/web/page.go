@@ -1,0 +1,233 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"net/url"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	readability "codeberg.org/readeck/go-readability/v2"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+const (
+	// maxElements is how many elements of a page are weighed for what its main part is:
+	// that may take the square of it.
+	maxElements = 20_000
+	// leastPart is the share of a page's text that its main part must have; one with
+	// less is a list, or an index, of which all counts.
+	leastPart = 0.3
+)
+
+var toMarkdown = sync.OnceValue(func() *converter.Converter {
+	return converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
+		table.NewTablePlugin()))
+})
+
+// markdown makes Markdown of a page in UTF-8: of its main part, or of all that
+// is seen of it where there is none.
+func markdown(ctx context.Context, data []byte, at *url.URL) (title, text string, err error) {
+	doc, err := html.Parse(bytes.NewReader(data))
+	if err != nil { // nested too deep
+		return "", bareText(data), nil
+	}
+	tidy(doc, baseOf(doc, at))
+	title = titleOf(doc)
+	whole := doc
+	if main := mainPart(data, at); main != nil {
+		tidy(main, at)
+		if float64(textLen(main)) >= leastPart*float64(textLen(withoutFrame(doc))) {
+			whole = main
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return "", "", err
+	}
+	out, err := toMarkdown().ConvertNode(whole, converter.WithContext(ctx))
+	return title, strings.TrimSpace(string(out)), err
+}
+
+// mainPart is the part of a page that one reads it for, nil for none.
+func mainPart(data []byte, at *url.URL) *html.Node {
+	parser := readability.NewParser()
+	parser.MaxElemsToParse = maxElements
+	article, err := parser.Parse(bytes.NewReader(data), at)
+	if err != nil {
+		return nil
+	}
+	return article.Node
+}
+
+// baseOf is what the links of a page are relative to.
+func baseOf(doc *html.Node, at *url.URL) *url.URL {
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.Base {
+			if u, err := at.Parse(attribute(n, "href")); err == nil {
+				return u
+			}
+		}
+	}
+	return at
+}
+
+func titleOf(doc *html.Node) string {
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.Title && n.FirstChild != nil {
+			return n.FirstChild.Data
+		}
+	}
+	return ""
+}
+
+// tidy takes out what a reader of the page does not see, and makes links whole.
+func tidy(doc *html.Node, at *url.URL) {
+	remove(doc, unseen)
+	for n := range doc.Descendants() {
+		for i, a := range n.Attr {
+			if a.Key != "href" && a.Key != "src" {
+				continue
+			}
+			u, err := at.Parse(strings.TrimSpace(a.Val))
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "mailto" {
+				n.Attr[i].Val = ""
+				continue
+			}
+			n.Attr[i].Val = u.String()
+		}
+	}
+}
+
+// withoutFrame takes out what stands around the contents of a page.
+func withoutFrame(doc *html.Node) *html.Node {
+	remove(doc, func(n *html.Node) bool {
+		switch n.DataAtom {
+		case atom.Nav, atom.Footer, atom.Aside:
+			return true
+		}
+		switch attribute(n, "role") {
+		case "navigation", "banner", "contentinfo", "complementary", "search":
+			return true
+		}
+		return false
+	})
+	return doc
+}
+
+// remove takes out the nodes for which is holds, with all below them.
+func remove(doc *html.Node, is func(*html.Node) bool) {
+	var out []*html.Node
+	for n := range doc.Descendants() {
+		if is(n) {
+			out = append(out, n)
+		}
+	}
+	for _, n := range out {
+		if n.Parent != nil {
+			n.Parent.RemoveChild(n)
+		}
+	}
+}
+
+// unseen reports whether a node shows nothing on a page.
+func unseen(n *html.Node) bool {
+	if n.Type == html.CommentNode {
+		return true
+	}
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Svg, atom.Canvas,
+		atom.Button, atom.Input, atom.Select, atom.Textarea, atom.Audio, atom.Video, atom.Dialog:
+		return true
+	case atom.Img:
+		return attribute(n, "alt") == "" || strings.HasPrefix(attribute(n, "src"), "data:")
+	}
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "hidden":
+			return true
+		case "aria-hidden":
+			return a.Val == "true"
+		case "style":
+			if hides(a.Val) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hides reports whether a style keeps an element from being seen.
+func hides(style string) bool {
+	style = strings.Join(strings.Fields(strings.ToLower(style)), "")
+	for declaration := range strings.SplitSeq(style, ";") {
+		name, value, _ := strings.Cut(declaration, ":")
+		value = strings.TrimSuffix(value, "!important")
+		switch name {
+		case "display":
+			if value == "none" {
+				return true
+			}
+		case "visibility":
+			if value == "hidden" || value == "collapse" {
+				return true
+			}
+		case "font-size", "opacity":
+			if number := strings.TrimRight(value, "%abcdefghijklmnopqrstuvwxyz"); number != "" && strings.Trim(number, "0.") == "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// textLen counts the characters of a part of a page, blanks left out.
+func textLen(n *html.Node) (length int) {
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			for word := range strings.FieldsSeq(d.Data) {
+				length += utf8.RuneCountInString(word)
+			}
+		}
+	}
+	return length
+}
+
+// bareText is the text of a page that cannot be taken for a tree.
+func bareText(data []byte) string {
+	var out strings.Builder
+	z := html.NewTokenizer(bytes.NewReader(data))
+	quiet := ""
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return strings.TrimSpace(out.String())
+		case html.TextToken:
+			if words := strings.Fields(string(z.Text())); quiet == "" && len(words) > 0 {
+				out.WriteString(strings.Join(words, " ") + "\n")
+			}
+		case html.StartTagToken:
+			if name, _ := z.TagName(); string(name) == "script" || string(name) == "style" {
+				quiet = string(name)
+			}
+		case html.EndTagToken:
+			if name, _ := z.TagName(); string(name) == quiet {
+				quiet = ""
+			}
+		}
+	}
+}
