@@ -56,6 +56,13 @@ func (s *Sandbox) locate() (places, error) {
 	if s.config.Temp == "" {
 		return p, errors.New("a directory for temporary files is needed")
 	}
+	// The launcher finds directories below another root, where links lead elsewhere.
+	if err := os.MkdirAll(s.config.Temp, 0o700); err != nil {
+		return p, err
+	}
+	if s.config.Temp, err = filepath.EvalSymlinks(s.config.Temp); err != nil {
+		return p, err
+	}
 	if p.read, err = outermost(read); err != nil {
 		return p, err
 	}
@@ -228,12 +235,15 @@ func (s *Sandbox) grants(p *places) error {
 // ownCache makes artoo's own side of a cache. While another session has it, it is
 // an empty one of this session's.
 func (s *Sandbox) ownCache(cache Cache) (string, error) {
-	own := cache.Own
 	for try := 0; ; try++ {
 		for _, dir := range []string{"upper", "work"} {
-			if err := os.MkdirAll(filepath.Join(own, dir), 0o700); err != nil {
+			if err := os.MkdirAll(filepath.Join(cache.Own, dir), 0o700); err != nil {
 				return "", err
 			}
+		}
+		own, err := filepath.EvalSymlinks(cache.Own)
+		if err != nil {
+			return "", err
 		}
 		lock, err := os.OpenFile(filepath.Join(own, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
@@ -248,6 +258,6 @@ func (s *Sandbox) ownCache(cache Cache) (string, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) || try > 0 {
 			return "", err
 		}
-		own = filepath.Join(s.config.Temp, "cache-"+strconv.Itoa(len(s.locks)))
+		cache.Own = filepath.Join(s.config.Temp, "cache-"+strconv.Itoa(len(s.locks)))
 	}
 }

@@ -109,6 +109,24 @@ func TestACommandSeesItsProjectAndNothingElse(t *testing.T) {
 	}
 }
 
+// A home that is reached through a link holds artoo's caches, and the link leads
+// nowhere once the file tree is the command's own.
+func TestCachesAndTemporaryFilesMayBeBehindALink(t *testing.T) {
+	s, _ := open(t, func(c *Config) {
+		real, link := filepath.Join(filepath.Dir(c.Root), "real"), filepath.Join(filepath.Dir(c.Root), "link")
+		for _, err := range []error{os.MkdirAll(filepath.Join(real, "temp"), 0o700), os.Symlink(real, link)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Temp = filepath.Join(link, "temp")
+		c.Caches = []Cache{{Path: filepath.Join(c.Home, "cache"), Own: filepath.Join(link, "own")}}
+	})
+	if out, exit, _ := run(t, s, Options{}, "echo kept > ~/cache/a && echo new > /tmp/b && cat ~/cache/a /tmp/b"); out != "kept\nnew\n" {
+		t.Errorf("it printed %q and ended with %+v", out, exit)
+	}
+}
+
 // Denied names are gone wherever a command runs, from the first command on.
 func TestDeniedNamesAreGoneInEveryPlace(t *testing.T) {
 	for _, options := range []Options{{}, {Layer: true}, {ReadOnly: true}} {
