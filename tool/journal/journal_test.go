@@ -266,3 +266,21 @@ func (p *project) oneFile(a, b string) {
 		p.t.Errorf("%s and %s are two files", a, b)
 	}
 }
+
+func TestAnInodeThatIsUsedAgainIsNoRename(t *testing.T) {
+	old := State{Kind: File, Size: 6, Hash: "1111", Stamp: Stamp{Inode: 7}}
+	for _, c := range []struct {
+		now  State
+		from string
+	}{
+		{State{Kind: File, Size: 2, Hash: "2222", Stamp: Stamp{Inode: 7}}, ""},
+		{State{Kind: File, Size: 6, Hash: "1111", Stamp: Stamp{Inode: 7}}, "old"},
+		{State{Kind: File, Size: 6, Hash: "1111", Stamp: Stamp{Inode: 8}}, "old"},
+		{State{Kind: File, Size: 9, Stamp: Stamp{Inode: 7}}, "old"},
+	} {
+		changes := []Change{{Path: "new", After: c.now}, {Path: "old", Before: old}}
+		if findRenames(changes); changes[0].From != c.from {
+			t.Errorf("%+v was %q", c.now, changes[0].From)
+		}
+	}
+}

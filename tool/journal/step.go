@@ -190,12 +190,13 @@ func (j *Journal) changed(changes []Change) Changed {
 }
 
 // findRenames notes for a path that appeared which of those that vanished it was:
-// by the inode, else by the content.
+// by the inode, else by the content. A file system gives the inode of what it deleted
+// to the next new file: that one holds something else.
 func findRenames(changes []Change) {
-	gone := map[any]string{}
+	gone, held := map[any]string{}, map[uint64]string{}
 	for _, c := range changes {
 		if c.Before.Kind != Absent && c.After.Kind == Absent {
-			gone[c.Before.Stamp.Inode] = c.Path
+			gone[c.Before.Stamp.Inode], held[c.Before.Stamp.Inode] = c.Path, c.Before.Hash
 			if c.Before.Hash != "" && c.Before.Size > 0 {
 				gone[c.Before.Hash] = c.Path
 			}
@@ -205,7 +206,9 @@ func findRenames(changes []Change) {
 		if c.Before.Kind != Absent || c.After.Kind == Absent {
 			continue
 		}
-		if from, ok := gone[c.After.Stamp.Inode]; ok && c.After.Stamp.Inode != 0 {
+		inode := c.After.Stamp.Inode
+		other := held[inode] != "" && c.After.Hash != "" && held[inode] != c.After.Hash
+		if from, ok := gone[inode]; ok && inode != 0 && !other {
 			changes[i].From = from
 		} else if from, ok := gone[c.After.Hash]; ok && c.After.Hash != "" {
 			changes[i].From = from
