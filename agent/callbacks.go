@@ -218,4 +218,7 @@ type Denial struct {
 	Reason string `json:"reason"`
 	Rule   string `json:"rule"` // the rule that would have allowed it, "" when none can
 	Nobody bool   `json:"nobody"`
+	// Changes are what a command did that does not count, one a row, what matters most
+	// first; nil for a call that did not run.
+	Changes []string `json:"changes,omitempty"`
 }

@@ -243,14 +243,24 @@ func (t *turn) apply(changes Changes, j permission.Judgement, result *tool.Resul
 	}
 }
 
-// discarded tells the model, and the report, that what a line changed is gone.
+// mostNamed is how many of the changes are named that may be left out; see
+// permission.Effects.
+const mostNamed = 20
+
+// discarded tells the model, and the report, that what a line changed is gone; also
+// the user, if nobody was shown what it was.
 func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody bool, result *tool.Result) {
+	shown := j.Effect == permission.Ask && !nobody
 	text := "changes discarded" + because(why)
-	names := j.Effects.Names(20)
-	result.Text += fmt.Sprintf("[%s; it would have changed %s]\n", text, strings.Join(names, ", "))
+	whole, rest := j.Effects.Whole(), j.Effects.Rest()
+	result.Text += fmt.Sprintf("[%s (%s)]\n", text, tool.ListUpTo(mostNamed, slices.Concat(whole, rest)))
 	result.Summary += ", changes discarded"
+	if !shown {
+		t.notice(NoticeWarning, text+" ("+tool.ListUpTo(len(whole)+mostNamed, slices.Concat(whole, rest))+")")
+	}
 	t.response.Denied = append(t.response.Denied, Denial{Tool: p.tool.Name, Object: p.call.Access.Object,
-		Reason: text + " (" + j.Effects.Summary() + ")", Rule: p.decision.Narrow, Nobody: nobody})
+		Reason: text + " (" + j.Effects.Summary() + ")", Rule: p.decision.Narrow, Nobody: nobody,
+		Changes: slices.Concat(whole, rest)})
 }
 
 // keepOthersRun asks whether files stay that others run, which a command in the

@@ -2,10 +2,12 @@ package agent_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,6 +186,28 @@ func TestPlanModeRunsOnALayerAndKeepsNothing(t *testing.T) {
 	if len(cb.asked) > 0 || c.applied > 0 || !strings.Contains(result, "printed") ||
 		!strings.Contains(result, "plan mode changes nothing") || len(r.Denied) != 1 {
 		t.Errorf("asked %v, applied %d, denied %v: %s", cb.asked, c.applied, r.Denied, result)
+	}
+	if want := "changes discarded: plan mode changes nothing (modified: a.txt)"; len(cb.notices) != 1 ||
+		cb.notices[0].Text != want || !slices.Equal(r.Denied[0].Changes, []string{"modified: a.txt"}) {
+		t.Errorf("the user is told %v, denied %v", cb.notices, r.Denied)
+	}
+}
+
+// All that was deleted is named; of the rest a part.
+func TestWhatIsDiscardedWithoutAQuestionIsNamed(t *testing.T) {
+	var list []sandbox.Change
+	for i := range 30 {
+		list = append(list, sandbox.Change{Path: fmt.Sprint("gone", i), Kind: sandbox.Deleted, Mode: 0o644})
+		list = append(list, changed(fmt.Sprint("changed", i))...)
+	}
+	c, cb := &confinement{list: list}, &recorder{}
+	_, r := c.runs(t, "sed -i s/1/2/ *; rm *", permission.ModeAsk, cb)
+	if len(cb.notices) != 1 || strings.Count(cb.notices[0].Text, "deleted: ") != 30 ||
+		strings.Count(cb.notices[0].Text, "modified: ") != 20 || !strings.Contains(cb.notices[0].Text, " and 10 more") {
+		t.Errorf("the user is told %v", cb.notices)
+	}
+	if len(r.Denied) != 1 || len(r.Denied[0].Changes) != 60 {
+		t.Errorf("denied %v", r.Denied)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"artoo/agent/permission"
+	"artoo/tool"
 )
 
 // settings are what the model is told of what it may do here.
@@ -63,13 +64,10 @@ const mostRules = 30
 
 func ruleList(rules []permission.Rule) string {
 	var words []string
-	for _, r := range rules[:min(len(rules), mostRules)] {
+	for _, r := range rules {
 		words = append(words, r.String())
 	}
-	if n := len(rules) - len(words); n > 0 {
-		words = append(words, fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(words, ", ")
+	return tool.ListUpTo(mostRules, words)
 }
 
 // approval says what runs unasked with the tools there are; "" without tools.

@@ -77,23 +77,17 @@ func Recovered(reports []journal.Report) string {
 	for _, part := range []struct {
 		what  string
 		names []string
-	}{{"its undo is finished", finished}, {"taken back to what was before", back}, {"left as they are", left}} {
+		most  int
+	}{{"its undo is finished", finished, 20}, {"taken back to what was before", back, 20},
+		{"left as they are", left, len(left)}} {
 		if len(part.names) > 0 {
-			parts = append(parts, part.what+": "+firstOf(part.names, 5))
+			parts = append(parts, part.what+": "+tool.ListUpTo(part.most, part.names))
 		}
 	}
 	if parts == nil {
 		return ""
 	}
 	return "an artoo was killed here in the middle of a change; " + strings.Join(parts, "; ")
-}
-
-// firstOf names the first n of many.
-func firstOf(names []string, n int) string {
-	if len(names) > n {
-		names = append(slices.Clone(names[:n]), fmt.Sprintf("and %d more", len(names)-n))
-	}
-	return strings.Join(names, ", ")
 }
 
 // UserTurns are the messages that users typed in a history, in order: what the
@@ -196,7 +190,7 @@ func (a *Agent) endStep() error {
 	if err != nil || len(changed.Lacks) == 0 {
 		return err
 	}
-	return &notCovered{firstOf(lackNames(changed.Lacks), 10)}
+	return &notCovered{tool.ListUpTo(20, lackNames(changed.Lacks)) + "; /undo lists them"}
 }
 
 // notCovered names what a step changed and cannot be brought back.
@@ -233,7 +227,7 @@ func (a *Agent) Undid(r journal.Report, redo bool) {
 	if len(names) == 0 {
 		return
 	}
-	text := fmt.Sprintf("(The user %s changes of yours: these files are %s: %s)", verb, now, firstOf(names, 20))
+	text := fmt.Sprintf("(The user %s changes of yours: these files are %s: %s)", verb, now, tool.ListUpTo(20, names))
 	a.unsent = append(a.unsent, provider.Text{Text: text})
 }
 

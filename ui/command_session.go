@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/tool"
 	"artoo/ui/export"
 	"artoo/ui/screen"
 )
@@ -180,16 +181,11 @@ func (t *Terminal) showResumed(r *agent.Resumed) {
 		t.Note("the answer broke off here")
 	}
 	if len(r.Changed) > 0 {
-		const most = 10
-		names := make([]string, 0, len(r.Changed))
-		for _, name := range r.Changed[:min(len(r.Changed), most)] {
-			names = append(names, oneLine(name))
+		names := make([]string, len(r.Changed))
+		for i, name := range r.Changed {
+			names[i] = oneLine(name)
 		}
-		text := "changed since: " + strings.Join(names, ", ")
-		if more := len(r.Changed) - most; more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-		t.Note(text)
+		t.Note("changed since: " + tool.ListUpTo(10, names))
 	}
 }
 

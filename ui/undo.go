@@ -43,7 +43,7 @@ func (u Undo) ask(p journal.Plan, a truster) (yes bool, err error) {
 		return yes, err
 	}
 	q.Head = "the repository is not at the commit, or on the branch, where it was then: what is restored belongs to that one"
-	q.First, q.Rest, q.Object = nil, nil, q.Object+" across that"
+	q.Steps, q.First, q.Rest, q.Object = nil, nil, nil, q.Object+" across that"
 	return u.confirm(q, a)
 }
 
@@ -61,10 +61,10 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 		q.Verb = "redo"
 	}
 	if len(p.Restore) > 0 {
-		if q.Head = strings.Join(stepNames(p.Steps), ", "); p.Redo {
-			q.Head = "what was undone"
+		if q.Steps = stepNames(p.Steps); p.Redo {
+			q.Steps = []string{"what was undone"}
 		}
-		q.Head += ": " + screen.Count(len(p.Restore), "path")
+		q.Head = screen.Count(len(p.Restore), "path")
 	}
 	if p.Busy != "" {
 		q.First = append(q.First, "a "+p.Busy+" is in progress in this repository: what it works on changes under it")
@@ -103,13 +103,9 @@ func renames(changes []journal.Change) map[string]bool {
 
 // stepNames are what the steps were, each once, the last first.
 func stepNames(steps []journal.StepInfo) []string {
-	const most = 4
 	var names []string
 	for _, s := range steps {
 		names = append(names, clip(s.What, 60))
-	}
-	if len(names) > most {
-		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
 	}
 	return names
 }

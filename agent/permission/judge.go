@@ -220,33 +220,3 @@ func changeKey(c sandbox.Change) string {
 	}
 	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", filepath.Clean(c.Path), kind, c.Mode, c.Target)
 }
-
-// Summary counts the effects in words, such as "2 files modified, 1 deleted".
-func (e Effects) Summary() string {
-	var parts []string
-	add := func(n int, what string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	add(len(e.Created), "created")
-	add(len(e.Modified), "modified")
-	add(len(e.Deleted), "deleted")
-	add(len(e.Links), "linked")
-	add(len(e.Modes), "with other permissions")
-	add(len(e.Directories), "new directories")
-	if len(parts) == 0 {
-		return "nothing that can be applied"
-	}
-	return "files: " + strings.Join(parts, ", ")
-}
-
-// Names are at most n of the paths that changed, those that matter most first, and
-// how many there are besides.
-func (e Effects) Names(n int) []string {
-	all := slices.Concat(e.Deleted, e.Links, e.Modified, e.Created, e.Modes, e.Directories, e.Never)
-	if len(all) > n {
-		all = append(slices.Clone(all[:n]), fmt.Sprintf("and %d more", len(all)-n))
-	}
-	return all
-}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,21 +15,6 @@ import (
 
 	"artoo/provider/providertest"
 )
-
-// layers reports whether the program, as it is shipped, runs commands on a layer here.
-// The doctor says what was found by trying, and what it found is kept for those who
-// have the same home.
-func layers(t testing.TB, artoo, dir string, env []string) bool {
-	t.Helper()
-	for {
-		cmd := exec.Command(artoo, "doctor", "--offline")
-		cmd.Dir, cmd.Env = dir, env
-		out, _ := cmd.Output()                                                  // it fails where there is no provider
-		if !strings.Contains(string(out), "the kernel gave no answer within") { // on a busy machine
-			return strings.Contains(string(out), "what changes files is shown before it counts")
-		}
-	}
-}
 
 // onLayer is a conversation in a terminal. Its model answers each message by a call
 // of bash, with one line after the other, and then by "well done".
@@ -67,8 +51,8 @@ func talkOnLayer(t *testing.T, asked func(), args []string, lines ...string) *on
 	})
 	k.env = m.env(t, "TERM=xterm", "NO_COLOR=1", "container=test", "ARTOO_SANDBOX=auto", "ARTOO_PAGER=cat")
 	artoo := buildProgram(t, moduleDir)
-	if !layers(t, artoo, k.dir, k.env) {
-		t.Log("nothing makes a layer here")
+	if here, err := layersHere(artoo, k.env); err != nil || !here {
+		t.Log("nothing makes a layer here", err)
 		return nil
 	}
 	k.write("greeting", "hello\n")
@@ -173,7 +157,7 @@ func TestWhatALineDidIsAskedAboutBeforeItCounts(t *testing.T) {
 		never        string   // what it is not; nothing of both where it is asked again, and then n
 	}{
 		{"n throws it away, with the reason", "n not in this house", "approve: changes discarded: not in this house", false,
-			[]string{"hello", "changes discarded: not in this house; it would have changed greeting, farewell"}, ""},
+			[]string{"hello", "changes discarded: not in this house (modified: greeting, created: farewell)"}, ""},
 		{"n! withholds the output", "n! mind your own", "approve: changes discarded, output withheld", false,
 			[]string{"withholds the output", "mind your own"}, "hello"},
 		{"Enter is no", "", "approve: changes discarded", false, []string{"changes discarded"}, ""},

@@ -64,15 +64,23 @@ func (scriptTest) Verbose() bool { return testing.Verbose() }
 
 // scriptParams are for scripts that find their programs in dir first.
 func scriptParams(dir string) testscript.Params {
+	var environ []string // of the script's beginning
 	return testscript.Params{
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", dir+string(filepath.ListSeparator)+env.Getenv("PATH"))
-			return setUpScript(env)
+			err := setUpScript(env)
+			environ = append(env.Vars, "ARTOO_SANDBOX=auto")
+			return err
 		},
-		Condition: condition,
+		Condition: func(cond string) (bool, error) {
+			if cond == "layer" {
+				return layersHere(filepath.Join(dir, "artoo"), environ)
+			}
+			return condition(cond)
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":    cmdExits,
 			"signal":   cmdSignal,
@@ -150,7 +158,7 @@ func setUpScript(env *testscript.Env) error {
 }
 
 // condition adds [root] and [full]: the user is root; there is a device that is
-// always full.
+// always full. [layer] is that commands run on layers here.
 func condition(cond string) (bool, error) {
 	switch cond {
 	case "root":
@@ -160,6 +168,22 @@ func condition(cond string) (bool, error) {
 		return err == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
+}
+
+// layersHere reports whether a program runs commands on a layer here, as its doctor
+// finds out by trying. What it found is kept for who has the same environment.
+func layersHere(program string, environ []string) (bool, error) {
+	for {
+		cmd := exec.Command(program, "doctor", "--offline")
+		cmd.Dir, cmd.Env = filepath.Dir(program), environ
+		out, err := cmd.Output()
+		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) { // it ends with 1 without a provider
+			return false, err
+		}
+		if !strings.Contains(string(out), "the kernel gave no answer within") { // on a busy machine
+			return strings.Contains(string(out), "what changes files is shown before it counts"), nil
+		}
+	}
 }
 
 // cmdExits is `exits HOW program args…`: the program must end with exit status

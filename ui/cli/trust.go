@@ -17,6 +17,7 @@ import (
 	"artoo/config"
 	"artoo/config/trust"
 	"artoo/provider/cli"
+	"artoo/tool"
 	"artoo/ui"
 	"artoo/ui/sanitize"
 	"artoo/ui/screen"
@@ -105,23 +106,14 @@ func (a *app) ignored() string {
 	case b.answer != nil:
 		why = "you do not trust it"
 	case b.last != nil && b.last.Trusted:
-		why = "it is not what you trusted, " + someOf(b.Changes(b.last.Files))
+		why = "it is not what you trusted, " + tool.ListUpTo(3, b.Changes(b.last.Files))
 	}
 	var names []string
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
-	return "what this repository brings is ignored, since " + why + ": " + someOf(names) +
+	return "what this repository brings is ignored, since " + why + ": " + tool.ListUpTo(3, names) +
 		"; artoo trust shows it, --no-project silences this"
-}
-
-// someOf names the first of many.
-func someOf(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // trustsNow reports whether what the repository brings is still what the user
@@ -133,7 +125,7 @@ func (a *app) trustsNow() (bool, error) {
 	}
 	now, err := a.find()
 	if err == nil && now.Sum() != a.brought.Sum() {
-		err = errors.New("it is not what you trusted, " + someOf(now.Changes(a.brought.Sums())))
+		err = errors.New("it is not what you trusted, " + tool.ListUpTo(3, now.Changes(a.brought.Sums())))
 	}
 	if err != nil {
 		return false, fmt.Errorf("the project's settings are left out: %w; artoo trust shows them", err)
@@ -267,7 +259,7 @@ func (a *app) answerText(t trust.Answer) string {
 	}
 	return fmt.Sprintf("%-3s  %s  %s  %s", word, t.At.Local().Format("2006-01-02 15:04"),
 		sanitize.Text(t.Root, sanitize.Line),
-		sanitize.Text(cmp.Or(someOf(slices.Sorted(maps.Keys(t.Files))), "brought nothing"), sanitize.Line))
+		sanitize.Text(cmp.Or(tool.ListUpTo(3, slices.Sorted(maps.Keys(t.Files))), "brought nothing"), sanitize.Line))
 }
 
 func (a *app) revoke(store trust.Store) error {
@@ -287,7 +279,7 @@ func (a *app) revoke(store trust.Store) error {
 // askToTrust shows what is brought and asks, unless it is trusted already.
 func (a *app) askToTrust(ctx context.Context, yes bool) error {
 	if a.brought.trusted() {
-		names := someOf(slices.Sorted(maps.Keys(a.brought.Sums())))
+		names := tool.ListUpTo(3, slices.Sorted(maps.Keys(a.brought.Sums())))
 		a.screen.Line("trusted as it is now: " + cmp.Or(names, "it brings nothing"))
 		return nil
 	}

@@ -16,25 +16,8 @@ func (b *asking) effects(q agent.Question) {
 		head = "it ran in the sandbox, and made what others run; a no removes it again: " + e.Summary()
 	}
 	b.WriteString(b.s.bodyLine(head, b.cut))
-	for _, row := range []struct {
-		what  string
-		paths []string
-	}{
-		{"others run it: ", e.OthersRun},
-		{"executable now: ", e.Executables},
-		{"permissions: ", e.Modes},
-		{"link: ", e.Links},
-		{"deleted: ", e.Deleted},
-		{"never applied: ", e.Never},
-	} {
-		for _, path := range row.paths {
-			for i, l := range b.safe(path, sanitize.Line) {
-				if i > 0 {
-					l = "^J" + l
-				}
-				b.WriteString(b.s.bodyLine(row.what+l, b.cut))
-			}
-		}
+	for _, row := range e.Whole() {
+		b.WriteString(b.s.bodyLine(b.oneRow(row), b.cut))
 	}
 	if q.Diff == "" {
 		return

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"artoo/tool"
 	"artoo/ui/sanitize"
 )
 
@@ -12,11 +13,15 @@ import (
 type UndoQuestion struct {
 	Verb   string   // "undo" or "redo"
 	Object string   // what it is done to, for the last line
+	Steps  []string // what was done, the last first; of many only some are shown before the pager
 	Head   string   // what it comes to, in numbers
 	First  []string // never left to the pager: what is deleted, what is to be known
 	Rest   []string
 	Diff   string // what the contents will become, for the pager
 }
+
+// stepsShown is how many steps the question names.
+const stepsShown = 4
 
 // undoChoices is how the question ends.
 const undoChoices = "[y,n,p,?] (n) "
@@ -53,7 +58,19 @@ func (s *Screen) Undo(q UndoQuestion) (prompt string, left bool) {
 
 // undo shows what an undo would do.
 func (b *asking) undo(q UndoQuestion) {
-	head := b.s.wrap(b.oneRow(q.Head), b.s.head(q.Verb, ""), b.s.bodyIndent())
+	text := q.Head
+	if len(q.Steps) > 0 {
+		most := len(q.Steps)
+		if b.cut && most > stepsShown {
+			most = stepsShown
+		}
+		text = tool.ListUpTo(most, q.Steps)
+		if most < len(q.Steps) {
+			text += " (p shows all)"
+		}
+		text += ": " + q.Head
+	}
+	head := b.s.wrap(b.oneRow(text), b.s.head(q.Verb, ""), b.s.bodyIndent())
 	b.WriteString(b.dimmed(strings.TrimSuffix(head, "\n"), q.Verb) + "\n")
 	for _, row := range q.First {
 		b.WriteString(b.s.bodyLine(b.oneRow(row), b.cut))
