@@ -26,6 +26,8 @@ type Options struct {
 	// Sandbox confines commands, as far as Policy.Confinement says it can. nil confines
 	// none.
 	Sandbox Sandbox
+	// Checks look at files after a tool changed them; they need Sandbox and a layer.
+	Checks []Check
 	// Journal opens what keeps the project's files as they were before each change, for
 	// a session; from is the one it is a copy of, "" for none. nil keeps nothing.
 	Journal func(session, from string) (*journal.Journal, error)

@@ -332,6 +332,9 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	}
 	if ran && e.err == nil {
 		p.stop = cmp.Or(p.stop, t.settle(ctx, p, &e.result))
+		if !e.result.IsError {
+			t.check(ctx, p, &e.result)
+		}
 	}
 	live.close()
 	e.result.Text = t.masked(e.result.Text)

@@ -44,6 +44,7 @@ type turn struct {
 	losing    provider.Usage    // of failed tries of the request that is under way
 	env       *tool.Env         // what its calls run in
 	loose     sync.Once         // for the notice that what only reads runs unconfined
+	unchecked sync.Once         // for the notice that checks do not run
 	timeout   time.Duration     // of each request, its tries included; 0 for none
 }
 

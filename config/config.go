@@ -14,6 +14,8 @@ type Config struct {
 	Providers map[string]ProviderTable
 	// Agents are the [agents.NAME] tables, in the order of the file.
 	Agents []AgentTable
+	// Checks are the lines of [check].
+	Checks []Check
 	// Paths says where artoo's files live.
 	Paths Paths
 	// File is the config file that was read, "" when there was none.

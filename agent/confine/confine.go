@@ -100,8 +100,10 @@ func (c *Confiner) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined,
 	c.place, c.before = place, nil
 	cmd.Env = c.config.environ(cmd.Env, c.facts.Mechanism)
 	process, err := c.sandbox.Start(cmd, sandbox.Options{
-		Layer: place == permission.PlaceLayer, ReadOnly: place == permission.PlaceReading,
-		Exec: c.config.trusted(), Grace: background,
+		Layer:    place == permission.PlaceLayer || place == permission.PlaceDiscarded,
+		ReadOnly: place == permission.PlaceReading,
+		Exec:     place == permission.PlaceDiscarded || c.config.trusted(),
+		Caches:   place == permission.PlaceDiscarded, Grace: background,
 	})
 	if err != nil {
 		return nil, err

@@ -21,6 +21,9 @@ const (
 	PlaceLayer Place = "layer"
 	// PlaceReading is confined, and nothing can be written.
 	PlaceReading Place = "read-only"
+	// PlaceDiscarded is confined, and what the command writes goes to a layer that is
+	// thrown away: for the user's own checks. Nothing is decided to run there.
+	PlaceDiscarded Place = "discarded"
 )
 
 // Confinement is what can hold the commands of a session. The zero value is

@@ -10,6 +10,9 @@ type Options struct {
 	Layer    bool // on a copy-on-write layer; needs Facts.Layer
 	ReadOnly bool // nothing but a temporary directory can be written; no network, as on a layer
 	Exec     bool // programs on the layer may be executed: the project is trusted
+	// Caches has artoo's own caches written from a layer too, as in the sandbox: what the
+	// command builds there stays.
+	Caches bool
 	// Grace is how long processes that the command left in the background may
 	// still write before they are ended.
 	Grace time.Duration

@@ -321,7 +321,7 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 	}
 	line := launcher.Line{
 		Path: cmd.Path, Dir: dir, Args: cmd.Args, Env: cmd.Env,
-		Layer: options.Layer, ReadOnly: options.ReadOnly, Exec: options.Exec,
+		Layer: options.Layer, ReadOnly: options.ReadOnly, Exec: options.Exec, Caches: options.Caches,
 		Writable: s.places.write, Readable: s.places.granted,
 		Processes: int64(s.config.Limits.Processes), Memory: s.config.Limits.Memory, Size: s.config.Limits.Layer,
 		Grace: options.Grace.Milliseconds(),

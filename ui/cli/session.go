@@ -72,7 +72,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	}
 	a.agent, err = agent.New(agent.Options{
 		Model: model, Tools: tools, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn,
-		SaveRule: a.saveRule, Sandbox: confined,
+		SaveRule: a.saveRule, Sandbox: confined, Checks: a.checks(),
 		Journal: func(session, from string) (*journal.Journal, error) { return a.journal(session, from, env) },
 		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
 			MaxTime: a.cfg.MaxTime},
@@ -83,6 +83,14 @@ func (a *app) open(ctx context.Context) (err error) {
 		MaxContextTokens: a.cfg.MaxContextTokens, ToolResultMaxChars: a.cfg.ToolResultMaxChars,
 	})
 	return err
+}
+
+// checks are the user's commands that look at files after the model changed them.
+func (a *app) checks() (checks []agent.Check) {
+	for _, c := range a.cfg.Checks {
+		checks = append(checks, agent.Check(c))
+	}
+	return checks
 }
 
 // headlessSteps is how many steps a turn may have where nobody can be asked to go

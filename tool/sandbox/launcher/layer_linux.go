@@ -51,6 +51,13 @@ func (j *job) overlay() error {
 	if err := setattr("/", attrReadOnly, true); err != nil {
 		return failed("make all read-only", err)
 	}
+	for _, step := range j.setup.Steps {
+		if step.Op == OpCache && j.Caches {
+			if err := clearReadOnly(step.To); err != nil {
+				return failed("let "+step.To+" be written", err)
+			}
+		}
+	}
 	flags := uintptr(syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC)
 	if j.Exec {
 		flags &^= syscall.MS_NOEXEC

@@ -125,6 +125,7 @@ type Line struct {
 	Args, Env []string
 
 	Layer, ReadOnly, Exec bool
+	Caches                bool     // artoo's caches are written also from a layer
 	Beside                bool     // commands run that may move files: denied ones are covered, not gone
 	Writable              []string // what a layer is laid over
 	Denied, Protected     []string
@@ -136,7 +137,7 @@ type Line struct {
 
 // Encode makes the frame.
 func (l Line) Encode() []byte {
-	facts := []string{l.Path, l.Dir, flag(l.Layer), flag(l.ReadOnly), flag(l.Exec), flag(l.Beside)}
+	facts := []string{l.Path, l.Dir, flag(l.Layer), flag(l.ReadOnly), flag(l.Exec), flag(l.Caches), flag(l.Beside)}
 	for _, n := range []int64{l.Processes, l.Memory, l.Size, l.Grace} {
 		facts = append(facts, strconv.FormatInt(n, 10))
 	}
@@ -152,14 +153,15 @@ func flag(on bool) string {
 
 func decodeLine(body []byte) (l Line, err error) {
 	lists, err := Decode(body)
-	if err != nil || len(lists) != 7 || len(lists[0]) != 10 {
+	if err != nil || len(lists) != 7 || len(lists[0]) != 11 {
 		return l, errFrame
 	}
 	facts := lists[0]
 	l.Path, l.Dir = facts[0], facts[1]
-	l.Layer, l.ReadOnly, l.Exec, l.Beside = facts[2] != "", facts[3] != "", facts[4] != "", facts[5] != ""
+	l.Layer, l.ReadOnly, l.Exec = facts[2] != "", facts[3] != "", facts[4] != ""
+	l.Caches, l.Beside = facts[5] != "", facts[6] != ""
 	for i, n := range []*int64{&l.Processes, &l.Memory, &l.Size, &l.Grace} {
-		if *n, err = strconv.ParseInt(facts[6+i], 10, 64); err != nil {
+		if *n, err = strconv.ParseInt(facts[7+i], 10, 64); err != nil {
 			return l, errFrame
 		}
 	}

@@ -1,0 +1,91 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/provider/fake"
+	"artoo/tool"
+	"artoo/tool/sandbox"
+)
+
+// checked is what the model is told of a write to a file where these checks are set,
+// and what the user is told besides.
+func checked(t *testing.T, c *confinement, layer bool, file string, checks ...agent.Check) (text string, cb *recorder) {
+	t.Helper()
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	opt := testOptions(&fake.Provider{Steps: []fake.Step{
+		fake.Calls(fake.ToolCall("c1", "write", `{"path":"`+file+`","content":"x\n"}`)), fake.Say("ok")}}, tool.Write())
+	opt.Env = &tool.Env{Dir: files.Dir(), Files: files}
+	opt.Policy = &permission.Policy{Mode: permission.ModeEdits, Root: files.Root(),
+		Confinement: permission.Confinement{Sandbox: layer, Layer: layer}}
+	opt.Checks = checks
+	if layer {
+		opt.Sandbox = c
+	}
+	a, err := agent.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cb = &recorder{}
+	if _, err := send(t, a, cb, "go"); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range history(a) {
+		if strings.HasPrefix(line, "tool ") {
+			text = line
+		}
+	}
+	return text, cb
+}
+
+func TestWhatACheckFindsIsToldToTheModel(t *testing.T) {
+	for name, row := range map[string]struct {
+		file  string
+		check agent.Check
+		want  string // in the result; "" for nothing of the check
+	}{
+		"silent":              {"a.go", agent.Check{Glob: "*.go", Command: "true"}, ""},
+		"fails":               {"a.go", agent.Check{Glob: "*.go", Command: "echo bad line; exit 3; :"}, "exit 3; :: exit status 3\nbad line]"},
+		"says something":      {"sub/a.go", agent.Check{Glob: "*.go", Command: "ls"}, "[check ls: ./sub/a.go]"},
+		"placeholder":         {"a b.go", agent.Check{Glob: "*.go", Command: "cat {} -"}, "[check cat {} -: x]"},
+		"another file":        {"a.py", agent.Check{Glob: "*.go", Command: "ls"}, ""},
+		"directories":         {"sub/a.go", agent.Check{Glob: "sub/**/*.go", Command: "ls"}, "./sub/a.go]"},
+		"another directory":   {"a.go", agent.Check{Glob: "sub/**/*.go", Command: "ls"}, ""},
+		"a name like options": {"-rf.go", agent.Check{Glob: "*.go", Command: "ls"}, "./-rf.go]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &confinement{}
+			text, _ := checked(t, c, true, row.file, row.check)
+			if !strings.Contains(text, row.want) || row.want == "" && strings.Contains(text, "[check") {
+				t.Errorf("the model is told %q, want %q", text, row.want)
+			}
+			for _, place := range c.places {
+				if place != permission.PlaceDiscarded {
+					t.Errorf("a check ran in %s", place)
+				}
+			}
+			if c.discarded != len(c.places) || c.applied != 0 {
+				t.Errorf("%d layers were thrown away, %d applied, of %d", c.discarded, c.applied, len(c.places))
+			}
+		})
+	}
+}
+
+func TestACheckThatCannotRunIsToldOf(t *testing.T) {
+	ls := agent.Check{Glob: "*", Command: "ls"}
+	c := &confinement{fails: map[permission.Place]error{permission.PlaceDiscarded: sandbox.ErrBusy}}
+	if text, _ := checked(t, c, true, "a.go", ls); !strings.Contains(text, "[check ls did not run: "+sandbox.ErrBusy.Error()) {
+		t.Errorf("the model is told %q", text)
+	}
+	text, cb := checked(t, &confinement{}, false, "a.go", ls)
+	if strings.Contains(text, "check") || len(cb.notices) == 0 || !strings.Contains(cb.notices[0].Text, "[check] do not run") {
+		t.Errorf("without a layer the model is told %q, the user %+v", text, cb.notices)
+	}
+}
