@@ -43,6 +43,9 @@ type Agent struct {
 	step     *journal.Step    // of the call that is decided or runs; nil for none
 	coverage journal.Coverage // of that step, where it was begun to decide
 
+	background    left     // commands in the background
+	approvedFiles []string // that tools wrote, or the user keeps though others run them, absolute
+
 	startMode permission.Mode // the mode the agent was made with
 	briefing  briefing        // what the model knows of the session's settings and instructions
 
@@ -83,6 +86,9 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 	defer t.end()
 	t.timeout = m.Timeout
 	a.describe(ctx)
+	if err := t.noteBackground(ctx); err != nil {
+		return t.failed(ctx, err)
+	}
 	if err := t.appendUser(m.Text, m.Attachments); err != nil {
 		return t.failed(ctx, err)
 	}
@@ -166,6 +172,7 @@ func (a *Agent) Policy() *permission.Policy { return a.opt.Policy }
 // the program ends.
 func (a *Agent) Close() error {
 	a.abandoned.Wait()
+	a.endBackground()
 	if a.parent != nil { // whose the journal is
 		if err := a.endStep(); err != nil {
 			return err

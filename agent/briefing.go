@@ -23,7 +23,7 @@ const (
 // isNote reports whether a part of a user's message is a note of artoo's own,
 // not the user's words.
 func isNote(text string) bool {
-	for _, start := range []string{modeNote, instructionsNote, settingsNote, gitNote} {
+	for _, start := range []string{modeNote, instructionsNote, settingsNote, gitNote, backgroundNote} {
 		if strings.HasPrefix(text, start) {
 			return true
 		}

@@ -60,8 +60,12 @@ func (t *turn) environment(p *pending) *tool.Env {
 	if p.decision.Place == permission.PlaceHost || t.opt.Sandbox == nil {
 		return t.env
 	}
+	if p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceReading {
+		// What it changed is asked about when it has ended; while it reads nothing may be changed.
+		env.Jobs = nil
+	}
 	env.Start = func(cmd *exec.Cmd) (shell.Started, error) {
-		confined, err := t.opt.Sandbox.Start(cmd, p.decision.Place)
+		confined, err := t.startConfined(cmd, p.decision.Place)
 		switch {
 		case err == nil:
 			p.confined = confined
@@ -69,12 +73,33 @@ func (t *turn) environment(p *pending) *tool.Env {
 		case p.decision.Place == permission.PlaceReading:
 			// By its words alone it may run: the sandbox only made sure of it.
 			t.loose.Do(func() { t.notice(NoticeWarning, "what only reads runs unconfined: "+err.Error()) })
+			if t.env.Start != nil {
+				return t.env.Start(cmd)
+			}
 			return shell.StartHere(cmd)
 		}
 		p.refused = err
 		return nil, err
 	}
 	return &env
+}
+
+// How long a command waits for another one that is confined, as those of sub-agents
+// are side by side, and how often it looks.
+const (
+	waitForOthers = 5 * time.Second
+	lookForOthers = 20 * time.Millisecond
+)
+
+// startConfined starts a command in its place. One that changes files waits for a
+// while for those that need them to stay as they are.
+func (t *turn) startConfined(cmd *exec.Cmd, place permission.Place) (Confined, error) {
+	for since := time.Now(); ; time.Sleep(lookForOthers) {
+		confined, err := t.opt.Sandbox.Start(cmd, place)
+		if !errors.Is(err, sandbox.ErrBusy) || place != permission.PlaceSandbox || time.Since(since) > waitForOthers {
+			return confined, err
+		}
+	}
 }
 
 // layerTakesLong is how long a command runs on a layer before the user is told that
@@ -97,10 +122,18 @@ func (t *turn) sayQuestionMayFollow(p *pending) (stop func()) {
 // decided: that place counts as gone, and what is decided now holds.
 func (t *turn) unconfined(ctx context.Context, p *pending) (tool.Result, error) {
 	can := &t.opt.Policy.Confinement
-	if p.decision.Place == permission.PlaceLayer {
+	busy := errors.Is(p.refused, sandbox.ErrBusy)
+	switch {
+	case busy && p.decision.Place == permission.PlaceLayer: // so it is decided without one, this once
+		defer func(layer bool) { can.Layer = layer }(can.Layer)
+		can.Layer = false
+	case busy:
+		p.fail("not run", "Not run: "+p.refused.Error()+". Call it again when that has ended.")
+		return tool.Result{}, nil
+	case p.decision.Place == permission.PlaceLayer:
 		can.Layer = false
 		t.notice(NoticeWarning, "commands no longer run on a layer: "+p.refused.Error())
-	} else {
+	default:
 		*can = permission.Confinement{}
 		t.notice(NoticeWarning, "commands are no longer confined: "+p.refused.Error())
 	}
@@ -266,7 +299,7 @@ func (t *turn) discarded(p *pending, j permission.Judgement, why string, nobody 
 // keepOthersRun asks whether files stay that others run, which a command in the
 // sandbox made. Without a yes they are removed.
 func (t *turn) keepOthersRun(ctx context.Context, p *pending, result *tool.Result) error {
-	made, err := p.confined.Appeared()
+	made, err := t.madeForOthers(p)
 	if err != nil {
 		result.Text += "[whether it made files that others run or obey cannot be told: " + err.Error() + "]\n"
 		t.notice(NoticeWarning, "whether a command made files that others run cannot be told: "+err.Error())
@@ -280,6 +313,7 @@ func (t *turn) keepOthersRun(ctx context.Context, p *pending, result *tool.Resul
 		Reason: "asked whatever the mode: it made what others run"})
 	names := strings.Join(effects.Created, ", ")
 	if err == nil && (answer.Verdict == Yes || answer.Verdict == YesForSession || answer.Verdict == YesForever) {
+		t.approvedFiles = append(t.approvedFiles, made...)
 		result.Text += "[the user keeps what it made for others to run: " + names + "]\n"
 		return nil
 	}

@@ -88,9 +88,13 @@ func (c *confinement) runs(t *testing.T, line string, mode permission.Mode, cb *
 // agent is one whose model runs the line.
 func (c *confinement) agent(t *testing.T, line string, mode permission.Mode) *agent.Agent {
 	t.Helper()
-	p := &fake.Provider{Steps: []fake.Step{
-		fake.Calls(fake.ToolCall("c1", "bash", `{"command":"`+line+`"}`)), fake.Say("ok")}}
-	opt := testOptions(p, tool.Bash(shell.Find(), true))
+	return c.scripted(t, mode, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"`+line+`"}`)), fake.Say("ok"))
+}
+
+// scripted is an agent with these replies of its model.
+func (c *confinement) scripted(t *testing.T, mode permission.Mode, steps ...fake.Step) *agent.Agent {
+	t.Helper()
+	opt := testOptions(&fake.Provider{Steps: steps}, tool.Bash(shell.Find(), true), tool.Shell())
 	dir := t.TempDir()
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: dir})
 	if err != nil {

@@ -114,6 +114,7 @@ func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, startMode: opt.Policy.Mode, spent: &spending{},
 		running: make(chan struct{}, 1)}
 	a.take(opt.Model)
+	a.beginBackground()
 	if err := a.open(opt.Sessions.First); err != nil {
 		return nil, err
 	}

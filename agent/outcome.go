@@ -92,7 +92,7 @@ func (t *turn) effectOf(p *pending) *provider.Effect {
 	}
 	a := p.call.Access
 	switch {
-	case a.Kind == tool.KindRun && a.Command != "":
+	case a.Kind == tool.KindRun && a.Command != "" && a.To == "":
 		end, _, _ := strings.Cut(p.outcome.Summary, " in ") // how long it took is no longer of use
 		return &provider.Effect{Command: t.masked(a.Command), End: end}
 	case a.Kind == tool.KindWrite && p.outcome.Status == CallOK && len(a.Paths) > 0:

@@ -15,6 +15,7 @@ import (
 	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool"
+	"artoo/tool/shell"
 )
 
 // interruptGrace is how long an interrupted call may take to end by itself
@@ -39,6 +40,7 @@ type pending struct {
 	confined Confined    // the command, once it was started confined
 	refused  error       // why it could not be started where it was decided
 	live     *liveOutput // shows what it prints while it runs
+	job      *shell.Job  // the command that it left running in the background; nil for none
 	stop     error       // the answer to a question about what it did ends the turn
 	work     *work       // of the sub-agent that it is for; nil for none
 }
@@ -266,6 +268,7 @@ func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
 	}
 	for i, p := range batch {
 		<-ended[i]
+		t.takeBackground(ctx, p)
 		if err := t.finish(p); err != nil && lost == nil {
 			lost = err
 		}
@@ -330,7 +333,8 @@ func (t *turn) run(ctx context.Context, p *pending) {
 			return
 		}
 	}
-	if ran && e.err == nil {
+	p.job = e.result.Job
+	if ran && e.err == nil && p.job == nil {
 		p.stop = cmp.Or(p.stop, t.settle(ctx, p, &e.result))
 		if !e.result.IsError {
 			t.check(ctx, p, &e.result)

@@ -47,6 +47,7 @@ func (a *Agent) Resume(id string) (*Resumed, error) {
 		return nil, err
 	}
 	policy.ForgetSession()
+	a.endBackground()
 	return a.resumed(s), nil
 }
 
@@ -60,6 +61,7 @@ func (a *Agent) Clear() (old string, err error) {
 		return "", err
 	}
 	a.opt.Policy.ForgetSession()
+	a.endBackground()
 	return old, nil
 }
 

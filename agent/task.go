@@ -192,6 +192,7 @@ func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 	}
 	sub := &Agent{opt: opt, parent: t, running: t.running, spent: t.spent, startMode: opt.Policy.Mode}
 	sub.take(model)
+	sub.beginBackground()
 	if err := sub.open(nil); err != nil {
 		return nil, err
 	}

@@ -151,6 +151,7 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 	// A cap or an interrupt says more than the request that it ended. What else
 	// went wrong, such as a session that cannot be written, is said too.
 	if cause := context.Cause(ctx); cause != nil {
+		t.stillRunning()
 		switch {
 		case provider.AsError(err) != nil, errors.Is(err, ctx.Err()):
 			err = cause

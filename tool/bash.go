@@ -31,6 +31,8 @@ type bashInput struct {
 	Command string  `json:"command" jsonschema:"the command line; may have several lines"`
 	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds until it is stopped; for long builds and tests"`
 	Cwd     string  `json:"cwd,omitempty" jsonschema:"directory to run in; default: the working directory"`
+	// Background leaves the command running when the call ends.
+	Background bool `json:"background,omitempty" jsonschema:"for servers and watchers: goes on after the call, see shell"`
 	// These two are offered where commands are confined.
 	Unconfined bool   `json:"unconfined,omitempty" jsonschema:"ask the user to run it with network, keys and home"`
 	Reason     string `json:"reason,omitempty" jsonschema:"why it has to be unconfined, for the user"`
@@ -66,8 +68,8 @@ func (s commandShell) description() string {
 	return "Run a command with " + how + " and get its output (stdout and stderr together) and exit status." + warning +
 		" Each call is a new shell: directories and variables do not carry over; use cwd." +
 		" There is no input and no terminal: pass flags such as -y, never start editors, pagers or prompts." +
-		" Processes left in the background are stopped when the call ends. A command is stopped when its time is up, " +
-		"120 seconds unless set otherwise: give timeout for longer work." +
+		" Processes started with & are stopped when the call ends: use background, without &. A command is stopped when" +
+		" its timeout is over; without one it goes on in the background after 120 seconds." +
 		" Use read, grep, glob and edit rather than cat, grep, find and sed." + s.walls()
 }
 
@@ -99,6 +101,7 @@ func (s commandShell) plan(_ context.Context, env *Env, in bashInput) (Access, e
 	}
 	limit, _ := in.limit(env)
 	a.Long = in.Timeout != 0 && limit > longCommand
+	a.Background = in.Background
 	if s.confined && in.Unconfined {
 		a.Unconfined = cmp.Or(strings.TrimSpace(in.Reason), "no reason given")
 	}
@@ -114,6 +117,8 @@ func (s commandShell) check(env *Env, in bashInput) (Place, error) {
 		return Place{}, errors.New("bash: the command is empty")
 	case strings.ContainsRune(in.Command, 0):
 		return Place{}, errors.New("bash: the command has a NUL byte in it; write it as an escape, as in printf '\\0'")
+	case in.Background && env.Jobs == nil:
+		return Place{}, errors.New("bash: nothing can run in the background here; start it with & in the command that needs it")
 	case in.Timeout < 0:
 		return Place{}, errors.New("bash: timeout counts seconds: it cannot be negative")
 	}
@@ -178,9 +183,18 @@ func (s commandShell) run(ctx context.Context, env *Env, in bashInput, out io.Wr
 	cmd.Dir = place.Abs
 	cmd.Env = append(env.Environ[:len(env.Environ):len(env.Environ)], "PWD="+place.Abs)
 	c := shell.Command{Cmd: cmd, Start: env.Start, Limit: limit, Waits: s.waits, Live: out, Kill: env.Kill}
+	if in.Background {
+		return startJob(ctx, env, &c, in.Timeout != 0, remark)
+	}
+	if in.Timeout == 0 {
+		c.Late, c.LateLimit = env.Jobs, cmp.Or(max(env.ShellTimeoutMax, 0), defaultShellTimeoutMax)
+	}
 	end, err := c.Run(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Result{}, fmt.Errorf("bash: %w", startError(err))
+	case end.Job != nil:
+		return lateResult(end, c.LateLimit), nil
 	}
 	return commandResult(end, remark, env.Withheld), nil
 }

@@ -20,24 +20,34 @@ func startError(err error) error {
 	return err
 }
 
-func commandResult(e shell.Result, remark string, withheld []string) Result {
+// howItEnded is how a command ended: for the model, for the user, and whether it
+// failed.
+func howItEnded(e shell.Result) (words, summary string, failed bool) {
 	took, limit := seconds(e.Took), trimNumber(e.Limit.Seconds())+"s"
-	failed, words, summary := true, "", ""
 	signal := e.Exit.Signal
 	switch {
 	case e.Stop == shell.StopTimeout:
-		words = fmt.Sprintf("stopped: it was not done after %s (timeout, in seconds, allows more)", limit)
-		summary = "timed out after " + limit
+		return fmt.Sprintf("stopped: it was not done after %s (timeout, in seconds, allows more)", limit),
+			"timed out after " + limit, true
 	case e.Stop == shell.StopCanceled:
-		words, summary = "interrupted after "+took, "interrupted after "+took
+		return "interrupted after " + took, "interrupted after " + took, true
+	case e.Stop == shell.StopAsked:
+		return "killed after " + took, "killed after " + took, false
 	case signal != "":
-		words, summary = "killed by signal "+signal, "killed by "+signal+" in "+took
-	default:
-		code := e.Exit.Code
-		failed = code != 0
-		words = fmt.Sprintf("exit status %d%s", code, meaning(code))
-		summary = fmt.Sprintf("exit %d in %s", code, took)
+		return "killed by signal " + signal, "killed by " + signal + " in " + took, true
 	}
+	code := e.Exit.Code
+	return fmt.Sprintf("exit status %d%s", code, meaning(code)), fmt.Sprintf("exit %d in %s", code, took), code != 0
+}
+
+// HowItEnded is how a command ended, in a few words for the user.
+func HowItEnded(e shell.Result) string {
+	_, summary, _ := howItEnded(e)
+	return summary
+}
+
+func commandResult(e shell.Result, remark string, withheld []string) Result {
+	words, summary, failed := howItEnded(e)
 	var b strings.Builder
 	b.Grow(len(e.Output) + len(remark) + 200)
 	b.WriteString(e.Output)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool/shell"
 )
 
 var update = flag.Bool("update", false, "write the files of testdata anew")
@@ -69,6 +71,7 @@ func answered(t *testing.T, name string, input json.RawMessage) (what string, ta
 	input = found.mend(input)
 	if found.Name == "bash" || found.Name == "edit" { // what the schema cannot say
 		env := newFileWorld(t, map[string]string{"a.go": "1\n", "src/x": ""}).env
+		env.Jobs = &shell.Jobs{}
 		if _, err := found.Plan(t.Context(), env, input); err != nil && !strings.Contains(err.Error(), "there is no") &&
 			!strings.Contains(err.Error(), "not in the file") {
 			return "! " + err.Error(), false

@@ -184,11 +184,6 @@ func misfits(schema *jsonschema.Schema, at string, v any) []string {
 // where it is the only wrong one, else one that looks like it.
 func perhaps(schema *jsonschema.Schema, given map[string]any, name string) string {
 	const meant = " (did you mean %s?)"
-	switch foldProperty(name) {
-	case "runinbackground", "isbackground", "background", "async":
-		return ": nothing runs in the background here; for a server and its test, start it with & in the same " +
-			"command, with a timeout"
-	}
 	var missing []string
 	for _, p := range schema.Required {
 		if _, ok := given[p]; !ok {

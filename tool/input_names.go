@@ -36,6 +36,9 @@ func otherNames(property string) []string {
 		"replace_all": "all replaceallmatches allowmultiple replaceeverywhere",
 		"edits":       "replacements changes",
 		"reason":      "justification",
+		"background":  "runinbackground isbackground inbackground async detach",
+		"id":          "bashid shellid sessionid taskid jobid processid pid backgroundid commandid terminalid",
+		"input":       "chars text stdin data",
 	}[property])
 }
 
@@ -169,5 +172,6 @@ func calledElsewhere(name string) []string {
 			"execcommand executebash exec shellcommand",
 		"web_fetch":  "fetch fetchurl urlfetch webfetchurl fetchwebpage fetchwebcontent readurl readurlcontent openurl browse",
 		"web_search": "googlewebsearch searchweb websearchtool bravewebsearch tavilysearch",
+		"shell":      "bashoutput killshell killbash taskoutput taskstop writestdin readbackgroundoutput getterminaloutput",
 	}[name])
 }

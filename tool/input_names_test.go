@@ -12,17 +12,17 @@ type madeCall struct{ name, in, want string }
 
 func checkMade(t *testing.T, calls []madeCall) {
 	t.Helper()
-	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit(), Bash("/bin/bash", false)}
+	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit(), Bash("/bin/bash", false), Shell()}
 	for _, tt := range calls {
 		got := "no tool"
-		if tool := Find(tools, tt.name); tool != nil {
-			if err := tool.Check(json.RawMessage(tt.in)); err != nil {
+		if tool, input := FindCall(tools, tt.name, json.RawMessage(tt.in)); tool != nil {
+			if err := tool.Check(input); err != nil {
 				got = strings.TrimPrefix(err.Error(), "the input of "+tool.Name+" does not fit: ")
 				got, _, _ = strings.Cut(got, "; it takes ")
 				got, _, _ = strings.Cut(got, " (did you mean")
 				got, _, _ = strings.Cut(got, "; path is missing")
 			} else {
-				got = string(tool.mend(json.RawMessage(tt.in)))
+				got = string(tool.mend(input))
 			}
 		}
 		if got != tt.want {
@@ -112,18 +112,20 @@ func TestWritesAndEditsThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
 }
 
 func TestCommandsThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
-	const background = "nothing runs in the background here; for a server and its test, " +
-		"start it with & in the same command, with a timeout"
 	checkMade(t, []madeCall{
 		{"Bash", `{"cmd":"ls"}`, `{"command":"ls"}`},
 		{"run_shell_command", `{"command":"ls","description":"lists"}`, `{"command":"ls"}`},
 		{"bash", `{"command":"ls","workdir":"x"}`, `{"command":"ls","cwd":"x"}`},
 		{"shell", `{"command":"ls","working_directory":"x","justification":"why"}`, `{"command":"ls","cwd":"x"}`},
 		{"bash", `{"command":"ls","directory":"x"}`, `{"command":"ls","cwd":"x"}`},
-		{"bash", `{"command":"ls","run_in_background":false}`, `{"command":"ls"}`},
-		{"bash", `{"command":"ls","run_in_background":true}`, `there is no property "run_in_background": ` + background},
-		{"run_terminal_cmd", `{"command":"ls","is_background":true}`,
-			`there is no property "is_background": ` + background},
+		{"bash", `{"command":"ls","run_in_background":false}`, `{"background":false,"command":"ls"}`},
+		{"bash", `{"command":"ls","run_in_background":true}`, `{"background":true,"command":"ls"}`},
+		{"run_terminal_cmd", `{"command":"ls","is_background":true}`, `{"background":true,"command":"ls"}`},
+		{"BashOutput", `{"bash_id":"1","filter":"x"}`, `{"id":"1"}`},
+		{"KillShell", `{"shell_id":"1"}`, `{"action":"kill","id":"1"}`},
+		{"TaskOutput", `{"task_id":1,"block":true,"timeout":30000}`, `{"action":"wait","id":"1","timeout":30}`},
+		{"write_stdin", `{"session_id":2,"chars":"ls","yield_time_ms":1000,"max_output_tokens":500}`,
+			`{"id":"2","input":"ls"}`},
 		{"bash", `{"command":"ls","timeout_ms":5000}`, `{"command":"ls","timeout":5}`},
 		{"bash", `{"command":"ls","timeoutMs":"1500"}`, `{"command":"ls","timeout":1.5}`},
 		{"bash", `{"command":"ls","timeout_seconds":5}`, `{"command":"ls","timeout":5}`},

@@ -96,6 +96,35 @@ func mendBash(fields map[string]json.RawMessage) bool {
 	return changed
 }
 
+// mendShell takes a number for the id, and the ways in which other programs say how
+// long to wait.
+func mendShell(fields map[string]json.RawMessage) (changed bool) {
+	if _, ok := number(fields["id"]); ok && fields["id"][0] != '"' {
+		fields["id"] = json.RawMessage(strconv.Quote(string(fields["id"])))
+		changed = true
+	}
+	for _, name := range []string{"yield_time_ms", "timeout_ms", "timeout", "delay_ms"} {
+		ms, ok := number(fields[name])
+		if !ok || name == "timeout" && ms < leastMillis {
+			continue
+		}
+		delete(fields, name)
+		fields["timeout"] = json.RawMessage(strconv.FormatFloat(ms/1000, 'f', -1, 64))
+		changed = true
+		break
+	}
+	if block := string(fields["block"]); block == "true" && fields["action"] == nil {
+		fields["action"] = json.RawMessage(`"wait"`)
+	}
+	for _, name := range []string{"block", "filter", "max_output_tokens", "lines"} { // all of it comes, and is cut
+		if fields[name] != nil {
+			delete(fields, name)
+			changed = true
+		}
+	}
+	return changed
+}
+
 // mendGrep takes the ways in which other programs say what to show, and whether
 // case counts.
 func mendGrep(fields map[string]json.RawMessage) (changed bool) {

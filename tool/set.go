@@ -8,7 +8,7 @@ import "slices"
 func BuiltIn(shell string, confined bool) []Tool {
 	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit()}
 	if shell != "" {
-		tools = append(tools, Bash(shell, confined))
+		tools = append(tools, Bash(shell, confined), Shell())
 	}
 	return append(tools, WebFetch(), Random())
 }

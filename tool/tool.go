@@ -43,6 +43,10 @@ type Access struct {
 	// Long says that a command is expected to take long: it was given more time than
 	// usual.
 	Long bool
+	// Background says that a command goes on when the call has ended. To is the line of
+	// the background command whose input Command is; "" where Command is a line itself.
+	Background bool
+	To         string
 	// Unconfined is why the model wants a command to run outside of the sandbox, in
 	// its words; "" when it does not.
 	Unconfined string
@@ -79,6 +83,8 @@ type Result struct {
 	// Paged says that the tool kept Text to Env.PageMax itself and says how to get
 	// the rest: it is not cut once more.
 	Paged bool
+	// Job is the command that the call has left running in the background; nil for none.
+	Job *shell.Job
 }
 
 // Image is an image a tool returns; Data is raw. Name says which it is, for
@@ -274,6 +280,9 @@ type Env struct {
 	// each call, nil stands for nothing.
 	Web   *web.Client
 	Hosts web.Hosts
+	// Jobs are the background commands of the session; nil where commands cannot go on
+	// after their call.
+	Jobs *shell.Jobs
 	// ShellTimeout is a command's default limit, ShellTimeoutMax the most the
 	// model may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration

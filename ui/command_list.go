@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/clipperhouse/displaywidth"
 
@@ -164,7 +165,7 @@ func status(a *agent.Agent, sandbox string) [][]string {
 		name += ", answered by " + by
 	}
 	mode := a.Policy().Mode
-	return [][]string{
+	rows := [][]string{
 		{"model", name + ", effort " + cmp.Or(string(model.Defaults.Effort), "the model's own")},
 		{"directory", dir},
 		{"approval", string(mode) + ": " + cmp.Or(a.Approval(), modeText(mode))},
@@ -174,6 +175,14 @@ func status(a *agent.Agent, sandbox string) [][]string {
 		{"cost", costText(a.Cost())},
 		{"limits", limits(a.Limits())},
 	}
+	for _, c := range a.Background() {
+		state := "runs since " + c.Began.Format(time.TimeOnly)
+		if !c.Runs {
+			state = c.End
+		}
+		rows = append(rows, []string{"background " + c.ID, state + ": " + c.Line})
+	}
+	return rows
 }
 
 // limits are the hard caps in words.

@@ -26,6 +26,10 @@ func (p *Policy) offLayer(access tool.Access, commands []simple, odd string) (wh
 		return odd
 	case access.Long:
 		return "it is expected to take long"
+	case access.Background:
+		return "it goes on in the background"
+	case p.Writer != nil && p.Writer() != "":
+		return "a background command may change files meanwhile"
 	case len(commands) == 0:
 		return "it runs no command"
 	}

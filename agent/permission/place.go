@@ -48,7 +48,11 @@ func (p *Policy) place(d Decision, name string, access tool.Access, commands []s
 	}
 	reads := strings.HasSuffix(d.Rule, "("+ReadGroup+")")
 	if d.Effect == Allow && reads && access.Unconfined == "" {
-		if !slices.ContainsFunc(commands, aboutMachine) {
+		switch {
+		case slices.ContainsFunc(commands, aboutMachine):
+		case access.Background: // nothing may be changed while one reads
+			d.Place = PlaceSandbox
+		default:
 			d.Place = PlaceReading
 		}
 		return d

@@ -97,6 +97,9 @@ type Policy struct {
 	// could not be brought back if they were removed or overwritten now; "" when all
 	// could. nil saves nothing.
 	Unsaved func(paths []string) string
+	// Writer is a background command that may change files meanwhile, "" for none: no
+	// layer is begun then. nil knows of none.
+	Writer func() string
 	// DeniedName reports whether a file at an absolute path would be on the deny list.
 	// nil denies none.
 	DeniedName func(path string) bool
@@ -189,6 +192,8 @@ func (p *Policy) Decide(name string, access tool.Access) Decision {
 	switch {
 	case access.Denied, access.Outside:
 		return Decision{Effect: Deny, Reason: access.Why}
+	case access.Kind == tool.KindRun && access.To != "":
+		return p.decideInput(name, access)
 	case access.Kind == tool.KindRun:
 		d := p.decideRun(name, access)
 		if why := p.changedScript(name, access); d.Effect == Ask && why != "" {

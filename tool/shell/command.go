@@ -39,6 +39,10 @@ type Command struct {
 	Waits Waits
 	Live  io.Writer       // gets the output as it comes, with its escapes
 	Kill  <-chan struct{} // closed when a command that is being stopped is to be killed at once; may be nil
+	// Late takes a command whose time is up and lets it go on in the background, for at
+	// most LateLimit from its beginning. nil has it stopped.
+	Late      *Jobs
+	LateLimit time.Duration
 }
 
 // Start starts a command whose streams are files in a session of its own. The error
@@ -53,11 +57,12 @@ const (
 	StopNone     Stop = iota // it ended by itself
 	StopTimeout              // its time was up
 	StopCanceled             // the caller's context was done
+	StopAsked                // it ran in the background and was to end
 )
 
 // Result is how a command ended.
 type Result struct {
-	Output  string // without escapes
+	Output  string // without escapes; of one in the background it is read from its Job
 	Exit    Exit
 	Stop    Stop
 	Limit   time.Duration
@@ -65,6 +70,9 @@ type Result struct {
 	Stopped int  // background processes that were stopped
 	Left    int  // those that could not be
 	Held    bool // a process that could not be found still holds the output
+	// Job is the command where it has not ended, but goes on in the background: of the
+	// others Output and Took alone are set then.
+	Job *Job
 }
 
 // Run starts the command and waits for its end. The error says that it could
@@ -73,47 +81,85 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return Result{}, err
-	}
-	defer r.Close()
-	c.Cmd.Stdout, c.Cmd.Stderr = w, w
-	begun := time.Now()
-	begin := c.Start
-	if begin == nil {
-		begin = StartHere
-	}
-	shell, err := begin(c.Cmd)
-	w.Close()
-	if err != nil {
-		return Result{}, err
-	}
 	output := newSpool(maxOutput)
-	in := &intake{clean: NewCleaner(output), live: newLive(c.Live, c.Waits.Live)}
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		// Its error is the pipe's end, or that it was closed below.
-		_, _ = io.Copy(in, r)
-	}()
-	end := Result{Limit: c.Limit}
-	end.Stop = c.await(ctx, shell)
-	if end.Stop != StopNone {
-		c.stop(shell, end.Stop)
-	} else {
-		waitFor(drained, c.Waits.Pipe, ctx.Done())
+	r, err := c.begin(output, newLive(c.Live, c.Waits.Live))
+	if err != nil {
+		return Result{}, err
 	}
-	end.Stopped, end.Left = shell.KillAll()
-	<-shell.Done()
-	shell.Release()
-	// A process that made a session of its own may hold the pipe for ever.
-	end.Held = !waitFor(drained, c.Waits.Pipe, nil)
-	in.close()
-	end.Took = time.Since(begun)
-	end.Exit = shell.Exit()
+	stop := r.await(ctx.Done(), c.Limit)
+	if stop == StopTimeout && c.Late != nil {
+		if so, job := c.Late.take(r, output, c.line(), c.LateLimit-c.Limit); job != nil {
+			return Result{Output: so, Job: job, Limit: c.Limit, Took: time.Since(r.begun)}, nil
+		}
+	}
+	end := r.end(stop, ctx.Done())
+	end.Limit = c.Limit
 	end.Output = output.String()
 	return end, nil
+}
+
+// line is the command line, for users.
+func (c *Command) line() string { return c.Cmd.Args[len(c.Cmd.Args)-1] }
+
+// running is a command between its beginning and its end. It is used by one
+// goroutine.
+type running struct {
+	started Started
+	waits   Waits
+	kill    <-chan struct{}
+	pipe    *os.File // what it writes comes out here
+	in      *intake
+	drained chan struct{} // closed when all of that was read
+	begun   time.Time
+}
+
+// begin starts the command. Its output goes to output, without escapes, and to live.
+func (c *Command) begin(output io.Writer, live *live) (*running, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	c.Cmd.Stdout, c.Cmd.Stderr = w, w
+	start := c.Start
+	if start == nil {
+		start = StartHere
+	}
+	begun := time.Now()
+	started, err := start(c.Cmd)
+	w.Close()
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	run := &running{started: started, waits: c.Waits, kill: c.Kill, pipe: r, begun: begun,
+		in: &intake{clean: NewCleaner(output), live: live}, drained: make(chan struct{})}
+	go func() {
+		defer close(run.drained)
+		// Its error is the pipe's end, or that it was closed below.
+		_, _ = io.Copy(run.in, r)
+	}()
+	return run, nil
+}
+
+// end ends what is left of a command and returns how it ended. Who waits gives up
+// waiting for its output when cancel is closed; it may be nil.
+func (r *running) end(why Stop, cancel <-chan struct{}) (end Result) {
+	defer r.pipe.Close()
+	if why != StopNone {
+		r.stop(why)
+	} else {
+		waitFor(r.drained, r.waits.Pipe, cancel)
+	}
+	end.Stop = why
+	end.Stopped, end.Left = r.started.KillAll()
+	<-r.started.Done()
+	r.started.Release()
+	// A process that made a session of its own may hold the pipe for ever.
+	end.Held = !waitFor(r.drained, r.waits.Pipe, nil)
+	r.in.close()
+	end.Took = time.Since(r.begun)
+	end.Exit = r.started.Exit()
+	return end
 }
 
 // intake takes a command's output to the model's copy and to the screen, until
@@ -122,7 +168,8 @@ type intake struct {
 	mu     sync.Mutex
 	closed bool
 	clean  *Cleaner
-	live   *live
+	live   *live   // nil shows nothing
+	record *record // of one in the background, which is told of the line that has not ended; else nil
 }
 
 // Write implements io.Writer.
@@ -134,7 +181,35 @@ func (in *intake) Write(p []byte) (int, error) {
 	}
 	_, _ = in.clean.Write(p)
 	in.live.write(p)
+	if in.record != nil {
+		in.record.see(in.clean.Open())
+	}
 	return len(p), nil
+}
+
+// tell has a record told of the line that has not ended.
+func (in *intake) tell(r *record) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.record = r
+	r.see(in.clean.Open())
+}
+
+// handOver has what comes from now on go to a record, which gets what came so far for
+// its file, and returns that. Nothing is shown any more.
+func (in *intake) handOver(output *spool, to *record) string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	so := output.String()
+	_, _ = to.Write([]byte(so))
+	_ = to.read() // it is read by who gets it from here
+	in.clean.out, in.record = to, to
+	in.live.close()
+	in.live = nil
+	open := in.clean.Open()
+	to.see(open)
+	_ = to.read()
+	return so + open
 }
 
 // close flushes what is held back. Nothing is written afterwards.
@@ -146,19 +221,24 @@ func (in *intake) close() {
 	in.live.close()
 }
 
-// await waits for the shell's end, or for a reason to end it.
-func (c *Command) await(ctx context.Context, shell Started) Stop {
-	timer := time.NewTimer(c.Limit)
-	defer timer.Stop()
+// await waits for the command's end, or for a reason to end it: cancel is closed, or
+// the limit is over; 0 is none.
+func (r *running) await(cancel <-chan struct{}, limit time.Duration) Stop {
+	var late <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		late = timer.C
+	}
 	tick := time.NewTicker(reapPause)
 	defer tick.Stop()
 	for {
 		select {
-		case <-shell.Done():
+		case <-r.started.Done():
 			return StopNone
-		case <-ctx.Done():
+		case <-cancel:
 			return StopCanceled
-		case <-timer.C:
+		case <-late:
 			return StopTimeout
 		case <-tick.C:
 			reap()
@@ -167,14 +247,14 @@ func (c *Command) await(ctx context.Context, shell Started) Stop {
 }
 
 // stop asks the command and all it started to end, and gives them time to,
-// until Kill is closed.
-func (c *Command) stop(shell Started, why Stop) {
+// until kill is closed.
+func (r *running) stop(why Stop) {
 	if why == StopCanceled {
-		shell.Signal(syscall.SIGINT) // as Ctrl-C would
+		r.started.Signal(syscall.SIGINT) // as Ctrl-C would
 	} else {
-		shell.Signal(syscall.SIGTERM)
+		r.started.Signal(syscall.SIGTERM)
 	}
-	timer := time.NewTimer(c.Waits.Kill)
+	timer := time.NewTimer(r.waits.Kill)
 	defer timer.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -182,10 +262,10 @@ func (c *Command) stop(shell Started, why Stop) {
 		select {
 		case <-timer.C:
 			return
-		case <-c.Kill:
+		case <-r.kill:
 			return
 		case <-tick.C:
-			if !shell.Runs() {
+			if !r.started.Runs() {
 				return
 			}
 		}

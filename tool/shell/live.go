@@ -31,6 +31,9 @@ func newLive(screen io.Writer, pause time.Duration) *live {
 }
 
 func (l *live) write(p []byte) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -78,6 +81,9 @@ func (l *live) show(all bool) {
 
 // close shows the rest, and says how much was not shown.
 func (l *live) close() {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

@@ -1,0 +1,262 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"artoo/provider"
+	"artoo/tool"
+	"artoo/tool/shell"
+)
+
+// backgroundNote begins what the model is told, with a user's message, of background
+// commands.
+const backgroundNote = "(In the background: "
+
+// left are calls whose command goes on in the background, or has ended there and was
+// not looked at yet.
+type left struct {
+	mu    sync.Mutex
+	calls []*pending
+}
+
+func (l *left) add(p *pending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = append(l.calls, p)
+}
+
+// writer is a command that runs and may change files, nil for none.
+func (l *left) writer() *shell.Job {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.calls {
+		if p.job.Runs() && (!p.reads || p.confined != nil) {
+			return p.job
+		}
+	}
+	return nil
+}
+
+// ended takes those that have ended.
+func (l *left) ended() (calls []*pending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = slices.DeleteFunc(l.calls, func(p *pending) bool {
+		if !p.job.Runs() {
+			calls = append(calls, p)
+			return true
+		}
+		return false
+	})
+	return calls
+}
+
+// BackgroundCommand is a command that goes on after its call.
+type BackgroundCommand struct {
+	ID, Line string
+	Began    time.Time
+	Runs     bool
+	End      string // how it ended, in words; "" while it runs
+}
+
+// Background lists the background commands of the present session, in the order in
+// which they began.
+func (a *Agent) Background() (list []BackgroundCommand) {
+	if a.opt.Env.Jobs == nil {
+		return nil
+	}
+	for _, j := range a.opt.Env.Jobs.List() {
+		c := BackgroundCommand{ID: j.ID, Line: a.masked(j.Line), Began: j.Begun, Runs: j.Runs()}
+		if !c.Runs {
+			c.End = tool.HowItEnded(j.Result())
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// beginBackground lets commands go on in the background, where the model has the tool
+// that watches them.
+func (a *Agent) beginBackground() {
+	if slices.ContainsFunc(a.opt.Tools, func(t tool.Tool) bool { return t.Name == "shell" }) {
+		a.opt.Env.Jobs = &shell.Jobs{Keep: a.keepOutput}
+		a.opt.Policy.Writer = a.backgroundWriter
+	}
+}
+
+// endBackground ends the background commands of a session, and says which. What they
+// made for others to run goes away with them: nobody can be asked any more.
+func (a *Agent) endBackground() {
+	if a.opt.Env.Jobs == nil {
+		return
+	}
+	var names []string
+	for _, j := range a.opt.Env.Jobs.Close() {
+		names = append(names, fmt.Sprintf("%s (%s)", j.ID, a.masked(firstLine(j.Line))))
+	}
+	if len(names) > 0 {
+		a.notify("stopped with the session: background command " + strings.Join(names, ", "))
+	}
+	for _, p := range a.background.ended() {
+		if made, err := a.madeForOthers(p); err != nil {
+			a.notify("whether a background command made files that others run cannot be told: " + err.Error())
+		} else if len(made) > 0 {
+			text := "removed, since others run or obey what a background command made: "
+			if err := p.confined.Remove(made); err != nil {
+				text = "files that others run could not be removed: " + err.Error() + ": "
+			}
+			a.notify(text + strings.Join(a.opt.Policy.MadeForOthers(made).Created, ", "))
+		}
+	}
+	a.beginBackground()
+}
+
+// backgroundWriter is a background command that may change files, as a line; "" for
+// none.
+func (a *Agent) backgroundWriter() string {
+	if job := a.background.writer(); job != nil {
+		return job.Line
+	}
+	if a.parent != nil {
+		return a.parent.backgroundWriter()
+	}
+	return ""
+}
+
+// madeForOthers lists the files that others run which a background command made. Those
+// that tools wrote meanwhile, or the user keeps, are none of them.
+func (a *Agent) madeForOthers(p *pending) ([]string, error) {
+	if p.confined == nil {
+		return nil, nil
+	}
+	made, err := p.confined.Appeared()
+	return slices.DeleteFunc(made, func(path string) bool {
+		return slices.ContainsFunc(a.approvedFiles, func(own string) bool { return own == path || isBelow(path, own) })
+	}), err
+}
+
+// settleBackground looks at the background commands that have ended: what they made
+// for others to run is asked about. It returns what the model is to be told, "" for
+// nothing; the error ends the turn.
+func (t *turn) settleBackground(ctx context.Context) (said string, err error) {
+	if ctx.Err() != nil {
+		return "", nil
+	}
+	for _, p := range t.background.ended() {
+		if p.job.Tell() {
+			said += fmt.Sprintf("[background command %s has ended: %s: %s]\n", p.job.ID, tool.HowItEnded(p.job.Result()),
+				firstLine(p.job.Line))
+			t.notice(NoticeInfo, fmt.Sprintf("background command %s has ended: %s", p.job.ID, tool.HowItEnded(p.job.Result())))
+		}
+		if p.confined == nil {
+			continue
+		}
+		var result tool.Result
+		p.asks = &asker{turn: t}
+		if limit := p.confined.Limit(); limit != "" {
+			result.Text += "[it was ended at a limit: " + limit + "]\n"
+		}
+		err = cmp.Or(err, t.keepOthersRun(ctx, p, &result))
+		t.nameWalls(p, &result)
+		said += result.Text
+	}
+	return t.masked(said), err
+}
+
+// takeBackground notes what a call left in the background, or wrote; its result tells
+// which commands have ended meanwhile.
+func (t *turn) takeBackground(ctx context.Context, p *pending) {
+	if p.job != nil {
+		t.background.add(p)
+	}
+	if p.outcome.Status == CallOK && p.call.Access.Kind == tool.KindWrite {
+		t.approvedFiles = append(t.approvedFiles, p.call.Access.Paths...)
+	}
+	said, err := t.settleBackground(ctx)
+	p.stop = cmp.Or(p.stop, err)
+	if said != "" {
+		p.outcome.Text = strings.TrimRight(p.outcome.Text, "\n") + "\n" + said
+	}
+}
+
+// noteBackground has the model told, with the user's message, of commands that ended
+// since the last turn.
+func (t *turn) noteBackground(ctx context.Context) error {
+	said, err := t.settleBackground(ctx)
+	if said != "" {
+		t.unsent = append(t.unsent, provider.Text{Text: backgroundNote + strings.TrimSuffix(said, "\n") + ")"})
+	}
+	return err
+}
+
+// stillRunning tells the user, when a turn was stopped, what it does not end.
+func (t *turn) stillRunning() {
+	n := 0
+	for _, c := range t.Background() {
+		if c.Runs {
+			n++
+		}
+	}
+	if n > 0 {
+		t.notice(NoticeInfo, count(n, "background command")+" still running; /status lists them")
+	}
+}
+
+// keepOutput opens the file for the output of a background command.
+func (a *Agent) keepOutput(id string) (io.WriteCloser, string, error) {
+	dir := a.OutputDir()
+	if dir == "" {
+		return nil, "", nil
+	}
+	name := filepath.Join(dir, "background-"+id+"-"+rand.Text()[:6]+".txt")
+	return &maskedFile{name: name, mask: a.masked}, name, nil
+}
+
+// maskedFile is a file that is made when the first text comes, and holds marks in
+// place of keys.
+type maskedFile struct {
+	name string
+	mask func(string) string
+	file *os.File
+	held string // what may be the beginning of a key
+}
+
+// Write implements io.Writer.
+func (f *maskedFile) Write(p []byte) (int, error) {
+	text := f.held + string(p)
+	cut := maskable(text)
+	f.held = text[cut:]
+	return len(p), f.write(text[:cut])
+}
+
+func (f *maskedFile) write(text string) (err error) {
+	if text == "" {
+		return nil
+	}
+	if f.file == nil {
+		if f.file, err = os.OpenFile(f.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			return err
+		}
+	}
+	_, err = f.file.WriteString(f.mask(text))
+	return err
+}
+
+// Close implements io.Closer.
+func (f *maskedFile) Close() error {
+	err := f.write(f.held)
+	if f.file == nil {
+		return err
+	}
+	return f.file.Close()
+}

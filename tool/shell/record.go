@@ -1,0 +1,130 @@
+package shell
+
+import (
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// maxUnread is how much of a background command's output is kept for who reads it
+// next, in bytes; the whole is in its file.
+const maxUnread = 256 << 10
+
+// record takes the output of a background command: all of it goes to a file, as far
+// as there is room, and what nobody has read yet is kept. Its methods may be called
+// from any goroutine.
+type record struct {
+	mu     sync.Mutex
+	file   io.WriteCloser // nil where nothing keeps it
+	name   string
+	room   int   // bytes that may still go to the file
+	err    error // why the file is not whole
+	unread *spool
+	open   string // the line that has not ended
+	shown  string // what was read of it
+	seen   int    // bytes that came, to tell whether there were more
+	watch  *watch
+}
+
+// watch waits for a line.
+type watch struct {
+	pattern *regexp.Regexp
+	hit     chan string // takes the first line that matches
+}
+
+func (w *watch) look(lines string) {
+	for line := range strings.Lines(lines) {
+		if line = strings.TrimSuffix(line, "\n"); w.pattern.MatchString(line) {
+			select {
+			case w.hit <- line:
+			default: // one is enough
+			}
+			return
+		}
+	}
+}
+
+// Write implements io.Writer; it cannot fail. What comes is whole lines.
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen += len(p)
+	r.open, r.shown = "", ""
+	_, _ = r.unread.Write(p)
+	if r.watch != nil {
+		r.watch.look(string(p))
+	}
+	if r.file == nil || r.err != nil {
+		return len(p), nil
+	}
+	n := min(len(p), r.room)
+	r.room -= n
+	if _, r.err = r.file.Write(p[:n]); r.err == nil && n < len(p) {
+		r.err = errors.New("it was longer than the file may be")
+	}
+	return len(p), nil
+}
+
+// see is told how the line that has not ended stands.
+func (r *record) see(open string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if open == r.open {
+		return
+	}
+	r.open = open
+	r.seen++
+	if r.watch != nil && open != "" {
+		r.watch.look(open)
+	}
+}
+
+// read takes what came since the last time.
+func (r *record) read() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := r.unread.String()
+	r.unread = newSpool(maxUnread)
+	if r.open != r.shown {
+		r.shown = r.open
+		text += r.open
+	}
+	return text
+}
+
+// await has a watch look at all that was not read yet, and at what comes. It ends with
+// the returned func.
+func (r *record) await(w *watch) (end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watch = w
+	w.look(r.unread.String())
+	if r.open != r.shown {
+		w.look(r.open)
+	}
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.watch == w {
+			r.watch = nil
+		}
+	}
+}
+
+// bytes is how much came, to tell whether there was more.
+func (r *record) bytes() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen
+}
+
+// close closes the file.
+func (r *record) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file != nil {
+		r.err = errors.Join(r.err, r.file.Close())
+	}
+}
