@@ -164,7 +164,7 @@ func (p *places) deviceSteps(ownProc bool) {
 		p.add(launcher.OpLink, target, "/dev/"+name, "")
 	}
 	p.add(launcher.OpTerminal, "", "/dev/pts", "newinstance,ptmxmode=0666,mode=620")
-	p.add(launcher.OpTemp, "", "/dev/shm", "mode=1777,size=1g")
+	p.add(launcher.OpTemp, "", "/dev/shm", "mode=1777,size=1g,nr_inodes=256k")
 }
 
 // tempSteps make the temporary directories and an empty home.
@@ -183,7 +183,7 @@ func (p *places) tempSteps(config Config) error {
 	if real, err := filepath.EvalSymlinks(config.Home); err == nil {
 		p.home = real
 	}
-	p.add(launcher.OpTemp, "", p.home, "mode=700,size=1g")
+	p.add(launcher.OpTemp, "", p.home, "mode=700,size=1g,nr_inodes=256k")
 	return nil
 }
 

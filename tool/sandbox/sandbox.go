@@ -49,9 +49,9 @@ type Cache struct {
 
 // Limits bound one command on a layer. Zero is the default.
 type Limits struct {
-	Processes int   // 512
+	Processes int   // 512; eight times as many in the sandbox
 	Memory    int64 // bytes of one process, 2 GB
-	Layer     int64 // bytes of all that is written, temporary files included, 1 GB
+	Layer     int64 // bytes of all that is written, temporary files included, 1 GB; a file counts 4 KB at least
 }
 
 // ErrUnconfined says that nothing here can confine a command as it was asked to be.

@@ -310,6 +310,10 @@ func (s *Sandbox) try(cmd *exec.Cmd, line launcher.Line) (*Process, error) {
 	return &Process{socket: ours, onDisk: s.facts.LayerOnDisk, begun: begun, writable: line.Writable, denied: line.Denied}, nil
 }
 
+// sandboxed is how many times more processes a command in the sandbox may start than
+// one on a layer: builds and servers run there.
+const sandboxed = 8
+
 // line says what to run, and how.
 func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 	if cmd.Err != nil {
@@ -328,6 +332,9 @@ func (s *Sandbox) line(cmd *exec.Cmd, options Options) (launcher.Line, error) {
 	}
 	if s.facts.Mechanism == None {
 		return line, nil
+	}
+	if !options.Layer && !options.ReadOnly {
+		line.Processes *= sandboxed
 	}
 	line.Env = append(slices.Clip(line.Env), s.places.environ...)
 	var err error

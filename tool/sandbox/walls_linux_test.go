@@ -183,6 +183,7 @@ func layerEnds(t *testing.T, facts Facts) {
 	for _, c := range []struct{ line, limit string }{
 		{"head -c 20000000 /dev/zero > big", "8 MB of layer"},
 		{"head -c 20000000 /dev/zero > /tmp/big", "8 MB of layer"},
+		{"i=0; while :; do : > f$i; i=$((i+1)); done", "8 MB of layer"},
 		{"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32; do sleep 60 & done; wait", "30 processes"},
 		{"./eater eat", "150 MB of memory in a process"},
 	} {
@@ -195,6 +196,49 @@ func layerEnds(t *testing.T, facts Facts) {
 		}
 		if entries, err := os.ReadDir(root); err != nil || len(entries) != 1 {
 			t.Errorf("%s: the project holds %v: %v", c.line, entries, err)
+		}
+	}
+}
+
+// A bomb of processes ends the command, not the machine, also for root, whom the
+// kernel's limit does not bind.
+func TestACommandInTheSandboxEndsAtItsProcesses(t *testing.T) {
+	s, _ := open(t, func(config *Config) { config.Limits = Limits{Processes: 20} })
+	line := "i=0; while [ $i -lt 400 ]; do sleep 600 & i=$((i+1)); done; wait"
+	if out, exit, _ := run(t, s, Options{}, line); exit.Limit != "160 processes" || exit.Status == 0 {
+		t.Errorf("it ended with %+v and printed %.200q", exit, out)
+	}
+}
+
+// The home and the shared memory of a session hold so many files, whatever they hold.
+func TestFilesWithoutContentHaveABound(t *testing.T) {
+	s, _ := open(t, nil)
+	out, _, _ := run(t, s, Options{}, "df --output=itotal ~ /dev/shm | tail -n 2")
+	if out != "262144\n262144\n" {
+		t.Errorf("there is room for %q files", out)
+	}
+}
+
+// The kernel sends what a process held when it crashed to a program outside, where
+// it is told to, unless the limit of that is 1.
+func TestNoCommandChangesWhatIsKeptOfACrash(t *testing.T) {
+	for mechanism, facts := range factsOf {
+		if mechanism == None {
+			continue
+		}
+		s, _ := openWith(t, facts, nil)
+		for _, options := range []Options{{}, {Layer: true}, {ReadOnly: true}} {
+			if options != (Options{}) && !facts.Layer {
+				continue
+			}
+			line := "ulimit -c 0; ulimit -c unlimited; ulimit -n 100; grep -e core -e open /proc/self/limits | tr -s ' '"
+			out, _, p := run(t, s, options, line)
+			if p.layer != nil {
+				p.layer.Close()
+			}
+			if !strings.Contains(out, "core file size 1 1 bytes") || !strings.Contains(out, "open files 100 100 files") {
+				t.Errorf("%s, %+v: %s", mechanism, options, out)
+			}
 		}
 	}
 }

@@ -140,6 +140,11 @@ func duplicate(fd, least int) (int, error) {
 
 // prepare makes what all commands share, and returns the sockets that listen.
 func (s *server) prepare() ([]int, error) {
+	if s.setup.Mechanism != "none" {
+		// Where the machine sends what a crashed process held to a program, it does so
+		// whatever the limit, but for this one. Where a limit of 0 binds, it stays.
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{Cur: 1, Max: 1})
+	}
 	if s.setup.Mechanism != "namespaces" {
 		_, _, errno := syscall.Syscall(syscall.SYS_PRCTL, prSetSubreaper, 1, 0)
 		if errno != 0 {

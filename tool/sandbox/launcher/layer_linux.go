@@ -96,7 +96,8 @@ func (j *job) overlay() error {
 // whose size is the limit, or a directory on disk.
 func (j *job) room(flags uintptr) error {
 	if j.setup.Disk == "" {
-		return syscall.Mount("tmpfs", layerDir, "tmpfs", flags, "mode=755,size="+strconv.FormatInt(j.Size, 10))
+		return syscall.Mount("tmpfs", layerDir, "tmpfs", flags, "mode=755,size="+strconv.FormatInt(j.Size, 10)+
+			",nr_inodes="+strconv.FormatInt(max(j.Size/leastFile, 16), 10))
 	}
 	dir := diskDir + "/" + strconv.Itoa(int(j.layers.Add(1)))
 	if err := clearReadOnly(diskDir); err != nil {

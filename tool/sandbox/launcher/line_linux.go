@@ -267,11 +267,16 @@ func (j *job) bounds(keep *pins) []call {
 		value := pin(keep, [2]uint64{uint64(n), uint64(n)})
 		return call{number: sysPrlimit64, b: uintptr(what), c: value}
 	}
-	calls := []call{limit(syscall.RLIMIT_CORE, 0)}
+	processes := j.Processes + tasks()
+	var own syscall.Rlimit
+	if syscall.Getrlimit(rlimitNproc, &own) == nil && own.Max < uint64(processes) {
+		processes = int64(own.Max) // nobody may raise it
+	}
+	calls := []call{limit(rlimitNproc, processes)}
 	if j.Layer || j.ReadOnly {
 		// What a process may reserve is twice what it may use: watch sees the difference,
 		// and can tell why it ended.
-		calls = append(calls, limit(rlimitNproc, j.Processes+tasks()), limit(syscall.RLIMIT_DATA, 2*j.Memory))
+		calls = append(calls, limit(syscall.RLIMIT_DATA, 2*j.Memory))
 		if j.setup.Disk != "" {
 			calls = append(calls, limit(syscall.RLIMIT_FSIZE, j.Size))
 		}
@@ -330,7 +335,7 @@ func (j *job) attend() {
 	if j.listener >= 0 {
 		watching.Go(j.hear)
 	}
-	if j.Layer || j.ReadOnly {
+	if j.setup.Mechanism == "namespaces" {
 		watching.Go(func() { j.watch(stop) })
 	}
 	status, stopped := j.await()

@@ -21,6 +21,7 @@ const (
 	offArch   = 4
 	offArg0   = 16
 	offArg1   = 24
+	offArg2   = 32
 )
 
 // Refused wherever commands are confined, without a word: programs try some of
@@ -49,7 +50,7 @@ var shared = []uint32{
 // onProcess are calls that change a process, with the place of its number among
 // the arguments; zero is the caller itself.
 var onProcess = []struct{ number, offset uint32 }{
-	{sysPrlimit64, offArg0}, {syscall.SYS_SETPRIORITY, offArg1}, {syscall.SYS_IOPRIO_SET, offArg1},
+	{syscall.SYS_SETPRIORITY, offArg1}, {syscall.SYS_IOPRIO_SET, offArg1},
 	{syscall.SYS_SCHED_SETAFFINITY, offArg0}, {syscall.SYS_SCHED_SETSCHEDULER, offArg0},
 	{syscall.SYS_SCHED_SETPARAM, offArg0}, {sysSchedSetattr, offArg0},
 }
@@ -144,6 +145,7 @@ func newFilter(net network, layer, notify bool) []syscall.SockFilter {
 		f.when(tiocsti, errno(syscall.EPERM))
 		f.when(tioclinux, errno(syscall.EPERM))
 	})
+	f.limits(net)
 	if net == noUnix {
 		f.others()
 	}
@@ -163,6 +165,26 @@ func (f *filter) others() {
 			f.answer(errno(syscall.EPERM))
 		})
 	}
+}
+
+// limits has a command believe that it sets the limit of what is kept of a process
+// that crashed: careful programs do, and the launcher's limit keeps more from going
+// out. Others they may lower, but not another process's where there is no namespace.
+func (f *filter) limits(net network) {
+	f.argument(syscall.SYS_SETRLIMIT, offArg0, func() { f.when(syscall.RLIMIT_CORE, errno(0)) })
+	f.argument(sysPrlimit64, offArg0, func() {
+		if net == noUnix {
+			f.jump(syscall.BPF_JEQ, 0, 1, 0)
+			f.answer(errno(syscall.EPERM))
+		}
+		f.load(offArg1)
+		f.jump(syscall.BPF_JEQ, syscall.RLIMIT_CORE, 0, 5)
+		f.load(offArg2) // where the new limit is; without one it is only read
+		f.jump(syscall.BPF_JEQ, 0, 0, 2)
+		f.load(offArg2 + 4)
+		f.jump(syscall.BPF_JEQ, 0, 1, 0)
+		f.answer(errno(0))
+	})
 }
 
 func (f *filter) sockets(net network) {

@@ -16,9 +16,17 @@ func pause(milliseconds int) { time.Sleep(time.Duration(milliseconds) * time.Mil
 // most of them; looking tells which one it was, and ends the command.
 const watchEvery = 50 * time.Millisecond
 
-// watch ends a command on a layer that is at a limit.
+// watchSandboxEvery is how often processes are counted of a command in the sandbox,
+// which may run for hours.
+const watchSandboxEvery = 250 * time.Millisecond
+
+// watch ends a command that is at a limit.
 func (j *job) watch(stop <-chan struct{}) {
-	tick := time.NewTicker(watchEvery)
+	every := watchSandboxEvery
+	if j.Layer || j.ReadOnly {
+		every = watchEvery
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
@@ -26,7 +34,7 @@ func (j *job) watch(stop <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		if j.full() {
+		if j.layer >= 0 && j.full() {
 			j.end(layerFull(j.Size))
 		}
 		members := j.members()
@@ -35,6 +43,9 @@ func (j *job) watch(stop <-chan struct{}) {
 		j.mu.Unlock()
 		if crowded {
 			j.end("")
+		}
+		if j.layer < 0 {
+			continue
 		}
 		for _, pid := range members {
 			if memoryOf(pid) > j.Memory {
@@ -47,7 +58,7 @@ func (j *job) watch(stop <-chan struct{}) {
 // crowded notes that there are as many processes as there may be, or nearly: a
 // shell that is refused one ends, and others with it. The lock is held.
 func (j *job) crowded(members int) bool {
-	if !j.Layer && !j.ReadOnly || int64(members) < j.Processes-j.Processes/16-1 {
+	if int64(members) < j.Processes-j.Processes/16-1 {
 		return false
 	}
 	if j.limit == "" {
@@ -71,6 +82,10 @@ func memoryOf(pid int) int64 {
 	return kib << 10
 }
 
+// leastFile is what each file on a layer counts at least, in bytes: one without
+// content takes memory too.
+const leastFile = 4096
+
 // full reports whether the layer has no room left.
 func (j *job) full() bool {
 	if j.setup.Disk != "" {
@@ -91,7 +106,7 @@ func sizeOf(dir string, enough int64) (size int64) {
 		if syscall.Lstat(dir+"/"+name, &st) != nil {
 			continue
 		}
-		size += st.Blocks * 512
+		size += max(st.Blocks*512, leastFile)
 		if isDir(st.Mode) {
 			size += sizeOf(dir+"/"+name, enough-size)
 		}
