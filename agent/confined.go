@@ -308,6 +308,7 @@ func (t *turn) keepOthersRun(ctx context.Context, p *pending, result *tool.Resul
 	if len(made) == 0 {
 		return nil
 	}
+	defer t.madeUnapproved(made)()
 	effects := t.opt.Policy.MadeForOthers(made)
 	answer, err := t.askAfter(ctx, p, Question{Kind: QuestionChanges, Effects: &effects,
 		Reason: "asked whatever the mode: it made what others run"})
@@ -336,6 +337,21 @@ func (t *turn) keepOthersRun(ctx context.Context, p *pending, result *tool.Resul
 			because(answer.Reason) + "]\n"
 	}
 	return nil
+}
+
+// removeOthersRun takes away what a command in the sandbox made for others to run, where
+// the turn is over and nobody is asked any more.
+func (t *turn) removeOthersRun(p *pending) {
+	if p.confined == nil || p.decision.Place != permission.PlaceSandbox {
+		return
+	}
+	made, err := p.confined.Appeared()
+	if err == nil {
+		err = p.confined.Remove(made)
+	}
+	if err != nil {
+		t.notice(NoticeWarning, "files that others run, which a command made, could not be removed: "+err.Error())
+	}
 }
 
 // offerOutside asks whether a command that failed at a wall runs once more on the

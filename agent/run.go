@@ -296,34 +296,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	began := time.Now()
 	live := &liveOutput{call: p.call, cb: t.cb, mask: t.opt.Secrets.Mask}
 	p.live = live
-	type end struct {
-		result tool.Result
-		err    error
-	}
-	done := make(chan end, 1)
-	t.abandoned.Go(func() {
-		env := t.environment(p)
-		result, err := guard(func() (tool.Result, error) {
-			if p.tool.ByLoop() {
-				return t.runOwn(ctx, p)
-			}
-			return p.tool.Run(ctx, env, p.call.Input, live)
-		})
-		done <- end{result, err}
-	})
-	var e end
-	ran := true
-	select {
-	case e = <-done:
-	case <-ctx.Done():
-		grace := time.NewTimer(interruptGrace)
-		defer grace.Stop()
-		select {
-		case e = <-done:
-		case <-grace.C:
-			ran, e.err = false, context.Cause(ctx)
-		}
-	}
+	e, ran := t.start(ctx, p)
 	if kept { // before any question: what the user changes meanwhile is the user's
 		t.recordAfter()
 	}
@@ -334,11 +307,15 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		}
 	}
 	p.job = e.result.Job
-	if ran && e.err == nil && p.job == nil {
+	switch {
+	case p.job != nil: // it goes on in the background
+	case ran && e.err == nil:
 		p.stop = cmp.Or(p.stop, t.settle(ctx, p, &e.result))
 		if !e.result.IsError {
 			t.check(ctx, p, &e.result)
 		}
+	case ran:
+		t.removeOthersRun(p)
 	}
 	live.close()
 	e.result.Text = t.masked(e.result.Text)
@@ -350,6 +327,46 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	if p.edited != "" {
 		p.outcome.Text = p.edited + "\n\n" + p.outcome.Text
 	}
+}
+
+// ended is how a tool's run came out.
+type ended struct {
+	result tool.Result
+	err    error
+}
+
+// start starts a call's tool and waits for its end, or, after an interrupt, for a
+// moment: then ran is false, and the tool is left to those who kill it.
+func (t *turn) start(ctx context.Context, p *pending) (e ended, ran bool) {
+	done := make(chan ended, 1)
+	t.abandoned.Go(func() {
+		env := t.environment(p)
+		result, err := guard(func() (tool.Result, error) {
+			if p.tool.ByLoop() {
+				return t.runOwn(ctx, p)
+			}
+			return p.tool.Run(ctx, env, p.call.Input, p.live)
+		})
+		done <- ended{result, err}
+	})
+	select {
+	case e = <-done:
+		return e, true
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(interruptGrace)
+	defer grace.Stop()
+	select {
+	case e = <-done:
+		return e, true
+	case <-grace.C:
+	}
+	t.abandoned.Go(func() {
+		if late := <-done; late.result.Job == nil {
+			t.removeOthersRun(p)
+		}
+	})
+	return ended{err: context.Cause(ctx)}, false
 }
 
 // finish appends the call's one result to the conversation, and tells it. The

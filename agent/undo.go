@@ -172,12 +172,40 @@ func (t *turn) keepBefore(ctx context.Context, p *pending) (kept bool, err error
 		return true, err
 	case access.Kind != tool.KindRun || p.reads || p.decision.Place == permission.PlaceLayer:
 		return false, nil
-	case t.step != nil: // kept when it was decided
-		return true, nil
+	case t.step == nil: // else it was kept when it was decided
+		t.step = t.journal.Begin(t.turnNumber(), what)
+		_, err = t.step.Snapshot(ctx)
 	}
-	t.step = t.journal.Begin(t.turnNumber(), what)
-	_, err = t.step.Snapshot(ctx)
+	t.commandStep.Store(t.step)
 	return true, err
+}
+
+// BeforeCommand notes what others run in the project, absolute paths, right before a
+// command starts that may add to it: if artoo is killed meanwhile, the next one takes
+// away what was added. It may be called from any goroutine.
+func (a *Agent) BeforeCommand(othersRun []string) error {
+	if step := a.commandStep.Load(); step != nil {
+		return step.Others(othersRun)
+	}
+	return nil
+}
+
+// madeUnapproved notes what a command made for others to run, until settled is called:
+// if artoo is killed before, the next one takes it away.
+func (t *turn) madeUnapproved(paths []string) (settled func()) {
+	if t.journal == nil {
+		return func() {}
+	}
+	step, err := t.journal.Made(t.turnNumber(), "what others run", paths...)
+	if err != nil {
+		t.notice(NoticeWarning, "if artoo is killed now, what the command made for others to run stays: "+err.Error())
+		return func() {}
+	}
+	return func() {
+		if err := step.Drop(); err != nil {
+			t.notice(NoticeWarning, "the journal: "+err.Error())
+		}
+	}
 }
 
 // endStep records what came of the present step.
@@ -185,6 +213,7 @@ func (a *Agent) endStep() error {
 	if a.step == nil {
 		return nil
 	}
+	a.commandStep.Store(nil)
 	changed, err := a.step.End()
 	a.step, a.coverage = nil, journal.Coverage{}
 	if err != nil || len(changed.Lacks) == 0 {

@@ -81,8 +81,12 @@ func (c *Confiner) denied() ([]string, error) {
 // before a command starts.
 func (c *Confiner) protected() ([]string, error) {
 	list, outside, err := c.others.look()
-	if err == nil {
-		c.before = &list
+	if err != nil {
+		return nil, err
+	}
+	c.before = &list
+	if c.place == permission.PlaceSandbox && c.config.Starting != nil {
+		err = c.config.Starting(list)
 	}
 	return slices.Concat(list, outside), err
 }

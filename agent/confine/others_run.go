@@ -27,7 +27,7 @@ func newOthersRun(roots []string, named func() []string) *othersRun {
 		if o.is(at) {
 			return kind&fs.ModeSymlink == 0, false // a link is only a name
 		}
-		return kind.IsRegular() && names.Linked(at), kind.IsDir()
+		return isBare(at) || kind.IsRegular() && names.Linked(at), kind.IsDir()
 	})
 	return o
 }
@@ -50,20 +50,21 @@ func (o *othersRun) look() (found, outside []string, err error) {
 		return nil, nil, err
 	}
 	for _, at := range all {
-		if o.is(at) {
+		if isBare(at) {
+			found = append(found, bareEntries(filepath.Dir(at))...)
+		} else if o.is(at) {
 			found = append(found, at)
 		} else {
 			outside = append(outside, at)
 		}
 	}
 	outside = o.gathered(names.Outside(outside))
-	if o.named == nil {
-		return found, outside, nil
-	}
-	for _, dir := range o.named() {
-		inside := slices.ContainsFunc(o.roots, func(root string) bool { return dir != root && within(root, dir) })
-		if _, err := os.Lstat(dir); err == nil && inside {
-			found = append(found, dir)
+	if o.named != nil {
+		for _, dir := range o.named() {
+			inside := slices.ContainsFunc(o.roots, func(root string) bool { return dir != root && within(root, dir) })
+			if inside && exists(dir) {
+				found = append(found, dir)
+			}
 		}
 	}
 	slices.Sort(found)
@@ -99,10 +100,49 @@ func (o *othersRun) gathered(paths []string) []string {
 	return paths
 }
 
+// Appeared returns a func that lists what others run in a project, by now and not
+// before. named lists the directories that git's configuration names, and may be nil.
+func Appeared(root string, named func() []string) func(before []string) ([]string, error) {
+	o := newOthersRun([]string{root}, named)
+	return o.since
+}
+
 // since lists what there is now and was not before.
 func (o *othersRun) since(before []string) ([]string, error) {
 	now, _, err := o.look()
-	return slices.DeleteFunc(now, func(path string) bool { _, ok := slices.BinarySearch(before, path); return ok }), err
+	was := func(path string) bool { _, ok := slices.BinarySearch(before, path); return ok }
+	return slices.DeleteFunc(now, func(path string) bool {
+		head := filepath.Join(filepath.Dir(path), "HEAD")
+		_, listed := slices.BinarySearch(now, head)
+		// Of a repository that was none before, HEAD alone: without it the rest, which may
+		// be the user's, is a directory like any other.
+		return was(path) || listed && path != head && !was(head) && !o.is(path)
+	}), err
+}
+
+// isBare reports whether a path is the HEAD of what git would take for a bare
+// repository, and obey.
+func isBare(at string) bool {
+	if filepath.Base(at) != "HEAD" {
+		return false
+	}
+	dir := filepath.Dir(at)
+	return exists(filepath.Join(dir, "objects")) && exists(filepath.Join(dir, "refs"))
+}
+
+// bareEntries are the files and directories of a bare repository that git reads.
+func bareEntries(dir string) (found []string) {
+	for name := range strings.FieldsSeq("HEAD commondir config config.worktree hooks info objects packed-refs refs") {
+		if path := filepath.Join(dir, name); exists(path) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // remove takes files and directories away that are below the roots.

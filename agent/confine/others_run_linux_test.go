@@ -60,6 +60,42 @@ func TestManyFilesWithNamesOutsideAreHeldByTheirDirectories(t *testing.T) {
 	}
 }
 
+// What git would take for a bare repository is protected where it is one, and where a
+// command makes one, HEAD is what it made: the rest may be the user's.
+func TestBareRepositoriesAreWhatOthersRun(t *testing.T) {
+	root := t.TempDir()
+	at := func(names ...string) (paths []string) {
+		for _, name := range names {
+			paths = append(paths, filepath.Join(root, name))
+		}
+		return paths
+	}
+	for _, name := range []string{"fixture.git/HEAD", "fixture.git/config", "fixture.git/objects/x", "fixture.git/refs/heads/x",
+		"fixture.git/AGENTS.md", "fixture.git/Jenkinsfile", "docs/HEAD", "lib/objects/a", "lib/refs/b", "lib/config"} {
+		put(t, filepath.Join(root, name), "text")
+	}
+	o := newOthersRun([]string{root}, nil)
+	before, _, err := o.look()
+	expected := at("fixture.git/AGENTS.md", "fixture.git/HEAD", "fixture.git/Jenkinsfile", "fixture.git/config",
+		"fixture.git/objects", "fixture.git/refs")
+	if err != nil || !slices.Equal(before, expected) {
+		t.Errorf("others run %q, %v", before, err)
+	}
+	put(t, filepath.Join(root, "fixture.git/hooks/post-update"), "text")
+	put(t, filepath.Join(root, "lib/HEAD"), "ref: refs/heads/x")
+	put(t, filepath.Join(root, "lib/AGENTS.md"), "text")
+	made, err := o.since(before)
+	if err != nil || !slices.Equal(made, at("fixture.git/hooks", "lib/AGENTS.md", "lib/HEAD")) {
+		t.Errorf("made were %q, %v", made, err)
+	}
+	if err := o.remove(made); err != nil {
+		t.Error(err)
+	}
+	if after, err := Appeared(root, nil)(before); err != nil || len(after) != 0 {
+		t.Errorf("after that there are %q, %v", after, err)
+	}
+}
+
 // BenchmarkLook is the look before a command in a tree of 100,000 files, the first
 // one and those that follow.
 func BenchmarkLook(b *testing.B) {

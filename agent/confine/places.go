@@ -37,6 +37,9 @@ type Config struct {
 	// Stores lists what else a command must not see: stores of git's that hold denied
 	// files. It is asked before each, but for those that only read, and may be nil.
 	Stores func() ([]string, error)
+	// Starting is told what others run right before a command starts that may add to it;
+	// after an error the command does not start. May be nil.
+	Starting func(othersRun []string) error
 	// Apply makes what a layer holds count. nil where nothing can.
 	Apply func(line string, some []sandbox.Change, open func(sandbox.Change) (*os.File, error)) (lost []string, err error)
 

@@ -153,10 +153,11 @@ func (p *Policy) MadeForOthers(paths []string) Effects {
 	for _, path := range paths {
 		name := p.below(path)
 		by, listed := OthersRun(name)
+		why := fmt.Sprintf("%s, which %s runs or obeys", listed, by)
 		if by == "" {
-			by, listed = "git", "core.hooksPath"
+			why = "git runs or obeys it"
 		}
-		e.OthersRun = append(e.OthersRun, fmt.Sprintf("%s (%s, which %s runs or obeys)", name, listed, by))
+		e.OthersRun = append(e.OthersRun, fmt.Sprintf("%s (%s)", name, why))
 		e.Created = append(e.Created, name)
 	}
 	return e

@@ -21,6 +21,7 @@ const (
 	lineWalk    = "walk"    // the whole project was looked at
 	lineIntent  = "intent"  // what is about to be done to a path
 	lineGo      = "go"      // the intent is whole
+	lineOthers  = "others"  // what others ran before a command started
 	lineChange  = "change"  // what became of a path
 	lineEnd     = "end"     // a step is over
 )
@@ -30,6 +31,8 @@ const (
 	kindUndo  = "undo"
 	kindRedo  = "redo"
 	kindLayer = "layer"
+	// kindMade is no change by itself: what a command made waits for an answer.
+	kindMade = "made"
 )
 
 // line is one line of the log. Which fields are set depends on its type.
@@ -50,6 +53,7 @@ type line struct {
 	After  *State    `json:"after,omitempty"`
 	Tree   int64     `json:"tree,omitempty"`
 	Unseen []string  `json:"unseen,omitempty"`
+	Paths  []string  `json:"paths,omitempty"`
 	// Failed: an undo or redo was not done.
 	Failed bool `json:"failed,omitempty"`
 	// Open is how many other steps are open where one ends.
@@ -62,9 +66,11 @@ func (l *line) each(f func(string) string) {
 	for _, s := range []*string{&l.Path, &l.From, &l.Root} {
 		*s = f(*s)
 	}
-	l.Unseen = slices.Clone(l.Unseen)
-	for i := range l.Unseen {
-		l.Unseen[i] = f(l.Unseen[i])
+	for _, list := range []*[]string{&l.Unseen, &l.Paths} {
+		*list = slices.Clone(*list)
+		for i, path := range *list {
+			(*list)[i] = f(path)
+		}
 	}
 	for _, state := range []**State{&l.Before, &l.After} {
 		if *state != nil {

@@ -30,6 +30,8 @@ type unfinished struct {
 	unseen  map[string]bool
 	intents []Change
 	going   bool // the intents are whole
+	others  []string
+	listed  bool // others says what others ran before the command
 }
 
 // add takes in a line.
@@ -56,6 +58,8 @@ func (p *past) add(l line) {
 		step.intents = append(step.intents, l.change())
 	case lineGo:
 		step.going = true
+	case lineOthers:
+		step.others, step.listed = l.Paths, true
 	case lineChange:
 		step.changes = append(step.changes, l.change())
 	case lineEnd:
@@ -123,6 +127,8 @@ func (j *Journal) recoverStep(u *unfinished, death int64) (Report, error) {
 		r.ops, report.Finished = u.intents, true
 	case forward: // nothing was done yet
 		s.failed = true
+	case s.kind == kindMade: // nobody said yes to it
+		r.ops = u.intents
 	case u.going:
 		for _, c := range u.intents {
 			r.ops = append(r.ops, Change{Path: c.Path, Before: c.After, After: c.Before})
@@ -178,6 +184,9 @@ func (j *Journal) sinceBefore(u *unfinished, death int64) (ops []Change, left []
 		if err := j.addSeen(before, u); err != nil {
 			return nil, nil, err
 		}
+	}
+	if err := j.addAppeared(before, u); err != nil {
+		return nil, nil, err
 	}
 	twins := twins(maps.Keys(before))
 	for _, path := range slices.Sorted(maps.Keys(before)) {

@@ -41,6 +41,9 @@ type Config struct {
 	// moves (the commit and the branch), and what is under way in it ("rebase",
 	// "merge"), "" for nothing. Nil: there is no repository.
 	Head func() (head, busy string)
+	// Appeared lists what others run or obey in the project that is there now and was
+	// not before, as absolute paths: for Step.Others. Nil finds nothing.
+	Appeared func(before []string) ([]string, error)
 	// MaxFile is the size in bytes above which Snapshot leaves a file out; 0: 1 MB.
 	MaxFile int64
 	// MaxSession is how many bytes of contents are kept in all; 0: 512 MB. What

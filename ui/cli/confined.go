@@ -55,6 +55,7 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		Apply: func(line string, some []sandbox.Change, open func(sandbox.Change) (*os.File, error)) ([]string, error) {
 			return a.agent.ApplyLayer("run "+line, some, open)
 		},
+		Starting: func(othersRun []string) error { return a.agent.BeforeCommand(othersRun) },
 	}
 	if home, err := os.UserHomeDir(); err == nil {
 		config.Home = home
@@ -141,7 +142,7 @@ func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
 	config := journal.Config{Dir: dir, Root: root, Denied: func(path string) bool {
 		place, err := env.Files.Resolve(filepath.Join(root, filepath.FromSlash(path)), false)
 		return err != nil || place.Denied
-	}}
+	}, Appeared: confine.Appeared(root, a.project.HookDirs)}
 	if a.project.Git {
 		config.Ignored = func(ctx context.Context) ([]string, error) { return a.project.Ignored(ctx, env.Environ) }
 		config.Head = a.project.Head

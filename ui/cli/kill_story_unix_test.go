@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -101,7 +102,7 @@ func storyProject(t *testing.T, root string) {
 	t.Helper()
 	for path, content := range map[string]string{
 		"a.txt": "one\nuno\n", "doc/guide.md": "two\nthree\nfour\n", "run.sh": "echo 1\n", "build.sh": buildScript,
-		"old/1.txt": "three\n", "old/2.txt": "three\n", "data/naïve ü.txt": "ü\n", ".gitignore": "*.log\n",
+		"old/1.txt": "three\n", "old/2.txt": "three\n", "data/naïve ü.txt": "ü\n", ".gitignore": "*.log\n.envrc\n",
 		"big.txt": "begin\n" + strings.Repeat("a long line of a large file\n", 50_000), "some.log": "ignored\n",
 	} {
 		at := filepath.Join(root, path)
@@ -125,11 +126,17 @@ func storyProject(t *testing.T, root string) {
 	}
 }
 
-// replies are what the model says to one request after the other.
-func replies() (all []providertest.Reply) {
+// replies are what the model says to one request after the other. Where nothing
+// confines commands none can ask to be let out.
+func replies(confined bool) (all []providertest.Reply) {
 	for _, turn := range told {
 		for _, call := range turn.calls {
-			input, err := json.Marshal(call.input)
+			args := maps.Clone(call.input)
+			if !confined {
+				delete(args, "unconfined")
+				delete(args, "reason")
+			}
+			input, err := json.Marshal(args)
 			if err != nil {
 				panic(err)
 			}
@@ -142,23 +149,22 @@ func replies() (all []providertest.Reply) {
 	return all
 }
 
-// treeOf is every path of a directory with its kind, mode and content. Of what is
-// in .git only the index and where HEAD stands count, in git's words: times and
-// inodes differ from one run to the next.
-func treeOf(t *testing.T, root string) map[string]string {
-	t.Helper()
-	tree := map[string]string{}
+// tree is every path of the project with its kind, mode and content. Of what is in
+// .git the index counts, as git lists it, since times and inodes differ from one run
+// to the next; where there are no layers it does not: commands change it unseen.
+func (k *storyRun) tree() map[string]string {
+	k.Helper()
+	root, tree := k.root, map[string]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.Name() == ".git" {
 			out, err := exec.Command("git", "-C", root, "ls-files", "-s").Output()
-			tree[".git"] = string(out)
-			if err == nil {
-				err = fs.SkipDir
+			if k.layers {
+				tree[".git"] = string(out)
 			}
-			return err
+			return cmp.Or(err, fs.SkipDir)
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -183,7 +189,7 @@ func treeOf(t *testing.T, root string) map[string]string {
 		return nil
 	})
 	if err != nil {
-		t.Error(err)
+		k.Error(err)
 	}
 	return tree
 }

@@ -38,6 +38,8 @@ type storyRun struct {
 	program string
 	root    string
 	env     []string
+	layers  bool                 // commands run on layers here
+	says    []providertest.Reply // what the model says, one request after the other
 
 	states []map[string]string // the project at each request and each prompt
 	begun  []time.Time         // the requests
@@ -57,17 +59,20 @@ func newStoryRun(t *testing.T) *storyRun {
 	}
 	k.env = home(t, "ARTOO_SANDBOX=auto", "container=test", "ARTOO_PROVIDER=compatible", "ARTOO_MODEL=test-model",
 		"TMPDIR="+temp)
+	if k.layers, err = layersHere(k.program, k.env); err != nil {
+		t.Fatal(err)
+	}
+	k.says = replies(k.layers)
 	return k
 }
 
 // artoo starts a conversation over pipes. asked is called at every request.
 func (k *storyRun) artoo(asked func(n int), args ...string) *talker {
 	k.Helper()
-	all := replies()
 	model := newModel(k, func(n int, _ providertest.Request) providertest.Reply {
 		asked(n)
-		if n < len(all) {
-			return all[n]
+		if n < len(k.says) {
+			return k.says[n]
 		}
 		return providertest.Chat(providertest.Text("Nothing is left."))
 	})
@@ -198,7 +203,7 @@ func (k *storyRun) watch() {
 	note := func() {
 		mu.Lock()
 		defer mu.Unlock()
-		k.states = append(k.states, treeOf(k.T, k.root))
+		k.states = append(k.states, k.tree())
 	}
 	k.begun = append(k.begun, time.Now())
 	c := k.artoo(func(int) {
@@ -207,7 +212,7 @@ func (k *storyRun) watch() {
 	})
 	c.play(note)
 	c.end()
-	if got, expected := len(k.begun)-1, len(replies()); got != expected {
+	if got, expected := len(k.begun)-1, len(k.says); got != expected {
 		k.Fatalf("%d requests, not %d:\n%s", got, expected, c.heard.text.String())
 	}
 	if last := k.states[len(k.states)-1]; last["/run.sh"] != "-rwxr-xr-x echo 2\nMORE\n" {
@@ -218,7 +223,7 @@ func (k *storyRun) watch() {
 // killAt kills a run and looks at what the next one makes of the project.
 func (k *storyRun) killAt(m moment, states []map[string]string) {
 	k.Helper()
-	first := treeOf(k.T, k.root)
+	first := k.tree()
 	var c *talker
 	kill := func() { time.AfterFunc(m.after, func() { _ = c.cmd.Process.Kill() }) } // it may have ended
 	up := make(chan struct{})
@@ -248,13 +253,13 @@ func (k *storyRun) killAt(m moment, states []map[string]string) {
 	if !c.say("") {
 		k.Fatalf("it does not start again: %v\n%s", c.err, c.heard.text.String())
 	}
-	if now := treeOf(k.T, k.root); !oneOf(now, states) {
+	if now := k.tree(); !oneOf(now, states) {
 		k.Errorf("the project is between two steps:\n%s", nearest(now, states))
 	}
 	c.write("/undo 99\n")
 	c.say("")
 	c.end()
-	if now := treeOf(k.T, k.root); !maps.Equal(now, first) {
+	if now := k.tree(); !maps.Equal(now, first) {
 		k.Errorf("/undo does not restore everything:\n%s", differences(now, first))
 	}
 	if k.Failed() {
