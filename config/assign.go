@@ -90,7 +90,7 @@ func (o *Option) parseText(text string) (string, error) {
 	if o.Kind == KindEnum {
 		return o.parseEnum(text)
 	}
-	if o.Key == "base_url" {
+	if o.Key == "base_url" || o.Key == "searxng_url" {
 		return checkURL(text)
 	}
 	return text, nil
@@ -133,6 +133,8 @@ func (o *Option) example(wrong string) string {
 		}
 	case o.Kind == KindBool:
 		return "true"
+	case o.Key == "searxng_url":
+		return "http://localhost:8888"
 	case o.Key == "base_url":
 		return "http://localhost:8080/v1"
 	}

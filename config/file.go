@@ -13,7 +13,7 @@ func (c *Config) applyFile(d *document) error {
 	for _, name := range root.keys() {
 		v := d.root[name]
 		switch name {
-		case "provider", "agent", "permissions", "ui", "session":
+		case "provider", "agent", "permissions", "web", "ui", "session":
 			if t, ok := d.table(v, name); ok {
 				c.applySection(t, name)
 			}
@@ -45,7 +45,7 @@ func (c *Config) applyFile(d *document) error {
 
 // misplaced is the tail of a warning for a name outside its section.
 func misplaced(name string) string {
-	sections := []string{"provider", "agent", "permissions", "ui", "session", "project", "agents", "check", "hooks", "mcp"}
+	sections := []string{"provider", "agent", "permissions", "web", "ui", "session", "project", "agents", "check", "hooks", "mcp"}
 	for _, o := range Options() {
 		if o.Key == name && !o.NoFile {
 			return ", it belongs under [" + o.Section + "]"

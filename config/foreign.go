@@ -22,6 +22,9 @@ func ForeignVariables() []Foreign {
 			all = append(all, Foreign{f.URLVar, "address of " + f.Name})
 		}
 	}
+	for _, v := range searchVariables {
+		all = append(all, Foreign{v.name, v.meaning})
+	}
 	return append(all, []Foreign{
 		{"HTTPS_PROXY", "proxy for https addresses; https_proxy too"},
 		{"HTTP_PROXY", "proxy for http addresses; http_proxy too"},

@@ -242,5 +242,5 @@ func (c *Config) KeyVariables() []string {
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		names = append(names, c.keyVariables(name)...)
 	}
-	return names
+	return append(names, searchKeyVariables()...)
 }

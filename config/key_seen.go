@@ -36,6 +36,9 @@ func (s *seenKeys) add(key string) {
 func (c *Config) SeenKeys() []string {
 	c.seen.once.Do(func() {
 		c.seen.add(c.APIKey.Reveal())
+		for _, key := range c.searchKeys() {
+			c.seen.add(key)
+		}
 		for _, name := range c.ProviderNames() {
 			c.seen.add(c.Providers[name].APIKey.Reveal())
 			for _, v := range c.keyVariables(name) {

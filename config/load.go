@@ -109,7 +109,7 @@ func (c *Config) readFile(o LoadOptions) error {
 
 // warnExposed warns of a file with keys that other users can read.
 func (c *Config) warnExposed(path string) {
-	holds := !c.APIKey.IsZero()
+	holds := !c.APIKey.IsZero() || !c.BraveAPIKey.IsZero() || !c.TavilyAPIKey.IsZero()
 	for _, p := range c.Providers {
 		holds = holds || !p.APIKey.IsZero() || len(p.ExtraHeaders) > 0
 	}

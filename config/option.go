@@ -27,7 +27,7 @@ const (
 // Option describes one setting, as the tags of its field in Settings do.
 type Option struct {
 	Key     string // identity, and the key in the file unless NoFile
-	Section string // provider, agent, permissions, ui, session
+	Section string // provider, agent, permissions, web, ui, session
 	Group   string // heading in the help
 	Flag    string // long flag without dashes, "" for none
 	Short   string // one letter, "" for none

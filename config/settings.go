@@ -72,6 +72,13 @@ type Settings struct {
 	Loopback   []string `toml:"loopback" meaning:"port of this machine that confined commands may connect to, like 5432"`
 	PassEnv    []string `toml:"pass_env" meaning:"credential-like variables that commands may see"`
 
+	_ heading `section:"web" group:"Web search"`
+
+	// The first that is set is asked; see SearchEngine for the usual variables.
+	SearxngURL   string `toml:"searxng_url" meaning:"address of a SearXNG server for web_search, with json among its formats"`
+	BraveAPIKey  Secret `toml:"brave_api_key" meaning:"key for web_search with Brave"`
+	TavilyAPIKey Secret `toml:"tavily_api_key" meaning:"key for web_search with Tavily"`
+
 	_ heading `section:"ui" group:"Output and terminal"`
 
 	Output  string `toml:"output" flag:"-o --output FORMAT" preset:"text" choices:"text,json,jsonl" meaning:"what stdout gets; text: the answer; json: one object at the end; jsonl: one event per line"`

@@ -26,6 +26,7 @@ func otherNames(property string) []string {
 		"type":        "filetype language",
 		"ignore_case": "i caseinsensitive",
 		"context":     "c contextlines linesofcontext",
+		"query":       "q searchquery searchterm",
 		"url":         "uri link href address webpage website page urls",
 		"offset": "startindex startline linestart start fromline firstline startlineonebased offsetlines " +
 			"startlineoneindexed",

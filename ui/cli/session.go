@@ -15,6 +15,7 @@ import (
 	"artoo/tool/journal"
 	"artoo/tool/sandbox"
 	"artoo/tool/shell"
+	"artoo/tool/web"
 )
 
 // open makes everything a turn needs.
@@ -149,6 +150,13 @@ func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) e
 // tools are those that are offered, and the sub-agents that one of them names.
 func (a *app) tools() ([]tool.Tool, []agent.SubAgent, error) {
 	tools := tool.BuiltIn(shell.Find(), a.facts.Mechanism != sandbox.None)
+	engine, err := a.searchEngine()
+	if err != nil {
+		return nil, nil, err
+	}
+	if engine != nil {
+		tools = append(tools, tool.WebSearch(engine))
+	}
 	agents, err := a.subAgents(namesOf(tools))
 	if err != nil {
 		return nil, nil, err
@@ -157,6 +165,24 @@ func (a *app) tools() ([]tool.Tool, []agent.SubAgent, error) {
 	on := slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool { return t.Optional })
 	names, err := a.cfg.SelectTools(namesOf(tools), namesOf(on))
 	return tool.Pick(tools, names), agents, err
+}
+
+// searchEngine is what web_search asks; nil where the user set none up, and that is
+// an error where the tool was asked for by name.
+func (a *app) searchEngine() (*web.Engine, error) {
+	found, err := a.cfg.SearchEngine()
+	if err != nil {
+		return nil, err
+	}
+	if found.Name != "" {
+		return &web.Engine{Name: found.Name, Address: found.Address, Key: found.Key.Reveal, HTTP: a.http,
+			UserAgent: a.web.UserAgent}, nil
+	}
+	if slices.Contains(a.cfg.Tools, "web_search") || slices.Contains(a.cfg.Tools, "+web_search") {
+		return nil, fail(agent.KindConfig, "web_search", errors.New("no search engine is set up"),
+			"set SEARXNG_URL, BRAVE_API_KEY or TAVILY_API_KEY")
+	}
+	return nil, nil
 }
 
 func namesOf(tools []tool.Tool) (names []string) {
