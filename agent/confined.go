@@ -43,6 +43,8 @@ type Changes interface {
 	// Diff is what some of them changed in text files, as a unified diff; others are
 	// named by type and size.
 	Diff(some []sandbox.Change) string
+	// Git is what those of git's own data come to, as git sees it, one a row.
+	Git(ctx context.Context) []string
 	// Apply makes some of them count, as one step of the journal: all or none. The error
 	// says why nothing was applied; lost names what cannot be taken back.
 	Apply(some []sandbox.Change) (lost []string, err error)
@@ -197,6 +199,9 @@ func (t *turn) settle(ctx context.Context, p *pending, result *tool.Result) erro
 // judge asks about what a line did on a layer, where that is to be asked.
 func (t *turn) judge(ctx context.Context, p *pending, changes Changes, result *tool.Result) error {
 	j := t.opt.Policy.Judge(p.call.Access, changes.List())
+	if j.Effects.InGit > 0 {
+		j.Effects.Git = changes.Git(ctx)
+	}
 	all := len(j.Effects.Apply) + len(j.Effects.Never)
 	switch {
 	case j.Effect == permission.Allow && all == 0:

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,6 +61,7 @@ func (c *confinement) List() []sandbox.Change             { return c.list }
 func (c *confinement) Diff([]sandbox.Change) string {
 	return "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+2\n"
 }
+func (c *confinement) Git(context.Context) []string { return nil }
 func (c *confinement) Apply(some []sandbox.Change) ([]string, error) {
 	c.applied++
 	c.took = some

@@ -54,8 +54,14 @@ func gitFiles(ctx context.Context, env *Env, top, dir string) (names, nested []s
 }
 
 // runGit runs git in dir, of the work tree top, and hands every NUL-terminated
-// piece of its output to each. What each returns ends it.
+// piece of its output to each. What each returns ends it. A repository can say that
+// its files are somewhere else: they are at top.
 func runGit(ctx context.Context, environ []string, top, dir string, each func(string) error, args ...string) error {
+	return runGitWith(ctx, append(safeGitEnviron(environ), "GIT_WORK_TREE="+top), dir, each, args...)
+}
+
+// runGitWith is runGit in an environment that is safe and tells where the files are.
+func runGitWith(ctx context.Context, environ []string, dir string, each func(string) error, args ...string) error {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		return err
@@ -64,8 +70,7 @@ func runGit(ctx context.Context, environ []string, top, dir string, each func(st
 	defer cancel()
 	cmd := exec.CommandContext(ctx, git, append(safeGitFlags(), args...)...)
 	cmd.Dir = dir
-	// A repository can say that its files are somewhere else.
-	cmd.Env = append(safeGitEnviron(environ), "GIT_WORK_TREE="+top)
+	cmd.Env = environ
 	cmd.WaitDelay = time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

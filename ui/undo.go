@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -73,9 +74,10 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 		q.First = append(q.First, "the repository has moved since: this is asked twice")
 	}
 	renamed := renames(p.Restore)
+	q.Rest = u.git(p.Restore)
 	for _, c := range p.Restore {
 		switch {
-		case renamed[c.Path]: // its new name tells
+		case renamed[c.Path], tool.GitData(c.Path): // its new name tells, or git's view
 		case c.After.Kind == journal.Absent:
 			q.First = append(q.First, effect(c, p.Redo))
 		default:
@@ -90,6 +92,25 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 	}
 	q.Diff = u.Diff(p.Restore)
 	return q
+}
+
+// git is what changes of a repository's data come to, as git sees it.
+func (u Undo) git(changes []journal.Change) (rows []string) {
+	var list []tool.GitChange
+	to := map[string]journal.State{}
+	for _, c := range changes {
+		if tool.GitData(c.Path) && (c.Before.Kind == journal.File || c.After.Kind == journal.File) {
+			list = append(list, tool.GitChange{Path: c.Path, Gone: c.After.Kind == journal.Absent})
+			to[c.Path] = c.After
+		}
+	}
+	for _, row := range tool.GitChanges(context.Background(), u.Root, list, func(path string) (io.ReadCloser, error) {
+		data, err := u.Journal.Content(to[path])
+		return io.NopCloser(bytes.NewReader(data)), err
+	}) {
+		rows = append(rows, "git: "+row)
+	}
+	return rows
 }
 
 // renames are the paths that others of the changes were renamed from.
@@ -228,7 +249,7 @@ func (u Undo) Diff(changes []journal.Change) string {
 	renamed := renames(changes)
 	for _, c := range changes {
 		switch {
-		case renamed[c.Path]:
+		case renamed[c.Path], tool.GitData(c.Path):
 			continue
 		case c.From != "":
 			fmt.Fprintf(&b, "%s: was %s\n", c.Path, c.From)

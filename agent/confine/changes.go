@@ -1,6 +1,8 @@
 package confine
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,11 +40,24 @@ func (c *changes) Discard() error {
 	return c.found.Discard()
 }
 
+// maxDiff is how many bytes the diffs of all files take together; the files after
+// that are named by their size.
+const maxDiff = 4 << 20
+
 // Diff implements agent.Changes.
 func (c *changes) Diff(some []sandbox.Change) string {
 	var b strings.Builder
+	left := 0
 	for _, change := range some {
-		if inGit(c.name(change.Path)) || change.Special {
+		if tool.GitData(c.name(change.Path)) || change.Special {
+			continue
+		}
+		if b.Len() > maxDiff {
+			if change.Mode.IsRegular() && change.Kind != sandbox.Mode {
+				left++
+				fmt.Fprintf(&b, "%s: %s, %d bytes, text left out\n", c.name(change.Path), change.Kind,
+					cmp.Or(change.Size, change.Before.Size))
+			}
 			continue
 		}
 		text, err := c.diff(change)
@@ -51,10 +66,26 @@ func (c *changes) Diff(some []sandbox.Change) string {
 		}
 		b.WriteString(text)
 	}
+	if left > 0 {
+		fmt.Fprintf(&b, "the text of %d more files is left out: the diff would be too long\n", left)
+	}
 	return b.String()
 }
 
-func inGit(name string) bool { return name == ".git" || strings.HasPrefix(name, ".git/") }
+// Git implements agent.Changes.
+func (c *changes) Git(ctx context.Context) []string {
+	var list []tool.GitChange
+	byName := map[string]sandbox.Change{}
+	for _, change := range c.found.Entries {
+		if name := c.name(change.Path); tool.GitData(name) && change.Mode.IsRegular() {
+			list = append(list, tool.GitChange{Path: name, Gone: change.Kind == sandbox.Deleted})
+			byName[name] = change
+		}
+	}
+	return tool.GitChanges(ctx, c.confiner.config.Root, list, func(name string) (io.ReadCloser, error) {
+		return c.found.Open(byName[name])
+	})
+}
 
 // name is a path as it is shown: relative to the project where it is in it.
 func (c *changes) name(path string) string {

@@ -3,6 +3,7 @@ package permission
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,7 +18,7 @@ func (e Effects) Whole() []string {
 
 // Rest names the other effects, one a row.
 func (e Effects) Rest() []string {
-	return slices.Concat(labelled("modified", e.Modified), labelled("created", e.Created),
+	return slices.Concat(labelled("git", e.Git), labelled("modified", e.Modified), labelled("created", e.Created),
 		labelled("new directory", e.Directories))
 }
 
@@ -39,8 +40,15 @@ func (e Effects) Summary() string {
 			parts = append(parts, fmt.Sprintf("%d %s", row.n, row.what))
 		}
 	}
-	if len(parts) == 0 {
-		return "nothing that can be applied"
+	text := "nothing that can be applied"
+	if len(parts) > 0 {
+		text = "files: " + strings.Join(parts, ", ")
 	}
-	return "files: " + strings.Join(parts, ", ")
+	switch {
+	case len(e.Git) == 0:
+		return text
+	case len(parts) == 0:
+		return "git: " + strconv.Itoa(len(e.Git)) + " changed"
+	}
+	return text + "; git: " + strconv.Itoa(len(e.Git)) + " changed"
 }

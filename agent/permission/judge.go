@@ -32,7 +32,8 @@ type Effects struct {
 	// Created and Modified are files with their content; Directories those that are new.
 	Created, Modified []string
 	Directories       []string
-	InGit             int // how many of all are git's own
+	InGit             int      // how many of all are git's own
+	Git               []string // what its data comes to, as git sees it; see tool.GitChanges
 	// There says that they are in the project already, where no layer was: a no
 	// removes them.
 	There bool
@@ -115,12 +116,15 @@ func (e *Effects) add(p *Policy, c sandbox.Change) {
 		return
 	}
 	e.Apply = append(e.Apply, c)
-	if why := p.runByOthers(c.Path); why != "" && !(inGit && gitData(path)) {
+	if why := p.runByOthers(c.Path); why != "" && !tool.GitData(path) {
 		by, name := OthersRun(path)
 		if by == "" {
 			by, name = "git", path
 		}
 		e.OthersRun = append(e.OthersRun, fmt.Sprintf("%s (%s, which %s runs or obeys)", path, name, by))
+	}
+	if tool.GitData(path) {
+		return // told as git sees it
 	}
 	now, before := c.Mode.Perm(), c.Before.Mode.Perm()
 	regular := c.Mode.IsRegular() && c.Kind != sandbox.Deleted
@@ -168,20 +172,6 @@ func slashOf(mode fs.FileMode) string {
 		return "/"
 	}
 	return ""
-}
-
-// gitData reports whether a path in .git is data that git reads and checks, not
-// what it runs or obeys: its objects, refs, index and logs.
-func gitData(path string) bool {
-	parts := partsOf(path)
-	i := slices.Index(parts, ".git")
-	rest := strings.Join(parts[i+1:], "/")
-	for _, data := range []string{"objects", "refs", "logs"} {
-		if rest == data || strings.HasPrefix(rest, data+"/") {
-			return true
-		}
-	}
-	return listed("index HEAD ORIG_HEAD FETCH_HEAD MERGE_HEAD CHERRY_PICK_HEAD COMMIT_EDITMSG packed-refs", rest) || rest == ""
 }
 
 // Caches are directories and files that tools keep beside the sources they look

@@ -15,6 +15,7 @@ type sessionEvent struct {
 	SessionID string `json:"session_id"`
 	Provider  string `json:"provider"`
 	Model     string `json:"model"`
+	Sandbox   string `json:"sandbox"` // what confines commands
 }
 
 // textEvent is a piece of the reply or of the reasoning.

@@ -1,6 +1,7 @@
 package headless
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,8 @@ func (r *Runner) Run(ctx context.Context, text string) (*agent.Response, *agent.
 	defer stop(nil)
 	cb := &callbacks{Screen: r.Screen, runner: r, stop: stop}
 	if r.Format == JSONL {
-		cb.event(sessionEvent{"session", 1, r.Info.SessionID, r.Info.Provider, r.Info.Model})
+		cb.event(sessionEvent{"session", 1, r.Info.SessionID, r.Info.Provider, r.Info.Model,
+			cmp.Or(r.Info.Sandbox, "none")})
 	}
 	if cb.failed != nil {
 		return &agent.Response{}, outputFailure(cb.failed)

@@ -179,7 +179,7 @@ func TestEvents(t *testing.T) {
 			t.Fatal(failure)
 		}
 		want := strings.Join([]string{
-			`{"type":"session","v":1,"session_id":"s1","provider":"fake","model":"m"}`,
+			`{"type":"session","v":1,"session_id":"s1","provider":"fake","model":"m","sandbox":"none"}`,
 			`{"type":"reasoning","text":"hm"}`,
 			`{"type":"text","text":"I"}`,
 			`{"type":"text","text":" was"}`,

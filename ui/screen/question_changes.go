@@ -19,6 +19,11 @@ func (b *asking) effects(q agent.Question) {
 	for _, row := range e.Whole() {
 		b.WriteString(b.s.bodyLine(b.oneRow(row), b.cut))
 	}
+	var rows []string
+	for _, row := range e.Git {
+		rows = append(rows, strings.TrimSuffix(b.s.bodyLine("git: "+b.oneRow(row), b.cut), "\n"))
+	}
+	b.rows(rows)
 	if q.Diff == "" {
 		return
 	}
