@@ -10,17 +10,27 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/gofrs/flock"
 )
 
+// Ephemeral is how the name of the directory begins that holds the journal of a session
+// which is not kept: whoever made it removes it at the end, Recover after a kill.
+const Ephemeral = "ephemeral-"
+
+func (s Session) ephemeral() bool { return strings.HasPrefix(s.ID, Ephemeral) }
+
 // Sessions returns the journals of the project at root that lie in the state
 // directory, the one that was written last first, with the steps that changed
-// something.
+// something. Those that are not kept are left out.
 func Sessions(state, root string) ([]Session, error) {
 	var sessions []Session
 	err := eachSession(state, root, func(s Session) error {
+		if s.ephemeral() {
+			return nil
+		}
 		data, err := os.ReadFile(filepath.Join(s.Dir, logName))
 		if err != nil {
 			return err
@@ -60,7 +70,7 @@ func Recover(state string, cfg Config) ([]Report, error) {
 	var reports []Report
 	err := eachSession(state, cfg.Root, func(s Session) error {
 		if !s.Unfinished {
-			return nil
+			return s.forget()
 		}
 		cfg.Dir = s.Dir
 		j, err := Open(cfg)
@@ -71,9 +81,24 @@ func Recover(state string, cfg Config) ([]Report, error) {
 			return err
 		}
 		reports = append(reports, j.Recovered()...)
-		return j.Close()
+		pending := j.pending > 0
+		if err := j.Close(); err != nil || pending {
+			return err // the next one tries again
+		}
+		return s.forget()
 	})
 	return reports, err
+}
+
+// forget removes the journal of a session that is not kept, once nobody has it open.
+func (s Session) forget() error {
+	if !s.ephemeral() {
+		return nil
+	}
+	if used, err := inUse(s.Dir); used || err != nil {
+		return err
+	}
+	return os.RemoveAll(s.Dir)
 }
 
 // eachSession calls f with every journal of the project; of one that f cannot

@@ -148,3 +148,76 @@ func TestTheDiffOfATurnIsKept(t *testing.T) {
 	p.undo(1)
 	check(p.Diff(), "a: 1\n3\n")
 }
+
+// What a session that is not kept left in the middle is taken back, and then its
+// journal is gone; that of one that runs stays.
+func TestAnEphemeralJournalIsGoneOnceItsStepIsTakenBack(t *testing.T) {
+	p := newProject(t, map[string]string{"b": "1\n"})
+	start, state := p.look(), t.TempDir()
+	p.cfg.Dir = Dir(state, p.root, Ephemeral+"1")
+	p.reopen()
+	s := p.Begin(1, "edit b")
+	_, err := s.Before("b")
+	p.ok(err)
+	p.write("b", "half done\n")
+	p.die()
+	over := Dir(state, p.root, Ephemeral+"2")
+	p.cfg.Dir = over
+	p.reopen()
+	p.edit(1, "c", "c\n")
+	p.ok(os.Remove(p.path("c")))
+	sessions, err := Sessions(state, p.root)
+	if err != nil || len(sessions) != 0 {
+		t.Errorf("listed are %v, %v", sessions, err)
+	}
+	reports, err := Recover(state, Config{Root: p.root})
+	if err != nil || len(reports) != 1 {
+		t.Errorf("%v, %v", reports, err)
+	}
+	if d := difference(p.look(), start); d != "" {
+		t.Error(d)
+	}
+	if _, err := os.Stat(filepath.Join(over, logName)); err != nil {
+		t.Errorf("the journal of a running artoo is gone: %v", err)
+	}
+	p.die()
+	if _, err := Recover(state, Config{Root: p.root}); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(over)); err != nil || len(left) != 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	p.reopen()
+}
+
+// Two artoos in one project: what the other one made of a file since is the user's to
+// each of them.
+func TestUndoLeavesAloneWhatAnotherArtooChanged(t *testing.T) {
+	p := newProject(t, map[string]string{"both": "1\n", "mine": "1\n"})
+	other, err := Open(Config{Dir: filepath.Join(t.TempDir(), "s2"), Root: p.root})
+	p.ok(err)
+	defer other.Close()
+	p.edit(1, "both", "2\n")
+	p.edit(1, "mine", "2\n")
+	s := other.Begin(1, "edit both")
+	_, err = s.Before("both")
+	p.ok(err)
+	p.write("both", "3\n")
+	_, err = s.End()
+	p.ok(err)
+	plan, err := p.Plan(1, false)
+	p.ok(err)
+	if len(plan.Restore) != 1 || plan.Restore[0].Path != "mine" || len(plan.Left) != 1 ||
+		plan.Left[0].Path != "both" || plan.Left[0].Why != ChangedSince {
+		t.Errorf("restored would be %v, left %v", plan.Restore, plan.Left)
+	}
+	if plan, err = other.Plan(1, false); err != nil || len(plan.Restore) != 1 || len(plan.Left) != 0 {
+		t.Errorf("the other would restore %v, leave %v, %v", plan.Restore, plan.Left, err)
+	}
+	_, err = other.Apply(plan)
+	p.ok(err)
+	// What it is then is what this one left.
+	if plan, err = p.Plan(1, false); err != nil || len(plan.Restore) != 2 {
+		t.Errorf("then restored would be %v, left %v, %v", plan.Restore, plan.Left, err)
+	}
+}

@@ -107,34 +107,51 @@ func (a *app) confinement() permission.Confinement {
 // journal opens what keeps the project's files as they were, for a session; "" is
 // one that is not kept. from is the session it is a copy of.
 func (a *app) journal(session, from string, env *tool.Env) (*journal.Journal, error) {
+	if session == "" {
+		dir, err := a.ephemeralJournal()
+		if err != nil {
+			return nil, err
+		}
+		return journal.Open(a.journalConfig(dir, env))
+	}
 	state, err := a.cfg.Paths.StateDir()
 	if err != nil {
 		return nil, err
 	}
 	dir := journal.Dir(state, a.project.Root, session)
-	if session != "" && from != "" {
+	if from != "" {
 		if err := journal.Copy(journal.Dir(state, a.project.Root, from), dir); err != nil {
 			a.warn("what was changed before cannot be undone in this session: " + err.Error())
 		}
 	}
-	if session == "" {
-		at := os.TempDir()
-		if rel, err := filepath.Rel(a.project.Root, at); err == nil && filepath.IsLocal(rel) {
-			at = state // what the project holds may not be kept in the project
-			if err := os.MkdirAll(at, 0o700); err != nil {
-				return nil, err
-			}
-		}
-		if dir, err = os.MkdirTemp(at, "artoo-undo-"); err != nil {
-			return nil, err
-		}
-		a.found.closers = append(a.found.closers, func() {
-			if err := os.RemoveAll(dir); err != nil {
-				a.warn(err.Error())
-			}
-		})
-	}
 	return journal.Open(a.journalConfig(dir, env))
+}
+
+// ephemeralJournal makes a directory, until the end, for the journal of a session that
+// is not kept: among the others, where the next artoo finds it after a kill, or for
+// temporary files where that cannot be. What the project holds is not kept in it.
+func (a *app) ephemeralJournal() (dir string, err error) {
+	outside := func(dir string) bool {
+		rel, err := filepath.Rel(a.project.Root, dir)
+		return err != nil || !filepath.IsLocal(rel)
+	}
+	if state, stateErr := a.cfg.Paths.StateDir(); stateErr == nil && outside(state) {
+		project := journal.Dir(state, a.project.Root, "")
+		if os.MkdirAll(project, 0o700) == nil {
+			dir, _ = os.MkdirTemp(project, journal.Ephemeral)
+		}
+	}
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "artoo-undo-"); err != nil {
+			return "", err
+		}
+	}
+	a.found.closers = append(a.found.closers, func() {
+		if err := os.RemoveAll(dir); err != nil {
+			a.warn(err.Error())
+		}
+	})
+	return dir, nil
 }
 
 func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
