@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -109,16 +110,16 @@ const elsewhereTimeout = time.Second
 func elsewhere(ctx context.Context, env *Env, t target) string {
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
 	defer cancel()
-	names, more, err := List(ctx, env, env.Files.Root())
-	if err != nil || more {
+	base := filepath.Base(t.Abs)
+	l, err := list(ctx, env.Files, env.Files.Root(), func(_ *os.File, e fs.DirEntry, _ string) (int64, bool) {
+		return 0, e.Name() == base
+	})
+	if err != nil || l.more {
 		return ""
 	}
 	only := ""
-	for _, name := range names {
-		if path.Base(name) != filepath.Base(t.Abs) {
-			continue
-		}
-		place, err := env.Files.Resolve(filepath.Join(env.Files.Root(), filepath.FromSlash(name)), false)
+	for _, file := range l.files {
+		place, err := env.Files.Resolve(filepath.Join(env.Files.Root(), filepath.FromSlash(file.name)), false)
 		if err != nil || place.Outside || place.Denied {
 			continue
 		}

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -74,11 +74,6 @@ func planGlob(_ context.Context, env *Env, in globInput) (Access, error) {
 	return a, nil
 }
 
-type found struct {
-	name    string // relative to the search's directory
-	changed time.Time
-}
-
 func runGlob(ctx context.Context, env *Env, in globInput, _ io.Writer) (Result, error) {
 	t, err := in.target(env.Files)
 	if err != nil {
@@ -87,11 +82,14 @@ func runGlob(ctx context.Context, env *Env, in globInput, _ io.Writer) (Result, 
 	if err := mustBeDir(t.place); err != nil {
 		return Result{}, fmt.Errorf("glob: %w", err)
 	}
-	names, more, err := List(ctx, env, t.place.Abs)
+	found, err := list(ctx, env.Files, t.place.Abs, t.matches)
 	if err != nil {
 		return Result{}, fmt.Errorf("glob: %w", err)
 	}
-	matches := matchNewest(t, names)
+	matches := found.files
+	slices.SortFunc(matches, func(a, b treeFile) int {
+		return cmp.Or(cmp.Compare(b.changed, a.changed), strings.Compare(a.name, b.name))
+	})
 	shown := make([]string, 0, min(len(matches), globLimit))
 	hidden := 0 // denied ones, or links that lead out
 	for _, m := range matches {
@@ -105,7 +103,25 @@ func runGlob(ctx context.Context, env *Env, in globInput, _ io.Writer) (Result, 
 		}
 		shown = append(shown, printable(t.place.child(m.name)))
 	}
-	return globResult(in, t, names, more, shown, len(matches)-hidden), nil
+	deep := 0
+	if len(shown) == 0 && !strings.Contains(t.pattern, "/") {
+		t.pattern = "**/" + t.pattern
+		all, err := list(ctx, env.Files, t.place.Abs, t.matches)
+		if err != nil {
+			return Result{}, fmt.Errorf("glob: %w", err)
+		}
+		deep = len(all.files)
+	}
+	return globResult(in, t, found.more, shown, len(matches)-hidden, deep), nil
+}
+
+// matches keeps the files of the pattern.
+func (t globTarget) matches(dir *os.File, e fs.DirEntry, name string) (changed int64, keep bool) {
+	if !doublestar.MatchUnvalidated(t.pattern, name) {
+		return 0, false
+	}
+	changed, err := modified(dir, e)
+	return changed, err == nil // else it is gone meanwhile
 }
 
 // mustBeDir says what is wrong with a place that is searched as a directory.
@@ -133,25 +149,9 @@ func (p Place) child(name string) string {
 	return path.Join(filepath.ToSlash(p.Display), name)
 }
 
-// matchNewest picks the names that match and still exist, newest first, those
-// of one age by name.
-func matchNewest(t globTarget, names []string) []found {
-	var matches []found
-	for _, name := range names {
-		if !doublestar.MatchUnvalidated(t.pattern, name) {
-			continue
-		}
-		info, err := os.Lstat(filepath.Join(t.place.Abs, filepath.FromSlash(name)))
-		if err != nil || info.IsDir() {
-			continue // tracked, but deleted or replaced
-		}
-		matches = append(matches, found{name, info.ModTime()})
-	}
-	slices.SortStableFunc(matches, func(a, b found) int { return b.changed.Compare(a.changed) })
-	return matches
-}
-
-func globResult(in globInput, t globTarget, names []string, more bool, shown []string, total int) Result {
+// globResult puts the answer into words; total files match, and deep of them where the
+// pattern is taken for every depth.
+func globResult(in globInput, t globTarget, more bool, shown []string, total, deep int) Result {
 	var b strings.Builder
 	for _, name := range shown {
 		b.WriteString(name)
@@ -159,8 +159,8 @@ func globResult(in globInput, t globTarget, names []string, more bool, shown []s
 	}
 	if len(shown) == 0 {
 		fmt.Fprintf(&b, "no files match %s in %s\n", in.Pattern, t.place.Display)
-		if deep := countDeep(t, names); deep > 0 {
-			fmt.Fprintf(&b, "(at every depth, as **/%s, %s)\n", t.pattern, counted(deep, "file matches", "files match"))
+		if deep > 0 {
+			fmt.Fprintf(&b, "(at every depth, as %s, %s)\n", t.pattern, counted(deep, "file matches", "files match"))
 		}
 	}
 	summary := plural(total, "file")
@@ -172,20 +172,6 @@ func globResult(in globInput, t globTarget, names []string, more bool, shown []s
 		fmt.Fprintf(&b, "(only the first %d files were looked at; narrow the path)\n", maxListed)
 	}
 	return Result{Text: b.String(), Summary: summary}
-}
-
-// countDeep counts what a pattern of one element would match at every depth.
-func countDeep(t globTarget, names []string) int {
-	if strings.Contains(t.pattern, "/") {
-		return 0
-	}
-	n := 0
-	for _, name := range names {
-		if doublestar.MatchUnvalidated(t.pattern, path.Base(name)) {
-			n++
-		}
-	}
-	return n
 }
 
 func counted(n int, one, many string) string {

@@ -110,7 +110,7 @@ func (c *grepCall) file(ctx context.Context, env *Env) (Result, error) {
 	s := fileSearch{env: env, lines: c.searcher()}
 	inner, cancel := context.WithTimeout(ctx, grepTimeout)
 	defer cancel()
-	hits, err := s.file(inner, c.place.Abs, c.in.Limit, 0)
+	hits, err := s.file(inner, c.place.Abs, c.in.Limit)
 	all := treeHits{timedOut: errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil}
 	switch {
 	case all.timedOut:
@@ -126,21 +126,22 @@ func (c *grepCall) file(ctx context.Context, env *Env) (Result, error) {
 }
 
 func (c *grepCall) tree(ctx context.Context, env *Env) (Result, error) {
-	all, more, err := List(ctx, env, c.place.Abs)
+	all, err := list(ctx, env.Files, c.place.Abs, func(_ *os.File, e fs.DirEntry, name string) (changed int64, keep bool) {
+		return 0, e.Type().IsRegular() && c.filter.takes(name, c.place.child(name))
+	})
 	if err != nil {
 		return Result{}, fmt.Errorf("grep: %w", err)
 	}
-	found := len(all)
-	names := slices.DeleteFunc(all, func(name string) bool { return !c.filter.takes(name, c.place.child(name)) })
-	if len(names) == 0 && found > 0 {
-		return c.nothingToSearch(found), nil
+	if len(all.files) == 0 && all.looked > 0 && c.in.Glob+c.in.Type != "" {
+		return c.nothingToSearch(all.looked), nil
 	}
+	slices.SortFunc(all.files, byName)
 	t := treeSearch{env: env, dir: c.place.Abs, proto: c.searcher(), limit: c.in.Limit, timeout: grepTimeout}
-	hits, err := t.search(ctx, names)
+	hits, err := t.search(ctx, all.files)
 	if err != nil {
 		return Result{}, fmt.Errorf("grep: %w", err)
 	}
-	return c.result(hits, more, env.page(maxGrepText)), nil
+	return c.result(hits, all.more, env.page(maxGrepText)), nil
 }
 
 // nothingToSearch says that glob and type left none of the files there are.
@@ -240,6 +241,10 @@ func (c *grepCall) notes(b *strings.Builder, all treeHits, cut bool) {
 	if n := len(all.slow); n > 0 {
 		fmt.Fprintf(b, "(%s given up, such as %s: the pattern takes too long on them; make it simpler)\n",
 			counted(n, "file was", "files were"), c.few(all.slow))
+	}
+	if n := len(all.binary); n > 0 {
+		fmt.Fprintf(b, "(%s binary further down, such as %s, and searched up to there)\n",
+			counted(n, "file is", "files are"), c.few(all.binary))
 	}
 	if all.unread > 0 {
 		fmt.Fprintf(b, "(%s could not be read)\n", plural(all.unread, "file"))

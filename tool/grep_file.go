@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"golang.org/x/text/transform"
 )
@@ -31,60 +32,111 @@ var (
 type fileSearch struct {
 	env   *Env
 	lines lineSearch
+	chain dirChain // for the files of a tree
 }
 
-// file searches the file at the absolute path abs. The error for one that is
-// denied or leads out of what may be read is a *RefusedError. max bounds the
-// size, in bytes; 0 means no bound.
-func (s *fileSearch) file(ctx context.Context, abs string, keep int, max int64) (fileHits, error) {
-	hits, err := s.find(ctx, abs, keep, max)
+// file searches the file at the absolute path abs, whatever its size. The error for
+// one that is denied or leads out of what may be read is a *RefusedError.
+func (s *fileSearch) file(ctx context.Context, abs string, keep int) (fileHits, error) {
+	f, _, err := openRegular(s.env.Files, abs)
+	if err != nil {
+		return fileHits{}, err
+	}
+	defer f.Close()
+	hits, err := s.text(ctx, f, 0, keep)
 	if err == nil {
 		err = s.hideHits(abs, hits)
 	}
 	return hits, err
 }
 
-func (s *fileSearch) find(ctx context.Context, abs string, keep int, max int64) (fileHits, error) {
-	f, info, err := openRegular(s.env.Files, abs)
+// inDir searches the file base of a directory of a tree, whose absolute path is abs.
+// To ask for each file of a tree whether it may be shown takes longer than to search
+// it: that is asked of those alone of which something would be told, and no other file
+// can have been read than the one that was asked about.
+func (s *fileSearch) inDir(ctx context.Context, dir openDir, base, abs string, keep int) (fileHits, error) {
+	f, err := dir.file(base)
+	if err != nil {
+		if no := s.refused(abs, nil); no != nil {
+			err = no
+		}
+		return fileHits{}, err
+	}
+	defer f.close()
+	if !f.regular() {
+		return fileHits{}, errNotRegular
+	}
+	var hits fileHits
+	if err = errTooBig; f.size() <= maxGrepFile {
+		hits, err = s.text(ctx, &f, f.size(), keep)
+	}
+	if hits.count == 0 && (err == nil || leftOut(err)) {
+		return fileHits{}, err
+	}
+	if no := s.refused(abs, &f); no != nil {
+		return fileHits{}, no
+	}
+	if err == nil {
+		err = s.hideHits(abs, hits)
+	}
+	return hits, err
+}
+
+// refused is why what stands at the absolute path abs may not be shown, nil when it
+// may and is the file f, or f is nil.
+func (s *fileSearch) refused(abs string, f *searchFile) error {
+	t, err := s.env.Files.resolve(abs, false)
+	if err == nil {
+		err = t.refused()
+	}
+	if err != nil || f == nil {
+		return err
+	}
+	named, err := os.Lstat(t.Abs)
+	if err == nil && !f.is(named) {
+		err = errReplaced
+	}
+	return err
+}
+
+// text searches what r holds, if it is text: size bytes, 0 when that is not known.
+func (s *fileSearch) text(ctx context.Context, r io.Reader, size int64, keep int) (fileHits, error) {
+	l := &s.lines
+	l.begin(keep)
+	if size > 0 {
+		// To ask for more, only to be told that it has ended, is a call in five.
+		r = io.LimitReader(r, size)
+	}
+	have, ended, err := l.fill(r, 0)
 	if err != nil {
 		return fileHits{}, err
 	}
-	defer f.Close()
-	if max > 0 && info.Size() > max {
-		return fileHits{}, errTooBig
-	}
-	head := make([]byte, headSize)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return fileHits{}, err
-	}
-	head = head[:n]
+	head := l.buf[:min(have, headSize)]
 	set := charsetOf(head)
-	r := io.MultiReader(bytes.NewReader(head[len(set.mark()):]), f)
+	from := len(set.mark())
 	if wide := set.wide(); wide != nil {
-		r = transform.NewReader(r, wide.NewDecoder())
+		r = transform.NewReader(io.MultiReader(bytes.NewReader(bytes.Clone(l.buf[from:have])), r), wide.NewDecoder())
+		if have, ended, err = l.fill(r, 0); err != nil {
+			return fileHits{}, err
+		}
+		from = 0
 	} else if bytes.IndexByte(head, 0) >= 0 {
 		return fileHits{}, errBinary
 	}
-	if !s.lines.pattern.multi {
-		return s.lines.search(ctx, r, keep)
+	if !l.pattern.multi {
+		return l.from(ctx, r, from, have, ended)
 	}
-	data, err := readWhole(r)
-	if err != nil {
-		return fileHits{}, err
-	}
-	return s.lines.whole(ctx, data, keep)
-}
-
-func readWhole(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxGrepWhole+1))
-	if err != nil {
-		return nil, err
+	data := bytes.Clone(l.buf[from:have])
+	if !ended {
+		rest, err := io.ReadAll(io.LimitReader(r, maxGrepWhole+1))
+		if data = append(data, rest...); err != nil {
+			return fileHits{}, err
+		}
 	}
 	if len(data) > maxGrepWhole {
-		return nil, fmt.Errorf("%w to be searched in one piece", errTooBig)
+		return fileHits{}, fmt.Errorf("%w to be searched in one piece", errTooBig)
 	}
-	return data, nil
+	return l.whole(ctx, data, keep)
 }
 
 // whole searches text for matches that may span lines. Line breaks are made
@@ -93,10 +145,16 @@ func (s *lineSearch) whole(ctx context.Context, data []byte, keep int) (fileHits
 	if s.pattern.size*len(data) > maxMultiWork {
 		return fileHits{}, errHeavy
 	}
-	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte{'\n'})
-	s.buf, s.keep, s.hits, s.after, s.shown, s.seen, s.line = data, keep, fileHits{}, 0, 0, 0, 1
-	defer func() { s.buf = nil }() // it is as large as the file was
-	if s.prefilter(0, len(data)) && s.nextNeed(0) < 0 {
+	s.begin(keep)
+	if i := bytes.IndexByte(data, 0); s.quit && i >= 0 {
+		data, s.hits.binary = data[:i], true
+	}
+	if bytes.Contains(data, []byte("\r\n")) {
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte{'\n'})
+	}
+	defer func(chunk []byte) { s.buf = chunk }(s.buf)
+	s.buf = data
+	if s.needs.start(s.pattern.needs, data); s.pattern.needs != nil && s.needs.next(0) < 0 {
 		return s.hits, nil
 	}
 	for at := 0; at < len(data) && s.keep > 0; {

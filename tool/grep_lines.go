@@ -3,7 +3,9 @@ package tool
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"time"
 	"unicode/utf8"
 )
 
@@ -25,6 +27,8 @@ type fileHits struct {
 	count int // matching lines, or with multiline matches
 	lines []hitLine
 	more  bool // the search stopped at its limit, before the end
+	// binary says that the rest of the file was not searched: it is no text.
+	binary bool
 }
 
 // grepChunk is how much of a file is searched at a time, in bytes. A longer
@@ -37,11 +41,12 @@ type lineSearch struct {
 	pattern textPattern
 	context int  // lines shown before and after a match
 	first   bool // stop at the first match
+	quit    bool // stop at a NUL byte
+	// patience is how long a file may take after its first piece, 0 for ever.
+	patience time.Duration
 
-	buf     []byte
-	lowered []byte // where text may be kept
-	text    []byte // the region being searched, in lower case for patterns that fold
-	next    []int  // where in text each of pattern.needs comes next
+	buf   []byte
+	needs needSearch
 
 	keep  int // matches whose lines are still kept
 	hits  fileHits
@@ -54,20 +59,43 @@ type lineSearch struct {
 // search reads r until it has keep matches with their context, or the first one
 // when that is enough.
 func (s *lineSearch) search(ctx context.Context, r io.Reader, keep int) (fileHits, error) {
+	s.begin(keep)
+	have, ended, err := s.fill(r, 0)
+	if err != nil {
+		return s.hits, err
+	}
+	return s.from(ctx, r, 0, have, ended)
+}
+
+// begin makes ready for the next file.
+func (s *lineSearch) begin(keep int) {
 	if s.buf == nil {
 		s.buf = make([]byte, s.pattern.piece())
 	}
 	s.keep, s.hits, s.after, s.shown, s.seen, s.line = keep, fileHits{}, 0, 0, 0, 1
-	have, from := 0, 0 // buf[:have] is filled, buf[:from] was searched
-	for {
+}
+
+// fill reads on behind buf[:have].
+func (s *lineSearch) fill(r io.Reader, have int) (now int, ended bool, err error) {
+	n, err := io.ReadFull(r, s.buf[have:])
+	ended = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if err != nil && !ended {
+		return have, false, err
+	}
+	return have + n, ended, nil
+}
+
+// from searches from offset from on; buf[:have] is filled, and the end of r reached
+// when ended says so.
+func (s *lineSearch) from(ctx context.Context, r io.Reader, from, have int, ended bool) (fileHits, error) {
+	s.shown, s.seen = from, from
+	var began time.Time
+	for fresh := from; ; {
 		if err := ctx.Err(); err != nil {
 			return s.hits, err
 		}
-		n, err := io.ReadFull(r, s.buf[have:])
-		have += n
-		ended := err == io.EOF || err == io.ErrUnexpectedEOF
-		if err != nil && !ended {
-			return s.hits, err
+		if i := bytes.IndexByte(s.buf[fresh:have], 0); s.quit && i >= 0 {
+			have, ended, s.hits.binary = fresh+i, true, true
 		}
 		end := have
 		if !ended {
@@ -83,7 +111,18 @@ func (s *lineSearch) search(ctx context.Context, r io.Reader, keep int) (fileHit
 			s.hits.more = true
 			return s.hits, nil
 		}
+		// Most files are of one piece and need no clock.
+		if began.IsZero() {
+			began = time.Now()
+		} else if s.patience > 0 && time.Since(began) > s.patience {
+			return s.hits, errSlow
+		}
 		from, have = s.shift(end, have)
+		fresh = have
+		var err error
+		if have, ended, err = s.fill(r, have); err != nil {
+			return s.hits, err
+		}
 	}
 }
 
@@ -114,14 +153,14 @@ func (s *lineSearch) count(at int) {
 }
 
 func (s *lineSearch) region(from, end int) {
-	filter := s.keep > 0 && s.prefilter(from, end)
+	s.needs.start(s.pattern.needs, s.buf[:end])
 	for at := from; at < end && s.keep > 0; {
-		if filter {
-			next := s.nextNeed(at - from)
+		if s.pattern.needs != nil {
+			next := s.needs.next(at)
 			if next < 0 {
 				break
 			}
-			at += bytes.LastIndexByte(s.buf[at:from+next], '\n') + 1
+			at += bytes.LastIndexByte(s.buf[at:next], '\n') + 1
 		}
 		stop := s.lineEnd(at, end)
 		if where := s.pattern.re.FindIndex(chomp(s.buf[at:stop])); where != nil {
@@ -134,54 +173,6 @@ func (s *lineSearch) region(from, end int) {
 		at = stop
 	}
 	s.owed(end)
-}
-
-// prefilter prepares looking for the pattern's needs; false when every line has
-// to be matched.
-func (s *lineSearch) prefilter(from, end int) bool {
-	p := &s.pattern
-	if p.needs == nil {
-		return false
-	}
-	s.text = s.buf[from:end]
-	if p.fold {
-		// The only letters outside ASCII that fold to letters inside it: the
-		// long s and the Kelvin sign.
-		if bytes.Contains(s.text, []byte("\u017f")) || bytes.Contains(s.text, []byte("\u212a")) {
-			return false
-		}
-		if cap(s.lowered) < len(s.text) {
-			s.lowered = make([]byte, len(s.buf))
-		}
-		s.lowered = s.lowered[:len(s.text)]
-		lowerASCII(s.lowered, s.text)
-		s.text = s.lowered
-	}
-	s.next = s.next[:0]
-	for range p.needs {
-		s.next = append(s.next, -1)
-	}
-	return true
-}
-
-// nextNeed is the offset in text, at or after at, where the next of the needed
-// texts begins; -1 when there is none.
-func (s *lineSearch) nextNeed(at int) int {
-	nowhere := len(s.text)
-	best := nowhere
-	for i, need := range s.pattern.needs {
-		if s.next[i] < at {
-			s.next[i] = nowhere
-			if j := bytes.Index(s.text[at:], need); j >= 0 {
-				s.next[i] = at + j
-			}
-		}
-		best = min(best, s.next[i])
-	}
-	if best == nowhere {
-		return -1
-	}
-	return best
 }
 
 // lineEnd is the offset behind the line that begins at at, end where it has no

@@ -103,7 +103,10 @@ func TestRequiredLiterals(t *testing.T) {
 		{"(abc){2,}", false, "abc"},
 		{"(abc)*d", false, "d"},
 		{"x|", false, ""},
-		{"büro", true, ""},
+		{"büro", true, "ro"},
+		{"ask", true, "ask \u017f \u212a"},
+		{"(?i)É", false, ""},
+		{"a\ufffdbc", false, "bc"},
 		{"ab|[0-9]", false, ""},
 		{"1|2|3|4|5|6|7|8|9a", false, ""},
 		{`\d+`, false, ""},
@@ -114,7 +117,7 @@ func TestRequiredLiterals(t *testing.T) {
 		}
 		var got []string
 		for _, need := range p.needs {
-			got = append(got, string(need))
+			got = append(got, string(need.text))
 		}
 		if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
 			t.Errorf("%s: %s", test.pattern, diff)

@@ -8,14 +8,14 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 type textPattern struct {
 	re *regexp.Regexp
 	// needs are texts of which every match holds at least one; nil when
 	// nothing is known. Looking for them is far cheaper than matching.
-	needs [][]byte
-	fold  bool // needs are lower-case ASCII, whatever the case of the match
+	needs []needle
 	multi bool // a match may span lines
 	// size is how many steps each byte may take: the instructions of the program
 	// that the pattern becomes.
@@ -60,12 +60,13 @@ func compilePattern(pattern string, fold, multi bool) (textPattern, error) {
 	p := textPattern{re: re, size: len(program.Inst), multi: multi,
 		atStart: anyPart(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpBeginText })}
 	for _, lit := range requiredLiterals(tree) {
-		p.needs = append(p.needs, []byte(lit.text))
-		p.fold = p.fold || lit.fold
-	}
-	if p.fold {
-		for i := range p.needs {
-			lowerASCII(p.needs[i], p.needs[i])
+		p.needs = append(p.needs, newNeedle(lit.text, lit.fold))
+		// The only letters outside ASCII that fold to letters inside it.
+		if lit.fold && strings.ContainsAny(lit.text, "sS") {
+			p.needs = append(p.needs, newNeedle("\u017f", false))
+		}
+		if lit.fold && strings.ContainsAny(lit.text, "kK") {
+			p.needs = append(p.needs, newNeedle("\u212a", false))
 		}
 	}
 	return p, nil
@@ -138,11 +139,7 @@ const maxAlternatives = 8
 func requiredLiterals(re *syntax.Regexp) []literal {
 	switch re.Op {
 	case syntax.OpLiteral:
-		lit := literal{string(re.Rune), re.Flags&syntax.FoldCase != 0}
-		if lit.fold && !isASCII(lit.text) {
-			return nil
-		}
-		return []literal{lit}
+		return literalRun(re.Rune, re.Flags&syntax.FoldCase != 0)
 	case syntax.OpCapture, syntax.OpPlus:
 		return requiredLiterals(re.Sub[0])
 	case syntax.OpRepeat:
@@ -171,6 +168,24 @@ func requiredLiterals(re *syntax.Regexp) []literal {
 	return nil
 }
 
+// literalRun is the longest part of a literal that stands in a match as it is written:
+// what is no UTF-8 matches U+FFFD too, and in any case only the forms of ASCII letters
+// are known to be of one length.
+func literalRun(runes []rune, fold bool) []literal {
+	best := ""
+	for _, run := range strings.FieldsFunc(string(runes), func(r rune) bool {
+		return r == utf8.RuneError || fold && r >= utf8.RuneSelf
+	}) {
+		if len(run) > len(best) {
+			best = run
+		}
+	}
+	if best == "" {
+		return nil
+	}
+	return []literal{{best, fold}}
+}
+
 // rarity guesses how seldom one of lits occurs: the shortest counts.
 func rarity(lits []literal) int {
 	if len(lits) == 0 {
@@ -181,17 +196,6 @@ func rarity(lits []literal) int {
 		shortest = min(shortest, len(lit.text))
 	}
 	return shortest*maxAlternatives - len(lits) + 1
-}
-
-// lowerASCII writes src to dst, which is as long, with A to Z made lower case.
-// Other letters stay: their length could change.
-func lowerASCII(dst, src []byte) {
-	for i, c := range src {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		dst[i] = c
-	}
 }
 
 func isASCII(s string) bool {

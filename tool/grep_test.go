@@ -152,6 +152,79 @@ func TestGrepUTF16AndBOM(t *testing.T) {
 	}
 }
 
+// As ripgrep does: what stands before the first NUL byte counts.
+func TestGrepStopsWhereAFileBecomesBinary(t *testing.T) {
+	text := strings.Repeat("some line of text\n", 1000)
+	env := treeEnv(t, map[string]string{"late.dat": "needle\n" + text + "needle \x00\nneedle\n",
+		"far.dat": text + strings.Repeat(text, 40) + "needle\n\x00needle\n", "no.dat": text + "\x00needle\n",
+		"z.txt": "needle\n"})
+	for _, multiline := range []bool{false, true} {
+		got := mustCall(t, Grep(), env, fmt.Sprintf(`{"pattern":"needle","multiline":%t}`, multiline)).Text
+		want := "far.dat:41001: needle\nlate.dat:1: needle\nlate.dat:1002: needle \nz.txt:1: needle\n" +
+			"(2 files are binary further down, such as far.dat, late.dat, and searched up to there)\n"
+		if got != want {
+			t.Errorf("multiline %t: %q", multiline, got)
+		}
+	}
+	got := mustCall(t, Grep(), env, `{"pattern":"needle$","path":"no.dat"}`).Text
+	if !strings.HasPrefix(got, "no.dat:1001:") {
+		t.Errorf("named: %q", got)
+	}
+}
+
+// Of a denied file nothing is told, not even that it is there.
+func TestGrepTellsNothingOfDeniedFiles(t *testing.T) {
+	env := treeEnv(t, map[string]string{".env": "needle=1\n", "a.env/x": "needle\n", "b.txt": "hay\n",
+		"c/prod.env": "needle\n", "k.pem": "needle\n-----BEGIN PRIVATE " + "KEY-----\n",
+		"late.env": "needle\n" + strings.Repeat("x\n", 9000) + "\x00"})
+	if err := os.Link(filepath.Join(env.Dir, ".env"), filepath.Join(env.Dir, "other.txt")); err != nil {
+		t.Log(err)
+	}
+	if err := os.Truncate(filepath.Join(env.Dir, "c", "prod.env"), maxGrepFile+1); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(env.Dir, "a.env"), 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Join(env.Dir, "a.env"), 0o700)
+	for _, multiline := range []bool{false, true} {
+		got := mustCall(t, Grep(), env, fmt.Sprintf(`{"pattern":"needle","multiline":%t}`, multiline)).Text
+		if got != "nothing matches \"needle\" in .\n" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// What was searched must be what may be shown: in between, another file may have come
+// to have its name.
+func TestAFileThatWasExchangedIsNotShown(t *testing.T) {
+	env := treeEnv(t, map[string]string{"a": "needle\n", "b": "needle\n"})
+	top, err := env.Files.resolve(env.Dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := fileSearch{env: env, chain: dirChain{at: top}}
+	defer s.chain.close()
+	dir, err := s.chain.dir("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := dir.file("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	if err := s.refused(filepath.Join(env.Dir, "a"), &f); err != nil {
+		t.Error(err)
+	}
+	if err := os.Rename(filepath.Join(env.Dir, "b"), filepath.Join(env.Dir, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.refused(filepath.Join(env.Dir, "a"), &f); !errors.Is(err, errReplaced) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestGrepBigFiles(t *testing.T) {
 	env := treeEnv(t, map[string]string{"small.txt": "needle\n"})
 	f, err := os.Create(filepath.Join(env.Dir, "big.log"))
@@ -326,7 +399,7 @@ func TestGrepTakesTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	search := treeSearch{env: env, dir: env.Dir, proto: c.searcher(), limit: 5, timeout: 1}
-	all, err := search.search(t.Context(), []string{"a"})
+	all, err := search.search(t.Context(), []treeFile{{name: "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"path/filepath"
-	"runtime"
-	"sync"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
 
 const (
-	// grepBatch is how many files are searched before their hits are put in
-	// order.
-	grepBatch = 256
+	// grepGroup is how many files of a directory one worker takes at a time: the
+	// directory is opened once for them.
+	grepGroup = 64
 	// grepTimeout ends a search that takes too long; what was found is shown.
 	grepTimeout = 30 * time.Second
 	// grepFileTimeout leaves a file out of a tree that takes too long: a heavy
@@ -31,6 +32,7 @@ type treeHits struct {
 	timedOut bool
 	tooBig   []string // names of files left out for their size
 	slow     []string // names of files left out for the time they take
+	binary   []string // names of files searched up to where they are no text any more
 	unread   int      // files that could not be read
 }
 
@@ -49,73 +51,109 @@ type treeSearch struct {
 	timeout time.Duration
 }
 
+// fileResult is what came of a file, but for those in which nothing was found.
 type fileResult struct {
+	at   int // its place in the listing
 	hits fileHits
 	err  error
 }
 
-// search looks at names, which are relative to dir, in their order.
-func (t *treeSearch) search(ctx context.Context, names []string) (treeHits, error) {
+// search looks at files, which are relative to dir, in their order.
+func (t *treeSearch) search(ctx context.Context, files []treeFile) (treeHits, error) {
 	var all treeHits
 	inner, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	workers := make([]*fileSearch, min(4, max(2, runtime.GOMAXPROCS(0))))
-	for i := range workers {
-		workers[i] = &fileSearch{env: t.env, lines: t.proto}
+	results, err := t.results(inner, files)
+	if err := ctx.Err(); err != nil {
+		return all, err
 	}
-	for len(names) > 0 && !all.more {
-		batch := names[:min(grepBatch, len(names))]
-		names = names[len(batch):]
-		results := t.batch(inner, workers, batch, t.limit-all.shown)
-		if err := ctx.Err(); err != nil {
-			return all, err
-		}
-		for i, r := range results {
-			all.add(batch[i], r, t.limit, t.proto.first)
-			// Whatever the workers did meanwhile: the answer is the same each time.
-			all.more = all.more || all.shown >= t.limit && (i < len(batch)-1 || len(names) > 0)
-		}
-		if inner.Err() != nil {
-			all.timedOut = true
-			break
-		}
+	if err != nil {
+		return all, err
 	}
+	for _, r := range results {
+		all.add(files[r.at].name, r, t.limit, t.proto.first)
+		// Whatever the workers did meanwhile: the answer is the same each time.
+		all.more = all.more || all.shown >= t.limit && r.at < len(files)-1
+	}
+	all.timedOut = inner.Err() != nil
 	return all, nil
 }
 
-// batch searches some files; the results are in the order of names.
-func (t *treeSearch) batch(ctx context.Context, workers []*fileSearch, names []string, keep int) []fileResult {
-	results := make([]fileResult, len(names))
-	var next, found atomic.Int64
-	var wg sync.WaitGroup
-	for _, w := range workers {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				// Names are taken in order: with enough found, those that are
-				// under way hold the first matches.
-				if i >= len(names) || ctx.Err() != nil || found.Load() >= int64(keep) {
-					return
-				}
-				abs := filepath.Join(t.dir, filepath.FromSlash(names[i]))
-				results[i] = t.one(ctx, w, abs, keep)
-				found.Add(int64(results[i].hits.count))
-			}
-		})
+// results searches files until enough is found, in groups of one directory. Groups are
+// begun in order: with enough found, those that are under way hold the first matches.
+func (t *treeSearch) results(ctx context.Context, files []treeFile) ([]fileResult, error) {
+	top, err := t.env.Files.resolve(t.dir, false)
+	if err == nil {
+		err = top.refused()
 	}
-	wg.Wait()
-	return results
+	if err != nil {
+		return nil, err
+	}
+	groups := groupByDir(files)
+	found := make([][]fileResult, workers())
+	searchers := make([]fileSearch, workers())
+	var count atomic.Int64
+	enough := func() bool { return ctx.Err() != nil || count.Load() >= int64(t.limit) }
+	inOrder(len(groups), enough, func(worker, i int) {
+		s := &searchers[worker]
+		if s.env == nil {
+			*s = fileSearch{env: t.env, lines: t.proto, chain: dirChain{at: top}}
+			s.lines.quit, s.lines.patience = true, grepFileTimeout
+		}
+		from := len(found[worker])
+		found[worker] = t.group(ctx, s, files, groups[i], found[worker])
+		for _, r := range found[worker][from:] {
+			count.Add(int64(r.hits.count))
+		}
+	})
+	for i := range searchers {
+		searchers[i].chain.close()
+	}
+	all := slices.Concat(found...)
+	slices.SortFunc(all, func(a, b fileResult) int { return a.at - b.at })
+	return all, nil
 }
 
-// one searches one file, for a limited time.
-func (t *treeSearch) one(ctx context.Context, w *fileSearch, abs string, keep int) fileResult {
-	inner, cancel := context.WithTimeout(ctx, grepFileTimeout)
-	defer cancel()
-	hits, err := w.file(inner, abs, keep, maxGrepFile)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = errSlow
+// span is a run of a listing, to excluded.
+type span struct{ from, to int }
+
+// groupByDir parts a listing into runs of files that lie in one directory.
+func groupByDir(files []treeFile) []span {
+	var groups []span
+	last := ""
+	for i, f := range files {
+		dir := f.name[:strings.LastIndexByte(f.name, '/')+1]
+		if n := len(groups); n > 0 && dir == last && i-groups[n-1].from < grepGroup {
+			groups[n-1].to++
+			continue
+		}
+		groups = append(groups, span{i, i + 1})
+		last = dir
 	}
-	return fileResult{hits: hits, err: err}
+	return groups
+}
+
+// group searches the files of one group, and appends what is worth telling.
+func (t *treeSearch) group(ctx context.Context, s *fileSearch, files []treeFile, g span,
+	found []fileResult) []fileResult {
+	below := filepath.FromSlash(path.Dir(files[g.from].name))
+	dir, err := s.chain.dir(below)
+	if err != nil {
+		for at := g.from; at < g.to; at++ {
+			found = append(found, fileResult{at: at, err: err})
+		}
+		return found
+	}
+	count := 0
+	for at := g.from; at < g.to && count < t.limit && ctx.Err() == nil; at++ {
+		base := path.Base(files[at].name)
+		hits, err := s.inDir(ctx, dir, base, filepath.Join(s.chain.at.Abs, below, base), t.limit)
+		if hits.count > 0 || err != nil && !leftOut(err) {
+			found = append(found, fileResult{at, hits, err})
+			count += hits.count
+		}
+	}
+	return found
 }
 
 var errSlow = errors.New("takes too long")
@@ -133,6 +171,9 @@ func (all *treeHits) add(name string, r fileResult, limit int, filesOnly bool) {
 	all.more = all.more || r.hits.more || r.hits.count > limit-all.shown
 	if r.hits.count == 0 {
 		return
+	}
+	if r.hits.binary {
+		all.binary = append(all.binary, name)
 	}
 	all.total += r.hits.count
 	left := limit - all.shown

@@ -2,36 +2,50 @@ package tool
 
 import (
 	"bytes"
-	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// ignoreRule is one line of a .gitignore file.
+// ignoreRule is one line of an ignore file.
 type ignoreRule struct {
-	dir     string // the file's directory relative to the rules' top, "" for the top itself
+	dir     string // the file's directory, absolute, with slashes and without one at its end
 	pattern string // a doublestar pattern; against the base name unless anchored
-	literal bool   // pattern has nothing to expand: compare instead of match
-	negate  bool   // "!": take back what an earlier rule ignored
-	dirOnly bool   // a trailing slash: directories only
-	anchor  bool   // against the whole path below dir
+	kind    ignoreKind
+	negate  bool // "!": take back what an earlier rule ignored
+	dirOnly bool // a trailing slash: directories only
+	anchor  bool // against the whole path below dir
+	fold    bool // in any case, as git on file systems that ignore it
 }
+
+// ignoreKind tells how a pattern is matched: most need no matcher.
+type ignoreKind byte
+
+const (
+	ignoreGlob   ignoreKind = iota
+	ignoreName              // pattern has nothing to expand
+	ignoreEnding            // pattern is a star and an ending, which is what is kept of it
+)
 
 // ignoreRules are matched by hand: go-git's gitignore package took in 65 of 3,415
 // files too many (*_test.go, then !/src/cmd/go). A test compares ours with git
 // check-ignore. They are in git's order: of all that match, the last one decides.
 type ignoreRules []ignoreRule
 
-// parseIgnore reads a .gitignore file that lies in dir. Lines git would not
-// understand never match, as in git.
-func parseIgnore(dir string, data []byte) ignoreRules {
+// parseIgnore reads an ignore file whose patterns count from the absolute directory
+// dir. Lines git would not understand never match, as in git.
+func parseIgnore(dir string, data []byte, fold bool) ignoreRules {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	var rules ignoreRules
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		if fold {
+			line = FoldName(line)
+		}
 		if rule, ok := parseIgnoreLine(line); ok {
-			rule.dir = dir
+			rule.dir = strings.TrimSuffix(filepath.ToSlash(dir), "/")
+			rule.fold = fold
 			rules = append(rules, rule)
 		}
 	}
@@ -55,8 +69,16 @@ func parseIgnoreLine(line string) (ignoreRule, bool) {
 		line += "/*" // "a/**" is all below a, but not a itself
 	}
 	r.pattern = escapeBraces(line)
-	r.literal = !strings.ContainsAny(r.pattern, `*?[\`)
-	return r, r.literal || doublestar.ValidatePattern(r.pattern)
+	const special = `*?[\`
+	switch ending := strings.TrimPrefix(r.pattern, "*"); {
+	case !strings.ContainsAny(r.pattern, special):
+		r.kind = ignoreName
+	case !r.anchor && !strings.ContainsAny(ending, special):
+		r.kind, r.pattern = ignoreEnding, ending
+	default:
+		return r, doublestar.ValidatePattern(r.pattern)
+	}
+	return r, true
 }
 
 // trimIgnoreSpaces takes off trailing blanks that no backslash protects.
@@ -93,46 +115,38 @@ func escapeBraces(p string) string {
 	return b.String()
 }
 
-// ignores says whether the entry at name (slash-separated, relative to the
-// rules' top) is ignored. None of its parents may be: git does not look into an
-// ignored directory, so neither does the walk that asks.
-func (rules ignoreRules) ignores(name string, isDir bool) bool {
+// decide is what the last rule that matches says of the entry at the absolute path
+// abs (with slashes): ignored, or known when one matches at all. No parent of the
+// entry may be ignored: git does not look into an ignored directory, so neither does
+// the walk that asks.
+func (rules ignoreRules) decide(abs string, isDir bool) (ignored, known bool) {
+	base := abs[strings.LastIndexByte(abs, '/')+1:]
 	for i := len(rules) - 1; i >= 0; i-- {
 		r := &rules[i]
-		if r.dirOnly && !isDir {
-			continue
-		}
-		if r.matches(name) {
-			return !r.negate
+		if (isDir || !r.dirOnly) && r.matches(abs, base) {
+			return !r.negate, true
 		}
 	}
-	return false
+	return false, false
 }
 
-func (r *ignoreRule) matches(name string) bool {
-	if r.dir != "" {
-		rest, ok := strings.CutPrefix(name, r.dir+"/")
-		if !ok {
-			return false
-		}
-		name = rest
+func (r *ignoreRule) matches(abs, base string) bool {
+	below, ok := strings.CutPrefix(abs, r.dir)
+	if !ok || below == "" || below[0] != '/' {
+		return false
 	}
-	if !r.anchor {
-		name = path.Base(name)
+	name := base
+	if r.anchor {
+		name = below[1:]
 	}
-	if r.literal {
+	if r.fold {
+		name = FoldName(name)
+	}
+	switch r.kind {
+	case ignoreName:
 		return name == r.pattern
+	case ignoreEnding:
+		return strings.HasSuffix(name, r.pattern)
 	}
 	return doublestar.MatchUnvalidated(r.pattern, name)
-}
-
-// ignoresAny says whether name or one of its parent directories is ignored;
-// name itself is a directory.
-func (rules ignoreRules) ignoresAny(name string) bool {
-	for i := 0; i <= len(name); i++ {
-		if (i == len(name) || name[i] == '/') && rules.ignores(name[:i], true) {
-			return true
-		}
-	}
-	return false
 }

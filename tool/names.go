@@ -42,15 +42,11 @@ func (f *Files) Names(ctx context.Context, dir, prefix string, limit int) ([]Nam
 		return nil, err
 	}
 	w := walker{ctx: ctx, files: f, dir: t.Abs}
-	rules, err := w.rulesAbove(topFor(f, gitTop(t.Abs), t.Abs))
-	if err != nil {
-		return nil, err
-	}
-	rules = append(rules, w.readRules(filepath.Join(t.Abs, ".gitignore"), w.top)...)
+	rules := w.rulesAbove().with(f, t.Abs, [3]bool{true, true, true})
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	var names, ignored []NameEntry
 	for _, e := range entries {
-		if rules.ignores(path.Join(w.top, e.Name()), e.IsDir()) {
+		if no, _ := rules.ignores(filepath.ToSlash(filepath.Join(t.Abs, e.Name())), e.IsDir()); no {
 			ignored = append(ignored, NameEntry{Path: e.Name(), Ignored: true})
 		} else {
 			names = append(names, NameEntry{Path: e.Name()})
@@ -171,12 +167,8 @@ func (s *finder) find(dir string) ([]NameEntry, error) {
 		s.index(top, t.Abs)
 	}
 	w := walker{ctx: s.ctx, files: s.files, dir: t.Abs}
-	rules, err := w.rulesAbove(topFor(s.files, top, t.Abs))
-	if err != nil {
-		return nil, err
-	}
 	s.dirs = 1
-	if err := w.walk(rules, s.visit); err != nil && s.ctx.Err() == nil {
+	if err := w.walk(s.visit); err != nil && s.ctx.Err() == nil {
 		return nil, err
 	}
 	names := make([]NameEntry, len(s.best))
@@ -187,12 +179,12 @@ func (s *finder) find(dir string) ([]NameEntry, error) {
 }
 
 // visit is for the walk: it reads a bounded number of directories.
-func (s *finder) visit(name string, e fs.DirEntry) error {
-	if s.hidden(e.Name()) {
+func (s *finder) visit(e treeEntry) error {
+	if s.hidden(path.Base(e.name)) {
 		return fs.SkipDir
 	}
-	s.consider(name)
-	if e.IsDir() {
+	s.consider(e.name)
+	if e.dir {
 		if s.dirs == maxFindDirs {
 			return fs.SkipDir
 		}

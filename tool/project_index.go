@@ -25,15 +25,17 @@ func eachIndexed(ctx context.Context, environ []string, top, dir string,
 	}, "ls-files", "-s", "-z")
 }
 
-// indexNames keeps what one index holds until it changes. The zero value is
-// ready; safe for concurrent use.
+// indexNames keeps what indexes hold until they change. The zero value is ready; safe
+// for concurrent use.
 type indexNames struct {
-	mu  sync.Mutex // guards now
-	now *indexList
+	mu  sync.Mutex            // guards now
+	now map[string]*indexList // by path of the index
 }
 
+// maxIndexes is how many indexes are kept; with more, all are read anew.
+const maxIndexes = 16
+
 type indexList struct {
-	path  string
 	size  int64
 	mtime time.Time
 	names []string // once done is closed
@@ -44,33 +46,45 @@ type indexList struct {
 // where git cannot say. When ctx ends first, that is nothing too, while git goes
 // on for who asks next.
 func (n *indexNames) of(ctx context.Context, top string) []string {
+	return n.start(ctx, top)()
+}
+
+// start has the index read and returns at once; what it returns waits for it.
+func (n *indexNames) start(ctx context.Context, top string) func() []string {
 	dir, _, err := gitDirs(top)
 	if err != nil {
-		return nil
+		return func() []string { return nil }
 	}
 	path := filepath.Join(dir, "index")
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil
+		return func() []string { return nil }
 	}
 	n.mu.Lock()
-	list := n.now
-	if list == nil || list.path != path || list.size != info.Size() || !list.mtime.Equal(info.ModTime()) {
-		list = &indexList{path: path, size: info.Size(), mtime: info.ModTime(), done: make(chan struct{})}
-		n.now = list
+	defer n.mu.Unlock()
+	list := n.now[path]
+	if list == nil || list.size != info.Size() || !list.mtime.Equal(info.ModTime()) {
+		if n.now == nil || len(n.now) >= maxIndexes {
+			n.now = map[string]*indexList{}
+		}
+		list = &indexList{size: info.Size(), mtime: info.ModTime(), done: make(chan struct{})}
+		n.now[path] = list
 		go list.read(top)
 	}
-	n.mu.Unlock()
+	return func() []string { return list.wait(ctx) }
+}
+
+func (l *indexList) wait(ctx context.Context) []string {
 	select {
-	case <-list.done:
+	case <-l.done:
 	case <-ctx.Done():
 		select {
-		case <-list.done:
+		case <-l.done:
 		default:
 			return nil
 		}
 	}
-	return list.names
+	return l.names
 }
 
 func (l *indexList) read(top string) {

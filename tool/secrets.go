@@ -33,6 +33,19 @@ func (f *Files) secret(t target) string {
 	return ""
 }
 
+// deniedName says whether the absolute path abs is denied by its name alone, as a
+// directory is, with all beneath it.
+func (f *Files) deniedName(abs string) bool {
+	folded := FoldName(abs)
+	for _, denied := range f.deny {
+		if _, ok := under(FoldName(denied), folded); ok {
+			return true
+		}
+	}
+	g, rel := f.grantOf(abs, false)
+	return g == nil || secretName(filepath.ToSlash(FoldName(rel)), filepath.ToSlash(folded)) != ""
+}
+
 // Reopened reports whether a rule of the user's opens a denied file to a question:
 // the read tool may read it once it was asked about. Artoo's own credentials stay
 // closed.

@@ -10,48 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
 
-// gitTimeout is how long git may take to list files before the walk is tried.
+// gitTimeout is how long git may take to list what it tracks.
 const gitTimeout = 10 * time.Second
-
-// gitFiles asks git for the files below dir that are tracked or not ignored,
-// relative to dir, and for the repositories nested below it, which git names
-// but does not enter. top is the work tree's directory that holds .git.
-func gitFiles(ctx context.Context, env *Env, top, dir string) (names, nested []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
-	defer cancel()
-	err = runGit(ctx, env.Environ, top, dir, func(name string) error {
-		if repo, ok := strings.CutSuffix(name, "/"); ok {
-			nested = append(nested, repo)
-			return nil
-		}
-		if len(names) >= maxListed {
-			return errTooMany
-		}
-		names = append(names, name)
-		return nil
-	}, "ls-files", "-co", "--exclude-standard", "-z")
-	if err != nil {
-		return names, nil, err
-	}
-	if _, err := os.Lstat(filepath.Join(top, ".gitmodules")); err != nil {
-		return names, nested, nil
-	}
-	modules := map[string]bool{}
-	err = eachIndexed(ctx, env.Environ, top, dir, func(name string, module bool) error {
-		if module {
-			modules[name] = true
-			nested = append(nested, name)
-		}
-		return nil
-	})
-	return slices.DeleteFunc(names, func(name string) bool { return modules[name] }), nested, err
-}
 
 // runGit runs git in dir, of the work tree top, and hands every NUL-terminated
 // piece of its output to each. What each returns ends it. A repository can say that

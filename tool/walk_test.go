@@ -165,8 +165,8 @@ func TestIgnoreRulesAgreeWithGitCheckIgnore(t *testing.T) {
 	inRepo(t, env.Dir)
 	kept := map[string]bool{}
 	w := walker{ctx: t.Context(), files: env.Files, dir: env.Dir}
-	err = w.walk(nil, func(name string, _ fs.DirEntry) error {
-		kept[name] = true
+	err = w.walk(func(e treeEntry) error {
+		kept[e.name] = true
 		return nil
 	})
 	if err != nil {
@@ -194,13 +194,24 @@ func TestIgnoreRulesAgreeWithGitCheckIgnore(t *testing.T) {
 
 func sameListing(t *testing.T, env *Env, dir string, want []string) {
 	t.Helper()
-	got, _, err := List(t.Context(), env, dir)
+	got, err := namesBelow(t.Context(), env, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(sorted(want), got); diff != "" {
 		t.Errorf("(-git +listed)\n%s", diff)
 	}
+}
+
+// namesBelow are the names that a walk lists.
+func namesBelow(ctx context.Context, env *Env, dir string) ([]string, error) {
+	l, err := list(ctx, env.Files, dir, func(*os.File, fs.DirEntry, string) (int64, bool) { return 0, true })
+	slices.SortFunc(l.files, byName)
+	var names []string
+	for _, f := range l.files {
+		names = append(names, f.name)
+	}
+	return names, err
 }
 
 func sorted(names []string) []string {
@@ -289,11 +300,11 @@ func TestListFilesCancelled(t *testing.T) {
 	env := treeEnv(t, map[string]string{"a": ""})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := List(ctx, env, env.Dir); err == nil {
+	if _, err := namesBelow(ctx, env, env.Dir); err == nil {
 		t.Error("a cancelled listing succeeded")
 	}
 	inRepo(t, env.Dir)
-	if _, _, err := List(ctx, env, env.Dir); err == nil {
+	if _, err := namesBelow(ctx, env, env.Dir); err == nil {
 		t.Error("a cancelled listing by git succeeded")
 	}
 }
@@ -319,11 +330,14 @@ func TestListFilesOfAHostileRepository(t *testing.T) {
 	other := t.TempDir()
 	inRepo(t, other)
 	env.Environ = append(env.Environ, "GIT_DIR="+filepath.Join(other, ".git"), "GIT_TRACE2="+mark, "GIT_INDEX_FILE="+mark)
-	names, _, err := gitFiles(t.Context(), env, env.Dir, env.Dir)
+	git(t, env.Dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull, "-c", "filter.x.process=",
+		"-c", "filter.x.clean=cat", "add", "a.go")
+	writeTree(t, env.Dir, map[string]string{".gitignore": "*.o\n", "x.o": ""}) // so that the index is asked
+	names, err := namesBelow(t.Context(), env, env.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{".gitattributes", "a.go", "hooks/post-index-change"}, sorted(names)); diff != "" {
+	if diff := cmp.Diff([]string{".gitattributes", ".gitignore", "a.go", "hooks/post-index-change"}, sorted(names)); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := os.Lstat(mark); err == nil {
