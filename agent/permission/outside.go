@@ -2,6 +2,7 @@ package permission
 
 import (
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -77,6 +78,9 @@ func (p *Policy) known(s simple) (why string) {
 			return row.what
 		}
 	}
+	if name == "git" && sub == "mv" && p.movesDirectory(s) {
+		return "it renames a directory, which no layer can, and writes into .git"
+	}
 	if name == "yarn" && sub == "" && !slices.ContainsFunc(words, isOption) {
 		return "it needs the network"
 	}
@@ -84,6 +88,21 @@ func (p *Policy) known(s simple) (why string) {
 		return "it needs the network"
 	}
 	return ""
+}
+
+// movesDirectory reports whether a git mv is given a directory to move: what renames
+// one of the project's on a layer is told that it is on another file system. mv then
+// copies, and git gives up.
+func (p *Policy) movesDirectory(s simple) bool {
+	operands := operandsOf(simple{words: gitCommand(s.words[1:])}, "")
+	for i, w := range operands {
+		for _, at := range p.places(s, w.text) {
+			if info, err := os.Stat(at); i+1 < len(operands) && err == nil && info.IsDir() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // programOf is the program that a command stands for, without its directory, and
