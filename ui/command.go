@@ -206,6 +206,9 @@ func runDebug(_ context.Context, t *Terminal, arg string) error {
 	} else {
 		t.Note("debug: off")
 	}
+	for _, row := range t.opt.Program.Confined() {
+		t.Note(oneLine(row))
+	}
 	return nil
 }
 

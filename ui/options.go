@@ -127,6 +127,9 @@ type Program interface {
 	// Debug turns wire debugging on or off, and says whether it is on; with nil
 	// it only says.
 	Debug(on *bool) bool
+	// Confined says what confines commands, what of it is missing and what commands
+	// reach, one a row.
+	Confined() []string
 }
 
 // New checks the options. Nothing is read or changed before Run.

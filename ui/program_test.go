@@ -165,6 +165,10 @@ func (p *testProgram) Debug(on *bool) bool {
 	return p.debug
 }
 
+func (p *testProgram) Confined() []string {
+	return []string{"sandbox: none, commands are not confined"}
+}
+
 // breakingProgram panics when it is asked for its settings.
 type breakingProgram struct{ Program }
 

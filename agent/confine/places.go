@@ -60,6 +60,34 @@ func (c Config) sandbox() (sandbox.Config, error) {
 	}, nil
 }
 
+// Places says what commands reach of this machine besides the system, one kind a row.
+func (c *Confiner) Places() (rows []string) {
+	var caches []string
+	for _, cache := range c.config.caches() {
+		if _, err := os.Stat(cache.Path); err == nil {
+			caches = append(caches, cache.Path)
+		}
+	}
+	read := c.config.Read
+	if c.config.Common != "" {
+		read = append(slices.Clone(read), c.config.Common)
+	}
+	for _, row := range []struct {
+		what string
+		dirs []string
+	}{
+		{"commands write to", slices.Concat([]string{c.config.Root}, c.config.Write, c.config.Writable)},
+		{"commands read", read},
+		{"programs of the home", append(c.config.toolchains(), c.config.Toolchains...)},
+		{"caches, read below artoo's own", caches},
+	} {
+		if len(row.dirs) > 0 {
+			rows = append(rows, row.what+": "+strings.Join(row.dirs, ", "))
+		}
+	}
+	return rows
+}
+
 // systemSecrets are files of the system's that root alone can read: artoo may be root.
 var systemSecrets = []string{"/etc/shadow*", "/etc/gshadow*", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private",
 	"/etc/sudoers*", "/etc/krb5.keytab", "/etc/NetworkManager/system-connections", "/etc/wireguard"}

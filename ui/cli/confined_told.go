@@ -47,6 +47,22 @@ func sandboxText(f sandbox.Facts) string {
 	return string(f.Mechanism) + ": " + strings.Join(holds, ", ")
 }
 
+// Confined implements ui.Program.
+func (a *app) Confined() []string {
+	rows := []string{"sandbox: " + sandboxText(a.facts)}
+	for _, lack := range a.facts.Missing {
+		row := "missing: " + lack.What + ": " + lack.Why
+		if lack.Cure != "" {
+			row += "; try: " + lack.Cure
+		}
+		rows = append(rows, row)
+	}
+	if a.found.reached != nil {
+		rows = append(rows, a.found.reached()...)
+	}
+	return rows
+}
+
 // unconfinedNote says in one line what this machine cannot confine; "" where nothing
 // is missing, or the user wants no sandbox.
 func (a *app) unconfinedNote() string {

@@ -191,7 +191,7 @@ func (a *app) doctorServer(name string, key func(context.Context) (string, strin
 
 // listPaths is `artoo doctor --paths`.
 func (a *app) listPaths(asJSON bool) error {
-	there := slices.DeleteFunc(a.places(), func(p doctor.Place) bool { return !p.Exists })
+	there := inside(slices.DeleteFunc(a.places(), func(p doctor.Place) bool { return !p.Exists }))
 	var ring []string
 	for _, name := range a.cfg.ProviderNames() {
 		if places, err := a.cfg.KeyPlaces(name); err == nil && slices.Contains(places, "keyring") {
@@ -202,6 +202,26 @@ func (a *app) listPaths(asJSON bool) error {
 		a.screen.Note("also in the keyring: the keys of " + strings.Join(ring, ", ") + "; artoo logout removes them")
 	}
 	return printEach(a.process.Out, there, asJSON, placeText)
+}
+
+// inside adds what projects have in the places: their journals and the caches of
+// their confined commands, one by one.
+func inside(places []doctor.Place) (all []doctor.Place) {
+	for _, p := range places {
+		all = append(all, p)
+		for _, dir := range []struct{ name, what string }{
+			{"journal", "journal, for undo"}, {"sandbox", "cache of confined commands"},
+		} {
+			entries, err := os.ReadDir(filepath.Join(p.Path, dir.name))
+			if err != nil {
+				continue // there is none
+			}
+			for _, e := range entries {
+				all = append(all, look(filepath.Join(p.Path, dir.name, e.Name()), dir.what))
+			}
+		}
+	}
+	return all
 }
 
 // placeText is a place as it is printed.
@@ -233,7 +253,7 @@ func (a *app) places() []doctor.Place {
 			add(path, "log", nil)
 		}
 	}
-	for _, pattern := range []string{"artoo-demo-*", "artoo-edit-*", "artoo-[0-9]*"} {
+	for _, pattern := range []string{"artoo-demo-*", "artoo-edit-*", "artoo-undo-*", "artoo-index-*", "artoo-[0-9]*"} {
 		found, err := filepath.Glob(filepath.Join(os.TempDir(), pattern))
 		if err != nil {
 			continue // the patterns are well formed

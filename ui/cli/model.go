@@ -29,6 +29,7 @@ type found struct {
 	served  map[string][]provider.ModelInfo // what servers listed, by provider
 	keys    sync.Map                        // *config.KeySource by provider, of the wire made last
 	closers []func()                        // wait for the processes of providers
+	reached func() []string                 // what confined commands reach, one kind a row; nil where nothing confines
 }
 
 // transport makes the HTTP client and the record of what passes.
