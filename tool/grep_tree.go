@@ -91,10 +91,10 @@ func (t *treeSearch) results(ctx context.Context, files []treeFile) ([]fileResul
 	}
 	groups := groupByDir(files)
 	found := make([][]fileResult, workers())
-	searchers := make([]fileSearch, workers())
+	searchers := make([]fileSearch, len(found))
 	var count atomic.Int64
 	enough := func() bool { return ctx.Err() != nil || count.Load() >= int64(t.limit) }
-	inOrder(len(groups), enough, func(worker, i int) {
+	inOrder(len(groups), len(found), enough, func(worker, i int) {
 		s := &searchers[worker]
 		if s.env == nil {
 			*s = fileSearch{env: t.env, lines: t.proto, chain: dirChain{at: top}}

@@ -162,19 +162,19 @@ func (w *walker) walk(visit func(treeEntry) error) error {
 func (w *walker) readAll(level []*walkDir) {
 	var looked atomic.Int64
 	enough := func() bool { return w.ctx.Err() != nil || w.max > 0 && looked.Load() >= int64(w.max-w.looked) }
-	inOrder(len(level), enough, func(worker, i int) {
+	inOrder(len(level), len(w.chains), enough, func(worker, i int) {
 		level[i].err = w.read(&w.chains[worker], level[i])
 		looked.Add(int64(level[i].looked))
 	})
 }
 
-// inOrder calls do for 0 to n-1, side by side, and with the number of the goroutine
-// that does. They are taken in order: when enough says so no more are begun, and all
+// inOrder calls do for 0 to n-1 from so many workers, goroutines side by side, and with
+// the number of the one that does. They are taken in order: when enough says so no more are begun, and all
 // before the last that was begun are done.
-func inOrder(n int, enough func() bool, do func(worker, i int)) {
+func inOrder(n, workers int, enough func() bool, do func(worker, i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for worker := range min(n, workers()) {
+	for worker := range min(n, workers) {
 		wg.Go(func() {
 			for !enough() {
 				i := int(next.Add(1)) - 1
@@ -188,6 +188,7 @@ func inOrder(n int, enough func() bool, do func(worker, i int)) {
 	wg.Wait()
 }
 
+// workers is how many goroutines search now; the system may change it at any time.
 func workers() int { return min(maxWorkers, runtime.GOMAXPROCS(0)) }
 
 // read reads one directory.
