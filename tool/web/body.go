@@ -32,6 +32,11 @@ func (p *Page) read(ctx context.Context, answer *http.Response) error {
 		p.Title, p.Text, err = markdown(ctx, decode(data, declared), p.URL)
 	case kindText:
 		p.Text = string(decode(data, declared))
+	case kindPDF:
+		if cut {
+			return fmt.Errorf("the PDF has more than %d MB", maxDocument>>20)
+		}
+		p.Text, err = pdfText(ctx, data)
 	case kindImage:
 		if cut {
 			return fmt.Errorf("the image has more than %d MB", limit>>20)
@@ -51,6 +56,7 @@ const (
 	kindNone kind = iota
 	kindPage
 	kindText
+	kindPDF
 	kindImage
 )
 
@@ -74,7 +80,7 @@ func kindOf(media string, data []byte) kind {
 	case "text/html", "application/xhtml+xml":
 		return kindPage
 	case pdfType:
-		return kindNone
+		return kindPDF
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		return kindImage
 	}

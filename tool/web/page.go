@@ -24,6 +24,9 @@ const (
 	// leastPart is the share of a page's text that its main part must have; one with
 	// less is a list, or an index, of which all counts.
 	leastPart = 0.3
+	// maxNesting is how deep lists and quotations may stand in one another: each is
+	// indented once more for each that it is in.
+	maxNesting = 32
 )
 
 var toMarkdown = sync.OnceValue(func() *converter.Converter {
@@ -40,9 +43,11 @@ func markdown(ctx context.Context, data []byte, at *url.URL) (title, text string
 	}
 	tidy(doc, baseOf(doc, at))
 	title = titleOf(doc)
+	if nesting(doc) > maxNesting {
+		return title, bareText(data), nil
+	}
 	whole := doc
-	if main := mainPart(data, at); main != nil {
-		tidy(main, at)
+	if main := mainPart(doc, at); main != nil {
 		if float64(textLen(main)) >= leastPart*float64(textLen(withoutFrame(doc))) {
 			whole = main
 		}
@@ -54,11 +59,16 @@ func markdown(ctx context.Context, data []byte, at *url.URL) (title, text string
 	return title, strings.TrimSpace(string(out)), err
 }
 
-// mainPart is the part of a page that one reads it for, nil for none.
-func mainPart(data []byte, at *url.URL) *html.Node {
+// mainPart is the part of a page that one reads it for, nil for none. It is looked for
+// in a copy, after what is not seen has been taken out: the styles go on the way.
+func mainPart(doc *html.Node, at *url.URL) *html.Node {
+	var tidied bytes.Buffer
+	if html.Render(&tidied, doc) != nil {
+		return nil
+	}
 	parser := readability.NewParser()
-	parser.MaxElemsToParse = maxElements
-	article, err := parser.Parse(bytes.NewReader(data), at)
+	parser.MaxElemsToParse, parser.KeepClasses = maxElements, true
+	article, err := parser.Parse(&tidied, at)
 	if err != nil {
 		return nil
 	}
@@ -75,6 +85,17 @@ func baseOf(doc *html.Node, at *url.URL) *url.URL {
 		}
 	}
 	return at
+}
+
+// nesting is how many lists and quotations stand in one another at most.
+func nesting(n *html.Node) (most int) {
+	for c := range n.ChildNodes() {
+		most = max(most, nesting(c))
+	}
+	if n.DataAtom == atom.Li || n.DataAtom == atom.Blockquote || n.DataAtom == atom.Ul || n.DataAtom == atom.Ol {
+		most++
+	}
+	return most
 }
 
 func titleOf(doc *html.Node) string {
