@@ -47,8 +47,10 @@ type Agent struct {
 	background    left     // commands in the background
 	approvedFiles []string // that tools wrote, or the user keeps though others run them, absolute
 
-	startMode permission.Mode // the mode the agent was made with
-	briefing  briefing        // what the model knows of the session's settings and instructions
+	startMode  permission.Mode // the mode the agent was made with
+	beforePlan permission.Mode // the mode that plan mode took the place of, "" for none
+	todo       []todoItem      // the model's plan of a long task
+	briefing   briefing        // what the model knows of the session's settings and instructions
 
 	parent  *turn         // whose call this sub-agent works for; nil for none
 	running chan struct{} // holds one while calls that change something are decided and run
@@ -112,7 +114,11 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 		if len(calls) == 0 {
 			return t.completed(reply)
 		}
-		if err := t.runCalls(ctx, calls); err != nil {
+		err = t.runCalls(ctx, calls)
+		if errors.Is(err, errPlan) {
+			return t.planned()
+		}
+		if err != nil {
 			return t.failed(ctx, err)
 		}
 		if err := t.appendSteering(m.Steering); err != nil {

@@ -117,6 +117,13 @@ const (
 	// QuestionOutside asks whether a command that failed at a wall of the sandbox runs
 	// once more, on the host. Reason names the wall. There is no lasting yes.
 	QuestionOutside QuestionKind = "outside"
+	// QuestionPlan asks whether the model's Plan is approved, which ends plan mode: Yes
+	// puts the mode Then in force, YesForSession the mode edits. With No the reason goes
+	// to the model.
+	QuestionPlan QuestionKind = "plan"
+	// QuestionChoice is the model's own: Text, and Choices if there are any. The answer
+	// is Answer.Text, "" for none.
+	QuestionChoice QuestionKind = "choice"
 )
 
 // Question asks whether a call may run.
@@ -138,6 +145,10 @@ type Question struct {
 	// speaks of something else. An answer with such a rule approves nothing.
 	// To be called by the goroutine that is asked, while it is; may be nil.
 	Covers func(rule string) error
+	// Plan is Markdown, Text and Choices are plain; all are the model's words.
+	Plan, Text string
+	Choices    []string
+	Then       permission.Mode
 	// Number and Of count the questions of one reply, from 1.
 	Number, Of int
 }
@@ -161,6 +172,7 @@ type Answer struct {
 	Verdict Verdict
 	Reason  string // with No: goes to the model; may be ""
 	Rule    string // with YesForSession and YesForever; "" means Question.Rule
+	Text    string // to QuestionChoice
 	// Input is the call's input, in JSON, as the user edited it: it is checked,
 	// planned and asked about anew. nil otherwise.
 	Input []byte

@@ -31,6 +31,8 @@ type Options struct {
 	// Journal opens what keeps the project's files as they were before each change, for
 	// a session; from is the one it is a copy of, "" for none. nil keeps nothing.
 	Journal func(session, from string) (*journal.Journal, error)
+	// PlanTools are offered besides Tools once plan mode is on.
+	PlanTools []tool.Tool
 	// SubAgents are those that task offers by name, as OwnTools was given them.
 	SubAgents []SubAgent
 	// Workspace is the project that the agent works in, which gives the system

@@ -71,7 +71,13 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 				*p = *t.prepare(ctx, calls, i+k)
 				p.asks = asks
 			}
-			t.number(p)
+			switch {
+			case p.final:
+			case isTask(p.tool):
+				t.number(p)
+			case p.tool.ByLoop() && p.tool.Name == "todo":
+				t.sayTodo(p)
+			}
 			t.cb.OnToolCall(p.call)
 		}
 		var stop error

@@ -123,6 +123,9 @@ func (a *Agent) SetMode(mode permission.Mode) error {
 		policy.Mode = before
 		return err
 	}
+	if mode == permission.ModePlan && before != mode {
+		a.beforePlan = before
+	}
 	return nil
 }
 
@@ -229,8 +232,10 @@ func (a *Agent) open(s *conversation.Session) error {
 	}
 	a.opt.Env.PageMax = a.pageMax
 	a.turns = nil
+	a.todo = nil
 	if s != nil {
 		a.turns = UserTurns(s.Messages())
+		a.todo = a.todoOf(s.Messages())
 	}
 	a.conv = conversation.New(conversation.Config{
 		MaxContextTokens: a.budget(), ToolResultMaxChars: a.opt.ToolResultMaxChars, OutputDir: output,

@@ -90,9 +90,6 @@ func isTask(t *tool.Tool) bool { return t != nil && t.ByLoop() && t.Name == "tas
 // number gives a call that is work for a sub-agent its number, and the name that
 // tells it from the others.
 func (t *turn) number(p *pending) {
-	if p.final || !isTask(p.tool) {
-		return
-	}
 	t.tasks++
 	in, _ := tool.Decode[taskInput](*p.tool, p.call.Input) // it was planned
 	kind, _ := subAgentNamed(t.opt.SubAgents, in.Agent)
@@ -182,7 +179,7 @@ func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 	})
 	opt.Env, opt.Policy, opt.Model = &env, t.opt.Policy.ForSubAgent(), model
 	opt.Limits.MaxTime = 0 // the turn's clock ends it
-	opt.Journal, opt.Notice, opt.Secrets.Begin, opt.Secrets.Begun = nil, nil, nil, nil
+	opt.PlanTools, opt.Journal, opt.Notice, opt.Secrets.Begin, opt.Secrets.Begun = nil, nil, nil, nil, nil
 	opt.Sessions = Sessions{Ephemeral: t.output == "", Store: conversation.Store{Dir: t.output}, Version: t.opt.Sessions.Version}
 	opt.System = joined(opt.System, kind.Prompt, subAgentPrompt)
 	if opt.Workspace != nil {

@@ -93,6 +93,9 @@ func (t *turn) trimBy(trim func() (conversation.Trimmed, error), refused *provid
 	trimmed, err := trim()
 	if text := trimmed.String(); text != "" {
 		t.notice(NoticeTrimmed, text)
+		if err == nil {
+			err = t.remindTodo()
+		}
 	}
 	return t.contextFull(err, refused)
 }

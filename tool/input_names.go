@@ -40,6 +40,7 @@ func otherNames(property string) []string {
 		"background":  "runinbackground isbackground inbackground async detach",
 		"id":          "bashid shellid sessionid taskid jobid processid pid backgroundid commandid terminalid",
 		"input":       "chars text stdin data",
+		"prompt":      "message instruction instructions task request",
 	}[property])
 }
 
@@ -163,12 +164,17 @@ func Find(tools []Tool, name string) *Tool {
 // calledElsewhere are the names that a tool has in other programs.
 func calledElsewhere(name string) []string {
 	return strings.Fields(map[string]string{
-		"read":  "readfile view viewfile openfile fileread cat readtextfile viewimage getfilecontents",
-		"ls":    "list listdirectory listdir listfiles",
-		"glob":  "findfiles filesearch globtool globfilesearch findbyname searchforfiles find",
-		"grep":  "grepsearch searchfilecontent searchfiles ripgrep rg greptool searchtext textsearch grepfiles",
-		"write": "writefile createfile createnewfile writetofile filewrite savefile",
-		"edit":  "editfile multiedit strreplace searchreplace replace replaceinfile replacestringinfile fileedit applydiff findandreplace",
+		"read":            "readfile view viewfile openfile fileread cat readtextfile viewimage getfilecontents",
+		"ls":              "list listdirectory listdir listfiles",
+		"glob":            "findfiles filesearch globtool globfilesearch findbyname searchforfiles find",
+		"grep":            "grepsearch searchfilecontent searchfiles ripgrep rg greptool searchtext textsearch grepfiles",
+		"write":           "writefile createfile createnewfile writetofile filewrite savefile",
+		"edit":            "editfile multiedit strreplace searchreplace replace replaceinfile replacestringinfile fileedit applydiff findandreplace",
+		"task":            "agent subagent spawnagent delegate dispatchagent newtask runsubagent",
+		"todo":            "todowrite todolist updateplan writetodos updatetodos managetodolist",
+		"ask_user":        "askuserquestion requestuserinput askfollowupquestion askquestion",
+		"enter_plan_mode": "enterplanmode",
+		"exit_plan_mode":  "exitplanmode exitplan presentplan",
 		"bash": "shell sh runshellcommand executecommand runcommand runterminalcmd runinterminal terminal bashtool " +
 			"execcommand executebash exec shellcommand",
 		"web_fetch":  "fetch fetchurl urlfetch webfetchurl fetchwebpage fetchwebcontent readurl readurlcontent openurl browse",

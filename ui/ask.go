@@ -18,8 +18,11 @@ import (
 // no; Ctrl-C stops the turn as well. Called by the agent's goroutine.
 func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	t.tellNotify()
-	if q.Kind == agent.QuestionSteps {
+	switch q.Kind {
+	case agent.QuestionSteps:
 		return t.askGoOn(ctx, q)
+	case agent.QuestionChoice:
+		return t.askChoice(ctx, q)
 	}
 	prompt := t.Question(q)
 	return askApproval(t.Screen, t.opt.Notify, q, asker{
@@ -240,7 +243,7 @@ func parseAnswer(text string) reply {
 		return decide(agent.Yes)
 	case "q", "quit":
 		return decide(agent.StopTurn)
-	case "e", "edit":
+	case "e", "edit", "edits":
 		return reply{step: stepEdit}
 	case "p", "page":
 		return reply{step: stepPage}
@@ -261,6 +264,13 @@ func (r reply) approves() bool {
 func (r reply) to(q agent.Question) reply {
 	v := r.answer.Verdict
 	switch q.Kind {
+	case agent.QuestionPlan:
+		if r.step == stepEdit { // yes, and edits pass
+			return reply{stepDecide, agent.Answer{Verdict: agent.YesForSession}}
+		}
+		if v == agent.YesForSession || v == agent.YesForever || v == agent.Withhold {
+			return reply{}
+		}
 	case agent.QuestionChanges:
 		if v == agent.YesForever || r.step == stepEdit || v == agent.YesForSession && r.answer.Rule != "" {
 			return reply{}
@@ -284,6 +294,8 @@ func answersThereAre(q agent.Question) string {
 		return "please answer y, n, n!, a, p, q or ? (Enter means n)"
 	case agent.QuestionOutside:
 		return "please answer y, n, p, q or ? (Enter means n)"
+	case agent.QuestionPlan:
+		return "please answer y, e, n, p, q or ? (Enter means n)"
 	}
 	return "please answer y, n, a, A, e, p, q or ? (Enter means n)"
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"artoo/agent/permission"
 	"artoo/provider"
 	"artoo/tool/spelling"
 )
@@ -34,9 +33,8 @@ type command struct {
 
 // commandState is what commands remember between them.
 type commandState struct {
-	shared     []provider.Part // commands the user ran, for the next message
-	outputs    outputs         // of the last calls, for /out
-	beforePlan permission.Mode // what /plan goes back to; "" for ask
+	shared  []provider.Part // commands the user ran, for the next message
+	outputs outputs         // of the last calls, for /out
 }
 
 // commands is every command there is. Their names are those people know from

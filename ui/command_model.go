@@ -37,13 +37,9 @@ func runApproval(_ context.Context, t *Terminal, arg string) error {
 
 // setMode changes the mode and prints what holds now.
 func (t *Terminal) setMode(mode permission.Mode) error {
-	before := t.opt.Agent.Policy().Mode
 	if err := t.opt.Agent.SetMode(mode); err != nil {
 		// which speaks of the command line
 		return errors.New(strings.TrimPrefix(err.Error(), "--approval "+string(mode)+": "))
-	}
-	if mode == permission.ModePlan && before != mode {
-		t.beforePlan = before
 	}
 	t.tellMode()
 	return nil
@@ -80,11 +76,7 @@ func runPlan(_ context.Context, t *Terminal, arg string) error {
 		t.tellMode()
 		return nil
 	}
-	back := t.beforePlan
-	if back == "" { // it began with plan
-		back = permission.ModeAsk
-	}
-	return t.setMode(back)
+	return t.setMode(t.opt.Agent.BeforePlan())
 }
 
 func runPermissions(_ context.Context, t *Terminal, arg string) error {

@@ -59,7 +59,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	tools, agents, err := a.tools()
+	tools, later, agents, err := a.tools()
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (a *app) open(ctx context.Context) (err error) {
 		a.warn("the marks of this session will mean nothing when it is resumed: " + err.Error())
 	}
 	a.agent, err = agent.New(agent.Options{
-		Model: model, Tools: tools, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(), Notice: a.warn,
-		SaveRule: a.saveRule, Sandbox: confined, Checks: a.checks(),
+		Model: model, Tools: tools, PlanTools: later, SubAgents: agents, Env: env, Policy: policy, Workspace: a.workspace(),
+		Notice: a.warn, SaveRule: a.saveRule, Sandbox: confined, Checks: a.checks(),
 		Journal: func(session, from string) (*journal.Journal, error) { return a.journal(session, from, env) },
 		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
 			MaxTime: a.cfg.MaxTime},
@@ -147,24 +147,39 @@ func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) e
 	return ask(p)
 }
 
-// tools are those that are offered, and the sub-agents that one of them names.
-func (a *app) tools() ([]tool.Tool, []agent.SubAgent, error) {
-	tools := tool.BuiltIn(shell.Find(), a.facts.Mechanism != sandbox.None)
+// tools are those that are offered, those that are offered once plan mode is on, and
+// the sub-agents that one of them names. What asks the user is left out where nobody
+// answers.
+func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err error) {
+	all := tool.BuiltIn(shell.Find(), a.facts.Mechanism != sandbox.None)
 	engine, err := a.searchEngine()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if engine != nil {
-		tools = append(tools, tool.WebSearch(engine))
+		all = append(all, tool.WebSearch(engine))
 	}
-	agents, err := a.subAgents(namesOf(tools))
+	if agents, err = a.subAgents(namesOf(all)); err != nil {
+		return nil, nil, nil, err
+	}
+	all = append(all, agent.OwnTools(agents)...)
+	on := slices.DeleteFunc(slices.Clone(all), func(t tool.Tool) bool { return t.Optional })
+	names, err := a.cfg.SelectTools(namesOf(all), namesOf(on))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	tools = append(tools, agent.OwnTools(agents)...)
-	on := slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool { return t.Optional })
-	names, err := a.cfg.SelectTools(namesOf(tools), namesOf(on))
-	return tool.Pick(tools, names), agents, err
+	tools = tool.Pick(all, names)
+	if a.streams.headless {
+		tools = slices.DeleteFunc(tools, func(t tool.Tool) bool { return t.ByLoop() && t.Name == "ask_user" })
+		return tools, nil, agents, nil
+	}
+	if names, err = a.cfg.SelectTools(namesOf(all), append(namesOf(on), agent.ExitPlan)); err != nil {
+		return nil, nil, nil, err
+	}
+	if slices.Contains(names, agent.ExitPlan) {
+		later = tool.Pick(all, []string{agent.ExitPlan})
+	}
+	return tools, later, agents, nil
 }
 
 // searchEngine is what web_search asks; nil where the user set none up, and that is

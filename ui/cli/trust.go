@@ -204,7 +204,7 @@ func (a *app) tighten() error {
 	if err != nil {
 		return err
 	}
-	tools, _, err := a.tools()
+	tools, _, _, err := a.tools()
 	if err != nil {
 		return err
 	}

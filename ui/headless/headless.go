@@ -106,7 +106,7 @@ type callbacks struct {
 
 // Ask asks the user, if one is there, or says which rule would have done.
 func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	if q.Kind == agent.QuestionSteps || q.Kind == agent.QuestionOutside && c.runner.Ask == nil {
+	if q.Kind == agent.QuestionSteps || q.Kind == agent.QuestionPlan || q.Kind == agent.QuestionChoice || q.Kind == agent.QuestionOutside && c.runner.Ask == nil {
 		return agent.Answer{}, agent.ErrNobody // a run without a conversation ends then
 	}
 	answer, err := agent.Answer{}, agent.ErrNobody

@@ -39,6 +39,15 @@ func (s *Screen) QuestionHelp(q agent.Question) {
 				{"q", "no, and stop this turn"},
 				{"?", "this text; Enter alone means no"},
 			}
+		case agent.QuestionPlan:
+			rows = [][2]string{
+				{"y", "yes, carry it out: mode " + string(q.Then)},
+				{"e", "yes, and edits inside the project run unasked: mode edits"},
+				{"n", "no, plan mode stays on; n REASON tells the model what to change"},
+				{"p", "show all of it in the pager"},
+				{"q", "no, and stop this turn"},
+				{"?", "this text; Enter alone means no"},
+			}
 		case agent.QuestionOutside:
 			rows = [][2]string{
 				{"y", "yes, run it once more with network, keys and home"},
@@ -74,6 +83,10 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		r.since = s.opt.Now() // it begins now, not when the model asked for it
 		r.said = r.since
 		rule := line(cmp.Or(a.Rule, q.Rule))
+		if q.Kind == agent.QuestionPlan {
+			s.must(s.decidedLine(planDecided(q, a)))
+			return
+		}
 		if q.Kind == agent.QuestionChanges {
 			s.must(s.decidedLine(keptOrNot(a)))
 			return

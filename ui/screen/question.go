@@ -68,6 +68,9 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 	b := asking{s: s, cut: cut}
 	what := "call"
 	switch {
+	case q.Kind == agent.QuestionPlan:
+		what = "plan"
+		b.plan(q)
 	case q.Effects != nil:
 		what = "change"
 		b.command(q)

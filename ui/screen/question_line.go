@@ -18,6 +18,7 @@ const (
 	choices        = "[y,n,a,A,e,p,q,?] (n) "
 	choicesChanges = "[y,n,n!,a,p,q,?] (n) "
 	choicesOutside = "[y,n,p,q,?] (n) "
+	choicesPlan    = "[y,e,n,p,q,?] (n) "
 )
 
 // choicesOf are the answers to a question, as its last line has them, and as they
@@ -28,6 +29,8 @@ func choicesOf(q agent.Question) (line, spoken string) {
 		return choicesChanges, "y, n, n exclamation mark, a, p, q"
 	case agent.QuestionOutside:
 		return choicesOutside, "y, n, p, q"
+	case agent.QuestionPlan:
+		return choicesPlan, "y, e, n, p, q"
 	}
 	return choices, "y, n, a, capital A, e, p, q"
 }
@@ -71,6 +74,8 @@ func (s *Screen) asked(q agent.Question, room int) string {
 	a := q.Call.Access
 	verb := callVerb(q.Call)
 	switch {
+	case q.Kind == agent.QuestionPlan:
+		return planAsked(q)
 	case a.Kind == tool.KindRun || a.Command != "":
 		head, in := verb+` "`, `" in `
 		switch q.Kind {

@@ -1,0 +1,196 @@
+package agent_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/conversation"
+	"artoo/provider"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+// ownTools are those of the agent by name.
+func ownTools(names ...string) []tool.Tool { return tool.Pick(agent.OwnTools(nil), names) }
+
+func offered(req provider.Request) (names []string) {
+	for _, t := range req.Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func TestAPlanIsApprovedInOneOfTwoModesOrNot(t *testing.T) {
+	for name, row := range map[string]struct {
+		answer agent.Answer
+		mode   permission.Mode
+		result string
+		err    error
+	}{
+		"yes":        {agent.Answer{Verdict: agent.Yes}, permission.ModeAsk, "The user approved the plan", nil},
+		"with edits": {agent.Answer{Verdict: agent.YesForSession}, permission.ModeEdits, "(The approval mode is now edits", nil},
+		"no": {agent.Answer{Reason: "smaller"}, permission.ModePlan,
+			"did not approve the plan: smaller. Plan mode stays on", nil},
+		"stop": {agent.Answer{Verdict: agent.StopTurn}, permission.ModePlan, "stopped the turn", agent.ErrStopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "ExitPlanMode", `{"plan":"# Plan\n\n1. a"}`), fake.Say("ok")}}
+			a := newAgent(p, makeTool("change", tool.KindWrite, nil))
+			a.Opt().PlanTools = ownTools(agent.ExitPlan)
+			if err := a.SetMode(permission.ModePlan); err != nil {
+				t.Fatal(err)
+			}
+			cb := &recorder{answers: []agent.Answer{row.answer}}
+			if _, err := send(t, a, cb, "go"); !errors.Is(err, row.err) {
+				t.Fatal(err)
+			}
+			if a.Policy().Mode != row.mode || !strings.Contains(history(a)[2], row.result) {
+				t.Errorf("mode %s, %q", a.Policy().Mode, history(a)[2])
+			}
+			if q := cb.asked[0]; q.Kind != agent.QuestionPlan || q.Plan != "# Plan\n\n1. a" || q.Then != permission.ModeAsk {
+				t.Errorf("asked %+v", q)
+			}
+		})
+	}
+}
+
+// The tool comes with plan mode and stays: each change of the tools costs the cache.
+func TestTheToolThatEndsPlanModeIsOfferedOnceItIsOn(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{fake.Say("1"), fake.Say("2"), fake.Say("3")}}
+	a := newAgent(p, makeTool("look", tool.KindRead, nil))
+	a.Opt().PlanTools = ownTools(agent.ExitPlan)
+	cb := &recorder{}
+	for _, mode := range []permission.Mode{permission.ModeAsk, permission.ModePlan, permission.ModeEdits} {
+		if err := a.SetMode(mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := send(t, a, cb, "go"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all []string
+	for _, req := range p.Requests() {
+		all = append(all, strings.Join(offered(req), " "))
+	}
+	wantLines(t, all, "look", "look exit_plan_mode", "look exit_plan_mode")
+	if n := len(cb.notices); n != 1 || !strings.Contains(cb.notices[0].Text, "exit_plan_mode is offered from now on") {
+		t.Errorf("told %+v", cb.notices)
+	}
+}
+
+func TestWhereNobodyCanApproveAPlanItIsTheAnswer(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", agent.ExitPlan, `{"plan":"do this"}`)}}
+	a := newAgent(p, ownTools(agent.ExitPlan)...)
+	a.Opt().Policy.Mode = permission.ModePlan
+	cb := &recorder{}
+	r, err := send(t, a, cb, "go")
+	if err != nil || r.Text != "do this" || len(r.Denied) > 0 || !slices.Contains(cb.lines, "text do this") {
+		t.Errorf("%v, %+v, %q", err, r, cb.lines)
+	}
+}
+
+func TestTheModelMayBeginPlanMode(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "enter_plan_mode", `{}`),
+		fake.Call("c2", "change", `{"arg":"x"}`), fake.Call("c3", agent.ExitPlan, `{"plan":"x"}`), fake.Call("c4", agent.ExitPlan, `{"plan":"x"}`),
+		fake.Say("ok")}}
+	a := newAgent(p, append(ownTools("enter_plan_mode", agent.ExitPlan), makeTool("change", tool.KindWrite, nil))...)
+	a.Opt().Policy.Mode = permission.ModeEdits
+	r, err := send(t, a, &recorder{answers: []agent.Answer{{Verdict: agent.Yes}}}, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := history(a)
+	if len(r.Denied) != 1 || a.Policy().Mode != permission.ModeEdits || !strings.Contains(h[2], "The approval mode is now plan") ||
+		!strings.Contains(h[6], "approved the plan") || !strings.Contains(h[8], "plan mode is not on") {
+		t.Errorf("denied %v, mode %s, %q", r.Denied, a.Policy().Mode, h)
+	}
+}
+
+func TestAQuestionOfTheModelIsAnswered(t *testing.T) {
+	for name, row := range map[string]struct {
+		input  string
+		answer agent.Answer
+		text   string
+		n      int
+		result string
+	}{
+		"choices": {`{"question":"Which?","choices":["a","b"]}`, agent.Answer{Text: "b"}, "Which?", 2, "The user answers: b"},
+		"none":    {`{"question":"Which?"}`, agent.Answer{}, "Which?", 0, "gave no answer"},
+		"as in Claude Code": {`{"questions":[{"question":"Which?","header":"X","multiSelect":false,"options":[{"label":"a","description":"one"},` +
+			`{"label":"b","description":"two"}]}]}`, agent.Answer{Text: "c"}, "Which?", 2, "The user answers: c"},
+		"several": {`{"questions":[{"question":"Which?","options":[{"label":"a"}]},{"question":"When?"}]}`,
+			agent.Answer{Text: "a, now"}, "1. Which? (a)\n2. When?\n", 0, "The user answers: a, now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &fake.Provider{Steps: []fake.Step{fake.Call("c1", "AskUserQuestion", row.input), fake.Say("ok")}}
+			a, cb := newAgent(p, ownTools("ask_user")...), &recorder{answers: []agent.Answer{row.answer}}
+			if _, err := send(t, a, cb, "go"); err != nil {
+				t.Fatal(err)
+			}
+			if len(cb.asked) != 1 || cb.asked[0].Text != row.text || len(cb.asked[0].Choices) != row.n ||
+				!strings.Contains(history(a)[2], row.result) {
+				t.Errorf("asked %+v: %s", cb.asked, history(a)[2])
+			}
+		})
+	}
+}
+
+// What other programs call such a list is taken, and what changed is told.
+func TestThePlanOfALongTaskIsShownAsItChanges(t *testing.T) {
+	p := &fake.Provider{Steps: []fake.Step{
+		fake.Call("c1", "TodoWrite", `{"todos":[{"content":"read","status":"completed","activeForm":"reading"},`+
+			`{"content":"write","status":"in_progress","activeForm":"writing"}]}`),
+		fake.Call("c2", "update_plan", `{"explanation":"x","plan":[{"step":"read","status":"completed"},{"step":"write","status":"completed"},`+
+			`{"step":"test","status":"pending"}]}`),
+		fake.Call("c3", "write_todos", `{"todos":[{"description":"read","status":"perhaps"}]}`),
+		fake.Say("ok")}}
+	a := newAgent(p, ownTools("todo")...)
+	var objects []string
+	if _, err := send(t, a, &callsHeard{each: func(c agent.Call) { objects = append(objects, c.Access.Object) }}, "go"); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, objects[:2], "1 of 2 done\ndone: read\ndoing: write", "2 of 3 done\ndone: write\nto do: test")
+	if h := history(a)[6]; !strings.Contains(h, `"perhaps" is no status: pending, in_progress, done or dropped`) {
+		t.Error(h)
+	}
+}
+
+// callsHeard hears of calls only.
+type callsHeard struct {
+	agent.NopCallbacks
+	each func(agent.Call)
+}
+
+func (c *callsHeard) OnToolCall(call agent.Call) { c.each(call) }
+
+func TestThePlanOfALongTaskIsGivenAgainWhenItsCallIsNoLongerSent(t *testing.T) {
+	steps := []fake.Step{fake.Call("c0", "todo", `{"items":[{"text":"read it all","status":"in_progress"}]}`)}
+	for range 17 {
+		steps = append(steps, fake.Call("c", "look", `{"arg":"`+strings.Repeat("x", 3000)+`"}`))
+	}
+	p := &fake.Provider{Steps: append(steps, fake.Say("ok"))}
+	a := newAgent(p, append(ownTools("todo"), makeTool("look", tool.KindRead, nil))...)
+	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 12000}, nil))
+	if _, err := send(t, a, &recorder{}, "go"); err != nil {
+		t.Fatal(err)
+	}
+	req, _ := p.Last()
+	n := 0
+	for _, m := range req.Messages {
+		if strings.Contains(m.Text(), "Your plan, as it stands:\n- doing: read it all") {
+			n++
+		}
+		for _, c := range m.Calls() {
+			if c.Name == "todo" {
+				t.Fatal("the call is still sent: nothing is tested")
+			}
+		}
+	}
+	if n != 1 {
+		t.Errorf("the plan is there %d times", n)
+	}
+}

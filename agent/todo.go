@@ -1,0 +1,157 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"artoo/provider"
+	"artoo/tool"
+)
+
+// todoItem is a step of a long task.
+type todoItem struct {
+	Text   string `json:"text"`
+	Status string `json:"status" jsonschema:"pending, in_progress, done or dropped"`
+}
+
+type todoInput struct {
+	Items []todoItem `json:"items"`
+}
+
+// todoWords are the statuses as the user reads them.
+var todoWords = map[string]string{"pending": "to do", "in_progress": "doing", "done": "done", "dropped": "dropped"}
+
+// todoTool is the tool that keeps the plan of a long task.
+func todoTool() tool.Tool {
+	return tool.New(tool.Def{Name: "todo", Kind: tool.KindNone, Optional: true, Mend: mendTodo,
+		Description: "Keep the plan of a task of several steps where the user sees it. Send all items each time, in order; " +
+			"one is in_progress at a time. Call it when a step begins or ends."},
+		func(_ context.Context, _ *tool.Env, in todoInput) (tool.Access, error) {
+			for _, item := range in.Items {
+				if todoWords[item.Status] == "" {
+					return tool.Access{}, fmt.Errorf("todo: %q is no status: pending, in_progress, done or dropped", item.Status)
+				}
+				if strings.TrimSpace(item.Text) == "" {
+					return tool.Access{}, errors.New("todo: an item has no text")
+				}
+			}
+			return tool.Access{Kind: tool.KindNone, Verb: "todo"}, nil
+		}, (func(context.Context, *tool.Env, todoInput, io.Writer) (tool.Result, error))(nil))
+}
+
+// mendTodo takes the lists of other programs: Claude Code's todos, Codex' plan,
+// Gemini's todos, and one that is lines of text.
+func mendTodo(fields map[string]json.RawMessage) (changed bool) {
+	for _, name := range []string{"items", "todos", "plan", "tasks", "steps"} {
+		var given []json.RawMessage
+		if json.Unmarshal(fields[name], &given) != nil || given == nil {
+			continue
+		}
+		items := make([]todoItem, len(given))
+		for i, g := range given {
+			if items[i].Status = "pending"; json.Unmarshal(g, &items[i].Text) == nil {
+				continue
+			}
+			var of map[string]any
+			if json.Unmarshal(g, &of) != nil {
+				return false
+			}
+			items[i].Text = textOf(of, "text", "content", "step", "title", "description", "task", "activeForm")
+			status := cmp.Or(textOf(of, "status", "state"), "pending")
+			items[i].Status = cmp.Or(map[string]string{"completed": "done", "complete": "done", "cancelled": "dropped",
+				"canceled": "dropped", "in progress": "in_progress", "todo": "pending"}[strings.ToLower(status)], status)
+		}
+		list, err := json.Marshal(items)
+		if err != nil {
+			return false
+		}
+		clear(fields)
+		fields["items"] = list
+		return true
+	}
+	return false
+}
+
+// textOf is the first of some fields that says something.
+func textOf(fields map[string]any, names ...string) string {
+	for _, name := range names {
+		if text, _ := fields[name].(string); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// sayTodo puts what a call changes of the plan into its lines: how far it is, and
+// each item that is new or no longer as it was.
+func (t *turn) sayTodo(p *pending) {
+	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
+	if err != nil {
+		return // it was planned
+	}
+	lines := []string{todoSummary(in.Items)}
+	for _, item := range in.Items {
+		if !slices.Contains(t.todo, item) {
+			lines = append(lines, todoWords[item.Status]+": "+strings.Join(strings.Fields(item.Text), " "))
+		}
+	}
+	p.call.Access.Object = strings.Join(lines, "\n")
+}
+
+func todoSummary(items []todoItem) string {
+	done, of := 0, 0
+	for _, item := range items {
+		if item.Status != "dropped" {
+			of++
+		}
+		if item.Status == "done" {
+			done++
+		}
+	}
+	return fmt.Sprintf("%d of %d done", done, of)
+}
+
+// runTodo keeps the plan.
+func (t *turn) runTodo(p *pending) (tool.Result, error) {
+	in, err := tool.Decode[todoInput](*p.tool, p.call.Input)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	t.todo = in.Items
+	return tool.Result{Text: "The plan is kept and shown: " + todoSummary(in.Items) + ".", Summary: "kept"}, nil
+}
+
+// todoOf is the newest plan in a history.
+func (a *Agent) todoOf(history []provider.Message) []todoItem {
+	for _, m := range slices.Backward(history) {
+		for _, c := range slices.Backward(m.Calls()) {
+			found := tool.Find(a.opt.Tools, c.Name)
+			if found == nil || !found.ByLoop() || found.Name != "todo" || found.Check(c.Input) != nil {
+				continue
+			}
+			if in, err := tool.Decode[todoInput](*found, c.Input); err == nil {
+				return in.Items
+			}
+		}
+	}
+	return nil
+}
+
+// remindTodo gives the plan again when the call that made it is no longer sent.
+func (t *turn) remindTodo() error {
+	open := slices.ContainsFunc(t.todo, func(i todoItem) bool { return i.Status == "pending" || i.Status == "in_progress" })
+	if !open || slices.Equal(t.todoOf(t.conv.Messages()), t.todo) {
+		return nil
+	}
+	text := "Your plan, as it stands:"
+	for _, item := range t.todo {
+		text += "\n- " + todoWords[item.Status] + ": " + item.Text
+	}
+	return t.conv.Remind(text)
+}

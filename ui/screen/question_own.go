@@ -1,0 +1,89 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"artoo/agent"
+	"artoo/ui/sanitize"
+)
+
+// plan shows a plan that is to be approved, as the Markdown that it is.
+func (b *asking) plan(q agent.Question) {
+	verb := callVerb(q.Call)
+	b.WriteString(b.s.callLine(q.Call, ""))
+	if !b.cut || !b.s.opt.ErrTTY {
+		b.rows(strings.Split(strings.TrimRight(indented(q.Plan, margin), "\n"), "\n"))
+		return
+	}
+	rows := RenderMarkdown(q.Plan, MarkdownOptions{Color: b.s.opt.ErrColor, Spoken: b.s.opt.Profile == Spoken,
+		Width: func() int { return b.s.width() - len(margin) }})
+	lines := strings.Split(strings.TrimRight(rows, "\n"), "\n")
+	for i, l := range lines {
+		if l != "" && b.s.opt.Profile != Spoken {
+			lines[i] = margin + l
+		}
+	}
+	b.rows(lines)
+	if b.s.opt.Profile == Spoken {
+		b.WriteString("end " + verb + ".\n")
+	}
+}
+
+// Choice prints a question of the model's own with its choices, and returns the line
+// to ask with, as Question does. It prints even when Quiet is set.
+func (s *Screen) Choice(q agent.Question) string {
+	s.do(func() {
+		s.startAsking()
+		s.named = q.Call.ID
+		s.hideTransient()
+		s.closeReply()
+		if r := s.running(q.Call.ID); r != nil {
+			r.started = true
+		}
+		if (s.opt.ErrTTY || s.opt.Conversation) && s.last == status {
+			s.emit("\n")
+		}
+		before := strings.Repeat(margin, 2)
+		if s.opt.Profile == Spoken {
+			before = ""
+		}
+		var b strings.Builder
+		b.WriteString(s.prose(q.Text, s.before("question: ")))
+		for i, choice := range q.Choices {
+			text := strings.Join(strings.Fields(choice), " ")
+			b.WriteString(s.wrap(s.ascii(sanitize.Text(text, sanitize.Line)), fmt.Sprintf("%s%d  ", before, i+1), before+"   "))
+		}
+		s.must(b.String())
+	})
+	switch n := len(q.Choices); {
+	case n > 0 && s.opt.Profile == Spoken:
+		return approve + fmt.Sprintf("your answer? Type a number from 1 to %d, or your own words. Enter means none. ", n)
+	case n > 0:
+		return approve + fmt.Sprintf("your answer? [1-%d, or your words] (none) ", n)
+	case s.opt.Profile == Spoken:
+		return approve + "your answer? Enter means none. "
+	}
+	return approve + "your answer? (none) "
+}
+
+// planAsked names what a yes to a plan means.
+func planAsked(q agent.Question) string {
+	return "carry out this plan, in mode " + string(q.Then)
+}
+
+// planDecided tells what became of a plan.
+func planDecided(q agent.Question, a agent.Answer) string {
+	switch a.Verdict {
+	case agent.Yes:
+		return "approved, mode " + string(q.Then)
+	case agent.YesForSession:
+		return "approved, mode edits"
+	case agent.StopTurn:
+		return "not approved, and the turn stops"
+	}
+	if a.Reason != "" {
+		return "not approved: " + line(a.Reason)
+	}
+	return "not approved"
+}
