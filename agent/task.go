@@ -121,7 +121,9 @@ type work struct {
 // runTask has a sub-agent do the work of a call.
 func (t *turn) runTask(ctx context.Context, p *pending) (tool.Result, error) {
 	w := p.work
+	free := t.alone(ctx) // a rule may just be allowed to another one for good
 	sub, err := t.subAgent(w.kind)
+	free()
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("%s could not begin: %w", w.name, err)
 	}
