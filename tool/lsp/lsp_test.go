@@ -1,0 +1,279 @@
+package lsp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/tool/shell"
+)
+
+// The test binary is the server too, when this says which.
+const serverKind = "ARTOO_TEST_LANGUAGE_SERVER"
+
+func TestMain(m *testing.M) {
+	if kind := os.Getenv(serverKind); kind != "" {
+		serve(kind)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// serve is a language server for which each line with "bad" is an error.
+func serve(kind string) {
+	switch kind {
+	case "dead":
+		os.Exit(1)
+	case "mute":
+		select {}
+	case "garbage":
+		fmt.Println("Starting up, please wait...")
+		for range 100 {
+			fmt.Println("still starting")
+		}
+		select {}
+	case "flood":
+		for {
+			fmt.Print("Content-Length: 99999999999\r\n\r\n")
+		}
+	}
+	in := bufio.NewReader(os.Stdin)
+	texts := map[string]string{}
+	for {
+		f, err := readFrame(in)
+		if err != nil {
+			return
+		}
+		var params struct {
+			TextDocument struct {
+				URI, Text string
+				Version   int
+			}
+			ContentChanges []struct{ Text string }
+			Position       position
+		}
+		json.Unmarshal(f.Params, &params)
+		uri, version := params.TextDocument.URI, params.TextDocument.Version
+		switch f.Method {
+		case "initialize":
+			write(map[string]any{"id": 99, "method": "workspace/configuration", "params": map[string]any{"items": []any{nil}}})
+			write(map[string]any{"id": f.ID, "result": map[string]any{"capabilities": map[string]any{}}})
+		case "textDocument/didOpen":
+			texts[uri] = params.TextDocument.Text
+			publish(kind, uri, version, texts[uri])
+		case "textDocument/didChange":
+			texts[uri] = params.ContentChanges[0].Text
+			publish(kind, uri, version, texts[uri])
+		case "textDocument/definition":
+			write(map[string]any{"id": f.ID, "result": map[string]any{"uri": uri,
+				"range": span{Start: position{Line: params.Position.Character}}}})
+		case "textDocument/references":
+			write(map[string]any{"id": f.ID, "result": []any{map[string]any{"targetUri": uri,
+				"targetSelectionRange": span{Start: position{Line: 2}}}}})
+		case "textDocument/hover":
+			write(map[string]any{"id": f.ID, "result": map[string]any{"contents": []any{"one", map[string]any{"value": "two"}}}})
+		case "textDocument/documentSymbol":
+			write(map[string]any{"id": f.ID, "result": []any{map[string]any{"name": "T", "kind": 23,
+				"selectionRange": span{Start: position{Line: 1}}, "children": []any{map[string]any{"name": "f", "kind": 8,
+					"selectionRange": span{Start: position{Line: 2}}}}}}})
+		}
+	}
+}
+
+func publish(kind, uri string, version int, text string) {
+	if kind == "silent" {
+		return
+	}
+	list := []any{}
+	for i, line := range strings.Split(text, "\n") {
+		if strings.Contains(line, "bad") {
+			list = append(list, map[string]any{"range": span{Start: position{Line: i}}, "severity": 1, "message": "this is\nbad"})
+		}
+		if strings.Contains(line, "odd") {
+			list = append(list, map[string]any{"range": span{Start: position{Line: i}}, "severity": 2, "message": "odd"})
+		}
+		if strings.Contains(line, "hint") {
+			list = append(list, map[string]any{"range": span{Start: position{Line: i}}, "severity": 4, "message": "hint"})
+		}
+	}
+	write(map[string]any{"method": "textDocument/publishDiagnostics",
+		"params": map[string]any{"uri": uri, "version": version, "diagnostics": list}})
+}
+
+func write(v map[string]any) {
+	v["jsonrpc"] = "2.0"
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("Content-Length: %d\r\nContent-Type: x\r\n\r\n%s", len(body), body)
+}
+
+// manage is a Manager whose servers are of the kind.
+func manage(t *testing.T, kind string) (*Manager, string) {
+	t.Helper()
+	root := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := New(Config{Root: root, Environ: append(os.Environ(), serverKind+"="+kind), Start: shell.StartHere,
+		Servers: []Server{{"scripted", []string{self}, []string{".x"}}}, Patience: 10 * time.Second})
+	t.Cleanup(m.Close)
+	return m, filepath.Join(root, "a.x")
+}
+
+func lines(found *Found) (out []string) {
+	if found != nil {
+		for _, p := range found.Problems {
+			out = append(out, p.String())
+		}
+	}
+	return out
+}
+
+// ready waits until the server of a file can be asked.
+func ready(t *testing.T, m *Manager, path string) {
+	t.Helper()
+	if _, err := m.asked(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnEditIsToldOfItsNewProblemsOnly(t *testing.T) {
+	m, path := manage(t, "works")
+	m.Before(path, "old bad\nfine\n")
+	ready(t, m, path)
+	for _, row := range []struct {
+		text string
+		want []string
+	}{
+		{"new line\nold bad\nfine\n", nil}, // the old one has moved
+		{"new line\nold bad\nfine\nnew bad\n", []string{"line 4: error: this is bad"}},
+		{"new line\nold bad\nfine\nnew bad\n\nodd\nhint\n", []string{"line 6: warning: odd"}},
+		{"fine\n", nil},
+	} {
+		found := m.After(t.Context(), path, row.text)
+		if diff := cmp.Diff(row.want, lines(found)); diff != "" {
+			t.Errorf("%q: %s", row.text, diff)
+		}
+	}
+	if late := m.Late(); late != nil {
+		t.Errorf("told late: %+v", late)
+	}
+}
+
+// An edit is not held up by a server that starts: what it finds comes later, once.
+func TestWhatIsFoundLateIsToldLater(t *testing.T) {
+	m, path := manage(t, "works")
+	if found := m.After(t.Context(), path, "bad\nodd\n"); found != nil && !found.Old {
+		t.Errorf("found %+v", found)
+	} else if found == nil {
+		ready(t, m, path)
+		if _, known := m.clients["scripted"].found(t.Context(), path, 1); !known {
+			t.Fatal("nothing came")
+		}
+		late := m.Late()
+		if len(late) != 1 || !late[0].Old || len(late[0].Problems) != 1 {
+			t.Errorf("told late: %+v", late)
+		}
+	}
+	if late := m.Late(); late != nil {
+		t.Errorf("told twice: %+v", late)
+	}
+}
+
+func TestABrokenServerHoldsNobodyUp(t *testing.T) {
+	for _, kind := range []string{"dead", "mute", "garbage", "flood", "silent", "nowhere"} {
+		t.Run(kind, func(t *testing.T) {
+			m, path := manage(t, kind)
+			m.cfg.Patience = 50 * time.Millisecond
+			if kind == "nowhere" {
+				m.cfg.Servers[0].Command[0] = "no-such-language-server"
+			}
+			began := time.Now()
+			m.Before(path, "bad\n")
+			for range 3 {
+				if found := m.After(t.Context(), path, "bad\nbad too\n"); found != nil {
+					t.Errorf("found %+v", found)
+				}
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("three edits took %s", took)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			if list, err := m.Problems(ctx, path, "bad\n"); err == nil {
+				t.Errorf("problems %v", list)
+			}
+		})
+	}
+}
+
+func TestAServerIsAskedAboutPlaces(t *testing.T) {
+	m, path := manage(t, "works")
+	text := "x\n\tμ𝄞name\n"
+	places, err := m.Definition(t.Context(), path, text, 1, len("\tμ𝄞"))
+	if err != nil || len(places) != 1 || places[0] != (Place{path, 5}) { // a tab, one unit, two units
+		t.Errorf("definition %v, %v", places, err)
+	}
+	if places, err = m.References(t.Context(), path, text, 1, 0); err != nil || len(places) != 1 || places[0].Line != 3 {
+		t.Errorf("references %v, %v", places, err)
+	}
+	if hover, err := m.Hover(t.Context(), path, text, 0, 0); err != nil || hover != "one\ntwo" {
+		t.Errorf("hover %q, %v", hover, err)
+	}
+	symbols, err := m.Symbols(t.Context(), path, text)
+	if diff := cmp.Diff([]Symbol{{"T", "struct", 2, 0}, {"f", "field", 3, 1}}, symbols); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if _, err := m.Hover(t.Context(), path, text, 7, 0); err == nil {
+		t.Error("a line that is not there has a hover")
+	}
+	if _, err := m.Symbols(t.Context(), "a.unknown", text); err == nil {
+		t.Error("a file of no server has symbols")
+	}
+}
+
+// Where gopls is on the PATH it is asked about a real project.
+func TestGoplsFindsWhatAnEditBroke(t *testing.T) {
+	if _, err := exec.LookPath("gopls"); err != nil {
+		return
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "a.go")
+	good := "package a\n\nfunc one() int { return 1 }\n\nvar Two = one() + one()\n"
+	for name, text := range map[string]string{"go.mod": "module a\n\ngo 1.24\n", "a.go": good} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := New(Config{Root: root, Environ: os.Environ(), Start: shell.StartHere, Servers: Known(), Patience: time.Minute})
+	defer m.Close()
+	m.Before(path, good)
+	ready(t, m, path)
+	found := m.After(t.Context(), path, strings.Replace(good, "return 1", "return uno", 1))
+	if got := lines(found); len(got) != 1 || !strings.Contains(got[0], "line 3: error: undefined: uno") {
+		t.Errorf("gopls found %q", got)
+	}
+	m.After(t.Context(), path, good)
+	places, err := m.References(t.Context(), path, good, 2, len("func "))
+	if err != nil || len(places) != 3 {
+		t.Errorf("references %v, %v", places, err)
+	}
+	if hover, err := m.Hover(t.Context(), path, good, 4, len("var Two = ")); err != nil || !strings.Contains(hover, "func one() int") {
+		t.Errorf("hover %q, %v", hover, err)
+	}
+}

@@ -1,0 +1,93 @@
+package lsp
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Problem is something that a server finds wrong with a file.
+type Problem struct {
+	Path     string // absolute
+	Line     int    // from 1
+	Severity string // "error" or "warning"; what is less is left out
+	Text     string // untrusted
+	// Code is the line's text without blanks around it, by which a problem is known
+	// again when lines before it came or went.
+	Code string
+}
+
+// String is a problem in one line, as compilers write them.
+func (p Problem) String() string {
+	return fmt.Sprintf("line %d: %s: %s", p.Line, p.Severity, strings.Join(strings.Fields(p.Text), " "))
+}
+
+// same reports whether two problems of one file are the same, wherever it stands.
+func (p Problem) same(other Problem) bool {
+	return p.Severity == other.Severity && p.Text == other.Text && p.Code == other.Code
+}
+
+type diagnostic struct {
+	Range    span
+	Severity int
+	Message  string
+}
+
+type span struct{ Start, End position }
+
+type position struct {
+	Line      int `json:"line"`
+	Character int `json:"character"`
+}
+
+type location struct {
+	URI   string
+	Range span
+	// A LocationLink has these instead.
+	TargetURI            string
+	TargetSelectionRange span
+}
+
+// problems are the errors and warnings among diagnostics.
+func problems(path, text string, list []diagnostic) (out []Problem) {
+	lines := strings.Split(text, "\n")
+	for _, d := range list {
+		severity := map[int]string{0: "error", 1: "error", 2: "warning"}[d.Severity]
+		if severity == "" {
+			continue
+		}
+		p := Problem{Path: path, Line: d.Range.Start.Line + 1, Severity: severity, Text: d.Message}
+		if d.Range.Start.Line >= 0 && d.Range.Start.Line < len(lines) {
+			p.Code = strings.TrimSpace(lines[d.Range.Start.Line])
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// column is the place of byte i of a line as the protocol counts it.
+func column(line string, i int, bytes bool) int {
+	if bytes {
+		return i
+	}
+	n := 0
+	for _, r := range line[:i] {
+		n += len(utf16.Encode([]rune{r}))
+	}
+	return n
+}
+
+// offset is the byte of a line at a column of the protocol's.
+func offset(line string, column int, bytes bool) int {
+	if bytes {
+		return min(max(column, 0), len(line))
+	}
+	at := 0
+	for at < len(line) && column > 0 {
+		r, size := utf8.DecodeRuneInString(line[at:])
+		column -= max(utf16.RuneLen(r), 1)
+		at += size
+	}
+	return at
+}
