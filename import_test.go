@@ -32,6 +32,7 @@ var allowed = []struct {
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/tool", []string{"artoo/tool/*"}},
 	{"artoo/tool/sandbox", []string{"artoo/tool/sandbox/launcher"}},
+	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
 	{"artoo/tool/*", nil},
 	{"artoo/conversation", []string{"artoo/provider"}},
 	{"artoo/agent/confine", []string{"artoo/agent", "artoo/agent/permission", "artoo/tool", "artoo/tool/*"}},
@@ -55,7 +56,7 @@ var allowed = []struct {
 }
 
 // testDoubles may be imported by the tests of rooms above the provider.
-var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest"}
+var testDoubles = []string{"artoo/provider/fake", "artoo/provider/providertest", "artoo/tool/lsp/lsptest"}
 
 func TestImports(t *testing.T) {
 	files := 0

@@ -299,6 +299,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	if files := t.opt.Env.Files; files != nil && p.call.Access.Kind == tool.KindRun {
 		defer files.OwnChanges()()
 	}
+	t.showServers(p)
 	began := time.Now()
 	live := &liveOutput{call: p.call, cb: t.cb, mask: t.opt.Secrets.Mask}
 	p.live = live
@@ -320,6 +321,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 		if !e.result.IsError {
 			t.check(ctx, p, &e.result)
 		}
+		t.askServers(ctx, p, &e.result)
 	case ran:
 		t.removeOthersRun(p)
 	}

@@ -14,6 +14,8 @@ type Config struct {
 	Providers map[string]ProviderTable
 	// Agents are the [agents.NAME] tables, in the order of the file.
 	Agents []AgentTable
+	// Servers are the lines of [lsp]; nil where there is no such table.
+	Servers []LanguageServer
 	// Checks are the lines of [check].
 	Checks []Check
 	// Paths says where artoo's files live.

@@ -25,6 +25,10 @@ func (c *Config) applyFile(d *document) error {
 			if t, ok := d.table(v, name); ok {
 				c.applyAgents(t)
 			}
+		case "lsp":
+			if t, ok := d.table(v, name); ok {
+				c.applyServers(t)
+			}
 		case "check":
 			if t, ok := d.table(v, name); ok {
 				c.applyChecks(t)
@@ -45,7 +49,7 @@ func (c *Config) applyFile(d *document) error {
 
 // misplaced is the tail of a warning for a name outside its section.
 func misplaced(name string) string {
-	sections := []string{"provider", "agent", "permissions", "web", "ui", "session", "project", "agents", "check", "hooks", "mcp"}
+	sections := []string{"provider", "agent", "permissions", "web", "ui", "session", "project", "agents", "check", "lsp", "hooks", "mcp"}
 	for _, o := range Options() {
 		if o.Key == name && !o.NoFile {
 			return ", it belongs under [" + o.Section + "]"

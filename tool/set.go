@@ -10,7 +10,7 @@ func BuiltIn(shell string, confined bool) []Tool {
 	if shell != "" {
 		tools = append(tools, Bash(shell, confined), Shell())
 	}
-	return append(tools, WebFetch(), Random())
+	return append(tools, WebFetch(), LSP(), Random())
 }
 
 // Pick keeps the tools that are named, in their order: the tools are part of the

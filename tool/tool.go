@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"artoo/tool/lsp"
 	"artoo/tool/shell"
 	"artoo/tool/web"
 )
@@ -283,6 +284,8 @@ type Env struct {
 	// Jobs are the background commands of the session; nil where commands cannot go on
 	// after their call.
 	Jobs *shell.Jobs
+	// LSP asks language servers about files; nil where there are none.
+	LSP *lsp.Manager
 	// ShellTimeout is a command's default limit, ShellTimeoutMax the most the
 	// model may ask for.
 	ShellTimeout, ShellTimeoutMax time.Duration

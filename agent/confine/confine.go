@@ -32,6 +32,7 @@ type Confiner struct {
 	facts  sandbox.Facts
 
 	start   sync.Once
+	turns   sync.Mutex // commands start one after another
 	sandbox *sandbox.Sandbox
 	broken  error            // why it could not be started
 	layer   *changes         // that was not discarded yet
@@ -96,19 +97,36 @@ func (c *Confiner) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined,
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
+	c.turns.Lock()
+	defer c.turns.Unlock()
 	if c.layer != nil { // of a call that was given up
 		if err := c.layer.Discard(); err != nil {
 			return nil, fmt.Errorf("the last layer is still there: %w", err)
 		}
 	}
-	c.place, c.before = place, nil
-	cmd.Env = c.config.environ(cmd.Env, c.facts.Mechanism)
-	process, err := c.sandbox.Start(cmd, sandbox.Options{
+	return c.run(cmd, place, sandbox.Options{
 		Layer:    place == permission.PlaceLayer || place == permission.PlaceDiscarded,
 		ReadOnly: place == permission.PlaceReading,
 		Exec:     place == permission.PlaceDiscarded || c.config.trusted(),
 		Caches:   place == permission.PlaceDiscarded, Grace: background,
 	})
+}
+
+// StartServer starts a language server, which reads the project beside the commands
+// of the session and runs what it brings. It writes nothing but artoo's caches.
+func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
+	if err := c.open(); err != nil {
+		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
+	}
+	c.turns.Lock()
+	defer c.turns.Unlock()
+	return c.run(cmd, permission.PlaceDiscarded, sandbox.Options{ReadOnly: true, Beside: true, Exec: true, Caches: true})
+}
+
+func (c *Confiner) run(cmd *exec.Cmd, place permission.Place, options sandbox.Options) (agent.Confined, error) {
+	c.place, c.before = place, nil
+	cmd.Env = c.config.environ(cmd.Env, c.facts.Mechanism)
+	process, err := c.sandbox.Start(cmd, options)
 	if err != nil {
 		return nil, err
 	}

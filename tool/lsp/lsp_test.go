@@ -1,10 +1,7 @@
 package lsp
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,108 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"artoo/tool/lsp/lsptest"
 	"artoo/tool/shell"
 )
 
-// The test binary is the server too, when this says which.
-const serverKind = "ARTOO_TEST_LANGUAGE_SERVER"
-
 func TestMain(m *testing.M) {
-	if kind := os.Getenv(serverKind); kind != "" {
-		serve(kind)
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// serve is a language server for which each line with "bad" is an error.
-func serve(kind string) {
-	switch kind {
-	case "dead":
-		os.Exit(1)
-	case "mute":
-		select {}
-	case "garbage":
-		fmt.Println("Starting up, please wait...")
-		for range 100 {
-			fmt.Println("still starting")
-		}
-		select {}
-	case "flood":
-		for {
-			fmt.Print("Content-Length: 99999999999\r\n\r\n")
-		}
-	}
-	in := bufio.NewReader(os.Stdin)
-	texts := map[string]string{}
-	for {
-		f, err := readFrame(in)
-		if err != nil {
-			return
-		}
-		var params struct {
-			TextDocument struct {
-				URI, Text string
-				Version   int
-			}
-			ContentChanges []struct{ Text string }
-			Position       position
-		}
-		json.Unmarshal(f.Params, &params)
-		uri, version := params.TextDocument.URI, params.TextDocument.Version
-		switch f.Method {
-		case "initialize":
-			write(map[string]any{"id": 99, "method": "workspace/configuration", "params": map[string]any{"items": []any{nil}}})
-			write(map[string]any{"id": f.ID, "result": map[string]any{"capabilities": map[string]any{}}})
-		case "textDocument/didOpen":
-			texts[uri] = params.TextDocument.Text
-			publish(kind, uri, version, texts[uri])
-		case "textDocument/didChange":
-			texts[uri] = params.ContentChanges[0].Text
-			publish(kind, uri, version, texts[uri])
-		case "textDocument/definition":
-			write(map[string]any{"id": f.ID, "result": map[string]any{"uri": uri,
-				"range": span{Start: position{Line: params.Position.Character}}}})
-		case "textDocument/references":
-			write(map[string]any{"id": f.ID, "result": []any{map[string]any{"targetUri": uri,
-				"targetSelectionRange": span{Start: position{Line: 2}}}}})
-		case "textDocument/hover":
-			write(map[string]any{"id": f.ID, "result": map[string]any{"contents": []any{"one", map[string]any{"value": "two"}}}})
-		case "textDocument/documentSymbol":
-			write(map[string]any{"id": f.ID, "result": []any{map[string]any{"name": "T", "kind": 23,
-				"selectionRange": span{Start: position{Line: 1}}, "children": []any{map[string]any{"name": "f", "kind": 8,
-					"selectionRange": span{Start: position{Line: 2}}}}}}})
-		}
-	}
-}
-
-func publish(kind, uri string, version int, text string) {
-	if kind == "silent" {
+	if lsptest.Serve(os.Stdin, os.Stdout) {
 		return
 	}
-	list := []any{}
-	for i, line := range strings.Split(text, "\n") {
-		if strings.Contains(line, "bad") {
-			list = append(list, map[string]any{"range": span{Start: position{Line: i}}, "severity": 1, "message": "this is\nbad"})
-		}
-		if strings.Contains(line, "odd") {
-			list = append(list, map[string]any{"range": span{Start: position{Line: i}}, "severity": 2, "message": "odd"})
-		}
-		if strings.Contains(line, "hint") {
-			list = append(list, map[string]any{"range": span{Start: position{Line: i}}, "severity": 4, "message": "hint"})
-		}
-	}
-	write(map[string]any{"method": "textDocument/publishDiagnostics",
-		"params": map[string]any{"uri": uri, "version": version, "diagnostics": list}})
-}
-
-func write(v map[string]any) {
-	v["jsonrpc"] = "2.0"
-	body, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Printf("Content-Length: %d\r\nContent-Type: x\r\n\r\n%s", len(body), body)
+	os.Exit(m.Run())
 }
 
 // manage is a Manager whose servers are of the kind.
@@ -126,7 +30,7 @@ func manage(t *testing.T, kind string) (*Manager, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := New(Config{Root: root, Environ: append(os.Environ(), serverKind+"="+kind), Start: shell.StartHere,
+	m := New(Config{Root: root, Environ: append(os.Environ(), lsptest.Kind+"="+kind), Start: shell.StartHere,
 		Servers: []Server{{"scripted", []string{self}, []string{".x"}}}, Patience: 10 * time.Second})
 	t.Cleanup(m.Close)
 	return m, filepath.Join(root, "a.x")

@@ -281,6 +281,11 @@ type Symbol struct {
 	Depth      int // how many others it is in
 }
 
+// String is a symbol in one line.
+func (s Symbol) String() string {
+	return fmt.Sprintf("%4d  %s%s %s", s.Line, strings.Repeat("  ", s.Depth), s.Kind, s.Name)
+}
+
 // Symbols are what a file defines, in its order.
 func (m *Manager) Symbols(ctx context.Context, path, text string) ([]Symbol, error) {
 	c, err := m.asked(ctx, path)

@@ -13,6 +13,9 @@ type Options struct {
 	// Caches has artoo's own caches written from a layer too, as in the sandbox: what the
 	// command builds there stays.
 	Caches bool
+	// Beside has a command that only reads run beside others that write, however long it
+	// runs: what is denied is covered for it, not gone.
+	Beside bool
 	// Grace is how long processes that the command left in the background may
 	// still write before they are ended.
 	Grace time.Duration

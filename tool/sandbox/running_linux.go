@@ -39,7 +39,7 @@ func (r *running) enter(options Options) (beside bool, leave func(), err error) 
 	switch {
 	case options.Layer && r.writers > 0:
 		return false, nil, ErrBusy
-	case options.ReadOnly && (r.writers > 0 || r.nothing):
+	case options.ReadOnly && (options.Beside || r.writers > 0 || r.nothing):
 		return true, func() {}, nil
 	case !options.Layer && !options.ReadOnly:
 		if r.still > 0 {

@@ -63,6 +63,9 @@ func (a *app) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := a.languageServers(env, tools, confined); err != nil {
+		return err
+	}
 	a.environ = environ
 	model, err := a.model(a.choice)
 	if err != nil {
@@ -163,7 +166,9 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 		return nil, nil, nil, err
 	}
 	all = append(all, agent.OwnTools(agents)...)
-	on := slices.DeleteFunc(slices.Clone(all), func(t tool.Tool) bool { return t.Optional })
+	on := slices.DeleteFunc(slices.Clone(all), func(t tool.Tool) bool {
+		return t.Optional && (t.Name != "lsp" || a.cfg.Servers == nil)
+	})
 	names, err := a.cfg.SelectTools(namesOf(all), namesOf(on))
 	if err != nil {
 		return nil, nil, nil, err

@@ -1,0 +1,76 @@
+package agent_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"artoo/agent"
+	"artoo/agent/permission"
+	"artoo/provider/fake"
+	"artoo/tool"
+	"artoo/tool/lsp"
+	"artoo/tool/lsp/lsptest"
+	"artoo/tool/shell"
+)
+
+func TestMain(m *testing.M) {
+	if lsptest.Serve(os.Stdin, os.Stdout) {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// What a language server finds wrong stands behind the edit that brought it, or behind
+// a later call where the server was late; the model may ask it besides.
+func TestWhatALanguageServerFindsIsToldToTheModel(t *testing.T) {
+	files, err := tool.OpenFiles(tool.FilesConfig{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	if err := os.WriteFile(filepath.Join(files.Root(), "a.x"), []byte("one\nold bad\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers := lsp.New(lsp.Config{Root: files.Root(), Environ: append(os.Environ(), lsptest.Kind+"=works"),
+		Start: shell.StartHere, Servers: []lsp.Server{{Name: "scripted", Command: []string{self}, Files: []string{".x"}}},
+		Patience: 10 * time.Second})
+	defer servers.Close()
+	call := func(id, name, input string) fake.Step { return fake.Calls(fake.ToolCall(id, name, input)) }
+	opt := testOptions(&fake.Provider{Steps: []fake.Step{
+		call("c1", "lsp", `{"action":"problems","path":"a.x"}`),
+		call("c2", "edit", `{"path":"a.x","old_string":"one","new_string":"one bad"}`),
+		call("c3", "edit", `{"path":"a.x","old_string":"one bad","new_string":"one"}`),
+		call("c4", "lsp", `{"action":"references","path":"a.x","symbol":"old"}`),
+		call("c5", "lsp", `{"action":"hover","path":"a.x","symbol":"new"}`),
+		call("c6", "lsp", `{"action":"hover","path":"a.x"}`),
+		call("c7", "lsp", `{"action":"symbols","path":"a.y"}`),
+		fake.Say("ok")}}, tool.Edit(), tool.LSP())
+	opt.Env = &tool.Env{Dir: files.Dir(), Files: files, LSP: servers}
+	opt.Policy = &permission.Policy{Mode: permission.ModeEdits, Root: files.Root()}
+	a, err := agent.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send(t, a, &recorder{}, "go"); err != nil {
+		t.Fatal(err)
+	}
+	var results []string
+	for _, line := range history(a) {
+		if strings.HasPrefix(line, "tool ") {
+			results = append(results, line)
+		}
+	}
+	for i, want := range []string{"line 2: error: this is bad", "[scripted: new problems in a.x:\nline 1: error: this is bad]",
+		"edited a.x", "a.x:3: ", `the file has no "new"`, "hover needs the symbol", "no such file"} {
+		if i >= len(results) || !strings.Contains(results[i], want) || i == 2 && strings.Contains(results[i], "scripted") {
+			t.Errorf("result %d lacks %q; all:\n%s", i, want, strings.Join(results, "\n"))
+		}
+	}
+}
