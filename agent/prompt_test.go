@@ -156,8 +156,8 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 			body.Tools = append(body.Tools, spec{t.Name, t.Description, t.Schema})
 		}
 	}
-	if len(body.Tools) != 8 {
-		t.Errorf("%d default tools, want 8", len(body.Tools))
+	if len(body.Tools) != 9 {
+		t.Errorf("%d default tools, want 9", len(body.Tools))
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
