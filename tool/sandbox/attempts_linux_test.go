@@ -240,6 +240,9 @@ func TestAnOrdinaryUserIsConfinedToo(t *testing.T) {
 	asNobody(t, "-test.skip", "RealPrograms|OrdinaryUser|Profile|GetsOut|GetOut", "-test.v")
 }
 
+// furtherGroup is another group of the ordinary user's.
+const furtherGroup = 64242
+
 // asNobody runs tests of this package again as an ordinary user; where that is who
 // runs them they have been.
 func asNobody(t *testing.T, which ...string) {
@@ -259,7 +262,7 @@ func asNobody(t *testing.T, which ...string) {
 	cmd := exec.Command("/proc/self/exe", which...)
 	cmd.Dir = base
 	cmd.Env = append(os.Environ(), "TMPDIR="+base, "HOME="+base)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, Groups: []uint32{nobody, furtherGroup}}}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -112,7 +113,8 @@ var remote = map[int64]string{
 }
 
 // For is what holds for a project with these directories: there is no layer over
-// what another machine keeps, nor where something is mounted within.
+// what another machine keeps, where something is mounted within, nor over files of
+// groups that the user's namespaces do not know.
 func (f Facts) For(dirs ...string) Facts {
 	if !f.Layer {
 		return f
@@ -126,6 +128,12 @@ func (f Facts) For(dirs ...string) Facts {
 			f.Missing = append(f.Missing, Lack{What: "layer",
 				Why: dir + " lies on " + remote[int64(st.Type)] + ", over which no layer is made"})
 		}
+		if owner := foreign(dir); owner != "" {
+			f.Layer = false
+			f.Missing = append(f.Missing, Lack{What: "layer",
+				Why:  owner + ", which the kernel does not let a layer's files have",
+				Cure: "chgrp -R \"$(id -gn)\" the project, if nobody else works on it"})
+		}
 		for _, mount := range mounts {
 			if mount != dir && within(mount, []string{dir}) {
 				f.Layer = false
@@ -136,6 +144,39 @@ func (f Facts) For(dirs ...string) Facts {
 		}
 	}
 	return f
+}
+
+// maxForeign is how many entries of a directory are looked at for their owners.
+const maxForeign = 1000
+
+// foreign says that a directory, or something in it, which the user may write
+// belongs to another user or group than the user's first: namespaces of an ordinary
+// user know no others. "" where that is not so.
+func foreign(dir string) string {
+	if os.Geteuid() == 0 {
+		return "" // who takes all users and groups along
+	}
+	list := []string{dir}
+	if file, err := os.Open(dir); err == nil {
+		names, _ := file.Readdirnames(maxForeign) // what cannot be listed cannot be written either
+		file.Close()
+		for _, name := range names {
+			list = append(list, filepath.Join(dir, name))
+		}
+	}
+	for _, path := range list {
+		var st unix.Stat_t
+		if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK || unix.Access(path, unix.W_OK) != nil {
+			continue
+		}
+		if int(st.Uid) != os.Geteuid() {
+			return path + " belongs to user " + strconv.Itoa(int(st.Uid))
+		}
+		if int(st.Gid) != os.Getegid() {
+			return path + " belongs to group " + strconv.Itoa(int(st.Gid))
+		}
+	}
+	return ""
 }
 
 // mountPoints are the places where something is mounted.

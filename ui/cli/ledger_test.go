@@ -197,7 +197,7 @@ Which of these mechanisms confines commands is in the banner where one is missin
 | | namespaces | Landlock | none |
 |---|---|---|---|
 | needs | Linux 5.12, user namespaces | Linux 5.13 | |
-| layer | Linux 5.11, overlay; nothing mounted below the project, no network file system | no | no |
+| layer | Linux 5.11, overlay; nothing mounted below the project, no network file system, no files of other groups but for root | no | no |
 | ` + "`auto`" + ` | asks nothing confined | is ` + "`edits`" + ` | is ` + "`edits`" + ` |
 | network, other processes | out of reach | not confined; signals are | not confined |
 | denied files | hidden | not hidden: commands are asked | by names in the line alone |
