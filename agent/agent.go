@@ -179,7 +179,7 @@ func (a *Agent) Policy() *permission.Policy { return a.opt.Policy }
 // the program ends.
 func (a *Agent) Close() error {
 	a.abandoned.Wait()
-	a.endBackground()
+	a.EndBackground()
 	if a.parent != nil { // whose the journal is
 		if err := a.endStep(); err != nil {
 			return err

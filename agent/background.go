@@ -94,9 +94,9 @@ func (a *Agent) beginBackground() {
 	}
 }
 
-// endBackground ends the background commands of a session, and says which. What they
+// EndBackground ends the background commands of the present session, and says which. What they
 // made for others to run goes away with them: nobody can be asked any more.
-func (a *Agent) endBackground() {
+func (a *Agent) EndBackground() {
 	if a.opt.Env.Jobs == nil {
 		return
 	}

@@ -62,7 +62,7 @@ func (t *turn) environment(p *pending) *tool.Env {
 	if p.decision.Place == permission.PlaceHost || t.opt.Sandbox == nil {
 		return t.env
 	}
-	if p.decision.Place == permission.PlaceLayer || p.decision.Place == permission.PlaceReading {
+	if p.decision.Place != permission.PlaceSandbox {
 		// What it changed is asked about when it has ended; while it reads nothing may be changed.
 		env.Jobs = nil
 	}

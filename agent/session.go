@@ -47,7 +47,7 @@ func (a *Agent) Resume(id string) (*Resumed, error) {
 		return nil, err
 	}
 	policy.ForgetSession()
-	a.endBackground()
+	a.EndBackground()
 	return a.resumed(s), nil
 }
 
@@ -61,7 +61,7 @@ func (a *Agent) Clear() (old string, err error) {
 		return "", err
 	}
 	a.opt.Policy.ForgetSession()
-	a.endBackground()
+	a.EndBackground()
 	return old, nil
 }
 

@@ -32,9 +32,9 @@ type Confiner struct {
 	facts  sandbox.Facts
 
 	start   sync.Once
-	turns   sync.Mutex // commands start one after another
 	sandbox *sandbox.Sandbox
 	broken  error            // why it could not be started
+	mu      sync.Mutex       // held while a command is started, with what follows
 	layer   *changes         // that was not discarded yet
 	place   permission.Place // of the command that is about to start
 	others  *othersRun       // what others run
@@ -97,8 +97,8 @@ func (c *Confiner) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined,
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
-	c.turns.Lock()
-	defer c.turns.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.layer != nil { // of a call that was given up
 		if err := c.layer.Discard(); err != nil {
 			return nil, fmt.Errorf("the last layer is still there: %w", err)
@@ -118,8 +118,8 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
-	c.turns.Lock()
-	defer c.turns.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.run(cmd, permission.PlaceDiscarded, sandbox.Options{ReadOnly: true, Beside: true, Exec: true, Caches: true})
 }
 
@@ -131,10 +131,7 @@ func (c *Confiner) run(cmd *exec.Cmd, place permission.Place, options sandbox.Op
 		return nil, err
 	}
 	r := &command{confiner: c, before: c.before, line: cmd.Args[len(cmd.Args)-1], process: process, done: make(chan struct{})}
-	go func() {
-		defer close(r.done)
-		r.exit, r.err = process.Wait()
-	}()
+	go r.await()
 	return r, nil
 }
 
@@ -163,6 +160,12 @@ type command struct {
 	done     chan struct{}
 	exit     sandbox.Exit // once done is closed
 	err      error
+}
+
+// await waits for the end.
+func (r *command) await() {
+	defer close(r.done)
+	r.exit, r.err = r.process.Wait()
 }
 
 func (r *command) Done() <-chan struct{} { return r.done }

@@ -170,6 +170,7 @@ func (a *app) broken(err error) {
 
 // close waits for the last processes and gives the session back.
 func (a *app) close() {
+	a.agent.EndBackground() // while what started them is there
 	for _, done := range a.found.closers {
 		done()
 	}

@@ -1,0 +1,82 @@
+//go:build linux && (amd64 || arm64) && !race
+
+package confine
+
+import (
+	"context"
+	"os/exec"
+	"sync"
+
+	"artoo/tool/sandbox"
+	"artoo/tool/shell"
+)
+
+// Host starts commands that nothing confines so that they end with artoo all the same,
+// also when it is killed: a launcher that confines nothing starts them, and ends what
+// is left of them when artoo is gone. It is started with the first command. Its methods
+// may be called from any goroutine.
+type Host struct {
+	// Warn is told once why there is no launcher; what runs then may outlive an artoo
+	// that is killed.
+	Warn func(text string)
+
+	mu      sync.Mutex
+	sandbox *sandbox.Sandbox
+	none    bool // there is no launcher
+}
+
+// Start implements shell.Start.
+func (h *Host) Start(cmd *exec.Cmd) (shell.Started, error) {
+	launcher := h.open(nil)
+	if launcher == nil {
+		return shell.StartHere(cmd)
+	}
+	process, err := launcher.Start(cmd, sandbox.Options{Grace: background})
+	if err != nil && gone(launcher) {
+		if launcher = h.open(launcher); launcher != nil {
+			process, err = launcher.Start(cmd, sandbox.Options{Grace: background})
+		}
+	}
+	if err != nil {
+		return shell.StartHere(cmd) // the system's own error says more, such as of a command that is too long
+	}
+	r := &command{process: process, done: make(chan struct{})}
+	go r.await()
+	return r, nil
+}
+
+// open is the launcher, nil where there is none; another one than that which ended.
+func (h *Host) open(ended *sandbox.Sandbox) *sandbox.Sandbox {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.none || h.sandbox != nil && h.sandbox != ended {
+		return h.sandbox
+	}
+	var err error
+	if h.sandbox, err = sandbox.Open(context.Background(), sandbox.Config{}, sandbox.Facts{Mechanism: sandbox.None}); err != nil {
+		h.sandbox, h.none = nil, true
+		h.Warn("what commands leave behind may outlive an artoo that is killed: " + err.Error())
+	}
+	return h.sandbox
+}
+
+func gone(launcher *sandbox.Sandbox) bool {
+	select {
+	case <-launcher.Gone():
+		return true
+	default:
+		return false
+	}
+}
+
+// Close ends the launcher and all that it started.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	launcher := h.sandbox
+	h.sandbox, h.none = nil, true
+	if launcher == nil {
+		return nil
+	}
+	return launcher.Close()
+}
