@@ -2,8 +2,10 @@ package agent_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"artoo/agent"
@@ -138,5 +140,35 @@ func TestALayerThatHasToWaitIsDecidedAnewAndOnlyThisOnce(t *testing.T) {
 	}
 	if len(cb.asked) != 1 || cb.asked[0].Kind != agent.QuestionApproval || !a.Policy().Confinement.Layer {
 		t.Errorf("asked %+v, confinement %+v", cb.asked, a.Policy().Confinement)
+	}
+}
+
+// meeting is a sandbox in which two commands start together or not at all.
+type meeting struct {
+	*confinement
+	mu   sync.Mutex
+	both sync.WaitGroup
+}
+
+func (m *meeting) Start(cmd *exec.Cmd, place permission.Place) (agent.Confined, error) {
+	m.both.Done()
+	m.both.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.confinement.Start(cmd, place)
+}
+
+func TestCommandsThatOnlyReadRunSideBySideAndAnswerInOrder(t *testing.T) {
+	m := &meeting{confinement: &confinement{}}
+	m.both.Add(2)
+	a := m.scripted(t, permission.ModeAsk, fake.Calls(fake.ToolCall("c1", "bash", `{"command":"echo one"}`),
+		fake.ToolCall("c2", "bash", `{"command":"echo two"}`)), fake.Say("ok"))
+	a.Confine(m)
+	if _, err := send(t, a, &recorder{}, "go"); err != nil {
+		t.Fatal(err)
+	}
+	got := toolResults(a)
+	if len(got) != 2 || !strings.Contains(got[0], "one") || !strings.Contains(got[1], "two") {
+		t.Errorf("%q", got)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"artoo/tool/shell"
 )
 
-// Sandbox starts commands so that the kernel holds them. It is called by one
-// goroutine at a time.
+// Sandbox starts commands so that the kernel holds them. It is called from any
+// goroutine.
 type Sandbox interface {
 	// Start starts a command in a place other than the host. The error says why this
 	// place is not to be had.

@@ -39,3 +39,6 @@ func LayerTakesLong(t *testing.T, d time.Duration) {
 	layerTakesLong = d
 	t.Cleanup(func() { layerTakesLong = was })
 }
+
+// Confine has another sandbox confine the commands.
+func (a *Agent) Confine(s Sandbox) { a.opt.Sandbox = s }

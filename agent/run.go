@@ -64,7 +64,7 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 	free()
 	stale := t.parent != nil // other sub-agents may change what was seen
 	for i := 0; i < len(all); {
-		batch := all[i : i+sideBySide(all[i:])]
+		batch := all[i : i+t.sideBySide(all[i:])]
 		free := t.alone(ctx)
 		for k, p := range batch {
 			if stale {
@@ -112,11 +112,21 @@ func (t *turn) runCalls(ctx context.Context, calls []provider.ToolCall) error {
 
 // sideBySide is how many of the next calls run together: one, or all that read or
 // are work for sub-agents.
-func sideBySide(next []*pending) (n int) {
-	for n < len(next) && (onlyReads(next[n].tool) || isTask(next[n].tool)) {
+func (t *turn) sideBySide(next []*pending) (n int) {
+	for n < len(next) && (onlyReads(next[n].tool) || isTask(next[n].tool) || t.commandReads(next[n])) {
 		n++
 	}
 	return max(n, 1)
+}
+
+// commandReads reports whether a call runs a command that only reads, unasked, and
+// ends with it.
+func (t *turn) commandReads(p *pending) bool {
+	if p.final || p.tool.Kind != tool.KindRun || p.call.Access.Kind != tool.KindRun || p.call.Access.Background {
+		return false
+	}
+	d := t.opt.Policy.Decide(p.tool.Name, p.call.Access)
+	return d.Effect == permission.Allow && readsOnly(p.tool, d)
 }
 
 // onlyReads reports whether a tool changes nothing, whatever it is called with.
@@ -252,6 +262,13 @@ func (t *turn) deny(p *pending, d permission.Decision, reason string, nobody boo
 // finishes all in their order, each as soon as those before it are. The error
 // is of the first result that could not be kept.
 func (t *turn) runBatch(ctx context.Context, batch []*pending) (lost error) {
+	changes := func(p *pending) bool { return p.tool != nil && p.tool.Kind == tool.KindRun && !p.final && !p.reads }
+	if len(batch) > 1 && slices.ContainsFunc(batch, changes) { // what it was planned on has changed since
+		for i := range batch {
+			lost = cmp.Or(lost, t.runBatch(ctx, batch[i:i+1]))
+		}
+		return lost
+	}
 	limit := t.opt.Concurrency
 	if limit <= 0 {
 		limit = 4
