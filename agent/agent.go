@@ -157,8 +157,8 @@ func (a *Agent) System() string { return a.system }
 // Env is what the tools work with; never nil.
 func (a *Agent) Env() *tool.Env { return a.opt.Env }
 
-// Tools are what the model may call.
-func (a *Agent) Tools() []tool.Tool { return a.opt.Tools }
+// Tools are what the present model is offered.
+func (a *Agent) Tools() []tool.Tool { return a.offered() }
 
 // Limits are the hard caps.
 func (a *Agent) Limits() Limits { return a.opt.Limits }

@@ -145,7 +145,7 @@ func (a *Agent) settingsNow() settings {
 	policy := a.opt.Policy
 	s := settings{Mode: policy.Mode, NoProject: policy.NoProject, Allow: policy.AllowRules, Ask: policy.AskRules,
 		Deny: policy.DenyRules}
-	for _, t := range a.opt.Tools {
+	for _, t := range a.offered() {
 		s.Tools = append(s.Tools, t.Name)
 	}
 	w := a.opt.Workspace
@@ -153,7 +153,7 @@ func (a *Agent) settingsNow() settings {
 		return s
 	}
 	for _, t := range tool.BuiltIn(w.Shell, false) {
-		if !t.Optional && !slices.Contains(s.Tools, t.Name) {
+		if !t.Optional && t.Instead == "" && !slices.Contains(s.Tools, t.Name) && !a.replaced(t.Name) {
 			s.Without = append(s.Without, t.Name)
 		}
 	}

@@ -3,9 +3,12 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"artoo/provider"
+	"artoo/tool"
 )
 
 // String is the provider and the model.
@@ -17,8 +20,45 @@ func (a *Agent) Model() Model { return a.model }
 // SwitchModel makes another model answer from the next message on. It is called
 // between turns.
 func (a *Agent) SwitchModel(m Model) {
+	before := a.offered()
 	a.take(m)
 	a.conv.SetBudget(a.budget())
+	a.briefing.settings = a.settingsNow()
+	now := a.offered()
+	if more, less := missingFrom(before, now), missingFrom(now, before); more != "" || less != "" {
+		a.notify("this model is offered " + more + " instead of " + less)
+	}
+}
+
+// replaced reports whether the present model is offered another tool instead.
+func (a *Agent) replaced(name string) bool {
+	return slices.ContainsFunc(a.offered(), func(t tool.Tool) bool { return t.Instead == name })
+}
+
+// missingFrom names the tools that are not among the others.
+func missingFrom(others, tools []tool.Tool) string {
+	var names []string
+	for _, t := range tools {
+		if !slices.ContainsFunc(others, func(o tool.Tool) bool { return o.Name == t.Name }) {
+			names = append(names, t.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// offered are the tools that the present model is offered. One that stands in
+// another's place is for models that are trained on it, and where there is no other.
+func (a *Agent) offered() []tool.Tool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(a.opt.Tools, func(t tool.Tool) bool { return t.Name == name })
+	}
+	return slices.DeleteFunc(slices.Clone(a.opt.Tools), func(t tool.Tool) bool {
+		if t.Instead != "" {
+			return has(t.Instead) && !a.model.Info.Patches
+		}
+		return a.model.Info.Patches &&
+			slices.ContainsFunc(a.opt.Tools, func(other tool.Tool) bool { return other.Instead == t.Name })
+	})
 }
 
 // SetEffort sets the reasoning effort; "" leaves it to the model. It is called
@@ -35,6 +75,9 @@ func (a *Agent) take(m Model) {
 // a quarter of the window at most.
 func (a *Agent) know(info provider.ModelInfo) {
 	a.model.Info, a.model.Defaults.MaxTokens = info, tightest(a.replyLimit, info.Context/replyShare, info.MaxOutput)
+	if a.conv != nil {
+		a.conv.SetOverhead(a.overhead()) // the tools depend on the model
+	}
 }
 
 // describe asks the server for the facts of the model, until it knows; what it

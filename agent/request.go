@@ -100,8 +100,8 @@ func (t *turn) request() (provider.Request, error) {
 }
 
 func (t *turn) specs() []provider.ToolSpec {
-	specs := make([]provider.ToolSpec, 0, len(t.opt.Tools))
-	for _, tool := range t.opt.Tools {
+	var specs []provider.ToolSpec
+	for _, tool := range t.offered() {
 		specs = append(specs, provider.ToolSpec{Name: tool.Name, Description: tool.Description, Schema: tool.Schema})
 	}
 	return specs

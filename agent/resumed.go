@@ -95,18 +95,18 @@ func (a *Agent) touched(messages []provider.Message) (paths []string) {
 	for _, t := range a.opt.Tools {
 		onFiles[t.Name] = onFiles[t.Name] || t.Kind == tool.KindWrite
 	}
-	called := map[string]string{} // path by call
+	called := map[string][]string{} // paths by call
 	for _, m := range messages {
 		for _, p := range m.Parts {
 			switch p := p.(type) {
 			case provider.ToolCall:
-				var input struct{ Path string }
+				var input struct{ Path, Input string }
 				if onFiles[p.Name] && json.Unmarshal(p.Input, &input) == nil {
-					called[p.ID] = input.Path
+					called[p.ID] = append(tool.PatchPaths(input.Input), input.Path)
 				}
 			case provider.ToolResult:
-				if path := called[p.CallID]; path != "" && !p.IsError {
-					paths = append(paths, path)
+				if !p.IsError {
+					paths = append(paths, called[p.CallID]...)
 				}
 			}
 		}

@@ -158,7 +158,12 @@ func (t *turn) prepare(ctx context.Context, calls []provider.ToolCall, i int) *p
 	c := calls[i]
 	p := newPending(calls, i)
 	p.tool, p.call.Input = tool.FindCall(t.opt.Tools, c.Name, c.Input)
-	mark := marked(string(c.Input))
+	if p.tool != nil && c.Raw != "" {
+		if text, ok := p.tool.FromText(c.Raw); ok {
+			c.Raw, p.call.Input = "", text
+		}
+	}
+	mark := marked(string(p.call.Input))
 	switch {
 	case p.tool == nil:
 		p.fail("unknown tool", strings.TrimSpace(fmt.Sprintf("There is no tool %q. The tools are: %s. %s", c.Name, t.toolNames(),

@@ -76,7 +76,7 @@ func (s settings) approval() string {
 	if s.offers("read", "ls", "glob", "grep") {
 		free = append(free, "reading files")
 	}
-	if s.offers("write", "edit") {
+	if s.offers("write", "edit", "apply_patch") {
 		other = append(other, "every edit")
 	}
 	if s.offers("bash") {
@@ -93,7 +93,7 @@ func (s settings) approval() string {
 	if s.Mode == permission.ModePlan {
 		return "plan mode: " + join(reads, "; ") + "everything else is refused. End with a plan."
 	}
-	if (s.Mode == permission.ModeEdits || s.Mode == permission.ModeAuto) && s.offers("write", "edit") && !s.NoProject {
+	if (s.Mode == permission.ModeEdits || s.Mode == permission.ModeAuto) && s.offers("write", "edit", "apply_patch") && !s.NoProject {
 		other = slices.DeleteFunc(other, func(o string) bool { return o == "every edit" })
 		reads = join(reads, ", and so do ") +
 			"edits inside the project (not of files that others run: hooks, CI, editor settings)"

@@ -177,7 +177,8 @@ func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 	}
 	opt, env := t.opt, *t.opt.Env
 	opt.Tools = slices.DeleteFunc(slices.Clone(opt.Tools), func(offered tool.Tool) bool {
-		return offered.ByLoop() || kind.Tools != nil && !slices.Contains(kind.Tools, offered.Name)
+		return offered.ByLoop() || kind.Tools != nil && !slices.Contains(kind.Tools, offered.Name) &&
+			!slices.Contains(kind.Tools, offered.Instead)
 	})
 	opt.Env, opt.Policy, opt.Model = &env, t.opt.Policy.ForSubAgent(), model
 	opt.Limits.MaxTime = 0 // the turn's clock ends it

@@ -56,7 +56,7 @@ func (a *Agent) pageMax() int {
 
 func (a *Agent) overhead() int {
 	n := len(a.system)
-	for _, t := range a.opt.Tools {
+	for _, t := range a.offered() {
 		n += len(t.Name) + len(t.Description) + len(t.Schema)
 	}
 	return n

@@ -29,6 +29,7 @@ type Model struct {
 	Price     *Price
 	Images    *bool // whether it sees
 	Reasoning *bool // whether it can reason
+	Patches   *bool // whether it is offered apply_patch instead of edit
 }
 
 // Price is in US dollars per million tokens. A nil part was not said.
@@ -159,6 +160,7 @@ func (t *table) models(key string) map[string]Model {
 		model := Model{
 			Context: m.count("context"), MaxOutput: m.count("max_output"),
 			Images: m.truth("images"), Reasoning: m.truth("reasoning"),
+			Patches: m.truth("patches"),
 		}
 		if p := m.sub("price"); p != nil {
 			model.Price = &Price{

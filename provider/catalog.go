@@ -25,6 +25,7 @@ type ModelInfo struct {
 	Images    bool   `json:"images"`    // it sees
 	Tools     bool   `json:"tools"`     // it calls tools
 	Reasoning bool   `json:"reasoning"` // it can reason before it answers
+	Patches   bool   `json:"patches"`   // it is trained on the patches of apply_patch
 	// Efforts are the provider's own words for how hard the model reasons, the
 	// least first; nil when they are not known.
 	Efforts []string `json:"efforts"`
@@ -118,7 +119,15 @@ func Lookup(provider, model string) (info ModelInfo, known bool) {
 		info.Price = new(Price)
 	}
 	info.ID, info.Provider, info.Billed = model, provider, facts.Billed
+	info.Patches = patches(model)
 	return info, known
+}
+
+// patches reports whether a model is of a family that is trained on patches.
+func patches(model string) bool {
+	_, id := vendorOf(model)
+	_, f := familyOf(family(id))
+	return f.Patches
 }
 
 // Models lists the catalogue's models of a provider, the newest first within a
@@ -127,11 +136,14 @@ func Models(provider string) []ModelInfo {
 	var list []ModelInfo
 	for _, m := range own() {
 		if m.Provider == provider {
-			list = append(list, m.clone())
+			m = m.clone()
+			m.Patches = patches(m.ID)
+			list = append(list, m)
 		}
 	}
 	for _, line := range index().lines[provider] {
 		m := parseRow(line)
+		m.Patches = patches(m.ID)
 		if _, twice := byKey()[provider+"/"+m.ID]; !twice {
 			list = append(list, m)
 		}

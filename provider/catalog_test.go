@@ -35,11 +35,11 @@ func TestLookup(t *testing.T) {
 		{"compatible", "claude-haiku-4-5", gateway, true},
 		{"openai", "gpt-5.4-mini-2026-03-05", ModelInfo{Provider: "openai", Name: "GPT-5.4 mini", Context: 400_000,
 			MaxOutput: 128_000,
-			Price:     &Price{0.75, 4.5, 0.075, 0}, Images: true, Tools: true, Reasoning: true,
+			Price:     &Price{0.75, 4.5, 0.075, 0}, Images: true, Tools: true, Reasoning: true, Patches: true,
 			Efforts: []string{"none", "low", "medium", "high", "xhigh"}}, true},
 		{"openai", "gpt-5-nano-2025-08-07", ModelInfo{Provider: "openai", Name: "GPT-5 Nano", Context: 400_000,
 			MaxOutput: 128_000,
-			Price:     &Price{0.05, 0.4, 0.005, 0}, Images: true, Tools: true, Reasoning: true,
+			Price:     &Price{0.05, 0.4, 0.005, 0}, Images: true, Tools: true, Reasoning: true, Patches: true,
 			Efforts: []string{"low", "medium", "high"}}, true},
 		{"openrouter", "deepseek/deepseek-v4-pro:free",
 			ModelInfo{Provider: "openrouter", Name: "DeepSeek V4 Pro", Context: 1_000_000, MaxOutput: 384_000,
@@ -63,6 +63,25 @@ func TestLookup(t *testing.T) {
 		got, known := Lookup(tt.provider, tt.model)
 		if diff := cmp.Diff(tt.want, got); diff != "" || known != tt.known {
 			t.Errorf("Lookup(%q, %q): known %v (-want +got)\n%s", tt.provider, tt.model, known, diff)
+		}
+	}
+}
+
+func TestModelsOfTheGPTAndCodexFamiliesAreTrainedOnPatches(t *testing.T) {
+	for name, want := range map[string]bool{
+		"openai/gpt-5.6-terra": true, "openai/gpt-5.3-codex": true, "openai/codex-mini-latest": true, "openai/gpt-4.1": true,
+		"openai/gpt-9": true, "openrouter/openai/gpt-5.2": true, "compatible/gpt-5.2": true,
+		"openai/gpt-4o": false, "openai/o3": false, "ollama/gpt-oss:20b": false, "anthropic/claude-sonnet-5": false,
+		"openrouter/google/gemini-3.7-flash": false, "compatible/my-model": false,
+	} {
+		provider, model, _ := strings.Cut(name, "/")
+		if info, _ := Lookup(provider, model); info.Patches != want {
+			t.Errorf("%s: %v", name, info.Patches)
+		}
+	}
+	for _, m := range Models("openai") {
+		if info, _ := Lookup("openai", m.ID); info.Patches != m.Patches {
+			t.Errorf("%s: %v in the list", m.ID, m.Patches)
 		}
 	}
 }

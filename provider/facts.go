@@ -81,6 +81,7 @@ type Family struct {
 	Images    bool
 	Reasoning bool
 	Open      bool // open weights: anyone may serve it
+	Patches   bool // trained on the patches of apply_patch
 }
 
 func (f Family) has(id string) bool {
@@ -121,12 +122,13 @@ var Known = sync.OnceValue(func() []Facts {
 			DefaultModel: "gpt-5.6-terra", Vendor: "openai", NewSee: true,
 			Families: []Family{
 				{Prefix: "gpt-3", MaxOutput: 4_096},
+				{Prefix: "gpt-4.1", MaxOutput: 16_384, Images: true, Patches: true},
 				{Prefix: "gpt-4", MaxOutput: 16_384, Images: true},
-				{Prefix: "gpt-5", MaxOutput: 128_000, Images: true, Reasoning: true},
+				{Prefix: "gpt-5", MaxOutput: 128_000, Images: true, Reasoning: true, Patches: true},
 				{Prefix: "gpt-oss", MaxOutput: guessOutput, Reasoning: true, Open: true},
-				{Prefix: "gpt-", MaxOutput: 16_384, Images: true, Reasoning: true},
+				{Prefix: "gpt-", MaxOutput: 16_384, Images: true, Reasoning: true, Patches: true},
 				{Prefix: "chatgpt-", MaxOutput: 16_384, Images: true},
-				{Prefix: "codex-", MaxOutput: 16_384, Images: true, Reasoning: true},
+				{Prefix: "codex-", MaxOutput: 16_384, Images: true, Reasoning: true, Patches: true},
 				{Prefix: "o#", MaxOutput: 64_000, Images: true, Reasoning: true}, // o3, o4-mini
 			},
 		},

@@ -12,6 +12,14 @@ import (
 // tools of other programs do several things, or are called like one of artoo's that
 // does something else.
 func FindCall(tools []Tool, name string, input json.RawMessage) (*Tool, json.RawMessage) {
+	found, input := findCall(tools, name, input)
+	if apply, patch := asPatch(tools, found, input); apply != nil {
+		return apply, patch
+	}
+	return found, input
+}
+
+func findCall(tools []Tool, name string, input json.RawMessage) (*Tool, json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil || fields == nil {
 		return Find(tools, name), input

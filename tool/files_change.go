@@ -138,11 +138,15 @@ func (f *Files) planChange(verb, path string, find func(target) (change, error))
 	access.MovesSecret = c.moves
 	access.Diff = strings.ToValidUTF8(c.unified.String(), "�")
 	access.Added, access.Removed = c.added, c.removed
-	if info, err := os.Lstat(c.Abs); err == nil && info.Mode().IsRegular() {
-		access.OtherNames = linkCount(info) > 1
-	}
+	access.OtherNames = c.hasOtherNames()
 	f.plan(path, planned{abs: c.Abs, state: c.state, after: sha256.Sum256(c.new)})
 	return access, nil
+}
+
+// hasOtherNames reports whether the file at the place has other names (hard links).
+func (p Place) hasOtherNames() bool {
+	info, err := os.Lstat(p.Abs)
+	return err == nil && info.Mode().IsRegular() && linkCount(info) > 1
 }
 
 // commitChange finds the change anew and writes it if it is what planChange

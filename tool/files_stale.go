@@ -35,9 +35,10 @@ func (s sight) difference(now textFile) (diff string, whole bool) {
 
 // staleEdit is for a file that changed since it was read. Where a command of the
 // model's own did that, an edit whose places are as they were, once, is what the
-// model meant; for any other it returns the reason with what was changed. note is
-// for the result.
-func (f *Files) staleEdit(t target, now State, before textFile, edits []replacement) (note string, err error) {
+// model meant; for any other it returns the reason with what was changed. lines
+// returns those that the edit would change in a text. note is for the result.
+func (f *Files) staleEdit(t target, now State, before textFile, lines func(textFile) ([]string, error)) (note string,
+	err error) {
 	stale := f.stale(t, now)
 	if stale == nil {
 		return "", nil
@@ -50,8 +51,8 @@ func (f *Files) staleEdit(t target, now State, before textFile, edits []replacem
 	refused := func(how, begins string) error {
 		return t.errorf(nil, "has changed%s; read it again before changing it. %s:\n%s", how, begins, diff)
 	}
-	then, err := applyEdits(textFile{body: seen.body}, edits)
-	current, nowErr := applyEdits(before, edits)
+	then, err := lines(textFile{body: seen.body})
+	current, nowErr := lines(before)
 	switch {
 	case !whole:
 		return "", refused(" a lot since it was read", "It begins")
@@ -103,17 +104,23 @@ func applyEdits(text textFile, edits []replacement) (lines []string, err error) 
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range places {
-			from := strings.LastIndexByte(text.body[:p.Start], '\n') + 1
-			to := len(text.body)
-			if i := strings.IndexByte(text.body[p.End:], '\n'); i >= 0 {
-				to = p.End + i
-			}
-			lines = append(lines, text.body[from:to])
-		}
+		lines = append(lines, text.touched(places)...)
 		text = text.apply(places)
 	}
 	return lines, nil
+}
+
+// touched are the lines that edits would change, as they are before.
+func (t textFile) touched(edits []udiff.Edit) (lines []string) {
+	for _, e := range edits {
+		from := strings.LastIndexByte(t.body[:e.Start], '\n') + 1
+		to := len(t.body)
+		if i := strings.IndexByte(t.body[e.End:], '\n'); i >= 0 {
+			to = e.End + i
+		}
+		lines = append(lines, t.body[from:to])
+	}
+	return lines
 }
 
 // State is what a file was like at one moment.

@@ -39,7 +39,7 @@ func otherNames(property string) []string {
 		"reason":      "justification",
 		"background":  "runinbackground isbackground inbackground async detach",
 		"id":          "bashid shellid sessionid taskid jobid processid pid backgroundid commandid terminalid",
-		"input":       "chars text stdin data",
+		"input":       "chars text stdin data patch patchtext diff",
 		"prompt":      "message instruction instructions task request",
 	}[property])
 }
@@ -175,6 +175,7 @@ func calledElsewhere(name string) []string {
 		"ask_user":        "askuserquestion requestuserinput askfollowupquestion askquestion",
 		"enter_plan_mode": "enterplanmode",
 		"exit_plan_mode":  "exitplanmode exitplan presentplan",
+		"apply_patch":     "applypatch patch patchfile",
 		"bash": "shell sh runshellcommand executecommand runcommand runterminalcmd runinterminal terminal bashtool " +
 			"execcommand executebash exec shellcommand",
 		"web_fetch":  "fetch fetchurl urlfetch webfetchurl fetchwebpage fetchwebcontent readurl readurlcontent openurl browse",

@@ -110,6 +110,10 @@ type Tool struct {
 	// refuses those that stand for nothing.
 	Marks bool
 
+	// Instead names the tool in whose place this one is offered to models that are
+	// trained on it; "" for none.
+	Instead string
+
 	mend     func(input json.RawMessage) json.RawMessage
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
@@ -126,8 +130,9 @@ type Def struct {
 	// schema, where what the model wrote can mean only one thing. It reports
 	// whether it did. May be nil.
 	Mend func(fields map[string]json.RawMessage) (changed bool)
-	// Optional and Marks are those of Tool.
+	// Optional, Marks and Instead are those of Tool.
 	Optional, Marks bool
+	Instead         string
 
 	schema *jsonschema.Schema // nil for that of the input's type
 }
@@ -147,7 +152,7 @@ func New[In any](
 ) Tool {
 	t := Tool{
 		Name: def.Name, Description: def.Description, Kind: def.Kind,
-		Optional: def.Optional, Marks: def.Marks, schema: def.schema,
+		Optional: def.Optional, Marks: def.Marks, Instead: def.Instead, schema: def.schema,
 	}
 	var err error
 	if t.schema == nil {

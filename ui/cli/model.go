@@ -311,6 +311,9 @@ func merge(info provider.ModelInfo, m config.Model) provider.ModelInfo {
 	if m.Reasoning != nil {
 		info.Reasoning = *m.Reasoning
 	}
+	if m.Patches != nil {
+		info.Patches = *m.Patches
+	}
 	if m.Price != nil {
 		info.Price = priced(info.Price, *m.Price)
 	}

@@ -181,7 +181,7 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	tools = tool.Pick(all, names)
+	tools = tool.Pick(all, a.withoutStandIns(all, on, names))
 	if a.streams.headless {
 		tools = slices.DeleteFunc(tools, func(t tool.Tool) bool { return t.ByLoop() && t.Name == "ask_user" })
 		return tools, nil, agents, nil
@@ -193,6 +193,22 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 		later = tool.Pick(all, []string{agent.ExitPlan})
 	}
 	return tools, later, agents, nil
+}
+
+// withoutStandIns drops what stands in the place of a tool that the user took away,
+// unless the user named it.
+func (a *app) withoutStandIns(tools, on []tool.Tool, names []string) []string {
+	for _, t := range tools {
+		if t.Instead == "" || slices.Contains(names, t.Instead) {
+			continue
+		}
+		others := slices.DeleteFunc(namesOf(on), func(name string) bool { return name == t.Name })
+		named, err := a.cfg.SelectTools(namesOf(tools), others)
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return name == t.Name && (err != nil || !slices.Contains(named, name))
+		})
+	}
+	return names
 }
 
 // searchEngine is what web_search asks; nil where the user set none up, and that is

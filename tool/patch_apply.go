@@ -1,0 +1,162 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// applyChunks finds the places of the chunks from top to bottom. differs names, for
+// each that was found loosely, what differs.
+func (t textFile) applyChunks(chunks []patchChunk) (edits []udiff.Edit, differs []string, err error) {
+	lines := splitBody(t.body)
+	next := 0 // the line behind the chunk before
+	for _, c := range chunks {
+		edit, how, after, err := t.applyChunk(lines, next, c)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the change on line %d of the patch: %w", c.line, err)
+		}
+		if err := t.takes(edit.New); err != nil {
+			return nil, nil, fmt.Errorf("the file %w", err)
+		}
+		if next = after; how != "" {
+			differs = append(differs, fmt.Sprintf("line %d of the patch: it and the file differ in %s", c.line, how))
+		}
+		if len(edits) > 0 && edit.Start == edit.End && edit.Start == edits[len(edits)-1].End {
+			edits[len(edits)-1].New += edit.New // added at the end, behind a change there
+			continue
+		}
+		edits = append(edits, edit)
+	}
+	return edits, differs, nil
+}
+
+// applyChunk finds one chunk from the line first on; after is the line behind it.
+func (t textFile) applyChunk(lines bodyLines, first int, c patchChunk) (edit udiff.Edit, differs string, after int,
+	err error) {
+	for _, anchor := range c.anchors {
+		if first, err = lines.behind(first, anchor); err != nil {
+			return edit, "", 0, err
+		}
+	}
+	if len(c.old) == 0 {
+		if len(c.anchors) > 0 {
+			return edit, "", 0, errors.New("it has added lines only, so that its place is not known: begin it with the " +
+				"line above them, as one that stays")
+		}
+		return t.appended(c.new), "", len(lines.text), nil
+	}
+	at, differs, err := lines.findChunk(first, c)
+	if trimmed := c.withoutLastBlank(); err != nil && trimmed != nil {
+		if i, how, again := lines.findChunk(first, *trimmed); again == nil {
+			c, at, differs, err = *trimmed, i, how, nil
+		}
+	}
+	if err != nil {
+		return edit, "", 0, err
+	}
+	after = at + len(c.old)
+	text, ok := adapted(lines.text[at:after], c.old, strings.Join(c.new, "\n"))
+	if !ok {
+		return edit, "", 0, fmt.Errorf("it is on line %d, but how its new lines are to be indented could only be guessed; "+
+			"the file has\n%s", at+1, showLines(lines.text, at, len(c.old)))
+	}
+	edit = udiff.Edit{Start: lines.start(at), End: lines.end(after - 1), New: text}
+	if len(c.new) == 0 && edit.End < len(t.body) { // the lines go with their ends
+		edit.End++
+	}
+	return edit, differs, after, nil
+}
+
+// withoutLastBlank is the chunk without a blank line at its end that stays, nil
+// where it has none: models often write one more.
+func (c patchChunk) withoutLastBlank() *patchChunk {
+	o, n := len(c.old)-1, len(c.new)-1
+	if o < 1 || n < 0 || c.old[o] != "" || c.new[n] != "" {
+		return nil
+	}
+	c.old, c.new = c.old[:o], c.new[:n]
+	return &c
+}
+
+// appended is the edit that puts lines at the end; a file without a newline there
+// stays without one.
+func (t textFile) appended(added []string) udiff.Edit {
+	text := strings.Join(added, "\n") + "\n"
+	if t.body != "" && !strings.HasSuffix(t.body, "\n") {
+		text = "\n" + strings.TrimSuffix(text, "\n")
+	}
+	return udiff.Edit{Start: len(t.body), End: len(t.body), New: text}
+}
+
+// behind is the line after the first from line first on that is the anchor, or,
+// where there is none, the only one that has it in it.
+func (b bodyLines) behind(first int, anchor string) (int, error) {
+	wanted := []string{anchor}
+	for _, plain := range degrees() {
+		if at := b.find(first, wanted, plain); len(at) > 0 {
+			return at[0] + 1, nil
+		}
+	}
+	var has []int
+	for i, line := range b.text[first:] {
+		if strings.Contains(line, strings.TrimSpace(anchor)) {
+			has = append(has, first+i)
+		}
+	}
+	if len(has) == 1 {
+		return has[0] + 1, nil
+	}
+	return 0, fmt.Errorf("@@ %.200s: no such line from line %d on", anchor, first+1)
+}
+
+// degrees are the ways to compare lines, the exact one first.
+func degrees() []func(string) string {
+	all := []func(string) string{func(s string) string { return s }}
+	for _, l := range looser {
+		all = append(all, l.plain)
+	}
+	return all
+}
+
+// findChunk finds the first place of a chunk from line first on where it stands
+// exactly, else the only one where it stands but for what looser allows.
+func (b bodyLines) findChunk(first int, c patchChunk) (at int, differs string, err error) {
+	if c.atEnd {
+		first = max(first, len(b.text)-len(c.old))
+	}
+	solid := slices.ContainsFunc(c.old, func(w string) bool { return !isBlank(w) })
+	for i, plain := range degrees() {
+		places := b.find(first, c.old, plain)
+		switch {
+		case i == 0 && len(places) > 0:
+			return places[0], "", nil
+		case i == 0 && !solid:
+			return 0, "", errors.New("its lines are not there" + b.nearby(first, c))
+		case len(places) == 1:
+			return places[0], looser[i-1].differs, nil
+		case len(places) > 1:
+			return 0, "", fmt.Errorf("its lines are there %d times but for %s, on line %d and on line %d; name a line above "+
+				"them behind @@", len(places), looser[i-1].differs, places[0]+1, places[1]+1)
+		}
+	}
+	return 0, "", errors.New("its lines are not there" + b.nearby(first, c))
+}
+
+// nearby shows what a chunk that is nowhere may have meant.
+func (b bodyLines) nearby(first int, c patchChunk) string {
+	where := ""
+	if first > 0 {
+		where = fmt.Sprintf(" from line %d on", first+1)
+	}
+	if at := b.find(0, c.old, strings.TrimSpace); len(at) > 0 && at[0] < first {
+		return fmt.Sprintf("%s, but on line %d: changes go from top to bottom", where, at[0]+1)
+	}
+	if at := nearestLines(b.text, c.old); at >= 0 {
+		return fmt.Sprintf("%s. The nearest lines are\n%s", where, showLines(b.text, max(0, at-1), len(c.old)+2))
+	}
+	return where + ", nor anything like them; read the file again"
+}
