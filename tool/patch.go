@@ -45,7 +45,7 @@ func planPatch(ctx context.Context, env *Env, in patchInput) (Access, error) {
 	}
 	var objects []string
 	for _, f := range files {
-		object := f.path
+		var object string
 		for i, path := range f.paths() {
 			t, err := env.Files.resolve(path, true)
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // Problem is something that a server finds wrong with a file.
@@ -76,18 +75,4 @@ func column(line string, i int, bytes bool) int {
 		n += len(utf16.Encode([]rune{r}))
 	}
 	return n
-}
-
-// offset is the byte of a line at a column of the protocol's.
-func offset(line string, column int, bytes bool) int {
-	if bytes {
-		return min(max(column, 0), len(line))
-	}
-	at := 0
-	for at < len(line) && column > 0 {
-		r, size := utf8.DecodeRuneInString(line[at:])
-		column -= max(utf16.RuneLen(r), 1)
-		at += size
-	}
-	return at
 }

@@ -133,13 +133,17 @@ func (a *app) journal(session, from string, env *tool.Env) (*journal.Journal, er
 // temporary files where that cannot be. What the project holds is not kept in it.
 func (a *app) ephemeralJournal() (dir string, err error) {
 	outside := func(dir string) bool {
-		rel, err := filepath.Rel(a.project.Root, dir)
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return false
+		}
+		rel, err := filepath.Rel(a.project.Root, real)
 		return err != nil || !filepath.IsLocal(rel)
 	}
-	if state, stateErr := a.cfg.Paths.StateDir(); stateErr == nil && outside(state) {
+	if state, stateErr := a.cfg.Paths.StateDir(); stateErr == nil {
 		project := journal.Dir(state, a.project.Root, "")
-		if os.MkdirAll(project, 0o700) == nil {
-			dir, _ = os.MkdirTemp(project, journal.Ephemeral)
+		if os.MkdirAll(project, 0o700) == nil && outside(project) {
+			dir, _ = os.MkdirTemp(project, journal.Ephemeral) // else below
 		}
 	}
 	if dir == "" {
