@@ -144,7 +144,7 @@ func TestWhatIsListed(t *testing.T) {
 			"models", func(asJSON bool) error { return printModels(&b, []listedModel{model}, asJSON) },
 			"MODEL       WINDOW  REPLY  $/M IN  $/M OUT  CACHED\nown/m^[[2J    200k   8.1k       ?        ?       ?  no tools\n",
 			`{"provider":"own","id":"m\u001b[2J","name":"","context":200000,"max_output":8100,"price":null,"images":false,` +
-				`"tools":false,"reasoning":false,"efforts":null,"guess":false,"default":false,"source":"config"}` + "\n",
+				`"tools":false,"reasoning":false,"patches":false,"efforts":null,"guess":false,"default":false,"source":"config"}` + "\n",
 		},
 	} {
 		for asJSON, want := range map[bool]string{false: test.text, true: test.json} {

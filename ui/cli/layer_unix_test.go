@@ -285,7 +285,7 @@ func TestTheNextStartSaysWhatAKilledArtooLeft(t *testing.T) {
 	k.holds("greeting", "half\n")
 	k.end()
 	next := &onLayer{terminal: startTerminal(t, k.dir, k.env, k.cmd.Path, "-c"), dir: k.dir}
-	next.shows("you: ")
+	next.shows("the answer broke off here", "you: ") // the first one is of what was said before
 	next.leave()
 	next.holds("greeting", "hello\n")
 	next.holds("other", "")
