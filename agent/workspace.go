@@ -56,9 +56,6 @@ func (a *Agent) pageMax() int {
 
 func (a *Agent) overhead() int {
 	n := len(a.system)
-	if a.model.Rules != nil { // it runs tools of its own, and is told of no others
-		return n
-	}
 	for _, t := range a.offered() {
 		n += len(t.Name) + len(t.Description) + len(t.Schema)
 	}
