@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,7 +108,8 @@ func TestProbeSaysThatAFilterIsAroundIt(t *testing.T) {
 
 func TestALayerIsNotMadeWhereSomethingIsMounted(t *testing.T) {
 	facts := namespaceFacts.For("/")
-	if facts.Layer || len(facts.Missing) != 1 || !strings.Contains(facts.Missing[0].Why, "mounted below /") {
+	mounted := func(l Lack) bool { return strings.Contains(l.Why, "mounted below /") }
+	if facts.Layer || !slices.ContainsFunc(facts.Missing, mounted) { // to an ordinary user others own it too
 		t.Errorf("found %+v", facts)
 	}
 	if facts := namespaceFacts.For(t.TempDir()); !facts.Layer || len(facts.Missing) != 0 {
