@@ -53,7 +53,7 @@ type Changes interface {
 
 // environment is what a call's tool works with: commands start where it was
 // decided.
-func (t *turn) environment(p *pending) *tool.Env {
+func (t *turn) environment(ctx context.Context, p *pending) *tool.Env {
 	env := *t.env
 	if p.tool.Kind == tool.KindNetwork {
 		env.Hosts = t.opt.Policy.Hosts(p.tool.Name)
@@ -67,7 +67,7 @@ func (t *turn) environment(p *pending) *tool.Env {
 		env.Jobs = nil
 	}
 	env.Start = func(cmd *exec.Cmd) (shell.Started, error) {
-		confined, err := t.startConfined(cmd, p.decision.Place)
+		confined, err := t.startConfined(ctx, cmd, p.decision.Place)
 		switch {
 		case err == nil:
 			p.confined = confined
@@ -94,12 +94,19 @@ const (
 )
 
 // startConfined starts a command in its place. One that changes files waits for a
-// while for those that need them to stay as they are.
-func (t *turn) startConfined(cmd *exec.Cmd, place permission.Place) (Confined, error) {
-	for since := time.Now(); ; time.Sleep(lookForOthers) {
+// while, or until ctx is done, for those that need them to stay as they are.
+func (t *turn) startConfined(ctx context.Context, cmd *exec.Cmd, place permission.Place) (Confined, error) {
+	again := time.NewTicker(lookForOthers)
+	defer again.Stop()
+	for since := time.Now(); ; {
 		confined, err := t.opt.Sandbox.Start(cmd, place)
 		if !errors.Is(err, sandbox.ErrBusy) || place != permission.PlaceSandbox || time.Since(since) > waitForOthers {
 			return confined, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, err
 		}
 	}
 }
@@ -159,7 +166,7 @@ func (t *turn) runAgain(ctx context.Context, p *pending) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("what it changes could not be kept beforehand: %w", err)
 	}
-	return guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.environment(p), p.call.Input, p.live) })
+	return guard(func() (tool.Result, error) { return p.tool.Run(ctx, t.environment(ctx, p), p.call.Input, p.live) })
 }
 
 // settle says what comes of a command that ran confined: what it did on a layer is

@@ -370,7 +370,7 @@ type ended struct {
 func (t *turn) start(ctx context.Context, p *pending) (e ended, ran bool) {
 	done := make(chan ended, 1)
 	t.abandoned.Go(func() {
-		env := t.environment(p)
+		env := t.environment(ctx, p)
 		result, err := guard(func() (tool.Result, error) {
 			if p.tool.ByLoop() {
 				return t.runOwn(ctx, p)

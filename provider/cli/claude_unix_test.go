@@ -245,6 +245,7 @@ func TestClaudeNoiseOnStdout(t *testing.T) {
 func TestClaudeResultAndExitStatus(t *testing.T) {
 	s := newStandIn(t, ClaudeName, events(claudeInit, claudeText("Hello."), claudeGood)+
 		"echo 'Error: the disk is full' >&2; exit 3\n")
+	s.cli.timeouts.end = 20 * time.Second // it ends by itself, also on a busy machine
 	s.ask(user("hi")).fails(t, provider.KindProvider, "the disk is full")
 }
 

@@ -19,6 +19,20 @@ const (
 	denied
 )
 
+// beginQuestion makes room for a question, which names its call. The lock is held.
+func (s *Screen) beginQuestion(q agent.Question) {
+	s.startAsking()
+	s.named = q.Call.ID
+	s.hideTransient()
+	s.closeReply()
+	if r := s.running(q.Call.ID); r != nil {
+		r.started = true
+	}
+	if (s.opt.ErrTTY || s.opt.Conversation) && s.last == status {
+		s.emit("\n")
+	}
+}
+
 // Question prints what a call would do, all of it but for the middle of what is
 // very long (see Unseen),
 // and returns the line to ask with (`approve: run "make" in ~/src/shop? [y,n,…] (n) `),
@@ -26,16 +40,7 @@ const (
 // line stays away until Decided. It prints even when Quiet is set.
 func (s *Screen) Question(q agent.Question) string {
 	s.do(func() {
-		s.startAsking()
-		s.named = q.Call.ID
-		s.hideTransient()
-		s.closeReply()
-		if r := s.running(q.Call.ID); r != nil {
-			r.started = true
-		}
-		if (s.opt.ErrTTY || s.opt.Conversation) && s.last == status {
-			s.emit("\n")
-		}
+		s.beginQuestion(q)
 		text, _ := s.questionText(q, true)
 		s.must(text)
 	})

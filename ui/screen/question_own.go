@@ -34,16 +34,7 @@ func (b *asking) plan(q agent.Question) {
 // to ask with, as Question does. It prints even when Quiet is set.
 func (s *Screen) Choice(q agent.Question) string {
 	s.do(func() {
-		s.startAsking()
-		s.named = q.Call.ID
-		s.hideTransient()
-		s.closeReply()
-		if r := s.running(q.Call.ID); r != nil {
-			r.started = true
-		}
-		if (s.opt.ErrTTY || s.opt.Conversation) && s.last == status {
-			s.emit("\n")
-		}
+		s.beginQuestion(q)
 		before := strings.Repeat(margin, 2)
 		if s.opt.Profile == Spoken {
 			before = ""
