@@ -96,7 +96,7 @@ func (a *Agent) Send(ctx context.Context, m Message, cb Callbacks) (*Response, e
 		return t.failed(ctx, err)
 	}
 	for {
-		if err := t.checkSteps(ctx); err != nil {
+		if err := t.takeStep(ctx); err != nil {
 			return t.failed(ctx, err)
 		}
 		reply, err := t.query(ctx)

@@ -109,9 +109,7 @@ func (t *turn) specs() []provider.ToolSpec {
 
 // stream sends the request, passes the pieces on, and accounts for the reply.
 func (t *turn) stream(ctx context.Context, request provider.Request) (provider.Done, error) {
-	if !t.closing {
-		t.steps.Add(1)
-	}
+	t.countStep()
 	t.response.Stop, t.response.Detail = "", ""
 	in := &incoming{began: time.Now(), prompt: t.conv.EstimatedTokens(), tries: 1}
 	limited := ctx // by the message's timeout

@@ -11,23 +11,52 @@ import (
 // that may have several times as many.
 const fewSteps = 5
 
-// checkSteps is asked before every request. Where a turn's steps are used up the
-// user is asked whether to go on; where that is not answered with yes, one last
-// request brings what is done and what is left, and the error ends the turn.
-func (t *turn) checkSteps(ctx context.Context) error {
+// takeStep takes one of the turn's steps for the next request. Sub-agents side by side
+// take from the same ones. Where they are used up the user is asked whether to go on;
+// where that is not answered with yes, one last request brings what is done and what
+// is left, and the error ends the turn.
+func (t *turn) takeStep(ctx context.Context) error {
 	most := t.opt.Limits.MaxTurns
 	if most <= 0 {
 		return nil
 	}
-	switch left := most + t.moreSteps - int(t.steps.Load()); {
-	case left <= 0:
-		return t.stepsUsed(ctx)
-	case left <= fewSteps && !t.fewLeft && most >= 2*fewSteps:
-		t.fewLeft = true
-		return t.conv.Remind(fmt.Sprintf("%d more replies with tool calls are possible now. "+
-			"Bring the task to a state that can be left, and say what is left to do.", left))
+	for {
+		used := t.steps.Load()
+		left := most + t.moreSteps - int(used)
+		if left <= 0 {
+			if err := t.stepsUsed(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if !t.steps.CompareAndSwap(used, used+1) {
+			continue
+		}
+		t.taken = true
+		if left <= fewSteps && !t.fewLeft && most >= 2*fewSteps {
+			t.fewLeft = true
+			return t.conv.Remind(fmt.Sprintf("%d more replies with tool calls are possible now. "+
+				"Bring the task to a state that can be left, and say what is left to do.", left))
+		}
+		return nil
 	}
-	return nil
+}
+
+// countStep counts a request that is about to be made: the one that a step was taken
+// for, or a try of it anew.
+func (t *turn) countStep() {
+	if !t.closing && !t.taken {
+		t.steps.Add(1)
+	}
+	t.taken = false
+}
+
+// returnStep gives back a step that no request was made for.
+func (t *turn) returnStep() {
+	if t.taken {
+		t.steps.Add(-1)
+	}
+	t.taken = false
 }
 
 // stepsUsed asks whether to go on. Its error says that the turn is over.

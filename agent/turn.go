@@ -34,6 +34,7 @@ type turn struct {
 
 	repeats   repeats           // of calls
 	steps     *atomic.Int64     // made so far, those of sub-agents too
+	taken     bool              // one of them is for the request that comes next
 	warned    bool              // a notice said that a step cap is near
 	fewLeft   bool              // the model was told so
 	moreSteps int               // that the user granted besides Limits.MaxTurns
@@ -78,6 +79,7 @@ func (a *Agent) turnEnv() *tool.Env {
 func (t *turn) end() {
 	t.clock.stop()
 	t.cb.close()
+	t.returnStep()
 	t.response.Steps = int(t.steps.Load())
 }
 

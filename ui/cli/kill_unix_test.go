@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"artoo/provider/providertest"
+	"artoo/tool/journal"
 )
 
 var (
@@ -259,13 +260,31 @@ func (k *storyRun) killAt(m moment, states []map[string]string) {
 	c.write("/undo 99\n")
 	c.say("")
 	c.end()
-	if now := k.tree(); !maps.Equal(now, first) {
+	now := k.tree()
+	for _, path := range notCopied(c.heard.text.String()) {
+		delete(now, path)
+		delete(first, path)
+	}
+	if !maps.Equal(now, first) {
 		k.Errorf("/undo does not restore everything:\n%s", differences(now, first))
 	}
 	if k.Failed() {
 		k.Logf("killed %v after request %d, with -killseed %d:\n%s\n----\n%s", m.after, m.request, *killSeed,
 			said[max(0, len(said)-1000):], c.heard.text.String())
 	}
+}
+
+// notCopied are the files of which /undo says that there was no time to copy them: on
+// a busy machine the journal may not delay a command for longer.
+func notCopied(said string) (paths []string) {
+	for line := range strings.Lines(said) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "cannot be undone: "); ok {
+			if path, ok := strings.CutSuffix(path, " ("+string(journal.NoTime)+")"); ok {
+				paths = append(paths, "/"+path)
+			}
+		}
+	}
+	return paths
 }
 
 // home is the run's home directory.

@@ -130,6 +130,18 @@ func (k *onLayer) holds(name, want string) {
 	}
 }
 
+// waitsUntil waits for what a command writes.
+func (k *onLayer) waitsUntil(name, want string) {
+	k.Helper()
+	late := time.Now().Add(time.Minute)
+	for again := time.Tick(20 * time.Millisecond); time.Now().Before(late); <-again {
+		if got, err := os.ReadFile(filepath.Join(k.dir, name)); err == nil && string(got) == want {
+			return
+		}
+	}
+	k.holds(name, want)
+}
+
 // told is what the model was told last.
 func (k *onLayer) told() string {
 	k.mu.Lock()
@@ -281,7 +293,7 @@ func TestTheNextStartSaysWhatAKilledArtooLeft(t *testing.T) {
 		return
 	}
 	k.types("go\r")
-	k.shows("written")
+	k.waitsUntil("other", "begun\n")
 	k.holds("greeting", "half\n")
 	k.end()
 	next := &onLayer{terminal: startTerminal(t, k.dir, k.env, k.cmd.Path, "-c"), dir: k.dir}
