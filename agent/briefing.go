@@ -152,9 +152,9 @@ func (a *Agent) settingsNow() settings {
 	if w == nil {
 		return s
 	}
-	for _, t := range tool.BuiltIn(w.Shell, false) {
-		if !t.Optional && t.Instead == "" && !slices.Contains(s.Tools, t.Name) && !a.replaced(t.Name) {
-			s.Without = append(s.Without, t.Name)
+	for _, name := range tool.Usual(w.Shell) {
+		if !slices.Contains(s.Tools, name) && !a.replaced(name) {
+			s.Without = append(s.Without, name)
 		}
 	}
 	s.Headless = w.Headless

@@ -13,6 +13,16 @@ func BuiltIn(shell string, confined bool) []Tool {
 	return append(tools, WebFetch(), LSP(), Random())
 }
 
+// Usual are the names of those that a model gets where the user names none, without
+// the cost of making them.
+func Usual(shell string) []string {
+	names := []string{"read", "ls", "glob", "grep", "write", "edit"}
+	if shell != "" {
+		names = append(names, "bash", "shell")
+	}
+	return append(names, "web_fetch")
+}
+
 // Pick keeps the tools that are named, in their order: the tools are part of the
 // prefix that providers cache, so it never depends on the user's.
 func Pick(tools []Tool, names []string) []Tool {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -114,11 +115,11 @@ type Tool struct {
 	// trained on it; "" for none.
 	Instead string
 
-	mend     func(input json.RawMessage) json.RawMessage
-	schema   *jsonschema.Schema
-	resolved *jsonschema.Resolved
-	plan     func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
-	run      func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
+	mend    func(input json.RawMessage) json.RawMessage
+	schema  *jsonschema.Schema
+	resolve func() (*jsonschema.Resolved, error) // with the first call: few tools are called in a short run
+	plan    func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
+	run     func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
 }
 
 // Def is the part of a tool that is not code.
@@ -159,14 +160,12 @@ func New[In any](
 		t.schema, err = jsonschema.For[In](nil)
 	}
 	if err == nil {
-		t.resolved, err = t.schema.Resolve(nil)
-	}
-	if err == nil {
 		t.Schema, err = json.Marshal(t.schema)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
 	}
+	t.resolve = sync.OnceValues(func() (*jsonschema.Resolved, error) { return t.schema.Resolve(nil) })
 	t.mend = func(input json.RawMessage) json.RawMessage { return mendCall(t.schema, def.Mend, input) }
 	decode := func(input json.RawMessage) (In, error) { return Decode[In](t, input) }
 	t.plan = func(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
@@ -227,7 +226,11 @@ func (t Tool) Check(input json.RawMessage) error {
 		return fmt.Errorf("the input of %s is not JSON: %w", t.Name, err)
 	}
 	wrong := misfits(t.schema, "", v)
-	if err := t.resolved.Validate(v); err != nil && len(wrong) == 0 {
+	resolved, err := t.resolve()
+	if err == nil {
+		err = resolved.Validate(v)
+	}
+	if err != nil && len(wrong) == 0 {
 		wrong = append(wrong, err.Error())
 	}
 	if len(wrong) == 0 {

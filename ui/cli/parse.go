@@ -221,13 +221,15 @@ func (l line) unknownFlag(c subcommand, fs *pflag.FlagSet, unknown *pflag.NotExi
 // singleDash refuses a long flag written with one dash: it would be taken for
 // a cluster of short ones, -model for -m odel.
 func (l line) singleDash() error {
-	all := root().flags()
 	for _, arg := range l.args {
 		if arg == "--" {
 			return nil
 		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-		if strings.HasPrefix(arg, "-") && all.Lookup(name) != nil {
+		if len(arg) < 3 || arg[0] != '-' || arg[1] == '-' {
+			continue
+		}
+		name, _, _ := strings.Cut(arg[1:], "=")
+		if root().flags().Lookup(name) != nil {
 			return usage("-"+name, "long flags have two dashes, did you mean --"+name+"?", dashHint)
 		}
 	}

@@ -1,0 +1,26 @@
+package tool
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestUsualNamesWhatAModelGets(t *testing.T) {
+	for _, shell := range []string{"", "/bin/sh"} {
+		var names []string
+		for _, made := range BuiltIn(shell, true) {
+			if err := made.Check([]byte(`{`)); err == nil {
+				t.Errorf("%s takes what is no JSON", made.Name)
+			}
+			if _, err := made.resolve(); err != nil {
+				t.Errorf("%s: %v", made.Name, err)
+			}
+			if !made.Optional && made.Instead == "" {
+				names = append(names, made.Name)
+			}
+		}
+		if got := Usual(shell); !slices.Equal(got, names) {
+			t.Errorf("Usual(%q) is %v, the model gets %v", shell, got, names)
+		}
+	}
+}
