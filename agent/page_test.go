@@ -36,11 +36,12 @@ func TestAPageNeverTakesMoreThanHalfOfTheWindow(t *testing.T) {
 	root := t.TempDir()
 	write(t, strings.Repeat("a line of a long file\n", 20_000), root, "long.txt")
 	for _, c := range []struct{ budget, limit, least, most int }{
-		{180_000, 10_000, 45_000, 50 << 10},
+		{400_000, 10_000, 90_000, 100 << 10},
 		{24_000, 10_000, 9000, 12_000},
 		{3000, 10_000, 900, 1500},
-		{180_000, 1000, 4000, 5000},
-		{180_000, 45_000, 45_000, 50 << 10},
+		{180_000, 1000, 9000, 10_000},
+		{400_000, 45_000, 90_000, 100 << 10},
+		{180_000, 45_000, 80_000, 90_000},
 	} {
 		a := newAgentIn(t, root, newScript(), func(o *agent.Options) {
 			o.Model.Info.Context, o.Sessions.Ephemeral = 0, true
@@ -54,5 +55,19 @@ func TestAPageNeverTakesMoreThanHalfOfTheWindow(t *testing.T) {
 		if err != nil || len(r.Text) < c.least || len(r.Text) > c.most {
 			t.Errorf("budget %d, limit %d: %d bytes, %v", c.budget, c.limit, len(r.Text), err)
 		}
+	}
+}
+
+// A source file of 2,000 lines as most are is seen whole in one call, so that three looks
+// at it are three calls.
+func TestALookAtALongSourceFileIsOneCall(t *testing.T) {
+	root := t.TempDir()
+	write(t, strings.Repeat("\tif err := do(ctx, name); err != nil {\n", 2000), root, "long.go")
+	a := newAgentIn(t, root, newScript(), func(o *agent.Options) {
+		o.Model.Info.Context, o.Sessions.Ephemeral, o.MaxContextTokens = 200_000, true, 0
+	})
+	r, err := tool.Read().Run(t.Context(), a.Env(), json.RawMessage(`{"path":"long.go"}`), io.Discard)
+	if err != nil || strings.Contains(r.Text, "to continue") || !strings.Contains(r.Text, "\n  2000\t") {
+		t.Errorf("%d bytes, ends %q, %v", len(r.Text), r.Text[max(len(r.Text)-60, 0):], err)
 	}
 }

@@ -36,8 +36,8 @@ type Workspace struct {
 
 // Bounds of a page of read or grep, in bytes.
 const (
-	pageTimes = 5        // the limit of other results
-	mostPage  = 50 << 10 // what the field's other agents show of a file at once
+	pageTimes = 10        // the limit of other results
+	mostPage  = 100 << 10 // 2,000 lines of code with their numbers
 	leastPage = 1000
 )
 

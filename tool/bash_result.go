@@ -109,12 +109,6 @@ func withheldNote(withheld []string) string {
 	if len(withheld) == 0 {
 		return ""
 	}
-	few := withheld[:min(len(withheld), maxWithheld)]
-	more := ""
-	if n := len(withheld) - len(few); n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Sprintf("[variables withheld from commands: %s%s; the user can pass them with ARTOO_PASS_ENV, but "+
-		"never keys of model providers]\n",
-		strings.Join(few, ", "), more)
+	return fmt.Sprintf("[variables withheld from commands: %s; the user can pass them with ARTOO_PASS_ENV, but "+
+		"never keys of model providers]\n", ListUpTo(maxWithheld, withheld))
 }

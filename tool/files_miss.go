@@ -247,22 +247,18 @@ func showLines(lines []string, at, n int) string {
 // linesOf tells on which lines the edits begin, in words.
 func linesOf(body string, at []udiff.Edit) string {
 	const most = 10
-	numbers := make([]string, 0, most)
+	numbers := make([]string, 0, len(at))
 	line, from := 1, 0
-	for _, e := range at[:min(len(at), most)] {
+	for _, e := range at {
 		line += strings.Count(body[from:e.Start], "\n")
 		from = e.Start
 		numbers = append(numbers, strconv.Itoa(line))
 	}
 	numbers = slices.Compact(numbers)
-	words := "on line " + numbers[0]
-	if len(numbers) > 1 {
-		words = "on lines " + strings.Join(numbers, ", ")
+	if len(numbers) == 1 {
+		return "on line " + numbers[0]
 	}
-	if len(at) > most {
-		words += " and more"
-	}
-	return words
+	return "on lines " + ListUpTo(most, numbers)
 }
 
 func lineAt(body string, offset int) int { return 1 + strings.Count(body[:offset], "\n") }

@@ -61,7 +61,7 @@ func TestReadLargeNotebook(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"n.ipynb": `{"cells":[` + strings.Join(cells, ",") + `]}`,
 		"bad.ipynb": "{\n", "old.ipynb": `{"worksheets":[]}`})
 	text := w.ok(Read(), in{"path": "n.ipynb"}).Text
-	if len(text) > readBytes+100 || !strings.HasSuffix(text, "[cells 1-2 of 11; use offset=3 to continue]\n") {
+	if len(text) > readBytes+100 || !strings.HasSuffix(text, "[cells 1-5 of 11; use offset=6 to continue]\n") {
 		t.Errorf("%d bytes, end %q", len(text), text[len(text)-60:])
 	}
 	text = w.ok(Read(), in{"path": "n.ipynb", "offset": 11}).Text

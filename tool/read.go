@@ -15,10 +15,10 @@ import (
 
 // The limits of one read.
 const (
-	readLines = 2000     // lines shown unless asked otherwise
-	readBytes = 50 << 10 // bytes shown, whatever was asked
-	pageNote  = 500      // kept for the words around them
-	maxLine   = 2000     // bytes shown of one line
+	readLines = 2000      // lines shown unless asked otherwise
+	readBytes = 100 << 10 // bytes shown, whatever was asked: so many ordinary lines of code with their numbers
+	pageNote  = 500       // kept for the words around them
+	maxLine   = 2000      // bytes shown of one line
 )
 
 type readInput struct {

@@ -58,7 +58,7 @@ func TestReadPagesAtTheResultLimit(t *testing.T) {
 func TestReadPagesFollowTheWindow(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"long.txt": numbered(1, 4000)})
 	w.env.ResultMax = 10_000
-	for _, test := range []struct{ max, last int }{{50 << 10, 2000}, {12 << 10, 744}, {1000, 34}} {
+	for _, test := range []struct{ max, last int }{{100 << 10, 2000}, {12 << 10, 744}, {1000, 34}} {
 		w.env.PageMax = func() int { return test.max }
 		r := w.ok(Read(), in{"path": "long.txt"})
 		if len(r.Text) > test.max || !r.Paged ||

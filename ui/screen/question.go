@@ -83,7 +83,8 @@ func (s *Screen) questionText(q agent.Question, cut bool) (text string, left boo
 	case a.Command != "":
 		what = "command"
 		b.command(q)
-		if dir := s.runDir(q); cut && !strings.Contains(s.askLine(q), " in "+dir+"?") {
+		b.typedTo(q)
+		if dir := s.runDir(q); a.To == "" && cut && !strings.Contains(s.askLine(q), " in "+dir+"?") {
 			b.WriteString(s.bodyLine("in "+dir, cut))
 		}
 	case a.Diff != "":
@@ -174,6 +175,13 @@ func (b *asking) command(q agent.Question) {
 		b.WriteString(b.s.head(verb, Count(len(lines), "line")) + ":\n")
 		b.rows(b.s.fold(lines, "", "", b.cut))
 		b.WriteString("end command.\n")
+	}
+}
+
+// typedTo shows all of the running command that what is asked about is typed to.
+func (b *asking) typedTo(q agent.Question) {
+	if to := strings.Join(b.safe(q.Call.Access.To, sanitize.Line), "^J"); to != "" {
+		b.WriteString(b.s.bodyLine("to "+to, b.cut))
 	}
 }
 

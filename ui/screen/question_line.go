@@ -86,6 +86,11 @@ func (s *Screen) asked(q agent.Question, room int) string {
 			in = `" outside of the sandbox, in `
 		}
 		command := s.ascii(sanitize.Text(strings.TrimRight(a.Command, "\n"), sanitize.Line))
+		if a.To != "" {
+			to := s.ascii(sanitize.Text(a.To, sanitize.Line))
+			in = `" to "` + s.middle(to, max(room-cells(head+command)-len(`" to ""`)-1, room/2, leastDir)) + `"`
+			return head + s.middle(command, max(room-cells(head+in)-1, leastAsked)) + in
+		}
 		free := room - cells(head+command+in) - 1
 		tail := in + s.shortDir(s.runDir(q), max(free, room/3, leastDir))
 		return head + s.middle(command, max(room-cells(head+tail)-1, leastAsked)) + tail
