@@ -162,3 +162,17 @@ func systemPrompt(info promptInfo) string {
 	}
 	return b.String()
 }
+
+// SettingsChanged makes rules that were changed in the policy known, and offers these
+// tools only, from the next message on. A session without a message is begun anew, so
+// that its prompt says so; else the model is told with the next message. To be called
+// between turns.
+func (a *Agent) SettingsChanged(tools []tool.Tool) error {
+	a.opt.Tools = tools
+	if s := a.conv.Session(); len(a.conv.Messages()) == 0 && (s == nil || !s.Resumed()) {
+		return a.change(nil)
+	}
+	a.briefing.settings = a.settingsNow()
+	a.conv.SetOverhead(a.overhead())
+	return nil
+}

@@ -91,8 +91,8 @@ func TestFileSettings(t *testing.T) {
 		t.Error(diff)
 	}
 	rules := []RuleText{
-		{List: "allow", Text: "bash(make:*)", Origin: "config.toml line 46", file: "~/.config/artoo/config.toml"},
-		{List: "deny", Text: "read(secret/**)", Origin: "config.toml line 47", file: "~/.config/artoo/config.toml"},
+		{List: "allow", Text: "bash(make:*)", Origin: "config.toml line 46", OfProject: true, file: "~/.config/artoo/config.toml"},
+		{List: "deny", Text: "read(secret/**)", Origin: "config.toml line 47", OfProject: true, file: "~/.config/artoo/config.toml"},
 	}
 	if diff := cmp.Diff(rules, c.projectRules["/src/shop"], cmp.AllowUnexported(RuleText{})); diff != "" {
 		t.Error(diff)

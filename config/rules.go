@@ -15,6 +15,9 @@ type RuleText struct {
 	Text   string
 	Origin string // "--allow", "ARTOO_ASK", "config.toml line 4"
 
+	// OfProject says that it stands in the user's file for this project alone.
+	OfProject bool
+
 	file    string // path of the file, "" for flags and variables
 	brought bool   // the file is the project's own
 }
@@ -51,7 +54,10 @@ func (c *Config) applyProjects(t *table) {
 		}
 		root = filepath.Clean(root)
 		for _, list := range ruleLists() {
-			c.projectRules[root] = append(c.projectRules[root], t.doc.rulesAt(sub.at(list), list, sub.texts(list))...)
+			for _, rule := range t.doc.rulesAt(sub.at(list), list, sub.texts(list)) {
+				rule.OfProject = true
+				c.projectRules[root] = append(c.projectRules[root], rule)
+			}
 		}
 		sub.leftover(true)
 	}

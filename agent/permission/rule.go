@@ -172,8 +172,11 @@ func (r Rule) matchesPath(root, file string, wide bool) bool {
 // Reopens reports whether the rule, one that asks, names a file in fixed words for
 // the read tool: then it may be read after a question though its name is denied.
 func (r Rule) Reopens(root, file string) bool {
-	return r.Tool == "read" && r.HasArg && !hasMeta(r.Arg) && r.matchesPath(root, file, false)
+	return r.ReopensSome() && r.matchesPath(root, file, false)
 }
+
+// ReopensSome reports whether the rule, one that asks, reopens any file.
+func (r Rule) ReopensSome() bool { return r.Tool == "read" && r.HasArg && !hasMeta(r.Arg) }
 
 // globs are the patterns of a rule for files, as whole paths with slashes.
 func (r Rule) globs(root string, wide bool) []string {

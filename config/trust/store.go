@@ -56,22 +56,23 @@ func (s Store) Answers() ([]Answer, error) {
 }
 
 // Of is the answer to what a project brings now, nil for none, and the newest one
-// to what it brought at any time.
-func (s Store) Of(b Brought) (now, last *Answer, err error) {
+// that trusts what it brought at any time.
+func (s Store) Of(b Brought) (now, trusted *Answer, err error) {
 	answers, err := s.Answers()
 	if err != nil {
 		return nil, nil, err
 	}
 	sum := b.Sum()
 	for i := range answers {
-		if a := &answers[i]; a.Root == b.Root {
-			last = a
-			if a.Sum == sum {
-				now = a
-			}
+		a := &answers[i]
+		if a.Root == b.Root && a.Sum == sum {
+			now = a
+		}
+		if a.Root == b.Root && a.Trusted {
+			trusted = a
 		}
 	}
-	return now, last, nil
+	return now, trusted, nil
 }
 
 // Keep remembers an answer to what a project brings.

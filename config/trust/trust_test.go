@@ -161,10 +161,10 @@ func TestAnswersAreOfPathAndContent(t *testing.T) {
 	root := tree(t, map[string]string{".claude/a": "1"})
 	one := find(t, root, "")
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	expect := func(b Brought, now, last bool) {
+	expect := func(b Brought, now, ever bool) {
 		t.Helper()
 		n, l, err := store.Of(b)
-		if err != nil || (n != nil && n.Trusted) != now || (l != nil && l.Trusted) != last {
+		if err != nil || (n != nil && n.Trusted) != now || (l != nil && l.Trusted) != ever {
 			t.Errorf("%v, %v, %v", n, l, err)
 		}
 	}
@@ -186,8 +186,8 @@ func TestAnswersAreOfPathAndContent(t *testing.T) {
 	two := find(t, root, "")
 	expect(two, false, true)
 	keep(two, false)
-	expect(two, false, false)
-	expect(one, true, false) // the branch before it is trusted as it was
+	expect(two, false, true) // what was trusted is still to be compared with
+	expect(one, true, true)  // the branch before it is trusted as it was
 	if info, err := os.Stat(store.Path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}

@@ -127,7 +127,7 @@ func (a *app) load(inv Invocation, prompt bool) error {
 			return err
 		}
 	}
-	if a.rules, err = parseRules(a.cfg.AllRules(a.project.Root)); err != nil {
+	if a.rules, err = a.readRules(); err != nil {
 		return err
 	}
 	for _, w := range a.cfg.Warnings {

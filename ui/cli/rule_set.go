@@ -20,6 +20,7 @@ import (
 type ruleSet struct {
 	allow, ask, deny []permission.Rule
 	reopen           []permission.Rule // those of ask that stand in the user's file
+	withheld         []string          // those kept for the project that loosen, while they are out of force
 }
 
 // reopens reports whether a rule of the user's file asks about a file by its name.
@@ -27,10 +28,12 @@ func (s ruleSet) reopens(root, file string) bool {
 	return slices.ContainsFunc(s.reopen, func(r permission.Rule) bool { return r.Reopens(root, file) })
 }
 
-// parseRules reads the rules; the error names where the first one stands that
-// can match nothing.
-func parseRules(texts []config.RuleText) (s ruleSet, err error) {
-	for _, text := range texts {
+// readRules reads the rules that hold in the project; the error names where the
+// first one stands that can match nothing. What is kept for a project that was
+// trusted loosens nothing while it brings something else.
+func (a *app) readRules() (s ruleSet, err error) {
+	changed := a.brought.changed()
+	for _, text := range a.cfg.AllRules(a.project.Root) {
 		r, err := permission.ParseRule(text.Text)
 		var wrong *permission.RuleError
 		switch {
@@ -40,12 +43,18 @@ func parseRules(texts []config.RuleText) (s ruleSet, err error) {
 			return ruleSet{}, err
 		}
 		r.Origin = text.Origin
-		switch text.List {
-		case "allow":
+		withheld := changed && text.OfProject
+		switch {
+		case text.List == "allow" && withheld:
+			s.withheld = append(s.withheld, r.String())
+		case text.List == "allow":
 			s.allow = append(s.allow, r)
-		case "ask":
+		case text.List == "ask":
 			s.ask = append(s.ask, r)
-			if text.InFile() {
+			switch {
+			case withheld && r.ReopensSome():
+				s.withheld = append(s.withheld, r.String())
+			case text.InFile():
 				s.reopen = append(s.reopen, r)
 			}
 		default:
@@ -59,7 +68,6 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 	var histories tool.Histories // what repositories hold that is secret
 	p := &permission.Policy{
 		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
-		AllowRules: a.rules.allow, AskRules: a.rules.ask, DenyRules: a.rules.deny,
 		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
 		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
 		OthersRun: a.project.OthersRun,
@@ -81,7 +89,15 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 			return names, err
 		},
 	}
-	var broken error
+	if err := a.setRules(p); err != nil {
+		return nil, err
+	}
+	return p, p.CheckMode()
+}
+
+// setRules puts the rules in force, each that allows bound to what was approved.
+func (a *app) setRules(p *permission.Policy) (broken error) {
+	p.AllowRules, p.AskRules, p.DenyRules = a.rules.allow, a.rules.ask, a.rules.deny
 	p.Bind(func(rule string) *permission.Approval {
 		known, err := a.cfg.Approved(a.project.Root, rule)
 		if known == nil || err != nil {
@@ -90,10 +106,7 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 		}
 		return (*permission.Approval)(known)
 	})
-	if broken != nil {
-		return nil, broken
-	}
-	return p, p.CheckMode()
+	return broken
 }
 
 // saveRule keeps an allow rule for good, for this project, with what the scripts

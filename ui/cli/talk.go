@@ -186,8 +186,8 @@ func (a *app) demo(ctx context.Context, inv Invocation) error {
 	if err != nil {
 		return err
 	}
-	a.project = tool.Project{Root: dir, Dir: dir}
-	if a.rules, err = parseRules(a.cfg.AllRules(dir)); err != nil {
+	a.project, a.brought = tool.Project{Root: dir, Dir: dir}, brought{}
+	if a.rules, err = a.readRules(); err != nil {
 		return err
 	}
 	a.choice = config.Choice{Provider: demo.Name, Model: a.defaultModel(demo.Name)}

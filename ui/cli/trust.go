@@ -28,11 +28,15 @@ type brought struct {
 	trust.Brought
 	refused *trust.RefusedError // it cannot be trusted; nil where it can
 	answer  *trust.Answer       // to what it brings now; nil for none
-	last    *trust.Answer       // to what it brought at any time
+	last    *trust.Answer       // the newest that trusted what it brought at any time
 }
 
 // trusted reports whether the user trusts what the repository brings now.
 func (b brought) trusted() bool { return b.refused == nil && b.answer != nil && b.answer.Trusted }
+
+// changed reports whether the user trusted what it brought, and it brings something
+// else now.
+func (b brought) changed() bool { return b.last != nil && !b.trusted() }
 
 // ownNames are what artoo itself takes from a project's root.
 func ownNames() []string { return []string{filepath.Dir(filepath.FromSlash(config.ProjectFile))} }
@@ -88,31 +92,43 @@ func (a *app) matters() []trust.File {
 	return a.brought.For(slices.Concat(ownNames(), cli.Settings(a.choice.Provider))...)
 }
 
-// ignored says in one line that what the repository brings is left out, and why; ""
-// where it is not, or where nothing of it would be obeyed in this run.
+// ignored says in one line what is left out of what the repository brings and of the
+// rules kept for it, and why; "" for nothing that would count in this run.
 func (a *app) ignored() string {
 	b, files := a.brought, a.matters()
+	kept, rest := "", ""
+	if a.rules.withheld != nil {
+		kept = "the rules you keep for it are out of force: " + tool.ListUpTo(3, a.rules.withheld)
+		rest = "; " + kept
+	}
 	why := "it is not trusted"
 	switch {
+	case b.trusted():
+		return ""
 	case b.refused != nil:
 		name := strings.Split(b.refused.Name, "/")
 		names := slices.Concat(ownNames(), cli.Settings(a.choice.Provider))
-		if files == nil && !slices.ContainsFunc(name, func(part string) bool { return slices.Contains(names, part) }) {
+		if files == nil && kept == "" &&
+			!slices.ContainsFunc(name, func(part string) bool { return slices.Contains(names, part) }) {
 			return ""
 		}
-		return "what this repository brings is ignored: " + b.refused.Error() + "; --no-project silences this"
-	case files == nil || b.trusted():
-		return ""
+		return "what this repository brings is ignored: " + b.refused.Error() + rest + "; --no-project silences this"
 	case b.answer != nil:
 		why = "you do not trust it"
-	case b.last != nil && b.last.Trusted:
+	case b.last != nil:
 		why = "it is not what you trusted, " + tool.ListUpTo(3, b.Changes(b.last.Files))
+	}
+	if files == nil && kept != "" {
+		return "what this repository brings has changed, and " + kept + "; artoo trust shows it"
+	}
+	if files == nil {
+		return ""
 	}
 	var names []string
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
-	return "what this repository brings is ignored, since " + why + ": " + tool.ListUpTo(3, names) +
+	return "what this repository brings is ignored, since " + why + ": " + tool.ListUpTo(3, names) + rest +
 		"; artoo trust shows it, --no-project silences this"
 }
 
@@ -135,7 +151,7 @@ func (a *app) trustsNow() (bool, error) {
 
 // trustQuestion is what the user is asked.
 func (a *app) trustQuestion() screen.TrustQuestion {
-	q := screen.TrustQuestion{Dir: a.project.Root}
+	q := screen.TrustQuestion{Dir: a.project.Root, Rules: a.rules.withheld}
 	var all strings.Builder
 	for _, f := range a.brought.Files {
 		q.Lines = append(q.Lines, screen.TrustLine(f.Name, len(f.Data), obeys(f.Name)))
@@ -145,7 +161,7 @@ func (a *app) trustQuestion() screen.TrustQuestion {
 	if q.Lines == nil {
 		q.Lines = []string{"nothing now; once it is trusted, its own programs run on throwaway layers too"}
 	}
-	if last := a.brought.last; last != nil && last.Trusted {
+	if last := a.brought.last; last != nil {
 		q.Changes = a.brought.Changes(last.Files)
 	}
 	q.All = all.String()
@@ -167,7 +183,8 @@ func obeys(name string) string {
 
 // askFirst is the question that a conversation begins with, nil for none.
 func (a *app) askFirst() *ui.Trust {
-	if a.brought.refused != nil || a.brought.answer != nil || a.matters() == nil {
+	if a.brought.refused != nil || a.brought.answer != nil ||
+		a.matters() == nil && a.rules.withheld == nil {
 		return nil
 	}
 	if _, err := a.trustStore(); err != nil {
@@ -194,23 +211,27 @@ func (a *app) keepTrust(yes bool) error {
 	return nil
 }
 
-// tighten makes what the project's own file says hold in the conversation that has
-// begun.
+// tighten makes what the project's own file says, and what the user keeps for the
+// project, hold in the conversation that has begun.
 func (a *app) tighten() error {
 	if err := a.applyTrust(); err != nil {
 		return err
 	}
-	rules, err := parseRules(a.cfg.AllRules(a.project.Root))
-	if err != nil {
-		return err
-	}
-	tools, _, _, err := a.tools()
+	rules, err := a.readRules()
 	if err != nil {
 		return err
 	}
 	a.rules = rules
-	a.agent.Policy().Confinement.Trusted = true
-	return a.agent.Tighten(rules.ask, rules.deny, tools)
+	tools, _, _, err := a.tools()
+	if err != nil {
+		return err
+	}
+	policy := a.agent.Policy()
+	policy.Confinement.Trusted = true
+	if err := a.setRules(policy); err != nil {
+		return err
+	}
+	return a.agent.SettingsChanged(tools)
 }
 
 // trustCommand is `artoo trust`.

@@ -13,6 +13,7 @@ type TrustQuestion struct {
 	Dir     string   // the project's root
 	Lines   []string // what it brings, one file a line
 	Changes []string // since it was trusted; nil where it never was
+	Rules   []string // kept for the project, out of force until a yes
 	All     string   // every file with its content, for the pager
 }
 
@@ -31,6 +32,9 @@ func (s *Screen) Trust(q TrustQuestion) (prompt string, left bool) {
 		b.trust("this repository brings settings that programs obey once you trust them:", q.Lines)
 		if q.Changes != nil {
 			b.trust("since you trusted it:", q.Changes)
+		}
+		if q.Rules != nil {
+			b.trust("the rules you keep for this project are out of force until it is trusted:", q.Rules)
 		}
 		if text := warning(b.seen, "list"); text != "" {
 			b.WriteString(s.bodyLine(text, true))
