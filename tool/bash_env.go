@@ -10,10 +10,11 @@ import (
 // os.Environ gives it. The variables that keys names, which hold the keys of model
 // providers, and artoo's own never get through; others whose names look like
 // credentials only when pass names them. What could make a command read other files first, open an editor
-// or a pager, or ask somebody, is set so that it does not. withheld names the
+// or a pager, or ask somebody, is set so that it does not: see quietVariables, which hold
+// whatever environ says, and quietDefaults, which do not. withheld names the
 // credential-like variables that were left out, sorted; it is for Env.Withheld.
 func ChildEnviron(environ, pass []string, keys ...string) (env []string, withheld []string) {
-	set := quietVariables()
+	set, defaults := quietVariables(), quietDefaults()
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
 		if name == "" {
@@ -34,12 +35,17 @@ func ChildEnviron(environ, pass []string, keys ...string) (env []string, withhel
 			withheld = append(withheld, name)
 		default:
 			env = append(env, kv)
+			delete(defaults, strings.ToUpper(name))
 		}
 	}
+	passed := len(env)
 	for name, value := range set {
 		env = append(env, name+"="+value)
 	}
-	slices.Sort(env[len(env)-len(set):])
+	for _, kv := range defaults {
+		env = append(env, kv)
+	}
+	slices.Sort(env[passed:])
 	slices.Sort(withheld)
 	return env, slices.Compact(withheld)
 }
@@ -58,8 +64,8 @@ func WithoutKeys(environ []string, keys ...string) []string {
 	})
 }
 
-// quietVariables keep commands from waiting for somebody, and have them say what
-// they say at once.
+// quietVariables keep commands from waiting for somebody, whatever the user has set
+// for a terminal of their own.
 func quietVariables() map[string]string {
 	return map[string]string{
 		"TERM":                "dumb",
@@ -67,14 +73,33 @@ func quietVariables() map[string]string {
 		"PAGER":               "cat",
 		"GIT_PAGER":           "cat",
 		"GIT_TERMINAL_PROMPT": "0",
+		"GIT_MERGE_AUTOEDIT":  "no",
 		"EDITOR":              "false",
 		"VISUAL":              "false",
 		"GIT_EDITOR":          "false",
 		"GIT_OPTIONAL_LOCKS":  "0", // git status leaves the index alone
 		"DEBIAN_FRONTEND":     "noninteractive",
 		"SSH_ASKPASS_REQUIRE": "never",
-		"PYTHONUNBUFFERED":    "1", // or a program that is stopped has said nothing
 	}
+}
+
+// quietDefaults have single programs say what they say at once and not ask, where the
+// user's own variable does not say otherwise; by the name in capitals, since npm reads
+// either. CI itself is not among them: with it tests write no snapshots, warnings
+// become errors, and servers are not reused.
+func quietDefaults() map[string]string {
+	defaults := map[string]string{}
+	for _, kv := range []string{
+		"PYTHONUNBUFFERED=1", // or a program that is stopped has said nothing
+		"PIP_NO_INPUT=1", "PIP_PROGRESS_BAR=off", "PIP_DISABLE_PIP_VERSION_CHECK=1",
+		"npm_config_yes=true", "npm_config_progress=false", "npm_config_fund=false", "npm_config_update_notifier=false",
+		"COREPACK_ENABLE_DOWNLOAD_PROMPT=0", "COMPOSER_NO_INTERACTION=1", "GH_PROMPT_DISABLED=1",
+		"TF_INPUT=0", "TF_IN_AUTOMATION=1",
+	} {
+		name, _, _ := strings.Cut(kv, "=")
+		defaults[strings.ToUpper(name)] = kv
+	}
+	return defaults
 }
 
 // isDropped says whether the variable is left out without a word: artoo's own,
@@ -83,8 +108,8 @@ func quietVariables() map[string]string {
 func isDropped(name string) bool {
 	switch name {
 	case "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "CDPATH", "PROMPT_COMMAND", "PWD",
-		"CLICOLOR_FORCE", "FORCE_COLOR", "MANPAGER", "SYSTEMD_PAGER", "GIT_SEQUENCE_EDITOR",
-		"GIT_ASKPASS", "SSH_ASKPASS":
+		"CLICOLOR_FORCE", "FORCE_COLOR", "MANPAGER", "SYSTEMD_PAGER", "GH_PAGER", "AWS_PAGER", "BAT_PAGER", "PSQL_PAGER",
+		"GIT_SEQUENCE_EDITOR", "GIT_ASKPASS", "SSH_ASKPASS":
 		return true
 	}
 	return strings.HasPrefix(name, "ARTOO_") || strings.HasPrefix(name, "BASH_FUNC_")

@@ -1,7 +1,9 @@
 package tool
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,16 +19,18 @@ func TestChildEnviron(t *testing.T) {
 		"DB_PASSWORD=p", "PGPASSWORD=p", "MYSQL_PWD=p", "STRIPE_KEY=k", "GITHUB_PAT=p", "NODE_AUTH_TOKEN=t",
 		"GOOGLE_APPLICATION_CREDENTIALS=/f", "SSH_PRIVATE_KEY_PEM=x", "github_token=t", "BASH_ENV=/tmp/x", "ENV=/tmp/x",
 		"BASH_FUNC_ls%%=() { evil; }", "SHELLOPTS=xtrace", "CDPATH=/", "FORCE_COLOR=1", "SSH_ASKPASS=/bin/ask",
-		"TERM=xterm-256color", "PAGER=less", "EDITOR=vi", "GIT_EDITOR=vi", "PWD=/elsewhere",
+		"TERM=xterm-256color", "PAGER=less", "GH_PAGER=less", "EDITOR=vi", "GIT_EDITOR=vi", "PWD=/elsewhere",
 	}
 	env, withheld := ChildEnviron(environ, []string{"NPM_TOKEN", "OPENAI_API_KEY", "ARTOO_API_KEY"}, "OPENAI_API_KEY")
 	wantEnv := []string{
-		"AUTHOR=me", "BYPASS=1", "COMPASS=n", "DEBIAN_FRONTEND=noninteractive", "EDITOR=false", "EMPTY=",
-		"GIT_EDITOR=false", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "HOME=/home/u",
+		"AUTHOR=me", "BYPASS=1", "COMPASS=n", "COMPOSER_NO_INTERACTION=1", "COREPACK_ENABLE_DOWNLOAD_PROMPT=0", "DEBIAN_FRONTEND=noninteractive", "EDITOR=false", "EMPTY=",
+		"GH_PROMPT_DISABLED=1", "GIT_EDITOR=false", "GIT_MERGE_AUTOEDIT=no", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "HOME=/home/u",
 		"KEYBOARD_LAYOUT=us", "KEY_BINDINGS=vi", "LANG=C.UTF-8", "MAX_TOKENS=5", "NO_COLOR=1", "NPM_TOKEN=t",
-		"OLDPWD=/", "PAGER=cat", "PATH=/bin", "PYTHONUNBUFFERED=1", "SSH_ASKPASS_REQUIRE=never",
-		"SSH_AUTH_SOCK=/run/agent", "TERM=dumb", "TOKENIZERS_PARALLELISM=false", "VISUAL=false", "WITH=a=b",
-		"XDG_SESSION_ID=1",
+		"OLDPWD=/", "PAGER=cat", "PATH=/bin", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1",
+		"PIP_PROGRESS_BAR=off", "PYTHONUNBUFFERED=1", "SSH_ASKPASS_REQUIRE=never",
+		"SSH_AUTH_SOCK=/run/agent", "TERM=dumb", "TF_INPUT=0", "TF_IN_AUTOMATION=1", "TOKENIZERS_PARALLELISM=false", "VISUAL=false", "WITH=a=b",
+		"XDG_SESSION_ID=1", "npm_config_fund=false", "npm_config_progress=false", "npm_config_update_notifier=false",
+		"npm_config_yes=true",
 	}
 	slices.Sort(env)
 	if diff := cmp.Diff(wantEnv, env); diff != "" {
@@ -40,5 +44,36 @@ func TestChildEnviron(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantWithheld, withheld); diff != "" {
 		t.Errorf("withheld: %s", diff)
+	}
+}
+
+func TestTheUsersOwnWordForOneProgramHoldsAndThatForATerminalDoesNot(t *testing.T) {
+	env, _ := ChildEnviron([]string{"NPM_CONFIG_YES=false", "PYTHONUNBUFFERED=", "CI=1", "GIT_PAGER=less"}, nil)
+	for _, want := range []string{"NPM_CONFIG_YES=false", "PYTHONUNBUFFERED=", "CI=1", "GIT_PAGER=cat"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("no %s in %v", want, env)
+		}
+	}
+	for _, wrong := range []string{"npm_config_yes=true", "PYTHONUNBUFFERED=1", "GIT_PAGER=less"} {
+		if slices.Contains(env, wrong) {
+			t.Errorf("%s in %v", wrong, env)
+		}
+	}
+	if env, _ = ChildEnviron(nil, nil); slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "CI=") }) {
+		t.Errorf("CI is set: %v", env)
+	}
+}
+
+func TestTheVariablesOfCommandsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, _ := ChildEnviron(nil, nil)
+	for _, kv := range env {
+		if name, _, _ := strings.Cut(kv, "="); !strings.Contains(string(page), "`"+kv+"`") &&
+			!strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/configuration.md does not say %s", kv)
+		}
 	}
 }
