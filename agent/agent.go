@@ -61,7 +61,7 @@ type Agent struct {
 	spent      *spending       // of this run, all turns
 	cached     int             // tokens the provider's cache is believed to hold
 	elapsed    time.Duration   // of the run, without waiting for the user
-	turns      []string        // what the user wrote in this session, in order
+	turns      []string        // what the user wrote since the session was opened, in order
 	unsent     []provider.Part // the notes of a message that was withdrawn, for the next one
 	// the last answer to "which model answers" of which the user was notified
 	otherModel     string

@@ -234,7 +234,6 @@ func (a *Agent) open(s *conversation.Session) error {
 	a.turns = nil
 	a.todo = nil
 	if s != nil {
-		a.turns = UserTurns(s.Messages())
 		a.todo = a.todoOf(s.Messages())
 	}
 	a.conv = conversation.New(conversation.Config{

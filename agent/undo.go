@@ -104,10 +104,26 @@ func UserTurns(messages []provider.Message) (turns []string) {
 // Turn is what the user typed at the beginning of a turn of the present session,
 // by the journal's number; "" if it is not known.
 func (a *Agent) Turn(number int) string {
-	if number < 1 || number > len(a.turns) {
+	before := a.turnsBefore()
+	switch {
+	case number < 1 || number > before+len(a.turns):
 		return ""
+	case number > before:
+		return a.turns[number-1-before]
 	}
-	return a.turns[number-1]
+	m, err := a.conv.Session().UserMessage(number - 1)
+	if err != nil {
+		return "" // the file is gone, and with it what was typed
+	}
+	return typedText(m)
+}
+
+// turnsBefore is how many turns the session had when it was opened.
+func (a *Agent) turnsBefore() int {
+	if s := a.conv.Session(); s != nil {
+		return s.UserCount()
+	}
+	return 0
 }
 
 // turnNumber is what the journal knows the present turn by: how many messages the
@@ -117,7 +133,7 @@ func (a *Agent) turnNumber() int {
 	if a.parent != nil {
 		return a.parent.turnNumber()
 	}
-	return len(a.turns)
+	return a.turnsBefore() + len(a.turns)
 }
 
 // unsaved implements permission.Policy.Unsaved: it keeps what the project's files

@@ -67,6 +67,8 @@ type Note struct {
 type turnRecord struct {
 	Messages int    `json:"messages"` // in the file up to here, on this line of history
 	Model    string `json:"model"`    // that answered last; may be ""
+	// Totals sums the usage lines of the file up to here; nil in older files.
+	Totals *Totals `json:"totals,omitempty"`
 }
 
 type messageRecord struct {
@@ -114,13 +116,8 @@ func encodeEntry(e entry) ([]byte, error) {
 
 // decodeEntry reads a line without its newline.
 func decodeEntry(line []byte) (entry, error) {
-	if isType(line, typeMessage) { // nearly all bytes of a file: read them once
-		var m struct {
-			head
-			messageRecord
-		}
-		err := json.Unmarshal(line, &m)
-		return entry{m.head, &m.messageRecord}, err
+	if e, ok := decodeMessage(line); ok {
+		return e, nil
 	}
 	var e entry
 	if err := json.Unmarshal(line, &e.head); err != nil {
@@ -151,6 +148,28 @@ func decodeEntry(line []byte) (entry, error) {
 		h.Started = e.Time
 	}
 	return e, nil
+}
+
+// decodeMessage reads a message as the encoder writes it: nearly all bytes of a file
+// are such, and are read once.
+func decodeMessage(line []byte) (e entry, ok bool) {
+	b, ok := cutBeginning(line)
+	if !ok || string(b.kind) != typeMessage {
+		return e, false
+	}
+	written, body, ok := bytes.Cut(b.rest[len(timeField):], []byte(`","message":`))
+	if !ok {
+		return e, false
+	}
+	at, err := time.Parse(time.RFC3339, string(written))
+	if err != nil {
+		return e, false
+	}
+	var record messageRecord
+	if err := record.Message.UnmarshalJSON(body[:len(body)-1]); err != nil {
+		return e, false
+	}
+	return entry{head{typeMessage, string(b.id), string(b.parent), at}, &record}, true
 }
 
 // The beginnings of lines; the encoder always writes the type first.

@@ -1,117 +1,174 @@
 package conversation
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
+	"slices"
 
 	"artoo/provider"
 )
 
-// loader reads a session file line by line. A line's parent is looked up among the
-// lines before it, so that damage cannot make a circle.
-type loader struct {
-	*Session
-	entries []entry
-	parents []int          // index of the parent of each entry, -1 for none
-	byID    map[string]int // the latest entry of an id
-	headers int
-	lines   []int // numbers of lines that cannot be read
-	unknown int   // entries of a type this version does not know
-	lost    int   // entries whose parent is not there
+// file is what a session is read from.
+type file interface {
+	io.ReaderAt
+	io.Seeker
 }
 
-// load reads a session file to its end, for reading only. Only reading itself can
-// fail: what is damaged is left out and told.
-func load(r io.Reader) (*Session, error) {
-	l := &loader{Session: &Session{readOnly: true, header: Header{V: formatVersion}}, byID: map[string]int{}}
-	in := bufio.NewReaderSize(r, 64<<10)
-	for number := 1; ; number++ {
-		line, err := in.ReadBytes('\n')
-		if len(line) > 0 {
-			l.torn = line[len(line)-1] != '\n'
-			l.line(number, bytes.TrimRight(line, "\r\n"))
+// loader finds the history in a session file: first where its lines are and which
+// follows which, then what is still sent of them.
+type loader struct {
+	*Session
+	file    file
+	lines   []indexed
+	byID    map[string]int32 // the latest line of an id; nil until it is needed
+	headers int
+	empty   bool   // no line can be read
+	damaged []int  // numbers of lines that cannot be read
+	unknown int    // lines of a type this version does not know
+	lost    int    // lines whose parent is not there
+	usage   []byte // lines that no sum counts yet
+	sums    []byte // the last line that holds a sum; nil for none
+}
+
+// load reads a session file, for reading only. Only reading itself can fail: what is
+// damaged is left out and told. whole keeps all that was said; without it what can no
+// longer be sent of a long session is not read.
+func (st Store) load(r file, whole bool) (*Session, error) {
+	size, err := r.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{Session: &Session{readOnly: true, header: Header{V: formatVersion}, store: st}, file: r}
+	l.lines = make([]indexed, 0, size/meanLine+1)
+	lines, torn, err := eachLine(r, l.index)
+	if err != nil {
+		return nil, err
+	}
+	l.torn, l.next = torn, max(l.next, lines)
+	if err := l.checkLast(); err != nil {
+		return nil, err
+	}
+	if l.broken { // it is told in words of its own
+		l.damaged = l.damaged[:len(l.damaged)-1]
+	}
+	l.empty = len(l.lines) == 0
+	l.sum()
+	chain := l.follow()
+	if l.history, err = l.read(chain, whole); err != nil {
+		return nil, err
+	}
+	l.lines, l.byID = nil, nil
+	l.resumed = l.turn.Messages > 0
+	l.tell()
+	return l.Session, nil
+}
+
+// checkLast reads the last line whole: it may have broken off where it looks
+// complete.
+func (l *loader) checkLast() error {
+	n := len(l.lines)
+	if n == 0 {
+		return nil
+	}
+	last := l.lines[n-1]
+	line, err := last.read(l.file)
+	if err != nil {
+		return err
+	}
+	e, err := decodeEntry(line)
+	if err == nil {
+		l.updated = e.Time
+		return nil
+	}
+	if !l.broken { // else more of what cannot be read follows it
+		l.broken = true
+		l.damaged = append(l.damaged, int(last.number))
+	}
+	if l.lines = l.lines[:n-1]; n > 1 {
+		l.last = l.lines[n-2].id
+	}
+	return l.checkLast()
+}
+
+// sum adds up the usage lines, from the last sum in the file on.
+func (l *loader) sum() {
+	if e, err := decodeEntry(l.sums); err == nil {
+		if turn, ok := e.payload.(*turnRecord); ok && turn.Totals != nil {
+			l.totals = *turn.Totals
 		}
-		if errors.Is(err, io.EOF) {
-			l.finish(number)
-			return l.Session, nil
+	}
+	for line := range bytes.Lines(l.usage) {
+		var u UsageRecord
+		if json.Unmarshal(line, &u) == nil { // else it is told where the history is read
+			l.totals.add(u)
 		}
+	}
+	l.usage, l.sums = nil, nil
+}
+
+// follow follows the parents back from the last line: that is the history, as indexes
+// of the lines.
+func (l *loader) follow() (chain []int32) {
+	length := 0
+	for i := int32(len(l.lines)) - 1; i >= 0; i = l.lines[i].parent {
+		length++
+	}
+	chain = make([]int32, length)
+	for i := int32(len(l.lines)) - 1; i >= 0; i = l.lines[i].parent {
+		length--
+		chain[length] = i
+	}
+	l.Session.chain = make([]place, 0, len(chain))
+	for _, i := range chain {
+		e := &l.lines[i]
+		switch e.kind {
+		case kindSession, kindUnknown, kindUsage, kindTurn:
+			continue
+		case kindUser:
+			l.users = append(l.users, e.place)
+		}
+		l.Session.chain = append(l.Session.chain, e.place)
+		if e.kind.message() {
+			l.turn.Messages++
+		}
+	}
+	return chain
+}
+
+// only are those of the lines whose kind is one of these.
+func (l *loader) only(lines []int32, kinds ...kind) []int32 {
+	var some []int32
+	for _, i := range lines {
+		if slices.Contains(kinds, l.lines[i].kind) {
+			some = append(some, i)
+		}
+	}
+	return some
+}
+
+// entries reads lines. What is damaged is left out.
+func (l *loader) entries(lines []int32) ([]entry, error) {
+	entries := make([]entry, 0, len(lines))
+	for _, i := range lines {
+		at := &l.lines[i]
+		line, err := at.read(l.file)
 		if err != nil {
 			return nil, err
 		}
-	}
-}
-
-func (l *loader) line(number int, line []byte) {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return
-	}
-	e, err := decodeEntry(line)
-	if err != nil {
-		l.lines = append(l.lines, number)
-		l.broken = true
-		return
-	}
-	if n, ok := e.payload.(*Note); ok && n.Kind == NoteTorn && l.broken {
-		l.lines = l.lines[:len(l.lines)-1] // told when it happened
-	}
-	l.broken = false
-	l.link(e)
-	switch p := e.payload.(type) {
-	case *Header:
-		l.headers++
-		if p.V > formatVersion {
-			l.newer = max(l.newer, p.V)
+		e, err := decodeEntry(line)
+		if err != nil {
+			l.damaged = append(l.damaged, int(at.number))
+			if at.kind.message() {
+				l.turn.Messages--
+			}
+			continue
 		}
-		if l.headers == 1 {
-			l.header = *p
-		}
-	case *UsageRecord:
-		l.totals.add(*p)
-	case nil:
-		l.unknown++
+		l.turn.named(e)
+		entries = append(entries, e)
 	}
-	l.updated = e.Time
-}
-
-// link puts the entry behind its parent. One without a parent that is there
-// follows the line before it.
-func (l *loader) link(e entry) {
-	index := len(l.entries)
-	parent, ok := l.byID[e.Parent]
-	if !ok {
-		parent = index - 1
-		if index > 0 && e.Parent != "" {
-			l.lost++
-		}
-	}
-	l.entries = append(l.entries, e)
-	l.parents = append(l.parents, parent)
-	l.byID[e.ID] = index
-	l.last = e.ID
-	if n, err := strconv.Atoi(e.ID); err == nil && n >= l.next {
-		l.next = n + 1
-	}
-}
-
-// finish follows the parents back from the last entry: that is the history.
-func (l *loader) finish(lines int) {
-	l.next = max(l.next, lines)
-	on := make([]bool, len(l.entries))
-	for i := len(l.entries) - 1; i >= 0; i = l.parents[i] {
-		on[i] = true
-	}
-	for i, e := range l.entries {
-		if on[i] && e.payload != nil && e.Type != typeSession {
-			l.history = append(l.history, e)
-			l.turn.add(e)
-		}
-	}
-	l.resumed = l.turn.Messages > 0
-	l.tell()
+	return entries, nil
 }
 
 func (l *loader) tell() {
@@ -126,14 +183,13 @@ func (l *loader) tell() {
 	}
 	if l.broken {
 		tell("the last line of the session broke off and is left out")
-		l.lines = l.lines[:len(l.lines)-1]
 	}
-	if n := len(l.lines); n > 0 {
-		first := fmt.Sprintf(" (the first is line %d)", l.lines[0])
+	if n := len(l.damaged); n > 0 {
+		first := fmt.Sprintf(" (the first is line %d)", slices.Min(l.damaged))
 		some(n, "%d line of the session cannot be read and is left out"+first,
 			"%d lines of the session cannot be read and are left out"+first)
 	}
-	if l.headers == 0 && len(l.entries) > 0 {
+	if l.headers == 0 && !l.empty {
 		tell("the session's first line is missing")
 	}
 	if l.headers > 1 {

@@ -3,6 +3,7 @@ package conversation
 import (
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,14 +22,17 @@ type Session struct {
 	readOnly bool
 	newer    int // format version of a newer artoo, else 0
 	notices  []string
-	history  []entry // what it held when it was opened
+	history  []entry // what it held when it was opened: messages, counts and trims
+	users    []place // of the user's messages it held, in the file from
+	from     string  // the file it was read from; "" for a new session
 	resumed  bool
 
 	mu      sync.Mutex
 	header  Header
 	file    sessionFile // nil until the first append
 	lock    *fileLock   // nil until the file is written, or opened for it
-	copied  []entry     // history of a fork, written before its first line
+	chain   []place     // its history in the file from, which a fork writes before its first line
+	owed    *trimRecord // what is too old to be sent, to be written before the next line; nil for nothing
 	last    string      // id of the last line
 	parent  string      // id of the one that it follows
 	next    int         // number of the next line
@@ -48,12 +52,12 @@ type sessionFile interface {
 
 // Totals sums what the requests of a session used.
 type Totals struct {
-	Requests int
-	Usage    provider.Usage
+	Requests int            `json:"requests"`
+	Usage    provider.Usage `json:"usage"`
 	// CostUSD is the sum in US dollars, nil when the price of any request is
 	// unknown.
-	CostUSD  *float64
-	Unpriced int // requests of unknown price
+	CostUSD  *float64 `json:"cost_usd"`
+	Unpriced int      `json:"unpriced,omitempty"` // requests of unknown price
 }
 
 func (t *Totals) add(u UsageRecord) {
@@ -121,8 +125,9 @@ func (s *Session) Totals() Totals {
 	return s.totals
 }
 
-// Messages is what was said, untrimmed, when the session was opened; for
-// showing and exporting. Empty once New took the session.
+// Messages is what was said, untrimmed, when the session was opened, for showing
+// and exporting: all of it after Read. After Open and Fork it may lack what can no
+// longer be sent of a long session. Empty once New took the session.
 func (s *Session) Messages() []provider.Message {
 	var messages []provider.Message
 	for _, e := range s.history {
@@ -133,6 +138,27 @@ func (s *Session) Messages() []provider.Message {
 	return messages
 }
 
+// UserCount is how many messages of the user the session held when it was opened.
+func (s *Session) UserCount() int { return len(s.users) }
+
+// UserMessage reads the n-th of them, from 0.
+func (s *Session) UserMessage(n int) (provider.Message, error) {
+	f, err := os.Open(s.from)
+	if err != nil {
+		return provider.Message{}, fileError(s.from, err)
+	}
+	defer f.Close()
+	line, err := s.users[n].read(f)
+	if err != nil {
+		return provider.Message{}, fileError(s.from, err)
+	}
+	e, err := decodeEntry(line)
+	if record, ok := e.payload.(*messageRecord); ok && err == nil {
+		return record.Message, nil
+	}
+	return provider.Message{}, fileError(s.from, errors.Join(errors.New("a message of it cannot be read"), err))
+}
+
 // Sync marks the end of a turn, if anything was written since the last one, and
 // waits until the file is on the disk. The agent calls it when a turn ends.
 func (s *Session) Sync() error {
@@ -141,7 +167,8 @@ func (s *Session) Sync() error {
 	if s.file == nil || !s.dirty {
 		return nil
 	}
-	turn := s.turn
+	turn, totals := s.turn, s.totals
+	turn.Totals = &totals
 	if _, err := s.appendLocked(typeTurn, &turn); err != nil {
 		return err
 	}

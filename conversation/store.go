@@ -25,6 +25,7 @@ type Store struct {
 	Now func() time.Time // nil: time.Now
 
 	lock func(path string) (*fileLock, error) // nil: lockFile
+	live int                                  // 0: liveBytes
 }
 
 func (st Store) lockFile(path string) (*fileLock, error) {
@@ -67,7 +68,9 @@ func newID() string { return strings.ToLower(rand.Text()[:8]) }
 func (st Store) Open(asked string) (*Session, error) { return st.found(asked, st.open) }
 
 // Read opens a session for reading, in use or not. Appends are refused.
-func (st Store) Read(asked string) (*Session, error) { return st.found(asked, st.read) }
+func (st Store) Read(asked string) (*Session, error) {
+	return st.found(asked, func(path string) (*Session, error) { return st.read(path, true) })
+}
 
 // Fork begins a session with the history of another, which may be in use. As
 // with Create nothing is written before the first append.
@@ -99,7 +102,7 @@ func (st Store) open(path string) (*Session, error) {
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	s, err := st.read(path)
+	s, err := st.read(path, false)
 	if err != nil || s.newer > 0 {
 		return s, errors.Join(err, fileError(path, lock.release()))
 	}
@@ -108,7 +111,7 @@ func (st Store) open(path string) (*Session, error) {
 }
 
 func (st Store) fork(path string) (*Session, error) {
-	from, err := st.read(path)
+	from, err := st.read(path, false)
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +119,8 @@ func (st Store) fork(path string) (*Session, error) {
 	h.V, h.ID, h.ForkOf = formatVersion, newID(), from.header.ID
 	h.Outputs = append([]string{filepath.Base(from.OutputDir())}, from.header.Outputs...)
 	s := st.fresh(h)
-	for _, e := range from.history {
-		switch e.payload.(type) {
-		case *messageRecord, *trimRecord, *Note:
-			s.copied = append(s.copied, e)
-		}
-	}
-	s.history, s.resumed = s.copied, from.resumed
+	s.history, s.resumed, s.turn, s.owed = from.history, from.resumed, from.turn, from.owed
+	s.users, s.chain, s.from = from.users, from.chain, from.from
 	s.next, s.updated, s.notices = from.next, from.updated, from.notices
 	return s, nil
 }
@@ -143,17 +141,18 @@ func (st Store) Newest(cwd string) (*Session, error) {
 	return nil, lookupError("no session was started in %s", cwd)
 }
 
-// read loads a file. The session is read-only.
-func (st Store) read(path string) (*Session, error) {
+// read loads a file: the whole of it, or what can be gone on with. The session is
+// read-only.
+func (st Store) read(path string, whole bool) (*Session, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	s, err := load(f)
+	s, err := st.load(f, whole)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fileError(path, err)
 	}
-	s.store, s.path = st, path
+	s.path, s.from = path, path
 	s.header.ID = idOf(path) // the name decides: a copied file is another session
 	return s, nil
 }

@@ -1,7 +1,10 @@
 package conversation
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,6 +31,17 @@ func (s *Session) appendLocked(kind string, payload any) (string, error) {
 	if err := s.mend(); err != nil {
 		return "", fileError(s.path, err)
 	}
+	if s.owed != nil {
+		if _, err := s.writeNext(typeTrim, s.owed); err != nil {
+			return "", err
+		}
+		s.owed = nil
+	}
+	return s.writeNext(kind, payload)
+}
+
+// writeNext writes a line behind the last one.
+func (s *Session) writeNext(kind string, payload any) (string, error) {
 	e := entry{head{Type: kind, ID: strconv.Itoa(s.next), Parent: s.last, Time: s.stamp()}, payload}
 	if err := s.write(e); err != nil {
 		return "", fileError(s.path, err)
@@ -63,11 +77,19 @@ func (s *Session) write(e entry) error {
 
 // add counts a message in.
 func (t *turnRecord) add(e entry) {
+	if _, ok := e.payload.(*messageRecord); !ok {
+		return
+	}
+	t.Messages++
+	t.named(e)
+}
+
+// named remembers the model of a message.
+func (t *turnRecord) named(e entry) {
 	record, ok := e.payload.(*messageRecord)
 	if !ok {
 		return
 	}
-	t.Messages++
 	if m := record.Message; m.Role == provider.RoleAssistant && m.Model != "" {
 		t.Model = m.Model
 		if m.Answered != "" {
@@ -122,25 +144,53 @@ func (s *Session) open() error {
 		return errors.Join(err, lock.release())
 	}
 	s.file = f
+	turn := s.turn
 	if err := s.begin(); err != nil {
 		// Nothing was acted on yet: the next append starts from nothing again.
-		s.file, s.torn, s.broken, s.dirty, s.last, s.turn = nil, false, false, false, "", turnRecord{}
+		s.file, s.torn, s.broken, s.dirty, s.last, s.turn = nil, false, false, false, "", turn
 		return errors.Join(err, f.Close(), os.Remove(s.path), lock.release())
 	}
-	s.lock, s.copied = lock, nil
+	s.lock, s.chain = lock, nil
 	return nil
 }
 
 // begin writes the header and the history of a fork.
 func (s *Session) begin() error {
+	turn := s.turn // of the history, which is not counted again
 	err := s.write(entry{head{Type: typeSession, ID: headerID, Time: s.header.Started}, &s.header})
-	for _, e := range s.copied {
-		if err != nil {
+	if err != nil || len(s.chain) == 0 {
+		return err
+	}
+	from, err := os.Open(s.from)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	out := bufio.NewWriterSize(s.file, lineBuffer)
+	for _, at := range s.chain {
+		if err := s.copy(out, from, at); err != nil {
 			return err
 		}
-		e.Parent = s.last
-		err = s.write(e)
 	}
+	s.turn, s.dirty = turn, true
+	return out.Flush()
+}
+
+// copy writes a line of another session behind the last one.
+func (s *Session) copy(out io.Writer, from io.ReaderAt, at place) error {
+	line, err := at.read(from)
+	if err != nil {
+		return err
+	}
+	b, ok := cutBeginning(line)
+	if !ok {
+		if line, err = canonical(line); err != nil {
+			return nil // it was told when the history was read
+		}
+		b, _ = cutBeginning(line)
+	}
+	_, err = fmt.Fprintf(out, `{"type":"%s","id":"%s","parent":"%s%s`+"\n", b.kind, b.id, s.last, b.rest)
+	s.last, s.parent = string(b.id), s.last
 	return err
 }
 

@@ -1,0 +1,267 @@
+package conversation
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+
+	"artoo/provider"
+)
+
+// place is where a line stands in its file, without the end of the line.
+type place struct {
+	at   int64
+	size int
+}
+
+// read returns the bytes of the line.
+func (p place) read(r io.ReaderAt) ([]byte, error) {
+	line := make([]byte, p.size)
+	n, err := r.ReadAt(line, p.at)
+	if n == p.size {
+		err = nil
+	}
+	return line[:n], err
+}
+
+// kind is what the index knows of a line's content.
+type kind byte
+
+const (
+	kindUnknown kind = iota // a type that this version does not know
+	kindSession
+	kindMessage // of the model, or a reminder
+	kindUser    // a message of the user
+	kindTool    // the result of a call
+	kindUsage
+	kindTrim
+	kindNote
+	kindTorn // the note that follows a line which broke off
+	kindTurn
+)
+
+func (k kind) message() bool { return k == kindMessage || k == kindUser || k == kindTool }
+
+// indexed is a line as the index has it: enough to find the history without
+// reading what was said.
+type indexed struct {
+	place
+	parent int32 // its index, -1 for none
+	number int32 // of the line in the file, from 1
+	kind   kind
+	id     string
+}
+
+// lineBuffer is how much of a file is read at a time, in bytes.
+const lineBuffer = 256 << 10
+
+// meanLine is about how long a line is, in bytes, to make room for the index at once.
+const meanLine = 256
+
+// eachLine calls do for each line with its place and its number from 1. The bytes
+// hold until do returns. torn tells that the last one has no end.
+func eachLine(r io.ReaderAt, do func(p place, number int, line []byte)) (lines int, torn bool, err error) {
+	in := bufio.NewReaderSize(io.NewSectionReader(r, 0, math.MaxInt64), lineBuffer)
+	for at, number := int64(0), 1; ; number++ {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			begun := bytes.Clone(line)
+			line, err = in.ReadBytes('\n')
+			line = append(begun, line...)
+		}
+		if len(line) > 0 {
+			torn = line[len(line)-1] != '\n'
+			whole := bytes.TrimRight(line, "\r\n")
+			do(place{at, len(whole)}, number, whole)
+			at += int64(len(line))
+		}
+		if errors.Is(err, io.EOF) {
+			return number, torn, nil
+		}
+		if err != nil {
+			return number, torn, err
+		}
+	}
+}
+
+// beginning is what a line begins with, as bytes of the line.
+type beginning struct {
+	kind, id, parent []byte
+	rest             []byte // from the time on
+}
+
+// cutBeginning takes apart a line as the encoder writes it; ok is false for others.
+func cutBeginning(line []byte) (b beginning, ok bool) {
+	if len(line) == 0 || line[len(line)-1] != '}' {
+		return b, false
+	}
+	rest := line
+	for _, f := range []struct {
+		before string
+		value  *[]byte
+	}{{`{"type":"`, &b.kind}, {`","id":"`, &b.id}, {`","parent":"`, &b.parent}} {
+		var found bool
+		if rest, found = bytes.CutPrefix(rest, []byte(f.before)); !found {
+			return b, false
+		}
+		end := bytes.IndexByte(rest, '"')
+		if end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
+			return b, false
+		}
+		*f.value, rest = rest[:end], rest[end:]
+	}
+	b.rest = rest
+	return b, bytes.HasPrefix(rest, []byte(timeField))
+}
+
+// How lines go on: behind the ids, and a message behind the time.
+const (
+	timeField   = `","time":"`
+	userMessage = `,"message":{"role":"user"`
+	toolMessage = `,"message":{"role":"tool"`
+	reminding   = `,"parts":[{"type":"text","text":"` + reminderHead
+)
+
+// kindOf is what a line holds whose type is known.
+func (b beginning) kindOf() kind {
+	switch string(b.kind) {
+	case typeSession:
+		return kindSession
+	case typeMessage:
+		// The time stands before the message and has no quotes in it.
+		_, after, _ := bytes.Cut(b.rest[len(timeField):], []byte{'"'})
+		if said, ok := bytes.CutPrefix(after, []byte(userMessage)); ok && !bytes.HasPrefix(said, []byte(reminding)) {
+			return kindUser
+		}
+		if bytes.HasPrefix(after, []byte(toolMessage)) {
+			return kindTool
+		}
+		return kindMessage
+	case typeUsage:
+		return kindUsage
+	case typeTrim:
+		return kindTrim
+	case typeNote:
+		if bytes.Contains(b.rest, []byte(`"kind":"`+NoteTorn+`"`)) {
+			return kindTorn
+		}
+		return kindNote
+	case typeTurn:
+		return kindTurn
+	}
+	return kindUnknown
+}
+
+// canonical is the line as the encoder writes it, for one that somebody else wrote.
+func canonical(line []byte) ([]byte, error) {
+	e, err := decodeEntry(line)
+	if err != nil {
+		return nil, err
+	}
+	if e.payload == nil { // nothing is known of it but what it begins with
+		return provider.Marshal(e.head)
+	}
+	line, err = encodeEntry(e)
+	return bytes.TrimRight(line, "\n"), err
+}
+
+// index reads a line's beginning into l. A line's parent is looked up among the
+// lines before it, so that damage cannot make a circle.
+func (l *loader) index(p place, number int, line []byte) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	b, ok := cutBeginning(line)
+	if !ok {
+		own, err := canonical(line)
+		if b, ok = cutBeginning(own); err != nil || !ok {
+			l.damaged = append(l.damaged, number)
+			l.broken = true
+			return
+		}
+		line = own
+	}
+	k := b.kindOf()
+	if k == kindTorn && l.broken {
+		l.damaged = l.damaged[:len(l.damaged)-1] // told when it happened
+	}
+	l.broken = false
+	if !l.keep(k, line, number) {
+		return
+	}
+	e := indexed{place: p, id: string(b.id), number: int32(number), kind: k}
+	var lost bool
+	if e.parent, lost = l.parentOf(b.parent); lost {
+		if _, err := decodeEntry(line); err != nil {
+			l.damaged = append(l.damaged, number)
+			return
+		}
+		l.lost++
+	}
+	if l.byID != nil {
+		l.byID[e.id] = int32(len(l.lines))
+	}
+	l.lines = append(l.lines, e)
+	l.last = e.id
+	if n, err := strconv.Atoi(e.id); err == nil && n >= l.next {
+		l.next = n + 1
+	}
+}
+
+// keep takes what is needed of a line besides its place, and reports false for one
+// that cannot be read.
+func (l *loader) keep(k kind, line []byte, number int) bool {
+	switch k {
+	case kindSession:
+		e, err := decodeEntry(line)
+		if err != nil {
+			l.damaged = append(l.damaged, number)
+			return false
+		}
+		h := e.payload.(*Header)
+		l.headers++
+		l.newer = max(l.newer, newerThanKnown(h.V))
+		if l.headers == 1 {
+			l.header = *h
+		}
+	case kindUsage:
+		l.usage = append(append(l.usage, line...), '\n')
+	case kindTurn:
+		if bytes.Contains(line, []byte(`,"totals":{`)) && json.Valid(line) { // they count what came before
+			l.sums, l.usage = append(l.sums[:0], line...), l.usage[:0]
+		}
+	case kindUnknown:
+		l.unknown++
+	}
+	return true
+}
+
+func newerThanKnown(v int) int {
+	if v > formatVersion {
+		return v
+	}
+	return 0
+}
+
+// parentOf is the index of the line with the id; one that is not there is the line
+// before, and lost.
+func (l *loader) parentOf(id []byte) (index int32, lost bool) {
+	last := int32(len(l.lines)) - 1
+	if last < 0 || string(id) == l.lines[last].id || len(id) == 0 {
+		return last, false
+	}
+	if l.byID == nil { // nearly every line follows the one before it
+		l.byID = make(map[string]int32, len(l.lines))
+		for i, e := range l.lines {
+			l.byID[e.id] = int32(i)
+		}
+	}
+	if at, ok := l.byID[string(id)]; ok {
+		return at, false
+	}
+	return last, true
+}

@@ -1,0 +1,156 @@
+package conversation
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"artoo/provider"
+)
+
+// Bounds of what is read of a history to go on with it, in bytes of its lines. A
+// shorter one is read whole. No model's window holds more than 2 million tokens, so
+// that of a longer one these are the newest: what is older can never be sent.
+const (
+	liveBytes = 8 << 20
+	lineBytes = 64 << 10 // what a line counts at most: the rest of it is an image
+	oldUsers  = 4        // so much less for the user's messages before them, which are the last to go
+	doneCalls = 200      // calls before them of which it is told what they did
+	// liveUsage is how many counts of requests are read: the newest teach the size of
+	// a token.
+	liveUsage = 100
+)
+
+// read is the history: messages, the counts of requests and the trims of the chain.
+// Unless it is to be whole, that of a long session is what can still be sent of it.
+func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
+	size := 0
+	for _, i := range chain {
+		if e := &l.lines[i]; e.kind.message() {
+			size += e.size
+		}
+	}
+	if whole || size <= l.most() {
+		return l.entries(l.only(chain, kindMessage, kindUser, kindTool, kindUsage, kindTrim))
+	}
+	dropping := l.only(chain, kindTrim)
+	trims, err := l.entries(dropping)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{}
+	for _, e := range trims {
+		for _, id := range e.payload.(*trimRecord).Drop {
+			gone[id] = true
+		}
+	}
+	live, old := l.split(chain, gone)
+	if len(old) > 0 {
+		left, err := l.leaveOut(old, trims)
+		if err != nil {
+			return nil, err
+		}
+		trims = append(trims, left)
+	}
+	last := chain[0] // the last trim
+	if len(dropping) > 0 {
+		last = dropping[len(dropping)-1]
+	}
+	counts := l.only(chain, kindUsage)
+	counts = counts[sort.Search(len(counts), func(i int) bool { return counts[i] > last }):]
+	return l.merge(live, counts[max(0, len(counts)-liveUsage):], trims, last)
+}
+
+// merge reads what is live and the counts, and puts the trims where the last of them
+// stands: none changes what was said after it.
+func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry, error) {
+	sent := make(map[string]bool, len(live))
+	for _, i := range live {
+		sent[l.lines[i].id] = true
+	}
+	for _, e := range trims {
+		e.payload.(*trimRecord).only(sent)
+	}
+	at := sort.Search(len(live), func(i int) bool { return live[i] > last })
+	before, err := l.entries(live[:at])
+	if err != nil {
+		return nil, err
+	}
+	rest := slices.Concat(live[at:], counts)
+	slices.Sort(rest)
+	after, err := l.entries(rest)
+	return slices.Concat(before, trims, after), err
+}
+
+// split parts the messages that no trim dropped: the newest, which can be sent, and
+// the others. No result comes without its call.
+func (l *loader) split(chain []int32, gone map[string]bool) (live, old []int32) {
+	kept := slices.DeleteFunc(slices.Clone(chain), func(i int32) bool {
+		return !l.lines[i].kind.message() || gone[l.lines[i].id]
+	})
+	room := l.most()
+	from := len(kept)
+	for from > 0 && room > 0 {
+		from--
+		room -= min(l.lines[kept[from]].size, lineBytes)
+	}
+	for from > 0 && from < len(kept) && l.lines[kept[from]].kind == kindTool {
+		from++
+	}
+	users := l.most() / oldUsers
+	for _, i := range slices.Backward(kept[:from]) {
+		if e := &l.lines[i]; e.kind == kindUser && users > 0 {
+			users -= min(e.size, lineBytes)
+			live = append(live, i)
+		} else {
+			old = append(old, i)
+		}
+	}
+	slices.Reverse(live)
+	slices.Reverse(old)
+	return append(live, kept[from:]...), old
+}
+
+// leaveOut drops what is too old to be sent, as a trim does. The line that says so
+// is written before the next one.
+func (l *loader) leaveOut(old []int32, trims []entry) (entry, error) {
+	left := trimRecord{Done: &done{}}
+	for _, e := range trims {
+		if d := e.payload.(*trimRecord).Done; d != nil {
+			*left.Done = *d
+		}
+	}
+	for _, i := range old {
+		left.Drop = append(left.Drop, l.lines[i].id)
+	}
+	calls := l.only(old, kindTool)
+	results, err := l.entries(calls[max(0, len(calls)-doneCalls):])
+	for _, e := range results {
+		for _, part := range e.payload.(*messageRecord).Message.Parts {
+			if r, ok := part.(provider.ToolResult); ok && r.Effect != nil {
+				*left.Done = left.Done.and(*r.Effect)
+			}
+		}
+	}
+	owed := left
+	l.owed, left.Drop = &owed, nil
+	l.notices = append(l.notices, fmt.Sprintf(plural(len(old), "the oldest message of the session is not sent any more: "+
+		"with it the session is longer than any model's window", "the oldest %d messages of the session are not sent any "+
+		"more: with them it is longer than any model's window"), len(old)))
+	return entry{head{Type: typeTrim}, &left}, err
+}
+
+// most is liveBytes, unless a test lowered it.
+func (l *loader) most() int {
+	if l.store.live > 0 {
+		return l.store.live
+	}
+	return liveBytes
+}
+
+// only leaves out what is said of messages that are not read.
+func (r *trimRecord) only(read map[string]bool) {
+	r.Edits = slices.DeleteFunc(r.Edits, func(e edit) bool { return !read[e.Message] })
+	r.Notes = slices.DeleteFunc(r.Notes, func(n leftNote) bool { return !read[n.Message] })
+	r.Drop = slices.DeleteFunc(r.Drop, func(id string) bool { return !read[id] })
+}
