@@ -225,14 +225,15 @@ func (k *storyRun) watch() {
 func (k *storyRun) killAt(m moment, states []map[string]string) {
 	k.Helper()
 	first := k.tree()
-	var c *talker
-	kill := func() { time.AfterFunc(m.after, func() { _ = c.cmd.Process.Kill() }) } // it may have ended
+	var killed *talker
+	kill := func() { time.AfterFunc(m.after, func() { _ = killed.cmd.Process.Kill() }) } // it may have ended
 	up := make(chan struct{})
-	c = k.artoo(func(n int) {
+	c := k.artoo(func(n int) {
 		if <-up; n == m.request {
 			kill()
 		}
 	})
+	killed = c
 	close(up)
 	if m.request < 0 {
 		kill()
