@@ -17,7 +17,7 @@ FUZZTIME ?= 60s
 # A pinned checker, built once into this directory.
 STATICCHECK = .tools/staticcheck
 
-.PHONY: build run demo picture test test-tmux check bench fuzz integration install uninstall module clean
+.PHONY: build run demo picture test test-tmux test-tokenizer check bench fuzz integration install uninstall module clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o artoo .
@@ -50,6 +50,16 @@ test-tmux:
 		echo "no tmux here: leaving its tests out"; \
 	fi
 
+# The estimate of tokens against a real tokenizer, which is no dependency of artoo: a
+# module of its own, for where modules can be had.
+TOKENIZER = conversation/internal/tokenizer
+test-tokenizer:
+	@if (cd $(TOKENIZER) && $(GO) mod download) >/dev/null 2>&1; then \
+		echo "$(GO) test ./... in $(TOKENIZER)"; cd $(TOKENIZER) && CGO_ENABLED=0 $(GO) test ./...; \
+	else \
+		echo "no modules can be had here: leaving the tokenizer's tests out"; \
+	fi
+
 # Format, vet, staticcheck, import rules, then all tests, with the race
 # detector where there is a C compiler for it.
 check: $(STATICCHECK)
@@ -61,7 +71,7 @@ check: $(STATICCHECK)
 	$(STATICCHECK) ./...
 	$(GO) test -run TestImports .
 	$(GO) vet -tags tmux ./ui/cli ./ui
-	@$(MAKE) --no-print-directory test-tmux
+	@$(MAKE) --no-print-directory test-tmux test-tokenizer
 	@if command -v $${CC:-cc} >/dev/null 2>&1; then \
 		echo "$(GO) test -race, and without it $(CONFINING)"; \
 		CGO_ENABLED=1 $(GO) test -race -timeout 14m -p 4 -parallel 4 ./ui/cli ./ui \
@@ -116,6 +126,7 @@ module:
 	@test -n "$(NAME)" || { echo "make module NAME=example.org/you/artoo"; exit 2; }
 	@old=$$($(GO) list -m) && $(GO) mod edit -module "$(NAME)" && \
 	find . -name '*.go' -not -path './.tools/*' -exec sed -i.old -E "s#^(	|import )([a-z_]+ )?\"$$old(/|\")#\1\2\"$(NAME)\3#" {} + && \
+	sed -i.old "s#^\(module \|replace \|	\)$$old\([/ ]\)#\1$(NAME)\2#" $(TOKENIZER)/go.mod && rm $(TOKENIZER)/go.mod.old && \
 	find . -name '*.go.old' -delete && gofmt -w . && $(GO) vet . && echo "the module is called $(NAME) now"
 
 clean:

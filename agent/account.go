@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"artoo/conversation"
 	"artoo/provider"
 )
 
@@ -71,7 +70,7 @@ func (t *turn) lose(in *incoming, said provider.Usage) {
 func (t *turn) account(reply provider.Done, in *incoming) error {
 	own := without(reply.Usage, in.known)
 	if own.Total() == 0 {
-		own = provider.Usage{Input: in.prompt, Output: t.conv.Tokens(replySize(reply.Message)), Estimated: true}
+		own = provider.Usage{Input: in.prompt, Output: t.replyTokens(reply.Message), Estimated: true}
 	}
 	if !reply.Several {
 		t.conv.Observe(own)
@@ -80,11 +79,10 @@ func (t *turn) account(reply provider.Done, in *incoming) error {
 	return t.recordUsage(in, reply.RequestID, max(1, reply.Tries), in.lost, own)
 }
 
-// replySize is about the size of a reply in bytes.
-func replySize(m provider.Message) (n int) {
+// replyTokens is about how many tokens a reply has.
+func (t *turn) replyTokens(m provider.Message) (n int) {
 	for _, p := range m.Parts {
-		bytes, _ := conversation.PartSize(p)
-		n += bytes
+		n += t.conv.PartTokens(p)
 	}
 	return n
 }

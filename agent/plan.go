@@ -70,7 +70,7 @@ func (t *turn) offerPlan() {
 		return
 	}
 	t.opt.Tools = append(slices.Clip(t.opt.Tools), more...)
-	t.conv.SetOverhead(t.overhead())
+	t.conv.SetOverhead(t.system, t.specs())
 	if t.conv.MessageCount() > 0 {
 		t.notice(NoticeInfo, more[0].Name+" is offered from now on: the next request is read anew by the provider")
 	}

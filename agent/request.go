@@ -99,9 +99,10 @@ func (t *turn) request() (provider.Request, error) {
 	}, nil
 }
 
-func (t *turn) specs() []provider.ToolSpec {
+// specs are what the model is told of the tools it is offered.
+func (a *Agent) specs() []provider.ToolSpec {
 	var specs []provider.ToolSpec
-	for _, tool := range t.offered() {
+	for _, tool := range a.offered() {
 		specs = append(specs, provider.ToolSpec{Name: tool.Name, Description: tool.Description, Schema: tool.Schema})
 	}
 	return specs

@@ -245,7 +245,7 @@ func (a *Agent) open(s *conversation.Session) error {
 	if s != nil {
 		a.sessionID = s.ID()
 	}
-	a.conv.SetOverhead(a.overhead())
+	a.conv.SetOverhead(a.system, a.specs())
 	a.brief(settings, instructions, s != nil && s.Resumed())
 	return a.openJournal()
 }

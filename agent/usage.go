@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"strings"
+
 	"artoo/conversation"
 	"artoo/provider"
 )
@@ -10,8 +12,9 @@ type ContextUse struct {
 	Used     int // of the next request, estimated
 	Budget   int // what the history may fill; 0 for unlimited
 	Window   int // what the model can take; 0 when unknown
+	Free     int // of the budget
 	Messages int
-	Parts    []ContextPart // what it is made of; their sum is about Used
+	Parts    []ContextPart // what it is made of, their sum is about Used
 }
 
 // ContextPart is a part of what the model is sent.
@@ -25,12 +28,13 @@ func (a *Agent) Context() ContextUse {
 	c := a.conv
 	info := ContextUse{Used: c.EstimatedTokens(), Budget: c.Budget(), Window: a.model.Info.Context,
 		Messages: c.MessageCount()}
-	parts, sum := a.contextBytes()
+	parts, sum := a.contextParts()
 	for _, p := range parts {
 		if p.Tokens > 0 {
 			info.Parts = append(info.Parts, ContextPart{p.Name, int(int64(p.Tokens) * int64(info.Used) / int64(sum))})
 		}
 	}
+	info.Free = max(info.Budget-info.Used, 0)
 	return info
 }
 
@@ -50,32 +54,45 @@ func (a *Agent) Cost() conversation.Totals {
 	return conversation.Totals{Usage: usage, CostUSD: cost}
 }
 
-// contextBytes are the parts of the next request, in bytes, and their sum.
-func (a *Agent) contextBytes() (parts []ContextPart, sum int) {
-	const imageBytes = 3.5 // that stand for a token of an image
+// contextParts are the parts of the next request as they are estimated one by one,
+// and their sum.
+func (a *Agent) contextParts() (parts []ContextPart, sum int) {
+	tools, instructions := 0, 0
+	for _, spec := range a.specs() {
+		tools += a.conv.ToolTokens(spec)
+	}
+	for _, i := range a.briefing.instructions {
+		if strings.Contains(a.system, strings.TrimSpace(i.Text)) {
+			instructions += a.conv.TextTokens(i.Text)
+		}
+	}
 	user, answers, calls, results, images := 0, 0, 0, 0, 0
 	for _, m := range a.conv.Messages() {
 		for _, p := range m.Parts {
-			bytes, tokens := conversation.PartSize(p)
-			images += int(imageBytes * float64(tokens))
-			switch p.(type) {
+			n := a.conv.PartTokens(p)
+			switch p := p.(type) {
 			case provider.ToolCall:
-				calls += bytes
+				calls += n
 			case provider.ToolResult:
-				results += bytes
+				text := p
+				text.Images = nil
+				results += a.conv.PartTokens(text)
+				images += n - a.conv.PartTokens(text)
+			case provider.Image:
+				images += n
 			default:
 				if m.Role == provider.RoleUser {
-					user += bytes
+					user += n
 				} else {
-					answers += bytes
+					answers += n
 				}
 			}
 		}
 	}
 	parts = []ContextPart{
-		{"system prompt and instructions", len(a.system)}, {"tool descriptions", a.overhead() - len(a.system)},
-		{"your messages", user}, {"answers and reasoning", answers}, {"tool calls", calls}, {"tool results", results},
-		{"images", images},
+		{"system prompt", max(a.conv.TextTokens(a.system)-instructions, 0)}, {"instructions", instructions},
+		{"tools", tools}, {"your messages", user}, {"answers and reasoning", answers}, {"tool calls", calls},
+		{"tool results", results}, {"images", images},
 	}
 	for _, p := range parts {
 		sum += p.Tokens

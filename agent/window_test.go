@@ -80,7 +80,7 @@ func TestAMessageThatIsTooLongCostsNothing(t *testing.T) {
 	then := p.Then
 	p.Then = func(provider.Request) fake.Step { return fake.Fail(provider.KindContext) }
 	cb := &recorder{}
-	_, err := send(t, a, cb, strings.Repeat("much ", 6000))
+	_, err := send(t, a, cb, strings.Repeat("much ", 1000))
 	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext {
 		t.Fatalf("error %v", err)
 	}
@@ -135,7 +135,7 @@ func TestTheModelHearsWhatItDidInStepsThatAreLeftOut(t *testing.T) {
 		p.Steps = append(p.Steps, fake.Say(strings.Repeat("an answer ", 150)))
 	}
 	a := newAgent(p, makeTool("write", tool.KindWrite, nil), run)
-	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 1500}, nil))
+	a.Hold(conversation.New(conversation.Config{MaxContextTokens: 1250}, nil))
 	yes, no := agent.Answer{Verdict: agent.Yes}, agent.Answer{}
 	cb := &recorder{answers: []agent.Answer{yes, yes, no, yes}}
 	for _, text := range []string{"do it", "and then", "and then", "and now"} {

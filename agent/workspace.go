@@ -54,14 +54,6 @@ func (a *Agent) pageMax() int {
 	return max(leastPage, most)
 }
 
-func (a *Agent) overhead() int {
-	n := len(a.system)
-	for _, t := range a.offered() {
-		n += len(t.Name) + len(t.Description) + len(t.Schema)
-	}
-	return n
-}
-
 // outputs are the directory for a session's long outputs, and all that hold
 // outputs it may speak of. The first is made at once: the files are opened
 // before there is an output, and a state directory that cannot be written is

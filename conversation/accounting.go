@@ -6,11 +6,15 @@ import (
 	"artoo/provider"
 )
 
-// SetOverhead tells how many bytes of system prompt and tools (names,
-// descriptions, schemas) go with every request. Without it they are part of the
-// estimate only after the first reply.
-func (c *Conversation) SetOverhead(chars int) {
-	c.meter.setOverhead(chars)
+// SetOverhead tells what goes before the history in every request: the system
+// prompt and the tools. Without it they are part of the estimate only after the
+// first reply.
+func (c *Conversation) SetOverhead(system string, tools []provider.ToolSpec) {
+	s := sizeOfText(system)
+	for _, t := range tools {
+		s = s.plus(sizeOfTool(t))
+	}
+	c.meter.setOverhead(s)
 }
 
 // SetBudget changes the budget, after a switch of model or when a provider's
@@ -31,7 +35,7 @@ func (c *Conversation) SetReserve(tokens int) {
 // provider's count of it, a better one than any estimate, 0 where it named none.
 func (c *Conversation) Refused(prompt int) {
 	if prompt > 0 {
-		c.count(provider.Usage{Input: prompt}, false)
+		c.count(provider.Usage{Input: prompt})
 		c.counted = provider.Usage{}
 		return
 	}
@@ -67,17 +71,17 @@ func (c *Conversation) sentSize() size {
 
 // bytes is the size of a request with a history of size s, its images as bytes.
 func (c *Conversation) bytes(s size) int {
-	return s.bytes + c.meter.overhead + int(float64(s.images)*c.meter.ratio)
+	return s.bytes + c.meter.overhead.bytes + int(float64(s.tokens[picture])*usualBytes)
 }
 
 // perByte is about how many tokens a byte of a request is.
 func (c *Conversation) perByte() float64 {
-	if all := c.bytes(c.size); c.meter.anchored && all > 0 {
+	if all := c.bytes(c.size); all > 0 {
 		if per := c.meter.tokens(c.size) / float64(all); per > 0 {
 			return per
 		}
 	}
-	return 1 / c.meter.ratio
+	return 1 / usualBytes
 }
 
 // Budget is the budget in tokens, 0 or less for none. TrimHard lowers it.
@@ -96,12 +100,12 @@ func (c *Conversation) Budget() int {
 // appended, and before its results are. Estimated counts are ignored.
 func (c *Conversation) Observe(usage provider.Usage) {
 	c.known.accepted = max(c.known.accepted, c.sentBytes())
-	c.count(usage, false)
+	c.count(usage)
 }
 
-func (c *Conversation) count(usage provider.Usage, foreign bool) {
+func (c *Conversation) count(usage provider.Usage) {
 	c.counted = usage
-	c.meter.observe(usage, c.sentSize(), c.size, foreign)
+	c.meter.observe(usage, c.sentSize(), c.size)
 }
 
 // RecordUsage keeps what a request used in the session file. Usage that Observe
@@ -115,7 +119,7 @@ func (c *Conversation) RecordUsage(model string, usage provider.Usage, costUSD *
 	record := UsageRecord{Model: model, Usage: usage, CostUSD: costUSD}
 	if usage.Total() > 0 && sameCounts(usage, c.counted) && c.sent > 0 {
 		record.Sent = c.items[c.sent-1].id
-		record.Bytes = c.sentSize().bytes + c.meter.overhead
+		record.Factors = c.meter.factors.byName()
 	}
 	c.counted = provider.Usage{}
 	_, err := c.session.append(typeUsage, &record)
@@ -130,7 +134,7 @@ func sameCounts(a, b provider.Usage) bool {
 // Tokens is about how many tokens so many bytes of text are to the model that
 // answers.
 func (c *Conversation) Tokens(bytes int) int {
-	return int(math.Ceil(float64(bytes) / c.meter.ratio))
+	return int(math.Ceil(float64(bytes) * c.perByte()))
 }
 
 // Bytes is about how many bytes of text so many tokens are.
@@ -142,4 +146,19 @@ func (c *Conversation) Bytes(tokens int) int {
 // reply.
 func (c *Conversation) EstimatedTokens() int {
 	return roundTokens(c.meter.tokens(c.size))
+}
+
+// PartTokens is about how many tokens a part of the history is.
+func (c *Conversation) PartTokens(p provider.Part) int {
+	return roundTokens(c.meter.raw(sizeOfPart(p)))
+}
+
+// TextTokens is about how many tokens a text is, ToolTokens what the model is told
+// of a tool.
+func (c *Conversation) TextTokens(text string) int {
+	return roundTokens(c.meter.raw(sizeOfText(text)))
+}
+
+func (c *Conversation) ToolTokens(t provider.ToolSpec) int {
+	return roundTokens(c.meter.raw(sizeOfTool(t)))
 }

@@ -53,7 +53,7 @@ func New(cfg Config, s *Session) *Conversation {
 	c := &Conversation{
 		cfg:     cfg,
 		session: s,
-		meter:   meter{ratio: defaultRatio},
+		meter:   meter{factors: newFactors()},
 		files:   outputs{dir: cfg.OutputDir},
 	}
 	if s != nil {

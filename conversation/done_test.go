@@ -85,7 +85,7 @@ func TestTheLineOutlivesTheMessageItStoodBehind(t *testing.T) {
 	work(t, c, 0, 5)
 	_, err := c.Trim()
 	must(t, err)
-	add(t, c, said(provider.RoleAssistant, "done"), user(strings.Repeat("the second task ", 120)))
+	add(t, c, said(provider.RoleAssistant, "done"), user(strings.Repeat("the second task ", 150)))
 	trimmed, err := c.Trim()
 	must(t, err)
 	got := notes(c)
@@ -158,7 +158,7 @@ func TestATrimLeavesRoomForTenSteps(t *testing.T) {
 	for i := range 10 {
 		id := fmt.Sprint("more", i)
 		add(t, c, calling("", id))
-		addResult(t, c, result(id, strings.Repeat("0123456789abcde\n", 2600/16)))
+		addResult(t, c, result(id, strings.Repeat("a line with out\n", 2600/16)))
 		if again, err := c.Trim(); err != nil || again != (Trimmed{}) {
 			t.Errorf("step %d: %+v, %v", i, again, err)
 		}

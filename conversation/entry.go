@@ -52,9 +52,10 @@ type UsageRecord struct {
 	// this conversation's own history: a resumed session starts its accounting
 	// from them. "" for other requests.
 	Sent string `json:"sent,omitempty"`
-	// Bytes is the size of that request's text with its system prompt and tools,
-	// 0 where it is not known: it tells a resumed session the bytes of a token.
-	Bytes int `json:"bytes,omitempty"`
+	// Factors are what was learned of the model's tokens with that request, by kind of
+	// content: how many it counts for one that is guessed. A resumed session starts
+	// with them. nil where nothing was learned.
+	Factors map[string]float64 `json:"factors,omitempty"`
 }
 
 // Note is something about the session worth keeping that no model is sent.

@@ -17,7 +17,7 @@ func near(t *testing.T, what string, got, want int) {
 
 func TestEstimateStartsFromTheProvidersCount(t *testing.T) {
 	c := New(Config{}, nil)
-	c.SetOverhead(7000)
+	overhead(c, 7000)
 	near(t, "overhead alone", c.EstimatedTokens(), 2000)
 	add(t, c, user(strings.Repeat("abcdefg", 1000)))
 	near(t, "before any count", c.EstimatedTokens(), 4000)
@@ -48,31 +48,63 @@ func TestObserveAfterTheReplyWasAppended(t *testing.T) {
 	near(t, "prompt and the reply since", c.EstimatedTokens(), 5200)
 }
 
-func TestRatioIsCorrectedAndClamped(t *testing.T) {
-	text := strings.Repeat("x", 40_000)
+// What is added is estimated at the model's own rate from the first count on, within
+// bounds that no tokenizer in use leaves.
+func TestWhatTheModelCountsIsLearnedWithinBounds(t *testing.T) {
+	text := strings.Repeat("the words of a text ", 2000) // about 10,000 tokens
 	for name, tc := range map[string]struct {
 		prompt, replies int
-		lo, hi          float64
+		least, most     int // of the same text once more
 	}{
-		"dense":        {20_000, 8, 1.99, 2.1},
-		"sparse":       {8_000, 8, 4.9, 5.1},
-		"never below":  {1_000_000, 20, minRatio, minRatio + 0.01},
-		"never above":  {3_000, 20, maxRatio - 0.01, maxRatio},
-		"implausible":  {100, 20, defaultRatio, defaultRatio},
-		"a small step": {20_000, 1, 2.6, 2.9},
+		"dense":          {20_000, 1, 18_000, 22_000},
+		"sparse":         {7_000, 1, 6_000, 8_500},
+		"a token a byte": {40_000, 2, 38_000, 42_000},
+		"never more":     {1_000_000, 20, 55_000, 61_000},
+		"implausible":    {2_000, 20, 10_000, 11_500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := New(Config{}, nil)
-			c.SetOverhead(1)
+			overhead(c, 7)
 			add(t, c, user(text))
 			for range tc.replies {
 				c.Messages()
 				c.Observe(provider.Usage{Input: tc.prompt})
 			}
-			if r := c.meter.ratio; r < tc.lo || r > tc.hi {
-				t.Errorf("ratio %f", r)
+			before := c.EstimatedTokens()
+			add(t, c, user(text))
+			if got := c.EstimatedTokens() - before; got < tc.least || got > tc.most {
+				t.Errorf("it is %d tokens", got)
 			}
 		})
+	}
+}
+
+// What a model counts for prose says something of its other texts, and what it
+// counts for Chinese next to nothing more of prose that it counted before.
+func TestEachKindIsLearnedByItself(t *testing.T) {
+	c := New(Config{}, nil)
+	overhead(c, 7)
+	prose, chinese := strings.Repeat("the words of a text ", 500), strings.Repeat("\u4e2d\u6587\u7684\u5b57", 500)
+	prompt := 0
+	say := func(text string, tokens int) {
+		add(t, c, user(text))
+		c.Messages()
+		prompt += tokens
+		c.Observe(provider.Usage{Input: prompt})
+	}
+	more := func(text string) int { return c.TextTokens(text) }
+	first := more(chinese)
+	say(prose, 3000)
+	if got := more(chinese); got < first+first/10 {
+		t.Errorf("Chinese is %d tokens, it was %d: the model counts more for prose than was thought", got, first)
+	}
+	say(chinese, 3200)
+	say(chinese, 3200)
+	if got := more(chinese); got < 2900 || got > 3500 {
+		t.Errorf("Chinese is %d tokens", got)
+	}
+	if got := more(prose); got < 2700 || got > 3300 {
+		t.Errorf("prose is %d tokens", got)
 	}
 }
 
@@ -93,10 +125,10 @@ func TestImagesCountAndOverheadMayChange(t *testing.T) {
 	c := New(Config{}, nil)
 	add(t, c, provider.UserText("see", provider.Image{MediaType: "image/png", Data: make([]byte, 1<<20)}))
 	near(t, "an image", c.EstimatedTokens(), 1600)
-	c.SetOverhead(3500)
+	overhead(c, 3500)
 	c.Messages()
 	c.Observe(provider.Usage{Input: 2600})
-	c.SetOverhead(7000)
+	overhead(c, 7000)
 	near(t, "more tools after the count", c.EstimatedTokens(), 3600)
 }
 
@@ -104,7 +136,7 @@ func TestResumedAccountingStartsFromTheFile(t *testing.T) {
 	st := testStore(t)
 	s := st.Create(testHeader())
 	c := New(Config{}, s)
-	c.SetOverhead(20_000)
+	overhead(c, 20_000)
 	add(t, c, user("hello"))
 	c.Messages()
 	u := provider.Usage{Input: 9000, Output: 30}
@@ -121,8 +153,8 @@ func TestResumedAccountingStartsFromTheFile(t *testing.T) {
 	defer s.Close()
 	c = New(Config{}, s)
 	near(t, "resumed", c.EstimatedTokens(), want)
-	c.SetOverhead(20_000)
+	overhead(c, 20_000)
 	near(t, "resumed, overhead known", c.EstimatedTokens(), want)
-	c.SetOverhead(27_000)
-	near(t, "resumed, more overhead", c.EstimatedTokens(), want+2000)
+	overhead(c, 27_000)
+	near(t, "resumed, more overhead", c.EstimatedTokens(), want+7000*9000/20_000)
 }

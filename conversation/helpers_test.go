@@ -100,3 +100,8 @@ func isFull(err error) bool {
 	_, full := errors.AsType[*FullError](err)
 	return full
 }
+
+// overhead puts a system prompt of about so many bytes before the history.
+func overhead(c *Conversation, bytes int) {
+	c.SetOverhead(strings.Repeat("abcdefg", bytes/7), nil)
+}

@@ -23,7 +23,9 @@ func newItem(id string, msg provider.Message) item {
 func (it *item) measure() {
 	it.size = sizeOf(it.msg)
 	if it.note != "" {
-		it.size.bytes += partBytes + len(it.note)
+		it.size = it.size.plus(sizeOfPart(provider.Text{Text: it.note}))
+		it.size.bytes += partBytes
+		it.size.tokens[data] += partTokens
 	}
 }
 
@@ -115,6 +117,9 @@ type trimRecord struct {
 	Done   *done      `json:"done,omitempty"` // in all that is not sent any more; nil: as before
 	Before int        `json:"before"`         // estimated tokens
 	After  int        `json:"after"`
+	// Factors are those of UsageRecord: the count that taught them is older than
+	// what a long session is gone on with.
+	Factors map[string]float64 `json:"factors,omitempty"`
 }
 
 func (r trimRecord) empty() bool { return len(r.Edits) == 0 && len(r.Drop) == 0 }

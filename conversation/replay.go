@@ -30,21 +30,19 @@ func (c *Conversation) replay(history []entry) {
 				c.done = *trim.Done
 			}
 			c.shrunk(items, sizeOfAll(items))
+			c.meter.factors.restore(trim.Factors)
+			if !c.meter.anchored && trim.After > 0 { // no count before it was read
+				c.meter.resume(provider.Usage{Input: trim.After}, c.size)
+			}
 		}
 	}
 	c.sent, c.counted = len(c.items), provider.Usage{}
 }
 
-// recount takes a count from the file. Where the size of what was sent stands
-// beside it, it teaches as much as it did when it came.
+// recount takes a count from the file, with what was learned until then.
 func (c *Conversation) recount(u *UsageRecord) {
-	overhead := u.Bytes - c.sentSize().bytes
-	if u.Bytes > 0 && overhead >= 0 {
-		c.meter.overhead = overhead
-		c.count(u.Usage, false)
-		return
-	}
-	c.count(u.Usage, true)
+	c.meter.factors.restore(u.Factors)
+	c.meter.resume(u.Usage, c.sentSize())
 }
 
 // masked is the message without keys. What the model wrote stays as it is: some of

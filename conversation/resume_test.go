@@ -14,7 +14,7 @@ func TestAResumedSessionKnowsTheBytesOfAToken(t *testing.T) {
 	store := testStore(t)
 	s := store.Create(testHeader())
 	c := New(Config{}, s)
-	c.SetOverhead(1500)
+	overhead(c, 1500)
 	for range 6 {
 		add(t, c, user("tell me "+strings.Repeat("more ", 40)))
 		c.Messages()
@@ -29,7 +29,7 @@ func TestAResumedSessionKnowsTheBytesOfAToken(t *testing.T) {
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	again := New(Config{}, s)
-	again.SetOverhead(1500)
+	overhead(again, 1500)
 	paste := user(strings.Repeat("x", 8000))
 	add(t, again, paste)
 	if got := again.EstimatedTokens(); got < 8000 {
@@ -39,7 +39,7 @@ func TestAResumedSessionKnowsTheBytesOfAToken(t *testing.T) {
 		t.Errorf("1,000 tokens are %d bytes", got)
 	}
 	before := again.EstimatedTokens()
-	again.SetOverhead(2500)
+	overhead(again, 2500)
 	if got := again.EstimatedTokens() - before; got < 800 {
 		t.Errorf("1,000 bytes of tools more are %d tokens", got)
 	}

@@ -116,6 +116,7 @@ func (c *Conversation) trim(how trimming) (Trimmed, error) {
 	}
 	p.did.Before, p.did.After = roundTokens(before), roundTokens(after)
 	p.record.Before, p.record.After = p.did.Before, p.did.After
+	p.record.Factors = c.meter.factors.byName()
 	if c.session != nil {
 		if _, err := c.session.append(typeTrim, &p.record); err != nil {
 			p.discard()
@@ -135,8 +136,8 @@ func (c *Conversation) Full() *FullError {
 // full is the error of a history that takes so many tokens.
 func (c *Conversation) full(items []item, s size, tokens, most int) *FullError {
 	e := &FullError{Tokens: tokens, Budget: most}
-	if all := c.meter.raw(s.plus(size{bytes: c.meter.overhead})); all > 0 {
-		e.Overhead = roundTokens(float64(tokens) * c.meter.raw(size{bytes: c.meter.overhead}) / all)
+	if all := c.meter.raw(s.plus(c.meter.overhead)); all > 0 {
+		e.Overhead = roundTokens(float64(tokens) * c.meter.raw(c.meter.overhead) / all)
 		if i := lastUser(items); i >= 0 {
 			e.Latest = roundTokens(float64(tokens) * c.meter.raw(items[i].size) / all)
 		}

@@ -79,6 +79,9 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 		}
 		rows = append(rows, []string{oneLine(p.Name), screen.Tokens(p.Tokens), share})
 	}
+	if c.Budget > 0 {
+		rows = append(rows, []string{"free", screen.Tokens(c.Free), strconv.Itoa(c.Free*100/c.Budget) + "% of the budget"})
+	}
 	t.columns(rows)
 	return nil
 }

@@ -225,7 +225,7 @@ func TestCommandsShow(t *testing.T) {
 		"/permissions": {"mode ask", "not confined", "1  deny   bash(rm:*)  (settings)",
 			"2  allow  bash(ls)    (this session)", "/permissions rm N"},
 		"/context": {"tokens in 0 messages, 0% of the budget of 150k (the model takes", "200k)",
-			"system prompt and instructions", "tool descriptions"},
+			"system prompt", "tools"},
 		"/cost":        {"nothing was asked yet"},
 		"/doctor":      {"warn  locale", "not UTF-8", "try:", "LANG=C.UTF-8"},
 		"/debug on":    {"debug: on"},

@@ -82,7 +82,7 @@ func TestStatusAndContext(t *testing.T) {
 	if sum > c.Used || sum < c.Used-len(c.Parts) {
 		t.Errorf("the parts are %d of %d tokens", sum, c.Used)
 	}
-	for _, want := range []string{"system prompt and instructions", "tool descriptions", "your messages",
+	for _, want := range []string{"system prompt", "tools", "your messages",
 		"answers and reasoning", "tool calls", "tool results"} {
 		if !names[want] {
 			t.Errorf("no %q in %v", want, c.Parts)
