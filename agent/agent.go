@@ -50,6 +50,8 @@ type Agent struct {
 	startMode  permission.Mode // the mode the agent was made with
 	beforePlan permission.Mode // the mode that plan mode took the place of, "" for none
 	todo       []todoItem      // the model's plan of a long task
+	kinds      []string        // the extensions of files that tools are offered for
+	looking    <-chan []string // gives those that the project has, nil once they are taken
 	briefing   briefing        // what the model knows of the session's settings and instructions
 
 	parent  *turn         // whose call this sub-agent works for; nil for none
@@ -156,9 +158,6 @@ func (a *Agent) System() string { return a.system }
 
 // Env is what the tools work with; never nil.
 func (a *Agent) Env() *tool.Env { return a.opt.Env }
-
-// Tools are what the present model is offered.
-func (a *Agent) Tools() []tool.Tool { return a.offered() }
 
 // Limits are the hard caps.
 func (a *Agent) Limits() Limits { return a.opt.Limits }

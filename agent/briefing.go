@@ -146,7 +146,9 @@ func (a *Agent) settingsNow() settings {
 	s := settings{Mode: policy.Mode, NoProject: policy.NoProject, Allow: policy.AllowRules, Ask: policy.AskRules,
 		Deny: policy.DenyRules}
 	for _, t := range a.offered() {
-		s.Tools = append(s.Tools, t.Name)
+		if t.For == "" { // the others come and go with the files that they are for
+			s.Tools = append(s.Tools, t.Name)
+		}
 	}
 	w := a.opt.Workspace
 	if w == nil {

@@ -30,11 +30,6 @@ func (a *Agent) SwitchModel(m Model) {
 	}
 }
 
-// replaced reports whether the present model is offered another tool instead.
-func (a *Agent) replaced(name string) bool {
-	return slices.ContainsFunc(a.offered(), func(t tool.Tool) bool { return t.Instead == name })
-}
-
 // missingFrom names the tools that are not among the others.
 func missingFrom(others, tools []tool.Tool) string {
 	var names []string
@@ -44,21 +39,6 @@ func missingFrom(others, tools []tool.Tool) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// offered are the tools that the present model is offered. One that stands in
-// another's place is for models that are trained on it, and where there is no other.
-func (a *Agent) offered() []tool.Tool {
-	has := func(name string) bool {
-		return slices.ContainsFunc(a.opt.Tools, func(t tool.Tool) bool { return t.Name == name })
-	}
-	return slices.DeleteFunc(slices.Clone(a.opt.Tools), func(t tool.Tool) bool {
-		if t.Instead != "" {
-			return has(t.Instead) && !a.model.Info.Patches
-		}
-		return a.model.Info.Patches &&
-			slices.ContainsFunc(a.opt.Tools, func(other tool.Tool) bool { return other.Instead == t.Name })
-	})
 }
 
 // SetEffort sets the reasoning effort; "" leaves it to the model. It is called

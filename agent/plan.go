@@ -72,7 +72,7 @@ func (t *turn) offerPlan() {
 	t.opt.Tools = append(slices.Clip(t.opt.Tools), more...)
 	t.conv.SetOverhead(t.system, t.specs())
 	if t.conv.MessageCount() > 0 {
-		t.notice(NoticeInfo, more[0].Name+" is offered from now on: the next request is read anew by the provider")
+		t.notice(NoticeInfo, offeredNow(more[0].Name))
 	}
 }
 

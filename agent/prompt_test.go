@@ -152,7 +152,7 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 	}{Model: "a-model-with-a-long-name-20250929", System: agent.SystemPrompt(promptInfo()),
 		Messages: []provider.Message{provider.UserText("why does the test fail?")}}
 	for _, t := range tool.BuiltIn("/bin/bash", true) {
-		if !t.Optional && t.Instead == "" {
+		if !t.Optional && t.Instead == "" && t.For == "" {
 			body.Tools = append(body.Tools, spec{t.Name, t.Description, t.Schema})
 		}
 	}

@@ -405,6 +405,9 @@ func (t *turn) finish(p *pending) error {
 	if note := t.repeats.count(p); note != "" {
 		p.outcome.Text += "\n\n" + note
 	}
+	if p.outcome.Status == CallOK {
+		t.offerFor(p.call.Access.Paths)
+	}
 	if t.guide != nil && p.outcome.Status == CallOK {
 		p.outcome.Text += t.guide(p.call.Access.Paths)
 	}

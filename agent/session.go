@@ -230,6 +230,7 @@ func (a *Agent) open(s *conversation.Session) error {
 			return err
 		}
 	}
+	a.lookForKinds()
 	a.opt.Env.PageMax = a.pageMax
 	a.turns = nil
 	a.todo = nil

@@ -89,6 +89,7 @@ func (t *turn) notice(kind NoticeKind, text string) { t.cb.OnNotice(Notice{Kind:
 // appendUser appends the user's message, and behind it what the model must know: a
 // session is listed by its first words, which are the user's.
 func (t *turn) appendUser(text string, attachments []provider.Part) error {
+	t.takeFound()
 	t.offerPlan()
 	t.notes = append(t.unsent, t.newNotes()...)
 	t.unsent = nil

@@ -108,6 +108,8 @@ func Instead(name string) string {
 		"multitooluse.parallel batch":                                              "Write the calls one after another in one reply: those that only read run side by side.",
 		"savememory memory updatememory":                                           "Use edit on AGENTS.md, if the user wants it kept.",
 		"getdiagnostics readlints diagnostics":                                     "Use bash with the project's own compiler or linter.",
+		"insertcell overwritecellsource deletecell editcell":                       "Use read on the notebook, then notebook_edit.",
+		"runnotebookcell executecell runcell insertexecutecodecell":                "Use bash, for example jupyter nbconvert --to notebook --execute --inplace FILE.",
 		"gitstatus gitdiff gitlog gitcommit":                                       "Use bash with git.",
 		"askfollowupquestion askuser":                                              "Ask in your answer.",
 		"switchmode newtask createplan setmode":                                    "Go on without it.",

@@ -39,6 +39,36 @@ func mendCommand(fields map[string]json.RawMessage) (changed bool) {
 	return changed
 }
 
+// mendNotebook takes a number for the cell, and the words of other editors.
+func mendNotebook(fields map[string]json.RawMessage) (changed bool) {
+	set := func(name, value string) {
+		fields[name], changed = quoted(value), true
+	}
+	if _, ok := number(fields["cell_id"]); ok && fields["cell_id"][0] != '"' {
+		set("cell_id", string(fields["cell_id"]))
+	}
+	var lines []string
+	if json.Unmarshal(fields["new_source"], &lines) == nil && len(lines) > 0 {
+		between := "\n"
+		if strings.HasSuffix(lines[0], "\n") { // as the file has them
+			between = ""
+		}
+		set("new_source", strings.Join(lines, between))
+	}
+	var mode, language string
+	if json.Unmarshal(fields["edit_mode"], &mode) == nil && mode == "edit" {
+		set("edit_mode", "replace")
+	}
+	if json.Unmarshal(fields["language"], &language) == nil { // VS Code: that of the code, or markdown
+		if fields["cell_type"] == nil && language != "markdown" {
+			language = "code"
+		}
+		delete(fields, "language")
+		set("cell_type", language)
+	}
+	return changed
+}
+
 // quoted is text as JSON.
 func quoted(text string) json.RawMessage {
 	raw, err := json.Marshal(text)

@@ -127,7 +127,7 @@ func (e *Env) editChange(ctx context.Context, t target, in editInput) (c change,
 	if err != nil {
 		return c, 0, t.errorf(err, "")
 	}
-	note, err := e.Files.staleEdit(t, state, before, func(t textFile) ([]string, error) { return applyEdits(t, edits) })
+	note, err := e.Files.staleEdit(t, state, before, nil, func(t textFile) ([]string, error) { return applyEdits(t, edits) })
 	if err != nil {
 		return c, 0, err
 	}

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ type change struct {
 	note         string // for the model, at the end of the result
 	moves        string // Access.MovesSecret
 	unified      udiff.UnifiedDiff
+	diff         string    // that the user is shown, where it is not the one of the text
+	cells        cellShift // of a notebook
 	added        int
 	removed      int
 }
@@ -98,17 +101,23 @@ func newChange(t target, state State, old []byte, before, after textFile) (chang
 	if err != nil {
 		return c, t.errorf(err, "cannot be compared: ")
 	}
-	for _, h := range c.unified.Hunks {
+	c.added, c.removed = countDiff(c.unified)
+	return c, nil
+}
+
+// countDiff counts the lines of a diff.
+func countDiff(unified udiff.UnifiedDiff) (added, removed int) {
+	for _, h := range unified.Hunks {
 		for _, line := range h.Lines {
 			switch line.Kind {
 			case udiff.Insert:
-				c.added++
+				added++
 			case udiff.Delete:
-				c.removed++
+				removed++
 			}
 		}
 	}
-	return c, nil
+	return added, removed
 }
 
 // label is a file name in the head of a diff, quoted like git does if it could
@@ -136,7 +145,7 @@ func (f *Files) planChange(verb, path string, find func(target) (change, error))
 		return access, err
 	}
 	access.MovesSecret = c.moves
-	access.Diff = strings.ToValidUTF8(c.unified.String(), "�")
+	access.Diff = strings.ToValidUTF8(cmp.Or(c.diff, c.unified.String()), "�")
 	access.Added, access.Removed = c.added, c.removed
 	access.OtherNames = c.hasOtherNames()
 	f.plan(path, planned{abs: c.Abs, state: c.state, after: sha256.Sum256(c.new)})

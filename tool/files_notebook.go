@@ -9,10 +9,11 @@ import (
 	"artoo/tool/shell"
 )
 
-// notebook is the part of a Jupyter notebook (nbformat 4) that is shown.
-type notebook struct {
+// notebookView is the part of a Jupyter notebook (nbformat 4) that is shown.
+type notebookView struct {
 	Cells []struct {
 		Kind    string           `json:"cell_type"`
+		ID      any              `json:"id"` // a text, where the file is as it should be
 		Source  joined           `json:"source"`
 		Count   *int             `json:"execution_count"`
 		Outputs []notebookOutput `json:"outputs"`
@@ -54,7 +55,7 @@ func (t target) showNotebook(r io.Reader, size int64, in readInput, seen *sight)
 	if err != nil {
 		return Result{}, t.errorf(err, "")
 	}
-	var nb notebook
+	var nb notebookView
 	if err := json.Unmarshal(raw, &nb); err != nil || nb.Cells == nil {
 		return t.showText(strings.NewReader(string(raw)), size, in, true, seen)
 	}
@@ -75,6 +76,9 @@ func (t target) showNotebook(r io.Reader, size int64, in readInput, seen *sight)
 			break
 		}
 		cell, cut := cutLine(cell, in.bytes)
+		if len(nb.title(i))+len(nb.Cells[i].Source)+len("\n---  ---\n") <= in.bytes {
+			seen.cells = joinSpans(append(seen.cells, lineSpan{i + 1, i + 2}))
+		}
 		b.WriteString(cell)
 		if cut > 0 {
 			fmt.Fprintf(&b, "\n[%s of this cell left out]\n", byteSize(int64(cut)))
@@ -88,14 +92,30 @@ func (t target) showNotebook(r io.Reader, size int64, in readInput, seen *sight)
 	return Result{Text: strings.ToValidUTF8(b.String(), "�"), Summary: summary}, nil
 }
 
-func (nb notebook) cell(i int) string {
+// viewCell is a cell of a notebook as read shows it, with the plain title.
+func viewCell(body string, i int) string {
+	var nb notebookView
+	if json.Unmarshal([]byte(body), &nb) != nil || i >= len(nb.Cells) {
+		return ""
+	}
+	return nb.title(i) + strings.TrimPrefix(nb.cell(i), fmt.Sprintf("\n--- %s ---", nb.title(i)))
+}
+
+// title is the line above a cell.
+func (nb notebookView) title(i int) string {
+	c := nb.Cells[i]
+	id, _ := c.ID.(string)
+	title := fmt.Sprintf("cell %d, %s", i+1, kindAndID(c.Kind, strings.Join(strings.Fields(id), " ")))
+	if c.Count != nil {
+		title += fmt.Sprintf(", run %d", *c.Count)
+	}
+	return title
+}
+
+func (nb notebookView) cell(i int) string {
 	c := nb.Cells[i]
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n--- cell %d, %s", i+1, c.Kind)
-	if c.Count != nil {
-		fmt.Fprintf(&b, ", run %d", *c.Count)
-	}
-	fmt.Fprintf(&b, " ---\n%s\n", strings.TrimSuffix(string(c.Source), "\n"))
+	fmt.Fprintf(&b, "\n--- %s ---\n%s\n", nb.title(i), strings.TrimSuffix(string(c.Source), "\n"))
 	for _, out := range c.Outputs {
 		var clean strings.Builder
 		c := shell.NewCleaner(&clean)

@@ -16,6 +16,7 @@ type sight struct {
 	whole bool
 	lines []lineSpan // those shown of a file that is not whole; in order, apart
 	of    int        // lines the file has, 0 when unknown
+	cells []lineSpan // those shown of a notebook, by their numbers; in order, apart
 	// body is the text as it was shown, "" when it was not kept.
 	body string
 	kept bool
@@ -60,6 +61,7 @@ func (f *Files) rememberPage(abs string, now sight) {
 	if old, ok := f.sightOf(abs); ok && !now.whole && old.Same(now.State) {
 		if now.whole = old.whole; !now.whole {
 			now.lines = joinSpans(append(slices.Clone(old.lines), now.lines...))
+			now.cells = joinSpans(append(slices.Clone(old.cells), now.cells...))
 		}
 		if !now.kept {
 			now.body, now.kept = old.body, old.kept
@@ -83,6 +85,11 @@ func joinSpans(spans []lineSpan) []lineSpan {
 		}
 	}
 	return joined
+}
+
+// showsCell reports whether the model has seen the source of a notebook's cell.
+func (s sight) showsCell(number int) bool {
+	return s.whole || slices.ContainsFunc(s.cells, func(c lineSpan) bool { return c.from <= number && number < c.to })
 }
 
 // unseen is what keeps the file from being replaced as a whole, in words; "" if
@@ -115,7 +122,7 @@ func (s sight) unseen() string {
 // after is what the model knows once a change it made is done: what it wrote,
 // and what it knew of the rest.
 func (s sight) after(c change, now State) sight {
-	next := sight{State: now, whole: s.whole || c.state.Missing, body: c.text, kept: true}
+	next := sight{State: now, whole: s.whole || c.state.Missing, body: c.text, kept: true, cells: c.cells.apply(s.cells)}
 	if next.whole {
 		return next
 	}

@@ -14,14 +14,10 @@ import (
 // maxDifference is how much of what others changed is shown, in bytes.
 const maxDifference = 4 << 10
 
-// difference is what others changed in a file since the model saw it, as the lines
-// of a diff; "" where that is not known. whole says that it is all of it.
-func (s sight) difference(now textFile) (diff string, whole bool) {
-	if !s.kept {
-		return "", false
-	}
-	unified, err := udiff.ToUnifiedDiff("as read", "as it is now", s.body, udiff.Lines(s.body, now.body),
-		udiff.DefaultContextLines)
+// difference is what others changed in a text since the model saw it, as the lines
+// of a diff; "" for nothing. whole says that it is all of it.
+func difference(then, now string) (diff string, whole bool) {
+	unified, err := udiff.ToUnifiedDiff("as read", "as it is now", then, udiff.Lines(then, now), udiff.DefaultContextLines)
 	if err != nil {
 		return "", false
 	}
@@ -36,16 +32,21 @@ func (s sight) difference(now textFile) (diff string, whole bool) {
 // staleEdit is for a file that changed since it was read. Where a command of the
 // model's own did that, an edit whose places are as they were, once, is what the
 // model meant; for any other it returns the reason with what was changed. lines
-// returns those that the edit would change in a text. note is for the result.
-func (f *Files) staleEdit(t target, now State, before textFile, lines func(textFile) ([]string, error)) (note string,
-	err error) {
+// returns those that the edit would change in a text. view is what of a text counts,
+// nil for all of it. note is for the result.
+func (f *Files) staleEdit(t target, now State, before textFile, view func(string) string,
+	lines func(textFile) ([]string, error)) (note string, err error) {
 	stale := f.stale(t, now)
 	if stale == nil {
 		return "", nil
 	}
 	seen, _ := f.sightOf(t.Abs)
-	diff, whole := seen.difference(before)
-	if diff == "" {
+	shown, is := seen.body, before.body
+	if view != nil {
+		shown, is = view(shown), view(is)
+	}
+	diff, whole := difference(shown, is)
+	if !seen.kept || diff == "" && view == nil {
 		return "", stale
 	}
 	refused := func(how, begins string) error {
@@ -60,6 +61,9 @@ func (f *Files) staleEdit(t target, now State, before textFile, lines func(textF
 		return "", refused(" since it was read, and not by a command of yours", "What has changed")
 	case err != nil || nowErr != nil || !slices.Equal(then, current):
 		return "", refused(" since it was read", "What has changed")
+	}
+	if diff == "" {
+		return "(a command had changed the file since it was read, but not the source of a cell)\n", nil
 	}
 	return "(a command had changed the file since it was read, but not there:\n" + diff + ")\n", nil
 }

@@ -14,8 +14,11 @@ import (
 // its name here; all without regard to case, underscores and hyphens.
 func otherNames(property string) []string {
 	return strings.Fields(map[string]string{
-		"path": "filepath file filename absolutepath targetfile dirpath directory dir folder notebookpath " +
+		"path": "filepath file filename absolutepath targetfile dirpath directory dir folder notebookpath notebook targetnotebook " +
 			"relativepath searchpath targetdirectory searchdirectory directorypath relativeworkspacepath rootdir",
+		"cell_id":     "cell id",
+		"new_source":  "newcode newcellsource cellsource source newcontent content",
+		"edit_mode":   "edittype mode",
 		"content":     "contents filetext filecontent filecontents newcontent text code",
 		"agent":       "subagenttype agenttype subagent agentname agentid",
 		"command":     "cmd commandline shellcommand script",
@@ -164,12 +167,13 @@ func Find(tools []Tool, name string) *Tool {
 // calledElsewhere are the names that a tool has in other programs.
 func calledElsewhere(name string) []string {
 	return strings.Fields(map[string]string{
-		"read":            "readfile view viewfile openfile fileread cat readtextfile viewimage getfilecontents",
+		"read":            "readfile view viewfile openfile fileread cat readtextfile viewimage getfilecontents notebookread readnotebook",
 		"ls":              "list listdirectory listdir listfiles",
 		"glob":            "findfiles filesearch globtool globfilesearch findbyname searchforfiles find",
 		"grep":            "grepsearch searchfilecontent searchfiles ripgrep rg greptool searchtext textsearch grepfiles",
 		"write":           "writefile createfile createnewfile writetofile filewrite savefile",
 		"edit":            "editfile multiedit strreplace searchreplace replace replaceinfile replacestringinfile fileedit applydiff findandreplace",
+		"notebook_edit":   "notebookedit editnotebook editnotebookfile notebookeditcell",
 		"task":            "agent subagent spawnagent delegate dispatchagent newtask runsubagent",
 		"todo":            "todowrite todolist updateplan writetodos updatetodos managetodolist",
 		"ask_user":        "askuserquestion requestuserinput askfollowupquestion askquestion",

@@ -151,7 +151,7 @@ func (e *Env) patchText(s *fileStep, f filePatch) error {
 		return s.errorf(err, "")
 	}
 	if s.chunks == nil { // else the model knows it: it has just changed it
-		note, err := e.Files.staleEdit(s.target, s.state, s.was, func(t textFile) ([]string, error) {
+		note, err := e.Files.staleEdit(s.target, s.state, s.was, nil, func(t textFile) ([]string, error) {
 			edits, _, err := t.applyChunks(chunks)
 			return t.touched(edits), err
 		})

@@ -6,7 +6,7 @@ import "slices"
 // them. shell is the path shell.Find gave, "" where there is none: commands are
 // not among them then.
 func BuiltIn(shell string, confined bool) []Tool {
-	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit(), ApplyPatch()}
+	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit(), ApplyPatch(), NotebookEdit()}
 	if shell != "" {
 		tools = append(tools, Bash(shell, confined), Shell())
 	}

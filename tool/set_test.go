@@ -15,7 +15,7 @@ func TestUsualNamesWhatAModelGets(t *testing.T) {
 			if _, err := made.resolve(); err != nil {
 				t.Errorf("%s: %v", made.Name, err)
 			}
-			if !made.Optional && made.Instead == "" {
+			if !made.Optional && made.Instead == "" && made.For == "" {
 				names = append(names, made.Name)
 			}
 		}

@@ -114,6 +114,9 @@ type Tool struct {
 	// Instead names the tool in whose place this one is offered to models that are
 	// trained on it; "" for none.
 	Instead string
+	// For is the extension of the files that the tool is for: it is offered where the
+	// project has one. "" for a tool that is not for files of a kind.
+	For string
 
 	mend    func(input json.RawMessage) json.RawMessage
 	schema  *jsonschema.Schema
@@ -131,9 +134,9 @@ type Def struct {
 	// schema, where what the model wrote can mean only one thing. It reports
 	// whether it did. May be nil.
 	Mend func(fields map[string]json.RawMessage) (changed bool)
-	// Optional, Marks and Instead are those of Tool.
+	// Optional, Marks, Instead and For are those of Tool.
 	Optional, Marks bool
-	Instead         string
+	Instead, For    string
 
 	schema *jsonschema.Schema // nil for that of the input's type
 }
@@ -153,7 +156,7 @@ func New[In any](
 ) Tool {
 	t := Tool{
 		Name: def.Name, Description: def.Description, Kind: def.Kind,
-		Optional: def.Optional, Marks: def.Marks, Instead: def.Instead, schema: def.schema,
+		Optional: def.Optional, Marks: def.Marks, Instead: def.Instead, For: def.For, schema: def.schema,
 	}
 	var err error
 	if t.schema == nil {

@@ -181,6 +181,11 @@ func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err er
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	for i, t := range all { // what the user names is offered in any case
+		if t.For != "" && (slices.Contains(a.cfg.Tools, t.Name) || slices.Contains(a.cfg.Tools, "+"+t.Name)) {
+			all[i].For = ""
+		}
+	}
 	tools = tool.Pick(all, a.withoutStandIns(all, on, names))
 	if a.streams.headless {
 		tools = slices.DeleteFunc(tools, func(t tool.Tool) bool { return t.ByLoop() && t.Name == "ask_user" })
