@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 )
 
@@ -64,10 +65,7 @@ func (c *Cleaner) plain(p []byte) int {
 	if c.state != cleanText || c.wiped {
 		return 0
 	}
-	n := 0
-	for n < len(p) && (p[n] >= 0x20 && p[n] != 0x7f && p[n] != 0xc2 || p[n] == '\n' || p[n] == '\t') {
-		n++
-	}
+	n := keptLength(p)
 	whole := bytes.LastIndexByte(p[:n], '\n') + 1
 	if whole > 0 {
 		c.emit()
@@ -77,6 +75,33 @@ func (c *Cleaner) plain(p []byte) int {
 	rest := p[whole:min(n, whole+room)]
 	c.line = append(c.line, rest...)
 	return whole + len(rest)
+}
+
+// kept reports whether a byte stays as it is wherever it stands in text.
+func kept(b byte) bool { return b >= 0x20 && b != 0x7f && b != 0xc2 || b == '\n' || b == '\t' }
+
+// keptLength is how many bytes at the beginning of p are kept. It looks at eight of them
+// at a time, and one by one only where a byte below 0x20 or one of 0x7f and 0xc2 may be
+// among them.
+func keptLength(p []byte) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; n+8 <= len(p); n += 8 {
+		w := binary.LittleEndian.Uint64(p[n:])
+		del, c2 := w^ones*0x7f, w^ones*0xc2
+		if ((w-ones*0x20)&^w|(del-ones)&^del|(c2-ones)&^c2)&high == 0 {
+			continue
+		}
+		for i, b := range p[n : n+8] {
+			if !kept(b) {
+				return n + i
+			}
+		}
+	}
+	for n < len(p) && kept(p[n]) {
+		n++
+	}
+	return n
 }
 
 // Open is the line that has not ended, as it stands now, without a character

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -37,7 +36,7 @@ type Command struct {
 	Start Start         // nil starts it on this machine as it is
 	Limit time.Duration // after which it is stopped
 	Waits Waits
-	Live  io.Writer       // gets the output as it comes, with its escapes
+	Live  io.Writer       // gets the output as it comes, see live; nil shows none
 	Kill  <-chan struct{} // closed when a command that is being stopped is to be killed at once; may be nil
 	// Late takes a command whose time is up and lets it go on in the background, for at
 	// most LateLimit from its beginning. nil has it stopped.
@@ -82,7 +81,7 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	output := newSpool(maxOutput)
-	r, err := c.begin(output, newLive(c.Live, c.Waits.Live))
+	r, err := c.begin(output, c.Live)
 	if err != nil {
 		return Result{}, err
 	}
@@ -113,12 +112,14 @@ type running struct {
 	begun   time.Time
 }
 
-// begin starts the command. Its output goes to output, without escapes, and to live.
-func (c *Command) begin(output io.Writer, live *live) (*running, error) {
+// begin starts the command. Its output goes to output, and to screen where that is not nil,
+// without escapes.
+func (c *Command) begin(output, screen io.Writer) (*running, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
+	widen(r)
 	c.Cmd.Stdout, c.Cmd.Stderr = w, w
 	start := c.Start
 	if start == nil {
@@ -132,11 +133,13 @@ func (c *Command) begin(output io.Writer, live *live) (*running, error) {
 		return nil, err
 	}
 	run := &running{started: started, waits: c.Waits, kill: c.Kill, pipe: r, begun: begun,
-		in: &intake{clean: NewCleaner(output), live: live}, drained: make(chan struct{})}
+		in: newIntake(output), drained: make(chan struct{})}
+	if screen != nil {
+		run.in.show(screen, c.Waits.Live)
+	}
 	go func() {
 		defer close(run.drained)
-		// Its error is the pipe's end, or that it was closed below.
-		_, _ = io.Copy(run.in, r)
+		run.in.read(r)
 	}()
 	return run, nil
 }
@@ -160,65 +163,6 @@ func (r *running) end(why Stop, cancel <-chan struct{}) (end Result) {
 	end.Took = time.Since(r.begun)
 	end.Exit = r.started.Exit()
 	return end
-}
-
-// intake takes a command's output to the model's copy and to the screen, until
-// it is closed.
-type intake struct {
-	mu     sync.Mutex
-	closed bool
-	clean  *Cleaner
-	live   *live   // nil shows nothing
-	record *record // of one in the background, which is told of the line that has not ended; else nil
-}
-
-// Write implements io.Writer.
-func (in *intake) Write(p []byte) (int, error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.closed {
-		return 0, os.ErrClosed
-	}
-	_, _ = in.clean.Write(p)
-	in.live.write(p)
-	if in.record != nil {
-		in.record.see(in.clean.Open())
-	}
-	return len(p), nil
-}
-
-// tell has a record told of the line that has not ended.
-func (in *intake) tell(r *record) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.record = r
-	r.see(in.clean.Open())
-}
-
-// handOver has what comes from now on go to a record, which gets what came so far for
-// its file, and returns that. Nothing is shown any more.
-func (in *intake) handOver(output *spool, to *record) string {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	so := output.String()
-	_, _ = to.Write([]byte(so))
-	_ = to.read() // it is read by who gets it from here
-	in.clean.out, in.record = to, to
-	in.live.close()
-	in.live = nil
-	open := in.clean.Open()
-	to.see(open)
-	_ = to.read()
-	return so + open
-}
-
-// close flushes what is held back. Nothing is written afterwards.
-func (in *intake) close() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.closed = true
-	_ = in.clean.Close()
-	in.live.close()
 }
 
 // await waits for the command's end, or for a reason to end it: cancel is closed, or

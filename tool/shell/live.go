@@ -1,102 +1,104 @@
 package shell
 
 import (
+	"bytes"
+	"fmt"
 	"io"
-	"strconv"
-	"sync"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// MaxLive is how much of a command's output is shown while it runs, in bytes.
-const MaxLive = 30 << 10
+// maxPiece is how much of a command's output is shown at a time, in bytes: its end.
+const maxPiece = 16 << 10
 
-// live passes output on as it comes, but in pieces that are not too many and
-// hold whole characters. Escapes stay in: the screen knows what to do with them.
+// live shows output as it comes, without escapes, in pieces that are not too many and
+// hold whole characters. A piece that begins with a carriage return writes the line anew
+// that stood open, as progress bars do. Its methods need the intake's lock.
 type live struct {
 	screen io.Writer
 	pause  time.Duration // between two pieces
+	in     *intake
 
-	mu      sync.Mutex
-	pending []byte
-	room    int // bytes that may still be shown
-	more    int // bytes that came after there was no room
+	lines   []byte // not shown yet
+	skipped int    // bytes left out before them
+	open    string // what was shown of the line that has not ended
 	last    time.Time
-	timer   *time.Timer // runs while pending waits for its time
-	closed  bool
+	timer   *time.Timer // runs while something waits for its time
 }
 
-func newLive(screen io.Writer, pause time.Duration) *live {
-	return &live{screen: screen, pause: pause, room: MaxLive}
+// add takes what comes, and keeps its end.
+func (l *live) add(p []byte) {
+	if over := len(l.lines) + len(p) - 2*maxPiece; over > 0 {
+		drop := min(over+maxPiece, len(l.lines))
+		l.lines = append(l.lines[:0], l.lines[drop:]...)
+		l.skipped += drop
+		if over := len(p) - maxPiece; over > 0 {
+			p = p[over:]
+			l.skipped += over
+		}
+	}
+	l.lines = append(l.lines, p...)
 }
 
-func (l *live) write(p []byte) {
-	if l == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return
-	}
-	n := min(len(p), l.room)
-	l.pending = append(l.pending, p[:n]...)
-	l.room -= n
-	l.more += len(p) - n
-	if len(l.pending) == 0 || l.timer != nil {
+// came shows what came, now or when it is time to.
+func (l *live) came() {
+	if l.timer != nil {
 		return
 	}
 	if wait := l.pause - time.Since(l.last); wait > 0 && !l.last.IsZero() {
 		l.timer = time.AfterFunc(wait, l.due)
 		return
 	}
-	l.show(false)
+	l.show()
 }
 
 // due shows what waited.
 func (l *live) due() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
 	l.timer = nil
-	if !l.closed {
-		l.show(false)
+	if l.in.live == l {
+		l.show()
 	}
 }
 
-// show writes what is pending, but for the beginning of a character whose rest
-// has not come yet; all of it at the end.
-func (l *live) show(all bool) {
-	n := len(l.pending)
-	if !all {
-		n = wholeRunes(l.pending)
+// show writes what was not shown yet. Of what was too much it leaves out the first part,
+// to the end of a line.
+func (l *live) show() {
+	open := toText([]byte(l.in.clean.Open()))
+	lines := l.lines
+	if over := len(lines) - maxPiece; over > 0 {
+		lines = lines[over:]
+		l.skipped += over
 	}
-	if n == 0 {
-		return
+	var text string
+	if l.skipped > 0 {
+		rest := lines[bytes.IndexByte(lines, '\n')+1:]
+		text = fmt.Sprintf("[… %d bytes not shown]\n%s%s", l.skipped+len(lines)-len(rest)-len(l.open),
+			toText(rest), open)
+		if l.open != "" {
+			text = "\n" + text
+		}
+	} else if now, more := strings.CutPrefix(toText(lines)+open, l.open); more {
+		text = now
+	} else {
+		text = "\r" + now
 	}
-	// A screen that cannot be written to is not the command's affair.
-	_, _ = io.WriteString(l.screen, toText(l.pending[:n]))
-	l.pending = append(l.pending[:0], l.pending[n:]...)
-	l.last = time.Now()
+	l.lines, l.skipped, l.open = l.lines[:0], 0, open
+	if text != "" {
+		l.last = time.Now()
+		// A screen that cannot be written to is not the command's affair.
+		_, _ = io.WriteString(l.screen, text)
+	}
 }
 
-// close shows the rest, and says how much was not shown.
-func (l *live) close() {
-	if l == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return
-	}
-	l.closed = true
+// end shows the rest.
+func (l *live) end() {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	l.show(true)
-	if l.more > 0 {
-		_, _ = io.WriteString(l.screen, "\n[… "+strconv.Itoa(l.more)+" more bytes, not shown]\n")
-	}
+	l.show()
 }
 
 // wholeRunes is the length of p without an unfinished character at its end.

@@ -2,6 +2,8 @@ package shell
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -156,13 +158,16 @@ func (p *pieces) Write(b []byte) (int, error) {
 func TestLiveComesAtOnceAndThenInPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		screen := &pieces{from: time.Now()}
-		l := newLive(screen, 50*time.Millisecond)
+		in := newIntake(io.Discard)
+		in.show(screen, 50*time.Millisecond)
 		for range 100 {
-			l.write([]byte("x"))
+			write(t, in, "x")
 			<-time.After(2 * time.Millisecond) // a bubble's clock
 		}
-		l.close()
-		l.write([]byte("late"))
+		in.close()
+		if _, err := in.Write([]byte("late")); err == nil {
+			t.Error("a closed intake takes more")
+		}
 		if len(screen.text) > 6 || screen.at[0] != 0 || strings.Join(screen.text, "") != strings.Repeat("x", 100) {
 			t.Errorf("%v at %v", screen.text, screen.at)
 		}
@@ -174,17 +179,25 @@ func TestLiveComesAtOnceAndThenInPieces(t *testing.T) {
 	})
 }
 
+func write(t *testing.T, w io.Writer, text string) {
+	t.Helper()
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestLiveKeepsCharactersWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		screen := &pieces{}
-		l := newLive(screen, 50*time.Millisecond)
+		in := newIntake(io.Discard)
+		in.show(screen, 50*time.Millisecond)
 		text := "日本🎉é"
 		for i := range len(text) {
-			l.write([]byte{text[i]})
+			write(t, in, text[i:i+1])
 			<-time.After(60 * time.Millisecond)
 		}
-		l.write([]byte{0xe6}) // never finished
-		l.close()
+		write(t, in, "\xe6") // never finished
+		in.close()
 		for _, piece := range screen.text {
 			if !utf8.ValidString(piece) {
 				t.Errorf("%q", piece)
@@ -196,18 +209,53 @@ func TestLiveKeepsCharactersWhole(t *testing.T) {
 	})
 }
 
-func TestLiveIsBounded(t *testing.T) {
-	screen := &pieces{}
-	l := newLive(screen, time.Nanosecond)
-	for range 100 {
-		l.write(bytes.Repeat([]byte("y"), 1000))
-	}
-	l.close()
-	got := strings.Join(screen.text, "")
-	if n := strings.Count(got, "y"); n != MaxLive+1 { // one in "bytes"
-		t.Errorf("%d bytes on the screen", n)
-	}
-	if !strings.HasSuffix(got, "\n[… 69280 more bytes, not shown]\n") {
-		t.Errorf("ends %q", got[len(got)-60:])
-	}
+func TestLiveShowsTheEndOfWhatIsTooMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		screen := &pieces{}
+		in := newIntake(io.Discard)
+		end := in.show(screen, 50*time.Millisecond)
+		write(t, in, "first\nope")
+		for i := range 100_000 {
+			write(t, in, fmt.Sprintf("%d\n", i))
+		}
+		<-time.After(time.Second)
+		write(t, in, strings.Repeat("y", 3*maxCleanLine)+"\nlast")
+		<-time.After(time.Second)
+		end()
+		write(t, in, "not shown\n")
+		end()
+		if screen.text[0] != "first\nope" || len(screen.text) != 3 {
+			t.Fatalf("%d pieces, the first %q", len(screen.text), screen.text[0])
+		}
+		lines := strings.Split(screen.text[1], "\n")
+		if lines[0] != "" || !strings.HasSuffix(lines[1], " bytes not shown]") || len(screen.text[1]) > maxPiece+50 ||
+			!strings.HasSuffix(screen.text[1], "\n99998\n99999\n") {
+			t.Errorf("%d bytes: %q … %q", len(screen.text[1]), lines[:3], lines[len(lines)-3:])
+		}
+		left := 0
+		if _, err := fmt.Sscanf(lines[1], "[… %d bytes", &left); err != nil || left+len(strings.Join(lines[2:], "\n")) !=
+			len("0\n")*10+3*90+4*900+5*9000+6*90_000 {
+			t.Errorf("%d bytes are said to be left out, %v", left, err)
+		}
+		if want := fmt.Sprintf("[… %d bytes not shown]\nlast", 3*maxCleanLine+1); screen.text[2] != want {
+			t.Errorf("%q, want %q", screen.text[2], want)
+		}
+	})
+}
+
+func TestALineThatIsWrittenOverIsShownAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		screen := &pieces{}
+		in := newIntake(io.Discard)
+		in.show(screen, 50*time.Millisecond)
+		for _, text := range []string{"get\n10%", "\r\x1b[K20%", " of 9\r", "\r30%", "\x1b[0m\ndone", "\n"} {
+			write(t, in, text)
+			<-time.After(time.Second)
+		}
+		in.close()
+		want := []string{"get\n10%", "\r20%", " of 9", "\r30%", "\ndone", "\n"}
+		if diff := cmp.Diff(want, screen.text); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

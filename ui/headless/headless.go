@@ -41,7 +41,7 @@ type Runner struct {
 func (r *Runner) Run(ctx context.Context, text string) (*agent.Response, *agent.Failure) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	cb := &callbacks{Screen: r.Screen, runner: r, stop: stop}
+	cb := &callbacks{Screen: r.Screen, runner: r, stop: stop, output: map[string]int{}}
 	if r.Format == JSONL {
 		cb.event(sessionEvent{"session", 1, r.Info.SessionID, r.Info.Provider, r.Info.Model,
 			cmp.Or(r.Info.Sandbox, "none")})
@@ -99,10 +99,14 @@ type callbacks struct {
 	*screen.Screen
 	runner *Runner
 	stop   context.CancelCauseFunc
-	failed error // the first write to stdout that did not go through
-	pieces int   // text and reasoning events of the running try
-	stale  int   // those of failed tries, void as soon as another one says something
+	failed error          // the first write to stdout that did not go through
+	pieces int            // text and reasoning events of the running try
+	stale  int            // those of failed tries, void as soon as another one says something
+	output map[string]int // bytes of output events, by running call
 }
+
+// maxOutput is how much of a call's output is told while it runs, in bytes.
+const maxOutput = 30 << 10
 
 // Ask asks the user, if one is there, or says which rule would have done.
 func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
@@ -203,14 +207,21 @@ func (c *callbacks) OnToolCall(call agent.Call) {
 // OnToolOutput implements agent.Callbacks.
 func (c *callbacks) OnToolOutput(call agent.Call, chunk string) {
 	c.Screen.OnToolOutput(call, chunk)
-	if c.runner.Format == JSONL {
-		c.event(outputEvent{"tool_output", call.ID, chunk, call.Agent})
+	room := maxOutput - c.output[call.ID]
+	if c.runner.Format != JSONL || room <= 0 {
+		return
 	}
+	c.output[call.ID] += len(chunk)
+	if len(chunk) > room {
+		chunk = strings.ToValidUTF8(chunk[:room], "") + "\n[… what follows is not shown]\n"
+	}
+	c.event(outputEvent{"tool_output", call.ID, chunk, call.Agent})
 }
 
 // OnToolResult implements agent.Callbacks.
 func (c *callbacks) OnToolResult(call agent.Call, result agent.CallResult) {
 	c.Screen.OnToolResult(call, result)
+	delete(c.output, call.ID)
 	if c.runner.Format == JSONL {
 		c.event(callResultEvent{"tool_result", call.ID, call.Name, result.Status, result.Text, result.File,
 			int64(result.Duration * 1000), call.Agent})

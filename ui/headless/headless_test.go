@@ -283,3 +283,21 @@ func TestShellQuote(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLiveOutputInEventsIsBounded(t *testing.T) {
+	var out, err bytes.Buffer
+	c := &callbacks{Screen: screen.New(screen.Options{Out: &out, Err: &err}),
+		runner: &Runner{Format: JSONL, Out: &out}, output: map[string]int{}}
+	call := agent.Call{ToolCall: provider.ToolCall{ID: "1", Name: "bash"}}
+	for range 100 {
+		c.OnToolOutput(call, strings.Repeat("é", 500))
+	}
+	if n := out.Len(); n < maxOutput || n > maxOutput+5000 || !strings.HasSuffix(out.String(), `is not shown]\n"}`+"\n") {
+		t.Errorf("%d bytes, the last %q", n, out.String()[max(n-60, 0):])
+	}
+	c.OnToolResult(call, agent.CallResult{Status: agent.CallOK})
+	out.Reset()
+	if c.OnToolOutput(call, "again"); !strings.Contains(out.String(), "again") {
+		t.Error("the next call with this id is not told")
+	}
+}

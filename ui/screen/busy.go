@@ -23,8 +23,7 @@ type running struct {
 	started  bool      // its own line was printed
 	said     time.Time // when something was last said of it
 	decision decision
-	output   []byte // the end of what it wrote
-	wrote    bool
+	written
 }
 
 const (
@@ -73,6 +72,7 @@ func (s *Screen) wake(id int) {
 	if len(s.sink.pending) > 0 && !now.Before(s.sink.flushed.Add(interval)) {
 		s.sink.flush(now)
 	}
+	s.showLive(now)
 	if s.moving() {
 		s.paint(now)
 	} else {
@@ -91,6 +91,13 @@ func (s *Screen) next() time.Time {
 	}
 	if len(s.sink.pending) > 0 {
 		add(s.sink.flushed.Add(interval))
+	}
+	if !s.asking && !s.paused && !s.prompt {
+		for _, r := range s.calls {
+			if t := s.liveAt(r); !t.IsZero() {
+				add(t)
+			}
+		}
 	}
 	switch {
 	case s.moving():
@@ -129,15 +136,7 @@ func (s *Screen) report(now time.Time) {
 			s.print(s.callLine(r.call, ""))
 			s.lastRun = r.call.ID
 		default:
-			r.said = now
-			ours := s.lastRun == r.call.ID
-			still := s.still("running", now.Sub(r.since))
-			if ours {
-				s.print(s.ranLine(r.call, still))
-			} else {
-				s.print(s.callLine(r.call, still))
-			}
-			s.lastRun = r.call.ID
+			s.stillRuns(r, now)
 		}
 	}
 	if s.busy.thinking && !now.Before(s.busy.said.Add(report)) {
@@ -148,6 +147,28 @@ func (s *Screen) report(now time.Time) {
 		}
 		s.aside(s.note(s.still(doing, now.Sub(s.busy.since))))
 	}
+}
+
+// stillRuns says that a call goes on, and in a conversation what its last line is by
+// now, if that was not shown.
+func (s *Screen) stillRuns(r *running, now time.Time) {
+	r.said = now
+	still, last := s.still("running", now.Sub(r.since)), ""
+	if now := s.ascii(r.lastLine()); s.opt.Conversation && now != r.last {
+		r.last, last = now, now
+	}
+	if last != "" && s.opt.Profile == Spoken {
+		still, last = still+", "+last, ""
+	}
+	if s.lastRun == r.call.ID {
+		s.print(s.ranLine(r.call, still))
+	} else {
+		s.print(s.callLine(r.call, still))
+	}
+	if last != "" {
+		s.put(s.lastLines(last, 1))
+	}
+	s.lastRun = r.call.ID
 }
 
 // still says that something goes on, and since when.

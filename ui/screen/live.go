@@ -1,7 +1,9 @@
 package screen
 
 import (
+	"bytes"
 	"strings"
+	"time"
 
 	"artoo/ui/sanitize"
 )
@@ -11,51 +13,149 @@ const (
 	maxHeard = 64 << 10
 	// maxLive is how much of it the transient line looks at: a row is shorter.
 	maxLive = 1 << 10
-	// soFarLines is how many of its lines SoFar shows: a screen's worth.
-	soFarLines = 20
+	// soFarLines is how many of its lines SoFar shows.
+	soFarLines = 400
+
+	// liveDelay is how long a call runs before what it writes is shown below it, so that a
+	// short one is one line. The pause until more is shown grows from firstPause to report:
+	// an hour of output is a few screens.
+	liveDelay  = 3 * time.Second
+	firstPause = 2 * time.Second
+	// liveLines is how many of its last lines are shown at a time.
+	liveLines = 5
 )
+
+// written is what a running call wrote.
+type written struct {
+	end    []byte // of it
+	wiped  bool   // a carriage return came: what follows writes the last line anew
+	any    bool
+	lines  int       // that have ended
+	shown  int       // those of them that were shown or passed over
+	last   string    // the line that was shown last, safe
+	next   time.Time // when lines may be shown; zero before the first time
+	pauses int
+}
 
 // keep keeps the end of what a running call writes. It copies once for every
 // maxHeard bytes, not for every chunk.
-func (r *running) keep(chunk string) {
-	r.wrote = r.wrote || chunk != ""
-	if len(r.output)+len(chunk) > 2*maxHeard {
-		chunk = chunk[max(len(chunk)-maxHeard, 0):]
-		r.output = append(r.output[:0], r.output[max(len(r.output)+len(chunk)-maxHeard, 0):]...)
+func (w *written) keep(chunk string) {
+	w.any = w.any || chunk != ""
+	for i, part := range strings.Split(chunk, "\r") {
+		w.wiped = w.wiped || i > 0
+		if part == "" {
+			continue
+		}
+		if w.wiped && part[0] != '\n' {
+			w.end = w.end[:bytes.LastIndexByte(w.end, '\n')+1]
+		}
+		w.wiped = false
+		w.lines += strings.Count(part, "\n")
+		if len(w.end)+len(part) > 2*maxHeard {
+			part = part[max(len(part)-maxHeard, 0):]
+			w.end = append(w.end[:0], w.end[max(len(w.end)+len(part)-maxHeard, 0):]...)
+		}
+		w.end = append(w.end, part...)
 	}
-	r.output = append(r.output, chunk...)
 }
 
-// lastLine is the last line of what a running call wrote that has something in
-// it, safe to show; "" when there is none.
-func (r *running) lastLine() string {
-	text := plainLines(string(r.output[max(len(r.output)-maxLive, 0):]))
-	text = strings.TrimRight(text, " \n")
+// lastLine is the last line of what was written that has something in it, safe to
+// show; "" when there is none.
+func (w *written) lastLine() string {
+	text := strings.TrimRight(sanitize.StripSequences(string(w.end[max(len(w.end)-maxLive, 0):])), " \n")
 	return strings.TrimSpace(line(text[strings.LastIndexByte(text, '\n')+1:]))
 }
 
-// plainLines is output without escape sequences. What a carriage return
-// overwrites stands in a line of its own.
-func plainLines(text string) string {
-	return sanitize.StripSequences(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
+// ended is the last n lines that have ended.
+func (w *written) ended(n int) string {
+	text := w.end[:bytes.LastIndexByte(w.end, '\n')+1]
+	from := len(text)
+	for ; n > 0 && from > 0; n-- {
+		from = bytes.LastIndexByte(text[:from-1], '\n') + 1
+	}
+	return string(text[from:])
 }
 
-// SoFar prints the last lines that the running calls wrote, each call below its
-// own line. It reports false when no call runs.
+// liveAt is when lines of a running call are to be shown; zero for never, as long as it
+// writes none.
+func (s *Screen) liveAt(r *running) time.Time {
+	switch {
+	case !s.opt.Conversation || s.opt.Quiet || s.opt.Profile == Spoken || r.shown == r.lines:
+		return time.Time{}
+	case r.next.IsZero():
+		return r.since.Add(liveDelay)
+	}
+	return r.next
+}
+
+// showLive shows what is due of what the running calls wrote, each below a line that
+// says whose it is.
+func (s *Screen) showLive(now time.Time) {
+	if s.asking || s.paused || s.prompt {
+		return
+	}
+	for _, r := range s.calls {
+		if at := s.liveAt(r); !at.IsZero() && !now.Before(at) {
+			s.below(r, now)
+		}
+	}
+}
+
+// below shows the last lines that a call wrote since it was last shown.
+func (s *Screen) below(r *running, now time.Time) {
+	if s.lastRun != r.call.ID || !r.started {
+		took := ""
+		if r.started {
+			took = passed(now.Sub(r.since))
+		}
+		s.print(s.callLine(r.call, took))
+	}
+	r.started, r.said = true, now
+	fresh := r.lines - r.shown
+	text := s.lastLines(r.ended(min(fresh, liveLines)), liveLines)
+	if fresh > liveLines {
+		text = body + s.ellipsis() + "\n" + text
+	}
+	s.put(text)
+	s.lastRun = r.call.ID
+	r.shown, r.last = r.lines, s.ascii(r.lastLine())
+	r.next = now.Add(min(firstPause<<r.pauses, report))
+	r.pauses = min(r.pauses+1, 10)
+}
+
+// unseen is the end of a failed call's output without the lines that stand right above.
+func (s *Screen) unseen(r *running, tail string) string {
+	if s.lastRun != r.call.ID || r.next.IsZero() {
+		return tail
+	}
+	fresh := r.lines - r.shown
+	if !bytes.HasSuffix(r.end, []byte("\n")) {
+		fresh++
+	}
+	lines := strings.SplitAfter(strings.TrimRight(tail, "\n"), "\n")
+	return strings.Join(lines[max(len(lines)-fresh, 0):], "")
+}
+
+// SoFar prints what the running calls wrote, its last lines where it is very much, each
+// below the line of its call. It reports false when no call runs.
 func (s *Screen) SoFar() bool {
 	ran := false
 	s.do(func() {
 		for _, r := range s.calls {
 			ran = true
 			text := "output so far"
-			if !r.wrote {
+			kept := min(bytes.Count(r.end, []byte("\n")), soFarLines)
+			switch {
+			case !r.any:
 				text = "no " + text
+			case r.lines > kept:
+				text = "last " + Count(kept, "line") + " of the " + text
 			}
 			if took := passed(s.opt.Now().Sub(r.since)); took != "" {
 				text = took + ", " + text
 			}
 			s.print(s.callLine(r.call, text))
-			s.put(s.lastLines(plainLines(string(r.output)), soFarLines))
+			s.put(s.lastLines(string(r.end), soFarLines))
 		}
 	})
 	return ran

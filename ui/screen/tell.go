@@ -87,8 +87,8 @@ func (s *Screen) beginParent(call agent.Call) {
 	}
 }
 
-// OnToolOutput implements agent.Callbacks. Live output is not part of the
-// transcript: a call is one line. Its last line stands in the transient line.
+// OnToolOutput implements agent.Callbacks. The last line stands in the transient line;
+// of a call that lasts, a conversation has the last lines below it from time to time.
 func (s *Screen) OnToolOutput(call agent.Call, chunk string) {
 	s.do(func() {
 		for _, r := range s.calls {
@@ -115,6 +115,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		if run.decision == denied && r.Status != agent.CallOK && r.Status != agent.CallFailed {
 			return // the decision line has said it
 		}
+		tail := s.unseen(run, r.Tail)
 		// An error that begins with what the call works on need not say it again.
 		text := strings.TrimPrefix(s.ascii(result(r)), s.object(call)+": ")
 		failed := r.Status != agent.CallOK
@@ -128,7 +129,7 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		}
 		s.put(s.list(call))
 		if failed {
-			s.put(s.tail(r.Tail))
+			s.put(s.tail(tail))
 		}
 	})
 }

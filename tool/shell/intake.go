@@ -1,0 +1,125 @@
+package shell
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// readSize is how much of a command's output is read at a time, in bytes.
+const readSize = 256 << 10
+
+// intake takes a command's output, without escapes, to where it is kept and to the screen,
+// until it is closed.
+type intake struct {
+	mu     sync.Mutex
+	closed bool
+	clean  *Cleaner
+	to     io.Writer // keeps it
+	live   *live     // nil shows nothing
+	record *record   // of one in the background, which is told of the line that has not ended; else nil
+}
+
+// newIntake keeps what comes in to.
+func newIntake(to io.Writer) *intake {
+	in := &intake{to: to}
+	in.clean = NewCleaner(cleaned{in})
+	return in
+}
+
+// cleaned takes what an intake's Cleaner passes on.
+type cleaned struct{ *intake }
+
+// Write implements io.Writer.
+func (c cleaned) Write(p []byte) (int, error) {
+	if c.live != nil {
+		c.live.add(p)
+	}
+	return c.to.Write(p)
+}
+
+// read takes all that comes out of a pipe. Who closes the pipe ends it.
+func (in *intake) read(pipe io.Reader) {
+	// Its error is the pipe's end, or that it was closed. What is hidden would read less
+	// at a time.
+	_, _ = io.CopyBuffer(struct{ io.Writer }{in}, struct{ io.Reader }{pipe}, make([]byte, readSize))
+}
+
+// Write implements io.Writer.
+func (in *intake) Write(p []byte) (int, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return 0, os.ErrClosed
+	}
+	_, _ = in.clean.Write(p)
+	if in.live != nil {
+		in.live.came()
+	}
+	if in.record != nil {
+		in.record.see(in.clean.Open())
+	}
+	return len(p), nil
+}
+
+// show has what comes from now on shown on a screen, in pieces that are at least a pause
+// apart, until the returned func is called. Where something shows it already, or the
+// command has ended, nothing does.
+func (in *intake) show(screen io.Writer, pause time.Duration) (end func()) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed || in.live != nil {
+		return func() {}
+	}
+	l := &live{screen: screen, pause: pause, in: in}
+	in.live = l
+	return func() {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if in.live == l {
+			in.hide()
+		}
+	}
+}
+
+// hide shows the rest, and nothing any more.
+func (in *intake) hide() {
+	if in.live != nil {
+		in.live.end()
+		in.live = nil
+	}
+}
+
+// tell has a record told of the line that has not ended.
+func (in *intake) tell(r *record) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.record = r
+	r.see(in.clean.Open())
+}
+
+// handOver has what comes from now on go to a record, which gets what came so far for
+// its file, and returns that. Nothing is shown any more.
+func (in *intake) handOver(output *spool, to *record) string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	so := output.String()
+	_, _ = to.Write([]byte(so))
+	_ = to.read() // it is read by who gets it from here
+	in.hide()
+	in.to, in.record = to, to
+	open := in.clean.Open()
+	to.see(open)
+	_ = to.read()
+	return so + open
+}
+
+// close flushes what is held back. Nothing is written afterwards.
+func (in *intake) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+	_ = in.clean.Close()
+	in.hide()
+}
