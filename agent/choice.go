@@ -16,9 +16,12 @@ type askUserInput struct {
 	Choices  []string `json:"choices,omitempty" jsonschema:"answers to choose from; others can be typed"`
 }
 
+// AskUser is the name of the tool that asks the user something.
+const AskUser = "ask_user"
+
 // askUserTool is the tool that asks the user something.
 func askUserTool() tool.Tool {
-	return tool.New(tool.Def{Name: "ask_user", Kind: tool.KindNone, Mend: mendAskUser,
+	return tool.New(tool.Def{Name: AskUser, Kind: tool.KindNone, Mend: mendAskUser,
 		Description: "Ask the user what only they can decide, and wait for the answer. Not for leave to call a tool."},
 		func(_ context.Context, _ *tool.Env, in askUserInput) (tool.Access, error) {
 			if strings.TrimSpace(in.Question) == "" {

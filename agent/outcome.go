@@ -85,8 +85,11 @@ func lastLines(s string, n int) string {
 }
 
 // effectOf is what a call did that ran, for the line that tells it when the call
-// is no longer sent; nil for one that did not run, or changed and ran nothing.
+// is no longer sent; nil for one of which there is nothing to tell.
 func (t *turn) effectOf(p *pending) *provider.Effect {
+	if decided := t.decided(p); decided != "" {
+		return &provider.Effect{Decided: decided}
+	}
 	if p.final {
 		return nil
 	}
@@ -99,6 +102,23 @@ func (t *turn) effectOf(p *pending) *provider.Effect {
 		return &provider.Effect{Files: t.namesOf(a.Paths)}
 	}
 	return nil
+}
+
+// decided is what the user decided on a call, "" for nothing.
+func (t *turn) decided(p *pending) string {
+	reason, refused := strings.CutPrefix(p.outcome.Summary, "denied")
+	switch {
+	case p.outcome.Status == CallDenied && refused:
+		return t.masked(firstLine(p.call.Access.Object)) + " was refused" + reason
+	case p.outcome.Status != CallOK:
+		return ""
+	case p.call.Name == AskUser:
+		question, _ := tool.Decode[askUserInput](*p.tool, p.call.Input)
+		return t.masked(firstLine(question.Question)) + " " + firstLine(p.outcome.Text)
+	case p.call.Name == ExitPlan:
+		return firstLine(p.outcome.Text)
+	}
+	return ""
 }
 
 // namesOf are absolute paths as seen from the working directory, masked.

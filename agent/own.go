@@ -20,7 +20,7 @@ func (t *turn) runOwn(ctx context.Context, p *pending) (tool.Result, error) {
 		return t.runTask(ctx, p)
 	case "todo":
 		return t.runTodo(p)
-	case "ask_user":
+	case AskUser:
 		return t.runAskUser(ctx, p)
 	case "enter_plan_mode":
 		return t.runEnterPlan()

@@ -12,7 +12,9 @@ import (
 const (
 	doneFiles    = 60
 	doneCommands = 30
-	doneChars    = 120
+	doneDecided  = 12   // of the user
+	doneSaid     = 8    // by the model
+	doneChars    = 120  // also of a sentence
 	doneLeast    = 200  // bytes of the line that tells it, in the smallest windows
 	doneMost     = 1500 // bytes of it in large ones
 )
@@ -22,6 +24,8 @@ const (
 type done struct {
 	Files    []string  `json:"files,omitempty"`    // changed, the last one last
 	Commands []command `json:"commands,omitempty"` // run, the last one last
+	Decided  []string  `json:"decided,omitempty"`  // by the user, the last one last
+	Said     []string  `json:"said,omitempty"`     // by the model: how its texts begin
 	// OldFiles and OldCommands count those that are no longer named.
 	OldFiles    int `json:"old_files,omitempty"`
 	OldCommands int `json:"old_commands,omitempty"`
@@ -33,7 +37,9 @@ type command struct {
 	End  string `json:"end,omitempty"`
 }
 
-func (d done) empty() bool { return len(d.Files) == 0 && len(d.Commands) == 0 }
+func (d done) empty() bool {
+	return len(d.Files) == 0 && len(d.Commands) == 0 && len(d.Decided) == 0 && len(d.Said) == 0
+}
 
 // and is what was done with one more call. What was done before stands once, at
 // its last place.
@@ -46,6 +52,7 @@ func (d done) and(e provider.Effect) done {
 		d.Commands = append(slices.DeleteFunc(d.Commands, func(c command) bool { return c.Line == line }),
 			command{line, e.End})
 	}
+	d.Decided = withLast(d.Decided, e.Decided, doneDecided)
 	if old := len(d.Files) - doneFiles; old > 0 {
 		d.Files, d.OldFiles = d.Files[old:], d.OldFiles+old
 	}
@@ -53,6 +60,31 @@ func (d done) and(e provider.Effect) done {
 		d.Commands, d.OldCommands = d.Commands[old:], d.OldCommands+old
 	}
 	return d
+}
+
+// saying is what was done with one more text of the model: how it begins tells what
+// it was about to do, or what it found.
+func (d done) saying(text string) done {
+	d.Said = withLast(d.Said, sentence(text), doneSaid)
+	return d
+}
+
+// withLast is the list with a sentence at its end, at most so many; "" adds nothing.
+func withLast(list []string, text string, most int) []string {
+	if text = firstLine(text); text == "" {
+		return list
+	}
+	list = append(slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == text }), text)
+	return list[max(0, len(list)-most):]
+}
+
+// sentence is the first one of a text.
+func sentence(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if i := strings.Index(text, ". "); i > 0 {
+		text = text[:i+1]
+	}
+	return text
 }
 
 // firstLine is a command on one line.
@@ -65,8 +97,15 @@ func firstLine(text string) string {
 	return line
 }
 
+// doneList is a list as it is told.
+type doneList struct {
+	head, between, one, many string
+	list                     []string
+	old                      int // that are no longer in it
+}
+
 // text tells it in a sentence of about most bytes, which names the newest; "" for
-// nothing.
+// nothing. Each list may have its part of what those before it left.
 func (d done) text(most int) string {
 	most = min(max(most, doneLeast), doneMost)
 	ran := make([]string, len(d.Commands))
@@ -75,22 +114,30 @@ func (d done) text(most int) string {
 			ran[i] += " (" + c.End + ")"
 		}
 	}
-	var parts []string
-	if len(d.Files) > 0 {
-		share := most
-		if len(ran) > 0 {
-			share = most / 2
-		}
-		parts = append(parts, "you changed "+newest(d.Files, d.OldFiles, share, ", ", " file", " files"))
-		most -= len(parts[0])
+	lists := []doneList{
+		{"you changed ", ", ", " file", " files", d.Files, d.OldFiles},
+		{"you ran ", "; ", " command", " commands", ran, d.OldCommands},
+		{"the user decided: ", "; ", " one", " ones", d.Decided, 0},
+		{"you said: ", " / ", " text", " texts", d.Said, 0},
 	}
-	if len(ran) > 0 {
-		parts = append(parts, "you ran "+newest(ran, d.OldCommands, most, "; ", " command", " commands"))
+	lists = slices.DeleteFunc(lists, func(l doneList) bool { return len(l.list) == 0 })
+	var parts []string
+	for i, l := range lists {
+		parts = append(parts, l.head+newest(l.list, l.old, most/(len(lists)-i), l.between, l.one, l.many))
+		most -= len(parts[i])
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return strings.Join(parts, ", and ") + "."
+	return ended(strings.Join(parts, ", and "))
+}
+
+// ended is a text with one full stop at its end.
+func ended(text string) string {
+	if strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
 }
 
 // newest names as many of the last of a list as most bytes hold, one at least,

@@ -17,6 +17,8 @@ const (
 	// whole request is not believed: some local servers count only what their cache
 	// did not hold.
 	implausible = 0.3
+	// uncertain is the share by which a text may have more tokens than estimated.
+	uncertain = 0.15
 )
 
 // meter estimates the tokens of the history. It starts from the provider's own
@@ -48,6 +50,16 @@ func (m *meter) tokens(s size) float64 {
 	}
 	since := s.minus(m.anchorSize).plus(m.overhead.minus(m.anchorOverhead))
 	return max(0, m.anchorTokens+m.raw(since))
+}
+
+// most is what a history of this size has at most, as far as one can tell: what came
+// since the last count may be more than it is estimated at.
+func (m *meter) most(s size) float64 {
+	tokens := m.tokens(s)
+	if since := tokens - m.anchorTokens; m.anchored && since > 0 {
+		tokens += uncertain * since
+	}
+	return tokens
 }
 
 func (m *meter) setOverhead(s size) {

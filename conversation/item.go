@@ -12,11 +12,13 @@ type item struct {
 	msg  provider.Message
 	note string // tells what was left out after this user message; sent as its last text
 	size size
+	came size // before anything was left out of it
 }
 
 func newItem(id string, msg provider.Message) item {
 	it := item{id: id, msg: msg}
 	it.measure()
+	it.came = it.size
 	return it
 }
 

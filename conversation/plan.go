@@ -162,10 +162,21 @@ func (p *planner) drop(i int) {
 	p.size = p.size.minus(p.items[i].size)
 	p.record.Drop = append(p.record.Drop, p.items[i].id)
 	for _, part := range p.items[i].msg.Parts {
-		if r, ok := part.(provider.ToolResult); ok && r.Effect != nil {
-			p.done = p.done.and(*r.Effect)
-			p.record.Done = &p.done
+		switch part := part.(type) {
+		case provider.ToolResult:
+			if part.Effect == nil {
+				continue
+			}
+			p.done = p.done.and(*part.Effect)
+		case provider.Text:
+			if p.items[i].msg.Role != provider.RoleAssistant {
+				continue
+			}
+			p.done = p.done.saying(part.Text)
+		default:
+			continue
 		}
+		p.record.Done = &p.done
 	}
 }
 

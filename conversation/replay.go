@@ -61,7 +61,7 @@ func (c *Conversation) masked(m provider.Message) provider.Message {
 			p.Text = c.cfg.Mask(p.Text)
 			if p.Effect != nil {
 				effect := *p.Effect
-				effect.Command = c.cfg.Mask(effect.Command)
+				effect.Command, effect.Decided = c.cfg.Mask(effect.Command), c.cfg.Mask(effect.Decided)
 				p.Effect = &effect
 			}
 			m.Parts[i] = p
@@ -87,6 +87,10 @@ func (c *Conversation) maskedTrim(r trimRecord) trimRecord {
 		did.Commands = slices.Clone(did.Commands)
 		for i := range did.Commands {
 			did.Commands[i].Line = c.cfg.Mask(did.Commands[i].Line)
+		}
+		did.Decided = slices.Clone(did.Decided)
+		for i := range did.Decided {
+			did.Decided[i] = c.cfg.Mask(did.Decided[i])
 		}
 		r.Done = &did
 	}

@@ -15,7 +15,7 @@ const (
 	smallest  = 0.25 // Compact goes down to this part of the budget
 	textKept  = 200  // characters that are kept of an old text of the model
 	nextSteps = 10   // steps that are to follow before the next trim
-	nextShare = 0.5  // of the budget: Trim goes no further down for them
+	nextShare = 0.5  // of the budget: Trim goes no further down where they cannot follow
 	textLong  = 400  // characters above which it is shortened
 	doneShare = 24   // part of the budget that the line of what was done may have
 	worth     = 200  // bytes that shrinking a result must save
@@ -28,8 +28,8 @@ const leastCut = 250
 
 // Trim makes the history fit the budget before a request. Under the budget it
 // does nothing and returns the zero Trimmed. Else it goes down in one go to three
-// quarters of it, or further, to half at most, where ten steps like the last ten
-// would not fit then: so the prefix that providers cache breaks rarely. Old images
+// quarters of it, or further where ten steps like the last ten would not fit
+// then: so the prefix that providers cache breaks rarely. Old images
 // become a sentence, old tool results a line that names their file (also those of
 // the newest turn), the model's old texts and the user's long ones are shortened,
 // and whole old steps go. The user's messages and the last
@@ -43,11 +43,25 @@ const leastCut = 250
 func (c *Conversation) Trim() (Trimmed, error) {
 	budget := c.Budget()
 	before := c.meter.tokens(c.size)
-	if budget <= 0 || roundTokens(before) <= budget {
+	if budget <= 0 || roundTokens(c.meter.most(c.size)) <= budget {
 		return Trimmed{}, nil
 	}
-	goal := min(trimShare*float64(budget), max(float64(budget)-c.nextSteps(), nextShare*float64(budget)))
+	goal := min(trimShare*float64(budget), float64(budget)-c.nextSteps())
+	if goal < c.kept() { // they cannot follow, whatever goes
+		goal = max(goal, nextShare*float64(budget))
+	}
 	return c.trim(trimming{before: before, goal: goal, limit: float64(budget)})
+}
+
+// kept is about how many tokens stay whatever goes: what stands before the history,
+// the user's latest message and the last steps.
+func (c *Conversation) kept() float64 {
+	recent, latest := recentFrom(c.items, stepsOf(c.items)), lastUser(c.items)
+	s := c.meter.overhead.plus(sizeOfAll(c.items[recent:]))
+	if latest >= 0 && latest < recent {
+		s = s.plus(c.items[latest].size)
+	}
+	return c.meter.raw(s)
 }
 
 // nextSteps is about how many tokens ten steps like the last ten take.
@@ -56,7 +70,9 @@ func (c *Conversation) nextSteps() float64 {
 	steps = steps[max(0, len(steps)-nextSteps):]
 	var sum size
 	for _, s := range steps {
-		sum = sum.plus(sizeOfAll(c.items[s.from:s.to]))
+		for _, it := range c.items[s.from:s.to] {
+			sum = sum.plus(it.came) // what was cut meanwhile was whole when it came
+		}
 	}
 	return c.meter.raw(sum)
 }
@@ -114,7 +130,9 @@ func (c *Conversation) trim(how trimming) (Trimmed, error) {
 		p.discard()
 		return Trimmed{Before: roundTokens(before), After: roundTokens(before)}, nil
 	}
-	p.did.Before, p.did.After = roundTokens(before), roundTokens(after)
+	shrunk := c.meter // as it will be: the same sum may round otherwise
+	shrunk.rescale(c.size, p.size)
+	p.did.Before, p.did.After = roundTokens(before), roundTokens(shrunk.tokens(p.size))
 	p.record.Before, p.record.After = p.did.Before, p.did.After
 	p.record.Factors = c.meter.factors.byName()
 	if c.session != nil {

@@ -199,7 +199,7 @@ func TestImagesGoBeforeResults(t *testing.T) {
 	add(t, c, provider.UserText("and this", img))
 	trimmed, err := c.Trim()
 	must(t, err)
-	if trimmed.Images != 11 || trimmed.Results+trimmed.Steps+trimmed.Recent != 0 {
+	if trimmed.Images != 13 || trimmed.Results+trimmed.Steps+trimmed.Recent != 0 {
 		t.Fatalf("%+v", trimmed)
 	}
 	got := c.Messages()

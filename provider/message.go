@@ -96,6 +96,8 @@ type Effect struct {
 	Files   []string `json:"files,omitempty"`   // that it changed
 	Command string   `json:"command,omitempty"` // that it ran
 	End     string   `json:"end,omitempty"`     // how the command ended, a few words
+	// Decided is what the user decided, one sentence: an answer, a call refused.
+	Decided string `json:"decided,omitempty"`
 }
 
 func (Text) partType() string       { return "text" }
