@@ -66,8 +66,9 @@ func (a *Agent) Clear() (old string, err error) {
 }
 
 // Fork goes on in a copy of the present session, which stays as it is, and returns
-// the ids of the two.
-func (a *Agent) Fork() (old, now string, err error) {
+// the ids of the two. back is how many of the user's last messages the copy lacks, with
+// what followed them.
+func (a *Agent) Fork(back int) (old, now string, err error) {
 	s := a.conv.Session()
 	switch {
 	case s == nil:
@@ -80,14 +81,16 @@ func (a *Agent) Fork() (old, now string, err error) {
 	}
 	known := a.briefing
 	from := source(s)
-	forked, err := a.opt.Sessions.Store.Fork(from)
+	forked, err := a.opt.Sessions.Store.Fork(from, back)
 	if err != nil {
 		return "", "", err
 	}
 	if err := a.change(forked); err != nil {
 		return "", "", err
 	}
-	a.briefing = known // the history is the same, and so is what the model knows
+	if back == 0 {
+		a.briefing = known // the history is the same, and so is what the model knows
+	}
 	return from, forked.ID(), nil
 }
 

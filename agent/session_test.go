@@ -75,7 +75,7 @@ func TestTheAgentTellsTheModelOfTheMode(t *testing.T) {
 	if got := lastUser(t, model); len(got) != 1 {
 		t.Errorf("sent %q", got)
 	}
-	old, _, err := a.Fork()
+	old, _, err := a.Fork(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,11 +126,11 @@ func TestTheAgentDropsRulesWithTheSession(t *testing.T) {
 
 func TestTheAgentForks(t *testing.T) {
 	a, model := newSessions(t, fake.Say("first answer"), fake.Say("second answer"), fake.Say("third answer"))
-	if _, _, err := a.Fork(); err == nil {
+	if _, _, err := a.Fork(0); err == nil {
 		t.Error("nothing was copied")
 	}
 	saying(t, a, "one")
-	old, now, err := a.Fork()
+	old, now, err := a.Fork(0)
 	if err != nil || old == now || a.SessionID() != now {
 		t.Fatalf("%q, %q, %v", old, now, err)
 	}
@@ -220,14 +220,14 @@ func TestTheAgentTellsWhatChanged(t *testing.T) {
 func TestTheAgentAFreshForkIsASession(t *testing.T) {
 	a, _ := newSessions(t, fake.Say("first answer"))
 	saying(t, a, "one")
-	old, _, err := a.Fork()
+	old, _, err := a.Fork(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if saved, err := a.Saved(); err != nil || len(saved.Messages()) != 2 {
 		t.Errorf("saved %v, %v", saved, err)
 	}
-	if again, _, err := a.Fork(); err != nil || again != old {
+	if again, _, err := a.Fork(0); err != nil || again != old {
 		t.Errorf("copied from %q, %v; want %q", again, err, old)
 	}
 	back, err := a.Clear()

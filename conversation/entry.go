@@ -27,6 +27,9 @@ const (
 // tells the next load that the broken line is known.
 const NoteTorn = "torn"
 
+// noteName is the kind of the note whose text is what the user calls the session.
+const noteName = "name"
+
 // Header is the first line of a session file: where and with what the session
 // began. The caller of Store.Create fills CWD, Version, Provider and Model; the
 // rest is the store's.
@@ -70,6 +73,8 @@ type turnRecord struct {
 	Model    string `json:"model"`    // that answered last; may be ""
 	// Totals sums the usage lines of the file up to here; nil in older files.
 	Totals *Totals `json:"totals,omitempty"`
+	First  string  `json:"first,omitempty"` // the user's first words, for List
+	Name   string  `json:"name,omitempty"`  // that the user gave the session
 }
 
 type messageRecord struct {

@@ -41,6 +41,7 @@ const (
 	kindTrim
 	kindNote
 	kindTorn // the note that follows a line which broke off
+	kindName // the note that gives the session a name
 	kindTurn
 )
 
@@ -149,6 +150,9 @@ func (b beginning) kindOf() kind {
 		if bytes.Contains(b.rest, []byte(`"kind":"`+NoteTorn+`"`)) {
 			return kindTorn
 		}
+		if bytes.Contains(b.rest, []byte(`"kind":"`+noteName+`"`)) {
+			return kindName
+		}
 		return kindNote
 	case typeTurn:
 		return kindTurn
@@ -233,6 +237,11 @@ func (l *loader) keep(k kind, line []byte, number int) bool {
 	case kindTurn:
 		if bytes.Contains(line, []byte(`,"totals":{`)) && json.Valid(line) { // they count what came before
 			l.sums, l.usage = append(l.sums[:0], line...), l.usage[:0]
+		}
+	case kindName:
+		var n Note
+		if json.Unmarshal(line, &n) == nil {
+			l.turn.Name = n.Text
 		}
 	case kindUnknown:
 		l.unknown++

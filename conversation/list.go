@@ -1,18 +1,16 @@
 package conversation
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
-
-	"artoo/provider"
 )
 
 // Info describes a session for a list. Its JSON is what artoo sessions --json prints.
@@ -27,12 +25,18 @@ type Info struct {
 	Provider string    `json:"provider"` // configured name at the start
 	Model    string    `json:"model"`    // that answered last, else the one it started with
 	ForkOf   string    `json:"fork_of,omitempty"`
+	Name     string    `json:"name,omitempty"` // that the user gave it
+	// CostUSD is what its requests cost in US dollars; nil where a price is not
+	// known, or an older artoo wrote the session.
+	CostUSD *float64 `json:"cost_usd"`
 }
 
 // Bounds of what List reads of each file.
 const (
+	headBytes  = 16 << 10 // for the header
 	peekBytes  = 1 << 20  // at most, to find the header and the first user message
-	tailBytes  = 64 << 10 // to find the last turn marker
+	tailBytes  = 4 << 10  // to find the last turn marker
+	longTail   = 64 << 10 // where it does not stand there
 	firstChars = 80
 )
 
@@ -45,140 +49,40 @@ func (st Store) List() ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	infos := make([]Info, 0, len(files))
-	for _, f := range files {
-		info, err := peek(f.path)
-		if err == nil {
-			err = info.count(f.size)
-		}
-		if err != nil && errors.Is(err, os.ErrNotExist) {
-			continue // removed since the directory was read
-		}
-		info.Updated = f.modified
-		infos = append(infos, info)
-	}
-	return infos, nil
+	return describeAll(files), nil
 }
 
-// Recent is the newest n sessions, newest first, without their number of
-// messages: no file is read further than its first message. What cannot be read
-// is left out.
+// Recent is the newest n sessions, newest first, as List describes them.
 func (st Store) Recent(n int) ([]Info, error) {
 	files, err := st.files()
 	if err != nil {
 		return nil, err
 	}
-	var infos []Info
-	for _, f := range files[:min(n, len(files))] {
-		if info, err := peek(f.path); err == nil {
-			info.Updated = f.modified
-			infos = append(infos, info)
-		}
-	}
-	return infos, nil
+	return describeAll(files[:min(n, len(files))]), nil
 }
 
-// peek reads the header and the first user message.
-func peek(path string) (Info, error) {
-	info := Info{ID: idOf(path), Path: path}
-	f, err := os.Open(path)
-	if err != nil {
-		return info, err
-	}
-	defer f.Close()
-	in := bufio.NewReader(io.LimitReader(f, peekBytes))
-	for {
-		line, readErr := in.ReadBytes('\n')
-		if e, err := decodeEntry(line); err == nil {
-			switch p := e.payload.(type) {
-			case *Header:
-				if info.Started.IsZero() { // the first counts
-					info.CWD, info.Started, info.Provider, info.Model, info.ForkOf = p.CWD, p.Started, p.Provider,
-						p.Model, p.ForkOf
-				}
-			case *messageRecord:
-				if p.Message.Role == provider.RoleUser {
-					info.First = firstWords(p.Message)
-					return info, nil
-				}
+// describeAll describes files, on as many processors as there are.
+func describeAll(files []found) []Info {
+	infos := make([]Info, len(files))
+	errs := make([]error, len(files))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		workers.Go(func() {
+			var d describer
+			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+				infos[i], errs[i] = d.describe(files[i])
 			}
-		}
-		if errors.Is(readErr, io.EOF) {
-			return info, nil
-		}
-		if readErr != nil {
-			return info, readErr
-		}
+		})
 	}
-}
-
-// firstWords is the beginning of a message on one line.
-func firstWords(m provider.Message) string {
-	for _, p := range m.Parts {
-		t, ok := p.(provider.Text)
-		if !ok {
-			continue
-		}
-		text := t.Text[:min(len(t.Text), 8*firstChars)] // enough, however long it is
-		text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
-		if text != "" {
-			return clip(text, firstChars, "...")
+	workers.Wait()
+	known := infos[:0]
+	for i, info := range infos {
+		if !errors.Is(errs[i], os.ErrNotExist) { // removed since the directory was read
+			known = append(known, info)
 		}
 	}
-	return ""
-}
-
-// count finds the number of messages and the last model.
-func (info *Info) count(size int64) error {
-	f, err := os.Open(info.Path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	from := max(0, size-tailBytes)
-	tail := make([]byte, size-from)
-	n, err := f.ReadAt(tail, from)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if info.countTail(tail[:n], from == 0) {
-		return nil
-	}
-	whole, err := os.ReadFile(info.Path)
-	info.countTail(whole, true)
-	return err
-}
-
-// countTail looks for the last turn marker in the end of the file, or counts if
-// that is all of it. It reports false when neither tells.
-func (info *Info) countTail(tail []byte, whole bool) bool {
-	if !whole {
-		_, tail, _ = bytes.Cut(tail, []byte{'\n'})
-	}
-	messages, model, known := 0, "", whole
-	for line := range bytes.Lines(tail) {
-		switch {
-		case isType(line, typeTurn):
-			e, err := decodeEntry(line)
-			if err != nil {
-				continue
-			}
-			turn := e.payload.(*turnRecord)
-			messages, model, known = turn.Messages, turn.Model, true
-		case isType(line, typeMessage):
-			if bytes.HasSuffix(bytes.TrimSpace(line), []byte{'}'}) { // else it broke off
-				messages++
-			}
-		}
-	}
-	if !known {
-		return false
-	}
-	info.Messages = messages
-	if model != "" {
-		info.Model = model
-	}
-	return true
+	return known
 }
 
 // found is a session file in the directory.
@@ -217,7 +121,8 @@ func (st Store) files() ([]found, error) {
 	return files, nil
 }
 
-// find returns the file of the session whose id is asked or begins with it.
+// find returns the file of the session whose id is asked, or begins with it, or
+// which the user called so.
 func (st Store) find(asked string) (string, error) {
 	files, err := st.files()
 	if err != nil {
@@ -233,14 +138,21 @@ func (st Store) find(asked string) (string, error) {
 			paths, ids = append(paths, f.path), append(ids, id)
 		}
 	}
+	if len(paths) == 0 {
+		for _, info := range describeAll(files) {
+			if asked != "" && strings.EqualFold(info.Name, asked) {
+				paths, ids = append(paths, info.Path), append(ids, info.ID)
+			}
+		}
+	}
 	if len(paths) == 1 {
 		return paths[0], nil
 	}
 	slices.Sort(ids)
 	if len(ids) > 0 {
-		return "", lookupError("session %s: several begin so: %s", asked, strings.Join(ids, ", "))
+		return "", lookupError("session %s: several are called so: %s", asked, strings.Join(ids, ", "))
 	}
-	return "", lookupError("session %s: there is none with this id", asked)
+	return "", lookupError("session %s: there is none with this id or name", asked)
 }
 
 // idOf is the id in a file's name; a name that artoo did not make is its own

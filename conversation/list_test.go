@@ -54,13 +54,14 @@ func TestList(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(st.Dir, "directory.jsonl"), 0o700))
 
 	first := "a question over two lines, and longer than what a list can hold, which goes on..."
+	cost := 0.0125
 	want := []Info{
 		{ID: large.ID(), Path: large.Path(), CWD: "/elsewhere", Started: large.Header().Started, Updated: largeAt,
 			First: first, Messages: 22, Provider: "anthropic", Model: "claude-test"},
 		{ID: "cutcutcu", Path: cut, CWD: "/elsewhere", Started: large.Header().Started, Updated: cutAt, First: first,
 			Messages: 20, Provider: "anthropic", Model: "claude-test"},
 		{ID: short.ID(), Path: short.Path(), CWD: "/home/me/shop", Started: short.Header().Started, Updated: shortAt,
-			First: "the total is wrong", Messages: 10, Provider: "anthropic", Model: "claude-test"},
+			First: "the total is wrong", Messages: 10, Provider: "anthropic", Model: "claude-test", CostUSD: &cost},
 		{ID: "broken", Path: broken, Updated: brokenAt},
 	}
 	got, err := st.List()
@@ -70,9 +71,7 @@ func TestList(t *testing.T) {
 	}
 	recent, err := st.Recent(2)
 	must(t, err)
-	want = want[:2]
-	want[0].Messages, want[1].Messages = 0, 0
-	if diff := cmp.Diff(want, recent); diff != "" {
+	if diff := cmp.Diff(want[:2], recent); diff != "" {
 		t.Error(diff)
 	}
 	if all, err := st.Recent(10); err != nil || len(all) != 4 {
@@ -116,4 +115,69 @@ func TestFirstWordsOfWide(t *testing.T) {
 	if got := firstWords(user(strings.Repeat("日本語", 1000))); got != strings.Repeat("日本語", 26)+"日本..." {
 		t.Errorf("%q", got)
 	}
+}
+
+// TestNameIsKeptAndFinds names a session: lists show it, the next artoo knows it, and
+// it can be asked for by it.
+func TestNameIsKeptAndFinds(t *testing.T) {
+	st := testStore(t)
+	s := record(t, st)
+	must(t, s.Rename("the  wrong\ttotal"))
+	must(t, s.Close())
+	again, err := st.Open("The wrong total")
+	must(t, err)
+	if again.ID() != s.ID() || again.Name() != "the wrong total" {
+		t.Errorf("%s is called %q", again.ID(), again.Name())
+	}
+	forked, err := st.Fork(s.ID(), 0)
+	must(t, err)
+	if forked.Name() != "" {
+		t.Errorf("the copy is called %q too", forked.Name())
+	}
+	add(t, New(Config{}, forked), user("on"))
+	must(t, forked.Sync())
+	must(t, forked.Close())
+	add(t, New(Config{}, again), user("on"))
+	must(t, again.Close()) // before its turn ended
+	infos, err := st.List()
+	must(t, err)
+	for _, info := range infos {
+		if want := map[string]string{s.ID(): "the wrong total"}[info.ID]; info.Name != want {
+			t.Errorf("%s is listed as %q, want %q", info.ID, info.Name, want)
+		}
+	}
+}
+
+// TestForkBeforeALastMessage copies a session up to one of the user's messages.
+func TestForkBeforeALastMessage(t *testing.T) {
+	st := testStore(t)
+	s := st.Create(testHeader())
+	c := New(Config{}, s)
+	for _, text := range []string{"one", "two", "three"} {
+		add(t, c, user(text), said(provider.RoleAssistant, "answer to "+text))
+	}
+	must(t, c.Sync())
+	for back, want := range []string{"answer to three", "answer to two", "answer to one"} {
+		forked, err := st.Fork(s.ID(), back)
+		must(t, err)
+		f := New(Config{}, forked)
+		if got := f.Messages(); got[len(got)-1].Text() != want || forked.UserCount() != 3-back {
+			t.Errorf("%d back: %d messages, the last is %q", back, len(got), got[len(got)-1].Text())
+		}
+		add(t, f, user("on"))
+		before := encoded(t, f.Messages())
+		must(t, forked.Close())
+		read, err := st.Open(forked.ID())
+		must(t, err)
+		if got := encoded(t, New(Config{}, read).Messages()); got != before || len(read.Notices()) > 0 {
+			t.Errorf("%d back, read again: %s %q", back, got, read.Notices())
+		}
+		must(t, read.Close())
+	}
+	for _, back := range []int{3, 4} {
+		if _, err := st.Fork(s.ID(), back); err == nil {
+			t.Errorf("there is a copy without %d messages", back)
+		}
+	}
+	must(t, s.Close())
 }

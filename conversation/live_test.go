@@ -85,7 +85,7 @@ func TestWhatNoWindowHoldsIsLeftOut(t *testing.T) {
 	must(t, c.Sync())
 	must(t, again.Close())
 
-	forked, err := st.Fork(s.ID())
+	forked, err := st.Fork(s.ID(), 0)
 	must(t, err)
 	f := New(Config{}, forked)
 	if got := encoded(t, f.Messages()); got != want {

@@ -35,7 +35,10 @@ type loader struct {
 // load reads a session file, for reading only. Only reading itself can fail: what is
 // damaged is left out and told. whole keeps all that was said; without it what can no
 // longer be sent of a long session is not read.
-func (st Store) load(r file, whole bool) (*Session, error) {
+//
+// back is how many messages of the user are left out at the end, each with what
+// followed it.
+func (st Store) load(r file, whole bool, back int) (*Session, error) {
 	size, err := r.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil, err
@@ -55,7 +58,10 @@ func (st Store) load(r file, whole bool) (*Session, error) {
 	}
 	l.empty = len(l.lines) == 0
 	l.sum()
-	chain := l.follow()
+	chain := l.follow(l.before(back))
+	if err := l.first(); err != nil {
+		return nil, err
+	}
 	if l.history, err = l.read(chain, whole); err != nil {
 		return nil, err
 	}
@@ -108,15 +114,27 @@ func (l *loader) sum() {
 	l.usage, l.sums = nil, nil
 }
 
-// follow follows the parents back from the last line: that is the history, as indexes
-// of the lines.
-func (l *loader) follow() (chain []int32) {
+// before is the index of the line before the user's last messages, n of them: the
+// last line for none, -1 if there are not so many.
+func (l *loader) before(n int) int32 {
+	i := int32(len(l.lines)) - 1
+	for ; i >= 0 && n > 0; i = l.lines[i].parent {
+		if l.lines[i].kind == kindUser {
+			n--
+		}
+	}
+	return i
+}
+
+// follow follows the parents back from the line with the index last: that is the
+// history, as indexes of the lines.
+func (l *loader) follow(last int32) (chain []int32) {
 	length := 0
-	for i := int32(len(l.lines)) - 1; i >= 0; i = l.lines[i].parent {
+	for i := last; i >= 0; i = l.lines[i].parent {
 		length++
 	}
 	chain = make([]int32, length)
-	for i := int32(len(l.lines)) - 1; i >= 0; i = l.lines[i].parent {
+	for i := last; i >= 0; i = l.lines[i].parent {
 		length--
 		chain[length] = i
 	}
@@ -124,7 +142,7 @@ func (l *loader) follow() (chain []int32) {
 	for _, i := range chain {
 		e := &l.lines[i]
 		switch e.kind {
-		case kindSession, kindUnknown, kindUsage, kindTurn:
+		case kindSession, kindUnknown, kindUsage, kindTurn, kindName:
 			continue
 		case kindUser:
 			l.users = append(l.users, e.place)
@@ -135,6 +153,21 @@ func (l *loader) follow() (chain []int32) {
 		}
 	}
 	return chain
+}
+
+// first finds the user's first words.
+func (l *loader) first() error {
+	for _, at := range l.users {
+		line, err := at.read(l.file)
+		if err != nil {
+			return err
+		}
+		if e, err := decodeEntry(line); err == nil {
+			l.turn.First = firstWords(e.payload.(*messageRecord).Message)
+			return nil
+		}
+	}
+	return nil
 }
 
 // only are those of the lines whose kind is one of these.

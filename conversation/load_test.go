@@ -20,7 +20,7 @@ func TestCutAnywhere(t *testing.T) {
 	s := record(t, st)
 	must(t, s.Close())
 	whole := readFile(t, s.Path())
-	full, err := Store{}.load(strings.NewReader(whole), true)
+	full, err := Store{}.load(strings.NewReader(whole), true, 0)
 	must(t, err)
 	if len(full.notices) > 0 {
 		t.Fatalf("whole file: %q", full.notices)
@@ -32,7 +32,7 @@ func TestCutAnywhere(t *testing.T) {
 	all := messages(full)
 	most := 0
 	for cut := range len(whole) + 1 {
-		l, err := Store{}.load(strings.NewReader(whole[:cut]), true)
+		l, err := Store{}.load(strings.NewReader(whole[:cut]), true, 0)
 		must(t, err)
 		got := messages(l)
 		if len(got) < most || len(got) > len(all) || !cmp.Equal(got, all[:len(got)]) && len(got) > 0 {
@@ -200,7 +200,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(bytes.ReplaceAll(raw, []byte(`"parent":"3"`), []byte(`"parent":"9"`)))
 	f.Add([]byte("{}\n\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := Store{}.load(bytes.NewReader(data), true)
+		l, err := Store{}.load(bytes.NewReader(data), true, 0)
 		must(t, err)
 		c := New(Config{MaxContextTokens: 100}, nil)
 		c.replay(l.history)

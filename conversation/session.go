@@ -138,6 +138,29 @@ func (s *Session) Messages() []provider.Message {
 	return messages
 }
 
+// Name is what the user calls the session, "" for nothing.
+func (s *Session) Name() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turn.Name
+}
+
+// Rename gives the session a name, of one line, "" for none. It is in the file when
+// Rename returns.
+func (s *Session) Rename(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name = clip(strings.Join(strings.Fields(name), " "), nameChars, "...")
+	if _, err := s.appendLocked(typeNote, &Note{Kind: noteName, Text: name}); err != nil {
+		return err
+	}
+	s.turn.Name = name
+	return s.endTurn()
+}
+
+// nameChars is how long the name of a session may be, in characters.
+const nameChars = 80
+
 // UserCount is how many messages of the user the session held when it was opened.
 func (s *Session) UserCount() int { return len(s.users) }
 
@@ -167,6 +190,10 @@ func (s *Session) Sync() error {
 	if s.file == nil || !s.dirty {
 		return nil
 	}
+	return s.endTurn()
+}
+
+func (s *Session) endTurn() error {
 	turn, totals := s.turn, s.totals
 	turn.Totals = &totals
 	if _, err := s.appendLocked(typeTurn, &turn); err != nil {

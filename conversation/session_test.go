@@ -225,7 +225,7 @@ func TestSessionInUseIsForked(t *testing.T) {
 	if got := encoded(t, messages[:len(messages)-1]); got != before {
 		t.Error(cmp.Diff(before, got))
 	}
-	second, err := st.Fork(again.ID())
+	second, err := st.Fork(again.ID(), 0)
 	must(t, err)
 	if diff := cmp.Diff(append([]string{second.OutputDir()}, want...), second.OutputDirs()); diff != "" {
 		t.Error(diff)

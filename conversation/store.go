@@ -69,12 +69,16 @@ func (st Store) Open(asked string) (*Session, error) { return st.found(asked, st
 
 // Read opens a session for reading, in use or not. Appends are refused.
 func (st Store) Read(asked string) (*Session, error) {
-	return st.found(asked, func(path string) (*Session, error) { return st.read(path, true) })
+	return st.found(asked, func(path string) (*Session, error) { return st.read(path, true, 0) })
 }
 
 // Fork begins a session with the history of another, which may be in use. As
-// with Create nothing is written before the first append.
-func (st Store) Fork(asked string) (*Session, error) { return st.found(asked, st.fork) }
+// with Create nothing is written before the first append. back is how many of the
+// user's last messages it lacks, with what followed them; it is an *Error if there
+// are not so many.
+func (st Store) Fork(asked string, back int) (*Session, error) {
+	return st.found(asked, func(path string) (*Session, error) { return st.fork(path, back) })
+}
 
 func (st Store) found(asked string, then func(path string) (*Session, error)) (*Session, error) {
 	path, err := st.find(asked)
@@ -87,7 +91,7 @@ func (st Store) found(asked string, then func(path string) (*Session, error)) (*
 func (st Store) open(path string) (*Session, error) {
 	lock, err := st.lockFile(path)
 	if errors.Is(err, errInUse) || errors.Is(err, errNoLocks) {
-		s, forkErr := st.fork(path)
+		s, forkErr := st.fork(path, 0)
 		if forkErr != nil {
 			return nil, forkErr
 		}
@@ -102,7 +106,7 @@ func (st Store) open(path string) (*Session, error) {
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	s, err := st.read(path, false)
+	s, err := st.read(path, false, 0)
 	if err != nil || s.newer > 0 {
 		return s, errors.Join(err, fileError(path, lock.release()))
 	}
@@ -110,16 +114,20 @@ func (st Store) open(path string) (*Session, error) {
 	return s, nil
 }
 
-func (st Store) fork(path string) (*Session, error) {
-	from, err := st.read(path, false)
+func (st Store) fork(path string, back int) (*Session, error) {
+	from, err := st.read(path, false, back)
 	if err != nil {
 		return nil, err
+	}
+	if back > 0 && !from.resumed {
+		return nil, lookupError("session %s: there are not so many messages before that one", from.header.ID)
 	}
 	h := from.header
 	h.V, h.ID, h.ForkOf = formatVersion, newID(), from.header.ID
 	h.Outputs = append([]string{filepath.Base(from.OutputDir())}, from.header.Outputs...)
 	s := st.fresh(h)
 	s.history, s.resumed, s.turn, s.owed = from.history, from.resumed, from.turn, from.owed
+	s.turn.Name = "" // two sessions of one name could not be told apart
 	s.users, s.chain, s.from = from.users, from.chain, from.from
 	s.next, s.updated, s.notices = from.next, from.updated, from.notices
 	return s, nil
@@ -132,8 +140,9 @@ func (st Store) Newest(cwd string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	var d describer
 	for _, f := range files {
-		info, err := peek(f.path)
+		info, err := d.describe(f)
 		if err == nil && info.CWD != "" && filepath.Clean(info.CWD) == filepath.Clean(cwd) {
 			return st.open(f.path)
 		}
@@ -143,12 +152,12 @@ func (st Store) Newest(cwd string) (*Session, error) {
 
 // read loads a file: the whole of it, or what can be gone on with. The session is
 // read-only.
-func (st Store) read(path string, whole bool) (*Session, error) {
+func (st Store) read(path string, whole bool, back int) (*Session, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	s, err := st.load(f, whole)
+	s, err := st.load(f, whole, back)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fileError(path, err)
 	}

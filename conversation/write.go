@@ -77,10 +77,14 @@ func (s *Session) write(e entry) error {
 
 // add counts a message in.
 func (t *turnRecord) add(e entry) {
-	if _, ok := e.payload.(*messageRecord); !ok {
+	record, ok := e.payload.(*messageRecord)
+	if !ok {
 		return
 	}
 	t.Messages++
+	if t.First == "" && record.Message.Role == provider.RoleUser {
+		t.First = firstWords(record.Message)
+	}
 	t.named(e)
 }
 

@@ -95,8 +95,14 @@ func runClear(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
-func runFork(_ context.Context, t *Terminal, _ string) error {
-	old, now, err := t.opt.Agent.Fork()
+func runFork(_ context.Context, t *Terminal, arg string) error {
+	back, err := 0, error(nil)
+	if arg != "" {
+		if back, err = strconv.Atoi(arg); err != nil || back < 1 {
+			return fmt.Errorf("%s is no number of messages; /fork 1 leaves out your last one, with what followed it", arg)
+		}
+	}
+	old, now, err := t.opt.Agent.Fork(back)
 	if err != nil {
 		return err
 	}

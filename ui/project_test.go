@@ -98,7 +98,7 @@ func TestStatusAndContext(t *testing.T) {
 func TestAFreshForkIsExported(t *testing.T) {
 	a := newProject(t, fake.Say("first answer"))
 	saying(t, a, "one")
-	if _, _, err := a.Fork(); err != nil {
+	if _, _, err := a.Fork(0); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "out.md")

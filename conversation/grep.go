@@ -1,0 +1,148 @@
+package conversation
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"artoo/provider"
+)
+
+// Match is a message in which words were found. Its JSON is what artoo sessions grep
+// --json prints.
+type Match struct {
+	Session Info          `json:"session"`
+	Time    time.Time     `json:"time"`
+	Role    provider.Role `json:"role"`
+	Text    string        `json:"text"` // what stands around the first of the words, on one line
+}
+
+// Around a word that was found so many characters are shown.
+const (
+	matchBefore = 30
+	matchChars  = 120
+)
+
+// Grep looks for messages that hold all of the words, upper case or lower, in what was
+// said, in calls and in their results: also in what is no longer sent. do gets each
+// match, the sessions in the order of List and their messages in that of the file;
+// it returns false to pass over the rest of the session. only says which sessions
+// are looked at, nil for all. A file that cannot be read is passed over.
+func (st Store) Grep(words []string, only func(Info) bool, do func(Match) bool) error {
+	infos, err := st.List()
+	if err != nil {
+		return err
+	}
+	lower := make([]string, len(words))
+	for i, w := range words {
+		lower[i] = strings.ToLower(w)
+	}
+	for _, info := range infos {
+		if only == nil || only(info) {
+			if err := grepFile(info, lower, do); err != nil && !os.IsNotExist(err) && !os.IsPermission(err) {
+				return fileError(info.Path, err)
+			}
+		}
+	}
+	return nil
+}
+
+func grepFile(info Info, words []string, do func(Match) bool) error {
+	f, err := os.Open(info.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	done := false
+	_, _, err = eachLine(f, func(_ place, _ int, line []byte) {
+		if done || !isType(line, typeMessage) || !mayHold(line, words) {
+			return
+		}
+		e, ok := decodeMessage(line)
+		if !ok {
+			return
+		}
+		m := e.payload.(*messageRecord).Message
+		if text := searched(m); holdsAll(strings.ToLower(text), words) {
+			done = !do(Match{info, e.Time, m.Role, around(text, words[0])})
+		}
+	})
+	return err
+}
+
+// mayHold passes over lines quickly: a word of plain letters stands in JSON as it is.
+func mayHold(line []byte, words []string) bool {
+	var lower []byte
+	for _, w := range words {
+		if strings.ContainsFunc(w, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf }) {
+			continue
+		}
+		if lower == nil {
+			lower = bytes.ToLower(line)
+		}
+		if !bytes.Contains(lower, []byte(w)) {
+			return false
+		}
+	}
+	return true
+}
+
+func holdsAll(text string, words []string) bool {
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// searched is the text of a message that is looked into.
+func searched(m provider.Message) string {
+	var b strings.Builder
+	for _, part := range m.Parts {
+		switch p := part.(type) {
+		case provider.Text:
+			b.WriteString(p.Text)
+		case provider.ToolCall:
+			b.WriteString(p.Name + " " + plainJSON(p.Input) + p.Raw)
+		case provider.ToolResult:
+			b.WriteString(p.Text)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// plainJSON is the strings in a call's input, as they were meant.
+func plainJSON(input json.RawMessage) string {
+	var fields map[string]any
+	if json.Unmarshal(input, &fields) != nil {
+		return string(input)
+	}
+	text := string(input)
+	for _, v := range fields {
+		if s, ok := v.(string); ok {
+			text += "\n" + s
+		}
+	}
+	return text
+}
+
+// around is what stands around a word, on one line.
+func around(text, word string) string {
+	at := max(0, strings.Index(strings.ToLower(text), word))
+	from := min(at, len(text)) // lower case may be of another length
+	for n := 0; n < matchBefore && from > 0; n++ {
+		_, size := utf8.DecodeLastRuneInString(text[:from])
+		from -= size
+	}
+	cut := text[from:min(len(text), from+8*matchChars)]
+	line := clip(strings.Join(strings.Fields(strings.ToValidUTF8(cut, "")), " "), matchChars, "...")
+	if from > 0 {
+		line = "..." + line
+	}
+	return line
+}
