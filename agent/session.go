@@ -18,6 +18,30 @@ func (a *Agent) Sessions() ([]conversation.Info, error) {
 	return slices.DeleteFunc(all, func(i conversation.Info) bool { return i.CWD != a.opt.Env.Dir }), err
 }
 
+// FindSessions are those of the agent's directory in which a message holds all of the
+// words, newest first; First is what stands around the first word in it.
+func (a *Agent) FindSessions(words []string) (found []conversation.Info, err error) {
+	here := func(i conversation.Info) bool { return i.CWD == a.opt.Env.Dir }
+	err = a.opt.Sessions.Store.Grep(words, here, func(m conversation.Match) bool {
+		m.Session.First = m.Text
+		found = append(found, m.Session)
+		return false
+	})
+	return found, err
+}
+
+// Rename gives the present session a name, "" for none.
+func (a *Agent) Rename(name string) error {
+	s := a.conv.Session()
+	switch {
+	case s == nil:
+		return errors.New("no session is kept, so it cannot be found by a name")
+	case a.conv.MessageCount() == 0:
+		return errors.New("nothing was said yet, so there is nothing to name")
+	}
+	return s.Rename(name)
+}
+
 // Saved is the present session as its file has it, nil where none is kept. It is
 // the one it was copied from for a copy that nothing was added to.
 func (a *Agent) Saved() (*conversation.Session, error) {

@@ -109,6 +109,19 @@ func (c *Conversation) Append(m provider.Message) error {
 	return nil
 }
 
+// AppendMasked appends a message from elsewhere: keys in it are masked, and a long
+// result is shortened. Errors are those of Append.
+func (c *Conversation) AppendMasked(m provider.Message) error {
+	m = c.masked(m)
+	if len(m.Parts) == 1 {
+		if r, ok := m.Parts[0].(provider.ToolResult); ok {
+			_, err := c.AppendToolResult(r)
+			return err
+		}
+	}
+	return c.Append(m)
+}
+
 // AppendToolResult adds the result of a call as a message of its own. A text
 // over the limit keeps its head and tail, with a line between them that names
 // the file with the whole and how to read it. It returns what was kept. Errors

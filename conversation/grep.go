@@ -3,7 +3,9 @@ package conversation
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -116,19 +118,24 @@ func searched(m provider.Message) string {
 	return b.String()
 }
 
-// plainJSON is the strings in a call's input, as they were meant.
+// plainJSON is the strings in a call's input, as they were meant; of another form, as
+// it stands.
 func plainJSON(input json.RawMessage) string {
 	var fields map[string]any
 	if json.Unmarshal(input, &fields) != nil {
 		return string(input)
 	}
-	text := string(input)
-	for _, v := range fields {
-		if s, ok := v.(string); ok {
-			text += "\n" + s
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if s, ok := fields[name].(string); ok {
+			all = append(all, s)
+			continue
+		}
+		if value, err := json.Marshal(fields[name]); err == nil {
+			all = append(all, string(value))
 		}
 	}
-	return text
+	return strings.Join(all, "\n")
 }
 
 // around is what stands around a word, on one line.

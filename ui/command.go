@@ -51,9 +51,10 @@ func sessionCommands() []command {
 		{name: "quit", aliases: []string{"exit", "bye"}, help: "leave", run: runQuit},
 		{name: "clear", aliases: []string{"new", "reset"}, help: "new session", run: runClear},
 		{name: "sessions", help: "list them", run: runSessions},
-		{name: "resume", aliases: []string{"continue"}, args: "[ID|N]", help: "go on with one",
+		{name: "resume", aliases: []string{"continue"}, args: "[ID|N|WORDS]", help: "go on with one",
 			run: runResume, complete: completeSessions},
-		{name: "fork", help: "go on in a copy", run: runFork},
+		{name: "rename", args: "[NAME]", help: "name the session", run: runRename},
+		{name: "fork", args: "[N]", help: "go on in a copy", run: runFork},
 		{name: "export", aliases: []string{"save"}, args: "[FILE]", help: "write it to a file", run: runExportFile},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"artoo/agent"
+	"artoo/conversation"
 	"artoo/tool"
 	"artoo/ui/export"
 	"artoo/ui/screen"
@@ -22,25 +23,41 @@ func runSessions(_ context.Context, t *Terminal, _ string) error {
 	if err != nil {
 		return err
 	}
-	t.listed = rows
 	if len(rows) == 0 {
+		t.listed = nil
 		t.Note("no sessions of this directory")
 		return nil
 	}
+	t.listSessions(rows)
+	return nil
+}
+
+// listSessions numbers sessions for /resume.
+func (t *Terminal) listSessions(rows []conversation.Info) {
+	t.listed = rows
 	var table [][]string
 	for i, r := range rows[:min(len(rows), listedSessions)] {
-		title := oneLine(firstLine(r.First))
+		title := firstLine(r.First)
+		if r.Name != "" {
+			title = "[" + r.Name + "] " + title
+		}
+		cost := ""
+		if r.CostUSD != nil {
+			cost = fmt.Sprintf("$%.2f", *r.CostUSD)
+		}
 		table = append(table, []string{strconv.Itoa(i + 1), oneLine(r.ID), age(t.opt.Clock.Now().Sub(r.Updated)),
-			screen.Count(r.Messages, "message"), title})
+			screen.Count(r.Messages, "message"), cost, oneLine(title)})
 	}
+	t.Note("sessions of " + oneLine(t.opt.Agent.Env().Dir))
 	t.columns(table)
 	if len(rows) > listedSessions {
 		t.Note(fmt.Sprintf("%d more: artoo sessions list", len(rows)-listedSessions))
 	}
-	t.Note("/resume NUMBER or /resume ID goes on with one")
-	return nil
+	t.Note("/resume NUMBER, ID or NAME goes on with one; /resume WORDS finds those that hold them")
 }
 
+// runResume goes on with the session of that number, id or name; without such a one
+// it lists those in which the words stand.
 func runResume(ctx context.Context, t *Terminal, arg string) error {
 	if arg == "" {
 		return runSessions(ctx, t, "")
@@ -53,11 +70,34 @@ func runResume(ctx context.Context, t *Terminal, arg string) error {
 		return fmt.Errorf("there is no session number %s; /resume without a number lists them", arg)
 	}
 	resumed, err := t.opt.Agent.Resume(id)
+	if e, ok := errors.AsType[*conversation.Error](err); ok && e.ErrorKind() == "usage" {
+		rows, findErr := t.opt.Agent.FindSessions(strings.Fields(arg))
+		if findErr != nil || len(rows) == 0 {
+			return errors.Join(err, findErr)
+		}
+		t.listSessions(rows)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	t.forget()
 	t.showResumed(resumed)
+	return nil
+}
+
+func runRename(_ context.Context, t *Terminal, name string) error {
+	if name == "" {
+		if s := t.opt.Agent.Conversation().Session(); s != nil && s.Name() != "" {
+			t.Note("this session is called " + oneLine(s.Name()) + "; /rename NAME changes that")
+			return nil
+		}
+		return errors.New("what is it to be called? /rename NAME")
+	}
+	if err := t.opt.Agent.Rename(name); err != nil {
+		return err
+	}
+	t.Note("this session is called " + oneLine(t.opt.Agent.Conversation().Session().Name()) + " now; /resume and artoo -r find it by that")
 	return nil
 }
 
@@ -76,6 +116,9 @@ func completeSessions(t *Terminal, _ string) []candidate {
 	}
 	var all []candidate
 	for _, r := range rows[:min(len(rows), listedSessions)] {
+		if r.Name != "" {
+			all = append(all, candidate{text: r.Name, help: r.ID})
+		}
 		all = append(all, candidate{text: r.ID, help: age(t.opt.Clock.Now().Sub(r.Updated)) + ", " + firstLine(r.First)})
 	}
 	return all

@@ -28,7 +28,9 @@ type verb struct {
 	name        string
 	least, most int    // -1 for any
 	example     string // of those words
-	session     bool   // the first of them is a session
+	session     bool   // they are sessions, the first at least
+	file        bool   // the first of them is a file
+	missing     string // as the subcommand's, where it is another
 }
 
 // root is what artoo does without a subcommand: any words, all settings.
@@ -50,13 +52,17 @@ func commands() []subcommand {
 	}
 	return []subcommand{
 		{
-			name: "sessions", args: "[list|show ID|export ID [FILE]]", short: "the sessions kept so far",
+			name: "sessions", args: "[list|show|export|grep|rm|import]", short: "the sessions kept so far",
 			missing: "which session?",
 			verbs: []verb{
 				{name: "list"}, {name: "show", least: 1, most: 1, example: "ID", session: true},
 				{name: "export", least: 1, most: 2, example: "ID [FILE]", session: true},
+				{name: "grep", least: 1, most: -1, example: "WORD ...", missing: "which words?"},
+				{name: "rm", most: -1, example: "ID ...", session: true},
+				{name: "import", least: 1, most: 1, example: "FILE", file: true, missing: "which file?"},
 			},
-			options: with(), own: []config.Option{asJSON, format},
+			options: with(), own: []config.Option{asJSON, format,
+				{Flag: "older", Arg: "AGE", Meaning: "of rm: all not written for so long, as 30d or 12h"}},
 		},
 		{
 			name: "models", args: "[provider]", short: "the models a provider has, with windows and prices", most: 1,

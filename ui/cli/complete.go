@@ -121,8 +121,15 @@ func (c subcommand) completeWords(
 		for _, v := range c.verbs {
 			words = append(words, candidate{word: v.name})
 		}
-	case len(before) == 1 && slices.ContainsFunc(c.verbs, func(v verb) bool { return v.session && v.name == before[0] }):
-		words = known(given(cmd), "resume")
+	default:
+		at := slices.IndexFunc(c.verbs, func(v verb) bool { return v.name == before[0] })
+		switch {
+		case at < 0:
+		case c.verbs[at].file && len(before) == 1:
+			return nil, cobra.ShellCompDirectiveDefault
+		case c.verbs[at].session && (len(before) == 1 || c.verbs[at].most < 0):
+			words = known(given(cmd), "resume")
+		}
 	}
 	return offered(words, begun)
 }
@@ -222,6 +229,9 @@ func known(cfg *config.Config, key string) (words []candidate) {
 		}
 		for _, i := range infos {
 			words = append(words, candidate{i.ID, i.First})
+			if i.Name != "" {
+				words = append(words, candidate{i.Name, i.ID})
+			}
 		}
 	}
 	return words

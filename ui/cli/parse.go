@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -72,7 +73,7 @@ func (l line) command(c subcommand, args []string) (Invocation, error) {
 // words refuses words that a subcommand cannot take: they are most often the
 // beginning of a prompt. Its verb, if it has some, is the first one.
 func (l line) words(c subcommand, inv Invocation) (_ Invocation, err error) {
-	name, least, most, example := c.name, 0, c.most, ""
+	name, least, most, example, missing := c.name, 0, c.most, "", c.missing
 	if len(c.verbs) > 0 && len(inv.Words) > 0 {
 		at := slices.IndexFunc(c.verbs, func(v verb) bool { return v.name == inv.Words[0] })
 		if at < 0 {
@@ -81,6 +82,7 @@ func (l line) words(c subcommand, inv Invocation) (_ Invocation, err error) {
 		v := c.verbs[at]
 		inv.Verb, inv.Words = v.name, inv.Words[1:]
 		name, least, most, example = name+" "+v.name, v.least, v.most, v.example
+		missing = cmp.Or(v.missing, missing)
 	}
 	switch {
 	case most >= 0 && len(inv.Words) > most:
@@ -90,7 +92,7 @@ func (l line) words(c subcommand, inv Invocation) (_ Invocation, err error) {
 		}
 		return inv, l.cannotTake(name, extra, "")
 	case len(inv.Words) < least || least > 0 && strings.TrimSpace(strings.Join(inv.Words, " ")) == "":
-		return inv, usage(name, c.missing, "artoo "+name+" "+example)
+		return inv, usage(name, missing, "artoo "+name+" "+example)
 	case c.page != nil:
 		inv.Page, err = c.page(l, inv)
 	}

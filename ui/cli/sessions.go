@@ -3,6 +3,8 @@ package cli
 // artoo sessions.
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
 
@@ -18,6 +20,10 @@ func (a *app) sessions(inv Invocation) error {
 	if err != nil {
 		return err
 	}
+	older, err := olderOf(inv)
+	if err != nil {
+		return err
+	}
 	if err := a.load(inv, false); err != nil {
 		return err
 	}
@@ -26,20 +32,36 @@ func (a *app) sessions(inv Invocation) error {
 		return err
 	}
 	store := conversation.Store{Dir: dir}
-	if e.id != "" {
+	switch inv.Verb {
+	case "show", "export":
 		return a.export(store, e)
+	case "grep":
+		return a.grepSessions(store, inv)
+	case "rm":
+		return a.removeSessions(store, inv, older)
+	case "import":
+		return a.importSession(store, inv)
 	}
 	list, err := store.List()
 	if err != nil {
 		return err
 	}
-	return printEach(a.process.Out, list, inv.has("json"), sessionLine)
+	out := bufio.NewWriter(a.process.Out)
+	return errors.Join(printEach(out, list, inv.has("json"), sessionLine), out.Flush())
 }
 
 // sessionLine is a session as it is listed.
 func sessionLine(s conversation.Info) string {
-	return fmt.Sprintf("%s  %s  %4d  %s  %s", s.ID, s.Updated.Format("2006-01-02 15:04"), s.Messages,
-		sanitize.Text(s.CWD, sanitize.Line), sanitize.Text(s.First, sanitize.Line))
+	cost := "-"
+	if s.CostUSD != nil {
+		cost = fmt.Sprintf("$%.2f", *s.CostUSD)
+	}
+	about := s.First
+	if s.Name != "" {
+		about = "[" + s.Name + "] " + about
+	}
+	return fmt.Sprintf("%s  %s  %4d  %7s  %s  %s", s.ID, s.Updated.Format("2006-01-02 15:04"), s.Messages, cost,
+		sanitize.Text(s.CWD, sanitize.Line), sanitize.Text(about, sanitize.Line))
 }
 
 // printEach prints a list, a line each: as JSON, or as text makes it.
