@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -27,15 +26,6 @@ func TestMain(m *testing.M) {
 			fmt.Printf("%s: %v\n", a.name, a.try())
 		}
 		os.Exit(0)
-	}
-	if len(os.Args) == 2 && os.Args[1] == "eat" {
-		eaten := make([]byte, 160<<20)
-		for i := 0; i < len(eaten); i += 4096 {
-			eaten[i] = 1
-		}
-		ended := make(chan os.Signal, 1)
-		signal.Notify(ended, syscall.SIGUSR1)
-		<-ended // which never comes: it is killed
 	}
 	if len(os.Args) == 3 && os.Args[1] == "host" {
 		os.Exit(host(Mechanism(os.Args[2])))

@@ -15,12 +15,12 @@ import (
 
 // withoutNamespaces are the facts where there are none: what Landlock can do, or
 // nothing.
-func withoutNamespaces(ctx context.Context, why Lack) Facts {
+func withoutNamespaces(ctx context.Context, news func(), why Lack) Facts {
 	facts := Facts{Mechanism: Landlock, Missing: []Lack{why}}
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	err := error(errno)
 	if errno == 0 {
-		err = try(ctx, facts, Options{})
+		err = try(ctx, news, facts, Options{})
 	}
 	if err != nil {
 		facts.Mechanism = None

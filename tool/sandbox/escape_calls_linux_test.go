@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -135,14 +136,19 @@ func sys(number uintptr, args ...uintptr) func() error {
 const at = ^uintptr(99) // AT_FDCWD
 
 // kept are the strings that calls point to: they must stay.
-var kept []*byte
+var kept struct {
+	sync.Mutex
+	texts []*byte
+}
 
 func text(s string) uintptr {
 	b, err := unix.BytePtrFromString(s)
 	if err != nil {
 		panic(err)
 	}
-	kept = append(kept, b)
+	kept.Lock()
+	kept.texts = append(kept.texts, b)
+	kept.Unlock()
 	return uintptr(unsafe.Pointer(b))
 }
 

@@ -91,7 +91,7 @@ func newWorld(t *testing.T, tools string, whole bool) *world {
 	w.environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.path("home"), "OUT=" + w.path("outside"),
 		"BASE=" + base, "PORT=" + port, "ABSTRACT=" + abstract, "VICTIM=" + strconv.Itoa(w.victim.Process.Pid),
 		"SHM=" + w.share(t), "QUEUE=" + w.queue(t),
-		"TOOL=" + tools + "/escape", "LC_ALL=C", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
+		"TOOL=" + tools + "/escape", "LC_ALL=C", "GORACE=atexit_sleep_ms=0", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
 	w.before = w.look(t)
 	return w
 }

@@ -38,8 +38,9 @@ func TestManyCommandsAtOnce(t *testing.T) {
 				}
 				group.Wait()
 			}
-			round(true)
-			round(false) // a layer and what writes wait for each other
+			for i := range 4 {
+				round(i%2 == 0) // a layer and what writes wait for each other
+			}
 			files, threads := s.uses(t)
 			for i := range 8 {
 				round(i%2 == 0)

@@ -16,30 +16,65 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probeLimit bounds a probe: where file systems hang, so do mounts.
-const probeLimit = 2 * time.Second
+// A probe is given up when nothing of it is heard for this long: where file systems
+// hang, so do mounts. A busy machine is only slow: it may take a few times as long.
+const (
+	probeLimit = 3 * time.Second
+	probeMost  = 6 * probeLimit
+)
 
 // Probe finds out what this machine can confine, by confining a command. The answer
 // is kept in cacheFile, if that is not "", for as long as kernel, user and program
-// are the same; what was not answered in time is not kept.
+// are the same. Where namespaces were not answered for in time, Landlock is tried,
+// and nothing kept.
 func Probe(ctx context.Context, cacheFile string) Facts {
 	key := probeKey()
 	if facts, ok := cached(cacheFile, key); ok {
 		return facts
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
-	defer cancel()
-	found := make(chan Facts, 1)
-	go func() { found <- probe(ctx) }()
-	select {
-	case facts := <-found:
-		if ctx.Err() == nil {
-			keep(cacheFile, key, facts)
-		}
+	facts, answered := patiently(ctx, probe)
+	if answered {
+		keep(cacheFile, key, facts)
 		return facts
-	case <-ctx.Done():
-		return Facts{Mechanism: None, Missing: []Lack{{What: "sandbox",
-			Why: fmt.Sprintf("the kernel gave no answer within %v when a command was to be confined", probeLimit)}}}
+	}
+	late := Lack{What: "sandbox",
+		Why: fmt.Sprintf("the kernel gave no answer within %v when a command was to be confined", probeLimit)}
+	facts, answered = patiently(ctx, func(ctx context.Context, news func()) Facts {
+		return withoutNamespaces(ctx, news, late)
+	})
+	if !answered {
+		return Facts{Mechanism: None, Missing: []Lack{late}}
+	}
+	return facts
+}
+
+// patiently waits for what find finds out, as long as it has news. Without an answer
+// find may go on.
+func patiently(ctx context.Context, find func(ctx context.Context, news func()) Facts) (facts Facts, answered bool) {
+	ctx, cancel := context.WithTimeout(ctx, probeMost)
+	defer cancel()
+	found, heard := make(chan Facts, 1), make(chan struct{}, 1)
+	go func() {
+		found <- find(ctx, func() {
+			select {
+			case heard <- struct{}{}:
+			default: // it is about to be heard
+			}
+		})
+	}()
+	quiet := time.NewTimer(probeLimit)
+	defer quiet.Stop()
+	for {
+		select {
+		case facts := <-found:
+			return facts, ctx.Err() == nil
+		case <-heard:
+			quiet.Reset(probeLimit)
+		case <-quiet.C:
+			return Facts{}, false
+		case <-ctx.Done():
+			return Facts{}, false
+		}
 	}
 }
 
@@ -95,13 +130,13 @@ func keep(file, key string, facts Facts) {
 }
 
 // probe tries namespaces, then what else there is.
-func probe(ctx context.Context) Facts {
+func probe(ctx context.Context, news func()) Facts {
 	facts := Facts{Mechanism: Namespaces, Layer: true, Network: true, HidesFiles: true, HidesProcess: true,
 		EndsProcesses: true}
-	err := try(ctx, facts, Options{})
+	err := try(ctx, news, facts, Options{})
 	if err != nil && strings.Contains(err.Error(), "proc /proc") {
 		facts.HidesProcess = false
-		if again := try(ctx, facts, Options{}); again == nil {
+		if again := try(ctx, news, facts, Options{}); again == nil {
 			err = nil
 			facts.Missing = append(facts.Missing, Lack{What: "processes",
 				Why:  "the kernel mounts no /proc inside, since the one here is covered in part: other processes can be seen, but not reached",
@@ -109,12 +144,12 @@ func probe(ctx context.Context) Facts {
 		}
 	}
 	if err != nil {
-		return withoutNamespaces(ctx, whyNoNamespaces(err))
+		return withoutNamespaces(ctx, news, whyNoNamespaces(err))
 	}
-	if err := try(ctx, facts, Options{Layer: true}); err != nil {
+	if err := try(ctx, news, facts, Options{Layer: true}); err != nil {
 		// Before Linux 6.6 a file system in memory cannot hold what overlay notes.
 		facts.LayerOnDisk = true
-		if try(ctx, facts, Options{Layer: true}) != nil {
+		if try(ctx, news, facts, Options{Layer: true}) != nil {
 			facts.Layer, facts.LayerOnDisk = false, false
 			facts.Missing = append(facts.Missing, whyNoLayer(err))
 		}
@@ -122,8 +157,9 @@ func probe(ctx context.Context) Facts {
 	return facts
 }
 
-// try confines one command.
-func try(ctx context.Context, facts Facts, options Options) error {
+// try confines one command, and tells how far it is.
+func try(ctx context.Context, news func(), facts Facts, options Options) error {
+	defer news()
 	base, err := os.MkdirTemp("", "artoo-probe-")
 	if err != nil {
 		return err
@@ -135,11 +171,13 @@ func try(ctx context.Context, facts Facts, options Options) error {
 			return err
 		}
 	}
+	news()
 	s, err := Open(ctx, Config{Root: root, Home: filepath.Join(base, "home"), Temp: filepath.Join(base, "temp")}, facts)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	news()
 	line := ": > old/new"
 	if options.Layer {
 		line = "rmdir old && mkdir old && " + line // which the file system of the layer must be able to mark
@@ -148,10 +186,12 @@ func try(ctx context.Context, facts Facts, options Options) error {
 	if err != nil {
 		return err
 	}
+	news()
 	exit, err := p.Wait()
 	if err != nil {
 		return err
 	}
+	news()
 	if options.Layer {
 		changes, err := p.Changes()
 		if err != nil {

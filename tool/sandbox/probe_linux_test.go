@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,6 +106,48 @@ func TestProbeSaysThatAFilterIsAroundIt(t *testing.T) {
 	if facts.Mechanism == Namespaces || !strings.Contains(facts.Missing[0].Why, "filter of system calls") {
 		t.Errorf("found %+v", facts)
 	}
+}
+
+func TestASlowProbeIsWaitedForAndOneThatHangsIsNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		gap      time.Duration // between two pieces of news
+		answered bool
+		after    time.Duration
+	}{
+		"slow": {probeLimit - time.Second, true, 5 * (probeLimit - time.Second)}, "hanging": {time.Hour, false, probeLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				facts, answered := patiently(t.Context(), func(ctx context.Context, news func()) Facts {
+					for range 5 {
+						select {
+						case <-time.After(c.gap):
+							news()
+						case <-ctx.Done():
+						}
+					}
+					return namespaceFacts
+				})
+				if answered != c.answered || answered && !facts.Layer || time.Since(begun) != c.after {
+					t.Errorf("answered %v after %v: %+v", answered, time.Since(begun), facts)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		_, answered := patiently(t.Context(), func(ctx context.Context, news func()) Facts {
+			for ctx.Err() == nil { // it gets nowhere
+				<-time.After(time.Second)
+				news()
+			}
+			return namespaceFacts
+		})
+		if answered || time.Since(begun) != probeMost {
+			t.Errorf("answered %v after %v", answered, time.Since(begun))
+		}
+	})
 }
 
 func TestALayerIsNotMadeWhereSomethingIsMounted(t *testing.T) {

@@ -19,9 +19,10 @@ type call struct{ number, a, b, c, d, e, f uintptr }
 // a list of calls, made before, and code that only makes them, on stacks of their
 // own. All of it has to stay until the first process has been waited for.
 type birth struct {
-	first   []call // of the first process
-	command []call // of the command; the last one is execve
-	after   []call // of the first process, once the command runs
+	first   []call  // of the first process
+	command []call  // of the command; the last one is execve
+	after   []call  // of the first process, once the command runs
+	live    uintptr // where live begins
 	stacks  [2][4096]uintptr
 }
 
@@ -51,10 +52,12 @@ func beforeFork()
 func afterFork()
 
 // cloneOn is clone, with the child on a stack that grows down from an address.
-// There it goes on with live. The error is a negative number.
+// There it calls live, by its address: by its name the compiler would put a function
+// between them, which tells the race detector's runtime of the call. The error is a
+// negative number.
 //
 //go:noescape
-func cloneOn(flags, stack uintptr, b *birth, role uintptr) (pid uintptr)
+func cloneOn(flags, stack uintptr, b *birth, role, live uintptr) (pid uintptr)
 
 // clone makes a process in a role.
 //
@@ -63,7 +66,7 @@ func cloneOn(flags, stack uintptr, b *birth, role uintptr) (pid uintptr)
 func (b *birth) clone(role, flags uintptr) (pid uintptr, errno syscall.Errno) {
 	stack := &b.stacks[role]
 	top := uintptr(unsafe.Pointer(stack)) + unsafe.Sizeof(*stack)
-	pid = cloneOn(syscall.CLONE_VM|uintptr(syscall.SIGCHLD)|flags, top&^15, b, role)
+	pid = cloneOn(syscall.CLONE_VM|uintptr(syscall.SIGCHLD)|flags, top&^15, b, role, b.live)
 	if pid > ^uintptr(4095) {
 		return 0, syscall.Errno(-pid)
 	}
@@ -74,6 +77,8 @@ func (b *birth) clone(role, flags uintptr) (pid uintptr, errno syscall.Errno) {
 //
 //go:norace
 func (b *birth) fork() (pid int, err error) {
+	first := live
+	b.live = **(**uintptr)(unsafe.Pointer(&first)) // a func is the address of where it begins
 	beforeFork()
 	child, errno := b.clone(roleFirst, 0)
 	afterFork()
