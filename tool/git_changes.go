@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"compress/zlib"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -51,10 +53,11 @@ func splitGit(path string) (dir, rest string, ok bool) {
 
 // GitChanges says what changes of a repository's data mean, as git sees them: refs
 // from where to where, with the subjects of their commits, and the paths whose place
-// in the index changes. Nothing of it has been done yet: the files hold what was
-// before, open reads what they will hold. No program that the repository names runs.
+// in the index changes. before reads what the files held, an error where there was
+// none, and is nil where nothing has been done yet: then the files hold it themselves.
+// after reads what they will hold. No program that the repository names runs.
 func GitChanges(ctx context.Context, root string, changes []GitChange,
-	open func(path string) (io.ReadCloser, error)) (rows []string) {
+	before, after func(path string) (io.ReadCloser, error)) (rows []string) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	dirs := map[string]map[string]bool{}
@@ -70,7 +73,7 @@ func GitChanges(ctx context.Context, root string, changes []GitChange,
 	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 		g := gitChanges{ctx: ctx, top: filepath.Join(root, filepath.FromSlash(strings.TrimSuffix(dir, ".git"))), dir: dir,
-			gone: dirs[dir], open: open}
+			gone: dirs[dir], before: before, after: after}
 		found := append(g.refs(), g.index()...)
 		if found = append(found, g.objects()...); len(found) == 0 {
 			found = []string{fmt.Sprintf("%d of git's own files", len(g.gone))}
@@ -91,11 +94,15 @@ type gitChanges struct {
 	top  string          // of its work tree
 	dir  string          // its .git, relative to the project's root
 	gone map[string]bool // the files that change, by their name in it: whether they will be gone
-	open func(path string) (io.ReadCloser, error)
+	// as for GitChanges
+	before, after func(path string) (io.ReadCloser, error)
 }
 
 // now is what a file holds, then what it will hold; nothing where it cannot be read.
 func (g *gitChanges) now(name string) []byte {
+	if _, changed := g.gone[name]; changed && g.before != nil {
+		return g.read(g.before, name, mostRefs)
+	}
 	text, err := readSome(filepath.Join(g.top, ".git", filepath.FromSlash(name)))
 	if err != nil {
 		return nil
@@ -111,7 +118,12 @@ func (g *gitChanges) then(name string, most int64) []byte {
 	case gone:
 		return nil
 	}
-	file, err := g.open(g.dir + "/" + name)
+	return g.read(g.after, name, most)
+}
+
+// read is what a file holds, up to a number of bytes; nothing where it cannot be read.
+func (g *gitChanges) read(open func(path string) (io.ReadCloser, error), name string, most int64) []byte {
+	file, err := open(g.dir + "/" + name)
 	if err != nil {
 		return nil
 	}
@@ -244,13 +256,18 @@ func (g *gitChanges) index() (rows []string) {
 	if gone {
 		return []string{"the index: deleted"}
 	}
-	before := map[string]string{}
-	if _, err := os.Stat(filepath.Join(g.top, ".git", "index")); err == nil {
-		if before, err = g.staged(filepath.Join(g.top, ".git", "index")); err != nil {
-			return []string{"the index changes"}
-		}
+	was := g.before
+	if was == nil {
+		was = func(string) (io.ReadCloser, error) { return os.Open(filepath.Join(g.top, ".git", "index")) }
 	}
-	after, err := g.stagedThen()
+	before, err := g.stagedIn(was)
+	if errors.Is(err, fs.ErrNotExist) {
+		before, err = map[string]string{}, nil
+	}
+	if err != nil {
+		return []string{"the index changes"}
+	}
+	after, err := g.stagedIn(g.after)
 	if err != nil {
 		return []string{"the index changes"}
 	}
@@ -270,9 +287,9 @@ func (g *gitChanges) index() (rows []string) {
 	return rows
 }
 
-// stagedThen is what the index will hold.
-func (g *gitChanges) stagedThen() (map[string]string, error) {
-	file, err := g.open(g.dir + "/index")
+// stagedIn is what an index that open reads holds.
+func (g *gitChanges) stagedIn(open func(path string) (io.ReadCloser, error)) (map[string]string, error) {
+	file, err := open(g.dir + "/index")
 	if err != nil {
 		return nil, err
 	}

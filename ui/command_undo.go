@@ -90,6 +90,9 @@ func runDiff(_ context.Context, t *Terminal, arg string) error {
 		return nil
 	}
 	diff := u.Diff(changes)
+	for _, row := range slices.Backward(u.git(changes, true)) {
+		diff = oneLine(row) + "\n" + diff
+	}
 	_, rows := t.opt.Size()
 	if t.Changes(diff, rows) {
 		return nil

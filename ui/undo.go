@@ -3,8 +3,10 @@ package ui
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -74,7 +76,7 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 		q.First = append(q.First, "the repository has moved since: this is asked twice")
 	}
 	renamed := renames(p.Restore)
-	q.Rest = u.git(p.Restore)
+	q.Rest = u.git(p.Restore, false)
 	for _, c := range p.Restore {
 		switch {
 		case renamed[c.Path], tool.GitData(c.Path): // its new name tells, or git's view
@@ -94,20 +96,31 @@ func (u Undo) question(p journal.Plan) screen.UndoQuestion {
 	return q
 }
 
-// git is what changes of a repository's data come to, as git sees it.
-func (u Undo) git(changes []journal.Change) (rows []string) {
+// git is what changes of a repository's data come to, as git sees it. Those that are
+// done are told from what is kept of before, those to come from what the files hold.
+func (u Undo) git(changes []journal.Change, done bool) (rows []string) {
 	var list []tool.GitChange
-	to := map[string]journal.State{}
+	from, to := map[string]journal.State{}, map[string]journal.State{}
 	for _, c := range changes {
 		if tool.GitData(c.Path) && (c.Before.Kind == journal.File || c.After.Kind == journal.File) {
 			list = append(list, tool.GitChange{Path: c.Path, Gone: c.After.Kind == journal.Absent})
-			to[c.Path] = c.After
+			from[c.Path], to[c.Path] = c.Before, c.After
 		}
 	}
-	for _, row := range tool.GitChanges(context.Background(), u.Root, list, func(path string) (io.ReadCloser, error) {
-		data, err := u.Journal.Content(to[path])
-		return io.NopCloser(bytes.NewReader(data)), err
-	}) {
+	open := func(states map[string]journal.State) func(path string) (io.ReadCloser, error) {
+		return func(path string) (io.ReadCloser, error) {
+			if states[path].Kind == journal.Absent {
+				return nil, fs.ErrNotExist
+			}
+			data, err := u.content(path, states[path])
+			return io.NopCloser(bytes.NewReader(data)), err
+		}
+	}
+	before := open(from)
+	if !done {
+		before = nil
+	}
+	for _, row := range tool.GitChanges(context.Background(), u.Root, list, before, open(to)) {
 		rows = append(rows, "git: "+row)
 	}
 	return rows
@@ -239,14 +252,18 @@ func (u Undo) Done(p journal.Plan, r journal.Report) {
 	}
 }
 
-// maxDiffed is the size in bytes of the largest file whose text is compared.
-const maxDiffed = 1 << 20
+// maxDiffed is the size in bytes of the largest file whose text is compared, maxDiff
+// that of all the diffs together; the files after that are named by their size.
+const (
+	maxDiffed = 1 << 20
+	maxDiff   = 4 << 20
+)
 
-// Diff is what changes do to contents, as a unified diff; what is no text, or not
-// kept, is named.
+// Diff is what changes do to contents, as a unified diff; what is no text, not kept or
+// too much is named.
 func (u Undo) Diff(changes []journal.Change) string {
 	var b strings.Builder
-	renamed := renames(changes)
+	renamed, left := renames(changes), 0
 	for _, c := range changes {
 		switch {
 		case renamed[c.Path], tool.GitData(c.Path):
@@ -261,14 +278,24 @@ func (u Undo) Diff(changes []journal.Change) string {
 		if c.Before.Kind == journal.Folder || c.After.Kind == journal.Folder {
 			continue
 		}
-		text, err := u.diff(c)
+		text, err := "", errLeftOut
+		if b.Len() <= maxDiff {
+			text, err = u.diff(c)
+		} else {
+			left++
+		}
 		if err != nil {
-			text = fmt.Sprintf("%s: %d bytes, before %d (%v)\n", c.Path, c.After.Size, c.Before.Size, err)
+			text = fmt.Sprintf("%s: %d bytes, before %d (%v)\n", oneLine(c.Path), c.After.Size, c.Before.Size, err)
 		}
 		b.WriteString(text)
 	}
+	if left > 0 {
+		fmt.Fprintf(&b, "the text of %s is left out: the diff would be too long\n", screen.Count(left, "more file"))
+	}
 	return b.String()
 }
+
+var errLeftOut = errors.New("text left out")
 
 func (u Undo) diff(c journal.Change) (string, error) {
 	before, err := u.content(c.Path, c.Before)

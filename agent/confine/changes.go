@@ -82,7 +82,7 @@ func (c *changes) Git(ctx context.Context) []string {
 			byName[name] = change
 		}
 	}
-	return tool.GitChanges(ctx, c.confiner.config.Root, list, func(name string) (io.ReadCloser, error) {
+	return tool.GitChanges(ctx, c.confiner.config.Root, list, nil, func(name string) (io.ReadCloser, error) {
 		return c.found.Open(byName[name])
 	})
 }
