@@ -16,9 +16,8 @@ import (
 	"artoo/provider/providertest"
 )
 
-// onLayer is a conversation in a terminal. Its model answers each message by a call
-// of bash, with one line after the other, and then by "well done".
-type onLayer struct {
+// atTerminal is a conversation in a terminal.
+type atTerminal struct {
 	*terminal
 	dir   string
 	env   []string
@@ -27,11 +26,12 @@ type onLayer struct {
 	heard []string // the requests
 }
 
-// talkOnLayer starts one, or is nil where nothing makes layers. asked is called when
+// talkOnLayer starts one whose model answers each message by a call of bash, with one
+// line after the other, and then by "well done". It is nil where nothing makes layers. asked is called when
 // a request has come, before its reply goes out; it may be nil.
-func talkOnLayer(t *testing.T, asked func(), args []string, lines ...string) *onLayer {
+func talkOnLayer(t *testing.T, asked func(), args []string, lines ...string) *atTerminal {
 	t.Helper()
-	k := &onLayer{dir: t.TempDir()}
+	k := &atTerminal{dir: t.TempDir()}
 	m := newModel(t, func(n int, r providertest.Request) providertest.Reply {
 		k.mu.Lock()
 		k.heard = append(k.heard, string(r.Body))
@@ -75,14 +75,14 @@ func lastMessage(t testing.TB, body []byte) (last struct{ Role, Content string }
 }
 
 // shows waits for a text behind the one that was waited for last.
-func (k *onLayer) shows(texts ...string) {
+func (k *atTerminal) shows(texts ...string) {
 	k.Helper()
 	for _, text := range texts {
 		k.at = k.expect(text, k.at)
 	}
 }
 
-func (k *onLayer) write(name, text string) {
+func (k *atTerminal) write(name, text string) {
 	if err := os.WriteFile(filepath.Join(k.dir, name), []byte(text), 0o644); err != nil {
 		k.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func (k *onLayer) write(name, text string) {
 
 // answers types a line as a user does: a question takes none before nothing was typed
 // for a while, and none that comes at once, as what is pasted does.
-func (k *onLayer) answers(line string) {
+func (k *atTerminal) answers(line string) {
 	k.Helper()
 	for read := time.After(2 * takesAnswers); read != nil; {
 		select {
@@ -112,14 +112,14 @@ func (k *onLayer) answers(line string) {
 	}
 }
 
-func (k *onLayer) types(keys string) {
+func (k *atTerminal) types(keys string) {
 	k.Helper()
 	if _, err := k.tty.WriteString(keys); err != nil {
 		k.Fatal(err)
 	}
 }
 
-func (k *onLayer) holds(name, want string) {
+func (k *atTerminal) holds(name, want string) {
 	k.Helper()
 	got, err := os.ReadFile(filepath.Join(k.dir, name))
 	if want == "" && os.IsNotExist(err) {
@@ -131,7 +131,7 @@ func (k *onLayer) holds(name, want string) {
 }
 
 // waitsUntil waits for what a command writes.
-func (k *onLayer) waitsUntil(name, want string) {
+func (k *atTerminal) waitsUntil(name, want string) {
 	k.Helper()
 	late := time.Now().Add(time.Minute)
 	for again := time.Tick(20 * time.Millisecond); time.Now().Before(late); <-again {
@@ -143,7 +143,7 @@ func (k *onLayer) waitsUntil(name, want string) {
 }
 
 // told is what the model was told last.
-func (k *onLayer) told() string {
+func (k *atTerminal) told() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return lastMessage(k, []byte(k.heard[len(k.heard)-1])).Content
@@ -296,7 +296,7 @@ func TestTheNextStartSaysWhatAKilledArtooLeft(t *testing.T) {
 	k.waitsUntil("other", "begun\n")
 	k.holds("greeting", "half\n")
 	k.end()
-	next := &onLayer{terminal: startTerminal(t, k.dir, k.env, k.cmd.Path, "-c"), dir: k.dir}
+	next := &atTerminal{terminal: startTerminal(t, k.dir, k.env, k.cmd.Path, "-c"), dir: k.dir}
 	next.shows("the answer broke off here", "you: ") // the first one is of what was said before
 	next.leave()
 	next.holds("greeting", "hello\n")

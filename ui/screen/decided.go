@@ -84,6 +84,7 @@ func (s *Screen) Decided(q agent.Question, a agent.Answer) {
 		r.said = r.since
 		rule := line(cmp.Or(a.Rule, q.Rule))
 		if q.Kind == agent.QuestionPlan {
+			r.decision = told
 			s.must(s.decidedLine(planDecided(q, a)))
 			return
 		}

@@ -17,6 +17,7 @@ const (
 	undecided decision = iota
 	applied            // a change allowed once: its result line says so
 	denied
+	told // the decision is all that its result says
 )
 
 // beginQuestion makes room for a question, which names its call. The lock is held.

@@ -12,6 +12,9 @@ import (
 func (b *asking) plan(q agent.Question) {
 	verb := callVerb(q.Call)
 	b.WriteString(b.s.callLine(q.Call, ""))
+	if b.s.opt.Profile != Spoken {
+		b.WriteString("\n")
+	}
 	if !b.cut || !b.s.opt.ErrTTY {
 		b.rows(strings.Split(strings.TrimRight(indented(q.Plan, margin), "\n"), "\n"))
 		return

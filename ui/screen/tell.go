@@ -115,6 +115,9 @@ func (s *Screen) OnToolResult(call agent.Call, r agent.CallResult) {
 		if run.decision == denied && r.Status != agent.CallOK && r.Status != agent.CallFailed {
 			return // the decision line has said it
 		}
+		if run.decision == told && r.Status == agent.CallOK {
+			return
+		}
 		tail := s.unseen(run, r.Tail)
 		// An error that begins with what the call works on need not say it again.
 		text := strings.TrimPrefix(s.ascii(result(r)), s.object(call)+": ")

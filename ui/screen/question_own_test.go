@@ -1,0 +1,61 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"artoo/agent"
+	"artoo/tool"
+)
+
+const thePlan = "# A clock for the cart\n\n1. `Cart` gets a **clock**: `New(now func() time.Time)`, in internal/cart/cart.go\n" +
+	"2. the three callers pass `time.Now`\n\n| check | how |\n|---|---|\n| unit | `go test ./internal/cart` |\n\n" +
+	"```go\nc := cart.New(time.Now)\n```\n\nNothing else \x1b[2Jchanges.\n"
+
+// ownQuestions plays a plan that is refused, one that is approved, and two questions of
+// the model's own.
+func (r *rig) ownQuestions() {
+	own := func(id, verb, object string) agent.Call {
+		c := call(id, verb, object)
+		c.Access.Kind = tool.KindNone
+		return c
+	}
+	plan := agent.Question{Kind: agent.QuestionPlan, Call: own("1", "plan", "for approval"), Plan: thePlan, Then: "ask"}
+	r.OnToolCall(plan.Call)
+	r.typed(r.Question(plan), "?")
+	r.QuestionHelp(plan)
+	r.typed(r.Question(plan), "n the callers first")
+	r.Decided(plan, agent.Answer{Reason: "the callers first"})
+	r.OnToolResult(plan.Call, ok("not approved: the callers first"))
+	plan.Call, plan.Plan = own("2", "plan", "for approval"), "Callers first, then the cart."
+	r.OnToolCall(plan.Call)
+	r.typed(r.Question(plan), "e")
+	r.Decided(plan, agent.Answer{Verdict: agent.YesForSession})
+	r.OnToolResult(plan.Call, ok("approved, mode edits"))
+	choice := agent.Question{Kind: agent.QuestionChoice, Call: own("3", "ask", "Where do the prices go?"),
+		Text: "Where do the prices go? Both can be tried, \x1b[31mbut only one stays.",
+		Choices: []string{"SQLite: one file beside the program, nothing to install, no server that could be down",
+			"Postgres\nas the orders have it"}}
+	r.OnToolCall(choice.Call)
+	r.typed(r.Choice(choice), "2")
+	r.OnToolResult(choice.Call, ok("Postgres"))
+	choice.Call, choice.Text, choice.Choices = own("4", "ask", "And the table's name?"), "And the table's name?", nil
+	r.OnToolCall(choice.Call)
+	r.typed(r.Choice(choice), "prices")
+	r.OnToolResult(choice.Call, ok("prices"))
+}
+
+func TestPlansAndChoicesAreAskedInEveryProfile(t *testing.T) {
+	var all strings.Builder
+	for _, c := range []struct {
+		profile string
+		width   int
+	}{{"rich", 80}, {"nocolor", 80}, {"nocolor", 40}, {"plain", 80}, {"plain", 40}, {"spoken", 80}} {
+		r := newRig(profiles()[c.profile])
+		r.opt.Width = func() int { return c.width }
+		r.ownQuestions()
+		fmt.Fprintf(&all, "==> %s, %d columns <==\n%s\n", c.profile, c.width, strings.ReplaceAll(r.err.String(), "\x1b", "␛"))
+	}
+	golden(t, "own-questions.golden", all.String())
+}
