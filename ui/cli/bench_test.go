@@ -44,7 +44,7 @@ func BenchmarkArtoo(b *testing.B) {
 		run  func(b *testing.B)
 	}{
 		{"binary", s.binary}, {"request", s.request}, {"prompt", s.prompt}, {"loop", s.loop},
-		{"edits", s.edits}, {"looks", s.looks}, {"sandboxed", s.sandboxed},
+		{"edits", s.edits}, {"looks", s.looks}, {"sandboxed", s.sandboxed}, {"output", s.output},
 		{"stream", s.stream}, {"linear", s.linear}, {"bytes", s.bytes},
 	} {
 		b.Run(part.name, func(b *testing.B) {
