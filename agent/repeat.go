@@ -3,6 +3,8 @@ package agent
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 )
 
@@ -35,6 +37,15 @@ type repeats map[string]*repeat
 
 func (p *pending) key() string { return p.call.Name + "\x00" + string(p.call.Input) + p.call.Raw }
 
+// sumOf is the checksum of a text, which is not copied for it: it may be very long.
+func sumOf(text string) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	// It cannot fail. What is hidden would copy the text.
+	_, _ = io.Copy(h, struct{ io.Reader }{strings.NewReader(text)})
+	h.Sum(sum[:0])
+	return sum
+}
+
 // count counts a call that ended, and returns what the model must hear of it. A
 // change by another call starts the count anew: running a test again after an edit
 // is no repeat, and neither is a call that says something else each time.
@@ -42,7 +53,7 @@ func (r repeats) count(p *pending) string {
 	if p.outcome.Status == CallInterrupted {
 		return ""
 	}
-	key, failed, result := p.key(), p.outcome.Status != CallOK, sha256.Sum256([]byte(p.outcome.Text))
+	key, failed, result := p.key(), p.outcome.Status != CallOK, sumOf(p.outcome.Text)
 	if !failed && !p.reads {
 		for other := range r {
 			if other != key {

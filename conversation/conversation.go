@@ -144,7 +144,7 @@ func (c *Conversation) appendResult(r provider.ToolResult, limit int) (provider.
 	}
 	r.Text = strings.ToValidUTF8(r.Text, "\ufffd")
 	if limit > 0 && longer(r.Text, limit) {
-		place := c.files.keep(r.Name, ".txt", []byte(r.Text))
+		place := c.files.keep(r.Name, ".txt", r.Text)
 		r.Text = shorten(r.Text, limit, place)
 		r.File = place.path
 	}

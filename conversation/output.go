@@ -29,7 +29,7 @@ type location struct {
 }
 
 // keep writes data to a new file whose name begins with what made it.
-func (o *outputs) keep(name, ext string, data []byte) location {
+func (o *outputs) keep(name, ext, data string) location {
 	if o.dir == "" {
 		return location{why: "The rest is not kept."}
 	}
@@ -54,7 +54,7 @@ func (o *outputs) keep(name, ext string, data []byte) location {
 
 // write makes the directory and the file. An existing file is never touched:
 // sub-agents and earlier runs write into the same directory.
-func (o *outputs) write(name, ext string, data []byte) (string, error) {
+func (o *outputs) write(name, ext, data string) (string, error) {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return "", err
 	}
@@ -69,12 +69,12 @@ func (o *outputs) write(name, ext string, data []byte) (string, error) {
 
 // createFile makes a file for its user only. One that is there is never touched,
 // and one that cannot be written whole does not stay.
-func createFile(path string, data []byte) error {
+func createFile(path, data string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	_, err = f.WriteString(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
@@ -125,5 +125,5 @@ func (s *Session) KeepSalt(salt []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return createFile(path, salt)
+	return createFile(path, string(salt))
 }

@@ -21,7 +21,7 @@ type planner struct {
 
 // keep puts a text or image into a file, as outputs.keep does.
 func (p *planner) keep(name, ext string, data []byte) location {
-	place := p.c.files.keep(name, ext, data)
+	place := p.c.files.keep(name, ext, string(data))
 	if place.path != "" {
 		p.files = append(p.files, place.path)
 	}

@@ -121,7 +121,7 @@ func TestWholeCannotBeKept(t *testing.T) {
 
 func TestFileIsCappedBetweenCharacters(t *testing.T) {
 	o := outputs{dir: t.TempDir()}
-	data := []byte("x" + strings.Repeat("ü", maxOutput/2+10))
+	data := "x" + strings.Repeat("ü", maxOutput/2+10)
 	place := o.keep("bash", ".txt", data)
 	info, err := os.Stat(place.path)
 	must(t, err)
@@ -134,7 +134,7 @@ func TestOutputsNeverOverwrite(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "mcp__a_b-1.txt"), []byte("old"), 0o600))
 	o := outputs{dir: dir}
-	place := o.keep("mcp__a/b", ".txt", []byte("new"))
+	place := o.keep("mcp__a/b", ".txt", "new")
 	if filepath.Base(place.path) != "mcp__a_b-2.txt" || readFile(t, filepath.Join(dir, "mcp__a_b-1.txt")) != "old" {
 		t.Error(place)
 	}

@@ -23,7 +23,11 @@ func find(text string, found func(from, to int) bool) {
 	t, done := table(), 0
 	for i := 0; i < len(text); {
 		next := i + 1
-		for _, s := range t[text[i]] {
+		if next < len(text) && !t.begin(text[i], text[next]) {
+			i = next
+			continue
+		}
+		for _, s := range t.by[text[i]] {
 			if !strings.HasPrefix(text[i:], s.start) || s.whole && inWord(text, i) {
 				continue
 			}

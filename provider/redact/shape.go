@@ -15,10 +15,28 @@ type shape struct {
 	match func(text string, i int) (from, to, end int)
 }
 
-// table has the shapes by their first byte. It is made when something is looked
-// at that may hold a key: no package may cost start-up time.
-var table = sync.OnceValue(func() (t [256][]shape) {
-	put := func(s shape) { t[s.start[0]] = append(t[s.start[0]], s) }
+// shapes are those that there are.
+type shapes struct {
+	by    [256][]shape         // their first byte
+	pairs [1 << 16 / 64]uint64 // a bit for each two bytes that one begins with
+}
+
+// begin reports whether a shape begins with two bytes. Nearly no place of a text is past
+// that.
+func (s *shapes) begin(a, b byte) bool {
+	pair := uint(a)<<8 | uint(b)
+	return s.pairs[pair/64]>>(pair%64)&1 != 0
+}
+
+// table has the shapes. It is made when something is looked at that may hold a key: no
+// package may cost start-up time.
+var table = sync.OnceValue(func() *shapes {
+	t := &shapes{}
+	put := func(s shape) {
+		t.by[s.start[0]] = append(t.by[s.start[0]], s)
+		pair := uint(s.start[0])<<8 | uint(s.start[1])
+		t.pairs[pair/64] |= 1 << (pair % 64)
+	}
 	token := func(named bool, pattern string, starts ...string) {
 		re := regexp.MustCompile(`^(?:` + pattern + `)`)
 		for _, start := range starts {
