@@ -81,15 +81,19 @@ func (c *Cleaner) plain(p []byte) int {
 func kept(b byte) bool { return b >= 0x20 && b != 0x7f && b != 0xc2 || b == '\n' || b == '\t' }
 
 // keptLength is how many bytes at the beginning of p are kept. It looks at eight of them
-// at a time, and one by one only where a byte below 0x20 or one of 0x7f and 0xc2 may be
-// among them.
+// at a time, and one by one only where a control character that is no line break, or 0xc2,
+// is among them: the sums set the high bit of each byte for which it is so.
 func keptLength(p []byte) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
+	const ones, low, high = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f, 0x8080808080808080
 	n := 0
 	for ; n+8 <= len(p); n += 8 {
 		w := binary.LittleEndian.Uint64(p[n:])
-		del, c2 := w^ones*0x7f, w^ones*0xc2
-		if ((w-ones*0x20)&^w|(del-ones)&^del|(c2-ones)&^c2)&high == 0 {
+		rest, line, c2 := w&low, w^ones*'\n', w^ones*0xc2
+		printed := rest + ones*0x60 | w  // 0x20 and above
+		noBreak := line&low + low | line // not '\n'
+		notC2 := c2&low + low | c2       // not 0xc2
+		deleted := (rest + ones) &^ w    // 0x7f
+		if (^printed&noBreak|^notC2|deleted)&high == 0 {
 			continue
 		}
 		for i, b := range p[n : n+8] {
