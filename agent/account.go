@@ -129,6 +129,7 @@ func (t *turn) recordUsage(in *incoming, id string, tries int, parts ...provider
 		report.CostUSD = plus(report.CostUSD, provider.Cost(usage, t.model.Info.Price))
 	}
 	t.spent.add(report.Usage, report.CostUSD)
+	t.settleDay(report)
 	return t.report(report)
 }
 

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"artoo/agent/ledger"
 	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
@@ -58,13 +59,15 @@ type Agent struct {
 	running chan struct{} // holds one while calls that change something are decided and run
 	tasks   int           // sub-agents that were begun
 
-	replyLimit int             // of the model, in tokens, as it was asked for
-	guessed    bool            // the server's guess at the model's facts was taken over
-	spent      *spending       // of this run, all turns
-	cached     int             // tokens the provider's cache is believed to hold
-	elapsed    time.Duration   // of the run, without waiting for the user
-	turns      []string        // what the user wrote since the session was opened, in order
-	unsent     []provider.Part // the notes of a message that was withdrawn, for the next one
+	replyLimit int       // of the model, in tokens, as it was asked for
+	guessed    bool      // the server's guess at the model's facts was taken over
+	spent      *spending // of this run, all turns
+	// reservation of the request that is under way in Options.Ledger; nil for none
+	reservation *ledger.Reservation
+	cached      int             // tokens the provider's cache is believed to hold
+	elapsed     time.Duration   // of the run, without waiting for the user
+	turns       []string        // what the user wrote since the session was opened, in order
+	unsent      []provider.Part // the notes of a message that was withdrawn, for the next one
 	// the last answer to "which model answers" of which the user was notified
 	otherModel     string
 	answered       [2]string                          // the last model that was asked, and the one that answered

@@ -299,10 +299,11 @@ func TestCapsBoundTheReply(t *testing.T) {
 		reply  int // the default
 		most   int
 	}{
-		{"tokens", agent.Limits{MaxTotalTokens: 500}, 1000, 500},
-		{"tokens, no limit of the reply", agent.Limits{MaxTotalTokens: 500}, 0, 500},
-		{"money", agent.Limits{MaxCost: 0.005}, 1000, 500},
-		{"both", agent.Limits{MaxCost: 0.005, MaxTotalTokens: 300}, 1000, 300},
+		{"tokens", agent.Limits{MaxTotalTokens: 700}, 1000, 700},
+		{"tokens, no limit of the reply", agent.Limits{MaxTotalTokens: 700}, 0, 700},
+		{"money", agent.Limits{MaxCost: 0.008}, 1000, 800},
+		{"both", agent.Limits{MaxCost: 0.008, MaxTotalTokens: 700}, 1000, 700},
+		{"a short reply", agent.Limits{MaxTotalTokens: 300}, 200, 200},
 		{"far away", agent.Limits{MaxCost: 5, MaxTotalTokens: 1e6}, 1000, 1000},
 	} {
 		p := &fake.Provider{Steps: []fake.Step{fake.Say("x")}}

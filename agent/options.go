@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"artoo/agent/ledger"
 	"artoo/agent/permission"
 	"artoo/conversation"
 	"artoo/provider"
@@ -23,6 +24,9 @@ type Options struct {
 	Env    *tool.Env          // what the tools work with; the Workspace's files are opened in it. nil is a new one
 	Policy *permission.Policy // decides over calls; nil asks about all that changes something
 	Limits Limits
+	// Ledger is what all runs of the user spend; nil counts this run only, and
+	// Limits.DailyCost does not hold.
+	Ledger *ledger.Ledger
 	// Sandbox confines commands, as far as Policy.Confinement says it can. nil confines
 	// none.
 	Sandbox Sandbox

@@ -19,12 +19,12 @@ func (t *turn) query(ctx context.Context) (provider.Done, error) {
 		if err := t.trim(); err != nil {
 			return provider.Done{}, err
 		}
-		request, done, err := t.reserved(ctx)
+		request, err := t.request(ctx)
 		if err != nil {
 			return provider.Done{}, err
 		}
 		reply, err := t.stream(ctx, request)
-		done()
+		t.endRequest()
 		if err == nil {
 			reply.Message = t.withoutOversized(reply.Message)
 			return reply, nil
@@ -35,48 +35,17 @@ func (t *turn) query(ctx context.Context) (provider.Done, error) {
 	}
 }
 
-// reserved builds what is sent next, and counts what it may come to as used until
-// done is called: sub-agents side by side cannot spend the same rest of a cap. Where
-// it is what others may still use that leaves too little, it waits for them.
-func (t *turn) reserved(ctx context.Context) (request provider.Request, done func(), err error) {
-	t.spent.reserving.Lock()
-	defer t.spent.reserving.Unlock()
-	for {
-		t.shortOf = false
-		request, err = t.request()
-		released := t.spent.othersHold(t.Agent)
-		if released == nil || err == nil && !t.shortOf || ctx.Err() != nil {
-			break
-		}
-		t.spent.reserving.Unlock()
-		select {
-		case <-released:
-		case <-ctx.Done():
-		}
-		t.spent.reserving.Lock()
-	}
-	if err != nil {
-		return request, nil, err
-	}
-	prompt := t.conv.EstimatedTokens()
-	h := hold{tokens: prompt + request.MaxTokens}
-	if cost := provider.Cost(provider.Usage{Input: prompt, Output: request.MaxTokens}, t.model.Info.Price); cost != nil {
-		h.cost = *cost
-	}
-	return request, t.spent.hold(t.Agent, h), nil
-}
-
-// request builds what is sent next, within the caps.
-func (t *turn) request() (provider.Request, error) {
+// request builds what is sent next, within the caps: what it may come to is reserved
+// until endRequest.
+func (t *turn) request(ctx context.Context) (provider.Request, error) {
 	options := provider.Options{MaxTokens: t.attempt.maxTokens}.Or(t.model.Defaults)
-	options.MaxTokens = t.withThinking(options)
-	left, err := t.checkLimits()
+	fitting := t.fitReply(t.withThinking(options))
+	reply, err := t.reserve(ctx, fitting)
 	if err != nil {
 		return provider.Request{}, err
 	}
-	t.shortOf = left > 0 && left < options.MaxTokens
-	options.MaxTokens = t.fitReply(tightest(options.MaxTokens, left))
-	t.limit = options.MaxTokens
+	t.squeezed = t.squeezed && reply == fitting
+	options.MaxTokens, t.limit = reply, reply
 	repair := provider.Repair
 	if t.attempt.paused {
 		repair = provider.RepairPaused
@@ -200,12 +169,12 @@ func (t *turn) nextTry(in *incoming, e provider.Retry, maxTokens int) error {
 	if !e.Own {
 		t.lose(in, usage)
 		t.losing = in.lost
-		left, err := t.tokensLeft()
+		reply, err := t.reserveTry(maxTokens)
 		if err != nil {
 			return err
 		}
-		if e.Lower != nil && left > 0 && (maxTokens == 0 || left < maxTokens) {
-			e.Lower(left)
+		if e.Lower != nil && reply > 0 && reply != maxTokens {
+			e.Lower(reply)
 		}
 	}
 	in.tries = e.Try

@@ -231,7 +231,7 @@ func TestTheCapsHoldOverSubAgents(t *testing.T) {
 	}{
 		"steps":  {agent.Limits{MaxTurns: 6}, "6 steps in this turn"},
 		"tokens": {agent.Limits{MaxTotalTokens: 2500}, "a higher ARTOO_MAX_TOTAL_TOKENS"},
-		"money":  {agent.Limits{MaxCost: 0.005}, "a higher --max-cost"},
+		"money":  {agent.Limits{MaxCost: 0.0085}, "a higher --max-cost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opt, c := withTasks(map[string][]fake.Step{

@@ -30,7 +30,7 @@ type turn struct {
 	attempt  attempt         // what is tried for the present reply
 	limit    int             // of the last request's reply in tokens, 0 for none
 	squeezed bool            // that limit is what the window left, less than it should be
-	shortOf  bool            // it is what the caps left
+	release  func()          // gives back what the run counts for the request under way
 
 	repeats   repeats           // of calls
 	steps     *atomic.Int64     // made so far, those of sub-agents too

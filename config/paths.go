@@ -70,6 +70,9 @@ func (p Paths) Credentials() (string, error) { return below(p.DataDir, "credenti
 // Sessions is the directory of the session files.
 func (p Paths) Sessions() (string, error) { return below(p.StateDir, "sessions") }
 
+// Ledger is the directory of what all runs spent.
+func (p Paths) Ledger() (string, error) { return below(p.StateDir, "ledger") }
+
 // Approved is the file of the scripts that rules were allowed for.
 func (p Paths) Approved() (string, error) { return below(p.StateDir, "approved.json") }
 

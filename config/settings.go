@@ -41,6 +41,7 @@ type Settings struct {
 
 	MaxTurns           int           `toml:"max_turns" flag:"--max-turns N" preset:"50" shown:"50; headless 200" meaning:"steps (requests to the model) per turn"`
 	MaxCost            float64       `toml:"max_cost" flag:"--max-cost USD" shown:"no cap" meaning:"US dollars per run; needs a model whose price is known"`
+	DailyCost          float64       `toml:"daily_cost" shown:"no cap" meaning:"US dollars per local day over all runs of this user; needs a model whose price is known"`
 	MaxTotalTokens     int           `toml:"max_total_tokens" shown:"no cap" meaning:"tokens per run"`
 	MaxTime            time.Duration `toml:"max_time" flag:"--max-time TIME" shown:"no cap" meaning:"wall clock per run (90s, 10m), less waiting for the user"`
 	MaxRetryTime       time.Duration `toml:"max_retry_time" preset:"2m" zero:"ok" meaning:"all waiting for retries of one request; five tries"`

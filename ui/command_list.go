@@ -111,7 +111,24 @@ func contextText(c agent.ContextUse) string {
 
 func runCost(_ context.Context, t *Terminal, _ string) error {
 	t.Note(costText(t.opt.Agent.Cost()))
+	if text := todayText(t.opt.Agent); text != "" {
+		t.Note(text)
+	}
 	return nil
+}
+
+// todayText is what all runs spent today; "" where nothing was, and no cap holds.
+func todayText(a *agent.Agent) string {
+	date, spent, ok := a.Today()
+	limit := a.Limits().DailyCost
+	if !ok || spent == 0 && limit == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("today (%s), all runs: $%.4f", date, spent)
+	if limit > 0 {
+		text += fmt.Sprintf(" of $%.2f", limit)
+	}
+	return text + "; artoo usage shows more"
 }
 
 func costText(c conversation.Totals) string {
@@ -196,6 +213,9 @@ func limits(l agent.Limits) string {
 	}
 	if l.MaxCost > 0 {
 		set = append(set, fmt.Sprintf("$%.2f a run", l.MaxCost))
+	}
+	if l.DailyCost > 0 {
+		set = append(set, fmt.Sprintf("$%.2f a day", l.DailyCost))
 	}
 	if l.MaxTotalTokens > 0 {
 		set = append(set, screen.Tokens(l.MaxTotalTokens)+" tokens a run")

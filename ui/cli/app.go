@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"artoo/agent"
+	"artoo/agent/ledger"
 	"artoo/config"
 	"artoo/config/keyring"
 	"artoo/provider"
@@ -58,6 +59,8 @@ func (a *app) run(ctx context.Context) error {
 		return a.listModels(ctx, inv)
 	case "rules":
 		return a.listRules(ctx, inv)
+	case "usage":
+		return a.usage(inv)
 	case "undo":
 		return a.undo(ctx, inv)
 	case "trust":
@@ -93,10 +96,12 @@ type app struct {
 	http    *http.Client
 	web     *web.Client
 	log     *transport.Log
-	environ []string      // of the tools
-	facts   sandbox.Facts // what confines commands
-	agent   *agent.Agent  // nil before there is one
+	environ []string       // of the tools
+	facts   sandbox.Facts  // what confines commands
+	ledger  *ledger.Ledger // nil where nothing is counted
+	agent   *agent.Agent   // nil before there is one
 	outcome outcome
+	free    bool // it costs nothing: nothing is counted
 	// scripted answers in place of the chosen provider, for a test of oneself; nil
 	// otherwise.
 	scripted provider.Provider
@@ -175,6 +180,12 @@ func (a *app) close() {
 		done()
 	}
 	if err := a.agent.Close(); err != nil {
+		a.warn(err.Error())
+	}
+	if a.ledger == nil {
+		return
+	}
+	if err := a.ledger.Close(); err != nil {
 		a.warn(err.Error())
 	}
 }

@@ -94,6 +94,11 @@ func commands() []subcommand {
 				own("yes", "without a question; twice where the repository has moved since")},
 		},
 		{
+			name: "usage", args: "[--days N] [--json]", short: "what all runs spent, by day, model and directory",
+			options: with(), own: []config.Option{asJSON,
+				{Flag: "days", Arg: "N", Kind: config.KindInt, Meaning: "how many days, today's the last; 7 unless given"}},
+		},
+		{
 			name: "doctor", args: "[--offline] [--paths] [--secrets]", short: "check what artoo needs",
 			options: with("model", "provider"),
 			own: []config.Option{asJSON, own("offline", "ask no server"),

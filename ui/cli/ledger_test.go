@@ -16,19 +16,19 @@ import (
 // testdata, which name for each promise the tests that hold it.
 
 func TestProvidersDoc(t *testing.T) {
-	page := providersHead + promises(ledger(t, "fault_rows.txt"))
+	page := providersHead + promises(promiseRows(t, "fault_rows.txt"))
 	madeFromTables(t, "providers.md", page)
 	fitsAPage(t, page)
 }
 
 func TestTerminalDoc(t *testing.T) {
-	page := terminalHead + promises(ledger(t, "terminal_rows.txt"))
+	page := terminalHead + promises(promiseRows(t, "terminal_rows.txt"))
 	madeFromTables(t, "terminal.md", page)
 	fitsAPage(t, page)
 }
 
 func TestSecurityDoc(t *testing.T) {
-	page := securityHead + promises(ledger(t, "security_rows.txt"))
+	page := securityHead + promises(promiseRows(t, "security_rows.txt"))
 	madeFromTables(t, "security.md", page)
 	fitsAPage(t, page)
 }
@@ -39,7 +39,7 @@ func TestEveryPromiseHasATest(t *testing.T) {
 	tests := testNames(t)
 	for _, name := range []string{"fault_rows.txt", "terminal_rows.txt", "security_rows.txt"} {
 		known := map[string]bool{}
-		for _, r := range ledger(t, name) {
+		for _, r := range promiseRows(t, name) {
 			if known[r.id] {
 				t.Errorf("%s: row %s is there twice", name, r.id)
 			}
@@ -66,8 +66,8 @@ type promise struct {
 
 var promiseRow = regexp.MustCompile(`^(\d+|[A-W]\d) (.+)$`)
 
-// ledger reads the rows; the format stands at the file's head.
-func ledger(t *testing.T, name string) []promise {
+// promiseRows reads the rows; the format stands at the file's head.
+func promiseRows(t *testing.T, name string) []promise {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(moduleDir, "testdata", name))
 	if err != nil {

@@ -269,7 +269,7 @@ func (a *app) newKey(name string) func(ctx context.Context, since time.Time) boo
 func (a *app) mustAsk(choice config.Choice, info provider.ModelInfo, known bool) bool {
 	own := a.cfg.Providers[choice.Provider].Models[choice.Model]
 	return isLocalServer(choice.Provider) || own.Context == 0 && (!known || a.isLocal(choice.Provider)) ||
-		a.cfg.MaxCost > 0 && own.Price == nil && info.Price == nil
+		(a.cfg.MaxCost > 0 || a.cfg.DailyCost > 0) && own.Price == nil && info.Price == nil
 }
 
 // isLocalServer reports whether the provider serves the user's own models.

@@ -126,7 +126,7 @@ func (l line) slip(inv Invocation, fs *pflag.FlagSet) error {
 			return usage(word, "no such subcommand, did you mean "+c.name+"?", "artoo "+c.name+", or "+asPrompt)
 		}
 	}
-	if slices.Contains([]string{"usage", "mcp", "acp"}, word) { // names that are kept free
+	if slices.Contains([]string{"mcp", "acp"}, word) { // names that are kept free
 		return usage(word, "no such subcommand", "artoo --help, or "+asPrompt)
 	}
 	return nil

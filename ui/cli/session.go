@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"artoo/agent"
 	"artoo/agent/confine"
+	"artoo/agent/ledger"
 	"artoo/conversation"
 	"artoo/tool"
 	"artoo/tool/journal"
@@ -75,6 +77,9 @@ func (a *app) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.environ = environ
+	if err := a.openLedger(); err != nil {
+		return err
+	}
 	model, err := a.model(a.choice)
 	if err != nil {
 		return err
@@ -87,7 +92,8 @@ func (a *app) open(ctx context.Context) (err error) {
 		Notice: a.warn, SaveRule: a.saveRule, Sandbox: confined, Checks: a.checks(),
 		Journal: func(session, from string) (*journal.Journal, error) { return a.journal(session, from, env) },
 		Limits: agent.Limits{MaxTurns: a.steps(), MaxCost: a.cfg.MaxCost, MaxTotalTokens: a.cfg.MaxTotalTokens,
-			MaxTime: a.cfg.MaxTime},
+			MaxTime: a.cfg.MaxTime, DailyCost: a.cfg.DailyCost},
+		Ledger: a.ledger,
 		Sessions: agent.Sessions{Store: store, Ephemeral: a.cfg.Ephemeral, Version: a.process.build().Version,
 			First: session},
 		Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
@@ -95,6 +101,21 @@ func (a *app) open(ctx context.Context) (err error) {
 		MaxContextTokens: a.cfg.MaxContextTokens, ToolResultMaxChars: a.cfg.ToolResultMaxChars,
 	})
 	return err
+}
+
+// openLedger opens what counts the spending of all runs. Without a home there is none,
+// and no cap on a day's money could hold.
+func (a *app) openLedger() error {
+	if a.free {
+		return nil
+	}
+	dir, err := a.cfg.Paths.Ledger()
+	if err == nil {
+		a.ledger = ledger.Open(dir, time.Now)
+	} else if a.cfg.DailyCost > 0 {
+		return err
+	}
+	return nil
 }
 
 // checks are the user's commands that look at files after the model changed them.

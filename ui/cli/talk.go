@@ -193,6 +193,7 @@ func (a *app) demo(ctx context.Context, inv Invocation) error {
 	a.choice = config.Choice{Provider: demo.Name, Model: a.defaultModel(demo.Name)}
 	a.cfg = a.cfg.With(a.choice)
 	a.cfg.Ephemeral, a.cfg.Stdin = true, string(headless.StdinNever)
+	a.cfg.MaxCost, a.cfg.DailyCost, a.free = 0, 0, true
 	a.streams.headless = a.streams.headless || inv.has("yes")
 	a.screen = a.newScreen()
 	if !a.streams.headless {

@@ -1,0 +1,300 @@
+// Package ledger keeps what all runs of the user spend: a line of JSON for each
+// request, in a file for each local day, so that a cap on a day's money holds over
+// processes. docs/usage.md describes the files.
+//
+// A request is reserved with its worst case before it is made, and settled with what
+// it came to. What a run that was killed had reserved is not kept: of its request
+// counts what had been sent.
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"artoo/provider"
+)
+
+const (
+	lockName = "lock"   // of whoever reads, decides and writes
+	runExt   = ".run"   // of a file that a run keeps locked while it may have reservations
+	dayExt   = ".jsonl" // of a day's file
+	// lockTime is how long others may take to write a line before it is said that they
+	// hold the ledger: a process that was stopped does.
+	lockTime = 10 * time.Second
+)
+
+// Spent is what one request came to.
+type Spent struct {
+	Time      time.Time      `json:"time"` // local
+	Provider  string         `json:"provider"`
+	Model     string         `json:"model"`
+	Dir       string         `json:"dir,omitempty"` // "" of a run that keeps no session
+	Session   string         `json:"session,omitempty"`
+	Ephemeral bool           `json:"ephemeral,omitempty"`
+	Usage     provider.Usage `json:"usage"`
+	CostUSD   *float64       `json:"cost_usd"` // nil where no price is known
+}
+
+// line is a line of a day's file.
+type line struct {
+	Type string `json:"type"`
+	ID   string `json:"id"`
+	Run  string `json:"run"`
+	// Most is what a reserved request may cost in US dollars. Its Spent is what it is
+	// known to cost: what counts where its run dies.
+	Most float64 `json:"most_usd,omitempty"`
+	*Spent
+}
+
+// The types of lines.
+const (
+	typeReserved = "reserved" // again with the same id: takes the place of the first one
+	typeSpent    = "spent"
+	typeReleased = "released" // nothing was spent
+)
+
+// Ledger is one run's access to the ledger. Make one with Open. It may be used by
+// several goroutines.
+type Ledger struct {
+	dir string
+	run string
+	now func() time.Time
+
+	mu     sync.Mutex
+	alive  *flock.Flock // of this run; nil before its first reservation
+	count  int          // of reservations
+	day    day          // that was read last
+	closed bool
+}
+
+// Open gives access to the ledger in a directory, which is made with the first
+// reservation. now is time.Now but for tests.
+func Open(dir string, now func() time.Time) *Ledger {
+	return &Ledger{dir: dir, run: fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:8]), now: now}
+}
+
+// Close ends the run. Nothing is reserved after it.
+func (l *Ledger) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.alive == nil {
+		return nil
+	}
+	// Windows removes no open file; the name is never used again, so the order is free.
+	err := l.alive.Unlock()
+	if gone := os.Remove(l.alive.Path()); !errors.Is(gone, fs.ErrNotExist) { // another run may have found it free
+		err = errors.Join(err, gone)
+	}
+	l.alive = nil
+	return err
+}
+
+// FullError says that a day's money does not pay for a request.
+type FullError struct {
+	Day   string  // 2006-01-02
+	Cap   float64 // US dollars
+	Spent float64
+	Held  float64 // that requests under way may still cost; 0 for none
+	Least float64 // that the request needs
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("$%.4f of the $%.2f for %s are spent, by all runs", e.Spent, e.Cap, e.Day)
+}
+
+// Reserve notes that a request begins, which may cost up to most US dollars, and
+// known.CostUSD at least. Of what the cap leaves of the day it is granted as much as
+// that, but not less than least: then the error is a FullError. With an error there is no reservation. 0 for the cap is none,
+// +Inf for most all that is left.
+func (l *Ledger) Reserve(known Spent, least, most, limit float64) (*Reservation, error) {
+	r := &Reservation{ledger: l, known: known, limit: limit}
+	if err := r.Raise(0, least, most); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// locked runs f while no other process reads or writes the ledger, with the day's
+// file read. date is "" for today.
+func (l *Ledger) locked(date string, f func(file *os.File) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return errors.New("ledger: the run is over")
+	}
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	lock := flock.New(filepath.Join(l.dir, lockName), flock.SetPermissions(0o600))
+	ctx, stop := context.WithTimeout(context.Background(), lockTime)
+	defer stop()
+	if got, err := lock.TryLockContext(ctx, 5*time.Millisecond); !got {
+		return fmt.Errorf("ledger: cannot lock %s: %w", lock.Path(), err)
+	}
+	defer lock.Close()
+	if err := l.live(); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	if date == "" {
+		date = l.now().Format(time.DateOnly)
+	}
+	file, err := os.OpenFile(filepath.Join(l.dir, date+dayExt), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	defer file.Close()
+	if l.day.date != date {
+		l.day = day{date: date}
+	}
+	if err := l.day.read(file); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	l.day.bury(func(run string) bool { return run == l.run || lives(l.dir, run) })
+	if err := f(file); err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// live takes the lock that tells others that this run is alive.
+func (l *Ledger) live() error {
+	if l.alive != nil {
+		return nil
+	}
+	alive := flock.New(filepath.Join(l.dir, l.run+runExt), flock.SetPermissions(0o600))
+	if got, err := alive.TryLock(); !got {
+		return errors.Join(fmt.Errorf("cannot lock %s", alive.Path()), err)
+	}
+	l.alive = alive
+	return nil
+}
+
+// lives reports whether a run has its lock: the kernel frees that of a process that
+// dies.
+func lives(dir, run string) bool {
+	path := filepath.Join(dir, filepath.Base(run)+runExt)
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	defer lock.Close()
+	if got, err := lock.TryRLock(); !got {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	_ = os.Remove(path) // of a run that was killed; who cannot remove it finds it free again
+	return false
+}
+
+// write appends a line, which is read again like those of others.
+func (l *Ledger) write(file *os.File, v line) error {
+	v.Run = l.run
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	if l.day.torn { // by a full disk, or a power cut
+		data = append([]byte("\n"), data...)
+	}
+	if _, err := file.Write(append(data, '\n')); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// day is what is known of a day's file.
+type day struct {
+	date    string
+	offset  int64 // up to which it was read
+	torn    bool  // what follows is no whole line
+	spent   float64
+	open    map[string]line // reservations that are not settled, by their ids
+	settled []Spent         // kept only where entries is set
+	entries bool
+}
+
+// read reads what came since.
+func (d *day) read(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() < d.offset { // the user removed it
+		*d = day{date: d.date, entries: d.entries}
+	}
+	data, err := io.ReadAll(io.NewSectionReader(file, d.offset, math.MaxInt64-d.offset))
+	if err != nil {
+		return err
+	}
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	d.torn = whole < len(data)
+	d.offset += int64(whole)
+	for text := range bytes.Lines(data[:whole]) {
+		var v line
+		if json.Unmarshal(text, &v) == nil { // what was torn, or written by hand, counts nothing
+			d.take(v)
+		}
+	}
+	return nil
+}
+
+func (d *day) take(v line) {
+	switch {
+	case v.Type == typeReserved && v.Spent != nil:
+		if d.open == nil {
+			d.open = map[string]line{}
+		}
+		d.open[v.ID] = v
+	case v.Type == typeReleased:
+		delete(d.open, v.ID)
+	case v.Type == typeSpent && v.Spent != nil:
+		delete(d.open, v.ID)
+		d.settle(*v.Spent)
+	}
+}
+
+func (d *day) settle(s Spent) {
+	if s.CostUSD != nil {
+		d.spent += *s.CostUSD
+	}
+	if d.entries {
+		d.settled = append(d.settled, s)
+	}
+}
+
+// bury settles the reservations of runs that are dead with what had been sent.
+func (d *day) bury(lives func(run string) bool) {
+	alive := map[string]bool{}
+	for id, v := range d.open {
+		if _, known := alive[v.Run]; !known {
+			alive[v.Run] = lives(v.Run)
+		}
+		if !alive[v.Run] {
+			delete(d.open, id)
+			d.settle(*v.Spent)
+		}
+	}
+}
+
+// held is what the requests under way may cost, but for one.
+func (d *day) held(but string) (sum float64) {
+	for id, v := range d.open {
+		if id != but {
+			sum += v.Most
+		}
+	}
+	return sum
+}

@@ -1,0 +1,141 @@
+package cli
+
+// artoo usage.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"artoo/agent/ledger"
+	"artoo/provider"
+	"artoo/ui/sanitize"
+	"artoo/ui/screen"
+)
+
+// usedRow is what a day's requests to a model from a directory came to.
+type usedRow struct {
+	Day      string         `json:"day"` // local, 2006-01-02
+	Provider string         `json:"provider"`
+	Model    string         `json:"model"`
+	Dir      string         `json:"dir"` // "" of runs that kept no session
+	Requests int            `json:"requests"`
+	Usage    provider.Usage `json:"usage"`
+	CostUSD  *float64       `json:"cost_usd"` // of those whose price is known; nil where none is
+	Unpriced int            `json:"unpriced"` // requests whose price is not
+}
+
+const usualDays = 7
+
+// usage is `artoo usage`.
+func (a *app) usage(inv Invocation) error {
+	days := usualDays
+	if given := inv.Own["days"]; len(given) > 0 {
+		var err error
+		if days, err = strconv.Atoi(given[len(given)-1]); err != nil || days < 1 || days > 36600 {
+			return usage("usage --days", strconv.Quote(given[len(given)-1])+" is not a number of days", "artoo usage --days 30")
+		}
+	}
+	if err := a.load(inv, false); err != nil {
+		return err
+	}
+	dir, err := a.cfg.Paths.Ledger()
+	if err != nil {
+		return err
+	}
+	var rows []usedRow
+	today := time.Now()
+	for back := days - 1; back >= 0; back-- {
+		date := time.Date(today.Year(), today.Month(), today.Day()-back, 12, 0, 0, 0, time.Local).Format(time.DateOnly)
+		spent, err := ledger.Read(dir, date)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, usedOn(date, spent)...)
+	}
+	if inv.has("json") {
+		return printEach(a.process.Out, rows, true, nil)
+	}
+	return a.usageTable(rows)
+}
+
+// usedOn sums up a day, what cost most first.
+func usedOn(date string, spent []ledger.Spent) (rows []usedRow) {
+	for _, s := range spent {
+		at := slices.IndexFunc(rows, func(r usedRow) bool {
+			return r.Provider == s.Provider && r.Model == s.Model && r.Dir == s.Dir
+		})
+		if at < 0 {
+			at, rows = len(rows), append(rows, usedRow{Day: date, Provider: s.Provider, Model: s.Model, Dir: s.Dir})
+		}
+		r := &rows[at]
+		s.Usage.CostUSD = nil // the row's own is the whole
+		r.Requests, r.Usage = r.Requests+1, r.Usage.Add(s.Usage)
+		r.charge(s.CostUSD)
+	}
+	slices.SortStableFunc(rows, func(x, y usedRow) int { return cmp.Compare(y.known(), x.known()) })
+	return rows
+}
+
+func (r *usedRow) charge(cost *float64) {
+	if cost == nil {
+		r.Unpriced++
+		return
+	}
+	r.CostUSD = new(r.known() + *cost)
+}
+
+// known is the cost as far as prices are known.
+func (r *usedRow) known() float64 {
+	if r.CostUSD == nil {
+		return 0
+	}
+	return *r.CostUSD
+}
+
+// cost is what is shown of it.
+func (r *usedRow) cost() string {
+	switch {
+	case r.Unpriced == 0:
+		return fmt.Sprintf("$%.4f", r.known())
+	case r.CostUSD == nil:
+		return "price unknown"
+	}
+	return fmt.Sprintf("$%.4f and %s of unknown price", *r.CostUSD, screen.Count(r.Unpriced, "request"))
+}
+
+// usageTable prints a row a line and their sum.
+func (a *app) usageTable(rows []usedRow) error {
+	if len(rows) == 0 {
+		a.screen.Note("nothing was spent in these days")
+		return nil
+	}
+	table := tabwriter.NewWriter(a.process.Out, 0, 0, 2, ' ', 0)
+	var sum usedRow
+	program := false
+	for _, r := range rows {
+		sum.Requests, sum.Usage, sum.Unpriced = sum.Requests+r.Requests, sum.Usage.Add(r.Usage), sum.Unpriced+r.Unpriced
+		if r.CostUSD != nil {
+			sum.CostUSD = new(sum.known() + *r.CostUSD)
+		}
+		program = program || isProgram(r.Provider) && r.CostUSD != nil
+		printUsed(table, r.Day, r, r.Provider+"/"+r.Model, cmp.Or(r.Dir, "(sessions that were not kept)"))
+	}
+	printUsed(table, "together", sum, "", "")
+	if program {
+		a.screen.Note("the cost of a coding CLI is what it reports; a subscription may be billed otherwise")
+	}
+	return table.Flush()
+}
+
+func printUsed(w *tabwriter.Writer, day string, r usedRow, model, dir string) {
+	about := ""
+	if r.Usage.Estimated {
+		about = "about "
+	}
+	fmt.Fprintf(w, "%s\t%s\t%s%s tokens\t%s\t%s\t%s\n", day, screen.Count(r.Requests, "request"), about,
+		screen.Tokens(r.Usage.Total()), r.cost(), sanitize.Text(model, sanitize.Line), sanitize.Text(dir, sanitize.Line))
+}
