@@ -38,6 +38,7 @@ type Confiner struct {
 	layer   *changes         // that was not discarded yet
 	place   permission.Place // of the command that is about to start
 	others  *othersRun       // what others run
+	warm    sync.WaitGroup   // looks at the project ahead of the first command
 	before  *[]string        // what of it there was when the last command started; nil where that was of no matter
 }
 
@@ -46,7 +47,16 @@ var _ agent.Sandbox = (*Confiner)(nil)
 // New makes a Confiner. facts are what the machine can do in the session's
 // directories. Nothing is started before the first command.
 func New(config Config, facts sandbox.Facts) *Confiner {
-	return &Confiner{config: config, facts: facts}
+	return &Confiner{config: config, facts: facts, others: newOthersRun([]string{config.Root}, config.Named)}
+}
+
+// Warm looks at the project in the background, so that the first command, which waits
+// for it, finds less to do: of each file it has to be known whether it has a name
+// elsewhere. To be called before the first command, if at all.
+func (c *Confiner) Warm() {
+	c.warm.Go(func() {
+		_, _ = c.others.finder.Find(c.config.Root) // what fails here fails for the first command, too
+	})
 }
 
 // open starts the sandbox.
@@ -59,7 +69,8 @@ func (c *Confiner) open() error {
 		}
 		config, err := c.config.sandbox()
 		config.Denied, config.Protected = c.denied, c.protected
-		c.others = newOthersRun(append([]string{c.config.Root}, config.Write...), c.config.Named)
+		c.warm.Wait()
+		c.others.roots = append(c.others.roots, config.Write...)
 		if err == nil {
 			c.sandbox, err = sandbox.Open(context.Background(), config, c.facts)
 		}

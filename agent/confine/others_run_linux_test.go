@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"artoo/tool"
+	"artoo/tool/sandbox"
 )
 
 // link gives a file of the project another name.
@@ -93,6 +96,27 @@ func TestBareRepositoriesAreWhatOthersRun(t *testing.T) {
 	}
 	if after, err := Appeared(root, nil)(before); err != nil || len(after) != 0 {
 		t.Errorf("after that there are %q, %v", after, err)
+	}
+}
+
+func TestTheFirstCommandWaitsForTheLookAheadOfIt(t *testing.T) {
+	root, elsewhere := t.TempDir(), t.TempDir()
+	path := filepath.Join(root, "deep", "linked")
+	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link(t, path, filepath.Join(elsewhere, "name"))
+	c := New(Config{Root: root, Home: elsewhere, Files: func() *tool.Files { return nil }}, sandbox.Facts{Mechanism: sandbox.None})
+	c.Warm()
+	t.Cleanup(func() { c.Close() })
+	if err := c.open(); err != nil {
+		t.Fatal(err)
+	}
+	if _, outside, err := c.others.look(); err != nil || !slices.Equal(outside, []string{path}) {
+		t.Errorf("outside are %q, %v", outside, err)
 	}
 }
 

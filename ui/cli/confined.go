@@ -87,6 +87,7 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		return err != nil || place.Denied
 	}
 	confiner := confine.New(config, a.facts)
+	confiner.Warm()
 	a.found.reached = confiner.Places
 	a.found.closers = append(a.found.closers, func() {
 		if err := confiner.Close(); err != nil {
