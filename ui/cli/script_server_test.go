@@ -40,6 +40,7 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.Hand
 // ollama names the address only, and describes its one model by itself: it has a
 // window of 4,096 tokens and calls tools. With -lists the replies answer requests
 // for lists of models as any other; else there are none, and they are not counted.
+// What is in the directory pages of $WORK is there below /pages/.
 //
 // Replies are paragraphs, their lines the parts:
 //
@@ -82,7 +83,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		return reply
 	}}
 	w := worldOf(ts)
-	srv := httptest.NewUnstartedServer(describing(m, !lists))
+	srv := httptest.NewUnstartedServer(describing(m, !lists, ts.Getenv("WORK")))
 	if wire == "tls" {
 		srv.Config.ErrorLog = nil
 		srv.StartTLS()
@@ -124,10 +125,12 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // describing answers what an Ollama server is asked besides chats, and, where
-// silent, that there is no list of models; such requests are not counted.
-func describing(m *modelServer, silent bool) http.Handler {
+// silent, that there is no list of models; such requests are not counted, nor are those
+// for the files in the directory pages of work.
+func describing(m *modelServer, silent bool, work string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", m)
+	mux.Handle("/pages/", http.FileServerFS(os.DirFS(work)))
 	if silent {
 		mux.Handle("/v1/models", http.NotFoundHandler())
 	}
