@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 
 	"artoo/conversation"
@@ -141,7 +142,22 @@ func (t *turn) keepOf(m provider.Message, what keep) error {
 
 func (t *turn) tooLong(end ending) bool {
 	refused := end.refused()
-	return refused.Kind == provider.KindContext && !refused.Elsewhere
+	return refused.Kind == provider.KindContext && !refused.Elsewhere || t.wordless(refused) && t.nearlyFull()
+}
+
+// wordless reports whether a server refused a request without a word, as some do with
+// one that is too long.
+func (t *turn) wordless(refused provider.Error) bool {
+	return refused.Status == http.StatusBadRequest && refused.Code == "" &&
+		strings.EqualFold(refused.Message, http.StatusText(http.StatusBadRequest))
+}
+
+// nearlyFull reports whether what was sent fills most of the window, or of what is a
+// safe guess where nobody told its size.
+func (t *turn) nearlyFull() bool {
+	const most, unknown = 0.7, 8000
+	sent, window := t.conv.EstimatedTokens(), tightest(t.model.Info.Context, t.conv.Budget())
+	return window > 0 && float64(sent) >= most*float64(window) || t.model.Info.Guess && sent >= unknown
 }
 
 // trimRefused trims for a request that the provider found too long, whatever was
@@ -164,10 +180,8 @@ func (t *turn) empty(end ending) bool {
 }
 
 // emptyAndLong reports whether an empty reply may mean that the window is full, as
-// some servers answer then: the request fills most of it, or of what is a safe guess
-// where nobody told its size.
+// some servers answer then.
 func (t *turn) emptyAndLong(end ending) bool {
-	const most, unknown = 0.7, 8000
 	switch {
 	case !t.empty(end):
 		return false
@@ -176,8 +190,7 @@ func (t *turn) emptyAndLong(end ending) bool {
 	case end.reply.Usage.Output > t.least():
 		return false // it wrote something that cannot be seen
 	}
-	sent, window := t.conv.EstimatedTokens(), tightest(t.model.Info.Context, t.conv.Budget())
-	return window > 0 && float64(sent) >= most*float64(window) || t.model.Info.Guess && sent >= unknown
+	return t.nearlyFull()
 }
 
 func (t *turn) trimEmpty(ending) error {

@@ -77,12 +77,14 @@ func (t *turn) askRest(end ending) error {
 }
 
 // windowFull reports whether it was the window that cut the reply: its limit was
-// what the window left, the server says so, or its counts fill the window.
+// what the window left, the server says so, its counts fill the window, or, where
+// nobody told the window, they stay well below the limit.
 func (t *turn) windowFull(reply provider.Done) bool {
 	const full = 0.95
-	window := t.window()
-	return t.squeezed || reply.Stop == provider.StopContext ||
-		window > 0 && !reply.Usage.Estimated && float64(reply.Usage.Total()) >= full*float64(window)
+	window, usage := t.window(), reply.Usage
+	return t.squeezed || reply.Stop == provider.StopContext || !usage.Estimated &&
+		(window > 0 && float64(usage.Total()) >= full*float64(window) ||
+			t.model.Info.Guess && usage.Output > 0 && float64(usage.Output) < full*float64(t.limit))
 }
 
 // stillCut is the failure of a reply that is cut after all. A higher limit helps

@@ -136,7 +136,7 @@ func (t *turn) contextFull(err error, refused *provider.Error) error {
 	if refused != nil {
 		f.Err = fmt.Errorf("%w, and nothing more can be left out", refused)
 		if refused.Hint != "" && refused.Window == 0 {
-			f.Hint = refused.Hint
+			f.Hint = refused.Hint + "; " + conversation.HintFull
 		}
 	}
 	if refused == nil || !refused.InBytes {

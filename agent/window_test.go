@@ -108,7 +108,7 @@ func TestARefusalForBytesTeachesNothingOfTheWindow(t *testing.T) {
 	}
 	before := a.Conversation().EstimatedTokens()
 	_, err := send(t, a, &recorder{}, "more")
-	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext || f.Hint != "fewer images" ||
+	if f := agent.Classify(err); f == nil || f.Kind != agent.KindContext || f.Hint != "fewer images; "+conversation.HintFull ||
 		!strings.Contains(f.Error(), "too large") {
 		t.Errorf("error %v, hint %q", err, f.Hint)
 	}

@@ -32,9 +32,10 @@ func (c *Conversation) SetReserve(tokens int) {
 }
 
 // Refused notes that what the last Messages returned is too long. prompt is the
-// provider's count of it, a better one than any estimate, 0 where it named none.
+// provider's count of it, a better one than any estimate, 0 where it named none. One
+// that cannot be is none.
 func (c *Conversation) Refused(prompt int) {
-	if prompt > 0 {
+	if prompt > 0 && plausible(prompt, c.sentSize().plus(c.meter.overhead)) {
 		c.count(provider.Usage{Input: prompt})
 		c.counted = provider.Usage{}
 		return

@@ -13,10 +13,11 @@ const (
 	// minSample is the smallest text in tokens that corrects the estimate: in less,
 	// marks that nobody knows of weigh too much.
 	minSample = 100
-	// implausible is the part of the guess below which a provider's count of a
-	// whole request is not believed: some local servers count only what their cache
-	// did not hold.
+	// implausible is the part of the guess below which, and manifold the times of it
+	// above which a provider's count of a whole request is not believed: some local
+	// servers count only what their cache did not hold.
 	implausible = 0.3
+	manifold    = 2 * mostFactor
 	// uncertain is the share by which a text may have more tokens than estimated.
 	uncertain = 0.15
 )
@@ -83,7 +84,7 @@ func (m *meter) observe(u provider.Usage, sent, now size) {
 	m.output = 0
 	prompt := u.Prompt()
 	all := sent.plus(m.overhead)
-	if u.Estimated || prompt <= 0 || float64(prompt) < implausible*float64(all.guess()) {
+	if u.Estimated || prompt <= 0 || !plausible(prompt, all) {
 		return
 	}
 	m.learn(prompt, all)
@@ -93,6 +94,13 @@ func (m *meter) observe(u provider.Usage, sent, now size) {
 		return // the reply is already in the history, and estimated
 	}
 	m.output, m.reasoning = u.Output, u.Reasoning
+}
+
+// plausible reports whether a request of this size can have so many tokens. A small
+// one can: nobody knows what a server puts around it.
+func plausible(tokens int, all size) bool {
+	guess := float64(all.guess())
+	return float64(tokens) >= implausible*guess && float64(tokens) <= manifold*max(guess, 1000)
 }
 
 // learn corrects the factors by the count of a request: of what came to the one

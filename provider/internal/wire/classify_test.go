@@ -27,7 +27,7 @@ var serversSay = []serverSays{
 		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`, provider.KindContext, "invalid_request_error", 200000, 213462},
 	{"Anthropic input and reply", 400, `{"error":{"message":"input length and ` + "`max_tokens`" +
 		` exceed context limit: 143653 + 64000 > 200000, decrease input length"}}`, provider.KindContext,
-		"", 200000, 207653},
+		"", 200000, 143653},
 	{"OpenAI overflow", 400,
 		`{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130,001 tokens.","code":"context_length_exceeded"}}`, provider.KindContext, "context_length_exceeded", 128000, 130001},
 	{"OpenAI without numbers", 400, `{"error":{"message":"Your input exceeds the context window of this model"}}`,

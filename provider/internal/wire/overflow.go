@@ -58,7 +58,7 @@ var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 		// vLLM
 		regexp.MustCompile(`(?is)context length is (?P<win>\d+) tokens.*?for a total of (?:at least )?(?P<req>\d+)`),
 		// Anthropic
-		regexp.MustCompile(`(?P<req>\d+)(?: \+ (?P<more>\d+))? (?:tokens )?> (?P<win>\d+)`),
+		regexp.MustCompile(`(?P<req>\d+)(?: \+ \d+)? (?:tokens )?> (?P<win>\d+)`),
 		// OpenAI, OpenRouter, vLLM
 		regexp.MustCompile(`(?is)(?P<win>\d+) tokens.*?(?:resulted in|requested)(?: about)? ~?(?P<req>\d+)`),
 		// llama.cpp
@@ -78,8 +78,8 @@ var overflowNumbers = sync.OnceValue(func() []*regexp.Regexp {
 })
 
 // windowNumbers reads the model's window and the size of the request out of an
-// error text; 0 for what is not there. With Anthropic's "input + max_tokens"
-// form requested is the sum.
+// error text; 0 for what is not there. Of Anthropic's "input + max_tokens" requested
+// is the input.
 func windowNumbers(text string) (window, requested int) {
 	text = strings.ReplaceAll(text, ",", "")
 	for _, re := range overflowNumbers() {
@@ -95,8 +95,8 @@ func windowNumbers(text string) (window, requested int) {
 			switch name {
 			case "win":
 				window = n
-			case "req", "more":
-				requested += n
+			case "req":
+				requested = n
 			}
 		}
 		return window, requested
