@@ -16,7 +16,7 @@ import (
 
 // fullDisk takes room bytes and then no more.
 type fullDisk struct {
-	sessionFile
+	File
 	path string
 	room int
 }
@@ -24,9 +24,9 @@ type fullDisk struct {
 func (d *fullDisk) Write(b []byte) (int, error) {
 	if d.room >= len(b) {
 		d.room -= len(b)
-		return d.sessionFile.Write(b)
+		return d.File.Write(b)
 	}
-	n, err := d.sessionFile.Write(b[:d.room])
+	n, err := d.File.Write(b[:d.room])
 	d.room = 0
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: d.path, Err: syscall.ENOSPC})
 }

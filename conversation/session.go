@@ -29,7 +29,7 @@ type Session struct {
 
 	mu      sync.Mutex
 	header  Header
-	file    sessionFile // nil until the first append
+	file    File // nil until the first append
 	lock    *fileLock   // nil until the file is written, or opened for it
 	chain   []place     // its history in the file from, which a fork writes before its first line
 	owed    *trimRecord // what is too old to be sent, to be written before the next line; nil for nothing
@@ -44,8 +44,8 @@ type Session struct {
 	updated time.Time
 }
 
-// sessionFile is the part of *os.File a session uses.
-type sessionFile interface {
+// File is what a session writes to.
+type File interface {
 	io.WriteCloser
 	Sync() error
 }

@@ -101,7 +101,7 @@ func TestOneWritePerLine(t *testing.T) {
 	s := st.Create(testHeader())
 	conv := New(Config{}, s)
 	add(t, conv, user("hello"))
-	w := &countingFile{sessionFile: s.file}
+	w := &countingFile{File: s.file}
 	s.file = w
 	add(t, conv, said(provider.RoleAssistant, strings.Repeat("long ", 1<<18)), user("more"))
 	if w.writes != 2 || w.syncs != 0 {
@@ -116,12 +116,12 @@ func TestOneWritePerLine(t *testing.T) {
 }
 
 type countingFile struct {
-	sessionFile
+	File
 	writes, syncs int
 }
 
-func (f *countingFile) Write(b []byte) (int, error) { f.writes++; return f.sessionFile.Write(b) }
-func (f *countingFile) Sync() error                 { f.syncs++; return f.sessionFile.Sync() }
+func (f *countingFile) Write(b []byte) (int, error) { f.writes++; return f.File.Write(b) }
+func (f *countingFile) Sync() error                 { f.syncs++; return f.File.Sync() }
 
 func TestResumeSendsTheVeryBytes(t *testing.T) {
 	st := testStore(t)

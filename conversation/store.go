@@ -23,6 +23,9 @@ const (
 type Store struct {
 	Dir string           // absolute; made 0700 when the first session is written
 	Now func() time.Time // nil: time.Now
+	// OpenFile opens a session for appending, or makes it with flags of os.OpenFile and
+	// mode 0600; nil: os.OpenFile. Tests make it fail.
+	OpenFile func(path string, flags int) (File, error)
 
 	lock func(path string) (*fileLock, error) // nil: lockFile
 	live int                                  // 0: liveBytes
@@ -33,6 +36,13 @@ func (st Store) lockFile(path string) (*fileLock, error) {
 		return st.lock(path)
 	}
 	return lockFile(path)
+}
+
+func (st Store) openFile(path string, flags int) (File, error) {
+	if st.OpenFile != nil {
+		return st.OpenFile(path, flags)
+	}
+	return os.OpenFile(path, flags, 0o600)
 }
 
 func (st Store) now() time.Time {

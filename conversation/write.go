@@ -129,7 +129,7 @@ func (s *Session) open() error {
 		return nil
 	}
 	if s.lock != nil { // an existing file, locked when it was opened
-		f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND, 0)
+		f, err := s.store.openFile(s.path, os.O_WRONLY|os.O_APPEND)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (s *Session) open() error {
 	if err != nil && !errors.Is(err, errNoLocks) { // a new name is nobody else's
 		return err
 	}
-	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := s.store.openFile(s.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return errors.Join(err, lock.release())
 	}

@@ -43,9 +43,12 @@ func (t *table) resident(when string, bytes int64) {
 }
 
 // peak adds the most that a headless run held at any time.
-func (t *table) peak(of string, u used) {
+func (t *table) peak(of string, u used) { t.peakOf(of, u, maxResident) }
+
+// peakOf is the same with another aim.
+func (t *table) peakOf(of string, u used, most float64) {
 	t.add(row{what: "peak of resident memory, headless, " + of, value: megabytes(u.RSS), unit: "MB",
-		beside: fmt.Sprintf("CPU %.0f ms", millis(u.CPU)), most: maxResident})
+		beside: fmt.Sprintf("CPU %.0f ms", millis(u.CPU)), most: most})
 }
 
 // met says whether the row keeps its aim; known is false when it has none.
