@@ -69,7 +69,7 @@ func (r row) aim() string {
 	case !known:
 		return ""
 	case r.most > 0:
-		text = strings.TrimSpace(fmt.Sprintf("≤ %g %s", r.most, r.unit))
+		text = strings.TrimSpace(fmt.Sprintf("≤ %.4g %s", r.most, r.unit))
 	default:
 		text = fmt.Sprintf("≤ %g×", r.mostRatio)
 	}
