@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"artoo/provider"
@@ -26,6 +27,28 @@ func (p place) read(r io.ReaderAt) ([]byte, error) {
 		err = nil
 	}
 	return line[:n], err
+}
+
+// window reads lines that stand near each other with few calls of the system.
+type window struct {
+	file io.ReaderAt
+	at   int64
+	held []byte
+}
+
+// line is the bytes of a line, until the next call.
+func (w *window) line(p place) ([]byte, error) {
+	if from := p.at - w.at; from >= 0 && from+int64(p.size) <= int64(len(w.held)) {
+		return w.held[from : from+int64(p.size)], nil
+	}
+	size := max(p.size, lineBytes)
+	w.held = slices.Grow(w.held[:0], size)[:size]
+	n, err := w.file.ReadAt(w.held, p.at)
+	w.at, w.held = p.at, w.held[:n]
+	if n < p.size {
+		return nil, err
+	}
+	return w.held[:p.size], nil
 }
 
 // kind is what the index knows of a line's content.

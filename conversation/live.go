@@ -98,6 +98,7 @@ func (l *loader) split(chain []int32, gone map[string]bool) (live, old []int32) 
 		from++
 	}
 	users := l.most() / oldUsers
+	old = make([]int32, 0, from)
 	for _, i := range slices.Backward(kept[:from]) {
 		if e := &l.lines[i]; e.kind == kindUser && users > 0 {
 			users -= min(e.size, lineBytes)
@@ -114,7 +115,7 @@ func (l *loader) split(chain []int32, gone map[string]bool) (live, old []int32) 
 // leaveOut drops what is too old to be sent, as a trim does. The line that says so
 // is written before the next one.
 func (l *loader) leaveOut(old []int32, trims []entry) (entry, error) {
-	left := trimRecord{Done: &done{}}
+	left := trimRecord{Done: &done{}, Drop: make([]string, 0, len(old))}
 	for _, e := range trims {
 		if d := e.payload.(*trimRecord).Done; d != nil {
 			*left.Done = *d

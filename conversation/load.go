@@ -172,7 +172,7 @@ func (l *loader) first() error {
 
 // only are those of the lines whose kind is one of these.
 func (l *loader) only(lines []int32, kinds ...kind) []int32 {
-	var some []int32
+	some := make([]int32, 0, len(lines))
 	for _, i := range lines {
 		if slices.Contains(kinds, l.lines[i].kind) {
 			some = append(some, i)
@@ -184,9 +184,10 @@ func (l *loader) only(lines []int32, kinds ...kind) []int32 {
 // entries reads lines. What is damaged is left out.
 func (l *loader) entries(lines []int32) ([]entry, error) {
 	entries := make([]entry, 0, len(lines))
+	w := window{file: l.file}
 	for _, i := range lines {
 		at := &l.lines[i]
-		line, err := at.read(l.file)
+		line, err := w.line(at.place)
 		if err != nil {
 			return nil, err
 		}
@@ -263,6 +264,13 @@ func unanswered(history []entry) (sum int) {
 
 // missingEdits counts what trims name and the history does not hold.
 func missingEdits(history []entry) (sum int) {
+	named := func(e entry) bool {
+		r, ok := e.payload.(*trimRecord)
+		return ok && len(r.Edits)+len(r.Drop)+len(r.Notes) > 0
+	}
+	if !slices.ContainsFunc(history, named) {
+		return 0
+	}
 	var items []item
 	for _, e := range history {
 		switch p := e.payload.(type) {

@@ -29,7 +29,7 @@ type Session struct {
 
 	mu      sync.Mutex
 	header  Header
-	file    File // nil until the first append
+	file    File        // nil until the first append
 	lock    *fileLock   // nil until the file is written, or opened for it
 	chain   []place     // its history in the file from, which a fork writes before its first line
 	owed    *trimRecord // what is too old to be sent, to be written before the next line; nil for nothing
