@@ -40,6 +40,9 @@ func mendAskUser(fields map[string]json.RawMessage) bool {
 		Choices  []json.RawMessage
 	}
 	var list []asked
+	if fields["follow_up"] != nil && fields["options"] == nil { // Roo
+		fields["options"] = fields["follow_up"]
+	}
 	if fields["question"] != nil {
 		var one asked
 		if json.Unmarshal(fields["question"], &one.Question) != nil ||

@@ -48,7 +48,7 @@ func todoTool() tool.Tool {
 // mendTodo takes the lists of other programs: Claude Code's todos, Codex' plan,
 // Gemini's todos, and one that is lines of text.
 func mendTodo(fields map[string]json.RawMessage) (changed bool) {
-	for _, name := range []string{"items", "todos", "plan", "tasks", "steps"} {
+	for _, name := range []string{"items", "todos", "todoList", "plan", "tasks", "steps"} {
 		var given []json.RawMessage
 		if json.Unmarshal(fields[name], &given) != nil || given == nil {
 			continue
@@ -65,7 +65,7 @@ func mendTodo(fields map[string]json.RawMessage) (changed bool) {
 			items[i].Text = textOf(of, "text", "content", "step", "title", "description", "task", "activeForm")
 			status := cmp.Or(textOf(of, "status", "state"), "pending")
 			items[i].Status = cmp.Or(map[string]string{"completed": "done", "complete": "done", "cancelled": "dropped",
-				"canceled": "dropped", "in progress": "in_progress", "todo": "pending"}[strings.ToLower(status)], status)
+				"canceled": "dropped", "in progress": "in_progress", "in-progress": "in_progress", "not-started": "pending", "todo": "pending"}[strings.ToLower(status)], status)
 		}
 		list, err := json.Marshal(items)
 		if err != nil {

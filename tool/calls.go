@@ -110,6 +110,7 @@ func Instead(name string) string {
 		"getdiagnostics readlints diagnostics":                                     "Use bash with the project's own compiler or linter.",
 		"insertcell overwritecellsource deletecell editcell":                       "Use read on the notebook, then notebook_edit.",
 		"runnotebookcell executecell runcell insertexecutecodecell":                "Use bash, for example jupyter nbconvert --to notebook --execute --inplace FILE.",
+		"waitagent wait closeagent sendinput resumeagent":                          "A call of task ends with the sub-agent's report: there is nothing to wait for.",
 		"gitstatus gitdiff gitlog gitcommit":                                       "Use bash with git.",
 		"askfollowupquestion askuser":                                              "Ask in your answer.",
 		"switchmode newtask createplan setmode":                                    "Go on without it.",

@@ -61,7 +61,7 @@ func changesNothing(name string, value json.RawMessage) bool {
 		"login", "prefixrule", "linecount":
 		return true
 	case "runinbackground", "isbackground", "background", "async", "restart", "interactive",
-		"dangerouslydisablesandbox", "dryrun", "recursive", "ignore", "tty", "isinput", "requiredpermissions",
+		"dangerouslydisablesandbox", "forkcontext", "dryrun", "recursive", "ignore", "tty", "isinput", "requiredpermissions",
 		"pages":
 		return said == "false" || said == "" || said == "[]"
 	case "expectedreplacements":

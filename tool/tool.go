@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -163,6 +164,7 @@ func New[In any](
 		t.schema, err = jsonschema.For[In](nil)
 	}
 	if err == nil {
+		plainLists(t.schema)
 		t.Schema, err = json.Marshal(t.schema)
 	}
 	if err != nil {
@@ -205,6 +207,20 @@ func Decode[In any](t Tool, input json.RawMessage) (in In, err error) {
 		err = fmt.Errorf("%s: %w", t.Name, err)
 	}
 	return in, err
+}
+
+// plainLists makes lists of what may also be null by the type of its field: a model
+// leaves out what it does not give.
+func plainLists(schema *jsonschema.Schema) {
+	if slices.Equal(schema.Types, []string{"null", "array"}) {
+		schema.Type, schema.Types = "array", nil
+	}
+	if schema.Items != nil {
+		plainLists(schema.Items)
+	}
+	for _, property := range schema.Properties {
+		plainLists(property)
+	}
 }
 
 // schemaWithout is the schema of an input without some of its properties.

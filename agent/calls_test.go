@@ -1,0 +1,68 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"artoo/agent"
+	"artoo/tool"
+	"artoo/tool/web"
+)
+
+// TestWrongCallsOfOwnToolsAreTakenOrAnswered plays calls in the shapes of other
+// programs' tools.
+func TestWrongCallsOfOwnToolsAreTakenOrAnswered(t *testing.T) {
+	path := filepath.Join("testdata", "calls.txt")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := append(tool.BuiltIn("/bin/bash", true), tool.WebSearch(&web.Engine{Name: "brave"}))
+	tools = append(tools, agent.OwnTools([]agent.SubAgent{{Name: "review"}})...)
+	var got strings.Builder
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, "    ") {
+			continue
+		}
+		got.WriteString(line)
+		name, input, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if ok && !strings.HasPrefix(line, "#") {
+			fmt.Fprintf(&got, "    %s\n", answered(t, tools, name, json.RawMessage(input)))
+		}
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(string(data), got.String()); diff != "" && !*update {
+		t.Error(diff)
+	}
+}
+
+// answered is what becomes of a call: the tool with its input, or what the model is
+// told.
+func answered(t *testing.T, tools []tool.Tool, name string, input json.RawMessage) string {
+	t.Helper()
+	found, input := tool.FindCall(tools, name, input)
+	if found == nil {
+		return strings.TrimSpace("! no tool of this name. " + tool.Instead(name))
+	}
+	if err := found.Check(input); err != nil {
+		return "! " + err.Error()
+	}
+	if _, err := found.Plan(t.Context(), &tool.Env{Web: &web.Client{}}, input); err != nil {
+		return "! " + err.Error()
+	}
+	mended, err := tool.Decode[json.RawMessage](*found, input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.Name + " " + string(mended)
+}
