@@ -114,10 +114,11 @@ func (c *Conversation) count(usage provider.Usage) {
 // sub-agents, failed tries) count for Session.Totals only. costUSD is nil when
 // a price is unknown.
 func (c *Conversation) RecordUsage(model string, usage provider.Usage, costUSD *float64) error {
+	record := UsageRecord{Model: model, Usage: usage, CostUSD: costUSD}
 	if c.session == nil {
+		c.totals.add(record)
 		return nil
 	}
-	record := UsageRecord{Model: model, Usage: usage, CostUSD: costUSD}
 	if usage.Total() > 0 && sameCounts(usage, c.counted) && c.sent > 0 {
 		record.Sent = c.items[c.sent-1].id
 		record.Factors = c.meter.factors.byName()
@@ -162,4 +163,34 @@ func (c *Conversation) TextTokens(text string) int {
 
 func (c *Conversation) ToolTokens(t provider.ToolSpec) int {
 	return roundTokens(c.meter.raw(sizeOfTool(t)))
+}
+
+// Totals sums what all requests of the conversation used: those of its session, also
+// before it was resumed, or of this run where none is kept.
+func (c *Conversation) Totals() Totals {
+	if c.session == nil {
+		return c.totals
+	}
+	return c.session.Totals()
+}
+
+// Cost is what the conversation cost so far in US dollars, nil when a price is unknown.
+func (c *Conversation) Cost() *float64 {
+	t := c.Totals()
+	if t.Requests == 0 {
+		return new(float64)
+	}
+	return t.CostUSD
+}
+
+// CacheHitRate is the share of all that was sent which the provider had cached, from 0
+// to 1; 0 before anything was sent.
+func (c *Conversation) CacheHitRate() float64 { return c.Totals().CacheHitRate() }
+
+// CacheHitRate is that of the requests.
+func (t Totals) CacheHitRate() float64 {
+	if t.Usage.Prompt() == 0 {
+		return 0
+	}
+	return float64(t.Usage.CacheRead) / float64(t.Usage.Prompt())
 }

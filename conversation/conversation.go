@@ -37,6 +37,7 @@ type Conversation struct {
 	size    size
 	meter   meter
 	sent    int            // items that the last Messages returned
+	totals  Totals         // of the requests where there is no session
 	counted provider.Usage // of the last Observe, until RecordUsage took it
 	nextID  int            // of items without a session
 	known   known          // of the model's window

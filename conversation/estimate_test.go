@@ -158,3 +158,26 @@ func TestResumedAccountingStartsFromTheFile(t *testing.T) {
 	overhead(c, 27_000)
 	near(t, "resumed, more overhead", c.EstimatedTokens(), want+7000*9000/20_000)
 }
+
+func TestWhatAConversationCostAndHowMuchWasCached(t *testing.T) {
+	st := testStore(t)
+	for _, session := range []*Session{nil, st.Create(testHeader())} {
+		c := New(Config{}, session)
+		if cost := c.Cost(); cost == nil || *cost != 0 || c.CacheHitRate() != 0 {
+			t.Errorf("before anything: %v, %f", cost, c.CacheHitRate())
+		}
+		add(t, c, user("go"))
+		must(t, c.RecordUsage("m", provider.Usage{Input: 100, CacheRead: 0, Output: 10}, new(0.25)))
+		must(t, c.RecordUsage("m", provider.Usage{Input: 20, CacheRead: 280, Output: 10}, new(0.5)))
+		if cost := c.Cost(); cost == nil || *cost != 0.75 || c.CacheHitRate() != 0.7 || c.MessageCount() != 1 {
+			t.Errorf("%v, %f", cost, c.CacheHitRate())
+		}
+		must(t, c.RecordUsage("m", provider.Usage{Input: 20}, nil))
+		if cost := c.Cost(); cost != nil {
+			t.Errorf("with a price that is not known: %f", *cost)
+		}
+		if session != nil {
+			must(t, session.Close())
+		}
+	}
+}
