@@ -111,7 +111,7 @@ func otherCommands() []command {
 
 		{name: "compact", aliases: []string{"compress"}, help: "make room in context", run: runCompact},
 
-		{name: "memory", instead: "what is in AGENTS.md is told to the model; /init has one written"},
+		{name: "memory", instead: "what is in AGENTS.md is told to the model; #TEXT adds a line to it, /init has one written"},
 		{name: "add", aliases: []string{"read-only", "drop", "ls"},
 			instead: "write @PATH in a message; the model reads the file then"},
 		{name: "add-dir", aliases: []string{"directory"},

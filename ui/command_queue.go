@@ -147,7 +147,7 @@ func (c *console) steers(i int) bool {
 	}
 	word := strings.TrimSpace(l.text)
 	return whole(l) && (i == 0 || c.queue[i-1].pasted || whole(c.queue[i-1])) && l.action == actSend &&
-		!slices.Contains([]string{"", "quit", "exit", "help", "?"}, word) && !strings.HasPrefix(word, "!") &&
+		!slices.Contains([]string{"", "quit", "exit", "help", "?"}, word) && !strings.HasPrefix(word, "!") && !isMemory(word) &&
 		(!strings.HasPrefix(word, "/") || len(droppedImages(l.text, true)) > 0)
 }
 

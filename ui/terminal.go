@@ -175,6 +175,8 @@ func (t *Terminal) handle(ctx context.Context, l line) error {
 		return t.runCommand(ctx, l.text)
 	case strings.HasPrefix(l.text, "!"):
 		return t.shell(ctx, l.text)
+	case isMemory(l.text):
+		return t.remember(ctx, l.text)
 	}
 	text, parts := t.attach(ctx, l)
 	return t.turn(ctx, text, append(t.takeShared(), parts...))

@@ -42,18 +42,23 @@ func (s *Screen) Undo(q UndoQuestion) (prompt string, left bool) {
 		left = b.left
 		s.must(b.String())
 	})
+	return s.confirmLine(q.Verb, q.Object), left
+}
+
+// confirmLine is the line that asks for a yes or a no, safe and without escapes.
+func (s *Screen) confirmLine(verb, about string) string {
 	end := " " + undoChoices
-	room := min(s.width(), usualWidth) - 1 - cells(approve+q.Verb+" ?")
+	room := min(s.width(), usualWidth) - 1 - cells(approve+verb+" ?")
 	if s.opt.Profile == Spoken {
 		end = " Type y, n, p, or ? for help. Enter means no. "
 	}
-	object := s.ascii(sanitize.Text(q.Object, sanitize.Line))
+	object := s.ascii(sanitize.Text(about, sanitize.Line))
 	if whole := room - cells(end) - answerRoom; cells(object) <= whole || whole >= leastAsked {
 		object = s.middle(object, whole)
 	} else {
 		object = s.middle(object, room)
 	}
-	return s.ascii(approve + q.Verb + " " + unforged(object) + "?" + end), left
+	return s.ascii(approve + verb + " " + unforged(object) + "?" + end)
 }
 
 // undo shows what an undo would do.

@@ -1,0 +1,72 @@
+package agent_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"artoo/agent"
+	"artoo/provider/fake"
+	"artoo/tool"
+)
+
+func TestALineToRememberFitsTheFile(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "notes.md")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(outside, "mine\n")
+	for name, row := range map[string]struct {
+		file, before, after string
+		link                string // of file
+	}{
+		"none":       {after: "- use tabs\n"},
+		"text":       {file: "AGENTS.md", before: "Be brief.\n\n\n", after: "Be brief.\n\n- use tabs\n"},
+		"list":       {file: "CLAUDE.md", before: "* one\n  * two", after: "* one\n  * two\n- use tabs\n"},
+		"CRLF":       {file: "AGENT.md", before: "- one\r\n", after: "- one\r\n- use tabs\r\n"},
+		"leads out":  {file: "AGENTS.md", link: outside},
+		"no text":    {file: "AGENTS.md", before: "\xff\xfe"},
+		"is as full": {file: "AGENTS.md", before: string(make([]byte, 32<<10-2)) + "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, "AGENTS.md")
+			if row.file != "" {
+				path = filepath.Join(dir, row.file)
+				if row.link == "" {
+					write(path, row.before)
+				} else if err := os.Symlink(row.link, path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			opt := testOptions(&fake.Provider{})
+			opt.Workspace = &agent.Workspace{Project: tool.Project{Root: dir, Dir: dir}}
+			a := made(t, opt)
+			m, err := a.PlanMemory(" use   tabs")
+			if row.after == "" {
+				if err == nil {
+					t.Fatalf("would write %s: %s", m.Path, m.Diff)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Remember(m); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(path); err != nil || string(got) != row.after {
+				t.Errorf("%q, %v", got, err)
+			}
+			if err := a.Remember(m); err == nil {
+				t.Error("what was changed meanwhile was written over")
+			}
+		})
+	}
+}

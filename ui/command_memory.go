@@ -1,0 +1,57 @@
+package ui
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"artoo/ui/screen"
+)
+
+// isMemory reports whether a typed line is one to remember: #TEXT. What looks like a
+// smaller heading, or goes on below, is a message.
+func isMemory(text string) bool {
+	rest, is := strings.CutPrefix(text, "#")
+	return is && !strings.HasPrefix(rest, "#") && !strings.Contains(strings.TrimSpace(text), "\n")
+}
+
+// remember shows what adding the line to the nearest instruction file comes to, asks,
+// and does it.
+func (t *Terminal) remember(ctx context.Context, text string) error {
+	text = strings.TrimSpace(strings.TrimPrefix(text, "#"))
+	if text == "" {
+		t.Note("write behind it what later sessions shall know: #use tabs adds it to AGENTS.md")
+		return nil
+	}
+	m, err := t.opt.Agent.PlanMemory(text)
+	if err != nil {
+		t.Note("#: " + oneLine(err.Error()))
+		return nil
+	}
+	name := m.Path
+	if rel, err := filepath.Rel(t.opt.Agent.Env().Dir, m.Path); err == nil {
+		name = rel
+	}
+	t.tellNotify()
+	t.opt.Notify.Question()
+	var failed error
+	s, q := t.Screen, screen.MemoryQuestion{File: name, Diff: m.Diff}
+	yes, err := confirm(s, confirmation{
+		show: func() (string, bool) { return s.Memory(q) }, all: func() string { return s.ChangesAll(q.Diff) },
+		help: s.MemoryHelp, decided: func(yes bool) {
+			if yes {
+				if failed = t.opt.Agent.Remember(m); failed != nil {
+					return
+				}
+			}
+			s.MemoryDecided(yes)
+		},
+	}, t.truster(ctx, func() string { prompt, _ := s.Memory(q); return prompt }))
+	switch {
+	case failed != nil:
+		t.Note("#: " + oneLine(failed.Error()))
+	case !yes && err == nil:
+		t.Note("a blank before the # makes it a message")
+	}
+	return nil // what ended the input ends the conversation at its prompt
+}
