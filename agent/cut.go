@@ -76,6 +76,10 @@ func (t *turn) askRest(end ending) error {
 	return t.conv.Remind(ask)
 }
 
+// leastWindow is the smallest window in tokens that a server is set up with: Ollama's
+// was 2,048 once.
+const leastWindow = 2000
+
 // windowFull reports whether it was the window that cut the reply: its limit was
 // what the window left, the server says so, its counts fill the window, or, where
 // nobody told the window, they stay well below the limit.
@@ -84,7 +88,8 @@ func (t *turn) windowFull(reply provider.Done) bool {
 	window, usage := t.window(), reply.Usage
 	return t.squeezed || reply.Stop == provider.StopContext || !usage.Estimated &&
 		(window > 0 && float64(usage.Total()) >= full*float64(window) ||
-			t.model.Info.Guess && usage.Output > 0 && float64(usage.Output) < full*float64(t.limit))
+			t.model.Info.Guess && usage.Total() >= leastWindow && usage.Output > 0 &&
+				float64(usage.Output) < full*float64(t.limit))
 }
 
 // stillCut is the failure of a reply that is cut after all. A higher limit helps

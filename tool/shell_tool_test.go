@@ -86,7 +86,7 @@ func TestWhatEndsAtOnceIsToldAtOnce(t *testing.T) {
 func TestACommandWhoseTimeIsUpGoesOnInTheBackground(t *testing.T) {
 	t.Parallel()
 	env := backgroundEnv(t)
-	env.ShellTimeout, env.ShellTimeoutMax = 300*time.Millisecond, time.Minute
+	env.ShellTimeout, env.ShellTimeoutMax = 3*time.Second, time.Minute
 	got := mustCall(t, quickShell(t), env, command("printf 'half'; until test -e gate; do sleep 0.02; done; echo done"))
 	if !strings.HasPrefix(got.Text, "half\n[not done after ") || got.Job == nil ||
 		!strings.Contains(got.Text, ": it goes on in the background as 1, until 60.0s at most: ") || got.IsError {

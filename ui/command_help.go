@@ -52,10 +52,9 @@ func (t *Terminal) helpCommands() {
 		}
 	}
 	t.Text("!COMMAND runs it and shows the model what came; !!COMMAND only runs it")
-	t.Text("#TEXT adds a line to AGENTS.md, once you saw the change")
 	t.Text(`@FILE names a file; \ at a line's end, Ctrl-J and """ write several lines`)
 	t.Text("What is typed during a turn waits; /queue now: till the next step, no longer")
-	t.Text("More: /help keys, /help approvals")
+	t.Text("#TEXT adds a line to AGENTS.md. More: /help keys, /help approvals")
 }
 
 func helpCell(row []string) string {

@@ -111,9 +111,9 @@ func TestWhatIsListed(t *testing.T) {
 	}{
 		{
 			"sessions", func(asJSON bool) error { return printEach(&b, []conversation.Info{session}, asJSON, sessionLine) },
-			"abc  0001-01-01 00:00     0  /p  hi^[[2J\n",
+			"abc  0001-01-01 00:00     0        -  /p  hi^[[2J\n",
 			`{"id":"abc","path":"","cwd":"/p","started":"0001-01-01T00:00:00Z","updated":"0001-01-01T00:00:00Z",` +
-				`"first":"hi\u001b[2J","messages":0,"provider":"","model":""}` + "\n",
+				`"first":"hi\u001b[2J","messages":0,"provider":"","model":"","cost_usd":null}` + "\n",
 		},
 		{
 			"rules", func(asJSON bool) error { return printRules(&b, rules, asJSON) },
@@ -215,7 +215,7 @@ func TestUsageErrors(t *testing.T) {
 		{"rules explain", "rules explain: which command?", "artoo rules explain 'git push'"},
 		{"login openai gemini", `login: cannot take "openai gemini"`, "artoo -- login openai gemini"},
 		{"doctor who", `doctor: cannot take "who"`, "artoo -- doctor who"},
-		{"usage", "usage: no such subcommand", "artoo --help, or artoo -- usage to send it as a prompt"},
+		{"acp", "acp: no such subcommand", "artoo --help, or artoo -- acp to send it as a prompt"},
 		{"sessions rename abc def", `sessions: cannot take "rename abc def"`, "artoo -- sessions rename abc def"},
 		{"sessions rename", `sessions: cannot take "rename"`,
 			"artoo sessions [list|show|export|grep|rm|import], or artoo -- sessions rename"},
