@@ -165,6 +165,10 @@ func (t *turn) spentMoney() float64 {
 // near is the share of a cap of whose use the user is notified.
 const near = 0.8
 
+// leastTime is the shortest time of a run whose near end the user is notified of: with
+// less the notice and the end come together.
+const leastTime = 10 * time.Second
+
 // warnNear tells once per cap when four fifths of it are used.
 func (t *turn) warnNear() {
 	warn := func(name string, used, limit float64, text string) {
@@ -178,9 +182,10 @@ func (t *turn) warnNear() {
 	warn("tokens", float64(usage.Total()), float64(l.MaxTotalTokens),
 		fmt.Sprintf("%d of the run's %d tokens are used", usage.Total(), l.MaxTotalTokens))
 	steps, used := l.MaxTurns+t.moreSteps, int(t.steps.Load())
-	elapsed := t.clock.elapsed()
-	warn("time", elapsed.Seconds(), l.MaxTime.Seconds(),
-		fmt.Sprintf("%s of the run's %s are over", elapsed.Round(time.Second), l.MaxTime))
+	if elapsed := t.clock.elapsed(); l.MaxTime >= leastTime {
+		warn("time", elapsed.Seconds(), l.MaxTime.Seconds(),
+			fmt.Sprintf("%s of the run's %s are over", elapsed.Round(time.Second), l.MaxTime))
+	}
 	if !t.warned && l.MaxTurns > 4 && float64(used) >= near*float64(steps) {
 		t.warned = true
 		t.notice(NoticeCap, fmt.Sprintf("%d of this turn's %d steps are used", used, steps))

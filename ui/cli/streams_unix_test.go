@@ -31,8 +31,8 @@ func TestAnswerInThePipe(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, []providertest.Reply{says("well *met*")}).start("tpt")
 	s.waits("/help for commands", "you: ")
-	s.types("helo\x1b[Dl\r") // the editor works: it is hello
-	s.waits("well *met*", "5 out", "you: ")
+	s.types("helo\x1b[Dl\r")  // the editor works: it is hello
+	s.waits("5 out", "you: ") // the answer is read from another stream
 	s.types("\x04")
 	s.ends(0)
 	if got := s.out.text.String(); got != "well *met*\n" {
