@@ -65,7 +65,8 @@ func mendTodo(fields map[string]json.RawMessage) (changed bool) {
 			items[i].Text = textOf(of, "text", "content", "step", "title", "description", "task", "activeForm")
 			status := cmp.Or(textOf(of, "status", "state"), "pending")
 			items[i].Status = cmp.Or(map[string]string{"completed": "done", "complete": "done", "cancelled": "dropped",
-				"canceled": "dropped", "in progress": "in_progress", "in-progress": "in_progress", "not-started": "pending", "todo": "pending"}[strings.ToLower(status)], status)
+				"canceled": "dropped", "in progress": "in_progress", "in-progress": "in_progress",
+				"not-started": "pending", "todo": "pending"}[strings.ToLower(status)], status)
 		}
 		list, err := json.Marshal(items)
 		if err != nil {

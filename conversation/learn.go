@@ -24,7 +24,6 @@ type factors struct {
 }
 
 func newFactors() (f factors) {
-
 	for k := range f.of {
 		f.of[k] = firstFactor
 	}

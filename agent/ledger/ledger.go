@@ -118,8 +118,8 @@ func (e *FullError) Error() string {
 
 // Reserve notes that a request begins, which may cost up to most US dollars, and
 // known.CostUSD at least. Of what the cap leaves of the day it is granted as much as
-// that, but not less than least: then the error is a FullError. With an error there is no reservation. 0 for the cap is none,
-// +Inf for most all that is left.
+// that, but not less than least: then the error is a FullError. With an error there is
+// no reservation. 0 for the cap is none, +Inf for most all that is left.
 func (l *Ledger) Reserve(known Spent, least, most, limit float64) (*Reservation, error) {
 	r := &Reservation{ledger: l, known: known, limit: limit}
 	if err := r.Raise(0, least, most); err != nil {

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -86,7 +87,7 @@ func (c *claudeReader) session() Session {
 	names := map[string]string{} // of calls, by id
 	reply := ""                  // id of the one that is open
 	for _, l := range slices.Backward(chain) {
-		s.Dir, s.ID = first(s.Dir, l.CWD), first(s.ID, l.SessionID)
+		s.Dir, s.ID = cmp.Or(s.Dir, l.CWD), cmp.Or(s.ID, l.SessionID)
 		switch {
 		case l.Type == "assistant":
 			if l.Message.Model != "" && !strings.HasPrefix(l.Message.Model, "<") {
@@ -104,13 +105,6 @@ func (c *claudeReader) session() Session {
 		}
 	}
 	return s
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func claudeReply(l claudeLine, names map[string]string) (parts []provider.Part) {

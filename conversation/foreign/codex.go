@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -52,9 +53,9 @@ func (c *codexReader) line(line []byte) {
 	}
 	switch l.Type {
 	case "session_meta":
-		c.s.ID, c.s.Dir = first(c.s.ID, item.ID), first(c.s.Dir, item.CWD)
+		c.s.ID, c.s.Dir = cmp.Or(c.s.ID, item.ID), cmp.Or(c.s.Dir, item.CWD)
 	case "turn_context":
-		c.s.Model = first(item.Model, c.s.Model)
+		c.s.Model = cmp.Or(item.Model, c.s.Model)
 	case "response_item":
 		c.item(item)
 	}
@@ -87,7 +88,7 @@ func (c *codexReader) item(item codexItem) {
 			Output  string
 		}
 		if text == "" && json.Unmarshal(item.Output, &wrapped) == nil {
-			text = first(wrapped.Content, wrapped.Output)
+			text = cmp.Or(wrapped.Content, wrapped.Output)
 		}
 		c.s.Messages = append(c.s.Messages, resultOf(item.CallID, c.names[item.CallID], text, false))
 	}
