@@ -369,6 +369,13 @@ func (j *job) await() (status uint32, stopped int) {
 	var words [3]uint32
 	if n, err := readRecord(j.report, &words); err == nil && n > 0 {
 		status = words[1]
+		if status != 0 && j.setup.Mechanism == "namespaces" {
+			// A shell that is refused a process ends at once, before watch has looked.
+			members := j.members()
+			j.mu.Lock()
+			j.crowded(len(members))
+			j.mu.Unlock()
+		}
 		timer := time.AfterFunc(time.Duration(j.Grace)*time.Millisecond, func() {
 			j.mu.Lock()
 			defer j.mu.Unlock()
