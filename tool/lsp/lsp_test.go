@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -148,36 +149,66 @@ func TestAServerIsAskedAboutPlaces(t *testing.T) {
 	}
 }
 
-// Where gopls is on the PATH it is asked about a real project.
-func TestGoplsFindsWhatAnEditBroke(t *testing.T) {
-	if _, err := exec.LookPath("gopls"); err != nil {
-		return
-	}
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(root, "a.go")
-	good := "package a\n\nfunc one() int { return 1 }\n\nvar Two = one() + one()\n"
-	for name, text := range map[string]string{"go.mod": "module a\n\ngo 1.24\n", "a.go": good} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+// realServers are asked about a real project where they are on the PATH. In each file the
+// third line defines one, and the fifth uses it twice.
+var realServers = []struct {
+	server, file, good string
+	beside             map[string]string
+	right, wrong       string // what an edit puts for what
+	problem            string
+	define, use        int // the columns of one in lines 3 and 5
+	hover              string
+}{
+	{"gopls", "a.go", "package a\n\nfunc one() int { return 1 }\n\nvar Two = one() + one()\n",
+		map[string]string{"go.mod": "module a\n\ngo 1.24\n"},
+		"return 1", "return uno", "line 3: error: undefined: uno", len("func "), len("var Two = "), "func one() int"},
+	{"typescript-language-server", "a.ts", "export {}\n\nfunction one(): number { return 1 }\n\nconst two = one() + one()\n",
+		map[string]string{"tsconfig.json": `{"compilerOptions": {"strict": true}}`},
+		"return 1", "return uno", "line 3: error: Cannot find name 'uno'.", len("function "), len("const two = "), "function one(): number"},
+	{"pyright-langserver", "a.py", "import sys\n\ndef one() -> int: return 1\n\ntwo = one() + one()\n", nil,
+		"return 1", "return uno", `line 3: error: "uno" is not defined`, len("def "), len("two = "), "def one() -> int"},
+	{"clangd", "a.c", "#include <stddef.h>\n\nstatic int one(void) { return 1; }\n\nint two(void) { return one() + one(); }\n", nil,
+		"return 1", "return uno", "line 3: error: ", len("static int "), len("int two(void) { return "), "function one"},
+}
+
+func TestRealServersFindWhatAnEditBroke(t *testing.T) {
+	for _, row := range realServers {
+		if _, err := exec.LookPath(row.server); err != nil {
+			continue
 		}
-	}
-	m := New(Config{Root: root, Environ: os.Environ(), Start: shell.StartHere, Servers: Known(), Patience: time.Minute})
-	defer m.Close()
-	m.Before(path, good)
-	ready(t, m, path)
-	found := m.After(t.Context(), path, strings.Replace(good, "return 1", "return uno", 1))
-	if got := lines(found); len(got) != 1 || !strings.Contains(got[0], "line 3: error: undefined: uno") {
-		t.Errorf("gopls found %q", got)
-	}
-	m.After(t.Context(), path, good)
-	places, err := m.References(t.Context(), path, good, 2, len("func "))
-	if err != nil || len(places) != 3 {
-		t.Errorf("references %v, %v", places, err)
-	}
-	if hover, err := m.Hover(t.Context(), path, good, 4, len("var Two = ")); err != nil || !strings.Contains(hover, "func one() int") {
-		t.Errorf("hover %q, %v", hover, err)
+		t.Run(row.server, func(t *testing.T) {
+			root, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(root, row.file)
+			files := map[string]string{row.file: row.good}
+			maps.Copy(files, row.beside)
+			for name, text := range files {
+				if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m := New(Config{Root: root, Environ: os.Environ(), Start: shell.StartHere, Servers: Known(), Patience: time.Minute})
+			defer m.Close()
+			m.Before(path, row.good)
+			ready(t, m, path)
+			found := m.After(t.Context(), path, strings.Replace(row.good, row.right, row.wrong, 1))
+			if got := lines(found); len(got) != 1 || !strings.Contains(got[0], row.problem) {
+				t.Errorf("it found %q", got)
+			}
+			m.After(t.Context(), path, row.good)
+			places, err := m.References(t.Context(), path, row.good, 2, row.define)
+			if err != nil || len(places) != 3 {
+				t.Errorf("references %v, %v", places, err)
+			}
+			places, err = m.Definition(t.Context(), path, row.good, 4, row.use)
+			if err != nil || len(places) != 1 || places[0].Line != 3 {
+				t.Errorf("definition %v, %v", places, err)
+			}
+			if hover, err := m.Hover(t.Context(), path, row.good, 4, row.use); err != nil || !strings.Contains(hover, row.hover) {
+				t.Errorf("hover %q, %v", hover, err)
+			}
+		})
 	}
 }
