@@ -351,7 +351,7 @@ func (t *turn) run(ctx context.Context, p *pending) {
 	e.result.Text = t.masked(e.result.Text)
 	p.outcome = outcomeOf(ctx, e.result, e.err, time.Since(began))
 	for _, img := range e.result.Images {
-		p.result.Images = append(p.result.Images, provider.Image(img))
+		p.result.Images = append(p.result.Images, provider.Image{MediaType: img.MediaType, Data: img.Data, Name: img.Name})
 	}
 	p.paged = e.result.Paged && e.err == nil
 	if p.edited != "" {

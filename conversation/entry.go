@@ -10,8 +10,11 @@ import (
 )
 
 // formatVersion is the "v" of a session file's header. A file with a higher one
-// is opened read-only.
-const formatVersion = 1
+// is opened read-only. In a file of an earlier version only what that knows is written.
+const formatVersion = 2
+
+// imagesVersion is the first in which images are files beside the session.
+const imagesVersion = 2
 
 // The types of a session file's lines. FORMAT.md documents their fields.
 const (

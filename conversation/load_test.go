@@ -97,7 +97,7 @@ func TestDamage(t *testing.T) {
 		part   = `{"type":"message","id":"3","parent":"2","time":"2026-03-14T15:30:03Z","message":{"role":"user","parts":[{"type":"hologram"}]}}`
 		trim   = `{"type":"trim","id":"5","parent":"4","time":"2026-03-14T15:30:03Z","edits":[{"message":"77","part":0,"text":"x"},{"message":"1","part":5,"text":"x"}],"drop":["88"],"before":1,"after":1}`
 	)
-	newer := strings.Replace(header, `"v":1`, `"v":2`, 1)
+	newer := strings.Replace(header, `"v":1`, `"v":3`, 1)
 	latin := strings.Replace(two, "two", "tw\xf6", 1)
 	for name, tc := range map[string]struct {
 		lines   []string
@@ -128,7 +128,7 @@ func TestDamage(t *testing.T) {
 		"trim of the lost": {[]string{header, one, two, three, trim}, "one two three",
 			[]string{"out of place", "3 pieces of what was trimmed before belong to a damaged part"}},
 		"newer": {[]string{newer, one, later}, "one",
-			[]string{"newer artoo (format 2)", "out of place", "of a kind"}},
+			[]string{"newer artoo (format 3)", "out of place", "of a kind"}},
 		"JSON but no line": {[]string{header, "[]", "3", "null", `{"id":"1"}`, one}, "one", []string{"4 lines"}},
 	} {
 		t.Run(name, func(t *testing.T) { damaged(t, tc.lines, tc.texts, tc.notices, name == "newer") })
@@ -168,7 +168,7 @@ func damaged(t *testing.T, lines []string, said string, told []string, newer boo
 	err = conv.Append(user("on"))
 	if newer {
 		var e *Error
-		if !errors.As(err, &e) || e.ErrorKind() != "usage" || !strings.Contains(err.Error(), "newer artoo (format 2") ||
+		if !errors.As(err, &e) || e.ErrorKind() != "usage" || !strings.Contains(err.Error(), "newer artoo (format 3") ||
 			!s.ReadOnly() {
 			t.Errorf("append: %v", err)
 		}

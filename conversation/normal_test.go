@@ -68,7 +68,7 @@ func TestNormal(t *testing.T) {
 // TestAllFieldsAreKept fails when a field of a part is written to a session and
 // not read back.
 func TestAllFieldsAreKept(t *testing.T) {
-	image := provider.Image{MediaType: "image/png", Data: []byte{1, 2}, Name: "n"}
+	image := provider.Image{MediaType: "image/png", Data: []byte{1, 2}, Name: "n", Bytes: 2, SHA256: "s"}
 	m := provider.Message{Role: provider.RoleAssistant, Provider: "p", Model: "m", Answered: "a", Partial: true,
 		Parts: []provider.Part{
 			provider.Text{Text: "t", Opaque: "o"},

@@ -177,7 +177,8 @@ func (s *Session) UserMessage(n int) (provider.Message, error) {
 	}
 	e, err := decodeEntry(line)
 	if record, ok := e.payload.(*messageRecord); ok && err == nil {
-		return record.Message, nil
+		m, _ := s.withImages(record.Message, true)
+		return m, nil
 	}
 	return provider.Message{}, fileError(s.from, errors.Join(errors.New("a message of it cannot be read"), err))
 }

@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -46,8 +45,10 @@ func (p *planner) imageText(name string, img provider.Image) string {
 	if img.Name != "" {
 		left = "[the image " + img.Name + " was left out here to save room"
 	}
-	ext := map[string]string{"image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}[img.MediaType]
-	place := p.keep(name, cmp.Or(ext, ".png"), img.Data)
+	if path := p.c.session.imageFile(img); path != "" {
+		return left + "; it is in " + path + "]"
+	}
+	place := p.keep(name, imageExt(img.MediaType), img.Data)
 	if place.path == "" {
 		return left + "]"
 	}

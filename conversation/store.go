@@ -172,6 +172,7 @@ func (st Store) read(path string, whole bool, back int) (*Session, error) {
 		return nil, fileError(path, err)
 	}
 	s.path, s.from = path, path
+	s.loadImages(!whole)
 	s.header.ID = idOf(path) // the name decides: a copied file is another session
 	return s, nil
 }

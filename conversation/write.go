@@ -25,6 +25,13 @@ func (s *Session) appendLocked(kind string, payload any) (string, error) {
 	if s.readOnly {
 		return "", readOnlyError(s.path, s.newer)
 	}
+	if record, ok := payload.(*messageRecord); ok && s.header.V >= imagesVersion {
+		kept, err := s.keepImages(record.Message)
+		if err != nil {
+			return "", fileError(s.path, err)
+		}
+		payload = &messageRecord{kept}
+	}
 	if err := s.open(); err != nil {
 		return "", fileError(s.path, err)
 	}

@@ -34,8 +34,8 @@ func (i Image) Tokens() int {
 	return int(min(max(int64(w)*int64(h)/750, least), most))
 }
 
-// instead is the sentence that stands for an image.
-func (i Image) instead(why string) string {
+// Instead is the sentence that stands for an image, with why it is not here.
+func (i Image) Instead(why string) string {
 	name := strings.ToValidUTF8(i.Name, "\uFFFD")
 	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		name = strconv.Quote(name)

@@ -167,7 +167,7 @@ func (f *imageFitter) message(m *Message) {
 		switch p := p.(type) {
 		case Image:
 			if why := f.of(); why != "" {
-				parts[i], changed = Text{Text: p.instead(why)}, true
+				parts[i], changed = Text{Text: p.Instead(why)}, true
 			}
 		case ToolResult:
 			images, text := p.Images, p.Text
@@ -181,7 +181,7 @@ func (f *imageFitter) message(m *Message) {
 				if text != "" {
 					text += "\n"
 				}
-				text += img.instead(why)
+				text += img.Instead(why)
 			}
 			if len(p.Images) != len(images) {
 				p.Text = text

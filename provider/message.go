@@ -60,11 +60,19 @@ const FormSession = "cli_session"
 
 // Image is an image for models that see. Data is raw, not base64. Name is its
 // file's, for those that do not see; it may be "".
+//
+// Bytes and SHA256 (64 hexadecimal digits) stand in session files in the place of
+// Data, which is a file beside the session. An image that is sent has Data alone.
 type Image struct {
 	MediaType string `json:"media_type"`
-	Data      []byte `json:"data"`
+	Data      []byte `json:"data,omitempty"`
 	Name      string `json:"name,omitempty"`
+	Bytes     int    `json:"bytes,omitempty"`
+	SHA256    string `json:"sha256,omitempty"`
 }
+
+// Len is the number of bytes of the image, whether they are here or in a file.
+func (i Image) Len() int { return max(len(i.Data), i.Bytes) }
 
 // ToolCall is the model's wish to run a tool. Input is always a JSON object in
 // which no key stands twice. If what the model sent was not one, Raw keeps what
@@ -199,6 +207,8 @@ type partJSON struct {
 	Opaque    string          `json:"opaque"`
 	MediaType string          `json:"media_type"`
 	Data      []byte          `json:"data"`
+	Bytes     int             `json:"bytes"`
+	SHA256    string          `json:"sha256"`
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
@@ -218,7 +228,7 @@ func (p *partJSON) part() (Part, error) {
 	case "reasoning":
 		return Reasoning{Text: p.Text, Form: p.Form, Opaque: p.Opaque}, nil
 	case "image":
-		return Image{MediaType: p.MediaType, Data: p.Data, Name: p.Name}, nil
+		return Image{MediaType: p.MediaType, Data: p.Data, Name: p.Name, Bytes: p.Bytes, SHA256: p.SHA256}, nil
 	case "tool_call":
 		return ToolCall{ID: p.ID, Name: p.Name, Input: p.Input, Raw: p.Raw, Opaque: p.Opaque}, nil
 	case "tool_result":

@@ -198,7 +198,7 @@ func (e *expander) add(typed, name, how string, result tool.Result, err error) {
 	head := fmt.Sprintf("[%s: %s, %s, %s]\n", singleLine(typed), singleLine(name), result.Summary, how)
 	e.out.Parts = append(e.out.Parts, provider.Text{Text: head + result.Text})
 	for _, img := range result.Images {
-		e.out.Parts = append(e.out.Parts, provider.Image(img))
+		e.out.Parts = append(e.out.Parts, provider.Image{MediaType: img.MediaType, Data: img.Data, Name: img.Name})
 	}
 }
 

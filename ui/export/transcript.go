@@ -46,7 +46,7 @@ type imageInfo struct {
 	Bytes     int    `json:"bytes"`
 }
 
-func imageInfoOf(i provider.Image) imageInfo { return imageInfo{i.MediaType, len(i.Data)} }
+func imageInfoOf(i provider.Image) imageInfo { return imageInfo{i.MediaType, i.Len()} }
 
 // transcript brings each call together with its result.
 func transcript(messages []provider.Message) []said {
