@@ -43,7 +43,9 @@ type Conversation struct {
 	known   known          // of the model's window
 	before  *checkpoint    // of the user's latest message while nothing answers it, else nil
 	done    done           // in the steps that are no longer sent
-	reserve int            // tokens above the budget that a request may have at worst
+	// compactions that can be taken back, the last one last.
+	compactions []compaction
+	reserve     int // tokens above the budget that a request may have at worst
 }
 
 // New returns the conversation of s, with the history s was opened with, which
@@ -93,11 +95,8 @@ func (c *Conversation) Append(m provider.Message) error {
 	if err != nil {
 		return fmt.Errorf("message: %w", err)
 	}
-	var id string
-	if c.session == nil {
-		c.nextID++
-		id = fmt.Sprint(c.nextID)
-	} else if id, err = c.session.append(typeMessage, &messageRecord{m}); err != nil {
+	id, err := c.writeLine(typeMessage, &messageRecord{m})
+	if err != nil {
 		return err
 	}
 	switch {

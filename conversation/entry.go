@@ -24,6 +24,9 @@ const (
 	typeTrim    = "trim"
 	typeNote    = "note"
 	typeTurn    = "turn"
+
+	typeCompact   = "compact"
+	typeUncompact = "uncompact"
 )
 
 // NoteTorn is the kind of the note that follows a line which broke off. It
@@ -93,7 +96,7 @@ type head struct {
 }
 
 // entry is one line. payload is a *Header, *messageRecord, *UsageRecord,
-// *trimRecord, *Note or *turnRecord, and nil for a type this version does not
+// *trimRecord, *compactRecord, *uncompactRecord, *Note or *turnRecord, and nil for a type this version does not
 // know.
 type entry struct {
 	head
@@ -147,6 +150,10 @@ func decodeEntry(line []byte) (entry, error) {
 		e.payload = &Note{}
 	case typeTurn:
 		e.payload = &turnRecord{}
+	case typeCompact:
+		e.payload = &compactRecord{}
+	case typeUncompact:
+		e.payload = &uncompactRecord{}
 	default:
 		return e, nil
 	}

@@ -66,6 +66,8 @@ const (
 	kindTorn // the note that follows a line which broke off
 	kindName // the note that gives the session a name
 	kindTurn
+	kindCompact
+	kindUncompact
 )
 
 func (k kind) message() bool { return k == kindMessage || k == kindUser || k == kindTool }
@@ -179,6 +181,10 @@ func (b beginning) kindOf() kind {
 		return kindNote
 	case typeTurn:
 		return kindTurn
+	case typeCompact:
+		return kindCompact
+	case typeUncompact:
+		return kindUncompact
 	}
 	return kindUnknown
 }

@@ -11,8 +11,10 @@ type item struct {
 	id   string // of its line in the session file
 	msg  provider.Message
 	note string // tells what was left out after this user message; sent as its last text
-	size size
-	came size // before anything was left out of it
+	// summary says that it is no message of the user's: it stands for what was summed up.
+	summary bool
+	size    size
+	came    size // before anything was left out of it
 }
 
 func newItem(id string, msg provider.Message) item {
@@ -82,10 +84,10 @@ func recentFrom(items []item, steps []step) int {
 	return steps[max(0, len(steps)-keptSteps)].from
 }
 
-// lastUser is the index of the latest user message, -1 when there is none.
+// lastUser is the index of the latest message of the user's own, -1 when there is none.
 func lastUser(items []item) int {
 	for i, it := range slices.Backward(items) {
-		if it.msg.Role == provider.RoleUser && !isReminder(it.msg) {
+		if it.msg.Role == provider.RoleUser && !it.summary && !isReminder(it.msg) {
 			return i
 		}
 	}

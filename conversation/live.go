@@ -31,20 +31,16 @@ func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 		}
 	}
 	if whole || size <= l.most() {
-		return l.entries(l.only(chain, kindMessage, kindUser, kindTool, kindUsage, kindTrim))
+		return l.entries(l.only(chain, kindMessage, kindUser, kindTool, kindUsage, kindTrim,
+			kindCompact, kindUncompact))
 	}
-	dropping := l.only(chain, kindTrim)
+	dropping := l.only(chain, kindTrim, kindCompact, kindUncompact)
 	trims, err := l.entries(dropping)
 	if err != nil {
 		return nil, err
 	}
-	gone := map[string]bool{}
-	for _, e := range trims {
-		for _, id := range e.payload.(*trimRecord).Drop {
-			gone[id] = true
-		}
-	}
-	live, old := l.split(chain, gone)
+	trims = inForce(trims)
+	live, old := l.split(chain, l.gone(chain, trims))
 	if len(old) > 0 {
 		left, err := l.leaveOut(old, trims)
 		if err != nil {
@@ -61,6 +57,61 @@ func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	return l.merge(live, counts[max(0, len(counts)-liveUsage):], trims, last)
 }
 
+// inForce are the trims and compactions that were not taken back.
+func inForce(trims []entry) []entry {
+	back := map[string]bool{}
+	for _, e := range trims {
+		if r, ok := e.payload.(*uncompactRecord); ok {
+			back[r.Compact], back[e.ID] = true, true
+		}
+	}
+	return slices.DeleteFunc(trims, func(e entry) bool { return back[e.ID] })
+}
+
+// trimOf is what a trim or a compaction records.
+func trimOf(e entry) *trimRecord {
+	if r, ok := e.payload.(*compactRecord); ok {
+		return &r.trimRecord
+	}
+	return e.payload.(*trimRecord)
+}
+
+// gone are the messages that are not sent any more and need not be read: what the last
+// compactions left out is, as far as there is room, so that they can be taken back.
+func (l *loader) gone(chain []int32, trims []entry) map[string]bool {
+	gone := map[string]bool{}
+	for _, e := range trims {
+		for _, id := range trimOf(e).Drop {
+			gone[id] = true
+		}
+	}
+	size, room := make(map[string]int, len(chain)), l.most()
+	for _, i := range chain {
+		if e := &l.lines[i]; e.kind.message() {
+			size[e.id] = min(e.size, lineBytes)
+			if !gone[e.id] {
+				room -= size[e.id]
+			}
+		}
+	}
+	for _, e := range slices.Backward(trims) {
+		r, ok := e.payload.(*compactRecord)
+		if !ok {
+			continue
+		}
+		for _, id := range r.Drop {
+			room -= size[id]
+		}
+		if room < 0 {
+			break
+		}
+		for _, id := range r.Drop {
+			delete(gone, id)
+		}
+	}
+	return gone
+}
+
 // merge reads what is live and the counts, and puts the trims where the last of them
 // stands: none changes what was said after it.
 func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry, error) {
@@ -69,7 +120,15 @@ func (l *loader) merge(live, counts []int32, trims []entry, last int32) ([]entry
 		sent[l.lines[i].id] = true
 	}
 	for _, e := range trims {
-		e.payload.(*trimRecord).only(sent)
+		switch r := e.payload.(type) {
+		case *trimRecord:
+			r.only(sent)
+		case *compactRecord:
+			all := len(r.Drop)
+			r.only(sent)
+			r.partial = len(r.Drop) < all
+			sent[e.ID] = true // later trims may be of its summary
+		}
 	}
 	at := sort.Search(len(live), func(i int) bool { return live[i] > last })
 	before, err := l.entries(live[:at])
@@ -117,7 +176,7 @@ func (l *loader) split(chain []int32, gone map[string]bool) (live, old []int32) 
 func (l *loader) leaveOut(old []int32, trims []entry) (entry, error) {
 	left := trimRecord{Done: &done{}, Drop: make([]string, 0, len(old))}
 	for _, e := range trims {
-		if d := e.payload.(*trimRecord).Done; d != nil {
+		if d := trimOf(e).Done; d != nil {
 			*left.Done = *d
 		}
 	}

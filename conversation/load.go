@@ -265,13 +265,19 @@ func unanswered(history []entry) (sum int) {
 // missingEdits counts what trims name and the history does not hold.
 func missingEdits(history []entry) (sum int) {
 	named := func(e entry) bool {
-		r, ok := e.payload.(*trimRecord)
-		return ok && len(r.Edits)+len(r.Drop)+len(r.Notes) > 0
+		switch r := e.payload.(type) {
+		case *trimRecord:
+			return len(r.Edits)+len(r.Drop)+len(r.Notes) > 0
+		case *compactRecord:
+			return true
+		}
+		return false
 	}
 	if !slices.ContainsFunc(history, named) {
 		return 0
 	}
 	var items []item
+	var before []compaction
 	for _, e := range history {
 		switch p := e.payload.(type) {
 		case *messageRecord:
@@ -280,6 +286,15 @@ func missingEdits(history []entry) (sum int) {
 			var missing int
 			items, missing = replay(items, *p)
 			sum += missing
+		case *compactRecord:
+			var missing int
+			before = append(before, compaction{id: e.ID, items: slices.Clone(items)})
+			items, missing = replayCompact(items, e.ID, *p)
+			sum += missing
+		case *uncompactRecord:
+			if last := len(before) - 1; last >= 0 && before[last].id == p.Compact {
+				items, before = before[last].restored(items), before[:last]
+			}
 		}
 	}
 	return sum

@@ -102,7 +102,10 @@ func (p *planner) oldUsers(stay bool) {
 		}
 		p.drop(i)
 		unsaid = unsaid || it.note != "" && it.note != "["+stepsLeftOut+"]"
-		if !isReminder(it.msg) {
+		switch {
+		case it.summary:
+			p.did.Summaries++
+		case !isReminder(it.msg):
 			p.did.Messages++
 		}
 	}

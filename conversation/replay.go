@@ -31,12 +31,34 @@ func (c *Conversation) replay(history []entry) {
 			}
 			c.shrunk(items, sizeOfAll(items))
 			c.meter.factors.restore(trim.Factors)
-			if !c.meter.anchored && trim.After > 0 { // no count before it was read
-				c.meter.resume(provider.Usage{Input: trim.After}, c.size)
+			c.anchorAt(trim.After)
+		case *compactRecord:
+			record := c.maskedCompact(*p)
+			c.remember(compaction{id: e.ID, items: slices.Clone(c.items), partial: record.partial})
+			items, _ := replayCompact(c.items, e.ID, record)
+			if record.Done != nil {
+				c.done = *record.Done
+			}
+			c.shrunk(items, sizeOfAll(items))
+			c.meter.factors.restore(record.Factors)
+			c.anchorAt(record.After)
+		case *uncompactRecord:
+			if last := len(c.compactions) - 1; last >= 0 && c.compactions[last].id == p.Compact {
+				items := c.compactions[last].restored(c.items)
+				c.shrunk(items, sizeOfAll(items))
+				c.compactions = c.compactions[:last]
 			}
 		}
 	}
 	c.sent, c.counted = len(c.items), provider.Usage{}
+}
+
+// anchorAt takes an estimate from the file where no count before it was read; 0 is
+// none.
+func (c *Conversation) anchorAt(tokens int) {
+	if !c.meter.anchored && tokens > 0 {
+		c.meter.resume(provider.Usage{Input: tokens}, c.size)
+	}
 }
 
 // recount takes a count from the file, with what was learned until then.

@@ -131,7 +131,11 @@ func (p *planner) users(latest int) {
 	allowed := make([]int, len(p.items))
 	for i := len(p.items) - 1; i >= 0; i-- {
 		if p.items[i].msg.Role == provider.RoleUser && i != latest {
-			allowed[i] = min(each, p.items[i].size.bytes, max(all, 0))
+			most := each
+			if p.items[i].summary { // it stands for far more than one message
+				most = p.items[i].size.bytes
+			}
+			allowed[i] = min(most, p.items[i].size.bytes, max(all, 0))
 			all -= allowed[i]
 		}
 	}

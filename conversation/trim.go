@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -43,7 +44,7 @@ const leastCut = 250
 func (c *Conversation) Trim() (Trimmed, error) {
 	budget := c.Budget()
 	before := c.meter.tokens(c.size)
-	if budget <= 0 || roundTokens(c.meter.most(c.size)) <= budget {
+	if !c.OverBudget() {
 		return Trimmed{}, nil
 	}
 	goal := min(trimShare*float64(budget), float64(budget)-c.nextSteps())
@@ -51,6 +52,12 @@ func (c *Conversation) Trim() (Trimmed, error) {
 		goal = max(goal, nextShare*float64(budget))
 	}
 	return c.trim(trimming{before: before, goal: goal, limit: float64(budget)})
+}
+
+// OverBudget reports whether Trim has something to do.
+func (c *Conversation) OverBudget() bool {
+	budget := c.Budget()
+	return budget > 0 && roundTokens(c.meter.most(c.size)) > budget
 }
 
 // kept is about how many tokens stay whatever goes: what stands before the history,
@@ -106,7 +113,8 @@ func (c *Conversation) TrimHard() (Trimmed, error) {
 
 // Compact makes the history as small as it can be made without a model that sums
 // it up: to a quarter of the budget, the last steps included. It is for between
-// two turns, at the user's wish. Errors are those of Trim, but for *FullError.
+// two turns, at the user's wish, and Uncompact takes it back. Errors are those of
+// Trim, but for *FullError.
 func (c *Conversation) Compact() (Trimmed, error) {
 	before := c.meter.tokens(c.size)
 	goal := smallest * before
@@ -135,15 +143,36 @@ func (c *Conversation) trim(how trimming) (Trimmed, error) {
 	p.did.Before, p.did.After = roundTokens(before), roundTokens(shrunk.tokens(p.size))
 	p.record.Before, p.record.After = p.did.Before, p.did.After
 	p.record.Factors = c.meter.factors.byName()
-	if c.session != nil {
-		if _, err := c.session.append(typeTrim, &p.record); err != nil {
-			p.discard()
-			return Trimmed{}, err
-		}
+	if err := c.recordTrim(p); err != nil {
+		p.discard()
+		return Trimmed{}, err
 	}
 	c.shrunk(p.items, p.size)
 	c.done, c.sent = p.done, len(p.items)
 	return p.did, nil
+}
+
+// recordTrim writes a trim's line. One at the user's wish can be taken back.
+func (c *Conversation) recordTrim(p *planner) error {
+	if !p.all {
+		_, err := c.writeLine(typeTrim, &p.record)
+		return err
+	}
+	id, err := c.writeLine(typeCompact, &compactRecord{trimRecord: p.record})
+	if err == nil {
+		c.remember(compaction{id: id, items: slices.Clone(c.items)})
+	}
+	return err
+}
+
+// writeLine writes a line of the session, and returns its id, which is a number of
+// its own where nothing is kept.
+func (c *Conversation) writeLine(kind string, payload any) (id string, err error) {
+	if c.session != nil {
+		return c.session.append(kind, payload)
+	}
+	c.nextID++
+	return strconv.Itoa(c.nextID), nil
 }
 
 // Full is the error of the history as it is.
@@ -172,7 +201,9 @@ type Trimmed struct {
 	Steps   int // whole old steps left out
 	// Messages are old messages of the user left out since nothing else was left.
 	Messages int
-	Recent   int // tool results of the last steps shortened, since nothing else was left
+	// Summaries are those of what was summed up, left out last of all.
+	Summaries int
+	Recent    int // tool results of the last steps shortened, since nothing else was left
 	// RecentTexts are answers in the last steps, to messages before the last,
 	// that were shortened since nothing else was left.
 	RecentTexts int
@@ -195,6 +226,7 @@ func (t Trimmed) String() string {
 	tell(t.Users, "long message of yours shortened", "long messages of yours shortened")
 	tell(t.Steps, "old step left out", "old steps left out")
 	tell(t.Messages, "old message of yours left out", "old messages of yours left out")
+	tell(t.Summaries, "summary left out", "summaries left out")
 	tell(t.Recent, "recent tool result shortened", "recent tool results shortened")
 	tell(t.RecentTexts, "recent answer shortened", "recent answers shortened")
 	if len(did) == 0 {

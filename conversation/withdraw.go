@@ -13,12 +13,14 @@ type checkpoint struct {
 	sent  int
 	done  done
 	mark  mark // in the session's file
+
+	compactions []compaction
 }
 
 // checkpoint is the history as it is, before the message whose line was written
 // just now.
 func (c *Conversation) checkpoint() *checkpoint {
-	p := &checkpoint{slices.Clone(c.items), c.size, c.sent, c.done, mark{}}
+	p := &checkpoint{slices.Clone(c.items), c.size, c.sent, c.done, mark{}, slices.Clone(c.compactions)}
 	if c.session != nil {
 		p.mark = c.session.beforeLast()
 	}
@@ -43,7 +45,7 @@ func (c *Conversation) Withdraw() (withdrawn, restored bool, err error) {
 	last := lastUser(c.items)
 	restored = c.size.minus(c.items[last].size) != p.size
 	c.shrunk(p.items, p.size)
-	c.sent, c.done, c.before = p.sent, p.done, nil
+	c.sent, c.done, c.compactions, c.before = p.sent, p.done, p.compactions, nil
 	return true, restored, nil
 }
 

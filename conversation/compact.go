@@ -1,0 +1,276 @@
+package conversation
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"artoo/provider"
+)
+
+// What a summary is asked for.
+const (
+	leastOld     = 300  // tokens that are worth one
+	mostSummary  = 2500 // tokens of one
+	leastSummary = 150
+	summaryRoom  = 6 // of what the budget leaves beside the prompt it has at most this part
+	summaryShare = 3 // of what it stands for, too
+	// keptCompactions is how many can be taken back, the last ones: what they left
+	// out is held in memory.
+	keptCompactions = 8
+)
+
+// summaryHead begins what a summary is sent as.
+const summaryHead = "[Not from the user: to save room, what you said and did before this point was summed up. " +
+	"The user's own messages stand above. "
+
+// IsSummary reports whether a text of a message with the user's role is a summary of
+// what is no longer sent.
+func IsSummary(text string) bool { return strings.HasPrefix(text, summaryHead) }
+
+// compactRecord is a compaction as the session file keeps it: a trim that can be taken
+// back, with what is sent instead.
+type compactRecord struct {
+	trimRecord
+	Summary string `json:"summary,omitempty"` // the whole text of that message; "" for none
+	Next    string `json:"next,omitempty"`    // id of the message that it is sent before
+
+	partial bool // not all that it leaves out was read
+}
+
+// uncompactRecord takes a compaction back.
+type uncompactRecord struct {
+	Compact string `json:"compact"` // id of its line
+	Before  int    `json:"before"`  // estimated tokens
+	After   int    `json:"after"`
+}
+
+// compaction is one that can be taken back.
+type compaction struct {
+	id      string // of its line, and of the summary
+	items   []item // the history before it
+	partial bool   // some of it was too old to be read
+}
+
+// restored is the history with what the compaction left out.
+func (p compaction) restored(now []item) []item {
+	had := make(map[string]bool, len(p.items))
+	for _, it := range p.items {
+		had[it.id] = true
+	}
+	items := slices.Clone(p.items)
+	for _, it := range now {
+		if !had[it.id] && it.id != p.id {
+			items = append(items, it)
+		}
+	}
+	return items
+}
+
+// remember keeps what a compaction can be taken back with.
+func (c *Conversation) remember(p compaction) {
+	c.compactions = append(c.compactions, p)
+	if old := len(c.compactions) - keptCompactions; old > 0 {
+		c.compactions = slices.Clone(c.compactions[old:])
+	}
+}
+
+// Old is the part of a history that a summary can take the place of: all before the
+// last steps.
+type Old struct {
+	Messages []provider.Message // as they are sent; none where a summary is not worth it
+	Tokens   int                // about how many a request with them has
+	Summary  int                // how many tokens the summary may have
+	cut      int
+}
+
+// Old finds it. between is whether no turn is under way: then the last steps may be
+// part of it too, but for the very last, where nothing is before them or they are too
+// large to stay.
+func (c *Conversation) Old(between bool) Old {
+	cut := c.oldUntil(between)
+	var gone size
+	for _, it := range c.items[:cut] {
+		if it.msg.Role != provider.RoleUser || it.summary {
+			gone = gone.plus(it.size)
+		}
+	}
+	left := c.meter.raw(gone)
+	most := min(mostSummary, max(leastSummary, int(left)/summaryShare))
+	if budget := c.Budget(); budget > 0 {
+		most = min(most, max(leastSummary, (budget-int(c.meter.raw(c.meter.overhead)))/summaryRoom))
+	}
+	if left < max(leastOld, 2*float64(most)) {
+		return Old{}
+	}
+	old := Old{Summary: most, cut: cut}
+	for _, it := range c.items[:cut] {
+		old.Messages = append(old.Messages, it.sent())
+	}
+	old.Tokens = roundTokens(c.meter.tokens(c.size) * c.meter.share(c.size, sizeOfAll(c.items[:cut])))
+	return old
+}
+
+// oldUntil is the index up to which a summary can stand for the history.
+func (c *Conversation) oldUntil(between bool) int {
+	steps := stepsOf(c.items)
+	kept := min(keptSteps, len(steps))
+	from := func() int { return steps[len(steps)-kept].from }
+	for between && kept > 1 {
+		large := c.Budget() > 0 && c.meter.raw(sizeOfAll(c.items[from():])) > smallest*float64(c.Budget())
+		if len(steps) > keptSteps && !large {
+			break
+		}
+		kept--
+	}
+	if kept == 0 {
+		return 0
+	}
+	return from()
+}
+
+// Compacted tells what a compaction did, or what taking one back did.
+type Compacted struct {
+	Messages      int // that the summary stands for
+	Before, After int // estimated tokens
+}
+
+// ErrNoGain is a summary that is as long as what it stands for.
+var ErrNoGain = errors.New("the summary is no shorter than what it stands for")
+
+// Summarize puts a summary of old, which Old returned just now, in its place. The
+// user's messages in it stay: verbatim where half of the budget holds them, else as
+// far as a trim leaves them. It is recorded in the session before it holds; nothing
+// leaves the file. After an error, ErrNoGain or one of Append, the history is as it
+// was.
+func (c *Conversation) Summarize(old Old, summary string) (Compacted, error) {
+	before := c.meter.tokens(c.size)
+	goal := before
+	if budget := c.Budget(); budget > 0 {
+		goal = nextShare * float64(budget)
+	}
+	p := &planner{c: c, items: slices.Clone(c.items), size: c.size, done: c.done,
+		trimming: trimming{before: before, goal: goal, limit: goal}}
+	record := compactRecord{Next: p.items[old.cut].id}
+	did := Compacted{Messages: p.replace(old.cut)}
+	record.Summary = p.summary(summary)
+	p.size = p.size.plus(summaryItem("", record.Summary).size)
+	latest := lastUser(p.items)
+	p.images(len(p.items), latest)
+	p.users(latest)
+	shrunk := c.meter // as it will be: the same sum may round otherwise
+	shrunk.rescale(c.size, p.size)
+	did.Before, did.After = roundTokens(before), roundTokens(shrunk.tokens(p.size))
+	if did.After >= did.Before {
+		p.discard()
+		return Compacted{}, ErrNoGain
+	}
+	p.record.Done, p.record.Before, p.record.After = &p.done, did.Before, did.After
+	p.record.Factors = c.meter.factors.byName()
+	record.trimRecord = p.record
+	id, err := c.writeLine(typeCompact, &record)
+	if err != nil {
+		p.discard()
+		return Compacted{}, err
+	}
+	c.remember(compaction{id: id, items: slices.Clone(c.items)})
+	items := withSummary(p.items, id, record)
+	c.shrunk(items, p.size)
+	c.done, c.sent = p.done, len(items)
+	return did, nil
+}
+
+// replace leaves out what a summary takes the place of, of the first messages, n of
+// them: all but what the user said. It returns how many those were.
+func (p *planner) replace(n int) (dropped int) {
+	kept := make([]item, 0, len(p.items))
+	for i, it := range p.items {
+		if it.msg.Role == provider.RoleUser && !it.summary && !(i < n && isReminder(it.msg)) || i >= n {
+			kept = append(kept, it)
+			continue
+		}
+		p.drop(i)
+		dropped++
+	}
+	p.items = kept
+	for i := range p.items {
+		p.clearNote(i)
+	}
+	p.done.Said = nil // the summary tells it
+	return dropped
+}
+
+// clearNote takes away what stood behind a message of the user: what it told is in
+// the summary.
+func (p *planner) clearNote(i int) {
+	if p.items[i].note == "" {
+		return
+	}
+	before := p.items[i].size
+	p.items[i].note = ""
+	p.items[i].measure()
+	p.size = p.size.minus(before).plus(p.items[i].size)
+	p.record.Notes = append(p.record.Notes, leftNote{Message: p.items[i].id})
+}
+
+// summary is the text that is sent for a summary. What was changed and run is told by
+// what is known of it, whatever the summary leaves out.
+func (p *planner) summary(text string) string {
+	head := summaryHead
+	if did := p.done.text(p.bytes(float64(p.c.Budget()) / doneShare)); did != "" {
+		head += "In all of that " + did
+	}
+	return strings.ToValidUTF8(strings.TrimSpace(head)+"]\n\n"+strings.TrimSpace(text), "\ufffd")
+}
+
+func summaryItem(id, text string) item {
+	it := newItem(id, provider.UserText(text))
+	it.summary = true
+	return it
+}
+
+// withSummary is the history with the summary in its place, if there is one.
+func withSummary(items []item, id string, r compactRecord) []item {
+	if r.Summary == "" {
+		return items
+	}
+	at := max(0, slices.IndexFunc(items, func(it item) bool { return it.id == r.Next }))
+	return slices.Insert(items, at, summaryItem(id, r.Summary))
+}
+
+// replayCompact applies a recorded compaction, as replay does a trim.
+func replayCompact(items []item, id string, r compactRecord) (after []item, missing int) {
+	after, missing = replay(items, r.trimRecord)
+	return withSummary(after, id, r), missing
+}
+
+// Uncompact takes the last compaction back: what it left out is sent again, and what
+// was said since follows it. ok is false where there is none. Errors are those of
+// Append; the history is then as it was.
+func (c *Conversation) Uncompact() (did Compacted, ok bool, err error) {
+	last := len(c.compactions) - 1
+	if last < 0 || c.compactions[last].partial {
+		return Compacted{}, false, nil
+	}
+	p := c.compactions[last]
+	items := p.restored(c.items)
+	to := sizeOfAll(items)
+	before := c.meter.tokens(c.size)
+	did = Compacted{Messages: max(0, len(items)-len(c.items)), Before: roundTokens(before),
+		After: roundTokens(before * c.meter.share(c.size, to))}
+	if _, err := c.writeLine(typeUncompact, &uncompactRecord{p.id, did.Before, did.After}); err != nil {
+		return Compacted{}, false, err
+	}
+	c.shrunk(items, to)
+	c.sent, c.compactions = len(items), c.compactions[:last]
+	return did, true, nil
+}
+
+// maskedCompact is the record without keys.
+func (c *Conversation) maskedCompact(r compactRecord) compactRecord {
+	r.trimRecord = c.maskedTrim(r.trimRecord)
+	if c.cfg.Mask != nil {
+		r.Summary = c.cfg.Mask(r.Summary)
+	}
+	return r
+}
