@@ -119,7 +119,7 @@ func (t *turn) runCheck(ctx context.Context, c Check, files []string) (findings 
 	if err != nil {
 		return "", errors.Join(errors.New("its layer could not be thrown away"), err)
 	}
-	said := strings.TrimSpace(end.Output)
+	said := strings.TrimSpace(string(end.Output))
 	if len(said) > maxFindings {
 		said = preview(said, maxFindings) + "\n(and more)"
 	}

@@ -6,6 +6,7 @@ package conversation
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"artoo/provider"
 )
@@ -142,7 +143,9 @@ func (c *Conversation) appendResult(r provider.ToolResult, limit int) (provider.
 	if strings.TrimSpace(r.Text) == "" && len(r.Images) == 0 {
 		r.Text = "(no output)"
 	}
-	r.Text = strings.ToValidUTF8(r.Text, "\ufffd")
+	if !utf8.ValidString(r.Text) { // quick, and it may be very long
+		r.Text = strings.ToValidUTF8(r.Text, "\ufffd")
+	}
 	if limit > 0 && longer(r.Text, limit) {
 		place := c.files.keep(r.Name, ".txt", r.Text)
 		r.Text = shorten(r.Text, limit, place)

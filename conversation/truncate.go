@@ -9,7 +9,7 @@ import (
 
 // longer reports whether s has more than n characters.
 func longer(s string, n int) bool {
-	return len(s) > n && utf8.RuneCountInString(s) > n
+	return len(s) > n*utf8.UTFMax || len(s) > n && utf8.RuneCountInString(s) > n
 }
 
 // headTail keeps about head characters of the beginning of s and tail of its

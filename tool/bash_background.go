@@ -42,7 +42,7 @@ func lateResult(end shell.Result, most time.Duration) Result {
 	id := end.Job.ID
 	return Result{Job: end.Job, Summary: fmt.Sprintf("after %s it goes on in the background as %s", seconds(end.Took), id),
 		Text: fmt.Sprintf("%s[not done after %s: it goes on in the background as %s, until %s at most: use shell with this "+
-			"id%s]\n", lines(end.Output), seconds(end.Took), id, seconds(most), inFile(end.Job))}
+			"id%s]\n", lines(string(end.Output)), seconds(end.Took), id, seconds(most), inFile(end.Job))}
 }
 
 // endedResult is of a background command that has ended; said is what was not read
@@ -50,7 +50,7 @@ func lateResult(end shell.Result, most time.Duration) Result {
 func endedResult(job *shell.Job, said, remark string, withheld []string) Result {
 	job.Tell()
 	end := job.Result()
-	end.Output = said
+	end.Output = []byte(said)
 	r := commandResult(end, remark, withheld)
 	if said == "" {
 		r.Text = strings.TrimPrefix(r.Text, "[no output]\n")

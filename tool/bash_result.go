@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"artoo/tool/shell"
 )
@@ -48,15 +49,14 @@ func HowItEnded(e shell.Result) string {
 
 func commandResult(e shell.Result, remark string, withheld []string) Result {
 	words, summary, failed := howItEnded(e)
-	var b strings.Builder
-	b.Grow(len(e.Output) + len(remark) + 200)
-	b.WriteString(e.Output)
+	output := e.Output
 	switch {
-	case e.Output == "":
-		b.WriteString("[no output]\n")
-	case !strings.HasSuffix(e.Output, "\n"):
-		b.WriteByte('\n')
+	case len(output) == 0:
+		output = []byte("[no output]\n")
+	case output[len(output)-1] != '\n':
+		output = append(output, '\n')
 	}
+	var b strings.Builder
 	if e.Stopped > 0 && e.Stop == shell.StopNone {
 		fmt.Fprintf(&b, "[%s still running in the background and stopped with the call]\n",
 			counted(e.Stopped, "process was", "processes were"))
@@ -72,8 +72,12 @@ func commandResult(e shell.Result, remark string, withheld []string) Result {
 		b.WriteString(withheldNote(withheld))
 	}
 	fmt.Fprintf(&b, "[%s]\n", words)
-	return Result{Text: b.String(), Summary: summary, IsError: failed}
+	return Result{Text: textOf(append(output, b.String()...)), Summary: summary, IsError: failed}
 }
+
+// textOf is a text in the memory of its bytes, which must not be changed any more: the output
+// of a command may be so long that a copy counts.
+func textOf(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 func seconds(d time.Duration) string {
 	switch {

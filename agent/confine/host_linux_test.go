@@ -88,11 +88,11 @@ func runs(tb testing.TB, start shell.Start, line string) shell.Result {
 func TestALauncherThatWasKilledIsStartedAgain(t *testing.T) {
 	h := Host{Warn: func(text string) { t.Error(text) }}
 	defer h.Close()
-	if end := runs(t, h.Start, "echo one; kill -9 $(ps -o ppid= -p $PPID)"); end.Output != "one\n" {
+	if end := runs(t, h.Start, "echo one; kill -9 $(ps -o ppid= -p $PPID)"); string(end.Output) != "one\n" {
 		t.Logf("the line that killed it: %+v", end)
 	}
 	<-h.sandbox.Gone()
-	if end := runs(t, h.Start, "echo two; exit 3"); end.Output != "two\n" || end.Exit.Code != 3 {
+	if end := runs(t, h.Start, "echo two; exit 3"); string(end.Output) != "two\n" || end.Exit.Code != 3 {
 		t.Errorf("%+v", end)
 	}
 }

@@ -99,7 +99,7 @@ func TestOutputHeldFromOutside(t *testing.T) {
 	if holds := <-held; holds != nil || err != nil {
 		t.Fatal(holds, err)
 	}
-	if got.Output != "ready\n" || !got.Held || time.Since(begun) > 10*time.Second {
+	if string(got.Output) != "ready\n" || !got.Held || time.Since(begun) > 10*time.Second {
 		t.Errorf("%+v after %v", got, time.Since(begun))
 	}
 	if _, err := io.WriteString(pipe, "late"); err == nil {

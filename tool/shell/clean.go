@@ -80,32 +80,53 @@ func (c *Cleaner) plain(p []byte) int {
 // kept reports whether a byte stays as it is wherever it stands in text.
 func kept(b byte) bool { return b >= 0x20 && b != 0x7f && b != 0xc2 || b == '\n' || b == '\t' }
 
-// keptLength is how many bytes at the beginning of p are kept. It looks at eight of them
-// at a time, and one by one only where a control character that is no line break, or 0xc2,
-// is among them: the sums set the high bit of each byte for which it is so.
+// Bytes of a word: keptLength looks at eight of them at a time.
+const (
+	ones = 0x0101010101010101
+	low  = 0x7f * ones
+	high = 0x80 * ones
+)
+
+// keptLength is how many bytes at the beginning of p are kept. Nearly all output is ASCII
+// without control characters but line breaks, and is looked at in blocks; the rest by the
+// word, and one by one where a byte is not kept.
 func keptLength(p []byte) int {
-	const ones, low, high = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f, 0x8080808080808080
+	const block = 32
 	n := 0
-	for ; n+8 <= len(p); n += 8 {
-		w := binary.LittleEndian.Uint64(p[n:])
-		rest, line, c2 := w&low, w^ones*'\n', w^ones*0xc2
-		printed := rest + ones*0x60 | w  // 0x20 and above
-		noBreak := line&low + low | line // not '\n'
-		notC2 := c2&low + low | c2       // not 0xc2
-		deleted := (rest + ones) &^ w    // 0x7f
-		if (^printed&noBreak|^notC2|deleted)&high == 0 {
-			continue
-		}
-		for i, b := range p[n : n+8] {
-			if !kept(b) {
-				return n + i
-			}
+	for ; n+block <= len(p); n += block {
+		w := words(p[n : n+block])
+		if (unusual(w[0])|unusual(w[1])|unusual(w[2])|unusual(w[3]))&high != 0 &&
+			notKept(w[0])|notKept(w[1])|notKept(w[2])|notKept(w[3]) != 0 {
+			break
 		}
 	}
 	for n < len(p) && kept(p[n]) {
 		n++
 	}
 	return n
+}
+
+// words are the first 32 bytes of p.
+func words(p []byte) [4]uint64 {
+	_ = p[31]
+	return [4]uint64{binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:]),
+		binary.LittleEndian.Uint64(p[16:]), binary.LittleEndian.Uint64(p[24:])}
+}
+
+// unusual has a high bit set where a byte of a word is not ASCII that is printed, nor a line
+// break. Sums tell: the first that a byte is no line break, the second that it is 0x20 and
+// above, the third that it is 0x7f. A byte of 0x80 and above spoils them, and is unusual itself.
+func unusual(w uint64) uint64 { return (w^ones*'\n'+low)&^(w+ones*0x60) | (w + ones) | w }
+
+// notKept has the high bit set of each byte of a word that is not kept.
+func notKept(w uint64) uint64 {
+	rest := w & low
+	printed := rest + ones*0x60 | w       // 0x20 and above
+	noBreak := rest ^ ones*'\n' + low | w // not '\n'
+	noTab := rest ^ ones*'\t' + low | w   // not '\t'
+	notC2 := rest ^ ones*0x42 + low | ^w  // not 0xc2
+	deleted := (rest + ones) &^ w         // 0x7f
+	return (^printed&noBreak&noTab | ^notC2 | deleted) & high
 }
 
 // Open is the line that has not ended, as it stands now, without a character

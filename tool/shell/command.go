@@ -61,7 +61,9 @@ const (
 
 // Result is how a command ended.
 type Result struct {
-	Output  string // without escapes; of one in the background it is read from its Job
+	// Output is without escapes; of one in the background it is read from its Job. Much of it has
+	// room behind it for what is said of it.
+	Output  []byte
 	Exit    Exit
 	Stop    Stop
 	Limit   time.Duration
@@ -93,7 +95,7 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 	}
 	end := r.end(stop, ctx.Done())
 	end.Limit = c.Limit
-	end.Output = output.String()
+	end.Output = output.take()
 	return end, nil
 }
 

@@ -100,19 +100,19 @@ func (in *intake) tell(r *record) {
 }
 
 // handOver has what comes from now on go to a record, which gets what came so far for
-// its file, and returns that. Nothing is shown any more.
-func (in *intake) handOver(output *spool, to *record) string {
+// its file, and returns that. Nothing is shown any more, and output must not be used.
+func (in *intake) handOver(output *spool, to *record) []byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	so := output.String()
-	_, _ = to.Write([]byte(so))
+	so := output.take()
+	_, _ = to.Write(so)
 	_ = to.read() // it is read by who gets it from here
 	in.hide()
 	in.to, in.record = to, to
 	open := in.clean.Open()
 	to.see(open)
 	_ = to.read()
-	return so + open
+	return append(so, open...)
 }
 
 // close flushes what is held back. Nothing is written afterwards.

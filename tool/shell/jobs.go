@@ -75,14 +75,14 @@ func (js *Jobs) Start(c *Command) (*Job, error) {
 }
 
 // take has a command go on in the background for a time, and returns its output so
-// far, which is in output. job is nil where it cannot.
-func (js *Jobs) take(r *running, output *spool, line string, limit time.Duration) (so string, job *Job) {
+// far, which is in output and is taken from it. job is nil where it cannot.
+func (js *Jobs) take(r *running, output *spool, line string, limit time.Duration) (so []byte, job *Job) {
 	if limit <= 0 {
-		return "", nil
+		return nil, nil
 	}
 	job, err := js.add(line)
 	if err != nil {
-		return "", nil
+		return nil, nil
 	}
 	job.Begun = r.begun
 	so = r.in.handOver(output, job.record)

@@ -25,7 +25,7 @@ func TestKillEndsACommandThatTakesNoNotice(t *testing.T) {
 	go func() {
 		r, err := c.Run(ctx)
 		if err != nil {
-			r.Output += err.Error()
+			r.Output = append(r.Output, err.Error()...)
 		}
 		done <- r
 	}()

@@ -1,89 +1,128 @@
 package shell
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
+	"slices"
+	"unicode/utf8"
 )
 
 const (
 	// maxOutput is how much of a command's output is kept, in bytes: what the
 	// file for the model may hold.
 	maxOutput = 50 << 20
-	// spoolBlock is the unit in which output is kept and dropped.
+	// spoolBlock is the unit in which output is dropped.
 	spoolBlock = 64 << 10
+	// spoolRoom is for what is said of the output, in its middle and behind it.
+	spoolRoom = 4 << 10
 )
 
-// spool keeps the first and the last part of what is written to it.
+// spool keeps the first and the last part of what is written to it, in one piece of
+// memory: what comes when it is full takes the place of the oldest block behind the
+// first half.
 type spool struct {
-	max     int // bytes kept
-	blocks  [][]byte
-	current int // the block that is written to
-	head    int // blocks that are never dropped; those behind them go round
-	oldest  int // the next of those to be dropped, once one was
-	size    int
+	kept    []byte
+	first   int // bytes of the first block: all others are longer
+	block   int // bytes of the others
+	most    int // bytes kept: the first block and as many others as fit
+	at, end int // where the next byte goes once all is full, and where its block ends
 	dropped int // bytes
 }
 
-// newSpool keeps max bytes, half of them from the beginning.
-func newSpool(max int) *spool { return &spool{max: max} }
+// newSpool keeps max bytes at most, half of them from the beginning.
+func newSpool(max int) *spool {
+	block := min(spoolBlock, max/4)
+	s := &spool{block: block, first: min(block, 4<<10)}
+	s.most = s.first + (max-s.first)/block*block
+	return s
+}
+
+// head is the number of bytes that are never dropped.
+func (s *spool) head() int { return s.first + (s.most-s.first)/s.block/2*s.block }
 
 // Write implements io.Writer; it cannot fail.
 func (s *spool) Write(p []byte) (int, error) {
-	for rest := p; len(rest) > 0; {
-		if len(s.blocks) == 0 || len(s.blocks[s.current]) == cap(s.blocks[s.current]) {
-			s.grow()
+	room := min(s.most-len(s.kept), len(p))
+	if room > 0 {
+		s.grow(len(s.kept) + room)
+		s.kept = append(s.kept, p[:room]...)
+	}
+	for rest := p[max(room, 0):]; len(rest) > 0; {
+		if s.at == s.end {
+			s.drop()
 		}
-		b := s.blocks[s.current]
-		n := copy(b[len(b):cap(b)], rest)
-		s.blocks[s.current] = b[:len(b)+n]
-		s.size += n
+		n := copy(s.kept[s.at:s.end], rest)
+		s.at += n
 		rest = rest[n:]
 	}
 	return len(p), nil
 }
 
-// grow makes an empty block the current one: a new one, or the oldest of the
-// tail when all room is taken. The first block is small, because most output is.
-func (s *spool) grow() {
-	block := min(spoolBlock, max(s.max/4, 1))
-	if len(s.blocks) == 0 {
-		block = min(block, 4<<10)
+// grow makes room for so many bytes. Most output is short; for what is longer than that there
+// is room for all at once, since memory that is not written to is not taken from the system,
+// and what was copied from stays there until it is collected.
+func (s *spool) grow(size int) {
+	room := max(cap(s.kept), s.first)
+	for room < size {
+		room *= 16
 	}
-	if s.dropped == 0 && s.size+block <= s.max {
-		s.blocks = append(s.blocks, make([]byte, 0, block))
-		s.current = len(s.blocks) - 1
-		return
+	if room > s.most/8 {
+		room = s.most + spoolRoom
 	}
-	if s.dropped == 0 {
-		s.head = (len(s.blocks) + 1) / 2
-		s.oldest = s.head
+	if room > cap(s.kept) {
+		s.kept = append(make([]byte, 0, room), s.kept...)
 	}
-	s.current = s.oldest
-	s.dropped += len(s.blocks[s.current])
-	s.size -= len(s.blocks[s.current])
-	s.blocks[s.current] = s.blocks[s.current][:0]
-	if s.oldest++; s.oldest == len(s.blocks) {
-		s.oldest = s.head
+}
+
+// drop makes the oldest block the one that is written to.
+func (s *spool) drop() {
+	if s.dropped == 0 || s.end == len(s.kept) {
+		s.end = s.head()
 	}
+	s.at = s.end
+	s.end += s.block
+	s.dropped += s.block
+}
+
+// missing says what is not there between the head and the tail.
+func (s *spool) missing() string {
+	return fmt.Sprintf("\n[%d bytes are missing here: only the first and the last part were kept]\n", s.dropped)
 }
 
 // String is what was kept, with a line that says how much is missing and where.
 // It is valid UTF-8 whatever was written.
 func (s *spool) String() string {
-	var b strings.Builder
-	b.Grow(s.size + 80)
-	write := func(blocks [][]byte) {
-		for _, block := range blocks {
-			b.Write(block)
-		}
-	}
 	if s.dropped == 0 {
-		write(s.blocks)
-	} else {
-		write(s.blocks[:s.head])
-		fmt.Fprintf(&b, "\n[%d bytes are missing here: only the first and the last part were kept]\n", s.dropped)
-		write(s.blocks[s.oldest:])
-		write(s.blocks[s.head:s.oldest])
+		return string(toValid(s.kept))
 	}
-	return strings.ToValidUTF8(b.String(), "\ufffd")
+	head := s.head()
+	all := slices.Concat(s.kept[:head], []byte(s.missing()), s.kept[s.end:], s.kept[head:s.at])
+	return string(toValid(all))
+}
+
+// take is what String returns, in the very memory it was kept in, which has room for more
+// where much was kept. The spool must not be used any more.
+func (s *spool) take() []byte {
+	text := s.kept
+	if s.dropped > 0 {
+		head, newer := s.head(), s.at-s.head()
+		text = append(text[:s.at], text[s.end:]...)
+		// What is older stands behind what is newer: turned round part by part and as a whole,
+		// they change places.
+		tail := text[head:]
+		slices.Reverse(tail[:newer])
+		slices.Reverse(tail[newer:])
+		slices.Reverse(tail)
+		text = slices.Insert(text, head, []byte(s.missing())...)
+	}
+	s.kept = nil
+	return toValid(text)
+}
+
+// toValid is text itself where it is UTF-8.
+func toValid(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	return bytes.ToValidUTF8(text, []byte("\ufffd"))
 }
