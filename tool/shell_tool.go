@@ -103,13 +103,16 @@ func (in shellInput) job(env *Env) (*shell.Job, error) {
 		"none (they end with the session; bash with background starts one)"))
 }
 
-func runShell(ctx context.Context, env *Env, in shellInput, _ io.Writer) (Result, error) {
+func runShell(ctx context.Context, env *Env, in shellInput, out io.Writer) (Result, error) {
 	job, err := in.job(env)
 	if err != nil {
 		return Result{}, err
 	}
 	limit := time.Duration(min(in.Timeout, mostWait.Seconds()) * float64(time.Second))
 	note := ""
+	if in.action() != "output" {
+		defer job.Show(out)()
+	}
 	switch in.action() {
 	case "wait":
 		if note, err = in.wait(ctx, job, cmp.Or(limit, defaultWait)); err != nil {

@@ -104,6 +104,48 @@ func TestACommandWhoseTimeIsUpGoesOnInTheBackground(t *testing.T) {
 	}
 }
 
+// Who waits for a command sees what it says, as of one that runs in the call itself; the
+// result holds all of it nevertheless.
+func TestAWaitShowsWhatTheCommandSays(t *testing.T) {
+	t.Parallel()
+	env := backgroundEnv(t)
+	mustCall(t, quickShell(t), env, background("until test -e gate; do sleep 0.02; done; printf 'one\n10%%\r20%%'; "+
+		"until test -e last; do sleep 0.02; done; echo; echo end"))
+	open := func(file string) {
+		if err := os.WriteFile(filepath.Join(env.Dir, file), nil, 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	open("gate")
+	_, result, shown, err := callLive(t, t.Context(), Shell(), env, `{"pattern":"20%"}`)
+	if err != nil || !strings.HasPrefix(result.Text, "one\n20%\n[matched: 20%]\n") || !strings.HasSuffix(shown, "20%") {
+		t.Errorf("%q, shown %q, %v", result.Text, shown, err)
+	}
+	if text := mustCall(t, Shell(), env, `{"action":"output"}`).Text; !strings.HasPrefix(text, "[no new output]\n") {
+		t.Errorf("after the wait: %q", text)
+	}
+	open("last")
+	_, result, shown, err = callLive(t, t.Context(), Shell(), env, `{"action":"wait"}`)
+	if err != nil || !strings.HasSuffix(result.Text, "20%\nend\n[exit status 0]\n") || !strings.HasSuffix(shown, "20%\nend\n") {
+		t.Errorf("%q, shown %q, %v", result.Text, shown, err)
+	}
+}
+
+// What was not read before a wait is part of its result, and is shown.
+func TestAWaitShowsWhatWasNotReadYet(t *testing.T) {
+	t.Parallel()
+	env := backgroundEnv(t)
+	mustCall(t, quickShell(t), env, background("until test -e gate; do sleep 0.02; done; echo before; sleep 600"))
+	if err := os.WriteFile(filepath.Join(env.Dir, "gate"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env.Jobs.Find("1").Settle(t.Context(), 0, time.Minute)
+	_, result, shown, err := callLive(t, t.Context(), Shell(), env, `{"action":"wait","timeout":0.05}`)
+	if err != nil || shown != "before\n" || !strings.HasPrefix(result.Text, "before\n[it has not ended within ") {
+		t.Errorf("%q, shown %q, %v", result.Text, shown, err)
+	}
+}
+
 func TestAWaitIsInterruptedAndTheCommandIsNot(t *testing.T) {
 	t.Parallel()
 	env := backgroundEnv(t)

@@ -64,8 +64,8 @@ func (in *intake) Write(p []byte) (int, error) {
 }
 
 // show has what comes from now on shown on a screen, in pieces that are at least a pause
-// apart, until the returned func is called. Where something shows it already, or the
-// command has ended, nothing does.
+// apart, until the returned func is called; of a command in the background first what nobody
+// has read yet. Where something shows it already, or the command has ended, nothing does.
 func (in *intake) show(screen io.Writer, pause time.Duration) (end func()) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -74,6 +74,10 @@ func (in *intake) show(screen io.Writer, pause time.Duration) (end func()) {
 	}
 	l := &live{screen: screen, pause: pause, in: in}
 	in.live = l
+	if in.record != nil {
+		l.add([]byte(in.record.peek()))
+		l.came()
+	}
 	return func() {
 		in.mu.Lock()
 		defer in.mu.Unlock()

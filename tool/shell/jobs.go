@@ -36,6 +36,8 @@ type Job struct {
 
 	input  *os.File // what it reads is written here; nil where it has no input
 	record *record
+	in     *intake
+	pause  time.Duration // between two pieces that are shown
 	stop   chan struct{}
 	once   sync.Once     // stop is closed
 	done   chan struct{} // closed when nothing of it is left
@@ -68,7 +70,7 @@ func (js *Jobs) Start(c *Command) (*Job, error) {
 		js.remove(job)
 		return nil, errors.Join(err, w.Close())
 	}
-	job.input = w
+	job.input, job.in, job.pause = w, run.in, c.Waits.Live
 	run.in.tell(job.record)
 	go job.supervise(run, c.Limit)
 	return job, nil
@@ -84,7 +86,7 @@ func (js *Jobs) take(r *running, output *spool, line string, limit time.Duration
 	if err != nil {
 		return nil, nil
 	}
-	job.Begun = r.begun
+	job.Begun, job.in, job.pause = r.begun, r.in, r.waits.Live
 	so = r.in.handOver(output, job.record)
 	r.kill = nil // what interrupts the call that it came from does not reach it
 	go job.supervise(r, limit)
@@ -208,6 +210,11 @@ func (j *Job) Stop() { j.once.Do(func() { close(j.stop) }) }
 // Read takes the output that came since the last time, without escapes. Of more than
 // is kept the middle is missing, and a line says so.
 func (j *Job) Read() string { return j.record.read() }
+
+// Show has what was not read yet, and what comes, shown on a screen as it comes until the
+// returned func is called. It is not read thereby. Where it is shown already, or the command
+// has ended, nothing is.
+func (j *Job) Show(screen io.Writer) (end func()) { return j.in.show(screen, j.pause) }
 
 // File is the file that holds the whole output, "" where none does; err says why it
 // is not whole.

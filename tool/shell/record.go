@@ -94,6 +94,13 @@ func (r *record) read() string {
 	return text
 }
 
+// peek is what read would return, without the line that has not ended. It is not read thereby.
+func (r *record) peek() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.unread.String()
+}
+
 // await has a watch look at all that was not read yet, and at what comes. It ends with
 // the returned func.
 func (r *record) await(w *watch) (end func()) {
