@@ -6,27 +6,31 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"artoo/provider"
 )
 
 // describer finds out what a list says of a session. It may be used for many, one
 // after another.
-type describer struct{ head, tail, short []byte }
+type describer struct {
+	head, tail []byte
+	size       int64 // of the file
+}
 
 // describe describes a file; after an error it is what is known of it.
 func (d *describer) describe(of found) (Info, error) {
 	info := Info{ID: idOf(of.path), Path: of.path, Updated: of.modified}
-	f, err := os.Open(of.path)
+	f, err := openRead(of.path)
 	if err != nil {
 		return info, err
 	}
 	defer f.Close()
+	d.size = of.size
 	header := d.header(f, &info)
-	err = d.end(f, of.size, &info)
+	err = d.end(f, &info)
 	if !header || info.First == "" {
 		err = errors.Join(err, peek(f, &info))
 	}
@@ -34,32 +38,54 @@ func (d *describer) describe(of found) (Info, error) {
 }
 
 // header reads the header where it stands as artoo writes it, and reports whether it
-// did. The system prompt, most of it, is passed over.
+// did.
 func (d *describer) header(f io.ReaderAt, info *Info) bool {
-	d.head = slices.Grow(d.head[:0], headBytes)[:headBytes]
+	d.head = slices.Grow(d.head[:0], headBytes)[:min(headBytes, d.size)]
 	n, _ := f.ReadAt(d.head, 0) // what cannot be read here is read again, with its error, by peek
-	line, _, whole := bytes.Cut(d.head[:n], []byte{'\n'})
+	d.head = d.head[:n]
+	line, _, whole := bytes.Cut(d.head, []byte{'\n'})
 	if !whole || !isType(line, typeSession) {
 		return false
 	}
-	before, _, long := bytes.Cut(line, []byte(`,"system":"`))
-	if long {
-		// No string holds a quote that is not escaped: this is the field's own.
-		d.short = append(d.short[:0], before...)
-		if at := bytes.LastIndex(line, []byte(`","fork_of":"`)); at >= len(before) {
-			d.short = append(d.short, ',')
-			d.short = append(d.short, line[at+len(`",`):]...)
-		} else {
-			d.short = append(d.short, '}')
+	h, ok := scanHeader(line)
+	if !ok {
+		e, err := decodeEntry(line)
+		if err != nil {
+			return false
 		}
-		line = d.short
+		h = e.payload.(*Header)
 	}
-	e, err := decodeEntry(line)
-	if err != nil {
-		return false
-	}
-	info.begun(e.payload.(*Header))
+	info.begun(h)
 	return true
+}
+
+// scanHeader reads what a list says of a header. The system prompt, most of it, is
+// passed over.
+func scanHeader(line []byte) (h *Header, ok bool) {
+	h = &Header{}
+	s := provider.Scanner{Data: line}
+	s.Object(func(name []byte) {
+		switch string(name) {
+		case "time":
+			var err error
+			if h.Started, err = time.Parse(time.RFC3339, s.String()); err != nil {
+				s.Fail()
+			}
+		case "cwd":
+			h.CWD = s.String()
+		case "provider":
+			h.Provider = s.String()
+		case "model":
+			h.Model = s.String()
+		case "fork_of":
+			h.ForkOf = s.String()
+		case "type", "id", "parent", "v", "session", "artoo", "system", "outputs":
+			s.Raw()
+		default:
+			s.Fail() // encoding/json takes names in upper case too
+		}
+	})
+	return h, s.Done()
 }
 
 // begun takes what the header says.
@@ -72,15 +98,13 @@ func (info *Info) begun(h *Header) {
 
 // end reads the end of the file: how many messages there are, who answered last, and
 // what it cost.
-func (d *describer) end(f io.ReaderAt, size int64, info *Info) error {
+func (d *describer) end(f io.ReaderAt, info *Info) error {
 	for _, length := range []int64{tailBytes, longTail} {
-		from := max(0, size-length)
-		d.tail = slices.Grow(d.tail[:0], int(size-from))[:size-from]
-		n, err := f.ReadAt(d.tail, from)
-		if err != nil && !errors.Is(err, io.EOF) {
+		from := max(0, d.size-length)
+		tail, err := d.from(f, from)
+		if err != nil {
 			return err
 		}
-		tail := d.tail[:n]
 		if from > 0 {
 			_, tail, _ = bytes.Cut(tail, []byte{'\n'})
 		}
@@ -99,6 +123,19 @@ func (d *describer) end(f io.ReaderAt, size int64, info *Info) error {
 	return err
 }
 
+// from is the end of the file.
+func (d *describer) from(f io.ReaderAt, from int64) ([]byte, error) {
+	if int64(len(d.head)) == d.size {
+		return d.head[from:], nil
+	}
+	d.tail = slices.Grow(d.tail[:0], int(d.size-from))[:d.size-from]
+	n, err := f.ReadAt(d.tail, from)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return d.tail[:n], err
+}
+
 // counting adds up lines, from a turn marker on, which says what came before.
 type counting struct {
 	turnRecord
@@ -114,8 +151,8 @@ func (c *counting) line(line []byte) {
 	}
 	switch k := b.kindOf(); {
 	case k == kindTurn:
-		var turn turnRecord
-		if json.Unmarshal(line, &turn) != nil {
+		turn, ok := scanTurn(line)
+		if !ok && json.Unmarshal(line, &turn) != nil {
 			return
 		}
 		c.turnRecord, c.known = turn, true
@@ -135,6 +172,53 @@ func (c *counting) line(line []byte) {
 	case k.message():
 		c.Messages++
 	}
+}
+
+// scanTurn reads what a list says of a turn: of its sums only the cost.
+func scanTurn(line []byte) (turn turnRecord, ok bool) {
+	s := provider.Scanner{Data: line}
+	s.Object(func(name []byte) {
+		switch string(name) {
+		case "messages":
+			turn.Messages = s.Int()
+		case "model":
+			turn.Model = s.String()
+		case "first":
+			turn.First = s.String()
+		case "name":
+			turn.Name = s.String()
+		case "totals":
+			turn.Totals = scanCost(&s)
+		case "type", "id", "parent", "time":
+			s.Raw()
+		default:
+			s.Fail()
+		}
+	})
+	if !s.Done() {
+		return turnRecord{}, false
+	}
+	return turn, true
+}
+
+func scanCost(s *provider.Scanner) *Totals {
+	var t Totals
+	s.Object(func(name []byte) {
+		switch string(name) {
+		case "cost_usd":
+			if !s.Null() {
+				cost := s.Float()
+				t.CostUSD = &cost
+			}
+		case "unpriced":
+			t.Unpriced = s.Int()
+		case "requests", "usage":
+			s.Raw()
+		default:
+			s.Fail()
+		}
+	})
+	return &t
 }
 
 func (c *counting) tell(info *Info) {

@@ -1,12 +1,10 @@
 package conversation
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 
@@ -91,27 +89,69 @@ const meanLine = 256
 // eachLine calls do for each line with its place and its number from 1. The bytes
 // hold until do returns. torn tells that the last one has no end.
 func eachLine(r io.ReaderAt, do func(p place, number int, line []byte)) (lines int, torn bool, err error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(r, 0, math.MaxInt64), lineBuffer)
-	for at, number := int64(0), 1; ; number++ {
-		line, err := in.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			begun := bytes.Clone(line)
-			line, err = in.ReadBytes('\n')
-			line = append(begun, line...)
-		}
-		if len(line) > 0 {
-			torn = line[len(line)-1] != '\n'
-			whole := bytes.TrimRight(line, "\r\n")
-			do(place{at, len(whole)}, number, whole)
-			at += int64(len(line))
-		}
-		if errors.Is(err, io.EOF) {
-			return number, torn, nil
-		}
-		if err != nil {
-			return number, torn, err
-		}
+	at, number := int64(0), 1
+	said := func(line []byte) {
+		whole := bytes.TrimRight(line, "\r\n")
+		do(place{at, len(whole)}, number, whole)
+		at += int64(len(line))
 	}
+	var begun []byte // of a line that goes on in the next block
+	err = eachBlock(r, func(data []byte) {
+		for end := bytes.IndexByte(data, '\n') + 1; end > 0; end = bytes.IndexByte(data, '\n') + 1 {
+			if len(begun) > 0 {
+				begun = append(begun, data[:end]...)
+				said(begun)
+				begun = begun[:0]
+			} else {
+				said(data[:end])
+			}
+			number++
+			data = data[end:]
+		}
+		begun = append(begun, data...)
+	})
+	if torn = len(begun) > 0; torn {
+		said(begun)
+	}
+	return number, torn, err
+}
+
+// eachBlock calls do for the bytes of a file, in order. In a long one the next are
+// read while do looks at those before.
+func eachBlock(r io.ReaderAt, do func(data []byte)) error {
+	next := func(room []byte, at int64) ([]byte, error) {
+		n, err := r.ReadAt(room, at)
+		return room[:n], err
+	}
+	data, err := next(make([]byte, lineBuffer), 0)
+	if err == nil {
+		type block struct {
+			data []byte
+			err  error
+		}
+		read, free := make(chan block, 1), make(chan []byte, 2)
+		free <- make([]byte, lineBuffer)
+		go func() {
+			defer close(read)
+			for at, b := int64(lineBuffer), (block{}); b.err == nil; at += lineBuffer {
+				b.data, b.err = next((<-free)[:lineBuffer], at)
+				read <- b
+			}
+		}()
+		do(data)
+		free <- data
+		for b := range read {
+			do(b.data)
+			free <- b.data
+			err = b.err
+		}
+		data = nil
+	}
+	do(data)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // beginning is what a line begins with, as bytes of the line.

@@ -33,7 +33,7 @@ type Info struct {
 
 // Bounds of what List reads of each file.
 const (
-	headBytes  = 16 << 10 // for the header
+	headBytes  = 32 << 10 // for the header, and the whole of a short file
 	peekBytes  = 1 << 20  // at most, to find the header and the first user message
 	tailBytes  = 4 << 10  // to find the last turn marker
 	longTail   = 64 << 10 // where it does not stand there
@@ -65,17 +65,14 @@ func (st Store) Recent(n int) ([]Info, error) {
 func describeAll(files []found) []Info {
 	infos := make([]Info, len(files))
 	errs := make([]error, len(files))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		workers.Go(func() {
-			var d describer
-			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+	inParallel(len(files), filesAtOnce, func() func(from, to int) {
+		var d describer
+		return func(from, to int) {
+			for i := from; i < to; i++ {
 				infos[i], errs[i] = d.describe(files[i])
 			}
-		})
-	}
-	workers.Wait()
+		}
+	})
 	known := infos[:0]
 	for i, info := range infos {
 		if !errors.Is(errs[i], os.ErrNotExist) { // removed since the directory was read
@@ -83,6 +80,25 @@ func describeAll(files []found) []Info {
 		}
 	}
 	return known
+}
+
+// filesAtOnce is how many files one processor describes before it looks for more.
+const filesAtOnce = 16
+
+// inParallel does n things on as many processors as there are, some at once at a time.
+// worker is called for each processor, on a goroutine of its own.
+func inParallel(n, some int, worker func() func(from, to int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (n+some-1)/some) {
+		workers.Go(func() {
+			do := worker()
+			for to := int(next.Add(int64(some))); to-some < n; to = int(next.Add(int64(some))) {
+				do(to-some, min(to, n))
+			}
+		})
+	}
+	workers.Wait()
 }
 
 // found is a session file in the directory.
@@ -101,17 +117,15 @@ func (st Store) files() ([]found, error) {
 	if err != nil {
 		return nil, fileError(st.Dir, err)
 	}
-	var files []found
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), fileExt) || e.IsDir() {
-			continue
+	files := make([]found, len(entries))
+	inParallel(len(entries), filesAtOnce, func() func(from, to int) {
+		return func(from, to int) {
+			for i := from; i < to; i++ {
+				files[i] = st.look(entries[i])
+			}
 		}
-		info, err := e.Info()
-		if err != nil {
-			continue // removed since the directory was read
-		}
-		files = append(files, found{filepath.Join(st.Dir, e.Name()), info.ModTime(), info.Size()})
-	}
+	})
+	files = slices.DeleteFunc(files, func(f found) bool { return f.path == "" })
 	slices.SortStableFunc(files, func(a, b found) int {
 		if c := b.modified.Compare(a.modified); c != 0 {
 			return c
@@ -119,6 +133,23 @@ func (st Store) files() ([]found, error) {
 		return strings.Compare(b.path, a.path)
 	})
 	return files, nil
+}
+
+// look looks at an entry of the directory; the path is "" where it is no session's, or
+// is gone since the directory was read.
+func (st Store) look(e fs.DirEntry) found {
+	if !strings.HasSuffix(e.Name(), fileExt) || e.IsDir() {
+		return found{}
+	}
+	path := filepath.Join(st.Dir, e.Name())
+	info, err := e.Info()
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		info, err = os.Stat(path)
+	}
+	if err != nil || !info.Mode().IsRegular() {
+		return found{}
+	}
+	return found{path, info.ModTime(), info.Size()}
 }
 
 // find returns the file of the session whose id is asked, or begins with it, or

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 
 	"artoo/provider"
 )
@@ -183,27 +184,44 @@ func (l *loader) only(lines []int32, kinds ...kind) []int32 {
 
 // entries reads lines. What is damaged is left out.
 func (l *loader) entries(lines []int32) ([]entry, error) {
-	entries := make([]entry, 0, len(lines))
-	w := window{file: l.file}
-	for _, i := range lines {
-		at := &l.lines[i]
-		line, err := w.line(at.place)
-		if err != nil {
-			return nil, err
-		}
-		e, err := decodeEntry(line)
-		if err != nil {
-			l.damaged = append(l.damaged, int(at.number))
-			if at.kind.message() {
-				l.turn.Messages--
+	all := make([]entry, len(lines))
+	damaged := make([]bool, len(lines))
+	var failed atomic.Pointer[error]
+	inParallel(len(lines), linesAtOnce, func() func(from, to int) {
+		w := window{file: l.file}
+		return func(from, to int) {
+			for i := from; i < to; i++ {
+				line, err := w.line(l.lines[lines[i]].place)
+				if err != nil {
+					failed.Store(&err)
+					return
+				}
+				all[i], err = decodeEntry(line)
+				damaged[i] = err != nil
 			}
+		}
+	})
+	if err := failed.Load(); err != nil {
+		return nil, *err
+	}
+	entries := all[:0]
+	for i, e := range all {
+		if !damaged[i] {
+			l.turn.named(e)
+			entries = append(entries, e)
 			continue
 		}
-		l.turn.named(e)
-		entries = append(entries, e)
+		at := &l.lines[lines[i]]
+		l.damaged = append(l.damaged, int(at.number))
+		if at.kind.message() {
+			l.turn.Messages--
+		}
 	}
 	return entries, nil
 }
+
+// linesAtOnce is how many lines one processor reads before it looks for more.
+const linesAtOnce = 256
 
 func (l *loader) tell() {
 	tell := func(format string, args ...any) { l.notices = append(l.notices, fmt.Sprintf(format, args...)) }
