@@ -9,30 +9,48 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// applyChunks finds the places of the chunks from top to bottom. differs names, for
-// each that was found loosely, what differs.
+// applyChunks finds the places of the chunks from top to bottom; lines that are only added
+// go to the end, wherever their chunk stands. differs names, for each that was found loosely,
+// what differs.
 func (t textFile) applyChunks(chunks []patchChunk) (edits []udiff.Edit, differs []string, err error) {
 	lines := splitBody(t.body)
 	next := 0 // the line behind the chunk before
+	var added []string
 	for _, c := range chunks {
+		if only := c.withoutLastBlank(); only != nil && only.addsAtEnd() && len(lines.find(next, c.old, degrees()[0])) == 0 {
+			c = *only
+		}
+		if c.addsAtEnd() {
+			added = append(added, c.new...)
+			continue
+		}
 		edit, how, after, err := t.applyChunk(lines, next, c)
 		if err != nil {
 			return nil, nil, fmt.Errorf("the change on line %d of the patch: %w", c.line, err)
 		}
-		if err := t.takes(edit.New); err != nil {
-			return nil, nil, fmt.Errorf("the file %w", err)
-		}
 		if next = after; how != "" {
 			differs = append(differs, fmt.Sprintf("line %d of the patch: it and the file differ in %s", c.line, how))
 		}
-		if len(edits) > 0 && edit.Start == edit.End && edit.Start == edits[len(edits)-1].End {
-			edits[len(edits)-1].New += edit.New // added at the end, behind a change there
-			continue
-		}
 		edits = append(edits, edit)
+	}
+	if len(added) > 0 {
+		edit := t.appended(added)
+		if n := len(edits); n > 0 && edits[n-1].End == edit.Start { // behind a change there
+			edits[n-1].New += edit.New
+		} else {
+			edits = append(edits, edit)
+		}
+	}
+	for _, edit := range edits {
+		if err := t.takes(edit.New); err != nil {
+			return nil, nil, fmt.Errorf("the file %w", err)
+		}
 	}
 	return edits, differs, nil
 }
+
+// addsAtEnd reports whether a chunk has added lines only, whose place is the end of the file.
+func (c patchChunk) addsAtEnd() bool { return len(c.old) == 0 && (len(c.anchors) == 0 || c.atEnd) }
 
 // applyChunk finds one chunk from the line first on; after is the line behind it.
 func (t textFile) applyChunk(lines bodyLines, first int, c patchChunk) (edit udiff.Edit, differs string, after int,
@@ -43,14 +61,11 @@ func (t textFile) applyChunk(lines bodyLines, first int, c patchChunk) (edit udi
 		}
 	}
 	if len(c.old) == 0 {
-		if len(c.anchors) > 0 {
-			return edit, "", 0, errors.New("it has added lines only, so that its place is not known: begin it with the " +
-				"line above them, as one that stays")
-		}
-		return t.appended(c.new), "", len(lines.text), nil
+		return edit, "", 0, errors.New("it has added lines only, so that its place is not known: begin it with the " +
+			"line above them, as one that stays")
 	}
 	at, differs, err := lines.findChunk(first, c)
-	if trimmed := c.withoutLastBlank(); err != nil && trimmed != nil {
+	if trimmed := c.withoutLastBlank(); err != nil && trimmed != nil && len(trimmed.old) > 0 {
 		if i, how, again := lines.findChunk(first, *trimmed); again == nil {
 			c, at, differs, err = *trimmed, i, how, nil
 		}
@@ -75,7 +90,7 @@ func (t textFile) applyChunk(lines bodyLines, first int, c patchChunk) (edit udi
 // where it has none: models often write one more.
 func (c patchChunk) withoutLastBlank() *patchChunk {
 	o, n := len(c.old)-1, len(c.new)-1
-	if o < 1 || n < 0 || c.old[o] != "" || c.new[n] != "" {
+	if o < 0 || n < 0 || c.old[o] != "" || c.new[n] != "" {
 		return nil
 	}
 	c.old, c.new = c.old[:o], c.new[:n]

@@ -54,6 +54,11 @@ func (e *Env) patchFile(ctx context.Context, f filePatch, steps *[]fileStep, at 
 		return err
 	}
 	if i, twice := at[t.Abs]; twice {
+		if s := &(*steps)[i]; s.op == 'D' && f.op == 'A' { // deleted to be written anew
+			*s = fileStep{op: 'A'}
+			s.change, err = e.Files.writeChange(t, writeInput{Path: f.path, Content: f.text})
+			return err
+		}
 		if s := (*steps)[i]; s.op != 'M' || f.op != 'M' || s.from != nil || f.moveTo != "" {
 			return t.errorf(nil, "the patch names it twice")
 		}

@@ -71,6 +71,10 @@ func TestAChunkOfAPatchFindsItsPlace(t *testing.T) {
 		{"added to an empty file", "", "@@\n+c\n", "c\n", ""},
 		{"no newline at the end", "a\nb", "@@\n a\n-b\n+c\n+d\n", "a\nc\nd", ""},
 		{"added where there is none", "a\nb", "@@\n+c\n", "a\nb\nc", ""},
+		{"added at the end, and a change above", "a\nb\nc\n", "@@\n+x\n@@\n a\n-b\n+y\n@@\n c\n+z\n@@\n+w\n", "a\ny\nc\nz\nx\nw\n", ""},
+		{"added at the end without a newline, and a change above", "a\nb\nc", "@@\n+x\n@@\n a\n-b\n+y\n@@\n+w\n", "a\ny\nc\nx\nw", ""},
+		{"added at the end, and a blank line too many", "a\nb\n", "+x\n\n", "a\nb\nx\n", ""},
+		{"added at the end below a line", "a\nb\nc\n", "@@ b\n+x\n*** End of File\n", "a\nb\nc\nx\n", ""},
 		{"lines that go", "a\nb\nc\n", "@@\n-b\n-c\n", "a\n", ""},
 		{"a blank line without its blank", "a\n\nb\n", "@@\n a\n\n-b\n+c\n", "a\n\nc\n", ""},
 		{"a blank line too many", "a\nb\n", "@@\n-a\n+c\n b\n\n", "c\nb\n", ""},
@@ -92,6 +96,26 @@ func TestAChunkOfAPatchFindsItsPlace(t *testing.T) {
 				t.Errorf("told %q", got.Text)
 			}
 		})
+	}
+}
+
+// Models that mean to write a file anew delete it first.
+func TestAPatchDeletesAFileAndAddsItAnew(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"f": "a\nb\n"})
+	const anew = "*** Delete File: f\n*** Add File: f\n+a\n+c\n"
+	if _, _, err := w.call(ApplyPatch(), patch(anew)); err == nil || !strings.Contains(err.Error(), "was not read yet") {
+		t.Errorf("it was not read: %v", err)
+	}
+	w.ok(Read(), in{"path": "f"})
+	access, got, err := w.call(ApplyPatch(), patch(anew))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := w.content("f"); now != "a\nc\n" {
+		t.Errorf("%q", now)
+	}
+	if !strings.HasSuffix(got.Text, "\nA f\n") || access.Added != 1 || access.Removed != 1 || !strings.Contains(access.Diff, "-b\n+c\n") {
+		t.Errorf("%q, %+v", got.Text, access)
 	}
 }
 
