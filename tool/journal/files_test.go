@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestTheJournalIsTheUsersAloneAndOutsideOfTheProject(t *testing.T) {
@@ -49,14 +51,22 @@ func TestALogThatIsCutAnywhereIsRead(t *testing.T) {
 	path := filepath.Join(p.cfg.Dir, logName)
 	data, err := os.ReadFile(path)
 	p.ok(err)
+	begun := bytes.Index(data, []byte(`{"type":"walk"`)) // from the end of this line on, what changed is known
+	walked := begun + bytes.IndexByte(data[begun:], '\n') + 1
 	for cut := range data {
 		p.ok(os.WriteFile(path, data[:cut], 0o600))
+		// The process dies now. What changes a second after its last sign of life is
+		// left alone, and the loop takes longer than that.
+		alive := time.Now()
+		p.ok(os.Chtimes(filepath.Join(p.cfg.Dir, aliveName), alive, alive))
 		j, err := Open(p.cfg)
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
 		if got := p.look(); !oneOf(got, states) {
 			t.Errorf("cut at %d: %s", cut, nearest(got, states))
+		} else if cut >= walked && !maps.Equal(got, states[0]) {
+			t.Errorf("cut at %d: the command was not taken back", cut)
 		}
 		p.ok(j.Close())
 		p.write("a", "2\n") // where it was taken back
