@@ -2,10 +2,12 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // OthersRun says in words why git runs or obeys the file at an absolute path
@@ -49,16 +51,24 @@ func bareShape(dir, name string, file bool) bool {
 // HookDirs are the directories that core.hooksPath names, in whichever file of
 // git's configuration: git itself is asked each time, for 4 ms, since the answer
 // must not be an old one. Without git there are none.
-func (p Project) HookDirs() (dirs []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
-	defer cancel()
-	git := exec.CommandContext(ctx, "git", "config", "--null", "--type=path", "--get-all", "core.hooksPath")
-	git.Dir = p.Root
-	out, err := git.Output()
-	if err != nil {
-		return nil
-	}
-	for to := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+func (p Project) HookDirs() []string {
+	said, _ := askHookDirs(p.Root)
+	return p.hookDirs(said.dirs)
+}
+
+// HookFinder returns a func that does what HookDirs does, from any goroutine, and asks
+// git only where something that git reads for its answer has changed.
+func (p Project) HookFinder() func() []string {
+	// Git may have been built to read a file of the system's that is not among those
+	// that are looked at: so no answer counts for long.
+	f := &hookFinder{root: p.Root, environ: os.Environ(), ask: askHookDirs, atMost: time.Second}
+	return func() []string { return p.hookDirs(f.find()) }
+}
+
+// hookDirs are the directories of the values that git told, as they are written and
+// without links.
+func (p Project) hookDirs(values []string) (dirs []string) {
+	for _, to := range values {
 		to = seenFrom(p.Root, to)
 		if real, err := filepath.EvalSymlinks(to); err == nil {
 			dirs = append(dirs, real)
@@ -66,4 +76,41 @@ func (p Project) HookDirs() (dirs []string) {
 		dirs = append(dirs, filepath.Clean(to))
 	}
 	return dirs
+}
+
+// hooksSaid is an answer of git's.
+type hooksSaid struct {
+	dirs     []string // the values of core.hooksPath
+	from     []string // the files that hold them
+	includes bool     // the configuration includes other files, under conditions or not
+}
+
+// askHookDirs asks git in a directory. The error says that git gave no answer.
+func askHookDirs(root string) (said hooksSaid, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
+	defer cancel()
+	git := exec.CommandContext(ctx, "git", "config", "--null", "--type=path", "--show-origin", "--get-regexp",
+		`^(core\.hookspath|include(if\..*)?\.path)$`)
+	git.Dir = root
+	out, err := git.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return said, nil // there are no such settings
+	}
+	if err != nil {
+		return said, err
+	}
+	rest := string(out)
+	for rest != "" {
+		var origin, setting string
+		origin, rest, _ = strings.Cut(rest, "\x00")
+		setting, rest, _ = strings.Cut(rest, "\x00")
+		key, value, _ := strings.Cut(setting, "\n")
+		if key != "core.hookspath" {
+			said.includes = true
+			continue
+		}
+		said.dirs = append(said.dirs, value)
+		said.from = append(said.from, origin)
+	}
+	return said, nil
 }

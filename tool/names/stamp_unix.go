@@ -26,3 +26,12 @@ func linksOf(path string) (file inode, count uint64) {
 	}
 	return inode{uint64(st.Dev), st.Ino}, uint64(st.Nlink)
 }
+
+// identityOf is what tells a file from any other, and its owner.
+func identityOf(info fs.FileInfo) (dev, inode uint64, owner uint32, known bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, 0, false
+	}
+	return uint64(st.Dev), st.Ino, st.Uid, true
+}

@@ -71,7 +71,7 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		store, err := a.project.ObjectStore() // unknown counts as yes
 		return []string{store}, err
 	}
-	config.Named = a.project.HookDirs
+	config.Named = a.project.HookFinder()
 	config.Writable, config.Toolchains = homeDirs(a.cfg.Writable, config.Home), homeDirs(a.cfg.Toolchains, config.Home)
 	var err error
 	if config.Loopback, err = a.loopback(); err != nil {
