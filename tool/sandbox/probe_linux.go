@@ -27,12 +27,15 @@ const (
 // is kept in cacheFile, if that is not "", for as long as kernel, user and program
 // are the same. Where namespaces were not answered for in time, Landlock is tried,
 // and nothing kept.
-func Probe(ctx context.Context, cacheFile string) Facts {
+func Probe(ctx context.Context, cacheFile string) Facts { return probeBy(ctx, cacheFile, probe) }
+
+// probeBy is Probe by another way of trying namespaces.
+func probeBy(ctx context.Context, cacheFile string, first func(ctx context.Context, news func()) Facts) Facts {
 	key := probeKey()
 	if facts, ok := cached(cacheFile, key); ok {
 		return facts
 	}
-	facts, answered := patiently(ctx, probe)
+	facts, answered := patiently(ctx, first)
 	if answered {
 		keep(cacheFile, key, facts)
 		return facts

@@ -141,6 +141,40 @@ func TestASlowProbeIsWaitedForAndOneThatHangsIsNot(t *testing.T) {
 	}
 }
 
+// Where a probe of namespaces hangs, what Landlock really confines is found, not kept
+// for the next time, and then confines.
+func TestLandlockConfinesWhereNamespacesGiveNoAnswer(t *testing.T) {
+	t.Parallel()
+	kept, outside := filepath.Join(t.TempDir(), "probe"), filepath.Join(t.TempDir(), "file")
+	gaveUp := make(chan struct{})
+	facts := probeBy(t.Context(), kept, func(ctx context.Context, _ func()) Facts {
+		<-ctx.Done()
+		close(gaveUp)
+		return namespaceFacts
+	})
+	<-gaveUp
+	if facts.Mechanism != Landlock || facts.Layer || facts.HidesFiles || facts.Network || facts.EndsProcesses {
+		t.Fatalf("found %+v", facts)
+	}
+	if why := facts.Missing[0].Why; !strings.Contains(why, "no answer within "+probeLimit.String()) {
+		t.Errorf("it is told why there are no namespaces: %q", why)
+	}
+	if _, err := os.Stat(kept); !os.IsNotExist(err) {
+		t.Errorf("the answer is kept: %v", err)
+	}
+	s, root := openWith(t, facts, nil)
+	write(t, root, "dir/old", "")
+	if out, exit, _ := run(t, s, Options{}, "echo in > dir/here; echo out > "+outside); exit.Status == 0 {
+		t.Errorf("a command could write elsewhere: %s", out)
+	}
+	if _, err := os.Stat(outside); !os.IsNotExist(err) {
+		t.Errorf("it did: %v", err)
+	}
+	if data, err := os.ReadFile(filepath.Join(root, "dir", "here")); string(data) != "in\n" {
+		t.Errorf("it could not write to the project: %q, %v", data, err)
+	}
+}
+
 func TestALayerIsNotMadeWhereSomethingIsMounted(t *testing.T) {
 	facts := namespaceFacts.For("/")
 	mounted := func(l Lack) bool { return strings.Contains(l.Why, "mounted below /") }
