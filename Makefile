@@ -84,10 +84,10 @@ check: $(STATICCHECK)
 $(STATICCHECK):
 	GOBIN=$(CURDIR)/.tools $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# Kills a session after each of its writes, and has each of them fail in several ways;
-# make test does that with a sample of them.
+# Kills the agent, and the whole program, after each of its writes to a session, and has
+# each of them fail in several ways; make test does that with a sample of them.
 crash:
-	ARTOO_CRASH=1 CGO_ENABLED=0 $(GO) test -count=1 -run 'AKillAfterAnyWrite|AFaultOfAnyWrite' ./agent
+	ARTOO_CRASH=1 CGO_ENABLED=0 $(GO) test -count=1 -run 'AKillAfterAnyWrite|AFaultOfAnyWrite' ./agent ./ui/cli
 
 # Prints the figures of docs/performance.md; with ARTOO_BENCH_UPDATE=1 writes them there.
 bench: build

@@ -39,8 +39,9 @@ type storyRun struct {
 	program string
 	root    string
 	env     []string
-	layers  bool                 // commands run on layers here
-	says    []providertest.Reply // what the model says, one request after the other
+	layers  bool                       // commands run on layers here
+	says    []providertest.Reply       // what the model says, one request after the other
+	looks   func(providertest.Request) // at each request; nil: nobody
 
 	states []map[string]string // the project at each request and each prompt
 	begun  []time.Time         // the requests
@@ -70,8 +71,11 @@ func newStoryRun(t *testing.T) *storyRun {
 // artoo starts a conversation over pipes. asked is called at every request.
 func (k *storyRun) artoo(asked func(n int), args ...string) *talker {
 	k.Helper()
-	model := newModel(k, func(n int, _ providertest.Request) providertest.Reply {
+	model := newModel(k, func(n int, r providertest.Request) providertest.Reply {
 		asked(n)
+		if k.looks != nil {
+			k.looks(r)
+		}
 		if n < len(k.says) {
 			return k.says[n]
 		}

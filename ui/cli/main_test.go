@@ -19,6 +19,7 @@ func TestMain(m *testing.M) {
 		"artoo": func() {
 			os.Exit(Main(Process{Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Exit: os.Exit}))
 		},
+		"crashing":  func() { os.Exit(crashing()) },
 		"broken":    func() { os.Exit(broken(os.Args[1])) },
 		"neighbour": func() { os.Exit(neighbour(os.Args[1], os.Args[2])) },
 	})

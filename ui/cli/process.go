@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"artoo/conversation"
 )
 
 // Process is what the process brings: nothing else of artoo asks for it.
@@ -18,6 +20,8 @@ type Process struct {
 	// Exit ends the process at once. It is called on the goroutine that crashed,
 	// where Main cannot return any more.
 	Exit func(code int)
+
+	openSession func(path string, flags int) (conversation.File, error) // nil but in tests: conversation.Store's own
 }
 
 // build says which program this is.

@@ -30,7 +30,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	if err != nil && !a.cfg.Ephemeral {
 		return err
 	}
-	store := conversation.Store{Dir: sessions}
+	store := conversation.Store{Dir: sessions, OpenFile: a.process.openSession}
 	session, err := a.toResume(store)
 	if err != nil {
 		return err
