@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"artoo/tool"
@@ -28,7 +27,7 @@ func askUserTool() tool.Tool {
 				return tool.Access{}, errors.New("ask_user: question is empty")
 			}
 			return tool.Access{Kind: tool.KindNone, Verb: "ask", Object: firstLine(in.Question)}, nil
-		}, (func(context.Context, *tool.Env, askUserInput, io.Writer) (tool.Result, error))(nil))
+		}, nil)
 }
 
 // mendAskUser takes the questions of other programs, each with options that have a

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ func enterPlanTool() tool.Tool {
 			"For work that may be understood in several ways, or touches much."},
 		func(_ context.Context, _ *tool.Env, _ enterPlanInput) (tool.Access, error) {
 			return tool.Access{Kind: tool.KindNone, Verb: "plan", Object: "look, but change nothing"}, nil
-		}, (func(context.Context, *tool.Env, enterPlanInput, io.Writer) (tool.Result, error))(nil))
+		}, nil)
 }
 
 // ExitPlan is the name of the tool that ends plan mode.
@@ -41,7 +40,7 @@ func exitPlanTool() tool.Tool {
 				return tool.Access{}, errors.New("exit_plan_mode: plan is empty")
 			}
 			return tool.Access{Kind: tool.KindNone, Verb: "plan", Object: "for approval"}, nil
-		}, (func(context.Context, *tool.Env, exitPlanInput, io.Writer) (tool.Result, error))(nil))
+		}, nil)
 }
 
 // BeforePlan is the mode that plan mode took the place of, ModeAsk where a session

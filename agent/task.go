@@ -3,9 +3,9 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -49,7 +49,9 @@ func taskTool(agents []SubAgent) tool.Tool {
 		}
 		text += ";"
 	}
-	return tool.New(tool.Def{Name: "task", Kind: tool.KindNone, Description: strings.TrimSuffix(text, ";")},
+	return tool.New(tool.Def{Name: "task", Kind: tool.KindNone, Description: strings.TrimSuffix(text, ";"), Mend: mendTask,
+		Elsewhere: map[string]string{"model": "leave out model: a sub-agent has the one of this conversation, or its own " +
+			"where agent names one that has"}},
 		func(_ context.Context, _ *tool.Env, in taskInput) (tool.Access, error) {
 			if strings.TrimSpace(in.Prompt) == "" {
 				return tool.Access{}, errors.New("task: prompt is empty: say what is to be done")
@@ -59,11 +61,38 @@ func taskTool(agents []SubAgent) tool.Tool {
 			}
 			about := firstLine(cmp.Or(in.Description, in.Prompt))
 			return tool.Access{Kind: tool.KindNone, Verb: "task", Object: about}, nil
-		}, (func(context.Context, *tool.Env, taskInput, io.Writer) (tool.Result, error))(nil))
+		}, nil)
+}
+
+// mendTask takes a prompt in parts, as Codex has it, the mode of Roo's, and a model that is to
+// be that of the conversation.
+func mendTask(fields map[string]json.RawMessage) (changed bool) {
+	var items []struct{ Type, Text string }
+	if fields["prompt"] == nil && json.Unmarshal(fields["items"], &items) == nil && len(items) > 0 &&
+		!slices.ContainsFunc(items, func(i struct{ Type, Text string }) bool { return i.Type != "text" || i.Text == "" }) {
+		var parts []string
+		for _, item := range items {
+			parts = append(parts, item.Text)
+		}
+		if prompt, err := json.Marshal(strings.Join(parts, "\n\n")); err == nil {
+			delete(fields, "items")
+			fields["prompt"], changed = prompt, true
+		}
+	}
+	if mode := fields["mode"]; mode != nil && fields["agent"] == nil {
+		delete(fields, "mode")
+		fields["agent"], changed = mode, true
+	}
+	if slices.Contains([]string{`"inherit"`, `""`}, string(fields["model"])) {
+		delete(fields, "model")
+		changed = true
+	}
+	return changed
 }
 
 // usualAgents are what other programs call the sub-agent that is none in particular.
-var usualAgents = []string{"", "general-purpose", "general", "default", "explore", "plan", "worker", "explorer"}
+var usualAgents = []string{"", "general-purpose", "general", "default", "explore", "plan", "worker", "explorer",
+	"code", "architect", "ask", "debug", "orchestrator"}
 
 // subAgentNamed finds a sub-agent. The error tells which there are.
 func subAgentNamed(agents []SubAgent, name string) (SubAgent, error) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -42,15 +41,21 @@ func todoTool() tool.Tool {
 				}
 			}
 			return tool.Access{Kind: tool.KindNone, Verb: "todo"}, nil
-		}, (func(context.Context, *tool.Env, todoInput, io.Writer) (tool.Result, error))(nil))
+		}, nil)
 }
 
 // mendTodo takes the lists of other programs: Claude Code's todos, Codex' plan,
-// Gemini's todos, and one that is lines of text.
+// Gemini's todos, Roo's list in Markdown, and one that is lines of text.
 func mendTodo(fields map[string]json.RawMessage) (changed bool) {
 	for _, name := range []string{"items", "todos", "todoList", "plan", "tasks", "steps"} {
 		var given []json.RawMessage
-		if json.Unmarshal(fields[name], &given) != nil || given == nil {
+		var text string
+		if json.Unmarshal(fields[name], &text) == nil {
+			given = markdownItems(text)
+		} else if json.Unmarshal(fields[name], &given) != nil {
+			continue
+		}
+		if given == nil {
 			continue
 		}
 		items := make([]todoItem, len(given))
@@ -77,6 +82,28 @@ func mendTodo(fields map[string]json.RawMessage) (changed bool) {
 		return true
 	}
 	return false
+}
+
+// markdownItems are the items of a list as Roo's, [x] done, [-] begun, [ ] to do, each of them
+// an object; nil for any other text.
+func markdownItems(text string) (items []json.RawMessage) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		line = strings.TrimPrefix(strings.TrimPrefix(line, "- "), "* ")
+		if len(line) < 4 || line[0] != '[' || line[2:4] != "] " {
+			return nil
+		}
+		status := map[byte]string{'x': "done", 'X': "done", '-': "in_progress", '~': "in_progress", ' ': "pending"}[line[1]]
+		item, err := json.Marshal(todoItem{Text: strings.TrimSpace(line[4:]), Status: status})
+		if err != nil || status == "" {
+			return nil
+		}
+		items = append(items, item)
+	}
+	return items
 }
 
 // textOf is the first of some fields that says something.

@@ -175,7 +175,7 @@ func calledElsewhere(name string) []string {
 		"edit":            "editfile multiedit strreplace searchreplace replace replaceinfile replacestringinfile fileedit applydiff findandreplace",
 		"notebook_edit":   "notebookedit editnotebook editnotebookfile notebookeditcell",
 		"task":            "agent subagent spawnagent delegate dispatchagent newtask runsubagent",
-		"todo":            "todowrite todolist updateplan writetodos updatetodos managetodolist",
+		"todo":            "todowrite todolist updateplan writetodos updatetodos updatetodolist managetodolist",
 		"ask_user":        "askuserquestion requestuserinput askfollowupquestion askquestion",
 		"enter_plan_mode": "enterplanmode",
 		"exit_plan_mode":  "exitplanmode exitplan presentplan",

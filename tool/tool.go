@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -120,6 +121,7 @@ type Tool struct {
 	For string
 
 	mend    func(input json.RawMessage) json.RawMessage
+	other   map[string]string // Def.Elsewhere
 	schema  *jsonschema.Schema
 	resolve func() (*jsonschema.Resolved, error) // with the first call: few tools are called in a short run
 	plan    func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
@@ -138,6 +140,9 @@ type Def struct {
 	// Optional, Marks, Instead and For are those of Tool.
 	Optional, Marks bool
 	Instead, For    string
+	// Elsewhere says what to do about properties that the tool has in other programs and not
+	// here, by their names; nil for nothing.
+	Elsewhere map[string]string
 
 	schema *jsonschema.Schema // nil for that of the input's type
 }
@@ -158,6 +163,7 @@ func New[In any](
 	t := Tool{
 		Name: def.Name, Description: def.Description, Kind: def.Kind,
 		Optional: def.Optional, Marks: def.Marks, Instead: def.Instead, For: def.For, schema: def.schema,
+		other: def.Elsewhere,
 	}
 	var err error
 	if t.schema == nil {
@@ -245,6 +251,13 @@ func (t Tool) Check(input json.RawMessage) error {
 		return fmt.Errorf("the input of %s is not JSON: %w", t.Name, err)
 	}
 	wrong := misfits(t.schema, "", v)
+	if given, ok := v.(map[string]any); ok {
+		for _, name := range slices.Sorted(maps.Keys(t.other)) {
+			if _, ok := given[name]; ok {
+				wrong = append(wrong, t.other[name])
+			}
+		}
+	}
 	resolved, err := t.resolve()
 	if err == nil {
 		err = resolved.Validate(v)
