@@ -45,7 +45,7 @@ func BenchmarkArtoo(b *testing.B) {
 	}{
 		{"binary", s.binary}, {"request", s.request}, {"prompt", s.prompt}, {"loop", s.loop},
 		{"edits", s.edits}, {"looks", s.looks}, {"sandboxed", s.sandboxed}, {"output", s.output},
-		{"sessions", s.sessions},
+		{"sessions", s.sessions}, {"long", s.long}, {"ledger", s.ledger},
 		{"stream", s.stream}, {"linear", s.linear}, {"bytes", s.bytes},
 	} {
 		b.Run(part.name, func(b *testing.B) {
