@@ -72,7 +72,7 @@ func (t *turn) account(reply provider.Done, in *incoming) error {
 	if own.Total() == 0 {
 		own = provider.Usage{Input: in.prompt, Output: t.replyTokens(reply.Message), Estimated: true}
 	}
-	if !reply.Several {
+	if !reply.Several && t.aside == 0 {
 		t.conv.Observe(own)
 	}
 	t.cached = own.CacheRead + own.CacheWrite

@@ -55,6 +55,8 @@ type Agent struct {
 	looking    <-chan []string // gives those that the project has, nil once they are taken
 	briefing   briefing        // what the model knows of the session's settings and instructions
 
+	compaction Compaction // what the user chose for this session at a full budget, "" for nothing
+
 	parent  *turn         // whose call this sub-agent works for; nil for none
 	running chan struct{} // holds one while calls that change something are decided and run
 	tasks   int           // sub-agents that were begun

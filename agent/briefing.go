@@ -28,7 +28,7 @@ func isNote(text string) bool {
 			return true
 		}
 	}
-	return conversation.IsReminder(text)
+	return conversation.IsReminder(text) || conversation.IsSummary(text)
 }
 
 // briefing is all that the model was told of what it may do and where it works, by

@@ -91,6 +91,7 @@ type NoticeKind string
 const (
 	NoticeRetry     NoticeKind = "retry"
 	NoticeTrimmed   NoticeKind = "trimmed"   // history was shrunk or dropped to fit
+	NoticeCompacted NoticeKind = "compacted" // a summary took the place of old history
 	NoticeTruncated NoticeKind = "truncated" // a reply was cut, or a tool result shortened
 	NoticeModel     NoticeKind = "model"     // the model that answers is not the one asked for
 	NoticeCap       NoticeKind = "cap"       // a cap is near
@@ -124,6 +125,9 @@ const (
 	// QuestionChoice is the model's own: Text, and Choices if there are any. The answer
 	// is Answer.Text, "" for none.
 	QuestionChoice QuestionKind = "choice"
+	// QuestionCompact asks what becomes of the old part of a history that is too long:
+	// Text, and Choices of which one is the answer, Answer.Text; "" is a trim.
+	QuestionCompact QuestionKind = "compact"
 )
 
 // Question asks whether a call may run.
@@ -145,7 +149,8 @@ type Question struct {
 	// speaks of something else. An answer with such a rule approves nothing.
 	// To be called by the goroutine that is asked, while it is; may be nil.
 	Covers func(rule string) error
-	// Plan is Markdown, Text and Choices are plain; all are the model's words.
+	// Plan is Markdown, Text and Choices are plain; all are the model's words, but for
+	// QuestionCompact.
 	Plan, Text string
 	Choices    []string
 	Then       permission.Mode
@@ -172,7 +177,7 @@ type Answer struct {
 	Verdict Verdict
 	Reason  string // with No: goes to the model; may be ""
 	Rule    string // with YesForSession and YesForever; "" means Question.Rule
-	Text    string // to QuestionChoice
+	Text    string // to QuestionChoice and QuestionCompact
 	// Input is the call's input, in JSON, as the user edited it: it is checked,
 	// planned and asked about anew. nil otherwise.
 	Input []byte

@@ -42,3 +42,6 @@ func LayerTakesLong(t *testing.T, d time.Duration) {
 
 // Confine has another sandbox confine the commands.
 func (a *Agent) Confine(s Sandbox) { a.opt.Sandbox = s }
+
+// CompactMode is what happens at a full budget in this session.
+func (a *Agent) CompactMode() Compaction { return a.compactMode() }

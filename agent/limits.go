@@ -60,7 +60,7 @@ const leastMoney = 1e-6
 // have, 0 for no bound. It is asked before every try. The error says that they do not
 // pay for one that says something.
 func (t *turn) paid(requested int) (reply int, err error) {
-	l, prompt := t.opt.Limits, t.conv.EstimatedTokens()
+	l, prompt := t.opt.Limits, t.promptTokens()
 	reply = requested
 	if l.MaxTotalTokens > 0 {
 		left := l.MaxTotalTokens - t.spent.tokens(t.Agent) - t.losing.Total()
@@ -137,7 +137,7 @@ func (t *turn) price(capName string) (*pricing, error) {
 			Hint: fmt.Sprintf("set price = { input = …, output = … } under [provider.%s.models.%q] in config.toml",
 				name, model)}
 	}
-	prompt := t.conv.EstimatedTokens()
+	prompt := t.promptTokens()
 	cached, read := min(t.cached, prompt), price.CacheRead
 	if read == 0 { // not known: the bill counts it as input
 		read = price.Input

@@ -50,6 +50,8 @@ type Options struct {
 	// it to the window. ToolResultMaxChars is the limit of a tool's result; 0 is
 	// none.
 	MaxContextTokens, ToolResultMaxChars int
+	// Compact is what happens at a full budget; "" is CompactTrim.
+	Compact Compaction
 	// Concurrency is how many read-only calls run side by side; 0 means 4.
 	Concurrency int
 	// SaveRule writes an allow rule to the user's file for good. nil where there

@@ -16,7 +16,7 @@ import (
 // retries), and streams the reply. It trims the history first.
 func (t *turn) query(ctx context.Context) (provider.Done, error) {
 	for {
-		if err := t.trim(); err != nil {
+		if err := t.trim(ctx); err != nil {
 			return provider.Done{}, err
 		}
 		request, err := t.request(ctx)
@@ -68,6 +68,14 @@ func (t *turn) request(ctx context.Context) (provider.Request, error) {
 	}, nil
 }
 
+// promptTokens is about how many tokens are sent with the next request.
+func (t *turn) promptTokens() int {
+	if t.aside > 0 {
+		return t.aside
+	}
+	return t.conv.EstimatedTokens()
+}
+
 // specs are what the model is told of the tools it is offered.
 func (a *Agent) specs() []provider.ToolSpec {
 	var specs []provider.ToolSpec
@@ -81,7 +89,7 @@ func (a *Agent) specs() []provider.ToolSpec {
 func (t *turn) stream(ctx context.Context, request provider.Request) (provider.Done, error) {
 	t.countStep()
 	t.response.Stop, t.response.Detail = "", ""
-	in := &incoming{began: time.Now(), prompt: t.conv.EstimatedTokens(), tries: 1}
+	in := &incoming{began: time.Now(), prompt: t.promptTokens(), tries: 1}
 	limited := ctx // by the message's timeout
 	if t.timeout > 0 {
 		var stop context.CancelFunc

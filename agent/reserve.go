@@ -94,7 +94,7 @@ func (t *turn) reserveTry(requested int) (reply int, err error) {
 // holdWorst counts the worst case of the request in the run, with what tries of it
 // that failed have used.
 func (t *turn) holdWorst(reply int) {
-	h := hold{tokens: t.losing.Total() + t.conv.EstimatedTokens() + reply}
+	h := hold{tokens: t.losing.Total() + t.promptTokens() + reply}
 	switch p, err := t.price(""); {
 	case err != nil: // then money is not capped
 	case p == nil:
@@ -116,7 +116,7 @@ func (t *turn) reserveDay(reply int) (int, error) {
 	if err != nil && limit > 0 {
 		return 0, err
 	}
-	known := t.spentOf(provider.Usage{Input: t.conv.EstimatedTokens(), Estimated: true}, t.model.Defaults.Model, nil)
+	known := t.spentOf(provider.Usage{Input: t.promptTokens(), Estimated: true}, t.model.Defaults.Model, nil)
 	least, most := 0.0, math.Inf(1)
 	if p != nil {
 		least, known.CostUSD = p.of(leastPaid(reply)), &p.prompt

@@ -42,6 +42,7 @@ func (a *Agent) resumed(s *conversation.Session) *Resumed {
 			r.Before = m.Provider + "/" + m.Model
 		}
 		switch {
+		case m.Role == provider.RoleUser && isNote(m.Text()): // no message of the user's
 		case m.Role == provider.RoleUser:
 			r.User, r.Answer, r.Cut = typedText(m), "", true // until an answer to it is there
 		case m.Role == provider.RoleAssistant && m.Text() != "":

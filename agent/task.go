@@ -211,6 +211,9 @@ func (t *turn) subAgent(kind SubAgent) (*Agent, error) {
 	})
 	opt.Env, opt.Policy, opt.Model = &env, t.opt.Policy.ForSubAgent(), model
 	opt.Limits.MaxTime = 0 // the turn's clock ends it
+	if opt.Compact = t.compactMode(); opt.Compact == CompactAsk {
+		opt.Compact = CompactTrim // the user sees nothing of this history
+	}
 	opt.PlanTools, opt.Journal, opt.Notice, opt.Secrets.Begin, opt.Secrets.Begun = nil, nil, nil, nil, nil
 	opt.Sessions = Sessions{Ephemeral: t.output == "", Store: conversation.Store{Dir: t.output}, Version: t.opt.Sessions.Version}
 	opt.System = joined(opt.System, kind.Prompt, subAgentPrompt)

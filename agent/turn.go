@@ -42,6 +42,7 @@ type turn struct {
 	notes     []provider.Part   // of artoo that went along with the user's message
 	perChar   float64           // bytes of a character of the user's message
 	tooLarge  map[string]string // remarks on calls that were too large to be kept, by id; nil for none
+	aside     int               // tokens of a request that is not of the history, 0 for one that is
 	losing    provider.Usage    // of failed tries of the request that is under way
 	env       *tool.Env         // what its calls run in
 	loose     sync.Once         // for the notice that what only reads runs unconfined

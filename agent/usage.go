@@ -38,12 +38,6 @@ func (a *Agent) Context() ContextUse {
 	return info
 }
 
-// Compact makes the history small and says what went, "" when nothing could.
-func (a *Agent) Compact() (string, error) {
-	trimmed, err := a.conv.Compact()
-	return trimmed.String(), err
-}
-
 // Cost counts the whole session where there is a file, else this run, of which it
 // does not know the requests.
 func (a *Agent) Cost() conversation.Totals {

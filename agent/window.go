@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -77,9 +78,14 @@ func (t *turn) fitReply(requested int) int {
 }
 
 // trim makes the history fit the budget, at the cost of the reply's share where
-// it must.
-func (t *turn) trim() error {
+// it must: by a summary, where that is wanted and can be had.
+func (t *turn) trim(ctx context.Context) error {
 	t.conv.SetReserve(t.replyLimitOf(t.model.Defaults.MaxTokens) - t.least())
+	if t.conv.OverBudget() {
+		if err := t.compactFull(ctx); err != nil {
+			return err
+		}
+	}
 	return t.trimBy(t.conv.Trim, nil)
 }
 
@@ -116,7 +122,12 @@ func (t *turn) learnWindow(e provider.Error) {
 		return
 	}
 	t.conv.Refused(e.Requested)
-	t.model.Info.Context = tightest(t.model.Info.Context, e.Window)
+	t.takeWindow(e.Window)
+}
+
+// takeWindow takes the model's window from its server's words.
+func (t *turn) takeWindow(window int) {
+	t.model.Info.Context = tightest(t.model.Info.Context, window)
 	budget := t.model.Info.Context - t.replyLimitOf(t.model.Defaults.MaxTokens)
 	if now := t.conv.Budget(); budget > 0 && (now <= 0 || budget < now) {
 		t.conv.SetBudget(budget)

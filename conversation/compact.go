@@ -21,8 +21,8 @@ const (
 )
 
 // summaryHead begins what a summary is sent as.
-const summaryHead = "[Not from the user: to save room, what you said and did before this point was summed up. " +
-	"The user's own messages stand above. "
+const summaryHead = "[Summary, no message of the user's: to save room it stands for what you said and did up to here. " +
+	"The user's own messages are above."
 
 // IsSummary reports whether a text of a message with the user's role is a summary of
 // what is no longer sent.
@@ -135,6 +135,12 @@ type Compacted struct {
 	Before, After int // estimated tokens
 }
 
+// String is the notice for the user of a summary, without a full stop.
+func (d Compacted) String() string {
+	return "the context was compacted from about " + grouped(d.Before) + " to " + grouped(d.After) +
+		" tokens: a summary stands for " + grouped(d.Messages) + plural(d.Messages, " message", " messages")
+}
+
 // ErrNoGain is a summary that is as long as what it stands for.
 var ErrNoGain = errors.New("the summary is no shorter than what it stands for")
 
@@ -218,9 +224,9 @@ func (p *planner) clearNote(i int) {
 func (p *planner) summary(text string) string {
 	head := summaryHead
 	if did := p.done.text(p.bytes(float64(p.c.Budget()) / doneShare)); did != "" {
-		head += "In all of that " + did
+		head += " In all of that " + did
 	}
-	return strings.ToValidUTF8(strings.TrimSpace(head)+"]\n\n"+strings.TrimSpace(text), "\ufffd")
+	return strings.ToValidUTF8(head+"]\n\n"+strings.TrimSpace(text), "\ufffd")
 }
 
 func summaryItem(id, text string) item {

@@ -138,7 +138,7 @@ func TestASummaryIsSummedUpWithTheRest(t *testing.T) {
 	forked, err := st.Fork(s.ID(), 1)
 	must(t, err)
 	if got := encoded(t, New(cfg, forked).Messages()); strings.Contains(got, "question 29") ||
-		strings.Count(got, "To save room") > 1 {
+		strings.Count(got, "Summary, no message") > 1 {
 		t.Errorf("without the last message it sends %s", got)
 	}
 	must(t, s.Close())
@@ -269,6 +269,22 @@ func TestASummaryForAMessageGoesWithIt(t *testing.T) {
 	}
 	if _, ok, _ := c.Uncompact(); ok {
 		t.Error("what is withdrawn can be taken back")
+	}
+}
+
+// TestWhatTheProgramSaysLeavesASummaryAlone: what it says takes the place of what it
+// said before.
+func TestWhatTheProgramSaysLeavesASummaryAlone(t *testing.T) {
+	c := New(Config{}, nil)
+	talk(t, c, 0, 10, 1600)
+	sumUp(t, c, true)
+	must(t, c.Remind("few steps are left"))
+	must(t, c.Remind("fewer are"))
+	if got := texts(c.Messages()); !strings.Contains(got, testSummary) || strings.Contains(got, "few steps") {
+		t.Errorf("sent %q", got)
+	}
+	if IsReminder(summaryHead) {
+		t.Error("a summary is taken for what the program says")
 	}
 }
 

@@ -21,7 +21,7 @@ func (t *Terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	switch q.Kind {
 	case agent.QuestionSteps:
 		return t.askGoOn(ctx, q)
-	case agent.QuestionChoice:
+	case agent.QuestionChoice, agent.QuestionCompact:
 		return t.askChoice(ctx, q)
 	}
 	prompt := t.Question(q)

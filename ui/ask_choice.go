@@ -3,14 +3,15 @@ package ui
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"artoo/agent"
 )
 
-// askChoice asks a question of the model's own: a number or a word of the choices
-// stands for one, anything else is the answer itself.
+// askChoice asks a question with choices: a number or a word of them stands for one.
+// To one of the model's own anything else is the answer itself.
 func (t *Terminal) askChoice(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	prompt := t.Choice(q)
 	t.opt.Notify.Question()
@@ -24,6 +25,10 @@ func (t *Terminal) askChoice(ctx context.Context, q agent.Question) (agent.Answe
 			return agent.Answer{}, err
 		}
 		text, known := chosen(q.Choices, l.text)
+		if q.Kind == agent.QuestionCompact && text != "" && (l.burst || !slices.Contains(q.Choices, text)) {
+			t.Note("please answer with a number from 1 to " + strconv.Itoa(len(q.Choices)) + " (Enter trims)")
+			continue
+		}
 		if !known {
 			t.Note("there is no choice " + text + ": a number from 1 to " + strconv.Itoa(len(q.Choices)) + ", or your own words")
 			continue

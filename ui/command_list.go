@@ -86,15 +86,20 @@ func runContext(_ context.Context, t *Terminal, _ string) error {
 	return nil
 }
 
-// runCompact leaves out what can be left out of the history, also where it is not
-// full: a message that does not fit needs the room.
-func runCompact(_ context.Context, t *Terminal, _ string) error {
-	did, err := t.opt.Agent.Compact()
+// runCompact has the old part of the history summed up, also where it is not full: a
+// message that does not fit needs the room. What is behind it the summary must keep.
+func runCompact(ctx context.Context, t *Terminal, keep string) error {
+	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
+		return t.opt.Agent.Compact(ctx, keep, t)
+	})
+}
+
+func runUncompact(_ context.Context, t *Terminal, _ string) error {
+	did, err := t.opt.Agent.Uncompact()
 	if err != nil {
 		return err
 	}
-	did = cmp.Or(did, "nothing is left to leave out; /clear begins a new session")
-	t.Note(did)
+	t.Note(cmp.Or(did, "there is no compaction to take back"))
 	return nil
 }
 

@@ -195,9 +195,17 @@ type ended struct {
 	err      error
 }
 
-// turn sends a message and shows what comes of it. Errors of the turn are
-// shown; the error it returns ends the conversation.
+// turn sends a message and shows what comes of it.
 func (t *Terminal) turn(ctx context.Context, text string, attachments []provider.Part) error {
+	return t.during(ctx, func(ctx context.Context) (*agent.Response, error) {
+		return t.opt.Sender.Send(ctx, agent.Message{Text: text, Attachments: attachments,
+			Steering: func() []agent.Message { return t.steering(ctx) }}, t)
+	})
+}
+
+// during has the agent work, which Ctrl-C interrupts, and shows how it ended. Errors
+// of the work are shown; the error it returns ends the conversation.
+func (t *Terminal) during(ctx context.Context, work func(context.Context) (*agent.Response, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began, waited := t.opt.Clock.Now(), t.Waited()
@@ -207,8 +215,7 @@ func (t *Terminal) turn(ctx context.Context, text string, attachments []provider
 	done := make(chan ended, 1)
 	go func() {
 		defer t.console.guard()
-		response, err := t.opt.Sender.Send(ctx, agent.Message{Text: text, Attachments: attachments,
-			Steering: func() []agent.Message { return t.steering(ctx) }}, t)
+		response, err := work(ctx)
 		done <- ended{response, err}
 	}()
 	var end ended

@@ -101,7 +101,7 @@ func TestEveryWordingOfAnOverflowLeadsToOneTrimAndOneRetry(t *testing.T) {
 				!strings.Contains(failure.Hint, "/compact") || !strings.Contains(failure.Hint, "/clear") || len(sizes) != 14 {
 				t.Fatalf("%+v after %d requests", failure, len(sizes))
 			}
-			if _, err := a.Compact(); err != nil {
+			if _, err := a.Conversation().Compact(); err != nil {
 				t.Error(err)
 			}
 			if err := say(); err != nil {

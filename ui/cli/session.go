@@ -99,6 +99,7 @@ func (a *app) open(ctx context.Context) (err error) {
 		Secrets:          agent.Secrets{Mask: a.mask, Begin: a.marks.begin, Begun: a.marks.belong},
 		Concurrency:      a.cfg.MaxConcurrentTools,
 		MaxContextTokens: a.cfg.MaxContextTokens, ToolResultMaxChars: a.cfg.ToolResultMaxChars,
+		Compact: agent.Compaction(a.cfg.Compact),
 	})
 	return err
 }

@@ -110,8 +110,13 @@ const maxOutput = 30 << 10
 
 // Ask asks the user, if one is there, or says which rule would have done.
 func (c *callbacks) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	if q.Kind == agent.QuestionSteps || q.Kind == agent.QuestionPlan || q.Kind == agent.QuestionChoice || q.Kind == agent.QuestionOutside && c.runner.Ask == nil {
-		return agent.Answer{}, agent.ErrNobody // a run without a conversation ends then
+	switch q.Kind {
+	case agent.QuestionSteps, agent.QuestionPlan, agent.QuestionChoice, agent.QuestionCompact:
+		return agent.Answer{}, agent.ErrNobody // a run without a conversation goes on, or ends, without
+	case agent.QuestionOutside:
+		if c.runner.Ask == nil {
+			return agent.Answer{}, agent.ErrNobody
+		}
 	}
 	answer, err := agent.Answer{}, agent.ErrNobody
 	if c.runner.Ask != nil {

@@ -33,7 +33,7 @@ func (b *asking) plan(q agent.Question) {
 	}
 }
 
-// Choice prints a question of the model's own with its choices, and returns the line
+// Choice prints a question with its choices, and returns the line
 // to ask with, as Question does. It prints even when Quiet is set.
 func (s *Screen) Choice(q agent.Question) string {
 	s.do(func() {
@@ -51,6 +51,10 @@ func (s *Screen) Choice(q agent.Question) string {
 		s.must(b.String())
 	})
 	switch n := len(q.Choices); {
+	case q.Kind == agent.QuestionCompact && s.opt.Profile == Spoken:
+		return approve + fmt.Sprintf("your answer? Type a number from 1 to %d. Enter trims. ", n)
+	case q.Kind == agent.QuestionCompact:
+		return approve + fmt.Sprintf("your answer? [1-%d] (trim) ", n)
 	case n > 0 && s.opt.Profile == Spoken:
 		return approve + fmt.Sprintf("your answer? Type a number from 1 to %d, or your own words. Enter means none. ", n)
 	case n > 0:
