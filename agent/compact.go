@@ -42,10 +42,11 @@ func (a *Agent) Uncompact() (string, error) {
 	if err != nil || !ok {
 		return "", err
 	}
-	text := fmt.Sprintf("the last compaction is taken back: %s sent again, about %d tokens now instead of %d",
-		isAre(did.Messages, "message"), did.After, did.Before)
+	text := fmt.Sprintf("the last compaction is taken back: %s sent again, about %s tokens now instead of %s",
+		isAre(did.Messages, "message"), conversation.Grouped(did.After), conversation.Grouped(did.Before))
 	if a.conv.OverBudget() {
-		text += fmt.Sprintf(", more than the budget of %d: with the next message the oldest makes room again", a.conv.Budget())
+		text += fmt.Sprintf(", more than the budget of %s: with the next message the oldest makes room again",
+			conversation.Grouped(a.conv.Budget()))
 	}
 	return text, a.conv.Sync()
 }
@@ -145,8 +146,8 @@ const (
 // askCompact asks what is to become of a history that is too long.
 func (t *turn) askCompact(ctx context.Context) (Compaction, error) {
 	answer, err := t.cb.Ask(ctx, Question{Kind: QuestionCompact, Number: 1, Of: 1, Dir: t.opt.Env.Dir,
-		Text: fmt.Sprintf("the context is full: about %d of %d tokens. What becomes of its old part?",
-			t.conv.EstimatedTokens(), t.conv.Budget()),
+		Text: fmt.Sprintf("the context is full: about %s of %s tokens. What becomes of its old part?",
+			conversation.Grouped(t.conv.EstimatedTokens()), conversation.Grouped(t.conv.Budget())),
 		Choices: []string{chooseSummary, chooseTrim, chooseAlways, chooseNever}})
 	switch {
 	case ctx.Err() != nil:
@@ -197,5 +198,5 @@ func (t *turn) priceOf(n int) string {
 	if cost != nil {
 		price = fmt.Sprintf("$%.4f", *cost)
 	}
-	return fmt.Sprintf(" (%s, %s, %s)", count(len(requests), "request"), count(tokens, "token"), price)
+	return fmt.Sprintf(" (%s, %s tokens, %s)", count(len(requests), "request"), conversation.Grouped(tokens), price)
 }

@@ -116,8 +116,9 @@ func TestAFullBudgetIsSummedUp(t *testing.T) {
 	if err != nil || r.Text != "done after it" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if told := cb.told(agent.NoticeCompacted); len(told) != 1 || !strings.Contains(told[0], "the context was compacted from about") ||
-		!strings.Contains(told[0], "(1 request, 4100 tokens, $0.0050)") || len(cb.told(agent.NoticeTrimmed)) > 0 {
+	told := cb.told(agent.NoticeCompacted)
+	if len(told) != 1 || !strings.Contains(told[0], "the context was compacted from about") ||
+		!strings.Contains(told[0], "(1 request, 4,100 tokens, $0.0050)") || len(cb.told(agent.NoticeTrimmed)) > 0 {
 		t.Errorf("told %+v", cb.notices)
 	}
 	if lines := strings.Join(cb.lines, "\n"); strings.Contains(lines, "Goal") {
@@ -145,7 +146,8 @@ func TestAFullBudgetIsSummedUp(t *testing.T) {
 	// It counts for the run, the session and the response, and is no step.
 	steps := len(requests) - 1
 	if r.Steps != steps || len(r.Requests) != len(requests) || c.Cost().Requests != len(requests) {
-		t.Errorf("%d steps, %d requests, %d in the session; %d were made", r.Steps, len(r.Requests), c.Cost().Requests, len(requests))
+		t.Errorf("%d steps, %d requests, %d in the session; %d were made", r.Steps, len(r.Requests), c.Cost().Requests,
+			len(requests))
 	}
 }
 
@@ -406,7 +408,8 @@ func TestASummaryCannotPassACap(t *testing.T) {
 	if _, err := c.Compact(t.Context(), "", cb); err != nil {
 		t.Fatal(err)
 	}
-	if now, _ := c.Spent(); len(c.asked) > 0 || now != used || !strings.Contains(fmt.Sprint(cb.told(agent.NoticeWarning)), "the next request needs") {
+	if now, _ := c.Spent(); len(c.asked) > 0 || now != used ||
+		!strings.Contains(fmt.Sprint(cb.told(agent.NoticeWarning)), "the next request needs") {
 		t.Errorf("asked %d times, used %+v, told %+v", len(c.asked), now, cb.notices)
 	}
 }
@@ -424,7 +427,8 @@ func TestACodingCLISumsUpNothing(t *testing.T) {
 	if _, err := c.Compact(t.Context(), "", cb); err != nil {
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(c.model.Requests(), isSummaryRequest) || !strings.Contains(fmt.Sprint(cb.notices), "a conversation of its own") {
+	if slices.ContainsFunc(c.model.Requests(), isSummaryRequest) ||
+		!strings.Contains(fmt.Sprint(cb.notices), "a conversation of its own") {
 		t.Errorf("told %+v", cb.notices)
 	}
 }
@@ -437,7 +441,8 @@ func TestKeysAreMaskedInASummary(t *testing.T) {
 	if _, err := c.Compact(t.Context(), "what sk-123 is", &recorder{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(history(c.Agent), "\n"); strings.Contains(got, "sk-123") || !strings.Contains(got, "the key is MARK") ||
+	if got := strings.Join(history(c.Agent), "\n"); strings.Contains(got, "sk-123") ||
+		!strings.Contains(got, "the key is MARK") ||
 		strings.Contains(fmt.Sprintf("%+v", c.asked), "sk-123") {
 		t.Errorf("history %q", got)
 	}

@@ -93,7 +93,7 @@ func (c *crashStory) store() conversation.Store {
 
 func (c *crashStory) agent(model provider.Provider, first *conversation.Session) (*agent.Agent, error) {
 	effect := makeTool("do", tool.KindRun, func(_ context.Context, arg string, _ io.Writer) (tool.Result, error) {
-		return tool.Result{Text: "did " + arg}, c.note("effects", arg)
+		return tool.Result{Text: "did " + arg + strings.Repeat(" and looked at what came of it", 50)}, c.note("effects", arg)
 	})
 	opt := testOptions(model, effect, makeTool("look", tool.KindRead, nil))
 	opt.Env.Dir, opt.Policy.Root, opt.Policy.Mode = c.dir, c.dir, permission.ModeAsk
@@ -125,6 +125,8 @@ func (c *crashStory) play() (err error) {
 		fake.Calls(fake.ToolCall("c1", "do", `{"arg":"one"}`), fake.ToolCall("c2", "look", `{"arg":"x"}`)),
 		fake.Call("c3", "do", `{"arg":"two"}`), fake.Say("first answer"),
 		fake.Call("c4", "do", `{"arg":"three"}`), fake.Say("second answer"),
+		summary(),
+		fake.Call("c5", "do", `{"arg":"four"}`), fake.Say("third answer"),
 	}}
 	a, err := c.agent(model, nil)
 	if err != nil {
@@ -132,7 +134,12 @@ func (c *crashStory) play() (err error) {
 	}
 	defer func() { err = errors.Join(err, a.Conversation().Session().Close()) }()
 	told := &answering{story: c}
-	for _, text := range []string{"first", "second"} {
+	for _, text := range []string{"first", "second", "third"} {
+		if text == "third" {
+			if err := c.compact(a); err != nil {
+				return errors.Join(err, told.err)
+			}
+		}
 		if _, err := a.SendMessage(context.Background(), text, told); err != nil {
 			return errors.Join(err, told.err)
 		}
@@ -141,6 +148,22 @@ func (c *crashStory) play() (err error) {
 		}
 	}
 	return told.err
+}
+
+// compact has the model sum up, and takes that back and does it without the model.
+func (c *crashStory) compact(a *agent.Agent) error {
+	if _, err := a.Compact(context.Background(), "", agent.NopCallbacks{}); err != nil {
+		return err
+	}
+	summed, err := a.Uncompact()
+	if err == nil && summed == "" && !c.failed {
+		err = errors.New("nothing was summed up")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.Conversation().Compact()
+	return err
 }
 
 // check goes on with what is left of the story.
@@ -213,7 +236,7 @@ func (c *crashStory) holds(t *testing.T, id string, did, told []string) {
 		if !strings.Contains(results+texts, what) {
 			t.Errorf("the user was told of %s, and the session does not hold it", what)
 		}
-		if answer := what + " answer"; (what == "first" || what == "second") && !strings.Contains(texts, answer) {
+		if answer := what + " answer"; (what == "first" || what == "second" || what == "third") && !strings.Contains(texts, answer) {
 			t.Errorf("the user had the %s, and the session does not hold it", answer)
 		}
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"regexp"
@@ -17,20 +18,9 @@ import (
 
 // summaryForm is what a summary is asked for; its blanks are the number of words and
 // what the user wants to be kept.
-const summaryForm = `Not from the user: sum up the conversation so far. Your summary takes the place of all that you said and did in it; the user's own messages are kept beside it. Answer with nothing but these five headings, as they stand here, and what belongs under them:
-
-## Goal
-What the user wants, and the limits they set.
-## Decisions
-What was decided and why, and what was tried and did not work.
-## Files
-Each file that matters: its path, what it is for, what was changed in it.
-## State
-What is done and works, what does not; commands that matter, how they ended, errors word for word.
-## Next
-What comes next, in order.
-
-Write "none" where there is nothing. At most %d words. Names, paths, numbers and commands exactly as they were. Call no tool.%s`
+//
+//go:embed summary.md
+var summaryForm string
 
 // summaryHeadings are the fixed parts of a summary, in their order.
 var summaryHeadings = []string{"Goal", "Decisions", "Files", "State", "Next"}
@@ -65,7 +55,7 @@ func (t *turn) summarize(ctx context.Context, old conversation.Old, keep string)
 		keep = "\n\nThe user asks you to keep in any case: " + t.masked(keep)
 	}
 	s := &summarizer{turn: t.besides(), old: old}
-	s.ask = fmt.Sprintf(summaryForm, int(float64(old.Summary)*wordsPerToken), keep)
+	s.ask = fmt.Sprintf(strings.TrimSpace(summaryForm), int(float64(old.Summary)*wordsPerToken), keep)
 	tokens := old.Tokens + t.conv.TextTokens(s.ask)
 	if budget := t.conv.Budget(); budget <= 0 || tokens <= budget {
 		text, err := s.whole(ctx, tokens)

@@ -14,7 +14,7 @@ func TestDefaults(t *testing.T) {
 	c := mustLoad(t, LoadOptions{})
 	if diff := cmp.Diff(Settings{
 		IdleTimeout: 5 * time.Minute,
-		MaxTokens:   8192, MaxContextTokens: 180000, ToolResultMaxChars: 10000, MaxTurns: 50,
+		MaxTokens:   8192, MaxContextTokens: 180000, ToolResultMaxChars: 10000, Compact: "ask", MaxTurns: 50,
 		MaxRetryTime: 2 * time.Minute, MaxConcurrentTools: 4,
 		ShellTimeout: 2 * time.Minute, ShellTimeoutMax: 30 * time.Minute,
 		Approval: "ask", Sandbox: "auto",

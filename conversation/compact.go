@@ -137,8 +137,8 @@ type Compacted struct {
 
 // String is the notice for the user of a summary, without a full stop.
 func (d Compacted) String() string {
-	return "the context was compacted from about " + grouped(d.Before) + " to " + grouped(d.After) +
-		" tokens: a summary stands for " + grouped(d.Messages) + plural(d.Messages, " message", " messages")
+	return "the context was compacted from about " + Grouped(d.Before) + " to " + Grouped(d.After) +
+		" tokens: a summary stands for " + Grouped(d.Messages) + plural(d.Messages, " message", " messages")
 }
 
 // ErrNoGain is a summary that is as long as what it stands for.

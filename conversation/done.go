@@ -151,7 +151,7 @@ func newest(list []string, old, most int, between, one, many string) string {
 	}
 	named := strings.Join(list[from:], between)
 	if old += from; old > 0 {
-		named = grouped(old) + " other" + plural(old, one, many) + between + named
+		named = Grouped(old) + " other" + plural(old, one, many) + between + named
 	}
 	return named
 }

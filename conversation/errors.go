@@ -79,7 +79,7 @@ type FullError struct {
 // Error says how much too much.
 func (e *FullError) Error() string {
 	return fmt.Sprintf("the context is full: what cannot be left out is about %s tokens, the budget is %s",
-		grouped(e.Tokens), grouped(e.Budget))
+		Grouped(e.Tokens), Grouped(e.Budget))
 }
 
 // ErrorKind is the kind for the exit table.

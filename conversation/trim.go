@@ -217,7 +217,7 @@ func (t Trimmed) String() string {
 	var did []string
 	tell := func(n int, one, many string) {
 		if n > 0 {
-			did = append(did, grouped(n)+" "+plural(n, one, many))
+			did = append(did, Grouped(n)+" "+plural(n, one, many))
 		}
 	}
 	tell(t.Images, "image left out", "images left out")
@@ -232,6 +232,6 @@ func (t Trimmed) String() string {
 	if len(did) == 0 {
 		return ""
 	}
-	return "the context was trimmed from about " + grouped(t.Before) + " to " + grouped(t.After) + " tokens: " +
+	return "the context was trimmed from about " + Grouped(t.Before) + " to " + Grouped(t.After) + " tokens: " +
 		strings.Join(did, ", ")
 }

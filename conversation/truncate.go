@@ -75,7 +75,7 @@ func shorten(s string, limit int, where location) string {
 func gapLine(first, gap string, inLine bool, where location) string {
 	what := bytesText(len(gap))
 	if n := strings.Count(gap, "\n"); n > 0 {
-		what = grouped(n) + plural(n, " line", " lines") + ", " + what
+		what = Grouped(n) + plural(n, " line", " lines") + ", " + what
 	}
 	if where.again {
 		what = "more than " + what
@@ -106,15 +106,15 @@ func clip(s string, n int, mark string) string {
 func bytesText(n int) string {
 	switch {
 	case n < 10_000:
-		return grouped(n) + plural(n, " byte", " bytes")
+		return Grouped(n) + plural(n, " byte", " bytes")
 	case n < 10_000_000:
-		return grouped((n+512)/1024) + " KB"
+		return Grouped((n+512)/1024) + " KB"
 	}
-	return grouped((n+1<<19)>>20) + " MB"
+	return Grouped((n+1<<19)>>20) + " MB"
 }
 
-// grouped writes n with commas between thousands.
-func grouped(n int) string {
+// Grouped writes n with commas between thousands.
+func Grouped(n int) string {
 	s := strconv.Itoa(n)
 	from := 0
 	if n < 0 {

@@ -143,7 +143,7 @@ func TestOutputsNeverOverwrite(t *testing.T) {
 func TestGrouped(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000",
 		-999: "-999"} {
-		if got := grouped(n); got != want {
+		if got := Grouped(n); got != want {
 			t.Errorf("%d is %s", n, got)
 		}
 	}

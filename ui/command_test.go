@@ -113,7 +113,6 @@ func TestCommandsOfOtherAgentsSayWhatToDoHere(t *testing.T) {
 		"/undo 2":          "/undo: nothing is kept of what the files were",
 		"/rewind":          "/undo: nothing is kept of what the files were",
 		"/mcp":             "unknown command /mcp. Nothing was sent",
-		"/uncompact":       "unknown command /uncompact; did you mean /compact? Nothing was sent",
 		"/add x.go":        "write @PATH in a message",
 		"/read-only x":     "write @PATH in a message",
 		"/add-dir /tmp":    "--add-dir DIR",

@@ -1,11 +1,12 @@
 package ui
 
 import (
-	"io"
 	"strings"
 	"testing"
 
 	"artoo/agent"
+	"artoo/provider"
+	"artoo/provider/fake"
 	"artoo/ui/screen"
 )
 
@@ -17,14 +18,35 @@ func TestTheQuestionWhetherToGoOnIsAnswerable(t *testing.T) {
 }
 
 func TestCompactIsNeverRefused(t *testing.T) {
-	c, ok := findCommand("compact")
-	if !ok || c.run == nil {
-		t.Fatal("there is no /compact")
+	shown, _ := say(t, func(o *Options) { o.Agent = testAgent(t) }, "/compact", "/compact all of it", "/uncompact")
+	if strings.Count(shown, "nothing is old enough to be summed up") != 2 ||
+		!strings.Contains(shown, "there is no compaction to take back") {
+		t.Errorf("shown %q", shown)
 	}
-	var shown strings.Builder
-	term := &Terminal{Screen: newTestScreen(io.Discard, &shown, screen.Plain, nil), opt: Options{Agent: testAgent(t)}}
-	if err := c.run(t.Context(), term, ""); err != nil ||
-		!strings.Contains(shown.String(), "nothing is left to leave out") {
-		t.Errorf("shown %q, %v", shown.String(), err)
+}
+
+func TestCompactShowsWhatItDidAndIsTakenBack(t *testing.T) {
+	a := testAgent(t)
+	model := a.Model()
+	model.Provider = &fake.Provider{Steps: []fake.Step{
+		fake.Say("## Goal\ng\n## Decisions\nd\n## Files\nf\n## State\ns\n## Next\nn")}}
+	a.SwitchModel(model)
+	for range 8 {
+		appendAll(t, a.Conversation(), provider.UserText("why?"), said(strings.Repeat("because of that ", 100)))
+	}
+	before := len(a.Conversation().Messages())
+	shown, _ := say(t, func(o *Options) { o.Agent = a }, "/compact the reasons", "/uncompact")
+	words := strings.Join(strings.Fields(shown), " ")
+	for _, want := range []string{"the context was compacted from about ", "a summary stands for 5 messages (1 request, ",
+		"; /uncompact takes it back", "the last compaction is taken back: 4 messages are sent again"} {
+		if !strings.Contains(words, want) {
+			t.Errorf("%q is not shown: %s", want, words)
+		}
+	}
+	if strings.Contains(words, "Goal") {
+		t.Errorf("the summary is shown: %s", words)
+	}
+	if now := len(a.Conversation().Messages()); now != before {
+		t.Errorf("%d messages, there were %d", now, before)
 	}
 }

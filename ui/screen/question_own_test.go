@@ -44,6 +44,14 @@ func (r *rig) ownQuestions() {
 	r.OnToolCall(choice.Call)
 	r.typed(r.Choice(choice), "prices")
 	r.OnToolResult(choice.Call, ok("prices"))
+	full := agent.Question{Kind: agent.QuestionCompact,
+		Text: "the context is full: about 181,234 of 180,000 tokens. What becomes of its old part?",
+		Choices: []string{"summarise: the model sums it up now, which costs a request",
+			"trim: the oldest is shortened and left out", "always: summarise, now and whenever it is full in this session",
+			"never: trim, now and whenever it is full in this session"}}
+	r.typed(r.Choice(full), "1")
+	r.OnNotice(agent.Notice{Kind: agent.NoticeCompacted, Text: "the context was compacted from about 181,234 to 21,020 tokens: " +
+		"a summary stands for 212 messages (1 request, 172,345 tokens, $0.0612); /uncompact takes it back"})
 }
 
 func TestPlansAndChoicesAreAskedInEveryProfile(t *testing.T) {
