@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -42,6 +43,7 @@ func markdown(ctx context.Context, data []byte, at *url.URL) (title, text string
 		return "", bareText(data), nil
 	}
 	tidy(doc, baseOf(doc, at))
+	shortenLinks(doc, at)
 	title = titleOf(doc)
 	if nesting(doc) > maxNesting {
 		return title, bareText(data), nil
@@ -123,6 +125,57 @@ func tidy(doc *html.Node, at *url.URL) {
 			n.Attr[i].Val = u.String()
 		}
 	}
+}
+
+// shortenLinks leaves of links where they lead: a place of the same page without its address, no
+// words that show only under a pointer, no mark that leads to where it stands, and nothing of
+// what leads nowhere but its text.
+func shortenLinks(doc *html.Node, at *url.URL) {
+	var links []*html.Node
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.A {
+			links = append(links, n)
+		}
+	}
+	here, _, _ := strings.Cut(at.String(), "#")
+	for _, n := range links {
+		to := attribute(n, "href")
+		place, inside := strings.CutPrefix(to, here+"#")
+		switch {
+		case inside && isMark(n):
+			n.Parent.RemoveChild(n)
+			continue
+		case to == "":
+			for c := n.FirstChild; c != nil; c = n.FirstChild {
+				n.RemoveChild(c)
+				n.Parent.InsertBefore(c, n)
+			}
+			n.Parent.RemoveChild(n)
+			continue
+		case inside:
+			to = "#" + place
+		}
+		n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "href" || a.Key == "title" })
+		n.Attr = append(n.Attr, html.Attribute{Key: "href", Val: to})
+	}
+}
+
+// isMark reports whether a link shows only that it is one, or nothing.
+func isMark(n *html.Node) bool {
+	text := ""
+	for d := range n.Descendants() {
+		if d.DataAtom == atom.Img {
+			return false
+		}
+		if d.Type == html.TextNode {
+			text += d.Data
+		}
+	}
+	switch strings.TrimSpace(text) {
+	case "", "¶", "#", "§", "🔗", "\uf0c1": // the last is a link in an icon font
+		return true
+	}
+	return false
 }
 
 // withoutFrame takes out what stands around the contents of a page.

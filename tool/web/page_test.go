@@ -52,6 +52,22 @@ cart.Sum()</code></pre><p>See <a href="../api/sum.html">the sum</a> and <a href=
 	}
 }
 
+// Pages of documentation have a link beside each heading and each definition, and marks to
+// lead to: they are a third of such a page, and say nothing.
+func TestLinksSayNoMoreThanWhereTheyLead(t *testing.T) {
+	_, text := page(t, `<h2 id="sum">The sum<a class="headerlink" href="#sum" title="Permalink">¶</a></h2>
+<p><a name="l1"></a>It adds, see <a href="#add" title="cart.add">add()</a>, <a href="carts.html#rest">the rest</a>,
+<a href="cost.html#top" title="What it costs">the cost</a> and <a name="here">this place</a>.</p>
+<p>Item <a href="https://bugs.example/1">#</a> and <a href="other.html">#</a>.
+<a href="#fig"><img src="fig.png" alt="a figure"></a> <a href="javascript:x()">a script</a></p>`)
+	want := "## The sum\n\nIt adds, see [add()](#add), [the rest](#rest), [the cost](https://shop.example/docs/cost.html#top) and " +
+		"this place.\n\nItem [#](https://bugs.example/1) and [#](https://shop.example/docs/other.html). " +
+		"[![a figure](https://shop.example/docs/fig.png)](#fig) a script"
+	if text != want {
+		t.Errorf("%s\n\nwant\n\n%s", text, want)
+	}
+}
+
 func TestAnIndexIsShownWhole(t *testing.T) {
 	var rows strings.Builder
 	for i := range 60 {
