@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,17 @@ func (d *describer) describe(of found) (Info, error) {
 		err = errors.Join(err, peek(f, &info))
 	}
 	return info, err
+}
+
+// Info describes the session as List does. The file must be there.
+func (s *Session) Info() (Info, error) {
+	stat, err := os.Stat(s.path)
+	if err != nil {
+		return Info{}, fileError(s.path, err)
+	}
+	var d describer
+	info, err := d.describe(found{s.path, stat.ModTime(), stat.Size()})
+	return info, fileError(s.path, err)
 }
 
 // header reads the header where it stands as artoo writes it, and reports whether it

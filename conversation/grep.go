@@ -60,14 +60,16 @@ func grepFile(info Info, words []string, do func(Match) bool) error {
 	defer f.Close()
 	done := false
 	_, _, err = eachLine(f, func(_ place, _ int, line []byte) {
-		if done || !isType(line, typeMessage) || !mayHold(line, words) {
+		// Lines that somebody else wrote are read whole: words may be escaped in them.
+		if b, own := cutBeginning(line); done || own && (string(b.kind) != typeMessage || !mayHold(line, words)) {
 			return
 		}
-		e, ok := decodeMessage(line)
-		if !ok {
+		e, err := decodeEntry(line)
+		record, ok := e.payload.(*messageRecord)
+		if err != nil || !ok {
 			return
 		}
-		m := e.payload.(*messageRecord).Message
+		m := record.Message
 		if text := searched(m); holdsAll(strings.ToLower(text), words) {
 			done = !do(Match{info, e.Time, m.Role, around(text, words[0])})
 		}

@@ -103,3 +103,26 @@ func TestRemoveTakesWhatLiesBeside(t *testing.T) {
 		t.Errorf("left are %q", names)
 	}
 }
+
+// TestGrepReadsLinesThatOthersWrote finds words in lines whose fields stand in another
+// order, with blanks between them, or with letters escaped.
+func TestGrepReadsLinesThatOthersWrote(t *testing.T) {
+	st := testStore(t)
+	must(t, os.MkdirAll(st.Dir, 0o700))
+	must(t, os.WriteFile(filepath.Join(st.Dir, "edited.jsonl"), []byte(
+		`{"v":1, "type":"session", "id":"0", "parent":"", "time":"2026-03-14T15:30:00Z", "session":"edited", "cwd":"/w"}`+"\n"+
+			`{"id":"1","type":"message","parent":"0","time":"2026-03-14T15:30:01Z","message":{"parts":[{"text":"the first needle",`+
+			`"type":"text"}],"role":"user"}}`+"\n"+
+			`{ "type": "message", "id": "2", "parent": "1", "time": "2026-03-14T15:30:02Z", "message": {"role": "assistant", `+
+			`"parts": [{"type": "text", "text": "a \u006eeedle in a\/b"}]}}`+"\n"+
+			`{"id":"3","type":"note","parent":"2","time":"2026-03-14T15:30:03Z","kind":"name","text":"needle"}`+"\n"+
+			`{"id":"4","type":"message","parent":"3","needle`+"\n"), 0o600))
+	var found []string
+	must(t, st.Grep([]string{"needle"}, nil, func(m Match) bool {
+		found = append(found, string(m.Role)+": "+m.Text)
+		return true
+	}))
+	if got := strings.Join(found, "; "); got != "user: the first needle; assistant: a needle in a/b" {
+		t.Errorf("found %s", got)
+	}
+}

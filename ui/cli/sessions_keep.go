@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -148,7 +147,9 @@ func (a *app) importSession(store conversation.Store, inv Invocation) (err error
 	}
 	a.screen.Note(fmt.Sprintf("imported from %s: %s; artoo -r %s goes on with it", found.Agent,
 		screen.Count(len(found.Messages), "message"), s.ID()))
-	list, err := store.List()
-	list = slices.DeleteFunc(list, func(i conversation.Info) bool { return i.ID != s.ID() })
-	return errors.Join(err, printEach(a.process.Out, list, inv.has("json"), sessionLine))
+	info, err := s.Info()
+	if err != nil {
+		return err
+	}
+	return printOne(a.process.Out, info, inv.has("json"), sessionLine)
 }
