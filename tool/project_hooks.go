@@ -10,19 +10,23 @@ import (
 	"time"
 )
 
-// OthersRun says in words why git runs or obeys the file at an absolute path
-// although no name in it tells: it lies in a directory that core.hooksPath of
-// the repository or of the user names, in the directory that work trees share,
-// or has a place in a bare repository. "" when it does not. Links in the path
-// must be resolved.
-func (p Project) OthersRun(path string) string {
-	path = filepath.Clean(path)
+// OthersRun returns a func that says in words why git runs or obeys the file at an
+// absolute path although no name in it tells: it lies in a directory that
+// core.hooksPath of the repository or of the user names now, in the directory that
+// work trees share, or has a place in a bare repository. "" when it does not. Links
+// in the path must be resolved. Git is asked once, for as many paths as there are.
+func (p Project) OthersRun() func(path string) string {
+	hooks := p.HookDirs()
+	return func(path string) string { return p.othersRun(filepath.Clean(path), hooks) }
+}
+
+func (p Project) othersRun(path string, hooks []string) string {
 	if p.Common != "" {
 		if _, ok := under(p.Common, path); ok {
 			return "it writes into git's directory " + p.Common
 		}
 	}
-	for _, dir := range p.HookDirs() {
+	for _, dir := range hooks {
 		if _, ok := under(FoldName(dir), FoldName(path)); ok {
 			return "it writes into " + dir + ", from which git runs hooks (core.hooksPath)"
 		}

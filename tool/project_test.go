@@ -182,6 +182,7 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	othersRun := p.OthersRun()
 	for path, run := range map[string]bool{
 		filepath.Join(top, "tools", "hooks", "pre-commit"): true,
 		filepath.Join(top, "Tools", "HOOKS", "pre-commit"): true,
@@ -194,7 +195,7 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 		filepath.Join(top, "other", "config"):              false,
 		filepath.Join(top, "config"):                       false,
 	} {
-		if why := p.OthersRun(path); (why != "") != run {
+		if why := othersRun(path); (why != "") != run {
 			t.Errorf("%s: %q, want %t", path, why, run)
 		}
 	}

@@ -42,6 +42,7 @@ type Effects struct {
 
 // Judge says what becomes of what a line changed on a layer.
 func (p *Policy) Judge(access tool.Access, changes []sandbox.Change) Judgement {
+	p = p.deciding()
 	changes = slices.DeleteFunc(slices.Clone(changes), p.isCache)
 	j := Judgement{Effect: Allow}
 	for _, c := range changes {

@@ -103,7 +103,7 @@ func (p *Policy) runByOthers(path string) (why string) {
 		return "it writes " + name + ", which " + by + " runs or obeys"
 	}
 	if p.OthersRun != nil {
-		return p.OthersRun(path)
+		return p.OthersRun()(path)
 	}
 	return ""
 }

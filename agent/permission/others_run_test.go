@@ -1,9 +1,12 @@
 package permission
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"artoo/tool"
+	"artoo/tool/sandbox"
 )
 
 func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
@@ -53,11 +56,13 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 			t.Errorf("%s: run by %q (%s), want %q", c.path, by, name, c.by)
 		}
 	}
-	p := &Policy{OthersRun: func(path string) string {
-		if path == "/p/hooks/pre-commit" {
-			return "git's core.hooksPath names it"
+	p := &Policy{OthersRun: func() func(string) string {
+		return func(path string) string {
+			if path == "/p/hooks/pre-commit" {
+				return "git's core.hooksPath names it"
+			}
+			return ""
 		}
-		return ""
 	}}
 	if why := p.runByOthers("/p/hooks/pre-commit"); why != "git's core.hooksPath names it" {
 		t.Errorf("a directory that git's configuration names: %q", why)
@@ -69,13 +74,52 @@ func TestFilesThatOthersRunAreKnownByName(t *testing.T) {
 
 // Git is a process of its own, and agents read all the time.
 func TestNobodyIsAskedWhoRunsAFileThatIsOnlyRead(t *testing.T) {
-	p := &Policy{Root: "/p", OthersRun: func(path string) string {
-		t.Errorf("who runs %s?", path)
-		return ""
+	p := &Policy{Root: "/p", OthersRun: func() func(string) string {
+		t.Error("git was asked")
+		return func(string) string { return "" }
 	}}
 	d := p.Decide("read", tool.Access{Kind: tool.KindRead, Paths: []string{"/p/dir/a.txt"}})
 	if d.Effect != Allow || d.Suggested != "read(dir/**)" {
 		t.Errorf("%+v", d)
+	}
+}
+
+// A line may change thousands of files, each of which would wait for git.
+func TestWhoRunsFilesIsAskedOnceForADecisionAndAnewForTheNext(t *testing.T) {
+	asked, hooks := 0, ""
+	p := &Policy{Root: "/p", Mode: ModeEdits, OthersRun: func() func(string) string {
+		asked++
+		return func(path string) string {
+			if hooks != "" && strings.HasPrefix(path, hooks) {
+				return "git runs it"
+			}
+			return ""
+		}
+	}}
+	var changes []sandbox.Change
+	var paths []string
+	for i := range 50 {
+		path := fmt.Sprintf("/p/hooks/%d.txt", i)
+		paths = append(paths, path)
+		changes = append(changes, sandbox.Change{Path: path, Kind: sandbox.Created, Mode: 0o644})
+	}
+	line := tool.Access{Kind: tool.KindRun, Command: "echo x > hooks/a; echo y > hooks/b; cp a.txt hooks/c"}
+	for name, decide := range map[string]func() (others bool){
+		"a layer": func() bool { return len(p.Judge(line, changes).Effects.OthersRun) == len(changes) },
+		"a write": func() bool {
+			return p.Decide("write", tool.Access{Kind: tool.KindWrite, Paths: paths}).Effect == Ask
+		},
+		"a line": func() bool { return strings.Contains(p.Decide("bash", line).Reason, "git runs it") },
+	} {
+		for _, hooks = range []string{"", "/p/hooks/"} {
+			asked = 0
+			if others := decide(); others != (hooks != "") {
+				t.Errorf("%s: git runs files of %q: %t", name, hooks, others)
+			}
+			if asked != 1 {
+				t.Errorf("%s: git was asked %d times", name, asked)
+			}
+		}
 	}
 }
 

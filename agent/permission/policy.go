@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"artoo/tool"
 )
@@ -89,10 +90,11 @@ type Policy struct {
 	// GitSecrets lists the files of the deny list, absolute, that git in dir
 	// could show: the repository tracks them, or did. nil knows none.
 	GitSecrets func(dir string) ([]string, error)
-	// OthersRun says in words why the file at an absolute path is run by others
-	// though its names do not tell (a directory of core.hooksPath, a bare
-	// repository); "" when it is not. nil knows of none.
-	OthersRun func(path string) string
+	// OthersRun returns a func that says in words why the file at an absolute path is
+	// run by others though its names do not tell (a directory of core.hooksPath, a
+	// bare repository); "" when it is not. It is asked anew for each decision, and
+	// once, however many files that is about: it may start git. nil knows of none.
+	OthersRun func() func(path string) string
 	// Unsaved says in words which of these absolute paths, with all beneath them,
 	// could not be brought back if they were removed or overwritten now; "" when all
 	// could. nil saves nothing.
@@ -187,8 +189,20 @@ func (p *Policy) Covers(rule, name string, access tool.Access) (Rule, error) {
 	return r, nil
 }
 
+// deciding is the policy for one decision, throughout which git's configuration is
+// what it was when first asked for.
+func (p *Policy) deciding() *Policy {
+	if p.OthersRun == nil {
+		return p
+	}
+	own := *p
+	own.OthersRun = sync.OnceValue(p.OthersRun)
+	return &own
+}
+
 // Decide says whether the call of the named tool may run.
 func (p *Policy) Decide(name string, access tool.Access) Decision {
+	p = p.deciding()
 	switch {
 	case access.Denied, access.Outside:
 		return Decision{Effect: Deny, Reason: access.Why}
