@@ -109,7 +109,7 @@ func sum(clocks map[string]float64) (total float64) {
 func initClocks(t testing.TB, program string, args ...string) map[string]float64 {
 	t.Helper()
 	least := map[string]float64{}
-	env := home(t, "GODEBUG=inittrace=1")
+	env := home(t, "GODEBUG=inittrace=1", "GOGC=100") // collections are part of what they take
 	for range initRuns {
 		cmd := exec.Command(program, args...)
 		var trace bytes.Buffer

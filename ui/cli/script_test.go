@@ -135,6 +135,10 @@ func setUpScript(env *testscript.Env) error {
 	if os.Getenv("GORACE") == "" {
 		env.Setenv("GORACE", "atexit_sleep_ms=0") // else each run with the race detector ends a second late
 	}
+	for _, kv := range collected() {
+		name, value, _ := strings.Cut(kv, "=")
+		env.Setenv(name, value)
+	}
 	env.Setenv("GOCACHE", os.Getenv("GOCACHE"))
 	if os.Getenv("GOCACHE") == "" {
 		cache, err := os.UserCacheDir()
