@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/gofrs/flock"
 )
@@ -88,7 +89,29 @@ func (f *files) read(j *Journal) (*past, error) {
 
 // sync brings everything to the disk: what is referred to before what refers.
 func (f *files) sync() error {
-	return errors.Join(syncFile(f.objects.file), syncFile(f.tree.file), syncFile(f.log.file))
+	return errors.Join(f.objects.written.sync(f.objects.file), f.tree.written.sync(f.tree.file), syncFile(f.log.file))
+}
+
+// written counts the changes of a file, so that one without any is not synced: even
+// then the disk is waited for. What an earlier process wrote counts as a change.
+type written struct {
+	changes atomic.Int64
+	synced  atomic.Int64 // one more than the changes that the disk has
+}
+
+func (w *written) add() { w.changes.Add(1) }
+
+// sync brings the file to the disk if it changed since that was last done.
+func (w *written) sync(file *os.File) error {
+	changes := w.changes.Load()
+	if w.synced.Load() > changes {
+		return nil
+	}
+	if err := syncFile(file); err != nil {
+		return err
+	}
+	w.synced.Store(changes + 1)
+	return nil
 }
 
 // close gives the files back. Those that were not opened are nil.

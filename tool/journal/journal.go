@@ -30,9 +30,13 @@ var ErrNothing = errors.New("nothing to undo")
 // this after the last one was not changed by a step whose process was killed.
 const beat = 500 * time.Millisecond
 
-// syncAfter is how soon after the end of a step the disk has it. A kill of the
-// process loses nothing: what it wrote is the kernel's.
-const syncAfter = 200 * time.Millisecond
+// syncAfter is how soon after the end of the last of several steps the disk has them,
+// and syncAtMost how soon after the end of the first. A kill of the process loses
+// nothing: what it wrote is the kernel's.
+const (
+	syncAfter  = 200 * time.Millisecond
+	syncAtMost = time.Second
+)
 
 // Journal is what one session keeps of one project. Its methods may be called
 // from several goroutines.
@@ -51,6 +55,7 @@ type Journal struct {
 	recovered []Report
 	pulse     *time.Timer
 	syncing   *time.Timer // nil if everything is on the disk
+	unsynced  time.Time   // since when something is not, where syncing is set
 	syncErr   error
 	oneSync   sync.Mutex
 
@@ -304,16 +309,22 @@ func (j *Journal) mark(r *record) {
 }
 
 // syncLater brings to the disk what the kernel has, without waiting for it, and
-// once for all the steps of a moment.
+// once for all the steps of a moment: whoever writes files waits for the disk, and the
+// disk does one thing at a time.
 func (j *Journal) syncLater() {
-	if j.syncing == nil {
-		j.syncing = time.AfterFunc(syncAfter, func() {
-			err := j.syncNow()
-			j.mu.Lock()
-			defer j.mu.Unlock()
-			j.syncErr = errors.Join(j.syncErr, err)
-		})
+	if j.syncing != nil {
+		if time.Since(j.unsynced) < syncAtMost-syncAfter {
+			j.syncing.Reset(syncAfter)
+		}
+		return
 	}
+	j.unsynced = time.Now()
+	j.syncing = time.AfterFunc(syncAfter, func() {
+		err := j.syncNow()
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.syncErr = errors.Join(j.syncErr, err)
+	})
 }
 
 // syncNow brings to the disk what was written since the last time, and waits for

@@ -44,10 +44,11 @@ type objects struct {
 	limit int64 // bytes
 	at    func(point string) error
 
-	mu   sync.Mutex
-	size int64
-	list []object
-	refs map[digest]uint32
+	written written
+	mu      sync.Mutex
+	size    int64
+	list    []object
+	refs    map[digest]uint32
 }
 
 // openObjects reads where the contents of the file lie. What a crash left of the
@@ -81,6 +82,7 @@ func (o *objects) add(sum digest, size int64) uint32 {
 	o.size += headerSize + size
 	ref := uint32(len(o.list))
 	o.refs[sum] = ref
+	o.written.add()
 	return ref
 }
 
@@ -204,6 +206,7 @@ func (o *objects) forget(after uint32) error {
 	}
 	o.size = o.list[after].offset - headerSize
 	o.list = o.list[:after]
+	defer o.written.add()
 	return o.file.Truncate(o.size)
 }
 

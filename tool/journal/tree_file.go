@@ -23,6 +23,8 @@ type treeFile struct {
 	size  int64
 	saved tree // as the file has it
 	at    func(string) error
+
+	written written
 }
 
 // save appends what changed since the last time, and returns the file's size.
@@ -41,6 +43,10 @@ func (f *treeFile) save(t tree) (int64, error) {
 	if err := f.at("tree"); err != nil {
 		return 0, err
 	}
+	if len(b) == 0 {
+		return f.size, nil
+	}
+	defer f.written.add()
 	if _, err := f.file.WriteAt(b, f.size); err != nil {
 		return 0, err
 	}
@@ -67,6 +73,7 @@ func (f *treeFile) compact() error {
 	if f.size < 3*int64(len(b)) {
 		return nil
 	}
+	defer f.written.add()
 	if err := f.file.Truncate(0); err != nil {
 		return err
 	}

@@ -1,0 +1,70 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Of a file nothing goes to the disk unless something was written to it, by this
+// process or by one before it.
+func TestOnlyWhatWasWrittenGoesToTheDisk(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, err := os.Open(file.Name())
+	if err != nil || closed.Close() != nil {
+		t.Fatal(err)
+	}
+	var w written
+	for i, change := range []bool{true, false, true, false} {
+		if change && i > 0 {
+			w.add()
+		}
+		if err := w.sync(closed); (err != nil) != change {
+			t.Errorf("%d: what is to be synced and cannot be: %v", i, err)
+		}
+		if err := w.sync(file); err != nil {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if err := file.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Steps that follow each other go to the disk together, each within a second.
+func TestStepsOfAMomentGoToTheDiskTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProject(t, map[string]string{"a": "0\n"})
+		waiting := func() (since time.Time, some bool) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.unsynced, p.syncing != nil
+		}
+		times := map[time.Time]bool{}
+		for n := range 30 {
+			p.edit(1, "a", fmt.Sprint(n, "\n"))
+			since, some := waiting()
+			if some {
+				times[since] = true
+			}
+			if age := time.Since(since); some && age >= syncAtMost {
+				t.Errorf("a step waits for the disk for %v", age)
+			}
+			<-time.After(100 * time.Millisecond)
+		}
+		if len(times) < 3 || len(times) > 5 {
+			t.Errorf("in three seconds steps were synced %d times", len(times))
+		}
+		<-time.After(syncAfter)
+		synctest.Wait()
+		if _, some := waiting(); some {
+			t.Error("the last steps are not on the disk")
+		}
+	})
+}
