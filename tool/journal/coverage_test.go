@@ -141,23 +141,6 @@ func TestASnapshotWithoutTimeListsWhatItDidNotKeep(t *testing.T) {
 	}
 }
 
-func TestWarmingUpLeavesNothingToDo(t *testing.T) {
-	p := newProject(t, map[string]string{"a": "a\n", "b/c": "c\n", "l": "-> a"})
-	old := time.Now().Add(-time.Hour)
-	p.ok(os.Chtimes(p.path("a"), old, old))
-	p.ok(p.Warm(context.Background()))
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	p.reopen() // the tree is on the disk only after a snapshot
-	s := p.Begin(1, "run")
-	if got := p.snapshot(s); len(got) > 0 {
-		t.Errorf("lacks: %v", got)
-	}
-	p.ok(p.Warm(ctx))
-	_, err := s.End()
-	p.ok(err)
-}
-
 func TestAChangeWithinTheSameTickIsSeen(t *testing.T) {
 	p := newProject(t, map[string]string{"a": "1\n"})
 	for i := range 50 {

@@ -65,10 +65,6 @@ type Journal struct {
 
 	looking sync.Mutex // the fields below: one look at the project at a time
 	tree    tree
-	warm    struct {
-		sync.Mutex
-		cancel context.CancelFunc
-	}
 	ignored ignored
 }
 
@@ -166,7 +162,6 @@ func orDefault[T int64 | time.Duration](value, fallback T) T {
 // takes them back.
 func (j *Journal) Close() error {
 	j.end()
-	j.stopWarm()
 	j.background.Wait()
 	err := j.Sync()
 	j.mu.Lock()

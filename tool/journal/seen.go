@@ -10,7 +10,6 @@ import (
 // snapshot saw, but for what another step names as its own.
 func (s *Step) seen() ([]Change, error) {
 	j := s.j
-	j.stopWarm()
 	j.looking.Lock()
 	defer j.looking.Unlock()
 	sc := j.scan(context.Background(), s.ignored)

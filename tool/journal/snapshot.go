@@ -16,7 +16,6 @@ import (
 // an error the command must not run as one that can be undone.
 func (s *Step) Snapshot(ctx context.Context) (Coverage, error) {
 	j := s.j
-	j.stopWarm()
 	// A fifth is for what comes after the looking.
 	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/5)
 	defer cancel()
@@ -218,34 +217,4 @@ func (t tree) setRefs(dir string, refs map[string]uint32) {
 		}
 	}
 	t[dir] = f
-}
-
-// Warm looks at the project and keeps its contents in the background, without a
-// limit in time, so that the first commands find less to do. It ends when a step
-// takes a snapshot, when ctx ends, or when all is kept.
-func (j *Journal) Warm(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	j.warm.Lock()
-	j.warm.cancel = cancel
-	j.warm.Unlock()
-	j.looking.Lock()
-	defer j.looking.Unlock()
-	if err := j.ready(); err != nil {
-		return err
-	}
-	if _, _, err := j.survey(ctx); err != nil {
-		return err
-	}
-	_, err := j.files.tree.save(j.tree)
-	return err
-}
-
-func (j *Journal) stopWarm() {
-	j.warm.Lock()
-	defer j.warm.Unlock()
-	if j.warm.cancel != nil {
-		j.warm.cancel()
-		j.warm.cancel = nil
-	}
 }

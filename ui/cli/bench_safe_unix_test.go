@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,10 +91,11 @@ func (s *suite) looks(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer j.Close()
+	var coverage journal.Coverage
 	look := func() (took time.Duration) {
 		step := j.Begin(1, "run")
 		began := time.Now()
-		if _, err := step.Snapshot(b.Context()); err != nil {
+		if coverage, err = step.Snapshot(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		took = time.Since(began)
@@ -107,8 +109,9 @@ func (s *suite) looks(b *testing.B) {
 			unit: "ms", most: 300})
 	}
 	add("the first one", look())
-	if err := j.Warm(b.Context()); err != nil {
-		b.Fatal(err)
+	late := func(l journal.Lack) bool { return l.Why == journal.NoTime }
+	for n := 0; slices.ContainsFunc(coverage.Lacks, late) && n < 50; n++ {
+		look()
 	}
 	t := repeat(loopRuns, look)
 	add("once all is kept", t[0].least)
