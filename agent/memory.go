@@ -119,7 +119,8 @@ func (a *Agent) Remember(m Memory) error {
 
 func (a *Agent) writeMemory(m Memory) error {
 	if w := a.opt.Workspace; !w.NoProject {
-		_, err := a.opt.Env.Files.WriteFileAtomic(m.Path, m.after, nil)
+		planned := tool.StateWith(m.before) // looked at once more, right before the file is replaced
+		_, err := a.opt.Env.Files.WriteFileAtomic(m.Path, m.after, &planned)
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(m.Path), 0o700); err != nil {

@@ -70,6 +70,29 @@ func TestAFileWithOtherNamesStaysOneFile(t *testing.T) {
 	}
 }
 
+func TestWriteFileAtomicExpectsAContent(t *testing.T) {
+	for name, test := range map[string]struct {
+		path     string
+		expected []byte
+		written  bool
+	}{
+		"the same":         {"a", []byte("one\n"), true},
+		"as long":          {"a", []byte("two\n"), false},
+		"none, and is one": {"a", nil, false},
+		"none":             {"new", nil, true},
+		"one, and is none": {"new", []byte("one\n"), false},
+		"empty":            {"empty", []byte{}, true},
+		"empty, not none":  {"empty", nil, false},
+	} {
+		w := newFileWorld(t, map[string]string{"a": "one\n", "empty": ""})
+		expected := StateWith(test.expected)
+		_, err := w.env.Files.WriteFileAtomic(w.path(test.path), []byte("more\n"), &expected)
+		if written := err == nil; written != test.written {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestWriteFileAtomicLeavesNothingBehind(t *testing.T) {
 	w := newFileWorld(t, map[string]string{"a": "a", "dir/x": "x"})
 	f := w.env.Files

@@ -142,6 +142,15 @@ func stateOf(info fs.FileInfo, content []byte) State {
 	return State{ModTime: info.ModTime(), Size: info.Size(), Hash: sha256.Sum256(content)}
 }
 
+// StateWith describes a file that holds just this content, whenever it was written;
+// nil stands for no file.
+func StateWith(content []byte) State {
+	if content == nil {
+		return State{Missing: true}
+	}
+	return State{Size: int64(len(content)), Hash: sha256.Sum256(content)}
+}
+
 // Same reports whether nothing has changed from s to t: by content where both
 // were read whole, else by size and modification time.
 func (s State) Same(t State) bool {
