@@ -131,7 +131,7 @@ func (c *Conversation) oldUntil(between bool) int {
 
 // Compacted tells what a compaction did, or what taking one back did.
 type Compacted struct {
-	Messages      int // that the summary stands for
+	Messages      int // that the summary stands for, or that are sent again
 	Before, After int // estimated tokens
 }
 
@@ -262,8 +262,12 @@ func (c *Conversation) Uncompact() (did Compacted, ok bool, err error) {
 	items := p.restored(c.items)
 	to := sizeOfAll(items)
 	before := c.meter.tokens(c.size)
-	did = Compacted{Messages: max(0, len(items)-len(c.items)), Before: roundTokens(before),
-		After: roundTokens(before * c.meter.share(c.size, to))}
+	did = Compacted{Before: roundTokens(before), After: roundTokens(before * c.meter.share(c.size, to))}
+	for _, it := range p.items {
+		if !slices.ContainsFunc(c.items, func(now item) bool { return now.id == it.id }) {
+			did.Messages++
+		}
+	}
 	if _, err := c.writeLine(typeUncompact, &uncompactRecord{p.id, did.Before, did.After}); err != nil {
 		return Compacted{}, false, err
 	}

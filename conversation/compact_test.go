@@ -98,7 +98,7 @@ func TestASummaryTakesThePlaceOfWhatIsOld(t *testing.T) {
 		}
 		back, ok, err := c.Uncompact()
 		must(t, err)
-		if !ok || back.Messages != 25 || encoded(t, c.Messages()) != before {
+		if !ok || back.Messages != 26 || encoded(t, c.Messages()) != before {
 			t.Errorf("%v, %+v\n%s", ok, back, cmp.Diff(before, encoded(t, c.Messages())))
 		}
 		if _, ok, err := c.Uncompact(); ok || err != nil {
