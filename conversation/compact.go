@@ -52,13 +52,15 @@ type compaction struct {
 	partial bool   // some of it was too old to be read
 }
 
-// restored is the history with what the compaction left out.
+// restored is the history with what the compaction left out. What the program said
+// since takes the place of what it said before, as ever.
 func (p compaction) restored(now []item) []item {
 	had := make(map[string]bool, len(p.items))
 	for _, it := range p.items {
 		had[it.id] = true
 	}
-	items := slices.Clone(p.items)
+	reminded := slices.ContainsFunc(now, func(it item) bool { return isReminder(it.msg) && !had[it.id] })
+	items := slices.DeleteFunc(slices.Clone(p.items), func(it item) bool { return reminded && isReminder(it.msg) })
 	for _, it := range now {
 		if !had[it.id] && it.id != p.id {
 			items = append(items, it)
@@ -81,6 +83,7 @@ type Old struct {
 	Messages []provider.Message // as they are sent; none where a summary is not worth it
 	Tokens   int                // about how many a request with them has
 	Summary  int                // how many tokens the summary may have
+	After    int                // about how many the next request has with it
 	cut      int
 }
 
@@ -104,6 +107,7 @@ func (c *Conversation) Old(between bool) Old {
 		return Old{}
 	}
 	old := Old{Summary: most, cut: cut}
+	old.After = roundTokens(c.meter.tokens(c.size)*c.meter.share(c.size, c.size.minus(gone))) + most
 	for _, it := range c.items[:cut] {
 		old.Messages = append(old.Messages, it.sent())
 	}

@@ -288,6 +288,26 @@ func TestWhatTheProgramSaysLeavesASummaryAlone(t *testing.T) {
 	}
 }
 
+// TestWhatTheProgramSaidComesBackOnce: the reminder of before a compaction is not sent
+// beside the one that took its place.
+func TestWhatTheProgramSaidComesBackOnce(t *testing.T) {
+	c := New(Config{}, nil)
+	talk(t, c, 0, 5, 1600)
+	must(t, c.Remind("the list is old"))
+	talk(t, c, 5, 5, 1600)
+	sumUp(t, c, true)
+	must(t, c.Remind("the list is new"))
+	if _, ok, err := c.Uncompact(); !ok || err != nil {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	if got := texts(c.Messages()); strings.Contains(got, "the list is old") || !strings.Contains(got, "the list is new") {
+		t.Errorf("sent %q", got)
+	}
+	if sum := sizeOfAll(c.items); sum != c.size {
+		t.Errorf("the size is %+v, not %+v", c.size, sum)
+	}
+}
+
 func TestOnlyTheLastCompactionsAreHeld(t *testing.T) {
 	c := New(Config{}, nil)
 	for n := range keptCompactions + 3 {
