@@ -414,6 +414,83 @@ func TestASummaryCannotPassACap(t *testing.T) {
 	}
 }
 
+// TestASummaryLeavesTheRestOfACap: a run that can pay for the summary or for the next
+// step takes the step.
+func TestASummaryLeavesTheRestOfACap(t *testing.T) {
+	for name, limit := range map[string]func(l *agent.Limits, c *compacting){
+		"tokens": func(l *agent.Limits, c *compacting) {
+			used, _ := c.Spent()
+			l.MaxTotalTokens = used.Total() + c.Conversation().EstimatedTokens()*5/4
+		},
+		"money": func(l *agent.Limits, c *compacting) {
+			_, spent := c.Spent()
+			l.MaxCost = *spent + 0.01 // the summary costs 0.009 with a short reply, the step 0.006
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCompacting(t, 50_000, agent.CompactAuto, summary())
+			grow(t, c, 8)
+			limit(&c.Opt().Limits, c)
+			cb := &recorder{}
+			if _, err := c.Compact(t.Context(), "", cb); err != nil {
+				t.Fatal(err)
+			}
+			if len(c.asked) > 0 || !strings.Contains(fmt.Sprint(cb.told(agent.NoticeWarning)), "the request after it") {
+				t.Errorf("asked %d times, told %+v", len(c.asked), cb.notices)
+			}
+			if r, err := send(t, c.Agent, &recorder{}, "end"); err != nil || r.Text != "the end" {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+}
+
+// TestASummaryReadsTheCache: another tool_choice loses Anthropic's, so calls are first
+// forbidden where nothing is lost, or where the model made some.
+func TestASummaryReadsTheCache(t *testing.T) {
+	for _, held := range []int{0, 5000} {
+		c := newCompacting(t, 50_000, agent.CompactAuto, fake.Call("x", "look", `{}`), summary())
+		grow(t, c, 8)
+		then := c.model.Then
+		c.model.Then = func(r provider.Request) fake.Step {
+			step := then(r)
+			step.Usage = provider.Usage{CacheRead: held, Input: 9000 - held, Output: 10}
+			return step
+		}
+		if _, err := send(t, c.Agent, &recorder{}, "end"); err != nil {
+			t.Fatal(err)
+		}
+		cb := &recorder{}
+		if _, err := c.Compact(t.Context(), "", cb); err != nil || len(cb.told(agent.NoticeCompacted)) != 1 {
+			t.Fatalf("%v, told %+v", err, cb.notices)
+		}
+		if len(c.asked) != 2 || c.asked[0].NoCalls != (held == 0) || !c.asked[1].NoCalls || slices.ContainsFunc(cb.lines, func(l string) bool { return strings.HasPrefix(l, "call") }) {
+			t.Errorf("%d tokens cached: asked %+v", held, c.asked)
+		}
+	}
+}
+
+// TestASummaryIsNoneOfTheUsersMessages in what /context tells.
+func TestASummaryIsNoneOfTheUsersMessages(t *testing.T) {
+	c := newCompacting(t, 50_000, agent.CompactAuto, summary())
+	grow(t, c, 8)
+	part := func(name string) int {
+		for _, p := range c.Context().Parts {
+			if p.Name == name {
+				return p.Tokens
+			}
+		}
+		return 0
+	}
+	before := part("summary")
+	if _, err := c.Compact(t.Context(), "", &recorder{}); err != nil {
+		t.Fatal(err)
+	}
+	if before != 0 || part("summary") < 30 || part("your messages") > 40 {
+		t.Errorf("the summary had %d tokens, now %d; the user's messages %d", before, part("summary"), part("your messages"))
+	}
+}
+
 // TestACodingCLISumsUpNothing: it keeps its own conversation, which a request for a
 // summary would be part of.
 func TestACodingCLISumsUpNothing(t *testing.T) {

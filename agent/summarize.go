@@ -87,12 +87,15 @@ func (silent) OnReasoning(string) {}
 func (silent) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
 
 // whole sums up with one request, which begins as those of the conversation do: what
-// the provider has of them in its cache is not paid for again.
+// the provider has of them in its cache is not paid for again. Where it has something,
+// calls are only forbidden once the model made some: Anthropic's cache of the messages
+// is lost with any other tool_choice.
 func (s *summarizer) whole(ctx context.Context, tokens int) (string, error) {
 	return s.request(ctx, tokens, func(ask string) provider.Request {
 		messages := provider.Repair(append(slices.Clone(s.old.Messages), provider.UserText(ask)))
 		messages, _ = provider.FitImages(provider.LeaveOut(messages, s.refused.has), s.model.Info)
-		return provider.Request{System: s.system, Tools: s.specs(), Messages: messages, NoCalls: true}
+		return provider.Request{System: s.system, Tools: s.specs(), Messages: messages,
+			NoCalls: s.cached == 0 || s.again}
 	})
 }
 
@@ -172,6 +175,9 @@ func (s *summarizer) reply(ctx context.Context, tokens int, r provider.Request) 
 	if window := s.window(); window > 0 {
 		limit = min(limit, max(window-tokens, s.least(), 1))
 	}
+	if !s.leavesRest(limit) {
+		return provider.Done{}, errors.New("the run's caps would leave nothing for the request after it")
+	}
 	limit, err := s.reserve(ctx, limit)
 	if err != nil {
 		return provider.Done{}, err
@@ -181,6 +187,22 @@ func (s *summarizer) reply(ctx context.Context, tokens int, r provider.Request) 
 	done, err := s.stream(ctx, r)
 	s.endRequest()
 	return done, err
+}
+
+// leavesRest reports whether the caps of the run pay for the request after the one for
+// a summary too: a trim costs nothing, and the run would end for the summary. Where they
+// do not even pay for this one, reserve says so.
+func (s *summarizer) leavesRest(limit int) bool {
+	s.spent.reserving.Lock()
+	defer s.spent.reserving.Unlock()
+	if _, err := s.paid(limit); err != nil {
+		return true
+	}
+	tokens := s.aside
+	defer func() { s.aside = tokens }()
+	s.aside += s.old.Summary + s.old.After
+	_, err := s.paid(limit)
+	return err == nil
 }
 
 // read is the summary that a reply holds. Else why says what is wrong with it, and

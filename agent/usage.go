@@ -60,7 +60,7 @@ func (a *Agent) contextParts() (parts []ContextPart, sum int) {
 			instructions += a.conv.TextTokens(i.Text)
 		}
 	}
-	user, answers, calls, results, images := 0, 0, 0, 0, 0
+	user, summaries, answers, calls, results, images := 0, 0, 0, 0, 0, 0
 	for _, m := range a.conv.Messages() {
 		for _, p := range m.Parts {
 			n := a.conv.PartTokens(p)
@@ -75,18 +75,22 @@ func (a *Agent) contextParts() (parts []ContextPart, sum int) {
 			case provider.Image:
 				images += n
 			default:
-				if m.Role == provider.RoleUser {
-					user += n
-				} else {
+				text, _ := p.(provider.Text)
+				switch {
+				case m.Role != provider.RoleUser:
 					answers += n
+				case conversation.IsSummary(text.Text):
+					summaries += n
+				default:
+					user += n
 				}
 			}
 		}
 	}
 	parts = []ContextPart{
 		{"system prompt", max(a.conv.TextTokens(a.system)-instructions, 0)}, {"instructions", instructions},
-		{"tools", tools}, {"your messages", user}, {"answers and reasoning", answers}, {"tool calls", calls},
-		{"tool results", results}, {"images", images},
+		{"tools", tools}, {"your messages", user}, {"summary", summaries}, {"answers and reasoning", answers},
+		{"tool calls", calls}, {"tool results", results}, {"images", images},
 	}
 	for _, p := range parts {
 		sum += p.Tokens
