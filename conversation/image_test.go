@@ -101,6 +101,11 @@ func TestAForkHasTheImagesOfWhatItWasCopiedFrom(t *testing.T) {
 		t.Errorf("without the first one %s, was %s", got, sent)
 	}
 	must(t, whole.Close())
+	_, err = st.Remove(fork.ID())
+	must(t, err)
+	if left, err := os.ReadDir(st.Dir); err != nil || len(left) > 0 {
+		t.Errorf("with the last one that names them nothing goes: %v, %v", left, err)
+	}
 }
 
 func TestAnImageWhoseFileIsGoneIsASentence(t *testing.T) {

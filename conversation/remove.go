@@ -60,15 +60,35 @@ func (st Store) remove(path string, named map[string]bool) (info Info, err error
 		info = Info{ID: idOf(path), Path: path} // damaged: it goes all the same
 	}
 	beside := strings.TrimSuffix(path, fileExt)
-	if !named[filepath.Base(beside)+outputExt] {
-		err = os.RemoveAll(beside + outputExt)
-	}
+	err = st.removeOutputs(path, named)
 	// The session goes last: where something cannot be deleted it can be asked for
 	// again.
 	if err = errors.Join(err, notMissing(os.Remove(beside+saltExt))); err == nil {
 		err = os.Remove(path)
 	}
 	return info, fileError(path, err)
+}
+
+// removeOutputs deletes the outputs of a session, and those of sessions deleted before
+// that it was copied from, but for what others name.
+func (st Store) removeOutputs(path string, named map[string]bool) error {
+	own := filepath.Base(strings.TrimSuffix(path, fileExt)) + outputExt
+	going := []string{own}
+	e, err := firstEntry(path)
+	if h, ok := e.payload.(*Header); ok && err == nil {
+		going = append(going, h.Outputs...)
+	}
+	for _, name := range going {
+		dir := filepath.Join(st.Dir, filepath.Base(name))
+		session, ok := strings.CutSuffix(dir, outputExt)
+		if !ok || named[name] {
+			continue
+		}
+		if _, statErr := os.Stat(session + fileExt); name == own || errors.Is(statErr, os.ErrNotExist) {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return err
 }
 
 // namedOutputs are the output directories that sessions name besides those that go.
