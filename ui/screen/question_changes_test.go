@@ -81,3 +81,48 @@ func TestDecisionsOverChangesAreTold(t *testing.T) {
 		}
 	}
 }
+
+// layerQuestions plays a layer that is applied after its help was read, one that is
+// thrown away, and what a command in the sandbox made for others to run.
+func (r *rig) layerQuestions() {
+	q := changesQuestion()
+	q.Effects.Deleted = []string{"old/prices-of-the-year-before-last.csv", "old/\x1b[31mreadme"}
+	q.Effects.Created, q.Effects.InGit = []string{"b.txt"}, 2
+	q.Effects.Git = []string{"refs/heads/main: 1a2b3c4 → 5d6e7f8 the discount week begins on Sunday", "staged: a.txt"}
+	r.OnToolCall(q.Call)
+	r.typed(r.Question(q), "?")
+	r.QuestionHelp(q)
+	r.typed(r.Question(q), "p")
+	r.Draw([]byte(r.QuestionAll(q) + "\n"))
+	r.typed(r.Question(q), "y")
+	r.Decided(q, agent.Answer{Verdict: agent.Yes})
+	r.OnToolResult(q.Call, ok("exit 0 in 0.1s"))
+	q = ask(runCall("2", "rm -r old"), 1, 1)
+	q.Kind, q.Effects = agent.QuestionChanges, &permission.Effects{Deleted: []string{"old/a"}}
+	r.OnToolCall(q.Call)
+	r.typed(r.Question(q), "n not those")
+	r.Decided(q, agent.Answer{Reason: "not those"})
+	r.OnToolResult(q.Call, ok("exit 0 in 0.1s; changes discarded: not those"))
+	q = ask(runCall("3", "make hooks"), 1, 1)
+	q.Kind = agent.QuestionChanges
+	q.Effects = &permission.Effects{There: true, OthersRun: []string{".envrc (direnv runs or obeys it)"},
+		Created: []string{".envrc"}}
+	r.OnToolCall(q.Call)
+	r.typed(r.Question(q), "n!")
+	r.Decided(q, agent.Answer{Verdict: agent.Withhold})
+	r.OnToolResult(q.Call, agent.CallResult{Status: agent.CallDenied})
+}
+
+func TestLayersAreAskedAboutInEveryProfile(t *testing.T) {
+	var all strings.Builder
+	for _, c := range []struct {
+		profile string
+		width   int
+	}{{"rich", 80}, {"nocolor", 80}, {"nocolor", 40}, {"plain", 80}, {"plain", 40}, {"spoken", 80}, {"spoken", 40}} {
+		r := newRig(profiles()[c.profile])
+		r.opt.Width = func() int { return c.width }
+		r.layerQuestions()
+		fmt.Fprintf(&all, "==> %s, %d columns <==\n%s\n", c.profile, c.width, strings.ReplaceAll(r.err.String(), "\x1b", "␛"))
+	}
+	golden(t, "layer-questions.golden", all.String())
+}
