@@ -324,6 +324,37 @@ func TestOnlyTheLastCompactionsAreHeld(t *testing.T) {
 	}
 }
 
+// TestOfALongSessionATrimOfWhatCameBackDoesNotHold: what was taken back is sent again,
+// also what a trim left out meanwhile, read as a whole or not.
+func TestOfALongSessionATrimOfWhatCameBackDoesNotHold(t *testing.T) {
+	st := testStore(t)
+	s := st.Create(testHeader())
+	c := New(Config{}, s)
+	talk(t, c, 0, 20, 3200)
+	sumUp(t, c, false)
+	talk(t, c, 20, 10, 3200)
+	sumUp(t, c, false)
+	talk(t, c, 30, 10, 3200)
+	if did, err := c.TrimHard(); err != nil || did.Results == 0 {
+		t.Fatalf("%+v, %v", did, err)
+	}
+	_, ok, err := c.Uncompact()
+	if !ok || err != nil {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	want := encoded(t, c.Messages())
+	must(t, s.Close())
+	for _, live := range []int{0, 110_000} { // the file has more
+		st.live = live
+		s, err := st.Open(s.ID())
+		must(t, err)
+		if got := encoded(t, New(Config{}, s).Messages()); got != want || len(s.Notices()) > 0 {
+			t.Errorf("of %d bytes: %q: %s", live, s.Notices(), cmp.Diff(want, got))
+		}
+		must(t, s.Close())
+	}
+}
+
 // TestOfALongSessionTheLastCompactionComesBack: what it left out is read although it is
 // not sent, and what older ones left out is not.
 func TestOfALongSessionTheLastCompactionComesBack(t *testing.T) {

@@ -39,7 +39,7 @@ func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	trims = inForce(trims)
+	trims = l.inForce(trims, chain)
 	live, old := l.split(chain, l.gone(chain, trims))
 	if len(old) > 0 {
 		left, err := l.leaveOut(old, trims)
@@ -57,12 +57,41 @@ func (l *loader) read(chain []int32, whole bool) ([]entry, error) {
 	return l.merge(live, counts[max(0, len(counts)-liveUsage):], trims, last)
 }
 
-// inForce are the trims and compactions that were not taken back.
-func inForce(trims []entry) []entry {
+// inForce are the trims and compactions that were not taken back. Of a trim that was
+// made while one was that is taken back now, only what it says of later messages holds.
+func (l *loader) inForce(trims []entry, chain []int32) []entry {
 	back := map[string]bool{}
 	for _, e := range trims {
 		if r, ok := e.payload.(*uncompactRecord); ok {
 			back[r.Compact], back[e.ID] = true, true
+		}
+	}
+	if len(back) == 0 {
+		return trims
+	}
+	later := make(map[string]bool, len(chain)) // than the first compaction that is taken back and holds
+	at, open := 0, map[string]bool{}
+	for _, e := range trims {
+		switch r := e.payload.(type) {
+		case *compactRecord:
+			if back[e.ID] && len(open) == 0 {
+				clear(later)
+				for at < len(chain) && l.lines[chain[at]].id != e.ID {
+					at++
+				}
+				for _, i := range chain[at:] {
+					later[l.lines[i].id] = true
+				}
+			}
+			if back[e.ID] {
+				open[e.ID] = true
+			}
+		case *uncompactRecord:
+			delete(open, r.Compact)
+		case *trimRecord:
+			if len(open) > 0 {
+				r.only(later)
+			}
 		}
 	}
 	return slices.DeleteFunc(trims, func(e entry) bool { return back[e.ID] })
