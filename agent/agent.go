@@ -56,6 +56,7 @@ type Agent struct {
 	briefing   briefing        // what the model knows of the session's settings and instructions
 
 	compaction Compaction // what the user chose for this session at a full budget, "" for nothing
+	unsummed   int        // automatic summaries that failed, in a row
 
 	parent  *turn         // whose call this sub-agent works for; nil for none
 	running chan struct{} // holds one while calls that change something are decided and run

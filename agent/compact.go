@@ -116,9 +116,28 @@ func (t *turn) compactFull(ctx context.Context) error {
 	err := t.compact(ctx, old, "")
 	if err != nil && !t.hopeless(ctx, err) {
 		t.notSummed(err)
+		t.giveUpSumming()
 		return nil
 	}
+	t.unsummed = 0
 	return err
+}
+
+// mostUnsummed is how many automatic summaries in a row may fail: each is paid for, and a
+// model that cannot do it does not learn it.
+const mostUnsummed = 3
+
+// giveUpSumming counts one that failed, and leaves it at trims for the rest of the session
+// after too many.
+func (t *turn) giveUpSumming() {
+	if t.compactMode() != CompactAuto {
+		return // the user decides each time
+	}
+	if t.unsummed++; t.unsummed >= mostUnsummed {
+		t.unsummed, t.compaction = 0, CompactTrim
+		t.notice(NoticeInfo, fmt.Sprintf("%d summaries in a row failed: for the rest of this session a full context is "+
+			"trimmed; /compact tries again", mostUnsummed))
+	}
 }
 
 // hopeless reports whether nothing else may be tried in the place of a summary: the

@@ -247,6 +247,39 @@ func TestWhatDoesNotFitIsSummedUpInPieces(t *testing.T) {
 	}
 }
 
+// TestAModelThatCannotSumUpIsNotAskedForEver: each request for a summary is paid for.
+func TestAModelThatCannotSumUpIsNotAskedForEver(t *testing.T) {
+	refusal := fake.Say("no")
+	refusal.Stop = provider.StopRefusal
+	c := newCompacting(t, 8000, agent.CompactAuto, refusal, refusal, refusal, summary())
+	calls := 0
+	then := c.model.Then
+	c.model.Then = func(r provider.Request) fake.Step {
+		if isSummaryRequest(r) {
+			return then(r)
+		}
+		if calls++; calls > 40 {
+			return fake.Say("the end")
+		}
+		return fake.Call(fmt.Sprint("c", calls), "look", fmt.Sprintf(`{"arg":"%d"}`, calls))
+	}
+	cb := &recorder{}
+	if r, err := send(t, c.Agent, cb, "do it all"); err != nil || r.Text != "the end" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if len(c.asked) != 3 || len(cb.told(agent.NoticeTrimmed)) < 4 || c.CompactMode() != agent.CompactTrim ||
+		strings.Count(fmt.Sprint(cb.told(agent.NoticeInfo)), "3 summaries in a row failed") != 1 {
+		t.Errorf("asked %d times, told %+v", len(c.asked), cb.notices)
+	}
+	cb = &recorder{}
+	if _, err := c.Compact(t.Context(), "", cb); err != nil || len(cb.told(agent.NoticeCompacted)) != 1 || len(c.asked) != 4 {
+		t.Errorf("%v, told %+v", err, cb.notices)
+	}
+	if _, err := c.Clear(); err != nil || c.CompactMode() != agent.CompactAuto {
+		t.Errorf("%v; in a new session %q holds", err, c.CompactMode())
+	}
+}
+
 func TestTheUserChoosesAtAFullBudget(t *testing.T) {
 	answer := func(text string) []agent.Answer { return []agent.Answer{{Verdict: agent.Yes, Text: text}} }
 	choice := func(n int) []agent.Answer {

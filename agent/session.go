@@ -260,7 +260,7 @@ func (a *Agent) open(s *conversation.Session) error {
 	a.lookForKinds()
 	a.opt.Env.PageMax = a.pageMax
 	a.turns = nil
-	a.compaction = ""
+	a.compaction, a.unsummed = "", 0
 	a.todo = nil
 	if s != nil {
 		a.todo = a.todoOf(s.Messages())
