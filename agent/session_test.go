@@ -253,3 +253,23 @@ func TestTheAgentResumesNotItself(t *testing.T) {
 		t.Errorf("%d messages, session %s, was %s", len(req.Messages), a.SessionID(), id)
 	}
 }
+
+// TestALinkToOutputsStays: the user moved the outputs and images of a session, and left
+// a link to them.
+func TestALinkToOutputsStays(t *testing.T) {
+	a, _ := newSessions(t, fake.Say("1"))
+	saying(t, a, "one")
+	output := a.OutputDir()
+	if err := os.Remove(output); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), output); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(output); err != nil {
+		t.Error(err)
+	}
+}

@@ -87,9 +87,10 @@ func (a *Agent) outputs(s *conversation.Session) (output string, read []string, 
 }
 
 // emptyOutput removes the last session's output directory if nothing is in it; one
-// that holds something stays, which is the error ignored here.
+// that holds something stays, which is the error ignored here. A link in its place is
+// the user's, who moved what it names, and stays as well.
 func (a *Agent) emptyOutput() {
-	if a.output != "" {
+	if info, err := os.Lstat(a.output); err == nil && info.IsDir() {
 		_ = os.Remove(a.output)
 	}
 }

@@ -23,7 +23,9 @@ func scanMessage(data []byte) (m Message, ok bool) {
 		case "partial":
 			m.Partial = s.Bool()
 		case "parts":
-			m.Parts = nil
+			if m.Parts != nil { // encoding/json leaves in the parts what those before had
+				s.Fail()
+			}
 			s.Array(func() { m.Parts = append(m.Parts, scanPart(&s)) })
 		default:
 			s.Fail()

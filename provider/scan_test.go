@@ -29,6 +29,7 @@ func scanned() []string {
 		`{"role":"user","parts":[{"type":"text","text":"\ud83d"}]}`, "{\"role\":\"us\xffer\"}", `{"role":"user","later":1}`,
 		`{"role":"user","parts":[{"type":"tool_call","input":01}]}`, `{"role":"user","parts":[{"type":"tool_call","input":{}}]}x`,
 		`{"role":"a","role":"b"}`, `{"Role":"a"}`, `{"role":"user","parts":[{"type":"tool_call","input":"\x"}]}`,
+		`{"role":"user","parts":[{"type":"text","text":"a"}],"parts":[{"type":"text"}]}`,
 		`{"role":"user","parts":[{"type":"text","text":"a`, `{`, ``, `null`, `{"role":null}`,
 	}
 }
