@@ -56,7 +56,9 @@ func (p *processTree) Release() {
 func (p *processTree) left(q Process) bool {
 	adoption.Lock()
 	alone, refuse := len(adoption.shells) <= 1, adoption.refuse
-	adopted := q.adopted()
+	// The shell of another command may have ended, and been released, since q was
+	// looked up: what is still there and no shell now was none then.
+	adopted := q.adopted() && Stat(q.PID).adopted()
 	adoption.Unlock()
 	if refuse {
 		return p.marked(q.PID)

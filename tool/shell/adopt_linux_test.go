@@ -44,6 +44,30 @@ func TestNoOrphanIsLeft(t *testing.T) {
 	}
 }
 
+// The shell of another command, which ended while processes were looked up, is no
+// process that this one left behind.
+func TestTheShellOfACommandBesideIsNoOrphan(t *testing.T) {
+	start := func() *processTree {
+		p, err := startTree(exec.Command("sleep", "600"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	end := func(p *processTree) {
+		p.KillAll()
+		<-p.Done()
+		p.Release()
+	}
+	this, beside := start(), start()
+	defer end(this)
+	seen := Stat(beside.cmd.Process.Pid)
+	end(beside)
+	if this.left(seen) {
+		t.Errorf("%+v counts as this command's", seen)
+	}
+}
+
 // What this process started beside commands is neither stopped nor waited for.
 func TestOtherChildrenAreLeftAlone(t *testing.T) {
 	before := exec.Command("sleep", "600")
