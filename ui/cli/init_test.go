@@ -14,13 +14,15 @@ import (
 	"testing"
 )
 
-// The budgets of the binary. The clocks of initialisation are taken as the least
+// The budgets of the binary. What packages take before main is held by what they
+// allocate, which is the same in each run; its clocks are for make bench, as the least
 // of so many runs, because all that another process can do is to raise them.
 const (
-	initRuns  = 10         // of which the quickest counts
-	initTries = 3          // on a busy machine
-	initRatio = 8          // times net/http's own
-	maxBinary = 32_000_000 // bytes
+	initRuns   = 10        // of which the quickest counts
+	initRatio  = 8         // times net/http's own
+	initBytes  = 1_650_000 // a tenth above what they do
+	initAllocs = 8_300
+	maxBinary  = 32_000_000 // bytes
 )
 
 // TestBinary holds the built program to its budgets.
@@ -39,26 +41,33 @@ func TestBinary(t *testing.T) {
 	t.Run("init", func(t *testing.T) { checkInit(t, artoo) })
 }
 
-// checkInit holds what packages do before main to a multiple of what net/http's
-// do. Glamour's own are left out: they cost what they cost.
+// checkInit bounds what packages allocate before main: a regexp or a table made at
+// package level shows there. Glamour's own are left out: they cost what they cost.
 func checkInit(t *testing.T, artoo string) {
 	own, err := withoutGlamour()
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := initCost(t, artoo, own)
-	for range initTries - 1 {
-		if i.ratio() <= initRatio {
-			break
+	all := initClocks(t, artoo, 1, "version")
+	var sum initWork
+	var names []string
+	for name, work := range all {
+		if own[name] {
+			sum.bytes, sum.allocs = sum.bytes+work.bytes, sum.allocs+work.allocs
+			names = append(names, name)
 		}
-		i = initCost(t, artoo, own)
 	}
-	t.Logf("%.3f ms are %.1f times net/http's %.3f ms; glamour's packages take %.1f ms", i.own, i.ratio(),
-		i.nethttp, i.glamour)
-	if i.ratio() > initRatio {
-		t.Errorf(
-			"packages other than glamour's take %.3f ms before main, over %d times net/http's %.3f ms; a regexp or a table made at package level? The dearest:\n%s",
-			i.own, initRatio, i.nethttp, i.dearest)
+	t.Logf("%d packages allocate %d bytes in %d pieces", len(names), sum.bytes, sum.allocs)
+	if len(names) < 20 {
+		t.Fatalf("the trace names %d packages: %v", len(names), all)
+	}
+	if sum.bytes > initBytes || sum.allocs > initAllocs {
+		sort.Slice(names, func(a, b int) bool { return all[names[a]].bytes > all[names[b]].bytes })
+		t.Errorf("packages other than glamour's allocate %d bytes in %d pieces before main, over %d or %d; a regexp or a table made at package level? The most:",
+			sum.bytes, sum.allocs, initBytes, initAllocs)
+		for _, name := range names[:12] {
+			t.Logf("%8d bytes, %5d pieces %s", all[name].bytes, all[name].allocs, name)
+		}
 	}
 }
 
@@ -68,49 +77,50 @@ type initCosts struct {
 	own     float64 // all of artoo's but glamour's
 	glamour float64
 	nethttp float64 // a program that links nothing else
-	dearest string  // of own, a line each
 }
 
 func (i initCosts) ratio() float64 { return i.own / i.nethttp }
 
 func initCost(t testing.TB, artoo string, own map[string]bool) initCosts {
-	empty := sum(initClocks(t, buildProgram(t, filepath.Join(moduleDir, "testdata", "bench", "empty"))))
-	all := initClocks(t, artoo, "version")
+	empty := sum(initClocks(t, buildProgram(t, filepath.Join(moduleDir, "testdata", "bench", "empty")), initRuns))
+	all := initClocks(t, artoo, initRuns, "version")
 	i := initCosts{nethttp: sum(initClocks(t,
-		buildProgram(t, filepath.Join(moduleDir, "testdata", "bench", "nethttp")))) - empty, own: -empty}
-	var names []string
-	for name, ms := range all {
+		buildProgram(t, filepath.Join(moduleDir, "testdata", "bench", "nethttp")), initRuns)) - empty, own: -empty}
+	names := 0
+	for name, work := range all {
 		if !own[name] {
-			i.glamour += ms
+			i.glamour += work.ms
 			continue
 		}
-		i.own += ms
-		names = append(names, name)
+		i.own += work.ms
+		names++
 	}
-	if len(names) < 20 || i.nethttp <= 0 || i.glamour <= 0 {
-		t.Fatalf("the traces make no sense: %d packages, net/http %.3f ms, glamour %.3f ms", len(names),
-			i.nethttp, i.glamour)
-	}
-	sort.Slice(names, func(a, b int) bool { return all[names[a]] > all[names[b]] })
-	for _, name := range names[:12] {
-		i.dearest += fmt.Sprintf("%8.3f ms %s\n", all[name], name)
+	if names < 20 || i.nethttp <= 0 || i.glamour <= 0 {
+		t.Fatalf("the traces make no sense: %d packages, net/http %.3f ms, glamour %.3f ms", names, i.nethttp, i.glamour)
 	}
 	return i
 }
 
-func sum(clocks map[string]float64) (total float64) {
-	for _, ms := range clocks {
-		total += ms
+func sum(all map[string]initWork) (total float64) {
+	for _, work := range all {
+		total += work.ms
 	}
 	return total
 }
 
-// initClocks is the least time each package of a program took to initialise.
-func initClocks(t testing.TB, program string, args ...string) map[string]float64 {
+// initWork is what the initialisation of a package took.
+type initWork struct {
+	ms            float64
+	bytes, allocs int
+}
+
+// initClocks is the least time that each package of a program took to initialise in so
+// many runs, and what it allocated.
+func initClocks(t testing.TB, program string, runs int, args ...string) map[string]initWork {
 	t.Helper()
-	least := map[string]float64{}
+	least := map[string]initWork{}
 	env := home(t, "GODEBUG=inittrace=1", "GOGC=100") // collections are part of what they take
-	for range initRuns {
+	for range runs {
 		cmd := exec.Command(program, args...)
 		var trace bytes.Buffer
 		cmd.Env, cmd.Stderr = env, &trace
@@ -119,12 +129,14 @@ func initClocks(t testing.TB, program string, args ...string) map[string]float64
 		}
 		for lines := bufio.NewScanner(&trace); lines.Scan(); {
 			var name string
-			var at, clock float64
-			if n, _ := fmt.Sscanf(lines.Text(), "init %s @%f ms, %f ms clock", &name, &at, &clock); n < 3 {
+			var at float64
+			var work initWork
+			if n, _ := fmt.Sscanf(lines.Text(), "init %s @%f ms, %f ms clock, %d bytes, %d allocs", &name, &at,
+				&work.ms, &work.bytes, &work.allocs); n < 5 {
 				continue
 			}
-			if ms, ok := least[name]; !ok || clock < ms {
-				least[name] = clock
+			if known, ok := least[name]; !ok || work.ms < known.ms {
+				least[name] = work
 			}
 		}
 	}
