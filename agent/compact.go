@@ -82,6 +82,8 @@ func (t *turn) compactNow(ctx context.Context, keep string) error {
 	case t.conv.Budget() <= 0 || t.conv.EstimatedTokens() < t.conv.Budget()/2:
 		t.notice(NoticeInfo, "nothing is old enough to be summed up: the last steps stay as they are")
 		return nil
+	default:
+		t.notice(NoticeInfo, "no summary is asked for: what is old is nearly all in your own words, which none stands for; it is trimmed")
 	}
 	did, err := t.conv.Compact()
 	if err != nil {
