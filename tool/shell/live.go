@@ -27,13 +27,13 @@ type live struct {
 	timer   *time.Timer // runs while something waits for its time
 }
 
-// add takes what comes, and keeps its end.
+// add takes what comes, and keeps its end: a piece that is shown, and as much before it.
 func (l *live) add(p []byte) {
-	if over := len(l.lines) + len(p) - 2*maxPiece; over > 0 {
+	if over := len(l.lines) + len(p) - 3*maxPiece; over > 0 {
 		drop := min(over+maxPiece, len(l.lines))
 		l.lines = append(l.lines[:0], l.lines[drop:]...)
 		l.skipped += drop
-		if over := len(p) - maxPiece; over > 0 {
+		if over := len(p) - 2*maxPiece; over > 0 {
 			p = p[over:]
 			l.skipped += over
 		}
@@ -63,20 +63,32 @@ func (l *live) due() {
 	}
 }
 
+// lastPiece is where the part of lines begins that is not too much to be shown: behind the end of
+// a line, or where a private key begins that it would cut, since who hides keys knows them by
+// their first line.
+func lastPiece(lines []byte) int {
+	over := len(lines) - maxPiece
+	if over <= 0 {
+		return 0
+	}
+	from := over + bytes.IndexByte(lines[over:], '\n') + 1
+	before := lines[max(0, from-maxPiece):from]
+	key := bytes.LastIndex(before, []byte("-----BEGIN "))
+	if key >= 0 && bytes.Contains(before[key:], []byte("PRIVATE KEY")) &&
+		!bytes.Contains(before[key:], []byte("-----END ")) {
+		return from - len(before) + key
+	}
+	return from
+}
+
 // show writes what was not shown yet. Of what was too much it leaves out the first part,
 // to the end of a line.
 func (l *live) show() {
 	open := toText([]byte(l.in.clean.Open()))
 	lines := l.lines
-	if over := len(lines) - maxPiece; over > 0 {
-		lines = lines[over:]
-		l.skipped += over
-	}
 	var text string
-	if l.skipped > 0 {
-		rest := lines[bytes.IndexByte(lines, '\n')+1:]
-		text = fmt.Sprintf("[… %d bytes not shown]\n%s%s", l.skipped+len(lines)-len(rest)-len(l.open),
-			toText(rest), open)
+	if from := lastPiece(lines); l.skipped+from > 0 {
+		text = fmt.Sprintf("[… %d bytes not shown]\n%s%s", l.skipped+from-len(l.open), toText(lines[from:]), open)
 		if l.open != "" {
 			text = "\n" + text
 		}

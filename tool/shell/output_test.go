@@ -243,6 +243,30 @@ func TestLiveShowsTheEndOfWhatIsTooMuch(t *testing.T) {
 	})
 }
 
+// TestLiveCutsNoPrivateKey: who hides keys knows one by its first line.
+func TestLiveCutsNoPrivateKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key := "-----BEGIN RSA " + "PRIVATE KEY-----\n" + strings.Repeat(strings.Repeat("k", 63)+"\n", 24) +
+			"-----END RSA " + "PRIVATE KEY-----\n"
+		for _, before := range []int{0, 1000, 10_000, 100_000} {
+			for after := maxPiece - len(key) - 10; after <= maxPiece; after += 90 {
+				screen := &pieces{}
+				in := newIntake(io.Discard)
+				in.show(screen, 50*time.Millisecond)
+				write(t, in, "begin\n") // is shown at once
+				write(t, in, strings.Repeat("before\n", before/7))
+				write(t, in, key+strings.Repeat("end\n", after/4))
+				<-time.After(time.Second)
+				in.close()
+				text := strings.Join(screen.text, "")
+				if strings.Contains(text, "kkk") && !strings.Contains(text, key) {
+					t.Fatalf("with %d bytes before it and %d behind a key is cut: %.200q", before, after, text)
+				}
+			}
+		}
+	})
+}
+
 func TestALineThatIsWrittenOverIsShownAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		screen := &pieces{}
