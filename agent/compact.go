@@ -83,7 +83,8 @@ func (t *turn) compactNow(ctx context.Context, keep string) error {
 		t.notice(NoticeInfo, "nothing is old enough to be summed up: the last steps stay as they are")
 		return nil
 	default:
-		t.notice(NoticeInfo, "no summary is asked for: what is old is nearly all in your own words, which none stands for; it is trimmed")
+		t.notice(NoticeInfo, "no summary is asked for: what is old is nearly all in your own words, which none "+
+			"stands for; it is trimmed")
 	}
 	did, err := t.conv.Compact()
 	if err != nil {
@@ -192,6 +193,8 @@ func (t *turn) askCompact(ctx context.Context) (Compaction, error) {
 // is as it was.
 func (t *turn) compact(ctx context.Context, old conversation.Old, keep string) error {
 	made := len(t.response.Requests)
+	t.notice(NoticeInfo, fmt.Sprintf("the model is asked to sum up %s of about %s tokens",
+		count(len(old.Messages), "old message"), conversation.Grouped(old.Tokens)))
 	text, err := t.summarize(ctx, old, keep)
 	if err == nil {
 		err = context.Cause(ctx)
