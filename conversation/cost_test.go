@@ -87,6 +87,15 @@ func TestShortReadings(t *testing.T) {
 			t.Errorf("%s: %+v, %v", line, h, ok)
 		}
 	}
+	for _, line := range []string{`{"type":"session","v":"2"}`, `{"type":"session","v":1e0}`,
+		`{"type":"session","v":99999999999999999999}`} {
+		if _, err := decodeEntry([]byte(line)); err == nil {
+			t.Errorf("%s can be read", line)
+		}
+		if _, ok := scanHeader([]byte(line)); ok {
+			t.Errorf("%s is listed, though opening calls it no header", line)
+		}
+	}
 	used := provider.Usage{Input: 3}
 	for _, line := range lines(&turnRecord{}, &turnRecord{Messages: 3, Model: "m", First: "f ü", Name: "n",
 		Totals: &Totals{Requests: 2, Usage: used, CostUSD: &cost, Unpriced: 1}}, &turnRecord{Totals: &Totals{}}) {

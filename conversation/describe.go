@@ -91,7 +91,9 @@ func scanHeader(line []byte) (h *Header, ok bool) {
 			h.Model = s.String()
 		case "fork_of":
 			h.ForkOf = s.String()
-		case "type", "id", "parent", "v", "session", "artoo", "system", "outputs":
+		case "v": // of another kind it is no header for who opens the session
+			s.Int()
+		case "type", "id", "parent", "session", "artoo", "system", "outputs":
 			s.Raw()
 		default:
 			s.Fail() // encoding/json takes names in upper case too
