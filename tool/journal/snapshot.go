@@ -16,8 +16,8 @@ import (
 // an error the command must not run as one that can be undone.
 func (s *Step) Snapshot(ctx context.Context) (Coverage, error) {
 	j := s.j
-	// A fifth is for what comes after the looking.
-	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/5)
+	// A quarter is for what comes after the looking.
+	ctx, cancel := context.WithTimeout(ctx, j.cfg.Budget-j.cfg.Budget/4)
 	defer cancel()
 	if err := s.write(); err != nil {
 		return Coverage{}, err
