@@ -56,7 +56,7 @@ func (a *Agent) take(m Model) {
 func (a *Agent) know(info provider.ModelInfo) {
 	a.model.Info, a.model.Defaults.MaxTokens = info, tightest(a.replyLimit, info.Context/replyShare, info.MaxOutput)
 	if a.conv != nil {
-		a.conv.SetOverhead(a.system, a.specs()) // the tools depend on the model
+		a.conv.SetOverhead(a.system, a.specs) // the tools depend on the model
 	}
 }
 

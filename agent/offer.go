@@ -70,7 +70,7 @@ func (a *Agent) takeFound() {
 		return
 	}
 	a.kinds, a.looking = append(a.kinds, <-a.looking...), nil
-	a.conv.SetOverhead(a.system, a.specs())
+	a.conv.SetOverhead(a.system, a.specs)
 }
 
 // offerFor offers the tools for files like these, which a call has read or written,
@@ -84,7 +84,7 @@ func (t *turn) offerFor(paths []string) {
 			continue
 		}
 		t.kinds = append(t.kinds, kind)
-		t.conv.SetOverhead(t.system, t.specs())
+		t.conv.SetOverhead(t.system, t.specs)
 		t.notice(NoticeInfo, offeredNow(t.opt.Tools[at].Name))
 	}
 }

@@ -151,7 +151,7 @@ func (o Options) check() error {
 	names := map[string]bool{}
 	for i, t := range o.Tools {
 		switch {
-		case t.Name == "" || t.Schema == nil:
+		case t.Name == "" || !t.Valid():
 			return fmt.Errorf("agent: tool %d (%q) was not made by tool.New", i+1, t.Name)
 		case names[t.Name]:
 			return fmt.Errorf("agent: two tools are called %q", t.Name)

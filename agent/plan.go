@@ -69,7 +69,7 @@ func (t *turn) offerPlan() {
 		return
 	}
 	t.opt.Tools = append(slices.Clip(t.opt.Tools), more...)
-	t.conv.SetOverhead(t.system, t.specs())
+	t.conv.SetOverhead(t.system, t.specs)
 	if t.conv.MessageCount() > 0 {
 		t.notice(NoticeInfo, offeredNow(more[0].Name))
 	}

@@ -153,7 +153,7 @@ func TestTheFirstRequestIsSmall(t *testing.T) {
 		Messages: []provider.Message{provider.UserText("why does the test fail?")}}
 	for _, t := range tool.BuiltIn("/bin/bash", true) {
 		if !t.Optional && t.Instead == "" && t.For == "" {
-			body.Tools = append(body.Tools, spec{t.Name, t.Description, t.Schema})
+			body.Tools = append(body.Tools, spec{t.Name, t.Description, t.Schema()})
 		}
 	}
 	if len(body.Tools) != 9 {

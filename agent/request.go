@@ -80,7 +80,7 @@ func (t *turn) promptTokens() int {
 func (a *Agent) specs() []provider.ToolSpec {
 	var specs []provider.ToolSpec
 	for _, tool := range a.offered() {
-		specs = append(specs, provider.ToolSpec{Name: tool.Name, Description: tool.Description, Schema: tool.Schema})
+		specs = append(specs, provider.ToolSpec{Name: tool.Name, Description: tool.Description, Schema: tool.Schema()})
 	}
 	return specs
 }

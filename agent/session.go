@@ -274,7 +274,7 @@ func (a *Agent) open(s *conversation.Session) error {
 	if s != nil {
 		a.sessionID = s.ID()
 	}
-	a.conv.SetOverhead(a.system, a.specs())
+	a.conv.SetOverhead(a.system, a.specs)
 	a.brief(settings, instructions, s != nil && s.Resumed())
 	return a.openJournal()
 }

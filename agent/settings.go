@@ -173,6 +173,6 @@ func (a *Agent) SettingsChanged(tools []tool.Tool) error {
 		return a.change(nil)
 	}
 	a.briefing.settings = a.settingsNow()
-	a.conv.SetOverhead(a.system, a.specs())
+	a.conv.SetOverhead(a.system, a.specs)
 	return nil
 }

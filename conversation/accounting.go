@@ -8,13 +8,20 @@ import (
 
 // SetOverhead tells what goes before the history in every request: the system
 // prompt and the tools. Without it they are part of the estimate only after the
-// first reply.
-func (c *Conversation) SetOverhead(system string, tools []provider.ToolSpec) {
-	s := sizeOfText(system)
-	for _, t := range tools {
-		s = s.plus(sizeOfTool(t))
-	}
-	c.meter.setOverhead(s)
+// first reply. tools is called once, by the first method that needs the estimate: a
+// session that has just begun needs none before its first message. It may be nil for no
+// tools.
+func (c *Conversation) SetOverhead(system string, tools func() []provider.ToolSpec) {
+	c.meter.setOverhead(func() size {
+		s := sizeOfText(system)
+		if tools == nil {
+			return s
+		}
+		for _, t := range tools() {
+			s = s.plus(sizeOfTool(t))
+		}
+		return s
+	})
 }
 
 // SetBudget changes the budget, after a switch of model or when a provider's
@@ -35,7 +42,7 @@ func (c *Conversation) SetReserve(tokens int) {
 // provider's count of it, a better one than any estimate, 0 where it named none. One
 // that cannot be is none.
 func (c *Conversation) Refused(prompt int) {
-	if prompt > 0 && plausible(prompt, c.sentSize().plus(c.meter.overhead)) {
+	if prompt > 0 && plausible(prompt, c.sentSize().plus(c.meter.overhead())) {
 		c.count(provider.Usage{Input: prompt})
 		c.counted = provider.Usage{}
 		return
@@ -72,7 +79,7 @@ func (c *Conversation) sentSize() size {
 
 // bytes is the size of a request with a history of size s, its images as bytes.
 func (c *Conversation) bytes(s size) int {
-	return s.bytes + c.meter.overhead.bytes + int(float64(s.tokens[picture])*usualBytes)
+	return s.bytes + c.meter.overhead().bytes + int(float64(s.tokens[picture])*usualBytes)
 }
 
 // perByte is about how many tokens a byte of a request is.

@@ -101,7 +101,7 @@ func (c *Conversation) Old(between bool) Old {
 	left := c.meter.raw(gone)
 	most := min(mostSummary, max(leastSummary, int(left)/summaryShare))
 	if budget := c.Budget(); budget > 0 {
-		most = min(most, max(leastSummary, (budget-int(c.meter.raw(c.meter.overhead)))/summaryRoom))
+		most = min(most, max(leastSummary, (budget-int(c.meter.raw(c.meter.overhead())))/summaryRoom))
 	}
 	if left < max(leastOld, 2*float64(most)) {
 		return Old{}

@@ -25,8 +25,9 @@ const (
 // meter estimates the tokens of the history. It starts from the provider's own
 // count of the last request and adds an estimate for what came since.
 type meter struct {
-	factors  factors
-	overhead size // of the system prompt and tools
+	factors factors
+	before  size        // of the system prompt and tools, once it is counted
+	count   func() size // counts them; nil when before holds
 
 	anchored       bool
 	anchorTokens   float64
@@ -47,9 +48,10 @@ func (m *meter) raw(s size) float64 { return m.factors.tokens(s.tokens) }
 // tokens estimates a history of this size.
 func (m *meter) tokens(s size) float64 {
 	if !m.anchored {
-		return m.raw(s.plus(m.overhead))
+		return m.raw(s.plus(m.overhead()))
 	}
-	since := s.minus(m.anchorSize).plus(m.overhead.minus(m.anchorOverhead))
+	before := m.overhead() // it may be what tells anchorOverhead
+	since := s.minus(m.anchorSize).plus(before.minus(m.anchorOverhead))
 	return max(0, m.anchorTokens+m.raw(since))
 }
 
@@ -63,19 +65,32 @@ func (m *meter) most(s size) float64 {
 	return tokens
 }
 
-func (m *meter) setOverhead(s size) {
-	m.overhead = s
+// setOverhead has count tell what stands before the history, when that is asked for.
+func (m *meter) setOverhead(count func() size) {
+	if m.anchorForeign {
+		m.overhead() // of the request that the file tells of
+	}
+	m.count = count
+}
+
+// overhead is the size of what stands before the history.
+func (m *meter) overhead() size {
+	if m.count == nil {
+		return m.before
+	}
+	m.before, m.count = m.count(), nil
 	if m.anchorForeign {
 		m.anchorForeign = false
-		m.anchorOverhead = s
-		m.countedSize = m.countedSize.plus(s)
+		m.anchorOverhead = m.before
+		m.countedSize = m.countedSize.plus(m.before)
 	}
+	return m.before
 }
 
 // anchor takes tokens as the truth for a history of this size.
 func (m *meter) anchor(tokens float64, s size) {
 	m.anchored = true
-	m.anchorTokens, m.anchorSize, m.anchorOverhead = tokens, s, m.overhead
+	m.anchorTokens, m.anchorSize, m.anchorOverhead = tokens, s, m.overhead()
 }
 
 // observe corrects the meter by a provider's count. sent is the size of the
@@ -83,7 +98,7 @@ func (m *meter) anchor(tokens float64, s size) {
 func (m *meter) observe(u provider.Usage, sent, now size) {
 	m.output = 0
 	prompt := u.Prompt()
-	all := sent.plus(m.overhead)
+	all := sent.plus(m.overhead())
 	if u.Estimated || prompt <= 0 || !plausible(prompt, all) {
 		return
 	}
@@ -109,7 +124,7 @@ func plausible(tokens int, all size) bool {
 func (m *meter) learn(prompt int, all size) {
 	if m.countedTokens > 0 {
 		prompt, all = prompt-m.countedTokens, all.minus(m.countedSize)
-	} else if m.overhead.bytes == 0 || all.tokens[picture] > prompt/4 {
+	} else if m.overhead().bytes == 0 || all.tokens[picture] > prompt/4 {
 		return
 	}
 	if all.guess() >= minSample {
@@ -154,11 +169,11 @@ func (m *meter) rescale(before, after size) {
 }
 
 func (m *meter) share(before, after size) float64 {
-	whole := m.raw(before.plus(m.overhead))
+	whole := m.raw(before.plus(m.overhead()))
 	if whole <= 0 {
 		return 1
 	}
-	return m.raw(after.plus(m.overhead)) / whole
+	return m.raw(after.plus(m.overhead())) / whole
 }
 
 func roundTokens(f float64) int { return int(math.Round(f)) }

@@ -44,7 +44,7 @@ func (p *planner) over() bool { return p.tokens() > p.limit }
 
 // bytes is about how many bytes so many tokens are.
 func (p *planner) bytes(tokens float64) int {
-	whole := p.c.size.bytes + p.c.meter.overhead.bytes
+	whole := p.c.size.bytes + p.c.meter.overhead().bytes
 	text := p.before - p.c.meter.factors.of[picture]*float64(p.c.size.tokens[picture])
 	if text < 1 || whole == 0 {
 		return int(tokens * usualBytes)

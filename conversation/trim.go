@@ -64,7 +64,7 @@ func (c *Conversation) OverBudget() bool {
 // the user's latest message and the last steps.
 func (c *Conversation) kept() float64 {
 	recent, latest := recentFrom(c.items, stepsOf(c.items)), lastUser(c.items)
-	s := c.meter.overhead.plus(sizeOfAll(c.items[recent:]))
+	s := c.meter.overhead().plus(sizeOfAll(c.items[recent:]))
 	if latest >= 0 && latest < recent {
 		s = s.plus(c.items[latest].size)
 	}
@@ -183,8 +183,8 @@ func (c *Conversation) Full() *FullError {
 // full is the error of a history that takes so many tokens.
 func (c *Conversation) full(items []item, s size, tokens, most int) *FullError {
 	e := &FullError{Tokens: tokens, Budget: most}
-	if all := c.meter.raw(s.plus(c.meter.overhead)); all > 0 {
-		e.Overhead = roundTokens(float64(tokens) * c.meter.raw(c.meter.overhead) / all)
+	if all := c.meter.raw(s.plus(c.meter.overhead())); all > 0 {
+		e.Overhead = roundTokens(float64(tokens) * c.meter.raw(c.meter.overhead()) / all)
 		if i := lastUser(items); i >= 0 {
 			e.Latest = roundTokens(float64(tokens) * c.meter.raw(items[i].size) / all)
 		}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"artoo/tool/shell"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // What a command's limits are where the environment names none.
@@ -45,7 +47,7 @@ func Bash(path string, confined bool) Tool {
 	s := commandShell{path: path, waits: shell.DefaultWaits(), confined: confined}
 	def := Def{Name: "bash", Kind: KindRun, Description: s.description(), Mend: mendBash}
 	if !confined {
-		def.schema = schemaWithout[bashInput]("unconfined", "reason")
+		def.schema = func() *jsonschema.Schema { return schemaWithout[bashInput]("unconfined", "reason") }
 	}
 	return New(def, s.plan, s.run)
 }

@@ -33,7 +33,7 @@ func Edit() Tool {
 			"They are applied in order, all or none. " +
 			"Each old_string must be exactly as in the file, without the line numbers that read shows, and occur only once: " +
 			"take in lines around it to make it unique, or set replace_all. Line ends and encoding are kept.",
-		Mend: mendBlocks, schema: editSchema(),
+		Mend: mendBlocks, schema: editSchema,
 	}, planEdit, runEdit)
 }
 

@@ -435,7 +435,7 @@ func TestGrepEnormousLine(t *testing.T) {
 func TestSearchToolsAreSmall(t *testing.T) {
 	total := 0
 	for _, tool := range []Tool{Glob(), Grep(), Bash("/bin/bash", false)} {
-		total += len(tool.Name) + len(tool.Description) + len(tool.Schema)
+		total += len(tool.Name) + len(tool.Description) + len(tool.Schema())
 	}
 	if total > 4<<10 {
 		t.Errorf("the tools take %d bytes of every prompt", total)

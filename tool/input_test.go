@@ -40,7 +40,7 @@ func TestBrokenInputIsMended(t *testing.T) {
 		{Read(), ``, ``},
 	}
 	for _, tt := range tests {
-		if got := string(mendInput(tt.tool.schema, json.RawMessage(tt.in))); got != tt.want {
+		if got := string(mendInput(tt.tool.schema(), json.RawMessage(tt.in))); got != tt.want {
 			t.Errorf("%s: %s became %s, want %s", tt.tool.Name, tt.in, got, tt.want)
 		}
 	}
@@ -85,7 +85,7 @@ func TestCheckWords(t *testing.T) {
 		if diff := cmp.Diff(tt.want, words); diff != "" {
 			t.Errorf("%s: %s:\n%s", tt.tool.Name, tt.in, diff)
 		}
-		if !strings.Contains(takes, tt.tool.schema.Required[0]+" (string, required)") {
+		if !strings.Contains(takes, tt.tool.schema().Required[0]+" (string, required)") {
 			t.Errorf("%s: the properties are not listed: %s", tt.tool.Name, err)
 		}
 	}

@@ -27,28 +27,32 @@ type notebookInput struct {
 // NotebookEdit is the tool that changes cells of Jupyter notebooks. It is offered where
 // the project has some.
 func NotebookEdit() Tool {
-	text := func(description string) *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "string", Description: description}
-	}
 	return New(Def{
 		Name: "notebook_edit",
 		Kind: KindWrite, Mend: mendNotebook, For: ".ipynb",
 		Description: "Replace, insert or delete a cell of a Jupyter notebook (.ipynb) that was read before; " +
 			"all else in the file stays as it is. The outputs of a replaced code cell are cleared.",
-		schema: &jsonschema.Schema{
-			Type: "object",
-			Properties: map[string]*jsonschema.Schema{
-				"path":       text("the notebook"),
-				"cell_id":    text("id of the cell, or its number, as read shows them; a new cell comes after it, or first without it"),
-				"new_source": text("the whole source of the cell"),
-				"cell_type":  text("code, markdown or raw; needed to insert"),
-				"edit_mode":  text("replace (if left out), insert or delete"),
-			},
-			PropertyOrder:        []string{"path", "cell_id", "new_source", "cell_type", "edit_mode"},
-			Required:             []string{"path"},
-			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
-		},
+		schema: notebookSchema,
 	}, planNotebook, runNotebook)
+}
+
+func notebookSchema() *jsonschema.Schema {
+	text := func(description string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "string", Description: description}
+	}
+	return &jsonschema.Schema{
+		Type: "object",
+		Properties: map[string]*jsonschema.Schema{
+			"path":       text("the notebook"),
+			"cell_id":    text("id of the cell, or its number, as read shows them; a new cell comes after it, or first without it"),
+			"new_source": text("the whole source of the cell"),
+			"cell_type":  text("code, markdown or raw; needed to insert"),
+			"edit_mode":  text("replace (if left out), insert or delete"),
+		},
+		PropertyOrder:        []string{"path", "cell_id", "new_source", "cell_type", "edit_mode"},
+		Required:             []string{"path"},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
 }
 
 // cellChange is what a call does to a notebook.

@@ -105,8 +105,6 @@ type Tool struct {
 	Name        string
 	Description string
 	Kind        Kind // the most it ever does; Plan tells of one call
-	// Schema is the JSON Schema of the input, the same bytes every time.
-	Schema json.RawMessage
 	// Optional says that the model gets the tool only when the user names it.
 	Optional bool
 	// Marks says that the tool knows what marks in its input stand for, and
@@ -120,10 +118,12 @@ type Tool struct {
 	// project has one. "" for a tool that is not for files of a kind.
 	For string
 
-	mend    func(input json.RawMessage) json.RawMessage
-	other   map[string]string // Def.Elsewhere
-	schema  *jsonschema.Schema
-	resolve func() (*jsonschema.Resolved, error) // with the first call: few tools are called in a short run
+	mend  func(input json.RawMessage) json.RawMessage
+	other map[string]string // Def.Elsewhere
+	// Each is made when it is first asked for: a start needs none, a short run few.
+	schema  func() *jsonschema.Schema
+	written func() json.RawMessage // schema as JSON
+	resolve func() (*jsonschema.Resolved, error)
 	plan    func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
 	run     func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
 }
@@ -144,7 +144,7 @@ type Def struct {
 	// here, by their names; nil for nothing.
 	Elsewhere map[string]string
 
-	schema *jsonschema.Schema // nil for that of the input's type
+	schema func() *jsonschema.Schema // nil for that of the input's type
 }
 
 // New makes a tool from typed funcs. The schema comes from In's json and
@@ -153,8 +153,8 @@ type Def struct {
 // anything, and an error it returns is given to the model without asking
 // anyone. run's error is text for the model too, never the end of a turn; out
 // takes output as it appears and is never nil. A nil run leaves the call to the
-// loop, see ByLoop. New panics if In has no schema: that is a mistake in the
-// program, found by any test that makes the tool.
+// loop, see ByLoop. If In has no schema, Schema and Check panic: that is a mistake in the
+// program, found by any test that offers the tool or calls it.
 func New[In any](
 	def Def,
 	plan func(ctx context.Context, env *Env, in In) (Access, error),
@@ -162,22 +162,27 @@ func New[In any](
 ) Tool {
 	t := Tool{
 		Name: def.Name, Description: def.Description, Kind: def.Kind,
-		Optional: def.Optional, Marks: def.Marks, Instead: def.Instead, For: def.For, schema: def.schema,
+		Optional: def.Optional, Marks: def.Marks, Instead: def.Instead, For: def.For,
 		other: def.Elsewhere,
 	}
-	var err error
-	if t.schema == nil {
-		t.schema, err = jsonschema.For[In](nil)
+	build := def.schema
+	if build == nil {
+		build = func() *jsonschema.Schema { return schemaWithout[In]() }
 	}
-	if err == nil {
-		plainLists(t.schema)
-		t.Schema, err = json.Marshal(t.schema)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("tool %s: %v", def.Name, err))
-	}
-	t.resolve = sync.OnceValues(func() (*jsonschema.Resolved, error) { return t.schema.Resolve(nil) })
-	t.mend = func(input json.RawMessage) json.RawMessage { return mendCall(t.schema, def.Mend, input) }
+	t.schema = sync.OnceValue(func() *jsonschema.Schema {
+		schema := build()
+		plainLists(schema)
+		return schema
+	})
+	t.written = sync.OnceValue(func() json.RawMessage {
+		b, err := json.Marshal(t.schema())
+		if err != nil {
+			panic(fmt.Sprintf("the schema of the tool %s: %v", def.Name, err))
+		}
+		return b
+	})
+	t.resolve = sync.OnceValues(func() (*jsonschema.Resolved, error) { return t.schema().Resolve(nil) })
+	t.mend = func(input json.RawMessage) json.RawMessage { return mendCall(t.schema(), def.Mend, input) }
 	decode := func(input json.RawMessage) (In, error) { return Decode[In](t, input) }
 	t.plan = func(ctx context.Context, env *Env, input json.RawMessage) (Access, error) {
 		if plan == nil {
@@ -215,6 +220,13 @@ func Decode[In any](t Tool, input json.RawMessage) (in In, err error) {
 	return in, err
 }
 
+// Valid reports whether New made the tool.
+func (t Tool) Valid() bool { return t.schema != nil }
+
+// Schema is the JSON Schema of the input, the same bytes every time, which must not be
+// changed. Safe for use from several goroutines.
+func (t Tool) Schema() json.RawMessage { return t.written() }
+
 // plainLists makes lists of what may also be null by the type of its field: a model
 // leaves out what it does not give.
 func plainLists(schema *jsonschema.Schema) {
@@ -250,7 +262,7 @@ func (t Tool) Check(input json.RawMessage) error {
 	if err := json.Unmarshal(t.mend(input), &v); err != nil {
 		return fmt.Errorf("the input of %s is not JSON: %w", t.Name, err)
 	}
-	wrong := misfits(t.schema, "", v)
+	wrong := misfits(t.schema(), "", v)
 	if given, ok := v.(map[string]any); ok {
 		for _, name := range slices.Sorted(maps.Keys(t.other)) {
 			if _, ok := given[name]; ok {
@@ -270,7 +282,7 @@ func (t Tool) Check(input json.RawMessage) error {
 	}
 	wrong = wrong[:min(len(wrong), maxMisfits)]
 	return fmt.Errorf("the input of %s does not fit: %s; it takes %s", t.Name, strings.Join(wrong, "; "),
-		properties(t.schema))
+		properties(t.schema()))
 }
 
 // maxMisfits is how many mistakes of one call are named.

@@ -141,7 +141,7 @@ func TestFileToolSpecs(t *testing.T) {
 		if len(tool.Description) >= 500 {
 			t.Errorf("%s: description has %d bytes", tool.Name, len(tool.Description))
 		}
-		total += len(tool.Name) + len(tool.Description) + len(tool.Schema)
+		total += len(tool.Name) + len(tool.Description) + len(tool.Schema())
 	}
 	if total > 3000 {
 		t.Errorf("the file tools take %d bytes", total)
