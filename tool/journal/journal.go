@@ -53,9 +53,12 @@ type Journal struct {
 	pending   int // steps of a killed process that are not put right
 	last      int // number of the last step
 	recovered []Report
-	pulse     *time.Timer
+	pulse     *time.Timer // nil until the first sign of life
+	beating   bool        // pulse will come
+	sign      time.Time   // when the last sign was left, by the clock of files
 	syncing   *time.Timer // nil if everything is on the disk
 	unsynced  time.Time   // since when something is not, where syncing is set
+	lastEnd   time.Time   // of a step
 	syncErr   error
 	oneSync   sync.Mutex
 
@@ -234,7 +237,7 @@ func (s *Step) write(lines ...line) error {
 	if !s.begun {
 		s.begun = true
 		j.open = append(j.open, s)
-		j.beatLocked()
+		j.livesLocked()
 	}
 	return nil
 }
@@ -246,15 +249,26 @@ func (j *Journal) beatLocked() {
 	}
 	// A sign that cannot be left makes recovery more careful, no more.
 	_, _ = j.files.alive.WriteAt([]byte{'.'}, 0)
+	j.sign, j.beating = now(), true
 	if j.pulse == nil {
 		j.pulse = time.AfterFunc(beat, func() {
 			j.mu.Lock()
 			defer j.mu.Unlock()
+			j.beating = false
 			j.beatLocked()
 		})
 		return
 	}
 	j.pulse.Reset(beat)
+}
+
+// livesLocked sees to it that there is a sign of life which is young enough, and
+// that others follow: a step that begins soon after another one needs none of its own.
+func (j *Journal) livesLocked() {
+	// By the clock on the wall, as the other one stands still while the machine sleeps.
+	if age := now().Sub(j.sign); !j.beating || age < 0 || age >= beat {
+		j.beatLocked()
+	}
 }
 
 // endLocked records that the step is over.
@@ -265,9 +279,6 @@ func (j *Journal) endLocked(s *Step, changes []Change) error {
 	}
 	j.open = slices.DeleteFunc(j.open, func(o *Step) bool { return o == s })
 	lines = append(lines, line{Type: lineEnd, Step: s.info.ID, Failed: s.failed, Open: len(j.open) + j.pending})
-	if len(j.open) == 0 && j.pulse != nil {
-		j.pulse.Stop()
-	}
 	if err := j.files.log.append(lines...); err != nil {
 		return err
 	}
@@ -307,19 +318,32 @@ func (j *Journal) mark(r *record) {
 // once for all the steps of a moment: whoever writes files waits for the disk, and the
 // disk does one thing at a time.
 func (j *Journal) syncLater() {
+	j.lastEnd = time.Now()
 	if j.syncing != nil {
-		if time.Since(j.unsynced) < syncAtMost-syncAfter {
-			j.syncing.Reset(syncAfter)
-		}
-		return
+		return // and sees then how long ago this was
 	}
-	j.unsynced = time.Now()
+	j.unsynced = j.lastEnd
 	j.syncing = time.AfterFunc(syncAfter, func() {
+		if j.syncIsEarly() {
+			return
+		}
 		err := j.syncNow()
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.syncErr = errors.Join(j.syncErr, err)
 	})
+}
+
+// syncIsEarly puts off what has to go to the disk while steps follow each other.
+func (j *Journal) syncIsEarly() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	wait := min(syncAfter-time.Since(j.lastEnd), syncAtMost-syncAfter-time.Since(j.unsynced))
+	if j.syncing == nil || wait <= 0 {
+		return false
+	}
+	j.syncing.Reset(wait)
+	return true
 }
 
 // syncNow brings to the disk what was written since the last time, and waits for

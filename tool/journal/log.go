@@ -102,13 +102,15 @@ type log struct {
 	file *os.File
 	size int64
 	at   func(point string) error
+	text bytes.Buffer // of the lines that are being written, to be used again
 }
 
 // append writes the lines with a single write. After a failure none of them is
 // there.
 func (l *log) append(lines ...line) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	b := &l.text
+	b.Reset()
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	for _, line := range lines {
 		line.each(escape)
@@ -155,7 +157,7 @@ func readLog(file *os.File, at func(string) error, f func(line)) (*log, error) {
 		f(l)
 	}
 	if size == len(data) {
-		return &log{file, int64(size), at}, nil
+		return &log{file: file, size: int64(size), at: at}, nil
 	}
-	return &log{file, int64(size), at}, file.Truncate(int64(size))
+	return &log{file: file, size: int64(size), at: at}, file.Truncate(int64(size))
 }

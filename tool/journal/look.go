@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // keeping says what look does with a content.
@@ -79,7 +80,12 @@ func (j *Journal) lookOnce(path string, k keeping) (State, uint32, error) {
 	if err != nil {
 		return State{}, 0, err
 	}
-	state := st.state()
+	return j.lookAt(path, st, k)
+}
+
+// lookAt is lookOnce at what was, a moment ago, what st says.
+func (j *Journal) lookAt(path string, st stat, k keeping) (state State, ref uint32, err error) {
+	state = st.state()
 	switch {
 	case state.Kind == Link:
 		state.Target, err = j.place.readlink(path)
@@ -105,11 +111,12 @@ func (j *Journal) readFile(path string, st stat, k keeping) (sum digest, ref uin
 		return sum, 0, errUnsteady
 	}
 	if k != hashOnly && st.size <= defaultMaxFile {
-		data := make([]byte, st.size)
-		if _, err := io.ReadFull(f, data); err != nil {
+		framed := frame(int(st.size))
+		defer framed.done()
+		if _, err := io.ReadFull(f, framed.bytes[headerSize:]); err != nil {
 			return sum, 0, errors.Join(errUnsteady, err)
 		}
-		ref, sum, err = j.files.objects.put(data, k == keepForce)
+		ref, sum, err = j.files.objects.putFramed(framed.bytes, k == keepForce)
 	} else if k != hashOnly {
 		var size int64
 		if ref, size, sum, err = j.files.objects.copyFrom(f, k == keepForce); err == nil && size != st.size {
@@ -130,6 +137,27 @@ func (j *Journal) readFile(path string, st stat, k keeping) (sum digest, ref uin
 		err = nil
 	}
 	return sum, ref, err
+}
+
+// framed is a buffer for a content and its header in front.
+type framed struct{ bytes []byte }
+
+// frames are buffers to be used again: a tool that edits reads two contents each time.
+var frames = sync.Pool{New: func() any { return new(framed) }}
+
+// maxFrame is how large a buffer may be to be held for the next content.
+const maxFrame = 64 << 10
+
+func frame(size int) *framed {
+	f := frames.Get().(*framed)
+	f.bytes = slices.Grow(f.bytes[:0], headerSize+size)[:headerSize+size]
+	return f
+}
+
+func (f *framed) done() {
+	if cap(f.bytes) <= maxFrame {
+		frames.Put(f)
+	}
 }
 
 // kept reports whether what was there can be brought back.

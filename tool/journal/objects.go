@@ -89,6 +89,13 @@ func (o *objects) add(sum digest, size int64) uint32 {
 // put keeps data, unless it is kept already, and returns its number. Only force
 // goes beyond the limit.
 func (o *objects) put(data []byte, force bool) (ref uint32, sum digest, err error) {
+	return o.putFramed(append(make([]byte, headerSize, headerSize+len(data)), data...), force)
+}
+
+// putFramed is put for data that comes after room for its header, so that it need not
+// be copied to be written with it.
+func (o *objects) putFramed(framed []byte, force bool) (ref uint32, sum digest, err error) {
+	header, data := framed[:headerSize], framed[headerSize:]
 	sum = sha256.Sum256(data)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,10 +109,9 @@ func (o *objects) put(data []byte, force bool) (ref uint32, sum digest, err erro
 	if err := o.at("object"); err != nil {
 		return 0, sum, storeError{err}
 	}
-	buf := make([]byte, headerSize, headerSize+size)
-	copy(buf, sum[:])
-	binary.LittleEndian.PutUint64(buf[sha256.Size:], uint64(size))
-	if _, err := o.file.WriteAt(append(buf, data...), o.size); err != nil {
+	copy(header, sum[:])
+	binary.LittleEndian.PutUint64(header[sha256.Size:], uint64(size))
+	if _, err := o.file.WriteAt(framed, o.size); err != nil {
 		return 0, sum, storeError{err}
 	}
 	return o.add(sum, size), sum, nil

@@ -40,17 +40,21 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 	}
 	lacks, all := []Lack(nil), slices.Collect(maps.Keys(s.before))
 	known := len(all)
+	seen := make(map[string]stat, len(paths)) // of paths that need not be looked for again
 	for _, path := range paths {
-		these, lack := j.concerned(path)
+		these, st, lack := j.concerned(path)
 		if all = append(all, these...); lack != nil {
 			lacks = append(lacks, *lack)
+		}
+		if st.links > 0 {
+			seen[these[0]] = st
 		}
 	}
 	var lines []line
 	twins := twins(slices.Values(all))
 	for _, rel := range all[known:] {
 		if _, ok := s.before[rel]; !ok {
-			state, err := j.lookExact(rel, keepAll, twins)
+			state, err := j.lookSeen(rel, seen[rel], twins)
 			if errors.As(err, new(storeError)) {
 				return lacks, err
 			} else if err != nil {
@@ -68,40 +72,51 @@ func (s *Step) Before(paths ...string) ([]Lack, error) {
 	return lacks, s.write(lines...)
 }
 
+// lookSeen keeps what is at a path that was seen to be what st says, or, where that
+// says nothing, that has to be looked for.
+func (j *Journal) lookSeen(path string, st stat, twins map[string]bool) (State, error) {
+	if st.links > 0 && !twins[path] {
+		state, _, err := j.lookAt(path, st, keepAll)
+		if !errors.Is(err, errUnsteady) {
+			return state, err
+		}
+	}
+	return j.lookExact(path, keepAll, twins)
+}
+
 // concerned are the paths, relative to the root, that a write to one path may
-// change.
-func (j *Journal) concerned(path string) ([]string, *Lack) {
+// change. Where that is this path alone, st says what is there.
+func (j *Journal) concerned(path string) (all []string, st stat, lack *Lack) {
 	if filepath.IsAbs(path) {
 		rel, err := filepath.Rel(j.cfg.Root, path)
 		if err != nil {
-			return nil, &Lack{Path: path, Why: Outside, Err: err}
+			return nil, st, &Lack{Path: path, Why: Outside, Err: err}
 		}
 		path = rel
 	}
 	path = filepath.ToSlash(filepath.Clean(path))
 	if st, err := j.place.lstat(path); err == nil && st.kind() != Link && filepath.IsLocal(path) && path != "." {
-		return []string{path}, nil // no link on the way to it, nothing to be made
+		return []string{path}, st, nil // no link on the way to it, nothing to be made
 	}
-	var all []string
 	for range 40 { // as many links as the kernel follows
 		rel, missing, err := j.resolve(path)
 		if err != nil {
-			return all, &Lack{Path: path, Why: Outside, Err: err}
+			return all, st, &Lack{Path: path, Why: Outside, Err: err}
 		}
 		all = append(append(all, missing...), rel)
 		target, err := j.place.readlink(rel)
 		if err != nil {
-			return all, nil // no link
+			return all, st, nil // no link
 		}
 		if dir, _ := split(rel); !filepath.IsAbs(target) {
 			target = filepath.Join(j.cfg.Root, filepath.FromSlash(dir), target)
 		}
 		if path, err = filepath.Rel(j.cfg.Root, target); err != nil {
-			return all, &Lack{Path: rel, Why: Outside, Err: err}
+			return all, st, &Lack{Path: rel, Why: Outside, Err: err}
 		}
 		path = filepath.ToSlash(path)
 	}
-	return all, nil
+	return all, st, nil
 }
 
 // resolve returns the path relative to the root with its directories free of

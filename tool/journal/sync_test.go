@@ -68,3 +68,54 @@ func TestStepsOfAMomentGoToTheDiskTogether(t *testing.T) {
 		}
 	})
 }
+
+// Steps that follow each other share the signs of life; an open one is never without
+// a young one, not even where the clock of the process stood still.
+func TestStepsOfAMomentShareASignOfLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProject(t, map[string]string{"a": "0\n"})
+		alive := filepath.Join(p.cfg.Dir, aliveName)
+		old := time.Unix(1e9, 0)
+		left := func(f func()) bool { // whether a sign is left meanwhile
+			p.ok(os.Chtimes(alive, old, old))
+			f()
+			info, err := os.Stat(alive)
+			p.ok(err)
+			return !info.ModTime().Equal(old)
+		}
+		edit := func() { p.edit(1, "a", fmt.Sprint(time.Now().UnixNano())) }
+		begin := func() *Step {
+			s := p.Begin(1, "edit a")
+			_, err := s.Before("a")
+			p.ok(err)
+			return s
+		}
+		pause := func() { <-time.After(beat + 1); synctest.Wait() }
+
+		edit()
+		if left(edit) {
+			t.Error("a step right after another one left a sign of its own")
+		}
+		s := begin()
+		for range 2 {
+			if !left(pause) {
+				t.Error("an open step left no sign")
+			}
+		}
+		_, err := s.End()
+		p.ok(err)
+		pause()
+		if left(pause) {
+			t.Error("a sign was left while nothing is open")
+		}
+		if !left(edit) {
+			t.Error("a step left no sign after a while without one")
+		}
+		p.mu.Lock()
+		p.sign = p.sign.Add(-time.Hour) // as after an hour of sleep
+		p.mu.Unlock()
+		if !left(edit) {
+			t.Error("a step left no sign, though the last one is an hour old")
+		}
+	})
+}

@@ -4,6 +4,7 @@ package journal
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -103,6 +104,9 @@ func statAt(dir int, name string) (stat, error) {
 // inParent calls f with the open directory that the path lies in.
 func (p *place) inParent(path string, f func(dir int, name string) error) error {
 	parent, name := split(path)
+	if parent == "" {
+		return f(int(p.dir.Fd()), name)
+	}
 	dir, err := p.open(parent, unix.O_DIRECTORY)
 	if err != nil {
 		return err
@@ -135,7 +139,7 @@ func (p *place) readlink(path string) (target string, err error) {
 }
 
 // openFile opens a file to be read, and says what it is.
-func (p *place) openFile(path string) (*os.File, stat, error) {
+func (p *place) openFile(path string) (io.ReadSeekCloser, stat, error) {
 	fd, err := p.open(path, 0)
 	if err != nil {
 		return nil, stat{}, &fs.PathError{Op: "open", Path: path, Err: err}
@@ -144,8 +148,36 @@ func (p *place) openFile(path string) (*os.File, stat, error) {
 	if _, err := uninterrupted(func() (int, error) { return 0, unix.Fstat(fd, &st) }); err != nil {
 		return nil, stat{}, errors.Join(err, unix.Close(fd))
 	}
-	return os.NewFile(uintptr(fd), path), statOf(&st), nil
+	return &descriptor{fd, path}, statOf(&st), nil
 }
+
+// descriptor is a file that is read without an os.File around it: to learn whether it
+// can be waited for takes that as many calls of the system as reading a small file does.
+type descriptor struct {
+	fd   int
+	path string
+}
+
+func (d *descriptor) Read(p []byte) (int, error) {
+	n, err := uninterrupted(func() (int, error) { return unix.Read(d.fd, p) })
+	if err != nil {
+		return 0, &fs.PathError{Op: "read", Path: d.path, Err: err}
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (d *descriptor) Seek(offset int64, whence int) (int64, error) {
+	at, err := unix.Seek(d.fd, offset, whence)
+	if err != nil {
+		return 0, &fs.PathError{Op: "seek", Path: d.path, Err: err}
+	}
+	return at, nil
+}
+
+func (d *descriptor) Close() error { return unix.Close(d.fd) }
 
 func uninterrupted(f func() (int, error)) (int, error) {
 	for {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -66,7 +67,7 @@ func (p *place) lstat(path string) (stat, error) {
 
 func (p *place) readlink(path string) (string, error) { return p.root.Readlink(local(path)) }
 
-func (p *place) openFile(path string) (*os.File, stat, error) {
+func (p *place) openFile(path string) (io.ReadSeekCloser, stat, error) {
 	f, err := p.root.Open(local(path))
 	if err != nil {
 		return nil, stat{}, err
