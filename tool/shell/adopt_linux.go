@@ -61,7 +61,7 @@ func (p *processTree) left(q Process) bool {
 	adopted := q.adopted() && Stat(q.PID).adopted()
 	adoption.Unlock()
 	if refuse {
-		return p.marked(q.PID)
+		return !q.Kernel && p.marked(q.PID)
 	}
 	return adopted && (alone || p.marked(q.PID))
 }

@@ -68,6 +68,32 @@ func TestTheShellOfACommandBesideIsNoOrphan(t *testing.T) {
 	}
 }
 
+// While a process becomes another program it has no environment for a moment, and so no
+// mark: it is stopped all the same, and not taken for what a command beside left.
+func TestAProcessThatBecomesAnotherIsStopped(t *testing.T) {
+	beside, err := startTree(exec.Command("sleep", "600"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if stopped, left := beside.KillAll(); stopped != 0 || left != 0 {
+			t.Errorf("the command beside it had %d processes stopped, %d left", stopped, left)
+		}
+		<-beside.Done()
+		beside.Release()
+	}()
+	again := filepath.Join(t.TempDir(), "again")
+	if err := os.WriteFile(again, []byte("#!/bin/sh\n:>>began\nexec \"$0\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		c := newCommand(t, "(setsid "+again+" >/dev/null 2>&1 &); until test -e began; do :; done", io.Discard)
+		if got, err := c.Run(t.Context()); err != nil || got.Stopped != 1 {
+			t.Errorf("%d processes stopped, %v", got.Stopped, err)
+		}
+	}
+}
+
 // What this process started beside commands is neither stopped nor waited for.
 func TestOtherChildrenAreLeftAlone(t *testing.T) {
 	before := exec.Command("sleep", "600")

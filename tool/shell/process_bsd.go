@@ -16,5 +16,8 @@ func NewSession(cmd *exec.Cmd) {
 // list are the running processes.
 func (p *processTree) list() ([]Process, error) { return Processes() }
 
+// becomesAnother is not known here.
+func becomesAnother(int) bool { return false }
+
 // left reports whether a process left the command's session.
 func (p *processTree) left(q Process) bool { return p.marked(q.PID) }

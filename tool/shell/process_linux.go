@@ -84,6 +84,23 @@ func Environ(pid int) []byte {
 	return environ
 }
 
+// becomesAnother says whether a process without an environment has none because it is
+// about to run another program (execve): the kernel knows no place of one yet, where it
+// knows an empty place for a process that was started with none (proc(5), env_start and
+// env_end).
+func becomesAnother(pid int) bool {
+	stat, err := os.ReadFile(procFile(pid, "stat"))
+	if err != nil {
+		return false // it has ended
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const from, to = 50 - 3, 51 - 3
+	if len(fields) <= to {
+		return false // before Linux 3.5
+	}
+	return string(fields[from]) == "0" || !bytes.Equal(fields[from], fields[to])
+}
+
 // Stat is what the system tells of a process; its number alone when it is gone.
 func Stat(pid int) Process {
 	if info, ok := statOf(pid); ok {

@@ -60,6 +60,7 @@ type processTree struct {
 	// also those that left its session, unless they wiped it.
 	mark     string
 	unmarked map[int]bool // processes that were looked at and have it not
+	unsure   bool         // rest saw one that has none yet, and may be the command's
 	kill     func(pid int, sig syscall.Signal) error
 }
 
@@ -107,7 +108,7 @@ func (p *processTree) Exit() Exit {
 }
 
 // Runs implements Started.
-func (p *processTree) Runs() bool { return !p.ended() || len(p.rest()) > 0 }
+func (p *processTree) Runs() bool { return !p.ended() || len(p.rest()) > 0 || p.unsure }
 
 // ended says whether the shell itself has ended.
 func (p *processTree) ended() bool {

@@ -49,7 +49,7 @@ func (p *processTree) KillAll() (stopped, left int) {
 	defer tick.Stop()
 	for {
 		rest := p.rest()
-		if len(rest) == 0 && p.ended() {
+		if len(rest) == 0 && p.ended() && !p.unsure {
 			return len(strays), 0
 		}
 		for _, q := range rest {
@@ -73,8 +73,9 @@ func (p *processTree) KillAll() (stopped, left int) {
 // rest are the processes of the command that still run: those of the session
 // that the shell began, whatever group they are in and whoever their parent is
 // now, those that left it, and what descends from them. Where processes cannot be
-// listed it is the shell's group as a whole.
+// listed it is the shell's group as a whole. It sets unsure.
 func (p *processTree) rest() []Process {
+	p.unsure = false
 	leader := p.cmd.Process.Pid
 	all, err := p.list()
 	if err != nil {
@@ -103,7 +104,10 @@ func (p *processTree) marked(pid int) bool {
 	if bytes.Contains(environ, []byte(p.mark)) {
 		return true
 	}
-	// It is empty for a moment while a process becomes another program.
+	if environ != nil && len(environ) == 0 && becomesAnother(pid) {
+		p.unsure = true
+		return false
+	}
 	p.unmarked[pid] = environ == nil || len(environ) > 0
 	return false
 }
