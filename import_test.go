@@ -20,9 +20,9 @@ var allowed = []struct {
 	imports []string
 }{
 	{"artoo", []string{"artoo/ui/cli"}},
-	{"artoo/config", []string{"artoo/provider", "artoo/tool/shell", "artoo/tool/spelling"}},
+	{"artoo/config", []string{"artoo/provider", "artoo/tool/atomicfile", "artoo/tool/shell", "artoo/tool/spelling"}},
 	{"artoo/config/keyring", nil},
-	{"artoo/config/trust", nil},
+	{"artoo/config/trust", []string{"artoo/tool/atomicfile"}},
 	{"artoo/provider", nil},
 	{"artoo/provider/redact", nil},
 	{"artoo/provider/transport", []string{"artoo/provider/redact"}},
@@ -31,7 +31,7 @@ var allowed = []struct {
 	{"artoo/provider/cli", []string{"artoo/provider", "artoo/tool/shell"}},
 	{"artoo/provider/*", []string{"artoo/provider", "artoo/provider/internal/*", "artoo/provider/providertest"}},
 	{"artoo/tool", []string{"artoo/tool/*"}},
-	{"artoo/tool/sandbox", []string{"artoo/tool/sandbox/launcher"}},
+	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
 	{"artoo/tool/*", nil},
 	{"artoo/conversation", []string{"artoo/provider"}},
@@ -54,7 +54,7 @@ var allowed = []struct {
 	// config: a setting and a choice of model are shown as they are, without a copy of their types.
 	{"artoo/ui", []string{"artoo/agent", "artoo/agent/permission", "artoo/config", "artoo/conversation", "artoo/provider",
 		"artoo/provider/redact",
-		"artoo/tool", "artoo/tool/journal", "artoo/tool/shell", "artoo/tool/spelling",
+		"artoo/tool", "artoo/tool/atomicfile", "artoo/tool/journal", "artoo/tool/shell", "artoo/tool/spelling",
 		"artoo/ui/screen", "artoo/ui/sanitize", "artoo/ui/export", "artoo/ui/doctor"}},
 	{"artoo/ui/*", []string{"artoo/agent", "artoo/agent/permission", "artoo/conversation", "artoo/provider",
 		"artoo/tool", "artoo/ui/screen"}},

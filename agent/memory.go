@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"artoo/tool"
+	"artoo/tool/atomicfile"
 )
 
 // Memory is a line that the user would have in the instructions of later sessions.
@@ -123,19 +124,5 @@ func (a *Agent) writeMemory(m Memory) error {
 		_, err := a.opt.Env.Files.WriteFileAtomic(m.Path, m.after, &planned)
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(m.Path), 0o700); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(m.Path), ".AGENTS-*.md") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(m.after)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), m.Path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return atomicfile.Write(m.Path, m.after, 0o600)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"artoo/tool/atomicfile"
 )
 
 // approvals are what rules spoke of, by project root and rule.
@@ -41,7 +43,7 @@ func (c *Config) Approve(root, rule string, a Approval) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(path, string(data)+"\n", 0o600); err != nil {
+	if err := atomicfile.Write(path, append(data, '\n'), 0o600); err != nil {
 		return because(kindConfig, path, err.Error(), err, "check the owner and mode of the directory")
 	}
 	return nil

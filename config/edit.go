@@ -1,7 +1,6 @@
 package config
 
 import (
-	"artoo/provider"
 	"errors"
 	"io/fs"
 	"os"
@@ -10,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"artoo/provider"
+	"artoo/tool/atomicfile"
 )
 
 // AddRule writes a rule for the project at root, an absolute path, into the
@@ -63,10 +65,6 @@ func SetProvider(path, name string) error {
 // step, after it has proved that the result says what holds wants at keys
 // and that nothing else has changed.
 func editFile(path string, change func(string, *document) (string, error), keys []string, holds func(any) bool) error {
-	// A link is kept and its target replaced: dotfiles often are links.
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
 	mode := fs.FileMode(0o600)
 	data, err := os.ReadFile(path)
 	switch {
@@ -94,7 +92,7 @@ func editFile(path string, change func(string, *document) (string, error), keys 
 		!reflect.DeepEqual(without(changed, keys), without(d.root, keys)) {
 		return byHand(path, d, keys)
 	}
-	if err := replaceFile(path, text, mode); err != nil {
+	if err := atomicfile.Write(path, []byte(text), mode); err != nil {
 		return because(kindConfig, path, err.Error(), err, "check the owner and mode of the directory")
 	}
 	return nil
@@ -185,35 +183,4 @@ func without(m map[string]any, keys []string) map[string]any {
 func quoteTOML(s string) string {
 	text, _ := provider.Marshal(s) // a string cannot fail
 	return string(text)
-}
-
-// replaceFile writes text beside path and moves it there, so that a reader
-// sees the old file or the new one.
-func replaceFile(path, text string, mode fs.FileMode) (err error) {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, temporary(path))
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// temporary is the pattern of the names that replaceFile gives to what is to
-// become the file at path.
-func temporary(path string) string {
-	name, ext := filepath.Base(path), filepath.Ext(path)
-	return "." + strings.TrimSuffix(name, ext) + "-*" + ext
 }

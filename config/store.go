@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"artoo/tool/atomicfile"
+
 	"github.com/gofrs/flock"
 	"github.com/pelletier/go-toml/v2"
 )
@@ -170,7 +172,7 @@ func (c *Config) editCredentials(ctx context.Context, change func(tables map[str
 	if err := toml.NewEncoder(&text).Encode(tables); err != nil {
 		return cannot(err)
 	}
-	if err := replaceFile(path, text.String(), 0o600); err != nil {
+	if err := atomicfile.Write(path, text.Bytes(), 0o600); err != nil {
 		return cannot(err)
 	}
 	return changed
@@ -184,7 +186,7 @@ func removeCutOff(path string) error {
 		return err
 	}
 	for _, e := range entries {
-		if left, err := filepath.Match(temporary(filepath.Base(path)), e.Name()); err != nil || !left {
+		if left, err := filepath.Match(atomicfile.Temporary(path), e.Name()); err != nil || !left {
 			continue // a name that is no pattern has no such files either
 		}
 		if err := os.Remove(filepath.Join(filepath.Dir(path), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {

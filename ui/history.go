@@ -13,10 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"artoo/provider"
 	"artoo/provider/redact"
+	"artoo/tool/atomicfile"
+
+	"github.com/gofrs/flock"
 )
 
 // historyFile keeps the lines the user sent, one JSON string per line, so that
@@ -163,18 +164,7 @@ func (h *historyFile) trim() error {
 			}
 			b.Write(line)
 		}
-		next, err := os.CreateTemp(filepath.Dir(h.path), ".history-*") // made 0600
-		if err != nil {
-			return err
-		}
-		_, err = next.Write(b.Bytes())
-		if err = errors.Join(err, next.Close()); err == nil {
-			err = os.Rename(next.Name(), h.path)
-		}
-		if err != nil {
-			return errors.Join(err, os.Remove(next.Name()))
-		}
-		return nil
+		return atomicfile.Write(h.path, b.Bytes(), 0o600)
 	})
 }
 

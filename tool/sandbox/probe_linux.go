@@ -5,13 +5,14 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"artoo/tool/atomicfile"
 
 	"golang.org/x/sys/unix"
 )
@@ -116,19 +117,8 @@ func keep(file, key string, facts Facts) {
 		return
 	}
 	data, err := json.Marshal(answer{key, facts})
-	if err != nil || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
-		return
-	}
-	temp, err := os.CreateTemp(filepath.Dir(file), "probe-*")
-	if err != nil {
-		return
-	}
-	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), file)
-	}
-	if err != nil {
-		os.Remove(temp.Name())
+	if err == nil {
+		_ = atomicfile.Write(file, data, 0o600) // else the next start asks the kernel again
 	}
 }
 
