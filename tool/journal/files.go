@@ -79,6 +79,9 @@ func (f *files) read(j *Journal) (*past, error) {
 		return nil, err
 	}
 	f.tree = &treeFile{file: file, at: j.at}
+	if info, err := file.Stat(); err == nil && info.Size() == 0 {
+		f.tree.written.none()
+	}
 	if file, err = open(logName); err != nil {
 		return nil, err
 	}
@@ -87,9 +90,17 @@ func (f *files) read(j *Journal) (*past, error) {
 	return past, errors.Join(err, past.err)
 }
 
-// sync brings everything to the disk: what is referred to before what refers.
+// sync brings everything to the disk. A tree comes after the contents that it knows by
+// their numbers, and a line of the log after the tree that it refers to. Without a tree
+// the disk is waited for once: a line knows contents by their hashes, so that one
+// which a crash of the machine took away is missed, never taken for another.
 func (f *files) sync() error {
-	return errors.Join(f.objects.written.sync(f.objects.file), f.tree.written.sync(f.tree.file), syncFile(f.log.file))
+	if f.tree.written.some() {
+		return errors.Join(f.objects.written.sync(f.objects.file), f.tree.written.sync(f.tree.file), syncFile(f.log.file))
+	}
+	logged := make(chan error, 1)
+	go func() { logged <- syncFile(f.log.file) }()
+	return errors.Join(f.objects.written.sync(f.objects.file), <-logged)
 }
 
 // written counts the changes of a file, so that one without any is not synced: even
@@ -101,12 +112,18 @@ type written struct {
 
 func (w *written) add() { w.changes.Add(1) }
 
+// none says of a file that nothing was written to it yet, by anybody.
+func (w *written) none() { w.synced.Store(w.changes.Load() + 1) }
+
+// some reports whether something is not on the disk.
+func (w *written) some() bool { return w.synced.Load() <= w.changes.Load() }
+
 // sync brings the file to the disk if it changed since that was last done.
 func (w *written) sync(file *os.File) error {
-	changes := w.changes.Load()
-	if w.synced.Load() > changes {
+	if !w.some() {
 		return nil
 	}
+	changes := w.changes.Load()
 	if err := syncFile(file); err != nil {
 		return err
 	}

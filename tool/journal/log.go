@@ -102,32 +102,29 @@ type log struct {
 	file *os.File
 	size int64
 	at   func(point string) error
-	text bytes.Buffer // of the lines that are being written, to be used again
+	text []byte // of the lines that were written last, to be used again
 }
 
 // append writes the lines with a single write. After a failure none of them is
 // there.
 func (l *log) append(lines ...line) error {
-	b := &l.text
-	b.Reset()
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	for _, line := range lines {
-		line.each(escape)
-		if err := enc.Encode(line); err != nil {
-			return err
-		}
+	b := l.text[:0]
+	for i := range lines {
+		b = append(lines[i].text(b), '\n')
+	}
+	if cap(b) <= maxFrame {
+		l.text = b
 	}
 	if err := l.at("log"); err != nil {
 		return err
 	}
-	if n, err := l.file.WriteAt(b.Bytes(), l.size); err != nil {
+	if n, err := l.file.WriteAt(b, l.size); err != nil {
 		if n > 0 {
 			err = fmt.Errorf("%w; cut back: %w", err, l.file.Truncate(l.size))
 		}
 		return err
 	}
-	l.size += int64(b.Len())
+	l.size += int64(len(b))
 	return nil
 }
 

@@ -49,12 +49,19 @@ type objects struct {
 	size    int64
 	list    []object
 	refs    map[digest]uint32
+	// recent is the content that was put last: what an edit made of a file is what the
+	// next one finds there, and its hash need not be reckoned again.
+	recent struct {
+		data []byte
+		sum  digest
+	}
 }
 
 // openObjects reads where the contents of the file lie. What a crash left of the
 // last one is cut off.
 func openObjects(file *os.File, limit int64, at func(string) error) (*objects, error) {
 	o := &objects{file: file, limit: limit, at: at, refs: map[digest]uint32{}}
+	o.recent.sum = sha256.Sum256(o.recent.data)
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -96,9 +103,17 @@ func (o *objects) put(data []byte, force bool) (ref uint32, sum digest, err erro
 // be copied to be written with it.
 func (o *objects) putFramed(framed []byte, force bool) (ref uint32, sum digest, err error) {
 	header, data := framed[:headerSize], framed[headerSize:]
-	sum = sha256.Sum256(data)
+	o.mu.Lock()
+	sum, again := o.recent.sum, bytes.Equal(data, o.recent.data)
+	o.mu.Unlock()
+	if !again {
+		sum = sha256.Sum256(data)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if len(data) <= maxFrame {
+		o.recent.data, o.recent.sum = append(o.recent.data[:0], data...), sum
+	}
 	if ref, ok := o.refs[sum]; ok {
 		return ref, sum, nil
 	}

@@ -35,6 +35,14 @@ func TestOnlyWhatWasWrittenGoesToTheDisk(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Error(err)
 	}
+	var empty written
+	empty.none()
+	if err := empty.sync(closed); err != nil || empty.some() {
+		t.Errorf("nothing was written yet, and that is to be synced: %v", err)
+	}
+	if empty.add(); !empty.some() {
+		t.Error("what is written then is not to be synced")
+	}
 }
 
 // Steps that follow each other go to the disk together, each within a second.
