@@ -143,6 +143,9 @@ func missingFile(ctx context.Context, env *Env, t target, hint string) error {
 // ignored as APFS and NTFS do, and the characters HFS+ does not see are left
 // out.
 func FoldName(name string) string {
+	if !strings.ContainsFunc(name, func(c rune) bool { return c >= unicode.MaxASCII || 'A' <= c && c <= 'Z' }) {
+		return name // as most are
+	}
 	var b strings.Builder
 	b.Grow(len(name))
 	for _, c := range name {

@@ -14,9 +14,10 @@ import (
 // absolute path although no name in it tells: it lies in a directory that
 // core.hooksPath of the repository or of the user names now, in the directory that
 // work trees share, or has a place in a bare repository. "" when it does not. Links
-// in the path must be resolved. Git is asked once, for as many paths as there are.
-func (p Project) OthersRun() func(path string) string {
-	hooks := p.HookDirs()
+// in the path must be resolved. Of hookDirs, which HookFinder returned, the answer is
+// the one of now, for as many paths as there are.
+func (p Project) OthersRun(hookDirs func() []string) func(path string) string {
+	hooks := hookDirs()
 	return func(path string) string { return p.othersRun(filepath.Clean(path), hooks) }
 }
 
@@ -52,16 +53,10 @@ func bareShape(dir, name string, file bool) bool {
 	return false
 }
 
-// HookDirs are the directories that core.hooksPath names, in whichever file of
-// git's configuration: git itself is asked each time, for 4 ms, since the answer
-// must not be an old one. Without git there are none.
-func (p Project) HookDirs() []string {
-	said, _ := askHookDirs(p.Root)
-	return p.hookDirs(said.dirs)
-}
-
-// HookFinder returns a func that does what HookDirs does, from any goroutine, and asks
-// git only where something that git reads for its answer has changed.
+// HookFinder returns a func that lists the directories that core.hooksPath names, in
+// whichever file of git's configuration; without git there are none. Git itself is
+// asked, for 4 ms, since the answer must not be an old one, but only where something
+// that git reads for its answer has changed. Any goroutine may call the func.
 func (p Project) HookFinder() func() []string {
 	// Git may have been built to read a file of the system's that is not among those
 	// that are looked at: so no answer counts for long.

@@ -182,7 +182,8 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	othersRun := p.OthersRun()
+	hookDirs := p.HookFinder()
+	othersRun := p.OthersRun(hookDirs)
 	for path, run := range map[string]bool{
 		filepath.Join(top, "tools", "hooks", "pre-commit"): true,
 		filepath.Join(top, "Tools", "HOOKS", "pre-commit"): true,
@@ -198,6 +199,13 @@ func TestDirectoriesThatGitTakesHooksFromAreKnown(t *testing.T) {
 		if why := othersRun(path); (why != "") != run {
 			t.Errorf("%s: %q, want %t", path, why, run)
 		}
+	}
+	mkfile(t, filepath.Join(top, ".git", "config"), "[core] hooksPath = \"other/hooks\"\n")
+	if why := p.OthersRun(hookDirs)(filepath.Join(top, "other", "hooks", "pre-commit")); why == "" {
+		t.Error("where hooks are by now is not known")
+	}
+	if why := p.OthersRun(hookDirs)(filepath.Join(top, "tools", "hooks", "pre-commit")); why != "" {
+		t.Errorf("where hooks were before: %s", why)
 	}
 }
 

@@ -83,6 +83,7 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hooks := project.HookFinder()
 	denied := func(string) ([]string, error) { return histories.Secrets(project, environ) }
 	tr.confiner = New(Config{Root: tr.root, Home: home, Cache: filepath.Join(base, "cache"), Environ: environ,
 		Files: func() *tool.Files { return files },
@@ -97,7 +98,8 @@ func newTrial(t *testing.T, facts sandbox.Facts) *trial {
 		}
 	})
 	tr.policy = &permission.Policy{Root: tr.root, Reach: files.Reach, ReachBelow: files.ReachBelow, GitSecrets: denied,
-		GitRuns: func(string) error { return project.GitRuns() }, OthersRun: project.OthersRun,
+		GitRuns:     func(string) error { return project.GitRuns() },
+		OthersRun:   func() func(string) string { return project.OthersRun(hooks) },
 		Getenv:      tool.Variable(environ),
 		Program:     func(name string, version bool) error { return tool.ProgramOf(environ, tr.root, name, version) },
 		Confinement: permission.Confinement{Sandbox: true, Layer: facts.Layer, Auto: facts.HidesFiles}}

@@ -82,26 +82,28 @@ func (a *app) run(ctx context.Context) error {
 
 // app is one run.
 type app struct {
-	process Process
-	began   time.Time
-	cfg     *config.Config
-	screen  *screen.Screen
-	streams streams
-	choice  config.Choice // who answers now; the settings have who did at first
-	found   found
-	project tool.Project
-	brought brought
-	rules   ruleSet
-	marks   marks
-	http    *http.Client
-	web     *web.Client
-	log     *transport.Log
-	environ []string       // of the tools
-	facts   sandbox.Facts  // what confines commands
-	ledger  *ledger.Ledger // nil where nothing is counted
-	agent   *agent.Agent   // nil before there is one
-	outcome outcome
-	free    bool // it costs nothing: nothing is counted
+	process   Process
+	began     time.Time
+	cfg       *config.Config
+	screen    *screen.Screen
+	streams   streams
+	choice    config.Choice // who answers now; the settings have who did at first
+	found     found
+	project   tool.Project
+	hooks     sync.Once // sets findHooks, when git's hooks are first asked for
+	findHooks func() []string
+	brought   brought
+	rules     ruleSet
+	marks     marks
+	http      *http.Client
+	web       *web.Client
+	log       *transport.Log
+	environ   []string       // of the tools
+	facts     sandbox.Facts  // what confines commands
+	ledger    *ledger.Ledger // nil where nothing is counted
+	agent     *agent.Agent   // nil before there is one
+	outcome   outcome
+	free      bool // it costs nothing: nothing is counted
 	// scripted answers in place of the chosen provider, for a test of oneself; nil
 	// otherwise.
 	scripted provider.Provider

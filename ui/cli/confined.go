@@ -71,7 +71,7 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		store, err := a.project.ObjectStore() // unknown counts as yes
 		return []string{store}, err
 	}
-	config.Named = a.project.HookFinder()
+	config.Named = a.hookDirs
 	config.Writable, config.Toolchains = homeDirs(a.cfg.Writable, config.Home), homeDirs(a.cfg.Toolchains, config.Home)
 	var err error
 	if config.Loopback, err = a.loopback(); err != nil {
@@ -165,7 +165,7 @@ func (a *app) journalConfig(dir string, env *tool.Env) journal.Config {
 	config := journal.Config{Dir: dir, Root: root, Denied: func(path string) bool {
 		place, err := env.Files.Resolve(filepath.Join(root, filepath.FromSlash(path)), false)
 		return err != nil || place.Denied
-	}, Appeared: confine.Appeared(root, a.project.HookDirs)}
+	}, Appeared: confine.Appeared(root, a.hookDirs)}
 	if a.project.Git {
 		config.Ignored = func(ctx context.Context) ([]string, error) { return a.project.Ignored(ctx, env.Environ) }
 		config.Head = a.project.Head

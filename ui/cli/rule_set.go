@@ -70,7 +70,7 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 		Mode: permission.Mode(a.cfg.Approval), NoProject: a.project.None != "", Root: a.project.Root, Dir: a.project.Dir,
 		Reach:     func(dir, arg string, recursive bool) error { return env.Files.Reach(dir, arg, recursive) },
 		GitRuns:   func(dir string) error { return inRepository(env.Files, dir, tool.Project.GitRuns) },
-		OthersRun: a.project.OthersRun,
+		OthersRun: func() func(string) string { return a.project.OthersRun(a.hookDirs) },
 		Shell:     permission.Shell{Name: filepath.Base(shell.Find()), Locale: tool.ShellLocale(env.Environ)},
 		ReachBelow: func(dir, arg string, reads func(string, bool) bool) error {
 			return env.Files.ReachBelow(dir, arg, reads)
@@ -93,6 +93,13 @@ func (a *app) policy(env *tool.Env) (*permission.Policy, error) {
 		return nil, err
 	}
 	return p, p.CheckMode()
+}
+
+// hookDirs are the directories that git takes hooks from. All that ask share what git
+// said last.
+func (a *app) hookDirs() []string {
+	a.hooks.Do(func() { a.findHooks = a.project.HookFinder() })
+	return a.findHooks()
 }
 
 // setRules puts the rules in force, each that allows bound to what was approved.
