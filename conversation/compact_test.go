@@ -464,7 +464,7 @@ func (s *script) compact(op int) {
 // that models take, and a resumed session sends what was sent, also where only its live
 // part is read.
 func TestCompactSeeded(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range some(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 13))
 			data := make([]byte, 50+r.IntN(300))

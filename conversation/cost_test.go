@@ -130,7 +130,7 @@ func (r *countedReader) ReadAt(p []byte, at int64) (int, error) {
 // however long it is.
 func TestListingReadsHeadAndTail(t *testing.T) {
 	st := testStore(t)
-	for _, messages := range []int{4, 4000} {
+	for _, messages := range []int{4, 400} { // the latter are many times what is read
 		s := st.Create(testHeader())
 		c := New(Config{}, s)
 		for range messages {
@@ -212,9 +212,10 @@ func TestAnAppendCostsTheSameHoweverLongTheSessionIs(t *testing.T) {
 		}
 		return c
 	}
-	short, long := measured(10), measured(100_000)
-	if long.allocs > short.allocs+1 || long.bytes != short.bytes {
-		t.Errorf("a message costs %+v after 10 lines, %+v after 100,000", short, long)
+	short, long := measured(10), measured(20_000)
+	// Pools forget, under the race detector at random: a few allocations are no growth.
+	if long.allocs > short.allocs+5 || long.bytes != short.bytes {
+		t.Errorf("a message costs %+v after 10 lines, %+v after 20,000", short, long)
 	}
 }
 

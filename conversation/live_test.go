@@ -14,7 +14,7 @@ import (
 // TestALongSessionSendsWhatItSent goes on with sessions of which only the live part is
 // read: what is sent is what was sent before, whatever happened in them.
 func TestALongSessionSendsWhatItSent(t *testing.T) {
-	for seed := range uint64(24) {
+	for seed := range some(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 11))
 			data := make([]byte, 50+r.IntN(300))

@@ -16,7 +16,11 @@ func TestNeedlesAreFoundWhereTheyStand(t *testing.T) {
 		}
 		return w
 	}
-	for range 20_000 {
+	texts := 20_000
+	if testing.Short() {
+		texts = 5000
+	}
+	for range texts {
 		text := word(random.IntN(60))
 		var needles []needle
 		for range 1 + random.IntN(3) {
@@ -33,8 +37,8 @@ func TestNeedlesAreFoundWhereTheyStand(t *testing.T) {
 			for i := at; i < len(text) && want < 0; i++ {
 				for _, n := range needles {
 					rest, sought := text[i:], n.text
-					if n.fold {
-						rest, sought = bytes.ToLower(rest), bytes.ToLower(sought)
+					if n.fold { // then it is ASCII
+						rest, sought = bytes.ToLower(rest[:min(len(rest), len(sought))]), bytes.ToLower(sought)
 					}
 					if bytes.HasPrefix(rest, sought) {
 						want = i

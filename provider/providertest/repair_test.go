@@ -116,7 +116,7 @@ func checkTaken(t *testing.T, h []provider.Message) {
 func TestAnyHistoryIsTaken(t *testing.T) {
 	p := newPool(t)
 	random := rand.New(rand.NewSource(4))
-	for range 600 {
+	for range some(600) {
 		script := make([]byte, random.Intn(80))
 		random.Read(script)
 		checkTaken(t, p.history(script))

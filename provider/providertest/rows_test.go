@@ -18,7 +18,7 @@ import (
 // them all.
 func TestALineOfMegabytes(t *testing.T) {
 	onEach(t, func(t *testing.T, w Wire) {
-		long := strings.Repeat("0123456789 ", 150_000)
+		long := strings.Repeat("0123456789 ", some(150_000))
 		b := newBench(t, w, Config{}, w.Build(Text(long), Call("c1", "read", `{"path":`+quote(long)+`}`)))
 		_, done := b.done(t, question())
 		if got := done.Message.Text(); got != long || len(done.Message.Calls()[0].Input) < len(long) {

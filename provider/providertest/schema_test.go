@@ -78,7 +78,7 @@ func (r schemas) object(depth int) map[string]any {
 // request a refused one, whatever its schema says.
 func TestAnySchemaIsTaken(t *testing.T) {
 	r := schemas{rand.New(rand.NewSource(7))}
-	for range 400 {
+	for range some(400) {
 		schema, err := provider.Marshal(r.object(4))
 		if err != nil {
 			t.Fatal(err)

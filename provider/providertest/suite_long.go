@@ -5,14 +5,17 @@ import (
 	"testing"
 )
 
-// testLong plays a task of 200 steps. Each request begins with the one before,
-// grows by no more than the step, and costs in proportion to its size.
+// testLong plays a task of 200 steps, of 100 with -short. Each request begins with the one
+// before, grows by no more than the step, and costs in proportion to its size.
 func testLong(t *testing.T, w Wire) {
-	const steps = 200
+	steps := 200
+	if testing.Short() {
+		steps = 100
+	}
 	s := Serve(t, ToolLoop(w.Build, steps, "read", `{"path":"go.mod"}`, "Done."))
 	p := s.connect(w, Config{})
 	req := question()
-	var cost [steps + 1]uint64
+	cost := make([]uint64, steps+1)
 	for i := range cost {
 		before := allocated()
 		r := Collect(p.Stream(t.Context(), req))
@@ -41,7 +44,7 @@ func testLong(t *testing.T, w Wire) {
 	if err := w.Validate(s.Requests()[steps].Body); err != nil {
 		t.Error(err)
 	}
-	early, late := sizes[20]-sizes[10], sizes[200]-sizes[190]
+	early, late := sizes[20]-sizes[10], sizes[steps]-sizes[steps-10]
 	if late > early+early/4 {
 		t.Errorf("ten steps add %d bytes at first and %d at last", early, late)
 	}
@@ -52,7 +55,7 @@ func testLong(t *testing.T, w Wire) {
 		return n
 	}
 	// Twice the history may cost twice, and the same again for what is noise.
-	if half, all := sum(90, 100), sum(190, 200); all > 4*half {
-		t.Errorf("ten requests allocate %d bytes after 100 steps and %d after 200", half, all)
+	if half, all := sum(steps/2-10, steps/2), sum(steps-10, steps); all > 4*half {
+		t.Errorf("ten requests allocate %d bytes after %d steps and %d after %d", half, steps/2, all, steps)
 	}
 }

@@ -23,8 +23,8 @@ func testFraming(t *testing.T, w Wire) {
 		r.Body = bytes.ReplaceAll(r.Body, []byte(old), []byte(new))
 		return r
 	}
-	whole := strings.Repeat(`{"k":"0123456789"},`, 60000)
-	long := w.Build(Text(strings.Repeat("a 漢 ", 1<<18)),
+	whole, words := strings.Repeat(`{"k":"0123456789"},`, some(60000)), strings.Repeat("a 漢 ", some(1<<18))
+	long := w.Build(Text(words),
 		Call("c1", "read", `{"list":[`+strings.TrimSuffix(whole, ",")+`]}`))
 	tests := map[string]Reply{
 		"CR":             replace("\n", "\r"),
@@ -64,8 +64,8 @@ func testFraming(t *testing.T, w Wire) {
 	}
 	t.Run("a megabyte on one line", func(t *testing.T) {
 		_, done := newBench(t, w, Config{}, long).done(t, question())
-		if got := len(done.Message.Text()); got != 6<<18 {
-			t.Errorf("%d bytes of text, want %d", got, 6<<18)
+		if got := len(done.Message.Text()); got != len(words) {
+			t.Errorf("%d bytes of text, want %d", got, len(words))
 		}
 		if got := len(done.Message.Calls()[0].Input); got != len(whole)+10 {
 			t.Errorf("%d bytes of arguments, want %d", got, len(whole)+10)

@@ -19,7 +19,7 @@ func TestWhatIsOverlongIsCut(t *testing.T) {
 		c.Access.Verb = ""
 		r.OnToolCall(c)
 		r.OnToolResult(c, agent.CallResult{Status: agent.CallFailed, Summary: "there is no such tool"})
-		run := runCall("2", strings.Repeat("y", 1<<20))
+		run := runCall("2", strings.Repeat("y", 100*maxOneLine))
 		r.OnToolCall(run)
 		r.OnToolResult(run, ok("exit 0 in 1.0s"))
 		r.Failure(&agent.Failure{What: "denied: run " + run.Access.Command, Err: errors.New("nobody to ask"),

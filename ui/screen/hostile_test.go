@@ -72,7 +72,7 @@ func TestHostileMarkdownIsHarmless(t *testing.T) {
 			}
 		}
 		rng := rand.New(rand.NewPCG(5, 6))
-		for range 70 {
+		for range some(70) {
 			var parts []string
 			for rest := src; rest != ""; {
 				n := min(1+rng.IntN(9), len(rest)) // parts runes and sequences

@@ -67,19 +67,19 @@ func TestMarkdownOfOneKind(t *testing.T) {
 		fmt.Fprintf(&quotes, "%sword %d\n", strings.Repeat("> ", i), i)
 	}
 	for name, src := range map[string]string{
-		"one line":                    strings.Repeat("x", 1<<20),
-		"one line of wide characters": strings.Repeat("中", 1<<18),
-		"words":                       strings.Repeat("word ", 1<<16),
-		"code line":                   "```\n" + strings.Repeat("y", 1<<20) + "\n```\n",
-		"items":                       strings.Repeat("- item\n", 100_000),
-		"ordered":                     strings.Repeat("1. item\n", 20_000),
+		"one line":                    strings.Repeat("x", some(1<<20)),
+		"one line of wide characters": strings.Repeat("中", some(1<<18)),
+		"words":                       strings.Repeat("word ", some(1<<16)),
+		"code line":                   "```\n" + strings.Repeat("y", some(1<<20)) + "\n```\n",
+		"items":                       strings.Repeat("- item\n", some(100_000)),
+		"ordered":                     strings.Repeat("1. item\n", some(20_000)),
 		"nested":                      nested.String(),
 		"quotes":                      quotes.String(),
 		"tabs":                        strings.Repeat("a\tb\t\tc ", 2000) + "\n",
-		"headings":                    strings.Repeat("# a\n", 5000),
-		"blank lines":                 "a\n" + strings.Repeat("\n", 100_000) + "b\n",
-		"rules":                       strings.Repeat("---\n\n", 5000),
-		"open fence":                  "```go\n" + strings.Repeat("line\n", 50_000),
+		"headings":                    strings.Repeat("# a\n", some(5000)),
+		"blank lines":                 "a\n" + strings.Repeat("\n", some(100_000)) + "b\n",
+		"rules":                       strings.Repeat("---\n\n", some(5000)),
+		"open fence":                  "```go\n" + strings.Repeat("line\n", some(50_000)),
 	} {
 		want := bareWords(src)
 		for _, opt := range []MarkdownOptions{{Color: true, Links: true}, {Width: wide(1)}, {Width: wide(10)},

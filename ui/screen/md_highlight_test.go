@@ -34,7 +34,8 @@ func TestCodeHasColorsLineByLine(t *testing.T) {
 }
 
 func TestColoredCodeCostsFewBytes(t *testing.T) {
-	for _, file := range []string{"markdown.go", "md_highlight.go", "screen.go", "question.go"} {
+	files := []string{"markdown.go", "md_highlight.go", "screen.go", "question.go"}
+	for _, file := range files[:some(len(files))] {
 		code, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
