@@ -44,7 +44,7 @@ func halves(w, h int) image.Image {
 func asPNG(t testing.TB, img image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(&b, img); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
