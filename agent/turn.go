@@ -145,10 +145,15 @@ func (t *turn) finishReply(reply provider.Done) (again bool, err error) {
 func (t *turn) completed(reply provider.Done) (*Response, error) {
 	t.answer.WriteString(reply.Message.Text())
 	t.response.Text = t.answer.String()
-	if err := t.conv.Sync(); err != nil {
-		return t.response, err
+	return t.response, t.sync()
+}
+
+// sync waits until what was said is on the disk, and brings there what can be undone.
+func (t *turn) sync() error {
+	if t.journal != nil {
+		t.journal.SyncSoon()
 	}
-	return t.response, nil
+	return t.conv.Sync()
 }
 
 // failed ends the turn with an error and keeps what came of the reply.
@@ -177,7 +182,7 @@ func (t *turn) failed(ctx context.Context, err error) (*Response, error) {
 		t.answer.WriteString(t.partial)
 	}
 	t.response.Text = t.answer.String()
-	return t.response, errors.Join(err, t.conv.Sync())
+	return t.response, errors.Join(err, t.sync())
 }
 
 func isText(p provider.Part) bool {

@@ -197,10 +197,14 @@ func under(dir, path string) (rel string, ok bool) {
 	if path == dir {
 		return ".", true
 	}
-	if !strings.HasSuffix(dir, string(filepath.Separator)) {
-		dir += string(filepath.Separator)
+	rest, ok := strings.CutPrefix(path, dir)
+	if !ok || strings.HasSuffix(dir, string(filepath.Separator)) {
+		return rest, ok
 	}
-	return strings.CutPrefix(path, dir)
+	if rest == "" || rest[0] != filepath.Separator {
+		return path, false
+	}
+	return rest[1:], true
 }
 
 // cause strips the operation and path that os puts around an error: the

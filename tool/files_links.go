@@ -86,7 +86,10 @@ func (r *resolver) walk(cur, rest string) (string, error) {
 		}
 		target, isLink := r.link(next, info)
 		if !isLink {
-			cur = filepath.Join(cur, r.spelling(cur, name, info))
+			if spelled := r.spelling(cur, name, info); spelled != name {
+				next = filepath.Join(cur, spelled)
+			}
+			cur = next
 			continue
 		}
 		if links++; links > maxLinks {

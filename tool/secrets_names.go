@@ -83,14 +83,15 @@ func secretName(inside, abs string) string {
 // secretPath judges a file by the directory it is in. Directories end in a
 // slash and stand for all beneath them.
 func secretPath(abs string) string {
+	dirs := abs + "/"
 	for _, dir := range []string{"/.ssh/", "/.gnupg/", "/.password-store/", "/library/keychains/",
 		"/.local/share/keyrings/"} {
-		if strings.Contains(abs+"/", dir) {
+		if strings.Contains(dirs, dir) {
 			return whyKey
 		}
 	}
 	for _, dir := range []string{"/.azure/", "/.config/gcloud/", "/.aws/sso/", "/.aws/cli/", "/.oci/", "/.config/op/"} {
-		if strings.Contains(abs+"/", dir) {
+		if strings.Contains(dirs, dir) {
 			return whyCloud
 		}
 	}

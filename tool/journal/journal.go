@@ -182,12 +182,23 @@ func (j *Journal) Close() error {
 // Sync waits until all that was recorded is on the disk, for the end of a turn.
 // Else that happens a moment after the end of a step.
 func (j *Journal) Sync() error {
-	err := j.syncNow()
+	j.syncNow()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	err = errors.Join(j.syncErr, err)
+	err := j.syncErr
 	j.syncErr = nil
 	return err
+}
+
+// SyncSoon begins with what Sync does, and does not wait: for whoever has to wait for
+// the disk anyway, as at the end of a turn.
+func (j *Journal) SyncSoon() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.syncing != nil {
+		j.lastEnd = time.Time{}
+		j.syncing.Reset(0)
+	}
 }
 
 // Recovered is what Open finished or took back because a process was killed in
@@ -324,13 +335,9 @@ func (j *Journal) syncLater() {
 	}
 	j.unsynced = j.lastEnd
 	j.syncing = time.AfterFunc(syncAfter, func() {
-		if j.syncIsEarly() {
-			return
+		if !j.syncIsEarly() {
+			j.syncNow()
 		}
-		err := j.syncNow()
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.syncErr = errors.Join(j.syncErr, err)
 	})
 }
 
@@ -347,8 +354,8 @@ func (j *Journal) syncIsEarly() bool {
 }
 
 // syncNow brings to the disk what was written since the last time, and waits for
-// whoever is doing it.
-func (j *Journal) syncNow() error {
+// whoever is doing it. The next Sync returns what went wrong.
+func (j *Journal) syncNow() {
 	j.oneSync.Lock()
 	defer j.oneSync.Unlock()
 	j.mu.Lock()
@@ -356,8 +363,11 @@ func (j *Journal) syncNow() error {
 	j.syncing = nil
 	j.mu.Unlock()
 	if dirty == nil {
-		return nil
+		return
 	}
 	dirty.Stop()
-	return f.sync()
+	err := f.sync()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.syncErr = errors.Join(j.syncErr, err)
 }

@@ -77,6 +77,22 @@ func TestStepsOfAMomentGoToTheDiskTogether(t *testing.T) {
 	})
 }
 
+// At the end of a turn nobody waits for the next moment.
+func TestWhatIsToBeSyncedSoonDoesNotWaitForOtherSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProject(t, map[string]string{"a": "0\n"})
+		p.SyncSoon() // of nothing
+		p.edit(1, "a", "1\n")
+		p.SyncSoon()
+		synctest.Wait()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.syncing != nil {
+			t.Error("the step is not on the disk")
+		}
+	})
+}
+
 // Steps that follow each other share the signs of life; an open one is never without
 // a young one, not even where the clock of the process stood still.
 func TestStepsOfAMomentShareASignOfLife(t *testing.T) {
