@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,6 +37,7 @@ type client struct {
 	shaken    bool                 // it may be told of files
 	documents map[string]*document // by path
 	published chan struct{}        // closed and made anew with each publication
+	runs      int                  // of checks, counted at their begin and end
 }
 
 // document is a file as the server knows it.
@@ -44,7 +46,18 @@ type document struct {
 	version  int
 	problems []Problem
 	of       int // the version that problems are of; -1 before there are any
+	checked  int // the version that a check of the whole project began with; -1 before one
 }
+
+const (
+	// flycheck begins the names under which rust-analyzer tells of its runs of cargo
+	// check. It publishes what is wrong with a file only where that has changed: the end
+	// of a run is all that it says of an edit which broke nothing.
+	flycheck = "rust-analyzer/flycheck/"
+	// checkGrace is for what a run found, which may be published right after its end, and
+	// for the next run: one that an edit cuts off ends too, and another begins 50 ms later.
+	checkGrace = 200 * time.Millisecond
+)
 
 // start starts a server. It returns at once; what is asked waits until it is ready.
 func start(cfg Config, server Server) *client {
@@ -109,6 +122,7 @@ func (c *client) initialize(ctx context.Context) error {
 		"capabilities": map[string]any{
 			"general":   map[string]any{"positionEncodings": []string{"utf-8", "utf-16"}},
 			"workspace": map[string]any{"configuration": true, "workspaceFolders": true},
+			"window":    map[string]any{"workDoneProgress": true},
 			"textDocument": map[string]any{
 				"synchronization":    map[string]any{"didSave": true},
 				"publishDiagnostics": map[string]any{"versionSupport": true},
@@ -180,9 +194,59 @@ func (c *client) asked(method string, params json.RawMessage) (any, bool) {
 
 // notified takes in what the server found.
 func (c *client) notified(method string, params json.RawMessage) {
-	if method != "textDocument/publishDiagnostics" {
+	switch method {
+	case "textDocument/publishDiagnostics":
+		c.publish(params)
+	case "$/progress":
+		c.progress(params)
+	}
+}
+
+// progress takes the end of a check for word of the files that it began with.
+func (c *client) progress(params json.RawMessage) {
+	var in struct {
+		Token any // a string or a number
+		Value struct{ Kind string }
+	}
+	if json.Unmarshal(params, &in) != nil {
 		return
 	}
+	if token, _ := in.Token.(string); !strings.HasPrefix(token, flycheck) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs++
+	runs, checked := c.runs, map[*document]int{}
+	for _, d := range c.documents {
+		if in.Value.Kind == "begin" {
+			d.checked = d.version
+		}
+		checked[d] = d.checked
+	}
+	if in.Value.Kind != "end" {
+		return
+	}
+	time.AfterFunc(checkGrace, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.runs != runs {
+			return
+		}
+		for d, version := range checked {
+			d.of = max(d.of, version)
+		}
+		c.wake()
+	})
+}
+
+// wake wakes those that wait for word of a file. The lock is held.
+func (c *client) wake() {
+	close(c.published)
+	c.published = make(chan struct{})
+}
+
+func (c *client) publish(params json.RawMessage) {
 	var in struct {
 		URI         string
 		Version     *int
@@ -202,8 +266,7 @@ func (c *client) notified(method string, params json.RawMessage) {
 		d.of = *in.Version
 	}
 	d.problems = problems(pathOf(in.URI), d.text, in.Diagnostics)
-	close(c.published)
-	c.published = make(chan struct{})
+	c.wake()
 }
 
 // sync tells the server what a file holds now, once it can hear, and returns the
@@ -214,7 +277,7 @@ func (c *client) sync(path, text string) int {
 	d := c.documents[path]
 	switch {
 	case d == nil:
-		d = &document{text: text, version: 1, of: -1}
+		d = &document{text: text, version: 1, of: -1, checked: -1}
 		c.documents[path] = d
 		if c.shaken {
 			c.open(path, d)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // maxFrame bounds one message of a server, in bytes: more than the symbols of any file.
@@ -185,8 +186,35 @@ func (c *conn) notify(method string, params any) {
 	c.send(frame{Method: method, Params: raw})
 }
 
+const (
+	// contentModified is the code of an answer that a change of the files made worthless
+	// before it was given: the Language Server Protocol has the client ask again.
+	contentModified = -32801
+	// maxAsked is how often a question is asked, askAgain the time between.
+	maxAsked = 10
+	askAgain = 100 * time.Millisecond
+)
+
 // call asks the server and waits for the answer, which goes to result.
-func (c *conn) call(ctx context.Context, method string, params, result any) error {
+func (c *conn) call(ctx context.Context, method string, params, result any) (err error) {
+	for range maxAsked {
+		var answer *rpcError
+		if err = c.ask(ctx, method, params, result); !errors.As(err, &answer) || answer.Code != contentModified {
+			return err
+		}
+		pause := time.NewTimer(askAgain)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return context.Cause(ctx)
+		}
+	}
+	return err
+}
+
+// ask is one try of call.
+func (c *conn) ask(ctx context.Context, method string, params, result any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return err

@@ -77,6 +77,31 @@ func TestAnEditIsToldOfItsNewProblemsOnly(t *testing.T) {
 	}
 }
 
+// rust-analyzer says nothing of an edit that changes nothing about what is wrong, but
+// that its check is through.
+func TestTheEndOfACheckIsWordOfAnEdit(t *testing.T) {
+	m, path := manage(t, "checks")
+	m.Before(path, "fine\n")
+	ready(t, m, path)
+	began := time.Now()
+	for _, row := range []struct {
+		text string
+		want []string
+	}{{"fine\n1\n", nil}, {"fine\n2\n", nil}, {"bad\n", []string{"line 1: error: this is bad"}}, {"bad\n3\n", nil}, {"fine\n", nil}} {
+		found := m.After(t.Context(), path, row.text)
+		if diff := cmp.Diff(row.want, lines(found)); diff != "" {
+			t.Errorf("%q: %s", row.text, diff)
+		}
+	}
+	if took := time.Since(began); took > m.cfg.Patience/2 {
+		t.Errorf("five edits took %s", took)
+	}
+	// It refuses its first question, since the files have changed.
+	if hover, err := m.Hover(t.Context(), path, "fine\n", 0, 0); err != nil || hover != "one\ntwo" {
+		t.Errorf("hover %q, %v", hover, err)
+	}
+}
+
 // An edit is not held up by a server that starts: what it finds comes later, once.
 func TestWhatIsFoundLateIsToldLater(t *testing.T) {
 	m, path := manage(t, "works")
@@ -169,12 +194,18 @@ var realServers = []struct {
 		"return 1", "return uno", `line 3: error: "uno" is not defined`, len("def "), len("two = "), "def one() -> int"},
 	{"clangd", "a.c", "#include <stddef.h>\n\nstatic int one(void) { return 1; }\n\nint two(void) { return one() + one(); }\n", nil,
 		"return 1", "return uno", "line 3: error: ", len("static int "), len("int two(void) { return "), "function one"},
+	{"rust-analyzer", "src/lib.rs", "#![allow(dead_code)]\n\nfn one() -> i32 { 1 }\n\nfn two() -> i32 { one() + one() }\n",
+		map[string]string{"Cargo.toml": "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"},
+		"{ 1 }", "{ uno }", "line 3: error: ", len("fn "), len("fn two() -> i32 { "), "fn one() -> i32"},
 }
 
 func TestRealServersFindWhatAnEditBroke(t *testing.T) {
 	for _, row := range realServers {
 		if _, err := exec.LookPath(row.server); err != nil {
 			continue
+		}
+		if row.server == "rust-analyzer" && exec.Command(row.server, "--version").Run() != nil {
+			continue // what rustup has in the place of one that is not installed
 		}
 		t.Run(row.server, func(t *testing.T) {
 			root, err := filepath.EvalSymlinks(t.TempDir())
@@ -184,6 +215,9 @@ func TestRealServersFindWhatAnEditBroke(t *testing.T) {
 			path := filepath.Join(root, row.file)
 			files := map[string]string{row.file: row.good}
 			maps.Copy(files, row.beside)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
 			for name, text := range files {
 				if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
@@ -193,7 +227,11 @@ func TestRealServersFindWhatAnEditBroke(t *testing.T) {
 			defer m.Close()
 			m.Before(path, row.good)
 			ready(t, m, path)
-			found := m.After(t.Context(), path, strings.Replace(row.good, row.right, row.wrong, 1))
+			broken := strings.Replace(row.good, row.right, row.wrong, 1)
+			if err := os.WriteFile(path, []byte(broken), 0o600); err != nil { // cargo reads it
+				t.Fatal(err)
+			}
+			found := m.After(t.Context(), path, broken)
 			if got := lines(found); len(got) != 1 || !strings.Contains(got[0], row.problem) {
 				t.Errorf("it found %q", got)
 			}

@@ -14,7 +14,8 @@ import (
 
 // Kind is the variable that makes the test binary a server; its value says which one:
 // "works", for which each line with "bad" is an error and each with "odd" a warning, or
-// one that is "dead", "mute", "silent" on what it finds, writes "garbage" or a "flood".
+// one that "checks" on each save and then says only what has changed, as rust-analyzer
+// does, or that is "dead", "mute", "silent" on what it finds, writes "garbage" or a "flood".
 const Kind = "ARTOO_TEST_LANGUAGE_SERVER"
 
 // Serve is the server until its input ends, where Kind is set; else it does nothing. A
@@ -22,7 +23,7 @@ const Kind = "ARTOO_TEST_LANGUAGE_SERVER"
 func Serve(in io.Reader, out io.Writer) (served bool) {
 	kind := os.Getenv(Kind)
 	if kind != "" {
-		s := server{kind, out}
+		s := server{kind: kind, out: out}
 		s.serve(bufio.NewReader(in))
 	}
 	return kind != ""
@@ -31,6 +32,8 @@ func Serve(in io.Reader, out io.Writer) (served bool) {
 type server struct {
 	kind string
 	out  io.Writer
+	said string // what was published last
+	told bool   // that the files have changed
 }
 
 type frame struct {
@@ -73,7 +76,7 @@ func readFrame(in *bufio.Reader) (f frame, err error) {
 	return f, json.Unmarshal(body, &f)
 }
 
-func (s server) serve(in *bufio.Reader) {
+func (s *server) serve(in *bufio.Reader) {
 	switch s.kind {
 	case "dead":
 		return
@@ -117,7 +120,15 @@ func (s server) serve(in *bufio.Reader) {
 			s.publish(uri, version, texts[uri])
 		case "textDocument/didChange":
 			texts[uri] = params.ContentChanges[0].Text
-			s.publish(uri, version, texts[uri])
+			if s.kind != "checks" {
+				s.publish(uri, version, texts[uri])
+			}
+		case "textDocument/didSave":
+			if s.kind == "checks" {
+				s.progress("begin")
+				s.progress("end")
+				s.publish(uri, 0, texts[uri])
+			}
 		case "textDocument/definition":
 			s.write(map[string]any{"id": f.ID, "result": map[string]any{"uri": uri,
 				"range": span{Start: position{Line: params.Position.Character}}}})
@@ -125,6 +136,11 @@ func (s server) serve(in *bufio.Reader) {
 			s.write(map[string]any{"id": f.ID, "result": []any{map[string]any{"targetUri": uri,
 				"targetSelectionRange": span{Start: position{Line: 2}}}}})
 		case "textDocument/hover":
+			if s.kind == "checks" && !s.told {
+				s.told = true
+				s.write(map[string]any{"id": f.ID, "error": map[string]any{"code": -32801, "message": "content modified"}})
+				continue
+			}
 			s.write(map[string]any{"id": f.ID, "result": map[string]any{"contents": []any{"one", map[string]any{"value": "two"}}}})
 		case "textDocument/documentSymbol":
 			s.write(map[string]any{"id": f.ID, "result": []any{map[string]any{"name": "T", "kind": 23,
@@ -134,7 +150,7 @@ func (s server) serve(in *bufio.Reader) {
 	}
 }
 
-func (s server) publish(uri string, version int, text string) {
+func (s *server) publish(uri string, version int, text string) {
 	if s.kind == "silent" {
 		return
 	}
@@ -150,11 +166,24 @@ func (s server) publish(uri string, version int, text string) {
 			list = append(list, map[string]any{"range": span{Start: position{Line: i}}, "severity": 4, "message": "hint"})
 		}
 	}
-	s.write(map[string]any{"method": "textDocument/publishDiagnostics",
-		"params": map[string]any{"uri": uri, "version": version, "diagnostics": list}})
+	said := fmt.Sprint(list)
+	if s.kind == "checks" && said == s.said {
+		return
+	}
+	s.said = said
+	params := map[string]any{"uri": uri, "diagnostics": list}
+	if version != 0 {
+		params["version"] = version
+	}
+	s.write(map[string]any{"method": "textDocument/publishDiagnostics", "params": params})
 }
 
-func (s server) write(v map[string]any) {
+func (s *server) progress(kind string) {
+	s.write(map[string]any{"method": "$/progress",
+		"params": map[string]any{"token": "rust-analyzer/flycheck/0", "value": map[string]any{"kind": kind}}})
+}
+
+func (s *server) write(v map[string]any) {
 	v["jsonrpc"] = "2.0"
 	body, err := json.Marshal(v)
 	if err != nil {
