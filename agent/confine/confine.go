@@ -129,6 +129,9 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
+	if c.config.Home != "" && c.config.Cache != "" {
+		cmd.Env = append(slices.Clip(cmd.Env), "CARGO_TARGET_DIR="+c.config.cargoTarget())
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.run(cmd, permission.PlaceDiscarded, sandbox.Options{ReadOnly: true, Beside: true, Exec: true, Caches: true})

@@ -25,6 +25,9 @@ type Config struct {
 	Writable    []string // further directories that commands may write
 	Toolchains  []string // further directories with programs
 	Loopback    []int    // ports of the machine that are let in
+	// Servers reports whether language servers may be started. It is asked once, before
+	// the first command; nil means no.
+	Servers func() bool
 	// Trusted reports whether the project's own programs may run on a layer too. It is
 	// asked before each command; nil means never.
 	Trusted func() bool
@@ -192,5 +195,13 @@ func (c Config) caches() (list []sandbox.Cache) {
 		}
 		list = append(list, sandbox.Cache{Path: at, Own: filepath.Join(own, row.name), Env: row.variable})
 	}
+	if c.Servers != nil && c.Servers() {
+		list = append(list, sandbox.Cache{Path: c.cargoTarget(), Own: filepath.Join(own, "cargo-target")})
+	}
 	return list
 }
+
+// cargoTarget is where language servers see what cargo built for them. rust-analyzer has
+// cargo check find most problems, and that writes to the project unless it is told of
+// another place; it is no user's cache, so the next session has it too.
+func (c Config) cargoTarget() string { return filepath.Join(c.Home, ".cache", "artoo-cargo-target") }

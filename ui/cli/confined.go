@@ -63,6 +63,7 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 	if dir, err := a.cfg.Paths.CacheDir(); err == nil {
 		config.Cache = dir
 	}
+	config.Servers = func() bool { return env.LSP != nil }
 	config.Trusted = func() bool { return policy.Confinement.Trusted }
 	config.Stores = func() ([]string, error) {
 		if denied, err := policy.GitSecrets(a.project.Root); err == nil && len(denied) == 0 || !a.project.Git {
