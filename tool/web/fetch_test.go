@@ -304,7 +304,7 @@ func TestWhatUnpacksToMuchIsCut(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
 	zeros := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
-	for range 64 {
+	for range 16 { // three times what is read
 		if _, err := z.Write(zeros); err != nil {
 			t.Fatal(err)
 		}

@@ -218,9 +218,6 @@ func TestLineEndsOfEverySystemAreRead(t *testing.T) {
 	}
 }
 
-// killed is how many moments of a session it is killed at.
-const killed = 50
-
 // Whenever it is killed, the session resumes with every block that the model was
 // told of, and the request is one that servers take.
 func TestKilledAtAnyMoment(t *testing.T) {
@@ -271,6 +268,10 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 		return took
 	}
+	killed := 50 // moments of a session
+	if testing.Short() {
+		killed = 20
+	}
 	whole := moment(t, time.Minute)
 	gate := make(chan struct{}, 4) // few processes at a time
 	t.Run("moments", func(t *testing.T) {
@@ -279,7 +280,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				t.Parallel()
 				gate <- struct{}{}
 				defer func() { <-gate }()
-				moment(t, whole/4+whole*time.Duration(i)/killed)
+				moment(t, whole/4+whole*time.Duration(i)/time.Duration(killed))
 			})
 		}
 	})
