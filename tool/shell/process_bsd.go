@@ -17,7 +17,7 @@ func NewSession(cmd *exec.Cmd) {
 func (p *processTree) list() ([]Process, error) { return Processes() }
 
 // becomesAnother is not known here.
-func becomesAnother(int) bool { return false }
+func becomesAnother(_, _ int) bool { return false }
 
 // left reports whether a process left the command's session.
 func (p *processTree) left(q Process) bool { return p.marked(q.PID) }

@@ -84,11 +84,10 @@ func Environ(pid int) []byte {
 	return environ
 }
 
-// becomesAnother says whether a process without an environment has none because it is
-// about to run another program (execve): the kernel knows no place of one yet, where it
-// knows an empty place for a process that was started with none (proc(5), env_start and
-// env_end).
-func becomesAnother(pid int) bool {
+// becomesAnother says whether a process was about to run another program (execve) while
+// its environment was read, of which these many bytes came: then the kernel knows no
+// place of one yet, or one of another length (proc(5), env_start and env_end).
+func becomesAnother(pid, length int) bool {
 	stat, err := os.ReadFile(procFile(pid, "stat"))
 	if err != nil {
 		return false // it has ended
@@ -98,7 +97,9 @@ func becomesAnother(pid int) bool {
 	if len(fields) <= to {
 		return false // before Linux 3.5
 	}
-	return string(fields[from]) == "0" || !bytes.Equal(fields[from], fields[to])
+	begin, err := strconv.ParseUint(string(fields[from]), 10, 64)
+	end, err2 := strconv.ParseUint(string(fields[to]), 10, 64)
+	return err == nil && err2 == nil && (begin == 0 || end-begin != uint64(length))
 }
 
 // Stat is what the system tells of a process; its number alone when it is gone.

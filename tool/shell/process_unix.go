@@ -104,7 +104,7 @@ func (p *processTree) marked(pid int) bool {
 	if bytes.Contains(environ, []byte(p.mark)) {
 		return true
 	}
-	if environ != nil && len(environ) == 0 && becomesAnother(pid) {
+	if environ != nil && becomesAnother(pid, len(environ)) {
 		p.unsure = true
 		return false
 	}
