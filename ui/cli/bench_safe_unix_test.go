@@ -60,15 +60,15 @@ func (s *suite) edits(b *testing.B) {
 			return s.took(b, filepath.Dir(file), env, "-p", "--approval", "edits", "--max-turns", "200", "edit it")
 		}
 	}
-	t := repeat(loopRuns, run(kept), run(none))
+	t := repeat(editRuns, run(kept), run(none))
 	journals, err := filepath.Glob(filepath.Join(strings.TrimPrefix(kept[0], "HOME="), ".local/state/artoo/journal/*/*/journal.jsonl"))
-	if err != nil || len(journals) != loopRuns {
+	if err != nil || len(journals) != editRuns {
 		b.Fatalf("%d journals were kept, %v", len(journals), err)
 	}
 	s.add(row{what: fmt.Sprintf("%d edits of a file of %d KB, kept for undo", editCalls, editSize>>10),
 		value: millis(t[0].least), unit: "ms",
 		beside: fmt.Sprintf("not kept %.0f ms; medians %.0f and %.0f ms", millis(t[1].least), millis(t[0].median), millis(t[1].median)),
-		ratio:  float64(t[0].least) / float64(t[1].least), mostRatio: 1.05})
+		ratio:  pairRatio(t[0], t[1]), mostRatio: 1.05})
 }
 
 // looks is how long a command waits while the project is looked at, in a large one.

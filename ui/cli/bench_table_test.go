@@ -87,7 +87,7 @@ func (t *table) markdown(now time.Time) string {
 	for _, r := range t.rows {
 		ratio := ""
 		if r.ratio > 0 {
-			ratio = fmt.Sprintf("%.1f", r.ratio)
+			ratio = fmt.Sprintf("%.3g", r.ratio)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.what,
 			strings.TrimSpace(fmt.Sprintf("%.4g %s", r.value, r.unit)), r.beside, ratio, r.aim())
@@ -154,7 +154,10 @@ func machine() string {
 }
 
 // times sums up several runs.
-type times struct{ least, median time.Duration }
+type times struct {
+	least, median time.Duration
+	inTurn        []time.Duration // one after another
+}
 
 // repeat does the runs n times in turn, so that a busy moment of the machine
 // hits them all.
@@ -167,10 +170,22 @@ func repeat(n int, runs ...func() time.Duration) []times {
 	}
 	var sums []times
 	for _, all := range took {
+		inTurn := slices.Clone(all)
 		slices.Sort(all)
-		sums = append(sums, times{least: all[0], median: all[n/2]})
+		sums = append(sums, times{least: all[0], median: all[n/2], inTurn: inTurn})
 	}
 	return sums
+}
+
+// pairRatio is the median of what each run took, by what the other took in the same
+// turn: two runs beside each other meet the same machine.
+func pairRatio(these, those times) float64 {
+	var ratios []float64
+	for i := range these.inTurn {
+		ratios = append(ratios, float64(these.inTurn[i])/float64(those.inTurn[i]))
+	}
+	slices.Sort(ratios)
+	return ratios[len(ratios)/2]
 }
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -21,6 +21,7 @@ import (
 const (
 	startRuns  = 25
 	loopRuns   = 10
+	editRuns   = 50 // with and without a journal: what is measured is as small as what the machine adds
 	streamRuns = 5
 )
 
