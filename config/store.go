@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"artoo/tool/atomicfile"
-
 	"github.com/gofrs/flock"
 	"github.com/pelletier/go-toml/v2"
+
+	"artoo/tool/atomicfile"
 )
 
 // Keyring is the system's store of passwords. A question must end by itself

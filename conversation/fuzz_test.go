@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -154,12 +155,29 @@ func (s *script) trim(trim func() (Trimmed, error), goal float64) {
 	s.check()
 }
 
-// cloned is what stays as it is, whatever becomes of messages and their parts. What
-// is compared with it shares its texts, which makes that a matter of no time.
+// cloned is what stays as it is, whatever becomes of messages, their parts and the bytes
+// in these. What is compared with it shares its texts, which makes that a matter of no
+// time.
 func cloned(messages []provider.Message) []provider.Message {
 	out := slices.Clone(messages)
 	for i := range out {
 		out[i].Parts = slices.Clone(out[i].Parts)
+		for k, part := range out[i].Parts {
+			switch p := part.(type) {
+			case provider.Image:
+				p.Data = bytes.Clone(p.Data)
+				out[i].Parts[k] = p
+			case provider.ToolResult:
+				p.Images = slices.Clone(p.Images)
+				for n := range p.Images {
+					p.Images[n].Data = bytes.Clone(p.Images[n].Data)
+				}
+				out[i].Parts[k] = p
+			case provider.ToolCall:
+				p.Input = bytes.Clone(p.Input)
+				out[i].Parts[k] = p
+			}
+		}
 	}
 	return out
 }

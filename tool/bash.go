@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"artoo/tool/shell"
-
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"artoo/tool/shell"
 )
 
 // What a command's limits are where the environment names none.

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"artoo/provider"
 	"artoo/provider/redact"
 	"artoo/tool/atomicfile"
-
-	"github.com/gofrs/flock"
 )
 
 // historyFile keeps the lines the user sent, one JSON string per line, so that

@@ -129,7 +129,7 @@ func (c *Confiner) StartServer(cmd *exec.Cmd) (shell.Started, error) {
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
-	if c.config.Home != "" && c.config.Cache != "" {
+	if c.facts.Layer && c.config.Home != "" && c.config.Cache != "" { // caches are mounted
 		cmd.Env = append(slices.Clip(cmd.Env), "CARGO_TARGET_DIR="+c.config.cargoTarget())
 	}
 	c.mu.Lock()

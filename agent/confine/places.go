@@ -25,8 +25,8 @@ type Config struct {
 	Writable    []string // further directories that commands may write
 	Toolchains  []string // further directories with programs
 	Loopback    []int    // ports of the machine that are let in
-	// Servers reports whether language servers may be started. It is asked once, before
-	// the first command; nil means no.
+	// Servers reports whether language servers may be started. The answer that counts is
+	// the one before the first command; nil means no.
 	Servers func() bool
 	// Trusted reports whether the project's own programs may run on a layer too. It is
 	// asked before each command; nil means never.

@@ -179,8 +179,8 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.place.close())
 }
 
-// Sync waits until all that was recorded is on the disk, for the end of a turn.
-// Else that happens a moment after the end of a step.
+// Sync waits until all that was recorded is on the disk, as Close does. Else that
+// happens a moment after the end of a step, or at SyncSoon.
 func (j *Journal) Sync() error {
 	j.syncNow()
 	j.mu.Lock()

@@ -37,7 +37,7 @@ type client struct {
 	shaken    bool                 // it may be told of files
 	documents map[string]*document // by path
 	published chan struct{}        // closed and made anew with each publication
-	runs      int                  // of checks, counted at their begin and end
+	runs      int                  // of checks that have begun
 }
 
 // document is a file as the server knows it.
@@ -216,28 +216,26 @@ func (c *client) progress(params json.RawMessage) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.runs++
-	runs, checked := c.runs, map[*document]int{}
-	for _, d := range c.documents {
-		if in.Value.Kind == "begin" {
+	switch in.Value.Kind {
+	case "begin":
+		c.runs++
+		for _, d := range c.documents {
 			d.checked = d.version
 		}
-		checked[d] = d.checked
+	case "end":
+		ended := c.runs
+		time.AfterFunc(checkGrace, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.runs != ended {
+				return // it was cut off
+			}
+			for _, d := range c.documents {
+				d.of = max(d.of, d.checked)
+			}
+			c.wake()
+		})
 	}
-	if in.Value.Kind != "end" {
-		return
-	}
-	time.AfterFunc(checkGrace, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.runs != runs {
-			return
-		}
-		for d, version := range checked {
-			d.of = max(d.of, version)
-		}
-		c.wake()
-	})
 }
 
 // wake wakes those that wait for word of a file. The lock is held.

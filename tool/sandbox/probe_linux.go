@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"artoo/tool/atomicfile"
-
 	"golang.org/x/sys/unix"
+
+	"artoo/tool/atomicfile"
 )
 
 // A probe is given up when nothing of it is heard for this long: where file systems

@@ -108,6 +108,8 @@ func (p *processTree) marked(pid int) bool {
 		p.unsure = true
 		return false
 	}
+	// Where becomesAnother cannot tell, an empty one may be that of a process which is
+	// becoming another program: it is looked at again.
 	p.unmarked[pid] = environ == nil || len(environ) > 0
 	return false
 }
