@@ -154,8 +154,7 @@ func systemPrompt(info promptInfo) string {
 	if !info.Settings.offers("bash") {
 		info.Shell = ""
 	}
-	text := strings.ReplaceAll(promptText, "\r\n", "\n") // as a checkout on Windows may have it
-	parsed := template.Must(template.New("prompt").Funcs(template.FuncMap{"trim": strings.TrimSpace}).Parse(text))
+	parsed := template.Must(template.New("prompt").Funcs(template.FuncMap{"trim": strings.TrimSpace}).Parse(promptText))
 	var b strings.Builder
 	if err := parsed.Execute(&b, info); err != nil {
 		panic("prompt.md: " + err.Error()) // a mistake in the file, which every test would find

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"runtime"
 )
 
 // entry is what `artoo login` wrote down for a provider: the key itself, or
@@ -41,8 +40,7 @@ func (c *Config) readCredentials() (credentials, error) {
 	if err != nil {
 		return file, fail(err)
 	}
-	// Windows has no such bits: a user's profile is closed by its ACL.
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+	if info.Mode().Perm()&0o077 != 0 {
 		return file, wrong(kindConfig, file.shown, "others can read the keys in it", "chmod 600 "+file.shown)
 	}
 	data, err := os.ReadFile(path)

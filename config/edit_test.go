@@ -47,7 +47,7 @@ func TestAddRule(t *testing.T) {
 				t.Errorf("rules %+v", rules)
 			}
 			if info, err := os.Stat(path); err != nil ||
-				(!isWindows() && info.Mode().Perm() != map[bool]os.FileMode{true: 0o600, false: 0o640}[test.before == ""]) {
+				info.Mode().Perm() != map[bool]os.FileMode{true: 0o600, false: 0o640}[test.before == ""] {
 				t.Errorf("mode %v, %v", info.Mode(), err)
 			}
 			if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".config-*")); err != nil || len(left) > 0 {
@@ -78,9 +78,6 @@ func TestAddRuleRefusesWhatItCannotEdit(t *testing.T) {
 }
 
 func TestAddRuleFollowsALink(t *testing.T) {
-	if isWindows() {
-		return // links need a privilege there
-	}
 	dir := t.TempDir()
 	target := writeFile(t, 0o600, "", dir, "dotfiles", "artoo.toml")
 	link := filepath.Join(dir, "config.toml")

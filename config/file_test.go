@@ -208,9 +208,6 @@ func TestReadableKeysWarn(t *testing.T) {
 	home := world(t)
 	path := writeFile(t, 0o644, "[provider.openai]\napi_key = \"sk-x\"\n", home, ".config", "artoo", "config.toml")
 	c := mustLoad(t, LoadOptions{})
-	if isWindows() {
-		return
-	}
 	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "chmod 600") {
 		t.Errorf("warnings for %s: %q", path, c.Warnings)
 	}

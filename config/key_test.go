@@ -8,15 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-func isWindows() bool { return runtime.GOOS == "windows" }
 
 func TestKeyOrder(t *testing.T) {
 	home := world(t)
@@ -115,9 +112,6 @@ func TestGeneralKeyStaysWithItsProvider(t *testing.T) {
 }
 
 func TestKeyCommand(t *testing.T) {
-	if isWindows() {
-		return // needs a POSIX shell
-	}
 	load := func(command string) *Config {
 		return mustFile(t, "[provider.openai]\napi_key_command = "+command+"\n")
 	}
@@ -161,9 +155,6 @@ func TestCredentialsAreRefusedWhenOthersCanReadThem(t *testing.T) {
 	home := world(t)
 	path := writeFile(t, 0o644, "[openai]\napi_key = \"stored\"\n", home, ".local", "share", "artoo", "credentials.toml")
 	t.Setenv("OPENAI_API_KEY", "k")
-	if isWindows() {
-		return
-	}
 	_, err := mustLoad(t, LoadOptions{}).Key(t.Context(), "openai")
 	wantError(t, err, "config", "others can read the keys", "chmod 600 ~/.local/share/artoo/credentials.toml")
 	if err := os.Chmod(path, 0o600); err != nil {
@@ -263,9 +254,6 @@ func TestSeenKeys(t *testing.T) {
 	want := []string{"key-of-a-second-variable", "key-of-the-config-file", "key-of-a-box-0123456"}
 	if diff := cmp.Diff(want, cfg.SeenKeys()); diff != "" {
 		t.Error(diff)
-	}
-	if isWindows() {
-		return
 	}
 	if _, err := cfg.Key(t.Context(), "openai"); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"time"
 	"unicode"
@@ -63,12 +62,7 @@ func (c *Config) runKeyCommand(ctx context.Context, name string, argv []string) 
 }
 
 // shellCommand is the system's shell running a line.
-func shellCommand(line string) []string {
-	if runtime.GOOS == "windows" {
-		return []string{"cmd", "/c", line}
-	}
-	return []string{"sh", "-c", line}
-}
+func shellCommand(line string) []string { return []string{"sh", "-c", line} }
 
 // clean is the first line of what a command said, printable and short.
 func clean(text string) string {

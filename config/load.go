@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"strings"
 
 	"artoo/provider"
@@ -113,7 +112,7 @@ func (c *Config) warnExposed(path string) {
 	for _, p := range c.Providers {
 		holds = holds || !p.APIKey.IsZero() || len(p.ExtraHeaders) > 0
 	}
-	if !holds || runtime.GOOS == "windows" {
+	if !holds {
 		return
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {

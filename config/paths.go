@@ -2,7 +2,6 @@ package config
 
 import (
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -37,14 +36,8 @@ func FindPaths(lookup func(string) (string, bool)) Paths {
 
 // homeDir is the user's home directory, if the environment names one.
 func homeDir(lookup func(string) (string, bool)) (string, bool) {
-	names := []string{"HOME"}
-	if runtime.GOOS == "windows" {
-		names = append(names, "USERPROFILE")
-	}
-	for _, name := range names {
-		if dir, _ := lookup(name); filepath.IsAbs(dir) {
-			return filepath.Clean(dir), true
-		}
+	if dir, _ := lookup("HOME"); filepath.IsAbs(dir) {
+		return filepath.Clean(dir), true
 	}
 	return "", false
 }

@@ -36,7 +36,6 @@ func TestPaths(t *testing.T) {
 func TestNoHomeIsAnErrorOnlyWhenNeeded(t *testing.T) {
 	world(t)
 	t.Setenv("HOME", "")
-	t.Setenv("USERPROFILE", "")
 	t.Setenv("OPENAI_API_KEY", "k")
 	c := mustLoad(t, LoadOptions{})
 	if key, err := c.Key(t.Context(), "openai"); err != nil || key.Value.Reveal() != "k" {

@@ -148,10 +148,10 @@ func TestKeysInTheFile(t *testing.T) {
 		wantKey(t, c, name, "sk-"+name, "credentials")
 	}
 	info, err := os.Stat(file)
-	if err != nil || !isWindows() && info.Mode().Perm() != 0o600 {
+	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if dir, err := os.Stat(filepath.Dir(file)); err != nil || !isWindows() && dir.Mode().Perm() != 0o700 {
+	if dir, err := os.Stat(filepath.Dir(file)); err != nil || dir.Mode().Perm() != 0o700 {
 		t.Errorf("directory: mode %v, %v", dir.Mode(), err)
 	}
 	if where, err := c.ForgetKey(t.Context(), "openai"); err != nil || where != "~/.local/share/artoo/credentials.toml" {
@@ -167,9 +167,6 @@ func TestKeysInTheFile(t *testing.T) {
 	}
 
 	// What others can read is not written to, nor what cannot be read.
-	if isWindows() {
-		return
-	}
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -277,9 +274,6 @@ func TestKeyShapes(t *testing.T) {
 }
 
 func TestKeyCommandSpeaksAndSeesNoKey(t *testing.T) {
-	if isWindows() {
-		return // needs a POSIX shell
-	}
 	home := world(t)
 	writeFile(t, 0o600,
 		"[provider.openai]\napi_key_command = \"echo run >>$HOME/ran; echo touch the token >&2; printf 'no\\\\033end' >&2; echo k-$OPENAI_API_KEY-$MY_KEY-$ARTOO_DEBUG-$OTHER\"\n[provider.mine]\nbase_url = \"http://localhost:1\"\napi_key_env = \"MY_KEY\"\n", home, ".config", "artoo", "config.toml")
@@ -302,9 +296,6 @@ func TestKeyCommandSpeaksAndSeesNoKey(t *testing.T) {
 // TestAKeyInWhatAFailingKeyCommandSaysIsMasked: helpers print what they were
 // sent, and their lines may hold tokens of their own.
 func TestAKeyInWhatAFailingKeyCommandSaysIsMasked(t *testing.T) {
-	if isWindows() {
-		return // needs a POSIX shell
-	}
 	home := world(t)
 	writeFile(t, 0o600, "[provider.openai]\napi_key_command = \"echo refused TOPSECRET >&2; exit 3\"\n", home,
 		".config", "artoo", "config.toml")

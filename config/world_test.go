@@ -21,7 +21,6 @@ func world(t *testing.T) string {
 		}
 	}
 	t.Setenv("HOME", home)
-	t.Setenv("USERPROFILE", home)
 	return home
 }
 

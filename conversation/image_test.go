@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -42,7 +41,7 @@ func imageFiles(t testing.TB, dir string) (names []string) {
 	for _, f := range files {
 		info, err := f.Info()
 		must(t, err)
-		if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v", f.Name(), info.Mode())
 		}
 		names = append(names, f.Name())

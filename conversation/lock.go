@@ -3,14 +3,12 @@ package conversation
 import (
 	"errors"
 	"os"
-	"runtime"
 	"syscall"
 
 	"github.com/gofrs/flock"
 )
 
-// lockExt is added to a session file's name. The lock is a file of its own
-// because on Windows a locked file cannot be read by others.
+// lockExt is added to a session file's name. The lock is a file of its own.
 const lockExt = ".lock"
 
 // errInUse says that another process, or another Session of this one, writes
@@ -68,16 +66,10 @@ func noLocks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK)
 }
 
-// release frees the lock and removes its file. On Windows an open file cannot
-// be removed, and a file that another process opened meanwhile stays.
+// release removes the lock's file and frees the lock.
 func (l *fileLock) release() error {
 	if l == nil {
 		return nil
-	}
-	if runtime.GOOS == "windows" {
-		err := l.lock.Unlock()
-		_ = os.Remove(l.path) // in use again, or gone: both are fine
-		return err
 	}
 	return errors.Join(notMissing(os.Remove(l.path)), l.lock.Unlock())
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -76,10 +75,6 @@ func TestNothingIsWrittenBeforeTheFirstAppend(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Log("no modes here")
-		return
-	}
 	st := testStore(t)
 	s := record(t, st)
 	for path, want := range map[string]fs.FileMode{filepath.Dir(st.Dir): 0o700, st.Dir: 0o700, s.Path(): 0o600,

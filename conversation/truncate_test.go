@@ -3,7 +3,6 @@ package conversation
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -63,13 +62,11 @@ func TestLongResultKeepsHeadTailAndFile(t *testing.T) {
 	if got := c.Messages()[0].Parts[0]; !cmp.Equal(got, any(r)) {
 		t.Error(cmp.Diff(any(r), got))
 	}
-	if runtime.GOOS != "windows" {
-		for path, mode := range map[string]os.FileMode{dir: 0o700, r.File: 0o600} {
-			info, err := os.Stat(path)
-			must(t, err)
-			if info.Mode().Perm() != mode {
-				t.Errorf("%s has mode %v", path, info.Mode())
-			}
+	for path, mode := range map[string]os.FileMode{dir: 0o700, r.File: 0o600} {
+		info, err := os.Stat(path)
+		must(t, err)
+		if info.Mode().Perm() != mode {
+			t.Errorf("%s has mode %v", path, info.Mode())
 		}
 	}
 }

@@ -263,11 +263,9 @@ func (s *retrying) maxTime() time.Duration {
 	return cmp.Or(s.MaxTime, retryTime)
 }
 
-// noServer reports whether the request never reached one. Windows has a number
-// of its own for a refused connection, which syscall does not translate.
+// noServer reports whether the request never reached one.
 func noServer(err error) bool {
-	const wsaConnRefused = syscall.Errno(10061)
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, wsaConnRefused) {
+	if errors.Is(err, syscall.ECONNREFUSED) {
 		return true
 	}
 	dns, ok := errors.AsType[*net.DNSError](err)

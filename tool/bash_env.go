@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -17,21 +16,12 @@ func ChildEnviron(environ, pass []string, keys ...string) (env []string, withhel
 	set, defaults := quietVariables(), quietDefaults()
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if name == "" {
-			// Windows keeps each drive's directory in a variable named "=C:".
-			env = append(env, kv)
-			continue
-		}
-		key := name
-		if runtime.GOOS == "windows" {
-			key = strings.ToUpper(name)
-		}
-		_, ours := set[key]
+		_, ours := set[name]
 		switch {
-		case ours, isDropped(key):
-		case slices.Contains(keys, key), slices.Contains(keys, name):
+		case ours, isDropped(name):
+		case slices.Contains(keys, name):
 			withheld = append(withheld, name)
-		case isCredential(key) && !slices.Contains(pass, name):
+		case isCredential(name) && !slices.Contains(pass, name):
 			withheld = append(withheld, name)
 		default:
 			env = append(env, kv)
@@ -56,11 +46,7 @@ func ChildEnviron(environ, pass []string, keys ...string) (env []string, withhel
 func WithoutKeys(environ []string, keys ...string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		folded := name
-		if runtime.GOOS == "windows" {
-			folded = strings.ToUpper(name)
-		}
-		return folded == "ARTOO_API_KEY" || slices.Contains(keys, folded) || slices.Contains(keys, name)
+		return name == "ARTOO_API_KEY" || slices.Contains(keys, name)
 	})
 }
 

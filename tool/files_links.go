@@ -46,7 +46,7 @@ func newResolver() *resolver {
 		lstat:    os.Lstat,
 		readlink: os.Readlink,
 		names:    readNames,
-		foldCase: runtime.GOOS == "darwin" || runtime.GOOS == "ios" || runtime.GOOS == "windows",
+		foldCase: runtime.GOOS == "darwin",
 		dirs:     map[string]dirNames{},
 	}
 }
@@ -63,8 +63,7 @@ func readNames(dir string) ([]string, error) {
 // real is the link-free spelling of an absolute path. What does not exist, or
 // cannot be looked at, stays as it is written.
 func (r *resolver) real(abs string) (string, error) {
-	volume := filepath.VolumeName(abs)
-	return r.walk(volume+string(filepath.Separator), abs[len(volume):])
+	return r.walk(string(filepath.Separator), abs)
 }
 
 // walk follows rest from the link-free directory cur. Like the kernel, it takes
@@ -95,20 +94,17 @@ func (r *resolver) walk(cur, rest string) (string, error) {
 		if links++; links > maxLinks {
 			return "", errTooManyLinks
 		}
-		if volume := filepath.VolumeName(target); volume != "" {
-			cur, target = volume+string(filepath.Separator), target[len(volume):]
-		} else if target != "" && os.IsPathSeparator(target[0]) {
-			cur = filepath.VolumeName(cur) + string(filepath.Separator)
+		if filepath.IsAbs(target) {
+			cur = string(filepath.Separator)
 		}
 		todo = append(split(target), todo...)
 	}
 	return cur, nil
 }
 
-// link tells where path leads if it is a link. Junctions of Windows are
-// irregular files to os.Lstat.
+// link tells where path leads if it is a link.
 func (r *resolver) link(path string, info fs.FileInfo) (target string, ok bool) {
-	if info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
+	if info.Mode()&fs.ModeSymlink == 0 {
 		return "", false
 	}
 	target, err := r.readlink(path)
@@ -142,7 +138,7 @@ func (r *resolver) spelling(dir, name string, info fs.FileInfo) string {
 			return candidate
 		}
 	}
-	// A short name of Windows such as PROGRA~1, or another form of Unicode.
+	// The file system may take another form of Unicode for the same name.
 	for candidate := range names {
 		if other, err := r.lstat(filepath.Join(dir, candidate)); err == nil && os.SameFile(info, other) {
 			return candidate

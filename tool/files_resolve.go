@@ -45,11 +45,6 @@ func (f *Files) resolve(path string, write bool) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	for _, name := range split(rest) {
-		if why := badName(name); why != "" {
-			return target{}, fmt.Errorf("path %q: %s", path, why)
-		}
-	}
 	abs, err := f.links.walk(start, rest)
 	if err != nil {
 		return target{}, fmt.Errorf("path %q: %w", path, err)
@@ -86,9 +81,6 @@ func (f *Files) start(path string) (dir, rest string, err error) {
 	}
 	path = filepath.FromSlash(path)
 	if !filepath.IsAbs(path) {
-		if filepath.VolumeName(path) != "" || path[0] == filepath.Separator {
-			return "", "", fmt.Errorf("path %q: is neither whole nor relative to the working directory", path)
-		}
 		return f.dir, path, nil
 	}
 	for _, g := range f.grants {
@@ -100,8 +92,7 @@ func (f *Files) start(path string) (dir, rest string, err error) {
 			}
 		}
 	}
-	volume := filepath.VolumeName(path)
-	return volume + string(filepath.Separator), path[len(volume):], nil
+	return string(filepath.Separator), path, nil
 }
 
 // grantOf finds the innermost granted directory around abs; for writing, the

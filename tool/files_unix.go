@@ -14,9 +14,6 @@ import (
 // writer must not block, even if it took the place of a file a moment ago.
 const openFlags = syscall.O_NONBLOCK
 
-// badName says what is wrong with one name of a path; here nothing can be.
-func badName(string) string { return "" }
-
 // keepOwner gives file the owner and group of old as far as the system lets us:
 // only root may give files away, a group must be one of ours.
 func keepOwner(file *os.File, old fs.FileInfo) {

@@ -84,7 +84,7 @@ func TestTheProjectIsTheNearestRepositoryThatGitWouldTake(t *testing.T) {
 	if _, err := FindProject(filepath.Join(base, "missing"), "", false); err == nil {
 		t.Error("a directory that is not there has a project")
 	}
-	root := filepath.VolumeName(base) + string(filepath.Separator)
+	root := string(filepath.Separator)
 	if p, err := FindProject(root, "", false); err != nil || p.None == "" {
 		t.Errorf("%s: %+v, %v", root, p, err)
 	}

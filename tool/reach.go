@@ -168,8 +168,7 @@ func (f *Files) splitBase(path string) (base, rest string) {
 			}
 		}
 	}
-	volume := filepath.VolumeName(path)
-	return volume + string(filepath.Separator), strings.TrimLeft(path[len(volume):], string(filepath.Separator))
+	return string(filepath.Separator), strings.TrimLeft(path, string(filepath.Separator))
 }
 
 // below joins without cleaning: a/.. is not . when a is a link.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -50,9 +49,6 @@ func Variable(environ []string) func(name string) string {
 // not be one that looks into the project to see which program it stands for.
 // What is not found is no reason.
 func ProgramOf(environ []string, root, name string, version bool) error {
-	if runtime.GOOS == "windows" {
-		return nil // where commands are not found by a path of this form
-	}
 	for _, dir := range filepath.SplitList(lookup(environ, "PATH")) {
 		if !filepath.IsAbs(dir) {
 			return fmt.Errorf("the PATH holds %q, so which program %s is depends on the directory", dir, name)

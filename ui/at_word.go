@@ -70,7 +70,7 @@ func scanAt(text string, from int) atWord {
 
 // unescape reads text up to the first rune that ends it, n bytes; stopped is
 // false when there was none. A backslash is taken off only before what would
-// otherwise mean something: Windows' paths stay what they are.
+// otherwise mean something.
 func unescape(text string, ends func(rune) bool) (path string, n int, stopped bool) {
 	var b strings.Builder
 	for n < len(text) {
@@ -190,7 +190,7 @@ func droppedImages(text string, leading bool) []string {
 }
 
 // shellWord takes the first word off a text and undoes its quotes. A backslash
-// before a letter, as in Windows' paths, stays.
+// before a letter stays.
 func shellWord(text string) (word, rest string) {
 	var b strings.Builder
 	quote, quoted := rune(0), false

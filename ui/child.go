@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -44,9 +43,6 @@ func (t *Terminal) programs() []string {
 // shellArgv runs a command line a user configured, which may hold arguments,
 // with more arguments added.
 func shellArgv(line string, args ...string) []string {
-	if runtime.GOOS == "windows" {
-		return append(strings.Fields(line), args...)
-	}
 	return append([]string{"sh", "-c", line + ` "$@"`, line}, args...)
 }
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -113,7 +112,7 @@ func findProgram(name, path string) string {
 		}
 		full := filepath.Join(dir, name)
 		info, err := os.Stat(full)
-		if err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0) {
+		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return full
 		}
 	}
@@ -137,7 +136,7 @@ func runClipboard(ctx context.Context, argv, environ []string, text string) erro
 	return ranToEnd(command.Run())
 }
 
-// utf16Bytes is text as Windows reads it from a file: little endian, marked.
+// utf16Bytes is text in UTF-16, little endian with a byte order mark.
 func utf16Bytes(text string) []byte {
 	data := []byte{0xff, 0xfe}
 	for _, unit := range utf16.Encode([]rune(text)) {

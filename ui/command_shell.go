@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 
 	"artoo/provider"
@@ -75,7 +74,7 @@ const exitedWell = "exit status 0"
 // how it ended, "" when it did not begin. It has the terminal for its input if
 // there is one, and Ctrl-C is for it alone.
 func (t *Terminal) runShell(ctx context.Context, line string, out *shellOutput) (how string, err error) {
-	command := exec.CommandContext(ctx, t.userShell(), shellFlag(), line)
+	command := exec.CommandContext(ctx, t.userShell(), "-c", line)
 	command.Dir, command.Env = t.opt.Agent.Env().Dir, t.opt.Environ
 	command.WaitDelay = shellPipeWait
 	command.Cancel = func() error { return stopCommand(command, true) }
@@ -172,17 +171,7 @@ func (t *Terminal) shellStopper(command *exec.Cmd, over <-chan struct{}) func() 
 
 // userShell is the user's shell, which takes a command line as sh does.
 func (t *Terminal) userShell() string {
-	if runtime.GOOS == "windows" {
-		return cmp.Or(t.variable("COMSPEC"), "cmd.exe")
-	}
 	return cmp.Or(t.variable("SHELL"), "/bin/sh")
-}
-
-func shellFlag() string {
-	if runtime.GOOS == "windows" {
-		return "/c"
-	}
-	return "-c"
 }
 
 // howItEnded is "exit status 1" or "signal: killed".

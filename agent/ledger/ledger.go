@@ -94,7 +94,6 @@ func (l *Ledger) Close() error {
 	if l.alive == nil {
 		return nil
 	}
-	// Windows removes no open file; the name is never used again, so the order is free.
 	err := l.alive.Unlock()
 	if gone := os.Remove(l.alive.Path()); !errors.Is(gone, fs.ErrNotExist) { // another run may have found it free
 		err = errors.Join(err, gone)

@@ -85,7 +85,7 @@ func partsOf(path string) []string {
 func passesThrough(parts, names []string) bool {
 	for i := 0; i+len(names) <= len(parts); i++ {
 		if slices.EqualFunc(parts[i:i+len(names)], names, func(part, name string) bool {
-			// Windows takes "name." and "name " for the same file.
+			// Some file systems take "name." and "name " for the same file.
 			ok, err := path.Match(name, strings.TrimRight(part, " ."))
 			return err == nil && ok
 		}) {

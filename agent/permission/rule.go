@@ -140,7 +140,7 @@ func (r Rule) exact() bool {
 }
 
 // foldsPaths is set where file systems usually ignore case.
-const foldsPaths = runtime.GOOS == "darwin" || runtime.GOOS == "windows"
+const foldsPaths = runtime.GOOS == "darwin"
 
 // matchesPath reports whether the rule covers an absolute path of the project
 // at root. What refuses or asks is taken widely: a

@@ -1,5 +1,5 @@
 // Package keyring is the system's store of passwords: the Secret Service of a
-// Linux or BSD desktop, the macOS keychain, the Windows credential manager. It
+// Linux desktop, or the macOS keychain. It
 // may start a process or ask the user to unlock it, so it is opened only when
 // a key is wanted from it, and never waited for longer than Wait.
 package keyring

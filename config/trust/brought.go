@@ -15,7 +15,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -170,11 +169,8 @@ func (w *walk) takeDir(name string) error {
 
 // read is the content of a regular file, read once.
 func (w *walk) read(name string) ([]byte, error) {
-	flags := os.O_RDONLY
-	if runtime.GOOS != "windows" {
-		flags |= syscall.O_NONBLOCK // what has become a FIFO just now does not hold us up
-	}
-	f, err := w.root.OpenFile(name, flags, 0)
+	// O_NONBLOCK: opening what has become a FIFO just now does not wait for its writer.
+	f, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, &RefusedError{name, "cannot be read: " + reason(err)}
 	}

@@ -34,11 +34,6 @@ import (
 func Main(p Process) int {
 	hideEnvironment()
 	a := &app{process: p, began: time.Now()}
-	defer func() {
-		for _, undo := range a.streams.restore {
-			undo()
-		}
-	}()
 	return a.exit(a.guarded(func() error { return a.run(context.Background()) }))
 }
 

@@ -105,11 +105,11 @@ func (a *app) machine() *doctor.Probes {
 // probes is everything there is to look at.
 func (a *app) probes(offline bool) *doctor.Probes {
 	w := a.machine()
-	profile, why := a.profile(a.streams.errConsole)
+	profile, why := a.profile(a.streams.err)
 	columns, _ := a.size()
 	w.Terminal = doctor.Terminal{
 		Input: a.streams.in, Output: a.streams.err, Profile: profile.String(), Why: why, Columns: columns,
-		Color: a.colored(a.streams.errConsole), UTF8: a.utf8(),
+		Color: a.colored(a.streams.err), UTF8: a.utf8(),
 	}
 	w.NoNetwork, w.Offline, w.CAFile = offline, a.cfg.Offline, a.cfg.CAFile
 	w.ConfigFile, w.Warnings = a.cfg.File, a.cfg.Warnings

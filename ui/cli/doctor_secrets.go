@@ -63,7 +63,7 @@ func promiseText(p secrets.Promise) string {
 }
 
 // keptVariables say where this machine has things, and whether commands are confined.
-const keptVariables = "PATH TMPDIR TEMP TMP SYSTEMROOT LANG LC_ALL container KUBERNETES_SERVICE_HOST ARTOO_SANDBOX"
+const keptVariables = "PATH TMPDIR TEMP TMP LANG LC_ALL container KUBERNETES_SERVICE_HOST ARTOO_SANDBOX"
 
 // enter makes the planted home and project those of this process, whose own
 // variables do not count. back returns to where it was.

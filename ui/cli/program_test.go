@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -48,11 +47,7 @@ func (p *programs) program(pkg string) (string, error) {
 		}
 		p.dir, p.files = dir, map[string]string{}
 	}
-	name := "artoo"
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	file := filepath.Join(p.dir, strconv.Itoa(len(p.files)), name)
+	file := filepath.Join(p.dir, strconv.Itoa(len(p.files)), "artoo")
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", file, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -77,12 +72,9 @@ func (p *programs) clear() error {
 func home(t testing.TB, with ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
-	env := []string{"HOME=" + dir, "USERPROFILE=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
+	env := []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
 		"TMPDIR=" + os.TempDir(), "ARTOO_SANDBOX=off", // what a machine can confine differs
 		"GIT_CEILING_DIRECTORIES=" + os.TempDir()}
-	if root, ok := os.LookupEnv("SYSTEMROOT"); ok { // Windows starts nothing without it
-		env = append(env, "SYSTEMROOT="+root)
-	}
 	if _, measured := t.(*testing.B); !measured {
 		env = append(env, collected()...)
 	}

@@ -80,7 +80,7 @@ func talk(in io.Writer, heard *transcript, lines []string) error {
 
 // scriptEnviron is the script's environment, as far as artoo reads it.
 func scriptEnviron(ts *testscript.TestScript) []string {
-	names := []string{"WORK", "GOCACHE", "GOFLAGS", "GORACE", "GOCOVERDIR", "USERPROFILE"}
+	names := []string{"WORK", "GOCACHE", "GOFLAGS", "GORACE", "GOCOVERDIR"}
 	for _, v := range config.ForeignVariables() {
 		names = append(names, v.Name)
 	}

@@ -125,7 +125,6 @@ func setUpScript(env *testscript.Env) error {
 	env.Values[worldKey{}] = &world{t: t}
 	home := filepath.Join(env.WorkDir, "home")
 	env.Setenv("HOME", home)
-	env.Setenv("USERPROFILE", home)
 	// Root in a container may work in a project: the scripts then see the same
 	// whoever runs them.
 	env.Setenv("container", "testscript")

@@ -22,33 +22,24 @@ type streams struct {
 	in, out, err bool // are terminals
 	watched      bool // stderr is a terminal with artoo in its foreground
 
-	outConsole, errConsole console
-
-	restore []func()     // undoes what was changed for them
 	outputs []*ui.Output // of the screen, to the terminals
 }
 
 // look finds out what the streams are.
 func (a *app) look(prompt bool) streams {
-	cfg, tty, w := a.cfg, [3]console{}, streams{}
-	for i, f := range []*os.File{a.process.In, a.process.Out, a.process.Err} {
-		var restore func()
-		tty[i], restore = consoleOf(f, i == 0)
-		w.restore = append(w.restore, restore)
-	}
-	w.in, w.out, w.err, w.outConsole, w.errConsole = tty[0].tty(), tty[1].tty(), tty[2].tty(), tty[1], tty[2]
+	cfg := a.cfg
+	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+	w := streams{in: tty(a.process.In), out: tty(a.process.Out), err: tty(a.process.Err)}
 	ci := !slices.Contains([]string{"", "0", "false"}, strings.ToLower(os.Getenv("CI")))
 	w.headless = !cfg.Interactive && (cfg.Print || !w.in || !w.err || prompt && (!w.out || ci))
 	w.watched = w.err && ui.Foreground(a.process.Err)
 	return w
 }
 
-// profile is how much a stream's console can do, and why not more.
-func (a *app) profile(c console) (screen.Profile, string) {
-	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, c.tty())
-	if limit := c.why(); limit != "" && profile == screen.Rich && a.cfg.UI != profile.String() {
-		return screen.Plain, limit
-	}
+// profile is how much a stream can show, and why not more. tty says whether it
+// is a terminal.
+func (a *app) profile(tty bool) (screen.Profile, string) {
+	profile, why := screen.ProfileDecision(a.cfg.UI, os.Getenv, tty)
 	if why == "asked for" {
 		why = a.cfg.Origin("ui")
 	}
@@ -58,9 +49,9 @@ func (a *app) profile(c console) (screen.Profile, string) {
 // colored says whether a stream gets colour. Plain and spoken have none unless it
 // is asked for; each stream is looked at on its own, since the other one may be
 // a file.
-func (a *app) colored(c console) bool {
-	profile, _ := a.profile(c)
-	return screen.ColorDecision(a.cfg.Color, os.Getenv, c.tty() && profile == screen.Rich)
+func (a *app) colored(tty bool) bool {
+	profile, _ := a.profile(tty)
+	return screen.ColorDecision(a.cfg.Color, os.Getenv, tty && profile == screen.Rich)
 }
 
 func (a *app) utf8() bool { return screen.UTF8Decision(os.Getenv) }
@@ -68,11 +59,11 @@ func (a *app) utf8() bool { return screen.UTF8Decision(os.Getenv) }
 // newScreen makes the screen for the settings and streams there are.
 func (a *app) newScreen() *screen.Screen {
 	cfg := a.cfg
-	profile, _ := a.profile(a.streams.errConsole)
+	profile, _ := a.profile(a.streams.err)
 	home, _ := os.LookupEnv("HOME")
 	o := screen.Options{
 		Out: a.process.Out, Err: a.process.Err, OutTTY: a.streams.out, ErrTTY: a.streams.err, Profile: profile,
-		OutColor: a.colored(a.streams.outConsole), ErrColor: a.colored(a.streams.errConsole),
+		OutColor: a.colored(a.streams.out), ErrColor: a.colored(a.streams.err),
 		Links: screen.LinkDecision(os.Getenv, a.streams.out && profile == screen.Rich),
 		UTF8:  a.utf8(), Width: func() int { cols, _ := a.size(); return cols },
 		Conversation: !a.streams.headless, Hold: a.streams.headless && !a.streams.out, Quiet: cfg.Quiet, Verbose: cfg.Debug,

@@ -52,7 +52,7 @@ func (a *app) converse(ctx context.Context, first string) error {
 			history = path
 		}
 	}
-	profile, why := a.profile(a.streams.errConsole)
+	profile, why := a.profile(a.streams.err)
 	notify, err := a.notifier(profile)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -34,7 +33,7 @@ func TestFile(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(data), c.begins) {
 			t.Errorf("%s: %.40q, %v", c.path, data, err)
 		}
-		if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", c.path, info.Mode(), err)
 		}
 	}

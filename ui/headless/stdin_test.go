@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -148,7 +147,7 @@ func TestLargeInputGoesToAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the mode is %v", info.Mode())
 	}
 	for _, want := range []string{"look\n\nStandard input, 20481 lines, ", in.File, "It begins:\n\n0123456789abcdé\n",

@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"runtime"
 	"strconv"
 	"strings"
 )
@@ -94,9 +93,6 @@ func whyPlain(env func(string) string) string {
 	}
 	switch term := env("TERM"); term {
 	case "":
-		if runtime.GOOS == "windows" {
-			return "" // the console has no TERM
-		}
 		return "TERM is not set"
 	case "dumb", "unknown":
 		return "TERM=" + term
@@ -105,8 +101,7 @@ func whyPlain(env func(string) string) string {
 }
 
 // UTF8Decision says whether the locale names UTF-8: the first of LC_ALL,
-// LC_CTYPE and LANG that is not empty decides. Windows consoles are written in
-// UTF-8.
+// LC_CTYPE and LANG that is not empty decides.
 func UTF8Decision(env func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := env(name); v != "" {
@@ -114,7 +109,7 @@ func UTF8Decision(env func(string) string) bool {
 			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
 		}
 	}
-	return runtime.GOOS == "windows"
+	return false
 }
 
 // clampWidth keeps a width inside what the layout can work with.

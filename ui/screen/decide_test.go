@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 
@@ -99,10 +98,8 @@ func TestWhatDecidesTheProfile(t *testing.T) {
 			t.Errorf("%+v: %v, %q", c, got, why)
 		}
 	}
-	if runtime.GOOS != "windows" {
-		if p, _ := ProfileDecision("auto", environ("TERM="), true); p != Plain {
-			t.Errorf("an unset TERM is %v", p)
-		}
+	if p, _ := ProfileDecision("auto", environ("TERM="), true); p != Plain {
+		t.Errorf("an unset TERM is %v", p)
 	}
 }
 
@@ -113,7 +110,7 @@ func TestUTF8Decision(t *testing.T) {
 		"LC_ALL=C LANG=en_US.UTF-8":              false,
 		"LC_CTYPE=en_US.UTF-8 LANG=C":            true,
 		"LC_ALL= LC_CTYPE= LANG=de_DE.ISO8859-1": false,
-		"":                                       runtime.GOOS == "windows",
+		"":                                       false,
 	} {
 		if got := UTF8Decision(environ(env)); got != want {
 			t.Errorf("%q: %v", env, got)

@@ -163,11 +163,9 @@ func (c *call) transport(err error) *provider.Error {
 }
 
 // reset reports whether the other side, or something between, broke a connection
-// off. Windows has numbers of its own for that, which syscall does not translate.
+// off.
 func reset(err error) bool {
-	const wsaConnAborted, wsaConnReset = syscall.Errno(10053), syscall.Errno(10054)
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, wsaConnReset) ||
-		errors.Is(err, wsaConnAborted)
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // tlsError words a certificate that could not be checked. The issuer is named
