@@ -76,9 +76,19 @@ func (f *Files) resolveRead(path string) (target, error) {
 	return t, err
 }
 
-// secretMarks lists what makes a file of this folded name a secret if it holds
-// one of them; nil for most names.
-func secretMarks(base string) []string {
+// secretMarks lists what makes a file of this folded name, or a copy of one, a
+// secret if it holds one of them; nil for most names.
+func secretMarks(base string) (marks []string) {
+	ofCopy(base, func(original string) string {
+		if marks == nil {
+			marks = originalMarks(original)
+		}
+		return ""
+	})
+	return marks
+}
+
+func originalMarks(base string) []string {
 	switch base {
 	case ".npmrc":
 		return []string{"_authToken", "_auth", "_password"}

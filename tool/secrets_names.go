@@ -15,69 +15,101 @@ const (
 // openEnv are endings of files of an environment that hold examples or types.
 func openEnv() []string { return []string{".example", ".sample", ".template", ".dist", ".d.ts"} }
 
-// bareName is a name without what editors and users put around that of a copy.
-func bareName(name string) string {
-	name = strings.Trim(strings.TrimSuffix(name, "~"), "#")
-	if swap, ok := strings.CutSuffix(name, ".swp"); ok {
-		return strings.TrimPrefix(swap, ".")
-	}
+// ofCopy judges the file that one of this name is a copy of, as editors and users
+// name their copies, and a file of another name by that name. why returns "" for
+// what is no secret.
+func ofCopy(name string, why func(original string) string) string {
+	bare := strings.Trim(strings.TrimSuffix(name, "~"), "#")
 	for _, ending := range []string{".bak", ".orig", ".old", ".save", ".backup"} {
-		name = strings.TrimSuffix(name, ending)
+		bare = strings.TrimSuffix(bare, ending)
 	}
-	return name
-}
-
-// secretEnv reports whether a folded name is that of a file, or of a directory of
-// files, with the variables of an environment.
-func secretEnv(name string) bool {
-	name = bareName(name)
-	for _, ending := range openEnv() {
-		if strings.HasSuffix(name, ending) {
-			return false
+	if stem := len(bare) - len(".swp"); stem > 0 && bare[stem:len(bare)-1] == ".sw" {
+		bare = bare[:stem]
+		// A swap file has a dot before its file's name, where that has none itself.
+		if visible, hidden := strings.CutPrefix(bare, "."); hidden {
+			if found := ofCopy(visible, why); found != "" {
+				return found
+			}
 		}
 	}
-	return strings.HasPrefix(name, ".env")
+	if bare == name {
+		return why(name)
+	}
+	return ofCopy(bare, why)
+}
+
+// secretEnv judges the folded name of a file, or of a directory of files, that may
+// hold the variables of an environment.
+func secretEnv(name string) string {
+	for _, ending := range openEnv() {
+		if strings.HasSuffix(name, ending) {
+			return ""
+		}
+	}
+	if strings.HasPrefix(name, ".env") {
+		return whyEnv
+	}
+	return ""
 }
 
 // secretName judges a file by name: inside is the path within the granted
 // directory, abs the whole one, both folded and with slashes.
 func secretName(inside, abs string) string {
-	for _, name := range strings.Split(inside, "/") {
-		if secretEnv(name) {
-			return whyEnv
+	for name := range strings.SplitSeq(inside, "/") {
+		if why := ofCopy(name, secretEnv); why != "" {
+			return why
 		}
 	}
-	base := bareName(path.Base(inside))
+	dir := "/" + strings.TrimPrefix(path.Dir(abs), "/")
+	return ofCopy(path.Base(inside), func(base string) string {
+		if why, known := secretBase(base); known {
+			return why
+		}
+		return secretPath(path.Join(dir, base))
+	})
+}
+
+// secretBase judges a file by its own name, wherever it is. known is false where
+// the directory decides.
+func secretBase(base string) (why string, known bool) {
 	switch base {
-	case "secrets.yml", "secrets.yaml", "master.key", "credentials.json":
-		return whySecrets
+	case "env.production", ".dev.vars":
+		return whyEnv, true
+	case "master.key", "credentials.json", "local.settings.json", ".vault_pass":
+		return whySecrets, true
 	case "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "id_xmss":
-		return whyKey
-	case ".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc", ".git-credentials", ".dockercfg", ".vault-token",
-		".s3cfg", ".boto", ".htpasswd", ".terraformrc", "application_default_credentials.json":
-		return whyCloud
-	}
-	if strings.HasPrefix(base, "service-account") && strings.HasSuffix(base, ".json") {
-		return whyCloud
+		return whyKey, true
+	case ".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc", ".git-credentials", ".dockercfg", ".dockerconfigjson", "kubeconfig",
+		".vault-token", ".s3cfg", ".boto", ".htpasswd", ".terraformrc", "application_default_credentials.json":
+		return whyCloud, true
 	}
 	stem, ext := strings.TrimSuffix(base, path.Ext(base)), path.Ext(base)
+	switch {
+	case strings.HasPrefix(base, "client_secret"), strings.Contains(base, "firebase-adminsdk"),
+		strings.HasPrefix(base, "service-account") && ext == ".json":
+		return whyCloud, true
+	}
 	switch ext {
 	case ".env":
 		if stem != "" {
-			return whyEnv
+			return whyEnv, true
 		}
-	case ".tfstate":
-		return whySecrets
+	case ".yml", ".yaml", ".json", ".toml":
+		if stem == "secret" || stem == "secrets" {
+			return whySecrets, true
+		}
+	case ".tfstate", ".tfvars":
+		return whySecrets, true
 	case ".p12", ".pfx", ".ppk", ".jks", ".keystore", ".kdbx":
-		return whyKey
+		return whyKey, true
 	case ".pem":
 		if !strings.Contains(stem, "pub") && (strings.Contains(stem, "priv") || strings.HasSuffix(stem, "key")) {
-			return whyKey
+			return whyKey, true
 		}
 	case ".pub": // the public half, also in .ssh
-		return ""
+		return "", true
 	}
-	return secretPath("/" + strings.TrimPrefix(abs, "/"))
+	return "", false
 }
 
 // secretPath judges a file by the directory it is in. Directories end in a

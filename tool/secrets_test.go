@@ -90,6 +90,44 @@ func TestOwnCredentialsAreDenied(t *testing.T) {
 	}
 }
 
+// Services keep keys under names of their own, and editors and users make copies
+// of each under a name made of its own.
+func TestSecretsOfServicesAndTheirCopies(t *testing.T) {
+	w := newFileWorld(t, map[string]string{"tls/server.key~": testKey, "tls/.server.key.swo": testKey, "tls/#x.pem#": testKey,
+		"deploy_rsa.orig": testKey, ".npmrc.bak": "//r/:_authToken=x\n", "web/.npmrc.bak": "a=b\n", "slides.key.bak": "slides"})
+	secrets := []string{".env", ".env.local", "prod.env", "env.production", ".dev.vars", "secret.yml", "secret.yaml", "secret.json", "secret.toml",
+		"secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "credentials.json", "service-account.json",
+		"service-account-prod.json", "local.settings.json", "client_secret_12-ab.apps.googleusercontent.com.json", "client_secret",
+		"firebase-adminsdk-ab1.json", "shop-firebase-adminsdk-ab1.json", ".dockerconfigjson", "kubeconfig", ".vault_pass", "prod.tfvars", "terraform.tfstate",
+		"master.key", "id_rsa", ".netrc", "a/.aws/credentials", "a/.docker/config.json", "Secrets.JSON"}
+	check := func(path string, denied bool) {
+		t.Helper()
+		if place, err := w.env.Files.Resolve(path, false); err != nil || place.Denied != denied {
+			t.Errorf("%s: %+v %v, want denied %v", path, place, err, denied)
+		}
+	}
+	for _, secret := range secrets {
+		dir, name := filepath.Split(secret)
+		check(secret, true)
+		for _, copied := range []string{name + "~", "." + name + ".swp", "." + name + ".swo", "#" + name + "#", name + ".bak", name + ".orig",
+			"." + name + ".swp.bak"} {
+			check(dir+copied, true)
+			check("sub/"+dir+copied, true)
+		}
+		if strings.HasPrefix(name, ".") {
+			check(dir+name+".swp", true) // as vim names it
+		}
+	}
+	for _, path := range []string{"tls/server.key~", "tls/.server.key.swo", "tls/#x.pem#", "deploy_rsa.orig", ".npmrc.bak"} {
+		check(path, true)
+	}
+	for _, path := range []string{"secret.go", "secrets_test.go", "dev.vars", "local.settings.go", "settings.json", "kubeconfig.go", "kubeconfig_test.sh",
+		"vault_pass.md", "tfvars.go", "terraform.tfvars.example", "env.development.ts", "firebase.json", "main.go~", ".main.go.swp",
+		"logo.swf", "slides.key.bak", "web/.npmrc.bak", ".env.example~", "#", "x~", ".swp", "id_rsa.pub.bak"} {
+		check(path, false)
+	}
+}
+
 // The directories above the project say nothing about what is in it.
 func TestSecretsCountFromTheProject(t *testing.T) {
 	w := newFileWorld(t, nil, func(cfg *FilesConfig) {

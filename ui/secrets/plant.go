@@ -49,7 +49,7 @@ func Plant(ctx context.Context, dir string) (*Planted, error) {
 			".env", ".env.local", ".env.test", "prod.env", ".env~", "#.env#", "config/secrets.yml", "config/secrets.yaml",
 			"credentials.json", "service-account-1.json", "terraform.tfstate", "config/master.key", "deploy/id_ed25519",
 			"deploy/server.pem", "testdata/untracked.pem", ".netrc", ".npmrc", ".aws/credentials", ".kube/config",
-			".docker/config.json", "sub/.ENV.Production", "linked", "pointer",
+			".docker/config.json", "sub/.ENV.Production", ".dev.vars", "deploy/kubeconfig", ".vault_pass.swp", "linked", "pointer",
 		},
 		open: []string{".env.example", ".env.sample", ".env.template", ".env.dist", "types/.env.d.ts",
 			"deploy/id_ed25519.pub"},
