@@ -5,23 +5,31 @@ import (
 	"strings"
 )
 
+// Withholding says which variables commands do not get.
+type Withholding struct {
+	Keys []string // hold the keys of model providers, and are never passed
+	Pass []string // are passed though they look like credentials
+	// Holds reports whether a variable's value holds a credential. nil means that only
+	// names count.
+	Holds func(value string) bool
+}
+
 // ChildEnviron makes the environment of commands from environ, which is as
-// os.Environ gives it. The variables that keys names, which hold the keys of model
-// providers, and artoo's own never get through; others whose names look like
-// credentials only when pass names them. What could make a command read other files first, open an editor
+// os.Environ gives it, without artoo's own variables and without those that
+// hold names. What could make a command read other files first, open an editor
 // or a pager, or ask somebody, is set so that it does not: see quietVariables, which hold
 // whatever environ says, and quietDefaults, which do not. withheld names the
 // credential-like variables that were left out, sorted; it is for Env.Withheld.
-func ChildEnviron(environ, pass []string, keys ...string) (env []string, withheld []string) {
+func ChildEnviron(environ []string, hold Withholding) (env []string, withheld []string) {
 	set, defaults := quietVariables(), quietDefaults()
 	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
+		name, value, _ := strings.Cut(kv, "=")
 		_, ours := set[name]
 		switch {
 		case ours, isDropped(name):
-		case slices.Contains(keys, name):
+		case slices.Contains(hold.Keys, name):
 			withheld = append(withheld, name)
-		case isCredential(name) && !slices.Contains(pass, name):
+		case !slices.Contains(hold.Pass, name) && (isCredential(name) || hold.Holds != nil && hold.Holds(value)):
 			withheld = append(withheld, name)
 		default:
 			env = append(env, kv)
@@ -101,40 +109,37 @@ func isDropped(name string) bool {
 	return strings.HasPrefix(name, "ARTOO_") || strings.HasPrefix(name, "BASH_FUNC_")
 }
 
-// isCredential says whether the variable's name looks like that of a password,
-// token or key.
+// isCredential reports whether the variable's name is that of a credential: one of
+// its words is, or ends as one does.
 func isCredential(name string) bool {
-	switch name {
-	case "MYSQL_PWD", "DOCKER_AUTH_CONFIG":
+	if name == "MYSQL_PWD" {
 		return true
 	}
-	words := strings.Split(strings.ToUpper(name), "_")
-	for i, w := range words {
-		switch w {
-		case "SECRET", "SECRETS", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "APIKEY":
+	if IsSocket(name) { // SSH_AUTH_SOCK
+		return false
+	}
+	for word := range strings.SplitSeq(strings.ToUpper(name), "_") {
+		switch word {
+		case "AUTH", "BEARER", "COOKIE", "CREDENTIAL", "CREDENTIALS", "DSN", "JWT", "PASSPHRASE", "PASSWD", "PAT", "SECRETS", "SK":
 			return true
-		case "KEY":
-			if i == len(words)-1 || i > 0 && keyOf(words[i-1]) {
-				return true
-			}
-		case "PAT", "AUTH", "PASS":
-			if i == len(words)-1 && i > 0 {
-				return true
-			}
+		case "ASKPASS", "BYPASS", "COMPASS", "DONKEY", "HOTKEY", "LESSKEY", "MONKEY", "TURKEY", "WHISKEY":
+			continue // they end as the words below only by chance
 		}
-		if i == len(words)-1 && (strings.HasSuffix(w, "PASSWORD") || strings.HasSuffix(w, "TOKEN")) {
-			return true // PGPASSWORD, VAULTTOKEN
+		for _, ending := range []string{"KEY", "PASS", "PASSWORD", "SECRET", "TOKEN"} {
+			if strings.HasSuffix(word, ending) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// keyOf says whether a key of this kind is one to keep, whatever follows the
-// word: ACCESS_KEY_ID, PRIVATE_KEY_PEM.
-func keyOf(word string) bool {
-	switch word {
-	case "ACCESS", "API", "PRIVATE", "SECRET", "SIGNING", "ENCRYPTION", "MASTER", "DEPLOY":
+// IsSocket reports whether the variable says where a program of the user's listens.
+// Confined commands cannot reach it, and do not get these variables.
+func IsSocket(name string) bool {
+	switch name {
+	case "SSH_AUTH_SOCK", "DOCKER_HOST", "TMUX", "DISPLAY", "WAYLAND_DISPLAY":
 		return true
 	}
-	return false
+	return strings.HasPrefix(name, "DBUS_")
 }

@@ -142,7 +142,7 @@ func TestBashReadsNoProfiles(t *testing.T) {
 		".bash_profile": "echo profile\n", "env": "echo env\n"})
 	env := treeEnv(t, nil)
 	env.Environ, _ = ChildEnviron([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "BASH_ENV=" + home + "/env",
-		"ENV=" + home + "/env"}, nil)
+		"ENV=" + home + "/env"}, Withholding{})
 	if got := mustCall(t, quickShell(t), env, command("echo hi")).Text; got != "hi\n[exit status 0]\n" {
 		t.Errorf("%q", got)
 	}
@@ -151,7 +151,7 @@ func TestBashReadsNoProfiles(t *testing.T) {
 func TestBashSaysWhatWasWithheld(t *testing.T) {
 	env := treeEnv(t, nil)
 	env.Environ, env.Withheld = ChildEnviron(append(os.Environ(), "MY_SERVICE_TOKEN=hunter2", "OTHER_TOKEN=x"),
-		[]string{"OTHER_TOKEN"})
+		Withholding{Pass: []string{"OTHER_TOKEN"}})
 	env.Withheld = []string{"MY_SERVICE_TOKEN"}
 	failed := mustCall(t, quickShell(t), env, command("echo [$MY_SERVICE_TOKEN$OTHER_TOKEN]; exit 1"))
 	if !strings.HasPrefix(failed.Text, "[x]\n[variables withheld from commands: MY_SERVICE_TOKEN; ") {

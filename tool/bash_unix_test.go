@@ -129,7 +129,7 @@ func TestBashKeepsWhatAProgramSaidBeforeItsTimeWasUp(t *testing.T) {
 		t.Skip("there is no Python here")
 	}
 	env := treeEnv(t, nil)
-	env.Environ, _ = ChildEnviron(os.Environ(), nil)
+	env.Environ, _ = ChildEnviron(os.Environ(), Withholding{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	input := strings.TrimSuffix(command(`python3 -c 'import time; print("half way"); time.sleep(600)'`), "}") +

@@ -30,7 +30,7 @@ func treeEnv(t testing.TB, files map[string]string) *Env {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	env, _ := ChildEnviron(os.Environ(), nil)
+	env, _ := ChildEnviron(os.Environ(), Withholding{})
 	return &Env{Files: f, Dir: dir, Environ: env}
 }
 

@@ -65,8 +65,13 @@ func writeSetting(b *bytes.Buffer, key, value string) {
 }
 
 // environ is the environment of a command in the sandbox: git takes the settings
-// above, takes no locks to look, and what keeps caches beside sources does not.
+// above, takes no locks to look, and what keeps caches beside sources does not. Sockets
+// of other programs are out of reach there, so that it names none.
 func (c Config) environ(environ []string, by sandbox.Mechanism) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return tool.IsSocket(name) && !slices.Contains(c.Pass, name)
+	})
 	temp := c.temp
 	if by == sandbox.Namespaces {
 		temp = "/tmp" // where the directory is seen inside

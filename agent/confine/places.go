@@ -20,6 +20,7 @@ type Config struct {
 	Home    string // the user's; "" where there is none
 	Cache   string // artoo's own caches are below it; "" keeps none
 	Environ []string
+	Pass    []string // variables that commands get though they name a program's socket
 
 	Read, Write []string // what the user added
 	Writable    []string // further directories that commands may write

@@ -50,7 +50,7 @@ func (a *app) confine(env *tool.Env, policy *permission.Policy) (agent.Sandbox, 
 		return nil, nil
 	}
 	config := confine.Config{
-		Root: a.project.Root, Common: a.project.Common, Environ: env.Environ,
+		Root: a.project.Root, Common: a.project.Common, Environ: env.Environ, Pass: a.cfg.PassEnv,
 		Files: func() *tool.Files { return env.Files },
 		Apply: func(line string, some []sandbox.Change, open func(sandbox.Change) (*os.File, error)) ([]string, error) {
 			return a.agent.ApplyLayer("run "+line, some, open)

@@ -17,6 +17,7 @@ import (
 	"artoo/agent"
 	"artoo/provider"
 	"artoo/provider/cli"
+	"artoo/provider/redact"
 	"artoo/provider/registry"
 	"artoo/tool"
 	"artoo/tool/shell"
@@ -77,7 +78,7 @@ func (a *app) machine() *doctor.Probes {
 	if a.cfg != nil {
 		keys = a.cfg.KeyVariables()
 	}
-	environ, _ := tool.ChildEnviron(os.Environ(), nil, keys...)
+	environ, _ := tool.ChildEnviron(os.Environ(), tool.Withholding{Keys: keys, Holds: redact.Holds})
 	return &doctor.Probes{
 		Getenv: os.Getenv, LookPath: exec.LookPath, Now: time.Now,
 		Exec: func(ctx context.Context, name string, args ...string) (string, error) {

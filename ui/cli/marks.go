@@ -3,6 +3,7 @@ package cli
 // The marks that stand for keys, which a session makes in its own way.
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -74,6 +75,17 @@ func (m *marks) use() redact.Salt {
 
 // mark is what stands for a key.
 func (m *marks) mark(key string) string { return m.use().Mark(key) }
+
+// childEnviron is the environment of commands, and the names of the variables with
+// credentials that they do not get.
+func (a *app) childEnviron() (environ, withheld []string) {
+	return tool.ChildEnviron(os.Environ(), tool.Withholding{Keys: a.cfg.KeyVariables(), Pass: a.cfg.PassEnv,
+		Holds: func(value string) bool {
+			return redact.Holds(value) || slices.ContainsFunc(a.cfg.SeenKeys(), func(key string) bool {
+				return key != "" && strings.Contains(value, key)
+			})
+		}})
+}
 
 // secretsIn are the places of text that are masked: this run's own keys, and what
 // looks like one; in order, none over another.

@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -148,7 +147,7 @@ func (a *app) explain(ctx context.Context, call string) (e permission.Explanatio
 		return e, err
 	}
 	defer files.Close()
-	environ, _ := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
+	environ, _ := a.childEnviron()
 	policy, err := a.policy(&tool.Env{Files: files, Environ: environ})
 	if err != nil {
 		return e, err

@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -46,7 +45,7 @@ func (a *app) open(ctx context.Context) (err error) {
 	if err := a.choose(); err != nil {
 		return err
 	}
-	environ, withheld := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
+	environ, withheld := a.childEnviron()
 	env := &tool.Env{Dir: a.project.Dir, Environ: environ, Withheld: withheld, ResultMax: a.cfg.ToolResultMaxChars,
 		ShellTimeout: a.cfg.ShellTimeout, ShellTimeoutMax: a.cfg.ShellTimeoutMax,
 		Secrets: a.secretsIn, Web: a.web}

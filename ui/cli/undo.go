@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,7 +59,7 @@ func (a *app) undo(ctx context.Context, inv Invocation) error {
 	if err != nil {
 		return err
 	}
-	environ, _ := tool.ChildEnviron(os.Environ(), a.cfg.PassEnv, a.cfg.KeyVariables()...)
+	environ, _ := a.childEnviron()
 	a.recover(environ)
 	sessions, err := journal.Sessions(state, a.project.Root)
 	if err != nil {

@@ -24,7 +24,7 @@ func (t *tester) children(p *play) error {
 	}
 	for line := range strings.Lines(text) {
 		if name, _, _ := strings.Cut(line, "="); strings.HasPrefix(name, "ARTOO_") || name == keyVariable() ||
-			name == "PLANTED_TOKEN" {
+			name == "PLANTED_TOKEN" || name == "PLANTED_ADDRESS" {
 			return fmt.Errorf("%s is passed on", name)
 		}
 	}
@@ -37,8 +37,10 @@ func (t *tester) withheld(p *play) error {
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(text, "PLANTED_TOKEN") {
-		return fmt.Errorf("it is not told that PLANTED_TOKEN was withheld: %s", text)
+	for _, name := range []string{"PLANTED_TOKEN", "PLANTED_ADDRESS"} {
+		if !strings.Contains(text, name) {
+			return fmt.Errorf("it does not say that %s was withheld: %s", name, text)
+		}
 	}
 	rotated := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' {

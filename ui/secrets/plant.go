@@ -66,7 +66,7 @@ func Plant(ctx context.Context, dir string) (*Planted, error) {
 	}
 	p.Environ = map[string]string{
 		"HOME": p.Home, keyVariable(): p.own, "ARTOO_API_KEY": p.own, "PLANTED_TOKEN": p.other,
-		"PLANTED_PASSED_TOKEN": p.passed,
+		"PLANTED_PASSED_TOKEN": p.passed, "PLANTED_ADDRESS": "postgres://app:" + p.shapes["a password in an address"] + "@db/x",
 	}
 	if err := p.write(); err != nil {
 		return nil, err
