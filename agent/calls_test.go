@@ -23,7 +23,7 @@ func TestWrongCallsOfOwnToolsAreTakenOrAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := append(tool.BuiltIn("/bin/bash", true), tool.WebSearch(&web.Engine{Name: "brave"}))
+	tools := append(tool.BuiltIn(tool.BashOptions{Path: "/bin/bash", Confined: true, Ask: true}), tool.WebSearch(&web.Engine{Name: "brave"}))
 	tools = append(tools, agent.OwnTools([]agent.SubAgent{{Name: "review"}})...)
 	var got strings.Builder
 	for line := range strings.Lines(string(data)) {

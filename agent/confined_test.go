@@ -96,7 +96,7 @@ func (c *confinement) agent(t *testing.T, line string, mode permission.Mode) *ag
 // scripted is an agent with these replies of its model.
 func (c *confinement) scripted(t *testing.T, mode permission.Mode, steps ...fake.Step) *agent.Agent {
 	t.Helper()
-	opt := testOptions(&fake.Provider{Steps: steps}, tool.Bash(shell.Find(), true), tool.Shell())
+	opt := testOptions(&fake.Provider{Steps: steps}, tool.Bash(tool.BashOptions{Path: shell.Find(), Confined: true, Ask: true}), tool.Shell())
 	dir := t.TempDir()
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: dir})
 	if err != nil {

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -192,5 +193,27 @@ func TestThePlanOfALongTaskIsGivenAgainWhenItsCallIsNoLongerSent(t *testing.T) {
 	}
 	if n != 1 {
 		t.Errorf("the plan is there %d times", n)
+	}
+}
+
+// Where the user has described no agents, the model is not asked to name one; what
+// others call the one that is none in particular is taken.
+func TestTaskOffersAgentsOnlyWhereThereAreSome(t *testing.T) {
+	for _, agents := range [][]agent.SubAgent{nil, {{Name: "review"}}} {
+		task := tool.Pick(agent.OwnTools(agents), []string{"task"})[0]
+		if offered := strings.Contains(string(task.Schema()), `"agent"`); offered != (agents != nil) {
+			t.Errorf("with %d agents: %s", len(agents), task.Schema())
+		}
+		input := json.RawMessage(`{"prompt":"look","subagent_type":"general-purpose"}`)
+		if err := task.Check(input); err != nil {
+			t.Error(err)
+		}
+		if _, err := task.Plan(t.Context(), &tool.Env{}, input); err != nil {
+			t.Error(err)
+		}
+		err := task.Check(json.RawMessage(`{}`))
+		if err == nil || strings.Contains(err.Error(), "agent (string)") != (agents != nil) {
+			t.Errorf("with %d agents: %v", len(agents), err)
+		}
 	}
 }

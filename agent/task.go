@@ -49,9 +49,15 @@ func taskTool(agents []SubAgent) tool.Tool {
 		}
 		text += ";"
 	}
-	return tool.New(tool.Def{Name: "task", Kind: tool.KindNone, Description: strings.TrimSuffix(text, ";"), Mend: mendTask,
-		Elsewhere: map[string]string{"model": "leave out model: a sub-agent has the one of this conversation, or its own " +
-			"where agent names one that has"}},
+	def := tool.Def{Name: "task", Kind: tool.KindNone, Description: strings.TrimSuffix(text, ";"), Mend: mendTask}
+	noModel := "leave out model: a sub-agent has the one of this conversation"
+	if len(agents) > 0 {
+		noModel += ", or its own where agent names one that has"
+	} else { // Models that know the tool of another program may still name a usual agent.
+		def.Unoffered = []string{"agent"}
+	}
+	def.Elsewhere = map[string]string{"model": noModel}
+	return tool.New(def,
 		func(_ context.Context, _ *tool.Env, in taskInput) (tool.Access, error) {
 			if strings.TrimSpace(in.Prompt) == "" {
 				return tool.Access{}, errors.New("task: prompt is empty: say what is to be done")

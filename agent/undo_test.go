@@ -22,7 +22,7 @@ func inJournal(t *testing.T, steps ...fake.Step) (*agent.Agent, string) {
 		t.Fatal(err)
 	}
 	state := t.TempDir()
-	opt := testOptions(&fake.Provider{Steps: steps}, tool.Write(), tool.Bash(shell.Find(), false))
+	opt := testOptions(&fake.Provider{Steps: steps}, tool.Write(), tool.Bash(tool.BashOptions{Path: shell.Find()}))
 	files, err := tool.OpenFiles(tool.FilesConfig{Root: root})
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"artoo/tool/shell"
 )
 
@@ -35,31 +33,42 @@ type bashInput struct {
 	Cwd     string  `json:"cwd,omitempty" jsonschema:"directory to run in; default: the working directory"`
 	// Background leaves the command running when the call ends.
 	Background bool `json:"background,omitempty" jsonschema:"for servers and watchers: goes on after the call, see shell"`
-	// These two are offered where commands are confined.
+	// These two are offered where BashOptions.Ask is set.
 	Unconfined bool   `json:"unconfined,omitempty" jsonschema:"ask the user to run it with network, keys and home"`
 	Reason     string `json:"reason,omitempty" jsonschema:"why it has to be unconfined, for the user"`
 }
 
-// Bash makes the tool that runs shell commands, with the shell at the path
-// shell.Find gave. With "" every call fails and says that there is no shell.
-// confined says that commands run confined unless a call asks for more.
-func Bash(path string, confined bool) Tool {
-	s := commandShell{path: path, waits: shell.DefaultWaits(), confined: confined}
+// BashOptions says what holds for the commands of a session.
+type BashOptions struct {
+	Path     string // of the shell, as shell.Find gives it; with "" every call fails and says so
+	Confined bool   // commands run confined
+	// Ask says that someone can answer when a call asks to run unconfined.
+	Ask bool
+	// Timeout is how long a call without a timeout waits, as Env.ShellTimeout; the
+	// model is told. 0 stands for the default.
+	Timeout time.Duration
+}
+
+// Bash makes the tool that runs shell commands.
+func Bash(o BashOptions) Tool {
+	s := commandShell{BashOptions: o, waits: shell.DefaultWaits()}
 	def := Def{Name: "bash", Kind: KindRun, Description: s.description(), Mend: mendBash}
-	if !confined {
-		def.schema = func() *jsonschema.Schema { return schemaWithout[bashInput]("unconfined", "reason") }
+	if !s.unconfines() {
+		def.Unoffered = []string{"unconfined", "reason"}
 	}
 	return New(def, s.plan, s.run)
 }
 
 type commandShell struct {
-	path     string
-	waits    shell.Waits
-	confined bool
+	BashOptions
+	waits shell.Waits
 }
 
+// unconfines reports whether a call may ask to run unconfined.
+func (s commandShell) unconfines() bool { return s.Confined && s.Ask }
+
 func (s commandShell) isBash() bool {
-	return strings.HasPrefix(strings.ToLower(filepath.Base(s.path)), "bash")
+	return strings.HasPrefix(strings.ToLower(filepath.Base(s.Path)), "bash")
 }
 
 func (s commandShell) description() string {
@@ -71,17 +80,21 @@ func (s commandShell) description() string {
 		" Each call is a new shell: directories and variables do not carry over; use cwd." +
 		" There is no input and no terminal: pass flags such as -y, never start editors, pagers or prompts." +
 		" Processes started with & are stopped when the call ends: use background, without &. A command is stopped when" +
-		" its timeout is over; without one it goes on in the background after 120 seconds." +
+		" its timeout is over; without one it goes on in the background after " +
+		trimNumber(cmp.Or(max(s.Timeout, 0), defaultShellTimeout).Seconds()) + " seconds." +
 		" Use read, grep, glob and edit rather than cat, grep, find and sed." + s.walls()
 }
 
 // walls tells the model what a confined command does not get.
 func (s commandShell) walls() string {
-	if !s.confined {
+	if !s.Confined {
 		return ""
 	}
-	return " Commands run confined: the project and a temporary directory, no network but a loopback of their own," +
-		" no home. A call with unconfined and a reason asks the user for more."
+	text := " Commands run confined: the project and a temporary directory, no network but a loopback of their own, no home."
+	if s.Ask {
+		text += " A call with unconfined and a reason asks the user for more."
+	}
+	return text
 }
 
 func (s commandShell) args(command string) []string {
@@ -104,7 +117,7 @@ func (s commandShell) plan(_ context.Context, env *Env, in bashInput) (Access, e
 	limit, _ := in.limit(env)
 	a.Long = in.Timeout != 0 && limit > longCommand
 	a.Background = in.Background
-	if s.confined && in.Unconfined {
+	if s.unconfines() && in.Unconfined {
 		a.Unconfined = cmp.Or(strings.TrimSpace(in.Reason), "no reason given")
 	}
 	return a, nil
@@ -113,7 +126,7 @@ func (s commandShell) plan(_ context.Context, env *Env, in bashInput) (Access, e
 // check says what is wrong with a call, and where it would run.
 func (s commandShell) check(env *Env, in bashInput) (Place, error) {
 	switch {
-	case s.path == "":
+	case s.Path == "":
 		return Place{}, errors.New("bash: there is neither bash nor sh on this machine; use the other tools")
 	case strings.TrimSpace(in.Command) == "":
 		return Place{}, errors.New("bash: the command is empty")
@@ -181,7 +194,7 @@ func (s commandShell) run(ctx context.Context, env *Env, in bashInput, out io.Wr
 		return Result{}, fmt.Errorf("bash: cwd: %s", place.Why)
 	}
 	limit, remark := in.limit(env)
-	cmd := exec.Command(s.path, s.args(in.Command)...)
+	cmd := exec.Command(s.Path, s.args(in.Command)...)
 	cmd.Dir = place.Abs
 	cmd.Env = append(env.Environ[:len(env.Environ):len(env.Environ)], "PWD="+place.Abs)
 	c := shell.Command{Cmd: cmd, Start: env.Start, Limit: limit, Waits: s.waits, Live: out, Kill: env.Kill}

@@ -23,7 +23,7 @@ func quickShell(t testing.TB) Tool {
 	if path == "" {
 		t.Fatal("these tests need a shell")
 	}
-	s := commandShell{path: path, waits: shell.Waits{Kill: 200 * time.Millisecond, Pipe: 100 * time.Millisecond,
+	s := commandShell{BashOptions: BashOptions{Path: path}, waits: shell.Waits{Kill: 200 * time.Millisecond, Pipe: 100 * time.Millisecond,
 		Live: time.Millisecond}}
 	return New(Def{Name: "bash", Kind: KindRun}, s.plan, s.run)
 }
@@ -107,7 +107,7 @@ func TestBashPlan(t *testing.T) {
 			t.Errorf("%.40s: error %v, want %q", input, err, want)
 		}
 	}
-	if _, _, err := call(t, Bash("", false), env, command("ls")); err == nil ||
+	if _, _, err := call(t, Bash(BashOptions{Path: ""}), env, command("ls")); err == nil ||
 		!strings.Contains(err.Error(), "neither bash nor sh") {
 		t.Errorf("without a shell: %v", err)
 	}
@@ -115,20 +115,20 @@ func TestBashPlan(t *testing.T) {
 
 func TestBashDescription(t *testing.T) {
 	for path, want := range map[string]string{"/bin/bash": "bash -c", "/bin/sh": "sh -c"} {
-		d := Bash(path, false).Description
+		d := Bash(BashOptions{Path: path}).Description
 		if len(d) >= 700 || !strings.Contains(d, want) {
 			t.Errorf("%d bytes: %s", len(d), d)
 		}
 	}
-	if strings.Contains(Bash("/bin/bash", false).Description, "POSIX") ||
-		!strings.Contains(Bash("/bin/sh", false).Description, "POSIX") {
+	if strings.Contains(Bash(BashOptions{Path: "/bin/bash"}).Description, "POSIX") ||
+		!strings.Contains(Bash(BashOptions{Path: "/bin/sh"}).Description, "POSIX") {
 		t.Error("the description does not say which shell it is")
 	}
 }
 
 func TestBashWithSh(t *testing.T) {
 	env := treeEnv(t, nil)
-	s := commandShell{path: "/bin/sh", waits: shell.DefaultWaits()}
+	s := commandShell{BashOptions: BashOptions{Path: "/bin/sh"}, waits: shell.DefaultWaits()}
 	sh := New(Def{Name: "bash", Kind: KindRun}, s.plan, s.run)
 	if got := mustCall(t, sh, env, command("echo hi; exit 2")).Text; got != "hi\n[exit status 2]\n" {
 		t.Errorf("%q", got)
@@ -145,6 +145,33 @@ func TestBashReadsNoProfiles(t *testing.T) {
 		"ENV=" + home + "/env"}, Withholding{})
 	if got := mustCall(t, quickShell(t), env, command("echo hi")).Text; got != "hi\n[exit status 0]\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// A call may ask to run unconfined only where commands are confined and someone can
+// answer. What is not offered is taken, and asks for nothing.
+func TestUnconfinedIsOfferedWhereItCanBeGranted(t *testing.T) {
+	for _, o := range []BashOptions{{}, {Ask: true}, {Confined: true}, {Confined: true, Ask: true}} {
+		o.Path = "/bin/sh"
+		made, offers := Bash(o), o.Confined && o.Ask
+		schema := string(made.Schema())
+		if strings.Contains(schema, `"unconfined"`) != offers || strings.Contains(schema, `"reason"`) != offers ||
+			strings.Contains(made.Description, "unconfined") != offers {
+			t.Errorf("%+v: %s %s", o, made.Description, schema)
+		}
+		access, _, err := call(t, made, treeEnv(t, nil), `{"command":"true","unconfined":true,"reason":"the network"}`)
+		if err != nil || (access.Unconfined != "") != offers {
+			t.Errorf("%+v: %+v, %v", o, access, err)
+		}
+	}
+}
+
+func TestBashNamesTheTimeAfterWhichACommandGoesOn(t *testing.T) {
+	for timeout, want := range map[time.Duration]string{0: "after 120 seconds.", 90 * time.Second: "after 90 seconds.",
+		1500 * time.Millisecond: "after 1.5 seconds."} {
+		if d := Bash(BashOptions{Path: "/bin/sh", Timeout: timeout}).Description; !strings.Contains(d, want) {
+			t.Errorf("%s: %s", timeout, d)
+		}
 	}
 }
 

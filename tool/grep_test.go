@@ -434,7 +434,7 @@ func TestGrepEnormousLine(t *testing.T) {
 
 func TestSearchToolsAreSmall(t *testing.T) {
 	total := 0
-	for _, tool := range []Tool{Glob(), Grep(), Bash("/bin/bash", false)} {
+	for _, tool := range []Tool{Glob(), Grep(), Bash(BashOptions{Path: "/bin/bash"})} {
 		total += len(tool.Name) + len(tool.Description) + len(tool.Schema())
 	}
 	if total > 4<<10 {

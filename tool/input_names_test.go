@@ -12,7 +12,7 @@ type madeCall struct{ name, in, want string }
 
 func checkMade(t *testing.T, calls []madeCall) {
 	t.Helper()
-	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit(), Bash("/bin/bash", false), Shell()}
+	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit(), Bash(BashOptions{Path: "/bin/bash"}), Shell()}
 	for _, tt := range calls {
 		got := "no tool"
 		if tool, input := FindCall(tools, tt.name, json.RawMessage(tt.in)); tool != nil {
@@ -116,7 +116,7 @@ func TestCommandsThatCanMeanOnlyOneThingAreTaken(t *testing.T) {
 		{"Bash", `{"cmd":"ls"}`, `{"command":"ls"}`},
 		{"run_shell_command", `{"command":"ls","description":"lists"}`, `{"command":"ls"}`},
 		{"bash", `{"command":"ls","workdir":"x"}`, `{"command":"ls","cwd":"x"}`},
-		{"shell", `{"command":"ls","working_directory":"x","justification":"why"}`, `{"command":"ls","cwd":"x"}`},
+		{"shell", `{"command":"ls","working_directory":"x","justification":"why"}`, `{"command":"ls","cwd":"x","reason":"why"}`},
 		{"bash", `{"command":"ls","directory":"x"}`, `{"command":"ls","cwd":"x"}`},
 		{"bash", `{"command":"ls","run_in_background":false}`, `{"background":false,"command":"ls"}`},
 		{"bash", `{"command":"ls","run_in_background":true}`, `{"background":true,"command":"ls"}`},

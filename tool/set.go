@@ -3,12 +3,11 @@ package tool
 import "slices"
 
 // BuiltIn lists the tools of the program, in the order in which the model sees
-// them. shell is the path shell.Find gave, "" where there is none: commands are
-// not among them then.
-func BuiltIn(shell string, confined bool) []Tool {
+// them. Commands are not among them where there is no shell.
+func BuiltIn(commands BashOptions) []Tool {
 	tools := []Tool{Read(), Ls(), Glob(), Grep(), Write(), Edit(), ApplyPatch(), NotebookEdit()}
-	if shell != "" {
-		tools = append(tools, Bash(shell, confined), Shell())
+	if commands.Path != "" {
+		tools = append(tools, Bash(commands), Shell())
 	}
 	return append(tools, WebFetch(), LSP(), Random())
 }

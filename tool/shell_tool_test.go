@@ -54,6 +54,39 @@ func TestABackgroundCommandIsStartedAwaitedAndKilled(t *testing.T) {
 	}
 }
 
+// What was printed, and read, before the wait counts as well, but each line for one
+// wait: after an edit a watcher says the same once more.
+func TestAWaitFindsWhatWasPrintedBefore(t *testing.T) {
+	t.Parallel()
+	env := backgroundEnv(t)
+	open := func(file string) {
+		if err := os.WriteFile(filepath.Join(env.Dir, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	started := mustCall(t, quickShell(t), env, background("echo second ready; echo first ready; echo compiled; printf 'name? '; "+
+		"until test -e gate; do sleep 0.02; done; echo; echo compiled; sleep 600"))
+	if !strings.HasPrefix(started.Text, "second ready\nfirst ready\ncompiled\nname? \n") {
+		t.Fatalf("%q", started.Text)
+	}
+	for _, pattern := range []string{"first", "second", "compiled", "name"} { // in any order
+		got := mustCall(t, Shell(), env, `{"pattern":"`+pattern+`","timeout":60}`)
+		if !strings.HasPrefix(got.Text, "[no new output]\n[matched: ") || !strings.Contains(got.Text, pattern) {
+			t.Errorf("%s: %q", pattern, got.Text)
+		}
+	}
+	for _, pattern := range []string{"compiled", "name"} {
+		if got := mustCall(t, Shell(), env, `{"pattern":"`+pattern+`","timeout":0.05}`); !strings.Contains(got.Text, "[no new line matched within") {
+			t.Errorf("%s is found twice: %q", pattern, got.Text)
+		}
+	}
+	open("gate")
+	if got := mustCall(t, Shell(), env, `{"pattern":"compiled","timeout":60}`); !strings.HasSuffix(strings.SplitAfter(got.Text, "[matched: compiled]\n")[0],
+		"compiled\n[matched: compiled]\n") {
+		t.Errorf("the new line: %q", got.Text)
+	}
+}
+
 func TestABackgroundCommandReadsWhatIsTyped(t *testing.T) {
 	t.Parallel()
 	env := backgroundEnv(t)

@@ -121,8 +121,9 @@ type Tool struct {
 	mend  func(input json.RawMessage) json.RawMessage
 	other map[string]string // Def.Elsewhere
 	// Each is made when it is first asked for: a start needs none, a short run few.
-	schema  func() *jsonschema.Schema
-	written func() json.RawMessage // schema as JSON
+	schema  func() *jsonschema.Schema // what a call may have
+	offered func() *jsonschema.Schema // what of that the model is shown
+	written func() json.RawMessage    // offered as JSON
 	resolve func() (*jsonschema.Resolved, error)
 	plan    func(ctx context.Context, env *Env, input json.RawMessage) (Access, error)
 	run     func(ctx context.Context, env *Env, input json.RawMessage, out io.Writer) (Result, error)
@@ -143,6 +144,9 @@ type Def struct {
 	// Elsewhere says what to do about properties that the tool has in other programs and not
 	// here, by their names; nil for nothing.
 	Elsewhere map[string]string
+	// Unoffered names the properties of the input that the model is not shown: a call
+	// that has one all the same is taken.
+	Unoffered []string
 
 	schema func() *jsonschema.Schema // nil for that of the input's type
 }
@@ -167,15 +171,26 @@ func New[In any](
 	}
 	build := def.schema
 	if build == nil {
-		build = func() *jsonschema.Schema { return schemaWithout[In]() }
+		build = schemaOf[In]
 	}
 	t.schema = sync.OnceValue(func() *jsonschema.Schema {
 		schema := build()
 		plainLists(schema)
 		return schema
 	})
+	t.offered = t.schema
+	if len(def.Unoffered) > 0 {
+		t.offered = sync.OnceValue(func() *jsonschema.Schema {
+			schema := *t.schema()
+			schema.Properties = maps.Clone(schema.Properties)
+			for _, name := range def.Unoffered {
+				delete(schema.Properties, name)
+			}
+			return &schema
+		})
+	}
 	t.written = sync.OnceValue(func() json.RawMessage {
-		b, err := json.Marshal(t.schema())
+		b, err := json.Marshal(t.offered())
 		if err != nil {
 			panic(fmt.Sprintf("the schema of the tool %s: %v", def.Name, err))
 		}
@@ -241,14 +256,11 @@ func plainLists(schema *jsonschema.Schema) {
 	}
 }
 
-// schemaWithout is the schema of an input without some of its properties.
-func schemaWithout[In any](names ...string) *jsonschema.Schema {
+// schemaOf is the schema of an input's type.
+func schemaOf[In any]() *jsonschema.Schema {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
 		panic(fmt.Sprintf("the schema of %T: %v", *new(In), err))
-	}
-	for _, name := range names {
-		delete(schema.Properties, name)
 	}
 	return schema
 }
@@ -282,7 +294,7 @@ func (t Tool) Check(input json.RawMessage) error {
 	}
 	wrong = wrong[:min(len(wrong), maxMisfits)]
 	return fmt.Errorf("the input of %s does not fit: %s; it takes %s", t.Name, strings.Join(wrong, "; "),
-		properties(t.schema()))
+		properties(t.offered()))
 }
 
 // maxMisfits is how many mistakes of one call are named.

@@ -115,7 +115,7 @@ func (js *Jobs) add(line string) (*Job, error) {
 		id = strconv.Itoa(last + 1)
 	}
 	job := &Job{ID: id, Line: line, Begun: time.Now(), stop: make(chan struct{}), done: make(chan struct{}),
-		record: &record{unread: newSpool(maxUnread), room: maxOutput}}
+		record: newRecord()}
 	if js.Keep != nil {
 		job.record.file, job.record.name, job.record.err = js.Keep(id)
 	}
@@ -224,13 +224,18 @@ func (j *Job) File() (name string, err error) {
 	return j.record.name, j.record.err
 }
 
-// Await waits until a line of the output that nobody has read matches the pattern,
-// or with nil for the end alone, for at most limit. It returns that line and whether
-// one did; an end is to be seen by Runs. The error is ctx's.
+// Await waits until a line of the output matches the pattern that matched none in an
+// earlier Await, or with nil for the end alone, for at most limit. It returns that line
+// and whether one did; an end is to be seen by Runs. The error is ctx's.
 func (j *Job) Await(ctx context.Context, pattern *regexp.Regexp, limit time.Duration) (line string, found bool, err error) {
 	w := &watch{pattern: pattern, hit: make(chan string, 1)}
 	if pattern != nil {
 		defer j.record.await(w)()
+		defer func() {
+			if found {
+				j.record.spend(pattern)
+			}
+		}()
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

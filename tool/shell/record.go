@@ -22,8 +22,10 @@ type record struct {
 	room   int   // bytes that may still go to the file
 	err    error // why the file is not whole
 	unread *spool
+	past   *spool // the lines that no wait has found, whether they were read or not
 	open   string // the line that has not ended
 	shown  string // what was read of it
+	found  string // what a wait has found of it
 	seen   int    // bytes that came, to tell whether there were more
 	watch  *watch
 }
@@ -51,8 +53,9 @@ func (r *record) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen += len(p)
-	r.open, r.shown = "", ""
+	r.open, r.shown, r.found = "", "", ""
 	_, _ = r.unread.Write(p)
+	_, _ = r.past.Write(p)
 	if r.watch != nil {
 		r.watch.look(string(p))
 	}
@@ -101,8 +104,13 @@ func (r *record) peek() string {
 	return r.unread.String()
 }
 
-// await has a watch look at all that was not read yet, and at what comes. It ends with
-// the returned func.
+// newRecord makes one that keeps no file.
+func newRecord() *record {
+	return &record{unread: newSpool(maxUnread), past: newSpool(maxUnread), room: maxOutput}
+}
+
+// await has a watch look at what was not read yet, then at what was read and no wait
+// has found, and at what comes. It ends with the returned func.
 func (r *record) await(w *watch) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,12 +119,32 @@ func (r *record) await(w *watch) (end func()) {
 	if r.open != r.shown {
 		w.look(r.open)
 	}
+	w.look(r.past.String())
+	if r.open != r.found {
+		w.look(r.open)
+	}
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.watch == w {
 			r.watch = nil
 		}
+	}
+}
+
+// spend has later waits not find the lines again that match the pattern so far.
+func (r *record) spend(pattern *regexp.Regexp) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	past := newSpool(maxUnread)
+	for line := range strings.Lines(r.past.String()) {
+		if !pattern.MatchString(strings.TrimSuffix(line, "\n")) {
+			_, _ = past.Write([]byte(line))
+		}
+	}
+	r.past = past
+	if pattern.MatchString(r.open) {
+		r.found = r.open
 	}
 }
 

@@ -142,7 +142,7 @@ func (a *app) workspace() *agent.Workspace {
 	w := &agent.Workspace{
 		Project: a.project, NoProject: a.cfg.NoProject, Shell: shell.Find(),
 		Replace: a.cfg.System, Append: a.cfg.AppendSystem,
-		Headless: a.streams.headless && !a.canAsk(), Began: a.began, AddDirs: a.cfg.AddDirs, Asked: a.reopened,
+		Headless: a.unanswered(), Began: a.began, AddDirs: a.cfg.AddDirs, Asked: a.reopened,
 	}
 	if dir, err := a.cfg.Paths.ConfigDir(); err == nil { // without a home there is none
 		w.ConfigDir = dir
@@ -183,7 +183,8 @@ func inRepository(files *tool.Files, dir string, ask func(tool.Project) error) e
 // the sub-agents that one of them names. What asks the user is left out where nobody
 // answers.
 func (a *app) tools() (tools, later []tool.Tool, agents []agent.SubAgent, err error) {
-	all := tool.BuiltIn(shell.Find(), a.facts.Mechanism != sandbox.None)
+	all := tool.BuiltIn(tool.BashOptions{Path: shell.Find(), Confined: a.facts.Mechanism != sandbox.None, Ask: !a.unanswered(),
+		Timeout: a.cfg.ShellTimeout})
 	engine, err := a.searchEngine()
 	if err != nil {
 		return nil, nil, nil, err

@@ -55,6 +55,11 @@ func (a *app) format() headless.Format {
 // canAsk reports whether somebody can be asked beside a pipe.
 func (a *app) canAsk() bool { return !a.cfg.Print && a.streams.watched }
 
+// unanswered reports whether questions get no answer in this session.
+func (a *app) unanswered() bool {
+	return a.streams.headless && !a.canAsk() && a.outcome.approve == nil
+}
+
 // headless runs one message.
 func (a *app) headless(ctx context.Context, prompt string, dash bool) error {
 	// They are watched to the end of the process: between two signals the result

@@ -35,7 +35,7 @@ func TestAnAgentWithoutProtectionFails(t *testing.T) {
 		store := conversation.Store{Dir: filepath.Join(planted.Home, ".local", "state", "artoo", "sessions")}
 		a, err := agent.New(agent.Options{
 			Model: agent.Model{Provider: model, Name: "script", Defaults: provider.Options{Model: "m"}},
-			Tools: tool.BuiltIn(shell.Find(), false), Env: &tool.Env{Dir: planted.Project, Environ: environ},
+			Tools: tool.BuiltIn(tool.BashOptions{Path: shell.Find()}), Env: &tool.Env{Dir: planted.Project, Environ: environ},
 			Workspace: &agent.Workspace{Project: tool.Project{Root: planted.Project, Dir: planted.Project}, Shell: shell.Find()},
 			Sessions:  agent.Sessions{Store: store},
 		})
