@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -113,15 +114,31 @@ func TestPanicsAreTheToolsOwn(t *testing.T) {
 	plans := tool.New(tool.Def{Name: "plans", Kind: tool.KindRead},
 		func(context.Context, *tool.Env, in) (tool.Access, error) { panic("no plan") },
 		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
-	p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "plans", `{}`),
-		fake.ToolCall("b", "plans", `{}`)), fake.Say("ok")}}
-	a := newAgent(p, plans)
-	if _, err := send(t, a, &recorder{}, "go"); err != nil {
-		t.Fatal(err)
+	mends := tool.New(tool.Def{Name: "mends", Kind: tool.KindRead,
+		Mend: func(map[string]json.RawMessage) bool { panic("no input") }}, nil,
+		func(context.Context, *tool.Env, in, io.Writer) (tool.Result, error) { return tool.Result{}, nil })
+	runs := makeTool("runs", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) { panic("no run") })
+	good := makeTool("good", tool.KindNone, func(context.Context, string, io.Writer) (tool.Result, error) {
+		return tool.Result{Text: "good"}, nil
+	})
+	p := &fake.Provider{Steps: []fake.Step{fake.Calls(fake.ToolCall("a", "plans", `{}`), fake.ToolCall("b", "mends", `{}`),
+		fake.ToolCall("c", "runs", `{}`), fake.ToolCall("d", "runs", `{}`), fake.ToolCall("e", "good", `{}`)), fake.Say("ok")}}
+	a := newAgent(p, plans, mends, runs, good)
+	cb := &recorder{}
+	r, err := send(t, a, cb, "go")
+	if err != nil || r.ToolErrors != 4 {
+		t.Fatalf("%d tool errors, %v", r.ToolErrors, err)
 	}
-	if got := history(a)[2]; !strings.Contains(got, "the tool crashed: no plan") || len(got) > 2500 {
-		t.Errorf("result %q", got)
+	for i, want := range []string{"the tool crashed: no plan", "the tool crashed: no input", "the tool crashed: no run", "the tool crashed: no run",
+		"error=false good"} {
+		if got := history(a)[2+i]; !strings.Contains(got, want) || len(got) > 2500 {
+			t.Errorf("result %d is %q, want %q", i, got, want)
+		}
 	}
+	if text := strings.Join(cb.lines, "\n"); strings.Contains(text, "broken input") {
+		t.Errorf("the user is shown %s", text)
+	}
+	usable(t, a)
 
 	// A front end's panic is the program's: it reaches the caller, on its own
 	// goroutine, and leaves a history that can be sent.

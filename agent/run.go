@@ -201,16 +201,22 @@ func (t *turn) brokenInput(c provider.ToolCall) string {
 }
 
 func (t *turn) plan(ctx context.Context, p *pending) {
-	if err := p.tool.Check(p.call.Input); err != nil {
-		p.fail("broken input", err.Error())
-		return
-	}
-	access, err := guard(func() (tool.Access, error) { return p.tool.Plan(ctx, t.opt.Env, p.call.Input) })
+	fits := true
+	access, err := guard(func() (tool.Access, error) {
+		if err := p.tool.Check(p.call.Input); err != nil {
+			fits = false
+			return tool.Access{}, err
+		}
+		return p.tool.Plan(ctx, t.opt.Env, p.call.Input)
+	})
 	if access.Verb != "" {
 		p.call.Access = access
 		p.call.Access.Diff = t.maskedDiff(access.Diff)
 	}
-	if err != nil {
+	switch {
+	case !fits:
+		p.fail("broken input", err.Error())
+	case err != nil:
 		p.fail(firstLine(err.Error()), err.Error())
 	}
 }
