@@ -33,6 +33,7 @@ var allowed = []struct {
 	{"artoo/tool", []string{"artoo/tool/*"}},
 	{"artoo/tool/sandbox", []string{"artoo/tool/atomicfile", "artoo/tool/sandbox/launcher"}},
 	{"artoo/tool/lsp", []string{"artoo/tool/shell", "artoo/tool/lsp/lsptest"}},
+	{"artoo/tool/repo", nil},
 	{"artoo/tool/*", nil},
 	{"artoo/conversation", []string{"artoo/provider"}},
 	// A module of its own, of tests only: the whole loop against a tokenizer.

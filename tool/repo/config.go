@@ -1,0 +1,144 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// settings reads one file of git's configuration, without what it includes.
+func (v *View) settings(ctx context.Context, path string) (map[string][]string, error) {
+	list := map[string][]string{}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return list, nil
+	}
+	err := v.git.run(ctx, nil, 0, func(piece string) error {
+		key, value, _ := strings.Cut(piece, "\n")
+		list[key] = append(list[key], value)
+		return nil
+	}, "config", "--file", path, "--no-includes", "--list", "-z")
+	return list, err
+}
+
+// setting is a key of the configuration that changes.
+type setting struct {
+	key    string
+	was    bool
+	values []string
+}
+
+// judgeConfig sorts the settings that changed.
+func (j *judge) judgeConfig(ctx context.Context) error {
+	v := j.v
+	if !v.sorted.config {
+		return nil
+	}
+	path := filepath.Join(v.r.Common, "config")
+	after := map[string][]string{}
+	if !v.isGone(path) {
+		if err := v.copyFile(ctx, "after.config", path, v.open); err != nil {
+			return err
+		}
+		var err error
+		if after, err = v.settings(ctx, filepath.Join(v.dir, "after.config")); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true,
+				Text: "config: git cannot read what the line made of it"})
+			return nil
+		}
+	}
+	keys := map[string]bool{}
+	for _, list := range []map[string][]string{v.config, after} {
+		for key := range list {
+			keys[key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		was, is := v.config[key], after[key]
+		if slices.Equal(was, is) {
+			continue
+		}
+		row := Row{Kind: Config, Object: key, Text: "config: " + key + " = " + strings.Join(is, ", ")}
+		if len(is) == 0 {
+			row.Text = "config: " + key + " removed, was " + strings.Join(was, ", ")
+		}
+		switch j.branchSetting(key, was, is, after) {
+		case bookkeepingRow:
+			j.e.Bookkeeping = append(j.e.Bookkeeping, row)
+		case contentRow:
+			j.e.Content = append(j.e.Content, row)
+		default:
+			j.e.Guarded = append(j.e.Guarded, row)
+		}
+		j.p.config = append(j.p.config, setting{key, len(was) > 0, is})
+	}
+	return nil
+}
+
+// class is where a row stands.
+type class int
+
+const (
+	guardedRow class = iota
+	contentRow
+	bookkeepingRow
+)
+
+// branchSetting is the class of a setting: those that say what a new branch follows
+// are bookkeeping, those of a branch that is gone content.
+func (j *judge) branchSetting(key string, was, is []string, after map[string][]string) class {
+	rest, ok := strings.CutPrefix(key, "branch.")
+	dot := strings.LastIndex(rest, ".")
+	if !ok || dot < 0 {
+		return guardedRow
+	}
+	branch, name := rest[:dot], rest[dot+1:]
+	before, now := j.v.refs.before["refs/heads/"+branch], j.v.refs.after["refs/heads/"+branch]
+	switch {
+	case before != "" && now == "" && len(is) == 0:
+		return contentRow
+	case before != "" || now == "" || len(was) > 0 || len(is) != 1:
+		return guardedRow
+	}
+	remote := is[0]
+	if name == "merge" {
+		if list := after["branch."+branch+".remote"]; len(list) == 1 {
+			remote = list[0]
+		}
+	}
+	known := remote == "." || len(j.v.config["remote."+remote+".url"]) > 0
+	target, isBranch := strings.CutPrefix(is[0], "refs/heads/")
+	switch {
+	case name == "remote" && known:
+		return bookkeepingRow
+	case name == "merge" && known && isBranch && remote == "." && j.v.refs.before[is[0]] != "":
+		return bookkeepingRow
+	case name == "merge" && known && isBranch && j.v.refs.before["refs/remotes/"+remote+"/"+target] != "":
+		return bookkeepingRow
+	}
+	return guardedRow
+}
+
+// setConfig makes a change of the configuration.
+func (v *View) setConfig(ctx context.Context, s setting) error {
+	file := filepath.Join(v.r.Common, "config")
+	if s.was {
+		if err := v.real.run(ctx, nil, '\n', nil, "config", "--file", file, "--unset-all", s.key); err != nil {
+			return err
+		}
+	}
+	for _, value := range s.values {
+		if err := v.real.run(ctx, nil, '\n', nil, "config", "--file", file, "--add", s.key, value); err != nil {
+			return fmt.Errorf("%s: %w", s.key, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,570 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// judge is one run of Effects.
+type judge struct {
+	v       *View
+	w       WorkTree
+	e       Effects
+	p       plan
+	anyMode bool              // the file system keeps no modes
+	kinds   map[string]string // the types of the objects that the refs name, before and after
+	commits map[string]*commit
+	order   []*commit
+	taken   map[string]bool // commits that have a row
+	files   map[string]stored
+	asked   int      // pairs of commits that git was asked about
+	guarded []file   // files of commits and of the index at guarded paths
+	owners  []string // of each of guarded: what holds it
+}
+
+// tip is an id that a change of the repository would have a ref reach.
+type tip struct{ id, ref string }
+
+// Effects says what the changes come to, in the work tree as it will be after landing.
+func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
+	v.plan = &plan{}
+	if v.sorted.empty() {
+		return Effects{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	if w.Guarded == nil {
+		w.Guarded = func(string) bool { return false }
+	}
+	if w.Ignored == nil {
+		w.Ignored = func(string) bool { return false }
+	}
+	j := &judge{v: v, w: w, commits: map[string]*commit{}, taken: map[string]bool{}, files: map[string]stored{}}
+	j.anyMode = len(v.config["core.filemode"]) > 0 && slices.Contains([]string{"false", "no", "off", "0"},
+		strings.ToLower(v.config["core.filemode"][0]))
+	if v.sorted.gone {
+		j.e.Loss = append(j.e.Loss, Row{Kind: Objects, Object: v.shown(v.r.GitDir), Left: true,
+			Text: v.shown(v.r.GitDir) + ": the repository is removed"})
+		return j.e, nil
+	}
+	j.judgeFiles()
+	for _, step := range []func(context.Context) error{j.judgeRefs, j.judgeIndex, j.judgeConfig, j.judgeGuarded} {
+		if err := step(ctx); err != nil {
+			return Effects{}, err
+		}
+	}
+	j.judgeLogs()
+	v.plan = &j.p
+	return j.e, nil
+}
+
+// judgeFiles sorts the changes that no ref, index or setting explains.
+func (j *judge) judgeFiles() {
+	s := j.v.sorted
+	j.e.Forbidden = append(j.e.Forbidden, s.forbidden...)
+	for _, first := range slices.Sorted(maps.Keys(s.unknown)) {
+		files := s.unknown[first]
+		text := files[0]
+		if len(files) > 1 {
+			text = fmt.Sprintf("%s: %d files", j.v.shown(filepath.Join(j.v.r.GitDir, filepath.FromSlash(first))), len(files))
+		}
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: Unknown, Object: first, Files: files, Left: true,
+			Text: text + ", which git runs or obeys"})
+	}
+	if len(s.state) > 0 {
+		j.p.underWay = true
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: UnderWay, Object: s.state[0], Files: s.state, Left: true,
+			Text: "the line began, continued or ended a rebase or another sequence of git without finishing it: " + s.state[0]})
+	}
+	if n := len(s.lost); n > 0 {
+		j.e.Loss = append(j.e.Loss, Row{Kind: Objects, Object: s.lost[0], Files: s.lost, Left: true,
+			Text: fmt.Sprintf("files of the object store changed or removed: %d", n)})
+	}
+}
+
+// move is a ref with another value than before.
+type move struct{ name, from, to string }
+
+// judgeRefs judges refs, HEAD, the stash and what a merge left to be finished.
+func (j *judge) judgeRefs(ctx context.Context) error {
+	v := j.v
+	moves := j.moves()
+	stash := j.stashMoves()
+	tips, err := j.pendingTips()
+	if err != nil {
+		return err
+	}
+	if err := j.askKinds(ctx, moves, stash, tips); err != nil {
+		return err
+	}
+	for _, e := range stash.pushed {
+		tips = append(tips, tip{e.id, "refs/stash"})
+	}
+	for _, m := range moves {
+		if m.to != "" {
+			tips = append(tips, tip{m.to, m.name})
+		}
+	}
+	if v.format.isID(v.refs.headNow) {
+		tips = append(tips, tip{v.refs.headNow, "HEAD"})
+	}
+	bad, err := j.complete(ctx, tips)
+	if err != nil {
+		return err
+	}
+	moves = slices.DeleteFunc(moves, func(m move) bool { return j.refuseRef(m, bad) })
+	stash.pushed = slices.DeleteFunc(stash.pushed, func(e entry) bool {
+		if bad[e.id] {
+			j.badRef("refs/stash", "refs/stash: "+short(e.id)+" is not a whole commit")
+		}
+		return bad[e.id]
+	})
+	tips = slices.DeleteFunc(tips, func(t tip) bool { return bad[t.id] })
+	ids := make([]string, 0, len(tips))
+	for _, t := range tips {
+		ids = append(ids, t.id)
+	}
+	if j.order, err = v.newCommits(ctx, ids); err != nil {
+		return err
+	}
+	for _, c := range j.order {
+		j.commits[c.id] = c
+	}
+	j.head(bad)
+	if err := j.pending(bad); err != nil {
+		return err
+	}
+	for _, m := range moves {
+		if err := j.ref(ctx, m); err != nil {
+			return err
+		}
+	}
+	j.stash(stash)
+	if err := j.tell(ctx, tips); err != nil {
+		return err
+	}
+	return j.unreached(ctx)
+}
+
+// moves are the refs below refs/ with another value. What can never be a ref's stays
+// as it was.
+func (j *judge) moves() (moves []move) {
+	r := &j.v.refs
+	if !j.v.sorted.refs {
+		return nil
+	}
+	names := maps.Clone(r.before)
+	maps.Copy(names, r.after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		m := move{name, r.before[name], r.after[name]}
+		switch {
+		case m.from == m.to || name == "refs/stash":
+			continue
+		case !validRef(name):
+			j.badRef(name, fmt.Sprintf("%q is not a valid name of a ref", name))
+		case m.to == broken, m.from == broken:
+			j.badRef(name, name+" holds no valid id")
+		case strings.HasPrefix(m.from, "ref: ") || strings.HasPrefix(m.to, "ref: "):
+			j.e.Guarded = append(j.e.Guarded, Row{Kind: RefSymbolic, Object: name, Left: true,
+				Text: fmt.Sprintf("%s: %s → %s", name, orNone(m.from), orNone(m.to))})
+		default:
+			moves = append(moves, m)
+			continue
+		}
+		if m.from == "" {
+			delete(r.after, name)
+		} else {
+			r.after[name] = m.from
+		}
+	}
+	return moves
+}
+
+func (j *judge) badRef(name, text string) {
+	j.e.Forbidden = append(j.e.Forbidden, Row{Kind: BadRef, Object: name, Text: text, Left: true})
+}
+
+// refuseRef reports whether a ref cannot have its new value, which is then left out.
+func (j *judge) refuseRef(m move, bad map[string]bool) bool {
+	branch := strings.HasPrefix(m.name, "refs/heads/")
+	switch {
+	case m.to == "":
+		return false
+	case bad[m.to]:
+		j.badRef(m.name, m.name+": "+short(m.to)+" is missing or not whole")
+	case branch && j.kinds[m.to] != "commit":
+		j.badRef(m.name, m.name+": "+short(m.to)+" is no commit")
+	default:
+		return false
+	}
+	if m.from == "" {
+		delete(j.v.refs.after, m.name)
+	} else {
+		j.v.refs.after[m.name] = m.from
+	}
+	return true
+}
+
+// askKinds asks git once for the types of all objects that refs and the index name, and
+// fills in what the refs of before exclude.
+func (j *judge) askKinds(ctx context.Context, moves []move, stash stashMoves, pending []tip) (err error) {
+	r := &j.v.refs
+	ids := map[string]bool{r.head: true, r.headNow: true}
+	before := map[string]bool{r.head: true}
+	for _, value := range r.before {
+		before[value] = true
+	}
+	for _, e := range stash.before {
+		before[e.id] = true
+	}
+	maps.Copy(ids, before)
+	for _, m := range moves {
+		ids[m.to] = true
+	}
+	for _, e := range stash.pushed {
+		ids[e.id] = true
+	}
+	for _, t := range pending {
+		ids[t.id] = true
+	}
+	maps.DeleteFunc(ids, func(id string, asked bool) bool { return !asked || !j.v.format.isID(id) })
+	if len(moves)+len(stash.pushed)+len(stash.dropped)+len(pending) == 0 && r.head == r.headNow && !j.v.sorted.index {
+		return nil // no question about commits will come up
+	}
+	if j.kinds, err = j.v.kinds(ctx, slices.Sorted(maps.Keys(ids))); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		if j.kinds[id] != "" {
+			r.excluded = append(r.excluded, "^"+id)
+		}
+	}
+	return nil
+}
+
+// complete says which tips git cannot reach in full. What the others reach of the
+// line's new objects is landed.
+func (j *judge) complete(ctx context.Context, tips []tip) (bad map[string]bool, err error) {
+	bad = map[string]bool{}
+	var ids []string
+	for _, t := range tips {
+		if j.kinds[t.id] == "" {
+			bad[t.id] = true
+		} else {
+			ids = append(ids, t.id)
+		}
+	}
+	if len(ids) == 0 {
+		return bad, nil
+	}
+	objects, err := j.v.reached(ctx, ids)
+	if err == nil {
+		j.p.objects = objects
+		return bad, nil
+	}
+	var good []string
+	for i, id := range ids {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !exited(err) {
+			return nil, err
+		}
+		if i >= mostAsked {
+			bad[id] = true
+		} else if _, one := j.v.reached(ctx, []string{id}); one != nil {
+			bad[id] = true
+		} else {
+			good = append(good, id)
+		}
+	}
+	if len(good) > 0 {
+		j.p.objects, err = j.v.reached(ctx, good)
+		return bad, err
+	}
+	return bad, nil
+}
+
+// ref judges a ref that git can move.
+func (j *judge) ref(ctx context.Context, m move) error {
+	j.p.refs = append(j.p.refs, m)
+	branch, isBranch := strings.CutPrefix(m.name, "refs/heads/")
+	own := isBranch || strings.HasPrefix(m.name, "refs/tags/")
+	row := Row{Kind: RefMoved, Object: m.name, Text: fmt.Sprintf("%s: %s → %s", m.name, j.named(m.from), j.named(m.to))}
+	switch {
+	case m.to == "":
+		row.Kind, row.Text = RefGone, m.name+": deleted, was "+j.named(m.from)
+		j.e.Loss = append(j.e.Loss, row)
+		return nil
+	case m.from == "":
+		row.Kind, row.Text = RefNew, m.name+": new, "+j.named(m.to)
+	default:
+		forward, err := j.descends(ctx, m.from, m.to)
+		if err != nil {
+			return err
+		}
+		if !forward {
+			row.Text += " (not a descendant)"
+			j.e.Loss = append(j.e.Loss, row)
+			return nil
+		}
+	}
+	switch {
+	case !own:
+		j.e.Guarded = append(j.e.Guarded, row)
+	case m.from == "" && j.plainBranch(branch, m):
+		j.e.Bookkeeping = append(j.e.Bookkeeping, row)
+	default:
+		j.e.Content = append(j.e.Content, row)
+	}
+	return nil
+}
+
+// plainBranch reports whether a new ref is a branch at HEAD's commit with a name of its
+// own.
+func (j *judge) plainBranch(branch string, m move) bool {
+	r := j.v.refs
+	return branch != "" && m.name == "refs/heads/"+branch && m.to == commitOf(r.head, r.before) && unambiguous(branch, r.after)
+}
+
+// head judges HEAD.
+func (j *judge) head(bad map[string]bool) {
+	r := &j.v.refs
+	if r.head == r.headNow {
+		return
+	}
+	target, symbolic := strings.CutPrefix(r.headNow, "ref: ")
+	branch, isBranch := strings.CutPrefix(target, "refs/heads/")
+	row := Row{Kind: Head, Object: "HEAD", Text: "HEAD: " + j.headName(r.head) + " → " + j.headName(r.headNow)}
+	switch {
+	case symbolic && (!isBranch || !validRef(target)),
+		!symbolic && (bad[r.headNow] || j.kinds[r.headNow] != "commit"):
+		row.Left = true
+		j.e.Forbidden = append(j.e.Forbidden, row)
+		r.headNow = r.head
+		return
+	case symbolic && r.before[target] == "" && r.after[target] != "" &&
+		j.plainBranch(branch, move{name: target, to: r.after[target]}):
+		j.e.Bookkeeping = append(j.e.Bookkeeping, row)
+	default:
+		j.e.Content = append(j.e.Content, row)
+	}
+	j.p.head = r.headNow
+}
+
+func (j *judge) headName(value string) string {
+	if target, ok := strings.CutPrefix(value, "ref: "); ok {
+		return strings.TrimPrefix(target, "refs/heads/")
+	}
+	if value == "" || value == broken {
+		return "not readable"
+	}
+	return "detached at " + j.named(value)
+}
+
+// unreached judges the commits that only a detached HEAD reached.
+func (j *judge) unreached(ctx context.Context) error {
+	r := j.v.refs
+	if r.head == r.headNow || !j.v.format.isID(r.head) || j.kinds[r.head] != "commit" {
+		return nil
+	}
+	input := []string{r.head}
+	for _, value := range slices.Sorted(maps.Values(r.after)) {
+		if j.kinds[value] != "" {
+			input = append(input, "^"+value)
+		}
+	}
+	if now := commitOf(r.headNow, r.after); j.kinds[now] != "" {
+		input = append(input, "^"+now)
+	}
+	n := 0
+	err := j.v.git.run(ctx, lines(input), '\n', func(string) error { n++; return nil }, "rev-list", "--stdin")
+	if n > 0 {
+		j.e.Loss = append(j.e.Loss, Row{Kind: Detached, Object: r.head,
+			Text: fmt.Sprintf("commits that no ref reaches any more: %d, from %s", n, short(r.head))})
+	}
+	return err
+}
+
+// tell makes rows of the new commits, each for the first ref that reaches it.
+func (j *judge) tell(ctx context.Context, tips []tip) error {
+	r := j.v.refs
+	current, _ := strings.CutPrefix(r.headNow, "ref: ")
+	slices.SortStableFunc(tips, func(a, b tip) int { return rank(a, current) - rank(b, current) })
+	var rows []Row
+	var shown []string // the commits of rows
+	var differ []string
+	for _, t := range tips {
+		reached := j.reachedNew(t.id)
+		var files []string
+		for _, c := range j.order {
+			if !reached[c.id] || j.taken[c.id] {
+				continue
+			}
+			j.taken[c.id] = true
+			row := Row{Kind: Commit, Object: t.ref, Text: fmt.Sprintf("%s: commit %s %s", t.ref, short(c.id), c.subject)}
+			same := true
+			for _, f := range c.files {
+				row.Files = append(row.Files, f.path)
+				as, err := j.asInWorkTree(ctx, f)
+				if err != nil {
+					return err
+				}
+				same = same && as
+				if !f.gone() && j.w.Guarded(f.path) {
+					j.guarded, j.owners = append(j.guarded, f), append(j.owners, "commit "+short(c.id)+" "+c.subject)
+				}
+			}
+			if t.ref == "refs/stash" {
+				files = append(files, row.Files...)
+				continue
+			}
+			if !same {
+				differ = append(differ, c.id)
+			}
+			rows, shown = append(rows, row), append(shown, c.id)
+		}
+		if t.ref == "refs/stash" {
+			slices.Sort(files)
+			j.stashFiles(t.id, slices.Compact(files))
+		}
+	}
+	texts, err := j.v.diffs(ctx, differ)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		rows[i].Diff = texts[shown[i]]
+	}
+	j.e.Content = append(j.e.Content, rows...)
+	return nil
+}
+
+func rank(t tip, current string) int {
+	switch t.ref {
+	case current, "HEAD":
+		return 0
+	case "refs/stash":
+		return 2
+	}
+	return 1
+}
+
+func (j *judge) asInWorkTree(ctx context.Context, f file) (bool, error) {
+	if f.gone() {
+		s, err := j.stored(ctx, f.path)
+		return s.none, err
+	}
+	return j.holds(ctx, f.mode, f.id, f.path)
+}
+
+// reachedNew are the new commits that an id reaches.
+func (j *judge) reachedNew(id string) map[string]bool {
+	seen, list := map[string]bool{}, []string{id}
+	if j.kinds[id] == "tag" { // a tag object leads to a commit that is not known here
+		for _, c := range j.order {
+			if !j.taken[c.id] {
+				seen[c.id] = true
+			}
+		}
+		return seen
+	}
+	for len(list) > 0 {
+		c := j.commits[list[len(list)-1]]
+		list = list[:len(list)-1]
+		if c != nil && !seen[c.id] {
+			seen[c.id] = true
+			list = append(list, c.parents...)
+		}
+	}
+	return seen
+}
+
+// judgeGuarded judges content at guarded paths, in commits and in the index.
+func (j *judge) judgeGuarded(ctx context.Context) error {
+	held, err := j.v.held(ctx, j.guarded)
+	if err != nil {
+		return err
+	}
+	told := map[string]bool{}
+	for i, f := range j.guarded {
+		if held[f.key()] || told[f.key()] {
+			continue
+		}
+		told[f.key()] = true
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: GuardedBlob, Object: f.path,
+			Text: f.path + ", which others run, has new content in " + j.owners[i]})
+	}
+	return nil
+}
+
+// judgeLogs judges reflogs, which may only grow while their ref is there.
+func (j *judge) judgeLogs() {
+	r := j.v.refs
+	for _, name := range slices.Sorted(maps.Keys(r.logs)) {
+		l := r.logs[name]
+		switch {
+		case name == "refs/stash", name != "" && name != "HEAD" && r.after[name] == "":
+			continue // its rows tell
+		case name == "":
+			j.lostLog("logs", "all reflogs are removed")
+		case l.gone && len(l.before) > 0:
+			j.lostLog(name, name+": its reflog is removed")
+		case !bytes.HasPrefix(l.after, l.before):
+			j.lostLog(name, name+": its reflog lost or changed entries")
+		}
+	}
+	j.p.text, j.p.checkout = j.v.logTexts(r.logs["HEAD"])
+}
+
+func (j *judge) lostLog(name, text string) {
+	j.e.Loss = append(j.e.Loss, Row{Kind: Reflog, Object: name, Text: text, Left: true})
+}
+
+// logTexts are the messages of the last entry that the line added to HEAD's log, and of
+// the last one about a checkout, which git switch - looks for.
+func (v *View) logTexts(l logs) (last, checkout string) {
+	last, checkout = "artoo: changes of a line", "artoo: changes of a line"
+	added, ok := bytes.CutPrefix(l.after, l.before)
+	if !ok {
+		return last, checkout
+	}
+	for _, e := range v.entries(added) {
+		text := strings.Map(printable, e.text)
+		if strings.HasPrefix(text, "checkout: ") {
+			checkout = text
+		} else if text != "" {
+			last = text
+		}
+	}
+	return last, checkout
+}
+
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7f {
+		return -1
+	}
+	return r
+}
+
+// named is an id as people know it.
+func (j *judge) named(id string) string {
+	if c := j.commits[id]; c != nil {
+		return short(id) + " " + c.subject
+	}
+	return short(id)
+}
+
+func short(id string) string { return id[:min(len(id), 8)] }
+
+func orNone(value string) string {
+	if value == "" {
+		return "none"
+	}
+	return strings.TrimPrefix(value, "ref: ")
+}

@@ -1,0 +1,404 @@
+package repo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// plan is what Replay does.
+type plan struct {
+	objects  []string
+	refs     []move
+	head     string // "" when it stays
+	stash    *stashMoves
+	index    []entryChange
+	messages []message
+	config   []setting
+	underWay bool
+	text     string // for reflogs
+	checkout string // for HEAD's, when it leads elsewhere
+}
+
+// entryChange is a path of the index that changes.
+type entryChange struct {
+	path     string
+	was, now indexed
+}
+
+// message is a file that a merge left to be finished; nil is no file.
+type message struct {
+	name          string
+	before, after []byte
+}
+
+// Touches lists the files of the real git directory that Replay may change, absolute,
+// after Effects.
+func (v *View) Touches() []string {
+	if v.plan == nil {
+		return nil
+	}
+	list := map[string]bool{}
+	ref := func(name string) {
+		list[filepath.Join(v.r.Common, filepath.FromSlash(name))] = true
+		list[v.logPath(name)] = true
+	}
+	p := v.plan
+	for _, m := range p.refs {
+		ref(m.name)
+		list[v.logPath("HEAD")] = true // a move of HEAD's branch stands there too
+		if m.to == "" {
+			list[filepath.Join(v.r.Common, "packed-refs")] = true
+		}
+	}
+	if p.stash != nil {
+		ref("refs/stash")
+		list[filepath.Join(v.r.Common, "packed-refs")] = true
+	}
+	if p.head != "" {
+		list[filepath.Join(v.r.GitDir, "HEAD")] = true
+		list[v.logPath("HEAD")] = true
+	}
+	if len(p.index) > 0 {
+		list[filepath.Join(v.r.GitDir, "index")] = true
+	}
+	for _, m := range p.messages {
+		list[filepath.Join(v.r.GitDir, m.name)] = true
+	}
+	if len(p.config) > 0 {
+		list[filepath.Join(v.r.Common, "config")] = true
+	}
+	return slices.Sorted(maps.Keys(list))
+}
+
+// Replay makes the changes in the real repository, without the rows that are left out.
+// Where something there is not as it was in Open, the error is ErrMoved or git's and no
+// ref, index or HEAD has changed. An error after that leaves a part; the caller restores
+// the files that Touches lists.
+func (v *View) Replay(ctx context.Context) error {
+	p := v.plan
+	switch {
+	case p == nil:
+		return errors.New("the changes were not judged")
+	case p.underWay:
+		return ErrUnderWay
+	}
+	if v.sorted.empty() {
+		return nil
+	}
+	if err := v.unmoved(); err != nil {
+		return err
+	}
+	if err := v.storeObjects(ctx); err != nil {
+		return err
+	}
+	commit, err := v.prepareRefs(ctx)
+	if err != nil {
+		return err
+	}
+	index, err := v.lockIndex(ctx)
+	if err != nil {
+		return errors.Join(err, commit(false))
+	}
+	if err := commit(true); err != nil {
+		return errors.Join(err, index(false))
+	}
+	if err := index(true); err != nil {
+		return err
+	}
+	if err := v.setHead(ctx); err != nil {
+		return err
+	}
+	if err := v.replayStash(ctx, p.stash); err != nil {
+		return err
+	}
+	if err := v.writeMessages(); err != nil {
+		return err
+	}
+	for _, s := range p.config {
+		if err := v.setConfig(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unmoved is an error where HEAD or a message is not as it was in Open. Refs and index
+// are compared under their locks.
+func (v *View) unmoved() error {
+	head, err := v.before(filepath.Join(v.r.GitDir, "HEAD"))
+	if err != nil {
+		return err
+	}
+	if !same(head, v.refs.headRaw) {
+		return fmt.Errorf("HEAD: %w", ErrMoved)
+	}
+	for _, m := range v.plan.messages {
+		now, err := v.before(filepath.Join(v.r.GitDir, m.name))
+		if err != nil {
+			return err
+		}
+		if !same(now, m.before) {
+			return fmt.Errorf("%s: %w", m.name, ErrMoved)
+		}
+	}
+	return nil
+}
+
+// storeObjects has git store the objects that refs and index need.
+func (v *View) storeObjects(ctx context.Context) error {
+	if len(v.plan.objects) == 0 {
+		return nil
+	}
+	pack := filepath.Join(v.dir, "pack")
+	to, err := os.Create(pack)
+	if err != nil {
+		return err
+	}
+	cmd, stderr := v.git.command(ctx, "pack-objects", "--stdout", "--window=0", "-q", "--no-reuse-object")
+	cmd.Stdin, cmd.Stdout = lines(v.plan.objects), to
+	err = said(cmd.Args[len(flags())+1:], cmd.Run(), stderr)
+	if err := errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	from, err := os.Open(pack)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	args := []string{"unpack-objects", "-q"}
+	if !v.promises() { // git checks there that what an object names is in the store
+		args = append(args, "--strict")
+	}
+	return v.real.run(ctx, from, '\n', nil, args...)
+}
+
+// prepareRefs has git lock the refs and compare them with their old values. The func that
+// it returns moves them, or gives the locks up.
+func (v *View) prepareRefs(ctx context.Context) (finish func(bool) error, err error) {
+	if len(v.plan.refs) == 0 {
+		return func(bool) error { return nil }, nil
+	}
+	cmd, stderr := v.real.command(ctx, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	answers := bufio.NewReader(out)
+	end := func(err error) error {
+		err = errors.Join(err, in.Close())
+		if _, read := io.Copy(io.Discard, answers); read != nil && err == nil {
+			err = read
+		}
+		return errors.Join(said([]string{"update-ref"}, cmd.Wait(), stderr), err)
+	}
+	tell := func(text, answer string) error {
+		if _, err := io.WriteString(in, text); err != nil {
+			return err
+		}
+		if line, err := answers.ReadString('\n'); err != nil || line != answer+": ok\n" {
+			return fmt.Errorf("git update-ref does not %s", answer)
+		}
+		return nil
+	}
+	var text bytes.Buffer
+	for _, m := range v.plan.refs {
+		old := m.from
+		if old == "" {
+			old = v.format.none()
+		}
+		if m.to == "" {
+			fmt.Fprintf(&text, "option no-deref\x00delete %s\x00%s\x00", m.name, old)
+		} else {
+			fmt.Fprintf(&text, "option no-deref\x00update %s\x00%s\x00%s\x00", m.name, m.to, old)
+		}
+	}
+	if err = tell("start\x00", "start"); err == nil {
+		err = tell(text.String()+"prepare\x00", "prepare")
+	}
+	if err != nil {
+		return nil, end(err)
+	}
+	return func(commit bool) error {
+		if commit {
+			return end(tell("commit\x00", "commit"))
+		}
+		return end(tell("abort\x00", "abort"))
+	}, nil
+}
+
+// lockIndex writes the new index into git's lock of it, where it is as it was in Open. The
+// func that it returns puts it in place or gives the lock up.
+func (v *View) lockIndex(ctx context.Context) (finish func(bool) error, err error) {
+	if len(v.plan.index) == 0 {
+		return func(bool) error { return nil }, nil
+	}
+	if err := v.changeIndex(ctx); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(v.r.GitDir, "index")
+	mode := fs.FileMode(0o666) // as git has it: the umask counts
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("index: another git is at work (%s)", path+".lock")
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = v.fillIndex(ctx, lock, path)
+	if err = errors.Join(err, lock.Close()); err != nil {
+		return nil, errors.Join(err, os.Remove(lock.Name()))
+	}
+	return func(put bool) error {
+		if put {
+			return os.Rename(lock.Name(), path)
+		}
+		return os.Remove(lock.Name())
+	}, nil
+}
+
+// fillIndex copies the new index into the lock, unless the index changed since Open.
+func (v *View) fillIndex(ctx context.Context, lock *os.File, path string) error {
+	now, err := v.before(path)
+	if err != nil {
+		return err
+	}
+	judged, err := v.before(filepath.Join(v.dir, "judged.index"))
+	if err != nil {
+		return err
+	}
+	if !same(now, judged) {
+		return fmt.Errorf("index: %w", ErrMoved)
+	}
+	from, err := os.Open(filepath.Join(v.dir, indexBefore))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if _, err := io.Copy(lock, reader{ctx, from}); err != nil {
+		return err
+	}
+	return lock.Sync()
+}
+
+// changeIndex changes the view's copy of the real index: entries that stay keep what it
+// knows of their files.
+func (v *View) changeIndex(ctx context.Context) error {
+	if err := v.copyFile(ctx, "judged.index", filepath.Join(v.dir, indexBefore), openFile); err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	marked := map[string][]string{} // paths by option
+	for _, c := range v.plan.index {
+		if c.was.entries != c.now.entries {
+			fmt.Fprintf(&text, "0 %s\t%s\x00", v.format.none(), c.path)
+			for line := range strings.Lines(c.now.entries) {
+				fmt.Fprintf(&text, "%s\t%s\x00", strings.TrimRight(line, "\n"), c.path)
+			}
+		}
+		if c.now.entries == "" {
+			continue
+		}
+		// A replaced entry has lost its flags.
+		was, now := indexFlags(c.was), indexFlags(c.now)
+		if was == now && c.was.entries == c.now.entries {
+			continue
+		}
+		for _, option := range flagOptions(was, now) {
+			marked[option] = append(marked[option], c.path)
+		}
+	}
+	g := v.git.with("GIT_INDEX_FILE=" + filepath.Join(v.dir, indexBefore))
+	if err := g.run(ctx, &text, '\n', nil, "update-index", "-z", "--index-info"); err != nil {
+		return err
+	}
+	for _, option := range slices.Sorted(maps.Keys(marked)) {
+		paths := strings.Join(marked[option], "\x00") + "\x00"
+		if err := g.run(ctx, strings.NewReader(paths), '\n', nil, "update-index", option, "-z", "--stdin"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flagOptions are the options of git update-index that turn flags into others.
+func flagOptions(was, now string) (options []string) {
+	skip := func(flags string) bool { return strings.EqualFold(flags, "S") }
+	assume := func(flags string) bool { return flags == strings.ToLower(flags) }
+	for _, option := range []struct {
+		name string
+		has  func(string) bool
+	}{{"skip-worktree", skip}, {"assume-unchanged", assume}} {
+		if option.has(now) {
+			options = append(options, "--"+option.name)
+		} else if option.has(was) {
+			options = append(options, "--no-"+option.name)
+		}
+	}
+	return options
+}
+
+// setHead makes HEAD lead where the line had it lead.
+func (v *View) setHead(ctx context.Context) error {
+	head := v.plan.head
+	if head == "" {
+		return nil
+	}
+	if target, ok := strings.CutPrefix(head, "ref: "); ok {
+		return v.real.run(ctx, nil, '\n', nil, "symbolic-ref", "-m", v.plan.checkout, "HEAD", target)
+	}
+	return v.real.run(ctx, nil, '\n', nil, "update-ref", "--no-deref", "-m", v.plan.checkout, "HEAD", head)
+}
+
+// writeMessages writes or removes what a merge left to be finished.
+func (v *View) writeMessages() (err error) {
+	if len(v.plan.messages) == 0 {
+		return nil
+	}
+	dir, err := os.OpenRoot(v.r.GitDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	for _, m := range v.plan.messages {
+		if m.after == nil {
+			if err := dir.Remove(m.name); err != nil {
+				return err
+			}
+			continue
+		}
+		// A new file with the name of git's own lock replaces what is there, a link too.
+		lock := m.name + ".lock"
+		f, err := dir.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(m.after)
+		if err = errors.Join(err, f.Close()); err == nil {
+			err = dir.Rename(lock, m.name)
+		}
+		if err != nil {
+			return errors.Join(err, dir.Remove(lock))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,330 @@
+// Package repo says what a shell line's changes below a git directory come to, as
+// git sees them, and makes the approved ones in the real repository by git itself.
+// The line ran on a layer: nothing that it wrote into a git directory is moved into the
+// project. The package reads refs, checks loose objects, and asks git only in a private
+// git directory, whose configuration names no program.
+package repo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Change is one path below a git directory that the line changed.
+type Change struct {
+	Path string      // absolute
+	Mode fs.FileMode // 0 when it is gone
+	Gone bool
+}
+
+// Repository is a repository as it is in the project.
+type Repository struct {
+	WorkTree string // absolute
+	GitDir   string // absolute
+	Common   string // GitDir, except in a linked work tree
+	Environ  []string
+}
+
+// WorkTree is the work tree as it will be after landing, and what is known of its
+// paths, which have slashes and are relative to its top.
+type WorkTree struct {
+	// Open opens a file, or the target of a symbolic link as text. An error that is
+	// fs.ErrNotExist says that there is nothing.
+	Open func(path string) (io.ReadCloser, fs.FileMode, error)
+	// Guarded reports whether others run the file. Nil guards nothing.
+	Guarded func(path string) bool
+	// Ignored reports whether the project's rules ignore the path. Nil ignores nothing.
+	Ignored func(path string) bool
+}
+
+var (
+	// ErrNoRepository is Open's error where the project holds no repository yet: the
+	// line made it, so that there is nothing to compare with.
+	ErrNoRepository = errors.New("the repository is not in the project yet")
+	// ErrRefStorage is Open's error where refs are stored in another form than files.
+	ErrRefStorage = errors.New("the repository stores its refs in a form that artoo cannot compare")
+	// ErrUnderWay is Replay's error where a rebase or another sequence is under way
+	// before or after the line: its state cannot be replayed.
+	ErrUnderWay = errors.New("a rebase or another sequence of git is under way")
+	// ErrMoved is Replay's error where the repository changed after Open.
+	ErrMoved = errors.New("the repository changed meanwhile")
+)
+
+// Kind says what a row is about.
+type Kind string
+
+// The kinds.
+const (
+	Special     Kind = "special"      // a link, a device or the like among git's files
+	BadRef      Kind = "bad ref"      // a ref whose name or value is not valid, or whose history is not complete
+	RefNew      Kind = "ref new"      //
+	RefMoved    Kind = "ref moved"    //
+	RefGone     Kind = "ref gone"     //
+	RefSymbolic Kind = "ref symbolic" // a ref below refs/ that is or becomes symbolic
+	Head        Kind = "head"         //
+	Pending     Kind = "pending"      // a merge, cherry-pick or revert that is to be finished
+	Detached    Kind = "detached"     // commits that only a detached HEAD reached
+	Commit      Kind = "commit"       //
+	Stash       Kind = "stash"        //
+	GuardedBlob Kind = "guarded blob" // content at a guarded path that no ref held there
+	Staged      Kind = "staged"       //
+	StagedLost  Kind = "staged lost"  //
+	BadEntry    Kind = "bad entry"    // an index entry that git would not take
+	IndexFlag   Kind = "index flag"   // assume-unchanged or skip-worktree
+	Reflog      Kind = "reflog"       // a log that is shorter or different
+	Objects     Kind = "objects"      // files of the object store that are changed or gone
+	Config      Kind = "config"       //
+	UnderWay    Kind = "under way"    // the state of a rebase or another sequence
+	Unknown     Kind = "unknown"      // other files of a git directory
+)
+
+// Row is one effect.
+type Row struct {
+	Kind   Kind
+	Object string   // the ref, path or setting
+	Text   string   // one line for people; it can hold anything that a repository can
+	Diff   string   // of a commit that differs from the work tree
+	Files  []string // of a commit, or of a group of files
+	// Left says that Replay leaves this out.
+	Left bool
+}
+
+// Effects are what the changes of a git directory come to, the strictest first.
+type Effects struct {
+	Forbidden, Guarded, Loss, Content, Bookkeeping []Row
+}
+
+// View is a repository as a line left it. Its methods must not be called concurrently.
+type View struct {
+	r      Repository
+	dir    string // of the view, removed by Close
+	open   func(path string) (io.ReadCloser, error)
+	git    git // in the private git directory
+	real   git // in the repository
+	format format
+	config map[string][]string // the settings of the repository before the line
+
+	changed map[string]Change // regular files and what is gone, by path
+	sorted  sorted
+	loose   map[string]bool // the ids of the line's new objects that are in the view
+	refs    states
+	plan    *plan // made by Effects
+}
+
+// sorted are the changes by what they are about.
+type sorted struct {
+	forbidden []Row
+	objects   []string            // new loose objects
+	lost      []string            // files of the object store that are changed or gone
+	refs      bool                // any ref
+	index     bool                //
+	config    bool                //
+	logs      []string            // names of refs
+	messages  []string            // names
+	unknown   map[string][]string // files by their first directory
+	state     []string            // the state of a sequence
+	gone      bool                // the whole git directory, or what holds it together
+}
+
+func (s sorted) empty() bool {
+	return len(s.forbidden)+len(s.objects)+len(s.lost)+len(s.logs)+len(s.messages)+len(s.unknown)+len(s.state) == 0 &&
+		!s.refs && !s.index && !s.config && !s.gone
+}
+
+// Open makes a view of the repository as the line left it, in a new directory below
+// dir: objects by reference to the real store, beside the line's new loose objects.
+// open opens the new content of a changed regular file. Where no change is below the
+// git directory, Open starts no process.
+func Open(ctx context.Context, r Repository, dir string, changes []Change,
+	open func(path string) (io.ReadCloser, error)) (_ *View, err error) {
+	v := &View{r: r, open: open, changed: map[string]Change{}, loose: map[string]bool{}}
+	for _, c := range changes {
+		v.sort(c)
+	}
+	if v.sorted.empty() {
+		return v, nil
+	}
+	if info, err := os.Stat(filepath.Join(r.GitDir, "HEAD")); err != nil || !info.Mode().IsRegular() {
+		return nil, ErrNoRepository
+	}
+	if v.dir, err = os.MkdirTemp(dir, "git-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, v.Close())
+		}
+	}()
+	if err := v.prepare(ctx); err != nil {
+		return nil, err
+	}
+	for _, path := range v.sorted.objects {
+		if err := v.takeObject(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	if v.refs, err = v.readStates(ctx); err != nil {
+		return nil, err
+	}
+	return v, v.copyIndexes(ctx)
+}
+
+// Close removes the view.
+func (v *View) Close() error {
+	if v.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(v.dir)
+}
+
+// prepare makes the private git directory.
+func (v *View) prepare(ctx context.Context) (err error) {
+	if v.git, err = findGit(v.dir); err != nil {
+		return err
+	}
+	v.real = v.git
+	v.git.env = append(cleanEnviron(v.r.Environ), "GIT_DIR="+filepath.Join(v.dir, "git"),
+		"GIT_WORK_TREE="+filepath.Join(v.dir, "empty"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
+		"GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0")
+	// The user's own configuration counts for what is written: the reflog has a name.
+	v.real.env = append(cleanEnviron(v.r.Environ), "GIT_DIR="+v.r.GitDir, "GIT_WORK_TREE="+v.r.WorkTree)
+	for _, sub := range []string{"git/objects/info", "git/refs", "empty"} {
+		if err := os.MkdirAll(filepath.Join(v.dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	// Without a configuration of its own the private directory is SHA-1's.
+	if err := v.write("git/HEAD", "ref: refs/heads/none\n"); err != nil {
+		return err
+	}
+	if v.config, err = v.settings(ctx, filepath.Join(v.r.Common, "config")); err != nil {
+		return err
+	}
+	v.format = format{hex: 40}
+	settings := "[core]\nrepositoryformatversion = 0\nbare = false\n"
+	for _, name := range v.config["extensions.objectformat"] {
+		if strings.EqualFold(name, "sha256") {
+			v.format.hex = 64
+			settings = "[core]\nrepositoryformatversion = 1\nbare = false\n[extensions]\nobjectformat = sha256\n"
+		}
+	}
+	for _, name := range v.config["extensions.refstorage"] {
+		if !strings.EqualFold(name, "files") {
+			return fmt.Errorf("%w (%s)", ErrRefStorage, name)
+		}
+	}
+	if err := v.write("git/config", settings); err != nil {
+		return err
+	}
+	objects := filepath.Join(v.r.Common, "objects")
+	if strings.ContainsAny(objects, "\n\"") {
+		return fmt.Errorf("%q: git cannot refer to objects in a directory of this name", objects)
+	}
+	if err := v.write("git/objects/info/alternates", objects+"\n"); err != nil {
+		return err
+	}
+	shallow, err := os.ReadFile(filepath.Join(v.r.Common, "shallow"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return v.write("git/shallow", string(shallow))
+}
+
+func (v *View) write(name, text string) error {
+	return os.WriteFile(filepath.Join(v.dir, filepath.FromSlash(name)), []byte(text), 0o600)
+}
+
+// promises reports whether the store may lack objects that a remote promised.
+func (v *View) promises() bool {
+	if len(v.config["extensions.partialclone"]) > 0 {
+		return true
+	}
+	for key := range v.config {
+		if strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".promisor") {
+			return true
+		}
+	}
+	return false
+}
+
+// isGone reports whether the line removed a path or a directory above it.
+func (v *View) isGone(path string) bool {
+	if c, ok := v.changed[path]; ok {
+		return c.Gone
+	}
+	for at := filepath.Dir(path); len(at) >= len(v.r.Common) && at != filepath.Dir(at); at = filepath.Dir(at) {
+		if c, ok := v.changed[at]; ok && c.Gone {
+			return true
+		}
+	}
+	return false
+}
+
+const mostText = 256 << 20 // bytes of one file of a git directory that are read into memory
+
+// before is what a file of the repository holds; after is what it holds on the layer.
+// Both are nil where there is no such file.
+func (v *View) before(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	return readAll(path, f)
+}
+
+func (v *View) after(path string) ([]byte, error) {
+	if v.isGone(path) {
+		return nil, nil
+	}
+	if _, changed := v.changed[path]; !changed {
+		return v.before(path)
+	}
+	f, err := v.open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(path, f)
+}
+
+func readAll(path string, r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, mostText+1))
+	if err == nil && len(data) > mostText {
+		err = fmt.Errorf("%s: more than %d MB", path, mostText>>20)
+	}
+	if data == nil {
+		data = []byte{}
+	}
+	return data, err
+}
+
+// same reports whether two contents are equal; no file differs from an empty one.
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
+
+// shown is a path as people read it.
+func (v *View) shown(path string) string {
+	if rel, err := filepath.Rel(v.r.WorkTree, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+const gitTimeout = 10 * time.Second

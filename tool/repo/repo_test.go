@@ -1,0 +1,354 @@
+package repo_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"artoo/tool/repo"
+)
+
+// bench is a repository and what a line made of a copy of it.
+type bench struct {
+	t       *testing.T
+	top     string // the work tree of the project
+	layer   string // as the line left it
+	env     []string
+	dir     string // for views
+	git     string // the git directory, relative to the top
+	common  string
+	guarded func(string) bool
+	ignored func(string) bool
+}
+
+func environ(home string) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "GIT_") && !strings.HasPrefix(kv, "HOME=") {
+			env = append(env, kv)
+		}
+	}
+	return append(env, "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org", "GIT_EDITOR=true", "LC_ALL=C")
+}
+
+// newBench makes a repository with the lines before, then runs the line on a copy.
+func newBench(t *testing.T, before, line string) *bench {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Fatal("these tests need git")
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, top: filepath.Join(root, "project"), layer: filepath.Join(root, "layer"),
+		dir: filepath.Join(root, "views"), env: environ(root), git: ".git", common: ".git"}
+	for _, dir := range []string{b.top, b.dir} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.sh(b.top, "git init -q -b main .; git config user.name a; git config user.email a@example.org\n"+before)
+	b.line(line)
+	return b
+}
+
+// first is a repository with one commit of two files.
+const first = "echo 1 > a; echo 1 > b; git add a b; git commit -qm first\n"
+
+// line runs a line on a copy of the project that has its name meanwhile.
+func (b *bench) line(line string) {
+	b.t.Helper()
+	kept := b.layer + ".kept"
+	b.sh(filepath.Dir(b.top), "rm -rf layer; cp -a project layer.kept")
+	b.sh(b.top, line)
+	if err := errors.Join(os.Rename(b.top, b.layer), os.Rename(kept, b.top)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) sh(dir, lines string) string {
+	b.t.Helper()
+	cmd := exec.Command("sh", "-ec", lines)
+	cmd.Dir, cmd.Env = dir, b.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("%s: %v: %s", lines, err, out)
+	}
+	return string(out)
+}
+
+// changes are those below .git.
+func (b *bench) changes() (list []repo.Change) {
+	b.t.Helper()
+	was, is := listing(b.t, b.top), listing(b.t, b.layer)
+	for path, now := range is {
+		if rel := filepath.ToSlash(path); strings.HasPrefix(rel, ".git") && was[path] != now {
+			info, err := os.Lstat(filepath.Join(b.layer, path))
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			list = append(list, repo.Change{Path: filepath.Join(b.top, path), Mode: info.Mode()})
+		}
+	}
+	for path := range was {
+		if _, there := is[path]; !there && strings.HasPrefix(path, ".git") {
+			list = append(list, repo.Change{Path: filepath.Join(b.top, path), Gone: true})
+		}
+	}
+	slices.SortFunc(list, func(x, y repo.Change) int { return strings.Compare(x.Path, y.Path) })
+	return list
+}
+
+// listing is what is below a directory, by relative path.
+func listing(t *testing.T, top string) map[string]string {
+	t.Helper()
+	list := map[string]string{}
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text := info.Mode().String()
+		switch {
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text += string(data)
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			text += target
+		}
+		rel, err := filepath.Rel(top, path)
+		list[rel] = text
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func (b *bench) repository() repo.Repository {
+	return repo.Repository{WorkTree: b.top, GitDir: filepath.Join(b.top, b.git), Common: filepath.Join(b.top, b.common), Environ: b.env}
+}
+
+func (b *bench) view(changes []repo.Change) *repo.View {
+	b.t.Helper()
+	view, err := repo.Open(b.t.Context(), b.repository(), b.dir, changes, b.open)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		if err := view.Close(); err != nil {
+			b.t.Error(err)
+		}
+	})
+	return view
+}
+
+func (b *bench) open(path string) (io.ReadCloser, error) {
+	rel, err := filepath.Rel(b.top, path)
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(filepath.Join(b.layer, rel))
+}
+
+func (b *bench) workTree() repo.WorkTree {
+	return repo.WorkTree{Guarded: b.guarded, Ignored: b.ignored,
+		Open: func(path string) (io.ReadCloser, fs.FileMode, error) {
+			path = filepath.Join(b.layer, filepath.FromSlash(path))
+			info, err := os.Lstat(path)
+			if err != nil {
+				return nil, 0, err
+			}
+			if info.Mode()&fs.ModeSymlink != 0 {
+				target, err := os.Readlink(path)
+				return io.NopCloser(strings.NewReader(target)), info.Mode(), err
+			}
+			f, err := os.Open(path)
+			return f, info.Mode(), err
+		}}
+}
+
+func (b *bench) effects() (*repo.View, repo.Effects) {
+	b.t.Helper()
+	view := b.view(b.changes())
+	e, err := view.Effects(b.t.Context(), b.workTree())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return view, e
+}
+
+// land replays what was judged and moves the files of the work tree as landing does.
+func (b *bench) land(view *repo.View) {
+	b.t.Helper()
+	before := listing(b.t, b.top)
+	if err := view.Replay(context.Background()); err != nil {
+		b.t.Fatal(err)
+	}
+	touched := view.Touches()
+	for path, now := range listing(b.t, b.top) {
+		if before[path] == now || strings.HasPrefix(now, "d") || strings.HasPrefix(path, ".git/objects") {
+			continue
+		}
+		if !slices.Contains(touched, filepath.Join(b.top, path)) {
+			b.t.Errorf("Replay changed %s, which Touches does not list", path)
+		}
+	}
+	b.sh(filepath.Dir(b.top), "find project -mindepth 1 -maxdepth 1 ! -name .git -exec rm -r {} +; "+
+		"find layer -mindepth 1 -maxdepth 1 ! -name .git -exec cp -a {} project/ \\;")
+}
+
+// state is what git says of a repository.
+const state = `git for-each-ref --format='%(refname) %(objectname)'; cat .git/HEAD; git ls-files -s; git status --porcelain=v2;
+	git log --format='%H %s' --all -- 2>/dev/null || true; git stash list; git config --file .git/config --list | sort; git fsck --connectivity-only 2>&1 | grep -v dangling || true`
+
+// same compares the project with the layer, as git sees both.
+func (b *bench) same() {
+	b.t.Helper()
+	project, layer := b.sh(b.top, state), b.sh(b.layer, state)
+	if project != layer {
+		b.t.Errorf("landing made\n%s\nnot\n%s", project, layer)
+	}
+}
+
+// words are the kinds and objects of effects, by class.
+func words(e repo.Effects) string {
+	var parts []string
+	for _, class := range []struct {
+		name string
+		rows []repo.Row
+	}{{"forbidden", e.Forbidden}, {"guarded", e.Guarded}, {"loss", e.Loss}, {"content", e.Content}, {"bookkeeping", e.Bookkeeping}} {
+		for _, row := range class.rows {
+			object := row.Object
+			if len(object) >= 40 && strings.Trim(object, "0123456789abcdef") == "" {
+				object = "ID"
+			}
+			parts = append(parts, fmt.Sprintf("%s: %s %s", class.name, row.Kind, object))
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func texts(e repo.Effects) string {
+	var b bytes.Buffer
+	for _, rows := range [][]repo.Row{e.Forbidden, e.Guarded, e.Loss, e.Content, e.Bookkeeping} {
+		for _, row := range rows {
+			fmt.Fprintln(&b, row.Text, row.Files, row.Diff)
+		}
+	}
+	return b.String()
+}
+
+// TestUsualLines runs the usual lines of git: they are judged by what they come to, and
+// the real repository is then what the layer is.
+func TestUsualLines(t *testing.T) {
+	topic := first + "git switch -qc topic; echo 2 > c; git add c; git commit -qm second; git switch -q main\n"
+	for _, c := range []struct{ name, before, line, want string }{
+		{"nothing", first, "git status; git log; git diff", ""},
+		{"add", first, "echo 2 > a; echo 1 > c; git add a c", "bookkeeping: staged a|bookkeeping: staged c"},
+		{"add -A", first, "rm b; echo 1 > c; mkdir d; echo 1 > d/e; git add -A",
+			"bookkeeping: staged b|bookkeeping: staged c|bookkeeping: staged d/e"},
+		{"add of an executable and a link", first, "chmod +x a; ln -s b l; git add -A", "bookkeeping: staged a|bookkeeping: staged l"},
+		{"add of what is then changed", first, "echo 2 > a; git add a; echo 3 > a", "content: staged a"},
+		{"commit", first + "echo 2 > a; git add a", "git commit -qm second",
+			"content: ref moved refs/heads/main|content: commit refs/heads/main"},
+		{"commit -am", first, "echo 2 > a; git commit -qam second",
+			"content: ref moved refs/heads/main|content: commit refs/heads/main"},
+		{"two commits", first, "echo 2 > a; git commit -qam second; echo 3 > a; git commit -qam third",
+			"content: ref moved refs/heads/main|content: commit refs/heads/main|content: commit refs/heads/main"},
+		{"the first commit", "", "echo 1 > a; git add a; git commit -qm first",
+			"content: ref new refs/heads/main|content: commit refs/heads/main"},
+		{"switch -c", first, "git switch -qc topic", "bookkeeping: head HEAD|bookkeeping: ref new refs/heads/topic"},
+		{"branch", first, "git branch topic", "bookkeeping: ref new refs/heads/topic"},
+		{"branch elsewhere", topic, "git branch other topic", "content: ref new refs/heads/other"},
+		{"branch with an ambiguous name", first + "git tag v1", "git branch v1", "content: ref new refs/heads/v1"},
+		{"branch like an id", first, "git branch abcdef", "content: ref new refs/heads/abcdef"},
+		{"switch -c and commit", first, "git switch -qc topic; echo 2 > a; git commit -qam second",
+			"content: head HEAD|content: ref new refs/heads/topic|content: commit refs/heads/topic"},
+		{"switch", topic, "git switch -q topic", "content: head HEAD"},
+		{"switch --detach", topic, "git switch -q --detach topic", "content: head HEAD"},
+		{"tag", first, "git tag v1; git tag -am 'so far' v2", "content: ref new refs/tags/v1|content: ref new refs/tags/v2"},
+		{"merge --ff-only", topic, "git merge -q --ff-only topic", "content: ref moved refs/heads/main"},
+		{"merge", topic + "echo 3 > a; git commit -qam third", "git merge -q topic -m merged",
+			"content: ref moved refs/heads/main|content: commit refs/heads/main"},
+		{"restore --staged", first + "echo 2 > a; git add a", "git restore --staged a", "content: staged a"},
+		{"restore --staged of a new file", first + "echo 2 > c; git add c", "git restore --staged c", "content: staged c"},
+		{"rm --cached", first, "git rm -q --cached a", "content: staged a"},
+		{"rm", first, "git rm -q a", "bookkeeping: staged a"},
+		{"mv", first, "git mv a c", "bookkeeping: staged a|bookkeeping: staged c"},
+		{"stash push", first + "echo 2 > a; echo 2 > b; git add b", "git stash push -q", "content: stash ID"},
+		{"stash push twice", first, "echo 2 > a; git stash push -qm one; echo 3 > a; git stash push -qm two",
+			"content: stash ID|content: stash ID"},
+		{"stash pop", first + "echo 2 > a; git stash push -q", "git stash pop -q", "loss: ref gone refs/stash"},
+		{"stash pop of one of two", first + "echo 2 > a; git stash push -q; echo 3 > b; git stash push -q",
+			"git stash pop -q", "loss: ref gone refs/stash"},
+		{"cherry-pick", topic + "echo 3 > a; git commit -qam third", "git cherry-pick topic >/dev/null", "content: ref moved refs/heads/main|content: commit refs/heads/main"},
+		{"packed refs", topic, "git pack-refs --all", ""},
+		{"commit with packed refs", topic + "git pack-refs --all", "echo 2 > a; git commit -qam second",
+			"content: ref moved refs/heads/main|content: commit refs/heads/main"},
+		{"a branch that follows another", first, "git switch -q -c topic --track main",
+			"bookkeeping: config branch.topic.merge|bookkeeping: config branch.topic.remote|bookkeeping: head HEAD|bookkeeping: ref new refs/heads/topic"},
+		{"a branch that follows a remote one", first + "git remote add o ../o; git update-ref refs/remotes/o/topic HEAD",
+			"git switch -qc topic --track o/topic",
+			"bookkeeping: config branch.topic.merge|bookkeeping: config branch.topic.remote|bookkeeping: head HEAD|bookkeeping: ref new refs/heads/topic"},
+		{"conflict", topic + "echo 3 > c; git add c; git commit -qm third", "git merge topic || true",
+			"content: pending MERGE_HEAD|content: staged c"},
+		{"a merge is ended", topic + "echo 3 > c; git add c; git commit -qm third; git merge topic || true",
+			"echo 4 > c; git commit -qam both",
+			"content: commit refs/heads/main|content: pending MERGE_HEAD|content: ref moved refs/heads/main"},
+		{"names with odd bytes", first, "printf 1 > 'x\ty\"ü'; git add -A; git branch 'ü\"x'",
+			"bookkeeping: ref new refs/heads/ü\"x|bookkeeping: staged x\ty\"ü"},
+		{"line ends", first + "git config core.autocrlf true", "printf '1\\r\\n2\\r\\n' > c; git add c 2>/dev/null", "bookkeeping: staged c"},
+		{"detached commits", first + "git switch -q --detach", "echo 2 > a; git commit -qam second",
+			"content: commit HEAD|content: head HEAD"},
+		{"another version of the index", first, "git update-index --index-version 4; echo 2 > a; git add a", "bookkeeping: staged a"},
+	} {
+		for _, format := range []string{"sha1", "sha256"} {
+			t.Run(c.name+" "+format, func(t *testing.T) {
+				t.Parallel()
+				before := c.before
+				if format == "sha256" {
+					before = "rm -rf .git; git init -q -b main --object-format=sha256 .; git config user.name a; git config user.email a@example.org\n" + before
+				}
+				b := newBench(t, before, c.line)
+				view, e := b.effects()
+				saysWords(t, e, c.want)
+				b.land(view)
+				b.same()
+			})
+		}
+	}
+}
+
+func saysWords(t *testing.T, e repo.Effects, want string) {
+	t.Helper()
+	got := strings.Split(words(e), "\n")
+	wanted := strings.Split(want, "|")
+	slices.Sort(got)
+	slices.Sort(wanted)
+	if !slices.Equal(got, wanted) {
+		t.Errorf("judged\n%s\nnot\n%s\n%s", strings.Join(got, "\n"), strings.Join(wanted, "\n"), texts(e))
+	}
+}
