@@ -22,9 +22,10 @@ type judge struct {
 	order   []*commit
 	taken   map[string]bool // commits that have a row
 	files   map[string]stored
-	asked   int      // pairs of commits that git was asked about
-	guarded []file   // files of commits and of the index at guarded paths
-	owners  []string // of each of guarded: what holds it
+	kept    map[string]bool // refs whose change is left out
+	asked   int             // pairs of commits that git was asked about
+	guarded []file          // files of commits and of the index at guarded paths
+	owners  []string        // of each of guarded: what holds it
 }
 
 // tip is an id that a change of the repository would have a ref reach.
@@ -44,7 +45,7 @@ func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 	if w.Ignored == nil {
 		w.Ignored = func(string) bool { return false }
 	}
-	j := &judge{v: v, w: w, commits: map[string]*commit{}, taken: map[string]bool{}, files: map[string]stored{}}
+	j := &judge{v: v, w: w, commits: map[string]*commit{}, taken: map[string]bool{}, files: map[string]stored{}, kept: map[string]bool{}}
 	j.anyMode = len(v.config["core.filemode"]) > 0 && slices.Contains([]string{"false", "no", "off", "0"},
 		strings.ToLower(v.config["core.filemode"][0]))
 	if v.sorted.gone {
@@ -176,11 +177,7 @@ func (j *judge) moves() (moves []move) {
 			moves = append(moves, m)
 			continue
 		}
-		if m.from == "" {
-			delete(r.after, name)
-		} else {
-			r.after[name] = m.from
-		}
+		j.keep(m)
 	}
 	return moves
 }
@@ -202,12 +199,18 @@ func (j *judge) refuseRef(m move, bad map[string]bool) bool {
 	default:
 		return false
 	}
+	j.keep(m)
+	return true
+}
+
+// keep leaves a ref as it was.
+func (j *judge) keep(m move) {
+	j.kept[m.name] = true
 	if m.from == "" {
 		delete(j.v.refs.after, m.name)
 	} else {
 		j.v.refs.after[m.name] = m.from
 	}
-	return true
 }
 
 // askKinds asks git once for the types of all objects that refs and the index name, and
@@ -342,7 +345,7 @@ func (j *judge) head(bad map[string]bool) {
 	branch, isBranch := strings.CutPrefix(target, "refs/heads/")
 	row := Row{Kind: Head, Object: "HEAD", Text: "HEAD: " + j.headName(r.head) + " → " + j.headName(r.headNow)}
 	switch {
-	case symbolic && (!isBranch || !validRef(target)),
+	case symbolic && (!isBranch || !validRef(target) || j.kept[target] && r.after[target] == ""),
 		!symbolic && (bad[r.headNow] || j.kinds[r.headNow] != "commit"):
 		row.Left = true
 		j.e.Forbidden = append(j.e.Forbidden, row)
@@ -509,10 +512,8 @@ func (j *judge) judgeLogs() {
 	for _, name := range slices.Sorted(maps.Keys(r.logs)) {
 		l := r.logs[name]
 		switch {
-		case name == "refs/stash", name != "" && name != "HEAD" && r.after[name] == "":
+		case name == "refs/stash", name != "HEAD" && r.after[name] == "":
 			continue // its rows tell
-		case name == "":
-			j.lostLog("logs", "all reflogs are removed")
 		case l.gone && len(l.before) > 0:
 			j.lostLog(name, name+": its reflog is removed")
 		case !bytes.HasPrefix(l.after, l.before):

@@ -28,6 +28,13 @@ func (f format) hash() hash.Hash {
 	return sha1.New() //nolint:gosec // Git names objects by it.
 }
 
+func (f format) name() string {
+	if f.hex == 64 {
+		return "sha256"
+	}
+	return "sha1"
+}
+
 func (f format) isID(text string) bool { return len(text) == f.hex && isHex(text) }
 
 func (f format) none() string { return strings.Repeat("0", f.hex) }
@@ -60,7 +67,7 @@ func (v *View) takeObject(ctx context.Context, path string) error {
 	}
 	err = v.format.check(id, io.TeeReader(reader{ctx, from}, to))
 	if err := errors.Join(err, to.Close()); err == nil {
-		v.loose[id] = true
+		v.made[id] = true
 		return nil
 	}
 	if removed := os.Remove(name); removed != nil {
@@ -70,6 +77,56 @@ func (v *View) takeObject(ctx context.Context, path string) error {
 		return nil
 	}
 	return err
+}
+
+// mostPack is how many bytes of a pack are taken.
+const mostPack = 64 << 20
+
+// takePack copies a new pack of the layer into the view, where git takes it: git computes
+// the ids of what it holds. The pack itself is never landed.
+func (v *View) takePack(ctx context.Context, path string) error {
+	name := "git/objects/pack/" + filepath.Base(path)
+	if err := os.MkdirAll(filepath.Join(v.dir, "git", "objects", "pack"), 0o700); err != nil {
+		return err
+	}
+	if err := v.copyFile(ctx, name, path, func(path string) (io.ReadCloser, error) {
+		from, err := v.open(path)
+		return limited{io.LimitReader(from, mostPack), from}, err
+	}); err != nil {
+		return err
+	}
+	pack := filepath.Join(v.dir, filepath.FromSlash(name))
+	var ids []string
+	err := v.git.run(ctx, nil, '\n', nil, "index-pack", "--threads=1", pack)
+	if err == nil {
+		var list *os.File
+		if list, err = os.Open(strings.TrimSuffix(pack, ".pack") + ".idx"); err != nil {
+			return err
+		}
+		defer list.Close()
+		err = v.git.run(ctx, list, '\n', func(line string) error {
+			if fields := strings.Fields(line); len(fields) > 1 {
+				ids = append(ids, fields[1])
+			}
+			return nil
+		}, "show-index", "--object-format="+v.format.name())
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if exited(err) { // it is damaged or too long
+		return os.Remove(pack)
+	}
+	for _, id := range ids {
+		v.made[id] = true
+	}
+	return err
+}
+
+// limited closes what it reads a part of.
+type limited struct {
+	io.Reader
+	io.Closer
 }
 
 // check reads a loose object to its end: it must be whole, have a correct header and
@@ -164,7 +221,7 @@ func (v *View) reached(ctx context.Context, tips []string) (ids []string, err er
 		args = append(args, "--missing=allow-any")
 	}
 	err = v.git.run(ctx, lines(append(tips[:len(tips):len(tips)], v.refs.excluded...)), '\n', func(id string) error {
-		if v.loose[id] {
+		if v.made[id] {
 			ids = append(ids, id)
 		}
 		return nil
@@ -178,9 +235,14 @@ func exists(path string) bool {
 }
 
 // blob is the id of content.
-func (f format) blob(data []byte) string {
+func (f format) blob(data []byte) string { return f.id("blob", data) }
+
+// emptyTree is the id of a tree without entries, which git knows without storing it.
+func (f format) emptyTree() string { return f.id("tree", nil) }
+
+func (f format) id(kind string, data []byte) string {
 	sum := f.hash()
-	fmt.Fprintf(sum, "blob %d\x00", len(data))
+	fmt.Fprintf(sum, "%s %d\x00", kind, len(data))
 	sum.Write(data)
 	return hex.EncodeToString(sum.Sum(nil))
 }

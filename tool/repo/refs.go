@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // broken stands for the value of a ref that git could not read.
@@ -129,20 +130,36 @@ func (v *View) packedRefs(data []byte) map[string]string {
 // readLogs reads the reflogs that changed.
 func (v *View) readLogs(s *states) error {
 	for _, name := range v.sorted.logs {
-		if name == "" { // the directory of all logs is gone
-			s.logs[name] = logs{gone: true}
-			continue
-		}
-		path := v.logPath(name)
-		info, err := os.Lstat(path)
-		if err == nil && info.IsDir() {
-			continue // its files are listed where they are gone
-		}
-		l := logs{gone: v.isGone(path)}
-		if l.before, err = v.before(path); err != nil {
+		err := filepath.WalkDir(v.logPath(name), func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+				return nil // it is new
+			}
+			if err != nil || d.IsDir() {
+				return err
+			}
+			// A directory that is gone stands for its logs.
+			top := v.logPath(".")
+			if path == v.logPath("HEAD") {
+				top = filepath.Dir(path)
+			}
+			rel, _ := below(top, path)
+			s.logs[rel] = logs{}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		if l.after, err = v.after(path); err != nil {
+		if info, err := os.Lstat(v.logPath(name)); err != nil || !info.IsDir() {
+			s.logs[name] = logs{}
+		}
+	}
+	for name := range s.logs {
+		var err error
+		l := logs{gone: v.isGone(v.logPath(name))}
+		if l.before, err = v.before(v.logPath(name)); err != nil {
+			return err
+		}
+		if l.after, err = v.after(v.logPath(name)); err != nil {
 			return err
 		}
 		s.logs[name] = l

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type plan struct {
 	head     string // "" when it stays
 	stash    *stashMoves
 	index    []entryChange
+	intended []string // paths that are to be added later
 	messages []message
 	config   []setting
 	underWay bool
@@ -101,7 +103,13 @@ func (v *View) Replay(ctx context.Context) error {
 	if err := v.storeObjects(ctx); err != nil {
 		return err
 	}
-	commit, err := v.prepareRefs(ctx)
+	first, refs := apart(p.refs)
+	if commit, err := v.prepareRefs(ctx, first); err != nil {
+		return err
+	} else if err := commit(true); err != nil {
+		return err
+	}
+	commit, err := v.prepareRefs(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -182,10 +190,37 @@ func (v *View) storeObjects(ctx context.Context) error {
 	return v.real.run(ctx, from, '\n', nil, args...)
 }
 
+// apart parts the refs that must go before another can come, as x before x/y: git does
+// not take both at once.
+func apart(moves []move) (first, rest []move) {
+	made := map[string]bool{} // the names of new refs, and the directories above them
+	names := map[string]bool{}
+	for _, m := range moves {
+		if m.from == "" {
+			names[m.name] = true
+			for at := path.Dir(m.name); at != "."; at = path.Dir(at) {
+				made[at] = true
+			}
+		}
+	}
+	for _, m := range moves {
+		inWay := made[m.name]
+		for at := path.Dir(m.name); at != "."; at = path.Dir(at) {
+			inWay = inWay || names[at]
+		}
+		if m.to == "" && inWay {
+			first = append(first, m)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	return first, rest
+}
+
 // prepareRefs has git lock the refs and compare them with their old values. The func that
 // it returns moves them, or gives the locks up.
-func (v *View) prepareRefs(ctx context.Context) (finish func(bool) error, err error) {
-	if len(v.plan.refs) == 0 {
+func (v *View) prepareRefs(ctx context.Context, moves []move) (finish func(bool) error, err error) {
+	if len(moves) == 0 {
 		return func(bool) error { return nil }, nil
 	}
 	cmd, stderr := v.real.command(ctx, "update-ref", "-m", v.plan.text, "--create-reflog", "--stdin", "-z")
@@ -218,7 +253,7 @@ func (v *View) prepareRefs(ctx context.Context) (finish func(bool) error, err er
 		return nil
 	}
 	var text bytes.Buffer
-	for _, m := range v.plan.refs {
+	for _, m := range moves {
 		old := m.from
 		if old == "" {
 			old = v.format.none()
@@ -330,6 +365,15 @@ func (v *View) changeIndex(ctx context.Context) error {
 	g := v.git.with("GIT_INDEX_FILE=" + filepath.Join(v.dir, indexBefore))
 	if err := g.run(ctx, &text, '\n', nil, "update-index", "-z", "--index-info"); err != nil {
 		return err
+	}
+	if len(v.plan.intended) > 0 {
+		paths := strings.Join(v.plan.intended, "\x00") + "\x00"
+		files := g.with("GIT_WORK_TREE=" + v.r.WorkTree)
+		files.dir = v.r.WorkTree
+		if err := files.run(ctx, strings.NewReader(paths), '\n', nil, "add", "-f", "-N",
+			"--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
+			return err
+		}
 	}
 	for _, option := range slices.Sorted(maps.Keys(marked)) {
 		paths := strings.Join(marked[option], "\x00") + "\x00"

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -114,7 +115,7 @@ type View struct {
 
 	changed map[string]Change // regular files and what is gone, by path
 	sorted  sorted
-	loose   map[string]bool // the ids of the line's new objects that are in the view
+	made    map[string]bool // the ids of the line's new objects that are in the view
 	refs    states
 	plan    *plan // made by Effects
 }
@@ -123,6 +124,7 @@ type View struct {
 type sorted struct {
 	forbidden []Row
 	objects   []string            // new loose objects
+	packs     []string            // new packs
 	lost      []string            // files of the object store that are changed or gone
 	refs      bool                // any ref
 	index     bool                //
@@ -140,12 +142,12 @@ func (s sorted) empty() bool {
 }
 
 // Open makes a view of the repository as the line left it, in a new directory below
-// dir: objects by reference to the real store, beside the line's new loose objects.
+// dir: objects by reference to the real store, beside the line's new objects.
 // open opens the new content of a changed regular file. Where no change is below the
 // git directory, Open starts no process.
 func Open(ctx context.Context, r Repository, dir string, changes []Change,
 	open func(path string) (io.ReadCloser, error)) (_ *View, err error) {
-	v := &View{r: r, open: open, changed: map[string]Change{}, loose: map[string]bool{}}
+	v := &View{r: r, open: open, changed: map[string]Change{}, made: map[string]bool{}}
 	for _, c := range changes {
 		v.sort(c)
 	}
@@ -168,6 +170,11 @@ func Open(ctx context.Context, r Repository, dir string, changes []Change,
 	}
 	for _, path := range v.sorted.objects {
 		if err := v.takeObject(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range v.sorted.packs {
+		if err := v.takePack(ctx, path); err != nil {
 			return nil, err
 		}
 	}
@@ -258,13 +265,14 @@ func (v *View) promises() bool {
 	return false
 }
 
-// isGone reports whether the line removed a path or a directory above it.
+// isGone reports whether the line removed a path or a directory above it, or put a file
+// in the place of one.
 func (v *View) isGone(path string) bool {
 	if c, ok := v.changed[path]; ok {
 		return c.Gone
 	}
 	for at := filepath.Dir(path); len(at) >= len(v.r.Common) && at != filepath.Dir(at); at = filepath.Dir(at) {
-		if c, ok := v.changed[at]; ok && c.Gone {
+		if _, ok := v.changed[at]; ok {
 			return true
 		}
 	}
@@ -277,7 +285,7 @@ const mostText = 256 << 20 // bytes of one file of a git directory that are read
 // Both are nil where there is no such file.
 func (v *View) before(path string) ([]byte, error) {
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	if err != nil {

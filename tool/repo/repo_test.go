@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -200,9 +201,11 @@ func (b *bench) effects() (*repo.View, repo.Effects) {
 	return view, e
 }
 
-// land replays what was judged and moves the files of the work tree as landing does.
+// land moves the files of the work tree as landing does, then replays what was judged.
 func (b *bench) land(view *repo.View) {
 	b.t.Helper()
+	b.sh(filepath.Dir(b.top), "find project -mindepth 1 -maxdepth 1 ! -name .git -exec rm -r {} +; "+
+		"find layer -mindepth 1 -maxdepth 1 ! -name .git -exec cp -a {} project/ \\;")
 	before := listing(b.t, b.top)
 	if err := view.Replay(context.Background()); err != nil {
 		b.t.Fatal(err)
@@ -216,8 +219,6 @@ func (b *bench) land(view *repo.View) {
 			b.t.Errorf("Replay changed %s, which Touches does not list", path)
 		}
 	}
-	b.sh(filepath.Dir(b.top), "find project -mindepth 1 -maxdepth 1 ! -name .git -exec rm -r {} +; "+
-		"find layer -mindepth 1 -maxdepth 1 ! -name .git -exec cp -a {} project/ \\;")
 }
 
 // state is what git says of a repository.
@@ -241,10 +242,7 @@ func words(e repo.Effects) string {
 		rows []repo.Row
 	}{{"forbidden", e.Forbidden}, {"guarded", e.Guarded}, {"loss", e.Loss}, {"content", e.Content}, {"bookkeeping", e.Bookkeeping}} {
 		for _, row := range class.rows {
-			object := row.Object
-			if len(object) >= 40 && strings.Trim(object, "0123456789abcdef") == "" {
-				object = "ID"
-			}
+			object := regexp.MustCompile(`\b[0-9a-f]{40,64}\b`).ReplaceAllString(row.Object, "ID")
 			parts = append(parts, fmt.Sprintf("%s: %s %s", class.name, row.Kind, object))
 		}
 	}

@@ -3,6 +3,7 @@ package repo
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,6 +35,9 @@ func (v *View) sort(c Change) {
 		s.forbidden = append(s.forbidden, Row{Kind: Special, Object: v.shown(path), Left: true,
 			Text: fmt.Sprintf("%s: %s", v.shown(path), special(c.Mode))})
 		return
+	}
+	if info, err := os.Lstat(path); err == nil && c.Mode.IsDir() && !info.IsDir() {
+		c = Change{Path: path, Gone: true} // a directory took the place of the file
 	}
 	if c.Gone || c.Mode.IsRegular() {
 		v.changed[path] = c
@@ -75,10 +79,10 @@ func (v *View) sort(c Change) {
 		s.refs = true
 	case isOwn && name == "logs/HEAD":
 		s.logs = append(s.logs, "HEAD")
-	case isShared && first == "logs" && strings.HasPrefix(rest, "refs/") && (v.r.GitDir == v.r.Common || !isOwn):
+	case isShared && first == "logs" && strings.HasPrefix(rest+"/", "refs/") && (v.r.GitDir == v.r.Common || !isOwn):
 		s.logs = append(s.logs, rest)
-	case first == "logs" && c.Gone && (name == "logs" || name == "logs/refs"):
-		s.logs = append(s.logs, "")
+	case name == "logs" && c.Gone && isShared:
+		s.logs = append(s.logs, ".")
 	default:
 		v.unknown(first, path)
 	}
@@ -117,6 +121,9 @@ func (v *View) sortObject(name, path string, c Change) {
 	case there && fan == "pack":
 		v.sorted.lost = append(v.sorted.lost, v.shown(path))
 	default:
+		if fan == "pack" && strings.HasSuffix(file, ".pack") {
+			v.sorted.packs = append(v.sorted.packs, path)
+		}
 		v.unknown("objects/"+fan, path)
 	}
 }

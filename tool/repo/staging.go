@@ -15,6 +15,7 @@ type staging struct {
 	ids           map[string]bool    // what the changed entries of after hold
 	kinds         map[string]string
 	committed     map[string]bool // by file.key: in new commits
+	intended      map[string]bool // paths that are only to be added later
 }
 
 // judgeIndex judges the entries of the index that changed.
@@ -28,7 +29,7 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 		j.e.Loss = append(j.e.Loss, Row{Kind: StagedLost, Object: "index", Text: "the index is removed", Left: true})
 		return nil
 	}
-	s := staging{ids: map[string]bool{}, committed: map[string]bool{}}
+	s := staging{ids: map[string]bool{}, committed: map[string]bool{}, intended: map[string]bool{}}
 	var err error
 	if s.before, err = v.listIndex(ctx, indexBefore); err != nil {
 		return err
@@ -57,7 +58,7 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil // only what the index knows of the files
 	}
-	if err := j.askStaging(ctx, &s); err != nil {
+	if err := j.askStaging(ctx, &s, names); err != nil {
 		return err
 	}
 	for _, path := range slices.Sorted(maps.Keys(names)) {
@@ -66,7 +67,7 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.ids)) {
-		if v.loose[id] && !slices.Contains(j.p.objects, id) {
+		if v.made[id] && !slices.Contains(j.p.objects, id) {
 			j.p.objects = append(j.p.objects, id)
 		}
 	}
@@ -74,7 +75,7 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 }
 
 // askStaging asks git for the trees of HEAD and for what the entries hold.
-func (j *judge) askStaging(ctx context.Context, s *staging) (err error) {
+func (j *judge) askStaging(ctx context.Context, s *staging, names map[string]bool) (err error) {
 	r := j.v.refs
 	before, now := commitOf(r.head, r.before), commitOf(r.headNow, r.after)
 	if s.tree, err = j.v.tree(ctx, before); err != nil {
@@ -94,7 +95,29 @@ func (j *judge) askStaging(ctx context.Context, s *staging) (err error) {
 			s.committed[f.key()] = true
 		}
 	}
-	return nil
+	return j.askIntended(ctx, s, names, now)
+}
+
+// askIntended finds the paths that are only to be added later (git add -N): their
+// entries look like those of empty files.
+func (j *judge) askIntended(ctx context.Context, s *staging, names map[string]bool, now string) error {
+	empty := j.v.format.blob(nil)
+	for path := range names {
+		if _, id, _ := s.after[path].plain(); id == empty && s.treeNow[path].entries == "" {
+			s.intended[path] = true
+		}
+	}
+	if len(s.intended) == 0 {
+		return nil
+	}
+	if now == "" {
+		now = j.v.format.emptyTree()
+	}
+	g := j.v.git.with("GIT_INDEX_FILE=" + filepath.Join(j.v.dir, indexAfter))
+	return g.run(ctx, nil, 0, func(path string) error {
+		delete(s.intended, path) // it is staged
+		return nil
+	}, "diff-index", "--cached", "--ita-invisible-in-index", "--no-renames", "--name-only", "-z", now)
 }
 
 // staged judges one path of the index.
@@ -105,7 +128,14 @@ func (j *judge) staged(ctx context.Context, s staging, path string) error {
 			Text: "staged: " + path + " is not what git would stage"})
 		return nil
 	}
+	if s.intended[path] {
+		j.p.intended = append(j.p.intended, path)
+		now = indexed{}
+	}
 	j.p.index = append(j.p.index, entryChange{path, was, now})
+	if s.intended[path] {
+		j.e.Bookkeeping = append(j.e.Bookkeeping, Row{Kind: Staged, Object: path, Text: "to be added later: " + path})
+	}
 	if indexFlags(was) != indexFlags(now) {
 		j.e.Guarded = append(j.e.Guarded, Row{Kind: IndexFlag, Object: path,
 			Text: path + ": git is to look " + flagText(now) + " at this file"})
