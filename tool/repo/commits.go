@@ -160,7 +160,7 @@ func (v *View) diffs(ctx context.Context, ids []string) (map[string]string, erro
 		"--no-ext-diff", "--no-textconv", "--format=%x00%H")
 	said := map[string]string{}
 	for id, text := range texts {
-		said[id] = text.String()
+		said[id] = strings.TrimRight(text.String(), "\n") + "\n"
 		if total > mostDiff {
 			said[id] += "the diff is too long to be shown whole\n"
 		}
@@ -189,14 +189,16 @@ func (j *judge) descends(ctx context.Context, from, to string) (bool, error) {
 			list = append(list, c.parents...)
 		}
 	}
-	if j.asked++; j.asked > mostAsked {
-		return false, nil
+	pair := [2]string{from, to}
+	if known, ok := j.asked[pair]; ok || len(j.asked) >= mostAsked {
+		return known, nil
 	}
 	err := j.v.git.run(ctx, nil, '\n', nil, "merge-base", "--is-ancestor", from, to)
-	if refused(err) {
-		return false, nil
+	if err != nil && !refused(err) {
+		return false, err
 	}
-	return err == nil, err
+	j.asked[pair] = err == nil
+	return err == nil, nil
 }
 
 // stored is how git would store a file of the work tree.

@@ -22,10 +22,10 @@ type judge struct {
 	order   []*commit
 	taken   map[string]bool // commits that have a row
 	files   map[string]stored
-	kept    map[string]bool // refs whose change is left out
-	asked   int             // pairs of commits that git was asked about
-	guarded []file          // files of commits and of the index at guarded paths
-	owners  []string        // of each of guarded: what holds it
+	kept    map[string]bool    // refs whose change is left out
+	asked   map[[2]string]bool // by pair of commits: whether the second descends from the first
+	guarded []file             // files of commits and of the index at guarded paths
+	owners  []string           // of each of guarded: what holds it
 }
 
 // tip is an id that a change of the repository would have a ref reach.
@@ -45,7 +45,8 @@ func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 	if w.Ignored == nil {
 		w.Ignored = func(string) bool { return false }
 	}
-	j := &judge{v: v, w: w, commits: map[string]*commit{}, taken: map[string]bool{}, files: map[string]stored{}, kept: map[string]bool{}}
+	j := &judge{v: v, w: w, commits: map[string]*commit{}, taken: map[string]bool{}, files: map[string]stored{}, kept: map[string]bool{},
+		asked: map[[2]string]bool{}}
 	j.anyMode = len(v.config["core.filemode"]) > 0 && slices.Contains([]string{"false", "no", "off", "0"},
 		strings.ToLower(v.config["core.filemode"][0]))
 	if v.sorted.gone {
@@ -242,6 +243,7 @@ func (j *judge) askKinds(ctx context.Context, moves []move, stash stashMoves, pe
 	if j.kinds, err = j.v.kinds(ctx, slices.Sorted(maps.Keys(ids))); err != nil {
 		return err
 	}
+	r.excluded = nil
 	for _, id := range slices.Sorted(maps.Keys(before)) {
 		if j.kinds[id] != "" {
 			r.excluded = append(r.excluded, "^"+id)

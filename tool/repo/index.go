@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// The names of the copies of both indexes in the view.
+// The names of indexes in the view.
 const (
 	indexBefore = "before.index"
 	indexAfter  = "after.index"
+	indexNext   = "next.index" // what Replay puts in place
 )
 
 // copyIndexes puts both indexes into the view, where the line changed it.
@@ -70,7 +71,7 @@ func (v *View) copyFile(ctx context.Context, name, path string, open func(string
 		return err
 	}
 	defer from.Close()
-	to, err := os.OpenFile(filepath.Join(v.dir, filepath.FromSlash(name)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	to, err := os.OpenFile(filepath.Join(v.dir, filepath.FromSlash(name)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,7 @@ func (v *View) Touches() []string {
 	}
 	if len(p.index) > 0 {
 		list[filepath.Join(v.r.GitDir, "index")] = true
+		list[filepath.Join(v.r.GitDir, "index.lock")] = true // a killed artoo may leave it
 	}
 	for _, m := range p.messages {
 		list[filepath.Join(v.r.GitDir, m.name)] = true
@@ -317,14 +318,14 @@ func (v *View) fillIndex(ctx context.Context, lock *os.File, path string) error 
 	if err != nil {
 		return err
 	}
-	judged, err := v.before(filepath.Join(v.dir, "judged.index"))
+	judged, err := v.before(filepath.Join(v.dir, indexBefore))
 	if err != nil {
 		return err
 	}
 	if !same(now, judged) {
 		return fmt.Errorf("index: %w", ErrMoved)
 	}
-	from, err := os.Open(filepath.Join(v.dir, indexBefore))
+	from, err := os.Open(filepath.Join(v.dir, indexNext))
 	if err != nil {
 		return err
 	}
@@ -335,10 +336,10 @@ func (v *View) fillIndex(ctx context.Context, lock *os.File, path string) error 
 	return lock.Sync()
 }
 
-// changeIndex changes the view's copy of the real index: entries that stay keep what it
-// knows of their files.
+// changeIndex changes a copy of the real index: entries that stay keep what it knows of
+// their files.
 func (v *View) changeIndex(ctx context.Context) error {
-	if err := v.copyFile(ctx, "judged.index", filepath.Join(v.dir, indexBefore), openFile); err != nil {
+	if err := v.copyFile(ctx, indexNext, filepath.Join(v.dir, indexBefore), openFile); err != nil {
 		return err
 	}
 	var text bytes.Buffer
@@ -362,7 +363,7 @@ func (v *View) changeIndex(ctx context.Context) error {
 			marked[option] = append(marked[option], c.path)
 		}
 	}
-	g := v.git.with("GIT_INDEX_FILE=" + filepath.Join(v.dir, indexBefore))
+	g := v.git.with("GIT_INDEX_FILE=" + filepath.Join(v.dir, indexNext))
 	if err := g.run(ctx, &text, '\n', nil, "update-index", "-z", "--index-info"); err != nil {
 		return err
 	}

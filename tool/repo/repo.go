@@ -64,27 +64,27 @@ type Kind string
 
 // The kinds.
 const (
-	Special     Kind = "special"      // a link, a device or the like among git's files
-	BadRef      Kind = "bad ref"      // a ref whose name or value is not valid, or whose history is not complete
-	RefNew      Kind = "ref new"      //
-	RefMoved    Kind = "ref moved"    //
-	RefGone     Kind = "ref gone"     //
+	Special     Kind = "special" // a link, a device or the like among git's files
+	BadRef      Kind = "bad ref" // a ref whose name or value is not valid, or whose history is not whole
+	RefNew      Kind = "ref new"
+	RefMoved    Kind = "ref moved"
+	RefGone     Kind = "ref gone"     // also an entry of the stash
 	RefSymbolic Kind = "ref symbolic" // a ref below refs/ that is or becomes symbolic
-	Head        Kind = "head"         //
-	Pending     Kind = "pending"      // a merge, cherry-pick or revert that is to be finished
-	Detached    Kind = "detached"     // commits that only a detached HEAD reached
-	Commit      Kind = "commit"       //
-	Stash       Kind = "stash"        //
+	Head        Kind = "head"
+	Pending     Kind = "pending"  // a merge, cherry-pick or revert that is to be finished, or is ended
+	Detached    Kind = "detached" // commits that only a detached HEAD reached
+	Commit      Kind = "commit"
+	Stash       Kind = "stash"        // a new entry
 	GuardedBlob Kind = "guarded blob" // content at a guarded path that no ref held there
-	Staged      Kind = "staged"       //
-	StagedLost  Kind = "staged lost"  //
-	BadEntry    Kind = "bad entry"    // an index entry that git would not take
-	IndexFlag   Kind = "index flag"   // assume-unchanged or skip-worktree
-	Reflog      Kind = "reflog"       // a log that is shorter or different
-	Objects     Kind = "objects"      // files of the object store that are changed or gone
-	Config      Kind = "config"       //
-	UnderWay    Kind = "under way"    // the state of a rebase or another sequence
-	Unknown     Kind = "unknown"      // other files of a git directory
+	Staged      Kind = "staged"
+	StagedLost  Kind = "staged lost"
+	BadEntry    Kind = "bad entry"  // an index entry, or an index, that git would not take
+	IndexFlag   Kind = "index flag" // assume-unchanged or skip-worktree
+	Reflog      Kind = "reflog"     // a log that is shorter or different
+	Objects     Kind = "objects"    // files of the object store that are changed or gone
+	Config      Kind = "config"
+	UnderWay    Kind = "under way" // the state of a rebase or another sequence
+	Unknown     Kind = "unknown"   // other files of a git directory
 )
 
 // Row is one effect.
@@ -202,7 +202,10 @@ func (v *View) prepare(ctx context.Context) (err error) {
 		"GIT_WORK_TREE="+filepath.Join(v.dir, "empty"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
 		"GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0")
 	// The user's own configuration counts for what is written: the reflog has a name.
-	v.real.env = append(cleanEnviron(v.r.Environ), "GIT_DIR="+v.r.GitDir, "GIT_WORK_TREE="+v.r.WorkTree)
+	v.real.env = append(cleanEnviron(v.r.Environ), "GIT_DIR="+v.r.GitDir)
+	if v.r.WorkTree != "" {
+		v.real = v.real.with("GIT_WORK_TREE=" + v.r.WorkTree)
+	}
 	for _, sub := range []string{"git/objects/info", "git/refs", "empty"} {
 		if err := os.MkdirAll(filepath.Join(v.dir, sub), 0o700); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -95,7 +96,7 @@ func (v *View) replayStash(ctx context.Context, m *stashMoves) error {
 		}
 	}
 	for _, e := range m.pushed {
-		text := strings.Map(printable, e.text)
+		text := cmp.Or(strings.Map(printable, e.text), "stash") // git takes no empty one
 		if err := v.real.run(ctx, nil, '\n', nil, "update-ref", "--create-reflog", "-m", text, "refs/stash", e.id); err != nil {
 			return err
 		}
