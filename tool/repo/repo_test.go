@@ -204,11 +204,22 @@ func (b *bench) effects() (*repo.View, repo.Effects) {
 // land moves the files of the work tree as landing does, then replays what was judged.
 func (b *bench) land(view *repo.View) {
 	b.t.Helper()
+	if err := b.replay(view); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// replay takes the files back where Replay refuses.
+func (b *bench) replay(view *repo.View) error {
+	b.t.Helper()
+	b.sh(filepath.Dir(b.top), "rm -rf files; mkdir files; find project -mindepth 1 -maxdepth 1 ! -name .git -exec cp -a {} files/ \\;")
 	b.sh(filepath.Dir(b.top), "find project -mindepth 1 -maxdepth 1 ! -name .git -exec rm -r {} +; "+
 		"find layer -mindepth 1 -maxdepth 1 ! -name .git -exec cp -a {} project/ \\;")
 	before := listing(b.t, b.top)
 	if err := view.Replay(context.Background()); err != nil {
-		b.t.Fatal(err)
+		b.sh(filepath.Dir(b.top), "find project -mindepth 1 -maxdepth 1 ! -name .git -exec rm -r {} +; "+
+			"find files -mindepth 1 -maxdepth 1 -exec cp -a {} project/ \\;")
+		return err
 	}
 	touched := view.Touches()
 	for path, now := range listing(b.t, b.top) {
@@ -219,11 +230,12 @@ func (b *bench) land(view *repo.View) {
 			b.t.Errorf("Replay changed %s, which Touches does not list", path)
 		}
 	}
+	return nil
 }
 
 // state is what git says of a repository.
-const state = `git for-each-ref --format='%(refname) %(objectname)'; cat .git/HEAD; git ls-files -s; git status --porcelain=v2;
-	git log --format='%H %s' --all -- 2>/dev/null || true; git stash list; git config --file .git/config --list | sort; git fsck --connectivity-only 2>&1 | grep -v dangling || true`
+const state = `git for-each-ref --format='%(refname) %(objectname)'; cat .git/HEAD; git ls-files -s -v; git status --porcelain=v2; cat .git/MERGE_HEAD .git/MERGE_MSG .git/MERGE_MODE .git/SQUASH_MSG .git/CHERRY_PICK_HEAD .git/REVERT_HEAD 2>/dev/null || true;
+	git log --format='%H %s' --all -- 2>/dev/null || true; git stash list; git config --file .git/config --list | sort; git fsck --connectivity-only 2>&1 | grep -v -e dangling -e 'missing tree 4b825dc642' || true`
 
 // same compares the project with the layer, as git sees both.
 func (b *bench) same() {

@@ -103,7 +103,7 @@ func (j *judge) askStaging(ctx context.Context, s *staging, names map[string]boo
 func (j *judge) askIntended(ctx context.Context, s *staging, names map[string]bool, now string) error {
 	empty := j.v.format.blob(nil)
 	for path := range names {
-		if _, id, _ := s.after[path].plain(); id == empty && s.treeNow[path].entries == "" {
+		if _, id, _ := s.after[path].plain(); id == empty && s.after[path].entries != s.treeNow[path].entries {
 			s.intended[path] = true
 		}
 	}
@@ -114,10 +114,18 @@ func (j *judge) askIntended(ctx context.Context, s *staging, names map[string]bo
 		now = j.v.format.emptyTree()
 	}
 	g := j.v.git.with("GIT_INDEX_FILE=" + filepath.Join(j.v.dir, indexAfter))
-	return g.run(ctx, nil, 0, func(path string) error {
-		delete(s.intended, path) // it is staged
+	status := "" // of the path that comes next
+	return g.run(ctx, nil, 0, func(piece string) error {
+		switch {
+		case status == "":
+			status = piece
+			return nil
+		case status != "D": // it is staged
+			delete(s.intended, piece)
+		}
+		status = ""
 		return nil
-	}, "diff-index", "--cached", "--ita-invisible-in-index", "--no-renames", "--name-only", "-z", now)
+	}, "diff-index", "--cached", "--ita-invisible-in-index", "--no-renames", "--name-status", "-z", now)
 }
 
 // staged judges one path of the index.
