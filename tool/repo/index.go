@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,11 +119,18 @@ func (v *View) listIndex(ctx context.Context, name string) (map[string]indexed, 
 	return list, err
 }
 
-// tree lists the files of a commit, nothing for "".
-func (v *View) tree(ctx context.Context, commit string) (map[string]indexed, error) {
+// mostNamed is how many paths git is given as arguments.
+const mostNamed = 200
+
+// tree lists the files of a commit, nothing for "": those named at least.
+func (v *View) tree(ctx context.Context, commit string, names map[string]bool) (map[string]indexed, error) {
 	list := map[string]indexed{}
 	if commit == "" {
 		return list, nil
+	}
+	args := []string{"ls-tree", "-r", "-z", "--full-tree", commit}
+	if len(names) <= mostNamed {
+		args = append(append(args, "--"), slices.Sorted(maps.Keys(names))...)
 	}
 	err := v.git.run(ctx, nil, 0, func(piece string) error {
 		what, path, _ := strings.Cut(piece, "\t")
@@ -132,7 +140,7 @@ func (v *View) tree(ctx context.Context, commit string) (map[string]indexed, err
 		}
 		list[path] = indexed{"H", fields[0] + " " + fields[2] + " 0"}
 		return nil
-	}, "ls-tree", "-r", "-z", "--full-tree", commit)
+	}, args...)
 	return list, err
 }
 

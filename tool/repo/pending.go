@@ -55,6 +55,7 @@ func (j *judge) pending(bad map[string]bool) error {
 			continue
 		}
 		if !namesCommits(name) {
+			j.e.Bookkeeping = append(j.e.Bookkeeping, Row{Kind: Pending, Object: name, Text: name + ": for the next commit"})
 			j.p.messages = append(j.p.messages, message{name, before, after})
 			continue
 		}

@@ -34,7 +34,11 @@ func TestRandomLines(t *testing.T) {
 				} else if err != nil {
 					t.Fatalf("%s\n%v\n%s", strings.Join(line, "\n"), err, texts(e))
 				}
-				if b.same(); t.Failed() {
+				b.same()
+				if touched := view.Touches(); words(e) == "" && len(touched) > 0 {
+					t.Errorf("no row says why %s change", touched)
+				}
+				if t.Failed() {
 					t.Fatalf("%s\n%s\n%s", strings.Join(line, "\n"), words(e), texts(e))
 				}
 			}

@@ -78,12 +78,12 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 func (j *judge) askStaging(ctx context.Context, s *staging, names map[string]bool) (err error) {
 	r := j.v.refs
 	before, now := commitOf(r.head, r.before), commitOf(r.headNow, r.after)
-	if s.tree, err = j.v.tree(ctx, before); err != nil {
+	if s.tree, err = j.v.tree(ctx, before, names); err != nil {
 		return err
 	}
 	s.treeNow = s.tree
 	if now != before {
-		if s.treeNow, err = j.v.tree(ctx, now); err != nil {
+		if s.treeNow, err = j.v.tree(ctx, now, names); err != nil {
 			return err
 		}
 	}
@@ -164,9 +164,10 @@ func (j *judge) staged(ctx context.Context, s staging, path string) error {
 	}
 	row := Row{Kind: Staged, Object: path, Text: "staged: " + path}
 	if now.entries == s.treeNow[path].entries { // nothing is staged here now
-		if _, wasID, ok := was.plain(); ok && was.entries != s.tree[path].entries &&
-			!s.committed[file{id: wasID, path: path}.key()] && !lost {
-			row.Text = "no longer staged: " + path
+		_, wasID, _ := was.plain()
+		done := s.committed[file{id: wasID, path: path}.key()] || s.committed[file{id: id, path: path}.key()]
+		if was.entries != s.tree[path].entries && !done && !lost {
+			row.Text = "no longer staged or in conflict: " + path
 			j.e.Content = append(j.e.Content, row)
 		}
 		return nil
