@@ -59,10 +59,10 @@ func (v *View) newCommits(ctx context.Context, tips []string) (list []*commit, e
 
 // rawLog reads what git log -z --raw says, piece by piece.
 type rawLog struct {
-	meta  bool // the piece before said what the next path holds
-	whole bool // now and was are complete
+	meta  bool // The piece before said what the next path holds.
+	whole bool // The fields now and was are complete.
 	now   file
-	was   []string // the ids in the parents
+	was   []string // The parents hold these ids.
 }
 
 // take reports whether a piece is the head of a commit.
@@ -104,7 +104,7 @@ func (v *View) held(ctx context.Context, files []file) (map[string]bool, error) 
 	}
 	input = append(input, "--")
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if strings.Contains(path, "\n") { // it cannot be asked for in a line, so it counts as new
+		if strings.Contains(path, "\n") { // It does not fit in a line of input, so it counts as new.
 			continue
 		}
 		input = append(input, path)
@@ -175,7 +175,7 @@ const mostAsked = 16
 // new commits; beyond mostAsked others the answer is no.
 func (j *judge) descends(ctx context.Context, from, to string) (bool, error) {
 	if j.kinds[from] != "commit" || j.kinds[to] != "commit" {
-		return false, nil // a tag object or a tree has no descendants
+		return false, nil // A tag object or a tree has no descendants.
 	}
 	seen, list := map[string]bool{}, []string{to}
 	for len(list) > 0 {
@@ -204,8 +204,8 @@ func (j *judge) descends(ctx context.Context, from, to string) (bool, error) {
 // stored is how git would store a file of the work tree.
 type stored struct {
 	mode string
-	ids  []string // of its bytes, and with line ends as git normalizes them
-	none bool     // there is nothing
+	ids  []string // The second is the one with line ends as git normalizes them.
+	none bool     // There is no such file.
 }
 
 // mostFile is how many bytes of a file of the work tree are read.

@@ -40,20 +40,21 @@ func (j *judge) judgeConfig(ctx context.Context) error {
 		return nil
 	}
 	path := filepath.Join(v.r.Common, "config")
-	after := map[string][]string{}
-	if !v.isGone(path) {
-		if err := v.copyFile(ctx, "after.config", path, v.open); err != nil {
-			return err
-		}
-		var err error
-		if after, err = v.settings(ctx, filepath.Join(v.dir, "after.config")); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true,
-				Text: "config: git cannot read what the line made of it"})
-			return nil
-		}
+	if v.isGone(path) {
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true, Text: "config: the file is removed"})
+		return nil
+	}
+	if err := v.copyFile(ctx, "after.config", path, v.open); err != nil {
+		return err
+	}
+	after, err := v.settings(ctx, filepath.Join(v.dir, "after.config"))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		j.e.Guarded = append(j.e.Guarded, Row{Kind: Config, Object: "config", Left: true,
+			Text: "config: git cannot read what the line made of it"})
+		return nil
 	}
 	keys := map[string]bool{}
 	for _, list := range []map[string][]string{v.config, after} {

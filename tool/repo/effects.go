@@ -16,16 +16,16 @@ type judge struct {
 	w       WorkTree
 	e       Effects
 	p       plan
-	anyMode bool              // the file system keeps no modes
-	kinds   map[string]string // the types of the objects that the refs name, before and after
+	anyMode bool              // The file system keeps no modes.
+	kinds   map[string]string // It has the type of each object that a ref names, before or after.
 	commits map[string]*commit
 	order   []*commit
-	taken   map[string]bool // commits that have a row
+	taken   map[string]bool // Its commits have a row.
 	files   map[string]stored
-	kept    map[string]bool    // refs whose change is left out
-	asked   map[[2]string]bool // by pair of commits: whether the second descends from the first
-	guarded []file             // files of commits and of the index at guarded paths
-	owners  []string           // of each of guarded: what holds it
+	kept    map[string]bool    // The changes of these refs are left out.
+	asked   map[[2]string]bool // It says whether the second commit descends from the first.
+	guarded []file             // These files of commits and the index have guarded paths.
+	owners  []string           // Each holds the file of guarded at the same place.
 }
 
 // tip is an id that a change of the repository would have a ref reach.
@@ -50,8 +50,11 @@ func (v *View) Effects(ctx context.Context, w WorkTree) (Effects, error) {
 	j.anyMode = len(v.config["core.filemode"]) > 0 && slices.Contains([]string{"false", "no", "off", "0"},
 		strings.ToLower(v.config["core.filemode"][0]))
 	if v.sorted.gone {
-		j.e.Loss = append(j.e.Loss, Row{Kind: Objects, Object: v.shown(v.r.GitDir), Left: true,
-			Text: v.shown(v.r.GitDir) + ": the repository is removed"})
+		git := v.shown(v.r.GitDir)
+		if len(v.sorted.unknown["."]) > 0 {
+			j.e.Guarded = append(j.e.Guarded, Row{Kind: Unknown, Object: git, Left: true, Text: git + ": something else takes its place"})
+		}
+		j.e.Loss = append(j.e.Loss, Row{Kind: Objects, Object: git, Left: true, Text: git + ": the repository is removed"})
 		return j.e, nil
 	}
 	j.judgeFiles()
@@ -147,7 +150,7 @@ func (j *judge) judgeRefs(ctx context.Context) error {
 		}
 	}
 	j.stash(stash)
-	if err := j.tell(ctx, tips); err != nil {
+	if err := j.commitRows(ctx, tips); err != nil {
 		return err
 	}
 	return j.unreached(ctx)
@@ -396,8 +399,8 @@ func (j *judge) unreached(ctx context.Context) error {
 	return err
 }
 
-// tell makes rows of the new commits, each for the first ref that reaches it.
-func (j *judge) tell(ctx context.Context, tips []tip) error {
+// commitRows makes rows of the new commits, each for the first ref that reaches it.
+func (j *judge) commitRows(ctx context.Context, tips []tip) error {
 	r := j.v.refs
 	current, _ := strings.CutPrefix(r.headNow, "ref: ")
 	slices.SortStableFunc(tips, func(a, b tip) int { return rank(a, current) - rank(b, current) })
@@ -496,12 +499,12 @@ func (j *judge) judgeGuarded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for i, f := range j.guarded {
-		if held[f.key()] || told[f.key()] {
+		if held[f.key()] || seen[f.key()] {
 			continue
 		}
-		told[f.key()] = true
+		seen[f.key()] = true
 		j.e.Guarded = append(j.e.Guarded, Row{Kind: GuardedBlob, Object: f.path,
 			Text: f.path + ", which others run, has new content in " + j.owners[i]})
 	}

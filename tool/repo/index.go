@@ -17,7 +17,7 @@ import (
 const (
 	indexBefore = "before.index"
 	indexAfter  = "after.index"
-	indexNext   = "next.index" // what Replay puts in place
+	indexNext   = "next.index" // Replay puts it in place.
 )
 
 // copyIndexes puts both indexes into the view, where the line changed it.
@@ -82,8 +82,8 @@ func (v *View) copyFile(ctx context.Context, name, path string, open func(string
 
 // indexed is the place of a path in an index.
 type indexed struct {
-	flags   string // the letter of git ls-files -v: H, S for skip-worktree, in lower case for assume-unchanged
-	entries string // "MODE ID STAGE", several joined by a newline
+	flags   string // Git ls-files -v says S for skip-worktree, else H; a small letter means assume-unchanged.
+	entries string // Each is "MODE ID STAGE"; a newline separates several.
 }
 
 // plain is the mode and id of an entry that is not in conflict.
@@ -105,7 +105,7 @@ func (v *View) listIndex(ctx context.Context, name string) (map[string]indexed, 
 			return fmt.Errorf("git ls-files says %q", piece)
 		}
 		flags, place := what[:1], what[2:]
-		if flags == "M" { // in conflict
+		if flags == "M" { // The path is in conflict.
 			flags = "H"
 		} else if flags == "m" {
 			flags = "h"

@@ -20,9 +20,9 @@ const broken = "?"
 type states struct {
 	before, after map[string]string
 	head, headNow string
-	headRaw       []byte // of before
+	headRaw       []byte // HEAD held these bytes before.
 	logs          map[string]logs
-	excluded      []string // what the refs of before hold, as "^id" for git
+	excluded      []string // Each is "^ID" of what a ref held before.
 }
 
 // logs are the entries of a reflog before and after the line.
@@ -132,7 +132,7 @@ func (v *View) readLogs(s *states) error {
 	for _, name := range v.sorted.logs {
 		err := filepath.WalkDir(v.logPath(name), func(path string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-				return nil // it is new
+				return nil // The log is new.
 			}
 			if err != nil || d.IsDir() {
 				return err
@@ -224,7 +224,7 @@ func unambiguous(branch string, refs map[string]string) bool {
 	if refs["refs/remotes/"+branch+"/HEAD"] != "" {
 		return false
 	}
-	for name := range refs { // a file system can fold letters
+	for name := range refs { // A file system can fold letters.
 		if name != "refs/heads/"+branch && strings.EqualFold(name, "refs/heads/"+branch) {
 			return false
 		}

@@ -20,15 +20,15 @@ import (
 type plan struct {
 	objects  []string
 	refs     []move
-	head     string // "" when it stays
+	head     string // It is "" when HEAD stays.
 	stash    *stashMoves
 	index    []entryChange
-	intended []string // paths that are to be added later
+	intended []string // These paths are to be added later.
 	messages []message
 	config   []setting
 	underWay bool
-	text     string // for reflogs
-	checkout string // for HEAD's, when it leads elsewhere
+	text     string // Reflogs get it.
+	checkout string // HEAD's reflog gets it when HEAD leads elsewhere.
 }
 
 // entryChange is a path of the index that changes.
@@ -57,7 +57,7 @@ func (v *View) Touches() []string {
 	p := v.plan
 	for _, m := range p.refs {
 		ref(m.name)
-		list[v.logPath("HEAD")] = true // a move of HEAD's branch stands there too
+		list[v.logPath("HEAD")] = true // It also has the moves of HEAD's branch.
 		if m.to == "" {
 			list[filepath.Join(v.r.Common, "packed-refs")] = true
 		}
@@ -72,7 +72,7 @@ func (v *View) Touches() []string {
 	}
 	if len(p.index) > 0 {
 		list[filepath.Join(v.r.GitDir, "index")] = true
-		list[filepath.Join(v.r.GitDir, "index.lock")] = true // a killed artoo may leave it
+		list[filepath.Join(v.r.GitDir, "index.lock")] = true // A killed artoo may leave it.
 	}
 	for _, m := range p.messages {
 		list[filepath.Join(v.r.GitDir, m.name)] = true
@@ -185,7 +185,7 @@ func (v *View) storeObjects(ctx context.Context) error {
 	}
 	defer from.Close()
 	args := []string{"unpack-objects", "-q"}
-	if !v.promises() { // git checks there that what an object names is in the store
+	if !v.promises() { // Git then checks that the store has what an object names.
 		args = append(args, "--strict")
 	}
 	return v.real.run(ctx, from, '\n', nil, args...)
@@ -289,7 +289,7 @@ func (v *View) lockIndex(ctx context.Context) (finish func(bool) error, err erro
 		return nil, err
 	}
 	path := filepath.Join(v.r.GitDir, "index")
-	mode := fs.FileMode(0o666) // as git has it: the umask counts
+	mode := fs.FileMode(0o666) // Git leaves the rest to the umask.
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}

@@ -21,16 +21,17 @@ import (
 
 // Change is one path below a git directory that the line changed.
 type Change struct {
-	Path string      // absolute
-	Mode fs.FileMode // 0 when it is gone
+	Path string      // It is absolute and spelled as in Repository.
+	Mode fs.FileMode // It is 0 when the path is gone.
 	Gone bool
 }
 
-// Repository is a repository as it is in the project.
+// Repository is a repository as it is in the project. Its paths are absolute. Common is
+// GitDir, except in a linked work tree; WorkTree is "" in a bare repository.
 type Repository struct {
-	WorkTree string // absolute
-	GitDir   string // absolute
-	Common   string // GitDir, except in a linked work tree
+	WorkTree string
+	GitDir   string
+	Common   string
 	Environ  []string
 }
 
@@ -64,36 +65,36 @@ type Kind string
 
 // The kinds.
 const (
-	Special     Kind = "special" // a link, a device or the like among git's files
-	BadRef      Kind = "bad ref" // a ref whose name or value is not valid, or whose history is not whole
+	Special     Kind = "special" // A link, a device or the like is among git's files.
+	BadRef      Kind = "bad ref" // The name or value is not valid, or the history not whole.
 	RefNew      Kind = "ref new"
 	RefMoved    Kind = "ref moved"
-	RefGone     Kind = "ref gone"     // also an entry of the stash
-	RefSymbolic Kind = "ref symbolic" // a ref below refs/ that is or becomes symbolic
+	RefGone     Kind = "ref gone"     // Dropped stash entries have it too.
+	RefSymbolic Kind = "ref symbolic" // A ref below refs/ is or becomes symbolic.
 	Head        Kind = "head"
-	Pending     Kind = "pending"  // a merge, cherry-pick or revert that is to be finished, or is ended
-	Detached    Kind = "detached" // commits that only a detached HEAD reached
+	Pending     Kind = "pending"  // A merge, cherry-pick or revert is to be finished, or is ended.
+	Detached    Kind = "detached" // Only a detached HEAD reached the commits.
 	Commit      Kind = "commit"
-	Stash       Kind = "stash"        // a new entry
-	GuardedBlob Kind = "guarded blob" // content at a guarded path that no ref held there
+	Stash       Kind = "stash"        // The entry is new.
+	GuardedBlob Kind = "guarded blob" // No ref held the content at this guarded path.
 	Staged      Kind = "staged"
 	StagedLost  Kind = "staged lost"
-	BadEntry    Kind = "bad entry"  // an index entry, or an index, that git would not take
-	IndexFlag   Kind = "index flag" // assume-unchanged or skip-worktree
-	Reflog      Kind = "reflog"     // a log that is shorter or different
-	Objects     Kind = "objects"    // files of the object store that are changed or gone
+	BadEntry    Kind = "bad entry"  // Git would not take the index entry, or the index.
+	IndexFlag   Kind = "index flag" // Assume-unchanged or skip-worktree changed.
+	Reflog      Kind = "reflog"     // The log is shorter or different.
+	Objects     Kind = "objects"    // Files of the object store are changed or gone.
 	Config      Kind = "config"
-	UnderWay    Kind = "under way" // the state of a rebase or another sequence
-	Unknown     Kind = "unknown"   // other files of a git directory
+	UnderWay    Kind = "under way" // The state of a rebase or another sequence changed.
+	Unknown     Kind = "unknown"   // Other files of the git directory changed.
 )
 
 // Row is one effect.
 type Row struct {
 	Kind   Kind
-	Object string   // the ref, path or setting
-	Text   string   // one line for people; it can hold anything that a repository can
-	Diff   string   // of a commit that differs from the work tree
-	Files  []string // of a commit, or of a group of files
+	Object string   // It names the ref, path, setting or id.
+	Text   string   // It is one line for people, and untrusted.
+	Diff   string   // Only a commit that differs from the work tree has one.
+	Files  []string // A commit, a stash or a group of files has them.
 	// Left says that Replay leaves this out.
 	Left bool
 }
@@ -106,34 +107,34 @@ type Effects struct {
 // View is a repository as a line left it. Its methods must not be called concurrently.
 type View struct {
 	r      Repository
-	dir    string // of the view, removed by Close
+	dir    string // Close removes it.
 	open   func(path string) (io.ReadCloser, error)
-	git    git // in the private git directory
-	real   git // in the repository
+	git    git // It works in the private git directory.
+	real   git // It works in the repository.
 	format format
-	config map[string][]string // the settings of the repository before the line
+	config map[string][]string // The repository had these settings before the line.
 
-	changed map[string]Change // regular files and what is gone, by path
+	changed map[string]Change // It has regular files and gone paths.
 	sorted  sorted
-	made    map[string]bool // the ids of the line's new objects that are in the view
+	made    map[string]bool // The view has the line's new objects of these ids.
 	refs    states
-	plan    *plan // made by Effects
+	plan    *plan // Effects makes it.
 }
 
 // sorted are the changes by what they are about.
 type sorted struct {
 	forbidden []Row
-	objects   []string            // new loose objects
-	packs     []string            // new packs
-	lost      []string            // files of the object store that are changed or gone
-	refs      bool                // any ref
-	index     bool                //
-	config    bool                //
-	logs      []string            // names of refs
-	messages  []string            // names
-	unknown   map[string][]string // files by their first directory
-	state     []string            // the state of a sequence
-	gone      bool                // the whole git directory, or what holds it together
+	objects   []string // They are new loose objects.
+	packs     []string // They are new.
+	lost      []string // These files of the object store are changed or gone.
+	refs      bool     // A ref or HEAD may be changed.
+	index     bool
+	config    bool
+	logs      []string // They are named by their refs.
+	messages  []string
+	unknown   map[string][]string // The keys are their first directories.
+	state     []string            // They hold the state of a sequence.
+	gone      bool                // The git directory itself is gone.
 }
 
 func (s sorted) empty() bool {
@@ -287,17 +288,18 @@ const mostText = 256 << 20 // bytes of one file of a git directory that are read
 // before is what a file of the repository holds; after is what it holds on the layer.
 // Both are nil where there is no such file.
 func (v *View) before(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
+	if err != nil || !info.Mode().IsRegular() { // a FIFO would not open
+		return nil, err
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, err
-	}
 	return readAll(path, f)
 }
 

@@ -30,6 +30,18 @@ func (v *View) sort(c Change) {
 		return
 	}
 	s := &v.sorted
+	name := own
+	if !isOwn {
+		name = shared
+	}
+	if name == "." {
+		// Without its directory nothing of the repository is to be judged or landed.
+		s.gone = s.gone || c.Gone || !c.Mode.IsDir()
+		if !c.Gone && !c.Mode.IsDir() {
+			v.unknown(name, path)
+		}
+		return
+	}
 	irregular := !c.Gone && !c.Mode.IsRegular() && !c.Mode.IsDir()
 	if irregular || !c.Gone && !c.Mode.IsDir() && c.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
 		s.forbidden = append(s.forbidden, Row{Kind: Special, Object: v.shown(path), Left: true,
@@ -42,19 +54,9 @@ func (v *View) sort(c Change) {
 	if c.Gone || c.Mode.IsRegular() {
 		v.changed[path] = c
 	}
-	name := own
-	if !isOwn {
-		name = shared
-	}
 	first, rest, _ := strings.Cut(name, "/")
 	directory := c.Mode.IsDir() && !c.Gone
 	switch {
-	case name == ".":
-		if c.Gone {
-			s.gone = true
-		} else if !directory {
-			v.unknown(name, path)
-		}
 	case isOwn && slices.Contains(sequences, first):
 		s.state = append(s.state, name)
 	case isOwn && slices.Contains(messages, name):
@@ -64,7 +66,7 @@ func (v *View) sort(c Change) {
 		s.refs = true
 	case isOwn && name == "index" && v.r.WorkTree != "":
 		s.index = true
-	case isOwn && strings.HasPrefix(name, "sharedindex."): // it counts as far as the index says
+	case isOwn && strings.HasPrefix(name, "sharedindex."): // The index says what of it counts.
 	case isShared && name == "config":
 		s.config = true
 	case isShared && name == "packed-refs":
@@ -73,7 +75,7 @@ func (v *View) sort(c Change) {
 		v.sortObject(rest, path, c)
 	case isOwn && (name == "HEAD.lock" || name == "index.lock"), isShared && (name == "packed-refs.lock" || name == "config.lock"),
 		isShared && first == "refs" && strings.HasSuffix(name, ".lock"):
-		// A killed git left it: it would only be in the way.
+		// A killed git left it, and it would be in the way.
 	case directory && (first == "refs" || first == "logs" || name == "info" || name == "hooks" || name == "branches"):
 	case isShared && first == "refs" && (v.r.GitDir == v.r.Common || !isOwn):
 		s.refs = true
@@ -117,7 +119,7 @@ func (v *View) sortObject(name, path string, c Change) {
 		} else {
 			v.sorted.objects = append(v.sorted.objects, path)
 		}
-	case isFan && strings.HasPrefix(file, "tmp_obj_"): // a killed git left it
+	case isFan && strings.HasPrefix(file, "tmp_obj_"): // A killed git left it.
 	case there && fan == "pack":
 		v.sorted.lost = append(v.sorted.lost, v.shown(path))
 	default:

@@ -11,11 +11,11 @@ import (
 // staging compares the index before and after the line.
 type staging struct {
 	before, after map[string]indexed
-	tree, treeNow map[string]indexed // of HEAD
-	ids           map[string]bool    // what the changed entries of after hold
+	tree, treeNow map[string]indexed // HEAD has them before and after.
+	ids           map[string]bool    // The changed entries of after hold them.
 	kinds         map[string]string
-	committed     map[string]bool // by file.key: in new commits
-	intended      map[string]bool // paths that are only to be added later
+	committed     map[string]bool // New commits hold the files with these keys.
+	intended      map[string]bool // These paths are only to be added later.
 }
 
 // judgeIndex judges the entries of the index that changed.
@@ -56,7 +56,7 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 		}
 	}
 	if len(names) == 0 {
-		return nil // only what the index knows of the files
+		return nil // Only what the index knows of the files changed.
 	}
 	if err := j.askStaging(ctx, &s, names); err != nil {
 		return err
@@ -66,8 +66,11 @@ func (j *judge) judgeIndex(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, id := range j.p.objects {
+		delete(s.ids, id)
+	}
 	for _, id := range slices.Sorted(maps.Keys(s.ids)) {
-		if v.made[id] && !slices.Contains(j.p.objects, id) {
+		if v.made[id] {
 			j.p.objects = append(j.p.objects, id)
 		}
 	}
@@ -114,13 +117,13 @@ func (j *judge) askIntended(ctx context.Context, s *staging, names map[string]bo
 		now = j.v.format.emptyTree()
 	}
 	g := j.v.git.with("GIT_INDEX_FILE=" + filepath.Join(j.v.dir, indexAfter))
-	status := "" // of the path that comes next
+	status := "" // It belongs to the path that comes next.
 	return g.run(ctx, nil, 0, func(piece string) error {
 		switch {
 		case status == "":
 			status = piece
 			return nil
-		case status != "D": // it is staged
+		case status != "D": // The path is staged.
 			delete(s.intended, piece)
 		}
 		status = ""
@@ -163,7 +166,7 @@ func (j *judge) staged(ctx context.Context, s staging, path string) error {
 		j.e.Loss = append(j.e.Loss, Row{Kind: StagedLost, Object: path, Text: "staged content is lost: " + path})
 	}
 	row := Row{Kind: Staged, Object: path, Text: "staged: " + path}
-	if now.entries == s.treeNow[path].entries { // nothing is staged here now
+	if now.entries == s.treeNow[path].entries { // Nothing is staged here now.
 		_, wasID, _ := was.plain()
 		done := s.committed[file{id: wasID, path: path}.key()] || s.committed[file{id: id, path: path}.key()]
 		if was.entries != s.tree[path].entries && !done && !lost {
@@ -214,7 +217,7 @@ func (j *judge) takes(s staging, path string, now indexed) bool {
 	for line := range strings.Lines(now.entries) {
 		fields := strings.Fields(line)
 		switch kind := s.kinds[fields[1]]; {
-		case fields[0] == "160000": // a commit of another repository
+		case fields[0] == "160000": // It is a commit of another repository.
 		case kind != "blob" && (kind != "" || !j.v.promises()):
 			return false
 		}

@@ -10,11 +10,11 @@ import (
 
 // stashMoves are what became of the stash, whose older entries stand in its reflog alone.
 type stashMoves struct {
-	before  []entry // the oldest first
-	dropped []int   // of before, the oldest first
+	before  []entry // The oldest is the first.
+	dropped []int   // Each is a place in before; the oldest is the first.
 	pushed  []entry
-	log     []byte // the reflog of before
-	from    string // the value of the ref
+	log     []byte // The reflog held it before.
+	from    string // The ref held it before.
 }
 
 // stashMoves compares the stash before and after the line.
@@ -88,7 +88,7 @@ func (v *View) replayStash(ctx context.Context, m *stashMoves) error {
 			return err
 		}
 	} else {
-		for _, i := range m.dropped { // the oldest first: the others keep their numbers
+		for _, i := range m.dropped { // The oldest goes first, so that the others keep their numbers.
 			if err := v.real.run(ctx, nil, '\n', nil, "reflog", "delete", "--updateref", "--rewrite",
 				fmt.Sprintf("refs/stash@{%d}", last-i)); err != nil {
 				return err
@@ -96,7 +96,7 @@ func (v *View) replayStash(ctx context.Context, m *stashMoves) error {
 		}
 	}
 	for _, e := range m.pushed {
-		text := cmp.Or(strings.Map(printable, e.text), "stash") // git takes no empty one
+		text := cmp.Or(strings.Map(printable, e.text), "stash") // Git takes no empty text.
 		if err := v.real.run(ctx, nil, '\n', nil, "update-ref", "--create-reflog", "-m", text, "refs/stash", e.id); err != nil {
 			return err
 		}
